@@ -1,0 +1,75 @@
+# Everything a newcomer needs:  make demo   make test
+# Another interpreter:          make test PYTHON=python3.13 VENV=.venv-3.13
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= $(shell nproc)
+
+bin := $(abspath $(VENV))/bin
+stamps := $(VENV)/.stamps
+sources := $(shell find src bindings -type f -not -name '*.pyc') meson.build meson.options pyproject.toml
+test_sources := $(sources) $(shell find tests -name '*.cpp' -o -name meson.build)
+export CXX := $(if $(shell command -v ccache),ccache g++,g++)
+export PATH := $(bin):$(PATH)
+
+.PHONY: demo test test-cpp test-python bench build wheel sanitize clean help
+
+help:
+	@echo "make demo      a photograph through an image pipeline, plain and compiled"
+	@echo "make test      C++ and Python tests"
+	@echo "make bench     table against the installed peers (PEERS=1 installs numba, JAX and numexpr first)"
+	@echo "make wheel     self-contained wheel in dist/"
+	@echo "make sanitize  C++ tests under AddressSanitizer and UBSan"
+
+demo: build
+	$(bin)/python demo/photo.py
+
+test: build build/cpp/.built
+	$(bin)/python scripts/run_tests.py --cpp build/cpp
+
+test-cpp: build/cpp/.built
+	$(bin)/python scripts/run_tests.py --cpp build/cpp --no-python
+
+test-python: build
+	$(bin)/python scripts/run_tests.py
+
+bench: build
+	$(if $(PEERS),$(bin)/pip install -q numba jax numexpr)
+	$(bin)/python bench/run.py $(BENCH_ARGS)
+
+build: $(stamps)/build
+
+$(stamps)/system: scripts/install_system_packages.sh scripts/system_packages.txt
+	$(if $(SKIP_SYSTEM_PACKAGES),,scripts/install_system_packages.sh)
+	@mkdir -p $(stamps) && touch $@
+
+$(stamps)/venv: requirements-dev.txt $(stamps)/system
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else f"fusewire: Python {v[0]}.{v[1]} is not supported, use PYTHON=python3.11, 3.12 or 3.13")'
+	$(PYTHON) -m venv $(VENV)
+	$(bin)/pip install -q --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+# The build folder is kept, so that a second build compiles what changed and nothing else.
+$(stamps)/build: $(sources) $(stamps)/venv
+	$(bin)/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \
+	  -Cbuild-dir=build/$(notdir $(VENV)) -Csetup-args=-Dtests=false -Ccompile-args=-j$(JOBS) .
+	@touch $@
+
+build/cpp/.built: $(test_sources) $(stamps)/venv
+	test -f build/cpp/build.ninja || $(bin)/meson setup build/cpp -Dpython=false -Dtests=true
+	$(bin)/ninja -C build/cpp -j$(JOBS)
+	@touch $@
+
+wheel: build
+	$(bin)/pip install -q auditwheel
+	$(bin)/pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/$(notdir $(VENV)) -Csetup-args=-Dtests=false -w build/dist .
+	$(bin)/auditwheel -v repair -w dist build/dist/fusewire-*.whl
+
+sanitize: $(stamps)/venv
+	test -f build/sanitize/build.ninja || $(bin)/meson setup build/sanitize -Dpython=false -Dtests=true \
+	  -Db_sanitize=address,undefined -Db_lundef=false -Ddebug=true -Doptimization=1
+	$(bin)/ninja -C build/sanitize -j$(JOBS)
+	$(bin)/python scripts/run_tests.py --cpp build/sanitize --no-python
+
+clean:
+	rm -rf build dist $(VENV)

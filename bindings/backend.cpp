@@ -1,0 +1,133 @@
+// Backends: `llvm` is the product, `reference` computes the same plan with the graph evaluator, one element at a time, to
+// tell faults of code generation from faults of capture.
+#include "bindings/backend.h"
+
+#include <cstring>
+
+#include "graph/evaluator.h"
+#include "graph/support/check.h"
+
+namespace fw::bindings {
+namespace {
+
+class LlvmProgram : public Program {
+ public:
+  explicit LlvmProgram(std::unique_ptr<jit::Executable> executable) : executable_(std::move(executable)) {}
+  const graph::Plan& plan() const override { return executable_->plan(); }
+  jit::EntryFn entry() const override { return executable_->entry(); }
+  int32_t run(const int64_t* symbols, void* const* buffers, void* workspace) override {
+    return executable_->entry()(symbols, buffers, workspace);
+  }
+  jit::CompileTimings timings() const override { return executable_->timings(); }
+
+ private:
+  std::unique_ptr<jit::Executable> executable_;
+};
+
+/// Strided memory of one buffer under concrete symbols.
+struct StridedMemory {
+  std::byte* data;
+  std::vector<int64_t> shape, strides;
+
+  template <class F>
+  void forEach(F&& visit) const {      // elements in C order: visit(flat index, address)
+    int64_t count = 1;
+    for (int64_t s : shape) count *= s;
+    for (int64_t flat = 0; flat < count; ++flat) {
+      int64_t rest = flat;
+      std::byte* p = data;
+      for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) p += rest % shape[d] * strides[d];
+      visit(flat, p);
+    }
+  }
+};
+
+class ReferenceProgram : public Program {
+ public:
+  ReferenceProgram(graph::Graph graph, graph::Plan plan) : graph_(std::move(graph)), plan_(std::move(plan)) {
+    graph_.outputs().clear();
+    for (auto& [value, buffer] : plan_.bufferOf)
+      if (plan_.buffers[buffer.index].kind == graph::BufferKind::kOutput) {
+        graph_.outputs().push_back(value);
+        outputBuffers_.push_back(buffer);
+      }
+  }
+  const graph::Plan& plan() const override { return plan_; }
+
+  int32_t run(const int64_t* symbols, void* const* buffers, void*) override {
+    absl::Span<const int64_t> values(symbols, graph_.syms().symbolCount());
+    std::vector<graph::HostArray> inputs;
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const graph::Buffer& buffer = plan_.buffers[b];
+      if (buffer.kind != graph::BufferKind::kInput) continue;
+      StridedMemory memory = locate(buffer, buffers[b], values);
+      auto host = graph::HostArray::zeros(buffer.dtype, memory.shape);
+      const size_t size = graph::itemSize(buffer.dtype);
+      memory.forEach([&](int64_t i, std::byte* p) { std::memcpy(host.data.data() + i * size, p, size); });
+      if (inputs.size() <= static_cast<size_t>(buffer.index)) inputs.resize(buffer.index + 1);
+      inputs[buffer.index] = std::move(host);
+    }
+    auto results = graph::evaluate(graph_, inputs, values);
+    if (!results.ok()) return jit::kStatusDecline;
+    for (size_t i = 0; i < outputBuffers_.size(); ++i) {
+      const graph::Buffer& buffer = plan_.buffers[outputBuffers_[i].index];
+      const size_t size = graph::itemSize(buffer.dtype);
+      const graph::HostArray& host = (*results)[i];
+      locate(buffer, buffers[outputBuffers_[i].index], values).forEach([&](int64_t k, std::byte* p) {
+        std::memcpy(p, host.data.data() + k * size, size);
+      });
+    }
+    return 0;
+  }
+
+ private:
+  StridedMemory locate(const graph::Buffer& buffer, void* data, absl::Span<const int64_t> symbols) const {
+    StridedMemory memory{static_cast<std::byte*>(data), {}, {}};
+    auto value = [&](graph::SymId id) {
+      auto v = graph_.syms().evaluate(id, symbols);
+      FW_CHECK(v.ok());
+      return *v;
+    };
+    for (graph::SymId s : buffer.shape) memory.shape.push_back(value(s));
+    for (graph::SymId s : buffer.strides) memory.strides.push_back(value(s));
+    return memory;
+  }
+
+  graph::Graph graph_;
+  graph::Plan plan_;
+  std::vector<graph::BufferId> outputBuffers_;
+};
+
+using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&);
+
+absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config) {
+  jit::CompileOptions options;
+  const std::string& isa = config.text(Setting::kIsa);
+  options.isa = isa == "avx512"     ? jit::CompileOptions::Isa::kAvx512
+                : isa == "avx2"     ? jit::CompileOptions::Isa::kAvx2
+                : isa == "portable" ? jit::CompileOptions::Isa::kPortable
+                                    : jit::CompileOptions::Isa::kHost;
+  options.optLevel = static_cast<int>(config.number(Setting::kOptLevel));
+  auto executable = jit::compile(graph, std::move(plan), options);
+  if (!executable.ok()) return executable.status();
+  return std::make_unique<LlvmProgram>(*std::move(executable));
+}
+
+absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&) {
+  return std::make_unique<ReferenceProgram>(std::move(graph), std::move(plan));
+}
+
+constexpr struct {
+  std::string_view name;
+  MakeProgram make;
+} kBackends[] = {{"llvm", makeLlvm}, {"reference", makeReference}};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config) {
+  for (const auto& backend : kBackends)
+    if (backend.name == config.text(Setting::kBackend)) return backend.make(std::move(graph), std::move(plan), config);
+  return absl::InvalidArgumentError("no backend computes graphs under setting 'backend'");
+}
+
+}  // namespace fw::bindings

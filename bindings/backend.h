@@ -1,0 +1,28 @@
+// The ladder of backends: who computes a planned graph. One table (backend.cpp): llvm, reference.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "graph/plan.h"
+#include "graph/support/config.h"
+#include "jit/executable.h"
+
+namespace fw::bindings {
+
+/// A graph ready to run. entry() is the fast way if there is one; run() always works.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual const graph::Plan& plan() const = 0;
+  virtual jit::EntryFn entry() const { return nullptr; }
+  /// As jit::EntryFn.
+  virtual int32_t run(const int64_t* symbols, void* const* buffers, void* workspace) = 0;
+  virtual jit::CompileTimings timings() const { return {}; }
+};
+
+/// The backend named by the setting `backend`.
+absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config);
+
+}  // namespace fw::bindings

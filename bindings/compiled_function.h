@@ -1,0 +1,24 @@
+// The Python type CompiledFunction: what fusewire.compile answers for a function.
+#pragma once
+
+#include <Python.h>
+
+#include <memory>
+
+#include "graph/support/config.h"
+
+namespace fw::bindings {
+
+/// Creates the type and adds it to `module`. False with an exception set.
+bool addCompiledFunctionType(PyObject* module);
+
+/// New CompiledFunction around a callable; nullptr with an exception set.
+PyObject* newCompiledFunction(PyObject* callable, std::shared_ptr<const Config> config);
+
+bool isCompiledFunction(PyObject* object);
+/// Borrowed: the callable that was decorated.
+PyObject* wrappedCallable(PyObject* compiledFunction);
+void resetCompiledFunction(PyObject* compiledFunction);
+PyObject* describeCompiledFunction(PyObject* compiledFunction);
+
+}  // namespace fw::bindings

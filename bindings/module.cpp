@@ -1,0 +1,209 @@
+// The extension module fusewire._fusewire: thin C entry points; everything a user sees is in the Python package.
+#include <Python.h>
+
+#include "bindings/boundary.h"
+#include "bindings/compiled_function.h"
+#include "bindings/error_state.h"
+#include "cpython/numpy_api.h"
+#include "cpython/version.h"
+#include "frame_eval/break_reason.h"
+#include "frame_eval/numpy/numpy_ops.h"
+#include "frame_eval/policy.h"
+#include "graph/op.h"
+#include "graph/support/config.h"
+#include "graph/support/event.h"
+#include "jit/executable.h"
+
+namespace fw::bindings {
+namespace {
+
+using cpython::checked;
+using cpython::Ref;
+
+/// Settings from the environment, read at import; every decorated function starts from a copy.
+std::shared_ptr<const Config>& environmentConfig() {
+  static auto* config = new std::shared_ptr<const Config>;
+  return *config;
+}
+
+Ref text(std::string_view s) { return checked(PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()))); }
+
+/// compile_function(callable, {setting: text}) -> CompiledFunction
+PyObject* compileFunction(PyObject*, PyObject* args) {
+  PyObject *callable, *overrides;
+  if (!PyArg_ParseTuple(args, "OO!", &callable, &PyDict_Type, &overrides)) return nullptr;
+  auto config = environmentConfig();
+  if (PyDict_GET_SIZE(overrides) > 0) {
+    auto changed = std::make_shared<Config>(*config);
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(overrides, &at, &key, &value);) {
+      const char* name = PyUnicode_AsUTF8(key);
+      const char* wanted = name ? PyUnicode_AsUTF8(value) : nullptr;
+      if (!wanted) return nullptr;
+      const SettingInfo* found = nullptr;
+      for (const SettingInfo& info : settings())
+        if (info.name == name) found = &info;
+      if (!found) return PyErr_Format(PyExc_TypeError, "fusewire.compile: unknown option '%s'", name);
+      if (std::string error = changed->set(found->setting, wanted); !error.empty())
+        return PyErr_Format(PyExc_ValueError, "fusewire.compile: %s", error.c_str());
+    }
+    config = changed;
+  }
+  return newCompiledFunction(callable, config);
+}
+
+template <class F>
+PyObject* onCompiledFunction(PyObject* object, F&& f) {
+  if (!isCompiledFunction(object))
+    return PyErr_Format(PyExc_TypeError, "expected a function decorated with fusewire.compile, got %s", Py_TYPE(object)->tp_name);
+  return f(object);
+}
+
+PyObject* describe(PyObject*, PyObject* f) { return onCompiledFunction(f, describeCompiledFunction); }
+PyObject* reset(PyObject*, PyObject* f) {
+  return onCompiledFunction(f, [](PyObject* o) {
+    resetCompiledFunction(o);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* errorOrNone(const std::string& error) {
+  if (!error.empty()) return PyErr_Format(PyExc_ValueError, "fusewire: %s", error.c_str());
+  Py_RETURN_NONE;
+}
+PyObject* pyConfigureLogs(PyObject*, PyObject* spec) {
+  const char* s = PyUnicode_AsUTF8(spec);
+  return s ? errorOrNone(configureLogs(s)) : nullptr;
+}
+PyObject* pyOpenTrace(PyObject*, PyObject* directory) {
+  const char* s = PyUnicode_AsUTF8(directory);
+  return s ? errorOrNone(openTrace(s)) : nullptr;
+}
+
+/// Reads FUSEWIRE_ variables; answers the names that no setting explains.
+PyObject* readEnvironment(PyObject*, PyObject*) {
+  PyObject* result = nullptr;
+  guarded([&] {
+    auto config = std::make_shared<Config>();
+    std::vector<std::string> unknown;
+    if (std::string error = configFromEnvironment(*config, unknown); !error.empty()) {
+      PyErr_Format(PyExc_ValueError, "fusewire: %s", error.c_str());
+      throw cpython::PythonError();
+    }
+    environmentConfig() = config;
+    Ref names = checked(PyList_New(0));
+    for (const std::string& name : unknown) checked(PyList_Append(names.get(), text(name).get()));
+    result = names.release();
+  });
+  return result;
+}
+
+PyObject* disableCode(PyObject*, PyObject* code) {
+  if (!PyCode_Check(code)) return PyErr_Format(PyExc_TypeError, "expected a code object, got %s", Py_TYPE(code)->tp_name);
+  capture::disableCode(code);
+  Py_RETURN_NONE;
+}
+/// Run by the interpreter it is False: capture evaluates the call to True without coming here.
+PyObject* isCompiling(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+
+PyObject* unwrap(PyObject* object) {
+  if (!isCompiledFunction(object)) return nullptr;
+  PyObject* inner = wrappedCallable(object);
+  return PyFunction_Check(inner) ? inner : nullptr;
+}
+
+/// The tables behind the docs: a list of dicts of str per call of `row`.
+class TableWriter {
+ public:
+  TableWriter() : rows_(checked(PyList_New(0))) {}
+  void row(std::initializer_list<std::pair<const char*, std::string_view>> cells) {
+    Ref dict = checked(PyDict_New());
+    for (const auto& [name, value] : cells) checked(PyDict_SetItemString(dict.get(), name, text(value).get()));
+    checked(PyList_Append(rows_.get(), dict.get()));
+  }
+  PyObject* take() { return rows_.release(); }
+
+ private:
+  Ref rows_;
+};
+
+template <class F>
+PyObject* table(F&& fill) {
+  PyObject* result = nullptr;
+  guarded([&] {
+    TableWriter writer;
+    fill(writer);
+    result = writer.take();
+  });
+  return result;
+}
+
+PyObject* ops(PyObject*, PyObject*) {
+  return table([](TableWriter& w) {
+    for (const graph::OpInfo& op : graph::opTable())
+      w.row({{"name", op.text}, {"numpy", op.numpy}, {"cpu", op.cpu},
+             {"contract", op.contract == graph::Contract::kExact ? "exact" : "ulp"}});
+  });
+}
+PyObject* settingTable(PyObject*, PyObject*) {
+  return table([](TableWriter& w) {
+    for (const SettingInfo& s : settings()) w.row({{"name", s.name}, {"fallback", s.fallback}, {"help", s.help}});
+  });
+}
+PyObject* breakReasons(PyObject*, PyObject*) {
+  return table([](TableWriter& w) {
+#define FW_BREAK(Id, text, cls, message, hint) w.row({{"id", text}, {"class", #cls}, {"message", message}, {"hint", hint}});
+#include "frame_eval/break_reasons.def"
+  });
+}
+PyObject* logChannels(PyObject*, PyObject*) {
+  return table([](TableWriter& w) {
+#define FW_CHANNEL(Id, text, help) w.row({{"name", text}, {"help", help}});
+#include "graph/support/channels.def"
+  });
+}
+PyObject* target(PyObject*, PyObject*) {
+  PyObject* result = nullptr;
+  guarded([&] { result = text(jit::hostTargetDescription()).release(); });
+  return result;
+}
+
+PyMethodDef methods[] = {
+    {"compile_function", compileFunction, METH_VARARGS, "compile_function(callable, options) -> CompiledFunction"},
+    {"describe", describe, METH_O, "describe(compiled) -> dict of variants, breaks and counters"},
+    {"reset", reset, METH_O, "reset(compiled): forget variants and breaks"},
+    {"disable_code", disableCode, METH_O, "disable_code(code): never compile or inline functions of this code object"},
+    {"is_compiling", isCompiling, METH_NOARGS, "is_compiling() -> True while a call is captured, else False"},
+    {"configure_logs", pyConfigureLogs, METH_O, "configure_logs(spec): as FUSEWIRE_LOGS"},
+    {"open_trace", pyOpenTrace, METH_O, "open_trace(directory): as FUSEWIRE_TRACE"},
+    {"read_environment", readEnvironment, METH_NOARGS, "read_environment() -> unknown FUSEWIRE_ variables"},
+    {"ops", ops, METH_NOARGS, "ops() -> rows of the op table"},
+    {"settings", settingTable, METH_NOARGS, "settings() -> rows of the settings table"},
+    {"break_reasons", breakReasons, METH_NOARGS, "break_reasons() -> rows of the table of break reasons"},
+    {"log_channels", logChannels, METH_NOARGS, "log_channels() -> rows of the table of channels"},
+    {"target", target, METH_NOARGS, "target() -> description of the machine that code is generated for"},
+    {nullptr, nullptr, 0, nullptr}};
+
+int execute(PyObject* module) {
+  bool ok = false;
+  const bool ran = guarded([&] {
+    if (std::string error = cpython::checkRuntimeVersion(); !error.empty()) {
+      PyErr_SetString(PyExc_ImportError, error.c_str());
+      throw cpython::PythonError();
+    }
+    ok = cpython::importNumpy() && initializeErrorState() && capture::numpy::initialize() && addCompiledFunctionType(module);
+    if (!ok) return;
+    capture::setIsCompiling(checked(PyObject_GetAttrString(module, "is_compiling")).get());
+    capture::setUnwrapHook(unwrap);
+  });
+  return ran && ok ? 0 : -1;
+}
+
+PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_fusewire", "Compiler core of fusewire.", 0, methods, slots,
+                          nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace fw::bindings
+
+PyMODINIT_FUNC PyInit__fusewire() { return PyModuleDef_Init(&fw::bindings::definition); }

@@ -1,0 +1,205 @@
+// The common case, one fresh C-ordered array, costs one allocation and no look-ups. Everything symbolic (sizes, strides of
+// views, offsets, Python ints) is evaluated by one SymProgram at the start of the call.
+#include "bindings/result_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "bindings/output_memory.h"
+#include "cpython/ref.h"
+#include "graph/support/check.h"
+
+namespace fw::bindings {
+
+using capture::ExitNode;
+using cpython::Ref;
+
+namespace {
+
+int typeNumberOf(graph::DType d) { return PyArray_DescrFromType(graph::info(d).numpyChar)->type_num; }
+
+}  // namespace
+
+ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms)
+    : exit_(std::move(exit)), bufferCount_(plan.buffers.size()) {
+  std::vector<graph::SymId> wanted;
+  auto append = [&](const auto& ids) {
+    const int first = static_cast<int>(wanted.size());
+    wanted.insert(wanted.end(), ids.begin(), ids.end());
+    return first;
+  };
+  std::vector<bool> needsArray(plan.buffers.size(), false);
+  for (const ExitNode& node : exit_.nodes)
+    if (node.kind == ExitNode::Kind::kArray) needsArray[plan.outputs[node.index].buffer.index] = true;
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    const graph::Buffer& buffer = plan.buffers[b];
+    if (buffer.kind != graph::BufferKind::kOutput) continue;
+    OutputBuffer out{static_cast<int>(b), typeNumberOf(buffer.dtype), static_cast<int>(buffer.shape.size()),
+                     append(buffer.shape), -1, false, buffer.shape.empty() && !needsArray[b]};
+    if (!buffer.layout.isCOrder()) {
+      out.fortran = buffer.layout.isFOrder();
+      if (!out.fortran) out.strides = append(buffer.strides);
+    }
+    outputs_.push_back(out);
+  }
+  for (const graph::OutputBinding& binding : plan.outputs) {
+    const graph::Buffer& buffer = plan.buffers[binding.buffer.index];
+    View view{static_cast<int>(binding.buffer.index), binding.isView, typeNumberOf(buffer.dtype), 0, 0, 0, 0};
+    if (binding.isView) {
+      view.rank = static_cast<int>(binding.shape.size());
+      view.offset = append(std::vector{binding.offset});
+      view.sizes = append(binding.shape);
+      view.strides = append(binding.strides);
+    }
+    views_.push_back(view);
+  }
+  workspace_ = append(std::vector{plan.workspaceBytes});
+  for (const ExitNode& node : exit_.nodes)
+    intResults_.push_back(node.kind == ExitNode::Kind::kPyInt ? append(std::vector{node.sym}) : -1);
+  program_ = jit::SymProgram(syms, wanted);
+}
+
+bool ResultBuilder::allocateOne(Call& call, size_t output) const {
+  const OutputBuffer& out = outputs_[output];
+  if (out.scalarOnly) {
+    call.buffers[out.buffer] = &call.scalars[2 * output];
+    return true;
+  }
+  const int64_t* dims = call.sizes + out.sizes;
+  const int64_t* strides = out.strides < 0 ? nullptr : call.sizes + out.strides;
+  PyArray_Descr* descr = PyArray_DescrFromType(out.typeNumber);
+  size_t bytes = PyDataType_ELSIZE(descr);
+  for (int d = 0; d < out.rank; ++d) bytes *= static_cast<size_t>(dims[d]);
+  call.outputBytes += static_cast<int64_t>(bytes);
+  std::optional<PooledAllocation> pooled;
+  if (bytes >= kPooledBytes) {
+    pooled.emplace();
+    if (!pooled->ok()) return false;
+  }
+  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, out.rank, reinterpret_cast<const npy_intp*>(dims),
+                                         reinterpret_cast<const npy_intp*>(strides), nullptr,
+                                         out.fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, nullptr);
+  if (!array) return false;
+  call.arrays[out.buffer] = reinterpret_cast<PyArrayObject*>(array);
+  call.buffers[out.buffer] = PyArray_DATA(call.arrays[out.buffer]);
+  return true;
+}
+
+bool ResultBuilder::allocate(Call& call) const {
+  program_.run(call.symbols, call.sizes);
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    if (!allocateOne(call, i)) return false;
+  return true;
+}
+
+void ResultBuilder::release(Call& call) const {
+  for (const OutputBuffer& out : outputs_) Py_CLEAR(call.arrays[out.buffer]);
+}
+
+/// The array of a buffer: the first taker gets the buffer itself, later ones a copy, since equal values of the graph may
+/// be distinct arrays of the program.
+PyObject* ResultBuilder::takeArray(Call& call, int buffer, Progress& progress) const {
+  PyArrayObject* array = call.arrays[buffer];
+  if (progress.taken[buffer]) return PyArray_NewCopy(array, NPY_KEEPORDER);
+  progress.taken[buffer] = true;
+  return Py_NewRef(reinterpret_cast<PyObject*>(array));
+}
+
+PyObject* ResultBuilder::buildView(Call& call, const View& view, PyObject* base, bool writeable) const {
+  char* data = static_cast<char*>(call.buffers[view.buffer]) + call.sizes[view.offset];
+  PyObject* result = PyArray_NewFromDescr(
+      &PyArray_Type, PyArray_DescrFromType(view.typeNumber), view.rank, reinterpret_cast<npy_intp*>(call.sizes + view.sizes),
+      reinterpret_cast<npy_intp*>(call.sizes + view.strides), data, writeable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
+  if (!result) return nullptr;
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), Py_NewRef(base)) < 0) {
+    Py_DECREF(result);
+    return nullptr;
+  }
+  return result;
+}
+
+PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node, Progress& progress) const {
+  const View& view = views_[node.index];
+  if (!view.isView) {
+    FW_CHECK(call.arrays[view.buffer]);
+    return takeArray(call, view.buffer, progress);
+  }
+  if (node.baseObject >= 0) {
+    PyObject* base = call.objects[node.baseObject];
+    return buildView(call, view, base, node.writeable && PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(base)));
+  }
+  FW_CHECK(call.arrays[view.buffer]);
+  return buildView(call, view, reinterpret_cast<PyObject*>(call.arrays[view.buffer]), node.writeable);
+}
+
+PyObject* ResultBuilder::buildContainer(Call& call, const ExitNode& node, Progress& progress) const {
+  const Py_ssize_t count = static_cast<Py_ssize_t>(node.children.size());
+  if (node.kind == ExitNode::Kind::kDict) {
+    Ref dict = Ref::steal(PyDict_New());
+    for (Py_ssize_t i = 0; dict && i + 1 < count; i += 2) {
+      Ref key = Ref::steal(buildNode(call, node.children[i], progress));
+      Ref value = Ref::steal(key ? buildNode(call, node.children[i + 1], progress) : nullptr);
+      if (!value || PyDict_SetItem(dict.get(), key.get(), value.get()) < 0) return nullptr;
+    }
+    return dict.release();
+  }
+  if (node.kind == ExitNode::Kind::kSlice) {
+    Ref part[3];
+    for (int i = 0; i < 3; ++i)
+      if (!(part[i] = Ref::steal(buildNode(call, node.children[i], progress)))) return nullptr;
+    return PySlice_New(part[0].get(), part[1].get(), part[2].get());
+  }
+  const bool isTuple = node.kind == ExitNode::Kind::kTuple;
+  Ref result = Ref::steal(isTuple ? PyTuple_New(count) : PyList_New(count));
+  for (Py_ssize_t i = 0; result && i < count; ++i) {
+    PyObject* item = buildNode(call, node.children[i], progress);
+    if (!item) return nullptr;
+    if (isTuple)
+      PyTuple_SET_ITEM(result.get(), i, item);
+    else
+      PyList_SET_ITEM(result.get(), i, item);
+  }
+  return result.release();
+}
+
+PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) const {
+  const ExitNode& node = exit_.nodes[index];
+  auto data = [&] { return call.buffers[views_[node.index].buffer]; };
+  PyObject* result = nullptr;
+  switch (node.kind) {
+    case ExitNode::Kind::kConstant: return Py_NewRef(node.object.get());
+    case ExitNode::Kind::kObject: return Py_NewRef(call.objects[node.index]);
+    case ExitNode::Kind::kShared: return Py_NewRef(progress.made[node.index]);
+    case ExitNode::Kind::kArray: result = buildArray(call, node, progress); break;
+    case ExitNode::Kind::kArrayScalar: {
+      Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(views_[node.index].typeNumber)));
+      result = PyArray_Scalar(data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr);
+      break;
+    }
+    case ExitNode::Kind::kPyFloat: result = PyFloat_FromDouble(*static_cast<const double*>(data())); break;
+    case ExitNode::Kind::kPyBool: result = PyBool_FromLong(*static_cast<const uint8_t*>(data())); break;
+    case ExitNode::Kind::kPyComplex: {
+      const double* parts = static_cast<const double*>(data());
+      result = PyComplex_FromDoubles(parts[0], parts[1]);
+      break;
+    }
+    case ExitNode::Kind::kPyInt: result = PyLong_FromLongLong(call.sizes[intResults_[index]]); break;
+    case ExitNode::Kind::kTuple:
+    case ExitNode::Kind::kList:
+    case ExitNode::Kind::kDict:
+    case ExitNode::Kind::kSlice: result = buildContainer(call, node, progress); break;
+  }
+  progress.made[index] = result;
+  return result;
+}
+
+PyObject* ResultBuilder::build(Call& call) const {
+  const ExitNode& root = exit_.nodes[0];
+  if (root.kind == ExitNode::Kind::kArray && !views_[root.index].isView)      // hand over, no reference traffic
+    return reinterpret_cast<PyObject*>(std::exchange(call.arrays[views_[root.index].buffer], nullptr));
+  Progress progress{std::vector<PyObject*>(exit_.nodes.size()), std::vector<bool>(bufferCount_)};
+  return buildNode(call, 0, progress);
+}
+
+}  // namespace fw::bindings

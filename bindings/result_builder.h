@@ -1,0 +1,79 @@
+// From raw memory to the Python result: allocates output arrays before the native call and builds the returned object after
+// it, as the exit plan says.
+#pragma once
+
+#include <vector>
+
+#include "cpython/numpy_api.h"
+#include "frame_eval/exit_plan.h"
+#include "graph/plan.h"
+#include "graph/symint.h"
+#include "jit/executable.h"
+
+namespace fw::bindings {
+
+class ResultBuilder {
+ public:
+  ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms);
+
+  /// Memory of one call, laid out by the caller: sizeCount() words, 2 words per output for scalars, one array pointer per
+  /// buffer of the plan (null-initialised).
+  struct Call {
+    const int64_t* symbols;
+    void** buffers;
+    PyObject* const* objects;
+    int64_t* sizes;
+    uint64_t* scalars;
+    PyArrayObject** arrays;
+    int64_t outputBytes = 0;         ///< out: size of all output arrays
+  };
+  size_t sizeCount() const { return program_.resultCount(); }
+  size_t scalarWords() const { return 2 * outputs_.size(); }
+  size_t bufferCount() const { return bufferCount_; }
+
+  /// Evaluates sizes, allocates every output buffer and fills call.buffers. False with a Python exception set.
+  bool allocate(Call& call) const;
+  int64_t workspaceBytes(const Call& call) const { return call.sizes[workspace_]; }
+  /// The result, a new reference; nullptr with a Python exception set.
+  PyObject* build(Call& call) const;
+  /// Drops the arrays that build() did not hand over. Call exactly once, whatever happened.
+  void release(Call& call) const;
+
+ private:
+  struct OutputBuffer {
+    int buffer;              ///< index in the plan
+    int typeNumber;
+    int rank;
+    int sizes;               ///< index of the first dimension in Call::sizes
+    int strides = -1;        ///< index of the first stride there; -1: packed in C order
+    bool fortran = false;
+    bool scalarOnly;         ///< rank 0 and only ever returned as a scalar: no array is made
+  };
+  struct View {
+    int buffer;
+    bool isView;
+    int typeNumber;
+    int rank;
+    int offset, sizes, strides;
+  };
+  bool allocateOne(Call& call, size_t output) const;
+  struct Progress {
+    std::vector<PyObject*> made;       ///< exit node -> its object, borrowed, for kShared
+    std::vector<bool> taken;           ///< buffer -> its array is already part of the result
+  };
+  PyObject* buildNode(Call& call, int node, Progress& progress) const;
+  PyObject* buildArray(Call& call, const capture::ExitNode& node, Progress& progress) const;
+  PyObject* buildView(Call& call, const View& view, PyObject* base, bool writeable) const;
+  PyObject* takeArray(Call& call, int buffer, Progress& progress) const;
+  PyObject* buildContainer(Call& call, const capture::ExitNode& node, Progress& progress) const;
+
+  capture::ExitPlan exit_;
+  std::vector<OutputBuffer> outputs_;
+  std::vector<View> views_;            ///< one per graph output
+  std::vector<int> intResults_;        ///< exit node -> index in sizes for kPyInt
+  jit::SymProgram program_;
+  int workspace_ = 0;
+  size_t bufferCount_ = 0;
+};
+
+}  // namespace fw::bindings

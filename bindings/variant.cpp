@@ -1,0 +1,161 @@
+// Building a variant: passes, plan, native code, stub. Running one: a scratch area on the stack, the stub, output arrays,
+// the native function, the result. The run path allocates nothing but the outputs, up to kInlineScratch bytes of scratch.
+#include "bindings/variant.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "bindings/error_state.h"
+#include "bindings/workspace.h"
+#include "graph/passes/pass_manager.h"
+
+namespace fw::bindings {
+namespace {
+
+constexpr size_t kInlineScratch = 4096;
+/// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
+constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
+/// Native calls over at least this many bytes of results release the GIL.
+constexpr int64_t kReleaseGilBytes = 256 << 10;
+
+class Stopwatch {
+ public:
+  double lapMs() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+std::vector<std::string_view> splitList(const std::string& text) {
+  std::vector<std::string_view> names;
+  for (size_t at = 0; at < text.size();) {
+    size_t comma = std::min(text.find(',', at), text.size());
+    names.push_back(std::string_view(text).substr(at, comma - at));
+    at = comma + 1;
+  }
+  return names;
+}
+
+}  // namespace
+
+Variant::~Variant() = default;
+
+absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captured, const Config& config, double captureMs) {
+  std::unique_ptr<Variant> v(new Variant);
+  v->times_.captureMs = captureMs;
+  v->graphText_ = graph::print(captured.graph);
+  v->guards_ = std::make_shared<guards::GuardSet>(std::move(captured.guards));
+
+  Stopwatch watch;
+  graph::PassContext context;
+  context.verifyEach = config.flag(Setting::kVerifyPasses);
+  const auto disabled = splitList(config.text(Setting::kDisablePasses));
+  context.disabled = disabled;
+  if (absl::Status s = graph::runPasses(captured.graph, context); !s.ok()) return s;
+  v->times_.passesMs = watch.lapMs();
+  auto plan = graph::makePlan(captured.graph, context);
+  if (!plan.ok()) return plan.status();
+  v->planText_ = graph::print(*plan, captured.graph);
+  v->times_.planMs = watch.lapMs();
+
+  auto syms = captured.graph.sharedSyms();
+  v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
+  auto program = makeProgram(std::move(captured.graph), *std::move(plan), config);
+  if (!program.ok()) return program.status();
+  v->program_ = *std::move(program);
+  v->times_.jit = v->program_->timings();
+  v->times_.compileMs = watch.lapMs();
+
+  auto stub = guards::emitStub(v->guards_);
+  if (!stub.ok()) return stub.status();
+  v->stub_ = *std::move(stub);
+  v->times_.stubMs = watch.lapMs();
+  return v;
+}
+
+size_t Variant::scratchBytes() const {
+  const size_t words = guards_->symbols.size() + results_->bufferCount() * 2 + guards_->inputs.size() * 2 +
+                       guards_->objects.size() + results_->sizeCount() + results_->scalarWords();
+  return words * sizeof(uint64_t);
+}
+
+RunOutcome Variant::run(PyObject* const* args, PyObject* function, PyObject** result) {
+  const size_t bytes = scratchBytes();
+  if (bytes <= kInlineScratch) {
+    alignas(16) char scratch[kInlineScratch];
+    return runWithScratch(args, function, result, scratch);
+  }
+  std::vector<uint64_t> scratch(bytes / sizeof(uint64_t));
+  return runWithScratch(args, function, result, reinterpret_cast<char*>(scratch.data()));
+}
+
+RunOutcome Variant::runWithScratch(PyObject* const* args, PyObject* function, PyObject** result, char* scratch) {
+  auto carve = [&]<class T>(T*, size_t count) {
+    T* part = reinterpret_cast<T*>(scratch);
+    scratch += count * sizeof(uint64_t);
+    return part;
+  };
+  const size_t bufferCount = results_->bufferCount();
+  guards::CallFrame frame;
+  frame.args = args;
+  frame.function = function;
+  frame.symbols = carve(static_cast<int64_t*>(nullptr), guards_->symbols.size());
+  frame.buffers = carve(static_cast<void**>(nullptr), bufferCount);
+  frame.scalars = carve(static_cast<uint64_t*>(nullptr), guards_->inputs.size() * 2);
+  frame.objects = carve(static_cast<PyObject**>(nullptr), guards_->objects.size());
+
+  if (stub_->entry()(&frame) != 0) return RunOutcome::kMiss;
+  if (declinesInARow_ >= kDeclineStreak && ++declinesInARow_ % kRetryEvery) return RunOutcome::kDeclined;
+
+  ResultBuilder::Call call;
+  call.symbols = frame.symbols;
+  call.buffers = frame.buffers;
+  call.objects = frame.objects;
+  call.sizes = carve(static_cast<int64_t*>(nullptr), results_->sizeCount());
+  call.scalars = carve(static_cast<uint64_t*>(nullptr), results_->scalarWords());
+  call.arrays = carve(static_cast<PyArrayObject**>(nullptr), bufferCount);
+  std::memset(call.arrays, 0, bufferCount * sizeof(void*));
+
+  RunOutcome outcome = RunOutcome::kError;
+  if (results_->allocate(call)) {
+    Workspace workspace(results_->workspaceBytes(call));
+    if (!workspace.ok()) {
+      PyErr_NoMemory();
+    } else {
+      int32_t status;
+      const bool releaseGil = call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
+      PyThreadState* saved = releaseGil ? PyEval_SaveThread() : nullptr;
+      if (jit::EntryFn entry = program_->entry())
+        status = entry(frame.symbols, frame.buffers, workspace.data());
+      else
+        status = program_->run(frame.symbols, frame.buffers, workspace.data());
+      if (saved) PyEval_RestoreThread(saved);
+      if (status == 0 || !mustReport(status)) {
+        *result = results_->build(call);
+        outcome = *result ? RunOutcome::kDone : RunOutcome::kError;
+        declinesInARow_ = 0;
+        ++hits_;
+      } else {
+        outcome = RunOutcome::kDeclined;
+        ++declinesInARow_;
+        ++declines_;
+      }
+    }
+  }
+  results_->release(call);
+  return outcome;
+}
+
+std::string Variant::explainMiss(PyObject* const* args, PyObject* function) const {
+  std::vector<int64_t> symbols(guards_->symbols.size());
+  std::vector<void*> buffers(results_->bufferCount());
+  std::vector<uint64_t> scalars(guards_->inputs.size() * 2);
+  std::vector<PyObject*> objects(guards_->objects.size());
+  guards::CallFrame frame{args, function, symbols.data(), buffers.data(), scalars.data(), objects.data()};
+  return guards::checkSlow(*guards_, frame).reason;
+}
+
+}  // namespace fw::bindings

@@ -1,0 +1,66 @@
+// One compiled version of a function: guards, native code, and how to build the Python result.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bindings/backend.h"
+#include "bindings/result_builder.h"
+#include "cpython/numpy_api.h"
+#include "frame_eval/capture.h"
+#include "graph/support/config.h"
+#include "guards/stub.h"
+#include "jit/executable.h"
+
+namespace fw::bindings {
+
+struct PhaseTimes {
+  double captureMs = 0, passesMs = 0, planMs = 0, compileMs = 0, stubMs = 0;
+  jit::CompileTimings jit;
+};
+
+enum class RunOutcome : uint8_t {
+  kDone,       ///< the result is ready
+  kMiss,       ///< a guard failed; nothing happened
+  kDeclined,   ///< the native code met something that Python must report; nothing visible happened
+  kError,      ///< a Python exception is set (out of memory)
+};
+
+class Variant {
+ public:
+  static absl::StatusOr<std::unique_ptr<Variant>> build(capture::Captured captured, const Config& config, double captureMs);
+  ~Variant();
+
+  /// Runs on bound arguments. On kDone *result is a new reference.
+  RunOutcome run(PyObject* const* args, PyObject* function, PyObject** result);
+
+  /// Why the guards reject these arguments, in a sentence ("" if they do not).
+  std::string explainMiss(PyObject* const* args, PyObject* function) const;
+
+  const graph::Plan& plan() const { return program_->plan(); }
+  const guards::GuardSet& guardSet() const { return *guards_; }
+  const std::string& graphText() const { return graphText_; }
+  const std::string& planText() const { return planText_; }
+  const PhaseTimes& times() const { return times_; }
+  uint64_t hits() const { return hits_; }
+  uint64_t declines() const { return declines_; }
+  size_t kernelCount() const { return plan().groups.size(); }
+
+ private:
+  Variant() = default;
+  RunOutcome runWithScratch(PyObject* const* args, PyObject* function, PyObject** result, char* scratch);
+  size_t scratchBytes() const;
+
+  std::shared_ptr<guards::GuardSet> guards_;
+  std::unique_ptr<guards::Stub> stub_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<ResultBuilder> results_;
+  std::string graphText_, planText_;
+  PhaseTimes times_;
+  uint64_t hits_ = 0, declines_ = 0;
+  uint32_t declinesInARow_ = 0;
+};
+
+}  // namespace fw::bindings

@@ -1,0 +1,52 @@
+// Look-ups that run no Python code: dicts by str key, instance attributes, slots, type attributes. The reads of CPython's
+// private dict and instance layouts are in attributes.cpp.
+#pragma once
+
+#include <Python.h>
+
+#include "cpython/ref.h"
+
+namespace fw::cpython {
+
+enum class LookupState : uint8_t {
+  kFound,
+  kAbsent,
+  kRefused,   ///< cannot be told without running Python code: not an exact dict, a key with its own __eq__
+};
+
+struct Lookup {
+  LookupState state;
+  PyObject* value;   ///< borrowed; nullptr unless kFound
+};
+
+/// A key with memory of where it was found last. Every use checks the remembered place, so a stale hint only costs time.
+/// Written under the GIL.
+struct AttributeCell {
+  explicit AttributeCell(PyObject* interned);
+  Ref key;                                ///< exact, interned str
+  Py_hash_t hash;
+  Py_ssize_t hint = 0;                    ///< index into the keys of the dict or of the type's shared keys
+  PyTypeObject* slotType = nullptr;       ///< not owned, compared together with slotVersion
+  unsigned int slotVersion = 0;
+  Py_ssize_t slotOffset = -1;             ///< of the member descriptor in slotType; 0 for none
+};
+
+/// dict[key] of an exact dict.
+Lookup dictItem(PyObject* dict, AttributeCell& cell);
+
+/// The value in the __slots__ member `key` of type(object), else in the instance dict. No other descriptor is considered.
+Lookup instanceAttribute(PyObject* object, AttributeCell& cell);
+
+/// As instanceAttribute, but in the instance dict only.
+Lookup instanceDictItem(PyObject* object, AttributeCell& cell);
+
+/// Attribute along the MRO as it lies there; borrowed, nullptr if absent. `type` must be a type.
+PyObject* typeAttribute(PyObject* type, PyObject* name);
+
+/// Both exact str.
+bool strEqual(PyObject* a, PyObject* b);
+
+/// Exact dict with exactly these str keys in this order. No Python code is run.
+bool dictHasKeys(PyObject* dict, PyObject* keysTuple);
+
+}  // namespace fw::cpython

@@ -1,0 +1,63 @@
+// Bytecode without versions: code objects decoded into neutral instructions (neutral_ops.def).
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cpython/ref.h"
+
+namespace fw::cpython {
+
+enum class Opcode : uint8_t {
+#define FW_OPCODE(Id, text, arg) k##Id,
+#include "cpython/neutral_ops.def"
+};
+enum class OpcodeArg : uint8_t { kNone, kCount, kConst, kName, kSlot, kJump, kOp, kFlags };
+
+struct OpcodeInfo {
+  std::string_view text;
+  OpcodeArg arg;
+};
+const OpcodeInfo& info(Opcode op);
+
+/// Name of a raw instruction of this interpreter ("LOAD_FAST"), for messages.
+std::string_view rawName(int opcode);
+
+struct Position {
+  int line = 0, endLine = 0, column = -1, endColumn = -1;   ///< columns as in co_positions(), -1 if unknown
+};
+
+struct Instr {
+  Opcode op = Opcode::kNop;
+  int arg = 0;
+  int flags = 0;          ///< kLoadSuperAttr
+  int target = -1;        ///< jumps: index of the instruction to go to
+  int unit = 0;           ///< code unit of the raw instruction; several neutral ones may share it
+  Position position;
+};
+
+/// Instructions [start, end) are covered by the handler at `target`; the stack is cut to `depth` first.
+struct Handler {
+  int start, end, target, depth;
+  bool lasti;
+};
+
+struct Bytecode {
+  Ref code;                             ///< the PyCodeObject
+  std::vector<Instr> instructions;
+  std::vector<Handler> handlers;
+
+  PyCodeObject* object() const { return reinterpret_cast<PyCodeObject*>(code.get()); }
+};
+
+/// Decodes the code as compiled: specialised and instrumented instructions are mapped back. Throws PythonError.
+Bytecode decode(PyCodeObject* code);
+
+/// One line per instruction: "  3 LOAD_FAST 0".
+std::string print(const Bytecode& code);
+
+}  // namespace fw::cpython

@@ -1,0 +1,32 @@
+// Reasons for graph breaks; a closed list.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace fw::capture {
+
+enum class BreakReason : uint8_t {
+#define FW_BREAK(Id, text, cls, message, hint) k##Id,
+#include "frame_eval/break_reasons.def"
+};
+enum class BreakClass : uint8_t { kUser, kUnsupported, kLimit, kBug };
+
+struct BreakInfo {
+  std::string_view text, message, hint;
+  BreakClass cls;
+};
+const BreakInfo& info(BreakReason reason);
+
+/// Ends a trace. Thrown inside the room, caught by capture().
+class CaptureBreak : public std::exception {
+ public:
+  CaptureBreak(BreakReason reason, std::string detail) : reason(reason), detail(std::move(detail)) {}
+  const char* what() const noexcept override { return detail.c_str(); }
+  BreakReason reason;
+  std::string detail;          ///< names the thing: "np.linalg.svd", "LOAD_BUILD_CLASS", "argument 'x' is a matrix"
+};
+
+}  // namespace fw::capture

@@ -1,0 +1,43 @@
+// The NumPy side of capture: what np.* functions, ufuncs, ndarray methods, attributes, operators and indexing mean in the
+// graph. Everything here answers a Value or breaks with kUnsupportedNumpy naming the function and the argument; it never
+// guesses. When NumPy itself would raise (shapes that do not broadcast, a wrong axis), it breaks with kPythonException.
+#pragma once
+
+#include <optional>
+
+#include "frame_eval/trace.h"
+
+namespace fw::capture::numpy {
+
+struct CallArgs {
+  std::vector<Value*> positional;
+  std::vector<std::pair<std::string, Value*>> keywords;
+};
+
+/// Loads NumPy's objects once per interpreter; answers false with a Python exception set.
+bool initialize();
+
+/// True if calls of this constant object are handled by call().
+bool isKnown(PyObject* callable);
+Value* call(Trace& trace, PyObject* callable, const CallArgs& args);
+
+/// Method `name` of an array or NumPy scalar. nullopt if there is none such that we know.
+std::optional<Value*> callMethod(Trace& trace, Value* self, const std::string& name, const CallArgs& args);
+/// Attribute of an array or NumPy scalar (shape, ndim, size, T, dtype, real, imag, itemsize, nbytes ...; a method gives
+/// a kMethod value).
+std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& name);
+
+/// Binary operator with at least one array or NumPy scalar operand. `op` is CPython's NB_* number without the in-place bit.
+Value* binaryOp(Trace& trace, int op, bool inplace, Value* left, Value* right);
+/// Rich comparison, Py_LT .. Py_GE.
+Value* compare(Trace& trace, int op, Value* left, Value* right);
+enum class Unary : uint8_t { kNegative, kPositive, kInvert };
+Value* unaryOp(Trace& trace, Unary op, Value* operand);
+
+/// array[index] and array[index] = value.
+Value* getItem(Trace& trace, Value* array, Value* index);
+void setItem(Trace& trace, Value* array, Value* index, Value* value);
+/// len(array).
+Value* length(Trace& trace, Value* array);
+
+}  // namespace fw::capture::numpy

@@ -1,0 +1,231 @@
+// Values of a trace and the decisions made while it is recorded. A decision is answered from the hint (the value that a
+// symbol has in the call being traced) and guarded, unless it holds for every value; an equality is also told to the
+// SymContext, so that equal sizes have equal SymIds from then on.
+#include "frame_eval/trace.h"
+
+#include "cpython/numpy_api.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using guards::Guard;
+using guards::GuardKind;
+using guards::Relation;
+
+bool isPlain(PyObject* object) {
+  if (object == Py_None || object == Py_Ellipsis || PyBool_Check(object) || PyLong_CheckExact(object) ||
+      PyFloat_CheckExact(object) || PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+      PyBytes_CheckExact(object)) {
+    return true;
+  }
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+    if (!isPlain(PyTuple_GET_ITEM(object, i))) return false;
+  }
+  return true;
+}
+
+Trace::Trace() {
+  guards_.sources = std::make_shared<guards::SourceTable>();
+  guards_.syms = graph_.sharedSyms();
+}
+
+void Trace::fail(BreakReason reason, std::string detail) { throw CaptureBreak(reason, std::move(detail)); }
+
+// ---- values --------------------------------------------------------------------------------------------------------
+
+Value* Trace::make(ValueKind kind) {
+  values_.emplace_back();
+  values_.back().kind = kind;
+  return &values_.back();
+}
+
+Value* Trace::constant(PyObject* borrowed) { return constant(Ref::create(borrowed)); }
+
+Value* Trace::constant(Ref owned) {
+  FW_CHECK(owned);
+  Value* v = make(ValueKind::kConstant);
+  v->object = std::move(owned);
+  return v;
+}
+
+Value* Trace::array(graph::ValueId node, Value* base) {
+  Value* v = make(ValueKind::kArray);
+  v->node = node;
+  v->base = base;
+  if (base) v->writeable = base->writeable;
+  return v;
+}
+
+Value* Trace::arrayOrScalar(graph::ValueId node) {
+  if (graph_.type(node).rank() != 0) return array(node);
+  return number(ValueKind::kArrayScalar, node);
+}
+
+Value* Trace::number(ValueKind kind, graph::ValueId node) {
+  FW_CHECK(kind == ValueKind::kArrayScalar || kind == ValueKind::kPyFloat || kind == ValueKind::kPyBool ||
+           kind == ValueKind::kPyComplex);
+  FW_CHECK(graph_.type(node).rank() == 0);
+  Value* v = make(kind);
+  v->node = node;
+  return v;
+}
+
+Value* Trace::pyInt(graph::SymId sym) {
+  if (auto known = syms().asConst(sym)) return constant(checked(PyLong_FromLongLong(*known)));
+  Value* v = make(ValueKind::kPyInt);
+  v->sym = sym;
+  return v;
+}
+
+Value* Trace::tuple(std::vector<Value*> items) {
+  Value* v = make(ValueKind::kTuple);
+  v->items = std::move(items);
+  return v;
+}
+
+Value* Trace::list(std::vector<Value*> items) {
+  Value* v = make(ValueKind::kList);
+  v->items = std::move(items);
+  return v;
+}
+
+Value* Trace::slice(Value* start, Value* stop, Value* step) {
+  Value* v = make(ValueKind::kSlice);
+  v->items = {start, stop, step};
+  return v;
+}
+
+// ---- decisions -----------------------------------------------------------------------------------------------------
+
+void Trace::guard(Guard guard) {
+  if (!guard.line) guard.line = static_cast<uint32_t>(line);
+  guards_.guards.push_back(std::move(guard));
+}
+
+int64_t Trace::hint(graph::SymId sym) const {
+  auto value = guards_.syms->evaluate(sym, hints_);
+  if (!value.ok()) {
+    throw CaptureBreak(BreakReason::kUnsupportedObject, "an integer expression leaves the range of int64");
+  }
+  return *value;
+}
+
+namespace {
+
+/// What is known of `left relation right` without looking at the hints.
+std::optional<bool> proven(graph::SymContext& syms, graph::SymId left, Relation relation, graph::SymId right) {
+  std::optional<bool> answer;
+  switch (relation) {
+    case Relation::kEq:
+      return syms.provablyEqual(left, right);
+    case Relation::kNe:
+      answer = syms.provablyEqual(left, right);
+      if (answer) answer = !*answer;
+      return answer;
+    case Relation::kLt:
+      return syms.provablyLess(left, right);
+    case Relation::kLe:
+      answer = syms.provablyLess(right, left);
+      if (answer) answer = !*answer;
+      return answer;
+  }
+  FW_UNREACHABLE();
+}
+
+bool holds(int64_t a, Relation relation, int64_t b) {
+  switch (relation) {
+    case Relation::kEq: return a == b;
+    case Relation::kNe: return a != b;
+    case Relation::kLt: return a < b;
+    case Relation::kLe: return a <= b;
+  }
+  FW_UNREACHABLE();
+}
+
+}  // namespace
+
+bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
+  left = syms().canonical(left);
+  right = syms().canonical(right);
+  if (auto known = proven(syms(), left, relation, right)) return *known;
+  std::string key = syms().print(left) + "?" + std::to_string(static_cast<int>(relation)) + "?" + syms().print(right);
+  if (auto it = decided_.find(key); it != decided_.end()) return it->second;
+  bool answer = holds(hint(left), relation, hint(right));
+  Guard g{.kind = GuardKind::kSymRelation, .relation = relation, .left = left, .right = right};
+  if (!answer) {
+    switch (relation) {
+      case Relation::kEq: g.relation = Relation::kNe; break;
+      case Relation::kNe: g.relation = Relation::kEq; break;
+      case Relation::kLt: g.relation = Relation::kLe; std::swap(g.left, g.right); break;
+      case Relation::kLe: g.relation = Relation::kLt; std::swap(g.left, g.right); break;
+    }
+  }
+  bool equal = g.relation == Relation::kEq;
+  guard(std::move(g));
+  decided_.emplace(std::move(key), answer);
+  if (equal) syms().assumeEqual(left, right);
+  return answer;
+}
+
+int64_t Trace::specialize(graph::SymId sym) {
+  sym = syms().canonical(sym);
+  if (auto known = syms().asConst(sym)) return *known;
+  int64_t value = hint(sym);
+  bool same = decide(sym, Relation::kEq, syms().constant(value));
+  FW_CHECK(same);
+  return value;
+}
+
+bool Trace::ensureWithin(graph::SymId sym, int64_t lo, int64_t hi) {
+  graph::SymRange range = syms().range(syms().canonical(sym));
+  bool above = range.lo >= lo || decide(syms().constant(lo), Relation::kLe, sym);
+  bool below = range.hi <= hi || decide(sym, Relation::kLe, syms().constant(hi));
+  return above && below;
+}
+
+bool Trace::truth(Value* value) {
+  switch (value->kind) {
+    case ValueKind::kConstant: {
+      PyObject* object = value->object.get();
+      if (isPlain(object)) return checked(PyObject_IsTrue(object)) != 0;
+      if (PyFunction_Check(object) || PyModule_Check(object) || Py_TYPE(object) == &PyType_Type ||
+          PyCFunction_Check(object)) {
+        return true;
+      }
+      if (PyRange_Check(object)) return checked(static_cast<int>(PyObject_Size(object))) != 0;
+      fail(BreakReason::kUnsupportedObject, std::string("truth of a ") + Py_TYPE(object)->tp_name);
+    }
+    case ValueKind::kPyInt:
+      return decide(value->sym, Relation::kNe, syms().constant(0));
+    case ValueKind::kPyFloat:
+    case ValueKind::kPyBool:
+    case ValueKind::kPyComplex: {
+      Value* known = specializeNumber(value);
+      if (!known) fail(BreakReason::kDataDependentBranch, "the condition is computed from array data");
+      return checked(PyObject_IsTrue(known->object.get())) != 0;
+    }
+    case ValueKind::kArray:
+    case ValueKind::kArrayScalar:
+      fail(BreakReason::kDataDependentBranch, "the condition is array data");
+    case ValueKind::kTuple:
+    case ValueKind::kList:
+    case ValueKind::kDict:
+      return !value->items.empty();
+    case ValueKind::kSlice:
+    case ValueKind::kFunction:
+    case ValueKind::kMethod:
+    case ValueKind::kIterator:
+      return true;
+    case ValueKind::kObject:
+      fail(BreakReason::kUnsupportedObject,
+           std::string("truth of a ") + Py_TYPE(value->object.get())->tp_name + " object");
+    case ValueKind::kNull:
+    case ValueKind::kCell:
+      break;
+  }
+  FW_UNREACHABLE();
+}
+
+}  // namespace fw::capture

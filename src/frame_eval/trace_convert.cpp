@@ -1,0 +1,266 @@
+// From values of the trace to other forms: operands of the graph, symbolic integers, Python objects, types; and the
+// concrete evaluation of Python numbers behind specializeNumber().
+#include <cmath>
+
+#include "cpython/numpy_api.h"
+#include "frame_eval/trace.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using graph::DType;
+using graph::Op;
+using graph::Scalar;
+
+namespace {
+
+std::string typeName(PyObject* object) { return Py_TYPE(object)->tp_name; }
+
+/// Element of a NumPy scalar object as graph constant.
+std::optional<Scalar> scalarOf(PyObject* object) {
+  if (!PyArray_IsScalar(object, Generic)) return std::nullopt;
+  Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
+  auto* d = reinterpret_cast<PyArray_Descr*>(descr.get());
+  auto dtype = graph::dtypeFromNumpyChar(d->type);
+  if (!dtype) return std::nullopt;
+  Scalar s{.dtype = *dtype};
+  char bytes[16] = {};
+  PyArray_ScalarAsCtype(object, bytes);
+  int size = graph::itemSize(*dtype);
+  if (size == 16) {
+    memcpy(&s.lo, bytes, 8);
+    memcpy(&s.hi, bytes + 8, 8);
+  } else {
+    memcpy(&s.lo, bytes, size);
+  }
+  return s;
+}
+
+}  // namespace
+
+graph::UfuncOperand Trace::operand(Value* value) {
+  using graph::Weak;
+  switch (value->kind) {
+    case ValueKind::kArray:
+    case ValueKind::kArrayScalar:
+    case ValueKind::kPyBool:
+      return {value->node, Weak::kNo};
+    case ValueKind::kPyFloat:
+      return {value->node, Weak::kFloat};
+    case ValueKind::kPyComplex:
+      return {value->node, Weak::kComplex};
+    case ValueKind::kPyInt:
+      return {graph_.sym(syms().canonical(value->sym)), Weak::kInt};
+    case ValueKind::kConstant: {
+      PyObject* o = value->object.get();
+      if (PyBool_Check(o)) return {graph_.constant(Scalar::ofBool(o == Py_True)), Weak::kNo};
+      if (PyFloat_CheckExact(o)) {
+        return {graph_.constant(Scalar::ofDouble(DType::kF64, PyFloat_AS_DOUBLE(o))), Weak::kFloat};
+      }
+      if (PyComplex_CheckExact(o)) {
+        std::complex<double> c(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
+        return {graph_.constant(Scalar::ofComplex(DType::kC128, c)), Weak::kComplex};
+      }
+      if (PyLong_CheckExact(o)) {
+        int overflow = 0;
+        int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) fail(BreakReason::kUnsupportedNumpy, "a Python integer outside int64 as operand of an array");
+        return {graph_.constant(Scalar::ofInt(DType::kI64, v)), Weak::kInt};
+      }
+      if (auto s = scalarOf(o)) return {graph_.constant(*s), Weak::kNo};
+      fail(BreakReason::kUnsupportedNumpy, "operand of type " + typeName(o));
+    }
+    case ValueKind::kTuple: fail(BreakReason::kUnsupportedNumpy, "operand of type tuple");
+    case ValueKind::kList: fail(BreakReason::kUnsupportedNumpy, "operand of type list");
+    case ValueKind::kDict: fail(BreakReason::kUnsupportedNumpy, "operand of type dict");
+    case ValueKind::kSlice: fail(BreakReason::kUnsupportedNumpy, "operand of type slice");
+    case ValueKind::kObject: fail(BreakReason::kUnsupportedNumpy, "operand of type " + typeName(value->object.get()));
+    case ValueKind::kIterator:
+    case ValueKind::kFunction:
+    case ValueKind::kMethod:
+    case ValueKind::kCell:
+    case ValueKind::kNull:
+      fail(BreakReason::kUnsupportedNumpy, "operand that is not a number");
+  }
+  FW_UNREACHABLE();
+}
+
+graph::SymId Trace::asSym(Value* value) {
+  if (value->kind == ValueKind::kPyInt) return syms().canonical(value->sym);
+  if (value->isConstant()) {
+    PyObject* o = value->object.get();
+    if (PyLong_Check(o) && (PyLong_CheckExact(o) || PyBool_Check(o))) {
+      int overflow = 0;
+      int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+      if (!overflow) return syms().constant(v);
+      fail(BreakReason::kUnsupportedObject, "a Python integer outside int64");
+    }
+    if (PyArray_IsScalar(o, Integer)) {
+      auto s = scalarOf(o);
+      if (s) return syms().constant(s->asInt());
+    }
+  }
+  if (value->kind == ValueKind::kArray || value->kind == ValueKind::kArrayScalar) {
+    fail(BreakReason::kDataDependentShape, "an integer computed from array data");
+  }
+  fail(BreakReason::kUnsupportedObject, "an integer is needed here");
+}
+
+Ref Trace::asObject(Value* value) {
+  if (value->isConstant()) return value->object;
+  bool tuple = value->kind == ValueKind::kTuple;
+  if (!tuple && value->kind != ValueKind::kSlice) return {};
+  std::vector<Ref> items;
+  for (Value* item : value->items) {
+    Ref object = asObject(item);
+    if (!object) return {};
+    items.push_back(std::move(object));
+  }
+  if (!tuple) return checked(PySlice_New(items[0].get(), items[1].get(), items[2].get()));
+  Ref result = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i) PyTuple_SET_ITEM(result.get(), i, items[i].release());
+  return result;
+}
+
+PyTypeObject* Trace::typeOf(Value* value) {
+  switch (value->kind) {
+    case ValueKind::kConstant:
+    case ValueKind::kObject:
+      return Py_TYPE(value->object.get());
+    case ValueKind::kArray:
+      return &PyArray_Type;
+    case ValueKind::kArrayScalar: {
+      // The descriptors of builtin element types are immortal, as are their types.
+      PyArray_Descr* d = PyArray_DescrFromType(graph::info(graph_.type(value->node).dtype).numpyChar);
+      if (!d) throw cpython::PythonError();
+      PyTypeObject* type = d->typeobj;
+      Py_DECREF(d);
+      return type;
+    }
+    case ValueKind::kPyFloat: return &PyFloat_Type;
+    case ValueKind::kPyInt: return &PyLong_Type;
+    case ValueKind::kPyBool: return &PyBool_Type;
+    case ValueKind::kPyComplex: return &PyComplex_Type;
+    case ValueKind::kTuple: return &PyTuple_Type;
+    case ValueKind::kList: return &PyList_Type;
+    case ValueKind::kDict: return &PyDict_Type;
+    case ValueKind::kSlice: return &PySlice_Type;
+    case ValueKind::kFunction: return &PyFunction_Type;
+    case ValueKind::kMethod: return value->name.empty() ? &PyMethod_Type : &PyCFunction_Type;
+    case ValueKind::kCell: return &PyCell_Type;
+    case ValueKind::kIterator:
+    case ValueKind::kNull:
+      break;
+  }
+  fail(BreakReason::kUnsupportedObject, "type of an iterator");
+}
+
+// ---- concrete numbers ----------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Evaluates a rank-0 node that depends on Python numbers only, collecting the inputs it reads.
+class HostEvaluator {
+ public:
+  HostEvaluator(const graph::Graph& graph, const Trace& trace, const std::vector<Value*>& inputs)
+      : graph_(graph), trace_(trace), inputs_(inputs) {}
+
+  std::vector<Value*> leaves;
+  std::vector<graph::SymId> symbols;
+
+  std::optional<double> run(graph::ValueId id) {
+    const graph::Node& n = graph_.node(id);
+    if (n.type.rank() != 0) return std::nullopt;
+    if (n.op == Op::kConstant) return number(n.attrs.scalar(graph::AttrKey::kValue));
+    if (n.op == Op::kSym) {
+      symbols.push_back(n.attrs.sym(graph::AttrKey::kExpr));
+      return exact(trace_.hint(symbols.back()));
+    }
+    if (n.op == Op::kInput) return input(static_cast<size_t>(n.attrs.integer(graph::AttrKey::kIndex)));
+    std::vector<double> args;
+    for (graph::ValueId operand : n.operands) {
+      DType d = graph_.type(operand).dtype;
+      if (d != DType::kF64 && d != DType::kBool && d != DType::kI64) return std::nullopt;
+      if (d == DType::kI64 && n.op != Op::kCast) return std::nullopt;
+      auto v = run(operand);
+      if (!v) return std::nullopt;
+      args.push_back(*v);
+    }
+    return apply(n, args);
+  }
+
+ private:
+  static std::optional<double> exact(int64_t v) {
+    if (v > (int64_t{1} << 53) || v < -(int64_t{1} << 53)) return std::nullopt;
+    return static_cast<double>(v);
+  }
+
+  static std::optional<double> number(const Scalar& s) {
+    if (s.dtype == DType::kF64) return s.asDouble();
+    if (s.dtype == DType::kBool || s.dtype == DType::kI64) return exact(s.asInt());
+    return std::nullopt;
+  }
+
+  std::optional<double> input(size_t index) {
+    Value* v = index < inputs_.size() ? inputs_[index] : nullptr;
+    if (!v || v->kind != ValueKind::kPyFloat) return std::nullopt;
+    leaves.push_back(v);
+    return PyFloat_AS_DOUBLE(v->object.get());
+  }
+
+  std::optional<double> apply(const graph::Node& n, const std::vector<double>& a) const {
+    bool isBool = n.type.dtype == DType::kBool, isF64 = n.type.dtype == DType::kF64;
+    if (n.op == Op::kEqual) return a[0] == a[1];
+    if (n.op == Op::kNotEqual) return a[0] != a[1];
+    if (n.op == Op::kLess) return a[0] < a[1];
+    if (n.op == Op::kLessEqual) return a[0] <= a[1];
+    if (n.op == Op::kGreater) return a[0] > a[1];
+    if (n.op == Op::kGreaterEqual) return a[0] >= a[1];
+    if (n.op == Op::kLogicalNot) return a[0] == 0;
+    if (n.op == Op::kCast && isF64) return a[0];
+    if (n.op == Op::kCast && isBool) return a[0] != 0;
+    if (!isF64) return std::nullopt;
+    if (n.op == Op::kAdd) return a[0] + a[1];
+    if (n.op == Op::kSubtract) return a[0] - a[1];
+    if (n.op == Op::kMultiply) return a[0] * a[1];
+    if (n.op == Op::kDivide && a[1] != 0) return a[0] / a[1];
+    if (n.op == Op::kNegative) return -a[0];
+    if (n.op == Op::kAbsolute) return std::fabs(a[0]);
+    return std::nullopt;
+  }
+
+  const graph::Graph& graph_;
+  const Trace& trace_;
+  const std::vector<Value*>& inputs_;
+};
+
+}  // namespace
+
+Value* Trace::specializeNumber(Value* value) {
+  if (value->isConstant()) return value;
+  if (value->kind == ValueKind::kPyInt) return constant(checked(PyLong_FromLongLong(specialize(value->sym))));
+  if (value->kind == ValueKind::kPyComplex) {
+    if (!value->source.valid()) return nullptr;
+    return guardedConstant(value->source, value->object.get(), guards::GuardKind::kEquals);
+  }
+  if (value->kind != ValueKind::kPyFloat && value->kind != ValueKind::kPyBool) return nullptr;
+  std::vector<Value*> inputs;
+  for (const guards::InputBinding& b : guards_.inputs) {
+    auto it = bySource_.find(b.source);
+    inputs.push_back(it == bySource_.end() ? nullptr : it->second);
+  }
+  HostEvaluator evaluator(graph_, *this, inputs);
+  auto answer = evaluator.run(value->node);
+  if (!answer) return nullptr;
+  for (Value* leaf : evaluator.leaves) {
+    if (!leaf->name.empty()) continue;   // guarded before
+    guardedConstant(leaf->source, leaf->object.get(), guards::GuardKind::kEquals);
+    leaf->name = "specialized";
+  }
+  for (graph::SymId sym : evaluator.symbols) specialize(sym);
+  if (value->kind == ValueKind::kPyBool) return constant(*answer != 0 ? Py_True : Py_False);
+  return constant(checked(PyFloat_FromDouble(*answer)));
+}
+
+}  // namespace fw::capture

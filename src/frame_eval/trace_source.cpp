@@ -1,0 +1,195 @@
+// Values of objects that exist outside the trace: what is guarded, what becomes an input of the graph, what is constant.
+// Nothing here runs user code: objects are told apart by exact type and read through the C API of builtin types.
+#include "cpython/numpy_api.h"
+#include "frame_eval/trace.h"
+#include "graph/support/check.h"
+#include "guards/array_layout.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using graph::DType;
+using guards::Guard;
+using guards::GuardKind;
+using guards::InputBinding;
+using guards::SourceKind;
+using guards::SymbolBinding;
+
+namespace {
+
+constexpr int64_t kIntLimit = int64_t{1} << 31;
+constexpr Py_ssize_t kMaxItems = 256;   ///< larger containers are not read item by item
+constexpr int kMaxDepth = 8;
+
+/// Objects that are guarded by identity: they are few, long-lived, and compared by identity in Python too.
+bool isIdentityConstant(PyObject* o) {
+  return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
+         PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || PyArray_DescrCheck(o) ||
+         Py_TYPE(o)->tp_name == std::string_view("numpy.ufunc") ||
+         Py_TYPE(o)->tp_name == std::string_view("numpy._ArrayFunctionDispatcher");
+}
+
+}  // namespace
+
+graph::ValueId Trace::addInput(InputBinding::From from, SourceId source, graph::ValueType type) {
+  int index = static_cast<int>(guards_.inputs.size());
+  guards_.inputs.push_back({from, source});
+  return graph_.input(index, std::move(type));
+}
+
+graph::SymId Trace::addSymbol(std::string name, graph::SymRange range, int64_t hint, SymbolBinding binding) {
+  FW_CHECK(guards_.symbols.size() == static_cast<size_t>(syms().symbolCount()));
+  guards_.symbols.push_back(binding);
+  hints_.push_back(hint);
+  return syms().symbol(std::move(name), range);
+}
+
+Value* Trace::guardedConstant(SourceId source, PyObject* object, GuardKind kind) {
+  guard({.kind = kind, .source = source, .object = Ref::create(object)});
+  Value* v = constant(object);
+  v->source = source;
+  return v;
+}
+
+Value* Trace::fromSource(SourceId source, PyObject* object) {
+  if (auto it = bySource_.find(source); it != bySource_.end()) return it->second;
+  if (sourceDepth_ > kMaxDepth) fail(BreakReason::kUnsupportedObject, "containers nested too deeply");
+  ++sourceDepth_;
+  Value* v = convertSource(source, object);
+  --sourceDepth_;
+  v->source = source;
+  if (!v->object) v->object = Ref::create(object);
+  bySource_[source] = v;
+  return v;
+}
+
+Value* Trace::convertSource(SourceId source, PyObject* object) {
+  if (PyArray_Check(object)) return arrayFromSource(source, object);
+  if (isIdentityConstant(object)) return guardedConstant(source, object, GuardKind::kIdentity);
+  if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
+    return guardedConstant(source, object, GuardKind::kEquals);
+  }
+  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
+      PyArray_IsScalar(object, Generic)) {
+    return numberFromSource(source, object);
+  }
+  if (PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object)) {
+    return containerFromSource(source, object);
+  }
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(type)});
+  if (PyMethod_Check(object)) {
+    Value* v = make(ValueKind::kMethod);
+    v->items = {fromSource(sources().intern(SourceKind::kBoundFunc, source), PyMethod_GET_FUNCTION(object)),
+                fromSource(sources().intern(SourceKind::kBoundSelf, source), PyMethod_GET_SELF(object))};
+    return v;
+  }
+  return make(ValueKind::kObject);
+}
+
+Value* Trace::numberFromSource(SourceId source, PyObject* object) {
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow || value < -kIntLimit || value > kIntLimit) {
+      return guardedConstant(source, object, GuardKind::kEquals);
+    }
+    guard({.kind = GuardKind::kIntRange, .source = source, .lo = -kIntLimit, .hi = kIntLimit});
+    Value* v = make(ValueKind::kPyInt);
+    v->sym = addSymbol("i" + std::to_string(intCount_++), {-kIntLimit, kIntLimit}, value,
+                       {SymbolBinding::From::kPyInt, source, 0});
+    return v;
+  }
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) {
+    bool real = PyFloat_CheckExact(object);
+    guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(type)});
+    graph::ValueType t{.dtype = real ? DType::kF64 : DType::kC128};
+    auto from = real ? InputBinding::From::kPyFloat : InputBinding::From::kPyComplex;
+    return number(real ? ValueKind::kPyFloat : ValueKind::kPyComplex, addInput(from, source, t));
+  }
+  Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
+  auto* d = reinterpret_cast<PyArray_Descr*>(descr.get());
+  auto dtype = graph::dtypeFromNumpyChar(d->type);
+  if (!dtype || d->typeobj != Py_TYPE(object)) {
+    fail(BreakReason::kUnsupportedObject,
+         describe(source) + " is a " + std::string(Py_TYPE(object)->tp_name));
+  }
+  guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(type)});
+  return number(ValueKind::kArrayScalar, addInput(InputBinding::From::kNumpyScalar, source, {.dtype = *dtype}));
+}
+
+Value* Trace::containerFromSource(SourceId source, PyObject* object) {
+  Py_ssize_t size = PyObject_Size(object);
+  if (size > kMaxItems) {
+    fail(BreakReason::kUnsupportedObject, describe(source) + " has more than " +
+                                              std::to_string(kMaxItems) + " items");
+  }
+  if (PyDict_CheckExact(object)) {
+    Value* v = make(ValueKind::kDict);
+    Ref keys = checked(PyTuple_New(size));
+    PyObject *key, *item;
+    Py_ssize_t pos = 0, n = 0;
+    while (PyDict_Next(object, &pos, &key, &item)) {
+      if (!PyUnicode_CheckExact(key)) {
+        fail(BreakReason::kUnsupportedObject, describe(source) + " has keys that are not strings");
+      }
+      PyTuple_SET_ITEM(keys.get(), n++, Ref::create(key).release());
+    }
+    guard({.kind = GuardKind::kDictKeys, .source = source, .object = keys});
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      key = PyTuple_GET_ITEM(keys.get(), i);
+      item = PyDict_GetItemWithError(object, key);
+      if (!item) throw cpython::PythonError();
+      v->keys.push_back(constant(key));
+      v->items.push_back(fromSource(sources().intern(SourceKind::kDictItem, source, 0, key), item));
+    }
+    return v;
+  }
+  bool tuple = PyTuple_CheckExact(object);
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(type)});
+  guard({.kind = GuardKind::kLength, .source = source, .lo = size});
+  std::vector<Value*> items;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* item = tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
+    items.push_back(fromSource(sources().intern(SourceKind::kItem, source, i), item));
+  }
+  return tuple ? this->tuple(std::move(items)) : list(std::move(items));
+}
+
+Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
+  auto refuse = [&](const char* why) {
+    fail(BreakReason::kUnsupportedArray, describe(source) + " " + why);
+  };
+  if (!PyArray_CheckExact(object)) {
+    fail(BreakReason::kUnsupportedArray,
+         describe(source) + " is a " + std::string(Py_TYPE(object)->tp_name));
+  }
+  auto* a = reinterpret_cast<PyArrayObject*>(object);
+  auto dtype = graph::dtypeFromNumpyChar(PyArray_DESCR(a)->type);
+  if (!dtype) refuse("has an element type that is not compiled");
+  if (!PyArray_ISNOTSWAPPED(a)) refuse("is byte-swapped");
+  if (!PyArray_ISALIGNED(a)) refuse("is not aligned");
+
+  graph::ValueType type{.dtype = *dtype, .layout = guards::classifyLayout(a)};
+  guard({.kind = GuardKind::kArrayMeta, .source = source, .meta = {*dtype, type.layout}});
+  for (int axis = 0; axis < PyArray_NDIM(a); ++axis) {
+    type.shape.push_back(addSymbol("s" + std::to_string(dimCount_++), {0, INT64_MAX}, PyArray_DIM(a, axis),
+                                   {SymbolBinding::From::kDim, source, axis}));
+  }
+  if (type.layout.contiguity != graph::Contiguity::kPacked) {
+    bool inner = type.layout.contiguity == graph::Contiguity::kInner;
+    for (int i = 0; i < type.layout.rank(); ++i) {
+      if (inner && i + 1 == type.layout.rank()) break;   // stride itemsize
+      int axis = type.layout.order[i];
+      addSymbol("t" + std::to_string(guards_.inputs.size()) + "_" + std::to_string(axis), {}, PyArray_STRIDE(a, axis),
+                {SymbolBinding::From::kStride, source, axis});
+    }
+  }
+  Value* v = array(addInput(InputBinding::From::kArrayData, source, std::move(type)));
+  v->writeable = PyArray_ISWRITEABLE(a);
+  return v;
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,68 @@
+// What the symbolic interpreter holds in its stack and locals.
+#pragma once
+
+#include <Python.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cpython/ref.h"
+#include "graph/graph.h"
+#include "guards/source.h"
+
+namespace fw::capture {
+
+using cpython::Ref;
+using guards::SourceId;
+
+enum class ValueKind : uint8_t {
+  kNull,          ///< CPython's NULL stack entry
+  kConstant,      ///< a known object: number, str, None, dtype, function, module, class, ufunc ...
+  kArray,         ///< exact ndarray
+  kArrayScalar,   ///< NumPy scalar such as np.float32: a rank-0 graph value that leaves as a scalar
+  kPyFloat,       ///< Python float not known at compile time: a rank-0 f64 graph value
+  kPyInt,         ///< Python int not known at compile time: a SymId
+  kPyBool,        ///< Python bool not known at compile time: a rank-0 bool graph value
+  kPyComplex,     ///< rank-0 c128 graph value
+  kTuple,         ///< items
+  kList,          ///< items; identity is the Value itself
+  kDict,          ///< keys[i] (constants) -> items[i], in insertion order
+  kSlice,         ///< items = start, stop, step
+  kIterator,      ///< items not yet taken, from `position` on
+  kFunction,      ///< Python function made during the trace (a constant function has kind kConstant)
+  kMethod,        ///< items[0] = function or builtin value, items[1] = self; `name` for methods of arrays
+  kCell,          ///< items[0] = content or nullptr
+  kObject,        ///< any other object with a Source, read through guarded attributes
+};
+
+/// Owned by the Trace, never copied: identity of Values is identity of the Python objects they stand for.
+struct Value {
+  ValueKind kind = ValueKind::kNull;
+  SourceId source;                ///< where the object came from, if it exists outside the trace
+  Ref object;                     ///< kConstant; for values with a source: the object seen while tracing (the hint)
+
+  graph::ValueId node;            ///< kArray, kArrayScalar, kPyFloat, kPyBool, kPyComplex
+  graph::SymId sym;               ///< kPyInt
+  Value* base = nullptr;          ///< kArray: the array whose memory this one views (NumPy's .base), or null
+  bool writeable = true;          ///< kArray
+
+  std::vector<Value*> items;
+  std::vector<Value*> keys;
+  size_t position = 0;
+  std::string name;
+
+  Ref code, globals, qualname;    ///< kFunction
+  std::vector<Value*> defaults;
+  std::vector<std::pair<Ref, Value*>> kwdefaults;
+  std::vector<Value*> closure;    ///< kFunction: cells
+
+  bool isConstant() const { return kind == ValueKind::kConstant; }
+  /// Any kind that stands for numbers in the graph.
+  bool isNumeric() const {
+    return kind == ValueKind::kArray || kind == ValueKind::kArrayScalar || kind == ValueKind::kPyFloat ||
+           kind == ValueKind::kPyInt || kind == ValueKind::kPyBool || kind == ValueKind::kPyComplex;
+  }
+};
+
+}  // namespace fw::capture

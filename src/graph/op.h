@@ -1,0 +1,82 @@
+// The op table: one row per operation in ops/*.def, everything else derives from the rows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/types/span.h"
+
+namespace fw::graph {
+
+enum class Op : uint16_t {
+#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract) k##Id,
+#include "graph/ops/all.def"
+};
+
+/// What kind of operation a row is; passes and builders dispatch on this, not on single ops.
+enum class OpClass : uint8_t {
+  kSource,       ///< input, constant, symbolic value: no operands
+  kElementwise,  ///< operands broadcast to the result's shape
+  kReduction,    ///< attrs axes, keepdims; one operand
+  kScan,         ///< attr axis; same shape
+  kView,         ///< result aliases the operand: an affine map of its index space
+  kCreation,     ///< new array from symbolic sizes and scalars
+  kJoin,         ///< concatenate and friends: operands laid side by side
+  kUpdate,       ///< functional write of a value into a view of a base
+  kControl,      ///< loop, cond and their projections
+};
+
+/// NumPy type resolution of a call (which inner loops exist), see numpy_types.h.
+enum class Loops : uint8_t {
+  kNone,            ///< not a ufunc: operand types are used as they are
+  kNumber,          ///< ?bBhHiIlLefdFD
+  kNumberNoBool,    ///< as kNumber, bool is a TypeError
+  kBitwise,         ///< bool and integers
+  kShift,           ///< integers; bool becomes i8
+  kInexact,         ///< efdFD; bool and integers become the float NumPy picks by size
+  kFloat,           ///< efd;   the same promotion, complex is a TypeError
+  kDivide,          ///< true_divide: efdFD, all integers and bool become f64
+  kReal,            ///< bBhHiIlLefd; bool becomes i8, complex is a TypeError
+  kCompare,         ///< any two, compared in their promoted type
+  kLogical,         ///< any, tested for truth
+  kPredicate,       ///< any one operand, answers bool
+  kPower,           ///< bBhHiIlLefdFD; bool becomes i8
+  kRound,           ///< floor, ceil, trunc: bool and integers pass unchanged (NumPy >= 2.1), float otherwise; no complex
+};
+
+/// Element type of the result, given operands already converted to the loop's type.
+enum class ResultType : uint8_t {
+  kSame,      ///< type of the first operand
+  kSecond,    ///< type of the second operand (where)
+  kBool,
+  kReal,      ///< realOf(first)
+  kI64,
+  kAttr,      ///< attr dtype
+};
+
+/// Promise about the numbers.
+enum class Contract : uint8_t {
+  kExact,   ///< bitwise NumPy's
+  kUlp,     ///< within 1 ULP (f64) or 2 ULP (f32) of the true value; f16 is the rounded f32 result
+};
+
+struct OpInfo {
+  Op op;
+  std::string_view text;      ///< name in the text IR
+  int arity;                  ///< number of operands, -1 for variadic
+  OpClass cls;
+  Loops loops;
+  ResultType result;
+  std::string_view numpy;     ///< '|'-separated Python names that mean this op
+  std::string_view cpu;       ///< name of the CPU lowering; "decompose" and "structural" are special
+  Contract contract;
+};
+
+absl::Span<const OpInfo> opTable();
+const OpInfo& info(Op op);
+std::optional<Op> opFromText(std::string_view text);
+/// Row with `name` (such as "np.add", "ndarray.sum", "operator.add") among its NumPy names.
+std::optional<Op> opFromNumpyName(std::string_view name);
+
+}  // namespace fw::graph

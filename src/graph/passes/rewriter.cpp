@@ -1,0 +1,81 @@
+// See rewriter.h. Sources go through their typed constructors, everything else through addTyped with the type it had: a pass
+// that changes types adds its nodes itself.
+#include "graph/passes/rewriter.h"
+
+#include "graph/support/check.h"
+
+namespace fw::graph {
+
+Rewriter::Rewriter(Graph& graph) : in_(graph), out_(graph), to_(graph.size()) {}
+
+ValueId Rewriter::map(ValueId old) const {
+  FW_CHECK_MSG(to_[old.index].valid(), "operand %" + std::to_string(old.index) + " is not rewritten yet");
+  return to_[old.index];
+}
+
+ValueId Rewriter::copyNode(ValueId old) {
+  absl::InlinedVector<ValueId, 4> operands;
+  for (ValueId operand : in_.node(old).operands) operands.push_back(map(operand));
+  return copyNode(old, operands);
+}
+
+ValueId Rewriter::copyNode(ValueId old, absl::Span<const ValueId> operands) {
+  Node& node = in_.mutableNode(old);
+  out_.setLine(node.line);
+  ValueId now;
+  switch (node.op) {
+    case Op::kInput:
+      now = out_.input(static_cast<int>(node.attrs.integer(AttrKey::kIndex)), node.type);
+      break;
+    case Op::kConstant:
+      now = out_.constant(node.attrs.scalar(AttrKey::kValue));
+      break;
+    case Op::kSym:
+      now = out_.sym(node.attrs.sym(AttrKey::kExpr));
+      break;
+    default:  // every other row is an ordinary node
+      now = out_.addTyped(node.op, operands, node.type, node.attrs, std::move(node.regions));
+  }
+  set(old, now);
+  return now;
+}
+
+void Rewriter::finish() {
+  for (ValueId output : in_.outputs()) out_.outputs().push_back(map(output));
+  Graph done = std::move(out_);
+  in_ = std::move(done);
+}
+
+std::vector<bool> liveValues(const Graph& graph) {
+  std::vector<bool> live(graph.size(), false);
+  for (ValueId output : graph.outputs()) live[output.index] = true;
+  for (size_t i = graph.size(); i-- > 0;) {
+    const Node& node = graph.node(ValueId(i));
+    if (node.op == Op::kInput) live[i] = true;
+    if (!live[i]) continue;
+    for (ValueId operand : node.operands) live[operand.index] = true;
+  }
+  return live;
+}
+
+absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, ValueId)> visit) {
+  const std::vector<bool> live = liveValues(graph);
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (!live[i]) continue;
+    rewriter.out().setLine(graph.node(ValueId(i)).line);
+    if (absl::Status status = visit(rewriter, ValueId(i)); !status.ok()) return status;
+    FW_CHECK(rewriter.mapped(ValueId(i)));
+  }
+  rewriter.finish();
+  return absl::OkStatus();
+}
+
+absl::Status forEachRegion(Graph& graph, absl::FunctionRef<absl::Status(Graph&)> pass) {
+  for (size_t i = 0; i < graph.size(); ++i)
+    for (std::unique_ptr<Graph>& region : graph.mutableNode(ValueId(i)).regions)
+      if (absl::Status status = pass(*region); !status.ok()) return status;
+  return absl::OkStatus();
+}
+
+}  // namespace fw::graph

@@ -1,0 +1,46 @@
+// Settings: one row each in config.def. A Config is an immutable snapshot; every compile works on the one it was given.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fw {
+
+enum class Setting : uint8_t {
+#define FW_SETTING(Id, name, type, fallback, help) k##Id,
+#include "graph/support/config.def"
+};
+enum class SettingType : uint8_t { kBool, kInt, kText };
+
+struct SettingInfo {
+  Setting setting;
+  std::string_view name;
+  SettingType type;
+  std::string_view fallback;
+  std::string_view help;
+};
+const std::vector<SettingInfo>& settings();
+
+class Config {
+ public:
+  Config();                                                 ///< the fallbacks
+  bool flag(Setting s) const { return numbers_[index(s)] != 0; }
+  int64_t number(Setting s) const { return numbers_[index(s)]; }
+  const std::string& text(Setting s) const { return texts_[index(s)]; }
+  /// Sets a value from its text. Answers "" or a sentence that names setting, value and what is allowed.
+  std::string set(Setting s, std::string_view value);
+
+ private:
+  static size_t index(Setting s) { return static_cast<size_t>(s); }
+  std::vector<int64_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+/// Applies FUSEWIRE_<NAME> variables to `config`; FUSEWIRE_PASS_<NAME>=0 adds to disable_passes. Answers "" or the first
+/// error. Variables that no setting explains are appended to `unknown` (FUSEWIRE_LOGS and FUSEWIRE_TRACE belong to event.h).
+std::string configFromEnvironment(Config& config, std::vector<std::string>& unknown);
+
+}  // namespace fw

@@ -1,0 +1,29 @@
+// One stream of events behind logs, traces and explain. A room emits, sinks decide what becomes of it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+
+namespace fw {
+
+enum class Channel : uint8_t {
+#define FW_CHANNEL(Id, text, help) k##Id,
+#include "graph/support/channels.def"
+};
+
+/// True if any sink wants this channel: build expensive payloads only then.
+bool channelEnabled(Channel channel);
+/// Emits one event: `kind` names it ("graph_break"), `text` is the line for people, `data` the JSON payload.
+void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data);
+
+/// Sets channels from a FUSEWIRE_LOGS specification ("graph_breaks,+guards,-perf"); answers an error message naming the
+/// unknown channel, or "".
+std::string configureLogs(std::string_view spec);
+/// Opens a JSON-lines file in `directory` (created if missing); error message or "".
+std::string openTrace(std::string_view directory);
+
+}  // namespace fw

@@ -1,0 +1,71 @@
+// Polynomials behind SymContext: the canonical form of an expression is a sum of monomials over atoms, where an atom is
+// anything that is not a sum or a product (symbols, floorDiv, mod, min, max) or an opaque node. Internal to symint*.cpp.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/symint.h"
+
+namespace fw::graph {
+
+/// coefficient * product of atoms, which are sorted and repeated for powers.
+struct SymTerm {
+  int64_t coefficient = 0;
+  absl::InlinedVector<SymId, 2> atoms;
+};
+/// Sorted (higher degree first, the constant last), distinct monomials, no zero coefficients.
+using SymPoly = std::vector<SymTerm>;
+
+/// What is left of dividend and divisor after everything divisible has been taken out:
+///   dividend = divisor * quotient + scale * rest + residue,  divisor = scale * restDivisor,  0 <= residue < scale
+/// so that dividend // divisor = quotient + rest // restDivisor. If `complete`, rest // restDivisor is 0.
+struct SymDivision {
+  SymPoly quotient, rest, restDivisor;
+  SymTerm scale{1, {}};
+  int64_t residue = 0;
+  bool complete = false;
+};
+
+class SymAlgebra {
+ public:
+  explicit SymAlgebra(SymContext& context) : context_(context) {}
+
+  /// Structural order of nodes: does not depend on when they were made, so that printed text is stable.
+  int compare(SymId a, SymId b) const;
+  int compareMonomials(const SymTerm& a, const SymTerm& b) const;
+
+  SymPoly poly(SymId id) const;
+  static SymPoly constantPoly(int64_t v);
+  SymId fromPoly(const SymPoly& poly);
+  SymRange range(const SymPoly& poly) const;
+  SymRange range(const SymTerm& term) const;
+
+  // nullopt: a coefficient overflows, or the result is too large to be worth expanding.
+  std::optional<SymPoly> add(const SymPoly& a, const SymPoly& b, int64_t scaleOfB = 1) const;
+  std::optional<SymPoly> mul(const SymPoly& a, const SymPoly& b) const;
+  std::optional<SymDivision> divide(const SymPoly& dividend, const SymPoly& divisor) const;
+
+  /// All values of poly are >= 0. False means unknown.
+  bool nonNegative(const SymPoly& poly, int depth = 0);
+
+  SymId opaque(SymOp op, absl::InlinedVector<SymId, 2> operands);
+  SymId atom(SymOp op, SymId a, SymId b);
+  SymId extreme(SymOp op, SymId a, SymId b);
+
+ private:
+  std::optional<SymPoly> collect(SymPoly terms) const;
+  std::optional<SymTerm> mul(const SymTerm& a, const SymTerm& b) const;
+  static std::optional<SymTerm> exactQuotient(const SymTerm& a, const SymTerm& b);
+  std::optional<SymDivision> divideByMonomial(SymPoly dividend, SymTerm divisor) const;
+  std::optional<SymDivision> divideByPoly(const SymPoly& dividend, const SymPoly& divisor) const;
+  bool cancelCommonFactor(SymPoly& dividend, SymTerm& divisor, SymTerm& scale) const;
+  bool takeOutMultiples(SymDivision& d, int64_t c) const;
+  bool finish(SymDivision& d) const;
+  bool nonNegativeByShift(const SymPoly& poly) const;
+  bool nonNegativeBySubstitution(const SymPoly& poly, int depth);
+
+  SymContext& context_;
+};
+
+}  // namespace fw::graph

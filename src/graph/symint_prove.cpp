@@ -1,0 +1,347 @@
+// What is known about symbolic integers: three-valued comparisons, and equalities that guards establish.
+//
+// A proof of a <= b works on the polynomial b - a: by intervals; by measuring every atom from its lower bound, which leaves
+// only non-negative coefficients (s0*s1 - s0 with s1 >= 1 becomes t0*t1 + t1 + ...); and by replacing min, max and
+// floorDiv atoms with bounds of theirs. An assumed equality becomes a rewriting rule that eliminates a symbol where one can be
+// solved for, so that rules cannot chase each other.
+#include <algorithm>
+
+#include "graph/support/check.h"
+#include "graph/symint.h"
+#include "graph/symint_algebra.h"
+#include "graph/symint_range.h"
+
+namespace fw::graph {
+namespace {
+
+constexpr int kProofDepth = 4;
+constexpr int kRewriteRounds = 8;
+constexpr size_t kMaxDegree = 6;
+
+}  // namespace
+
+bool SymAlgebra::nonNegative(const SymPoly& p, int depth) {
+  if (p.empty() || range(p).lo >= 0) return true;
+  if (range(p).hi < 0) return false;
+  return nonNegativeByShift(p) || nonNegativeBySubstitution(p, depth);
+}
+
+/// Writes every atom as lo + t (or hi - t) with t >= 0: if no coefficient is negative then, neither is the value.
+bool SymAlgebra::nonNegativeByShift(const SymPoly& p) const {
+  SymPoly shifted;
+  for (const SymTerm& t : p) {
+    if (t.atoms.size() > kMaxDegree) return false;
+    SymPoly expanded = constantPoly(t.coefficient);
+    for (SymId a : t.atoms) {
+      SymRange r = context_.range(a);
+      SymPoly variable;
+      if (r.lo != INT64_MIN) {
+        variable = {{1, {a}}};
+        if (r.lo != 0) variable.push_back({r.lo, {}});
+      } else if (r.hi != INT64_MAX) {
+        variable = {{-1, {a}}};
+        if (r.hi != 0) variable.push_back({r.hi, {}});
+      } else {
+        return false;
+      }
+      std::optional<SymPoly> product = mul(expanded, variable);
+      if (!product) return false;
+      expanded = std::move(*product);
+    }
+    std::optional<SymPoly> sum = add(shifted, expanded);
+    if (!sum || sum->size() > 64) return false;
+    shifted = std::move(*sum);
+  }
+  return std::all_of(shifted.begin(), shifted.end(), [](const SymTerm& t) { return t.coefficient >= 0; });
+}
+
+/// Replaces the first linear min, max or floorDiv atom by what bounds it and tries again.
+bool SymAlgebra::nonNegativeBySubstitution(const SymPoly& p, int depth) {
+  if (depth >= kProofDepth) return false;
+  for (const SymTerm& t : p) {
+    if (t.atoms.size() != 1) continue;
+    const SymNode n = context_.node(t.atoms[0]);
+    bool up = t.coefficient > 0;
+    auto holdsWith = [&](SymId replacement) {
+      std::optional<SymPoly> without = add(p, {t}, -1);
+      std::optional<SymPoly> with = without ? add(*without, poly(replacement), t.coefficient) : std::nullopt;
+      return with && nonNegative(*with, depth + 1);
+    };
+    if (n.op == SymOp::kMin || n.op == SymOp::kMax) {
+      bool any = (n.op == SymOp::kMax) == up;
+      return any ? std::any_of(n.operands.begin(), n.operands.end(), holdsWith)
+                 : std::all_of(n.operands.begin(), n.operands.end(), holdsWith);
+    }
+    std::optional<int64_t> k = n.op == SymOp::kFloorDiv ? context_.asConst(n.operands[1]) : std::nullopt;
+    if (!k || *k <= 0) continue;
+    // x - (k-1) <= k * (x // k) <= x, so with everything multiplied by k the atom has bounds without division.
+    std::optional<SymPoly> without = add(p, {t}, -1);
+    std::optional<SymPoly> scaled = without ? add({}, *without, *k) : std::nullopt;
+    std::optional<SymPoly> bound = up ? add(poly(n.operands[0]), constantPoly(1 - *k)) : poly(n.operands[0]);
+    std::optional<SymPoly> with = scaled && bound ? add(*scaled, *bound, t.coefficient) : std::nullopt;
+    if (with && nonNegative(*with, depth + 1)) return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// a mod b written as a - b * (a // b), so that mod and floorDiv of the same operands meet.
+SymId expandMods(SymContext& context, SymId id) {
+  const SymNode n = context.node(id);
+  if (n.opaque) return id;
+  if (n.op == SymOp::kMod) {
+    return context.sub(n.operands[0], context.mul(n.operands[1], context.floorDiv(n.operands[0], n.operands[1])));
+  }
+  if (n.op != SymOp::kAdd && n.op != SymOp::kMul) return id;
+  SymId result = expandMods(context, n.operands[0]);
+  for (size_t i = 1; i < n.operands.size(); ++i) {
+    SymId o = expandMods(context, n.operands[i]);
+    result = n.op == SymOp::kAdd ? context.add(result, o) : context.mul(result, o);
+  }
+  return result;
+}
+
+/// A sum of multiples of g plus a constant that is no multiple of g is never 0.
+bool neverZeroByDivisibility(const SymPoly& p) {
+  if (p.empty() || !p.back().atoms.empty()) return false;
+  uint64_t g = 0;
+  auto magnitude = [](int64_t v) { return v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v); };
+  for (size_t i = 0; i + 1 < p.size(); ++i) {
+    uint64_t b = magnitude(p[i].coefficient);
+    while (b != 0) g = std::exchange(b, g % b);
+  }
+  return g > 1 && magnitude(p.back().coefficient) % g != 0;
+}
+
+}  // namespace
+
+std::optional<bool> SymContext::provablyEqual(SymId a, SymId b) {
+  if (a == b) return true;
+  SymId d = sub(canonical(a), canonical(b));
+  if (!contains(range(d), 0)) return false;
+  if (isConst(d, 0)) return true;
+  SymAlgebra algebra(*this);
+  if (neverZeroByDivisibility(algebra.poly(d))) return false;
+  if (std::find(zeros_.begin(), zeros_.end(), d) != zeros_.end()) return true;
+  if (std::find(zeros_.begin(), zeros_.end(), neg(d)) != zeros_.end()) return true;
+  SymId expanded = expandMods(*this, d);
+  if (isConst(expanded, 0)) return true;
+  SymPoly p = algebra.poly(expanded);
+  if (std::optional<SymPoly> less = algebra.add(p, algebra.constantPoly(-1)); less && algebra.nonNegative(*less)) return false;
+  std::optional<SymPoly> minus = algebra.add({}, p, -1);
+  std::optional<SymPoly> more = minus ? algebra.add(*minus, algebra.constantPoly(-1)) : std::nullopt;
+  if (more && algebra.nonNegative(*more)) return false;
+  if (minus && algebra.nonNegative(p) && algebra.nonNegative(*minus)) return true;
+  return std::nullopt;
+}
+
+std::optional<bool> SymContext::provablyLess(SymId a, SymId b) {
+  SymAlgebra algebra(*this);
+  SymPoly x = algebra.poly(canonical(a)), y = algebra.poly(canonical(b));
+  std::optional<SymPoly> difference = algebra.add(y, x, -1);
+  if (!difference) return std::nullopt;
+  std::optional<SymPoly> strict = algebra.add(*difference, algebra.constantPoly(-1));
+  if (strict && algebra.nonNegative(*strict)) return true;
+  std::optional<SymPoly> reverse = algebra.add({}, *difference, -1);
+  if (reverse && algebra.nonNegative(*reverse)) return false;
+  return std::nullopt;
+}
+
+bool SymContext::provablyLessEqual(SymId a, SymId b) {
+  SymAlgebra algebra(*this);
+  std::optional<SymPoly> difference = algebra.add(algebra.poly(canonical(b)), algebra.poly(canonical(a)), -1);
+  return difference && algebra.nonNegative(*difference);
+}
+
+// ---- assumptions
+
+namespace {
+
+bool mentions(const SymContext& context, SymId id, SymId symbol) {
+  if (id == symbol) return true;
+  const SymNode& n = context.node(id);
+  return std::any_of(n.operands.begin(), n.operands.end(), [&](SymId o) { return mentions(context, o, symbol); });
+}
+
+int weight(const SymContext& context, SymId id) {
+  int w = 1;
+  for (SymId o : context.node(id).operands) w += weight(context, o);
+  return w;
+}
+
+/// Index of the term that is best eliminated: the latest symbol that stands alone with coefficient 1 or -1, else the
+/// heaviest monomial with such a coefficient.
+std::optional<size_t> termToEliminate(const SymContext& context, const SymPoly& p) {
+  std::optional<size_t> best, heaviest;
+  int bestWeight = 0;
+  for (size_t i = 0; i < p.size(); ++i) {
+    if (p[i].atoms.empty() || (p[i].coefficient != 1 && p[i].coefficient != -1)) continue;
+    SymId atom = p[i].atoms[0];
+    if (p[i].atoms.size() == 1 && context.node(atom).op == SymOp::kSymbol) {
+      bool alone = true;
+      for (size_t j = 0; j < p.size() && alone; ++j) {
+        alone = j == i || std::none_of(p[j].atoms.begin(), p[j].atoms.end(),
+                                       [&](SymId a) { return mentions(context, a, atom); });
+      }
+      if (alone && (!best || context.node(p[*best].atoms[0]).value < context.node(atom).value)) best = i;
+    }
+    int w = 0;
+    for (SymId a : p[i].atoms) w += weight(context, a);
+    if (w > bestWeight) {
+      heaviest = i;
+      bestWeight = w;
+    }
+  }
+  return best ? best : heaviest;
+}
+
+}  // namespace
+
+void SymContext::assumeEqual(SymId a, SymId b) {
+  a = canonical(a);
+  b = canonical(b);
+  if (provablyEqual(a, b).has_value()) return;   // known already, or a guard that never passes: nothing to learn
+  SymAlgebra algebra(*this);
+  SymId d = sub(a, b);
+  SymPoly p = algebra.poly(d);
+  if (node(d).opaque) {
+    zeros_.push_back(d);
+    return;
+  }
+  uint64_t g = 0;
+  for (const SymTerm& t : p) {
+    uint64_t v = t.coefficient < 0 ? 0 - static_cast<uint64_t>(t.coefficient) : static_cast<uint64_t>(t.coefficient);
+    while (v != 0) g = std::exchange(v, g % v);
+  }
+  if (g > 1 && g <= INT64_MAX) {
+    for (SymTerm& t : p) t.coefficient /= static_cast<int64_t>(g);
+  }
+  std::optional<size_t> index = termToEliminate(*this, p);
+  if (!index) {
+    zeros_.push_back(algebra.fromPoly(p));
+    return;
+  }
+  SymTerm t = p[*index];
+  p.erase(p.begin() + static_cast<ptrdiff_t>(*index));
+  std::optional<SymPoly> rest = algebra.add({}, p, -t.coefficient);
+  if (!rest) {
+    zeros_.push_back(d);
+    return;
+  }
+  SymId from = algebra.fromPoly({{1, t.atoms}}), to = algebra.fromPoly(*rest);
+  SymRange x = range(from), y = range(to);
+  if (std::max(x.lo, y.lo) > std::min(x.hi, y.hi)) return;
+  addRule(from, to);
+}
+
+/// The right sides of symbols stay free of eliminated symbols; rules for larger expressions are made anew.
+void SymContext::addRule(SymId from, SymId to) {
+  narrow(to, range(from));
+  narrow(from, range(to));
+  assumed_.emplace(from, to);
+  if (node(from).op != SymOp::kSymbol) return;
+  std::vector<std::pair<SymId, SymId>> again;
+  std::vector<SymId> symbols;
+  for (const auto& [left, right] : assumed_) {
+    if (node(left).op == SymOp::kSymbol) {
+      symbols.push_back(left);
+    } else {
+      again.emplace_back(left, right);
+    }
+  }
+  for (const auto& pair : again) assumed_.erase(pair.first);
+  for (SymId s : symbols) {
+    SymId right = canonical(assumed_.at(s));
+    assumed_.at(s) = right;
+  }
+  std::sort(again.begin(), again.end());
+  std::vector<SymId> zeros = std::exchange(zeros_, {});
+  for (const auto& [left, right] : again) assumeEqual(left, right);
+  for (SymId z : zeros) assumeEqual(z, constant(0));
+}
+
+/// Intersects the range of a symbol, or of the symbol x in x + c or c - x, with what is now known about the expression.
+/// Nodes made before keep their wider ranges, which stay sound.
+void SymContext::narrow(SymId value, SymRange known) {
+  SymAlgebra algebra(*this);
+  SymPoly p = algebra.poly(value);
+  bool linear = (p.size() == 1 || (p.size() == 2 && p[1].atoms.empty())) && !p.empty() && p[0].atoms.size() == 1;
+  if (!linear || (p[0].coefficient != 1 && p[0].coefficient != -1)) return;
+  SymNode& symbol = nodes_[p[0].atoms[0].index];
+  if (symbol.op != SymOp::kSymbol || (p.size() == 2 && p[1].coefficient == INT64_MIN)) return;
+  int64_t c = p.size() == 2 ? p[1].coefficient : 0;
+  SymRange r = addRanges(known, {-c, -c});
+  if (p[0].coefficient < 0) r = mulRanges(r, {-1, -1});
+  SymRange both{std::max(symbol.range.lo, r.lo), std::min(symbol.range.hi, r.hi)};
+  if (both.lo <= both.hi) symbol.range = both;
+}
+
+SymId SymContext::rebuild(SymId id, absl::flat_hash_map<SymId, SymId>& done) {
+  if (auto it = done.find(id); it != done.end()) return it->second;
+  const SymNode n = node(id);
+  auto ruled = [this](SymId x) {
+    auto it = assumed_.find(x);
+    return it == assumed_.end() ? x : it->second;
+  };
+  SymId result = id;
+  absl::InlinedVector<SymId, 4> operands;
+  bool changed = false;
+  for (SymId o : n.operands) {
+    operands.push_back(rebuild(o, done));
+    changed |= operands.back() != o;
+  }
+  switch (n.op) {
+    case SymOp::kConst:
+    case SymOp::kSymbol: break;
+    case SymOp::kAdd:
+      if (!changed) break;
+      result = operands[0];
+      for (size_t i = 1; i < operands.size(); ++i) result = add(result, operands[i]);
+      break;
+    case SymOp::kMul: {
+      // A rule may be about the monomial without its coefficient.
+      SymId coefficient = constant(1), monomial = constant(1);
+      for (SymId o : operands) {
+        if (asConst(o)) {
+          coefficient = mul(coefficient, o);
+        } else {
+          monomial = mul(monomial, o);
+        }
+      }
+      SymId replaced = ruled(monomial);
+      if (changed || replaced != monomial) result = mul(coefficient, replaced);
+      break;
+    }
+    case SymOp::kFloorDiv:
+    case SymOp::kMod:
+      // An assumption that makes the divisor 0 contradicts its range; such code never runs.
+      if (!changed || contains(range(operands[1]), 0)) break;
+      result = n.op == SymOp::kFloorDiv ? floorDiv(operands[0], operands[1]) : mod(operands[0], operands[1]);
+      break;
+    case SymOp::kMin:
+    case SymOp::kMax:
+      if (!changed) break;
+      result = operands[0];
+      for (size_t i = 1; i < operands.size(); ++i) {
+        result = n.op == SymOp::kMin ? min(result, operands[i]) : max(result, operands[i]);
+      }
+      break;
+  }
+  result = ruled(result);
+  done[id] = result;
+  return result;
+}
+
+SymId SymContext::canonical(SymId id) {
+  if (assumed_.empty()) return id;
+  for (int round = 0; round < kRewriteRounds; ++round) {
+    absl::flat_hash_map<SymId, SymId> done;
+    SymId next = rebuild(id, done);
+    if (next == id) break;
+    id = next;
+  }
+  return id;
+}
+
+}  // namespace fw::graph

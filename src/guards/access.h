@@ -1,0 +1,24 @@
+// Steps along access paths and comparisons that run no Python code; shared by the slow checker and by the stubs' calls.
+#pragma once
+
+#include <optional>
+
+#include "cpython/attributes.h"
+#include "guards/guard_set.h"
+
+namespace fw::guards {
+
+/// One step along a path: the object that `source` names, given its base (nullptr for roots). Borrowed; nullptr if the
+/// base is not of the kind that the step needs or has no such item. `cell` is for the kinds that usesCell() names.
+PyObject* stepTo(const Source& source, PyObject* base, const CallFrame& frame, cpython::AttributeCell* cell);
+bool usesCell(SourceKind kind);
+
+/// Same exact type and value for the types that Equals guards take: NaNs by bits, 0.0 differs from -0.0, tuples item by item.
+bool equalsExact(PyObject* object, PyObject* constant);
+/// Whether equalsExact handles the type of `constant`, tuple items included.
+bool isEqualsConstant(PyObject* constant);
+
+/// Whether `left relation right` holds for these symbol values; false on overflow or division by zero.
+bool relationHolds(const graph::SymContext& syms, const Guard& guard, const int64_t* symbols);
+
+}  // namespace fw::guards

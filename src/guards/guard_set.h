@@ -1,0 +1,105 @@
+// The conditions under which a variant is valid, and what a call reads on the way.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+#include "guards/source.h"
+
+namespace fw::guards {
+
+enum class GuardKind : uint8_t {
+#define FW_GUARD(Id, text, cost) k##Id,
+#include "guards/guard_kinds.def"
+};
+
+/// Static facts of an array argument.
+struct ArrayMeta {
+  graph::DType dtype;
+  graph::Layout layout;      ///< class that the array must have; a packed C array never has to be tested for F
+  int rank() const { return layout.rank(); }
+};
+
+enum class Relation : uint8_t { kEq, kNe, kLt, kLe };
+
+struct Guard {
+  GuardKind kind;
+  SourceId source;           ///< none for kSymRelation and kGlobalState
+  SourceId other;            ///< kNotSameObject, kNoOverlap
+  cpython::Ref object;
+  int64_t lo = 0, hi = 0;
+  ArrayMeta meta;            ///< kArrayMeta
+  Relation relation = Relation::kEq;
+  graph::SymId left, right;  ///< kSymRelation: left relation right
+  uint32_t line = 0;         ///< source line that asked for it
+};
+
+/// How a symbol of the graph gets its value on a call.
+struct SymbolBinding {
+  enum class From : uint8_t { kDim, kStride, kPyInt } from;
+  SourceId source;
+  int axis = 0;              ///< kDim, kStride (bytes)
+};
+
+/// How input number i of the graph gets its data pointer.
+struct InputBinding {
+  enum class From : uint8_t { kArrayData, kPyFloat, kPyInt, kPyBool, kPyComplex, kNumpyScalar } from;
+  SourceId source;
+};
+
+struct GuardSet {
+  std::shared_ptr<SourceTable> sources;
+  std::shared_ptr<graph::SymContext> syms;
+  std::vector<Guard> guards;                 ///< stable-sorted by cost within what dependence allows
+  std::vector<SymbolBinding> symbols;        ///< symbol index -> binding
+  std::vector<InputBinding> inputs;          ///< input index -> binding
+  std::vector<SourceId> objects;             ///< objects the exit plan needs: views' bases, returned arguments ...
+};
+
+/// Answer of a check. A guard never answers a bool: an error is not a pass.
+enum class Outcome : uint8_t { kPass, kFail, kError };
+
+/// What a stub (or the slow checker) leaves behind on a pass. References are borrowed: valid while the caller holds the
+/// arguments and the GIL.
+struct CallFrame {
+  PyObject* const* args;                     ///< in: bound arguments, kArg order
+  PyObject* function;                        ///< in
+  int64_t* symbols;                          ///< out: one per symbol
+  void** buffers;                            ///< out: data pointer of input i at buffers[i]
+  uint64_t* scalars;                         ///< out: two words per input, storage that buffers[i] points to for scalars
+  PyObject** objects;                        ///< out: GuardSet::objects
+};
+
+/// Index of the first guard that fails, if any, by the slow, explaining checker; fills the frame like a stub.
+struct SlowResult {
+  Outcome outcome;
+  int failed = -1;                           ///< index into guards; guards.size() if the path of an input or object broke
+  std::string reason;                        ///< "x.dtype is float64, compiled for float32"
+};
+SlowResult checkSlow(const GuardSet& set, CallFrame& frame);
+
+std::string print(const GuardSet& set, PyObject* code);
+
+/// The kind's name in guard_kinds.def, and its cost.
+std::string_view guardName(GuardKind kind);
+int guardCost(GuardKind kind);
+
+/// What both the checker and the stub rely on: operands are present and of the right kind; a dimension is read only from a
+/// source with an ArrayMeta guard, an int from one with IntRange, a scalar input from one whose Type is guarded;
+/// a SymRelation stands after the guards that make its symbols readable. Paths need no guards of their own: a step that
+/// cannot be taken fails the guard that needs it.
+absl::Status validate(const GuardSet& set);
+
+/// Orders guards by cost, keeping each behind those that it depends on: guards of the objects along its path, of the
+/// arrays whose memory or symbols it compares. Stable.
+void sortGuards(GuardSet& set);
+
+/// Guard whose pass makes symbol `index` readable; -1 if none.
+int establishingGuard(const GuardSet& set, const SymbolBinding& binding);
+
+}  // namespace fw::guards

@@ -1,0 +1,114 @@
+// The table of access paths and their names for people. Names come from the code object of the function called, or of the
+// constant function that a path starts at; nothing here runs Python code (no repr of user objects).
+#include "guards/source.h"
+
+#include "cpython/attributes.h"
+#include "graph/support/check.h"
+
+namespace fw::guards {
+
+SourceId SourceTable::intern(SourceKind kind, SourceId base, int64_t index, PyObject* object) {
+  bool root = kind == SourceKind::kArg || kind == SourceKind::kFunction || kind == SourceKind::kConst;
+  FW_CHECK(root != base.valid());
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const Source& s = sources_[i];
+    if (s.kind == kind && s.base == base && s.index == index && s.object.get() == object) return SourceId(i);
+  }
+  FW_CHECK(!base.valid() || base.index < sources_.size());
+  sources_.push_back({kind, base, index, cpython::Ref::create(object)});
+  return SourceId(sources_.size() - 1);
+}
+
+namespace {
+
+std::string text(PyObject* str) {
+  if (!str || !PyUnicode_Check(str)) return "?";
+  Py_ssize_t size = 0;
+  const char* utf8 = PyUnicode_AsUTF8AndSize(str, &size);
+  if (!utf8) {   // lone surrogates
+    PyErr_Clear();
+    return "?";
+  }
+  return std::string(utf8, static_cast<size_t>(size));
+}
+
+std::string typeName(PyTypeObject* type) {
+  std::string name = type->tp_name;
+  size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+std::string describeConstant(PyObject* object) {
+  if (PyModule_CheckExact(object)) {
+    const char* name = PyModule_GetName(object);
+    if (!name) PyErr_Clear();
+    return name ? name : "module";
+  }
+  if (PyType_Check(object)) return typeName(reinterpret_cast<PyTypeObject*>(object));
+  if (PyFunction_Check(object)) return text(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+  if (PyUnicode_CheckExact(object)) return "'" + text(object) + "'";
+  if (object == Py_None) return "None";
+  return "<" + typeName(Py_TYPE(object)) + ">";
+}
+
+/// Name of local slot `index`, or of free variable `index`.
+std::string nameIn(PyObject* code, int64_t index, bool free) {
+  std::string fallback = (free ? "cell " : "argument ") + std::to_string(index);
+  if (!code || !PyCode_Check(code)) return fallback;
+  auto* c = reinterpret_cast<PyCodeObject*>(code);
+  cpython::Ref names = cpython::Ref::steal(free ? PyCode_GetFreevars(c) : PyCode_GetVarnames(c));
+  if (!names) PyErr_Clear();
+  if (!names || index < 0 || index >= PyTuple_GET_SIZE(names.get())) return fallback;
+  return text(PyTuple_GET_ITEM(names.get(), index));
+}
+
+/// Code of the function that source `id` stands for, nullptr if not known.
+PyObject* codeOf(const SourceTable& table, SourceId id, PyObject* code) {
+  const Source& s = table[id];
+  if (s.kind == SourceKind::kFunction) return code;
+  if (s.kind == SourceKind::kConst && PyFunction_Check(s.object.get())) return PyFunction_GET_CODE(s.object.get());
+  return nullptr;
+}
+
+std::string functionName(const SourceTable& table, SourceId id, PyObject* code) {
+  PyObject* own = codeOf(table, id, code);
+  if (own && PyCode_Check(own)) return text(reinterpret_cast<PyCodeObject*>(own)->co_qualname);
+  return table.describe(id, code);
+}
+
+}  // namespace
+
+std::string SourceTable::describe(SourceId id, PyObject* code) const {
+  const Source& s = (*this)[id];
+  PyObject* object = s.object.get();
+  auto base = [&] { return describe(s.base, code); };
+  switch (s.kind) {
+    case SourceKind::kArg: return nameIn(code, s.index, false);
+    case SourceKind::kFunction: return functionName(*this, id, code);
+    case SourceKind::kConst: return describeConstant(object);
+    case SourceKind::kGlobals: return "globals of " + functionName(*this, s.base, code);
+    case SourceKind::kBuiltins: return "builtins of " + functionName(*this, s.base, code);
+    case SourceKind::kCell: {
+      std::string name = nameIn(codeOf(*this, s.base, code), s.index, true);
+      return name + " (closure of " + functionName(*this, s.base, code) + ")";
+    }
+    case SourceKind::kTypeOf: return "type(" + base() + ")";
+    case SourceKind::kAttr:
+    case SourceKind::kTypeAttr: return base() + "." + text(object);
+    case SourceKind::kItem: return base() + "[" + std::to_string(s.index) + "]";
+    case SourceKind::kDictItem: {
+      const Source& dict = (*this)[s.base];
+      if (dict.kind == SourceKind::kGlobals) return text(object) + " (global of " + functionName(*this, dict.base, code) + ")";
+      if (dict.kind == SourceKind::kBuiltins) return text(object) + " (builtin)";
+      return base() + "['" + text(object) + "']";
+    }
+    case SourceKind::kDefault:
+      return "default " + std::to_string(s.index) + " of " + functionName(*this, s.base, code);
+    case SourceKind::kKwDefault: return "default " + text(object) + " of " + functionName(*this, s.base, code);
+    case SourceKind::kBoundSelf: return base() + ".__self__";
+    case SourceKind::kBoundFunc: return base() + ".__func__";
+  }
+  FW_UNREACHABLE();
+}
+
+}  // namespace fw::guards

@@ -1,0 +1,56 @@
+// Where a value comes from: a path from the call's arguments, the function's globals, cells or constants. Guards check
+// along it, the stub loads along it, diagnostics print it.
+#pragma once
+
+#include <Python.h>
+
+#include <string>
+#include <vector>
+
+#include "cpython/ref.h"
+#include "graph/support/ids.h"
+
+namespace fw::guards {
+
+struct SourceTag;
+using SourceId = StrongId<SourceTag>;
+
+enum class SourceKind : uint8_t {
+  kArg,        ///< bound argument number `index` (order of co_varnames: positional, keyword-only, *args, **kwargs)
+  kFunction,   ///< the function object being called (its defaults, closure and globals hang below it)
+  kConst,      ///< `object`, held strongly
+  kGlobals,    ///< globals dict of the function of the base
+  kBuiltins,   ///< builtins dict of the function of the base
+  kCell,       ///< content of closure cell `index` of the base function
+  kTypeOf,     ///< type(base)
+  kAttr,       ///< instance attribute `object` (interned str) found in the instance dict or slot of the base
+  kTypeAttr,   ///< attribute found along the MRO of the type `base`, as is (no descriptor call)
+  kItem,       ///< base[index] of an exact tuple or list
+  kDictItem,   ///< base[object] of an exact dict with str keys
+  kDefault,    ///< positional default `index` of the base function
+  kKwDefault,  ///< keyword-only default `object` of the base function
+  kBoundSelf,  ///< __self__ of a bound method
+  kBoundFunc,  ///< __func__ of a bound method
+};
+
+struct Source {
+  SourceKind kind;
+  SourceId base;            ///< none for kArg, kFunction, kConst
+  int64_t index = 0;
+  cpython::Ref object;
+};
+
+/// Hash-consed sources of one capture.
+class SourceTable {
+ public:
+  SourceId intern(SourceKind kind, SourceId base = {}, int64_t index = 0, PyObject* object = nullptr);
+  const Source& operator[](SourceId id) const { return sources_[id.index]; }
+  size_t size() const { return sources_.size(); }
+  /// As the user would write it: "x", "self.weight", "cfg['rate']", "G (global of module.f)".
+  std::string describe(SourceId id, PyObject* code) const;
+
+ private:
+  std::vector<Source> sources_;
+};
+
+}  // namespace fw::guards

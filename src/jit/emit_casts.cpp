@@ -1,0 +1,80 @@
+// Conversions between element types, as x86 and C compilers for it convert, values out of range included.
+//
+// Float to an integer narrower than 64 bits goes through the next wider signed conversion and is truncated, which is what
+// C compilers emit; those results are only seen where no `invalid` flag was raised.
+#include "graph/support/check.h"
+#include "jit/emit_ops.h"
+#include "jit/runtime.h"
+
+namespace fw::jit {
+
+using llvm::Value;
+
+Value* OpEmitter::cast(DType from, DType to, Value* a) {
+  llvm::IRBuilder<>& ir = fn_.ir();
+  if (from == to) return a;
+  llvm::Type* type = shapedLike(fn_.scalarType(to), a);
+  const bool fromFloat = graph::isFloat(from), toFloat = graph::isFloat(to);
+  if (from == DType::kF16) {
+    if (to == DType::kBool) {
+      Value* magnitude = ir.CreateAnd(a, llvm::ConstantInt::get(a->getType(), 0x7fff));
+      return ir.CreateICmpNE(magnitude, llvm::Constant::getNullValue(a->getType()));
+    }
+    return cast(DType::kF32, to, halfToFloat(a));
+  }
+  if (to == DType::kBool) {
+    Value* zero = llvm::Constant::getNullValue(a->getType());
+    return fromFloat ? ir.CreateFCmpUNE(a, zero) : ir.CreateICmpNE(a, zero);
+  }
+  if (to == DType::kF16) {
+    // Integers reach f16 by way of f32, as in NumPy.
+    return fromFloat ? floatToHalf(from, a) : floatToHalf(DType::kF32, cast(from, DType::kF32, a));
+  }
+  if (fromFloat && toFloat) return to == DType::kF64 ? ir.CreateFPExt(a, type) : ir.CreateFPTrunc(a, type);
+  if (fromFloat) return floatToInt(from, to, a);
+  if (toFloat) {
+    if (from == DType::kBool) a = ir.CreateZExt(a, shapedLike(ir.getInt32Ty(), a));
+    return graph::isSigned(from) || from == DType::kBool ? ir.CreateSIToFP(a, type) : ir.CreateUIToFP(a, type);
+  }
+  return graph::isSigned(from) ? ir.CreateSExtOrTrunc(a, type) : ir.CreateZExtOrTrunc(a, type);
+}
+
+Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
+  llvm::IRBuilder<>& ir = fn_.ir();
+  llvm::Type* type = shapedLike(fn_.scalarType(to), a);
+  if (to == DType::kI64 || to == DType::kI32) return ir.CreateFPToSI(a, type);
+  if (to == DType::kU64) {
+    // Above the signed range: convert the rest and put the top bit back.
+    Value* limit = llvm::ConstantFP::get(a->getType(), 0x1p63);
+    Value* big = compare(kernels::ScalarOp::kGe, from, a, limit);
+    Value* low = ir.CreateSelect(big, ir.CreateFSub(a, limit), a);
+    Value* top = ir.CreateSelect(big, llvm::ConstantInt::get(type, uint64_t{1} << 63), llvm::Constant::getNullValue(type));
+    return ir.CreateXor(ir.CreateFPToSI(low, type), top);
+  }
+  llvm::Type* wide = shapedLike(to == DType::kU32 ? ir.getInt64Ty() : ir.getInt32Ty(), a);
+  return ir.CreateTrunc(ir.CreateFPToSI(a, wide), type);
+}
+
+Value* OpEmitter::halfToFloat(Value* bits) {
+  llvm::IRBuilder<>& ir = fn_.ir();
+  if (!fn_.target().f16c) {
+    return callPerLane(reinterpret_cast<const void*>(&runtimeHalfToFloat), ir.getFloatTy(), {bits});
+  }
+  Value* half = ir.CreateBitCast(bits, shapedLike(ir.getHalfTy(), bits));
+  return ir.CreateFPExt(half, shapedLike(ir.getFloatTy(), bits));
+}
+
+Value* OpEmitter::floatToHalf(DType from, Value* a) {
+  llvm::IRBuilder<>& ir = fn_.ir();
+  // f64 must not round twice, and the instruction exists for f32 only.
+  if (from == DType::kF64) {
+    return callPerLane(reinterpret_cast<const void*>(&runtimeDoubleToHalf), ir.getInt16Ty(), {a});
+  }
+  if (!fn_.target().f16c) {
+    return callPerLane(reinterpret_cast<const void*>(&runtimeFloatToHalf), ir.getInt16Ty(), {a});
+  }
+  Value* half = ir.CreateFPTrunc(a, shapedLike(ir.getHalfTy(), a));
+  return ir.CreateBitCast(half, shapedLike(ir.getInt16Ty(), a));
+}
+
+}  // namespace fw::jit

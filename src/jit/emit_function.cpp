@@ -1,0 +1,211 @@
+// Frame of the native function.
+//
+// The entry block holds stack slots, the switch to a clean MXCSR, and every symbol, symbolic expression and buffer address
+// that any kernel asks for: they are appended there on first use, so each is computed once and dominates everything.
+// Floating-point flags are sticky, so the whole function costs one read of MXCSR at its end however much it computes.
+#include "jit/emit_function.h"
+
+#include "graph/support/check.h"
+#include "jit/executable.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/Module.h"
+
+namespace fw::jit {
+
+using graph::BufferId;
+using graph::SymId;
+using graph::SymOp;
+using llvm::Value;
+
+namespace {
+
+// All exceptions masked, round to nearest, denormals kept, no flag set: what NumPy's results are defined under.
+constexpr uint32_t kCleanControl = 0x1f80;
+
+}  // namespace
+
+FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms,
+                             const graph::Plan& plan, const std::string& name)
+    : target_(target), syms_(syms), plan_(plan), ir_(module.getContext()), entry_(module.getContext()) {
+  llvm::Type* pointer = ir_.getPtrTy();
+  auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {pointer, pointer, pointer}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  function_->addFnAttr("target-cpu", target.cpu);
+  function_->addFnAttr("target-features", target.features);
+  const std::string bits = std::to_string(target.vectorBits);
+  function_->addFnAttr("prefer-vector-width", bits);
+  function_->addFnAttr("min-legal-vector-width", bits);
+  for (int i = 0; i < 3; ++i) function_->addParamAttr(i, llvm::Attribute::NoAlias);
+
+  llvm::BasicBlock* entry = block("entry");
+  llvm::BasicBlock* body = block("body");
+  entry_.SetInsertPoint(entry);
+  llvm::Instruction* end = entry_.CreateBr(body);
+  entry_.SetInsertPoint(end);
+  ir_.SetInsertPoint(body);
+
+  savedControl_ = slot(ir_.getInt32Ty(), 1);
+  control_ = slot(ir_.getInt32Ty(), 1);
+  status_ = slot(ir_.getInt32Ty(), 1);
+  entry_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {savedControl_});
+  entry_.CreateStore(ir_.getInt32(kCleanControl), control_);
+  entry_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {control_});
+  entry_.CreateStore(ir_.getInt32(0), status_);
+}
+
+void FunctionState::finish() {
+  // A block of its own: within a block, instruction selection could order arithmetic after the read of the flags.
+  llvm::BasicBlock* last = block("finish");
+  ir_.CreateBr(last);
+  ir_.SetInsertPoint(last);
+  ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {control_});
+  ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {savedControl_});
+  Value* flags = ir_.CreateLoad(ir_.getInt32Ty(), control_);
+  // MXCSR: bit 0 invalid, 1 denormal, 2 divide by zero, 3 overflow, 4 underflow, 5 inexact.
+  static_assert(kStatusInvalid == 1 && kStatusDivide == 2 && kStatusOverflow == 4 && kStatusUnderflow == 8);
+  Value* status = ir_.CreateOr(ir_.CreateAnd(flags, 1), ir_.CreateAnd(ir_.CreateLShr(flags, 1), 0xe));
+  ir_.CreateRet(ir_.CreateOr(status, ir_.CreateLoad(ir_.getInt32Ty(), status_)));
+}
+
+Value* FunctionState::slot(llvm::Type* type, unsigned count) {
+  llvm::IRBuilder<> top(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  auto* alloca = top.CreateAlloca(type, top.getInt32(count));
+  alloca->setAlignment(llvm::Align(64));
+  return alloca;
+}
+
+void FunctionState::raise(Value* condition, uint64_t bit) {
+  Value* old = ir_.CreateLoad(ir_.getInt32Ty(), status_);
+  Value* added = ir_.CreateSelect(condition, ir_.getInt32(static_cast<uint32_t>(bit)), ir_.getInt32(0));
+  ir_.CreateStore(ir_.CreateOr(old, added), status_);
+}
+
+Value* FunctionState::sym(SymId id) {
+  if (auto it = symValues_.find(id); it != symValues_.end()) return it->second;
+  Value* value = emitSym(id);
+  symValues_[id] = value;
+  return value;
+}
+
+Value* FunctionState::emitSym(SymId id) {
+  const graph::SymNode& node = syms_.node(id);
+  auto chain = [&](auto combine) {
+    Value* acc = sym(node.operands[0]);
+    for (size_t i = 1; i < node.operands.size(); ++i) acc = combine(acc, sym(node.operands[i]));
+    return acc;
+  };
+  // Python rounds the quotient down; the remainder has the divisor's sign.
+  auto remainderIsOff = [&](Value* a, Value* b, Value* rem) {
+    Value* differ = entry_.CreateICmpSLT(entry_.CreateXor(a, b), i64(0));
+    return entry_.CreateAnd(differ, entry_.CreateICmpNE(rem, i64(0)));
+  };
+  switch (node.op) {
+    case SymOp::kConst: return i64(node.value);
+    case SymOp::kSymbol: {
+      Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getInt64Ty(), function_->getArg(0), node.value);
+      return entry_.CreateLoad(ir_.getInt64Ty(), address);
+    }
+    case SymOp::kAdd: return chain([&](Value* a, Value* b) { return entry_.CreateAdd(a, b); });
+    case SymOp::kMul: return chain([&](Value* a, Value* b) { return entry_.CreateMul(a, b); });
+    case SymOp::kMin:
+      return chain([&](Value* a, Value* b) { return entry_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); });
+    case SymOp::kMax:
+      return chain([&](Value* a, Value* b) { return entry_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b); });
+    case SymOp::kFloorDiv: {
+      Value *a = sym(node.operands[0]), *b = sym(node.operands[1]);
+      Value* quotient = entry_.CreateSDiv(a, b);
+      Value* rem = entry_.CreateSub(a, entry_.CreateMul(quotient, b));
+      return entry_.CreateSub(quotient, entry_.CreateZExt(remainderIsOff(a, b, rem), ir_.getInt64Ty()));
+    }
+    case SymOp::kMod: {
+      Value *a = sym(node.operands[0]), *b = sym(node.operands[1]);
+      Value* rem = entry_.CreateSRem(a, b);
+      return entry_.CreateAdd(rem, entry_.CreateSelect(remainderIsOff(a, b, rem), b, i64(0)));
+    }
+  }
+  FW_UNREACHABLE();
+}
+
+Value* FunctionState::buffer(BufferId id) {
+  if (auto it = bufferValues_.find(id); it != bufferValues_.end()) return it->second;
+  const graph::Buffer& buffer = plan_.buffers.at(id.index);
+  Value* data = nullptr;
+  if (buffer.kind == graph::BufferKind::kTemp) {
+    data = entry_.CreateGEP(ir_.getInt8Ty(), function_->getArg(2), sym(buffer.offset));
+  } else {
+    Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(1), id.index);
+    data = entry_.CreateLoad(ir_.getPtrTy(), address);
+  }
+  bufferValues_[id] = data;
+  return data;
+}
+
+llvm::Type* FunctionState::scalarType(DType d) {
+  switch (d) {
+    case DType::kBool: return ir_.getInt1Ty();
+    case DType::kI8:
+    case DType::kU8: return ir_.getInt8Ty();
+    case DType::kI16:
+    case DType::kU16:
+    case DType::kF16: return ir_.getInt16Ty();
+    case DType::kI32:
+    case DType::kU32: return ir_.getInt32Ty();
+    case DType::kI64:
+    case DType::kU64: return ir_.getInt64Ty();
+    case DType::kF32: return ir_.getFloatTy();
+    case DType::kF64: return ir_.getDoubleTy();
+    case DType::kC64:
+    case DType::kC128: break;
+  }
+  FW_UNREACHABLE();  // complex numbers are pairs in kernels
+}
+
+llvm::Type* FunctionState::memoryType(DType d) { return d == DType::kBool ? ir_.getInt8Ty() : scalarType(d); }
+
+Value* FunctionState::iota(llvm::Type* type, unsigned lanes) {
+  llvm::SmallVector<llvm::Constant*, 64> values;
+  for (unsigned i = 0; i < lanes; ++i) values.push_back(llvm::ConstantInt::get(type, i));
+  return llvm::ConstantVector::get(values);
+}
+
+FunctionState::Carried FunctionState::loop(Value* lower, Value* upper, int64_t step, Carried init, LoopBody body) {
+  llvm::BasicBlock *before = ir_.GetInsertBlock(), *head = block("loop"), *exit = block("exit");
+  ir_.CreateCondBr(ir_.CreateICmpSLT(lower, upper), head, exit);
+  ir_.SetInsertPoint(head);
+  llvm::PHINode* index = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  index->addIncoming(lower, before);
+  Carried inside;
+  for (Value* value : init) {
+    llvm::PHINode* phi = ir_.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, before);
+    inside.push_back(phi);
+  }
+  Carried next = body(index, inside);
+  Value* following = ir_.CreateAdd(index, i64(step), "", /*HasNUW=*/false, /*HasNSW=*/true);
+  llvm::BasicBlock* latch = ir_.GetInsertBlock();
+  index->addIncoming(following, latch);
+  for (size_t i = 0; i < init.size(); ++i) llvm::cast<llvm::PHINode>(inside[i])->addIncoming(next[i], latch);
+  ir_.CreateCondBr(ir_.CreateICmpSLT(following, upper), head, exit);
+  ir_.SetInsertPoint(exit);
+  Carried out;
+  for (size_t i = 0; i < init.size(); ++i) {
+    llvm::PHINode* phi = ir_.CreatePHI(init[i]->getType(), 2);
+    phi->addIncoming(init[i], before);
+    phi->addIncoming(next[i], latch);
+    out.push_back(phi);
+  }
+  return out;
+}
+
+void FunctionState::when(Value* condition, llvm::function_ref<void()> body) {
+  llvm::BasicBlock *then = block("then"), *join = block("join");
+  ir_.CreateCondBr(condition, then, join);
+  ir_.SetInsertPoint(then);
+  body();
+  ir_.CreateBr(join);
+  ir_.SetInsertPoint(join);
+}
+
+}  // namespace fw::jit

@@ -1,0 +1,71 @@
+// The native function under construction: prologue values, status and small IR helpers shared by all emitters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/plan.h"
+#include "jit/target.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace fw::jit {
+
+using graph::DType;
+
+class FunctionState {
+ public:
+  /// Opens `int32_t name(symbols, buffers, workspace)` with the floating-point environment saved and cleared.
+  FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms, const graph::Plan& plan,
+                const std::string& name);
+
+  llvm::IRBuilder<>& ir() { return ir_; }
+  const TargetSpec& target() const { return target_; }
+  const graph::SymContext& syms() const { return syms_; }
+
+  /// i64 value of a symbolic integer, computed once in the prologue.
+  llvm::Value* sym(graph::SymId id);
+  /// Start of a buffer's data.
+  llvm::Value* buffer(graph::BufferId id);
+  /// Stack storage that lives as long as the function.
+  llvm::Value* slot(llvm::Type* type, unsigned count);
+  /// Sets the status bit if `condition` (i1) holds.
+  void raise(llvm::Value* condition, uint64_t bit);
+  /// Writes the epilogue: status from the flags, environment restored.
+  void finish();
+
+  // Types and constants.
+  llvm::Type* scalarType(DType d);               ///< in registers: bool is i1, f16 is its bits (i16)
+  llvm::Type* memoryType(DType d);               ///< in memory: bool is i8
+  llvm::Value* i64(int64_t v) { return ir_.getInt64(static_cast<uint64_t>(v)); }
+  llvm::Value* splat(llvm::Value* scalar, unsigned lanes) {
+    return lanes == 1 ? scalar : ir_.CreateVectorSplat(lanes, scalar);
+  }
+  /// <0, 1, 2, ...> of the integer type.
+  llvm::Value* iota(llvm::Type* type, unsigned lanes);
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(ir_.getContext(), name, function_); }
+
+  using Carried = llvm::SmallVector<llvm::Value*, 4>;
+  using LoopBody = llvm::function_ref<Carried(llvm::Value* index, const Carried& values)>;
+  /// for (index = lower; index < upper; index += step), with values carried around; answers their last values.
+  Carried loop(llvm::Value* lower, llvm::Value* upper, int64_t step, Carried init, LoopBody body);
+  /// Runs `body` under an i1 condition.
+  void when(llvm::Value* condition, llvm::function_ref<void()> body);
+
+ private:
+  llvm::Value* emitSym(graph::SymId id);
+
+  const TargetSpec& target_;
+  const graph::SymContext& syms_;
+  const graph::Plan& plan_;
+  llvm::IRBuilder<> ir_;        ///< where code goes
+  llvm::IRBuilder<> entry_;     ///< before the terminator of the entry block
+  llvm::Function* function_;
+  llvm::Value* savedControl_;
+  llvm::Value* control_;
+  llvm::Value* status_;
+  absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
+  absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
+};
+
+}  // namespace fw::jit

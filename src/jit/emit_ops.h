@@ -1,0 +1,54 @@
+// Scalar operations of the kernel IR as LLVM IR, on scalars or vectors alike.
+#pragma once
+
+#include "jit/emit_function.h"
+#include "kernels/kernel.h"
+
+namespace fw::jit {
+
+class OpEmitter {
+ public:
+  explicit OpEmitter(FunctionState& fn) : fn_(fn) {}
+
+  /// Any operation that computes from operands alone. Operands are scalars or vectors of one lane count; `operandType`
+  /// is the type of operand 0 (of operand 1 for Select).
+  llvm::Value* emit(const kernels::Expr& expr, DType operandType, llvm::ArrayRef<llvm::Value*> operands);
+  llvm::Value* constant(DType d, uint64_t bits);
+  llvm::Value* combine(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
+
+ private:
+  using Lanewise = llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)>;
+
+  llvm::Value* unary(kernels::ScalarOp op, DType d, llvm::Value* a);
+  llvm::Value* compare(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
+  llvm::Value* quietCompare(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* quietChunk(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* minMax(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
+  llvm::Value* divide(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
+  llvm::Value* cast(DType from, DType to, llvm::Value* a);
+  llvm::Value* floatToInt(DType from, DType to, llvm::Value* a);
+  llvm::Value* halfToFloat(llvm::Value* bits);
+  llvm::Value* floatToHalf(DType from, llvm::Value* a);
+  llvm::Value* scaleB(DType d, llvm::Value* x, llvm::Value* n);
+  llvm::Value* scaleBInSteps(DType d, llvm::Value* x, llvm::Value* n);
+  llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
+  llvm::Value* call(const void* address, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
+  llvm::Value* callPerLane(const void* address, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
+  /// Applies `f` to vectors of exactly `chunk` lanes: wider operands are cut, narrower ones repeated.
+  llvm::Value* inChunks(unsigned chunk, llvm::ArrayRef<llvm::Value*> operands, Lanewise f);
+  /// Lanes of one operation on elements of `bits` bits, for operands of `lanes` lanes.
+  unsigned chunkLanes(unsigned lanes, unsigned bits) const;
+
+  FunctionState& fn_;
+};
+
+/// 1 for scalars.
+unsigned lanesOf(llvm::Value* value);
+/// `element` with the lane count of `like`.
+llvm::Type* shapedLike(llvm::Type* element, llvm::Value* like);
+
+/// Address of a C library function of kernels/libm.def, and its arity.
+const void* libmAddress(uint64_t function, DType d);
+
+}  // namespace fw::jit

@@ -1,0 +1,65 @@
+// C++ functions that generated code calls by address: the C library, and conversions that the portable instruction set
+// does not have.
+#include <cmath>
+#include <cstring>
+
+#include "jit/emit_ops.h"
+#include "jit/runtime.h"
+#include "graph/support/check.h"
+
+namespace fw::jit {
+
+namespace {
+
+struct LibmEntry {
+  const void* f32;
+  const void* f64;
+};
+
+template <class F>
+const void* address(F* function) {
+  return reinterpret_cast<const void*>(function);
+}
+
+template <class T>
+using Fn1 = T(T);
+template <class T>
+using Fn2 = T(T, T);
+
+template <int kArity, class T>
+using FnOf = std::conditional_t<kArity == 1, Fn1<T>, Fn2<T>>;
+
+const LibmEntry kLibm[] = {
+#define FW_LIBM(Id, symbolF32, symbolF64, arity) \
+  {address<FnOf<arity, float>>(&::symbolF32), address<FnOf<arity, double>>(&::symbolF64)},
+#include "kernels/libm.def"
+};
+
+}  // namespace
+
+const void* libmAddress(uint64_t function, DType d) {
+  FW_CHECK(function < std::size(kLibm) && (d == DType::kF32 || d == DType::kF64));
+  return d == DType::kF32 ? kLibm[function].f32 : kLibm[function].f64;
+}
+
+float runtimeHalfToFloat(uint16_t bits) {
+  _Float16 half;
+  std::memcpy(&half, &bits, sizeof half);
+  return static_cast<float>(half);
+}
+
+uint16_t runtimeFloatToHalf(float value) {
+  const _Float16 half = static_cast<_Float16>(value);
+  uint16_t bits;
+  std::memcpy(&bits, &half, sizeof bits);
+  return bits;
+}
+
+uint16_t runtimeDoubleToHalf(double value) {
+  const _Float16 half = static_cast<_Float16>(value);
+  uint16_t bits;
+  std::memcpy(&bits, &half, sizeof bits);
+  return bits;
+}
+
+}  // namespace fw::jit

@@ -1,0 +1,12 @@
+// Functions that generated code calls by address.
+#pragma once
+
+#include <cstdint>
+
+namespace fw::jit {
+
+float runtimeHalfToFloat(uint16_t bits);
+uint16_t runtimeFloatToHalf(float value);
+uint16_t runtimeDoubleToHalf(double value);
+
+}  // namespace fw::jit

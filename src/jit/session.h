@@ -1,0 +1,56 @@
+// The LLVM session: from an LLVM module to callable machine code. One per process, living as long as the process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "jit/target.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace fw::jit {
+
+/// Machine code in memory; freed with this object.
+class LoadedCode {
+ public:
+  virtual ~LoadedCode() = default;
+  virtual void* entry() const = 0;
+  virtual size_t codeSize() const = 0;
+};
+
+class Session {
+ public:
+  /// Initialises LLVM on first use.
+  static Session& instance();
+
+  /// Sets triple and data layout, as the code generator for `target` wants them.
+  void prepare(llvm::Module& module, const TargetSpec& target, int optLevel);
+
+  struct Generated {
+    std::unique_ptr<LoadedCode> code;
+    double codegenMs = 0, linkMs = 0;
+  };
+  /// Compiles the module and links it; `entry` names its only exported function, unique in the process. Thread-safe: one
+  /// module at a time.
+  absl::StatusOr<Generated> generate(llvm::Module& module, const TargetSpec& target, int optLevel,
+                                     const std::string& entry);
+  /// Assembly text, through a pipeline of its own (slow; for logs).
+  absl::StatusOr<std::string> assembly(const llvm::Module& module, const TargetSpec& target, int optLevel);
+
+ private:
+  Session();
+  class Linker;
+  class Compiler;
+  Compiler& compilerLocked(const TargetSpec& target, int optLevel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  absl::Mutex mutex_;
+  std::unique_ptr<Linker> linker_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Compiler> compilers_[3][2] ABSL_GUARDED_BY(mutex_);  ///< by instruction set and optLevel > 0
+};
+
+}  // namespace fw::jit

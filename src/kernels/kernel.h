@@ -1,0 +1,138 @@
+// Kernel IR: one loop nest over typed scalar expressions, target-neutral. Both backends and the kernel interpreter read
+// only this.
+//
+// A Kernel is a tree of Blocks. A Block is an ordered list of items: scalar expressions (SSA, evaluated where they stand
+// and visible in all blocks nested inside) and statements (loops, reductions, stores). The builder places an expression in
+// the outermost block in which its operands exist, so that emitters need no code motion.
+//
+// Vectors: a Loop or Reduce with `vectorize` set is executed several lanes at a time by the backend, with a masked or
+// scalar tail. An expression inside is *varying* if it depends on the vector axis, otherwise *uniform* (one scalar).
+// Only one vectorised statement encloses an expression.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "graph/plan.h"
+#include "graph/support/ids.h"
+
+namespace fw::kernels {
+
+using graph::DType;
+using graph::SymId;
+
+/// Bits that RaiseIf sets (Expr::imm is the mask); equal to jit::Status.
+enum StatusBit : uint64_t {
+  kInvalid = 1,
+  kDivide = 2,
+  kOverflow = 4,
+  kUnderflow = 8,
+  kDecline = 16,
+};
+
+struct ExprTag;
+struct StmtTag;
+struct AxisTag;
+using ExprId = StrongId<ExprTag>;
+using StmtId = StrongId<StmtTag>;
+using AxisId = StrongId<AxisTag>;
+
+enum class ScalarOp : uint8_t {
+#define FW_SCALAR_OP(Id, text, arity, result) k##Id,
+#include "kernels/scalar_ops.def"
+};
+
+/// Address of one element: data(buffer) + offset + sum over terms of axis * stride, all in bytes.
+struct Access {
+  graph::BufferId buffer;
+  SymId offset;
+  struct Term {
+    AxisId axis;
+    SymId stride;
+  };
+  absl::InlinedVector<Term, 4> terms;
+};
+
+struct Expr {
+  ScalarOp op;
+  DType dtype;                                   ///< of the result
+  absl::InlinedVector<ExprId, 3> operands;
+  uint64_t imm = 0;                              ///< Const bits, libm function, result index, status bit
+  SymId sym;                                     ///< Param
+  AxisId axis;                                   ///< Axis
+  StmtId stmt;                                   ///< ReduceResult
+  uint32_t access = 0;                           ///< Load: index into Kernel::accesses
+};
+
+struct Item {                                    ///< exactly one is valid
+  ExprId expr;
+  StmtId stmt;
+};
+struct Block {
+  std::vector<Item> items;
+};
+
+/// Order in which a reduction combines.
+enum class ReduceOrder : uint8_t {
+  kAny,         ///< exact whatever the order: min, max, integers, logic
+  kSequential,  ///< first to last, one at a time
+  kPairwise,    ///< NumPy's pairwise summation (graph/pairwise_order.h); combine is Add on floats. With one
+                ///< accumulator per element; f16 sums have f32 accumulators and elements
+  kPairwiseComplex,  ///< the same for pairs: accumulators 2k and 2k+1 are a real and an imaginary part. NumPy counts
+                     ///< both as elements: n = 2 * count, r[0..7] hold four pairs (see sumPairwise in interpreter.cpp)
+};
+
+struct Accumulator {
+  DType dtype;
+  ScalarOp combine;      ///< Add, Mul, MinSecond, MaxSecond, And, Or, ... accumulator first, element second
+  ExprId init;           ///< in the enclosing block; pairwise: init + pairwise sum
+  ExprId element;        ///< in the body, of type dtype
+};
+
+enum class StmtKind : uint8_t {
+  kLoop,     ///< for axis in [lower, upper): body
+  kReduce,   ///< as kLoop, combining accumulators; its results are ReduceResult expressions placed after it
+  kStore,    ///< store value to access (value's type is the buffer's, or the part's for complex)
+  kIf,       ///< run body if the (uniform) value is true
+};
+
+/// What a body may contain. A body that is not vectorised: anything. The body of a vectorised Loop or Reduce:
+/// expressions (RaiseIf and CallLibm too) and Stores, no nested Loop, Reduce or If. Its loads may be uniform or varying
+/// with any stride along the axis (symbolic, zero and negative too); its stores are varying: their access has a term of
+/// the axis, and different iterations store to different elements. The same buffer may be both loaded and stored in
+/// one vectorised body if the load comes first and both have the same access. In a vectorised Reduce every accumulator's
+/// element may be varying or uniform. Bodies of scalar Reduces may contain loops and reductions, vectorised ones too.
+/// lower <= upper is not promised: an empty range runs nothing and a Reduce over it answers its inits.
+struct Stmt {
+  StmtKind kind;
+  AxisId axis;
+  ExprId lower, upper;                           ///< i64, in the enclosing block
+  bool vectorize = false;
+  bool parallel = false;                         ///< iterations are independent: the jit may split them over threads
+  ReduceOrder order = ReduceOrder::kAny;
+  std::vector<Accumulator> accumulators;
+  Block body;
+  ExprId value;                                  ///< kStore, kIf
+  uint32_t access = 0;                           ///< kStore
+};
+
+struct Kernel {
+  std::string name;
+  std::vector<Expr> exprs;
+  std::vector<Stmt> stmts;
+  std::vector<Access> accesses;
+  uint32_t axisCount = 0;
+  Block body;
+};
+
+std::string_view name(ScalarOp op);
+int arity(ScalarOp op);                          ///< -1: any number
+
+std::string print(const Kernel& kernel, const graph::SymContext& syms);
+/// Violations of the rules above (types, dominance, one vector axis); empty if sound.
+std::vector<std::string> verify(const Kernel& kernel, const graph::SymContext& syms);
+
+}  // namespace fw::kernels

@@ -1,0 +1,102 @@
+"""Leaks, threads, and the cost of being there."""
+
+import gc
+import resource
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fusewire
+
+
+def resident_kib() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() // 1024
+
+
+def test_warm_calls_do_not_leak():
+    f = fusewire.compile(lambda a, b: a + b)
+    a, b = np.ones(8, np.float32), np.ones(8, np.float32)
+    for _ in range(1000):
+        f(a, b)
+    before = sys.getrefcount(a), sys.getrefcount(a.dtype), sys.getrefcount(f), resident_kib()
+    for _ in range(1_000_000):
+        f(a, b)
+    after = sys.getrefcount(a), sys.getrefcount(a.dtype), sys.getrefcount(f), resident_kib()
+    assert after[:3] == before[:3]
+    assert after[3] - before[3] < 1024
+
+
+def test_compiles_do_not_leak():
+    def once():
+        f = fusewire.compile(lambda a: a * 2 + 1)
+        f(np.ones(3))
+        assert fusewire._fusewire.describe(f)["variants"]
+
+    for _ in range(100):
+        once()
+    gc.collect()
+    before = resident_kib()
+    for _ in range(400):
+        once()
+    gc.collect()
+    assert resident_kib() - before < 8 * 1024
+
+
+def test_python_fallback_does_not_leak():
+    f = fusewire.compile(lambda a: np.linalg.norm(a))
+    a = np.ones(3)
+    for _ in range(100):
+        f(a)
+    before = sys.getrefcount(a), resident_kib()
+    for _ in range(20_000):
+        f(a)
+    assert sys.getrefcount(a) == before[0] and resident_kib() - before[1] < 1024
+
+
+def test_threads_call_compile_and_reset():
+    def work(x, y):
+        return np.sqrt(x * x + y * y)
+
+    f = fusewire.compile(work)
+    wrong, stop = [], threading.Event()
+
+    def caller(seed):
+        rng = np.random.default_rng(seed)
+        while not stop.is_set():
+            shape = (int(rng.integers(1, 300)),) if rng.random() < 0.5 else (int(rng.integers(1, 300)), 400)
+            x, y = rng.random(shape), rng.random(shape)
+            if not np.array_equal(f(x, y), work(x, y)):
+                wrong.append(shape)
+
+    threads = [threading.Thread(target=caller, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for _ in range(30):
+        fusewire.reset(f)
+        stop.wait(0.05)
+    stop.set()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_shape_sweep_compiles_once():
+    f = fusewire.compile(lambda x, y: (x * y + 1).sum(axis=0))
+    for n in range(2, 22):
+        x = np.ones((n, n + 3))
+        np.testing.assert_array_equal(f(x, x), np.full(n + 3, 2.0 * n))
+    assert len(fusewire._fusewire.describe(f)["variants"]) == 1
+
+
+@pytest.mark.parametrize("count", [20])
+def test_many_arguments(count):
+    names = [f"a{i}" for i in range(count)]
+    scope = {"np": np}
+    exec(f"def f({', '.join(names)}, options):\n    return {' + '.join(names)} + options['bias']", scope)
+    f = fusewire.compile(scope["f"])
+    arrays = [np.full(8, float(i)) for i in range(count)]
+    np.testing.assert_array_equal(f(*arrays, {"bias": 0.5}), sum(arrays) + 0.5)
+    assert fusewire._fusewire.describe(f)["variants"]

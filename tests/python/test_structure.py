@@ -1,0 +1,59 @@
+"""The structure of the source: rooms include only rooms below them, and files keep the sizes of the conventions."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Room -> rooms it may include. graph, kernels and jit never see Python.
+MAY_INCLUDE = {
+    "graph": {"graph"},
+    "kernels": {"graph", "kernels"},
+    "jit": {"graph", "kernels", "jit"},
+    "cpython": {"cpython"},
+    "guards": {"graph", "cpython", "guards"},
+    "frame_eval": {"graph", "kernels", "jit", "cpython", "guards", "frame_eval"},
+    "bindings": {"graph", "kernels", "jit", "cpython", "guards", "frame_eval", "bindings"},
+}
+WITHOUT_PYTHON = {"graph", "kernels", "jit"}
+
+
+def sources():
+    for room in MAY_INCLUDE:
+        folder = ROOT / "bindings" if room == "bindings" else ROOT / "src" / room
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in {".h", ".cpp", ".def"}:
+                yield room, path
+
+
+def test_include_order():
+    wrong = []
+    for room, path in sources():
+        for line in path.read_text().splitlines():
+            if found := re.match(r'#include "([a-z_]+)/', line):
+                if found[1] in MAY_INCLUDE and found[1] not in MAY_INCLUDE[room]:
+                    wrong.append(f"{path.relative_to(ROOT)} includes {found[1]}")
+            if "Python.h" in line and line.startswith("#include") and room in WITHOUT_PYTHON:
+                wrong.append(f"{path.relative_to(ROOT)} includes Python.h")
+    assert not wrong, wrong
+
+
+def test_only_the_cpython_room_knows_versions():
+    wrong = [str(path.relative_to(ROOT)) for room, path in sources()
+             if room != "cpython" and re.search(r"PY_VERSION_HEX|Py_BUILD_CORE", path.read_text())]
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("suffix, limit", [(".cpp", 600), (".h", 250)])
+def test_file_sizes(suffix, limit):
+    wrong = {str(path.relative_to(ROOT)): n for _, path in sources()
+             if path.suffix == suffix and (n := len(path.read_text().splitlines())) > limit}
+    assert not wrong, wrong
+
+
+def test_tables_have_unique_rows():
+    for path in sorted((ROOT / "src").rglob("*.def")):
+        ids = re.findall(r"^FW_\w+\((\w+),", path.read_text(), re.M)
+        assert len(ids) == len(set(ids)), path
