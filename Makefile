@@ -35,6 +35,7 @@ test-python: build
 
 bench: build
 	$(if $(PEERS),$(bin)/pip install -q numba jax numexpr)
+	$(bin)/python bench/overhead.py
 	$(bin)/python bench/run.py $(BENCH_ARGS)
 
 build: $(stamps)/build

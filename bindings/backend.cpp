@@ -6,6 +6,8 @@
 
 #include "graph/evaluator.h"
 #include "graph/support/check.h"
+#include "graph/support/event.h"
+#include "nlohmann/json.hpp"
 
 namespace fw::bindings {
 namespace {
@@ -108,8 +110,13 @@ absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Pla
                 : isa == "portable" ? jit::CompileOptions::Isa::kPortable
                                     : jit::CompileOptions::Isa::kHost;
   options.optLevel = static_cast<int>(config.number(Setting::kOptLevel));
-  auto executable = jit::compile(graph, std::move(plan), options);
+  const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
+  jit::CompiledText text;
+  options.keepText = wantKernels || wantCode;
+  auto executable = jit::compile(graph, std::move(plan), options, options.keepText ? &text : nullptr);
   if (!executable.ok()) return executable.status();
+  if (wantKernels) emit(Channel::kKernels, "kernels", text.kernels, {{"text", text.kernels}});
+  if (wantCode) emit(Channel::kOutputCode, "code", text.llvm + text.assembly, {{"llvm", text.llvm}, {"assembly", text.assembly}});
   return std::make_unique<LlvmProgram>(*std::move(executable));
 }
 

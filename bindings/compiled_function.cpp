@@ -140,5 +140,13 @@ bool isCompiledFunction(PyObject* object) { return Py_IS_TYPE(object, compiledFu
 PyObject* wrappedCallable(PyObject* compiledFunction) { return stateOf(compiledFunction).callable(); }
 void resetCompiledFunction(PyObject* compiledFunction) { stateOf(compiledFunction).reset(); }
 PyObject* describeCompiledFunction(PyObject* compiledFunction) { return stateOf(compiledFunction).describe(); }
+PyObject* timeGuardsOf(PyObject* compiledFunction, PyObject* arguments, int64_t repeats) {
+  double ns = -1;
+  const bool ok = guarded([&] {
+    ns = stateOf(compiledFunction)
+             .timeGuards(PySequence_Fast_ITEMS(arguments), PySequence_Fast_GET_SIZE(arguments), repeats);
+  });
+  return ok ? PyFloat_FromDouble(ns) : nullptr;
+}
 
 }  // namespace fw::bindings

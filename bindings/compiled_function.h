@@ -20,5 +20,7 @@ bool isCompiledFunction(PyObject* object);
 PyObject* wrappedCallable(PyObject* compiledFunction);
 void resetCompiledFunction(PyObject* compiledFunction);
 PyObject* describeCompiledFunction(PyObject* compiledFunction);
+/// ns of the guards on a tuple of positional arguments as a Python float, negative if no variant fits.
+PyObject* timeGuardsOf(PyObject* compiledFunction, PyObject* arguments, int64_t repeats);
 
 }  // namespace fw::bindings

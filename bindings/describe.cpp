@@ -36,7 +36,8 @@ PyObject* toPython(const json& value) {
   Ref module = Ref::steal(PyImport_ImportModule("json"));
   if (!module) return nullptr;
   const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return PyObject_CallMethod(module.get(), "loads", "s#", text.data(), static_cast<Py_ssize_t>(text.size()));
+  Ref unicode = Ref::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  return unicode ? PyObject_CallMethod(module.get(), "loads", "O", unicode.get()) : nullptr;
 }
 
 }  // namespace

@@ -209,6 +209,14 @@ PyObject* FunctionState::describe() const {
   return describeFunction({displayName(), callable_.get(), isFunction_, variants_, breaks_, pythonCalls_});
 }
 
+double FunctionState::timeGuards(PyObject* const* args, Py_ssize_t count, int64_t repeats) {
+  BoundArguments bound;
+  if (!isFunction_ || !bound.bind(signature_, function(), args, count, nullptr)) return -1;
+  for (const auto& variant : variants_)
+    if (double ns = variant->timeGuards(bound.slots(), callable_.get(), repeats); ns >= 0) return ns;
+  return -1;
+}
+
 int FunctionState::visit(visitproc visit, void* arg) {
   Py_VISIT(callable_.get());
   return 0;

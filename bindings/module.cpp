@@ -67,6 +67,14 @@ PyObject* reset(PyObject*, PyObject* f) {
   });
 }
 
+/// time_guards(compiled, arguments: tuple, repeats: int) -> ns
+PyObject* timeGuards(PyObject*, PyObject* args) {
+  PyObject *function, *arguments;
+  long long repeats;
+  if (!PyArg_ParseTuple(args, "OO!L", &function, &PyTuple_Type, &arguments, &repeats)) return nullptr;
+  return onCompiledFunction(function, [&](PyObject* f) { return timeGuardsOf(f, arguments, repeats); });
+}
+
 PyObject* errorOrNone(const std::string& error) {
   if (!error.empty()) return PyErr_Format(PyExc_ValueError, "fusewire: %s", error.c_str());
   Py_RETURN_NONE;
@@ -171,6 +179,7 @@ PyObject* target(PyObject*, PyObject*) {
 PyMethodDef methods[] = {
     {"compile_function", compileFunction, METH_VARARGS, "compile_function(callable, options) -> CompiledFunction"},
     {"describe", describe, METH_O, "describe(compiled) -> dict of variants, breaks and counters"},
+    {"time_guards", timeGuards, METH_VARARGS, "time_guards(compiled, arguments, repeats) -> ns per check, negative if none fits"},
     {"reset", reset, METH_O, "reset(compiled): forget variants and breaks"},
     {"disable_code", disableCode, METH_O, "disable_code(code): never compile or inline functions of this code object"},
     {"is_compiling", isCompiling, METH_NOARGS, "is_compiling() -> True while a call is captured, else False"},

@@ -1,5 +1,5 @@
 // Building a variant: passes, plan, native code, stub. Running one: a scratch area on the stack, the stub, output arrays,
-// the native function, the result. The run path allocates nothing but the outputs, up to kInlineScratch bytes of scratch.
+// the native function, the result. The run path allocates nothing but the outputs, up to kInlineScratchWords of scratch.
 #include "bindings/variant.h"
 
 #include <chrono>
@@ -12,7 +12,7 @@
 namespace fw::bindings {
 namespace {
 
-constexpr size_t kInlineScratch = 4096;
+constexpr size_t kInlineScratchWords = 512;
 /// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
 constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
 /// Native calls over at least this many bytes of results release the GIL.
@@ -73,29 +73,24 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   if (!stub.ok()) return stub.status();
   v->stub_ = *std::move(stub);
   v->times_.stubMs = watch.lapMs();
+  v->scratchWords_ = v->guards_->symbols.size() + v->results_->bufferCount() * 2 + v->guards_->inputs.size() * 2 +
+                     v->guards_->objects.size() + v->results_->sizeCount() + v->results_->scalarWords();
   return v;
 }
 
-size_t Variant::scratchBytes() const {
-  const size_t words = guards_->symbols.size() + results_->bufferCount() * 2 + guards_->inputs.size() * 2 +
-                       guards_->objects.size() + results_->sizeCount() + results_->scalarWords();
-  return words * sizeof(uint64_t);
-}
-
 RunOutcome Variant::run(PyObject* const* args, PyObject* function, PyObject** result) {
-  const size_t bytes = scratchBytes();
-  if (bytes <= kInlineScratch) {
-    alignas(16) char scratch[kInlineScratch];
+  if (scratchWords_ <= kInlineScratchWords) {
+    uint64_t scratch[kInlineScratchWords];
     return runWithScratch(args, function, result, scratch);
   }
-  std::vector<uint64_t> scratch(bytes / sizeof(uint64_t));
-  return runWithScratch(args, function, result, reinterpret_cast<char*>(scratch.data()));
+  std::vector<uint64_t> scratch(scratchWords_);
+  return runWithScratch(args, function, result, scratch.data());
 }
 
-RunOutcome Variant::runWithScratch(PyObject* const* args, PyObject* function, PyObject** result, char* scratch) {
+RunOutcome Variant::runWithScratch(PyObject* const* args, PyObject* function, PyObject** result, uint64_t* scratch) {
   auto carve = [&]<class T>(T*, size_t count) {
     T* part = reinterpret_cast<T*>(scratch);
-    scratch += count * sizeof(uint64_t);
+    scratch += count;
     return part;
   };
   const size_t bufferCount = results_->bufferCount();
@@ -149,13 +144,31 @@ RunOutcome Variant::runWithScratch(PyObject* const* args, PyObject* function, Py
   return outcome;
 }
 
+/// A CallFrame with memory of its own, for runs of the guards outside of a call.
+struct Variant::OwnFrame {
+  OwnFrame(const Variant& v, PyObject* const* args, PyObject* function)
+      : symbols(v.guards_->symbols.size()), buffers(v.results_->bufferCount()), scalars(v.guards_->inputs.size() * 2),
+        objects(v.guards_->objects.size()),
+        frame{args, function, symbols.data(), buffers.data(), scalars.data(), objects.data()} {}
+  std::vector<int64_t> symbols;
+  std::vector<void*> buffers;
+  std::vector<uint64_t> scalars;
+  std::vector<PyObject*> objects;
+  guards::CallFrame frame;
+};
+
 std::string Variant::explainMiss(PyObject* const* args, PyObject* function) const {
-  std::vector<int64_t> symbols(guards_->symbols.size());
-  std::vector<void*> buffers(results_->bufferCount());
-  std::vector<uint64_t> scalars(guards_->inputs.size() * 2);
-  std::vector<PyObject*> objects(guards_->objects.size());
-  guards::CallFrame frame{args, function, symbols.data(), buffers.data(), scalars.data(), objects.data()};
-  return guards::checkSlow(*guards_, frame).reason;
+  OwnFrame own(*this, args, function);
+  return guards::checkSlow(*guards_, own.frame).reason;
+}
+
+double Variant::timeGuards(PyObject* const* args, PyObject* function, int64_t count) const {
+  OwnFrame own(*this, args, function);
+  const guards::StubFn stub = stub_->entry();
+  if (stub(&own.frame) != 0) return -1;
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < count; ++i) stub(&own.frame);
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / count;
 }
 
 }  // namespace fw::bindings

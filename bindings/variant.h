@@ -46,12 +46,14 @@ class Variant {
   const PhaseTimes& times() const { return times_; }
   uint64_t hits() const { return hits_; }
   uint64_t declines() const { return declines_; }
+  /// Mean time in ns of `count` runs of the guards on these arguments; negative if they do not pass.
+  double timeGuards(PyObject* const* args, PyObject* function, int64_t count) const;
   size_t kernelCount() const { return plan().groups.size(); }
 
  private:
   Variant() = default;
-  RunOutcome runWithScratch(PyObject* const* args, PyObject* function, PyObject** result, char* scratch);
-  size_t scratchBytes() const;
+  struct OwnFrame;
+  RunOutcome runWithScratch(PyObject* const* args, PyObject* function, PyObject** result, uint64_t* scratch);
 
   std::shared_ptr<guards::GuardSet> guards_;
   std::unique_ptr<guards::Stub> stub_;
@@ -61,6 +63,7 @@ class Variant {
   PhaseTimes times_;
   uint64_t hits_ = 0, declines_ = 0;
   uint32_t declinesInARow_ = 0;
+  size_t scratchWords_ = 0;
 };
 
 }  // namespace fw::bindings

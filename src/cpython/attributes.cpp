@@ -1,8 +1,8 @@
 // How dicts and instances are read without running Python code.
 //
 // A str key is looked up by remembering the index of its entry: if the entry at that index still holds the same interned
-// str, its value is the answer, otherwise CPython's hash look-up is asked and the index refreshed. That costs 1-2 ns, which
-// leaves nothing for a dict watcher to win, works on 3.11 (which has no watchers) and needs no bookkeeping when a dict changes.
+// str, its value is the answer, otherwise CPython's hash look-up is asked and the index refreshed. An absent key is remembered
+// with the dict's version. @MEASURED@
 //
 // Key objects and inline values are private to CPython and their headers do not compile as C++, so that their layouts
 // are declared here; checkRuntimeVersion() tries them on live objects.
@@ -26,7 +26,8 @@ struct KeysObject {
   Py_ssize_t usable, entryCount;
   char indices[1];
 };
-static_assert(offsetof(KeysObject, entryCount) == 24 && offsetof(KeysObject, indices) == 32);
+static_assert(offsetof(KeysObject, entryCount) == DictLayout::kEntryCount && offsetof(KeysObject, indices) == 32 &&
+              offsetof(KeysObject, log2IndexBytes) == DictLayout::kKeysTag && offsetof(KeysObject, kind) == DictLayout::kKeysTag + 1);
 constexpr uint8_t kGeneralKeys = 0;   // keys of any type; the other kinds hold exact str only
 
 struct StrEntry { PyObject *key, *value; };
@@ -114,7 +115,32 @@ Py_ssize_t slotOffset(PyTypeObject* type, AttributeCell& cell) {
   return offset;
 }
 
+uint64_t versionOf(PyObject* dict) {
+  uint64_t version;
+  std::memcpy(&version, reinterpret_cast<char*>(dict) + DictLayout::kVersion, sizeof(version));
+  return version;
+}
+
+/// Remembers entry `index` of a combined dict.
+void remember(AttributeCell& cell, const KeysObject* keys, Py_ssize_t index) {
+  cell.hint = index;
+  std::memcpy(&cell.keysTag, &keys->log2IndexBytes, sizeof(cell.keysTag));
+  cell.entryOffset = reinterpret_cast<const char*>(entriesOf(keys) + index) - reinterpret_cast<const char*>(keys);
+}
+
+Lookup absent(AttributeCell& cell, PyObject* dict) {
+  cell.absentVersion = versionOf(dict);
+  return {LookupState::kAbsent, nullptr};
+}
+
 }  // namespace
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"   // ma_version_tag, which 3.14 removes
+const int DictLayout::kVersion = offsetof(PyDictObject, ma_version_tag);
+#pragma GCC diagnostic pop
+const int DictLayout::kKeys = offsetof(PyDictObject, ma_keys);
+const int DictLayout::kValues = offsetof(PyDictObject, ma_values);
 
 AttributeCell::AttributeCell(PyObject* interned) : key(Ref::create(interned)), hash(PyObject_Hash(interned)) {}
 
@@ -129,17 +155,24 @@ Lookup dictItem(PyObject* dict, AttributeCell& cell) {
   if (!dict || Py_TYPE(dict) != &PyDict_Type) return {LookupState::kRefused, nullptr};
   auto* d = reinterpret_cast<PyDictObject*>(dict);
   const KeysObject* keys = keysOf(d->ma_keys);
-  if (keys->kind == kGeneralKeys) return d->ma_used == 0 ? found(nullptr) : scanGeneralDict(dict, cell.key.get());
+  if (keys->kind == kGeneralKeys) {
+    Lookup scanned = d->ma_used == 0 ? found(nullptr) : scanGeneralDict(dict, cell.key.get());
+    return scanned.state == LookupState::kAbsent ? absent(cell, dict) : scanned;
+  }
   const StrEntry* entries = entriesOf(keys);
   if (cell.hint < keys->entryCount && entries[cell.hint].key == cell.key.get()) {
-    PyObject* value = d->ma_values ? reinterpret_cast<Values*>(d->ma_values)->values[cell.hint] : entries[cell.hint].value;
-    return found(value);
+    if (d->ma_values) return found(reinterpret_cast<Values*>(d->ma_values)->values[cell.hint]);
+    remember(cell, keys, cell.hint);
+    return found(entries[cell.hint].value);
   }
   PyObject* value = _PyDict_GetItem_KnownHash(dict, cell.key.get(), cell.hash);
-  if (value) {
-    // Large dicts are searched for the new index only while that is cheaper than what it saves.
-    for (Py_ssize_t i = 0; i < keys->entryCount && i < 4096; ++i)
-      if (entries[i].key == cell.key.get()) { cell.hint = i; break; }
+  if (!value) return absent(cell, dict);
+  // Large dicts are searched for the new index only while that is cheaper than what it saves.
+  for (Py_ssize_t i = 0; i < keys->entryCount && i < 4096; ++i) {
+    if (entries[i].key != cell.key.get()) continue;
+    cell.hint = i;
+    if (!d->ma_values) remember(cell, keys, i);
+    break;
   }
   return found(value);
 }

@@ -26,9 +26,20 @@ struct AttributeCell {
   Ref key;                                ///< exact, interned str
   Py_hash_t hash;
   Py_ssize_t hint = 0;                    ///< index into the keys of the dict or of the type's shared keys
+  uint16_t keysTag = 0xffff;              ///< DictLayout::kKeysTag word of the dict that was hit last
+  Py_ssize_t entryOffset = 0;             ///< of entry `hint` from the start of keys with this tag
+  uint64_t absentVersion = 0;             ///< version of the dict in which the key was last seen to be absent; 0 for none
   PyTypeObject* slotType = nullptr;       ///< not owned, compared together with slotVersion
   unsigned int slotVersion = 0;
   Py_ssize_t slotOffset = -1;             ///< of the member descriptor in slotType; 0 for none
+};
+
+/// What machine code reads of a dict. A hit: the word kKeysTag of the keys (size class of the index, kind of keys) is the cell's
+/// keysTag, hint < entry count, no split values, and the entry at entryOffset holds the cell's key; its value follows the key.
+/// An absence: the dict's version is absentVersion. Versions are never given twice and change with the dict (PEP 509).
+struct DictLayout {
+  static const int kKeys, kValues, kVersion;               ///< in the dict
+  static constexpr int kKeysTag = 9, kEntryCount = 24;     ///< in the keys
 };
 
 /// dict[key] of an exact dict.

@@ -16,6 +16,12 @@ enum class Opcode : uint8_t {
 #define FW_OPCODE(Id, text, arg) k##Id,
 #include "cpython/neutral_ops.def"
 };
+/// Argument of kBinaryOp, the same in all versions (gen_opcodes.py checks it); in-place operators follow from 13 on.
+enum BinaryOperator : int {
+  kNbAdd, kNbAnd, kNbFloorDivide, kNbLshift, kNbMatrixMultiply, kNbMultiply, kNbRemainder, kNbOr, kNbPower, kNbRshift,
+  kNbSubtract, kNbTrueDivide, kNbXor, kNbFirstInplace,
+};
+
 enum class OpcodeArg : uint8_t { kNone, kCount, kConst, kName, kSlot, kJump, kOp, kFlags };
 
 struct OpcodeInfo {

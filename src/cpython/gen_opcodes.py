@@ -4,6 +4,9 @@ import opcode
 import re
 import sys
 
+# Order of BinaryOperator in bytecode.h.
+BINARY = ("ADD AND FLOOR_DIVIDE LSHIFT MATRIX_MULTIPLY MULTIPLY REMAINDER OR POWER RSHIFT SUBTRACT TRUE_DIVIDE XOR"
+          ).split()
 SUPPORTED = ((3, 11), (3, 12), (3, 13))
 
 
@@ -18,6 +21,9 @@ def main(definitions, output):
     version = sys.version_info[:2]
     if version not in SUPPORTED:
         sys.exit(f"unsupported Python version {version}")
+    wanted = ["NB_" + name for name in BINARY] + ["NB_INPLACE_" + name for name in BINARY]
+    if [name for name, _ in opcode._nb_ops] != wanted:
+        sys.exit("the operators of BINARY_OP have changed")
     with open(definitions) as f:
         rows = set(re.findall(r"^FW_RAW\((\w+),", f.read(), re.M))
     names = {number: name for name, number in opcode.opmap.items() if number < 256}

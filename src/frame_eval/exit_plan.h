@@ -37,4 +37,7 @@ struct ExitPlan {
   std::vector<ExitNode> nodes;
 };
 
+/// "tuple(array #0 writeable, view #1 of object 0, x: object 1)": what the call answers.
+std::string print(const ExitPlan& plan, const graph::SymContext& syms);
+
 }  // namespace fw::capture

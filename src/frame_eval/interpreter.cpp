@@ -2,6 +2,7 @@
 // exception that Python would raise ends the trace, so that handlers are never entered and `try` bodies need nothing.
 #include "frame_eval/interpreter.h"
 
+#include "frame_eval/policy.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -32,6 +33,7 @@ Value* Interpreter::run(const CallView& view) {
   frame.globals = Ref::create(view.function->func_globals);
   frame.builtins = Ref::create(view.function->func_builtins);
   trace_.line = code->co_firstlineno;
+  if (isDisabled(view.function->func_code)) trace_.fail(BreakReason::kDisabled, text(code->co_qualname));
   trace_.guard({.kind = guards::GuardKind::kFunctionCode, .source = frame.function,
                 .object = Ref::create(view.function->func_code)});
   frame.slots.assign(static_cast<size_t>(code->co_nlocalsplus), nullptr);
@@ -246,9 +248,7 @@ void Interpreter::onLoadGlobal(const Instr& instr) {
     trace_.guard({.kind = guards::GuardKind::kDictNotContains, .source = globals, .object = Ref::create(name)});
     item = sources.intern(SourceKind::kDictItem, sources.intern(SourceKind::kBuiltins, frame_->function), 0, name);
   }
-  // Numbers among the globals are settings: constants, not arguments.
-  bool setting = PyLong_CheckExact(found) || PyFloat_CheckExact(found) || PyComplex_CheckExact(found);
-  Value* value = setting ? trace_.guardedConstant(item, found, guards::GuardKind::kEquals) : trace_.fromSource(item, found);
+  Value* value = setting(item, found);
   globals_[sources.intern(SourceKind::kDictItem, globals, 0, name)] = value;
   push(value);
 }
@@ -268,7 +268,9 @@ void Interpreter::onImportFrom(const Instr& instr) { unsupported(instr); }
 
 void Interpreter::jump(const Instr& instr) {
   auto target = static_cast<size_t>(instr.target);
-  if (target < frame_->pc && ++frame_->backJumps[frame_->pc] > options_.maxUnroll) {
+  // A `for` is limited by its iterator.
+  bool whileLoop = target < frame_->pc && frame_->code->instructions[target].op != Opcode::kForIter;
+  if (whileLoop && ++frame_->backJumps[frame_->pc] > options_.maxUnroll) {
     trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(options_.maxUnroll) + " iterations");
   }
   frame_->pc = target;

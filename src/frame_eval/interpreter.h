@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "cpython/bytecode.h"
 #include "frame_eval/capture.h"
 #include "frame_eval/numpy/numpy_ops.h"
@@ -54,6 +55,8 @@ class Interpreter {
   std::vector<Value*> iterate(Value* iterable);
   bool is(Value* left, Value* right);
   bool contains(Value* container, Value* item);
+  /// Whether getAttribute() would find it; for kinds of values where that can be told, else a break.
+  bool hasAttribute(Value* self, PyObject* name);
   /// Key as a plain constant, or break.
   Value* key(Value* value);
 
@@ -81,13 +84,14 @@ class Interpreter {
   Value* callFunction(Value* function, CallArgs args);
   Value* callConstant(Value* callable, CallArgs args);
   Value* callMethod(Value* self, const std::string& name, CallArgs args);
-  Value* callStringMethod(Value* self, const std::string& name, const CallArgs& args);
+  Value* constantMethod(Value* self, const std::string& name, const CallArgs& args);
   void bind(Frame& frame, Value* function, CallArgs args);
   CallArgs popArguments(size_t positional, Value* keywordNames);
   void finishCall(CallArgs args);
   Value* defaultOf(Value* function, Py_ssize_t index);
   Value* kwDefaultOf(Value* function, PyObject* name);
   Ref codeOf(Value* function);
+  Value* setting(SourceId source, PyObject* object);
   SourceId sourceOf(Value* function);
 
   // Attributes.
@@ -126,7 +130,11 @@ class Interpreter {
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* frame_ = nullptr;
   absl::flat_hash_map<PyCodeObject*, std::unique_ptr<Bytecode>> decoded_;
-  absl::flat_hash_map<PyTypeObject*, bool> guardedTypes_;
+  absl::flat_hash_set<PyTypeObject*> guardedTypes_;
+  absl::flat_hash_set<std::pair<SourceId, PyObject*>> absentAttributes_;   ///< guarded NoInstanceAttr
+  absl::flat_hash_set<SourceId> guardedFunctions_;
+  absl::flat_hash_map<SourceId, Value*> settings_;     ///< numbers read from globals, defaults, modules
+  absl::flat_hash_map<SourceId, Value*> cells_;
   absl::flat_hash_map<SourceId, Value*> globals_;      ///< names read before, with their guards
   int executed_ = 0;
 };

@@ -5,6 +5,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
+#include "guards/array_layout.h"
 
 namespace fw::capture {
 
@@ -22,7 +23,7 @@ std::optional<Scalar> scalarOf(PyObject* object) {
   if (!PyArray_IsScalar(object, Generic)) return std::nullopt;
   Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
   auto* d = reinterpret_cast<PyArray_Descr*>(descr.get());
-  auto dtype = graph::dtypeFromNumpyChar(d->type);
+  auto dtype = guards::dtypeOf(d);
   if (!dtype) return std::nullopt;
   Scalar s{.dtype = *dtype};
   char bytes[16] = {};
@@ -130,14 +131,8 @@ PyTypeObject* Trace::typeOf(Value* value) {
       return Py_TYPE(value->object.get());
     case ValueKind::kArray:
       return &PyArray_Type;
-    case ValueKind::kArrayScalar: {
-      // The descriptors of builtin element types are immortal, as are their types.
-      PyArray_Descr* d = PyArray_DescrFromType(graph::info(graph_.type(value->node).dtype).numpyChar);
-      if (!d) throw cpython::PythonError();
-      PyTypeObject* type = d->typeobj;
-      Py_DECREF(d);
-      return type;
-    }
+    case ValueKind::kArrayScalar:
+      return guards::scalarType(graph_.type(value->node).dtype);
     case ValueKind::kPyFloat: return &PyFloat_Type;
     case ValueKind::kPyInt: return &PyLong_Type;
     case ValueKind::kPyBool: return &PyBool_Type;

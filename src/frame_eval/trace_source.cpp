@@ -110,7 +110,7 @@ Value* Trace::numberFromSource(SourceId source, PyObject* object) {
   }
   Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
   auto* d = reinterpret_cast<PyArray_Descr*>(descr.get());
-  auto dtype = graph::dtypeFromNumpyChar(d->type);
+  auto dtype = guards::dtypeOf(d);
   if (!dtype || d->typeobj != Py_TYPE(object)) {
     fail(BreakReason::kUnsupportedObject,
          describe(source) + " is a " + std::string(Py_TYPE(object)->tp_name));
@@ -167,9 +167,9 @@ Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
          describe(source) + " is a " + std::string(Py_TYPE(object)->tp_name));
   }
   auto* a = reinterpret_cast<PyArrayObject*>(object);
-  auto dtype = graph::dtypeFromNumpyChar(PyArray_DESCR(a)->type);
-  if (!dtype) refuse("has an element type that is not compiled");
   if (!PyArray_ISNOTSWAPPED(a)) refuse("is byte-swapped");
+  auto dtype = guards::dtypeOf(PyArray_DESCR(a));
+  if (!dtype) refuse("has an element type that is not compiled");
   if (!PyArray_ISALIGNED(a)) refuse("is not aligned");
 
   graph::ValueType type{.dtype = *dtype, .layout = guards::classifyLayout(a)};

@@ -29,7 +29,7 @@ enum class ValueKind : uint8_t {
   kList,          ///< items; identity is the Value itself
   kDict,          ///< keys[i] (constants) -> items[i], in insertion order
   kSlice,         ///< items = start, stop, step
-  kIterator,      ///< items not yet taken, from `position` on
+  kIterator,      ///< items not yet taken, from `position` on; with a `name`: a view of a dict, walked any number of times
   kFunction,      ///< Python function made during the trace (a constant function has kind kConstant)
   kMethod,        ///< items[0] = function or builtin value, items[1] = self; `name` for methods of arrays
   kCell,          ///< items[0] = content or nullptr
@@ -44,7 +44,8 @@ struct Value {
 
   graph::ValueId node;            ///< kArray, kArrayScalar, kPyFloat, kPyBool, kPyComplex
   graph::SymId sym;               ///< kPyInt
-  Value* base = nullptr;          ///< kArray: the array whose memory this one views (NumPy's .base), or null
+  Value* base = nullptr;          ///< kArray: the array whose memory this one views (NumPy's .base), or null;
+                                  ///< kIterator: the list it walks, read as it goes
   bool writeable = true;          ///< kArray
 
   std::vector<Value*> items;
@@ -53,6 +54,8 @@ struct Value {
   std::string name;
 
   Ref code, globals, qualname;    ///< kFunction
+  Ref builtins;                   ///< kFunction
+  SourceId globalsOf;             ///< kFunction: the function whose globals it shares
   std::vector<Value*> defaults;
   std::vector<std::pair<Ref, Value*>> kwdefaults;
   std::vector<Value*> closure;    ///< kFunction: cells

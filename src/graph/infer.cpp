@@ -257,7 +257,7 @@ absl::StatusOr<ValueType> inferImpl(SymContext& syms, Op op, Operands operands, 
   }
   absl::StatusOr<SymShape> shape = resultShape(syms, op, operands, attrs, given ? &given->shape : nullptr);
   if (!shape.ok()) return shape.status();
-  if (shape->size() > 32) return invalid("rank is above 32");
+  if (shape->size() > 31) return invalid("rank is above 31");
   absl::StatusOr<DType> dtype = resultDType(op, operands, attrs, given ? &given->dtype : nullptr);
   if (!dtype.ok()) return dtype.status();
   absl::StatusOr<Layout> layout = inferLayout(syms, op, operands, attrs, *shape);
@@ -302,9 +302,14 @@ absl::StatusOr<ValueType> completeType(SymContext& syms, Op op, Operands operand
   return inferImpl(syms, op, operands, attrs, &given);
 }
 
-absl::StatusOr<SymShape> broadcastShapes(absl::Span<const SymShape* const> shapes) {
-  (void)shapes;
-  return absl::UnimplementedError("");
+absl::StatusOr<SymShape> broadcastShapes(SymContext& syms, absl::Span<const SymShape* const> shapes) {
+  SymShape result;
+  for (const SymShape* shape : shapes) {
+    absl::StatusOr<SymShape> next = broadcastTwo(syms, result, *shape);
+    if (!next.ok()) return next;
+    result = std::move(*next);
+  }
+  return result;
 }
 
 }  // namespace fw::graph

@@ -25,6 +25,6 @@ bool loopAccepts(Op op, DType dtype);
 bool needsGivenType(Op op);
 
 /// np.broadcast_shapes of provably compatible shapes.
-absl::StatusOr<SymShape> broadcastShapes(absl::Span<const SymShape* const> shapes);
+absl::StatusOr<SymShape> broadcastShapes(SymContext& syms, absl::Span<const SymShape* const> shapes);
 
 }  // namespace fw::graph

@@ -38,10 +38,10 @@ enum class Loops : uint8_t {
   kFloat,           ///< efd;   the same promotion, complex is a TypeError
   kDivide,          ///< true_divide: efdFD, all integers and bool become f64
   kReal,            ///< bBhHiIlLefd; bool becomes i8, complex is a TypeError
-  kCompare,         ///< any two, compared in their promoted type
-  kLogical,         ///< any, tested for truth
+  kCompare,         ///< any two, compared in their promoted type (u64 with signed integers: exactly)
+  kLogical,         ///< any, tested for truth; operands of different types are converted to bool first
   kPredicate,       ///< any one operand, answers bool
-  kPower,           ///< bBhHiIlLefdFD; bool becomes i8
+  kPower,           ///< bBhHiIlLefdFD; bool becomes i8 (power, square, reciprocal, conjugate)
   kRound,           ///< floor, ceil, trunc: bool and integers pass unchanged (NumPy >= 2.1), float otherwise; no complex
 };
 

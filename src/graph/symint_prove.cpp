@@ -170,15 +170,17 @@ int weight(const SymContext& context, SymId id) {
   return w;
 }
 
-/// Index of the term that is best eliminated: the latest symbol that stands alone with coefficient 1 or -1, else the
-/// heaviest monomial with such a coefficient.
-std::optional<size_t> termToEliminate(const SymContext& context, const SymPoly& p) {
+/// Index of the term that a rule should replace by the others: the latest symbol that stands alone with coefficient 1 or -1,
+/// else the heaviest monomial if it has such a coefficient and the others are made of symbols only. So every rewriting either
+/// removes a symbol for good, or a floorDiv, mod, min or max, or makes a monomial smaller, and must end.
+std::optional<size_t> termToEliminate(const SymContext& context, const SymAlgebra& algebra, const SymPoly& p) {
   std::optional<size_t> best, heaviest;
-  int bestWeight = 0;
+  int heaviestWeight = 0;
   for (size_t i = 0; i < p.size(); ++i) {
-    if (p[i].atoms.empty() || (p[i].coefficient != 1 && p[i].coefficient != -1)) continue;
+    if (p[i].atoms.empty()) continue;
+    bool unit = p[i].coefficient == 1 || p[i].coefficient == -1;
     SymId atom = p[i].atoms[0];
-    if (p[i].atoms.size() == 1 && context.node(atom).op == SymOp::kSymbol) {
+    if (unit && p[i].atoms.size() == 1 && context.node(atom).op == SymOp::kSymbol) {
       bool alone = true;
       for (size_t j = 0; j < p.size() && alone; ++j) {
         alone = j == i || std::none_of(p[j].atoms.begin(), p[j].atoms.end(),
@@ -188,12 +190,19 @@ std::optional<size_t> termToEliminate(const SymContext& context, const SymPoly& 
     }
     int w = 0;
     for (SymId a : p[i].atoms) w += weight(context, a);
-    if (w > bestWeight) {
+    if (w > heaviestWeight || (w == heaviestWeight && heaviest && algebra.compareMonomials(p[*heaviest], p[i]) < 0)) {
       heaviest = i;
-      bestWeight = w;
+      heaviestWeight = w;
     }
   }
-  return best ? best : heaviest;
+  if (best) return best;
+  if (!heaviest || (p[*heaviest].coefficient != 1 && p[*heaviest].coefficient != -1)) return std::nullopt;
+  for (size_t j = 0; j < p.size(); ++j) {
+    bool plain = std::all_of(p[j].atoms.begin(), p[j].atoms.end(),
+                             [&](SymId a) { return context.node(a).op == SymOp::kSymbol; });
+    if (j != *heaviest && !plain) return std::nullopt;
+  }
+  return heaviest;
 }
 
 }  // namespace
@@ -217,7 +226,7 @@ void SymContext::assumeEqual(SymId a, SymId b) {
   if (g > 1 && g <= INT64_MAX) {
     for (SymTerm& t : p) t.coefficient /= static_cast<int64_t>(g);
   }
-  std::optional<size_t> index = termToEliminate(*this, p);
+  std::optional<size_t> index = termToEliminate(*this, algebra, p);
   if (!index) {
     zeros_.push_back(algebra.fromPoly(p));
     return;

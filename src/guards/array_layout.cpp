@@ -3,6 +3,7 @@
 #include "guards/array_layout.h"
 
 #include <cstdlib>
+#include <cstring>
 
 namespace fw::guards {
 
@@ -12,32 +13,35 @@ using graph::Layout;
 
 namespace {
 
-/// NumPy's insertion sort of the axes by absolute stride (npyiter_find_best_axis_ordering), from the outermost axis; votes[i] is the
-/// absolute stride of axis i or 0 if it has none.
-void sortAxes(const absl::InlinedVector<npy_intp, 4>& votes, Layout& layout) {
-  int rank = static_cast<int>(votes.size());
-  // Innermost first, as the iterator keeps them.
-  absl::InlinedVector<int8_t, 4> axes(rank);
-  for (int i = 0; i < rank; ++i) axes[i] = static_cast<int8_t>(rank - 1 - i);
-  for (int i = 1; i < rank; ++i) {
-    int8_t moving = axes[i];
+/// A layout class in fixed storage: stubs compare it on every call.
+struct Class {
+  int8_t order[NPY_MAXDIMS];
+  Contiguity contiguity = Contiguity::kPacked;
+  uint32_t broadcastAxes = 0, negativeAxes = 0;
+};
+
+/// NumPy's insertion sort of the axes by absolute stride (npyiter_find_best_axis_ordering); votes[i] is the absolute stride of
+/// axis i or 0 if it has none.
+void sortAxes(const npy_intp* votes, int rank, int8_t* order) {
+  // order is kept outermost first; the iterator works from the innermost axis on, which is the end.
+  for (int i = rank - 1; i >= 0; --i) {
     int place = i;
-    for (int j = i - 1; j >= 0; --j) {
-      if (votes[moving] == 0 || votes[axes[j]] == 0) continue;   // no vote: look further in
-      if (votes[moving] >= votes[axes[j]]) break;
+    for (int j = i + 1; j < rank; ++j) {
+      npy_intp other = votes[order[j]];
+      if (votes[i] == 0 || other == 0) continue;   // no vote: look further in
+      if (votes[i] >= other) break;
       place = j;
     }
-    for (int j = i; j > place; --j) axes[j] = axes[j - 1];
-    axes[place] = moving;
+    for (int j = i; j < place; ++j) order[j] = order[j + 1];
+    order[place] = static_cast<int8_t>(i);
   }
-  layout.order.assign(axes.rbegin(), axes.rend());
 }
 
-Contiguity contiguityOf(PyArrayObject* array, const Layout& layout) {
+Contiguity contiguityOf(PyArrayObject* array, const Class& c) {
   npy_intp item = PyArray_ITEMSIZE(array), expected = item;
-  bool packed = layout.broadcastAxes == 0 && layout.negativeAxes == 0, inner = false, first = true;
-  for (int i = layout.rank() - 1; i >= 0; --i) {
-    int axis = layout.order[i];
+  bool packed = c.broadcastAxes == 0 && c.negativeAxes == 0, inner = false, first = true;
+  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
+    int axis = c.order[i];
     npy_intp size = PyArray_DIM(array, axis), stride = PyArray_STRIDE(array, axis);
     if (size == 1) continue;
     if (first) inner = stride == item;
@@ -46,6 +50,25 @@ Contiguity contiguityOf(PyArrayObject* array, const Layout& layout) {
     expected *= size;
   }
   return packed ? Contiguity::kPacked : inner ? Contiguity::kInner : Contiguity::kStrided;
+}
+
+void classify(PyArrayObject* array, Class& c) {
+  int rank = PyArray_NDIM(array), flags = PyArray_FLAGS(array);
+  if (flags & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) {
+    bool isC = flags & NPY_ARRAY_C_CONTIGUOUS;
+    for (int i = 0; i < rank; ++i) c.order[i] = static_cast<int8_t>(isC ? i : rank - 1 - i);
+    return;
+  }
+  npy_intp votes[NPY_MAXDIMS];
+  for (int i = 0; i < rank; ++i) {
+    npy_intp stride = PyArray_STRIDE(array, i);
+    bool single = PyArray_DIM(array, i) == 1;
+    votes[i] = single ? 0 : std::abs(stride);
+    if (!single && stride == 0 && i < 32) c.broadcastAxes |= 1u << i;
+    if (!single && stride < 0 && i < 32) c.negativeAxes |= 1u << i;
+  }
+  sortAxes(votes, rank, c.order);
+  c.contiguity = contiguityOf(array, c);
 }
 
 constexpr int kTypeNumbers[] = {NPY_BOOL, NPY_BYTE, NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT, NPY_UINT, NPY_LONG, NPY_ULONG,
@@ -62,28 +85,23 @@ static_assert(std::size(kTypeNumbers) == graph::kNumDTypes && std::size(kTypeCha
 }  // namespace
 
 Layout classifyLayout(PyArrayObject* array) {
-  int rank = PyArray_NDIM(array);
+  Class c;
+  classify(array, c);
   Layout layout;
-  int flags = PyArray_FLAGS(array);
-  if (flags & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) {
-    bool c = flags & NPY_ARRAY_C_CONTIGUOUS;
-    for (int i = 0; i < rank; ++i) layout.order.push_back(static_cast<int8_t>(c ? i : rank - 1 - i));
-    return layout;
-  }
-  absl::InlinedVector<npy_intp, 4> votes(rank);
-  for (int i = 0; i < rank; ++i) {
-    npy_intp stride = PyArray_STRIDE(array, i);
-    if (PyArray_DIM(array, i) == 1) continue;
-    votes[i] = std::abs(stride);
-    if (stride == 0 && i < 32) layout.broadcastAxes |= 1u << i;
-    if (stride < 0 && i < 32) layout.negativeAxes |= 1u << i;
-  }
-  sortAxes(votes, layout);
-  layout.contiguity = contiguityOf(array, layout);
+  layout.order.assign(c.order, c.order + PyArray_NDIM(array));
+  layout.contiguity = c.contiguity;
+  layout.broadcastAxes = c.broadcastAxes;
+  layout.negativeAxes = c.negativeAxes;
   return layout;
 }
 
-bool layoutMatches(PyArrayObject* array, const Layout& layout) { return classifyLayout(array) == layout; }
+bool layoutMatches(PyArrayObject* array, const Layout& layout) {
+  if (PyArray_NDIM(array) != layout.rank()) return false;
+  Class c;
+  classify(array, c);
+  return c.contiguity == layout.contiguity && c.broadcastAxes == layout.broadcastAxes && c.negativeAxes == layout.negativeAxes &&
+         std::memcmp(c.order, layout.order.data(), layout.order.size()) == 0;
+}
 
 std::optional<DType> dtypeOf(PyArray_Descr* descr) {
   for (int i = 0; i < graph::kNumDTypes; ++i) {

@@ -33,6 +33,13 @@ PyArray_Descr* builtinDescr(graph::DType dtype);
 /// Exact NumPy scalar type of a dtype (np.float32 ...).
 PyTypeObject* scalarType(graph::DType dtype);
 
+/// NumPy scalars of our dtypes keep their value at this offset in the object.
+inline constexpr int kNumpyScalarOffset = 16;
+static_assert(offsetof(PyBoolScalarObject, obval) == 16 && offsetof(PyHalfScalarObject, obval) == 16 &&
+              offsetof(PyFloatScalarObject, obval) == 16 && offsetof(PyDoubleScalarObject, obval) == 16 &&
+              offsetof(PyLongScalarObject, obval) == 16 && offsetof(PyCFloatScalarObject, obval) == 16 &&
+              offsetof(PyCDoubleScalarObject, obval) == 16 && offsetof(PyByteScalarObject, obval) == 16);
+
 /// True unless the byte ranges that two arrays span are disjoint. Interleaved views count as overlapping.
 bool mayOverlap(PyArrayObject* a, PyArrayObject* b);
 

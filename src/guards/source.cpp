@@ -47,7 +47,12 @@ std::string describeConstant(PyObject* object) {
   if (PyType_Check(object)) return typeName(reinterpret_cast<PyTypeObject*>(object));
   if (PyFunction_Check(object)) return text(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
   if (PyUnicode_CheckExact(object)) return "'" + text(object) + "'";
-  if (object == Py_None) return "None";
+  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) || PyComplex_CheckExact(object) ||
+      PyBytes_CheckExact(object) || object == Py_None || object == Py_Ellipsis) {
+    cpython::Ref repr = cpython::Ref::steal(PyObject_Repr(object));
+    if (repr) return text(repr.get());
+    PyErr_Clear();
+  }
   return "<" + typeName(Py_TYPE(object)) + ">";
 }
 

@@ -171,7 +171,9 @@ Value* FunctionState::iota(llvm::Type* type, unsigned lanes) {
 }
 
 FunctionState::Carried FunctionState::loop(Value* lower, Value* upper, int64_t step, Carried init, LoopBody body) {
-  llvm::BasicBlock *before = ir_.GetInsertBlock(), *head = block("loop"), *exit = block("exit");
+  // Blocks join the function in the order of execution: the pass that would sort them is switched off.
+  llvm::BasicBlock *before = ir_.GetInsertBlock(), *head = block("loop");
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(ir_.getContext(), "exit");
   ir_.CreateCondBr(ir_.CreateICmpSLT(lower, upper), head, exit);
   ir_.SetInsertPoint(head);
   llvm::PHINode* index = ir_.CreatePHI(ir_.getInt64Ty(), 2);
@@ -188,6 +190,7 @@ FunctionState::Carried FunctionState::loop(Value* lower, Value* upper, int64_t s
   index->addIncoming(following, latch);
   for (size_t i = 0; i < init.size(); ++i) llvm::cast<llvm::PHINode>(inside[i])->addIncoming(next[i], latch);
   ir_.CreateCondBr(ir_.CreateICmpSLT(following, upper), head, exit);
+  exit->insertInto(function_);
   ir_.SetInsertPoint(exit);
   Carried out;
   for (size_t i = 0; i < init.size(); ++i) {
@@ -200,11 +203,13 @@ FunctionState::Carried FunctionState::loop(Value* lower, Value* upper, int64_t s
 }
 
 void FunctionState::when(Value* condition, llvm::function_ref<void()> body) {
-  llvm::BasicBlock *then = block("then"), *join = block("join");
+  llvm::BasicBlock* then = block("then");
+  llvm::BasicBlock* join = llvm::BasicBlock::Create(ir_.getContext(), "join");
   ir_.CreateCondBr(condition, then, join);
   ir_.SetInsertPoint(then);
   body();
   ir_.CreateBr(join);
+  join->insertInto(function_);
   ir_.SetInsertPoint(join);
 }
 

@@ -123,7 +123,7 @@ Value* OpEmitter::combine(ScalarOp op, DType d, Value* a, Value* b) {
   if (op == ScalarOp::kAnd) return ir.CreateAnd(a, b);
   if (op == ScalarOp::kOr) return ir.CreateOr(a, b);
   if (op == ScalarOp::kXor) return ir.CreateXor(a, b);
-  if (op == ScalarOp::kShl) return ir.CreateShl(a, b);
+  if (op == ScalarOp::kShl) return shiftLeft(a, b);
   if (op == ScalarOp::kShrLogical) return ir.CreateLShr(a, b);
   FW_CHECK(op == ScalarOp::kShrArith);
   return ir.CreateAShr(a, b);
@@ -239,6 +239,22 @@ Value* OpEmitter::divide(ScalarOp op, DType d, Value* a, Value* b) {
   Value* quotient = ir.CreateFPToSI(ir.CreateFDiv(toReal(a), toReal(b)), wide);
   quotient = ir.CreateTrunc(quotient, a->getType());
   return op == ScalarOp::kDiv ? quotient : ir.CreateSub(a, ir.CreateMul(quotient, b));
+}
+
+// SSE has no shift by a count per lane. LLVM multiplies by a power of two made in a float conversion, which overflows, with
+// the flag, for the top bit; so the lanes are shifted one by one there.
+Value* OpEmitter::shiftLeft(Value* a, Value* b) {
+  llvm::IRBuilder<>& ir = fn_.ir();
+  const unsigned lanes = lanesOf(a);
+  if (lanes == 1 || fn_.target().isa != CompileOptions::Isa::kPortable || llvm::isa<llvm::Constant>(b)) {
+    return ir.CreateShl(a, b);
+  }
+  Value* out = llvm::PoisonValue::get(a->getType());
+  for (unsigned i = 0; i < lanes; ++i) {
+    Value* shifted = ir.CreateShl(ir.CreateExtractElement(a, i), ir.CreateExtractElement(b, i));
+    out = ir.CreateInsertElement(out, shifted, i);
+  }
+  return out;
 }
 
 Value* OpEmitter::fma(Value* a, Value* b, Value* c) {

@@ -31,6 +31,7 @@ class OpEmitter {
   llvm::Value* floatToHalf(DType from, llvm::Value* a);
   llvm::Value* scaleB(DType d, llvm::Value* x, llvm::Value* n);
   llvm::Value* scaleBInSteps(DType d, llvm::Value* x, llvm::Value* n);
+  llvm::Value* shiftLeft(llvm::Value* a, llvm::Value* b);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
   llvm::Value* call(const void* address, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);

@@ -16,6 +16,13 @@ namespace fw::kernels {
 
 namespace {
 
+Expr makeExpr(ScalarOp op, DType dtype) {
+  Expr e;
+  e.op = op;
+  e.dtype = dtype;
+  return e;
+}
+
 bool isLeafThatMoves(const Expr& e) {
   return e.op == ScalarOp::kConst || e.op == ScalarOp::kParam || e.op == ScalarOp::kAxis;
 }
@@ -140,7 +147,7 @@ AxisId KernelBuilder::newAxis() {
 // --- leaves ---------------------------------------------------------------------------------------------------------
 
 Val KernelBuilder::constantBits(DType d, uint64_t bits) {
-  Expr e{ScalarOp::kConst, d};
+  Expr e = makeExpr(ScalarOp::kConst, d);
   e.imm = bits;
   return emit(std::move(e), 0);
 }
@@ -189,7 +196,7 @@ Val KernelBuilder::constantInt(DType d, int64_t v) {
 Val KernelBuilder::param(SymId sym) {
   sym = syms_.canonical(sym);
   if (auto v = syms_.asConst(sym)) return constantInt(DType::kI64, *v);
-  Expr e{ScalarOp::kParam, DType::kI64};
+  Expr e = makeExpr(ScalarOp::kParam, DType::kI64);
   e.sym = sym;
   return emit(std::move(e), 0);
 }
@@ -197,14 +204,14 @@ Val KernelBuilder::param(SymId sym) {
 Val KernelBuilder::axisValue(AxisId axis) {
   const Home home = axisHome_[axis.index];
   FW_CHECK(home.depth < scopes_.size() && scopes_[home.depth].serial == home.serial);
-  Expr e{ScalarOp::kAxis, DType::kI64};
+  Expr e = makeExpr(ScalarOp::kAxis, DType::kI64);
   e.axis = axis;
   return emit(std::move(e), home.depth);
 }
 
 Val KernelBuilder::load(Access access, DType d) {
   const graph::BufferId buffer = access.buffer;
-  Expr e{ScalarOp::kLoad, d};
+  Expr e = makeExpr(ScalarOp::kLoad, d);
   e.access = addAccess(std::move(access));
   uint32_t depth = 0;
   for (const Access::Term& t : kernel_.accesses[e.access].terms) {
@@ -229,7 +236,7 @@ Val KernelBuilder::emitOp(ScalarOp o, DType result, std::initializer_list<Val> o
   uint64_t bits[3] = {};
   int n = 0;
   bool allConstant = true;
-  Expr e{o, result};
+  Expr e = makeExpr(o, result);
   uint32_t depth = 0;
   for (Val v : operands) {
     if (auto c = asConstant(v)) bits[n] = *c;
@@ -319,7 +326,7 @@ Val KernelBuilder::select(Val cond, Val a, Val b) {
   FW_CHECK(cond.dtype == DType::kBool && a.dtype == b.dtype);
   if (auto c = asConstant(cond)) return *c ? a : b;
   if (a.id == b.id) return a;
-  Expr e{ScalarOp::kSelect, a.dtype};
+  Expr e = makeExpr(ScalarOp::kSelect, a.dtype);
   e.operands = {cond.id, a.id, b.id};
   return emit(std::move(e), std::max({depthOf(cond.id), depthOf(a.id), depthOf(b.id)}));
 }
@@ -343,7 +350,7 @@ Val KernelBuilder::bitcast(Val a, DType to) {
 }
 
 Val KernelBuilder::libm(uint64_t function, DType result, std::vector<Val> args) {
-  Expr e{ScalarOp::kCallLibm, result};
+  Expr e = makeExpr(ScalarOp::kCallLibm, result);
   e.imm = function;
   uint32_t depth = 0;
   for (Val v : args) {
@@ -358,7 +365,7 @@ void KernelBuilder::raiseIf(Val cond, uint64_t statusBit) {
   FW_CHECK(cond.dtype == DType::kBool);
   if (asConstant(cond) == 0) return;
   depthOf(cond.id);
-  Expr e{ScalarOp::kRaiseIf, DType::kBool};
+  Expr e = makeExpr(ScalarOp::kRaiseIf, DType::kBool);
   e.imm = statusBit;
   e.operands.push_back(cond.id);
   emit(std::move(e), 0, false);
@@ -371,7 +378,8 @@ void KernelBuilder::loop(Val lower, Val upper, bool vectorize, bool parallel,
   FW_CHECK(lower.dtype == DType::kI64 && upper.dtype == DType::kI64);
   depthOf(lower.id), depthOf(upper.id);
   open(false);
-  Stmt s{StmtKind::kLoop};
+  Stmt s;
+  s.kind = StmtKind::kLoop;
   s.axis = newAxis();
   s.lower = lower.id;
   s.upper = upper.id;
@@ -390,7 +398,8 @@ std::vector<Val> KernelBuilder::reduce(Val lower, Val upper, bool vectorize, Red
   FW_CHECK(lower.dtype == DType::kI64 && upper.dtype == DType::kI64);
   depthOf(lower.id), depthOf(upper.id);
   open(false);
-  Stmt s{StmtKind::kReduce};
+  Stmt s;
+  s.kind = StmtKind::kReduce;
   s.axis = newAxis();
   s.lower = lower.id;
   s.upper = upper.id;
@@ -411,7 +420,7 @@ std::vector<Val> KernelBuilder::reduce(Val lower, Val upper, bool vectorize, Red
   scopes_.back().block.items.push_back(Item{{}, id});
   std::vector<Val> results;
   for (size_t i = 0; i < accumulators.size(); ++i) {
-    Expr e{ScalarOp::kReduceResult, accumulators[i].dtype};
+    Expr e = makeExpr(ScalarOp::kReduceResult, accumulators[i].dtype);
     e.stmt = id;
     e.imm = i;
     results.push_back(emit(std::move(e), 0, false));
@@ -427,7 +436,8 @@ void KernelBuilder::declareStored(graph::BufferId buffer) {
 void KernelBuilder::store(Access access, Val value) {
   declareStored(access.buffer);
   depthOf(value.id);
-  Stmt s{StmtKind::kStore};
+  Stmt s;
+  s.kind = StmtKind::kStore;
   s.access = addAccess(std::move(access));
   s.value = value.id;
   const StmtId id(kernel_.stmts.size());
@@ -444,7 +454,8 @@ void KernelBuilder::branch(Val cond, const std::function<void()>& body) {
   depthOf(cond.id);
   open(true);
   body();
-  Stmt s{StmtKind::kIf};
+  Stmt s;
+  s.kind = StmtKind::kIf;
   s.value = cond.id;
   s.body = close();
   const StmtId id(kernel_.stmts.size());

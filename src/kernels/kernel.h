@@ -22,6 +22,7 @@
 namespace fw::kernels {
 
 using graph::DType;
+using graph::ValueId;
 using graph::SymId;
 
 /// Bits that RaiseIf sets (Expr::imm is the mask); equal to jit::Status.
@@ -57,8 +58,8 @@ struct Access {
 };
 
 struct Expr {
-  ScalarOp op;
-  DType dtype;                                   ///< of the result
+  ScalarOp op = ScalarOp::kConst;
+  DType dtype = DType::kF64;                     ///< of the result
   absl::InlinedVector<ExprId, 3> operands;
   uint64_t imm = 0;                              ///< Const bits, libm function, result index, status bit
   SymId sym;                                     ///< Param
@@ -79,16 +80,15 @@ struct Block {
 enum class ReduceOrder : uint8_t {
   kAny,         ///< exact whatever the order: min, max, integers, logic
   kSequential,  ///< first to last, one at a time
-  kPairwise,    ///< NumPy's pairwise summation (graph/pairwise_order.h); combine is Add on floats. With one
-                ///< accumulator per element; f16 sums have f32 accumulators and elements
-  kPairwiseComplex,  ///< the same for pairs: accumulators 2k and 2k+1 are a real and an imaginary part. NumPy counts
-                     ///< both as elements: n = 2 * count, r[0..7] hold four pairs (see sumPairwise in interpreter.cpp)
+  kPairwise,    ///< init + graph::pairwiseSum(all elements), the tree of NumPy for one stretch; combine is Add on f32 or
+                ///< f64. An empty range gives init. Constant init -0.0 adds nothing: the tree alone
+  kPairwisePart,  ///< the same with graph::pairwiseSumOfPart: elements are one part of complex numbers
 };
 
 struct Accumulator {
   DType dtype;
   ScalarOp combine;      ///< Add, Mul, MinSecond, MaxSecond, And, Or, ... accumulator first, element second
-  ExprId init;           ///< in the enclosing block; pairwise: init + pairwise sum
+  ExprId init;           ///< in the enclosing block
   ExprId element;        ///< in the body, of type dtype
 };
 
@@ -107,7 +107,7 @@ enum class StmtKind : uint8_t {
 /// element may be varying or uniform. Bodies of scalar Reduces may contain loops and reductions, vectorised ones too.
 /// lower <= upper is not promised: an empty range runs nothing and a Reduce over it answers its inits.
 struct Stmt {
-  StmtKind kind;
+  StmtKind kind = StmtKind::kLoop;
   AxisId axis;
   ExprId lower, upper;                           ///< i64, in the enclosing block
   bool vectorize = false;

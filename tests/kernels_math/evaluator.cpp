@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -100,6 +101,16 @@ T arith(ScalarOp op, T a, T b, T c) {
   }
 }
 
+uint64_t logic(ScalarOp op, uint64_t a, uint64_t b) {
+  switch (op) {
+    case ScalarOp::kNot: return !a;
+    case ScalarOp::kAnd: return a & b;
+    case ScalarOp::kOr: return a | b;
+    case ScalarOp::kXor: return a ^ b;
+    default: throw std::logic_error("evaluator: operation not on bool");
+  }
+}
+
 template <class F>
 void withType(DType d, F f) {
   switch (d) {
@@ -134,7 +145,7 @@ Evaluator::Evaluator(const Kernel& kernel) {
   for (const Expr& e : kernel.exprs) {
     slots_.emplace_back(kBlock, 0);
     types_.push_back(e.dtype);
-    addPass(e, static_cast<int>(slots_.size()) - 1);
+    addPass(kernel, e, static_cast<int>(slots_.size()) - 1);
   }
   for (const Stmt& s : kernel.stmts) {
     if (s.kind == StmtKind::kStore) result_ = static_cast<int>(s.value.index);
@@ -148,7 +159,7 @@ void Evaluator::run(const std::vector<const uint64_t*>& in, uint64_t* out, int n
   std::copy_n(slots_[result_].data(), n, out);
 }
 
-void Evaluator::addPass(const Expr& e, int index) {
+void Evaluator::addPass(const Kernel& kernel, const Expr& e, int index) {
   uint64_t* r = slots_[index].data();
   auto operand = [&](size_t i) -> const uint64_t* {
     return i < e.operands.size() ? slots_[e.operands[i].index].data() : r;
@@ -160,7 +171,7 @@ void Evaluator::addPass(const Expr& e, int index) {
       std::fill_n(slots_[index].data(), kBlock, e.imm);
       return;
     case ScalarOp::kLoad: {
-      const size_t number = e.access;
+      const size_t number = kernel.accesses.at(e.access).buffer.index;
       passes_.push_back([this, r, number](int n) { std::copy_n(inputs_.at(number), n, r); });
       return;
     }
@@ -183,7 +194,7 @@ void Evaluator::addPass(const Expr& e, int index) {
   if (from == DType::kBool) {
     passes_.push_back([=](int n) {
       for (int i = 0; i < n; ++i) {
-        r[i] = op == ScalarOp::kNot ? !a[i] : op == ScalarOp::kAnd ? a[i] & b[i] : op == ScalarOp::kOr ? a[i] | b[i] : a[i] ^ b[i];
+        r[i] = logic(op, a[i], b[i]);
       }
     });
     return;

@@ -17,7 +17,7 @@ class Evaluator {
  public:
   static constexpr int kBlock = 256;
 
-  /// The kernel must outlive the evaluator. Loads are numbered in the order in which they stand in the kernel.
+  /// The kernel must outlive the evaluator. Input number i is buffer number i.
   explicit Evaluator(const Kernel& kernel);
   Evaluator(const Evaluator&) = delete;
 
@@ -31,7 +31,7 @@ class Evaluator {
 
  private:
   using Pass = std::function<void(int n)>;
-  void addPass(const Expr& e, int index);
+  void addPass(const Kernel& kernel, const Expr& e, int index);
 
   std::vector<std::vector<uint64_t>> slots_;
   std::vector<DType> types_;

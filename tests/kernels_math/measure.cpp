@@ -1,6 +1,8 @@
 // See measure.h. Overflowed and zero results count as right if the correctly rounded result is the same or one ULP away.
 #include "measure.h"
 
+#include <algorithm>
+#include <bit>
 #include <cfenv>
 #include <cfloat>
 #include <cmath>
@@ -9,7 +11,6 @@
 #include <stdexcept>
 
 namespace fw::kernels::testing {
-namespace {
 
 uint64_t pack(DType t, double v) {
   uint64_t bits = 0;
@@ -26,6 +27,8 @@ double unpack(DType t, uint64_t bits) {
   if (t == DType::kF64) return std::bit_cast<double>(bits);
   return std::bit_cast<float>(static_cast<uint32_t>(bits));
 }
+
+namespace {
 
 double draw(std::mt19937_64& rng, Range r) {
   const double u = std::uniform_real_distribution<double>(0, 1)(rng);
@@ -63,12 +66,11 @@ const Subject& subject(const std::string& name) {
 }
 
 Compiled::Compiled(const Subject& subject, DType type) : subject_(subject), type_(type) {
-  graph::SymContext syms;
-  KernelBuilder builder(syms, subject.name);
+  KernelBuilder builder(syms_, subject.name);
   auto access = [&](int buffer) {
     Access a;
     a.buffer = graph::BufferId(buffer);
-    a.offset = syms.constant(0);
+    a.offset = syms_.constant(0);
     return a;
   };
   const Val x = builder.load(access(0), type);
@@ -91,21 +93,17 @@ uint64_t Compiled::runWithStatus(const uint64_t* x, const uint64_t* y, uint64_t*
 
 double ulpError64(double got, const mpfr_t exact) {
   const double rounded = mpfr_get_d(exact, MPFR_RNDN);
-  if (got == rounded || (std::isnan(got) && std::isnan(rounded))) {
-    if (std::isinf(rounded) || std::isnan(rounded)) return 0;
-  } else if (std::isnan(got) || std::isnan(rounded)) {
-    return 1e30;
-  }
-  if (std::isinf(got)) got = std::copysign(std::ldexp(1.0, 1023), got);   // stands for 2^1024, halved below
-  const bool infinite = std::fabs(got) == std::ldexp(1.0, 1023) && std::fabs(rounded) > 1.5 * std::ldexp(1.0, 1023);
+  if (std::isnan(got) || std::isnan(rounded)) return std::isnan(got) && std::isnan(rounded) ? 0 : 1e30;
+  if (std::isinf(rounded) && got == rounded) return 0;
   mpfr_t diff;
   mpfr_init2(diff, 160);
-  mpfr_set_d(diff, got, MPFR_RNDN);
-  if (infinite) mpfr_mul_2si(diff, diff, 1, MPFR_RNDN);
+  if (std::isinf(got)) {
+    mpfr_set_si_2exp(diff, std::signbit(got) ? -1 : 1, 1024, MPFR_RNDN);
+  } else {
+    mpfr_set_d(diff, got, MPFR_RNDN);
+  }
   mpfr_sub(diff, diff, exact, MPFR_RNDN);
-  long e = mpfr_zero_p(exact) ? -1021 : mpfr_get_exp(exact);
-  if (e < -1021) e = -1021;
-  if (e > 1024) e = 1024;
+  const long e = mpfr_zero_p(exact) ? -1021 : std::clamp<long>(mpfr_get_exp(exact), -1021, 1024);
   mpfr_mul_2si(diff, diff, 53 - e, MPFR_RNDN);
   const double r = std::fabs(mpfr_get_d(diff, MPFR_RNDN));
   mpfr_clear(diff);
@@ -126,6 +124,10 @@ double ulpError32(float got, double exact) {
 
 Accuracy measure(Compiled& f, Range xr, Range yr, int n) {
   std::mt19937_64 rng(20240607);
+  return measurePoints(f, n, [&](int) { return Point{draw(rng, xr), f.subject().arity == 2 ? draw(rng, yr) : 0}; });
+}
+
+Accuracy measurePoints(Compiled& f, int n, const std::function<Point(int)>& point) {
   mpfr_t mx, my, mr;
   mpfr_inits2(120, mx, my, mr, static_cast<mpfr_ptr>(nullptr));
   Accuracy result;
@@ -133,8 +135,9 @@ Accuracy measure(Compiled& f, Range xr, Range yr, int n) {
   uint64_t x[Evaluator::kBlock], y[Evaluator::kBlock], out[Evaluator::kBlock];
   for (int done = 0; done < n; done += Evaluator::kBlock) {
     for (int i = 0; i < Evaluator::kBlock; ++i) {
-      x[i] = pack(t, draw(rng, xr));
-      y[i] = f.subject().arity == 2 ? pack(t, draw(rng, yr)) : x[i];
+      const Point p = point(done + i);
+      x[i] = pack(t, p.x);
+      y[i] = pack(t, p.y);
     }
     result.status |= f.runWithStatus(x, y, out, Evaluator::kBlock);
     for (int i = 0; i < Evaluator::kBlock; ++i) {

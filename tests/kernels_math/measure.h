@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evaluator.h"
+#include "graph/symint.h"
 #include "kernels/math.h"
 
 namespace fw::kernels::testing {
@@ -35,10 +36,13 @@ class Compiled {
   int operationCount() const { return evaluator_->operationCount(); }
   DType type() const { return type_; }
   const Subject& subject() const { return subject_; }
+  const Kernel& kernel() const { return *kernel_; }
+  const graph::SymContext& syms() const { return syms_; }
 
  private:
   const Subject& subject_;
   DType type_;
+  graph::SymContext syms_;
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<Evaluator> evaluator_;
 };
@@ -54,6 +58,16 @@ struct Accuracy {
 };
 /// n points of the range(s), fixed seed. The true value comes from MPFR for f64 and from the double C library for f32.
 Accuracy measure(Compiled& f, Range x, Range y, int n);
+
+struct Point {
+  double x, y = 0;
+};
+/// The same for points that the caller chooses.
+Accuracy measurePoints(Compiled& f, int n, const std::function<Point(int)>& point);
+
+/// Raw bits of v as type t, and back.
+uint64_t pack(DType t, double v);
+double unpack(DType t, uint64_t bits);
 
 /// Distance of got from the true value in units of the last place of the true value.
 double ulpError64(double got, const mpfr_t exact);

@@ -25,6 +25,19 @@ inline constexpr double kExpF64[] = {
     0x1.28ae10fca39b6p-22,
     0x1.ad937209d2824p-26,
 };
+// 2^-55.890625 on [-0.29248046875, 0.4034423828125]
+inline constexpr double kExpm1F64[] = {
+    0x1.5555555555555p-3,
+    0x1.5555555555579p-5,
+    0x1.1111111111427p-7,
+    0x1.6c16c16beeea1p-10,
+    0x1.a01a019ed18aap-13,
+    0x1.a01a0324647c7p-16,
+    0x1.71de35f736cefp-19,
+    0x1.27df6b1d3dbe2p-22,
+    0x1.aec715d3c7a2p-26,
+    0x1.2cdcd9805eae7p-29,
+};
 // 2^-28.9140625 on [0, 0.693603515625]
 inline constexpr double kExpm1F32[] = {
     0x1p-1,
@@ -78,12 +91,29 @@ inline constexpr double kLogF64[] = {
     0x1.39fdcbbceb4c6p-3,
     0x1.2b5f5b2f9f871p-3,
 };
-// 2^-26.5859375 on [0, 2.5302734375]
-inline constexpr double kSinWideF32[] = {
-    -0x1.555554p-3,
-    0x1.11103p-7,
-    -0x1.9faec6p-13,
-    0x1.6113ecp-19,
+// 2^-29.7109375 on [0, 2.9449462890625e-2]
+inline constexpr double kLogPowF32[] = {
+    0x1.5555554b8ed6fp-1,
+    0x1.9999ec10019e4p-2,
+    0x1.245c01dbf9fdcp-2,
+    0x1.dddae4bba1eeap-3,
+};
+// 2^-22.546875 on [-0.3466796875, 0.3466796875]
+inline constexpr double kExpPowF32[] = {
+    0x1.fffffb988e6bfp-2,
+    0x1.5554911f33da4p-3,
+    0x1.5558f277478f6p-5,
+    0x1.123a0ac649b64p-7,
+    0x1.6a23f105a57aap-10,
+};
+// 2^-44.625 on [0, 2.9449462890625e-2]
+inline constexpr double kLogPowF64[] = {
+    0x1.24924924921fap-2,
+    0x1.c71c71ca31805p-3,
+    0x1.745d1286d23ap-3,
+    0x1.3b165c91a2ac5p-3,
+    0x1.1063e36a27fa1p-3,
+    0x1.0500c742ed257p-3,
 };
 // 2^-25.265625 on [0, 0.6298828125]
 inline constexpr double kSinF32[] = {
@@ -115,25 +145,25 @@ inline constexpr double kCosF64[] = {
     0x1.1eeb58509df39p-29,
     -0x1.9073d444493acp-37,
 };
-// 2^-22.9609375 on [9.5367431640625e-7, 0.6298828125]
+// 2^-18.8984375 on [9.5367431640625e-7, 0.630126953125]
 inline constexpr double kTanF32[] = {
-    0x1.55554ep-2,
-    0x1.1117dp-3,
-    0x1.b8393cp-5,
-    0x1.7e70fp-6,
-    0x1.366d76p-8,
-    0x1.168f1ep-7,
+    0x1.5554ccp-2,
+    0x1.1131ap-3,
+    0x1.b5087cp-5,
+    0x1.93f646p-6,
+    0x1.68ffa2p-9,
+    0x1.3ab1c6p-7,
 };
-// 2^-23.5859375 on [9.5367431640625e-7, 1]
+// 2^-19.078125 on [9.5367431640625e-7, 1]
 inline constexpr double kAtanF32[] = {
-    -0x1.55555p-2,
-    0x1.9993ecp-3,
-    -0x1.240faep-3,
-    0x1.bdfa6cp-4,
-    -0x1.4aad5cp-4,
-    0x1.984998p-5,
-    -0x1.531654p-6,
-    0x1.09e3bap-8,
+    -0x1.5554dcp-2,
+    0x1.9978eep-3,
+    -0x1.230abp-3,
+    0x1.b4dfdcp-4,
+    -0x1.3553f4p-4,
+    0x1.61f756p-5,
+    -0x1.0c23fep-6,
+    0x1.7ec1c4p-9,
 };
 // 2^-54.859375 on [0, 0.17169189453125]
 inline constexpr double kAtanF64[] = {
@@ -157,19 +187,36 @@ inline constexpr double kAsinF32[] = {
     0x1.b1164ap-6,
     0x1.39fbbcp-5,
 };
-// 2^-52.109375 on [0, 0.25]
+// 2^-55.578125 on [0, 0.25]
 inline constexpr double kAsinF64[] = {
-    0x1.555555555554ep-3,
-    0x1.333333333746dp-4,
-    0x1.6db6db67c1797p-5,
-    0x1.f1c71fd904adp-6,
-    0x1.6e8b22b1a5094p-6,
-    0x1.1c59dc98793ecp-6,
-    0x1.c863c930d601fp-7,
-    0x1.859067cc4deebp-7,
-    0x1.fb41503db8364p-8,
-    0x1.09cd5f1de4c8cp-6,
-    -0x1.6a9bf3e757f2cp-7,
-    0x1.d14ec2a31173cp-6,
+    0x1.5555555555556p-3,
+    0x1.3333333332da2p-4,
+    0x1.6db6db6e48603p-5,
+    0x1.f1c71c11deeap-6,
+    0x1.6e8bb37521acap-6,
+    0x1.1c4d112ced722p-6,
+    0x1.c9d30ac3ce59bp-7,
+    0x1.78010220135eap-7,
+    0x1.532a9148f185fp-7,
+    0x1.5e2915e074c7dp-8,
+    0x1.220541f36f9ap-6,
+    -0x1.f58c57c0bb66bp-7,
+    0x1.dc181d63e5323p-6,
+};
+// 2^-14.8515625 on [1, 2]
+inline constexpr double kInvCbrtF32[] = {
+    0x1.ac185ap0,
+    -0x1.2de13ap0,
+    0x1.6775ecp-1,
+    -0x1.cb3544p-3,
+    0x1.dc96cap-6,
+};
+// 2^-14.8515625 on [1, 2]
+inline constexpr double kInvCbrtF64[] = {
+    0x1.ac184fc67884bp0,
+    -0x1.2de11e78d3211p0,
+    0x1.6775b5b778a12p-1,
+    -0x1.cb34e7390c868p-3,
+    0x1.dc965612a6d39p-6,
 };
 }  // namespace fw::kernels::math

@@ -2,7 +2,7 @@
 //
 // exp: n = rint(x / ln 2), r = x - n ln 2 (Cody-Waite, two FMAs), e^r = 1 + r + r^2 q(r), result scaled by 2^n. The argument
 // is clamped first, to just beyond where the result overflows or vanishes: then the scaling raises overflow by itself, and
-// no intermediate does.
+// no intermediate does. (It also does so for +inf, where C does not: two operations are saved for a rare value.)
 // exp2: n = rint(x), 2^r by a polynomial in the exact r = x - n.
 // expm1: the same reduction with the rounding error of r kept; 2^n r + (2^n - 1) is formed as a double-length sum, since its
 // terms cancel for n = 1 and n = -1, and the tail 2^n (r^2 q(r) + error of r) joins in the last addition.
@@ -41,9 +41,9 @@ Val expm1(KernelBuilder& b, Val v) {
   V x = in(b, v);
   const bool f32 = x.is32();
   V c = clampFinite(x, f32 ? -20.0 : -40.0, f32 ? 90.0 : 711.0);
-  // Half of the result is formed, so that 2^(n-1) stays finite up to the largest result.
-  ExpParts p = expm1Parts(c, /*halved=*/true);
-  V y = (p.hi + p.lo) * 2;
+  // A sixteenth of the result is formed, so that everything stays finite up to the clamp; the last product overflows.
+  DD p = expm1Parts(c, 0.0625);
+  V y = (p.hi + p.lo) * 16;
   V tiny = vabs(x) < (f32 ? 0x1p-26 : 0x1p-55);         // keeps -0 and subnormals
   return select(tiny, x, y).v;
 }

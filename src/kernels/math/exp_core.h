@@ -11,29 +11,31 @@ inline constexpr double kLog2E = 0x1.71547652b82fep+0;
 inline constexpr double kLn2Hi = 0x1.62e42fefa39efp-1, kLn2Lo = 0x1.abc9e3b39803fp-56;
 inline constexpr double kLn2HiF32 = 0x1.62e43p-1, kLn2LoF32 = -0x1.05c61p-29;
 
+// In f64 the interval of r for kExpm1F64 is shifted to [-0.30, 0.40]: 2^n r + (2^n - 1) cancels most at its left end for n = 1.
+inline constexpr double kShift = -0.07;
+
 /// x limited to [lo, hi]; NaN stays.
 inline V clampFinite(V x, double lo, double hi) {
   V c = select(x < lo, lo, x);
   return select(x > hi, hi, c);
 }
 
-/// Double-length e^c - 1 (or half of it): |lo| <= ulp(hi) as far as the tail is small, else about 0.1 |hi|.
-struct ExpParts {
-  V hi, lo;
-};
-inline ExpParts expm1Parts(V c, bool halved) {
+/// Double-length scale * (e^c - 1) for a power of two `scale`: hi is exact up to its rounding error, which lo contains
+/// together with the tail of the series, so that |lo| may reach a fifth of |hi|. `exactOne` keeps the 1 where 2^n - 1 rounds.
+inline DD expm1Parts(V c, double scale, bool exactOne = true) {
   const bool f32 = c.is32();
-  V n = rint(c * kLog2E);
+  V n = f32 ? rint(c * kLog2E) : rint(fma(c, kLog2E, kShift));
   V rh = fma(n, f32 ? -kLn2HiF32 : -kLn2Hi, c);          // exact
   V r = fma(n, f32 ? -kLn2LoF32 : -kLn2Lo, rh);
   V dr = fma(n, f32 ? -kLn2LoF32 : -kLn2Lo, rh - r);
-  V q = f32 ? horner(r, kExpF32) : horner(r, kExpF64);
-  V tail = fma(r * r, q, dr);
-  V t = halved ? scaleb(c.lit(0.5), n) : scaleb(c.lit(1), n);
-  V a = t - (halved ? 0.5 : 1.0);
+  V z = r * r;
+  V tail = f32 ? fma(z, horner(r, kExpF32), dr) : fma(z * r, horner(r, kExpm1F64), fma(z, 0.5, dr));
+  V t = scaleb(c.lit(scale), n);
+  V a = t - scale;
   V hi = fma(t, r, a);
-  V lo = fma(t, tail, fma(t, r, a - hi));
-  return {hi, lo};
+  V lost = fma(t, r, a - hi);
+  if (exactOne) lost = lost + ((t - a) - scale);
+  return {hi, fma(t, tail, lost)};
 }
 
 }  // namespace fw::kernels::math

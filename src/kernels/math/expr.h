@@ -93,6 +93,7 @@ inline V shr(V a, int n) { return bin(ScalarOp::kShrLogical, a, a.lit(n)); }
 inline V imin(V a, int64_t c) { return bin(ScalarOp::kMinSecond, a, a.lit(c)); }   ///< integers only
 inline V imax(V a, int64_t c) { return bin(ScalarOp::kMaxSecond, a, a.lit(c)); }
 inline V imax(V a, V c) { return bin(ScalarOp::kMaxSecond, a, c); }
+inline V imin(V a, V c) { return bin(ScalarOp::kMinSecond, a, c); }
 
 template <class A, class C>
 V select(V cond, A a, C c) {                            ///< one of the two may be a literal

@@ -1,0 +1,87 @@
+// CPython's internal frames under one set of names for 3.11, 3.12 and 3.13. Only files of this folder include it.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+
+#include "cpython/version.h"
+
+#define Py_BUILD_CORE 1
+#undef _PyGC_FINALIZED   // gh-105268: core and non-core headers define it both
+#include <internal/pycore_code.h>
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+
+#if FW_PY_MINOR == 13
+extern "C" PyAPI_FUNC(void) _PyEval_FrameClearAndPop(PyThreadState*, struct _PyInterpreterFrame*);
+#endif
+
+namespace fw::cpython {
+
+using Frame = _PyInterpreterFrame;
+
+inline PyCodeObject* codeOf(Frame* frame) {
+#if FW_PY_MINOR == 13
+  return reinterpret_cast<PyCodeObject*>(frame->f_executable);
+#else
+  return frame->f_code;
+#endif
+}
+
+inline PyFunctionObject* functionOf(Frame* frame) {
+#if FW_PY_MINOR == 11
+  return frame->f_func;
+#else
+  return reinterpret_cast<PyFunctionObject*>(frame->f_funcobj);
+#endif
+}
+
+/// Words that a frame of this code takes on the data stack.
+inline int frameWords(PyCodeObject* code) {
+#if FW_PY_MINOR == 11
+  return code->co_nlocalsplus + code->co_stacksize + static_cast<int>(FRAME_SPECIALS_SIZE);
+#else
+  return code->co_framesize;
+#endif
+}
+
+/// Whether no instruction of the frame has run.
+inline bool atStart(Frame* frame) {
+#if FW_PY_MINOR == 13
+  return frame->instr_ptr == _PyCode_CODE(codeOf(frame));
+#else
+  return frame->prev_instr == _PyCode_CODE(codeOf(frame)) - 1;
+#endif
+}
+
+/// Points a fresh frame at the first instruction of `code`; takes a reference to it and gives the old one up.
+inline void setCode(Frame* frame, PyCodeObject* code) {
+  auto* old = reinterpret_cast<PyObject*>(codeOf(frame));
+  Py_INCREF(code);
+#if FW_PY_MINOR == 13
+  frame->f_executable = reinterpret_cast<PyObject*>(code);
+  frame->instr_ptr = _PyCode_CODE(code);
+#else
+  frame->f_code = code;
+  frame->prev_instr = _PyCode_CODE(code) - 1;
+#endif
+  frame->stacktop = code->co_nlocalsplus;
+  Py_DECREF(old);
+}
+
+inline int boundArguments(PyCodeObject* code) {
+  return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
+         ((code->co_flags & CO_VARKEYWORDS) != 0);
+}
+
+/// Whether a tracer or profiler watches the thread, or its callback is running.
+inline bool isTraced(PyThreadState* state) {
+#if FW_PY_MINOR == 11
+  return state->tracing || state->cframe->use_tracing;
+#else
+  return state->tracing || state->c_tracefunc || state->c_profilefunc;
+#endif
+}
+
+}  // namespace fw::cpython

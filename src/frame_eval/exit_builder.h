@@ -1,0 +1,12 @@
+// Turns the returned Value into the exit plan and the outputs of the graph.
+#pragma once
+
+#include "frame_eval/capture.h"
+#include "frame_eval/trace.h"
+
+namespace fw::capture {
+
+/// Adds outputs to the trace's graph and objects to its guard set. Breaks for values that cannot leave.
+ExitPlan buildExit(Trace& trace, Value* result);
+
+}  // namespace fw::capture

@@ -1,0 +1,335 @@
+// Calls: what is called, binding of arguments, inlining of Python functions. Functions that exist outside the trace are
+// known by identity (guarded where they were read), so that only what can change in place is guarded here: code and
+// defaults.
+#include "cpython/numpy_api.h"
+#include "frame_eval/interpreter.h"
+#include "frame_eval/policy.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using guards::SourceKind;
+
+namespace {
+
+std::string text(PyObject* str) {
+  const char* s = PyUnicode_AsUTF8(str);
+  if (!s) throw cpython::PythonError();
+  return s;
+}
+
+/// A str attribute of an object whose type runs no user code on look-up, or "".
+std::string attributeText(PyObject* object, const char* name) {
+  Ref value = Ref::steal(PyObject_GetAttrString(object, name));
+  if (!value) PyErr_Clear();
+  return value && PyUnicode_Check(value.get()) ? text(value.get()) : "";
+}
+
+/// Functions of NumPy's own Python files are never inlined: they are handled by name or not at all.
+bool belongsToNumpy(PyObject* function) {
+  PyObject* globals = reinterpret_cast<PyFunctionObject*>(function)->func_globals;
+  PyObject* name = PyDict_GetItemString(globals, "__name__");
+  return name && PyUnicode_Check(name) && (text(name) == "numpy" || text(name).rfind("numpy.", 0) == 0);
+}
+
+}  // namespace
+
+std::string calleeName(PyObject* callable) {
+  if (PyFunction_Check(callable)) return text(reinterpret_cast<PyFunctionObject*>(callable)->func_qualname);
+  std::string type = Py_TYPE(callable)->tp_name;
+  bool known = PyCFunction_Check(callable) || type.rfind("numpy.", 0) == 0 || Py_TYPE(callable) == &PyType_Type;
+  if (!known) return type + " object";
+  std::string module = attributeText(callable, "__module__");
+  std::string name = attributeText(callable, "__qualname__");
+  if (name.empty()) name = attributeText(callable, "__name__");
+  if (type == "numpy.ufunc") module = "numpy";
+  return module.empty() || module == "builtins" ? name : module + "." + name;
+}
+
+// ---- instructions --------------------------------------------------------------------------------------------------
+
+CallArgs Interpreter::popArguments(size_t count, Value* names) {
+  CallArgs args;
+  args.positional = popMany(count);
+  if (!names) return args;
+  PyObject* tuple = names->object.get();
+  FW_CHECK(names->isConstant() && PyTuple_CheckExact(tuple));
+  auto keywords = static_cast<size_t>(PyTuple_GET_SIZE(tuple));
+  FW_CHECK(keywords <= count);
+  for (size_t i = 0; i < keywords; ++i) {
+    args.keywords.emplace_back(text(PyTuple_GET_ITEM(tuple, i)), args.positional[count - keywords + i]);
+  }
+  args.positional.resize(count - keywords);
+  return args;
+}
+
+/// The callable and its self or NULL lie on the stack; either order of callable and NULL occurs.
+void Interpreter::finishCall(CallArgs args) {
+  Value* second = pop();
+  Value* first = pop();
+  Value* callable = first;
+  if (first->kind == ValueKind::kNull) {
+    callable = second;
+  } else if (second->kind != ValueKind::kNull) {
+    args.positional.insert(args.positional.begin(), second);
+  }
+  push(call(callable, std::move(args)));
+}
+
+void Interpreter::onCall(const Instr& instr) { finishCall(popArguments(static_cast<size_t>(instr.arg), nullptr)); }
+
+void Interpreter::onCallKw(const Instr& instr) {
+  Value* names = pop();
+  finishCall(popArguments(static_cast<size_t>(instr.arg), names));
+}
+
+void Interpreter::onCallEx(const Instr& instr) {
+  CallArgs args;
+  Value* keywords = instr.arg & 1 ? pop() : nullptr;
+  Value* positional = pop();
+  args.positional = iterate(positional);
+  if (keywords) {
+    if (keywords->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedCall, "** of something not a dict");
+    for (size_t i = 0; i < keywords->keys.size(); ++i) {
+      PyObject* name = keywords->keys[i]->object.get();
+      if (!PyUnicode_CheckExact(name)) raises("TypeError: keywords must be strings");
+      args.keywords.emplace_back(text(name), keywords->items[i]);
+    }
+  }
+  finishCall(std::move(args));
+}
+
+void Interpreter::onMakeFunction(const Instr& instr) {
+  Value* code = pop();
+  Value* v = trace_.make(ValueKind::kFunction);
+  v->code = code->object;
+  FW_CHECK(PyCode_Check(v->code.get()));
+  v->qualname = Ref::create(reinterpret_cast<PyCodeObject*>(v->code.get())->co_qualname);
+  v->globals = frame_->globals;
+  v->builtins = frame_->builtins;
+  v->globalsOf = frame_->function;
+  push(v);
+  // 3.11 and 3.12 pass the attributes below the code, those with the highest flags on top.
+  for (int flag : {8, 4, 2, 1}) {
+    if (!(instr.arg & flag)) continue;
+    Value* attribute = top(2);
+    frame_->stack.erase(frame_->stack.end() - 2);
+    push(attribute);
+    onSwap({.arg = 2});
+    onSetFunctionAttribute({.arg = flag});
+  }
+}
+
+/// Stack: attribute, function.
+void Interpreter::onSetFunctionAttribute(const Instr& instr) {
+  Value* function = pop();
+  Value* attribute = pop();
+  switch (instr.arg) {
+    case 1:
+      function->defaults = iterate(attribute);
+      break;
+    case 2: {
+      if (attribute->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedInstruction, "MAKE_FUNCTION");
+      for (size_t i = 0; i < attribute->keys.size(); ++i) {
+        function->kwdefaults.emplace_back(attribute->keys[i]->object, attribute->items[i]);
+      }
+      break;
+    }
+    case 4:
+      break;   // annotations: nothing reads them in a trace
+    case 8:
+      function->closure = iterate(attribute);
+      break;
+    default:
+      trace_.fail(BreakReason::kUnsupportedInstruction, "SET_FUNCTION_ATTRIBUTE");
+  }
+  push(function);
+}
+
+// ---- what is called ------------------------------------------------------------------------------------------------
+
+Value* Interpreter::call(Value* callable, CallArgs args) {
+  switch (callable->kind) {
+    case ValueKind::kConstant:
+      return callConstant(callable, std::move(args));
+    case ValueKind::kFunction:
+      return callFunction(callable, std::move(args));
+    case ValueKind::kMethod:
+      if (!callable->name.empty()) return callMethod(callable->items.back(), callable->name, std::move(args));
+      args.positional.insert(args.positional.begin(), callable->items[1]);
+      return call(callable->items[0], std::move(args));
+    case ValueKind::kObject: {
+      PyTypeObject* type = Py_TYPE(callable->object.get());
+      Ref name = checked(PyUnicode_InternFromString("__call__"));
+      PyObject* found = _PyType_Lookup(type, name.get());
+      if (!found || !PyFunction_Check(found)) {
+        trace_.fail(BreakReason::kUnsupportedCall, std::string(type->tp_name) + " object");
+      }
+      guardTypeVersion(type);
+      args.positional.insert(args.positional.begin(), callable);
+      return callConstant(trace_.constant(found), std::move(args));
+    }
+    default:
+      trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(callable)->tp_name) + " object");
+  }
+}
+
+Value* Interpreter::callConstant(Value* callable, CallArgs args) {
+  PyObject* object = callable->object.get();
+  if (isIsCompiling(object)) return trace_.constant(Py_True);
+  if (PyObject* inner = unwrapCompiled(object)) return callFunction(trace_.constant(inner), std::move(args));
+  if (numpy::isKnown(object)) return numpy::call(trace_, object, args);
+  if (Value* result = callBuiltin(*this, trace_, object, args)) return result;
+  if (PyFunction_Check(object)) {
+    if (belongsToNumpy(object)) trace_.fail(BreakReason::kUnsupportedNumpy, calleeName(object));
+    return callFunction(callable, std::move(args));
+  }
+  std::string name = calleeName(object);
+  bool numpyObject = name.rfind("numpy.", 0) == 0 || std::string_view(Py_TYPE(object)->tp_name).substr(0, 6) == "numpy.";
+  trace_.fail(numpyObject ? BreakReason::kUnsupportedNumpy : BreakReason::kUnsupportedCall, name);
+}
+
+// ---- inlining ------------------------------------------------------------------------------------------------------
+
+SourceId Interpreter::sourceOf(Value* function) {
+  return trace_.sources().intern(SourceKind::kConst, {}, 0, function->object.get());
+}
+
+Ref Interpreter::codeOf(Value* function) {
+  if (function->kind == ValueKind::kFunction) return function->code;
+  PyObject* code = reinterpret_cast<PyFunctionObject*>(function->object.get())->func_code;
+  SourceId source = sourceOf(function);
+  if (guardedFunctions_.insert(source).second) {
+    trace_.guard({.kind = guards::GuardKind::kFunctionCode, .source = source, .object = Ref::create(code)});
+  }
+  return Ref::create(code);
+}
+
+/// Numbers among defaults are settings, as those among globals.
+Value* Interpreter::setting(SourceId source, PyObject* object) {
+  if (!PyLong_CheckExact(object) && !PyFloat_CheckExact(object) && !PyComplex_CheckExact(object)) {
+    return trace_.fromSource(source, object);
+  }
+  Value*& known = settings_[source];
+  if (!known) known = trace_.guardedConstant(source, object, guards::GuardKind::kEquals);
+  return known;
+}
+
+Value* Interpreter::defaultOf(Value* function, Py_ssize_t index) {
+  if (function->kind == ValueKind::kFunction) {
+    return index < static_cast<Py_ssize_t>(function->defaults.size()) ? function->defaults[index] : nullptr;
+  }
+  PyObject* defaults = reinterpret_cast<PyFunctionObject*>(function->object.get())->func_defaults;
+  if (!defaults || index >= PyTuple_GET_SIZE(defaults)) return nullptr;
+  return setting(trace_.sources().intern(SourceKind::kDefault, sourceOf(function), index),
+                 PyTuple_GET_ITEM(defaults, index));
+}
+
+Value* Interpreter::kwDefaultOf(Value* function, PyObject* name) {
+  if (function->kind == ValueKind::kFunction) {
+    for (auto& [key, value] : function->kwdefaults) {
+      if (text(key.get()) == text(name)) return value;
+    }
+    return nullptr;
+  }
+  PyObject* defaults = reinterpret_cast<PyFunctionObject*>(function->object.get())->func_kwdefaults;
+  PyObject* found = defaults ? PyDict_GetItemWithError(defaults, name) : nullptr;
+  if (!found) return nullptr;
+  return setting(trace_.sources().intern(SourceKind::kKwDefault, sourceOf(function), 0, name), found);
+}
+
+void Interpreter::bind(Frame& frame, Value* function, CallArgs args) {
+  PyCodeObject* code = frame.object();
+  std::string callee = text(code->co_qualname);
+  int positional = code->co_argcount, total = positional + code->co_kwonlyargcount;
+  auto nameOf = [&](int i) { return PyTuple_GET_ITEM(code->co_localsplusnames, i); };
+  frame.slots.assign(static_cast<size_t>(code->co_nlocalsplus), nullptr);
+
+  size_t given = args.positional.size();
+  for (size_t i = 0; i < std::min<size_t>(given, positional); ++i) frame.slots[i] = args.positional[i];
+  int next = total;
+  if (code->co_flags & CO_VARARGS) {
+    std::vector<Value*> rest;
+    if (given > static_cast<size_t>(positional)) rest.assign(args.positional.begin() + positional, args.positional.end());
+    frame.slots[next++] = trace_.tuple(std::move(rest));
+  } else if (given > static_cast<size_t>(positional)) {
+    raises("TypeError: " + callee + "() takes " + std::to_string(positional) + " positional arguments");
+  }
+  Value* extra = nullptr;
+  if (code->co_flags & CO_VARKEYWORDS) extra = frame.slots[next++] = trace_.make(ValueKind::kDict);
+  for (auto& [name, value] : args.keywords) {
+    int slot = code->co_posonlyargcount;
+    while (slot < total && text(nameOf(slot)) != name) ++slot;
+    if (slot < total) {
+      if (frame.slots[slot]) raises("TypeError: " + callee + "() got multiple values for argument '" + name + "'");
+      frame.slots[slot] = value;
+    } else if (extra) {
+      setKey(extra, trace_.constant(checked(PyUnicode_InternFromString(name.c_str()))), value);
+    } else {
+      raises("TypeError: " + callee + "() got an unexpected keyword argument '" + name + "'");
+    }
+  }
+  Py_ssize_t defaults = 0;
+  if (function->kind == ValueKind::kFunction) {
+    defaults = static_cast<Py_ssize_t>(function->defaults.size());
+  } else if (PyObject* tuple = reinterpret_cast<PyFunctionObject*>(function->object.get())->func_defaults) {
+    defaults = PyTuple_GET_SIZE(tuple);
+  }
+  for (int i = 0; i < total; ++i) {
+    if (frame.slots[i]) continue;
+    Value* value = nullptr;
+    if (i >= positional) {
+      value = kwDefaultOf(function, nameOf(i));
+    } else if (i >= positional - defaults) {
+      value = defaultOf(function, i - (positional - defaults));
+    }
+    if (!value) raises("TypeError: " + callee + "() misses argument '" + text(nameOf(i)) + "'");
+    frame.slots[i] = value;
+  }
+}
+
+Value* Interpreter::callFunction(Value* function, CallArgs args) {
+  Ref code = codeOf(function);
+  auto* object = reinterpret_cast<PyCodeObject*>(code.get());
+  if (isDisabled(code.get())) trace_.fail(BreakReason::kDisabled, text(object->co_qualname));
+  if (static_cast<int>(frames_.size()) > options_.maxInlineDepth) {
+    trace_.fail(BreakReason::kInlineLimit, text(object->co_qualname));
+  }
+  int callLine = trace_.line;
+  auto owned = std::make_unique<Frame>();
+  Frame& frame = *owned;
+  frame.code = &decoded(object);
+  if (function->kind == ValueKind::kFunction) {
+    frame.globals = function->globals;
+    frame.builtins = function->builtins;
+    frame.function = function->globalsOf;
+    frame.closure = function->closure;
+  } else {
+    auto* f = reinterpret_cast<PyFunctionObject*>(function->object.get());
+    frame.globals = Ref::create(f->func_globals);
+    frame.builtins = Ref::create(f->func_builtins);
+    frame.function = sourceOf(function);
+    for (Py_ssize_t i = 0; f->func_closure && i < PyTuple_GET_SIZE(f->func_closure); ++i) {
+      SourceId source = trace_.sources().intern(SourceKind::kCell, frame.function, i);
+      Value*& cell = cells_[source];
+      if (!cell) {
+        cell = trace_.make(ValueKind::kCell);
+        cell->object = Ref::create(PyTuple_GET_ITEM(f->func_closure, i));
+        cell->source = source;
+        cell->items = {nullptr};
+      }
+      frame.closure.push_back(cell);
+    }
+  }
+  bind(frame, function, std::move(args));
+  frames_.push_back(std::move(owned));
+  execute(frame);
+  Value* result = frame.result;
+  frames_.pop_back();
+  trace_.line = callLine;
+  trace_.graph().setLine(static_cast<uint32_t>(callLine));
+  return result;
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,169 @@
+// Methods of values that live in the trace: arrays (NumPy side), lists, tuples, dicts, and methods of builtin immutable
+// objects, which CPython itself runs on constants.
+#include "cpython/numpy_api.h"
+#include "frame_eval/interpreter.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+
+Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs args) {
+  switch (self->kind) {
+    case ValueKind::kArray:
+    case ValueKind::kArrayScalar:
+      if (auto result = numpy::callMethod(trace_, self, name, args)) return *result;
+      trace_.fail(BreakReason::kUnsupportedNumpy, "ndarray." + name);
+    case ValueKind::kList:
+    case ValueKind::kTuple:
+      return listMethod(self, name, args);
+    case ValueKind::kDict:
+      return dictMethod(self, name, args);
+    case ValueKind::kConstant:
+      return constantMethod(self, name, args);
+    default:
+      trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
+  }
+}
+
+Value* Interpreter::constantMethod(Value* self, const std::string& name, const CallArgs& args) {
+  PyObject* object = self->object.get();
+  FW_CHECK(isPlain(object) || PyRange_Check(object));
+  if (name == "join" && PyUnicode_CheckExact(object) && args.positional.size() == 1) {
+    Ref list = checked(PyList_New(0));
+    for (Value* part : iterate(args.positional[0])) {
+      if (!part->isConstant() || !isPlain(part->object.get())) {
+        trace_.fail(BreakReason::kUnsupportedCall, "str.join of this object");
+      }
+      checked(PyList_Append(list.get(), part->object.get()));
+    }
+    return fold(PyUnicode_Join(object, list.get()));
+  }
+  auto plain = [&](Value* v) {
+    Value* known = trace_.specializeNumber(v);
+    if (!known || !isPlain(known->object.get())) {
+      trace_.fail(BreakReason::kUnsupportedCall, std::string(Py_TYPE(object)->tp_name) + "." + name);
+    }
+    return known->object;
+  };
+  Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i) {
+    PyTuple_SET_ITEM(positional.get(), i, plain(args.positional[i]).release());
+  }
+  Ref keywords = checked(PyDict_New());
+  for (auto& [key, value] : args.keywords) checked(PyDict_SetItemString(keywords.get(), key.c_str(), plain(value).get()));
+  Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
+  return fold(PyObject_Call(method.get(), positional.get(), keywords.get()));
+}
+
+Value* Interpreter::listMethod(Value* self, const std::string& name, const CallArgs& args) {
+  bool list = self->kind == ValueKind::kList;
+  size_t count = args.positional.size();
+  bool simple = args.keywords.empty();
+  auto& items = self->items;
+  auto none = [&] { return trace_.constant(Py_None); };
+  if (simple && count == 1 && (name == "index" || name == "count")) {
+    Py_ssize_t found = 0;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (items[i] != args.positional[0] && !trace_.truth(compare(Py_EQ, items[i], args.positional[0]))) continue;
+      if (name == "index") return trace_.constant(checked(PyLong_FromSize_t(i)));
+      ++found;
+    }
+    if (name == "index") raises("ValueError: not in list");
+    return trace_.constant(checked(PyLong_FromSsize_t(found)));
+  }
+  if (list && simple && name == "copy" && count == 0) return trace_.list(items);
+  static constexpr std::string_view kWriters[] = {"append", "extend", "pop", "insert", "reverse", "clear"};
+  bool writer = std::find(std::begin(kWriters), std::end(kWriters), name) != std::end(kWriters);
+  if (!list || !simple || !writer) {
+    trace_.fail(BreakReason::kUnsupportedCall, std::string(list ? "list." : "tuple.") + name);
+  }
+  checkOwned(self, ("list." + name + " on").c_str());
+  if (name == "append" && count == 1) {
+    items.push_back(args.positional[0]);
+    return none();
+  }
+  if (name == "extend" && count == 1) {
+    std::vector<Value*> more = iterate(args.positional[0]);
+    items.insert(items.end(), more.begin(), more.end());
+    return none();
+  }
+  if (name == "pop" && count <= 1) {
+    if (items.empty()) raises("IndexError: pop from empty list");
+    size_t at = count ? itemIndex(self, args.positional[0]) : items.size() - 1;
+    Value* item = items[at];
+    items.erase(items.begin() + static_cast<ptrdiff_t>(at));
+    return item;
+  }
+  if (name == "insert" && count == 2) {
+    int64_t at = trace_.specialize(trace_.asSym(args.positional[0]));
+    auto size = static_cast<int64_t>(items.size());
+    at = std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+    items.insert(items.begin() + at, args.positional[1]);
+    return none();
+  }
+  if (name == "reverse" && count == 0) {
+    std::reverse(items.begin(), items.end());
+    return none();
+  }
+  if (name == "clear" && count == 0) {
+    items.clear();
+    return none();
+  }
+  trace_.fail(BreakReason::kUnsupportedCall, "list." + name);
+}
+
+Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallArgs& args) {
+  size_t count = args.positional.size();
+  if (args.keywords.empty() && count == 0) {
+    if (name == "keys" || name == "values" || name == "items") {
+      // A snapshot that can be walked more than once; it cannot leave the trace.
+      Value* view = trace_.make(ValueKind::kIterator);
+      view->name = name;
+      for (size_t i = 0; i < self->keys.size(); ++i) {
+        Value* pair = name == "items" ? trace_.tuple({self->keys[i], self->items[i]}) : nullptr;
+        view->items.push_back(pair ? pair : name == "keys" ? self->keys[i] : self->items[i]);
+      }
+      return view;
+    }
+    if (name == "copy") {
+      Value* copy = trace_.make(ValueKind::kDict);
+      copy->keys = self->keys;
+      copy->items = self->items;
+      return copy;
+    }
+  }
+  bool get = name == "get", set = name == "setdefault", remove = name == "pop";
+  if (args.keywords.empty() && (get || set || remove) && (count == 1 || count == 2)) {
+    Value* k = key(args.positional[0]);
+    int at = findKey(self, k);
+    Value* fallback = count == 2 ? args.positional[1] : trace_.constant(Py_None);
+    if (set || remove) checkOwned(self, ("dict." + name + " on").c_str());
+    if (at < 0) {
+      if (remove && count == 1) raises("KeyError");
+      if (set) setKey(self, k, fallback);
+      return fallback;
+    }
+    Value* found = self->items[at];
+    if (remove) {
+      self->keys.erase(self->keys.begin() + at);
+      self->items.erase(self->items.begin() + at);
+    }
+    return found;
+  }
+  if (name == "update" && count <= 1) {
+    checkOwned(self, "dict.update on");
+    if (count == 1) {
+      Value* from = args.positional[0];
+      if (from->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedCall, "dict.update");
+      for (size_t i = 0; i < from->keys.size(); ++i) setKey(self, from->keys[i], from->items[i]);
+    }
+    for (auto& [k, value] : args.keywords) {
+      setKey(self, trace_.constant(checked(PyUnicode_InternFromString(k.c_str()))), value);
+    }
+    return trace_.constant(Py_None);
+  }
+  trace_.fail(BreakReason::kUnsupportedCall, "dict." + name);
+}
+
+}  // namespace fw::capture

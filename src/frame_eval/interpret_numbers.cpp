@@ -1,0 +1,170 @@
+// Python numbers that are not known while tracing. Ints are symbolic, kept within int64 by guards; floats are rank-0 f64
+// values whose + - * are the machine's, as in CPython. Whatever has no exact form in the graph is specialised to the value
+// seen now if it comes from arguments alone, and breaks if it depends on array data.
+#include "frame_eval/interpreter.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using graph::DType;
+using graph::Op;
+using guards::Relation;
+
+namespace {
+
+constexpr int64_t kExactFloat = int64_t{1} << 53;
+
+bool isFloatLike(Value* v) {
+  return v->kind == ValueKind::kPyFloat || (v->isConstant() && PyFloat_CheckExact(v->object.get()));
+}
+
+bool isComplexLike(Value* v) {
+  return v->kind == ValueKind::kPyComplex || (v->isConstant() && PyComplex_CheckExact(v->object.get()));
+}
+
+}  // namespace
+
+/// The number as f64, exactly, or a break.
+graph::ValueId Interpreter::asFloat(Value* value) {
+  graph::Graph& g = trace_.graph();
+  if (value->kind == ValueKind::kPyFloat) return value->node;
+  if (value->kind == ValueKind::kPyBool) return g.cast(value->node, DType::kF64);
+  if (value->kind == ValueKind::kPyInt) {
+    if (!trace_.ensureWithin(value->sym, -kExactFloat, kExactFloat)) {
+      trace_.fail(BreakReason::kUnsupportedObject, "an integer too large to be exact as float");
+    }
+    return g.cast(g.sym(trace_.syms().canonical(value->sym)), DType::kF64);
+  }
+  FW_CHECK(value->isConstant());
+  double v = PyFloat_AsDouble(value->object.get());
+  if (v == -1.0 && PyErr_Occurred()) raisesPending();
+  return g.constant(graph::Scalar::ofDouble(DType::kF64, v));
+}
+
+Value* Interpreter::specializedBinary(int op, Value* left, Value* right) {
+  Value* a = trace_.specializeNumber(left);
+  Value* b = trace_.specializeNumber(right);
+  if (!a || !b) {
+    trace_.fail(BreakReason::kUnsupportedInstruction, "this operator on Python numbers computed from array data");
+  }
+  return foldBinary(op, a, b);
+}
+
+Value* Interpreter::floatBinary(int op, Value* left, Value* right) {
+  bool complex = isComplexLike(left) || isComplexLike(right);
+  if (complex) return specializedBinary(op, left, right);
+  // Large constant ints are compared and added exactly by Python; leave those to Python.
+  graph::Graph& g = trace_.graph();
+  auto result = [&](Op graphOp) {
+    return trace_.number(ValueKind::kPyFloat, g.binary(graphOp, asFloat(left), asFloat(right)));
+  };
+  switch (op) {
+    case cpython::kNbAdd: return result(Op::kAdd);
+    case cpython::kNbSubtract: return result(Op::kSubtract);
+    case cpython::kNbMultiply: return result(Op::kMultiply);
+    case cpython::kNbTrueDivide: {
+      if (right->isConstant()) {
+        if (PyFloat_AsDouble(right->object.get()) == 0) raises("ZeroDivisionError");
+        return result(Op::kDivide);
+      }
+      if (right->kind == ValueKind::kPyInt) {
+        if (trace_.decide(right->sym, Relation::kEq, trace_.syms().constant(0))) raises("ZeroDivisionError");
+        return result(Op::kDivide);
+      }
+      // A divisor that may be zero raises in Python, so its value must be known.
+      Value* divisor = trace_.specializeNumber(right);
+      if (!divisor) trace_.fail(BreakReason::kPythonException, "division by a Python float computed from array data");
+      return binary(op, false, left, divisor);
+    }
+    default:
+      return specializedBinary(op, left, right);
+  }
+}
+
+Value* Interpreter::intBinary(int op, Value* left, Value* right) {
+  if (left->kind == ValueKind::kPyBool || right->kind == ValueKind::kPyBool) return specializedBinary(op, left, right);
+  graph::SymContext& syms = trace_.syms();
+  auto fits = [&](Value* v) {
+    int overflow = 0;
+    if (v->isConstant()) (void)PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
+    return !overflow;
+  };
+  if (!fits(left) || !fits(right)) return specializedBinary(op, left, right);
+  graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
+  switch (op) {
+    case cpython::kNbAdd:
+    case cpython::kNbSubtract: {
+      constexpr int64_t kLimit = int64_t{1} << 61;
+      if (!trace_.ensureWithin(a, -kLimit, kLimit) || !trace_.ensureWithin(b, -kLimit, kLimit)) break;
+      return trace_.pyInt(op == cpython::kNbAdd ? syms.add(a, b) : syms.sub(a, b));
+    }
+    case cpython::kNbMultiply: {
+      // Small constants leave the other factor nearly all of int64.
+      auto limit = [&](graph::SymId other) {
+        auto known = syms.asConst(other);
+        int64_t magnitude = known && *known != INT64_MIN ? std::max<int64_t>(1, std::abs(*known)) : 0;
+        return magnitude ? (int64_t{1} << 61) / magnitude : int64_t{1} << 31;
+      };
+      int64_t limitA = limit(b), limitB = limit(a);
+      if (!trace_.ensureWithin(a, -limitA, limitA) || !trace_.ensureWithin(b, -limitB, limitB)) break;
+      return trace_.pyInt(syms.mul(a, b));
+    }
+    case cpython::kNbFloorDivide:
+    case cpython::kNbRemainder: {
+      if (trace_.decide(b, Relation::kEq, syms.constant(0))) raises("ZeroDivisionError");
+      b = syms.canonical(b);
+      graph::SymRange range = syms.range(b);
+      if (range.lo <= 0 && range.hi >= 0) b = syms.constant(trace_.specialize(b));
+      if (!trace_.ensureWithin(a, -INT64_MAX, INT64_MAX)) break;
+      return trace_.pyInt(op == cpython::kNbFloorDivide ? syms.floorDiv(a, b) : syms.mod(a, b));
+    }
+    case cpython::kNbTrueDivide: {
+      // Correctly rounded by Python; so is the division of two exactly converted operands.
+      if (trace_.decide(b, Relation::kEq, syms.constant(0))) raises("ZeroDivisionError");
+      graph::ValueId quotient = trace_.graph().binary(Op::kDivide, asFloat(left), asFloat(right));
+      return trace_.number(ValueKind::kPyFloat, quotient);
+    }
+    default:
+      break;
+  }
+  return specializedBinary(op, left, right);
+}
+
+Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
+  bool equality = op == Py_EQ || op == Py_NE;
+  if (isComplexLike(left) || isComplexLike(right)) {
+    Value* a = trace_.specializeNumber(left);
+    Value* b = trace_.specializeNumber(right);
+    if (!a || !b || !equality) trace_.fail(BreakReason::kUnsupportedObject, "comparison of complex numbers");
+    return fold(PyObject_RichCompare(a->object.get(), b->object.get(), op));
+  }
+  bool floating = isFloatLike(left) || isFloatLike(right) || left->kind == ValueKind::kPyBool ||
+                  right->kind == ValueKind::kPyBool;
+  if (!floating) {
+    graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
+    bool answer = false;
+    switch (op) {
+      case Py_LT: answer = trace_.decide(a, Relation::kLt, b); break;
+      case Py_LE: answer = trace_.decide(a, Relation::kLe, b); break;
+      case Py_EQ: answer = trace_.decide(a, Relation::kEq, b); break;
+      case Py_NE: answer = !trace_.decide(a, Relation::kEq, b); break;
+      case Py_GT: answer = trace_.decide(b, Relation::kLt, a); break;
+      case Py_GE: answer = trace_.decide(b, Relation::kLe, a); break;
+      default: FW_UNREACHABLE();
+    }
+    return trace_.constant(answer ? Py_True : Py_False);
+  }
+  for (Value* v : {left, right}) {
+    if (!v->isConstant() || PyFloat_CheckExact(v->object.get())) continue;
+    int overflow = 0;
+    int64_t known = PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
+    if (overflow || known > kExactFloat || known < -kExactFloat) {
+      trace_.fail(BreakReason::kUnsupportedObject, "comparison of a float with a large integer");
+    }
+  }
+  static constexpr Op kOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
+  return trace_.number(ValueKind::kPyBool, trace_.graph().binary(kOps[op], asFloat(left), asFloat(right)));
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,283 @@
+// Operators. Arrays and NumPy scalars go to the NumPy side; numbers known while tracing are computed by CPython itself;
+// runtime numbers go to interpret_numbers.cpp, sequences to interpret_containers.cpp.
+#include "cpython/numpy_api.h"
+#include "frame_eval/interpreter.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using numpy::Unary;
+
+namespace {
+
+constexpr int kFirstInplace = cpython::kNbFirstInplace;
+
+bool isNumpyOperand(Value* v) {
+  if (v->kind == ValueKind::kArray || v->kind == ValueKind::kArrayScalar) return true;
+  return v->isConstant() && PyArray_IsScalar(v->object.get(), Generic);
+}
+
+bool isPlainConstant(Value* v) { return v->isConstant() && isPlain(v->object.get()); }
+
+bool isRuntimeNumber(Value* v) {
+  return v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool ||
+         v->kind == ValueKind::kPyComplex;
+}
+
+bool isNumber(Value* v) {
+  if (isRuntimeNumber(v)) return true;
+  if (!v->isConstant()) return false;
+  PyObject* o = v->object.get();
+  return PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
+}
+
+bool isSequence(Value* v) {
+  return v->kind == ValueKind::kTuple || v->kind == ValueKind::kList ||
+         (v->isConstant() && PyTuple_CheckExact(v->object.get()));
+}
+
+const char* const kOperators[] = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
+const char* const kComparisons[] = {"<", "<=", "==", "!=", ">", ">="};
+
+using BinaryFunction = PyObject* (*)(PyObject*, PyObject*);
+PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
+constexpr BinaryFunction kFunctions[] = {
+    PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply, PyNumber_Multiply,
+    PyNumber_Remainder, PyNumber_Or, power, PyNumber_Rshift, PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
+
+/// True for results that could take forever or fill memory: they are left to run time.
+bool isHuge(int op, PyObject* left, PyObject* right) {
+  if (op == cpython::kNbPower || op == cpython::kNbLshift) {
+    if (!PyLong_Check(left) || !PyLong_Check(right)) return false;
+    int overflow = 0;
+    long long amount = PyLong_AsLongLongAndOverflow(right, &overflow);
+    return overflow || amount > 1024;
+  }
+  if (op != cpython::kNbMultiply && op != cpython::kNbRemainder) return false;
+  bool sequence = PyUnicode_Check(left) || PyBytes_Check(left) || PyTuple_Check(left) || PyUnicode_Check(right) ||
+                  PyBytes_Check(right) || PyTuple_Check(right);
+  if (!sequence || op == cpython::kNbRemainder) return false;
+  PyObject* count = PyLong_Check(left) ? left : right;
+  if (!PyLong_Check(count)) return false;
+  int overflow = 0;
+  long long times = PyLong_AsLongLongAndOverflow(count, &overflow);
+  return overflow || times > 4096;
+}
+
+}  // namespace
+
+void Interpreter::onBinaryOp(const Instr& instr) {
+  Value* right = pop();
+  Value* left = pop();
+  bool inplace = instr.arg >= kFirstInplace;
+  push(binary(inplace ? instr.arg - kFirstInplace : instr.arg, inplace, left, right));
+}
+
+Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
+  PyObject *a = left->object.get(), *b = right->object.get();
+  if (isHuge(op, a, b)) trace_.fail(BreakReason::kUnsupportedInstruction, std::string("a huge result of ") + kOperators[op]);
+  return fold(kFunctions[op](a, b));
+}
+
+Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
+  if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
+  if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
+  if (isNumber(left) && isNumber(right)) {
+    bool floating = left->kind == ValueKind::kPyFloat || right->kind == ValueKind::kPyFloat ||
+                    left->kind == ValueKind::kPyComplex || right->kind == ValueKind::kPyComplex ||
+                    (left->isConstant() && !PyLong_Check(left->object.get())) ||
+                    (right->isConstant() && !PyLong_Check(right->object.get()));
+    return floating ? floatBinary(op, left, right) : intBinary(op, left, right);
+  }
+  if (isSequence(left) || isSequence(right)) {
+    if (Value* result = sequenceBinary(op, inplace, left, right)) return result;
+  }
+  trace_.fail(BreakReason::kUnsupportedObject, std::string(trace_.typeOf(left)->tp_name) + " " + kOperators[op] + " " +
+                                                   trace_.typeOf(right)->tp_name);
+}
+
+// ---- unary ---------------------------------------------------------------------------------------------------------
+
+Value* Interpreter::unary(Unary op, Value* value) {
+  if (isNumpyOperand(value)) return numpy::unaryOp(trace_, op, value);
+  if (isPlainConstant(value)) {
+    PyObject* o = value->object.get();
+    switch (op) {
+      case Unary::kNegative: return fold(PyNumber_Negative(o));
+      case Unary::kPositive: return fold(PyNumber_Positive(o));
+      case Unary::kInvert:
+        if (PyBool_Check(o)) break;   // deprecated: warns
+        return fold(PyNumber_Invert(o));
+    }
+  }
+  graph::SymContext& syms = trace_.syms();
+  if (value->kind == ValueKind::kPyInt) {
+    if (op == Unary::kPositive) return value;
+    if (!trace_.ensureWithin(value->sym, -INT64_MAX, INT64_MAX)) raises("integer overflow");
+    graph::SymId negative = syms.neg(value->sym);
+    return trace_.pyInt(op == Unary::kNegative ? negative : syms.add(negative, syms.constant(-1)));
+  }
+  if (value->kind == ValueKind::kPyFloat && op == Unary::kPositive) return value;
+  if (value->kind == ValueKind::kPyFloat && op == Unary::kNegative) {
+    return trace_.number(ValueKind::kPyFloat, trace_.graph().unary(graph::Op::kNegative, value->node));
+  }
+  if (isRuntimeNumber(value)) {
+    if (Value* known = trace_.specializeNumber(value)) return unary(op, known);
+  }
+  trace_.fail(BreakReason::kUnsupportedObject, std::string("unary operator on ") + trace_.typeOf(value)->tp_name);
+}
+
+void Interpreter::onUnaryNegative(const Instr&) { push(unary(Unary::kNegative, pop())); }
+void Interpreter::onUnaryPositive(const Instr&) { push(unary(Unary::kPositive, pop())); }
+void Interpreter::onUnaryInvert(const Instr&) { push(unary(Unary::kInvert, pop())); }
+
+void Interpreter::onToBool(const Instr&) {
+  Value* v = pop();
+  if (v->kind == ValueKind::kPyBool) return push(v);
+  push(trace_.constant(trace_.truth(v) ? Py_True : Py_False));
+}
+
+void Interpreter::onUnaryNot(const Instr&) {
+  Value* v = pop();
+  if (v->kind == ValueKind::kPyBool) {
+    return push(trace_.number(ValueKind::kPyBool, trace_.graph().unary(graph::Op::kLogicalNot, v->node)));
+  }
+  push(trace_.constant(trace_.truth(v) ? Py_False : Py_True));
+}
+
+// ---- comparisons ---------------------------------------------------------------------------------------------------
+
+void Interpreter::onCompareOp(const Instr& instr) {
+  Value* right = pop();
+  Value* left = pop();
+  push(compare(instr.arg, left, right));
+}
+
+Value* Interpreter::compare(int op, Value* left, Value* right) {
+  if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::compare(trace_, op, left, right);
+  if (isPlainConstant(left) && isPlainConstant(right)) {
+    return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));
+  }
+  if (isNumber(left) && isNumber(right)) return numberCompare(op, left, right);
+  bool equality = op == Py_EQ || op == Py_NE;
+  if (equality) {
+    // == of dtypes with dtypes, scalar types and names converts the other operand; all of that is NumPy's own code.
+    auto dtypeLike = [](Value* v) {
+      if (!v->isConstant()) return false;
+      PyObject* o = v->object.get();
+      return PyArray_DescrCheck(o) || PyUnicode_CheckExact(o) ||
+             (PyType_Check(o) && !(reinterpret_cast<PyTypeObject*>(o)->tp_flags & Py_TPFLAGS_HEAPTYPE));
+    };
+    bool dtype = (left->isConstant() && PyArray_DescrCheck(left->object.get())) ||
+                 (right->isConstant() && PyArray_DescrCheck(right->object.get()));
+    if (dtype && dtypeLike(left) && dtypeLike(right)) {
+      return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));
+    }
+    return trace_.constant(equal(left, right) == (op == Py_EQ) ? Py_True : Py_False);
+  }
+  trace_.fail(BreakReason::kUnsupportedObject, std::string(trace_.typeOf(left)->tp_name) + " " + kComparisons[op] + " " +
+                                                   trace_.typeOf(right)->tp_name);
+}
+
+/// == of values that are not both numbers, where it is known without running user code.
+bool Interpreter::equal(Value* left, Value* right) {
+  if (left == right && left->kind != ValueKind::kPyFloat && left->kind != ValueKind::kArray) return true;
+  auto byIdentity = [](Value* v) {
+    if (v->kind == ValueKind::kFunction) return true;
+    if (!v->isConstant()) return false;
+    PyObject* o = v->object.get();
+    return o == Py_None || o == Py_Ellipsis || PyFunction_Check(o) || PyModule_Check(o) || Py_TYPE(o) == &PyType_Type ||
+           PyCFunction_Check(o);
+  };
+  auto builtin = [&](Value* v) {
+    return byIdentity(v) || isPlainConstant(v) || isRuntimeNumber(v) || isSequence(v) || v->kind == ValueKind::kDict ||
+           v->kind == ValueKind::kSlice;
+  };
+  if (byIdentity(left) || byIdentity(right)) {
+    if (left->isConstant() && right->isConstant() && builtin(left) && builtin(right)) {
+      return left->object == right->object;
+    }
+    if (builtin(left) && builtin(right)) return false;
+  } else if (isSequence(left) && isSequence(right)) {
+    bool tuples = left->kind != ValueKind::kList;
+    if (tuples != (right->kind != ValueKind::kList)) return false;
+    std::vector<Value*> a = iterate(left), b = iterate(right);
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i] != b[i] && !trace_.truth(compare(Py_EQ, a[i], b[i]))) return false;
+    }
+    return true;
+  } else if (builtin(left) && builtin(right) && trace_.typeOf(left) != trace_.typeOf(right)) {
+    return false;
+  }
+  trace_.fail(BreakReason::kUnsupportedObject,
+              std::string(trace_.typeOf(left)->tp_name) + " == " + trace_.typeOf(right)->tp_name);
+}
+
+// ---- identity and membership ---------------------------------------------------------------------------------------
+
+bool Interpreter::is(Value* left, Value* right) {
+  if (left == right) return true;
+  auto singleton = [](Value* v) {
+    if (!v->isConstant()) return false;
+    PyObject* o = v->object.get();
+    return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
+           PyFunction_Check(o) || PyModule_Check(o) || PyCFunction_Check(o) || PyArray_DescrCheck(o);
+  };
+  if (singleton(left) || singleton(right)) {
+    Value* other = singleton(left) ? right : left;
+    if (left->isConstant() && right->isConstant()) return left->object == right->object;
+    if (other->kind != ValueKind::kPyBool) return false;
+    Value* known = trace_.specializeNumber(other);
+    if (!known) trace_.fail(BreakReason::kDataDependentBranch, "`is` of a bool computed from array data");
+    return known->object == (other == left ? right : left)->object;
+  }
+  auto mutableKind = [](Value* v) {
+    return v->kind == ValueKind::kArray || v->kind == ValueKind::kList || v->kind == ValueKind::kDict ||
+           v->kind == ValueKind::kObject;
+  };
+  if (mutableKind(left) && mutableKind(right)) {
+    if (left->kind != right->kind) return false;
+    if (!left->source.valid() || !right->source.valid()) return false;
+    if (left->object != right->object) {
+      trace_.guard({.kind = guards::GuardKind::kNotSameObject, .source = left->source, .other = right->source});
+      return false;
+    }
+    trace_.fail(BreakReason::kUnsupportedObject, trace_.describe(left->source) + " and " +
+                                                     trace_.describe(right->source) + " are the same object");
+  }
+  if (mutableKind(left) != mutableKind(right)) return false;
+  trace_.fail(BreakReason::kUnsupportedObject, "identity of numbers, strings or tuples");
+}
+
+void Interpreter::onIsOp(const Instr& instr) {
+  Value* right = pop();
+  Value* left = pop();
+  push(trace_.constant(is(left, right) != (instr.arg == 1) ? Py_True : Py_False));
+}
+
+bool Interpreter::contains(Value* container, Value* item) {
+  if (container->kind == ValueKind::kDict) return findKey(container, key(item)) >= 0;
+  if (isPlainConstant(container) && isPlainConstant(item)) {
+    int found = PySequence_Contains(container->object.get(), item->object.get());
+    if (found < 0) raisesPending();
+    return found != 0;
+  }
+  bool range = container->isConstant() && PyRange_Check(container->object.get());
+  if (!isSequence(container) && !range) {
+    trace_.fail(BreakReason::kUnsupportedObject, std::string("in ") + trace_.typeOf(container)->tp_name);
+  }
+  for (Value* candidate : iterate(container)) {
+    if (candidate == item || trace_.truth(compare(Py_EQ, candidate, item))) return true;
+  }
+  return false;
+}
+
+void Interpreter::onContainsOp(const Instr& instr) {
+  Value* container = pop();
+  Value* item = pop();
+  push(trace_.constant(contains(container, item) != (instr.arg == 1) ? Py_True : Py_False));
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,50 @@
+// The table of NumPy functions and methods, and binding of call arguments to declared signatures.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frame_eval/numpy/support.h"
+
+namespace fw::capture::numpy {
+
+/// Arguments of one call, by parameter name.
+class Bound {
+ public:
+  Bound(Trace& trace, std::string_view function) : trace(trace), function(function) {}
+
+  /// Value of a parameter, null if it was not given.
+  Value* operator[](std::string_view name) const;
+  /// Node of a required array argument.
+  ValueId array(std::string_view name) const { return asArray(trace, (*this)[name]); }
+  [[noreturn]] void refuse(std::string_view argument) const;
+
+  Trace& trace;
+  std::string_view function;               ///< "np.sum"
+  std::vector<Value*> rest;                ///< of a *parameter
+  std::vector<std::pair<std::string_view, Value*>> values;
+};
+
+using Handler = Value* (*)(Bound&);
+
+/// One row of numpy_functions.def.
+struct FunctionInfo {
+  std::string_view name;                   ///< one of the row's names: "np.sum", "ndarray.sum"
+  std::string_view signature;              ///< see numpy_functions.def
+  Handler handler;
+};
+
+/// Rows by name, one entry per name.
+const std::vector<FunctionInfo>& functionTable();
+const FunctionInfo* findFunction(std::string_view name);
+
+/// Binds and runs.
+Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args);
+
+#define FW_NUMPY(names, signature, handler) Value* handler(Bound&);
+namespace handlers {
+#include "frame_eval/numpy/numpy_functions.def"
+}
+
+}  // namespace fw::capture::numpy

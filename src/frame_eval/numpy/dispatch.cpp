@@ -1,0 +1,176 @@
+// Which live objects are NumPy functions that we know. Rows are resolved to objects once: ufuncs of the op table, functions of
+// numpy_functions.def, scalar types (np.float32(x)), and functions that answer constants for constant arguments.
+#include "cpython/numpy_api.h"
+#include "frame_eval/numpy/binding.h"
+#include "graph/support/check.h"
+#include "guards/array_layout.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+using cpython::checked;
+
+/// Functions of constants without effects: called while tracing when every argument is a constant.
+constexpr std::string_view kFoldable[] = {
+    "dtype", "finfo", "iinfo", "promote_types", "can_cast", "issubdtype", "isdtype", "min_scalar_type",
+};
+
+struct Entry {
+  enum class Kind : uint8_t { kUfunc, kFunction, kScalarType, kFold } kind;
+  Op op = Op::kAdd;
+  const FunctionInfo* function = nullptr;
+  DType dtype = DType::kF64;
+  std::string name;
+};
+
+struct Registry {
+  bool ready = false;
+  absl::flat_hash_map<PyObject*, Entry> entries;
+  std::vector<Ref> keep;
+
+  void add(Ref object, Entry entry) {
+    entries.try_emplace(object.get(), std::move(entry));
+    keep.push_back(std::move(object));
+  }
+};
+
+/// The only state of this room: NumPy's objects, the same for the whole process. Filled under the GIL.
+Registry& registry() {
+  static auto* r = new Registry;   // never destroyed: it holds references that outlive the interpreter's end
+  return *r;
+}
+
+Ref numpyAttribute(PyObject* module, std::string_view name) {
+  Ref object = Ref::steal(PyObject_GetAttrString(module, std::string(name).c_str()));
+  if (!object) PyErr_Clear();
+  return object;
+}
+
+void addUfuncs(PyObject* module, Registry& r) {
+  PyObject* ufuncType = reinterpret_cast<PyObject*>(Py_TYPE(numpyAttribute(module, "add").get()));
+  for (const graph::OpInfo& row : graph::opTable()) {
+    if (row.cls != graph::OpClass::kElementwise || row.loops == graph::Loops::kNone) continue;
+    std::string_view names = row.numpy;
+    while (!names.empty()) {
+      size_t end = std::min(names.find('|'), names.size());
+      std::string_view name = names.substr(0, end);
+      names.remove_prefix(std::min(end + 1, names.size()));
+      if (name.substr(0, 3) != "np.") continue;
+      Ref object = numpyAttribute(module, name.substr(3));
+      if (!object || reinterpret_cast<PyObject*>(Py_TYPE(object.get())) != ufuncType) continue;
+      r.add(std::move(object), {.kind = Entry::Kind::kUfunc, .op = row.op, .name = std::string(name)});
+    }
+  }
+}
+
+void fill(PyObject* module, Registry& r) {
+  addUfuncs(module, r);
+  for (const FunctionInfo& f : functionTable()) {
+    if (f.name.substr(0, 3) != "np.") continue;
+    if (Ref object = numpyAttribute(module, f.name.substr(3))) {
+      r.add(std::move(object), {.kind = Entry::Kind::kFunction, .function = &f, .name = std::string(f.name)});
+    }
+  }
+  for (const graph::DTypeInfo& row : graph::kDTypes) {
+    Ref type = Ref::create(reinterpret_cast<PyObject*>(guards::scalarType(row.dtype)));
+    r.add(std::move(type), {.kind = Entry::Kind::kScalarType, .dtype = row.dtype, .name = std::string(row.text)});
+  }
+  for (std::string_view name : kFoldable) {
+    if (Ref object = numpyAttribute(module, name)) {
+      r.add(std::move(object), {.kind = Entry::Kind::kFold, .name = "np." + std::string(name)});
+    }
+  }
+}
+
+const Entry* find(PyObject* callable) {
+  auto it = registry().entries.find(callable);
+  return it == registry().entries.end() ? nullptr : &it->second;
+}
+
+/// Keyword arguments of a ufunc that ask for what happens anyway.
+bool isDefault(const std::string& name, Value* value) {
+  if (isNone(value)) return name == "out" || name == "dtype" || name == "signature" || name == "sig";
+  if (!value->isConstant()) return false;
+  if (name == "where" || name == "subok") return value->object.get() == Py_True;
+  auto text = textOf(value);
+  return text && ((name == "casting" && *text == "same_kind") || (name == "order" && *text == "K"));
+}
+
+Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
+  for (auto& [name, value] : args.keywords) {
+    if (!isDefault(name, value)) unsupported(entry.name + " with " + name);
+  }
+  auto arity = static_cast<size_t>(graph::info(entry.op).arity);
+  std::vector<Value*> operands = args.positional;
+  if (operands.size() < arity) raises(entry.name + " takes more arguments");
+  for (size_t i = arity; i < operands.size(); ++i) {
+    if (!isNone(operands[i])) unsupported(entry.name + " with out");
+  }
+  operands.resize(arity);
+  return ufunc(trace, entry.op, std::move(operands));
+}
+
+/// np.float32(x) and its like.
+Value* callScalarType(Trace& trace, const Entry& entry, const CallArgs& args) {
+  if (!args.keywords.empty() || args.positional.size() > 1) unsupported("this call of a NumPy scalar type");
+  graph::Graph& g = trace.graph();
+  if (args.positional.empty()) return trace.number(ValueKind::kArrayScalar, scalarNode(trace, entry.dtype, 0));
+  Value* value = args.positional[0];
+  if (!value->isNumeric() && !value->isConstant()) unsupported("np." + entry.name + " of this object");
+  graph::UfuncOperand operand = trace.operand(value);
+  DType from = g.type(operand.value).dtype;
+  if (graph::isComplex(from) && !graph::isComplex(entry.dtype)) unsupported("a complex value as np." + entry.name);
+  if (value->kind != ValueKind::kArray && graph::isInexact(from) && graph::isInteger(entry.dtype)) {
+    unsupported("a float scalar as np." + entry.name + " (NaN and infinity raise)");
+  }
+  ValueId node = castOperand(trace, value, entry.dtype);
+  // An array argument is copied; a 0-d array becomes a scalar.
+  if (g.type(node).rank() != 0 && node == operand.value) node = copyAs(trace, node, graph::likeLayout(g.type(node).layout, 0));
+  return trace.arrayOrScalar(node);
+}
+
+Value* fold(Trace& trace, PyObject* callable, const Entry& entry, const CallArgs& args) {
+  Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i) {
+    Ref object = trace.asObject(args.positional[i]);
+    bool plain = object && (isPlain(object.get()) || PyType_Check(object.get()) || PyArray_DescrCheck(object.get()));
+    if (!plain) unsupported(entry.name + " of something that is not a constant");
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), object.release());
+  }
+  if (!args.keywords.empty()) unsupported(entry.name + " with keywords");
+  Ref result = Ref::steal(PyObject_CallObject(callable, positional.get()));
+  if (!result) {
+    PyErr_Clear();
+    raises(entry.name + " raises");
+  }
+  return trace.constant(std::move(result));
+}
+
+}  // namespace
+
+bool initialize() {
+  Registry& r = registry();
+  if (r.ready) return true;
+  Ref module = Ref::steal(PyImport_ImportModule("numpy"));
+  if (!module) return false;
+  fill(module.get(), r);
+  r.ready = true;
+  return true;
+}
+
+bool isKnown(PyObject* callable) { return find(callable) != nullptr; }
+
+Value* call(Trace& trace, PyObject* callable, const CallArgs& args) {
+  const Entry* entry = find(callable);
+  FW_CHECK(entry);
+  trace.graph().setLine(static_cast<uint32_t>(trace.line));
+  switch (entry->kind) {
+    case Entry::Kind::kUfunc: return callUfunc(trace, *entry, args);
+    case Entry::Kind::kFunction: return invoke(trace, *entry->function, args);
+    case Entry::Kind::kScalarType: return callScalarType(trace, *entry, args);
+    case Entry::Kind::kFold: return fold(trace, callable, *entry, args);
+  }
+  FW_UNREACHABLE();
+}
+
+}  // namespace fw::capture::numpy

@@ -1,0 +1,242 @@
+// Basic indexing: integers, slices, newaxis and Ellipsis. Bounds and the clipping of slices are decided from the values seen
+// now and guarded; the sizes that result are expressions of the sizes and integers that went in.
+#include "frame_eval/numpy/support.h"
+#include "graph/support/check.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+/// One operand axis under an index.
+struct AxisIndex {
+  SymId start, step, size;
+  bool dropped = false;     ///< integer index
+};
+
+struct Parsed {
+  std::vector<AxisIndex> axes;   ///< one per operand axis
+  IntList newAxes;               ///< positions in the result
+  bool ellipsis = false;
+  bool whole = true;             ///< every axis is taken as it is
+};
+
+class IndexParser {
+ public:
+  IndexParser(Trace& trace, SymShape shape) : trace_(trace), syms_(trace.syms()), shape_(std::move(shape)) {}
+
+  Parsed parse(Value* index) {
+    std::vector<Value*> items{index};
+    bool tuple = index->kind == ValueKind::kTuple || (index->isConstant() && PyTuple_CheckExact(index->object.get()));
+    if (tuple) items = *sequenceItems(trace_, index);
+    size_t used = 0;
+    for (Value* item : items) {
+      if (isEllipsis(item)) {
+        if (parsed_.ellipsis) raises("an index can only have a single ellipsis ('...')");
+        parsed_.ellipsis = true;
+      } else if (!isNewAxis(item)) {
+        checkBasic(item);
+        ++used;
+      }
+    }
+    if (used > shape_.size()) raises("too many indices for array");
+    size_t rest = shape_.size() - used;
+    for (Value* item : items) {
+      if (isEllipsis(item)) {
+        for (; rest > 0; --rest) addWhole();
+      } else if (isNewAxis(item)) {
+        parsed_.newAxes.push_back(position_++);
+      } else {
+        addItem(item);
+      }
+    }
+    for (; rest > 0; --rest) addWhole();
+    return std::move(parsed_);
+  }
+
+ private:
+  static bool isEllipsis(Value* v) { return v->isConstant() && v->object.get() == Py_Ellipsis; }
+  static bool isNewAxis(Value* v) { return v->isConstant() && v->object.get() == Py_None; }
+
+  static void checkBasic(Value* item) {
+    switch (item->kind) {
+      case ValueKind::kPyInt:
+      case ValueKind::kSlice:
+        return;
+      case ValueKind::kConstant: {
+        PyObject* o = item->object.get();
+        if ((PyLong_CheckExact(o) || PySlice_Check(o))) return;
+        if (PyBool_Check(o)) unsupported("indexing with a bool");
+        if (PyUnicode_Check(o) || PyFloat_Check(o)) raises("only integers, slices ... are valid indices");
+        // NumPy integer scalars; asSym() tells them from the rest.
+        if (std::string_view(Py_TYPE(o)->tp_name).substr(0, 6) == "numpy.") return;
+        unsupported("this index");
+      }
+      case ValueKind::kArray:
+      case ValueKind::kArrayScalar:
+        unsupported("indexing with an array or a NumPy scalar");
+      case ValueKind::kList:
+        unsupported("indexing with a list");
+      default:
+        unsupported("this index");
+    }
+  }
+
+  SymId constant(int64_t v) { return syms_.constant(v); }
+  bool less(SymId a, SymId b) { return trace_.decide(a, Relation::kLt, b); }
+  SymId size() { return syms_.canonical(shape_[parsed_.axes.size()]); }
+
+  void addWhole() {
+    parsed_.axes.push_back({constant(0), constant(1), size()});
+    ++position_;
+  }
+
+  void addItem(Value* item) {
+    if (item->kind == ValueKind::kSlice) return addSlice(item->items[0], item->items[1], item->items[2]);
+    if (item->isConstant() && PySlice_Check(item->object.get())) {
+      auto* s = reinterpret_cast<PySliceObject*>(item->object.get());
+      return addSlice(trace_.constant(s->start), trace_.constant(s->stop), trace_.constant(s->step));
+    }
+    SymId i = trace_.asSym(item), n = size();
+    if (less(i, constant(0))) {
+      if (less(i, syms_.neg(n))) raises("IndexError: index is out of bounds");
+      i = syms_.add(i, n);
+    } else if (!less(i, n)) {
+      raises("IndexError: index is out of bounds");
+    }
+    parsed_.axes.push_back({i, constant(1), constant(1), true});
+    parsed_.whole = false;
+  }
+
+  /// A bound of a slice as PySlice_AdjustIndices() clips it to [low, high].
+  SymId clip(Value* bound, SymId n, SymId low, SymId high) {
+    SymId b = trace_.asSym(bound);
+    if (less(b, constant(0))) {
+      b = syms_.add(b, n);
+      return less(b, low) ? low : b;
+    }
+    return less(high, b) ? high : b;
+  }
+
+  void addSlice(Value* start, Value* stop, Value* step) {
+    SymId n = size();
+    int64_t by = isNone(step) ? 1 : knownInt(trace_, step);
+    if (by == 0) raises("ValueError: slice step cannot be zero");
+    SymId low = by > 0 ? constant(0) : constant(-1);
+    SymId high = by > 0 ? n : syms_.sub(n, constant(1));
+    SymId first = isNone(start) ? (by > 0 ? low : high) : clip(start, n, low, high);
+    SymId last = isNone(stop) ? (by > 0 ? high : low) : clip(stop, n, low, high);
+    SymId span = by > 0 ? syms_.sub(last, first) : syms_.sub(first, last);
+    span = syms_.canonical(span);
+    AxisIndex axis{first, constant(by), constant(0)};
+    bool whole = isNone(start) && isNone(stop);
+    if (whole || trace_.decide(constant(0), Relation::kLe, span)) {
+      int64_t stride = by > 0 ? by : -by;
+      // ceil(span / stride)
+      axis.size = stride == 1 ? span : syms_.floorDiv(syms_.add(span, constant(stride - 1)), constant(stride));
+    } else {
+      axis.start = constant(0);
+      axis.step = constant(1);
+    }
+    axis.size = syms_.canonical(axis.size);
+    if (by != 1 || !syms_.isConst(axis.start, 0) || axis.size != n) parsed_.whole = false;
+    parsed_.axes.push_back(axis);
+    ++position_;
+  }
+
+  Trace& trace_;
+  graph::SymContext& syms_;
+  SymShape shape_;
+  Parsed parsed_;
+  int64_t position_ = 0;   ///< next axis of the result
+};
+
+struct SliceParts {
+  SymList starts, steps;
+  SymShape shape;
+  IntList dropped;
+};
+
+SliceParts partsOf(const Parsed& parsed) {
+  SliceParts parts;
+  for (size_t i = 0; i < parsed.axes.size(); ++i) {
+    const AxisIndex& a = parsed.axes[i];
+    parts.starts.push_back(a.start);
+    parts.steps.push_back(a.step);
+    parts.shape.push_back(a.size);
+    if (a.dropped) parts.dropped.push_back(static_cast<int64_t>(i));
+  }
+  return parts;
+}
+
+/// NumPy raises if a Python scalar does not fit an element of the array.
+ValueId elementOf(Trace& trace, Value* value, DType dtype) {
+  graph::UfuncOperand operand = trace.operand(value);
+  DType from = trace.graph().type(operand.value).dtype;
+  if (graph::isComplex(from) && !graph::isComplex(dtype)) unsupported("assignment of complex values to a real array");
+  bool number = value->kind != ValueKind::kArray;
+  if (number && graph::isInexact(from) && graph::isInteger(dtype)) {
+    unsupported("assignment of a float scalar to an integer array");
+  }
+  // NumPy integers are checked like Python ints here, unless they are arrays.
+  if (number && operand.weak == Weak::kNo && graph::isInteger(from) && graph::isInteger(dtype) && !graph::canCastSafely(from, dtype)) {
+    unsupported("assignment of a NumPy integer of a wider type");
+  }
+  return castOperand(trace, value, dtype);
+}
+
+}  // namespace
+
+Value* getItem(Trace& trace, Value* array, Value* index) {
+  if (array->kind != ValueKind::kArray) unsupported("indexing of a NumPy scalar");
+  graph::Graph& g = trace.graph();
+  Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
+  SliceParts parts = partsOf(parsed);
+  ValueId node = array->node;
+  if (!parsed.whole) node = g.slice(node, parts.starts, parts.steps, parts.shape);
+  if (!parts.dropped.empty()) node = g.squeeze(node, parts.dropped);
+  if (!parsed.newAxes.empty()) node = g.expand(node, parsed.newAxes);
+  if (g.type(node).rank() == 0 && !parsed.ellipsis) return trace.number(ValueKind::kArrayScalar, node);
+  return makeView(trace, array, node);
+}
+
+void setItem(Trace& trace, Value* array, Value* index, Value* value) {
+  if (array->kind != ValueKind::kArray) raises("item assignment to a NumPy scalar");
+  checkWriteable(array);
+  graph::Graph& g = trace.graph();
+  Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
+  SliceParts parts = partsOf(parsed);
+  // The shape that value is broadcast to: the view's.
+  SymShape target;
+  for (const AxisIndex& a : parsed.axes) {
+    if (!a.dropped) target.push_back(a.size);
+  }
+  for (int64_t axis : parsed.newAxes) target.insert(target.begin() + axis, trace.syms().constant(1));
+
+  DType dtype = g.type(array->node).dtype;
+  bool sequence = sequenceItems(trace, value).has_value();
+  ValueId node = sequence ? g.cast(asArray(trace, value), dtype) : elementOf(trace, value, dtype);
+  if (sequence && !graph::canCastSameKind(g.type(asArray(trace, value)).dtype, dtype)) {
+    unsupported("assignment of a sequence of another kind");
+  }
+  bool emptyTarget = false;
+  for (SymId s : target) emptyTarget = emptyTarget || trace.hint(s) == 0;
+  if (emptyTarget && g.type(node).rank() > 0) unsupported("assignment to an empty part of an array");
+  node = broadcastInto(trace, node, target, true);
+  if (!parsed.newAxes.empty()) node = g.squeeze(node, parsed.newAxes);
+  if (!parts.dropped.empty()) node = g.expand(node, parts.dropped);
+  if (parsed.whole) {
+    writeAll(trace, array, copyAs(trace, node, g.type(array->node).layout));
+    return;
+  }
+  // a[i] op= b ends with a store of the view into itself.
+  if (node == g.slice(array->node, parts.starts, parts.steps, parts.shape)) return;
+  writeAll(trace, array, g.update(array->node, node, parts.starts, parts.steps));
+}
+
+Value* length(Trace& trace, Value* array) {
+  if (array->kind != ValueKind::kArray) raises("TypeError: object of this type has no len()");
+  SymShape shape = shapeOf(trace, array->node);
+  if (shape.empty()) raises("TypeError: len() of unsized object");
+  return trace.pyInt(shape[0]);
+}
+
+}  // namespace fw::capture::numpy

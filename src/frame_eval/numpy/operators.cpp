@@ -1,0 +1,151 @@
+// Operators of arrays and NumPy scalars. For arrays they are the ufuncs, but for the fast paths of `**`; NumPy scalars have
+// arithmetic of their own, which answers the same but warns about integer overflow.
+#include "frame_eval/numpy/support.h"
+#include "graph/support/check.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+/// CPython's NB_* numbers.
+enum BinaryNumber : int {
+  kNbAdd, kNbAnd, kNbFloorDivide, kNbLshift, kNbMatrixMultiply, kNbMultiply, kNbRemainder, kNbOr, kNbPower, kNbRshift,
+  kNbSubtract, kNbTrueDivide, kNbXor,
+};
+
+Op opOf(int number) {
+  switch (number) {
+    case kNbAdd: return Op::kAdd;
+    case kNbAnd: return Op::kBitwiseAnd;
+    case kNbFloorDivide: return Op::kFloorDivide;
+    case kNbLshift: return Op::kLeftShift;
+    case kNbMultiply: return Op::kMultiply;
+    case kNbRemainder: return Op::kRemainder;
+    case kNbOr: return Op::kBitwiseOr;
+    case kNbPower: return Op::kPower;
+    case kNbRshift: return Op::kRightShift;
+    case kNbSubtract: return Op::kSubtract;
+    case kNbTrueDivide: return Op::kDivide;
+    case kNbXor: return Op::kBitwiseXor;
+    case kNbMatrixMultiply: unsupported("the operator @");
+  }
+  FW_UNREACHABLE();
+}
+
+/// Arithmetic that can overflow: NumPy's integer scalars warn then, which no kernel can tell.
+bool mayOverflow(Op op) {
+  return op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply || op == Op::kPower || op == Op::kNegative ||
+         op == Op::kAbsolute || op == Op::kFloorDivide || op == Op::kRemainder;
+}
+
+void checkScalarArithmetic(Trace& trace, Op op, ValueId result, const std::vector<Value*>& operands) {
+  for (Value* v : operands) {
+    if (!isScalar(v)) return;
+  }
+  if (mayOverflow(op) && graph::isInteger(trace.graph().type(result).dtype)) {
+    unsupported("arithmetic of integer NumPy scalars (overflow would warn)");
+  }
+}
+
+/// The ufunc that array ** exponent runs instead of power, for exponents that are Python numbers known here.
+std::optional<Op> fastPower(Trace& trace, Value* base, Value* exponent) {
+  if (base->kind != ValueKind::kArray || !exponent->isConstant()) return std::nullopt;
+  PyObject* o = exponent->object.get();
+  bool inexact = graph::isInexact(trace.graph().type(base->node).dtype);
+  if (PyLong_CheckExact(o)) {
+    int overflow = 0;
+    long e = PyLong_AsLongAndOverflow(o, &overflow);
+    if (overflow) unsupported("a huge exponent");
+    if (e == 2) return Op::kSquare;
+    if (e == -1 && inexact) return Op::kReciprocal;
+  } else if (PyFloat_CheckExact(o)) {
+    double e = PyFloat_AS_DOUBLE(o);
+    if (e == 0.5 && inexact) return Op::kSqrt;
+  }
+  return std::nullopt;
+}
+
+/// The power loops of f32 and f64 square when the exponent is one 2.0 for all elements.
+bool isSquare(Trace& trace, Value* base, Value* exponent) {
+  if (base->kind != ValueKind::kArray || !exponent->isConstant() || !PyFloat_CheckExact(exponent->object.get())) return false;
+  DType d = trace.graph().type(base->node).dtype;
+  return PyFloat_AS_DOUBLE(exponent->object.get()) == 2.0 && (d == DType::kF32 || d == DType::kF64);
+}
+
+ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
+  if (op == Op::kPower) {
+    if (auto fast = fastPower(trace, left, right)) {
+      // bool has no loop for square and goes to i8.
+      ValueId node = left->node;
+      if (trace.graph().type(node).dtype == DType::kBool) node = trace.graph().cast(node, DType::kI8);
+      return ufuncNode(trace, *fast, {node});
+    }
+    if (isSquare(trace, left, right)) return ufuncNode(trace, Op::kSquare, {left->node});
+  }
+  ValueId node = ufuncNode(trace, op, std::vector<Value*>{left, right});
+  checkScalarArithmetic(trace, op, node, {left, right});
+  return node;
+}
+
+/// array op= value: the ufunc's result is cast to the array's type and written into it.
+Value* inplaceOp(Trace& trace, Op op, Value* target, Value* right) {
+  checkWriteable(target);
+  graph::Graph& g = trace.graph();
+  // Only the right side may broadcast.
+  ValueId other = asArray(trace, right);
+  broadcastInto(trace, other, shapeOf(trace, target->node), false);
+  ValueId node = binaryNode(trace, op, target, right);
+  DType to = g.type(target->node).dtype;
+  if (!graph::canCastSameKind(g.type(node).dtype, to)) {
+    raises("UFuncTypeError: cannot cast the result of an in-place operation");
+  }
+  writeAll(trace, target, g.cast(node, to));
+  return target;
+}
+
+void checkOperand(Value* value) {
+  // Sequences beside NumPy scalars repeat or concatenate; other objects may bring operators of their own.
+  bool sequence = value->kind == ValueKind::kTuple || value->kind == ValueKind::kList;
+  if (value->isConstant()) sequence = PyTuple_CheckExact(value->object.get());
+  if (!sequence && !value->isNumeric() && !value->isConstant()) unsupported("an operator of an array and this object");
+}
+
+}  // namespace
+
+Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* right) {
+  Op op = opOf(number);
+  checkOperand(left);
+  checkOperand(right);
+  bool array = left->kind == ValueKind::kArray || right->kind == ValueKind::kArray;
+  bool sequence = !(left->isNumeric() || left->isConstant()) || !(right->isNumeric() || right->isConstant());
+  if (sequence && (!array || inplace)) unsupported("an operator of a sequence and a NumPy scalar");
+  if (inplace && left->kind == ValueKind::kArray) return inplaceOp(trace, op, left, right);
+  return trace.arrayOrScalar(binaryNode(trace, op, left, right));
+}
+
+Value* compare(Trace& trace, int op, Value* left, Value* right) {
+  checkOperand(left);
+  checkOperand(right);
+  switch (op) {
+    case Py_LT: return ufunc(trace, Op::kLess, {left, right});
+    case Py_LE: return ufunc(trace, Op::kLessEqual, {left, right});
+    case Py_EQ: return ufunc(trace, Op::kEqual, {left, right});
+    case Py_NE: return ufunc(trace, Op::kNotEqual, {left, right});
+    case Py_GT: return ufunc(trace, Op::kGreater, {left, right});
+    case Py_GE: return ufunc(trace, Op::kGreaterEqual, {left, right});
+  }
+  FW_UNREACHABLE();
+}
+
+Value* unaryOp(Trace& trace, Unary number, Value* operand) {
+  Op op = Op::kPositive;
+  switch (number) {
+    case Unary::kNegative: op = Op::kNegative; break;
+    case Unary::kPositive: op = Op::kPositive; break;
+    case Unary::kInvert: op = Op::kInvert; break;
+  }
+  ValueId node = ufuncNode(trace, op, std::vector<Value*>{operand});
+  checkScalarArithmetic(trace, op, node, {operand});
+  return trace.arrayOrScalar(node);
+}
+
+}  // namespace fw::capture::numpy

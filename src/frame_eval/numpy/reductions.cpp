@@ -1,0 +1,166 @@
+// Reductions. NumPy converts the operand to the accumulator's type, reduces and converts the result; where the conversion happens
+// inside the reduction the order of a float sum depends on it, which the attribute `buffered` says.
+#include "frame_eval/numpy/binding.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+bool keepdimsOf(Bound& a) { return a["keepdims"] && !isNone(a["keepdims"]) && flag(a["keepdims"], "keepdims"); }
+
+std::optional<DType> requestedType(Bound& a) {
+  if (absent(a["dtype"])) return std::nullopt;
+  return dtypeArg(a.trace, a["dtype"]);
+}
+
+Attrs reductionAttrs(const IntList& axes, bool keepdims) {
+  Attrs attrs;
+  attrs.set(AttrKey::kAxes, axes).set(AttrKey::kKeepdims, int64_t{keepdims});
+  return attrs;
+}
+
+graph::ReductionTypes typesOf(Op op, DType input, std::optional<DType> requested) {
+  auto types = graph::resolveReduction(op, input, requested);
+  if (!types.ok()) orBreak(types.status());
+  return *types;
+}
+
+/// Number of elements that one result is made of.
+SymId reducedCount(Trace& trace, ValueId node, const IntList& axes) {
+  SymShape shape = shapeOf(trace, node), sizes;
+  for (int64_t axis : axes) sizes.push_back(shape[static_cast<size_t>(axis)]);
+  return elementCount(trace, sizes);
+}
+
+/// sum and prod.
+Value* accumulate(Bound& a, Op op) {
+  graph::Graph& g = a.trace.graph();
+  ValueId node = a.array("a");
+  IntList axes = axesArg(a.trace, a["axis"], g.type(node).rank());
+  bool keepdims = keepdimsOf(a);
+  DType input = g.type(node).dtype;
+  graph::ReductionTypes types = typesOf(op, input, requestedType(a));
+  if (!graph::canCastSafely(input, types.accumulate) && graph::isInexact(input) && !graph::isInexact(types.accumulate)) {
+    a.refuse("dtype");
+  }
+  Attrs attrs = reductionAttrs(axes, keepdims);
+  if (types.accumulate != input && graph::isInexact(types.accumulate)) attrs.set(AttrKey::kBuffered, int64_t{1});
+  ValueId result = orBreak(g.add(op, {g.cast(node, types.accumulate)}, attrs));
+  Value* initial = a["initial"];
+  if (initial && !isNone(initial)) {
+    // A float sum starts from `initial`, which is not the same as adding it at the end.
+    if (graph::isInexact(types.accumulate)) a.refuse("initial");
+    ValueId start = castOperand(a.trace, initial, types.accumulate);
+    if (g.type(start).rank() != 0) a.refuse("initial");
+    result = ufuncNode(a.trace, op == Op::kSum ? Op::kAdd : Op::kMultiply, {start, result});
+  }
+  return a.trace.arrayOrScalar(g.cast(result, types.output));
+}
+
+Value* extreme(Bound& a, Op op, Op pairwise) {
+  graph::Graph& g = a.trace.graph();
+  ValueId node = a.array("a");
+  IntList axes = axesArg(a.trace, a["axis"], g.type(node).rank());
+  bool keepdims = keepdimsOf(a);
+  Value* initial = a["initial"];
+  if (!initial || isNone(initial)) return a.trace.arrayOrScalar(reduceNode(a.trace, op, node, axes, keepdims));
+  DType dtype = g.type(node).dtype;
+  if (graph::isInexact(dtype)) a.refuse("initial");
+  ValueId start = castOperand(a.trace, initial, dtype);
+  if (g.type(start).rank() != 0 || !graph::canCastSafely(a.trace.graph().type(start).dtype, dtype)) a.refuse("initial");
+  return a.trace.arrayOrScalar(ufuncNode(a.trace, pairwise, {start, reduceNode(a.trace, op, node, axes, keepdims)}));
+}
+
+Value* truthOf(Bound& a, Op op) {
+  graph::Graph& g = a.trace.graph();
+  ValueId node = a.array("a");
+  IntList axes = axesArg(a.trace, a["axis"], g.type(node).rank());
+  ValueId test = g.cast(node, DType::kBool);
+  return a.trace.arrayOrScalar(g.reduce(op, test, axes, keepdimsOf(a)));
+}
+
+Value* position(Bound& a, Op op) {
+  graph::Graph& g = a.trace.graph();
+  ValueId node = a.array("a");
+  int rank = g.type(node).rank();
+  if (!absent(a["axis"]) && sequenceItems(a.trace, a["axis"])) raises("TypeError: axis of argmax is an integer");
+  // A 0-d array is treated as one of a single element.
+  if (rank == 0) {
+    node = g.expand(node, {0});
+    rank = 1;
+    if (keepdimsOf(a)) a.refuse("keepdims");
+  }
+  IntList axes = axesArg(a.trace, a["axis"], rank);
+  return a.trace.arrayOrScalar(reduceNode(a.trace, op, node, axes, keepdimsOf(a)));
+}
+
+/// mean, var and std: one composite op over operands of the accumulator's type.
+Value* statistic(Bound& a, Op op) {
+  graph::Graph& g = a.trace.graph();
+  ValueId node = a.array("a");
+  IntList axes = axesArg(a.trace, a["axis"], g.type(node).rank());
+  bool keepdims = keepdimsOf(a);
+  DType input = g.type(node).dtype;
+  graph::ReductionTypes types = typesOf(op, input, requestedType(a));
+  SymId count = reducedCount(a.trace, node, axes);
+  // NumPy warns about empty slices and too few degrees of freedom.
+  if (!isPositive(a.trace, count)) unsupported(std::string(a.function) + " of an empty axis");
+  Attrs attrs = reductionAttrs(axes, keepdims);
+  if (op != Op::kMean) {
+    Value* ddof = a["ddof"];
+    Value* correction = a["correction"];
+    if (correction && !isNone(correction)) {
+      if (ddof) a.refuse("both ddof and correction");
+      ddof = correction;
+    }
+    SymId delta = ddof ? a.trace.asSym(ddof) : a.trace.syms().constant(0);
+    if (!a.trace.decide(delta, Relation::kLt, count)) unsupported(std::string(a.function) + " with too few elements");
+    attrs.set(AttrKey::kDdof, delta);
+  }
+  if (types.accumulate != input) attrs.set(AttrKey::kBuffered, int64_t{1});
+  ValueId result = orBreak(g.add(op, {g.cast(node, types.accumulate)}, attrs));
+  return a.trace.arrayOrScalar(g.cast(result, types.output));
+}
+
+}  // namespace
+
+ValueId reduceNode(Trace& trace, Op op, ValueId node, const IntList& axes, bool keepdims) {
+  for (int64_t axis : axes) {
+    SymId n = shapeOf(trace, node)[static_cast<size_t>(axis)];
+    if (!isPositive(trace, n)) unsupported("max, min, argmax or argmin of an empty axis");
+  }
+  return orBreak(trace.graph().add(op, {node}, reductionAttrs(axes, keepdims)));
+}
+
+namespace handlers {
+
+Value* sum(Bound& a) { return accumulate(a, Op::kSum); }
+Value* prod(Bound& a) { return accumulate(a, Op::kProd); }
+Value* max(Bound& a) { return extreme(a, Op::kMax, Op::kMaximum); }
+Value* min(Bound& a) { return extreme(a, Op::kMin, Op::kMinimum); }
+Value* any(Bound& a) { return truthOf(a, Op::kAny); }
+Value* all(Bound& a) { return truthOf(a, Op::kAll); }
+Value* argmax(Bound& a) { return position(a, Op::kArgmax); }
+Value* argmin(Bound& a) { return position(a, Op::kArgmin); }
+Value* mean(Bound& a) { return statistic(a, Op::kMean); }
+Value* var(Bound& a) { return statistic(a, Op::kVar); }
+Value* std(Bound& a) { return statistic(a, Op::kStd); }
+
+Value* countNonzero(Bound& a) {
+  ValueId node = a.array("a");
+  IntList axes = axesArg(a.trace, a["axis"], a.trace.graph().type(node).rank());
+  ValueId test = a.trace.graph().cast(node, DType::kBool);
+  return a.trace.arrayOrScalar(a.trace.graph().reduce(Op::kCountNonzero, test, axes, keepdimsOf(a)));
+}
+
+Value* ptp(Bound& a) {
+  ValueId node = a.array("a");
+  if (a.trace.graph().type(node).dtype == DType::kBool) raises("TypeError: numpy boolean subtract");
+  IntList axes = axesArg(a.trace, a["axis"], a.trace.graph().type(node).rank());
+  bool keepdims = keepdimsOf(a);
+  ValueId high = reduceNode(a.trace, Op::kMax, node, axes, keepdims);
+  ValueId low = reduceNode(a.trace, Op::kMin, node, axes, keepdims);
+  return a.trace.arrayOrScalar(ufuncNode(a.trace, Op::kSubtract, {high, low}));
+}
+
+}  // namespace handlers
+}  // namespace fw::capture::numpy

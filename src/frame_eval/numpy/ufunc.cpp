@@ -1,0 +1,65 @@
+// Calls of ufuncs: conversion of the operands, broadcasting, and the value checks that NumPy makes before the loop runs.
+#include "frame_eval/numpy/support.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+bool isWeakInt(const graph::UfuncOperand& operand) { return operand.weak == Weak::kInt; }
+
+/// NumPy refuses signed integer powers with a negative exponent, which only a known exponent can rule out.
+void checkIntegerPower(Trace& trace, Value* exponent, DType loop) {
+  if (!graph::isInteger(loop) || !graph::isSigned(loop)) return;
+  graph::UfuncOperand e = trace.operand(exponent);
+  const graph::Node& node = trace.graph().node(e.value);
+  if (!graph::isSigned(node.type.dtype)) return;
+  std::optional<SymId> value;
+  if (node.op == Op::kSym) value = node.attrs.sym(AttrKey::kExpr);
+  if (node.op == Op::kConstant) value = trace.syms().constant(node.attrs.scalar(AttrKey::kValue).asInt());
+  if (!value) unsupported("integer power with exponents that are not known");
+  if (!trace.decide(trace.syms().constant(0), Relation::kLe, *value)) {
+    raises("Integers to negative integer powers are not allowed.");
+  }
+}
+
+}  // namespace
+
+ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& values) {
+  graph::Graph& g = trace.graph();
+  absl::InlinedVector<graph::UfuncOperand, 3> operands;
+  absl::InlinedVector<graph::OperandType, 3> types;
+  std::vector<ValueId> nodes;
+  for (Value* v : values) {
+    graph::UfuncOperand o = sequenceItems(trace, v) ? graph::UfuncOperand{asArray(trace, v)} : trace.operand(v);
+    operands.push_back(o);
+    types.push_back(operandType(trace, o));
+    nodes.push_back(o.value);
+  }
+  unify(trace, nodes);
+  auto signature = graph::resolveUfunc(op, types);
+  if (!signature.ok()) orBreak(signature.status());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    DType to = signature->inputs[i];
+    if (!isWeakInt(operands[i]) || !graph::isInteger(to)) continue;
+    if (!intFits(trace, values[i], to)) {
+      // Comparisons answer without converting, everything else raises.
+      if (graph::info(op).loops == graph::Loops::kCompare) unsupported("comparison with a Python integer out of range");
+      raises("OverflowError: Python integer out of bounds for " + std::string(graph::name(to)));
+    }
+    operands[i] = {g.cast(operands[i].value, to), Weak::kNo};
+  }
+  if (op == Op::kPower) checkIntegerPower(trace, values[1], signature->inputs[0]);
+  return orBreak(graph::addUfunc(g, op, operands));
+}
+
+ValueId ufuncNode(Trace& trace, Op op, std::initializer_list<ValueId> nodes) {
+  absl::InlinedVector<graph::UfuncOperand, 3> operands;
+  for (ValueId node : nodes) operands.push_back({node});
+  unify(trace, std::vector<ValueId>(nodes));
+  return orBreak(graph::addUfunc(trace.graph(), op, operands));
+}
+
+Value* ufunc(Trace& trace, Op op, std::vector<Value*> operands) {
+  return trace.arrayOrScalar(ufuncNode(trace, op, operands));
+}
+
+}  // namespace fw::capture::numpy

@@ -1,0 +1,332 @@
+// The reference evaluator: nodes in order, every array dense in C order, every element computed by evaluateElement().
+//
+// NumPy's sums depend on memory layout, so each value also carries the byte strides that the array would have in NumPy:
+// packed in the layout of its type for fresh values, transformed by views. Reductions are in evaluator_reduce.cpp. Composite
+// rows are run through the decompose pass on a graph of their own.
+#include "graph/evaluator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/evaluator_internal.h"
+#include "graph/evaluator_scalar.h"
+#include "graph/passes/pass_manager.h"
+#include "graph/support/check.h"
+
+namespace fw::graph {
+
+HostArray HostArray::zeros(DType dtype, std::vector<int64_t> shape) {
+  HostArray array{dtype, std::move(shape), {}};
+  array.data.resize(static_cast<size_t>(array.elements() * itemSize(dtype)));
+  return array;
+}
+
+int64_t HostArray::elements() const {
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  return count;
+}
+
+Scalar HostArray::at(int64_t flat) const {
+  Scalar value{dtype, 0, 0};
+  const size_t bytes = static_cast<size_t>(itemSize(dtype));
+  const std::byte* from = data.data() + static_cast<size_t>(flat) * bytes;
+  std::memcpy(&value.lo, from, std::min<size_t>(bytes, 8));
+  if (bytes == 16) std::memcpy(&value.hi, from + 8, 8);
+  return value;
+}
+
+void HostArray::set(int64_t flat, const Scalar& v) {
+  FW_CHECK(v.dtype == dtype);
+  const size_t bytes = static_cast<size_t>(itemSize(dtype));
+  std::byte* to = data.data() + static_cast<size_t>(flat) * bytes;
+  std::memcpy(to, &v.lo, std::min<size_t>(bytes, 8));
+  if (bytes == 16) std::memcpy(to + 8, &v.hi, 8);
+}
+
+namespace eval {
+
+std::vector<int64_t> rowMajor(absl::Span<const int64_t> shape) {
+  std::vector<int64_t> weights(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) weights[i - 1] = weights[i] * shape[i];
+  return weights;
+}
+
+void forEachIndex(absl::Span<const int64_t> shape, absl::FunctionRef<void(absl::Span<const int64_t>)> body) {
+  for (int64_t size : shape)
+    if (size <= 0) return;
+  std::vector<int64_t> index(shape.size(), 0);
+  while (true) {
+    body(index);
+    size_t axis = shape.size();
+    while (axis > 0 && ++index[axis - 1] == shape[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+int64_t flatIndex(absl::Span<const int64_t> index, absl::Span<const int64_t> weights) {
+  int64_t flat = 0;
+  for (size_t i = 0; i < index.size(); ++i) flat += index[i] * weights[i];
+  return flat;
+}
+
+std::vector<int64_t> packed(absl::Span<const int64_t> shape, const Layout& layout, DType dtype) {
+  std::vector<int64_t> strides(shape.size(), 0);
+  int64_t step = itemSize(dtype);
+  for (size_t i = layout.order.size(); i-- > 0;) {
+    const size_t axis = static_cast<size_t>(layout.order[i]);
+    if (layout.broadcastAxes >> axis & 1) continue;
+    strides[axis] = layout.negativeAxes >> axis & 1 ? -step : step;
+    step *= shape[axis];
+  }
+  return strides;
+}
+
+}  // namespace eval
+
+namespace {
+
+using eval::Value;
+using Tuple = std::vector<Value>;
+
+class Evaluator {
+ public:
+  Evaluator(const Graph& graph, absl::Span<const int64_t> symbols) : graph_(graph), symbols_(symbols) {}
+
+  absl::StatusOr<Tuple> run(absl::Span<const Value> inputs) {
+    values_.resize(graph_.size());
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const Node& node = graph_.node(ValueId(i));
+      absl::StatusOr<Tuple> result = compute(node, inputs);
+      if (!result.ok())
+        return absl::Status(result.status().code(), "%" + std::to_string(i) + ": " + std::string(result.status().message()));
+      values_[i] = *std::move(result);
+    }
+    Tuple outputs;
+    for (ValueId output : graph_.outputs()) outputs.push_back(values_[output.index].front());
+    return outputs;
+  }
+
+ private:
+  const Value& operand(const Node& node, size_t index) const { return values_[node.operands[index].index].front(); }
+
+  absl::StatusOr<int64_t> number(SymId id) const { return graph_.syms().evaluate(id, symbols_); }
+
+  absl::StatusOr<std::vector<int64_t>> numbers(absl::Span<const SymId> ids) const {
+    std::vector<int64_t> result;
+    for (SymId id : ids) {
+      absl::StatusOr<int64_t> value = number(id);
+      if (!value.ok()) return value.status();
+      result.push_back(*value);
+    }
+    return result;
+  }
+
+  absl::StatusOr<Tuple> compute(const Node& node, absl::Span<const Value> inputs) {
+    if (info(node.op).cls == OpClass::kControl) return control(node);
+    absl::StatusOr<std::vector<int64_t>> shape = numbers(node.type.shape);
+    if (!shape.ok()) return shape.status();
+    if (node.op == Op::kInput) return input(node, *shape, inputs);
+    if (info(node.op).cls == OpClass::kView) return view(node, *shape);
+    if (info(node.op).cls == OpClass::kReduction) {
+      if (info(node.op).cpu == "Decompose") return composite(node);
+      const Node& below = graph_.node(node.operands[0]);
+      const bool buffered = node.attrs.integerOr(AttrKey::kBuffered, 0) != 0 && below.op == Op::kCast;
+      const std::vector<int64_t>& strides = buffered ? operand(below, 0).strides : operand(node, 0).strides;
+      absl::StatusOr<HostArray> array = eval::reduce(node, operand(node, 0).array, strides, buffered, *shape);
+      if (!array.ok()) return array.status();
+      return fresh(node, *std::move(array));
+    }
+    HostArray out = HostArray::zeros(node.type.dtype, *shape);
+    absl::Status status = fill(node, out);
+    if (!status.ok()) return status;
+    Tuple result = fresh(node, std::move(out));
+    if (node.op == Op::kUpdate) result.front().strides = operand(node, 0).strides;
+    return result;
+  }
+
+  static Tuple fresh(const Node& node, HostArray array) {
+    Value value{std::move(array), {}};
+    value.strides = eval::packed(value.array.shape, node.type.layout, node.type.dtype);
+    return {std::move(value)};
+  }
+
+  absl::StatusOr<Tuple> input(const Node& node, const std::vector<int64_t>& shape, absl::Span<const Value> inputs) const {
+    const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
+    if (index >= inputs.size()) return absl::InvalidArgumentError("input " + std::to_string(index) + " is missing");
+    Value value = inputs[index];
+    if (value.array.dtype != node.type.dtype || value.array.shape != shape)
+      return absl::InvalidArgumentError("input " + std::to_string(index) + " does not have the type of the graph");
+    if (!value.strides.empty() || shape.empty()) return Tuple{std::move(value)};
+    value.strides = eval::packed(shape, node.type.layout, node.type.dtype);
+    if (node.type.layout.contiguity != Contiguity::kPacked) {
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        const auto symbol = graph_.syms().findSymbol("t" + std::to_string(index) + "_" + std::to_string(axis));
+        if (!symbol) continue;
+        absl::StatusOr<int64_t> stride = number(*symbol);
+        if (!stride.ok()) return stride.status();
+        value.strides[axis] = *stride;
+      }
+    }
+    return Tuple{std::move(value)};
+  }
+
+  absl::StatusOr<Tuple> view(const Node& node, const std::vector<int64_t>& shape) const {
+    const Value& in = operand(node, 0);
+    std::vector<int64_t> starts(in.array.shape.size(), 0), steps(in.array.shape.size(), 1);
+    if (node.op == Op::kSlice) {
+      absl::StatusOr<std::vector<int64_t>> first = numbers(node.attrs.syms(AttrKey::kStarts));
+      absl::StatusOr<std::vector<int64_t>> step = numbers(node.attrs.syms(AttrKey::kSteps));
+      if (!first.ok()) return first.status();
+      if (!step.ok()) return step.status();
+      starts = *first;
+      steps = *step;
+    }
+    return Tuple{eval::applyView(node, in, shape, starts, steps)};
+  }
+
+  absl::Status fill(const Node& node, HostArray& out) const {
+    switch (info(node.op).cls) {
+      case OpClass::kSource:
+        if (node.op == Op::kConstant) {
+          out.set(0, node.attrs.scalar(AttrKey::kValue));
+          return absl::OkStatus();
+        } else {
+          absl::StatusOr<int64_t> value = number(node.attrs.sym(AttrKey::kExpr));
+          if (!value.ok()) return value.status();
+          out.set(0, Scalar::ofInt(DType::kI64, *value));
+          return absl::OkStatus();
+        }
+      case OpClass::kElementwise:
+        return elementwise(node, out);
+      case OpClass::kCreation:
+        for (int64_t i = 0; i < out.elements(); ++i)
+          out.set(i, node.op == Op::kIota ? Scalar::ofInt(node.type.dtype, i) : operand(node, 0).array.at(0));
+        return absl::OkStatus();
+      case OpClass::kJoin:
+        join(node, out);
+        return absl::OkStatus();
+      case OpClass::kUpdate:
+        return update(node, out);
+      case OpClass::kReduction:
+      case OpClass::kScan:
+      case OpClass::kView:
+      case OpClass::kControl:
+        break;
+    }
+    return absl::UnimplementedError("reference evaluator: " + std::string(info(node.op).text));
+  }
+
+  absl::Status elementwise(const Node& node, HostArray& out) const {
+    std::vector<std::vector<int64_t>> weights;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const std::vector<int64_t>& shape = operand(node, i).array.shape;
+      std::vector<int64_t> own = eval::rowMajor(shape);
+      for (size_t axis = 0; axis < shape.size(); ++axis)
+        if (shape[axis] == 1) own[axis] = 0;
+      own.insert(own.begin(), out.shape.size() - shape.size(), 0);
+      weights.push_back(std::move(own));
+    }
+    absl::Status status;
+    int64_t flat = 0;
+    std::vector<Scalar> in(node.operands.size());
+    eval::forEachIndex(out.shape, [&](absl::Span<const int64_t> index) {
+      for (size_t i = 0; i < in.size(); ++i) in[i] = operand(node, i).array.at(eval::flatIndex(index, weights[i]));
+      absl::StatusOr<Scalar> value = evaluateElement(node.op, in, node.type.dtype);
+      if (value.ok()) out.set(flat, *value);
+      else status = value.status();
+      ++flat;
+    });
+    return status;
+  }
+
+  void join(const Node& node, HostArray& out) const {
+    const auto axis = static_cast<size_t>(node.attrs.integer(AttrKey::kAxis));
+    const std::vector<int64_t> weights = eval::rowMajor(out.shape);
+    int64_t offset = 0;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const HostArray& part = operand(node, i).array;
+      int64_t flat = 0;
+      eval::forEachIndex(part.shape, [&](absl::Span<const int64_t> index) {
+        out.set(eval::flatIndex(index, weights) + offset * weights[axis], part.at(flat++));
+      });
+      offset += part.shape[axis];
+    }
+  }
+
+  absl::Status update(const Node& node, HostArray& out) const {
+    out.data = operand(node, 0).array.data;
+    const HostArray& value = operand(node, 1).array;
+    absl::StatusOr<std::vector<int64_t>> starts = numbers(node.attrs.syms(AttrKey::kStarts));
+    absl::StatusOr<std::vector<int64_t>> steps = numbers(node.attrs.syms(AttrKey::kSteps));
+    if (!starts.ok()) return starts.status();
+    if (!steps.ok()) return steps.status();
+    const std::vector<int64_t> weights = eval::rowMajor(out.shape);
+    int64_t flat = 0;
+    eval::forEachIndex(value.shape, [&](absl::Span<const int64_t> index) {
+      int64_t to = 0;
+      for (size_t axis = 0; axis < index.size(); ++axis) to += ((*starts)[axis] + index[axis] * (*steps)[axis]) * weights[axis];
+      out.set(to, value.at(flat++));
+    });
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Tuple> control(const Node& node) {
+    Tuple state;
+    for (size_t i = 0; i < node.operands.size(); ++i) state.push_back(operand(node, i));
+    if (node.op == Op::kProject)
+      return Tuple{values_[node.operands[0].index][static_cast<size_t>(node.attrs.integer(AttrKey::kIndex))]};
+    if (node.op == Op::kCond) {
+      const bool taken = state.front().array.at(0).lo != 0;
+      state.erase(state.begin());
+      return Evaluator(*node.regions[taken ? 0 : 1], symbols_).run(state);
+    }
+    FW_CHECK(node.op == Op::kLoop);
+    int64_t trips = INT64_MAX;
+    if (node.attrs.has(AttrKey::kTrip)) {
+      absl::StatusOr<int64_t> most = number(node.attrs.sym(AttrKey::kTrip));
+      if (!most.ok()) return most.status();
+      trips = *most;
+    }
+    for (int64_t trip = 0; trip < trips; ++trip) {
+      absl::StatusOr<Tuple> next = Evaluator(*node.regions[0], symbols_).run(state);
+      if (!next.ok()) return next.status();
+      const bool again = next->front().array.at(0).lo != 0;
+      state.assign(next->begin() + 1, next->end());
+      if (!again) break;
+    }
+    return state;
+  }
+
+  /// A row without a definition of its own: the decompose pass says what it means.
+  absl::StatusOr<Tuple> composite(const Node& node) const {
+    Graph alone(const_cast<Graph&>(graph_));  // shares the symbols only
+    ValueType type = graph_.type(node.operands[0]);
+    const ValueId in = alone.input(0, type);
+    alone.outputs() = {alone.addTyped(node.op, {in}, node.type, node.attrs)};
+    const std::string_view names[] = {"decompose"};
+    PassContext context;
+    context.verifyEach = false;
+    if (absl::Status status = runPasses(alone, names, context); !status.ok()) return status;
+    return Evaluator(alone, symbols_).run({operand(node, 0)});
+  }
+
+  const Graph& graph_;
+  absl::Span<const int64_t> symbols_;
+  std::vector<Tuple> values_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<HostArray>> evaluate(const Graph& graph, absl::Span<const HostArray> inputs,
+                                                absl::Span<const int64_t> symbols) {
+  Tuple values;
+  for (const HostArray& input : inputs) values.push_back({input, {}});
+  absl::StatusOr<Tuple> outputs = Evaluator(graph, symbols).run(values);
+  if (!outputs.ok()) return outputs.status();
+  std::vector<HostArray> arrays;
+  for (Value& value : *outputs) arrays.push_back(std::move(value.array));
+  return arrays;
+}
+
+}  // namespace fw::graph

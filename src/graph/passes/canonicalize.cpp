@@ -1,0 +1,252 @@
+// Local rewrites that keep every bit. One visit per node, operands first, so that patterns see operands already rewritten.
+//
+// What may be dropped: a view that changes nothing, always. An operation that answers its operand's values only if the operand has
+// the same layout (layouts decide summation order and result strides) and the result is no output, where a fresh array
+// must not become an alias; otherwise it becomes a copy.
+//
+// Not bitwise: x + 0.0 (-0.0 becomes 0.0), x * 0, x - x, and anything with complex numbers (infinities and NaN spread
+// between the parts). x + -0.0, x - 0.0, x * 1 and x / 1 are.
+#include <cfenv>
+#include <cmath>
+#include <optional>
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/evaluator_scalar.h"
+#include "graph/passes/pass_manager.h"
+#include "graph/passes/planning.h"
+#include "graph/passes/rewriter.h"
+#include "graph/passes/unit_reduction.h"
+#include "graph/support/check.h"
+#include "graph/views.h"
+
+namespace fw::graph {
+namespace {
+
+class Canonicalizer {
+ public:
+  explicit Canonicalizer(const Graph& graph) {
+    for (ValueId value : graph.outputs()) {
+      escapes_.insert(value);
+      for (; isView(graph, value); escapes_.insert(value)) value = graph.node(value).operands[0];
+    }
+  }
+
+  absl::Status visit(Rewriter& rw, ValueId id) {
+    const Node& node = rw.in().node(id);
+    absl::InlinedVector<ValueId, 3> in;
+    for (ValueId operand : node.operands) in.push_back(rw.map(operand));
+    if (std::optional<ValueId> now = simplify(rw, id, node, in)) {
+      rw.set(id, *now);
+      return absl::OkStatus();
+    }
+    rw.copyNode(id);
+    return absl::OkStatus();
+  }
+
+ private:
+  using Operands = absl::Span<const ValueId>;
+
+  std::optional<ValueId> simplify(Rewriter& rw, ValueId id, const Node& node, Operands in) {
+    switch (info(node.op).cls) {
+      case OpClass::kView:
+        return view(rw.out(), node, in[0]);
+      case OpClass::kElementwise:
+        if (std::optional<ValueId> folded = fold(rw.out(), node, in)) return folded;
+        return elementwise(rw, id, node, in);
+      case OpClass::kReduction: {
+        std::optional<ValueId> now = reduceUnitAxes(rw.out(), node, in[0]);
+        // A fresh array stays one; makePlan copies there.
+        if (now && escapes_.contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), in[0])) return std::nullopt;
+        return now;
+      }
+      case OpClass::kSource:
+      case OpClass::kScan:
+      case OpClass::kCreation:
+      case OpClass::kJoin:
+      case OpClass::kUpdate:
+      case OpClass::kControl:
+        return std::nullopt;
+    }
+    FW_UNREACHABLE();
+  }
+
+  static std::optional<ValueId> view(Graph& g, const Node& node, ValueId in) {
+    const Node& below = g.node(in);
+    SymContext& syms = g.syms();
+    switch (node.op) {
+      case Op::kTranspose: {
+        const IntList& perm = node.attrs.ints(AttrKey::kPerm);
+        IntList joint = perm;
+        const bool twice = below.op == Op::kTranspose;
+        if (twice)
+          for (int64_t& axis : joint) axis = below.attrs.ints(AttrKey::kPerm)[axis];
+        bool identity = true;
+        for (size_t i = 0; i < joint.size(); ++i) identity &= joint[i] == static_cast<int64_t>(i);
+        if (identity) return twice ? below.operands[0] : in;
+        if (!twice) return std::nullopt;
+        Attrs attrs;
+        attrs.set(AttrKey::kPerm, std::move(joint));
+        return g.addTyped(Op::kTranspose, {below.operands[0]}, node.type, std::move(attrs));
+      }
+      case Op::kExpand:
+      case Op::kSqueeze: {
+        const IntList& axes = node.attrs.ints(AttrKey::kAxes);
+        if (axes.empty()) return in;
+        const Op inverse = node.op == Op::kExpand ? Op::kSqueeze : Op::kExpand;
+        if (below.op == inverse && below.attrs.ints(AttrKey::kAxes) == axes &&
+            g.type(below.operands[0]).layout == node.type.layout)
+          return below.operands[0];
+        return std::nullopt;
+      }
+      case Op::kBroadcast:
+        if (g.type(in).shape == node.type.shape) return in;
+        if (below.op != Op::kBroadcast) return std::nullopt;
+        return g.addTyped(Op::kBroadcast, {below.operands[0]}, node.type);
+      case Op::kSlice:
+        return slice(g, syms, node, in);
+      case Op::kReshape:
+        if (g.type(in).shape == node.type.shape && node.attrs.integerOr(AttrKey::kCopy, 0) == 0) return in;
+        return std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  static std::optional<ValueId> slice(Graph& g, SymContext& syms, const Node& node, ValueId in) {
+    const SymList& starts = node.attrs.syms(AttrKey::kStarts);
+    const SymList& steps = node.attrs.syms(AttrKey::kSteps);
+    bool whole = g.type(in).shape == node.type.shape;
+    for (size_t i = 0; i < starts.size(); ++i) whole &= syms.isConst(starts[i], 0) && syms.isConst(steps[i], 1);
+    if (whole) return in;
+    const Node& below = g.node(in);
+    if (below.op != Op::kSlice) return std::nullopt;
+    SymList jointStarts, jointSteps;
+    for (size_t i = 0; i < starts.size(); ++i) {
+      const SymId step = below.attrs.syms(AttrKey::kSteps)[i];
+      jointStarts.push_back(syms.add(below.attrs.syms(AttrKey::kStarts)[i], syms.mul(starts[i], step)));
+      jointSteps.push_back(syms.mul(steps[i], step));
+    }
+    Attrs attrs;
+    attrs.set(AttrKey::kStarts, std::move(jointStarts)).set(AttrKey::kSteps, std::move(jointSteps));
+    return g.addTyped(Op::kSlice, {below.operands[0]}, node.type, std::move(attrs));
+  }
+
+  /// Exact operations on constants, unless they would raise a floating-point flag that NumPy reports.
+  static std::optional<ValueId> fold(Graph& g, const Node& node, Operands in) {
+    if (node.type.rank() != 0 || info(node.op).contract != Contract::kExact || node.op == Op::kCopy) return std::nullopt;
+    std::vector<Scalar> values;
+    for (ValueId operand : in) {
+      if (g.node(operand).op != Op::kConstant) return std::nullopt;
+      values.push_back(g.node(operand).attrs.scalar(AttrKey::kValue));
+    }
+    if (isComplex(values[0].dtype)) return std::nullopt;  // scalars and arrays differ in NumPy
+    const bool divides = node.op == Op::kFloorDivide || node.op == Op::kRemainder || node.op == Op::kFmod ||
+                         node.op == Op::kReciprocal;
+    if (divides && isInteger(values[0].dtype) && values.back().lo == 0) return std::nullopt;
+    std::feclearexcept(FE_ALL_EXCEPT);
+    absl::StatusOr<Scalar> value = evaluateElement(node.op, values, node.type.dtype);
+    const bool flags = std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) != 0;
+    std::feclearexcept(FE_ALL_EXCEPT);
+    if (!value.ok() || flags) return std::nullopt;
+    if (isFloat(value->dtype) && !std::isfinite(value->asDouble())) return std::nullopt;  // f16 overflows on rounding
+    return g.constant(*value);
+  }
+
+  std::optional<ValueId> elementwise(Rewriter& rw, ValueId id, const Node& node, Operands in) {
+    Graph& g = rw.out();
+    switch (node.op) {
+      case Op::kCast:
+        return cast(rw, id, node, in[0]);
+      case Op::kCopy:
+        if (sameArray(g, node, in[0]) && !escapes_.contains(id)) return in[0];
+        return std::nullopt;
+      case Op::kWhere: {
+        if (in[1] == in[2]) return instead(g, id, node, in[1]);
+        const Node& condition = g.node(in[0]);
+        if (condition.op != Op::kConstant) return std::nullopt;
+        return instead(g, id, node, condition.attrs.scalar(AttrKey::kValue).lo ? in[1] : in[2]);
+      }
+      case Op::kNegative:
+      case Op::kConjugate:
+      case Op::kInvert: {
+        const Node& below = g.node(in[0]);
+        if (below.op != node.op) return std::nullopt;
+        return instead(g, id, node, below.operands[0]);
+      }
+      default:
+        break;
+    }
+    if (in.size() != 2 || isComplex(node.type.dtype)) return std::nullopt;
+    if (neutral(g, node.op, in[1])) return instead(g, id, node, in[0]);
+    const bool commutes = node.op == Op::kAdd || node.op == Op::kMultiply;
+    if (commutes && neutral(g, node.op, in[0])) return instead(g, id, node, in[1]);
+    return std::nullopt;
+  }
+
+  /// True if `value` is the constant that leaves every first operand of `op` unchanged, bit for bit.
+  static bool neutral(const Graph& g, Op op, ValueId value) {
+    const Node& node = g.node(value);
+    if (node.op != Op::kConstant) return false;
+    const Scalar& c = node.attrs.scalar(AttrKey::kValue);
+    const bool zero = c == Scalar::zero(c.dtype), one = c == Scalar::one(c.dtype);
+    switch (op) {
+      case Op::kAdd: return isFloat(c.dtype) ? c == Scalar::ofDouble(c.dtype, -0.0) : zero;
+      case Op::kSubtract: return zero;
+      case Op::kMultiply:
+      case Op::kDivide: return one;
+      case Op::kFloorDivide: return one && isInteger(c.dtype);
+      case Op::kBitwiseOr:
+      case Op::kBitwiseXor:
+      case Op::kLeftShift:
+      case Op::kRightShift: return zero;
+      default: return false;
+    }
+  }
+
+  std::optional<ValueId> cast(Rewriter& rw, ValueId id, const Node& node, ValueId in) {
+    Graph& g = rw.out();
+    const DType to = node.type.dtype, from = g.type(in).dtype;
+    if (to == from) return instead(g, id, node, in);
+    const Node& below = g.node(in);
+    if (below.op != Op::kCast) return std::nullopt;
+    const ValueId origin = below.operands[0];
+    const DType first = g.type(origin).dtype;
+    if (!lossless(first, from)) return std::nullopt;
+    if (first == to) return instead(g, id, node, origin);
+    const bool direct = (isFloat(first) && isFloat(to)) || (!isInexact(first) && !isInexact(from) && !isInexact(to));
+    if (!direct || to == DType::kBool) return std::nullopt;
+    return g.addTyped(Op::kCast, {origin}, node.type);
+  }
+
+  /// Every value survives the conversion (NumPy calls i64 to f64 safe; it is not).
+  static bool lossless(DType from, DType to) {
+    const bool big = from == DType::kI64 || from == DType::kU64;
+    return canCastSafely(from, to) && !(big && isInexact(to));
+  }
+
+  static bool sameArray(const Graph& g, const Node& node, ValueId value) {
+    const ValueType& type = g.type(value);
+    return type.dtype == node.type.dtype && type.shape == node.type.shape && type.layout == node.type.layout;
+  }
+
+  /// `value` in place of a node that answers the same elements, or a copy where it would not be the same array.
+  std::optional<ValueId> instead(Graph& g, ValueId id, const Node& node, ValueId value) const {
+    if (g.type(value).dtype != node.type.dtype) return std::nullopt;
+    if (sameArray(g, node, value) && !escapes_.contains(id)) return value;
+    if (g.type(value).shape != node.type.shape) return std::nullopt;
+    return g.addTyped(Op::kCopy, {value}, node.type);
+  }
+
+  absl::flat_hash_set<ValueId> escapes_;  // outputs and what they are views of
+};
+
+}  // namespace
+
+absl::Status canonicalize(Graph& graph, const PassContext& context) {
+  if (absl::Status s = forEachRegion(graph, [&](Graph& g) { return canonicalize(g, context); }); !s.ok()) return s;
+  graph.canonicalizeSyms();
+  Canonicalizer canonicalizer(graph);
+  return rewrite(graph, [&](Rewriter& rw, ValueId id) { return canonicalizer.visit(rw, id); });
+}
+
+}  // namespace fw::graph

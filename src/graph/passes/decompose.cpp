@@ -1,0 +1,159 @@
+// Rewrites rows whose lowering is Decompose into rows that have one, step by step as NumPy computes them, so that every rounding
+// happens where NumPy rounds. Sources: numpy/_core/_methods.py for mean, var, std, ptp; numpy/_core/src/umath/clip.cpp and
+// loops for the rest, by their observed results.
+//
+// - A division by a count goes through the promoted type of array and intp: f32 sums are divided as f64 and rounded back.
+// - Whether a reduction answers a NumPy scalar or an array shows in one place: the mean of f16 as a scalar rounds f64 to f16
+//   directly, as an array by way of f32.
+// - `buffered` on mean, var and std says that NumPy converts inside the first sum (pairwise_order.h, rule 10).
+#include <cmath>
+
+#include "graph/passes/pass_manager.h"
+#include "graph/passes/rewriter.h"
+#include "graph/support/check.h"
+
+namespace fw::graph {
+namespace {
+
+/// sum {axes, keepdims, buffered}(value).
+ValueId sumOf(Graph& g, ValueId value, const IntList& axes, bool keepdims, bool buffered) {
+  Attrs attrs;
+  attrs.set(AttrKey::kAxes, axes).set(AttrKey::kKeepdims, int64_t{keepdims});
+  if (buffered) attrs.set(AttrKey::kBuffered, int64_t{1});
+  absl::StatusOr<ValueId> sum = g.add(Op::kSum, {value}, std::move(attrs));
+  FW_CHECK_MSG(sum.ok(), std::string(sum.status().message()));
+  return *sum;
+}
+
+/// Number of elements along axes, as i64.
+SymId countOf(Graph& g, ValueId value, const IntList& axes) {
+  SymShape sizes;
+  for (int64_t axis : axes) sizes.push_back(g.type(value).shape[axis]);
+  return g.syms().product(sizes);
+}
+
+/// true_divide(value, count, out=value, casting="unsafe"): computed in the promoted type, then rounded.
+ValueId divideByCount(Graph& g, ValueId value, SymId count, DType result) {
+  const DType wide = isComplex(g.type(value).dtype) ? DType::kC128 : DType::kF64;
+  const ValueId dividend = g.cast(value, wide);
+  return g.cast(g.binary(Op::kDivide, dividend, g.cast(g.sym(count), wide)), result);
+}
+
+struct Reduction {
+  IntList axes;
+  bool keepdims;
+  bool buffered;
+  bool answersScalar;
+};
+
+Reduction reductionOf(const Node& node) {
+  Reduction r;
+  r.axes = node.attrs.ints(AttrKey::kAxes);
+  r.keepdims = node.attrs.integerOr(AttrKey::kKeepdims, 0) != 0;
+  r.buffered = node.attrs.integerOr(AttrKey::kBuffered, 0) != 0;
+  r.answersScalar = node.type.rank() == 0;
+  return r;
+}
+
+ValueId mean(Graph& g, const Reduction& r, ValueId x) {
+  const DType dtype = g.type(x).dtype;
+  const SymId count = countOf(g, x, r.axes);
+  if (dtype != DType::kF16) return divideByCount(g, sumOf(g, x, r.axes, r.keepdims, r.buffered), count, dtype);
+  const ValueId sum = sumOf(g, g.cast(x, DType::kF32), r.axes, r.keepdims, true);
+  if (r.answersScalar) return divideByCount(g, sum, count, DType::kF16);
+  return g.cast(divideByCount(g, sum, count, DType::kF32), DType::kF16);
+}
+
+ValueId var(Graph& g, const Reduction& r, ValueId x, SymId ddof) {
+  const DType dtype = g.type(x).dtype;
+  const SymId count = countOf(g, x, r.axes);
+  const ValueId average = divideByCount(g, sumOf(g, x, r.axes, true, r.buffered), count, dtype);
+  const ValueId away = g.binary(Op::kSubtract, x, average);
+  ValueId square;
+  if (isComplex(dtype)) {
+    const ValueId re = g.unary(Op::kReal, away), im = g.unary(Op::kImag, away);
+    const ValueId re2 = g.binary(Op::kMultiply, re, re), im2 = g.binary(Op::kMultiply, im, im);
+    square = g.binary(Op::kAdd, re2, im2);
+  } else {
+    square = g.binary(Op::kMultiply, away, away);
+  }
+  SymContext& syms = g.syms();
+  const SymId degrees = syms.max(syms.sub(count, ddof), syms.constant(0));
+  return divideByCount(g, sumOf(g, square, r.axes, r.keepdims, false), degrees, realOf(dtype));
+}
+
+/// The first of two equal values stays, so that clip(-0.0, 0.0, 1.0) is -0.0; a NaN bound makes everything NaN.
+ValueId clipSide(Graph& g, Op beyond, ValueId x, ValueId bound) {
+  ValueId take = g.binary(beyond, x, bound);
+  const Node& node = g.node(bound);
+  const bool known = node.op == Op::kConstant && !std::isnan(node.attrs.scalar(AttrKey::kValue).asDouble());
+  if (isFloat(g.type(x).dtype) && !known) {
+    const ValueId nan = g.unary(Op::kIsnan, bound);
+    take = g.binary(Op::kLogicalOr, take, nan);
+  }
+  absl::StatusOr<ValueId> result = g.add(Op::kWhere, {take, bound, x});
+  FW_CHECK_MSG(result.ok(), std::string(result.status().message()));
+  return *result;
+}
+
+absl::StatusOr<ValueId> expandNode(Graph& g, const Node& node, absl::Span<const ValueId> in) {
+  const DType dtype = in.empty() ? node.type.dtype : g.type(in[0]).dtype;
+  switch (node.op) {
+    case Op::kPositive:
+      return g.addTyped(Op::kCopy, {in[0]}, node.type);
+    case Op::kSquare:
+      return g.binary(Op::kMultiply, in[0], in[0]);
+    case Op::kReciprocal:
+      if (isComplex(dtype)) return absl::UnimplementedError("reciprocal of complex numbers is not 1/x in NumPy");
+      if (isFloat(dtype)) return g.binary(Op::kDivide, g.constant(Scalar::one(dtype)), in[0]);
+      return g.cast(g.binary(Op::kDivide, g.constant(Scalar::one(DType::kF64)), g.cast(in[0], DType::kF64)), dtype);
+    case Op::kClip: {
+      if (isComplex(dtype)) return absl::UnimplementedError("clip of complex numbers");
+      return clipSide(g, Op::kGreater, clipSide(g, Op::kLess, in[0], in[1]), in[2]);
+    }
+    case Op::kMean:
+      return mean(g, reductionOf(node), in[0]);
+    case Op::kVar:
+    case Op::kStd: {
+      const SymId ddof = node.attrs.has(AttrKey::kDdof) ? node.attrs.sym(AttrKey::kDdof) : g.syms().constant(0);
+      const ValueId variance = var(g, reductionOf(node), in[0], ddof);
+      return node.op == Op::kVar ? variance : g.unary(Op::kSqrt, variance);
+    }
+    case Op::kCountNonzero: {
+      const ValueId nonzero = dtype == DType::kBool ? in[0] : g.binary(Op::kNotEqual, in[0], g.constant(Scalar::zero(dtype)));
+      const Reduction r = reductionOf(node);
+      return sumOf(g, g.cast(nonzero, DType::kI64), r.axes, r.keepdims, false);
+    }
+    case Op::kPtp: {
+      const Reduction r = reductionOf(node);
+      const ValueId most = g.reduce(Op::kMax, in[0], r.axes, r.keepdims);
+      return g.binary(Op::kSubtract, most, g.reduce(Op::kMin, in[0], r.axes, r.keepdims));
+    }
+    default:
+      return absl::InternalError("no decomposition of " + std::string(info(node.op).text));
+  }
+}
+
+}  // namespace
+
+absl::Status decompose(Graph& graph, const PassContext& context) {
+  if (absl::Status s = forEachRegion(graph, [&](Graph& g) { return decompose(g, context); }); !s.ok()) return s;
+  return rewrite(graph, [](Rewriter& rw, ValueId id) -> absl::Status {
+    const Node& node = rw.in().node(id);
+    if (info(node.op).cpu != "Decompose" && info(node.op).cpu != "decompose") {
+      rw.copyNode(id);
+      return absl::OkStatus();
+    }
+    absl::InlinedVector<ValueId, 3> operands;
+    for (ValueId operand : node.operands) operands.push_back(rw.map(operand));
+    absl::StatusOr<ValueId> now = expandNode(rw.out(), node, operands);
+    if (!now.ok()) return now.status();
+    const ValueType& type = rw.out().type(*now);
+    FW_CHECK_MSG(type.dtype == node.type.dtype && type.rank() == node.type.rank(),
+                 "decomposition of " + std::string(info(node.op).text) + " changes the type");
+    rw.set(id, *now);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace fw::graph

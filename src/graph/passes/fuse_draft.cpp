@@ -1,0 +1,277 @@
+// Geometry of groups. An edge from a producer's value to a consumer gives pairs of domain axes that run together. What the pairs
+// leave uncovered on either side tells the case:
+//
+//   producer  consumer
+//   all       all        same domain: one loop nest
+//   all       some left  the producer is broadcast into a larger domain: computed again for every element, so only if
+//                        cheap or along leading axes, and read by nobody else
+//   reduced   all        the consumer works on rows of a reduction
+//   reduced   as many    the consumer runs over the reduction's domain again (softmax, normalisation)
+//
+// Anything else stays apart. The join is then validated as a whole: every edge inside must agree with the axis maps.
+#include "graph/passes/fuse_draft.h"
+
+#include <algorithm>
+
+#include "graph/support/check.h"
+#include "graph/views.h"
+
+namespace fw::graph {
+namespace {
+
+constexpr size_t kMaxValues = 128;
+constexpr int kCheapEnough = 8;
+
+bool isUnit(const Graph& graph, SymId size) { return graph.syms().isConst(size, 1); }
+
+
+bool isArgReduction(Op op) { return op == Op::kArgmax || op == Op::kArgmin; }
+
+bool ascending(const IntList& axes) {
+  int64_t last = -1;
+  for (int64_t axis : axes) {
+    if (axis < 0) continue;
+    if (axis <= last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+IntList uncovered(size_t rank, const IntList& covered) {
+  IntList left;
+  for (size_t axis = 0; axis < rank; ++axis)
+    if (std::find(covered.begin(), covered.end(), static_cast<int64_t>(axis)) == covered.end())
+      left.push_back(static_cast<int64_t>(axis));
+  return left;
+}
+
+IntList remapped(const IntList& axes, const IntList& to) {
+  IntList result;
+  for (int64_t axis : axes) result.push_back(axis < 0 ? -1 : to[axis]);
+  return result;
+}
+
+/// True if `axes` are the first ones that a loop nest over the draft meets: rows first, then reduced axes.
+bool leading(const Draft& draft, IntList axes) {
+  IntList order;
+  for (size_t axis = 0; axis < draft.domain.size(); ++axis)
+    if (!draft.isReduced(static_cast<int64_t>(axis))) order.push_back(static_cast<int64_t>(axis));
+  order.insert(order.end(), draft.reduced.begin(), draft.reduced.end());
+  order.resize(axes.size());
+  std::sort(order.begin(), order.end());
+  std::sort(axes.begin(), axes.end());
+  return order == axes;
+}
+
+bool mayRecompute(const Graph& graph, const Draft& producer, const Draft& consumer, const IntList& toConsumer) {
+  if (leading(consumer, toConsumer)) return true;
+  int total = 0;
+  for (ValueId id : producer.values) total += recomputeCost(graph, id);
+  return total <= kCheapEnough;
+}
+
+/// Every edge inside agrees with the axis maps; nothing reads a member through a real view; a whole-array reduction has
+/// no consumer over the array.
+bool validate(const Graph& graph, const Draft& draft) {
+  absl::flat_hash_map<ValueId, bool> afterReduce;
+  int reductions = 0;
+  bool argReduction = false;
+  for (ValueId user : draft.values) {
+    const Node& node = graph.node(user);
+    const bool reduces = classOf(graph, user) == OpClass::kReduction;
+    reductions += reduces;
+    argReduction |= isArgReduction(node.op);
+    bool after = reduces;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const IndexMap map = followIndexMaps(graph, node.operands[i]);
+      if (!draft.contains(map.base)) {
+        if (draft.contains(viewBase(graph, map.base))) return false;
+        continue;
+      }
+      if (axesThrough(graph, draft, user, i, map) != draft.axisMap.at(map.base)) return false;
+      after |= afterReduce[map.base];
+    }
+    afterReduce[user] = after;
+    bool runsAlongReduced = false;
+    for (int64_t axis : draft.axisMap.at(user)) runsAlongReduced |= axis >= 0 && draft.isReduced(axis);
+    if (after && runsAlongReduced && draft.rowRank() == 0) return false;
+  }
+  return !argReduction || reductions == 1;
+}
+
+Draft unite(const Draft& from, const Draft& into, const IntList& to) {
+  Draft joined = into;
+  for (ValueId id : from.values) {
+    joined.values.push_back(id);
+    joined.axisMap[id] = remapped(from.axisMap.at(id), to);
+  }
+  std::sort(joined.values.begin(), joined.values.end());
+  joined.sealed = from.sealed || into.sealed;
+  if (from.kind == Group::Kind::kReduce) {
+    joined.kind = Group::Kind::kReduce;
+    joined.reduced = remapped(from.reduced, to);
+    std::sort(joined.reduced.begin(), joined.reduced.end());
+  }
+  return joined;
+}
+
+bool joinable(const Draft& draft) { return draft.kind == Group::Kind::kMap || draft.kind == Group::Kind::kReduce; }
+
+}  // namespace
+
+bool Draft::isReduced(int64_t axis) const { return std::find(reduced.begin(), reduced.end(), axis) != reduced.end(); }
+
+int recomputeCost(const Graph& graph, ValueId id) {
+  const Op op = graph.node(id).op;
+  if (info(op).cls == OpClass::kCreation) return 0;
+  if (info(op).contract == Contract::kUlp) return kExpensive;
+  if (op == Op::kDivide || op == Op::kFloorDivide || op == Op::kRemainder || op == Op::kFmod || op == Op::kSqrt)
+    return kExpensive;
+  return isComplex(graph.type(id).dtype) ? 4 : 1;
+}
+
+absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  Draft draft;
+  draft.values = {id};
+  const OpClass cls = info(node.op).cls;
+  const bool reduces = cls == OpClass::kReduction;
+  const SymShape& shape = reduces ? graph.type(node.operands[0]).shape : node.type.shape;
+  IntList domainAxis;  // of every axis of `shape`
+  for (SymId size : shape) {
+    const bool unit = isUnit(graph, size);
+    domainAxis.push_back(unit ? -1 : static_cast<int64_t>(draft.domain.size()));
+    if (!unit) draft.domain.push_back(size);
+  }
+  if (reduces) {
+    draft.kind = Group::Kind::kReduce;
+    const IntList& axes = node.attrs.ints(AttrKey::kAxes);
+    const bool keepdims = node.attrs.integerOr(AttrKey::kKeepdims, 0) != 0;
+    IntList map;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      const bool gone = std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
+      if (gone && domainAxis[axis] >= 0) draft.reduced.push_back(domainAxis[axis]);
+      if (!gone || keepdims) map.push_back(gone ? -1 : domainAxis[axis]);
+    }
+    if (draft.reduced.empty()) return absl::UnimplementedError("plan: a reduction over axes of size 1 only");
+    draft.axisMap[id] = map;
+    draft.sealed = isArgReduction(node.op);
+    return draft;
+  }
+  draft.axisMap[id] = domainAxis;
+  if (cls == OpClass::kJoin) draft.kind = Group::Kind::kJoin;
+  if (cls == OpClass::kUpdate) {
+    draft.kind = Group::Kind::kUpdate;
+    // The kernel runs over the stored slice, not over the base.
+    const SymShape& slice = graph.type(node.operands[1]).shape;
+    draft.domain.clear();
+    for (size_t axis = 0; axis < slice.size(); ++axis) {
+      const bool unit = isUnit(graph, slice[axis]);
+      draft.axisMap[id][axis] = unit ? -1 : static_cast<int64_t>(draft.domain.size());
+      if (!unit) draft.domain.push_back(slice[axis]);
+    }
+  }
+  draft.sealed = cls == OpClass::kJoin || cls == OpClass::kUpdate;
+  return draft;
+}
+
+IntList operandAxes(const Graph& graph, const Draft& draft, ValueId user, size_t index) {
+  const Node& node = graph.node(user);
+  const SymShape& shape = graph.type(node.operands[index]).shape;
+  const IntList& map = draft.axisMap.at(user);
+  IntList result;
+  if (info(node.op).cls != OpClass::kReduction) {
+    const size_t shift = map.size() - shape.size();
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      result.push_back(isUnit(graph, shape[axis]) ? -1 : map[axis + shift]);
+    return result;
+  }
+  const IntList& axes = node.attrs.ints(AttrKey::kAxes);
+  const bool keepdims = node.attrs.integerOr(AttrKey::kKeepdims, 0) != 0;
+  size_t nextReduced = 0, kept = 0;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const bool gone = std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
+    const bool unit = isUnit(graph, shape[axis]);
+    if (gone) {
+      result.push_back(unit ? -1 : draft.reduced[nextReduced++]);
+      kept += keepdims;
+    } else {
+      result.push_back(unit ? -1 : map[kept]);
+      ++kept;
+    }
+  }
+  return result;
+}
+
+IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t index, const IndexMap& map) {
+  const IntList axes = operandAxes(graph, draft, user, index);
+  IntList result;
+  for (int64_t axis : map.axes) result.push_back(axis < 0 ? -1 : axes[axis]);
+  return result;
+}
+
+std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, const Draft& consumer, ValueId user,
+                                   size_t index, const IndexMap& map, bool closed) {
+  if (!joinable(producer) || !joinable(consumer) || producer.sealed) return std::nullopt;
+  if (producer.values.size() + consumer.values.size() > kMaxValues) return std::nullopt;
+  const IntList& from = producer.axisMap.at(map.base);
+  const IntList through = axesThrough(graph, consumer, user, index, map);
+  IntList to(producer.domain.size(), -1);
+  for (size_t axis = 0; axis < from.size(); ++axis) {
+    if (from[axis] < 0 || through[axis] < 0) continue;
+    if (to[from[axis]] >= 0 && to[from[axis]] != through[axis]) return std::nullopt;
+    to[from[axis]] = through[axis];
+  }
+  const bool producerReduces = producer.kind == Group::Kind::kReduce;
+  const bool consumerReduces = consumer.kind == Group::Kind::kReduce;
+  IntList coveredProducer;
+  for (size_t axis = 0; axis < to.size(); ++axis)
+    if (to[axis] >= 0) coveredProducer.push_back(static_cast<int64_t>(axis));
+  const IntList leftProducer = uncovered(producer.domain.size(), coveredProducer);
+  const IntList leftConsumer = uncovered(consumer.domain.size(), to);
+  std::optional<Draft> joined;
+  if (leftProducer.empty() && leftConsumer.empty()) {
+    if (!ascending(to)) return std::nullopt;
+    if (producerReduces && consumerReduces && remapped(producer.reduced, to) != consumer.reduced) return std::nullopt;
+    joined = unite(producer, consumer, to);
+  } else if (leftProducer.empty()) {
+    if (producerReduces || !closed || !mayRecompute(graph, producer, consumer, to)) return std::nullopt;
+    joined = unite(producer, consumer, to);
+  } else if (!producerReduces || leftProducer != producer.reduced) {
+    return std::nullopt;
+  } else if (leftConsumer.empty()) {
+    if (consumerReduces) return std::nullopt;
+    IntList back(consumer.domain.size(), -1);
+    for (size_t axis = 0; axis < to.size(); ++axis)
+      if (to[axis] >= 0) back[to[axis]] = static_cast<int64_t>(axis);
+    joined = unite(consumer, producer, back);
+  } else {
+    if (leftConsumer.size() != leftProducer.size() || producer.rowRank() == 0) return std::nullopt;
+    for (size_t i = 0; i < leftProducer.size(); ++i) {
+      if (producer.domain[leftProducer[i]] != consumer.domain[leftConsumer[i]]) return std::nullopt;
+      to[leftProducer[i]] = leftConsumer[i];
+    }
+    if (!ascending(to)) return std::nullopt;
+    if (consumerReduces && remapped(producer.reduced, to) != consumer.reduced) return std::nullopt;
+    joined = unite(producer, consumer, to);
+  }
+  if (!validate(graph, *joined)) return std::nullopt;
+  return joined;
+}
+
+std::optional<Draft> joinSideBySide(const Graph& graph, const Draft& a, const Draft& b) {
+  if (!joinable(a) || !joinable(b) || a.sealed || b.sealed || a.domain != b.domain || a.domain.empty())
+    return std::nullopt;
+  if (a.values.size() + b.values.size() > kMaxValues) return std::nullopt;
+  const bool aReduces = a.kind == Group::Kind::kReduce, bReduces = b.kind == Group::Kind::kReduce;
+  if (aReduces && bReduces && a.reduced != b.reduced) return std::nullopt;
+  // A map runs in parallel; next to a whole-array reduction it would not.
+  if (aReduces != bReduces && (aReduces ? a : b).rowRank() == 0) return std::nullopt;
+  IntList same;
+  for (size_t axis = 0; axis < a.domain.size(); ++axis) same.push_back(static_cast<int64_t>(axis));
+  Draft joined = unite(a, b, same);
+  if (!validate(graph, joined)) return std::nullopt;
+  return joined;
+}
+
+}  // namespace fw::graph

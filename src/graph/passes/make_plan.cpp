@@ -1,0 +1,102 @@
+// makePlan and the text form of a plan, which goldens and the log channel "kernels" show.
+#include <algorithm>
+
+#include "graph/passes/pass_manager.h"
+#include "graph/passes/planning.h"
+#include "graph/support/check.h"
+#include "graph/verifier.h"
+
+namespace fw::graph {
+namespace {
+
+std::string valueName(ValueId id) { return "%" + std::to_string(id.index); }
+
+template <class List, class Text>
+std::string listOf(const List& list, const Text& text) {
+  std::string result = "[";
+  for (const auto& item : list) result += (result.size() > 1 ? ", " : "") + text(item);
+  return result + "]";
+}
+
+std::string kindName(Group::Kind kind) {
+  switch (kind) {
+    case Group::Kind::kMap: return "map";
+    case Group::Kind::kReduce: return "reduce";
+    case Group::Kind::kJoin: return "join";
+    case Group::Kind::kUpdate: return "update";
+  }
+  FW_UNREACHABLE();
+}
+
+std::string kindName(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kInput: return "input";
+    case BufferKind::kOutput: return "output";
+    case BufferKind::kTemp: return "temp";
+  }
+  FW_UNREACHABLE();
+}
+
+absl::Status checkGraph(const Graph& graph, const PassContext& context, std::string_view when) {
+  if (!context.verifyEach) return absl::OkStatus();
+  const std::vector<std::string> problems = verify(graph, Stage::kDecomposed);
+  if (problems.empty()) return absl::OkStatus();
+  std::string text = "plan: unsound graph " + std::string(when);
+  for (const std::string& problem : problems) text += "\n  " + problem;
+  return absl::InternalError(text + "\n" + print(graph));
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
+  if (absl::Status status = checkGraph(graph, context, "before planning"); !status.ok()) return status;
+  graph.canonicalizeSyms();
+  if (absl::Status status = prepareForPlan(graph); !status.ok()) return status;
+  if (absl::Status status = checkGraph(graph, context, "after inserting copies"); !status.ok()) return status;
+  absl::StatusOr<std::vector<Group>> groups = fuse(graph);
+  if (!groups.ok()) return groups.status();
+  Plan plan;
+  plan.groups = *std::move(groups);
+  if (absl::Status status = planMemory(graph, plan); !status.ok()) return status;
+  if (context.dump) context.dump("plan", graph);
+  return plan;
+}
+
+std::string print(const Plan& plan, const Graph& graph) {
+  const SymContext& syms = graph.syms();
+  auto sym = [&](SymId id) { return syms.print(id); };
+  auto number = [](int64_t n) { return std::to_string(n); };
+  std::string text;
+  for (size_t i = 0; i < plan.groups.size(); ++i) {
+    const Group& group = plan.groups[i];
+    text += "group " + std::to_string(i) + ": " + kindName(group.kind) + " " + listOf(group.domain, sym);
+    if (!group.reducedAxes.empty()) text += " over " + listOf(group.reducedAxes, number);
+    text += " -> " + listOf(group.outputs, valueName) + "\n";
+    for (ValueId id : group.values) {
+      const Node& node = graph.node(id);
+      text += "  " + valueName(id) + " = " + std::string(info(node.op).text) + "(";
+      for (size_t k = 0; k < node.operands.size(); ++k) text += (k ? ", " : "") + valueName(node.operands[k]);
+      text += ") axes=" + listOf(group.axisMap.at(id), number) + "\n";
+    }
+  }
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    text += "buffer " + std::to_string(i) + ": " + kindName(buffer.kind) + " " + std::to_string(buffer.index) + " " +
+            std::string(name(buffer.dtype)) + listOf(buffer.shape, sym) + " strides=" + listOf(buffer.strides, sym);
+    if (buffer.kind == BufferKind::kTemp) text += " at " + sym(buffer.offset);
+    std::vector<ValueId> values;
+    for (const auto& [value, id] : plan.bufferOf)
+      if (id.index == i) values.push_back(value);
+    std::sort(values.begin(), values.end());
+    text += " holds " + listOf(values, valueName) + "\n";
+  }
+  text += "workspace " + sym(plan.workspaceBytes) + "\n";
+  for (const OutputBinding& output : plan.outputs) {
+    text += "return buffer " + std::to_string(output.buffer.index);
+    if (output.isView) text += " view offset=" + sym(output.offset);
+    text += " " + listOf(output.shape, sym) + " strides=" + listOf(output.strides, sym) + "\n";
+  }
+  return text;
+}
+
+}  // namespace fw::graph

@@ -1,0 +1,203 @@
+// First step of makePlan: makes explicit, as copy nodes, every place where a value needs memory of its own.
+//
+// - reshape: a view if resolveView can prove it from the SymIds; otherwise its operand is first copied into packed C
+//   order, of which every reshape is a view. A reshape that NumPy answers with a copy and that reaches an output is
+//   copied too. Afterwards every reshape is a view (copy=0). A reshape that NumPy answers with a view and that reaches an output must resolve.
+// - update: its buffer is its base's buffer. The base is copied first if it is an input, a view, a source or an output, or if
+//   anything reads it that does not have to run before the update anyway.
+// - concatenate: its operands are in memory, so constants and symbolic integers are copied there.
+// - reductions of one element per result become what they answer (the decompose pass makes some).
+// - outputs: constants and symbolic integers are copied into a buffer.
+#include "absl/container/flat_hash_set.h"
+#include "graph/passes/planning.h"
+#include "graph/passes/rewriter.h"
+#include "graph/passes/unit_reduction.h"
+#include "graph/support/check.h"
+#include "graph/views.h"
+
+namespace fw::graph {
+namespace {
+
+/// A copy of its own: `serial` keeps it from merging with another copy of the same value, whose memory may be written.
+ValueId addCopy(Graph& graph, ValueId value, int64_t serial) {
+  const ValueType& from = graph.type(value);
+  ValueType type{from.dtype, from.shape, Layout::c(from.rank()), {}};
+  Attrs attrs;
+  attrs.set(AttrKey::kIndex, serial);
+  return graph.addTyped(Op::kCopy, {value}, std::move(type), std::move(attrs));
+}
+
+/// Views below an output, the output included.
+absl::flat_hash_set<ValueId> viewsUnderOutputs(const Graph& graph) {
+  absl::flat_hash_set<ValueId> views;
+  for (ValueId value : graph.outputs())
+    for (; isView(graph, value); value = graph.node(value).operands[0]) views.insert(value);
+  return views;
+}
+
+class Preparer {
+ public:
+  explicit Preparer(const Graph& graph) : underOutput_(viewsUnderOutputs(graph)), users_(graph.size()) {
+    for (ValueId output : graph.outputs()) outputs_.insert(viewBase(graph, output));
+    const std::vector<bool> live = liveValues(graph);
+    for (size_t i = 0; i < graph.size(); ++i) {
+      if (!live[i]) continue;
+      for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
+    }
+  }
+
+  absl::Status visit(Rewriter& rw, ValueId id) {
+    switch (rw.in().node(id).op) {
+      case Op::kReshape:
+        return reshape(rw, id);
+      case Op::kUpdate:
+        return update(rw, id);
+      case Op::kConcatenate:
+        return join(rw, id);
+      case Op::kLoop:
+      case Op::kCond:
+      case Op::kProject:
+        return absl::UnimplementedError("plan: " + std::string(info(rw.in().node(id).op).text) +
+                                        " has no kernel form yet");
+      default:
+        break;
+    }
+    if (classOf(rw.in(), id) == OpClass::kReduction) {
+      const ValueId operand = rw.map(rw.in().node(id).operands[0]);
+      if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
+        const bool fresh = outputs_.contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
+        rw.set(id, fresh ? addCopy(rw.out(), *now, ++copies_) : *now);
+        return absl::OkStatus();
+      }
+    }
+    rw.copyNode(id);
+    return absl::OkStatus();
+  }
+
+ private:
+  /// Joins read memory: scalars of the graph get some.
+  absl::Status join(Rewriter& rw, ValueId id) {
+    std::vector<ValueId> operands;
+    for (ValueId old : rw.in().node(id).operands) {
+      const ValueId operand = rw.map(old);
+      const Op base = rw.out().node(viewBase(rw.out(), operand)).op;
+      const bool scalar = base == Op::kConstant || base == Op::kSym;
+      operands.push_back(scalar ? addCopy(rw.out(), operand, ++copies_) : operand);
+    }
+    rw.copyNode(id, operands);
+    return absl::OkStatus();
+  }
+
+  absl::Status reshape(Rewriter& rw, ValueId id) {
+    const bool output = underOutput_.contains(id);
+    const Node& node = rw.in().node(id);
+    const bool copies = node.attrs.integerOr(AttrKey::kCopy, 0) != 0;
+    Attrs attrs;
+    attrs.set(AttrKey::kCopy, int64_t{0});
+    const ValueId operand = rw.map(node.operands[0]);
+    if (!(copies && output)) {
+      const ValueId now = rw.out().addTyped(Op::kReshape, {operand}, node.type, attrs);
+      const ValueId base = viewBase(rw.out(), now);
+      absl::StatusOr<AffineView> view = resolveView(rw.out(), now, materialisedStrides(rw.out(), base));
+      if (view.ok()) {
+        rw.set(id, now);
+        return absl::OkStatus();
+      }
+      if (output) return absl::UnimplementedError("plan: a returned reshape is not provably a view: " +
+                                                  std::string(view.status().message()));
+    }
+    rw.set(id, rw.out().addTyped(Op::kReshape, {addCopy(rw.out(), operand, ++copies_)}, node.type, attrs));
+    return absl::OkStatus();
+  }
+
+  absl::Status update(Rewriter& rw, ValueId id) {
+    const Node& node = rw.in().node(id);
+    ValueId base = rw.map(node.operands[0]);
+    const ValueId value = rw.map(node.operands[1]);
+    if (!mayOverwrite(rw.in(), node.operands[0], id)) base = addCopy(rw.out(), base, ++copies_);
+    const ValueId operands[] = {base, value};
+    rw.copyNode(id, operands);
+    return absl::OkStatus();
+  }
+
+  /// True if the base's memory is fresh and everything that reads it runs before the update in any order.
+  bool mayOverwrite(const Graph& graph, ValueId base, ValueId update) const {
+    if (isView(graph, base) || isSource(graph, base) || outputs_.contains(base)) return false;
+    absl::flat_hash_set<ValueId> before;  // what the update needs
+    std::vector<ValueId> open = {update};
+    while (!open.empty()) {
+      const ValueId at = open.back();
+      open.pop_back();
+      for (ValueId operand : graph.node(at).operands)
+        if (operand.index >= base.index && before.insert(operand).second) open.push_back(operand);
+    }
+    // Readers through views count as readers of the base.
+    open = {base};
+    while (!open.empty()) {
+      const ValueId at = open.back();
+      open.pop_back();
+      for (ValueId user : users_[at.index]) {
+        if (user == update && at == base) {
+          if (graph.node(user).operands[1] == base) return false;
+        } else if (isView(graph, user)) {
+          if (directlyStored(graph, user, update)) return false;
+          open.push_back(user);
+        } else if (!before.contains(user)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /// The update stores this view of its own base: the copy loop would read what it overwrites.
+  static bool directlyStored(const Graph& graph, ValueId view, ValueId update) {
+    return graph.node(update).operands[1] == view;
+  }
+
+  absl::flat_hash_set<ValueId> underOutput_;
+  absl::flat_hash_set<ValueId> outputs_;
+  int64_t copies_ = 0;
+  std::vector<std::vector<ValueId>> users_;
+};
+
+}  // namespace
+
+SymList materialisedStrides(const Graph& graph, ValueId value) {
+  SymContext& syms = graph.syms();
+  const Node& node = graph.node(value);
+  const ValueType& type = node.type;
+  const Layout& layout = type.layout;
+  const bool regular = layout.contiguity == Contiguity::kPacked && !layout.broadcastAxes && !layout.negativeAxes;
+  if (node.op != Op::kInput || regular) return packedStrides(syms, type.shape, layout, type.dtype);
+  SymList strides;
+  const std::string prefix = "t" + std::to_string(node.attrs.integer(AttrKey::kIndex)) + "_";
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    const bool inner = layout.contiguity == Contiguity::kInner && axis == layout.order.back();
+    const std::string name = prefix + std::to_string(axis);
+    if (layout.broadcastAxes >> axis & 1) {
+      strides.push_back(syms.constant(0));
+    } else if (inner && !(layout.negativeAxes >> axis & 1)) {
+      strides.push_back(syms.constant(itemSize(type.dtype)));
+    } else if (std::optional<SymId> symbol = syms.findSymbol(name)) {
+      strides.push_back(*symbol);
+    } else {
+      FW_CHECK_MSG(syms.isConst(type.shape[axis], 1), "no symbol " + name + " for the stride of a strided input");
+      strides.push_back(syms.constant(0));
+    }
+  }
+  return strides;
+}
+
+absl::Status prepareForPlan(Graph& graph) {
+  Preparer preparer(graph);
+  absl::Status status = rewrite(graph, [&](Rewriter& rw, ValueId id) { return preparer.visit(rw, id); });
+  if (!status.ok()) return status;
+  for (ValueId& output : graph.outputs()) {
+    const Op op = graph.node(viewBase(graph, output)).op;
+    if (op == Op::kConstant || op == Op::kSym) output = addCopy(graph, output, -1);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fw::graph

@@ -1,0 +1,45 @@
+// NumPy starts sums from +0, so a sum of one element is 0 + x, which turns -0.0 into 0.0. Products start from 1 and 1 * x is x;
+// max and min start from the element.
+#include "graph/passes/unit_reduction.h"
+
+#include "graph/support/check.h"
+
+namespace fw::graph {
+namespace {
+
+Scalar number(DType dtype, int value) {
+  return value == 0 ? Scalar::zero(dtype) : Scalar::one(dtype);
+}
+
+}  // namespace
+
+std::optional<ValueId> reduceUnitAxes(Graph& g, const Node& node, ValueId operand) {
+  const ValueType& type = g.type(operand);
+  const IntList& axes = node.attrs.ints(AttrKey::kAxes);
+  for (int64_t axis : axes)
+    if (!g.syms().isConst(type.shape[axis], 1)) return std::nullopt;
+  ValueId value = operand;
+  switch (node.op) {
+    case Op::kSum:
+      if (isInexact(type.dtype)) value = g.binary(Op::kAdd, operand, g.constant(number(type.dtype, 0)));
+      break;
+    case Op::kProd:
+    case Op::kMax:
+    case Op::kMin:
+      break;
+    case Op::kAny:
+    case Op::kAll:
+      value = g.cast(operand, DType::kBool);
+      break;
+    case Op::kArgmax:
+    case Op::kArgmin:
+      value = g.full(g.constant(Scalar::zero(DType::kI64)), type.shape);
+      break;
+    default:  // composite rows are decomposed first
+      return std::nullopt;
+  }
+  const bool keepdims = node.attrs.integerOr(AttrKey::kKeepdims, 0) != 0;
+  return keepdims || axes.empty() ? value : g.squeeze(value, axes);
+}
+
+}  // namespace fw::graph

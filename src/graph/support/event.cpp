@@ -1,0 +1,175 @@
+// Sinks of the event stream: lines for people on stderr, JSON lines in a trace file. What is wanted is one atomic bit set, so that
+// a disabled channel costs one load; everything else happens under one mutex, which makes lines atomic.
+#include "graph/support/event.h"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <string>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "nlohmann/json.hpp"
+
+namespace fw {
+namespace {
+
+constexpr int kTraceSchema = 1;
+
+struct ChannelInfo {
+  Channel channel;
+  std::string_view text;
+};
+constexpr ChannelInfo kChannels[] = {
+#define FW_CHANNEL(Id, text, help) {Channel::k##Id, text},
+#include "graph/support/channels.def"
+};
+constexpr uint32_t kAllChannels = (1u << std::size(kChannels)) - 1;
+
+uint32_t bitOf(Channel c) { return 1u << static_cast<int>(c); }
+
+class Sinks;
+Sinks& sinks();
+
+class Sinks {
+ public:
+  friend Sinks& sinks();
+  bool wants(Channel c) const { return (wanted_.load(std::memory_order_relaxed) & bitOf(c)) != 0; }
+
+  void setLogs(uint32_t channels) {
+    std::lock_guard lock(mutex_);
+    logs_ = channels;
+    updateLocked();
+  }
+
+  uint32_t logs() {
+    std::lock_guard lock(mutex_);
+    return logs_;
+  }
+
+  std::string open(const std::string& directory) {
+    std::error_code problem;
+    std::filesystem::create_directories(directory, problem);
+    if (problem) return "cannot create " + directory + ": " + problem.message();
+    std::string path = directory + "/fusewire-" + std::to_string(getpid()) + ".jsonl";
+    FILE* file = std::fopen(path.c_str(), "ae");
+    if (file == nullptr) return "cannot open " + path + ": " + std::strerror(errno);
+    std::lock_guard lock(mutex_);
+    if (trace_ != nullptr) std::fclose(trace_);
+    trace_ = file;
+    tracePid_ = getpid();
+    traceDirectory_ = directory;
+    updateLocked();
+    return "";
+  }
+
+  void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
+    std::string_view name = kChannels[static_cast<int>(channel)].text;
+    std::string log, line;
+    if (logs() & bitOf(channel)) log = logLines(name, text);
+    nlohmann::json record = {{"schema", kTraceSchema},
+                             {"pid", getpid()},
+                             {"time_ns", std::chrono::steady_clock::now().time_since_epoch().count()},
+                             {"channel", name},
+                             {"kind", kind},
+                             {"text", text},
+                             {"data", data}};
+    // Text may hold user strings of any encoding; a trace must not fail for them.
+    line = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    followFork();
+    std::lock_guard lock(mutex_);
+    if (!log.empty()) std::fwrite(log.data(), 1, log.size(), stderr);
+    if (trace_ == nullptr) return;
+    std::fwrite(line.data(), 1, line.size(), trace_);
+    std::fflush(trace_);
+  }
+
+ private:
+  static std::string logLines(std::string_view channel, std::string_view text) {
+    std::string prefix = "[fusewire:" + std::string(channel) + "] ", out;
+    while (true) {
+      size_t end = std::min(text.find('\n'), text.size());
+      out += prefix + std::string(text.substr(0, end)) + "\n";
+      if (end + 1 >= text.size()) return out;   // a newline at the very end makes no empty line
+      text.remove_prefix(end + 1);
+    }
+  }
+
+  /// A forked child writes a file of its own.
+  void followFork() {
+    std::string directory;
+    {
+      std::lock_guard lock(mutex_);
+      if (trace_ == nullptr || tracePid_ == getpid()) return;
+      directory = traceDirectory_;
+    }
+    open(directory);
+  }
+
+  void updateLocked() { wanted_.store(trace_ != nullptr ? kAllChannels : logs_, std::memory_order_relaxed); }
+
+  std::atomic<uint32_t> wanted_{0};
+  std::mutex mutex_;               // guards everything below, and the order of lines
+  uint32_t logs_ = 0;
+  FILE* trace_ = nullptr;
+  pid_t tracePid_ = 0;
+  std::string traceDirectory_;
+};
+
+/// The only process-wide state of the room: where events go is a property of the process, as stderr is. Never destroyed,
+/// because events may come from threads that outlive static destruction.
+Sinks& sinks() {
+  static Sinks* instance = [] {
+    auto* s = new Sinks;
+    // A child must not inherit a mutex that some other thread held.
+    pthread_atfork([] { sinks().mutex_.lock(); }, [] { sinks().mutex_.unlock(); }, [] { sinks().mutex_.unlock(); });
+    return s;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+bool channelEnabled(Channel channel) { return sinks().wants(channel); }
+
+void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
+  if (sinks().wants(channel)) sinks().emit(channel, kind, text, data);
+}
+
+std::string configureLogs(std::string_view spec) {
+  uint32_t channels = 0;
+  auto trim = [](std::string_view s) {
+    while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+    while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+    return s;
+  };
+  while (!spec.empty()) {
+    size_t comma = std::min(spec.find(','), spec.size());
+    std::string_view item = trim(spec.substr(0, comma));
+    spec.remove_prefix(std::min(comma + 1, spec.size()));
+    if (item.empty()) continue;
+    bool remove = item.front() == '-';
+    if (remove || item.front() == '+') item = trim(item.substr(1));
+    uint32_t bits = item == "all" ? kAllChannels : 0;
+    for (const ChannelInfo& row : kChannels) {
+      if (row.text == item) bits = bitOf(row.channel);
+    }
+    if (bits == 0) {
+      std::string known;
+      for (const ChannelInfo& row : kChannels) known += ", " + std::string(row.text);
+      return "unknown log channel '" + std::string(item) + "'; known are all" + known;
+    }
+    channels = remove ? channels & ~bits : channels | bits;
+  }
+  sinks().setLogs(channels);
+  return "";
+}
+
+std::string openTrace(std::string_view directory) { return sinks().open(std::string(directory)); }
+
+}  // namespace fw

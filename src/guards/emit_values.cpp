@@ -1,0 +1,209 @@
+// Values on the way: ints, dimensions, symbolic expressions, and what a call reads after the last guard.
+#include "cpython/objects.h"
+#include "graph/support/check.h"
+#include "guards/emitter.h"
+
+namespace fw::guards {
+
+namespace {
+
+int callUnpack(PyObject* number, int64_t* out) noexcept { return cpython::asInt64(number, out); }
+
+constexpr int kData = offsetof(PyArrayObject_fields, data), kDimensions = offsetof(PyArrayObject_fields, dimensions),
+              kStrides = offsetof(PyArrayObject_fields, strides);
+constexpr int kBuffers = offsetof(CallFrame, buffers), kScalars = offsetof(CallFrame, scalars),
+              kObjects = offsetof(CallFrame, objects);
+
+bool fitsImm32(int64_t value) { return value == static_cast<int32_t>(value); }
+
+/// log2 of a positive power of two, -1 for anything else.
+int exactLog2(int64_t value) { return value > 0 && (value & (value - 1)) == 0 ? __builtin_ctzll(static_cast<uint64_t>(value)) : -1; }
+
+const Xbyak::Reg64 kScratch[] = {Xbyak::util::rcx, Xbyak::util::rdx, Xbyak::util::r9, Xbyak::util::r10};
+
+}  // namespace
+
+void Emitter::compareImm(const Xbyak::Reg64& reg, int64_t value) {
+  if (fitsImm32(value)) {
+    cmp(reg, static_cast<int>(value));
+  } else {
+    mov(r11, static_cast<uint64_t>(value));
+    cmp(reg, r11);
+  }
+}
+
+void Emitter::comparePointer(const Xbyak::Address& at, const void* pointer) {
+  loadPointer(rcx, pointer);
+  cmp(at, rcx);
+}
+
+void Emitter::emitUnpackInt() {
+  auto labels = std::make_shared<std::pair<Xbyak::Label, Xbyak::Label>>();
+  mov(rcx, ptr[rax + cpython::LongLayout::kWord]);
+  if constexpr (cpython::kIs311) {
+    lea(rdx, ptr[rcx + 1]);
+    cmp(rdx, 2);
+    ja(labels->first);
+    mov(edx, ptr[rax + cpython::LongLayout::kDigit]);
+    imul(rcx, rdx);
+  } else {
+    cmp(rcx, static_cast<int>(cpython::LongLayout::kCompactLimit));
+    jae(labels->first);
+    and_(ecx, 3);
+    mov(edx, 1);
+    sub(rdx, rcx);
+    mov(ecx, ptr[rax + cpython::LongLayout::kDigit]);
+    imul(rcx, rdx);
+  }
+  L(labels->second);
+  outOfLine([this, labels] {
+    L(labels->first);
+    checkedCall(&callUnpack, [&] { mov(rdi, rax); lea(rsi, ptr[rsp + kIntOut]); });
+    mov(rcx, ptr[rsp + kIntOut]);
+    jmp(labels->second);
+  });
+}
+
+bool Emitter::canEmitExpr(graph::SymId id, size_t depth) const {
+  if (depth >= std::size(kScratch)) return false;
+  const graph::SymNode& node = set_.syms->node(id);
+  switch (node.op) {
+    case graph::SymOp::kConst:
+    case graph::SymOp::kSymbol: return true;
+    case graph::SymOp::kFloorDiv:
+    case graph::SymOp::kMod:
+      return exactLog2(set_.syms->asConst(node.operands[1]).value_or(0)) >= 0 && canEmitExpr(node.operands[0], depth);
+    case graph::SymOp::kAdd:
+    case graph::SymOp::kMul:
+    case graph::SymOp::kMin:
+    case graph::SymOp::kMax:
+      for (size_t i = 0; i < node.operands.size(); ++i)
+        if (!canEmitExpr(node.operands[i], depth + (i > 0))) return false;
+      return true;
+  }
+  return false;
+}
+
+bool Emitter::emitExpr(graph::SymId id, size_t depth) {
+  const Xbyak::Reg64 out = kScratch[depth];
+  const graph::SymNode& node = set_.syms->node(id);
+  if (node.op == graph::SymOp::kConst) {
+    mov(out, static_cast<uint64_t>(node.value));
+    return true;
+  }
+  if (node.op == graph::SymOp::kSymbol) {
+    mov(out, ptr[r8 + 8 * node.value]);
+    return true;
+  }
+  emitExpr(node.operands[0], depth);
+  if (node.op == graph::SymOp::kFloorDiv || node.op == graph::SymOp::kMod) {
+    int log2 = exactLog2(*set_.syms->asConst(node.operands[1]));
+    if (node.op == graph::SymOp::kFloorDiv) {
+      sar(out, log2);
+    } else {
+      mov(r11, (uint64_t{1} << log2) - 1);
+      and_(out, r11);
+    }
+    return true;
+  }
+  for (size_t i = 1; i < node.operands.size(); ++i) {
+    emitExpr(node.operands[i], depth + 1);
+    const Xbyak::Reg64 next = kScratch[depth + 1];
+    switch (node.op) {
+      case graph::SymOp::kAdd: add(out, next); jo(failLabel()); break;
+      case graph::SymOp::kMul: imul(out, next); jo(failLabel()); break;
+      case graph::SymOp::kMin: cmp(next, out); cmovl(out, next); break;
+      case graph::SymOp::kMax: cmp(next, out); cmovg(out, next); break;
+      case graph::SymOp::kConst:
+      case graph::SymOp::kSymbol:
+      case graph::SymOp::kFloorDiv:
+      case graph::SymOp::kMod: FW_UNREACHABLE();
+    }
+  }
+  return true;
+}
+
+void Emitter::storeInt(SourceId source) {
+  if (stored_[source.index]) return;
+  stored_[source.index] = true;
+  for (size_t i = 0; i < set_.symbols.size(); ++i) {
+    const SymbolBinding& b = set_.symbols[i];
+    if (b.source == source && b.from == SymbolBinding::From::kPyInt) mov(ptr[r8 + 8 * i], rcx);
+  }
+  for (size_t i = 0; i < set_.inputs.size(); ++i) {
+    const InputBinding& b = set_.inputs[i];
+    if (b.source != source || b.from != InputBinding::From::kPyInt) continue;
+    mov(r9, ptr[rdi + kScalars]);
+    mov(ptr[r9 + 16 * i], rcx);
+  }
+}
+
+void Emitter::storeDims(SourceId source) {
+  if (stored_[source.index]) return;
+  stored_[source.index] = true;
+  auto store = [&](SymbolBinding::From from, int field) {
+    bool loaded = false;
+    for (size_t i = 0; i < set_.symbols.size(); ++i) {
+      const SymbolBinding& b = set_.symbols[i];
+      if (b.source != source || b.from != from) continue;
+      if (!loaded) mov(rcx, ptr[rax + field]);
+      loaded = true;
+      mov(rdx, ptr[rcx + 8 * b.axis]);
+      mov(ptr[r8 + 8 * i], rdx);
+    }
+  };
+  store(SymbolBinding::From::kDim, kDimensions);
+  store(SymbolBinding::From::kStride, kStrides);
+}
+
+void Emitter::bindInputs() {
+  // load() may call C++, which leaves r9 and r10 undefined: they are read again for every input from a path not loaded yet.
+  for (size_t i = 0; i < set_.inputs.size(); ++i) {
+    const InputBinding& input = set_.inputs[i];
+    if (input.from != InputBinding::From::kPyInt) load(input.source);
+    mov(r9, ptr[rdi + kBuffers]);
+    if (input.from == InputBinding::From::kArrayData) {
+      mov(rcx, ptr[rax + kData]);
+      mov(ptr[r9 + 8 * i], rcx);
+      continue;
+    }
+    if (input.from == InputBinding::From::kNumpyScalar) {
+      lea(rcx, ptr[rax + kNumpyScalarOffset]);
+      mov(ptr[r9 + 8 * i], rcx);
+      continue;
+    }
+    mov(r10, ptr[rdi + kScalars]);
+    lea(rcx, ptr[r10 + 16 * i]);
+    mov(ptr[r9 + 8 * i], rcx);
+    switch (input.from) {
+      case InputBinding::From::kArrayData:
+      case InputBinding::From::kNumpyScalar:
+      case InputBinding::From::kPyInt: break;   // storeInt has written it
+      case InputBinding::From::kPyFloat:
+        mov(rdx, ptr[rax + offsetof(PyFloatObject, ob_fval)]);
+        mov(ptr[rcx], rdx);
+        break;
+      case InputBinding::From::kPyBool:
+        loadPointer(r11, Py_True);
+        xor_(edx, edx);
+        cmp(rax, r11);
+        sete(dl);
+        mov(ptr[rcx], rdx);
+        break;
+      case InputBinding::From::kPyComplex:
+        movups(xmm0, ptr[rax + offsetof(PyComplexObject, cval)]);
+        movups(ptr[rcx], xmm0);
+        break;
+    }
+  }
+}
+
+void Emitter::bindObjects() {
+  for (size_t i = 0; i < set_.objects.size(); ++i) {
+    load(set_.objects[i]);
+    mov(rcx, ptr[rdi + kObjects]);
+    mov(ptr[rcx + 8 * i], rax);
+  }
+}
+
+}  // namespace fw::guards

@@ -1,0 +1,89 @@
+// The machine-code emitter of guard stubs; included only by the emit_*.cpp files and stub.cpp, which are its parts.
+//
+// Registers: rdi = frame, rsi = frame->args, r8 = frame->symbols, rax = the object of the source loaded last; rcx, rdx, r9-r11
+// are scratch. Nothing is callee-saved: a call to C++ saves what it needs in the stub's own stack frame
+//   [rsp + 0] frame   [rsp + 8] result of an int conversion   [rsp + 16] rax across a call   [rsp + 24 + 8*i] source i
+// Everything is one straight line with jumps out to the failure exits and out and back to slow paths, so that what was loaded or
+// proven once holds from there on.
+#pragma once
+
+#include <xbyak/xbyak.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cpython/attributes.h"
+#include "guards/array_layout.h"
+#include "guards/guard_set.h"
+
+namespace fw::guards {
+
+class Emitter : public Xbyak::CodeGenerator {
+ public:
+  Emitter(const GuardSet& set, void* buffer, size_t bytes);
+  /// Emits the whole stub. Throws Xbyak::Error if the buffer is too small.
+  void emitAll();
+  std::vector<std::unique_ptr<cpython::AttributeCell>> takeCells() { return std::move(cells_); }
+
+ private:
+#define FW_GUARD(Id, text, cost) void emit##Id(const Guard& g);
+#include "guards/guard_kinds.def"
+  void emitGuard(const Guard& g);
+
+  // Paths (emit_source.cpp).
+  void load(SourceId id);                                   ///< into rax
+  void emitStep(SourceId id, const Source& source);
+  void emitItem(SourceId base, int64_t index);
+  void emitTupleField(int offset, int64_t index);           ///< rax = ((tuple at [rax + offset]))[index]
+  void requireType(SourceId id, PyTypeObject* type);        ///< object in rax; fails the guard unless of exactly that type
+  void requireTypeObject(SourceId id);                      ///< object in rax is a type
+  cpython::AttributeCell* newCell(PyObject* name);
+  void emitDictItem(PyObject* name);                        ///< rax = value of the key in the dict in rax; fails the guard if there is none
+
+  // Pieces (emit_guards.cpp).
+  void emitUnpackInt();                                     ///< rcx = value of the exact int in rax
+  void compareImm(const Xbyak::Reg64& reg, int64_t value);  ///< clobbers r11
+  void comparePointer(const Xbyak::Address& at, const void* pointer);   ///< clobbers rcx
+  bool emitExpr(graph::SymId id, size_t depth);             ///< into scratch register `depth`; false: not inline
+  bool canEmitExpr(graph::SymId id, size_t depth) const;
+  void storeInt(SourceId source);                           ///< rcx to the symbols and scalars that read this source
+  void storeDims(SourceId source);
+  void bindInputs();
+  void bindObjects();
+
+  // Calls (stub.cpp).
+  template <class Fn>
+  void call0(Fn* fn) { callAddress(reinterpret_cast<const void*>(fn)); }
+  void callAddress(const void* fn);                         ///< arguments are set; rdi, rsi and r8 are restored after
+  void loadPointer(const Xbyak::Reg64& reg, const void* pointer) { mov(reg, reinterpret_cast<uint64_t>(pointer)); }
+  /// Emits `body` behind the stub's end; it may jump back to labels of the caller.
+  void outOfLine(std::function<void()> body) { slowPaths_.push_back({guard_, std::move(body)}); }
+  /// Call that keeps rax: `arguments` may read it.
+  template <class Fn>
+  void checkedCall(Fn* fn, const std::function<void()>& arguments) {
+    mov(ptr[rsp + kSavedRax], rax);
+    arguments();
+    callAddress(reinterpret_cast<const void*>(fn));
+    test(eax, eax);
+    mov(rax, ptr[rsp + kSavedRax]);
+    jz(failLabel());
+  }
+  Xbyak::Label& failLabel() { failed_[guard_] = true; return fails_[guard_]; }
+
+  static constexpr int kFrame = 0, kIntOut = 8, kSavedRax = 16, kSources = 24;
+  const GuardSet& set_;
+  size_t guard_ = 0;                                        ///< being emitted; guards.size() for the bindings
+  SourceId inRax_;
+  std::vector<bool> spilled_;
+  std::vector<PyTypeObject*> types_;                        ///< proven exact types by source
+  std::vector<bool> isType_;                                ///< proven to be type objects
+  std::vector<int64_t> lengths_;                            ///< proven minimal lengths
+  std::vector<bool> stored_;                                ///< storeInt or storeDims done
+  std::vector<Xbyak::Label> fails_;
+  std::vector<bool> failed_;
+  std::vector<std::pair<size_t, std::function<void()>>> slowPaths_;
+  std::vector<std::unique_ptr<cpython::AttributeCell>> cells_;
+};
+
+}  // namespace fw::guards

@@ -1,0 +1,106 @@
+// Frame of a stub and its life: emitted into a scratch buffer, copied into the arena, given back on destruction.
+#include "guards/stub.h"
+
+#include "graph/support/check.h"
+#include "guards/arena.h"
+#include "guards/emitter.h"
+
+namespace fw::guards {
+
+Emitter::Emitter(const GuardSet& set, void* buffer, size_t bytes)
+    : Xbyak::CodeGenerator(bytes, buffer), set_(set) {
+  size_t sources = set.sources->size(), exits = set.guards.size() + 1;
+  setDefaultJmpNEAR(true);
+  spilled_.resize(sources);
+  types_.resize(sources);
+  isType_.resize(sources);
+  lengths_.resize(sources);
+  stored_.resize(sources);
+  fails_.resize(exits);
+  failed_.resize(exits);
+}
+
+void Emitter::callAddress(const void* fn) {
+  mov(rax, reinterpret_cast<uint64_t>(fn));
+  call(rax);
+  mov(rdi, ptr[rsp + kFrame]);
+  mov(rsi, ptr[rdi + offsetof(CallFrame, args)]);
+  mov(r8, ptr[rdi + offsetof(CallFrame, symbols)]);
+}
+
+void Emitter::emitGuard(const Guard& g) {
+  switch (g.kind) {
+#define FW_GUARD(Id, text, cost) \
+  case GuardKind::k##Id: return emit##Id(g);
+#include "guards/guard_kinds.def"
+  }
+  FW_UNREACHABLE();
+}
+
+void Emitter::emitAll() {
+  // rsp is 8 below a multiple of 16 on entry and must be a multiple of 16 at calls.
+  int bytes = (kSources + 8 * static_cast<int>(set_.sources->size()) + 15) / 16 * 16 + 8;
+  sub(rsp, bytes);
+  mov(ptr[rsp + kFrame], rdi);
+  mov(rsi, ptr[rdi + offsetof(CallFrame, args)]);
+  mov(r8, ptr[rdi + offsetof(CallFrame, symbols)]);
+  for (guard_ = 0; guard_ < set_.guards.size(); ++guard_) emitGuard(set_.guards[guard_]);
+  bindInputs();
+  bindObjects();
+  Xbyak::Label exit;
+  xor_(eax, eax);
+  L(exit);
+  add(rsp, bytes);
+  ret();
+  for (size_t i = 0; i < slowPaths_.size(); ++i) {
+    guard_ = slowPaths_[i].first;
+    slowPaths_[i].second();
+  }
+  for (size_t i = 0; i < fails_.size(); ++i) {
+    if (!failed_[i]) continue;
+    L(fails_[i]);
+    mov(eax, static_cast<uint32_t>(i + 1));
+    jmp(exit);
+  }
+}
+
+namespace {
+
+class ArenaStub final : public Stub {
+ public:
+  ArenaStub(std::shared_ptr<const GuardSet> set, std::vector<std::unique_ptr<cpython::AttributeCell>> cells, const void* code,
+            size_t size)
+      : set_(std::move(set)), cells_(std::move(cells)), code_(code), size_(size) {}
+  ~ArenaStub() override { CodeArena::process().release(code_); }
+  StubFn entry() const override { return reinterpret_cast<StubFn>(reinterpret_cast<uintptr_t>(code_)); }
+  size_t codeSize() const override { return size_; }
+
+ private:
+  std::shared_ptr<const GuardSet> set_;
+  std::vector<std::unique_ptr<cpython::AttributeCell>> cells_;
+  const void* code_;
+  size_t size_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Stub>> emitStub(std::shared_ptr<const GuardSet> set) {
+  if (absl::Status status = validate(*set); !status.ok()) return status;
+  size_t pieces = set->guards.size() + set->symbols.size() + set->inputs.size() + set->objects.size() + set->sources->size();
+  std::vector<uint8_t> buffer(512 + 160 * pieces);
+  while (true) {
+    try {
+      Emitter emitter(*set, buffer.data(), buffer.size());
+      emitter.emitAll();
+      absl::StatusOr<const void*> code = CodeArena::process().publish({buffer.data(), emitter.getSize()});
+      if (!code.ok()) return code.status();
+      return std::make_unique<ArenaStub>(std::move(set), emitter.takeCells(), *code, emitter.getSize());
+    } catch (const Xbyak::Error& error) {
+      if (static_cast<int>(error) != Xbyak::ERR_CODE_IS_TOO_BIG || buffer.size() > (size_t{16} << 20))
+        return absl::ResourceExhaustedError(std::string("guard stub: ") + error.what());
+      buffer.resize(buffer.size() * 2);
+    }
+  }
+}
+
+}  // namespace fw::guards

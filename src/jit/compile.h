@@ -1,0 +1,18 @@
+// The part of compile() below the kernels' construction: for tests and benchmarks with kernels built by hand.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "jit/executable.h"
+#include "kernels/kernel.h"
+
+namespace fw::jit {
+
+/// One native function that runs `kernels` in order over plan.buffers.
+absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<kernels::Kernel>& kernels,
+                                                           const graph::SymContext& syms, graph::Plan plan,
+                                                           const CompileOptions& options, CompiledText* text = nullptr,
+                                                           CompileTimings timings = {});
+
+}  // namespace fw::jit

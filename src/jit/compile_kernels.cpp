@@ -1,0 +1,102 @@
+// From kernels to an Executable: LLVM IR for all of them in one function, then machine code.
+#include "jit/compile.h"
+
+#include <atomic>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "jit/emit_kernel.h"
+#include "jit/session.h"
+#include "jit/target.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace fw::jit {
+
+namespace {
+
+double nowMs() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class NativeExecutable : public Executable {
+ public:
+  NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings)
+      : plan_(std::move(plan)), code_(std::move(code)), timings_(timings) {}
+  EntryFn entry() const override { return reinterpret_cast<EntryFn>(code_->entry()); }
+  const graph::Plan& plan() const override { return plan_; }
+  const CompileTimings& timings() const override { return timings_; }
+  size_t codeSize() const override { return code_->codeSize(); }
+
+ private:
+  graph::Plan plan_;
+  std::unique_ptr<LoadedCode> code_;
+  CompileTimings timings_;
+};
+
+// Symbols are unique in the process, because all objects share one symbol table.
+std::string nextName() {
+  static std::atomic<uint64_t> counter{0};
+  return "fw" + std::to_string(counter.fetch_add(1, std::memory_order_relaxed));
+}
+
+// What the emitters assume and a wrong kernel would break inside LLVM, where errors end the process.
+absl::Status checkKernel(const kernels::Kernel& kernel) {
+  for (const kernels::Expr& expr : kernel.exprs) {
+    if (graph::isComplex(expr.dtype)) {
+      return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, ": complex scalar expression"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool wantsVerifier() {
+#ifdef NDEBUG
+  return false;
+#else
+  return true;
+#endif
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<kernels::Kernel>& kernels,
+                                                           const graph::SymContext& syms, graph::Plan plan,
+                                                           const CompileOptions& options, CompiledText* text,
+                                                           CompileTimings timings) {
+  auto target = resolveTarget(options.isa);
+  if (!target.ok()) return target.status();
+  const double start = nowMs();
+  const std::string name = nextName();
+  llvm::LLVMContext context;
+  llvm::Module module("fusewire", context);
+  Session& session = Session::instance();
+  session.prepare(module, **target, options.optLevel);
+  FunctionState fn(module, **target, syms, plan, name);
+  for (const kernels::Kernel& kernel : kernels) {
+    if (absl::Status status = checkKernel(kernel); !status.ok()) return status;
+    KernelEmitter(fn, kernel).run();
+  }
+  fn.finish();
+  if (wantsVerifier()) {
+    std::string errors;
+    llvm::raw_string_ostream stream(errors);
+    if (llvm::verifyModule(module, &stream)) return absl::InternalError(absl::StrCat("bad LLVM IR: ", errors));
+  }
+  if (text != nullptr && options.keepText) {
+    llvm::raw_string_ostream stream(text->llvm);
+    module.print(stream, nullptr);
+    auto assembly = session.assembly(module, **target, options.optLevel);
+    if (!assembly.ok()) return assembly.status();
+    text->assembly = *std::move(assembly);
+  }
+  timings.irMs = nowMs() - start;
+  auto generated = session.generate(module, **target, options.optLevel, name);
+  if (!generated.ok()) return generated.status();
+  timings.codegenMs = generated->codegenMs;
+  timings.linkMs = generated->linkMs;
+  return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings);
+}
+
+}  // namespace fw::jit

@@ -1,0 +1,186 @@
+// Walks a kernel's blocks. What varies along the vector axis becomes vectors, everything else stays scalar and is spread
+// over the lanes where a vector needs it.
+//
+// Bodies of vector statements are emitted more than once (unrolled, tail); `values_` then simply holds the latest copy,
+// because nothing outside a body may refer into it. Addresses are kept per access and moved along at each loop entry, so
+// that the innermost body finds base + index * itemsize, which is one x86 address.
+#include "jit/emit_kernel.h"
+
+#include <algorithm>
+
+#include "graph/support/check.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace fw::jit {
+
+using kernels::Access;
+using kernels::Block;
+using kernels::Expr;
+using kernels::ScalarOp;
+using kernels::StmtKind;
+using llvm::Value;
+
+KernelEmitter::KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel)
+    : fn_(fn),
+      ops_(fn),
+      ir_(fn.ir()),
+      kernel_(kernel),
+      values_(kernel.exprs.size(), nullptr),
+      varying_(kernel.exprs.size(), false),
+      axes_(kernel.axisCount, nullptr),
+      pointers_(kernel.accesses.size(), nullptr),
+      reduced_(kernel.stmts.size()) {}
+
+void KernelEmitter::run() {
+  for (size_t i = 0; i < kernel_.accesses.size(); ++i) {
+    const Access& access = kernel_.accesses[i];
+    Value* base = fn_.buffer(access.buffer);
+    pointers_[i] = fn_.syms().isConst(access.offset, 0)
+                       ? base
+                       : ir_.CreateGEP(ir_.getInt8Ty(), base, fn_.sym(access.offset));
+  }
+  emitBlock(kernel_.body);
+}
+
+void KernelEmitter::emitBlock(const Block& block) {
+  for (const kernels::Item& item : block.items) {
+    if (item.expr.valid()) {
+      emitExpr(item.expr);
+    } else {
+      emitStmt(item.stmt);
+    }
+  }
+}
+
+DType KernelEmitter::operandType(const Expr& expr) const {
+  if (expr.operands.empty()) return expr.dtype;
+  return kernel_.exprs[expr.operands[expr.op == ScalarOp::kSelect ? 1 : 0].index].dtype;
+}
+
+Value* KernelEmitter::scalar(ExprId id) {
+  Value* v = values_[id.index];
+  FW_CHECK_MSG(v != nullptr && lanesOf(v) == 1, "kernel " + kernel_.name + ": e" + std::to_string(id.index));
+  return v;
+}
+
+Value* KernelEmitter::value(ExprId id) {
+  Value* v = values_[id.index];
+  FW_CHECK_MSG(v != nullptr, "kernel " + kernel_.name + ": e" + std::to_string(id.index));
+  return lanesOf(v) == lanes_.count ? v : fn_.splat(v, lanes_.count);
+}
+
+void KernelEmitter::emitExpr(ExprId id) {
+  const Expr& expr = kernel_.exprs[id.index];
+  Value*& out = values_[id.index];
+  const bool inLanes = lanes_.count > 1 && varies(id);
+  switch (expr.op) {
+    case ScalarOp::kConst: out = ops_.constant(expr.dtype, expr.imm); return;
+    case ScalarOp::kParam: out = fn_.sym(expr.sym); return;
+    case ScalarOp::kAxis:
+      out = axes_[expr.axis.index];
+      if (inLanes) out = ir_.CreateAdd(fn_.splat(out, lanes_.count), lanes_.index);
+      return;
+    case ScalarOp::kLoad: out = emitLoad(expr); return;
+    case ScalarOp::kReduceResult: out = reduced_[expr.stmt.index][expr.imm]; return;
+    case ScalarOp::kRaiseIf: emitRaise(expr); return;
+    default: break;  // computed from operands
+  }
+  llvm::SmallVector<Value*, 3> operands;
+  for (ExprId operand : expr.operands) operands.push_back(inLanes ? value(operand) : scalar(operand));
+  out = ops_.emit(expr, operandType(expr), operands);
+}
+
+void KernelEmitter::emitStmt(StmtId id) {
+  const Stmt& stmt = kernel_.stmts[id.index];
+  switch (stmt.kind) {
+    case StmtKind::kLoop: emitLoop(stmt); return;
+    case StmtKind::kReduce: emitReduce(id); return;
+    case StmtKind::kStore: emitStore(stmt); return;
+    case StmtKind::kIf:
+      fn_.when(scalar(stmt.value), [&] {
+        ++depth_;
+        emitBlock(stmt.body);
+        --depth_;
+      });
+      return;
+  }
+}
+
+// In the body of a vector loop the lanes that raised are collected in a register; elsewhere the status word is updated at
+// once. Inactive lanes repeat an active one, so they need no masking.
+void KernelEmitter::emitRaise(const Expr& expr) {
+  const ExprId condition = expr.operands[0];
+  if (depth_ == 0) {
+    for (Raised& raised : raised_) {
+      if (raised.bit != expr.imm) continue;
+      raised.any = ir_.CreateOr(raised.any, value(condition));
+      return;
+    }
+  }
+  Value* any = values_[condition.index];
+  if (lanesOf(any) > 1) any = ir_.CreateOrReduce(any);
+  fn_.raise(any, expr.imm);
+}
+
+// --- what varies ------------------------------------------------------------------------------------------------------
+
+bool KernelEmitter::accessVaries(const Access& access, AxisId axis) const {
+  return std::any_of(access.terms.begin(), access.terms.end(), [&](const Access::Term& term) {
+    return term.axis == axis && !fn_.syms().isConst(term.stride, 0);
+  });
+}
+
+bool KernelEmitter::markExpr(const Expr& expr, AxisId axis) const {
+  if (expr.op == ScalarOp::kAxis) return expr.axis == axis;
+  if (expr.op == ScalarOp::kLoad) return accessVaries(kernel_.accesses[expr.access], axis);
+  if (expr.op == ScalarOp::kReduceResult) {
+    const kernels::Accumulator& acc = kernel_.stmts[expr.stmt.index].accumulators[expr.imm];
+    return varies(acc.init) || varies(acc.element);
+  }
+  return std::any_of(expr.operands.begin(), expr.operands.end(), [&](ExprId operand) { return varies(operand); });
+}
+
+unsigned KernelEmitter::markVarying(const Block& body, AxisId axis) {
+  unsigned widest = 1;
+  auto count = [&](DType d) {
+    widest = std::max(widest, unsigned(graph::itemSize(d)));
+    hasSingle_ |= d == DType::kF32;
+  };
+  for (const kernels::Item& item : body.items) {
+    if (item.expr.valid()) {
+      const Expr& expr = kernel_.exprs[item.expr.index];
+      varying_[item.expr.index] = markExpr(expr, axis);
+      if (varies(item.expr)) count(expr.dtype);
+      continue;
+    }
+    const Stmt& stmt = kernel_.stmts[item.stmt.index];
+    widest = std::max(widest, markVarying(stmt.body, axis));
+    if (stmt.kind == StmtKind::kStore) count(kernel_.exprs[stmt.value.index].dtype);
+    for (const kernels::Accumulator& acc : stmt.accumulators) {
+      if (varies(acc.init) || varies(acc.element)) count(acc.dtype);
+    }
+  }
+  return widest;
+}
+
+// As many lanes as the widest element fits into a register; but f32 vectors never narrower than 128 bits, because LLVM
+// would fill them up with undefined lanes that can raise flags.
+unsigned KernelEmitter::chooseLanes(unsigned widest, bool hasSingle) const {
+  const unsigned lanes = unsigned(fn_.target().vectorBits) / 8 / widest;
+  return hasSingle ? std::max(lanes, 4u) : lanes;
+}
+
+void KernelEmitter::collectAccesses(const Block& body, std::vector<uint32_t>& out) const {
+  for (const kernels::Item& item : body.items) {
+    if (item.expr.valid()) {
+      const Expr& expr = kernel_.exprs[item.expr.index];
+      if (expr.op == ScalarOp::kLoad) out.push_back(expr.access);
+      continue;
+    }
+    const Stmt& stmt = kernel_.stmts[item.stmt.index];
+    if (stmt.kind == StmtKind::kStore) out.push_back(stmt.access);
+    collectAccesses(stmt.body, out);
+  }
+}
+
+}  // namespace fw::jit

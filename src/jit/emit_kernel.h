@@ -1,0 +1,111 @@
+// One kernel as LLVM IR inside the function under construction.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "jit/emit_function.h"
+#include "jit/emit_ops.h"
+#include "kernels/kernel.h"
+
+namespace fw::jit {
+
+/// Byte stride of an access along the vector axis.
+struct LaneStride {
+  std::optional<int64_t> constant;
+  llvm::Value* runtime = nullptr;    ///< i64, if not constant
+};
+
+class KernelEmitter {
+ public:
+  KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel);
+  void run();
+
+ private:
+  using ExprId = kernels::ExprId;
+  using StmtId = kernels::StmtId;
+  using AxisId = kernels::AxisId;
+  using Stmt = kernels::Stmt;
+  using Carried = FunctionState::Carried;
+
+  /// How a body is being emitted: one element, or several lanes along `axis`.
+  struct Lanes {
+    unsigned count = 1;
+    AxisId axis;
+    llvm::Value* mask = nullptr;        ///< <count x i1>: lanes to store; nullptr: all
+    llvm::Value* active = nullptr;      ///< i64 number of active lanes (with mask)
+    llvm::Value* index = nullptr;       ///< <count x i64> offset of each lane; inactive lanes repeat lane 0
+  };
+
+  // emit_kernel.cpp
+  void emitBlock(const kernels::Block& block);
+  void emitExpr(ExprId id);
+  void emitStmt(StmtId id);
+  void emitRaise(const kernels::Expr& expr);
+  llvm::Value* scalar(ExprId id);
+  llvm::Value* value(ExprId id);               ///< with lanes_.count lanes, if emitting lanes
+  DType operandType(const kernels::Expr& expr) const;
+  bool varies(ExprId id) const { return varying_[id.index]; }
+  /// Marks the expressions below `body` that depend on `axis`; answers the widest varying element in bytes.
+  unsigned markVarying(const kernels::Block& body, AxisId axis);
+  bool accessVaries(const kernels::Access& access, AxisId axis) const;
+  bool markExpr(const kernels::Expr& expr, AxisId axis) const;
+  unsigned chooseLanes(unsigned widest, bool hasSingle) const;
+  void collectAccesses(const kernels::Block& body, std::vector<uint32_t>& out) const;
+
+  // emit_loops.cpp
+  void emitLoop(const Stmt& stmt);
+  void emitVectorLoop(const Stmt& stmt);
+  void emitBody(const Stmt& stmt, llvm::Value* index);
+  /// Binds the axis, moves the pointers of the body's accesses along it, runs `body`, and restores both.
+  void withAxis(const Stmt& stmt, llvm::Value* index, llvm::function_ref<void()> body);
+  Lanes fullLanes(unsigned count, AxisId axis);
+  Lanes tailLanes(unsigned count, AxisId axis, llvm::Value* remaining);
+  unsigned unrollOf(const Stmt& stmt) const;
+
+  // emit_reduce.cpp
+  void emitReduce(StmtId id);
+  Carried sequentialReduce(const Stmt& stmt);
+  Carried vectorReduce(const Stmt& stmt, unsigned lanes);
+  Carried elements(const Stmt& stmt, llvm::Value* index);
+  llvm::Value* identity(const kernels::Accumulator& acc);
+  llvm::Value* acrossLanes(const kernels::Accumulator& acc, llvm::Value* vector);
+
+  // emit_pairwise.cpp
+  Carried pairwiseReduce(const Stmt& stmt);
+  Carried pairwiseLeaf(const Stmt& stmt, llvm::Value* first, llvm::Value* count);
+  Carried pairwiseVectorLeaf(const Stmt& stmt, llvm::Value* first, llvm::Value* count);
+  Carried pairwiseScalarLeaf(const Stmt& stmt, llvm::Value* first, llvm::Value* count);
+
+  // emit_memory.cpp
+  llvm::Value* emitLoad(const kernels::Expr& expr);
+  void emitStore(const Stmt& stmt);
+  LaneStride laneStride(const kernels::Access& access);
+  llvm::Value* loadLanes(llvm::Type* element, llvm::Value* pointer, const LaneStride& stride);
+  void storeLanes(llvm::Value* lanes, llvm::Value* pointer, const LaneStride& stride);
+  llvm::Value* strideValue(const LaneStride& stride);
+  llvm::Value* lanePointers(llvm::Value* pointer, const LaneStride& stride);
+  llvm::Value* loadEachLane(llvm::Type* element, llvm::Value* pointer, const LaneStride& stride);
+  void storeEachLane(llvm::Value* lanes, llvm::Value* pointer, const LaneStride& stride);
+  llvm::Value* advance(llvm::Value* pointer, graph::SymId stride, llvm::Value* index);
+
+  FunctionState& fn_;
+  OpEmitter ops_;
+  llvm::IRBuilder<>& ir_;
+  const kernels::Kernel& kernel_;
+  Lanes lanes_;
+  std::vector<llvm::Value*> values_;                ///< by expression
+  std::vector<bool> varying_;                       ///< by expression, for the vector statement being emitted
+  std::vector<llvm::Value*> axes_;                  ///< by axis: i64 index (of lane 0)
+  std::vector<llvm::Value*> pointers_;              ///< by access: address with the terms of all bound axes
+  std::vector<Carried> reduced_;                    ///< by statement
+  bool hasSingle_ = false;                          ///< markVarying met f32
+  struct Raised {
+    uint64_t bit;
+    llvm::Value* any;                               ///< lanes that raised, carried around the vector loop
+  };
+  std::vector<Raised> raised_;
+  int depth_ = 0;                                   ///< blocks below the vector statement's own body
+};
+
+}  // namespace fw::jit

@@ -1,0 +1,210 @@
+// Operands of group members: other members at the same point of the domain, memory through an affine view, constants and
+// symbolic integers. Expressions are made on demand and remembered for as long as the loop they stand in is open.
+#include "kernels/group_emitter.h"
+
+#include <algorithm>
+
+#include "graph/support/check.h"
+#include "graph/views.h"
+
+namespace fw::kernels {
+
+using graph::Node;
+using graph::Op;
+using graph::OpClass;
+
+GroupEmitter::GroupEmitter(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan,
+                           const graph::Group& group)
+    : b_(b), graph_(graph), plan_(plan), group_(group) {}
+
+absl::Status GroupEmitter::collect() {
+  for (ValueId id : group_.values) {
+    const Node& node = graph_.node(id);
+    if (node.op == Op::kIota)
+      for (int64_t axis : group_.axisMap.at(id))
+        if (axis >= 0) indexAxes_.push_back(axis);
+    std::vector<Operand> operands(node.operands.size());
+    const OpClass cls = graph::info(node.op).cls;
+    for (size_t i = cls == OpClass::kUpdate ? 1 : 0; i < node.operands.size(); ++i) {
+      absl::StatusOr<Operand> operand = resolve(id, i);
+      if (!operand.ok()) return operand.status();
+      operands[i] = *std::move(operand);
+    }
+    operands_[id] = std::move(operands);
+  }
+  for (ValueId id : group_.outputs)
+    if (absl::Status s = collectOutput(id); !s.ok()) return s;
+  for (const auto& [id, operands] : operands_)
+    for (const Operand& operand : operands)
+      if (operand.kind == Operand::Kind::kMemory && operand.memory.buffer.valid()) refs_.push_back(&operand.memory);
+  for (const auto& [id, ref] : outputs_) refs_.push_back(&ref);
+  return absl::OkStatus();
+}
+
+IntList GroupEmitter::operandAxes(ValueId user, size_t index) const {
+  const Node& node = graph_.node(user);
+  const SymShape& shape = graph_.type(node.operands[index]).shape;
+  const IntList& map = group_.axisMap.at(user);
+  const auto unit = [&](size_t axis) { return graph_.syms().isConst(shape[axis], 1); };
+  IntList result;
+  if (graph::info(node.op).cls != OpClass::kReduction) {
+    FW_CHECK(map.size() >= shape.size());
+    const size_t shift = map.size() - shape.size();
+    for (size_t axis = 0; axis < shape.size(); ++axis) result.push_back(unit(axis) ? -1 : map[axis + shift]);
+    return result;
+  }
+  const IntList& gone = node.attrs.ints(graph::AttrKey::kAxes);
+  const bool keepdims = node.attrs.integerOr(graph::AttrKey::kKeepdims, 0) != 0;
+  size_t nextReduced = 0, kept = 0;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (std::find(gone.begin(), gone.end(), static_cast<int64_t>(axis)) != gone.end()) {
+      if (!unit(axis)) FW_CHECK(nextReduced < group_.reducedAxes.size());
+      result.push_back(unit(axis) ? -1 : group_.reducedAxes[nextReduced++]);
+      kept += keepdims;
+    } else {
+      result.push_back(unit(axis) ? -1 : map[kept]);
+      ++kept;
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<MemoryRef> GroupEmitter::memoryOf(ValueId value, const IntList& domainAxes) {
+  graph::SymContext& syms = graph_.syms();
+  const ValueId base = graph::viewBase(graph_, value);
+  const auto at = plan_.bufferOf.find(base);
+  if (at == plan_.bufferOf.end())
+    return absl::InternalError("operand of a kernel has no buffer: " + std::string(graph::info(graph_.node(base).op).text));
+  const graph::Buffer& buffer = plan_.buffers[at->second.index];
+  absl::StatusOr<graph::AffineView> view = graph::resolveView(graph_, value, buffer.strides);
+  if (!view.ok()) return view.status();
+  MemoryRef ref{at->second, buffer.dtype, syms.canonical(view->offset), {}};
+  ref.strides.assign(group_.domain.size(), syms.constant(0));
+  FW_CHECK(domainAxes.size() == view->strides.size());
+  for (size_t axis = 0; axis < domainAxes.size(); ++axis)
+    if (domainAxes[axis] >= 0) ref.strides[domainAxes[axis]] = syms.canonical(view->strides[axis]);
+  return ref;
+}
+
+absl::StatusOr<Operand> GroupEmitter::resolve(ValueId user, size_t index) {
+  const ValueId value = graph_.node(user).operands[index];
+  const ValueId base = graph::viewBase(graph_, value);
+  Operand operand;
+  operand.value = base;
+  if (isMember(base) && graph::info(graph_.node(user).op).cls != OpClass::kJoin) {
+    operand.kind = Operand::Kind::kMember;
+    return operand;
+  }
+  const Op op = graph_.node(base).op;
+  if (op == Op::kConstant || op == Op::kSym) {
+    operand.kind = op == Op::kConstant ? Operand::Kind::kConstant : Operand::Kind::kSym;
+    return operand;
+  }
+  operand.kind = Operand::Kind::kMemory;
+  if (graph::info(graph_.node(user).op).cls == OpClass::kJoin) return operand;  // join.cpp has geometry of its own
+  absl::StatusOr<MemoryRef> ref = memoryOf(value, operandAxes(user, index));
+  if (!ref.ok()) return ref.status();
+  operand.memory = *std::move(ref);
+  return operand;
+}
+
+absl::Status GroupEmitter::collectOutput(ValueId id) {
+  const Node& node = graph_.node(id);
+  const OpClass cls = graph::info(node.op).cls;
+  if (cls == OpClass::kJoin) return absl::OkStatus();
+  absl::StatusOr<MemoryRef> ref = memoryOf(id, group_.axisMap.at(id));
+  if (!ref.ok()) return ref.status();
+  if (cls == OpClass::kUpdate) {
+    // The slice of the base: starts and steps on top of the buffer's strides.
+    graph::SymContext& syms = graph_.syms();
+    const graph::Buffer& buffer = plan_.buffers[ref->buffer.index];
+    const SymList& starts = node.attrs.syms(graph::AttrKey::kStarts);
+    const SymList& steps = node.attrs.syms(graph::AttrKey::kSteps);
+    const IntList& map = group_.axisMap.at(id);
+    for (size_t axis = 0; axis < starts.size(); ++axis) {
+      ref->offset = syms.add(ref->offset, syms.mul(starts[axis], buffer.strides[axis]));
+      if (map[axis] >= 0) ref->strides[map[axis]] = syms.canonical(syms.mul(buffer.strides[axis], steps[axis]));
+    }
+    ref->offset = syms.canonical(ref->offset);
+  }
+  outputs_[id] = *std::move(ref);
+  return absl::OkStatus();
+}
+
+void GroupEmitter::setAxes(const std::vector<NestAxis>* axes, std::vector<AxisId> axisOf) {
+  axes_ = axes;
+  axisOf_ = std::move(axisOf);
+}
+
+void GroupEmitter::scoped(const std::function<void()>& body) {
+  const auto memo = memo_;
+  const auto axisOf = axisOf_;
+  const std::vector<NestAxis>* axes = axes_;
+  body();
+  memo_ = memo;
+  axisOf_ = axisOf;
+  axes_ = axes;
+}
+
+Value GroupEmitter::load(const MemoryRef& ref) {
+  const DType part = graph::realOf(ref.dtype);
+  Value v{ref.dtype, b_.load(accessOf(b_, ref, *axes_, axisOf_, 0), part), {}};
+  if (v.isComplex()) v.im = b_.load(accessOf(b_, ref, *axes_, axisOf_, 1), part);
+  return v;
+}
+
+void GroupEmitter::store(const MemoryRef& ref, const Value& v) {
+  FW_CHECK(ref.dtype == v.dtype);
+  b_.store(accessOf(b_, ref, *axes_, axisOf_, 0), v.re);
+  if (v.isComplex()) b_.store(accessOf(b_, ref, *axes_, axisOf_, 1), v.im);
+}
+
+Val GroupEmitter::index(int64_t domainAxis) {
+  for (size_t i = 0; i < axes_->size(); ++i)
+    if ((*axes_)[i].covers(domainAxis)) {
+      FW_CHECK((*axes_)[i].members.size() == 1);
+      return b_.axisValue(axisOf_[i]);
+    }
+  FW_UNREACHABLE();
+}
+
+absl::StatusOr<Value> GroupEmitter::operandElement(ValueId user, size_t index) {
+  const Operand& operand = operands_.at(user)[index];
+  switch (operand.kind) {
+    case Operand::Kind::kMember: return element(operand.value);
+    case Operand::Kind::kMemory: return load(operand.memory);
+    case Operand::Kind::kConstant:
+      return constantValue(b_, graph_.node(operand.value).attrs.scalar(graph::AttrKey::kValue));
+    case Operand::Kind::kSym:
+      return Value{DType::kI64, b_.param(graph_.node(operand.value).attrs.sym(graph::AttrKey::kExpr)), {}};
+  }
+  FW_UNREACHABLE();
+}
+
+absl::StatusOr<Value> GroupEmitter::element(ValueId member) {
+  if (auto known = memo_.find(member); known != memo_.end()) return known->second;
+  if (auto ref = stored_.find(member); ref != stored_.end()) return memo_[member] = load(*ref->second);
+  const Node& node = graph_.node(member);
+  const OpClass cls = graph::info(node.op).cls;
+  FW_CHECK_MSG(cls != OpClass::kReduction, "reduction read before it is computed");
+  if (node.op == Op::kIota) {
+    const int64_t axis = group_.axisMap.at(member)[0];
+    const Val i = axis < 0 ? b_.constantInt(DType::kI64, 0) : index(axis);
+    return memo_[member] = Value{DType::kI64, i, {}};
+  }
+  absl::InlinedVector<Value, 3> operands;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    if (cls == OpClass::kUpdate && i == 0) continue;
+    absl::StatusOr<Value> v = operandElement(member, i);
+    if (!v.ok()) return v;
+    operands.push_back(*std::move(v));
+  }
+  if (node.op == Op::kFull || cls == OpClass::kUpdate) return memo_[member] = operands[0];
+  absl::StatusOr<Value> v = lowerOp(b_, node.op, node.type.dtype, operands, node.type.rank() == 0);
+  if (!v.ok()) {
+    return absl::Status(v.status().code(), std::string(graph::info(node.op).text) + ": " + std::string(v.status().message()));
+  }
+  return memo_[member] = *v;
+}
+
+}  // namespace fw::kernels

@@ -1,0 +1,197 @@
+// A tree walk with one 64-bit slot per expression. Addresses and parameters are evaluated once, up front.
+#include "kernels/interpreter.h"
+
+#include <cfenv>
+#include <cstring>
+#include <vector>
+
+#include "graph/pairwise_order.h"
+#include "graph/support/check.h"
+#include "kernels/scalar_eval.h"
+
+namespace fw::kernels {
+namespace {
+
+uint64_t ieeeStatus() {
+  static constexpr std::pair<int, StatusBit> kFlags[] = {
+      {FE_INVALID, kInvalid}, {FE_DIVBYZERO, kDivide}, {FE_OVERFLOW, kOverflow}, {FE_UNDERFLOW, kUnderflow}};
+  uint64_t status = 0;
+  for (const auto& [flag, bit] : kFlags)
+    if (std::fetestexcept(flag)) status |= bit;
+  return status;
+}
+
+template <class T>
+T asFloat(uint64_t bits) {
+  T v;
+  std::memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+/// init + the tree over `elements`.
+template <class T>
+uint64_t sumTree(ReduceOrder order, uint64_t init, const std::vector<uint64_t>& elements) {
+  const auto get = [&](int64_t i) { return asFloat<T>(elements[i]); };
+  const int64_t n = static_cast<int64_t>(elements.size());
+  if (n == 0) return init;
+  const T tree = order == ReduceOrder::kPairwise ? graph::pairwiseSum<T>(0, n, get)
+                                                 : graph::pairwiseSumOfPart<T>(0, n, get);
+  const T sum = asFloat<T>(init) + tree;
+  uint64_t bits = 0;
+  std::memcpy(&bits, &sum, sizeof sum);
+  return bits;
+}
+
+class Interpreter {
+ public:
+  Interpreter(const Kernel& kernel, absl::Span<void* const> buffers) : kernel_(kernel), buffers_(buffers) {}
+
+  absl::Status prepare(const graph::SymContext& syms, absl::Span<const int64_t> symbols) {
+    values_.resize(kernel_.exprs.size());
+    axes_.resize(kernel_.axisCount);
+    results_.resize(kernel_.stmts.size());
+    for (size_t i = 0; i < kernel_.exprs.size(); ++i) {
+      if (kernel_.exprs[i].op != ScalarOp::kParam) continue;
+      auto v = syms.evaluate(kernel_.exprs[i].sym, symbols);
+      if (!v.ok()) return v.status();
+      values_[i] = static_cast<uint64_t>(*v);
+    }
+    for (const Access& a : kernel_.accesses) {
+      Address address;
+      auto offset = syms.evaluate(a.offset, symbols);
+      if (!offset.ok()) return offset.status();
+      FW_CHECK(a.buffer.index < buffers_.size());
+      address.base = static_cast<std::byte*>(buffers_[a.buffer.index]) + *offset;
+      for (const Access::Term& t : a.terms) {
+        auto stride = syms.evaluate(t.stride, symbols);
+        if (!stride.ok()) return stride.status();
+        address.terms.push_back({t.axis, *stride});
+      }
+      addresses_.push_back(std::move(address));
+    }
+    return absl::OkStatus();
+  }
+
+  uint64_t run() {
+    block(kernel_.body);
+    return status_;
+  }
+
+ private:
+  struct Address {
+    std::byte* base = nullptr;
+    std::vector<std::pair<AxisId, int64_t>> terms;
+  };
+
+  std::byte* locate(uint32_t access) const {
+    const Address& a = addresses_[access];
+    std::byte* p = a.base;
+    for (const auto& [axis, stride] : a.terms) p += axes_[axis.index] * stride;
+    return p;
+  }
+
+  void block(const Block& b) {
+    for (const Item& item : b.items)
+      if (item.expr.valid()) expression(item.expr);
+      else statement(item.stmt);
+  }
+
+  void expression(ExprId id) {
+    const Expr& e = kernel_.exprs[id.index];
+    uint64_t& out = values_[id.index];
+    if (e.op == ScalarOp::kParam) return;
+    if (e.op == ScalarOp::kConst) {
+      out = e.imm;
+      return;
+    }
+    if (e.op == ScalarOp::kAxis) {
+      out = static_cast<uint64_t>(axes_[e.axis.index]);
+      return;
+    }
+    if (e.op == ScalarOp::kLoad) {
+      out = 0;
+      std::memcpy(&out, locate(e.access), graph::itemSize(e.dtype));
+      return;
+    }
+    if (e.op == ScalarOp::kReduceResult) {
+      out = results_[e.stmt.index][e.imm];
+      return;
+    }
+    uint64_t operands[3] = {};
+    for (size_t i = 0; i < e.operands.size(); ++i) operands[i] = values_[e.operands[i].index];
+    if (e.op == ScalarOp::kRaiseIf) {
+      if (operands[0]) status_ |= e.imm;
+      return;
+    }
+    const DType d = kernel_.exprs[e.operands[0].index].dtype;
+    if (e.op == ScalarOp::kCallLibm) out = evalLibm(e.imm, e.dtype, operands, static_cast<int>(e.operands.size()));
+    else out = evalScalar(e.op, d, e.dtype, operands);
+  }
+
+  void statement(StmtId id) {
+    const Stmt& s = kernel_.stmts[id.index];
+    switch (s.kind) {
+      case StmtKind::kStore:
+        std::memcpy(locate(s.access), &values_[s.value.index],
+                    graph::itemSize(kernel_.exprs[s.value.index].dtype));
+        return;
+      case StmtKind::kIf:
+        if (values_[s.value.index]) block(s.body);
+        return;
+      case StmtKind::kLoop: {
+        const int64_t upper = static_cast<int64_t>(values_[s.upper.index]);
+        for (int64_t i = static_cast<int64_t>(values_[s.lower.index]); i < upper; ++i) {
+          axes_[s.axis.index] = i;
+          block(s.body);
+        }
+        return;
+      }
+      case StmtKind::kReduce: return reduce(id, s);
+    }
+    FW_UNREACHABLE();
+  }
+
+  void reduce(StmtId id, const Stmt& s) {
+    const bool tree = s.order == ReduceOrder::kPairwise || s.order == ReduceOrder::kPairwisePart;
+    const size_t n = s.accumulators.size();
+    std::vector<uint64_t> acc(n);
+    std::vector<std::vector<uint64_t>> elements(tree ? n : 0);
+    for (size_t k = 0; k < n; ++k) acc[k] = values_[s.accumulators[k].init.index];
+    const int64_t upper = static_cast<int64_t>(values_[s.upper.index]);
+    for (int64_t i = static_cast<int64_t>(values_[s.lower.index]); i < upper; ++i) {
+      axes_[s.axis.index] = i;
+      block(s.body);
+      for (size_t k = 0; k < n; ++k) {
+        const Accumulator& a = s.accumulators[k];
+        const uint64_t operands[3] = {acc[k], values_[a.element.index], 0};
+        if (tree) elements[k].push_back(operands[1]);
+        else acc[k] = evalScalar(a.combine, a.dtype, a.dtype, operands);
+      }
+    }
+    for (size_t k = 0; tree && k < n; ++k)
+      acc[k] = s.accumulators[k].dtype == DType::kF32 ? sumTree<float>(s.order, acc[k], elements[k])
+                                                      : sumTree<double>(s.order, acc[k], elements[k]);
+    results_[id.index] = std::move(acc);
+  }
+
+  const Kernel& kernel_;
+  absl::Span<void* const> buffers_;
+  std::vector<uint64_t> values_;
+  std::vector<int64_t> axes_;
+  std::vector<std::vector<uint64_t>> results_;
+  std::vector<Address> addresses_;
+  uint64_t status_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<uint64_t> interpret(const Kernel& kernel, const graph::SymContext& syms,
+                                   absl::Span<const int64_t> symbols, absl::Span<void* const> buffers) {
+  Interpreter interpreter(kernel, buffers);
+  if (absl::Status s = interpreter.prepare(syms, symbols); !s.ok()) return s;
+  std::feclearexcept(FE_ALL_EXCEPT);
+  const uint64_t raised = interpreter.run();
+  return raised | ieeeStatus();
+}
+
+}  // namespace fw::kernels

@@ -1,0 +1,135 @@
+// buildKernel: maps, updates and joins. Reductions are in lower_reduce.cpp.
+//
+// A map is one perfect nest: axes in the memory order of the output, merged where all operands allow it, the innermost
+// vectorised, all of them parallel.
+#include "kernels/lower_group.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/support/check.h"
+#include "graph/views.h"
+#include "kernels/lower.h"
+
+namespace fw::kernels {
+
+IntList loopOrder(const graph::Layout& layout, const IntList& domainAxes) {
+  IntList order;
+  for (int8_t axis : layout.order)
+    if (domainAxes[axis] >= 0) order.push_back(domainAxes[axis]);
+  return order;
+}
+
+absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
+  std::vector<Value> values;
+  for (ValueId id : outputs) {
+    absl::StatusOr<Value> v = emitter.element(id);
+    if (!v.ok()) return v.status();
+    values.push_back(*std::move(v));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) emitter.store(emitter.outputRef(outputs[i]), values[i]);
+  return absl::OkStatus();
+}
+
+namespace {
+
+/// One nest for outputs that run along the same axes.
+absl::Status mapNest(KernelBuilder& b, const graph::Plan& plan, const graph::Group& group, GroupEmitter& emitter,
+                     const std::vector<ValueId>& outputs) {
+  const ValueId leader = outputs[0];
+  const graph::Layout& layout = plan.buffers[emitter.outputRef(leader).buffer.index].layout;
+  const IntList order = loopOrder(layout, group.axisMap.at(leader));
+  const std::vector<NestAxis> axes =
+      mergeAxes(b.syms(), group.domain, order, emitter.refs(), {}, emitter.indexAxes());
+  absl::Status status;
+  emitter.scoped([&] {
+    openLoops(b, axes, true, true, [&](const std::vector<AxisId>& axisOf) {
+      emitter.setAxes(&axes, axisOf);
+      status = storeOutputs(emitter, outputs);
+    });
+  });
+  return status;
+}
+
+absl::Status buildMap(KernelBuilder& b, const graph::Plan& plan, const graph::Group& group, GroupEmitter& emitter) {
+  std::vector<std::pair<IntList, std::vector<ValueId>>> nests;  // by the axes they run along
+  for (ValueId id : group.outputs) {
+    IntList runs = loopOrder(graph::Layout::c(static_cast<int>(group.axisMap.at(id).size())), group.axisMap.at(id));
+    std::sort(runs.begin(), runs.end());
+    auto nest = std::find_if(nests.begin(), nests.end(), [&](const auto& n) { return n.first == runs; });
+    if (nest == nests.end()) nests.push_back({runs, {id}});
+    else nest->second.push_back(id);
+  }
+  for (const auto& [runs, outputs] : nests)
+    if (absl::Status s = mapNest(b, plan, group, emitter, outputs); !s.ok()) return s;
+  return absl::OkStatus();
+}
+
+/// Copies every operand of a concatenate into its part of the output.
+absl::Status buildJoin(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan,
+                       const graph::Group& group) {
+  graph::SymContext& syms = b.syms();
+  const ValueId id = group.outputs[0];
+  const graph::Node& node = graph.node(id);
+  const int64_t joined = node.attrs.integer(graph::AttrKey::kAxis);
+  const graph::BufferId out = plan.bufferOf.at(id);
+  const graph::Buffer& outBuffer = plan.buffers[out.index];
+  SymId start = syms.constant(0);
+  for (ValueId operand : node.operands) {
+    const SymShape& shape = graph.type(operand).shape;
+    const graph::ValueId base = graph::viewBase(graph, operand);
+    const auto at = plan.bufferOf.find(base);
+    if (at == plan.bufferOf.end()) return absl::InternalError("operand of concatenate has no buffer");
+    const graph::Buffer& buffer = plan.buffers[at->second.index];
+    absl::StatusOr<graph::AffineView> view = graph::resolveView(graph, operand, buffer.strides);
+    if (!view.ok()) return view.status();
+    const MemoryRef source{at->second, buffer.dtype, view->offset, view->strides};
+    const MemoryRef target{out, outBuffer.dtype, syms.mul(start, outBuffer.strides[joined]), outBuffer.strides};
+    if (source.dtype != target.dtype) return absl::UnimplementedError("concatenate of different types");
+    IntList map;
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      map.push_back(syms.isConst(shape[axis], 1) ? -1 : static_cast<int64_t>(axis));
+    IntList order;
+    for (int8_t axis : outBuffer.layout.order)
+      if (map[axis] >= 0) order.push_back(axis);
+    const std::vector<NestAxis> axes = mergeAxes(syms, shape, order, {&source, &target}, {}, {});
+    GroupEmitter emitter(b, graph, plan, group);
+    openLoops(b, axes, true, true, [&](const std::vector<AxisId>& axisOf) {
+      emitter.setAxes(&axes, axisOf);
+      emitter.store(target, emitter.load(source));
+    });
+    start = syms.add(start, shape[joined]);
+  }
+  return absl::OkStatus();
+}
+
+std::string kernelName(const graph::Graph& graph, const graph::Group& group, int ordinal) {
+  std::string name = absl::StrCat("k", ordinal);
+  int shown = 0;
+  for (ValueId id : group.values) {
+    if (shown++ == 4) break;
+    absl::StrAppend(&name, "_", std::string(graph::info(graph.node(id).op).text));
+  }
+  return name;
+}
+
+}  // namespace
+
+absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                                   int ordinal) {
+  KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
+  GroupEmitter emitter(b, graph, plan, group);
+  for (ValueId id : group.outputs) b.declareStored(plan.bufferOf.at(id));
+  absl::Status status = emitter.collect();
+  if (!status.ok()) return status;
+  switch (group.kind) {
+    case graph::Group::Kind::kMap:
+    case graph::Group::Kind::kUpdate: status = buildMap(b, plan, group, emitter); break;
+    case graph::Group::Kind::kJoin: status = buildJoin(b, graph, plan, group); break;
+    case graph::Group::Kind::kReduce: status = buildReduce(b, graph, plan, group, emitter); break;
+  }
+  if (!status.ok()) return status;
+  return std::move(b).take();
+}
+
+}  // namespace fw::kernels

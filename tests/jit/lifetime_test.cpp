@@ -1,0 +1,82 @@
+// Many compiles, many threads, executables that outlive others.
+#include <fstream>
+#include <thread>
+
+#include "kernel_case.h"
+
+namespace fw::jit::testing {
+namespace {
+
+/// out[i] = in[i] * factor + i
+std::unique_ptr<Executable> compileOne(double factor, Isa isa) {
+  SymContext syms;
+  SymId n = syms.symbol("s0", {0, 1 << 20});
+  const SymId item = syms.constant(8), zero = syms.constant(0);
+  KernelBuilder b(syms, "scale");
+  b.declareStored(BufferId(1));
+  b.loop(b.constantInt(DType::kI64, 0), b.param(n), true, true, [&](AxisId i) {
+    Val x = b.op(ScalarOp::kMul, b.load({BufferId(0), zero, {{i, item}}}, DType::kF64), b.constant(DType::kF64, factor));
+    b.store({BufferId(1), zero, {{i, item}}}, b.op(ScalarOp::kAdd, x, b.cast(b.axisValue(i), DType::kF64)));
+  });
+  return mustCompile(std::move(b).take(), syms, 2, isa);
+}
+
+void expectWorks(Executable& executable, double factor) {
+  std::vector<double> in, out(37, -1);
+  for (int i = 0; i < 37; ++i) in.push_back(i * 0.5 - 3);
+  void* buffers[] = {in.data(), out.data()};
+  const int64_t n = 37;
+  EXPECT_EQ(executable.entry()(&n, buffers, nullptr), 0);
+  for (int i = 0; i < 37; ++i) ASSERT_EQ(out[i], in[i] * factor + i);
+}
+
+int64_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  int64_t lines = 0;
+  for (std::string line; std::getline(maps, line);) ++lines;
+  return lines;
+}
+
+TEST(Lifetime, CodeIsFreed) {
+  for (int i = 0; i < 20; ++i) compileOne(i, Isa::kHost);
+  const int64_t before = mappings();
+  for (int i = 0; i < 200; ++i) expectWorks(*compileOne(i, Isa::kHost), i);
+  EXPECT_LE(mappings(), before + 10);
+}
+
+TEST(Lifetime, OutlivesOthers) {
+  std::vector<std::unique_ptr<Executable>> kept;
+  for (int i = 0; i < 30; ++i) kept.push_back(compileOne(i, availableIsas()[i % availableIsas().size()]));
+  for (int i = 0; i < 30; i += 2) kept[i].reset();
+  for (int i = 1; i < 30; i += 2) expectWorks(*kept[i], i);
+  EXPECT_GT(kept[1]->codeSize(), 20u);
+  EXPECT_GT(kept[1]->timings().codegenMs, 0);
+}
+
+TEST(Lifetime, Threads) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (int i = 0; i < 15; ++i) expectWorks(*compileOne(t * 100 + i, availableIsas()[i % availableIsas().size()]), t * 100 + i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Lifetime, TextForLogs) {
+  SymContext syms;
+  KernelBuilder b(syms, "text");
+  b.store({BufferId(0), syms.constant(0), {}}, b.constant(DType::kF64, 3));
+  std::vector<kernels::Kernel> kernels;
+  kernels.push_back(std::move(b).take());
+  CompileOptions options;
+  options.keepText = true;
+  CompiledText text;
+  auto executable = compileKernels(kernels, syms, planOf(1, syms), options, &text);
+  ASSERT_TRUE(executable.ok());
+  EXPECT_NE(text.llvm.find("store double"), std::string::npos);
+  EXPECT_NE(text.assembly.find("ret"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fw::jit::testing

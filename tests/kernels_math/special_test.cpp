@@ -1,0 +1,112 @@
+// Special values and flags: the result of every function at the ends of its domain is C's, and so are the invalid, divide and
+// overflow flags. Also: the kernel interpreter agrees with the evaluator of these tests.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <cfloat>
+#include <cmath>
+
+#include "kernels/interpreter.h"
+#include "measure.h"
+
+namespace fw::kernels::testing {
+namespace {
+
+const std::vector<double>& arguments() {
+  static const std::vector<double> all = [] {
+    std::vector<double> v = {0, 1, 2, 3, 0.5, 0.25, 1.5, 10, 100, 1000, 1e-3, 1e-8, 1e-20, 7, 0.99, 1.01, 0x1p-24, 0x1p-53,
+                             DBL_MIN, DBL_MAX, DBL_TRUE_MIN, FLT_MIN, FLT_MAX, FLT_TRUE_MIN, 1e-310, 1e-40, 1e300, 1e30,
+                             INFINITY, 88.7, 88.8, 89.5, 709.7, 709.9, 710.5, 103.9, 104.1, 745.1, 745.2, 128, 127.9, 1024,
+                             1023.9, 150, 1075, 0x1p31, 0x1p52 + 1, 0x1p53, 0x1p60, 4503599627370495.5, 8388607.5, 16777215,
+                             M_PI, M_PI_2, M_PI_4, 0x1.921fb6p0, 0x1.fffffep-1, 0x1.fffffffffffffp-1, 0x1.000002p0};
+    const size_t n = v.size();
+    for (size_t i = 0; i < n; ++i) v.push_back(-v[i]);
+    v.push_back(NAN);
+    return v;
+  }();
+  return all;
+}
+
+struct Expected {
+  double value;
+  uint64_t status;
+};
+
+Expected reference(const Subject& s, DType t, double x, double y) {
+  std::feclearexcept(FE_ALL_EXCEPT);
+  volatile double vx = x, vy = y;
+  volatile double r = t == DType::kF32 ? double{s.libm32(static_cast<float>(vx), static_cast<float>(vy))} : s.libm64(vx, vy);
+  const int flags = std::fetestexcept(FE_ALL_EXCEPT);
+  return {r, (flags & FE_INVALID ? 1u : 0u) | (flags & FE_DIVBYZERO ? 2u : 0u) | (flags & FE_OVERFLOW ? 4u : 0u)};
+}
+
+bool declined(const Subject& s, DType t, double x) {
+  const bool trig = s.name == "sin" || s.name == "cos" || s.name == "tan";
+  return trig && std::isfinite(x) && std::fabs(x) > (t == DType::kF32 ? 1e5 : 0x1p40);
+}
+
+double distance(DType t, double got, double want) {
+  if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want) ? 0 : 1e30;
+  if (std::isinf(got) || std::isinf(want) || want == 0) {
+    return got == want && std::signbit(got) == std::signbit(want) ? 0 : 1e30;
+  }
+  const double next = t == DType::kF32 ? std::nextafterf(std::fabs(want), INFINITY) : std::nextafter(std::fabs(want), INFINITY);
+  return std::fabs(got - want) / (next - std::fabs(want));
+}
+
+class MathSpecial : public ::testing::TestWithParam<std::string> {};
+
+void checkAll(const std::string& name, DType t) {
+  const Subject& s = subject(name);
+  Compiled f(s, t);
+  const std::vector<double> one = {0};
+  for (double x : arguments()) {
+    for (double y : s.arity == 2 ? arguments() : one) {
+      if (t == DType::kF32 && (std::fabs(x) > FLT_MAX || std::fabs(y) > FLT_MAX) && std::isfinite(x) && std::isfinite(y)) continue;
+      const uint64_t bx = pack(t, x), by = pack(t, y);
+      const double dx = unpack(t, bx), dy = unpack(t, by);
+      uint64_t out;
+      const uint64_t status = f.runWithStatus(&bx, &by, &out, 1);
+      if (declined(s, t, dx)) {
+        EXPECT_TRUE(status & 16) << name << " " << dx;
+        continue;
+      }
+      const Expected want = reference(s, t, dx, dy);
+      const double got = unpack(t, out);
+      EXPECT_LE(distance(t, got, want.value), t == DType::kF32 ? 3 : 2)
+          << name << "(" << dx << ", " << dy << ") = " << got << ", C gives " << want.value;
+      // Overflow may come on top where the result is invalid or the argument infinite.
+      const bool extra = (want.status & 1) || std::isinf(dx) || std::isinf(dy);
+      EXPECT_EQ(extra ? status & ~uint64_t{4} : status, extra ? want.status & ~uint64_t{4} : want.status) << name << "(" << dx << ", " << dy << ") = " << got;
+    }
+  }
+}
+
+TEST_P(MathSpecial, F64) { checkAll(GetParam(), DType::kF64); }
+TEST_P(MathSpecial, F32) { checkAll(GetParam(), DType::kF32); }
+
+TEST_P(MathSpecial, InterpreterAgrees) {
+  for (DType t : {DType::kF32, DType::kF64}) {
+    Compiled f(subject(GetParam()), t);
+    for (double x : {0.0, -0.0, 0.3, -0.9, 2.5, 40.0, 1e-310, double{INFINITY}, double{NAN}, 1e4}) {
+      uint64_t bx = pack(t, x), by = pack(t, 1.7), out = 0, interpreted = 0;
+      const uint64_t status = f.runWithStatus(&bx, &by, &out, 1);
+      void* const buffers[] = {&bx, &by, &interpreted};
+      const auto r = interpret(f.kernel(), f.syms(), {}, buffers);
+      ASSERT_TRUE(r.ok()) << r.status();
+      EXPECT_TRUE(interpreted == out || (std::isnan(unpack(t, out)) && std::isnan(unpack(t, interpreted))))
+          << GetParam() << "(" << x << ")";
+      EXPECT_EQ(*r & ~uint64_t{8}, status) << GetParam() << "(" << x << ")";
+    }
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> r;
+  for (const Subject& s : subjects()) r.push_back(s.name);
+  return r;
+}
+INSTANTIATE_TEST_SUITE_P(All, MathSpecial, ::testing::ValuesIn(names()), [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace fw::kernels::testing

@@ -1,0 +1,331 @@
+// Test module _fw_guards_test: guard sets built from Python, run through the slow checker and through the stub. The hook's
+// part is in hook_module.cpp.
+#include <Python.h>
+
+#include <chrono>
+#include <map>
+
+#include "cpython/numpy_api.h"
+#include "cpython/version.h"
+#include "guards/arena.h"
+#include "guards/array_layout.h"
+#include "guards/guard_set.h"
+#include "guards/stub.h"
+
+PyMethodDef* hookTestMethods();   // hook_module.cpp
+
+namespace {
+
+using namespace fw;           // NOLINT
+using namespace fw::guards;   // NOLINT
+
+struct Session {
+  std::shared_ptr<GuardSet> set = std::make_shared<GuardSet>();
+  std::unique_ptr<Stub> stub;
+};
+std::map<long, std::unique_ptr<Session>> sessions;
+long nextSession = 1;
+
+PyObject* raise(const std::string& what) {
+  PyErr_SetString(PyExc_ValueError, what.c_str());
+  return nullptr;
+}
+Session& at(long handle) { return *sessions.at(handle); }
+
+const std::map<std::string, SourceKind> kSources = {
+    {"arg", SourceKind::kArg}, {"function", SourceKind::kFunction}, {"const", SourceKind::kConst},
+    {"globals", SourceKind::kGlobals}, {"builtins", SourceKind::kBuiltins}, {"cell", SourceKind::kCell},
+    {"type_of", SourceKind::kTypeOf}, {"attr", SourceKind::kAttr}, {"type_attr", SourceKind::kTypeAttr},
+    {"item", SourceKind::kItem}, {"dict_item", SourceKind::kDictItem}, {"default", SourceKind::kDefault},
+    {"kwdefault", SourceKind::kKwDefault}, {"bound_self", SourceKind::kBoundSelf}, {"bound_func", SourceKind::kBoundFunc}};
+
+template <class F>
+PyObject* guarded(F f) {
+  try {
+    return f();
+  } catch (const std::exception& e) {
+    return PyErr_Occurred() ? nullptr : raise(e.what());
+  }
+}
+
+PyObject* newSet(PyObject*, PyObject*) {
+  auto session = std::make_unique<Session>();
+  session->set->sources = std::make_shared<SourceTable>();
+  session->set->syms = std::make_shared<graph::SymContext>();
+  sessions[nextSession] = std::move(session);
+  return PyLong_FromLong(nextSession++);
+}
+
+PyObject* freeSet(PyObject*, PyObject* handle) {
+  sessions.erase(PyLong_AsLong(handle));
+  Py_RETURN_NONE;
+}
+
+PyObject* addSource(PyObject*, PyObject* args) {
+  long h;
+  const char* kind;
+  int base;
+  long long index;
+  PyObject* object;
+  if (!PyArg_ParseTuple(args, "lsiLO", &h, &kind, &base, &index, &object)) return nullptr;
+  return guarded([&] {
+    SourceKind k = kSources.at(kind);
+    bool named = object != Py_None || k == SourceKind::kConst;
+    return PyLong_FromLong(at(h).set->sources->intern(k, base < 0 ? SourceId() : SourceId(base), index, named ? object : nullptr).index);
+  });
+}
+
+PyObject* addGuard(PyObject*, PyObject* args, PyObject* kw) {
+  static const char* names[] = {"h", "kind", "source", "other", "object", "lo", "hi", "like", "relation", "left", "right", nullptr};
+  long h;
+  const char* kind;
+  int source = -1, other = -1, relation = 0;
+  PyObject *object = Py_None, *like = nullptr;
+  long long lo = 0, hi = 0;
+  const char *left = nullptr, *right = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "lsi|iOLLOizz", const_cast<char**>(names), &h, &kind, &source, &other, &object, &lo, &hi,
+                                   &like, &relation, &left, &right))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    GuardSet& set = *at(h).set;
+    Guard g{};
+    bool found = false;
+#define FW_GUARD(Id, text, cost) \
+  if (std::string(kind) == text) g.kind = GuardKind::k##Id, found = true;
+#include "guards/guard_kinds.def"
+    if (!found) return raise("unknown guard");
+    if (source >= 0) g.source = SourceId(source);
+    if (other >= 0) g.other = SourceId(other);
+    bool noneMatters = g.kind == GuardKind::kEquals || g.kind == GuardKind::kIdentity;
+    if (object != Py_None || noneMatters) g.object = cpython::Ref::create(object);
+    g.lo = lo, g.hi = hi, g.relation = static_cast<Relation>(relation);
+    if (like && like != Py_None) {
+      auto* array = reinterpret_cast<PyArrayObject*>(like);
+      std::optional<graph::DType> dtype = dtypeOf(PyArray_DESCR(array));
+      if (!dtype) return raise("dtype not supported");
+      g.meta = {*dtype, classifyLayout(array)};
+    }
+    for (auto [text, id] : {std::pair{left, &g.left}, std::pair{right, &g.right}}) {
+      if (!text) continue;
+      absl::StatusOr<graph::SymId> parsed = set.syms->parse(text);
+      if (!parsed.ok()) return raise(std::string(parsed.status().message()));
+      *id = *parsed;
+    }
+    set.guards.push_back(std::move(g));
+    return PyLong_FromSize_t(set.guards.size() - 1);
+  });
+}
+
+PyObject* addSymbol(PyObject*, PyObject* args) {
+  long h;
+  const char *name, *from;
+  int source, axis;
+  if (!PyArg_ParseTuple(args, "lssii", &h, &name, &from, &source, &axis)) return nullptr;
+  return guarded([&] {
+    using From = SymbolBinding::From;
+    std::string f = from;
+    at(h).set->syms->symbol(name, {});
+    at(h).set->symbols.push_back({f == "dim" ? From::kDim : f == "stride" ? From::kStride : From::kPyInt, SourceId(source), axis});
+    return PyLong_FromSize_t(at(h).set->symbols.size() - 1);
+  });
+}
+
+PyObject* addInput(PyObject*, PyObject* args) {
+  long h;
+  const char* from;
+  int source;
+  if (!PyArg_ParseTuple(args, "lsi", &h, &from, &source)) return nullptr;
+  return guarded([&] {
+    using From = InputBinding::From;
+    static const std::map<std::string, From> kinds = {{"array", From::kArrayData}, {"float", From::kPyFloat}, {"int", From::kPyInt},
+                                                      {"bool", From::kPyBool}, {"complex", From::kPyComplex},
+                                                      {"scalar", From::kNumpyScalar}};
+    at(h).set->inputs.push_back({kinds.at(from), SourceId(source)});
+    return PyLong_FromSize_t(at(h).set->inputs.size() - 1);
+  });
+}
+
+PyObject* addObject(PyObject*, PyObject* args) {
+  long h;
+  int source;
+  if (!PyArg_ParseTuple(args, "li", &h, &source)) return nullptr;
+  at(h).set->objects.push_back(SourceId(source));
+  Py_RETURN_NONE;
+}
+
+/// build(h, sort): emits the stub; answers its size.
+PyObject* build(PyObject*, PyObject* args) {
+  long h;
+  int sort = 0;
+  if (!PyArg_ParseTuple(args, "l|p", &h, &sort)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Session& s = at(h);
+    s.stub.reset();
+    if (sort) sortGuards(*s.set);
+    absl::StatusOr<std::unique_ptr<Stub>> stub = emitStub(s.set);
+    if (!stub.ok()) return raise(std::string(stub.status().message()));
+    s.stub = *std::move(stub);
+    return PyLong_FromSize_t(s.stub->codeSize());
+  });
+}
+
+struct FrameStorage {
+  explicit FrameStorage(const GuardSet& set, PyObject* args, PyObject* function)
+      : symbols(set.symbols.size() + 1, -77), scalars(2 * set.inputs.size() + 2), buffers(set.inputs.size() + 1),
+        objects(set.objects.size() + 1) {
+    frame = {reinterpret_cast<PyTupleObject*>(args)->ob_item, function, symbols.data(), buffers.data(), scalars.data(), objects.data()};
+  }
+  std::vector<int64_t> symbols;
+  std::vector<uint64_t> scalars;
+  std::vector<void*> buffers;
+  std::vector<PyObject*> objects;
+  CallFrame frame;
+
+  PyObject* describe(const GuardSet& set) {
+    cpython::Ref syms = cpython::checked(PyList_New(0)), inputs = cpython::checked(PyList_New(0)), objs = cpython::checked(PyList_New(0));
+    for (size_t i = 0; i < set.symbols.size(); ++i)
+      cpython::checked(PyList_Append(syms.get(), cpython::checked(PyLong_FromLongLong(symbols[i])).get()));
+    for (size_t i = 0; i < set.inputs.size(); ++i) {
+      bool inFrame = buffers[i] == &scalars[2 * i];
+      cpython::Ref value = cpython::checked(
+          inFrame ? PyBytes_FromStringAndSize(reinterpret_cast<char*>(&scalars[2 * i]), 16) : PyLong_FromVoidPtr(buffers[i]));
+      cpython::checked(PyList_Append(inputs.get(), value.get()));
+    }
+    for (size_t i = 0; i < set.objects.size(); ++i) cpython::checked(PyList_Append(objs.get(), objects[i]));
+    return Py_BuildValue("(OOO)", syms.get(), inputs.get(), objs.get());
+  }
+};
+
+/// slow(h, args, function) -> (failed or None, reason, frame or None)
+PyObject* slow(PyObject*, PyObject* args) {
+  long h;
+  PyObject *bound, *function;
+  if (!PyArg_ParseTuple(args, "lO!O", &h, &PyTuple_Type, &bound, &function)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    const GuardSet& set = *at(h).set;
+    FrameStorage storage(set, bound, function);
+    SlowResult result = checkSlow(set, storage.frame);
+    if (result.outcome == Outcome::kError) return raise(result.reason);
+    if (result.outcome == Outcome::kFail) return Py_BuildValue("(isO)", result.failed, result.reason.c_str(), Py_None);
+    return Py_BuildValue("(OsN)", Py_None, "", storage.describe(set));
+  });
+}
+
+/// fast(h, args, function) -> (failed or None, frame or None)
+PyObject* fast(PyObject*, PyObject* args) {
+  long h;
+  PyObject *bound, *function;
+  if (!PyArg_ParseTuple(args, "lO!O", &h, &PyTuple_Type, &bound, &function)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Session& s = at(h);
+    if (!s.stub) return raise("not built");
+    FrameStorage storage(*s.set, bound, function);
+    int64_t answer = s.stub->entry()(&storage.frame);
+    if (PyErr_Occurred()) return raise("the stub left an exception");
+    if (answer) return Py_BuildValue("(LO)", static_cast<long long>(answer - 1), Py_None);
+    return Py_BuildValue("(ON)", Py_None, storage.describe(*s.set));
+  });
+}
+
+/// bench(h, args, function, n) -> ns per call of the stub
+PyObject* bench(PyObject*, PyObject* args) {
+  long h, n;
+  PyObject *bound, *function;
+  if (!PyArg_ParseTuple(args, "lO!Ol", &h, &PyTuple_Type, &bound, &function, &n)) return nullptr;
+  Session& s = at(h);
+  FrameStorage storage(*s.set, bound, function);
+  int64_t sum = 0;
+  auto start = std::chrono::steady_clock::now();
+  for (long i = 0; i < n; ++i) sum += s.stub->entry()(&storage.frame);
+  std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  return Py_BuildValue("(dL)", took.count() / static_cast<double>(n), static_cast<long long>(sum));
+}
+
+PyObject* describeSource(PyObject*, PyObject* args) {
+  long h;
+  int source;
+  PyObject* code;
+  if (!PyArg_ParseTuple(args, "liO", &h, &source, &code)) return nullptr;
+  return guarded([&] { return PyUnicode_FromString(at(h).set->sources->describe(SourceId(source), code == Py_None ? nullptr : code).c_str()); });
+}
+
+PyObject* printSet(PyObject*, PyObject* args) {
+  long h;
+  PyObject* code;
+  if (!PyArg_ParseTuple(args, "lO", &h, &code)) return nullptr;
+  return guarded([&] { return PyUnicode_FromString(print(*at(h).set, code == Py_None ? nullptr : code).c_str()); });
+}
+
+/// layout(array) -> (order, contiguity, broadcast, negative)
+PyObject* layoutOf(PyObject*, PyObject* array) {
+  if (!PyArray_Check(array)) return raise("not an array");
+  graph::Layout layout = classifyLayout(reinterpret_cast<PyArrayObject*>(array));
+  cpython::Ref order = cpython::Ref::steal(PyTuple_New(layout.rank()));
+  for (int i = 0; i < layout.rank(); ++i) PyTuple_SET_ITEM(order.get(), i, PyLong_FromLong(layout.order[i]));
+  return Py_BuildValue("(Oiii)", order.get(), static_cast<int>(layout.contiguity), layout.broadcastAxes, layout.negativeAxes);
+}
+
+PyObject* mayOverlapPy(PyObject*, PyObject* args) {
+  PyObject *a, *b;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) return nullptr;
+  return PyBool_FromLong(mayOverlap(reinterpret_cast<PyArrayObject*>(a), reinterpret_cast<PyArrayObject*>(b)));
+}
+
+PyObject* typeVersion(PyObject*, PyObject* type) {
+  return PyLong_FromUnsignedLong(cpython::ensureTypeVersion(reinterpret_cast<PyTypeObject*>(type)));
+}
+
+PyObject* arenaStats(PyObject*, PyObject*) {
+  CodeArena::Stats s = CodeArena::process().stats();
+  return Py_BuildValue("(nnnn)", s.regions, s.liveBlocks, s.liveBytes, s.reservedBytes);
+}
+
+PyObject* versionCheck(PyObject*, PyObject*) { return PyUnicode_FromString(cpython::checkRuntimeVersion().c_str()); }
+
+PyObject* versionMismatchPy(PyObject*, PyObject* args) {
+  unsigned long compiled, running;
+  if (!PyArg_ParseTuple(args, "kk", &compiled, &running)) return nullptr;
+  return PyUnicode_FromString(cpython::versionMismatch(compiled, running).c_str());
+}
+
+uint64_t stateWord = 1;
+PyObject* stateAddress(PyObject*, PyObject*) { return PyLong_FromVoidPtr(&stateWord); }
+PyObject* setState(PyObject*, PyObject* value) {
+  stateWord = PyLong_AsUnsignedLongLong(value);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef kMethods[] = {
+    {"new", newSet, METH_NOARGS, nullptr},
+    {"free", freeSet, METH_O, nullptr},
+    {"source", addSource, METH_VARARGS, nullptr},
+    {"guard", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(addGuard)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"symbol", addSymbol, METH_VARARGS, nullptr},
+    {"input", addInput, METH_VARARGS, nullptr},
+    {"object", addObject, METH_VARARGS, nullptr},
+    {"build", build, METH_VARARGS, nullptr},
+    {"slow", slow, METH_VARARGS, nullptr},
+    {"fast", fast, METH_VARARGS, nullptr},
+    {"bench", bench, METH_VARARGS, nullptr},
+    {"describe", describeSource, METH_VARARGS, nullptr},
+    {"print", printSet, METH_VARARGS, nullptr},
+    {"layout", layoutOf, METH_O, nullptr},
+    {"may_overlap", mayOverlapPy, METH_VARARGS, nullptr},
+    {"type_version", typeVersion, METH_O, nullptr},
+    {"arena_stats", arenaStats, METH_NOARGS, nullptr},
+    {"version_check", versionCheck, METH_NOARGS, nullptr},
+    {"version_mismatch", versionMismatchPy, METH_VARARGS, nullptr},
+    {"state_address", stateAddress, METH_NOARGS, nullptr},
+    {"set_state", setState, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "_fw_guards_test", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__fw_guards_test() {
+  if (!fw::cpython::importNumpy()) return nullptr;
+  PyObject* module = PyModule_Create(&kModule);
+  if (module && PyModule_AddFunctions(module, hookTestMethods()) < 0) Py_CLEAR(module);
+  return module;
+}
