@@ -53,7 +53,7 @@ $(stamps)/venv: requirements-dev.txt $(stamps)/system
 # The build folder is kept, so that a second build compiles what changed and nothing else.
 $(stamps)/build: $(sources) $(stamps)/venv
 	$(bin)/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \
-	  -Cbuild-dir=build/$(notdir $(VENV)) -Csetup-args=-Dtests=false -Ccompile-args=-j$(JOBS) .
+	  -Cbuild-dir=build/$(notdir $(VENV)) -Csetup-args=-Dtest_modules=true -Ccompile-args=-j$(JOBS) .
 	@touch $@
 
 build/cpp/.built: $(test_sources) $(stamps)/venv
@@ -63,7 +63,7 @@ build/cpp/.built: $(test_sources) $(stamps)/venv
 
 wheel: build
 	$(bin)/pip install -q auditwheel
-	$(bin)/pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/$(notdir $(VENV)) -Csetup-args=-Dtests=false -w build/dist .
+	$(bin)/pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/wheel-$(notdir $(VENV)) -w build/dist .
 	$(bin)/auditwheel -v repair -w dist build/dist/fusewire-*.whl
 
 sanitize: $(stamps)/venv

@@ -186,6 +186,7 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
     return callFunction(callable, std::move(args));
   }
   std::string name = calleeName(object);
+  if (PyExceptionClass_Check(object)) raises(name);   // made to be raised
   bool numpyObject = name.rfind("numpy.", 0) == 0 || std::string_view(Py_TYPE(object)->tp_name).substr(0, 6) == "numpy.";
   trace_.fail(numpyObject ? BreakReason::kUnsupportedNumpy : BreakReason::kUnsupportedCall, name);
 }

@@ -146,12 +146,62 @@ bool holds(int64_t a, Relation relation, int64_t b) {
 
 }  // namespace
 
+namespace {
+
+/// A sum as constant + rest.
+struct Split {
+  graph::SymId rest;
+  int64_t constant;
+};
+
+Split split(graph::SymContext& syms, graph::SymId id) {
+  int64_t constant = 0;
+  const graph::SymNode& node = syms.node(id);
+  if (auto known = syms.asConst(id)) {
+    constant = *known;
+  } else if (node.op == graph::SymOp::kAdd) {
+    for (graph::SymId term : node.operands) {
+      if (auto value = syms.asConst(term)) constant = *value;
+    }
+  }
+  return {syms.canonical(syms.sub(id, syms.constant(constant))), constant};
+}
+
+}  // namespace
+
+std::optional<bool> Trace::decidedBefore(graph::SymId left, Relation relation, graph::SymId right) {
+  graph::SymContext& s = syms();
+  auto atLeast = [&](graph::SymId a, graph::SymId b, int64_t margin) {   // a - b >= margin, as far as guarded
+    Split d = split(s, s.canonical(s.sub(a, b)));
+    auto it = lowerBounds_.find(d.rest);
+    return it != lowerBounds_.end() && it->second + d.constant >= margin;
+  };
+  bool below = atLeast(right, left, 1), above = atLeast(left, right, 1);
+  switch (relation) {
+    case Relation::kEq:
+    case Relation::kNe: {
+      bool unequal = below || above || nonZero_.contains(s.canonical(s.sub(left, right))) ||
+                     nonZero_.contains(s.canonical(s.sub(right, left)));
+      if (unequal) return relation == Relation::kNe;
+      return std::nullopt;
+    }
+    case Relation::kLt:
+      if (below) return true;
+      if (atLeast(left, right, 0)) return false;
+      return std::nullopt;
+    case Relation::kLe:
+      if (atLeast(right, left, 0)) return true;
+      if (above) return false;
+      return std::nullopt;
+  }
+  FW_UNREACHABLE();
+}
+
 bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
   left = syms().canonical(left);
   right = syms().canonical(right);
   if (auto known = proven(syms(), left, relation, right)) return *known;
-  std::string key = syms().print(left) + "?" + std::to_string(static_cast<int>(relation)) + "?" + syms().print(right);
-  if (auto it = decided_.find(key); it != decided_.end()) return it->second;
+  if (auto known = decidedBefore(left, relation, right)) return *known;
   bool answer = holds(hint(left), relation, hint(right));
   Guard g{.kind = GuardKind::kSymRelation, .relation = relation, .left = left, .right = right};
   if (!answer) {
@@ -162,10 +212,18 @@ bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
       case Relation::kLe: g.relation = Relation::kLt; std::swap(g.left, g.right); break;
     }
   }
-  bool equal = g.relation == Relation::kEq;
+  graph::SymId difference = syms().canonical(syms().sub(g.right, g.left));
+  if (g.relation == Relation::kEq) {
+    syms().assumeEqual(left, right);
+  } else if (g.relation == Relation::kNe) {
+    nonZero_.insert(difference);
+  } else {
+    Split d = split(syms(), difference);
+    int64_t bound = (g.relation == Relation::kLt ? 1 : 0) - d.constant;
+    auto [it, added] = lowerBounds_.try_emplace(d.rest, bound);
+    it->second = std::max(it->second, bound);
+  }
   guard(std::move(g));
-  decided_.emplace(std::move(key), answer);
-  if (equal) syms().assumeEqual(left, right);
   return answer;
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "frame_eval/break_reason.h"
 #include "frame_eval/value.h"
 #include "graph/graph.h"
@@ -93,7 +95,10 @@ class Trace {
   std::vector<int64_t> hints_;                           ///< value of symbol i seen now
   std::deque<Value> values_;
   absl::flat_hash_map<SourceId, Value*> bySource_;
-  absl::flat_hash_map<std::string, bool> decided_;       ///< relations that are guarded already
+  /// Answers `left relation right` from what was guarded before.
+  std::optional<bool> decidedBefore(graph::SymId left, guards::Relation relation, graph::SymId right);
+  absl::flat_hash_map<graph::SymId, int64_t> lowerBounds_;   ///< guarded: expression without constant term >= bound
+  absl::flat_hash_set<graph::SymId> nonZero_;                ///< guarded differences
   int dimCount_ = 0, intCount_ = 0;
   int sourceDepth_ = 0;                                  ///< nesting of containers being read
 };

@@ -134,7 +134,9 @@ Value* Trace::containerFromSource(SourceId source, PyObject* object) {
       if (!PyUnicode_CheckExact(key)) {
         fail(BreakReason::kUnsupportedObject, describe(source) + " has keys that are not strings");
       }
-      PyTuple_SET_ITEM(keys.get(), n++, Ref::create(key).release());
+      PyObject* interned = Ref::create(key).release();
+      PyUnicode_InternInPlace(&interned);
+      PyTuple_SET_ITEM(keys.get(), n++, interned);
     }
     guard({.kind = GuardKind::kDictKeys, .source = source, .object = keys});
     for (Py_ssize_t i = 0; i < n; ++i) {

@@ -100,7 +100,7 @@ class GraphParser {
   void parseSymbols(SymContext& syms) {
     if (peek(")")) return;
     do {
-      size_t start = at_;
+      size_t start = (skip(), at_);
       std::string name(word("symbol"));
       if (std::isdigit(static_cast<unsigned char>(name[0])) || name == "min" || name == "max" || name == "inf") {
         failAt(start, "a symbol cannot be called " + name);
@@ -266,7 +266,7 @@ class GraphParser {
 
   void parseNode(Graph& graph) {
     if (++depth_ > 100) fail("regions are nested too deeply");
-    size_t start = at_;
+    size_t start = (skip(), at_);
     expect("%");
     if (number<uint32_t>() != graph.size()) failAt(start, "%" + std::to_string(graph.size()) + " comes next");
     expect("=");

@@ -170,10 +170,10 @@ SymId SymAlgebra::opaque(SymOp op, absl::InlinedVector<SymId, 2> operands) {
   return context_.intern({op, 0, std::move(operands), r, true});
 }
 
-SymId SymAlgebra::atom(SymOp op, SymId a, SymId b) {
+SymId SymAlgebra::atom(SymOp op, SymId a, SymId b, SymRange known) {
   FW_CHECK(op == SymOp::kFloorDiv || op == SymOp::kMod);
-  SymRange x = context_.range(a), y = context_.range(b);
-  SymRange r = op == SymOp::kFloorDiv ? floorDivRanges(x, y) : modRanges(x, y);
+  SymRange x = context_.range(a), y = context_.range(b), r = known;
+  if (!contains(y, 0)) r = op == SymOp::kFloorDiv ? floorDivRanges(x, y) : modRanges(x, y);
   return context_.intern({op, 0, {a, b}, r, false});
 }
 

@@ -50,7 +50,9 @@ class SymAlgebra {
   bool nonNegative(const SymPoly& poly, int depth = 0);
 
   SymId opaque(SymOp op, absl::InlinedVector<SymId, 2> operands);
-  SymId atom(SymOp op, SymId a, SymId b);
+  /// floorDiv or mod without simplification. The divisor's range may contain 0: then the caller knows better, or evaluation
+  /// fails.
+  SymId atom(SymOp op, SymId a, SymId b, SymRange known = {});
   SymId extreme(SymOp op, SymId a, SymId b);
 
  private:

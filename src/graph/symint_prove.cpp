@@ -90,7 +90,7 @@ namespace {
 SymId expandMods(SymContext& context, SymId id) {
   const SymNode n = context.node(id);
   if (n.opaque) return id;
-  if (n.op == SymOp::kMod) {
+  if (n.op == SymOp::kMod && !contains(context.range(n.operands[1]), 0)) {
     return context.sub(n.operands[0], context.mul(n.operands[1], context.floorDiv(n.operands[0], n.operands[1])));
   }
   if (n.op != SymOp::kAdd && n.op != SymOp::kMul) return id;
@@ -324,8 +324,12 @@ SymId SymContext::rebuild(SymId id, absl::flat_hash_map<SymId, SymId>& done) {
     }
     case SymOp::kFloorDiv:
     case SymOp::kMod:
-      // An assumption that makes the divisor 0 contradicts its range; such code never runs.
-      if (!changed || contains(range(operands[1]), 0)) break;
+      if (!changed) break;
+      if (contains(range(operands[1]), 0)) {
+        // The divisor is not 0, because it equals one that is not; only its range does not say so any more.
+        result = isConst(operands[1], 0) ? id : SymAlgebra(*this).atom(n.op, operands[0], operands[1], n.range);
+        break;
+      }
       result = n.op == SymOp::kFloorDiv ? floorDiv(operands[0], operands[1]) : mod(operands[0], operands[1]);
       break;
     case SymOp::kMin:

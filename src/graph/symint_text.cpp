@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "graph/symint.h"
+#include "graph/symint_algebra.h"
 #include "graph/symint_range.h"
 
 namespace fw::graph {
@@ -98,7 +99,12 @@ class SymParser {
         left = context_.mul(*left, *right);
         continue;
       }
-      if (contains(context_.range(*right), 0)) return error("the divisor may be 0");
+      if (context_.isConst(*right, 0)) return error("division by 0");
+      if (contains(context_.range(*right), 0)) {
+        // canonical() makes such divisors, knowing that they are not 0.
+        left = SymAlgebra(context_).atom(op == '/' ? SymOp::kFloorDiv : SymOp::kMod, *left, *right);
+        continue;
+      }
       left = op == '/' ? context_.floorDiv(*left, *right) : context_.mod(*left, *right);
     }
     return left;

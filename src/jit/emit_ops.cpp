@@ -2,7 +2,7 @@
 //
 // No fast-math flag is ever set and nothing is contracted, so every float operation rounds once, as NumPy's does. Two
 // things need more than the obvious instruction because of the floating-point flags, which the caller reads as NumPy's
-// warnings: (1) ordered comparisons of vectors: LLVM selects the signalling predicates, which raise `invalid` on quiet
+// warnings: (1) ordered comparisons: LLVM selects the signalling predicates, which raise `invalid` on quiet
 // NaNs; here the quiet predicates are asked for by intrinsic. (2) minps/maxps raise it too, so MinSecond and MaxSecond
 // are a quiet comparison and a blend.
 #include "jit/emit_ops.h"
@@ -136,12 +136,6 @@ Value* OpEmitter::compare(ScalarOp op, DType d, Value* a, Value* b) {
   if (graph::isFloat(d)) {
     if (op == ScalarOp::kEq) return ir.CreateFCmpOEQ(a, b);
     if (op == ScalarOp::kNe) return ir.CreateFCmpUNE(a, b);
-    // Scalars compare by ucomiss, which is quiet.
-    if (lanesOf(a) == 1) {
-      if (op == ScalarOp::kLt) return ir.CreateFCmpOLT(a, b);
-      if (op == ScalarOp::kLe) return ir.CreateFCmpOLE(a, b);
-      return op == ScalarOp::kGt ? ir.CreateFCmpOGT(a, b) : ir.CreateFCmpOGE(a, b);
-    }
     return quietCompare(op, a, b);
   }
   const bool isSigned = graph::isSigned(d);
@@ -156,7 +150,13 @@ Value* OpEmitter::compare(ScalarOp op, DType d, Value* a, Value* b) {
 }
 
 Value* OpEmitter::quietCompare(ScalarOp op, Value* a, Value* b) {
-  const unsigned chunk = chunkLanes(lanesOf(a), a->getType()->getScalarSizeInBits());
+  const unsigned bits = a->getType()->getScalarSizeInBits();
+  if (lanesOf(a) == 1) {
+    // A scalar comparison that feeds a select would become cmpltss or minss, which signal.
+    Value* wide = quietChunk(op, fn_.splat(a, 128 / bits), fn_.splat(b, 128 / bits));
+    return fn_.ir().CreateExtractElement(wide, uint64_t{0});
+  }
+  const unsigned chunk = chunkLanes(lanesOf(a), bits);
   return inChunks(chunk, {a, b}, [&](ArrayRef<Value*> v) { return quietChunk(op, v[0], v[1]); });
 }
 
@@ -210,11 +210,7 @@ Value* OpEmitter::minMax(ScalarOp op, DType d, Value* a, Value* b) {
     return ir.CreateBinaryIntrinsic(id, a, b);
   }
   const ScalarOp test = min ? ScalarOp::kLt : ScalarOp::kGt;
-  if (lanesOf(a) > 1) return ir.CreateSelect(quietCompare(test, a, b), a, b);
-  // A scalar select of this form becomes minss, which signals; as vectors it does not.
-  const unsigned lanes = d == DType::kF32 ? 4 : 2;
-  Value *wideA = fn_.splat(a, lanes), *wideB = fn_.splat(b, lanes);
-  return ir.CreateExtractElement(ir.CreateSelect(quietCompare(test, wideA, wideB), wideA, wideB), uint64_t{0});
+  return ir.CreateSelect(quietCompare(test, a, b), a, b);
 }
 
 // --- arithmetic without an instruction ------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan&
     case graph::Group::Kind::kMap:
     case graph::Group::Kind::kUpdate: status = buildMap(b, plan, group, emitter); break;
     case graph::Group::Kind::kJoin: status = buildJoin(b, graph, plan, group); break;
-    case graph::Group::Kind::kReduce: status = buildReduce(b, graph, plan, group, emitter); break;
+    case graph::Group::Kind::kReduce: status = buildReduce(b, graph, group, emitter); break;
   }
   if (!status.ok()) return status;
   return std::move(b).take();

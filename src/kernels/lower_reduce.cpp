@@ -366,6 +366,7 @@ class RowBuilder {
   void argReduce(const Reduction& r) {
     Reduction extreme = r;
     extreme.method = Reduction::Method::kAny;
+    extreme.op = r.op == Op::kArgmax ? Op::kMax : Op::kMin;
     absl::StatusOr<Accumulation> a = accumulationOf(b_, extreme);
     check(a.status());
     if (!a.ok()) return;
@@ -386,7 +387,7 @@ class RowBuilder {
       check(v.status());
       return v.ok() ? *v : identityOf(b_, extreme);
     };
-    Value best, pos;
+    Value pos;
     const DType d = a->accumulators[0].dtype;
     emitter_.scoped([&] {
       const auto found = reduceNest(extreme, axes, kept_.size(), emitter_.axisOf(), a->accumulators,
@@ -430,13 +431,12 @@ class RowBuilder {
 
 }  // namespace
 
-absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan,
-                         const graph::Group& group, GroupEmitter& emitter) {
+absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group,
+                         GroupEmitter& emitter) {
   absl::StatusOr<ReduceGroup> g = analyseReduceGroup(graph, group, emitter);
   if (!g.ok()) return g.status();
   if (std::optional<ColumnPlan> columns = planColumns(graph, group, emitter, *g))
     return buildColumns(b, graph, group, emitter, *g, *columns);
-  (void)plan;
   return RowBuilder(b, graph, group, emitter, *g).run();
 }
 

@@ -18,7 +18,7 @@ using graph::Op;
 namespace {
 
 bool isExtreme(Op op) { return op == Op::kMax || op == Op::kMin; }
-bool isMax(Op op) { return op == Op::kMax || op == Op::kArgmax; }
+bool isMax(Op op) { return op == Op::kMax; }
 
 /// Reduced axes of `order`, kept in sequence.
 IntList onlyReduced(const IntList& order, const IntList& reduced) {
@@ -88,11 +88,7 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
   r.dtype = graph.type(node.operands[0]).dtype;
   r.buffered = node.attrs.integerOr(AttrKey::kBuffered, 0) != 0;
   r.order = onlyReduced(order, group.reducedAxes);
-  switch (node.op) {
-    case Op::kArgmax:
-    case Op::kArgmin: r.method = Reduction::Method::kArg; break;
-    default: break;  // the other reductions combine
-  }
+  if (node.op == Op::kArgmax || node.op == Op::kArgmin) r.method = Reduction::Method::kArg;
   if (graph::isComplex(r.dtype) && r.op != Op::kSum && r.op != Op::kAny && r.op != Op::kAll)
     return absl::UnimplementedError("this reduction of complex numbers");
   if (!graph::isInexact(r.dtype) || (r.op != Op::kSum && r.op != Op::kProd)) {
@@ -155,7 +151,7 @@ Accumulation accumulateExtreme(KernelBuilder& b, const Reduction& r) {
 }  // namespace
 
 absl::StatusOr<Accumulation> accumulationOf(KernelBuilder& b, const Reduction& r) {
-  if (isExtreme(r.op) || r.method == Reduction::Method::kArg) return accumulateExtreme(b, r);
+  if (isExtreme(r.op)) return accumulateExtreme(b, r);
   Accumulation a;
   if (r.op == Op::kAny || r.op == Op::kAll) {
     const bool any = r.op == Op::kAny;
@@ -193,16 +189,15 @@ Value identityOf(KernelBuilder& b, const Reduction& r) {
 }
 
 absl::StatusOr<Value> combine(KernelBuilder& b, const Reduction& r, const Value& acc, const Value& element) {
-  switch (r.op) {
-    case Op::kSum: return lowerOp(b, Op::kAdd, r.dtype, {acc, element});
-    case Op::kProd: return lowerOp(b, Op::kMultiply, r.dtype, {acc, element});
-    case Op::kMax: return lowerOp(b, Op::kMaximum, r.dtype, {acc, element});
-    case Op::kMin: return lowerOp(b, Op::kMinimum, r.dtype, {acc, element});
-    case Op::kAny: return lowerOp(b, Op::kLogicalOr, DType::kBool, {acc, element});
-    case Op::kAll: return lowerOp(b, Op::kLogicalAnd, DType::kBool, {acc, element});
-    default: break;  // no other reduction combines element by element
-  }
-  return absl::UnimplementedError("reduction without a combining step");
+  const bool logical = r.op == Op::kAny || r.op == Op::kAll;
+  Op step = Op::kAdd;
+  if (r.op == Op::kProd) step = Op::kMultiply;
+  else if (r.op == Op::kMax) step = Op::kMaximum;
+  else if (r.op == Op::kMin) step = Op::kMinimum;
+  else if (r.op == Op::kAny) step = Op::kLogicalOr;
+  else if (r.op == Op::kAll) step = Op::kLogicalAnd;
+  else FW_CHECK_MSG(r.op == Op::kSum, "reduction without a combining step");
+  return lowerOp(b, step, logical ? DType::kBool : r.dtype, {acc, element});
 }
 
 }  // namespace fw::kernels

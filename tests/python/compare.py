@@ -122,6 +122,22 @@ def assert_same_value(expected, actual, ulp: int | None, where: str = "result") 
         assert expected == actual or expected is actual, f"{where}: {actual!r}, expected {expected!r}"
 
 
+def assert_close_value(expected, actual, tolerance: float, where: str = "result") -> None:
+    """As assert_same_value, floats within `tolerance` times the largest magnitude of the array: for programs in which
+    differences of transcendental functions cancel."""
+    if isinstance(expected, (np.ndarray, np.generic)) and expected.dtype.kind in "fc" and expected.size:
+        assert (type(expected), expected.dtype, expected.shape) == (type(actual), actual.dtype, actual.shape), where
+        scale = np.abs(expected).max()
+        worst = np.abs(expected - actual).max()
+        assert worst <= tolerance * scale, f"{where}: {worst} apart where the largest value is {scale}"
+    elif isinstance(expected, (list, tuple)):
+        assert type(expected) is type(actual) and len(expected) == len(actual), where
+        for i, (e, a) in enumerate(zip(expected, actual)):
+            assert_close_value(e, a, tolerance, f"{where}[{i}]")
+    else:
+        assert_same_value(expected, actual, None, where)
+
+
 def assert_same_arrays(expected, actual, where: str = "result") -> None:
     """Memory layout, writeability and view-ness of arrays anywhere in the result."""
     if type(expected) is np.ndarray:

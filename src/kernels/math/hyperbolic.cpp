@@ -88,8 +88,8 @@ Val cosh(KernelBuilder& b, Val v) {
   DD p = expm1Parts(limited(x), kScale);
   V e = p.hi + p.lo;
   V d = e / (e + kScale);
-  V s = p.hi + 2 * kScale;
-  V large = s + fma(d, -kScale, (p.hi - (s - 2 * kScale)) + p.lo);
+  DD s = twoSum(p.hi, p.hi.lit(2 * kScale));
+  V large = s.hi + (fma(d, -kScale, s.lo) + p.lo);
   V y = select(e < kScale, fma(e, d, 2 * kScale), large);
   return (y * (0.5 / kScale)).v;
 }

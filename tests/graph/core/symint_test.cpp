@@ -139,7 +139,7 @@ TEST_F(Symbols, ParseErrors) {
   dim("x", 0);
   const char* cases[][2] = {
       {"", "1: expression expected"},   {"x +", "4: expression expected"}, {"y", "1: unknown symbol y"},
-      {"(x", "3: ')' expected"},        {"x x", "3: unexpected text"},     {"1//x", "5: the divisor may be 0"},
+      {"(x", "3: ')' expected"},        {"x x", "3: unexpected text"},     {"x//(1 - 1)", "11: division by 0"},
       {"99999999999999999999", "1: integer out of range"},                 {"min x", "5: '(' expected"},
   };
   for (auto& [input, expected] : cases) EXPECT_EQ(simplified(input), expected) << input;
@@ -271,7 +271,7 @@ TEST(SymFuzz, ProofsAreNeverWrong) {
 
 TEST(SymFuzz, AssumptionsKeepValues) {
   // Equalities that the chosen values satisfy: whatever is rewritten must have the same value for them.
-  for (uint32_t seed = 0; seed < 2000; ++seed) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
     Fuzz fuzz(seed);
     SymContext& c = fuzz.context;
     Values v = fuzz.sample();
@@ -291,8 +291,9 @@ TEST(SymFuzz, AssumptionsKeepValues) {
       ASSERT_EQ(*got, static_cast<int64_t>(p.f(v))) << c.print(p.id) << " became " << c.print(id) << " seed " << seed;
       EXPECT_EQ(c.canonical(id), id) << c.print(id) << " seed " << seed;
     }
-    for (const Expression& p : probes) {
-      for (const Expression& q : probes) {
+    for (size_t i = 0; i < probes.size(); i += 3) {
+      for (size_t k = 0; k < probes.size(); k += 4) {
+        const Expression &p = probes[i], &q = probes[k];
         if (std::optional<bool> equal = c.provablyEqual(p.id, q.id)) ASSERT_EQ(*equal, p.f(v) == q.f(v)) << "seed " << seed;
       }
     }
