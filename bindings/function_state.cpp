@@ -149,7 +149,9 @@ Variant* FunctionState::compileFor(PyObject* const* slots, uint64_t key) {
       logVariant(displayName(), *variants_.back(), function());
       return variants_.back().get();
     }
-    record({capture::BreakReason::kCompileFailed, std::string(variant.status().message()), "", 0}, key);
+    const auto reason = absl::IsUnimplemented(variant.status()) ? capture::BreakReason::kUnsupportedOperation
+                                                                : capture::BreakReason::kCompileFailed;
+    record({reason, std::string(variant.status().message()), "", 0}, key);
   } catch (const InternalError& error) {
     record({capture::BreakReason::kInternalError, error.what(), "", 0}, key);
   }

@@ -1,12 +1,12 @@
 // How dicts and instances are read without running Python code.
 //
-// A str key is looked up by remembering the index of its entry: if the entry at that index still holds the same interned
-// str, its value is the answer, otherwise CPython's hash look-up is asked and the index refreshed. An absent key is remembered
-// with the dict's version. Stubs do the common case inline.
+// A str key is looked up by remembering the index of its entry: if the entry at that index still holds the same
+// interned str, its value is the answer, otherwise CPython's hash look-up is asked and the index refreshed. An absent
+// key is remembered with the dict's version. Stubs do the common case inline.
 //
-// Measured on 3.12, ten globals in one stub: 1.0 ns each this way, 5.8 ns through _PyDict_GetItem_KnownHash. A dict watcher (3.12+)
-// could save no more than that 1 ns per global and would cost a Python-level callback on every change of every watched dict
-// and bookkeeping of who watches what, so there are none.
+// Measured on 3.12, ten globals in one stub: 1.0 ns each this way, 5.8 ns through _PyDict_GetItem_KnownHash. A dict
+// watcher (3.12+) could save no more than that 1 ns per global and would cost a Python-level callback on every change
+// of every watched dict and bookkeeping of who watches what, so there are none.
 //
 // Key objects and inline values are private to CPython and their headers do not compile as C++, so that their layouts
 // are declared here; checkRuntimeVersion() tries them on live objects.
@@ -50,8 +50,8 @@ struct Values {
   PyObject* values[1];
 };
 
-/// Where an instance of a type with Py_TPFLAGS_MANAGED_DICT keeps its attributes: in a dict, or in values whose names are
-/// the type's shared keys, or nowhere yet (both null).
+/// Where an instance of a type with Py_TPFLAGS_MANAGED_DICT keeps its attributes: in a dict, or in values whose names
+/// are the type's shared keys, or nowhere yet (both null).
 struct Managed {
   PyObject* dict;
   const Values* values;

@@ -1,5 +1,5 @@
-// Look-ups that run no Python code: dicts by str key, instance attributes, slots, type attributes. The reads of CPython's
-// private dict and instance layouts are in attributes.cpp.
+// Look-ups that run no Python code: dicts by str key, instance attributes, slots, type attributes. The reads of
+// CPython's private dict and instance layouts are in attributes.cpp.
 #pragma once
 
 #include <Python.h>
@@ -19,8 +19,8 @@ struct Lookup {
   PyObject* value;   ///< borrowed; nullptr unless kFound
 };
 
-/// A key with memory of where it was found last. Every use checks the remembered place, so a stale hint only costs time.
-/// Written under the GIL.
+/// A key with memory of where it was found last. Every use checks the remembered place, so a stale hint only costs
+/// time. Written under the GIL.
 struct AttributeCell {
   explicit AttributeCell(PyObject* interned);
   Ref key;                                ///< exact, interned str
@@ -34,9 +34,10 @@ struct AttributeCell {
   Py_ssize_t slotOffset = -1;             ///< of the member descriptor in slotType; 0 for none
 };
 
-/// What machine code reads of a dict. A hit: the word kKeysTag of the keys (size class of the index, kind of keys) is the cell's
-/// keysTag, hint < entry count, no split values, and the entry at entryOffset holds the cell's key; its value follows the key.
-/// An absence: the dict's version is absentVersion. Versions are never given twice and change with the dict (PEP 509).
+/// What machine code reads of a dict. A hit: the word kKeysTag of the keys (size class of the index, kind of keys) is
+/// the cell's keysTag, hint < entry count, no split values, and the entry at entryOffset holds the cell's key; its
+/// value follows the key. An absence: the dict's version is absentVersion. Versions are never given twice and change
+/// with the dict (PEP 509).
 struct DictLayout {
   static const int kKeys, kValues, kVersion;               ///< in the dict
   static constexpr int kKeysTag = 9, kEntryCount = 24;     ///< in the keys
@@ -45,7 +46,8 @@ struct DictLayout {
 /// dict[key] of an exact dict.
 Lookup dictItem(PyObject* dict, AttributeCell& cell);
 
-/// The value in the __slots__ member `key` of type(object), else in the instance dict. No other descriptor is considered.
+/// The value in the __slots__ member `key` of type(object), else in the instance dict. No other descriptor is
+/// considered.
 Lookup instanceAttribute(PyObject* object, AttributeCell& cell);
 
 /// As instanceAttribute, but in the instance dict only.

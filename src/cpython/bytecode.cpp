@@ -4,10 +4,6 @@
 // differs between versions is in constants of the generated table; no version test stands here.
 #include "cpython/bytecode.h"
 
-#include <array>
-
-#include "graph/support/check.h"
-
 namespace fw::cpython {
 namespace {
 
@@ -110,9 +106,9 @@ class Decoder {
   void jump(Opcode op, int targetUnit) { emit(op).target = targetUnit; }
 
   int indexAt(int unit) const {
-    // Targets may point at caches only in broken code; the table then answers -1.
-    FW_CHECK(unit >= 0 && unit <= units_ && unitToIndex_[unit] >= 0);
-    return unitToIndex_[unit];
+    if (unit >= 0 && unit <= units_ && unitToIndex_[unit] >= 0) return unitToIndex_[unit];
+    PyErr_SetString(PyExc_SystemError, "a jump of this bytecode has no target");
+    throw PythonError();
   }
 
   /// The unit behind `count` instructions from `unit` on.

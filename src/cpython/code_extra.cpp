@@ -1,5 +1,5 @@
-// co_extra is { Py_ssize_t size; void* slots[]; } in 3.11 to 3.13. It is read without a call once initCodeExtra() has seen
-// that this agrees with the API, else through the API.
+// co_extra is { Py_ssize_t size; void* slots[]; } in 3.11 to 3.13. It is read without a call once initCodeExtra() has
+// seen that this agrees with the API, else through the API.
 #include "cpython/code_extra.h"
 
 #include "cpython/ref.h"

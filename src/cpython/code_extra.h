@@ -5,8 +5,8 @@
 
 namespace fw::cpython {
 
-/// Reserves our slot; `destroy` is called with the pointer when the code object dies or the pointer is replaced. Once per
-/// process, with the GIL; false with a Python exception set if CPython has no slot left.
+/// Reserves our slot; `destroy` is called with the pointer when the code object dies or the pointer is replaced. Once
+/// per process, with the GIL; false with a Python exception set if CPython has no slot left.
 bool initCodeExtra(void (*destroy)(void*));
 
 /// The pointer, nullptr if none. Never fails; takes 1 ns.

@@ -1,11 +1,13 @@
 // How the hook answers for a frame or re-targets it.
 //
-// A fresh frame is the top of its thread's data stack and has never run: it has no frame object, no stack, no cells. So it can
-// be grown or shrunk in place and pointed at other code (no second frame is built), or cleared by giving up its
-// references. Who clears it after the evaluation function differs: the caller on 3.11, the evaluation function from 3.12 on.
+// A fresh frame is the top of its thread's data stack and has never run: it has no frame object, no stack, no cells. So
+// it can be grown or shrunk in place and pointed at other code (no second frame is built), or cleared by giving up its
+// references. Who clears it after the evaluation function differs: the caller on 3.11, the evaluation function from
+// 3.12 on.
 //
 // Hooked calls from Python to Python recurse on the C stack, which CPython's C recursion budget was not made for: the
-// evaluator is run with a compensated budget as long as the real stack has room, so that the recursion limit that users see stays.
+// evaluator is run with a compensated budget as long as the real stack has room, so that the recursion limit that users
+// see stays.
 #include "cpython/hook.h"
 
 #include <pthread.h>
@@ -48,15 +50,16 @@ bool stackHasRoom() {
 
 PyObject* runNested(PyThreadState* state, Frame* frame) {
 #if FW_PY_MINOR == 11
-  // One budget only, the user's recursion limit. If that was raised beyond what the C stack holds, this is the last chance.
+  // One budget only, the user's recursion limit. If that was raised beyond what the C stack holds, this is the last
+  // chance.
   if (__builtin_expect(!stackHasRoom(), 0)) {
     PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
     return nullptr;
   }
   return previous(state, frame, 0);
 #else
-  // One evaluation takes two units of the C budget; they are given back in advance while there is stack, and all are taken away
-  // when there is none, so that the evaluator raises RecursionError itself.
+  // One evaluation takes two units of the C budget; they are given back in advance while there is stack, and all are
+  // taken away when there is none, so that the evaluator raises RecursionError itself.
   int saved = state->c_recursion_remaining;
   state->c_recursion_remaining = __builtin_expect(stackHasRoom(), 1) ? saved + 2 : 0;
   PyObject* result = previous(state, frame, 0);
@@ -117,8 +120,8 @@ bool isOurs(PyThreadState* state, Frame* frame) {
   return (flags & kPlain) == kPlain && !(flags & kSuspends) && !frame->f_locals && atStart(frame) && !isTraced(state);
 }
 
-/// Asks the handler and does what it says; true if *result is the answer of the call. Not inlined, so that nested calls do not carry
-/// its locals on the C stack.
+/// Asks the handler and does what it says; true if *result is the answer of the call. Not inlined, so that nested calls
+/// do not carry its locals on the C stack.
 __attribute__((noinline)) bool decide(PyThreadState* state, Frame* frame, PyObject** result) {
   PyCodeObject* code = codeOf(frame);
   inHandler = true;

@@ -1,8 +1,8 @@
-// The PEP 523 hook: sees the frames of Python functions before they run, and lets them run as they are, answers for them, or
-// re-targets them in place at other code. It is installed only while somebody needs it.
+// The PEP 523 hook: sees the frames of Python functions before they run, and lets them run as they are, answers for
+// them, or re-targets them in place at other code. It is installed only while somebody needs it.
 //
-// Nothing may depend for correctness on the hook being called: CPython inlines some frames past it (specialised calls of
-// __init__ on 3.13.0, of __getitem__ on 3.11).
+// Nothing may depend for correctness on the hook being called: CPython inlines some frames past it (specialised calls
+// of __init__ on 3.13.0, of __getitem__ on 3.11).
 #pragma once
 
 #include <Python.h>
@@ -28,8 +28,9 @@ struct HookDecision {
   };
   Kind kind = Kind::kDefault;
   Ref value;
-  /// Needs the same argument slots and the same free variables in the same order; more locals, cells, stack and other constants
-  /// are free. The frame runs as it is if the code does not meet that or does not fit into the thread's stack chunk.
+  /// Needs the same argument slots and the same free variables in the same order; more locals, cells, stack and other
+  /// constants are free. The frame runs as it is if the code does not meet that or does not fit into the thread's stack
+  /// chunk.
   Ref code;
 
   static HookDecision runAsIs() { return {}; }
@@ -40,9 +41,9 @@ struct HookDecision {
 class FrameHandler {
  public:
   virtual ~FrameHandler() = default;
-  /// Called with the GIL for every fresh frame of an optimised, non-generator function in any thread, unless the thread is being
-  /// traced or profiled. Frames that run during onFrame() in the same thread are not reported. Must not throw; an exception
-  /// left set together with kDefault is cleared.
+  /// Called with the GIL for every fresh frame of an optimised, non-generator function in any thread, unless the thread
+  /// is being traced or profiled. Frames that run during onFrame() in the same thread are not reported. Must not throw;
+  /// an exception left set together with kDefault is cleared.
   virtual HookDecision onFrame(const FrameView& frame) = 0;
 };
 
@@ -50,8 +51,8 @@ class FrameHandler {
 void setFrameHandler(FrameHandler* handler);
 
 /// Counted: the hook is installed in the current interpreter from the first install to the last uninstall. An
-/// evaluation function that somebody else has installed before is called for frames that run; one installed after us stays, and ours
-/// then only passes frames on. With the GIL.
+/// evaluation function that somebody else has installed before is called for frames that run; one installed after us
+/// stays, and ours then only passes frames on. With the GIL.
 void installHook();
 void uninstallHook();
 int hookInstallCount();

@@ -1,5 +1,5 @@
-// The Python versions we know. Only this folder tests versions; the rest of the code asks the constants and accessors here
-// and in objects.h, attributes.h and hook.h.
+// The Python versions we know. Only this folder tests versions; the rest of the code asks the constants and accessors
+// here and in objects.h, attributes.h and hook.h.
 #pragma once
 
 #include <Python.h>
@@ -23,12 +23,12 @@ inline constexpr bool kIs311 = kPythonMinor == 11;
 inline constexpr bool kIs312 = kPythonMinor == 12;
 inline constexpr bool kIs313 = kPythonMinor == 13;
 
-/// What is wrong with running code compiled for `compiled` under an interpreter of version `running` (both in the form of
-/// PY_VERSION_HEX); "" if nothing. The minor versions must be equal and known.
+/// What is wrong with running code compiled for `compiled` under an interpreter of version `running` (both in the form
+/// of PY_VERSION_HEX); "" if nothing. The minor versions must be equal and known.
 std::string versionMismatch(unsigned long compiled, unsigned long running);
 
-/// The tripwire, to be called at module init: the version of this process and the private layouts that attributes.cpp reads,
-/// tried on live objects. "" if all is well, else a sentence for the ImportError.
+/// The tripwire, to be called at module init: the version of this process and the private layouts that attributes.cpp
+/// reads, tried on live objects. "" if all is well, else a sentence for the ImportError.
 std::string checkRuntimeVersion();
 
 /// Version tag of a type, assigned if it has none; 0 if it cannot have one (CPython ran out of tags).

@@ -160,8 +160,8 @@ Value* Builtins::callAbs(const CallArgs& args) {
   expect(args, 1, 1);
   Value* v = args.positional[0];
   if (isNumpyValue(v)) {
-    Ref absolute = checked(PyObject_GetAttrString(numpyModule().get(), "absolute"));
-    return numpy::call(trace, absolute.get(), args);
+    if (auto result = numpy::callMethod(trace, v, "__abs__", {})) return *result;
+    trace.fail(BreakReason::kUnsupportedNumpy, "abs() of an array");
   }
   if (v->kind == ValueKind::kPyFloat) {
     return trace.number(ValueKind::kPyFloat, trace.graph().unary(Op::kAbsolute, v->node));
@@ -174,8 +174,6 @@ Value* Builtins::callAbs(const CallArgs& args) {
   if (known && isPlain(known->object.get())) return interpreter.fold(PyNumber_Absolute(known->object.get()));
   trace.fail(BreakReason::kUnsupportedCall, std::string("abs() of a ") + trace.typeOf(v)->tp_name);
 }
-
-Ref Builtins::numpyModule() const { return checked(PyImport_ImportModule("numpy")); }
 
 Value* Builtins::extreme(const CallArgs& args, int op) {
   std::vector<Value*> items = args.positional;

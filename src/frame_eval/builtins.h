@@ -19,7 +19,6 @@ struct Builtins {
   Value* iterator(std::vector<Value*> items) const;
   Value* extreme(const CallArgs& args, int op);
   PyObject* interned(Value* text);
-  Ref numpyModule() const;
 };
 
 }  // namespace fw::capture

@@ -39,8 +39,9 @@ class ExitBuilder {
 
   ExitNode describe(Value* value) {
     using Kind = ExitNode::Kind;
-    if (value->isConstant()) return {.kind = Kind::kConstant, .object = value->object};
+    // Also constants: an equal str of another call is another object.
     if (value->source.valid()) return {.kind = Kind::kObject, .index = objectIndex(value->source)};
+    if (value->isConstant()) return {.kind = Kind::kConstant, .object = value->object};
     switch (value->kind) {
       case ValueKind::kArray: return array(value);
       case ValueKind::kArrayScalar: return {.kind = Kind::kArrayScalar, .index = output(scalar(value->node))};

@@ -117,7 +117,8 @@ Value* Interpreter::constantAttribute(Value* self, PyObject* name) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }
   std::string_view typeName = type->tp_name;
-  if (PyArray_DescrCheck(object) || typeName == "numpy.ufunc") {
+  // Facts of NumPy's own immutable objects; finfo computes some of them when asked, by its own code.
+  if (PyArray_DescrCheck(object) || typeName == "numpy.ufunc" || typeName == "finfo" || typeName == "iinfo") {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     if (!value) raisesPending();
     return trace_.constant(std::move(value));

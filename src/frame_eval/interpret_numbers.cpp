@@ -125,6 +125,9 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
       graph::ValueId quotient = trace_.graph().binary(Op::kDivide, asFloat(left), asFloat(right));
       return trace_.number(ValueKind::kPyFloat, quotient);
     }
+    case cpython::kNbPower:
+      if (syms.isConst(b, 2)) return intBinary(cpython::kNbMultiply, left, left);
+      break;
     default:
       break;
   }

@@ -74,8 +74,8 @@ bool canCastSameKind(DType from, DType to) { return canCastSafely(from, to) || c
 DType resultType(const OperandType* operands, int count) {
   std::optional<DType> strong;
   Weak weak = Weak::kNo;
-  // Promotion is not associative: NumPy starts from the highest type, so that i8, u8 and f16 give f16 and not f32 by way
-  // of i16.
+  // Promotion is not associative: NumPy starts from the highest type, so that i8, u8 and f16 give f16 and not f32 by
+  // way of i16.
   for (bool inexact : {true, false}) {
     for (int i = 0; i < count; ++i) {
       if (operands[i].weak != Weak::kNo) {

@@ -1,5 +1,5 @@
-// The arena of nodes, hash-consing, and the shorthands for building. Types come from infer.cpp. Equal pure nodes are one:
-// equal means same op, operands, attributes and type, so two reshapes of a value to different shapes stay apart.
+// The arena of nodes, hash-consing, and the shorthands for building. Types come from infer.cpp. Equal pure nodes are
+// one: equal means same op, operands, attributes and type, so two reshapes of a value to different shapes stay apart.
 #include "graph/graph.h"
 
 #include <algorithm>
@@ -23,8 +23,10 @@ uint32_t unitAxes(const SymContext& syms, const SymShape& shape) {
 // ---- Attrs
 
 Attrs& Attrs::set(AttrKey key, AttrValue value) {
-  FW_CHECK_MSG(value.index() == static_cast<size_t>(info(key).kind), "wrong kind of value for attribute " + std::string(attrName(key)));
-  auto it = std::lower_bound(entries_.begin(), entries_.end(), key, [](const auto& e, AttrKey k) { return e.first < k; });
+  FW_CHECK_MSG(value.index() == static_cast<size_t>(info(key).kind), "wrong kind of value for attribute " +
+               std::string(attrName(key)));
+  auto it = std::lower_bound(entries_.begin(), entries_.end(), key,
+                             [](const auto& e, AttrKey k) { return e.first < k; });
   if (it != entries_.end() && it->first == key) {
     it->second = std::move(value);
   } else {
@@ -119,8 +121,8 @@ ValueId Graph::append(Node node) {
   return ValueId(nodes_.size() - 1);
 }
 
-/// NB: a node found in the map may have been changed through mutableNode() since; hence the comparison with its present state,
-/// and hence a changed node may have an equal twin. eliminateCommonSubexpressions merges those.
+/// NB: a node found in the map may have been changed through mutableNode() since; hence the comparison with its
+/// present state, and hence a changed node may have an equal twin. eliminateCommonSubexpressions merges those.
 ValueId Graph::addPure(Node node) {
   if (!isPure(node)) return append(std::move(node));
   auto& candidates = consed_[hashOf(node)];
@@ -183,7 +185,8 @@ ValueId Graph::addTyped(Op op, absl::Span<const ValueId> operands, ValueType typ
     // The verifier reports what is wrong; the node still needs a layout of its rank.
     type.layout = complete.ok() && complete->rank() == type.rank() ? complete->layout : Layout::c(type.rank());
   }
-  return addPure({op, {operands.begin(), operands.end()}, std::move(attrs), std::move(type), line_, std::move(regions)});
+  return addPure({op, {operands.begin(), operands.end()}, std::move(attrs), std::move(type), line_,
+                  std::move(regions)});
 }
 
 namespace {

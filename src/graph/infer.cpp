@@ -1,6 +1,6 @@
-// Type inference. The element type follows from the row's ResultType, the shape from its OpClass (views and a few creations
-// need the caller's shape), the layout from infer_layout.cpp. Errors describe what is wrong; Graph::add() and the verifier put
-// op and operands in front of them.
+// Type inference. The element type follows from the row's ResultType, the shape from its OpClass (views and a few
+// creations need the caller's shape), the layout from infer_layout.cpp. Errors describe what is wrong; Graph::add()
+// and the verifier put op and operands in front of them.
 #include "graph/infer.h"
 
 #include <algorithm>
@@ -182,7 +182,8 @@ absl::StatusOr<SymShape> updateShape(SymContext& syms, Operands operands, const 
   return operands[0]->shape;
 }
 
-absl::StatusOr<SymShape> resultShape(SymContext& syms, Op op, Operands operands, const Attrs& attrs, const SymShape* given) {
+absl::StatusOr<SymShape> resultShape(SymContext& syms, Op op, Operands operands, const Attrs& attrs,
+                                     const SymShape* given) {
   switch (info(op).cls) {
     case OpClass::kSource:
       if (op == Op::kInput) {
@@ -247,7 +248,8 @@ absl::StatusOr<DType> resultDType(Op op, Operands operands, const Attrs& attrs, 
   FW_UNREACHABLE();
 }
 
-absl::StatusOr<ValueType> inferImpl(SymContext& syms, Op op, Operands operands, const Attrs& attrs, const ValueType* given) {
+absl::StatusOr<ValueType> inferImpl(SymContext& syms, Op op, Operands operands, const Attrs& attrs,
+                                    const ValueType* given) {
   if (absl::Status s = checkOperandTypes(op, operands); !s.ok()) return s;
   if (op == Op::kProject) {
     if (!attrs.has(AttrKey::kIndex)) return invalid("attribute index is missing");
@@ -298,7 +300,8 @@ absl::StatusOr<ValueType> inferType(SymContext& syms, Op op, Operands operands, 
   return inferImpl(syms, op, operands, attrs, nullptr);
 }
 
-absl::StatusOr<ValueType> completeType(SymContext& syms, Op op, Operands operands, const Attrs& attrs, const ValueType& given) {
+absl::StatusOr<ValueType> completeType(SymContext& syms, Op op, Operands operands, const Attrs& attrs,
+                                       const ValueType& given) {
   return inferImpl(syms, op, operands, attrs, &given);
 }
 

@@ -154,7 +154,8 @@ bool mergesWhenPacked(const Layout& layout, uint32_t real, const AxisGroup& g) {
   return true;
 }
 
-absl::StatusOr<Layout> reshapeLayout(SymContext& syms, const ValueType& operand, const Attrs& attrs, const SymShape& shape) {
+absl::StatusOr<Layout> reshapeLayout(SymContext& syms, const ValueType& operand, const Attrs& attrs,
+                                     const SymShape& shape) {
   if (attrs.integerOr(AttrKey::kCopy, 0) != 0) return Layout::c(static_cast<int>(shape.size()));
   const Layout& from = operand.layout;
   uint32_t real = realAxes(syms, operand.shape, from);
@@ -169,7 +170,8 @@ absl::StatusOr<Layout> reshapeLayout(SymContext& syms, const ValueType& operand,
   };
   for (size_t g = 0; g < groups.size(); ++g) {
     const AxisGroup& group = groups[g];
-    uint32_t inside = (bit(group.fromEnd) - 1) & ~(bit(group.from) - 1), toAxes = (bit(group.toEnd) - 1) & ~(bit(group.to) - 1);
+    uint32_t inside = (bit(group.fromEnd) - 1) & ~(bit(group.from) - 1),
+        toAxes = (bit(group.toEnd) - 1) & ~(bit(group.to) - 1);
     bool merges = (real & inside) == 0 || (from.broadcastAxes & inside) == 0;
     if (from.contiguity == Contiguity::kPacked) merges = merges && mergesWhenPacked(from, real, group);
     bool isBroadcast = (real & inside) == 0 && (from.broadcastAxes & inside) != 0;
@@ -193,7 +195,8 @@ absl::StatusOr<Layout> reshapeLayout(SymContext& syms, const ValueType& operand,
   return result;
 }
 
-absl::StatusOr<Layout> viewLayout(SymContext& syms, Op op, const ValueType& operand, const Attrs& attrs, const SymShape& shape) {
+absl::StatusOr<Layout> viewLayout(SymContext& syms, Op op, const ValueType& operand, const Attrs& attrs,
+                                  const SymShape& shape) {
   if (op == Op::kSlice) return sliceLayout(syms, operand, attrs, shape);
   if (op == Op::kTranspose) return transposeLayout(operand.layout, attrs.ints(AttrKey::kPerm));
   if (op == Op::kExpand) return expandLayout(operand.layout, attrs.ints(AttrKey::kAxes));
@@ -203,8 +206,8 @@ absl::StatusOr<Layout> viewLayout(SymContext& syms, Op op, const ValueType& oper
   FW_UNREACHABLE();
 }
 
-/// NumPy allocates the result of a reduction like a ufunc's: the kept axes in the operand's order. argmax and argmin are no
-/// ufuncs and answer in C order.
+/// NumPy allocates the result of a reduction like a ufunc's: the kept axes in the operand's order. argmax and argmin
+/// are no ufuncs and answer in C order.
 Layout reductionLayout(SymContext& syms, Op op, const ValueType& operand, const Attrs& attrs, int rank) {
   if (op == Op::kArgmax || op == Op::kArgmin) return Layout::c(rank);
   const IntList& axes = attrs.ints(AttrKey::kAxes);
@@ -216,7 +219,8 @@ Layout reductionLayout(SymContext& syms, Op op, const ValueType& operand, const 
 
 }  // namespace
 
-absl::StatusOr<Layout> inferLayout(SymContext& syms, Op op, Operands operands, const Attrs& attrs, const SymShape& shape) {
+absl::StatusOr<Layout> inferLayout(SymContext& syms, Op op, Operands operands, const Attrs& attrs,
+                                   const SymShape& shape) {
   int rank = static_cast<int>(shape.size());
   absl::InlinedVector<LayoutOperand, 4> all;
   for (const ValueType* t : operands) all.push_back({&t->layout, unitAxes(syms, t->shape)});

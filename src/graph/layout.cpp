@@ -1,7 +1,7 @@
-// Layouts and the three ways in which NumPy orders the axes of a fresh result. All of them are insertion sorts over pairwise
-// comparisons that may be undecided, so the outcome depends on the order in which the pairs are visited; the loops below visit
-// them as NumPy does (nditer_constr.c: npyiter_find_best_axis_ordering; shape.c: PyArray_CreateMultiSortedStridePerm and
-// PyArray_CreateSortedStridePerm).
+// Layouts and the three ways in which NumPy orders the axes of a fresh result. All of them are insertion sorts over
+// pairwise comparisons that may be undecided, so the outcome depends on the order in which the pairs are visited; the
+// loops below visit them as NumPy does (nditer_constr.c: npyiter_find_best_axis_ordering; shape.c:
+// PyArray_CreateMultiSortedStridePerm and PyArray_CreateSortedStridePerm).
 #include "graph/layout.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ absl::InlinedVector<int, 4> placesOf(const Layout& layout) {
 
 enum class Verdict { kKeep, kSwap, kUndecided };
 
-/// Stable insertion sort of `axes`; verdict(later, earlier) says whether the later one has to move in front of the earlier.
+/// Stable insertion sort of `axes`; verdict(later, earlier) says whether the later one has to move in front of the
+/// earlier.
 template <class F>
 void insertionSort(Order& axes, F verdict) {
   for (size_t i = 1; i < axes.size(); ++i) {
@@ -109,7 +110,8 @@ namespace {
 
 /// "name(1,0,2)" -> {1, 0, 2}, all below rank.
 std::optional<Order> parseAxes(std::string_view text, std::string_view name, int rank) {
-  if (text.size() < name.size() + 2 || text.substr(0, name.size()) != name || text[name.size()] != '(' || text.back() != ')') {
+  if (text.size() < name.size() + 2 || text.substr(0, name.size()) != name || text[name.size()] != '(' ||
+      text.back() != ')') {
     return std::nullopt;
   }
   text = text.substr(name.size() + 1, text.size() - name.size() - 2);

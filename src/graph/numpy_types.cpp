@@ -1,6 +1,6 @@
-// NumPy's choice of inner loops. NumPy searches the list of loops of a ufunc for the first one that all operands can be cast to
-// safely; the lists of one Loops class are alike, so that the search comes down to a rule per class. The rules are checked
-// against NumPy's own answers for every row and all element types (tests/graph/core/types.golden).
+// NumPy's choice of inner loops. NumPy searches the list of loops of a ufunc for the first one that all operands can
+// be cast to safely; the lists of one Loops class are alike, so that the search comes down to a rule per class. The
+// rules are checked against NumPy's own answers for every row and all element types (tests/graph/core/types.golden).
 #include "graph/numpy_types.h"
 
 #include <algorithm>
@@ -18,11 +18,12 @@ absl::Status noLoop(Op op) {
 }
 
 bool anyStrong(absl::Span<const OperandType> operands, bool (*test)(DType)) {
-  return std::any_of(operands.begin(), operands.end(), [&](const OperandType& o) { return o.weak == Weak::kNo && test(o.dtype); });
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](const OperandType& o) { return o.weak == Weak::kNo && test(o.dtype); });
 }
 
-/// Smallest of f16, f32, f64 that every operand fits in; c64 and c128 if one is complex. A weak scalar has no say beside an
-/// operand of its kind or above.
+/// Smallest of f16, f32, f64 that every operand fits in; c64 and c128 if one is complex. A weak scalar has no say
+/// beside an operand of its kind or above.
 DType smallestInexact(absl::Span<const OperandType> operands) {
   bool strongNumber = anyStrong(operands, [](DType d) { return d != DType::kBool; });
   bool strongInexact = anyStrong(operands, isInexact);
@@ -57,12 +58,14 @@ UfuncSignature sameInputs(Op op, size_t count, DType loop) {
 
 absl::StatusOr<UfuncSignature> resolveCompare(Op op, absl::Span<const OperandType> operands, DType common) {
   auto strong = [&](DType d) {
-    return std::any_of(operands.begin(), operands.end(), [d](const OperandType& o) { return o.weak == Weak::kNo && o.dtype == d; });
+    return std::any_of(operands.begin(), operands.end(),
+                       [d](const OperandType& o) { return o.weak == Weak::kNo && o.dtype == d; });
   };
   if (strong(DType::kU64) && anyStrong(operands, isSigned)) {
     return absl::UnimplementedError("comparison of u64 with signed integers");
   }
-  bool allWeakInts = std::all_of(operands.begin(), operands.end(), [](const OperandType& o) { return o.weak == Weak::kInt; });
+  bool allWeakInts = std::all_of(operands.begin(), operands.end(),
+                                 [](const OperandType& o) { return o.weak == Weak::kInt; });
   if (allWeakInts) return absl::UnimplementedError("comparison of Python integers as objects");
   return sameInputs(op, operands.size(), common);
 }
@@ -135,17 +138,13 @@ absl::StatusOr<ReductionTypes> withRequested(Op op, DType input, DType requested
   if (isComplex(input) && !isComplex(requested)) {
     return absl::UnimplementedError("reduction of complex values with a real dtype (NumPy warns)");
   }
-  switch (op) {
-    case Op::kSum:
-    case Op::kProd: return ReductionTypes{requested, requested};
-    case Op::kMean:
-    case Op::kVar:
-    case Op::kStd:
-      if (!isInexact(requested)) return absl::UnimplementedError("mean with an integer dtype");
-      return ReductionTypes{requested, op == Op::kMean ? requested : realOf(requested)};
-    default:   // the remaining rows have no dtype parameter in NumPy
-      return absl::UnimplementedError(std::string(info(op).text) + " with dtype=");
+  if (op == Op::kSum || op == Op::kProd) return ReductionTypes{requested, requested};
+  if (op == Op::kMean || op == Op::kVar || op == Op::kStd) {
+    if (!isInexact(requested)) return absl::UnimplementedError("mean with an integer dtype");
+    return ReductionTypes{requested, op == Op::kMean ? requested : realOf(requested)};
   }
+  // The remaining rows have no dtype parameter in NumPy.
+  return absl::UnimplementedError(std::string(info(op).text) + " with dtype=");
 }
 
 }  // namespace
@@ -195,14 +194,16 @@ absl::Status checkFits(const Graph& graph, Op op, const Node& node, DType to) {
   }
   if (within(known, rangeOf(to))) return absl::OkStatus();
   if (known.lo == known.hi && info(op).loops != Loops::kCompare) {
-    return absl::InvalidArgumentError("Python integer " + std::to_string(known.lo) + " out of bounds for " + std::string(name(to)));
+    return absl::InvalidArgumentError("Python integer " + std::to_string(known.lo) + " out of bounds for " +
+                                      std::string(name(to)));
   }
   return absl::UnimplementedError("a Python integer that is not known to fit " + std::string(name(to)));
 }
 
 bool overflows(const std::complex<double>& before, const Scalar& after) {
   std::complex<double> v = after.asComplex();
-  return (std::isfinite(before.real()) && !std::isfinite(v.real())) || (std::isfinite(before.imag()) && !std::isfinite(v.imag()));
+  return (std::isfinite(before.real()) && !std::isfinite(v.real())) ||
+      (std::isfinite(before.imag()) && !std::isfinite(v.imag()));
 }
 
 /// A weak constant in the loop's type, converted as NumPy converts Python scalars: by way of double.
@@ -214,7 +215,9 @@ absl::StatusOr<ValueId> convertConstant(Graph& graph, const Scalar& value, DType
   }
   std::complex<double> v = value.asComplex();
   Scalar converted = isComplex(to) ? Scalar::ofComplex(to, v) : Scalar::ofDouble(to, v.real());
-  if (overflows(v, converted)) return absl::UnimplementedError("a Python scalar that overflows " + std::string(name(to)));
+  if (overflows(v, converted)) {
+    return absl::UnimplementedError("a Python scalar that overflows " + std::string(name(to)));
+  }
   return graph.constant(converted);
 }
 
@@ -236,7 +239,8 @@ absl::StatusOr<ValueId> convertOperand(Graph& graph, Op op, const UfuncOperand& 
 
 absl::StatusOr<ValueId> addUfunc(Graph& graph, Op op, absl::Span<const UfuncOperand> operands) {
   if (static_cast<int>(operands.size()) != info(op).arity) {
-    return absl::InvalidArgumentError(std::string(info(op).text) + " takes " + std::to_string(info(op).arity) + " operands");
+    return absl::InvalidArgumentError(std::string(info(op).text) + " takes " + std::to_string(info(op).arity) +
+                                      " operands");
   }
   absl::InlinedVector<OperandType, 3> types;
   for (const UfuncOperand& o : operands) types.push_back({graph.type(o.value).dtype, o.weak});

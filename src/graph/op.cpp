@@ -1,5 +1,5 @@
-// Look-ups in the op table. The table itself is built by the preprocessor from ops/*.def; the static_asserts turn a bad row
-// (duplicate name, a name that is not an identifier) into a compile error.
+// Look-ups in the op table. The table itself is built by the preprocessor from ops/*.def; the static_asserts turn a
+// bad row (duplicate name, a name that is not an identifier) into a compile error.
 #include "graph/op.h"
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 // The order in which NumPy (2.3 and later) adds, and where its result follows from it. tests/python/test_pairwise_rule.py
 // checks this text against NumPy; the evaluator and the kernels follow it.
 //
+// Sizes are those at run time: a symbolic axis that happens to be 1 does not count, which may turn case 4 into case 5.
+//
 // 1. Iteration order. Axes of size 1 do not count. The others are sorted from the smallest to the largest |stride| by an
 //    insertion sort that starts from C order (last axis innermost), moves an axis inwards only past strictly larger
 //    strides and looks past axes with stride 0 (broadcast), which have no say. Strides are never negated: a reduced
@@ -28,7 +30,9 @@
 //    count < 4: sequential from -0.0; count <= 64: four accumulators per part, (r0+r1)+(r2+r3), rest one by one; larger:
 //    h = n/2 rounded down to a multiple of 8, which is h/2 complex elements. So four accumulators, not eight.
 // 9. prod is sequential in iteration order everywhere (no tree). f16 prod runs in f32 within a call (stretch as in 5) and is
-//    rounded to f16 at the end of each call; case 4 rounds every step.
+//    rounded to f16 at the end of each call; case 4 rounds every step. Complex prod in case 4 uses the product of
+//    NumPy's array loops on machines with FMA, re = fma(ar, br, -(ai*bi)), im = fma(ar, bi, ai*br); in case 5 the plain
+//    one with four rounded products.
 // 10. A casting reduction is one where NumPy converts inside the reduction: sum(x, dtype=...), and the sums in mean and
 //    var of bool, integers and f16. In the graph it is sum {buffered=1}(cast(x)), and 1, 2 and 5 use the layout of x
 //    (which cast keeps). x.astype(t).sum() has no such attribute.
@@ -36,7 +40,8 @@
 // 11. max and min of floats propagate NaN (the quiet NaN of the result may carry any payload and sign). Of equal zeros
 //    with different signs the one NumPy answers depends on its vector width and on chunks: not reproducible; any.
 //    fmax.reduce and fmin.reduce: the same.
-// 12. Not covered, capture must refuse: arrays that are unaligned or not in native byte order, reductions with out=, where= or
+// 12. Not covered, capture must refuse: sums over several axes of a layout that is not packed, unless guards settle which axes
+//    join (rule 2 looks at strides, which Layout does not hold); arrays that are unaligned or not in native byte order, reductions with out=, where= or
 //    a reduction after np.setbufsize(); NumPy older than 2.3; layouts whose order is unknown.
 #pragma once
 

@@ -1,5 +1,6 @@
-// Reader of the text form. One pass over the characters; expressions and layouts are cut out and given to their own parsers.
-// Types are taken as written (the verifier checks them), so that goldens can hold graphs that inference would not make.
+// Reader of the text form. One pass over the characters; expressions and layouts are cut out and given to their own
+// parsers. Types are taken as written (the verifier checks them), so that goldens can hold graphs that inference
+// would not make.
 #include "graph/parser.h"
 
 #include <cctype>

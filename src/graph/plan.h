@@ -31,8 +31,9 @@ struct Buffer {
 /// Values computed by one kernel. Every value of a group other than views is elementwise, a reduction, a
 /// creation, a copy or a join; views of group members and of buffers are free and not listed.
 ///
-/// All values of a group live in one iteration space `domain`. Axis d of a value runs along domain axis
-/// axisMap[value][d]; domain axes a value does not have are broadcast. Reductions of the group all reduce the domain axes
+/// All values of a group live in one iteration space `domain`, which has no axes of size statically 1. Axis d of a value runs
+/// along domain axis axisMap[value][d], -1 where its own size is statically 1; domain axes a value does not have are
+/// broadcast. An update's domain and axisMap are those of the stored slice. Reductions of the group all reduce the domain axes
 /// `reducedAxes`; values that do not run along those axes are row values, computed once per row, between stages.
 struct Group {
   enum class Kind : uint8_t {

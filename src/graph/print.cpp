@@ -1,5 +1,5 @@
-// Text form of graphs; parser.cpp reads it back. Everything that distinguishes two graphs is printed: source lines too, so that
-// reading and printing again gives the same text.
+// Text form of graphs; parser.cpp reads it back. Everything that distinguishes two graphs is printed: source lines
+// too, so that reading and printing again gives the same text.
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -60,7 +60,8 @@ void printBody(const Graph& graph, const std::string& indent, std::string& out);
 
 void printNode(const Graph& graph, ValueId id, const std::string& indent, std::string& out) {
   const Node& node = graph.node(id);
-  out += indent + "%" + std::to_string(id.index) + " = " + std::string(info(node.op).text) + "(" + joinValues(node.operands) + ")";
+  out += indent + "%" + std::to_string(id.index) + " = " + std::string(info(node.op).text) + "(" +
+      joinValues(node.operands) + ")";
   if (!node.attrs.entries().empty()) {
     std::string list;
     for (const auto& [key, value] : node.attrs.entries()) {

@@ -1,5 +1,6 @@
-// Construction and evaluation of symbolic integers. Each builder turns its operands into polynomials, computes the canonical
-// result and interns it; where the polynomial arithmetic would overflow, the operation is kept as an opaque node.
+// Construction and evaluation of symbolic integers. Each builder turns its operands into polynomials, computes the
+// canonical result and interns it; where the polynomial arithmetic would overflow, the operation is kept as an opaque
+// node.
 #include "graph/symint.h"
 
 #include <utility>
@@ -153,7 +154,8 @@ absl::Status overflow() { return absl::OutOfRangeError("symbolic integer overflo
 
 /// Intermediate results have 128 bits: canonical form distributes products over sums, whose single terms may be larger
 /// than the value itself.
-absl::StatusOr<Wide> evaluateWide(const SymContext& context, SymId id, absl::Span<const int64_t> symbols, WideMap& done) {
+absl::StatusOr<Wide> evaluateWide(const SymContext& context, SymId id, absl::Span<const int64_t> symbols,
+                                  WideMap& done) {
   const SymNode& n = context.node(id);
   if (n.op == SymOp::kConst) return Wide{n.value};
   if (n.op == SymOp::kSymbol) {

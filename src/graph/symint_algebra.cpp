@@ -1,6 +1,7 @@
 // Polynomial arithmetic for SymContext: conversion between nodes and polynomials, sums, products, order and ranges.
-// Every operation is checked: where a coefficient leaves int64 the answer is nullopt and the caller keeps an opaque node, so
-// that an expression is never silently a different one. Division lives in symint_divide.cpp, proofs in symint_prove.cpp.
+// Every operation is checked: where a coefficient leaves int64 the answer is nullopt and the caller keeps an opaque
+// node, so that an expression is never silently a different one. Division lives in symint_divide.cpp, proofs in
+// symint_prove.cpp.
 #include "graph/symint_algebra.h"
 
 #include <algorithm>
@@ -205,7 +206,8 @@ SymId SymAlgebra::extreme(SymOp op, SymId a, SymId b) {
   }
   if (items.size() == 1) return items[0];
   SymNode n{op, 0, {items.begin(), items.end()}, context_.range(items[0]), false};
-  for (SymId id : items) n.range = isMin ? minRanges(n.range, context_.range(id)) : maxRanges(n.range, context_.range(id));
+  for (SymId id : items) n.range = isMin ? minRanges(n.range, context_.range(id)) : maxRanges(n.range,
+                                                                                              context_.range(id));
   return context_.intern(std::move(n));
 }
 

@@ -1,6 +1,6 @@
-// Floor division of polynomials. Everything that is divisible for all values is taken out, common factors are cancelled
-// (exact, because the divisor is not zero), and what remains is either provably less than the divisor or becomes a floorDiv
-// or mod atom.
+// Floor division of polynomials. Everything that is divisible for all values is taken out, common factors are
+// cancelled (exact, because the divisor is not zero), and what remains is either provably less than the divisor or
+// becomes a floorDiv or mod atom.
 #include <algorithm>
 #include <numeric>
 
@@ -41,8 +41,8 @@ std::optional<SymTerm> SymAlgebra::exactQuotient(const SymTerm& a, const SymTerm
   return q;
 }
 
-/// Divides dividend and divisor by their common factor and multiplies scale by it. The constant term of a dividend over a
-/// constant divisor need not share the factor: its remainder is the residue, which the caller keeps.
+/// Divides dividend and divisor by their common factor and multiplies scale by it. The constant term of a dividend
+/// over a constant divisor need not share the factor: its remainder is the residue, which the caller keeps.
 bool SymAlgebra::cancelCommonFactor(SymPoly& dividend, SymTerm& divisor, SymTerm& scale) const {
   SymTerm g{divisor.coefficient, divisor.atoms};
   bool constantDivisor = divisor.atoms.empty();
@@ -138,7 +138,8 @@ std::optional<SymDivision> SymAlgebra::divideByMonomial(SymPoly dividend, SymTer
   return d;
 }
 
-/// Long division by the leading term; only an exact quotient, or one whose rest is provably within the divisor, is used.
+/// Long division by the leading term; only an exact quotient, or one whose rest is provably within the divisor, is
+/// used.
 std::optional<SymDivision> SymAlgebra::divideByPoly(const SymPoly& dividend, const SymPoly& divisor) const {
   SymDivision d;
   d.rest = dividend;

@@ -1,9 +1,9 @@
 // What is known about symbolic integers: three-valued comparisons, and equalities that guards establish.
 //
-// A proof of a <= b works on the polynomial b - a: by intervals; by measuring every atom from its lower bound, which leaves
-// only non-negative coefficients (s0*s1 - s0 with s1 >= 1 becomes t0*t1 + t1 + ...); and by replacing min, max and
-// floorDiv atoms with bounds of theirs. An assumed equality becomes a rewriting rule that eliminates a symbol where one can be
-// solved for, so that rules cannot chase each other.
+// A proof of a <= b works on the polynomial b - a: by intervals; by measuring every atom from its lower bound, which
+// leaves only non-negative coefficients (s0*s1 - s0 with s1 >= 1 becomes t0*t1 + t1 + ...); and by replacing min, max
+// and floorDiv atoms with bounds of theirs. An assumed equality becomes a rewriting rule that eliminates a symbol
+// where one can be solved for, so that rules cannot chase each other.
 #include <algorithm>
 
 #include "graph/support/check.h"
@@ -128,7 +128,9 @@ std::optional<bool> SymContext::provablyEqual(SymId a, SymId b) {
   SymId expanded = expandMods(*this, d);
   if (isConst(expanded, 0)) return true;
   SymPoly p = algebra.poly(expanded);
-  if (std::optional<SymPoly> less = algebra.add(p, algebra.constantPoly(-1)); less && algebra.nonNegative(*less)) return false;
+  if (std::optional<SymPoly> less = algebra.add(p, algebra.constantPoly(-1)); less && algebra.nonNegative(*less)) {
+    return false;
+  }
   std::optional<SymPoly> minus = algebra.add({}, p, -1);
   std::optional<SymPoly> more = minus ? algebra.add(*minus, algebra.constantPoly(-1)) : std::nullopt;
   if (more && algebra.nonNegative(*more)) return false;
@@ -170,9 +172,10 @@ int weight(const SymContext& context, SymId id) {
   return w;
 }
 
-/// Index of the term that a rule should replace by the others: the latest symbol that stands alone with coefficient 1 or -1,
-/// else the heaviest monomial if it has such a coefficient and the others are made of symbols only. So every rewriting either
-/// removes a symbol for good, or a floorDiv, mod, min or max, or makes a monomial smaller, and must end.
+/// Index of the term that a rule should replace by the others: the latest symbol that stands alone with coefficient 1
+/// or -1, else the heaviest monomial if it has such a coefficient and the others are made of symbols only. So every
+/// rewriting either removes a symbol for good, or a floorDiv, mod, min or max, or makes a monomial smaller, and must
+/// end.
 std::optional<size_t> termToEliminate(const SymContext& context, const SymAlgebra& algebra, const SymPoly& p) {
   std::optional<size_t> best, heaviest;
   int heaviestWeight = 0;

@@ -1,5 +1,5 @@
-// Interval arithmetic in 128 bits: a bound is widened, computed exactly, and saturated back. A saturated bound is weaker
-// than the true one, never wrong.
+// Interval arithmetic in 128 bits: a bound is widened, computed exactly, and saturated back. A saturated bound is
+// weaker than the true one, never wrong.
 #include "graph/symint_range.h"
 
 #include <algorithm>

@@ -23,7 +23,8 @@ void printInto(const SymContext& context, SymId id, Precedence context_precedenc
     if (parens) out += '(';
     for (size_t i = 0; i < n.operands.size(); ++i) {
       if (i > 0) out += separator;
-      // Division does not associate: only its left operand may stand without parentheses, and for readability not even that.
+      // Division does not associate: only its left operand may stand without parentheses, and for readability not
+      // even that.
       printInto(context, n.operands[i], operand, out);
     }
     if (parens) out += ')';
@@ -121,7 +122,8 @@ class SymParser {
     skip();
     if (at_ >= text_.size()) return error("expression expected");
     char c = text_[at_];
-    bool negativeNumber = c == '-' && at_ + 1 < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_ + 1]));
+    bool negativeNumber = c == '-' && at_ + 1 < text_.size() &&
+        std::isdigit(static_cast<unsigned char>(text_[at_ + 1]));
     if (std::isdigit(static_cast<unsigned char>(c)) || negativeNumber) return integer();
     if (accept("-")) {
       absl::StatusOr<SymId> id = unary();

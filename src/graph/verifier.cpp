@@ -1,5 +1,5 @@
-// The verifier derives its rules from the op table, the attribute table and type inference; it knows single ops only where
-// they have regions. It reports and goes on, so that one run shows everything that is wrong.
+// The verifier derives its rules from the op table, the attribute table and type inference; it knows single ops only
+// where they have regions. It reports and goes on, so that one run shows everything that is wrong.
 #include "graph/verifier.h"
 
 #include <algorithm>
@@ -40,7 +40,8 @@ class Verifier {
  private:
   void report(const std::string& what) {
     std::string where = path_;
-    if (at_.valid()) where += "%" + std::to_string(at_.index) + " = " + std::string(info(graph_.node(at_).op).text) + ": ";
+    if (at_.valid()) where += "%" + std::to_string(at_.index) + " = " + std::string(info(graph_.node(at_).op).text) +
+        ": ";
     out_.push_back(where + what);
   }
 
@@ -95,8 +96,12 @@ class Verifier {
       if (axis >= 0 && axis < 32) seen |= 1u << axis;
     }
     uint32_t all = type.rank() < 32 ? (1u << type.rank()) - 1 : ~0u;
-    if (l.rank() != type.rank() || seen != all) report("layout " + l.print() + " does not order the axes of " + text(type));
-    if (((l.broadcastAxes | l.negativeAxes) & ~all) != 0) report("layout " + l.print() + " names axes that do not exist");
+    if (l.rank() != type.rank() || seen != all) {
+      report("layout " + l.print() + " does not order the axes of " + text(type));
+    }
+    if (((l.broadcastAxes | l.negativeAxes) & ~all) != 0) {
+      report("layout " + l.print() + " names axes that do not exist");
+    }
     for (SymId s : type.shape) {
       if (s.index >= graph_.syms().size()) {
         report("a size is no expression of this graph's context");
@@ -120,8 +125,8 @@ class Verifier {
     return !a.tuple.empty() || (a.dtype == b.dtype && equalShapes(a.shape, b.shape));
   }
 
-  /// Shape and element type must be what inference finds. Layouts may differ: a ufunc takes the order of its unconverted
-  /// operands, a copy any order.
+  /// Shape and element type must be what inference finds. Layouts may differ: a ufunc takes the order of its
+  /// unconverted operands, a copy any order.
   void checkType(const Node& node) {
     absl::InlinedVector<const ValueType*, 4> operands;
     for (ValueId o : node.operands) operands.push_back(&graph_.type(o));
@@ -141,7 +146,8 @@ class Verifier {
     const SymShape& value = graph_.type(node.operands[1]).shape;
     for (size_t i = 0; i < std::min(base.size(), value.size()); ++i) {
       if (graph_.syms().provablyLess(base[i], value[i]) == true) {
-        report("value of size " + graph_.syms().print(value[i]) + " along axis " + std::to_string(i) + " exceeds the base");
+        report("value of size " + graph_.syms().print(value[i]) + " along axis " + std::to_string(i) +
+               " exceeds the base");
       }
     }
   }
@@ -174,26 +180,33 @@ class Verifier {
     std::string name = "region " + std::to_string(index);
     std::vector<ValueId> inputs = region.inputs();
     size_t arguments = node.operands.size() - std::min(skipOperands, node.operands.size());
-    if (inputs.size() > arguments) report(name + " has " + std::to_string(inputs.size()) + " inputs for " + std::to_string(arguments) + " operands");
+    if (inputs.size() > arguments) {
+      report(name + " has " + std::to_string(inputs.size()) + " inputs for " + std::to_string(arguments) + " operands");
+    }
     for (size_t i = 0; i < std::min(inputs.size(), arguments); ++i) {
       const ValueType& operand = graph_.type(node.operands[i + skipOperands]);
       if (inputs[i].valid() && !sameArray(operand, region.type(inputs[i]))) {
-        report(name + ": input " + std::to_string(i) + " is " + text(region.type(inputs[i])) + ", the operand " + text(operand));
+        report(name + ": input " + std::to_string(i) + " is " + text(region.type(inputs[i])) + ", the operand " +
+               text(operand));
       }
     }
     if (region.outputs().size() != node.type.tuple.size() + skipOutputs) {
-      report(name + " returns " + std::to_string(region.outputs().size()) + " values for a tuple of " + std::to_string(node.type.tuple.size()));
+      report(name + " returns " + std::to_string(region.outputs().size()) + " values for a tuple of " +
+             std::to_string(node.type.tuple.size()));
       return;
     }
     if (node.op == Op::kLoop) {
       const ValueType& again = region.type(region.outputs()[0]);
       if (again.dtype != DType::kBool || again.rank() != 0) report("the body's first result is no bool scalar");
-      if (node.type.tuple.size() != node.operands.size()) report("carries another number of values than it starts with");
+      if (node.type.tuple.size() != node.operands.size()) {
+        report("carries another number of values than it starts with");
+      }
     }
     for (size_t i = 0; i < node.type.tuple.size(); ++i) {
       const ValueType& result = region.type(region.outputs()[i + skipOutputs]);
       if (!sameArray(result, node.type.tuple[i])) {
-        report(name + ": result " + std::to_string(i) + " is " + text(result) + ", the tuple has " + text(node.type.tuple[i]));
+        report(name + ": result " + std::to_string(i) + " is " + text(result) + ", the tuple has " +
+               text(node.type.tuple[i]));
       }
     }
   }
@@ -206,7 +219,9 @@ class Verifier {
       int64_t index = node.attrs.integer(AttrKey::kIndex);
       at_ = ValueId(i);
       if (index < 0) report("index is negative");
-      if (std::find(seen.begin(), seen.end(), index) != seen.end()) report("input " + std::to_string(index) + " exists twice");
+      if (std::find(seen.begin(), seen.end(), index) != seen.end()) {
+        report("input " + std::to_string(index) + " exists twice");
+      }
       seen.push_back(index);
     }
   }

@@ -1,5 +1,5 @@
-// Steps and comparisons of guards in C++. The stub does the common ones in machine code (emit_source.cpp, emit_guards.cpp)
-// and calls these for the rest.
+// Steps and comparisons of guards in C++. The stub does the common ones in machine code (emit_source.cpp,
+// emit_guards.cpp) and calls these for the rest.
 #include "guards/access.h"
 
 #include <cstring>

@@ -13,7 +13,8 @@ namespace fw::guards {
 PyObject* stepTo(const Source& source, PyObject* base, const CallFrame& frame, cpython::AttributeCell* cell);
 bool usesCell(SourceKind kind);
 
-/// Same exact type and value for the types that Equals guards take: NaNs by bits, 0.0 differs from -0.0, tuples item by item.
+/// Same exact type and value for the types that Equals guards take: NaNs by bits, 0.0 differs from -0.0, tuples item by
+/// item.
 bool equalsExact(PyObject* object, PyObject* constant);
 /// Whether equalsExact handles the type of `constant`, tuple items included.
 bool isEqualsConstant(PyObject* constant);

@@ -1,5 +1,6 @@
-// Regions of a memory file with a free list each. A block is found first-fit in address order and joined with free neighbours when
-// it comes back; a region that fork() has retired only counts down and is unmapped when its last block goes.
+// Regions of a memory file with a free list each. A block is found first-fit in address order and joined with free
+// neighbours when it comes back; a region that fork() has retired only counts down and is unmapped when its last block
+// goes.
 #include "guards/arena.h"
 
 #include <pthread.h>

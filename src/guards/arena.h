@@ -1,9 +1,9 @@
-// Executable memory for guard stubs: one memory file mapped twice, once writable and once executable, so that no page is
-// ever both. Stubs lie side by side on cache-line boundaries, because guards of many functions on pages of their own compete for
-// the same cache sets.
+// Executable memory for guard stubs: one memory file mapped twice, once writable and once executable, so that no page
+// is ever both. Stubs lie side by side on cache-line boundaries, because guards of many functions on pages of their own
+// compete for the same cache sets.
 //
-// Lock rule: every member function takes the arena's own mutex. After fork() neither process reuses or writes memory that
-// existed before it (the mapping is shared between them); both go on in fresh regions.
+// Lock rule: every member function takes the arena's own mutex. After fork() neither process reuses or writes memory
+// that existed before it (the mapping is shared between them); both go on in fresh regions.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Classification of live arrays. Capture makes Layouts from arrays with classifyLayout and guards compare with it, so that it
-// alone defines what a layout class is.
+// Classification of live arrays. Capture makes Layouts from arrays with classifyLayout and guards compare with it, so
+// that it alone defines what a layout class is.
 #include "guards/array_layout.h"
 
 #include <cstdlib>
@@ -20,8 +20,8 @@ struct Class {
   uint32_t broadcastAxes = 0, negativeAxes = 0;
 };
 
-/// NumPy's insertion sort of the axes by absolute stride (npyiter_find_best_axis_ordering); votes[i] is the absolute stride of
-/// axis i or 0 if it has none.
+/// NumPy's insertion sort of the axes by absolute stride (npyiter_find_best_axis_ordering); votes[i] is the absolute
+/// stride of axis i or 0 if it has none.
 void sortAxes(const npy_intp* votes, int rank, int8_t* order) {
   // order is kept outermost first; the iterator works from the innermost axis on, which is the end.
   for (int i = rank - 1; i >= 0; --i) {

@@ -12,7 +12,8 @@ namespace fw::guards {
 /// Layout class of a live array. Deterministic, so that the classes of variants exclude each other:
 ///   1. flag C_CONTIGUOUS: packed C (also rank 0, empty arrays, and whatever the strides of size-1 axes are);
 ///   2. flag F_CONTIGUOUS: packed F;
-///   3. otherwise axes in the order that NumPy's iterator gives a single operand: by falling absolute stride, axes of stride 0 or
+///   3. otherwise axes in the order that NumPy's iterator gives a single operand: by falling absolute stride, axes of
+/// stride 0 or
 ///      size 1 do not vote and keep their C position. broadcastAxes and negativeAxes name axes of size above 1 only.
 ///      kPacked if there are neither of those and no gaps; kInner if the innermost axis of size above 1 has stride
 ///      +itemsize; else kStrided.
@@ -21,8 +22,8 @@ graph::Layout classifyLayout(PyArrayObject* array);
 /// classifyLayout(array) == layout.
 bool layoutMatches(PyArrayObject* array, const graph::Layout& layout);
 
-/// Element type of a dtype object that our arithmetic covers: native byte order, no metadata, no fields. 'q' and 'Q' (long
-/// long) are refused, because NumPy answers them with a dtype object other than that of 'l' and 'L'.
+/// Element type of a dtype object that our arithmetic covers: native byte order, no metadata, no fields. 'q' and 'Q'
+/// (long long) are refused, because NumPy answers them with a dtype object other than that of 'l' and 'L'.
 std::optional<graph::DType> dtypeOf(PyArray_Descr* descr);
 
 /// NumPy's type number of a dtype.

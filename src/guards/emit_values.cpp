@@ -157,7 +157,8 @@ void Emitter::storeDims(SourceId source) {
 }
 
 void Emitter::bindInputs() {
-  // load() may call C++, which leaves r9 and r10 undefined: they are read again for every input from a path not loaded yet.
+  // load() may call C++, which leaves r9 and r10 undefined: they are read again for every input from a path not loaded
+  // yet.
   for (size_t i = 0; i < set_.inputs.size(); ++i) {
     const InputBinding& input = set_.inputs[i];
     if (input.from != InputBinding::From::kPyInt) load(input.source);

@@ -1,10 +1,10 @@
 // The machine-code emitter of guard stubs; included only by the emit_*.cpp files and stub.cpp, which are its parts.
 //
-// Registers: rdi = frame, rsi = frame->args, r8 = frame->symbols, rax = the object of the source loaded last; rcx, rdx, r9-r11
-// are scratch. Nothing is callee-saved: a call to C++ saves what it needs in the stub's own stack frame
+// Registers: rdi = frame, rsi = frame->args, r8 = frame->symbols, rax = the object of the source loaded last; rcx, rdx,
+// r9-r11 are scratch. Nothing is callee-saved: a call to C++ saves what it needs in the stub's own stack frame
 //   [rsp + 0] frame   [rsp + 8] result of an int conversion   [rsp + 16] rax across a call   [rsp + 24 + 8*i] source i
-// Everything is one straight line with jumps out to the failure exits and out and back to slow paths, so that what was loaded or
-// proven once holds from there on.
+// Everything is one straight line with jumps out to the failure exits and out and back to slow paths, so that what was
+// loaded or proven once holds from there on.
 #pragma once
 
 #include <xbyak/xbyak.h>

@@ -1,4 +1,5 @@
-// Guard sets as data: validation, order and text. What a guard means is in checker.cpp, how it is emitted in emit_guards.cpp.
+// Guard sets as data: validation, order and text. What a guard means is in checker.cpp, how it is emitted in
+// emit_guards.cpp.
 #include "guards/guard_set.h"
 
 #include <algorithm>
@@ -112,7 +113,8 @@ absl::Status validateSources(const GuardSet& set) {
     if (named && !isInternedStr(s.object.get())) return invalid("source " + std::to_string(i) + " has no interned name");
     if (s.kind == SourceKind::kConst && !s.object) return invalid("source " + std::to_string(i) + " has no object");
     if (s.base.valid() && s.base.index >= i) return invalid("source " + std::to_string(i) + " stands before its base");
-    if (s.kind == SourceKind::kArg && s.index < 0) return invalid("source " + std::to_string(i) + " has a negative index");
+    // Indices become displacements of instructions.
+    if (s.index < 0 || s.index >= (1 << 26)) return invalid("source " + std::to_string(i) + " has an index out of range");
   }
   return absl::OkStatus();
 }

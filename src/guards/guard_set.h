@@ -89,8 +89,8 @@ std::string print(const GuardSet& set, PyObject* code);
 std::string_view guardName(GuardKind kind);
 int guardCost(GuardKind kind);
 
-/// What both the checker and the stub rely on: operands are present and of the right kind; a dimension is read only from a
-/// source with an ArrayMeta guard, an int from one with IntRange, a scalar input from one whose Type is guarded;
+/// What both the checker and the stub rely on: operands are present and of the right kind; a dimension is read only
+/// from a source with an ArrayMeta guard, an int from one with IntRange, a scalar input from one whose Type is guarded;
 /// a SymRelation stands after the guards that make its symbols readable. Paths need no guards of their own: a step that
 /// cannot be taken fails the guard that needs it.
 absl::Status validate(const GuardSet& set);

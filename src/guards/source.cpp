@@ -1,5 +1,5 @@
-// The table of access paths and their names for people. Names come from the code object of the function called, or of the
-// constant function that a path starts at; nothing here runs Python code (no repr of user objects).
+// The table of access paths and their names for people. Names come from the code object of the function called, or of
+// the constant function that a path starts at; nothing here runs Python code (no repr of user objects).
 #include "guards/source.h"
 
 #include "cpython/attributes.h"

@@ -14,7 +14,9 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, g
   for (size_t i = 0; i < plan.groups.size(); ++i) {
     auto kernel = kernels::buildKernel(graph, plan, plan.groups[i], static_cast<int>(i));
     if (!kernel.ok()) return kernel.status();
-    if (text != nullptr && options.keepText) absl::StrAppend(&text->kernels, kernels::print(*kernel, graph.syms()), "\n");
+    if (text != nullptr && options.keepText) {
+      absl::StrAppend(&text->kernels, kernels::print(*kernel, graph.syms()), "\n");
+    }
     kernels.push_back(*std::move(kernel));
   }
   CompileTimings timings;

@@ -1,7 +1,7 @@
 // Conversions between element types, as x86 and C compilers for it convert, values out of range included.
 //
-// Float to an integer narrower than 64 bits goes through the next wider signed conversion and is truncated, which is what
-// C compilers emit; those results are only seen where no `invalid` flag was raised.
+// Float to an integer narrower than 64 bits goes through the next wider signed conversion and is truncated, which
+// is what C compilers emit; those results are only seen where no `invalid` flag was raised.
 #include "graph/support/check.h"
 #include "jit/emit_ops.h"
 #include "jit/runtime.h"
@@ -48,7 +48,8 @@ Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
     Value* limit = llvm::ConstantFP::get(a->getType(), 0x1p63);
     Value* big = compare(kernels::ScalarOp::kGe, from, a, limit);
     Value* low = ir.CreateSelect(big, ir.CreateFSub(a, limit), a);
-    Value* top = ir.CreateSelect(big, llvm::ConstantInt::get(type, uint64_t{1} << 63), llvm::Constant::getNullValue(type));
+    Value* topBit = llvm::ConstantInt::get(type, uint64_t{1} << 63);
+    Value* top = ir.CreateSelect(big, topBit, llvm::Constant::getNullValue(type));
     return ir.CreateXor(ir.CreateFPToSI(low, type), top);
   }
   llvm::Type* wide = shapedLike(to == DType::kU32 ? ir.getInt64Ty() : ir.getInt32Ty(), a);

@@ -1,8 +1,9 @@
 // Frame of the native function.
 //
-// The entry block holds stack slots, the switch to a clean MXCSR, and every symbol, symbolic expression and buffer address
-// that any kernel asks for: they are appended there on first use, so each is computed once and dominates everything.
-// Floating-point flags are sticky, so the whole function costs one read of MXCSR at its end however much it computes.
+// The entry block holds stack slots, the switch to a clean MXCSR, and every symbol, symbolic expression and buffer
+// address that any kernel asks for: they are appended there on first use, so each is computed once and dominates
+// everything. Floating-point flags are sticky, so the whole function costs one read of MXCSR at its end however
+// much it computes.
 #include "jit/emit_function.h"
 
 #include "graph/support/check.h"

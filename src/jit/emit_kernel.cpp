@@ -1,9 +1,9 @@
-// Walks a kernel's blocks. What varies along the vector axis becomes vectors, everything else stays scalar and is spread
-// over the lanes where a vector needs it.
+// Walks a kernel's blocks. What varies along the vector axis becomes vectors, everything else stays scalar and is
+// spread over the lanes where a vector needs it.
 //
 // Bodies of vector statements are emitted more than once (unrolled, tail); `values_` then simply holds the latest copy,
-// because nothing outside a body may refer into it. Addresses are kept per access and moved along at each loop entry, so
-// that the innermost body finds base + index * itemsize, which is one x86 address.
+// because nothing outside a body may refer into it. Addresses are kept per access and moved along at each loop
+// entry, so that the innermost body finds base + index * itemsize, which is one x86 address.
 #include "jit/emit_kernel.h"
 
 #include <algorithm>
@@ -106,8 +106,8 @@ void KernelEmitter::emitStmt(StmtId id) {
   }
 }
 
-// In the body of a vector loop the lanes that raised are collected in a register; elsewhere the status word is updated at
-// once. Inactive lanes repeat an active one, so they need no masking.
+// In the body of a vector loop the lanes that raised are collected in a register; elsewhere the status word is
+// updated at once. Inactive lanes repeat an active one, so they need no masking.
 void KernelEmitter::emitRaise(const Expr& expr) {
   const ExprId condition = expr.operands[0];
   if (depth_ == 0) {
@@ -122,7 +122,7 @@ void KernelEmitter::emitRaise(const Expr& expr) {
   fn_.raise(any, expr.imm);
 }
 
-// --- what varies ------------------------------------------------------------------------------------------------------
+// --- what varies ----------------------------------------------------------------------------------------------------
 
 bool KernelEmitter::accessVaries(const Access& access, AxisId axis) const {
   return std::any_of(access.terms.begin(), access.terms.end(), [&](const Access::Term& term) {

@@ -33,7 +33,8 @@ llvm::Type* shapedLike(llvm::Type* element, Value* like) {
 Value* OpEmitter::constant(DType d, uint64_t bits) {
   llvm::Type* type = fn_.scalarType(d);
   if (d == DType::kF32) {
-    return llvm::ConstantFP::get(type->getContext(), llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, bits & 0xffffffffu)));
+    const llvm::APInt pattern(32, bits & 0xffffffffu);
+    return llvm::ConstantFP::get(type->getContext(), llvm::APFloat(llvm::APFloat::IEEEsingle(), pattern));
   }
   if (d == DType::kF64) {
     return llvm::ConstantFP::get(type->getContext(), llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
@@ -174,9 +175,11 @@ Value* OpEmitter::quietChunk(ScalarOp op, Value* a, Value* b) {
     Value* all = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(ir.getInt1Ty(), lanes));
     llvm::SmallVector<Value*, 5> args = {a, b, ir.getInt32(predicate), all};
     if (bits == 512) args.push_back(ir.getInt32(4));  // rounding: as MXCSR says
-    const ID id = bits == 512   ? (single ? Intrinsic::x86_avx512_mask_cmp_ps_512 : Intrinsic::x86_avx512_mask_cmp_pd_512)
-                  : bits == 256 ? (single ? Intrinsic::x86_avx512_mask_cmp_ps_256 : Intrinsic::x86_avx512_mask_cmp_pd_256)
-                                : (single ? Intrinsic::x86_avx512_mask_cmp_ps_128 : Intrinsic::x86_avx512_mask_cmp_pd_128);
+    static constexpr ID kIds[3][2] = {
+        {Intrinsic::x86_avx512_mask_cmp_pd_128, Intrinsic::x86_avx512_mask_cmp_ps_128},
+        {Intrinsic::x86_avx512_mask_cmp_pd_256, Intrinsic::x86_avx512_mask_cmp_ps_256},
+        {Intrinsic::x86_avx512_mask_cmp_pd_512, Intrinsic::x86_avx512_mask_cmp_ps_512}};
+    const ID id = kIds[bits / 256][single];
     return ir.CreateIntrinsic(id, args);
   }
   const ID narrow = single ? Intrinsic::x86_sse_cmp_ps : Intrinsic::x86_sse2_cmp_pd;
@@ -197,7 +200,7 @@ Value* OpEmitter::quietChunk(ScalarOp op, Value* a, Value* b) {
     return ir.CreateBitCast(ir.CreateAnd(ir.CreateBitCast(x, integers), ordered), a->getType());
   };
   Value* result = ir.CreateIntrinsic(narrow, {keep(a), keep(b), ir.getInt8(strict ? kLt : kLe)});
-  return truth(strict ? result : ir.CreateBitCast(ir.CreateAnd(ir.CreateBitCast(result, integers), ordered), a->getType()));
+  return truth(strict ? result : keep(result));
 }
 
 Value* OpEmitter::minMax(ScalarOp op, DType d, Value* a, Value* b) {
@@ -215,8 +218,8 @@ Value* OpEmitter::minMax(ScalarOp op, DType d, Value* a, Value* b) {
 
 // --- arithmetic without an instruction ------------------------------------------------------------------------------
 
-// Vectors of integers have no division. Quotients of integers of up to 16 (32) bits are exact when an f32 (f64) quotient
-// is truncated: the quotient is further from the next integer than the rounding error.
+// Vectors of integers have no division. Quotients of integers of up to 16 (32) bits are exact when an f32 (f64)
+// quotient is truncated: the quotient is further from the next integer than the rounding error.
 Value* OpEmitter::divide(ScalarOp op, DType d, Value* a, Value* b) {
   llvm::IRBuilder<>& ir = fn_.ir();
   const bool isSigned = graph::isSigned(d);
@@ -237,8 +240,8 @@ Value* OpEmitter::divide(ScalarOp op, DType d, Value* a, Value* b) {
   return op == ScalarOp::kDiv ? quotient : ir.CreateSub(a, ir.CreateMul(quotient, b));
 }
 
-// SSE has no shift by a count per lane. LLVM multiplies by a power of two made in a float conversion, which overflows, with
-// the flag, for the top bit; so the lanes are shifted one by one there.
+// SSE has no shift by a count per lane. LLVM multiplies by a power of two made in a float conversion, which
+// overflows, with the flag, for the top bit; so the lanes are shifted one by one there.
 Value* OpEmitter::shiftLeft(Value* a, Value* b) {
   llvm::IRBuilder<>& ir = fn_.ir();
   const unsigned lanes = lanesOf(a);
@@ -256,8 +259,10 @@ Value* OpEmitter::shiftLeft(Value* a, Value* b) {
 Value* OpEmitter::fma(Value* a, Value* b, Value* c) {
   if (fn_.target().fma) return fn_.ir().CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c});
   llvm::Type* element = a->getType()->getScalarType();
-  const void* address = element->isFloatTy() ? reinterpret_cast<const void*>(static_cast<float (*)(float, float, float)>(&::fmaf))
-                                             : reinterpret_cast<const void*>(static_cast<double (*)(double, double, double)>(&::fma));
+  float (*const single)(float, float, float) = &::fmaf;
+  double (*const twice)(double, double, double) = &::fma;
+  const void* address = element->isFloatTy() ? reinterpret_cast<const void*>(single)
+                                             : reinterpret_cast<const void*>(twice);
   return callPerLane(address, element, {a, b, c});
 }
 
@@ -270,9 +275,11 @@ Value* OpEmitter::scaleB(DType d, Value* x, Value* n) {
     Value* all = ir.getIntN(lanes < 8 ? 8 : lanes, (uint64_t{1} << lanes) - 1);
     llvm::SmallVector<Value*, 5> args = {v[0], v[1], v[0], all};
     if (bits == 512) args.push_back(ir.getInt32(4));
-    const ID id = bits == 512   ? (single ? Intrinsic::x86_avx512_mask_scalef_ps_512 : Intrinsic::x86_avx512_mask_scalef_pd_512)
-                  : bits == 256 ? (single ? Intrinsic::x86_avx512_mask_scalef_ps_256 : Intrinsic::x86_avx512_mask_scalef_pd_256)
-                                : (single ? Intrinsic::x86_avx512_mask_scalef_ps_128 : Intrinsic::x86_avx512_mask_scalef_pd_128);
+    static constexpr ID kIds[3][2] = {
+        {Intrinsic::x86_avx512_mask_scalef_pd_128, Intrinsic::x86_avx512_mask_scalef_ps_128},
+        {Intrinsic::x86_avx512_mask_scalef_pd_256, Intrinsic::x86_avx512_mask_scalef_ps_256},
+        {Intrinsic::x86_avx512_mask_scalef_pd_512, Intrinsic::x86_avx512_mask_scalef_ps_512}};
+    const ID id = kIds[bits / 256][single];
     return ir.CreateIntrinsic(id, args);
   });
 }
@@ -370,7 +377,9 @@ Value* OpEmitter::inChunks(unsigned chunk, ArrayRef<Value*> operands, Lanewise f
   while (parts.size() > 1) {
     picks.clear();
     for (unsigned i = 0; i < 2 * lanesOf(parts[0]); ++i) picks.push_back(int(i));
-    for (size_t i = 0; i + 1 < parts.size(); i += 2) parts[i / 2] = ir.CreateShuffleVector(parts[i], parts[i + 1], picks);
+    for (size_t i = 0; i + 1 < parts.size(); i += 2) {
+      parts[i / 2] = ir.CreateShuffleVector(parts[i], parts[i + 1], picks);
+    }
     parts.resize(parts.size() / 2);
   }
   return parts[0];

@@ -2,8 +2,8 @@
 //
 // The recursion over halves is a loop over an explicit stack, so that the body is emitted once: "descend" pushes right
 // halves until at most one block is left, "leaf" sums that block, "ascend" adds a finished right half to the left sum
-// waiting on the stack or starts the right half. A leaf keeps NumPy's accumulators (eight, or four for one part of complex
-// numbers) as the lanes of one vector. They start from -0.0, to which adding the first group is exact.
+// waiting on the stack or starts the right half. A leaf keeps NumPy's accumulators (eight, or four for one part of
+// complex numbers) as the lanes of one vector. They start from -0.0, to which adding the first group is exact.
 #include "graph/support/check.h"
 #include "jit/emit_kernel.h"
 #include "llvm/IR/Intrinsics.h"
@@ -154,8 +154,8 @@ KernelEmitter::Carried KernelEmitter::pairwiseVectorLeaf(const Stmt& stmt, Value
       return next;
     });
   }
-  // The rest, less than one vector, is computed at once under a mask; whole groups of it join the accumulators, and what
-  // then remains is added one by one after them.
+  // The rest, less than one vector, is computed at once under a mask; whole groups of it join the accumulators,
+  // and what then remains is added one by one after them.
   Carried buffers;
   for (size_t i = 0; i < n; ++i) {
     buffers.push_back(fn_.slot(llvm::FixedVectorType::get(fn_.scalarType(stmt.accumulators[i].dtype), lanes), 1));
@@ -210,7 +210,8 @@ KernelEmitter::Carried KernelEmitter::pairwiseScalarLeaf(const Stmt& stmt, Value
   fn_.loop(fn_.i64(0), count, 1, {}, [&](Value* index, const Carried&) {
     Carried got = elements(stmt, ir_.CreateAdd(first, index));
     Value* behind = ir_.CreateAdd(ir_.CreateSub(index, grouped), fn_.i64(group));
-    Value* place = ir_.CreateSelect(ir_.CreateICmpSLT(index, grouped), ir_.CreateAnd(index, fn_.i64(group - 1)), behind);
+    Value* inGroup = ir_.CreateAnd(index, fn_.i64(group - 1));
+    Value* place = ir_.CreateSelect(ir_.CreateICmpSLT(index, grouped), inGroup, behind);
     for (size_t i = 0; i < n; ++i) {
       ir_.CreateStore(ir_.CreateFAdd(ir_.CreateLoad(types[i], cell(i, place)), got[i]), cell(i, place));
     }

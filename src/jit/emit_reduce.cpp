@@ -1,8 +1,8 @@
 // Reductions whose order is free or sequential; pairwise sums stand in emit_pairwise.cpp.
 //
 // Free order: several vector accumulators side by side, so that the latency of one operation does not bound the loop; a
-// masked or scalar tail; then one fold across lanes. Sequential: one accumulator, element after element; inside a vector
-// loop (a reduction over an outer axis) that accumulator is a vector of independent sums.
+// masked or scalar tail; then one fold across lanes. Sequential: one accumulator, element after element; inside a
+// vector loop (a reduction over an outer axis) that accumulator is a vector of independent sums.
 #include "graph/support/check.h"
 #include "jit/emit_kernel.h"
 #include "llvm/IR/Intrinsics.h"

@@ -2,12 +2,12 @@
 //
 // Compiler: an IRCompiler whose code generation pipeline is built once and run again for every module. It is LLVM's own
 // pipeline less the parts that do not pay for explicit vector code: no IR passes (loop strength reduction alone doubles
-// the time), and a list of machine passes switched off. Set-up of the pipeline costs as much as a small kernel, hence the
-// reuse. The object goes to one memory stream that is emptied between modules.
+// the time), and a list of machine passes switched off. Set-up of the pipeline costs as much as a small kernel,
+// hence the reuse. The object goes to one memory stream that is emptied between modules.
 //
-// Linker: ORC's ExecutionSession with JITLink. Measured at about 0.03 to 0.2 ms per object, small beside code generation.
-// Each object is tracked by its own ResourceTracker, so that it can be unmapped when its owner dies; JITLink maps code
-// read-execute after writing it, never both at once.
+// Linker: ORC's ExecutionSession with JITLink. Measured at about 0.03 to 0.2 ms per object, small beside code
+// generation. Each object is tracked by its own ResourceTracker, so that it can be unmapped when its owner dies;
+// JITLink maps code read-execute after writing it, never both at once.
 #include "jit/session.h"
 
 #include <chrono>

@@ -35,8 +35,8 @@ class Session {
     std::unique_ptr<LoadedCode> code;
     double codegenMs = 0, linkMs = 0;
   };
-  /// Compiles the module and links it; `entry` names its only exported function, unique in the process. Thread-safe: one
-  /// module at a time.
+  /// Compiles the module and links it; `entry` names its only exported function, unique in the process.
+  /// Thread-safe: one module at a time.
   absl::StatusOr<Generated> generate(llvm::Module& module, const TargetSpec& target, int optLevel,
                                      const std::string& entry);
   /// Assembly text, through a pipeline of its own (slow; for logs).

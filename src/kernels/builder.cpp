@@ -1,6 +1,7 @@
-// KernelBuilder: expressions are placed in the outermost open block in which their operands exist and merged with an equal
-// one that stands there already. What does not move: statements, RaiseIf, loads of buffers that the kernel stores to, and
-// anything out of the body of an If (integer divisions and loads may be safe only under its condition).
+// KernelBuilder: expressions are placed in the outermost open block in which their operands exist and merged with an
+// equal one that stands there already. What does not move: statements, RaiseIf, loads of buffers that the kernel
+// stores to, and anything out of the body of an If (integer divisions and loads may be safe only under its
+// condition).
 //
 // Constant folding lives in fold.cpp.
 #include "kernels/builder.h"

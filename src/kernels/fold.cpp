@@ -1,6 +1,6 @@
-// Constant folding through evalScalar(), so that folded and computed values cannot differ. Floats are folded only where the
-// operation cannot raise invalid, divide, overflow or underflow: operands and result finite, and no result that may have
-// been rounded into the subnormal range.
+// Constant folding through evalScalar(), so that folded and computed values cannot differ. Floats are folded only
+// where the operation cannot raise invalid, divide, overflow or underflow: operands and result finite, and no result
+// that may have been rounded into the subnormal range.
 #include "kernels/fold.h"
 
 #include <cmath>
@@ -64,36 +64,23 @@ std::optional<uint64_t> foldConstant(ScalarOp op, DType operand, DType result, c
     if (std::fabs(r) < smallestNormal(result) && !neverUnderflows(op) && !anyZero) return std::nullopt;
     return bits;
   }
-  switch (op) {
-    case ScalarOp::kDiv:
-    case ScalarOp::kRem:
-      if (operands[1] == 0) return std::nullopt;
-      if (graph::isSigned(operand) && signBitSet(operand, operands[1])) return std::nullopt;  // rare; may overflow
-      break;
-    case ScalarOp::kShl:
-    case ScalarOp::kShrLogical:
-    case ScalarOp::kShrArith:
-      if (operands[1] >= static_cast<uint64_t>(8 * graph::itemSize(operand))) return std::nullopt;
-      break;
-    default: break;  // defined for all operands
-  }
+  const bool divides = op == ScalarOp::kDiv || op == ScalarOp::kRem;
+  const bool shifts = op == ScalarOp::kShl || op == ScalarOp::kShrLogical || op == ScalarOp::kShrArith;
+  if (divides && operands[1] == 0) return std::nullopt;
+  if (divides && graph::isSigned(operand) && signBitSet(operand, operands[1])) return std::nullopt;  // may overflow
+  if (shifts && operands[1] >= static_cast<uint64_t>(8 * graph::itemSize(operand))) return std::nullopt;
   return evalScalar(op, operand, result, operands);
 }
 
 Identity identityOf(ScalarOp op) {
-  switch (op) {
-    case ScalarOp::kAdd:
-    case ScalarOp::kXor: return Identity::kZero;
-    case ScalarOp::kSub:
-    case ScalarOp::kShl:
-    case ScalarOp::kShrLogical:
-    case ScalarOp::kShrArith: return Identity::kZeroRight;
-    case ScalarOp::kMul: return Identity::kOne;
-    case ScalarOp::kDiv: return Identity::kOneRight;
-    case ScalarOp::kAnd: return Identity::kOnes;
-    case ScalarOp::kOr: return Identity::kZeroOr;
-    default: return Identity::kNone;
-  }
+  if (op == ScalarOp::kAdd || op == ScalarOp::kXor) return Identity::kZero;
+  if (op == ScalarOp::kSub || op == ScalarOp::kShl || op == ScalarOp::kShrLogical || op == ScalarOp::kShrArith)
+    return Identity::kZeroRight;
+  if (op == ScalarOp::kMul) return Identity::kOne;
+  if (op == ScalarOp::kDiv) return Identity::kOneRight;
+  if (op == ScalarOp::kAnd) return Identity::kOnes;
+  if (op == ScalarOp::kOr) return Identity::kZeroOr;
+  return Identity::kNone;
 }
 
 }  // namespace fw::kernels

@@ -1,5 +1,6 @@
-// Operands of group members: other members at the same point of the domain, memory through an affine view, constants and
-// symbolic integers. Expressions are made on demand and remembered for as long as the loop they stand in is open.
+// Operands of group members: other members at the same point of the domain, memory through an affine view, constants
+// and symbolic integers. Expressions are made on demand and remembered for as long as the loop they stand in is
+// open.
 #include "kernels/group_emitter.h"
 
 #include <algorithm>
@@ -74,7 +75,8 @@ absl::StatusOr<MemoryRef> GroupEmitter::memoryOf(ValueId value, const IntList& d
   const ValueId base = graph::viewBase(graph_, value);
   const auto at = plan_.bufferOf.find(base);
   if (at == plan_.bufferOf.end())
-    return absl::InternalError("operand of a kernel has no buffer: " + std::string(graph::info(graph_.node(base).op).text));
+    return absl::InternalError("operand of a kernel has no buffer: " +
+                               std::string(graph::info(graph_.node(base).op).text));
   const graph::Buffer& buffer = plan_.buffers[at->second.index];
   absl::StatusOr<graph::AffineView> view = graph::resolveView(graph_, value, buffer.strides);
   if (!view.ok()) return view.status();
@@ -202,7 +204,8 @@ absl::StatusOr<Value> GroupEmitter::element(ValueId member) {
   if (node.op == Op::kFull || cls == OpClass::kUpdate) return memo_[member] = operands[0];
   absl::StatusOr<Value> v = lowerOp(b_, node.op, node.type.dtype, operands, node.type.rank() == 0);
   if (!v.ok()) {
-    return absl::Status(v.status().code(), std::string(graph::info(node.op).text) + ": " + std::string(v.status().message()));
+    const std::string op(graph::info(node.op).text);
+    return absl::Status(v.status().code(), op + ": " + std::string(v.status().message()));
   }
   return memo_[member] = *v;
 }

@@ -1,4 +1,5 @@
-// Names of scalar operations and the text form of kernels, for dumps and tests. There is no parser: kernels are always built.
+// Names of scalar operations and the text form of kernels, for dumps and tests. There is no parser: kernels are
+// always built.
 #include "kernels/kernel.h"
 
 #include <cstring>

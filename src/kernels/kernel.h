@@ -1,13 +1,13 @@
-// Kernel IR: one loop nest over typed scalar expressions, target-neutral. Both backends and the kernel interpreter read
-// only this.
+// Kernel IR: one loop nest over typed scalar expressions, target-neutral. Both backends and the kernel interpreter
+// read only this.
 //
-// A Kernel is a tree of Blocks. A Block is an ordered list of items: scalar expressions (SSA, evaluated where they stand
-// and visible in all blocks nested inside) and statements (loops, reductions, stores). The builder places an expression in
-// the outermost block in which its operands exist, so that emitters need no code motion.
+// A Kernel is a tree of Blocks. A Block is an ordered list of items: scalar expressions (SSA, evaluated where they
+// stand and visible in all blocks nested inside) and statements (loops, reductions, stores). The builder places an
+// expression in the outermost block in which its operands exist, so that emitters need no code motion.
 //
-// Vectors: a Loop or Reduce with `vectorize` set is executed several lanes at a time by the backend, with a masked or
-// scalar tail. An expression inside is *varying* if it depends on the vector axis, otherwise *uniform* (one scalar).
-// Only one vectorised statement encloses an expression.
+// Vectors: a Loop or Reduce with `vectorize` set is executed several lanes at a time by the backend, with a masked
+// or scalar tail. An expression inside is *varying* if it depends on the vector axis, otherwise *uniform* (one
+// scalar). Only one vectorised statement encloses an expression.
 #pragma once
 
 #include <cstdint>
@@ -80,8 +80,8 @@ struct Block {
 enum class ReduceOrder : uint8_t {
   kAny,         ///< exact whatever the order: min, max, integers, logic
   kSequential,  ///< first to last, one at a time
-  kPairwise,    ///< init + graph::pairwiseSum(all elements), the tree of NumPy for one stretch; combine is Add on f32 or
-                ///< f64. An empty range gives init. Constant init -0.0 adds nothing: the tree alone
+  kPairwise,    ///< init + graph::pairwiseSum(all elements), the tree of NumPy for one stretch; combine is Add on
+                ///< floats. An empty range gives init. Constant init -0.0 adds nothing: the tree alone
   kPairwisePart,  ///< the same with graph::pairwiseSumOfPart: elements are one part of complex numbers
 };
 
@@ -100,12 +100,13 @@ enum class StmtKind : uint8_t {
 };
 
 /// What a body may contain. A body that is not vectorised: anything. The body of a vectorised Loop or Reduce:
-/// expressions (RaiseIf and CallLibm too) and Stores, no nested Loop, Reduce or If. Its loads may be uniform or varying
-/// with any stride along the axis (symbolic, zero and negative too); its stores are varying: their access has a term of
-/// the axis, and different iterations store to different elements. The same buffer may be both loaded and stored in
-/// one vectorised body if the load comes first and both have the same access. In a vectorised Reduce every accumulator's
-/// element may be varying or uniform. Bodies of scalar Reduces may contain loops and reductions, vectorised ones too.
-/// lower <= upper is not promised: an empty range runs nothing and a Reduce over it answers its inits.
+/// expressions (RaiseIf and CallLibm too), Stores, and Loops and Reduces that are not vectorised and have uniform
+/// bounds (each lane reduces for itself, in the given order); no If. Its loads may be uniform or varying with any
+/// stride along the axis (symbolic, zero and negative too); its stores are varying: their access has a term of the
+/// axis, and different iterations store to different elements. The same buffer may be both loaded and stored in one
+/// vectorised body if the load comes first and both have the same access. In a vectorised Reduce every accumulator's
+/// element may be varying or uniform. Bodies of scalar Reduces may contain loops and reductions, vectorised ones
+/// too. lower <= upper is not promised: an empty range runs nothing and a Reduce over it answers its inits.
 struct Stmt {
   StmtKind kind = StmtKind::kLoop;
   AxisId axis;

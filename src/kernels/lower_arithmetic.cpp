@@ -1,5 +1,5 @@
-// Arithmetic: + - * /, divisions with remainder, extremes, signs, roundings. Formulas of NumPy's C loops, branches turned
-// into selects in such a way that no lane raises a floating-point flag that NumPy would not raise.
+// Arithmetic: + - * /, divisions with remainder, extremes, signs, roundings. Formulas of NumPy's C loops, branches
+// turned into selects in such a way that no lane raises a floating-point flag that NumPy would not raise.
 #include "absl/status/status.h"
 #include "graph/support/check.h"
 #include "kernels/lower_ops.h"
@@ -96,7 +96,8 @@ Val floatFloorDivide(Lowering& l, Val a, Val b) {  // npy_floor_divide
   const Val z = zero(l, d);
   const Val byZero = isZero(l.b, b);
   const Val mod = fmod(l, a, l.b.select(byZero, one(l, d), b));
-  const Val exact = l.b.op(ScalarOp::kDiv, l.b.select(byZero, a, l.b.op(ScalarOp::kSub, a, mod)), b);
+  const Val quotient = l.b.op(ScalarOp::kDiv, l.b.select(byZero, a, l.b.op(ScalarOp::kSub, a, mod)), b);
+  const Val exact = l.b.select(byZero, z, quotient);  // no inf - inf below
   const Val div = l.b.select(needsFloor(l, mod, b), l.b.op(ScalarOp::kSub, exact, one(l, d)), exact);
   const Val floor = l.b.op(ScalarOp::kFloor, div);
   const Val up = l.b.op(ScalarOp::kGt, l.b.op(ScalarOp::kSub, div, floor), l.b.constant(d, 0.5));
@@ -104,7 +105,7 @@ Val floatFloorDivide(Lowering& l, Val a, Val b) {  // npy_floor_divide
   const Val sign = l.b.op(ScalarOp::kMul, l.b.op(ScalarOp::kCopySign, one(l, d), a),
                           l.b.op(ScalarOp::kCopySign, one(l, d), b));
   const Val small = l.b.select(isZero(l.b, div), l.b.op(ScalarOp::kCopySign, z, sign), rounded);
-  return l.b.select(byZero, exact, small);
+  return l.b.select(byZero, quotient, small);
 }
 
 }  // namespace
@@ -212,8 +213,8 @@ Value complexExtreme(KernelBuilder& b, ScalarOp ge, const Value& x, const Value&
   return {x.dtype, b.select(first, x.re, y.re), b.select(first, x.im, y.im)};
 }
 
-/// fmax and fmin: the operand that is no NaN. Which zero of two wins depends on the position within NumPy's SIMD loop, so
-/// zeros of different signs decline.
+/// fmax and fmin: the operand that is no NaN. Which zero of two wins depends on the position within NumPy's SIMD
+/// loop, so zeros of different signs decline.
 absl::StatusOr<Value> extremeIgnoringNan(Lowering& l, bool max, Values v) {
   KernelBuilder& b = l.b;
   const Value &x = v[0], &y = v[1];

@@ -5,9 +5,9 @@
 namespace fw::kernels {
 namespace {
 
-/// f64 to f16 with one rounding, through f32: the bits below the last one of f32 are gathered into it (rounding to odd), so
-/// that the rounding from f32 sees on which side of a tie the number lies. Exact for everything that does not vanish in
-/// f16: smaller numbers keep a sticky bit far below.
+/// f64 to f16 with one rounding, through f32: the bits below the last one of f32 are gathered into it (rounding to
+/// odd), so that the rounding from f32 sees on which side of a tie the number lies. Exact for everything that does
+/// not vanish in f16: smaller numbers keep a sticky bit far below.
 Val doubleToHalf(KernelBuilder& b, Val x) {
   const Val bits = b.bitcast(x, DType::kU64);
   const uint64_t dropped = (uint64_t{1} << 29) - 1;
@@ -16,7 +16,8 @@ Val doubleToHalf(KernelBuilder& b, Val x) {
   const Val any = b.op(ScalarOp::kNe, rest, b.constantBits(DType::kU64, 0));
   const Val odd = b.op(ScalarOp::kOr, kept, b.constantBits(DType::kU64, dropped + 1));
   const Val finiteOdd = b.bitcast(b.select(any, odd, kept), DType::kF64);
-  // A NaN stays as it is (its kept bits might be those of an infinity). Numbers beyond f32's range become infinities in f16.
+  // A NaN stays as it is (its kept bits might be those of an infinity). Numbers beyond f32's range become infinities
+  // in f16.
   const Val limit = b.constant(DType::kF64, 131072);
   const Val magnitude = b.op(ScalarOp::kMinSecond, b.op(ScalarOp::kAbs, finiteOdd), limit);
   const Val huge = b.op(ScalarOp::kGt, b.op(ScalarOp::kAbs, x), limit);
@@ -30,7 +31,8 @@ Val doubleToHalf(KernelBuilder& b, Val x) {
 
 /// Float to u32: NumPy's vector loops and its scalar tail agree from -2^31 up to 2^32 only.
 void declineUnlessU32(KernelBuilder& b, Val x) {
-  const Val low = b.op(ScalarOp::kGt, x, b.constant(x.dtype, x.dtype == DType::kF32 ? -0x1.000002p31 : -0x1.00000002p31));
+  const double below = x.dtype == DType::kF32 ? -0x1.000002p31 : -0x1.00000002p31;  // next number down
+  const Val low = b.op(ScalarOp::kGt, x, b.constant(x.dtype, below));
   const Val high = b.op(ScalarOp::kLt, x, b.constant(x.dtype, 0x1p32));
   b.raiseIf(b.op(ScalarOp::kNot, b.op(ScalarOp::kAnd, low, high)), kDecline);
 }

@@ -1,5 +1,5 @@
-// Column reductions: the innermost axis in memory is kept, so rows of the operand are combined element by element into rows
-// of accumulators. These live in the memory of an output, in tiles small enough for the first-level cache:
+// Column reductions: the innermost axis in memory is kept, so rows of the operand are combined element by element
+// into rows of accumulators. These live in the memory of an output, in tiles small enough for the first-level cache:
 //
 //   for outer kept axes, for tiles of the innermost kept axis (parallel)
 //     loop over the tile (vector): accumulators = identity

@@ -21,6 +21,7 @@ Value complexDivide(KernelBuilder& b, const Value& x, const Value& y) {
   const DType d = x.re.dtype;
   const auto op = [&](ScalarOp o, Val p, Val q) { return b.op(o, p, q); };
   const Val one = b.constant(d, 1);
+  b.raiseIf(isNanValue(b, y), kInvalid);  // NumPy compares the parts of the divisor with signalling comparisons
   const Val absRe = b.op(ScalarOp::kAbs, y.re), absIm = b.op(ScalarOp::kAbs, y.im);
   const Val reLarger = op(ScalarOp::kGe, absRe, absIm);
   const Val byZero = op(ScalarOp::kAnd, isZero(b, absRe), isZero(b, absIm));

@@ -9,6 +9,15 @@ using Values = absl::Span<const Value>;
 
 Value boolean(Val v) { return {DType::kBool, v, {}}; }
 
+/// NumPy's C comparisons of complex parts are signalling: a NaN raises the invalid flag wherever it is looked at.
+void raiseForNans(KernelBuilder& b, const Value& x, const Value& y) {
+  const auto nan = [&](Val p, Val q) {
+    return b.op(ScalarOp::kOr, b.op(ScalarOp::kIsNan, p), b.op(ScalarOp::kIsNan, q));
+  };
+  const Val looked = b.op(ScalarOp::kAnd, b.op(ScalarOp::kEq, x.re, y.re), nan(x.im, y.im));
+  b.raiseIf(b.op(ScalarOp::kOr, nan(x.re, y.re), looked), kInvalid);
+}
+
 absl::StatusOr<Value> compare(Lowering& l, ScalarOp op, Values v) {
   KernelBuilder& b = l.b;
   if (v[0].dtype != v[1].dtype) return absl::UnimplementedError("comparison of different types");
@@ -16,6 +25,7 @@ absl::StatusOr<Value> compare(Lowering& l, ScalarOp op, Values v) {
   if (op == ScalarOp::kEq || op == ScalarOp::kNe)
     return boolean(b.op(op == ScalarOp::kEq ? ScalarOp::kAnd : ScalarOp::kOr, b.op(op, v[0].re, v[1].re),
                         b.op(op, v[0].im, v[1].im)));
+  raiseForNans(b, v[0], v[1]);
   return boolean(complexCompare(b, op, v[0], v[1]));
 }
 

@@ -18,8 +18,8 @@ absl::StatusOr<Value> binary(Lowering& l, Values v, Val (*f)(KernelBuilder&, Val
   return Value{v[0].dtype, f(l.b, v[0].re, v[1].re), {}};
 }
 
-/// base ** exponent modulo 2^bits, by squaring. A constant exponent gives a short chain of multiplications, any other one step
-/// per bit of the type, straight-line so that it vectorises.
+/// base ** exponent modulo 2^bits, by squaring. A constant exponent gives a short chain of multiplications, any
+/// other one step per bit of the type, straight-line so that it vectorises.
 Val integerPower(KernelBuilder& b, Val base, Val exponent) {
   const DType d = base.dtype;
   const int bits = 8 * graph::itemSize(d);

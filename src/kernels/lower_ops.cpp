@@ -1,5 +1,5 @@
-// Dispatch from op rows to their lowerings, and what is common to all: f16 operands are widened to f32 and the result is
-// rounded back, after every single operation, as NumPy's half loops do.
+// Dispatch from op rows to their lowerings, and what is common to all: f16 operands are widened to f32 and the
+// result is rounded back, after every single operation, as NumPy's half loops do.
 #include "kernels/lower_ops.h"
 
 #include "graph/op.h"

@@ -32,9 +32,8 @@ using LowerFn = absl::StatusOr<Value>(Lowering& l, absl::Span<const Value> v);
 #define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract) LowerFn lower##cpu;
 #include "graph/ops/all.def"
 
-/// `op` on operands of one element each; answers an element of type `result`. kUnimplemented where no exact (or good enough)
-/// formula is known.
-/// `scalar` says that NumPy works on scalars here, which matters for complex products.
+/// `op` on operands of one element each; answers an element of type `result`. kUnimplemented where no exact (or good
+/// enough) formula is known. `scalar` says that NumPy works on scalars here, which matters for complex products.
 absl::StatusOr<Value> lowerOp(KernelBuilder& b, graph::Op op, DType result, absl::Span<const Value> operands,
                               bool scalar = false);
 

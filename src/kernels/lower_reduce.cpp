@@ -8,8 +8,8 @@
 //     loop over reduced axes                 outputs that run over the domain and need the last stage
 //     row outputs
 //
-// Values over the domain that several stages need are computed in each of them, unless they are expensive: those are stored
-// by the first stage, into their own buffer or into that of an output which a later stage overwrites anyway.
+// Values over the domain that several stages need are computed in each of them, unless they are expensive: those are
+// stored by the first stage, into their own buffer or into that of an output which a later stage overwrites anyway.
 // Column reductions that can run along memory are built in lower_columns.cpp instead.
 #include "kernels/lower_reduce.h"
 
@@ -80,11 +80,20 @@ class RowBuilder {
   absl::Status run() {
     planStores();
     kept_ = mergeAxes(b_.syms(), group_.domain, g_.kept, emitter_.refs(), group_.reducedAxes, emitter_.indexAxes());
-    openLoops(b_, kept_, false, true, [&](const std::vector<AxisId>& axisOf) {
+    vectorRows_ = manyRowsAtOnce();
+    openLoops(b_, kept_, vectorRows_, true, [&](const std::vector<AxisId>& axisOf) {
       emitter_.setAxes(&kept_, axisOf);
       row();
     });
     return status_;
+  }
+
+  /// If the innermost axis in memory is kept, the lanes of a vector are neighbouring rows; the reductions inside are
+  /// scalar loops over vectors then.
+  bool manyRowsAtOnce() const {
+    if (g_.kept.empty() || g_.order.back() != g_.kept.back()) return false;
+    return std::all_of(group_.outputs.begin(), group_.outputs.end(),
+                       [&](ValueId id) { return runsAlong(id, g_.kept.back()); });
   }
 
  private:
@@ -190,7 +199,7 @@ class RowBuilder {
       const std::vector<NestAxis> axes = withKept(inner);
       emitter_.scoped([&] {
         std::vector<AxisId> open = emitter_.axisOf();
-        openLoops(b_, inner, true, false, [&](const std::vector<AxisId>& axisOf) {
+        openLoops(b_, inner, !vectorRows_, false, [&](const std::vector<AxisId>& axisOf) {
           open.insert(open.end(), axisOf.begin(), axisOf.end());
           emitter_.setAxes(&axes, open);
           check(storeOutputs(emitter_, outputs));
@@ -332,7 +341,8 @@ class RowBuilder {
     if (r.method == Reduction::Method::kSequential) order = ReduceOrder::kSequential;
     if (r.method == Reduction::Method::kPairwise)
       order = graph::isComplex(r.dtype) ? ReduceOrder::kPairwisePart : ReduceOrder::kPairwise;
-    return b_.reduce(lower, upper, order != ReduceOrder::kSequential, order, accs, [&](AxisId axis) {
+    const bool vectorize = !vectorRows_ && order != ReduceOrder::kSequential;
+    return b_.reduce(lower, upper, vectorize, order, accs, [&](AxisId axis) {
       std::vector<AxisId> all = open;
       all.push_back(axis);
       std::vector<Val> result;
@@ -423,6 +433,7 @@ class RowBuilder {
   const ReduceGroup& g_;
   absl::Status status_;
   std::vector<NestAxis> kept_;
+  bool vectorRows_ = false;
   absl::flat_hash_map<ValueId, int> storeStage_;
   absl::flat_hash_map<ValueId, std::pair<int, const MemoryRef*>> scratch_;
   absl::flat_hash_set<ValueId> storedOutputs_, keptInMemory_;

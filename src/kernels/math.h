@@ -1,12 +1,13 @@
 // Vector mathematics: transcendental functions as straight-line scalar expressions that vectorise by themselves.
 //
-// Every function is within 1 ULP (f64) or 2 ULP (f32) of the true value, subnormal results included, has C's special values,
-// no branches, no table, no calls. Methods and measured errors stand at the top of the .cpp files.
+// Every function is within 1 ULP (f64) or 2 ULP (f32) of the true value, subnormal results included, has C's special
+// values, no branches, no table, no calls. Methods and measured errors stand at the top of the .cpp files.
 //
-// Flags: arguments for which C raises no invalid, divide or overflow raise none here, and where C raises one, so does the
-// expression (as an IEEE flag, or by RaiseIf with the same status bit). Two liberties: an infinite argument of exp, exp2,
-// expm1, sinh or cosh, and an argument outside the domain of log, log2, log10, asin, acos or pow, may raise overflow on top.
-// Underflow and inexact mean nothing. An argument of 0 in idle lanes raises nothing that RaiseIf does not guard.
+// Flags: arguments for which C raises no invalid, divide or overflow raise none here, and where C raises one, so does
+// the expression (as an IEEE flag, or by RaiseIf with the same status bit). Two liberties: an infinite argument of
+// exp, exp2, expm1, sinh or cosh, and an argument outside the domain of log, log2, log10, asin, acos or pow, may raise
+// overflow on top. Underflow and inexact mean nothing. An argument of 0 in idle lanes raises nothing that RaiseIf does
+// not guard.
 //
 // Declined (RaiseIf with kStatusDecline, the result of the region must be thrown away): sin, cos, tan of a finite
 // |x| > 1e5 (f32) or 2^40 (f64).

@@ -1,7 +1,7 @@
 // Order of combination and accumulators of single reductions.
 //
-// Floating extremes keep a second accumulator, whether a NaN was seen, because the vector instruction for max drops NaNs. argmax and
-// argmin are two passes: the extreme, then the least index that has it.
+// Floating extremes keep a second accumulator, whether a NaN was seen, because the vector instruction for max drops
+// NaNs. argmax and argmin are two passes: the extreme, then the least index that has it.
 #include "kernels/reduction.h"
 
 #include <algorithm>
@@ -31,8 +31,8 @@ IntList onlyReduced(const IntList& order, const IntList& reduced) {
 bool contains(const IntList& list, int64_t v) { return std::find(list.begin(), list.end(), v) != list.end(); }
 
 /// True if neighbours outer and inner of the operand's axes are one run for NumPy (rule 2).
-absl::StatusOr<bool> oneRun(graph::SymContext& syms, const MemoryRef* memory, const graph::Layout& layout, SymId innerSize,
-                            int64_t outer, int64_t inner) {
+absl::StatusOr<bool> oneRun(graph::SymContext& syms, const MemoryRef* memory, const graph::Layout& layout,
+                            SymId innerSize, int64_t outer, int64_t inner) {
   if (memory == nullptr) {
     if (layout.contiguity == graph::Contiguity::kPacked && !layout.broadcastAxes) return true;
     return absl::UnimplementedError("float sum over several axes of a value that is not packed");
@@ -97,7 +97,8 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
   }
   if (absl::Status s = orderFloatSum(graph, group, emitter, r); !s.ok()) return s;
   if (r.op == Op::kProd) {  // no tree, and chunks do not show but for f16
-    if (r.dtype == DType::kF16 && (r.method != Reduction::Method::kPairwise || r.run != r.order.size() || r.order.size() > 1))
+    const bool oneCall = r.method == Reduction::Method::kPairwise && r.run == 1 && r.order.size() == 1;
+    if (r.dtype == DType::kF16 && !oneCall)
       return absl::UnimplementedError("prod of f16 in several stretches");
     r.method = Reduction::Method::kSequential;
     r.run = 0;

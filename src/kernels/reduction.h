@@ -28,8 +28,8 @@ struct Reduction {
   }
 };
 
-/// Decides method and order from the operand's layout (graph/pairwise_order.h). kUnimplemented for orders that kernels do not
-/// reproduce. `order` is the group's loop order, used where any will do.
+/// Decides method and order from the operand's layout (graph/pairwise_order.h). kUnimplemented for orders that
+/// kernels do not reproduce. `order` is the group's loop order, used where any will do.
 absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const graph::Group& group,
                                            const GroupEmitter& emitter, ValueId id, const IntList& order);
 
@@ -42,8 +42,8 @@ struct Accumulation {
 /// For kAny, kSequential and kPairwise.
 absl::StatusOr<Accumulation> accumulationOf(KernelBuilder& b, const Reduction& r);
 
-/// One step of a reduction as values: combine(acc, element) as NumPy does it for one element after the other, and what it starts
-/// from.
+/// One step of a reduction as values: combine(acc, element) as NumPy does it for one element after the other, and
+/// what it starts from.
 Value identityOf(KernelBuilder& b, const Reduction& r);
 absl::StatusOr<Value> combine(KernelBuilder& b, const Reduction& r, const Value& acc, const Value& element);
 

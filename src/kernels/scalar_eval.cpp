@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -124,8 +125,8 @@ uint64_t evalFloat(ScalarOp op, const uint64_t* v) {
     case ScalarOp::kTrunc: return toBits<T>(std::trunc(a));
     case ScalarOp::kRint: return toBits<T>(std::nearbyint(a));
     case ScalarOp::kCopySign: return toBits<T>(std::copysign(a, b()));
-    case ScalarOp::kMinSecond: return toBits<T>(a < b() ? a : b());
-    case ScalarOp::kMaxSecond: return toBits<T>(a > b() ? a : b());
+    case ScalarOp::kMinSecond: return toBits<T>(std::isless(a, b()) ? a : b());
+    case ScalarOp::kMaxSecond: return toBits<T>(std::isgreater(a, b()) ? a : b());
     case ScalarOp::kEq: return a == b();
     case ScalarOp::kNe: return a != b();
     case ScalarOp::kLt: return std::isless(a, b());
@@ -134,7 +135,24 @@ uint64_t evalFloat(ScalarOp op, const uint64_t* v) {
     case ScalarOp::kGe: return std::isgreaterequal(a, b());
     case ScalarOp::kIsNan: return std::isnan(a);
     case ScalarOp::kScaleB: return toBits<T>(scaleB<T>(a, b()));
-    default: break;  // not operations of floats
+    case ScalarOp::kConst:
+    case ScalarOp::kParam:
+    case ScalarOp::kAxis:
+    case ScalarOp::kLoad:
+    case ScalarOp::kReduceResult:
+    case ScalarOp::kRem:
+    case ScalarOp::kAnd:
+    case ScalarOp::kOr:
+    case ScalarOp::kXor:
+    case ScalarOp::kNot:
+    case ScalarOp::kShl:
+    case ScalarOp::kShrLogical:
+    case ScalarOp::kShrArith:
+    case ScalarOp::kSelect:
+    case ScalarOp::kCast:
+    case ScalarOp::kBitcast:
+    case ScalarOp::kCallLibm:
+    case ScalarOp::kRaiseIf: break;
   }
   FW_CHECK_MSG(false, "no float operation: " + std::string(name(op)));
   return 0;
@@ -180,7 +198,25 @@ uint64_t evalInt(ScalarOp op, bool isBool, const uint64_t* v) {
     case ScalarOp::kLe: return a <= b();
     case ScalarOp::kGt: return a > b();
     case ScalarOp::kGe: return a >= b();
-    default: break;  // not operations of integers
+    case ScalarOp::kConst:
+    case ScalarOp::kParam:
+    case ScalarOp::kAxis:
+    case ScalarOp::kLoad:
+    case ScalarOp::kReduceResult:
+    case ScalarOp::kFma:
+    case ScalarOp::kSqrt:
+    case ScalarOp::kFloor:
+    case ScalarOp::kCeil:
+    case ScalarOp::kTrunc:
+    case ScalarOp::kRint:
+    case ScalarOp::kCopySign:
+    case ScalarOp::kIsNan:
+    case ScalarOp::kSelect:
+    case ScalarOp::kCast:
+    case ScalarOp::kBitcast:
+    case ScalarOp::kScaleB:
+    case ScalarOp::kCallLibm:
+    case ScalarOp::kRaiseIf: break;
   }
   FW_CHECK_MSG(false, "no integer operation: " + std::string(name(op)));
   return 0;
@@ -245,11 +281,14 @@ uint16_t floatToHalf(float f) {
   const uint32_t bits = std::bit_cast<uint32_t>(f);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
   const uint32_t magnitude = bits & 0x7fffffff;
+  // The flags that the hardware's conversion raises.
+  if (magnitude >= 0x477ff000 && magnitude < 0x7f800000) std::feraiseexcept(FE_OVERFLOW);
   if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00 | ((magnitude >> 13) & 0x3ff));
   if (magnitude >= 0x47800000) return sign | 0x7c00;  // 2^16 and above
   if (magnitude < 0x38800000) {                       // below 2^-14: subnormal in units of 2^-24
-    const float units = std::ldexp(std::bit_cast<float>(magnitude), 24);
-    return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(units)));
+    const float units = std::ldexp(std::bit_cast<float>(magnitude), 24), rounded = std::nearbyint(units);
+    if (rounded != units) std::feraiseexcept(FE_UNDERFLOW);
+    return static_cast<uint16_t>(sign | static_cast<uint16_t>(rounded));
   }
   const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
   return static_cast<uint16_t>(sign | ((rounded - 0x38000000) >> 13));

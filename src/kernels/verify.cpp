@@ -66,6 +66,20 @@ class Verifier {
     return varying;
   }
 
+  /// True if `id` was defined inside of the vectorised body and depends on its axis.
+  bool varying(ExprId id) const {
+    if (!vectorAxis_.valid() || !id.valid() || id.index >= kernel_.exprs.size()) return false;
+    const Expr& e = kernel_.exprs[id.index];
+    if (e.op == ScalarOp::kAxis) return e.axis == vectorAxis_;
+    if (e.op == ScalarOp::kReduceResult) return true;
+    if (e.op == ScalarOp::kLoad)
+      for (const Access::Term& t : kernel_.accesses[e.access].terms)
+        if (t.axis == vectorAxis_) return true;
+    for (ExprId operand : e.operands)
+      if (varying(operand)) return true;
+    return false;
+  }
+
   void expression(ExprId id) {
     if (!id.valid() || id.index >= kernel_.exprs.size()) return fail("item is no expression");
     const Expr& e = kernel_.exprs[id.index];
@@ -153,7 +167,8 @@ class Verifier {
       require(!vectorAxis_.valid() || varying, who + ": uniform store in a vectorised body");
       return;
     }
-    require(!vectorAxis_.valid(), who + ": statement nested in a vectorised body");
+    require(!vectorAxis_.valid() || (s.kind != StmtKind::kIf && !s.vectorize),
+            who + ": If or second vector axis in a vectorised body");
     if (s.kind == StmtKind::kIf) {
       if (use(s.value, who)) require(type(s.value) == DType::kBool, who + ": condition is not bool");
       nested(s);
@@ -161,6 +176,7 @@ class Verifier {
     }
     for (ExprId bound : {s.lower, s.upper})
       if (use(bound, who)) require(type(bound) == DType::kI64, who + ": bound is not i64");
+    for (ExprId bound : {s.lower, s.upper}) require(!varying(bound), who + ": varying bound in a vectorised body");
     require(s.kind == StmtKind::kReduce || s.accumulators.empty(), who + ": a loop has no accumulators");
     for (const Accumulator& a : s.accumulators) {
       if (use(a.init, who)) require(type(a.init) == a.dtype, who + ": init has another type");

@@ -1,5 +1,5 @@
-// Every test builds a kernel, compiles it for each instruction set of this machine and compares with the interpreter bit
-// for bit, over lengths around all the vector and block boundaries.
+// Every test builds a kernel, compiles it for each instruction set of this machine and compares with the
+// interpreter bit for bit, over lengths around all the vector and block boundaries.
 #include "kernel_case.h"
 
 namespace fw::jit::testing {
@@ -87,7 +87,8 @@ TEST(Emit, Comparisons) {
     if (d == DType::kBool) continue;
     for (ScalarOp o : {ScalarOp::kEq, ScalarOp::kNe, ScalarOp::kLt, ScalarOp::kLe, ScalarOp::kGt, ScalarOp::kGe}) {
       checkMap(std::string(kernels::name(o)) + " " + nameOf(d), {d, d}, DType::kBool,
-               [&](KernelBuilder& b, std::vector<Val> v) { return b.op(o, v[0], v[1]); }, {}, true, false, {5, 67, 128});
+               [&](KernelBuilder& b, std::vector<Val> v) { return b.op(o, v[0], v[1]); }, {}, true, false,
+               {5, 67, 128});
     }
   }
   checkMap("isnan", {DType::kF32}, DType::kBool,
@@ -189,8 +190,8 @@ TEST(Emit, Strides) {
   for (DType d : {DType::kBool, DType::kU8, DType::kI16, DType::kF32, DType::kF64}) {
     const int64_t s = graph::itemSize(d);
     const std::vector<std::vector<int64_t>> cases = {{s, s},      {-s, s},      {s, -s},     {-s, -s},   {2 * s, s},
-                                                     {s, 2 * s},  {3 * s, s},   {s, 3 * s},  {0, s},     {-2 * s, 5 * s},
-                                                     {17 * s, -3 * s}};
+                                                     {s, 2 * s},  {3 * s, s},   {s, 3 * s},  {0, s},
+                                                     {-2 * s, 5 * s}, {17 * s, -3 * s}};
     for (const auto& strides : cases) {
       for (bool runtime : {false, true}) {
         checkMap("strides " + nameOf(d) + " " + std::to_string(strides[0]) + "," + std::to_string(strides[1]), {d}, d,
@@ -210,7 +211,8 @@ TEST(Emit, OptLevelZero) {
   KernelBuilder b(syms, "o0");
   b.loop(b.constantInt(DType::kI64, 0), b.param(n), true, true, [&](AxisId i) {
     Val x = b.load({BufferId(0), syms.constant(0), {{i, syms.constant(4)}}}, DType::kF32);
-    b.store({BufferId(1), syms.constant(0), {{i, syms.constant(4)}}}, b.op(ScalarOp::kMul, x, b.op(ScalarOp::kAdd, x, x)));
+    Val y = b.op(ScalarOp::kMul, x, b.op(ScalarOp::kAdd, x, x));
+    b.store({BufferId(1), syms.constant(0), {{i, syms.constant(4)}}}, y);
   });
   kernels::Kernel kernel = std::move(b).take();
   for (Isa isa : availableIsas()) {

@@ -1,5 +1,5 @@
-// The status word: which IEEE flags and RaiseIf conditions a call reports, and that it leaves the caller's floating-point
-// environment alone.
+// The status word: which IEEE flags and RaiseIf conditions a call reports, and that it leaves the caller's
+// floating-point environment alone.
 #include <cfenv>
 
 #include "jit/executable.h"

@@ -15,7 +15,8 @@ std::unique_ptr<Executable> compileOne(double factor, Isa isa) {
   KernelBuilder b(syms, "scale");
   b.declareStored(BufferId(1));
   b.loop(b.constantInt(DType::kI64, 0), b.param(n), true, true, [&](AxisId i) {
-    Val x = b.op(ScalarOp::kMul, b.load({BufferId(0), zero, {{i, item}}}, DType::kF64), b.constant(DType::kF64, factor));
+    Val x = b.load({BufferId(0), zero, {{i, item}}}, DType::kF64);
+    x = b.op(ScalarOp::kMul, x, b.constant(DType::kF64, factor));
     b.store({BufferId(1), zero, {{i, item}}}, b.op(ScalarOp::kAdd, x, b.cast(b.axisValue(i), DType::kF64)));
   });
   return mustCompile(std::move(b).take(), syms, 2, isa);
@@ -57,7 +58,8 @@ TEST(Lifetime, Threads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
-      for (int i = 0; i < 15; ++i) expectWorks(*compileOne(t * 100 + i, availableIsas()[i % availableIsas().size()]), t * 100 + i);
+      const auto isas = availableIsas();
+      for (int i = 100 * t; i < 100 * t + 15; ++i) expectWorks(*compileOne(i, isas[i % isas.size()]), i);
     });
   }
   for (std::thread& thread : threads) thread.join();

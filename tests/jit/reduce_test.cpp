@@ -26,8 +26,8 @@ void checkReduce(const std::string& what, const Case& c, bool special, std::vect
   Val init = graph::isFloat(c.dtype) ? b.constant(c.dtype, c.init) : b.constantInt(c.dtype, int64_t(c.init));
   std::vector<Val> r = b.reduce(b.constantInt(DType::kI64, 0), b.param(n), c.vectorize, c.order,
                                 {{c.dtype, c.combine, init}}, [&](AxisId i) -> std::vector<Val> {
-                                  Val x = b.load({BufferId(0), syms.constant(0), {{i, syms.constant(item * c.strideItems)}}}, c.dtype);
-                                  return {x};
+                                  const SymId stride = syms.constant(item * c.strideItems);
+                                  return {b.load({BufferId(0), syms.constant(0), {{i, stride}}}, c.dtype)};
                                 });
   b.store({BufferId(1), syms.constant(0), {}}, r[0]);
   kernels::Kernel kernel = std::move(b).take();
@@ -134,7 +134,8 @@ void checkNested(bool vectorOuter, ReduceOrder order, DType d) {
   Val lower = b.constantInt(DType::kI64, 0);
   b.loop(lower, b.param(rows), vectorOuter, true, [&](AxisId i) {
     // Rows are contiguous in the outer axis when that is the vector axis.
-    const SymId strideI = vectorOuter ? item : syms.mul(cols, item), strideJ = vectorOuter ? syms.mul(rows, item) : item;
+    const SymId strideI = vectorOuter ? item : syms.mul(cols, item);
+    const SymId strideJ = vectorOuter ? syms.mul(rows, item) : item;
     auto sum = b.reduce(lower, b.param(cols), !vectorOuter, order, {{d, ScalarOp::kAdd, b.constant(d, 0)}},
                         [&](AxisId j) -> std::vector<Val> {
                           return {b.load({BufferId(0), zero, {{i, strideI}, {j, strideJ}}}, d)};

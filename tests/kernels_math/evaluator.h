@@ -1,7 +1,7 @@
 // Evaluates a straight-line kernel (loads, scalar expressions, one store, no loops) over many points: every expression
-// becomes one pass over a block of lanes. It is written from scalar_ops.def, independently of the kernel interpreter and of
-// the code generator, and it keeps the IEEE flags of every operation: comparisons of floats are quiet, MinSecond and
-// MaxSecond on floats signal for NaNs, as the x86 instructions do.
+// becomes one pass over a block of lanes. It is written from scalar_ops.def, independently of the kernel interpreter
+// and of the code generator, and it keeps the IEEE flags of every operation: comparisons of floats are quiet,
+// MinSecond and MaxSecond on floats signal for NaNs, as the x86 instructions do.
 #pragma once
 
 #include <cstdint>

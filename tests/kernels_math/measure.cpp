@@ -1,4 +1,5 @@
-// See measure.h. Overflowed and zero results count as right if the correctly rounded result is the same or one ULP away.
+// See measure.h. Overflowed and zero results count as right if the correctly rounded result is the same or one ULP
+// away.
 #include "measure.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Special values and flags: the result of every function at the ends of its domain is C's, and so are the invalid, divide and
-// overflow flags. Also: the kernel interpreter agrees with the evaluator of these tests.
+// Special values and flags: the result of every function at the ends of its domain is C's, and so are the invalid,
+// divide and overflow flags. Also: the kernel interpreter agrees with the evaluator of these tests.
 #include <gtest/gtest.h>
 
 #include <cfenv>
@@ -14,11 +14,13 @@ namespace {
 
 const std::vector<double>& arguments() {
   static const std::vector<double> all = [] {
-    std::vector<double> v = {0, 1, 2, 3, 0.5, 0.25, 1.5, 10, 100, 1000, 1e-3, 1e-8, 1e-20, 7, 0.99, 1.01, 0x1p-24, 0x1p-53,
+    std::vector<double> v = {0, 1, 2, 3, 0.5, 0.25, 1.5, 10, 100, 1000, 1e-3, 1e-8, 1e-20, 7, 0.99, 1.01, 0x1p-24,
+                             0x1p-53,
                              DBL_MIN, DBL_MAX, DBL_TRUE_MIN, FLT_MIN, FLT_MAX, FLT_TRUE_MIN, 1e-310, 1e-40, 1e300, 1e30,
-                             INFINITY, 88.7, 88.8, 89.5, 709.7, 709.9, 710.5, 103.9, 104.1, 745.1, 745.2, 128, 127.9, 1024,
-                             1023.9, 150, 1075, 0x1p31, 0x1p52 + 1, 0x1p53, 0x1p60, 4503599627370495.5, 8388607.5, 16777215,
-                             M_PI, M_PI_2, M_PI_4, 0x1.921fb6p0, 0x1.fffffep-1, 0x1.fffffffffffffp-1, 0x1.000002p0};
+                             INFINITY, 88.7, 88.8, 89.5, 709.7, 709.9, 710.5, 103.9, 104.1, 745.1, 745.2, 128, 127.9,
+                             1024, 1023.9, 150, 1075, 0x1p31, 0x1p52 + 1, 0x1p53, 0x1p60, 4503599627370495.5, 8388607.5,
+                             16777215, M_PI, M_PI_2, M_PI_4, 0x1.921fb6p0, 0x1.fffffep-1, 0x1.fffffffffffffp-1,
+                             0x1.000002p0};
     const size_t n = v.size();
     for (size_t i = 0; i < n; ++i) v.push_back(-v[i]);
     v.push_back(NAN);
@@ -35,7 +37,8 @@ struct Expected {
 Expected reference(const Subject& s, DType t, double x, double y) {
   std::feclearexcept(FE_ALL_EXCEPT);
   volatile double vx = x, vy = y;
-  volatile double r = t == DType::kF32 ? double{s.libm32(static_cast<float>(vx), static_cast<float>(vy))} : s.libm64(vx, vy);
+  const bool f32 = t == DType::kF32;
+  volatile double r = f32 ? double{s.libm32(static_cast<float>(vx), static_cast<float>(vy))} : s.libm64(vx, vy);
   const int flags = std::fetestexcept(FE_ALL_EXCEPT);
   return {r, (flags & FE_INVALID ? 1u : 0u) | (flags & FE_DIVBYZERO ? 2u : 0u) | (flags & FE_OVERFLOW ? 4u : 0u)};
 }
@@ -48,15 +51,17 @@ bool declined(const Subject& s, DType t, double x) {
 double distance(DType t, double got, double want) {
   const double smallest = t == DType::kF32 ? FLT_TRUE_MIN : DBL_TRUE_MIN;
   if (std::signbit(got) == std::signbit(want) && std::fabs(got) <= smallest && std::fabs(want) <= smallest) {
-    // A result of half the smallest subnormal is a tie: either neighbour is within 1 ULP. Exact zeros have their own test.
+    // A result of half the smallest subnormal is a tie: either neighbour is within 1 ULP. Exact zeros have their own
+    // test.
     return 1;
   }
   if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want) ? 0 : 1e30;
   if (std::isinf(got) || std::isinf(want) || want == 0) {
     return got == want && std::signbit(got) == std::signbit(want) ? 0 : 1e30;
   }
-  const double next = t == DType::kF32 ? std::nextafterf(std::fabs(want), INFINITY) : std::nextafter(std::fabs(want), INFINITY);
-  return std::fabs(got - want) / (next - std::fabs(want));
+  const double a = std::fabs(want);
+  const double next = t == DType::kF32 ? std::nextafterf(static_cast<float>(a), INFINITY) : std::nextafter(a, INFINITY);
+  return std::fabs(got - want) / (next - a);
 }
 
 class MathSpecial : public ::testing::TestWithParam<std::string> {};
@@ -67,7 +72,8 @@ void checkAll(const std::string& name, DType t) {
   const std::vector<double> one = {0};
   for (double x : arguments()) {
     for (double y : s.arity == 2 ? arguments() : one) {
-      if (t == DType::kF32 && (std::fabs(x) > FLT_MAX || std::fabs(y) > FLT_MAX) && std::isfinite(x) && std::isfinite(y)) continue;
+      const double larger = std::fmax(std::fabs(x), std::fabs(y));
+      if (t == DType::kF32 && larger > FLT_MAX && std::isfinite(larger)) continue;
       const uint64_t bx = pack(t, x), by = pack(t, y);
       const double dx = unpack(t, bx), dy = unpack(t, by);
       uint64_t out;
@@ -82,7 +88,8 @@ void checkAll(const std::string& name, DType t) {
           << name << "(" << dx << ", " << dy << ") = " << got << ", C gives " << want.value;
       // Overflow may come on top where the result is invalid or the argument infinite.
       const bool extra = (want.status & 1) || std::isinf(dx) || std::isinf(dy);
-      EXPECT_EQ(extra ? status & ~uint64_t{4} : status, extra ? want.status & ~uint64_t{4} : want.status) << name << "(" << dx << ", " << dy << ") = " << got;
+      const uint64_t mask = extra ? ~uint64_t{4} : ~uint64_t{0};
+      EXPECT_EQ(status & mask, want.status & mask) << name << "(" << dx << ", " << dy << ") = " << got;
     }
   }
 }
@@ -98,7 +105,8 @@ TEST(MathExact, Values) {
   };
   const Case cases[] = {{"exp", 0, 0, 1},      {"exp", -0.0, 0, 1},   {"exp2", 10, 0, 1024},  {"exp2", -3, 0, 0.125},
                         {"expm1", 0, 0, 0},    {"expm1", -0.0, 0, -0.0}, {"log", 1, 0, 0},    {"log2", 8, 0, 3},
-                        {"log2", 0x1p-20, 0, -20}, {"log10", 1000, 0, 3}, {"log10", 1e10, 0, 10}, {"log1p", -0.0, 0, -0.0},
+                        {"log2", 0x1p-20, 0, -20}, {"log10", 1000, 0, 3}, {"log10", 1e10, 0, 10},
+                        {"log1p", -0.0, 0, -0.0},
                         {"sin", 0, 0, 0},      {"sin", -0.0, 0, -0.0}, {"cos", 0, 0, 1},      {"tan", -0.0, 0, -0.0},
                         {"asin", -0.0, 0, -0.0}, {"acos", 1, 0, 0},   {"atan", -0.0, 0, -0.0}, {"atan2", 0, 1, 0},
                         {"atan2", -0.0, 1, -0.0}, {"sinh", -0.0, 0, -0.0}, {"cosh", 0, 0, 1}, {"tanh", -0.0, 0, -0.0},

@@ -171,6 +171,11 @@ case("pow_2_bool", lambda x: x**2, ones_d("?"))
 case("pow_2_0", lambda x: x**2.0, ones_d(), ulp=1)
 case("pow_half", lambda x: (x * x) ** 0.5, ones_d())
 case("pow_minus_1", lambda x: (x * x + 1) ** -1, ones_d())
+for _e in (0, 1, 2, -1, 0.0, 0.5, 1.0, 2.0, -1.0):
+    # The exponent has to be a literal of the function.
+    case(f"pow_special_{_e}", eval(f"lambda x: np.power(np.abs(x) + 0.5, {_e}) + (np.abs(x) + 0.5) ** {_e}"), twos())
+    case(f"pow_special_{_e}_f4", eval(f"lambda x: (np.abs(x) + 0.5) ** {_e}"), ones_d("f4"))
+case("pow_half_negative_zero", lambda x: x**0.5, [lambda: (np.array([0.0, -0.0, 4.0]),)])
 case("pow_3_i8", lambda x: x**3, ones_d("i8"))
 case("pow_float", lambda x, p: (x * x + 0.5) ** p, with_scalar(1.7), ulp=1)
 case("pow_arrays", lambda x, y: x**y, positive_pairs(), ulp=1)
@@ -258,7 +263,7 @@ case("allclose", lambda x: np.allclose(x, x + 1e-12), twos())
 case("real_complex", lambda x: x.real + x.imag, [lambda: (values(9, "c16"),), lambda: (f_order(values((3, 4), "c8")),)])
 case("real_real", lambda x: np.real(x) * 2, ones_d())
 case("conj", lambda x: x.conj() + np.conj(x), [lambda: (values(9, "c16"),)])
-case("conj_real_is_self", lambda x: x.conj(), [lambda: (values(9),)])
+case("conj_real_is_self", lambda x: x.conj() * 2 if x.conj() is x else None, [lambda: (values(9),)])
 case("angle", lambda x: np.angle(x), [lambda: (values(9, "c16"),), lambda: (values(9),)], ulp=2)
 
 # ---- reductions ----------------------------------------------------------------------------------------------------
@@ -429,7 +434,8 @@ case("reshape_transposed", lambda x: x.T.reshape(-1), [lambda: (values((4, 5)),)
 case("ravel", lambda x: x.ravel(), [lambda: (values((4, 5)),), lambda: (f_order(values((4, 5))),), lambda: (strided(values(5)),)])
 case("flatten", lambda x: x.flatten(), twos())
 case("expand_dims", lambda x: np.expand_dims(x, 1) - x, ones_d()[:3])
-case("squeeze", lambda x: np.squeeze(x), [lambda: (values((1, 5)),), lambda: (values((3, 5)),)])
+case("squeeze", lambda x: np.squeeze(x) + 1, [lambda: (values((1, 5)),), lambda: (values((3, 5)),)])
+case("squeeze_view", lambda x: x.squeeze(), [lambda: (values((1, 5)),)])
 case("squeeze_axis", lambda x: x.squeeze(0) * 2, [lambda: (values((1, 5)),)])
 case("broadcast_to", lambda x: np.broadcast_to(x, (3, 7)), [lambda: (values(7),)])
 case("broadcast_to_used", lambda x: np.broadcast_to(x, (3,) + x.shape) * 2, ones_d())
@@ -456,12 +462,12 @@ case("copy", lambda x: np.copy(x), twos())
 case("copy_method", lambda x: x.copy(), twos())
 case("astype_f4", lambda x: x.astype(np.float32), twos())
 case("astype_i4", lambda x: x.astype("i4"), twos())
-case("astype_no_copy", lambda x: x.astype(np.float64, copy=False), ones_d())
+case("astype_no_copy", lambda x: x.astype(np.float64, copy=False) + 1, ones_d())
 case("astype_bool", lambda x: x.astype(bool), twos())
 case("asarray", lambda x: np.asarray(x) + 1, twos())
 case("asarray_dtype", lambda x: np.asarray(x, dtype=np.float32), twos())
 case("array_copy", lambda x: np.array(x), twos())
-case("ascontiguousarray", lambda x: np.ascontiguousarray(x), twos())
+case("ascontiguousarray", lambda x: np.ascontiguousarray(x), twos()[1:])
 case("type_call", lambda x: np.float32(x), ones_d())
 case("type_call_scalar", lambda x: np.float64(x.sum()), ones_d("f4"))
 case("item", lambda x: x.sum().item(), ones_d("f4"))
@@ -486,6 +492,86 @@ case("identity", lambda n: np.identity(n), [lambda: (3,)])
 case("meshgrid", lambda x, y: np.meshgrid(x, y), [lambda: (values(3), values(4))])
 case("distance_matrix", lambda x, y: np.sqrt(((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=-1)),
      [lambda: (values((4, 3)), values((5, 3), seed=1))])
+
+# ---- scalars and arrays of rank 0 ------------------------------------------------------------------------------------
+
+ZERO_D = [lambda: (np.array(2.5),), lambda: (np.float64(-1.25),), lambda: (np.array(-0.5, "f4"),)]
+for _name, _fn in {
+    "arithmetic": lambda x: x * 2 - 1.0,
+    "compare": lambda x: x > 1,
+    "sum": lambda x: np.sum(x),
+    "sum_keepdims": lambda x: x.sum(keepdims=True),
+    "mean": lambda x: np.mean(x),
+    "clip": lambda x: np.clip(x, 0, 1),
+    "round": lambda x: np.round(x),
+    "where": lambda x: np.where(x > 0, 1, 2),
+    "astype": lambda x: x.astype("f4"),
+    "np_copy": lambda x: np.copy(x),
+    "array": lambda x: np.array(x),
+    "asarray_list": lambda x: np.asarray([x, x * 2]),
+    "flip": lambda x: np.flip(x) + 1,
+    "ravel": lambda x: np.ravel(x),
+    "reshape": lambda x: np.reshape(x, (1, 1)),
+    "atleast_1d": lambda x: np.atleast_1d(x),
+    "expand_dims": lambda x: np.expand_dims(x, 0),
+    "isclose": lambda x: np.isclose(x, 2.5),
+    "fix": lambda x: np.fix(x),
+    "abs": lambda x: np.abs(x),
+    "stack": lambda x: np.stack([x, x]),
+    "append": lambda x: np.append([1.0, 2.0], x),
+    "outer": lambda x: np.outer(x, [1, 2]),
+    "full": lambda x: np.full((2, 2), x),
+    "type_call": lambda x: np.float64(x),
+    "max_of_list": lambda x: np.max([x, 1.0]),
+}.items():
+    case(f"rank_0_{_name}", _fn, ZERO_D)
+case("rank_0_transpose", lambda x: x.T + x[...], ZERO_D[:1])
+case("rank_0_int", lambda x: np.round(x) * 1.5, [lambda: (np.array(3),), lambda: (np.int64(3),)])
+case("python_numbers", lambda x, a: np.maximum(a, 0.5) + x, [lambda: (values(3), 0.25)])
+case("promote_scalar_types", lambda x: (x + np.array(1.0), x + np.float64(1), x + 1.0), ones_d("f4"))
+case("divide_small_ints", lambda x: x / np.int8(2), ones_d("i2"))
+case("bool_times_float", lambda x: (x > 0) * 2.0, twos())
+case("sqrt_bool", lambda x: np.sqrt(x), ones_d("?"))
+case("std_wider_dtype", lambda x: np.std(x, dtype="f8"), packed("f4"))
+case("sum_bool_dtype", lambda x: np.sum(x, dtype="f4"), ones_d("?"))
+case("safe_divide", lambda x: x / (np.abs(x) + 1e-12), twos())
+case("three_d_K_order", lambda x: x.transpose(1, 0, 2).astype("f4"), [lambda: (values((2, 3, 4)),)])
+case("copy_C_order", lambda x: x.T.copy(), twos())
+case("zeros_like_F_order", lambda x: np.zeros_like(x.T), twos())
+case("mixed_orders", lambda x, y: x + y.T, [lambda: (values((4, 4)), values((4, 4), seed=1)), lambda: (f_order(values((4, 4))), values((4, 4)))])
+case("linspace_one", lambda n: np.linspace(0.5, 1.0, n), [lambda: (1,), lambda: (0,), lambda: (2,)])
+case("result_type", lambda x: np.zeros(3, np.result_type(x, np.float32)), ones_d("i4"))
+case("broadcast_shapes", lambda x, y: np.zeros(np.broadcast_shapes(x.shape, y.shape)), pairs())
+case("rollaxis", lambda x: np.rollaxis(x, 2), [lambda: (values((2, 3, 4)),)])
+case("pad_2d_value", lambda x: np.pad(x, ((1, 0), (0, 2)), constant_values=-1), c_only("i8"))
+case("roll_symbolic", lambda x, k: np.roll(x, k, axis=0), [lambda: (values(7), 2), lambda: (values(7), -3), lambda: (values(7), 0)])
+case("assign_symbolic", lambda n, i: _assign_at(n, i), [lambda: (6, 2), lambda: (6, -1)])
+case("assign_step", lambda x: _assign_step(x), ones_d()[:2])
+case("assign_column_view", lambda x: _assign_column(x), twos())
+
+
+def _assign_at(n, i):
+    y = np.zeros(n)
+    y[i] = 1.5
+    y[i:] += 1
+    return y
+
+
+def _assign_step(x):
+    y = np.ones_like(x)
+    y[::2] = x[::2]
+    y[::-1][:2] = 0
+    return y
+
+
+def _assign_column(x):
+    y = x.copy()
+    column = y[:, 1]
+    column *= -1
+    y[:, 0] = column
+    y[None, 2] = 4
+    return y
+
 
 # ---- what has to run as Python, with the same outcome --------------------------------------------------------------
 

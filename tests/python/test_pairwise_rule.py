@@ -141,7 +141,9 @@ def model_reduce(a, axes, dtype, op="sum"):
             if op == "prod":
                 acc = np.dtype(work).type(acc)
                 for v in call.astype(work):
-                    acc = acc * v
+                    # Arrays multiply complex numbers with a fused step, scalars and the inner reduction loop do not.
+                    fused = chunk is None and np.dtype(work).kind == "c"
+                    acc = np.multiply(np.array([acc]), np.array([v]))[0] if fused else acc * v
                 acc = np.dtype(dtype).type(acc)
             elif np.dtype(dtype).kind == "c":
                 re, im = pairwise_complex(call)

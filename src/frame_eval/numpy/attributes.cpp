@@ -29,6 +29,19 @@ Value* partOf(Trace& trace, Value* self, bool real) {
   return self->kind == ValueKind::kArray ? makeView(trace, self, node) : trace.arrayOrScalar(node);
 }
 
+namespace {
+
+/// Methods of NumPy scalars that answer what the array method answers for a 0-d array.
+bool isScalarMethod(std::string_view name) {
+  for (std::string_view known : {"sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "copy", "astype", "item", "conj",
+                                 "conjugate", "clip", "round", "__abs__", "__copy__"}) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& name) {
   graph::Graph& g = trace.graph();
   DType dtype = g.type(self->node).dtype;
@@ -62,6 +75,7 @@ std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& na
 std::optional<Value*> callMethod(Trace& trace, Value* self, const std::string& name, const CallArgs& args) {
   const FunctionInfo* function = findFunction("ndarray." + name);
   if (!function) return std::nullopt;
+  if (self->kind != ValueKind::kArray && !isScalarMethod(name)) unsupported("the method " + name + " of a NumPy scalar");
   trace.graph().setLine(static_cast<uint32_t>(trace.line));
   CallArgs bound = args;
   bound.positional.insert(bound.positional.begin(), self);

@@ -104,6 +104,4 @@ ValueId castOperand(Trace& trace, Value* value, DType dtype) {
   return trace.graph().cast(operand.value, dtype);
 }
 
-Value* wrap(Trace& trace, ValueId node) { return trace.arrayOrScalar(node); }
-
 }  // namespace fw::capture::numpy

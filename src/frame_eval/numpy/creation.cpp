@@ -202,7 +202,8 @@ Value* linspace(Bound& a) {
   ValueId start = g.cast(t.operand(a["start"]).value, DType::kF64), stop = g.cast(t.operand(a["stop"]).value, DType::kF64);
   ValueId delta = g.binary(Op::kSubtract, stop, start);
   ValueId i = iota(t, num), y = g.cast(i, DType::kF64);
-  if (t.decide(syms.constant(0), Relation::kLt, div)) {
+  bool several = t.decide(syms.constant(0), Relation::kLt, div);
+  if (several) {
     ValueId count = g.cast(intNode(t, div), DType::kF64);
     ValueId step = g.binary(Op::kDivide, delta, count);
     // A step that underflows to zero is applied in two multiplications.
@@ -216,7 +217,9 @@ Value* linspace(Bound& a) {
   if (endpoint && t.decide(one, Relation::kLt, num)) {
     y = ufuncNode(t, Op::kWhere, {ufuncNode(t, Op::kEqual, {i, intNode(t, syms.sub(num, one))}), stop, y});
   }
-  return t.array(g.cast(y, dtype));
+  if (dtype != DType::kF64 || !several) return t.array(g.cast(y, dtype));
+  Value* owner = t.array(y);   // NumPy works in place on a reshaped arange
+  return makeView(t, owner, y);
 }
 
 Value* eye(Bound& a) {

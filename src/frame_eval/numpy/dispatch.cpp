@@ -123,6 +123,10 @@ Value* callScalarType(Trace& trace, const Entry& entry, const CallArgs& args) {
   if (value->kind != ValueKind::kArray && graph::isInexact(from) && graph::isInteger(entry.dtype)) {
     unsupported("a float scalar as np." + entry.name + " (NaN and infinity raise)");
   }
+  bool integers = graph::isInteger(from) && graph::isInteger(entry.dtype);
+  if (value->kind != ValueKind::kArray && operand.weak == Weak::kNo && integers && !graph::canCastSafely(from, entry.dtype)) {
+    unsupported("a wider NumPy integer as np." + entry.name);
+  }
   ValueId node = castOperand(trace, value, entry.dtype);
   // An array argument is copied; a 0-d array becomes a scalar.
   if (g.type(node).rank() != 0 && node == operand.value) node = copyAs(trace, node, graph::likeLayout(g.type(node).layout, 0));

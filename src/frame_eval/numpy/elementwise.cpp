@@ -181,7 +181,11 @@ ValueId closeness(Bound& a) {
 
 }  // namespace
 
-Value* isclose(Bound& a) { return a.trace.arrayOrScalar(closeness(a)); }
+Value* isclose(Bound& a) {
+  ValueId close = closeness(a);
+  if (a.trace.graph().type(close).rank() == 0) return a.trace.arrayOrScalar(close);
+  return makeView(a.trace, a.trace.array(close), close);   // NumPy answers result[()]
+}
 
 Value* allclose(Bound& a) {
   ValueId close = closeness(a);

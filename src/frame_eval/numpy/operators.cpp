@@ -64,13 +64,6 @@ std::optional<Op> fastPower(Trace& trace, Value* base, Value* exponent) {
   return std::nullopt;
 }
 
-/// The power loops of f32 and f64 square when the exponent is one 2.0 for all elements.
-bool isSquare(Trace& trace, Value* base, Value* exponent) {
-  if (base->kind != ValueKind::kArray || !exponent->isConstant() || !PyFloat_CheckExact(exponent->object.get())) return false;
-  DType d = trace.graph().type(base->node).dtype;
-  return PyFloat_AS_DOUBLE(exponent->object.get()) == 2.0 && (d == DType::kF32 || d == DType::kF64);
-}
-
 ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
   if (op == Op::kPower) {
     if (auto fast = fastPower(trace, left, right)) {
@@ -79,7 +72,6 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
       if (trace.graph().type(node).dtype == DType::kBool) node = trace.graph().cast(node, DType::kI8);
       return ufuncNode(trace, *fast, {node});
     }
-    if (isSquare(trace, left, right)) return ufuncNode(trace, Op::kSquare, {left->node});
   }
   ValueId node = ufuncNode(trace, op, std::vector<Value*>{left, right});
   checkScalarArithmetic(trace, op, node, {left, right});

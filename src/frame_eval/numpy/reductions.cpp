@@ -12,6 +12,13 @@ std::optional<DType> requestedType(Bound& a) {
   return dtypeArg(a.trace, a["dtype"]);
 }
 
+/// Axes of a reduction; an empty tuple of axes makes it an element-by-element function.
+IntList reducedAxes(Bound& a, int rank) {
+  IntList axes = axesArg(a.trace, a["axis"], rank);
+  if (axes.empty() && rank > 0) a.refuse("axis=()");
+  return axes;
+}
+
 Attrs reductionAttrs(const IntList& axes, bool keepdims) {
   Attrs attrs;
   attrs.set(AttrKey::kAxes, axes).set(AttrKey::kKeepdims, int64_t{keepdims});
@@ -31,11 +38,21 @@ SymId reducedCount(Trace& trace, ValueId node, const IntList& axes) {
   return elementCount(trace, sizes);
 }
 
+/// initial= of a reduction of integers: an integer or bool, converted to `dtype`.
+ValueId initialOf(Bound& a, DType dtype) {
+  if (graph::isInexact(dtype) || sequenceItems(a.trace, a["initial"])) a.refuse("initial");
+  graph::UfuncOperand operand = a.trace.operand(a["initial"]);
+  const ValueType& type = a.trace.graph().type(operand.value);
+  bool fits = operand.weak == Weak::kInt || graph::canCastSafely(type.dtype, dtype);
+  if (graph::isInexact(type.dtype) || type.rank() != 0 || !fits) a.refuse("initial");
+  return castOperand(a.trace, a["initial"], dtype);
+}
+
 /// sum and prod.
 Value* accumulate(Bound& a, Op op) {
   graph::Graph& g = a.trace.graph();
   ValueId node = a.array("a");
-  IntList axes = axesArg(a.trace, a["axis"], g.type(node).rank());
+  IntList axes = reducedAxes(a, g.type(node).rank());
   bool keepdims = keepdimsOf(a);
   DType input = g.type(node).dtype;
   graph::ReductionTypes types = typesOf(op, input, requestedType(a));
@@ -48,10 +65,7 @@ Value* accumulate(Bound& a, Op op) {
   Value* initial = a["initial"];
   if (initial && !isNone(initial)) {
     // A float sum starts from `initial`, which is not the same as adding it at the end.
-    if (graph::isInexact(types.accumulate)) a.refuse("initial");
-    ValueId start = castOperand(a.trace, initial, types.accumulate);
-    if (g.type(start).rank() != 0) a.refuse("initial");
-    result = ufuncNode(a.trace, op == Op::kSum ? Op::kAdd : Op::kMultiply, {start, result});
+    result = ufuncNode(a.trace, op == Op::kSum ? Op::kAdd : Op::kMultiply, {initialOf(a, types.accumulate), result});
   }
   return a.trace.arrayOrScalar(g.cast(result, types.output));
 }
@@ -59,21 +73,18 @@ Value* accumulate(Bound& a, Op op) {
 Value* extreme(Bound& a, Op op, Op pairwise) {
   graph::Graph& g = a.trace.graph();
   ValueId node = a.array("a");
-  IntList axes = axesArg(a.trace, a["axis"], g.type(node).rank());
+  IntList axes = reducedAxes(a, g.type(node).rank());
   bool keepdims = keepdimsOf(a);
   Value* initial = a["initial"];
   if (!initial || isNone(initial)) return a.trace.arrayOrScalar(reduceNode(a.trace, op, node, axes, keepdims));
-  DType dtype = g.type(node).dtype;
-  if (graph::isInexact(dtype)) a.refuse("initial");
-  ValueId start = castOperand(a.trace, initial, dtype);
-  if (g.type(start).rank() != 0 || !graph::canCastSafely(a.trace.graph().type(start).dtype, dtype)) a.refuse("initial");
+  ValueId start = initialOf(a, g.type(node).dtype);
   return a.trace.arrayOrScalar(ufuncNode(a.trace, pairwise, {start, reduceNode(a.trace, op, node, axes, keepdims)}));
 }
 
 Value* truthOf(Bound& a, Op op) {
   graph::Graph& g = a.trace.graph();
   ValueId node = a.array("a");
-  IntList axes = axesArg(a.trace, a["axis"], g.type(node).rank());
+  IntList axes = reducedAxes(a, g.type(node).rank());
   ValueId test = g.cast(node, DType::kBool);
   return a.trace.arrayOrScalar(g.reduce(op, test, axes, keepdimsOf(a)));
 }
@@ -89,7 +100,7 @@ Value* position(Bound& a, Op op) {
     rank = 1;
     if (keepdimsOf(a)) a.refuse("keepdims");
   }
-  IntList axes = axesArg(a.trace, a["axis"], rank);
+  IntList axes = reducedAxes(a, rank);
   return a.trace.arrayOrScalar(reduceNode(a.trace, op, node, axes, keepdimsOf(a)));
 }
 
@@ -97,10 +108,12 @@ Value* position(Bound& a, Op op) {
 Value* statistic(Bound& a, Op op) {
   graph::Graph& g = a.trace.graph();
   ValueId node = a.array("a");
-  IntList axes = axesArg(a.trace, a["axis"], g.type(node).rank());
+  IntList axes = reducedAxes(a, g.type(node).rank());
   bool keepdims = keepdimsOf(a);
   DType input = g.type(node).dtype;
   graph::ReductionTypes types = typesOf(op, input, requestedType(a));
+  // NumPy's var subtracts the mean from the operand in the type that the two promote to.
+  if (op != Op::kMean && !absent(a["dtype"]) && !graph::canCastSafely(input, types.accumulate)) a.refuse("dtype");
   SymId count = reducedCount(a.trace, node, axes);
   // NumPy warns about empty slices and too few degrees of freedom.
   if (!isPositive(a.trace, count)) unsupported(std::string(a.function) + " of an empty axis");
@@ -124,6 +137,7 @@ Value* statistic(Bound& a, Op op) {
 }  // namespace
 
 ValueId reduceNode(Trace& trace, Op op, ValueId node, const IntList& axes, bool keepdims) {
+  if (graph::isComplex(trace.graph().type(node).dtype)) unsupported("max, min, argmax or argmin of complex values");
   for (int64_t axis : axes) {
     SymId n = shapeOf(trace, node)[static_cast<size_t>(axis)];
     if (!isPositive(trace, n)) unsupported("max, min, argmax or argmin of an empty axis");
@@ -147,7 +161,7 @@ Value* std(Bound& a) { return statistic(a, Op::kStd); }
 
 Value* countNonzero(Bound& a) {
   ValueId node = a.array("a");
-  IntList axes = axesArg(a.trace, a["axis"], a.trace.graph().type(node).rank());
+  IntList axes = reducedAxes(a, a.trace.graph().type(node).rank());
   ValueId test = a.trace.graph().cast(node, DType::kBool);
   return a.trace.arrayOrScalar(a.trace.graph().reduce(Op::kCountNonzero, test, axes, keepdimsOf(a)));
 }
@@ -155,7 +169,7 @@ Value* countNonzero(Bound& a) {
 Value* ptp(Bound& a) {
   ValueId node = a.array("a");
   if (a.trace.graph().type(node).dtype == DType::kBool) raises("TypeError: numpy boolean subtract");
-  IntList axes = axesArg(a.trace, a["axis"], a.trace.graph().type(node).rank());
+  IntList axes = reducedAxes(a, a.trace.graph().type(node).rank());
   bool keepdims = keepdimsOf(a);
   ValueId high = reduceNode(a.trace, Op::kMax, node, axes, keepdims);
   ValueId low = reduceNode(a.trace, Op::kMin, node, axes, keepdims);

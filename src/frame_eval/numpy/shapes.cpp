@@ -9,7 +9,10 @@
 namespace fw::capture::numpy {
 
 Value* arrayValue(Trace& trace, Value* value) {
-  return value->kind == ValueKind::kArray ? value : trace.array(asArray(trace, value));
+  if (value->kind == ValueKind::kArray) return value;
+  ValueId node = asArray(trace, value);
+  // Memory of its own, which views of it can name as their base.
+  return trace.array(trace.graph().type(node).rank() == 0 ? copyAs(trace, node, graph::Layout::c(0)) : node);
 }
 
 namespace {
@@ -90,9 +93,11 @@ Value* reshapeTo(Trace& trace, Value* value, const SymShape& to) {
   Value* array = arrayValue(trace, value);
   SymShape from = shapeOf(trace, array->node);
   if (from == to) return makeView(trace, array, array->node);
-  bool copy = !viewableAs(trace, array->node, to);
-  ValueId node = trace.graph().reshape(array->node, to, copy);
-  return copy ? trace.array(node) : makeView(trace, array, node);
+  // Where the memory does not allow the shape, NumPy answers a view of a copy.
+  if (!viewableAs(trace, array->node, to)) {
+    array = trace.array(copyAs(trace, array->node, graph::Layout::c(static_cast<int>(from.size()))));
+  }
+  return makeView(trace, array, trace.graph().reshape(array->node, to, false));
 }
 
 /// The size that stands for -1, given the others.
@@ -197,6 +202,7 @@ Value* flipAxes(Trace& trace, Value* array, const IntList& axes) {
     starts[i] = syms.sub(shape[i], syms.constant(1));
     steps[i] = syms.constant(-1);
   }
+  if (shape.empty()) return trace.arrayOrScalar(array->node);   // array[()]
   if (axes.empty()) return makeView(trace, array, array->node);
   return makeView(trace, array, trace.graph().slice(array->node, starts, steps, shape));
 }
@@ -258,6 +264,7 @@ Value* flatten(Bound& a) {
 }
 
 Value* transpose(Bound& a) {
+  if (a["a"]->kind != ValueKind::kArray) a.refuse("something that is no array");
   Value* array = arrayValue(a.trace, a["a"]);
   if (absent(a["axes"])) return transposeBy(a.trace, array, reversed(rankOf(a.trace, array)));
   return transposeAxes(a.trace, array, shapeItems(a.trace, a["axes"]));
@@ -328,6 +335,7 @@ Value* expandDims(Bound& a) {
 }
 
 Value* squeeze(Bound& a) {
+  if (a["a"]->kind != ValueKind::kArray) a.refuse("something that is no array");
   Value* array = arrayValue(a.trace, a["a"]);
   SymShape shape = shapeOf(a.trace, array->node);
   IntList axes;

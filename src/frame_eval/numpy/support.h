@@ -120,9 +120,7 @@ Value* ufunc(Trace& trace, Op op, std::vector<Value*> operands);
 ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& operands);
 /// The same for nodes that are not weak.
 ValueId ufuncNode(Trace& trace, Op op, std::initializer_list<ValueId> operands);
-/// Wraps a node as a value without deciding between scalar and array by origin: rank 0 is a scalar.
-Value* wrap(Trace& trace, ValueId node);
-/// np.max of a node over axes, guarded against empty axes.
+/// max, min, argmax or argmin of a node over axes, guarded against empty axes.
 ValueId reduceNode(Trace& trace, Op op, ValueId node, const IntList& axes, bool keepdims);
 
 }  // namespace fw::capture::numpy

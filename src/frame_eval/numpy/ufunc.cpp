@@ -21,6 +21,26 @@ void checkIntegerPower(Trace& trace, Value* exponent, DType loop) {
   }
 }
 
+/// The power loops of f32 and f64 know five exponents when there is one exponent for all elements.
+std::optional<ValueId> fastPowerLoop(Trace& trace, ValueId base, ValueId exponent, DType loop) {
+  graph::Graph& g = trace.graph();
+  const graph::Node& node = g.node(exponent);
+  bool known = node.op == Op::kConstant && g.type(base).rank() > 0 && (loop == DType::kF32 || loop == DType::kF64);
+  if (!known) return std::nullopt;
+  double e = node.attrs.scalar(AttrKey::kValue).asDouble();
+  if (graph::isInteger(node.type.dtype)) e = static_cast<double>(node.attrs.scalar(AttrKey::kValue).asInt());
+  auto run = [&](Op op) { return ufuncNode(trace, op, {g.cast(base, loop)}); };
+  if (e == -1) return run(Op::kReciprocal);
+  if (e == 0) {
+    ValueType type = g.type(run(Op::kPositive));
+    return g.addTyped(Op::kFull, {scalarNode(trace, loop, 1)}, std::move(type));
+  }
+  if (e == 0.5) return run(Op::kSqrt);
+  if (e == 1) return run(Op::kPositive);
+  if (e == 2) return run(Op::kSquare);
+  return std::nullopt;
+}
+
 }  // namespace
 
 ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& values) {
@@ -47,7 +67,10 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& values) {
     }
     operands[i] = {g.cast(operands[i].value, to), Weak::kNo};
   }
-  if (op == Op::kPower) checkIntegerPower(trace, values[1], signature->inputs[0]);
+  if (op == Op::kPower) {
+    if (auto fast = fastPowerLoop(trace, nodes[0], nodes[1], signature->inputs[0])) return *fast;
+    checkIntegerPower(trace, values[1], signature->inputs[0]);
+  }
   return orBreak(graph::addUfunc(g, op, operands));
 }
 

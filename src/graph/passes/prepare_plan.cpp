@@ -197,7 +197,10 @@ absl::Status prepareForPlan(Graph& graph) {
     const Op op = graph.node(viewBase(graph, output)).op;
     if (op == Op::kConstant || op == Op::kSym) output = addCopy(graph, output, -1);
   }
-  return absl::OkStatus();
+  return rewrite(graph, [](Rewriter& rw, ValueId id) {  // drops reshapes that turned out to be no views
+    rw.copyNode(id);
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace fw::graph

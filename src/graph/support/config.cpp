@@ -76,7 +76,7 @@ std::string configFromEnvironment(Config& config, std::vector<std::string>& unkn
     if (variable.substr(0, kPrefix.size()) != kPrefix) continue;
     const size_t equals = variable.find('=');
     const std::string_view name = variable.substr(0, equals), value = variable.substr(equals + 1);
-    if (name == "FUSEWIRE_LOGS" || name == "FUSEWIRE_TRACE") continue;
+    if (name == "FUSEWIRE_LOGS" || name == "FUSEWIRE_TRACE" || name == "FUSEWIRE_UPDATE_GOLDENS") continue;
     if (name.substr(0, kPassPrefix.size()) == kPassPrefix) {
       if (value != "0" && value != "1") return std::string(name) + ": '" + std::string(value) + "' is not 0 or 1";
       std::string list = config.text(Setting::kDisablePasses);

@@ -1,5 +1,5 @@
-// Sinks of the event stream: lines for people on stderr, JSON lines in a trace file. What is wanted is one atomic bit set, so that
-// a disabled channel costs one load; everything else happens under one mutex, which makes lines atomic.
+// Sinks of the event stream: lines for people on stderr, JSON lines in a trace file. What is wanted is one atomic bit
+// set, so that a disabled channel costs one load; everything else happens under one mutex, which makes lines atomic.
 #include "graph/support/event.h"
 
 #include <atomic>
@@ -121,8 +121,8 @@ class Sinks {
   std::string traceDirectory_;
 };
 
-/// The only process-wide state of the room: where events go is a property of the process, as stderr is. Never destroyed,
-/// because events may come from threads that outlive static destruction.
+/// The only process-wide state of the room: where events go is a property of the process, as stderr is. Never
+/// destroyed, because events may come from threads that outlive static destruction.
 Sinks& sinks() {
   static Sinks* instance = [] {
     auto* s = new Sinks;

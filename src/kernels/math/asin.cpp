@@ -1,8 +1,11 @@
 // asin, acos.
 //
-// |x| <= 1/2: asin x = t + t z q(z), t = |x|, z = x^2. Above: asin x = pi/2 - 2 asin t with z = (1 - |x|)/2, t = sqrt z (in f64
-// with the error of the root, (z - t^2) / 2t). Every case is A + k (t + tail) with constants A and k. Outside [-1, 1] the
-// square root raises invalid.
+// |x| <= 1/2: asin x = t + t z q(z), t = |x|, z = x^2. Above: asin x = pi/2 - 2 asin t with z = (1 - |x|)/2, t = sqrt
+// z (in f64 with the error of the root, (z - t^2) / 2t). Every case is A + k (t + tail) with constants A and k.
+// Outside [-1, 1] the square root raises invalid.
+//
+// Largest errors measured (random arguments in several ranges, f64 400,000 a range against MPFR, f32 4,000,000 and
+// every 4096th bit pattern), and operations: asin f32 1.31 (24), f64 0.64 (38); acos f32 1.29 (29), f64 0.61 (43).
 #include "kernels/math/coefficients.h"
 #include "kernels/math/expr.h"
 
@@ -41,7 +44,8 @@ double loOf(V x) { return x.is32() ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54; }
 Val asin(KernelBuilder& b, Val v) {
   V x = in(b, v);
   Arc p = arc(x);
-  V r = combine(select(p.inner, 0, x.lit(hiOf(x))), select(p.inner, 0, x.lit(loOf(x))), select(p.inner, 1, x.lit(-2)), p);
+  V aHi = select(p.inner, 0, x.lit(hiOf(x))), aLo = select(p.inner, 0, x.lit(loOf(x)));
+  V r = combine(aHi, aLo, select(p.inner, 1, x.lit(-2)), p);
   return copysign(r, x).v;
 }
 

@@ -1,5 +1,5 @@
-// Internal to the vector mathematics: arithmetic notation over KernelBuilder, so that a method reads like its formula, and
-// the bit-level helpers that several functions share.
+// Internal to the vector mathematics: arithmetic notation over KernelBuilder, so that a method reads like its formula,
+// and the bit-level helpers that several functions share.
 //
 // Flags: a function must not raise invalid, divide or overflow for arguments for which C does not. Two habits follow:
 //  - comparisons and selects instead of MinSecond/MaxSecond on floats and of float-to-integer casts, because those
@@ -9,8 +9,8 @@
 #pragma once
 
 #include <bit>
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "kernels/builder.h"

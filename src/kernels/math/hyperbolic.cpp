@@ -1,10 +1,15 @@
 // sinh, cosh, tanh from E = e^y - 1 in double length (exp_core.h), so that nothing cancels near zero.
 //
-// tanh = E / (E + 2) with y = 2|x|; the quotient is corrected by its remainder. f32 takes n = floor(y / ln 2) instead of rint:
-//   then 2^n - 1 and 2^n (e^r - 1) are both positive and E needs no second word.
+// tanh = E / (E + 2) with y = 2|x|; the quotient is corrected by its remainder. f32 takes n = floor(y / ln 2) instead
+//   of rint: then 2^n - 1 and 2^n (e^r - 1) are both positive and E needs no second word.
 // sinh = (E + E/(1+E)) / 2, the quotient with its remainder in f64.
 // cosh = (2 + E E/(1+E)) / 2 for E < 1 and (E + 2 - E/(1+E)) / 2 above.
 // The last two are formed at 1/16 of their size, and the last product overflows when they do.
+//
+// Largest errors measured (random arguments in several ranges, f64 400,000 a range against MPFR, f32 4,000,000 and
+// every 4096th bit pattern), and operations: sinh f32 1.36 (40), f64 0.74 (56); cosh f32 0.96 (40), f64 0.94 (47);
+// tanh f32 1.46 (28), f64 0.78 (45), but 1.00 for 18.71 < |x| < 19.07, where either neighbour of the true value may
+// come out.
 #include "kernels/math/coefficients.h"
 #include "kernels/math/exp_core.h"
 #include "kernels/math/expr.h"

@@ -1,11 +1,16 @@
 // pow(x, y) = exp(y log |x|), sign and special values put on afterwards.
 //
-// f64: log |x| = k ln 2 + 2 s + s z (2/3 + z (2/5 + z q(z))), s = f/(2+f), z = s^2, with s, z, and the two leading steps of the
-// polynomial in double length: relative error about 2^-67, because y log |x| may reach 745 and its absolute error becomes the
-// relative error of the result. The product with y is double-length, and e^r = 1 + r + tail is added up with one rounding.
-// f32: the same in double arithmetic, single length. That halves the lanes, but is still the cheapest way to 11 extra bits.
+// f64: log |x| = k ln 2 + 2 s + s z (2/3 + z (2/5 + z q(z))), s = f/(2+f), z = s^2, with s, z, and the two leading
+// steps of the polynomial in double length: relative error about 2^-67, because y log |x| may reach 745 and its
+// absolute error becomes the relative error of the result. The product with y is double-length, and e^r = 1 + r + tail
+// is added up with one rounding.
+// f32: the same in double arithmetic, single length. That halves the lanes, but is still the cheapest way to 11 extra
+// bits.
 //
 // |y| is clamped to 2^66: beyond it every x but 1 overflows or vanishes, and y log |x| stays finite.
+//
+// Largest errors measured (random arguments in several ranges, f64 400,000 a range against MPFR, f32 4,000,000 and
+// every 4096th bit pattern), and operations: pow f32 0.55 (84), f64 0.62 (155).
 #include "kernels/math/coefficients.h"
 #include "kernels/math/exp_core.h"
 #include "kernels/math/expr.h"

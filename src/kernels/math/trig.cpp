@@ -1,13 +1,17 @@
 // sin, cos, tan.
 //
-// Reduction: n = rint(x / (pi/2)), r = x - n (P1 + P2 + P3). The pieces are truncated, so that the first FMA is exact: x and
-// n P1 are multiples of ulp(P1) or finer, and their difference is below 2. Where r needs a second word (f64, and tan in
-// f32), the second product is taken double-length as well.
+// Reduction: n = rint(x / (pi/2)), r = x - n (P1 + P2 + P3). The pieces are truncated, so that the first FMA is exact:
+// x and n P1 are multiples of ulp(P1) or finer, and their difference is below 2. Where r needs a second word (f64, and
+// tan in f32), the second product is taken double-length as well.
 // sin, cos: both polynomials on [-pi/4, pi/4], selected by the quadrant.
-// tan: f32 an odd polynomial on [-pi/4, pi/4], then -1/t in odd quadrants; f64 sin/cos, both double-length, with the error
-// of the quotient added.
-// Beyond |x| = 1e5 (f32) and 2^40 (f64) the reduction would lose accuracy: the call declines and NumPy runs. Infinities give
-// NaN with invalid.
+// tan: f32 an odd polynomial on [-pi/4, pi/4], then -1/t in odd quadrants; f64 sin/cos, both double-length, with the
+// error of the quotient added.
+// Beyond |x| = 1e5 (f32) and 2^40 (f64) the reduction would lose accuracy: the call declines and NumPy runs.
+// Infinities give NaN with invalid.
+//
+// Largest errors measured (random arguments in several ranges, f64 400,000 a range against MPFR, f32 4,000,000 and
+// every 4096th bit pattern), and operations: sin f32 1.47 (27), f64 0.77 (50); cos f32 1.49 (26), f64 0.78 (49);
+// tan f32 1.46 (38), f64 0.87 (66).
 #include "kernels/math/coefficients.h"
 #include "kernels/math/expr.h"
 
@@ -56,16 +60,18 @@ Reduced reduceF64(V x) {
   return {bits(t), r, dr};
 }
 
-/// sin(r + dr) = r + sine, cos(r + dr) = cosHi + cosLo
+/// sin(r + dr) = r + sine, cos(r + dr) = cosHi + cosLo; `exactSquare` keeps the rounding error of r^2 in the cosine
 struct SinCos {
   V sine, cosHi, cosLo;
 };
-SinCos sinCosF64(V r, V dr) {
+SinCos sinCosF64(V r, V dr, bool exactSquare) {
   V z = r * r;
   V h = z * 0.5;
   V sine = fma(r * z, horner(z, kSinF64), fma(dr, -h, dr));
   V w = 1 - h;
-  V c = fma(z * z, horner(z, kCosF64), -(r * dr));
+  V low = -(r * dr);
+  if (exactSquare) low = fma(fma(r, r, -z), -0.5, low);
+  V c = fma(z * z, horner(z, kCosF64), low);
   return {sine, w, ((1 - w) - h) + c};
 }
 
@@ -84,7 +90,7 @@ V sinCos(V x, bool cosine) {
   declineLarge(x);
   if (x.is32()) return sinCosF32(x, cosine);
   Reduced q = reduceF64(x);
-  SinCos p = sinCosF64(q.r, q.dr);
+  SinCos p = sinCosF64(q.r, q.dr, /*exactSquare=*/false);
   V n = cosine ? q.n + 1 : q.n;
   V odd = (n & 1) != 0;
   V y = select(odd, p.cosHi, q.r) + select(odd, p.cosLo, p.sine);
@@ -105,13 +111,16 @@ Val tan(KernelBuilder& b, Val v) {
     V n = t - magic(x);
     auto [r, dr] = reduceLong(x, n, kHalfPiF32);
     V z = r * r;
-    V y = r + fma(r * z, horner(z, kTanF32), dr * fma(z, 1.5, 1));   // 1 + 3/2 z ~ 1 + tan^2
+    V tail = fma(r * z, horner(z, kTanF32), dr * fma(z, 1.5, 1));   // 1 + 3/2 z ~ 1 + tan^2
+    V y = r + tail;
+    V yLo = (r - y) + tail;
+    y = copysign(y, r);                                              // keeps -0
     V odd = (bits(t) & 1) != 0;
-    y = copysign(y, r);                                  // keeps -0
-    return (select(odd, -1, y) / select(odd, y, 1)).v;
+    V q = select(odd, -1, y) / select(odd, y, 1);
+    return fma(yLo * select(odd, q, 0), q, q).v;                     // -1 / (y + yLo)
   }
   Reduced q = reduceF64(x);
-  SinCos p = sinCosF64(q.r, q.dr);
+  SinCos p = sinCosF64(q.r, q.dr, /*exactSquare=*/true);
   DD s = fastTwoSum(q.r, p.sine), c = fastTwoSum(p.cosHi, p.cosLo);
   V odd = (q.n & 1) != 0;
   V num = select(odd, -c.hi, s.hi), numLo = select(odd, -c.lo, s.lo);

@@ -1,0 +1,136 @@
+"""What NumPy calls mean in the graph: the corpus is captured, and every captured graph is run with NumPy itself."""
+
+import re
+
+import numpy as np
+import pytest
+
+import _fw_capture_test
+from corpus_numpy import CASES, f_order, strided, values
+from graph_text import GraphText
+
+
+def bound(fn, arguments):
+    """Arguments with the function's defaults behind them."""
+    missing = fn.__code__.co_argcount - len(arguments)
+    return arguments + tuple(fn.__defaults__ or ())[-missing:] if missing else arguments
+
+
+def capture(fn, *arguments):
+    return _fw_capture_test.capture(fn, *bound(fn, arguments))
+
+
+def leaves(result):
+    if isinstance(result, (tuple, list)):
+        return [leaf for part in result for leaf in leaves(part)]
+    return [] if isinstance(result, int) and not isinstance(result, bool) else [result]
+
+
+def close(actual, expected):
+    """Equal, but for the order of float additions, which is not this test's matter."""
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        return False
+    if expected.dtype.kind not in "fc":
+        return np.array_equal(actual, expected)
+    tolerance = 64 * np.finfo(expected.dtype).eps
+    return np.allclose(actual, expected, rtol=tolerance, atol=tolerance / 16, equal_nan=True)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_corpus(case):
+    for make in case.make_args:
+        try:
+            with np.errstate(all="ignore"):
+                expected = case.fn(*make())
+        except Exception:
+            assert capture(case.fn, *make()).startswith("break"), "captured a call that raises"
+            continue
+        text = capture(case.fn, *make())
+        assert "violation" not in text
+        if text.startswith("break"):
+            assert not case.must_compile, text
+            continue
+        arguments = make()
+        with np.errstate(all="ignore"):
+            outputs = GraphText(text.split("guards\n")[0]).run(arguments)
+        exits = text.split("\nexit\n")[1]
+        found = [(kind, outputs[int(i)]) for kind, i in re.findall(r"(\w+) #(\d+)(?: of #\d+)?", exits)]
+        wanted = [x for x in leaves(expected) if isinstance(x, (np.ndarray, np.generic, float, bool, complex))]
+        if "same as" in exits or "object" in exits:
+            continue
+        assert len(found) == len(wanted), exits
+        for (kind, actual), want in zip(found, wanted):
+            assert close(actual, np.asarray(want)), f"{actual!r}\nexpected {want!r}\n{text}"
+            assert isinstance(want, np.ndarray) == (kind in ("array", "view")), text
+            if isinstance(want, np.ndarray):
+                assert (want.base is not None) == (kind == "view"), text
+
+
+BREAKS = [
+    ("unsupported-numpy", "np.sum with where", lambda x: np.sum(x, where=x > 0)),
+    ("unsupported-numpy", "np.sum with out", lambda x: np.sum(x, out=np.zeros(()))),
+    ("unsupported-numpy", "np.add with out", lambda x: np.add(x, 1, out=np.zeros(5))),
+    ("unsupported-numpy", "np.add with casting", lambda x: np.add(x, 1, casting="unsafe")),
+    ("unsupported-numpy", "linalg", lambda x: np.linalg.norm(x)),
+    ("unsupported-numpy", "cumsum", lambda x: np.cumsum(x)),
+    ("unsupported-numpy", "operator @", lambda x: x @ x),
+    ("unsupported-numpy", "order", lambda x: x.copy(order="A")),
+    ("unsupported-numpy", "integer NumPy scalars", lambda x: x.astype(int).sum() + 1),
+    ("data-dependent-shape", "np.where", lambda x: np.where(x > 0)),
+    ("unsupported-numpy", "indexing with an array", lambda x: x[x > 0]),
+    ("unsupported-numpy", "indexing with a list", lambda x: x[[0, 1]]),
+    ("python-exception", "axis 3", lambda x: np.sum(x, axis=3)),
+    ("python-exception", "duplicate", lambda x: np.sum(x, axis=(0, 0))),
+    ("python-exception", "out of bounds", lambda x: x[17]),
+    ("python-exception", "too many indices", lambda x: x[0, 0]),
+    ("python-exception", "step", lambda x: x[::0]),
+    ("python-exception", "broadcast", lambda x: x + np.zeros(4)),
+    ("python-exception", "reshape", lambda x: x.reshape(2, -1)),
+    ("python-exception", "Python integer", lambda x: x.astype("i1") + 1000),
+    ("python-exception", "negative integer powers", lambda x: x.astype("i8") ** -1),
+    ("python-exception", "misses", lambda x: np.reshape()),
+    ("python-exception", "clip", lambda x: np.clip(x, 1)),
+    ("python-exception", "positional", lambda x: x.sum(0, None, None, False, 0, True, 1)),
+]
+
+
+@pytest.mark.parametrize("reason, detail, fn", BREAKS, ids=[f"{r}-{d}" for r, d, _ in BREAKS])
+def test_break(reason, detail, fn):
+    text = capture(fn, values(5))
+    assert text.startswith(f"break {reason}: ") and detail in text, text
+
+
+def test_write_into_argument_breaks():
+    def fn(x):
+        x[1:] *= 2
+
+    assert capture(fn, values(5)).startswith("break unsupported-write")
+
+
+def test_only_sizes_that_matter_are_guarded():
+    text = capture(lambda x, y: x + y, values((4, 5)), values((4, 5)))
+    guards = text.split("guards\n")[1]
+    assert "s0 == s2" in guards and "s1 == s3" in guards and guards.count("sym ") == 2
+
+
+def test_broadcast_size_one_is_guarded():
+    text = capture(lambda x, y: x + y, values((4, 1)), values((4, 5)))
+    assert re.search(r"sym .*1 == s1|sym s1 == 1", text), text
+
+
+def test_view_of_strided_argument_is_no_flat_view():
+    for x in (strided(values((4, 5))), f_order(values((4, 5)))):
+        text = capture(lambda x: x.ravel(), x)
+        assert "view" not in text.split("\nexit\n")[1], text
+
+
+def test_writes_are_seen_through_views():
+    def fn(n):
+        y = np.zeros(n)
+        z = y[1:]
+        y[2] = 5.0
+        z[0] = 1.0
+        return y, z + 0
+
+    outputs = GraphText(capture(fn, 4).split("guards\n")[0]).run((4,))
+    assert outputs[0].tolist() == [0, 1, 5, 0] and outputs[1].tolist() == [1, 5, 0]
