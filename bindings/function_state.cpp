@@ -27,6 +27,16 @@ class Scope {
   int& counter_;
 };
 
+/// While a function is being captured, calls of it from other threads or from within run as Python.
+class Compiling {
+ public:
+  explicit Compiling(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Compiling() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
 }  // namespace
 
 uint64_t kindKey(PyObject* const* slots, int count) {
@@ -66,21 +76,36 @@ PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyOb
 }
 
 PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
-  if (isFunction_ && function()->func_code != code_.get() && !guarded([&] { adoptCode(); })) return nullptr;
+  PyObject* result = nullptr;
+  return guarded([&] { result = dispatch(args, nargsf, keywordNames); }) ? result : nullptr;
+}
+
+/// Native code of a variant. A failed check of ours retires the variant: nothing visible has happened, Python runs.
+RunOutcome FunctionState::runVariant(size_t index, PyObject* const* slots, PyObject** result) {
+  try {
+    return variants_[index]->run(slots, callable_.get(), result);
+  } catch (const InternalError& error) {
+    retired_.push_back(std::move(variants_[index]));
+    variants_.erase(variants_.begin() + static_cast<ptrdiff_t>(index));
+    record({capture::BreakReason::kInternalError, error.what(), "", 0}, kindKey(slots, signature_.slots()));
+    return RunOutcome::kDeclined;
+  }
+}
+
+PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  if (isFunction_ && function()->func_code != code_.get()) adoptCode();
   if (alwaysPython_ || compiling_) return callAsPython(args, nargsf, keywordNames);
   const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
   BoundArguments bound;
   PyObject* const* slots = args;
   if (keywordNames || count != signature_.positional || signature_.slots() != signature_.positional) {
-    bool fits = false;
-    if (!guarded([&] { fits = bound.bind(signature_, function(), args, count, keywordNames); })) return nullptr;
-    if (!fits) return callAsPython(args, nargsf, keywordNames);
+    if (!bound.bind(signature_, function(), args, count, keywordNames)) return callAsPython(args, nargsf, keywordNames);
     slots = bound.slots();
   }
   Scope scope(activeCalls_);
   for (size_t i = 0; i < variants_.size(); ++i) {
     PyObject* result = nullptr;
-    switch (variants_[i]->run(slots, callable_.get(), &result)) {
+    switch (runVariant(i, slots, &result)) {
       case RunOutcome::kDone: return result;
       case RunOutcome::kMiss: continue;
       case RunOutcome::kDeclined: return callAsPython(args, nargsf, keywordNames);
@@ -93,28 +118,24 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* ke
 PyObject* FunctionState::callMissed(PyObject* const* args, size_t nargsf, PyObject* keywordNames, PyObject* const* slots) {
   const uint64_t key = kindKey(slots, signature_.slots());
   if (pythonKeys_.contains(key)) return callAsPython(args, nargsf, keywordNames);
-  Variant* variant = nullptr;
-  compiling_ = true;                     // calls of this function from within capture or other threads run as Python
-  const bool ok = guarded([&] { variant = compileFor(slots, key); });
-  compiling_ = false;
-  if (!ok) return nullptr;
+  const size_t before = variants_.size();
+  compileFor(slots, key);
   PyObject* result = nullptr;
-  switch (variant ? variant->run(slots, callable_.get(), &result) : RunOutcome::kDeclined) {
+  switch (variants_.size() > before ? runVariant(before, slots, &result) : RunOutcome::kDeclined) {
     case RunOutcome::kDone: return result;
     case RunOutcome::kError: return nullptr;
     case RunOutcome::kMiss:              // the guards reject the very arguments they were made from
-      guarded([&] {
-        record({capture::BreakReason::kInternalError, "a new variant rejects its own arguments: " +
-                variant->explainMiss(slots, callable_.get()), "", 0}, key);
-      });
+      record({capture::BreakReason::kInternalError, "a new variant rejects its own arguments: " +
+              variants_[before]->explainMiss(slots, callable_.get()), "", 0}, key);
       break;
     case RunOutcome::kDeclined: break;
   }
   return callAsPython(args, nargsf, keywordNames);
 }
 
-Variant* FunctionState::compileFor(PyObject* const* slots, uint64_t key) {
-  if (!config_->flag(Setting::kEnable)) return nullptr;
+void FunctionState::compileFor(PyObject* const* slots, uint64_t key) {
+  if (!config_->flag(Setting::kEnable)) return;
+  Compiling compiling(compiling_);
   if (variants_.size() >= static_cast<size_t>(config_->number(Setting::kRecompileLimit))) {
     record({capture::BreakReason::kRecompileLimit, displayName() + " has " + std::to_string(variants_.size()) + " variants",
             "", 0}, key);
@@ -122,7 +143,7 @@ Variant* FunctionState::compileFor(PyObject* const* slots, uint64_t key) {
                          "fusewire: %s reached its recompile limit of %zu variants; other kinds of arguments run as Python "
                          "(FUSEWIRE_LOGS=recompiles explains)", displayName().c_str(), variants_.size()) < 0)
       throw cpython::PythonError();
-    return nullptr;
+    return;
   }
   if (!variants_.empty() && channelEnabled(Channel::kRecompiles)) logRecompile(slots);
 
@@ -136,18 +157,18 @@ Variant* FunctionState::compileFor(PyObject* const* slots, uint64_t key) {
     captured = capture::capture({function(), slots}, options);
     if (auto* stop = std::get_if<capture::Break>(&captured)) {
       record(std::move(*stop), key);
-      return nullptr;
+      return;
     }
     if (config_->text(Setting::kBackend) == "capture") {
       pythonKeys_.insert(key);
-      return nullptr;
+      return;
     }
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), *config_, ms);
     if (variant.ok()) {
       variants_.push_back(*std::move(variant));
       logVariant(displayName(), *variants_.back(), function());
-      return variants_.back().get();
+      return;
     }
     const auto reason = absl::IsUnimplemented(variant.status()) ? capture::BreakReason::kUnsupportedOperation
                                                                 : capture::BreakReason::kCompileFailed;
@@ -155,7 +176,6 @@ Variant* FunctionState::compileFor(PyObject* const* slots, uint64_t key) {
   } catch (const InternalError& error) {
     record({capture::BreakReason::kInternalError, error.what(), "", 0}, key);
   }
-  return nullptr;
 }
 
 std::string FunctionState::displayName() const {

@@ -44,8 +44,10 @@ class FunctionState {
  private:
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callMissed(PyObject* const* args, size_t nargsf, PyObject* keywordNames, PyObject* const* slots);
-  /// Captures and compiles for these arguments; null with a recorded break if that is not possible.
-  Variant* compileFor(PyObject* const* slots, uint64_t key);
+  PyObject* dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
+  RunOutcome runVariant(size_t index, PyObject* const* slots, PyObject** result);
+  /// Captures and compiles for these arguments: appends a variant, or records a break if that is not possible.
+  void compileFor(PyObject* const* slots, uint64_t key);
   void record(capture::Break what, uint64_t key);
   void logRecompile(PyObject* const* slots) const;
   PyFunctionObject* function() const { return reinterpret_cast<PyFunctionObject*>(callable_.get()); }

@@ -45,13 +45,12 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
   }
   for (const graph::OutputBinding& binding : plan.outputs) {
     const graph::Buffer& buffer = plan.buffers[binding.buffer.index];
-    View view{static_cast<int>(binding.buffer.index), binding.isView, typeNumberOf(buffer.dtype), 0, 0, 0, 0};
-    if (binding.isView) {
-      view.rank = static_cast<int>(binding.shape.size());
-      view.offset = append(std::vector{binding.offset});
-      view.sizes = append(binding.shape);
-      view.strides = append(binding.strides);
-    }
+    View view{static_cast<int>(binding.buffer.index), !binding.isView && buffer.kind == graph::BufferKind::kOutput,
+              typeNumberOf(buffer.dtype), 0, -1, 0, 0};
+    view.rank = static_cast<int>(binding.isView ? binding.shape.size() : buffer.shape.size());
+    if (binding.isView) view.offset = append(std::vector{binding.offset});
+    view.sizes = append(binding.isView ? binding.shape : buffer.shape);
+    view.strides = append(binding.isView ? binding.strides : buffer.strides);
     views_.push_back(view);
   }
   workspace_ = append(std::vector{plan.workspaceBytes});
@@ -106,31 +105,34 @@ PyObject* ResultBuilder::takeArray(Call& call, int buffer, Progress& progress) c
   return Py_NewRef(reinterpret_cast<PyObject*>(array));
 }
 
+void* ResultBuilder::dataOf(const Call& call, const View& view) const {
+  return static_cast<char*>(call.buffers[view.buffer]) + (view.offset < 0 ? 0 : call.sizes[view.offset]);
+}
+
+/// An array over the memory of a view; `base`, if any, keeps the memory alive.
 PyObject* ResultBuilder::buildView(Call& call, const View& view, PyObject* base, bool writeable) const {
-  char* data = static_cast<char*>(call.buffers[view.buffer]) + call.sizes[view.offset];
   PyObject* result = PyArray_NewFromDescr(
       &PyArray_Type, PyArray_DescrFromType(view.typeNumber), view.rank, reinterpret_cast<npy_intp*>(call.sizes + view.sizes),
-      reinterpret_cast<npy_intp*>(call.sizes + view.strides), data, writeable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
-  if (!result) return nullptr;
-  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), Py_NewRef(base)) < 0) {
-    Py_DECREF(result);
-    return nullptr;
-  }
+      reinterpret_cast<npy_intp*>(call.sizes + view.strides), dataOf(call, view), writeable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
+  if (result && base && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), Py_NewRef(base)) < 0)
+    Py_CLEAR(result);
   return result;
 }
 
 PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node, Progress& progress) const {
   const View& view = views_[node.index];
-  if (!view.isView) {
-    FW_CHECK(call.arrays[view.buffer]);
-    return takeArray(call, view.buffer, progress);
-  }
   if (node.baseObject >= 0) {
     PyObject* base = call.objects[node.baseObject];
     return buildView(call, view, base, node.writeable && PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(base)));
   }
-  FW_CHECK(call.arrays[view.buffer]);
-  return buildView(call, view, reinterpret_cast<PyObject*>(call.arrays[view.buffer]), node.writeable);
+  if (node.baseNode >= 0) {
+    PyArrayObject* base = call.arrays[views_[node.baseNode].buffer];
+    FW_CHECK(base);
+    return buildView(call, view, reinterpret_cast<PyObject*>(base), node.writeable);
+  }
+  if (view.wholeBuffer) return takeArray(call, view.buffer, progress);
+  Ref window = Ref::steal(buildView(call, view, nullptr, false));   // fresh in NumPy, a part of a buffer here
+  return window ? PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(window.get()), NPY_KEEPORDER) : nullptr;
 }
 
 PyObject* ResultBuilder::buildContainer(Call& call, const ExitNode& node, Progress& progress) const {
@@ -165,7 +167,7 @@ PyObject* ResultBuilder::buildContainer(Call& call, const ExitNode& node, Progre
 
 PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) const {
   const ExitNode& node = exit_.nodes[index];
-  auto data = [&] { return call.buffers[views_[node.index].buffer]; };
+  auto data = [&] { return dataOf(call, views_[node.index]); };
   PyObject* result = nullptr;
   switch (node.kind) {
     case ExitNode::Kind::kConstant: return Py_NewRef(node.object.get());
@@ -194,9 +196,13 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
   return result;
 }
 
+bool ResultBuilder::isWhole(const ExitNode& node) const {
+  return node.baseObject < 0 && node.baseNode < 0 && views_[node.index].wholeBuffer;
+}
+
 PyObject* ResultBuilder::build(Call& call) const {
   const ExitNode& root = exit_.nodes[0];
-  if (root.kind == ExitNode::Kind::kArray && !views_[root.index].isView)      // hand over, no reference traffic
+  if (root.kind == ExitNode::Kind::kArray && isWhole(root))      // hand over, no reference traffic
     return reinterpret_cast<PyObject*>(std::exchange(call.arrays[views_[root.index].buffer], nullptr));
   Progress progress{std::vector<PyObject*>(exit_.nodes.size()), std::vector<bool>(bufferCount_)};
   return buildNode(call, 0, progress);

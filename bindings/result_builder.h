@@ -51,10 +51,11 @@ class ResultBuilder {
   };
   struct View {
     int buffer;
-    bool isView;
+    bool wholeBuffer;        ///< the array allocated for an output buffer, not a window into memory
     int typeNumber;
     int rank;
-    int offset, sizes, strides;
+    int offset;              ///< indices in Call::sizes; offset -1: at the start
+    int sizes, strides;
   };
   bool allocateOne(Call& call, size_t output) const;
   struct Progress {
@@ -64,12 +65,14 @@ class ResultBuilder {
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
   PyObject* buildArray(Call& call, const capture::ExitNode& node, Progress& progress) const;
   PyObject* buildView(Call& call, const View& view, PyObject* base, bool writeable) const;
+  void* dataOf(const Call& call, const View& view) const;
+  bool isWhole(const capture::ExitNode& node) const;
   PyObject* takeArray(Call& call, int buffer, Progress& progress) const;
   PyObject* buildContainer(Call& call, const capture::ExitNode& node, Progress& progress) const;
 
   capture::ExitPlan exit_;
   std::vector<OutputBuffer> outputs_;
-  std::vector<View> views_;            ///< one per graph output
+  std::vector<View> views_;            ///< where each graph output lies
   std::vector<int> intResults_;        ///< exit node -> index in sizes for kPyInt
   jit::SymProgram program_;
   int workspace_ = 0;
