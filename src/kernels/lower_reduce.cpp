@@ -19,6 +19,7 @@
 #include "graph/pairwise_order.h"
 #include "graph/support/check.h"
 #include "kernels/lower_group.h"
+#include "kernels/stretches.h"
 
 namespace fw::kernels {
 
@@ -78,6 +79,9 @@ class RowBuilder {
       : b_(b), graph_(graph), group_(group), emitter_(emitter), g_(g) {}
 
   absl::Status run() {
+    for (const Reduction& r : g_.reductions)
+      if (r.dtype == DType::kF16 && r.method == Reduction::Method::kSequential && r.op == Op::kSum)
+        return absl::UnimplementedError("float16 sum that rounds every step, into no output");
     planStores();
     kept_ = mergeAxes(b_.syms(), group_.domain, g_.kept, emitter_.refs(), group_.reducedAxes, emitter_.indexAxes());
     vectorRows_ = manyRowsAtOnce();
@@ -321,6 +325,7 @@ class RowBuilder {
                               const ElementsFn& elements) {
     const Val zero = b_.constantInt(DType::kI64, 0), size = b_.param(axes[at].size);
     const bool last = at + 1 == axes.size(), pairwise = r.method == Reduction::Method::kPairwise;
+    if (last && r.linear) return stretchedSum(r, axes, open, accs, elements);
     if (last && pairwise && r.buffered) return bufferedSum(r, axes, open, accs, elements);
     if (last) return innermost(r, axes, zero, size, open, accs, elements);
     std::vector<KernelBuilder::Acc> inner = accs;
@@ -351,6 +356,24 @@ class RowBuilder {
         result = elements();
       });
       return result;
+    });
+  }
+
+  /// Stretches of a linear copy, one after the other.
+  std::vector<Val> stretchedSum(const Reduction& r, const std::vector<NestAxis>& axes, const std::vector<AxisId>& open,
+                                const std::vector<KernelBuilder::Acc>& accs, const ElementsFn& elements) {
+    absl::StatusOr<Stretches> s = stretchesOf(b_, group_.domain, r);
+    check(s.status());
+    const Val zero = b_.constantInt(DType::kI64, 0);
+    if (!s.ok()) return innermost(r, axes, zero, zero, open, accs, elements);
+    // Between stretches f16 is rounded; accumulators are not.
+    if (r.dtype == DType::kF16)
+      b_.raiseIf(b_.op(ScalarOp::kGt, s->count, b_.constantInt(DType::kI64, 1)), kDecline);
+    std::vector<KernelBuilder::Acc> inner = accs;
+    for (KernelBuilder::Acc& acc : inner) acc.init = b_.constant(acc.dtype, -0.0);
+    return b_.reduce(zero, s->count, false, ReduceOrder::kSequential, accs, [&](AxisId index) {
+      const StretchRange range = rangeOf(b_, *s, b_.axisValue(index));
+      return innermost(r, axes, range.lower, range.upper, open, inner, elements);
     });
   }
 
@@ -446,6 +469,7 @@ absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const grap
                          GroupEmitter& emitter) {
   absl::StatusOr<ReduceGroup> g = analyseReduceGroup(graph, group, emitter);
   if (!g.ok()) return g.status();
+  for (const Reduction& r : g->reductions) declineUnitAxes(b, group.domain, r);
   if (std::optional<ColumnPlan> columns = planColumns(graph, group, emitter, *g))
     return buildColumns(b, graph, group, emitter, *g, *columns);
   return RowBuilder(b, graph, group, emitter, *g).run();

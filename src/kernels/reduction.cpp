@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/linear_sum.h"
 #include "graph/pairwise_order.h"
 #include "graph/support/check.h"
 
@@ -43,6 +44,21 @@ absl::StatusOr<bool> oneRun(graph::SymContext& syms, const MemoryRef* memory, co
   return *equal;
 }
 
+/// The operand is a copy made for this sum: the reduced axes are its innermost ones and one loop.
+void orderLinearSum(const graph::Graph& graph, const graph::Group& group, const GroupEmitter& emitter, Reduction& r) {
+  const graph::Node& node = graph.node(r.id);
+  const IntList domainAxes = emitter.operandAxes(r.id, 0);
+  IntList order;
+  for (int8_t axis : graph.type(node.operands[0]).layout.order)
+    if (domainAxes[axis] >= 0) order.push_back(domainAxes[axis]);
+  r.order = onlyReduced(order, group.reducedAxes);
+  r.method = Reduction::Method::kPairwise;
+  r.linear = true;
+  r.run = r.order.size();
+  r.runStrides = node.attrs.syms(graph::kRunStrides);
+  if (r.order.size() > 1) r.notUnit = order;
+}
+
 /// Rules 2, 4 and 5 for sums of floats.
 absl::Status orderFloatSum(const graph::Graph& graph, const graph::Group& group, const GroupEmitter& emitter,
                            Reduction& r) {
@@ -60,6 +76,12 @@ absl::Status orderFloatSum(const graph::Graph& graph, const graph::Group& group,
   for (int8_t axis : layout->order)
     if (domainAxes[axis] >= 0) order.push_back(domainAxes[axis]);
   r.order = onlyReduced(order, group.reducedAxes);
+  bool below = false;  // a kept axis inside of a reduced one: without it the rows would join
+  for (int64_t axis : order) {
+    const bool reduced = contains(group.reducedAxes, axis);
+    if (!reduced && below) r.notUnit.push_back(axis);
+    below |= reduced;
+  }
   r.method = Reduction::Method::kSequential;
   if (order.empty() || !contains(group.reducedAxes, order.back())) return absl::OkStatus();
   r.method = Reduction::Method::kPairwise;
@@ -90,19 +112,22 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
   r.order = onlyReduced(order, group.reducedAxes);
   if (node.op == Op::kArgmax || node.op == Op::kArgmin) r.method = Reduction::Method::kArg;
   if (graph::isComplex(r.dtype) && r.op != Op::kSum && r.op != Op::kAny && r.op != Op::kAll)
-    return absl::UnimplementedError("this reduction of complex numbers");
+    return absl::UnimplementedError(std::string(graph::info(r.op).text) + " of complex numbers");
   if (!graph::isInexact(r.dtype) || (r.op != Op::kSum && r.op != Op::kProd)) {
     r.buffered = false;
     return r;
   }
-  if (absl::Status s = orderFloatSum(graph, group, emitter, r); !s.ok()) return s;
+  if (node.attrs.has(graph::kRunStrides)) orderLinearSum(graph, group, emitter, r);
+  else if (absl::Status s = orderFloatSum(graph, group, emitter, r); !s.ok()) return s;
   if (r.op == Op::kProd) {  // no tree, and chunks do not show but for f16
-    const bool oneCall = r.method == Reduction::Method::kPairwise && r.run == 1 && r.order.size() == 1;
+    const bool oneCall = r.method == Reduction::Method::kPairwise && r.run == r.order.size() && !r.linear;
+    if (r.dtype != DType::kF16) r.notUnit.clear();
     if (r.dtype == DType::kF16 && !oneCall)
       return absl::UnimplementedError("prod of f16 in several stretches");
     r.method = Reduction::Method::kSequential;
     r.run = 0;
-    r.buffered = false;
+    r.buffered = r.linear = false;
+    r.runStrides.clear();
   }
   return r;
 }
@@ -161,7 +186,7 @@ absl::StatusOr<Accumulation> accumulationOf(KernelBuilder& b, const Reduction& r
     a.finish = [](absl::Span<const Val> v) { return Value{DType::kBool, v[0], {}}; };
     return a;
   }
-  if (r.op != Op::kSum && r.op != Op::kProd) return absl::UnimplementedError("reduction without accumulators");
+  if (r.op != Op::kSum && r.op != Op::kProd) return absl::UnimplementedError("no kernel form of " + std::string(graph::info(r.op).text));
   const bool sum = r.op == Op::kSum;
   const DType d = accumulatorType(r.dtype), result = r.dtype;
   ScalarOp op = sum ? ScalarOp::kAdd : ScalarOp::kMul;

@@ -20,10 +20,14 @@ struct Reduction {
   IntList order;                  ///< reduced domain axes, outermost first, in the order of combination
   size_t run = 0;                 ///< kPairwise: that many of the innermost axes are one stretch
   bool buffered = false;          ///< kPairwise: stretches of 8192
+  bool linear = false;            ///< the operand is a linear copy; its stretches are those of `runStrides`
+  SymList runStrides;             ///< linear: see graph::kRunStrides
+  IntList notUnit;                ///< domain axes whose size must not be 1 for this order to be NumPy's
 
   /// Same loops: may share one Reduce statement.
   bool sameLoops(const Reduction& other) const {
     return method == other.method && order == other.order && run == other.run && buffered == other.buffered &&
+           linear == other.linear && runStrides == other.runStrides &&
            (method != Method::kPairwise || graph::isComplex(dtype) == graph::isComplex(other.dtype));
   }
 };

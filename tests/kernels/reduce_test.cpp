@@ -98,6 +98,59 @@ TEST(Reduce, StridesMayBeNegative) {
   for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(rows[i], tree(x, (9 - i) * 40, 20, 2));
 }
 
+TEST(Reduce, BufferedSumsRestartEvery8192) {
+  const int64_t n = 20000;
+  const std::vector<double> x = randomNumbers(2 * n);
+  for (bool buffered : {false, true}) {
+    const std::string rows = std::string("  %1 = cast(%0) : f32[s0, s1]\n  %2 = cast(%1) : f64[s0, s1]\n") +
+                             "  %3 = sum(%2) {axes=[1], keepdims=0" + (buffered ? ", buffered=1" : "") +
+                             "} : f64[s0]\n  return %3\n";
+    const std::vector<double> sums = runOn(rows, x, {2, n});
+    ASSERT_EQ(sums.size(), 2u);
+    std::vector<double> rounded;
+    for (double v : x) rounded.push_back(static_cast<float>(v));
+    for (int64_t i = 0; i < 2; ++i) {
+      double acc = 0;
+      const int64_t length = buffered ? graph::kNumpyBufferElements : n;
+      for (int64_t at = 0; at < n; at += length)
+        acc = acc + graph::pairwiseSum<double>(i * n + at, std::min(length, n - at), [&](int64_t k) { return rounded[k]; });
+      EXPECT_EQ(sums[i], acc) << buffered;
+    }
+  }
+}
+
+TEST(Reduce, StretchesOfAnInteriorCrossRows) {
+  // Rows up to 4096 are joined in a buffer of 8192, as many as fit; longer ones stand alone.
+  for (int64_t n : {12, 1000, 4099, 9002}) {
+    const int64_t rows = 25;
+    const std::vector<double> x = randomNumbers(rows * n);
+    const std::vector<double> sum = runOn("  %1 = slice(%0) {starts=[1, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2]\n"
+                                          "  %2 = sum(%1) {axes=[0, 1], keepdims=0} : f64[]\n  return %2\n",
+                                          x, {rows, n});
+    ASSERT_EQ(sum.size(), 1u);
+    std::vector<double> inside;
+    for (int64_t i = 1; i + 1 < rows; ++i) inside.insert(inside.end(), &x[i * n + 1], &x[i * n + n - 1]);
+    const int64_t all = static_cast<int64_t>(inside.size());
+    const graph::ReductionChunk chunk = graph::chunkOf({n - 2, rows - 2}, false);
+    double acc = 0;
+    for (int64_t period = 0; period < all; period += chunk.period)
+      for (int64_t at = period; at < period + chunk.period; at += chunk.length)
+        acc = acc + graph::pairwiseSum<double>(at, std::min(chunk.length, period + chunk.period - at),
+                                               [&](int64_t k) { return inside[k]; });
+    EXPECT_EQ(sum[0], acc) << n;
+  }
+}
+
+TEST(Reduce, DeclinesWhereASizeOf1ChangesTheOrder) {
+  absl::StatusOr<BuiltGraph> built = build("graph(s0: [0, inf], s1: [0, inf]) {\n  %0 = input() {index=0} : f64[s0, s1]\n" +
+                                           std::string(kSumColumns) + "}\n");
+  ASSERT_TRUE(built.ok()) << built.status();
+  std::vector<double> x = randomNumbers(40);
+  void* inputs[] = {x.data()};
+  EXPECT_EQ(run(*built, inputs, {20, 2})->status & kDecline, 0u);
+  EXPECT_EQ(run(*built, inputs, {20, 1})->status & kDecline, kDecline);
+}
+
 TEST(Reduce, EmptySumsAreZero) {
   for (double v : runOn(kSumRows, {}, {3, 0})) EXPECT_EQ(v, 0);
   for (double v : runOn(kSumColumns, {}, {0, 3})) EXPECT_EQ(v, 0);

@@ -127,8 +127,10 @@ def assert_close_value(expected, actual, tolerance: float, where: str = "result"
     differences of transcendental functions cancel."""
     if isinstance(expected, (np.ndarray, np.generic)) and expected.dtype.kind in "fc" and expected.size:
         assert (type(expected), expected.dtype, expected.shape) == (type(actual), actual.dtype, actual.shape), where
-        scale = np.abs(expected).max()
-        worst = np.abs(expected - actual).max()
+        finite = np.isfinite(expected)
+        assert np.array_equal(expected[~finite], actual[~finite], equal_nan=True), f"{where}: infinities or NaN differ"
+        scale = np.abs(expected[finite]).max(initial=0)
+        worst = np.abs(expected[finite] - actual[finite]).max(initial=0)
         assert worst <= tolerance * scale, f"{where}: {worst} apart where the largest value is {scale}"
     elif isinstance(expected, (list, tuple)):
         assert type(expected) is type(actual) and len(expected) == len(actual), where

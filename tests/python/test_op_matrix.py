@@ -131,7 +131,8 @@ def compare(name, function, compiled, plain, arguments, exact) -> str:
         return ""
     if exact or expected.dtype.kind not in "fc":
         bad = np.flatnonzero(np.atleast_1d(~((expected == actual) | ((expected != expected) & (actual != actual)))).ravel())[:3]
-        given = [[np.broadcast_to(a, expected.shape).ravel()[i] for a in arguments] for i in bad]
+        fits = all(np.shape(a) in (expected.shape, ()) for a in arguments)
+        given = [[np.broadcast_to(a, expected.shape).ravel()[i] for a in arguments] for i in bad] if fits else "reduction"
         return f"{np.ravel(actual)[bad]} for {given}, NumPy {np.ravel(expected)[bad]}"
     return close_enough(function, arguments, expected, actual)
 

@@ -77,8 +77,6 @@ Value* round(Bound& a) {
   return ufunc(t, decimals > 0 ? Op::kDivide : Op::kMultiply, {ufunc(t, Op::kRint, {scaled}), factor});
 }
 
-Value* fix(Bound& a) { return ufunc(a.trace, Op::kTrunc, {strong(a.trace, a["x"])}); }
-
 Value* real(Bound& a) {
   Value* x = a["val"];
   bool numpyValue = x->kind == ValueKind::kArray || x->kind == ValueKind::kArrayScalar;

@@ -66,6 +66,7 @@ std::optional<Op> fastPower(Trace& trace, Value* base, Value* exponent) {
 
 ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
   if (op == Op::kPower) {
+    right = knownExponent(trace, right);
     if (auto fast = fastPower(trace, left, right)) {
       // bool has no loop for square and goes to i8.
       ValueId node = left->node;

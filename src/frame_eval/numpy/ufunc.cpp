@@ -43,8 +43,19 @@ std::optional<ValueId> fastPowerLoop(Trace& trace, ValueId base, ValueId exponen
 
 }  // namespace
 
-ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& values) {
+/// NumPy computes some exponents by other functions (2: square, 0.5: sqrt ...) with other results at the edges, so the value of
+/// a Python exponent belongs to the variant.
+Value* knownExponent(Trace& trace, Value* exponent) {
+  if (exponent->kind != ValueKind::kPyFloat && exponent->kind != ValueKind::kPyInt) return exponent;
+  Value* known = trace.specializeNumber(exponent);
+  if (!known) unsupported("an exponent that is computed from array data");
+  return known;
+}
+
+ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   graph::Graph& g = trace.graph();
+  std::vector<Value*> values = given;
+  if (op == Op::kPower) values[1] = knownExponent(trace, values[1]);
   absl::InlinedVector<graph::UfuncOperand, 3> operands;
   absl::InlinedVector<graph::OperandType, 3> types;
   std::vector<ValueId> nodes;

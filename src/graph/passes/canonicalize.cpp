@@ -63,11 +63,23 @@ class Canonicalizer {
       case OpClass::kScan:
       case OpClass::kCreation:
       case OpClass::kJoin:
-      case OpClass::kUpdate:
       case OpClass::kControl:
         return std::nullopt;
+      case OpClass::kUpdate:
+        return writesBack(rw.out(), node, in) ? std::optional(in[0]) : std::nullopt;
     }
     FW_UNREACHABLE();
+  }
+
+  /// An update with the very elements it replaces: the second half of `y[0] += 2`, which Python runs as a write into the
+  /// view y[0] and then y[0] = that view.
+  static bool writesBack(const Graph& g, const Node& node, Operands in) {
+    ValueId value = in[1];
+    while (g.node(value).op == Op::kExpand || g.node(value).op == Op::kSqueeze) value = g.node(value).operands[0];
+    const Node& slice = g.node(value);
+    return slice.op == Op::kSlice && slice.operands[0] == in[0] && slice.type.shape == g.type(in[1]).shape &&
+           slice.attrs.syms(AttrKey::kStarts) == node.attrs.syms(AttrKey::kStarts) &&
+           slice.attrs.syms(AttrKey::kSteps) == node.attrs.syms(AttrKey::kSteps);
   }
 
   static std::optional<ValueId> view(Graph& g, const Node& node, ValueId in) {

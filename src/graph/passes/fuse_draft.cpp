@@ -13,6 +13,8 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
+#include "graph/linear_sum.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -70,16 +72,107 @@ bool mayRecompute(const Graph& graph, const Draft& producer, const Draft& consum
   return total <= kCheapEnough;
 }
 
+/// Domain axes, innermost first, that a float sum of the draft adds in one go: kernels run them as one loop, so all memory of
+/// the group has to be walked evenly along them.
+IntList stretchAxes(const Graph& graph, const Draft& draft, ValueId id) {
+  const Node& node = graph.node(id);
+  if ((node.op != Op::kSum && node.op != Op::kProd) || !isInexact(node.type.dtype)) return {};
+  const IntList axes = operandAxes(graph, draft, id, 0);
+  const bool linear = node.attrs.has(kRunStrides);
+  IntList stretch;
+  for (int64_t axis : iterationOrder(graph, linear ? node.operands[0] : orderingOperand(graph, node))) {
+    if (!draft.isReduced(axes[axis])) break;
+    stretch.push_back(axes[axis]);
+  }
+  return stretch;
+}
+
+/// True if `strides`, given per axis of a value that runs along `axes` of the domain, walk `stretch` evenly.
+bool walksEvenly(const Graph& graph, const Draft& draft, const IntList& stretch, const SymList& strides,
+                 const IntList& axes) {
+  SymContext& syms = graph.syms();
+  SymList along(draft.domain.size(), syms.constant(0));
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    if (axes[axis] >= 0) along[axes[axis]] = strides[axis];
+  for (size_t i = 1; i < stretch.size(); ++i) {
+    const SymId step = syms.canonical(syms.mul(along[stretch[i - 1]], draft.domain[stretch[i - 1]]));
+    if (syms.provablyEqual(syms.canonical(along[stretch[i]]), step) != true) return false;
+  }
+  return true;
+}
+
+/// All memory that the draft may touch is even along the stretches of its sums.
+bool stretchesAreLinear(const Graph& graph, const Draft& draft, ValueId sum) {
+  const IntList stretch = stretchAxes(graph, draft, sum);
+  if (stretch.size() < 2) return true;
+  for (ValueId user : draft.values) {
+    const Node& node = graph.node(user);
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const ValueId base = viewBase(graph, node.operands[i]);
+      if (draft.contains(followIndexMaps(graph, node.operands[i]).base) || graph.type(base).rank() == 0) continue;
+      const IntList axes = operandAxes(graph, draft, user, i);
+      if (graph.node(base).op == Op::kIota) {
+        for (int64_t axis : axes)
+          if (std::find(stretch.begin(), stretch.end(), axis) != stretch.end()) return false;
+        continue;
+      }
+      if (graph.node(base).op == Op::kFull) continue;
+      absl::StatusOr<AffineView> view = resolveView(graph, node.operands[i], materialisedStrides(graph, base));
+      if (view.ok() && !walksEvenly(graph, draft, stretch, view->strides, axes)) return false;
+    }
+    const IntList& own = draft.axisMap.at(user);
+    const bool full = std::all_of(stretch.begin(), stretch.end(), [&](int64_t axis) {
+      return std::find(own.begin(), own.end(), axis) != own.end();
+    });
+    if (full && !walksEvenly(graph, draft, stretch, materialisedStrides(graph, user), own)) return false;
+  }
+  return true;
+}
+
+/// The innermost axis in memory is kept: kernels add whole rows into rows of accumulators, in one pass.
+bool reducesColumns(const Graph& graph, const Draft& draft, ValueId reduction) {
+  const ValueId operand = graph.node(reduction).operands[0];
+  const IntList order = iterationOrder(graph, operand), axes = operandAxes(graph, draft, reduction, 0);
+  return !order.empty() && !draft.isReduced(axes[order[0]]);
+}
+
+/// Column reductions accumulate in the memory of an output: each is one itself (no member reads it), or a last row value
+/// of its type can lend its memory until it is computed.
+bool columnsFindMemory(const Graph& graph, const Draft& draft) {
+  absl::flat_hash_set<ValueId> read;
+  for (ValueId user : draft.values)
+    for (ValueId operand : graph.node(user).operands) read.insert(followIndexMaps(graph, operand).base);
+  std::vector<ValueId> lenders;
+  for (ValueId id : draft.values) {
+    const IntList& axes = draft.axisMap.at(id);
+    const auto kept = std::count_if(axes.begin(), axes.end(), [&](int64_t a) { return a >= 0 && !draft.isReduced(a); });
+    const bool row = std::none_of(axes.begin(), axes.end(), [&](int64_t a) { return draft.isReduced(a); });
+    const bool reduces = classOf(graph, id) == OpClass::kReduction;
+    if (row && !reduces && !read.contains(id) && kept == static_cast<int64_t>(draft.rowRank())) lenders.push_back(id);
+  }
+  for (ValueId id : draft.values) {
+    if (classOf(graph, id) != OpClass::kReduction || !read.contains(id)) continue;
+    const auto lender = std::find_if(lenders.begin(), lenders.end(), [&](ValueId other) {
+      return graph.type(other).dtype == graph.type(id).dtype;
+    });
+    if (lender == lenders.end()) return false;
+    lenders.erase(lender);
+  }
+  return true;
+}
+
 /// Every edge inside agrees with the axis maps; nothing reads a member through a real view; a whole-array reduction has
-/// no consumer over the array.
+/// no consumer over the array, nor has one of columns; sums find their stretches in one piece.
 bool validate(const Graph& graph, const Draft& draft) {
   absl::flat_hash_map<ValueId, bool> afterReduce;
   int reductions = 0;
-  bool argReduction = false;
+  bool argReduction = false, columns = false, runsAgain = false;
   for (ValueId user : draft.values) {
     const Node& node = graph.node(user);
     const bool reduces = classOf(graph, user) == OpClass::kReduction;
     reductions += reduces;
+    columns |= reduces && reducesColumns(graph, draft, user);
+    if (reduces && !stretchesAreLinear(graph, draft, user)) return false;
     argReduction |= isArgReduction(node.op);
     bool after = reduces;
     for (size_t i = 0; i < node.operands.size(); ++i) {
@@ -94,8 +187,10 @@ bool validate(const Graph& graph, const Draft& draft) {
     afterReduce[user] = after;
     bool runsAlongReduced = false;
     for (int64_t axis : draft.axisMap.at(user)) runsAlongReduced |= axis >= 0 && draft.isReduced(axis);
-    if (after && runsAlongReduced && draft.rowRank() == 0) return false;
+    runsAgain |= after && runsAlongReduced;
   }
+  if (runsAgain && (columns || draft.rowRank() == 0)) return false;
+  if (columns && !columnsFindMemory(graph, draft)) return false;
   return !argReduction || reductions == 1;
 }
 
@@ -171,7 +266,8 @@ absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {
       if (!unit) draft.domain.push_back(slice[axis]);
     }
   }
-  draft.sealed = cls == OpClass::kJoin || cls == OpClass::kUpdate;
+  draft.sealed = cls == OpClass::kJoin || cls == OpClass::kUpdate ||
+                 (node.op == Op::kCopy && node.attrs.integerOr(kOwnMemory, 0) != 0);
   return draft;
 }
 

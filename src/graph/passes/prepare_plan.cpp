@@ -7,8 +7,10 @@
 //   anything reads it that does not have to run before the update anyway.
 // - concatenate: its operands are in memory, so constants and symbolic integers are copied there.
 // - reductions of one element per result become what they answer (the decompose pass makes some).
+// - float sums that NumPy adds in stretches across rows: over a linear copy of the operand (linear_sum.h).
 // - outputs: constants and symbolic integers are copied into a buffer.
 #include "absl/container/flat_hash_set.h"
+#include "graph/linear_sum.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
 #include "graph/passes/unit_reduction.h"
@@ -18,13 +20,24 @@
 namespace fw::graph {
 namespace {
 
-/// A copy of its own: `serial` keeps it from merging with another copy of the same value, whose memory may be written.
-ValueId addCopy(Graph& graph, ValueId value, int64_t serial) {
+/// A packed copy: `serial` keeps it from merging with another copy of the same value, whose memory may be written.
+ValueId addCopy(Graph& graph, ValueId value, int64_t serial, Layout layout) {
   const ValueType& from = graph.type(value);
-  ValueType type{from.dtype, from.shape, Layout::c(from.rank()), {}};
+  ValueType type{from.dtype, from.shape, std::move(layout), {}};
   Attrs attrs;
   attrs.set(AttrKey::kIndex, serial);
   return graph.addTyped(Op::kCopy, {value}, std::move(type), std::move(attrs));
+}
+
+ValueId addCopy(Graph& graph, ValueId value, int64_t serial) {
+  return addCopy(graph, value, serial, Layout::c(graph.type(value).rank()));
+}
+
+/// Packed, with the axes in the same order.
+Layout packedLike(Layout layout) {
+  layout.contiguity = Contiguity::kPacked;
+  layout.broadcastAxes = layout.negativeAxes = 0;
+  return layout;
 }
 
 /// Views below an output, the output included.
@@ -69,12 +82,32 @@ class Preparer {
         rw.set(id, fresh ? addCopy(rw.out(), *now, ++copies_) : *now);
         return absl::OkStatus();
       }
+      return reduction(rw, id);
     }
     rw.copyNode(id);
     return absl::OkStatus();
   }
 
  private:
+  absl::Status reduction(Rewriter& rw, ValueId id) {
+    const Node& node = rw.in().node(id);
+    absl::StatusOr<std::optional<LinearSum>> linear = linearise(rw.in(), node);
+    if (!linear.ok()) return linear.status();
+    if (!linear->has_value()) {
+      rw.copyNode(id);
+      return absl::OkStatus();
+    }
+    const ValueId operand = rw.map(node.operands[0]);
+    ValueType type = rw.out().type(operand);
+    type.layout = (*linear)->layout;
+    Attrs own, attrs = node.attrs;
+    own.set(kOwnMemory, int64_t{1});
+    attrs.set(kRunStrides, (*linear)->runStrides);
+    const ValueId copy = rw.out().addTyped(Op::kCopy, {operand}, std::move(type), std::move(own));
+    rw.set(id, rw.out().addTyped(node.op, {copy}, node.type, std::move(attrs)));
+    return absl::OkStatus();
+  }
+
   /// Joins read memory: scalars of the graph get some.
   absl::Status join(Rewriter& rw, ValueId id) {
     std::vector<ValueId> operands;
@@ -114,7 +147,7 @@ class Preparer {
     const Node& node = rw.in().node(id);
     ValueId base = rw.map(node.operands[0]);
     const ValueId value = rw.map(node.operands[1]);
-    if (!mayOverwrite(rw.in(), node.operands[0], id)) base = addCopy(rw.out(), base, ++copies_);
+    if (!mayOverwrite(rw.in(), node.operands[0], id)) base = addCopy(rw.out(), base, ++copies_, packedLike(node.type.layout));
     const ValueId operands[] = {base, value};
     rw.copyNode(id, operands);
     return absl::OkStatus();

@@ -1,0 +1,117 @@
+// Inserting code. Everything in an Assembly is by index, so an insertion is one table old index -> new index, applied to
+// jumps and exception ranges. Where code may stand is decided here as well: CPython runs or reads some sequences as a unit
+// (a PRECALL that skips its CALL, the RESUME that tells where a generator waits, the END_FOR that an exhausted FOR_ITER
+// steps over), and nothing may come between these.
+#include <algorithm>
+
+#include "cpython/assembler.h"
+#include "cpython/opcode_layout.h"
+
+namespace fw::cpython {
+namespace {
+
+[[noreturn]] void fail(const char* what, int index) {
+  PyErr_Format(PyExc_SystemError, "assembler: %s (instruction %d)", what, index);
+  throw PythonError();
+}
+
+/// May nothing come between two instructions that follow each other?
+bool isUnit(int first, int second) {
+  if (second == raw::kRESUME || second == raw::kEND_SEND) return true;
+  if (first == raw::kSEND && second == raw::kYIELD_VALUE) return true;      // gen.throw() steps back from one to the other
+  if (raw::kKW_NAMES >= 0 && first == raw::kKW_NAMES) return true;
+  return raw::kPRECALL >= 0 && first == raw::kPRECALL;
+}
+
+/// Where old instructions and the code before them come to stand.
+class Layout {
+ public:
+  Layout(size_t count, const std::vector<std::pair<const Insertion*, std::vector<RawInstr>>>& added) {
+    size_t next = 0;
+    int at = 0;
+    for (size_t i = 0; i <= count; ++i, ++at) {
+      covered_.push_back(at);
+      int entry = -1;
+      for (; next < added.size() && added[next].first->before == static_cast<int>(i); ++next) {
+        if (added[next].first->jumpsEnter && entry < 0) entry = at;
+        at += static_cast<int>(added[next].second.size());
+      }
+      moved_.push_back(at);
+      entry_.push_back(entry < 0 ? at : entry);
+    }
+  }
+  int moved(int i) const { return moved_[i]; }         ///< the instruction itself
+  int covered(int i) const { return covered_[i]; }     ///< the first instruction inserted before it
+  int entry(int i) const { return entry_[i]; }         ///< where jumps to it go
+
+ private:
+  std::vector<int> moved_, covered_, entry_;
+};
+
+}  // namespace
+
+std::vector<bool> insertionPoints(const Assembly& assembly) {
+  const std::vector<RawInstr>& in = assembly.instructions;
+  std::vector<int> depths = stackDepths(assembly);
+  std::vector<bool> allowed(in.size(), false);
+  size_t resume = 0;
+  while (resume < in.size() && in[resume].opcode != raw::kRESUME) ++resume;
+  for (size_t i = resume + 1; i < in.size(); ++i) {
+    allowed[i] = depths[i] >= 0 && !isUnit(in[i - 1].opcode, in[i].opcode);
+  }
+  for (const RawInstr& instr : in) {
+    if (instr.opcode != raw::kFOR_ITER || instr.target < 0) continue;
+    int end = std::min(instr.target + kForIterSkip, static_cast<int>(in.size()));
+    for (int i = instr.target; i < end; ++i) allowed[i] = false;
+  }
+  for (const Handler& h : assembly.handlers) {
+    if (h.target >= 0 && h.target < static_cast<int>(in.size())) allowed[h.target] = false;
+  }
+  return allowed;
+}
+
+void insert(Assembly& assembly, const std::vector<Insertion>& insertions) {
+  std::vector<bool> allowed = insertionPoints(assembly);
+  const std::vector<RawInstr>& old = assembly.instructions;
+  std::vector<std::pair<const Insertion*, std::vector<RawInstr>>> added;
+  for (const Insertion& insertion : insertions) {
+    if (insertion.before < 0 || insertion.before >= static_cast<int>(old.size()) || !allowed[insertion.before]) {
+      fail("no code may be inserted there", insertion.before);
+    }
+    // lower() counts from 0 within the code and keeps negative targets: swap the two kinds (-1 stays).
+    std::vector<Instr> code = insertion.code;
+    for (Instr& instr : code) {
+      instr.target = -2 - instr.target;
+      if (instr.position.line == 0) instr.position = old[insertion.before].position;
+    }
+    added.emplace_back(&insertion, lower(code));
+  }
+  std::stable_sort(added.begin(), added.end(), [](const auto& a, const auto& b) { return a.first->before < b.first->before; });
+
+  Layout layout(old.size(), added);
+  auto entryOf = [&](int target, int from) {
+    if (target < 0 || target >= static_cast<int>(old.size())) fail("a jump without target", from);
+    return layout.entry(target);
+  };
+  std::vector<RawInstr> out;
+  auto next = added.begin();
+  for (size_t i = 0; i < old.size(); ++i) {
+    for (; next != added.end() && next->first->before == static_cast<int>(i); ++next) {
+      int base = static_cast<int>(out.size());
+      for (RawInstr instr : next->second) {
+        if (isJump(instr.opcode)) {
+          instr.target = instr.target >= 0 ? base + instr.target : entryOf(-2 - instr.target, next->first->before);
+        }
+        out.push_back(instr);
+      }
+    }
+    out.push_back(old[i]);
+    if (isJump(old[i].opcode)) out.back().target = entryOf(old[i].target, static_cast<int>(i));
+  }
+  assembly.instructions = std::move(out);
+  for (Handler& h : assembly.handlers) {
+    h = {layout.covered(h.start), layout.covered(h.end), layout.moved(h.target), h.depth, h.lasti};
+  }
+}
+
+}  // namespace fw::cpython

@@ -1,0 +1,14 @@
+"""A fixed sample of random programs; fuzz.py runs as many as wanted."""
+
+import fuzz
+
+
+def test_random_programs():
+    reports, compiled = [], 0
+    for seed in range(300):
+        report, was_compiled = fuzz.check(seed)
+        compiled += was_compiled
+        if report:
+            reports.append(report)
+    assert not reports, "\n".join(reports[:3]) + f"\n{len(reports)} in all"
+    assert compiled > 150, f"only {compiled} of 300 programs were compiled"
