@@ -14,6 +14,7 @@ class Case:
     function: Callable
     make: Callable[[int], tuple]    # size -> arguments
     sizes: tuple[int, ...]
+    numexpr: str | None = None      # the same as an expression over the argument names, where numexpr can say it
 
 
 def _f32(*shape):
@@ -81,18 +82,25 @@ def mean_columns(x):
 
 
 _square = (512, 4096)
+_D1 = "((log(spot / strike) + 0.065 * t) / (0.3 * sqrt(t)))"
+_D2 = f"({_D1} - 0.3 * sqrt(t))"
+_BLACK_SCHOLES = (f"spot / (1 + exp(-1.5976 * {_D1} - 0.070565992 * {_D1} * {_D1} * {_D1})) - "
+                  f"strike * exp(-0.02 * t) / (1 + exp(-1.5976 * {_D2} - 0.070565992 * {_D2} * {_D2} * {_D2}))")
 
 CASES = [
-    Case("add, 8 elements", add, lambda n: (_f32(n), _f32(n)), (8,)),
-    Case("chain with tanh, f32", chain, lambda n: (_f32(n, n), _f32(n, n)), _square),
+    Case("add, 8 elements", add, lambda n: (_f32(n), _f32(n)), (8,), "a + b"),
+    Case("chain with tanh, f32", chain, lambda n: (_f32(n, n), _f32(n, n)), _square,
+         "(tanh(x * y + 0.5) * x - y) * (tanh(x * y + 0.5) * x - y) + 0.25 * x"),
     Case("softmax over rows, f32", softmax, lambda n: (_f32(n, n),), _square),
     Case("layer norm, f32", layer_norm, lambda n: (_f32(n, n), _f32(n), _f32(n)), _square),
-    Case("polynomial, broadcast, f32", polynomial, lambda n: (_f32(n, n), _f32(n), _f32(n, 1)), _square),
+    Case("polynomial, broadcast, f32", polynomial, lambda n: (_f32(n, n), _f32(n), _f32(n, 1)), _square,
+         "a * x * x + b * x + 1.5"),
     Case("sum, all, f32", sum_all, lambda n: (_f32(n, n),), _square),
     Case("sum, axis 1, f32", sum_rows, lambda n: (_f32(n, n),), _square),
     Case("sum, axis 0, f32", sum_columns, lambda n: (_f32(n, n),), _square),
     Case("mean, axis 1, f32", mean_rows, lambda n: (_f32(n, n),), _square),
     Case("mean, axis 0, f32", mean_columns, lambda n: (_f32(n, n),), _square),
     Case("Black-Scholes, f64", black_scholes,
-         lambda n: (np.abs(_f64(n, n)) * 40 + 60, np.abs(_f64(n, n)) * 40 + 60, np.abs(_f64(n, n)) + 0.1), (512, 2048)),
+         lambda n: (np.abs(_f64(n, n)) * 40 + 60, np.abs(_f64(n, n)) * 40 + 60, np.abs(_f64(n, n)) + 0.1), (512, 2048),
+         _BLACK_SCHOLES),
 ]

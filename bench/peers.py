@@ -7,41 +7,54 @@ from collections.abc import Callable
 
 import numpy as np
 
-
-def numpy_plain(function: Callable) -> Callable:
-    return function
+from cases import Case
 
 
-def fusewire_compiled(function: Callable) -> Callable:
+def numpy_plain(case: Case) -> Callable:
+    return case.function
+
+
+def fusewire_compiled(case: Case) -> Callable:
     import fusewire
 
-    return fusewire.compile(function)
+    return fusewire.compile(case.function)
 
 
-def numba_compiled(function: Callable) -> Callable:
+def numba_compiled(case: Case) -> Callable:
     import numba
 
-    return numba.njit(function)
+    return numba.njit(case.function)
 
 
-def jax_compiled(function: Callable) -> Callable:
+def jax_compiled(case: Case) -> Callable:
     """JAX computes on its own arrays; the result is converted back, as a NumPy user needs it."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    source = function.__globals__
-    scope = dict(source, np=jax.numpy)
+    function = case.function
+    scope = dict(function.__globals__, np=jax.numpy)
     moved = type(function)(function.__code__, scope, function.__name__, function.__defaults__)
     jitted = jax.jit(moved)
     return lambda *args: np.asarray(jitted(*args))
 
 
-def torch_compiled(function: Callable) -> Callable:
+def torch_compiled(case: Case) -> Callable:
     """torch.compile on the NumPy function itself, its own way of compiling NumPy code."""
     import torch
 
     torch.set_num_threads(1)
-    return torch.compile(function)
+    return torch.compile(case.function)
+
+
+def numexpr_compiled(case: Case) -> Callable:
+    """numexpr takes text, so the expression was written by hand; it is parsed once."""
+    import numexpr
+
+    numexpr.set_num_threads(1)
+    if case.numexpr is None:
+        raise NotImplementedError("no numexpr form")
+    names = case.function.__code__.co_varnames[: case.function.__code__.co_argcount]
+    return lambda *args: numexpr.evaluate(case.numexpr, dict(zip(names, args)))
 
 
 PEERS: dict[str, tuple[str, Callable]] = {
@@ -49,6 +62,7 @@ PEERS: dict[str, tuple[str, Callable]] = {
     "fusewire": ("fusewire", fusewire_compiled),
     "numba": ("numba", numba_compiled),
     "jax": ("jax", jax_compiled),
+    "numexpr": ("numexpr", numexpr_compiled),
     "torch": ("torch", torch_compiled),
 }
 

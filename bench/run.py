@@ -46,7 +46,7 @@ def measure(case: cases.Case, size: int, compilers: dict, rounds: int, budget: f
     ready = {}
     for name, make in compilers.items():
         try:
-            function = make(case.function)
+            function = make(case)
             start = time.perf_counter()
             function(*args)
             rows[name] = {"first_ms": (time.perf_counter() - start) * 1e3, "samples": []}

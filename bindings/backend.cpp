@@ -3,6 +3,7 @@
 #include "bindings/backend.h"
 
 #include <cstring>
+#include <map>
 
 #include "graph/evaluator.h"
 #include "graph/support/check.h"
@@ -44,15 +45,22 @@ struct StridedMemory {
   }
 };
 
+/// Values only: it raises no floating-point status, so NumPy's warnings do not appear under this backend.
 class ReferenceProgram : public Program {
  public:
   ReferenceProgram(graph::Graph graph, graph::Plan plan) : graph_(std::move(graph)), plan_(std::move(plan)) {
-    graph_.outputs().clear();
+    // A buffer that is updated in place holds several values one after the other; the last one counts.
+    std::map<uint32_t, graph::ValueId> last;
     for (auto& [value, buffer] : plan_.bufferOf)
       if (plan_.buffers[buffer.index].kind == graph::BufferKind::kOutput) {
-        graph_.outputs().push_back(value);
-        outputBuffers_.push_back(buffer);
+        auto [it, added] = last.try_emplace(buffer.index, value);
+        if (!added) it->second = std::max(it->second, value);
       }
+    graph_.outputs().clear();
+    for (auto& [buffer, value] : last) {
+      graph_.outputs().push_back(value);
+      outputBuffers_.push_back(graph::BufferId(buffer));
+    }
   }
   const graph::Plan& plan() const override { return plan_; }
 

@@ -1,9 +1,9 @@
-// Taking code objects apart and writing them. Between the two, whatever CPython gives by offset (jump targets, exception
-// ranges, positions) is by index of instruction, so that editing needs no arithmetic. EXTENDED_ARGs are found by a fix
-// point from below: jumps grow until every argument fits. It starts from the prefixes that were there (CPython's own
-// iteration may end with one that only its own size makes necessary), so that unchanged code comes out byte for byte.
-// Elsewhere: stack depths (stack_depth.cpp), new instructions (lowering.cpp), insertion (insertion.cpp), the packed tables
-// (code_tables.cpp).
+// Taking code objects apart and writing them. Between the two, whatever CPython gives by offset (jump targets,
+// exception ranges, positions) is by index of instruction, so that editing needs no arithmetic. EXTENDED_ARGs are
+// found by a fix point from below: jumps grow until every argument fits. It starts from the prefixes that were there
+// (CPython's own iteration may end with one that only its own size makes necessary), so that unchanged code comes out
+// byte for byte. Elsewhere: stack depths (stack_depth.cpp), new instructions (lowering.cpp), insertion
+// (insertion.cpp), the packed tables (code_tables.cpp).
 #include "cpython/assembler.h"
 
 #include "cpython/code_tables.h"
@@ -67,9 +67,10 @@ std::vector<RawInstr> readInstructions(PyCodeObject* code, std::vector<int>& uni
     int next = unit + 1 + layout.caches;
     if (opcode == raw::kEXTENDED_ARG) {
       extended = arg;
-      ++prefixes;
+      if (prefixes < 3) ++prefixes;
     } else {
-      RawInstr instr{.opcode = static_cast<uint8_t>(opcode), .prefixes = prefixes, .arg = arg, .position = positions[unit]};
+      RawInstr instr{.opcode = static_cast<uint8_t>(opcode), .prefixes = prefixes, .arg = arg, .unit = unit - prefixes,
+                     .position = positions[unit]};
       extended = prefixes = 0;
       if (isJump(opcode)) {
         instr.arg = 0;
@@ -161,7 +162,9 @@ class Encoder {
   void place() {
     starts_.assign(1, 0);
     starts_.reserve(in_.size() + 1);
-    for (size_t i = 0; i < in_.size(); ++i) starts_.push_back(starts_[i] + prefixes_[i] + 1 + layoutOf(opcodes_[i]).caches);
+    for (size_t i = 0; i < in_.size(); ++i) {
+      starts_.push_back(starts_[i] + prefixes_[i] + 1 + layoutOf(opcodes_[i]).caches);
+    }
   }
 
   bool resolveJumps() {

@@ -1,7 +1,7 @@
 // Code objects taken apart, edited and put together again. An Assembly holds the instructions of this interpreter with
-// jump targets, exception ranges and positions by instruction index instead of by offset; new instructions are written as
-// neutral ones (bytecode.h) and lowered to this interpreter's.
-// Everything here throws PythonError: SystemError for an assembly that no code object can have.
+// jump targets, exception ranges and positions by instruction index instead of by offset; new instructions are
+// written as neutral ones (bytecode.h) and lowered to this interpreter's. Everything here throws PythonError:
+// SystemError for an assembly that no code object can have.
 #pragma once
 
 #include <Python.h>
@@ -21,6 +21,7 @@ struct RawInstr {
   uint8_t prefixes = 0;    ///< EXTENDED_ARGs that it gets at least
   int arg = 0;             ///< of jumps: ignored
   int target = -1;         ///< jumps: index of the instruction in the jump's encoding (FOR_ITER: END_FOR)
+  int unit = -1;           ///< where it begins in the code that was taken apart (as Instr::unit); -1: new
   Position position;
 };
 
@@ -39,15 +40,15 @@ struct Assembly {
   int addName(std::string_view text);
 };
 
-/// The code as compiled; specialised and instrumented instructions are mapped back. Refuses module and class bodies with
-/// inlined comprehensions (3.12 on): no API makes their hidden variables again.
+/// The code as compiled; specialised and instrumented instructions are mapped back. Refuses module and class bodies
+/// with inlined comprehensions (3.12 on): no API makes their hidden variables again.
 Assembly disassemble(PyCodeObject* code);
 
 /// A new code object. assemble(disassemble(code)) has the same bytes, exceptions, positions.
 Ref assemble(const Assembly& assembly);
 
-/// Largest depth of the value stack over all paths. SystemError if two paths reach an instruction with different depths,
-/// a path takes more than there is, or runs past the end.
+/// Largest depth of the value stack over all paths. SystemError if two paths reach an instruction with different
+/// depths, a path takes more than there is, or runs past the end.
 int stackSize(const Assembly& assembly);
 
 /// The stack depth before each instruction, -1 where no path leads; checks as stackSize().
@@ -62,8 +63,9 @@ std::vector<RawInstr> lower(const std::vector<Instr>& code, std::vector<int>* be
 /// Appends instructions that push the constant and the NULL that kCall and kCallEx want, in this version's order.
 void appendCallable(std::vector<Instr>& code, int constant, const Position& position);
 
-/// As a target in Insertion::code: the k-th instruction of that code; k = its size means the instruction behind it, which
-/// is the one that it was inserted before. Plain indices mean instructions of the assembly before the insertion.
+/// As a target in Insertion::code: the k-th instruction of that code; k = its size means the instruction behind it,
+/// which is the one that it was inserted before. Plain indices mean instructions of the assembly before the
+/// insertion.
 constexpr int inside(int k) { return -2 - k; }
 
 struct Insertion {
@@ -73,13 +75,17 @@ struct Insertion {
   bool jumpsEnter = true;        ///< do jumps to `before` run the code, or only what falls through to it?
 };
 
-/// Inserts all (each `before` must be one of insertionPoints()), each index meaning the assembly as it was; several before one instruction stand in the order given. A jump
-/// from inserted code to an instruction goes where other jumps to it go. Inserted code is covered by the handler of the
-/// instruction behind it. What leaves a `for` loop because the iterator is exhausted counts as falling through from END_FOR.
+/// Inserts all (each `before` must be one of insertionPoints()), each index meaning the assembly as it was; several
+/// before one instruction stand in the order given. A jump from inserted code to an instruction goes where other
+/// jumps to it go. Inserted code is covered by the handler of the instruction behind it. What leaves a `for` loop
+/// because the iterator is exhausted counts as falling through from END_FOR.
 void insert(Assembly& assembly, const std::vector<Insertion>& insertions);
 
-/// For each instruction: may code be inserted before it? Not in the prologue (up to RESUME), not between instructions that
-/// CPython runs or reads as a unit, not where an exception handler begins, not where no path leads.
+/// Makes two instructions of each that loads or stores two locals (3.13), so that code may be inserted between.
+void splitPairs(Assembly& assembly);
+
+/// For each instruction: may code be inserted before it? Not in the prologue (up to RESUME), not between instructions
+/// that CPython runs or reads as a unit, not where an exception handler begins, not where no path leads.
 std::vector<bool> insertionPoints(const Assembly& assembly);
 
 }  // namespace fw::cpython

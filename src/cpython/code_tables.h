@@ -1,5 +1,5 @@
-// The compressed tables of a code object: positions (co_linetable) and exception ranges (co_exceptiontable). In units of
-// two bytes of code. For the .cpp files of this folder only.
+// The compressed tables of a code object: positions (co_linetable) and exception ranges (co_exceptiontable). In units
+// of two bytes of code. For the .cpp files of this folder only.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class PositionWriter {
   void flush();
   void entry(int units);
   void varint(unsigned value);
-  void signedVarint(int value) { varint(value < 0 ? (0u - static_cast<unsigned>(value)) << 1 | 1 : static_cast<unsigned>(value) << 1); }
+  void signedVarint(int value) { varint(value < 0 ? (0u - static_cast<unsigned>(value)) << 1 | 1 : value * 2u); }
 
   std::string out_;
   int line_;

@@ -1,6 +1,6 @@
 """Writes two tables for the interpreter that runs this script. opcode_table.inc, for decoding: number -> row of
-opcodes.def, cache sizes, and the conventions in which the versions differ. opcode_layout.inc, for assembling: cache sizes,
-control flow, stack effects, and the numbers that neutral instructions become.
+opcodes.def, cache sizes, and the conventions in which the versions differ. opcode_layout.inc, for assembling: cache
+sizes, control flow, stack effects, and the numbers that neutral instructions become.
 Usage: gen_opcodes.py OPCODES_DEF OPCODE_TABLE [OPCODE_LAYOUT]"""
 import dis
 import opcode
@@ -14,7 +14,8 @@ BINARY = ("ADD AND FLOOR_DIVIDE LSHIFT MATRIX_MULTIPLY MULTIPLY REMAINDER OR POW
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS", "INTERPRETER_EXIT")
 # Instructions that the assembler asks for by name; -1 where a version lacks one.
 NAMED = """CACHE EXTENDED_ARG RESUME LOAD_FAST_CHECK LOAD_GLOBAL LOAD_ATTR LOAD_SUPER_ATTR COMPARE_OP UNARY_NOT KW_NAMES
-PRECALL CALL CALL_INTRINSIC_1 FORMAT_VALUE FOR_ITER YIELD_VALUE SEND END_SEND""".split()
+PRECALL CALL CALL_INTRINSIC_1 FORMAT_VALUE FOR_ITER YIELD_VALUE SEND END_SEND LOAD_FAST STORE_FAST
+LOAD_FAST_LOAD_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST""".split()
 SUPPORTED = ((3, 11), (3, 12), (3, 13))
 
 
@@ -110,13 +111,14 @@ def layout_lines(definitions):
     yield from rows
     yield "};"
     yield f"inline constexpr int kCompareArgs[] = {{{', '.join(map(str, compare_args()))}}};"
-    yield "// The instruction that has the meaning and the argument of a neutral one (or is the same forward jump), else -1."
-    yield "// The first row of opcodes.def counts."
+    yield "// The instruction that has the meaning and the argument of a neutral one (or is the same forward jump),"
+    yield "// else -1. The first row of opcodes.def counts."
     yield "inline constexpr int plainOpcode(Opcode op) {"
     yield "  switch (op) {"
     seen = set()
     for name, neutral, rule in definitions:
-        if rule in ("Plain", "Jump", "ForIter") and neutral not in seen and name in opcode.opmap and opcode.opmap[name] < 256:
+        same = rule in ("Plain", "Jump", "ForIter") and opcode.opmap.get(name, 256) < 256
+        if same and neutral not in seen:
             seen.add(neutral)
             yield f"    case Opcode::k{neutral}: return {opcode.opmap[name]};  // {name}"
     for neutral in sorted({row[1] for row in definitions} | {"Unsupported"}):

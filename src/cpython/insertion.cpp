@@ -1,7 +1,7 @@
-// Inserting code. Everything in an Assembly is by index, so an insertion is one table old index -> new index, applied to
-// jumps and exception ranges. Where code may stand is decided here as well: CPython runs or reads some sequences as a unit
-// (a PRECALL that skips its CALL, the RESUME that tells where a generator waits, the END_FOR that an exhausted FOR_ITER
-// steps over), and nothing may come between these.
+// Inserting code. Everything in an Assembly is by index, so an insertion is one table old index -> new index, applied
+// to jumps and exception ranges. Where code may stand is decided here as well: CPython runs or reads some sequences
+// as a unit (a PRECALL that skips its CALL, the RESUME that tells where a generator waits, the END_FOR that an
+// exhausted FOR_ITER steps over), and nothing may come between these.
 #include <algorithm>
 
 #include "cpython/assembler.h"
@@ -18,7 +18,7 @@ namespace {
 /// May nothing come between two instructions that follow each other?
 bool isUnit(int first, int second) {
   if (second == raw::kRESUME || second == raw::kEND_SEND) return true;
-  if (first == raw::kSEND && second == raw::kYIELD_VALUE) return true;      // gen.throw() steps back from one to the other
+  if (first == raw::kSEND && second == raw::kYIELD_VALUE) return true;   // gen.throw() steps from one to the other
   if (raw::kKW_NAMES >= 0 && first == raw::kKW_NAMES) return true;
   return raw::kPRECALL >= 0 && first == raw::kPRECALL;
 }
@@ -48,11 +48,9 @@ class Layout {
   std::vector<int> moved_, covered_, entry_;
 };
 
-}  // namespace
-
-std::vector<bool> insertionPoints(const Assembly& assembly) {
+/// insertionPoints() for known stack depths.
+std::vector<bool> pointsAt(const Assembly& assembly, const std::vector<int>& depths) {
   const std::vector<RawInstr>& in = assembly.instructions;
-  std::vector<int> depths = stackDepths(assembly);
   std::vector<bool> allowed(in.size(), false);
   size_t resume = 0;
   while (resume < in.size() && in[resume].opcode != raw::kRESUME) ++resume;
@@ -70,8 +68,13 @@ std::vector<bool> insertionPoints(const Assembly& assembly) {
   return allowed;
 }
 
+}  // namespace
+
+std::vector<bool> insertionPoints(const Assembly& assembly) { return pointsAt(assembly, stackDepths(assembly)); }
+
 void insert(Assembly& assembly, const std::vector<Insertion>& insertions) {
-  std::vector<bool> allowed = insertionPoints(assembly);
+  std::vector<int> depths = stackDepths(assembly);
+  std::vector<bool> allowed = pointsAt(assembly, depths);
   const std::vector<RawInstr>& old = assembly.instructions;
   std::vector<std::pair<const Insertion*, std::vector<RawInstr>>> added;
   for (const Insertion& insertion : insertions) {
@@ -86,7 +89,8 @@ void insert(Assembly& assembly, const std::vector<Insertion>& insertions) {
     }
     added.emplace_back(&insertion, lower(code));
   }
-  std::stable_sort(added.begin(), added.end(), [](const auto& a, const auto& b) { return a.first->before < b.first->before; });
+  std::stable_sort(added.begin(), added.end(),
+                   [](const auto& a, const auto& b) { return a.first->before < b.first->before; });
 
   Layout layout(old.size(), added);
   auto entryOf = [&](int target, int from) {
@@ -112,6 +116,36 @@ void insert(Assembly& assembly, const std::vector<Insertion>& insertions) {
   for (Handler& h : assembly.handlers) {
     h = {layout.covered(h.start), layout.covered(h.end), layout.moved(h.target), h.depth, h.lasti};
   }
+  std::vector<int> after = stackDepths(assembly);
+  for (size_t i = 0; i < depths.size(); ++i) {
+    int index = static_cast<int>(i), now = after[layout.moved(index)];
+    if (now >= 0 && now != depths[i]) fail("inserted code does not leave the stack as it found it", index);
+  }
+}
+
+void splitPairs(Assembly& assembly) {
+  std::vector<RawInstr> out;
+  std::vector<int> moved;
+  for (const RawInstr& instr : assembly.instructions) {
+    moved.push_back(static_cast<int>(out.size()));
+    bool pair = instr.opcode == raw::kLOAD_FAST_LOAD_FAST || instr.opcode == raw::kSTORE_FAST_LOAD_FAST ||
+                instr.opcode == raw::kSTORE_FAST_STORE_FAST;
+    out.push_back(instr);
+    if (!pair) continue;
+    bool loadsFirst = instr.opcode == raw::kLOAD_FAST_LOAD_FAST;
+    bool storesSecond = instr.opcode == raw::kSTORE_FAST_STORE_FAST;
+    out.back().opcode = static_cast<uint8_t>(loadsFirst ? raw::kLOAD_FAST : raw::kSTORE_FAST);
+    out.back().arg = instr.arg >> 4;
+    out.push_back(instr);
+    out.back().opcode = static_cast<uint8_t>(storesSecond ? raw::kSTORE_FAST : raw::kLOAD_FAST);
+    out.back().arg = instr.arg & 15;
+  }
+  moved.push_back(static_cast<int>(out.size()));
+  for (RawInstr& instr : out) {
+    if (instr.target >= 0 && instr.target < static_cast<int>(moved.size())) instr.target = moved[instr.target];
+  }
+  for (Handler& h : assembly.handlers) h = {moved[h.start], moved[h.end], moved[h.target], h.depth, h.lasti};
+  assembly.instructions = std::move(out);
 }
 
 }  // namespace fw::cpython

@@ -27,100 +27,78 @@ class Lowering {
 
  private:
   void one(const Instr& instr) {
-    int plain = plainOpcode(instr.op);
+    const int plain = plainOpcode(instr.op), arg = instr.arg;
     switch (instr.op) {
       case Opcode::kUnsupported:
         fail("an instruction without neutral form");
       case Opcode::kLoadFast:
         // An unbound local must raise; from 3.12 on LOAD_FAST does not look.
-        emit(raw::kLOAD_FAST_CHECK >= 0 ? raw::kLOAD_FAST_CHECK : plain, instr.arg);
-        break;
+        return emitFirst(raw::kLOAD_FAST_CHECK, arg, plain, arg);
       case Opcode::kLoadConst:
-        if (!namesOfCall()) emit(plain, instr.arg);
-        break;
+        return namesOfCall() ? void() : emit(plain, arg);
       case Opcode::kLoadGlobal:
-        emit(raw::kLOAD_GLOBAL, instr.arg << 1);
-        break;
+        return emit(raw::kLOAD_GLOBAL, arg << 1);
       case Opcode::kLoadAttr:
-        emit(raw::kLOAD_ATTR, kAttrHasMethodBit ? instr.arg << 1 : instr.arg);
-        break;
+        return emit(raw::kLOAD_ATTR, kAttrHasMethodBit ? arg << 1 : arg);
       case Opcode::kLoadMethod:
-        if (kAttrHasMethodBit) {
-          emit(raw::kLOAD_ATTR, instr.arg << 1 | 1);
-        } else {
-          emit(plain, instr.arg);
-        }
-        break;
+        return kAttrHasMethodBit ? emit(raw::kLOAD_ATTR, arg << 1 | 1) : emit(plain, arg);
       case Opcode::kLoadSuperAttr:
-        emit(raw::kLOAD_SUPER_ATTR, instr.arg << 2 | instr.flags);
-        break;
+        return emit(raw::kLOAD_SUPER_ATTR, arg << 2 | instr.flags);
       case Opcode::kCompareOp:
-        if (instr.arg < 0 || instr.arg > Py_GE) fail("an unknown comparison");
-        emit(raw::kCOMPARE_OP, kCompareArgs[instr.arg]);
-        break;
+        if (arg < 0 || arg > Py_GE) fail("an unknown comparison");
+        return emit(raw::kCOMPARE_OP, kCompareArgs[arg]);
       case Opcode::kToBool:
-        if (plain >= 0) {
-          emit(plain, 0);
-        } else {
-          emit(raw::kUNARY_NOT, 0);
-          emit(raw::kUNARY_NOT, 0);
-        }
-        break;
+        if (plain >= 0) return emit(plain, 0);
+        emit(raw::kUNARY_NOT, 0);
+        return emit(raw::kUNARY_NOT, 0);
       case Opcode::kUnaryPositive:
-        plainOr(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicPositive);
-        break;
+        return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicPositive);
       case Opcode::kListToTuple:
-        plainOr(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicListToTuple);
-        break;
+        return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicListToTuple);
       case Opcode::kConvertValue:
-        plainOr(plain, instr.arg, raw::kFORMAT_VALUE, instr.arg);   // formats too; a string without spec stays itself
-        break;
+        return emitFirst(plain, arg, raw::kFORMAT_VALUE, arg);   // formats too; a string without spec stays itself
       case Opcode::kFormatSimple:
-        plainOr(plain, 0, raw::kFORMAT_VALUE, 0);
-        break;
+        return emitFirst(plain, 0, raw::kFORMAT_VALUE, 0);
       case Opcode::kFormatWithSpec:
-        plainOr(plain, 0, raw::kFORMAT_VALUE, 4);
-        break;
+        return emitFirst(plain, 0, raw::kFORMAT_VALUE, 4);
       case Opcode::kCallKw:
-        if (plain >= 0) {
-          emit(plain, instr.arg);
-          break;
-        }
+        if (plain >= 0) return emit(plain, arg);
         if (at_ == 0 || in_[at_ - 1].op != Opcode::kLoadConst) fail("keyword names that are no constant");
         emit(raw::kKW_NAMES, in_[at_ - 1].arg);
-        [[fallthrough]];
+        return call(arg);
       case Opcode::kCall:
-        if (raw::kPRECALL >= 0) emit(raw::kPRECALL, instr.arg);
-        emit(raw::kCALL, instr.arg);
-        break;
-#define FW_SAME(Id) case Opcode::k##Id:
-      FW_SAME(Nop) FW_SAME(Resume) FW_SAME(PopTop) FW_SAME(PushNull) FW_SAME(Copy) FW_SAME(Swap)
-      FW_SAME(LoadFastAndClear) FW_SAME(StoreFast) FW_SAME(DeleteFast) FW_SAME(MakeCell) FW_SAME(CopyFreeVars)
-      FW_SAME(LoadDeref) FW_SAME(StoreDeref) FW_SAME(DeleteDeref) FW_SAME(StoreGlobal) FW_SAME(DeleteGlobal)
-      FW_SAME(StoreAttr) FW_SAME(DeleteAttr) FW_SAME(UnaryNegative) FW_SAME(UnaryInvert) FW_SAME(UnaryNot)
-      FW_SAME(BinaryOp) FW_SAME(IsOp) FW_SAME(ContainsOp) FW_SAME(BinarySubscr) FW_SAME(StoreSubscr)
-      FW_SAME(DeleteSubscr) FW_SAME(BuildTuple) FW_SAME(BuildList) FW_SAME(BuildSet) FW_SAME(BuildMap)
-      FW_SAME(BuildConstKeyMap) FW_SAME(BuildSlice) FW_SAME(BuildString) FW_SAME(ListAppend) FW_SAME(ListExtend)
-      FW_SAME(SetAdd) FW_SAME(SetUpdate) FW_SAME(MapAdd) FW_SAME(DictMerge) FW_SAME(DictUpdate)
-      FW_SAME(UnpackSequence) FW_SAME(UnpackEx) FW_SAME(GetIter) FW_SAME(EndFor) FW_SAME(CallEx)
-      FW_SAME(MakeFunction) FW_SAME(SetFunctionAttribute) FW_SAME(ReturnValue) FW_SAME(ReturnGenerator)
-      FW_SAME(LoadAssertionError) FW_SAME(RaiseVarargs) FW_SAME(ImportName) FW_SAME(ImportFrom) FW_SAME(BeforeWith)
-      FW_SAME(PushExcInfo) FW_SAME(PopExcept) FW_SAME(CheckExcMatch) FW_SAME(WithExceptStart) FW_SAME(Reraise)
-      FW_SAME(GetLen)
-#undef FW_SAME
-        emit(plain, instr.arg);
-        break;
-      case Opcode::kJump:
-      case Opcode::kPopJumpIfFalse:
-      case Opcode::kPopJumpIfTrue:
-      case Opcode::kPopJumpIfNone:
-      case Opcode::kPopJumpIfNotNone:
+        return call(arg);
       case Opcode::kForIter:
+        if (instr.target < 0) fail("a for loop with its end elsewhere");
+        [[fallthrough]];
+      case Opcode::kJump: case Opcode::kPopJumpIfFalse: case Opcode::kPopJumpIfTrue: case Opcode::kPopJumpIfNone:
+      case Opcode::kPopJumpIfNotNone:
         emit(plain, 0);
         out_.back().target = instr.target;
-        if (instr.op == Opcode::kForIter && instr.target < 0) fail("a for loop with its end elsewhere");
-        break;
+        return;
+      case Opcode::kNop: case Opcode::kResume: case Opcode::kPopTop: case Opcode::kPushNull: case Opcode::kCopy:
+      case Opcode::kSwap: case Opcode::kLoadFastAndClear: case Opcode::kStoreFast: case Opcode::kDeleteFast:
+      case Opcode::kMakeCell: case Opcode::kCopyFreeVars: case Opcode::kLoadDeref: case Opcode::kStoreDeref:
+      case Opcode::kDeleteDeref: case Opcode::kStoreGlobal: case Opcode::kDeleteGlobal: case Opcode::kStoreAttr:
+      case Opcode::kDeleteAttr: case Opcode::kUnaryNegative: case Opcode::kUnaryInvert: case Opcode::kUnaryNot:
+      case Opcode::kBinaryOp: case Opcode::kIsOp: case Opcode::kContainsOp: case Opcode::kBinarySubscr:
+      case Opcode::kStoreSubscr: case Opcode::kDeleteSubscr: case Opcode::kBuildTuple: case Opcode::kBuildList:
+      case Opcode::kBuildSet: case Opcode::kBuildMap: case Opcode::kBuildConstKeyMap: case Opcode::kBuildSlice:
+      case Opcode::kBuildString: case Opcode::kListAppend: case Opcode::kListExtend: case Opcode::kSetAdd:
+      case Opcode::kSetUpdate: case Opcode::kMapAdd: case Opcode::kDictMerge: case Opcode::kDictUpdate:
+      case Opcode::kUnpackSequence: case Opcode::kUnpackEx: case Opcode::kGetIter: case Opcode::kEndFor:
+      case Opcode::kCallEx: case Opcode::kMakeFunction: case Opcode::kSetFunctionAttribute: case Opcode::kReturnValue:
+      case Opcode::kReturnGenerator: case Opcode::kLoadAssertionError: case Opcode::kRaiseVarargs:
+      case Opcode::kImportName: case Opcode::kImportFrom: case Opcode::kBeforeWith: case Opcode::kPushExcInfo:
+      case Opcode::kPopExcept: case Opcode::kCheckExcMatch: case Opcode::kWithExceptStart: case Opcode::kReraise:
+      case Opcode::kGetLen:
+        return emit(plain, arg);
     }
+  }
+
+  void call(int arg) {
+    if (raw::kPRECALL >= 0) emit(raw::kPRECALL, arg);
+    emit(raw::kCALL, arg);
   }
 
   /// Up to 3.12 the names of a call with keywords are the argument of KW_NAMES, not a value on the stack.
@@ -128,9 +106,10 @@ class Lowering {
     return raw::kKW_NAMES >= 0 && at_ + 1 < in_.size() && in_[at_ + 1].op == Opcode::kCallKw;
   }
 
-  void plainOr(int plain, int arg, int otherwise, int otherArg) {
-    if (plain >= 0) {
-      emit(plain, arg);
+  /// The first if this version has it, else the second.
+  void emitFirst(int opcode, int arg, int otherwise, int otherArg) {
+    if (opcode >= 0) {
+      emit(opcode, arg);
     } else {
       emit(otherwise, otherArg);
     }

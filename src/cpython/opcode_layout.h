@@ -30,7 +30,9 @@ struct OpcodeLayout {
 static_assert(kLayoutVersion == (PY_VERSION_HEX >> 16), "opcode layout of another Python version");
 
 inline const OpcodeLayout& layoutOf(int opcode) { return kLayouts[opcode & 255]; }
-inline bool isJump(int opcode) { return layoutOf(opcode).flow == Flow::kBranch || layoutOf(opcode).flow == Flow::kJump; }
+inline bool isJump(int opcode) {
+  return layoutOf(opcode).flow == Flow::kBranch || layoutOf(opcode).flow == Flow::kJump;
+}
 
 inline int stackEffect(int opcode, int arg, bool jump) {
   const EffectShape& shape = kEffectShapes[jump ? layoutOf(opcode).jumpEffect : layoutOf(opcode).effect];

@@ -1,7 +1,7 @@
 // The value stack, by a walk over the control flow: what an instruction pushes and pops comes from CPython's own stack
-// effects (opcode_layout.inc). A handler begins with the stack cut to its depth, the offset of the failing instruction if it
-// wants that, and the exception. Depths of two paths that meet must agree: CPython relies on it, so an edit that breaks
-// it is found here, before the code runs.
+// effects (opcode_layout.inc). A handler begins with the stack cut to its depth, the offset of the failing
+// instruction if it wants that, and the exception. Depths of two paths that meet must agree: CPython relies on it, so
+// an edit that breaks it is found here, before the code runs.
 #include <algorithm>
 
 #include "cpython/assembler.h"

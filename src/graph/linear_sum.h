@@ -16,6 +16,10 @@ inline constexpr AttrKey kRunStrides = AttrKey::kSteps;
 /// On copy: stays in memory; its readers are not fused with it.
 inline constexpr AttrKey kOwnMemory = AttrKey::kCopy;
 
+inline bool ownsMemory(const Graph& graph, ValueId id) {
+  return graph.node(id).op == Op::kCopy && graph.node(id).attrs.integerOr(kOwnMemory, 0) != 0;
+}
+
 /// Axes of `value` that are not statically 1, innermost first, in the order in which NumPy iterates (rule 1).
 IntList iterationOrder(const Graph& graph, ValueId value);
 
@@ -32,5 +36,10 @@ struct LinearSum {
 /// How to copy the operand of `reduction`; nullopt if it can be added where it lies. kUnimplemented if NumPy's order of
 /// addition is not known.
 absl::StatusOr<std::optional<LinearSum>> linearise(const Graph& graph, const Node& reduction);
+
+/// True if the kernel of a linear sum can make the copy itself, one stretch at a time: two separate runs, no cast.
+bool mayStage(const Graph& graph, ValueId sum);
+/// Rows of `rowSize` elements in one stretch of such a sum.
+SymId rowsPerStretch(SymContext& syms, SymId rowSize);
 
 }  // namespace fw::graph

@@ -77,12 +77,37 @@ Val intRemainder(Lowering& l, Val a, Val b, bool floored) {
   return l.b.select(s.byZero, zero(l, a.dtype), rem);
 }
 
-enum LibmFunction : uint64_t {
-#define FW_LIBM(Id, s32, s64, arity) kLibm##Id,
-#include "kernels/libm.def"
-};
-
-Val fmod(Lowering& l, Val a, Val b) { return l.b.libm(kLibmFmod, a.dtype, {a, b}); }
+/// C's fmod without its loop. With q = trunc(round(|a| / |b|)) below 2^53, q is the quotient or one more; either way |a| - q |b|
+/// is a multiple of b's last place not above |b|, so fma answers it exactly, and a negative one gets |b| added, exactly.
+/// Greater quotients decline, as does a divisor of which the exponent does not tell the size.
+Val fmod(Lowering& l, Val a, Val b) {
+  KernelBuilder& k = l.b;
+  if (a.dtype == DType::kF32) return k.cast(fmod(l, k.cast(a, DType::kF64), k.cast(b, DType::kF64)), DType::kF32);
+  const DType d = DType::kF64;
+  const auto either = [&](Val x, Val y) { return k.op(ScalarOp::kOr, x, y); };
+  const auto exponent = [&](Val x) {
+    return k.op(ScalarOp::kShrLogical, k.bitcast(x, DType::kI64), k.constantInt(DType::kI64, 52));
+  };
+  const Val absA = k.op(ScalarOp::kAbs, a), absB = k.op(ScalarOp::kAbs, b);
+  const Val nan = either(k.op(ScalarOp::kIsNan, a), k.op(ScalarOp::kIsNan, b));
+  const Val infinite = k.op(ScalarOp::kEq, absA, k.constantBits(d, 0x7ff0000000000000u));
+  const Val invalid = both(l, k.op(ScalarOp::kNot, nan), either(infinite, isZero(k, b)));
+  k.raiseIf(invalid, kInvalid);
+  const Val none = either(nan, invalid), small = k.op(ScalarOp::kLt, absA, absB);
+  const Val expA = exponent(absA), expB = exponent(absB);
+  const Val near = both(l, k.op(ScalarOp::kGe, expB, k.constantInt(DType::kI64, 1)),
+                        k.op(ScalarOp::kLe, k.op(ScalarOp::kSub, expA, expB), k.constantInt(DType::kI64, 51)));
+  const Val done = either(none, small);
+  k.raiseIf(k.op(ScalarOp::kNot, either(done, near)), kDecline);
+  const Val use = both(l, near, k.op(ScalarOp::kNot, done));
+  const Val num = k.select(use, absA, one(l, d)), den = k.select(use, absB, one(l, d));
+  const Val quotient = k.op(ScalarOp::kTrunc, k.op(ScalarOp::kDiv, num, den));
+  const Val rest = k.op(ScalarOp::kFma, k.op(ScalarOp::kNeg, quotient), den, num);
+  const Val below = k.op(ScalarOp::kLt, rest, zero(l, d));
+  const Val exact = k.select(below, k.op(ScalarOp::kAdd, rest, den), rest);
+  const Val result = k.op(ScalarOp::kCopySign, k.select(use, exact, absA), a);
+  return k.select(none, k.constantBits(d, 0x7ff8000000000000u), result);
+}
 
 Val floatRemainder(Lowering& l, Val a, Val b) {  // npy_remainder
   const Val mod = fmod(l, a, b);

@@ -470,6 +470,7 @@ absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const grap
   absl::StatusOr<ReduceGroup> g = analyseReduceGroup(graph, group, emitter);
   if (!g.ok()) return g.status();
   for (const Reduction& r : g->reductions) declineUnitAxes(b, group.domain, r);
+  if (isStaged(group, graph, *g)) return buildStaged(b, graph, group, emitter, *g);
   if (std::optional<ColumnPlan> columns = planColumns(graph, group, emitter, *g))
     return buildColumns(b, graph, group, emitter, *g, *columns);
   return RowBuilder(b, graph, group, emitter, *g).run();

@@ -32,4 +32,9 @@ std::optional<ColumnPlan> planColumns(const graph::Graph& graph, const graph::Gr
 absl::Status buildColumns(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group,
                           GroupEmitter& emitter, const ReduceGroup& g, const ColumnPlan& plan);
 
+/// The group copies its operand stretch by stretch (graph::mayStage()).
+bool isStaged(const graph::Group& group, const graph::Graph& graph, const ReduceGroup& g);
+absl::Status buildStaged(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter,
+                         const ReduceGroup& g);
+
 }  // namespace fw::kernels

@@ -37,7 +37,7 @@ std::vector<NestAxis> mergeAxes(graph::SymContext& syms, const SymShape& domain,
       axes.back().members.push_back(axis);
       axes.back().size = syms.mul(axes.back().size, size);
     } else {
-      axes.push_back(NestAxis{{axis}, size, isReduced});
+      axes.push_back(NestAxis{{axis}, size, isReduced, {}});
     }
   }
   return axes;
@@ -71,7 +71,9 @@ Access accessOf(KernelBuilder& b, const MemoryRef& ref, const std::vector<NestAx
   const int64_t partOffset = part * graph::itemSize(graph::realOf(ref.dtype));
   Access access{ref.buffer, syms.canonical(syms.add(ref.offset, syms.constant(partOffset))), {}};
   for (size_t i = 0; i < axes.size(); ++i) {
-    const SymId stride = syms.canonical(ref.strides[axes[i].innermost()]);
+    SymId stride = ref.strides[axes[i].innermost()];
+    if (axes[i].scale.valid()) stride = syms.mul(stride, axes[i].scale);
+    stride = syms.canonical(stride);
     if (syms.isConst(stride, 0)) continue;
     FW_CHECK_MSG(axisOf[i].valid(), "memory operand runs along an axis that is not open");
     access.terms.push_back({axisOf[i], stride});

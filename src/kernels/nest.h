@@ -27,6 +27,7 @@ struct NestAxis {
   IntList members;
   SymId size;
   bool reduced = false;
+  SymId scale;         ///< if valid: one step of the loop is that many along the axis
   bool covers(int64_t axis) const;
   int64_t innermost() const { return members.back(); }
 };

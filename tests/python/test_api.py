@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fusewire
+from compare import run
 
 
 @fusewire.compile
@@ -71,6 +72,37 @@ def test_bad_calls_raise_pythons_own_error(call):
     with pytest.raises(type(expected.value)) as actual:
         call(scale)
     assert str(actual.value) == str(expected.value)
+
+
+def test_writes_to_a_read_only_array_raise_numpys_error():
+    def f(x):
+        x[0] = 1.0
+        return x
+
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError) as expected:
+        f(frozen)
+    with pytest.raises(ValueError) as actual:
+        fusewire.compile(f)(frozen)
+    assert str(actual.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("odd", [
+    np.ma.masked_array([1.0, 2.0], [0, 1]), np.array([1, "a"], dtype=object), np.array(["a", "b"]), np.array([(1, 2.0)], "i4,f8"),
+    np.array(["2020-01-01"], "M8[D]"), np.arange(3.0).astype(">f8"), np.frombuffer(b"x" * 17, "u1")[1:].view("f8"),
+    np.array([1, 2], np.longdouble), [1.0, 2.0], (1, 2), "text", None, 3, 2.5, 1j, np.float32(2)], ids=lambda o: f"{type(o).__name__}")
+def test_odd_arguments_behave_as_in_python(odd):
+    def f(x):
+        return x + x if x is not None else x
+
+    compiled = fusewire.compile(f)
+    for _ in range(2):
+        expected, actual = run(f, (odd,)), run(compiled, (odd,))
+        assert type(actual.error) is type(expected.error) and str(actual.error) == str(expected.error)
+        assert type(actual.result) is type(expected.result)
+        assert getattr(actual.result, "dtype", None) == getattr(expected.result, "dtype", None)
+        assert np.array_equal(np.asarray(actual.result), np.asarray(expected.result))
 
 
 def test_var_arguments():

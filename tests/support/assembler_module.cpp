@@ -71,7 +71,8 @@ PyObject* instructions(PyObject*, PyObject* code) {
   return guarded([&] {
     Ref list = checked(PyList_New(0));
     for (const RawInstr& i : assemblyOf(code).instructions) {
-      checked(PyList_Append(list.get(), checked(Py_BuildValue("(iii)", int{i.opcode}, i.arg, i.target)).get()));
+      Ref row = checked(Py_BuildValue("(iiii)", int{i.opcode}, i.arg, i.target, i.unit));
+      checked(PyList_Append(list.get(), row.get()));
     }
     return list;
   });
@@ -109,7 +110,8 @@ PyObject* insertInto(PyObject*, PyObject* args) {
       Insertion insertion;
       PyObject* rows;
       int enter;
-      checked(PyArg_ParseTuple(PyList_GET_ITEM(list, i), "iO!p", &insertion.before, &PyList_Type, &rows, &enter) ? 0 : -1);
+      PyObject* row = PyList_GET_ITEM(list, i);
+      checked(PyArg_ParseTuple(row, "iO!p", &insertion.before, &PyList_Type, &rows, &enter) ? 0 : -1);
       insertion.jumpsEnter = enter != 0;
       for (Py_ssize_t k = 0; k < PyList_GET_SIZE(rows); ++k) {
         appendInstruction(assembly, insertion.code, PyList_GET_ITEM(rows, k));
@@ -117,6 +119,14 @@ PyObject* insertInto(PyObject*, PyObject* args) {
       insertions.push_back(std::move(insertion));
     }
     insert(assembly, insertions);
+    return assemble(assembly);
+  });
+}
+
+PyObject* splitPairsOf(PyObject*, PyObject* code) {
+  return guarded([&] {
+    Assembly assembly = assemblyOf(code);
+    splitPairs(assembly);
     return assemble(assembly);
   });
 }
@@ -140,10 +150,12 @@ PyMethodDef kMethods[] = {{"roundtrip", roundtrip, METH_O, nullptr},
                           {"handlers", handlers, METH_O, nullptr},
                           {"points", points, METH_O, nullptr},
                           {"insert", insertInto, METH_VARARGS, nullptr},
+                          {"split_pairs", splitPairsOf, METH_O, nullptr},
                           {"relower", relower, METH_O, nullptr},
                           {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "_fw_assembler_test", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "_fw_assembler_test", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 

@@ -17,6 +17,8 @@
 // - concatenate and update are groups of their own and read materialised values (an update also clones, see below).
 // - Constants of a shape, iota and cheap arithmetic on scalars of the call are cloned into every group that reads them.
 // - Groups of one domain that do not depend on each other and load the same array are joined, for memory traffic.
+// - The copy that a sum in stretches reads (linear_sum.h) joins that sum alone, and only where its kernel copies one
+//   stretch at a time; otherwise it is a group of its own, with what it copies.
 // - Groups never depend on each other in a cycle.
 //
 // Method: nodes are taken in order; each starts alone and is joined to the groups of its operands where the rules allow
@@ -24,6 +26,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/linear_sum.h"
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/rewriter.h"
 #include "graph/support/check.h"
@@ -122,7 +125,7 @@ class Fuser {
   }
 
   bool materialised(ValueId id) const {
-    if (outputs_.contains(id)) return true;
+    if (outputs_.contains(id) || ownsMemory(graph_, id)) return true;
     std::vector<ValueId> all;
     readers(id, all);
     for (ValueId reader : all)

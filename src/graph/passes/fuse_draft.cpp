@@ -105,6 +105,8 @@ bool walksEvenly(const Graph& graph, const Draft& draft, const IntList& stretch,
 bool stretchesAreLinear(const Graph& graph, const Draft& draft, ValueId sum) {
   const IntList stretch = stretchAxes(graph, draft, sum);
   if (stretch.size() < 2) return true;
+  const Node& reduction = graph.node(sum);
+  if (reduction.attrs.has(kRunStrides) && draft.contains(reduction.operands[0])) return draft.values.size() == 2;
   for (ValueId user : draft.values) {
     const Node& node = graph.node(user);
     for (size_t i = 0; i < node.operands.size(); ++i) {
@@ -267,7 +269,7 @@ absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {
     }
   }
   draft.sealed = cls == OpClass::kJoin || cls == OpClass::kUpdate ||
-                 (node.op == Op::kCopy && node.attrs.integerOr(kOwnMemory, 0) != 0);
+                 ownsMemory(graph, id);
   return draft;
 }
 
@@ -308,7 +310,10 @@ IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t
 
 std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, const Draft& consumer, ValueId user,
                                    size_t index, const IndexMap& map, bool closed) {
-  if (!joinable(producer) || !joinable(consumer) || producer.sealed) return std::nullopt;
+  if (!joinable(producer) || !joinable(consumer)) return std::nullopt;
+  const bool stages = closed && producer.values.size() == 1 && consumer.values.size() == 1 && mayStage(graph, user) &&
+                      graph.node(user).operands[0] == producer.values[0];
+  if (producer.sealed && !stages) return std::nullopt;
   if (producer.values.size() + consumer.values.size() > kMaxValues) return std::nullopt;
   const IntList& from = producer.axisMap.at(map.base);
   const IntList through = axesThrough(graph, consumer, user, index, map);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/pairwise_order.h"
 #include "graph/passes/planning.h"
 #include "graph/views.h"
 
@@ -110,6 +111,29 @@ absl::StatusOr<std::optional<LinearSum>> linearise(const Graph& graph, const Nod
     for (size_t i = order.size(); i-- > 0;)
       if (contains(axes, order[i]) == part) linear.layout.order.push_back(static_cast<int8_t>(order[i]));
   return linear;
+}
+
+// chunkOf() for two runs n0, n1 without a cast: rows are joined where 2 * n0 <= min(n0 * n1, 8192). One row is no different
+// from several where only one fits, and with a single row there is nothing to join.
+SymId rowsPerStretch(SymContext& syms, SymId rowSize) {
+  const SymId one = syms.constant(1);
+  return syms.max(syms.floorDiv(syms.constant(kNumpyBufferElements), syms.max(rowSize, one)), one);
+}
+
+bool mayStage(const Graph& graph, ValueId sum) {
+  const Node& node = graph.node(sum);
+  if (node.op != Op::kSum || !node.attrs.has(kRunStrides) || node.type.dtype == DType::kF16) return false;
+  const SymList& strides = node.attrs.syms(kRunStrides);
+  if (strides.size() != 2 || node.attrs.integerOr(AttrKey::kBuffered, 0) != 0) return false;
+  const ValueId copy = node.operands[0];
+  const ValueType& type = graph.type(copy);
+  SymContext& syms = graph.syms();
+  size_t reduced = 0;
+  for (int64_t axis : node.attrs.ints(AttrKey::kAxes)) reduced += !syms.isConst(type.shape[axis], 1);
+  const ValueId base = viewBase(graph, graph.node(copy).operands[0]);
+  if (reduced != 2 || info(graph.node(base).op).cls == OpClass::kCreation || graph.type(base).rank() == 0) return false;
+  const SymId step = syms.canonical(syms.mul(strides[0], type.shape[type.layout.order.back()]));
+  return syms.provablyEqual(syms.canonical(strides[1]), step) == false;
 }
 
 }  // namespace fw::graph

@@ -241,5 +241,77 @@ TEST(Evaluator, UpdatesAndViews) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(out->front().at(i).asDouble(), want[i]);
 }
 
+/// Runs a graph of f64 vectors of 3 elements; `n` is symbol s0.
+std::vector<double> runVector(std::string_view text, std::vector<double> input, int64_t n) {
+  absl::StatusOr<Graph> graph = parse(text);
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  HostArray in = HostArray::zeros(DType::kF64, {static_cast<int64_t>(input.size())});
+  for (size_t i = 0; i < input.size(); ++i) in.set(static_cast<int64_t>(i), Scalar::ofDouble(DType::kF64, input[i]));
+  absl::StatusOr<std::vector<HostArray>> out = evaluate(*graph, {in}, {n});
+  EXPECT_TRUE(out.ok()) << out.status().message();
+  std::vector<double> result;
+  for (int64_t i = 0; out.ok() && i < out->front().elements(); ++i) result.push_back(out->front().at(i).asDouble());
+  return result;
+}
+
+TEST(Evaluator, LoopRunsTripTimes) {
+  const char* text = R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f64[3]
+  %1 = loop(%0) {trip=s0} : (f64[3]) {
+    %0 = input() {index=0} : f64[3]
+    %1 = constant() {value=bool(true)} : bool
+    %2 = add(%0, %0) : f64[3]
+    return %1, %2
+  }
+  %2 = project(%1) {index=0} : f64[3]
+  return %2
+}
+)";
+  EXPECT_EQ(runVector(text, {1, 2, -3}, 0), (std::vector<double>{1, 2, -3}));
+  EXPECT_EQ(runVector(text, {1, 2, -3}, 4), (std::vector<double>{16, 32, -48}));
+}
+
+TEST(Evaluator, LoopStopsWhenItsConditionFails) {
+  const char* text = R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f64[3]
+  %1 = loop(%0) {trip=s0} : (f64[3]) {
+    %0 = input() {index=0} : f64[3]
+    %1 = constant() {value=f64(100)} : f64
+    %2 = add(%0, %0) : f64[3]
+    %3 = max(%2) {axes=[0], keepdims=0} : f64
+    %4 = less(%3, %1) : bool
+    return %4, %2
+  }
+  %2 = project(%1) {index=0} : f64[3]
+  return %2
+}
+)";
+  EXPECT_EQ(runVector(text, {1, 2, 10}, 1000), (std::vector<double>{16, 32, 160}));
+  EXPECT_EQ(runVector(text, {1, 2, 10}, 2), (std::vector<double>{4, 8, 40}));
+}
+
+TEST(Evaluator, CondTakesOneRegion) {
+  const char* text = R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f64[3]
+  %1 = sum(%0) {axes=[0], keepdims=0} : f64
+  %2 = constant() {value=f64(0)} : f64
+  %3 = less(%1, %2) : bool
+  %4 = cond(%3, %0) : (f64[3]) {
+    %0 = input() {index=0} : f64[3]
+    %1 = negative(%0) : f64[3]
+    return %1
+  } {
+    %0 = input() {index=0} : f64[3]
+    %1 = multiply(%0, %0) : f64[3]
+    return %1
+  }
+  %5 = project(%4) {index=0} : f64[3]
+  return %5
+}
+)";
+  EXPECT_EQ(runVector(text, {1, 2, -4}, 0), (std::vector<double>{-1, -2, 4}));
+  EXPECT_EQ(runVector(text, {1, 2, 4}, 0), (std::vector<double>{1, 4, 16}));
+}
+
 }  // namespace
 }  // namespace fw::graph
