@@ -16,7 +16,7 @@ namespace fw::bindings {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kKeptBlocks = 4;
+constexpr size_t kKeptBlocks = 8;
 constexpr size_t kKeptBytes = size_t{512} << 20;
 
 struct Block {
@@ -30,7 +30,9 @@ class Pool {
     bytes = roundUp(bytes);
     {
       std::lock_guard lock(mutex_);
-      auto it = std::find_if(free_.begin(), free_.end(), [&](const Block& b) { return b.bytes == bytes; });
+      auto it = free_.end();             // the smallest that fits and is not far too large
+      for (auto block = free_.begin(); block != free_.end(); ++block)
+        if (block->bytes >= bytes && block->bytes <= 2 * bytes && (it == free_.end() || block->bytes < it->bytes)) it = block;
       if (it != free_.end()) {
         live_.push_back(*it);
         free_.erase(it);
@@ -123,6 +125,9 @@ PyObject* handlerCapsule() {
 }
 
 }  // namespace
+
+void* takeBlock(size_t bytes) { return pool().take(bytes); }
+void giveBlock(void* data) { pool().give(data); }
 
 PooledAllocation::PooledAllocation() {
   PyObject* capsule = handlerCapsule();

@@ -4,30 +4,20 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "bindings/output_memory.h"
+
 namespace fw::bindings {
 
-/// 64-byte aligned bytes. Small ones come from malloc; a large one is kept per thread for the next call, because fresh pages
-/// cost more than computing into them.
+/// 64-byte aligned bytes for the time of one call: from malloc, which recycles what is small, or from the pool of large blocks.
 class Workspace {
  public:
   explicit Workspace(int64_t bytes) : bytes_(bytes) {
     if (bytes_ == 0) return;
-    Kept& kept = keptByThread();
-    if (bytes_ <= kept.capacity && !kept.inUse) {
-      data_ = kept.data;
-      kept.inUse = fromKept_ = true;
-      return;
-    }
-    const int64_t rounded = (bytes_ + 63) / 64 * 64;
-    data_ = std::aligned_alloc(64, rounded);
-    if (data_ && !kept.inUse && rounded <= kKeepAtMost) {
-      kept.replace(data_, rounded);
-      kept.inUse = fromKept_ = true;
-    }
+    data_ = pooled() ? takeBlock(static_cast<size_t>(bytes_)) : std::aligned_alloc(64, (bytes_ + 63) / 64 * 64);
   }
   ~Workspace() {
-    if (fromKept_)
-      keptByThread().inUse = false;
+    if (data_ && pooled())
+      giveBlock(data_);
     else
       std::free(data_);
   }
@@ -37,26 +27,9 @@ class Workspace {
   int64_t bytes() const { return bytes_; }
 
  private:
-  static constexpr int64_t kKeepAtMost = int64_t{256} << 20;
-  struct Kept {
-    void* data = nullptr;
-    int64_t capacity = 0;
-    bool inUse = false;
-    ~Kept() { std::free(data); }
-    void replace(void* fresh, int64_t bytes) {
-      std::free(data);
-      data = fresh;
-      capacity = bytes;
-    }
-  };
-  static Kept& keptByThread() {
-    static thread_local Kept kept;
-    return kept;
-  }
-
+  bool pooled() const { return bytes_ >= static_cast<int64_t>(kPooledWorkspaceBytes); }
   int64_t bytes_;
   void* data_ = nullptr;
-  bool fromKept_ = false;
 };
 
 }  // namespace fw::bindings

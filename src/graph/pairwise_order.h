@@ -40,9 +40,10 @@
 // 11. max and min of floats propagate NaN (the quiet NaN of the result may carry any payload and sign). Of equal zeros
 //    with different signs the one NumPy answers depends on its vector width and on chunks: not reproducible; any.
 //    fmax.reduce and fmin.reduce: the same.
-// 12. Not covered, capture must refuse: sums over several axes of a layout that is not packed, unless guards settle which axes
-//    join (rule 2 looks at strides, which Layout does not hold); arrays that are unaligned or not in native byte order, reductions with out=, where= or
-//    a reduction after np.setbufsize(); NumPy older than 2.3; layouts whose order is unknown.
+// 12. Which axes are one run (rule 2) may be known at run time only, from strides: kernels decide then (graph/linear_sum.h,
+//    kernels/stretches.h), and decline where a size of 1 would change the order.
+// 13. Not covered, capture must refuse: arrays that are unaligned or not in native byte order, reductions with out=,
+//    where= or a reduction after np.setbufsize(); NumPy older than 2.3; layouts whose order is unknown.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,10 @@
 // - kReduce: reductions over the same axes of one domain, what feeds them, what is computed from their results per row,
 //   and what runs over the domain again afterwards. If the reduction leaves no row axes, what runs over the domain
 //   again is a group of its own: inside, it would be serial.
+// - Column reductions (the innermost axis in memory is kept) run row by row into the memory of an output, so each needs one,
+//   and what runs over the domain again afterwards is a group of its own.
+// - A float sum over several axes is one stretch of memory: what walks the axes differently (broadcast operands, gaps) is
+//   computed into memory before.
 // - Reductions over different axes, and argmax or argmin next to any other reduction, are different groups; nothing is computed
 //   from an argmax in its own group.
 // - A value over fewer axes than its consumer is computed inside the consumer's loops if nothing else reads it and it is
