@@ -1,6 +1,7 @@
 """Runs the C++ tests of a build folder and the Python tests; closes with one line 'N passed, N failed'."""
 
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -31,7 +32,9 @@ def run_cpp(build: pathlib.Path) -> tuple[int, int]:
 
 
 def run_python(arguments: list[str]) -> tuple[int, int]:
-    process = subprocess.Popen([sys.executable, "-m", "pytest", "-q", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    """Files run side by side; the tests of one file stay together, since some files sum up at their end."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "loadfile", *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     last = ""
     for line in process.stdout:
         print(line, end="", flush=True)

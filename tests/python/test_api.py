@@ -74,6 +74,14 @@ def test_bad_calls_raise_pythons_own_error(call):
     assert str(actual.value) == str(expected.value)
 
 
+def test_default_exponent():
+    def f(x, p=0.5):
+        return x**p
+
+    x = np.array([-0.0, 0.0, 2.0])
+    np.testing.assert_array_equal(np.signbit(fusewire.compile(f)(x)), np.signbit(f(x)))
+
+
 def test_writes_to_a_read_only_array_raise_numpys_error():
     def f(x):
         x[0] = 1.0
