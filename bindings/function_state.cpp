@@ -72,6 +72,7 @@ void FunctionState::adoptCode() {
 
 PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   ++pythonCalls_;
+  if (!callable_) return PyErr_Format(PyExc_ReferenceError, "the compiled function has been collected");
   return PyObject_Vectorcall(callable_.get(), args, nargsf, keywordNames);
 }
 
@@ -244,6 +245,11 @@ int FunctionState::visit(visitproc visit, void* arg) {
   return 0;
 }
 
-void FunctionState::clear() { callable_ = Ref(); }
+/// The collector breaks a cycle: a last call from a finalizer finds nothing to run.
+void FunctionState::clear() {
+  isFunction_ = false;
+  alwaysPython_ = true;
+  callable_ = Ref();
+}
 
 }  // namespace fw::bindings
