@@ -70,7 +70,7 @@ sanitize: $(stamps)/venv
 	test -f build/sanitize/build.ninja || $(bin)/meson setup build/sanitize -Dpython=false -Dtests=true \
 	  -Db_sanitize=address,undefined -Db_lundef=false -Ddebug=true -Doptimization=1
 	$(bin)/ninja -C build/sanitize -j$(JOBS)
-	$(bin)/python scripts/run_tests.py --cpp build/sanitize --no-python
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(bin)/python scripts/run_tests.py --cpp build/sanitize --no-python
 
 clean:
 	rm -rf build dist $(VENV)

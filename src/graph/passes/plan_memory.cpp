@@ -86,7 +86,8 @@ class MemoryPlanner {
           const BufferId buffer = addBuffer(BufferKind::kTemp, count++, memory);
           plan_.buffers[buffer.index].offset = place(slots, end, bytesOf(memory), at, lastRead_.at(memory));
         }
-        plan_.bufferOf[id] = plan_.bufferOf.at(memory);
+        const BufferId buffer = plan_.bufferOf.at(memory);   // by value: inserting below moves the table
+        plan_.bufferOf[id] = buffer;
       }
     }
     plan_.workspaceBytes = end;
