@@ -23,7 +23,7 @@ std::vector<double> randomNumbers(size_t n) {
 
 std::vector<double> doubles(const std::vector<std::byte>& bytes) {
   std::vector<double> v(bytes.size() / 8);
-  std::memcpy(v.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(v.data(), bytes.data(), bytes.size());
   return v;
 }
 
