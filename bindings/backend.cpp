@@ -1,10 +1,11 @@
-// Backends: `llvm` is the product, `reference` computes the same plan with the graph evaluator, one element at a time, to
-// tell faults of code generation from faults of capture.
+// The ladder of backends, which isolates faults: `llvm` is the product, `llvm_o0` the same without optimisation, `reference`
+// computes the plan with the graph evaluator, one element at a time, `numpy` with NumPy, one call per operation. Backends of
+// the user stand beside it ("@name").
 #include "bindings/backend.h"
 
 #include <cstring>
-#include <map>
 
+#include "bindings/python_backend.h"
 #include "graph/evaluator.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"
@@ -20,6 +21,9 @@ class LlvmProgram : public Program {
   jit::EntryFn entry() const override { return executable_->entry(); }
   int32_t run(const int64_t* symbols, void* const* buffers, void* workspace) override {
     return executable_->entry()(symbols, buffers, workspace);
+  }
+  void commit(const int64_t* symbols, void* const* buffers, void* workspace) override {
+    executable_->commit()(symbols, buffers, workspace);
   }
   jit::CompileTimings timings() const override { return executable_->timings(); }
 
@@ -49,35 +53,18 @@ struct StridedMemory {
 class ReferenceProgram : public Program {
  public:
   ReferenceProgram(graph::Graph graph, graph::Plan plan) : graph_(std::move(graph)), plan_(std::move(plan)) {
-    // A buffer that is updated in place holds several values one after the other; the last one counts.
-    std::map<uint32_t, graph::ValueId> last;
-    for (auto& [value, buffer] : plan_.bufferOf)
-      if (plan_.buffers[buffer.index].kind == graph::BufferKind::kOutput) {
-        auto [it, added] = last.try_emplace(buffer.index, value);
-        if (!added) it->second = std::max(it->second, value);
-      }
+    const std::vector<BufferResult> results = bufferResults(plan_);
     graph_.outputs().clear();
-    for (auto& [buffer, value] : last) {
-      graph_.outputs().push_back(value);
-      outputBuffers_.push_back(graph::BufferId(buffer));
+    for (const BufferResult& result : results) {
+      graph_.outputs().push_back(result.value);
+      outputBuffers_.push_back(result.buffer);
     }
   }
   const graph::Plan& plan() const override { return plan_; }
 
   int32_t run(const int64_t* symbols, void* const* buffers, void*) override {
     absl::Span<const int64_t> values(symbols, graph_.syms().symbolCount());
-    std::vector<graph::HostArray> inputs;
-    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
-      const graph::Buffer& buffer = plan_.buffers[b];
-      if (buffer.kind != graph::BufferKind::kInput) continue;
-      StridedMemory memory = locate(buffer, buffers[b], values);
-      auto host = graph::HostArray::zeros(buffer.dtype, memory.shape);
-      const size_t size = graph::itemSize(buffer.dtype);
-      memory.forEach([&](int64_t i, std::byte* p) { std::memcpy(host.data.data() + i * size, p, size); });
-      if (inputs.size() <= static_cast<size_t>(buffer.index)) inputs.resize(buffer.index + 1);
-      inputs[buffer.index] = std::move(host);
-    }
-    auto results = graph::evaluate(graph_, inputs, values);
+    auto results = graph::evaluate(graph_, readInputs(values, buffers), values);
     if (!results.ok()) return jit::kStatusDecline;
     for (size_t i = 0; i < outputBuffers_.size(); ++i) {
       const graph::Buffer& buffer = plan_.buffers[outputBuffers_[i].index];
@@ -90,7 +77,37 @@ class ReferenceProgram : public Program {
     return 0;
   }
 
+  /// Computes everything once more: nothing has been written, so the values are those of run().
+  void commit(const int64_t* symbols, void* const* buffers, void*) override {
+    absl::Span<const int64_t> values(symbols, graph_.syms().symbolCount());
+    std::vector<graph::HostArray> committed;
+    FW_CHECK(graph::evaluate(graph_, readInputs(values, buffers), values, &committed).ok());
+    for (graph::ValueId store : graph_.commits()) {
+      const graph::BufferId id = plan_.bufferOf.at(store);
+      const graph::Buffer& buffer = plan_.buffers[id.index];
+      const size_t size = graph::itemSize(buffer.dtype);
+      locate(buffer, buffers[id.index], values).forEach([&](int64_t i, std::byte* p) {
+        std::memcpy(p, committed[buffer.index].data.data() + i * size, size);
+      });
+    }
+  }
+
  private:
+  std::vector<graph::HostArray> readInputs(absl::Span<const int64_t> symbols, void* const* buffers) const {
+    std::vector<graph::HostArray> inputs;
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const graph::Buffer& buffer = plan_.buffers[b];
+      if (buffer.kind != graph::BufferKind::kInput) continue;
+      StridedMemory memory = locate(buffer, buffers[b], symbols);
+      auto host = graph::HostArray::zeros(buffer.dtype, memory.shape);
+      const size_t size = graph::itemSize(buffer.dtype);
+      memory.forEach([&](int64_t i, std::byte* p) { std::memcpy(host.data.data() + i * size, p, size); });
+      if (inputs.size() <= static_cast<size_t>(buffer.index)) inputs.resize(buffer.index + 1);
+      inputs[buffer.index] = std::move(host);
+    }
+    return inputs;
+  }
+
   StridedMemory locate(const graph::Buffer& buffer, void* data, absl::Span<const int64_t> symbols) const {
     StridedMemory memory{static_cast<std::byte*>(data), {}, {}};
     auto value = [&](graph::SymId id) {
@@ -110,14 +127,14 @@ class ReferenceProgram : public Program {
 
 using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&);
 
-absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config) {
+absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int optLevel) {
   jit::CompileOptions options;
   const std::string& isa = config.text(Setting::kIsa);
   options.isa = isa == "avx512"     ? jit::CompileOptions::Isa::kAvx512
                 : isa == "avx2"     ? jit::CompileOptions::Isa::kAvx2
                 : isa == "portable" ? jit::CompileOptions::Isa::kPortable
                                     : jit::CompileOptions::Isa::kHost;
-  options.optLevel = static_cast<int>(config.number(Setting::kOptLevel));
+  options.optLevel = optLevel;
   const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
   jit::CompiledText text;
   options.keepText = wantKernels || wantCode;
@@ -128,6 +145,19 @@ absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Pla
   return std::make_unique<LlvmProgram>(*std::move(executable));
 }
 
+absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config) {
+  return makeNative(std::move(graph), std::move(plan), config, static_cast<int>(config.number(Setting::kOptLevel)));
+}
+
+absl::StatusOr<std::unique_ptr<Program>> makeLlvmO0(graph::Graph graph, graph::Plan plan, const Config& config) {
+  return makeNative(std::move(graph), std::move(plan), config, 0);
+}
+
+/// The callables receive a functional graph and answer its outputs.
+absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&) {
+  return makePython("@numpy", std::move(graph), std::move(plan));
+}
+
 absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&) {
   return std::make_unique<ReferenceProgram>(std::move(graph), std::move(plan));
 }
@@ -135,13 +165,17 @@ absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph
 constexpr struct {
   std::string_view name;
   MakeProgram make;
-} kBackends[] = {{"llvm", makeLlvm}, {"reference", makeReference}};
+} kBackends[] = {{"llvm", makeLlvm}, {"llvm_o0", makeLlvmO0}, {"reference", makeReference}, {"numpy", makeNumpy}};
 
 }  // namespace
 
+void Program::commit(const int64_t*, void* const*, void*) { FW_CHECK_MSG(plan().commits.empty(), "backend without commits"); }
+
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config) {
+  const std::string& name = config.text(Setting::kBackend);
+  if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
   for (const auto& backend : kBackends)
-    if (backend.name == config.text(Setting::kBackend)) return backend.make(std::move(graph), std::move(plan), config);
+    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config);
   return absl::InvalidArgumentError("no backend computes graphs under setting 'backend'");
 }
 

@@ -1,4 +1,4 @@
-// The ladder of backends: who computes a planned graph. One table (backend.cpp): llvm, reference.
+// The ladder of backends: who computes a planned graph. One table (backend.cpp).
 #pragma once
 
 #include <memory>
@@ -19,6 +19,9 @@ class Program {
   virtual jit::EntryFn entry() const { return nullptr; }
   /// As jit::EntryFn.
   virtual int32_t run(const int64_t* symbols, void* const* buffers, void* workspace) = 0;
+  /// As jit::Executable::commit(): after run() or entry() on the same arguments, if plan().commits is not empty.
+  /// Backends without it are not given such plans.
+  virtual void commit(const int64_t* symbols, void* const* buffers, void* workspace);
   virtual jit::CompileTimings timings() const { return {}; }
 };
 

@@ -125,11 +125,11 @@ bool addCompiledFunctionType(PyObject* module) {
   return compiledFunctionType && PyModule_AddType(module, compiledFunctionType) == 0;
 }
 
-PyObject* newCompiledFunction(PyObject* callable, std::shared_ptr<const Config> config) {
+PyObject* newCompiledFunction(PyObject* callable, FunctionSettings settings) {
   auto* self = reinterpret_cast<CompiledFunction*>(compiledFunctionType->tp_alloc(compiledFunctionType, 0));
   if (!self) return nullptr;
   self->vectorcall = vectorcall;
-  if (!guarded([&] { self->state = new FunctionState(callable, std::move(config)); })) {
+  if (!guarded([&] { self->state = new FunctionState(callable, std::move(settings)); })) {
     Py_DECREF(self);
     return nullptr;
   }

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "graph/support/config.h"
+#include "bindings/settings.h"
 
 namespace fw::bindings {
 
@@ -13,7 +13,7 @@ namespace fw::bindings {
 bool addCompiledFunctionType(PyObject* module);
 
 /// New CompiledFunction around a callable; nullptr with an exception set.
-PyObject* newCompiledFunction(PyObject* callable, std::shared_ptr<const Config> config);
+PyObject* newCompiledFunction(PyObject* callable, FunctionSettings settings);
 
 bool isCompiledFunction(PyObject* object);
 /// Borrowed: the callable that was decorated.

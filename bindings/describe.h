@@ -1,4 +1,4 @@
-// Descriptions of functions and variants for explain(), logs and traces.
+// Descriptions of functions, regions, variants and breaks, for explain(), logs and traces: JSON, which Python gets as objects.
 #pragma once
 
 #include <memory>
@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "bindings/variant.h"
+#include "nlohmann/json_fwd.hpp"
 
 namespace fw::bindings {
 
 struct RecordedBreak;
+class SplicedCode;
 
 struct FunctionFacts {
   std::string name;
@@ -18,12 +20,24 @@ struct FunctionFacts {
   const std::vector<std::unique_ptr<Variant>>& variants;
   const std::vector<RecordedBreak>& breaks;
   uint64_t pythonCalls;
+  const SplicedCode* spliced = nullptr;      ///< null if the function has no compiled regions of its own
 };
 
-/// New dict: name, file, line, variants (guards, graph, plan, times ...), breaks. nullptr with an exception set.
+/// New dict: name, file, line, python_calls, variants (guards, graph, plan, times ...), breaks, regions, stops. nullptr with an
+/// exception set.
 PyObject* describeFunction(const FunctionFacts& facts);
 
-/// Emits the events of a new variant on every channel that is enabled.
-void logVariant(const std::string& name, const Variant& variant, PyFunctionObject* function);
+/// {reason, class, message, detail, hint, file, line}
+nlohmann::json describeBreak(const capture::Break& what);
+/// Emits the event of a break that is new; our own failures are seen without asking.
+void logBreak(const std::string& function, const capture::Break& what);
+
+/// Emits the events of a new variant on every channel that is enabled. With `args`, what its guards read, their cost is measured.
+void logVariant(const std::string& name, const Variant& variant, PyFunctionObject* function, PyObject* const* args = nullptr);
+
+/// {variant, guard, source, line, reason, advice}: the first guard of a variant that rejects a call.
+nlohmann::json describeMiss(size_t variant, const guards::GuardSet& set, const guards::SlowResult& miss, PyObject* code);
+/// Emits the event of a call that no variant fits. `misses` as describeMiss() makes them.
+void logRecompile(const std::string& function, const nlohmann::json& misses);
 
 }  // namespace fw::bindings

@@ -1,29 +1,21 @@
-// What Fusewire knows about one decorated function: its variants, its breaks, and the decision for each call.
+// One decorated function: binding of arguments, the decision for each call, the function object of the spliced code.
 #pragma once
 
 #include <Python.h>
 
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "bindings/code_state.h"
 #include "bindings/signature.h"
-#include "bindings/variant.h"
-#include "cpython/ref.h"
-#include "graph/support/config.h"
 
 namespace fw::bindings {
-
-struct RecordedBreak {
-  capture::Break what;
-  uint64_t count = 1;                   ///< calls that ran as Python because of it
-};
 
 class FunctionState {
  public:
   /// `callable` is what the user decorated. Only Python functions are compiled; anything else runs as it is.
-  FunctionState(PyObject* callable, std::shared_ptr<const Config> config);
+  FunctionState(PyObject* callable, FunctionSettings settings);
 
   /// The decorated call, vectorcall protocol. Never leaves a C++ exception.
   PyObject* call(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
@@ -43,34 +35,20 @@ class FunctionState {
 
  private:
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
-  PyObject* callMissed(PyObject* const* args, size_t nargsf, PyObject* keywordNames, PyObject* const* slots);
   PyObject* dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
-  RunOutcome runVariant(size_t index, PyObject* const* slots, PyObject** result);
-  /// Captures and compiles for these arguments: appends a variant, or records a break if that is not possible.
-  void compileFor(PyObject* const* slots, uint64_t key);
-  void record(capture::Break what, uint64_t key);
-  void logRecompile(PyObject* const* slots) const;
   PyFunctionObject* function() const { return reinterpret_cast<PyFunctionObject*>(callable_.get()); }
-  std::string displayName() const;
+  /// A function of the spliced code with everything else as the user's function has it now.
+  PyObject* splicedFunction(PyObject* code);
   void adoptCode();
 
   cpython::Ref callable_;
-  std::shared_ptr<const Config> config_;
-  bool isFunction_ = false;
-  cpython::Ref code_;                               ///< the code object that everything here was derived from
+  FunctionSettings settings_;
   Signature signature_;
   // The GIL guards everything below.
-  std::vector<std::unique_ptr<Variant>> variants_;
-  std::vector<std::unique_ptr<Variant>> retired_;   ///< reset while a call was inside: freed when none is
-  int activeCalls_ = 0;
-  std::vector<RecordedBreak> breaks_;
-  absl::flat_hash_set<uint64_t> pythonKeys_;        ///< kinds of arguments (kindKey) that run as Python
-  bool alwaysPython_ = false;
-  bool compiling_ = false;
+  std::optional<CodeState> state_;                  ///< none if the callable is no Python function
+  cpython::Ref spliced_;                            ///< function object around spliced code
+  bool hookUseful_ = true;
   uint64_t pythonCalls_ = 0;
 };
-
-/// Hash of the kinds of arguments: types, and for arrays element type, rank and flags.
-uint64_t kindKey(PyObject* const* slots, int count);
 
 }  // namespace fw::bindings

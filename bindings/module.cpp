@@ -3,7 +3,11 @@
 
 #include "bindings/boundary.h"
 #include "bindings/compiled_function.h"
+#include "bindings/control_module.h"
 #include "bindings/error_state.h"
+#include "bindings/nested_frames.h"
+#include "bindings/region.h"
+#include "bindings/settings.h"
 #include "cpython/numpy_api.h"
 #include "cpython/version.h"
 #include "frame_eval/break_reason.h"
@@ -20,36 +24,15 @@ namespace {
 using cpython::checked;
 using cpython::Ref;
 
-/// Settings from the environment, read at import; every decorated function starts from a copy.
-std::shared_ptr<const Config>& environmentConfig() {
-  static auto* config = new std::shared_ptr<const Config>;
-  return *config;
-}
-
 Ref text(std::string_view s) { return checked(PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()))); }
 
 /// compile_function(callable, {setting: text}) -> CompiledFunction
 PyObject* compileFunction(PyObject*, PyObject* args) {
   PyObject *callable, *overrides;
   if (!PyArg_ParseTuple(args, "OO!", &callable, &PyDict_Type, &overrides)) return nullptr;
-  auto config = environmentConfig();
-  if (PyDict_GET_SIZE(overrides) > 0) {
-    auto changed = std::make_shared<Config>(*config);
-    PyObject *key, *value;
-    for (Py_ssize_t at = 0; PyDict_Next(overrides, &at, &key, &value);) {
-      const char* name = PyUnicode_AsUTF8(key);
-      const char* wanted = name ? PyUnicode_AsUTF8(value) : nullptr;
-      if (!wanted) return nullptr;
-      const SettingInfo* found = nullptr;
-      for (const SettingInfo& info : settings())
-        if (info.name == name) found = &info;
-      if (!found) return PyErr_Format(PyExc_TypeError, "fusewire.compile: unknown option '%s'", name);
-      if (std::string error = changed->set(found->setting, wanted); !error.empty())
-        return PyErr_Format(PyExc_ValueError, "fusewire.compile: %s", error.c_str());
-    }
-    config = changed;
-  }
-  return newCompiledFunction(callable, config);
+  FunctionSettings settings;
+  if (!settings.read(overrides)) return nullptr;
+  return newCompiledFunction(callable, std::move(settings));
 }
 
 template <class F>
@@ -98,7 +81,8 @@ PyObject* readEnvironment(PyObject*, PyObject*) {
       PyErr_Format(PyExc_ValueError, "fusewire: %s", error.c_str());
       throw cpython::PythonError();
     }
-    environmentConfig() = config;
+    setProcessSettings(config);
+    if (!initializeNestedFrames(config->flag(Setting::kCompileAll))) throw cpython::PythonError();
     Ref names = checked(PyList_New(0));
     for (const std::string& name : unknown) checked(PyList_Append(names.get(), text(name).get()));
     result = names.release();
@@ -106,11 +90,6 @@ PyObject* readEnvironment(PyObject*, PyObject*) {
   return result;
 }
 
-PyObject* disableCode(PyObject*, PyObject* code) {
-  if (!PyCode_Check(code)) return PyErr_Format(PyExc_TypeError, "expected a code object, got %s", Py_TYPE(code)->tp_name);
-  capture::disableCode(code);
-  Py_RETURN_NONE;
-}
 /// Run by the interpreter it is False: capture evaluates the call to True without coming here.
 PyObject* isCompiling(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 
@@ -155,7 +134,9 @@ PyObject* ops(PyObject*, PyObject*) {
 }
 PyObject* settingTable(PyObject*, PyObject*) {
   return table([](TableWriter& w) {
-    for (const SettingInfo& s : settings()) w.row({{"name", s.name}, {"fallback", s.fallback}, {"help", s.help}});
+    static constexpr std::string_view kTypes[] = {"bool", "int", "text"};
+    for (const SettingInfo& s : settings())
+      w.row({{"name", s.name}, {"type", kTypes[static_cast<int>(s.type)]}, {"fallback", s.fallback}, {"help", s.help}});
   });
 }
 PyObject* breakReasons(PyObject*, PyObject*) {
@@ -181,7 +162,6 @@ PyMethodDef methods[] = {
     {"describe", describe, METH_O, "describe(compiled) -> dict of variants, breaks and counters"},
     {"time_guards", timeGuards, METH_VARARGS, "time_guards(compiled, arguments, repeats) -> ns per check, negative if none fits"},
     {"reset", reset, METH_O, "reset(compiled): forget variants and breaks"},
-    {"disable_code", disableCode, METH_O, "disable_code(code): never compile or inline functions of this code object"},
     {"is_compiling", isCompiling, METH_NOARGS, "is_compiling() -> True while a call is captured, else False"},
     {"configure_logs", pyConfigureLogs, METH_O, "configure_logs(spec): as FUSEWIRE_LOGS"},
     {"open_trace", pyOpenTrace, METH_O, "open_trace(directory): as FUSEWIRE_TRACE"},
@@ -200,10 +180,12 @@ int execute(PyObject* module) {
       PyErr_SetString(PyExc_ImportError, error.c_str());
       throw cpython::PythonError();
     }
-    ok = cpython::importNumpy() && initializeErrorState() && capture::numpy::initialize() && addCompiledFunctionType(module);
+    ok = cpython::importNumpy() && initializeErrorState() && capture::numpy::initialize() && addCompiledFunctionType(module) &&
+         addRegionEntryType(module) && addControlFunctions(module);
     if (!ok) return;
     capture::setIsCompiling(checked(PyObject_GetAttrString(module, "is_compiling")).get());
     capture::setUnwrapHook(unwrap);
+    capture::declareCallable(checked(PyObject_GetAttrString(module, "graph_break")).get(), capture::Declaration::kGraphBreak);
   });
   return ran && ok ? 0 : -1;
 }

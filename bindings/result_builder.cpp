@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "bindings/exit_objects.h"
 #include "bindings/output_memory.h"
 #include "cpython/ref.h"
 #include "graph/support/check.h"
@@ -136,33 +137,14 @@ PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node, Progress& 
 }
 
 PyObject* ResultBuilder::buildContainer(Call& call, const ExitNode& node, Progress& progress) const {
-  const Py_ssize_t count = static_cast<Py_ssize_t>(node.children.size());
-  if (node.kind == ExitNode::Kind::kDict) {
-    Ref dict = Ref::steal(PyDict_New());
-    for (Py_ssize_t i = 0; dict && i + 1 < count; i += 2) {
-      Ref key = Ref::steal(buildNode(call, node.children[i], progress));
-      Ref value = Ref::steal(key ? buildNode(call, node.children[i + 1], progress) : nullptr);
-      if (!value || PyDict_SetItem(dict.get(), key.get(), value.get()) < 0) return nullptr;
-    }
-    return dict.release();
+  absl::InlinedVector<Ref, 8> owned;
+  absl::InlinedVector<PyObject*, 8> children;
+  for (int child : node.children) {
+    owned.push_back(Ref::steal(child < 0 ? nullptr : buildNode(call, child, progress)));
+    if (child >= 0 && !owned.back()) return nullptr;
+    children.push_back(owned.back().get());
   }
-  if (node.kind == ExitNode::Kind::kSlice) {
-    Ref part[3];
-    for (int i = 0; i < 3; ++i)
-      if (!(part[i] = Ref::steal(buildNode(call, node.children[i], progress)))) return nullptr;
-    return PySlice_New(part[0].get(), part[1].get(), part[2].get());
-  }
-  const bool isTuple = node.kind == ExitNode::Kind::kTuple;
-  Ref result = Ref::steal(isTuple ? PyTuple_New(count) : PyList_New(count));
-  for (Py_ssize_t i = 0; result && i < count; ++i) {
-    PyObject* item = buildNode(call, node.children[i], progress);
-    if (!item) return nullptr;
-    if (isTuple)
-      PyTuple_SET_ITEM(result.get(), i, item);
-    else
-      PyList_SET_ITEM(result.get(), i, item);
-  }
-  return result.release();
+  return makeObject(node, children);
 }
 
 PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) const {
@@ -170,9 +152,11 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
   auto data = [&] { return dataOf(call, views_[node.index]); };
   PyObject* result = nullptr;
   switch (node.kind) {
-    case ExitNode::Kind::kConstant: return Py_NewRef(node.object.get());
-    case ExitNode::Kind::kObject: return Py_NewRef(call.objects[node.index]);
-    case ExitNode::Kind::kShared: return Py_NewRef(progress.made[node.index]);
+    case ExitNode::Kind::kConstant: result = Py_NewRef(node.object.get()); break;
+    case ExitNode::Kind::kObject: result = Py_NewRef(call.objects[node.index]); break;
+    case ExitNode::Kind::kShared:
+      FW_CHECK(progress.made[node.index]);
+      return Py_NewRef(progress.made[node.index]);
     case ExitNode::Kind::kArray: result = buildArray(call, node, progress); break;
     case ExitNode::Kind::kArrayScalar: {
       Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(views_[node.index].typeNumber)));
@@ -189,8 +173,17 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
     case ExitNode::Kind::kPyInt: result = PyLong_FromLongLong(call.sizes[intResults_[index]]); break;
     case ExitNode::Kind::kTuple:
     case ExitNode::Kind::kList:
+    case ExitNode::Kind::kSet:
+    case ExitNode::Kind::kFrozenSet:
     case ExitNode::Kind::kDict:
-    case ExitNode::Kind::kSlice: result = buildContainer(call, node, progress); break;
+    case ExitNode::Kind::kSlice:
+    case ExitNode::Kind::kRange:
+    case ExitNode::Kind::kIterator:
+    case ExitNode::Kind::kAttribute:
+    case ExitNode::Kind::kMethod:
+    case ExitNode::Kind::kFunction:
+    case ExitNode::Kind::kCell:
+    case ExitNode::Kind::kInstance: result = buildContainer(call, node, progress); break;
   }
   progress.made[index] = result;
   return result;
@@ -200,12 +193,44 @@ bool ResultBuilder::isWhole(const ExitNode& node) const {
   return node.baseObject < 0 && node.baseNode < 0 && views_[node.index].wholeBuffer;
 }
 
-PyObject* ResultBuilder::build(Call& call) const {
+PyObject* ResultBuilder::buildResult(Call& call) const {
   const ExitNode& root = exit_.nodes[0];
   if (root.kind == ExitNode::Kind::kArray && isWhole(root))      // hand over, no reference traffic
     return reinterpret_cast<PyObject*>(std::exchange(call.arrays[views_[root.index].buffer], nullptr));
-  Progress progress{std::vector<PyObject*>(exit_.nodes.size()), std::vector<bool>(bufferCount_)};
+  Progress progress(exit_.nodes.size(), bufferCount_);
   return buildNode(call, 0, progress);
+}
+
+bool ResultBuilder::leave(Call& call, PyObject** result) const {
+  if (!exit_.effects.empty() || exit_.end != capture::ExitPlan::kReturn) return leaveRegion(call, result);
+  *result = buildResult(call);
+  return *result != nullptr;
+}
+
+/// The objects that effects and slots name are all made first; then nothing fails but for lack of memory.
+bool ResultBuilder::leaveRegion(Call& call, PyObject** result) const {
+  Progress progress(exit_.nodes.size(), bufferCount_);
+  absl::InlinedVector<Ref, 12> owned;
+  auto make = [&](int node) {
+    if (node < 0 || progress.made[node]) return true;
+    owned.push_back(Ref::steal(buildNode(call, node, progress)));
+    return static_cast<bool>(owned.back());
+  };
+  if (exit_.end == capture::ExitPlan::kReturn && !make(0)) return false;
+  for (const capture::Effect& effect : exit_.effects)
+    if (!make(effect.target) || !make(effect.key) || !make(effect.value)) return false;
+  for (const capture::SlotWrite& write : exit_.slots)
+    if (!make(write.node)) return false;
+
+  auto object = [&](int node) { return node < 0 ? nullptr : progress.made[node]; };
+  for (const capture::Effect& effect : exit_.effects)
+    if (!applyEffect(effect, object(effect.target), object(effect.key), object(effect.value))) return false;
+  // What the slots held is let go last: its destructors may run Python code that looks at the frame.
+  absl::InlinedVector<Ref, 12> dropped;
+  for (const capture::SlotWrite& write : exit_.slots)
+    dropped.push_back(Ref::steal(std::exchange(call.slots[write.slot], Py_XNewRef(object(write.node)))));
+  if (exit_.end == capture::ExitPlan::kReturn) *result = Py_NewRef(progress.made[0]);
+  return true;
 }
 
 }  // namespace fw::bindings

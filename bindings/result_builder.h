@@ -1,9 +1,10 @@
-// From raw memory to the Python result: allocates output arrays before the native call and builds the returned object after
-// it, as the exit plan says.
+// From raw memory to Python: allocates output arrays before the native call; after it builds objects, replays side effects and
+// writes the slots of the frame, as the exit plan says.
 #pragma once
 
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/exit_plan.h"
 #include "graph/plan.h"
@@ -22,6 +23,7 @@ class ResultBuilder {
     const int64_t* symbols;
     void** buffers;
     PyObject* const* objects;
+    PyObject** slots = nullptr;      ///< regions: the slots of the frame
     int64_t* sizes;
     uint64_t* scalars;
     PyArrayObject** arrays;
@@ -34,8 +36,10 @@ class ResultBuilder {
   /// Evaluates sizes, allocates every output buffer and fills call.buffers. False with a Python exception set.
   bool allocate(Call& call) const;
   int64_t workspaceBytes(const Call& call) const { return call.sizes[workspace_]; }
-  /// The result, a new reference; nullptr with a Python exception set.
-  PyObject* build(Call& call) const;
+  /// Everything the exit plan says. *result is a new reference if it returns. False with a Python exception set: nothing
+  /// visible has changed unless memory ran out between side effects.
+  bool leave(Call& call, PyObject** result) const;
+  const capture::ExitPlan& exit() const { return exit_; }
   /// Drops the arrays that build() did not hand over. Call exactly once, whatever happened.
   void release(Call& call) const;
 
@@ -59,8 +63,9 @@ class ResultBuilder {
   };
   bool allocateOne(Call& call, size_t output) const;
   struct Progress {
-    std::vector<PyObject*> made;       ///< exit node -> its object, borrowed, for kShared
-    std::vector<bool> taken;           ///< buffer -> its array is already part of the result
+    Progress(size_t nodes, size_t buffers) : made(nodes), taken(buffers) {}
+    absl::InlinedVector<PyObject*, 16> made;   ///< exit node -> its object, borrowed, for kShared
+    absl::InlinedVector<bool, 16> taken;       ///< buffer -> its array is already part of the result
   };
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
   PyObject* buildArray(Call& call, const capture::ExitNode& node, Progress& progress) const;
@@ -69,6 +74,8 @@ class ResultBuilder {
   bool isWhole(const capture::ExitNode& node) const;
   PyObject* takeArray(Call& call, int buffer, Progress& progress) const;
   PyObject* buildContainer(Call& call, const capture::ExitNode& node, Progress& progress) const;
+  PyObject* buildResult(Call& call) const;
+  bool leaveRegion(Call& call, PyObject** result) const;
 
   capture::ExitPlan exit_;
   std::vector<OutputBuffer> outputs_;

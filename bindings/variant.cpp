@@ -2,8 +2,10 @@
 // the native function, the result. The run path allocates nothing but the outputs, up to kInlineScratchWords of scratch.
 #include "bindings/variant.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "bindings/error_state.h"
 #include "bindings/workspace.h"
@@ -69,6 +71,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->times_.jit = v->program_->timings();
   v->times_.compileMs = watch.lapMs();
 
+  v->keepInputs();
   auto stub = guards::emitStub(v->guards_);
   if (!stub.ok()) return stub.status();
   v->stub_ = *std::move(stub);
@@ -78,16 +81,59 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   return v;
 }
 
-RunOutcome Variant::run(PyObject* const* args, PyObject* function, PyObject** result) {
-  if (scratchWords_ <= kInlineScratchWords) {
-    uint64_t scratch[kInlineScratchWords];
-    return runWithScratch(args, function, result, scratch);
+/// Arrays that are read from objects rather than passed as arguments become objects of the frame, for Unlocked.
+void Variant::keepInputs() {
+  for (const guards::InputBinding& input : guards_->inputs) {
+    const bool array = input.from == guards::InputBinding::From::kArrayData;
+    if (!array || (*guards_->sources)[input.source].kind == guards::SourceKind::kArg) continue;
+    auto& objects = guards_->objects;
+    if (std::find(objects.begin(), objects.end(), input.source) == objects.end()) objects.push_back(input.source);
   }
-  std::vector<uint64_t> scratch(scratchWords_);
-  return runWithScratch(args, function, result, scratch.data());
 }
 
-RunOutcome Variant::runWithScratch(PyObject* const* args, PyObject* function, PyObject** result, uint64_t* scratch) {
+RunOutcome Variant::run(const Invocation& call, PyObject** result) {
+  if (scratchWords_ <= kInlineScratchWords) {
+    uint64_t scratch[kInlineScratchWords];
+    return runWithScratch(call, result, scratch);
+  }
+  std::vector<uint64_t> scratch(scratchWords_);
+  return runWithScratch(call, result, scratch.data());
+}
+
+/// Objects that a native call without the GIL reads, kept alive for its time: what hangs below an argument could be replaced
+/// by another thread meanwhile.
+class Variant::Unlocked {
+ public:
+  Unlocked(PyObject* const* objects, size_t count) : objects_(objects), count_(count) {
+    for (size_t i = 0; i < count_; ++i) Py_INCREF(objects_[i]);
+    state_ = PyEval_SaveThread();
+  }
+  ~Unlocked() {
+    PyEval_RestoreThread(state_);
+    for (size_t i = 0; i < count_; ++i) Py_DECREF(objects_[i]);
+  }
+  Unlocked(const Unlocked&) = delete;
+
+ private:
+  PyObject* const* objects_;
+  size_t count_;
+  PyThreadState* state_;
+};
+
+int32_t Variant::runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil) {
+  std::optional<Unlocked> unlocked;
+  if (releaseGil) unlocked.emplace(frame.objects, guards_->objects.size());
+  if (jit::EntryFn entry = program_->entry()) return entry(frame.symbols, frame.buffers, workspace);
+  return program_->run(frame.symbols, frame.buffers, workspace);
+}
+
+void Variant::commitNative(const guards::CallFrame& frame, void* workspace, bool releaseGil) {
+  std::optional<Unlocked> unlocked;
+  if (releaseGil) unlocked.emplace(frame.objects, guards_->objects.size());
+  program_->commit(frame.symbols, frame.buffers, workspace);
+}
+
+RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** result, uint64_t* scratch) {
   auto carve = [&]<class T>(T*, size_t count) {
     T* part = reinterpret_cast<T*>(scratch);
     scratch += count;
@@ -95,8 +141,8 @@ RunOutcome Variant::runWithScratch(PyObject* const* args, PyObject* function, Py
   };
   const size_t bufferCount = results_->bufferCount();
   guards::CallFrame frame;
-  frame.args = args;
-  frame.function = function;
+  frame.args = invocation.args;
+  frame.function = invocation.function;
   frame.symbols = carve(static_cast<int64_t*>(nullptr), guards_->symbols.size());
   frame.buffers = carve(static_cast<void**>(nullptr), bufferCount);
   frame.scalars = carve(static_cast<uint64_t*>(nullptr), guards_->inputs.size() * 2);
@@ -109,6 +155,7 @@ RunOutcome Variant::runWithScratch(PyObject* const* args, PyObject* function, Py
   call.symbols = frame.symbols;
   call.buffers = frame.buffers;
   call.objects = frame.objects;
+  call.slots = invocation.slots;
   call.sizes = carve(static_cast<int64_t*>(nullptr), results_->sizeCount());
   call.scalars = carve(static_cast<uint64_t*>(nullptr), results_->scalarWords());
   call.arrays = carve(static_cast<PyArrayObject**>(nullptr), bufferCount);
@@ -120,17 +167,12 @@ RunOutcome Variant::runWithScratch(PyObject* const* args, PyObject* function, Py
     if (!workspace.ok()) {
       PyErr_NoMemory();
     } else {
-      int32_t status;
       const bool releaseGil = call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
-      PyThreadState* saved = releaseGil ? PyEval_SaveThread() : nullptr;
-      if (jit::EntryFn entry = program_->entry())
-        status = entry(frame.symbols, frame.buffers, workspace.data());
-      else
-        status = program_->run(frame.symbols, frame.buffers, workspace.data());
-      if (saved) PyEval_RestoreThread(saved);
+      const int32_t status = runNative(frame, workspace.data(), releaseGil);
       if (status == 0 || !mustReport(status)) {
-        *result = results_->build(call);
-        outcome = *result ? RunOutcome::kDone : RunOutcome::kError;
+        // Before anything is let go that holds the arrays. Nothing fails from here on but for lack of memory.
+        if (!plan().commits.empty()) commitNative(frame, workspace.data(), releaseGil);
+        outcome = results_->leave(call, result) ? RunOutcome::kDone : RunOutcome::kError;
         declinesInARow_ = 0;
         ++hits_;
       } else {
@@ -157,9 +199,9 @@ struct Variant::OwnFrame {
   guards::CallFrame frame;
 };
 
-std::string Variant::explainMiss(PyObject* const* args, PyObject* function) const {
+guards::SlowResult Variant::miss(PyObject* const* args, PyObject* function) const {
   OwnFrame own(*this, args, function);
-  return guards::checkSlow(*guards_, own.frame).reason;
+  return guards::checkSlow(*guards_, own.frame);
 }
 
 double Variant::timeGuards(PyObject* const* args, PyObject* function, int64_t count) const {

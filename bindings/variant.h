@@ -21,6 +21,17 @@ struct PhaseTimes {
   jit::CompileTimings jit;
 };
 
+/// One attempt to run compiled code.
+struct Invocation {
+  PyObject* const* args;           ///< what guards read: bound arguments, or the slots of a frame
+  PyObject* function;
+  PyObject** slots = nullptr;      ///< regions: the slots to write, same memory as args
+  /// Regions: end of the region -> what the stub that calls is told; negative or missing: it does not know that end, and
+  /// variants that leave by it do not run. Null for whole functions.
+  const std::vector<int>* answers = nullptr;
+  bool knows(int end) const { return !answers || (end < static_cast<int>(answers->size()) && (*answers)[end] >= 0); }
+};
+
 enum class RunOutcome : uint8_t {
   kDone,       ///< the result is ready
   kMiss,       ///< a guard failed; nothing happened
@@ -33,11 +44,12 @@ class Variant {
   static absl::StatusOr<std::unique_ptr<Variant>> build(capture::Captured captured, const Config& config, double captureMs);
   ~Variant();
 
-  /// Runs on bound arguments. On kDone *result is a new reference.
-  RunOutcome run(PyObject* const* args, PyObject* function, PyObject** result);
+  /// On kDone side effects are done and slots written; *result is a new reference if the exit returns, else untouched.
+  RunOutcome run(const Invocation& call, PyObject** result);
 
   /// Why the guards reject these arguments, in a sentence ("" if they do not).
-  std::string explainMiss(PyObject* const* args, PyObject* function) const;
+  std::string explainMiss(PyObject* const* args, PyObject* function) const { return miss(args, function).reason; }
+  guards::SlowResult miss(PyObject* const* args, PyObject* function) const;
 
   const graph::Plan& plan() const { return program_->plan(); }
   const guards::GuardSet& guardSet() const { return *guards_; }
@@ -49,11 +61,17 @@ class Variant {
   /// Mean time in ns of `count` runs of the guards on these arguments; negative if they do not pass.
   double timeGuards(PyObject* const* args, PyObject* function, int64_t count) const;
   size_t kernelCount() const { return plan().groups.size(); }
+  const capture::ExitPlan& exit() const { return results_->exit(); }
+  int endIndex = 0;                    ///< which end of its region this variant leaves by
 
  private:
   Variant() = default;
   struct OwnFrame;
-  RunOutcome runWithScratch(PyObject* const* args, PyObject* function, PyObject** result, uint64_t* scratch);
+  class Unlocked;
+  void keepInputs();
+  int32_t runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil);
+  void commitNative(const guards::CallFrame& frame, void* workspace, bool releaseGil);
+  RunOutcome runWithScratch(const Invocation& call, PyObject** result, uint64_t* scratch);
 
   std::shared_ptr<guards::GuardSet> guards_;
   std::unique_ptr<guards::Stub> stub_;

@@ -1,8 +1,9 @@
-"""The decorator and its companions. Decisions are made in the extension; this file gives them a Python face."""
+"""The decorator. Decisions are made in the extension; this file gives them a Python face."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import types
@@ -19,43 +20,59 @@ is_compiling = _fusewire.is_compiling
 _compiled: weakref.WeakSet = weakref.WeakSet()
 
 
-def _start() -> None:
+def _start(version: str) -> None:
+    """Reads the environment; once, when the package is imported."""
+    from fusewire._trace import set_versions
+
     for name in _fusewire.read_environment():
         warnings.warn(f"fusewire: environment variable {name} is not a setting", stacklevel=3)
+    set_versions(version)
     if spec := os.environ.get("FUSEWIRE_LOGS"):
         _fusewire.configure_logs(spec)
     if directory := os.environ.get("FUSEWIRE_TRACE"):
         _fusewire.open_trace(directory)
 
 
-_start()
-
-
 def compile(function=None, /, **options):
     """Compile a function; use as ``@compile`` or ``@compile(option=value)``.
 
     ``function`` may be a function, lambda, bound method, staticmethod, classmethod or any callable. What is not a
-    Python function keeps running as it is. Functions are compiled on their first call, once per kind of arguments.
+    Python function keeps running as it is. Functions are compiled on their first call, once per kind of arguments; where a function
+    cannot be compiled as a whole, its parts are.
 
-    Options are the settings of ``fusewire._fusewire.settings()`` and override the environment for this function:
-    for example ``recompile_limit=4`` or ``enable=False``. An unknown option raises TypeError, a bad value ValueError.
+    Options are settings (docs/settings.md) and hold for this function whatever ``fusewire.config`` says; among them:
+
+    ``fullgraph=True``
+        raise GraphBreakError where a call would run partly as Python
+    ``dynamic``
+        None: sizes are symbols, and constants where that pays; True: never constants; False: always
+    ``backend``
+        a name of ``list_backends()``, or a callable (see ``register_backend``)
+    ``mode="verify"``
+        run every call compiled and as Python, raise VerificationError and write a reproducer when they differ
+    ``recompile_limit``
+        variants per function and per region
+
+    An unknown option raises TypeError, a bad value ValueError.
     """
-    texts = {name: _option_text(value) for name, value in options.items()}
+    from fusewire._config import option_text
+
+    texts = {name: option_text(name, value) for name, value in options.items()}
     if function is None:
         _fusewire.compile_function(len, texts)  # reports bad options at the decorator, not at its use
         return functools.partial(_wrap, options=texts)
     return _wrap(function, options=texts)
 
 
-def _option_text(value) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)
-
-
 def _wrap(function, *, options: dict[str, str]):
+    from fusewire import _profile, _summary
+    from fusewire._config import config
+
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(_wrap(function.__func__, options=options))
     if isinstance(function, types.MethodType):
         return types.MethodType(_wrap(function.__func__, options=options), function.__self__)
+    function = getattr(function, "__fusewire_compiled__", function)
     if isinstance(function, CompiledFunction):
         function = function.__wrapped__
     if not callable(function):
@@ -69,24 +86,15 @@ def _wrap(function, *, options: dict[str, str]):
             setattr(compiled, name, getattr(function, name))
     compiled.__dict__.update({k: v for k, v in getattr(function, "__dict__", {}).items() if k != "__wrapped__"})
     _compiled.add(compiled)
+    _profile.apply(compiled)
+    _summary.keep(compiled)
+    verify = options.get("mode", config.mode) == "verify" and isinstance(function, types.FunctionType)
+    if verify and not (inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or
+                       inspect.isasyncgenfunction(function)):
+        from fusewire._verify import verified
+
+        return verified(compiled)
     return compiled
-
-
-def disable(function=None, /, *, reason: str | None = None):
-    """Never compile ``function``, neither on its own nor inside a compiled caller. Use as decorator or call.
-
-    ``reason`` is shown by explain().
-    """
-    if function is None:
-        return functools.partial(disable, reason=reason)
-    if isinstance(function, CompiledFunction):
-        function = function.__wrapped__
-    target = getattr(function, "__func__", function)
-    if isinstance(target, types.FunctionType):
-        _fusewire.disable_code(target.__code__)
-    elif not callable(function):
-        raise TypeError(f"fusewire.disable: {type(function).__name__!r} object is not callable")
-    return function
 
 
 def reset(function=None, /) -> None:
@@ -98,6 +106,7 @@ def reset(function=None, /) -> None:
 def _compiled_of(function):
     """The CompiledFunction behind a decorated function, bound method or static method."""
     target = getattr(function, "__func__", function)
+    target = getattr(target, "__fusewire_compiled__", target)
     if not isinstance(target, CompiledFunction):
         raise TypeError(f"{function!r} is not decorated with fusewire.compile")
     return target

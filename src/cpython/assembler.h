@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cpython/bytecode.h"
@@ -54,10 +55,18 @@ int stackSize(const Assembly& assembly);
 /// The stack depth before each instruction, -1 where no path leads; checks as stackSize().
 std::vector<int> stackDepths(const Assembly& assembly, int* largest = nullptr);
 
+/// Where control may go behind an instruction when nothing is raised; -1 for none. A `for` that is exhausted goes behind END_FOR.
+struct Successors {
+  int next = -1, jump = -1;
+};
+Successors successors(const Assembly& assembly, int index);
+
 /// Neutral instructions in the form of this interpreter. One may become several or none; targets are indices of `code`
 /// (its size: the end) and come out as indices of the result; negative ones are kept. The order of PushNull and the
 /// callable is the caller's: appendCallable(). kForIter's target must be behind its kEndFor; kUnsupported is refused.
-/// `begin`, if wanted, gets where each neutral instruction begins in the result, and the end.
+/// `begin`, if wanted, gets where each neutral instruction begins in the result, and the end. A kJump with kUninterrupted
+/// in its flags does not look at signals and other requests when it goes back, so that it cannot raise.
+constexpr int kUninterrupted = 1;
 std::vector<RawInstr> lower(const std::vector<Instr>& code, std::vector<int>* begin = nullptr);
 
 /// Appends instructions that push the constant and the NULL that kCall and kCallEx want, in this version's order.
@@ -73,16 +82,21 @@ struct Insertion {
   /// Leaves the stack as it found it on every way to `before`. Positions with line 0 become that of `before`.
   std::vector<Instr> code;
   bool jumpsEnter = true;        ///< do jumps to `before` run the code, or only what falls through to it?
+  /// Instructions [first, second) of `code` that no exception handler covers: they cannot raise, and may have taken
+  /// from the stack what the handler counts on.
+  std::pair<int, int> uncovered = {0, 0};
 };
 
 /// Inserts all (each `before` must be one of insertionPoints()), each index meaning the assembly as it was; several
 /// before one instruction stand in the order given. A jump from inserted code to an instruction goes where other
-/// jumps to it go. Inserted code is covered by the handler of the instruction behind it. What leaves a `for` loop
+/// jumps to it go. Inserted code is covered by the handler of the instruction behind it, but for its uncovered part. What leaves a `for` loop
 /// because the iterator is exhausted counts as falling through from END_FOR.
 void insert(Assembly& assembly, const std::vector<Insertion>& insertions);
 
 /// Makes two instructions of each that loads or stores two locals (3.13), so that code may be inserted between.
 void splitPairs(Assembly& assembly);
+/// The inverse, where nothing has come between and no jump enters between.
+void joinPairs(Assembly& assembly);
 
 /// For each instruction: may code be inserted before it? Not in the prologue (up to RESUME), not between instructions
 /// that CPython runs or reads as a unit, not where an exception handler begins, not where no path leads.

@@ -1,54 +1,28 @@
 // How dicts and instances are read without running Python code.
 //
-// A str key is looked up by remembering the index of its entry: if the entry at that index still holds the same
-// interned str, its value is the answer, otherwise CPython's hash look-up is asked and the index refreshed. An absent
-// key is remembered with the dict's version. Stubs do the common case inline.
+// A key is looked up by remembering the index of its entry: if the entry at that index still holds the same object, its
+// value is the answer, otherwise the table is probed (hash_tables.cpp) and the index refreshed. An absent key is
+// remembered with the dict's version. Stubs do the common case inline.
 //
 // Measured on 3.12, ten globals in one stub: 1.0 ns each this way, 5.8 ns through _PyDict_GetItem_KnownHash. A dict
 // watcher (3.12+) could save no more than that 1 ns per global and would cost a Python-level callback on every change
 // of every watched dict and bookkeeping of who watches what, so there are none.
 //
-// Key objects and inline values are private to CPython and their headers do not compile as C++, so that their layouts
-// are declared here; checkRuntimeVersion() tries them on live objects.
+// Where instances keep their attributes is private to CPython: its headers for that do not compile as C++, so that the
+// layouts are declared here and in dict_layout.h; checkRuntimeVersion() tries them on live objects.
 #include "cpython/attributes.h"
 
 #include <structmember.h>
 
 #include <cstring>
 
+#include "cpython/dict_layout.h"
+#include "cpython/hash_tables.h"
 #include "cpython/version.h"
 
 namespace fw::cpython {
 
 namespace {
-
-/// pycore_dict.h: struct _dictkeysobject, equal in 3.11, 3.12 and 3.13 with the GIL.
-struct KeysObject {
-  Py_ssize_t refcnt;
-  uint8_t log2Size, log2IndexBytes, kind;
-  uint32_t version;
-  Py_ssize_t usable, entryCount;
-  char indices[1];
-};
-static_assert(offsetof(KeysObject, entryCount) == DictLayout::kEntryCount && offsetof(KeysObject, indices) == 32 &&
-              offsetof(KeysObject, log2IndexBytes) == DictLayout::kKeysTag && offsetof(KeysObject, kind) == DictLayout::kKeysTag + 1);
-constexpr uint8_t kGeneralKeys = 0;   // keys of any type; the other kinds hold exact str only
-
-struct StrEntry { PyObject *key, *value; };
-
-const KeysObject* keysOf(PyDictKeysObject* keys) { return reinterpret_cast<const KeysObject*>(keys); }
-
-const StrEntry* entriesOf(const KeysObject* keys) {
-  return reinterpret_cast<const StrEntry*>(keys->indices + (size_t{1} << keys->log2IndexBytes));
-}
-
-/// pycore_dict.h: struct _dictvalues.
-struct Values {
-#if FW_PY_MINOR == 13
-  uint8_t capacity, size, embedded, valid;
-#endif
-  PyObject* values[1];
-};
 
 /// Where an instance of a type with Py_TPFLAGS_MANAGED_DICT keeps its attributes: in a dict, or in values whose names
 /// are the type's shared keys, or nowhere yet (both null).
@@ -73,36 +47,33 @@ Managed managedAttributes(PyObject* object) {
 #endif
 }
 
-bool isSafeKeyType(PyTypeObject* type) {
-  return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
-         type == &PyBytes_Type || type == Py_TYPE(Py_None) || type == &PyComplex_Type;
-}
-
-/// Dict with keys of any type: a scan, because the hash look-up may call a key's __eq__.
-Lookup scanGeneralDict(PyObject* dict, PyObject* key) {
-  Py_ssize_t pos = 0;
-  PyObject *k, *v, *found = nullptr;
-  while (PyDict_Next(dict, &pos, &k, &v)) {
-    if (k == key || (Py_TYPE(k) == &PyUnicode_Type && strEqual(k, key))) found = v;
-    else if (!isSafeKeyType(Py_TYPE(k))) return {LookupState::kRefused, nullptr};
-  }
-  return {found ? LookupState::kFound : LookupState::kAbsent, found};
-}
-
-/// Index of `key` in keys that hold only str, or -1.
-Py_ssize_t scanStrKeys(const KeysObject* keys, PyObject* key) {
-  const StrEntry* entries = entriesOf(keys);
-  for (Py_ssize_t i = 0; i < keys->entryCount; ++i) if (entries[i].key == key) return i;
-  for (Py_ssize_t i = 0; i < keys->entryCount; ++i) if (entries[i].key && strEqual(entries[i].key, key)) return i;
-  return -1;
-}
-
 Lookup found(PyObject* value) { return {value ? LookupState::kFound : LookupState::kAbsent, value}; }
 
-/// Offset of the __slots__ member `key` of the type, 0 if the attribute is not a member. Remembered per type version.
+/// Whether no look-up along the MRO can meet a key with a user's __eq__ in the dict of a class.
+bool hasStrKeysOnly(PyTypeObject* type) {
+  PyObject* mro = type->tp_mro;
+  if (!mro) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;   // builtin classes; from 3.12 on their dicts lie elsewhere
+    if (!base->tp_dict || keysOf(reinterpret_cast<PyDictObject*>(base->tp_dict)->ma_keys)->kind == kGeneralKeys) return false;
+  }
+  return true;
+}
+
+/// As _PyType_Lookup, refused where that could run Python code.
+Lookup lookUpType(PyTypeObject* type, PyObject* name) {
+  if (!hasStrKeysOnly(type)) return {LookupState::kRefused, nullptr};
+  return found(_PyType_Lookup(type, name));
+}
+
+/// Offset of the __slots__ member `key` of the type, 0 if the attribute is not a member, -1 if that cannot be told.
+/// Remembered per type version.
 Py_ssize_t slotOffset(PyTypeObject* type, AttributeCell& cell) {
   if (cell.slotType == type && cell.slotVersion != 0 && cell.slotVersion == type->tp_version_tag) return cell.slotOffset;
-  PyObject* member = _PyType_Lookup(type, cell.key.get());
+  Lookup inType = lookUpType(type, cell.key.get());
+  if (inType.state == LookupState::kRefused) return -1;
+  PyObject* member = inType.value;
   Py_ssize_t offset = 0;
   if (member && Py_TYPE(member) == &PyMemberDescr_Type) {
     PyMemberDef* def = reinterpret_cast<PyMemberDescrObject*>(member)->d_member;
@@ -119,21 +90,18 @@ Py_ssize_t slotOffset(PyTypeObject* type, AttributeCell& cell) {
   return offset;
 }
 
-uint64_t versionOf(PyObject* dict) {
-  uint64_t version;
-  std::memcpy(&version, reinterpret_cast<char*>(dict) + DictLayout::kVersion, sizeof(version));
-  return version;
-}
-
-/// Remembers entry `index` of a combined dict.
+/// Remembers entry `index` of a combined dict. Holding its key runs no Python code when it is let go: a key equal to a
+/// plain one is plain, any other is the very key of the cell.
 void remember(AttributeCell& cell, const KeysObject* keys, Py_ssize_t index) {
+  PyObject* const* key = keys->kind == kGeneralKeys ? &generalEntriesOf(keys)[index].key : &entriesOf(keys)[index].key;
+  if (cell.stored.get() != *key) cell.stored = Ref::create(*key);
   cell.hint = index;
   std::memcpy(&cell.keysTag, &keys->log2IndexBytes, sizeof(cell.keysTag));
-  cell.entryOffset = reinterpret_cast<const char*>(entriesOf(keys) + index) - reinterpret_cast<const char*>(keys);
+  cell.entryOffset = reinterpret_cast<const char*>(key) - reinterpret_cast<const char*>(keys);
 }
 
 Lookup absent(AttributeCell& cell, PyObject* dict) {
-  cell.absentVersion = versionOf(dict);
+  cell.absentVersion = dictVersion(dict);
   return {LookupState::kAbsent, nullptr};
 }
 
@@ -146,7 +114,15 @@ const int DictLayout::kVersion = offsetof(PyDictObject, ma_version_tag);
 const int DictLayout::kKeys = offsetof(PyDictObject, ma_keys);
 const int DictLayout::kValues = offsetof(PyDictObject, ma_values);
 
-AttributeCell::AttributeCell(PyObject* interned) : key(Ref::create(interned)), hash(PyObject_Hash(interned)) {}
+AttributeCell::AttributeCell(PyObject* k, Py_hash_t given) : key(Ref::create(k)), stored(key), hash(nativeHash(k).value_or(given)) {}
+
+uint64_t dictVersion(PyObject* dict) {
+  uint64_t version;
+  std::memcpy(&version, reinterpret_cast<char*>(dict) + DictLayout::kVersion, sizeof(version));
+  return version;
+}
+
+bool isInternedStr(PyObject* object) { return object && PyUnicode_CheckExact(object) && PyUnicode_CHECK_INTERNED(object); }
 
 bool strEqual(PyObject* a, PyObject* b) {
   if (a == b) return true;
@@ -159,26 +135,20 @@ Lookup dictItem(PyObject* dict, AttributeCell& cell) {
   if (!dict || Py_TYPE(dict) != &PyDict_Type) return {LookupState::kRefused, nullptr};
   auto* d = reinterpret_cast<PyDictObject*>(dict);
   const KeysObject* keys = keysOf(d->ma_keys);
-  if (keys->kind == kGeneralKeys) {
-    Lookup scanned = d->ma_used == 0 ? found(nullptr) : scanGeneralDict(dict, cell.key.get());
-    return scanned.state == LookupState::kAbsent ? absent(cell, dict) : scanned;
+  if (cell.hint < keys->entryCount) {
+    PyObject* there = keys->kind == kGeneralKeys ? generalEntriesOf(keys)[cell.hint].key : entriesOf(keys)[cell.hint].key;
+    if (there && (there == cell.stored.get() || there == cell.key.get())) {
+      if (!d->ma_values) remember(cell, keys, cell.hint);
+      return found(entryValue(d, cell.hint));
+    }
   }
-  const StrEntry* entries = entriesOf(keys);
-  if (cell.hint < keys->entryCount && entries[cell.hint].key == cell.key.get()) {
-    if (d->ma_values) return found(reinterpret_cast<Values*>(d->ma_values)->values[cell.hint]);
-    remember(cell, keys, cell.hint);
-    return found(entries[cell.hint].value);
+  DictProbe probe = probeDict(dict, cell.key.get(), cell.hash);
+  if (probe.state == LookupState::kAbsent) return absent(cell, dict);
+  if (probe.state == LookupState::kFound) {
+    cell.hint = probe.index;
+    if (!d->ma_values) remember(cell, keys, probe.index);
   }
-  PyObject* value = _PyDict_GetItem_KnownHash(dict, cell.key.get(), cell.hash);
-  if (!value) return absent(cell, dict);
-  // Large dicts are searched for the new index only while that is cheaper than what it saves.
-  for (Py_ssize_t i = 0; i < keys->entryCount && i < 4096; ++i) {
-    if (entries[i].key != cell.key.get()) continue;
-    cell.hint = i;
-    if (!d->ma_values) remember(cell, keys, i);
-    break;
-  }
-  return found(value);
+  return {probe.state, probe.value};
 }
 
 Lookup instanceDictItem(PyObject* object, AttributeCell& cell) {
@@ -187,10 +157,11 @@ Lookup instanceDictItem(PyObject* object, AttributeCell& cell) {
     Managed managed = managedAttributes(object);
     if (managed.dict) return dictItem(managed.dict, cell);
     if (!managed.values) return found(nullptr);
-    const KeysObject* keys = keysOf(reinterpret_cast<PyHeapTypeObject*>(type)->ht_cached_keys);
+    const PyDictKeysObject* cached = reinterpret_cast<PyHeapTypeObject*>(type)->ht_cached_keys;
+    const KeysObject* keys = keysOf(cached);
     Py_ssize_t index = cell.hint;
     if (index >= keys->entryCount || entriesOf(keys)[index].key != cell.key.get()) {
-      index = scanStrKeys(keys, cell.key.get());
+      index = probeKeys(cached, cell.key.get(), cell.hash);   // str only: never unknown
       if (index < 0) return found(nullptr);
       cell.hint = index;
     }
@@ -204,24 +175,31 @@ Lookup instanceDictItem(PyObject* object, AttributeCell& cell) {
 
 Lookup instanceAttribute(PyObject* object, AttributeCell& cell) {
   if (Py_ssize_t offset = slotOffset(Py_TYPE(object), cell)) {
+    if (offset < 0) return {LookupState::kRefused, nullptr};
     PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
     return found(value);
   }
   return instanceDictItem(object, cell);
 }
 
-PyObject* typeAttribute(PyObject* type, PyObject* name) {
-  return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type), name);
-}
+PyObject* typeAttribute(PyObject* type, PyObject* name) { return lookUpType(reinterpret_cast<PyTypeObject*>(type), name).value; }
 
-bool dictHasKeys(PyObject* dict, PyObject* keysTuple) {
-  if (Py_TYPE(dict) != &PyDict_Type || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keysTuple)) return false;
-  Py_ssize_t pos = 0, i = 0;
-  PyObject *k, *v;
-  while (PyDict_Next(dict, &pos, &k, &v)) {
-    if (Py_TYPE(k) != &PyUnicode_Type || !strEqual(k, PyTuple_GET_ITEM(keysTuple, i++))) return false;
+LookupState plainAttribute(PyObject* object, AttributeCell& cell) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type->tp_getattro == PyType_Type.tp_getattro && PyType_Check(object)) {
+    Lookup own = lookUpType(reinterpret_cast<PyTypeObject*>(object), cell.key.get());
+    return own.state == LookupState::kAbsent ? lookUpType(type, cell.key.get()).state : own.state;
   }
-  return true;
+  bool isModule = type->tp_getattro == PyModule_Type.tp_getattro && PyModule_Check(object);
+  if (!isModule && type->tp_getattro != PyObject_GenericGetAttr) return LookupState::kRefused;
+  if (slotOffset(type, cell)) return instanceAttribute(object, cell).state;
+  Lookup own = instanceDictItem(object, cell);
+  if (own.state != LookupState::kAbsent) return own.state;
+  LookupState inherited = lookUpType(type, cell.key.get()).state;
+  if (inherited != LookupState::kAbsent || !isModule) return inherited;
+  static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
+  AttributeCell fallback(getattr);
+  return instanceDictItem(object, fallback).state == LookupState::kAbsent ? LookupState::kAbsent : LookupState::kRefused;
 }
 
 }  // namespace fw::cpython

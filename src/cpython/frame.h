@@ -7,10 +7,17 @@
 
 #include "cpython/version.h"
 
+#include <cstdint>
+#include <cstring>
+
 #define Py_BUILD_CORE 1
 #undef _PyGC_FINALIZED   // gh-105268: core and non-core headers define it both
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
+#if FW_PY_MINOR >= 12
+#undef HAVE_STD_ATOMIC   // stdatomic.h is C only; the same layouts come with the compiler's builtins
+#include <internal/pycore_interp.h>
+#endif
 #undef Py_BUILD_CORE
 
 #if FW_PY_MINOR == 13
@@ -75,12 +82,19 @@ inline int boundArguments(PyCodeObject* code) {
          ((code->co_flags & CO_VARKEYWORDS) != 0);
 }
 
-/// Whether a tracer or profiler watches the thread, or its callback is running.
+/// Whether a tracer, profiler or tool of sys.monitoring watches the thread, or its callback is running.
 inline bool isTraced(PyThreadState* state) {
 #if FW_PY_MINOR == 11
   return state->tracing || state->cframe->use_tracing;
 #else
-  return state->tracing || state->c_tracefunc || state->c_profilefunc;
+  // One byte per event with a bit per tool; the two words overlap, since their number is no multiple of eight.
+  constexpr size_t kEvents = sizeof(_Py_GlobalMonitors);
+  static_assert(kEvents >= 8 && kEvents <= 16);
+  const auto* tools = reinterpret_cast<const char*>(&state->interp->monitors);
+  uint64_t first, last;
+  std::memcpy(&first, tools, 8);
+  std::memcpy(&last, tools + kEvents - 8, 8);
+  return state->tracing || (first | last);
 #endif
 }
 

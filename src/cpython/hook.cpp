@@ -48,24 +48,30 @@ bool stackHasRoom() {
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) > floor;
 }
 
-PyObject* runNested(PyThreadState* state, Frame* frame) {
+template <class Evaluate>
+PyObject* withBudget(PyThreadState* state, Evaluate&& evaluate) {
 #if FW_PY_MINOR == 11
   // One budget only, the user's recursion limit. If that was raised beyond what the C stack holds, this is the last
   // chance.
+  (void)state;
   if (__builtin_expect(!stackHasRoom(), 0)) {
     PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
     return nullptr;
   }
-  return previous(state, frame, 0);
+  return evaluate();
 #else
   // One evaluation takes two units of the C budget; they are given back in advance while there is stack, and all are
   // taken away when there is none, so that the evaluator raises RecursionError itself.
   int saved = state->c_recursion_remaining;
   state->c_recursion_remaining = __builtin_expect(stackHasRoom(), 1) ? saved + 2 : 0;
-  PyObject* result = previous(state, frame, 0);
+  PyObject* result = evaluate();
   state->c_recursion_remaining = saved;
   return result;
 #endif
+}
+
+PyObject* runNested(PyThreadState* state, Frame* frame) {
+  return withBudget(state, [&] { return previous(state, frame, 0); });
 }
 
 /// Clears a frame that never ran and takes it off the data stack, where that is the evaluation function's duty.
@@ -167,6 +173,10 @@ void uninstallHook() {
   // `previous` is kept: frames that entered the hook before are still on the stack and in other threads.
   _PyInterpreterState_SetEvalFrameFunc(interpreter, previous);
   weAreSet = false;
+}
+
+PyObject* callNested(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  return withBudget(PyThreadState_Get(), [&] { return PyObject_Vectorcall(callable, args, nargsf, keywordNames); });
 }
 
 int hookInstallCount() { return installed; }

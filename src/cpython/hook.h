@@ -57,6 +57,10 @@ void installHook();
 void uninstallHook();
 int hookInstallCount();
 
+/// A vectorcall of a Python function from C that costs as much of CPython's recursion budgets as a call from Python does: the
+/// recursion limit that users see stays, and RecursionError comes before the C stack ends.
+PyObject* callNested(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
+
 class HookScope {
  public:
   HookScope() { installHook(); }

@@ -71,11 +71,14 @@ class Lowering {
       case Opcode::kForIter:
         if (instr.target < 0) fail("a for loop with its end elsewhere");
         [[fallthrough]];
-      case Opcode::kJump: case Opcode::kPopJumpIfFalse: case Opcode::kPopJumpIfTrue: case Opcode::kPopJumpIfNone:
+      case Opcode::kJump:
+        if (instr.op == Opcode::kJump && instr.flags & kUninterrupted) {
+          return jump(raw::kJUMP_BACKWARD_NO_INTERRUPT, instr.target);
+        }
+        [[fallthrough]];
+      case Opcode::kPopJumpIfFalse: case Opcode::kPopJumpIfTrue: case Opcode::kPopJumpIfNone:
       case Opcode::kPopJumpIfNotNone:
-        emit(plain, 0);
-        out_.back().target = instr.target;
-        return;
+        return jump(plain, instr.target);
       case Opcode::kNop: case Opcode::kResume: case Opcode::kPopTop: case Opcode::kPushNull: case Opcode::kCopy:
       case Opcode::kSwap: case Opcode::kLoadFastAndClear: case Opcode::kStoreFast: case Opcode::kDeleteFast:
       case Opcode::kMakeCell: case Opcode::kCopyFreeVars: case Opcode::kLoadDeref: case Opcode::kStoreDeref:
@@ -94,6 +97,11 @@ class Lowering {
       case Opcode::kGetLen:
         return emit(plain, arg);
     }
+  }
+
+  void jump(int opcode, int target) {
+    emit(opcode, 0);
+    out_.back().target = target;
   }
 
   void call(int arg) {

@@ -84,6 +84,17 @@ std::vector<int> stackDepths(const Assembly& assembly, int* largest) {
   return walk.take();
 }
 
+Successors successors(const Assembly& assembly, int index) {
+  const RawInstr& instr = assembly.instructions[index];
+  Flow flow = layoutOf(instr.opcode).flow;
+  Successors result;
+  if (flow == Flow::kNext || flow == Flow::kBranch) result.next = index + 1;
+  if (flow == Flow::kJump || flow == Flow::kBranch) {
+    result.jump = instr.target + (instr.opcode == raw::kFOR_ITER ? kForIterSkip : 0);
+  }
+  return result;
+}
+
 int stackSize(const Assembly& assembly) {
   int largest = 0;
   stackDepths(assembly, &largest);

@@ -22,6 +22,8 @@ inline constexpr int kPythonMinor = FW_PY_MINOR;
 inline constexpr bool kIs311 = kPythonMinor == 11;
 inline constexpr bool kIs312 = kPythonMinor == 12;
 inline constexpr bool kIs313 = kPythonMinor == 13;
+/// Order on the value stack of a callable and the NULL that stands for "no self".
+inline constexpr bool kNullBeforeCallable = !kIs313;
 
 /// What is wrong with running code compiled for `compiled` under an interpreter of version `running` (both in the form
 /// of PY_VERSION_HEX); "" if nothing. The minor versions must be equal and known.

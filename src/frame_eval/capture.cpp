@@ -1,9 +1,11 @@
-// capture(): one call is executed symbolically; what comes out is completed (exit plan, canonical sizes) or becomes a Break.
+// capture() and captureRegion(): bytecode is executed symbolically from the beginning of a call or from the middle of a frame; what
+// comes out is completed (exit plan, guards, canonical sizes) or becomes a Break.
 // InternalError and PythonError pass through to the boundary.
 #include "frame_eval/capture.h"
 
 #include "frame_eval/exit_builder.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/numpy/numpy_ops.h"
 #include "graph/op.h"
 
 namespace fw::capture {
@@ -11,6 +13,8 @@ namespace fw::capture {
 /// Has access to the parts of a Trace, to move them out.
 struct CaptureSession {
   static Captured finish(Trace& trace, ExitPlan exit) {
+    trace.guardAliases();
+    trace.guardPresence();
     trace.graph_.canonicalizeSyms();
     guards::sortGuards(trace.guards_);
     return {std::move(trace.graph_), std::move(trace.guards_), std::move(exit)};
@@ -37,23 +41,35 @@ bool computesArrays(const graph::Graph& graph) {
   return false;
 }
 
-}  // namespace
-
-std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options) {
+/// Runs one trace; `execute` answers how its frame ends.
+template <typename Execute>
+std::variant<Captured, Break> captureWith(const CaptureOptions& options, Execute execute) {
   Trace trace;
+  trace.sizes = options.sizes;
   Interpreter interpreter(trace, options);
   try {
-    Value* result = interpreter.run(call);
-    ExitPlan exit = buildExit(trace, result);
-    bool arrays = computesArrays(trace.graph());
+    FrameEnd end = execute(interpreter);
+    numpy::finishWrites(trace);
+    ExitPlan exit = buildExit(trace, end);
+    bool arrays = options.evenWithoutArrays || !trace.graph().commits().empty() || computesArrays(trace.graph());
     for (const ExitNode& node : exit.nodes) {
       arrays |= node.kind == ExitNode::Kind::kArray || node.kind == ExitNode::Kind::kArrayScalar;
     }
-    if (!arrays) trace.fail(BreakReason::kNothingToCompile, "");
+    if (!arrays) return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
-    return Break{b.reason, b.detail, interpreter.file(), trace.line};
+    return Break{b.reason, b.detail, interpreter.file(), trace.line, b.at >= 0 ? b.at : trace.at};
   }
+}
+
+}  // namespace
+
+std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options) {
+  return captureWith(options, [&](Interpreter& interpreter) { return FrameEnd{.result = interpreter.run(call)}; });
+}
+
+std::variant<Captured, Break> captureRegion(const RegionView& region, const CaptureOptions& options) {
+  return captureWith(options, [&](Interpreter& interpreter) { return interpreter.runRegion(region); });
 }
 
 }  // namespace fw::capture

@@ -5,10 +5,13 @@
 
 #include "frame_eval/break_reason.h"
 #include "frame_eval/exit_plan.h"
+#include "frame_eval/policy.h"
 #include "graph/graph.h"
 #include "guards/guard_set.h"
 
 namespace fw::capture {
+
+class CodeMap;
 
 /// A call with its arguments bound: args[i] is argument slot i (order of co_varnames: positional, keyword-only, *args
 /// tuple, **kwargs dict).
@@ -21,6 +24,17 @@ struct CaptureOptions {
   int maxInlineDepth = 32;
   int maxUnroll = 64;            ///< iterations of one loop
   int maxInstructions = 20000;   ///< executed symbolically in one capture
+  SizePolicy sizes = SizePolicy::kAuto;   ///< of arrays that nothing more special is known of
+  bool evenWithoutArrays = false;   ///< do not break with kNothingToCompile (tests of capture on all of Python)
+};
+
+/// A frame of the user's own code that stands before an instruction.
+struct RegionView {
+  PyFunctionObject* function;
+  const CodeMap* map;                ///< of the user's code object
+  PyObject* const* slots;            ///< localsplus (cells where the prologue has made them), then the value stack; null where unbound
+  int start;                         ///< neutral instruction
+  const std::vector<bool>* stops;    ///< per neutral instruction: hand over to Python before it (not at `start` on entry)
 };
 
 struct Captured {
@@ -34,9 +48,15 @@ struct Break {
   std::string detail;
   std::string file;
   int line = 0;
+  int at = -1;                   ///< neutral instruction of the outermost frame that Python must run itself
 };
 
 /// Runs no user code and changes nothing outside. Throws PythonError only if CPython itself fails (memory, interrupt).
 std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options);
+
+/// The same from an instruction in the middle of a frame to the first stop on the path, or to the return. Sources kArg number
+/// the frame's slots; slots that the path does not read are not guarded. Values that cannot leave the trace make a Break at
+/// the instruction where they came into being. A region of no instructions is a Break at `start`.
+std::variant<Captured, Break> captureRegion(const RegionView& region, const CaptureOptions& options);
 
 }  // namespace fw::capture

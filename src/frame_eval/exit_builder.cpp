@@ -1,5 +1,6 @@
-// The exit plan. Every distinct array Value becomes an output of its own, even where hash-consing gave two of them one
-// node: NumPy would have made two arrays. A value that came from outside leaves as that very object.
+// The exit plan: result, side effects, slots of the frame. Every distinct array Value becomes an output of its own, even where
+// hash-consing gave two of them one node: NumPy would have made two arrays. A value that came from outside leaves as that very
+// object. What cannot be made again outside is a break at the instruction that made it.
 #include "frame_eval/exit_builder.h"
 
 #include "graph/op.h"
@@ -18,23 +19,55 @@ class ExitBuilder {
  public:
   explicit ExitBuilder(Trace& trace) : trace_(trace) {}
 
-  ExitPlan run(Value* result) {
-    add(result);
+  ExitPlan run(const FrameEnd& end) {
+    if (end.result) add(end.result);
+    for (const SideEffect& effect : trace_.effects()) addEffect(effect);
+    for (auto [slot, value] : end.slots) plan_.slots.push_back({slot, orNone(value)});
+    plan_.end = end.result ? ExitPlan::kReturn : end.instruction;
+    plan_.depth = end.depth;
     return std::move(plan_);
   }
 
  private:
+  /// -1 for what is unbound or NULL.
+  int orNone(Value* value) { return value && value->kind != ValueKind::kNull ? add(value) : -1; }
+
   int add(Value* value) {
     int at = static_cast<int>(plan_.nodes.size());
     if (auto it = seen_.find(value); it != seen_.end()) {
+      if (open_.contains(value)) cannotLeave(value, "a container that contains itself");
       plan_.nodes.push_back({.kind = ExitNode::Kind::kShared, .index = it->second});
       return at;
     }
     seen_[value] = at;
+    open_.insert(value);
     plan_.nodes.push_back({.kind = ExitNode::Kind::kConstant});
     ExitNode node = describe(value);
     plan_.nodes[at] = std::move(node);
+    open_.erase(value);
     return at;
+  }
+
+  int addNode(ExitNode node) {
+    plan_.nodes.push_back(std::move(node));
+    return static_cast<int>(plan_.nodes.size()) - 1;
+  }
+
+  void addEffect(const SideEffect& effect) {
+    Effect out{.kind = effect.kind, .lo = effect.lo, .hi = effect.hi};
+    out.target = add(effect.target);
+    if (effect.key) out.key = add(effect.key);
+    if (effect.value) out.value = add(effect.value);
+    if (effect.kind == Effect::Kind::kListSlice) {
+      ExitNode list{.kind = ExitNode::Kind::kList};
+      for (Value* item : effect.items) list.children.push_back(add(item));
+      out.value = addNode(std::move(list));
+    }
+    plan_.effects.push_back(out);
+  }
+
+  [[noreturn]] void cannotLeave(Value* value, std::string what) {
+    throw CaptureBreak(BreakReason::kUnsupportedObject, what + " outlives the compiled code", value->madeAt);
   }
 
   ExitNode describe(Value* value) {
@@ -53,16 +86,87 @@ class ExitBuilder {
       case ValueKind::kList: return container(Kind::kList, value);
       case ValueKind::kDict: return container(Kind::kDict, value);
       case ValueKind::kSlice: return container(Kind::kSlice, value);
-      case ValueKind::kFunction: trace_.fail(BreakReason::kUnsupportedObject, "a function made here is returned");
-      case ValueKind::kMethod: trace_.fail(BreakReason::kUnsupportedObject, "a bound method is returned");
-      case ValueKind::kIterator: trace_.fail(BreakReason::kUnsupportedObject, "an iterator is returned");
+      case ValueKind::kFunction: return function(value);
+      case ValueKind::kMethod: return method(value);
+      case ValueKind::kIterator: return iterator(value);
+      case ValueKind::kCell: {
+        ExitNode node{.kind = Kind::kCell};
+        node.children = {orNone(value->items[0])};
+        return node;
+      }
+      case ValueKind::kInstance: return instance(value);
+      case ValueKind::kSuper: cannotLeave(value, "super()");
       case ValueKind::kConstant:
       case ValueKind::kNull:
-      case ValueKind::kCell:
       case ValueKind::kObject:
+      case ValueKind::kUnread:
         break;
     }
     FW_UNREACHABLE();
+  }
+
+  /// Parts: globals, qualname, defaults, kwdefaults, closure.
+  ExitNode function(Value* value) {
+    ExitNode node{.kind = ExitNode::Kind::kFunction, .object = value->code};
+    int globals = value->globals ? addNode({.kind = ExitNode::Kind::kObject, .index = objectIndex(globalsOf(value))}) : -1;
+    int qualname = addNode({.kind = ExitNode::Kind::kConstant, .object = value->qualname});
+    int defaults = value->defaults.empty() ? -1 : sequence(value->defaults);
+    int kwdefaults = -1;
+    if (!value->kwdefaults.empty()) {
+      ExitNode dict{.kind = ExitNode::Kind::kDict};
+      for (auto& [name, item] : value->kwdefaults) {
+        dict.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = name}));
+        dict.children.push_back(add(item));
+      }
+      kwdefaults = addNode(std::move(dict));
+    }
+    int closure = value->closure.empty() ? -1 : sequence(value->closure);
+    node.children = {globals, qualname, defaults, kwdefaults, closure};
+    if (value->annotated) cannotLeave(value, "a function with annotations made here");
+    return node;
+  }
+
+  SourceId globalsOf(Value* function) {
+    return trace_.sources().intern(guards::SourceKind::kGlobals, function->globalsOf);
+  }
+
+  int sequence(const std::vector<Value*>& items) {
+    ExitNode tuple{.kind = ExitNode::Kind::kTuple};
+    for (Value* item : items) tuple.children.push_back(add(item));
+    return addNode(std::move(tuple));
+  }
+
+  ExitNode method(Value* value) {
+    if (value->name.empty()) {
+      ExitNode node{.kind = ExitNode::Kind::kMethod};
+      for (Value* item : value->items) node.children.push_back(add(item));
+      return node;
+    }
+    Value* self = value->items.back();
+    PyTypeObject* type = trace_.typeOf(self);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) cannotLeave(value, "a method of this object");
+    cpython::Ref name = cpython::checked(PyUnicode_InternFromString(value->name.c_str()));
+    ExitNode node{.kind = ExitNode::Kind::kAttribute, .object = std::move(name)};
+    node.children = {add(self)};
+    return node;
+  }
+
+  ExitNode iterator(Value* value) {
+    bool fresh = value->name.empty() && value->position == 0 && value->base && !value->base->written;
+    if (!fresh) cannotLeave(value, value->name.empty() ? "an iterator" : "a view of a dict");
+    ExitNode node{.kind = ExitNode::Kind::kIterator};
+    node.children = {add(value->base)};
+    return node;
+  }
+
+  ExitNode instance(Value* value) {
+    ExitNode node{.kind = ExitNode::Kind::kInstance, .object = value->object};
+    for (auto& [name, item] : value->overlay) {
+      if (!item) continue;
+      node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = name}));
+      node.children.push_back(add(item));
+    }
+    return node;
   }
 
   ExitNode container(ExitNode::Kind kind, Value* value) {
@@ -146,12 +250,13 @@ class ExitBuilder {
   Trace& trace_;
   ExitPlan plan_;
   absl::flat_hash_map<Value*, int> seen_, fresh_;
+  absl::flat_hash_set<Value*> open_;                    ///< being described
   absl::flat_hash_map<ValueId, bool> taken_;
   absl::flat_hash_map<ValueId, int> scalars_;
 };
 
 }  // namespace
 
-ExitPlan buildExit(Trace& trace, Value* result) { return ExitBuilder(trace).run(result); }
+ExitPlan buildExit(Trace& trace, const FrameEnd& end) { return ExitBuilder(trace).run(end); }
 
 }  // namespace fw::capture

@@ -10,6 +10,25 @@ class Printer {
  public:
   Printer(const ExitPlan& plan, const graph::SymContext& syms) : plan_(plan), syms_(syms) {}
 
+  std::string orNone(int at) const { return at < 0 ? "-" : node(at); }
+
+  std::string effect(const Effect& e) const {
+    std::string target = orNone(e.target);
+    switch (e.kind) {
+      case Effect::Kind::kSetAttr: return target + "." + orNone(e.key) + " = " + orNone(e.value);
+      case Effect::Kind::kSetItem: return target + "[" + orNone(e.key) + "] = " + orNone(e.value);
+      case Effect::Kind::kListSlice: {
+        std::string to = e.hi == INT64_MAX ? "end" : std::to_string(e.hi), from = e.lo == INT64_MAX ? "end" : std::to_string(e.lo);
+        return target + "[" + from + ":" + to + "] = " + orNone(e.value);
+      }
+      case Effect::Kind::kSetAdd: return target + ".add(" + orNone(e.key) + ")";
+      case Effect::Kind::kSetDiscard: return target + ".discard(" + orNone(e.key) + ")";
+      case Effect::Kind::kSetCell: return "content of " + target + " = " + orNone(e.value);
+      case Effect::Kind::kAdvance: return target + " advanced by " + std::to_string(e.lo);
+    }
+    FW_UNREACHABLE();
+  }
+
   std::string node(int at) const {
     const ExitNode& n = plan_.nodes.at(static_cast<size_t>(at));
     using Kind = ExitNode::Kind;
@@ -25,8 +44,21 @@ class Printer {
       case Kind::kTuple: return "tuple(" + children(n) + ")";
       case Kind::kList: return "list(" + children(n) + ")";
       case Kind::kDict: return "dict(" + children(n) + ")";
+      case Kind::kSet: return "set(" + children(n) + ")";
+      case Kind::kFrozenSet: return "frozenset(" + children(n) + ")";
       case Kind::kSlice: return "slice(" + children(n) + ")";
-      case Kind::kShared: return "same as node " + std::to_string(n.index);
+      case Kind::kRange: return "range(" + children(n) + ")";
+      case Kind::kIterator: return "iter(" + children(n) + ")";
+      case Kind::kAttribute: return children(n) + "." + string(n.object.get());
+      case Kind::kMethod: return "method(" + children(n) + ")";
+      case Kind::kFunction: return "function(" + children(n) + ")";
+      case Kind::kCell: return "cell(" + children(n) + ")";
+      case Kind::kInstance:
+        return "instance of " + std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name) + "(" + children(n) + ")";
+      case Kind::kShared: {
+        const ExitNode& same = plan_.nodes.at(static_cast<size_t>(n.index));
+        return same.kind == Kind::kObject ? node(n.index) : "same as node " + std::to_string(n.index);
+      }
     }
     FW_UNREACHABLE();
   }
@@ -46,8 +78,14 @@ class Printer {
 
   std::string children(const ExitNode& n) const {
     std::string text;
-    for (int child : n.children) text += (text.empty() ? "" : ", ") + node(child);
+    for (int child : n.children) text += (text.empty() ? "" : ", ") + orNone(child);
     return text;
+  }
+
+  static std::string string(PyObject* str) {
+    const char* utf8 = PyUnicode_AsUTF8(str);
+    if (!utf8) PyErr_Clear();
+    return utf8 ? utf8 : "?";
   }
 
   /// Only of types whose repr is CPython's own.
@@ -69,7 +107,17 @@ class Printer {
 }  // namespace
 
 std::string print(const ExitPlan& plan, const graph::SymContext& syms) {
-  return plan.nodes.empty() ? "nothing" : Printer(plan, syms).node(0);
+  Printer printer(plan, syms);
+  std::string text;
+  auto line = [&](std::string more) { text += (text.empty() ? "" : "\n") + more; };
+  for (const Effect& effect : plan.effects) line(printer.effect(effect));
+  for (const SlotWrite& write : plan.slots) line("slot " + std::to_string(write.slot) + " = " + printer.orNone(write.node));
+  if (plan.end != ExitPlan::kReturn) {
+    line("at " + std::to_string(plan.end) + ", stack of " + std::to_string(plan.depth));
+  } else {
+    line(plan.nodes.empty() ? "nothing" : printer.node(0));
+  }
+  return text;
 }
 
 }  // namespace fw::capture

@@ -2,6 +2,8 @@
 // known by identity (guarded where they were read), so that only what can change in place is guarded here: code and
 // defaults.
 #include "cpython/numpy_api.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/declared_calls.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/policy.h"
 #include "graph/support/check.h"
@@ -12,12 +14,6 @@ using cpython::checked;
 using guards::SourceKind;
 
 namespace {
-
-std::string text(PyObject* str) {
-  const char* s = PyUnicode_AsUTF8(str);
-  if (!s) throw cpython::PythonError();
-  return s;
-}
 
 /// A str attribute of an object whose type runs no user code on look-up, or "".
 std::string attributeText(PyObject* object, const char* name) {
@@ -51,7 +47,7 @@ std::string calleeName(PyObject* callable) {
 
 CallArgs Interpreter::popArguments(size_t count, Value* names) {
   CallArgs args;
-  args.positional = popMany(count);
+  args.positional = popManyRaw(count);
   if (!names) return args;
   PyObject* tuple = names->object.get();
   FW_CHECK(names->isConstant() && PyTuple_CheckExact(tuple));
@@ -66,15 +62,15 @@ CallArgs Interpreter::popArguments(size_t count, Value* names) {
 
 /// The callable and its self or NULL lie on the stack; either order of callable and NULL occurs.
 void Interpreter::finishCall(CallArgs args) {
-  Value* second = pop();
-  Value* first = pop();
+  Value* second = popRaw();
+  Value* first = popRaw();
   Value* callable = first;
   if (first->kind == ValueKind::kNull) {
     callable = second;
   } else if (second->kind != ValueKind::kNull) {
     args.positional.insert(args.positional.begin(), second);
   }
-  push(call(callable, std::move(args)));
+  push(callRaw(callable, std::move(args)));
 }
 
 void Interpreter::onCall(const Instr& instr) { finishCall(popArguments(static_cast<size_t>(instr.arg), nullptr)); }
@@ -137,7 +133,8 @@ void Interpreter::onSetFunctionAttribute(const Instr& instr) {
       break;
     }
     case 4:
-      break;   // annotations: nothing reads them in a trace
+      function->annotated = true;   // nothing reads them in a trace
+      break;
     case 8:
       function->closure = iterate(attribute);
       break;
@@ -149,7 +146,8 @@ void Interpreter::onSetFunctionAttribute(const Instr& instr) {
 
 // ---- what is called ------------------------------------------------------------------------------------------------
 
-Value* Interpreter::call(Value* callable, CallArgs args) {
+Value* Interpreter::callRaw(Value* callable, CallArgs args) {
+  trace_.open(callable);
   switch (callable->kind) {
     case ValueKind::kConstant:
       return callConstant(callable, std::move(args));
@@ -158,9 +156,10 @@ Value* Interpreter::call(Value* callable, CallArgs args) {
     case ValueKind::kMethod:
       if (!callable->name.empty()) return callMethod(callable->items.back(), callable->name, std::move(args));
       args.positional.insert(args.positional.begin(), callable->items[1]);
-      return call(callable->items[0], std::move(args));
+      return callRaw(callable->items[0], std::move(args));
+    case ValueKind::kInstance:
     case ValueKind::kObject: {
-      PyTypeObject* type = Py_TYPE(callable->object.get());
+      PyTypeObject* type = trace_.typeOf(callable);
       Ref name = checked(PyUnicode_InternFromString("__call__"));
       PyObject* found = _PyType_Lookup(type, name.get());
       if (!found || !PyFunction_Check(found)) {
@@ -178,12 +177,32 @@ Value* Interpreter::call(Value* callable, CallArgs args) {
 Value* Interpreter::callConstant(Value* callable, CallArgs args) {
   PyObject* object = callable->object.get();
   if (isIsCompiling(object)) return trace_.constant(Py_True);
+  if (Value* result = DeclaredCalls{*this, trace_}.call(callable, args)) return result;
   if (PyObject* inner = unwrapCompiled(object)) return callFunction(trace_.constant(inner), std::move(args));
+  if (!PyFunction_Check(object)) {
+    for (Value* value : args.positional) trace_.open(value);
+    for (auto& [name, value] : args.keywords) trace_.open(value);
+  }
   if (numpy::isKnown(object)) return numpy::call(trace_, object, args);
   if (Value* result = callBuiltin(*this, trace_, object, args)) return result;
   if (PyFunction_Check(object)) {
-    if (belongsToNumpy(object)) trace_.fail(BreakReason::kUnsupportedNumpy, calleeName(object));
+    if (belongsToNumpy(object) && !isAllowedInGraph(object)) trace_.fail(BreakReason::kUnsupportedNumpy, calleeName(object));
     return callFunction(callable, std::move(args));
+  }
+  if (object == reinterpret_cast<PyObject*>(&PySuper_Type)) return makeSuper(args);
+  if (Py_TYPE(object) == &PyMethodDescr_Type && !args.positional.empty()) {
+    auto* descriptor = reinterpret_cast<PyDescrObject*>(object);
+    Value* self = args.positional[0];
+    if (trace_.typeOf(self) == descriptor->d_type) {
+      args.positional.erase(args.positional.begin());
+      return callMethod(self, text(descriptor->d_name), std::move(args));
+    }
+  }
+  if (Py_TYPE(object) == &PyWrapperDescr_Type) {
+    if (Value* result = callObjectSlot(object, args)) return result;
+  }
+  if (PyType_Check(object)) {
+    if (Value* instance = makeInstance(callable, args)) return instance;
   }
   std::string name = calleeName(object);
   if (PyExceptionClass_Check(object)) raises(name);   // made to be raised
@@ -293,7 +312,7 @@ void Interpreter::bind(Frame& frame, Value* function, CallArgs args) {
 Value* Interpreter::callFunction(Value* function, CallArgs args) {
   Ref code = codeOf(function);
   auto* object = reinterpret_cast<PyCodeObject*>(code.get());
-  if (isDisabled(code.get())) trace_.fail(BreakReason::kDisabled, text(object->co_qualname));
+  if (isDisabled(code.get())) trace_.fail(BreakReason::kDisabled, disabledDetail(code.get()));
   if (static_cast<int>(frames_.size()) > options_.maxInlineDepth) {
     trace_.fail(BreakReason::kInlineLimit, text(object->co_qualname));
   }
@@ -312,15 +331,7 @@ Value* Interpreter::callFunction(Value* function, CallArgs args) {
     frame.builtins = Ref::create(f->func_builtins);
     frame.function = sourceOf(function);
     for (Py_ssize_t i = 0; f->func_closure && i < PyTuple_GET_SIZE(f->func_closure); ++i) {
-      SourceId source = trace_.sources().intern(SourceKind::kCell, frame.function, i);
-      Value*& cell = cells_[source];
-      if (!cell) {
-        cell = trace_.make(ValueKind::kCell);
-        cell->object = Ref::create(PyTuple_GET_ITEM(f->func_closure, i));
-        cell->source = source;
-        cell->items = {nullptr};
-      }
-      frame.closure.push_back(cell);
+      frame.closure.push_back(closureCell(frame.function, f->func_closure, i));
     }
   }
   bind(frame, function, std::move(args));

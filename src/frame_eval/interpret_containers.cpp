@@ -1,6 +1,7 @@
-// Tuples, lists, dicts, slices, iteration, formatting. Containers live in the trace as lists of Values; those with a
-// source are only read, those made by the traced code may be changed: nobody else has seen them.
+// Tuples, lists, dicts, slices, iteration, formatting. Containers live in the trace as lists of Values. All changes go through
+// spliceList(), setKey() and eraseKey(), which record the side effect if the container exists outside the trace.
 #include "cpython/numpy_api.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
 
@@ -11,16 +12,38 @@ using guards::Relation;
 
 namespace {
 
-bool isNumpy(Value* v) { return v->kind == ValueKind::kArray || v->kind == ValueKind::kArrayScalar; }
-
-bool isConstantOf(Value* v, PyTypeObject* type) { return v->isConstant() && Py_TYPE(v->object.get()) == type; }
+bool isNumpy(Value* v) { return isNumpyValue(v); }
 
 }  // namespace
 
-void Interpreter::checkOwned(Value* container, const char* what) {
-  if (container->source.valid()) {
-    trace_.fail(BreakReason::kUnsupportedWrite, std::string(what) + " " + trace_.describe(container->source));
+// ---- changing ------------------------------------------------------------------------------------------------------
+
+/// list[lo:hi] = items, for indices within the list.
+void Interpreter::spliceList(Value* list, size_t lo, size_t hi, std::vector<Value*> items) {
+  FW_CHECK(list->kind == ValueKind::kList && lo <= hi && hi <= list->items.size());
+  trace_.effectSlice(list, static_cast<int64_t>(lo), static_cast<int64_t>(hi), items);
+  auto begin = list->items.begin();
+  list->items.erase(begin + static_cast<ptrdiff_t>(lo), begin + static_cast<ptrdiff_t>(hi));
+  list->items.insert(list->items.begin() + static_cast<ptrdiff_t>(lo), items.begin(), items.end());
+}
+
+/// Appends without looking at what is there.
+void Interpreter::extendList(Value* list, std::vector<Value*> items) {
+  if (list->kind == ValueKind::kList) {
+    size_t end = list->items.size();
+    return spliceList(list, end, end, std::move(items));
   }
+  bool unseen = list->kind == ValueKind::kObject && PyList_CheckExact(list->object.get());
+  if (!unseen) trace_.fail(BreakReason::kUnsupportedWrite, std::string("append to a ") + trace_.typeOf(list)->tp_name);
+  (void)trace_.typeOf(list);
+  trace_.effectSlice(list, INT64_MAX, INT64_MAX, items);
+  if (!list->opened) list->items.insert(list->items.end(), items.begin(), items.end());
+}
+
+void Interpreter::eraseKey(Value* dict, int at) {
+  trace_.effectItem(dict, dict->keys[at], nullptr);
+  dict->keys.erase(dict->keys.begin() + at);
+  dict->items.erase(dict->items.begin() + at);
 }
 
 // ---- building ------------------------------------------------------------------------------------------------------
@@ -55,13 +78,12 @@ void Interpreter::onBuildSlice(const Instr& instr) {
 
 void Interpreter::onListAppend(const Instr& instr) {
   Value* item = pop();
-  top(instr.arg)->items.push_back(item);
+  extendList(top(instr.arg), {item});
 }
 
 void Interpreter::onListExtend(const Instr& instr) {
   std::vector<Value*> items = iterate(pop());
-  Value* list = top(instr.arg);
-  list->items.insert(list->items.end(), items.begin(), items.end());
+  extendList(top(instr.arg), std::move(items));
 }
 
 void Interpreter::onListToTuple(const Instr&) { push(trace_.tuple(pop()->items)); }
@@ -69,19 +91,20 @@ void Interpreter::onListToTuple(const Instr&) { push(trace_.tuple(pop()->items))
 void Interpreter::onMapAdd(const Instr& instr) {
   Value* item = pop();
   Value* k = pop();
-  setKey(top(instr.arg), key(k), item);
+  setKey(trace_.open(top(instr.arg)), key(k), item);
 }
 
 void Interpreter::onDictUpdate(const Instr& instr) {
   Value* from = pop();
   if (from->kind != ValueKind::kDict) unsupported(instr);
-  for (size_t i = 0; i < from->keys.size(); ++i) setKey(top(instr.arg), from->keys[i], from->items[i]);
+  Value* dict = trace_.open(top(instr.arg));
+  for (size_t i = 0; i < from->keys.size(); ++i) setKey(dict, from->keys[i], from->items[i]);
 }
 
 void Interpreter::onDictMerge(const Instr& instr) {
   Value* from = pop();
   if (from->kind != ValueKind::kDict) unsupported(instr);
-  Value* dict = top(instr.arg);
+  Value* dict = trace_.open(top(instr.arg));
   for (size_t i = 0; i < from->keys.size(); ++i) {
     if (findKey(dict, from->keys[i]) >= 0) raises("TypeError: multiple values for a keyword argument");
     setKey(dict, from->keys[i], from->items[i]);
@@ -117,6 +140,10 @@ int Interpreter::findKey(Value* dict, Value* key) {
 }
 
 void Interpreter::setKey(Value* dict, Value* key, Value* value) {
+  if (dict->kind != ValueKind::kDict) {
+    trace_.fail(BreakReason::kUnsupportedWrite, std::string("item of a ") + trace_.typeOf(dict)->tp_name);
+  }
+  trace_.effectItem(dict, key, value);
   int at = findKey(dict, key);
   if (at >= 0) {
     dict->items[at] = value;
@@ -147,6 +174,8 @@ Value* Interpreter::length(Value* container) {
     default:
       break;
   }
+  trace_.refuseOpaque(container);
+  if (Value* size = callSpecial(container, "__len__", {})) return size;
   trace_.fail(BreakReason::kUnsupportedObject, std::string("len of a ") + trace_.typeOf(container)->tp_name);
 }
 
@@ -159,14 +188,20 @@ size_t Interpreter::itemIndex(Value* container, Value* index) {
   return static_cast<size_t>(i);
 }
 
-Value* Interpreter::sliceItems(Value* container, Value* index) {
+/// A slice whose bounds are specialised.
+Ref Interpreter::constantSlice(Value* index) {
+  if (index->isConstant()) return index->object;
   std::vector<Value*> bounds;
   for (Value* bound : index->items) bounds.push_back(trace_.specializeNumber(bound));
   for (Value* bound : bounds) {
     if (!bound) trace_.fail(BreakReason::kDataDependentShape, "slice of a sequence by array data");
+    if (!isPlain(bound->object.get())) trace_.fail(BreakReason::kUnsupportedObject, "slice bounds");
   }
-  Ref slice = trace_.asObject(trace_.slice(bounds[0], bounds[1], bounds[2]));
-  if (!slice) trace_.fail(BreakReason::kUnsupportedObject, "slice bounds");
+  return trace_.asObject(trace_.slice(bounds[0], bounds[1], bounds[2]));
+}
+
+Value* Interpreter::sliceItems(Value* container, Value* index) {
+  Ref slice = constantSlice(index);
   if (container->isConstant()) return fold(PyObject_GetItem(container->object.get(), slice.get()));
   Py_ssize_t start, stop, step;
   if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) raisesPending();
@@ -182,10 +217,6 @@ Value* Interpreter::getItem(Value* container, Value* index) {
   if (isNumpy(container)) return numpy::getItem(trace_, container, index);
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     bool slice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
-    if (isConstantOf(index, &PySlice_Type)) {
-      auto* s = reinterpret_cast<PySliceObject*>(index->object.get());
-      index = trace_.slice(trace_.constant(s->start), trace_.constant(s->stop), trace_.constant(s->step));
-    }
     return slice ? sliceItems(container, index) : container->items[itemIndex(container, index)];
   }
   if (container->kind == ValueKind::kDict) {
@@ -198,6 +229,8 @@ Value* Interpreter::getItem(Value* container, Value* index) {
     Value* known = trace_.specializeNumber(index);
     if (known) return fold(PyObject_GetItem(container->object.get(), known->object.get()));
   }
+  trace_.refuseOpaque(container);
+  if (Value* item = callSpecial(container, "__getitem__", {index})) return item;
   trace_.fail(BreakReason::kUnsupportedObject, std::string("subscript of a ") + trace_.typeOf(container)->tp_name);
 }
 
@@ -213,47 +246,61 @@ void Interpreter::onStoreSubscr(const Instr&) {
   Value* value = pop();
   if (container->kind == ValueKind::kArray) return numpy::setItem(trace_, container, index, value);
   if (container->kind == ValueKind::kList) {
-    checkOwned(container, "item of");
-    if (index->kind == ValueKind::kSlice) trace_.fail(BreakReason::kUnsupportedWrite, "slice of a list");
-    container->items[itemIndex(container, index)] = value;
-    return;
+    if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) {
+      return storeSlice(container, index, iterate(value), false);
+    }
+    size_t at = itemIndex(container, index);
+    return spliceList(container, at, at + 1, {value});
   }
-  if (container->kind == ValueKind::kDict) {
-    checkOwned(container, "item of");
-    return setKey(container, key(index), value);
-  }
+  if (container->kind == ValueKind::kDict) return setKey(container, key(index), value);
+  trace_.refuseOpaque(container);
+  if (callSpecial(container, "__setitem__", {index, value})) return;
   trace_.fail(BreakReason::kUnsupportedWrite, std::string("item of a ") + trace_.typeOf(container)->tp_name);
+}
+
+/// list[slice] = items, or del list[slice].
+void Interpreter::storeSlice(Value* list, Value* index, std::vector<Value*> items, bool remove) {
+  Ref slice = constantSlice(index);
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) raisesPending();
+  Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(list->items.size()), &start, &stop, step);
+  if (step == 1) {
+    auto lo = static_cast<size_t>(start);
+    return spliceList(list, lo, lo + static_cast<size_t>(count), std::move(items));
+  }
+  std::vector<Value*> result = list->items;
+  if (!remove && static_cast<Py_ssize_t>(items.size()) != count) raises("ValueError: extended slice of another size");
+  for (Py_ssize_t i = 0; i < count; ++i) result[start + i * step] = remove ? nullptr : items[i];
+  result.erase(std::remove(result.begin(), result.end(), nullptr), result.end());
+  spliceList(list, 0, list->items.size(), std::move(result));
 }
 
 void Interpreter::onDeleteSubscr(const Instr& instr) {
   Value* index = pop();
   Value* container = pop();
-  if (container->kind != ValueKind::kDict && container->kind != ValueKind::kList) unsupported(instr);
-  checkOwned(container, "item of");
-  size_t at = 0;
   if (container->kind == ValueKind::kDict) {
     int found = findKey(container, key(index));
     if (found < 0) raises("KeyError");
-    at = static_cast<size_t>(found);
-    container->keys.erase(container->keys.begin() + found);
-  } else {
-    at = itemIndex(container, index);
+    return eraseKey(container, found);
   }
-  container->items.erase(container->items.begin() + static_cast<ptrdiff_t>(at));
+  if (callSpecial(container, "__delitem__", {index})) return;
+  if (container->kind != ValueKind::kList) unsupported(instr);
+  if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) return storeSlice(container, index, {}, true);
+  size_t at = itemIndex(container, index);
+  spliceList(container, at, at + 1, {});
 }
 
 /// + and * of tuples and lists; null if the operands do not fit.
 Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* right) {
   auto isList = [](Value* v) { return v->kind == ValueKind::kList; };
-  auto isTuple = [](Value* v) { return v->kind == ValueKind::kTuple || isConstantOf(v, &PyTuple_Type); };
+  if (op == cpython::kNbAdd && inplace && isList(left) && !isNumpy(right)) {
+    extendList(left, iterate(right));
+    return left;
+  }
   if (op == cpython::kNbAdd && ((isList(left) && isList(right)) || (isTuple(left) && isTuple(right)))) {
     std::vector<Value*> items = iterate(left), more = iterate(right);
     items.insert(items.end(), more.begin(), more.end());
-    if (isTuple(left)) return trace_.tuple(std::move(items));
-    if (!inplace) return trace_.list(std::move(items));
-    checkOwned(left, "+= to");
-    left->items = std::move(items);
-    return left;
+    return isTuple(left) ? trace_.tuple(std::move(items)) : trace_.list(std::move(items));
   }
   if (op != cpython::kNbMultiply) return nullptr;
   Value* sequence = isList(left) || isTuple(left) ? left : right;
@@ -268,8 +315,7 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   for (int64_t i = 0; i < times; ++i) result.insert(result.end(), items.begin(), items.end());
   if (isTuple(sequence)) return trace_.tuple(std::move(result));
   if (!inplace || sequence != left) return trace_.list(std::move(result));
-  checkOwned(left, "*= of");
-  left->items = std::move(result);
+  spliceList(left, 0, left->items.size(), std::move(result));
   return left;
 }
 

@@ -1,5 +1,7 @@
 // Methods of values that live in the trace: arrays (NumPy side), lists, tuples, dicts, and methods of builtin immutable
 // objects, which CPython itself runs on constants.
+#include <algorithm>
+
 #include "cpython/numpy_api.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
@@ -9,6 +11,10 @@ namespace fw::capture {
 using cpython::checked;
 
 Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs args) {
+  for (Value* value : args.positional) trace_.open(value);
+  for (auto& [keyword, value] : args.keywords) trace_.open(value);
+  if (Value* result = blindMethod(self, name, args)) return result;
+  trace_.open(self);
   switch (self->kind) {
     case ValueKind::kArray:
     case ValueKind::kArrayScalar:
@@ -73,44 +79,96 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
     return trace_.constant(checked(PyLong_FromSsize_t(found)));
   }
   if (list && simple && name == "copy" && count == 0) return trace_.list(items);
-  static constexpr std::string_view kWriters[] = {"append", "extend", "pop", "insert", "reverse", "clear"};
-  bool writer = std::find(std::begin(kWriters), std::end(kWriters), name) != std::end(kWriters);
-  if (!list || !simple || !writer) {
-    trace_.fail(BreakReason::kUnsupportedCall, std::string(list ? "list." : "tuple.") + name);
+  if (list && simple && name == "remove" && count == 1) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (items[i] != args.positional[0] && !trace_.truth(compare(Py_EQ, items[i], args.positional[0]))) continue;
+      spliceList(self, i, i + 1, {});
+      return none();
+    }
+    raises("ValueError: not in list");
   }
-  checkOwned(self, ("list." + name + " on").c_str());
+  if (list && name == "sort") return sortList(self, args);
+  if (!list || !simple) trace_.fail(BreakReason::kUnsupportedCall, std::string(list ? "list." : "tuple.") + name);
   if (name == "append" && count == 1) {
-    items.push_back(args.positional[0]);
+    extendList(self, args.positional);
     return none();
   }
   if (name == "extend" && count == 1) {
-    std::vector<Value*> more = iterate(args.positional[0]);
-    items.insert(items.end(), more.begin(), more.end());
+    extendList(self, iterate(args.positional[0]));
     return none();
   }
   if (name == "pop" && count <= 1) {
     if (items.empty()) raises("IndexError: pop from empty list");
     size_t at = count ? itemIndex(self, args.positional[0]) : items.size() - 1;
     Value* item = items[at];
-    items.erase(items.begin() + static_cast<ptrdiff_t>(at));
+    spliceList(self, at, at + 1, {});
     return item;
   }
   if (name == "insert" && count == 2) {
     int64_t at = trace_.specialize(trace_.asSym(args.positional[0]));
     auto size = static_cast<int64_t>(items.size());
     at = std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
-    items.insert(items.begin() + at, args.positional[1]);
+    spliceList(self, static_cast<size_t>(at), static_cast<size_t>(at), {args.positional[1]});
     return none();
   }
   if (name == "reverse" && count == 0) {
-    std::reverse(items.begin(), items.end());
+    spliceList(self, 0, items.size(), {items.rbegin(), items.rend()});
     return none();
   }
   if (name == "clear" && count == 0) {
-    items.clear();
+    spliceList(self, 0, items.size(), {});
     return none();
   }
   trace_.fail(BreakReason::kUnsupportedCall, "list." + name);
+}
+
+/// list.append of a list that nobody has looked into does not look into it either. Null if this is something else.
+Value* Interpreter::blindMethod(Value* self, const std::string& name, const CallArgs& args) {
+  bool unseen = self->kind == ValueKind::kObject && PyList_CheckExact(self->object.get());
+  if (!unseen || name != "append" || args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
+  extendList(self, args.positional);
+  return trace_.constant(Py_None);
+}
+
+/// Items in the order that CPython's own sort gives them by their keys, which must be known.
+std::vector<Value*> Interpreter::sorted(std::vector<Value*> items, Value* keyFunction, bool reverse) {
+  Ref keys = checked(PyList_New(0)), order = checked(PyList_New(0));
+  for (size_t i = 0; i < items.size(); ++i) {
+    Value* k = keyFunction ? call(keyFunction, {.positional = {items[i]}, .keywords = {}}) : items[i];
+    Ref known = k->kind == ValueKind::kTuple ? trace_.asObject(k) : Ref();
+    if (Value* number = known ? nullptr : trace_.specializeNumber(k)) known = number->object;
+    if (!known || !isPlain(known.get())) {
+      trace_.fail(BreakReason::kUnsupportedCall, std::string("sorting by a ") + trace_.typeOf(k)->tp_name);
+    }
+    checked(PyList_Append(keys.get(), known.get()));
+    Ref index = checked(PyLong_FromSize_t(i));
+    checked(PyList_Append(order.get(), index.get()));
+  }
+  Ref getItem = checked(PyObject_GetAttrString(keys.get(), "__getitem__"));
+  Ref sort = checked(PyObject_GetAttrString(order.get(), "sort"));
+  Ref none = checked(PyTuple_New(0));
+  Ref keywords = checked(PyDict_New());
+  checked(PyDict_SetItemString(keywords.get(), "key", getItem.get()));
+  checked(PyDict_SetItemString(keywords.get(), "reverse", reverse ? Py_True : Py_False));
+  Ref done = Ref::steal(PyObject_Call(sort.get(), none.get(), keywords.get()));
+  if (!done) raisesPending();
+  std::vector<Value*> result;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(order.get()); ++i) {
+    result.push_back(items[PyLong_AsSize_t(PyList_GET_ITEM(order.get(), i))]);
+  }
+  return result;
+}
+
+Value* Interpreter::sortList(Value* list, const CallArgs& args) {
+  Value* keyFunction = nullptr;
+  bool reverse = false;
+  for (auto& [name, value] : args.keywords) {
+    if (name == "key" && !isNone(value)) keyFunction = value;
+    if (name == "reverse") reverse = trace_.truth(value);
+  }
+  if (!args.positional.empty()) raises("TypeError: sort() takes no positional arguments");
+  spliceList(list, 0, list->items.size(), sorted(list->items, keyFunction, reverse));
+  return trace_.constant(Py_None);
 }
 
 Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallArgs& args) {
@@ -138,21 +196,26 @@ Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallA
     Value* k = key(args.positional[0]);
     int at = findKey(self, k);
     Value* fallback = count == 2 ? args.positional[1] : trace_.constant(Py_None);
-    if (set || remove) checkOwned(self, ("dict." + name + " on").c_str());
     if (at < 0) {
       if (remove && count == 1) raises("KeyError");
       if (set) setKey(self, k, fallback);
       return fallback;
     }
     Value* found = self->items[at];
-    if (remove) {
-      self->keys.erase(self->keys.begin() + at);
-      self->items.erase(self->items.begin() + at);
-    }
+    if (remove) eraseKey(self, at);
     return found;
   }
+  if (args.keywords.empty() && count == 0 && name == "popitem") {
+    if (self->keys.empty()) raises("KeyError: popitem(): dictionary is empty");
+    Value* pair = trace_.tuple({self->keys.back(), self->items.back()});
+    eraseKey(self, static_cast<int>(self->keys.size()) - 1);
+    return pair;
+  }
+  if (args.keywords.empty() && count == 0 && name == "clear") {
+    while (!self->keys.empty()) eraseKey(self, static_cast<int>(self->keys.size()) - 1);
+    return trace_.constant(Py_None);
+  }
   if (name == "update" && count <= 1) {
-    checkOwned(self, "dict.update on");
     if (count == 1) {
       Value* from = args.positional[0];
       if (from->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedCall, "dict.update");

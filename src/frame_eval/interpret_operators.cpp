@@ -81,6 +81,8 @@ Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
 }
 
 Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
+  trace_.refuseOpaque(left);
+  trace_.refuseOpaque(right);
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
   if (isNumber(left) && isNumber(right)) {
@@ -93,6 +95,7 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   if (isSequence(left) || isSequence(right)) {
     if (Value* result = sequenceBinary(op, inplace, left, right)) return result;
   }
+  if (Value* result = objectBinary(op, inplace, left, right)) return result;
   trace_.fail(BreakReason::kUnsupportedObject, std::string(trace_.typeOf(left)->tp_name) + " " + kOperators[op] + " " +
                                                    trace_.typeOf(right)->tp_name);
 }
@@ -100,6 +103,7 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
 // ---- unary ---------------------------------------------------------------------------------------------------------
 
 Value* Interpreter::unary(Unary op, Value* value) {
+  trace_.refuseOpaque(value);
   if (isNumpyOperand(value)) return numpy::unaryOp(trace_, op, value);
   if (isPlainConstant(value)) {
     PyObject* o = value->object.get();
@@ -125,6 +129,7 @@ Value* Interpreter::unary(Unary op, Value* value) {
   if (isRuntimeNumber(value)) {
     if (Value* known = trace_.specializeNumber(value)) return unary(op, known);
   }
+  if (Value* result = objectUnary(op, value)) return result;
   trace_.fail(BreakReason::kUnsupportedObject, std::string("unary operator on ") + trace_.typeOf(value)->tp_name);
 }
 
@@ -155,11 +160,14 @@ void Interpreter::onCompareOp(const Instr& instr) {
 }
 
 Value* Interpreter::compare(int op, Value* left, Value* right) {
+  trace_.refuseOpaque(left);
+  trace_.refuseOpaque(right);
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::compare(trace_, op, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) {
     return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));
   }
   if (isNumber(left) && isNumber(right)) return numberCompare(op, left, right);
+  if (Value* result = objectCompare(op, left, right)) return result;
   bool equality = op == Py_EQ || op == Py_NE;
   if (equality) {
     // == of dtypes with dtypes, scalar types and names converts the other operand; all of that is NumPy's own code.
@@ -219,6 +227,14 @@ bool Interpreter::equal(Value* left, Value* right) {
 
 bool Interpreter::is(Value* left, Value* right) {
   if (left == right) return true;
+  for (Value* v : {left, right}) {
+    bool look = v->kind == ValueKind::kObject && !v->opened;
+    if (look && Trace::isMutable(v->object.get())) {
+      (void)trace_.typeOf(v);   // its contents do not matter
+    } else if (look) {
+      trace_.open(v);
+    }
+  }
   auto singleton = [](Value* v) {
     if (!v->isConstant()) return false;
     PyObject* o = v->object.get();
@@ -233,31 +249,32 @@ bool Interpreter::is(Value* left, Value* right) {
     if (!known) trace_.fail(BreakReason::kDataDependentBranch, "`is` of a bool computed from array data");
     return known->object == (other == left ? right : left)->object;
   }
-  auto mutableKind = [](Value* v) {
+  // One Value per mutable object, so that these are two; what has a source may be another object in the next call.
+  auto identifiable = [](Value* v) {
     return v->kind == ValueKind::kArray || v->kind == ValueKind::kList || v->kind == ValueKind::kDict ||
-           v->kind == ValueKind::kObject;
+           v->kind == ValueKind::kObject || v->kind == ValueKind::kInstance || v->kind == ValueKind::kCell ||
+           v->kind == ValueKind::kFunction || v->kind == ValueKind::kIterator;
   };
-  if (mutableKind(left) && mutableKind(right)) {
-    if (left->kind != right->kind) return false;
-    if (!left->source.valid() || !right->source.valid()) return false;
-    if (left->object != right->object) {
+  if (identifiable(left) && identifiable(right)) {
+    bool outside = left->source.valid() && right->source.valid();
+    if (outside && Py_TYPE(left->object.get()) == Py_TYPE(right->object.get())) {
       trace_.guard({.kind = guards::GuardKind::kNotSameObject, .source = left->source, .other = right->source});
-      return false;
     }
-    trace_.fail(BreakReason::kUnsupportedObject, trace_.describe(left->source) + " and " +
-                                                     trace_.describe(right->source) + " are the same object");
+    return false;
   }
-  if (mutableKind(left) != mutableKind(right)) return false;
+  if (identifiable(left) != identifiable(right)) return false;
   trace_.fail(BreakReason::kUnsupportedObject, "identity of numbers, strings or tuples");
 }
 
 void Interpreter::onIsOp(const Instr& instr) {
-  Value* right = pop();
-  Value* left = pop();
+  Value* right = popRaw();
+  Value* left = popRaw();
   push(trace_.constant(is(left, right) != (instr.arg == 1) ? Py_True : Py_False));
 }
 
 bool Interpreter::contains(Value* container, Value* item) {
+  trace_.refuseOpaque(container);
+  if (auto answer = objectContains(container, item)) return *answer;
   if (container->kind == ValueKind::kDict) return findKey(container, key(item)) >= 0;
   if (isPlainConstant(container) && isPlainConstant(item)) {
     int found = PySequence_Contains(container->object.get(), item->object.get());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Frame {
   std::vector<Value*> slots;          ///< localsplus; null is unbound
   std::vector<Value*> closure;        ///< cells, for COPY_FREE_VARS
   std::vector<Value*> stack;
+  std::vector<Value*> initial;        ///< regions: what the slots and stack entries were found to hold, null where nobody looked
   size_t pc = 0;
   Value* result = nullptr;            ///< set by RETURN_VALUE
   absl::flat_hash_map<size_t, int> backJumps;
@@ -34,42 +36,68 @@ struct Frame {
   PyCodeObject* object() const { return code->object(); }
 };
 
+/// How the outermost frame stands where a region ends.
+struct FrameEnd {
+  Value* result = nullptr;                          ///< of a return
+  int instruction = -1, depth = 0;
+  std::vector<std::pair<int, Value*>> slots;        ///< changed ones; null is unbound
+};
+
 class Interpreter {
  public:
-  Interpreter(Trace& trace, const CaptureOptions& options) : trace_(trace), options_(options) {}
+  Interpreter(Trace& trace, const CaptureOptions& options) : trace_(trace), options_(options) {
+    trace_.objectTruth = [this](Value* value) { return objectTruth(value); };
+  }
+  Interpreter(const Interpreter&) = delete;
 
   /// Runs the outermost call and answers what it returns. The frames stay when a CaptureBreak passes, for file().
   Value* run(const CallView& call);
+  /// The same for a region.
+  FrameEnd runRegion(const RegionView& region);
   /// File of the innermost frame.
   std::string file() const;
 
-  // Shared by the families.
-  Value* call(Value* callable, CallArgs args);
+  // Shared by the families. Values answered are open.
+  Value* call(Value* callable, CallArgs args) { return trace_.open(callRaw(callable, std::move(args))); }
   Value* binary(int op, bool inplace, Value* left, Value* right);
   Value* compare(int op, Value* left, Value* right);
   Value* unary(numpy::Unary op, Value* value);
-  Value* getAttribute(Value* self, PyObject* name);
+  Value* getAttribute(Value* self, PyObject* name) { return trace_.open(attributeRaw(self, name)); }
   Value* getItem(Value* container, Value* index);
   Value* length(Value* container);
   /// Everything an iteration over the value yields; breaks for infinite or unknown iterables.
   std::vector<Value*> iterate(Value* iterable);
   bool is(Value* left, Value* right);
+  bool isNone(Value* value);
   bool contains(Value* container, Value* item);
   /// Whether getAttribute() would find it; for kinds of values where that can be told, else a break.
   bool hasAttribute(Value* self, PyObject* name);
+  std::vector<Value*> sorted(std::vector<Value*> items, Value* keyFunction, bool reverse);
   /// Key as a plain constant, or break.
   Value* key(Value* value);
 
  private:
   friend struct Builtins;
+  friend struct DeclaredCalls;
 
   void execute(Frame& frame);
+  bool atStop(const Frame& frame);
+  FrameEnd frameEnd(Frame& frame, const RegionView& region);
   const Bytecode& decoded(PyCodeObject* code);
 
+  /// Opened; the raw ones may be unopened.
   Value* pop();
-  Value* top(int depth = 1) { return frame_->stack.at(frame_->stack.size() - static_cast<size_t>(depth)); }
+  Value* popRaw();
+  Value* top(int depth = 1);
+  /// What slot or stack entry `entry` of the outermost frame of a region holds, once it is looked at.
+  Value* look(Value*& entry);
+  Value* local(int slot);
+  Value* cellAt(int slot);
+  Value* contentOf(Value* cell);
+  Value* closureCell(SourceId function, PyObject* closure, Py_ssize_t index);
   void push(Value* value) { frame_->stack.push_back(value); }
   std::vector<Value*> popMany(size_t count);
+  std::vector<Value*> popManyRaw(size_t count);
   PyObject* nameAt(int index) const;
   void jump(const Instr& instr);
   void jumpIf(const Instr& instr, bool taken);
@@ -81,6 +109,7 @@ class Interpreter {
   Value* fold(PyObject* fresh);
 
   // Calls.
+  Value* callRaw(Value* callable, CallArgs args);
   Value* callFunction(Value* function, CallArgs args);
   Value* callConstant(Value* callable, CallArgs args);
   Value* callMethod(Value* self, const std::string& name, CallArgs args);
@@ -95,11 +124,38 @@ class Interpreter {
   SourceId sourceOf(Value* function);
 
   // Attributes.
+  Value* attributeRaw(Value* self, PyObject* name);
   Value* moduleAttribute(Value* module, PyObject* name);
   Value* typeAttribute(Value* type, PyObject* name);
   Value* constantAttribute(Value* self, PyObject* name);
   Value* objectAttribute(Value* self, PyObject* name);
-  Value* bindDescriptor(Value* self, PyTypeObject* type, PyObject* name, PyObject* found);
+  Value* superAttribute(Value* super, PyObject* name);
+  Value* genericAttribute(Value* self, PyTypeObject* type, PyObject* name);
+  Value* storedAttribute(Value* self, PyObject* name, bool slot);
+  Value* bindDescriptor(Value* self, Value* cls, PyTypeObject* type, PyObject* name, PyObject* found);
+  static bool isClassAttribute(PyObject* name, PyObject* found);
+  void storeAttribute(Value* self, PyObject* name, Value* value);
+  void genericStore(Value* self, PyTypeObject* type, PyObject* name, Value* value);
+  void descriptorStore(Value* self, PyTypeObject* type, PyObject* name, PyObject* found, Value* value);
+  // Objects of classes written in Python (interpret_protocol.cpp).
+  static Ref internedName(const std::string& name);
+  PyObject* specialMethod(Value* self, const std::string& name);
+  Value* callSpecial(Value* self, const std::string& name, std::vector<Value*> args);
+  Value* callOwnSpecial(Value* self, const std::string& name, std::vector<Value*> args);
+  Value* objectBinary(int op, bool inplace, Value* left, Value* right);
+  Value* compareSide(int op, Value* self, Value* other);
+  Value* objectCompare(int op, Value* left, Value* right);
+  Value* objectUnary(numpy::Unary op, Value* value);
+  bool objectTruth(Value* value);
+  std::optional<bool> objectContains(Value* container, Value* item);
+  Value* makeInstance(Value* cls, CallArgs args);
+  Value* makeSuper(const CallArgs& args);
+  Value* callObjectSlot(PyObject* wrapper, const CallArgs& args);
+
+  // Globals written during the trace.
+  /// Nothing if it was not written, null if it was deleted.
+  std::optional<Value*> writtenGlobal(PyObject* globals, PyObject* name);
+  void storeGlobal(PyObject* name, Value* value);
   void guardTypeVersion(PyTypeObject* type);
 
   // Python numbers (interpret_numbers.cpp).
@@ -117,7 +173,13 @@ class Interpreter {
   int findKey(Value* dict, Value* key);
   bool equal(Value* left, Value* right);
   void setKey(Value* dict, Value* key, Value* value);
-  void checkOwned(Value* container, const char* what);
+  void eraseKey(Value* dict, int at);
+  void spliceList(Value* list, size_t lo, size_t hi, std::vector<Value*> items);
+  void extendList(Value* list, std::vector<Value*> items);
+  void storeSlice(Value* list, Value* index, std::vector<Value*> items, bool remove);
+  Ref constantSlice(Value* index);
+  Value* blindMethod(Value* self, const std::string& name, const CallArgs& args);
+  Value* sortList(Value* list, const CallArgs& args);
   Value* listMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* dictMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* formatValue(Value* value, Value* spec);
@@ -134,8 +196,10 @@ class Interpreter {
   absl::flat_hash_set<std::pair<SourceId, PyObject*>> absentAttributes_;   ///< guarded NoInstanceAttr
   absl::flat_hash_set<SourceId> guardedFunctions_;
   absl::flat_hash_map<SourceId, Value*> settings_;     ///< numbers read from globals, defaults, modules
-  absl::flat_hash_map<SourceId, Value*> cells_;
+  absl::flat_hash_map<std::pair<PyObject*, PyObject*>, Value*> writtenGlobals_;   ///< by globals dict and name; null: deleted
   absl::flat_hash_map<SourceId, Value*> globals_;      ///< names read before, with their guards
+  const std::vector<bool>* stops_ = nullptr;           ///< regions: of the outermost frame
+  PyObject* const* liveSlots_ = nullptr;               ///< regions: what the frame holds
   int executed_ = 0;
 };
 

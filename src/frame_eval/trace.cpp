@@ -38,6 +38,7 @@ void Trace::fail(BreakReason reason, std::string detail) { throw CaptureBreak(re
 Value* Trace::make(ValueKind kind) {
   values_.emplace_back();
   values_.back().kind = kind;
+  values_.back().madeAt = at;
   return &values_.back();
 }
 
@@ -244,6 +245,7 @@ bool Trace::ensureWithin(graph::SymId sym, int64_t lo, int64_t hi) {
 }
 
 bool Trace::truth(Value* value) {
+  open(value);
   switch (value->kind) {
     case ValueKind::kConstant: {
       PyObject* object = value->object.get();
@@ -274,13 +276,15 @@ bool Trace::truth(Value* value) {
     case ValueKind::kSlice:
     case ValueKind::kFunction:
     case ValueKind::kMethod:
+    case ValueKind::kSuper:
     case ValueKind::kIterator:
       return true;
     case ValueKind::kObject:
-      fail(BreakReason::kUnsupportedObject,
-           std::string("truth of a ") + Py_TYPE(value->object.get())->tp_name + " object");
+    case ValueKind::kInstance:
+      return objectTruth(value);
     case ValueKind::kNull:
     case ValueKind::kCell:
+    case ValueKind::kUnread:
       break;
   }
   FW_UNREACHABLE();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,12 +11,33 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "frame_eval/break_reason.h"
+#include "frame_eval/policy.h"
+#include "frame_eval/exit_plan.h"
 #include "frame_eval/value.h"
 #include "graph/graph.h"
 #include "graph/numpy_types.h"
 #include "guards/guard_set.h"
 
 namespace fw::capture {
+
+/// A change of an object that exists outside the trace, in program order (Effect in exit_plan.h, on Values).
+struct SideEffect {
+  Effect::Kind kind;
+  Value* target;
+  Value* key = nullptr;
+  Value* value = nullptr;             ///< null deletes
+  std::vector<Value*> items;          ///< kListSlice: what stands at [lo, hi) afterwards
+  int64_t lo = 0, hi = 0;
+  int at = -1;                        ///< instruction of the outermost frame
+};
+
+/// A write into an array that exists outside the trace, in program order.
+struct ArrayWrite {
+  Value* owner;                       ///< the array with a source whose memory is written
+  graph::ValueId target;              ///< chain of views over its input
+  graph::ValueId value;
+  int at;                             ///< instruction of the outermost frame
+};
 
 class Trace {
  public:
@@ -38,9 +60,30 @@ class Trace {
   Value* list(std::vector<Value*> items);
   Value* slice(Value* start, Value* stop, Value* step);
   Value* make(ValueKind kind);                           ///< blank
-  /// The value of an object that exists outside the trace: installs type guards and makes arrays and Python scalars
-  /// inputs of the graph, containers virtual, everything else a constant or kObject. One Value per source.
+  /// The value of an object that exists outside the trace, unopened: a kObject without guards, which can be moved and handed
+  /// back. One Value per source, and one per mutable object: a second source of the same object is guarded to be the same.
   Value* fromSource(SourceId source, PyObject* object);
+  /// Makes an unopened Value what it is, in place: installs guards and makes arrays and Python scalars inputs of the graph,
+  /// containers virtual, everything else a constant or kObject. What is not understood (containers too large, arrays of other
+  /// kinds) stays a kObject that only its users refuse. Unopened Values occur only on the stack, in locals, in cells, in
+  /// attributes and as self of methods.
+  Value* open(Value* value);
+  /// Breaks with the reason why the kObject is not understood, if there is one.
+  void refuseOpaque(Value* value);
+
+  // ---- side effects: the Values are changed by the caller, at once --------------------------------------------------
+  const std::vector<SideEffect>& effects() const { return effects_; }
+  /// Nothing happens for targets made in the trace.
+  void effectAttr(Value* target, Value* name, Value* value);
+  void effectItem(Value* dict, Value* key, Value* value);
+  void effectSlice(Value* list, int64_t lo, int64_t hi, std::vector<Value*> items);
+  void effectSet(Value* set, Value* item, bool add);
+  void effectCell(Value* cell, Value* content);
+  void effectAdvance(Value* iterator, int64_t count);
+  /// Guards that the objects written are no others that were read by another name; once, at the end.
+  void guardAliases();
+  /// Guards that what was loaded and then only dropped or moved exists; once, at the end.
+  void guardPresence();
 
   // ---- decisions: answered from the values seen now, and guarded ---------------------------------------------------
   /// left relation right? Proven without a guard where possible. Equality, once decided, is assumed by the SymContext.
@@ -60,8 +103,11 @@ class Trace {
   graph::SymId asSym(Value* value);
   /// Known object behind the value (constants; tuples and slices of constants are built), or null.
   Ref asObject(Value* value);
-  /// The value's Python type.
+  /// The value's Python type, which is guarded from then on.
   PyTypeObject* typeOf(Value* value);
+
+  /// Objects whose identity can be told: two sources of one are one Value.
+  static bool isMutable(PyObject* object);
 
   [[noreturn]] void fail(BreakReason reason, std::string detail);
 
@@ -76,16 +122,29 @@ class Trace {
   /// As the user would write the source.
   std::string describe(SourceId source) const { return guards_.sources->describe(source, code); }
 
+  /// Value that was read from `source`, or null.
+  Value* valueOf(SourceId source) const {
+    auto it = bySource_.find(source);
+    return it == bySource_.end() ? nullptr : it->second;
+  }
+
+  std::vector<ArrayWrite> arrayWrites;                   ///< numpy/memory.cpp; commits of the graph in the end
+  std::vector<std::pair<Value*, graph::ValueId>> writtenArrays;   ///< their owners, and the inputs of the graph that these were
+
   PyObject* code = nullptr;                              ///< code object of the function being captured (borrowed)
+  SizePolicy sizes = SizePolicy::kAuto;                  ///< of arrays without a mark of their own
+  std::function<bool(Value*)> objectTruth;               ///< of objects whose class decides
   int line = 0;                                          ///< user's line being executed
+  int at = -1;                                           ///< instruction of the outermost frame being executed
 
  private:
   friend class Interpreter;
   friend struct CaptureSession;
-  Value* convertSource(SourceId source, PyObject* object);
+  void convertSource(SourceId source, PyObject* object, Value* into);
   Value* arrayFromSource(SourceId source, PyObject* object);
   Value* numberFromSource(SourceId source, PyObject* object);
   Value* containerFromSource(SourceId source, PyObject* object);
+  void record(SideEffect effect);
   graph::ValueId addInput(guards::InputBinding::From from, SourceId source, graph::ValueType type);
   graph::SymId addSymbol(std::string name, graph::SymRange range, int64_t hint, guards::SymbolBinding binding);
   std::optional<bool> concreteTruth(Value* value);
@@ -95,6 +154,10 @@ class Trace {
   std::vector<int64_t> hints_;                           ///< value of symbol i seen now
   std::deque<Value> values_;
   absl::flat_hash_map<SourceId, Value*> bySource_;
+  absl::flat_hash_map<PyObject*, Value*> byObject_;      ///< mutable objects with a source
+  std::vector<Value*> mutables_;                         ///< the same in order of appearance
+  std::vector<Value*> sourced_;                          ///< all of bySource_ in order of appearance
+  std::vector<SideEffect> effects_;
   /// Answers `left relation right` from what was guarded before.
   std::optional<bool> decidedBefore(graph::SymId left, guards::Relation relation, graph::SymId right);
   absl::flat_hash_map<graph::SymId, int64_t> lowerBounds_;   ///< guarded: expression without constant term >= bound

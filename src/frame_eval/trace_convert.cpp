@@ -42,6 +42,7 @@ std::optional<Scalar> scalarOf(PyObject* object) {
 
 graph::UfuncOperand Trace::operand(Value* value) {
   using graph::Weak;
+  open(value);
   switch (value->kind) {
     case ValueKind::kArray:
     case ValueKind::kArrayScalar:
@@ -76,18 +77,25 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kList: fail(BreakReason::kUnsupportedNumpy, "operand of type list");
     case ValueKind::kDict: fail(BreakReason::kUnsupportedNumpy, "operand of type dict");
     case ValueKind::kSlice: fail(BreakReason::kUnsupportedNumpy, "operand of type slice");
-    case ValueKind::kObject: fail(BreakReason::kUnsupportedNumpy, "operand of type " + typeName(value->object.get()));
+    case ValueKind::kObject:
+      refuseOpaque(value);
+      [[fallthrough]];
+    case ValueKind::kInstance:
+      fail(BreakReason::kUnsupportedNumpy, std::string("operand of type ") + typeOf(value)->tp_name);
     case ValueKind::kIterator:
     case ValueKind::kFunction:
     case ValueKind::kMethod:
     case ValueKind::kCell:
     case ValueKind::kNull:
+    case ValueKind::kSuper:
+    case ValueKind::kUnread:
       fail(BreakReason::kUnsupportedNumpy, "operand that is not a number");
   }
   FW_UNREACHABLE();
 }
 
 graph::SymId Trace::asSym(Value* value) {
+  open(value);
   if (value->kind == ValueKind::kPyInt) return syms().canonical(value->sym);
   if (value->isConstant()) {
     PyObject* o = value->object.get();
@@ -109,6 +117,7 @@ graph::SymId Trace::asSym(Value* value) {
 }
 
 Ref Trace::asObject(Value* value) {
+  open(value);
   if (value->isConstant()) return value->object;
   bool tuple = value->kind == ValueKind::kTuple;
   if (!tuple && value->kind != ValueKind::kSlice) return {};
@@ -127,8 +136,18 @@ Ref Trace::asObject(Value* value) {
 PyTypeObject* Trace::typeOf(Value* value) {
   switch (value->kind) {
     case ValueKind::kConstant:
-    case ValueKind::kObject:
       return Py_TYPE(value->object.get());
+    case ValueKind::kObject: {
+      PyTypeObject* type = Py_TYPE(value->object.get());
+      if (!value->typed) {
+        value->typed = true;
+        guard({.kind = guards::GuardKind::kType, .source = value->source,
+               .object = Ref::create(reinterpret_cast<PyObject*>(type))});
+      }
+      return type;
+    }
+    case ValueKind::kInstance:
+      return reinterpret_cast<PyTypeObject*>(value->object.get());
     case ValueKind::kArray:
       return &PyArray_Type;
     case ValueKind::kArrayScalar:
@@ -144,8 +163,10 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kFunction: return &PyFunction_Type;
     case ValueKind::kMethod: return value->name.empty() ? &PyMethod_Type : &PyCFunction_Type;
     case ValueKind::kCell: return &PyCell_Type;
+    case ValueKind::kSuper: return &PySuper_Type;
     case ValueKind::kIterator:
     case ValueKind::kNull:
+    case ValueKind::kUnread:
       break;
   }
   fail(BreakReason::kUnsupportedObject, "type of an iterator");
@@ -233,6 +254,7 @@ class HostEvaluator {
 }  // namespace
 
 Value* Trace::specializeNumber(Value* value) {
+  open(value);
   if (value->isConstant()) return value;
   if (value->kind == ValueKind::kPyInt) return constant(checked(PyLong_FromLongLong(specialize(value->sym))));
   if (value->kind == ValueKind::kPyComplex) {

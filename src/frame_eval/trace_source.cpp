@@ -1,5 +1,7 @@
 // Values of objects that exist outside the trace: what is guarded, what becomes an input of the graph, what is constant.
 // Nothing here runs user code: objects are told apart by exact type and read through the C API of builtin types.
+#include <algorithm>
+
 #include "cpython/numpy_api.h"
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
@@ -25,11 +27,63 @@ constexpr int kMaxDepth = 8;
 bool isIdentityConstant(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
          PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || PyArray_DescrCheck(o) ||
+         Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
+         Py_TYPE(o) == &PyMemberDescr_Type ||
          Py_TYPE(o)->tp_name == std::string_view("numpy.ufunc") ||
          Py_TYPE(o)->tp_name == std::string_view("numpy._ArrayFunctionDispatcher");
 }
 
+bool isContainer(PyObject* o) { return PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyDict_CheckExact(o); }
+
+bool containsItself(PyObject* o, std::vector<PyObject*>& path) {
+  if (!isContainer(o)) return false;
+  if (std::find(path.begin(), path.end(), o) != path.end() || path.size() > 64) return true;
+  path.push_back(o);
+  bool found = false;
+  if (PyDict_CheckExact(o)) {
+    PyObject *key, *item;
+    Py_ssize_t pos = 0;
+    while (!found && PyDict_Next(o, &pos, &key, &item)) found = containsItself(item, path);
+  } else {
+    for (Py_ssize_t i = 0; !found && i < PySequence_Fast_GET_SIZE(o); ++i) {
+      found = containsItself(PySequence_Fast_GET_ITEM(o, i), path);
+    }
+  }
+  path.pop_back();
+  return found;
+}
+
+/// Why a tuple, list or dict is not read item by item; null if it is.
+const char* containerRefusal(PyObject* o, int depth) {
+  if (PyObject_Size(o) > kMaxItems) return "has more items than are read one by one";
+  if (depth > kMaxDepth) return "is nested too deeply";
+  if (PyDict_CheckExact(o)) {
+    PyObject *key, *item;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(o, &pos, &key, &item)) {
+      if (!PyUnicode_CheckExact(key)) return "has keys that are not strings";
+    }
+  }
+  std::vector<PyObject*> path;
+  return depth == 1 && containsItself(o, path) ? "contains itself" : nullptr;
+}
+
+const char* arrayRefusal(PyObject* object) {
+  if (!PyArray_CheckExact(object)) return Py_TYPE(object)->tp_name;
+  auto* a = reinterpret_cast<PyArrayObject*>(object);
+  if (!PyArray_ISNOTSWAPPED(a)) return "is byte-swapped";
+  if (!guards::dtypeOf(PyArray_DESCR(a))) return "has an element type that is not compiled";
+  return PyArray_ISALIGNED(a) ? nullptr : "is not aligned";
+}
+
 }  // namespace
+
+bool Trace::isMutable(PyObject* o) {
+  bool value = isIdentityConstant(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyLong_CheckExact(o) ||
+               PyFloat_CheckExact(o) || PyComplex_CheckExact(o) || PyTuple_CheckExact(o) || PyFrozenSet_CheckExact(o) ||
+               PyMethod_Check(o) || PyArray_IsScalar(o, Generic);
+  return !value;
+}
 
 graph::ValueId Trace::addInput(InputBinding::From from, SourceId source, graph::ValueType type) {
   int index = static_cast<int>(guards_.inputs.size());
@@ -53,38 +107,87 @@ Value* Trace::guardedConstant(SourceId source, PyObject* object, GuardKind kind)
 
 Value* Trace::fromSource(SourceId source, PyObject* object) {
   if (auto it = bySource_.find(source); it != bySource_.end()) return it->second;
-  if (sourceDepth_ > kMaxDepth) fail(BreakReason::kUnsupportedObject, "containers nested too deeply");
-  ++sourceDepth_;
-  Value* v = convertSource(source, object);
-  --sourceDepth_;
+  bool shared = isMutable(object);
+  if (auto it = byObject_.find(object); shared && it != byObject_.end()) {
+    Value* first = it->second;
+    guard({.kind = GuardKind::kSameObject, .source = source, .other = first->source});
+    return bySource_[source] = first;
+  }
+  Value* v = make(ValueKind::kObject);
   v->source = source;
-  if (!v->object) v->object = Ref::create(object);
+  v->object = Ref::create(object);
   bySource_[source] = v;
+  sourced_.push_back(v);
+  if (shared) {
+    byObject_[object] = v;
+    mutables_.push_back(v);
+  }
   return v;
 }
 
-Value* Trace::convertSource(SourceId source, PyObject* object) {
-  if (PyArray_Check(object)) return arrayFromSource(source, object);
-  if (isIdentityConstant(object)) return guardedConstant(source, object, GuardKind::kIdentity);
-  if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
-    return guardedConstant(source, object, GuardKind::kEquals);
-  }
-  if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
-      PyArray_IsScalar(object, Generic)) {
-    return numberFromSource(source, object);
-  }
-  if (PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object)) {
-    return containerFromSource(source, object);
-  }
-  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-  guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(type)});
-  if (PyMethod_Check(object)) {
+Value* Trace::open(Value* v) {
+  if (v->kind != ValueKind::kObject || v->opened) return v;
+  if (v->written && PyDict_CheckExact(v->object.get())) fail(BreakReason::kUnsupportedObject, "globals() after writing a global");
+  v->opened = true;
+  std::vector<Value*> appended = std::move(v->items);   // to a list, unseen
+  v->items.clear();
+  ++sourceDepth_;
+  convertSource(v->source, v->object.get(), v);
+  --sourceDepth_;
+  v->items.insert(v->items.end(), appended.begin(), appended.end());
+  return v;
+}
+
+void Trace::refuseOpaque(Value* value) {
+  if (value->kind != ValueKind::kObject || value->name.empty()) return;
+  bool array = PyArray_Check(value->object.get());
+  fail(array ? BreakReason::kUnsupportedArray : BreakReason::kUnsupportedObject, describe(value->source) + " " + value->name);
+}
+
+void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
+  auto become = [&](Value* made) {
+    Value& v = *into;
+    int madeAt = v.madeAt;
+    Ref seen = v.object;
+    bool written = v.written;
+    v = std::move(*made);
+    v.source = source;
+    v.madeAt = madeAt;
+    v.written = written;
+    if (!v.object) v.object = std::move(seen);
+  };
+  if (PyArray_Check(object)) {
+    if (const char* why = arrayRefusal(object)) {
+      into->name = why;
+    } else {
+      become(arrayFromSource(source, object));
+    }
+  } else if (isIdentityConstant(object)) {
+    become(guardedConstant(source, object, GuardKind::kIdentity));
+  } else if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
+    become(guardedConstant(source, object, GuardKind::kEquals));
+  } else if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) {
+    become(numberFromSource(source, object));
+  } else if (PyArray_IsScalar(object, Generic)) {
+    if (Value* number = numberFromSource(source, object)) become(number);
+  } else if (PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object)) {
+    if (const char* why = containerRefusal(object, sourceDepth_)) {
+      into->name = why;
+    } else {
+      become(containerFromSource(source, object));
+    }
+  } else if (PyCell_Check(object)) {
+    into->kind = ValueKind::kCell;
+    into->contents = sources().intern(SourceKind::kContents, source);
+    into->opened = false;
+    into->items = {nullptr};
+  } else if (PyMethod_Check(object)) {
+    guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(object)))});
     Value* v = make(ValueKind::kMethod);
-    v->items = {fromSource(sources().intern(SourceKind::kBoundFunc, source), PyMethod_GET_FUNCTION(object)),
+    v->items = {open(fromSource(sources().intern(SourceKind::kBoundFunc, source), PyMethod_GET_FUNCTION(object))),
                 fromSource(sources().intern(SourceKind::kBoundSelf, source), PyMethod_GET_SELF(object))};
-    return v;
+    become(v);
   }
-  return make(ValueKind::kObject);
 }
 
 Value* Trace::numberFromSource(SourceId source, PyObject* object) {
@@ -111,29 +214,19 @@ Value* Trace::numberFromSource(SourceId source, PyObject* object) {
   Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
   auto* d = reinterpret_cast<PyArray_Descr*>(descr.get());
   auto dtype = guards::dtypeOf(d);
-  if (!dtype || d->typeobj != Py_TYPE(object)) {
-    fail(BreakReason::kUnsupportedObject,
-         describe(source) + " is a " + std::string(Py_TYPE(object)->tp_name));
-  }
+  if (!dtype || d->typeobj != Py_TYPE(object)) return nullptr;
   guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(type)});
   return number(ValueKind::kArrayScalar, addInput(InputBinding::From::kNumpyScalar, source, {.dtype = *dtype}));
 }
 
 Value* Trace::containerFromSource(SourceId source, PyObject* object) {
   Py_ssize_t size = PyObject_Size(object);
-  if (size > kMaxItems) {
-    fail(BreakReason::kUnsupportedObject, describe(source) + " has more than " +
-                                              std::to_string(kMaxItems) + " items");
-  }
   if (PyDict_CheckExact(object)) {
     Value* v = make(ValueKind::kDict);
     Ref keys = checked(PyTuple_New(size));
     PyObject *key, *item;
     Py_ssize_t pos = 0, n = 0;
     while (PyDict_Next(object, &pos, &key, &item)) {
-      if (!PyUnicode_CheckExact(key)) {
-        fail(BreakReason::kUnsupportedObject, describe(source) + " has keys that are not strings");
-      }
       PyObject* interned = Ref::create(key).release();
       PyUnicode_InternInPlace(&interned);
       PyTuple_SET_ITEM(keys.get(), n++, interned);
@@ -144,7 +237,7 @@ Value* Trace::containerFromSource(SourceId source, PyObject* object) {
       item = PyDict_GetItemWithError(object, key);
       if (!item) throw cpython::PythonError();
       v->keys.push_back(constant(key));
-      v->items.push_back(fromSource(sources().intern(SourceKind::kDictItem, source, 0, key), item));
+      v->items.push_back(open(fromSource(sources().intern(SourceKind::kDictItem, source, 0, key), item)));
     }
     return v;
   }
@@ -155,30 +248,22 @@ Value* Trace::containerFromSource(SourceId source, PyObject* object) {
   std::vector<Value*> items;
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* item = tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
-    items.push_back(fromSource(sources().intern(SourceKind::kItem, source, i), item));
+    items.push_back(open(fromSource(sources().intern(SourceKind::kItem, source, i), item)));
   }
   return tuple ? this->tuple(std::move(items)) : list(std::move(items));
 }
 
 Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
-  auto refuse = [&](const char* why) {
-    fail(BreakReason::kUnsupportedArray, describe(source) + " " + why);
-  };
-  if (!PyArray_CheckExact(object)) {
-    fail(BreakReason::kUnsupportedArray,
-         describe(source) + " is a " + std::string(Py_TYPE(object)->tp_name));
-  }
   auto* a = reinterpret_cast<PyArrayObject*>(object);
-  if (!PyArray_ISNOTSWAPPED(a)) refuse("is byte-swapped");
   auto dtype = guards::dtypeOf(PyArray_DESCR(a));
-  if (!dtype) refuse("has an element type that is not compiled");
-  if (!PyArray_ISALIGNED(a)) refuse("is not aligned");
-
   graph::ValueType type{.dtype = *dtype, .layout = guards::classifyLayout(a)};
   guard({.kind = GuardKind::kArrayMeta, .source = source, .meta = {*dtype, type.layout}});
+  const std::string argument = sources()[source].kind == SourceKind::kArg ? describe(source) : std::string();
   for (int axis = 0; axis < PyArray_NDIM(a); ++axis) {
-    type.shape.push_back(addSymbol("s" + std::to_string(dimCount_++), {0, INT64_MAX}, PyArray_DIM(a, axis),
-                                   {SymbolBinding::From::kDim, source, axis}));
+    graph::SymId size = addSymbol("s" + std::to_string(dimCount_++), {0, INT64_MAX}, PyArray_DIM(a, axis),
+                                  {SymbolBinding::From::kDim, source, axis});
+    if (sizePolicy(object, axis, code, argument, sizes) == SizePolicy::kStatic) size = syms().constant(specialize(size));
+    type.shape.push_back(size);
   }
   if (type.layout.contiguity != graph::Contiguity::kPacked) {
     bool inner = type.layout.contiguity == graph::Contiguity::kInner;

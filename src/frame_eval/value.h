@@ -33,7 +33,10 @@ enum class ValueKind : uint8_t {
   kFunction,      ///< Python function made during the trace (a constant function has kind kConstant)
   kMethod,        ///< items[0] = function or builtin value, items[1] = self; `name` for methods of arrays
   kCell,          ///< items[0] = content or nullptr
-  kObject,        ///< any other object with a Source, read through guarded attributes
+  kObject,        ///< any other object with a Source, read through guarded attributes; its type is guarded by Trace::typeOf()
+  kInstance,      ///< instance of the class `object` made during the trace; attributes in overlay
+  kSuper,         ///< super(items[0], items[1])
+  kUnread,        ///< slot `position` of a region's frame that nothing has read yet; only in frames
 };
 
 /// Owned by the Trace, never copied: identity of Values is identity of the Python objects they stand for.
@@ -50,15 +53,23 @@ struct Value {
 
   std::vector<Value*> items;
   std::vector<Value*> keys;
+  /// kObject, kInstance: attributes written or deleted (null) during the trace, over those of the object.
+  std::vector<std::pair<Ref, Value*>> overlay;
   size_t position = 0;
-  std::string name;
+  std::string name;               ///< kMethod, kIterator: see there; kObject: why it could not be opened further
+  int madeAt = -1;                ///< instruction of the outermost frame during which it came into being
+  bool opened = false;            ///< kObject: see Trace::open(); kCell with contents: items[0] is known
+  bool typed = false;             ///< kObject: its exact type is guarded
+  bool written = false;           ///< has a source and an effect changes it
 
   Ref code, globals, qualname;    ///< kFunction
   Ref builtins;                   ///< kFunction
+  SourceId contents;              ///< kCell that exists outside the trace: of what it holds; read once `opened`
   SourceId globalsOf;             ///< kFunction: the function whose globals it shares
   std::vector<Value*> defaults;
   std::vector<std::pair<Ref, Value*>> kwdefaults;
   std::vector<Value*> closure;    ///< kFunction: cells
+  bool annotated = false;         ///< kFunction
 
   bool isConstant() const { return kind == ValueKind::kConstant; }
   /// Any kind that stands for numbers in the graph.

@@ -12,6 +12,7 @@
 #include "graph/evaluator_scalar.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
+#include "graph/views.h"
 
 namespace fw::graph {
 
@@ -105,6 +106,33 @@ class Evaluator {
     Tuple outputs;
     for (ValueId output : graph_.outputs()) outputs.push_back(values_[output.index].front());
     return outputs;
+  }
+
+  /// After run(): stores every commit into `inputs`.
+  absl::Status commit(std::vector<HostArray>& inputs) {
+    std::vector<HostArray> values;   // before the views below take the place of what they read
+    for (ValueId id : graph_.commits()) values.push_back(values_[id.index].front().array);
+    for (size_t at = 0; at < values.size(); ++at) {
+      const Node& store = graph_.node(graph_.commits()[at]);
+      const HostArray& value = values[at];
+      const ValueId base = viewBase(graph_, store.operands[0]);
+      // Which element of the input each element of the target is: the target's views of an array of the input's positions.
+      const auto input = static_cast<size_t>(graph_.node(base).attrs.integer(AttrKey::kIndex));
+      HostArray positions = HostArray::zeros(DType::kI64, inputs[input].shape);
+      for (int64_t i = 0; i < positions.elements(); ++i) positions.set(i, Scalar::ofInt(DType::kI64, i));
+      values_[base.index] = {{std::move(positions), {}}};
+      values_[base.index].front().strides = eval::packed(inputs[input].shape, Layout::c(graph_.type(base).rank()), DType::kI64);
+      std::vector<ValueId> views;
+      for (ValueId view = store.operands[0]; view != base; view = graph_.node(view).operands[0]) views.push_back(view);
+      for (; !views.empty(); views.pop_back()) {
+        absl::StatusOr<Tuple> view = compute(graph_.node(views.back()), {});
+        if (!view.ok()) return view.status();
+        values_[views.back().index] = *std::move(view);
+      }
+      const HostArray& where = values_[store.operands[0].index].front().array;
+      for (int64_t i = 0; i < value.elements(); ++i) inputs[input].set(where.at(i).asInt(), value.at(i));
+    }
+    return absl::OkStatus();
   }
 
  private:
@@ -255,6 +283,10 @@ class Evaluator {
   }
 
   absl::Status update(const Node& node, HostArray& out) const {
+    if (node.op == Op::kStore) {
+      out.data = operand(node, 1).array.data;
+      return absl::OkStatus();
+    }
     out.data = operand(node, 0).array.data;
     const HostArray& value = operand(node, 1).array;
     absl::StatusOr<std::vector<int64_t>> starts = numbers(node.attrs.syms(AttrKey::kStarts));
@@ -319,11 +351,16 @@ class Evaluator {
 }  // namespace
 
 absl::StatusOr<std::vector<HostArray>> evaluate(const Graph& graph, absl::Span<const HostArray> inputs,
-                                                absl::Span<const int64_t> symbols) {
+                                                absl::Span<const int64_t> symbols, std::vector<HostArray>* committed) {
   Tuple values;
   for (const HostArray& input : inputs) values.push_back({input, {}});
-  absl::StatusOr<Tuple> outputs = Evaluator(graph, symbols).run(values);
+  Evaluator evaluator(graph, symbols);
+  absl::StatusOr<Tuple> outputs = evaluator.run(values);
   if (!outputs.ok()) return outputs.status();
+  if (committed != nullptr) {
+    committed->assign(inputs.begin(), inputs.end());
+    if (absl::Status status = evaluator.commit(*committed); !status.ok()) return status;
+  }
   std::vector<HostArray> arrays;
   for (Value& value : *outputs) arrays.push_back(std::move(value.array));
   return arrays;

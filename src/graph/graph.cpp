@@ -105,7 +105,7 @@ bool sameValue(const Node& a, const Node& b) {
 }
 
 bool isPure(const Node& node) {
-  return node.op != Op::kInput && node.op != Op::kLoop && node.op != Op::kCond && node.regions.empty();
+  return node.op != Op::kInput && node.op != Op::kStore && node.op != Op::kLoop && node.op != Op::kCond && node.regions.empty();
 }
 
 }  // namespace
@@ -258,6 +258,12 @@ ValueId Graph::update(ValueId base, ValueId value, SymList starts, SymList steps
   return orDie(add(Op::kUpdate, {base, value}, std::move(attrs)));
 }
 
+ValueId Graph::commit(ValueId target, ValueId value) {
+  const ValueId store = orDie(add(Op::kStore, {target, value}));
+  commits_.push_back(store);
+  return store;
+}
+
 std::vector<ValueId> Graph::inputs() const {
   std::vector<ValueId> ids;
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -303,6 +309,7 @@ std::vector<uint32_t> Graph::useCounts() const {
     for (ValueId o : node->operands) ++counts[o.index];
   }
   for (ValueId o : outputs_) ++counts[o.index];
+  for (ValueId o : commits_) ++counts[o.index];
   return counts;
 }
 

@@ -10,6 +10,10 @@
 //     %3 = sum(%2) {axes=[1], keepdims=0} : f32[s0]
 //     return %3
 //   }
+//
+// A graph is functional but for its commits: `store` nodes that, after everything else is computed and accepted, write into
+// the memory of inputs, in order. Every other node that reads an input reads what it held before. A `commit %7, %9` line
+// before `return` lists them.
 #pragma once
 
 #include <complex>
@@ -160,6 +164,8 @@ class Graph {
   ValueId reshape(ValueId a, SymShape shape, bool copy);
   ValueId full(ValueId value, SymShape shape);
   ValueId update(ValueId base, ValueId value, SymList starts, SymList steps);
+  /// Adds a store of `value` into `target`, a view of an input of the same type, as the last commit.
+  ValueId commit(ValueId target, ValueId value);
 
   const Node& node(ValueId id) const { return *nodes_[id.index]; }
   Node& mutableNode(ValueId id) { return *nodes_[id.index]; }
@@ -169,13 +175,16 @@ class Graph {
   uint32_t line() const { return line_; }
   std::vector<ValueId>& outputs() { return outputs_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
+  /// Store nodes in program order, which is also the order of their ids.
+  std::vector<ValueId>& commits() { return commits_; }
+  const std::vector<ValueId>& commits() const { return commits_; }
   /// Inputs by index (ids of the `input` nodes).
   std::vector<ValueId> inputs() const;
 
   /// Replaces every SymId of types and attributes by its canonical form (after SymContext::assumeEqual).
   void canonicalizeSyms();
 
-  /// Number of uses of every value, graph outputs included.
+  /// Number of uses of every value, graph outputs and commits included.
   std::vector<uint32_t> useCounts() const;
 
  private:
@@ -183,7 +192,7 @@ class Graph {
 
   std::shared_ptr<SymContext> syms_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<ValueId> outputs_;
+  std::vector<ValueId> outputs_, commits_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<ValueId, 1>> consed_;
   uint32_t line_ = 0;
 };

@@ -182,6 +182,17 @@ absl::StatusOr<SymShape> updateShape(SymContext& syms, Operands operands, const 
   return operands[0]->shape;
 }
 
+absl::StatusOr<SymShape> storeShape(SymContext& syms, Operands operands) {
+  const SymShape &target = operands[0]->shape, &value = operands[1]->shape;
+  if (target.size() != value.size()) return invalid("target and value differ in rank");
+  for (size_t i = 0; i < target.size(); ++i) {
+    if (!equalSizes(syms, target[i], value[i])) {
+      return invalid("sizes " + syms.print(target[i]) + " and " + syms.print(value[i]) + " are not provably equal");
+    }
+  }
+  return target;
+}
+
 absl::StatusOr<SymShape> resultShape(SymContext& syms, Op op, Operands operands, const Attrs& attrs,
                                      const SymShape* given) {
   switch (info(op).cls) {
@@ -201,7 +212,7 @@ absl::StatusOr<SymShape> resultShape(SymContext& syms, Op op, Operands operands,
       if (op == Op::kIota && given->size() != 1) return invalid("the result has rank 1");
       return *given;
     case OpClass::kJoin: return concatenateShape(syms, operands, attrs);
-    case OpClass::kUpdate: return updateShape(syms, operands, attrs);
+    case OpClass::kUpdate: return op == Op::kStore ? storeShape(syms, operands) : updateShape(syms, operands, attrs);
     case OpClass::kControl: return invalid("needs the result's type");
   }
   FW_UNREACHABLE();

@@ -296,15 +296,18 @@ class GraphParser {
     --depth_;
   }
 
+  void parseValues(const Graph& graph, std::vector<ValueId>& list) {
+    do {
+      list.push_back(value(graph));
+    } while (accept(","));
+  }
+
   void parseBody(Graph& graph) {
     expect("{");
     while (peek("%")) parseNode(graph);
+    if (accept("commit")) parseValues(graph, graph.commits());
     expect("return");
-    if (peek("%")) {
-      do {
-        graph.outputs().push_back(value(graph));
-      } while (accept(","));
-    }
+    if (peek("%")) parseValues(graph, graph.outputs());
     expect("}");
   }
 

@@ -41,6 +41,7 @@ struct Group {
     kReduce,    ///< one or more reductions over reducedAxes, producers and consumers fused
     kJoin,      ///< one concatenate; each operand is stored into its part of the output
     kUpdate,    ///< one update: the base is already in the output buffer, the value is stored over the slice
+    kCommit,    ///< one store, the last of `values`: it writes through its target's views into the input's buffer
   };
   Kind kind;
   SymShape domain;
@@ -62,6 +63,7 @@ struct OutputBinding {
 
 struct Plan {
   std::vector<Group> groups;                                ///< in execution order
+  std::vector<Group> commits;                               ///< kCommit groups: run in order once the call is accepted
   std::vector<Buffer> buffers;
   absl::flat_hash_map<ValueId, BufferId> bufferOf;          ///< inputs and materialised values
   SymId workspaceBytes;                                     ///< 0 if there are no temporaries

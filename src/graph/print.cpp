@@ -81,6 +81,7 @@ void printNode(const Graph& graph, ValueId id, const std::string& indent, std::s
 
 void printBody(const Graph& graph, const std::string& indent, std::string& out) {
   for (size_t i = 0; i < graph.size(); ++i) printNode(graph, ValueId(i), indent, out);
+  if (!graph.commits().empty()) out += indent + "commit " + joinValues(graph.commits()) + "\n";
   out += indent + "return" + (graph.outputs().empty() ? "" : " ") + joinValues(graph.outputs()) + "\n";
 }
 

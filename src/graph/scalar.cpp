@@ -1,26 +1,10 @@
 // Scalar constants: conversion between C++ numbers and the bits of one element.
-#include <bit>
-#include <cstring>
-
 #include "graph/graph.h"
+#include "graph/support/bits.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
 namespace {
-
-template <class T>
-uint64_t bitsOf(T v) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &v, sizeof v);
-  return bits;
-}
-
-template <class T>
-T fromBits(uint64_t bits) {
-  T v;
-  std::memcpy(&v, &bits, sizeof v);
-  return v;
-}
 
 /// Bits of a float type, rounded once from double.
 uint64_t floatBits(DType d, double v) {

@@ -34,6 +34,7 @@ class Verifier {
     for (ValueId o : graph_.outputs()) {
       if (o.index >= graph_.size()) report("output %" + std::to_string(o.index) + " does not exist");
     }
+    checkCommits();
     checkInputs();
   }
 
@@ -150,6 +151,31 @@ class Verifier {
                " exceeds the base");
       }
     }
+  }
+
+  /// Commits are stores in ascending order into views of inputs that have memory of their own for every element.
+  void checkCommits() {
+    ValueId last;
+    for (ValueId id : graph_.commits()) {
+      at_ = ValueId();
+      if (id.index >= graph_.size() || graph_.node(id).op != Op::kStore) {
+        report("commit %" + std::to_string(id.index) + " is no store");
+        continue;
+      }
+      at_ = id;
+      if (!path_.empty()) report("a region commits");
+      if (last.valid() && id.index <= last.index) report("commits are out of order");
+      last = id;
+      ValueId target = graph_.node(id).operands[0];
+      while (target.index < graph_.size() && info(graph_.node(target).op).cls == OpClass::kView) {
+        const Node& view = graph_.node(target);
+        const bool copies = view.op == Op::kReshape && view.attrs.integerOr(AttrKey::kCopy, 0) != 0;
+        if (view.op == Op::kBroadcast || copies) report("stores through a " + std::string(info(view.op).text));
+        target = view.operands[0];
+      }
+      if (target.index >= graph_.size() || graph_.node(target).op != Op::kInput) report("the target is no view of an input");
+    }
+    at_ = ValueId();
   }
 
   void checkRegions(const Node& node, bool operandsExist) {

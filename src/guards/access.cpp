@@ -27,7 +27,11 @@ bool usesCell(SourceKind kind) {
     case SourceKind::kItem:
     case SourceKind::kDefault:
     case SourceKind::kBoundSelf:
-    case SourceKind::kBoundFunc: return false;
+    case SourceKind::kBoundFunc:
+    case SourceKind::kContents:
+    case SourceKind::kClosureCell:
+    case SourceKind::kWeak:
+    case SourceKind::kIterated: return false;
   }
   FW_UNREACHABLE();
 }
@@ -50,9 +54,10 @@ PyFunctionObject* asFunction(PyObject* object) {
 }
 
 PyObject* cellOf(PyFunctionObject* function, int64_t index) {
-  PyObject* cell = function ? tupleItem(function->func_closure, index) : nullptr;
-  return cell && Py_TYPE(cell) == &PyCell_Type ? PyCell_GET(cell) : nullptr;
+  return function ? tupleItem(function->func_closure, index) : nullptr;
 }
+
+PyObject* contentsOf(PyObject* cell) { return cell && Py_TYPE(cell) == &PyCell_Type ? PyCell_GET(cell) : nullptr; }
 
 }  // namespace
 
@@ -63,7 +68,8 @@ PyObject* stepTo(const Source& source, PyObject* base, const CallFrame& frame, A
     case SourceKind::kConst: return source.object.get();
     case SourceKind::kGlobals: return asFunction(base) ? asFunction(base)->func_globals : nullptr;
     case SourceKind::kBuiltins: return asFunction(base) ? asFunction(base)->func_builtins : nullptr;
-    case SourceKind::kCell: return cellOf(asFunction(base), source.index);
+    case SourceKind::kCell: return contentsOf(cellOf(asFunction(base), source.index));
+    case SourceKind::kClosureCell: return cellOf(asFunction(base), source.index);
     case SourceKind::kTypeOf: return reinterpret_cast<PyObject*>(Py_TYPE(base));
     case SourceKind::kAttr: return cpython::instanceAttribute(base, *cell).value;
     case SourceKind::kTypeAttr: return PyType_Check(base) ? cpython::typeAttribute(base, source.object.get()) : nullptr;
@@ -76,47 +82,11 @@ PyObject* stepTo(const Source& source, PyObject* base, const CallFrame& frame, A
       return Py_TYPE(base) == &PyMethod_Type ? reinterpret_cast<PyMethodObject*>(base)->im_self : nullptr;
     case SourceKind::kBoundFunc:
       return Py_TYPE(base) == &PyMethod_Type ? reinterpret_cast<PyMethodObject*>(base)->im_func : nullptr;
+    case SourceKind::kContents: return contentsOf(base);
+    case SourceKind::kWeak: return cpython::weakTarget(source.object.get());
+    case SourceKind::kIterated: return cpython::isIndexIterator(Py_TYPE(base)) ? cpython::iteratedOf(base) : nullptr;
   }
   FW_UNREACHABLE();
-}
-
-bool isEqualsConstant(PyObject* c) {
-  PyTypeObject* type = Py_TYPE(c);
-  if (type == &PyTuple_Type) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(c); ++i) if (!isEqualsConstant(PyTuple_GET_ITEM(c, i))) return false;
-    return true;
-  }
-  return c == Py_None || c == Py_Ellipsis || type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type ||
-         type == &PyComplex_Type || type == &PyUnicode_Type || type == &PyBytes_Type;
-}
-
-bool equalsExact(PyObject* object, PyObject* constant) {
-  if (object == constant) return true;
-  PyTypeObject* type = Py_TYPE(constant);
-  if (Py_TYPE(object) != type) return false;
-  if (type == &PyLong_Type) {
-    int64_t a = 0, b = 0;
-    bool fitsA = cpython::asInt64(object, &a), fitsB = cpython::asInt64(constant, &b);
-    if (fitsA || fitsB) return fitsA && fitsB && a == b;
-    return PyObject_RichCompareBool(object, constant, Py_EQ) == 1;   // two exact ints: no Python code
-  }
-  if (type == &PyFloat_Type)
-    return std::memcmp(&reinterpret_cast<PyFloatObject*>(object)->ob_fval, &reinterpret_cast<PyFloatObject*>(constant)->ob_fval,
-                       sizeof(double)) == 0;
-  if (type == &PyComplex_Type)
-    return std::memcmp(&reinterpret_cast<PyComplexObject*>(object)->cval, &reinterpret_cast<PyComplexObject*>(constant)->cval,
-                       sizeof(Py_complex)) == 0;
-  if (type == &PyUnicode_Type) return cpython::strEqual(object, constant);
-  if (type == &PyBytes_Type)
-    return Py_SIZE(object) == Py_SIZE(constant) &&
-           std::memcmp(PyBytes_AS_STRING(object), PyBytes_AS_STRING(constant), static_cast<size_t>(Py_SIZE(object))) == 0;
-  if (type == &PyTuple_Type) {
-    if (Py_SIZE(object) != Py_SIZE(constant)) return false;
-    for (Py_ssize_t i = 0; i < Py_SIZE(object); ++i)
-      if (!equalsExact(PyTuple_GET_ITEM(object, i), PyTuple_GET_ITEM(constant, i))) return false;
-    return true;
-  }
-  return false;   // None, True, Ellipsis: only identity
 }
 
 namespace {

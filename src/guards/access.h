@@ -13,11 +13,16 @@ namespace fw::guards {
 PyObject* stepTo(const Source& source, PyObject* base, const CallFrame& frame, cpython::AttributeCell* cell);
 bool usesCell(SourceKind kind);
 
-/// Same exact type and value for the types that Equals guards take: NaNs by bits, 0.0 differs from -0.0, tuples item by
-/// item.
+/// Same exact type and value, all the way down, for what Equals guards take: NaNs by bits, 0.0 differs from -0.0, tuples and
+/// slices item by item, frozensets member by member in the order in which they are iterated over, types by identity.
 bool equalsExact(PyObject* object, PyObject* constant);
-/// Whether equalsExact handles the type of `constant`, tuple items included.
+/// Whether equalsExact handles `constant`, items included.
 bool isEqualsConstant(PyObject* constant);
+
+/// Exact dict with exactly these keys in this order: the same objects, or equal in the sense of equalsExact.
+bool dictHasKeys(PyObject* dict, PyObject* keysTuple);
+/// Exact list or tuple of exactly these objects.
+bool itemsAre(PyObject* sequence, PyObject* items);
 
 /// Whether `left relation right` holds for these symbol values; false on overflow or division by zero.
 bool relationHolds(const graph::SymContext& syms, const Guard& guard, const int64_t* symbols);

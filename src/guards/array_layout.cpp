@@ -124,26 +124,4 @@ PyArray_Descr* builtinDescr(DType dtype) {
 
 PyTypeObject* scalarType(DType dtype) { return builtinDescr(dtype)->typeobj; }
 
-namespace {
-struct Extent {
-  const char *lo, *hi;   // empty if equal
-};
-Extent extentOf(PyArrayObject* array) {
-  auto* lo = static_cast<const char*>(PyArray_DATA(array));
-  const char* hi = lo;
-  for (int i = 0; i < PyArray_NDIM(array); ++i) {
-    npy_intp size = PyArray_DIM(array, i), reach = (size - 1) * PyArray_STRIDE(array, i);
-    if (size == 0) return {lo, lo};
-    (reach < 0 ? lo : hi) += reach;
-  }
-  return {lo, hi + PyArray_ITEMSIZE(array)};
-}
-}  // namespace
-
-bool mayOverlap(PyArrayObject* a, PyArrayObject* b) {
-  Extent x = extentOf(a), y = extentOf(b);
-  if (x.lo == x.hi || y.lo == y.hi) return false;
-  return x.lo < y.hi && y.lo < x.hi;
-}
-
 }  // namespace fw::guards

@@ -1,4 +1,4 @@
-// Live arrays in the terms of the graph: element type, layout class, memory extent.
+// Live arrays in the terms of the graph: element type, layout class.
 #pragma once
 
 #include <optional>
@@ -40,8 +40,5 @@ static_assert(offsetof(PyBoolScalarObject, obval) == 16 && offsetof(PyHalfScalar
               offsetof(PyFloatScalarObject, obval) == 16 && offsetof(PyDoubleScalarObject, obval) == 16 &&
               offsetof(PyLongScalarObject, obval) == 16 && offsetof(PyCFloatScalarObject, obval) == 16 &&
               offsetof(PyCDoubleScalarObject, obval) == 16 && offsetof(PyByteScalarObject, obval) == 16);
-
-/// True unless the byte ranges that two arrays span are disjoint. Interleaved views count as overlapping.
-bool mayOverlap(PyArrayObject* a, PyArrayObject* b);
 
 }  // namespace fw::guards

@@ -1,30 +1,27 @@
-// One emit##Id per row of guard_kinds.def: common cases in machine code, the rest as a call.
+// One emit##Id per row of guard_kinds.def: common cases in machine code, the rest as a call. Here those about identity,
+// types, numbers, arrays and sizes; emit_objects.cpp has the others.
 #include <cstring>
 
 #include "cpython/objects.h"
 #include "graph/support/check.h"
 #include "guards/access.h"
 #include "guards/emitter.h"
+#include "guards/numpy_state.h"
+#include "guards/overlap.h"
 
 namespace fw::guards {
-
-using cpython::AttributeCell;
-using cpython::LookupState;
 
 namespace {
 
 // What stubs call. Answers are int: 1 to pass, 0 to fail.
 int callEquals(PyObject* object, PyObject* constant) noexcept { return equalsExact(object, constant); }
-int callDictHasKeys(PyObject* dict, PyObject* keys) noexcept { return cpython::dictHasKeys(dict, keys); }
-int callDictNotContains(PyObject* dict, AttributeCell* cell) noexcept {
-  return cpython::dictItem(dict, *cell).state == LookupState::kAbsent;
-}
-int callNoInstanceAttr(PyObject* object, AttributeCell* cell) noexcept {
-  return cpython::instanceDictItem(object, *cell).state == LookupState::kAbsent;
-}
 int callDescrMatches(PyArray_Descr* descr, int dtype) noexcept { return dtypeOf(descr) == static_cast<graph::DType>(dtype); }
 int callLayoutMatches(PyArrayObject* array, const graph::Layout* layout) noexcept { return layoutMatches(array, *layout); }
 int callDisjoint(PyArrayObject* a, PyArrayObject* b) noexcept { return !mayOverlap(a, b); }
+int callAreDisjoint(PyArrayObject* const* arrays, size_t count, size_t written) noexcept {
+  return areDisjoint({arrays, count}, written);
+}
+int callNumpyErrors(int64_t token) noexcept { return numpyErrorToken() == token; }
 int callRelation(const graph::SymContext* syms, const Guard* guard, const int64_t* symbols) noexcept {
   return relationHolds(*syms, *guard, symbols);
 }
@@ -45,9 +42,21 @@ void Emitter::emitIdentity(const Guard& g) {
   jne(failLabel());
 }
 
+void Emitter::emitWeakIdentity(const Guard& g) {
+  // A dead reference refers to None; nothing else that is alive compares equal to a dead referent.
+  load(g.source);
+  loadPointer(rcx, g.object.get());
+  cmp(rax, ptr[rcx + offsetof(PyWeakReference, wr_object)]);
+  jne(failLabel());
+  loadPointer(rcx, Py_None);
+  cmp(rax, rcx);
+  je(failLabel());
+}
+
 void Emitter::emitType(const Guard& g) {
   load(g.source);
   requireType(g.source, reinterpret_cast<PyTypeObject*>(g.object.get()));
+  storeSymbols(g.source);
 }
 
 void Emitter::emitEquals(const Guard& g) {
@@ -100,80 +109,22 @@ void Emitter::emitEquals(const Guard& g) {
 void Emitter::emitIntRange(const Guard& g) {
   load(g.source);
   requireType(g.source, &PyLong_Type);
-  emitUnpackInt();
-  if (g.lo != INT64_MIN) {
-    compareImm(rcx, g.lo);
-    jl(failLabel());
-  }
-  if (g.hi != INT64_MAX) {
-    compareImm(rcx, g.hi);
-    jg(failLabel());
-  }
+  auto requireRange = [this, &g] {
+    if (g.lo != INT64_MIN) {
+      compareImm(rcx, g.lo);
+      jl(failLabel());
+    }
+    if (g.hi != INT64_MAX) {
+      compareImm(rcx, g.hi);
+      jg(failLabel());
+    }
+  };
+  // Where every int of one digit is within the range, only longer ones are compared.
+  constexpr int64_t kDigit = (int64_t{1} << PyLong_SHIFT) - 1;
+  bool holdsDigits = g.lo <= -kDigit && g.hi >= kDigit;
+  emitUnpackInt([=] { if (holdsDigits) requireRange(); });
+  if (!holdsDigits) requireRange();
   storeInt(g.source);
-}
-
-void Emitter::emitLength(const Guard& g) {
-  load(g.source);
-  PyTypeObject* type = types_[g.source.index];
-  if (type != &PyTuple_Type && type != &PyList_Type) {
-    Xbyak::Label sized;
-    comparePointer(ptr[rax + offsetof(PyObject, ob_type)], &PyTuple_Type);
-    je(sized);
-    comparePointer(ptr[rax + offsetof(PyObject, ob_type)], &PyList_Type);
-    jne(failLabel());
-    L(sized);
-  }
-  mov(rcx, ptr[rax + offsetof(PyVarObject, ob_size)]);
-  compareImm(rcx, g.lo);
-  jne(failLabel());
-  lengths_[g.source.index] = g.lo;
-}
-
-void Emitter::emitDictKeys(const Guard& g) {
-  load(g.source);
-  checkedCall(&callDictHasKeys, [&] { mov(rdi, rax); loadPointer(rsi, g.object.get()); });
-}
-
-void Emitter::emitDictContains(const Guard& g) {
-  load(g.source);
-  emitDictItem(g.object.get());
-  inRax_ = {};
-}
-
-void Emitter::emitDictNotContains(const Guard& g) {
-  load(g.source);
-  AttributeCell* cell = newCell(g.object.get());
-  auto labels = std::make_shared<std::pair<Xbyak::Label, Xbyak::Label>>();
-  requireType(g.source, &PyDict_Type);
-  loadPointer(r9, cell);
-  mov(rcx, ptr[rax + cpython::DictLayout::kVersion]);
-  cmp(rcx, ptr[r9 + offsetof(AttributeCell, absentVersion)]);
-  jne(labels->first);
-  L(labels->second);
-  outOfLine([this, labels] {
-    L(labels->first);
-    checkedCall(&callDictNotContains, [&] { mov(rdi, rax); mov(rsi, r9); });
-    jmp(labels->second);
-  });
-}
-
-void Emitter::emitNoInstanceAttr(const Guard& g) {
-  load(g.source);
-  checkedCall(&callNoInstanceAttr, [&] { mov(rdi, rax); loadPointer(rsi, newCell(g.object.get())); });
-}
-
-void Emitter::emitTypeVersion(const Guard& g) {
-  load(g.source);
-  requireTypeObject(g.source);
-  cmp(dword[rax + offsetof(PyTypeObject, tp_version_tag)], static_cast<uint32_t>(g.lo));
-  jne(failLabel());
-}
-
-void Emitter::emitFunctionCode(const Guard& g) {
-  load(g.source);
-  requireType(g.source, &PyFunction_Type);
-  comparePointer(ptr[rax + offsetof(PyFunctionObject, func_code)], g.object.get());
-  jne(failLabel());
 }
 
 void Emitter::emitArrayMeta(const Guard& g) {
@@ -200,7 +151,7 @@ void Emitter::emitArrayMeta(const Guard& g) {
   cmp(ecx, want);
   jne(failLabel());
   if (!c && !f) checkedCall(&callLayoutMatches, [&] { mov(rdi, rax); loadPointer(rsi, &g.meta.layout); });
-  storeDims(g.source);
+  storeSymbols(g.source);
 }
 
 void Emitter::emitWriteable(const Guard& g) {
@@ -236,15 +187,38 @@ void Emitter::emitSymRelation(const Guard& g) {
   }
 }
 
-void Emitter::emitNotSameObject(const Guard& g) {
+void Emitter::loadPair(const Guard& g) {
   load(g.source);
   load(g.other);
   // Both are loaded now; loading them again calls nothing and keeps r9.
   load(g.source);
   mov(r9, rax);
   load(g.other);
+}
+
+void Emitter::emitNotSameObject(const Guard& g) {
+  loadPair(g);
   cmp(rax, r9);
   je(failLabel());
+}
+
+void Emitter::emitSameObject(const Guard& g) {
+  loadPair(g);
+  cmp(rax, r9);
+  jne(failLabel());
+}
+
+void Emitter::emitUnbound(const Guard& g) {
+  const Source& source = (*set_.sources)[g.source];
+  if (source.kind == SourceKind::kArg) {
+    cmp(qword[rsi + 8 * source.index], 0);
+    jne(failLabel());
+    return;
+  }
+  load(source.base);
+  requireType(source.base, &PyCell_Type);
+  cmp(qword[rax + offsetof(PyCellObject, ob_ref)], 0);
+  jne(failLabel());
 }
 
 void Emitter::emitNoOverlap(const Guard& g) {
@@ -252,10 +226,31 @@ void Emitter::emitNoOverlap(const Guard& g) {
   requireType(g.source, &PyArray_Type);
   load(g.other);
   requireType(g.other, &PyArray_Type);
-  load(g.source);
-  mov(r9, rax);
-  load(g.other);
+  loadPair(g);
   checkedCall(&callDisjoint, [&] { mov(rdi, r9); mov(rsi, rax); });
+}
+
+void Emitter::emitDisjoint(const Guard& g) {
+  for (size_t i = 0; i < g.list.size(); ++i) {
+    load(g.list[i]);
+    requireType(g.list[i], &PyArray_Type);
+    mov(ptr[rsp + listOffset_ + 8 * i], rax);
+  }
+  inRax_ = {};
+  lea(rdi, ptr[rsp + listOffset_]);
+  mov(esi, static_cast<uint32_t>(g.list.size()));
+  mov(edx, static_cast<uint32_t>(g.lo));
+  callAddress(reinterpret_cast<const void*>(&callAreDisjoint));
+  test(eax, eax);
+  jz(failLabel());
+}
+
+void Emitter::emitNumpyErrors(const Guard& g) {
+  inRax_ = {};
+  mov(rdi, static_cast<uint64_t>(g.lo));
+  callAddress(reinterpret_cast<const void*>(&callNumpyErrors));
+  test(eax, eax);
+  jz(failLabel());
 }
 
 void Emitter::emitGlobalState(const Guard& g) {

@@ -17,29 +17,69 @@ PyObject* callInstanceAttribute(PyObject* object, AttributeCell* cell) noexcept 
 PyObject* callTypeAttribute(PyObject* type, PyObject* name) noexcept { return cpython::typeAttribute(type, name); }
 }  // namespace
 
-AttributeCell* Emitter::newCell(PyObject* name) {
-  return cells_.emplace_back(std::make_unique<AttributeCell>(name)).get();
+AttributeCell* Emitter::newCell(PyObject* key, Py_hash_t hash) {
+  return cells_.emplace_back(std::make_unique<AttributeCell>(key, hash)).get();
 }
 
 void Emitter::load(SourceId id) {
   if (inRax_ == id) return;
   const Source& source = (*set_.sources)[id];
-  int slot = kSources + 8 * static_cast<int>(id.index);
   if (source.kind == SourceKind::kArg) {
     mov(rax, ptr[rsi + 8 * source.index]);
+    if (source.index >= set_.boundSlots) requireObject(id);
   } else if (source.kind == SourceKind::kFunction) {
     mov(rax, ptr[rdi + offsetof(CallFrame, function)]);
   } else if (source.kind == SourceKind::kConst) {
     loadPointer(rax, source.object.get());
   } else if (spilled_[id.index]) {
-    mov(rax, ptr[rsp + slot]);
+    mov(rax, ptr[rsp + slots_[id.index]]);
   } else {
-    load(source.base);
+    if (source.base.valid()) load(source.base);
     emitStep(id, source);
-    mov(ptr[rsp + slot], rax);
-    spilled_[id.index] = true;
+    if (slots_[id.index] >= 0) {
+      mov(ptr[rsp + slots_[id.index]], rax);
+      spilled_[id.index] = true;
+    }
   }
   inRax_ = id;
+}
+
+void Emitter::requireObject(SourceId id) {
+  if (present_[id.index]) return;
+  test(rax, rax);
+  jz(failLabel());
+  present_[id.index] = true;
+}
+
+void Emitter::emitContents() {
+  mov(rax, ptr[rax + offsetof(PyCellObject, ob_ref)]);
+  test(rax, rax);
+  jz(failLabel());
+}
+
+void Emitter::emitWeakTarget(PyObject* reference) {
+  loadPointer(rax, reference);
+  mov(rax, ptr[rax + offsetof(PyWeakReference, wr_object)]);
+  loadPointer(rcx, Py_None);
+  cmp(rax, rcx);
+  je(failLabel());
+  cmp(qword[rax + offsetof(PyObject, ob_refcnt)], 0);
+  jle(failLabel());
+}
+
+void Emitter::emitIterated(SourceId base) {
+  if (!types_[base.index] || !cpython::isIndexIterator(types_[base.index])) {
+    Xbyak::Label known;
+    for (PyTypeObject* type : {&PyListIter_Type, &PyTupleIter_Type, &PyEnum_Type}) {
+      comparePointer(ptr[rax + offsetof(PyObject, ob_type)], type);
+      if (type == &PyEnum_Type) jne(failLabel());
+      else je(known);
+    }
+    L(known);
+  }
+  mov(rax, ptr[rax + cpython::IndexIteratorLayout::kIterated]);
+  test(rax, rax);
+  jz(failLabel());
 }
 
 void Emitter::requireType(SourceId id, PyTypeObject* type) {
@@ -69,38 +109,35 @@ void Emitter::emitTupleField(int offset, int64_t index) {
 
 void Emitter::emitItem(SourceId base, int64_t index) {
   PyTypeObject* type = types_[base.index];
-  Xbyak::Label isTuple, done;
-  if (type != &PyTuple_Type && type != &PyList_Type) {
-    comparePointer(ptr[rax + offsetof(PyObject, ob_type)], &PyTuple_Type);
-    je(isTuple);
-    comparePointer(ptr[rax + offsetof(PyObject, ob_type)], &PyList_Type);
-    jne(failLabel());
-    L(isTuple);
-  }
-  if (lengths_[base.index] <= index) {
-    cmp(qword[rax + offsetof(PyVarObject, ob_size)], static_cast<int>(index));
-    jle(failLabel());
-  }
-  if (type == &PyTuple_Type) {
-    mov(rax, ptr[rax + offsetof(PyTupleObject, ob_item) + 8 * index]);
-    return;
-  }
   // A tuple's items are in the object, a list's behind a pointer at the same offset.
   static_assert(offsetof(PyTupleObject, ob_item) == offsetof(PyListObject, ob_item));
-  lea(rdx, ptr[rax + offsetof(PyTupleObject, ob_item)]);
-  mov(r9, ptr[rax + offsetof(PyListObject, ob_item)]);
-  if (type == &PyList_Type) {
-    mov(rdx, r9);
-  } else {
-    comparePointer(ptr[rax + offsetof(PyObject, ob_type)], &PyList_Type);
-    cmove(rdx, r9);
+  constexpr int kItems = offsetof(PyTupleObject, ob_item);
+  auto requireLength = [&] {
+    if (lengths_[base.index] > index) return;
+    cmp(qword[rax + offsetof(PyVarObject, ob_size)], static_cast<int>(index));
+    jle(failLabel());
+  };
+  if (type == &PyTuple_Type || type == &PyList_Type) {
+    requireLength();
+    if (type == &PyList_Type) mov(rax, ptr[rax + kItems]);
+    mov(rax, ptr[rax + 8 * index + (type == &PyTuple_Type ? kItems : 0)]);
+    return;
   }
+  Xbyak::Label isTuple, sized;
+  lea(rdx, ptr[rax + kItems]);
+  comparePointer(ptr[rax + offsetof(PyObject, ob_type)], &PyTuple_Type);
+  je(isTuple);
+  comparePointer(ptr[rax + offsetof(PyObject, ob_type)], &PyList_Type);
+  jne(failLabel());
+  mov(rdx, ptr[rax + kItems]);
+  L(isTuple);
+  requireLength();
   mov(rax, ptr[rdx + 8 * index]);
 }
 
-void Emitter::emitDictItem(PyObject* name) {
+void Emitter::emitDictItem(PyObject* name, Py_hash_t hash) {
   using cpython::DictLayout;
-  AttributeCell* cell = newCell(name);
+  AttributeCell* cell = newCell(name, hash);
   auto labels = std::make_shared<std::pair<Xbyak::Label, Xbyak::Label>>();
   comparePointer(ptr[rax + offsetof(PyObject, ob_type)], &PyDict_Type);
   jne(failLabel());
@@ -115,7 +152,7 @@ void Emitter::emitDictItem(PyObject* name) {
   cmp(qword[rax + DictLayout::kValues], 0);
   jne(labels->first);
   add(rcx, ptr[r9 + offsetof(AttributeCell, entryOffset)]);
-  loadPointer(rdx, name);
+  mov(rdx, ptr[r9 + offsetof(AttributeCell, stored)]);
   cmp(ptr[rcx], rdx);
   jne(labels->first);
   mov(rax, ptr[rcx + 8]);
@@ -159,17 +196,22 @@ void Emitter::emitStep(SourceId, const Source& source) {
     case SourceKind::kCell:
       requireFunction();
       emitTupleField(offsetof(PyFunctionObject, func_closure), source.index);
-      mov(rax, ptr[rax + offsetof(PyCellObject, ob_ref)]);
-      test(rax, rax);
-      jz(failLabel());
-      return;
+      return emitContents();
+    case SourceKind::kClosureCell:
+      requireFunction();
+      return emitTupleField(offsetof(PyFunctionObject, func_closure), source.index);
+    case SourceKind::kContents:
+      if ((*set_.sources)[base].kind != SourceKind::kClosureCell) requireType(base, &PyCell_Type);
+      return emitContents();
+    case SourceKind::kWeak: return emitWeakTarget(name);
+    case SourceKind::kIterated: return emitIterated(base);
     case SourceKind::kTypeOf: mov(rax, ptr[rax + offsetof(PyObject, ob_type)]); return;
     case SourceKind::kAttr: return callFor(reinterpret_cast<const void*>(&callInstanceAttribute), newCell(name));
     case SourceKind::kTypeAttr:
       requireTypeObject(base);
       return callFor(reinterpret_cast<const void*>(&callTypeAttribute), name);
     case SourceKind::kItem: return emitItem(base, source.index);
-    case SourceKind::kDictItem: return emitDictItem(name);
+    case SourceKind::kDictItem: return emitDictItem(name, source.index);
     case SourceKind::kDefault:
       requireFunction();
       return emitTupleField(offsetof(PyFunctionObject, func_defaults), source.index);

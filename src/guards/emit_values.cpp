@@ -19,6 +19,13 @@ bool fitsImm32(int64_t value) { return value == static_cast<int32_t>(value); }
 /// log2 of a positive power of two, -1 for anything else.
 int exactLog2(int64_t value) { return value > 0 && (value & (value - 1)) == 0 ? __builtin_ctzll(static_cast<uint64_t>(value)) : -1; }
 
+/// Where an object of this type has its number of items.
+int sizeOffset(PyTypeObject* type) {
+  if (type == &PyDict_Type) return offsetof(PyDictObject, ma_used);
+  if (type == &PySet_Type || type == &PyFrozenSet_Type) return offsetof(PySetObject, used);
+  return offsetof(PyVarObject, ob_size);
+}
+
 const Xbyak::Reg64 kScratch[] = {Xbyak::util::rcx, Xbyak::util::rdx, Xbyak::util::r9, Xbyak::util::r10};
 
 }  // namespace
@@ -33,11 +40,16 @@ void Emitter::compareImm(const Xbyak::Reg64& reg, int64_t value) {
 }
 
 void Emitter::comparePointer(const Xbyak::Address& at, const void* pointer) {
+  for (const auto& [pinned, reg] : pinned_) {
+    if (pinned != pointer) continue;
+    cmp(at, reg);
+    return;
+  }
   loadPointer(rcx, pointer);
   cmp(at, rcx);
 }
 
-void Emitter::emitUnpackInt() {
+void Emitter::emitUnpackInt(const std::function<void()>& ifLong) {
   auto labels = std::make_shared<std::pair<Xbyak::Label, Xbyak::Label>>();
   mov(rcx, ptr[rax + cpython::LongLayout::kWord]);
   if constexpr (cpython::kIs311) {
@@ -56,10 +68,11 @@ void Emitter::emitUnpackInt() {
     imul(rcx, rdx);
   }
   L(labels->second);
-  outOfLine([this, labels] {
+  outOfLine([this, labels, ifLong] {
     L(labels->first);
     checkedCall(&callUnpack, [&] { mov(rdi, rax); lea(rsi, ptr[rsp + kIntOut]); });
     mov(rcx, ptr[rsp + kIntOut]);
+    ifLong();
     jmp(labels->second);
   });
 }
@@ -124,36 +137,44 @@ bool Emitter::emitExpr(graph::SymId id, size_t depth) {
 }
 
 void Emitter::storeInt(SourceId source) {
+  for (int symbol : index_.symbolsOf[guard_]) mov(ptr[r8 + 8 * symbol], rcx);
   if (stored_[source.index]) return;
   stored_[source.index] = true;
-  for (size_t i = 0; i < set_.symbols.size(); ++i) {
-    const SymbolBinding& b = set_.symbols[i];
-    if (b.source == source && b.from == SymbolBinding::From::kPyInt) mov(ptr[r8 + 8 * i], rcx);
-  }
-  for (size_t i = 0; i < set_.inputs.size(); ++i) {
-    const InputBinding& b = set_.inputs[i];
-    if (b.source != source || b.from != InputBinding::From::kPyInt) continue;
+  for (int input : index_.intInputsOf[source.index]) {
     mov(r9, ptr[rdi + kScalars]);
-    mov(ptr[r9 + 16 * i], rcx);
+    mov(ptr[r9 + 16 * input], rcx);
   }
 }
 
-void Emitter::storeDims(SourceId source) {
-  if (stored_[source.index]) return;
-  stored_[source.index] = true;
-  auto store = [&](SymbolBinding::From from, int field) {
-    bool loaded = false;
-    for (size_t i = 0; i < set_.symbols.size(); ++i) {
-      const SymbolBinding& b = set_.symbols[i];
-      if (b.source != source || b.from != from) continue;
-      if (!loaded) mov(rcx, ptr[rax + field]);
-      loaded = true;
-      mov(rdx, ptr[rcx + 8 * b.axis]);
-      mov(ptr[r8 + 8 * i], rdx);
+void Emitter::storeSymbols(SourceId source) {
+  using From = SymbolBinding::From;
+  int loadedField = -1;   // of an array, in rcx
+  bool isRange = types_[source.index] == &PyRange_Type, isRangeIterator = types_[source.index] == &PyRangeIter_Type;
+  for (int symbol : index_.symbolsOf[guard_]) {
+    const SymbolBinding& b = set_.symbols[symbol];
+    auto word = [&](int index) { mov(rdx, ptr[rsp + kIntOut + 8 * index]); };   // where the guard has unpacked them to
+    switch (b.from) {
+      case From::kDim:
+      case From::kStride: {
+        int field = b.from == From::kDim ? kDimensions : kStrides;
+        if (loadedField != field) mov(rcx, ptr[rax + field]);
+        loadedField = field;
+        mov(rdx, ptr[rcx + 8 * b.axis]);
+        break;
+      }
+      case From::kPyInt: FW_UNREACHABLE();   // storeInt
+      case From::kLength:
+        if (isRange) word(3);
+        else mov(rdx, ptr[rax + sizeOffset(types_[source.index])]);
+        break;
+      case From::kRangeStart:
+      case From::kIterIndex: word(0); break;
+      case From::kRangeStop: word(1); break;
+      case From::kRangeStep: word(isRange ? 2 : 1); break;
+      case From::kIterRemaining: word(isRangeIterator ? 2 : 1); break;
     }
-  };
-  store(SymbolBinding::From::kDim, kDimensions);
-  store(SymbolBinding::From::kStride, kStrides);
+    mov(ptr[r8 + 8 * symbol], rdx);
+  }
 }
 
 void Emitter::bindInputs() {

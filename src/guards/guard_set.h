@@ -29,19 +29,28 @@ enum class Relation : uint8_t { kEq, kNe, kLt, kLe };
 
 struct Guard {
   GuardKind kind;
-  SourceId source;           ///< none for kSymRelation and kGlobalState
-  SourceId other;            ///< kNotSameObject, kNoOverlap
+  SourceId source;           ///< none for kSymRelation, kDisjoint, kGlobalState and kNumpyErrors
+  SourceId other;            ///< kSameObject, kNotSameObject, kNoOverlap
   cpython::Ref object;
   int64_t lo = 0, hi = 0;
   ArrayMeta meta;            ///< kArrayMeta
   Relation relation = Relation::kEq;
   graph::SymId left, right;  ///< kSymRelation: left relation right
   uint32_t line = 0;         ///< source line that asked for it
+  std::vector<SourceId> list;   ///< kDisjoint: arrays that are written first
 };
 
 /// How a symbol of the graph gets its value on a call.
 struct SymbolBinding {
-  enum class From : uint8_t { kDim, kStride, kPyInt } from;
+  enum class From : uint8_t {
+    kDim, kStride,           ///< of an array with an ArrayMeta guard
+    kPyInt,                  ///< of an int with an IntRange guard
+    kLength,                 ///< of a tuple, list, dict, set or frozenset with a Type guard, of a range with a Range guard
+    kRangeStart, kRangeStep, ///< of a range with a Range guard; next value and step of a range iterator with an Iterator guard
+    kRangeStop,              ///< of a range with a Range guard
+    kIterIndex,              ///< position of a list or tuple iterator, count of an enumerate, with an Iterator guard
+    kIterRemaining,          ///< items that a list, tuple or range iterator with an Iterator guard has left at the moment
+  } from;
   SourceId source;
   int axis = 0;              ///< kDim, kStride (bytes)
 };
@@ -59,6 +68,8 @@ struct GuardSet {
   std::vector<SymbolBinding> symbols;        ///< symbol index -> binding
   std::vector<InputBinding> inputs;          ///< input index -> binding
   std::vector<SourceId> objects;             ///< objects the exit plan needs: views' bases, returned arguments ...
+  int boundSlots = 0;                        ///< kArg sources below this are never null (arguments of a call); others may be
+                                             ///< unbound slots of a frame, which fails the guard that needs them
 };
 
 /// Answer of a check. A guard never answers a bool: an error is not a pass.
@@ -67,7 +78,7 @@ enum class Outcome : uint8_t { kPass, kFail, kError };
 /// What a stub (or the slow checker) leaves behind on a pass. References are borrowed: valid while the caller holds the
 /// arguments and the GIL.
 struct CallFrame {
-  PyObject* const* args;                     ///< in: bound arguments, kArg order
+  PyObject* const* args;                     ///< in: bound arguments, kArg order; or the slots of a frame
   PyObject* function;                        ///< in
   int64_t* symbols;                          ///< out: one per symbol
   void** buffers;                            ///< out: data pointer of input i at buffers[i]
@@ -89,17 +100,18 @@ std::string print(const GuardSet& set, PyObject* code);
 std::string_view guardName(GuardKind kind);
 int guardCost(GuardKind kind);
 
-/// What both the checker and the stub rely on: operands are present and of the right kind; a dimension is read only
-/// from a source with an ArrayMeta guard, an int from one with IntRange, a scalar input from one whose Type is guarded;
-/// a SymRelation stands after the guards that make its symbols readable. Paths need no guards of their own: a step that
-/// cannot be taken fails the guard that needs it.
+/// What both the checker and the stub rely on: operands are present and of the right kind; a symbol is read only from a
+/// source with the guard that SymbolBinding names, a scalar input from one whose Type is guarded; a SymRelation stands
+/// after the guards that make its symbols readable. Paths need no guards of their own: a step that cannot be taken fails
+/// the guard that needs it.
 absl::Status validate(const GuardSet& set);
 
 /// Orders guards by cost, keeping each behind those that it depends on: guards of the objects along its path, of the
-/// arrays whose memory or symbols it compares. Stable.
+/// arrays whose memory or symbols it compares. Stable. O(n log n).
 void sortGuards(GuardSet& set);
 
-/// Guard whose pass makes symbol `index` readable; -1 if none.
-int establishingGuard(const GuardSet& set, const SymbolBinding& binding);
+/// As sortGuards, but guards that fail often come first, with what they depend on. history[i] counts the failures of
+/// guard i (the answer of its stub - 1) and is permuted along. A stub must be emitted anew for the new order.
+void reorder(GuardSet& set, std::vector<uint32_t>& history);
 
 }  // namespace fw::guards

@@ -8,15 +8,11 @@
 namespace fw::guards {
 
 SourceId SourceTable::intern(SourceKind kind, SourceId base, int64_t index, PyObject* object) {
-  bool root = kind == SourceKind::kArg || kind == SourceKind::kFunction || kind == SourceKind::kConst;
-  FW_CHECK(root != base.valid());
-  for (size_t i = 0; i < sources_.size(); ++i) {
-    const Source& s = sources_[i];
-    if (s.kind == kind && s.base == base && s.index == index && s.object.get() == object) return SourceId(i);
-  }
+  FW_CHECK(isRoot(kind) != base.valid());
   FW_CHECK(!base.valid() || base.index < sources_.size());
-  sources_.push_back({kind, base, index, cpython::Ref::create(object)});
-  return SourceId(sources_.size() - 1);
+  auto [at, isNew] = ids_.try_emplace(Key{kind, base.index, index, object}, SourceId(sources_.size()));
+  if (isNew) sources_.push_back({kind, base, index, cpython::Ref::create(object)});
+  return at->second;
 }
 
 namespace {
@@ -56,12 +52,18 @@ std::string describeConstant(PyObject* object) {
   return "<" + typeName(Py_TYPE(object)) + ">";
 }
 
-/// Name of local slot `index`, or of free variable `index`.
-std::string nameIn(PyObject* code, int64_t index, bool free) {
-  std::string fallback = (free ? "cell " : "argument ") + std::to_string(index);
+/// Name of slot `index` of a frame: arguments come first among the locals, the value stack behind them.
+std::string slotName(PyObject* code, int64_t index) {
+  if (!code || !PyCode_Check(code)) return "argument " + std::to_string(index);
+  PyObject* names = reinterpret_cast<PyCodeObject*>(code)->co_localsplusnames;
+  int64_t count = PyTuple_GET_SIZE(names);
+  return index < count ? text(PyTuple_GET_ITEM(names, index)) : "stack[" + std::to_string(index - count) + "]";
+}
+
+std::string freeVariableName(PyObject* code, int64_t index) {
+  std::string fallback = "cell " + std::to_string(index);
   if (!code || !PyCode_Check(code)) return fallback;
-  auto* c = reinterpret_cast<PyCodeObject*>(code);
-  cpython::Ref names = cpython::Ref::steal(free ? PyCode_GetFreevars(c) : PyCode_GetVarnames(c));
+  cpython::Ref names = cpython::Ref::steal(PyCode_GetFreevars(reinterpret_cast<PyCodeObject*>(code)));
   if (!names) PyErr_Clear();
   if (!names || index < 0 || index >= PyTuple_GET_SIZE(names.get())) return fallback;
   return text(PyTuple_GET_ITEM(names.get(), index));
@@ -88,14 +90,16 @@ std::string SourceTable::describe(SourceId id, PyObject* code) const {
   PyObject* object = s.object.get();
   auto base = [&] { return describe(s.base, code); };
   switch (s.kind) {
-    case SourceKind::kArg: return nameIn(code, s.index, false);
+    case SourceKind::kArg: return slotName(code, s.index);
     case SourceKind::kFunction: return functionName(*this, id, code);
     case SourceKind::kConst: return describeConstant(object);
     case SourceKind::kGlobals: return "globals of " + functionName(*this, s.base, code);
     case SourceKind::kBuiltins: return "builtins of " + functionName(*this, s.base, code);
-    case SourceKind::kCell: {
-      std::string name = nameIn(codeOf(*this, s.base, code), s.index, true);
-      return name + " (closure of " + functionName(*this, s.base, code) + ")";
+    case SourceKind::kCell:
+    case SourceKind::kClosureCell: {
+      std::string name = freeVariableName(codeOf(*this, s.base, code), s.index) + " (closure of " +
+                         functionName(*this, s.base, code) + ")";
+      return s.kind == SourceKind::kCell ? name : "cell of " + name;
     }
     case SourceKind::kTypeOf: return "type(" + base() + ")";
     case SourceKind::kAttr:
@@ -105,13 +109,25 @@ std::string SourceTable::describe(SourceId id, PyObject* code) const {
       const Source& dict = (*this)[s.base];
       if (dict.kind == SourceKind::kGlobals) return text(object) + " (global of " + functionName(*this, dict.base, code) + ")";
       if (dict.kind == SourceKind::kBuiltins) return text(object) + " (builtin)";
-      return base() + "['" + text(object) + "']";
+      return base() + "[" + describeConstant(object) + "]";
     }
     case SourceKind::kDefault:
       return "default " + std::to_string(s.index) + " of " + functionName(*this, s.base, code);
     case SourceKind::kKwDefault: return "default " + text(object) + " of " + functionName(*this, s.base, code);
     case SourceKind::kBoundSelf: return base() + ".__self__";
     case SourceKind::kBoundFunc: return base() + ".__func__";
+    case SourceKind::kContents: {
+      // A cell among the slots of a frame, or in a closure, has the name of its variable.
+      const Source& cell = (*this)[s.base];
+      if (cell.kind == SourceKind::kArg) return base();
+      if (cell.kind == SourceKind::kClosureCell) return base().substr(std::string_view("cell of ").size());
+      return base() + ".cell_contents";
+    }
+    case SourceKind::kWeak: {
+      PyObject* target = reinterpret_cast<PyWeakReference*>(object)->wr_object;
+      return target == Py_None ? "<dead object>" : describeConstant(target);
+    }
+    case SourceKind::kIterated: return "what " + base() + " iterates over";
   }
   FW_UNREACHABLE();
 }

@@ -24,7 +24,10 @@ class NativeExecutable : public Executable {
  public:
   NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings)
       : plan_(std::move(plan)), code_(std::move(code)), timings_(timings) {}
-  EntryFn entry() const override { return reinterpret_cast<EntryFn>(code_->entry()); }
+  EntryFn entry() const override { return reinterpret_cast<EntryFn>(code_->entry(0)); }
+  EntryFn commit() const override {
+    return plan_.commits.empty() ? nullptr : reinterpret_cast<EntryFn>(code_->entry(1));
+  }
   const graph::Plan& plan() const override { return plan_; }
   const CompileTimings& timings() const override { return timings_; }
   size_t codeSize() const override { return code_->codeSize(); }
@@ -51,9 +54,22 @@ absl::Status checkKernel(const kernels::Kernel& kernel) {
   return absl::OkStatus();
 }
 
+/// A commit is such a function too: its answer is not looked at, its clean floating-point environment is needed all the same.
+absl::Status emitFunction(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms,
+                          const graph::Plan& plan, const std::vector<kernels::Kernel>& kernels, const std::string& name) {
+  FunctionState fn(module, target, syms, plan, name);
+  for (const kernels::Kernel& kernel : kernels) {
+    if (absl::Status status = checkKernel(kernel); !status.ok()) return status;
+    KernelEmitter(fn, kernel).run();
+  }
+  fn.finish();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<kernels::Kernel>& kernels,
+                                                           const std::vector<kernels::Kernel>& commits,
                                                            const graph::SymContext& syms, graph::Plan plan,
                                                            const CompileOptions& options, CompiledText* text,
                                                            CompileTimings timings) {
@@ -65,12 +81,12 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   llvm::Module module("fusewire", context);
   Session& session = Session::instance();
   session.prepare(module, **target, options.optLevel);
-  FunctionState fn(module, **target, syms, plan, name);
-  for (const kernels::Kernel& kernel : kernels) {
-    if (absl::Status status = checkKernel(kernel); !status.ok()) return status;
-    KernelEmitter(fn, kernel).run();
+  if (absl::Status s = emitFunction(module, **target, syms, plan, kernels, name); !s.ok()) return s;
+  std::vector<std::string> entries = {name};
+  if (!plan.commits.empty()) {
+    entries.push_back(name + "_commit");
+    if (absl::Status s = emitFunction(module, **target, syms, plan, commits, entries[1]); !s.ok()) return s;
   }
-  fn.finish();
   // Always on, for about 0.1 ms: what it misses ends the process inside the code generator.
   std::string errors;
   llvm::raw_string_ostream errorStream(errors);
@@ -83,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
     text->assembly = *std::move(assembly);
   }
   timings.irMs = nowMs() - start;
-  auto generated = session.generate(module, **target, options.optLevel, name);
+  auto generated = session.generate(module, **target, options.optLevel, entries);
   if (!generated.ok()) return generated.status();
   timings.codegenMs = generated->codegenMs;
   timings.linkMs = generated->linkMs;

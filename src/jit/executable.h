@@ -54,6 +54,9 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual EntryFn entry() const = 0;
+  /// Stores the plan's commits into the inputs: called after entry() on the same arguments and workspace, if its status was
+  /// accepted. Cannot fail; its answer means nothing. nullptr if the plan has no commits.
+  virtual EntryFn commit() const = 0;
   virtual const graph::Plan& plan() const = 0;
   virtual const CompileTimings& timings() const = 0;
   /// Size of the machine code in bytes.

@@ -172,7 +172,7 @@ class Session::Linker {
   }
 
   absl::StatusOr<std::unique_ptr<LoadedCode>> link(std::unique_ptr<llvm::MemoryBuffer> object,
-                                                   const std::string& entry);
+                                                   const std::vector<std::string>& entries);
 
  private:
   std::unique_ptr<llvm::orc::ExecutionSession> session_;
@@ -184,32 +184,36 @@ namespace {
 
 class TrackedCode : public LoadedCode {
  public:
-  TrackedCode(llvm::orc::ResourceTrackerSP tracker, void* entry, size_t bytes)
-      : tracker_(std::move(tracker)), entry_(entry), bytes_(bytes) {}
+  TrackedCode(llvm::orc::ResourceTrackerSP tracker, std::vector<void*> entries, size_t bytes)
+      : tracker_(std::move(tracker)), entries_(std::move(entries)), bytes_(bytes) {}
   // Removal takes ORC's own lock, not the session's mutex: a finalizer may run while another thread compiles.
   ~TrackedCode() override { llvm::consumeError(tracker_->remove()); }
-  void* entry() const override { return entry_; }
+  void* entry(size_t i) const override { return entries_.at(i); }
   size_t codeSize() const override { return bytes_; }
 
  private:
   llvm::orc::ResourceTrackerSP tracker_;
-  void* entry_;
+  std::vector<void*> entries_;
   size_t bytes_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadedCode>> Session::Linker::link(std::unique_ptr<llvm::MemoryBuffer> object,
-                                                                  const std::string& entry) {
+                                                                  const std::vector<std::string>& entries) {
   const size_t bytes = textBytes(*object);
   llvm::orc::ResourceTrackerSP tracker = library_->createResourceTracker();
   if (auto error = layer_->add(tracker, std::move(object))) return toStatus(std::move(error));
-  auto symbol = session_->lookup({library_}, session_->intern(entry));
-  if (!symbol) {
-    llvm::consumeError(tracker->remove());
-    return toStatus(symbol.takeError());
+  std::vector<void*> addresses;
+  for (const std::string& entry : entries) {
+    auto symbol = session_->lookup({library_}, session_->intern(entry));
+    if (!symbol) {
+      llvm::consumeError(tracker->remove());
+      return toStatus(symbol.takeError());
+    }
+    addresses.push_back(symbol->getAddress().toPtr<void*>());
   }
-  return std::make_unique<TrackedCode>(std::move(tracker), symbol->getAddress().toPtr<void*>(), bytes);
+  return std::make_unique<TrackedCode>(std::move(tracker), std::move(addresses), bytes);
 }
 
 Session& Session::instance() {
@@ -241,14 +245,14 @@ void Session::prepare(llvm::Module& module, const TargetSpec& target, int optLev
 }
 
 absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const TargetSpec& target, int optLevel,
-                                                     const std::string& entry) {
+                                                     const std::vector<std::string>& entries) {
   absl::MutexLock lock(&mutex_);
   Generated out;
   const double start = nowMs();
   auto object = compilerLocked(target, optLevel)(module);
   if (!object) return toStatus(object.takeError());
   const double compiled = nowMs();
-  auto code = linker_->link(std::move(*object), entry);
+  auto code = linker_->link(std::move(*object), entries);
   if (!code.ok()) return code.status();
   out.code = std::move(*code);
   out.codegenMs = compiled - start;

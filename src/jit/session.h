@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -19,7 +20,8 @@ namespace fw::jit {
 class LoadedCode {
  public:
   virtual ~LoadedCode() = default;
-  virtual void* entry() const = 0;
+  /// Address of the i-th function that generate() was asked for.
+  virtual void* entry(size_t i) const = 0;
   virtual size_t codeSize() const = 0;
 };
 
@@ -35,10 +37,10 @@ class Session {
     std::unique_ptr<LoadedCode> code;
     double codegenMs = 0, linkMs = 0;
   };
-  /// Compiles the module and links it; `entry` names its only exported function, unique in the process.
+  /// Compiles the module and links it; `entries` names its exported functions, unique in the process.
   /// Thread-safe: one module at a time.
   absl::StatusOr<Generated> generate(llvm::Module& module, const TargetSpec& target, int optLevel,
-                                     const std::string& entry);
+                                     const std::vector<std::string>& entries);
   /// Assembly text, through a pipeline of its own (slow; for logs).
   absl::StatusOr<std::string> assembly(const llvm::Module& module, const TargetSpec& target, int optLevel);
 

@@ -114,9 +114,9 @@ absl::Status GroupEmitter::collectOutput(ValueId id) {
   const Node& node = graph_.node(id);
   const OpClass cls = graph::info(node.op).cls;
   if (cls == OpClass::kJoin) return absl::OkStatus();
-  absl::StatusOr<MemoryRef> ref = memoryOf(id, group_.axisMap.at(id));
+  absl::StatusOr<MemoryRef> ref = memoryOf(node.op == Op::kStore ? node.operands[0] : id, group_.axisMap.at(id));
   if (!ref.ok()) return ref.status();
-  if (cls == OpClass::kUpdate) {
+  if (node.op == Op::kUpdate) {
     // The slice of the base: starts and steps on top of the buffer's strides.
     graph::SymContext& syms = graph_.syms();
     const graph::Buffer& buffer = plan_.buffers[ref->buffer.index];

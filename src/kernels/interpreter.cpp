@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/pairwise_order.h"
+#include "graph/support/bits.h"
 #include "graph/support/check.h"
 #include "kernels/scalar_eval.h"
 
@@ -21,25 +22,16 @@ uint64_t ieeeStatus() {
   return status;
 }
 
-template <class T>
-T asFloat(uint64_t bits) {
-  T v;
-  std::memcpy(&v, &bits, sizeof v);
-  return v;
-}
-
 /// init + the tree over `elements`.
 template <class T>
 uint64_t sumTree(ReduceOrder order, uint64_t init, const std::vector<uint64_t>& elements) {
-  const auto get = [&](int64_t i) { return asFloat<T>(elements[i]); };
+  const auto get = [&](int64_t i) { return fromBits<T>(elements[i]); };
   const int64_t n = static_cast<int64_t>(elements.size());
   if (n == 0) return init;
   const T tree = order == ReduceOrder::kPairwise ? graph::pairwiseSum<T>(0, n, get)
                                                  : graph::pairwiseSumOfPart<T>(0, n, get);
-  const T sum = asFloat<T>(init) + tree;
-  uint64_t bits = 0;
-  std::memcpy(&bits, &sum, sizeof sum);
-  return bits;
+  const T sum = fromBits<T>(init) + tree;
+  return bitsOf(sum);
 }
 
 class Interpreter {

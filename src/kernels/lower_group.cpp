@@ -1,4 +1,4 @@
-// buildKernel: maps, updates and joins. Reductions are in lower_reduce.cpp.
+// buildKernel: maps, updates, commits and joins. Reductions are in lower_reduce.cpp.
 //
 // A map is one perfect nest: axes in the memory order of the output, merged where all operands allow it, the innermost
 // vectorised, all of them parallel.
@@ -34,10 +34,12 @@ absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& out
 namespace {
 
 /// One nest for outputs that run along the same axes.
-absl::Status mapNest(KernelBuilder& b, const graph::Plan& plan, const graph::Group& group, GroupEmitter& emitter,
-                     const std::vector<ValueId>& outputs) {
+absl::Status mapNest(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                     GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
   const ValueId leader = outputs[0];
-  const graph::Layout& layout = plan.buffers[emitter.outputRef(leader).buffer.index].layout;
+  const bool commits = group.kind == graph::Group::Kind::kCommit;
+  const graph::Layout& layout =
+      commits ? graph.type(graph.node(leader).operands[0]).layout : plan.buffers[emitter.outputRef(leader).buffer.index].layout;
   const IntList order = loopOrder(layout, group.axisMap.at(leader));
   const std::vector<NestAxis> axes =
       mergeAxes(b.syms(), group.domain, order, emitter.refs(), {}, emitter.indexAxes());
@@ -51,7 +53,8 @@ absl::Status mapNest(KernelBuilder& b, const graph::Plan& plan, const graph::Gro
   return status;
 }
 
-absl::Status buildMap(KernelBuilder& b, const graph::Plan& plan, const graph::Group& group, GroupEmitter& emitter) {
+absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                      GroupEmitter& emitter) {
   std::vector<std::pair<IntList, std::vector<ValueId>>> nests;  // by the axes they run along
   for (ValueId id : group.outputs) {
     IntList runs = loopOrder(graph::Layout::c(static_cast<int>(group.axisMap.at(id).size())), group.axisMap.at(id));
@@ -61,7 +64,7 @@ absl::Status buildMap(KernelBuilder& b, const graph::Plan& plan, const graph::Gr
     else nest->second.push_back(id);
   }
   for (const auto& [runs, outputs] : nests)
-    if (absl::Status s = mapNest(b, plan, group, emitter, outputs); !s.ok()) return s;
+    if (absl::Status s = mapNest(b, graph, plan, group, emitter, outputs); !s.ok()) return s;
   return absl::OkStatus();
 }
 
@@ -124,7 +127,8 @@ absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan&
   if (!status.ok()) return status;
   switch (group.kind) {
     case graph::Group::Kind::kMap:
-    case graph::Group::Kind::kUpdate: status = buildMap(b, plan, group, emitter); break;
+    case graph::Group::Kind::kUpdate:
+    case graph::Group::Kind::kCommit: status = buildMap(b, graph, plan, group, emitter); break;
     case graph::Group::Kind::kJoin: status = buildJoin(b, graph, plan, group); break;
     case graph::Group::Kind::kReduce: status = buildReduce(b, graph, group, emitter); break;
   }

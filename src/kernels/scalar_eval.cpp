@@ -8,27 +8,14 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "graph/support/bits.h"
 #include "graph/support/check.h"
 
 namespace fw::kernels {
 namespace {
-
-template <class T>
-T fromBits(uint64_t bits) {
-  T v;
-  std::memcpy(&v, &bits, sizeof(T));
-  return v;
-}
-template <class T>
-uint64_t toBits(T v) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &v, sizeof(T));
-  return bits;
-}
 
 /// Calls f with a value of the C++ type of d. Bool is uint8_t here (0 or 1).
 template <class F>
@@ -84,7 +71,7 @@ To convert(From x) {
 uint64_t evalCast(DType from, DType to, uint64_t bits) {
   if (from == DType::kF16) {
     FW_CHECK(to == DType::kF32);
-    return toBits(halfToFloat(static_cast<uint16_t>(bits)));
+    return bitsOf(halfToFloat(static_cast<uint16_t>(bits)));
   }
   if (to == DType::kF16) {
     FW_CHECK(from == DType::kF32);
@@ -94,7 +81,7 @@ uint64_t evalCast(DType from, DType to, uint64_t bits) {
   return withType(from, [&](auto f) {
     using From = decltype(f);
     const From x = fromBits<From>(bits);
-    return withType(to, [&](auto t) { return toBits(convert<decltype(t)>(x)); });
+    return withType(to, [&](auto t) { return bitsOf(convert<decltype(t)>(x)); });
   });
 }
 
@@ -112,21 +99,21 @@ uint64_t evalFloat(ScalarOp op, const uint64_t* v) {
   const T a = fromBits<T>(v[0]);
   const auto b = [&] { return fromBits<T>(v[1]); };
   switch (op) {
-    case ScalarOp::kAdd: return toBits<T>(a + b());
-    case ScalarOp::kSub: return toBits<T>(a - b());
-    case ScalarOp::kMul: return toBits<T>(a * b());
-    case ScalarOp::kDiv: return toBits<T>(a / b());
-    case ScalarOp::kFma: return toBits<T>(std::fma(a, b(), fromBits<T>(v[2])));
-    case ScalarOp::kNeg: return toBits<T>(-a);
-    case ScalarOp::kAbs: return toBits<T>(std::fabs(a));
-    case ScalarOp::kSqrt: return toBits<T>(std::sqrt(a));
-    case ScalarOp::kFloor: return toBits<T>(std::floor(a));
-    case ScalarOp::kCeil: return toBits<T>(std::ceil(a));
-    case ScalarOp::kTrunc: return toBits<T>(std::trunc(a));
-    case ScalarOp::kRint: return toBits<T>(std::nearbyint(a));
-    case ScalarOp::kCopySign: return toBits<T>(std::copysign(a, b()));
-    case ScalarOp::kMinSecond: return toBits<T>(std::isless(a, b()) ? a : b());
-    case ScalarOp::kMaxSecond: return toBits<T>(std::isgreater(a, b()) ? a : b());
+    case ScalarOp::kAdd: return bitsOf<T>(a + b());
+    case ScalarOp::kSub: return bitsOf<T>(a - b());
+    case ScalarOp::kMul: return bitsOf<T>(a * b());
+    case ScalarOp::kDiv: return bitsOf<T>(a / b());
+    case ScalarOp::kFma: return bitsOf<T>(std::fma(a, b(), fromBits<T>(v[2])));
+    case ScalarOp::kNeg: return bitsOf<T>(-a);
+    case ScalarOp::kAbs: return bitsOf<T>(std::fabs(a));
+    case ScalarOp::kSqrt: return bitsOf<T>(std::sqrt(a));
+    case ScalarOp::kFloor: return bitsOf<T>(std::floor(a));
+    case ScalarOp::kCeil: return bitsOf<T>(std::ceil(a));
+    case ScalarOp::kTrunc: return bitsOf<T>(std::trunc(a));
+    case ScalarOp::kRint: return bitsOf<T>(std::nearbyint(a));
+    case ScalarOp::kCopySign: return bitsOf<T>(std::copysign(a, b()));
+    case ScalarOp::kMinSecond: return bitsOf<T>(std::isless(a, b()) ? a : b());
+    case ScalarOp::kMaxSecond: return bitsOf<T>(std::isgreater(a, b()) ? a : b());
     case ScalarOp::kEq: return a == b();
     case ScalarOp::kNe: return a != b();
     case ScalarOp::kLt: return std::isless(a, b());
@@ -134,7 +121,7 @@ uint64_t evalFloat(ScalarOp op, const uint64_t* v) {
     case ScalarOp::kGt: return std::isgreater(a, b());
     case ScalarOp::kGe: return std::isgreaterequal(a, b());
     case ScalarOp::kIsNan: return std::isnan(a);
-    case ScalarOp::kScaleB: return toBits<T>(scaleB<T>(a, b()));
+    case ScalarOp::kScaleB: return bitsOf<T>(scaleB<T>(a, b()));
     case ScalarOp::kConst:
     case ScalarOp::kParam:
     case ScalarOp::kAxis:
@@ -164,7 +151,7 @@ uint64_t evalInt(ScalarOp op, bool isBool, const uint64_t* v) {
   using U = std::make_unsigned_t<T>;
   const T a = fromBits<T>(v[0]);
   const auto b = [&] { return fromBits<T>(v[1]); };
-  const auto wrap = [](uint64_t x) { return toBits<U>(static_cast<U>(x)); };
+  const auto wrap = [](uint64_t x) { return bitsOf<U>(static_cast<U>(x)); };
   const auto u = [](T x) { return static_cast<uint64_t>(static_cast<U>(x)); };
   const auto count = [&] {
     FW_CHECK_MSG(u(b()) < sizeof(T) * 8, "shift count out of range");
@@ -179,19 +166,19 @@ uint64_t evalInt(ScalarOp op, bool isBool, const uint64_t* v) {
       FW_CHECK_MSG(b() != 0, "integer division by zero");
       if constexpr (std::is_signed_v<T>)
         FW_CHECK_MSG(!(a == std::numeric_limits<T>::min() && b() == -1), "integer division overflows");
-      return toBits<T>(static_cast<T>(op == ScalarOp::kDiv ? a / b() : a % b()));
+      return bitsOf<T>(static_cast<T>(op == ScalarOp::kDiv ? a / b() : a % b()));
     }
     case ScalarOp::kNeg: return wrap(0 - u(a));
-    case ScalarOp::kAbs: return a < 0 ? wrap(0 - u(a)) : toBits<T>(a);
-    case ScalarOp::kMinSecond: return toBits<T>(a < b() ? a : b());
-    case ScalarOp::kMaxSecond: return toBits<T>(a > b() ? a : b());
+    case ScalarOp::kAbs: return a < 0 ? wrap(0 - u(a)) : bitsOf<T>(a);
+    case ScalarOp::kMinSecond: return bitsOf<T>(a < b() ? a : b());
+    case ScalarOp::kMaxSecond: return bitsOf<T>(a > b() ? a : b());
     case ScalarOp::kAnd: return wrap(u(a) & u(b()));
     case ScalarOp::kOr: return wrap(u(a) | u(b()));
     case ScalarOp::kXor: return wrap(u(a) ^ u(b()));
     case ScalarOp::kNot: return isBool ? !a : wrap(~u(a));
     case ScalarOp::kShl: return wrap(u(a) << count());
     case ScalarOp::kShrLogical: return wrap(u(a) >> count());
-    case ScalarOp::kShrArith: return toBits<T>(static_cast<T>(static_cast<std::make_signed_t<T>>(a) >> count()));
+    case ScalarOp::kShrArith: return bitsOf<T>(static_cast<T>(static_cast<std::make_signed_t<T>>(a) >> count()));
     case ScalarOp::kEq: return a == b();
     case ScalarOp::kNe: return a != b();
     case ScalarOp::kLt: return a < b();
@@ -257,13 +244,13 @@ uint64_t evalLibm(uint64_t function, DType d, const uint64_t* operands, int coun
   const Row& row = kRows[function];
   if (d == DType::kF32) {
     const float a = fromBits<float>(operands[0]);
-    if (count == 1) return toBits(reinterpret_cast<float (*)(float)>(row.f32)(a));
-    return toBits(reinterpret_cast<float (*)(float, float)>(row.f32)(a, fromBits<float>(operands[1])));
+    if (count == 1) return bitsOf(reinterpret_cast<float (*)(float)>(row.f32)(a));
+    return bitsOf(reinterpret_cast<float (*)(float, float)>(row.f32)(a, fromBits<float>(operands[1])));
   }
   FW_CHECK(d == DType::kF64);
   const double a = fromBits<double>(operands[0]);
-  if (count == 1) return toBits(reinterpret_cast<double (*)(double)>(row.f64)(a));
-  return toBits(reinterpret_cast<double (*)(double, double)>(row.f64)(a, fromBits<double>(operands[1])));
+  if (count == 1) return bitsOf(reinterpret_cast<double (*)(double)>(row.f64)(a));
+  return bitsOf(reinterpret_cast<double (*)(double, double)>(row.f64)(a, fromBits<double>(operands[1])));
 }
 
 float halfToFloat(uint16_t h) {

@@ -195,6 +195,12 @@ def test_split_pairs(fn, calls):
         same_behaviour(fn, calls, t.insert(code, everywhere))
 
 
+@cases
+def test_split_pairs_are_joined_again(fn, calls):
+    for code in codes(fn.__code__):
+        assert t.rejoined_pairs(code) == code
+
+
 # ---- insertion
 
 def call_stub(callback):

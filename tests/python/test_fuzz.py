@@ -12,3 +12,14 @@ def test_random_programs():
             reports.append(report)
     assert not reports, "\n".join(reports[:3]) + f"\n{len(reports)} in all"
     assert compiled > 150, f"only {compiled} of 300 programs were compiled"
+
+
+def test_random_programs_that_write():
+    reports, compiled = [], 0
+    for seed in range(300):
+        report, was_compiled = fuzz.check(seed, writes=True)
+        compiled += was_compiled
+        if report:
+            reports.append(report)
+    assert not reports, "\n".join(reports[:3]) + f"\n{len(reports)} in all"
+    assert compiled > 60, f"only {compiled} of 300 programs were compiled"

@@ -4,6 +4,7 @@ The module under test, _fw_guards_test, builds guard sets from Python, runs both
 leave in the call frame.
 """
 
+import enum
 import gc
 import math
 import random
@@ -11,7 +12,10 @@ import struct
 import subprocess
 import sys
 import textwrap
+import time
 import types
+import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -268,18 +272,10 @@ def test_writeable_and_overlap():
     ro.flags.writeable = False
     assert s.passes(buf[:10], buf[10:]) and s.passes(buf[10:], buf[:10]) and s.passes(buf[:0], buf)
     assert not s.passes(buf, buf) and not s.passes(buf[:10], buf[9:]) and not s.passes(buf[10::-1], buf[10:])
-    assert not s.passes(buf[::2], buf[1::2])      # conservative
+    assert s.passes(buf[::2], buf[1::2])          # interleaved
     assert not s.passes(ro, buf) and s.passes(buf, ro)
     assert not s.passes(1, buf) and not s.passes(buf, None)
     assert "overlap" in s.reason(buf, buf) and "read-only" in s.reason(ro, buf)
-
-
-def test_overlap_is_conservative_and_tight():
-    rng = random.Random(4)
-    buf = np.zeros(60)
-    for _ in range(2000):
-        a, b = (buf[rng.randrange(60):rng.randrange(61):rng.choice([1, 2, 3])][::rng.choice([1, -1])] for _ in range(2))
-        assert t.may_overlap(a, b) == np.may_share_memory(a, b)
 
 
 # ---------------------------------------------------------------------------------------------- scalars
@@ -333,7 +329,8 @@ def test_numpy_scalars(char):
     assert not s.passes(np.zeros((), char)) and not s.passes(1 if char != "l" else 1.0)
 
 
-EQUALS = [None, True, False, 0, 1, -1, 7, 2**30, -2**40, 2**63, 10**40, -10**40, 0.0, -0.0, 1.5, math.nan, math.inf, 1j, complex(0.0, -0.0), "",
+EQUALS = [slice(None), slice(1, 2.0), slice(1, 2), slice((1, 2), None), slice((1, 2.0), None), frozenset(), frozenset({1}), frozenset({True}), frozenset({"a", (1,)}), (frozenset({2}),),
+          int, bool, (int,), (bool,), -math.nan, (math.nan, 1), None, True, False, 0, 1, -1, 7, 2**30, -2**40, 2**63, 10**40, -10**40, 0.0, -0.0, 1.5, math.nan, math.inf, 1j, complex(0.0, -0.0), "",
           "abc", "é", "\u20ac\U0001f600", b"", b"abc", (), (1,), (1, 2.0), (1.0, 2), (0.0,), (-0.0,), ("a", (None, True)), ("a", (None, 1)), Ellipsis]
 
 
@@ -342,13 +339,17 @@ def test_equals(i):
     def image(v):
         if type(v) is tuple:
             return tuple, tuple(image(w) for w in v)
+        if type(v) is slice:
+            return slice, image(v.start), image(v.stop), image(v.step)
+        if type(v) is frozenset:
+            return frozenset, [image(w) for w in v]
         return type(v), struct.pack("<d", v) if type(v) is float else repr(v)
     s = GuardSet()
     s.guard("equals", s.arg(0), object=EQUALS[i])
     s.build()
     others = EQUALS + [np.float64(1.5), np.int64(7), [1], {}, type("S", (str,), {})("abc"), struct.unpack("<d", b"\x01\0\0\0\0\0\xf8\x7f")[0]]
     for v in others:
-        clone = eval(repr(v), {"nan": math.nan, "inf": math.inf}) if type(v) in (int, str, bytes, tuple, complex) else v
+        clone = eval(repr(v), {"nan": math.nan, "inf": math.inf}) if type(v) in (int, str, bytes, complex) or type(v) is tuple and "class" not in repr(v) else v
         for w in (v, clone):
             assert s.passes(w) == (image(w) == image(EQUALS[i])), (w, EQUALS[i])
 
@@ -684,6 +685,83 @@ def test_not_same_and_state():
     assert s.check(a, (3,))[0] == 1
 
 
+def test_same_object():
+    s = GuardSet()
+    s.guard("same", s.source("item", s.arg(0), 0), other=s.arg(1))
+    s.build()
+    a = []
+    assert s.passes((a,), a) and not s.passes((a,), []) and not s.passes((), a)
+    assert "different" in s.reason((a,), [])
+
+
+def test_empty_slots_fail_the_guard_that_needs_them():
+    def f(x):
+        y = x
+        return y
+    s = GuardSet()
+    slots = [s.arg(i) for i in range(3)]
+    s.guard("type", slots[0], object=int)
+    s.guard("equals", s.source("item", slots[2], 0), object=1)
+    s.guard("not_same", slots[1], other=slots[2])
+    s.object(slots[1])
+    s.build()
+    E = t.EMPTY
+    assert s.check(1, 2, (1,), function=f)[0] is None
+    assert s.check(E, 2, (1,), function=f)[0] == 0
+    assert s.check(1, 2, E, function=f)[0] == 1
+    assert s.check(1, E, (1,), function=f)[0] == 2
+    assert s.reason(E, 2, (1,), function=f).startswith("x is not bound")
+    assert [t.describe(s.h, i, f.__code__) for i in slots] == ["x", "y", "stack[0]"]
+    late = GuardSet()
+    late.object(late.arg(0))
+    late.guard("type", late.arg(1), object=int)
+    late.input("array", late.arg(2))
+    late.guard("array", late.arg(2), like=np.zeros(2))
+    late.build()
+    assert late.check(E, 1, np.zeros(2))[0] == 2 and late.check(0, 1, E)[0] == 1
+    assert late.check(0, 1, np.zeros(2))[0] is None
+    bound = GuardSet()                       # the arguments of a call are never null
+    t.bound_slots(bound.h, 1)
+    bound.guard("type", bound.arg(0), object=int)
+    bound.guard("type", bound.arg(1), object=int)
+    assert bound.build() < late.build() and bound.passes(1, 1) and not bound.passes(1, E)
+
+
+def test_unbound():
+    s = GuardSet()
+    s.guard("unbound", s.arg(1))
+    s.guard("unbound", s.source("contents", s.arg(0)))
+    s.build()
+    full, empty = types.CellType(3), types.CellType()
+    assert s.passes(empty, t.EMPTY)
+    for bad in ((full, t.EMPTY), (empty, 0), (3, t.EMPTY), (t.EMPTY, t.EMPTY)):
+        assert not s.passes(*bad)
+    wrong = GuardSet()
+    wrong.guard("unbound", wrong.source("type_of", wrong.arg(0)))
+    with pytest.raises(ValueError, match="always bound"):
+        wrong.build()
+
+
+def test_cells():
+    inner, setter, deleter = make_closure()
+    s = GuardSet()
+    x, own = s.source("contents", s.arg(0)), s.source("closure_cell", s.source("function"))
+    s.guard("equals", x, object=3)
+    s.guard("same", own, other=s.arg(0))
+    s.guard("type", s.source("contents", own), object=int)
+    s.object(x)
+    s.build()
+    cell = inner.__closure__[0]
+    assert s.check(cell, function=inner) == (None, ([], [], [3]))
+    for bad in (3, None, types.CellType(), types.CellType(3), types.CellType(4), t.EMPTY):
+        assert not s.passes(bad, function=inner)
+    deleter()
+    assert s.check(cell, function=inner)[0] == 0
+    setter(3)
+    assert s.passes(cell, function=inner) and not s.passes(cell, function=blank)
+    assert t.describe(s.h, own, inner.__code__).startswith("cell of n (closure")
+
+
 def test_broken_path_of_an_object_is_reported_behind_the_guards():
     s = GuardSet()
     s.object(s.source("item", s.arg(0), 1))
@@ -693,6 +771,707 @@ def test_broken_path_of_an_object_is_reported_behind_the_guards():
     assert s.check((1,))[0] == 1 == s.count
 
 
+# ---------------------------------------------------------------------------------------------- unusual keys
+
+class NoisyKey:
+    """Runs Python code whenever it is hashed or compared, once told so."""
+    armed = False
+
+    def __init__(self, h):
+        self.h = h
+
+    def __hash__(self):
+        assert not NoisyKey.armed, "Python code was run"
+        return self.h
+
+    def __eq__(self, other):
+        assert not NoisyKey.armed, "Python code was run"
+        return False
+
+
+@pytest.fixture
+def armed():
+    """Arms NoisyKey; an exception of a guard would show as a pending exception, and a call counts."""
+    calls = []
+
+    def run(check):
+        NoisyKey.armed = True
+        try:
+            return check()
+        finally:
+            NoisyKey.armed = False
+    yield run
+    assert not calls
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+KEYS = [0, 1, -1, 5, 300, 2**70, -2**70, 1.0, 1.5, -0.0, math.inf, True, None, ..., "a", "zz", b"a", b"", 2j, 1 + 0j, (), (1,), (1, "a"),
+        ((1.0, None), b"x"), frozenset(), frozenset({1, "a"}), int, Colour, Colour.RED, Colour.BLUE, blank, np.add, math.nan, (math.nan,)]
+
+
+def plain_image(key, container):
+    return key in container
+
+
+def clone(key):
+    """An equal key that is another object where that is possible."""
+    if type(key) in (int, float, complex, str, bytes):
+        return eval(repr(key), {"inf": math.inf, "nan": math.nan})
+    if type(key) is tuple:
+        return tuple(list(clone(k) for k in key))
+    if type(key) is frozenset:
+        return frozenset(clone(k) for k in key)
+    return key
+
+
+@pytest.mark.parametrize("kind", ["dict", "set", "frozenset"])
+def test_membership_of_any_key(kind):
+    make = {"dict": lambda ks: {k: i for i, k in enumerate(ks)}, "set": set, "frozenset": frozenset}[kind]
+    rng = random.Random(6)
+    names = set()
+    for key in KEYS:
+        for _ in range(8):
+            first = make(rng.sample(KEYS, rng.randrange(len(KEYS))))
+            s = GuardSet()
+            hashed_in = type(key).__hash__ is enum.Enum.__hash__ and key not in first
+            name = t.membership(s.h, s.arg(0), first, key)
+            if hashed_in:
+                assert name is None           # nobody has its hash
+                continue
+            assert name == f"{'dict' if kind == 'dict' else 'set'}_{'' if key in first else 'not_'}contains", key
+            s.count += 1
+            names.add(name)
+            s.build()
+            for _ in range(12):
+                other = make(clone(k) for k in rng.sample(KEYS, rng.randrange(len(KEYS))))
+                assert s.passes(other) == ((key in other) == (key in first)), (key, other)
+            assert not s.passes([key]) and not s.passes(None)
+    assert len(names) == 2
+
+
+def test_items_of_any_key():
+    rng = random.Random(7)
+    for key in KEYS:
+        full = {k: i for i, k in enumerate(KEYS)}
+        s = GuardSet()
+        item = t.dict_item(s.h, s.arg(0), full, key)
+        s.object(item)
+        s.build()
+        for _ in range(30):
+            other = {clone(k): i for i, k in enumerate(rng.sample(KEYS, rng.randrange(len(KEYS))))}
+            failed, frame = s.check(other)
+            assert (failed is None) == (key in other)
+            if failed is None:
+                assert frame[2] == [other[key]]
+        assert t.describe(s.h, item, None)
+    assert t.dict_item(s.h, s.arg(0), {Number.ONE: 1}, Number.ONE) is None
+    assert t.dict_item(s.h, s.arg(0), {}, NoisyKey(1)) is None
+
+
+@pytest.mark.parametrize("key", ["abc", 7, (1, "x"), b"q", 2.5, None, Colour.RED])
+def test_colliding_user_keys_are_never_asked(key, armed):
+    h = hash(key)
+    for kind in ("dict", "set"):
+        make = (lambda *ks: {k: 1 for k in ks}) if kind == "dict" else (lambda *ks: set(ks))
+        for present in (True, False):
+            s = GuardSet()
+            name = t.membership(s.h, s.arg(0), make(key) if present else make(1000), key)
+            if name is None:
+                assert key is Colour.RED and not present
+                continue
+            s.build()
+            for n in (1, 3, 9, 200):
+                filler = [100000 + 3 * i for i in range(n)]
+                collides = make(*filler, NoisyKey(h))
+                elsewhere = make(*filler, NoisyKey(h ^ 0x5555))
+                both = make(key, *filler, NoisyKey(h ^ 0x5555))
+                first = make(key, *filler, NoisyKey(h))
+                assert not armed(lambda: s.passes(collides))          # cannot be told
+                assert armed(lambda: s.passes(elsewhere)) == (not present)
+                assert armed(lambda: s.passes(both)) == present
+                assert armed(lambda: s.passes(first)) in (present, False)
+
+
+def test_sets_with_deleted_members():
+    s = GuardSet()
+    t.membership(s.h, s.arg(0), {5}, 5)
+    t.membership(s.h, s.arg(0), {5}, 6)
+    s.build()
+    rng = random.Random(8)
+    members = set()
+    for _ in range(3000):
+        k = rng.choice([5, 6, rng.randrange(2000) << rng.randrange(50)])
+        (members.add if rng.random() < 0.5 else members.discard)(k)
+        assert s.passes(members) == (5 in members and 6 not in members)
+    members.clear()
+    assert not s.passes(members)
+
+
+def test_dicts_with_deleted_keys():
+    s = GuardSet()
+    t.membership(s.h, s.arg(0), {5: 0}, 5)
+    t.membership(s.h, s.arg(0), {5: 0}, "x")
+    s.build()
+    rng = random.Random(9)
+    members = {}
+    for i in range(6000):
+        k = rng.choice([5, "x", rng.randrange(300) << rng.randrange(50), str(rng.randrange(9))])
+        if rng.random() < 0.5:
+            members[k] = i
+        else:
+            members.pop(k, None)
+        if rng.random() < 0.01:
+            members = rng.choice([dict, dict.copy])(members)
+        assert s.passes(members) == (5 in members and "x" not in members)
+
+
+def test_dict_keys_of_any_type():
+    keys = (1, "a", (2, None), b"b", Colour.RED, int, 1.5)
+    s = GuardSet()
+    s.guard("dict_keys", s.arg(0), object=keys)
+    s.build()
+    assert s.passes(dict.fromkeys(keys)) and s.passes({clone(k): 0 for k in keys})
+    for i in range(len(keys)):
+        less = keys[:i] + keys[i + 1:]
+        assert not s.passes(dict.fromkeys(less)) and not s.passes(dict.fromkeys(less + (keys[i],))) or i == len(keys) - 1
+    assert not s.passes(dict.fromkeys((True,) + keys[1:])) and not s.passes(dict.fromkeys((1.0,) + keys[1:]))
+    assert not s.passes({**dict.fromkeys(keys[:-1]), NoisyKey(hash(1.5)): 1})
+    with pytest.raises(ValueError, match="cannot|no tuple"):
+        w = GuardSet()
+        w.guard("dict_keys", w.arg(0), object=([1],))
+        w.build()
+
+
+def test_dict_version():
+    d = {"a": 1, 2: 3}
+    s = GuardSet()
+    s.guard("dict_version", s.arg(0), lo=t.dict_version(d))
+    s.build()
+    assert s.passes(d) and not s.passes(dict(d)) and not s.passes({}) and not s.passes(3)
+    d["a"]
+    assert s.passes(d)
+    d["a"] = 2
+    assert not s.passes(d)
+    for change in (lambda d: d.update(z=1), lambda d: d.pop(2), lambda d: d.clear(), lambda d: d.setdefault("n", 1),
+                   lambda d: d.__ior__({"k": 1}), lambda d: d.popitem()):
+        d = {"a": 1, 2: 3}
+        s = GuardSet()
+        s.guard("dict_version", s.arg(0), lo=t.dict_version(d))
+        s.build()
+        assert s.passes(d)
+        change(d)
+        assert not s.passes(d)
+    o = Plain()
+    o.x = 1
+    d = o.__dict__
+    s = GuardSet()
+    s.guard("dict_version", s.arg(0), lo=t.dict_version(d))
+    s.build()
+    for i in range(100):                       # specialised stores change it as well
+        assert s.passes(d) == (i == 0)
+        o.x = i
+    del o.x
+    assert not s.passes(d)
+
+
+# ---------------------------------------------------------------------------------------------- attributes
+
+def test_has_attr(armed):
+    class WithGetattr:
+        def __getattr__(self, name):
+            raise AssertionError("Python code was run")
+
+    class WithGetattribute:
+        def __getattribute__(self, name):
+            raise AssertionError("Python code was run")
+
+    class Meta(type):
+        meta = 1
+
+    class Base:
+        __slots__ = ()
+        inherited = 1
+
+        @property
+        def prop(self):
+            raise AssertionError("Python code was run")
+
+    class Child(Base, metaclass=Meta):
+        __slots__ = ("slot", "__dict__")
+
+    child, full = Child(), Child()
+    full.slot = full.own = 1
+    weird = type("Weird", (), {NoisyKey(hash("own")): 1})
+    module = types.ModuleType("m")
+    module.own = 1
+    lazy = types.ModuleType("lazy")
+    lazy.__getattr__ = lambda name: 1
+    yes_no = {name: (GuardSet(), GuardSet()) for name in ("own", "slot", "prop", "inherited", "meta", "__doc__", "nothing")}
+    for name, (yes, no) in yes_no.items():
+        yes.guard("has_attr", yes.arg(0), object=sys.intern(name))
+        no.guard("no_has_attr", no.arg(0), object=sys.intern(name))
+        yes.build()
+        no.build()
+
+    def expect(o, name):
+        if name == "prop" and isinstance(o, Base):
+            return True
+        return hasattr(o, name)
+    for o in (child, full, Child, Base, Base(), module, 3, "x", [], np.zeros(2), blank, math, Plain(), Slotted(), None, object()):
+        for name, (yes, no) in yes_no.items():
+            expected = expect(o, name)
+            assert yes.passes(o) == expected, (o, name)
+            assert no.passes(o) == (not expected), (o, name)
+    for o in (WithGetattr(), WithGetattribute(), lazy, weird()):
+        for name, (yes, no) in yes_no.items():
+            if name not in ("__doc__", "inherited"):
+                assert not armed(lambda: no.passes(o)) or o.__class__ is weird and name != "own", name
+    assert not armed(lambda: yes_no["own"][0].passes(weird()))
+    child.own = 1
+    assert yes_no["own"][0].passes(child) and not yes_no["own"][1].passes(child)
+    del child.own
+    assert not yes_no["own"][0].passes(child)
+    Base.nothing = 1
+    assert yes_no["nothing"][0].passes(child) and yes_no["nothing"][0].passes(Child)
+
+
+def test_classes_with_unusual_names_are_not_searched(armed):
+    weird = type("Weird", (), {NoisyKey(hash("go")): 1, "go": 2})
+    s = GuardSet()
+    s.guard("equals", s.source("type_attr", s.arg(0), obj="go"), object=2)
+    s.build()
+    assert not armed(lambda: s.passes(weird))
+    u = GuardSet()
+    u.guard("equals", u.source("attr", u.arg(0), obj="go"), object=2)
+    u.build()
+    o = weird()
+    o.go = 2
+    assert not armed(lambda: u.passes(o))
+
+
+def test_module_attributes():
+    module = types.ModuleType("m")
+    module.value = 3
+    s = GuardSet()
+    s.guard("type", s.arg(0), object=types.ModuleType)
+    s.guard("equals", s.source("attr", s.arg(0), obj="value"), object=3)
+    s.guard("equals", s.source("attr", s.source("const", obj=module), obj="value"), object=3)
+    s.build()
+    assert s.passes(module) and not s.passes(np) and not s.passes(Plain())
+    module.value = 4
+    assert not s.passes(module)
+    module.value = 3
+    assert s.passes(module)
+    del module.value
+    assert not s.passes(module)
+
+
+def test_function_parts():
+    def outer():
+        n = 1
+
+        def f(x=1, *, k=2):
+            return n
+        return f
+    f, g = outer(), outer()
+    kinds = {"closure": "__closure__", "defaults": "__defaults__", "kwdefaults": "__kwdefaults__"}
+    for kind, attribute in kinds.items():
+        s, none = GuardSet(), GuardSet()
+        s.guard(kind, s.arg(0), object=getattr(f, attribute))
+        none.guard(kind, none.arg(0), object=None)
+        s.build()
+        none.build()
+        assert s.passes(f) and not s.passes(blank) and not s.passes(len) and not s.passes(3)
+        assert none.passes(blank) and not none.passes(f) and not none.passes(len)
+        if kind != "defaults":            # a constant, shared
+            assert not s.passes(g)
+        if kind != "closure":
+            old = getattr(f, attribute)
+            setattr(f, attribute, None)
+            assert not s.passes(f) and none.passes(f)
+            setattr(f, attribute, old)
+            assert s.passes(f)
+
+
+# ---------------------------------------------------------------------------------------------- weak references
+
+def test_weak_identity():
+    s = GuardSet()
+    o = Plain()
+    assert t.identity(s.h, s.arg(0), o) is True
+    s.build()
+    ref = weakref.ref(o)
+    assert s.passes(o) and not s.passes(Plain()) and not s.passes(None)
+    again = [Plain() for _ in range(3)]
+    del o
+    gc.collect()
+    assert ref() is None                  # the guard has not kept it
+    assert not s.passes(None) and not any(s.passes(x) for x in again) and not s.passes(Plain())
+    assert "died" in s.reason(None)
+    strong = GuardSet()
+    for thing in (int, np, len, 3, "x", None, (1,), blank.__code__):
+        assert t.identity(strong.h, strong.arg(0), thing) is False
+
+
+def test_weak_paths():
+    o = Plain()
+    o.w = [7]
+    s = GuardSet()
+    src = t.constant(s.h, o)
+    item = s.source("item", s.source("attr", src, obj="w"), 0)
+    s.guard("equals", item, object=7)
+    s.object(src)
+    s.build()
+    failed, frame = s.check()
+    assert failed is None and frame[2] == [o]
+    o.w[0] = 8
+    assert not s.passes()
+    o.w[0] = 7
+    assert s.passes()
+    del o, frame
+    gc.collect()
+    assert s.check()[0] == 0
+    assert t.describe(s.h, src, None) == "<dead object>"
+
+
+def test_objects_being_destroyed_are_dead():
+    """A weak reference of an object that waits in a chain of deallocations may still point to it."""
+    s = GuardSet()
+    seen = []
+
+    class Link:
+        def __init__(self, next):
+            self.next = next
+
+        def __del__(self):
+            if seen:
+                assert s.passes() == (ref() is not None)
+                seen.append(ref() is not None)
+    chain = None
+    for _ in range(2000):
+        chain = Link(chain)
+    victim = chain
+    while victim.next is not None:
+        victim = victim.next
+    s.guard("type", t.constant(s.h, victim), object=Link)
+    s.build()
+    ref = weakref.ref(victim)
+    del victim
+    seen.append(s.passes())
+    del chain
+    gc.collect()
+    assert seen[0] and not s.passes() and len(seen) == 2001
+
+
+# ---------------------------------------------------------------------------------------------- ranges and iterators
+
+def test_ranges():
+    s = GuardSet()
+    x = s.arg(0)
+    s.guard("range", x)
+    for part in ("start", "stop", "step", "length"):
+        s.symbol(part, x)
+    s.relation("s3", "<", "100")
+    s.build()
+    rng = random.Random(10)
+    for _ in range(300):
+        r = range(rng.randrange(-90, 90) * 2**rng.choice([0, 31]), rng.randrange(-90, 90), rng.choice([-7, -1, 1, 2, 90]))
+        failed, frame = s.check(r)
+        assert (failed is None) == (len(r) < 100)
+        if failed is None:
+            assert frame[0] == [r.start, r.stop, r.step, len(r)]
+    assert s.check(range(0, 2**63, 2**62))[0] == 0 and s.passes(range(-2**63, 2**63 - 1, 2**60))
+    for bad in ([1], 3, iter(range(3)), None, (0, 1, 1)):
+        assert not s.passes(bad)
+    assert "64 bits" in s.reason(range(2**64))
+
+
+def advanced(it, n):
+    for _ in range(n):
+        next(it, None)
+    return it
+
+
+@pytest.mark.parametrize("make", [list, tuple, range])
+def test_iterators(make):
+    s = GuardSet()
+    x = s.arg(0)
+    over = make(range(5)) if make is not range else range(3, 18, 3)
+    s.guard("iterator", x, object=type(iter(over)))
+    if make is range:
+        s.symbol("start", x), s.symbol("step", x)
+    else:
+        s.symbol("index", x)
+        s.object(s.source("iterated", x))
+    s.symbol("remaining", x)
+    s.build()
+    for n in range(8):
+        it = advanced(iter(over), n)
+        failed, frame = s.check(it)
+        assert (failed is None) == (n < 5)
+        if n < 5:
+            assert frame[0] == ([over[n], 3, 5 - n] if make is range else [n, 5 - n])
+            assert make is range or frame[2] == [over]
+        assert list(it) == list(over)[n:]
+    for bad in (over, None, iter({}), iter("abc"), iter(np.zeros(3)), iter(range(2**70)), iter([1]) if make is not list else iter((1,))):
+        assert not s.passes(bad)
+    if make is list:
+        shrunk = list(range(5))
+        it = advanced(iter(shrunk), 3)
+        del shrunk[2:]
+        assert not s.passes(it)
+    assert "exhausted" in s.reason(advanced(iter(over), 9))
+
+
+def test_enumerate():
+    s = GuardSet()
+    x = s.arg(0)
+    s.guard("iterator", x, object=enumerate)
+    s.symbol("index", x)
+    s.guard("iterator", s.source("iterated", x), object=type(iter([])))
+    s.symbol("remaining", s.source("iterated", x))
+    s.build()
+    it = enumerate([1, 2, 3], 10)
+    assert s.check(it)[1][0] == [10, 3]
+    next(it)
+    assert s.check(it)[1][0] == [11, 2]
+    assert not s.passes(enumerate((1,))) and not s.passes(enumerate([1], 2**63)) and not s.passes(iter([1]))
+    assert not s.passes(advanced(enumerate([1]), 3))
+    w = GuardSet()
+    w.guard("iterator", w.arg(0), object=enumerate)
+    w.symbol("remaining", w.arg(0))
+    with pytest.raises(ValueError, match="without a guard"):
+        w.build()
+
+
+def test_lengths_as_symbols():
+    for make in (list, tuple, set, frozenset, lambda v: dict.fromkeys(v)):
+        s = GuardSet()
+        s.guard("type", s.arg(0), object=type(make([])))
+        s.symbol("length", s.arg(0))
+        s.build()
+        for n in (0, 1, 7, 1000):
+            assert s.check(make(range(n)))[1][0] == [n]
+        assert not s.passes("abc")
+
+
+# ---------------------------------------------------------------------------------------------- state
+
+def test_numpy_errors():
+    s = GuardSet()
+    t.state(s.h, "numpy_errors")
+    s.build()
+    assert s.passes()
+    with np.errstate(divide="raise"):
+        assert not s.passes()
+        with np.errstate(divide="warn"):
+            assert s.passes()
+    assert s.passes()
+    old = np.setbufsize(16384)
+    assert not s.passes()
+    np.setbufsize(old)
+    assert s.passes()
+
+
+def test_warning_filters():
+    s = GuardSet()
+    t.state(s.h, "warning_filters")
+    s.build()
+    assert s.passes()
+    with warnings.catch_warnings():
+        assert s.passes()
+        warnings.simplefilter("error")
+        assert not s.passes()
+    assert s.passes()
+
+
+def test_items_are():
+    a, b = [1], "b"
+    s = GuardSet()
+    s.guard("items_are", s.arg(0), object=(a, b))
+    s.build()
+    assert s.passes([a, b]) and s.passes((a, b))
+    for bad in ([b, a], [a], [[1], b], [], None, (a, b, a)):
+        assert not s.passes(bad)
+
+
+# ---------------------------------------------------------------------------------------------- overlap
+
+def strided_view(rng, buf, ndim):
+    shape = [rng.randrange(0, 5) if rng.random() < 0.1 else rng.randrange(1, 6) for _ in range(ndim)]
+    item = rng.choice([1, 2, 4, 8])
+    while True:
+        strides = [rng.choice([-1, 1]) * rng.choice([0, 1, 2, 3, 4, 6, 8, 16, 24, 40]) for _ in shape]
+        reach = [(n - 1) * s if n else 0 for n, s in zip(shape, strides)]
+        low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach) + item
+        if high - low <= buf.nbytes:
+            break
+    offset = rng.randrange(-low, buf.nbytes - high + 1)
+    return np.ndarray(shape, f"V{item}", buf, offset, strides)
+
+
+def test_overlap_is_exact():
+    rng = random.Random(11)
+    buf = np.zeros(600, np.uint8)
+    outcomes = [0, 0]
+    for _ in range(20000):
+        a, b = (strided_view(rng, buf, rng.randrange(4)) for _ in range(2))
+        exact = np.shares_memory(a, b)
+        assert t.may_overlap(a, b) == exact, (a.shape, a.strides, b.shape, b.strides, a.ctypes.data - b.ctypes.data)
+        outcomes[exact and np.may_share_memory(a, b)] += 1
+    assert min(outcomes) > 1000
+
+
+def test_overlap_of_usual_views():
+    x = np.zeros((1000, 1000))
+    pairs = [(x[:, :500], x[:, 500:]), (x[::2], x[1::2]), (x[:, ::2], x[:, 1::2]), (x[:, 0], x[:, 1]), (x.T[3], x.T[4]),
+             (x.view(complex).real, x.view(complex).imag), (x[:500, :500], x[500:, 500:]), (x[::-1, ::2], x[::3, 1::2])]
+    for a, b in pairs:
+        assert not t.may_overlap(a, b) and not t.may_overlap(b, a)
+    for a, b in [(x[1:-1, 1:-1], x[2:, 1:-1]), (x, x.T), (x[0], x[:, 0]), (x[::2], x[::3])]:
+        assert t.may_overlap(a, b)
+    hard = [np.ndarray((1000,) * 3, "u1", np.zeros(10**7, "u1"), k, (2001, 2003, 2999)) for k in (0, 1)]
+    t.may_overlap(*hard)                   # in bounded time, whatever the answer
+
+
+def test_disjoint():
+    rng = random.Random(12)
+    buf = np.zeros(4000, np.uint8)
+    outcomes = [0, 0]
+    for _ in range(1500):
+        n = rng.randrange(2, 7)
+        arrays = [strided_view(rng, buf[rng.randrange(1000):][:600], rng.randrange(3)) for _ in range(n)]
+        written = rng.randrange(n + 1)
+        s = GuardSet()
+        s.guard("disjoint", list=tuple(s.arg(i) for i in range(n)), lo=written)
+        s.build()
+        exact = all(not np.shares_memory(arrays[i], arrays[j]) for i in range(written) for j in range(i + 1, n))
+        assert s.passes(*arrays) == exact
+        outcomes[exact] += 1
+        assert not s.passes(*arrays[:-1], [1])
+    assert min(outcomes) > 100
+    many = GuardSet()
+    many.guard("disjoint", list=tuple(many.source("item", many.arg(0), i) for i in range(200)), lo=100)
+    many.build()
+    parts = [buf[20 * i:20 * i + 20] for i in range(200)]
+    rng.shuffle(parts)
+    assert many.passes(parts)
+    assert many.passes(parts[:100] + [parts[150]] * 100)
+    parts[7] = parts[163]
+    assert not many.passes(parts) and "overlap" in many.reason(parts)
+    wrong = GuardSet()
+    wrong.guard("disjoint", list=(wrong.arg(0),), lo=2)
+    with pytest.raises(ValueError, match="number of written"):
+        wrong.build()
+
+
+# ---------------------------------------------------------------------------------------------- order
+
+def test_guards_that_fail_often_come_first():
+    s = GuardSet()
+    slots = [s.arg(i) for i in range(4)]
+    for i in range(4):
+        s.guard("type", s.arg(i), object=dict)
+        s.guard("dict_contains", s.arg(i), object="k")
+        s.guard("equals", s.source("dict_item", s.arg(i), obj="k"), object=1)
+    order, _ = t.reorder(s.h, [0] * 12)
+    assert [k for k, _ in order[:4]] == ["type"] * 4                     # cheapest first
+    s.build()
+    args = [{"k": 1} for _ in range(4)]
+    args[2]["k"] = 2
+    failed = s.check(*args)[0]
+    history = [0] * 12
+    history[failed] = 1000
+    before = order[failed]
+    order, permuted = t.reorder(s.h, history)
+    assert order[:3] == [("type", slots[2]), ("dict_contains", slots[2]), before] and permuted[2] == 1000 and sum(permuted) == 1000
+    s.build()
+    assert s.check(*args)[0] == 2
+    args[2]["k"] = 1
+    assert s.passes(*args)
+
+
+def test_order_keeps_dependences_of_kin():
+    """Guards of two objects, one below the other, must not make a circle."""
+    s = GuardSet()
+    x = s.arg(0)
+    item = s.source("item", x, 0)
+    s.guard("not_same", x, other=item)
+    s.guard("same", item, other=s.source("item", x, 1))
+    s.guard("length", x, lo=2)
+    s.guard("type", item, object=list)
+    s.build(sort=True)
+    a = []
+    assert s.passes([a, a]) and not s.passes([a, []]) and not s.passes([a])
+
+
+def nested(n_leaves, value=np.zeros((3, 4))):
+    """dict of lists of tuples of arrays and ints."""
+    per = round(n_leaves ** (1 / 3))
+    return {f"k{i}": [tuple(np.array(value) if (j + k) % 2 else 1000 * j + k for k in range(per)) for j in range(per)]
+            for i in range(per)}
+
+
+def nested_set(data):
+    s = GuardSet()
+
+    def walk(src, a):
+        if type(a) is dict:
+            s.guard("dict_keys", src, object=tuple(a))
+            for k, v in a.items():
+                walk(s.source("dict_item", src, obj=k), v)
+        elif type(a) in (list, tuple):
+            s.guard("type", src, object=type(a))
+            s.guard("length", src, lo=len(a))
+            for i, v in enumerate(a):
+                walk(s.source("item", src, i), v)
+        elif type(a) is int:
+            s.guard("int_range", src, lo=-2**40, hi=2**40)
+            s.symbol("int", src)
+        else:
+            s.guard("array", src, like=a)
+            for axis in range(a.ndim):
+                s.symbol("dim", src, axis)
+            s.input("array", src)
+    walk(s.arg(0), data)
+    return s
+
+
+def test_deep_structures_stay_linear():
+    """Sorting and emission of 4 times as many leaves must not take 16 times as long."""
+    took = []
+    for leaves in (4000, 16000):
+        best = math.inf
+        for _ in range(3):
+            s = nested_set(nested(leaves))
+            start = time.process_time()
+            s.build(sort=True)
+            best = min(best, time.process_time() - start)
+        data = nested(leaves)
+        assert s.passes(data)
+        data["k3"][2] = data["k3"][2][:-1] + (None,)
+        assert not s.passes(data)
+        took.append(best)
+    assert took[1] < 11 * took[0], took
+
+
+def test_int_overflow_fails():
+    s = GuardSet()
+    s.guard("int_range", s.arg(0), lo=INT64[0], hi=INT64[1])
+    s.symbol("int", s.arg(0))
+    s.relation("s0*s0", "<=", "s0*s0 + 5")
+    s.build()
+    assert s.passes(3) and not s.passes(2**62) and not s.passes(2**63) and not s.passes(-2**63 - 1)
+
+
 # ---------------------------------------------------------------------------------------------- random sets
 
 class Box:
@@ -700,7 +1479,52 @@ class Box:
         self.__dict__.update(kw)
 
 
+def random_key(rng):
+    return rng.choice([k for k in KEYS if k != "zz"] + ["b", "c", "d", 2, 3, (2, 3)])
+
+
+def make_function(rng):
+    n = rng.randrange(3)
+
+    def f(x=rng.randrange(3), *, k=n):
+        return n
+    return f
+
+
+class Shared:
+    """Instances share the names of their attributes until a dict is asked for."""
+
+    def __init__(self, rng):
+        for name in rng.sample("abcdef", rng.randrange(6)):
+            setattr(self, name, rng.randrange(3))
+
+
+def random_unusual(rng, depth):
+    pick = rng.randrange(12)
+    if pick == 0:
+        return t.EMPTY
+    if pick == 1:
+        return types.CellType(*[random_object(rng, 0)] * rng.randrange(2))
+    if pick in (2, 3):
+        return rng.choice([set, frozenset])(random_key(rng) for _ in range(rng.randrange(8)))
+    if pick in (4, 5):
+        return {random_key(rng): rng.randrange(4) for _ in range(rng.randrange(8))}
+    if pick == 6:
+        return range(rng.randrange(9), rng.randrange(9), rng.choice([1, -2]))
+    if pick == 7:
+        return advanced(iter(rng.choice([list, tuple, lambda r: r])(range(rng.randrange(5)))), rng.randrange(3))
+    if pick == 8:
+        return enumerate([1, 2, 3], rng.randrange(3))
+    if pick == 9:
+        return make_function(rng)
+    if pick == 10:
+        return rng.choice([slice(rng.randrange(3)), slice(1, None, rng.randrange(3)), frozenset({1, "a"}), (1, frozenset("ab")), -math.nan])
+    return Shared(rng)
+
+
 def random_object(rng, depth=2):
+    if rng.random() < 0.35:
+        return random_unusual(rng, depth)
     pick = rng.randrange(13 if depth else 8)
     if pick == 0:
         return random_array(rng)
@@ -735,8 +1559,23 @@ class RandomSet:
 
     def __init__(self, rng, args):
         self.rng, self.s, self.ints, self.arrays = rng, GuardSet(), [], []
+        self.slots = {}
+        self.keep = []
         for i, a in enumerate(args):
+            self.slots[self.s.arg(i)] = a
             self.describe(self.s.arg(i), a)
+        if self.arrays and rng.random() < 0.5:
+            ids, arrays = zip(*self.arrays)
+            written = rng.randrange(len(ids) + 1)
+            if all(not np.shares_memory(arrays[i], arrays[j]) for i in range(written) for j in range(i + 1, len(ids))):
+                self.s.guard("disjoint", list=ids, lo=written)
+        bound = [(x, a) for x, a in self.slots.items() if a is not t.EMPTY]
+        for (x, a) in bound:
+            for (y, b) in bound:
+                if x < y and rng.random() < 0.2:
+                    self.s.guard("same" if a is b else "not_same", x, other=y)
+        if rng.random() < 0.1:
+            t.state(self.s.h, rng.choice(["numpy_errors", "warning_filters"]))
         for (x, a) in self.arrays:
             for (y, b) in self.arrays:
                 if x < y and rng.random() < 0.3 and not np.may_share_memory(a, b):
@@ -747,13 +1586,79 @@ class RandomSet:
                     self.s.relation(m, "==" if v == w else "<" if v < w else "!=", n)
         self.s.build(sort=rng.random() < 0.7)
 
+    def describe_unusual(self, src, a, chance):
+        """Whether `a` is one of the unusual kinds."""
+        rng, s = self.rng, self.s
+        if type(a) is types.CellType:
+            inner = s.source("contents", src)
+            try:
+                self.describe(inner, a.cell_contents)
+            except ValueError:
+                s.guard("unbound", inner)
+        elif type(a) in (set, frozenset) or type(a) is dict and not all(type(k) is str for k in a):
+            if chance():
+                s.guard("type", src, object=type(a))
+                self.ints.append((s.symbol("length", src), len(a)))
+            for _ in range(3):
+                t.membership(s.h, src, a, random_key(rng))
+            if type(a) is dict:
+                if chance(0.3):
+                    s.guard("dict_keys", src, object=tuple(a))
+                if chance(0.2):
+                    s.guard("dict_version", src, lo=t.dict_version(a))
+                for k, v in a.items():
+                    item = t.dict_item(s.h, src, a, k)
+                    if item is not None:
+                        self.describe(item, v)
+        elif type(a) is range:
+            s.guard("range", src)
+            for part, v in [("start", a.start), ("stop", a.stop), ("step", a.step), ("length", len(a))]:
+                if chance():
+                    self.ints.append((s.symbol(part, src), v))
+        elif type(a) in (type(iter([])), type(iter(())), type(iter(range(1))), enumerate):
+            left = a.__length_hint__() if type(a) is not enumerate else 1
+            if left == 0:
+                return s.guard("type", src, object=type(a)) or True
+            s.guard("iterator", src, object=type(a))
+            if type(a) is not enumerate:
+                self.ints.append((s.symbol("remaining", src), left))
+            if type(a) is not type(iter(range(1))):
+                s.symbol("index", src)
+                s.object(s.source("iterated", src))
+        elif type(a) is types.FunctionType and a is not blank:
+            for kind, attribute in [("closure", "__closure__"), ("defaults", "__defaults__"), ("kwdefaults", "__kwdefaults__"),
+                                    ("function_code", "__code__")]:
+                if chance():
+                    s.guard(kind, src, object=getattr(a, attribute))
+        elif type(a) in (slice, frozenset):
+            s.guard("equals", src, object=a)
+        elif type(a) is Shared:
+            if chance(0.3):
+                t.identity(s.h, src, a)
+            if chance(0.3):
+                s.guard("type_version", s.source("type_of", src), lo=t.type_version(Shared))
+            for name in "abcdefg":
+                if hasattr(a, name) and not hasattr(Shared, name):
+                    self.describe(s.source("attr", src, obj=name), getattr(a, name))
+                elif not hasattr(a, name):
+                    s.guard(rng.choice(["no_has_attr", "no_instance_attr"]), src, object=sys.intern(name))
+                else:
+                    s.guard("has_attr", src, object=sys.intern(name))
+        else:
+            return False
+        return True
+
     def describe(self, src, a):
         rng, s = self.rng, self.s
         chance = lambda p=0.5: rng.random() < p
         if chance(0.1):
             return
+        if a is t.EMPTY:
+            return s.guard("unbound", src) if src in self.slots else s.guard("is", src, object=a)
         if chance(0.3):
             s.object(src)
+        if self.describe_unusual(src, a, chance):
+            return
         if type(a) is np.ndarray and a.dtype.char in DTYPES:
             s.guard("array", src, like=a)
             self.arrays.append((src, a))
@@ -839,6 +1744,47 @@ def mutate(rng, a, depth=2):
             i = rng.randrange(len(parts))
             parts[i] = mutate(rng, parts[i], depth - 1)
         return type(a)(parts) if rng.random() < 0.9 else list(parts)
+    if type(a) is types.CellType:
+        if roll > 0.6:
+            return types.CellType()
+        a.cell_contents = random_object(rng, 0)
+        return a
+    if type(a) in (set, frozenset) or type(a) is dict and rng.random() < 0.5:
+        b = a if type(a) in (set, dict) else set(a)
+        for _ in range(rng.choice([1, 1, 40])):
+            k = rng.choice([random_key(rng), rng.randrange(1000), NoisyKey(rng.choice([1, hash("a"), hash((1,)), 77]))])
+            if rng.random() < 0.5:
+                b.pop(k, None) if type(b) is dict else b.discard(k)
+            elif type(b) is dict:
+                b[k] = 1
+            else:
+                b.add(k)
+        return type(a)(b) if type(a) is frozenset else b
+    if type(a) in (type(iter([])), type(iter(())), type(iter(range(1))), enumerate):
+        next(a, None)
+        return a
+    if type(a) is types.FunctionType and a is not blank:
+        change = rng.randrange(4)
+        if change == 0:
+            a.__defaults__ = rng.choice([None, (1,), a.__defaults__])
+        elif change == 1:
+            a.__kwdefaults__ = rng.choice([None, {"k": 1}, a.__kwdefaults__])
+        return a if change < 3 else make_function(rng)
+    if type(a) is Shared:
+        if rng.random() < 0.2:
+            a.__dict__                           # from here on it has a dict
+        if rng.random() < 0.1:
+            a.__dict__ = dict(a.__dict__)
+        if rng.random() < 0.1:
+            Shared.g = rng.randrange(3)          # another version of the type
+        elif hasattr(Shared, "g"):
+            del Shared.g
+        setattr(a, rng.choice("abcdefg"), random_object(rng, 0))
+        if vars(a) if rng.random() < 0.1 else rng.random() < 0.4:
+            name = rng.choice("abcdef")
+            if name in a.__dict__:
+                delattr(a, name)
+        return a
     if type(a) in (dict, Box, Mixed):
         inner = a if type(a) is dict else a.__dict__
         if inner and rng.random() < 0.6:
@@ -864,8 +1810,14 @@ def test_stub_agrees_with_slow_checker(seed):
         for _ in range(25):
             i = rng.randrange(len(args))
             args[i] = mutate(rng, args[i])
-            outcomes[r.s.passes(*args)] += 1
+            NoisyKey.armed = True
+            try:
+                outcomes[r.s.passes(*args)] += 1
+            finally:
+                NoisyKey.armed = False
         del r
+    if hasattr(Shared, "g"):
+        del Shared.g
     assert min(outcomes) > 0
 
 
@@ -917,7 +1869,7 @@ def test_ten_thousand_emissions_reuse_the_arena():
         if len(keep) > 50:
             del keep[random.Random(i).randrange(len(keep))]
     peak = t.arena_stats()
-    assert peak[0] == 1 and peak[1] <= before[1] + 51
+    assert peak[0] <= max(before[0], 1) and peak[1] <= before[1] + 51
     del keep, s
     gc.collect()
     assert t.arena_stats()[1:] == before[1:] and sys.getrefcount(marker) == count

@@ -131,6 +131,15 @@ PyObject* splitPairsOf(PyObject*, PyObject* code) {
   });
 }
 
+PyObject* rejoinedPairsOf(PyObject*, PyObject* code) {
+  return guarded([&] {
+    Assembly assembly = assemblyOf(code);
+    splitPairs(assembly);
+    joinPairs(assembly);
+    return assemble(assembly);
+  });
+}
+
 /// The code from its neutral instructions.
 PyObject* relower(PyObject*, PyObject* code) {
   return guarded([&] {
@@ -151,6 +160,7 @@ PyMethodDef kMethods[] = {{"roundtrip", roundtrip, METH_O, nullptr},
                           {"points", points, METH_O, nullptr},
                           {"insert", insertInto, METH_VARARGS, nullptr},
                           {"split_pairs", splitPairsOf, METH_O, nullptr},
+                          {"rejoined_pairs", rejoinedPairsOf, METH_O, nullptr},
                           {"relower", relower, METH_O, nullptr},
                           {nullptr, nullptr, 0, nullptr}};
 

@@ -1,6 +1,7 @@
 // _fw_capture_test: capture() for tests written in Python. capture(fn, *args) traces one call with bound arguments and
-// answers text: "graph", "guards" and "exit" sections, or "break <reason>: <detail> (<file>:<line>)". bytecode(fn) answers
-// the neutral instructions.
+// answers text: "graph", "guards" and "exit" sections, or "break <reason>: <detail> (<file>:<line>)". region(fn, start, slots,
+// stops) does the same from an instruction of a frame, given as the list of its slots, where NULL stands for unbound ones; a break
+// then ends in "at <instruction>". bytecode(fn) answers the neutral instructions.
 #include "absl/status/status.h"
 #include "cpython/bytecode.h"
 #include "cpython/numpy_api.h"
@@ -8,6 +9,7 @@
 #include "frame_eval/capture.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/policy.h"
+#include "frame_eval/splice/code_map.h"
 #include "graph/support/check.h"
 #include "graph/verifier.h"
 
@@ -66,6 +68,43 @@ PyObject* captureCall(PyObject*, PyObject* args, PyObject* keywords) {
   }
 }
 
+PyObject* unboundSlot = nullptr;   // owned by the module
+
+PyObject* captureRegion(PyObject*, PyObject* args, PyObject* keywords) {
+  PyObject *function, *slots, *stops;
+  int start;
+  if (!PyArg_ParseTuple(args, "O!iO!O!", &PyFunction_Type, &function, &start, &PyList_Type, &slots, &PyList_Type, &stops)) {
+    return nullptr;
+  }
+  capture::CaptureOptions options;
+  options.evenWithoutArrays = true;
+  if (!readOptions(keywords, options)) return nullptr;
+  try {
+    auto* f = reinterpret_cast<PyFunctionObject*>(function);
+    capture::CodeMap map(reinterpret_cast<PyCodeObject*>(f->func_code));
+    std::vector<PyObject*> values;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(slots); ++i) {
+      PyObject* value = PyList_GET_ITEM(slots, i);
+      values.push_back(value == unboundSlot ? nullptr : value);
+    }
+    auto expected = static_cast<size_t>(map.slotCount() + map.depth(start));
+    if (values.size() != expected) {
+      return PyErr_Format(PyExc_ValueError, "the frame has %zu slots and stack entries here", expected);
+    }
+    std::vector<bool> stop(map.code().instructions.size());
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(stops); ++i) stop.at(PyLong_AsSize_t(PyList_GET_ITEM(stops, i))) = true;
+    auto result = capture::captureRegion({f, &map, values.data(), start, &stop}, options);
+    std::string text = describe(result, f->func_code);
+    if (auto* b = std::get_if<capture::Break>(&result)) text += " at " + std::to_string(b->at);
+    return PyUnicode_FromString(text.c_str());
+  } catch (const cpython::PythonError&) {
+    return nullptr;
+  } catch (const InternalError& error) {
+    PyErr_SetString(PyExc_SystemError, error.what());
+    return nullptr;
+  }
+}
+
 PyObject* bytecode(PyObject*, PyObject* function) {
   try {
     PyObject* code = PyFunction_Check(function) ? PyFunction_GetCode(function) : function;
@@ -86,6 +125,8 @@ PyObject* disable(PyObject*, PyObject* function) {
 PyMethodDef kMethods[] = {
     {"capture", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(captureCall)), METH_VARARGS | METH_KEYWORDS,
      nullptr},
+    {"region", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(captureRegion)), METH_VARARGS | METH_KEYWORDS,
+     nullptr},
     {"bytecode", bytecode, METH_O, nullptr},
     {"disable", disable, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
@@ -100,5 +141,8 @@ extern "C" __attribute__((visibility("default"))) PyObject* PyInit__fw_capture_t
     PyErr_SetString(PyExc_ImportError, wrong.c_str());
     return nullptr;
   }
-  return PyModule_Create(&kModule);
+  PyObject* module = PyModule_Create(&kModule);
+  unboundSlot = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  if (!module || !unboundSlot || PyModule_AddObjectRef(module, "NULL", unboundSlot) < 0) return nullptr;
+  return module;
 }

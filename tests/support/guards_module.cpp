@@ -2,14 +2,19 @@
 // part is in hook_module.cpp.
 #include <Python.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
+#include "cpython/attributes.h"
 #include "cpython/numpy_api.h"
 #include "cpython/version.h"
 #include "guards/arena.h"
 #include "guards/array_layout.h"
+#include "guards/builders.h"
 #include "guards/guard_set.h"
+#include "guards/numpy_state.h"
+#include "guards/overlap.h"
 #include "guards/stub.h"
 
 PyMethodDef* hookTestMethods();   // hook_module.cpp
@@ -37,7 +42,9 @@ const std::map<std::string, SourceKind> kSources = {
     {"globals", SourceKind::kGlobals}, {"builtins", SourceKind::kBuiltins}, {"cell", SourceKind::kCell},
     {"type_of", SourceKind::kTypeOf}, {"attr", SourceKind::kAttr}, {"type_attr", SourceKind::kTypeAttr},
     {"item", SourceKind::kItem}, {"dict_item", SourceKind::kDictItem}, {"default", SourceKind::kDefault},
-    {"kwdefault", SourceKind::kKwDefault}, {"bound_self", SourceKind::kBoundSelf}, {"bound_func", SourceKind::kBoundFunc}};
+    {"kwdefault", SourceKind::kKwDefault}, {"bound_self", SourceKind::kBoundSelf}, {"bound_func", SourceKind::kBoundFunc},
+    {"contents", SourceKind::kContents}, {"closure_cell", SourceKind::kClosureCell}, {"weak", SourceKind::kWeak},
+    {"iterated", SourceKind::kIterated}};
 
 template <class F>
 PyObject* guarded(F f) {
@@ -76,15 +83,15 @@ PyObject* addSource(PyObject*, PyObject* args) {
 }
 
 PyObject* addGuard(PyObject*, PyObject* args, PyObject* kw) {
-  static const char* names[] = {"h", "kind", "source", "other", "object", "lo", "hi", "like", "relation", "left", "right", nullptr};
+  static const char* names[] = {"h", "kind", "source", "other", "object", "lo", "hi", "like", "relation", "left", "right", "list", nullptr};
   long h;
   const char* kind;
   int source = -1, other = -1, relation = 0;
-  PyObject *object = Py_None, *like = nullptr;
+  PyObject *object = Py_None, *like = nullptr, *list = nullptr;
   long long lo = 0, hi = 0;
   const char *left = nullptr, *right = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kw, "lsi|iOLLOizz", const_cast<char**>(names), &h, &kind, &source, &other, &object, &lo, &hi,
-                                   &like, &relation, &left, &right))
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "lsi|iOLLOizzO!", const_cast<char**>(names), &h, &kind, &source, &other, &object, &lo, &hi,
+                                   &like, &relation, &left, &right, &PyTuple_Type, &list))
     return nullptr;
   return guarded([&]() -> PyObject* {
     GuardSet& set = *at(h).set;
@@ -98,6 +105,8 @@ PyObject* addGuard(PyObject*, PyObject* args, PyObject* kw) {
     if (other >= 0) g.other = SourceId(other);
     bool noneMatters = g.kind == GuardKind::kEquals || g.kind == GuardKind::kIdentity;
     if (object != Py_None || noneMatters) g.object = cpython::Ref::create(object);
+    for (Py_ssize_t i = 0; list && i < PyTuple_GET_SIZE(list); ++i)
+      g.list.push_back(SourceId(static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(list, i)))));
     g.lo = lo, g.hi = hi, g.relation = static_cast<Relation>(relation);
     if (like && like != Py_None) {
       auto* array = reinterpret_cast<PyArrayObject*>(like);
@@ -125,7 +134,11 @@ PyObject* addSymbol(PyObject*, PyObject* args) {
     using From = SymbolBinding::From;
     std::string f = from;
     at(h).set->syms->symbol(name, {});
-    at(h).set->symbols.push_back({f == "dim" ? From::kDim : f == "stride" ? From::kStride : From::kPyInt, SourceId(source), axis});
+    static const std::map<std::string, From> kinds = {
+        {"dim", From::kDim}, {"stride", From::kStride}, {"int", From::kPyInt}, {"length", From::kLength},
+        {"start", From::kRangeStart}, {"stop", From::kRangeStop}, {"step", From::kRangeStep}, {"index", From::kIterIndex},
+        {"remaining", From::kIterRemaining}};
+    at(h).set->symbols.push_back({kinds.at(f), SourceId(source), axis});
     return PyLong_FromSize_t(at(h).set->symbols.size() - 1);
   });
 }
@@ -143,6 +156,14 @@ PyObject* addInput(PyObject*, PyObject* args) {
     at(h).set->inputs.push_back({kinds.at(from), SourceId(source)});
     return PyLong_FromSize_t(at(h).set->inputs.size() - 1);
   });
+}
+
+PyObject* setBoundSlots(PyObject*, PyObject* args) {
+  long h;
+  int count;
+  if (!PyArg_ParseTuple(args, "li", &h, &count)) return nullptr;
+  at(h).set->boundSlots = count;
+  Py_RETURN_NONE;
 }
 
 PyObject* addObject(PyObject*, PyObject* args) {
@@ -169,12 +190,16 @@ PyObject* build(PyObject*, PyObject* args) {
   });
 }
 
+PyObject* emptySlot = nullptr;   // EMPTY in a tuple of arguments stands for a null pointer
+
 struct FrameStorage {
   explicit FrameStorage(const GuardSet& set, PyObject* args, PyObject* function)
-      : symbols(set.symbols.size() + 1, -77), scalars(2 * set.inputs.size() + 2), buffers(set.inputs.size() + 1),
-        objects(set.objects.size() + 1) {
-    frame = {reinterpret_cast<PyTupleObject*>(args)->ob_item, function, symbols.data(), buffers.data(), scalars.data(), objects.data()};
+      : slots(&PyTuple_GET_ITEM(args, 0), &PyTuple_GET_ITEM(args, 0) + PyTuple_GET_SIZE(args)), symbols(set.symbols.size() + 1, -77),
+        scalars(2 * set.inputs.size() + 2), buffers(set.inputs.size() + 1), objects(set.objects.size() + 1) {
+    std::replace(slots.begin(), slots.end(), emptySlot, static_cast<PyObject*>(nullptr));
+    frame = {slots.data(), function, symbols.data(), buffers.data(), scalars.data(), objects.data()};
   }
+  std::vector<PyObject*> slots;
   std::vector<int64_t> symbols;
   std::vector<uint64_t> scalars;
   std::vector<void*> buffers;
@@ -265,6 +290,93 @@ PyObject* layoutOf(PyObject*, PyObject* array) {
   return Py_BuildValue("(Oiii)", order.get(), static_cast<int>(layout.contiguity), layout.broadcastAxes, layout.negativeAxes);
 }
 
+/// Guards and sources by guards/builders.h, which take over where the pieces above would have to be told everything.
+PyObject* buildIdentity(PyObject*, PyObject* args) {
+  long h;
+  int source;
+  PyObject* object;
+  if (!PyArg_ParseTuple(args, "liO", &h, &source, &object)) return nullptr;
+  return guarded([&] {
+    at(h).set->guards.push_back(identityGuard(SourceId(source), object));
+    return PyBool_FromLong(at(h).set->guards.back().kind == GuardKind::kWeakIdentity);
+  });
+}
+
+PyObject* buildConstant(PyObject*, PyObject* args) {
+  long h;
+  PyObject* object;
+  if (!PyArg_ParseTuple(args, "lO", &h, &object)) return nullptr;
+  return guarded([&] { return PyLong_FromLong(constantSource(*at(h).set->sources, object).index); });
+}
+
+PyObject* buildDictItem(PyObject*, PyObject* args) {
+  long h;
+  int source;
+  PyObject *dict, *key;
+  if (!PyArg_ParseTuple(args, "liOO", &h, &source, &dict, &key)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::optional<SourceId> id = dictItemSource(*at(h).set->sources, SourceId(source), dict, key);
+    if (!id) Py_RETURN_NONE;
+    return PyLong_FromLong(id->index);
+  });
+}
+
+/// membership(h, source, container, key) -> name of the guard added or None
+PyObject* buildMembership(PyObject*, PyObject* args) {
+  long h;
+  int source;
+  PyObject *container, *key;
+  if (!PyArg_ParseTuple(args, "liOO", &h, &source, &container, &key)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::optional<Guard> guard = membershipGuard(SourceId(source), container, key);
+    if (!guard) Py_RETURN_NONE;
+    at(h).set->guards.push_back(*guard);
+    return PyUnicode_FromString(std::string(guardName(guard->kind)).c_str());
+  });
+}
+
+/// state(h, "numpy_errors" | "warning_filters")
+PyObject* buildState(PyObject*, PyObject* args) {
+  long h;
+  const char* what;
+  if (!PyArg_ParseTuple(args, "ls", &h, &what)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    GuardSet& set = *at(h).set;
+    std::optional<Guard> guard = std::string(what) == "numpy_errors" ? numpyErrorsGuard() : warningFiltersGuard(*set.sources);
+    if (!guard) return raise("not available");
+    set.guards.push_back(*guard);
+    Py_RETURN_NONE;
+  });
+}
+
+/// reorder(h, history) -> (kinds and sources in the new order, permuted history); emits the stub anew
+PyObject* reorderPy(PyObject*, PyObject* args) {
+  long h;
+  PyObject* counts;
+  if (!PyArg_ParseTuple(args, "lO!", &h, &PyList_Type, &counts)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<uint32_t> history;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(counts); ++i)
+      history.push_back(static_cast<uint32_t>(PyLong_AsUnsignedLong(PyList_GET_ITEM(counts, i))));
+    GuardSet& set = *at(h).set;
+    reorder(set, history);
+    cpython::Ref order = cpython::checked(PyList_New(0)), permuted = cpython::checked(PyList_New(0));
+    for (size_t i = 0; i < set.guards.size(); ++i) {
+      const Guard& g = set.guards[i];
+      cpython::Ref item = cpython::checked(Py_BuildValue("(si)", std::string(guardName(g.kind)).c_str(),
+                                                         g.source.valid() ? static_cast<int>(g.source.index) : -1));
+      cpython::checked(PyList_Append(order.get(), item.get()));
+      cpython::checked(PyList_Append(permuted.get(), cpython::checked(PyLong_FromUnsignedLong(history[i])).get()));
+    }
+    return Py_BuildValue("(OO)", order.get(), permuted.get());
+  });
+}
+
+PyObject* dictVersionPy(PyObject*, PyObject* dict) {
+  if (!PyDict_CheckExact(dict)) return raise("not a dict");
+  return PyLong_FromUnsignedLongLong(cpython::dictVersion(dict));
+}
+
 PyObject* mayOverlapPy(PyObject*, PyObject* args) {
   PyObject *a, *b;
   if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) return nullptr;
@@ -303,6 +415,7 @@ PyMethodDef kMethods[] = {
     {"symbol", addSymbol, METH_VARARGS, nullptr},
     {"input", addInput, METH_VARARGS, nullptr},
     {"object", addObject, METH_VARARGS, nullptr},
+    {"bound_slots", setBoundSlots, METH_VARARGS, nullptr},
     {"build", build, METH_VARARGS, nullptr},
     {"slow", slow, METH_VARARGS, nullptr},
     {"fast", fast, METH_VARARGS, nullptr},
@@ -311,6 +424,13 @@ PyMethodDef kMethods[] = {
     {"print", printSet, METH_VARARGS, nullptr},
     {"layout", layoutOf, METH_O, nullptr},
     {"may_overlap", mayOverlapPy, METH_VARARGS, nullptr},
+    {"identity", buildIdentity, METH_VARARGS, nullptr},
+    {"constant", buildConstant, METH_VARARGS, nullptr},
+    {"dict_item", buildDictItem, METH_VARARGS, nullptr},
+    {"membership", buildMembership, METH_VARARGS, nullptr},
+    {"state", buildState, METH_VARARGS, nullptr},
+    {"reorder", reorderPy, METH_VARARGS, nullptr},
+    {"dict_version", dictVersionPy, METH_O, nullptr},
     {"type_version", typeVersion, METH_O, nullptr},
     {"arena_stats", arenaStats, METH_NOARGS, nullptr},
     {"version_check", versionCheck, METH_NOARGS, nullptr},
@@ -327,5 +447,7 @@ PyMODINIT_FUNC PyInit__fw_guards_test() {
   if (!fw::cpython::importNumpy()) return nullptr;
   PyObject* module = PyModule_Create(&kModule);
   if (module && PyModule_AddFunctions(module, hookTestMethods()) < 0) Py_CLEAR(module);
+  emptySlot = PyUnicode_FromString("<empty slot>");
+  if (module && PyModule_AddObjectRef(module, "EMPTY", emptySlot) < 0) Py_CLEAR(module);
   return module;
 }

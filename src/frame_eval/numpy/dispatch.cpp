@@ -97,17 +97,20 @@ bool isDefault(const std::string& name, Value* value) {
 }
 
 Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
-  for (auto& [name, value] : args.keywords) {
-    if (!isDefault(name, value)) unsupported(entry.name + " with " + name);
-  }
   auto arity = static_cast<size_t>(graph::info(entry.op).arity);
   std::vector<Value*> operands = args.positional;
   if (operands.size() < arity) raises(entry.name + " takes more arguments");
-  for (size_t i = arity; i < operands.size(); ++i) {
-    if (!isNone(operands[i])) unsupported(entry.name + " with out");
+  if (operands.size() > arity + 1) raises(entry.name + " takes fewer arguments");
+  Value* out = operands.size() > arity ? operands[arity] : nullptr;
+  for (auto& [name, value] : args.keywords) {
+    if (name == "out" && out) raises(entry.name + " got out twice");
+    if (name == "out") out = value;
+    else if (!isDefault(name, value)) unsupported(entry.name + " with " + name);
   }
   operands.resize(arity);
-  return ufunc(trace, entry.op, std::move(operands));
+  out = outArg(trace, out);
+  if (!out) return ufunc(trace, entry.op, std::move(operands));
+  return writeOut(trace, out, ufuncNode(trace, entry.op, operands), true);
 }
 
 /// np.float32(x) and its like.

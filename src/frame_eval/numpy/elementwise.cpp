@@ -50,10 +50,15 @@ Value* clip(Bound& a) {
   bool noLow = absent(low), noHigh = absent(high);
   if (!noLow) checkBound(a, low, dtype);
   if (!noHigh) checkBound(a, high, dtype);
-  if (noLow && noHigh) return ufunc(a.trace, Op::kPositive, {x});
-  if (noLow) return ufunc(a.trace, Op::kMinimum, {x, high});
-  if (noHigh) return ufunc(a.trace, Op::kMaximum, {x, low});
-  return ufunc(a.trace, Op::kClip, {x, low, high});
+  Value* out = outArg(a.trace, a["out"]);
+  auto run = [&](Op op, const std::vector<Value*>& operands) {
+    const ValueId node = ufuncNode(a.trace, op, operands);
+    return out ? writeOut(a.trace, out, node, true) : a.trace.arrayOrScalar(node);
+  };
+  if (noLow && noHigh) return run(Op::kPositive, {x});
+  if (noLow) return run(Op::kMinimum, {x, high});
+  if (noHigh) return run(Op::kMaximum, {x, low});
+  return run(Op::kClip, {x, low, high});
 }
 
 Value* round(Bound& a) {

@@ -149,22 +149,23 @@ class IndexParser {
   int64_t position_ = 0;   ///< next axis of the result
 };
 
-struct SliceParts {
+/// The indexed part as views of `node`.
+ValueId viewOf(Trace& trace, ValueId node, const Parsed& parsed) {
   SymList starts, steps;
   SymShape shape;
   IntList dropped;
-};
-
-SliceParts partsOf(const Parsed& parsed) {
-  SliceParts parts;
   for (size_t i = 0; i < parsed.axes.size(); ++i) {
     const AxisIndex& a = parsed.axes[i];
-    parts.starts.push_back(a.start);
-    parts.steps.push_back(a.step);
-    parts.shape.push_back(a.size);
-    if (a.dropped) parts.dropped.push_back(static_cast<int64_t>(i));
+    starts.push_back(a.start);
+    steps.push_back(a.step);
+    shape.push_back(a.size);
+    if (a.dropped) dropped.push_back(static_cast<int64_t>(i));
   }
-  return parts;
+  graph::Graph& g = trace.graph();
+  if (!parsed.whole) node = g.slice(node, starts, steps, shape);
+  if (!dropped.empty()) node = g.squeeze(node, dropped);
+  if (!parsed.newAxes.empty()) node = g.expand(node, parsed.newAxes);
+  return node;
 }
 
 /// NumPy raises if a Python scalar does not fit an element of the array.
@@ -189,47 +190,62 @@ Value* getItem(Trace& trace, Value* array, Value* index) {
   if (array->kind != ValueKind::kArray) unsupported("indexing of a NumPy scalar");
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
-  SliceParts parts = partsOf(parsed);
-  ValueId node = array->node;
-  if (!parsed.whole) node = g.slice(node, parts.starts, parts.steps, parts.shape);
-  if (!parts.dropped.empty()) node = g.squeeze(node, parts.dropped);
-  if (!parsed.newAxes.empty()) node = g.expand(node, parsed.newAxes);
+  const ValueId node = viewOf(trace, array->node, parsed);
   if (g.type(node).rank() == 0 && !parsed.ellipsis) return trace.number(ValueKind::kArrayScalar, node);
   return makeView(trace, array, node);
 }
 
+ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& shape) {
+  graph::Graph& g = trace.graph();
+  ValueId node;
+  if (sequenceItems(trace, value)) {
+    node = asArray(trace, value);
+    if (!graph::canCastSameKind(g.type(node).dtype, dtype)) unsupported("assignment of a sequence of another kind");
+    node = g.cast(node, dtype);
+  } else {
+    node = elementOf(trace, value, dtype);
+  }
+  return broadcastInto(trace, node, shape, true);
+}
+
+namespace {
+
+bool isMask(Trace& trace, Value* index) {
+  return index->kind == ValueKind::kArray && trace.graph().type(index->node).dtype == DType::kBool;
+}
+
+/// array[mask] = scalar.
+void setMasked(Trace& trace, Value* array, Value* index, Value* value) {
+  graph::Graph& g = trace.graph();
+  const SymShape shape = shapeOf(trace, array->node), maskShape = shapeOf(trace, index->node);
+  if (maskShape.empty()) unsupported("indexing with a bool");
+  if (maskShape.size() > shape.size()) raises("too many indices for array");
+  IntList rest;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (i >= maskShape.size()) {
+      rest.push_back(static_cast<int64_t>(i));
+    } else if (!sameSize(trace, maskShape[i], shape[i])) {
+      raises("IndexError: boolean index did not match indexed array");
+    }
+  }
+  if (sequenceItems(trace, value) || g.type(trace.operand(value).value).rank() != 0) {
+    unsupported("assignment of an array through a mask");
+  }
+  ValueId mask = rest.empty() ? index->node : g.expand(index->node, rest);
+  ValueId scalar = elementOf(trace, value, g.type(array->node).dtype);
+  writeAll(trace, array, ufuncNode(trace, Op::kWhere, {mask, scalar, array->node}));
+}
+
+}  // namespace
+
 void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   if (array->kind != ValueKind::kArray) raises("item assignment to a NumPy scalar");
-  checkWriteable(array);
+  checkWriteable(trace, array);
+  if (isMask(trace, index)) return setMasked(trace, array, index, value);
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
-  SliceParts parts = partsOf(parsed);
-  // The shape that value is broadcast to: the view's.
-  SymShape target;
-  for (const AxisIndex& a : parsed.axes) {
-    if (!a.dropped) target.push_back(a.size);
-  }
-  for (int64_t axis : parsed.newAxes) target.insert(target.begin() + axis, trace.syms().constant(1));
-
-  DType dtype = g.type(array->node).dtype;
-  bool sequence = sequenceItems(trace, value).has_value();
-  ValueId node = sequence ? g.cast(asArray(trace, value), dtype) : elementOf(trace, value, dtype);
-  if (sequence && !graph::canCastSameKind(g.type(asArray(trace, value)).dtype, dtype)) {
-    unsupported("assignment of a sequence of another kind");
-  }
-  bool emptyTarget = false;
-  for (SymId s : target) emptyTarget = emptyTarget || trace.hint(s) == 0;
-  if (emptyTarget && g.type(node).rank() > 0) unsupported("assignment to an empty part of an array");
-  node = broadcastInto(trace, node, target, true);
-  if (!parsed.newAxes.empty()) node = g.squeeze(node, parsed.newAxes);
-  if (!parts.dropped.empty()) node = g.expand(node, parts.dropped);
-  if (parsed.whole) {
-    writeAll(trace, array, copyAs(trace, node, g.type(array->node).layout));
-    return;
-  }
-  // a[i] op= b ends with a store of the view into itself.
-  if (node == g.slice(array->node, parts.starts, parts.steps, parts.shape)) return;
-  writeAll(trace, array, g.update(array->node, node, parts.starts, parts.steps));
+  const ValueId part = viewOf(trace, array->node, parsed);
+  writePart(trace, array, part, assignedNode(trace, value, g.type(part).dtype, shapeOf(trace, part)));
 }
 
 Value* length(Trace& trace, Value* array) {

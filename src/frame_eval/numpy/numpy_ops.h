@@ -40,4 +40,9 @@ void setItem(Trace& trace, Value* array, Value* index, Value* value);
 /// len(array).
 Value* length(Trace& trace, Value* array);
 
+/// Once, after the last instruction and before the exit is built: writes into arrays that exist outside become commits of the
+/// graph, and the Values of these arrays and of their views what the objects are: views of the inputs, whatever they
+/// hold by then. Guards that no two arrays of which one is written overlap.
+void finishWrites(Trace& trace);
+
 }  // namespace fw::capture::numpy

@@ -81,7 +81,7 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
 
 /// array op= value: the ufunc's result is cast to the array's type and written into it.
 Value* inplaceOp(Trace& trace, Op op, Value* target, Value* right) {
-  checkWriteable(target);
+  checkWriteable(trace, target);
   graph::Graph& g = trace.graph();
   // Only the right side may broadcast.
   ValueId other = asArray(trace, right);

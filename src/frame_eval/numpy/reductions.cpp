@@ -48,26 +48,52 @@ ValueId initialOf(Bound& a, DType dtype) {
   return castOperand(a.trace, a["initial"], dtype);
 }
 
+/// What sum, prod, mean, var and std have in common.
+struct Opening {
+  ValueId node;
+  IntList axes;
+  DType input;
+  graph::ReductionTypes types;
+  Attrs attrs;
+};
+
+Opening opened(Bound& a, Op op) {
+  graph::Graph& g = a.trace.graph();
+  Opening o;
+  o.node = a.array("a");
+  o.input = g.type(o.node).dtype;
+  o.axes = reducedAxes(a, g.type(o.node).rank());
+  o.types = typesOf(op, o.input, requestedType(a));
+  o.attrs = reductionAttrs(o.axes, keepdimsOf(a));
+  return o;
+}
+
+/// The result as it leaves: into out=, or as an array or scalar.
+Value* reduced(Bound& a, ValueId node) {
+  Value* out = outArg(a.trace, a["out"]);
+  if (!out) return a.trace.arrayOrScalar(node);
+  const ValueType &to = a.trace.graph().type(out->node), &from = a.trace.graph().type(node);
+  // Another element type changes what NumPy computes in, other strides may change the order in which it adds.
+  if (to.dtype != from.dtype) a.refuse("out of another type than the result");
+  if (to.rank() > 0 && to.layout != from.layout) a.refuse("out in another layout than the result");
+  return writeOut(a.trace, out, node, false);
+}
+
 /// sum and prod.
 Value* accumulate(Bound& a, Op op) {
   graph::Graph& g = a.trace.graph();
-  ValueId node = a.array("a");
-  IntList axes = reducedAxes(a, g.type(node).rank());
-  bool keepdims = keepdimsOf(a);
-  DType input = g.type(node).dtype;
-  graph::ReductionTypes types = typesOf(op, input, requestedType(a));
-  if (!graph::canCastSafely(input, types.accumulate) && graph::isInexact(input) && !graph::isInexact(types.accumulate)) {
+  Opening o = opened(a, op);
+  if (!graph::canCastSafely(o.input, o.types.accumulate) && graph::isInexact(o.input) && !graph::isInexact(o.types.accumulate)) {
     a.refuse("dtype");
   }
-  Attrs attrs = reductionAttrs(axes, keepdims);
-  if (types.accumulate != input && graph::isInexact(types.accumulate)) attrs.set(AttrKey::kBuffered, int64_t{1});
-  ValueId result = orBreak(g.add(op, {g.cast(node, types.accumulate)}, attrs));
+  if (o.types.accumulate != o.input && graph::isInexact(o.types.accumulate)) o.attrs.set(AttrKey::kBuffered, int64_t{1});
+  ValueId result = orBreak(g.add(op, {g.cast(o.node, o.types.accumulate)}, o.attrs));
   Value* initial = a["initial"];
   if (initial && !isNone(initial)) {
     // A float sum starts from `initial`, which is not the same as adding it at the end.
-    result = ufuncNode(a.trace, op == Op::kSum ? Op::kAdd : Op::kMultiply, {initialOf(a, types.accumulate), result});
+    result = ufuncNode(a.trace, op == Op::kSum ? Op::kAdd : Op::kMultiply, {initialOf(a, o.types.accumulate), result});
   }
-  return a.trace.arrayOrScalar(g.cast(result, types.output));
+  return reduced(a, g.cast(result, o.types.output));
 }
 
 Value* extreme(Bound& a, Op op, Op pairwise) {
@@ -76,9 +102,9 @@ Value* extreme(Bound& a, Op op, Op pairwise) {
   IntList axes = reducedAxes(a, g.type(node).rank());
   bool keepdims = keepdimsOf(a);
   Value* initial = a["initial"];
-  if (!initial || isNone(initial)) return a.trace.arrayOrScalar(reduceNode(a.trace, op, node, axes, keepdims));
+  if (!initial || isNone(initial)) return reduced(a, reduceNode(a.trace, op, node, axes, keepdims));
   ValueId start = initialOf(a, g.type(node).dtype);
-  return a.trace.arrayOrScalar(ufuncNode(a.trace, pairwise, {start, reduceNode(a.trace, op, node, axes, keepdims)}));
+  return reduced(a, ufuncNode(a.trace, pairwise, {start, reduceNode(a.trace, op, node, axes, keepdims)}));
 }
 
 Value* truthOf(Bound& a, Op op) {
@@ -86,7 +112,7 @@ Value* truthOf(Bound& a, Op op) {
   ValueId node = a.array("a");
   IntList axes = reducedAxes(a, g.type(node).rank());
   ValueId test = g.cast(node, DType::kBool);
-  return a.trace.arrayOrScalar(g.reduce(op, test, axes, keepdimsOf(a)));
+  return reduced(a, g.reduce(op, test, axes, keepdimsOf(a)));
 }
 
 Value* position(Bound& a, Op op) {
@@ -101,23 +127,19 @@ Value* position(Bound& a, Op op) {
     if (keepdimsOf(a)) a.refuse("keepdims");
   }
   IntList axes = reducedAxes(a, rank);
-  return a.trace.arrayOrScalar(reduceNode(a.trace, op, node, axes, keepdimsOf(a)));
+  return reduced(a, reduceNode(a.trace, op, node, axes, keepdimsOf(a)));
 }
 
 /// mean, var and std: one composite op over operands of the accumulator's type.
 Value* statistic(Bound& a, Op op) {
   graph::Graph& g = a.trace.graph();
-  ValueId node = a.array("a");
-  IntList axes = reducedAxes(a, g.type(node).rank());
-  bool keepdims = keepdimsOf(a);
-  DType input = g.type(node).dtype;
-  graph::ReductionTypes types = typesOf(op, input, requestedType(a));
+  Opening o = opened(a, op);
   // NumPy's var subtracts the mean from the operand in the type that the two promote to.
-  if (op != Op::kMean && !absent(a["dtype"]) && !graph::canCastSafely(input, types.accumulate)) a.refuse("dtype");
-  SymId count = reducedCount(a.trace, node, axes);
+  if (op != Op::kMean && !absent(a["dtype"]) && !graph::canCastSafely(o.input, o.types.accumulate)) a.refuse("dtype");
+  if (o.input == DType::kF16 && !absent(a["out"])) a.refuse("out and float16");
+  SymId count = reducedCount(a.trace, o.node, o.axes);
   // NumPy warns about empty slices and too few degrees of freedom.
   if (!isPositive(a.trace, count)) unsupported(std::string(a.function) + " of an empty axis");
-  Attrs attrs = reductionAttrs(axes, keepdims);
   if (op != Op::kMean) {
     Value* ddof = a["ddof"];
     Value* correction = a["correction"];
@@ -127,11 +149,11 @@ Value* statistic(Bound& a, Op op) {
     }
     SymId delta = ddof ? a.trace.asSym(ddof) : a.trace.syms().constant(0);
     if (!a.trace.decide(delta, Relation::kLt, count)) unsupported(std::string(a.function) + " with too few elements");
-    attrs.set(AttrKey::kDdof, delta);
+    o.attrs.set(AttrKey::kDdof, delta);
   }
-  if (types.accumulate != input) attrs.set(AttrKey::kBuffered, int64_t{1});
-  ValueId result = orBreak(g.add(op, {g.cast(node, types.accumulate)}, attrs));
-  return a.trace.arrayOrScalar(g.cast(result, types.output));
+  if (o.types.accumulate != o.input) o.attrs.set(AttrKey::kBuffered, int64_t{1});
+  ValueId result = orBreak(g.add(op, {g.cast(o.node, o.types.accumulate)}, o.attrs));
+  return reduced(a, g.cast(result, o.types.output));
 }
 
 }  // namespace
@@ -173,7 +195,7 @@ Value* ptp(Bound& a) {
   bool keepdims = keepdimsOf(a);
   ValueId high = reduceNode(a.trace, Op::kMax, node, axes, keepdims);
   ValueId low = reduceNode(a.trace, Op::kMin, node, axes, keepdims);
-  return a.trace.arrayOrScalar(ufuncNode(a.trace, Op::kSubtract, {high, low}));
+  return reduced(a, ufuncNode(a.trace, Op::kSubtract, {high, low}));
 }
 
 }  // namespace handlers

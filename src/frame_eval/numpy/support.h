@@ -98,10 +98,19 @@ SymId elementCount(Trace& trace, const SymShape& shape);
 /// fresh array.
 Value* makeView(Trace& trace, Value* parent, ValueId node);
 /// Replaces the content of a writeable array by `node`, which has its type; every view of the same memory sees it.
-/// Breaks with kUnsupportedWrite for memory that outlives the call, raises if read-only.
+/// Raises if read-only, breaks where the array's memory cannot be written in compiled code.
 void writeAll(Trace& trace, Value* target, ValueId node);
-/// Breaks as writeAll() would.
-void checkWriteable(Value* target);
+/// The same for a part: `part` is a chain of slices, expands and squeezes over target's node.
+void writePart(Trace& trace, Value* target, ValueId part, ValueId node);
+/// Raises or breaks as writeAll() would.
+void checkWriteable(Trace& trace, Value* target);
+/// What target[...] = value stores: converted and broadcast to `shape`; raises or breaks where NumPy raises.
+ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& shape);
+/// out= of a call that computed `node`: converts it as a ufunc does, writes it and answers the array. A ufunc broadcasts into the
+/// array, a reduction does not.
+Value* writeOut(Trace& trace, Value* out, ValueId node, bool broadcasts);
+/// The array given as out=, alone or as a tuple of one; null if there is none.
+Value* outArg(Trace& trace, Value* out);
 /// node as a fresh array with this layout.
 ValueId copyAs(Trace& trace, ValueId node, graph::Layout layout);
 

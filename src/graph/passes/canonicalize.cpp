@@ -15,6 +15,7 @@
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
+#include "graph/passes/slice_of_update.h"
 #include "graph/passes/unit_reduction.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -28,6 +29,16 @@ class Canonicalizer {
     for (ValueId value : graph.outputs()) {
       escapes_.insert(value);
       for (; isView(graph, value); escapes_.insert(value)) value = graph.node(value).operands[0];
+    }
+    // Users have greater ids: downwards, everything that reads a value is met before it.
+    reduced_.resize(graph.size());
+    for (size_t i = graph.size(); i-- > 0;) {
+      const Node& node = graph.node(ValueId(i));
+      const OpClass cls = info(node.op).cls;
+      const bool ordered = cls == OpClass::kReduction || cls == OpClass::kScan || cls == OpClass::kControl ||
+                           (cls == OpClass::kView && reduced_[i]);
+      for (ValueId operand : node.operands)
+        if (ordered) reduced_[operand.index] = true;
     }
   }
 
@@ -49,6 +60,10 @@ class Canonicalizer {
   std::optional<ValueId> simplify(Rewriter& rw, ValueId id, const Node& node, Operands in) {
     switch (info(node.op).cls) {
       case OpClass::kView:
+        if (node.op == Op::kSlice && !reduced_[id.index] && !escapes_.contains(id))
+          if (std::optional<ValueId> stored = sliceOfUpdate(rw.out(), in[0], node.attrs.syms(AttrKey::kStarts),
+                                                            node.attrs.syms(AttrKey::kSteps), node.type))
+            return stored;
         return view(rw.out(), node, in[0]);
       case OpClass::kElementwise:
         if (std::optional<ValueId> folded = fold(rw.out(), node, in)) return folded;
@@ -66,9 +81,19 @@ class Canonicalizer {
       case OpClass::kControl:
         return std::nullopt;
       case OpClass::kUpdate:
+        if (node.op == Op::kStore) return store(rw.out(), in);
         return writesBack(rw.out(), node, in) ? std::optional(in[0]) : std::nullopt;
     }
     FW_UNREACHABLE();
+  }
+
+  /// A store of what is there already is dropped; a copy that is stored need not be made first.
+  static std::optional<ValueId> store(Graph& g, Operands in) {
+    ValueId value = in[1];
+    while (g.node(value).op == Op::kCopy) value = g.node(value).operands[0];
+    if (value == in[0]) return in[0];
+    if (value == in[1]) return std::nullopt;
+    return *g.add(Op::kStore, {in[0], value});
   }
 
   /// An update with the very elements it replaces: the second half of `y[0] += 2`, which Python runs as a write into the
@@ -250,6 +275,7 @@ class Canonicalizer {
   }
 
   absl::flat_hash_set<ValueId> escapes_;  // outputs and what they are views of
+  std::vector<bool> reduced_;             // read, perhaps through views, by what depends on strides
 };
 
 }  // namespace

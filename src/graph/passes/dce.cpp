@@ -1,4 +1,4 @@
-// Dead code: keeps inputs and what outputs need. A rewrite visits nothing else.
+// Dead code: keeps inputs and what outputs and commits need. A rewrite visits nothing else.
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/rewriter.h"
 

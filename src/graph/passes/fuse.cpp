@@ -44,10 +44,10 @@ constexpr int kCloneCost = 6;
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const absl::flat_hash_set<ValueId>& unclonable)
-      : graph_(graph), live_(liveValues(graph)), users_(graph.size()), groupOf_(graph.size(), -1),
+  Fuser(const Graph& graph, absl::Span<const ValueId> roots, const absl::flat_hash_set<ValueId>& unclonable)
+      : graph_(graph), live_(liveValues(graph, roots)), users_(graph.size()), groupOf_(graph.size(), -1),
         cloneCost_(graph.size(), -1) {
-    for (ValueId output : graph.outputs()) outputs_.insert(viewBase(graph, output));
+    for (ValueId root : roots) outputs_.insert(viewBase(graph, root));
     for (size_t i = 0; i < graph.size(); ++i)
       if (live_[i])
         for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
@@ -282,7 +282,7 @@ class Fuser {
   std::vector<std::vector<ValueId>> users_;
   std::vector<int> groupOf_;     // draft of every value, -1 for sources, views and clones
   std::vector<int> cloneCost_;
-  absl::flat_hash_set<ValueId> outputs_;
+  absl::flat_hash_set<ValueId> outputs_;   // of the call, and what commits read
   std::vector<Draft> drafts_;
 };
 
@@ -321,10 +321,12 @@ IndexMap followIndexMaps(const Graph& graph, ValueId value) {
   }
 }
 
-absl::StatusOr<std::vector<Group>> fuse(const Graph& graph) {
+absl::StatusOr<std::vector<Group>> fuse(const Graph& graph, absl::Span<const ValueId> kept) {
+  std::vector<ValueId> roots = graph.outputs();
+  roots.insert(roots.end(), kept.begin(), kept.end());
   absl::flat_hash_set<ValueId> unclonable;
   while (true) {
-    Fuser fuser(graph, unclonable);
+    Fuser fuser(graph, roots, unclonable);
     if (absl::Status status = fuser.run(); !status.ok()) return status;
     ValueId conflict;
     std::vector<Group> groups = fuser.finish(conflict);

@@ -24,6 +24,7 @@ std::string kindName(Group::Kind kind) {
     case Group::Kind::kReduce: return "reduce";
     case Group::Kind::kJoin: return "join";
     case Group::Kind::kUpdate: return "update";
+    case Group::Kind::kCommit: return "commit";
   }
   FW_UNREACHABLE();
 }
@@ -53,9 +54,17 @@ absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
   graph.canonicalizeSyms();
   if (absl::Status status = prepareForPlan(graph); !status.ok()) return status;
   if (absl::Status status = checkGraph(graph, context, "after inserting copies"); !status.ok()) return status;
-  absl::StatusOr<std::vector<Group>> groups = fuse(graph);
-  if (!groups.ok()) return groups.status();
   Plan plan;
+  std::vector<ValueId> kept;
+  for (size_t i = 0; i < graph.commits().size(); ++i) {
+    absl::StatusOr<CommitDraft> draft = draftCommit(graph, graph.commits()[i], absl::MakeSpan(graph.commits()).first(i));
+    if (!draft.ok()) return draft.status();
+    if (draft->readsWritten) return absl::InternalError("plan: a commit reads what it overwrites");
+    kept.insert(kept.end(), draft->kept.begin(), draft->kept.end());
+    plan.commits.push_back(std::move(draft->group));
+  }
+  absl::StatusOr<std::vector<Group>> groups = fuse(graph, kept);
+  if (!groups.ok()) return groups.status();
   plan.groups = *std::move(groups);
   if (absl::Status status = planMemory(graph, plan); !status.ok()) return status;
   if (context.dump) context.dump("plan", graph);
@@ -67,9 +76,8 @@ std::string print(const Plan& plan, const Graph& graph) {
   auto sym = [&](SymId id) { return syms.print(id); };
   auto number = [](int64_t n) { return std::to_string(n); };
   std::string text;
-  for (size_t i = 0; i < plan.groups.size(); ++i) {
-    const Group& group = plan.groups[i];
-    text += "group " + std::to_string(i) + ": " + kindName(group.kind) + " " + listOf(group.domain, sym);
+  const auto add = [&](const Group& group, const std::string& title) {
+    text += title + ": " + kindName(group.kind) + " " + listOf(group.domain, sym);
     if (!group.reducedAxes.empty()) text += " over " + listOf(group.reducedAxes, number);
     text += " -> " + listOf(group.outputs, valueName) + "\n";
     for (ValueId id : group.values) {
@@ -78,7 +86,9 @@ std::string print(const Plan& plan, const Graph& graph) {
       for (size_t k = 0; k < node.operands.size(); ++k) text += (k ? ", " : "") + valueName(node.operands[k]);
       text += ") axes=" + listOf(group.axisMap.at(id), number) + "\n";
     }
-  }
+  };
+  for (size_t i = 0; i < plan.groups.size(); ++i) add(plan.groups[i], "group " + std::to_string(i));
+  for (size_t i = 0; i < plan.commits.size(); ++i) add(plan.commits[i], "then " + std::to_string(i));
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     text += "buffer " + std::to_string(i) + ": " + kindName(buffer.kind) + " " + std::to_string(buffer.index) + " " +

@@ -2,9 +2,10 @@
 //
 // A temporary lives from the group that stores it to the last group that reads it. In execution order each takes the first
 // slot that is free by then and has provably its size in bytes; otherwise a new slot is appended. Sizes are
-// symbolic, so a slot is never cut up. Slots start at multiples of 64. An update continues in the buffer of its base: a chain
+// symbolic, so a slot is never cut up. Slots start at multiples of 64. What commits read lives to the end. An update continues in the buffer of its base: a chain
 // of updates is one buffer, which lives as long as any of its versions and is an output if the last one is.
 #include <algorithm>
+#include <climits>
 
 #include "graph/passes/planning.h"
 #include "graph/support/check.h"
@@ -14,6 +15,7 @@ namespace fw::graph {
 namespace {
 
 constexpr int64_t kAlignment = 64;
+constexpr int kEnd = INT_MAX;   // a group number after all others
 
 class MemoryPlanner {
  public:
@@ -50,6 +52,9 @@ class MemoryPlanner {
         lastVersion_[memory] = id;
       }
     }
+    for (const Group& group : plan_.commits)
+      for (ValueId id : group.values)
+        for (ValueId operand : graph_.node(id).operands) lastRead_[memoryOf(viewBase(graph_, operand))] = kEnd;
   }
 
   BufferId addBuffer(BufferKind kind, int index, ValueId value) {
@@ -65,6 +70,10 @@ class MemoryPlanner {
     const std::vector<ValueId> inputs = graph_.inputs();
     for (size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].valid()) addBuffer(BufferKind::kInput, static_cast<int>(i), inputs[i]);
+    for (ValueId store : graph_.commits()) {
+      const BufferId buffer = plan_.bufferOf.at(viewBase(graph_, graph_.node(store).operands[0]));
+      plan_.bufferOf[store] = buffer;
+    }
   }
 
   void addOutputs() {

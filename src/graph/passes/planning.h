@@ -25,14 +25,24 @@ IndexMap followIndexMaps(const Graph& graph, ValueId value);
 /// Strides of the memory a value is found in once it is materialised: symbols or packed for inputs, packed otherwise.
 SymList materialisedStrides(const Graph& graph, ValueId value);
 
+/// Group of a commit. Its value is computed in the commit itself, without memory of its own, if that can neither raise a
+/// floating-point flag nor decline, and reads no input that this or an earlier commit writes, but for the very elements it
+/// stores to. Otherwise the store reads memory.
+struct CommitDraft {
+  Group group;
+  std::vector<ValueId> kept;     ///< values below views that have to be in memory before commits run
+  bool readsWritten = false;     ///< reads through a view what commits write: the store's value needs a copy
+};
+absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier);
+
 /// Inserts copies so that afterwards every reshape resolves to a view, no update writes into memory that is still
 /// read (or the caller's), and every output is an input, a fresh value or a view of one.
 absl::Status prepareForPlan(Graph& graph);
 
-/// Partition into groups, in execution order, with axis maps and outputs.
-absl::StatusOr<std::vector<Group>> fuse(const Graph& graph);
+/// Partition into groups, in execution order, with axis maps and outputs, of what outputs and `kept` need.
+absl::StatusOr<std::vector<Group>> fuse(const Graph& graph, absl::Span<const ValueId> kept);
 
-/// Buffers, workspace and output bindings for the groups of plan.
+/// Buffers, workspace and output bindings for the groups and commits of plan.
 absl::Status planMemory(const Graph& graph, Plan& plan);
 
 }  // namespace fw::graph

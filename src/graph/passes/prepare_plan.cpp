@@ -9,6 +9,7 @@
 // - reductions of one element per result become what they answer (the decompose pass makes some).
 // - float sums that NumPy adds in stretches across rows: over a linear copy of the operand (linear_sum.h).
 // - outputs: constants and symbolic integers are copied into a buffer.
+// - store: a value that is read through views from what commits write is copied; the target's views must resolve.
 #include "absl/container/flat_hash_set.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/planning.h"
@@ -40,10 +41,12 @@ Layout packedLike(Layout layout) {
   return layout;
 }
 
-/// Views below an output, the output included.
+/// Views below an output or the target of a store, these included: their memory is the caller's business.
 absl::flat_hash_set<ValueId> viewsUnderOutputs(const Graph& graph) {
   absl::flat_hash_set<ValueId> views;
-  for (ValueId value : graph.outputs())
+  std::vector<ValueId> roots = graph.outputs();
+  for (ValueId store : graph.commits()) roots.push_back(graph.node(store).operands[0]);
+  for (ValueId value : roots)
     for (; isView(graph, value); value = graph.node(value).operands[0]) views.insert(value);
   return views;
 }
@@ -60,29 +63,24 @@ class Preparer {
   }
 
   absl::Status visit(Rewriter& rw, ValueId id) {
-    switch (rw.in().node(id).op) {
-      case Op::kReshape:
-        return reshape(rw, id);
-      case Op::kUpdate:
-        return update(rw, id);
-      case Op::kConcatenate:
-        return join(rw, id);
-      case Op::kLoop:
-      case Op::kCond:
-      case Op::kProject:
-        return absl::UnimplementedError("plan: " + std::string(info(rw.in().node(id).op).text) +
-                                        " has no kernel form yet");
-      default:
+    const Op op = rw.in().node(id).op;
+    switch (info(op).cls) {
+      case OpClass::kView:
+        if (op == Op::kReshape) return reshape(rw, id);
         break;
-    }
-    if (classOf(rw.in(), id) == OpClass::kReduction) {
-      const ValueId operand = rw.map(rw.in().node(id).operands[0]);
-      if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
-        const bool fresh = outputs_.contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
-        rw.set(id, fresh ? addCopy(rw.out(), *now, ++copies_) : *now);
-        return absl::OkStatus();
-      }
-      return reduction(rw, id);
+      case OpClass::kUpdate:
+        return op == Op::kStore ? store(rw, id) : update(rw, id);
+      case OpClass::kJoin:
+        return join(rw, id);
+      case OpClass::kReduction:
+        return reduction(rw, id);
+      case OpClass::kControl:
+        return absl::UnimplementedError("plan: " + std::string(info(op).text) + " has no kernel form yet");
+      case OpClass::kSource:
+      case OpClass::kElementwise:
+      case OpClass::kScan:
+      case OpClass::kCreation:
+        break;
     }
     rw.copyNode(id);
     return absl::OkStatus();
@@ -90,6 +88,12 @@ class Preparer {
 
  private:
   absl::Status reduction(Rewriter& rw, ValueId id) {
+    const ValueId operand = rw.map(rw.in().node(id).operands[0]);
+    if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
+      const bool fresh = outputs_.contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
+      rw.set(id, fresh ? addCopy(rw.out(), *now, ++copies_) : *now);
+      return absl::OkStatus();
+    }
     const Node& node = rw.in().node(id);
     absl::StatusOr<std::optional<LinearSum>> linear = linearise(rw.in(), node);
     if (!linear.ok()) return linear.status();
@@ -97,7 +101,6 @@ class Preparer {
       rw.copyNode(id);
       return absl::OkStatus();
     }
-    const ValueId operand = rw.map(node.operands[0]);
     ValueType type = rw.out().type(operand);
     type.layout = (*linear)->layout;
     Attrs own, attrs = node.attrs;
@@ -153,6 +156,20 @@ class Preparer {
     return absl::OkStatus();
   }
 
+  absl::Status store(Rewriter& rw, ValueId id) {
+    rw.copyNode(id);
+    const ValueId store = rw.map(id), value = rw.out().node(store).operands[1];
+    absl::StatusOr<CommitDraft> draft = draftCommit(rw.out(), store, stores_);
+    if (!draft.ok()) return draft.status();
+    if (draft->readsWritten) {
+      const ValueId target = rw.out().node(store).operands[0];
+      const ValueId operands[] = {target, addCopy(rw.out(), value, ++copies_, packedLike(rw.out().type(target).layout))};
+      rw.copyNode(id, operands);
+    }
+    stores_.push_back(rw.map(id));
+    return absl::OkStatus();
+  }
+
   /// True if the base's memory is fresh and everything that reads it runs before the update in any order.
   bool mayOverwrite(const Graph& graph, ValueId base, ValueId update) const {
     if (isView(graph, base) || isSource(graph, base) || outputs_.contains(base)) return false;
@@ -190,6 +207,7 @@ class Preparer {
 
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> outputs_;
+  std::vector<ValueId> stores_;   // so far
   int64_t copies_ = 0;
   std::vector<std::vector<ValueId>> users_;
 };

@@ -42,13 +42,21 @@ ValueId Rewriter::copyNode(ValueId old, absl::Span<const ValueId> operands) {
 
 void Rewriter::finish() {
   for (ValueId output : in_.outputs()) out_.outputs().push_back(map(output));
+  for (ValueId commit : in_.commits())
+    if (out_.node(map(commit)).op == Op::kStore) out_.commits().push_back(map(commit));
   Graph done = std::move(out_);
   in_ = std::move(done);
 }
 
 std::vector<bool> liveValues(const Graph& graph) {
+  std::vector<ValueId> roots = graph.outputs();
+  roots.insert(roots.end(), graph.commits().begin(), graph.commits().end());
+  return liveValues(graph, roots);
+}
+
+std::vector<bool> liveValues(const Graph& graph, absl::Span<const ValueId> roots) {
   std::vector<bool> live(graph.size(), false);
-  for (ValueId output : graph.outputs()) live[output.index] = true;
+  for (ValueId root : roots) live[root.index] = true;
   for (size_t i = graph.size(); i-- > 0;) {
     const Node& node = graph.node(ValueId(i));
     if (node.op == Op::kInput) live[i] = true;

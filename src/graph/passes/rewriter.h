@@ -28,7 +28,8 @@ class Rewriter {
   /// As copyNode with other operands (new ids).
   ValueId copyNode(ValueId old, absl::Span<const ValueId> operands);
 
-  /// Maps the outputs and puts the new graph in the old one's place.
+  /// Maps outputs and commits and puts the new graph in the old one's place. A commit mapped to anything but a store is
+  /// dropped.
   void finish();
 
  private:
@@ -37,14 +38,16 @@ class Rewriter {
   std::vector<ValueId> to_;
 };
 
-/// Calls `visit` for every node that an output needs and every input, operands first; `visit` must map the node. Regions are
+/// Calls `visit` for every node that an output or commit needs and every input, operands first; `visit` must map the node. Regions are
 /// the caller's business (see forEachRegion).
 absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, ValueId)> visit);
 
 /// Runs `pass` on every region of the graph's own nodes.
 absl::Status forEachRegion(Graph& graph, absl::FunctionRef<absl::Status(Graph&)> pass);
 
-/// Bit per value: an output needs it. Inputs always count.
+/// Bit per value: an output or commit needs it. Inputs always count.
 std::vector<bool> liveValues(const Graph& graph);
+/// The same for these roots.
+std::vector<bool> liveValues(const Graph& graph, absl::Span<const ValueId> roots);
 
 }  // namespace fw::graph

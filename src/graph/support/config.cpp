@@ -19,14 +19,15 @@ const std::vector<SettingInfo>& settings() {
 
 namespace {
 
-/// "a|b|c - meaning" lists the values a text setting may take; without " - " anything goes.
+/// "a|b|@name - meaning" lists the values a text setting may take, "@name" any that begins with "@"; without " - " anything goes.
 bool isAllowedChoice(std::string_view help, std::string_view value) {
   size_t dash = help.find(" - ");
   if (dash == std::string_view::npos) return true;
   std::string_view choices = help.substr(0, dash);
   while (!choices.empty()) {
     size_t bar = choices.find('|');
-    if (choices.substr(0, bar) == value) return true;
+    const std::string_view choice = choices.substr(0, bar);
+    if (choice == value || (choice.front() == '@' && value.size() > 1 && value.front() == '@')) return true;
     choices = bar == std::string_view::npos ? std::string_view() : choices.substr(bar + 1);
   }
   return false;

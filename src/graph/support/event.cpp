@@ -64,23 +64,23 @@ class Sinks {
     trace_ = file;
     tracePid_ = getpid();
     traceDirectory_ = directory;
+    const std::string first = record("trace", "start", "trace opened", {{"versions", versions_}});
+    std::fwrite(first.data(), 1, first.size(), trace_);
+    std::fflush(trace_);
     updateLocked();
     return "";
   }
 
-  void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
+  void setVersions(nlohmann::json versions) {
+    std::lock_guard lock(mutex_);
+    versions_ = std::move(versions);
+  }
+
+  void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data, bool always) {
     std::string_view name = kChannels[static_cast<int>(channel)].text;
-    std::string log, line;
-    if (logs() & bitOf(channel)) log = logLines(name, text);
-    nlohmann::json record = {{"schema", kTraceSchema},
-                             {"pid", getpid()},
-                             {"time_ns", std::chrono::steady_clock::now().time_since_epoch().count()},
-                             {"channel", name},
-                             {"kind", kind},
-                             {"text", text},
-                             {"data", data}};
-    // Text may hold user strings of any encoding; a trace must not fail for them.
-    line = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    std::string log;
+    if (always || (logs() & bitOf(channel))) log = logLines(name, text);
+    const std::string line = record(name, kind, text, data);
     followFork();
     std::lock_guard lock(mutex_);
     if (!log.empty()) std::fwrite(log.data(), 1, log.size(), stderr);
@@ -90,6 +90,18 @@ class Sinks {
   }
 
  private:
+  static std::string record(std::string_view channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
+    nlohmann::json record = {{"schema", kTraceSchema},
+                             {"pid", getpid()},
+                             {"time_ns", std::chrono::steady_clock::now().time_since_epoch().count()},
+                             {"channel", channel},
+                             {"kind", kind},
+                             {"text", text},
+                             {"data", data}};
+    // Text may hold user strings of any encoding; a trace must not fail for them.
+    return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+
   static std::string logLines(std::string_view channel, std::string_view text) {
     std::string prefix = "[fusewire:" + std::string(channel) + "] ", out;
     while (true) {
@@ -119,6 +131,7 @@ class Sinks {
   FILE* trace_ = nullptr;
   pid_t tracePid_ = 0;
   std::string traceDirectory_;
+  nlohmann::json versions_ = nlohmann::json::object();
 };
 
 /// The only process-wide state of the room: where events go is a property of the process, as stderr is. Never
@@ -138,8 +151,14 @@ Sinks& sinks() {
 bool channelEnabled(Channel channel) { return sinks().wants(channel); }
 
 void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
-  if (sinks().wants(channel)) sinks().emit(channel, kind, text, data);
+  if (sinks().wants(channel)) sinks().emit(channel, kind, text, data, false);
 }
+
+void report(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
+  sinks().emit(channel, kind, text, data, true);
+}
+
+void setTraceVersions(nlohmann::json versions) { sinks().setVersions(std::move(versions)); }
 
 std::string configureLogs(std::string_view spec) {
   uint32_t channels = 0;

@@ -20,10 +20,15 @@ bool channelEnabled(Channel channel);
 /// Emits one event: `kind` names it ("graph_break"), `text` is the line for people, `data` the JSON payload.
 void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data);
 
+/// The same for what a user must see without asking (failures of ours, limits): always a line on stderr.
+void report(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data);
+
 /// Sets channels from a FUSEWIRE_LOGS specification ("graph_breaks,+guards,-perf"); answers an error message naming the
 /// unknown channel, or "".
 std::string configureLogs(std::string_view spec);
-/// Opens a JSON-lines file in `directory` (created if missing); error message or "".
+/// Versions that the first line of every trace file tells. Set before openTrace().
+void setTraceVersions(nlohmann::json versions);
+/// Opens a JSON-lines file in `directory` (created if missing); error message or "". docs/trace.schema.json describes a line.
 std::string openTrace(std::string_view directory);
 
 }  // namespace fw

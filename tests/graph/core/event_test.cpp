@@ -41,6 +41,7 @@ TEST(Events, LinesHaveThePrefixOfTheirChannel) {
 
 TEST(Events, TraceIsWholeLinesOfJson) {
   std::string directory = testing::TempDir() + "/fw_event_test_" + std::to_string(getpid()) + "/sub";
+  setTraceVersions({{"fusewire", "1.2"}});
   ASSERT_EQ(openTrace(directory), "");
   EXPECT_TRUE(channelEnabled(Channel::kCache)) << "a trace wants every channel";
   std::vector<std::thread> threads;
@@ -53,6 +54,12 @@ TEST(Events, TraceIsWholeLinesOfJson) {
   std::ifstream file(directory + "/fusewire-" + std::to_string(getpid()) + ".jsonl");
   int lines = 0;
   int64_t sum = 0;
+  std::string first;
+  std::getline(file, first);
+  nlohmann::json start = nlohmann::json::parse(first);
+  EXPECT_EQ(start["schema"], 1);
+  EXPECT_EQ(start["kind"], "start");
+  EXPECT_EQ(start["data"]["versions"]["fusewire"], "1.2");
   for (std::string line; std::getline(file, line); ++lines) {
     nlohmann::json j = nlohmann::json::parse(line);
     EXPECT_EQ(j["schema"], 1);
@@ -65,6 +72,13 @@ TEST(Events, TraceIsWholeLinesOfJson) {
   EXPECT_EQ(lines, 400);
   EXPECT_EQ(sum, 4 * 4950);
   std::filesystem::remove_all(std::filesystem::path(directory).parent_path());
+}
+
+TEST(Events, ReportsAreSeenWithoutAsking) {
+  configureLogs("");
+  testing::internal::CaptureStderr();
+  report(Channel::kGraphBreaks, "graph_break", "ours", {});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "[fusewire:graph_breaks] ours\n");
 }
 
 TEST(Events, ImpossibleTraceDirectoryIsAnError) { EXPECT_NE(openTrace("/dev/null/x").find("/dev/null/x"), std::string::npos); }

@@ -44,7 +44,7 @@ GoldenFile readGoldens(const std::filesystem::path& path) {
       into = &file.cases.back().ir;
     } else if (line == "--- expect") {
       into = &file.cases.back().expect;
-    } else if (!(line.empty() && !file.cases.empty())) {
+    } else if (!line.empty()) {
       *into += line + "\n";
     }
   }

@@ -1,0 +1,62 @@
+// Why a call needs another variant, in words: the guard that failed, what changed, what can be done about it.
+#include "bindings/describe.h"
+#include "graph/support/event.h"
+#include "nlohmann/json.hpp"
+
+namespace fw::bindings {
+
+using guards::GuardKind;
+using nlohmann::json;
+
+namespace {
+
+struct Advice {
+  GuardKind kind;
+  std::string_view text;
+};
+/// Kinds that are not listed say enough by their reason.
+constexpr Advice kAdvice[] = {
+    {GuardKind::kArrayMeta, "each element type, rank and memory layout gets a variant of its own; convert the array before the call to share one"},
+    {GuardKind::kType, "pass the same type on every call, or let the types have variants of their own"},
+    {GuardKind::kIdentity, "the code reads another object than when it was compiled; an object made anew for every call never matches: make it once, or pass what it holds as arguments"},
+    {GuardKind::kEquals, "the value was compiled in, because control flow, a shape or a global depended on it; pass it as a float, or as an array, if it changes often"},
+    {GuardKind::kIntRange, "Python ints beyond 2**31 are compiled as constants"},
+    {GuardKind::kLength, "containers are compiled item by item; an array of the items has one variant for all lengths"},
+    {GuardKind::kDictKeys, "a dict is compiled for its keys in their order; build it in the same order"},
+    {GuardKind::kTypeVersion, "a class was changed after the compile; do this before the first call"},
+    {GuardKind::kFunctionCode, "a function was redefined after the compile"},
+    {GuardKind::kSymRelation, "sizes relate in another way than before; mark_dynamic() keeps a size from being specialised"},
+    {GuardKind::kGlobalState, "NumPy's error state or print options differ from those at the compile; set them outside of the loop of calls"},
+    {GuardKind::kNotSameObject, "the same object was passed twice: writes through one name show under the other"},
+    {GuardKind::kNoOverlap, "arguments share memory, and one of them is written"},
+    {GuardKind::kWriteable, "the array is read-only, and the code writes to it"}};
+
+}  // namespace
+
+json describeMiss(size_t variant, const guards::GuardSet& set, const guards::SlowResult& miss, PyObject* code) {
+  json result = {{"variant", variant}, {"reason", miss.reason}, {"guard", ""}, {"source", ""}, {"line", 0}, {"advice", ""}};
+  if (miss.failed < 0 || static_cast<size_t>(miss.failed) >= set.guards.size()) return result;
+  const guards::Guard& guard = set.guards[miss.failed];
+  result["guard"] = std::string(guards::guardName(guard.kind));
+  result["line"] = guard.line;
+  if (guard.source.valid()) result["source"] = set.sources->describe(guard.source, code);
+  for (const Advice& advice : kAdvice)
+    if (advice.kind == guard.kind) result["advice"] = std::string(advice.text);
+  return result;
+}
+
+void logRecompile(const std::string& function, const json& misses) {
+  std::string text = function + ": no variant fits";
+  std::string last;
+  for (const json& miss : misses) {
+    text += "\n    variant " + std::to_string(miss["variant"].get<size_t>()) + ": " + miss["reason"].get<std::string>();
+    if (miss["line"] != 0) text += " (asked for by line " + std::to_string(miss["line"].get<int>()) + ")";
+    if (std::string advice = miss["advice"]; !advice.empty() && advice != last) {
+      text += "\n        " + advice;
+      last = advice;
+    }
+  }
+  emit(Channel::kRecompiles, "recompile", text, {{"function", function}, {"misses", misses}});
+}
+
+}  // namespace fw::bindings

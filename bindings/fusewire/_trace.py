@@ -1,0 +1,72 @@
+"""The schema of trace files (FUSEWIRE_TRACE): JSON lines, one event each, the first of kind "start"."""
+
+from __future__ import annotations
+
+import json
+import platform
+
+import numpy as np
+
+from fusewire import _fusewire
+
+VERSION = 1
+
+_TEXT, _NUMBER, _INT = {"type": "string"}, {"type": "number"}, {"type": "integer"}
+
+
+def _object(required: dict, **optional) -> dict:
+    return {"type": "object", "required": list(required), "properties": {**required, **optional}}
+
+
+def _list(items: dict) -> dict:
+    return {"type": "array", "items": items}
+
+
+_BREAK = {"function": _TEXT, "reason": _TEXT, "class": _TEXT, "message": _TEXT, "detail": _TEXT, "hint": _TEXT, "file": _TEXT, "line": _INT}
+_GUARD = _object({"text": _TEXT, "kind": _TEXT, "line": _INT, "cost": _INT})
+_MISS = _object({"variant": _INT, "reason": _TEXT}, guard=_TEXT, source=_TEXT, line=_INT, advice=_TEXT)
+_SIZE = _object({"argument": _TEXT, "axis": _INT, "policy": _TEXT}, value=_INT)
+
+# What `data` holds, per kind of event. Kinds that are not listed may hold anything.
+KINDS = {
+    "start": _object({"versions": {"type": "object"}}),
+    "graph_break": _object(_BREAK),
+    "recompile": _object({"function": _TEXT, "misses": _list(_MISS)}),
+    "guards": _object({"function": _TEXT, "guards": _list(_GUARD)}, ns=_NUMBER),
+    "sizes": _object({"function": _TEXT, "sizes": _list(_SIZE)}),
+    "graph": _object({"function": _TEXT, "text": _TEXT}),
+    "plan": _object({"function": _TEXT, "text": _TEXT}),
+    "kernels": _object({"text": _TEXT}),
+    "code": _object({"llvm": _TEXT, "assembly": _TEXT}),
+    "compiled": _object({"function": _TEXT, "ms": {"type": "object", "additionalProperties": _NUMBER}}),
+    "backend_failed": _object({"backend": _TEXT, "error": _TEXT}),
+    "not_verified": _object({"function": _TEXT}),
+    "verify_mismatch": _object({"function": _TEXT, "reproducer": _TEXT}),
+}
+
+
+def schema() -> dict:
+    """JSON Schema of one line of a trace file."""
+    channels = [row["name"] for row in _fusewire.log_channels()] + ["trace"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "one line of a fusewire trace",
+        "type": "object",
+        "required": ["schema", "pid", "time_ns", "channel", "kind", "text", "data"],
+        "properties": {
+            "schema": {"const": VERSION},
+            "pid": _INT,
+            "time_ns": {**_INT, "description": "of a steady clock"},
+            "channel": {"enum": channels},
+            "kind": _TEXT,
+            "text": {**_TEXT, "description": "the event in words, as FUSEWIRE_LOGS prints it"},
+            "data": {},
+        },
+        "additionalProperties": False,
+        "allOf": [{"if": {"properties": {"kind": {"const": kind}}}, "then": {"properties": {"data": data}}} for kind, data in KINDS.items()],
+    }
+
+
+def set_versions(version: str) -> None:
+    versions = {"fusewire": version, "python": platform.python_version(), "numpy": np.__version__, "target": _fusewire.target()}
+    _fusewire.set_trace_versions(json.dumps(versions))

@@ -1,0 +1,132 @@
+// Every code object has at most one record, in CPython's own extra slot, so that the look-up for a frame is one load.
+#include "bindings/nested_frames.h"
+
+#include "bindings/boundary.h"
+#include "bindings/code_state.h"
+#include "cpython/code_extra.h"
+#include "cpython/hook.h"
+#include "frame_eval/policy.h"
+
+namespace fw::bindings {
+
+using cpython::FrameView;
+using cpython::HookDecision;
+using cpython::Ref;
+
+namespace {
+
+/// Frames of a function before it is captured: most functions run once.
+constexpr int kWarmUp = 2;
+/// Frames seen from one caller, none of them compiled, after which its calls do without the hook.
+constexpr uint64_t kUselessFrames = 2000;
+
+struct Record {
+  std::unique_ptr<CodeState> state;
+  int frames = 0;
+  bool skip = false;
+};
+
+uint64_t framesSeen = 0, framesCompiled = 0;   // guarded by the GIL
+
+void destroy(void* record) { delete static_cast<Record*>(record); }
+
+/// Code that is not the user's: the standard library, installed packages, our own package.
+bool isLibrary(PyCodeObject* code, bool compileAll) {
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  if (!file) return PyErr_Clear(), true;
+  const std::string_view path = file;
+  if (path.rfind("<frozen", 0) == 0 || path.find("/fusewire/") != path.npos) return true;
+  if (compileAll) return false;
+  static const std::string library = [] {
+    Ref os = Ref::steal(PyImport_ImportModule("os"));
+    Ref name = os ? Ref::steal(PyObject_GetAttrString(os.get(), "__file__")) : Ref();
+    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    PyErr_Clear();
+    const std::string file = text ? text : "/os.py";
+    return file.substr(0, file.rfind('/') + 1);
+  }();
+  return path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos ||
+         (library.size() > 1 && path.rfind(library, 0) == 0);
+}
+
+class NestedFrames : public cpython::FrameHandler {
+ public:
+  explicit NestedFrames(bool compileAll) : compileAll_(compileAll) {}
+
+  HookDecision onFrame(const FrameView& frame) override {
+    HookDecision decision;
+    guarded([&] { decision = decide(frame); });
+    return decision;
+  }
+
+ private:
+  HookDecision decide(const FrameView& frame) {
+    ++framesSeen;
+    auto* record = static_cast<Record*>(cpython::codeExtra(frame.code));
+    if (!record) record = add(frame.code);
+    if (record->skip || (++record->frames < kWarmUp && !compileAll_)) return HookDecision::runAsIs();
+    if (!record->state) record->state = std::make_unique<CodeState>(frame.code, FunctionSettings());
+    CodeState& state = *record->state;
+    PyObject* result = nullptr;
+    switch (state.run(frame.function, frame.args, &result)) {
+      case RunOutcome::kDone: return ++framesCompiled, HookDecision::answer(Ref::steal(result));
+      case RunOutcome::kError: return HookDecision::answer(Ref());
+      case RunOutcome::kMiss:
+      case RunOutcome::kDeclined: break;
+    }
+    PyObject* code = state.codeForCall();
+    if (code == reinterpret_cast<PyObject*>(frame.code)) {
+      if (state.isHopeless()) record->skip = true;
+      return HookDecision::runAsIs();
+    }
+    ++framesCompiled;
+    leaveAlone(code);
+    return HookDecision::replace(Ref::create(code));
+  }
+
+  Record* add(PyCodeObject* code) {
+    auto record = std::make_unique<Record>();
+    record->skip = isLibrary(code, compileAll_) || capture::isDisabled(reinterpret_cast<PyObject*>(code));
+    if (!cpython::setCodeExtra(code, record.get())) throw cpython::PythonError();
+    return record.release();
+  }
+
+  bool compileAll_;
+};
+
+}  // namespace
+
+bool initializeNestedFrames(bool compileAll) {
+  static bool done = false;
+  if (std::exchange(done, true)) return true;
+  if (!cpython::initCodeExtra(destroy)) return false;
+  cpython::setFrameHandler(new NestedFrames(compileAll));   // for the life of the process
+  if (compileAll) cpython::installHook();
+  return true;
+}
+
+void leaveAlone(PyObject* code) {
+  auto* object = reinterpret_cast<PyCodeObject*>(code);
+  auto* record = static_cast<Record*>(cpython::codeExtra(object));
+  if (!record) {
+    record = new Record;
+    if (!cpython::setCodeExtra(object, record)) {
+      delete record;
+      return PyErr_Clear();   // without the record the frame is looked at again, which is slower but right
+    }
+  }
+  record->skip = true;
+}
+
+NestedScope::NestedScope(bool wanted, bool* useful)
+    : installed_(wanted && *useful), useful_(useful), seen_(framesSeen), compiled_(framesCompiled) {
+  if (installed_) cpython::installHook();
+}
+
+NestedScope::~NestedScope() {
+  if (!installed_) return;
+  cpython::uninstallHook();
+  if (framesCompiled == compiled_ && framesSeen - seen_ > kUselessFrames) *useful_ = false;
+}
+
+}  // namespace fw::bindings

@@ -1,0 +1,230 @@
+// Runs a Python callable as the code of a variant. The callable gets copies of the inputs, since nothing keeps their memory
+// alive for what it may store; its results are copied into the buffers of the plan. Whatever goes wrong at run time declines
+// the call, so that Python computes it, and is reported once per program.
+#include "bindings/python_backend.h"
+
+#include <cstring>
+#include <map>
+
+#include "absl/container/flat_hash_map.h"
+#include "cpython/numpy_api.h"
+#include "cpython/ref.h"
+#include "graph/support/check.h"
+#include "graph/support/event.h"
+#include "nlohmann/json.hpp"
+
+namespace fw::bindings {
+
+using cpython::checked;
+using cpython::PythonError;
+using cpython::Ref;
+
+namespace {
+
+/// Guarded by the GIL; never destroyed, as variants may outlive static objects.
+absl::flat_hash_map<std::string, Ref>& registry() {
+  static auto* table = new absl::flat_hash_map<std::string, Ref>;
+  return *table;
+}
+
+/// "ValueError: text" of the pending exception, which is cleared; a wish to leave passes on.
+std::string takeError() {
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_SystemExit)) throw PythonError();
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Ref t = Ref::steal(type), v = Ref::steal(value), tb = Ref::steal(trace);
+  Ref text = Ref::steal(value ? PyObject_Str(value) : nullptr);
+  const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  PyErr_Clear();
+  return std::string(reinterpret_cast<PyTypeObject*>(type)->tp_name) + (chars && *chars ? std::string(": ") + chars : "");
+}
+
+class GilScope {
+ public:
+  GilScope() : state_(PyGILState_Ensure()) {}
+  ~GilScope() { PyGILState_Release(state_); }
+  GilScope(const GilScope&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+class PythonProgram : public Program {
+ public:
+  PythonProgram(std::string name, Ref run, std::vector<int> trailing, graph::Graph graph, graph::Plan plan,
+                std::vector<graph::BufferId> targets, size_t outputCount)
+      : name_(std::move(name)), run_(std::move(run)), trailing_(std::move(trailing)), graph_(std::move(graph)),
+        plan_(std::move(plan)), targets_(std::move(targets)), outputCount_(outputCount) {}
+
+  const graph::Plan& plan() const override { return plan_; }
+
+  int32_t run(const int64_t* symbols, void* const* buffers, void*) override {
+    GilScope gil;
+    try {
+      absl::Span<const int64_t> values(symbols, graph_.syms().symbolCount());
+      Ref arguments = argumentsOf(buffers, values);
+      Ref answer = Ref::steal(PyObject_CallObject(run_.get(), arguments.get()));
+      if (!answer) return declined(takeError());
+      return accept(answer.get(), buffers, values);
+    } catch (const PythonError&) {
+      return declined(takeError());        // a pending wish to leave passes on through takeError()
+    }
+  }
+
+  void commit(const int64_t* symbols, void* const* buffers, void*) override {
+    GilScope gil;
+    auto waiting = pending_.extract(buffers);
+    FW_CHECK(!waiting.empty());
+    for (size_t i = 0; i < waiting.mapped().size(); ++i)
+      copyInto(targets_[outputCount_ + i], waiting.mapped()[i], buffers, {symbols, static_cast<size_t>(graph_.syms().symbolCount())});
+  }
+
+ private:
+  struct Place {
+    std::vector<npy_intp> shape, strides;
+  };
+  Place place(const graph::Buffer& buffer, absl::Span<const int64_t> symbols) const {
+    Place p;
+    auto value = [&](graph::SymId id) {
+      auto v = graph_.syms().evaluate(id, symbols);
+      FW_CHECK(v.ok());
+      return static_cast<npy_intp>(*v);
+    };
+    for (graph::SymId s : buffer.shape) p.shape.push_back(value(s));
+    for (graph::SymId s : buffer.strides) p.strides.push_back(value(s));
+    return p;
+  }
+
+  /// An array over the memory of a buffer; only for the time of this call.
+  Ref window(const graph::Buffer& buffer, void* data, absl::Span<const int64_t> symbols) const {
+    Place p = place(buffer, symbols);
+    return checked(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(graph::info(buffer.dtype).numpyChar),
+                                        static_cast<int>(p.shape.size()), p.shape.data(), p.strides.data(), data,
+                                        NPY_ARRAY_WRITEABLE, nullptr));
+  }
+
+  Ref argumentsOf(void* const* buffers, absl::Span<const int64_t> symbols) const {
+    std::map<int, Ref> inputs;
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const graph::Buffer& buffer = plan_.buffers[b];
+      if (buffer.kind != graph::BufferKind::kInput) continue;
+      Ref array = window(buffer, buffers[b], symbols);
+      inputs[buffer.index] = checked(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(array.get()), NPY_KEEPORDER));
+    }
+    Ref arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs.size() + trailing_.size())));
+    Py_ssize_t at = 0;
+    for (auto& [index, array] : inputs) PyTuple_SET_ITEM(arguments.get(), at++, array.release());
+    for (int symbol : trailing_) PyTuple_SET_ITEM(arguments.get(), at++, checked(PyLong_FromLongLong(symbols[symbol])).release());
+    return arguments;
+  }
+
+  int32_t accept(PyObject* answer, void* const* buffers, absl::Span<const int64_t> symbols) {
+    const bool bare = targets_.size() == 1 && !PyTuple_Check(answer) && !PyList_Check(answer);
+    Ref items = bare ? checked(PyTuple_Pack(1, answer)) : checked(PySequence_Tuple(answer));
+    if (PyTuple_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(targets_.size()))
+      return declined("it answered " + std::to_string(PyTuple_GET_SIZE(items.get())) + " values for " +
+                      std::to_string(targets_.size()) + " outputs");
+    std::vector<Ref> arrays;
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      const graph::Buffer& buffer = plan_.buffers[targets_[i].index];
+      Ref array = checked(PyArray_FromAny(PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)), nullptr, 0, 0, 0, nullptr));
+      auto* a = reinterpret_cast<PyArrayObject*>(array.get());
+      Place p = place(buffer, symbols);
+      if (PyArray_DESCR(a)->type_num != PyArray_DescrFromType(graph::info(buffer.dtype).numpyChar)->type_num ||
+          static_cast<size_t>(PyArray_NDIM(a)) != p.shape.size() || !std::equal(p.shape.begin(), p.shape.end(), PyArray_DIMS(a)))
+        return declined("output " + std::to_string(i) + " has the wrong type or shape");
+      arrays.push_back(std::move(array));
+    }
+    const auto written = arrays.begin() + static_cast<ptrdiff_t>(outputCount_);
+    for (size_t i = 0; i < outputCount_; ++i) copyInto(targets_[i], arrays[i], buffers, symbols);
+    if (written != arrays.end()) pending_[buffers] = {written, arrays.end()};
+    return 0;
+  }
+
+  void copyInto(graph::BufferId target, const Ref& array, void* const* buffers, absl::Span<const int64_t> symbols) const {
+    Ref memory = window(plan_.buffers[target.index], buffers[target.index], symbols);
+    checked(PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(memory.get()), reinterpret_cast<PyArrayObject*>(array.get())));
+  }
+
+  int32_t declined(const std::string& why) {
+    // Floating-point conditions that the user's error state raises for are NumPy's to report.
+    if (why.rfind("FloatingPointError", 0) != 0 && !std::exchange(reported_, true))
+      report(Channel::kGraphBreaks, "backend_failed", "backend '" + name_ + "' failed, Python runs instead: " + why,
+             {{"backend", name_}, {"error", why}});
+    return jit::kStatusDecline;
+  }
+
+  std::string name_;
+  Ref run_;
+  std::vector<int> trailing_;              ///< symbols handed over behind the arrays: those that no shape tells
+  graph::Graph graph_;
+  graph::Plan plan_;
+  std::vector<graph::BufferId> targets_;   ///< where results go: outputs, then inputs that the graph's commits write
+  size_t outputCount_;
+  /// What run() computed for commit(), by the buffers of the call; calls of several threads may be between the two. The GIL guards it.
+  std::map<const void*, std::vector<Ref>> pending_;
+  bool reported_ = false;
+};
+
+/// What the backend makes of the graph: its callable, and the symbols that the callable wants.
+std::pair<Ref, std::vector<int>> callBackend(PyObject* backend, const graph::Graph& graph) {
+  Ref module = checked(PyImport_ImportModule("fusewire._graph"));
+  const std::string text = graph::print(graph);
+  Ref unicode = checked(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+  Ref object = checked(PyObject_CallMethod(module.get(), "Graph", "O", unicode.get()));
+  Ref run = checked(PyObject_CallOneArg(backend, object.get()));
+  if (!PyCallable_Check(run.get())) {
+    PyErr_Format(PyExc_TypeError, "it answered a %s, not a callable", Py_TYPE(run.get())->tp_name);
+    throw PythonError();
+  }
+  Ref list = checked(PyObject_GetAttrString(object.get(), "_trailing"));
+  std::vector<int> trailing;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
+    trailing.push_back(static_cast<int>(PyLong_AsLong(PyList_GET_ITEM(list.get(), i))));
+  return {std::move(run), std::move(trailing)};
+}
+
+}  // namespace
+
+void registerBackend(const std::string& name, PyObject* callable) { registry()["@" + name] = Ref::create(callable); }
+
+std::vector<BufferResult> bufferResults(const graph::Plan& plan) {
+  std::map<uint32_t, graph::ValueId> last;   // a buffer that is updated in place holds several values one after the other
+  for (const auto& [value, buffer] : plan.bufferOf) {
+    if (plan.buffers[buffer.index].kind != graph::BufferKind::kOutput) continue;
+    auto [it, added] = last.try_emplace(buffer.index, value);
+    if (!added) it->second = std::max(it->second, value);
+  }
+  std::vector<BufferResult> results;
+  for (const auto& [buffer, value] : last) results.push_back({graph::BufferId(buffer), value});
+  return results;
+}
+
+absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, graph::Graph graph, graph::Plan plan) {
+  auto found = registry().find(name);
+  if (found == registry().end()) return absl::InvalidArgumentError("backend '" + name.substr(1) + "' is not registered");
+  std::vector<graph::BufferId> targets;
+  graph.outputs().clear();
+  for (const BufferResult& result : bufferResults(plan)) {
+    graph.outputs().push_back(result.value);
+    targets.push_back(result.buffer);
+  }
+  const size_t outputCount = targets.size();
+  std::map<int, graph::BufferId> written;
+  for (graph::ValueId store : graph.commits()) {
+    const graph::BufferId buffer = plan.bufferOf.at(store);
+    written[plan.buffers[buffer.index].index] = buffer;
+  }
+  for (const auto& [input, buffer] : written) targets.push_back(buffer);
+  Ref backend = found->second;
+  try {
+    auto [run, trailing] = callBackend(backend.get(), graph);
+    return std::make_unique<PythonProgram>(name.substr(1), std::move(run), std::move(trailing), std::move(graph), std::move(plan),
+                                           std::move(targets), outputCount);
+  } catch (const PythonError&) {
+    return absl::InternalError("backend '" + name.substr(1) + "' raised " + takeError());
+  }
+}
+
+}  // namespace fw::bindings

@@ -1,0 +1,228 @@
+// A run: guards, native code, exit plan; the frame then stands as CPython would have left it at the end of the region. A miss
+// captures from the live frame. What capture cannot follow becomes a stop of the code, and the capture starts over: the region
+// then ends there, and new regions begin behind it.
+#include "bindings/region.h"
+
+#include <structmember.h>
+
+#include "bindings/boundary.h"
+#include "bindings/spliced_code.h"
+#include "bindings/stance.h"
+#include "graph/support/check.h"
+#include "nlohmann/json.hpp"
+
+namespace fw::bindings {
+
+using capture::BreakReason;
+using cpython::CurrentFrame;
+
+namespace {
+
+/// Runs without a variant after which a region is taken for dead.
+constexpr int kIdleLimit = 8;
+/// Stops that one capture may discover.
+constexpr int kMaxRetries = 32;
+/// Ends by which variants of a region may leave.
+constexpr size_t kMaxEnds = 32;
+/// Captures that end in an exception of the user's code before it counts as a stop.
+constexpr int kExceptionLimit = 3;
+
+}  // namespace
+
+int Region::run(const CurrentFrame& frame, const Port& port) {
+  if (status_ == Status::kDead || (stanceWord() != 0 && beforeCall() == CallDecision::kPython)) return kDeclined;
+  if (variants_.variants().empty()) return miss(frame, port);
+  PyObject* result = nullptr;
+  Variant* variant = nullptr;
+  auto* function = reinterpret_cast<PyObject*>(frame.function);
+  const RunOutcome outcome = variants_.run({frame.slots, function, frame.slots, &port.answers}, &result, &variant);
+  if (outcome == RunOutcome::kMiss) return miss(frame, port);
+  return finish(outcome, variant, result, frame, port);
+}
+
+/// Leaves the stack as the stub expects it at the end: nothing that it drops is NULL.
+int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result, const CurrentFrame& frame, const Port& port) {
+  if (outcome == RunOutcome::kError) return kFailed;
+  if (outcome != RunOutcome::kDone) {
+    ++declines_;
+    if (std::string failure = variants_.takeFailure(); !failure.empty())
+      if (auto owner = owner_.lock()) owner->record({BreakReason::kInternalError, failure, "", owner->lineOf(start_)});
+    return kDeclined;
+  }
+  ++hits_;
+  const capture::StubEnd& end = ends_[variant->endIndex];
+  const int bottom = frame.code->co_nlocalsplus;
+  PyObject** const stack = frame.slots + bottom;
+  const int height = stackBase_ - bottom + port.headroom;
+  if (end.target == capture::ExitPlan::kReturn) {
+    FW_CHECK(height > 0);
+    Py_XSETREF(stack[0], result);
+  }
+  for (int i = end.depth; i < height; ++i)
+    if (!stack[i]) stack[i] = Py_NewRef(Py_None);
+  return port.answers[variant->endIndex];
+}
+
+void Region::declined() {
+  ++declines_;
+  auto owner = owner_.lock();
+  if (variants_.variants().empty() && ++idle_ >= kIdleLimit && owner) {
+    status_ = Status::kDead;
+    owner->changed();
+  }
+}
+
+int Region::miss(const CurrentFrame& frame, const Port& port) {
+  auto owner = owner_.lock();
+  if (owner && !owner->isOpen(start_)) return kDeclined;
+  const uint64_t kind = kindKey(frame.slots, stackBase_);
+  if (!owner || variants_.isLeftToPython(kind) || !owner->beginCompiling()) {
+    declined();
+    return kDeclined;
+  }
+  const Invocation invocation{frame.slots, reinterpret_cast<PyObject*>(frame.function), frame.slots, &port.answers};
+  struct Done {
+    SplicedCode& owner;
+    ~Done() { owner.endCompiling(); }
+  };
+  bool added;
+  {
+    Done done{*owner};
+    switch (onMiss(variants_.variants().size(), declines_)) {
+      case MissDecision::kCompile: break;
+      case MissDecision::kPython: return kDeclined;
+      case MissDecision::kFail: return raiseRecompileError(owner->name(), variants_.misses(invocation)), kFailed;
+    }
+    added = compile(*owner, frame, kind);
+  }
+  if (!added) {
+    declined();
+    return kDeclined;
+  }
+  idle_ = 0;
+  PyObject* result = nullptr;
+  Variant* variant = nullptr;
+  const RunOutcome outcome = variants_.run(invocation, &result, &variant);
+  if (outcome != RunOutcome::kMiss) return finish(outcome, variant, result, frame, port);
+  // The new variant leaves by an end that this stub does not know yet, or rejects the frame that it was made from.
+  const Variant& newest = *variants_.variants().back();
+  if (port.answers.size() > static_cast<size_t>(newest.endIndex) && port.answers[newest.endIndex] >= 0) variants_.leaveToPython(kind);
+  ++declines_;
+  return kDeclined;
+}
+
+int Region::endFor(const capture::ExitPlan& exit) {
+  const bool returns = exit.end == capture::ExitPlan::kReturn;
+  const capture::StubEnd end{exit.end, returns ? 1 : exit.depth};
+  for (size_t i = 0; i < ends_.size(); ++i)
+    if (ends_[i].target == end.target) return static_cast<int>(i);
+  if (ends_.size() == kMaxEnds) return -1;
+  ends_.push_back(end);
+  return static_cast<int>(ends_.size()) - 1;
+}
+
+bool Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kind) {
+  const std::shared_ptr<const Config> settings = owner.config();
+  const Config& config = *settings;
+  const auto limit = static_cast<size_t>(config.number(Setting::kRecompileLimit));
+  if (variants_.variants().size() >= limit) {
+    variants_.leaveToPython(kind);
+    if (!std::exchange(limitReported_, true)) owner.reportLimit(start_, limit);
+    return false;
+  }
+  auto* function = reinterpret_cast<PyObject*>(frame.function);
+  variants_.logMisses(owner.name() + " line " + std::to_string(owner.lineOf(start_)), {frame.slots, function});
+  for (int retry = 0; retry < kMaxRetries; ++retry) {
+    auto built = buildVariant(config, [&](const capture::CaptureOptions& options) {
+      return capture::captureRegion({frame.function, &owner.map(), frame.slots, start_, &owner.stops()}, options);
+    });
+    if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
+      if ((*variant)->kernelCount() == 0 && !config.flag(Setting::kCompileAll)) break;
+      const int end = endFor((*variant)->exit());
+      if (end < 0) break;
+      (*variant)->endIndex = end;
+      status_ = Status::kActive;
+      owner.added(*this, **variant, frame.function);
+      variants_.add(std::move(*variant));
+      return true;
+    }
+    auto& stop = std::get<capture::Break>(built);
+    refuseBreaks(owner.name(), stop, config);
+    const int at = stop.at;
+    const bool raised = stop.reason == BreakReason::kPythonException;
+    if (raised && ++exceptions_ < kExceptionLimit) return false;   // this time only: the next values may be good ones
+    const bool news = at >= 0 && owner.addStop(at, std::move(stop));
+    if (!news) {
+      if (at < 0 && stop.reason != BreakReason::kNothingToCompile) owner.record(std::move(stop));
+      break;
+    }
+    if (owner.map().stopFor(at) == start_) break;
+  }
+  variants_.leaveToPython(kind);
+  return false;
+}
+
+// ---- the callable in the stub --------------------------------------------------------------------------------------
+
+namespace {
+
+struct RegionEntry {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Region* region;                        ///< of `owned`, for speed
+  PyObject* home;                        ///< borrowed: the code object whose constants hold this entry
+  Region::Port port;
+  std::shared_ptr<Region> owned;
+};
+
+PyTypeObject* regionEntryType = nullptr;   // owned for the life of the process
+
+PyObject* enter(PyObject* self, PyObject* const*, size_t nargsf, PyObject* keywordNames) {
+  auto* entry = reinterpret_cast<RegionEntry*>(self);
+  if (PyVectorcall_NARGS(nargsf) != 0 || keywordNames) return PyErr_Format(PyExc_TypeError, "a region takes no arguments");
+  const CurrentFrame frame = cpython::currentFrame();
+  if (reinterpret_cast<PyObject*>(frame.code) != entry->home || cpython::isThreadTraced()) Py_RETURN_NONE;
+  int end = -2;
+  if (!guarded([&] { end = entry->region->run(frame, entry->port); })) return nullptr;
+  if (end == -1) Py_RETURN_NONE;
+  return end < 0 ? nullptr : PyLong_FromLong(end);
+}
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  auto* entry = reinterpret_cast<RegionEntry*>(self);
+  entry->port.~Port();
+  entry->owned.~shared_ptr();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace
+
+bool addRegionEntryType(PyObject* module) {
+  static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(RegionEntry, vectorcall), READONLY, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
+  PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                         {Py_tp_members, members},
+                         {0, nullptr}};
+  PyType_Spec spec = {"fusewire.Region", sizeof(RegionEntry), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  regionEntryType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
+  return regionEntryType != nullptr;
+}
+
+cpython::Ref newRegionEntry(std::shared_ptr<Region> region, Region::Port port) {
+  auto* self = reinterpret_cast<RegionEntry*>(regionEntryType->tp_alloc(regionEntryType, 0));
+  if (!self) throw cpython::PythonError();
+  self->vectorcall = enter;
+  self->region = region.get();
+  self->home = nullptr;
+  new (&self->port) Region::Port(std::move(port));
+  new (&self->owned) std::shared_ptr<Region>(std::move(region));
+  return cpython::Ref::steal(reinterpret_cast<PyObject*>(self));
+}
+
+void setRegionHome(PyObject* entry, PyObject* code) { reinterpret_cast<RegionEntry*>(entry)->home = code; }
+
+}  // namespace fw::bindings

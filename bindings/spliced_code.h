@@ -1,0 +1,77 @@
+// A function's bytecode with compiled regions: which instructions Python runs itself (stops), where regions stand, and the code
+// object that is run.
+#pragma once
+
+#include <Python.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/region.h"
+#include "bindings/settings.h"
+#include "frame_eval/splice/code_map.h"
+
+namespace fw::bindings {
+
+class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
+ public:
+  /// nullptr if no region can stand in this code. Throws PythonError.
+  static std::shared_ptr<SplicedCode> create(PyCodeObject* code, FunctionSettings settings);
+
+  /// The code to run for the next call, a borrowed reference: spliced anew when regions have come or gone, the user's own if
+  /// nothing is left to run.
+  PyObject* codeForCall();
+
+  /// Python runs the instruction `at` itself from now on; regions may begin behind it. False if that changes nothing.
+  bool addStop(int at, capture::Break what);
+  void record(capture::Break what);
+  /// A region has a new variant.
+  void added(const Region& region, const Variant& variant, PyFunctionObject* function);
+  /// A region has died.
+  void changed() { dirty_ = true; }
+  void reportLimit(int start, size_t limit);
+
+  /// Whether a region may be captured from here: not while a region in front of it may still swallow the whole loop that it lies in.
+  bool isOpen(int start) const;
+  /// One capture at a time; false while another one runs.
+  bool beginCompiling() { return !std::exchange(compiling_, true); }
+  void endCompiling() { compiling_ = false; }
+
+  std::shared_ptr<const Config> config() const { return settings_.current(); }
+  const capture::CodeMap& map() const { return map_; }
+  const std::vector<bool>& stops() const { return stops_; }
+  /// Instructions that Python runs, for profiles.
+  std::vector<int> pythonStops() const;
+  const std::map<int, std::shared_ptr<Region>>& regions() const { return regions_; }
+  const std::vector<RecordedBreak>& breaks() const { return breaks_; }
+  int lineOf(int instr) const { return map_.code().instructions[instr].position.line; }
+  std::string name() const;
+  /// True if some stop is a call, whose callee the hook may compile.
+  bool callsOut() const { return callsOut_; }
+
+ private:
+  SplicedCode(PyCodeObject* code, FunctionSettings settings);
+  void addRegion(int start);
+  bool addPythonStop(int at);
+  std::vector<capture::StubEnd> predictEnds(int start) const;
+  capture::Stub stubFor(const std::shared_ptr<Region>& region) const;
+  void splice();
+
+  FunctionSettings settings_;
+  capture::CodeMap map_;
+  // Guarded by the GIL.
+  std::vector<bool> stops_;                          ///< regions end before these instructions
+  std::vector<bool> python_;                         ///< those of them that Python runs
+  std::map<int, std::shared_ptr<Region>> regions_;   ///< by start
+  std::vector<RecordedBreak> breaks_;
+  cpython::Ref code_;
+  bool dirty_ = true, compiling_ = false, callsOut_ = false;
+  uint64_t calls_ = 0, nextSplice_ = 0;
+};
+
+/// Adds a break to a list, or counts it if it is there, and tells the log.
+void recordBreak(std::vector<RecordedBreak>& breaks, capture::Break what, const std::string& function);
+
+}  // namespace fw::bindings

@@ -1,0 +1,60 @@
+// What a user has asked for this moment: the stance, which is one for the process, and whether breaks are errors, which is each
+// thread's own. The call path reads one word.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "guards/guard_set.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace fw::bindings {
+
+enum class Stance : uint8_t {
+#define FW_STANCE(Id, text, help) k##Id,
+#include "bindings/stances.def"
+};
+std::string_view stanceName(Stance stance);
+std::optional<Stance> stanceFromName(std::string_view name);
+
+namespace detail {
+inline constexpr uint32_t kSkipGuardsBit = 1u << 8;      // above the stance
+inline std::atomic<uint32_t> stanceWord{0};
+}  // namespace detail
+
+/// 0 while everything is at its default: the one test that a call pays for.
+inline uint32_t stanceWord() { return detail::stanceWord.load(std::memory_order_relaxed); }
+inline Stance stance() { return static_cast<Stance>(stanceWord() & 0xff); }
+/// set_stance(skip_guard_eval_unsafe=True): where there is one variant, only its essential guards are evaluated.
+inline bool skipGuards() { return (stanceWord() & detail::kSkipGuardsBit) != 0; }
+/// Answers the word that was in force. Thread-safe.
+uint32_t setStance(Stance stance, bool skipGuards);
+
+enum class CallDecision : uint8_t { kLookUp, kPython };
+/// Before the look-up of variants. Also of regions, whose stub then declines.
+inline CallDecision beforeCall() { return stance() == Stance::kForceEager ? CallDecision::kPython : CallDecision::kLookUp; }
+
+enum class MissDecision : uint8_t {
+  kCompile,
+  kPython,            ///< this once: the kind of arguments is not to be remembered as one that runs as Python
+  kFail,              ///< raiseRecompileError()
+};
+/// No variant fits: `variants` there are, `earlierMisses` came before.
+MissDecision onMiss(size_t variants, uint64_t earlierMisses);
+
+/// Guards that keep memory accesses and the exit plan legal, without those that only tell variants or values apart. A valid set.
+guards::GuardSet essentialGuards(const guards::GuardSet& set);
+
+/// error_on_graph_break: whether a break met by this thread is an error. Answers what was in force.
+bool errorOnGraphBreak();
+bool setErrorOnGraphBreak(bool on);
+
+/// Sets fusewire.GraphBreakError for `breaks`, a list as describeBreak() makes them.
+void raiseGraphBreakError(const std::string& function, const nlohmann::json& breaks);
+/// Sets fusewire.RecompileError; `misses` is a list of {variant, reason, advice}.
+void raiseRecompileError(const std::string& function, const nlohmann::json& misses);
+
+}  // namespace fw::bindings

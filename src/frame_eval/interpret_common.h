@@ -1,0 +1,31 @@
+// Small helpers that several families of instructions use.
+#pragma once
+
+#include <string>
+
+#include "frame_eval/value.h"
+
+namespace fw::capture {
+
+inline std::string text(PyObject* str) {
+  const char* s = PyUnicode_AsUTF8(str);
+  if (!s) throw cpython::PythonError();
+  return s;
+}
+
+inline bool isNumpyValue(const Value* v) { return v->kind == ValueKind::kArray || v->kind == ValueKind::kArrayScalar; }
+
+inline bool isConstantOf(const Value* v, PyTypeObject* type) { return v->isConstant() && Py_TYPE(v->object.get()) == type; }
+
+inline bool hasInstanceDict(PyTypeObject* type) {
+  return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+}
+
+/// An object of a class written in Python, seen from outside or made here.
+inline bool isUserObject(const Value* v) {
+  return v->kind == ValueKind::kInstance || (v->kind == ValueKind::kObject && v->opened && v->name.empty());
+}
+
+inline bool isTuple(const Value* v) { return v->kind == ValueKind::kTuple || isConstantOf(v, &PyTuple_Type); }
+
+}  // namespace fw::capture

@@ -1,0 +1,278 @@
+// Variables: locals, cells, globals; and the frames that hold them. The frame of a region begins with unread slots: an object
+// becomes a Value when it is first loaded, so that what the region does not touch is not guarded.
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/interpreter.h"
+#include "frame_eval/policy.h"
+#include "frame_eval/splice/code_map.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using cpython::Opcode;
+using guards::SourceKind;
+
+// ---- outermost frames ----------------------------------------------------------------------------------------------
+
+Value* Interpreter::run(const CallView& view) {
+  auto* code = reinterpret_cast<PyCodeObject*>(view.function->func_code);
+  trace_.code = view.function->func_code;
+  frames_.push_back(std::make_unique<Frame>());
+  Frame& frame = *frames_.back();
+  frame.code = &decoded(code);
+  frame.function = trace_.sources().intern(SourceKind::kFunction);
+  frame.globals = Ref::create(view.function->func_globals);
+  frame.builtins = Ref::create(view.function->func_builtins);
+  trace_.line = code->co_firstlineno;
+  if (isDisabled(view.function->func_code)) trace_.fail(BreakReason::kDisabled, disabledDetail(view.function->func_code));
+  trace_.guard({.kind = guards::GuardKind::kFunctionCode, .source = frame.function,
+                .object = Ref::create(view.function->func_code)});
+  frame.slots.assign(static_cast<size_t>(code->co_nlocalsplus), nullptr);
+  int count = code->co_argcount + code->co_kwonlyargcount + !!(code->co_flags & CO_VARARGS) +
+              !!(code->co_flags & CO_VARKEYWORDS);
+  trace_.guardSet().boundSlots = count;
+  for (int i = 0; i < count; ++i) {
+    frame.slots[i] = trace_.fromSource(trace_.sources().intern(SourceKind::kArg, {}, i), view.args[i]);
+  }
+  if (PyObject* closure = view.function->func_closure) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(closure); ++i) {
+      frame.closure.push_back(closureCell(frame.function, closure, i));
+    }
+  }
+  execute(frame);
+  return frame.result;
+}
+
+FrameEnd Interpreter::runRegion(const RegionView& view) {
+  const CodeMap& map = *view.map;
+  trace_.code = reinterpret_cast<PyObject*>(map.object());
+  frames_.push_back(std::make_unique<Frame>());
+  Frame& frame = *frames_.back();
+  frame.code = &map.code();
+  frame.function = trace_.sources().intern(SourceKind::kFunction);
+  frame.globals = Ref::create(view.function->func_globals);
+  frame.builtins = Ref::create(view.function->func_builtins);
+  frame.pc = static_cast<size_t>(view.start);
+  stops_ = view.stops;
+  liveSlots_ = view.slots;
+  int locals = map.slotCount(), depth = map.depth(view.start);
+  FW_CHECK(depth >= 0);
+  for (int i = 0; i < locals + depth; ++i) {
+    Value* unread = trace_.make(ValueKind::kUnread);
+    unread->position = static_cast<size_t>(i);
+    (i < locals ? frame.slots : frame.stack).push_back(unread);
+  }
+  frame.initial.assign(static_cast<size_t>(locals + depth), nullptr);
+  trace_.line = frame.code->instructions[frame.pc].position.line;
+  execute(frame);
+  return frameEnd(frame, view);
+}
+
+FrameEnd Interpreter::frameEnd(Frame& frame, const RegionView& view) {
+  FrameEnd end;
+  end.result = frame.result;
+  if (frame.result) return end;
+  end.instruction = static_cast<int>(frame.pc);
+  end.depth = static_cast<int>(frame.stack.size());
+  auto unchanged = [&](size_t slot, Value* v) {
+    if (v && v->kind == ValueKind::kUnread) return v->position == slot;
+    return slot < frame.initial.size() && v && v == frame.initial[slot];
+  };
+  const std::vector<bool>& live = view.map->liveBefore(end.instruction);
+  for (size_t i = 0; i < frame.slots.size(); ++i) {
+    if (unchanged(i, frame.slots[i])) continue;
+    end.slots.emplace_back(static_cast<int>(i), live[i] ? look(frame.slots[i]) : nullptr);
+  }
+  size_t same = 0;
+  while (same < frame.stack.size() && unchanged(frame.slots.size() + same, frame.stack[same])) ++same;
+  for (size_t i = same; i < frame.stack.size(); ++i) {
+    end.slots.emplace_back(static_cast<int>(frame.slots.size() + i), look(frame.stack[i]));
+  }
+  return end;
+}
+
+Value* Interpreter::look(Value*& entry) {
+  if (!entry || entry->kind != ValueKind::kUnread) return entry;
+  size_t slot = entry->position;
+  Value*& known = frames_.front()->initial[slot];
+  if (!known) {
+    SourceId source = trace_.sources().intern(SourceKind::kArg, {}, static_cast<int64_t>(slot));
+    if (PyObject* object = liveSlots_[slot]) {
+      known = trace_.fromSource(source, object);
+    } else {
+      trace_.guard({.kind = guards::GuardKind::kUnbound, .source = source});
+      known = trace_.make(ValueKind::kNull);
+    }
+  }
+  return entry = known;
+}
+
+/// The cell object number `index` of a function's closure.
+Value* Interpreter::closureCell(SourceId function, PyObject* closure, Py_ssize_t index) {
+  PyObject* cell = PyTuple_GET_ITEM(closure, index);
+  // A known function keeps its cells for life.
+  bool known = trace_.sources()[function].kind == SourceKind::kConst;
+  SourceId source = known ? trace_.sources().intern(SourceKind::kConst, {}, 0, cell)
+                          : trace_.sources().intern(SourceKind::kClosureCell, function, index);
+  return trace_.open(trace_.fromSource(source, cell));
+}
+
+// ---- locals --------------------------------------------------------------------------------------------------------
+
+/// Null if unbound.
+Value* Interpreter::local(int slot) {
+  Value*& entry = frame_->slots.at(static_cast<size_t>(slot));
+  if (!entry) return nullptr;
+  if (entry->kind == ValueKind::kUnread && !liveSlots_[entry->position]) return nullptr;   // the caller guards or breaks
+  return look(entry);
+}
+
+void Interpreter::onLoadConst(const Instr& instr) {
+  push(trace_.constant(PyTuple_GET_ITEM(frame_->object()->co_consts, instr.arg)));
+}
+
+void Interpreter::onLoadFast(const Instr& instr) {
+  Value* v = local(instr.arg);
+  if (!v) raises("UnboundLocalError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)));
+  push(v);
+}
+
+void Interpreter::onLoadFastAndClear(const Instr& instr) {
+  Value*& slot = frame_->slots.at(static_cast<size_t>(instr.arg));
+  push(slot ? slot : trace_.make(ValueKind::kNull));
+  slot = nullptr;
+}
+
+void Interpreter::onStoreFast(const Instr& instr) {
+  FW_CHECK(!frame_->stack.empty());
+  // What LOAD_FAST_AND_CLEAR has put aside goes back without being looked at.
+  Value* v = frame_->stack.back()->kind == ValueKind::kUnread ? frame_->stack.back() : popRaw();
+  if (v->kind == ValueKind::kUnread) frame_->stack.pop_back();
+  frame_->slots.at(static_cast<size_t>(instr.arg)) = v->kind == ValueKind::kNull ? nullptr : v;
+}
+
+void Interpreter::onDeleteFast(const Instr& instr) {
+  if (!local(instr.arg)) raises("UnboundLocalError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)));
+  frame_->slots.at(static_cast<size_t>(instr.arg)) = nullptr;
+}
+
+// ---- cells ---------------------------------------------------------------------------------------------------------
+
+void Interpreter::onMakeCell(const Instr& instr) {
+  Value*& slot = frame_->slots.at(static_cast<size_t>(instr.arg));
+  Value* cell = trace_.make(ValueKind::kCell);
+  cell->items = {slot};
+  slot = cell;
+}
+
+void Interpreter::onCopyFreeVars(const Instr& instr) {
+  FW_CHECK(frame_->closure.size() == static_cast<size_t>(instr.arg));
+  size_t first = frame_->slots.size() - frame_->closure.size();
+  for (size_t i = 0; i < frame_->closure.size(); ++i) frame_->slots[first + i] = frame_->closure[i];
+}
+
+Value* Interpreter::cellAt(int slot) {
+  Value* cell = local(slot);
+  if (!cell) trace_.fail(BreakReason::kUnsupportedObject, "a cell that has not been made");
+  trace_.open(cell);
+  FW_CHECK(cell->kind == ValueKind::kCell);
+  return cell;
+}
+
+/// Content of a cell, null if it is empty.
+Value* Interpreter::contentOf(Value* cell) {
+  if (cell->contents.valid() && !cell->opened) {
+    cell->opened = true;
+    PyObject* content = PyCell_GET(cell->object.get());
+    if (content) cell->items[0] = trace_.fromSource(cell->contents, content);
+  }
+  return cell->items[0];
+}
+
+void Interpreter::onLoadDeref(const Instr& instr) {
+  Value* content = contentOf(cellAt(instr.arg));
+  if (!content) raises("NameError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)) + " is not bound");
+  push(content);
+}
+
+void Interpreter::onStoreDeref(const Instr& instr) {
+  Value* cell = cellAt(instr.arg);
+  cell->items[0] = popRaw();
+  cell->opened = true;
+  trace_.effectCell(cell, cell->items[0]);
+}
+
+void Interpreter::onDeleteDeref(const Instr& instr) {
+  Value* cell = cellAt(instr.arg);
+  if (!contentOf(cell)) raises("NameError");
+  cell->items[0] = nullptr;
+  trace_.effectCell(cell, nullptr);
+}
+
+// ---- globals -------------------------------------------------------------------------------------------------------
+
+std::optional<Value*> Interpreter::writtenGlobal(PyObject* globals, PyObject* name) {
+  auto it = writtenGlobals_.find({globals, name});
+  if (it == writtenGlobals_.end()) return std::nullopt;
+  return it->second;
+}
+
+void Interpreter::onLoadGlobal(const Instr& instr) {
+  PyObject* name = nameAt(instr.arg);
+  auto& sources = trace_.sources();
+  SourceId globals = sources.intern(SourceKind::kGlobals, frame_->function);
+  SourceId item = sources.intern(SourceKind::kDictItem, globals, 0, name);
+  auto written = writtenGlobal(frame_->globals.get(), name);
+  if (written && *written) return push(*written);
+  Value*& known = globals_[item];
+  if (known && !written) return push(known);
+  PyObject* found = written ? nullptr : PyDict_GetItemWithError(frame_->globals.get(), name);
+  if (!found && PyErr_Occurred()) throw cpython::PythonError();
+  if (!found) {
+    if (!PyDict_CheckExact(frame_->builtins.get())) trace_.fail(BreakReason::kUnsupportedObject, "replaced builtins");
+    found = PyDict_GetItemWithError(frame_->builtins.get(), name);
+    if (!found && PyErr_Occurred()) throw cpython::PythonError();
+    if (!found) raises("NameError: " + text(name));
+    if (!written) trace_.guard({.kind = guards::GuardKind::kDictNotContains, .source = globals, .object = Ref::create(name)});
+    item = sources.intern(SourceKind::kDictItem, sources.intern(SourceKind::kBuiltins, frame_->function), 0, name);
+  }
+  Value* value = setting(item, found);
+  if (!written) globals_[sources.intern(SourceKind::kDictItem, globals, 0, name)] = value;
+  push(value);
+}
+
+void Interpreter::onStoreGlobal(const Instr& instr) { storeGlobal(nameAt(instr.arg), popRaw()); }
+
+void Interpreter::onDeleteGlobal(const Instr& instr) {
+  PyObject* name = nameAt(instr.arg);
+  auto written = writtenGlobal(frame_->globals.get(), name);
+  PyObject* found = PyDict_GetItemWithError(frame_->globals.get(), name);
+  if (written ? !*written : !found) raises("NameError: " + text(name));
+  if (!written) {
+    SourceId globals = trace_.sources().intern(SourceKind::kGlobals, frame_->function);
+    trace_.guard({.kind = guards::GuardKind::kDictContains, .source = globals, .object = Ref::create(name)});
+  }
+  storeGlobal(name, nullptr);
+}
+
+/// Which dict is written is guarded, so that reading it through a module or another function sees the writing.
+void Interpreter::storeGlobal(PyObject* name, Value* value) {
+  PyObject* dict = frame_->globals.get();
+  auto& sources = trace_.sources();
+  SourceId outer = sources.intern(SourceKind::kGlobals, frames_.front()->function);
+  if (writtenGlobals_.empty()) {
+    trace_.guard({.kind = guards::GuardKind::kIdentity, .source = outer, .object = frames_.front()->globals});
+  }
+  SourceId own = sources.intern(SourceKind::kGlobals, frame_->function);
+  Value* target = trace_.fromSource(dict == frames_.front()->globals.get() ? outer : own, dict);
+  if (target->opened) trace_.fail(BreakReason::kUnsupportedWrite, "global " + text(name) + ": globals() is used as a dict");
+  trace_.effectItem(target, trace_.constant(name), value);
+  writtenGlobals_[{dict, name}] = value;
+}
+
+void Interpreter::onImportName(const Instr& instr) {
+  trace_.fail(BreakReason::kUnsupportedInstruction, "import " + text(nameAt(instr.arg)));
+}
+void Interpreter::onImportFrom(const Instr& instr) { unsupported(instr); }
+
+}  // namespace fw::capture

@@ -1,0 +1,136 @@
+// Loops: a depth-first walk finds the edges that lead back to an instruction on the current path; what such an edge can be
+// reached from, going backwards up to the header, is the loop. Addresses say nothing: handlers of a `try` in a loop stand
+// behind the loop, and their jump back to the code behind the `try` is no loop. Liveness: the usual backward equations, one
+// bit per slot, until nothing changes. An exception may strike before an instruction has any effect, so what the handler
+// reads is live before everything that it covers.
+#include "frame_eval/splice/control_flow.h"
+
+#include <algorithm>
+#include <map>
+
+namespace fw::capture {
+namespace {
+
+using cpython::Instr;
+using cpython::Opcode;
+
+struct Edges {
+  std::vector<std::vector<int>> into;          ///< predecessors that can be reached
+  std::map<int, std::vector<int>> backTo;      ///< header -> instructions with an edge back to it
+};
+
+Edges walk(const ControlFlow& flow) {
+  Edges edges;
+  edges.into.resize(flow.next.size());
+  if (flow.next.empty()) return edges;
+  enum : uint8_t { kNew, kOnPath, kDone };
+  std::vector<uint8_t> state(flow.next.size(), kNew);
+  std::vector<std::pair<int, int>> path = {{0, 0}};   // instruction, how many of its edges are done
+  state[0] = kOnPath;
+  while (!path.empty()) {
+    auto& [instr, done] = path.back();
+    int from = instr, to = -1;
+    while (done < 3 && to < 0) {
+      to = done < 2 ? flow.next[from][done] : flow.handler[from];
+      ++done;
+    }
+    if (to < 0) {
+      state[from] = kDone;
+      path.pop_back();
+      continue;
+    }
+    edges.into[to].push_back(from);
+    if (state[to] == kOnPath) edges.backTo[to].push_back(from);
+    if (state[to] == kNew) {
+      state[to] = kOnPath;
+      path.emplace_back(to, 0);
+    }
+  }
+  return edges;
+}
+
+/// Bits of slots; one row per instruction.
+class Rows {
+ public:
+  Rows(size_t rows, size_t bits) : words_((bits + 63) / 64), bits_(rows * words_) {}
+  uint64_t* row(int i) { return bits_.data() + words_ * i; }
+  size_t words() const { return words_; }
+
+ private:
+  size_t words_;
+  std::vector<uint64_t> bits_;
+};
+
+bool reads(Opcode op) {
+  return op == Opcode::kLoadFast || op == Opcode::kLoadFastAndClear || op == Opcode::kDeleteFast || op == Opcode::kMakeCell ||
+         op == Opcode::kLoadDeref || op == Opcode::kStoreDeref || op == Opcode::kDeleteDeref;
+}
+
+bool writes(Opcode op) {
+  return op == Opcode::kStoreFast || op == Opcode::kLoadFastAndClear || op == Opcode::kDeleteFast;
+}
+
+}  // namespace
+
+std::vector<Loop> naturalLoops(const ControlFlow& flow) {
+  Edges edges = walk(flow);
+  std::vector<Loop> loops;
+  for (const auto& [header, latches] : edges.backTo) {
+    Loop loop{header, std::vector<bool>(flow.next.size(), false), 1};
+    loop.contains[header] = true;
+    std::vector<int> work;
+    auto add = [&](int instr) {
+      if (loop.contains[instr]) return;
+      loop.contains[instr] = true;
+      ++loop.size;
+      work.push_back(instr);
+    };
+    for (int latch : latches) add(latch);
+    while (!work.empty()) {
+      int instr = work.back();
+      work.pop_back();
+      for (int from : edges.into[instr]) add(from);
+    }
+    loops.push_back(std::move(loop));
+  }
+  std::stable_sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.size < b.size; });
+  return loops;
+}
+
+Liveness::Liveness(const cpython::Bytecode& code, const ControlFlow& flow, const std::vector<bool>& always) {
+  const size_t slots = always.size();
+  Rows live(flow.next.size(), slots);
+  std::vector<uint64_t> fixed(live.words()), row(live.words());
+  for (size_t s = 0; s < slots; ++s)
+    if (always[s]) fixed[s / 64] |= uint64_t{1} << s % 64;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = flow.size() - 1; i >= 0; --i) {
+      row = fixed;
+      auto join = [&](int from) {
+        for (size_t w = 0; w < row.size(); ++w) row[w] |= live.row(from)[w];
+      };
+      for (int to : flow.next[i])
+        if (to >= 0) join(to);
+      const Instr& instr = code.instructions[i];
+      const size_t word = static_cast<size_t>(instr.arg) / 64;
+      const uint64_t bit = uint64_t{1} << instr.arg % 64;
+      if (writes(instr.op)) row[word] = (row[word] & ~bit) | (fixed[word] & bit);
+      if (reads(instr.op)) row[word] |= bit;
+      if (flow.handler[i] >= 0) join(flow.handler[i]);
+      if (!std::equal(row.begin(), row.end(), live.row(i))) {
+        std::copy(row.begin(), row.end(), live.row(i));
+        changed = true;
+      }
+    }
+  }
+  for (int i = 0; i < flow.size(); ++i) {
+    if (i == 0 || !std::equal(live.row(i), live.row(i) + live.words(), live.row(i - 1))) {
+      std::vector<bool>& set = sets_.emplace_back(slots);
+      for (size_t s = 0; s < slots; ++s) set[s] = live.row(i)[s / 64] >> s % 64 & 1;
+    }
+    setOf_.push_back(static_cast<int>(sets_.size()) - 1);
+  }
+}
+
+}  // namespace fw::capture

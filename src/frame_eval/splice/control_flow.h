@@ -1,0 +1,49 @@
+// Control flow and liveness over neutral instructions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "cpython/bytecode.h"
+
+namespace fw::capture {
+
+/// Edges of the graph whose nodes are the instructions.
+struct ControlFlow {
+  std::vector<std::array<int, 2>> next;   ///< going on and jumping, -1 for none; without exceptions
+  std::vector<int> handler;               ///< where an exception goes, -1 if out of the function
+
+  int size() const { return static_cast<int>(next.size()); }
+  /// Calls visit(successor) for every edge, those of exceptions included.
+  template <typename Visit>
+  void forEach(int instr, Visit visit) const {
+    for (int to : next[instr])
+      if (to >= 0) visit(to);
+    if (handler[instr] >= 0) visit(handler[instr]);
+  }
+};
+
+struct Loop {
+  int header;
+  std::vector<bool> contains;   ///< by instruction
+  int size;                     ///< instructions in it
+};
+
+/// Natural loops, smaller ones first; loops with the same header are one. An instruction belongs to a loop if it can
+/// reach a back edge without passing the header, wherever it stands in the code.
+std::vector<Loop> naturalLoops(const ControlFlow& flow);
+
+/// Slots of localsplus that some path may read before it writes them.
+class Liveness {
+ public:
+  /// Slots of `always` are live everywhere.
+  Liveness(const cpython::Bytecode& code, const ControlFlow& flow, const std::vector<bool>& always);
+  const std::vector<bool>& before(int instr) const { return sets_[setOf_[instr]]; }
+
+ private:
+  std::vector<std::vector<bool>> sets_;   // neighbours mostly have the same: kept once
+  std::vector<int> setOf_;
+};
+
+}  // namespace fw::capture

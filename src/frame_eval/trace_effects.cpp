@@ -1,0 +1,68 @@
+// Side effects: what the traced code changes in objects that exist outside the trace is recorded here in program order, and
+// replayed by the exit plan. The Values themselves are changed at once by the families of instructions, so that reading sees the
+// writing. That holds only while different Values are different objects: guardAliases() makes sure of it.
+#include "frame_eval/trace.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using guards::GuardKind;
+using guards::SourceKind;
+
+void Trace::record(SideEffect effect) {
+  if (!effect.target->source.valid()) return;
+  effect.target->written = true;
+  effect.at = at;
+  effects_.push_back(std::move(effect));
+}
+
+void Trace::effectAttr(Value* target, Value* name, Value* value) {
+  record({.kind = Effect::Kind::kSetAttr, .target = target, .key = name, .value = value});
+}
+
+void Trace::effectItem(Value* dict, Value* key, Value* value) {
+  record({.kind = Effect::Kind::kSetItem, .target = dict, .key = key, .value = value});
+}
+
+void Trace::effectSlice(Value* list, int64_t lo, int64_t hi, std::vector<Value*> items) {
+  record({.kind = Effect::Kind::kListSlice, .target = list, .items = std::move(items), .lo = lo, .hi = hi});
+}
+
+void Trace::effectSet(Value* set, Value* item, bool add) {
+  record({.kind = add ? Effect::Kind::kSetAdd : Effect::Kind::kSetDiscard, .target = set, .key = item});
+}
+
+void Trace::effectCell(Value* cell, Value* content) {
+  record({.kind = Effect::Kind::kSetCell, .target = cell, .value = content});
+}
+
+void Trace::effectAdvance(Value* iterator, int64_t count) {
+  record({.kind = Effect::Kind::kAdvance, .target = iterator, .lo = count});
+}
+
+void Trace::guardAliases() {
+  if (effects_.empty()) return;
+  auto isConst = [&](Value* v) { return sources()[v->source].kind == SourceKind::kConst; };
+  for (size_t i = 0; i < mutables_.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      Value *a = mutables_[i], *b = mutables_[j];
+      if (!a->written && !b->written) continue;
+      if (Py_TYPE(a->object.get()) != Py_TYPE(b->object.get()) || (isConst(a) && isConst(b))) continue;
+      guard({.kind = GuardKind::kNotSameObject, .source = a->source, .other = b->source});
+    }
+  }
+}
+
+void Trace::guardPresence() {
+  absl::flat_hash_set<SourceId> guarded(guards_.objects.begin(), guards_.objects.end());
+  for (const guards::Guard& g : guards_.guards) {
+    for (SourceId id = g.source; id.valid(); id = sources()[id].base) guarded.insert(id);
+  }
+  for (auto it = sourced_.rbegin(); it != sourced_.rend(); ++it) {
+    if (guarded.contains((*it)->source)) continue;
+    guards_.objects.push_back((*it)->source);   // a path that cannot be walked fails the variant
+    for (SourceId id = (*it)->source; id.valid(); id = sources()[id].base) guarded.insert(id);
+  }
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,157 @@
+// Commits: how a store gets its value. Cheap and safe values are computed in the commit's own loop, where an array that is
+// copied, filled or changed by a mask costs no temporary; everything else is in memory before commits begin, so that an error
+// found on the way leaves the inputs as they were.
+//
+// Safe means that nothing would have to be reported: NumPy warns about nothing that these operations do, for any operands.
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/passes/fuse_draft.h"
+#include "graph/passes/planning.h"
+#include "graph/support/check.h"
+#include "graph/views.h"
+
+namespace fw::graph {
+namespace {
+
+constexpr size_t kMaxMembers = 24;
+
+/// A conversion that no value makes NumPy warn about.
+bool castIsQuiet(DType from, DType to) {
+  if (to == DType::kBool || from == to) return true;
+  if (isInexact(from)) return isInexact(to) && canCastSafely(from, to);
+  return !isInexact(to) || realOf(to) != DType::kF16;   // large integers overflow f16
+}
+
+/// For every type.
+constexpr Op kQuiet[] = {Op::kFull, Op::kIota, Op::kCopy, Op::kPositive, Op::kNegative, Op::kConjugate, Op::kReal, Op::kImag,
+                         Op::kWhere, Op::kIsnan, Op::kIsinf, Op::kIsfinite, Op::kSignbit, Op::kCopysign, Op::kEqual,
+                         Op::kNotEqual, Op::kLess, Op::kLessEqual, Op::kGreater, Op::kGreaterEqual, Op::kLogicalAnd,
+                         Op::kLogicalOr, Op::kLogicalXor, Op::kLogicalNot, Op::kBitwiseAnd, Op::kBitwiseOr,
+                         Op::kBitwiseXor, Op::kInvert, Op::kLeftShift, Op::kRightShift};
+/// For all but complex numbers, and for integers and bool.
+constexpr Op kQuietIfReal[] = {Op::kAbsolute, Op::kFabs, Op::kMaximum, Op::kMinimum, Op::kFmax, Op::kFmin};
+constexpr Op kQuietIfExact[] = {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kSign};
+
+bool isQuiet(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  const auto in = [&](absl::Span<const Op> ops) { return std::find(ops.begin(), ops.end(), node.op) != ops.end(); };
+  if (in(kQuiet)) return true;
+  if (node.operands.empty()) return false;
+  const DType from = graph.type(node.operands[0]).dtype;
+  if (node.op == Op::kCast) return castIsQuiet(from, node.type.dtype);
+  return (in(kQuietIfReal) && !isComplex(from)) || (in(kQuietIfExact) && !isInexact(from));
+}
+
+class CommitDrafter {
+ public:
+  CommitDrafter(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier)
+      : graph_(graph), store_(store), earlier_(earlier) {
+    for (ValueId output : graph.outputs()) outputs_.insert(viewBase(graph, output));
+  }
+
+  absl::StatusOr<CommitDraft> run() {
+    absl::StatusOr<Draft> draft = singleDraft(graph_, store_);
+    if (!draft.ok()) return draft.status();
+    const ValueId target = graph_.node(store_).operands[0];
+    absl::StatusOr<AffineView> written = viewOf(target);
+    if (!written.ok()) return absl::UnimplementedError("plan: a store through " + std::string(written.status().message()));
+    target_ = along(*written, draft->axisMap.at(store_), draft->domain.size());
+    written_ = written->base;
+    CommitDraft result;
+    if (absl::StatusOr<bool> direct = collect(*draft, result); !direct.ok()) {
+      return direct.status();
+    } else if (!*direct) {
+      // The store alone, from memory.
+      draft = singleDraft(graph_, store_);
+      const ValueId base = viewBase(graph_, graph_.node(store_).operands[1]);
+      result.readsWritten = graph_.node(base).op == Op::kInput;
+      result.kept.clear();
+      if (!isSource(graph_, base)) result.kept.push_back(base);
+    }
+    std::sort(draft->values.begin(), draft->values.end());
+    result.group = {Group::Kind::kCommit, draft->domain, {}, draft->values, draft->axisMap, {store_}};
+    return result;
+  }
+
+ private:
+  /// An address in terms of the domain's axes.
+  struct Address {
+    SymId offset;
+    SymList strides;
+  };
+
+  absl::StatusOr<AffineView> viewOf(ValueId value) const {
+    return resolveView(graph_, value, materialisedStrides(graph_, viewBase(graph_, value)));
+  }
+
+  Address along(const AffineView& view, const IntList& axes, size_t rank) const {
+    SymContext& syms = graph_.syms();
+    Address address{syms.canonical(view.offset), SymList(rank, syms.constant(0))};
+    for (size_t axis = 0; axis < axes.size(); ++axis)
+      if (axes[axis] >= 0) address.strides[axes[axis]] = syms.canonical(view.strides[axis]);
+    return address;
+  }
+
+  /// `value`, a view of an input read along `axes`, may be read while the commit runs.
+  absl::StatusOr<bool> undisturbed(ValueId value, const IntList& axes, size_t rank) const {
+    const ValueId base = viewBase(graph_, value);
+    for (ValueId store : earlier_)
+      if (viewBase(graph_, graph_.node(store).operands[0]) == base) return false;
+    if (base != written_) return true;
+    absl::StatusOr<AffineView> view = viewOf(value);
+    if (!view.ok()) return view.status();
+    const Address read = along(*view, axes, rank);
+    SymContext& syms = graph_.syms();
+    const auto equal = [&](SymId a, SymId b) { return a == b || syms.provablyEqual(a, b) == true; };
+    bool same = equal(read.offset, target_.offset);
+    for (size_t i = 0; i < rank; ++i) same &= equal(read.strides[i], target_.strides[i]);
+    return same;
+  }
+
+  /// Adds to `draft` what the commit computes itself; false if that cannot be.
+  absl::StatusOr<bool> collect(Draft& draft, CommitDraft& result) const {
+    std::vector<ValueId> open = {store_};
+    while (!open.empty()) {   // readers have greater ids than what they read
+      const auto last = std::max_element(open.begin(), open.end());
+      const ValueId user = *last;
+      open.erase(last);
+      for (size_t i = user == store_ ? 1 : 0; i < graph_.node(user).operands.size(); ++i) {
+        const ValueId operand = graph_.node(user).operands[i];
+        const IndexMap map = followIndexMaps(graph_, operand);
+        const ValueId memory = viewBase(graph_, operand);
+        const Op op = graph_.node(memory).op;
+        if (op == Op::kConstant || op == Op::kSym) continue;
+        if (op == Op::kInput) {
+          absl::StatusOr<bool> free = undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain.size());
+          if (!free.ok() || !*free) return free;
+        } else if (map.base != memory || outputs_.contains(memory) || !isQuiet(graph_, memory)) {
+          result.kept.push_back(memory);
+        } else {
+          const IntList axes = axesThrough(graph_, draft, user, i, map);
+          const auto [at, fresh] = draft.axisMap.try_emplace(map.base, axes);
+          if (!fresh && at->second != axes) return false;
+          if (!fresh) continue;
+          if (draft.values.size() == kMaxMembers) return false;
+          draft.values.push_back(map.base);
+          open.push_back(map.base);
+        }
+      }
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  ValueId store_, written_;
+  absl::Span<const ValueId> earlier_;
+  absl::flat_hash_set<ValueId> outputs_;
+  Address target_;
+};
+
+}  // namespace
+
+absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier) {
+  return CommitDrafter(graph, store, earlier).run();
+}
+
+}  // namespace fw::graph

@@ -1,0 +1,106 @@
+// Guards about arrays, sizes and the state of NumPy.
+#include <cctype>
+#include <cstring>
+
+#include "guards/access.h"
+#include "guards/array_layout.h"
+#include "guards/checker.h"
+#include "guards/numpy_state.h"
+#include "guards/overlap.h"
+
+namespace fw::guards {
+
+namespace {
+
+std::string dtypeName(PyArray_Descr* descr) {
+  std::string name = typeName(descr->typeobj);
+  if (!PyArray_ISNBO(descr->byteorder)) name = "byte-swapped " + name;
+  if (PyDataType_HASFIELDS(descr)) name = "structured " + name;
+  if (PyDataType_METADATA(descr)) name += " with metadata";
+  return name;
+}
+
+std::string sizeText(int64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+PyArrayObject* Checker::loadArray(SourceId id) {
+  PyObject* object = load(id);
+  if (!object) return nullptr;
+  if (Py_TYPE(object) == &PyArray_Type) return reinterpret_cast<PyArrayObject*>(object);
+  fail(name(id) + " is a " + typeName(Py_TYPE(object)) + ", compiled for a numpy.ndarray");
+  return nullptr;
+}
+
+std::string Checker::symbolsText(graph::SymId id) const { return set_.syms->print(id); }
+
+bool Checker::checkArrayMeta(const Guard& g) {
+  PyArrayObject* array = loadArray(g.source);
+  if (!array) return false;
+  std::string x = name(g.source);
+  if (PyArray_NDIM(array) != g.meta.rank())
+    return fail(x + ".ndim is " + sizeText(PyArray_NDIM(array)) + ", compiled for " + sizeText(g.meta.rank()));
+  if (dtypeOf(PyArray_DESCR(array)) != g.meta.dtype)
+    return fail(x + ".dtype is " + dtypeName(PyArray_DESCR(array)) + ", compiled for " + dtypeName(builtinDescr(g.meta.dtype)));
+  if (!PyArray_ISALIGNED(array)) return fail("the data of " + x + " is not aligned");
+  graph::Layout layout = classifyLayout(array);
+  if (!(layout == g.meta.layout))
+    return fail("memory layout of " + x + " is " + layout.print() + ", compiled for " + g.meta.layout.print());
+  return bindSymbols();
+}
+
+bool Checker::checkWriteable(const Guard& g) {
+  PyArrayObject* array = loadArray(g.source);
+  return array && (PyArray_ISWRITEABLE(array) || fail(name(g.source) + " is read-only"));
+}
+
+bool Checker::checkSymRelation(const Guard& g) {
+  if (relationHolds(*set_.syms, g, frame_.symbols)) return true;
+  constexpr const char* kRelations[] = {" == ", " != ", " < ", " <= "};
+  std::string where;
+  for (size_t i = 0; i < set_.symbols.size(); ++i) {
+    const SymbolBinding& b = set_.symbols[i];
+    std::string symbol = set_.syms->print(set_.syms->symbolId(static_cast<int>(i)));
+    std::string text = symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right);
+    size_t at = text.find(symbol);
+    bool used = at != std::string::npos && (at + symbol.size() == text.size() || !std::isdigit(text[at + symbol.size()]));
+    if (!used) continue;
+    std::string x = name(b.source);
+    if (b.from == SymbolBinding::From::kDim) x += ".shape[" + std::to_string(b.axis) + "]";
+    if (b.from == SymbolBinding::From::kStride) x += ".strides[" + std::to_string(b.axis) + "]";
+    where += (where.empty() ? "; " : ", ") + symbol + " = " + x + " = " + sizeText(frame_.symbols[i]);
+  }
+  return fail("compiled for " + symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right) + where);
+}
+
+bool Checker::checkNoOverlap(const Guard& g) {
+  PyArrayObject* a = loadArray(g.source);
+  PyArrayObject* b = a ? loadArray(g.other) : nullptr;
+  return b && (!mayOverlap(a, b) || fail("memory of " + name(g.source) + " and " + name(g.other) + " may overlap"));
+}
+
+bool Checker::checkDisjoint(const Guard& g) {
+  std::vector<PyArrayObject*> arrays;
+  for (SourceId id : g.list) {
+    arrays.push_back(loadArray(id));
+    if (!arrays.back()) return false;
+  }
+  if (areDisjoint(arrays, static_cast<size_t>(g.lo))) return true;
+  for (size_t i = 0; i < static_cast<size_t>(g.lo); ++i)
+    for (size_t j = i + 1; j < arrays.size(); ++j)
+      if (mayOverlap(arrays[i], arrays[j]))
+        return fail("memory of " + name(g.list[i]) + " and " + name(g.list[j]) + " may overlap");
+  return fail("the memory of too many arrays is interleaved");
+}
+
+bool Checker::checkGlobalState(const Guard& g) {
+  uint64_t now = 0;
+  std::memcpy(&now, reinterpret_cast<const void*>(g.lo), sizeof(now));
+  return now == static_cast<uint64_t>(g.hi) || fail("global state (number of threads, settings ...) has changed");
+}
+
+bool Checker::checkNumpyErrors(const Guard& g) {
+  return numpyErrorToken() == g.lo || fail("np.errstate or NumPy's buffer size has changed");
+}
+
+}  // namespace fw::guards

@@ -1,0 +1,43 @@
+"""A short part of CPython's own tests, every function compiled (all of it: run_cpython_tests.py)."""
+
+import sys
+
+import pytest
+
+import run_cpython_tests
+
+SHORT = ("test_with", "test_scope", "test_raise", "test_except_star", "test_patma", "test_listcomps", "test_dictcomps",
+         "test_generators", "test_property", "test_bool", "test_augassign", "test_unpack_ex", "test_opcodes", "test_keywordonlyarg")
+
+
+@pytest.mark.parametrize("module", run_cpython_tests.available(SHORT))
+def test_same_outcomes(module):
+    result = run_cpython_tests.compare(module, timeout=120)
+    assert result["tests"], "no tests were found"
+    assert not result["differences"], "\n".join(f"{n}: {a} -> {b}\n{d}" for n, a, b, d in result["differences"])
+
+
+def test_the_child_reports_crashes_and_failures(tmp_path, monkeypatch):
+    """The runner itself: an outcome of every kind, a crash and what comes after it."""
+    package = tmp_path / "test"
+    package.mkdir()
+    (package / "__init__.py").write_text(f"__path__.append({list(__import__('test').__path__)[0]!r})\n")
+    (package / "test_sample_of_outcomes.py").write_text(
+        "import os, unittest\n"
+        "class T(unittest.TestCase):\n"
+        "    def test_a(self): pass\n"
+        "    def test_b(self): self.fail('no')\n"
+        "    def test_c(self): raise KeyError('k')\n"
+        "    def test_d(self): self.skipTest('why')\n"
+        "    def test_e(self): os.kill(os.getpid(), 11)\n"
+        "    def test_f(self):\n"
+        "        with self.subTest(1): self.fail('inside')\n"
+        "    @unittest.expectedFailure\n"
+        "    def test_g(self): self.fail('expected')\n"
+        f"    def test_h(self): self.assertEqual(os.environ.get({run_cpython_tests.COMPILE_ALL!r}), None)\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{':'.join(p for p in sys.path if p)}")
+    outcomes = {name.split(".")[-1]: run[0] for name, run in run_cpython_tests.run_module("test_sample_of_outcomes", False, 60)["tests"].items()}
+    assert outcomes == {"test_a": "pass", "test_b": "fail", "test_c": "error", "test_d": "skip", "test_e": "signal 11",
+                        "test_f": "fail", "test_g": "expected failure", "test_h": "pass"}
+    compiled = run_cpython_tests.run_module("test_sample_of_outcomes", True, 60)["tests"]
+    assert {n.split(".")[-1]: o for n, (o, _) in compiled.items()}["test_h"] == "fail"
