@@ -53,6 +53,15 @@ def mixed_keys():
     return s, (keys,)
 
 
+def module_attributes():
+    s = GuardSet()
+    module = s.source("const", obj=np)
+    for name in ("sqrt", "exp", "add", "where", "sum"):
+        s.guard("is", s.source("attr", module, obj=name), object=getattr(np, name))
+    s.build()
+    return s, ()
+
+
 def in_set():
     members = {f"k{i}" for i in range(100)}
     s = GuardSet()
@@ -83,6 +92,7 @@ CASES = [  # name, set and arguments, calls, bound in ns
     ("dict of 100 keys, 3 of them contained", contained, 1_000_000, 100),
     ("dict of 100 keys of two types, 3 contained", mixed_keys, 1_000_000, 100),
     ("set of 100 members, 3 tests", in_set, 1_000_000, 100),
+    ("5 functions of a module", module_attributes, 1_000_000, None),
     ("8 arrays disjoint", disjoint, 300_000, 1000),
     ("nested structure of 1,000 leaves", lambda: structure(1000), 2000, 10_000),
     ("nested structure of 8,000 leaves", lambda: structure(8000), 200, None),

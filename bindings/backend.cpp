@@ -31,6 +31,20 @@ class LlvmProgram : public Program {
   std::unique_ptr<jit::Executable> executable_;
 };
 
+/// A plan without computation: its results are arguments, views of them, and Python objects.
+class EmptyProgram : public Program {
+ public:
+  explicit EmptyProgram(graph::Plan plan) : plan_(std::move(plan)) {}
+  const graph::Plan& plan() const override { return plan_; }
+  jit::EntryFn entry() const override {
+    return [](const int64_t*, void* const*, void*) { return int32_t{0}; };
+  }
+  int32_t run(const int64_t*, void* const*, void*) override { return 0; }
+
+ private:
+  graph::Plan plan_;
+};
+
 /// Strided memory of one buffer under concrete symbols.
 struct StridedMemory {
   std::byte* data;
@@ -172,6 +186,7 @@ constexpr struct {
 void Program::commit(const int64_t*, void* const*, void*) { FW_CHECK_MSG(plan().commits.empty(), "backend without commits"); }
 
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config) {
+  if (plan.groups.empty() && plan.commits.empty()) return std::make_unique<EmptyProgram>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
   for (const auto& backend : kBackends)

@@ -29,8 +29,8 @@ int argumentSlots(PyCodeObject* code) {
 
 }  // namespace
 
-CodeState::CodeState(PyCodeObject* code, FunctionSettings settings)
-    : code_(Ref::create(reinterpret_cast<PyObject*>(code))), settings_(std::move(settings)), slotCount_(argumentSlots(code)) {}
+CodeState::CodeState(PyCodeObject* code, FunctionSettings settings, bool loud)
+    : code_(Ref::create(reinterpret_cast<PyObject*>(code))), settings_(std::move(settings)), slotCount_(argumentSlots(code)), loud_(loud) {}
 
 std::string CodeState::name() const {
   const char* text = PyUnicode_AsUTF8(code()->co_qualname);
@@ -93,7 +93,7 @@ bool CodeState::compile(PyFunctionObject* function, PyObject* const* slots, uint
   const auto limit = static_cast<size_t>(config->number(Setting::kRecompileLimit));
   if (variants_.variants().size() >= limit) {
     fallBack({BreakReason::kRecompileLimit, name() + " has " + std::to_string(limit) + " variants", "", 0}, kind, *config);
-    if (!std::exchange(limitReported_, true) &&
+    if (loud_ && !std::exchange(limitReported_, true) &&
         PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                          "fusewire: %s reached its recompile limit of %zu variants; other kinds of arguments run as Python "
                          "(FUSEWIRE_LOGS=recompiles explains)", name().c_str(), limit) < 0)
@@ -114,7 +114,7 @@ bool CodeState::compile(PyFunctionObject* function, PyObject* const* slots, uint
 }
 
 void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
-  refuseBreaks(name(), what, config);
+  refuseBreaks(name(), what);
   // An exception may be due to the values of this call: the next ones are tried again.
   const bool raised = what.reason == BreakReason::kPythonException && ++exceptions_ < kExceptionLimit;
   if (!raised) variants_.leaveToPython(kind);
@@ -128,15 +128,18 @@ void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
 }
 
 bool CodeState::makeSpliced() {
-  if (!spliced_ && !unspliceable_) spliced_ = SplicedCode::create(code(), settings_);
+  if (!spliced_ && !unspliceable_) spliced_ = SplicedCode::create(code(), settings_, loud_);
   unspliceable_ = !spliced_;
   return !unspliceable_;
 }
 
 void CodeState::splice(Break what, const Config& config) {
-  recordBreak(breaks_, what, name());
-  if (!config.flag(Setting::kSplice) || !makeSpliced()) return;
-  if (what.at >= 0) spliced_->addStop(what.at, std::move(what));
+  const int at = what.at;
+  if (config.flag(Setting::kSplice) && makeSpliced() && at >= 0) {
+    spliced_->addStop(at, std::move(what));   // which keeps the break, too
+  } else {
+    recordBreak(breaks_, std::move(what), name());
+  }
 }
 
 PyObject* CodeState::codeForCall() { return spliced_ ? spliced_->codeForCall() : code_.get(); }

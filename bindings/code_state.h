@@ -16,7 +16,8 @@ namespace fw::bindings {
 
 class CodeState {
  public:
-  CodeState(PyCodeObject* code, FunctionSettings settings);
+  /// `loud`: the recompile limit is a warning to the user, who has decorated this function; otherwise it is for the log.
+  CodeState(PyCodeObject* code, FunctionSettings settings, bool loud);
 
   /// Runs the call on bound arguments if it can be compiled whole. kDone and kError answer the call; otherwise
   /// Python runs: codeForCall().
@@ -56,7 +57,7 @@ class CodeState {
   std::vector<RecordedBreak> breaks_;
   std::shared_ptr<SplicedCode> spliced_;
   uint64_t misses_ = 0;
-  bool compiling_ = false, hopeless_ = false, limitReported_ = false, unspliceable_ = false;
+  bool loud_, compiling_ = false, hopeless_ = false, limitReported_ = false, unspliceable_ = false;
   int exceptions_ = 0, failures_ = 0;
 };
 

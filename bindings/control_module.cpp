@@ -195,7 +195,7 @@ PyMethodDef functions[] = {
     {"stances", stanceTable, METH_NOARGS, "stances() -> rows of the table of stances"},
     {"set_error_on_graph_break", pySetErrorOnGraphBreak, METH_O, "set_error_on_graph_break(on) -> what was in force in this thread"},
     {"graph_break", reinterpret_cast<PyCFunction>(graphBreak), METH_VARARGS,
-     "graph_break(reason='')\n\nNothing at run time; while a call is captured, a planned graph break."},
+     "graph_break(reason='', /)\n--\n\nNothing at run time; while a call is captured, a planned graph break."},
     {"process_settings", processValues, METH_NOARGS, "process_settings() -> {name: text}"},
     {"change_settings", changeSettings, METH_O, "change_settings({name: text})"},
     {"disable_code", pyDisableCode, METH_VARARGS, "disable_code(code, reason=''): never compile or inline functions of this code object"},

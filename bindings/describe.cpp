@@ -63,15 +63,6 @@ json describeVariant(const Variant& variant, PyObject* code) {
           {"ms", timesOf(variant)}};
 }
 
-json describeBreaks(const std::vector<RecordedBreak>& breaks) {
-  json list = json::array();
-  for (const RecordedBreak& b : breaks) {
-    list.push_back(describeBreak(b.what));
-    list.back()["kinds"] = b.count;
-  }
-  return list;
-}
-
 std::string_view statusName(Region::Status status) {
   switch (status) {
     case Region::Status::kProbe: return "probe";
@@ -103,9 +94,25 @@ json describeBreak(const capture::Break& what) {
           {"detail", what.detail}, {"hint", std::string(info.hint)}, {"file", what.file}, {"line", what.line}};
 }
 
+json describeBreaks(const std::vector<RecordedBreak>& breaks, const SplicedCode* spliced) {
+  json list = json::array();
+  auto add = [&](const RecordedBreak& b) {
+    json one = describeBreak(b.what);
+    // A break of the whole function is met again by the region in front of it.
+    for (const json& known : list)
+      if (known["line"] == one["line"] && known["reason"] == one["reason"] && known["detail"] == one["detail"]) return;
+    one["kinds"] = b.count;
+    list.push_back(std::move(one));
+  };
+  for (const RecordedBreak& b : breaks) add(b);
+  if (spliced)
+    for (const RecordedBreak& b : spliced->breaks()) add(b);
+  return list;
+}
+
 PyObject* describeFunction(const FunctionFacts& facts) {
   json description = {{"name", facts.name}, {"python_calls", facts.pythonCalls}, {"variants", json::array()},
-                      {"breaks", describeBreaks(facts.breaks)}, {"regions", json::array()}, {"stops", json::array()}};
+                      {"breaks", describeBreaks(facts.breaks, facts.spliced)}, {"regions", json::array()}, {"stops", json::array()}};
   PyObject* code = nullptr;
   if (facts.isFunction) {
     code = reinterpret_cast<PyFunctionObject*>(facts.callable)->func_code;
@@ -119,12 +126,6 @@ PyObject* describeFunction(const FunctionFacts& facts) {
     for (const auto& [start, region] : facts.spliced->regions())
       description["regions"].push_back(describeRegion(*facts.spliced, *region, code));
     for (int stop : facts.spliced->pythonStops()) description["stops"].push_back(stop);
-    // A break of the whole function is met again by the region in front of it; it is told once.
-    for (json& b : describeBreaks(facts.spliced->breaks())) {
-      auto same = [&](const json& known) { return known["line"] == b["line"] && known["reason"] == b["reason"] && known["detail"] == b["detail"]; };
-      json& known = description["breaks"];
-      if (std::none_of(known.begin(), known.end(), same)) known.push_back(std::move(b));
-    }
   }
   return toPython(description);
 }
@@ -168,6 +169,11 @@ void logVariant(const std::string& name, const Variant& variant, PyFunctionObjec
       text += size.contains("value") ? std::to_string(size["value"].get<int64_t>()) + ", a constant" : "a symbol";
     }
     if (!sizes.empty()) emit(Channel::kDynamic, "sizes", text, {{"function", name}, {"sizes", sizes}});
+  }
+  if (channelEnabled(Channel::kSideEffects) && (!variant.exit().effects.empty() || !variant.plan().commits.empty())) {
+    std::string text = capture::print(variant.exit(), *variant.guardSet().syms);
+    for (size_t i = 0; i < variant.plan().commits.size(); ++i) text = "write into an argument's memory\n" + text;
+    emit(Channel::kSideEffects, "side_effects", name + ":\n" + text, {{"function", name}, {"text", text}});
   }
   if (channelEnabled(Channel::kPerf)) {
     const json times = timesOf(variant);

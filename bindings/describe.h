@@ -29,6 +29,8 @@ PyObject* describeFunction(const FunctionFacts& facts);
 
 /// {reason, class, message, detail, hint, file, line}
 nlohmann::json describeBreak(const capture::Break& what);
+/// Of a function and its regions, each once, with `kinds`: how often it was met.
+nlohmann::json describeBreaks(const std::vector<RecordedBreak>& breaks, const SplicedCode* spliced);
 /// Emits the event of a break that is new; our own failures are seen without asking.
 void logBreak(const std::string& function, const capture::Break& what);
 

@@ -52,7 +52,8 @@ PyObject* makeFunction(const ExitNode& node, absl::Span<PyObject* const> parts) 
 
 PyObject* makeInstance(const ExitNode& node, absl::Span<PyObject* const> attributes) {
   auto* type = reinterpret_cast<PyTypeObject*>(node.object.get());
-  Ref self = Ref::steal(type->tp_alloc(type, 0));
+  Ref none = Ref::steal(PyTuple_New(0));
+  Ref self = Ref::steal(none ? PyBaseObject_Type.tp_new(type, none.get(), nullptr) : nullptr);
   for (size_t i = 0; self && i + 1 < attributes.size(); i += 2)
     if (PyObject_GenericSetAttr(self.get(), attributes[i], attributes[i + 1]) < 0) return nullptr;
   return self.release();

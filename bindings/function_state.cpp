@@ -8,6 +8,7 @@
 #include "bindings/stance.h"
 #include "cpython/current_frame.h"
 #include "cpython/hook.h"
+#include "nlohmann/json.hpp"
 
 namespace fw::bindings {
 
@@ -22,7 +23,7 @@ FunctionState::FunctionState(PyObject* callable, FunctionSettings settings)
 /// The function's code is new (at first) or was assigned to: what was compiled from the old code is dropped.
 void FunctionState::adoptCode() {
   signature_ = Signature::of(function());
-  state_.emplace(reinterpret_cast<PyCodeObject*>(function()->func_code), settings_);
+  state_.emplace(reinterpret_cast<PyCodeObject*>(function()->func_code), settings_, /*loud=*/true);
   leaveAlone(function()->func_code);
   spliced_ = Ref();
 }
@@ -51,7 +52,24 @@ PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject
     case RunOutcome::kMiss:
     case RunOutcome::kDeclined: break;
   }
-  return callAsPython(args, nargsf, keywordNames);
+  return refuseFullgraph(callAsPython(args, nargsf, keywordNames));
+}
+
+/// With fullgraph an error takes the place of what Python returned. The call has run to its end, so that the error can list
+/// every break on its way.
+PyObject* FunctionState::refuseFullgraph(PyObject* result) {
+  if (!result || !state_ || !settings_.current()->flag(Setting::kFullgraph)) return result;
+  std::vector<RecordedBreak> refused;
+  auto collect = [&](const std::vector<RecordedBreak>& breaks) {
+    for (const RecordedBreak& b : breaks)
+      if (isGraphBreak(b.what)) refused.push_back(b);
+  };
+  collect(state_->breaks());
+  if (state_->spliced()) collect(state_->spliced()->breaks());
+  if (refused.empty()) return result;
+  Py_DECREF(result);
+  raiseGraphBreakError(state_->name(), describeBreaks(refused, nullptr));
+  return nullptr;
 }
 
 PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {

@@ -36,6 +36,7 @@ class FunctionState {
  private:
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
+  PyObject* refuseFullgraph(PyObject* result);
   PyFunctionObject* function() const { return reinterpret_cast<PyFunctionObject*>(callable_.get()); }
   /// A function of the spliced code with everything else as the user's function has it now.
   PyObject* splicedFunction(PyObject* code);

@@ -65,7 +65,7 @@ class NestedFrames : public cpython::FrameHandler {
     auto* record = static_cast<Record*>(cpython::codeExtra(frame.code));
     if (!record) record = add(frame.code);
     if (record->skip || (++record->frames < kWarmUp && !compileAll_)) return HookDecision::runAsIs();
-    if (!record->state) record->state = std::make_unique<CodeState>(frame.code, FunctionSettings());
+    if (!record->state) record->state = std::make_unique<CodeState>(frame.code, FunctionSettings(), /*loud=*/false);
     CodeState& state = *record->state;
     PyObject* result = nullptr;
     switch (state.run(frame.function, frame.args, &result)) {

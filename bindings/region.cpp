@@ -75,12 +75,13 @@ void Region::declined() {
 int Region::miss(const CurrentFrame& frame, const Port& port) {
   auto owner = owner_.lock();
   if (owner && !owner->isOpen(start_)) return kDeclined;
+  const Invocation invocation{frame.slots, reinterpret_cast<PyObject*>(frame.function), frame.slots, &port.answers};
+  if (variants_.fitsElsewhere(invocation)) return kDeclined;   // stubs of later calls know that end
   const uint64_t kind = kindKey(frame.slots, stackBase_);
   if (!owner || variants_.isLeftToPython(kind) || !owner->beginCompiling()) {
     declined();
     return kDeclined;
   }
-  const Invocation invocation{frame.slots, reinterpret_cast<PyObject*>(frame.function), frame.slots, &port.answers};
   struct Done {
     SplicedCode& owner;
     ~Done() { owner.endCompiling(); }
@@ -142,12 +143,12 @@ bool Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kin
       if (end < 0) break;
       (*variant)->endIndex = end;
       status_ = Status::kActive;
-      owner.added(*this, **variant, frame.function);
+      owner.added(*this, **variant, frame.function, frame.slots);
       variants_.add(std::move(*variant));
       return true;
     }
     auto& stop = std::get<capture::Break>(built);
-    refuseBreaks(owner.name(), stop, config);
+    refuseBreaks(owner.name(), stop);
     const int at = stop.at;
     const bool raised = stop.reason == BreakReason::kPythonException;
     if (raised && ++exceptions_ < kExceptionLimit) return false;   // this time only: the next values may be good ones

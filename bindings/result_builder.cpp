@@ -156,7 +156,8 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
     case ExitNode::Kind::kObject: result = Py_NewRef(call.objects[node.index]); break;
     case ExitNode::Kind::kShared:
       FW_CHECK(progress.made[node.index]);
-      return Py_NewRef(progress.made[node.index]);
+      result = Py_NewRef(progress.made[node.index]);
+      break;
     case ExitNode::Kind::kArray: result = buildArray(call, node, progress); break;
     case ExitNode::Kind::kArrayScalar: {
       Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(views_[node.index].typeNumber)));

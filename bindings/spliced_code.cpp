@@ -13,16 +13,16 @@ using capture::Break;
 using cpython::Opcode;
 using cpython::Ref;
 
-std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSettings settings) {
-  std::shared_ptr<SplicedCode> result(new SplicedCode(code, std::move(settings)));
+std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSettings settings, bool loud) {
+  std::shared_ptr<SplicedCode> result(new SplicedCode(code, std::move(settings), loud));
   for (int start : result->map_.candidates()) result->addRegion(start);
   for (int stop : capture::profiledStops(reinterpret_cast<PyObject*>(code)))
     if (stop >= 0 && stop < static_cast<int>(result->stops_.size())) result->addPythonStop(stop);
   return result->regions_.empty() ? nullptr : result;
 }
 
-SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings)
-    : settings_(std::move(settings)), map_(code), stops_(map_.code().instructions.size()), python_(stops_.size()) {}
+SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings, bool loud)
+    : settings_(std::move(settings)), map_(code), stops_(map_.code().instructions.size()), python_(stops_.size()), loud_(loud) {}
 
 std::string SplicedCode::name() const {
   const char* text = PyUnicode_AsUTF8(map_.object()->co_qualname);
@@ -127,15 +127,15 @@ bool SplicedCode::isOpen(int start) const {
 
 void SplicedCode::record(Break what) { recordBreak(breaks_, std::move(what), name()); }
 
-void SplicedCode::added(const Region& region, const Variant& variant, PyFunctionObject* function) {
-  logVariant(name() + " line " + std::to_string(lineOf(region.start())), variant, function);
+void SplicedCode::added(const Region& region, const Variant& variant, PyFunctionObject* function, PyObject* const* slots) {
+  logVariant(name() + " line " + std::to_string(lineOf(region.start())), variant, function, slots);
   dirty_ = true;
   nextSplice_ = 0;
 }
 
 void SplicedCode::reportLimit(int start, size_t limit) {
   record({capture::BreakReason::kRecompileLimit, "the region from here has " + std::to_string(limit) + " variants", "", lineOf(start)});
-  if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+  if (loud_ && PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                        "fusewire: the region of %s from line %d reached its recompile limit of %zu variants; other kinds of "
                        "values run as Python (FUSEWIRE_LOGS=recompiles explains)", name().c_str(), lineOf(start), limit) < 0)
     throw cpython::PythonError();

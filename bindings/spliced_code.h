@@ -18,7 +18,7 @@ namespace fw::bindings {
 class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
  public:
   /// nullptr if no region can stand in this code. Throws PythonError.
-  static std::shared_ptr<SplicedCode> create(PyCodeObject* code, FunctionSettings settings);
+  static std::shared_ptr<SplicedCode> create(PyCodeObject* code, FunctionSettings settings, bool loud);
 
   /// The code to run for the next call, a borrowed reference: spliced anew when regions have come or gone, the user's own if
   /// nothing is left to run.
@@ -28,7 +28,7 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   bool addStop(int at, capture::Break what);
   void record(capture::Break what);
   /// A region has a new variant.
-  void added(const Region& region, const Variant& variant, PyFunctionObject* function);
+  void added(const Region& region, const Variant& variant, PyFunctionObject* function, PyObject* const* slots);
   /// A region has died.
   void changed() { dirty_ = true; }
   void reportLimit(int start, size_t limit);
@@ -52,7 +52,7 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   bool callsOut() const { return callsOut_; }
 
  private:
-  SplicedCode(PyCodeObject* code, FunctionSettings settings);
+  SplicedCode(PyCodeObject* code, FunctionSettings settings, bool loud);
   void addRegion(int start);
   bool addPythonStop(int at);
   std::vector<capture::StubEnd> predictEnds(int start) const;
@@ -67,7 +67,7 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   std::map<int, std::shared_ptr<Region>> regions_;   ///< by start
   std::vector<RecordedBreak> breaks_;
   cpython::Ref code_;
-  bool dirty_ = true, compiling_ = false, callsOut_ = false;
+  bool loud_, dirty_ = true, compiling_ = false, callsOut_ = false;
   uint64_t calls_ = 0, nextSplice_ = 0;
 };
 

@@ -45,7 +45,8 @@ enum class MissDecision : uint8_t {
 /// No variant fits: `variants` there are, `earlierMisses` came before.
 MissDecision onMiss(size_t variants, uint64_t earlierMisses);
 
-/// Guards that keep memory accesses and the exit plan legal, without those that only tell variants or values apart. A valid set.
+/// Guards that keep memory accesses legal, without those that only tell variants or values apart. A valid set; not for variants
+/// with side effects, whose targets rely on all of theirs.
 guards::GuardSet essentialGuards(const guards::GuardSet& set);
 
 /// error_on_graph_break: whether a break met by this thread is an error. Answers what was in force.

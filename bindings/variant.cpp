@@ -8,13 +8,17 @@
 #include <optional>
 
 #include "bindings/error_state.h"
+#include "bindings/stance.h"
 #include "bindings/workspace.h"
 #include "graph/passes/pass_manager.h"
+#include "graph/support/check.h"
 
 namespace fw::bindings {
 namespace {
 
 constexpr size_t kInlineScratchWords = 512;
+/// Misses after which the guards are put in the order of their failures, and again after its square.
+constexpr uint64_t kReorderAfter = 64;
 /// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
 constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
 /// Native calls over at least this many bytes of results release the GIL.
@@ -81,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   return v;
 }
 
-/// Arrays that are read from objects rather than passed as arguments become objects of the frame, for Unlocked.
+/// Arrays that are read from objects rather than passed as arguments become objects of the frame, for Held.
 void Variant::keepInputs() {
   for (const guards::InputBinding& input : guards_->inputs) {
     const bool array = input.from == guards::InputBinding::From::kArrayData;
@@ -100,37 +104,81 @@ RunOutcome Variant::run(const Invocation& call, PyObject** result) {
   return runWithScratch(call, result, scratch.data());
 }
 
-/// Objects that a native call without the GIL reads, kept alive for its time: what hangs below an argument could be replaced
-/// by another thread meanwhile.
-class Variant::Unlocked {
+namespace {
+
+/// Keeps the objects of a call alive while other threads may run: what hangs below an argument could be replaced meanwhile.
+class Held {
  public:
-  Unlocked(PyObject* const* objects, size_t count) : objects_(objects), count_(count) {
+  Held(PyObject* const* objects, size_t count) : objects_(objects), count_(count) {
     for (size_t i = 0; i < count_; ++i) Py_INCREF(objects_[i]);
-    state_ = PyEval_SaveThread();
   }
-  ~Unlocked() {
-    PyEval_RestoreThread(state_);
+  ~Held() {
     for (size_t i = 0; i < count_; ++i) Py_DECREF(objects_[i]);
   }
-  Unlocked(const Unlocked&) = delete;
+  Held(const Held&) = delete;
 
  private:
   PyObject* const* objects_;
   size_t count_;
+};
+
+class Unlocked {
+ public:
+  explicit Unlocked(bool unlock) : state_(unlock ? PyEval_SaveThread() : nullptr) {}
+  ~Unlocked() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+  Unlocked(const Unlocked&) = delete;
+
+ private:
   PyThreadState* state_;
 };
 
+}  // namespace
+
 int32_t Variant::runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil) {
-  std::optional<Unlocked> unlocked;
-  if (releaseGil) unlocked.emplace(frame.objects, guards_->objects.size());
+  Unlocked unlocked(releaseGil);
   if (jit::EntryFn entry = program_->entry()) return entry(frame.symbols, frame.buffers, workspace);
   return program_->run(frame.symbols, frame.buffers, workspace);
 }
 
-void Variant::commitNative(const guards::CallFrame& frame, void* workspace, bool releaseGil) {
-  std::optional<Unlocked> unlocked;
-  if (releaseGil) unlocked.emplace(frame.objects, guards_->objects.size());
-  program_->commit(frame.symbols, frame.buffers, workspace);
+/// Arguments change from here on, so that nothing may be declined any more.
+bool Variant::finish(const guards::CallFrame& frame, void* workspace, bool releaseGil, ResultBuilder::Call& call, PyObject** result) {
+  if (!plan().commits.empty()) {
+    Unlocked unlocked(releaseGil);
+    program_->commit(frame.symbols, frame.buffers, workspace);
+  }
+  try {
+    return results_->leave(call, result);
+  } catch (const InternalError& error) {
+    if (plan().commits.empty()) throw;
+    PyErr_Format(PyExc_SystemError, "fusewire: internal error after arrays were written: %s", error.what());
+    return false;
+  }
+}
+
+/// The user vouches for the rest. Side effects rely on every guard.
+const guards::Stub& Variant::essentialStub() {
+  if (!results_->exit().effects.empty()) return *stub_;
+  if (!essentialStub_) {
+    auto made = guards::emitStub(std::make_shared<guards::GuardSet>(essentialGuards(*guards_)));
+    if (!made.ok()) return *stub_;
+    essentialStub_ = *std::move(made);
+  }
+  return *essentialStub_;
+}
+
+/// Guards that fail often move to the front after a while, so that misses become cheap.
+void Variant::countMiss(int64_t failed) {
+  history_.resize(guards_->guards.size());
+  if (failed <= static_cast<int64_t>(history_.size())) ++history_[static_cast<size_t>(failed) - 1];
+  if (++misses_ != kReorderAfter && misses_ != kReorderAfter * kReorderAfter) return;
+  auto set = std::make_shared<guards::GuardSet>(*guards_);
+  guards::reorder(*set, history_);
+  if (auto stub = guards::emitStub(set); stub.ok()) {
+    stub_ = *std::move(stub);
+    guards_ = std::move(set);
+  }
 }
 
 RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** result, uint64_t* scratch) {
@@ -148,7 +196,11 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   frame.scalars = carve(static_cast<uint64_t*>(nullptr), guards_->inputs.size() * 2);
   frame.objects = carve(static_cast<PyObject**>(nullptr), guards_->objects.size());
 
-  if (stub_->entry()(&frame) != 0) return RunOutcome::kMiss;
+  const guards::Stub& stub = stanceWord() != 0 && skipGuards() && invocation.alone ? essentialStub() : *stub_;
+  if (const int64_t failed = stub.entry()(&frame); failed != 0) {
+    if (&stub == stub_.get()) countMiss(failed);
+    return RunOutcome::kMiss;
+  }
   if (declinesInARow_ >= kDeclineStreak && ++declinesInARow_ % kRetryEvery) return RunOutcome::kDeclined;
 
   ResultBuilder::Call call;
@@ -168,11 +220,12 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       PyErr_NoMemory();
     } else {
       const bool releaseGil = call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
+      std::optional<Held> held;
+      if (releaseGil) held.emplace(frame.objects, guards_->objects.size());
       const int32_t status = runNative(frame, workspace.data(), releaseGil);
+      if (status != 0 && !held) held.emplace(frame.objects, guards_->objects.size());   // mustReport() may run Python
       if (status == 0 || !mustReport(status)) {
-        // Before anything is let go that holds the arrays. Nothing fails from here on but for lack of memory.
-        if (!plan().commits.empty()) commitNative(frame, workspace.data(), releaseGil);
-        outcome = results_->leave(call, result) ? RunOutcome::kDone : RunOutcome::kError;
+        outcome = finish(frame, workspace.data(), releaseGil, call, result) ? RunOutcome::kDone : RunOutcome::kError;
         declinesInARow_ = 0;
         ++hits_;
       } else {
@@ -198,6 +251,11 @@ struct Variant::OwnFrame {
   std::vector<PyObject*> objects;
   guards::CallFrame frame;
 };
+
+bool Variant::accepts(PyObject* const* args, PyObject* function) const {
+  OwnFrame own(*this, args, function);
+  return stub_->entry()(&own.frame) == 0;
+}
 
 guards::SlowResult Variant::miss(PyObject* const* args, PyObject* function) const {
   OwnFrame own(*this, args, function);

@@ -29,6 +29,7 @@ struct Invocation {
   /// Regions: end of the region -> what the stub that calls is told; negative or missing: it does not know that end, and
   /// variants that leave by it do not run. Null for whole functions.
   const std::vector<int>* answers = nullptr;
+  bool alone = false;              ///< there is no other variant to tell this one from (see skipGuards() in stance.h)
   bool knows(int end) const { return !answers || (end < static_cast<int>(answers->size()) && (*answers)[end] >= 0); }
 };
 
@@ -49,6 +50,8 @@ class Variant {
 
   /// Why the guards reject these arguments, in a sentence ("" if they do not).
   std::string explainMiss(PyObject* const* args, PyObject* function) const { return miss(args, function).reason; }
+  /// Whether the guards pass.
+  bool accepts(PyObject* const* args, PyObject* function) const;
   guards::SlowResult miss(PyObject* const* args, PyObject* function) const;
 
   const graph::Plan& plan() const { return program_->plan(); }
@@ -67,20 +70,24 @@ class Variant {
  private:
   Variant() = default;
   struct OwnFrame;
-  class Unlocked;
   void keepInputs();
+  void countMiss(int64_t failed);
   int32_t runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil);
-  void commitNative(const guards::CallFrame& frame, void* workspace, bool releaseGil);
+  bool finish(const guards::CallFrame& frame, void* workspace, bool releaseGil, ResultBuilder::Call& call, PyObject** result);
+  const guards::Stub& essentialStub();
   RunOutcome runWithScratch(const Invocation& call, PyObject** result, uint64_t* scratch);
 
   std::shared_ptr<guards::GuardSet> guards_;
   std::unique_ptr<guards::Stub> stub_;
+  std::unique_ptr<guards::Stub> essentialStub_;   ///< made when it is first asked for; guarded by the GIL
   std::unique_ptr<Program> program_;
   std::unique_ptr<ResultBuilder> results_;
   std::string graphText_, planText_;
   PhaseTimes times_;
   uint64_t hits_ = 0, declines_ = 0;
   uint32_t declinesInARow_ = 0;
+  uint64_t misses_ = 0;
+  std::vector<uint32_t> history_;      ///< failures of each guard
   size_t scratchWords_ = 0;
 };
 

@@ -43,11 +43,13 @@ uint64_t kindKey(PyObject* const* slots, int count) {
 
 RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** ran) {
   Scope scope(activeCalls_);
+  Invocation one = call;
+  one.alone = variants_.size() == 1;
   for (size_t i = 0; i < variants_.size(); ++i) {
     Variant* variant = variants_[i].get();   // alive while activeCalls_ counts us, even if another thread clears the set
     if (!call.knows(variant->endIndex)) continue;
     try {
-      const RunOutcome outcome = variant->run(call, result);
+      const RunOutcome outcome = variant->run(one, result);
       if (outcome == RunOutcome::kMiss) continue;
       *ran = variant;
       return outcome;
@@ -58,6 +60,12 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
     }
   }
   return RunOutcome::kMiss;
+}
+
+bool VariantSet::fitsElsewhere(const Invocation& call) const {
+  return std::any_of(variants_.begin(), variants_.end(), [&](const auto& variant) {
+    return !call.knows(variant->endIndex) && variant->accepts(call.args, call.function);
+  });
 }
 
 Variant* VariantSet::add(std::unique_ptr<Variant> variant) {
@@ -92,11 +100,14 @@ void VariantSet::logMisses(const std::string& name, const Invocation& call) cons
   if (!variants_.empty() && channelEnabled(Channel::kRecompiles)) logRecompile(name, misses(call));
 }
 
-void refuseBreaks(const std::string& function, const capture::Break& what, const Config& config) {
-  const bool plain = what.reason == BreakReason::kNothingToCompile || what.reason == BreakReason::kPythonException ||
-                     what.reason == BreakReason::kRecompileLimit;
+bool isGraphBreak(const capture::Break& what) {
+  return what.reason != BreakReason::kNothingToCompile && what.reason != BreakReason::kPythonException &&
+         what.reason != BreakReason::kRecompileLimit;
+}
+
+void refuseBreaks(const std::string& function, const capture::Break& what) {
   const bool control = what.reason == BreakReason::kControl || what.reason == BreakReason::kDisabled;
-  if (plain || !(config.flag(Setting::kFullgraph) || (errorOnGraphBreak() && !control))) return;
+  if (!errorOnGraphBreak() || control || !isGraphBreak(what)) return;
   raiseGraphBreakError(function, nlohmann::json::array({describeBreak(what)}));
   throw cpython::PythonError();
 }

@@ -32,6 +32,9 @@ class VariantSet {
   /// Runs the first variant whose guards pass; kMiss if none does. A failed check of ours retires the variant and declines.
   RunOutcome run(const Invocation& call, PyObject** result, Variant** ran);
 
+  /// True if a variant fits that leaves by an end which the caller does not know.
+  bool fitsElsewhere(const Invocation& call) const;
+
   Variant* add(std::unique_ptr<Variant> variant);
   const std::vector<std::unique_ptr<Variant>>& variants() const { return variants_; }
 
@@ -60,8 +63,10 @@ class VariantSet {
   std::string failure_;
 };
 
-/// Where breaks are errors (fullgraph, error_on_graph_break): throws PythonError with fusewire.GraphBreakError set.
-void refuseBreaks(const std::string& function, const capture::Break& what, const Config& config);
+/// Whether it is a place that cannot be compiled, rather than the end of what there is to compile.
+bool isGraphBreak(const capture::Break& what);
+/// Where breaks are errors (error_on_graph_break): throws PythonError with fusewire.GraphBreakError set.
+void refuseBreaks(const std::string& function, const capture::Break& what);
 
 /// Captures by `capture` and compiles. Answers the variant, or the break that prevented it; failed checks of ours are breaks too.
 /// Throws PythonError.

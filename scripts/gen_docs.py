@@ -1,11 +1,16 @@
-"""Writes docs/supported.md and docs/settings.md from the tables in the extension; --check fails if they are out of date."""
+"""Writes the generated docs from the tables in the extension; --check fails if they are out of date."""
 
+import inspect
+import json
 import pathlib
+import re
 import sys
 
-from fusewire import _fusewire
+import fusewire
+from fusewire import _fusewire, _trace
 
-DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCS, SRC = ROOT / "docs", ROOT / "src"
 NOTE = "<!-- Written by scripts/gen_docs.py from the tables of the source. Do not edit. -->\n"
 
 
@@ -26,18 +31,71 @@ def supported() -> str:
 
 
 def settings() -> str:
-    rows = [dict(s, variable=f"`FUSEWIRE_{s['name'].upper()}`", name=f"`{s['name']}`", fallback=f"`{s['fallback']}`")
+    rows = [dict(s, variable=f"`FUSEWIRE_{s['name'].upper()}`", name=f"`{s['name']}`", fallback=f"`{s['fallback']}`" if s["fallback"] else "")
             for s in _fusewire.settings()]
     channels = [dict(c, name=f"`{c['name']}`") for c in _fusewire.log_channels()]
-    return (NOTE + "# Settings\n\nAs environment variables for the process, as options of `fusewire.compile` for one function.\n\n"
+    return (NOTE + "# Settings\n\nAs environment variables and attributes of `fusewire.config` for the process, as options of `fusewire.compile` for one "
+            "function ([control.md](control.md#settings)).\n\n"
             + table(rows, {"variable": "variable", "name": "option", "fallback": "default", "help": "meaning"})
             + "\n# Channels of FUSEWIRE_LOGS\n\n`FUSEWIRE_LOGS=graph_breaks,recompiles`; `all` for all, `-x` for all but x.\n\n"
             + table(channels, {"name": "channel", "help": "what it tells"}))
 
 
+def control() -> str:
+    """docs/control.md is written by hand but for the tables between the marks."""
+    text = (DOCS / "control.md").read_text()
+    functions = [{"name": f"`fusewire.{name}`", "help": inspect.getdoc(value).splitlines()[0]} for name in fusewire.__all__
+                 if callable(value := getattr(fusewire, name)) and inspect.getdoc(value)]
+    tables = {
+        "functions": table(functions, {"name": "name", "help": "what it does"}),
+        "stances": table([dict(s, name=f"`{s['name']}`") for s in _fusewire.stances()], {"name": "stance", "help": "decorated functions"}),
+        "backends": "`" + "`, `".join(name for name in fusewire.list_backends()) + "`\n",
+        "events": "`" + "`, `".join(_trace.KINDS) + "`\n",
+    }
+    for name, rows in tables.items():
+        begin, end = f"<!-- table {name} -->\n", "<!-- end -->"
+        head, mark, rest = text.partition(begin)
+        if not mark:
+            sys.exit(f"docs/control.md has no table {name}")
+        text = head + mark + rows + rest[rest.index(end):]
+    return text
+
+
+def trace_schema() -> str:
+    return json.dumps(_trace.schema(), indent=1) + "\n"
+
+
+def rows_of(path: str, macro: str) -> list[list[str]]:
+    """Arguments of the rows of a .def file."""
+    text = (SRC / path).read_text()
+    return [[part.strip().strip('"') for part in match.split(",")] for match in re.findall(rf"^{macro}\((.*?)\)", text, re.M)]
+
+
+def instructions() -> str:
+    """What becomes of each bytecode instruction of every supported version."""
+    neutral = {row[0]: row[1] for row in rows_of("cpython/neutral_ops.def", "FW_OPCODE")}
+    reasons = {row[0]: row[1] for row in rows_of("frame_eval/break_reasons.def", "FW_BREAK")}
+    breaks = {row[0]: reasons[row[1]] for row in rows_of("frame_eval/instruction_breaks.def", "FW_INSTRUCTION_BREAK")}
+    rows = []
+    for name, becomes, rule in sorted(rows_of("cpython/opcodes.def", "FW_RAW")):
+        if rule == "Intrinsic1":
+            outcome = "captured for `+x`, `[*x]` and the end of generators, else `unsupported-instruction`"
+        elif becomes in breaks:
+            outcome = f"Python runs it: `{breaks[becomes]}`"
+        elif rule == "Drop":
+            outcome = "no meaning of its own"
+        else:
+            outcome = "captured"
+        rows.append({"name": f"`{name}`", "neutral": f"`{neutral[becomes]}`", "outcome": outcome})
+    return (NOTE + "# Bytecode instructions\n\nOf CPython 3.11 to 3.13. A captured instruction still breaks for operands that are not "
+            "understood; the break says which.\n\n" + table(rows, {"name": "instruction", "neutral": "becomes", "outcome": "outcome"}))
+
+
 def main() -> None:
     stale = []
-    for name, text in (("supported.md", supported()), ("settings.md", settings())):
+    generated = (("supported.md", supported()), ("settings.md", settings()), ("control.md", control()), ("trace.schema.json", trace_schema()),
+                 ("instructions.md", instructions()))
+    for name, text in generated:
         path = DOCS / name
         if "--check" in sys.argv:
             if not path.exists() or path.read_text() != text:

@@ -93,7 +93,7 @@ def _wrap(function, *, options: dict[str, str]):
                        inspect.isasyncgenfunction(function)):
         from fusewire._verify import verified
 
-        return verified(compiled)
+        return verified(compiled, options.get("repro_dir", ""))
     return compiled
 
 

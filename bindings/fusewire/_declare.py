@@ -48,7 +48,7 @@ def allow_in_graph(function, /):
     inner = getattr(function, "__wrapped__", None)
     if not isinstance(function, types.FunctionType) and isinstance(inner, types.FunctionType):  # NumPy's dispatchers
         _fusewire.declare(inner, "allow_in_graph", None)
-        _fusewire.declare(function, "substitute", inner)
+        _fusewire.declare(function, "allow_in_graph", inner)
     else:
         _fusewire.declare(getattr(function, "__func__", function), "allow_in_graph", None)
     return function

@@ -38,6 +38,7 @@ KINDS = {
     "plan": _object({"function": _TEXT, "text": _TEXT}),
     "kernels": _object({"text": _TEXT}),
     "code": _object({"llvm": _TEXT, "assembly": _TEXT}),
+    "side_effects": _object({"function": _TEXT, "text": _TEXT}),
     "compiled": _object({"function": _TEXT, "ms": {"type": "object", "additionalProperties": _NUMBER}}),
     "backend_failed": _object({"backend": _TEXT, "error": _TEXT}),
     "not_verified": _object({"function": _TEXT}),

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import textwrap
 import types
+import warnings
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from fusewire._errors import VerificationError
 _ULP_OPS = frozenset(row["name"] for row in _fusewire.ops() if row["contract"] == "ulp")
 
 
-def verified(compiled):
+def verified(compiled, folder: str = ""):
     """A function that calls ``compiled`` on copies and the function behind it on the arguments themselves.
 
     The caller gets what Python gives. Side effects other than on arguments happen twice.
@@ -42,12 +43,13 @@ def verified(compiled):
             _fusewire.emit_event("graph_breaks", "not_verified", f"{plain.__qualname__}: not verified: arguments cannot be copied: {error}",
                                  json.dumps({"function": plain.__qualname__}), True)
             return plain(*args, **kwargs)
-        actual = _outcome(compiled, *ours)
+        with warnings.catch_warnings(record=True):  # those of the second run are the user's
+            actual = _outcome(compiled, *ours)
         expected = _outcome(plain, args, kwargs)
         problem = _compare(expected, actual, (args, kwargs), ours, _is_exact(compiled))
         if problem:
             message = f"{plain.__qualname__}: compiled code and Python differ: {problem}"
-            path = write_reproducer(plain, *kept, message)
+            path = write_reproducer(plain, *kept, message, folder)
             _fusewire.emit_event("graph_breaks", "verify_mismatch", message, json.dumps({"function": plain.__qualname__, "reproducer": path}),
                                  False)
             raise VerificationError(message, path)
@@ -90,9 +92,9 @@ def _is_exact(compiled) -> bool:
     return not any(op in _ULP_OPS for v in variants for op in re.findall(r"= (\w+)\(", v["graph"]))
 
 
-def write_reproducer(function, args: tuple, kwargs: dict, message: str) -> str:
+def write_reproducer(function, args: tuple, kwargs: dict, message: str, folder: str = "") -> str:
     """A Python file that shows the difference by itself; answers its path."""
-    folder = config.repro_dir or tempfile.gettempdir()
+    folder = folder or config.repro_dir or tempfile.gettempdir()
     os.makedirs(folder, exist_ok=True)
     text = _reproducer(function, args, kwargs, message)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -24,8 +24,8 @@ struct RawOpcode {
 static_assert(kTableVersion == (PY_VERSION_HEX >> 16), "opcode table of another Python version");
 
 enum class Rule : uint8_t {
-  kDrop, kPlain, kLoadLoad, kStoreLoad, kStoreStore, kLoadGlobal, kLoadAttr, kLoadSuperAttr, kCompareOp, kSlice,
-  kFormatValue, kJump, kJumpBack, kJumpOrPop, kForIter, kKwNames, kCall, kIntrinsic1, kReturnConst,
+  kDrop, kPlain, kRefused, kLoadLoad, kStoreLoad, kStoreStore, kLoadGlobal, kLoadAttr, kLoadSuperAttr, kCompareOp, kSlice,
+  kFormatValue, kJump, kJumpBack, kJumpOrPop, kForIter, kSend, kKwNames, kCall, kIntrinsic1, kReturnConst,
 };
 
 struct RawRow {
@@ -128,6 +128,9 @@ class Decoder {
     switch (row.rule) {
       case Rule::kDrop:
         break;
+      case Rule::kRefused:
+        emit(row.neutral, number);
+        break;
       case Rule::kPlain:
         emit(row.neutral, raw == Raw::kUnknown ? number : arg);
         break;
@@ -177,6 +180,9 @@ class Decoder {
       case Rule::kForIter:
         jump(Opcode::kForIter, skip(next + arg, kForIterSkip));
         break;
+      case Rule::kSend:
+        jump(Opcode::kSend, skip(next + arg, kSendSkip));
+        break;
       case Rule::kKwNames:
         emit(Opcode::kLoadConst, arg);
         keywords_ = true;
@@ -190,6 +196,8 @@ class Decoder {
           emit(Opcode::kUnaryPositive);
         } else if (arg == kIntrinsicListToTuple) {
           emit(Opcode::kListToTuple);
+        } else if (arg == kIntrinsicStopIterationError) {
+          emit(Opcode::kStopIterationError);
         } else {
           emit(Opcode::kUnsupported, number);
         }

@@ -35,7 +35,9 @@ def conventions():
     yield f"inline constexpr bool kAttrHasMethodBit = {str(version >= (3, 12)).lower()};"
     yield f"inline constexpr bool kNullAfterCallable = {str(version >= (3, 13)).lower()};"
     yield f"inline constexpr int kForIterSkip = {version[1] - 11};"
-    for constant, name in (("Positive", "UNARY_POSITIVE"), ("ListToTuple", "LIST_TO_TUPLE")):
+    yield f"inline constexpr int kSendSkip = {int(version >= (3, 12))};"
+    for constant, name in (("Positive", "UNARY_POSITIVE"), ("ListToTuple", "LIST_TO_TUPLE"),
+                           ("StopIterationError", "STOPITERATION_ERROR")):
         number = intrinsics.index("INTRINSIC_" + name) if intrinsics else -1
         yield f"inline constexpr int kIntrinsic{constant} = {number};"
 

@@ -29,6 +29,9 @@ class Lowering {
   void one(const Instr& instr) {
     const int plain = plainOpcode(instr.op), arg = instr.arg;
     switch (instr.op) {
+      case Opcode::kYieldValue: case Opcode::kGetYieldFromIter: case Opcode::kSend: case Opcode::kEndSend:
+      case Opcode::kCleanupThrow: case Opcode::kStopIterationError:
+        fail("an instruction of a generator");
       case Opcode::kUnsupported:
         fail("an instruction without neutral form");
       case Opcode::kLoadFast:
@@ -94,7 +97,8 @@ class Lowering {
       case Opcode::kReturnGenerator: case Opcode::kLoadAssertionError: case Opcode::kRaiseVarargs:
       case Opcode::kImportName: case Opcode::kImportFrom: case Opcode::kBeforeWith: case Opcode::kPushExcInfo:
       case Opcode::kPopExcept: case Opcode::kCheckExcMatch: case Opcode::kWithExceptStart: case Opcode::kReraise:
-      case Opcode::kGetLen:
+      case Opcode::kGetLen: case Opcode::kMatchSequence: case Opcode::kMatchMapping: case Opcode::kMatchKeys:
+      case Opcode::kMatchClass:
         return emit(plain, arg);
     }
   }

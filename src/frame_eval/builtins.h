@@ -1,4 +1,4 @@
-// Calls of builtin functions and types (the table is builtins.def).
+// Calls of builtin functions and types, and of C functions of the standard library (the table is builtins.def).
 #pragma once
 
 #include "frame_eval/interpreter.h"
@@ -10,15 +10,29 @@ struct Builtins {
   Interpreter& interpreter;
   Trace& trace;
   const char* name;
+  PyObject* callable;
 
 #define FW_BUILTIN(name, handler) Value* handler(const CallArgs& args);
+#define FW_BUILTIN_ALIAS(name, handler)
 #include "frame_eval/builtins.def"
+  Value* callMath(const CallArgs& args);
+  Value* callOperator(const CallArgs& args);
+  Value* callUnbound(PyObject* descriptor, CallArgs args);
 
   /// Breaks unless there are only positional arguments, in this number.
   void expect(const CallArgs& args, size_t least, size_t most) const;
-  Value* iterator(std::vector<Value*> items) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+  Value* take(CallArgs& args, std::string_view key) const;
+  Value* number(int64_t value) const;
+  Ref realObject(Value* value);
   Value* extreme(const CallArgs& args, int op);
   PyObject* interned(Value* text);
+  bool isSubclass(PyTypeObject* type, Value* cls);
+  std::vector<Value*> iterators(const std::vector<Value*>& iterables);
+  int64_t count(Value* value);
+  Value* choose(const CallArgs& args, bool wanted);
+  std::vector<Value*> sortedItems(const std::vector<Value*>& items, Value* key, Value* reverse);
+  void fillDict(Value* dict, const CallArgs& args);
 };
 
 }  // namespace fw::capture

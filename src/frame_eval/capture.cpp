@@ -49,6 +49,7 @@ std::variant<Captured, Break> captureWith(const CaptureOptions& options, Execute
   Interpreter interpreter(trace, options);
   try {
     FrameEnd end = execute(interpreter);
+    interpreter.checkGenerators();
     numpy::finishWrites(trace);
     ExitPlan exit = buildExit(trace, end);
     bool arrays = options.evenWithoutArrays || !trace.graph().commits().empty() || computesArrays(trace.graph());
@@ -58,7 +59,8 @@ std::variant<Captured, Break> captureWith(const CaptureOptions& options, Execute
     if (!arrays) return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
-    return Break{b.reason, b.detail, interpreter.file(), trace.line, b.at >= 0 ? b.at : trace.at};
+    int at = b.at >= 0 ? b.at : interpreter.resumeAt() >= 0 ? interpreter.resumeAt() : trace.at;
+    return Break{b.reason, b.detail, interpreter.file(), trace.line, at};
   }
 }
 

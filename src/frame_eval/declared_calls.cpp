@@ -14,8 +14,10 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
   const Declared declared = declarationOf(object);
   switch (declared.kind) {
     case Declaration::kNone:
-    case Declaration::kAllowInGraph:
       return nullptr;
+    case Declaration::kAllowInGraph:
+      if (!declared.replacement || numpy::isKnown(object)) return nullptr;
+      return interpreter.callConstant(trace.constant(declared.replacement), std::move(args));
     case Declaration::kGraphBreak: {
       std::string why;
       for (Value* value : args.positional)

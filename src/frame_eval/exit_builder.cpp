@@ -3,6 +3,7 @@
 // object. What cannot be made again outside is a break at the instruction that made it.
 #include "frame_eval/exit_builder.h"
 
+#include "frame_eval/interpret_common.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -75,6 +76,9 @@ class ExitBuilder {
     // Also constants: an equal str of another call is another object.
     if (value->source.valid()) return {.kind = Kind::kObject, .index = objectIndex(value->source)};
     if (value->isConstant()) return {.kind = Kind::kConstant, .object = value->object};
+    if (value->cls && value->kind != ValueKind::kSet) {
+      cannotLeave(value, std::string("a ") + trace_.typeOf(value)->tp_name + " made here");
+    }
     switch (value->kind) {
       case ValueKind::kArray: return array(value);
       case ValueKind::kArrayScalar: return {.kind = Kind::kArrayScalar, .index = output(scalar(value->node))};
@@ -95,6 +99,9 @@ class ExitBuilder {
         return node;
       }
       case ValueKind::kInstance: return instance(value);
+      case ValueKind::kSet: return set(value);
+      case ValueKind::kException: cannotLeave(value, "an exception");
+      case ValueKind::kOpaque: cannotLeave(value, std::string("a ") + trace_.typeOf(value)->tp_name);
       case ValueKind::kSuper: cannotLeave(value, "super()");
       case ValueKind::kConstant:
       case ValueKind::kNull:
@@ -138,6 +145,8 @@ class ExitBuilder {
 
   ExitNode method(Value* value) {
     if (value->name.empty()) {
+      bool python = value->items[0]->kind == ValueKind::kFunction || isConstantOf(value->items[0], &PyFunction_Type);
+      if (!python) cannotLeave(value, "a method of this object");
       ExitNode node{.kind = ExitNode::Kind::kMethod};
       for (Value* item : value->items) node.children.push_back(add(item));
       return node;
@@ -152,7 +161,8 @@ class ExitBuilder {
   }
 
   ExitNode iterator(Value* value) {
-    bool fresh = value->name.empty() && value->position == 0 && value->base && !value->base->written;
+    bool fresh = !value->lazy && value->name.empty() && value->position == 0 && value->base &&
+                 (value->base->kind == ValueKind::kList || !value->base->written);
     if (!fresh) cannotLeave(value, value->name.empty() ? "an iterator" : "a view of a dict");
     ExitNode node{.kind = ExitNode::Kind::kIterator};
     node.children = {add(value->base)};
@@ -166,6 +176,21 @@ class ExitBuilder {
       node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = name}));
       node.children.push_back(add(item));
     }
+    return node;
+  }
+
+  /// The order of a set comes from its history, which only adding in the same order repeats.
+  ExitNode set(Value* value) {
+    bool frozen = value->cls.get() == reinterpret_cast<PyObject*>(&PyFrozenSet_Type);
+    ExitNode node{.kind = frozen ? ExitNode::Kind::kFrozenSet : ExitNode::Kind::kSet};
+    cpython::Ref rebuilt = cpython::checked(PySet_New(nullptr));
+    for (Value* item : value->items) cpython::checked(PySet_Add(rebuilt.get(), item->object.get()));
+    cpython::Ref was = cpython::checked(PySequence_List(value->object.get()));
+    cpython::Ref is = cpython::checked(PySequence_List(rebuilt.get()));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(was.get()); ++i) {
+      if (PyList_GET_ITEM(was.get(), i) != PyList_GET_ITEM(is.get(), i)) cannotLeave(value, "a set of this order");
+    }
+    for (Value* item : value->items) node.children.push_back(add(item));
     return node;
   }
 

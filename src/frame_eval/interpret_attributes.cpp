@@ -62,6 +62,8 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
       trace_.refuseOpaque(self);
       if (!container) return objectAttribute(self, name);
       break;
+    case ValueKind::kException:
+      return exceptionAttribute(self, name);
     case ValueKind::kInstance:
       return objectAttribute(self, name);
     case ValueKind::kSuper:
@@ -90,7 +92,8 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
   PyTypeObject* type = trace_.typeOf(self);
   if (attribute == "__class__") return trace_.constant(reinterpret_cast<PyObject*>(type));
   PyObject* found = _PyType_Lookup(type, name);
-  container |= self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict;
+  container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kIterator || self->kind == ValueKind::kTuple ||
+               self->kind == ValueKind::kList || self->kind == ValueKind::kDict;
   if (!container || !found || !PyObject_TypeCheck(found, &PyMethodDescr_Type)) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }
@@ -189,6 +192,8 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
     SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, reinterpret_cast<PyObject*>(type));
     return setting(trace_.sources().intern(SourceKind::kTypeAttr, base, 0, name), found);
   };
+  bool own = Py_TYPE(found) == &PyClassMethodDescr_Type && reinterpret_cast<PyObject*>(PyDescr_TYPE(found)) == cls->object.get();
+  if (!self && own) return fold(PyObject_GetAttr(cls->object.get(), name));   // dict.fromkeys of dict itself
   if (!Py_TYPE(found)->tp_descr_get) return asIs();
   bool itself = !self && (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type ||
                           Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type);

@@ -6,6 +6,7 @@
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/policy.h"
+#include "frame_eval/unwind.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -151,6 +152,8 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
   switch (callable->kind) {
     case ValueKind::kConstant:
       return callConstant(callable, std::move(args));
+    case ValueKind::kOpaque:
+      return callMade(callable, std::move(args));
     case ValueKind::kFunction:
       return callFunction(callable, std::move(args));
     case ValueKind::kMethod:
@@ -189,6 +192,7 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
     if (belongsToNumpy(object) && !isAllowedInGraph(object)) trace_.fail(BreakReason::kUnsupportedNumpy, calleeName(object));
     return callFunction(callable, std::move(args));
   }
+  if (PyExceptionClass_Check(object)) return makeException(object, std::move(args));
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type)) return makeSuper(args);
   if (Py_TYPE(object) == &PyMethodDescr_Type && !args.positional.empty()) {
     auto* descriptor = reinterpret_cast<PyDescrObject*>(object);
@@ -199,13 +203,17 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
     }
   }
   if (Py_TYPE(object) == &PyWrapperDescr_Type) {
+    if (!args.positional.empty() && args.positional[0]->kind == ValueKind::kException) {
+      Value* self = args.positional[0];
+      args.positional.erase(args.positional.begin());
+      return exceptionMethod(self, text(reinterpret_cast<PyDescrObject*>(object)->d_name), args);
+    }
     if (Value* result = callObjectSlot(object, args)) return result;
   }
   if (PyType_Check(object)) {
     if (Value* instance = makeInstance(callable, args)) return instance;
   }
   std::string name = calleeName(object);
-  if (PyExceptionClass_Check(object)) raises(name);   // made to be raised
   bool numpyObject = name.rfind("numpy.", 0) == 0 || std::string_view(Py_TYPE(object)->tp_name).substr(0, 6) == "numpy.";
   trace_.fail(numpyObject ? BreakReason::kUnsupportedNumpy : BreakReason::kUnsupportedCall, name);
 }
@@ -336,8 +344,15 @@ Value* Interpreter::callFunction(Value* function, CallArgs args) {
   }
   bind(frame, function, std::move(args));
   frames_.push_back(std::move(owned));
-  execute(frame);
+  try {
+    execute(frame);
+  } catch (const VirtualRaise&) {
+    frames_.pop_back();
+    trace_.line = callLine;
+    throw;
+  }
   Value* result = frame.result;
+  if (frame.generator) suspend();
   frames_.pop_back();
   trace_.line = callLine;
   trace_.graph().setLine(static_cast<uint32_t>(callLine));

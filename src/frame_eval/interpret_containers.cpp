@@ -50,9 +50,6 @@ void Interpreter::eraseKey(Value* dict, int at) {
 
 void Interpreter::onBuildTuple(const Instr& instr) { push(trace_.tuple(popMany(static_cast<size_t>(instr.arg)))); }
 void Interpreter::onBuildList(const Instr& instr) { push(trace_.list(popMany(static_cast<size_t>(instr.arg)))); }
-void Interpreter::onBuildSet(const Instr& instr) { unsupported(instr); }
-void Interpreter::onSetAdd(const Instr& instr) { unsupported(instr); }
-void Interpreter::onSetUpdate(const Instr& instr) { unsupported(instr); }
 
 void Interpreter::onBuildMap(const Instr& instr) {
   std::vector<Value*> flat = popMany(static_cast<size_t>(instr.arg) * 2);
@@ -161,7 +158,11 @@ Value* Interpreter::length(Value* container) {
     case ValueKind::kTuple:
     case ValueKind::kList:
     case ValueKind::kDict:
+    case ValueKind::kSet:
       return trace_.constant(checked(PyLong_FromSize_t(container->items.size())));
+    case ValueKind::kIterator:
+      if (!container->name.empty()) return length(container->base);   // a view of a dict
+      break;
     case ValueKind::kConstant: {
       PyObject* o = container->object.get();
       if (isPlain(o) || PyRange_Check(o)) {
@@ -184,7 +185,7 @@ size_t Interpreter::itemIndex(Value* container, Value* index) {
   int64_t i = trace_.specialize(trace_.asSym(index));
   auto size = static_cast<int64_t>(container->items.size());
   if (i < 0) i += size;
-  if (i < 0 || i >= size) raises("IndexError: index out of range");
+  if (i < 0 || i >= size) raiseError(PyExc_IndexError, isTuple(container) ? "tuple index out of range" : "list index out of range");
   return static_cast<size_t>(i);
 }
 
@@ -221,7 +222,7 @@ Value* Interpreter::getItem(Value* container, Value* index) {
   }
   if (container->kind == ValueKind::kDict) {
     int at = findKey(container, key(index));
-    if (at < 0) raises("KeyError");
+    if (at < 0) return missingKey(container, index);
     return container->items[at];
   }
   if (container->isConstant() && (isPlain(container->object.get()) || PyRange_Check(container->object.get()))) {
@@ -235,14 +236,12 @@ Value* Interpreter::getItem(Value* container, Value* index) {
 }
 
 void Interpreter::onBinarySubscr(const Instr&) {
-  Value* index = pop();
-  Value* container = pop();
+  auto [container, index] = popPair();
   push(getItem(container, index));
 }
 
 void Interpreter::onStoreSubscr(const Instr&) {
-  Value* index = pop();
-  Value* container = pop();
+  auto [container, index] = popPair();
   Value* value = pop();
   if (container->kind == ValueKind::kArray) return numpy::setItem(trace_, container, index, value);
   if (container->kind == ValueKind::kList) {
@@ -276,11 +275,10 @@ void Interpreter::storeSlice(Value* list, Value* index, std::vector<Value*> item
 }
 
 void Interpreter::onDeleteSubscr(const Instr& instr) {
-  Value* index = pop();
-  Value* container = pop();
+  auto [container, index] = popPair();
   if (container->kind == ValueKind::kDict) {
     int found = findKey(container, key(index));
-    if (found < 0) raises("KeyError");
+    if (found < 0) raiseError(PyExc_KeyError, {index});
     return eraseKey(container, found);
   }
   if (callSpecial(container, "__delitem__", {index})) return;
@@ -288,6 +286,29 @@ void Interpreter::onDeleteSubscr(const Instr& instr) {
   if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) return storeSlice(container, index, {}, true);
   size_t at = itemIndex(container, index);
   spliceList(container, at, at + 1, {});
+}
+
+/// dict[key] of an absent key.
+Value* Interpreter::missingKey(Value* dict, Value* index) {
+  bool defaults = dict->cls && trace_.typeOf(dict)->tp_name == std::string_view("collections.defaultdict");
+  if (!defaults || !dict->base) raiseError(PyExc_KeyError, {index});
+  Value* made = call(dict->base, {});
+  setKey(dict, key(index), made);
+  return made;
+}
+
+/// | of dicts; null if the operands are none.
+Value* Interpreter::dictUnion(int op, bool inplace, Value* left, Value* right) {
+  bool dicts = left->kind == ValueKind::kDict && right->kind == ValueKind::kDict && !left->cls && !right->cls;
+  if (!dicts || op != cpython::kNbOr) return nullptr;
+  Value* result = left;
+  if (!inplace) {
+    result = trace_.make(ValueKind::kDict);
+    result->keys = left->keys;
+    result->items = left->items;
+  }
+  for (size_t i = 0; i < right->keys.size(); ++i) setKey(result, right->keys[i], right->items[i]);
+  return result;
 }
 
 /// + and * of tuples and lists; null if the operands do not fit.
@@ -319,109 +340,11 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   return left;
 }
 
-// ---- iteration -----------------------------------------------------------------------------------------------------
-
-std::vector<Value*> Interpreter::iterate(Value* iterable) {
-  switch (iterable->kind) {
-    case ValueKind::kTuple:
-    case ValueKind::kList:
-      return iterable->items;
-    case ValueKind::kDict:
-      return iterable->keys;
-    case ValueKind::kIterator: {
-      if (!iterable->name.empty()) return iterable->items;   // a view of a dict
-      std::vector<Value*>& all = iterable->base ? iterable->base->items : iterable->items;
-      size_t from = std::min(iterable->position, all.size());
-      std::vector<Value*> rest(all.begin() + static_cast<ptrdiff_t>(from), all.end());
-      iterable->position = all.size();
-      return rest;
-    }
-    case ValueKind::kConstant: {
-      PyObject* o = iterable->object.get();
-      bool known = PyTuple_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o);
-      if (!known) break;
-      Py_ssize_t size = PyObject_Size(o);
-      if (size < 0) raisesPending();
-      if (size > 4096) trace_.fail(BreakReason::kLoopLimit, std::to_string(size) + " items");
-      std::vector<Value*> items;
-      for (Py_ssize_t i = 0; i < size; ++i) items.push_back(trace_.constant(checked(PySequence_GetItem(o, i))));
-      return items;
-    }
-    case ValueKind::kArray: {
-      const graph::SymShape& shape = trace_.graph().type(iterable->node).shape;
-      if (shape.empty()) raises("TypeError: iteration over a 0-d array");
-      if (trace_.hint(shape[0]) > options_.maxUnroll) {
-        trace_.fail(BreakReason::kLoopLimit, "iteration over an array of " + std::to_string(trace_.hint(shape[0])) + " items");
-      }
-      int64_t size = trace_.specialize(shape[0]);
-      std::vector<Value*> items;
-      for (int64_t i = 0; i < size; ++i) {
-        items.push_back(numpy::getItem(trace_, iterable, trace_.constant(checked(PyLong_FromLongLong(i)))));
-      }
-      return items;
-    }
-    default:
-      break;
-  }
-  trace_.fail(BreakReason::kUnsupportedObject, std::string("iteration over a ") + trace_.typeOf(iterable)->tp_name);
-}
-
-void Interpreter::onGetIter(const Instr&) {
-  Value* iterable = pop();
-  if (iterable->kind == ValueKind::kIterator && iterable->name.empty()) return push(iterable);
-  Value* iterator = trace_.make(ValueKind::kIterator);
-  if (iterable->kind == ValueKind::kList) {
-    iterator->base = iterable;
-  } else {
-    iterator->items = iterate(iterable);
-  }
-  push(iterator);
-}
-
-void Interpreter::onForIter(const Instr& instr) {
-  Value* iterator = top();
-  FW_CHECK(iterator->kind == ValueKind::kIterator);
-  std::vector<Value*>& items = iterator->base ? iterator->base->items : iterator->items;
-  size_t rest = items.size() - std::min(iterator->position, items.size());
-  if (rest > static_cast<size_t>(options_.maxUnroll) || iterator->position > static_cast<size_t>(options_.maxUnroll)) {
-    trace_.fail(BreakReason::kLoopLimit, std::to_string(items.size()) + " iterations");
-  }
-  if (rest > 0) return push(items[iterator->position++]);
-  pop();
-  frame_->pc = static_cast<size_t>(instr.target);
-}
-
-void Interpreter::onEndFor(const Instr&) { FW_UNREACHABLE(); }
-
-void Interpreter::onUnpackSequence(const Instr& instr) {
-  Value* sequence = pop();
-  if (sequence->kind == ValueKind::kArray) {
-    const graph::SymShape& shape = trace_.graph().type(sequence->node).shape;
-    if (!shape.empty() &&
-        !trace_.decide(shape[0], Relation::kEq, trace_.syms().constant(instr.arg))) {
-      raises("ValueError: wrong number of values to unpack");
-    }
-  }
-  std::vector<Value*> items = iterate(sequence);
-  if (items.size() != static_cast<size_t>(instr.arg)) raises("ValueError: wrong number of values to unpack");
-  for (auto it = items.rbegin(); it != items.rend(); ++it) push(*it);
-}
-
-void Interpreter::onUnpackEx(const Instr& instr) {
-  std::vector<Value*> items = iterate(pop());
-  size_t before = static_cast<size_t>(instr.arg & 255), after = static_cast<size_t>(instr.arg >> 8);
-  if (items.size() < before + after) raises("ValueError: not enough values to unpack");
-  size_t end = items.size() - after;
-  for (size_t i = items.size(); i > end; --i) push(items[i - 1]);
-  push(trace_.list({items.begin() + static_cast<ptrdiff_t>(before), items.begin() + static_cast<ptrdiff_t>(end)}));
-  for (size_t i = before; i > 0; --i) push(items[i - 1]);
-}
-
-void Interpreter::onGetLen(const Instr&) { push(length(top())); }
 
 // ---- f-strings -----------------------------------------------------------------------------------------------------
 
 Value* Interpreter::formatValue(Value* value, Value* spec) {
+  if (value->kind == ValueKind::kException && !spec) return exceptionText(value, false);
   Value* known = trace_.specializeNumber(value);
   if (!known || !isPlain(known->object.get()) || (spec && !spec->isConstant())) {
     trace_.fail(BreakReason::kUnsupportedObject, std::string("formatting of a ") + trace_.typeOf(value)->tp_name);
@@ -438,6 +361,7 @@ void Interpreter::onFormatWithSpec(const Instr&) {
 
 void Interpreter::onConvertValue(const Instr& instr) {
   Value* value = pop();
+  if (value->kind == ValueKind::kException && instr.arg != 3) return push(exceptionText(value, instr.arg == 2));
   Value* known = trace_.specializeNumber(value);
   if (!known || !isPlain(known->object.get())) {
     trace_.fail(BreakReason::kUnsupportedObject, std::string("formatting of a ") + trace_.typeOf(value)->tp_name);

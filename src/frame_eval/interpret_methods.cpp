@@ -25,7 +25,14 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
       return listMethod(self, name, args);
     case ValueKind::kDict:
       return dictMethod(self, name, args);
+    case ValueKind::kSet:
+      return setMethod(self, name, args);
+    case ValueKind::kException:
+      return exceptionMethod(self, name, args);
+    case ValueKind::kIterator:
+      return iteratorMethod(self, name, args);
     case ValueKind::kConstant:
+      if (PyFrozenSet_CheckExact(self->object.get())) return setMethod(self, name, args);
       return constantMethod(self, name, args);
     default:
       trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
@@ -75,7 +82,7 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
       if (name == "index") return trace_.constant(checked(PyLong_FromSize_t(i)));
       ++found;
     }
-    if (name == "index") raises("ValueError: not in list");
+    if (name == "index") raiseAbout(PyExc_ValueError, "not in list");
     return trace_.constant(checked(PyLong_FromSsize_t(found)));
   }
   if (list && simple && name == "copy" && count == 0) return trace_.list(items);
@@ -85,7 +92,7 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
       spliceList(self, i, i + 1, {});
       return none();
     }
-    raises("ValueError: not in list");
+    raiseAbout(PyExc_ValueError, "not in list");
   }
   if (list && name == "sort") return sortList(self, args);
   if (!list || !simple) trace_.fail(BreakReason::kUnsupportedCall, std::string(list ? "list." : "tuple.") + name);
@@ -98,7 +105,7 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
     return none();
   }
   if (name == "pop" && count <= 1) {
-    if (items.empty()) raises("IndexError: pop from empty list");
+    if (items.empty()) raiseError(PyExc_IndexError, "pop from empty list");
     size_t at = count ? itemIndex(self, args.positional[0]) : items.size() - 1;
     Value* item = items[at];
     spliceList(self, at, at + 1, {});
@@ -175,19 +182,14 @@ Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallA
   size_t count = args.positional.size();
   if (args.keywords.empty() && count == 0) {
     if (name == "keys" || name == "values" || name == "items") {
-      // A snapshot that can be walked more than once; it cannot leave the trace.
-      Value* view = trace_.make(ValueKind::kIterator);
-      view->name = name;
-      for (size_t i = 0; i < self->keys.size(); ++i) {
-        Value* pair = name == "items" ? trace_.tuple({self->keys[i], self->items[i]}) : nullptr;
-        view->items.push_back(pair ? pair : name == "keys" ? self->keys[i] : self->items[i]);
-      }
-      return view;
+      return viewOf(self, name);
     }
     if (name == "copy") {
       Value* copy = trace_.make(ValueKind::kDict);
       copy->keys = self->keys;
       copy->items = self->items;
+      copy->cls = self->cls;
+      if (self->cls) copy->base = self->base;   // the factory of a defaultdict
       return copy;
     }
   }
@@ -197,7 +199,7 @@ Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallA
     int at = findKey(self, k);
     Value* fallback = count == 2 ? args.positional[1] : trace_.constant(Py_None);
     if (at < 0) {
-      if (remove && count == 1) raises("KeyError");
+      if (remove && count == 1) raiseError(PyExc_KeyError, {k});
       if (set) setKey(self, k, fallback);
       return fallback;
     }

@@ -65,11 +65,13 @@ Value* Interpreter::floatBinary(int op, Value* left, Value* right) {
     case cpython::kNbMultiply: return result(Op::kMultiply);
     case cpython::kNbTrueDivide: {
       if (right->isConstant()) {
-        if (PyFloat_AsDouble(right->object.get()) == 0) raises("ZeroDivisionError");
+        if (PyFloat_AsDouble(right->object.get()) == 0) raiseError(PyExc_ZeroDivisionError, "float division by zero");
         return result(Op::kDivide);
       }
       if (right->kind == ValueKind::kPyInt) {
-        if (trace_.decide(right->sym, Relation::kEq, trace_.syms().constant(0))) raises("ZeroDivisionError");
+        if (trace_.decide(right->sym, Relation::kEq, trace_.syms().constant(0))) {
+          raiseAbout(PyExc_ZeroDivisionError, "float division by zero");
+        }
         return result(Op::kDivide);
       }
       // A divisor that may be zero raises in Python, so its value must be known.
@@ -112,7 +114,7 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
     }
     case cpython::kNbFloorDivide:
     case cpython::kNbRemainder: {
-      if (trace_.decide(b, Relation::kEq, syms.constant(0))) raises("ZeroDivisionError");
+      if (trace_.decide(b, Relation::kEq, syms.constant(0))) raiseAbout(PyExc_ZeroDivisionError, "division by zero");
       b = syms.canonical(b);
       graph::SymRange range = syms.range(b);
       if (range.lo <= 0 && range.hi >= 0) b = syms.constant(trace_.specialize(b));
@@ -121,7 +123,7 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
     }
     case cpython::kNbTrueDivide: {
       // Correctly rounded by Python; so is the division of two exactly converted operands.
-      if (trace_.decide(b, Relation::kEq, syms.constant(0))) raises("ZeroDivisionError");
+      if (trace_.decide(b, Relation::kEq, syms.constant(0))) raiseAbout(PyExc_ZeroDivisionError, "division by zero");
       graph::ValueId quotient = trace_.graph().binary(Op::kDivide, asFloat(left), asFloat(right));
       return trace_.number(ValueKind::kPyFloat, quotient);
     }

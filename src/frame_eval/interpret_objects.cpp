@@ -53,6 +53,7 @@ void Interpreter::onDeleteAttr(const Instr& instr) { storeAttribute(pop(), nameA
 
 /// self.name = value, or del self.name if it is null.
 void Interpreter::storeAttribute(Value* self, PyObject* name, Value* value) {
+  if (self->kind == ValueKind::kException && value) return setExceptionAttribute(self, name, value);
   if (!isUserObject(self)) {
     trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(trace_.typeOf(self), name));
   }
@@ -131,10 +132,11 @@ Value* Interpreter::makeInstance(Value* cls, CallArgs args) {
   static PyObject* const construct = interned("__new__");
   static PyObject* const init = interned("__init__");
   static PyObject* const finalize = interned("__del__");
-  bool plain = Py_TYPE(type) == &PyType_Type && hasPlainLayout(type) && type->tp_alloc == PyType_GenericAlloc &&
+  bool plain = Py_TYPE(type)->tp_call == PyType_Type.tp_call && hasPlainLayout(type) && type->tp_alloc == PyType_GenericAlloc &&
                type != &PyBaseObject_Type && !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) && !_PyType_Lookup(type, finalize) &&
                _PyType_Lookup(type, construct) == _PyType_Lookup(&PyBaseObject_Type, construct);
   if (!plain) return nullptr;
+  guardTypeVersion(Py_TYPE(type));   // ABCMeta and the like may get a __call__
   guardTypeVersion(type);
   PyObject* initializer = _PyType_Lookup(type, init);
   bool own = initializer && PyFunction_Check(initializer);

@@ -68,8 +68,7 @@ bool isHuge(int op, PyObject* left, PyObject* right) {
 }  // namespace
 
 void Interpreter::onBinaryOp(const Instr& instr) {
-  Value* right = pop();
-  Value* left = pop();
+  auto [left, right] = popPair();
   bool inplace = instr.arg >= kFirstInplace;
   push(binary(inplace ? instr.arg - kFirstInplace : instr.arg, inplace, left, right));
 }
@@ -92,6 +91,8 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
                     (right->isConstant() && !PyLong_Check(right->object.get()));
     return floating ? floatBinary(op, left, right) : intBinary(op, left, right);
   }
+  if (Value* result = dictUnion(op, inplace, left, right)) return result;
+  if (Value* result = setBinary(op, inplace, left, right)) return result;
   if (isSequence(left) || isSequence(right)) {
     if (Value* result = sequenceBinary(op, inplace, left, right)) return result;
   }
@@ -154,8 +155,7 @@ void Interpreter::onUnaryNot(const Instr&) {
 // ---- comparisons ---------------------------------------------------------------------------------------------------
 
 void Interpreter::onCompareOp(const Instr& instr) {
-  Value* right = pop();
-  Value* left = pop();
+  auto [left, right] = popPair();
   push(compare(instr.arg, left, right));
 }
 
@@ -167,6 +167,7 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
     return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));
   }
   if (isNumber(left) && isNumber(right)) return numberCompare(op, left, right);
+  if (Value* result = setCompare(op, left, right)) return result;
   if (Value* result = objectCompare(op, left, right)) return result;
   bool equality = op == Py_EQ || op == Py_NE;
   if (equality) {
@@ -191,6 +192,8 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
 /// == of values that are not both numbers, where it is known without running user code.
 bool Interpreter::equal(Value* left, Value* right) {
   if (left == right && left->kind != ValueKind::kPyFloat && left->kind != ValueKind::kArray) return true;
+  bool special = (left->cls && left->kind == ValueKind::kDict) || (right->cls && right->kind == ValueKind::kDict);
+  if (special) trace_.fail(BreakReason::kUnsupportedObject, "== of dicts of other classes");
   auto byIdentity = [](Value* v) {
     if (v->kind == ValueKind::kFunction) return true;
     if (!v->isConstant()) return false;
@@ -252,6 +255,7 @@ bool Interpreter::is(Value* left, Value* right) {
   // One Value per mutable object, so that these are two; what has a source may be another object in the next call.
   auto identifiable = [](Value* v) {
     return v->kind == ValueKind::kArray || v->kind == ValueKind::kList || v->kind == ValueKind::kDict ||
+           v->kind == ValueKind::kSet || v->kind == ValueKind::kException || v->kind == ValueKind::kOpaque ||
            v->kind == ValueKind::kObject || v->kind == ValueKind::kInstance || v->kind == ValueKind::kCell ||
            v->kind == ValueKind::kFunction || v->kind == ValueKind::kIterator;
   };
@@ -276,6 +280,7 @@ bool Interpreter::contains(Value* container, Value* item) {
   trace_.refuseOpaque(container);
   if (auto answer = objectContains(container, item)) return *answer;
   if (container->kind == ValueKind::kDict) return findKey(container, key(item)) >= 0;
+  if (container->kind == ValueKind::kSet) return setContains(container, item);
   if (isPlainConstant(container) && isPlainConstant(item)) {
     int found = PySequence_Contains(container->object.get(), item->object.get());
     if (found < 0) raisesPending();
@@ -292,8 +297,7 @@ bool Interpreter::contains(Value* container, Value* item) {
 }
 
 void Interpreter::onContainsOp(const Instr& instr) {
-  Value* container = pop();
-  Value* item = pop();
+  auto [item, container] = popPair();
   push(trace_.constant(contains(container, item) != (instr.arg == 1) ? Py_True : Py_False));
 }
 

@@ -1,5 +1,6 @@
 // Variables: locals, cells, globals; and the frames that hold them. The frame of a region begins with unread slots: an object
 // becomes a Value when it is first loaded, so that what the region does not touch is not guarded.
+#include "cpython/numpy_api.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/policy.h"
@@ -33,6 +34,9 @@ Value* Interpreter::run(const CallView& view) {
   trace_.guardSet().boundSlots = count;
   for (int i = 0; i < count; ++i) {
     frame.slots[i] = trace_.fromSource(trace_.sources().intern(SourceKind::kArg, {}, i), view.args[i]);
+    // Inputs of the graph in the order of the arguments; nearly all are used.
+    PyObject* object = view.args[i];
+    if (PyArray_CheckExact(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object)) trace_.open(frame.slots[i]);
   }
   if (PyObject* closure = view.function->func_closure) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(closure); ++i) {
@@ -270,9 +274,5 @@ void Interpreter::storeGlobal(PyObject* name, Value* value) {
   writtenGlobals_[{dict, name}] = value;
 }
 
-void Interpreter::onImportName(const Instr& instr) {
-  trace_.fail(BreakReason::kUnsupportedInstruction, "import " + text(nameAt(instr.arg)));
-}
-void Interpreter::onImportFrom(const Instr& instr) { unsupported(instr); }
 
 }  // namespace fw::capture

@@ -1,8 +1,9 @@
-// The loop over instructions, and the instructions that only move values: stack, jumps, returns. An
-// exception that Python would raise ends the trace, so that handlers are never entered and `try` bodies need nothing.
+// The loop over instructions, and the instructions that only move values: stack, jumps, returns. Exceptions of the traced code
+// arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
 #include "frame_eval/interpreter.h"
 
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/unwind.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -13,7 +14,11 @@ using guards::SourceKind;
 
 namespace {
 
-constexpr int kGeneratorFlags = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
+constexpr int kGeneratorFlags = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
+
+std::string instructionName(const Instr& instr) {
+  return std::string(instr.op == Opcode::kUnsupported ? cpython::rawName(instr.arg) : info(instr.op).text);
+}
 
 }  // namespace
 
@@ -34,12 +39,13 @@ void Interpreter::execute(Frame& frame) {
 #define FW_OPCODE(Id, text, arg) &Interpreter::on##Id,
 #include "cpython/neutral_ops.def"
   };
-  if (frame.object()->co_flags & kGeneratorFlags) {
+  bool outermost = &frame == frames_.front().get();
+  if (frame.object()->co_flags & (outermost ? kGeneratorFlags | CO_GENERATOR : kGeneratorFlags)) {
     trace_.fail(BreakReason::kGenerator, text(frame.object()->co_qualname));
   }
   Frame* caller = frame_;
   frame_ = &frame;
-  while (!frame.result) {
+  while (!frame.result && !frame.yielded) {
     if (++executed_ > options_.maxInstructions) {
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");
     }
@@ -48,7 +54,15 @@ void Interpreter::execute(Frame& frame) {
     const Instr& instr = frame.code->instructions[frame.pc++];
     if (instr.position.line > 0) trace_.line = instr.position.line;
     trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
-    (this->*kMethods[static_cast<int>(instr.op)])(instr);
+    try {
+      (this->*kMethods[static_cast<int>(instr.op)])(instr);
+    } catch (const VirtualRaise& raise) {
+      frame_ = &frame;
+      if (unwind(frame, raise.exception)) continue;
+      if (outermost) escaped(raise.exception);
+      frame_ = caller;
+      throw;
+    }
   }
   frame_ = caller;
 }
@@ -57,7 +71,10 @@ void Interpreter::execute(Frame& frame) {
 bool Interpreter::atStop(const Frame& frame) {
   if (&frame != frames_.front().get()) return false;
   bool entered = trace_.at >= 0;
-  if (entered && stops_ && (*stops_)[frame.pc]) return true;
+  if (entered && stops_ && (*stops_)[frame.pc]) {
+    if (resumeAt() >= 0) throw CaptureBreak(BreakReason::kPythonException, "an exception is being handled", resumeAt());
+    return true;
+  }
   trace_.at = static_cast<int>(frame.pc);
   return false;
 }
@@ -67,6 +84,12 @@ Value* Interpreter::popRaw() {
   Value* v = look(frame_->stack.back());
   frame_->stack.pop_back();
   return v;
+}
+
+std::pair<Value*, Value*> Interpreter::popPair() {
+  Value* second = popRaw();
+  Value* first = pop();
+  return {first, trace_.open(second)};
 }
 
 Value* Interpreter::pop() { return trace_.open(popRaw()); }
@@ -90,43 +113,39 @@ std::vector<Value*> Interpreter::popManyRaw(size_t count) {
 PyObject* Interpreter::nameAt(int index) const { return PyTuple_GET_ITEM(frame_->object()->co_names, index); }
 
 void Interpreter::unsupported(const Instr& instr) {
-  trace_.fail(BreakReason::kUnsupportedInstruction,
-              std::string(instr.op == Opcode::kUnsupported ? cpython::rawName(instr.arg) : info(instr.op).text));
+  trace_.fail(BreakReason::kUnsupportedInstruction, instructionName(instr));
 }
 
 void Interpreter::raises(std::string what) { trace_.fail(BreakReason::kPythonException, std::move(what)); }
 
-void Interpreter::raisesPending() {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  Ref t = Ref::steal(type), v = Ref::steal(value), tb = Ref::steal(traceback);
-  FW_CHECK(t);
-  bool interrupt = PyErr_GivenExceptionMatches(t.get(), PyExc_MemoryError) ||
-                   !PyErr_GivenExceptionMatches(t.get(), PyExc_Exception);
-  if (interrupt) {
-    PyErr_Restore(t.release(), v.release(), tb.release());
-    throw cpython::PythonError();
-  }
-  std::string what = reinterpret_cast<PyTypeObject*>(t.get())->tp_name;
-  if (v) {
-    Ref s = Ref::steal(PyObject_Str(v.get()));
-    if (s) {
-      what += ": " + text(s.get());
-    } else {
-      PyErr_Clear();
-    }
-  }
-  raises(what);
-}
-
 Value* Interpreter::fold(PyObject* fresh) {
   if (!fresh) raisesPending();
-  return trace_.constant(Ref::steal(fresh));
+  return virtualized(Ref::steal(fresh));
+}
+
+/// A fresh object as a Value: lists, dicts and sets may be changed, so that they are not constants.
+Value* Interpreter::virtualized(Ref object) {
+  PyObject* o = object.get();
+  if (PySet_CheckExact(o)) return setOf(std::move(object), {});
+  if (PyDict_CheckExact(o)) {
+    Value* dict = trace_.make(ValueKind::kDict);
+    PyObject *key, *item;
+    for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &item);) setKey(dict, trace_.constant(key), virtualized(Ref::create(item)));
+    return dict;
+  }
+  bool list = PyList_CheckExact(o);
+  if (!list && (!PyTuple_CheckExact(o) || isPlain(o))) return trace_.constant(std::move(object));
+  std::vector<Value*> items;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) items.push_back(virtualized(Ref::create(PySequence_Fast_GET_ITEM(o, i))));
+  return list ? trace_.list(std::move(items)) : trace_.tuple(std::move(items));
 }
 
 // ---- stack ---------------------------------------------------------------------------------------------------------
 
-void Interpreter::onUnsupported(const Instr& instr) { unsupported(instr); }
+#define FW_INSTRUCTION_BREAK(Id, Reason) \
+  void Interpreter::on##Id(const Instr& instr) { trace_.fail(BreakReason::k##Reason, instructionName(instr)); }
+#include "frame_eval/instruction_breaks.def"
+
 void Interpreter::onNop(const Instr&) {}
 void Interpreter::onResume(const Instr&) {}
 void Interpreter::onPopTop(const Instr&) { popRaw(); }
@@ -169,19 +188,5 @@ bool Interpreter::isNone(Value* v) {
 }
 
 void Interpreter::onReturnValue(const Instr&) { frame_->result = popRaw(); }
-void Interpreter::onReturnGenerator(const Instr&) {
-  trace_.fail(BreakReason::kGenerator, text(frame_->object()->co_qualname));
-}
-
-// ---- exceptions and with -------------------------------------------------------------------------------------------
-
-void Interpreter::onLoadAssertionError(const Instr&) { raises("the assertion does not hold"); }
-void Interpreter::onRaiseVarargs(const Instr&) { raises("raise"); }
-void Interpreter::onBeforeWith(const Instr&) { trace_.fail(BreakReason::kUnsupportedInstruction, "with"); }
-void Interpreter::onPushExcInfo(const Instr& instr) { unsupported(instr); }
-void Interpreter::onPopExcept(const Instr& instr) { unsupported(instr); }
-void Interpreter::onCheckExcMatch(const Instr& instr) { unsupported(instr); }
-void Interpreter::onWithExceptStart(const Instr& instr) { unsupported(instr); }
-void Interpreter::onReraise(const Instr& instr) { unsupported(instr); }
 
 }  // namespace fw::capture

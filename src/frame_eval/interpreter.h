@@ -11,37 +11,16 @@
 #include "absl/container/flat_hash_set.h"
 #include "cpython/bytecode.h"
 #include "frame_eval/capture.h"
+#include "frame_eval/frame.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/trace.h"
 
 namespace fw::capture {
 
-using cpython::Bytecode;
 using cpython::Instr;
 using numpy::CallArgs;
 
-/// One activation of a Python function.
-struct Frame {
-  const Bytecode* code = nullptr;
-  Ref globals, builtins;
-  SourceId function;                  ///< below which globals hang
-  std::vector<Value*> slots;          ///< localsplus; null is unbound
-  std::vector<Value*> closure;        ///< cells, for COPY_FREE_VARS
-  std::vector<Value*> stack;
-  std::vector<Value*> initial;        ///< regions: what the slots and stack entries were found to hold, null where nobody looked
-  size_t pc = 0;
-  Value* result = nullptr;            ///< set by RETURN_VALUE
-  absl::flat_hash_map<size_t, int> backJumps;
-
-  PyCodeObject* object() const { return code->object(); }
-};
-
-/// How the outermost frame stands where a region ends.
-struct FrameEnd {
-  Value* result = nullptr;                          ///< of a return
-  int instruction = -1, depth = 0;
-  std::vector<std::pair<int, Value*>> slots;        ///< changed ones; null is unbound
-};
+struct GeneratorIterator;
 
 class Interpreter {
  public:
@@ -75,6 +54,24 @@ class Interpreter {
   std::vector<Value*> sorted(std::vector<Value*> items, Value* keyFunction, bool reverse);
   /// Key as a plain constant, or break.
   Value* key(Value* value);
+  /// iter(iterable).
+  Value* iteratorOf(Value* iterable);
+  /// The next item of an iterator, null when it is exhausted.
+  Value* nextOf(Value* iterator);
+
+  // Exceptions of the traced code: they unwind to its own handlers, or end the trace where there is none. What they depend on
+  // must be known or guarded. (raises() always ends the trace and needs no guards.)
+  [[noreturn]] void raiseValue(Value* exception);
+  [[noreturn]] void raiseError(PyObject* type, std::vector<Value*> args);
+  [[noreturn]] void raiseError(PyObject* type, const std::string& message);   ///< CPython's own text
+  [[noreturn]] void raiseAbout(PyObject* type, const std::string& what);      ///< code that reads the text breaks
+  /// Where Python must take over if the trace ends now: the instruction of the outermost frame that raised what is being handled;
+  /// -1 if nothing is.
+  int resumeAt() const;
+  /// Runs a suspended generator; null when it has returned.
+  Value* resume(GeneratorIterator& generator, Value* sent, Value* thrown);
+  /// Breaks if a generator is left where its death would run code.
+  void checkGenerators() const;
 
  private:
   friend struct Builtins;
@@ -88,6 +85,8 @@ class Interpreter {
   /// Opened; the raw ones may be unopened.
   Value* pop();
   Value* popRaw();
+  /// The entry below the top, then the top, opened in this order.
+  std::pair<Value*, Value*> popPair();
   Value* top(int depth = 1);
   /// What slot or stack entry `entry` of the outermost frame of a region holds, once it is looked at.
   Value* look(Value*& entry);
@@ -107,6 +106,7 @@ class Interpreter {
   [[noreturn]] void raisesPending();
   /// Constant of a fresh object; a pending exception becomes kPythonException.
   Value* fold(PyObject* fresh);
+  Value* virtualized(Ref object);
 
   // Calls.
   Value* callRaw(Value* callable, CallArgs args);
@@ -166,7 +166,61 @@ class Interpreter {
   Value* numberCompare(int op, Value* left, Value* right);
   Value* foldBinary(int op, Value* left, Value* right);
 
+  // Exceptions and with (interpret_exceptions.cpp).
+  struct Handled {
+    Value* exception;
+    int at;                          ///< instruction of the outermost frame that raised it
+  };
+  bool unwind(Frame& frame, Value* exception);
+  [[noreturn]] void escaped(Value* exception);
+  Value* makeException(PyObject* cls, CallArgs args);
+  Value* raisable(Value* value);
+  void needText(Value* exception);
+  Value* exceptionAttribute(Value* self, PyObject* name);
+  void setExceptionAttribute(Value* self, PyObject* name, Value* value);
+  Value* exceptionMethod(Value* self, const std::string& name, const CallArgs& args);
+  Value* exceptionText(Value* self, bool repr);
+  static bool isInstanceOf(Value* exception, PyObject* cls);
+  Value* boundSpecial(Value* self, const char* name);
+  /// To be called by those who have caught a VirtualRaise.
+  void landed() { inFlight_ = -1; }
+
+  // Iteration and generators.
+  Value* viewOf(Value* dict, const std::string& name);
+  Value* viewItem(Value* view, size_t index);
+  std::vector<Value*> viewItems(Value* view);
+  Value* dictIterator(Value* view, bool reversed);
+  Value* setIterator(Value* set);
+  Value* rangeIterator(Value* range);
+  std::vector<Value*> constantItems(Value* iterable);
+  std::vector<Value*> arrayItems(Value* iterable);
+  void suspend();
+  bool suspendedInHandler(const GeneratorIterator& generator) const;
+  [[noreturn]] void stopIteration(Value* returned);
+  Value* generatorMethod(Value* self, const std::string& name, const CallArgs& args);
+  Value* iteratorMethod(Value* self, const std::string& name, const CallArgs& args);
+  Value* returnedBy(Value* iterator);
+  Value* callMade(Value* made, CallArgs args);
+  static GeneratorIterator* generatorOf(Value* iterator);
+
+  Value* loadedModule(const std::string& name);
+
+  // Sets (interpret_sets.cpp).
+  std::vector<Value*> setItems(Value* set);
+  Value* setOf(Ref real, const std::vector<Value*>& from);
+  void refreshSet(Value* set);
+  Ref realIterable(Value* iterable, std::vector<Value*>& items);
+  Value* makeSet(PyTypeObject* cls, Value* iterable);
+  void setAdd(Value* set, Value* item);
+  bool setRemove(Value* set, Value* item);
+  bool setContains(Value* set, Value* item);
+  Value* setBinary(int op, bool inplace, Value* left, Value* right);
+  Value* setCompare(int op, Value* left, Value* right);
+  Value* setMethod(Value* self, const std::string& name, const CallArgs& args);
+
   // Containers.
+  Value* missingKey(Value* dict, Value* index);
+  Value* dictUnion(int op, bool inplace, Value* left, Value* right);
   Value* sequenceBinary(int op, bool inplace, Value* left, Value* right);
   Value* sliceItems(Value* container, Value* index);
   size_t itemIndex(Value* container, Value* index);
@@ -201,6 +255,10 @@ class Interpreter {
   const std::vector<bool>* stops_ = nullptr;           ///< regions: of the outermost frame
   PyObject* const* liveSlots_ = nullptr;               ///< regions: what the frame holds
   int executed_ = 0;
+  std::vector<Handled> handled_;                       ///< exceptions being handled, innermost last
+  int inFlight_ = -1;                                  ///< an exception is on its way to its handler: as Handled::at
+  int catchers_ = 0;                                   ///< see CatchScope
+  std::vector<Value*> generators_;                     ///< all that were made
 };
 
 /// Name of a callable for messages: "module.qualname".

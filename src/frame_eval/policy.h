@@ -33,13 +33,13 @@ enum class Declaration : uint8_t {
   kNone,
   kGraphBreak,         ///< fusewire.graph_break: a planned break
   kControl,            ///< another function that steers Fusewire (set_stance ...): Python runs it
-  kAllowInGraph,       ///< inlined even where library code is skipped
+  kAllowInGraph,       ///< inlined even where library code is skipped; `replacement` is the Python function behind it, if it is none
   kSubstitute,         ///< `replacement` is inlined in its place
   kAssumeConstant,     ///< called once during capture, the result is a constant
 };
 struct Declared {
   Declaration kind = Declaration::kNone;
-  PyObject* replacement = nullptr;       ///< kSubstitute, borrowed
+  PyObject* replacement = nullptr;       ///< kSubstitute, kAllowInGraph; borrowed
 };
 /// A later declaration replaces an earlier one; callables are told apart by identity and held for the life of the process.
 void declareCallable(PyObject* callable, Declaration kind, PyObject* replacement = nullptr);

@@ -19,6 +19,13 @@ bool isPlain(PyObject* object) {
       PyBytes_CheckExact(object)) {
     return true;
   }
+  if (PyFrozenSet_CheckExact(object)) {
+    Ref items = checked(PySequence_List(object));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
+      if (!isPlain(PyList_GET_ITEM(items.get(), i))) return false;
+    }
+    return true;
+  }
   if (!PyTuple_CheckExact(object)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
     if (!isPlain(PyTuple_GET_ITEM(object, i))) return false;
@@ -273,6 +280,10 @@ bool Trace::truth(Value* value) {
     case ValueKind::kList:
     case ValueKind::kDict:
       return !value->items.empty();
+    case ValueKind::kSet:
+      return checked(PyObject_IsTrue(value->object.get())) != 0;
+    case ValueKind::kException:
+    case ValueKind::kOpaque:
     case ValueKind::kSlice:
     case ValueKind::kFunction:
     case ValueKind::kMethod:

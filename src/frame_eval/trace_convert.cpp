@@ -77,6 +77,9 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kList: fail(BreakReason::kUnsupportedNumpy, "operand of type list");
     case ValueKind::kDict: fail(BreakReason::kUnsupportedNumpy, "operand of type dict");
     case ValueKind::kSlice: fail(BreakReason::kUnsupportedNumpy, "operand of type slice");
+    case ValueKind::kSet: fail(BreakReason::kUnsupportedNumpy, "operand of type set");
+    case ValueKind::kException:
+    case ValueKind::kOpaque:
     case ValueKind::kObject:
       refuseOpaque(value);
       [[fallthrough]];
@@ -119,6 +122,7 @@ graph::SymId Trace::asSym(Value* value) {
 Ref Trace::asObject(Value* value) {
   open(value);
   if (value->isConstant()) return value->object;
+  if (value->cls) return {};
   bool tuple = value->kind == ValueKind::kTuple;
   if (!tuple && value->kind != ValueKind::kSlice) return {};
   std::vector<Ref> items;
@@ -156,15 +160,22 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kPyInt: return &PyLong_Type;
     case ValueKind::kPyBool: return &PyBool_Type;
     case ValueKind::kPyComplex: return &PyComplex_Type;
-    case ValueKind::kTuple: return &PyTuple_Type;
+    case ValueKind::kSet:
+    case ValueKind::kOpaque:
+      return reinterpret_cast<PyTypeObject*>(value->cls.get());
+    case ValueKind::kException:
+      return reinterpret_cast<PyTypeObject*>(value->object.get());
+    case ValueKind::kTuple: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyTuple_Type;
     case ValueKind::kList: return &PyList_Type;
-    case ValueKind::kDict: return &PyDict_Type;
+    case ValueKind::kDict: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyDict_Type;
     case ValueKind::kSlice: return &PySlice_Type;
     case ValueKind::kFunction: return &PyFunction_Type;
     case ValueKind::kMethod: return value->name.empty() ? &PyMethod_Type : &PyCFunction_Type;
     case ValueKind::kCell: return &PyCell_Type;
     case ValueKind::kSuper: return &PySuper_Type;
     case ValueKind::kIterator:
+      if (value->cls) return reinterpret_cast<PyTypeObject*>(value->cls.get());
+      break;
     case ValueKind::kNull:
     case ValueKind::kUnread:
       break;

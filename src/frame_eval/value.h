@@ -35,8 +35,23 @@ enum class ValueKind : uint8_t {
   kCell,          ///< items[0] = content or nullptr
   kObject,        ///< any other object with a Source, read through guarded attributes; its type is guarded by Trace::typeOf()
   kInstance,      ///< instance of the class `object` made during the trace; attributes in overlay
+  kSet,           ///< set or frozenset (`cls`): object = a real one, private to the trace, of plain constants, which keeps
+                  ///< CPython's order; items = the Values of its elements in the order of adding
+  kException,     ///< exception made or raised in the trace: object = class, items = args, overlay = attributes,
+                  ///< base = cause; with a `name`: the text of args is not known exactly
+  kOpaque,        ///< exists, has the type `cls`, and nothing else is known of it: tracebacks
   kSuper,         ///< super(items[0], items[1])
   kUnread,        ///< slot `position` of a region's frame that nothing has read yet; only in frames
+};
+
+struct Value;
+class Interpreter;
+
+/// An iterator that computes its items when they are asked for: generators, map, zip ...
+struct VirtualIterator {
+  virtual ~VirtualIterator() = default;
+  /// Null when it is exhausted. Python exceptions raised on the way pass as VirtualRaise.
+  virtual Value* next(Interpreter& interpreter) = 0;
 };
 
 /// Owned by the Trace, never copied: identity of Values is identity of the Python objects they stand for.
@@ -50,6 +65,9 @@ struct Value {
   Value* base = nullptr;          ///< kArray: the array whose memory this one views (NumPy's .base), or null;
                                   ///< kIterator: the list it walks, read as it goes
   bool writeable = true;          ///< kArray
+
+  Ref cls;                        ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one
+  std::unique_ptr<VirtualIterator> lazy;   ///< kIterator that computes its items
 
   std::vector<Value*> items;
   std::vector<Value*> keys;

@@ -168,6 +168,13 @@ void Emitter::emitDictItem(PyObject* name, Py_hash_t hash) {
   });
 }
 
+/// A known module, or one by a Type guard. A module has all that can be found as an instance attribute in one dict, whatever
+/// class it is given later: only classes without slots of their own can be assigned.
+bool Emitter::isModule(SourceId id) const {
+  const Source& source = (*set_.sources)[id];
+  return types_[id.index] == &PyModule_Type || (source.kind == SourceKind::kConst && PyModule_CheckExact(source.object.get()));
+}
+
 void Emitter::emitStep(SourceId, const Source& source) {
   SourceId base = source.base;
   PyObject* name = source.object.get();
@@ -206,7 +213,14 @@ void Emitter::emitStep(SourceId, const Source& source) {
     case SourceKind::kWeak: return emitWeakTarget(name);
     case SourceKind::kIterated: return emitIterated(base);
     case SourceKind::kTypeOf: mov(rax, ptr[rax + offsetof(PyObject, ob_type)]); return;
-    case SourceKind::kAttr: return callFor(reinterpret_cast<const void*>(&callInstanceAttribute), newCell(name));
+    case SourceKind::kAttr:
+      if (isModule(base)) {
+        mov(rax, ptr[rax + PyModule_Type.tp_dictoffset]);
+        test(rax, rax);
+        jz(failLabel());
+        return emitDictItem(name);
+      }
+      return callFor(reinterpret_cast<const void*>(&callInstanceAttribute), newCell(name));
     case SourceKind::kTypeAttr:
       requireTypeObject(base);
       return callFor(reinterpret_cast<const void*>(&callTypeAttribute), name);

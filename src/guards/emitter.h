@@ -43,6 +43,7 @@ class Emitter : public Xbyak::CodeGenerator {
   void emitContents();                                      ///< rax = content of the cell in rax
   void emitWeakTarget(PyObject* reference);                 ///< into rax
   void emitIterated(SourceId base);
+  bool isModule(SourceId id) const;
   void requireType(SourceId id, PyTypeObject* type);        ///< object in rax; fails the guard unless of exactly that type
   void requireTypeObject(SourceId id);                      ///< object in rax is a type
   cpython::AttributeCell* newCell(PyObject* key, Py_hash_t hash = 0);

@@ -19,12 +19,15 @@ struct ErrorState {
 
 /// The context variable; nullptr if this NumPy has none by that name. Kept for ever, as NumPy itself does.
 PyObject* errorVariable() {
-  static PyObject* const variable = []() -> PyObject* {
-    cpython::Ref module = cpython::Ref::steal(PyImport_ImportModule("numpy._core._multiarray_umath"));
-    PyObject* found = module ? PyObject_GetAttrString(module.get(), "_extobj_contextvar") : nullptr;
-    if (!found) PyErr_Clear();
-    return found && PyContextVar_CheckExact(found) ? found : nullptr;
-  }();
+  // Under the GIL, which the import may let go of: no lock of ours may be held meanwhile, so that two threads may both look.
+  static PyObject* variable = nullptr;
+  static bool looked = false;
+  if (looked) return variable;
+  cpython::Ref module = cpython::Ref::steal(PyImport_ImportModule("numpy._core._multiarray_umath"));
+  cpython::Ref found = cpython::Ref::steal(module ? PyObject_GetAttrString(module.get(), "_extobj_contextvar") : nullptr);
+  if (!found) PyErr_Clear();
+  if (!looked && found && PyContextVar_CheckExact(found.get())) variable = found.release();
+  looked = true;
   return variable;
 }
 

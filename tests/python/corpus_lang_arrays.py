@@ -1,4 +1,4 @@
-"""Writes into arrays: slices, elements, masks, views, aliases, out=, and arguments changed in place. Part of corpus_language."""
+"""Writes into arrays: slices, elements, masks, views, aliases, out=, and arguments changed in place. Part of corpus_lang."""
 
 import numpy as np
 

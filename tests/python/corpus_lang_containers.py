@@ -1,4 +1,4 @@
-"""Containers: lists, tuples, dicts, sets, deques, strings, slices, unpacking, aliasing, iterators. Part of corpus_language."""
+"""Containers: lists, tuples, dicts, sets, deques, strings, slices, unpacking, aliasing, iterators. Part of corpus_lang."""
 
 from collections import deque
 

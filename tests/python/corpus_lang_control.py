@@ -1,4 +1,4 @@
-"""Control flow: loops, exceptions, with, match, asserts, in every nesting. Part of corpus_language."""
+"""Control flow: loops, exceptions, with, match, asserts, in every nesting. Part of corpus_lang."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""Functions: calls of every form, closures, globals, generators, comprehensions, decorators. Part of corpus_language."""
+"""Functions: calls of every form, closures, globals, generators, comprehensions, decorators. Part of corpus_lang."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""The standard library that numerical code leans on: itertools, functools, operator, math, collections. Part of corpus_language."""
+"""The standard library that numerical code leans on: itertools, functools, operator, math, collections. Part of corpus_lang."""
 
 import collections
 import copy

@@ -1,4 +1,4 @@
-"""Object protocol: attributes, descriptors, operators, special methods, classes of every make. Part of corpus_language."""
+"""Object protocol: attributes, descriptors, operators, special methods, classes of every make. Part of corpus_lang."""
 
 import dataclasses
 import enum

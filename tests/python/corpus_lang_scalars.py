@@ -1,4 +1,4 @@
-"""Python scalars: integers that overflow, floats with signs and NaN, bools, complex; runtime arguments. Part of corpus_language."""
+"""Python scalars: integers that overflow, floats with signs and NaN, bools, complex; runtime arguments. Part of corpus_lang."""
 
 import numpy as np
 

@@ -9,14 +9,12 @@ import inspect
 import pytest
 
 import fusewire
-from corpus_language import CASES
+from corpus_lang import CASES
 from observe import assert_same_observation, observe
 
 BUGS = ("compile-failed", "internal-error")
 # "everything" compiles code without arrays too, which says more about the capture of the language itself.
 MODES = {"default": {}, "everything": {"compile_all": True}}
-if "compile_all" not in fusewire._fusewire.settings():
-    del MODES["everything"]
 
 
 def test_enough_cases():

@@ -344,6 +344,179 @@ def test_attribute_writes():
     assert r.effects[2].endswith("constant 3") and r.effects[3].endswith("-")
 
 
+# ---- the object protocol --------------------------------------------------------------------------------------------
+
+class Vector:
+    __slots__ = ("x", "y")
+
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+
+    def __add__(self, other):
+        return Vector(self.x + other.x, self.y + other.y) if isinstance(other, Vector) else NotImplemented
+
+    def __radd__(self, other):
+        return Vector(other + self.x, other + self.y)
+
+    def __iadd__(self, other):
+        self.x += other.x
+        return self
+
+    def __eq__(self, other):
+        return self.x == other.x if isinstance(other, Vector) else NotImplemented
+
+    def __lt__(self, other):
+        return self.x < other.x
+
+    def __bool__(self):
+        return self.x > 0
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        return (self.x, self.y)[i]
+
+    def __contains__(self, v):
+        return v == self.x or v == self.y
+
+    def __neg__(self):
+        return Vector(-self.x, -self.y)
+
+    def __call__(self, k):
+        return self.x * k
+
+    @property
+    def double(self):
+        return self.x * 2
+
+    @double.setter
+    def double(self, value):
+        self.x = value / 2
+
+    @classmethod
+    def unit(cls):
+        return cls(1, 1)
+
+    @staticmethod
+    def scale(a, k):
+        return a * k
+
+
+class Steep(Vector):
+    __slots__ = ()
+
+    def __init__(self, x):
+        super().__init__(x, 10)
+
+    def __radd__(self, other):
+        return "reflected first"
+
+
+def evaluate(expression, **values):
+    """The expression of constants, captured: its exit."""
+    names = list(values)
+    namespace = {"Vector": Vector, "Steep": Steep, "Plain": Plain}
+    exec(f"def f({', '.join(names)}):\n    return {expression}\n", namespace)
+    r = whole(namespace["f"], *values.values())
+    return r.exit[-1], r
+
+
+@pytest.mark.parametrize("expression, answer", [
+    ("(Vector(1, 2) + Vector(3, 4)).x", 4), ("(5 + Vector(1, 2)).y", 7), ("Vector(1, 2) + Steep(3)", "reflected first"),
+    ("Vector(1, 2) == Vector(1, 5)", True), ("Vector(1, 2) != Vector(1, 5)", False), ("Vector(1, 2) == 3", False),
+    ("Vector(1, 2) != 3", True), ("Vector(1, 2) > Vector(0, 2)", True), ("not Vector(0, 1)", True), ("len(Vector(1, 2))", 2),
+    ("Vector(1, 2)[1]", 2), ("2 in Vector(1, 2)", True), ("3 in Vector(1, 2)", False), ("(-Vector(1, 2)).y", -2),
+    ("Vector(3, 2)(4)", 12), ("Vector(3, 2).double", 6), ("Vector.unit().y", 1), ("Vector.scale(3, 4)", 12), ("Steep(7).y", 10),
+    ("Steep.unit if False else 1", 1), ("Vector(1, 2) is Vector(1, 2)", False), ("isinstance(Steep(1), Vector)", True),
+    ("type(Steep(1)) is Steep", True), ("Steep.scale(Steep(2).x, 3)", 6), ("Steep(1).__class__ is Steep", True)])
+def test_object_protocol(expression, answer):
+    assert evaluate(expression)[0] == f"constant {answer!r}"
+    assert eval(expression) == answer
+
+
+def test_instances_leave():
+    exit, r = evaluate("Vector(a, 1)", a=A)
+    assert exit == f"instance of {Vector.__name__}(constant 'x', object 0, constant 'y', constant 1)"
+    exit, r = evaluate("[v := Vector(1, 2), v]")
+    assert "same as node" in exit
+
+
+def test_instances_are_read_and_written():
+    def f(v, a):
+        v.double = a
+        v += v
+        w = v
+        w.y = 3
+        return v.x, v.y, w is v
+    r = whole(f, Vector(1.0, 2), 8)
+    assert [e.split(" = ")[0] for e in r.effects] == ["object 0.constant 'x'", "object 0.constant 'x'", "object 0.constant 'y'"]
+    assert r.exit[-1].endswith("constant 3, constant True)")
+
+
+def test_setattr_and_getattr_hooks():
+    class Hooked:
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, value * 2)
+
+        def __getattr__(self, name):
+            return name + "?"
+
+    def f(h):
+        h.x = 4
+        return h.x, h.other
+    assert whole(f, Hooked()).exit[-1] == "tuple(constant 8, constant 'other?')"
+
+
+def test_closures_leave():
+    def f(a):
+        b = a + 1
+
+        def inner(x, y=2, *, z=3):
+            return b * x + y + z
+        return inner
+    code = Listing(f)
+    r = captured(f, code.entry(), slots_of(f, A))
+    assert re.fullmatch(r"function\(object 0, .*, tuple\(constant 2\), dict\(.*\), tuple\(object 1\)\)", r.exit[-1]), r.exit
+    assert r.effects == ["content of object 1 = array #0"]
+
+
+def slots_of(fn, *args):
+    """Slots at the entry: arguments, unbound locals, cells."""
+    import types
+    code = fn.__code__
+    names = list(code.co_varnames) + [n for n in code.co_cellvars if n not in code.co_varnames] + list(code.co_freevars)
+    slots = list(args) + [NULL] * (len(names) - len(args))
+    for i, name in enumerate(names):
+        if name in code.co_cellvars:
+            slots[i] = types.CellType(*([slots[i]] if slots[i] is not NULL else []))
+        if name in code.co_freevars:
+            slots[i] = fn.__closure__[code.co_freevars.index(name)]
+    return slots
+
+
+def test_dataclass():
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Point:
+        x: object
+        y: int = 3
+
+    namespace = {"Point": Point}
+    exec("def f(a):\n    p = Point(a * 2)\n    return p.y, p == Point(1, 2) if False else p\n", namespace)
+    r = whole(namespace["f"], A)
+    assert "instance of Point(constant 'x', array #0, constant 'y', object 0)" in r.exit[-1]
+
+    @dataclasses.dataclass(frozen=True)
+    class Frozen:
+        x: int
+    namespace = {"p": Frozen(1)}
+    exec("def f(a):\n    p.x = a\n", namespace)
+    assert region(namespace["f"], Listing(namespace["f"]).entry(), [1]).reason in ("python-exception", "unsupported-call")
+
+
 def test_nonlocal_writes():
     total = 1
 

@@ -172,7 +172,8 @@ def assert_same_aliases(expected, actual):
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
 def test_layouts(form):
     for layout, memory, a in targets("f8"):
-        check(form, (memory, a, values((5, 5), "f8", 2), 2.0))
+        # The order in which NumPy adds depends on the strides of out=.
+        check(form, (memory, a, values((5, 5), "f8", 2), 2.0), compiles=form not in (out_sum, out_max) or layout in ("c", "f", "inner", "steps"))
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
@@ -186,7 +187,10 @@ def test_types(form):
             if layout in ("c", "reversed"):
                 number = True if dtype == "?" else 1
                 # Rows that are lists and Python numbers do not fit all types; Python runs those.
-                check(form, (memory, a, values((5, 5), dtype, 2), number), compiles=dtype in ("f8", "i8", "f4"))
+                compiles = dtype in ("f8", "i8", "f4") and (form is not augmented_element or dtype != "i8")
+                if form in (out_sum, out_max) and layout == "reversed":
+                    compiles = False
+                check(form, (memory, a, values((5, 5), dtype, 2), number), compiles)
 
 
 @pytest.mark.parametrize("form", [whole, whole_scalar, row_vector, augmented, masked, fill, out_keyword, own_reverse, copyto])

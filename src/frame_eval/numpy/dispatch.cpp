@@ -102,6 +102,8 @@ Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
   if (operands.size() < arity) raises(entry.name + " takes more arguments");
   if (operands.size() > arity + 1) raises(entry.name + " takes fewer arguments");
   Value* out = operands.size() > arity ? operands[arity] : nullptr;
+  const bool deprecated = entry.op == Op::kMaximum || entry.op == Op::kMinimum;
+  if (out && deprecated) unsupported(entry.name + " with a third positional argument (NumPy may warn)");
   for (auto& [name, value] : args.keywords) {
     if (name == "out" && out) raises(entry.name + " got out twice");
     if (name == "out") out = value;

@@ -47,6 +47,9 @@ Value* copyto(Bound& a) {
   Value* source = a["src"];
   const bool array = source->kind == ValueKind::kArray || source->kind == ValueKind::kArrayScalar;
   if (array && !graph::canCastSameKind(g.type(source->node).dtype, to)) raises("TypeError: Cannot cast array data");
+  // Python numbers are tested as the types that they have by default.
+  const bool bad = !array && !sequenceItems(t, source) && to == DType::kBool && g.type(t.operand(source).value).dtype != to;
+  if (bad) raises("TypeError: Cannot cast scalar");
   ValueId node = assignedNode(t, source, to, shape);
   Value* where = a["where"];
   if (where && !(where->isConstant() && where->object.get() == Py_True)) {

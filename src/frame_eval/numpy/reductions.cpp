@@ -75,7 +75,8 @@ Value* reduced(Bound& a, ValueId node) {
   const ValueType &to = a.trace.graph().type(out->node), &from = a.trace.graph().type(node);
   // Another element type changes what NumPy computes in, other strides may change the order in which it adds.
   if (to.dtype != from.dtype) a.refuse("out of another type than the result");
-  if (to.rank() > 0 && to.layout != from.layout) a.refuse("out in another layout than the result");
+  const bool sameOrder = to.layout.order == from.layout.order && !to.layout.negativeAxes;
+  if (graph::isInexact(from.dtype) && to.rank() > 0 && !sameOrder) a.refuse("out in another layout than the result");
   return writeOut(a.trace, out, node, false);
 }
 

@@ -47,7 +47,7 @@ class CommitDrafter {
  public:
   CommitDrafter(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier)
       : graph_(graph), store_(store), earlier_(earlier) {
-    for (ValueId output : graph.outputs()) outputs_.insert(viewBase(graph, output));
+    for (ValueId output : graph.outputs()) inMemory_.insert(viewBase(graph, output));
   }
 
   absl::StatusOr<CommitDraft> run() {
@@ -59,10 +59,14 @@ class CommitDrafter {
     target_ = along(*written, draft->axisMap.at(store_), draft->domain.size());
     written_ = written->base;
     CommitDraft result;
-    if (absl::StatusOr<bool> direct = collect(*draft, result); !direct.ok()) {
-      return direct.status();
-    } else if (!*direct) {
-      // The store alone, from memory.
+    absl::StatusOr<bool> direct = collect(*draft, result);
+    while (direct.ok() && *direct && keepMembers(*draft, result)) {
+      draft = singleDraft(graph_, store_);
+      result.kept.clear();
+      direct = collect(*draft, result);
+    }
+    if (!direct.ok()) return direct.status();
+    if (!*direct) {   // the store alone, from memory
       draft = singleDraft(graph_, store_);
       const ValueId base = viewBase(graph_, graph_.node(store_).operands[1]);
       result.readsWritten = graph_.node(base).op == Op::kInput;
@@ -109,6 +113,14 @@ class CommitDrafter {
     return same;
   }
 
+  /// A member that is read through a real view as well has to be in memory, for all its readers. True if there was one.
+  bool keepMembers(const Draft& draft, const CommitDraft& result) {
+    const size_t before = inMemory_.size();
+    for (ValueId id : result.kept)
+      if (draft.contains(id)) inMemory_.insert(id);
+    return inMemory_.size() != before;
+  }
+
   /// Adds to `draft` what the commit computes itself; false if that cannot be.
   absl::StatusOr<bool> collect(Draft& draft, CommitDraft& result) const {
     std::vector<ValueId> open = {store_};
@@ -125,7 +137,7 @@ class CommitDrafter {
         if (op == Op::kInput) {
           absl::StatusOr<bool> free = undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain.size());
           if (!free.ok() || !*free) return free;
-        } else if (map.base != memory || outputs_.contains(memory) || !isQuiet(graph_, memory)) {
+        } else if (map.base != memory || inMemory_.contains(memory) || !isQuiet(graph_, memory)) {
           result.kept.push_back(memory);
         } else {
           const IntList axes = axesThrough(graph_, draft, user, i, map);
@@ -144,7 +156,7 @@ class CommitDrafter {
   const Graph& graph_;
   ValueId store_, written_;
   absl::Span<const ValueId> earlier_;
-  absl::flat_hash_set<ValueId> outputs_;
+  absl::flat_hash_set<ValueId> inMemory_;   // outputs of the call, and see keepMembers()
   Address target_;
 };
 

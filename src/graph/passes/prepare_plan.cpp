@@ -220,7 +220,8 @@ SymList materialisedStrides(const Graph& graph, ValueId value) {
   const ValueType& type = node.type;
   const Layout& layout = type.layout;
   const bool regular = layout.contiguity == Contiguity::kPacked && !layout.broadcastAxes && !layout.negativeAxes;
-  if (node.op != Op::kInput || regular) return packedStrides(syms, type.shape, layout, type.dtype);
+  // Memory of ours is packed, also where NumPy's array at that point of the program is not.
+  if (node.op != Op::kInput || regular) return packedStrides(syms, type.shape, packedLike(layout), type.dtype);
   SymList strides;
   const std::string prefix = "t" + std::to_string(node.attrs.integer(AttrKey::kIndex)) + "_";
   for (int axis = 0; axis < type.rank(); ++axis) {

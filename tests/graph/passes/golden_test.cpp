@@ -58,7 +58,11 @@ void writeGoldens(const GoldenFile& file) {
     out << "\n=== " << c.name << "\n--- ir\n" << c.ir << "--- passes " << c.passes << "\n--- expect\n" << c.expect;
 }
 
-std::string errorText(const absl::Status& status) { return "error: " + std::string(status.message()) + "\n"; }
+std::string errorText(const absl::Status& status) {
+  std::string text = "error: " + std::string(status.message());
+  while (text.back() == '\n') text.pop_back();   // one at the end, as the file has it
+  return text + "\n";
+}
 
 std::string outcome(const Case& c) {
   absl::StatusOr<Graph> graph = parse(c.ir);

@@ -1,0 +1,333 @@
+// Builtins that walk or make iterables. What is lazy in Python is lazy here: items are computed when they are asked for.
+#include <algorithm>
+
+#include "frame_eval/builtins.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/iteration.h"
+#include "frame_eval/unwind.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+
+namespace {
+
+Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
+
+Value* firstOf(Value* function, std::vector<Value*> args, Interpreter& in) {
+  return in.call(function, {.positional = std::move(args), .keywords = {}});
+}
+
+}  // namespace
+
+std::vector<Value*> Builtins::iterators(const std::vector<Value*>& iterables) {
+  std::vector<Value*> result;
+  for (Value* iterable : iterables) result.push_back(interpreter.iteratorOf(iterable));
+  return result;
+}
+
+// ---- consuming -----------------------------------------------------------------------------------------------------
+
+Value* Builtins::callAny(const CallArgs& args) {
+  expect(args, 1, 1);
+  Value* iterator = interpreter.iteratorOf(args.positional[0]);
+  while (Value* item = interpreter.nextOf(iterator)) {
+    if (trace.truth(trace.open(item))) return boolean(trace, true);
+  }
+  return boolean(trace, false);
+}
+
+Value* Builtins::callAll(const CallArgs& args) {
+  expect(args, 1, 1);
+  Value* iterator = interpreter.iteratorOf(args.positional[0]);
+  while (Value* item = interpreter.nextOf(iterator)) {
+    if (!trace.truth(trace.open(item))) return boolean(trace, false);
+  }
+  return boolean(trace, true);
+}
+
+Value* Builtins::extreme(const CallArgs& original, int op) {
+  CallArgs args = original;
+  Value* key = take(args, "key");
+  Value* fallback = take(args, "default");
+  if (!args.keywords.empty() || args.positional.empty()) refuse("with these arguments");
+  std::vector<Value*> items = args.positional;
+  if (items.size() == 1) {
+    items = interpreter.iterate(items[0]);
+  } else if (fallback) {
+    refuse("with default");
+  }
+  if (items.empty() && fallback) return fallback;
+  if (items.empty()) interpreter.raiseAbout(PyExc_ValueError, std::string(name) + "() of an empty sequence");
+  bool keyed = key && !interpreter.isNone(key);
+  auto keyOf = [&](Value* item) { return keyed ? firstOf(key, {item}, interpreter) : item; };
+  Value *best = items[0], *bestKey = keyOf(best);
+  for (size_t i = 1; i < items.size(); ++i) {
+    Value* itemKey = keyOf(items[i]);
+    if (!trace.truth(interpreter.compare(op, itemKey, bestKey))) continue;
+    best = items[i];
+    bestKey = itemKey;
+  }
+  return best;
+}
+
+Value* Builtins::callMin(const CallArgs& args) { return extreme(args, Py_LT); }
+Value* Builtins::callMax(const CallArgs& args) { return extreme(args, Py_GT); }
+
+Value* Builtins::callSum(const CallArgs& original) {
+  CallArgs args = original;
+  if (Value* start = take(args, "start")) args.positional.push_back(start);
+  expect(args, 1, 2);
+  Value* total = args.positional.size() == 2 ? args.positional[1] : number(0);
+  std::vector<Value*> items = interpreter.iterate(args.positional[0]);
+  // 3.12 sums floats with compensation: only CPython knows how.
+  bool floats = false, known = true;
+  for (Value* item : items) {
+    floats |= trace.typeOf(item) == &PyFloat_Type || trace.typeOf(item) == &PyComplex_Type;
+    known &= item->isConstant() && isPlain(item->object.get());
+  }
+  if (floats && known) return callPure({.positional = {trace.list(items), total}, .keywords = {}});
+  if (floats) refuse("of Python floats");
+  if (trace.typeOf(total) == &PyUnicode_Type) refuse("of strings");
+  for (Value* item : items) total = interpreter.binary(cpython::kNbAdd, false, total, item);
+  return total;
+}
+
+/// A stable order of the items by their keys, which must be known.
+std::vector<Value*> Builtins::sortedItems(const std::vector<Value*>& items, Value* key, Value* reverse) {
+  bool keyed = key && !interpreter.isNone(key);
+  Ref keys = checked(PyList_New(0)), order = checked(PyList_New(0));
+  for (size_t i = 0; i < items.size(); ++i) {
+    Ref real = realObject(keyed ? firstOf(key, {items[i]}, interpreter) : items[i]);
+    if (!real) {
+      trace.fail(items[i]->isNumeric() ? BreakReason::kDataDependentBranch : BreakReason::kUnsupportedCall,
+                 std::string(name) + "() of values that are not known");
+    }
+    checked(PyList_Append(keys.get(), real.get()));
+    checked(PyList_Append(order.get(), checked(PyLong_FromSize_t(i)).get()));
+  }
+  Ref keywords = checked(PyDict_New()), none = checked(PyTuple_New(0));
+  Ref get = checked(PyObject_GetAttrString(keys.get(), "__getitem__")), sort = checked(PyObject_GetAttrString(order.get(), "sort"));
+  checked(PyDict_SetItemString(keywords.get(), "key", get.get()));
+  if (reverse && trace.truth(reverse)) checked(PyDict_SetItemString(keywords.get(), "reverse", Py_True));
+  Ref done = Ref::steal(PyObject_Call(sort.get(), none.get(), keywords.get()));
+  if (!done) interpreter.raisesPending();
+  std::vector<Value*> result;
+  for (size_t i = 0; i < items.size(); ++i) {
+    result.push_back(items[static_cast<size_t>(PyLong_AsLong(PyList_GET_ITEM(order.get(), static_cast<Py_ssize_t>(i))))]);
+  }
+  return result;
+}
+
+Value* Builtins::callSorted(const CallArgs& original) {
+  CallArgs args = original;
+  Value *key = take(args, "key"), *reverse = take(args, "reverse");
+  expect(args, 1, 1);
+  return trace.list(sortedItems(interpreter.iterate(args.positional[0]), key, reverse));
+}
+
+Value* Builtins::callReduce(const CallArgs& args) {
+  expect(args, 2, 3);
+  Value* iterator = interpreter.iteratorOf(args.positional[1]);
+  Value* total = args.positional.size() == 3 ? args.positional[2] : interpreter.nextOf(iterator);
+  if (!total) interpreter.raiseError(PyExc_TypeError, "reduce() of empty iterable with no initial value");
+  while (Value* item = interpreter.nextOf(iterator)) total = firstOf(args.positional[0], {total, item}, interpreter);
+  return total;
+}
+
+// ---- iterators -----------------------------------------------------------------------------------------------------
+
+Value* Builtins::callIter(const CallArgs& args) {
+  expect(args, 1, 1);
+  return interpreter.iteratorOf(args.positional[0]);
+}
+
+Value* Builtins::callNext(const CallArgs& args) {
+  expect(args, 1, 2);
+  if (Value* item = interpreter.nextOf(args.positional[0])) return trace.open(item);
+  if (args.positional.size() == 2) return args.positional[1];
+  Value* returned = interpreter.returnedBy(args.positional[0]);
+  interpreter.stopIteration(returned);
+}
+
+Value* Builtins::callEnumerate(const CallArgs& original) {
+  CallArgs args = original;
+  if (Value* start = take(args, "start")) args.positional.push_back(start);
+  expect(args, 1, 2);
+  Value* index = args.positional.size() == 2 ? args.positional[1] : number(0);
+  Value* source = interpreter.iteratorOf(args.positional[0]);
+  return makeIterator(trace, &PyEnum_Type, [index, source, one = number(1), &t = trace](Interpreter& in) mutable -> Value* {
+    Value* item = in.nextOf(source);
+    if (!item) return nullptr;
+    Value* pair = t.tuple({index, t.open(item)});
+    index = in.binary(cpython::kNbAdd, false, index, one);
+    return pair;
+  });
+}
+
+Value* Builtins::callZip(const CallArgs& original) {
+  CallArgs args = original;
+  Value* strictness = take(args, "strict");
+  bool strict = strictness && trace.truth(strictness);
+  expect(args, 0, SIZE_MAX);
+  std::vector<Value*> sources = iterators(args.positional);
+  return makeIterator(trace, &PyZip_Type, [sources, strict, &t = trace](Interpreter& in) -> Value* {
+    std::vector<Value*> row;
+    for (Value* source : sources) {
+      Value* item = in.nextOf(source);
+      if (item) {
+        row.push_back(t.open(item));
+        continue;
+      }
+      if (!strict) return nullptr;
+      size_t ended = row.size();
+      auto about = [&](size_t at, const char* how) {
+        std::string others = at == 1 ? "argument 1" : "arguments 1-" + std::to_string(at);
+        in.raiseError(PyExc_ValueError, "zip() argument " + std::to_string(at + 1) + " is " + how + " than " + others);
+      };
+      if (ended > 0) about(ended, "shorter");
+      for (size_t i = 1; i < sources.size(); ++i) {
+        if (in.nextOf(sources[i])) about(i, "longer");
+      }
+      return nullptr;
+    }
+    return sources.empty() ? nullptr : t.tuple(std::move(row));
+  });
+}
+
+Value* Builtins::callReversed(const CallArgs& args) {
+  expect(args, 1, 1);
+  Value* v = args.positional[0];
+  if (v->kind == ValueKind::kDict) return interpreter.dictIterator(interpreter.viewOf(v, "keys"), true);
+  if (v->kind == ValueKind::kIterator && !v->name.empty()) return interpreter.dictIterator(v, true);
+  bool sequence = v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->kind == ValueKind::kArray || v->isConstant();
+  if (!sequence) refuse("of this object");
+  if (v->kind == ValueKind::kList) {
+    auto at = static_cast<int64_t>(v->items.size()) - 1;
+    return makeIterator(trace, &PyReversed_Type, [v, at](Interpreter&) mutable -> Value* {
+      if (at < 0 || at >= static_cast<int64_t>(v->items.size())) return nullptr;
+      return v->items[static_cast<size_t>(at--)];
+    });
+  }
+  Value* iterator = trace.make(ValueKind::kIterator);
+  iterator->items = interpreter.iterate(v);
+  std::reverse(iterator->items.begin(), iterator->items.end());
+  return iterator;
+}
+
+Value* Builtins::callMap(const CallArgs& args) {
+  expect(args, 2, SIZE_MAX);
+  std::vector<Value*> sources = iterators({args.positional.begin() + 1, args.positional.end()});
+  return makeIterator(trace, &PyMap_Type, [function = args.positional[0], sources](Interpreter& in) -> Value* {
+    std::vector<Value*> row;
+    for (Value* source : sources) {
+      Value* item = in.nextOf(source);
+      if (!item) return nullptr;
+      row.push_back(item);
+    }
+    return firstOf(function, std::move(row), in);
+  });
+}
+
+/// filter() and the like: items for which the truth of function(item) is `wanted`.
+Value* Builtins::choose(const CallArgs& args, bool wanted) {
+  expect(args, 2, 2);
+  Value* function = args.positional[0];
+  bool identity = interpreter.isNone(function) || isConstantOf(function, &PyType_Type) && function->object.get() == reinterpret_cast<PyObject*>(&PyBool_Type);
+  Value* source = interpreter.iteratorOf(args.positional[1]);
+  return makeIterator(trace, wanted ? &PyFilter_Type : nullptr, [function, identity, source, wanted, &t = trace](Interpreter& in) -> Value* {
+    while (Value* item = in.nextOf(source)) {
+      t.open(item);
+      if (t.truth(identity ? item : firstOf(function, {item}, in)) == wanted) return item;
+    }
+    return nullptr;
+  });
+}
+
+Value* Builtins::callFilter(const CallArgs& args) { return choose(args, true); }
+Value* Builtins::callFilterfalse(const CallArgs& args) { return choose(args, false); }
+
+// ---- containers ----------------------------------------------------------------------------------------------------
+
+Value* Builtins::callTuple(const CallArgs& args) {
+  expect(args, 0, 1);
+  if (args.positional.empty()) return trace.tuple({});
+  Value* v = args.positional[0];
+  return isTuple(v) && !v->cls ? v : trace.tuple(interpreter.iterate(v));
+}
+
+Value* Builtins::callList(const CallArgs& args) {
+  expect(args, 0, 1);
+  return trace.list(args.positional.empty() ? std::vector<Value*>() : interpreter.iterate(args.positional[0]));
+}
+
+Value* Builtins::callSet(const CallArgs& args) {
+  expect(args, 0, 1);
+  return interpreter.makeSet(&PySet_Type, args.positional.empty() ? nullptr : args.positional[0]);
+}
+
+Value* Builtins::callFrozenset(const CallArgs& args) {
+  expect(args, 0, 1);
+  return interpreter.makeSet(&PyFrozenSet_Type, args.positional.empty() ? nullptr : args.positional[0]);
+}
+
+void Builtins::fillDict(Value* dict, const CallArgs& args) {
+  for (Value* from : args.positional) {
+    if (from->kind != ValueKind::kDict) {
+      for (Value* pair : interpreter.iterate(from)) {
+        std::vector<Value*> two = interpreter.iterate(pair);
+        if (two.size() != 2) interpreter.raiseAbout(PyExc_ValueError, "dictionary update sequence element");
+        interpreter.setKey(dict, interpreter.key(two[0]), two[1]);
+      }
+      continue;
+    }
+    for (size_t i = 0; i < from->keys.size(); ++i) interpreter.setKey(dict, from->keys[i], from->items[i]);
+  }
+  for (auto& [key, value] : args.keywords) {
+    interpreter.setKey(dict, trace.constant(checked(PyUnicode_InternFromString(key.c_str()))), value);
+  }
+}
+
+Value* Builtins::callDict(const CallArgs& args) {
+  if (args.positional.size() > 1) refuse("with these arguments");
+  Value* dict = trace.make(ValueKind::kDict);
+  fillDict(dict, args);
+  return dict;
+}
+
+/// OrderedDict: a dict of another class.
+Value* Builtins::callDictLike(const CallArgs& args) {
+  Value* dict = callDict(args);
+  dict->cls = Ref::create(callable);
+  return dict;
+}
+
+Value* Builtins::callDefaultdict(const CallArgs& original) {
+  CallArgs args = original;
+  Value* factory = nullptr;
+  if (!args.positional.empty()) {
+    factory = args.positional[0];
+    args.positional.erase(args.positional.begin());
+  }
+  Value* dict = callDictLike(args);
+  dict->base = factory && !interpreter.isNone(factory) ? factory : nullptr;
+  return dict;
+}
+
+Value* Builtins::callFromkeys(const CallArgs& args) {
+  expect(args, 1, 2);
+  if (reinterpret_cast<PyCFunctionObject*>(callable)->m_self != reinterpret_cast<PyObject*>(&PyDict_Type)) refuse("of a subclass");
+  Value* dict = trace.make(ValueKind::kDict);
+  Value* value = args.positional.size() == 2 ? args.positional[1] : trace.constant(Py_None);
+  for (Value* item : interpreter.iterate(args.positional[0])) interpreter.setKey(dict, interpreter.key(item), value);
+  return dict;
+}
+
+Value* Builtins::callSlice(const CallArgs& args) {
+  expect(args, 1, 3);
+  Value* none = trace.constant(Py_None);
+  const auto& a = args.positional;
+  return trace.slice(a.size() == 1 ? none : a[0], a.size() == 1 ? a[0] : a[1], a.size() == 3 ? a[2] : none);
+}
+
+}  // namespace fw::capture

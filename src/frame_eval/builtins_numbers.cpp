@@ -1,0 +1,130 @@
+// Builtins that compute with numbers, and functions of `math`: what the graph computes exactly stays symbolic, what is known is
+// computed by CPython itself, everything else breaks.
+#include "cpython/numpy_api.h"
+#include "frame_eval/builtins.h"
+#include "frame_eval/interpret_common.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using graph::DType;
+using graph::Op;
+
+namespace {
+
+Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
+
+}  // namespace
+
+Value* Builtins::callFloat(const CallArgs& args) {
+  expect(args, 0, 1);
+  if (args.positional.empty()) return interpreter.fold(PyFloat_FromDouble(0));
+  Value* v = args.positional[0];
+  if (isNumpyValue(v)) {
+    const graph::ValueType& type = trace.graph().type(v->node);
+    // A 1-element array of higher rank works too, with a warning.
+    if (type.rank() != 0 || graph::isComplex(type.dtype)) {
+      trace.fail(BreakReason::kUnsupportedCall, "float() of this array");
+    }
+    return trace.number(ValueKind::kPyFloat, trace.graph().cast(v->node, DType::kF64));
+  }
+  if (v->kind == ValueKind::kPyFloat) return v;
+  if (v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool) {
+    return trace.number(ValueKind::kPyFloat, interpreter.asFloat(v));
+  }
+  if (v->isConstant() && isPlain(v->object.get())) return interpreter.fold(PyNumber_Float(v->object.get()));
+  trace.fail(BreakReason::kUnsupportedCall, std::string("float() of a ") + trace.typeOf(v)->tp_name);
+}
+
+Value* Builtins::callInt(const CallArgs& args) {
+  expect(args, 0, 1);
+  if (args.positional.empty()) return interpreter.fold(PyLong_FromLong(0));
+  Value* v = args.positional[0];
+  if (v->kind == ValueKind::kPyInt) return v;
+  if (isNumpyValue(v)) trace.fail(BreakReason::kDataDependentShape, "int() of array data");
+  Value* known = trace.specializeNumber(v);
+  if (!known) {
+    if (v->isNumeric()) trace.fail(BreakReason::kDataDependentShape, "int() of a number computed from array data");
+    trace.fail(BreakReason::kUnsupportedCall, std::string("int() of a ") + trace.typeOf(v)->tp_name);
+  }
+  if (!isPlain(known->object.get())) trace.fail(BreakReason::kUnsupportedCall, "int() of this object");
+  return interpreter.fold(PyNumber_Long(known->object.get()));
+}
+
+Value* Builtins::callBool(const CallArgs& args) {
+  expect(args, 0, 1);
+  if (args.positional.empty()) return boolean(trace, false);
+  Value* v = args.positional[0];
+  if (v->kind == ValueKind::kPyBool) return v;
+  if (isNumpyValue(v)) {
+    if (trace.graph().type(v->node).rank() != 0) trace.fail(BreakReason::kUnsupportedCall, "bool() of this array");
+    return trace.number(ValueKind::kPyBool, trace.graph().cast(v->node, DType::kBool));
+  }
+  return boolean(trace, trace.truth(v));
+}
+
+Value* Builtins::callStr(const CallArgs& args) {
+  expect(args, 0, 1);
+  if (args.positional.empty()) return trace.constant(checked(PyUnicode_FromString("")));
+  Value* v = args.positional[0];
+  if (v->kind == ValueKind::kException) return interpreter.exceptionText(v, false);
+  return callPure(args);
+}
+
+Value* Builtins::callRepr(const CallArgs& args) {
+  expect(args, 1, 1);
+  Value* v = args.positional[0];
+  if (v->kind == ValueKind::kException) return interpreter.exceptionText(v, true);
+  return callPure(args);
+}
+
+Value* Builtins::callAbs(const CallArgs& args) {
+  expect(args, 1, 1);
+  Value* v = args.positional[0];
+  if (isNumpyValue(v)) {
+    if (auto result = numpy::callMethod(trace, v, "__abs__", {})) return *result;
+    trace.fail(BreakReason::kUnsupportedNumpy, "abs() of an array");
+  }
+  if (v->kind == ValueKind::kPyFloat) {
+    return trace.number(ValueKind::kPyFloat, trace.graph().unary(Op::kAbsolute, v->node));
+  }
+  if (v->kind == ValueKind::kPyInt) {
+    bool negative = trace.decide(v->sym, guards::Relation::kLt, trace.syms().constant(0));
+    return negative ? interpreter.unary(numpy::Unary::kNegative, v) : v;
+  }
+  Value* known = trace.specializeNumber(v);
+  if (known && isPlain(known->object.get())) return interpreter.fold(PyNumber_Absolute(known->object.get()));
+  trace.fail(BreakReason::kUnsupportedCall, std::string("abs() of a ") + trace.typeOf(v)->tp_name);
+}
+
+Value* Builtins::callRound(const CallArgs& args) {
+  expect(args, 1, 2);
+  Value* number = trace.specializeNumber(args.positional[0]);
+  Value* digits = args.positional.size() == 2 ? trace.specializeNumber(args.positional[1]) : nullptr;
+  bool known = number && isPlain(number->object.get()) && (args.positional.size() == 1 || digits);
+  if (!known) trace.fail(BreakReason::kUnsupportedCall, "round() of this object");
+  Ref function = checked(PyObject_GetAttrString(number->object.get(), "__round__"));
+  return interpreter.fold(digits ? PyObject_CallOneArg(function.get(), digits->object.get())
+                                 : PyObject_CallNoArgs(function.get()));
+}
+
+Value* Builtins::callPow(const CallArgs& args) {
+  expect(args, 2, 2);
+  return interpreter.binary(cpython::kNbPower, false, args.positional[0], args.positional[1]);
+}
+
+Value* Builtins::callDivmod(const CallArgs& args) {
+  expect(args, 2, 2);
+  if (isNumpyValue(args.positional[0]) || isNumpyValue(args.positional[1])) expect(args, 3, 0);
+  Value* quotient = interpreter.binary(cpython::kNbFloorDivide, false, args.positional[0], args.positional[1]);
+  return trace.tuple({quotient, interpreter.binary(cpython::kNbRemainder, false, args.positional[0], args.positional[1])});
+}
+
+/// A function of `math` on known numbers; fabs() also in the graph.
+Value* Builtins::callMath(const CallArgs& args) {
+  bool fabs = std::string_view(name) == "math.fabs" && args.positional.size() == 1 && args.keywords.empty();
+  if (fabs && args.positional[0]->kind == ValueKind::kPyFloat) return callAbs(args);
+  return callPure(args);
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,42 @@
+// Frames of the symbolic interpreter.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "cpython/bytecode.h"
+#include "frame_eval/value.h"
+
+namespace fw::capture {
+
+using cpython::Bytecode;
+
+struct GeneratorIterator;
+
+/// One activation of a Python function.
+struct Frame {
+  const Bytecode* code = nullptr;
+  Ref globals, builtins;
+  SourceId function;                  ///< below which globals hang
+  std::vector<Value*> slots;          ///< localsplus; null is unbound
+  std::vector<Value*> closure;        ///< cells, for COPY_FREE_VARS
+  std::vector<Value*> stack;
+  std::vector<Value*> initial;        ///< regions: what the slots and stack entries were found to hold, null where nobody looked
+  size_t pc = 0;
+  Value* result = nullptr;            ///< set by RETURN_VALUE
+  Value* yielded = nullptr;           ///< set by YIELD_VALUE
+  GeneratorIterator* generator = nullptr;   ///< whose frame this is
+  absl::flat_hash_map<size_t, int> backJumps;
+
+  PyCodeObject* object() const { return code->object(); }
+};
+
+/// How the outermost frame stands where a region ends.
+struct FrameEnd {
+  Value* result = nullptr;                          ///< of a return
+  int instruction = -1, depth = 0;
+  std::vector<std::pair<int, Value*>> slots;        ///< changed ones; null is unbound
+};
+
+}  // namespace fw::capture

@@ -1,0 +1,273 @@
+// The iterator protocol: iter(), next(), for loops, unpacking. An iterator over a list reads the list as it goes; one over a tuple,
+// string or array has its items from the start; all others compute them when asked, so that what their functions do happens in
+// Python's order. Iterators of dicts and sets refuse to go on after a change of their container, as in CPython.
+#include "frame_eval/iteration.h"
+
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/unwind.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+using guards::Relation;
+
+namespace {
+
+constexpr size_t kMaxItems = 4096;
+
+bool isView(const Value* v) { return v->kind == ValueKind::kIterator && !v->name.empty(); }
+
+}  // namespace
+
+// ---- dicts and sets ------------------------------------------------------------------------------------------------
+
+Value* Interpreter::viewOf(Value* dict, const std::string& name) {
+  Value* view = trace_.make(ValueKind::kIterator);
+  view->name = name;
+  view->base = dict;
+  PyTypeObject* type = name == "keys" ? &PyDictKeys_Type : name == "values" ? &PyDictValues_Type : &PyDictItems_Type;
+  view->cls = Ref::create(reinterpret_cast<PyObject*>(type));
+  return view;
+}
+
+Value* Interpreter::viewItem(Value* view, size_t index) {
+  Value* dict = view->base;
+  if (view->name == "keys") return dict->keys[index];
+  if (view->name == "values") return dict->items[index];
+  return trace_.tuple({dict->keys[index], dict->items[index]});
+}
+
+std::vector<Value*> Interpreter::viewItems(Value* view) {
+  std::vector<Value*> items;
+  for (size_t i = 0; i < view->base->keys.size(); ++i) items.push_back(viewItem(view, i));
+  return items;
+}
+
+Value* Interpreter::dictIterator(Value* view, bool reversed) {
+  std::vector<Value*> keys = view->base->keys;
+  return makeIterator(trace_, nullptr, [this, view, reversed, keys, at = size_t{0}](Interpreter&) mutable -> Value* {
+    const std::vector<Value*>& now = view->base->keys;
+    if (now.size() != keys.size()) raiseError(PyExc_RuntimeError, "dictionary changed size during iteration");
+    if (now != keys) trace_.fail(BreakReason::kUnsupportedObject, "a dict that changes during iteration");
+    if (at == now.size()) return nullptr;
+    size_t index = reversed ? now.size() - 1 - at : at;
+    ++at;
+    return viewItem(view, index);
+  });
+}
+
+Value* Interpreter::setIterator(Value* set) {
+  std::vector<Value*> items = setItems(set);
+  size_t size = items.size();
+  return makeIterator(trace_, nullptr, [this, set, items, size, at = size_t{0}](Interpreter&) mutable -> Value* {
+    if (set->kind == ValueKind::kSet && set->items.size() != size) {
+      raiseError(PyExc_RuntimeError, "Set changed size during iteration");
+    }
+    return at == items.size() ? nullptr : items[at++];
+  });
+}
+
+// ---- iter() and next() ---------------------------------------------------------------------------------------------
+
+Value* Interpreter::iteratorOf(Value* iterable) {
+  trace_.open(iterable);
+  if (isView(iterable)) return dictIterator(iterable, false);
+  switch (iterable->kind) {
+    case ValueKind::kIterator:
+      return iterable;
+    case ValueKind::kDict:
+      return dictIterator(viewOf(iterable, "keys"), false);
+    case ValueKind::kSet:
+      return setIterator(iterable);
+    case ValueKind::kInstance:
+    case ValueKind::kObject:
+      if (Value* method = boundSpecial(iterable, "__iter__")) {
+        Value* iterator = call(method, {});
+        if (iterator->kind == ValueKind::kIterator && iterator->name.empty()) return iterator;
+        if (boundSpecial(iterator, "__next__")) return iterator;
+      }
+      break;
+    case ValueKind::kConstant:
+      if (isConstantOf(iterable, &PyFrozenSet_Type)) return setIterator(iterable);
+      if (PyRange_Check(iterable->object.get())) return rangeIterator(iterable);
+      break;
+    default:
+      break;
+  }
+  Value* iterator = trace_.make(ValueKind::kIterator);
+  if (iterable->kind == ValueKind::kList) {
+    iterator->base = iterable;
+  } else {
+    iterator->items = iterate(iterable);
+  }
+  return iterator;
+}
+
+Value* Interpreter::rangeIterator(Value* range) {
+  Py_ssize_t size = PyObject_Size(range->object.get());
+  if (size < 0) raisesPending();
+  return makeIterator(trace_, &PyRangeIter_Type, [this, range, size, at = Py_ssize_t{0}](Interpreter&) mutable -> Value* {
+    return at < size ? trace_.constant(checked(PySequence_GetItem(range->object.get(), at++))) : nullptr;
+  });
+}
+
+Value* Interpreter::nextOf(Value* iterator) {
+  trace_.open(iterator);
+  if (iterator->kind == ValueKind::kInstance || iterator->kind == ValueKind::kObject) {
+    Value* method = boundSpecial(iterator, "__next__");
+    if (!method) trace_.fail(BreakReason::kUnsupportedObject, std::string("next() of a ") + trace_.typeOf(iterator)->tp_name);
+    CatchScope scope(catchers_);
+    try {
+      return call(method, {});
+    } catch (const VirtualRaise& raise) {
+      landed();
+      if (isInstanceOf(raise.exception, PyExc_StopIteration)) return nullptr;
+      throw;
+    }
+  }
+  if (iterator->kind != ValueKind::kIterator || isView(iterator)) {
+    raiseAbout(PyExc_TypeError, std::string("'") + trace_.typeOf(iterator)->tp_name + "' object is not an iterator");
+  }
+  if (iterator->lazy) {
+    ++iterator->position;
+    return iterator->lazy->next(*this);
+  }
+  std::vector<Value*>& items = iterator->base ? iterator->base->items : iterator->items;
+  if (iterator->position < items.size()) return items[iterator->position++];
+  iterator->base = nullptr;   // a list that grows later does not revive it
+  iterator->items.clear();
+  return nullptr;
+}
+
+std::vector<Value*> Interpreter::iterate(Value* iterable) {
+  trace_.open(iterable);
+  if (isView(iterable)) return viewItems(iterable);
+  switch (iterable->kind) {
+    case ValueKind::kTuple:
+    case ValueKind::kList:
+      return iterable->items;
+    case ValueKind::kDict:
+      return iterable->keys;
+    case ValueKind::kSet:
+      return setItems(iterable);
+    case ValueKind::kIterator:
+    case ValueKind::kInstance:
+    case ValueKind::kObject: {
+      if (iterable->kind != ValueKind::kIterator && !boundSpecial(iterable, "__iter__")) break;
+      Value* iterator = iteratorOf(iterable);
+      std::vector<Value*> items;
+      while (Value* item = nextOf(iterator)) {
+        items.push_back(trace_.open(item));
+        if (items.size() > kMaxItems) trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(kMaxItems) + " items");
+      }
+      return items;
+    }
+    case ValueKind::kConstant:
+      if (isConstantOf(iterable, &PyFrozenSet_Type)) return setItems(iterable);
+      return constantItems(iterable);
+    case ValueKind::kArray:
+      return arrayItems(iterable);
+    default:
+      break;
+  }
+  trace_.fail(BreakReason::kUnsupportedObject, std::string("iteration over a ") + trace_.typeOf(iterable)->tp_name);
+}
+
+std::vector<Value*> Interpreter::constantItems(Value* iterable) {
+  PyObject* o = iterable->object.get();
+  bool known = PyTuple_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o);
+  if (!known && isPlain(o)) raiseAbout(PyExc_TypeError, std::string("'") + Py_TYPE(o)->tp_name + "' object is not iterable");
+  if (!known) trace_.fail(BreakReason::kUnsupportedObject, std::string("iteration over a ") + Py_TYPE(o)->tp_name);
+  Py_ssize_t size = PyObject_Size(o);
+  if (size < 0) raisesPending();
+  if (size > static_cast<Py_ssize_t>(kMaxItems)) trace_.fail(BreakReason::kLoopLimit, std::to_string(size) + " items");
+  std::vector<Value*> items;
+  for (Py_ssize_t i = 0; i < size; ++i) items.push_back(trace_.constant(checked(PySequence_GetItem(o, i))));
+  return items;
+}
+
+std::vector<Value*> Interpreter::arrayItems(Value* iterable) {
+  const graph::SymShape& shape = trace_.graph().type(iterable->node).shape;
+  if (shape.empty()) raises("TypeError: iteration over a 0-d array");
+  if (trace_.hint(shape[0]) > options_.maxUnroll) {
+    trace_.fail(BreakReason::kLoopLimit, "iteration over an array of " + std::to_string(trace_.hint(shape[0])) + " items");
+  }
+  int64_t size = trace_.specialize(shape[0]);
+  std::vector<Value*> items;
+  for (int64_t i = 0; i < size; ++i) {
+    items.push_back(numpy::getItem(trace_, iterable, trace_.constant(checked(PyLong_FromLongLong(i)))));
+  }
+  return items;
+}
+
+// ---- instructions --------------------------------------------------------------------------------------------------
+
+void Interpreter::onGetIter(const Instr&) { push(iteratorOf(pop())); }
+
+void Interpreter::onForIter(const Instr& instr) {
+  Value* iterator = trace_.open(top());
+  auto limit = static_cast<size_t>(options_.maxUnroll);
+  bool sized = iterator->kind == ValueKind::kIterator && !iterator->lazy;
+  if (sized) {
+    std::vector<Value*>& items = iterator->base ? iterator->base->items : iterator->items;
+    size_t rest = items.size() - std::min(iterator->position, items.size());
+    if (rest > limit) trace_.fail(BreakReason::kLoopLimit, std::to_string(items.size()) + " iterations");
+  }
+  Value* item = nextOf(iterator);
+  if (item) {
+    bool endless = sized ? iterator->position > limit : ++frame_->backJumps[frame_->pc] > options_.maxUnroll;
+    if (endless) trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(limit) + " iterations");
+    return push(item);
+  }
+  frame_->backJumps[frame_->pc] = 0;
+  popRaw();
+  frame_->pc = static_cast<size_t>(instr.target);
+}
+
+void Interpreter::onEndFor(const Instr&) { FW_UNREACHABLE(); }
+
+void Interpreter::onUnpackSequence(const Instr& instr) {
+  Value* sequence = pop();
+  auto wanted = static_cast<size_t>(instr.arg);
+  if (sequence->kind == ValueKind::kArray) {
+    const graph::SymShape& shape = trace_.graph().type(sequence->node).shape;
+    if (!shape.empty() && !trace_.decide(shape[0], Relation::kEq, trace_.syms().constant(instr.arg))) {
+      raises("ValueError: wrong number of values to unpack");
+    }
+  }
+  std::vector<Value*> items;
+  if (sequence->kind == ValueKind::kIterator || sequence->kind == ValueKind::kInstance) {
+    Value* iterator = iteratorOf(sequence);   // takes no more than one item too many
+    while (items.size() <= wanted) {
+      Value* item = nextOf(iterator);
+      if (!item) break;
+      items.push_back(item);
+    }
+  } else {
+    items = iterate(sequence);
+  }
+  if (items.size() > wanted) {
+    raiseError(PyExc_ValueError, "too many values to unpack (expected " + std::to_string(wanted) + ")");
+  }
+  if (items.size() < wanted) {
+    raiseError(PyExc_ValueError, "not enough values to unpack (expected " + std::to_string(wanted) + ", got " +
+                                     std::to_string(items.size()) + ")");
+  }
+  for (auto it = items.rbegin(); it != items.rend(); ++it) push(*it);
+}
+
+void Interpreter::onUnpackEx(const Instr& instr) {
+  std::vector<Value*> items = iterate(pop());
+  size_t before = static_cast<size_t>(instr.arg & 255), after = static_cast<size_t>(instr.arg >> 8);
+  if (items.size() < before + after) {
+    raiseError(PyExc_ValueError, "not enough values to unpack (expected at least " + std::to_string(before + after) +
+                                     ", got " + std::to_string(items.size()) + ")");
+  }
+  size_t end = items.size() - after;
+  for (size_t i = items.size(); i > end; --i) push(items[i - 1]);
+  push(trace_.list({items.begin() + static_cast<ptrdiff_t>(before), items.begin() + static_cast<ptrdiff_t>(end)}));
+  for (size_t i = before; i > 0; --i) push(items[i - 1]);
+}
+
+}  // namespace fw::capture

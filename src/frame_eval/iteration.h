@@ -1,0 +1,33 @@
+// Iterators of the trace. Each is exhausted for good once it has answered null, as those of CPython are.
+#pragma once
+
+#include "frame_eval/interpreter.h"
+
+namespace fw::capture {
+
+/// Items that are computed by a function object: `auto step(Interpreter&) -> Value*`.
+template <typename Step>
+class StepIterator : public VirtualIterator {
+ public:
+  explicit StepIterator(Step step) : step_(std::move(step)) {}
+  Value* next(Interpreter& interpreter) override {
+    Value* item = done_ ? nullptr : step_(interpreter);
+    done_ = !item;
+    return item;
+  }
+
+ private:
+  Step step_;
+  bool done_ = false;
+};
+
+/// `cls`: the type that the iterator shows, or null.
+template <typename Step>
+Value* makeIterator(Trace& trace, PyTypeObject* cls, Step step) {
+  Value* v = trace.make(ValueKind::kIterator);
+  v->lazy = std::make_unique<StepIterator<Step>>(std::move(step));
+  v->cls = Ref::create(reinterpret_cast<PyObject*>(cls));
+  return v;
+}
+
+}  // namespace fw::capture
