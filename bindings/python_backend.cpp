@@ -203,7 +203,7 @@ std::vector<BufferResult> bufferResults(const graph::Plan& plan) {
 
 absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, graph::Graph graph, graph::Plan plan) {
   auto found = registry().find(name);
-  if (found == registry().end()) return absl::InvalidArgumentError("backend '" + name.substr(1) + "' is not registered");
+  if (found == registry().end()) return absl::AbortedError("backend '" + name.substr(1) + "' is not registered");
   std::vector<graph::BufferId> targets;
   graph.outputs().clear();
   for (const BufferResult& result : bufferResults(plan)) {
@@ -223,7 +223,7 @@ absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, gra
     return std::make_unique<PythonProgram>(name.substr(1), std::move(run), std::move(trailing), std::move(graph), std::move(plan),
                                            std::move(targets), outputCount);
   } catch (const PythonError&) {
-    return absl::InternalError("backend '" + name.substr(1) + "' raised " + takeError());
+    return absl::AbortedError("backend '" + name.substr(1) + "' raised " + takeError());
   }
 }
 

@@ -15,7 +15,7 @@ namespace fw::bindings {
 /// Makes `callable` known as the value "@name" of the setting `backend`. Held until the name is registered again.
 void registerBackend(const std::string& name, PyObject* callable);
 
-/// Program of the backend registered under `name`. A backend that raises is an error with what it raised; only KeyboardInterrupt
+/// Program of the backend registered under `name`. A backend that raises is kAborted with what it raised; only KeyboardInterrupt
 /// and SystemExit pass as PythonError.
 absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, graph::Graph graph, graph::Plan plan);
 

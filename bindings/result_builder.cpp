@@ -55,6 +55,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     views_.push_back(view);
   }
   workspace_ = append(std::vector{plan.workspaceBytes});
+  for (const graph::Group& commit : plan.commits) written_.push_back({append(commit.domain), commit.domain.size()});
   for (const ExitNode& node : exit_.nodes)
     intResults_.push_back(node.kind == ExitNode::Kind::kPyInt ? append(std::vector{node.sym}) : -1);
   program_ = jit::SymProgram(syms, wanted);
@@ -88,6 +89,11 @@ bool ResultBuilder::allocateOne(Call& call, size_t output) const {
 
 bool ResultBuilder::allocate(Call& call) const {
   program_.run(call.symbols, call.sizes);
+  for (const auto& [first, rank] : written_) {
+    int64_t bytes = 8;   // about: it is for the decision on the GIL
+    for (size_t d = 0; d < rank; ++d) bytes *= call.sizes[first + static_cast<int>(d)];
+    call.outputBytes += bytes;
+  }
   for (size_t i = 0; i < outputs_.size(); ++i)
     if (!allocateOne(call, i)) return false;
   return true;

@@ -134,6 +134,7 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(
     auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms);
     if (variant.ok()) return *std::move(variant);
     return broken(absl::IsUnimplemented(variant.status()) ? capture::BreakReason::kUnsupportedOperation
+                  : absl::IsAborted(variant.status())     ? capture::BreakReason::kBackendFailed
                                                           : capture::BreakReason::kCompileFailed,
                   std::string(variant.status().message()));
   } catch (const InternalError& error) {

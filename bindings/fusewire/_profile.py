@@ -27,8 +27,10 @@ def _entry(compiled) -> dict | None:
         return None
     facts = _fusewire.describe(compiled)
     sizes: dict[tuple[str, int], str] = {}
-    for variant in facts["variants"]:
+    for variant in facts["variants"] + [v for region in facts["regions"] for v in region["variants"]]:
         for size in variant["sizes"]:
+            if not size["argument"].isidentifier():  # a place on the stack
+                continue
             key = size["argument"], size["axis"]
             sizes[key] = size["policy"] if sizes.get(key, size["policy"]) == size["policy"] else "dynamic"
     if not (sizes or facts["breaks"] or facts.get("stops")):

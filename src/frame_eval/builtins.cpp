@@ -1,6 +1,6 @@
-// Builtin functions and types, and C functions of the standard library. Handlers see arguments as Values and say what CPython would
-// answer; a form of call that is not understood breaks with kUnsupportedCall. The table is builtins.def; here are the look-up, and
-// what concerns types, attributes and constants.
+// Builtin functions and types, and C functions of the standard library. Handlers see arguments as Values and say
+// what CPython would answer; a form of call that is not understood breaks with kUnsupportedCall. The table is
+// builtins.def; here are the look-up, and what concerns types, attributes and constants.
 #include "frame_eval/builtins.h"
 
 #include <algorithm>
@@ -71,6 +71,7 @@ Value* Builtins::number(int64_t value) const { return trace.constant(checked(PyL
 
 /// A real object equal to the value, of plain constants and fresh containers of them; null if there is none.
 Ref Builtins::realObject(Value* value) {
+  Nesting nesting(trace);
   trace.open(value);
   if (value->isConstant()) {
     bool known = isPlain(value->object.get()) || PyRange_Check(value->object.get());
@@ -107,7 +108,8 @@ Value* Builtins::callPure(const CallArgs& args) {
     if (!real) refuse("with " + key);
     checked(PyDict_SetItemString(keywords.get(), key.c_str(), real.get()));
   }
-  return interpreter.fold(PyObject_Call(callable, positional.get(), keywords.get()));
+  Value* result = interpreter.fold(PyObject_Call(callable, positional.get(), keywords.get()));
+  return args.positional.size() == 1 && isSameObject(result, args.positional[0]) ? args.positional[0] : result;   // str(s) is s
 }
 
 Value* Builtins::callLen(const CallArgs& args) {
@@ -161,8 +163,16 @@ Value* Builtins::callIsinstance(const CallArgs& args) {
   expect(args, 2, 2);
   PyTypeObject* type = trace.typeOf(args.positional[0]);
   bool answer = isSubclass(type, args.positional[1]);
-  // __class__ may be overridden by the instance's class; then isinstance asks it.
+  // What is no instance by its type is asked for its __class__.
+  if (!answer && type->tp_getattro != PyObject_GenericGetAttr) {
+    bool own = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+    Ref lookup = checked(PyUnicode_InternFromString("__getattribute__"));
+    PyObject* found = _PyType_Lookup(type, lookup.get());
+    bool plain = found == _PyType_Lookup(&PyBaseObject_Type, lookup.get()) || found == _PyType_Lookup(&PyType_Type, lookup.get());
+    if (own ? !plain : type != &PyType_Type && type != &PyModule_Type) refuse("of an object with a look-up of its own");
+  }
   if (!answer && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    interpreter.guardTypeVersion(type);
     Ref dunder = checked(PyUnicode_InternFromString("__class__"));
     if (_PyType_Lookup(type, dunder.get()) != _PyType_Lookup(&PyBaseObject_Type, dunder.get())) {
       refuse("of an object that overrides __class__");

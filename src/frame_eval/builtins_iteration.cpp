@@ -1,4 +1,5 @@
-// Builtins that walk or make iterables. What is lazy in Python is lazy here: items are computed when they are asked for.
+// Builtins that walk or make iterables. What is lazy in Python is lazy here: items are computed when they are asked
+// for.
 #include <algorithm>
 
 #include "frame_eval/builtins.h"
@@ -233,7 +234,8 @@ Value* Builtins::callMap(const CallArgs& args) {
 Value* Builtins::choose(const CallArgs& args, bool wanted) {
   expect(args, 2, 2);
   Value* function = args.positional[0];
-  bool identity = interpreter.isNone(function) || isConstantOf(function, &PyType_Type) && function->object.get() == reinterpret_cast<PyObject*>(&PyBool_Type);
+  PyObject* boolType = reinterpret_cast<PyObject*>(&PyBool_Type);
+  bool identity = interpreter.isNone(function) || (function->isConstant() && function->object.get() == boolType);
   Value* source = interpreter.iteratorOf(args.positional[1]);
   return makeIterator(trace, wanted ? &PyFilter_Type : nullptr, [function, identity, source, wanted, &t = trace](Interpreter& in) -> Value* {
     while (Value* item = in.nextOf(source)) {

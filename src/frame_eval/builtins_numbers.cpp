@@ -1,5 +1,5 @@
-// Builtins that compute with numbers, and functions of `math`: what the graph computes exactly stays symbolic, what is known is
-// computed by CPython itself, everything else breaks.
+// Builtins that compute with numbers, and functions of `math`: what the graph computes exactly stays symbolic, what
+// is known is computed by CPython itself, everything else breaks.
 #include "cpython/numpy_api.h"
 #include "frame_eval/builtins.h"
 #include "frame_eval/interpret_common.h"

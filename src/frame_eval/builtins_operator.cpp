@@ -1,5 +1,6 @@
-// The operator module, and callables that are made by a call: partial, itemgetter, attrgetter, methodcaller. Such a callable is a
-// kOpaque of its class with what it was made from in items (the function first for partial) and kwdefaults.
+// The operator module, and callables that are made by a call: partial, itemgetter, attrgetter, methodcaller. Such a
+// callable is a kOpaque of its class with what it was made from in items (the function first for partial) and
+// kwdefaults.
 #include <algorithm>
 
 #include "frame_eval/builtins.h"

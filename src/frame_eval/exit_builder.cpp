@@ -34,6 +34,7 @@ class ExitBuilder {
   int orNone(Value* value) { return value && value->kind != ValueKind::kNull ? add(value) : -1; }
 
   int add(Value* value) {
+    Nesting nesting(trace_);
     int at = static_cast<int>(plan_.nodes.size());
     if (auto it = seen_.find(value); it != seen_.end()) {
       if (open_.contains(value)) cannotLeave(value, "a container that contains itself");
@@ -265,11 +266,10 @@ class ExitBuilder {
 
   int objectIndex(SourceId source) {
     auto& objects = trace_.guardSet().objects;
-    for (size_t i = 0; i < objects.size(); ++i) {
-      if (objects[i] == source) return static_cast<int>(i);
-    }
-    objects.push_back(source);
-    return static_cast<int>(objects.size()) - 1;
+    for (; indexed_ < objects.size(); ++indexed_) objectAt_.try_emplace(objects[indexed_], static_cast<int>(indexed_));
+    auto [it, added] = objectAt_.try_emplace(source, static_cast<int>(objects.size()));
+    if (added) objects.push_back(source);
+    return it->second;
   }
 
   Trace& trace_;
@@ -278,6 +278,8 @@ class ExitBuilder {
   absl::flat_hash_set<Value*> open_;                    ///< being described
   absl::flat_hash_map<ValueId, bool> taken_;
   absl::flat_hash_map<ValueId, int> scalars_;
+  absl::flat_hash_map<SourceId, int> objectAt_;         ///< places in the guard set's list of objects
+  size_t indexed_ = 0;                                  ///< how many of them are in objectAt_
 };
 
 }  // namespace

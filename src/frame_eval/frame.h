@@ -32,6 +32,12 @@ struct Frame {
   PyCodeObject* object() const { return code->object(); }
 };
 
+/// A virtual exception that is being handled.
+struct Handled {
+  Value* exception;
+  int at;                             ///< instruction of the outermost frame that raised it
+};
+
 /// How the outermost frame stands where a region ends.
 struct FrameEnd {
   Value* result = nullptr;                          ///< of a return

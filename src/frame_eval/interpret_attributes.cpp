@@ -69,6 +69,7 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
     case ValueKind::kSuper:
       return superAttribute(self, name);
     case ValueKind::kFunction:
+      if (self->source.valid()) break;   // may have been renamed
       if (attribute == "__name__") return trace_.constant(reinterpret_cast<PyCodeObject*>(self->code.get())->co_name);
       if (attribute == "__qualname__") return trace_.constant(self->qualname);
       break;
@@ -145,6 +146,7 @@ Value* Interpreter::moduleAttribute(Value* module, PyObject* name) {
     if (!moduleName) PyErr_Clear();
     trace_.fail(BreakReason::kUnsupportedAttribute, std::string(moduleName ? moduleName : "module") + "." + text(name));
   }
+  trace_.readNamespace(trace_.sources().intern(SourceKind::kConst, {}, 0, PyModule_GetDict(object)), PyModule_GetDict(object));
   SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, object);
   return setting(trace_.sources().intern(SourceKind::kAttr, base, 0, name), found);
 }

@@ -8,6 +8,7 @@
 #include "frame_eval/policy.h"
 #include "frame_eval/unwind.h"
 #include "graph/support/check.h"
+#include "guards/builders.h"
 
 namespace fw::capture {
 
@@ -162,6 +163,10 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
       return callRaw(callable->items[0], std::move(args));
     case ValueKind::kInstance:
     case ValueKind::kObject: {
+      if (PyObject* inner = callable->kind == ValueKind::kObject ? unwrapCompiled(callable->object.get()) : nullptr) {
+        trace_.guard(guards::identityGuard(callable->source, callable->object.get()));
+        return callFunction(trace_.constant(inner), std::move(args));
+      }
       PyTypeObject* type = trace_.typeOf(callable);
       Ref name = checked(PyUnicode_InternFromString("__call__"));
       PyObject* found = _PyType_Lookup(type, name.get());
@@ -221,7 +226,8 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
 // ---- inlining ------------------------------------------------------------------------------------------------------
 
 SourceId Interpreter::sourceOf(Value* function) {
-  return trace_.sources().intern(SourceKind::kConst, {}, 0, function->object.get());
+  if (function->kind == ValueKind::kFunction) return function->source;
+  return guards::constantSource(trace_.sources(), function->object.get());
 }
 
 Ref Interpreter::codeOf(Value* function) {

@@ -26,6 +26,14 @@ inline bool isUserObject(const Value* v) {
   return v->kind == ValueKind::kInstance || (v->kind == ValueKind::kObject && v->opened && v->name.empty());
 }
 
+/// Known to be one object: what `is` would say before == is asked.
+inline bool isSameObject(const Value* a, const Value* b) {
+  return a == b || (a->isConstant() && b->isConstant() && a->object.get() == b->object.get());
+}
+
+/// A function that was there before and is known by its code and cells, not by its identity.
+inline bool isFunctionByCode(const Value* v) { return v->kind == ValueKind::kFunction && v->source.valid(); }
+
 inline bool isTuple(const Value* v) { return v->kind == ValueKind::kTuple || isConstantOf(v, &PyTuple_Type); }
 
 }  // namespace fw::capture

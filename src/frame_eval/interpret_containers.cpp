@@ -115,6 +115,7 @@ Value* Interpreter::key(Value* value) {
     if (Value* known = trace_.specializeNumber(value)) return known;
   }
   if (value->kind == ValueKind::kTuple) {
+    Nesting nesting(trace_);
     for (Value*& item : value->items) (void)key(item);
     if (Ref object = trace_.asObject(value); object && isPlain(object.get())) return trace_.constant(object);
   }
@@ -176,7 +177,12 @@ Value* Interpreter::length(Value* container) {
       break;
   }
   trace_.refuseOpaque(container);
-  if (Value* size = callSpecial(container, "__len__", {})) return size;
+  if (Value* size = callSpecial(container, "__len__", {})) {
+    if (trace_.typeOf(size) != &PyLong_Type) trace_.fail(BreakReason::kUnsupportedCall, "__len__() that answers no int");
+    bool negative = trace_.decide(trace_.asSym(size), Relation::kLt, trace_.syms().constant(0));
+    if (negative) raiseError(PyExc_ValueError, "__len__() should return >= 0");
+    return size;
+  }
   trace_.fail(BreakReason::kUnsupportedObject, std::string("len of a ") + trace_.typeOf(container)->tp_name);
 }
 
@@ -203,7 +209,10 @@ Ref Interpreter::constantSlice(Value* index) {
 
 Value* Interpreter::sliceItems(Value* container, Value* index) {
   Ref slice = constantSlice(index);
-  if (container->isConstant()) return fold(PyObject_GetItem(container->object.get(), slice.get()));
+  if (container->isConstant()) {
+    Value* part = fold(PyObject_GetItem(container->object.get(), slice.get()));
+    return isSameObject(part, container) ? container : part;
+  }
   Py_ssize_t start, stop, step;
   if (PySlice_Unpack(slice.get(), &start, &stop, &step) < 0) raisesPending();
   Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(container->items.size()), &start, &stop, step);
@@ -320,6 +329,8 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   }
   if (op == cpython::kNbAdd && ((isList(left) && isList(right)) || (isTuple(left) && isTuple(right)))) {
     std::vector<Value*> items = iterate(left), more = iterate(right);
+    bool tuples = isTuple(left) && !left->cls && !right->cls;
+    if (tuples && (items.empty() || more.empty())) return more.empty() ? left : right;   // t + () is t
     items.insert(items.end(), more.begin(), more.end());
     return isTuple(left) ? trace_.tuple(std::move(items)) : trace_.list(std::move(items));
   }
@@ -333,6 +344,7 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   if (times > 0 && static_cast<int64_t>(items.size()) * std::min<int64_t>(times, 1 << 20) > 4096) {
     trace_.fail(BreakReason::kUnsupportedObject, "a sequence of more than 4096 items");
   }
+  if (isTuple(sequence) && !sequence->cls && (times == 1 || items.empty())) return sequence;
   for (int64_t i = 0; i < times; ++i) result.insert(result.end(), items.begin(), items.end());
   if (isTuple(sequence)) return trace_.tuple(std::move(result));
   if (!inplace || sequence != left) return trace_.list(std::move(result));

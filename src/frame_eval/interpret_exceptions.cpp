@@ -1,7 +1,8 @@
-// Exceptions inside the traced code. An exception is a Value of kind kException; raising it throws VirtualRaise through the C++
-// frames of the interpreter, and execute() continues at the handler that the exception table names, with the stack that CPython
-// would have there. An exception that nobody handles ends the trace: Python raises it. While one is handled, sys.exc_info() is not
-// what the thread believes, so that no region may end there: resumeAt() says where Python must take over instead.
+// Exceptions inside the traced code. An exception is a Value of kind kException; raising it throws VirtualRaise
+// through the C++ frames of the interpreter, and execute() continues at the handler that the exception table names,
+// with the stack that CPython would have there. An exception that nobody handles ends the trace: Python raises it.
+// While one is handled, sys.exc_info() is not what the thread believes, so that no region may end there: resumeAt()
+// says where Python must take over instead.
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/unwind.h"

@@ -1,6 +1,6 @@
-// Generators that are made and consumed inside the trace: suspended frames of the interpreter. What CPython does when a generator
-// dies before its end (GeneratorExit at the yield) has no time of its own in a trace: a generator that ends the trace suspended
-// inside try or with makes a break where it was made.
+// Generators that are made and consumed inside the trace: suspended frames of the interpreter. What CPython does
+// when a generator dies before its end (GeneratorExit at the yield) has no time of its own in a trace: a generator
+// that ends the trace suspended inside try or with makes a break where it was made.
 #include "frame_eval/generator.h"
 
 #include "frame_eval/interpret_common.h"

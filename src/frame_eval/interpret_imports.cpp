@@ -1,5 +1,5 @@
-// `import` inside functions: of modules that sys.modules holds, which is what the statement answers without running anything. The
-// module and the import function are guarded by identity; whatever would load code breaks.
+// `import` inside functions: of modules that sys.modules holds, which is what the statement answers without running
+// anything. The module and the import function are guarded by identity; whatever would load code breaks.
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 

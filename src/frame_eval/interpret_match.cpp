@@ -1,5 +1,5 @@
-// Structural pattern matching, and len() as patterns ask for it. Which objects are sequences or mappings follows from the flags of
-// their types; subjects of user classes are matched by attributes only.
+// Structural pattern matching, and len() as patterns ask for it. Which objects are sequences or mappings follows
+// from the flags of their types; subjects of user classes are matched by attributes only.
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
 
@@ -66,7 +67,8 @@ Value* Interpreter::constantMethod(Value* self, const std::string& name, const C
   Ref keywords = checked(PyDict_New());
   for (auto& [key, value] : args.keywords) checked(PyDict_SetItemString(keywords.get(), key.c_str(), plain(value).get()));
   Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
-  return fold(PyObject_Call(method.get(), positional.get(), keywords.get()));
+  Value* result = fold(PyObject_Call(method.get(), positional.get(), keywords.get()));
+  return isSameObject(result, self) ? self : result;
 }
 
 Value* Interpreter::listMethod(Value* self, const std::string& name, const CallArgs& args) {
@@ -78,7 +80,7 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
   if (simple && count == 1 && (name == "index" || name == "count")) {
     Py_ssize_t found = 0;
     for (size_t i = 0; i < items.size(); ++i) {
-      if (items[i] != args.positional[0] && !trace_.truth(compare(Py_EQ, items[i], args.positional[0]))) continue;
+      if (!isSameObject(items[i], args.positional[0]) && !trace_.truth(compare(Py_EQ, items[i], args.positional[0]))) continue;
       if (name == "index") return trace_.constant(checked(PyLong_FromSize_t(i)));
       ++found;
     }
@@ -88,7 +90,7 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
   if (list && simple && name == "copy" && count == 0) return trace_.list(items);
   if (list && simple && name == "remove" && count == 1) {
     for (size_t i = 0; i < items.size(); ++i) {
-      if (items[i] != args.positional[0] && !trace_.truth(compare(Py_EQ, items[i], args.positional[0]))) continue;
+      if (!isSameObject(items[i], args.positional[0]) && !trace_.truth(compare(Py_EQ, items[i], args.positional[0]))) continue;
       spliceList(self, i, i + 1, {});
       return none();
     }

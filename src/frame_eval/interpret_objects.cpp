@@ -1,4 +1,7 @@
 // Writing of attributes, instances made by the traced code, super().
+#include <Python.h>
+#include <structmember.h>
+
 #include "cpython/attributes.h"
 #include "cpython/version.h"
 #include "frame_eval/interpret_common.h"
@@ -11,6 +14,8 @@ using cpython::checked;
 using guards::SourceKind;
 
 namespace {
+
+constexpr char kCellVariable = 0x40;   ///< in co_localspluskinds (CO_FAST_CELL of CPython's internal headers)
 
 std::string describeAttribute(PyTypeObject* type, PyObject* name) { return std::string(type->tp_name) + "." + text(name); }
 
@@ -81,6 +86,11 @@ void Interpreter::genericStore(Value* self, PyTypeObject* type, PyObject* name, 
   PyObject* found = _PyType_Lookup(type, name);
   bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (found && Py_TYPE(found)->tp_descr_set && !slot) return descriptorStore(self, type, name, found, value);
+  if (slot) {
+    const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(found)->d_member;
+    bool plain = member->type == T_OBJECT_EX && !(member->flags & READONLY);   // that is what __slots__ makes
+    if (!plain) trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(type, name));
+  }
   if (!slot && !hasInstanceDict(type)) raises("AttributeError: " + describeAttribute(type, name));
   if (!value && !storedAttribute(self, name, slot)) raises("AttributeError: " + describeAttribute(type, name));
   if (self->kind == ValueKind::kObject) {
@@ -199,7 +209,8 @@ Value* Interpreter::makeSuper(const CallArgs& args) {
     PyCodeObject* code = frame_->object();
     if (code->co_argcount == 0) raises("RuntimeError: super(): no arguments");
     self = local(0);
-    if (self && trace_.open(self)->kind == ValueKind::kCell) self = contentOf(self);
+    bool cell = PyBytes_AS_STRING(code->co_localspluskinds)[0] & kCellVariable;   // and no cell object that was passed
+    if (self && cell && trace_.open(self)->kind == ValueKind::kCell) self = contentOf(self);
     for (int i = 0; i < code->co_nlocalsplus; ++i) {
       if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, i), "__class__") != 0) continue;
       if (Value* cell = local(i)) cls = trace_.open(cell)->kind == ValueKind::kCell ? contentOf(cell) : nullptr;
@@ -209,6 +220,12 @@ Value* Interpreter::makeSuper(const CallArgs& args) {
   trace_.open(cls);
   trace_.open(self);
   if (!cls->isConstant() || !PyType_Check(cls->object.get())) trace_.fail(BreakReason::kUnsupportedCall, "super() of this class");
+  auto* start = reinterpret_cast<PyTypeObject*>(cls->object.get());
+  bool ofType = self->isConstant() && PyType_Check(self->object.get()) &&
+                PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->object.get()), start);
+  if (!ofType && !PyType_IsSubtype(trace_.typeOf(self), start)) {
+    trace_.fail(BreakReason::kUnsupportedCall, "super() of an object of another class");
+  }
   Value* v = trace_.make(ValueKind::kSuper);
   v->items = {cls, self};
   return v;

@@ -1,6 +1,7 @@
 // Operators. Arrays and NumPy scalars go to the NumPy side; numbers known while tracing are computed by CPython itself;
 // runtime numbers go to interpret_numbers.cpp, sequences to interpret_containers.cpp.
 #include "cpython/numpy_api.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
 
@@ -76,7 +77,9 @@ void Interpreter::onBinaryOp(const Instr& instr) {
 Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
   PyObject *a = left->object.get(), *b = right->object.get();
   if (isHuge(op, a, b)) trace_.fail(BreakReason::kUnsupportedInstruction, std::string("a huge result of ") + kOperators[op]);
-  return fold(kFunctions[op](a, b));
+  Value* result = fold(kFunctions[op](a, b));
+  if (isSameObject(result, left)) return left;   // "s" * 1
+  return isSameObject(result, right) ? right : result;
 }
 
 Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
@@ -192,6 +195,8 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
 /// == of values that are not both numbers, where it is known without running user code.
 bool Interpreter::equal(Value* left, Value* right) {
   if (left == right && left->kind != ValueKind::kPyFloat && left->kind != ValueKind::kArray) return true;
+  if (isFunctionByCode(left) || isFunctionByCode(right)) return is(left, right);
+  Nesting nesting(trace_);
   bool special = (left->cls && left->kind == ValueKind::kDict) || (right->cls && right->kind == ValueKind::kDict);
   if (special) trace_.fail(BreakReason::kUnsupportedObject, "== of dicts of other classes");
   auto byIdentity = [](Value* v) {
@@ -216,7 +221,7 @@ bool Interpreter::equal(Value* left, Value* right) {
     std::vector<Value*> a = iterate(left), b = iterate(right);
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
-      if (a[i] != b[i] && !trace_.truth(compare(Py_EQ, a[i], b[i]))) return false;
+      if (!isSameObject(a[i], b[i]) && !trace_.truth(compare(Py_EQ, a[i], b[i]))) return false;
     }
     return true;
   } else if (builtin(left) && builtin(right) && trace_.typeOf(left) != trace_.typeOf(right)) {
@@ -237,6 +242,18 @@ bool Interpreter::is(Value* left, Value* right) {
     } else if (look) {
       trace_.open(v);
     }
+  }
+  if (isFunctionByCode(left) || isFunctionByCode(right)) {
+    if (!left->source.valid() || !right->source.valid()) {
+      Value* other = isFunctionByCode(left) ? right : left;
+      bool none = other->isConstant() && !PyFunction_Check(other->object.get());
+      if (none || other->kind != ValueKind::kConstant) return false;
+      trace_.fail(BreakReason::kUnsupportedObject, "identity of a nested function");
+    }
+    bool same = left->object == right->object;
+    trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject, .source = left->source,
+                  .other = right->source});
+    return same;
   }
   auto singleton = [](Value* v) {
     if (!v->isConstant()) return false;
@@ -291,7 +308,7 @@ bool Interpreter::contains(Value* container, Value* item) {
     trace_.fail(BreakReason::kUnsupportedObject, std::string("in ") + trace_.typeOf(container)->tp_name);
   }
   for (Value* candidate : iterate(container)) {
-    if (candidate == item || trace_.truth(compare(Py_EQ, candidate, item))) return true;
+    if (isSameObject(candidate, item) || trace_.truth(compare(Py_EQ, candidate, item))) return true;
   }
   return false;
 }

@@ -55,7 +55,8 @@ PyObject* Interpreter::specialMethod(Value* self, const std::string& name) {
 Value* Interpreter::callSpecial(Value* self, const std::string& name, std::vector<Value*> args) {
   if (!isUserObject(self)) return nullptr;
   PyObject* found = specialMethod(self, name);
-  if (!found || found == Py_None) return nullptr;
+  if (!found) return nullptr;
+  if (found == Py_None) raises("TypeError: " + name + " is None");
   args.insert(args.begin(), self);
   if (PyFunction_Check(found)) return call(trace_.constant(found), {.positional = std::move(args), .keywords = {}});
   trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
@@ -148,7 +149,7 @@ bool Interpreter::objectTruth(Value* value) {
     if (trace_.typeOf(answer) != &PyBool_Type) raises("TypeError: __bool__ should return bool");
     return trace_.truth(answer);
   }
-  if (Value* size = callSpecial(value, "__len__", {})) return trace_.truth(size);
+  if (specialMethod(value, "__len__")) return trace_.truth(length(value));
   PyTypeObject* type = trace_.typeOf(value);
   bool plain = !(type->tp_as_number && type->tp_as_number->nb_bool) && !(type->tp_as_mapping && type->tp_as_mapping->mp_length) &&
                !(type->tp_as_sequence && type->tp_as_sequence->sq_length);

@@ -1,5 +1,6 @@
-// Sets. A set of the trace is a real set of plain constants beside the Values of its elements: what it answers, and the order in
-// which it is walked, are CPython's own, because the same operations are applied to it in the same order. Frozensets are constants.
+// Sets. A set of the trace is a real set of plain constants beside the Values of its elements: what it answers, and
+// the order in which it is walked, are CPython's own, because the same operations are applied to it in the same
+// order. Frozensets are constants.
 #include <algorithm>
 
 #include "frame_eval/interpret_common.h"

@@ -1,5 +1,7 @@
 // Variables: locals, cells, globals; and the frames that hold them. The frame of a region begins with unread slots: an object
 // becomes a Value when it is first loaded, so that what the region does not touch is not guarded.
+#include <algorithm>
+
 #include "cpython/numpy_api.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
@@ -83,9 +85,14 @@ FrameEnd Interpreter::frameEnd(Frame& frame, const RegionView& view) {
     return slot < frame.initial.size() && v && v == frame.initial[slot];
   };
   const std::vector<bool>& live = view.map->liveBefore(end.instruction);
+  // A variable that is not read again may yet keep alive what a weak reference is made to.
+  auto kept = [&](Value* v) {
+    return v && v->kind != ValueKind::kUnread &&
+           (v->source.valid() || std::find(frame.stack.begin(), frame.stack.end(), v) != frame.stack.end());
+  };
   for (size_t i = 0; i < frame.slots.size(); ++i) {
     if (unchanged(i, frame.slots[i])) continue;
-    end.slots.emplace_back(static_cast<int>(i), live[i] ? look(frame.slots[i]) : nullptr);
+    end.slots.emplace_back(static_cast<int>(i), live[i] || kept(frame.slots[i]) ? look(frame.slots[i]) : nullptr);
   }
   size_t same = 0;
   while (same < frame.stack.size() && unchanged(frame.slots.size() + same, frame.stack[same])) ++same;
@@ -111,14 +118,23 @@ Value* Interpreter::look(Value*& entry) {
   return entry = known;
 }
 
+/// A slot or stack entry of a region loses its object. Breaks if its death runs code, which may not come after later side effects.
+void Interpreter::drop(Value*& entry) {
+  if (!entry || !liveSlots_ || frame_ != frames_.front().get()) return;
+  bool read = entry->source.valid() && trace_.sources()[entry->source].kind == SourceKind::kArg;
+  PyObject* object = entry->kind == ValueKind::kUnread ? liveSlots_[entry->position] : read ? entry->object.get() : nullptr;
+  if (!object) return;
+  PyTypeObject* type = Py_TYPE(object);
+  bool code = type->tp_finalize || type->tp_del;
+  if (code) trace_.fail(BreakReason::kUnsupportedObject, std::string("a ") + type->tp_name + " that runs code when it dies");
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && look(entry)->kind == ValueKind::kObject) (void)trace_.typeOf(entry);
+}
+
 /// The cell object number `index` of a function's closure.
 Value* Interpreter::closureCell(SourceId function, PyObject* closure, Py_ssize_t index) {
-  PyObject* cell = PyTuple_GET_ITEM(closure, index);
-  // A known function keeps its cells for life.
-  bool known = trace_.sources()[function].kind == SourceKind::kConst;
-  SourceId source = known ? trace_.sources().intern(SourceKind::kConst, {}, 0, cell)
-                          : trace_.sources().intern(SourceKind::kClosureCell, function, index);
-  return trace_.open(trace_.fromSource(source, cell));
+  // Through the function also where it is known: cells cannot be held weakly, and hold what belongs to the user.
+  SourceId source = trace_.sources().intern(SourceKind::kClosureCell, function, index);
+  return trace_.open(trace_.fromSource(source, PyTuple_GET_ITEM(closure, index)));
 }
 
 // ---- locals --------------------------------------------------------------------------------------------------------
@@ -152,12 +168,15 @@ void Interpreter::onStoreFast(const Instr& instr) {
   // What LOAD_FAST_AND_CLEAR has put aside goes back without being looked at.
   Value* v = frame_->stack.back()->kind == ValueKind::kUnread ? frame_->stack.back() : popRaw();
   if (v->kind == ValueKind::kUnread) frame_->stack.pop_back();
-  frame_->slots.at(static_cast<size_t>(instr.arg)) = v->kind == ValueKind::kNull ? nullptr : v;
+  Value*& slot = frame_->slots.at(static_cast<size_t>(instr.arg));
+  if (slot != v) drop(slot);
+  slot = v->kind == ValueKind::kNull ? nullptr : v;
 }
 
 void Interpreter::onDeleteFast(const Instr& instr) {
   if (!local(instr.arg)) raises("UnboundLocalError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)));
-  frame_->slots.at(static_cast<size_t>(instr.arg)) = nullptr;
+  drop(frame_->slots[static_cast<size_t>(instr.arg)]);
+  frame_->slots[static_cast<size_t>(instr.arg)] = nullptr;
 }
 
 // ---- cells ---------------------------------------------------------------------------------------------------------
@@ -228,6 +247,8 @@ void Interpreter::onLoadGlobal(const Instr& instr) {
   SourceId item = sources.intern(SourceKind::kDictItem, globals, 0, name);
   auto written = writtenGlobal(frame_->globals.get(), name);
   if (written && *written) return push(*written);
+  trace_.readNamespace(globals, frame_->globals.get());
+  if (!writtenGlobals_.empty()) (void)trace_.fromSource(globals, frame_->globals.get());   // whether it is a written one
   Value*& known = globals_[item];
   if (known && !written) return push(known);
   PyObject* found = written ? nullptr : PyDict_GetItemWithError(frame_->globals.get(), name);
@@ -269,6 +290,7 @@ void Interpreter::storeGlobal(PyObject* name, Value* value) {
   }
   SourceId own = sources.intern(SourceKind::kGlobals, frame_->function);
   Value* target = trace_.fromSource(dict == frames_.front()->globals.get() ? outer : own, dict);
+  (void)trace_.fromSource(own, dict);
   if (target->opened) trace_.fail(BreakReason::kUnsupportedWrite, "global " + text(name) + ": globals() is used as a dict");
   trace_.effectItem(target, trace_.constant(name), value);
   writtenGlobals_[{dict, name}] = value;

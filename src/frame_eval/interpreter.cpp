@@ -148,7 +148,11 @@ Value* Interpreter::virtualized(Ref object) {
 
 void Interpreter::onNop(const Instr&) {}
 void Interpreter::onResume(const Instr&) {}
-void Interpreter::onPopTop(const Instr&) { popRaw(); }
+void Interpreter::onPopTop(const Instr&) {
+  FW_CHECK(!frame_->stack.empty());
+  drop(frame_->stack.back());
+  popRaw();
+}
 void Interpreter::onPushNull(const Instr&) { push(trace_.make(ValueKind::kNull)); }
 void Interpreter::onCopy(const Instr& instr) { push(top(instr.arg)); }
 

@@ -65,8 +65,7 @@ class Interpreter {
   [[noreturn]] void raiseError(PyObject* type, std::vector<Value*> args);
   [[noreturn]] void raiseError(PyObject* type, const std::string& message);   ///< CPython's own text
   [[noreturn]] void raiseAbout(PyObject* type, const std::string& what);      ///< code that reads the text breaks
-  /// Where Python must take over if the trace ends now: the instruction of the outermost frame that raised what is being handled;
-  /// -1 if nothing is.
+  /// Where Python must take over if the trace ends now: the outermost instruction that raised what is being handled; or -1.
   int resumeAt() const;
   /// Runs a suspended generator; null when it has returned.
   Value* resume(GeneratorIterator& generator, Value* sent, Value* thrown);
@@ -98,8 +97,8 @@ class Interpreter {
   std::vector<Value*> popMany(size_t count);
   std::vector<Value*> popManyRaw(size_t count);
   PyObject* nameAt(int index) const;
-  void jump(const Instr& instr);
-  void jumpIf(const Instr& instr, bool taken);
+  void jump(const Instr& instr), jumpIf(const Instr& instr, bool taken);
+  void drop(Value*& entry);
   [[noreturn]] void unsupported(const Instr& instr);
   [[noreturn]] void raises(std::string what);
   /// The Python exception that is pending becomes a break.
@@ -167,62 +166,44 @@ class Interpreter {
   Value* foldBinary(int op, Value* left, Value* right);
 
   // Exceptions and with (interpret_exceptions.cpp).
-  struct Handled {
-    Value* exception;
-    int at;                          ///< instruction of the outermost frame that raised it
-  };
   bool unwind(Frame& frame, Value* exception);
   [[noreturn]] void escaped(Value* exception);
-  Value* makeException(PyObject* cls, CallArgs args);
-  Value* raisable(Value* value);
+  Value *makeException(PyObject* cls, CallArgs args), *raisable(Value* value), *exceptionText(Value* self, bool repr);
   void needText(Value* exception);
   Value* exceptionAttribute(Value* self, PyObject* name);
   void setExceptionAttribute(Value* self, PyObject* name, Value* value);
   Value* exceptionMethod(Value* self, const std::string& name, const CallArgs& args);
-  Value* exceptionText(Value* self, bool repr);
   static bool isInstanceOf(Value* exception, PyObject* cls);
   Value* boundSpecial(Value* self, const char* name);
   /// To be called by those who have caught a VirtualRaise.
   void landed() { inFlight_ = -1; }
 
-  // Iteration and generators.
-  Value* viewOf(Value* dict, const std::string& name);
-  Value* viewItem(Value* view, size_t index);
-  std::vector<Value*> viewItems(Value* view);
-  Value* dictIterator(Value* view, bool reversed);
-  Value* setIterator(Value* set);
-  Value* rangeIterator(Value* range);
-  std::vector<Value*> constantItems(Value* iterable);
-  std::vector<Value*> arrayItems(Value* iterable);
+  // Iteration, generators, imports.
+  Value *viewOf(Value* dict, const std::string& name), *viewItem(Value* view, size_t index);
+  Value *dictIterator(Value* view, bool reversed), *setIterator(Value* set), *rangeIterator(Value* range);
+  std::vector<Value*> viewItems(Value* view), constantItems(Value* iterable), arrayItems(Value* iterable);
   void suspend();
   bool suspendedInHandler(const GeneratorIterator& generator) const;
   [[noreturn]] void stopIteration(Value* returned);
   Value* generatorMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* iteratorMethod(Value* self, const std::string& name, const CallArgs& args);
-  Value* returnedBy(Value* iterator);
-  Value* callMade(Value* made, CallArgs args);
+  Value *returnedBy(Value* iterator), *callMade(Value* made, CallArgs args), *loadedModule(const std::string& name);
   static GeneratorIterator* generatorOf(Value* iterator);
-
-  Value* loadedModule(const std::string& name);
 
   // Sets (interpret_sets.cpp).
   std::vector<Value*> setItems(Value* set);
-  Value* setOf(Ref real, const std::vector<Value*>& from);
-  void refreshSet(Value* set);
+  Value *setOf(Ref real, const std::vector<Value*>& from), *makeSet(PyTypeObject* cls, Value* iterable);
   Ref realIterable(Value* iterable, std::vector<Value*>& items);
-  Value* makeSet(PyTypeObject* cls, Value* iterable);
-  void setAdd(Value* set, Value* item);
-  bool setRemove(Value* set, Value* item);
-  bool setContains(Value* set, Value* item);
+  void setAdd(Value* set, Value* item), refreshSet(Value* set);
+  bool setRemove(Value* set, Value* item), setContains(Value* set, Value* item);
   Value* setBinary(int op, bool inplace, Value* left, Value* right);
   Value* setCompare(int op, Value* left, Value* right);
   Value* setMethod(Value* self, const std::string& name, const CallArgs& args);
 
   // Containers.
-  Value* missingKey(Value* dict, Value* index);
   Value* dictUnion(int op, bool inplace, Value* left, Value* right);
   Value* sequenceBinary(int op, bool inplace, Value* left, Value* right);
-  Value* sliceItems(Value* container, Value* index);
+  Value *sliceItems(Value* container, Value* index), *missingKey(Value* dict, Value* index);
   size_t itemIndex(Value* container, Value* index);
   int findKey(Value* dict, Value* key);
   bool equal(Value* left, Value* right);

@@ -1,6 +1,7 @@
-// The iterator protocol: iter(), next(), for loops, unpacking. An iterator over a list reads the list as it goes; one over a tuple,
-// string or array has its items from the start; all others compute them when asked, so that what their functions do happens in
-// Python's order. Iterators of dicts and sets refuse to go on after a change of their container, as in CPython.
+// The iterator protocol: iter(), next(), for loops, unpacking. An iterator over a list reads the list as it goes;
+// one over a tuple, string or array has its items from the start; all others compute them when asked, so that what
+// their functions do happens in Python's order. Iterators of dicts and sets refuse to go on after a change of their
+// container, as in CPython.
 #include "frame_eval/iteration.h"
 
 #include "frame_eval/interpret_common.h"

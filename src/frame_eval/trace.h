@@ -82,6 +82,8 @@ class Trace {
   void effectAdvance(Value* iterator, int64_t count);
   /// Guards that the objects written are no others that were read by another name; once, at the end.
   void guardAliases();
+  /// Notes that names are read straight from the dict `source` (globals, a module's), which must not have been written as a dict.
+  void readNamespace(SourceId source, PyObject* dict);
   /// Guards that what was loaded and then only dropped or moved exists; once, at the end.
   void guardPresence();
 
@@ -134,12 +136,15 @@ class Trace {
   PyObject* code = nullptr;                              ///< code object of the function being captured (borrowed)
   SizePolicy sizes = SizePolicy::kAuto;                  ///< of arrays without a mark of their own
   std::function<bool(Value*)> objectTruth;               ///< of objects whose class decides
+  int nesting = 0;                                       ///< see Nesting
   int line = 0;                                          ///< user's line being executed
   int at = -1;                                           ///< instruction of the outermost frame being executed
 
  private:
   friend class Interpreter;
   friend struct CaptureSession;
+  bool isMadeByFrame(SourceId source, PyObject* function) const;
+  Value* functionFromSource(SourceId source, PyObject* function);
   void convertSource(SourceId source, PyObject* object, Value* into);
   Value* arrayFromSource(SourceId source, PyObject* object);
   Value* numberFromSource(SourceId source, PyObject* object);
@@ -164,6 +169,22 @@ class Trace {
   absl::flat_hash_set<graph::SymId> nonZero_;                ///< guarded differences
   int dimCount_ = 0, intCount_ = 0;
   int sourceDepth_ = 0;                                  ///< nesting of containers being read
+  std::vector<std::pair<SourceId, PyObject*>> namespaces_;   ///< see readNamespace()
+};
+
+/// One step down into nested containers, which may be deep, or contain themselves: breaks before the C stack ends.
+class Nesting {
+ public:
+  explicit Nesting(Trace& trace) : trace_(trace) {
+    if (trace_.nesting >= kMost) trace_.fail(BreakReason::kUnsupportedObject, "containers nested too deeply");
+    ++trace_.nesting;
+  }
+  ~Nesting() { --trace_.nesting; }
+  Nesting(const Nesting&) = delete;
+
+ private:
+  static constexpr int kMost = 100;
+  Trace& trace_;
 };
 
 /// True for exact types whose operations run no user code: int, float, complex, str, bytes, bool, None, tuples of them.

@@ -120,6 +120,7 @@ graph::SymId Trace::asSym(Value* value) {
 }
 
 Ref Trace::asObject(Value* value) {
+  Nesting nesting(*this);
   open(value);
   if (value->isConstant()) return value->object;
   if (value->cls) return {};
@@ -231,7 +232,8 @@ class HostEvaluator {
 
   std::optional<double> input(size_t index) {
     Value* v = index < inputs_.size() ? inputs_[index] : nullptr;
-    if (!v || v->kind != ValueKind::kPyFloat) return std::nullopt;
+    bool number = v && (v->kind == ValueKind::kPyFloat || (v->isConstant() && PyFloat_CheckExact(v->object.get())));
+    if (!number) return std::nullopt;
     leaves.push_back(v);
     return PyFloat_AS_DOUBLE(v->object.get());
   }
@@ -267,7 +269,13 @@ class HostEvaluator {
 Value* Trace::specializeNumber(Value* value) {
   open(value);
   if (value->isConstant()) return value;
-  if (value->kind == ValueKind::kPyInt) return constant(checked(PyLong_FromLongLong(specialize(value->sym))));
+  // From now on the Value is that number, one object wherever it goes.
+  auto become = [&](Ref number) {
+    if (!value->source.valid()) value->object = std::move(number);
+    value->kind = ValueKind::kConstant;
+    return value;
+  };
+  if (value->kind == ValueKind::kPyInt) return become(checked(PyLong_FromLongLong(specialize(value->sym))));
   if (value->kind == ValueKind::kPyComplex) {
     if (!value->source.valid()) return nullptr;
     return guardedConstant(value->source, value->object.get(), guards::GuardKind::kEquals);
@@ -288,7 +296,7 @@ Value* Trace::specializeNumber(Value* value) {
   }
   for (graph::SymId sym : evaluator.symbols) specialize(sym);
   if (value->kind == ValueKind::kPyBool) return constant(*answer != 0 ? Py_True : Py_False);
-  return constant(checked(PyFloat_FromDouble(*answer)));
+  return become(checked(PyFloat_FromDouble(*answer)));
 }
 
 }  // namespace fw::capture

@@ -1,6 +1,8 @@
 // Side effects: what the traced code changes in objects that exist outside the trace is recorded here in program order, and
 // replayed by the exit plan. The Values themselves are changed at once by the families of instructions, so that reading sees the
 // writing. That holds only while different Values are different objects: guardAliases() makes sure of it.
+#include <algorithm>
+
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
 
@@ -40,8 +42,24 @@ void Trace::effectAdvance(Value* iterator, int64_t count) {
   record({.kind = Effect::Kind::kAdvance, .target = iterator, .lo = count});
 }
 
+void Trace::readNamespace(SourceId source, PyObject* dict) {
+  auto it = byObject_.find(dict);
+  // A global that the traced code has written by name is known to the interpreter; the dict is not opened then.
+  bool asDict = it != byObject_.end() && it->second->kind == ValueKind::kDict && it->second->written;
+  if (asDict) fail(BreakReason::kUnsupportedWrite, "a namespace that is written as a dict");
+  std::pair<SourceId, PyObject*> entry{source, dict};
+  if (std::find(namespaces_.begin(), namespaces_.end(), entry) == namespaces_.end()) namespaces_.push_back(entry);
+}
+
 void Trace::guardAliases() {
   if (effects_.empty()) return;
+  for (const Value* v : mutables_) {
+    if (!v->written || !PyDict_CheckExact(v->object.get())) continue;
+    for (auto [source, dict] : namespaces_) {
+      if (v->object.get() == dict) continue;   // all was read before the write
+      guard({.kind = GuardKind::kNotSameObject, .source = v->source, .other = source});
+    }
+  }
   auto isConst = [&](Value* v) { return sources()[v->source].kind == SourceKind::kConst; };
   for (size_t i = 0; i < mutables_.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {

@@ -6,6 +6,7 @@
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
+#include "guards/builders.h"
 
 namespace fw::capture {
 
@@ -20,8 +21,8 @@ using guards::SymbolBinding;
 namespace {
 
 constexpr int64_t kIntLimit = int64_t{1} << 31;
-constexpr Py_ssize_t kMaxItems = 256;   ///< larger containers are not read item by item
-constexpr int kMaxDepth = 8;
+constexpr Py_ssize_t kMaxItems = 2048;  ///< containers with more, nested ones counted, are not read item by item
+constexpr size_t kMaxDepth = 16;
 
 /// Objects that are guarded by identity: they are few, long-lived, and compared by identity in Python too.
 bool isIdentityConstant(PyObject* o) {
@@ -35,37 +36,44 @@ bool isIdentityConstant(PyObject* o) {
 
 bool isContainer(PyObject* o) { return PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyDict_CheckExact(o); }
 
-bool containsItself(PyObject* o, std::vector<PyObject*>& path) {
-  if (!isContainer(o)) return false;
-  if (std::find(path.begin(), path.end(), o) != path.end() || path.size() > 64) return true;
-  path.push_back(o);
-  bool found = false;
-  if (PyDict_CheckExact(o)) {
-    PyObject *key, *item;
-    Py_ssize_t pos = 0;
-    while (!found && PyDict_Next(o, &pos, &key, &item)) found = containsItself(item, path);
-  } else {
-    for (Py_ssize_t i = 0; !found && i < PySequence_Fast_GET_SIZE(o); ++i) {
-      found = containsItself(PySequence_Fast_GET_ITEM(o, i), path);
-    }
-  }
-  path.pop_back();
-  return found;
-}
+/// Counts the items of nested containers, one for every way to them; stops where `refusal` says why they are not read.
+struct ContainerWalk {
+  Py_ssize_t items = 0;
+  std::vector<PyObject*> path;
+  const char* refusal = nullptr;
 
-/// Why a tuple, list or dict is not read item by item; null if it is.
+  void walk(PyObject* o) {
+    if (refusal || !isContainer(o)) return;
+    if (std::find(path.begin(), path.end(), o) != path.end()) return refuse("contains itself");
+    if (path.size() >= kMaxDepth) return refuse("is nested too deeply");
+    items += PyObject_Size(o);
+    if (items > kMaxItems) return refuse("has more items than are read one by one");
+    path.push_back(o);
+    if (PyDict_CheckExact(o)) {
+      PyObject *key, *item;
+      for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &key, &item);) walk(item);
+    } else {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) walk(PySequence_Fast_GET_ITEM(o, i));
+    }
+    path.pop_back();
+  }
+
+  void refuse(const char* why) { refusal = why; }
+};
+
+/// Why a tuple, list or dict is not read item by item; null if it is. Those inside were looked at with the outermost.
 const char* containerRefusal(PyObject* o, int depth) {
-  if (PyObject_Size(o) > kMaxItems) return "has more items than are read one by one";
-  if (depth > kMaxDepth) return "is nested too deeply";
   if (PyDict_CheckExact(o)) {
     PyObject *key, *item;
     Py_ssize_t pos = 0;
     while (PyDict_Next(o, &pos, &key, &item)) {
       if (!PyUnicode_CheckExact(key)) return "has keys that are not strings";
     }
+    if (PyDict_GetItemString(o, "__builtins__")) return "is a namespace";
   }
-  std::vector<PyObject*> path;
-  return depth == 1 && containsItself(o, path) ? "contains itself" : nullptr;
+  ContainerWalk walk;
+  if (depth == 1) walk.walk(o);
+  return walk.refusal;
 }
 
 const char* arrayRefusal(PyObject* object) {
@@ -99,7 +107,8 @@ graph::SymId Trace::addSymbol(std::string name, graph::SymRange range, int64_t h
 }
 
 Value* Trace::guardedConstant(SourceId source, PyObject* object, GuardKind kind) {
-  guard({.kind = kind, .source = source, .object = Ref::create(object)});
+  bool identity = kind == GuardKind::kIdentity;
+  guard(identity ? guards::identityGuard(source, object) : Guard{.kind = kind, .source = source, .object = Ref::create(object)});
   Value* v = constant(object);
   v->source = source;
   return v;
@@ -107,7 +116,7 @@ Value* Trace::guardedConstant(SourceId source, PyObject* object, GuardKind kind)
 
 Value* Trace::fromSource(SourceId source, PyObject* object) {
   if (auto it = bySource_.find(source); it != bySource_.end()) return it->second;
-  bool shared = isMutable(object);
+  bool shared = isMutable(object) || (PyFunction_Check(object) && isMadeByFrame(source, object));
   if (auto it = byObject_.find(object); shared && it != byObject_.end()) {
     Value* first = it->second;
     guard({.kind = GuardKind::kSameObject, .source = source, .other = first->source});
@@ -144,6 +153,38 @@ void Trace::refuseOpaque(Value* value) {
   fail(array ? BreakReason::kUnsupportedArray : BreakReason::kUnsupportedObject, describe(value->source) + " " + value->name);
 }
 
+/// Functions that a call of the user's function may have made anew: nested ones in its variables or on its stack. Their code and what
+/// their cells hold tell as much as their identity, and stay the same.
+bool Trace::isMadeByFrame(SourceId source, PyObject* function) const {
+  auto* f = reinterpret_cast<PyFunctionObject*>(function);
+  bool nested = (reinterpret_cast<PyCodeObject*>(f->func_code)->co_flags & CO_NESTED) != 0;
+  if (!nested || f->func_kwdefaults || declarationOf(function).kind != Declaration::kNone) return false;
+  const guards::Source* at = &(*guards_.sources)[source];
+  while (at->kind == SourceKind::kContents || at->kind == SourceKind::kClosureCell) {
+    at = &(*guards_.sources)[at->base];
+    if (at->kind == SourceKind::kFunction) return true;
+  }
+  return at->kind == SourceKind::kArg;
+}
+
+Value* Trace::functionFromSource(SourceId source, PyObject* function) {
+  auto* f = reinterpret_cast<PyFunctionObject*>(function);
+  Value* v = make(ValueKind::kFunction);
+  v->code = Ref::create(f->func_code);
+  v->globals = Ref::create(f->func_globals);
+  v->builtins = Ref::create(f->func_builtins);
+  v->qualname = Ref::create(f->func_qualname);
+  v->globalsOf = source;
+  for (Py_ssize_t i = 0; f->func_closure && i < PyTuple_GET_SIZE(f->func_closure); ++i) {
+    SourceId cell = sources().intern(SourceKind::kClosureCell, source, i);
+    v->closure.push_back(open(fromSource(cell, PyTuple_GET_ITEM(f->func_closure, i))));
+  }
+  for (Py_ssize_t i = 0; f->func_defaults && i < PyTuple_GET_SIZE(f->func_defaults); ++i) {
+    v->defaults.push_back(fromSource(sources().intern(SourceKind::kDefault, source, i), PyTuple_GET_ITEM(f->func_defaults, i)));
+  }
+  return v;
+}
+
 void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
   auto become = [&](Value* made) {
     Value& v = *into;
@@ -162,6 +203,12 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     } else {
       become(arrayFromSource(source, object));
     }
+  } else if (PyFunction_Check(object) && isMadeByFrame(source, object)) {
+    guard({.kind = GuardKind::kFunctionCode, .source = source,
+           .object = Ref::create(reinterpret_cast<PyFunctionObject*>(object)->func_code)});
+    Value* v = functionFromSource(source, object);
+    into->name.clear();
+    become(v);
   } else if (isIdentityConstant(object)) {
     become(guardedConstant(source, object, GuardKind::kIdentity));
   } else if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {

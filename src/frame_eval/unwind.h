@@ -1,5 +1,5 @@
-// Python exceptions raised by the traced code while it is traced. They unwind the symbolic frames as CPython unwinds its own;
-// Interpreter::execute() catches them where the exception table of the frame names a handler.
+// Python exceptions raised by the traced code while it is traced. They unwind the symbolic frames as CPython unwinds
+// its own; Interpreter::execute() catches them where the exception table of the frame names a handler.
 #pragma once
 
 #include <exception>

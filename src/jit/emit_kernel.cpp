@@ -96,6 +96,7 @@ void KernelEmitter::emitStmt(StmtId id) {
     case StmtKind::kLoop: emitLoop(stmt); return;
     case StmtKind::kReduce: emitReduce(id); return;
     case StmtKind::kStore: emitStore(stmt); return;
+    case StmtKind::kObserve: emitObserve(stmt); return;
     case StmtKind::kIf:
       fn_.when(scalar(stmt.value), [&] {
         ++depth_;
@@ -155,7 +156,7 @@ unsigned KernelEmitter::markVarying(const Block& body, AxisId axis) {
     }
     const Stmt& stmt = kernel_.stmts[item.stmt.index];
     widest = std::max(widest, markVarying(stmt.body, axis));
-    if (stmt.kind == StmtKind::kStore) count(kernel_.exprs[stmt.value.index].dtype);
+    if (stmt.kind == StmtKind::kStore || stmt.kind == StmtKind::kObserve) count(kernel_.exprs[stmt.value.index].dtype);
     for (const kernels::Accumulator& acc : stmt.accumulators) {
       if (varies(acc.init) || varies(acc.element)) count(acc.dtype);
     }

@@ -80,6 +80,7 @@ class KernelEmitter {
   // emit_memory.cpp
   llvm::Value* emitLoad(const kernels::Expr& expr);
   void emitStore(const Stmt& stmt);
+  void emitObserve(const Stmt& stmt);
   LaneStride laneStride(const kernels::Access& access);
   llvm::Value* loadLanes(llvm::Type* element, llvm::Value* pointer, const LaneStride& stride);
   void storeLanes(llvm::Value* lanes, llvm::Value* pointer, const LaneStride& stride);

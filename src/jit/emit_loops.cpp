@@ -72,7 +72,9 @@ KernelEmitter::Lanes KernelEmitter::tailLanes(unsigned count, AxisId axis, Value
 
 unsigned KernelEmitter::unrollOf(const Stmt& stmt) const {
   for (const kernels::Item& item : stmt.body.items) {
-    if (item.stmt.valid() && kernel_.stmts[item.stmt.index].kind != StmtKind::kStore) return 1;
+    if (!item.stmt.valid()) continue;
+    const StmtKind kind = kernel_.stmts[item.stmt.index].kind;
+    if (kind != StmtKind::kStore && kind != StmtKind::kObserve) return 1;
   }
   return stmt.body.items.size() <= kSmallBody ? 2 : 1;
 }

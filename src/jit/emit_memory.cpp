@@ -56,6 +56,15 @@ void KernelEmitter::emitStore(const Stmt& stmt) {
   }
 }
 
+/// A volatile store to the stack: the code generator must compute what it stores. The line stays in the first cache.
+void KernelEmitter::emitObserve(const Stmt& stmt) {
+  Value* observed = lanes_.count > 1 ? value(stmt.value) : scalar(stmt.value);
+  if (kernel_.exprs[stmt.value.index].dtype == DType::kBool) {
+    observed = ir_.CreateZExt(observed, shapedLike(ir_.getInt8Ty(), observed));
+  }
+  ir_.CreateStore(observed, fn_.slot(observed->getType(), 1), /*isVolatile=*/true);
+}
+
 LaneStride KernelEmitter::laneStride(const Access& access) {
   LaneStride stride{.constant = 0};
   for (const Access::Term& term : access.terms) {

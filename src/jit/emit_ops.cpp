@@ -45,6 +45,12 @@ Value* OpEmitter::constant(DType d, uint64_t bits) {
 
 Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Value*> v) {
   llvm::IRBuilder<>& ir = fn_.ir();
+  // Constants that are still here were not folded because the operation raises a flag; LLVM would fold it silently.
+  llvm::SmallVector<Value*, 3> opaque(v.begin(), v.end());
+  if (!v.empty() && v[0]->getType()->isFPOrFPVectorTy() && llvm::all_of(v, [](Value* a) { return llvm::isa<llvm::Constant>(a); })) {
+    opaque[0] = ir.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {v[0]->getType()}, {v[0]});
+    v = opaque;
+  }
   switch (expr.op) {
     case ScalarOp::kConst:
     case ScalarOp::kParam:

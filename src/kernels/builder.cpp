@@ -446,6 +446,16 @@ void KernelBuilder::store(Access access, Val value) {
   scopes_.back().block.items.push_back(Item{{}, id});
 }
 
+void KernelBuilder::observe(Val value) {
+  depthOf(value.id);
+  Stmt s;
+  s.kind = StmtKind::kObserve;
+  s.value = value.id;
+  const StmtId id(kernel_.stmts.size());
+  kernel_.stmts.push_back(std::move(s));
+  scopes_.back().block.items.push_back(Item{{}, id});
+}
+
 void KernelBuilder::branch(Val cond, const std::function<void()>& body) {
   FW_CHECK(cond.dtype == DType::kBool);
   if (auto c = asConstant(cond)) {

@@ -62,6 +62,7 @@ class KernelBuilder {
   std::vector<Val> reduce(Val lower, Val upper, bool vectorize, ReduceOrder order, std::vector<Acc> accumulators,
                           const std::function<std::vector<Val>(AxisId)>& body);
   void store(Access access, Val value);
+  void observe(Val value);
   void branch(Val cond, const std::function<void()>& body);
 
  private:

@@ -161,6 +161,11 @@ void GroupEmitter::store(const MemoryRef& ref, const Value& v) {
   if (v.isComplex()) b_.store(accessOf(b_, ref, *axes_, axisOf_, 1), v.im);
 }
 
+void GroupEmitter::observe(const Value& v) {
+  b_.observe(v.re);
+  if (v.isComplex()) b_.observe(v.im);
+}
+
 Val GroupEmitter::index(int64_t domainAxis) {
   for (size_t i = 0; i < axes_->size(); ++i)
     if ((*axes_)[i].covers(domainAxis)) {

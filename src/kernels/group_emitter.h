@@ -42,6 +42,7 @@ class GroupEmitter {
   absl::StatusOr<Value> operandElement(ValueId user, size_t index);
   Value load(const MemoryRef& ref);
   void store(const MemoryRef& ref, const Value& v);
+  void observe(const Value& v);
   /// i64 index along a domain axis.
   Val index(int64_t domainAxis);
   /// Fixes the value of a member for the scopes inside (results of reductions).

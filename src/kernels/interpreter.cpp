@@ -127,6 +127,7 @@ class Interpreter {
         std::memcpy(locate(s.access), &values_[s.value.index],
                     graph::itemSize(kernel_.exprs[s.value.index].dtype));
         return;
+      case StmtKind::kObserve: return;
       case StmtKind::kIf:
         if (values_[s.value.index]) block(s.body);
         return;

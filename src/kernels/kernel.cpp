@@ -101,6 +101,7 @@ class Printer {
     std::string text;
     switch (s.kind) {
       case StmtKind::kStore: return line(depth, "store " + access(s.access) + " = " + value(s.value));
+      case StmtKind::kObserve: return line(depth, "observe " + value(s.value));
       case StmtKind::kIf: text = "if " + value(s.value); break;
       case StmtKind::kLoop: text = "loop"; break;
       case StmtKind::kReduce:

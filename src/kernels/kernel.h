@@ -97,11 +97,12 @@ enum class StmtKind : uint8_t {
   kReduce,   ///< as kLoop, combining accumulators; its results are ReduceResult expressions placed after it
   kStore,    ///< store value to access (value's type is the buffer's, or the part's for complex)
   kIf,       ///< run body if the (uniform) value is true
+  kObserve,  ///< compute value and drop it: what it raises on the way is wanted
 };
 
 /// What a body may contain. A body that is not vectorised: anything. The body of a vectorised Loop or Reduce:
-/// expressions (RaiseIf and CallLibm too), Stores, and Loops and Reduces that are not vectorised and have uniform
-/// bounds (each lane reduces for itself, in the given order); no If. Its loads may be uniform or varying with any
+/// expressions (RaiseIf and CallLibm too), Stores, Observes, and Loops and Reduces that are not vectorised and have
+/// uniform bounds (each lane reduces for itself, in the given order); no If. Its loads may be uniform or varying with any
 /// stride along the axis (symbolic, zero and negative too); its stores are varying: their access has a term of the
 /// axis, and different iterations store to different elements. The same buffer may be both loaded and stored in one
 /// vectorised body if the load comes first and both have the same access. In a vectorised Reduce every accumulator's
@@ -116,7 +117,7 @@ struct Stmt {
   ReduceOrder order = ReduceOrder::kAny;
   std::vector<Accumulator> accumulators;
   Block body;
-  ExprId value;                                  ///< kStore, kIf
+  ExprId value;                                  ///< kStore, kIf, kObserve
   uint32_t access = 0;                           ///< kStore
 };
 

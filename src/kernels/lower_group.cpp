@@ -1,4 +1,4 @@
-// buildKernel: maps, updates, commits and joins. Reductions are in lower_reduce.cpp.
+// buildKernel: maps, updates, commits with their checks, and joins. Reductions are in lower_reduce.cpp.
 //
 // A map is one perfect nest: axes in the memory order of the output, merged where all operands allow it, the innermost
 // vectorised, all of them parallel.
@@ -33,11 +33,20 @@ absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& out
 
 namespace {
 
+/// Computes `store` at the current point.
+absl::Status observe(GroupEmitter& emitter, ValueId store) {
+  absl::StatusOr<Value> v = emitter.element(store);
+  if (!v.ok()) return v.status();
+  emitter.observe(*v);
+  return absl::OkStatus();
+}
+
 /// One nest for outputs that run along the same axes.
 absl::Status mapNest(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
                      GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
   const ValueId leader = outputs[0];
-  const bool commits = group.kind == graph::Group::Kind::kCommit;
+  const bool checks = group.kind == graph::Group::Kind::kCheck;
+  const bool commits = checks || group.kind == graph::Group::Kind::kCommit;
   const graph::Layout& layout =
       commits ? graph.type(graph.node(leader).operands[0]).layout : plan.buffers[emitter.outputRef(leader).buffer.index].layout;
   const IntList order = loopOrder(layout, group.axisMap.at(leader));
@@ -47,7 +56,7 @@ absl::Status mapNest(KernelBuilder& b, const graph::Graph& graph, const graph::P
   emitter.scoped([&] {
     openLoops(b, axes, true, true, [&](const std::vector<AxisId>& axisOf) {
       emitter.setAxes(&axes, axisOf);
-      status = storeOutputs(emitter, outputs);
+      status = checks ? observe(emitter, leader) : storeOutputs(emitter, outputs);
     });
   });
   return status;
@@ -122,13 +131,16 @@ absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan&
                                    int ordinal) {
   KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
   GroupEmitter emitter(b, graph, plan, group);
-  for (ValueId id : group.outputs) b.declareStored(plan.bufferOf.at(id));
+  const bool stores = group.kind != graph::Group::Kind::kCheck;
+  for (ValueId id : group.outputs)
+    if (stores) b.declareStored(plan.bufferOf.at(id));
   absl::Status status = emitter.collect();
   if (!status.ok()) return status;
   switch (group.kind) {
     case graph::Group::Kind::kMap:
     case graph::Group::Kind::kUpdate:
-    case graph::Group::Kind::kCommit: status = buildMap(b, graph, plan, group, emitter); break;
+    case graph::Group::Kind::kCommit:
+    case graph::Group::Kind::kCheck: status = buildMap(b, graph, plan, group, emitter); break;
     case graph::Group::Kind::kJoin: status = buildJoin(b, graph, plan, group); break;
     case graph::Group::Kind::kReduce: status = buildReduce(b, graph, group, emitter); break;
   }

@@ -167,6 +167,10 @@ class Verifier {
       require(!vectorAxis_.valid() || varying, who + ": uniform store in a vectorised body");
       return;
     }
+    if (s.kind == StmtKind::kObserve) {
+      use(s.value, who);
+      return;
+    }
     require(!vectorAxis_.valid() || (s.kind != StmtKind::kIf && !s.vectorize),
             who + ": If or second vector axis in a vectorised body");
     if (s.kind == StmtKind::kIf) {

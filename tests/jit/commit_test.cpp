@@ -55,6 +55,8 @@ const Case kCases[] = {
     {"sum of both and its negative",
      "  %4 = add(%0, %1) : DT[s0, s1]\n  %5 = store(%0, %4) : DT[s0, s1]\n"
      "  %6 = subtract(%0, %1) : DT[s0, s1]\n  %7 = store(%1, %6) : DT[s0, s1]\n  commit %5, %7\n  return %4\n", true},
+    {"scaled and shifted", "  %4 = multiply(%0, %1) : DT[s0, s1]\n  %5 = add(%4, %3) : DT[s0, s1]\n"
+                           "  %6 = store(%0, %5) : DT[s0, s1]\n  commit %6\n  return\n", true},
 };
 
 constexpr DType kTypes[] = {

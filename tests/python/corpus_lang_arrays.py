@@ -561,7 +561,6 @@ def out_wrong_shape(v):
 @case
 def methods_in_place(v):
     v.clip(0, 5, out=v)
-    v.itemset if False else None
     v.put([0], [7])
     return v
 

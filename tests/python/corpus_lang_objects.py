@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import typing
+import weakref
 from collections import namedtuple
 
 import numpy as np
@@ -1319,6 +1320,122 @@ def bound_method_kept(x):
 @case
 def dir_and_callable(x):
     return "scaled" in dir(Point(x)), callable(Point), callable(Point(x)), x * 2
+
+
+group("lifetime")
+
+
+@case
+def finalizer_runs_at_once(x, log):
+    class Noisy:
+        def __del__(self):
+            log.append("gone")
+
+    a = Noisy()
+    y = x + 1
+    a = None
+    log.append("after")
+    [Noisy()].pop()
+    log.append("end")
+    return y
+
+
+@case
+def finalizer_at_return(x, log):
+    class Noisy:
+        def __del__(self):
+            log.append("gone")
+
+    def inner():
+        n = Noisy()
+        log.append("inner")
+        return x + len(type(n).__name__)
+
+    y = inner()
+    log.append("back")
+    return y
+
+
+@case
+def weak_reference_callback(x, log):
+    p = Point(x)
+    r = weakref.ref(p, lambda ref: log.append("dead"))
+    y = r().x + 1
+    del p
+    log.append(r() is None)
+    return y
+
+
+@case
+def weak_reference_to_function(x):
+    def inner():
+        return x
+
+    r = weakref.ref(inner)
+    y = inner() + 1
+    alive = r() is inner
+    del inner
+    return alive, r() is None, y
+
+
+@case
+def weak_keys(x):
+    d = weakref.WeakKeyDictionary()
+    p = Point(x)
+    d[p] = 1
+    f = lambda: ()
+    held = {weakref.ref(f): x}
+    n = len(d)
+    del p
+    return n, len(d), len(held), x + 1
+
+
+@case
+def methods_blocked_by_none(x):
+    class NoEqual:
+        __eq__ = None
+
+    class NoRight(Vec):
+        __radd__ = None
+
+    out = []
+    for act in (lambda: NoEqual() == 3, lambda: 3 == NoEqual(), lambda: Vec(x) + NoRight(x), lambda: {NoEqual(): 1}):
+        try:
+            out.append(act())
+        except TypeError as e:
+            out.append(str(e))
+    return out, x + 1
+
+
+@case
+def isinstance_by_class_attribute(x):
+    class Proxy:
+        @property
+        def __class__(self):
+            return Point
+
+    p = Proxy()
+    return isinstance(p, Point), isinstance(p, Proxy), type(p) is Proxy, p.__class__ is Point, x + 1
+
+
+@case
+def containers_in_themselves_shown(x):
+    a, d = [1, 2], {}
+    a.append(a)
+    d["d"] = [d]
+    return str(a), repr(d), x + 1
+
+
+@case
+def nan_keeps_its_identity(x):
+    nan = float("nan")
+    return nan in [nan], nan in {nan: 1}, {nan: 1}[nan], [nan] == [nan], (nan, x is None) == (nan, False), nan == nan, x + 1
+
+
+@case
+def immutable_repeats_itself(x, items):
+    t = (x, 1)
+    return t * 1 is t, t[:] is t, tuple(t) is t, t + () is t, "ab" * 1, [t][0] is t, x + 1
 
 
 @case

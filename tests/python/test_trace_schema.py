@@ -114,7 +114,7 @@ def test_first_line_tells_versions(events):
 def test_kinds_of_events(events):
     kinds = {event["kind"] for event in events}
     assert {"graph_break", "recompile", "guards", "graph", "plan", "compiled", "sizes", "side_effects"} <= kinds, kinds
-    failed = [e for e in events if e["kind"] == "graph_break" and e["data"]["reason"] == "compile-failed"]
+    failed = [e for e in events if e["kind"] == "graph_break" and e["data"]["reason"] == "backend-failed"]
     assert failed and "ZeroDivisionError" in failed[0]["text"]
 
 

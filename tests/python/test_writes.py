@@ -228,6 +228,8 @@ def test_errors():
     for form in (whole, augmented, out_keyword, inner, copyto):
         check(form, (a, a, np.ones((4, 5)), 1.0), compiles=False)
     check(element, (a[:1], a[:1], b, 1.0), compiles=False)
+    for sequence in (np.ones(1), np.ones((1, 1)), [1.0], np.ones(())):
+        check(element, (a, a, b, sequence), compiles=False)
     check(out_keyword, (a[:1], a[:1], b, 1.0), compiles=False)
     for bad in ("x", None, [1, 2], object()):
         check(whole_scalar, (a, a, b, bad), compiles=False)
@@ -417,3 +419,35 @@ def test_programs(program, layout):
         assert_same_value(outcomes[0].arguments, outcome.arguments, None)
         assert_same_aliases(outcomes[0], outcome)
     assert fusewire._fusewire.describe(compiled)["variants"], fusewire._fusewire.describe(compiled)["breaks"]
+
+
+# ---- flags of values that are computed where they are stored ---------------------------------------------------------------------
+
+def scaled(a, b, s): a *= s
+def scaled_inner(a, b, s): a[1:-1, 1:-1] *= s
+def shifted(a, b, s): a += s * b
+def mean_of_both(a, b, s): a[...] = 0.5 * (a + b)
+
+
+@pytest.mark.parametrize("form", [scaled, scaled_inner, shifted, mean_of_both])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 37), (64, 65)])
+def test_flags_are_those_of_numpy(form, dtype, shape):
+    """One bad element anywhere: at the start, in the middle of a row, in a tail."""
+    huge = np.finfo(dtype).max
+    for at in ((0, 0), (1, 1), (shape[0] - 2, shape[1] - 2), (-1, -1)):
+        compiled = fusewire.compile(form)
+        for bad in (1.0, huge, -huge, np.inf, np.nan, np.finfo(dtype).tiny):
+            for mode in ("ignore", "warn", "raise"):
+                outcomes = []
+                for f in (form, compiled):
+                    a, b = np.ones(shape, dtype), np.ones(shape, dtype)
+                    a[at] = b[at] = bad
+                    with np.errstate(all=mode):
+                        outcomes.append(run(lambda *args: f(*args), (a, b, 1.5)))
+                    outcomes[-1].arguments = (a, b)
+                expected, actual = outcomes
+                assert (type(expected.error), str(expected.error)) == (type(actual.error), str(actual.error))
+                assert expected.warned == actual.warned
+                assert_same_value(expected.arguments, actual.arguments, None, "arguments")
+        assert fusewire._fusewire.describe(compiled)["variants"] or shape == (3, 3)   # one element of complex type is Python's

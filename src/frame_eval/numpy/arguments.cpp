@@ -109,10 +109,15 @@ IntList axesArg(Trace& trace, Value* axis, int rank) {
 
 SymShape shapeArg(Trace& trace, Value* shape) {
   SymShape result;
+  auto size = [&](Value* item) {
+    bool truth = item->isConstant() && PyBool_Check(item->object.get());
+    if (truth) raises("a bool is no size");
+    return trace.asSym(item);
+  };
   if (auto items = sequenceItems(trace, shape)) {
-    for (Value* item : *items) result.push_back(trace.asSym(item));
+    for (Value* item : *items) result.push_back(size(item));
   } else {
-    result.push_back(trace.asSym(shape));
+    result.push_back(size(shape));
   }
   for (SymId s : result) {
     if (!trace.decide(trace.syms().constant(0), Relation::kLe, s)) raises("negative dimensions are not allowed");

@@ -112,6 +112,7 @@ Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
   operands.resize(arity);
   out = outArg(trace, out);
   if (!out) return ufunc(trace, entry.op, std::move(operands));
+  checkOwnProduct(trace, entry.op, out);
   return writeOut(trace, out, ufuncNode(trace, entry.op, operands), true);
 }
 

@@ -245,6 +245,9 @@ void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId part = viewOf(trace, array->node, parsed);
+  // An element takes no array of one element, a part of rank 0 (with an Ellipsis) does.
+  const bool element = g.type(part).rank() == 0 && !parsed.ellipsis && g.type(array->node).rank() > 0;
+  if (element && !isScalar(value) && g.type(asArray(trace, value)).rank() > 0) unsupported("an array as an element");
   writePart(trace, array, part, assignedNode(trace, value, g.type(part).dtype, shapeOf(trace, part)));
 }
 

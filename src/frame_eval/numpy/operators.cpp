@@ -87,6 +87,7 @@ Value* inplaceOp(Trace& trace, Op op, Value* target, Value* right) {
   ValueId other = asArray(trace, right);
   broadcastInto(trace, other, shapeOf(trace, target->node), false);
   ValueId node = binaryNode(trace, op, target, right);
+  checkOwnProduct(trace, op, target);
   DType to = g.type(target->node).dtype;
   if (!graph::canCastSameKind(g.type(node).dtype, to)) {
     raises("UFuncTypeError: cannot cast the result of an in-place operation");

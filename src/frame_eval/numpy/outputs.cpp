@@ -17,6 +17,12 @@ Value* outArg(Trace& trace, Value* out) {
   return out;
 }
 
+void checkOwnProduct(Trace& trace, Op op, Value* out) {
+  if (op != Op::kMultiply || !graph::isComplex(trace.graph().type(out->node).dtype)) return;
+  const SymId count = elementCount(trace, shapeOf(trace, out->node));
+  if (!trace.decide(trace.syms().constant(1), Relation::kLt, count)) unsupported("a complex product of one element in place");
+}
+
 Value* writeOut(Trace& trace, Value* out, ValueId node, bool broadcasts) {
   graph::Graph& g = trace.graph();
   const DType to = g.type(out->node).dtype;

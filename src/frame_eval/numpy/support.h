@@ -109,6 +109,9 @@ ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& sh
 /// out= of a call that computed `node`: converts it as a ufunc does, writes it and answers the array. A ufunc broadcasts into the
 /// array, a reduction does not.
 Value* writeOut(Trace& trace, Value* out, ValueId node, bool broadcasts);
+/// Breaks for products of single complex elements that are stored into an operand: NumPy takes them for a reduction, whose
+/// loop rounds differently.
+void checkOwnProduct(Trace& trace, Op op, Value* out);
 /// The array given as out=, alone or as a tuple of one; null if there is none.
 Value* outArg(Trace& trace, Value* out);
 /// node as a fresh array with this layout.

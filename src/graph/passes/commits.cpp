@@ -1,13 +1,22 @@
-// Commits: how a store gets its value. Cheap and safe values are computed in the commit's own loop, where an array that is
-// copied, filled or changed by a mask costs no temporary; everything else is in memory before commits begin, so that an error
-// found on the way leaves the inputs as they were.
+// Commits: how a store gets its value. Cheap and safe values are computed in the commit's own loop, where an array that
+// is copied, filled or changed by a mask costs no temporary; everything is judged before commits begin, so that an error
+// found on the way leaves the inputs as they were. Three ways, the first that is possible:
 //
-// Safe means that nothing would have to be reported: NumPy warns about nothing that these operations do, for any operands.
+//   quiet     computed in the commit. Nothing would have to be reported: NumPy warns about nothing that these operations
+//             do, for any operands
+//   checked   computed in the commit as well, and before in a kCheck group, which stores nothing and leaves its
+//             floating-point flags to be judged (isWorthChecking). Two passes that read and one that writes, where a
+//             temporary takes two passes that write and a further array in the cache
+//   memory    computed into a temporary, which the commit copies
+//
+// One pass in blocks, storing each block once its flags are known to be clean, would move less memory; but a flag in a
+// later block comes when earlier ones are stored, and then nothing could be declined any more.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/planning.h"
+#include "graph/passes/rewriter.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -15,6 +24,10 @@ namespace fw::graph {
 namespace {
 
 constexpr size_t kMaxMembers = 24;
+constexpr int kMaxCheckedCost = 8;   // beyond, computing twice costs more than writing and reading a temporary
+
+/// Which members a commit may compute itself.
+enum class Reach : uint8_t { kQuiet, kChecked };
 
 /// A conversion that no value makes NumPy warn about.
 bool castIsQuiet(DType from, DType to) {
@@ -46,9 +59,7 @@ bool isQuiet(const Graph& graph, ValueId id) {
 class CommitDrafter {
  public:
   CommitDrafter(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier)
-      : graph_(graph), store_(store), earlier_(earlier) {
-    for (ValueId output : graph.outputs()) inMemory_.insert(viewBase(graph, output));
-  }
+      : graph_(graph), store_(store), earlier_(earlier) {}
 
   absl::StatusOr<CommitDraft> run() {
     absl::StatusOr<Draft> draft = singleDraft(graph_, store_);
@@ -59,12 +70,9 @@ class CommitDrafter {
     target_ = along(*written, draft->axisMap.at(store_), draft->domain.size());
     written_ = written->base;
     CommitDraft result;
-    absl::StatusOr<bool> direct = collect(*draft, result);
-    while (direct.ok() && *direct && keepMembers(*draft, result)) {
-      draft = singleDraft(graph_, store_);
-      result.kept.clear();
-      direct = collect(*draft, result);
-    }
+    absl::StatusOr<bool> direct = attempt(Reach::kChecked, *draft, result);
+    result.checked = direct.ok() && *direct && isWorthChecking(*draft, result);
+    if (direct.ok() && !result.checked) direct = attempt(Reach::kQuiet, *draft, result);
     if (!direct.ok()) return direct.status();
     if (!*direct) {   // the store alone, from memory
       draft = singleDraft(graph_, store_);
@@ -84,6 +92,55 @@ class CommitDrafter {
     SymId offset;
     SymList strides;
   };
+
+  /// Drafts the commit with all members within reach; false if it cannot compute its value itself.
+  absl::StatusOr<bool> attempt(Reach reach, Draft& draft, CommitDraft& result) {
+    inMemory_.clear();
+    for (ValueId output : graph_.outputs()) inMemory_.insert(viewBase(graph_, output));
+    while (true) {
+      absl::StatusOr<Draft> fresh = singleDraft(graph_, store_);
+      if (!fresh.ok()) return fresh.status();
+      draft = *std::move(fresh);
+      result.kept.clear();
+      absl::StatusOr<bool> direct = collect(reach, draft, result);
+      if (!direct.ok() || !*direct || !keepMembers(draft, result)) return direct;
+    }
+  }
+
+  /// Loud members are those that may raise flags. Those of lower rank are computed once, into little memory.
+  bool mayCheck(ValueId id, const IntList& axes, size_t rank) const {
+    const auto runs = std::count_if(axes.begin(), axes.end(), [](int64_t axis) { return axis >= 0; });
+    return classOf(graph_, id) == OpClass::kElementwise && recomputeCost(graph_, id) <= kMaxCheckedCost &&
+           static_cast<size_t>(runs) == rank;
+  }
+
+  bool isWorthChecking(const Draft& draft, const CommitDraft& result) const {
+    int cost = 0;
+    bool loud = false;
+    for (ValueId id : draft.values) {
+      if (id == store_) continue;
+      loud |= !isQuiet(graph_, id);
+      cost += recomputeCost(graph_, id);
+    }
+    // A temporary of full size is written and read anyway: the value may as well be the temporary.
+    const bool smallMemory = std::all_of(result.kept.begin(), result.kept.end(), [&](ValueId id) {
+      return graph_.type(id).shape.size() < draft.domain.size();
+    });
+    return loud && cost <= kMaxCheckedCost && smallMemory && !isReadElsewhere(draft);
+  }
+
+  /// True if anything else reads a loud member, which then has memory of its own.
+  bool isReadElsewhere(const Draft& draft) const {
+    const std::vector<bool> live = liveValues(graph_);
+    for (size_t i = 0; i < live.size(); ++i) {
+      if (!live[i] || isView(graph_, ValueId(i)) || draft.contains(ValueId(i))) continue;
+      for (ValueId operand : graph_.node(ValueId(i)).operands) {
+        const ValueId base = viewBase(graph_, operand);
+        if (draft.contains(base) && !isQuiet(graph_, base)) return true;
+      }
+    }
+    return false;
+  }
 
   absl::StatusOr<AffineView> viewOf(ValueId value) const {
     return resolveView(graph_, value, materialisedStrides(graph_, viewBase(graph_, value)));
@@ -122,7 +179,7 @@ class CommitDrafter {
   }
 
   /// Adds to `draft` what the commit computes itself; false if that cannot be.
-  absl::StatusOr<bool> collect(Draft& draft, CommitDraft& result) const {
+  absl::StatusOr<bool> collect(Reach reach, Draft& draft, CommitDraft& result) const {
     std::vector<ValueId> open = {store_};
     while (!open.empty()) {   // readers have greater ids than what they read
       const auto last = std::max_element(open.begin(), open.end());
@@ -137,10 +194,15 @@ class CommitDrafter {
         if (op == Op::kInput) {
           absl::StatusOr<bool> free = undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain.size());
           if (!free.ok() || !*free) return free;
-        } else if (map.base != memory || inMemory_.contains(memory) || !isQuiet(graph_, memory)) {
+        } else if (map.base != memory || inMemory_.contains(memory)) {
           result.kept.push_back(memory);
         } else {
           const IntList axes = axesThrough(graph_, draft, user, i, map);
+          const bool checked = reach == Reach::kChecked && mayCheck(memory, axes, draft.domain.size());
+          if (!checked && !isQuiet(graph_, memory)) {
+            result.kept.push_back(memory);
+            continue;
+          }
           const auto [at, fresh] = draft.axisMap.try_emplace(map.base, axes);
           if (!fresh && at->second != axes) return false;
           if (!fresh) continue;

@@ -25,6 +25,7 @@ std::string kindName(Group::Kind kind) {
     case Group::Kind::kJoin: return "join";
     case Group::Kind::kUpdate: return "update";
     case Group::Kind::kCommit: return "commit";
+    case Group::Kind::kCheck: return "check";
   }
   FW_UNREACHABLE();
 }
@@ -56,16 +57,21 @@ absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
   if (absl::Status status = checkGraph(graph, context, "after inserting copies"); !status.ok()) return status;
   Plan plan;
   std::vector<ValueId> kept;
+  std::vector<Group> checks;   // after all that computes, because they may read any of it
   for (size_t i = 0; i < graph.commits().size(); ++i) {
     absl::StatusOr<CommitDraft> draft = draftCommit(graph, graph.commits()[i], absl::MakeSpan(graph.commits()).first(i));
     if (!draft.ok()) return draft.status();
     if (draft->readsWritten) return absl::InternalError("plan: a commit reads what it overwrites");
     kept.insert(kept.end(), draft->kept.begin(), draft->kept.end());
     plan.commits.push_back(std::move(draft->group));
+    if (!draft->checked) continue;
+    checks.push_back(plan.commits.back());
+    checks.back().kind = Group::Kind::kCheck;
   }
   absl::StatusOr<std::vector<Group>> groups = fuse(graph, kept);
   if (!groups.ok()) return groups.status();
   plan.groups = *std::move(groups);
+  plan.groups.insert(plan.groups.end(), checks.begin(), checks.end());
   if (absl::Status status = planMemory(graph, plan); !status.ok()) return status;
   if (context.dump) context.dump("plan", graph);
   return plan;
