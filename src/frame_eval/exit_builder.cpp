@@ -68,7 +68,7 @@ class ExitBuilder {
     plan_.effects.push_back(out);
   }
 
-  [[noreturn]] void cannotLeave(Value* value, std::string what) {
+  [[noreturn]] void cannotLeave(Value* value, const std::string& what) {
     throw CaptureBreak(BreakReason::kUnsupportedObject, what + " outlives the compiled code", value->madeAt);
   }
 

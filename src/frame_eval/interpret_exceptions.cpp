@@ -64,10 +64,10 @@ void Interpreter::escaped(Value* exception) {
   throw CaptureBreak(BreakReason::kPythonException, what, resumeAt());
 }
 
-void Interpreter::raiseError(PyObject* type, std::vector<Value*> args) {
+void Interpreter::raiseError(PyObject* type, const std::vector<Value*>& args) {
   Value* exception = trace_.make(ValueKind::kException);
   exception->object = Ref::create(type);
-  exception->items = std::move(args);
+  exception->items = args;
   raiseValue(exception);
 }
 

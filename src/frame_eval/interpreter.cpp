@@ -116,7 +116,7 @@ void Interpreter::unsupported(const Instr& instr) {
   trace_.fail(BreakReason::kUnsupportedInstruction, instructionName(instr));
 }
 
-void Interpreter::raises(std::string what) { trace_.fail(BreakReason::kPythonException, std::move(what)); }
+void Interpreter::raises(const std::string& what) { trace_.fail(BreakReason::kPythonException, what); }
 
 Value* Interpreter::fold(PyObject* fresh) {
   if (!fresh) raisesPending();

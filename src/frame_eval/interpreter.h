@@ -62,7 +62,7 @@ class Interpreter {
   // Exceptions of the traced code: they unwind to its own handlers, or end the trace where there is none. What they depend on
   // must be known or guarded. (raises() always ends the trace and needs no guards.)
   [[noreturn]] void raiseValue(Value* exception);
-  [[noreturn]] void raiseError(PyObject* type, std::vector<Value*> args);
+  [[noreturn]] void raiseError(PyObject* type, const std::vector<Value*>& args);
   [[noreturn]] void raiseError(PyObject* type, const std::string& message);   ///< CPython's own text
   [[noreturn]] void raiseAbout(PyObject* type, const std::string& what);      ///< code that reads the text breaks
   /// Where Python must take over if the trace ends now: the outermost instruction that raised what is being handled; or -1.
@@ -100,7 +100,7 @@ class Interpreter {
   void jump(const Instr& instr), jumpIf(const Instr& instr, bool taken);
   void drop(Value*& entry);
   [[noreturn]] void unsupported(const Instr& instr);
-  [[noreturn]] void raises(std::string what);
+  [[noreturn]] void raises(const std::string& what);
   /// The Python exception that is pending becomes a break.
   [[noreturn]] void raisesPending();
   /// Constant of a fresh object; a pending exception becomes kPythonException.

@@ -38,7 +38,7 @@ Trace::Trace() {
   guards_.syms = graph_.sharedSyms();
 }
 
-void Trace::fail(BreakReason reason, std::string detail) { throw CaptureBreak(reason, std::move(detail)); }
+void Trace::fail(BreakReason reason, const std::string& detail) { throw CaptureBreak(reason, detail); }
 
 // ---- values --------------------------------------------------------------------------------------------------------
 

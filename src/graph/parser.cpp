@@ -39,8 +39,8 @@ class GraphParser {
  private:
   // ---- characters and tokens
 
-  [[noreturn]] void fail(std::string what) const { throw SyntaxError{at_, std::move(what)}; }
-  [[noreturn]] void failAt(size_t at, std::string what) const { throw SyntaxError{at, std::move(what)}; }
+  [[noreturn]] void fail(const std::string& what) const { throw SyntaxError{at_, what}; }
+  [[noreturn]] void failAt(size_t at, const std::string& what) const { throw SyntaxError{at, what}; }
 
   /// White space and comments from # to the end of the line.
   void skip() {

@@ -9,8 +9,8 @@ namespace fw::capture::numpy {
 
 using cpython::checked;
 
-void unsupported(std::string what) { throw CaptureBreak(BreakReason::kUnsupportedNumpy, std::move(what)); }
-void raises(std::string what) { throw CaptureBreak(BreakReason::kPythonException, std::move(what)); }
+void unsupported(const std::string& what) { throw CaptureBreak(BreakReason::kUnsupportedNumpy, what); }
+void raises(const std::string& what) { throw CaptureBreak(BreakReason::kPythonException, what); }
 
 ValueId orBreak(absl::StatusOr<ValueId> value) {
   if (value.ok()) return *value;

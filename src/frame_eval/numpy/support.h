@@ -27,9 +27,9 @@ using guards::Relation;
 // ---- ends ----------------------------------------------------------------------------------------------------------
 
 /// kUnsupportedNumpy: `what` names the function and the argument.
-[[noreturn]] void unsupported(std::string what);
+[[noreturn]] void unsupported(const std::string& what);
 /// kPythonException: NumPy raises here.
-[[noreturn]] void raises(std::string what);
+[[noreturn]] void raises(const std::string& what);
 /// The value; an invalid argument is what NumPy raises for, anything else is unsupported.
 ValueId orBreak(absl::StatusOr<ValueId> value);
 
