@@ -27,6 +27,7 @@ struct Record {
 };
 
 uint64_t framesSeen = 0, framesCompiled = 0;   // guarded by the GIL
+thread_local int scopes = 0;                   ///< calls of this thread that want their callees compiled: the hook sees all threads
 
 void destroy(void* record) { delete static_cast<Record*>(record); }
 
@@ -55,6 +56,7 @@ class NestedFrames : public cpython::FrameHandler {
 
   HookDecision onFrame(const FrameView& frame) override {
     HookDecision decision;
+    if (scopes == 0 && !compileAll_) return decision;
     guarded([&] { decision = decide(frame); });
     return decision;
   }
@@ -120,11 +122,14 @@ void leaveAlone(PyObject* code) {
 
 NestedScope::NestedScope(bool wanted, bool* useful)
     : installed_(wanted && *useful), useful_(useful), seen_(framesSeen), compiled_(framesCompiled) {
-  if (installed_) cpython::installHook();
+  if (!installed_) return;
+  ++scopes;
+  cpython::installHook();
 }
 
 NestedScope::~NestedScope() {
   if (!installed_) return;
+  --scopes;
   cpython::uninstallHook();
   if (framesCompiled == compiled_ && framesSeen - seen_ > kUselessFrames) *useful_ = false;
 }

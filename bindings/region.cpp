@@ -78,10 +78,11 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
   const Invocation invocation{frame.slots, reinterpret_cast<PyObject*>(frame.function), frame.slots, &port.answers};
   if (variants_.fitsElsewhere(invocation)) return kDeclined;   // stubs of later calls know that end
   const uint64_t kind = kindKey(frame.slots, stackBase_);
-  if (!owner || variants_.isLeftToPython(kind) || !owner->beginCompiling()) {
+  if (!owner || variants_.isLeftToPython(kind)) {
     declined();
     return kDeclined;
   }
+  if (!owner->beginCompiling()) return kDeclined;   // another thread is at it: says nothing about this region
   struct Done {
     SplicedCode& owner;
     ~Done() { owner.endCompiling(); }

@@ -176,8 +176,8 @@ def run_threads(bodies) -> None:
         t.join()
 
 
-def together(count: int) -> list:
-    """All threads call the same function with the same new kind at once. Answers variants per function and region."""
+def together(count: int) -> dict:
+    """All threads call the same function with the same new kind at once. Answers how many variants there are, and those compiled twice."""
     compiled = [fusewire.compile(f, recompile_limit=64) for f in FUNCTIONS]
     barrier = threading.Barrier(count)
     failures = []
@@ -194,9 +194,12 @@ def together(count: int) -> list:
 
     run_threads([work] * count)
     assert not failures, failures[:3]
-    facts = [fusewire._fusewire.describe(f) for f in compiled]
-    return [[len(f["variants"]), sorted((r["start_line"], r["variants"] if isinstance(r["variants"], int) else len(r["variants"]))
-                                        for r in f.get("regions", ()))] for f in facts]
+    entries = []
+    for f in compiled:
+        facts = fusewire._fusewire.describe(f)
+        entries += [facts["variants"], *(region["variants"] for region in facts.get("regions", ()))]
+    guards = [[variant["guards"] for variant in variants] for variants in entries]
+    return {"variants": sum(map(len, guards)), "twice": [texts for texts in guards if len(set(texts)) < len(texts)]}
 
 
 def in_child(mode: str, tmp_path, seconds: float = 0, **environment) -> tuple[dict, collections.Counter]:
@@ -220,12 +223,13 @@ def test_stress(tmp_path):
     assert report["calls"] > 100 and report["resets"] > 0, report
 
 
-def test_one_compile_per_variant(tmp_path):
-    alone, alone_events = in_child("alone", tmp_path / "alone")
-    threads, events = in_child("together", tmp_path / "together")
-    assert alone_events, "no compilation was recorded"
-    assert threads == alone
-    assert events == alone_events
+@pytest.mark.parametrize("mode", ["alone", "together"])
+def test_one_compile_per_variant(tmp_path, mode):
+    """No whole function and no region has two variants with the same guards, however many threads meet the first call at once.
+    Which variants there are may depend on who comes first: a stop that one region finds ends another one earlier."""
+    found, events = in_child(mode, tmp_path)
+    assert events, "no compilation was recorded"
+    assert found["variants"] > 10 and not found["twice"], found["twice"]
 
 
 if __name__ == "__main__":
