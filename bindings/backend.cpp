@@ -22,9 +22,11 @@ class LlvmProgram : public Program {
   int32_t run(const int64_t* symbols, void* const* buffers, void* workspace) override {
     return executable_->entry()(symbols, buffers, workspace);
   }
-  void commit(const int64_t* symbols, void* const* buffers, void* workspace) override {
-    executable_->commit()(symbols, buffers, workspace);
+  int32_t commit(const int64_t* symbols, void* const* buffers, void* workspace, jit::CommitProgress* progress) override {
+    return executable_->commit()(symbols, buffers, workspace, progress);
   }
+  jit::EntryFn check() const override { return executable_->check(); }
+  absl::Span<const jit::DeferredCommit> deferred() const override { return executable_->deferred(); }
   jit::CompileTimings timings() const override { return executable_->timings(); }
 
  private:
@@ -92,7 +94,7 @@ class ReferenceProgram : public Program {
   }
 
   /// Computes everything once more: nothing has been written, so the values are those of run().
-  void commit(const int64_t* symbols, void* const* buffers, void*) override {
+  int32_t commit(const int64_t* symbols, void* const* buffers, void*, jit::CommitProgress*) override {
     absl::Span<const int64_t> values(symbols, graph_.syms().symbolCount());
     std::vector<graph::HostArray> committed;
     FW_CHECK(graph::evaluate(graph_, readInputs(values, buffers), values, &committed).ok());
@@ -104,6 +106,7 @@ class ReferenceProgram : public Program {
         std::memcpy(p, committed[buffer.index].data.data() + i * size, size);
       });
     }
+    return 0;
   }
 
  private:
@@ -139,9 +142,9 @@ class ReferenceProgram : public Program {
   std::vector<graph::BufferId> outputBuffers_;
 };
 
-using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&);
+using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&, bool deferChecks);
 
-absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int optLevel) {
+absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int optLevel, bool deferChecks) {
   jit::CompileOptions options;
   const std::string& isa = config.text(Setting::kIsa);
   options.isa = isa == "avx512"     ? jit::CompileOptions::Isa::kAvx512
@@ -149,6 +152,7 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
                 : isa == "portable" ? jit::CompileOptions::Isa::kPortable
                                     : jit::CompileOptions::Isa::kHost;
   options.optLevel = optLevel;
+  options.deferChecks = deferChecks;
   const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
   jit::CompiledText text;
   options.keepText = wantKernels || wantCode;
@@ -159,20 +163,20 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
   return std::make_unique<LlvmProgram>(*std::move(executable));
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config) {
-  return makeNative(std::move(graph), std::move(plan), config, static_cast<int>(config.number(Setting::kOptLevel)));
+absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config, bool deferChecks) {
+  return makeNative(std::move(graph), std::move(plan), config, static_cast<int>(config.number(Setting::kOptLevel)), deferChecks);
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeLlvmO0(graph::Graph graph, graph::Plan plan, const Config& config) {
-  return makeNative(std::move(graph), std::move(plan), config, 0);
+absl::StatusOr<std::unique_ptr<Program>> makeLlvmO0(graph::Graph graph, graph::Plan plan, const Config& config, bool deferChecks) {
+  return makeNative(std::move(graph), std::move(plan), config, 0, deferChecks);
 }
 
 /// The callables receive a functional graph and answer its outputs.
-absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&) {
+absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&, bool) {
   return makePython("@numpy", std::move(graph), std::move(plan));
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&) {
+absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&, bool) {
   return std::make_unique<ReferenceProgram>(std::move(graph), std::move(plan));
 }
 
@@ -183,14 +187,17 @@ constexpr struct {
 
 }  // namespace
 
-void Program::commit(const int64_t*, void* const*, void*) { FW_CHECK_MSG(plan().commits.empty(), "backend without commits"); }
+int32_t Program::commit(const int64_t*, void* const*, void*, jit::CommitProgress*) {
+  FW_CHECK_MSG(plan().commits.empty(), "backend without commits");
+  return 0;
+}
 
-absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config) {
+absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config, bool deferChecks) {
   if (plan.groups.empty() && plan.commits.empty()) return std::make_unique<EmptyProgram>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
   for (const auto& backend : kBackends)
-    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config);
+    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, deferChecks);
   return absl::InvalidArgumentError("no backend computes graphs under setting 'backend'");
 }
 

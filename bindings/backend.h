@@ -21,11 +21,14 @@ class Program {
   virtual int32_t run(const int64_t* symbols, void* const* buffers, void* workspace) = 0;
   /// As jit::Executable::commit(): after run() or entry() on the same arguments, if plan().commits is not empty.
   /// Backends without it are not given such plans.
-  virtual void commit(const int64_t* symbols, void* const* buffers, void* workspace);
+  virtual int32_t commit(const int64_t* symbols, void* const* buffers, void* workspace, jit::CommitProgress* progress);
+  /// As in jit::Executable.
+  virtual jit::EntryFn check() const { return nullptr; }
+  virtual absl::Span<const jit::DeferredCommit> deferred() const { return {}; }
   virtual jit::CompileTimings timings() const { return {}; }
 };
 
-/// The backend named by the setting `backend`.
-absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config);
+/// The backend named by the setting `backend`. It may defer checks (jit::CompileOptions) if `deferChecks`.
+absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config, bool deferChecks);
 
 }  // namespace fw::bindings

@@ -1,9 +1,14 @@
-// A whole function is tried first, since it runs without a Python frame. When its capture ends in a break, the function gets
-// spliced code, and the place of the break is its first stop.
+// A whole function is tried first, since it runs without a Python frame. When its capture ends in a break, the function
+// gets spliced code, and the place of the break is its first stop; or, where breaks are errors, the call ends here.
 #include "bindings/code_state.h"
 
+#include <algorithm>
+
+#include "bindings/claim.h"
 #include "bindings/describe.h"
+#include "bindings/refusal.h"
 #include "bindings/stance.h"
+#include "cpython/code_facts.h"
 #include "frame_eval/policy.h"
 #include "nlohmann/json.hpp"
 
@@ -11,7 +16,6 @@ namespace fw::bindings {
 
 using capture::Break;
 using capture::BreakReason;
-using cpython::Ref;
 
 namespace {
 
@@ -22,24 +26,15 @@ constexpr int kFailureLimitSpliced = 4;
 /// Calls that raise during capture before the place counts as a break.
 constexpr int kExceptionLimit = 3;
 
-int argumentSlots(PyCodeObject* code) {
-  return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
-         ((code->co_flags & CO_VARKEYWORDS) != 0);
-}
-
 }  // namespace
 
-CodeState::CodeState(PyCodeObject* code, FunctionSettings settings, bool loud)
-    : code_(Ref::create(reinterpret_cast<PyObject*>(code))), settings_(std::move(settings)), slotCount_(argumentSlots(code)), loud_(loud) {}
+CodeState::CodeState(PyCodeObject* code, FunctionSettings settings, bool decorated)
+    : code_(code), settings_(std::move(settings)), slotCount_(cpython::boundArguments(code)), decorated_(decorated) {}
 
-std::string CodeState::name() const {
-  const char* text = PyUnicode_AsUTF8(code()->co_qualname);
-  if (!text) PyErr_Clear();
-  return text ? text : "<code>";
-}
+std::string CodeState::name() const { return cpython::qualifiedName(code()); }
 
 RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, PyObject** result) {
-  if (hopeless_ || compiling_) return RunOutcome::kMiss;
+  if (isHopeless() || compiling_) return RunOutcome::kMiss;
   Variant* variant = nullptr;
   const RunOutcome outcome = variants_.run({slots, reinterpret_cast<PyObject*>(function)}, result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(function, slots, result);
@@ -50,30 +45,29 @@ RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, Py
 }
 
 RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, PyObject** result) {
-  if (failures_ >= (spliced_ ? kFailureLimitSpliced : kFailureLimit) && variants_.variants().empty()) return RunOutcome::kMiss;
+  const bool refusing = metRefused();   // every call is to be refused with its own breaks
+  const int failureLimit = spliced_ ? kFailureLimitSpliced : kFailureLimit;
+  if (!refusing && failures_ >= failureLimit && variants_.variants().empty()) return RunOutcome::kMiss;
   const uint64_t kind = kindKey(slots, slotCount_);
-  if (variants_.isLeftToPython(kind)) return RunOutcome::kMiss;
+  if (!refusing && variants_.isLeftToPython(kind)) return RunOutcome::kMiss;
   switch (onMiss(variants_.variants().size(), misses_++)) {
     case MissDecision::kCompile: break;
     case MissDecision::kPython: return RunOutcome::kMiss;
     case MissDecision::kFail: return forbidden(function, slots);
   }
-  compiling_ = true;
-  struct Done {
-    bool& flag;
-    ~Done() { flag = false; }
-  };
-  bool added;
+  Variant* added;
   {
-    Done done{compiling_};
+    const Claim compiling(compiling_);
     added = compile(function, slots, kind);
   }
   if (!added) return RunOutcome::kMiss;
   Variant* variant = nullptr;
   const RunOutcome outcome = variants_.run({slots, reinterpret_cast<PyObject*>(function)}, result, &variant);
-  if (outcome == RunOutcome::kMiss && !variants_.variants().empty())   // the guards reject the very arguments they were made from
-    fallBack({BreakReason::kInternalError, "a new variant rejects its own arguments: " + variants_.variants().back()->explainMiss(
-              slots, reinterpret_cast<PyObject*>(function)), "", 0}, kind, *settings_.current());
+  if (outcome == RunOutcome::kMiss) {
+    const std::string why = added->explainMiss(slots, reinterpret_cast<PyObject*>(function));
+    fallBack({BreakReason::kInternalError, "a new variant rejects its own arguments: " + why, "", 0}, kind,
+             *settings_.current());
+  }
   return outcome;
 }
 
@@ -83,40 +77,52 @@ RunOutcome CodeState::forbidden(PyFunctionObject* function, PyObject* const* slo
   return RunOutcome::kError;
 }
 
-bool CodeState::compile(PyFunctionObject* function, PyObject* const* slots, uint64_t kind) {
+Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, uint64_t kind) {
   const std::shared_ptr<const Config> config = settings_.current();
-  if (!config->flag(Setting::kEnable)) return false;
-  if (!capture::profiledStops(code_.get()).empty() && makeSpliced()) {   // it is known that Python must run some of it
+  if (!config->flag(Setting::kEnable)) return nullptr;
+  const bool profiled = !capture::profiledStops(reinterpret_cast<PyObject*>(code_)).empty();
+  if (profiled && !refusesBreaks(*config) && makeSpliced()) {   // it is known that Python must run some of it
     failures_ = kFailureLimitSpliced;
-    return false;
+    return nullptr;
   }
   const auto limit = static_cast<size_t>(config->number(Setting::kRecompileLimit));
-  if (variants_.variants().size() >= limit) {
-    fallBack({BreakReason::kRecompileLimit, name() + " has " + std::to_string(limit) + " variants", "", 0}, kind, *config);
-    if (loud_ && !std::exchange(limitReported_, true) &&
-        PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                         "fusewire: %s reached its recompile limit of %zu variants; other kinds of arguments run as Python "
-                         "(FUSEWIRE_LOGS=recompiles explains)", name().c_str(), limit) < 0)
-      throw cpython::PythonError();
-    return false;
+  if (variants_.isFull(limit)) {
+    fallBack({BreakReason::kRecompileLimit, name() + " has " + std::to_string(limit) + " variants", "", 0}, kind,
+             *config);
+    if (decorated_ && !std::exchange(limitReported_, true)) warnRecompileLimit(name(), limit, "arguments");
+    return nullptr;
   }
   variants_.logMisses(name(), {slots, reinterpret_cast<PyObject*>(function)});
   auto built = buildVariant(*config, [&](const capture::CaptureOptions& options) {
     return capture::capture({function, slots}, options);
   });
   if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
-    logVariant(name(), **variant, function, slots);
-    variants_.add(std::move(*variant));
-    return true;
+    noteVariant(name(), **variant, function, slots);
+    return variants_.add(std::move(*variant));
   }
-  fallBack(std::move(std::get<Break>(built)), kind, *config);
-  return false;
+  auto& stop = std::get<Break>(built);
+  if (isRefused(stop, *config)) {
+    const std::vector<Break> refused = refusedBreaks(stop, {function, slots}, *config);
+    for (const Break& what : refused) recordBreak(breaks_, what, name());
+    refuse(name(), refused);
+  }
+  fallBack(std::move(stop), kind, *config);
+  return nullptr;
+}
+
+/// Whether a break that is known is an error for this caller.
+bool CodeState::metRefused() const {
+  const std::shared_ptr<const Config> config = settings_.current();
+  if (!refusesBreaks(*config)) return false;
+  auto refused = [&](const RecordedBreak& known) { return isRefused(known.what, *config); };
+  return std::any_of(breaks_.begin(), breaks_.end(), refused) ||
+         (spliced_ && std::any_of(spliced_->breaks().begin(), spliced_->breaks().end(), refused));
 }
 
 void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
-  refuseBreaks(name(), what);
-  // An exception may be due to the values of this call: the next ones are tried again.
-  const bool raised = what.reason == BreakReason::kPythonException && ++exceptions_ < kExceptionLimit;
+  // An exception, or a branch without arrays, may be due to the values of this call: the next ones are tried again.
+  const bool ofValues = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kNothingToCompile;
+  const bool raised = ofValues && ++exceptions_ < kExceptionLimit;
   if (!raised) variants_.leaveToPython(kind);
   ++failures_;
   const bool limit = what.reason == BreakReason::kRecompileLimit;
@@ -128,21 +134,35 @@ void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
 }
 
 bool CodeState::makeSpliced() {
-  if (!spliced_ && !unspliceable_) spliced_ = SplicedCode::create(code(), settings_, loud_);
+  if (!spliced_ && !unspliceable_) spliced_ = SplicedCode::create(code(), settings_, decorated_);
   unspliceable_ = !spliced_;
   return !unspliceable_;
 }
 
 void CodeState::splice(Break what, const Config& config) {
   const int at = what.at;
-  if (config.flag(Setting::kSplice) && makeSpliced() && at >= 0) {
+  // With fullgraph, what still comes here runs as Python altogether.
+  if (config.flag(Setting::kSplice) && !config.flag(Setting::kFullgraph) && makeSpliced() && at >= 0) {
     spliced_->addStop(at, std::move(what));   // which keeps the break, too
   } else {
     recordBreak(breaks_, std::move(what), name());
   }
 }
 
-PyObject* CodeState::codeForCall() { return spliced_ ? spliced_->codeForCall() : code_.get(); }
+PyObject* CodeState::codeForCall() {
+  if (!spliced_) return reinterpret_cast<PyObject*>(code_);
+  spliced_->setCold(false);
+  return spliced_->codeForCall();
+}
+
+PyObject* CodeState::codeForColdCall() {
+  const std::shared_ptr<const Config> config = settings_.current();
+  const bool allowed = config->flag(Setting::kEnable) && config->flag(Setting::kSplice) &&
+                       !config->flag(Setting::kFullgraph);
+  if (!allowed || !cpython::hasLoop(code_) || !makeSpliced()) return reinterpret_cast<PyObject*>(code_);
+  spliced_->setCold(true);
+  return spliced_->codeForCall();
+}
 
 void CodeState::reset() {
   variants_.clear();

@@ -1,5 +1,5 @@
-// CompiledFunction behaves like the function it wraps: it binds as a method, is called by vectorcall without a Python frame,
-// carries its own __dict__, and passes every attribute it does not have itself to the wrapped function.
+// CompiledFunction behaves like the function it wraps: it binds as a method, is called by vectorcall without a Python
+// frame, carries its own __dict__, and passes every attribute it does not have itself to the wrapped function.
 #include "bindings/compiled_function.h"
 
 #include <structmember.h>
@@ -118,8 +118,8 @@ bool addCompiledFunctionType(PyObject* module) {
                          {Py_tp_members, members},
                          {0, nullptr}};
   PyType_Spec spec = {"fusewire.CompiledFunction", sizeof(CompiledFunction), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                          Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                       slots};
   compiledFunctionType = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &spec, nullptr));
   return compiledFunctionType && PyModule_AddType(module, compiledFunctionType) == 0;

@@ -1,5 +1,5 @@
-// Thin: arguments are checked by the Python package, which alone calls these; here they become calls of stance.h, settings.h,
-// policy.h and event.h.
+// Thin: arguments are checked by the Python package, which alone calls these; here they become calls of stance.h,
+// settings.h, policy.h and event.h.
 #include "bindings/control_module.h"
 
 #include "bindings/boundary.h"
@@ -28,7 +28,7 @@ PyObject* none(F&& body) {
   return guarded(std::forward<F>(body)) ? Py_NewRef(Py_None) : nullptr;
 }
 
-// ---- stance --------------------------------------------------------------------------------------------------------------
+// ---- stance --------------------------------------------------------------------------------------------------------
 
 /// set_stance(name, skip_guards) -> (name, skip_guards) that were in force
 PyObject* pySetStance(PyObject*, PyObject* args) {
@@ -56,7 +56,7 @@ PyObject* pySetErrorOnGraphBreak(PyObject*, PyObject* on) {
 }
 PyObject* graphBreak(PyObject*, PyObject*) { Py_RETURN_NONE; }
 
-// ---- settings ------------------------------------------------------------------------------------------------------------
+// ---- settings ------------------------------------------------------------------------------------------------------
 
 PyObject* processValues(PyObject*, PyObject*) {
   nlohmann::json values = nlohmann::json::object();
@@ -74,13 +74,14 @@ PyObject* changeSettings(PyObject*, PyObject* changes) {
       if (!wanted) throw PythonError();
       const SettingInfo* found = findSetting(name);
       if (!found) raise(PyExc_AttributeError, std::string("fusewire.config has no setting '") + name + "'");
-      if (std::string error = config->set(found->setting, wanted); !error.empty()) raise(PyExc_ValueError, "fusewire.config: " + error);
+      if (std::string error = config->set(found->setting, wanted); !error.empty())
+        raise(PyExc_ValueError, "fusewire.config: " + error);
     }
     setProcessSettings(std::move(config));
   });
 }
 
-// ---- declarations --------------------------------------------------------------------------------------------------------
+// ---- declarations --------------------------------------------------------------------------------------------------
 
 /// disable_code(code, reason)
 PyObject* pyDisableCode(PyObject*, PyObject* args) {
@@ -114,7 +115,8 @@ PyObject* declare(PyObject*, PyObject* args) {
       {"assume_constant", Declaration::kAssumeConstant}};
   return none([&] {
     for (const auto& [name, declaration] : kKinds)
-      if (name == kind) return capture::declareCallable(callable, declaration, replacement == Py_None ? nullptr : replacement);
+      if (name == kind)
+        return capture::declareCallable(callable, declaration, replacement == Py_None ? nullptr : replacement);
     raise(PyExc_ValueError, std::string("unknown declaration '") + kind + "'");
   });
 }
@@ -136,7 +138,8 @@ PyObject* pyMarkSize(PyObject*, PyObject* args) {
 /// set_profile(code, [(argument, axis, policy)], [stop])
 PyObject* pySetProfile(PyObject*, PyObject* args) {
   PyObject *code, *sizes, *stops;
-  if (!PyArg_ParseTuple(args, "O!O!O!", &PyCode_Type, &code, &PyList_Type, &sizes, &PyList_Type, &stops)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O!O!O!", &PyCode_Type, &code, &PyList_Type, &sizes, &PyList_Type, &stops))
+    return nullptr;
   return none([&] {
     std::vector<capture::ProfiledSize> profiled;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(sizes); ++i) {
@@ -154,7 +157,7 @@ PyObject* pySetProfile(PyObject*, PyObject* args) {
   });
 }
 
-// ---- backends and events -------------------------------------------------------------------------------------------------
+// ---- backends and events -------------------------------------------------------------------------------------------
 
 /// register_backend(name, callable)
 PyObject* pyRegisterBackend(PyObject*, PyObject* args) {
@@ -180,7 +183,8 @@ PyObject* emitEvent(PyObject*, PyObject* args) {
   };
   return none([&] {
     for (const auto& [name, value] : kChannels)
-      if (name == channel) return loud ? report(value, kind, text, parsedJson(data)) : emit(value, kind, text, parsedJson(data));
+      if (name == channel)
+        return loud ? report(value, kind, text, parsedJson(data)) : emit(value, kind, text, parsedJson(data));
     raise(PyExc_ValueError, std::string("unknown channel '") + channel + "'");
   });
 }
@@ -193,19 +197,22 @@ PyMethodDef functions[] = {
     {"set_stance", pySetStance, METH_VARARGS, "set_stance(name, skip_guards) -> what was in force"},
     {"get_stance", pyGetStance, METH_NOARGS, "get_stance() -> (name, skip_guards)"},
     {"stances", stanceTable, METH_NOARGS, "stances() -> rows of the table of stances"},
-    {"set_error_on_graph_break", pySetErrorOnGraphBreak, METH_O, "set_error_on_graph_break(on) -> what was in force in this thread"},
+    {"set_error_on_graph_break", pySetErrorOnGraphBreak, METH_O,
+     "set_error_on_graph_break(on) -> what was in force in this thread"},
     {"graph_break", reinterpret_cast<PyCFunction>(graphBreak), METH_VARARGS,
      "graph_break(reason='', /)\n--\n\nNothing at run time; while a call is captured, a planned graph break."},
     {"process_settings", processValues, METH_NOARGS, "process_settings() -> {name: text}"},
     {"change_settings", changeSettings, METH_O, "change_settings({name: text})"},
-    {"disable_code", pyDisableCode, METH_VARARGS, "disable_code(code, reason=''): never compile or inline functions of this code object"},
+    {"disable_code", pyDisableCode, METH_VARARGS,
+     "disable_code(code, reason=''): never compile or inline functions of this code object"},
     {"disabled_detail", disabledDetail, METH_O, "disabled_detail(code) -> name and reason, or None"},
     {"declare", declare, METH_VARARGS, "declare(callable, kind, replacement)"},
     {"mark_size", pyMarkSize, METH_VARARGS, "mark_size(array, axis, policy)"},
     {"set_profile", pySetProfile, METH_VARARGS, "set_profile(code, sizes, stops)"},
     {"register_backend", pyRegisterBackend, METH_VARARGS, "register_backend(name, callable)"},
     {"parse_graph", parseGraph, METH_O, "parse_graph(text) -> dict"},
-    {"evaluate_graph", evaluateGraph, METH_VARARGS, "evaluate_graph(text, arrays, symbols) -> arrays, by the reference evaluator"},
+    {"evaluate_graph", evaluateGraph, METH_VARARGS,
+     "evaluate_graph(text, arrays, symbols) -> arrays, by the reference evaluator"},
     {"emit_event", emitEvent, METH_VARARGS, "emit_event(channel, kind, text, json, loud)"},
     {"set_trace_versions", pySetTraceVersions, METH_O, "set_trace_versions(json)"},
     {nullptr, nullptr, 0, nullptr}};

@@ -1,6 +1,12 @@
 // What explain() shows of a function: its variants, breaks and regions.
 #include "bindings/describe.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "bindings/spliced_code.h"
 #include "bindings/to_python.h"
 #include "bindings/variant_set.h"
@@ -42,7 +48,8 @@ json sizesOf(const guards::GuardSet& set, PyObject* code) {
   json sizes = json::array();
   for (size_t i = 0; i < set.symbols.size(); ++i) {
     const guards::SymbolBinding& binding = set.symbols[i];
-    if (binding.from != guards::SymbolBinding::From::kDim || (*set.sources)[binding.source].kind != guards::SourceKind::kArg) continue;
+    if (binding.from != guards::SymbolBinding::From::kDim) continue;
+    if ((*set.sources)[binding.source].kind != guards::SourceKind::kArg) continue;
     const auto value = set.syms->asConst(set.syms->canonical(set.syms->symbolId(static_cast<int>(i))));
     sizes.push_back({{"argument", set.sources->describe(binding.source, code)}, {"axis", binding.axis},
                      {"policy", value ? "static" : "dynamic"}});
@@ -60,6 +67,7 @@ json describeVariant(const Variant& variant, PyObject* code) {
           {"kernels", variant.kernelCount()},
           {"hits", variant.hits()},
           {"declines", variant.declines()},
+          {"guard_ns", variant.guardNs},
           {"ms", timesOf(variant)}};
 }
 
@@ -85,12 +93,70 @@ json describeRegion(const SplicedCode& code, const Region& region, PyObject* obj
           {"misses", region.declines()}};
 }
 
+void logGuards(const std::string& name, const Variant& variant, PyObject* code) {
+  const json list = guardList(variant.guardSet(), code);
+  json data = {{"function", name}, {"guards", list}};
+  std::string text = name + ": " + std::to_string(list.size()) + (list.size() == 1 ? " guard" : " guards");
+  if (variant.guardNs >= 0) {
+    text += ", " + std::to_string(static_cast<int64_t>(variant.guardNs + 0.5)) + " ns per check";
+    data["ns"] = variant.guardNs;
+  }
+  for (const json& guard : list) {
+    text += "\n    " + guard["text"].get<std::string>();
+    if (guard["line"] != 0) text += "  # line " + std::to_string(guard["line"].get<int>());
+  }
+  emit(Channel::kGuards, "guards", text, data);
+}
+
+void logSizes(const std::string& name, const Variant& variant, PyObject* code) {
+  const json sizes = sizesOf(variant.guardSet(), code);
+  std::string text = name + ":";
+  for (const json& size : sizes) {
+    const std::string axis = std::to_string(size["axis"].get<int>());
+    text += "\n    " + size["argument"].get<std::string>() + ".shape[" + axis + "] is ";
+    text += size.contains("value") ? std::to_string(size["value"].get<int64_t>()) + ", a constant" : "a symbol";
+  }
+  if (!sizes.empty()) emit(Channel::kDynamic, "sizes", text, {{"function", name}, {"sizes", sizes}});
+}
+
+void logTimes(const std::string& name, const Variant& variant) {
+  const json times = timesOf(variant);
+  std::string phases;
+  for (const auto& [phase, ms] : times.items())
+    if (phase != "total")
+      absl::StrAppendFormat(&phases, "%s%s %.2f", phases.empty() ? "" : ", ", phase, ms.get<double>());
+  emit(Channel::kPerf, "compiled",
+       absl::StrFormat("%s: compiled in %.2f ms (%s)", name, times["total"].get<double>(), phases),
+       {{"function", name}, {"ms", times}});
+}
+
+/// What the variant changes, one line each, arrays first; "" if nothing. Objects have the names by which guards reach
+/// them.
+std::string sideEffects(const Variant& variant, PyObject* code) {
+  const guards::GuardSet& set = variant.guardSet();
+  std::vector<std::string> lines;
+  for (const graph::Group& commit : variant.plan().commits) {
+    const int input = variant.plan().buffers[variant.plan().bufferOf.at(commit.values.back()).index].index;
+    const guards::SourceId source = set.inputs[input].source;
+    const std::string line = "writes into " + (source.valid() ? set.sources->describe(source, code) : "an array");
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+  std::string effects = capture::print(variant.exit(), *set.syms);
+  for (size_t i = set.objects.size(); i-- > 0;)   // the highest first: "object 1" is the beginning of "object 12"
+    absl::StrReplaceAll({{"object " + std::to_string(i), set.sources->describe(set.objects[i], code)}}, &effects);
+  std::vector<std::string> rest = absl::StrSplit(effects, '\n');
+  rest.resize(std::min(rest.size(), variant.exit().effects.size()));   // behind them: where and with what it ends
+  lines.insert(lines.end(), rest.begin(), rest.end());
+  return absl::StrJoin(lines, "\n");
+}
+
 }  // namespace
 
 json describeBreak(const capture::Break& what) {
   static constexpr const char* kClasses[] = {"user", "unsupported", "limit", "bug"};
   const capture::BreakInfo& info = capture::info(what.reason);
-  return {{"reason", std::string(info.text)}, {"class", kClasses[static_cast<int>(info.cls)]}, {"message", std::string(info.message)},
+  return {{"reason", std::string(info.text)}, {"class", kClasses[static_cast<int>(info.cls)]},
+          {"message", std::string(info.message)},
           {"detail", what.detail}, {"hint", std::string(info.hint)}, {"file", what.file}, {"line", what.line}};
 }
 
@@ -112,7 +178,8 @@ json describeBreaks(const std::vector<RecordedBreak>& breaks, const SplicedCode*
 
 PyObject* describeFunction(const FunctionFacts& facts) {
   json description = {{"name", facts.name}, {"python_calls", facts.pythonCalls}, {"variants", json::array()},
-                      {"breaks", describeBreaks(facts.breaks, facts.spliced)}, {"regions", json::array()}, {"stops", json::array()}};
+                      {"breaks", describeBreaks(facts.breaks, facts.spliced)}, {"regions", json::array()},
+                      {"stops", json::array()}};
   PyObject* code = nullptr;
   if (facts.isFunction) {
     code = reinterpret_cast<PyFunctionObject*>(facts.callable)->func_code;
@@ -142,45 +209,20 @@ void logBreak(const std::string& function, const capture::Break& what) {
   (ours ? report : emit)(Channel::kGraphBreaks, "graph_break", text, data);
 }
 
-void logVariant(const std::string& name, const Variant& variant, PyFunctionObject* function, PyObject* const* args) {
+void noteVariant(const std::string& name, Variant& variant, PyFunctionObject* function, PyObject* const* args) {
+  constexpr int kChecks = 20;
+  variant.guardNs = variant.timeGuards(args, reinterpret_cast<PyObject*>(function), kChecks);
   auto log = [&](Channel channel, std::string_view kind, const std::string& text) {
-    if (channelEnabled(channel)) emit(channel, kind, name + ":\n" + text, {{"function", name}, {"text", text}});
+    if (channelEnabled(channel) && !text.empty())
+      emit(channel, kind, name + ":\n" + text, {{"function", name}, {"text", text}});
   };
   log(Channel::kGraph, "graph", variant.graphText());
   log(Channel::kKernels, "plan", variant.planText());
-  if (channelEnabled(Channel::kGuards)) {
-    const json list = guardList(variant.guardSet(), function->func_code);
-    const double ns = args ? variant.timeGuards(args, reinterpret_cast<PyObject*>(function), 100) : -1;
-    std::string text = name + ": " + std::to_string(list.size()) + " guards";
-    if (ns >= 0) text += ", " + std::to_string(static_cast<int64_t>(ns + 0.5)) + " ns per check";
-    for (const json& guard : list) {
-      text += "\n    " + guard["text"].get<std::string>();
-      if (guard["line"] != 0) text += "  # line " + std::to_string(guard["line"].get<int>());
-    }
-    json data = {{"function", name}, {"guards", list}};
-    if (ns >= 0) data["ns"] = ns;
-    emit(Channel::kGuards, "guards", text, data);
-  }
-  if (channelEnabled(Channel::kDynamic)) {
-    std::string text = name + ":";
-    const json sizes = sizesOf(variant.guardSet(), function->func_code);
-    for (const json& size : sizes) {
-      text += "\n    " + size["argument"].get<std::string>() + ".shape[" + std::to_string(size["axis"].get<int>()) + "] is ";
-      text += size.contains("value") ? std::to_string(size["value"].get<int64_t>()) + ", a constant" : "a symbol";
-    }
-    if (!sizes.empty()) emit(Channel::kDynamic, "sizes", text, {{"function", name}, {"sizes", sizes}});
-  }
-  if (channelEnabled(Channel::kSideEffects) && (!variant.exit().effects.empty() || !variant.plan().commits.empty())) {
-    std::string text = capture::print(variant.exit(), *variant.guardSet().syms);
-    for (size_t i = 0; i < variant.plan().commits.size(); ++i) text = "write into an argument's memory\n" + text;
-    emit(Channel::kSideEffects, "side_effects", name + ":\n" + text, {{"function", name}, {"text", text}});
-  }
-  if (channelEnabled(Channel::kPerf)) {
-    const json times = timesOf(variant);
-    std::string text = name + ": compiled in";
-    for (const auto& [phase, ms] : times.items()) text += " " + phase + " " + std::to_string(ms.get<double>()) + " ms";
-    emit(Channel::kPerf, "compiled", text, {{"function", name}, {"ms", times}});
-  }
+  if (channelEnabled(Channel::kGuards)) logGuards(name, variant, function->func_code);
+  if (channelEnabled(Channel::kDynamic)) logSizes(name, variant, function->func_code);
+  if (channelEnabled(Channel::kSideEffects))
+    log(Channel::kSideEffects, "side_effects", sideEffects(variant, function->func_code));
+  if (channelEnabled(Channel::kPerf)) logTimes(name, variant);
 }
 
 }  // namespace fw::bindings

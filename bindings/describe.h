@@ -1,4 +1,5 @@
-// Descriptions of functions, regions, variants and breaks, for explain(), logs and traces: JSON, which Python gets as objects.
+// Descriptions of functions, regions, variants and breaks, for explain(), logs and traces: JSON, which Python gets as
+// objects.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,8 @@ struct FunctionFacts {
   const SplicedCode* spliced = nullptr;      ///< null if the function has no compiled regions of its own
 };
 
-/// New dict: name, file, line, python_calls, variants (guards, graph, plan, times ...), breaks, regions, stops. nullptr with an
-/// exception set.
+/// New dict: name, file, line, python_calls, variants (guards, graph, plan, times ...), breaks, regions, stops. nullptr
+/// with an exception set.
 PyObject* describeFunction(const FunctionFacts& facts);
 
 /// {reason, class, message, detail, hint, file, line}
@@ -34,11 +35,13 @@ nlohmann::json describeBreaks(const std::vector<RecordedBreak>& breaks, const Sp
 /// Emits the event of a break that is new; our own failures are seen without asking.
 void logBreak(const std::string& function, const capture::Break& what);
 
-/// Emits the events of a new variant on every channel that is enabled. With `args`, what its guards read, their cost is measured.
-void logVariant(const std::string& name, const Variant& variant, PyFunctionObject* function, PyObject* const* args = nullptr);
+/// A variant is new: measures the cost of its guards on `args`, what they read, and emits its events on every channel
+/// that is enabled.
+void noteVariant(const std::string& name, Variant& variant, PyFunctionObject* function, PyObject* const* args);
 
 /// {variant, guard, source, line, reason, advice}: the first guard of a variant that rejects a call.
-nlohmann::json describeMiss(size_t variant, const guards::GuardSet& set, const guards::SlowResult& miss, PyObject* code);
+nlohmann::json describeMiss(size_t variant, const guards::GuardSet& set, const guards::SlowResult& miss,
+                            PyObject* code);
 /// Emits the event of a call that no variant fits. `misses` as describeMiss() makes them.
 void logRecompile(const std::string& function, const nlohmann::json& misses);
 

@@ -1,5 +1,12 @@
-// np.geterr() costs about a microsecond; it is asked only for calls that raised a flag, which exclude inexact.
+// np.geterr() costs about a microsecond; the error state lives in a context variable whose value is a new object after every
+// change, so the last answer holds for as long as that object is there.
+//
+// A warning is plain if nothing can come of it but the warning: no filter makes it an error, and warnings are shown by the
+// functions of the warnings module, or collected in a list (catch_warnings(record=True)).
 #include "bindings/error_state.h"
+
+#include <algorithm>
+#include <string>
 
 #include "cpython/ref.h"
 #include "jit/executable.h"
@@ -7,36 +14,137 @@
 namespace fw::bindings {
 namespace {
 
-PyObject* geterr = nullptr;   // numpy.geterr, owned for the life of the process
+using cpython::Ref;
+
+// Owned for the life of the process; guarded by the GIL.
+PyObject* geterr = nullptr;          // numpy.geterr
+PyObject* stateVariable = nullptr;   // the context variable, or null
+PyObject* warnings = nullptr;        // the module
+
+/// What the state held when it was last asked for.
+struct Seen {
+  PyObject* state = nullptr;         // owned, so that it cannot be another one by now
+  int32_t warned = 0, other = 0;     // Status bits by what NumPy does about them
+} seen;
 
 constexpr struct {
   int32_t bit;
   const char* name;
-} kFlags[] = {{jit::kStatusInvalid, "invalid"},
-              {jit::kStatusDivide, "divide"},
-              {jit::kStatusOverflow, "over"},
-              {jit::kStatusUnderflow, "under"}};
+  const char* message;
+} kFlags[] = {{jit::kStatusDivide, "divide", "divide by zero encountered in "},   // in the order of NumPy's reports
+              {jit::kStatusOverflow, "over", "overflow encountered in "},
+              {jit::kStatusUnderflow, "under", "underflow encountered in "},
+              {jit::kStatusInvalid, "invalid", "invalid value encountered in "}};
+constexpr int32_t kAllFlags = jit::kStatusInvalid | jit::kStatusDivide | jit::kStatusOverflow | jit::kStatusUnderflow;
+
+/// Status bits that are warned about, and those that NumPy reports in other ways.
+Seen askState() {
+  Ref state;
+  if (stateVariable) {
+    PyObject* value = nullptr;
+    if (PyContextVar_Get(stateVariable, nullptr, &value) < 0) PyErr_Clear();
+    state = Ref::steal(value);
+  }
+  if (state && state.get() == seen.state) return seen;
+  Seen now;
+  Ref modes = Ref::steal(PyObject_CallNoArgs(geterr));
+  for (const auto& flag : kFlags) {
+    PyObject* mode = modes ? PyDict_GetItemString(modes.get(), flag.name) : nullptr;
+    if (mode && PyUnicode_CompareWithASCIIString(mode, "ignore") == 0) continue;
+    (mode && PyUnicode_CompareWithASCIIString(mode, "warn") == 0 ? now.warned : now.other) |= flag.bit;
+  }
+  PyErr_Clear();
+  if (state && modes) {
+    Py_XSETREF(seen.state, Py_NewRef(state.get()));
+    seen.warned = now.warned;
+    seen.other = now.other;
+  }
+  return now;
+}
+
+/// Some filter turns warnings into errors, or may.
+bool filtersRaise(PyObject* module) {
+  PyObject* filters = PyDict_GetItemString(module, "filters");
+  PyObject* otherwise = PyDict_GetItemString(module, "defaultaction");
+  auto isHarmless = [](PyObject* action) {
+    return action && PyUnicode_CheckExact(action) && PyUnicode_CompareWithASCIIString(action, "error") != 0;
+  };
+  if (!filters || !PyList_CheckExact(filters) || !isHarmless(otherwise)) return true;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); ++i) {
+    PyObject* filter = PyList_GET_ITEM(filters, i);   // action, message, category, module, line
+    if (!PyTuple_CheckExact(filter) || PyTuple_GET_SIZE(filter) != 5) return true;
+    PyObject* category = PyTuple_GET_ITEM(filter, 2);
+    auto* ours = reinterpret_cast<PyTypeObject*>(PyExc_RuntimeWarning);
+    const bool other = Py_IS_TYPE(category, &PyType_Type) &&
+                       !PyType_IsSubtype(ours, reinterpret_cast<PyTypeObject*>(category));
+    if (!other && !isHarmless(PyTuple_GET_ITEM(filter, 0))) return true;
+  }
+  return false;
+}
+
+/// Whether warnings are shown by the module's own functions, or by a function of C.
+bool showsPlainly(PyObject* module) {
+  auto isOwn = [&](const char* name, bool orC) {
+    PyObject* f = PyDict_GetItemString(module, name);
+    if (f && orC && PyCFunction_Check(f)) return true;
+    return f && PyFunction_Check(f) && PyFunction_GET_GLOBALS(f) == module;
+  };
+  return isOwn("showwarning", false) && isOwn("_showwarnmsg", false) && isOwn("_showwarnmsg_impl", true);
+}
 
 }  // namespace
 
 bool initializeErrorState() {
-  cpython::Ref numpy = cpython::Ref::steal(PyImport_ImportModule("numpy"));
+  Ref numpy = Ref::steal(PyImport_ImportModule("numpy"));
   if (!numpy) return false;
   geterr = PyObject_GetAttrString(numpy.get(), "geterr");
-  return geterr != nullptr;
+  warnings = PyImport_ImportModule("warnings");
+  if (Ref umath = Ref::steal(PyImport_ImportModule("numpy._core.umath"))) {
+    stateVariable = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
+    if (stateVariable && !PyContextVar_CheckExact(stateVariable)) Py_CLEAR(stateVariable);
+  }
+  if (geterr && warnings) PyErr_Clear();
+  return geterr && warnings;
 }
 
 bool mustReport(int32_t status) {
   if (status & jit::kStatusDecline) return true;
-  cpython::Ref state = cpython::Ref::steal(PyObject_CallNoArgs(geterr));
-  bool report = !state;
-  for (const auto& flag : kFlags) {
-    if (report || !(status & flag.bit)) continue;
-    PyObject* mode = PyDict_GetItemString(state.get(), flag.name);
-    report = !mode || PyUnicode_CompareWithASCIIString(mode, "ignore") != 0;
+  const Seen state = askState();
+  return (status & (state.warned | state.other)) != 0;
+}
+
+std::optional<int32_t> plainWarnings() {
+  const Seen state = askState();
+  if (state.other & kAllFlags) return std::nullopt;
+  if (state.warned == 0) return 0;
+  PyObject* module = PyModule_GetDict(warnings);
+  if (filtersRaise(module) || !showsPlainly(module)) return std::nullopt;
+  return state.warned;
+}
+
+bool warn(std::vector<RaisedFlags> raised, int32_t reported, PyObject* function) {
+  std::sort(raised.begin(), raised.end(), [](const RaisedFlags& a, const RaisedFlags& b) { return a.order < b.order; });
+  PyObject* globals = PyFunction_GET_GLOBALS(function);
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  Ref module = Ref::create(PyDict_GetItemString(globals, "__name__"));
+  if (!module || !PyUnicode_Check(module.get())) module = Ref::steal(PyUnicode_FromString("<string>"));
+  Ref registry = Ref::create(PyDict_GetItemString(globals, "__warningregistry__"));
+  if (!registry) {
+    registry = Ref::steal(PyDict_New());
+    if (!registry || PyDict_SetItemString(globals, "__warningregistry__", registry.get()) < 0) return false;
   }
-  PyErr_Clear();
-  return report;
+  for (const RaisedFlags& call : raised) {
+    for (const auto& flag : kFlags) {
+      if (!(call.status & reported & flag.bit)) continue;
+      Ref text = Ref::steal(PyUnicode_FromString((flag.message + std::string(call.ufunc)).c_str()));
+      if (!text || !module) return false;
+      const int line = static_cast<int>(call.line);
+      const int answer = PyErr_WarnExplicitObject(PyExc_RuntimeWarning, text.get(), code->co_filename, line, module.get(),
+                                                  registry.get());
+      if (answer < 0) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace fw::bindings

@@ -39,23 +39,47 @@ PyObject* makeSet(absl::Span<PyObject* const> items, bool frozen) {
   return set.release();
 }
 
-/// children: globals, qualname, defaults, kwdefaults, closure.
-PyObject* makeFunction(const ExitNode& node, absl::Span<PyObject* const> parts) {
-  FW_CHECK(parts.size() == 5 && parts[0]);
-  Ref function = Ref::steal(PyFunction_NewWithQualName(node.object.get(), parts[0], parts[1]));
+/// children: globals, qualname, defaults, kwdefaults, closure, annotations, __dict__, then name, value, ...
+PyObject* makeFunction(PyObject* code, absl::Span<PyObject* const> parts) {
+  FW_CHECK(parts.size() >= 7 && parts[0]);
+  Ref function = Ref::steal(PyFunction_NewWithQualName(code, parts[0], parts[1]));
   if (!function) return nullptr;
   if (parts[2] && PyFunction_SetDefaults(function.get(), parts[2]) < 0) return nullptr;
   if (parts[3] && PyFunction_SetKwDefaults(function.get(), parts[3]) < 0) return nullptr;
   if (parts[4] && PyFunction_SetClosure(function.get(), parts[4]) < 0) return nullptr;
+  if (parts[5] && PyFunction_SetAnnotations(function.get(), parts[5]) < 0) return nullptr;
+  if (parts[6]) Py_XSETREF(reinterpret_cast<PyFunctionObject*>(function.get())->func_dict, Py_NewRef(parts[6]));
+  for (size_t i = 7; i + 1 < parts.size(); i += 2)
+    if (PyObject_GenericSetAttr(function.get(), parts[i], parts[i + 1]) < 0) return nullptr;
   return function.release();
 }
 
-PyObject* makeInstance(const ExitNode& node, absl::Span<PyObject* const> attributes) {
-  auto* type = reinterpret_cast<PyTypeObject*>(node.object.get());
+PyObject* makeInstance(PyObject* cls, absl::Span<PyObject* const> attributes) {
+  auto* type = reinterpret_cast<PyTypeObject*>(cls);
   Ref none = Ref::steal(PyTuple_New(0));
   Ref self = Ref::steal(none ? PyBaseObject_Type.tp_new(type, none.get(), nullptr) : nullptr);
   for (size_t i = 0; self && i + 1 < attributes.size(); i += 2)
     if (PyObject_GenericSetAttr(self.get(), attributes[i], attributes[i + 1]) < 0) return nullptr;
+  return self.release();
+}
+
+bool storeItem(PyObject* dict, PyObject* key, PyObject* value) {
+  if (PyODict_Check(dict)) return (value ? PyODict_SetItem(dict, key, value) : PyODict_DelItem(dict, key)) == 0;
+  return (value ? PyDict_SetItem(dict, key, value) : PyDict_DelItem(dict, key)) == 0;
+}
+
+/// As `base.__new__(class)` and its own methods fill it, whatever the class has put in their place.
+PyObject* makeSubclass(PyObject* cls, absl::Span<PyObject* const> parts) {
+  auto* type = reinterpret_cast<PyTypeObject*>(cls);
+  bool tuple = PyTuple_CheckExact(parts[0]);
+  Ref args = Ref::steal(tuple ? PyTuple_Pack(1, parts[0]) : PyTuple_New(0));
+  auto construct = tuple ? PyTuple_Type.tp_new : PyType_IsSubtype(type, &PyODict_Type) ? PyODict_Type.tp_new : PyDict_Type.tp_new;
+  Ref self = Ref::steal(args ? construct(type, args.get(), nullptr) : nullptr);
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; self && !tuple && PyDict_Next(parts[0], &at, &key, &value);)
+    if (!storeItem(self.get(), key, value)) return nullptr;
+  for (size_t i = 1; self && i + 1 < parts.size(); i += 2)
+    if (PyObject_GenericSetAttr(self.get(), parts[i], parts[i + 1]) < 0) return nullptr;
   return self.release();
 }
 
@@ -68,9 +92,20 @@ bool advance(PyObject* iterator, int64_t count) {
   return true;
 }
 
+/// The method of the builtin type, found along the MRO.
+PyObject* callMethod(PyObject* target, PyObject* name, PyObject* args) {
+  Ref method = Ref::steal(PyObject_GenericGetAttr(target, name));
+  return method ? PyObject_CallObject(method.get(), args) : nullptr;
+}
+
+PyObject* advanced(PyObject* iterator, int count) {
+  Ref self = Ref::steal(iterator);
+  return self && (count == 0 || advance(self.get(), count)) ? self.release() : nullptr;
+}
+
 }  // namespace
 
-PyObject* makeObject(const ExitNode& node, absl::Span<PyObject* const> children) {
+PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject* const> children) {
   using Kind = ExitNode::Kind;
   switch (node.kind) {
     case Kind::kTuple: return makeSequence(children, true);
@@ -81,12 +116,17 @@ PyObject* makeObject(const ExitNode& node, absl::Span<PyObject* const> children)
     case Kind::kSlice: return PySlice_New(children[0], children[1], children[2]);
     case Kind::kRange:
       return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type), children[0], children[1], children[2], nullptr);
-    case Kind::kIterator: return PyObject_GetIter(children[0]);
-    case Kind::kAttribute: return PyObject_GenericGetAttr(children[0], node.object.get());
+    case Kind::kIterator: return advanced(PyObject_GetIter(children[0]), node.index);
+    case Kind::kCall: {
+      size_t keywords = object ? static_cast<size_t>(PyTuple_GET_SIZE(object)) : 0;
+      return advanced(PyObject_Vectorcall(children[0], children.data() + 1, children.size() - 1 - keywords, object), node.index);
+    }
+    case Kind::kSubclass: return makeSubclass(object, children);
+    case Kind::kAttribute: return PyObject_GenericGetAttr(children[0], object);
     case Kind::kMethod: return PyMethod_New(children[0], children[1]);
-    case Kind::kFunction: return makeFunction(node, children);
+    case Kind::kFunction: return makeFunction(object, children);
     case Kind::kCell: return PyCell_New(children.empty() ? nullptr : children[0]);
-    case Kind::kInstance: return makeInstance(node, children);
+    case Kind::kInstance: return makeInstance(object, children);
     case Kind::kConstant:
     case Kind::kObject:
     case Kind::kArray:
@@ -103,11 +143,12 @@ PyObject* makeObject(const ExitNode& node, absl::Span<PyObject* const> children)
 bool applyEffect(const Effect& effect, PyObject* target, PyObject* key, PyObject* value) {
   switch (effect.kind) {
     case Effect::Kind::kSetAttr: return PyObject_GenericSetAttr(target, key, value) == 0;
-    case Effect::Kind::kSetItem: return (value ? PyDict_SetItem(target, key, value) : PyDict_DelItem(target, key)) == 0;
+    case Effect::Kind::kSetItem: return storeItem(target, key, value);
     case Effect::Kind::kListSlice: return PyList_SetSlice(target, effect.lo, effect.hi, value) == 0;
     case Effect::Kind::kSetAdd: return PySet_Add(target, key) == 0;
     case Effect::Kind::kSetDiscard: return PySet_Discard(target, key) >= 0;
     case Effect::Kind::kSetCell: return PyCell_Set(target, value) == 0;
+    case Effect::Kind::kCall: return static_cast<bool>(Ref::steal(callMethod(target, key, value)));
     case Effect::Kind::kAdvance: return advance(target, effect.lo);
   }
   FW_UNREACHABLE();

@@ -1,12 +1,11 @@
-// Dispatch of a decorated call. Hit: bind, guards, native code. Otherwise Python runs the function, with compiled regions in its
-// bytecode if there are any.
+// Dispatch of a decorated call. Hit: bind, guards, native code. Otherwise Python runs the function, with compiled
+// regions in its bytecode if there are any.
 #include "bindings/function_state.h"
 
 #include "bindings/boundary.h"
 #include "bindings/describe.h"
 #include "bindings/nested_frames.h"
 #include "bindings/stance.h"
-#include "cpython/current_frame.h"
 #include "cpython/hook.h"
 #include "nlohmann/json.hpp"
 
@@ -23,7 +22,9 @@ FunctionState::FunctionState(PyObject* callable, FunctionSettings settings)
 /// The function's code is new (at first) or was assigned to: what was compiled from the old code is dropped.
 void FunctionState::adoptCode() {
   signature_ = Signature::of(function());
-  state_.emplace(reinterpret_cast<PyCodeObject*>(function()->func_code), settings_, /*loud=*/true);
+  // Until what was compiled from it is gone.
+  const Ref before = std::exchange(code_, Ref::create(function()->func_code));
+  state_.emplace(reinterpret_cast<PyCodeObject*>(code_.get()), settings_, /*decorated=*/true);
   leaveAlone(function()->func_code);
   spliced_ = Ref();
 }
@@ -34,10 +35,10 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* ke
 }
 
 PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
-  if (!state_) return callAsPython(args, nargsf, keywordNames);
+  if (!state_) return callPlain(args, nargsf, keywordNames);
   if (function()->func_code != reinterpret_cast<PyObject*>(state_->code())) adoptCode();
-  if (state_->isHopeless() || cpython::isThreadTraced() || (stanceWord() != 0 && beforeCall() == CallDecision::kPython))
-    return callAsPython(args, nargsf, keywordNames);
+  if (everythingRunsAsPython()) return callPlain(args, nargsf, keywordNames);
+  if (state_->isHopeless()) return callAsPython(args, nargsf, keywordNames);
   const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
   BoundArguments bound;
   PyObject* const* slots = args;
@@ -52,33 +53,22 @@ PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject
     case RunOutcome::kMiss:
     case RunOutcome::kDeclined: break;
   }
-  return refuseFullgraph(callAsPython(args, nargsf, keywordNames));
+  return callAsPython(args, nargsf, keywordNames);
 }
 
-/// With fullgraph an error takes the place of what Python returned. The call has run to its end, so that the error can list
-/// every break on its way.
-PyObject* FunctionState::refuseFullgraph(PyObject* result) {
-  if (!result || !state_ || !settings_.current()->flag(Setting::kFullgraph)) return result;
-  std::vector<RecordedBreak> refused;
-  auto collect = [&](const std::vector<RecordedBreak>& breaks) {
-    for (const RecordedBreak& b : breaks)
-      if (isGraphBreak(b.what)) refused.push_back(b);
-  };
-  collect(state_->breaks());
-  if (state_->spliced()) collect(state_->spliced()->breaks());
-  if (refused.empty()) return result;
-  Py_DECREF(result);
-  raiseGraphBreakError(state_->name(), describeBreaks(refused, nullptr));
-  return nullptr;
-}
-
-PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+/// Without a trace of us.
+PyObject* FunctionState::callPlain(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   ++pythonCalls_;
   if (!callable_) return PyErr_Format(PyExc_ReferenceError, "the compiled function has been collected");
   if (!state_) return PyObject_Vectorcall(callable_.get(), args, nargsf, keywordNames);
-  const bool plain = cpython::isThreadTraced() || (stanceWord() != 0 && beforeCall() == CallDecision::kPython);
-  PyObject* code = plain ? function()->func_code : state_->codeForCall();
-  if (code == function()->func_code) return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
+  return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
+}
+
+/// With compiled regions, if there are any.
+PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  PyObject* code = state_ ? state_->codeForCall() : nullptr;
+  if (!state_ || code == function()->func_code) return callPlain(args, nargsf, keywordNames);
+  ++pythonCalls_;
   Ref function = Ref::create(splicedFunction(code));   // a reset from within the call must not take it away
   NestedScope nested(state_->wantsHook(), &hookUseful_);
   return cpython::callNested(function.get(), args, nargsf, keywordNames);
@@ -116,8 +106,9 @@ PyObject* FunctionState::describe() const {
                              pythonCalls_, state_->spliced()});
   const std::string type = Py_TYPE(callable_.get())->tp_name;
   const std::vector<std::unique_ptr<Variant>> none;
-  const std::vector<RecordedBreak> breaks = {{{capture::BreakReason::kUnsupportedCall, "a " + type + " is not a Python function",
-                                              "", 0}, 0}};
+  const std::string why = "a " + type + " is not a Python function";
+  const capture::Break refusal{capture::BreakReason::kUnsupportedCall, why, "", 0};
+  const std::vector<RecordedBreak> breaks = {{refusal, 0}};
   return describeFunction({type, callable_.get(), false, none, breaks, pythonCalls_, nullptr});
 }
 

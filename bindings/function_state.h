@@ -34,9 +34,9 @@ class FunctionState {
   void clear();
 
  private:
+  PyObject* callPlain(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
-  PyObject* refuseFullgraph(PyObject* result);
   PyFunctionObject* function() const { return reinterpret_cast<PyFunctionObject*>(callable_.get()); }
   /// A function of the spliced code with everything else as the user's function has it now.
   PyObject* splicedFunction(PyObject* code);
@@ -46,6 +46,7 @@ class FunctionState {
   FunctionSettings settings_;
   Signature signature_;
   // The GIL guards everything below.
+  cpython::Ref code_;                               ///< the code that state_ is about
   std::optional<CodeState> state_;                  ///< none if the callable is no Python function
   cpython::Ref spliced_;                            ///< function object around spliced code
   bool hookUseful_ = true;

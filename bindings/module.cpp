@@ -24,7 +24,9 @@ namespace {
 using cpython::checked;
 using cpython::Ref;
 
-Ref text(std::string_view s) { return checked(PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()))); }
+Ref text(std::string_view s) {
+  return checked(PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())));
+}
 
 /// compile_function(callable, {setting: text}) -> CompiledFunction
 PyObject* compileFunction(PyObject*, PyObject* args) {
@@ -38,7 +40,8 @@ PyObject* compileFunction(PyObject*, PyObject* args) {
 template <class F>
 PyObject* onCompiledFunction(PyObject* object, F&& f) {
   if (!isCompiledFunction(object))
-    return PyErr_Format(PyExc_TypeError, "expected a function decorated with fusewire.compile, got %s", Py_TYPE(object)->tp_name);
+    return PyErr_Format(PyExc_TypeError, "expected a function decorated with fusewire.compile, got %s",
+                        Py_TYPE(object)->tp_name);
   return f(object);
 }
 
@@ -141,7 +144,8 @@ PyObject* settingTable(PyObject*, PyObject*) {
 }
 PyObject* breakReasons(PyObject*, PyObject*) {
   return table([](TableWriter& w) {
-#define FW_BREAK(Id, text, cls, message, hint) w.row({{"id", text}, {"class", #cls}, {"message", message}, {"hint", hint}});
+#define FW_BREAK(Id, text, cls, message, hint) \
+  w.row({{"id", text}, {"class", #cls}, {"message", message}, {"hint", hint}});
 #include "frame_eval/break_reasons.def"
   });
 }
@@ -160,7 +164,8 @@ PyObject* target(PyObject*, PyObject*) {
 PyMethodDef methods[] = {
     {"compile_function", compileFunction, METH_VARARGS, "compile_function(callable, options) -> CompiledFunction"},
     {"describe", describe, METH_O, "describe(compiled) -> dict of variants, breaks and counters"},
-    {"time_guards", timeGuards, METH_VARARGS, "time_guards(compiled, arguments, repeats) -> ns per check, negative if none fits"},
+    {"time_guards", timeGuards, METH_VARARGS,
+     "time_guards(compiled, arguments, repeats) -> ns per check, negative if none fits"},
     {"reset", reset, METH_O, "reset(compiled): forget variants and breaks"},
     {"is_compiling", isCompiling, METH_NOARGS, "is_compiling() -> True while a call is captured, else False"},
     {"configure_logs", pyConfigureLogs, METH_O, "configure_logs(spec): as FUSEWIRE_LOGS"},
@@ -180,12 +185,13 @@ int execute(PyObject* module) {
       PyErr_SetString(PyExc_ImportError, error.c_str());
       throw cpython::PythonError();
     }
-    ok = cpython::importNumpy() && initializeErrorState() && capture::numpy::initialize() && addCompiledFunctionType(module) &&
-         addRegionEntryType(module) && addControlFunctions(module);
+    ok = cpython::importNumpy() && initializeErrorState() && capture::numpy::initialize() &&
+         addCompiledFunctionType(module) && addRegionEntryType(module) && addControlFunctions(module);
     if (!ok) return;
     capture::setIsCompiling(checked(PyObject_GetAttrString(module, "is_compiling")).get());
     capture::setUnwrapHook(unwrap);
-    capture::declareCallable(checked(PyObject_GetAttrString(module, "graph_break")).get(), capture::Declaration::kGraphBreak);
+    capture::declareCallable(checked(PyObject_GetAttrString(module, "graph_break")).get(),
+                             capture::Declaration::kGraphBreak);
   });
   return ran && ok ? 0 : -1;
 }

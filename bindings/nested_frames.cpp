@@ -3,6 +3,7 @@
 
 #include "bindings/boundary.h"
 #include "bindings/code_state.h"
+#include "bindings/stance.h"
 #include "cpython/code_extra.h"
 #include "cpython/hook.h"
 #include "frame_eval/policy.h"
@@ -15,8 +16,6 @@ using cpython::Ref;
 
 namespace {
 
-/// Frames of a function before it is captured: most functions run once.
-constexpr int kWarmUp = 2;
 /// Frames seen from one caller, none of them compiled, after which its calls do without the hook.
 constexpr uint64_t kUselessFrames = 2000;
 
@@ -27,7 +26,8 @@ struct Record {
 };
 
 uint64_t framesSeen = 0, framesCompiled = 0;   // guarded by the GIL
-thread_local int scopes = 0;                   ///< calls of this thread that want their callees compiled: the hook sees all threads
+/// Calls of this thread that want their callees compiled: the hook sees all threads.
+thread_local int scopes = 0;
 
 void destroy(void* record) { delete static_cast<Record*>(record); }
 
@@ -56,7 +56,7 @@ class NestedFrames : public cpython::FrameHandler {
 
   HookDecision onFrame(const FrameView& frame) override {
     HookDecision decision;
-    if (scopes == 0 && !compileAll_) return decision;
+    if ((scopes == 0 && !compileAll_) || everythingRunsAsPython()) return decision;
     guarded([&] { decision = decide(frame); });
     return decision;
   }
@@ -66,9 +66,13 @@ class NestedFrames : public cpython::FrameHandler {
     ++framesSeen;
     auto* record = static_cast<Record*>(cpython::codeExtra(frame.code));
     if (!record) record = add(frame.code);
-    if (record->skip || (++record->frames < kWarmUp && !compileAll_)) return HookDecision::runAsIs();
-    if (!record->state) record->state = std::make_unique<CodeState>(frame.code, FunctionSettings(), /*loud=*/false);
+    if (record->skip) return HookDecision::runAsIs();
+    if (!record->state)
+      record->state = std::make_unique<CodeState>(frame.code, FunctionSettings(), /*decorated=*/false);
     CodeState& state = *record->state;
+    // Most functions run once.
+    if (++record->frames < processSettings()->number(Setting::kWarmUp) && !compileAll_)
+      return run(frame, state.codeForColdCall());
     PyObject* result = nullptr;
     switch (state.run(frame.function, frame.args, &result)) {
       case RunOutcome::kDone: return ++framesCompiled, HookDecision::answer(Ref::steal(result));
@@ -77,11 +81,14 @@ class NestedFrames : public cpython::FrameHandler {
       case RunOutcome::kDeclined: break;
     }
     PyObject* code = state.codeForCall();
-    if (code == reinterpret_cast<PyObject*>(frame.code)) {
-      if (state.isHopeless()) record->skip = true;
-      return HookDecision::runAsIs();
-    }
-    ++framesCompiled;
+    const bool own = code == reinterpret_cast<PyObject*>(frame.code);
+    if (own && state.isHopeless()) record->skip = true;
+    if (!own) ++framesCompiled;
+    return run(frame, code);
+  }
+
+  static HookDecision run(const FrameView& frame, PyObject* code) {
+    if (code == reinterpret_cast<PyObject*>(frame.code)) return HookDecision::runAsIs();
     leaveAlone(code);
     return HookDecision::replace(Ref::create(code));
   }

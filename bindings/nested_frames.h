@@ -1,5 +1,5 @@
-// Frames of functions that nobody has decorated, seen by the frame-evaluation hook: compiled when a compiled function with
-// breaks calls them, or always with the setting compile_all.
+// Frames of functions that nobody has decorated, seen by the frame-evaluation hook: compiled when a compiled function
+// with breaks calls them, or always with the setting compile_all.
 #pragma once
 
 #include <Python.h>
@@ -8,8 +8,8 @@
 
 namespace fw::bindings {
 
-/// Once per process. Reserves the slot in code objects; with `compileAll` the hook stays installed from here on. False with a
-/// Python exception set.
+/// Once per process. Reserves the slot in code objects; with `compileAll` the hook stays installed from here on. False
+/// with a Python exception set.
 bool initializeNestedFrames(bool compileAll);
 
 /// Frames of this code object run as they are: it has been taken care of elsewhere.

@@ -1,6 +1,6 @@
-// Runs a Python callable as the code of a variant. The callable gets copies of the inputs, since nothing keeps their memory
-// alive for what it may store; its results are copied into the buffers of the plan. Whatever goes wrong at run time declines
-// the call, so that Python computes it, and is reported once per program.
+// Runs a Python callable as the code of a variant. The callable gets copies of the inputs, since nothing keeps their
+// memory alive for what it may store; its results are copied into the buffers of the plan. Whatever goes wrong at run
+// time declines the call, so that Python computes it, and is reported once per program.
 #include "bindings/python_backend.h"
 
 #include <cstring>
@@ -37,7 +37,8 @@ std::string takeError() {
   Ref text = Ref::steal(value ? PyObject_Str(value) : nullptr);
   const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   PyErr_Clear();
-  return std::string(reinterpret_cast<PyTypeObject*>(type)->tp_name) + (chars && *chars ? std::string(": ") + chars : "");
+  const std::string name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  return name + (chars && *chars ? std::string(": ") + chars : "");
 }
 
 class GilScope {
@@ -72,12 +73,14 @@ class PythonProgram : public Program {
     }
   }
 
-  void commit(const int64_t* symbols, void* const* buffers, void*) override {
+  int32_t commit(const int64_t* symbols, void* const* buffers, void*, jit::CommitProgress*) override {
     GilScope gil;
     auto waiting = pending_.extract(buffers);
     FW_CHECK(!waiting.empty());
     for (size_t i = 0; i < waiting.mapped().size(); ++i)
-      copyInto(targets_[outputCount_ + i], waiting.mapped()[i], buffers, {symbols, static_cast<size_t>(graph_.syms().symbolCount())});
+      copyInto(targets_[outputCount_ + i], waiting.mapped()[i], buffers,
+               {symbols, static_cast<size_t>(graph_.syms().symbolCount())});
+    return 0;
   }
 
  private:
@@ -115,7 +118,8 @@ class PythonProgram : public Program {
     Ref arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs.size() + trailing_.size())));
     Py_ssize_t at = 0;
     for (auto& [index, array] : inputs) PyTuple_SET_ITEM(arguments.get(), at++, array.release());
-    for (int symbol : trailing_) PyTuple_SET_ITEM(arguments.get(), at++, checked(PyLong_FromLongLong(symbols[symbol])).release());
+    for (int symbol : trailing_)
+      PyTuple_SET_ITEM(arguments.get(), at++, checked(PyLong_FromLongLong(symbols[symbol])).release());
     return arguments;
   }
 
@@ -128,11 +132,13 @@ class PythonProgram : public Program {
     std::vector<Ref> arrays;
     for (size_t i = 0; i < targets_.size(); ++i) {
       const graph::Buffer& buffer = plan_.buffers[targets_[i].index];
-      Ref array = checked(PyArray_FromAny(PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)), nullptr, 0, 0, 0, nullptr));
+      PyObject* item = PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i));
+      Ref array = checked(PyArray_FromAny(item, nullptr, 0, 0, 0, nullptr));
       auto* a = reinterpret_cast<PyArrayObject*>(array.get());
       Place p = place(buffer, symbols);
       if (PyArray_DESCR(a)->type_num != PyArray_DescrFromType(graph::info(buffer.dtype).numpyChar)->type_num ||
-          static_cast<size_t>(PyArray_NDIM(a)) != p.shape.size() || !std::equal(p.shape.begin(), p.shape.end(), PyArray_DIMS(a)))
+          static_cast<size_t>(PyArray_NDIM(a)) != p.shape.size() ||
+          !std::equal(p.shape.begin(), p.shape.end(), PyArray_DIMS(a)))
         return declined("output " + std::to_string(i) + " has the wrong type or shape");
       arrays.push_back(std::move(array));
     }
@@ -142,9 +148,11 @@ class PythonProgram : public Program {
     return 0;
   }
 
-  void copyInto(graph::BufferId target, const Ref& array, void* const* buffers, absl::Span<const int64_t> symbols) const {
+  void copyInto(graph::BufferId target, const Ref& array, void* const* buffers,
+                absl::Span<const int64_t> symbols) const {
     Ref memory = window(plan_.buffers[target.index], buffers[target.index], symbols);
-    checked(PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(memory.get()), reinterpret_cast<PyArrayObject*>(array.get())));
+    auto* to = reinterpret_cast<PyArrayObject*>(memory.get());
+    checked(PyArray_CopyInto(to, reinterpret_cast<PyArrayObject*>(array.get())));
   }
 
   int32_t declined(const std::string& why) {
@@ -162,7 +170,8 @@ class PythonProgram : public Program {
   graph::Plan plan_;
   std::vector<graph::BufferId> targets_;   ///< where results go: outputs, then inputs that the graph's commits write
   size_t outputCount_;
-  /// What run() computed for commit(), by the buffers of the call; calls of several threads may be between the two. The GIL guards it.
+  /// What run() computed for commit(), by the buffers of the call; calls of several threads may be between the two. The
+  /// GIL guards it.
   std::map<const void*, std::vector<Ref>> pending_;
   bool reported_ = false;
 };
@@ -190,7 +199,7 @@ std::pair<Ref, std::vector<int>> callBackend(PyObject* backend, const graph::Gra
 void registerBackend(const std::string& name, PyObject* callable) { registry()["@" + name] = Ref::create(callable); }
 
 std::vector<BufferResult> bufferResults(const graph::Plan& plan) {
-  std::map<uint32_t, graph::ValueId> last;   // a buffer that is updated in place holds several values one after the other
+  std::map<uint32_t, graph::ValueId> last;   // a buffer that is updated in place holds several values in turn
   for (const auto& [value, buffer] : plan.bufferOf) {
     if (plan.buffers[buffer.index].kind != graph::BufferKind::kOutput) continue;
     auto [it, added] = last.try_emplace(buffer.index, value);
@@ -220,8 +229,8 @@ absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, gra
   Ref backend = found->second;
   try {
     auto [run, trailing] = callBackend(backend.get(), graph);
-    return std::make_unique<PythonProgram>(name.substr(1), std::move(run), std::move(trailing), std::move(graph), std::move(plan),
-                                           std::move(targets), outputCount);
+    return std::make_unique<PythonProgram>(name.substr(1), std::move(run), std::move(trailing), std::move(graph),
+                                           std::move(plan), std::move(targets), outputCount);
   } catch (const PythonError&) {
     return absl::AbortedError("backend '" + name.substr(1) + "' raised " + takeError());
   }

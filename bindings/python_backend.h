@@ -1,5 +1,5 @@
-// Backends that are Python callables: they receive a fusewire.Graph and answer a callable for its inputs. The rung `numpy` of the
-// ladder is one of them.
+// Backends that are Python callables: they receive a fusewire.Graph and answer a callable for its inputs. The rung
+// `numpy` of the ladder is one of them.
 #pragma once
 
 #include <Python.h>
@@ -15,8 +15,8 @@ namespace fw::bindings {
 /// Makes `callable` known as the value "@name" of the setting `backend`. Held until the name is registered again.
 void registerBackend(const std::string& name, PyObject* callable);
 
-/// Program of the backend registered under `name`. A backend that raises is kAborted with what it raised; only KeyboardInterrupt
-/// and SystemExit pass as PythonError.
+/// Program of the backend registered under `name`. A backend that raises is kAborted with what it raised; only
+/// KeyboardInterrupt and SystemExit pass as PythonError.
 absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, graph::Graph graph, graph::Plan plan);
 
 /// {symbols, nodes, outputs, commits} of a graph; expressions of sizes are text that is Python.
@@ -29,8 +29,8 @@ struct BufferResult {
 };
 std::vector<BufferResult> bufferResults(const graph::Plan& plan);
 
-/// evaluate_graph(text, [array...], [symbol value...]) -> (outputs, inputs as commits leave them): the reference evaluator.
-/// PyCFunction.
+/// evaluate_graph(text, [array...], [symbol value...]) -> (outputs, inputs as commits leave them): the reference
+/// evaluator. PyCFunction.
 PyObject* evaluateGraph(PyObject* module, PyObject* args);
 /// parse_graph(text) -> dict of describeGraph(). PyCFunction.
 PyObject* parseGraph(PyObject* module, PyObject* text);

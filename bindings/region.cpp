@@ -1,11 +1,13 @@
-// A run: guards, native code, exit plan; the frame then stands as CPython would have left it at the end of the region. A miss
-// captures from the live frame. What capture cannot follow becomes a stop of the code, and the capture starts over: the region
-// then ends there, and new regions begin behind it.
+// A run: guards, native code, exit plan; the frame then stands as CPython would have left it at the end of the region.
+// A miss captures from the live frame. What capture cannot follow becomes a stop of the code, and the capture starts
+// over: the region then ends there, and new regions begin behind it.
 #include "bindings/region.h"
 
 #include <structmember.h>
 
 #include "bindings/boundary.h"
+#include "bindings/claim.h"
+#include "bindings/refusal.h"
 #include "bindings/spliced_code.h"
 #include "bindings/stance.h"
 #include "graph/support/check.h"
@@ -20,6 +22,8 @@ namespace {
 
 /// Runs without a variant after which a region is taken for dead.
 constexpr int kIdleLimit = 8;
+/// Runs that no variant fits, after which a region that is used less is taken for dead, too.
+constexpr uint64_t kMaxDeclines = 512;
 /// Stops that one capture may discover.
 constexpr int kMaxRetries = 32;
 /// Ends by which variants of a region may leave.
@@ -30,7 +34,7 @@ constexpr int kExceptionLimit = 3;
 }  // namespace
 
 int Region::run(const CurrentFrame& frame, const Port& port) {
-  if (status_ == Status::kDead || (stanceWord() != 0 && beforeCall() == CallDecision::kPython)) return kDeclined;
+  if (status_ == Status::kDead) return kDeclined;
   if (variants_.variants().empty()) return miss(frame, port);
   PyObject* result = nullptr;
   Variant* variant = nullptr;
@@ -41,19 +45,21 @@ int Region::run(const CurrentFrame& frame, const Port& port) {
 }
 
 /// Leaves the stack as the stub expects it at the end: nothing that it drops is NULL.
-int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result, const CurrentFrame& frame, const Port& port) {
+int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result, const CurrentFrame& frame,
+                   const Port& port) {
   if (outcome == RunOutcome::kError) return kFailed;
   if (outcome != RunOutcome::kDone) {
     ++declines_;
     if (std::string failure = variants_.takeFailure(); !failure.empty())
-      if (auto owner = owner_.lock()) owner->record({BreakReason::kInternalError, failure, "", owner->lineOf(start_)});
+      if (auto owner = owner_.lock())
+        owner->record({BreakReason::kInternalError, failure, "", owner->lineOf(place_.start)});
     return kDeclined;
   }
   ++hits_;
   const capture::StubEnd& end = ends_[variant->endIndex];
   const int bottom = frame.code->co_nlocalsplus;
   PyObject** const stack = frame.slots + bottom;
-  const int height = stackBase_ - bottom + port.headroom;
+  const int height = place_.stackBase - bottom + port.headroom;
   if (end.target == capture::ExitPlan::kReturn) {
     FW_CHECK(height > 0);
     Py_XSETREF(stack[0], result);
@@ -66,7 +72,8 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
 void Region::declined() {
   ++declines_;
   auto owner = owner_.lock();
-  if (variants_.variants().empty() && ++idle_ >= kIdleLimit && owner) {
+  const bool useless = variants_.variants().empty() ? ++idle_ >= kIdleLimit : declines_ >= kMaxDeclines && declines_ > 2 * hits_;
+  if (useless && owner) {
     status_ = Status::kDead;
     owner->changed();
   }
@@ -74,22 +81,24 @@ void Region::declined() {
 
 int Region::miss(const CurrentFrame& frame, const Port& port) {
   auto owner = owner_.lock();
-  if (owner && !owner->isOpen(start_)) return kDeclined;
+  // The code object of the user owns all of this, while the frame runs a copy of it.
+  const cpython::Ref code = cpython::Ref::create(owner ? reinterpret_cast<PyObject*>(owner->map().object()) : nullptr);
+  const bool due = !variants_.variants().empty() || !owner || owner->isDue(*this, ++entries_);
+  if (!due || (owner && !owner->isOpen(*this))) {
+    ++declines_;
+    return kDeclined;
+  }
   const Invocation invocation{frame.slots, reinterpret_cast<PyObject*>(frame.function), frame.slots, &port.answers};
   if (variants_.fitsElsewhere(invocation)) return kDeclined;   // stubs of later calls know that end
-  const uint64_t kind = kindKey(frame.slots, stackBase_);
+  const uint64_t kind = kindKey(frame.slots, place_.stackBase);
   if (!owner || variants_.isLeftToPython(kind)) {
     declined();
     return kDeclined;
   }
-  if (!owner->beginCompiling()) return kDeclined;   // another thread is at it: says nothing about this region
-  struct Done {
-    SplicedCode& owner;
-    ~Done() { owner.endCompiling(); }
-  };
-  bool added;
+  Variant* added;
   {
-    Done done{*owner};
+    const Claim compiling = owner->claimCompiling();
+    if (!compiling) return kDeclined;   // another thread is at it: says nothing about this region
     switch (onMiss(variants_.variants().size(), declines_)) {
       case MissDecision::kCompile: break;
       case MissDecision::kPython: return kDeclined;
@@ -107,8 +116,7 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
   const RunOutcome outcome = variants_.run(invocation, &result, &variant);
   if (outcome != RunOutcome::kMiss) return finish(outcome, variant, result, frame, port);
   // The new variant leaves by an end that this stub does not know yet, or rejects the frame that it was made from.
-  const Variant& newest = *variants_.variants().back();
-  if (port.answers.size() > static_cast<size_t>(newest.endIndex) && port.answers[newest.endIndex] >= 0) variants_.leaveToPython(kind);
+  if (invocation.knows(added->endIndex)) variants_.leaveToPython(kind);
   ++declines_;
   return kDeclined;
 }
@@ -123,20 +131,20 @@ int Region::endFor(const capture::ExitPlan& exit) {
   return static_cast<int>(ends_.size()) - 1;
 }
 
-bool Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kind) {
+Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kind) {
   const std::shared_ptr<const Config> settings = owner.config();
   const Config& config = *settings;
   const auto limit = static_cast<size_t>(config.number(Setting::kRecompileLimit));
-  if (variants_.variants().size() >= limit) {
+  if (variants_.isFull(limit)) {
     variants_.leaveToPython(kind);
-    if (!std::exchange(limitReported_, true)) owner.reportLimit(start_, limit);
-    return false;
+    if (!std::exchange(limitReported_, true)) owner.reportLimit(place_.start, limit);
+    return nullptr;
   }
   auto* function = reinterpret_cast<PyObject*>(frame.function);
-  variants_.logMisses(owner.name() + " line " + std::to_string(owner.lineOf(start_)), {frame.slots, function});
+  variants_.logMisses(owner.name() + " line " + std::to_string(owner.lineOf(place_.start)), {frame.slots, function});
   for (int retry = 0; retry < kMaxRetries; ++retry) {
     auto built = buildVariant(config, [&](const capture::CaptureOptions& options) {
-      return capture::captureRegion({frame.function, &owner.map(), frame.slots, start_, &owner.stops()}, options);
+      return capture::captureRegion({frame.function, &owner.map(), frame.slots, place_.start, &owner.stops()}, options);
     });
     if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
       if ((*variant)->kernelCount() == 0 && !config.flag(Setting::kCompileAll)) break;
@@ -145,23 +153,22 @@ bool Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kin
       (*variant)->endIndex = end;
       status_ = Status::kActive;
       owner.added(*this, **variant, frame.function, frame.slots);
-      variants_.add(std::move(*variant));
-      return true;
+      return variants_.add(std::move(*variant));
     }
     auto& stop = std::get<capture::Break>(built);
-    refuseBreaks(owner.name(), stop);
+    if (isRefused(stop, config)) refuse(owner.name(), {stop});
     const int at = stop.at;
     const bool raised = stop.reason == BreakReason::kPythonException;
-    if (raised && ++exceptions_ < kExceptionLimit) return false;   // this time only: the next values may be good ones
+    if (raised && ++exceptions_ < kExceptionLimit) return nullptr;   // this time only: the next values may be good ones
     const bool news = at >= 0 && owner.addStop(at, std::move(stop));
     if (!news) {
       if (at < 0 && stop.reason != BreakReason::kNothingToCompile) owner.record(std::move(stop));
       break;
     }
-    if (owner.map().stopFor(at) == start_) break;
+    if (owner.map().stopFor(at) == place_.start) break;
   }
   variants_.leaveToPython(kind);
-  return false;
+  return nullptr;
 }
 
 // ---- the callable in the stub --------------------------------------------------------------------------------------
@@ -181,9 +188,10 @@ PyTypeObject* regionEntryType = nullptr;   // owned for the life of the process
 
 PyObject* enter(PyObject* self, PyObject* const*, size_t nargsf, PyObject* keywordNames) {
   auto* entry = reinterpret_cast<RegionEntry*>(self);
-  if (PyVectorcall_NARGS(nargsf) != 0 || keywordNames) return PyErr_Format(PyExc_TypeError, "a region takes no arguments");
+  if (PyVectorcall_NARGS(nargsf) != 0 || keywordNames)
+    return PyErr_Format(PyExc_TypeError, "a region takes no arguments");
   const CurrentFrame frame = cpython::currentFrame();
-  if (reinterpret_cast<PyObject*>(frame.code) != entry->home || cpython::isThreadTraced()) Py_RETURN_NONE;
+  if (reinterpret_cast<PyObject*>(frame.code) != entry->home || everythingRunsAsPython()) Py_RETURN_NONE;
   int end = -2;
   if (!guarded([&] { end = entry->region->run(frame, entry->port); })) return nullptr;
   if (end == -1) Py_RETURN_NONE;
@@ -202,8 +210,9 @@ void dealloc(PyObject* self) {
 }  // namespace
 
 bool addRegionEntryType(PyObject* module) {
-  static PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(RegionEntry, vectorcall), READONLY, nullptr},
-                                  {nullptr, 0, 0, 0, nullptr}};
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(RegionEntry, vectorcall), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
   PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                          {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                          {Py_tp_members, members},

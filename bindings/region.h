@@ -22,43 +22,49 @@ class Region {
     kDead,      ///< nothing to compile here: the stub is left out of the next splice
   };
 
+  struct Place {
+    int start;                       ///< neutral instruction
+    int stackBase;                   ///< index of the first slot above the stack as it is there
+    std::vector<int> boundaries;     ///< of the loops around it, innermost first: where regions in front of one end
+  };
   /// `ends` are those that it may turn out to have, so that the first stub can already jump there.
-  Region(std::weak_ptr<SplicedCode> owner, int start, int stackBase, std::vector<capture::StubEnd> ends)
-      : owner_(std::move(owner)), start_(start), stackBase_(stackBase), ends_(std::move(ends)) {}
+  Region(std::weak_ptr<SplicedCode> owner, Place place, std::vector<capture::StubEnd> ends)
+      : owner_(std::move(owner)), place_(std::move(place)), ends_(std::move(ends)) {}
 
   /// What a stub knows of its region.
   struct Port {
-    std::vector<int> answers;        ///< end of the region -> number that the stub is told, -1 if it does not know that end
+    std::vector<int> answers;        ///< end of the region -> number for the stub, -1 if it does not know that end
     int headroom = 0;                ///< entries that it has pushed
   };
-  /// Called by a stub. Answers the number of the end reached, -1 if the original instructions are to run, -2 with a Python
-  /// exception set.
+  /// Called by a stub. Answers the number of the end reached, -1 if the original instructions are to run, -2 with a
+  /// Python exception set.
   int run(const cpython::CurrentFrame& frame, const Port& port);
 
-  int start() const { return start_; }
+  int start() const { return place_.start; }
+  const Place& place() const { return place_; }
   Status status() const { return status_; }
   const std::vector<capture::StubEnd>& ends() const { return ends_; }
   const VariantSet& variants() const { return variants_; }
-  int stackBase() const { return stackBase_; }
   uint64_t hits() const { return hits_; }
   uint64_t declines() const { return declines_; }
 
  private:
   enum { kDeclined = -1, kFailed = -2 };
-  int finish(RunOutcome outcome, const Variant* variant, PyObject* result, const cpython::CurrentFrame& frame, const Port& port);
+  int finish(RunOutcome outcome, const Variant* variant, PyObject* result, const cpython::CurrentFrame& frame,
+             const Port& port);
   int miss(const cpython::CurrentFrame& frame, const Port& port);
-  /// True if there is a new variant.
-  bool compile(SplicedCode& owner, const cpython::CurrentFrame& frame, uint64_t kind);
+  /// The new variant, null if there is none.
+  Variant* compile(SplicedCode& owner, const cpython::CurrentFrame& frame, uint64_t kind);
   int endFor(const capture::ExitPlan& exit);
   void declined();
 
   std::weak_ptr<SplicedCode> owner_;
-  int start_;
-  int stackBase_;                    ///< index of the first slot above the stack as it is at `start`
+  Place place_;
   Status status_ = Status::kProbe;
   std::vector<capture::StubEnd> ends_;
   VariantSet variants_;
   uint64_t hits_ = 0, declines_ = 0;
+  uint64_t entries_ = 0;             ///< before there were variants
   int idle_ = 0;                     ///< runs without any variant, in a row
   int exceptions_ = 0;               ///< captures that met an exception
   bool limitReported_ = false;
@@ -67,7 +73,7 @@ class Region {
 /// Creates the type of the stubs' callables. False with an exception set.
 bool addRegionEntryType(PyObject* module);
 
-/// A callable without arguments for a stub: runs `region` on the calling frame, provided that it runs the code set below.
+/// A callable without arguments for a stub: runs `region` on the calling frame, if that runs the code set below.
 cpython::Ref newRegionEntry(std::shared_ptr<Region> region, Region::Port port);
 /// The code object that the entry stands in; in any other frame it declines.
 void setRegionHome(PyObject* entry, PyObject* code);

@@ -150,7 +150,7 @@ PyObject* ResultBuilder::buildContainer(Call& call, const ExitNode& node, Progre
     if (child >= 0 && !owned.back()) return nullptr;
     children.push_back(owned.back().get());
   }
-  return makeObject(node, children);
+  return makeObject(node, node.live < 0 ? node.object.get() : call.objects[node.live], children);
 }
 
 PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) const {
@@ -186,6 +186,8 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
     case ExitNode::Kind::kSlice:
     case ExitNode::Kind::kRange:
     case ExitNode::Kind::kIterator:
+    case ExitNode::Kind::kCall:
+    case ExitNode::Kind::kSubclass:
     case ExitNode::Kind::kAttribute:
     case ExitNode::Kind::kMethod:
     case ExitNode::Kind::kFunction:
@@ -209,7 +211,7 @@ PyObject* ResultBuilder::buildResult(Call& call) const {
 }
 
 bool ResultBuilder::leave(Call& call, PyObject** result) const {
-  if (!exit_.effects.empty() || exit_.end != capture::ExitPlan::kReturn) return leaveRegion(call, result);
+  if (!exit_.effects.empty() || !exit_.slots.empty() || exit_.end != capture::ExitPlan::kReturn) return leaveRegion(call, result);
   *result = buildResult(call);
   return *result != nullptr;
 }
@@ -224,10 +226,15 @@ bool ResultBuilder::leaveRegion(Call& call, PyObject** result) const {
     return static_cast<bool>(owned.back());
   };
   if (exit_.end == capture::ExitPlan::kReturn && !make(0)) return false;
-  for (const capture::Effect& effect : exit_.effects)
+  absl::Span<const capture::Effect> inOrder(exit_.effects);
+  absl::Span<const capture::Effect> fillCells = inOrder.last(exit_.cellsFilled);
+  inOrder.remove_suffix(exit_.cellsFilled);
+  for (const capture::Effect& effect : inOrder)
     if (!make(effect.target) || !make(effect.key) || !make(effect.value)) return false;
   for (const capture::SlotWrite& write : exit_.slots)
     if (!make(write.node)) return false;
+  for (const capture::Effect& effect : fillCells)
+    if (!make(effect.target) || !make(effect.value)) return false;
 
   auto object = [&](int node) { return node < 0 ? nullptr : progress.made[node]; };
   for (const capture::Effect& effect : exit_.effects)

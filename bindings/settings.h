@@ -1,5 +1,5 @@
-// Settings in force: those of the process (environment, then fusewire.config), and over them what compile() was given for one
-// function. A compile works on an immutable snapshot.
+// Settings in force: those of the process (environment, then fusewire.config), and over them what compile() was given
+// for one function. A compile works on an immutable snapshot.
 #pragma once
 
 #include <Python.h>

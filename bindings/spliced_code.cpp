@@ -1,8 +1,11 @@
-// Splicing anew costs some 0.1 ms, so it is done for calls only, and less and less often as calls go on, unless a region has
-// become reachable or has got an end that the running stubs do not know.
+// Splicing anew costs some 0.1 ms, so it is done for calls only, and less and less often as calls go on, unless a
+// region has become reachable or has got an end that the running stubs do not know.
 #include "bindings/spliced_code.h"
 
+#include <algorithm>
+
 #include "bindings/describe.h"
+#include "cpython/code_facts.h"
 #include "frame_eval/policy.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
@@ -13,34 +16,40 @@ using capture::Break;
 using cpython::Opcode;
 using cpython::Ref;
 
-std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSettings settings, bool loud) {
-  std::shared_ptr<SplicedCode> result(new SplicedCode(code, std::move(settings), loud));
+namespace {
+
+/// How many entries into a loop weigh as much as one call of the function that it stands in.
+constexpr uint64_t kLoopFactor = 256;
+
+}  // namespace
+
+std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSettings settings, bool decorated) {
+  std::shared_ptr<SplicedCode> result(new SplicedCode(code, std::move(settings), decorated));
   for (int start : result->map_.candidates()) result->addRegion(start);
   for (int stop : capture::profiledStops(reinterpret_cast<PyObject*>(code)))
     if (stop >= 0 && stop < static_cast<int>(result->stops_.size())) result->addPythonStop(stop);
   return result->regions_.empty() ? nullptr : result;
 }
 
-SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings, bool loud)
-    : settings_(std::move(settings)), map_(code), stops_(map_.code().instructions.size()), python_(stops_.size()), loud_(loud) {}
+SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings, bool decorated)
+    : settings_(std::move(settings)), map_(code), stops_(map_.code().instructions.size()), python_(stops_.size()),
+      decorated_(decorated) {}
 
-std::string SplicedCode::name() const {
-  const char* text = PyUnicode_AsUTF8(map_.object()->co_qualname);
-  if (!text) PyErr_Clear();
-  return text ? text : "<code>";
-}
+std::string SplicedCode::name() const { return cpython::qualifiedName(map_.object()); }
 
 void SplicedCode::addRegion(int start) {
   if (start < 0 || regions_.contains(start)) return;
   const int depth = map_.depth(start);
   if (depth < 0) return;
-  regions_[start] = std::make_shared<Region>(weak_from_this(), start, map_.slotCount() + depth, predictEnds(start));
-  dirty_ = true;
-  nextSplice_ = 0;
+  Region::Place place{start, map_.slotCount() + depth, {}};
+  for (int header : map_.headersOf(start))
+    if (int boundary = map_.stopFor(header); boundary >= 0) place.boundaries.push_back(boundary);
+  regions_[start] = std::make_shared<Region>(weak_from_this(), std::move(place), predictEnds(start));
+  resplice();
 }
 
-/// In a loop, where the first call may stay for long, stubs are made before anything is known: a region there will end at
-/// a call, a loop or a branch that Python has to run, or at the end of the body.
+/// In a loop, where the first call may stay for long, stubs are made before anything is known: a region there will end
+/// at a call, a loop or a branch that Python has to run, or at the end of the body.
 std::vector<capture::StubEnd> SplicedCode::predictEnds(int start) const {
   constexpr size_t kMost = 16;
   std::vector<capture::StubEnd> ends;
@@ -102,43 +111,70 @@ bool SplicedCode::addPythonStop(int at) {
   const Opcode op = map_.code().instructions[at].op;
   callsOut_ |= op == Opcode::kCall || op == Opcode::kCallKw || op == Opcode::kCallEx;
   for (int start : map_.startsAfter(at)) addRegion(start);
-  for (int header : map_.headersOf(at)) {
-    const int boundary = map_.stopFor(header);
-    if (boundary < 0 || stops_[boundary]) continue;
-    stops_[boundary] = dirty_ = true;
-    nextSplice_ = 0;
-    if (map_.code().instructions[header].op == Opcode::kForIter) {
-      python_[boundary] = true;
-      for (int start : map_.startsAfter(header)) addRegion(start);
-    } else {
-      addRegion(boundary);
-    }
-  }
+  for (int header : map_.headersOf(at)) stopAtLoop(header);
+  if (op == Opcode::kGetIter) stopAtLoopOver(at);
   return true;
 }
 
-bool SplicedCode::isOpen(int start) const {
-  for (int header : map_.headersOf(start)) {
-    const int boundary = map_.stopFor(header);
-    if (boundary >= 0 && !stops_[boundary]) return false;
+/// The loop behind a GET_ITER walks an iterator that Python has made: its body is what can be compiled.
+void SplicedCode::stopAtLoopOver(int getIter) {
+  constexpr int kFurthest = 8;   // comprehensions make their list in between
+  const auto& code = map_.code().instructions;
+  const int end = std::min(getIter + kFurthest, static_cast<int>(code.size()));
+  for (int i = getIter + 1; i < end; ++i)
+    if (code[i].op == Opcode::kForIter) return stopAtLoop(i);
+}
+
+/// No region runs through the loop any more: regions in front of it end there, and new ones stand in its body.
+void SplicedCode::stopAtLoop(int header) {
+  const int boundary = map_.stopFor(header);
+  if (boundary < 0 || stops_[boundary]) return;
+  stops_[boundary] = true;
+  resplice();
+  if (map_.code().instructions[header].op == Opcode::kForIter) {
+    python_[boundary] = true;
+    for (int start : map_.startsAfter(header)) addRegion(start);
+  } else {
+    addRegion(boundary);
   }
+}
+
+void SplicedCode::setCold(bool cold) {
+  if (std::exchange(cold_, cold) != cold) resplice();
+}
+
+bool SplicedCode::isDue(const Region& region, uint64_t entry) {
+  if (decorated_) return true;
+  const std::shared_ptr<const Config> settings = config();
+  if (settings->flag(Setting::kCompileAll)) return true;
+  const auto warmUp = static_cast<uint64_t>(settings->number(Setting::kWarmUp));
+  if (entry < (cold_ ? warmUp * kLoopFactor : warmUp)) return false;
+  if (cold_)   // too long to run through as a whole, or nothing would have come here
+    for (int header : map_.headersOf(region.start())) stopAtLoop(header);
   return true;
+}
+
+bool SplicedCode::isOpen(const Region& region) const {
+  const std::vector<int>& boundaries = region.place().boundaries;
+  return std::all_of(boundaries.begin(), boundaries.end(), [&](int boundary) { return stops_[boundary]; });
 }
 
 void SplicedCode::record(Break what) { recordBreak(breaks_, std::move(what), name()); }
 
-void SplicedCode::added(const Region& region, const Variant& variant, PyFunctionObject* function, PyObject* const* slots) {
-  logVariant(name() + " line " + std::to_string(lineOf(region.start())), variant, function, slots);
-  dirty_ = true;
-  nextSplice_ = 0;
+void SplicedCode::added(const Region& region, Variant& variant, PyFunctionObject* function,
+                        PyObject* const* slots) {
+  noteVariant(name() + " line " + std::to_string(lineOf(region.start())), variant, function, slots);
+  const auto& others = region.variants().variants();
+  auto sameEnd = [&](const auto& other) { return other->endIndex == variant.endIndex; };
+  const bool known = std::any_of(others.begin(), others.end(), sameEnd);
+  if (!known) resplice();   // stubs know the ends of the variants that there were
 }
 
 void SplicedCode::reportLimit(int start, size_t limit) {
-  record({capture::BreakReason::kRecompileLimit, "the region from here has " + std::to_string(limit) + " variants", "", lineOf(start)});
-  if (loud_ && PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                       "fusewire: the region of %s from line %d reached its recompile limit of %zu variants; other kinds of "
-                       "values run as Python (FUSEWIRE_LOGS=recompiles explains)", name().c_str(), lineOf(start), limit) < 0)
-    throw cpython::PythonError();
+  record({capture::BreakReason::kRecompileLimit, "the region from here has " + std::to_string(limit) + " variants", "",
+          lineOf(start)});
+  const std::string region = "the region of " + name() + " from line " + std::to_string(lineOf(start));
+  if (decorated_) warnRecompileLimit(region, limit, "values");
 }
 
 PyObject* SplicedCode::codeForCall() {
@@ -154,7 +190,7 @@ void SplicedCode::splice() {
   for (const auto& [start, region] : regions_) {
     if (region->status() == Region::Status::kDead) continue;
     if (python_[start]) continue;   // Python runs the very first instruction
-    if (calls_ > 1 && !isOpen(start)) continue;
+    if (cold_ ? region->place().boundaries.empty() : calls_ > 1 && !isOpen(*region)) continue;
     stubs.push_back(stubFor(region));
   }
   if (stubs.empty()) {

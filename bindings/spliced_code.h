@@ -1,5 +1,5 @@
-// A function's bytecode with compiled regions: which instructions Python runs itself (stops), where regions stand, and the code
-// object that is run.
+// A function's bytecode with compiled regions: which instructions Python runs itself (stops), where regions stand, and
+// the code object that is run.
 #pragma once
 
 #include <Python.h>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/claim.h"
 #include "bindings/region.h"
 #include "bindings/settings.h"
 #include "frame_eval/splice/code_map.h"
@@ -18,26 +19,30 @@ namespace fw::bindings {
 class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
  public:
   /// nullptr if no region can stand in this code. Throws PythonError.
-  static std::shared_ptr<SplicedCode> create(PyCodeObject* code, FunctionSettings settings, bool loud);
+  static std::shared_ptr<SplicedCode> create(PyCodeObject* code, FunctionSettings settings, bool decorated);
 
-  /// The code to run for the next call, a borrowed reference: spliced anew when regions have come or gone, the user's own if
-  /// nothing is left to run.
+  /// The code to run for the next call, a borrowed reference: spliced anew when regions have come or gone, the user's
+  /// own if nothing is left to run.
   PyObject* codeForCall();
+
+  /// The function may not be called again: only loops have stubs, and only those are compiled that go on for long.
+  void setCold(bool cold);
+  /// Whether a region that has no variants is compiled when it is entered for this time.
+  bool isDue(const Region& region, uint64_t entry);
 
   /// Python runs the instruction `at` itself from now on; regions may begin behind it. False if that changes nothing.
   bool addStop(int at, capture::Break what);
   void record(capture::Break what);
-  /// A region has a new variant.
-  void added(const Region& region, const Variant& variant, PyFunctionObject* function, PyObject* const* slots);
+  /// A region is about to get a new variant.
+  void added(const Region& region, Variant& variant, PyFunctionObject* function, PyObject* const* slots);
   /// A region has died.
   void changed() { dirty_ = true; }
   void reportLimit(int start, size_t limit);
 
-  /// Whether a region may be captured from here: not while a region in front of it may still swallow the whole loop that it lies in.
-  bool isOpen(int start) const;
-  /// One capture at a time; false while another one runs.
-  bool beginCompiling() { return !std::exchange(compiling_, true); }
-  void endCompiling() { compiling_ = false; }
+  /// Whether the region may be captured: not while one in front of it may still swallow the whole loop that it lies in.
+  bool isOpen(const Region& region) const;
+  /// One capture at a time.
+  Claim claimCompiling() { return Claim(compiling_); }
 
   std::shared_ptr<const Config> config() const { return settings_.current(); }
   const capture::CodeMap& map() const { return map_; }
@@ -52,9 +57,13 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   bool callsOut() const { return callsOut_; }
 
  private:
-  SplicedCode(PyCodeObject* code, FunctionSettings settings, bool loud);
+  SplicedCode(PyCodeObject* code, FunctionSettings settings, bool decorated);
   void addRegion(int start);
+  void stopAtLoop(int header);
+  void stopAtLoopOver(int getIter);
   bool addPythonStop(int at);
+  /// The next call runs new stubs.
+  void resplice() { dirty_ = true, nextSplice_ = 0; }
   std::vector<capture::StubEnd> predictEnds(int start) const;
   capture::Stub stubFor(const std::shared_ptr<Region>& region) const;
   void splice();
@@ -67,7 +76,7 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   std::map<int, std::shared_ptr<Region>> regions_;   ///< by start
   std::vector<RecordedBreak> breaks_;
   cpython::Ref code_;
-  bool loud_, dirty_ = true, compiling_ = false, callsOut_ = false;
+  bool decorated_, dirty_ = true, compiling_ = false, callsOut_ = false, cold_ = false;
   uint64_t calls_ = 0, nextSplice_ = 0;
 };
 

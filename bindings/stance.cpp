@@ -38,8 +38,10 @@ bool tellsOnlyValuesApart(guards::GuardKind kind) {
        {GuardKind::kIdentity, GuardKind::kWeakIdentity, GuardKind::kEquals, GuardKind::kItemsAre, GuardKind::kDictKeys,
         GuardKind::kDictContains, GuardKind::kDictNotContains, GuardKind::kDictVersion, GuardKind::kSetContains,
         GuardKind::kSetNotContains, GuardKind::kHasAttr, GuardKind::kNoHasAttr, GuardKind::kNoInstanceAttr,
-        GuardKind::kTypeVersion, GuardKind::kFunctionCode, GuardKind::kClosure, GuardKind::kDefaults, GuardKind::kKwDefaults,
-        GuardKind::kSameObject, GuardKind::kNotSameObject, GuardKind::kNoOverlap, GuardKind::kDisjoint, GuardKind::kGlobalState,
+        GuardKind::kTypeVersion, GuardKind::kFunctionCode, GuardKind::kWeakFunctionCode, GuardKind::kClosure,
+        GuardKind::kDefaults, GuardKind::kKwDefaults,
+        GuardKind::kSameObject, GuardKind::kNotSameObject, GuardKind::kNoOverlap, GuardKind::kDisjoint,
+        GuardKind::kGlobalState,
         GuardKind::kNumpyErrors})
     if (kind == dispensable) return true;
   return false;
@@ -66,7 +68,8 @@ MissDecision onMiss(size_t variants, uint64_t earlierMisses) {
     case Stance::kForceEager:
     case Stance::kEagerOnRecompile: return MissDecision::kPython;
     case Stance::kFailOnRecompile: return variants > 0 ? MissDecision::kFail : MissDecision::kCompile;
-    case Stance::kEagerThenCompile: return variants == 0 && earlierMisses == 0 ? MissDecision::kPython : MissDecision::kCompile;
+    case Stance::kEagerThenCompile:
+      return variants == 0 && earlierMisses == 0 ? MissDecision::kPython : MissDecision::kCompile;
   }
   return MissDecision::kCompile;
 }

@@ -1,5 +1,5 @@
-// What a user has asked for this moment: the stance, which is one for the process, and whether breaks are errors, which is each
-// thread's own. The call path reads one word.
+// What a user has asked for this moment: the stance, which is one for the process, and whether breaks are errors, which
+// is each thread's own. The call path reads one word.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "cpython/current_frame.h"
 #include "guards/guard_set.h"
 #include "nlohmann/json_fwd.hpp"
 
@@ -33,9 +34,11 @@ inline bool skipGuards() { return (stanceWord() & detail::kSkipGuardsBit) != 0; 
 /// Answers the word that was in force. Thread-safe.
 uint32_t setStance(Stance stance, bool skipGuards);
 
-enum class CallDecision : uint8_t { kLookUp, kPython };
-/// Before the look-up of variants. Also of regions, whose stub then declines.
-inline CallDecision beforeCall() { return stance() == Stance::kForceEager ? CallDecision::kPython : CallDecision::kLookUp; }
+/// Whether nothing compiled runs at this moment, neither whole functions nor regions: the stance says so, or a tracer,
+/// profiler or monitoring tool wants to see every line. Asked once per call.
+inline bool everythingRunsAsPython() {
+  return cpython::isThreadTraced() || (stanceWord() != 0 && stance() == Stance::kForceEager);
+}
 
 enum class MissDecision : uint8_t {
   kCompile,
@@ -45,8 +48,8 @@ enum class MissDecision : uint8_t {
 /// No variant fits: `variants` there are, `earlierMisses` came before.
 MissDecision onMiss(size_t variants, uint64_t earlierMisses);
 
-/// Guards that keep memory accesses legal, without those that only tell variants or values apart. A valid set; not for variants
-/// with side effects, whose targets rely on all of theirs.
+/// Guards that keep memory accesses legal, without those that only tell variants or values apart. A valid set; not for
+/// variants with side effects, whose targets rely on all of theirs.
 guards::GuardSet essentialGuards(const guards::GuardSet& set);
 
 /// error_on_graph_break: whether a break met by this thread is an error. Answers what was in force.

@@ -46,8 +46,11 @@ PyObject* toPython(const json& value) {
     case json::value_t::number_unsigned: return PyLong_FromUnsignedLongLong(value.get<uint64_t>());
     case json::value_t::number_float: return PyFloat_FromDouble(value.get<double>());
     case json::value_t::string: return text(value.get_ref<const std::string&>());
-    case json::value_t::binary: return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(value.get_binary().data()),
-                                                                 static_cast<Py_ssize_t>(value.get_binary().size()));
+    case json::value_t::binary: {
+      const auto& bytes = value.get_binary();
+      return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(bytes.data()),
+                                       static_cast<Py_ssize_t>(bytes.size()));
+    }
     case json::value_t::array: return toList(value);
     case json::value_t::object: return toDict(value);
   }

@@ -7,8 +7,8 @@
 
 namespace fw::bindings {
 
-/// A new reference: dicts, lists, strings (never invalid: bytes that are not UTF-8 are replaced), numbers; nullptr with an
-/// exception set.
+/// A new reference: dicts, lists, strings (never invalid: bytes that are not UTF-8 are replaced), numbers; nullptr with
+/// an exception set.
 PyObject* toPython(const nlohmann::json& value);
 
 }  // namespace fw::bindings

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include "bindings/workspace.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
+#include "guards/builders.h"
 
 namespace fw::bindings {
 namespace {
@@ -21,6 +23,10 @@ constexpr size_t kInlineScratchWords = 512;
 constexpr uint64_t kReorderAfter = 64;
 /// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
 constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
+/// Deferred commits of at least this many bytes are watched rather than computed twice.
+constexpr int64_t kWatchedBytes = 128 << 10;
+/// Memory for what a part of a watched commit overwrites; longer rows are computed twice.
+constexpr int64_t kMaxSavedBytes = 1 << 20;
 /// Native calls over at least this many bytes of results release the GIL.
 constexpr int64_t kReleaseGilBytes = 256 << 10;
 
@@ -69,13 +75,16 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
 
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
-  auto program = makeProgram(std::move(captured.graph), *std::move(plan), config);
+  if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
+  auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, v->reporter_.has_value());
   if (!program.ok()) return program.status();
   v->program_ = *std::move(program);
   v->times_.jit = v->program_->timings();
   v->times_.compileMs = watch.lapMs();
 
   v->keepInputs();
+  for (guards::SourceId id : v->guards_->objects)
+    v->holdsObjects_ |= (*v->guards_->sources)[id].kind == guards::SourceKind::kWeak;
   auto stub = guards::emitStub(v->guards_);
   if (!stub.ok()) return stub.status();
   v->stub_ = *std::move(stub);
@@ -142,12 +151,52 @@ int32_t Variant::runNative(const guards::CallFrame& frame, void* workspace, bool
   return program_->run(frame.symbols, frame.buffers, workspace);
 }
 
-/// Arguments change from here on, so that nothing may be declined any more.
-bool Variant::finish(const guards::CallFrame& frame, void* workspace, bool releaseGil, ResultBuilder::Call& call, PyObject** result) {
-  if (!plan().commits.empty()) {
-    Unlocked unlocked(releaseGil);
-    program_->commit(frame.symbols, frame.buffers, workspace);
+/// Which flags to watch while deferred commits run; nullopt declines. Where NumPy would do more than warn, or the arrays are too
+/// small to matter, the commits are computed once more beforehand, and nothing is left to be watched.
+std::optional<Variant::Watch> Variant::checkCommits(const guards::CallFrame& frame, void* workspace, int64_t bytes,
+                                                    bool releaseGil) {
+  Watch watch;
+  jit::EntryFn check = program_->check();
+  if (!check) return watch;
+  if (bytes >= kWatchedBytes) {
+    if (const std::optional<int32_t> reported = plainWarnings()) {
+      if (*reported == 0) return watch;
+      watch.geometry = reporter_->geometry(frame.symbols);
+      watch.bytes = reporter_->savedBytes(program_->deferred(), watch.geometry);
+      watch.flags = *reported;
+      if (watch.bytes <= kMaxSavedBytes) return watch;
+    }
   }
+  int32_t status;
+  {
+    Unlocked unlocked(releaseGil);
+    status = check(frame.symbols, frame.buffers, workspace);
+  }
+  return status == 0 || !mustReport(status) ? std::optional<Watch>(Watch()) : std::nullopt;
+}
+
+/// Arguments change from here on, so that nothing may be declined any more.
+bool Variant::storeCommits(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil) {
+  std::vector<RaisedFlags> raised;
+  {
+    Unlocked unlocked(releaseGil);
+    thread_local std::vector<std::max_align_t> saved;   // no more than kMaxSavedBytes
+    saved.resize(std::max(saved.size(), static_cast<size_t>(watch.bytes) / sizeof(saved[0]) + 1));
+    jit::CommitProgress progress{.watched = watch.flags, .saved = saved.data()};
+    while (program_->commit(frame.symbols, frame.buffers, workspace, &progress) != 0) {
+      auto isThis = [&](const jit::DeferredCommit& d) { return d.commit == progress.commit; };
+      const auto deferred = program_->deferred();
+      const auto at = std::find_if(deferred.begin(), deferred.end(), isThis);
+      reporter_->inspect(*at, progress, watch.geometry, frame.buffers, workspace, raised);
+      progress.unwatched = progress.commit;
+    }
+  }
+  return raised.empty() || warn(std::move(raised), watch.flags, frame.function);
+}
+
+bool Variant::finish(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil,
+                     ResultBuilder::Call& call, PyObject** result) {
+  if (!plan().commits.empty() && !storeCommits(frame, workspace, watch, releaseGil)) return false;
   try {
     return results_->leave(call, result);
   } catch (const InternalError& error) {
@@ -221,11 +270,15 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     } else {
       const bool releaseGil = call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
       std::optional<Held> held;
-      if (releaseGil) held.emplace(frame.objects, guards_->objects.size());
+      if (releaseGil || holdsObjects_) held.emplace(frame.objects, guards_->objects.size());
       const int32_t status = runNative(frame, workspace.data(), releaseGil);
-      if (status != 0 && !held) held.emplace(frame.objects, guards_->objects.size());   // mustReport() may run Python
-      if (status == 0 || !mustReport(status)) {
-        outcome = finish(frame, workspace.data(), releaseGil, call, result) ? RunOutcome::kDone : RunOutcome::kError;
+      const bool mayRunPython = status != 0 || reporter_;   // warnings, the error state
+      if (mayRunPython && !held) held.emplace(frame.objects, guards_->objects.size());
+      std::optional<Watch> watch;
+      if (status == 0 || !mustReport(status)) watch = checkCommits(frame, workspace.data(), call.outputBytes, releaseGil);
+      if (watch) {
+        const bool done = finish(frame, workspace.data(), *watch, releaseGil, call, result);
+        outcome = done ? RunOutcome::kDone : RunOutcome::kError;
         declinesInARow_ = 0;
         ++hits_;
       } else {
@@ -251,6 +304,8 @@ struct Variant::OwnFrame {
   std::vector<PyObject*> objects;
   guards::CallFrame frame;
 };
+
+bool Variant::isDead() const { return guards::hasDied(*guards_); }
 
 bool Variant::accepts(PyObject* const* args, PyObject* function) const {
   OwnFrame own(*this, args, function);

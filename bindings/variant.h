@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "bindings/backend.h"
+#include "bindings/commit_report.h"
 #include "bindings/result_builder.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/capture.h"
@@ -40,6 +42,13 @@ enum class RunOutcome : uint8_t {
   kError,      ///< a Python exception is set (out of memory)
 };
 
+/// A size of an array among the arguments (or slots) that guards read.
+struct ArgumentSize {
+  int64_t argument;
+  int axis;
+  std::optional<int64_t> constant;     ///< none: a symbol
+};
+
 class Variant {
  public:
   static absl::StatusOr<std::unique_ptr<Variant>> build(capture::Captured captured, const Config& config, double captureMs);
@@ -52,6 +61,8 @@ class Variant {
   std::string explainMiss(PyObject* const* args, PyObject* function) const { return miss(args, function).reason; }
   /// Whether the guards pass.
   bool accepts(PyObject* const* args, PyObject* function) const;
+  /// An object that the guards wait for has died: no call passes them any more.
+  bool isDead() const;
   guards::SlowResult miss(PyObject* const* args, PyObject* function) const;
 
   const graph::Plan& plan() const { return program_->plan(); }
@@ -66,6 +77,8 @@ class Variant {
   size_t kernelCount() const { return plan().groups.size(); }
   const capture::ExitPlan& exit() const { return results_->exit(); }
   int endIndex = 0;                    ///< which end of its region this variant leaves by
+  std::vector<ArgumentSize> sizes;     ///< set when it joins a VariantSet
+  double guardNs = -1;                 ///< what a check of the guards took when it was made; negative: not measured
 
  private:
   Variant() = default;
@@ -73,7 +86,16 @@ class Variant {
   void keepInputs();
   void countMiss(int64_t failed);
   int32_t runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil);
-  bool finish(const guards::CallFrame& frame, void* workspace, bool releaseGil, ResultBuilder::Call& call, PyObject** result);
+  /// What deferred commits have to look out for.
+  struct Watch {
+    int32_t flags = 0;
+    std::vector<int64_t> geometry;     ///< CommitReporter's, if there are flags
+    int64_t bytes = 0;                 ///< to save
+  };
+  std::optional<Watch> checkCommits(const guards::CallFrame& frame, void* workspace, int64_t bytes, bool releaseGil);
+  bool storeCommits(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil);
+  bool finish(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil, ResultBuilder::Call& call,
+              PyObject** result);
   const guards::Stub& essentialStub();
   RunOutcome runWithScratch(const Invocation& call, PyObject** result, uint64_t* scratch);
 
@@ -82,6 +104,7 @@ class Variant {
   std::unique_ptr<guards::Stub> essentialStub_;   ///< made when it is first asked for; guarded by the GIL
   std::unique_ptr<Program> program_;
   std::unique_ptr<ResultBuilder> results_;
+  std::optional<CommitReporter> reporter_;        ///< if the program defers checks
   std::string graphText_, planText_;
   PhaseTimes times_;
   uint64_t hits_ = 0, declines_ = 0;
@@ -89,6 +112,7 @@ class Variant {
   uint64_t misses_ = 0;
   std::vector<uint32_t> history_;      ///< failures of each guard
   size_t scratchWords_ = 0;
+  bool holdsObjects_ = false;          ///< some object of a call has no other owner that is known to last
 };
 
 }  // namespace fw::bindings

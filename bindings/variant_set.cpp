@@ -1,4 +1,5 @@
-// Look-up in order of age, and the one way from a capture to a variant.
+// Look-up in order of age, except that variants for constant sizes stand before those for any size, which would accept
+// their arguments, too; and the one way from a capture to a variant.
 #include "bindings/variant_set.h"
 
 #include <algorithm>
@@ -16,6 +17,35 @@ namespace fw::bindings {
 using capture::BreakReason;
 
 namespace {
+
+std::vector<ArgumentSize> argumentSizes(const guards::GuardSet& set) {
+  std::vector<ArgumentSize> sizes;
+  for (size_t i = 0; i < set.symbols.size(); ++i) {
+    const guards::SymbolBinding& binding = set.symbols[i];
+    if (binding.from != guards::SymbolBinding::From::kDim) continue;
+    const guards::Source& source = (*set.sources)[binding.source];
+    const graph::SymId size = set.syms->canonical(set.syms->symbolId(static_cast<int>(i)));
+    if (source.kind == guards::SourceKind::kArg) sizes.push_back({source.index, binding.axis, set.syms->asConst(size)});
+  }
+  return sizes;
+}
+
+size_t constantsOf(const Variant& variant) {
+  auto constant = [](const ArgumentSize& size) { return size.constant.has_value(); };
+  return static_cast<size_t>(std::count_if(variant.sizes.begin(), variant.sizes.end(), constant));
+}
+
+/// Whether a size is a symbol of the variant that the user wants to be a constant for this array.
+bool overlooksMarks(const Variant& variant, const Invocation& call) {
+  if (!capture::hasStaticMarks()) return false;
+  return std::any_of(variant.sizes.begin(), variant.sizes.end(), [&](const ArgumentSize& size) {
+    PyObject* array = call.args[size.argument];
+    return !size.constant && array && capture::isMarkedStatic(array, size.axis);
+  });
+}
+
+/// Variants that may come and go, in recompile limits.
+constexpr size_t kChurn = 2;
 
 class Scope {
  public:
@@ -46,8 +76,8 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
   Invocation one = call;
   one.alone = variants_.size() == 1;
   for (size_t i = 0; i < variants_.size(); ++i) {
-    Variant* variant = variants_[i].get();   // alive while activeCalls_ counts us, even if another thread clears the set
-    if (!call.knows(variant->endIndex)) continue;
+    Variant* variant = variants_[i].get();   // alive while activeCalls_ counts us, even if a thread clears the set
+    if (!call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
     try {
       const RunOutcome outcome = variant->run(one, result);
       if (outcome == RunOutcome::kMiss) continue;
@@ -64,13 +94,18 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
 
 bool VariantSet::fitsElsewhere(const Invocation& call) const {
   return std::any_of(variants_.begin(), variants_.end(), [&](const auto& variant) {
-    return !call.knows(variant->endIndex) && variant->accepts(call.args, call.function);
+    return !call.knows(variant->endIndex) && !overlooksMarks(*variant, call) &&
+           variant->accepts(call.args, call.function);
   });
 }
 
 Variant* VariantSet::add(std::unique_ptr<Variant> variant) {
-  variants_.push_back(std::move(variant));
-  return variants_.back().get();
+  ++made_;
+  variant->sizes = argumentSizes(variant->guardSet());
+  const size_t constants = constantsOf(*variant);
+  auto at = std::find_if(variants_.begin(), variants_.end(),
+                         [&](const auto& other) { return constantsOf(*other) < constants; });
+  return variants_.insert(at, std::move(variant))->get();
 }
 
 void VariantSet::retire(Variant* variant) {
@@ -80,19 +115,30 @@ void VariantSet::retire(Variant* variant) {
   variants_.erase(at);
 }
 
+bool VariantSet::isFull(size_t limit) {
+  for (size_t i = variants_.size(); i-- > 0;)
+    if (variants_[i]->isDead()) retire(variants_[i].get());
+  if (activeCalls_ == 0) auto dead = std::exchange(retired_, {});
+  return variants_.size() >= limit || made_ >= kChurn * limit;
+}
+
 void VariantSet::clear() {
   for (auto& variant : variants_) retired_.push_back(std::move(variant));
   variants_.clear();
   // Dropping variants drops references, which may run Python code that comes back here.
   if (activeCalls_ == 0) auto dead = std::exchange(retired_, {});
   pythonKinds_.clear();
+  made_ = 0;
 }
 
 nlohmann::json VariantSet::misses(const Invocation& call) const {
   nlohmann::json list = nlohmann::json::array();
   PyObject* code = reinterpret_cast<PyFunctionObject*>(call.function)->func_code;
-  for (size_t i = 0; i < variants_.size(); ++i)
+  for (size_t i = 0; i < variants_.size(); ++i) {
     list.push_back(describeMiss(i, variants_[i]->guardSet(), variants_[i]->miss(call.args, call.function), code));
+    if (overlooksMarks(*variants_[i], call))
+      list.back()["reason"] = "mark_static() wants a constant for a size that is a symbol";
+  }
   return list;
 }
 
@@ -100,34 +146,33 @@ void VariantSet::logMisses(const std::string& name, const Invocation& call) cons
   if (!variants_.empty() && channelEnabled(Channel::kRecompiles)) logRecompile(name, misses(call));
 }
 
-bool isGraphBreak(const capture::Break& what) {
-  return what.reason != BreakReason::kNothingToCompile && what.reason != BreakReason::kPythonException &&
-         what.reason != BreakReason::kRecompileLimit;
+void warnRecompileLimit(const std::string& subject, size_t limit, const char* what) {
+  if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                       "fusewire: %s reached its recompile limit of %zu variants; other kinds of %s run as Python "
+                       "(FUSEWIRE_LOGS=recompiles explains)", subject.c_str(), limit, what) < 0)
+    throw cpython::PythonError();
 }
 
-void refuseBreaks(const std::string& function, const capture::Break& what) {
-  const bool control = what.reason == BreakReason::kControl || what.reason == BreakReason::kDisabled;
-  if (!errorOnGraphBreak() || control || !isGraphBreak(what)) return;
-  raiseGraphBreakError(function, nlohmann::json::array({describeBreak(what)}));
-  throw cpython::PythonError();
-}
-
-std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(
-    const Config& config, const std::function<std::variant<capture::Captured, capture::Break>(const capture::CaptureOptions&)>& capture) {
-  const auto start = std::chrono::steady_clock::now();
+capture::CaptureOptions captureOptions(const Config& config) {
   capture::CaptureOptions options;
   options.maxUnroll = static_cast<int>(config.number(Setting::kMaxUnroll));
+  options.maxUnrolledOps = static_cast<int>(config.number(Setting::kMaxUnrolledOps));
   options.maxInlineDepth = static_cast<int>(config.number(Setting::kMaxInlineDepth));
   const std::string& dynamic = config.text(Setting::kDynamic);
   options.sizes = dynamic == "1"   ? capture::SizePolicy::kDynamic
                   : dynamic == "0" ? capture::SizePolicy::kStatic
                                    : capture::SizePolicy::kAuto;
   options.evenWithoutArrays = config.flag(Setting::kCompileAll);
+  return options;
+}
+
+std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config& config, const Capture& capture) {
+  const auto start = std::chrono::steady_clock::now();
   auto broken = [](capture::BreakReason reason, std::string_view detail) {
     return capture::Break{reason, std::string(detail), "", 0};
   };
   try {
-    auto captured = capture(options);
+    auto captured = capture(captureOptions(config));
     if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     if (config.text(Setting::kBackend) == "capture") return broken(capture::BreakReason::kDisabled, "backend=capture");
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -29,7 +29,8 @@ class VariantSet {
   VariantSet() = default;
   VariantSet(const VariantSet&) = delete;
 
-  /// Runs the first variant whose guards pass; kMiss if none does. A failed check of ours retires the variant and declines.
+  /// Runs the first variant whose guards pass; kMiss if none does. A failed check of ours retires the variant and
+  /// declines.
   RunOutcome run(const Invocation& call, PyObject** result, Variant** ran);
 
   /// True if a variant fits that leaves by an end which the caller does not know.
@@ -39,7 +40,7 @@ class VariantSet {
   const std::vector<std::unique_ptr<Variant>>& variants() const { return variants_; }
 
   /// Kinds of calls that run as Python without being looked at again.
-  bool isLeftToPython(uint64_t kind) const { return pythonKinds_.contains(kind); }
+  bool isLeftToPython(uint64_t kind) const { return pythonKinds_.size() >= kMostKinds || pythonKinds_.contains(kind); }
   void leaveToPython(uint64_t kind) { pythonKinds_.insert(kind); }
   size_t pythonKindCount() const { return pythonKinds_.size(); }
 
@@ -48,6 +49,10 @@ class VariantSet {
   /// Tells the log why no variant fits, before another one is made.
   void logMisses(const std::string& name, const Invocation& call) const;
 
+  /// Whether there may be no more than the variants that there are. First retires those that no call can pass any more,
+  /// since an object that they wait for has died; a few times the limit of them is enough, too.
+  bool isFull(size_t limit);
+
   /// Drops everything. Variants that are running are kept until they have answered.
   void clear();
   /// Set by run() when a check of ours failed in a variant; taken by the caller, who reports it.
@@ -55,22 +60,27 @@ class VariantSet {
 
  private:
   void retire(Variant* variant);
+  /// Kinds that are remembered; types of every call's own would make them ever more.
+  static constexpr size_t kMostKinds = 1000;
   // Guarded by the GIL.
   std::vector<std::unique_ptr<Variant>> variants_;
   std::vector<std::unique_ptr<Variant>> retired_;   ///< dropped while a call was inside: freed when none is
   int activeCalls_ = 0;
+  size_t made_ = 0;
   absl::flat_hash_set<uint64_t> pythonKinds_;
   std::string failure_;
 };
 
-/// Whether it is a place that cannot be compiled, rather than the end of what there is to compile.
-bool isGraphBreak(const capture::Break& what);
-/// Where breaks are errors (error_on_graph_break): throws PythonError with fusewire.GraphBreakError set.
-void refuseBreaks(const std::string& function, const capture::Break& what);
+/// RuntimeWarning to the user whose function (`subject`) has `limit` variants; other kinds of `what` run as Python.
+/// Throws PythonError if the warning is an error.
+void warnRecompileLimit(const std::string& subject, size_t limit, const char* what);
 
-/// Captures by `capture` and compiles. Answers the variant, or the break that prevented it; failed checks of ours are breaks too.
-/// Throws PythonError.
-std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(
-    const Config& config, const std::function<std::variant<capture::Captured, capture::Break>(const capture::CaptureOptions&)>& capture);
+/// What a capture under these settings may do.
+capture::CaptureOptions captureOptions(const Config& config);
+
+using Capture = std::function<std::variant<capture::Captured, capture::Break>(const capture::CaptureOptions&)>;
+/// Captures by `capture` and compiles. Answers the variant, or the break that prevented it; failed checks of ours are
+/// breaks too. Throws PythonError.
+std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config& config, const Capture& capture);
 
 }  // namespace fw::bindings

@@ -69,10 +69,29 @@ def _declare_own() -> None:
     """Calls of these inside a compiled function run as Python, under a break reason of their own."""
     from fusewire import _fusewire
 
-    for function in (set_stance, error_on_graph_break, type(config).patch, mark_dynamic, mark_static, register_backend, list_backends,
-                     load_profile, save_profile, reset, summary, compile, explain, disable, allow_in_graph, assume_constant_result,
-                     substitute_in_graph, configure_logs, _fusewire.set_stance, _fusewire.set_error_on_graph_break,
-                     _fusewire.change_settings):
+    for function in (
+        set_stance,
+        error_on_graph_break,
+        type(config).patch,
+        mark_dynamic,
+        mark_static,
+        register_backend,
+        list_backends,
+        load_profile,
+        save_profile,
+        reset,
+        summary,
+        compile,
+        explain,
+        disable,
+        allow_in_graph,
+        assume_constant_result,
+        substitute_in_graph,
+        configure_logs,
+        _fusewire.set_stance,
+        _fusewire.set_error_on_graph_break,
+        _fusewire.change_settings,
+    ):
         _fusewire.declare(function, "control", None)
 
 

@@ -37,15 +37,16 @@ def compile(function=None, /, **options):
     """Compile a function; use as ``@compile`` or ``@compile(option=value)``.
 
     ``function`` may be a function, lambda, bound method, staticmethod, classmethod or any callable. What is not a
-    Python function keeps running as it is. Functions are compiled on their first call, once per kind of arguments; where a function
-    cannot be compiled as a whole, its parts are.
+    Python function keeps running as it is. Functions are compiled on their first call, once per kind of arguments;
+    where a function cannot be compiled as a whole, its parts are.
 
     Options are settings (docs/settings.md) and hold for this function whatever ``fusewire.config`` says; among them:
 
     ``fullgraph=True``
-        raise GraphBreakError where a call would run partly as Python
+        raise GraphBreakError, which lists the breaks, in place of a call that would run partly as Python
     ``dynamic``
-        None: sizes are symbols, and constants where that pays; True: never constants; False: always
+        of sizes of arrays: None and True keep them symbols (None allows for constants where that pays, which at present
+        is nowhere); False makes each a constant
     ``backend``
         a name of ``list_backends()``, or a callable (see ``register_backend``)
     ``mode="verify"``

@@ -10,17 +10,17 @@ _registered: dict[str, object] = {}
 
 
 def list_backends() -> list[str]:
-    """Names that ``fusewire.compile(backend=...)`` takes: from the fastest to the simplest, then those that were registered."""
+    """Names that ``fusewire.compile(backend=...)`` takes: fastest to simplest, then the registered ones."""
     return [*_LADDER, *_registered]
 
 
 def register_backend(name: str, backend=None, /):
     """Make ``backend`` known under ``name``; as a call or as a decorator ``@register_backend("mine")``.
 
-    A backend is called with a ``fusewire.Graph`` and answers a callable: that gets the graph's inputs as arrays (and, behind them, the
-    values of ``graph.sizes``) and answers the outputs, a sequence of arrays or one array; behind them the new contents of
-    ``graph.written`` inputs. If either raises or answers something that
-    does not fit, this is reported and Python runs instead.
+    A backend is called with a ``fusewire.Graph`` and answers a callable: that gets the graph's inputs as arrays (and,
+    behind them, the values of ``graph.sizes``) and answers the outputs, a sequence of arrays or one array; behind them
+    the new contents of ``graph.written`` inputs. If either raises or answers something that does not fit, this is
+    reported and Python runs instead.
     """
     if backend is None:
         return lambda b: register_backend(name, b)

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from fusewire._errors import break_lines, source_line
+from fusewire._errors import break_lines, counted, source_line
 
 _BASELINE = 1
 
@@ -82,7 +82,8 @@ def _explain(options: argparse.Namespace) -> int:
         known = _read_baseline(options.fail_on_new_break)
         new = [b for b in breaks if _key(b) not in known]
         if new:
-            print(f"fusewire: {len(new)} graph breaks that {options.fail_on_new_break} does not know:", file=sys.stderr)
+            count = counted(len(new), "graph break")
+            print(f"fusewire: {count} that {options.fail_on_new_break} does not know:", file=sys.stderr)
             for stop in new:
                 print("\n".join(break_lines(stop)), file=sys.stderr)
             return 1
@@ -98,7 +99,9 @@ def main(arguments: list[str] | None = None) -> int:
     explain.add_argument("--calls", type=int, default=2, help="number of calls (default 2)")
     explain.add_argument("--json", action="store_true", help="print the facts as JSON")
     explain.add_argument("--write-baseline", metavar="FILE", help="write the graph breaks to a file")
-    explain.add_argument("--fail-on-new-break", metavar="FILE", help="exit with 1 if there are graph breaks that the file does not list")
+    explain.add_argument(
+        "--fail-on-new-break", metavar="FILE", help="exit with 1 if there are graph breaks that the file does not list"
+    )
     options = parser.parse_args(arguments)
     try:
         return _explain(options)

@@ -33,7 +33,9 @@ def option_value(name: str, text: str):
 
 def unknown_setting(name: str) -> str:
     close = difflib.get_close_matches(name, _ROWS, 1)
-    return f"fusewire has no setting {name!r}" + (f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(_ROWS)}")
+    return f"fusewire has no setting {name!r}" + (
+        f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(_ROWS)}"
+    )
 
 
 class _Patch(Scoped):
@@ -58,9 +60,9 @@ class _Patch(Scoped):
 class Config:
     """Settings of the process: ``fusewire.config.recompile_limit = 4``.
 
-    They start from the environment (``FUSEWIRE_RECOMPILE_LIMIT``). A decorated function sees a change at its next compile; options
-    that were given to ``fusewire.compile`` are fixed for that function and stay above these. ``mode`` is read when a function
-    is decorated.
+    They start from the environment (``FUSEWIRE_RECOMPILE_LIMIT``). A decorated function sees a change at its next
+    compile; options that were given to ``fusewire.compile`` are fixed for that function and stay above these. ``mode``
+    is read when a function is decorated.
     """
 
     __slots__ = ()

@@ -18,7 +18,7 @@ def copy_arguments(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 
 
 def _seed(value, memo: dict, seen: set[int]) -> None:
-    """Puts copies of the arrays in builtin containers into deepcopy's memo; deepcopy by itself would give each its own memory."""
+    """Puts copies of the arrays in builtin containers into deepcopy's memo, which would give each its own memory."""
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -30,7 +30,11 @@ def _seed(value, memo: dict, seen: set[int]) -> None:
     elif isinstance(value, (list, tuple)):
         for item in value:
             _seed(item, memo, seen)
-    elif isinstance(attributes := getattr(value, "__dict__", None), dict) and not isinstance(value, type) and not callable(value):
+    elif (
+        isinstance(attributes := getattr(value, "__dict__", None), dict)
+        and not isinstance(value, type)
+        and not callable(value)
+    ):
         for item in attributes.values():
             _seed(item, memo, seen)
 
@@ -67,8 +71,9 @@ def _start(array: np.ndarray, lowest: int) -> int:
 
 
 def difference(expected, actual, exact: bool, path: str = "result", seen: set | None = None) -> str | None:
-    """The first place where two values differ, in words, or None. ``exact``: floating numbers must agree bit by bit (up to the
-    signs of NaNs); otherwise within what functions of 1 or 2 ULP and operations on their results may differ by."""
+    """The first place where two values differ, in words, or None. ``exact``: floating numbers must agree bit by bit (up
+    to the signs of NaNs); otherwise within what functions of 1 or 2 ULP and operations on their results may differ by.
+    """
     seen = set() if seen is None else seen
     if (id(expected), id(actual)) in seen:
         return None
@@ -80,11 +85,18 @@ def difference(expected, actual, exact: bool, path: str = "result", seen: set | 
     if isinstance(expected, (list, tuple)):
         if len(expected) != len(actual):
             return f"{path} has {len(actual)} items, Python gives {len(expected)}"
-        return next(filter(None, (difference(e, a, exact, f"{path}[{i}]", seen) for i, (e, a) in enumerate(zip(expected, actual)))), None)
+        return next(
+            filter(
+                None, (difference(e, a, exact, f"{path}[{i}]", seen) for i, (e, a) in enumerate(zip(expected, actual)))
+            ),
+            None,
+        )
     if isinstance(expected, dict):
         if list(expected) != list(actual):
             return f"{path} has keys {list(actual)!r}, Python gives {list(expected)!r}"
-        return next(filter(None, (difference(e, actual[k], exact, f"{path}[{k!r}]", seen) for k, e in expected.items())), None)
+        return next(
+            filter(None, (difference(e, actual[k], exact, f"{path}[{k!r}]", seen) for k, e in expected.items())), None
+        )
     if isinstance(expected, (float, complex)):
         return _array_difference(np.asarray(expected), np.asarray(actual), exact, path)
     if expected is None or isinstance(expected, (int, str, bytes, bool, set, frozenset, slice, range)):
@@ -110,7 +122,9 @@ def _array_difference(expected: np.ndarray, actual: np.ndarray, exact: bool, pat
     at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
     where = f"{path}[{', '.join(map(str, at))}]" if at else path
     wrong = int(same.size - np.count_nonzero(same))
-    return f"{where} is {actual[at]!r}, Python gives {expected[at]!r}" + (f" ({wrong} of {same.size} elements differ)" if at else "")
+    return f"{where} is {actual[at]!r}, Python gives {expected[at]!r}" + (
+        f" ({wrong} of {same.size} elements differ)" if at else ""
+    )
 
 
 def _close(expected: np.ndarray, actual: np.ndarray) -> np.ndarray:

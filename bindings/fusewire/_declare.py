@@ -1,4 +1,4 @@
-"""What users declare about functions and arrays. Declarations steer compiles that follow; reset() forgets what went before."""
+"""What users declare about functions and arrays. It steers compiles that follow; reset() forgets what went before."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _callable(function, what: str):
 def allow_in_graph(function, /):
     """Promise that ``function`` computes its result from its arguments alone, so that compiled code may contain it.
 
-    It is followed like a function of your own even if it belongs to a library that is otherwise left to Python, NumPy's own
-    Python functions included. What it does that cannot be compiled still breaks the graph at its call.
+    It is followed like a function of your own even if it belongs to a library that is otherwise left to Python, NumPy's
+    own Python functions included. What it does that cannot be compiled still breaks the graph at its call.
     """
     _callable(function, "allow_in_graph")
     inner = getattr(function, "__wrapped__", None)
@@ -81,14 +81,17 @@ def _compare_signatures(original, replacement) -> None:
     shape = lambda s: [(p.name, p.kind, p.default is p.empty) for p in s.parameters.values()]
     actual = inspect.signature(replacement)
     if shape(wanted) != shape(actual):
-        raise TypeError(f"fusewire.substitute_in_graph: {replacement.__qualname__}{actual} does not have the signature of the "
-                        f"original, {wanted} (skip_signature_check=True accepts it)")
+        raise TypeError(
+            f"fusewire.substitute_in_graph: {replacement.__qualname__}{actual} does not have the signature of the "
+            f"original, {wanted} (skip_signature_check=True accepts it)"
+        )
 
 
 def assume_constant_result(function, /):
     """Promise that ``function`` always returns the same for the same arguments.
 
-    It is called while a caller is compiled, on arguments that are then guarded to be these; its result becomes a constant.
+    It is called while a caller is compiled, on arguments that are then guarded to be these; its result becomes a
+    constant.
     """
     _callable(function, "assume_constant_result")
     _fusewire.declare(getattr(function, "__func__", function), "assume_constant", None)
@@ -96,15 +99,20 @@ def assume_constant_result(function, /):
 
 
 def mark_dynamic(array, dim, /) -> None:
-    """Never make a constant of the size of this array along ``dim`` (an int or several) to gain speed.
+    """Keep the size of this array along ``dim`` (an int or several) a symbol, whatever ``dynamic`` or a profile says.
 
-    The mark belongs to this array object, not to its views and copies.
+    It becomes a constant only where the code cannot do without: a size of 1 that is broadcast, a branch on it. The mark
+    belongs to this array object, not to its views and copies.
     """
     _mark(array, dim, "dynamic")
 
 
 def mark_static(array, dim=None, /) -> None:
-    """Make the size of this array along ``dim`` (an int, several, or all) a constant: each size is compiled for itself."""
+    """Make the size of this array along ``dim`` (an int, several, or all) a constant: each size gets a variant.
+
+    It goes before a variant for any size that there is already. The mark belongs to this array object, not to its views
+    and copies.
+    """
     _mark(array, range(array.ndim) if dim is None and isinstance(array, np.ndarray) else dim, "static")
 
 

@@ -1,4 +1,4 @@
-"""Exceptions of Fusewire. The extension raises them through the functions at the end, which get what it knows as dicts."""
+"""Exceptions of Fusewire. The extension raises them through the functions at the end, which get facts as dicts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ class GraphBreakError(FusewireError, RuntimeError):
     def __init__(self, function: str, breaks: list[dict]):
         self.function = function
         self.breaks = [dict(b, source=source_line(b)) for b in breaks]
-        count = "a graph break" if len(breaks) == 1 else f"{len(breaks)} graph breaks"
-        super().__init__("\n".join([f"{function} has {count}:"] + [line for b in self.breaks for line in break_lines(b)]))
+        count = counted(len(breaks), "graph break")
+        super().__init__(
+            "\n".join([f"{function} has {count}:"] + [line for b in self.breaks for line in break_lines(b)])
+        )
 
     def __reduce__(self):
         return type(self), (self.function, self.breaks)
@@ -51,6 +53,11 @@ class VerificationError(FusewireError, AssertionError):
     def __init__(self, message: str, reproducer: str | None = None):
         self.reproducer = reproducer
         super().__init__(message + (f"\nreproducer: {reproducer}" if reproducer else ""))
+
+
+def counted(number: int, what: str) -> str:
+    """"1 call", "2 calls"."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def source_line(stop: dict) -> str:

@@ -8,15 +8,15 @@ import json
 
 from fusewire import _fusewire
 from fusewire._api import _compiled_of, compile
-from fusewire._errors import break_lines, source_line
+from fusewire._errors import break_lines, counted, source_line
 
 
 class Explanation:
     """Outcome of one explained call.
 
-    ``result`` is what the call returned, ``facts`` the underlying dict: variants of the whole function and of each region, with guards,
-    graph, fusion plan and times in milliseconds; breaks with reason, place and hint; counts of calls. ``str()`` is the text,
-    ``json()`` the facts for programs.
+    ``result`` is what the call returned, ``facts`` the underlying dict: variants of the whole function and of each
+    region, with guards, graph, fusion plan and times in milliseconds; breaks with reason, place and hint; counts of
+    calls. ``str()`` is the text, ``json()`` the facts for programs.
     """
 
     def __init__(self, facts: dict, result):
@@ -54,7 +54,8 @@ class Explanation:
 
 def _region_lines(region: dict) -> list[str]:
     ends = ", ".join("return" if end == "return" else f"line {end}" for end in dict.fromkeys(region["end_lines"]))
-    lines = [f"  region from line {region['start_line']} to {ends or 'nowhere'}: {region['hits']} runs, {region['misses']} left to Python"]
+    counts = f"{counted(region['hits'], 'run')}, {region['misses']} left to Python"
+    lines = [f"  region from line {region['start_line']} to {ends or 'nowhere'}: {counts}"]
     for i, variant in enumerate(region["variants"]):
         lines += ["  " + line for line in _variant_lines(f"variant {i}", variant)]
     return lines
@@ -62,12 +63,14 @@ def _region_lines(region: dict) -> list[str]:
 
 def _variant_lines(title: str, variant: dict) -> list[str]:
     ms = variant["ms"]
-    kernels = "1 kernel" if variant["kernels"] == 1 else f"{variant['kernels']} kernels"
-    lines = [f"  {title}: {kernels}, {variant['hits']} calls, compiled in {ms['total']:.1f} ms"]
+    kernels, calls = counted(variant["kernels"], "kernel"), counted(variant["hits"], "call")
+    lines = [f"  {title}: {kernels}, {calls}, compiled in {ms['total']:.1f} ms"]
     if variant["declines"]:
-        lines.append(f"    {variant['declines']} calls left to NumPy, which warns or raises there")
-    lines.append("    " + ", ".join(f"{phase} {t:.2f} ms" for phase, t in ms.items() if phase != "total" and t >= 0.005))
-    lines.append("    guards:" + (f" {variant['guard_ns']:.0f} ns" if "guard_ns" in variant else ""))
+        lines.append(f"    {counted(variant['declines'], 'call')} left to NumPy, which warns or raises there")
+    lines.append(
+        "    " + ", ".join(f"{phase} {t:.2f} ms" for phase, t in ms.items() if phase != "total" and t >= 0.005)
+    )
+    lines.append("    guards:" + (f" {variant['guard_ns']:.0f} ns" if variant["guard_ns"] >= 0 else ""))
     for guard in variant["guard_list"]:
         lines.append(f"      {guard['text']}" + (f"  # line {guard['line']}" if guard["line"] else ""))
     for part in ("graph", "plan"):

@@ -24,7 +24,7 @@ class Value(NamedTuple):
 
 
 class Node(NamedTuple):
-    """An operation. ``op`` is its name in docs/supported.md, ``inputs`` name the values it reads, ``line`` is the user's."""
+    """An operation. ``op`` is its name in docs/supported.md, ``inputs`` name what it reads, ``line`` is the user's."""
 
     name: str
     op: str
@@ -39,10 +39,11 @@ class Node(NamedTuple):
 class Graph:
     """A graph of array operations.
 
-    ``text`` is the IR. ``inputs`` are the arrays that a call hands over, scalars as arrays of rank 0; ``sizes`` names the integers
-    that follow behind them, those that no shape tells. ``ops`` lists the operations in an order in which they can run, ``outputs``
-    names the results. A graph that changes arguments does so at its end: ``commits`` lists stores (target, value), whose target is a
-    view of an input, and ``written`` the numbers of the inputs that they change; their contents follow behind the outputs.
+    ``text`` is the IR. ``inputs`` are the arrays that a call hands over, scalars as arrays of rank 0; ``sizes`` names
+    the integers that follow behind them, those that no shape tells. ``ops`` lists the operations in an order in which
+    they can run, ``outputs`` names the results. A graph that changes arguments does so at its end: ``commits`` lists
+    stores (target, value), whose target is a view of an input, and ``written`` the numbers of the inputs that they
+    change; their contents follow behind the outputs.
     """
 
     def __init__(self, text: str):
@@ -88,30 +89,36 @@ class Graph:
         return f"<fusewire.Graph: {len(self.inputs)} inputs, {len(self.ops)} operations, {len(self.outputs)} outputs>"
 
     def run(self, *arguments) -> list[np.ndarray]:
-        """The outputs, and behind them the contents of ``written`` inputs, by the reference evaluator: slow, one element at a time,
-        straight from the definitions. The arguments themselves are not changed."""
+        """The outputs, and behind them the contents of ``written`` inputs, by the reference evaluator, one element
+        at a time, straight from the definitions. The arguments themselves are not changed."""
         if len(arguments) != len(self.inputs) + len(self.sizes):
-            raise TypeError(f"the graph takes {len(self.inputs)} arrays and {len(self.sizes)} sizes, not {len(arguments)} arguments")
+            raise TypeError(
+                f"the graph takes {len(self.inputs)} arrays and {len(self.sizes)} sizes, not {len(arguments)} arguments"
+            )
         arrays = [np.asarray(a) for a in arguments[:len(self.inputs)]]
         values = dict(zip(self.sizes, map(int, arguments[len(self.inputs):])))
         for value, array in zip(self.inputs, arrays):
             if array.dtype != value.dtype or array.ndim != len(value.shape):
-                raise TypeError(f"{value.name} is {array.dtype} of rank {array.ndim}, not {value.dtype} of rank {len(value.shape)}")
+                raise TypeError(
+                    f"{value.name} is {array.dtype} of rank {array.ndim}, not {value.dtype} of rank {len(value.shape)}"
+                )
         for size, (i, axis) in self._bound.items():
             values[size] = arrays[i].shape[axis]
         outputs, after = _fusewire.evaluate_graph(self.text, arrays, [values.get(s, 0) for s in self._symbols])
         return outputs + [after[i] for i in self.written]
 
     def numpy_source(self) -> str:
-        """Python source of ``def graph(...)`` that does with NumPy what run() does, one line per operation; it may change its
-        arguments.
+        """Python source of ``def graph(...)`` that does with NumPy what run() does, one line per operation; it may
+        change its arguments.
 
         Raises NotImplementedError for graphs with loops or branches.
         """
         if self._controlled:
             raise NotImplementedError("a graph with loops or branches has no straight-line NumPy source")
         lines = [_PRELUDE, f"def graph({', '.join([v.name for v in self.inputs] + self.sizes)}):"]
-        lines += [f"    {size} = {self.inputs[i].name}.shape[{axis}]" for size, (i, axis) in sorted(self._bound.items())]
+        lines += [
+            f"    {size} = {self.inputs[i].name}.shape[{axis}]" for size, (i, axis) in sorted(self._bound.items())
+        ]
         by_name = {n.name: n for n in self.ops}
         for node in self.ops:
             comment = f"  # line {node.line}" if node.line else ""
@@ -136,7 +143,8 @@ import numpy as np
 def window(starts, steps, sizes):
     """The index of elements start + i * step."""
     stops = [a + b * n for a, b, n in zip(starts, steps, sizes)]
-    return tuple(slice(0, 0) if n == 0 else slice(a, z if z >= 0 else None, b) for a, b, n, z in zip(starts, steps, sizes, stops))
+    bounds = zip(starts, steps, sizes, stops)
+    return tuple(slice(0, 0) if n == 0 else slice(a, z if z >= 0 else None, b) for a, b, n, z in bounds)
 
 def update(base, value, starts, steps):
     result = np.array(base)
@@ -160,7 +168,8 @@ def _order(layout: str) -> str:
     return {"c": "C", "f": "F"}.get(layout, "K")
 
 
-_REDUCTIONS = {"sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "count_nonzero", "argmax", "argmin", "ptp"}
+_REDUCTIONS = {"sum", "prod", "max", "min", "any", "all", "mean", "var", "std"}
+_REDUCTIONS |= {"count_nonzero", "argmax", "argmin", "ptp"}
 
 
 def _expression(node: Node, by_name: dict[str, Node]) -> str:
@@ -209,7 +218,11 @@ def _reduction(node: Node, by_name: dict[str, Node]) -> str:
     x, axes, keywords = node.inputs[0], _tuple(node.attrs["axes"]), ""
     if node.op in ("argmax", "argmin"):
         rank = len(by_name[x].shape) if x in by_name else None
-        axes = node.attrs["axes"][0] if len(node.attrs["axes"]) == 1 else None if rank in (None, len(node.attrs["axes"])) else axes
+        axes = (
+            node.attrs["axes"][0]
+            if len(node.attrs["axes"]) == 1
+            else None if rank in (None, len(node.attrs["axes"])) else axes
+        )
     if node.op in ("sum", "prod"):
         keywords = f", dtype=np.{node.dtype.type.__name__}"
         if node.attrs.get("buffered") and x in by_name and by_name[x].op == "cast":
@@ -220,7 +233,7 @@ def _reduction(node: Node, by_name: dict[str, Node]) -> str:
 
 
 def numpy_backend(graph: Graph):
-    """The rung ``numpy``. Conditions that the error state does not ignore are raised, so that the user's own code reports them."""
+    """The rung ``numpy``. Conditions that the error state does not ignore are raised: the user's code reports them."""
     namespace: dict = {}
     exec(compile(graph.numpy_source(), "<fusewire graph>", "exec"), namespace)  # noqa: S102 - source of our own making
     function = namespace["graph"]

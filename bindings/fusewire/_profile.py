@@ -16,8 +16,14 @@ _loaded: dict[tuple[str, str], dict] = {}
 
 def code_hash(code: types.CodeType) -> str:
     """Of what a function does, on this version of Python; not of where it stands."""
-    parts = [code.co_code, *(code_hash(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts), code.co_names,
-             code.co_varnames, code.co_freevars, code.co_cellvars]
+    parts = [
+        code.co_code,
+        *(code_hash(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts),
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+    ]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
@@ -46,7 +52,7 @@ def _entry(compiled) -> dict | None:
 
 
 def save_profile(path) -> None:
-    """Write what was decided about the functions that are alive: sizes that are constants or symbols, and known graph breaks."""
+    """Write what was decided about the functions that are alive: which sizes are constants, where Python has to run."""
     from fusewire._api import _compiled
 
     entries = [entry for compiled in list(_compiled) if (entry := _entry(compiled))]
@@ -61,8 +67,8 @@ def save_profile(path) -> None:
 def load_profile(path) -> int:
     """Use the decisions in a file that save_profile() wrote; answers how many functions it knows.
 
-    They apply to the next compiles of functions with the same name and code, those decorated later included. A file that is no
-    profile, or of another version, raises ValueError.
+    They apply to the next compiles of functions with the same name and code, those decorated later included. A file
+    that is no profile, or of another version, raises ValueError.
     """
     from fusewire._api import _compiled
 
@@ -84,9 +90,15 @@ def _read(path) -> list[dict]:
     if not isinstance(data, dict) or "fusewire_profile" not in data:
         raise ValueError(f"fusewire.load_profile: {name} is not a profile of fusewire")
     if data["fusewire_profile"] != _VERSION:
-        raise ValueError(f"fusewire.load_profile: {name} has version {data['fusewire_profile']!r}, this is version {_VERSION}")
+        raise ValueError(
+            f"fusewire.load_profile: {name} has version {data['fusewire_profile']!r}, this is version {_VERSION}"
+        )
     entries = data.get("functions")
-    problem = "'functions' is not a list" if not isinstance(entries, list) else next(filter(None, map(_problem, entries)), None)
+    problem = (
+        "'functions' is not a list"
+        if not isinstance(entries, list)
+        else next(filter(None, map(_problem, entries)), None)
+    )
     if problem:
         raise ValueError(f"fusewire.load_profile: {name} is damaged: {problem}")
     return entries
@@ -114,4 +126,6 @@ def apply(compiled) -> None:
         return
     entry = _loaded.get((function.__qualname__, code_hash(function.__code__)))
     if entry:
-        _fusewire.set_profile(function.__code__, [(s["argument"], s["axis"], s["policy"]) for s in entry["sizes"]], entry["stops"])
+        _fusewire.set_profile(
+            function.__code__, [(s["argument"], s["axis"], s["policy"]) for s in entry["sizes"]], entry["stops"]
+        )

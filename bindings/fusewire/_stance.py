@@ -22,8 +22,9 @@ class set_stance(Scoped):
     ``eager_then_compile``
         run the first call of each function as Python, compile from the second on
 
-    ``skip_guard_eval_unsafe=True`` evaluates, where there is only one variant, no more guards than memory safety needs: a promise
-    that what was seen at the compile (globals, constants, classes, aliasing) still holds. If it does not, results are wrong.
+    ``skip_guard_eval_unsafe=True`` evaluates, where there is only one variant, no more guards than memory safety needs:
+    a promise that what was seen at the compile (globals, constants, classes, aliasing) still holds. If it does not,
+    results are wrong.
     """
 
     def __init__(self, stance: str = "default", /, *, skip_guard_eval_unsafe: bool = False):
@@ -58,7 +59,7 @@ class set_stance(Scoped):
 
 
 class error_on_graph_break(Scoped):
-    """Raise GraphBreakError where this thread meets a graph break; ``with`` block or decorator.
+    """Raise GraphBreakError where this thread would run a call partly as Python; ``with`` block or decorator.
 
     Unlike ``fullgraph=True`` it holds for whatever is compiled inside, and can be switched off again for a part of it.
     """

@@ -7,6 +7,7 @@ import sys
 
 from fusewire import _fusewire
 from fusewire._config import config
+from fusewire._errors import counted
 
 # With the setting on, decorated functions stay alive until they have been counted.
 _kept: list = []
@@ -39,10 +40,16 @@ def summary() -> str:
     head = ("function", "calls", "as Python", "variants", "regions", "their variants", "breaks", "ms compiling")
     table = [head] + [(name[-48:], *map(str, numbers), f"{ms:.1f}") for name, *numbers, ms in [*rows, total]]
     widths = [max(len(row[i]) for row in table) for i in range(len(head))]
-    lines = [f"fusewire: {len(rows)} functions"]
-    lines += ["  " + "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))) for row in table]
+    lines = [f"fusewire: {counted(len(rows), 'function')}"]
+    lines += [
+        "  " + "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths)))
+        for row in table
+    ]
     if reasons:
-        lines.append("  breaks: " + ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items(), key=lambda r: (-r[1], r[0]))))
+        lines.append(
+            "  breaks: "
+            + ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items(), key=lambda r: (-r[1], r[0])))
+        )
     return "\n".join(lines)
 
 

@@ -22,7 +22,16 @@ def _list(items: dict) -> dict:
     return {"type": "array", "items": items}
 
 
-_BREAK = {"function": _TEXT, "reason": _TEXT, "class": _TEXT, "message": _TEXT, "detail": _TEXT, "hint": _TEXT, "file": _TEXT, "line": _INT}
+_BREAK = {
+    "function": _TEXT,
+    "reason": _TEXT,
+    "class": _TEXT,
+    "message": _TEXT,
+    "detail": _TEXT,
+    "hint": _TEXT,
+    "file": _TEXT,
+    "line": _INT,
+}
 _GUARD = _object({"text": _TEXT, "kind": _TEXT, "line": _INT, "cost": _INT})
 _MISS = _object({"variant": _INT, "reason": _TEXT}, guard=_TEXT, source=_TEXT, line=_INT, advice=_TEXT)
 _SIZE = _object({"argument": _TEXT, "axis": _INT, "policy": _TEXT}, value=_INT)
@@ -64,10 +73,18 @@ def schema() -> dict:
             "data": {},
         },
         "additionalProperties": False,
-        "allOf": [{"if": {"properties": {"kind": {"const": kind}}}, "then": {"properties": {"data": data}}} for kind, data in KINDS.items()],
+        "allOf": [
+            {"if": {"properties": {"kind": {"const": kind}}}, "then": {"properties": {"data": data}}}
+            for kind, data in KINDS.items()
+        ],
     }
 
 
 def set_versions(version: str) -> None:
-    versions = {"fusewire": version, "python": platform.python_version(), "numpy": np.__version__, "target": _fusewire.target()}
+    versions = {
+        "fusewire": version,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "target": _fusewire.target(),
+    }
     _fusewire.set_trace_versions(json.dumps(versions))

@@ -22,7 +22,7 @@ import numpy as np
 from fusewire import _fusewire
 from fusewire._config import config
 from fusewire._copies import copy_arguments, difference
-from fusewire._errors import VerificationError
+from fusewire._errors import GraphBreakError, RecompileError, VerificationError
 
 _ULP_OPS = frozenset(row["name"] for row in _fusewire.ops() if row["contract"] == "ulp")
 
@@ -40,18 +40,30 @@ def verified(compiled, folder: str = ""):
             ours = copy_arguments(args, kwargs)
             kept = copy_arguments(args, kwargs)
         except Exception as error:  # what cannot be copied cannot be run twice
-            _fusewire.emit_event("graph_breaks", "not_verified", f"{plain.__qualname__}: not verified: arguments cannot be copied: {error}",
-                                 json.dumps({"function": plain.__qualname__}), True)
+            _fusewire.emit_event(
+                "graph_breaks",
+                "not_verified",
+                f"{plain.__qualname__}: not verified: arguments cannot be copied: {error}",
+                json.dumps({"function": plain.__qualname__}),
+                True,
+            )
             return plain(*args, **kwargs)
         with warnings.catch_warnings(record=True):  # those of the second run are the user's
             actual = _outcome(compiled, *ours)
+        if isinstance(actual, (GraphBreakError, RecompileError)):  # asked for, in place of the call
+            raise actual
         expected = _outcome(plain, args, kwargs)
         problem = _compare(expected, actual, (args, kwargs), ours, _is_exact(compiled))
         if problem:
             message = f"{plain.__qualname__}: compiled code and Python differ: {problem}"
             path = write_reproducer(plain, *kept, message, folder)
-            _fusewire.emit_event("graph_breaks", "verify_mismatch", message, json.dumps({"function": plain.__qualname__, "reproducer": path}),
-                                 False)
+            _fusewire.emit_event(
+                "graph_breaks",
+                "verify_mismatch",
+                message,
+                json.dumps({"function": plain.__qualname__, "reproducer": path}),
+                False,
+            )
             raise VerificationError(message, path)
         if isinstance(expected, BaseException):
             raise expected
@@ -82,7 +94,11 @@ def _compare(expected, actual, theirs, ours, exact: bool) -> str | None:
 
 
 def _told(outcome) -> str:
-    return f"raises {type(outcome).__name__}: {outcome}" if isinstance(outcome, BaseException) else f"returns a {type(outcome).__name__}"
+    return (
+        f"raises {type(outcome).__name__}: {outcome}"
+        if isinstance(outcome, BaseException)
+        else f"returns a {type(outcome).__name__}"
+    )
 
 
 def _is_exact(compiled) -> bool:
@@ -109,15 +125,30 @@ def _reproducer(function, args: tuple, kwargs: dict, message: str) -> str:
     import fusewire
 
     lines = [f"# {line}" for line in message.splitlines()]
-    lines.append(f"# fusewire {fusewire.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {_fusewire.target()}")
-    lines += ["import base64", "import pickle", "", "import fusewire", "from fusewire._copies import copy_arguments, difference", ""]
+    lines.append(
+        f"# fusewire {fusewire.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"{_fusewire.target()}"
+    )
+    lines += [
+        "import base64",
+        "import pickle",
+        "",
+        "import fusewire",
+        "from fusewire._copies import copy_arguments, difference",
+        "",
+    ]
     lines += _surroundings(function)
-    lines += ["", f"args, kwargs = pickle.loads(base64.b64decode({_pickled((args, kwargs))!r}))", "",
-              "for _ in range(2):",
-              "    expected, actual = copy_arguments(args, kwargs), copy_arguments(args, kwargs)",
-              f"    expected_result = {function.__name__}(*expected[0], **expected[1])",
-              f"    actual_result = fusewire.compile({function.__name__})(*actual[0], **actual[1])",
-              "    print(difference((expected_result, expected), (actual_result, actual), exact=True) or 'no difference')", ""]
+    lines += [
+        "",
+        f"args, kwargs = pickle.loads(base64.b64decode({_pickled((args, kwargs))!r}))",
+        "",
+        "for _ in range(2):",
+        "    expected, actual = copy_arguments(args, kwargs), copy_arguments(args, kwargs)",
+        f"    expected_result = {function.__name__}(*expected[0], **expected[1])",
+        f"    actual_result = fusewire.compile({function.__name__})(*actual[0], **actual[1])",
+        "    print(difference((expected_result, expected), (actual_result, actual), exact=True) or 'no difference')",
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -138,7 +169,7 @@ def _source(function) -> str:
 
 
 def _surroundings(function) -> list[str]:
-    """Source of the function and of what it names: modules by import, functions of its module by source, values by pickle."""
+    """Source of the function and what it names: modules by import, its functions by source, values pickled."""
     lines, done = [], set()
 
     def add(f) -> None:
@@ -156,7 +187,10 @@ def _surroundings(function) -> list[str]:
             elif isinstance(value, types.FunctionType) and value.__module__ == f.__module__:
                 add(value)
                 lines.append(_source(value))
-            elif getattr(sys.modules.get(getattr(value, "__module__", None) or ""), name, None) is value and value.__module__ != f.__module__:
+            elif (
+                getattr(sys.modules.get(getattr(value, "__module__", None) or ""), name, None) is value
+                and value.__module__ != f.__module__
+            ):
                 lines.append(f"from {value.__module__} import {name}")
             else:
                 lines.append(f"{name} = pickle.loads(base64.b64decode({_pickled(value)!r}))")

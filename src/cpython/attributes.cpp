@@ -15,6 +15,7 @@
 #include <structmember.h>
 
 #include <cstring>
+#include <utility>
 
 #include "cpython/dict_layout.h"
 #include "cpython/hash_tables.h"
@@ -67,26 +68,62 @@ Lookup lookUpType(PyTypeObject* type, PyObject* name) {
   return found(_PyType_Lookup(type, name));
 }
 
-/// Offset of the __slots__ member `key` of the type, 0 if the attribute is not a member, -1 if that cannot be told.
-/// Remembered per type version.
+/// Attributes that a function keeps in fields of its own, behind descriptors that add nothing but a check or a default: offset
+/// of the field, 0 if there is none.
+Py_ssize_t functionField(PyObject* name) {
+  static const std::pair<const char*, size_t> kFields[] = {
+      {"__name__", offsetof(PyFunctionObject, func_name)},
+      {"__qualname__", offsetof(PyFunctionObject, func_qualname)},
+      {"__doc__", offsetof(PyFunctionObject, func_doc)},
+      {"__module__", offsetof(PyFunctionObject, func_module)},
+      {"__defaults__", offsetof(PyFunctionObject, func_defaults)},
+      {"__kwdefaults__", offsetof(PyFunctionObject, func_kwdefaults)},
+      {"__closure__", offsetof(PyFunctionObject, func_closure)},
+      {"__annotations__", offsetof(PyFunctionObject, func_annotations)},
+      {"__dict__", offsetof(PyFunctionObject, func_dict)},
+#if FW_PY_MINOR >= 12
+      {"__type_params__", offsetof(PyFunctionObject, func_typeparams)},
+#endif
+  };
+  for (auto [text, offset] : kFields)
+    if (PyUnicode_CompareWithASCIIString(name, text) == 0) return static_cast<Py_ssize_t>(offset);
+  return 0;
+}
+
+/// The same of a class, where it is written in Python.
+Py_ssize_t classField(PyObject* name) {
+  if (PyUnicode_CompareWithASCIIString(name, "__name__") == 0) return offsetof(PyHeapTypeObject, ht_name);
+  return PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0 ? offsetof(PyHeapTypeObject, ht_qualname) : 0;
+}
+
+/// Offset of the member `key` of the type (as __slots__ makes them) or of a field as above, 0 if the attribute is neither, -1 if
+/// that cannot be told. Remembered per type version.
 Py_ssize_t slotOffset(PyTypeObject* type, AttributeCell& cell) {
   if (cell.slotType == type && cell.slotVersion != 0 && cell.slotVersion == type->tp_version_tag) return cell.slotOffset;
   Lookup inType = lookUpType(type, cell.key.get());
   if (inType.state == LookupState::kRefused) return -1;
   PyObject* member = inType.value;
   Py_ssize_t offset = 0;
+  bool emptyIsNone = false;
   if (member && Py_TYPE(member) == &PyMemberDescr_Type) {
     PyMemberDef* def = reinterpret_cast<PyMemberDescrObject*>(member)->d_member;
 #if FW_PY_MINOR == 11
-    bool isObject = def->type == T_OBJECT_EX && !(def->flags & PY_AUDIT_READ);
+    bool isObject = (def->type == T_OBJECT_EX || def->type == T_OBJECT) && !(def->flags & PY_AUDIT_READ);
 #else
-    bool isObject = def->type == Py_T_OBJECT_EX && !(def->flags & (Py_AUDIT_READ | Py_RELATIVE_OFFSET));
+    bool isObject = (def->type == Py_T_OBJECT_EX || def->type == T_OBJECT) && !(def->flags & (Py_AUDIT_READ | Py_RELATIVE_OFFSET));
 #endif
     if (isObject) offset = def->offset;
+    emptyIsNone = def->type == T_OBJECT;
   }
+  if (type == &PyFunction_Type) {
+    offset = functionField(cell.key.get());
+    emptyIsNone = PyUnicode_CompareWithASCIIString(cell.key.get(), "__type_params__") == 0;
+  }
+  if (PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) offset = classField(cell.key.get());
   cell.slotType = type;
   cell.slotVersion = type->tp_version_tag;
   cell.slotOffset = offset;
+  cell.emptyIsNone = emptyIsNone;
   return offset;
 }
 
@@ -175,9 +212,10 @@ Lookup instanceDictItem(PyObject* object, AttributeCell& cell) {
 
 Lookup instanceAttribute(PyObject* object, AttributeCell& cell) {
   if (Py_ssize_t offset = slotOffset(Py_TYPE(object), cell)) {
-    if (offset < 0) return {LookupState::kRefused, nullptr};
+    bool builtin = PyType_Check(object) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
+    if (offset < 0 || builtin) return {LookupState::kRefused, nullptr};
     PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
-    return found(value);
+    return found(value || !cell.emptyIsNone ? value : Py_None);
   }
   return instanceDictItem(object, cell);
 }
@@ -192,7 +230,9 @@ LookupState plainAttribute(PyObject* object, AttributeCell& cell) {
   }
   bool isModule = type->tp_getattro == PyModule_Type.tp_getattro && PyModule_Check(object);
   if (!isModule && type->tp_getattro != PyObject_GenericGetAttr) return LookupState::kRefused;
-  if (slotOffset(type, cell)) return instanceAttribute(object, cell).state;
+  bool field = slotOffset(type, cell) != 0;
+  if (field && type == &PyFunction_Type) return LookupState::kFound;   // None where the field is empty
+  if (field) return instanceAttribute(object, cell).state;
   Lookup own = instanceDictItem(object, cell);
   if (own.state != LookupState::kAbsent) return own.state;
   LookupState inherited = lookUpType(type, cell.key.get()).state;

@@ -34,6 +34,7 @@ struct AttributeCell {
   PyTypeObject* slotType = nullptr;       ///< not owned, compared together with slotVersion
   unsigned int slotVersion = 0;
   Py_ssize_t slotOffset = -1;             ///< of the member descriptor in slotType; 0 for none
+  bool emptyIsNone = false;               ///< what an empty slot reads as, if it is readable
 };
 
 /// What machine code reads of a dict. A hit: the word kKeysTag of the keys (size class of the index, kind of keys) is

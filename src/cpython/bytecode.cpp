@@ -4,6 +4,8 @@
 // differs between versions is in constants of the generated table; no version test stands here.
 #include "cpython/bytecode.h"
 
+#include "cpython/code_tables.h"
+
 namespace fw::cpython {
 namespace {
 
@@ -70,6 +72,8 @@ class Decoder {
     raw_ = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes.get()));
     units_ = static_cast<int>(PyBytes_GET_SIZE(bytes.get()) / 2);
     unitToIndex_.assign(units_ + 1, -1);
+    const std::string_view table(PyBytes_AS_STRING(code_->co_linetable), static_cast<size_t>(PyBytes_GET_SIZE(code_->co_linetable)));
+    const std::vector<Position> positions = readPositions(table, units_, code_->co_firstlineno);
     int extended = 0;
     for (int unit = 0, start = 0; unit < units_;) {
       if (!extended) start = unit;
@@ -82,7 +86,7 @@ class Decoder {
       } else {
         extended = 0;
         unit_ = start;
-        position_ = positionOf(unit);
+        position_ = positions[unit];
         expand(number, opcode.raw, arg, next);
       }
       unit = next;
@@ -92,6 +96,7 @@ class Decoder {
       if (instr.target >= 0) instr.target = indexAt(instr.target);
     }
     Bytecode result;
+    result.decoded = code_;
     result.code = Ref::create(reinterpret_cast<PyObject*>(code_));
     result.instructions = std::move(out_);
     readHandlers(result);
@@ -115,12 +120,6 @@ class Decoder {
   int skip(int unit, int count) const {
     while (count-- > 0) unit += 1 + kRawOpcodes[raw_[2 * unit]].caches;
     return unit;
-  }
-
-  Position positionOf(int unit) const {
-    Position p;
-    if (!PyCode_Addr2Location(code_, unit * 2, &p.line, &p.column, &p.endLine, &p.endColumn)) p = Position();
-    return p;
   }
 
   void expand(int number, Raw raw, int arg, int next) {

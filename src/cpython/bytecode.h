@@ -53,11 +53,12 @@ struct Handler {
 };
 
 struct Bytecode {
-  Ref code;                             ///< the PyCodeObject
+  PyCodeObject* decoded = nullptr;      ///< borrowed
+  Ref code;                             ///< keeps it alive; may be dropped by who is kept alive by the code object
   std::vector<Instr> instructions;
   std::vector<Handler> handlers;
 
-  PyCodeObject* object() const { return reinterpret_cast<PyCodeObject*>(code.get()); }
+  PyCodeObject* object() const { return decoded; }
 };
 
 /// Decodes the code as compiled: specialised and instrumented instructions are mapped back. Throws PythonError.

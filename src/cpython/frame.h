@@ -77,11 +77,6 @@ inline void setCode(Frame* frame, PyCodeObject* code) {
   Py_DECREF(old);
 }
 
-inline int boundArguments(PyCodeObject* code) {
-  return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
-         ((code->co_flags & CO_VARKEYWORDS) != 0);
-}
-
 /// Whether a tracer, profiler or tool of sys.monitoring watches the thread, or its callback is running.
 inline bool isTraced(PyThreadState* state) {
 #if FW_PY_MINOR == 11

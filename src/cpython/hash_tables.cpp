@@ -161,7 +161,7 @@ std::optional<Py_hash_t> storedHash(PyObject* container, PyObject* key) {
   if (PyAnySet_CheckExact(container)) {
     Py_ssize_t pos = 0;
     while (const setentry* entry = nextSetEntry(container, &pos)) if (entry->key == key) return entry->hash;
-  } else if (PyDict_CheckExact(container)) {
+  } else if (PyDict_Check(container)) {
     const KeysObject* keys = keysOf(reinterpret_cast<PyDictObject*>(container)->ma_keys);
     bool isGeneral = keys->kind == kGeneralKeys;
     for (Py_ssize_t i = 0; i < keys->entryCount; ++i) {
@@ -197,6 +197,11 @@ Py_ssize_t probeKeys(const PyDictKeysObject* table, PyObject* key, Py_hash_t has
 
 DictProbe probeDict(PyObject* object, PyObject* key, Py_hash_t hash) {
   if (!object || !PyDict_CheckExact(object)) return {LookupState::kRefused, nullptr, -1};
+  return probeTable(object, key, hash);
+}
+
+DictProbe probeTable(PyObject* object, PyObject* key, Py_hash_t hash) {
+  if (!object || !PyDict_Check(object)) return {LookupState::kRefused, nullptr, -1};
   auto* dict = reinterpret_cast<PyDictObject*>(object);
   Py_ssize_t index = probeKeys(dict->ma_keys, key, hash);
   if (index == -2) return {LookupState::kRefused, nullptr, -1};

@@ -32,6 +32,8 @@ struct DictProbe {
   Py_ssize_t index;
 };
 DictProbe probeDict(PyObject* dict, PyObject* key, Py_hash_t hash);
+/// The same for the table of a dict of any class, whatever its methods would answer.
+DictProbe probeTable(PyObject* dict, PyObject* key, Py_hash_t hash);
 /// Index of the entry in the keys of a dict or of a type, -1 if absent, -2 if it cannot be told.
 Py_ssize_t probeKeys(const PyDictKeysObject* keys, PyObject* key, Py_hash_t hash);
 

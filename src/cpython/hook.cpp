@@ -14,6 +14,7 @@
 
 #include <algorithm>
 
+#include "cpython/code_facts.h"
 #include "cpython/frame.h"
 
 namespace fw::cpython {

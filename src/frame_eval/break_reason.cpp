@@ -1,6 +1,9 @@
 // The table of break reasons.
 #include "frame_eval/break_reason.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace fw::capture {
 
 const BreakInfo& info(BreakReason reason) {
@@ -8,6 +11,9 @@ const BreakInfo& info(BreakReason reason) {
 #define FW_BREAK(Id, text, cls, message, hint) {text, message, hint, BreakClass::k##cls},
 #include "frame_eval/break_reasons.def"
   };
+  static_assert(std::all_of(std::begin(kInfos), std::end(kInfos), [](const BreakInfo& row) {
+    return !row.message.empty() && !row.hint.empty();   // every break tells what to do about it
+  }));
   return kInfos[static_cast<int>(reason)];
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "cpython/numpy_api.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/unwind.h"
 #include "graph/support/check.h"
@@ -81,7 +82,7 @@ Ref Builtins::realObject(Value* value) {
     Value* known = trace.specializeNumber(value);
     return known && isPlain(known->object.get()) ? known->object : Ref();
   }
-  if (value->kind == ValueKind::kSet) return value->object;
+  if (value->kind == ValueKind::kSet) return value->opened ? Ref() : value->object;
   if (value->cls) return {};
   bool tuple = value->kind == ValueKind::kTuple;
   if (!tuple && value->kind != ValueKind::kList) return {};
@@ -155,6 +156,14 @@ bool Builtins::isSubclass(PyTypeObject* type, Value* cls) {
   // Registered classes of the standard library: builtin types do not change what they are.
   PyObject* module = PyDict_GetItemString(other->tp_dict, "__module__");
   bool standard = module && PyUnicode_Check(module) && (text(module) == "collections.abc" || text(module) == "numbers");
+  // A class derived from one that is registered is what that one is, where no hook asks for methods.
+  std::string_view name = other->tp_name;
+  bool registered = standard && (name == "Mapping" || name == "MutableMapping" || name == "Sequence" || name == "MutableSequence");
+  for (PyTypeObject* base = type; registered && base; base = base->tp_base) {
+    if (base->tp_flags & Py_TPFLAGS_HEAPTYPE && !(base->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) continue;
+    if (checked(PyObject_IsSubclass(reinterpret_cast<PyObject*>(base), object))) return true;
+    break;
+  }
   if (!standard || (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) refuse("with an abstract class");
   return checked(PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), object)) != 0;
 }
@@ -203,7 +212,7 @@ Value* Builtins::callGetattr(const CallArgs& args) {
     trace.fail(BreakReason::kUnsupportedCall, "getattr() with a computed name");
   }
   Value* self = args.positional[0];
-  if (args.positional.size() == 3 && self->kind != ValueKind::kArray && self->kind != ValueKind::kObject) {
+  if (args.positional.size() == 3 && self->kind != ValueKind::kArray) {
     CatchScope scope(interpreter.catchers_);
     try {
       return interpreter.getAttribute(self, interned(attribute));
@@ -238,14 +247,44 @@ Value* Builtins::callHasattr(const CallArgs& args) {
   return boolean(trace, interpreter.hasAttribute(self, interned(attribute)));
 }
 
+Value* Builtins::callSetattr(const CallArgs& args) {
+  expect(args, 3, 3);
+  if (!isConstantOf(args.positional[1], &PyUnicode_Type)) refuse("with a computed name");
+  interpreter.storeAttribute(args.positional[0], interned(args.positional[1]), args.positional[2]);
+  return trace.constant(Py_None);
+}
+
+Value* Builtins::callDelattr(const CallArgs& args) {
+  expect(args, 2, 2);
+  if (!isConstantOf(args.positional[1], &PyUnicode_Type)) refuse("with a computed name");
+  interpreter.storeAttribute(args.positional[0], interned(args.positional[1]), nullptr);
+  return trace.constant(Py_None);
+}
+
 /// `method` of a builtin type taken from the type: str.upper(x).
 Value* Builtins::callUnbound(PyObject* descriptor, CallArgs args) {
   if (args.positional.empty()) refuse("without self");
   Value* self = args.positional[0];
   if (!PyType_IsSubtype(trace.typeOf(self), PyDescr_TYPE(descriptor))) refuse("of another type");
   args.positional.erase(args.positional.begin());
+  if (self->cls && (self->kind == ValueKind::kDict || self->kind == ValueKind::kTuple)) {   // whatever its class has under the name
+    if (_PyType_Lookup(containerBase(trace.typeOf(self)), PyDescr_NAME(descriptor)) != descriptor) refuse("of another type");
+    return interpreter.callMethod(self, text(PyDescr_NAME(descriptor)), std::move(args));
+  }
+  // A subclass may have its own under the name, which is not meant.
+  if (_PyType_Lookup(trace.typeOf(self), PyDescr_NAME(descriptor)) != descriptor) refuse("of another type");
   Value* method = interpreter.getAttribute(self, PyDescr_NAME(descriptor));
   return interpreter.call(method, std::move(args));
+}
+
+bool isKnownBuiltin(PyObject* callable) {
+  static constexpr const char* kNames[] = {
+#define FW_BUILTIN(name, handler) name,
+#include "frame_eval/builtins.def"
+  };
+  std::string name = qualifiedName(callable);
+  return name.rfind("math.", 0) == 0 || name.rfind("_operator.", 0) == 0 ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 Value* callBuiltin(Interpreter& interpreter, Trace& trace, PyObject* callable, const CallArgs& args) {

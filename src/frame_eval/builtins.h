@@ -15,6 +15,7 @@ struct Builtins {
 #define FW_BUILTIN(name, handler) Value* handler(const CallArgs& args);
 #define FW_BUILTIN_ALIAS(name, handler)
 #include "frame_eval/builtins.def"
+  Value* scalarAsInt(Value* scalar);
   Value* callMath(const CallArgs& args);
   Value* callOperator(const CallArgs& args);
   Value* callUnbound(PyObject* descriptor, CallArgs args);
@@ -32,7 +33,15 @@ struct Builtins {
   int64_t count(Value* value);
   Value* choose(const CallArgs& args, bool wanted);
   std::vector<Value*> sortedItems(const std::vector<Value*>& items, Value* key, Value* reverse);
-  void fillDict(Value* dict, const CallArgs& args);
 };
+
+/// Whether callBuiltin() understands calls of it with some arguments.
+bool isKnownBuiltin(PyObject* callable);
+
+/// Call of a function of the standard library written in Python that is not inlined; null if it is none.
+Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args);
+/// Breaks if this brings something in or out: print, open, logging ...
+bool isOutput(PyObject* callable);
+void refuseOutput(Trace& trace, PyObject* callable);
 
 }  // namespace fw::capture

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "frame_eval/builtins.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/sets.h"
 
 namespace fw::capture {
 
@@ -14,6 +16,10 @@ using cpython::checked;
 namespace {
 
 Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
+
+std::optional<VirtualIterator::Recipe> typeCall(PyTypeObject& type, std::vector<Value*> args) {
+  return VirtualIterator::Recipe{reinterpret_cast<PyObject*>(&type), std::move(args)};
+}
 
 Value* firstOf(Value* function, std::vector<Value*> args, Interpreter& in) {
   return in.call(function, {.positional = std::move(args), .keywords = {}});
@@ -94,30 +100,9 @@ Value* Builtins::callSum(const CallArgs& original) {
   return total;
 }
 
-/// A stable order of the items by their keys, which must be known.
 std::vector<Value*> Builtins::sortedItems(const std::vector<Value*>& items, Value* key, Value* reverse) {
   bool keyed = key && !interpreter.isNone(key);
-  Ref keys = checked(PyList_New(0)), order = checked(PyList_New(0));
-  for (size_t i = 0; i < items.size(); ++i) {
-    Ref real = realObject(keyed ? firstOf(key, {items[i]}, interpreter) : items[i]);
-    if (!real) {
-      trace.fail(items[i]->isNumeric() ? BreakReason::kDataDependentBranch : BreakReason::kUnsupportedCall,
-                 std::string(name) + "() of values that are not known");
-    }
-    checked(PyList_Append(keys.get(), real.get()));
-    checked(PyList_Append(order.get(), checked(PyLong_FromSize_t(i)).get()));
-  }
-  Ref keywords = checked(PyDict_New()), none = checked(PyTuple_New(0));
-  Ref get = checked(PyObject_GetAttrString(keys.get(), "__getitem__")), sort = checked(PyObject_GetAttrString(order.get(), "sort"));
-  checked(PyDict_SetItemString(keywords.get(), "key", get.get()));
-  if (reverse && trace.truth(reverse)) checked(PyDict_SetItemString(keywords.get(), "reverse", Py_True));
-  Ref done = Ref::steal(PyObject_Call(sort.get(), none.get(), keywords.get()));
-  if (!done) interpreter.raisesPending();
-  std::vector<Value*> result;
-  for (size_t i = 0; i < items.size(); ++i) {
-    result.push_back(items[static_cast<size_t>(PyLong_AsLong(PyList_GET_ITEM(order.get(), static_cast<Py_ssize_t>(i))))]);
-  }
-  return result;
+  return interpreter.sorted(items, keyed ? key : nullptr, reverse && trace.truth(reverse));
 }
 
 Value* Builtins::callSorted(const CallArgs& original) {
@@ -157,13 +142,18 @@ Value* Builtins::callEnumerate(const CallArgs& original) {
   expect(args, 1, 2);
   Value* index = args.positional.size() == 2 ? args.positional[1] : number(0);
   Value* source = interpreter.iteratorOf(args.positional[0]);
-  return makeIterator(trace, &PyEnum_Type, [index, source, one = number(1), &t = trace](Interpreter& in) mutable -> Value* {
-    Value* item = in.nextOf(source);
-    if (!item) return nullptr;
-    Value* pair = t.tuple({index, t.open(item)});
-    index = in.binary(cpython::kNbAdd, false, index, one);
-    return pair;
-  });
+  struct Step {
+    Value *index, *source, *one;
+    Value* operator()(Interpreter& in) {
+      Value* item = in.nextOf(source);
+      if (!item) return nullptr;
+      Value* pair = in.tupleOf({index, in.opened(item)});
+      index = in.binary(cpython::kNbAdd, false, index, one);
+      return pair;
+    }
+    std::optional<VirtualIterator::Recipe> recipe(Trace&) { return typeCall(PyEnum_Type, {source, index}); }
+  };
+  return makeIterator(trace, &PyEnum_Type, Step{index, source, number(1)});
 }
 
 Value* Builtins::callZip(const CallArgs& original) {
@@ -172,7 +162,7 @@ Value* Builtins::callZip(const CallArgs& original) {
   bool strict = strictness && trace.truth(strictness);
   expect(args, 0, SIZE_MAX);
   std::vector<Value*> sources = iterators(args.positional);
-  return makeIterator(trace, &PyZip_Type, [sources, strict, &t = trace](Interpreter& in) -> Value* {
+  auto step = [sources, strict, &t = trace](Interpreter& in) -> Value* {
     std::vector<Value*> row;
     for (Value* source : sources) {
       Value* item = in.nextOf(source);
@@ -193,7 +183,15 @@ Value* Builtins::callZip(const CallArgs& original) {
       return nullptr;
     }
     return sources.empty() ? nullptr : t.tuple(std::move(row));
-  });
+  };
+  struct Step {
+    decltype(step) take;
+    std::vector<Value*> sources;
+    bool strict;
+    Value* operator()(Interpreter& in) { return take(in); }
+    std::optional<VirtualIterator::Recipe> recipe(Trace&) { return strict ? std::nullopt : typeCall(PyZip_Type, sources); }
+  };
+  return makeIterator(trace, &PyZip_Type, Step{std::move(step), sources, strict});
 }
 
 Value* Builtins::callReversed(const CallArgs& args) {
@@ -201,6 +199,7 @@ Value* Builtins::callReversed(const CallArgs& args) {
   Value* v = args.positional[0];
   if (v->kind == ValueKind::kDict) return interpreter.dictIterator(interpreter.viewOf(v, "keys"), true);
   if (v->kind == ValueKind::kIterator && !v->name.empty()) return interpreter.dictIterator(v, true);
+  if (v->kind == ValueKind::kDeque) return Collections{interpreter, trace}.dequeIterator(v, true);
   bool sequence = v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->kind == ValueKind::kArray || v->isConstant();
   if (!sequence) refuse("of this object");
   if (v->kind == ValueKind::kList) {
@@ -219,15 +218,25 @@ Value* Builtins::callReversed(const CallArgs& args) {
 Value* Builtins::callMap(const CallArgs& args) {
   expect(args, 2, SIZE_MAX);
   std::vector<Value*> sources = iterators({args.positional.begin() + 1, args.positional.end()});
-  return makeIterator(trace, &PyMap_Type, [function = args.positional[0], sources](Interpreter& in) -> Value* {
-    std::vector<Value*> row;
-    for (Value* source : sources) {
-      Value* item = in.nextOf(source);
-      if (!item) return nullptr;
-      row.push_back(item);
+  struct Step {
+    Value* function;
+    std::vector<Value*> sources;
+    Value* operator()(Interpreter& in) {
+      std::vector<Value*> row;
+      for (Value* source : sources) {
+        Value* item = in.nextOf(source);
+        if (!item) return nullptr;
+        row.push_back(item);
+      }
+      return firstOf(function, std::move(row), in);
     }
-    return firstOf(function, std::move(row), in);
-  });
+    std::optional<VirtualIterator::Recipe> recipe(Trace&) {
+      std::vector<Value*> all{function};
+      all.insert(all.end(), sources.begin(), sources.end());
+      return typeCall(PyMap_Type, std::move(all));
+    }
+  };
+  return makeIterator(trace, &PyMap_Type, Step{args.positional[0], sources});
 }
 
 /// filter() and the like: items for which the truth of function(item) is `wanted`.
@@ -265,54 +274,26 @@ Value* Builtins::callList(const CallArgs& args) {
 
 Value* Builtins::callSet(const CallArgs& args) {
   expect(args, 0, 1);
-  return interpreter.makeSet(&PySet_Type, args.positional.empty() ? nullptr : args.positional[0]);
+  return Sets{interpreter, trace}.make(&PySet_Type, args.positional.empty() ? nullptr : args.positional[0]);
 }
 
 Value* Builtins::callFrozenset(const CallArgs& args) {
   expect(args, 0, 1);
-  return interpreter.makeSet(&PyFrozenSet_Type, args.positional.empty() ? nullptr : args.positional[0]);
-}
-
-void Builtins::fillDict(Value* dict, const CallArgs& args) {
-  for (Value* from : args.positional) {
-    if (from->kind != ValueKind::kDict) {
-      for (Value* pair : interpreter.iterate(from)) {
-        std::vector<Value*> two = interpreter.iterate(pair);
-        if (two.size() != 2) interpreter.raiseAbout(PyExc_ValueError, "dictionary update sequence element");
-        interpreter.setKey(dict, interpreter.key(two[0]), two[1]);
-      }
-      continue;
-    }
-    for (size_t i = 0; i < from->keys.size(); ++i) interpreter.setKey(dict, from->keys[i], from->items[i]);
-  }
-  for (auto& [key, value] : args.keywords) {
-    interpreter.setKey(dict, trace.constant(checked(PyUnicode_InternFromString(key.c_str()))), value);
-  }
+  return Sets{interpreter, trace}.make(&PyFrozenSet_Type, args.positional.empty() ? nullptr : args.positional[0]);
 }
 
 Value* Builtins::callDict(const CallArgs& args) {
   if (args.positional.size() > 1) refuse("with these arguments");
   Value* dict = trace.make(ValueKind::kDict);
-  fillDict(dict, args);
+  interpreter.updateDict(dict, args);
   return dict;
 }
 
-/// OrderedDict: a dict of another class.
+/// OrderedDict and defaultdict.
 Value* Builtins::callDictLike(const CallArgs& args) {
-  Value* dict = callDict(args);
+  Value* dict = trace.make(ValueKind::kDict);
   dict->cls = Ref::create(callable);
-  return dict;
-}
-
-Value* Builtins::callDefaultdict(const CallArgs& original) {
-  CallArgs args = original;
-  Value* factory = nullptr;
-  if (!args.positional.empty()) {
-    factory = args.positional[0];
-    args.positional.erase(args.positional.begin());
-  }
-  Value* dict = callDictLike(args);
-  dict->base = factory && !interpreter.isNone(factory) ? factory : nullptr;
+  Collections{interpreter, trace}.fill(dict, args);
   return dict;
 }
 

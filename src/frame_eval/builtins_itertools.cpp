@@ -100,8 +100,7 @@ Value* Builtins::callIslice(const CallArgs& args) {
     if (stop >= 0 && at >= stop) return nullptr;
     Value* item = in.nextOf(source);
     ++at;
-    next += step;
-    if (stop >= 0 && next > stop) next = stop;
+    if (__builtin_add_overflow(next, step, &next) || (stop >= 0 && next > stop)) next = stop;
     return item;
   });
 }

@@ -14,6 +14,12 @@ namespace {
 
 Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
 
+PyObject* typeObject(PyTypeObject& type) { return reinterpret_cast<PyObject*>(&type); }
+
+bool isRuntimeNumber(Value* v) {
+  return v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool;
+}
+
 }  // namespace
 
 Value* Builtins::callFloat(const CallArgs& args) {
@@ -41,7 +47,13 @@ Value* Builtins::callInt(const CallArgs& args) {
   if (args.positional.empty()) return interpreter.fold(PyLong_FromLong(0));
   Value* v = args.positional[0];
   if (v->kind == ValueKind::kPyInt) return v;
+  if (v->kind == ValueKind::kArrayScalar) {
+    if (Value* result = scalarAsInt(v)) return result;
+  }
   if (isNumpyValue(v)) trace.fail(BreakReason::kDataDependentShape, "int() of array data");
+  if (isRuntimeNumber(v)) {
+    if (Value* result = trace.numbers().apply(typeObject(PyLong_Type), {v})) return result;
+  }
   Value* known = trace.specializeNumber(v);
   if (!known) {
     if (v->isNumeric()) trace.fail(BreakReason::kDataDependentShape, "int() of a number computed from array data");
@@ -49,6 +61,15 @@ Value* Builtins::callInt(const CallArgs& args) {
   }
   if (!isPlain(known->object.get())) trace.fail(BreakReason::kUnsupportedCall, "int() of this object");
   return interpreter.fold(PyNumber_Long(known->object.get()));
+}
+
+/// int() of a NumPy scalar that was passed in.
+Value* Builtins::scalarAsInt(Value* scalar) {
+  auto number = trace.numbers().of(scalar);
+  if (!number) return nullptr;
+  auto whole = trace.numbers().type(*number) == guards::NumberType::kInt
+                   ? number : trace.numbers().call(typeObject(PyLong_Type), {*number});
+  return whole ? trace.numbers().bind(*whole) : nullptr;
 }
 
 Value* Builtins::callBool(const CallArgs& args) {
@@ -99,13 +120,16 @@ Value* Builtins::callAbs(const CallArgs& args) {
 
 Value* Builtins::callRound(const CallArgs& args) {
   expect(args, 1, 2);
+  bool numbers = isRuntimeNumber(args.positional[0]) || (args.positional.size() == 2 && isRuntimeNumber(args.positional[1]));
+  if (numbers) {
+    if (Value* result = trace.numbers().apply(callable, args.positional)) return result;
+  }
   Value* number = trace.specializeNumber(args.positional[0]);
   Value* digits = args.positional.size() == 2 ? trace.specializeNumber(args.positional[1]) : nullptr;
   bool known = number && isPlain(number->object.get()) && (args.positional.size() == 1 || digits);
   if (!known) trace.fail(BreakReason::kUnsupportedCall, "round() of this object");
-  Ref function = checked(PyObject_GetAttrString(number->object.get(), "__round__"));
-  return interpreter.fold(digits ? PyObject_CallOneArg(function.get(), digits->object.get())
-                                 : PyObject_CallNoArgs(function.get()));
+  PyObject* last = digits ? digits->object.get() : nullptr;   // null ends the arguments
+  return interpreter.fold(PyObject_CallFunctionObjArgs(callable, number->object.get(), last, nullptr));
 }
 
 Value* Builtins::callPow(const CallArgs& args) {
@@ -120,10 +144,13 @@ Value* Builtins::callDivmod(const CallArgs& args) {
   return trace.tuple({quotient, interpreter.binary(cpython::kNbRemainder, false, args.positional[0], args.positional[1])});
 }
 
-/// A function of `math` on known numbers; fabs() also in the graph.
+/// A function of `math`: fabs() in the graph, others on numbers that are known before the compiled code runs.
 Value* Builtins::callMath(const CallArgs& args) {
   bool fabs = std::string_view(name) == "math.fabs" && args.positional.size() == 1 && args.keywords.empty();
   if (fabs && args.positional[0]->kind == ValueKind::kPyFloat) return callAbs(args);
+  if (args.keywords.empty()) {
+    if (Value* result = trace.numbers().apply(callable, args.positional)) return result;
+  }
   return callPure(args);
 }
 

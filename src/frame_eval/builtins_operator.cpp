@@ -93,6 +93,19 @@ Value* Builtins::callPartial(const CallArgs& args) {
   return made;
 }
 
+/// Only sorting understands what it makes.
+Value* Builtins::callCmpToKey(const CallArgs& original) {
+  CallArgs args = original;
+  if (Value* function = take(args, "mycmp")) args.positional.push_back(function);
+  expect(args, 1, 1);
+  Value* made = trace.make(ValueKind::kOpaque);
+  Ref like = checked(PyObject_CallOneArg(callable, Py_None));
+  made->cls = Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(like.get())));
+  made->name = "functools.cmp_to_key";
+  made->items = args.positional;
+  return made;
+}
+
 /// Call of a callable that callPartial() made; null if it is none.
 Value* Interpreter::callMade(Value* made, CallArgs args) {
   if (made->name == "functools.partial") {

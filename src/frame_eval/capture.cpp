@@ -3,12 +3,32 @@
 // InternalError and PythonError pass through to the boundary.
 #include "frame_eval/capture.h"
 
+#include <algorithm>
+
 #include "frame_eval/exit_builder.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/numpy/numpy_ops.h"
+#include "frame_eval/survey.h"
 #include "graph/op.h"
+#include "graph/support/check.h"
+#include "guards/builders.h"
 
 namespace fw::capture {
+
+namespace {
+
+/// Nodes that numpy::countsAsArithmetic() counts; -1 if there are some that will be decomposed into such.
+int countArithmetic(const graph::Graph& graph) {
+  int count = 0;
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const graph::Node& node = graph.node(graph::ValueId(i));
+    if (graph::info(node.op).cpu == "Decompose" && node.op != graph::Op::kPositive) return -1;
+    count += numpy::countsAsArithmetic(node);
+  }
+  return count;
+}
+
+}  // namespace
 
 /// Has access to the parts of a Trace, to move them out.
 struct CaptureSession {
@@ -16,47 +36,75 @@ struct CaptureSession {
     trace.guardAliases();
     trace.guardPresence();
     trace.graph_.canonicalizeSyms();
+    holdWeakly(exit, trace.guards_);
+    guards::holdWeakly(trace.guards_);
     guards::sortGuards(trace.guards_);
-    return {std::move(trace.graph_), std::move(trace.guards_), std::move(exit)};
+    const bool ufuncsAreOwn = !trace.inlines && countArithmetic(trace.graph_) == trace.ufuncCalls;
+    return {std::move(trace.graph_), std::move(trace.guards_), std::move(exit), ufuncsAreOwn};
   }
 };
 
 namespace {
 
-/// True if some output of the graph is computed from or into an array.
-bool computesArrays(const graph::Graph& graph) {
-  for (graph::ValueId id : graph.outputs()) {
-    std::vector<graph::ValueId> work{id};
-    std::vector<bool> seen(graph.size());
-    while (!work.empty()) {
-      graph::ValueId at = work.back();
-      work.pop_back();
-      if (seen[at.index]) continue;
-      seen[at.index] = true;
-      const graph::Node& node = graph.node(at);
-      if (node.type.rank() > 0) return true;
-      work.insert(work.end(), node.operands.begin(), node.operands.end());
-    }
+struct Work {
+  int64_t cost = 0;      ///< rough nanoseconds that Python and NumPy take for it
+  bool arrays = false;   ///< some of it is done on arrays
+};
+
+/// What the outputs and writes of the graph are computed by.
+Work workOf(const graph::Graph& graph) {
+  constexpr int64_t kArrayOp = 400, kView = 100, kScalarOp = 45;
+  std::vector<graph::ValueId> work(graph.outputs().begin(), graph.outputs().end());
+  work.insert(work.end(), graph.commits().begin(), graph.commits().end());
+  std::vector<bool> seen(graph.size());
+  auto isView = [&](graph::ValueId id) { return graph::info(graph.node(id).op).cls == graph::OpClass::kView; };
+  Work result;
+  while (!work.empty()) {
+    const graph::ValueId at = work.back();
+    work.pop_back();
+    if (seen[at.index]) continue;
+    seen[at.index] = true;
+    const graph::Node& node = graph.node(at);
+    work.insert(work.end(), node.operands.begin(), node.operands.end());
+    result.arrays |= node.type.rank() > 0;
+    if (node.operands.empty()) continue;
+    result.cost += node.type.rank() == 0 ? kScalarOp : isView(at) ? kView : kArrayOp;
+    auto reduced = [&](graph::ValueId operand) { return graph.type(operand).rank() > 0; };
+    if (node.type.rank() == 0 && !isView(at) && std::any_of(node.operands.begin(), node.operands.end(), reduced)) result.cost += kArrayOp;
   }
-  return false;
+  return result;
+}
+
+/// Whether compiled code is faster than Python. What a region costs by itself - its stub, guards, objects that it makes - a few
+/// operations on numbers do not bring in again.
+bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) {
+  constexpr int64_t kRegionCost = 160;
+  const Work work = workOf(graph);
+  const bool numpy = work.arrays || !graph.commits().empty() ||
+                     std::any_of(exit.nodes.begin(), exit.nodes.end(), [](const ExitNode& node) {
+                       return node.kind == ExitNode::Kind::kArray || node.kind == ExitNode::Kind::kArrayScalar;
+                     });
+  return numpy && (!region || work.cost >= kRegionCost);
 }
 
 /// Runs one trace; `execute` answers how its frame ends.
 template <typename Execute>
-std::variant<Captured, Break> captureWith(const CaptureOptions& options, Execute execute) {
+std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool region, Execute execute, const SharedMemoryFound& known,
+                                         bool mayRestart) {
   Trace trace;
   trace.sizes = options.sizes;
+  trace.shared = known.groups;
+  trace.mayRestart = mayRestart;
+  for (SharedMemory& memory : trace.shared)
+    for (SharedMember& member : memory.members) member.source = copyPath(*known.sources, member.source, trace.sources());
   Interpreter interpreter(trace, options);
   try {
     FrameEnd end = execute(interpreter);
     interpreter.checkGenerators();
     numpy::finishWrites(trace);
     ExitPlan exit = buildExit(trace, end);
-    bool arrays = options.evenWithoutArrays || !trace.graph().commits().empty() || computesArrays(trace.graph());
-    for (const ExitNode& node : exit.nodes) {
-      arrays |= node.kind == ExitNode::Kind::kArray || node.kind == ExitNode::Kind::kArrayScalar;
-    }
-    if (!arrays) return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
+    if (!options.evenWithoutArrays && !isWorthwhile(trace.graph(), exit, region))
+      return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
     int at = b.at >= 0 ? b.at : interpreter.resumeAt() >= 0 ? interpreter.resumeAt() : trace.at;
@@ -64,14 +112,47 @@ std::variant<Captured, Break> captureWith(const CaptureOptions& options, Execute
   }
 }
 
+/// Attempts that may find out about further arrays that share memory.
+constexpr int kMaxAttempts = 4;
+
+template <typename Execute>
+std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool region, Execute execute) {
+  SharedMemoryFound known;
+  for (int attempt = 1; attempt < kMaxAttempts; ++attempt) {
+    try {
+      return traceOnce(options, region, execute, known, true);
+    } catch (SharedMemoryFound& found) {
+      known = std::move(found);
+    }
+  }
+  return traceOnce(options, region, execute, {}, false);
+}
+
 }  // namespace
 
 std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options) {
-  return captureWith(options, [&](Interpreter& interpreter) { return FrameEnd{.result = interpreter.run(call)}; });
+  return captureWith(options, false, [&](Interpreter& interpreter) { return FrameEnd{.result = interpreter.run(call)}; });
 }
 
 std::variant<Captured, Break> captureRegion(const RegionView& region, const CaptureOptions& options) {
-  return captureWith(options, [&](Interpreter& interpreter) { return interpreter.runRegion(region); });
+  return captureWith(options, true, [&](Interpreter& interpreter) { return interpreter.runRegion(region); });
+}
+
+std::vector<Break> survey(const CallView& call, const CaptureOptions& options, const Break& first) {
+  Survey survey(first);
+  while (survey.next()) {
+    try {
+      auto traced = captureWith(options, false, [&](Interpreter& interpreter) -> FrameEnd {
+        interpreter.follow(&survey);
+        interpreter.run(call);
+        throw SurveyEnd{};   // what comes then is for complete traces
+      });
+      if (auto* what = std::get_if<Break>(&traced)) survey.ended(std::move(*what));
+    } catch (const SurveyEnd&) {
+    } catch (const InternalError&) {   // of a trace that is not used; what was found until then holds
+    }
+  }
+  return survey.take();
 }
 
 }  // namespace fw::capture

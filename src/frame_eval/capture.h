@@ -23,6 +23,7 @@ struct CallView {
 struct CaptureOptions {
   int maxInlineDepth = 32;
   int maxUnroll = 64;            ///< iterations of one loop
+  int maxUnrolledOps = 256;      ///< nodes of the graph that all of them together add
   int maxInstructions = 20000;   ///< executed symbolically in one capture
   SizePolicy sizes = SizePolicy::kAuto;   ///< of arrays that nothing more special is known of
   bool evenWithoutArrays = false;   ///< do not break with kNothingToCompile (tests of capture on all of Python)
@@ -41,6 +42,9 @@ struct Captured {
   graph::Graph graph;
   guards::GuardSet guards;
   ExitPlan exit;
+  /// Every sum, difference, product and quotient of float arrays in the graph is one call of that ufunc, made by the outermost
+  /// frame at the node's line.
+  bool ufuncsAreOwn = false;
 };
 
 struct Break {
@@ -53,6 +57,11 @@ struct Break {
 
 /// Runs no user code and changes nothing outside. Throws PythonError only if CPython itself fails (memory, interrupt).
 std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options);
+
+/// After capture() has ended in `first`: that one and the other breaks of the call, on both sides of branches that cannot be
+/// decided before the first has been executed; in the order of the instructions. Of a call that is inlined only the first
+/// break is told, and what depends on the result of a break is not looked into: it need not be all.
+std::vector<Break> survey(const CallView& call, const CaptureOptions& options, const Break& first);
 
 /// The same from an instruction in the middle of a frame to the first stop on the path, or to the return. Sources kArg number
 /// the frame's slots; slots that the path does not read are not guarded. Values that cannot leave the trace make a Break at

@@ -59,7 +59,7 @@ Value* DeclaredCalls::assumeConstant(PyObject* function, const CallArgs& args) {
     trace.fail(BreakReason::kPythonException, calleeName(function) + " raises while its result is taken as a constant");
   }
   // An array or an object is read like any that exists outside the trace; its place in the sources keeps it alive.
-  return trace.fromSource(trace.sources().intern(guards::SourceKind::kConst, {}, 0, result.get()), result.get());
+  return trace.fromSource(trace.sources().intern(guards::SourceKind::kConst, {}, guards::kPinned, result.get()), result.get());
 }
 
 }  // namespace fw::capture

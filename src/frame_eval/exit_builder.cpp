@@ -3,10 +3,16 @@
 // object. What cannot be made again outside is a break at the instruction that made it.
 #include "frame_eval/exit_builder.h"
 
+#include <algorithm>
+
+#include "cpython/elements.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/keys.h"
+#include "frame_eval/numpy/numpy_ops.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
+#include "guards/builders.h"
 
 namespace fw::capture {
 
@@ -24,6 +30,11 @@ class ExitBuilder {
     if (end.result) add(end.result);
     for (const SideEffect& effect : trace_.effects()) addEffect(effect);
     for (auto [slot, value] : end.slots) plan_.slots.push_back({slot, orNone(value)});
+    for (size_t i = 0; i < filledLater_.size(); ++i) {
+      Value* cell = filledLater_[i];
+      plan_.effects.push_back({.kind = Effect::Kind::kSetCell, .target = add(cell), .value = add(cell->items[0])});
+    }
+    plan_.cellsFilled = filledLater_.size();
     plan_.end = end.result ? ExitPlan::kReturn : end.instruction;
     plan_.depth = end.depth;
     return std::move(plan_);
@@ -57,11 +68,14 @@ class ExitBuilder {
 
   void addEffect(const SideEffect& effect) {
     Effect out{.kind = effect.kind, .lo = effect.lo, .hi = effect.hi};
+    if (effect.kind == Effect::Kind::kSetItem && !isHashedNatively(trace_, effect.key)) {
+      throw CaptureBreak(BreakReason::kUnsupportedWrite, "an item under a key that its class hashes", effect.at);
+    }
     out.target = add(effect.target);
     if (effect.key) out.key = add(effect.key);
     if (effect.value) out.value = add(effect.value);
-    if (effect.kind == Effect::Kind::kListSlice) {
-      ExitNode list{.kind = ExitNode::Kind::kList};
+    if (effect.kind == Effect::Kind::kListSlice || effect.kind == Effect::Kind::kCall) {
+      ExitNode list{.kind = effect.kind == Effect::Kind::kCall ? ExitNode::Kind::kTuple : ExitNode::Kind::kList};
       for (Value* item : effect.items) list.children.push_back(add(item));
       out.value = addNode(std::move(list));
     }
@@ -76,9 +90,9 @@ class ExitBuilder {
     using Kind = ExitNode::Kind;
     // Also constants: an equal str of another call is another object.
     if (value->source.valid()) return {.kind = Kind::kObject, .index = objectIndex(value->source)};
-    if (value->isConstant()) return {.kind = Kind::kConstant, .object = value->object};
-    if (value->cls && value->kind != ValueKind::kSet) {
-      cannotLeave(value, std::string("a ") + trace_.typeOf(value)->tp_name + " made here");
+    if (value->isConstant()) {
+      if (guards::leadsToUsers(value->object.get()) && PyTuple_Check(value->object.get())) cannotLeave(value, "a tuple of classes");
+      return {.kind = Kind::kConstant, .object = value->object};
     }
     switch (value->kind) {
       case ValueKind::kArray: return array(value);
@@ -87,22 +101,21 @@ class ExitBuilder {
       case ValueKind::kPyBool: return {.kind = Kind::kPyBool, .index = output(scalar(value->node))};
       case ValueKind::kPyComplex: return {.kind = Kind::kPyComplex, .index = output(scalar(value->node))};
       case ValueKind::kPyInt: return {.kind = Kind::kPyInt, .sym = trace_.syms().canonical(value->sym)};
-      case ValueKind::kTuple: return container(Kind::kTuple, value);
+      case ValueKind::kTuple: return value->cls ? subclass(Kind::kTuple, value) : container(Kind::kTuple, value);
       case ValueKind::kList: return container(Kind::kList, value);
-      case ValueKind::kDict: return container(Kind::kDict, value);
+      case ValueKind::kDict: return value->cls ? subclass(Kind::kDict, value) : container(Kind::kDict, value);
+      case ValueKind::kDeque: return deque(value);
       case ValueKind::kSlice: return container(Kind::kSlice, value);
       case ValueKind::kFunction: return function(value);
       case ValueKind::kMethod: return method(value);
       case ValueKind::kIterator: return iterator(value);
-      case ValueKind::kCell: {
-        ExitNode node{.kind = Kind::kCell};
-        node.children = {orNone(value->items[0])};
-        return node;
-      }
+      case ValueKind::kCell: return cell(value);
       case ValueKind::kInstance: return instance(value);
       case ValueKind::kSet: return set(value);
       case ValueKind::kException: cannotLeave(value, "an exception");
-      case ValueKind::kOpaque: cannotLeave(value, std::string("a ") + trace_.typeOf(value)->tp_name);
+      case ValueKind::kOpaque:
+        if (numpy::isSelection(value)) throw CaptureBreak(BreakReason::kDataDependentShape, "a selection by a mask", value->madeAt);
+        return callable(value);
       case ValueKind::kSuper: cannotLeave(value, "super()");
       case ValueKind::kConstant:
       case ValueKind::kNull:
@@ -113,24 +126,19 @@ class ExitBuilder {
     FW_UNREACHABLE();
   }
 
-  /// Parts: globals, qualname, defaults, kwdefaults, closure.
   ExitNode function(Value* value) {
     ExitNode node{.kind = ExitNode::Kind::kFunction, .object = value->code};
+    const FunctionParts& parts = *value->parts;
     int globals = value->globals ? addNode({.kind = ExitNode::Kind::kObject, .index = objectIndex(globalsOf(value))}) : -1;
     int qualname = addNode({.kind = ExitNode::Kind::kConstant, .object = value->qualname});
-    int defaults = value->defaults.empty() ? -1 : sequence(value->defaults);
-    int kwdefaults = -1;
-    if (!value->kwdefaults.empty()) {
-      ExitNode dict{.kind = ExitNode::Kind::kDict};
-      for (auto& [name, item] : value->kwdefaults) {
-        dict.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = name}));
-        dict.children.push_back(add(item));
-      }
-      kwdefaults = addNode(std::move(dict));
+    node.children = {globals, qualname};
+    for (Value* part : {parts.defaults, parts.kwdefaults, parts.closure, parts.annotations, parts.dict}) {
+      node.children.push_back(orNone(part));
     }
-    int closure = value->closure.empty() ? -1 : sequence(value->closure);
-    node.children = {globals, qualname, defaults, kwdefaults, closure};
-    if (value->annotated) cannotLeave(value, "a function with annotations made here");
+    for (auto& [name, item] : value->overlay) {
+      node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = name}));
+      node.children.push_back(add(item));
+    }
     return node;
   }
 
@@ -138,10 +146,40 @@ class ExitBuilder {
     return trace_.sources().intern(guards::SourceKind::kGlobals, function->globalsOf);
   }
 
-  int sequence(const std::vector<Value*>& items) {
-    ExitNode tuple{.kind = ExitNode::Kind::kTuple};
-    for (Value* item : items) tuple.children.push_back(add(item));
-    return addNode(std::move(tuple));
+  /// partial() and the getters of `operator` are made again by their own types.
+  ExitNode callable(Value* value) {
+    bool known = value->name == "functools.partial" || value->name.rfind("operator.", 0) == 0;
+    if (!known || value->items.empty()) cannotLeave(value, std::string("a ") + trace_.typeOf(value)->tp_name);
+    ExitNode node{.kind = ExitNode::Kind::kCall};
+    node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = value->cls}));
+    for (Value* item : value->items) node.children.push_back(add(item));
+    if (value->kwdefaults.empty()) return node;
+    node.object = cpython::checked(PyTuple_New(static_cast<Py_ssize_t>(value->kwdefaults.size())));
+    for (size_t i = 0; i < value->kwdefaults.size(); ++i) {
+      PyTuple_SET_ITEM(node.object.get(), i, cpython::Ref(value->kwdefaults[i].first).release());
+      node.children.push_back(add(value->kwdefaults[i].second));
+    }
+    return node;
+  }
+
+  /// A cell that holds what refers to it, as that of a recursive function does, is filled when both exist.
+  ExitNode cell(Value* value) {
+    absl::flat_hash_set<Value*> seen;
+    bool cycle = refersTo(value->items[0], value, seen);
+    if (cycle) filledLater_.push_back(value);
+    return {.kind = ExitNode::Kind::kCell, .children = {cycle ? -1 : orNone(value->items[0])}};
+  }
+
+  bool refersTo(Value* from, Value* to, absl::flat_hash_set<Value*>& seen) const {
+    if (from == to) return true;
+    if (!from || from->source.valid() || from->isNumeric() || from->isConstant() || !seen.insert(from).second) return false;
+    Nesting nesting(trace_);
+    auto any = [&](Value* value) { return refersTo(value, to, seen); };
+    auto anyOf = [&](const auto& named) { return std::any_of(named.begin(), named.end(), [&](auto& p) { return any(p.second); }); };
+    if (std::any_of(from->items.begin(), from->items.end(), any) || anyOf(from->overlay) || anyOf(from->kwdefaults)) return true;
+    if (!from->parts) return false;
+    const FunctionParts& p = *from->parts;
+    return any(p.closure) || any(p.defaults) || any(p.kwdefaults) || any(p.dict) || any(p.annotations);
   }
 
   ExitNode method(Value* value) {
@@ -161,12 +199,57 @@ class ExitBuilder {
     return node;
   }
 
+  /// Iterators are made again as they were at first, or as they are now (VirtualIterator::recipe).
   ExitNode iterator(Value* value) {
-    bool fresh = !value->lazy && value->name.empty() && value->position == 0 && value->base &&
-                 (value->base->kind == ValueKind::kList || !value->base->written);
-    if (!fresh) cannotLeave(value, value->name.empty() ? "an iterator" : "a view of a dict");
-    ExitNode node{.kind = ExitNode::Kind::kIterator};
-    node.children = {add(value->base)};
+    if (value->lazy) {
+      auto recipe = value->lazy->recipe(trace_);
+      if (!recipe) cannotLeave(value, "an iterator");
+      ExitNode node{.kind = ExitNode::Kind::kCall, .index = static_cast<int>(recipe->taken)};
+      node.children = {addNode({.kind = ExitNode::Kind::kConstant, .object = cpython::Ref::create(recipe->callable)})};
+      for (Value* arg : recipe->args) node.children.push_back(add(arg));
+      return node;
+    }
+    if (!value->name.empty()) return dictView(value);
+    Value* over = value->base;
+    // Items are taken from it before effects change what it walks.
+    bool changed = over && value->position > 0 && (over->written || value->position > over->items.size());
+    if (!over || changed || (over->kind != ValueKind::kList && over->written)) cannotLeave(value, "an iterator");
+    return {.kind = ExitNode::Kind::kIterator, .index = static_cast<int>(value->position), .children = {add(over)}};
+  }
+
+  ExitNode dictView(Value* value) {
+    if (value->base->cls) cannotLeave(value, "a view of a dict");
+    cpython::Ref name = cpython::checked(PyUnicode_InternFromString(value->name.c_str()));
+    Value* method = trace_.make(ValueKind::kMethod);
+    method->items = {nullptr, value->base};
+    method->name = value->name;
+    return {.kind = ExitNode::Kind::kCall, .children = {add(method)}};
+  }
+
+  ExitNode deque(Value* value) {
+    ExitNode node{.kind = ExitNode::Kind::kCall};
+    auto type = cpython::Ref::create(reinterpret_cast<PyObject*>(cpython::dequeType()));
+    node.children = {addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(type)}),
+                     addNode(container(ExitNode::Kind::kList, value))};
+    if (value->position != SIZE_MAX) {
+      cpython::Ref limit = cpython::checked(PyLong_FromSize_t(value->position));
+      node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(limit)}));
+    }
+    return node;
+  }
+
+  /// An instance of a class derived from tuple or dict.
+  ExitNode subclass(ExitNode::Kind kind, Value* value) {
+    ExitNode node{.kind = ExitNode::Kind::kSubclass, .object = value->cls};
+    node.children = {addNode(container(kind, value))};
+    auto attribute = [&](cpython::Ref name, Value* item) {
+      node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(name)}));
+      node.children.push_back(add(item));
+    };
+    if (value->base) attribute(cpython::checked(PyUnicode_InternFromString("default_factory")), value->base);
+    for (auto& [name, item] : value->overlay) {
+      if (item) attribute(name, item);
+    }
     return node;
   }
 
@@ -184,6 +267,11 @@ class ExitBuilder {
   ExitNode set(Value* value) {
     bool frozen = value->cls.get() == reinterpret_cast<PyObject*>(&PyFrozenSet_Type);
     ExitNode node{.kind = frozen ? ExitNode::Kind::kFrozenSet : ExitNode::Kind::kSet};
+    for (Value* item : value->items) {
+      if (!isHashedNatively(trace_, item)) cannotLeave(value, "a set of this order");
+      if (value->opened) node.children.push_back(add(item));   // whose order is that of addresses
+    }
+    if (value->opened) return node;
     cpython::Ref rebuilt = cpython::checked(PySet_New(nullptr));
     for (Value* item : value->items) cpython::checked(PySet_Add(rebuilt.get(), item->object.get()));
     cpython::Ref was = cpython::checked(PySequence_List(value->object.get()));
@@ -198,7 +286,10 @@ class ExitBuilder {
   ExitNode container(ExitNode::Kind kind, Value* value) {
     ExitNode node{.kind = kind};
     for (size_t i = 0; i < value->items.size(); ++i) {
-      if (kind == ExitNode::Kind::kDict) node.children.push_back(add(value->keys[i]));
+      if (kind == ExitNode::Kind::kDict) {
+        if (!isHashedNatively(trace_, value->keys[i])) cannotLeave(value, "a dict with keys that their class hashes");
+        node.children.push_back(add(value->keys[i]));
+      }
       node.children.push_back(add(value->items[i]));
     }
     return node;
@@ -276,6 +367,7 @@ class ExitBuilder {
   ExitPlan plan_;
   absl::flat_hash_map<Value*, int> seen_, fresh_;
   absl::flat_hash_set<Value*> open_;                    ///< being described
+  std::vector<Value*> filledLater_;                     ///< cells
   absl::flat_hash_map<ValueId, bool> taken_;
   absl::flat_hash_map<ValueId, int> scalars_;
   absl::flat_hash_map<SourceId, int> objectAt_;         ///< places in the guard set's list of objects
@@ -285,5 +377,21 @@ class ExitBuilder {
 }  // namespace
 
 ExitPlan buildExit(Trace& trace, const FrameEnd& end) { return ExitBuilder(trace).run(end); }
+
+/// Nothing else: what capture has computed itself may have no other owner than the plan.
+void holdWeakly(ExitPlan& plan, guards::GuardSet& guards) {
+  auto isUsers = [](PyObject* o) {
+    return o && (PyType_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyModule_Check(o)) && !guards::mayHoldStrongly(o);
+  };
+  for (ExitNode& node : plan.nodes) {
+    using Kind = ExitNode::Kind;
+    if (!isUsers(node.object.get()) || node.kind == Kind::kObject) continue;
+    guards.objects.push_back(guards::constantSource(*guards.sources, node.object.get()));
+    const int index = static_cast<int>(guards.objects.size()) - 1;
+    node.object = cpython::Ref();
+    if (node.kind == Kind::kConstant) node = {.kind = Kind::kObject, .index = index};
+    else node.live = index;
+  }
+}
 
 }  // namespace fw::capture

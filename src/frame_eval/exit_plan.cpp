@@ -24,6 +24,7 @@ class Printer {
       case Effect::Kind::kSetAdd: return target + ".add(" + orNone(e.key) + ")";
       case Effect::Kind::kSetDiscard: return target + ".discard(" + orNone(e.key) + ")";
       case Effect::Kind::kSetCell: return "content of " + target + " = " + orNone(e.value);
+      case Effect::Kind::kCall: return target + "." + orNone(e.key) + "(*" + orNone(e.value) + ")";
       case Effect::Kind::kAdvance: return target + " advanced by " + std::to_string(e.lo);
     }
     FW_UNREACHABLE();
@@ -48,13 +49,16 @@ class Printer {
       case Kind::kFrozenSet: return "frozenset(" + children(n) + ")";
       case Kind::kSlice: return "slice(" + children(n) + ")";
       case Kind::kRange: return "range(" + children(n) + ")";
-      case Kind::kIterator: return "iter(" + children(n) + ")";
+      case Kind::kIterator: return "iter(" + children(n) + ")" + taken(n);
+      case Kind::kCall: return "call(" + children(n) + ")" + taken(n);
+      case Kind::kSubclass:
       case Kind::kAttribute: return children(n) + "." + string(n.object.get());
       case Kind::kMethod: return "method(" + children(n) + ")";
       case Kind::kFunction: return "function(" + children(n) + ")";
       case Kind::kCell: return "cell(" + children(n) + ")";
       case Kind::kInstance:
-        return "instance of " + std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name) + "(" + children(n) + ")";
+        return "instance of " + (n.object ? std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name)
+                                          : "object " + std::to_string(n.live)) + "(" + children(n) + ")";
       case Kind::kShared: {
         const ExitNode& same = plan_.nodes.at(static_cast<size_t>(n.index));
         return same.kind == Kind::kObject ? node(n.index) : "same as node " + std::to_string(n.index);
@@ -75,6 +79,8 @@ class Printer {
     }
     return n.writeable ? text : text + " read-only";
   }
+
+  static std::string taken(const ExitNode& n) { return n.index > 0 ? " from item " + std::to_string(n.index) : ""; }
 
   std::string children(const ExitNode& n) const {
     std::string text;

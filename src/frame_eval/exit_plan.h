@@ -24,12 +24,17 @@ struct ExitNode {
     kSet, kFrozenSet,   ///< children, hashable by code that is not the user's
     kDict,           ///< children = key, value, key, value ...
     kSlice, kRange,  ///< children = start, stop, step
-    kIterator,       ///< iter(children[0]) of an exact builtin type, before its first item
+    kIterator,       ///< iter(children[0]) of an exact builtin type, from which `index` items are taken
+    kCall,           ///< children[0](the others): a builtin that runs no user code; if it made an iterator, `index` items are taken from
+                     ///< it; object = tuple of names if the last of them are keywords
+    kSubclass,       ///< object = class (or live) derived from a builtin container; children = that container, then name, value, ... of
+                     ///< attributes
     kAttribute,      ///< attribute `object` (interned str) of children[0], whose exact type is builtin or NumPy's
     kMethod,         ///< children = function, self: a bound method
-    kFunction,       ///< object = code; children = globals, qualname, defaults, kwdefaults, closure; -1: none
+    kFunction,       ///< object = code (or live); children = globals, qualname, defaults, kwdefaults, closure, annotations, __dict__ (-1: none),
+                     ///< then name, value, ... of attributes that are set
     kCell,           ///< a fresh cell; children[0] = content or -1
-    kInstance,       ///< object = class; children = name, value, ...: object.__new__(class) and its instance attributes in order
+    kInstance,       ///< object = class (or live); children = name, value, ...: object.__new__(class) and its instance attributes in order
     kShared,         ///< the same object as node `index` (a list returned twice)
   };
   Kind kind;
@@ -39,6 +44,7 @@ struct ExitNode {
   bool writeable = true;             ///< kArray views
   graph::SymId sym;
   cpython::Ref object;
+  int live = -1;                     ///< kFunction, kInstance of what the plan may not hold: index into CallFrame::objects
   std::vector<int> children;
 };
 
@@ -47,11 +53,12 @@ struct ExitNode {
 struct Effect {
   enum class Kind : uint8_t {
     kSetAttr,        ///< target.key = value, as PyObject_GenericSetAttr does; value -1 deletes
-    kSetItem,        ///< target[key] = value of an exact dict; value -1 deletes
+    kSetItem,        ///< target[key] = value by dict's own methods; value -1 deletes
     kListSlice,      ///< target[lo:hi] = value (a list node) of an exact list
     kSetAdd,         ///< target.add(key) of an exact set
     kSetDiscard,     ///< target.discard(key)
     kSetCell,        ///< content of the cell `target`; value -1 empties it
+    kCall,           ///< target.key(*value) of a builtin container; value: a tuple node
     kAdvance,        ///< takes `lo` items from the exact builtin iterator `target`
   };
   Kind kind;
@@ -70,6 +77,7 @@ struct ExitPlan {
   static constexpr int kReturn = -1;
   std::vector<ExitNode> nodes;
   std::vector<Effect> effects;
+  size_t cellsFilled = 0;            ///< so many of the last effects fill cells made here; their nodes are made after those of the slots
   std::vector<SlotWrite> slots;      ///< regions: changed locals that are read later, changed entries of the stack
   int end = kReturn;                 ///< regions: neutral instruction where the interpreter goes on
   int depth = 0;                     ///< regions: height of the stack there

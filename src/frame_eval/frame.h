@@ -14,6 +14,12 @@ using cpython::Bytecode;
 
 struct GeneratorIterator;
 
+/// A loop that is being unrolled.
+struct UnrolledLoop {
+  const Value* iterator;              ///< of a `for`
+  size_t before;                      ///< nodes of the graph when it began
+};
+
 /// One activation of a Python function.
 struct Frame {
   const Bytecode* code = nullptr;
@@ -28,6 +34,7 @@ struct Frame {
   Value* yielded = nullptr;           ///< set by YIELD_VALUE
   GeneratorIterator* generator = nullptr;   ///< whose frame this is
   absl::flat_hash_map<size_t, int> backJumps;
+  absl::flat_hash_map<size_t, UnrolledLoop> unrolled;   ///< by the instruction that begins an iteration
 
   PyCodeObject* object() const { return code->object(); }
 };

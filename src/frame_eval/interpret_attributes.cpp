@@ -2,11 +2,16 @@
 // instance dict, other attribute of the type. A version guard on the type stands for every look-up along its MRO. Descriptors and
 // hooks written in Python are inlined, of those written in C only some builtin ones are known.
 #include "cpython/attributes.h"
+#include "cpython/elements.h"
 #include "cpython/numpy_api.h"
 #include "cpython/version.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/unwind.h"
+#include "frame_eval/sets.h"
 #include "graph/support/check.h"
+#include "guards/builders.h"
 
 namespace fw::capture {
 
@@ -48,8 +53,11 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
   std::string attribute = text(name);
   bool unopened = self->kind == ValueKind::kObject && !self->opened;
   // Methods of lists and dicts may not need to know what is in them.
-  bool container = unopened && (PyList_CheckExact(self->object.get()) || PyDict_CheckExact(self->object.get()));
+  bool container = unopened && (PyList_CheckExact(self->object.get()) || PyDict_CheckExact(self->object.get()) ||
+                                (cpython::isDeque(self->object.get()) && attribute != "maxlen"));
+  container |= isForeignSet(self);
   if (!container) trace_.open(self);
+  if (isSubclassValue(self)) return objectAttribute(self, name);
   switch (self->kind) {
     case ValueKind::kArray:
     case ValueKind::kArrayScalar: {
@@ -69,10 +77,13 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
     case ValueKind::kSuper:
       return superAttribute(self, name);
     case ValueKind::kFunction:
-      if (self->source.valid()) break;   // may have been renamed
-      if (attribute == "__name__") return trace_.constant(reinterpret_cast<PyCodeObject*>(self->code.get())->co_name);
-      if (attribute == "__qualname__") return trace_.constant(self->qualname);
-      break;
+      return functionAttribute(self, name);
+    case ValueKind::kDeque:
+      if (attribute != "maxlen") break;
+      return self->position == SIZE_MAX ? trace_.constant(Py_None) : trace_.constant(checked(PyLong_FromSize_t(self->position)));
+    case ValueKind::kDict:
+      if (attribute != "default_factory" || !isDefaultdict(trace_.typeOf(self))) break;
+      return self->base ? self->base : trace_.constant(Py_None);
     case ValueKind::kSlice:
       if (attribute == "start") return self->items[0];
       if (attribute == "stop") return self->items[1];
@@ -83,9 +94,18 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
       if (attribute == "__func__") return self->items[0];
       if (attribute == "__self__") return self->items[1];
       break;
+    case ValueKind::kOpaque:
+      if (self->name == "functools.partial" && attribute == "func") return self->items[0];
+      break;
     case ValueKind::kPyFloat:
     case ValueKind::kPyInt:
       if (attribute == "real") return self;
+      if (attribute == "imag") {
+        bool whole = self->kind == ValueKind::kPyInt;
+        return trace_.constant(checked(whole ? PyLong_FromLong(0) : PyFloat_FromDouble(0)));
+      }
+      if (self->kind == ValueKind::kPyInt && attribute == "numerator") return self;
+      if (self->kind == ValueKind::kPyInt && attribute == "denominator") return trace_.constant(checked(PyLong_FromLong(1)));
       break;
     default:
       break;
@@ -93,8 +113,9 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
   PyTypeObject* type = trace_.typeOf(self);
   if (attribute == "__class__") return trace_.constant(reinterpret_cast<PyObject*>(type));
   PyObject* found = _PyType_Lookup(type, name);
-  container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kIterator || self->kind == ValueKind::kTuple ||
-               self->kind == ValueKind::kList || self->kind == ValueKind::kDict;
+  container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kDeque || self->kind == ValueKind::kIterator || self->kind == ValueKind::kTuple ||
+               self->kind == ValueKind::kList || self->kind == ValueKind::kDict || self->kind == ValueKind::kPyFloat ||
+               self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
   if (!container || !found || !PyObject_TypeCheck(found, &PyMethodDescr_Type)) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }
@@ -108,6 +129,7 @@ Value* Interpreter::constantAttribute(Value* self, PyObject* name) {
   PyObject* object = self->object.get();
   if (PyModule_CheckExact(object)) return moduleAttribute(self, name);
   if (PyType_Check(object)) return typeAttribute(self, name);
+  if (PyFunction_Check(object)) return functionAttribute(self, name);
   PyTypeObject* type = Py_TYPE(object);
   if (isPlain(object) || PyRange_Check(object)) {
     PyObject* found = _PyType_Lookup(type, name);
@@ -125,7 +147,8 @@ Value* Interpreter::constantAttribute(Value* self, PyObject* name) {
   }
   std::string_view typeName = type->tp_name;
   // Facts of NumPy's own immutable objects; finfo computes some of them when asked, by its own code.
-  if (PyArray_DescrCheck(object) || typeName == "numpy.ufunc" || typeName == "finfo" || typeName == "iinfo") {
+  bool code = PyCode_Check(object) && text(name).rfind("co_", 0) == 0;
+  if (code || PyArray_DescrCheck(object) || typeName == "numpy.ufunc" || typeName == "finfo" || typeName == "iinfo") {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     if (!value) raisesPending();
     return trace_.constant(std::move(value));
@@ -135,19 +158,22 @@ Value* Interpreter::constantAttribute(Value* self, PyObject* name) {
 
 Value* Interpreter::moduleAttribute(Value* module, PyObject* name) {
   PyObject* object = module->object.get();
-  if (auto written = writtenGlobal(PyModule_GetDict(object), name)) {
+  PyObject* dict = PyModule_GetDict(object);
+  SourceId base = guards::constantSource(trace_.sources(), object);
+  SourceId names = trace_.sources().intern(SourceKind::kModuleDict, base);
+  if (auto written = writtenGlobal(dict, name)) {
+    (void)trace_.fromSource(names, dict);   // that it is the dict written
     if (*written) return *written;
     trace_.fail(BreakReason::kUnsupportedAttribute, "a deleted global");
   }
-  PyObject* found = PyDict_GetItemWithError(PyModule_GetDict(object), name);
+  PyObject* found = PyDict_GetItemWithError(dict, name);
   if (!found) {
     if (PyErr_Occurred()) throw cpython::PythonError();
     const char* moduleName = PyModule_GetName(object);
     if (!moduleName) PyErr_Clear();
     trace_.fail(BreakReason::kUnsupportedAttribute, std::string(moduleName ? moduleName : "module") + "." + text(name));
   }
-  trace_.readNamespace(trace_.sources().intern(SourceKind::kConst, {}, 0, PyModule_GetDict(object)), PyModule_GetDict(object));
-  SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, object);
+  trace_.readNamespace(names, dict);
   return setting(trace_.sources().intern(SourceKind::kAttr, base, 0, name), found);
 }
 
@@ -164,14 +190,39 @@ Value* Interpreter::typeAttribute(Value* self, PyObject* name) {
     guardTypeVersion(meta);
   }
   PyObject* above = _PyType_Lookup(meta, name);
-  if (above && Py_TYPE(above)->tp_descr_set && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-    return fold(PyObject_GetAttr(self->object.get(), name));   // __name__ and the like of a static type
-  }
-  PyObject* found = above && Py_TYPE(above)->tp_descr_set ? nullptr : _PyType_Lookup(type, name);
-  if (!found) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+  if (above && Py_TYPE(above)->tp_descr_set) return typeFact(self, name, above);
+  PyObject* found = _PyType_Lookup(type, name);
   guardTypeVersion(type);
+  if (!found) {
+    bool hook = above || meta->tp_getattro != PyType_Type.tp_getattro;
+    if (hook) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+    raiseAbout(PyExc_AttributeError, "type object '" + std::string(type->tp_name) + "' has no attribute '" + text(name) + "'");
+  }
   if (PyFunction_Check(found)) return trace_.constant(found);
   return bindDescriptor(nullptr, self, type, name, found);
+}
+
+/// __name__, __doc__ and the like, by data descriptors of `type`.
+Value* Interpreter::typeFact(Value* self, PyObject* name, PyObject* descriptor) {
+  auto* type = reinterpret_cast<PyTypeObject*>(self->object.get());
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return fold(PyObject_GetAttr(self->object.get(), name));
+  std::string attribute = text(name);
+  bool own = descriptor == _PyType_Lookup(&PyType_Type, name);
+  guardTypeVersion(type);
+  if (own && (attribute == "__name__" || attribute == "__qualname__")) {   // setting them changes no version
+    Ref value = checked(PyObject_GetAttr(self->object.get(), name));
+    SourceId base = guards::constantSource(trace_.sources(), self->object.get());
+    return trace_.fromSource(trace_.sources().intern(SourceKind::kAttr, base, 0, name), value.get());
+  }
+  // A metaclass may look at its class while the bases are being changed, before the version is.
+  own &= Py_TYPE(type) == &PyType_Type;
+  if (own && (attribute == "__bases__" || attribute == "__mro__")) return trace_.constant(checked(PyObject_GetAttr(self->object.get(), name)));
+  if (own && (attribute == "__doc__" || attribute == "__module__")) {
+    PyObject* value = PyDict_GetItemWithError(type->tp_dict, name);
+    if (!value && attribute == "__doc__") return trace_.constant(Py_None);
+    if (value && isPlain(value)) return trace_.constant(value);
+  }
+  trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
 }
 
 /// What an attribute found in the type means for an instance, or for the type itself when `self` is null. `cls` is the type that a
@@ -182,7 +233,15 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
     v->items = {function, receiver};
     return v;
   };
-  if (Py_TYPE(found) == &PyStaticMethod_Type) return trace_.constant(wrapped(found));
+  if (self) {
+    if (Value* bound = Collections{*this, trace_}.bind(self, found)) return bound;
+  }
+  if (Py_TYPE(found) == &PyStaticMethod_Type) {
+    Value* function = trace_.constant(wrapped(found));
+    PyObject* object = function->object.get();   // the class owns it, and may go
+    if (!PyFunction_Check(object) && !guards::mayHoldStrongly(object)) function->source = guards::constantSource(trace_.sources(), object);
+    return function;
+  }
   if (Py_TYPE(found) == &PyClassMethod_Type) {
     Ref function = wrapped(found);
     if (!PyFunction_Check(function.get())) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
@@ -209,7 +268,8 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
                      {.positional = {asIs(), self ? self : trace_.constant(Py_None), cls}, .keywords = {}});
     }
   }
-  trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+  bool stream = std::string_view(type->tp_name).substr(0, 4) == "_io.";
+  trace_.fail(stream ? BreakReason::kInputOutput : BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
 }
 
 /// Whether this is object.__class__ itself.
@@ -226,21 +286,34 @@ Value* Interpreter::objectAttribute(Value* self, PyObject* name) {
     static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
     PyObject* own = _PyType_Lookup(type, getattribute);
     hook = _PyType_Lookup(type, getattr);
-    bool python = own && PyFunction_Check(own) && !hook;
-    bool generic = own == _PyType_Lookup(&PyBaseObject_Type, getattribute) && hook && PyFunction_Check(hook);
-    if (!python && !generic) {
+    bool generic = own == _PyType_Lookup(&PyBaseObject_Type, getattribute) && hook;
+    bool python = own && PyFunction_Check(own);
+    if ((!python && !generic) || (hook && !PyFunction_Check(hook))) {
       trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name) + " (the class has its own look-up)");
     }
     guardTypeVersion(type);
-    if (python) return callRaw(trace_.constant(own), {.positional = {self, trace_.constant(name)}, .keywords = {}});
-    PyObject* found = _PyType_Lookup(type, name);
-    if (found && Py_TYPE(found) == &PyProperty_Type) {   // may raise AttributeError inside, which calls the hook too
-      trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+    if (python) {
+      auto ask = [&] { return callRaw(trace_.constant(own), {.positional = {self, trace_.constant(name)}, .keywords = {}}); };
+      Value* value = hook ? orMissing(ask) : ask();
+      return value ? value : callRaw(trace_.constant(hook), {.positional = {self, trace_.constant(name)}, .keywords = {}});
     }
   }
-  if (Value* value = genericAttribute(self, type, name)) return value;
-  if (!hook) raises("AttributeError: " + describeAttribute(type, name));
+  Value* value = hook ? orMissing([&] { return genericAttribute(self, type, name); }) : genericAttribute(self, type, name);
+  if (value) return value;
+  if (!hook) raiseAbout(PyExc_AttributeError, "'" + std::string(type->tp_name) + "' object has no attribute '" + text(name) + "'");
   return callRaw(trace_.constant(hook), {.positional = {self, trace_.constant(name)}, .keywords = {}});
+}
+
+/// What `ask` answers, or null if that raises AttributeError.
+Value* Interpreter::orMissing(const std::function<Value*()>& ask) {
+  CatchScope scope(catchers_);
+  try {
+    return ask();
+  } catch (const VirtualRaise& raise) {
+    landed();
+    if (!isInstanceOf(raise.exception, PyExc_AttributeError)) throw;
+    return nullptr;
+  }
 }
 
 /// PyObject_GenericGetAttr; null if there is no such attribute.
@@ -267,7 +340,7 @@ Value* Interpreter::storedAttribute(Value* self, PyObject* name, bool slot) {
   for (auto& [key, value] : self->overlay) {
     if (key.get() == name) return value;
   }
-  if (self->kind == ValueKind::kInstance) return nullptr;
+  if (!self->source.valid()) return nullptr;
   PyTypeObject* type = trace_.typeOf(self);
   cpython::AttributeCell cell(name);
   PyObject* object = self->object.get();
@@ -287,6 +360,20 @@ Value* Interpreter::storedAttribute(Value* self, PyObject* name, bool slot) {
   return nullptr;
 }
 
+/// Of a class whose metaclass looks attributes up as `type` does.
+bool Interpreter::typeHasAttribute(Value* self, PyObject* name) {
+  auto* type = reinterpret_cast<PyTypeObject*>(self->object.get());
+  PyTypeObject* meta = Py_TYPE(type);
+  if (meta->tp_getattro != PyType_Type.tp_getattro) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+  PyObject *above = _PyType_Lookup(meta, name), *found = _PyType_Lookup(type, name);
+  // What is asked might raise AttributeError itself.
+  bool asked = (above && Py_TYPE(above)->tp_descr_get) || (found && (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) && Py_TYPE(found)->tp_descr_get);
+  if (asked && !(found && PyFunction_Check(found))) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+  guardTypeVersion(meta);
+  guardTypeVersion(type);
+  return above || found;
+}
+
 bool Interpreter::hasAttribute(Value* self, PyObject* name) {
   trace_.open(self);
   if (self->kind == ValueKind::kArray) {
@@ -294,14 +381,17 @@ bool Interpreter::hasAttribute(Value* self, PyObject* name) {
     return _PyType_Lookup(&PyArray_Type, name) != nullptr;
   }
   trace_.refuseOpaque(self);
-  if (self->kind != ValueKind::kObject && self->kind != ValueKind::kInstance) {
+  if (isFunction(self)) return orMissing([&] { return functionAttribute(self, name); });
+  if (self->isConstant() && PyType_Check(self->object.get())) return typeHasAttribute(self, name);
+  bool builtin = !self->cls && (self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict);
+  if (builtin || (self->isConstant() && isPlain(self->object.get()))) return _PyType_Lookup(trace_.typeOf(self), name) != nullptr;
+  if (self->kind != ValueKind::kObject && self->kind != ValueKind::kInstance && !isSubclassValue(self)) {
     trace_.fail(BreakReason::kUnsupportedCall, std::string("hasattr() of a ") + trace_.typeOf(self)->tp_name);
   }
   PyTypeObject* type = trace_.typeOf(self);
   PyObject* found = _PyType_Lookup(type, name);
-  if (type->tp_getattro != PyObject_GenericGetAttr || (found && Py_TYPE(found)->tp_descr_set)) {
-    trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));   // may raise AttributeError inside
-  }
+  bool asks = type->tp_getattro != PyObject_GenericGetAttr || (found && Py_TYPE(found)->tp_descr_set);
+  if (asks) return orMissing([&] { return attributeRaw(self, name); });
   guardTypeVersion(type);
   return found || storedAttribute(self, name, false);
 }

@@ -2,11 +2,14 @@
 // known by identity (guarded where they were read), so that only what can change in place is guarded here: code and
 // defaults.
 #include "cpython/numpy_api.h"
+#include "frame_eval/builtins.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -36,7 +39,8 @@ bool belongsToNumpy(PyObject* function) {
 std::string calleeName(PyObject* callable) {
   if (PyFunction_Check(callable)) return text(reinterpret_cast<PyFunctionObject*>(callable)->func_qualname);
   std::string type = Py_TYPE(callable)->tp_name;
-  bool known = PyCFunction_Check(callable) || type.rfind("numpy.", 0) == 0 || Py_TYPE(callable) == &PyType_Type;
+  bool known = PyCFunction_Check(callable) || type.rfind("numpy.", 0) == 0 || Py_TYPE(callable) == &PyType_Type ||
+               type.ends_with("cython_function_or_method");
   if (!known) return type + " object";
   std::string module = attributeText(callable, "__module__");
   std::string name = attributeText(callable, "__qualname__");
@@ -91,59 +95,11 @@ void Interpreter::onCallEx(const Instr& instr) {
     if (keywords->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedCall, "** of something not a dict");
     for (size_t i = 0; i < keywords->keys.size(); ++i) {
       PyObject* name = keywords->keys[i]->object.get();
-      if (!PyUnicode_CheckExact(name)) raises("TypeError: keywords must be strings");
+      if (!name || !PyUnicode_CheckExact(name)) raises("TypeError: keywords must be strings");
       args.keywords.emplace_back(text(name), keywords->items[i]);
     }
   }
   finishCall(std::move(args));
-}
-
-void Interpreter::onMakeFunction(const Instr& instr) {
-  Value* code = pop();
-  Value* v = trace_.make(ValueKind::kFunction);
-  v->code = code->object;
-  FW_CHECK(PyCode_Check(v->code.get()));
-  v->qualname = Ref::create(reinterpret_cast<PyCodeObject*>(v->code.get())->co_qualname);
-  v->globals = frame_->globals;
-  v->builtins = frame_->builtins;
-  v->globalsOf = frame_->function;
-  push(v);
-  // 3.11 and 3.12 pass the attributes below the code, those with the highest flags on top.
-  for (int flag : {8, 4, 2, 1}) {
-    if (!(instr.arg & flag)) continue;
-    Value* attribute = top(2);
-    frame_->stack.erase(frame_->stack.end() - 2);
-    push(attribute);
-    onSwap({.arg = 2});
-    onSetFunctionAttribute({.arg = flag});
-  }
-}
-
-/// Stack: attribute, function.
-void Interpreter::onSetFunctionAttribute(const Instr& instr) {
-  Value* function = pop();
-  Value* attribute = pop();
-  switch (instr.arg) {
-    case 1:
-      function->defaults = iterate(attribute);
-      break;
-    case 2: {
-      if (attribute->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedInstruction, "MAKE_FUNCTION");
-      for (size_t i = 0; i < attribute->keys.size(); ++i) {
-        function->kwdefaults.emplace_back(attribute->keys[i]->object, attribute->items[i]);
-      }
-      break;
-    }
-    case 4:
-      function->annotated = true;   // nothing reads them in a trace
-      break;
-    case 8:
-      function->closure = iterate(attribute);
-      break;
-    default:
-      trace_.fail(BreakReason::kUnsupportedInstruction, "SET_FUNCTION_ATTRIBUTE");
-  }
-  push(function);
 }
 
 // ---- what is called ------------------------------------------------------------------------------------------------
@@ -167,6 +123,9 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
         trace_.guard(guards::identityGuard(callable->source, callable->object.get()));
         return callFunction(trace_.constant(inner), std::move(args));
       }
+      if (callable->kind == ValueKind::kObject) {
+        if (Value* result = callFound(callable, args)) return result;
+      }
       PyTypeObject* type = trace_.typeOf(callable);
       Ref name = checked(PyUnicode_InternFromString("__call__"));
       PyObject* found = _PyType_Lookup(type, name.get());
@@ -188,21 +147,27 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
   if (Value* result = DeclaredCalls{*this, trace_}.call(callable, args)) return result;
   if (PyObject* inner = unwrapCompiled(object)) return callFunction(trace_.constant(inner), std::move(args));
   if (!PyFunction_Check(object)) {
+    bool one = args.positional.size() == 1 && args.keywords.empty();
+    if (one && isUnseenList(args.positional[0]) && PyCFunction_Check(object) && calleeName(object) == "len") return length(args.positional[0]);
+    if (Value* result = unseenMethod(object, args)) return result;
     for (Value* value : args.positional) trace_.open(value);
     for (auto& [name, value] : args.keywords) trace_.open(value);
   }
   if (numpy::isKnown(object)) return numpy::call(trace_, object, args);
+  refuseOutput(trace_, object);
   if (Value* result = callBuiltin(*this, trace_, object, args)) return result;
   if (PyFunction_Check(object)) {
     if (belongsToNumpy(object) && !isAllowedInGraph(object)) trace_.fail(BreakReason::kUnsupportedNumpy, calleeName(object));
+    if (Value* result = callLibrary(*this, trace_, object, args)) return result;
     return callFunction(callable, std::move(args));
   }
   if (PyExceptionClass_Check(object)) return makeException(object, std::move(args));
   if (object == reinterpret_cast<PyObject*>(&PySuper_Type)) return makeSuper(args);
+  if (object == reinterpret_cast<PyObject*>(&PyMethod_Type)) return makeMethod(args);
   if (Py_TYPE(object) == &PyMethodDescr_Type && !args.positional.empty()) {
     auto* descriptor = reinterpret_cast<PyDescrObject*>(object);
     Value* self = args.positional[0];
-    if (trace_.typeOf(self) == descriptor->d_type) {
+    if (trace_.typeOf(self) == descriptor->d_type || isSubclassValue(self)) {
       args.positional.erase(args.positional.begin());
       return callMethod(self, text(descriptor->d_name), std::move(args));
     }
@@ -214,9 +179,13 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
       return exceptionMethod(self, text(reinterpret_cast<PyDescrObject*>(object)->d_name), args);
     }
     if (Value* result = callObjectSlot(object, args)) return result;
+    if (Value* result = callFunctionSlot(object, args)) return result;
+    if (Value* result = Collections{*this, trace_}.callSlot(object, args)) return result;
   }
   if (PyType_Check(object)) {
     if (Value* instance = makeInstance(callable, args)) return instance;
+    if (Value* instance = Collections{*this, trace_}.construct(callable, args)) return instance;
+    if (Value* result = Collections{*this, trace_}.metaSpecial(callable, "__call__", args)) return result;
   }
   std::string name = calleeName(object);
   bool numpyObject = name.rfind("numpy.", 0) == 0 || std::string_view(Py_TYPE(object)->tp_name).substr(0, 6) == "numpy.";
@@ -262,10 +231,9 @@ Value* Interpreter::defaultOf(Value* function, Py_ssize_t index) {
 
 Value* Interpreter::kwDefaultOf(Value* function, PyObject* name) {
   if (function->kind == ValueKind::kFunction) {
-    for (auto& [key, value] : function->kwdefaults) {
-      if (text(key.get()) == text(name)) return value;
-    }
-    return nullptr;
+    Value* dict = function->parts ? function->parts->kwdefaults : nullptr;
+    int at = dict ? findKey(dict, trace_.constant(name)) : -1;
+    return at < 0 ? nullptr : dict->items[static_cast<size_t>(at)];
   }
   PyObject* defaults = reinterpret_cast<PyFunctionObject*>(function->object.get())->func_kwdefaults;
   PyObject* found = defaults ? PyDict_GetItemWithError(defaults, name) : nullptr;
@@ -349,6 +317,7 @@ Value* Interpreter::callFunction(Value* function, CallArgs args) {
     }
   }
   bind(frame, function, std::move(args));
+  trace_.inlines = true;
   frames_.push_back(std::move(owned));
   try {
     execute(frame);

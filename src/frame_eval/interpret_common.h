@@ -21,9 +21,16 @@ inline bool hasInstanceDict(PyTypeObject* type) {
   return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
 }
 
+/// An instance of a class written in Python that is derived from tuple or dict (collections.h).
+inline bool isSubclassValue(const Value* v) {
+  if (!v->cls || (v->kind != ValueKind::kTuple && v->kind != ValueKind::kDict)) return false;
+  auto flags = reinterpret_cast<PyTypeObject*>(v->cls.get())->tp_flags;
+  return (flags & Py_TPFLAGS_HEAPTYPE) && !(flags & Py_TPFLAGS_IMMUTABLETYPE);
+}
+
 /// An object of a class written in Python, seen from outside or made here.
 inline bool isUserObject(const Value* v) {
-  return v->kind == ValueKind::kInstance || (v->kind == ValueKind::kObject && v->opened && v->name.empty());
+  return isSubclassValue(v) || v->kind == ValueKind::kInstance || (v->kind == ValueKind::kObject && v->opened && v->name.empty());
 }
 
 /// Known to be one object: what `is` would say before == is asked.

@@ -1,8 +1,12 @@
-// Tuples, lists, dicts, slices, iteration, formatting. Containers live in the trace as lists of Values. All changes go through
+// Tuples, lists, dicts, slices. Containers live in the trace as lists of Values. All changes go through
 // spliceList(), setKey() and eraseKey(), which record the side effect if the container exists outside the trace.
+#include <algorithm>
+
 #include "cpython/numpy_api.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -14,6 +18,15 @@ namespace {
 
 bool isNumpy(Value* v) { return isNumpyValue(v); }
 
+/// An object that a container outside lets go of may die then and there; what its death runs cannot wait for the exit.
+void letGo(Trace& trace, const Value* container, const Value* item) {
+  if (!container->source.valid() || item->kind != ValueKind::kObject) return;
+  PyTypeObject* type = Py_TYPE(item->object.get());
+  if (type->tp_finalize || type->tp_del) {
+    trace.fail(BreakReason::kUnsupportedWrite, std::string("a ") + type->tp_name + " that runs code when it dies");
+  }
+}
+
 }  // namespace
 
 // ---- changing ------------------------------------------------------------------------------------------------------
@@ -21,6 +34,9 @@ bool isNumpy(Value* v) { return isNumpyValue(v); }
 /// list[lo:hi] = items, for indices within the list.
 void Interpreter::spliceList(Value* list, size_t lo, size_t hi, std::vector<Value*> items) {
   FW_CHECK(list->kind == ValueKind::kList && lo <= hi && hi <= list->items.size());
+  for (size_t i = lo; i < hi; ++i) {
+    if (std::find(items.begin(), items.end(), list->items[i]) == items.end()) letGo(trace_, list, list->items[i]);
+  }
   trace_.effectSlice(list, static_cast<int64_t>(lo), static_cast<int64_t>(hi), items);
   auto begin = list->items.begin();
   list->items.erase(begin + static_cast<ptrdiff_t>(lo), begin + static_cast<ptrdiff_t>(hi));
@@ -41,6 +57,7 @@ void Interpreter::extendList(Value* list, std::vector<Value*> items) {
 }
 
 void Interpreter::eraseKey(Value* dict, int at) {
+  letGo(trace_, dict, dict->items[at]);
   trace_.effectItem(dict, dict->keys[at], nullptr);
   dict->keys.erase(dict->keys.begin() + at);
   dict->items.erase(dict->items.begin() + at);
@@ -94,8 +111,26 @@ void Interpreter::onMapAdd(const Instr& instr) {
 void Interpreter::onDictUpdate(const Instr& instr) {
   Value* from = pop();
   if (from->kind != ValueKind::kDict) unsupported(instr);
-  Value* dict = trace_.open(top(instr.arg));
-  for (size_t i = 0; i < from->keys.size(); ++i) setKey(dict, from->keys[i], from->items[i]);
+  updateDict(trace_.open(top(instr.arg)), {.positional = {from}, .keywords = {}});
+}
+
+/// dict.update(), and what dict() does with its arguments.
+void Interpreter::updateDict(Value* dict, const CallArgs& args) {
+  for (Value* from : args.positional) {
+    if (from->kind == ValueKind::kDict) {
+      std::vector<Value*> keys = from->keys, items = from->items;
+      for (size_t i = 0; i < keys.size(); ++i) setKey(dict, keys[i], items[i]);
+      continue;
+    }
+    bool object = from->kind == ValueKind::kObject || from->kind == ValueKind::kInstance;
+    if (object) trace_.fail(BreakReason::kUnsupportedCall, std::string("dict.update() of a ") + trace_.typeOf(from)->tp_name);
+    for (Value* pair : iterate(from)) {
+      std::vector<Value*> two = iterate(pair);
+      if (two.size() != 2) raiseAbout(PyExc_ValueError, "dictionary update sequence element");
+      setKey(dict, key(two[0]), two[1]);
+    }
+  }
+  for (auto& [name, value] : args.keywords) setKey(dict, trace_.constant(checked(PyUnicode_InternFromString(name.c_str()))), value);
 }
 
 void Interpreter::onDictMerge(const Instr& instr) {
@@ -110,39 +145,13 @@ void Interpreter::onDictMerge(const Instr& instr) {
 
 // ---- dicts ---------------------------------------------------------------------------------------------------------
 
-Value* Interpreter::key(Value* value) {
-  if (value->kind == ValueKind::kPyInt || value->kind == ValueKind::kPyFloat || value->kind == ValueKind::kPyBool) {
-    if (Value* known = trace_.specializeNumber(value)) return known;
-  }
-  if (value->kind == ValueKind::kTuple) {
-    Nesting nesting(trace_);
-    for (Value*& item : value->items) (void)key(item);
-    if (Ref object = trace_.asObject(value); object && isPlain(object.get())) return trace_.constant(object);
-  }
-  if (!value->isConstant() || !isPlain(value->object.get())) {
-    trace_.fail(BreakReason::kUnsupportedObject, std::string("dict key of type ") + trace_.typeOf(value)->tp_name);
-  }
-  return value;
-}
-
-int Interpreter::findKey(Value* dict, Value* key) {
-  Py_hash_t hash = PyObject_Hash(key->object.get());
-  if (hash == -1) raisesPending();
-  for (size_t i = 0; i < dict->keys.size(); ++i) {
-    PyObject* candidate = dict->keys[i]->object.get();
-    if (candidate == key->object.get()) return static_cast<int>(i);
-    if (PyObject_Hash(candidate) != hash) continue;
-    if (checked(PyObject_RichCompareBool(candidate, key->object.get(), Py_EQ))) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 void Interpreter::setKey(Value* dict, Value* key, Value* value) {
   if (dict->kind != ValueKind::kDict) {
     trace_.fail(BreakReason::kUnsupportedWrite, std::string("item of a ") + trace_.typeOf(dict)->tp_name);
   }
-  trace_.effectItem(dict, key, value);
   int at = findKey(dict, key);
+  if (at >= 0) letGo(trace_, dict, dict->items[at]);
+  trace_.effectItem(dict, key, value);
   if (at >= 0) {
     dict->items[at] = value;
   } else {
@@ -154,11 +163,14 @@ void Interpreter::setKey(Value* dict, Value* key, Value* value) {
 // ---- subscripts ----------------------------------------------------------------------------------------------------
 
 Value* Interpreter::length(Value* container) {
+  if (isUnseenList(container)) return UnseenList{trace_, container}.length();
+  trace_.open(container);
   if (isNumpy(container)) return numpy::length(trace_, container);
   switch (container->kind) {
     case ValueKind::kTuple:
     case ValueKind::kList:
     case ValueKind::kDict:
+    case ValueKind::kDeque:
     case ValueKind::kSet:
       return trace_.constant(checked(PyLong_FromSize_t(container->items.size())));
     case ValueKind::kIterator:
@@ -171,6 +183,7 @@ Value* Interpreter::length(Value* container) {
         if (size < 0) raisesPending();
         return trace_.constant(checked(PyLong_FromSsize_t(size)));
       }
+      if (Value* size = Collections{*this, trace_}.metaSpecial(container, "__len__", {})) return size;
       break;
     }
     default:
@@ -224,6 +237,14 @@ Value* Interpreter::sliceItems(Value* container, Value* index) {
 }
 
 Value* Interpreter::getItem(Value* container, Value* index) {
+  if (isSubclassValue(container)) {
+    if (Value* item = callSpecial(container, "__getitem__", {index})) return item;
+  }
+  return plainItem(container, index);
+}
+
+/// By the slots of builtin types.
+Value* Interpreter::plainItem(Value* container, Value* index) {
   if (isNumpy(container)) return numpy::getItem(trace_, container, index);
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     bool slice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
@@ -239,13 +260,20 @@ Value* Interpreter::getItem(Value* container, Value* index) {
     Value* known = trace_.specializeNumber(index);
     if (known) return fold(PyObject_GetItem(container->object.get(), known->object.get()));
   }
+  if (container->kind == ValueKind::kDeque) return Collections{*this, trace_}.dequeItem(container, index);
+  if (Value* item = Collections{*this, trace_}.metaSpecial(container, "__getitem__", {.positional = {index}, .keywords = {}})) return item;
   trace_.refuseOpaque(container);
   if (Value* item = callSpecial(container, "__getitem__", {index})) return item;
   trace_.fail(BreakReason::kUnsupportedObject, std::string("subscript of a ") + trace_.typeOf(container)->tp_name);
 }
 
 void Interpreter::onBinarySubscr(const Instr&) {
-  auto [container, index] = popPair();
+  Value* index = pop();
+  Value* container = popRaw();
+  if (isUnseenList(container)) {
+    if (Value* item = UnseenList{trace_, container}.item(index)) return push(item);
+  }
+  trace_.open(container);
   push(getItem(container, index));
 }
 
@@ -260,7 +288,9 @@ void Interpreter::onStoreSubscr(const Instr&) {
     size_t at = itemIndex(container, index);
     return spliceList(container, at, at + 1, {value});
   }
+  if (isSubclassValue(container) && callSpecial(container, "__setitem__", {index, value})) return;
   if (container->kind == ValueKind::kDict) return setKey(container, key(index), value);
+  if (container->kind == ValueKind::kDeque) return Collections{*this, trace_}.storeDequeItem(container, index, value);
   trace_.refuseOpaque(container);
   if (callSpecial(container, "__setitem__", {index, value})) return;
   trace_.fail(BreakReason::kUnsupportedWrite, std::string("item of a ") + trace_.typeOf(container)->tp_name);
@@ -285,6 +315,8 @@ void Interpreter::storeSlice(Value* list, Value* index, std::vector<Value*> item
 
 void Interpreter::onDeleteSubscr(const Instr& instr) {
   auto [container, index] = popPair();
+  if (isSubclassValue(container) && callSpecial(container, "__delitem__", {index})) return;
+  if (container->kind == ValueKind::kDeque) return Collections{*this, trace_}.storeDequeItem(container, index, nullptr);
   if (container->kind == ValueKind::kDict) {
     int found = findKey(container, key(index));
     if (found < 0) raiseError(PyExc_KeyError, {index});
@@ -299,8 +331,10 @@ void Interpreter::onDeleteSubscr(const Instr& instr) {
 
 /// dict[key] of an absent key.
 Value* Interpreter::missingKey(Value* dict, Value* index) {
-  bool defaults = dict->cls && trace_.typeOf(dict)->tp_name == std::string_view("collections.defaultdict");
-  if (!defaults || !dict->base) raiseError(PyExc_KeyError, {index});
+  if (isSubclassValue(dict)) {
+    if (Value* made = callSpecial(dict, "__missing__", {index})) return made;
+  }
+  if (!dict->base) raiseError(PyExc_KeyError, {index});
   Value* made = call(dict->base, {});
   setKey(dict, key(index), made);
   return made;
@@ -350,47 +384,6 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   if (!inplace || sequence != left) return trace_.list(std::move(result));
   spliceList(left, 0, left->items.size(), std::move(result));
   return left;
-}
-
-
-// ---- f-strings -----------------------------------------------------------------------------------------------------
-
-Value* Interpreter::formatValue(Value* value, Value* spec) {
-  if (value->kind == ValueKind::kException && !spec) return exceptionText(value, false);
-  Value* known = trace_.specializeNumber(value);
-  if (!known || !isPlain(known->object.get()) || (spec && !spec->isConstant())) {
-    trace_.fail(BreakReason::kUnsupportedObject, std::string("formatting of a ") + trace_.typeOf(value)->tp_name);
-  }
-  return fold(PyObject_Format(known->object.get(), spec ? spec->object.get() : nullptr));
-}
-
-void Interpreter::onFormatSimple(const Instr&) { push(formatValue(pop(), nullptr)); }
-
-void Interpreter::onFormatWithSpec(const Instr&) {
-  Value* spec = pop();
-  push(formatValue(pop(), spec));
-}
-
-void Interpreter::onConvertValue(const Instr& instr) {
-  Value* value = pop();
-  if (value->kind == ValueKind::kException && instr.arg != 3) return push(exceptionText(value, instr.arg == 2));
-  Value* known = trace_.specializeNumber(value);
-  if (!known || !isPlain(known->object.get())) {
-    trace_.fail(BreakReason::kUnsupportedObject, std::string("formatting of a ") + trace_.typeOf(value)->tp_name);
-  }
-  PyObject* o = known->object.get();
-  push(fold(instr.arg == 1 ? PyObject_Str(o) : instr.arg == 2 ? PyObject_Repr(o) : PyObject_ASCII(o)));
-}
-
-void Interpreter::onBuildString(const Instr& instr) {
-  std::vector<Value*> parts = popMany(static_cast<size_t>(instr.arg));
-  Ref list = checked(PyList_New(0));
-  for (Value* part : parts) {
-    FW_CHECK(isConstantOf(part, &PyUnicode_Type));
-    checked(PyList_Append(list.get(), part->object.get()));
-  }
-  Ref empty = checked(PyUnicode_FromString(""));
-  push(fold(PyUnicode_Join(empty.get(), list.get())));
 }
 
 }  // namespace fw::capture

@@ -64,10 +64,35 @@ void Interpreter::escaped(Value* exception) {
   throw CaptureBreak(BreakReason::kPythonException, what, resumeAt());
 }
 
+/// What _PyErr_SetObject does: the exception that is being handled becomes the context of a new one, without cycles. Outside of all
+/// handlers of the trace it is not known whether the caller handles one.
+void Interpreter::setContext(Value* exception) {
+  static PyObject* const name = PyUnicode_InternFromString("__context__");
+  if (handled_.empty() || handled_.back().exception == exception) return;
+  auto contextOf = [&](Value* of) -> Value** {
+    for (auto& [key, value] : of->overlay) {
+      if (key.get() == name) return &value;
+    }
+    return nullptr;
+  };
+  for (Value* at = handled_.back().exception; Value** next = contextOf(at); at = *next) {
+    if ((*next)->kind != ValueKind::kException) break;
+    if (*next != exception) continue;
+    *next = trace_.constant(Py_None);
+    break;
+  }
+  if (Value** known = contextOf(exception)) {
+    *known = handled_.back().exception;
+  } else {
+    exception->overlay.emplace_back(Ref::create(name), handled_.back().exception);
+  }
+}
+
 void Interpreter::raiseError(PyObject* type, const std::vector<Value*>& args) {
   Value* exception = trace_.make(ValueKind::kException);
   exception->object = Ref::create(type);
   exception->items = args;
+  setContext(exception);
   raiseValue(exception);
 }
 
@@ -80,6 +105,7 @@ void Interpreter::raiseAbout(PyObject* type, const std::string& what) {
   exception->object = Ref::create(type);
   exception->items = {trace_.constant(checked(PyUnicode_FromString(what.c_str())))};
   exception->name = what;
+  setContext(exception);
   raiseValue(exception);
 }
 
@@ -170,10 +196,20 @@ Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
   guardTypeVersion(type);
   if (attribute == "args") {
     needText(self);
-    return trace_.tuple(self->items);
+    for (auto& [key, value] : self->overlay) {   // one tuple, until there are others
+      if (key.get() == name && value->items == self->items) return value;
+    }
+    self->overlay.emplace(self->overlay.begin(), Ref::create(name), trace_.tuple(self->items));
+    return self->overlay.front().second;
   }
   if (attribute == "__class__") return trace_.constant(self->object);
   if (attribute == "__cause__") return self->base ? self->base : trace_.constant(Py_None);
+  if (attribute == "__context__" || attribute == "__suppress_context__") {
+    for (auto& [key, value] : self->overlay) {
+      if (key.get() == name) return value;
+    }
+    if (attribute == "__suppress_context__") return trace_.constant(Py_False);
+  }
   if (attribute == "value" && isA(self, PyExc_StopIteration)) {
     return self->items.empty() ? trace_.constant(Py_None) : self->items[0];
   }
@@ -184,7 +220,8 @@ Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
       if (key.get() == name && value) return value;
     }
     if (!found) raiseAbout(PyExc_AttributeError, "'" + std::string(type->tp_name) + "' object has no attribute '" + attribute + "'");
-    if (attribute == "with_traceback" || attribute == "__str__" || attribute == "__repr__" || attribute == "__init__") {
+    if (attribute == "with_traceback" || attribute == "__str__" || attribute == "__repr__" || attribute == "__init__" ||
+        attribute == "add_note") {
       if (PyFunction_Check(found)) return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, name, found);
       Value* method = trace_.make(ValueKind::kMethod);
       method->items = {nullptr, self};
@@ -226,6 +263,18 @@ Value* Interpreter::exceptionMethod(Value* self, const std::string& name, const 
     self->items = args.positional;
     return trace_.constant(Py_None);
   }
+  if (name == "add_note" && args.positional.size() == 1 && args.keywords.empty()) {
+    if (trace_.typeOf(args.positional[0]) != &PyUnicode_Type) raiseAbout(PyExc_TypeError, "note must be a str");
+    Ref notes = internedName("__notes__");
+    for (auto& [key, value] : self->overlay) {
+      if (key.get() != notes.get()) continue;
+      if (value->kind != ValueKind::kList) trace_.fail(BreakReason::kUnsupportedCall, "add_note() to these notes");
+      extendList(value, {args.positional[0]});
+      return trace_.constant(Py_None);
+    }
+    self->overlay.emplace_back(std::move(notes), trace_.list({args.positional[0]}));
+    return trace_.constant(Py_None);
+  }
   if (name == "__str__" && args.positional.empty()) return exceptionText(self, false);
   if (name == "__repr__" && args.positional.empty()) return exceptionText(self, true);
   trace_.fail(BreakReason::kUnsupportedCall, std::string(typeOfException(self)->tp_name) + "." + name);
@@ -260,8 +309,19 @@ void Interpreter::onRaiseVarargs(const Instr& instr) {
   }
   Value* cause = instr.arg == 2 ? pop() : nullptr;
   Value* exception = raisable(pop());
-  if (cause) exception->base = isNone(cause) ? nullptr : raisable(cause);
+  if (cause) setCause(exception, isNone(cause) ? nullptr : raisable(cause));
+  setContext(exception);
   raiseValue(exception);
+}
+
+/// PyException_SetCause.
+void Interpreter::setCause(Value* exception, Value* cause) {
+  exception->base = cause;
+  Ref suppress = internedName("__suppress_context__");
+  for (auto& [key, value] : exception->overlay) {
+    if (key.get() == suppress.get()) return;
+  }
+  exception->overlay.emplace_back(std::move(suppress), trace_.constant(Py_True));
 }
 
 void Interpreter::onPushExcInfo(const Instr& instr) {
@@ -304,43 +364,6 @@ void Interpreter::onStopIterationError(const Instr& instr) {
   Value* exception = popRaw();
   if (exception->kind != ValueKind::kException) unsupported(instr);
   push(exception);
-}
-
-// ---- with ----------------------------------------------------------------------------------------------------------
-
-/// A method that the language calls by itself: looked up in the type only. Null if there is none.
-Value* Interpreter::boundSpecial(Value* self, const char* name) {
-  bool user = self->kind == ValueKind::kInstance || (self->kind == ValueKind::kObject && self->opened);
-  if (!user) return nullptr;
-  trace_.refuseOpaque(self);
-  PyTypeObject* type = trace_.typeOf(self);
-  Ref interned = checked(PyUnicode_InternFromString(name));
-  PyObject* found = _PyType_Lookup(type, interned.get());
-  if (!found) return nullptr;
-  guardTypeVersion(type);
-  return trace_.open(bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, interned.get(), found));
-}
-
-void Interpreter::onBeforeWith(const Instr&) {
-  Value* manager = pop();
-  Value* exit = boundSpecial(manager, "__exit__");
-  Value* enter = exit ? boundSpecial(manager, "__enter__") : nullptr;
-  if (!enter) {
-    trace_.fail(BreakReason::kUnsupportedInstruction, std::string("with ") + trace_.typeOf(manager)->tp_name);
-  }
-  push(exit);
-  push(call(enter, {}));
-}
-
-/// Stack: exit, lasti, previous exception, exception. The traceback is not known, only that there is one.
-void Interpreter::onWithExceptStart(const Instr& instr) {
-  Value* exception = top();
-  if (exception->kind != ValueKind::kException) unsupported(instr);
-  Value* exit = trace_.open(top(4));
-  Value* traceback = trace_.make(ValueKind::kOpaque);
-  traceback->cls = Ref::create(reinterpret_cast<PyObject*>(&PyTraceBack_Type));
-  CallArgs args{.positional = {trace_.constant(exception->object), exception, traceback}, .keywords = {}};
-  push(call(exit, std::move(args)));
 }
 
 }  // namespace fw::capture

@@ -86,6 +86,7 @@ Value* Interpreter::resume(GeneratorIterator& generator, Value* sent, Value* thr
   try {
     if (thrown) {
       frame_ = &frame;
+      frame.stack.push_back(trace_.constant(Py_None));   // where a value that is sent lies
       if (!unwind(frame, thrown)) throw VirtualRaise(thrown);
     } else {
       frame.stack.push_back(sent ? sent : trace_.constant(Py_None));
@@ -101,7 +102,8 @@ Value* Interpreter::resume(GeneratorIterator& generator, Value* sent, Value* thr
     Value* error = trace_.make(ValueKind::kException);
     error->object = Ref::create(PyExc_RuntimeError);
     error->items = {trace_.constant(cpython::checked(PyUnicode_FromString("generator raised StopIteration")))};
-    error->base = raise.exception;
+    setCause(error, raise.exception);
+    error->overlay.emplace_back(internedName("__context__"), raise.exception);
     raiseValue(error);
   }
   frame_ = caller;
@@ -147,31 +149,87 @@ Value* Interpreter::generatorMethod(Value* self, const std::string& name, const 
     if (!item) stopIteration(generator.returned);
     return item;
   }
-  bool delegates = generator.frame && generator.started && generator.frame->pc >= 2 &&
-                   generator.frame->code->instructions[generator.frame->pc - 2].op == Opcode::kSend;
-  if (name == "throw" && count == 1 && !delegates) {
-    Value* item = resume(generator, nullptr, raisable(args.positional[0]));
+  if (name == "throw" && count >= 1 && count <= 3) {
+    Value* item = throwInto(generator, thrownBy(args));
     if (!item) stopIteration(generator.returned);
     return item;
   }
-  if (name == "close" && count == 0 && !delegates) {
-    if (suspendedInHandler(generator)) {
-      Value* exit = makeException(PyExc_GeneratorExit, {});
-      CatchScope scope(catchers_);
-      try {
-        if (resume(generator, nullptr, exit)) raiseError(PyExc_RuntimeError, "generator ignored GeneratorExit");
-        if (generator.returned && !isNone(generator.returned)) {   // 3.13 answers it
-          trace_.fail(BreakReason::kGenerator, "generator.close");
-        }
-      } catch (const VirtualRaise& raise) {
-        landed();
-        if (!isInstanceOf(raise.exception, PyExc_GeneratorExit)) throw;
-      }
-    }
-    generator.frame.reset();
-    return trace_.constant(Py_None);
-  }
+  if (name == "close" && count == 0) return closeGenerator(generator);
   trace_.fail(BreakReason::kGenerator, "generator." + name);
+}
+
+/// The exception that throw(value) or throw(type, value, traceback) raises.
+Value* Interpreter::thrownBy(const CallArgs& args) {
+  Value* first = trace_.open(args.positional[0]);
+  if (args.positional.size() == 1) return raisable(first);
+  bool cls = first->isConstant() && PyExceptionClass_Check(first->object.get());
+  Value* value = trace_.open(args.positional[1]);
+  Value* traceback = args.positional.size() == 3 ? trace_.open(args.positional[2]) : nullptr;
+  if (traceback && !isNone(traceback) && traceback->kind != ValueKind::kOpaque) {
+    trace_.fail(BreakReason::kGenerator, "generator.throw with this traceback");
+  }
+  if (cls && isNone(value)) return makeException(first->object.get(), {});
+  if (!cls || value->kind != ValueKind::kException || !isInstanceOf(value, first->object.get())) {
+    trace_.fail(BreakReason::kGenerator, "generator.throw with these arguments");
+  }
+  return value;
+}
+
+/// The iterator that a suspended generator delegates to by `yield from`, or null.
+Value* Interpreter::delegate(const GeneratorIterator& generator) {
+  bool sends = generator.frame && generator.started && generator.frame->pc >= 2 &&
+               generator.frame->code->instructions[generator.frame->pc - 2].op == Opcode::kSend;
+  return sends ? trace_.open(generator.frame->stack.back()) : nullptr;
+}
+
+/// Raises the exception where the generator stands; answers as resume().
+Value* Interpreter::throwInto(GeneratorIterator& generator, Value* exception) {
+  Value* inner = delegate(generator);
+  if (!inner || generator.running) return resume(generator, nullptr, exception);
+  GeneratorIterator* sub = generatorOf(inner);
+  if (!sub && inner->kind == ValueKind::kIterator) return resume(generator, nullptr, exception);   // has no throw()
+  if (!sub) trace_.fail(BreakReason::kGenerator, "generator.throw through yield from");
+  CatchScope scope(catchers_);
+  Value* item = nullptr;
+  try {
+    generator.running = true;
+    bool exit = isInstanceOf(exception, PyExc_GeneratorExit);
+    item = exit ? closeGenerator(*sub) : throwInto(*sub, exception);
+    generator.running = false;
+    if (exit) return resume(generator, nullptr, exception);
+  } catch (const VirtualRaise& raise) {
+    landed();
+    if (!generator.running) throw;
+    generator.running = false;
+    return resume(generator, nullptr, raise.exception);
+  }
+  if (item) return item;
+  // As SEND does when its iterator has returned; what resume() pushes is the value.
+  Frame& frame = *generator.frame;
+  frame.stack.pop_back();
+  frame.pc = static_cast<size_t>(frame.code->instructions[frame.pc - 2].target);
+  return resume(generator, sub->returned ? sub->returned : trace_.constant(Py_None), nullptr);
+}
+
+Value* Interpreter::closeGenerator(GeneratorIterator& generator) {
+  Value* inner = delegate(generator);
+  if (inner || suspendedInHandler(generator)) {
+    CatchScope scope(catchers_);
+    try {
+      if (throwInto(generator, makeException(PyExc_GeneratorExit, {}))) {
+        raiseError(PyExc_RuntimeError, "generator ignored GeneratorExit");
+      }
+      if (generator.returned && !isNone(generator.returned)) {   // 3.13 answers it
+        trace_.fail(BreakReason::kGenerator, "generator.close");
+      }
+    } catch (const VirtualRaise& raise) {
+      landed();
+      bool expected = isInstanceOf(raise.exception, PyExc_GeneratorExit) || isInstanceOf(raise.exception, PyExc_StopIteration);
+      if (!expected) throw;
+    }
+  }
+  generator.frame.reset();
+  return trace_.constant(Py_None);
 }
 
 // ---- instructions --------------------------------------------------------------------------------------------------
@@ -199,6 +257,19 @@ void Interpreter::onSend(const Instr& instr) {
   popRaw();
   push(returned ? returned : trace_.constant(Py_None));
   frame_->pc = static_cast<size_t>(instr.target);
+}
+
+void Interpreter::onEndSend(const Instr&) { frame_->stack.erase(frame_->stack.end() - 2); }
+
+/// 3.12 on. Stack: iterator, value sent, the exception that `yield from` has met.
+void Interpreter::onCleanupThrow(const Instr& instr) {
+  Value* exception = popRaw();
+  if (exception->kind != ValueKind::kException) unsupported(instr);
+  inFlight_ = -1;
+  if (!isInstanceOf(exception, PyExc_StopIteration)) raiseValue(exception);
+  frame_->stack.resize(frame_->stack.size() - 2);
+  push(trace_.constant(Py_None));
+  push(exception->items.empty() ? trace_.constant(Py_None) : exception->items[0]);
 }
 
 /// What an exhausted generator has returned; null for other iterators.

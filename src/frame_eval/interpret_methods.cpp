@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/unseen_list.h"
+#include "frame_eval/sets.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -15,7 +18,9 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
   for (Value* value : args.positional) trace_.open(value);
   for (auto& [keyword, value] : args.keywords) trace_.open(value);
   if (Value* result = blindMethod(self, name, args)) return result;
+  if (Value* result = Collections{*this, trace_}.blindMethod(self, name, args)) return result;
   trace_.open(self);
+  if (isForeignSet(self)) return Sets{*this, trace_}.foreignMethod(self, name, args);
   switch (self->kind) {
     case ValueKind::kArray:
     case ValueKind::kArrayScalar:
@@ -26,14 +31,29 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
       return listMethod(self, name, args);
     case ValueKind::kDict:
       return dictMethod(self, name, args);
+    case ValueKind::kDeque:
+      return Collections{*this, trace_}.dequeMethod(self, name, args);
     case ValueKind::kSet:
-      return setMethod(self, name, args);
+      return Sets{*this, trace_}.method(self, name, args);
     case ValueKind::kException:
       return exceptionMethod(self, name, args);
     case ValueKind::kIterator:
       return iteratorMethod(self, name, args);
+    case ValueKind::kPyFloat:
+    case ValueKind::kPyInt:
+    case ValueKind::kPyBool: {
+      // A method of a number that is known before the compiled code runs: called then, or now on the value seen.
+      std::vector<Value*> operands{self};
+      operands.insert(operands.end(), args.positional.begin(), args.positional.end());
+      PyObject* method = _PyType_Lookup(trace_.typeOf(self), internedName(name).get());
+      if (method && args.keywords.empty()) {
+        if (Value* result = trace_.numbers().apply(method, operands)) return result;
+      }
+      if (Value* known = trace_.specializeNumber(self)) return constantMethod(known, name, args);
+      trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
+    }
     case ValueKind::kConstant:
-      if (PyFrozenSet_CheckExact(self->object.get())) return setMethod(self, name, args);
+      if (PyFrozenSet_CheckExact(self->object.get())) return Sets{*this, trace_}.method(self, name, args);
       return constantMethod(self, name, args);
     default:
       trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
@@ -131,67 +151,51 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
   trace_.fail(BreakReason::kUnsupportedCall, "list." + name);
 }
 
-/// list.append of a list that nobody has looked into does not look into it either. Null if this is something else.
+/// Methods that an unseen list goes through unopened. Null if this is something else.
 Value* Interpreter::blindMethod(Value* self, const std::string& name, const CallArgs& args) {
-  bool unseen = self->kind == ValueKind::kObject && PyList_CheckExact(self->object.get());
-  if (!unseen || name != "append" || args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
-  extendList(self, args.positional);
-  return trace_.constant(Py_None);
+  if (!isUnseenList(self) || !args.keywords.empty()) return nullptr;
+  if (name == "append" && args.positional.size() == 1) {
+    extendList(self, args.positional);
+    return trace_.constant(Py_None);
+  }
+  if (name == "extend" && args.positional.size() == 1 && args.positional[0] != self) {
+    extendList(self, iterate(args.positional[0]));
+    return trace_.constant(Py_None);
+  }
+  return name == "pop" && args.positional.empty() ? UnseenList{trace_, self}.pop() : nullptr;
 }
 
-/// Items in the order that CPython's own sort gives them by their keys, which must be known.
-std::vector<Value*> Interpreter::sorted(std::vector<Value*> items, Value* keyFunction, bool reverse) {
-  Ref keys = checked(PyList_New(0)), order = checked(PyList_New(0));
-  for (size_t i = 0; i < items.size(); ++i) {
-    Value* k = keyFunction ? call(keyFunction, {.positional = {items[i]}, .keywords = {}}) : items[i];
-    Ref known = k->kind == ValueKind::kTuple ? trace_.asObject(k) : Ref();
-    if (Value* number = known ? nullptr : trace_.specializeNumber(k)) known = number->object;
-    if (!known || !isPlain(known.get())) {
-      trace_.fail(BreakReason::kUnsupportedCall, std::string("sorting by a ") + trace_.typeOf(k)->tp_name);
-    }
-    checked(PyList_Append(keys.get(), known.get()));
-    Ref index = checked(PyLong_FromSize_t(i));
-    checked(PyList_Append(order.get(), index.get()));
-  }
-  Ref getItem = checked(PyObject_GetAttrString(keys.get(), "__getitem__"));
-  Ref sort = checked(PyObject_GetAttrString(order.get(), "sort"));
-  Ref none = checked(PyTuple_New(0));
-  Ref keywords = checked(PyDict_New());
-  checked(PyDict_SetItemString(keywords.get(), "key", getItem.get()));
-  checked(PyDict_SetItemString(keywords.get(), "reverse", reverse ? Py_True : Py_False));
-  Ref done = Ref::steal(PyObject_Call(sort.get(), none.get(), keywords.get()));
-  if (!done) raisesPending();
-  std::vector<Value*> result;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(order.get()); ++i) {
-    result.push_back(items[PyLong_AsSize_t(PyList_GET_ITEM(order.get(), i))]);
-  }
-  return result;
-}
-
-Value* Interpreter::sortList(Value* list, const CallArgs& args) {
-  Value* keyFunction = nullptr;
-  bool reverse = false;
-  for (auto& [name, value] : args.keywords) {
-    if (name == "key" && !isNone(value)) keyFunction = value;
-    if (name == "reverse") reverse = trace_.truth(value);
-  }
-  if (!args.positional.empty()) raises("TypeError: sort() takes no positional arguments");
-  spliceList(list, 0, list->items.size(), sorted(list->items, keyFunction, reverse));
-  return trace_.constant(Py_None);
+/// The same called through the type, as a region finds it that begins between the look-up of a method and its call.
+Value* Interpreter::unseenMethod(PyObject* callable, const CallArgs& args) {
+  bool ofList = Py_TYPE(callable) == &PyMethodDescr_Type && PyDescr_TYPE(callable) == &PyList_Type;
+  if (!ofList || args.positional.empty() || !isUnseenList(args.positional[0])) return nullptr;
+  CallArgs rest{.positional = {args.positional.begin() + 1, args.positional.end()}, .keywords = args.keywords};
+  for (Value* value : rest.positional) trace_.open(value);
+  return blindMethod(args.positional[0], text(PyDescr_NAME(callable)), rest);
 }
 
 Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallArgs& args) {
   size_t count = args.positional.size();
+  if (isOrdered(self)) {
+    if (Value* result = Collections{*this, trace_}.orderedMethod(self, name, args)) return result;
+  }
+  if (args.keywords.empty() && count == 1 && name == "__getitem__") return plainItem(self, args.positional[0]);
+  if (args.keywords.empty() && count == 1 && name == "__contains__") {
+    return trace_.constant(findKey(self, key(args.positional[0])) >= 0 ? Py_True : Py_False);
+  }
   if (args.keywords.empty() && count == 0) {
     if (name == "keys" || name == "values" || name == "items") {
       return viewOf(self, name);
     }
-    if (name == "copy") {
+    if (name == "copy" || name == "__copy__") {
       Value* copy = trace_.make(ValueKind::kDict);
       copy->keys = self->keys;
       copy->items = self->items;
-      copy->cls = self->cls;
-      if (self->cls) copy->base = self->base;   // the factory of a defaultdict
+      // dict.copy makes a plain dict, those of OrderedDict and defaultdict call the class.
+      bool keeps = self->cls && (isOrdered(self) || isDefaultdict(trace_.typeOf(self)));
+      if (keeps && isSubclassValue(self)) trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + ".copy");
+      if (keeps) copy->cls = self->cls;
+      if (keeps) copy->base = self->base;   // the factory of a defaultdict
       return copy;
     }
   }
@@ -220,14 +224,7 @@ Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallA
     return trace_.constant(Py_None);
   }
   if (name == "update" && count <= 1) {
-    if (count == 1) {
-      Value* from = args.positional[0];
-      if (from->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedCall, "dict.update");
-      for (size_t i = 0; i < from->keys.size(); ++i) setKey(self, from->keys[i], from->items[i]);
-    }
-    for (auto& [k, value] : args.keywords) {
-      setKey(self, trace_.constant(checked(PyUnicode_InternFromString(k.c_str()))), value);
-    }
+    updateDict(self, args);
     return trace_.constant(Py_None);
   }
   trace_.fail(BreakReason::kUnsupportedCall, "dict." + name);

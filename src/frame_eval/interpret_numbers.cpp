@@ -1,8 +1,13 @@
 // Python numbers that are not known while tracing. Ints are symbolic, kept within int64 by guards; floats are rank-0 f64
-// values whose + - * are the machine's, as in CPython. Whatever has no exact form in the graph is specialised to the value
-// seen now if it comes from arguments alone, and breaks if it depends on array data.
+// values whose + - * are the machine's, as in CPython. What has no exact form in the graph is computed by CPython's own
+// operators before the compiled code runs if it comes from arguments alone (numbers.h), and breaks if it depends on array
+// data. Only what Python answers by raising, or by an int beyond 64 bits, is specialised to the value seen now.
+#include <algorithm>
+
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
+#include "graph/symint_facts.h"
+#include "guards/set_index.h"
 
 namespace fw::capture {
 
@@ -19,6 +24,27 @@ bool isFloatLike(Value* v) {
   return v->kind == ValueKind::kPyFloat || (v->isConstant() && PyFloat_CheckExact(v->object.get()));
 }
 
+/// Functions of module _operator, by CPython's NB_* numbers and by Py_LT .. Py_GE.
+constexpr const char* kFunctions[] = {"add", "and_", "floordiv", "lshift", "matmul", "mul", "mod",
+                                      "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
+constexpr const char* kComparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+
+/// log2 of a power of two, -1 for anything else.
+int exactLog2(int64_t v) { return v > 0 && (v & (v - 1)) == 0 ? __builtin_ctzll(static_cast<uint64_t>(v)) : -1; }
+
+/// Computed from ints that may be beyond 33 bits; sizes are not.
+bool isWide(Trace& trace, graph::SymId sym) {
+  constexpr int64_t kNarrow = int64_t{1} << 33;
+  std::vector<int64_t> symbols;
+  guards::symbolsIn(trace.syms(), sym, symbols);
+  return std::any_of(symbols.begin(), symbols.end(), [&](int64_t symbol) {
+    using From = guards::SymbolBinding::From;
+    const From from = trace.guardSet().symbols[static_cast<size_t>(symbol)].from;
+    const graph::SymRange range = trace.syms().range(trace.syms().symbolId(static_cast<int>(symbol)));
+    return (from == From::kPyInt || from == From::kNumber) && (range.lo < -kNarrow || range.hi > kNarrow);
+  });
+}
+
 bool isComplexLike(Value* v) {
   return v->kind == ValueKind::kPyComplex || (v->isConstant() && PyComplex_CheckExact(v->object.get()));
 }
@@ -32,6 +58,8 @@ graph::ValueId Interpreter::asFloat(Value* value) {
   if (value->kind == ValueKind::kPyBool) return g.cast(value->node, DType::kF64);
   if (value->kind == ValueKind::kPyInt) {
     if (!trace_.ensureWithin(value->sym, -kExactFloat, kExactFloat)) {
+      PyObject* type = reinterpret_cast<PyObject*>(&PyFloat_Type);
+      if (Value* rounded = trace_.numbers().apply(type, {value})) return rounded->node;
       trace_.fail(BreakReason::kUnsupportedObject, "an integer too large to be exact as float");
     }
     return g.cast(g.sym(trace_.syms().canonical(value->sym)), DType::kF64);
@@ -43,6 +71,7 @@ graph::ValueId Interpreter::asFloat(Value* value) {
 }
 
 Value* Interpreter::specializedBinary(int op, Value* left, Value* right) {
+  if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kFunctions[op]), {left, right})) return result;
   Value* a = trace_.specializeNumber(left);
   Value* b = trace_.specializeNumber(right);
   if (!a || !b) {
@@ -74,10 +103,11 @@ Value* Interpreter::floatBinary(int op, Value* left, Value* right) {
         }
         return result(Op::kDivide);
       }
-      // A divisor that may be zero raises in Python, so its value must be known.
-      Value* divisor = trace_.specializeNumber(right);
+      // A divisor of zero raises in Python, so what it is must be known before.
+      auto divisor = trace_.numbers().of(right);
       if (!divisor) trace_.fail(BreakReason::kPythonException, "division by a Python float computed from array data");
-      return binary(op, false, left, divisor);
+      if (trace_.numbers().truth(*divisor)) return result(Op::kDivide);
+      raiseAbout(PyExc_ZeroDivisionError, "float division by zero");
     }
     default:
       return specializedBinary(op, left, right);
@@ -94,6 +124,10 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
   };
   if (!fits(left) || !fits(right)) return specializedBinary(op, left, right);
   graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
+  // Large ints would need guards that their results fit, which go one way or another; CPython computes with them as it does.
+  if (isWide(trace_, a) || isWide(trace_, b)) {
+    if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kFunctions[op]), {left, right})) return result;
+  }
   switch (op) {
     case cpython::kNbAdd:
     case cpython::kNbSubtract: {
@@ -115,9 +149,11 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
     case cpython::kNbFloorDivide:
     case cpython::kNbRemainder: {
       if (trace_.decide(b, Relation::kEq, syms.constant(0))) raiseAbout(PyExc_ZeroDivisionError, "division by zero");
+      graph::SymId zero = syms.constant(0);
+      (void)(trace_.decide(zero, Relation::kLt, b) || trace_.decide(b, Relation::kLt, zero));
       b = syms.canonical(b);
-      graph::SymRange range = syms.range(b);
-      if (range.lo <= 0 && range.hi >= 0) b = syms.constant(trace_.specialize(b));
+      graph::SymRange range = graph::refinedRange(syms, b);
+      if (range.lo <= 0 && range.hi >= 0) break;
       if (!trace_.ensureWithin(a, -INT64_MAX, INT64_MAX)) break;
       return trace_.pyInt(op == cpython::kNbFloorDivide ? syms.floorDiv(a, b) : syms.mod(a, b));
     }
@@ -130,6 +166,19 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
     case cpython::kNbPower:
       if (syms.isConst(b, 2)) return intBinary(cpython::kNbMultiply, left, left);
       break;
+    case cpython::kNbLshift:
+    case cpython::kNbRshift: {
+      // By a constant they are products and quotients, which shapes understand.
+      auto by = syms.asConst(b);
+      if (!by || *by < 0 || *by > 30) break;
+      Value* power = trace_.pyInt(syms.constant(int64_t{1} << *by));
+      return intBinary(op == cpython::kNbLshift ? cpython::kNbMultiply : cpython::kNbFloorDivide, left, power);
+    }
+    case cpython::kNbAnd: {
+      auto mask = syms.asConst(b);
+      if (!mask || *mask < 0 || *mask >= (int64_t{1} << 31) || exactLog2(*mask + 1) < 0) break;
+      return intBinary(cpython::kNbRemainder, left, trace_.pyInt(syms.constant(*mask + 1)));
+    }
     default:
       break;
   }
@@ -160,13 +209,16 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
     }
     return trace_.constant(answer ? Py_True : Py_False);
   }
+  // Python compares large ints with floats exactly, without rounding them.
   for (Value* v : {left, right}) {
-    if (!v->isConstant() || PyFloat_CheckExact(v->object.get())) continue;
     int overflow = 0;
-    int64_t known = PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
-    if (overflow || known > kExactFloat || known < -kExactFloat) {
-      trace_.fail(BreakReason::kUnsupportedObject, "comparison of a float with a large integer");
-    }
+    bool constant = v->isConstant() && PyLong_Check(v->object.get());
+    int64_t known = constant ? PyLong_AsLongLongAndOverflow(v->object.get(), &overflow) : 0;
+    bool large = overflow || known > kExactFloat || known < -kExactFloat;
+    if (v->kind == ValueKind::kPyInt) large = !trace_.ensureWithin(v->sym, -kExactFloat, kExactFloat);
+    if (!large) continue;
+    if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kComparisons[op]), {left, right})) return result;
+    trace_.fail(BreakReason::kUnsupportedObject, "comparison of a float with a large integer");
   }
   static constexpr Op kOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
   return trace_.number(ValueKind::kPyBool, trace_.graph().binary(kOps[op], asFloat(left), asFloat(right)));

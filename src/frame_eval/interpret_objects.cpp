@@ -59,6 +59,7 @@ void Interpreter::onDeleteAttr(const Instr& instr) { storeAttribute(pop(), nameA
 /// self.name = value, or del self.name if it is null.
 void Interpreter::storeAttribute(Value* self, PyObject* name, Value* value) {
   if (self->kind == ValueKind::kException && value) return setExceptionAttribute(self, name, value);
+  if (isFunction(self)) return setFunctionAttribute(self, name, value);
   if (!isUserObject(self)) {
     trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(trace_.typeOf(self), name));
   }
@@ -93,7 +94,7 @@ void Interpreter::genericStore(Value* self, PyTypeObject* type, PyObject* name, 
   }
   if (!slot && !hasInstanceDict(type)) raises("AttributeError: " + describeAttribute(type, name));
   if (!value && !storedAttribute(self, name, slot)) raises("AttributeError: " + describeAttribute(type, name));
-  if (self->kind == ValueKind::kObject) {
+  if (self->source.valid()) {
     cpython::AttributeCell cell(name);
     auto own = slot ? cpython::instanceAttribute(self->object.get(), cell) : cpython::instanceDictItem(self->object.get(), cell);
     if (own.state == cpython::LookupState::kRefused) {
@@ -111,7 +112,7 @@ void Interpreter::genericStore(Value* self, PyTypeObject* type, PyObject* name, 
     self->overlay.erase(self->overlay.begin() + static_cast<ptrdiff_t>(i));
     break;
   }
-  if (value || self->kind == ValueKind::kObject) self->overlay.emplace_back(Ref::create(name), value);
+  if (value || self->source.valid()) self->overlay.emplace_back(Ref::create(name), value);
 }
 
 void Interpreter::descriptorStore(Value* self, PyTypeObject* type, PyObject* name, PyObject* found, Value* value) {
@@ -254,6 +255,8 @@ Value* Interpreter::superAttribute(Value* super, PyObject* name) {
       if (PyFunction_Check(getter.get())) return callRaw(trace_.constant(getter), {.positional = {self}, .keywords = {}});
     }
     if (ofType && PyFunction_Check(found)) return trace_.constant(found);
+    if (PyCFunction_Check(found)) return trace_.constant(found);   // __new__ of a type in C
+    if (!ofType && isSubclassValue(self) && PyObject_TypeCheck(found, &PyMethodDescr_Type)) return bindDescriptor(self, cls, base, name, found);
     bool known = PyFunction_Check(found) || Py_TYPE(found) == &PyClassMethod_Type || Py_TYPE(found) == &PyStaticMethod_Type ||
                  Py_TYPE(found) == &PyWrapperDescr_Type;
     if (!known) break;

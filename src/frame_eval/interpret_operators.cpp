@@ -1,9 +1,13 @@
 // Operators. Arrays and NumPy scalars go to the NumPy side; numbers known while tracing are computed by CPython itself;
 // runtime numbers go to interpret_numbers.cpp, sequences to interpret_containers.cpp.
 #include "cpython/numpy_api.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/unseen_list.h"
+#include "frame_eval/sets.h"
 #include "graph/support/check.h"
+#include "guards/builders.h"
 
 namespace fw::capture {
 
@@ -15,6 +19,7 @@ namespace {
 constexpr int kFirstInplace = cpython::kNbFirstInplace;
 
 bool isNumpyOperand(Value* v) {
+  if (numpy::isSelection(v)) return true;
   if (v->kind == ValueKind::kArray || v->kind == ValueKind::kArrayScalar) return true;
   return v->isConstant() && PyArray_IsScalar(v->object.get(), Generic);
 }
@@ -85,6 +90,11 @@ Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
 Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
+  // complex takes every float for its own kind, np.float64 is one, and answers a complex.
+  bool complexLeft = left->kind == ValueKind::kPyComplex || isConstantOf(left, &PyComplex_Type);
+  if (complexLeft && PyType_IsSubtype(trace_.typeOf(right), &PyFloat_Type) && trace_.typeOf(right) != &PyFloat_Type) {
+    trace_.fail(BreakReason::kUnsupportedNumpy, "a Python complex and a np.float64");
+  }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
   if (isNumber(left) && isNumber(right)) {
@@ -94,8 +104,11 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
                     (right->isConstant() && !PyLong_Check(right->object.get()));
     return floating ? floatBinary(op, left, right) : intBinary(op, left, right);
   }
+  if (isSubclassValue(left) || isSubclassValue(right)) {
+    if (Value* result = objectBinary(op, inplace, left, right)) return result;
+  }
   if (Value* result = dictUnion(op, inplace, left, right)) return result;
-  if (Value* result = setBinary(op, inplace, left, right)) return result;
+  if (Value* result = Sets{*this, trace_}.binary(op, inplace, left, right)) return result;
   if (isSequence(left) || isSequence(right)) {
     if (Value* result = sequenceBinary(op, inplace, left, right)) return result;
   }
@@ -142,13 +155,13 @@ void Interpreter::onUnaryPositive(const Instr&) { push(unary(Unary::kPositive, p
 void Interpreter::onUnaryInvert(const Instr&) { push(unary(Unary::kInvert, pop())); }
 
 void Interpreter::onToBool(const Instr&) {
-  Value* v = pop();
+  Value* v = popCondition();
   if (v->kind == ValueKind::kPyBool) return push(v);
   push(trace_.constant(trace_.truth(v) ? Py_True : Py_False));
 }
 
 void Interpreter::onUnaryNot(const Instr&) {
-  Value* v = pop();
+  Value* v = popCondition();
   if (v->kind == ValueKind::kPyBool) {
     return push(trace_.number(ValueKind::kPyBool, trace_.graph().unary(graph::Op::kLogicalNot, v->node)));
   }
@@ -170,7 +183,7 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
     return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));
   }
   if (isNumber(left) && isNumber(right)) return numberCompare(op, left, right);
-  if (Value* result = setCompare(op, left, right)) return result;
+  if (Value* result = Sets{*this, trace_}.compare(op, left, right)) return result;
   if (Value* result = objectCompare(op, left, right)) return result;
   bool equality = op == Py_EQ || op == Py_NE;
   if (equality) {
@@ -188,17 +201,38 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
     }
     return trace_.constant(equal(left, right) == (op == Py_EQ) ? Py_True : Py_False);
   }
+  if (Value* result = Collections{*this, trace_}.orderSequences(op, left, right)) return result;
   trace_.fail(BreakReason::kUnsupportedObject, std::string(trace_.typeOf(left)->tp_name) + " " + kComparisons[op] + " " +
                                                    trace_.typeOf(right)->tp_name);
+}
+
+/// How containers compare their items: a NaN is in a list that holds it, and in no other.
+bool Interpreter::isOrEquals(Value* left, Value* right) {
+  if (isSameObject(left, right)) return true;
+  auto isFloat = [](Value* v) { return v->source.valid() && v->object && PyFloat_CheckExact(v->object.get()); };
+  const bool floats = isFloat(left) && isFloat(right), same = floats && left->object == right->object;
+  if (!same && trace_.truth(compare(Py_EQ, left, right))) return true;
+  if (floats) {
+    trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject, .source = left->source,
+                  .other = right->source});
+  }
+  return same;
 }
 
 /// == of values that are not both numbers, where it is known without running user code.
 bool Interpreter::equal(Value* left, Value* right) {
   if (left == right && left->kind != ValueKind::kPyFloat && left->kind != ValueKind::kArray) return true;
-  if (isFunctionByCode(left) || isFunctionByCode(right)) return is(left, right);
+  const bool users = isUserObject(left) || isUserObject(right);   // whose class has a say
+  if (!users && (isFunctionByCode(left) || isFunctionByCode(right))) return is(left, right);
   Nesting nesting(trace_);
-  bool special = (left->cls && left->kind == ValueKind::kDict) || (right->cls && right->kind == ValueKind::kDict);
-  if (special) trace_.fail(BreakReason::kUnsupportedObject, "== of dicts of other classes");
+  if (left->kind == ValueKind::kDict && right->kind == ValueKind::kDict) return Collections{*this, trace_}.equalDicts(left, right);
+  if (left->kind == ValueKind::kDeque && right->kind == ValueKind::kDeque) {
+    if (left->items.size() != right->items.size()) return false;
+    for (size_t i = 0; i < left->items.size(); ++i) {
+      if (!isOrEquals(left->items[i], right->items[i])) return false;
+    }
+    return true;
+  }
   auto byIdentity = [](Value* v) {
     if (v->kind == ValueKind::kFunction) return true;
     if (!v->isConstant()) return false;
@@ -208,7 +242,7 @@ bool Interpreter::equal(Value* left, Value* right) {
   };
   auto builtin = [&](Value* v) {
     return byIdentity(v) || isPlainConstant(v) || isRuntimeNumber(v) || isSequence(v) || v->kind == ValueKind::kDict ||
-           v->kind == ValueKind::kSlice;
+           v->kind == ValueKind::kSlice || v->kind == ValueKind::kDeque;
   };
   if (byIdentity(left) || byIdentity(right)) {
     if (left->isConstant() && right->isConstant() && builtin(left) && builtin(right)) {
@@ -221,7 +255,7 @@ bool Interpreter::equal(Value* left, Value* right) {
     std::vector<Value*> a = iterate(left), b = iterate(right);
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
-      if (!isSameObject(a[i], b[i]) && !trace_.truth(compare(Py_EQ, a[i], b[i]))) return false;
+      if (!isOrEquals(a[i], b[i])) return false;
     }
     return true;
   } else if (builtin(left) && builtin(right) && trace_.typeOf(left) != trace_.typeOf(right)) {
@@ -236,12 +270,9 @@ bool Interpreter::equal(Value* left, Value* right) {
 bool Interpreter::is(Value* left, Value* right) {
   if (left == right) return true;
   for (Value* v : {left, right}) {
-    bool look = v->kind == ValueKind::kObject && !v->opened;
-    if (look && Trace::isMutable(v->object.get())) {
-      (void)trace_.typeOf(v);   // its contents do not matter
-    } else if (look) {
-      trace_.open(v);
-    }
+    if (v->kind != ValueKind::kObject) continue;
+    if (!Trace::isMutable(v->object.get())) trace_.open(v);
+    if (v->kind == ValueKind::kObject) (void)trace_.typeOf(v);   // its contents do not matter
   }
   if (isFunctionByCode(left) || isFunctionByCode(right)) {
     if (!left->source.valid() || !right->source.valid()) {
@@ -269,10 +300,22 @@ bool Interpreter::is(Value* left, Value* right) {
     if (!known) trace_.fail(BreakReason::kDataDependentBranch, "`is` of a bool computed from array data");
     return known->object == (other == left ? right : left)->object;
   }
+  // A constant may be the object that came from outside by another way.
+  if (left->isConstant() != right->isConstant()) {
+    Value* known = left->isConstant() ? left : right;
+    Value* other = known == left ? right : left;
+    if (other->kind == ValueKind::kObject && Py_TYPE(other->object.get()) == Py_TYPE(known->object.get())) {
+      const bool same = other->object == known->object;
+      SourceId constant = known->source.valid() ? known->source : guards::constantSource(trace_.sources(), known->object.get());
+      trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject, .source = other->source,
+                    .other = constant});
+      return same;
+    }
+  }
   // One Value per mutable object, so that these are two; what has a source may be another object in the next call.
   auto identifiable = [](Value* v) {
     return v->kind == ValueKind::kArray || v->kind == ValueKind::kList || v->kind == ValueKind::kDict ||
-           v->kind == ValueKind::kSet || v->kind == ValueKind::kException || v->kind == ValueKind::kOpaque ||
+           v->kind == ValueKind::kSet || v->kind == ValueKind::kDeque || v->kind == ValueKind::kException || v->kind == ValueKind::kOpaque ||
            v->kind == ValueKind::kObject || v->kind == ValueKind::kInstance || v->kind == ValueKind::kCell ||
            v->kind == ValueKind::kFunction || v->kind == ValueKind::kIterator;
   };
@@ -295,20 +338,23 @@ void Interpreter::onIsOp(const Instr& instr) {
 
 bool Interpreter::contains(Value* container, Value* item) {
   trace_.refuseOpaque(container);
+  if (isForeignSet(container)) return Sets{*this, trace_}.foreignContains(container, item);
   if (auto answer = objectContains(container, item)) return *answer;
+  CallArgs one{.positional = {item}, .keywords = {}};
+  if (Value* answer = Collections{*this, trace_}.metaSpecial(container, "__contains__", one)) return trace_.truth(answer);
   if (container->kind == ValueKind::kDict) return findKey(container, key(item)) >= 0;
-  if (container->kind == ValueKind::kSet) return setContains(container, item);
+  if (container->kind == ValueKind::kSet) return Sets{*this, trace_}.contains(container, item);
   if (isPlainConstant(container) && isPlainConstant(item)) {
     int found = PySequence_Contains(container->object.get(), item->object.get());
     if (found < 0) raisesPending();
     return found != 0;
   }
   bool range = container->isConstant() && PyRange_Check(container->object.get());
-  if (!isSequence(container) && !range) {
+  if (!isSequence(container) && !range && container->kind != ValueKind::kDeque) {
     trace_.fail(BreakReason::kUnsupportedObject, std::string("in ") + trace_.typeOf(container)->tp_name);
   }
   for (Value* candidate : iterate(container)) {
-    if (isSameObject(candidate, item) || trace_.truth(compare(Py_EQ, candidate, item))) return true;
+    if (isOrEquals(candidate, item)) return true;
   }
   return false;
 }

@@ -3,6 +3,7 @@
 // Slots written in C behind such classes (subclasses of list, int ...) are not known: those break.
 #include <array>
 
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
@@ -57,6 +58,8 @@ Value* Interpreter::callSpecial(Value* self, const std::string& name, std::vecto
   PyObject* found = specialMethod(self, name);
   if (!found) return nullptr;
   if (found == Py_None) raises("TypeError: " + name + " is None");
+  // What the builtin base does with its items is not the class's doing.
+  if (isSubclassValue(self) && !PyFunction_Check(found) && found == _PyType_Lookup(containerBase(trace_.typeOf(self)), internedName(name).get())) return nullptr;
   args.insert(args.begin(), self);
   if (PyFunction_Check(found)) return call(trace_.constant(found), {.positional = std::move(args), .keywords = {}});
   trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
@@ -96,6 +99,7 @@ Value* Interpreter::objectBinary(int op, bool inplace, Value* left, Value* right
   if (reflect) {
     if (Value* result = tried(right, reflected, left)) return result;
   }
+  if (isSubclassValue(left) || isSubclassValue(right)) return nullptr;   // the base may know
   // What sequences do when numbers have given up: only they know.
   if (!ofLeft && (op == cpython::kNbAdd || op == cpython::kNbMultiply)) return nullptr;
   raises("TypeError: unsupported operand types");
@@ -105,6 +109,7 @@ Value* Interpreter::objectBinary(int op, bool inplace, Value* left, Value* right
 Value* Interpreter::compareSide(int op, Value* self, Value* other) {
   if (!isUserObject(self)) return nullptr;   // builtin values do not know user objects
   if (Value* result = callOwnSpecial(self, kComparison[op], {other})) return isNotImplemented(result) ? nullptr : result;
+  if (isSubclassValue(self)) trace_.fail(BreakReason::kUnsupportedObject, std::string("comparison of a ") + trace_.typeOf(self)->tp_name);
   if (op == Py_EQ) return self == other ? trace_.constant(Py_True) : nullptr;
   if (op != Py_NE) return nullptr;
   Value* equal = compareSide(Py_EQ, self, other);   // object.__ne__ inverts the class's __eq__
@@ -113,9 +118,16 @@ Value* Interpreter::compareSide(int op, Value* self, Value* other) {
 
 /// Comparison where one operand is a user object; null if none is.
 Value* Interpreter::objectCompare(int op, Value* left, Value* right) {
-  bool ofLeft = isUserObject(left), ofRight = isUserObject(right);
+  auto compares = [&](Value* v) {   // by code of its class
+    if (!isSubclassValue(v)) return isUserObject(v);
+    PyTypeObject* type = trace_.typeOf(v);
+    Ref name = internedName(kComparison[op]);
+    return _PyType_Lookup(type, name.get()) != _PyType_Lookup(containerBase(type), name.get());
+  };
+  bool ofLeft = compares(left), ofRight = compares(right);
   if (!ofLeft && !ofRight) return nullptr;
-  if ((!ofLeft && !isBuiltinValue(left)) || (!ofRight && !isBuiltinValue(right))) return nullptr;
+  bool derived = isSubclassValue(left) || isSubclassValue(right);
+  if (!derived && ((!ofLeft && !isBuiltinValue(left)) || (!ofRight && !isBuiltinValue(right)))) return nullptr;
   PyTypeObject *tl = trace_.typeOf(left), *tr = trace_.typeOf(right);
   bool swapped = tl != tr && PyType_IsSubtype(tr, tl);
   if (swapped) {
@@ -126,6 +138,7 @@ Value* Interpreter::objectCompare(int op, Value* left, Value* right) {
     if (Value* result = compareSide(kSwapped[op], right, left)) return result;
   }
   if (op != Py_EQ && op != Py_NE) raises("TypeError: these types cannot be ordered");
+  if (derived) trace_.fail(BreakReason::kUnsupportedObject, std::string(tl->tp_name) + " == " + tr->tp_name);
   return trace_.constant(is(left, right) == (op == Py_EQ) ? Py_True : Py_False);
 }
 

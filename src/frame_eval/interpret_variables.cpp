@@ -2,6 +2,7 @@
 // becomes a Value when it is first loaded, so that what the region does not touch is not guarded.
 #include <algorithm>
 
+#include "cpython/code_facts.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
@@ -31,8 +32,7 @@ Value* Interpreter::run(const CallView& view) {
   trace_.guard({.kind = guards::GuardKind::kFunctionCode, .source = frame.function,
                 .object = Ref::create(view.function->func_code)});
   frame.slots.assign(static_cast<size_t>(code->co_nlocalsplus), nullptr);
-  int count = code->co_argcount + code->co_kwonlyargcount + !!(code->co_flags & CO_VARARGS) +
-              !!(code->co_flags & CO_VARKEYWORDS);
+  const int count = cpython::boundArguments(code);
   trace_.guardSet().boundSlots = count;
   for (int i = 0; i < count; ++i) {
     frame.slots[i] = trace_.fromSource(trace_.sources().intern(SourceKind::kArg, {}, i), view.args[i]);
@@ -77,7 +77,13 @@ FrameEnd Interpreter::runRegion(const RegionView& view) {
 FrameEnd Interpreter::frameEnd(Frame& frame, const RegionView& view) {
   FrameEnd end;
   end.result = frame.result;
-  if (frame.result) return end;
+  if (frame.result) {   // a traceback may keep the frame, which must not keep what was deleted
+    for (size_t i = 0; i < frame.slots.size(); ++i) {
+      const bool wasUnbound = frame.initial[i] && frame.initial[i]->kind == ValueKind::kNull;
+      if (!frame.slots[i] && !wasUnbound) end.slots.emplace_back(static_cast<int>(i), nullptr);
+    }
+    return end;
+  }
   end.instruction = static_cast<int>(frame.pc);
   end.depth = static_cast<int>(frame.stack.size());
   auto unchanged = [&](size_t slot, Value* v) {
@@ -280,14 +286,11 @@ void Interpreter::onDeleteGlobal(const Instr& instr) {
   storeGlobal(name, nullptr);
 }
 
-/// Which dict is written is guarded, so that reading it through a module or another function sees the writing.
+/// Reading through a module or another function sees the writing: theirs is guarded to be this dict, or another one.
 void Interpreter::storeGlobal(PyObject* name, Value* value) {
   PyObject* dict = frame_->globals.get();
   auto& sources = trace_.sources();
   SourceId outer = sources.intern(SourceKind::kGlobals, frames_.front()->function);
-  if (writtenGlobals_.empty()) {
-    trace_.guard({.kind = guards::GuardKind::kIdentity, .source = outer, .object = frames_.front()->globals});
-  }
   SourceId own = sources.intern(SourceKind::kGlobals, frame_->function);
   Value* target = trace_.fromSource(dict == frames_.front()->globals.get() ? outer : own, dict);
   (void)trace_.fromSource(own, dict);

@@ -3,7 +3,9 @@
 #include "frame_eval/interpreter.h"
 
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/unseen_list.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/sets.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -51,6 +53,7 @@ void Interpreter::execute(Frame& frame) {
     }
     FW_CHECK(frame.pc < frame.code->instructions.size());
     if (atStop(frame)) break;
+    if (survey_ && outermost && passUnknown(frame)) continue;
     const Instr& instr = frame.code->instructions[frame.pc++];
     if (instr.position.line > 0) trace_.line = instr.position.line;
     trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
@@ -94,6 +97,11 @@ std::pair<Value*, Value*> Interpreter::popPair() {
 
 Value* Interpreter::pop() { return trace_.open(popRaw()); }
 
+Value* Interpreter::popCondition() {
+  Value* v = popRaw();
+  return isUnseenList(v) ? v : trace_.open(v);
+}
+
 Value* Interpreter::top(int depth) { return look(frame_->stack.at(frame_->stack.size() - static_cast<size_t>(depth))); }
 
 std::vector<Value*> Interpreter::popMany(size_t count) {
@@ -126,7 +134,7 @@ Value* Interpreter::fold(PyObject* fresh) {
 /// A fresh object as a Value: lists, dicts and sets may be changed, so that they are not constants.
 Value* Interpreter::virtualized(Ref object) {
   PyObject* o = object.get();
-  if (PySet_CheckExact(o)) return setOf(std::move(object), {});
+  if (PySet_CheckExact(o)) return Sets{*this, trace_}.of(std::move(object), {});
   if (PyDict_CheckExact(o)) {
     Value* dict = trace_.make(ValueKind::kDict);
     PyObject *key, *item;
@@ -167,10 +175,25 @@ void Interpreter::jump(const Instr& instr) {
   auto target = static_cast<size_t>(instr.target);
   // A `for` is limited by its iterator.
   bool whileLoop = target < frame_->pc && frame_->code->instructions[target].op != Opcode::kForIter;
-  if (whileLoop && ++frame_->backJumps[frame_->pc] > options_.maxUnroll) {
-    trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(options_.maxUnroll) + " iterations");
+  if (whileLoop) {
+    if (++frame_->backJumps[frame_->pc] > options_.maxUnroll) {
+      trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(options_.maxUnroll) + " iterations");
+    }
+    limitUnrolled(nullptr);
   }
   frame_->pc = target;
+}
+
+/// At the instruction that begins another iteration. Compile time grows with the operations, so that a long loop of much code
+/// costs more than it brings.
+void Interpreter::limitUnrolled(const Value* iterator) {
+  const size_t size = trace_.graph().size();
+  auto [loop, first] = frame_->unrolled.try_emplace(frame_->pc, UnrolledLoop{iterator, size});
+  if (first || loop->second.iterator != iterator) {
+    loop->second = {iterator, size};
+  } else if (size - loop->second.before > static_cast<size_t>(options_.maxUnrolledOps)) {
+    trace_.fail(BreakReason::kLoopLimit, "unrolled, the loop has more than " + std::to_string(options_.maxUnrolledOps) + " operations");
+  }
 }
 
 void Interpreter::jumpIf(const Instr& instr, bool taken) {
@@ -178,8 +201,8 @@ void Interpreter::jumpIf(const Instr& instr, bool taken) {
 }
 
 void Interpreter::onJump(const Instr& instr) { jump(instr); }
-void Interpreter::onPopJumpIfFalse(const Instr& instr) { jumpIf(instr, !trace_.truth(pop())); }
-void Interpreter::onPopJumpIfTrue(const Instr& instr) { jumpIf(instr, trace_.truth(pop())); }
+void Interpreter::onPopJumpIfFalse(const Instr& instr) { jumpIf(instr, !trace_.truth(popCondition())); }
+void Interpreter::onPopJumpIfTrue(const Instr& instr) { jumpIf(instr, trace_.truth(popCondition())); }
 
 void Interpreter::onPopJumpIfNone(const Instr& instr) { jumpIf(instr, isNone(popRaw())); }
 void Interpreter::onPopJumpIfNotNone(const Instr& instr) { jumpIf(instr, !isNone(popRaw())); }

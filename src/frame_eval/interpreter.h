@@ -2,29 +2,25 @@
 // files of their own (interpret_*.cpp); every instruction of neutral_ops.def has one member function on##Id.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "cpython/bytecode.h"
 #include "frame_eval/capture.h"
-#include "frame_eval/frame.h"
+#include "frame_eval/interpreter_state.h"
 #include "frame_eval/numpy/numpy_ops.h"
-#include "frame_eval/trace.h"
 
 namespace fw::capture {
 
 using cpython::Instr;
 using numpy::CallArgs;
 
-struct GeneratorIterator;
-
-class Interpreter {
+class Interpreter : InterpreterState {
  public:
-  Interpreter(Trace& trace, const CaptureOptions& options) : trace_(trace), options_(options) {
+  Interpreter(Trace& trace, const CaptureOptions& options) : InterpreterState(trace, options) {
     trace_.objectTruth = [this](Value* value) { return objectTruth(value); };
   }
   Interpreter(const Interpreter&) = delete;
@@ -33,6 +29,8 @@ class Interpreter {
   Value* run(const CallView& call);
   /// The same for a region.
   FrameEnd runRegion(const RegionView& region);
+  /// Before run(): what cannot be executed leaves unknown values (survey.h). What run() answers then is of no use.
+  void follow(Survey* survey) { survey_ = survey; }
   /// File of the innermost frame.
   std::string file() const;
 
@@ -54,6 +52,11 @@ class Interpreter {
   std::vector<Value*> sorted(std::vector<Value*> items, Value* keyFunction, bool reverse);
   /// Key as a plain constant, or break.
   Value* key(Value* value);
+  /// Conveniences for iterators.
+  Value* viewItem(Value* view, size_t index);
+  Value* opened(Value* value) { return trace_.open(value); }
+  Value* tupleOf(std::vector<Value*> items) { return trace_.tuple(std::move(items)); }
+  bool typeHasAttribute(Value* self, PyObject* name);
   /// iter(iterable).
   Value* iteratorOf(Value* iterable);
   /// The next item of an iterator, null when it is exhausted.
@@ -75,14 +78,20 @@ class Interpreter {
  private:
   friend struct Builtins;
   friend struct DeclaredCalls;
+  friend struct Collections;
+  friend struct Sets;
+  friend struct Copier;
+  friend Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args);
 
   void execute(Frame& frame);
-  bool atStop(const Frame& frame);
+  bool atStop(const Frame& frame), passUnknown(Frame& frame);
+  void followLoopOnce(Frame& frame, const Instr& back);
   FrameEnd frameEnd(Frame& frame, const RegionView& region);
   const Bytecode& decoded(PyCodeObject* code);
 
   /// Opened; the raw ones may be unopened.
   Value* pop();
+  Value* popCondition();        ///< opened, unless its truth can be told without
   Value* popRaw();
   /// The entry below the top, then the top, opened in this order.
   std::pair<Value*, Value*> popPair();
@@ -98,6 +107,7 @@ class Interpreter {
   std::vector<Value*> popManyRaw(size_t count);
   PyObject* nameAt(int index) const;
   void jump(const Instr& instr), jumpIf(const Instr& instr, bool taken);
+  void limitUnrolled(const Value* iterator);
   void drop(Value*& entry);
   [[noreturn]] void unsupported(const Instr& instr);
   [[noreturn]] void raises(const std::string& what);
@@ -108,7 +118,9 @@ class Interpreter {
   Value* virtualized(Ref object);
 
   // Calls.
-  Value* callRaw(Value* callable, CallArgs args);
+  Value *callRaw(Value* callable, CallArgs args), *callFound(Value* callable, const CallArgs& args);
+  Value *makeMethod(const CallArgs& args), *callFunctionSlot(PyObject* wrapper, const CallArgs& args);
+  Value *memberOf(Value* object, const char* name), *orMissing(const std::function<Value*()>& ask);
   Value* callFunction(Value* function, CallArgs args);
   Value* callConstant(Value* callable, CallArgs args);
   Value* callMethod(Value* self, const std::string& name, CallArgs args);
@@ -125,15 +137,16 @@ class Interpreter {
   // Attributes.
   Value* attributeRaw(Value* self, PyObject* name);
   Value* moduleAttribute(Value* module, PyObject* name);
-  Value* typeAttribute(Value* type, PyObject* name);
-  Value* constantAttribute(Value* self, PyObject* name);
-  Value* objectAttribute(Value* self, PyObject* name);
-  Value* superAttribute(Value* super, PyObject* name);
+  Value *typeAttribute(Value* type, PyObject* name), *typeFact(Value* type, PyObject* name, PyObject* descriptor);
+  Value *constantAttribute(Value* self, PyObject* name), *objectAttribute(Value* self, PyObject* name);
+  Value *superAttribute(Value* super, PyObject* name), *functionAttribute(Value* self, PyObject* name);
+  Value *madeFunctionAttribute(Value* self, PyObject* name), *foundFunctionAttribute(Value* self, PyObject* name);
+  Value* knownFunction(Value* function);
   Value* genericAttribute(Value* self, PyTypeObject* type, PyObject* name);
   Value* storedAttribute(Value* self, PyObject* name, bool slot);
   Value* bindDescriptor(Value* self, Value* cls, PyTypeObject* type, PyObject* name, PyObject* found);
-  static bool isClassAttribute(PyObject* name, PyObject* found);
-  void storeAttribute(Value* self, PyObject* name, Value* value);
+  static bool isClassAttribute(PyObject* name, PyObject* found), isFunction(const Value* v);
+  void storeAttribute(Value* self, PyObject* name, Value* value), setFunctionAttribute(Value* self, PyObject* name, Value* value);
   void genericStore(Value* self, PyTypeObject* type, PyObject* name, Value* value);
   void descriptorStore(Value* self, PyTypeObject* type, PyObject* name, PyObject* found, Value* value);
   // Objects of classes written in Python (interpret_protocol.cpp).
@@ -142,8 +155,7 @@ class Interpreter {
   Value* callSpecial(Value* self, const std::string& name, std::vector<Value*> args);
   Value* callOwnSpecial(Value* self, const std::string& name, std::vector<Value*> args);
   Value* objectBinary(int op, bool inplace, Value* left, Value* right);
-  Value* compareSide(int op, Value* self, Value* other);
-  Value* objectCompare(int op, Value* left, Value* right);
+  Value *compareSide(int op, Value* self, Value* other), *objectCompare(int op, Value* left, Value* right);
   Value* objectUnary(numpy::Unary op, Value* value);
   bool objectTruth(Value* value);
   std::optional<bool> objectContains(Value* container, Value* item);
@@ -169,7 +181,7 @@ class Interpreter {
   bool unwind(Frame& frame, Value* exception);
   [[noreturn]] void escaped(Value* exception);
   Value *makeException(PyObject* cls, CallArgs args), *raisable(Value* value), *exceptionText(Value* self, bool repr);
-  void needText(Value* exception);
+  void needText(Value* exception), setContext(Value* exception), setCause(Value* exception, Value* cause);
   Value* exceptionAttribute(Value* self, PyObject* name);
   void setExceptionAttribute(Value* self, PyObject* name, Value* value);
   Value* exceptionMethod(Value* self, const std::string& name, const CallArgs& args);
@@ -179,26 +191,18 @@ class Interpreter {
   void landed() { inFlight_ = -1; }
 
   // Iteration, generators, imports.
-  Value *viewOf(Value* dict, const std::string& name), *viewItem(Value* view, size_t index);
+  Value* viewOf(Value* dict, const std::string& name);
   Value *dictIterator(Value* view, bool reversed), *setIterator(Value* set), *rangeIterator(Value* range);
   std::vector<Value*> viewItems(Value* view), constantItems(Value* iterable), arrayItems(Value* iterable);
   void suspend();
   bool suspendedInHandler(const GeneratorIterator& generator) const;
   [[noreturn]] void stopIteration(Value* returned);
+  Value *thrownBy(const CallArgs& args), *delegate(const GeneratorIterator& generator), *closeGenerator(GeneratorIterator& generator);
+  Value* throwInto(GeneratorIterator& generator, Value* exception);
   Value* generatorMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* iteratorMethod(Value* self, const std::string& name, const CallArgs& args);
   Value *returnedBy(Value* iterator), *callMade(Value* made, CallArgs args), *loadedModule(const std::string& name);
   static GeneratorIterator* generatorOf(Value* iterator);
-
-  // Sets (interpret_sets.cpp).
-  std::vector<Value*> setItems(Value* set);
-  Value *setOf(Ref real, const std::vector<Value*>& from), *makeSet(PyTypeObject* cls, Value* iterable);
-  Ref realIterable(Value* iterable, std::vector<Value*>& items);
-  void setAdd(Value* set, Value* item), refreshSet(Value* set);
-  bool setRemove(Value* set, Value* item), setContains(Value* set, Value* item);
-  Value* setBinary(int op, bool inplace, Value* left, Value* right);
-  Value* setCompare(int op, Value* left, Value* right);
-  Value* setMethod(Value* self, const std::string& name, const CallArgs& args);
 
   // Containers.
   Value* dictUnion(int op, bool inplace, Value* left, Value* right);
@@ -206,7 +210,12 @@ class Interpreter {
   Value *sliceItems(Value* container, Value* index), *missingKey(Value* dict, Value* index);
   size_t itemIndex(Value* container, Value* index);
   int findKey(Value* dict, Value* key);
+  std::optional<Py_hash_t> keyHash(Value* key);
+  bool sameKey(Value* held, Value* wanted);
+  Value* plainItem(Value* container, Value* index);
+  void updateDict(Value* dict, const CallArgs& args);
   bool equal(Value* left, Value* right);
+  bool isOrEquals(Value* left, Value* right);
   void setKey(Value* dict, Value* key, Value* value);
   void eraseKey(Value* dict, int at);
   void spliceList(Value* list, size_t lo, size_t hi, std::vector<Value*> items);
@@ -214,32 +223,16 @@ class Interpreter {
   void storeSlice(Value* list, Value* index, std::vector<Value*> items, bool remove);
   Ref constantSlice(Value* index);
   Value* blindMethod(Value* self, const std::string& name, const CallArgs& args);
+  Value* unseenMethod(PyObject* callable, const CallArgs& args);
   Value* sortList(Value* list, const CallArgs& args);
+  Ref knownKey(Value* key);
+  std::exception_ptr sortItems(std::vector<Value*>& items, Value* keyFunction, bool reverse);
   Value* listMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* dictMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* formatValue(Value* value, Value* spec);
 
 #define FW_OPCODE(Id, text, arg) void on##Id(const Instr& instr);
 #include "cpython/neutral_ops.def"
-
-  Trace& trace_;
-  const CaptureOptions& options_;
-  std::vector<std::unique_ptr<Frame>> frames_;
-  Frame* frame_ = nullptr;
-  absl::flat_hash_map<PyCodeObject*, std::unique_ptr<Bytecode>> decoded_;
-  absl::flat_hash_set<PyTypeObject*> guardedTypes_;
-  absl::flat_hash_set<std::pair<SourceId, PyObject*>> absentAttributes_;   ///< guarded NoInstanceAttr
-  absl::flat_hash_set<SourceId> guardedFunctions_;
-  absl::flat_hash_map<SourceId, Value*> settings_;     ///< numbers read from globals, defaults, modules
-  absl::flat_hash_map<std::pair<PyObject*, PyObject*>, Value*> writtenGlobals_;   ///< by globals dict and name; null: deleted
-  absl::flat_hash_map<SourceId, Value*> globals_;      ///< names read before, with their guards
-  const std::vector<bool>* stops_ = nullptr;           ///< regions: of the outermost frame
-  PyObject* const* liveSlots_ = nullptr;               ///< regions: what the frame holds
-  int executed_ = 0;
-  std::vector<Handled> handled_;                       ///< exceptions being handled, innermost last
-  int inFlight_ = -1;                                  ///< an exception is on its way to its handler: as Handled::at
-  int catchers_ = 0;                                   ///< see CatchScope
-  std::vector<Value*> generators_;                     ///< all that were made
 };
 
 /// Name of a callable for messages: "module.qualname".

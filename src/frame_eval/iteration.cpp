@@ -4,8 +4,10 @@
 // container, as in CPython.
 #include "frame_eval/iteration.h"
 
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/sets.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -16,6 +18,12 @@ using guards::Relation;
 namespace {
 
 constexpr size_t kMaxItems = 4096;
+
+/// Whose next() is C code that is not followed here.
+bool isForeignIterator(PyObject* o) {
+  unsigned long flags = Py_TYPE(o)->tp_flags;
+  return Py_TYPE(o)->tp_iternext && (!(flags & Py_TPFLAGS_HEAPTYPE) || (flags & Py_TPFLAGS_IMMUTABLETYPE));
+}
 
 bool isView(const Value* v) { return v->kind == ValueKind::kIterator && !v->name.empty(); }
 
@@ -45,21 +53,76 @@ std::vector<Value*> Interpreter::viewItems(Value* view) {
   return items;
 }
 
-Value* Interpreter::dictIterator(Value* view, bool reversed) {
-  std::vector<Value*> keys = view->base->keys;
-  return makeIterator(trace_, nullptr, [this, view, reversed, keys, at = size_t{0}](Interpreter&) mutable -> Value* {
+namespace {
+
+struct DictStep {
+  Trace& trace;
+  Value* view;
+  bool reversed;
+  std::vector<Value*> keys;
+  size_t at = 0;
+
+  Value* operator()(Interpreter& in) {
     const std::vector<Value*>& now = view->base->keys;
-    if (now.size() != keys.size()) raiseError(PyExc_RuntimeError, "dictionary changed size during iteration");
-    if (now != keys) trace_.fail(BreakReason::kUnsupportedObject, "a dict that changes during iteration");
+    if (now != keys && isOrdered(view->base)) trace.fail(BreakReason::kUnsupportedObject, "an OrderedDict that changes during iteration");
+    if (now.size() != keys.size()) in.raiseError(PyExc_RuntimeError, "dictionary changed size during iteration");
+    if (now != keys) trace.fail(BreakReason::kUnsupportedObject, "a dict that changes during iteration");
     if (at == now.size()) return nullptr;
     size_t index = reversed ? now.size() - 1 - at : at;
     ++at;
-    return viewItem(view, index);
-  });
+    return in.viewItem(view, index);
+  }
+
+  std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
+    Value* dict = view->base;
+    bool same = dict->keys == keys && !dict->cls && (!dict->written || !dict->source.valid());
+    if (!same) return std::nullopt;
+    return VirtualIterator::Recipe{reversed ? reversedType() : iterFunction(t), {view->name == "keys" ? dict : view}, at};
+  }
+
+  static PyObject* reversedType() { return reinterpret_cast<PyObject*>(&PyReversed_Type); }
+};
+
+struct RangeStep {
+  Trace& trace;
+  Value* range;
+  Py_ssize_t size, at = 0;
+
+  Value* operator()(Interpreter&) {
+    return at < size ? trace.constant(checked(PySequence_GetItem(range->object.get(), at++))) : nullptr;
+  }
+  std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
+    return VirtualIterator::Recipe{iterFunction(t), {range}, static_cast<size_t>(at)};
+  }
+};
+
+/// Of a str, bytes or constant tuple.
+struct ConstantStep {
+  Value* over;
+  std::vector<Value*> items;
+  size_t at = 0;
+
+  Value* operator()(Interpreter&) { return at < items.size() ? items[at++] : nullptr; }
+  std::optional<VirtualIterator::Recipe> recipe(Trace& t) { return VirtualIterator::Recipe{iterFunction(t), {over}, at}; }
+};
+
+}  // namespace
+
+PyObject* iterFunction(Trace&) {
+  static PyObject* const function = [] {
+    PyObject* builtins = PyImport_GetModule(checked(PyUnicode_FromString("builtins")).get());
+    return builtins ? Py_XNewRef(PyDict_GetItemString(PyModule_GetDict(builtins), "iter")) : nullptr;
+  }();
+  FW_CHECK(function);
+  return function;
+}
+
+Value* Interpreter::dictIterator(Value* view, bool reversed) {
+  return makeIterator(trace_, nullptr, DictStep{trace_, view, reversed, view->base->keys});
 }
 
 Value* Interpreter::setIterator(Value* set) {
-  std::vector<Value*> items = setItems(set);
+  std::vector<Value*> items = Sets{*this, trace_}.elements(set);
   size_t size = items.size();
   return makeIterator(trace_, nullptr, [this, set, items, size, at = size_t{0}](Interpreter&) mutable -> Value* {
     if (set->kind == ValueKind::kSet && set->items.size() != size) {
@@ -83,6 +146,10 @@ Value* Interpreter::iteratorOf(Value* iterable) {
       return setIterator(iterable);
     case ValueKind::kInstance:
     case ValueKind::kObject:
+      if (iterable->kind == ValueKind::kObject && isForeignIterator(iterable->object.get())) {
+        (void)trace_.typeOf(iterable);
+        return iterable;   // is its own iterator; next() says why it is not followed
+      }
       if (Value* method = boundSpecial(iterable, "__iter__")) {
         Value* iterator = call(method, {});
         if (iterator->kind == ValueKind::kIterator && iterator->name.empty()) return iterator;
@@ -92,13 +159,18 @@ Value* Interpreter::iteratorOf(Value* iterable) {
     case ValueKind::kConstant:
       if (isConstantOf(iterable, &PyFrozenSet_Type)) return setIterator(iterable);
       if (PyRange_Check(iterable->object.get())) return rangeIterator(iterable);
-      break;
+      if (Value* members = Collections{*this, trace_}.metaSpecial(iterable, "__iter__", {})) return members;
+      return makeIterator(trace_, isTuple(iterable) ? &PyTupleIter_Type : nullptr, ConstantStep{iterable, iterate(iterable)});
+    case ValueKind::kDeque:
+      return Collections{*this, trace_}.dequeIterator(iterable, false);
     default:
       break;
   }
   Value* iterator = trace_.make(ValueKind::kIterator);
-  if (iterable->kind == ValueKind::kList) {
+  if (iterable->kind == ValueKind::kList || iterable->kind == ValueKind::kTuple) {
     iterator->base = iterable;
+    PyTypeObject* type = iterable->kind == ValueKind::kList ? &PyListIter_Type : &PyTupleIter_Type;
+    iterator->cls = Ref::create(reinterpret_cast<PyObject*>(type));
   } else {
     iterator->items = iterate(iterable);
   }
@@ -108,14 +180,18 @@ Value* Interpreter::iteratorOf(Value* iterable) {
 Value* Interpreter::rangeIterator(Value* range) {
   Py_ssize_t size = PyObject_Size(range->object.get());
   if (size < 0) raisesPending();
-  return makeIterator(trace_, &PyRangeIter_Type, [this, range, size, at = Py_ssize_t{0}](Interpreter&) mutable -> Value* {
-    return at < size ? trace_.constant(checked(PySequence_GetItem(range->object.get(), at++))) : nullptr;
-  });
+  return makeIterator(trace_, &PyRangeIter_Type, RangeStep{trace_, range, size});
 }
 
 Value* Interpreter::nextOf(Value* iterator) {
   trace_.open(iterator);
   if (iterator->kind == ValueKind::kInstance || iterator->kind == ValueKind::kObject) {
+    trace_.refuseOpaque(iterator);
+    if (iterator->kind == ValueKind::kObject && isForeignIterator(iterator->object.get())) {
+      bool generator = PyGen_CheckExact(iterator->object.get());
+      trace_.fail(generator ? BreakReason::kGenerator : BreakReason::kUnsupportedObject,
+                  std::string("an item of a ") + trace_.typeOf(iterator)->tp_name + " made outside of the compiled code");
+    }
     Value* method = boundSpecial(iterator, "__next__");
     if (!method) trace_.fail(BreakReason::kUnsupportedObject, std::string("next() of a ") + trace_.typeOf(iterator)->tp_name);
     CatchScope scope(catchers_);
@@ -147,11 +223,12 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
   switch (iterable->kind) {
     case ValueKind::kTuple:
     case ValueKind::kList:
+    case ValueKind::kDeque:
       return iterable->items;
     case ValueKind::kDict:
       return iterable->keys;
     case ValueKind::kSet:
-      return setItems(iterable);
+      return Sets{*this, trace_}.elements(iterable);
     case ValueKind::kIterator:
     case ValueKind::kInstance:
     case ValueKind::kObject: {
@@ -165,7 +242,8 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
       return items;
     }
     case ValueKind::kConstant:
-      if (isConstantOf(iterable, &PyFrozenSet_Type)) return setItems(iterable);
+      if (isConstantOf(iterable, &PyFrozenSet_Type)) return Sets{*this, trace_}.elements(iterable);
+      if (Value* members = Collections{*this, trace_}.metaSpecial(iterable, "__iter__", {})) return iterate(members);
       return constantItems(iterable);
     case ValueKind::kArray:
       return arrayItems(iterable);
@@ -219,6 +297,7 @@ void Interpreter::onForIter(const Instr& instr) {
   if (item) {
     bool endless = sized ? iterator->position > limit : ++frame_->backJumps[frame_->pc] > options_.maxUnroll;
     if (endless) trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(limit) + " iterations");
+    limitUnrolled(iterator);
     return push(item);
   }
   frame_->backJumps[frame_->pc] = 0;

@@ -5,7 +5,10 @@
 
 namespace fw::capture {
 
-/// Items that are computed by a function object: `auto step(Interpreter&) -> Value*`.
+/// The builtin iter(), for recipes.
+PyObject* iterFunction(Trace& trace);
+
+/// Items that are computed by a function object: `auto step(Interpreter&) -> Value*`; it may have a `recipe(Trace&)`.
 template <typename Step>
 class StepIterator : public VirtualIterator {
  public:
@@ -14,6 +17,10 @@ class StepIterator : public VirtualIterator {
     Value* item = done_ ? nullptr : step_(interpreter);
     done_ = !item;
     return item;
+  }
+  std::optional<Recipe> recipe(Trace& trace) override {
+    if constexpr (requires { step_.recipe(trace); }) return step_.recipe(trace);
+    return std::nullopt;
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "cpython/code_facts.h"
 #include "cpython/ref.h"
 
 namespace fw::capture {
@@ -34,6 +35,7 @@ struct Tables {
   absl::flat_hash_map<PyObject*, DeclaredCallable> callables;
   absl::flat_hash_map<PyObject*, ArrayMarks> arrays;
   absl::flat_hash_map<PyObject*, std::unique_ptr<Profile>> profiles;  // code -> profile
+  bool staticMarks = false;                                           // some of `arrays` may have one
   PyObject* isCompiling = nullptr;
   UnwrapHook unwrap = nullptr;
 };
@@ -52,6 +54,7 @@ void sweepMarks() {
   if (arrays.size() < next) return;
   absl::erase_if(arrays, [](const auto& entry) { return targetOf(entry.second.reference) == Py_None; });
   next = std::max<size_t>(64, 2 * arrays.size());
+  if (arrays.empty()) tables().staticMarks = false;
 }
 
 const ArrayMarks* marksOf(PyObject* array) {
@@ -80,9 +83,7 @@ void disableCode(PyObject* code, std::string_view reason) {
 bool isDisabled(PyObject* code) { return tables().disabled.contains(code); }
 
 std::string disabledDetail(PyObject* code) {
-  const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code)->co_qualname);
-  if (!name) throw cpython::PythonError();
-  std::string detail = name;
+  std::string detail = cpython::qualifiedName(reinterpret_cast<PyCodeObject*>(code));
   auto it = tables().disabled.find(code);
   if (it != tables().disabled.end() && !it->second.empty()) detail += " (" + it->second + ")";
   return detail;
@@ -115,6 +116,16 @@ void markSize(PyObject* array, int axis, SizePolicy policy) {
     tables().arrays.insert_or_assign(array, ArrayMarks{std::move(reference), {}});
   }
   tables().arrays[array].axes[axis] = policy;
+  tables().staticMarks |= policy == SizePolicy::kStatic;
+}
+
+bool hasStaticMarks() { return tables().staticMarks; }
+
+bool isMarkedStatic(PyObject* array, int axis) {
+  const ArrayMarks* marks = marksOf(array);
+  if (!marks) return false;
+  auto it = marks->axes.find(axis);
+  return it != marks->axes.end() && it->second == SizePolicy::kStatic;
 }
 
 void setProfile(PyObject* code, std::vector<ProfiledSize> sizes, std::vector<int> stops) {

@@ -57,6 +57,9 @@ enum class SizePolicy : uint8_t {
 /// fusewire.mark_dynamic and mark_static. The array is remembered weakly by identity: views and copies of it are not marked.
 /// Throws PythonError.
 void markSize(PyObject* array, int axis, SizePolicy policy);
+/// Whether there are arrays with a size that is marked static; a quick test that may say yes for a while after the last has died.
+bool hasStaticMarks();
+bool isMarkedStatic(PyObject* array, int axis);
 /// From a loaded profile: sizes of the argument named `argument` of functions of this code object.
 struct ProfiledSize {
   std::string argument;

@@ -4,6 +4,9 @@
 #include "frame_eval/trace.h"
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/numpy/numpy_ops.h"
+#include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -230,6 +233,7 @@ bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
     int64_t bound = (g.relation == Relation::kLt ? 1 : 0) - d.constant;
     auto [it, added] = lowerBounds_.try_emplace(d.rest, bound);
     it->second = std::max(it->second, bound);
+    syms().assumeWithin(d.rest, {it->second, INT64_MAX});
   }
   guard(std::move(g));
   return answer;
@@ -252,6 +256,7 @@ bool Trace::ensureWithin(graph::SymId sym, int64_t lo, int64_t hi) {
 }
 
 bool Trace::truth(Value* value) {
+  if (isUnseenList(value)) return UnseenList{*this, value}.truth();
   open(value);
   switch (value->kind) {
     case ValueKind::kConstant: {
@@ -267,23 +272,34 @@ bool Trace::truth(Value* value) {
     case ValueKind::kPyInt:
       return decide(value->sym, Relation::kNe, syms().constant(0));
     case ValueKind::kPyFloat:
-    case ValueKind::kPyBool:
+    case ValueKind::kPyBool: {
+      auto number = numbers_.of(value);
+      if (!number) fail(BreakReason::kDataDependentBranch, "the condition is computed from array data");
+      return numbers_.truth(*number);
+    }
     case ValueKind::kPyComplex: {
       Value* known = specializeNumber(value);
       if (!known) fail(BreakReason::kDataDependentBranch, "the condition is computed from array data");
       return checked(PyObject_IsTrue(known->object.get())) != 0;
     }
-    case ValueKind::kArray:
     case ValueKind::kArrayScalar:
+      if (auto number = numbers_.of(value)) return numbers_.truth(*number);
+      [[fallthrough]];
+    case ValueKind::kArray:
       fail(BreakReason::kDataDependentBranch, "the condition is array data");
     case ValueKind::kTuple:
-    case ValueKind::kList:
     case ValueKind::kDict:
+      if (isSubclassValue(value)) return objectTruth(value);
+      return !value->items.empty();
+    case ValueKind::kList:
+    case ValueKind::kDeque:
       return !value->items.empty();
     case ValueKind::kSet:
       return checked(PyObject_IsTrue(value->object.get())) != 0;
-    case ValueKind::kException:
     case ValueKind::kOpaque:
+      if (numpy::isSelection(value)) fail(BreakReason::kDataDependentBranch, "the condition is array data");
+      return true;
+    case ValueKind::kException:
     case ValueKind::kSlice:
     case ValueKind::kFunction:
     case ValueKind::kMethod:

@@ -11,8 +11,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "frame_eval/break_reason.h"
+#include "frame_eval/numbers.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/exit_plan.h"
+#include "frame_eval/numpy/overlap.h"
 #include "frame_eval/value.h"
 #include "graph/graph.h"
 #include "graph/numpy_types.h"
@@ -26,7 +28,7 @@ struct SideEffect {
   Value* target;
   Value* key = nullptr;
   Value* value = nullptr;             ///< null deletes
-  std::vector<Value*> items;          ///< kListSlice: what stands at [lo, hi) afterwards
+  std::vector<Value*> items;          ///< kListSlice: what stands at [lo, hi) afterwards; kCall: arguments
   int64_t lo = 0, hi = 0;
   int at = -1;                        ///< instruction of the outermost frame
 };
@@ -42,11 +44,13 @@ struct ArrayWrite {
 class Trace {
  public:
   Trace();
+  Trace(const Trace&) = delete;
 
   graph::Graph& graph() { return graph_; }
   graph::SymContext& syms() { return graph_.syms(); }
   guards::SourceTable& sources() { return *guards_.sources; }
   guards::GuardSet& guardSet() { return guards_; }
+  Numbers& numbers() { return numbers_; }
 
   // ---- values -----------------------------------------------------------------------------------------------------
   Value* constant(PyObject* borrowed);                   ///< known object
@@ -68,6 +72,8 @@ class Trace {
   /// kinds) stays a kObject that only its users refuse. Unopened Values occur only on the stack, in locals, in cells, in
   /// attributes and as self of methods.
   Value* open(Value* value);
+  /// Length of a list by its own source, whose type is guarded.
+  graph::SymId lengthOf(SourceId source, int64_t seen);
   /// Breaks with the reason why the kObject is not understood, if there is one.
   void refuseOpaque(Value* value);
 
@@ -80,6 +86,8 @@ class Trace {
   void effectSet(Value* set, Value* item, bool add);
   void effectCell(Value* cell, Value* content);
   void effectAdvance(Value* iterator, int64_t count);
+  /// A method of a builtin container, called for what it does.
+  void effectCall(Value* target, const char* method, std::vector<Value*> args);
   /// Guards that the objects written are no others that were read by another name; once, at the end.
   void guardAliases();
   /// Notes that names are read straight from the dict `source` (globals, a module's), which must not have been written as a dict.
@@ -134,6 +142,11 @@ class Trace {
   std::vector<ArrayWrite> arrayWrites;                   ///< numpy/memory.cpp; commits of the graph in the end
   std::vector<std::pair<Value*, graph::ValueId>> writtenArrays;   ///< their owners, and the inputs of the graph that these were
 
+  std::vector<SharedMemory> shared;                      ///< arrays known to share memory; see numpy/overlap.cpp
+  int ufuncCalls = 0;                                    ///< those counted for Captured::ufuncsAreOwn
+  bool inlines = false;                                  ///< some call of a Python function was traced into
+  bool mayRestart = true;                                ///< knowing more of them
+
   PyObject* code = nullptr;                              ///< code object of the function being captured (borrowed)
   SizePolicy sizes = SizePolicy::kAuto;                  ///< of arrays without a mark of their own
   std::function<bool(Value*)> objectTruth;               ///< of objects whose class decides
@@ -143,11 +156,27 @@ class Trace {
 
  private:
   friend class Interpreter;
+  friend class Numbers;
   friend struct CaptureSession;
+  friend struct OutsideIterators;
   bool isMadeByFrame(SourceId source, PyObject* function) const;
   Value* functionFromSource(SourceId source, PyObject* function);
   void convertSource(SourceId source, PyObject* object, Value* into);
   Value* arrayFromSource(SourceId source, PyObject* object);
+  /// The array as a view of a shared block, or null if it belongs to none.
+  Value* sharedArray(PyObject* object);
+  struct Geometry {
+    graph::DType dtype;
+    graph::Layout layout;
+    graph::SymShape shape;
+    graph::SymList strides;
+    graph::SymId address;
+  };
+  Geometry geometryOf(SourceId source, PyArrayObject* array);
+  void openShared(SharedMemory& memory);
+  using AxisTerm = std::function<graph::SymId(size_t member, size_t axis)>;
+  graph::ValueId sharedView(const SharedMemory& memory, size_t member, const Geometry& geometry, const AxisTerm& lowOf,
+                            const AxisTerm& spanOf);
   Value* numberFromSource(SourceId source, PyObject* object);
   Value* containerFromSource(SourceId source, PyObject* object);
   void record(SideEffect effect);
@@ -157,6 +186,7 @@ class Trace {
 
   graph::Graph graph_;
   guards::GuardSet guards_;
+  Numbers numbers_{*this};
   std::vector<int64_t> hints_;                           ///< value of symbol i seen now
   std::deque<Value> values_;
   absl::flat_hash_map<SourceId, Value*> bySource_;

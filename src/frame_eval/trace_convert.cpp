@@ -2,7 +2,9 @@
 // concrete evaluation of Python numbers behind specializeNumber().
 #include <cmath>
 
+#include "cpython/elements.h"
 #include "cpython/numpy_api.h"
+#include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
@@ -78,8 +80,11 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kDict: fail(BreakReason::kUnsupportedNumpy, "operand of type dict");
     case ValueKind::kSlice: fail(BreakReason::kUnsupportedNumpy, "operand of type slice");
     case ValueKind::kSet: fail(BreakReason::kUnsupportedNumpy, "operand of type set");
-    case ValueKind::kException:
+    case ValueKind::kDeque: fail(BreakReason::kUnsupportedNumpy, "operand of type deque");
     case ValueKind::kOpaque:
+      if (numpy::isSelection(value)) fail(BreakReason::kDataDependentShape, "a selection by a mask as an operand");
+      [[fallthrough]];
+    case ValueKind::kException:
     case ValueKind::kObject:
       refuseOpaque(value);
       [[fallthrough]];
@@ -169,10 +174,18 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kTuple: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyTuple_Type;
     case ValueKind::kList: return &PyList_Type;
     case ValueKind::kDict: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyDict_Type;
+    case ValueKind::kDeque: return cpython::dequeType();
     case ValueKind::kSlice: return &PySlice_Type;
     case ValueKind::kFunction: return &PyFunction_Type;
     case ValueKind::kMethod: return value->name.empty() ? &PyMethod_Type : &PyCFunction_Type;
-    case ValueKind::kCell: return &PyCell_Type;
+    case ValueKind::kCell:
+      // Cells of variables are nothing else; one that is a value like others may be another object on the next call.
+      if (value->source.valid() && !value->typed) {
+        value->typed = true;
+        guard({.kind = guards::GuardKind::kType, .source = value->source,
+               .object = Ref::create(reinterpret_cast<PyObject*>(&PyCell_Type))});
+      }
+      return &PyCell_Type;
     case ValueKind::kSuper: return &PySuper_Type;
     case ValueKind::kIterator:
       if (value->cls) return reinterpret_cast<PyTypeObject*>(value->cls.get());
@@ -185,86 +198,6 @@ PyTypeObject* Trace::typeOf(Value* value) {
 }
 
 // ---- concrete numbers ----------------------------------------------------------------------------------------------
-
-namespace {
-
-/// Evaluates a rank-0 node that depends on Python numbers only, collecting the inputs it reads.
-class HostEvaluator {
- public:
-  HostEvaluator(const graph::Graph& graph, const Trace& trace, const std::vector<Value*>& inputs)
-      : graph_(graph), trace_(trace), inputs_(inputs) {}
-
-  std::vector<Value*> leaves;
-  std::vector<graph::SymId> symbols;
-
-  std::optional<double> run(graph::ValueId id) {
-    const graph::Node& n = graph_.node(id);
-    if (n.type.rank() != 0) return std::nullopt;
-    if (n.op == Op::kConstant) return number(n.attrs.scalar(graph::AttrKey::kValue));
-    if (n.op == Op::kSym) {
-      symbols.push_back(n.attrs.sym(graph::AttrKey::kExpr));
-      return exact(trace_.hint(symbols.back()));
-    }
-    if (n.op == Op::kInput) return input(static_cast<size_t>(n.attrs.integer(graph::AttrKey::kIndex)));
-    std::vector<double> args;
-    for (graph::ValueId operand : n.operands) {
-      DType d = graph_.type(operand).dtype;
-      if (d != DType::kF64 && d != DType::kBool && d != DType::kI64) return std::nullopt;
-      if (d == DType::kI64 && n.op != Op::kCast) return std::nullopt;
-      auto v = run(operand);
-      if (!v) return std::nullopt;
-      args.push_back(*v);
-    }
-    return apply(n, args);
-  }
-
- private:
-  static std::optional<double> exact(int64_t v) {
-    if (v > (int64_t{1} << 53) || v < -(int64_t{1} << 53)) return std::nullopt;
-    return static_cast<double>(v);
-  }
-
-  static std::optional<double> number(const Scalar& s) {
-    if (s.dtype == DType::kF64) return s.asDouble();
-    if (s.dtype == DType::kBool || s.dtype == DType::kI64) return exact(s.asInt());
-    return std::nullopt;
-  }
-
-  std::optional<double> input(size_t index) {
-    Value* v = index < inputs_.size() ? inputs_[index] : nullptr;
-    bool number = v && (v->kind == ValueKind::kPyFloat || (v->isConstant() && PyFloat_CheckExact(v->object.get())));
-    if (!number) return std::nullopt;
-    leaves.push_back(v);
-    return PyFloat_AS_DOUBLE(v->object.get());
-  }
-
-  std::optional<double> apply(const graph::Node& n, const std::vector<double>& a) const {
-    bool isBool = n.type.dtype == DType::kBool, isF64 = n.type.dtype == DType::kF64;
-    if (n.op == Op::kEqual) return a[0] == a[1];
-    if (n.op == Op::kNotEqual) return a[0] != a[1];
-    if (n.op == Op::kLess) return a[0] < a[1];
-    if (n.op == Op::kLessEqual) return a[0] <= a[1];
-    if (n.op == Op::kGreater) return a[0] > a[1];
-    if (n.op == Op::kGreaterEqual) return a[0] >= a[1];
-    if (n.op == Op::kLogicalNot) return a[0] == 0;
-    if (n.op == Op::kCast && isF64) return a[0];
-    if (n.op == Op::kCast && isBool) return a[0] != 0;
-    if (!isF64) return std::nullopt;
-    if (n.op == Op::kAdd) return a[0] + a[1];
-    if (n.op == Op::kSubtract) return a[0] - a[1];
-    if (n.op == Op::kMultiply) return a[0] * a[1];
-    if (n.op == Op::kDivide && a[1] != 0) return a[0] / a[1];
-    if (n.op == Op::kNegative) return -a[0];
-    if (n.op == Op::kAbsolute) return std::fabs(a[0]);
-    return std::nullopt;
-  }
-
-  const graph::Graph& graph_;
-  const Trace& trace_;
-  const std::vector<Value*>& inputs_;
-};
-
-}  // namespace
 
 Value* Trace::specializeNumber(Value* value) {
   open(value);
@@ -281,22 +214,13 @@ Value* Trace::specializeNumber(Value* value) {
     return guardedConstant(value->source, value->object.get(), guards::GuardKind::kEquals);
   }
   if (value->kind != ValueKind::kPyFloat && value->kind != ValueKind::kPyBool) return nullptr;
-  std::vector<Value*> inputs;
-  for (const guards::InputBinding& b : guards_.inputs) {
-    auto it = bySource_.find(b.source);
-    inputs.push_back(it == bySource_.end() ? nullptr : it->second);
+  if (value->source.valid() && value->kind == ValueKind::kPyFloat) {
+    return become(guardedConstant(value->source, value->object.get(), guards::GuardKind::kEquals)->object);
   }
-  HostEvaluator evaluator(graph_, *this, inputs);
-  auto answer = evaluator.run(value->node);
-  if (!answer) return nullptr;
-  for (Value* leaf : evaluator.leaves) {
-    if (!leaf->name.empty()) continue;   // guarded before
-    guardedConstant(leaf->source, leaf->object.get(), guards::GuardKind::kEquals);
-    leaf->name = "specialized";
-  }
-  for (graph::SymId sym : evaluator.symbols) specialize(sym);
-  if (value->kind == ValueKind::kPyBool) return constant(*answer != 0 ? Py_True : Py_False);
-  return become(checked(PyFloat_FromDouble(*answer)));
+  auto number = numbers_.of(value);
+  if (!number) return nullptr;
+  Value* known = numbers_.specialize(*number);
+  return value->kind == ValueKind::kPyBool ? known : become(known->object);
 }
 
 }  // namespace fw::capture

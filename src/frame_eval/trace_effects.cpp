@@ -38,7 +38,17 @@ void Trace::effectCell(Value* cell, Value* content) {
   record({.kind = Effect::Kind::kSetCell, .target = cell, .value = content});
 }
 
+void Trace::effectCall(Value* target, const char* method, std::vector<Value*> args) {
+  if (!target->source.valid()) return;
+  Value* name = constant(cpython::checked(PyUnicode_InternFromString(method)));
+  record({.kind = Effect::Kind::kCall, .target = target, .key = name, .items = std::move(args)});
+}
+
 void Trace::effectAdvance(Value* iterator, int64_t count) {
+  if (!effects_.empty() && effects_.back().kind == Effect::Kind::kAdvance && effects_.back().target == iterator) {
+    effects_.back().lo += count;
+    return;
+  }
   record({.kind = Effect::Kind::kAdvance, .target = iterator, .lo = count});
 }
 
@@ -60,7 +70,10 @@ void Trace::guardAliases() {
       guard({.kind = GuardKind::kNotSameObject, .source = v->source, .other = source});
     }
   }
-  auto isConst = [&](Value* v) { return sources()[v->source].kind == SourceKind::kConst; };
+  auto isConst = [&](Value* v) {
+    const SourceKind kind = sources()[v->source].kind;
+    return kind == SourceKind::kConst || kind == SourceKind::kWeak;
+  };
   for (size_t i = 0; i < mutables_.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       Value *a = mutables_[i], *b = mutables_[j];

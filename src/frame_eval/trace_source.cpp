@@ -1,8 +1,11 @@
 // Values of objects that exist outside the trace: what is guarded, what becomes an input of the graph, what is constant.
 // Nothing here runs user code: objects are told apart by exact type and read through the C API of builtin types.
 #include <algorithm>
+#include <utility>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/collections.h"
+#include "frame_eval/keys.h"
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
@@ -20,7 +23,8 @@ using guards::SymbolBinding;
 
 namespace {
 
-constexpr int64_t kIntLimit = int64_t{1} << 31;
+/// Ints have one of two ranges: most are small, and products of small ones need no guards.
+constexpr int64_t kIntLimit = int64_t{1} << 31, kWideIntLimit = int64_t{1} << 62;
 constexpr Py_ssize_t kMaxItems = 2048;  ///< containers with more, nested ones counted, are not read item by item
 constexpr size_t kMaxDepth = 16;
 
@@ -67,7 +71,7 @@ const char* containerRefusal(PyObject* o, int depth) {
     PyObject *key, *item;
     Py_ssize_t pos = 0;
     while (PyDict_Next(o, &pos, &key, &item)) {
-      if (!PyUnicode_CheckExact(key)) return "has keys that are not strings";
+      if (!PyUnicode_CheckExact(key) && !isGuardedKey(key)) return kRefusedKeys;
     }
     if (PyDict_GetItemString(o, "__builtins__")) return "is a namespace";
   }
@@ -138,13 +142,22 @@ Value* Trace::open(Value* v) {
   if (v->kind != ValueKind::kObject || v->opened) return v;
   if (v->written && PyDict_CheckExact(v->object.get())) fail(BreakReason::kUnsupportedObject, "globals() after writing a global");
   v->opened = true;
-  std::vector<Value*> appended = std::move(v->items);   // to a list, unseen
+  std::vector<Value*> appended = std::move(v->items);   // to a list or deque, unseen
+  auto popped = static_cast<ptrdiff_t>(std::exchange(v->position, 0));   // from a list, unseen
   v->items.clear();
   ++sourceDepth_;
   convertSource(v->source, v->object.get(), v);
   --sourceDepth_;
+  if (v->kind == ValueKind::kList) v->items.erase(v->items.end() - popped, v->items.end());
   v->items.insert(v->items.end(), appended.begin(), appended.end());
+  if (v->kind == ValueKind::kDeque && v->items.size() > v->position) {
+    v->items.erase(v->items.begin(), v->items.end() - static_cast<ptrdiff_t>(v->position));
+  }
   return v;
+}
+
+graph::SymId Trace::lengthOf(SourceId source, int64_t seen) {
+  return addSymbol("l" + std::to_string(intCount_++), {0, INT64_MAX}, seen, {SymbolBinding::From::kLength, source, 0});
 }
 
 void Trace::refuseOpaque(Value* value) {
@@ -186,6 +199,7 @@ Value* Trace::functionFromSource(SourceId source, PyObject* function) {
 }
 
 void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
+  const char* refusal = nullptr;
   auto become = [&](Value* made) {
     Value& v = *into;
     int madeAt = v.madeAt;
@@ -196,6 +210,7 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     v.madeAt = madeAt;
     v.written = written;
     if (!v.object) v.object = std::move(seen);
+    if (v.kind == ValueKind::kArray && v.base) v.base->items.push_back(&v);   // a view of shared memory
   };
   if (PyArray_Check(object)) {
     if (const char* why = arrayRefusal(object)) {
@@ -223,6 +238,13 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     } else {
       become(containerFromSource(source, object));
     }
+  } else if (Value* v = openCollection(*this, source, object, &refusal)) {
+    become(v);
+  } else if (refusal) {
+    into->name = refusal;
+  } else if (Value* v = openIterator(*this, source, object)) {
+    become(v);
+    adoptIterator(into);
   } else if (PyCell_Check(object)) {
     into->kind = ValueKind::kCell;
     into->contents = sources().intern(SourceKind::kContents, source);
@@ -241,12 +263,13 @@ Value* Trace::numberFromSource(SourceId source, PyObject* object) {
   if (PyLong_CheckExact(object)) {
     int overflow = 0;
     int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow || value < -kIntLimit || value > kIntLimit) {
+    if (overflow || value < -kWideIntLimit || value > kWideIntLimit) {
       return guardedConstant(source, object, GuardKind::kEquals);
     }
-    guard({.kind = GuardKind::kIntRange, .source = source, .lo = -kIntLimit, .hi = kIntLimit});
+    const int64_t limit = value >= -kIntLimit && value <= kIntLimit ? kIntLimit : kWideIntLimit;
+    guard({.kind = GuardKind::kIntRange, .source = source, .lo = -limit, .hi = limit});
     Value* v = make(ValueKind::kPyInt);
-    v->sym = addSymbol("i" + std::to_string(intCount_++), {-kIntLimit, kIntLimit}, value,
+    v->sym = addSymbol("i" + std::to_string(intCount_++), {-limit, limit}, value,
                        {SymbolBinding::From::kPyInt, source, 0});
     return v;
   }
@@ -274,17 +297,21 @@ Value* Trace::containerFromSource(SourceId source, PyObject* object) {
     PyObject *key, *item;
     Py_ssize_t pos = 0, n = 0;
     while (PyDict_Next(object, &pos, &key, &item)) {
-      PyObject* interned = Ref::create(key).release();
-      PyUnicode_InternInPlace(&interned);
-      PyTuple_SET_ITEM(keys.get(), n++, interned);
+      PyObject* known = Ref::create(key).release();
+      if (PyUnicode_CheckExact(key)) PyUnicode_InternInPlace(&known);
+      PyTuple_SET_ITEM(keys.get(), n++, known);
     }
     guard({.kind = GuardKind::kDictKeys, .source = source, .object = keys});
     for (Py_ssize_t i = 0; i < n; ++i) {
       key = PyTuple_GET_ITEM(keys.get(), i);
-      item = PyDict_GetItemWithError(object, key);
-      if (!item) throw cpython::PythonError();
-      v->keys.push_back(constant(key));
-      v->items.push_back(open(fromSource(sources().intern(SourceKind::kDictItem, source, 0, key), item)));
+      item = PyDict_GetItemWithError(object, key);   // plain keys and members of enums: no code of the user runs
+      auto held = item ? guards::dictItemSource(sources(), source, object, key) : std::nullopt;
+      if (!held) {
+        if (PyErr_Occurred()) throw cpython::PythonError();
+        fail(BreakReason::kUnsupportedObject, describe(source) + " " + kRefusedKeys);
+      }
+      v->keys.push_back(keyFromOutside(*this, key));
+      v->items.push_back(open(fromSource(*held, item)));
     }
     return v;
   }
@@ -301,6 +328,7 @@ Value* Trace::containerFromSource(SourceId source, PyObject* object) {
 }
 
 Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
+  if (Value* part = sharedArray(object)) return part;
   auto* a = reinterpret_cast<PyArrayObject*>(object);
   auto dtype = guards::dtypeOf(PyArray_DESCR(a));
   graph::ValueType type{.dtype = *dtype, .layout = guards::classifyLayout(a)};

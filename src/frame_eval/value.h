@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ enum class ValueKind : uint8_t {
   kInstance,      ///< instance of the class `object` made during the trace; attributes in overlay
   kSet,           ///< set or frozenset (`cls`): object = a real one, private to the trace, of plain constants, which keeps
                   ///< CPython's order; items = the Values of its elements in the order of adding
+  kDeque,         ///< collections.deque: items; `position` = maxlen, SIZE_MAX for none
   kException,     ///< exception made or raised in the trace: object = class, items = args, overlay = attributes,
                   ///< base = cause; with a `name`: the text of args is not known exactly
   kOpaque,        ///< exists, has the type `cls`, and nothing else is known of it: tracebacks
@@ -46,10 +48,24 @@ enum class ValueKind : uint8_t {
 
 struct Value;
 class Interpreter;
+class Trace;
+
+/// What a function made by the trace consists of besides code and globals; null where it has none of it.
+struct FunctionParts {
+  Value *defaults = nullptr, *kwdefaults = nullptr, *annotations = nullptr, *closure = nullptr, *dict = nullptr;
+};
 
 /// An iterator that computes its items when they are asked for: generators, map, zip ...
 struct VirtualIterator {
+  /// A call of a builtin that makes an equal iterator, and how many items are then taken from it.
+  struct Recipe {
+    PyObject* callable;
+    std::vector<Value*> args;
+    size_t taken = 0;
+  };
   virtual ~VirtualIterator() = default;
+  /// How what is left can leave the trace; none: it cannot.
+  virtual std::optional<Recipe> recipe(Trace&) { return std::nullopt; }
   /// Null when it is exhausted. Python exceptions raised on the way pass as VirtualRaise.
   virtual Value* next(Interpreter& interpreter) = 0;
 };
@@ -63,31 +79,32 @@ struct Value {
   graph::ValueId node;            ///< kArray, kArrayScalar, kPyFloat, kPyBool, kPyComplex
   graph::SymId sym;               ///< kPyInt
   Value* base = nullptr;          ///< kArray: the array whose memory this one views (NumPy's .base), or null;
-                                  ///< kIterator: the list it walks, read as it goes
+                                  ///< kIterator: the list or tuple it walks, read as it goes
   bool writeable = true;          ///< kArray
 
-  Ref cls;                        ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one
+  Ref cls;                        ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
   std::unique_ptr<VirtualIterator> lazy;   ///< kIterator that computes its items
 
   std::vector<Value*> items;
   std::vector<Value*> keys;
-  /// kObject, kInstance: attributes written or deleted (null) during the trace, over those of the object.
+  /// kObject, kInstance, kTuple and kDict with a `cls`: attributes written or deleted (null) during the trace, over those of the object.
   std::vector<std::pair<Ref, Value*>> overlay;
   size_t position = 0;
+  unsigned changes = 0;           ///< kDeque: how often items came, went or moved
   std::string name;               ///< kMethod, kIterator: see there; kObject: why it could not be opened further
   int madeAt = -1;                ///< instruction of the outermost frame during which it came into being
-  bool opened = false;            ///< kObject: see Trace::open(); kCell with contents: items[0] is known
+  bool opened = false;            ///< kObject: see Trace::open(); kCell with contents: items[0] is known; kSet: see needOrder()
   bool typed = false;             ///< kObject: its exact type is guarded
   bool written = false;           ///< has a source and an effect changes it
 
-  Ref code, globals, qualname;    ///< kFunction
+  Ref code, globals, qualname;    ///< kFunction; kInstance: code stands for it in real sets
   Ref builtins;                   ///< kFunction
   SourceId contents;              ///< kCell that exists outside the trace: of what it holds; read once `opened`
   SourceId globalsOf;             ///< kFunction: the function whose globals it shares
-  std::vector<Value*> defaults;
-  std::vector<std::pair<Ref, Value*>> kwdefaults;
+  std::vector<Value*> defaults;   ///< kFunction
+  std::vector<std::pair<Ref, Value*>> kwdefaults;   ///< keywords of a kOpaque callable
   std::vector<Value*> closure;    ///< kFunction: cells
-  bool annotated = false;         ///< kFunction
+  std::unique_ptr<FunctionParts> parts;   ///< kFunction without a source; its overlay: __name__, __doc__ and the like, as set
 
   bool isConstant() const { return kind == ValueKind::kConstant; }
   /// Any kind that stands for numbers in the graph.

@@ -78,6 +78,8 @@ class SymContext {
   /// Records that a guard makes a and b equal. From then on canonical() replaces the later symbol (or the expression)
   /// by the other, and provablyEqual() knows.
   void assumeEqual(SymId a, SymId b);
+  /// Records that a guard keeps a within a range: a symbol (plus or minus a constant) has it from then on.
+  void assumeWithin(SymId a, SymRange range) { narrow(a, range); }
   /// id rebuilt with everything assumed so far; equal values have equal canonical ids as far as is known.
   SymId canonical(SymId id);
 

@@ -54,6 +54,8 @@ class SymAlgebra {
   /// fails.
   SymId atom(SymOp op, SymId a, SymId b, SymRange known = {});
   SymId extreme(SymOp op, SymId a, SymId b);
+  /// See symint_facts.h.
+  SymRange refine(SymId id);
 
  private:
   std::optional<SymPoly> collect(SymPoly terms) const;

@@ -9,6 +9,7 @@
 #include "graph/support/check.h"
 #include "graph/symint.h"
 #include "graph/symint_algebra.h"
+#include "graph/symint_facts.h"
 #include "graph/symint_range.h"
 
 namespace fw::graph {
@@ -273,11 +274,17 @@ void SymContext::addRule(SymId from, SymId to) {
   for (SymId z : zeros) assumeEqual(z, constant(0));
 }
 
-/// Intersects the range of a symbol, or of the symbol x in x + c or c - x, with what is now known about the expression.
-/// Nodes made before keep their wider ranges, which stay sound.
+/// Intersects the range of a symbol, or of the symbol x in x + c or c - x, with what is now known about the expression. A
+/// product of sizes that is positive has only positive factors. Nodes made before keep their wider ranges, which stay sound.
 void SymContext::narrow(SymId value, SymRange known) {
   SymAlgebra algebra(*this);
   SymPoly p = algebra.poly(value);
+  if (known.lo >= 1 && p.size() == 1 && p[0].coefficient > 0) {
+    auto isSize = [this](SymId atom) { return node(atom).op == SymOp::kSymbol && range(atom).lo >= 0; };
+    if (std::all_of(p[0].atoms.begin(), p[0].atoms.end(), isSize)) {
+      for (SymId atom : p[0].atoms) nodes_[atom.index].range.lo = std::max<int64_t>(range(atom).lo, 1);
+    }
+  }
   bool linear = (p.size() == 1 || (p.size() == 2 && p[1].atoms.empty())) && !p.empty() && p[0].atoms.size() == 1;
   if (!linear || (p[0].coefficient != 1 && p[0].coefficient != -1)) return;
   SymNode& symbol = nodes_[p[0].atoms[0].index];
@@ -288,6 +295,15 @@ void SymContext::narrow(SymId value, SymRange known) {
   SymRange both{std::max(symbol.range.lo, r.lo), std::min(symbol.range.hi, r.hi)};
   if (both.lo <= both.hi) symbol.range = both;
 }
+
+SymRange SymAlgebra::refine(SymId id) {
+  const SymRange now = range(poly(id));
+  SymRange& known = context_.nodes_[id.index].range;
+  known = {std::max(known.lo, now.lo), std::min(known.hi, now.hi)};
+  return known;
+}
+
+SymRange refinedRange(SymContext& context, SymId id) { return SymAlgebra(context).refine(id); }
 
 SymId SymContext::rebuild(SymId id, absl::flat_hash_map<SymId, SymId>& done) {
   if (auto it = done.find(id); it != done.end()) return it->second;

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "cpython/elements.h"
+#include "cpython/hash_tables.h"
 #include "cpython/objects.h"
 #include "graph/support/check.h"
 
@@ -15,6 +17,7 @@ bool usesCell(SourceKind kind) {
   switch (kind) {
     case SourceKind::kAttr:
     case SourceKind::kDictItem:
+    case SourceKind::kHeldItem:
     case SourceKind::kKwDefault: return true;
     case SourceKind::kArg:
     case SourceKind::kFunction:
@@ -31,6 +34,8 @@ bool usesCell(SourceKind kind) {
     case SourceKind::kContents:
     case SourceKind::kClosureCell:
     case SourceKind::kWeak:
+    case SourceKind::kModuleDict:
+    case SourceKind::kElement:
     case SourceKind::kIterated: return false;
   }
   FW_UNREACHABLE();
@@ -45,7 +50,9 @@ PyObject* tupleItem(PyObject* tuple, int64_t index) {
 
 PyObject* itemOf(PyObject* base, int64_t index) {
   if (Py_TYPE(base) == &PyTuple_Type) return tupleItem(base, index);
-  if (Py_TYPE(base) != &PyList_Type || index < 0 || index >= Py_SIZE(base)) return nullptr;
+  if (Py_TYPE(base) != &PyList_Type) return nullptr;
+  if (index < 0) index += Py_SIZE(base);
+  if (index < 0 || index >= Py_SIZE(base)) return nullptr;
   return PyList_GET_ITEM(base, index);
 }
 
@@ -84,6 +91,9 @@ PyObject* stepTo(const Source& source, PyObject* base, const CallFrame& frame, A
       return Py_TYPE(base) == &PyMethod_Type ? reinterpret_cast<PyMethodObject*>(base)->im_func : nullptr;
     case SourceKind::kContents: return contentsOf(base);
     case SourceKind::kWeak: return cpython::weakTarget(source.object.get());
+    case SourceKind::kModuleDict: return PyModule_CheckExact(base) ? PyModule_GetDict(base) : nullptr;
+    case SourceKind::kElement: return cpython::elementOf(base, source.index);
+    case SourceKind::kHeldItem: return cpython::probeTable(base, cell->key.get(), cell->hash).value;
     case SourceKind::kIterated: return cpython::isIndexIterator(Py_TYPE(base)) ? cpython::iteratedOf(base) : nullptr;
   }
   FW_UNREACHABLE();

@@ -21,6 +21,8 @@ bool isEqualsConstant(PyObject* constant);
 
 /// Exact dict with exactly these keys in this order: the same objects, or equal in the sense of equalsExact.
 bool dictHasKeys(PyObject* dict, PyObject* keysTuple);
+/// What Elements guards ask; `keys` is null but for dicts, `limit` is the maxlen of a deque or -1.
+bool holdsElements(PyObject* object, PyObject* keys, int64_t count, int64_t limit);
 /// Exact list or tuple of exactly these objects.
 bool itemsAre(PyObject* sequence, PyObject* items);
 

@@ -1,6 +1,8 @@
 // Runs at capture, never in a stub; asks the look-ups that the guards will use.
 #include "guards/builders.h"
 
+#include <string_view>
+
 #include "cpython/hash_tables.h"
 
 namespace fw::guards {
@@ -26,13 +28,26 @@ Ref interned(PyObject* key) {
   return Ref::steal(own);
 }
 
+/// Modules that nobody unloads: those written in C, and NumPy's own.
+bool isLasting(PyObject* module) {
+  if (PyModule_GetDef(module)) return true;
+  PyErr_Clear();
+  const char* name = PyModule_GetName(module);
+  if (!name) return PyErr_Clear(), false;
+  const std::string_view text = name;
+  return text == "numpy" || text.substr(0, 6) == "numpy.";
+}
+
 }  // namespace
 
 bool mayHoldStrongly(PyObject* object) {
-  if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
+  if (PyType_Check(object)) return !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  if (PyModule_Check(object)) return isLasting(object);
   if (PyCFunction_Check(object)) {   // of a module, or a method of some object
     PyObject* self = PyCFunction_GET_SELF(object);
-    return !self || PyModule_Check(self);
+    if (!self || !PyModule_Check(self) || !isLasting(self)) return false;
+    const char* name = reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name;   // another one may be made for it
+    return PyDict_GetItemString(PyModule_GetDict(self), name) == object;
   }
   return Py_TYPE(object)->tp_weaklistoffset == 0;
 }

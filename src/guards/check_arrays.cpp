@@ -65,12 +65,35 @@ bool Checker::checkSymRelation(const Guard& g) {
     size_t at = text.find(symbol);
     bool used = at != std::string::npos && (at + symbol.size() == text.size() || !std::isdigit(text[at + symbol.size()]));
     if (!used) continue;
-    std::string x = name(b.source);
+    std::string x = b.source.valid() ? name(b.source) : "a number computed from the arguments";
     if (b.from == SymbolBinding::From::kDim) x += ".shape[" + std::to_string(b.axis) + "]";
     if (b.from == SymbolBinding::From::kStride) x += ".strides[" + std::to_string(b.axis) + "]";
+    if (b.from == SymbolBinding::From::kAddress) x += "'s address";
     where += (where.empty() ? "; " : ", ") + symbol + " = " + x + " = " + sizeText(frame_.symbols[i]);
   }
   return fail("compiled for " + symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right) + where);
+}
+
+bool Checker::checkNumber(const Guard& g) {
+  std::vector<PyObject*> objects;
+  for (SourceId id : g.list) {
+    objects.push_back(load(id));
+    if (!objects.back()) return false;
+  }
+  NumberValue value;
+  std::string text = g.number->text(*set_.sources, *set_.syms, code_);
+  if (!runNumber(*g.number, *set_.syms, objects.data(), frame_.symbols, frame_.scalars, &value)) {
+    return fail(text + " cannot be computed as it was when this was compiled");
+  }
+  if (g.number->type() == NumberType::kBool && (value.i < g.lo || value.i > g.hi)) {
+    return fail(text + " is " + (value.i ? "True" : "False") + ", compiled for " + (value.i ? "False" : "True"));
+  }
+  if (g.number->type() == NumberType::kInt && (value.i < g.lo || value.i > g.hi)) {
+    return fail(text + " is " + sizeText(value.i) + ", compiled for " + sizeText(g.lo) + " to " + sizeText(g.hi));
+  }
+  for (int symbol : index_.symbolsOf[guard_]) frame_.symbols[symbol] = value.i;
+  if (int input = index_.numberInputOf[guard_]; input >= 0) std::memcpy(frame_.scalars + 2 * input, &value, sizeof(value));
+  return true;
 }
 
 bool Checker::checkNoOverlap(const Guard& g) {

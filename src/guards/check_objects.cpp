@@ -54,6 +54,12 @@ bool Checker::checkLength(const Guard& g) {
          fail("len(" + name(g.source) + ") is " + sizeText(Py_SIZE(object)) + ", compiled for " + sizeText(g.lo));
 }
 
+bool Checker::checkElements(const Guard& g) {
+  PyObject* object = load(g.source);
+  if (!object) return false;
+  return holdsElements(object, g.object.get(), g.lo, g.hi) || fail(name(g.source) + " has other elements than when compiled");
+}
+
 bool Checker::checkDictKeys(const Guard& g) {
   PyObject* object = load(g.source);
   if (!object) return false;
@@ -178,6 +184,22 @@ bool Checker::checkWeakIdentity(const Guard& g) {
   PyObject* target = cpython::weakTarget(g.object.get());
   if (!target) return fail("the object that " + name(g.source) + " was when compiled has died");
   return object == target || fail(name(g.source) + " is another object than when compiled (" + constantText(target) + ")");
+}
+
+bool Checker::checkWeakType(const Guard& g) {
+  PyObject* object = load(g.source);
+  if (!object) return false;
+  PyObject* type = cpython::weakTarget(g.object.get());
+  if (!type) return fail("the type that " + name(g.source) + " had when compiled has died");
+  return reinterpret_cast<PyObject*>(Py_TYPE(object)) == type ||
+         fail(name(g.source) + " is a " + typeName(Py_TYPE(object)) + ", compiled for " + constantText(type));
+}
+
+bool Checker::checkWeakFunctionCode(const Guard& g) {
+  PyFunctionObject* f = loadFunction(g.source);
+  if (!f) return false;
+  PyObject* code = cpython::weakTarget(g.object.get());
+  return (code && f->func_code == code) || fail(name(g.source) + " is another function than when compiled");
 }
 
 bool Checker::checkNotSameObject(const Guard& g) {

@@ -56,6 +56,7 @@ bool Checker::bindSymbols() {
     switch (b.from) {
       case From::kDim: out = PyArray_DIM(array, b.axis); break;
       case From::kStride: out = PyArray_STRIDE(array, b.axis); break;
+      case From::kAddress: out = reinterpret_cast<int64_t>(PyArray_DATA(array)); break;
       case From::kPyInt: cpython::asInt64(object, &out); break;
       case From::kLength: out = isRange ? fields[3] : cpython::sizeOf(object); break;
       case From::kRangeStart: out = fields[0]; break;
@@ -63,12 +64,17 @@ bool Checker::bindSymbols() {
       case From::kRangeStep: out = isRange ? fields[2] : fields[1]; break;
       case From::kIterIndex: out = fields[0]; break;
       case From::kIterRemaining: out = isRangeIterator ? fields[2] : fields[1]; break;
+      case From::kNumber: break;   // checkNumber
     }
   }
   return true;
 }
 
 bool Checker::bindInput(size_t index) {
+  if (set_.inputs[index].from == InputBinding::From::kNumber) {
+    frame_.buffers[index] = frame_.scalars + 2 * index;
+    return true;
+  }
   PyObject* object = load(set_.inputs[index].source);
   if (!object) return false;
   uint64_t* words = frame_.scalars + 2 * index;
@@ -79,6 +85,7 @@ bool Checker::bindInput(size_t index) {
     case InputBinding::From::kPyInt: cpython::asInt64(object, reinterpret_cast<int64_t*>(words)); break;
     case InputBinding::From::kPyBool: words[0] = object == Py_True; break;
     case InputBinding::From::kPyComplex: std::memcpy(words, &reinterpret_cast<PyComplexObject*>(object)->cval, 16); break;
+    case InputBinding::From::kNumber: break;
     case InputBinding::From::kNumpyScalar: frame_.buffers[index] = reinterpret_cast<char*>(object) + kNumpyScalarOffset; break;
   }
   return true;

@@ -59,6 +59,17 @@ void Emitter::emitType(const Guard& g) {
   storeSymbols(g.source);
 }
 
+void Emitter::emitWeakType(const Guard& g) {
+  // None, to which a dead reference refers, is no type; and what the reference says is compared afresh on every run, so that another
+  // type at the address of a dead one does not pass.
+  load(g.source);
+  loadPointer(rcx, g.object.get());
+  mov(rcx, ptr[rcx + offsetof(PyWeakReference, wr_object)]);
+  cmp(ptr[rax + offsetof(PyObject, ob_type)], rcx);
+  jne(failLabel());
+  types_[g.source.index] = reinterpret_cast<PyTypeObject*>(cpython::weakTarget(g.object.get()));
+}
+
 void Emitter::emitEquals(const Guard& g) {
   load(g.source);
   PyObject* constant = g.object.get();

@@ -13,6 +13,9 @@ namespace {
 
 // What stubs call. Answers are int: 1 to pass, 0 to fail.
 int callDictHasKeys(PyObject* dict, PyObject* keys) noexcept { return dictHasKeys(dict, keys); }
+int callHoldsElements(PyObject* object, PyObject* keys, int64_t count, int64_t limit) noexcept {
+  return holdsElements(object, keys, count, limit);
+}
 int callItemsAre(PyObject* sequence, PyObject* items) noexcept { return itemsAre(sequence, items); }
 int callDictNotContains(PyObject* dict, AttributeCell* cell) noexcept {
   return cpython::dictItem(dict, *cell).state == LookupState::kAbsent;
@@ -63,6 +66,16 @@ void Emitter::emitItemsAre(const Guard& g) {
 void Emitter::emitDictKeys(const Guard& g) {
   load(g.source);
   checkedCall(&callDictHasKeys, [&] { mov(rdi, rax); loadPointer(rsi, g.object.get()); });
+}
+
+void Emitter::emitElements(const Guard& g) {
+  load(g.source);
+  checkedCall(&callHoldsElements, [&] {
+    mov(rdi, rax);
+    loadPointer(rsi, g.object.get());
+    mov(rdx, g.lo);
+    mov(rcx, g.hi);
+  });
 }
 
 void Emitter::emitDictContains(const Guard& g) {
@@ -123,6 +136,15 @@ void Emitter::emitFunctionField(const Guard& g, int offset) {
 }
 
 void Emitter::emitFunctionCode(const Guard& g) { emitFunctionField(g, offsetof(PyFunctionObject, func_code)); }
+void Emitter::emitWeakFunctionCode(const Guard& g) {
+  load(g.source);
+  requireType(g.source, &PyFunction_Type);
+  loadPointer(rcx, g.object.get());
+  mov(rcx, ptr[rcx + offsetof(PyWeakReference, wr_object)]);
+  cmp(ptr[rax + offsetof(PyFunctionObject, func_code)], rcx);
+  jne(failLabel());
+}
+
 void Emitter::emitClosure(const Guard& g) { emitFunctionField(g, offsetof(PyFunctionObject, func_closure)); }
 void Emitter::emitDefaults(const Guard& g) { emitFunctionField(g, offsetof(PyFunctionObject, func_defaults)); }
 void Emitter::emitKwDefaults(const Guard& g) { emitFunctionField(g, offsetof(PyFunctionObject, func_kwdefaults)); }

@@ -1,5 +1,7 @@
 // Access paths in machine code. Each step checks what it relies on (exact type, bounds, presence) unless a guard or an
 // earlier step has proven it; a step that cannot be taken fails the guard that asked for it.
+#include "cpython/elements.h"
+#include "cpython/hash_tables.h"
 #include "cpython/objects.h"
 #include "guards/access.h"
 #include "guards/emitter.h"
@@ -13,6 +15,10 @@ namespace {
 PyObject* callDictItem(PyObject* dict, AttributeCell* cell) noexcept { return cpython::dictItem(dict, *cell).value; }
 PyObject* callInstanceAttribute(PyObject* object, AttributeCell* cell) noexcept {
   return cpython::instanceAttribute(object, *cell).value;
+}
+PyObject* callElement(PyObject* object, int64_t index) noexcept { return cpython::elementOf(object, index); }
+PyObject* callHeldItem(PyObject* dict, AttributeCell* cell) noexcept {
+  return cpython::probeTable(dict, cell->key.get(), cell->hash).value;
 }
 PyObject* callTypeAttribute(PyObject* type, PyObject* name) noexcept { return cpython::typeAttribute(type, name); }
 }  // namespace
@@ -108,6 +114,7 @@ void Emitter::emitTupleField(int offset, int64_t index) {
 }
 
 void Emitter::emitItem(SourceId base, int64_t index) {
+  if (index < 0) return emitItemFromEnd(base, index);
   PyTypeObject* type = types_[base.index];
   // A tuple's items are in the object, a list's behind a pointer at the same offset.
   static_assert(offsetof(PyTupleObject, ob_item) == offsetof(PyListObject, ob_item));
@@ -133,6 +140,15 @@ void Emitter::emitItem(SourceId base, int64_t index) {
   L(isTuple);
   requireLength();
   mov(rax, ptr[rdx + 8 * index]);
+}
+
+void Emitter::emitItemFromEnd(SourceId base, int64_t index) {
+  requireType(base, &PyList_Type);
+  mov(rcx, ptr[rax + offsetof(PyVarObject, ob_size)]);
+  add(rcx, static_cast<int>(index));
+  js(failLabel());
+  mov(rax, ptr[rax + offsetof(PyListObject, ob_item)]);
+  mov(rax, ptr[rax + 8 * rcx]);
 }
 
 void Emitter::emitDictItem(PyObject* name, Py_hash_t hash) {
@@ -172,10 +188,12 @@ void Emitter::emitDictItem(PyObject* name, Py_hash_t hash) {
 /// class it is given later: only classes without slots of their own can be assigned.
 bool Emitter::isModule(SourceId id) const {
   const Source& source = (*set_.sources)[id];
-  return types_[id.index] == &PyModule_Type || (source.kind == SourceKind::kConst && PyModule_CheckExact(source.object.get()));
+  auto known = [&](PyObject* object) { return object && PyModule_CheckExact(object); };
+  return types_[id.index] == &PyModule_Type || (source.kind == SourceKind::kConst && known(source.object.get())) ||
+         (source.kind == SourceKind::kWeak && known(cpython::weakTarget(source.object.get())));
 }
 
-void Emitter::emitStep(SourceId, const Source& source) {
+void Emitter::emitStep(SourceId id, const Source& source) {
   SourceId base = source.base;
   PyObject* name = source.object.get();
   auto requireFunction = [&] {
@@ -210,7 +228,19 @@ void Emitter::emitStep(SourceId, const Source& source) {
     case SourceKind::kContents:
       if ((*set_.sources)[base].kind != SourceKind::kClosureCell) requireType(base, &PyCell_Type);
       return emitContents();
-    case SourceKind::kWeak: return emitWeakTarget(name);
+    case SourceKind::kWeak: {
+      PyObject* target = cpython::weakTarget(name);
+      isType_[id.index] = target && PyType_Check(target);
+      return emitWeakTarget(name);
+    }
+    case SourceKind::kModuleDict:
+      if (!isModule(base)) requireType(base, &PyModule_Type);
+      mov(rax, ptr[rax + PyModule_Type.tp_dictoffset]);
+      test(rax, rax);
+      jz(failLabel());
+      return;
+    case SourceKind::kElement: return callFor(reinterpret_cast<const void*>(&callElement), reinterpret_cast<const void*>(source.index));
+    case SourceKind::kHeldItem: return callFor(reinterpret_cast<const void*>(&callHeldItem), newCell(name, source.index));
     case SourceKind::kIterated: return emitIterated(base);
     case SourceKind::kTypeOf: mov(rax, ptr[rax + offsetof(PyObject, ob_type)]); return;
     case SourceKind::kAttr:

@@ -162,7 +162,9 @@ void Emitter::storeSymbols(SourceId source) {
         mov(rdx, ptr[rcx + 8 * b.axis]);
         break;
       }
-      case From::kPyInt: FW_UNREACHABLE();   // storeInt
+      case From::kAddress: mov(rdx, ptr[rax + kData]); break;
+      case From::kPyInt:                     // storeInt
+      case From::kNumber: FW_UNREACHABLE();  // emitNumber
       case From::kLength:
         if (isRange) word(3);
         else mov(rdx, ptr[rax + sizeOffset(types_[source.index])]);
@@ -182,7 +184,7 @@ void Emitter::bindInputs() {
   // yet.
   for (size_t i = 0; i < set_.inputs.size(); ++i) {
     const InputBinding& input = set_.inputs[i];
-    if (input.from != InputBinding::From::kPyInt) load(input.source);
+    if (input.from != InputBinding::From::kPyInt && input.from != InputBinding::From::kNumber) load(input.source);
     mov(r9, ptr[rdi + kBuffers]);
     if (input.from == InputBinding::From::kArrayData) {
       mov(rcx, ptr[rax + kData]);
@@ -200,7 +202,8 @@ void Emitter::bindInputs() {
     switch (input.from) {
       case InputBinding::From::kArrayData:
       case InputBinding::From::kNumpyScalar:
-      case InputBinding::From::kPyInt: break;   // storeInt has written it
+      case InputBinding::From::kPyInt:          // storeInt has written it
+      case InputBinding::From::kNumber: break;  // emitNumber
       case InputBinding::From::kPyFloat:
         mov(rdx, ptr[rax + offsetof(PyFloatObject, ob_fval)]);
         mov(ptr[rcx], rdx);

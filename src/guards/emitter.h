@@ -38,6 +38,7 @@ class Emitter : public Xbyak::CodeGenerator {
   void load(SourceId id);                                   ///< into rax
   void emitStep(SourceId id, const Source& source);
   void emitItem(SourceId base, int64_t index);
+  void emitItemFromEnd(SourceId base, int64_t index);
   void emitTupleField(int offset, int64_t index);           ///< rax = ((tuple at [rax + offset]))[index]
   void requireObject(SourceId id);                          ///< rax is not null
   void emitContents();                                      ///< rax = content of the cell in rax
@@ -58,6 +59,8 @@ class Emitter : public Xbyak::CodeGenerator {
   void compareImm(const Xbyak::Reg64& reg, int64_t value);  ///< clobbers r11
   void comparePointer(const Xbyak::Address& at, const void* pointer);   ///< clobbers rcx
   bool emitExpr(graph::SymId id, size_t depth);             ///< into scratch register `depth`; false: not inline
+  bool canEmitNumber(const NumberProgram& program) const;   ///< in registers, without calls
+  void emitNumberInline(const Guard& g);
   bool canEmitExpr(graph::SymId id, size_t depth) const;
   void storeInt(SourceId source);                           ///< rcx to the symbols and scalars that read this source
   void storeSymbols(SourceId source);                       ///< those that the guard at hand makes readable, of the object in rax

@@ -2,6 +2,7 @@
 // code: whatever could be told apart by the program must differ here.
 #include <cstring>
 
+#include "cpython/elements.h"
 #include "cpython/hash_tables.h"
 #include "cpython/objects.h"
 #include "guards/access.h"
@@ -91,6 +92,18 @@ bool dictHasKeys(PyObject* dict, PyObject* keys) {
   PyObject *key, *value;
   while (PyDict_Next(dict, &pos, &key, &value)) if (!equalsExact(key, PyTuple_GET_ITEM(keys, i++))) return false;
   return true;
+}
+
+bool holdsElements(PyObject* object, PyObject* keys, int64_t count, int64_t limit) {
+  int64_t lengthAndLimit[2];
+  if (!keys) return cpython::readElements(object, lengthAndLimit) && lengthAndLimit[0] == count && lengthAndLimit[1] == limit;
+  if (!PyDict_Check(object) || PyDict_GET_SIZE(object) != PyTuple_GET_SIZE(keys)) return false;
+  PyObject* key = nullptr;
+  Py_ssize_t i = 0;
+  for (cpython::DictWalk walk(object); (key = walk.next());) {
+    if (i == PyTuple_GET_SIZE(keys) || !equalsExact(key, PyTuple_GET_ITEM(keys, i++))) return false;
+  }
+  return i == PyTuple_GET_SIZE(keys);
 }
 
 bool itemsAre(PyObject* sequence, PyObject* items) {

@@ -2,6 +2,8 @@
 // how it is emitted in emit_*.cpp.
 #include "guards/guard_set.h"
 
+#include "cpython/objects.h"
+
 namespace fw::guards {
 
 namespace {
@@ -46,6 +48,7 @@ std::string operandText(const GuardSet& set, const Guard& g, PyObject* code) {
     case GuardKind::kNoHasAttr:
     case GuardKind::kNoInstanceAttr: return ": " + constantText(g.object.get());
     case GuardKind::kIntRange: return ": [" + std::to_string(g.lo) + ", " + std::to_string(g.hi) + "]";
+    case GuardKind::kElements:
     case GuardKind::kLength:
     case GuardKind::kDictVersion:
     case GuardKind::kTypeVersion: return ": " + std::to_string(g.lo);
@@ -57,13 +60,24 @@ std::string operandText(const GuardSet& set, const Guard& g, PyObject* code) {
       constexpr const char* kRelations[] = {" == ", " != ", " < ", " <= "};
       return " " + set.syms->print(g.left) + kRelations[static_cast<int>(g.relation)] + set.syms->print(g.right);
     }
+    case GuardKind::kNumber: {
+      std::string text = " " + g.number->text(*set.sources, *set.syms, code);
+      if (g.number->type() == NumberType::kFloat) return text;
+      if (g.number->type() == NumberType::kBool) return text + (g.lo != g.hi ? "" : g.lo ? " is True" : " is False");
+      return text + ": [" + std::to_string(g.lo) + ", " + std::to_string(g.hi) + "]";
+    }
     case GuardKind::kDisjoint:
       return ": " + listText(set, g.list, code) + " (the first " + std::to_string(g.lo) + " are written)";
     case GuardKind::kClosure:
     case GuardKind::kDefaults:
     case GuardKind::kKwDefaults: return g.object ? "" : ": none";
+    case GuardKind::kWeakType: {
+      PyObject* type = cpython::weakTarget(g.object.get());
+      return ": " + (type ? constantText(type) : "a dead type");
+    }
     case GuardKind::kWeakIdentity:
     case GuardKind::kFunctionCode:
+    case GuardKind::kWeakFunctionCode:
     case GuardKind::kWriteable:
     case GuardKind::kRange:
     case GuardKind::kSameObject:

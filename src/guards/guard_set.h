@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
+#include "guards/number.h"
 #include "guards/source.h"
 
 namespace fw::guards {
@@ -29,7 +30,7 @@ enum class Relation : uint8_t { kEq, kNe, kLt, kLe };
 
 struct Guard {
   GuardKind kind;
-  SourceId source;           ///< none for kSymRelation, kDisjoint, kGlobalState and kNumpyErrors
+  SourceId source;           ///< none for kSymRelation, kNumber, kDisjoint, kGlobalState and kNumpyErrors
   SourceId other;            ///< kSameObject, kNotSameObject, kNoOverlap
   cpython::Ref object;
   int64_t lo = 0, hi = 0;
@@ -37,28 +38,31 @@ struct Guard {
   Relation relation = Relation::kEq;
   graph::SymId left, right;  ///< kSymRelation: left relation right
   uint32_t line = 0;         ///< source line that asked for it
-  std::vector<SourceId> list;   ///< kDisjoint: arrays that are written first
+  std::vector<SourceId> list;   ///< kDisjoint: arrays that are written first; kNumber: its sources
+  std::shared_ptr<const NumberProgram> number;   ///< kNumber
 };
 
 /// How a symbol of the graph gets its value on a call.
 struct SymbolBinding {
   enum class From : uint8_t {
-    kDim, kStride,           ///< of an array with an ArrayMeta guard
+    kDim, kStride, kAddress, ///< of an array with an ArrayMeta guard
     kPyInt,                  ///< of an int with an IntRange guard
     kLength,                 ///< of a tuple, list, dict, set or frozenset with a Type guard, of a range with a Range guard
     kRangeStart, kRangeStep, ///< of a range with a Range guard; next value and step of a range iterator with an Iterator guard
     kRangeStop,              ///< of a range with a Range guard
     kIterIndex,              ///< position of a list or tuple iterator, count of an enumerate, with an Iterator guard
     kIterRemaining,          ///< items that a list, tuple or range iterator with an Iterator guard has left at the moment
+    kNumber,                 ///< the int that the Number guard of this ordinal has computed
   } from;
-  SourceId source;
-  int axis = 0;              ///< kDim, kStride (bytes)
+  SourceId source;           ///< none for kNumber
+  int axis = 0;              ///< kDim, kStride (bytes); kNumber: ordinal
 };
 
 /// How input number i of the graph gets its data pointer.
 struct InputBinding {
-  enum class From : uint8_t { kArrayData, kPyFloat, kPyInt, kPyBool, kPyComplex, kNumpyScalar } from;
-  SourceId source;
+  enum class From : uint8_t { kArrayData, kPyFloat, kPyInt, kPyBool, kPyComplex, kNumpyScalar, kNumber } from;
+  SourceId source;           ///< none for kNumber
+  int ordinal = -1;          ///< kNumber: float or bool that the Number guard of this ordinal has computed
 };
 
 struct GuardSet {

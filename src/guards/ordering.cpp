@@ -19,7 +19,7 @@ namespace {
 bool isShapeGuard(GuardKind kind) {
   return kind == GuardKind::kType || kind == GuardKind::kArrayMeta || kind == GuardKind::kTypeVersion ||
          kind == GuardKind::kLength || kind == GuardKind::kFunctionCode || kind == GuardKind::kIdentity ||
-         kind == GuardKind::kWeakIdentity;
+         kind == GuardKind::kWeakIdentity || kind == GuardKind::kWeakType || kind == GuardKind::kWeakFunctionCode;
 }
 
 class Sorter {
@@ -81,12 +81,9 @@ class Sorter {
           if (id == g.source && !g.other.valid()) addEdge(i, done(id));
         }
       });
-      if (g.kind != GuardKind::kSymRelation) continue;
-      std::vector<int64_t> symbols;
-      symbolsIn(*set_.syms, g.left, symbols);
-      symbolsIn(*set_.syms, g.right, symbols);
-      for (int64_t symbol : symbols)
-        if (int by = index.establishing[symbol]; by >= 0) addEdge(static_cast<size_t>(by), i);
+      forEachPrerequisite(set_, index, g, [&](int by) {
+        if (by >= 0) addEdge(static_cast<size_t>(by), i);
+      });
     }
   }
 

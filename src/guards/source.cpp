@@ -3,6 +3,7 @@
 #include "guards/source.h"
 
 #include "cpython/attributes.h"
+#include "cpython/objects.h"
 #include "graph/support/check.h"
 
 namespace fw::guards {
@@ -13,6 +14,12 @@ SourceId SourceTable::intern(SourceKind kind, SourceId base, int64_t index, PyOb
   auto [at, isNew] = ids_.try_emplace(Key{kind, base.index, index, object}, SourceId(sources_.size()));
   if (isNew) sources_.push_back({kind, base, index, cpython::Ref::create(object)});
   return at->second;
+}
+
+void SourceTable::replace(SourceId id, Source root) {
+  FW_CHECK(isRoot(root.kind) && !sources_[id.index].base.valid());
+  sources_[id.index] = std::move(root);
+  ids_.clear();
 }
 
 namespace {
@@ -73,8 +80,9 @@ std::string freeVariableName(PyObject* code, int64_t index) {
 PyObject* codeOf(const SourceTable& table, SourceId id, PyObject* code) {
   const Source& s = table[id];
   if (s.kind == SourceKind::kFunction) return code;
-  if (s.kind == SourceKind::kConst && PyFunction_Check(s.object.get())) return PyFunction_GET_CODE(s.object.get());
-  return nullptr;
+  PyObject* known = s.kind == SourceKind::kConst ? s.object.get() : nullptr;
+  if (s.kind == SourceKind::kWeak) known = cpython::weakTarget(s.object.get());
+  return known && PyFunction_Check(known) ? PyFunction_GET_CODE(known) : nullptr;
 }
 
 std::string functionName(const SourceTable& table, SourceId id, PyObject* code) {
@@ -127,6 +135,9 @@ std::string SourceTable::describe(SourceId id, PyObject* code) const {
       PyObject* target = reinterpret_cast<PyWeakReference*>(object)->wr_object;
       return target == Py_None ? "<dead object>" : describeConstant(target);
     }
+    case SourceKind::kModuleDict: return base() + ".__dict__";
+    case SourceKind::kElement: return "element " + std::to_string(s.index) + " of " + base();
+    case SourceKind::kHeldItem: return base() + "[" + describeConstant(object) + "]";
     case SourceKind::kIterated: return "what " + base() + " iterates over";
   }
   FW_UNREACHABLE();

@@ -55,10 +55,11 @@ void Emitter::assignSlots() {
     if (SourceId base = (*set_.sources)[SourceId(i)].base; base.valid()) ++uses[base.index];
   size_t listed = 0;
   for (const Guard& g : set_.guards) {
-    forEachSource(g, [&](SourceId id) { uses[id.index] += g.other.valid() ? 2 : 1; });
+    forEachSource(g, [&](SourceId id) { uses[id.index] += g.other.valid() || g.kind == GuardKind::kNumber ? 2 : 1; });
     listed = std::max(listed, g.list.size());
   }
-  for (const InputBinding& input : set_.inputs) ++uses[input.source.index];
+  for (const InputBinding& input : set_.inputs)
+    if (input.source.valid()) ++uses[input.source.index];
   for (SourceId object : set_.objects) ++uses[object.index];
   slots_.assign(uses.size(), -1);
   int end = kSources;

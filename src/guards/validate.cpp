@@ -36,6 +36,7 @@ bool proves(const Guard& g, InputBinding::From from) {
     case InputBinding::From::kPyBool: return isType(g, &PyBool_Type);
     case InputBinding::From::kPyComplex: return isType(g, &PyComplex_Type);
     case InputBinding::From::kNumpyScalar: return g.kind == GuardKind::kType && isScalarType(g.object.get());
+    case InputBinding::From::kNumber: return false;   // has no source
   }
   return false;
 }
@@ -61,11 +62,26 @@ std::string disjointProblem(const GuardSet& set, const Guard& g) {
   return "";
 }
 
+std::string numberProblem(const Guard& g) {
+  if (!g.number || g.number->steps.empty() || g.number->steps.size() > UINT16_MAX) return "has no program";
+  if (g.list != g.number->sources) return "names other sources than its program";
+  for (size_t i = 0; i < g.number->steps.size(); ++i) {
+    const NumberStep& step = g.number->steps[i];
+    for (uint16_t operand : step.operands)
+      if (operand >= i) return "has a step before its operand";
+    if (step.op == NumberOp::kObject && static_cast<size_t>(step.index) >= g.list.size()) return "reads an unknown source";
+    if (step.op == NumberOp::kCall && !step.callable) return "calls nothing";
+  }
+  return "";
+}
+
 std::string operandProblem(const GuardSet& set, const Guard& g) {
   PyObject* object = g.object.get();
   auto unless = [](bool good, const char* problem) { return good ? std::string() : std::string(problem); };
   switch (g.kind) {
     case GuardKind::kIdentity: return unless(object, "has no object");
+    case GuardKind::kWeakType:
+    case GuardKind::kWeakFunctionCode:
     case GuardKind::kWeakIdentity: return unless(isWeakReference(object), "has no weak reference");
     case GuardKind::kType: return unless(object && PyType_Check(object), "has no type");
     case GuardKind::kEquals: return unless(object && isEqualsConstant(object), "has no constant that can be compared");
@@ -86,12 +102,15 @@ std::string operandProblem(const GuardSet& set, const Guard& g) {
     case GuardKind::kClosure:
     case GuardKind::kDefaults: return unless(!object || PyTuple_CheckExact(object), "has neither a tuple nor none");
     case GuardKind::kKwDefaults: return unless(!object || PyDict_CheckExact(object), "has neither a dict nor none");
+    case GuardKind::kElements:
+      return unless(g.lo >= 0 && (!object || isTupleOf(object, cpython::isTableKey)), "has a negative number or keys that cannot be compared");
     case GuardKind::kLength: return unless(g.lo >= 0, "has a negative length");
     case GuardKind::kIterator: return unless(isIteratorType(object), "has no type of iterators that can be read");
     case GuardKind::kNotSameObject:
     case GuardKind::kSameObject:
     case GuardKind::kNoOverlap: return unless(g.other.valid(), "has no second source");
     case GuardKind::kSymRelation: return unless(g.left.valid() && g.right.valid() && set.syms, "has no expressions");
+    case GuardKind::kNumber: return numberProblem(g);
     case GuardKind::kGlobalState: return unless(g.lo != 0, "has no address");
     case GuardKind::kNumpyErrors: return unless(g.lo >= 0 && numpyErrorToken() >= 0, "has no token");
     case GuardKind::kDisjoint: return disjointProblem(set, g);
@@ -109,33 +128,47 @@ std::string operandProblem(const GuardSet& set, const Guard& g) {
 
 bool needsSource(GuardKind kind) {
   return kind != GuardKind::kSymRelation && kind != GuardKind::kGlobalState && kind != GuardKind::kNumpyErrors &&
-         kind != GuardKind::kDisjoint;
+         kind != GuardKind::kDisjoint && kind != GuardKind::kNumber;
 }
 
 absl::Status validateSources(const GuardSet& set) {
   for (size_t i = 0; i < set.sources->size(); ++i) {
     const Source& s = (*set.sources)[SourceId(i)];
     std::string name = "source " + std::to_string(i) + " ";
-    bool isItem = s.kind == SourceKind::kDictItem, isNamed = s.kind == SourceKind::kTypeAttr || usesCell(s.kind);
+    bool isItem = s.kind == SourceKind::kDictItem || s.kind == SourceKind::kHeldItem, isNamed = s.kind == SourceKind::kTypeAttr || usesCell(s.kind);
     if (isItem && !(s.object && cpython::isTableKey(s.object.get()))) return invalid(name + "has no key that can be looked up");
     if (isNamed && !isItem && !cpython::isInternedStr(s.object.get())) return invalid(name + "has no interned name");
     if (s.kind == SourceKind::kWeak && !isWeakReference(s.object.get())) return invalid(name + "has no weak reference");
     if (s.kind == SourceKind::kConst && !s.object) return invalid(name + "has no object");
     if (s.base.valid() && s.base.index >= i) return invalid(name + "stands before its base");
     // Indices become displacements of instructions; that of a dict item is a hash.
-    if (!isItem && (s.index < 0 || s.index >= (1 << 26))) return invalid(name + "has an index out of range");
+    constexpr int64_t kMaxIndex = 1 << 26;
+    const int64_t least = s.kind == SourceKind::kItem ? -kMaxIndex : 0;   // counted from the end of a list
+    if (!isItem && (s.index < least || s.index >= kMaxIndex)) return invalid(name + "has an index out of range");
   }
   return absl::OkStatus();
 }
 
-absl::Status validateRelation(const GuardSet& set, const SetIndex& index, size_t i, const std::string& name) {
-  std::vector<int64_t> used;
-  symbolsIn(*set.syms, set.guards[i].left, used);
-  symbolsIn(*set.syms, set.guards[i].right, used);
-  for (int64_t symbol : used) {
-    if (symbol < 0 || symbol >= static_cast<int64_t>(set.symbols.size())) return invalid(name + "uses an unbound symbol");
-    int by = index.establishing[symbol];
-    if (by < 0 || by >= static_cast<int>(i)) return invalid(name + "stands before the guard that makes its symbol readable");
+/// The types of the objects that a number reads are proven before it.
+bool readsProvenTypes(const GuardSet& set, const SetIndex& index, size_t i) {
+  const Guard& g = set.guards[i];
+  for (const NumberStep& step : g.number->steps) {
+    if (step.op != NumberOp::kObject) continue;
+    SourceId source = g.list[static_cast<size_t>(step.index)];
+    PyTypeObject* type = step.numpyScalar ? scalarType(step.dtype) : step.type == NumberType::kFloat ? &PyFloat_Type : &PyBool_Type;
+    const std::vector<int>& guards = index.guardsOf[source.index];
+    auto proves = [&](int by) { return by < static_cast<int>(i) && isType(set.guards[by], type); };
+    if (std::none_of(guards.begin(), guards.end(), proves)) return false;
+  }
+  return true;
+}
+
+absl::Status validateOrder(const GuardSet& set, const SetIndex& index, size_t i, const std::string& name) {
+  bool good = true;
+  forEachPrerequisite(set, index, set.guards[i], [&](int by) { good &= by >= 0 && by < static_cast<int>(i); });
+  if (!good) return invalid(name + "stands before the guard that makes its symbol readable, or there is none");
+  if (set.guards[i].kind == GuardKind::kNumber && !readsProvenTypes(set, index, i)) {
+    return invalid(name + "reads an object whose type is not guarded before");
   }
   return absl::OkStatus();
 }
@@ -154,17 +187,20 @@ absl::Status validate(const GuardSet& set) {
     if (std::string problem = operandProblem(set, g); !problem.empty()) return invalid(nameOf(i) + problem);
   }
   SetIndex index(set);
-  for (size_t i = 0; i < set.guards.size(); ++i) {
-    if (set.guards[i].kind != GuardKind::kSymRelation) continue;
-    if (absl::Status status = validateRelation(set, index, i, nameOf(i)); !status.ok()) return status;
-  }
+  for (size_t i = 0; i < set.guards.size(); ++i)
+    if (absl::Status status = validateOrder(set, index, i, nameOf(i)); !status.ok()) return status;
   for (size_t i = 0; i < set.symbols.size(); ++i) {
     std::string name = "symbol " + std::to_string(i) + " ";
-    if (!known(set.symbols[i].source)) return invalid(name + "has no source");
+    bool number = set.symbols[i].from == SymbolBinding::From::kNumber;
+    if (!number && !known(set.symbols[i].source)) return invalid(name + "has no source");
     if (index.establishing[i] < 0) return invalid(name + "is read from an object without a guard");
   }
   for (size_t i = 0; i < set.inputs.size(); ++i) {
     const InputBinding& input = set.inputs[i];
+    if (input.from == InputBinding::From::kNumber) {
+      if (index.computing[i] < 0) return invalid("input " + std::to_string(i) + " is a number that no guard computes");
+      continue;
+    }
     if (!known(input.source)) return invalid("input " + std::to_string(i) + " has no source");
     const std::vector<int>& guards = index.guardsOf[input.source.index];
     bool proven = std::any_of(guards.begin(), guards.end(), [&](int by) { return proves(set.guards[by], input.from); });

@@ -1,30 +1,73 @@
 // From a planned graph to an Executable: one kernel per group, all of them in one native function; those of
 // commits in a second one.
+#include <algorithm>
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "graph/support/check.h"
 #include "jit/compile.h"
 #include "kernels/lower.h"
+#include "kernels/lower_group.h"
 
 namespace fw::jit {
+namespace {
+
+/// Stores with a check that have a loop to be interrupted.
+std::vector<graph::ValueId> checkedStores(const graph::Plan& plan) {
+  std::vector<graph::ValueId> stores;
+  for (const graph::Group& group : plan.groups)
+    if (group.kind == graph::Group::Kind::kCheck && !group.domain.empty()) stores.push_back(group.outputs[0]);
+  return stores;
+}
+
+/// The outermost loop of the kernel runs over the first axes of the loop order, up to the loop's size.
+DeferredCommit deferredCommit(int number, const graph::Graph& graph, const graph::Group& commit, const kernels::Kernel& kernel) {
+  graph::SymContext& syms = graph.syms();
+  const graph::ValueId store = commit.outputs[0];
+  const graph::Layout& layout = graph.type(graph.node(store).operands[0]).layout;
+  for (const kernels::Item& item : kernel.body.items) {
+    if (!item.stmt.valid()) continue;
+    const kernels::Expr& upper = kernel.exprs[kernel.stmts[item.stmt.index].upper.index];
+    graph::SymId size = syms.constant(1), wanted = upper.sym;
+    if (upper.op == kernels::ScalarOp::kConst) wanted = syms.constant(static_cast<int64_t>(upper.imm));
+    DeferredCommit result{number, kernels::loopOrder(layout, commit.axisMap.at(store))};
+    for (int64_t axis : result.order) {
+      ++result.outer;
+      size = syms.canonical(syms.mul(size, commit.domain[axis]));
+      if (size == syms.canonical(wanted)) return result;
+    }
+  }
+  FW_UNREACHABLE();
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, graph::Plan plan,
                                                     const CompileOptions& options, CompiledText* text) {
   const auto start = std::chrono::steady_clock::now();
+  const std::vector<graph::ValueId> checked = options.deferChecks ? checkedStores(plan) : std::vector<graph::ValueId>();
   std::vector<kernels::Kernel> kernels, commits;
+  std::vector<DeferredCommit> deferred;
+  const auto isDeferred = [&](const graph::Group& group) {
+    return std::find(checked.begin(), checked.end(), group.outputs[0]) != checked.end();
+  };
   for (size_t i = 0; i < plan.groups.size() + plan.commits.size(); ++i) {
     const bool commit = i >= plan.groups.size();
     const graph::Group& group = commit ? plan.commits[i - plan.groups.size()] : plan.groups[i];
+    if (group.kind == graph::Group::Kind::kCheck && isDeferred(group)) continue;
     auto kernel = kernels::buildKernel(graph, plan, group, static_cast<int>(i));
     if (!kernel.ok()) return kernel.status();
     if (text != nullptr && options.keepText) {
       absl::StrAppend(&text->kernels, kernels::print(*kernel, graph.syms()), "\n");
     }
+    if (commit && isDeferred(group)) {
+      deferred.push_back(deferredCommit(static_cast<int>(commits.size()), graph, group, *kernel));
+    }
     (commit ? commits : kernels).push_back(*std::move(kernel));
   }
   CompileTimings timings;
   timings.kernelMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return compileKernels(kernels, commits, graph.syms(), std::move(plan), options, text, timings);
+  return compileKernels(kernels, commits, graph.syms(), std::move(plan), options, text, timings, std::move(deferred));
 }
 
 }  // namespace fw::jit

@@ -1,8 +1,10 @@
 // From kernels to an Executable: LLVM IR for all of them in one function, then machine code.
 #include "jit/compile.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 
 #include "absl/strings/str_cat.h"
 #include "jit/emit_kernel.h"
@@ -22,12 +24,14 @@ double nowMs() {
 
 class NativeExecutable : public Executable {
  public:
-  NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings)
-      : plan_(std::move(plan)), code_(std::move(code)), timings_(timings) {}
+  NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings, std::vector<DeferredCommit> deferred)
+      : plan_(std::move(plan)), code_(std::move(code)), timings_(timings), deferred_(std::move(deferred)) {}
   EntryFn entry() const override { return reinterpret_cast<EntryFn>(code_->entry(0)); }
-  EntryFn commit() const override {
-    return plan_.commits.empty() ? nullptr : reinterpret_cast<EntryFn>(code_->entry(1));
+  CommitFn commit() const override {
+    return plan_.commits.empty() ? nullptr : reinterpret_cast<CommitFn>(code_->entry(1));
   }
+  EntryFn check() const override { return deferred_.empty() ? nullptr : reinterpret_cast<EntryFn>(code_->entry(2)); }
+  absl::Span<const DeferredCommit> deferred() const override { return deferred_; }
   const graph::Plan& plan() const override { return plan_; }
   const CompileTimings& timings() const override { return timings_; }
   size_t codeSize() const override { return code_->codeSize(); }
@@ -36,6 +40,7 @@ class NativeExecutable : public Executable {
   graph::Plan plan_;
   std::unique_ptr<LoadedCode> code_;
   CompileTimings timings_;
+  std::vector<DeferredCommit> deferred_;
 };
 
 // Symbols are unique in the process, because all objects share one symbol table.
@@ -54,16 +59,42 @@ absl::Status checkKernel(const kernels::Kernel& kernel) {
   return absl::OkStatus();
 }
 
-/// A commit is such a function too: its answer is not looked at, its clean floating-point environment is needed all the same.
-absl::Status emitFunction(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms,
-                          const graph::Plan& plan, const std::vector<kernels::Kernel>& kernels, const std::string& name) {
-  FunctionState fn(module, target, syms, plan, name);
-  for (const kernels::Kernel& kernel : kernels) {
-    if (absl::Status status = checkKernel(kernel); !status.ok()) return status;
-    KernelEmitter(fn, kernel).run();
-  }
+/// What the functions of one executable have in common.
+struct ModuleState {
+  llvm::Module& module;
+  const TargetSpec& target;
+  const graph::SymContext& syms;
+  const graph::Plan& plan;
+  absl::Span<const DeferredCommit> deferred;
+};
+
+void emitEntry(const ModuleState& m, const std::vector<kernels::Kernel>& kernels, const std::string& name) {
+  FunctionState fn(m.module, m.target, m.syms, m.plan, name);
+  for (const kernels::Kernel& kernel : kernels) KernelEmitter(fn, kernel).run();
   fn.finish();
-  return absl::OkStatus();
+}
+
+void emitCommits(const ModuleState& m, const std::vector<kernels::Kernel>& commits, const std::string& name) {
+  FunctionState fn(m.module, m.target, m.syms, m.plan, name, /*hasProgress=*/true);
+  for (size_t i = 0; i < commits.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    auto isThis = [&](const DeferredCommit& d) { return d.commit == index; };
+    const bool watched = std::any_of(m.deferred.begin(), m.deferred.end(), isThis);
+    auto emit = [&] { watched ? KernelEmitter(fn, commits[i]).runWatched(index) : KernelEmitter(fn, commits[i]).run(); };
+    if (m.deferred.empty()) {
+      emit();
+      continue;
+    }
+    llvm::Value* reached = fn.ir().CreateLoad(fn.ir().getInt64Ty(), fn.progress(offsetof(CommitProgress, commit)));
+    fn.when(fn.ir().CreateICmpSLE(reached, fn.i64(index)), emit);
+  }
+  fn.finish(/*answersFlags=*/false);
+}
+
+void emitCheck(const ModuleState& m, const std::vector<kernels::Kernel>& commits, const std::string& name) {
+  FunctionState fn(m.module, m.target, m.syms, m.plan, name);
+  for (const DeferredCommit& d : m.deferred) KernelEmitter(fn, commits[d.commit]).observe();
+  fn.finish();
 }
 
 }  // namespace
@@ -72,7 +103,11 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
                                                            const std::vector<kernels::Kernel>& commits,
                                                            const graph::SymContext& syms, graph::Plan plan,
                                                            const CompileOptions& options, CompiledText* text,
-                                                           CompileTimings timings) {
+                                                           CompileTimings timings, std::vector<DeferredCommit> deferred) {
+  for (const auto* list : {&kernels, &commits}) {
+    for (const kernels::Kernel& kernel : *list)
+      if (absl::Status status = checkKernel(kernel); !status.ok()) return status;
+  }
   auto target = resolveTarget(options.isa);
   if (!target.ok()) return target.status();
   const double start = nowMs();
@@ -81,11 +116,16 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   llvm::Module module("fusewire", context);
   Session& session = Session::instance();
   session.prepare(module, **target, options.optLevel);
-  if (absl::Status s = emitFunction(module, **target, syms, plan, kernels, name); !s.ok()) return s;
+  const ModuleState state{module, **target, syms, plan, deferred};
+  emitEntry(state, kernels, name);
   std::vector<std::string> entries = {name};
   if (!plan.commits.empty()) {
     entries.push_back(name + "_commit");
-    if (absl::Status s = emitFunction(module, **target, syms, plan, commits, entries[1]); !s.ok()) return s;
+    emitCommits(state, commits, entries.back());
+  }
+  if (!deferred.empty()) {
+    entries.push_back(name + "_check");
+    emitCheck(state, commits, entries.back());
   }
   // Always on, for about 0.1 ms: what it misses ends the process inside the code generator.
   std::string errors;
@@ -103,7 +143,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   if (!generated.ok()) return generated.status();
   timings.codegenMs = generated->codegenMs;
   timings.linkMs = generated->linkMs;
-  return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings);
+  return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings, std::move(deferred));
 }
 
 }  // namespace fw::jit

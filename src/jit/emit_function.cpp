@@ -27,10 +27,11 @@ constexpr uint32_t kCleanControl = 0x1f80;
 }  // namespace
 
 FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms,
-                             const graph::Plan& plan, const std::string& name)
+                             const graph::Plan& plan, const std::string& name, bool hasProgress)
     : target_(target), syms_(syms), plan_(plan), ir_(module.getContext()), entry_(module.getContext()) {
   llvm::Type* pointer = ir_.getPtrTy();
-  auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), {pointer, pointer, pointer}, false);
+  llvm::SmallVector<llvm::Type*, 4> parameters(hasProgress ? 4 : 3, pointer);
+  auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), parameters, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("target-cpu", target.cpu);
@@ -38,7 +39,7 @@ FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, con
   const std::string bits = std::to_string(target.vectorBits);
   function_->addFnAttr("prefer-vector-width", bits);
   function_->addFnAttr("min-legal-vector-width", bits);
-  for (int i = 0; i < 3; ++i) function_->addParamAttr(i, llvm::Attribute::NoAlias);
+  for (unsigned i = 0; i < parameters.size(); ++i) function_->addParamAttr(i, llvm::Attribute::NoAlias);
 
   llvm::BasicBlock* entry = block("entry");
   llvm::BasicBlock* body = block("body");
@@ -56,18 +57,46 @@ FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, con
   entry_.CreateStore(ir_.getInt32(0), status_);
 }
 
-void FunctionState::finish() {
+void FunctionState::finish(bool answersFlags) {
   // A block of its own: within a block, instruction selection could order arithmetic after the read of the flags.
-  llvm::BasicBlock* last = block("finish");
-  ir_.CreateBr(last);
-  ir_.SetInsertPoint(last);
+  if (!last_) last_ = llvm::BasicBlock::Create(ir_.getContext(), "finish");
+  last_->insertInto(function_);
+  ir_.CreateBr(last_);
+  ir_.SetInsertPoint(last_);
   ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {control_});
   ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {savedControl_});
   Value* flags = ir_.CreateLoad(ir_.getInt32Ty(), control_);
-  // MXCSR: bit 0 invalid, 1 denormal, 2 divide by zero, 3 overflow, 4 underflow, 5 inexact.
+  Value* status = ir_.CreateLoad(ir_.getInt32Ty(), status_);
+  ir_.CreateRet(answersFlags ? ir_.CreateOr(statusOf(flags), status) : status);
+}
+
+// MXCSR: bit 0 invalid, 1 denormal, 2 divide by zero, 3 overflow, 4 underflow, 5 inexact.
+Value* FunctionState::statusOf(Value* control) {
   static_assert(kStatusInvalid == 1 && kStatusDivide == 2 && kStatusOverflow == 4 && kStatusUnderflow == 8);
-  Value* status = ir_.CreateOr(ir_.CreateAnd(flags, 1), ir_.CreateAnd(ir_.CreateLShr(flags, 1), 0xe));
-  ir_.CreateRet(ir_.CreateOr(status, ir_.CreateLoad(ir_.getInt32Ty(), status_)));
+  return ir_.CreateOr(ir_.CreateAnd(control, 1), ir_.CreateAnd(ir_.CreateLShr(control, 1), 0xe));
+}
+
+Value* FunctionState::raisedFlags(Value* bits) {
+  llvm::BasicBlock* read = block("flags");   // see finish()
+  ir_.CreateBr(read);
+  ir_.SetInsertPoint(read);
+  ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {control_});
+  return ir_.CreateAnd(statusOf(ir_.CreateLoad(ir_.getInt32Ty(), control_)), bits);
+}
+
+void FunctionState::leaveIf(Value* condition, llvm::function_ref<void()> before) {
+  if (!last_) last_ = llvm::BasicBlock::Create(ir_.getContext(), "finish");
+  llvm::BasicBlock* leaving = block("leave");
+  llvm::BasicBlock* on = block("on");
+  ir_.CreateCondBr(condition, leaving, on);
+  ir_.SetInsertPoint(leaving);
+  before();
+  ir_.CreateBr(last_);
+  ir_.SetInsertPoint(on);
+}
+
+Value* FunctionState::progress(size_t offset) {
+  return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(3), offset);
 }
 
 Value* FunctionState::slot(llvm::Type* type, unsigned count) {

@@ -17,7 +17,7 @@ class FunctionState {
  public:
   /// Opens `int32_t name(symbols, buffers, workspace)` with the floating-point environment saved and cleared.
   FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms, const graph::Plan& plan,
-                const std::string& name);
+                const std::string& name, bool hasProgress = false);
 
   llvm::IRBuilder<>& ir() { return ir_; }
   const TargetSpec& target() const { return target_; }
@@ -32,7 +32,13 @@ class FunctionState {
   /// Sets the status bit if `condition` (i1) holds.
   void raise(llvm::Value* condition, uint64_t bit);
   /// Writes the epilogue: status from the flags, environment restored.
-  void finish();
+  void finish(bool answersFlags = true);
+  /// Ends the function here if `condition` holds, after `before`.
+  void leaveIf(llvm::Value* condition, llvm::function_ref<void()> before);
+  /// Those of `bits` (Status, i32) whose flags are up by now, in a block of its own.
+  llvm::Value* raisedFlags(llvm::Value* bits);
+  /// Address of an i64 field of CommitProgress.
+  llvm::Value* progress(size_t offset);
 
   // Types and constants.
   llvm::Type* scalarType(DType d);               ///< in registers: bool is i1, f16 is its bits (i16)
@@ -43,6 +49,11 @@ class FunctionState {
   }
   /// <0, 1, 2, ...> of the integer type.
   llvm::Value* iota(llvm::Type* type, unsigned lanes);
+  /// Goes on in a block that was made without a place in the function.
+  void place(llvm::BasicBlock* block) {
+    block->insertInto(function_);
+    ir_.SetInsertPoint(block);
+  }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(ir_.getContext(), name, function_); }
 
   using Carried = llvm::SmallVector<llvm::Value*, 4>;
@@ -54,6 +65,7 @@ class FunctionState {
 
  private:
   llvm::Value* emitSym(graph::SymId id);
+  llvm::Value* statusOf(llvm::Value* control);
 
   const TargetSpec& target_;
   const graph::SymContext& syms_;
@@ -64,6 +76,7 @@ class FunctionState {
   llvm::Value* savedControl_;
   llvm::Value* control_;
   llvm::Value* status_;
+  llvm::BasicBlock* last_ = nullptr;   ///< the epilogue
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
 };

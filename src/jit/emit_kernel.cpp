@@ -32,6 +32,16 @@ KernelEmitter::KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel)
       reduced_(kernel.stmts.size()) {}
 
 void KernelEmitter::run() {
+  locate();
+  emitBlock(kernel_.body);
+}
+
+void KernelEmitter::observe() {
+  observing_ = true;
+  run();
+}
+
+void KernelEmitter::locate() {
   for (size_t i = 0; i < kernel_.accesses.size(); ++i) {
     const Access& access = kernel_.accesses[i];
     Value* base = fn_.buffer(access.buffer);
@@ -39,7 +49,6 @@ void KernelEmitter::run() {
                        ? base
                        : ir_.CreateGEP(ir_.getInt8Ty(), base, fn_.sym(access.offset));
   }
-  emitBlock(kernel_.body);
 }
 
 void KernelEmitter::emitBlock(const Block& block) {
@@ -95,7 +104,7 @@ void KernelEmitter::emitStmt(StmtId id) {
   switch (stmt.kind) {
     case StmtKind::kLoop: emitLoop(stmt); return;
     case StmtKind::kReduce: emitReduce(id); return;
-    case StmtKind::kStore: emitStore(stmt); return;
+    case StmtKind::kStore: observing_ ? emitObserve(stmt) : emitStore(stmt); return;
     case StmtKind::kObserve: emitObserve(stmt); return;
     case StmtKind::kIf:
       fn_.when(scalar(stmt.value), [&] {

@@ -20,6 +20,10 @@ class KernelEmitter {
  public:
   KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel);
   void run();
+  /// Computes what the kernel stores and drops it, for what it raises on the way.
+  void observe();
+  /// Runs the kernel of commit number `index` part by part, saving what each overwrites: see CommitProgress.
+  void runWatched(int64_t index);
 
  private:
   using ExprId = kernels::ExprId;
@@ -38,6 +42,13 @@ class KernelEmitter {
   };
 
   // emit_kernel.cpp
+  void locate();
+  void emitPart(const Stmt& stmt, llvm::Value* from, llvm::Value* to);
+  void emitWatched(const Stmt& stmt, int64_t index);
+  void emitParts(const Stmt& stmt, int64_t index, llvm::Value* first, llvm::Value* watched, llvm::Value* inner);
+  /// Elements that one iteration of the loop stores; fills saveSteps_.
+  llvm::Value* layOut(const Stmt& loop);
+  llvm::Type* saveType();
   void emitBlock(const kernels::Block& block);
   void emitExpr(ExprId id);
   void emitStmt(StmtId id);
@@ -106,6 +117,11 @@ class KernelEmitter {
     llvm::Value* any;                               ///< lanes that raised, carried around the vector loop
   };
   std::vector<Raised> raised_;
+  bool observing_ = false;                          ///< values are computed instead of stored
+  llvm::Value* save_ = nullptr;                     ///< where what the next store overwrites is saved; nullptr: nowhere
+  std::vector<llvm::Value*> saveSteps_;             ///< by axis: elements of save_ per iteration
+  llvm::Value* from_ = nullptr;                     ///< part of the next loop to run; nullptr: all
+  llvm::Value* to_ = nullptr;
   int depth_ = 0;                                   ///< blocks below the vector statement's own body
 };
 

@@ -1,6 +1,10 @@
 // Loops. A vectorised loop becomes a main loop over full vectors (two per round if the body is small) and a tail: with
 // AVX-512 the same body under a mask, otherwise the scalar body.
+#include <algorithm>
+#include <cstddef>
+
 #include "jit/emit_kernel.h"
+#include "jit/executable.h"
 
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -31,8 +35,11 @@ void KernelEmitter::withAxis(const Stmt& stmt, Value* index, llvm::function_ref<
       if (term.axis == stmt.axis) pointers_[a] = advance(pointers_[a], term.stride, index);
     }
   }
+  Value* const save = save_;
+  if (save) save_ = ir_.CreateGEP(saveType(), save, ir_.CreateMul(index, saveSteps_[stmt.axis.index]));
   body();
   pointers_ = saved;
+  save_ = save;
 }
 
 void KernelEmitter::emitBody(const Stmt& stmt, Value* index) {
@@ -45,7 +52,9 @@ void KernelEmitter::emitLoop(const Stmt& stmt) {
     return;
   }
   ++depth_;
-  fn_.loop(scalar(stmt.lower), scalar(stmt.upper), 1, {}, [&](Value* index, const Carried&) {
+  Value *lower = from_ ? from_ : scalar(stmt.lower), *upper = from_ ? to_ : scalar(stmt.upper);
+  from_ = to_ = nullptr;
+  fn_.loop(lower, upper, 1, {}, [&](Value* index, const Carried&) {
     emitBody(stmt, index);
     return Carried{};
   });
@@ -86,7 +95,8 @@ void KernelEmitter::emitVectorLoop(const Stmt& stmt) {
   const unsigned unroll = unrollOf(stmt);
   const int64_t step = int64_t{count} * unroll;
 
-  Value *lower = scalar(stmt.lower), *upper = scalar(stmt.upper);
+  Value *lower = from_ ? from_ : scalar(stmt.lower), *upper = from_ ? to_ : scalar(stmt.upper);
+  from_ = to_ = nullptr;
   Value* total = ir_.CreateBinaryIntrinsic(Intrinsic::smax, ir_.CreateSub(upper, lower), fn_.i64(0));
   Value* split = ir_.CreateAdd(lower, ir_.CreateAnd(total, fn_.i64(-step)));
 
@@ -142,6 +152,87 @@ void KernelEmitter::emitVectorLoop(const Stmt& stmt) {
   lanes_ = Lanes{};
   depth_ = savedDepth;
   raised_.clear();
+}
+
+// --- commits that flags interrupt -----------------------------------------------------------------------------------------
+
+void KernelEmitter::emitPart(const Stmt& stmt, Value* from, Value* to) {
+  from_ = from;
+  to_ = to;
+  emitLoop(stmt);
+}
+
+/// Type of the elements of the one store.
+llvm::Type* KernelEmitter::saveType() {
+  auto isStore = [](const Stmt& s) { return s.kind == StmtKind::kStore; };
+  const auto store = std::find_if(kernel_.stmts.begin(), kernel_.stmts.end(), isStore);
+  return fn_.memoryType(kernel_.exprs[store->value.index].dtype);
+}
+
+Value* KernelEmitter::layOut(const Stmt& loop) {
+  Value* elements = fn_.i64(1);
+  for (const kernels::Item& item : loop.body.items) {
+    if (!item.stmt.valid()) continue;
+    const Stmt& inner = kernel_.stmts[item.stmt.index];
+    if (inner.kind == StmtKind::kLoop) elements = ir_.CreateMul(layOut(inner), scalar(inner.upper));
+  }
+  saveSteps_[loop.axis.index] = elements;
+  return elements;
+}
+
+void KernelEmitter::runWatched(int64_t index) {
+  locate();
+  for (const kernels::Item& item : kernel_.body.items) {
+    if (item.expr.valid()) {
+      emitExpr(item.expr);
+    } else if (kernel_.stmts[item.stmt.index].kind == StmtKind::kLoop) {
+      emitWatched(kernel_.stmts[item.stmt.index], index);
+    } else {
+      emitStmt(item.stmt);
+    }
+  }
+}
+
+// What a part overwrites is saved, so that its operands can be looked at again when it raises a watched flag. A part is as many
+// iterations of the outermost loop as stay in the first-level cache together with that.
+void KernelEmitter::emitWatched(const Stmt& stmt, int64_t index) {
+  auto field = [&](size_t offset) { return ir_.CreateLoad(ir_.getInt64Ty(), fn_.progress(offset)); };
+  Value* isOwn = ir_.CreateICmpEQ(field(offsetof(CommitProgress, commit)), fn_.i64(index));
+  Value* first = ir_.CreateSelect(isOwn, field(offsetof(CommitProgress, position)), fn_.i64(0));
+  Value* isFree = ir_.CreateICmpEQ(field(offsetof(CommitProgress, unwatched)), fn_.i64(index));
+  Value* watched = ir_.CreateSelect(isFree, fn_.i64(0), field(offsetof(CommitProgress, watched)));
+  saveSteps_.assign(kernel_.axisCount, nullptr);
+  Value* inner = layOut(stmt);
+  Value* watches = ir_.CreateICmpNE(watched, fn_.i64(0));
+  fn_.when(watches, [&] { emitParts(stmt, index, first, ir_.CreateTrunc(watched, ir_.getInt32Ty()), inner); });
+  fn_.when(ir_.CreateNot(watches), [&] { emitPart(stmt, first, scalar(stmt.upper)); });
+}
+
+void KernelEmitter::emitParts(const Stmt& stmt, int64_t index, Value* first, Value* watched, Value* inner) {
+  auto atLeastOne = [&](Value* v) { return ir_.CreateBinaryIntrinsic(Intrinsic::smax, v, fn_.i64(1)); };
+  Value *size = scalar(stmt.upper), *part = atLeastOne(ir_.CreateSDiv(fn_.i64(kPartElements), atLeastOne(inner)));
+  Value* saved = ir_.CreateLoad(ir_.getPtrTy(), fn_.progress(offsetof(CommitProgress, saved)));
+
+  llvm::BasicBlock *before = ir_.GetInsertBlock(), *head = fn_.block("part");
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(ir_.getContext(), "parts_done");
+  ir_.CreateCondBr(ir_.CreateICmpSLT(first, size), head, after);
+  ir_.SetInsertPoint(head);
+  llvm::PHINode* from = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  from->addIncoming(first, before);
+  Value* to = ir_.CreateBinaryIntrinsic(Intrinsic::smin, ir_.CreateAdd(from, part), size);
+  // Iteration `from` of the loop saves to the beginning.
+  save_ = ir_.CreateGEP(saveType(), saved, ir_.CreateNeg(ir_.CreateMul(from, inner)));
+  emitPart(stmt, from, to);
+  save_ = nullptr;
+  fn_.leaveIf(ir_.CreateICmpNE(fn_.raisedFlags(watched), ir_.getInt32(0)), [&] {
+    ir_.CreateStore(fn_.i64(index), fn_.progress(offsetof(CommitProgress, commit)));
+    ir_.CreateStore(from, fn_.progress(offsetof(CommitProgress, position)));
+    ir_.CreateStore(to, fn_.progress(offsetof(CommitProgress, end)));
+    fn_.raise(ir_.getTrue(), kStatusDecline);
+  });
+  from->addIncoming(to, ir_.GetInsertBlock());
+  ir_.CreateCondBr(ir_.CreateICmpSLT(to, size), head, after);
+  fn_.place(after);
 }
 
 }  // namespace fw::jit

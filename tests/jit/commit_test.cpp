@@ -2,7 +2,9 @@
 // type, through contiguous, strided and reversed targets, and nothing else in that memory changes.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <regex>
 
@@ -154,7 +156,8 @@ void run(Compiled& c, DType dtype, std::vector<int64_t> shape, std::vector<int64
   auto* workspace = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(*bytes) + 64));
   EXPECT_EQ(c.executable->entry()(symbols.data(), buffers.data(), workspace), 0);
   for (size_t i = 0; i < memory.size(); ++i) EXPECT_EQ(memory[i].storage, before[i].storage) << "written too early: " << i;
-  c.executable->commit()(symbols.data(), buffers.data(), workspace);
+  CommitProgress progress;
+  EXPECT_EQ(c.executable->commit()(symbols.data(), buffers.data(), workspace, &progress), 0);
   std::free(workspace);
   for (size_t i = 0; i < memory.size(); ++i) EXPECT_EQ(memory[i].storage, wanted[i].storage) << "input " << i;
 }
@@ -192,6 +195,40 @@ TEST(Commits, OnEveryInstructionSet) {
 
 INSTANTIATE_TEST_SUITE_P(Types, Commits, testing::ValuesIn(kTypes),
                          [](const auto& type) { return std::string(graph::name(type.param)); });
+
+TEST(Commits, StopAtWatchedFlagsAndGoOn) {
+  absl::StatusOr<graph::Graph> graph = graph::parse(
+      "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f64[s0]\n  %1 = input() {index=1} : f64\n"
+      "  %2 = multiply(%0, %1) : f64[s0]\n  %3 = store(%0, %2) : f64[s0]\n  commit %3\n  return\n}\n");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  CompileOptions options;
+  options.deferChecks = true;
+  auto executable = compile(*graph, *plan, options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  ASSERT_EQ((*executable)->deferred().size(), 1u);
+  const int64_t size = 5000, bad = 3000;
+  std::vector<double> array(size, 1.5), saved(static_cast<size_t>(partElements(1)));
+  array[bad] = std::numeric_limits<double>::max();
+  double factor = 2;
+  void* buffers[] = {array.data(), &factor};
+  EXPECT_EQ((*executable)->entry()(&size, buffers, nullptr), 0);
+  EXPECT_EQ((*executable)->check()(&size, buffers, nullptr), kStatusOverflow);
+  EXPECT_EQ(array[0], 1.5);
+
+  CommitProgress progress{.watched = kStatusOverflow | kStatusInvalid, .saved = saved.data()};
+  EXPECT_NE((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
+  ASSERT_EQ(progress.commit, 0);
+  ASSERT_TRUE(progress.position <= bad && bad < progress.end && progress.end - progress.position <= partElements(1));
+  for (int64_t i = 0; i < progress.position; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 3.0) << i;
+  for (int64_t i = progress.end; i < size; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 1.5) << i;
+  for (int64_t i = progress.position; i < progress.end; ++i) array[static_cast<size_t>(i)] = saved[static_cast<size_t>(i - progress.position)];
+  EXPECT_EQ(array[bad], std::numeric_limits<double>::max());
+  progress.unwatched = 0;
+  EXPECT_EQ((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
+  for (int64_t i = 0; i < size; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], i == bad ? HUGE_VAL : 3.0) << i;
+}
 
 TEST(Commits, PlansWithoutAnyHaveNoFunction) {
   absl::StatusOr<graph::Graph> graph = graph::parse("graph() {\n  %0 = input() {index=0} : f64\n  %1 = negative(%0) : f64\n"

@@ -1358,3 +1358,314 @@ def print_then_raise(x, flag):
     boom(y, flag)
     print("after")
     return y
+
+
+# ---- context managers of generators ----------------------------------------------------------------------------------
+
+group("context managers of generators")
+
+
+@contextlib.contextmanager
+def recorded(log, name, swallow=()):
+    """A scope."""
+    log.append(("in", name))
+    try:
+        yield name
+    except swallow as e:
+        log.append(("swallowed", e.args))
+    finally:
+        log.append(("out", name))
+
+
+@contextlib.contextmanager
+def open_ended(log):
+    yield log
+    log.append("after")
+
+
+@contextlib.contextmanager
+def faulty(log, how):
+    if how == "never":
+        return
+    yield 1
+    if how == "twice":
+        yield 2
+    if how == "stop":
+        raise StopIteration("own")
+
+
+@case
+def cm_plain(x, log, k):
+    with recorded(log, k) as got, open_ended(log):
+        y = x * 2
+    return y, got
+
+
+@case
+def cm_swallows(x, log, flag):
+    with recorded(log, "a", (Boom, KeyError)):
+        x = x + 1
+        boom(x, flag)
+        x = x * 2
+    return x
+
+
+@case
+def cm_passes_on(x, log, flag):
+    try:
+        with recorded(log, "outer"), recorded(log, "inner"):
+            y = x + 1
+            boom(y, flag)
+            y = y * 3
+    except Boom as e:
+        log.append(e.args)
+        y = x
+    return y
+
+
+@case
+def cm_passes_out(x, log, flag):
+    with recorded(log, "a"), open_ended(log):
+        y = x + 1
+        boom(y, flag)
+    return y
+
+
+@case
+def cm_in_loop(x, log, n):
+    for i in range(n):
+        with recorded(log, i, Boom):
+            if i == 1:
+                continue
+            if i == 4:
+                break
+            boom(x, i == 3)
+            x = x + i
+    return x
+
+
+@case
+def cm_return_inside(x, log, flag):
+    with recorded(log, "a"):
+        if flag:
+            return x + 1
+    return x * 2
+
+
+@case
+def cm_prints_inside(x, log):
+    with recorded(log, "a") as name:
+        y = x + 1
+        print(name, y.shape)
+        y = y * 2
+    return y
+
+
+@case(how=["", "never", "twice", "stop", "", "twice"])
+def cm_faulty(x, log, how):
+    y = x + 1
+    with faulty(log, how):
+        y = y * 2
+    return y
+
+
+@case(how=["", "never", "twice", "stop", "", "twice"])
+def cm_faulty_while_raising(x, log, how):
+    try:
+        with faulty(log, how):
+            boom(x)
+    except Exception as e:
+        log.append((type(e).__name__, str(e), type(e.__cause__).__name__))
+    return x + 1
+
+
+@case
+def cm_stop_iteration_through(x, log):
+    try:
+        with recorded(log, "a"):
+            raise StopIteration("mine")
+    except StopIteration as e:
+        log.append(e.value)
+    return x + 1
+
+
+@case
+def cm_as_decorator(x, log, n):
+    @recorded(log, n)
+    def go(y):
+        return y + n
+
+    return go(go(x))
+
+
+@case
+def cm_nested_generators(x, log):
+    @contextlib.contextmanager
+    def both(k):
+        with recorded(log, k) as a, recorded(log, -k) as b:
+            yield a - b
+
+    with both(2) as d:
+        x = x + d
+    with contextlib.suppress(ZeroDivisionError):
+        with both(3):
+            1 // 0
+    return x
+
+
+@case
+def cm_suppress_nested(x, log, n):
+    with contextlib.suppress(Boom, IndexError):
+        with contextlib.suppress(KeyError):
+            x = x + 1
+            [{}["k"], 1][n] if n < 2 else [][n]
+            log.append("not here")
+        x = x * 2
+    return x
+
+
+group("generators thrown into")
+
+
+@case
+def generator_throws_through_yield_from(x, log, n):
+    def inner():
+        while True:
+            try:
+                log.append((yield len(log)))
+            except KeyError as e:
+                log.append(e.args)
+            except IndexError:
+                return "returned"
+            finally:
+                log.append("f")
+
+    def outer():
+        log.append((yield from inner()))
+        yield x * 2
+
+    g = outer()
+    seen = [next(g), g.send(n), g.throw(KeyError("k"))]
+    if n > 2:
+        seen.append(g.throw(IndexError))
+    if n > 4:
+        g.throw(ValueError("out"))
+    g.close()
+    return seen
+
+
+@case
+def generator_closed_with_delegate(x, log, flag):
+    def inner():
+        try:
+            yield x
+            yield x + 1
+        finally:
+            log.append("inner")
+
+    def outer():
+        try:
+            yield from inner()
+        except GeneratorExit:
+            log.append("exit")
+            if flag:
+                raise
+        finally:
+            log.append("outer")
+
+    g = outer()
+    y = next(g)
+    g.close()
+    return y, next(g, None)
+
+
+@case
+def generator_ignores_exit(x, log, flag):
+    def gen():
+        try:
+            yield x
+        finally:
+            if flag:
+                yield x + 1
+
+    g = gen()
+    y = next(g)
+    try:
+        g.close()
+    except RuntimeError as e:
+        log.append(str(e))
+    return y
+
+
+@case
+def generator_throw_unstarted(x, log):
+    def gen():
+        yield x
+
+    g = gen()
+    try:
+        g.throw(KeyError("early"))
+    except KeyError as e:
+        log.append(e.args)
+    return next(g, x + 1)
+
+
+group("chains of exceptions")
+
+
+@case
+def exception_context_and_cause(x, log, n):
+    try:
+        try:
+            raise KeyError("first")
+        except KeyError as first:
+            if n == 0:
+                raise ValueError("second") from first
+            if n == 1:
+                raise ValueError("second") from None
+            if n == 2:
+                [][1]
+            if n == 3:
+                raise
+            raise ValueError("second")
+    except Exception as e:
+        cause, context = e.__cause__, e.__context__
+        log.append((type(e), cause and cause.args, context and context.args, e.__suppress_context__, cause is context))
+    return x + 1
+
+
+@case
+def exception_context_of_nested_handlers(x, log):
+    try:
+        try:
+            try:
+                raise KeyError(1)
+            except KeyError as e:
+                a = e
+                raise IndexError(2)
+        except IndexError as e:
+            b = e
+            raise a
+    except KeyError as e:
+        log.append((e is a, e.__context__ is b, b.__context__))
+    return x * 2
+
+
+@case
+def exception_notes(x, log, text):
+    try:
+        raise ValueError(text)
+    except ValueError as e:
+        e.add_note("one")
+        e.add_note(text)
+        log.append(list(e.__notes__))
+    return x + len(log)
+
+
+@case
+def exception_note_wrong(x, k):
+    try:
+        raise ValueError("v")
+    except ValueError as e:
+        e.add_note(k)
+    return x

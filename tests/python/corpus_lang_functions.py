@@ -1013,3 +1013,172 @@ def property_and_static_made_inside(x):
             return cls.s(y)
 
     return C().p, C.s(x), C.c(x)
+
+
+# ---- functions as objects --------------------------------------------------------------------------------------------
+
+group("functions as objects")
+
+
+def documented(a, b: int = 2, *, c: "text" = 3) -> float:  # noqa: F821
+    """Documented."""
+    return a * b + c
+
+
+documented.extra = 5
+
+
+@case(name=["extra", "missing", "__doc__", "__name__", "__defaults__", "__dict__", "extra", "missing"])
+def function_facts_read(x, name):
+    f = documented
+    return x + f.extra, f.__doc__, f.__name__, f.__defaults__, f.__kwdefaults__, f.__annotations__, getattr(f, name, "none"), hasattr(f, name)
+
+
+@case
+def function_facts_change_between_calls(x, n):
+    before = documented.__name__, documented.__doc__, documented.extra
+    documented.__name__ = f"name{n % 2}"
+    documented.extra = n
+    y = x + documented.extra
+    after = documented.__name__, documented.extra
+    documented.__name__, documented.extra = "documented", 5
+    return before, after, y
+
+
+@case
+def function_made_is_described(x, k):
+    def inner(p: int, q: "late" = k, /, *rest, r: float = 1.5, **more) -> list:  # noqa: F821
+        """Inner."""
+        return p
+
+    inner.mark = x
+    inner.__name__ = "renamed"
+    inner.__doc__ = None
+    inner.__defaults__ = (3,)
+    del inner.mark
+    return inner, inner.__name__, inner.__qualname__, inner.__annotations__, inner.__dict__, inner.__kwdefaults__, inner(x), inner.__module__
+
+
+@case
+def function_renamed_wrongly(x, k):
+    def inner():
+        return x + 1
+
+    y = inner()
+    inner.__name__ = k
+    return y, inner.__name__
+
+
+@case
+def function_attribute_missing(x, flag):
+    def inner():
+        pass
+
+    if flag:
+        inner.there = x + 1
+    return inner.there
+
+
+@case
+def functions_recursive_leave(x, n):
+    def fact(i):
+        return 1 if i <= 1 else i * fact(i - 1)
+
+    def even(i):
+        return True if i == 0 else odd(i - 1)
+
+    def odd(i):
+        return False if i == 0 else even(i - 1)
+
+    keep = [fact]
+    return x * fact(n), fact, [even, odd], keep, lambda: keep
+
+
+@case(factory=True)
+def function_counts_calls():
+    def f(x):
+        f.calls += 1
+        f.last = x.shape
+        return x + f.calls
+
+    f.calls = 0
+    return f
+
+
+@case(factory=True)
+def decorator_counts_calls():
+    def counted(g):
+        @functools.wraps(g)
+        def wrapper(*args, **kwargs):
+            wrapper.calls += 1
+            return g(*args, **kwargs)
+
+        wrapper.calls = 0
+        return wrapper
+
+    @counted
+    def double(x):
+        """Twice."""
+        return x * 2
+
+    def f(x, k):
+        return double(x) + double(x + 1), double.calls, double.__doc__, double.__wrapped__(x)
+
+    return f
+
+
+@case
+def wraps_made_inside(x, k):
+    def decorate(f):
+        @functools.wraps(f)
+        def wrapper(*args, **kwargs):
+            return f(*args, **kwargs)
+
+        return wrapper
+
+    inner = decorate(lambda y, z=2: y * z)
+    outer = decorate(documented)
+    return inner(x), outer(x), outer.__doc__, outer.extra, outer.__wrapped__ is documented, outer, inner.__name__
+
+
+@case
+def function_slots_called(x, k):
+    return documented.__call__(x), documented.__get__(x)(), documented.__get__(None, int) is documented, (lambda y: y).__call__(k)
+
+
+@case
+def wraps_then_break(x, log):
+    def decorate(f):
+        @functools.wraps(f)
+        def wrapper(y):
+            return f(y) + 1
+
+        return wrapper
+
+    inner = decorate(lambda y: y * 2)
+    y = inner(x)
+    print(y.shape)
+    inner.later = y
+    log.append(inner.later + 1)
+    return inner(y), inner.__dict__, inner
+
+
+tail = functools.partial(documented, b=2, c=1)
+
+
+@case
+def partial_outside(x, k):
+    return tail(x), tail(x, c=2), tail(x, b=k or 1), tail.func is documented, tail.keywords
+
+
+@case(n=[1, 2, 3, 1, 2, 3, 1, 2])
+def partial_changes_between_calls(x, n):
+    part = functools.partial(documented, x, n)
+    more = functools.partial(part, c=n)
+    return part(), more(), more(c=0), part.args[1]
+
+
+@case
+def partial_wrong(x, n):
+    y = x + 1
+    return functools.partial(documented, y, 1, 2)() if n > 2 else functools.partial(documented, y, d=1)()

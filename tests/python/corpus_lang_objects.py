@@ -2,6 +2,9 @@
 
 import dataclasses
 import enum
+import functools
+import operator
+import types
 import typing
 import weakref
 from collections import namedtuple
@@ -1447,3 +1450,187 @@ def del_local_and_reuse(x):
         p  # noqa: F821
     except UnboundLocalError as e:
         return e.args, q.x + 1
+
+
+group("callables")
+
+
+class Scaler:
+    """Scales."""
+
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, a, *more, key=0):
+        return a * self.by + len(more) + key
+
+    def method(self, a, k=1):
+        return a + self.by * k
+
+    @staticmethod
+    def static(a):
+        return a - 1
+
+    @classmethod
+    def made(cls, by):
+        return cls(by)
+
+    @property
+    def half(self):
+        return self.by / 2
+
+    @half.setter
+    def half(self, value):
+        self.by = value * 2
+
+
+class Ordered:
+    def __init__(self, v):
+        self.v = v
+
+    def __lt__(self, other):
+        return self.v < other.v
+
+
+second, ends = operator.itemgetter(1), operator.itemgetter(0, -1)
+shape, summed = operator.attrgetter("shape"), operator.methodcaller("sum", 0)
+static = staticmethod(Scaler.static)
+scaler = Scaler(2)
+
+
+@case
+def callables_kept(x, k):
+    bound, unbound, make = scaler.method, Scaler.method, Scaler.made
+    return bound(x), unbound(scaler, x, k=2), make(3)(x, 1, key=2), scaler(x), Scaler.static(x), static(x), types.MethodType(Scaler.method, scaler)(x)
+
+
+@case
+def callables_of_operator(x, items):
+    return shape(x), summed(x), second([x, 1]), ends(items), sorted([(2, "a"), (1, "b")], key=second)
+
+
+@case(n=[1, 2, 3, 1, 2, 3, 1, 2])
+def getter_changes_between_calls(x, n):
+    return operator.itemgetter(n % 3)([x, 1, 2]), operator.attrgetter("ndim" if n > 1 else "size")(x)
+
+
+@case
+def class_facts(x, k):
+    s = Scaler(k)
+    return type(s).__name__, Scaler.__doc__, Scaler.__qualname__, Scaler.__module__, Scaler.__bases__, hasattr(Scaler, "by"), s.__doc__, x + 1
+
+
+@case
+def class_renamed_between_calls(x, n):
+    before = Scaler.__name__
+    Scaler.__name__ = f"Scaler{n % 2}"
+    after = Scaler.__name__
+    Scaler.__name__ = "Scaler"
+    return before, after, x + 1
+
+
+@case
+def class_attribute_missing(x, flag):
+    y = x + 1
+    return Scaler.nothing if flag else getattr(Scaler, "nothing", y)
+
+
+@case
+def property_set_by_name(x, k):
+    s = Scaler(1)
+    s.half = k
+    setattr(s, "half", s.half + 1)
+    return s.by, x + 1
+
+
+@case
+def sorted_objects(x, items):
+    try:
+        return [o.v for o in sorted(map(Ordered, items))], [o.v for o in sorted(map(Ordered, items), reverse=True)], x + 1
+    except TypeError as e:
+        return str(e)
+
+
+@case
+def sorted_by_comparison(x, log, items):
+    def by(a, b):
+        log.append((a, b))
+        return (a > b) - (a < b)
+
+    key = functools.cmp_to_key(by)
+    return sorted(items, key=key), max(items, key=key, default=None), x + 1
+
+
+@case
+def sort_fails_halfway(x, log):
+    values = [3, 2, "a", 1]
+    try:
+        values.sort()
+    except TypeError as e:
+        log.append(str(e))
+    objects = [Ordered(2), Ordered(1), Ordered("s"), Ordered(0)]
+    try:
+        objects.sort()
+    except TypeError:
+        log.append([o.v for o in objects])
+    return values, x + 1
+
+
+class Picky:
+    def __init__(self, log):
+        self.log = log
+
+    @property
+    def fails(self):
+        self.log.append("fails")
+        raise AttributeError("inside")
+
+    @property
+    def works(self):
+        return len(self.log)
+
+    @property
+    def wrong(self):
+        raise KeyError("wrong")
+
+
+class Answering(Picky):
+    def __getattr__(self, name):
+        self.log.append(name)
+        if name.startswith("no"):
+            raise AttributeError(name)
+        return name
+
+
+class Deciding(Answering):
+    def __getattribute__(self, name):
+        if name == "hidden":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+@case
+def missing_attribute_caught(x, log):
+    p = Picky(log)
+    try:
+        x = x + p.nothing
+    except AttributeError:
+        x = x * 2
+    try:
+        p.fails
+    except AttributeError as e:
+        log.append(e.args)
+    return x, getattr(p, "fails", 1), getattr(p, "nothing", 2), hasattr(p, "fails"), hasattr(p, "works"), p.works
+
+
+@case(name=["fails", "works", "other", "nothing", "hidden", "wrong", "log", "__class__"], log=[list] * 8)
+def look_up_with_fallbacks(x, log, name):
+    p, q, r = Picky(log), Answering(log), Deciding(log)
+    return [getattr(o, name, "default") for o in (p, q, r)], [hasattr(o, name) for o in (p, q, r)], x + len(log)
+
+
+@case(name=["fails", "works", "other", "nothing", "hidden", "wrong", "log", "__class__"])
+def look_up_of_argument(x, log, name, p=Answering([])):  # noqa: B008
+    p.log.clear()
+    y = getattr(p, name)
+    return y, list(p.log), x + 1

@@ -222,3 +222,104 @@ def augmented_on_all(x, n):
 def bitwise_on_bools_and_masks(v, n):
     mask = (v > 0) & (v < n) | ~(v != 2)
     return mask, mask.sum(), bool(mask.any()) & True, (n & 1) | 2
+
+
+RATES = [0.25, 2.0, -1.5, 0.5, 1e-3, 3.0, 0.0, 7.5]
+
+
+@case(a=RATES, ulp=2)
+def float_ladder(v, a):
+    if a > 1:
+        return v * a
+    elif a > 0.1:
+        return v / a
+    return v - a
+
+
+@case(a=RATES, n=[1, 2, 3, 0, 5, -2, 7, 4], ulp=2)
+def float_compared_with_int(v, a, n):
+    if n < a <= 10:
+        return v * n
+    return v + (a if a >= n else n)
+
+
+@case(a=RATES, n=[2, 0.5, 3, 1, -1, 0.3, 2.5, 0], ulp=4)
+def exponents(v, a, n):
+    with np.errstate(all="ignore"):
+        return np.abs(v) ** n, (abs(a) + 1) ** n, v**2
+
+
+@case(a=RATES, ulp=2)
+def math_of_floats(v, a):
+    import math
+
+    return v * math.exp(a), math.floor(a), math.sqrt(abs(a)), math.atan2(a, 1.0), math.copysign(2.0, a), math.isnan(a), math.hypot(a, 3)
+
+
+@case(a=[*RATES[:6], float("inf"), float("nan")])
+def math_that_raises(v, a):
+    import math
+
+    return v + 1, math.sqrt(a), math.log(a), math.floor(a)
+
+
+@case(a=RATES)
+def divisors_that_may_be_zero(v, a):
+    try:
+        return v * (1.0 / a), 7 // a, 7 % a
+    except ZeroDivisionError as error:
+        return v, str(error)
+
+
+@case(a=RATES)
+def conversions(v, a):
+    return v * int(a * 4), v[: int(abs(a)) + 1] * 2, round(a), round(a, 1), float(int(a)), bool(a), a.is_integer(), int(a) // 2
+
+
+@case(a=RATES, ulp=1)
+def ranges_of_floats(a):
+    return np.arange(0.0, a, 0.125), np.linspace(a, 2 * a + 1, 5), np.full(3, a)
+
+
+@case(a=RATES)
+def while_on_a_float(v, a):
+    steps = 0
+    while a > 0.3:
+        a *= 0.5
+        steps += 1
+    return v * a, steps
+
+
+@case(a=RATES)
+def bools_of_floats(v, a):
+    return v * (a > 0) + (a < 1), (a > 0) + (a > 1), (a > 0) & (a < 3), (a > 0) | (a == 0), not a > 0, max(a > 0, a > 2)
+
+
+@case(n=[1, 5, 2**31, 2**40 + 1, 2**62, 2**63 - 1, -(2**50), 2**64])
+def wide_ints(v, n):
+    return v + n % 1000, n * 2 + 1, n >> 5, n ^ 0xFF, n // 3 - n, n * n, -n, n / 2, n < 2.0**40
+
+
+@case(n=[6, 1, 12, 3, 60, 4, 2, 5], k=[2, 1, 5, -3, 7, 4, 6, 0])
+def divided_by_runtime(v, n, k):
+    return v * (n // k) + n % k, divmod(n, k), n / k
+
+
+@case(n=[6, 1, 12, 3, 60, 4, 2, 5], k=[2, 1, 5, 3, 7, 4, 6, 1])
+def shapes_of_runtime_numbers(n, k):
+    a = np.arange(n * k)
+    return a.reshape(n, k) + 1, a.reshape(-1, k).sum(axis=1), a[::k], np.zeros((n // k + 1, n % k)), np.arange(-1, n, k)
+
+
+@case(m=[lambda n=n: np.arange(12.0 * n).reshape(3, 4 * n) for n in (1, 2, 3, 4, 5, 6, 7, 8)])
+def split_sizes(m):
+    left, right = np.hsplit(m, 2)
+    first, *rest = np.array_split(m, 5, axis=1)
+    return left + right, first * 2, [r.shape for r in rest], np.split(m, [1, 2])[1] + 1, [p.base is None for p in rest]
+
+
+@case(k=[np.float64(0.25), np.float32(2.5), np.int64(3), np.uint8(7), np.bool_(True), np.int16(-2), np.float64("nan"), np.float32(-0.0)])
+def numpy_scalars_in_branches(v, k):
+    if k > 1:
+        return v * k, float(k)
+    return (v - float(k)) * 2, 0 if k else 1

@@ -743,7 +743,7 @@ def defaultdict_groups(a):
     return a + len(groups), groups[0], dict(groups)
 
 
-@broken("unsupported-call")
+@broken("input-output")
 def prints(a):
     print(a.shape)
     return a + 1
@@ -909,7 +909,7 @@ def contextlib_managers(a):
 
 # ---- breaks inside constructs: same answers -------------------------------------------------------------------------
 
-@broken("unsupported-call")
+@broken("input-output")
 def print_in_handler(a):
     total = a
     for i in range(3):
@@ -923,7 +923,7 @@ def print_in_handler(a):
     return total
 
 
-@broken("unsupported-call")
+@broken("input-output")
 def print_in_finally(a):
     try:
         b = a + 1
@@ -936,7 +936,7 @@ def print_in_finally(a):
     return b
 
 
-@broken("unsupported-call")
+@broken("input-output")
 def print_in_generator(a):
     def g():
         for i in range(3):
@@ -948,7 +948,7 @@ def print_in_generator(a):
     return total
 
 
-@broken("unsupported-call")
+@broken("input-output")
 def print_between_uses_of_exception(a):
     try:
         {}["k"]
@@ -959,7 +959,7 @@ def print_between_uses_of_exception(a):
     return b + len(saved.args)
 
 
-@broken("unsupported-call")
+@broken("input-output")
 def print_with_iterators_alive(a):
     it = map(lambda x: x + 1, [1, 2, 3])
     b = a * next(it)
@@ -967,7 +967,7 @@ def print_with_iterators_alive(a):
     return b + next(it)
 
 
-@broken("unsupported-call")
+@broken("input-output")
 def print_with_set_alive(a):
     s = {1, 2}
     b = a + len(s)
@@ -977,7 +977,7 @@ def print_with_set_alive(a):
     return b, s
 
 
-@broken("unsupported-object")
+@whole
 def dicts_of_other_classes(a):
     d = collections.OrderedDict(x=1, y=2)
     e = d.copy()

@@ -74,8 +74,8 @@ def observe(function, arguments: tuple, also=lambda: (), keywords: dict | None =
 
 
 class _Walk:
-    def __init__(self, ulp: int | None):
-        self.ulp = ulp
+    def __init__(self, ulp: int | None, relative: float | None):
+        self.ulp, self.relative = ulp, relative
         self.forth: dict[int, int] = {}
         self.back: dict[int, int] = {}
         self.keep: list = []
@@ -117,7 +117,9 @@ class _Walk:
             assert e == a, f"{where}: {_show(a)}, expected {_show(e)}"
 
     def numbers(self, e, a, where: str) -> None:
-        if self.ulp is None or e.dtype.kind not in "fc":
+        if self.relative is not None and e.dtype.kind in "fc":
+            assert _is_near(e, a, self.relative), f"{where}: {a!r}\nexpected {e!r}"
+        elif self.ulp is None or e.dtype.kind not in "fc":
             assert same_bits(e, a), f"{where}: {a!r}\nexpected {e!r}"
         else:
             distance = ulp_distance(e, a)
@@ -258,6 +260,13 @@ def _drain(iterator) -> tuple:
     return items, "goes on", None
 
 
+def _is_near(e: np.ndarray, a: np.ndarray, tolerance: float) -> bool:
+    """The same but for finite elements, which may be apart by a fraction of the largest of them."""
+    finite = np.isfinite(e)
+    x, y = e[finite], a[finite]
+    return same_bits(e[~finite], a[~finite]) and (not x.size or bool(np.abs(x - y).max() <= tolerance * np.abs(x).max()))
+
+
 def _has_content(cell) -> bool:
     try:
         cell.cell_contents
@@ -284,13 +293,15 @@ def _show(value) -> str:
     return text if len(text) < 200 else text[:200] + "..."
 
 
-def assert_same_observation(expected: Observation, actual: Observation, ulp: int | None = None) -> None:
+def assert_same_observation(expected: Observation, actual: Observation, ulp: int | None = None,
+                            relative: float | None = None) -> None:
+    """Floats may be apart by `ulp` units in the last place, or by `relative` times the largest element of their array."""
     if expected.error is not None or actual.error is not None:
         assert type(expected.error) is type(actual.error) or _made_class(type(expected.error), type(actual.error)), (
             f"raised {actual.error!r} {_trace(actual.error)}, expected {expected.error!r} {_trace(expected.error)}")
     assert expected.output == actual.output, f"output {actual.output!r}, expected {expected.output!r}"
     assert expected.warned == actual.warned, f"warnings {actual.warned}, expected {expected.warned}"
-    walk = _Walk(ulp)
+    walk = _Walk(ulp, relative)
     arguments, also = expected.roots
     walk.same(arguments, actual.roots[0], "arguments")
     walk.same(also, actual.roots[1], "state")

@@ -119,6 +119,7 @@ def child(module: str, report: str, done: list[str]) -> None:
                 # Class and module fixtures belong to suites: filter in place.
         suite._tests = [t for t in suite._tests if isinstance(t, unittest.TestSuite) or t.id() not in finished]
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us with it ignored
     finished = set(done)
     suite = unittest.defaultTestLoader.loadTestsFromName("test." + module)
     each(suite)

@@ -79,6 +79,24 @@ def outcome(fn, args, log=None):
     return result, frames, args
 
 
+def traced_lines(fn, args):
+    """What sys.settrace sees of the function's own frames: (event, line)."""
+    seen = []
+
+    def trace(frame, event, arg):
+        if frame.f_code is fn.__code__:
+            seen.append((event, frame.f_lineno))
+            return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        outcome(fn, args)
+    finally:
+        sys.settrace(before)
+    return seen
+
+
 def same_behaviour(fn, calls, code):
     new = rebuilt(fn, code)
     for _ in range(3):
@@ -367,27 +385,11 @@ def test_many_constants():
 
 
 def test_tracing_sees_the_same_lines():
-    def lines(fn, args):
-        seen = []
-
-        def trace(frame, event, arg):
-            if frame.f_code is fn.__code__:
-                seen.append((event, frame.f_lineno))
-                return trace
-
-        before = sys.gettrace()
-        sys.settrace(trace)
-        try:
-            fn(*args)
-        finally:
-            sys.settrace(before)
-        return seen
-
     for fn, args in ((corpus.nested_loops, (5, 6)), (corpus.try_in_loop, (11,)), (corpus.while_else, (12,))):
-        want = lines(fn, args)
+        want = traced_lines(fn, args)
         assert len(want) > 10
         code = t.insert(fn.__code__, [(i, [("NOP", 0, -1)], True) for i in points(fn)])
-        assert lines(rebuilt(fn, code), args) == want
+        assert traced_lines(rebuilt(fn, code), args) == want
 
 
 # ---- what is refused

@@ -331,6 +331,177 @@ def test_fullgraph():
     np.testing.assert_array_equal(whole(X), X + 1)
 
 
+def refused(f, *args):
+    """Source lines of the breaks that the call is refused for."""
+    with pytest.raises(fusewire.GraphBreakError) as error:
+        f(*args)
+    assert all(b["reason"] and b["message"] and b["hint"] and b["line"] for b in error.value.breaks)
+    return [b["source"] for b in error.value.breaks]
+
+
+def test_fullgraph_runs_nothing(capsys):
+    log = []
+
+    @fusewire.compile(fullgraph=True)
+    def f(x, out):
+        log.append("begun")
+        out[0] = 7
+        y = x + 1
+        print("seen")
+        out[1] = y.sum()
+        log.append("ended")
+        return y
+
+    out = np.zeros(2)
+    for _ in range(3):
+        assert refused(f, X, out) == ['print("seen")']
+    assert not log and not out.any() and capsys.readouterr().out == ""
+    with fusewire.set_stance("force_eager"):
+        f(X, out)
+    assert log == ["begun", "ended"] and out[0] == 7
+
+
+def test_fullgraph_follows_both_sides_of_a_branch_that_it_cannot_decide():
+    @fusewire.compile(fullgraph=True)
+    def f(x):
+        if x.sum() > 0:
+            y = x + 1
+            print("left")
+        else:
+            y = x - 1
+            print("right")
+        while y.max() > 3:
+            y = y / 2
+            print("loop")
+        return np.sqrt(y)
+
+    assert refused(f, X) == ["if x.sum() > 0:", 'print("left")', 'print("right")', "while y.max() > 3:", 'print("loop")']
+
+
+def test_fullgraph_goes_on_with_what_a_break_answers():
+    @fusewire.compile(fullgraph=True)
+    def f(x, n):
+        size = input()
+        x = x * size                          # unknown, but no break
+        rest = [size + i for i in range(n)]   # nor this
+        print(rest[0], size=size)             # which no value of `size` makes a break less
+        for item in size:
+            np.savetxt("nowhere", x)
+            item.call(x)
+        for i in range(n):
+            x = x + i
+        open("nowhere")
+        return x
+
+    assert [s.partition("  ")[0] for s in refused(f, X, 3)] == ["size = input()", "print(rest[0], size=size)", 'open("nowhere")']
+    assert refused(f, X, 1000)[-2:] == ["for i in range(n):", 'open("nowhere")']
+
+
+def test_fullgraph_in_blocks_and_calls():
+    def helper(x):
+        y = x * 2
+        print("helper")
+        return y
+
+    @fusewire.compile(fullgraph=True)
+    def f(x):
+        with open("nowhere") as file:
+            x = x + 1
+            print("with")
+        try:
+            x = helper(x)
+            print("try")
+        finally:
+            x = x + 1
+            input()
+        return [print(i) for i in range(2)], x
+
+    sources = refused(f, X)
+    assert [s for s in sources if "return" not in s] == [
+        'with open("nowhere") as file:', 'print("with")', 'print("helper")', 'print("try")', "input()"]
+    assert len(sources) == 6
+
+
+def test_fullgraph_passes_statements_that_are_never_captured():
+    def generator(x):
+        yield x
+
+    assert refused(fusewire.compile(generator, fullgraph=True), X) == ["def generator(x):"]
+
+    @fusewire.compile(fullgraph=True)
+    def f(x):
+        class Local:
+            pass
+        rows = [float(i) for i in input()]
+        match x.sum():
+            case 1:
+                print("one")
+            case _:
+                print("else")
+        def inner():
+            return print("inner")
+        inner()
+        later = lambda: print("not called")
+        return Local, rows, later, [*open("nowhere"), *range(3)]
+
+    sources = refused(f, X)
+    for part in ("class Local:", "input()", 'print("one")', 'print("else")', 'return print("inner")', 'open("nowhere")'):
+        assert any(part in s for s in sources), (part, sources)
+    assert not any("not called" in s for s in sources)
+
+
+def test_fullgraph_is_decided_for_each_call():
+    @fusewire.compile(fullgraph=True)
+    def f(x, loud):
+        if loud:
+            print("loud")
+        return x + 1
+
+    for _ in range(2):
+        assert refused(f, X, True) == ['print("loud")']
+        np.testing.assert_array_equal(f(X, False), X + 1)
+    assert len(variants(f)) == 1
+    g = fusewire.compile(lambda x: 1 // x, fullgraph=True)  # Python raises what the code raises
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError):
+            g(0)
+
+
+def test_fullgraph_under_the_other_rungs():
+    f = fusewire.compile(lambda x: x + 1, fullgraph=True, backend="capture")  # "could it be captured?"
+    np.testing.assert_array_equal(f(X), X + 1)
+    with pytest.raises(fusewire.GraphBreakError):
+        fusewire.compile(breaking, fullgraph=True, backend="capture")(X)
+    with fusewire.config.patch(enable=False):
+        np.testing.assert_array_equal(fusewire.compile(breaking, fullgraph=True)(X), breaking(X))
+
+
+def test_a_refused_call_has_changed_nothing():
+    """Over the corpus of the language, whatever the survey meets there."""
+    from corpus_lang import CASES
+    from observe import assert_same_observation, observe
+
+    def call(case, function, arguments):
+        case.reset()
+        return observe(function, arguments, case.watch)
+
+    refused = answered = 0
+    for case in CASES[::3]:
+        strict = fusewire.compile(case.make(), fullgraph=True)
+        for make in case.sets[:3]:
+            before, after = (call(case, f, make()) for f in (lambda *arguments: None, strict))
+            if not isinstance(after.error, fusewire.GraphBreakError):
+                answered += 1
+                continue
+            refused += 1
+            after.error = None
+            try:
+                assert_same_observation(before, after)
+            except AssertionError as error:
+                raise AssertionError(f"{case.name}: {error}") from None
+    assert min(refused, answered) > 20
+
+
 def test_error_on_graph_break():
     f = fusewire.compile(breaking)
     with fusewire.error_on_graph_break(True), pytest.raises(fusewire.GraphBreakError):
@@ -345,6 +516,50 @@ def test_error_on_graph_break():
     with pytest.raises(fusewire.GraphBreakError):
         strict(X)
     np.testing.assert_array_equal(fusewire.compile(breaking)(X), breaking(X))
+
+
+def test_error_on_graph_break_also_stops_what_is_compiled_already(capsys):
+    def f(x):
+        y = x + 1
+        print("one")
+        y = y * 2
+        print("two")
+        return y
+
+    compiled = fusewire.compile(f)
+    for _ in range(6):
+        compiled(X)
+    capsys.readouterr()
+    for _ in range(2):
+        with fusewire.error_on_graph_break(True):
+            assert refused(compiled, X) == ['print("one")', 'print("two")']
+    assert capsys.readouterr().out == ""
+    np.testing.assert_array_equal(compiled(X), (X + 1) * 2)
+
+
+def test_error_on_graph_break_can_be_switched_off_inside():
+    @fusewire.compile
+    def f(x):
+        y = x + 1
+        with fusewire.error_on_graph_break(False):
+            print(end="")
+        y = y * 2
+        return y
+
+    with fusewire.error_on_graph_break(True):
+        for _ in range(3):
+            np.testing.assert_array_equal(f(X), (X + 1) * 2)
+
+    @fusewire.compile
+    def g(x):
+        y = x + 1
+        fusewire.set_stance("default")
+        y = y * 2
+        print(end="")
+        return y
+
+    with fusewire.error_on_graph_break(True):  # found on the way, at the first break
+        assert refused(g, X) == ['print(end="")']
 
 
 # ---- backends --------------------------------------------------------------------------------------------------------------
@@ -505,6 +720,17 @@ def test_corpus(options):
             assert not [b for b in facts(f)["breaks"] if b["class"] == "bug"], case.name
 
 
+def test_verify_passes_on_what_the_user_has_asked_for(capsys):
+    @fusewire.compile(mode="verify", fullgraph=True)
+    def f(x):
+        print("seen")
+        return x + 1
+
+    with pytest.raises(fusewire.GraphBreakError):
+        f(X)
+    assert capsys.readouterr().out == ""
+
+
 def test_verify_keeps_aliasing():
     def f(a, b):
         a += 1
@@ -538,6 +764,60 @@ def test_mark_static_makes_constants():
     assert len(variants(f)) == 3 and variants(f)[2]["sizes"][0]["policy"] == "dynamic"
 
 
+def test_mark_static_after_a_variant_for_any_size():
+    f = fusewire.compile(lambda x, y: x * 2 + y.sum())
+    x, y = np.arange(4.0), np.arange(9.0)
+    expected = x * 2 + y.sum()
+    for _ in range(2):
+        np.testing.assert_array_equal(f(x, y), expected)
+    assert len(variants(f)) == 1
+    fusewire.mark_static(y)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x, y), expected)
+    first, second = variants(f)
+    policies = lambda v: {s["argument"]: s["policy"] for s in v["sizes"]}
+    assert policies(first) == {"x": "dynamic", "y": "static"}, "the one for the constant is asked first"
+    assert policies(second) == {"x": "dynamic", "y": "dynamic"}
+    assert first["hits"] == 3
+    f(x, np.arange(5.0))
+    f(np.arange(7.0), y)
+    assert [v["hits"] for v in variants(f)] == [4, 3], "of another size"
+    with fusewire.set_stance("fail_on_recompile"), pytest.raises(fusewire.RecompileError, match="mark_static"):
+        other = np.arange(3.0)
+        fusewire.mark_static(other, 0)
+        f(other, y)
+
+
+def test_mark_dynamic_is_above_everything_else():
+    f = fusewire.compile(lambda x, y: x * 2 + y.sum(), dynamic=False)
+    for n in (4, 5, 6):
+        x = np.arange(float(n))
+        fusewire.mark_dynamic(x, 0)
+        np.testing.assert_array_equal(f(x, X), x * 2 + X.sum())
+    assert [s["policy"] for v in variants(f) for s in v["sizes"]] == ["dynamic", "static"]
+    one = np.ones((4, 1))
+    fusewire.mark_dynamic(one, (0, 1))  # needed to know what the result looks like
+    g = fusewire.compile(lambda x, y: x + y)
+    np.testing.assert_array_equal(g(one, np.ones((4, 3))), np.full((4, 3), 2.0))
+
+
+def test_marks_of_the_same_sizes_in_regions():
+    def f(x):
+        y = x + 1
+        print(end="")
+        return y * x
+
+    f = fusewire.compile(f)
+    x = np.arange(5.0)
+    for marked in (False, True):
+        if marked:
+            fusewire.mark_static(x)
+        for _ in range(4):
+            np.testing.assert_array_equal(f(x), (x + 1) * x)
+    entry = next(r for r in facts(f)["regions"] if len(r["variants"]) == 2)
+    assert [s["policy"] for v in entry["variants"] for s in v["sizes"]] == ["static", "dynamic"]
+
+
 @pytest.mark.parametrize("dynamic, count", [(None, 1), (True, 1), (False, 3)])
 def test_dynamic_option(dynamic, count):
     f = fusewire.compile(lambda x: x + 1, dynamic=dynamic)
@@ -558,6 +838,53 @@ def test_profile_round_trip(tmp_path):
     again = fusewire.compile(f.__wrapped__)
     again(X)
     assert variants(again)[0]["sizes"][0]["policy"] == "static", "the profile decides"
+
+
+PROGRAM = """
+import sys
+import numpy as np
+import fusewire
+
+if "load" in sys.argv:
+    fusewire.load_profile("profile.json")
+
+def f(x, y):
+    a = x + 1
+    print(end="")
+    for _ in range(3):
+        a = a * y
+        input
+        open
+        sys.stdout.flush()
+    return a - 1
+
+f = fusewire.compile(f, dynamic=False if "save" in sys.argv else None)
+for call in range(int(sys.argv[2])):
+    assert (f(np.ones(4), np.full(4, 2.0)) == 15).all()
+if "save" in sys.argv:
+    fusewire.save_profile("profile.json")
+facts = fusewire._fusewire.describe(f)
+hits = sum(r["hits"] for r in facts["regions"])
+sizes = {s["policy"] for r in facts["regions"] for v in r["variants"] for s in v["sizes"]}
+print(len(facts["breaks"]), hits, sorted(sizes), sorted(facts["stops"]))
+"""
+
+
+def test_profile_in_another_process(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+
+    def run(how, calls):
+        result = subprocess.run([sys.executable, "program.py", how, str(calls)], cwd=tmp_path, capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+        return result.stdout.split(maxsplit=2)
+
+    breaks, hits, rest = run("plain", 1)
+    assert int(breaks) == 2 and "dynamic" in rest
+    saved = run("save", 4)
+    assert int(saved[0]) == 2 and "static" in saved[2]
+    breaks, more, known = run("load", 1)
+    assert int(breaks) == 0, "Python's places are known: nothing breaks"
+    assert int(more) >= int(hits) and known == saved[2], "the first call decides as the process before did"
 
 
 @pytest.mark.parametrize("text, said", [

@@ -109,7 +109,7 @@ def test_explanation_of_regions():
         explanation = explained(np.arange(5.0))
     np.testing.assert_array_equal(explanation.result, f(np.arange(5.0)))
     text, first = str(explanation), f.__code__.co_firstlineno
-    assert re.search(rf"break .*:{first + 2}: unsupported-call", text), text
+    assert re.search(rf"break .*:{first + 2}: input-output", text), text
     active = [r for r in explanation.facts["regions"] if r["status"] == "active"]
     assert active[0]["start_line"] == first + 1 and active[0]["end_lines"] == [first + 2]
     assert active[1]["end_lines"] == ["return"] and active[1]["hits"] > 0 and len(active[1]["variants"]) == 1
@@ -125,7 +125,7 @@ def test_summary_at_exit():
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                             env={**os.environ, "FUSEWIRE_SUMMARY": "1"})
     assert result.returncode == 0 and result.stdout == ""
-    for part in ("fusewire: 2 functions", "halves", "gone", "total", "breaks: 1 unsupported-call"):
+    for part in ("fusewire: 2 functions", "halves", "gone", "total", "breaks: 1 input-output"):
         assert part in result.stderr, result.stderr
     quiet = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert quiet.stderr == ""

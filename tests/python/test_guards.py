@@ -1129,8 +1129,10 @@ def test_weak_identity():
     assert not s.passes(None) and not any(s.passes(x) for x in again) and not s.passes(Plain())
     assert "died" in s.reason(None)
     strong = GuardSet()
-    for thing in (int, np, len, 3, "x", None, (1,), blank.__code__):
+    for thing in (int, np, math, len, 3, "x", None, (1,)):
         assert t.identity(strong.h, strong.arg(0), thing) is False
+    for thing in (Plain, blank, blank.__code__, textwrap, o2 := Plain(), np.arange(3)):
+        assert t.identity(strong.h, strong.arg(0), thing) is True
 
 
 def test_weak_paths():
@@ -1273,6 +1275,119 @@ def test_lengths_as_symbols():
         for n in (0, 1, 7, 1000):
             assert s.check(make(range(n)))[1][0] == [n]
         assert not s.passes("abc")
+
+
+# ---------------------------------------------------------------------------------------------- what can die
+
+def local_class():
+    class Local:
+        pass
+
+    return Local
+
+
+def test_weak_type():
+    cls = local_class()
+    s = GuardSet()
+    s.guard("weak_type", s.arg(0), object=weakref.ref(cls))
+    s.build()
+    assert s.passes(cls()) and not s.passes(local_class()()) and not s.passes(None) and not s.passes(cls)
+    assert "compiled for Local" in s.reason(3)
+    del cls
+    gc.collect()
+    assert t.has_died(s.h)
+    for _ in range(50):   # some at the address of the dead one
+        other = local_class()
+        assert not s.passes(other()) and not s.passes(None)
+        del other
+        gc.collect()
+    assert "has died" in s.reason(None)
+    with pytest.raises(ValueError, match="no weak reference"):
+        u = GuardSet()
+        u.guard("weak_type", u.arg(0), object=int)
+        u.build()
+
+
+def test_weak_function_code():
+    def make():
+        space = {}
+        exec("def f(): pass", space)
+        return space["f"]
+
+    f = make()
+    s = GuardSet()
+    s.guard("weak_function_code", s.arg(0), object=weakref.ref(f.__code__))
+    s.build()
+    assert s.passes(f) and s.passes(types.FunctionType(f.__code__, {}))
+    assert not s.passes(make()) and not s.passes(f.__code__) and not s.passes(None)
+    del f
+    gc.collect()
+    assert t.has_died(s.h) and not s.passes(make())
+
+
+def test_dict_of_a_module():
+    module, space = types.ModuleType("m"), {"a": 1}
+    s = GuardSet()
+    names = s.source("module_dict", s.arg(0))
+    s.guard("same", names, other=s.arg(1))
+    s.guard("dict_contains", names, object="a")
+    s.build()
+    assert not s.passes(module, module.__dict__)
+    module.a = 3
+    assert s.passes(module, module.__dict__) and not s.passes(module, space) and not s.passes(space, space)
+
+
+def test_what_a_capture_holds():
+    """Everything of the user's is referred to weakly afterwards, and the guards mean the same."""
+    cls, module = local_class(), types.ModuleType("m")
+    module.x = 5
+    exec("def f(): pass", module.__dict__)
+    inner = local_class()
+    s = GuardSet()
+    s.guard("type", s.arg(0), object=cls)
+    s.guard("type", s.arg(1), object=int)
+    s.guard("is", s.arg(2), object=cls)
+    s.guard("equals", s.arg(3), object=(1, (cls, inner), "a"))
+    s.guard("equals", s.arg(4), object=(1, int))
+    s.guard("function_code", s.source("const", obj=module.f), object=module.f.__code__)
+    known = s.source("const", obj=module)
+    s.guard("equals", s.source("attr", known, obj="x"), object=5)
+    s.guard("type_version", s.source("const", obj=cls), lo=t.type_version(cls))
+    s.object(s.source("const", obj=inner))
+    s.source("const", obj=local_class())   # nothing starts there
+    t.hold_weakly(s.h)
+    s.build(sort=True)
+    good = [cls(), 1, cls, (1, (cls, inner), "a"), (1, int)]
+    assert s.passes(*good)
+    for i, bad in [(0, 1), (1, True), (1, 1.0), (2, inner), (3, (1, (cls, cls), "a")), (3, (1, (cls, inner))), (3, [1, (cls, inner), "a"]),
+                   (3, (1, [cls, inner], "a")), (3, (1.0, (cls, inner), "a")), (4, (1, float))]:
+        assert not s.passes(*good[:i], bad, *good[i + 1:])
+    module.x = 6
+    assert not s.passes(*good)
+    module.x = 5
+    cls.more = 1
+    assert not s.passes(*good)
+    references = [weakref.ref(o) for o in (cls, inner, module, module.f, module.f.__code__)]
+    del cls, inner, module, good, bad
+    gc.collect()
+    assert [r() for r in references] == [None] * 5
+    assert t.has_died(s.h) and not s.passes(1, 1, 1, 1, 1)
+
+
+def test_iterator_positions_are_symbols_and_the_length_of_another():
+    s = GuardSet()
+    x = s.arg(0)
+    s.guard("iterator", x, object=type(iter([])))
+    at, left = s.symbol("index", x), s.symbol("remaining", x)
+    s.relation(at, "==", 1)
+    s.relation(left, "==", 2)
+    s.build()
+    i = iter([1, 2, 3])
+    assert not s.passes(i)
+    next(i)
+    assert s.passes(i)
+    next(i)
+    assert not s.passes(i)
 
 
 # ---------------------------------------------------------------------------------------------- state

@@ -1,22 +1,27 @@
-"""Real NumPy programs, unmodified: whatever part is compiled, results are those of plain Python.
+"""Real NumPy programs, unmodified: whatever part is compiled, all that a call lets be seen is as in plain Python.
 
-Each program is a function without arguments that answers arrays; it is decorated as a whole, and its helper functions with it.
+Those of the package `programs` are decorated as a whole and called with arguments of several kinds in turns. Those of
+this file decorate their helper functions, and answer arrays.
 """
 
 import numpy as np
 import pytest
 
 import fusewire
+import programs
 from compare import assert_close_value, assert_same_value
+from observe import assert_same_observation, observe
 
-PROGRAMS = []
+TURNS = 3
+BUGS = ("compile-failed", "internal-error")
+PARTS = []
 
 
 def program(tolerance=None):
     """tolerance: relative to the largest value, where transcendental functions are involved; None means bit for bit."""
 
     def register(function):
-        PROGRAMS.append((function, tolerance))
+        PARTS.append((function, tolerance))
         return function
 
     return register
@@ -244,9 +249,47 @@ def histogram_equalise(decorate):
     return equalise(np.random.default_rng(8).integers(0, 200, (16, 16)).astype(np.uint8))
 
 
-@pytest.mark.parametrize("function, tolerance", PROGRAMS, ids=[p[0].__name__ for p in PROGRAMS])
-def test_program(function, tolerance):
+@pytest.mark.parametrize("function, tolerance", PARTS, ids=[p[0].__name__ for p in PARTS])
+def test_decorated_parts(function, tolerance):
     if tolerance is None:
         assert_same_value(function(False), function(True), None)
     else:
         assert_close_value(function(False), function(True), tolerance)
+
+
+def count_variants(compiled) -> int:
+    facts = fusewire._fusewire.describe(compiled)
+    return sum(len(part["variants"]) for part in [facts, *facts.get("regions", ())])
+
+
+@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda p: p.function.__name__)
+def test_program(program):
+    compiled = fusewire.compile(program.function)
+    for turn in range(TURNS):
+        for number, arguments in enumerate(program.sets):
+            calls = []
+            for function in (program.function, compiled):
+                programs.reseed(turn, number)
+                calls.append(observe(function, arguments()))
+            try:
+                assert_same_observation(*calls, relative=program.tolerance)
+            except AssertionError as error:
+                raise AssertionError(f"argument set {number}, turn {turn}: {error}") from None
+    breaks = fusewire._fusewire.describe(compiled)["breaks"]
+    assert not [b for b in breaks if b["reason"] in BUGS]
+    assert count_variants(compiled) <= program.variants
+
+
+def test_programs_compile_once():
+    """After two turns, others with new values of the same kinds add nothing."""
+    names = ("convolve2d", "heat2d_inplace", "block_mean_pool")
+    quick = [p for p in programs.PROGRAMS if p.function.__name__ in names]
+    assert len(quick) == len(names)
+    for program in quick:
+        compiled, counts = fusewire.compile(program.function), []
+        for turn in range(4):
+            for number, arguments in enumerate(program.sets):
+                programs.reseed(turn, number)
+                observe(compiled, arguments())
+            counts.append(count_variants(compiled))
+        assert counts[2:] == counts[1:2] * 2, program.function.__name__

@@ -268,7 +268,7 @@ def test_writing_excludes_other_names():
     assert any(g.startswith("not_same ") for g in r.guards)
     x = [0]
     r = whole(f, x, x)
-    assert r.exit[-1] == "constant 2"
+    assert re.fullmatch(r"int l\d \+ 1", r.exit[-1])   # the length as it was, and what was appended
 
 
 # ---- side effects ---------------------------------------------------------------------------------------------------
@@ -300,8 +300,8 @@ def test_list_is_read_after_writing():
 
 
 @pytest.mark.parametrize("write, effect", [
-    ("x.pop()", "[2:3] = list()"), ("x.pop(0)", "[0:1] = list()"), ("x.insert(1, 9)", "[1:1] = list(constant 9)"),
-    ("x.extend((8, 9))", "[3:3] = list(constant 8, constant 9)"), ("x.remove('b')", "[1:2] = list()"), ("x.clear()", "[0:3] = list()"),
+    ("x.pop()", ".constant 'pop'(*tuple())"), ("x.pop(0)", "[0:1] = list()"), ("x.insert(1, 9)", "[1:1] = list(constant 9)"),
+    ("x.extend((8, 9))", "[end:end] = list(constant 8, constant 9)"), ("x.remove('b')", "[1:2] = list()"), ("x.clear()", "[0:3] = list()"),
     ("del x[1]", "[1:2] = list()"), ("x[1:] = [5]", "[1:3] = list(constant 5)"), ("del x[:2]", "[0:2] = list()"),
     ("x += [1]", "[3:3] = list(constant 1)"), ("x.reverse()", "[0:3] = list(object 1, object 2, object 3)")])
 def test_list_writes(write, effect):
@@ -438,7 +438,7 @@ def test_object_protocol(expression, answer):
 
 def test_instances_leave():
     exit, r = evaluate("Vector(a, 1)", a=A)
-    assert exit == f"instance of {Vector.__name__}(constant 'x', object 0, constant 'y', constant 1)"
+    assert re.fullmatch(r"instance of object \d\(constant 'x', object \d, constant 'y', constant 1\)", exit)
     exit, r = evaluate("[v := Vector(1, 2), v]")
     assert "same as node" in exit
 
@@ -478,7 +478,7 @@ def test_closures_leave():
         return inner
     code = Listing(f)
     r = captured(f, code.entry(), slots_of(f, A))
-    assert re.fullmatch(r"function\(object 0, .*, tuple\(constant 2\), dict\(.*\), tuple\(object 1\)\)", r.exit[-1]), r.exit
+    assert re.fullmatch(r"function\(object 0, .*, dict\(.*\), tuple\(object 1\), -, -\)", r.exit[-1]), r.exit
     assert r.effects == ["content of object 1 = array #0"]
 
 
@@ -507,7 +507,7 @@ def test_dataclass():
     namespace = {"Point": Point}
     exec("def f(a):\n    p = Point(a * 2)\n    return p.y, p == Point(1, 2) if False else p\n", namespace)
     r = whole(namespace["f"], A)
-    assert "instance of Point(constant 'x', array #0, constant 'y', object 0)" in r.exit[-1]
+    assert re.search(r"instance of object \d\(constant 'x', array #0, constant 'y', object \d\)", r.exit[-1])
 
     @dataclasses.dataclass(frozen=True)
     class Frozen:

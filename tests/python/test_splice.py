@@ -16,7 +16,7 @@ import pytest
 
 import _fw_splice_test as s   # built by meson with the option tests; on PYTHONPATH
 import corpus_control as corpus
-from test_assembler import MODULES, cases, codes, is_function, module_codes, outcome, rebuilt, same_behaviour
+from test_assembler import MODULES, cases, codes, is_function, module_codes, outcome, rebuilt, same_behaviour, traced_lines
 
 FUNCTIONS = [fn for fn, calls in corpus.CASES if calls] + [corpus.delegate, corpus.ticker]
 PY312 = sys.version_info >= (3, 12)
@@ -835,23 +835,6 @@ def test_nothing_leaks():
     assert sys.getrefcount(callback) == before
 
 
-def events(fn, args):
-    seen = []
-
-    def trace(frame, event, arg):
-        if frame.f_code is fn.__code__:
-            seen.append((event, frame.f_lineno))
-            return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        outcome(fn, args)
-    finally:
-        sys.settrace(before)
-    return seen
-
-
 def seen_alike(rows, end):
     """Jump targets behind what starts or goes on with a frame are new lines to tracers: behind RESUME, and on 3.12 behind calls."""
     before = rows[end - 1]["op"]
@@ -867,4 +850,4 @@ def test_tracing_sees_the_same_lines(fn, calls, kind):
     code = s.splice(fn.__code__, [(at, s.decline, ends(at)) for at, _ in places])
     for args in calls:
         args = copy.deepcopy(args)
-        assert events(rebuilt(fn, code), args) == events(fn, args)
+        assert traced_lines(rebuilt(fn, code), args) == traced_lines(fn, args)

@@ -408,7 +408,7 @@ def test_programs(program, layout):
             memory = np.asfortranarray(memory)
         return memory, {"reversed": memory[6::-1, 6::-1], "inner": memory[1:8, 1:8]}.get(layout, memory[:7, :7])
 
-    compiled = fusewire.compile(program)
+    compiled = fusewire.compile(program, max_unrolled_ops=4096)
     outcomes = []
     for f in (program, compiled, compiled):
         (m, a), (n, b) = make(1), make(2)

@@ -44,7 +44,7 @@ const std::map<std::string, SourceKind> kSources = {
     {"item", SourceKind::kItem}, {"dict_item", SourceKind::kDictItem}, {"default", SourceKind::kDefault},
     {"kwdefault", SourceKind::kKwDefault}, {"bound_self", SourceKind::kBoundSelf}, {"bound_func", SourceKind::kBoundFunc},
     {"contents", SourceKind::kContents}, {"closure_cell", SourceKind::kClosureCell}, {"weak", SourceKind::kWeak},
-    {"iterated", SourceKind::kIterated}};
+    {"element", SourceKind::kElement}, {"held_item", SourceKind::kHeldItem}, {"iterated", SourceKind::kIterated}, {"module_dict", SourceKind::kModuleDict}, {"element", SourceKind::kElement}, {"held_item", SourceKind::kHeldItem}};
 
 template <class F>
 PyObject* guarded(F f) {
@@ -135,7 +135,7 @@ PyObject* addSymbol(PyObject*, PyObject* args) {
     std::string f = from;
     at(h).set->syms->symbol(name, {});
     static const std::map<std::string, From> kinds = {
-        {"dim", From::kDim}, {"stride", From::kStride}, {"int", From::kPyInt}, {"length", From::kLength},
+        {"dim", From::kDim}, {"stride", From::kStride}, {"address", From::kAddress}, {"int", From::kPyInt}, {"length", From::kLength},
         {"start", From::kRangeStart}, {"stop", From::kRangeStop}, {"step", From::kRangeStep}, {"index", From::kIterIndex},
         {"remaining", From::kIterRemaining}};
     at(h).set->symbols.push_back({kinds.at(f), SourceId(source), axis});
@@ -189,6 +189,17 @@ PyObject* build(PyObject*, PyObject* args) {
     return PyLong_FromSize_t(s.stub->codeSize());
   });
 }
+
+/// hold_weakly(h): what the end of a capture does to a set.
+PyObject* holdSetWeakly(PyObject*, PyObject* handle) {
+  return guarded([&]() -> PyObject* {
+    holdWeakly(*at(PyLong_AsLong(handle)).set);
+    Py_RETURN_NONE;
+  });
+}
+
+/// has_died(h)
+PyObject* setHasDied(PyObject*, PyObject* handle) { return PyBool_FromLong(hasDied(*at(PyLong_AsLong(handle)).set)); }
 
 PyObject* emptySlot = nullptr;   // EMPTY in a tuple of arguments stands for a null pointer
 
@@ -408,6 +419,8 @@ PyObject* setState(PyObject*, PyObject* value) {
 }
 
 PyMethodDef kMethods[] = {
+    {"hold_weakly", holdSetWeakly, METH_O, nullptr},
+    {"has_died", setHasDied, METH_O, nullptr},
     {"new", newSet, METH_NOARGS, nullptr},
     {"free", freeSet, METH_O, nullptr},
     {"source", addSource, METH_VARARGS, nullptr},

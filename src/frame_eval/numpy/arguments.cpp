@@ -4,6 +4,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/support.h"
 #include "guards/array_layout.h"
+#include "guards/set_index.h"
 
 namespace fw::capture::numpy {
 
@@ -122,7 +123,26 @@ SymShape shapeArg(Trace& trace, Value* shape) {
   for (SymId s : result) {
     if (!trace.decide(trace.syms().constant(0), Relation::kLe, s)) raises("negative dimensions are not allowed");
   }
+  checkElementCount(trace, result);
   return result;
+}
+
+void checkElementCount(Trace& trace, const SymShape& shape) {
+  // Sizes in bytes are computed without checks for overflow.
+  constexpr int64_t kMost = int64_t{1} << 46;
+  std::vector<int64_t> symbols;
+  for (SymId size : shape) guards::symbolsIn(trace.syms(), trace.syms().canonical(size), symbols);
+  auto isDim = [&](int64_t symbol) {
+    return trace.guardSet().symbols[static_cast<size_t>(symbol)].from == guards::SymbolBinding::From::kDim;
+  };
+  bool constant = symbols.empty() && trace.syms().asConst(trace.syms().product(shape));
+  if (!constant && std::all_of(symbols.begin(), symbols.end(), isDim)) return;   // of arrays that exist
+  SymId count = trace.syms().constant(1);
+  for (SymId size : shape) {
+    if (!trace.ensureWithin(size, 0, kMost)) raises("array is too big");
+    count = trace.syms().mul(count, trace.syms().canonical(size));
+    if (!trace.ensureWithin(count, 0, kMost)) raises("array is too big");
+  }
 }
 
 void checkOrder(Value* order, const char* also) {

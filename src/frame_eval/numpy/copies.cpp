@@ -70,7 +70,10 @@ Value* asarray(Bound& a) {
   DType from = a.trace.graph().type(node).dtype;
   DType dtype = absent(a["dtype"]) ? from : dtypeArg(a.trace, a["dtype"]);
   bool scalar = object->kind != ValueKind::kArray;
-  if (!scalar && order == 'K' && dtype == from) return object;
+  const bool given = a["copy"] && !isNone(a["copy"]);
+  const bool always = given && flag(a["copy"], "copy"), never = given && !always;
+  if (!scalar && order == 'K' && dtype == from && !always) return object;
+  if (never) raises("ValueError: Unable to avoid copy while creating an array as requested.");
   if (!scalar && order != 'K') a.refuse("order");
   if (scalar && dtype != from && !graph::canCastSafely(from, dtype)) a.refuse("a narrowing dtype");
   return a.trace.array(scalar ? a.trace.graph().cast(node, dtype) : convert(a.trace, node, dtype, order));
@@ -79,9 +82,14 @@ Value* asarray(Bound& a) {
 Value* array(Bound& a) {
   Value* object = a["object"];
   if (object->kind == ValueKind::kArray) {
-    if (a["copy"] && !flag(a["copy"], "copy")) a.refuse("copy=False");
     DType from = a.trace.graph().type(object->node).dtype;
     DType dtype = absent(a["dtype"]) ? from : dtypeArg(a.trace, a["dtype"]);
+    const bool optional = a["copy"] && isNone(a["copy"]);
+    if (a["copy"] && (optional || !flag(a["copy"], "copy"))) {
+      if (dtype == from && orderOf(a["order"], 'K') == 'K') return object;
+      if (!optional) a.refuse("copy=False");
+      if (orderOf(a["order"], 'K') != 'K') a.refuse("copy=None and order");
+    }
     return a.trace.array(convert(a.trace, object->node, dtype, orderOf(a["order"], 'K')));
   }
   if (a["copy"] && !flag(a["copy"], "copy")) a.refuse("copy=False");

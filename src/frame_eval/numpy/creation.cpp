@@ -1,8 +1,7 @@
 // Arrays made of sizes and scalars. arange and linspace follow NumPy's arithmetic element by element.
-#include <cmath>
-
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/binding.h"
+#include "graph/symint_facts.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -65,15 +64,19 @@ ValueId intNode(Trace& trace, SymId value) {
   return trace.graph().sym(value);
 }
 
-/// A Python float or int argument with its value at compile time.
-double knownNumber(Bound& a, Value* value) {
-  Value* known = a.trace.specializeNumber(value);
-  if (!known || !(PyFloat_CheckExact(known->object.get()) || PyLong_CheckExact(known->object.get()))) {
-    a.refuse("an argument that is no Python number");
-  }
-  double v = PyFloat_AsDouble(known->object.get());
-  if (v == -1.0 && PyErr_Occurred()) throw cpython::PythonError();
-  return v;
+/// A Python float or int argument as a float that is known before the compiled code runs.
+NumberId floatNumber(Bound& a, Value* value) {
+  auto number = a.trace.numbers().of(value);
+  if (!number) a.refuse("an argument that is computed from array data, or too large");
+  bool whole = a.trace.numbers().type(*number) == guards::NumberType::kInt;
+  return whole ? a.trace.numbers().step(guards::NumberOp::kToFloat, {*number}) : *number;
+}
+
+/// math.ceil().
+PyObject* ceilFunction() {
+  static PyObject* module = cpython::checked(PyImport_ImportModule("math")).release();
+  static PyObject* function = cpython::checked(PyObject_GetAttrString(module, "ceil")).release();
+  return function;
 }
 
 bool isInt(Value* v) {
@@ -88,14 +91,19 @@ Value* integerRange(Bound& a, SymId start, SymId stop, SymId step, DType dtype) 
   Trace& t = a.trace;
   graph::SymContext& syms = t.syms();
   graph::Graph& g = t.graph();
-  int64_t by = t.specialize(step);
-  if (by == 0) raises("ZeroDivisionError: arange with step 0");
-  SymId span = by > 0 ? syms.sub(stop, start) : syms.sub(start, stop);
-  SymId n = syms.constant(0);
-  if (t.decide(syms.constant(0), Relation::kLt, span)) {
-    int64_t stride = by > 0 ? by : -by;
-    n = stride == 1 ? span : syms.floorDiv(syms.add(span, syms.constant(stride - 1)), syms.constant(stride));
+  const SymId zero = syms.constant(0), one = syms.constant(1);
+  if (t.decide(step, Relation::kEq, zero)) raises("ZeroDivisionError: arange with step 0");
+  const bool up = t.decide(zero, Relation::kLt, step);
+  step = syms.canonical(step);
+  SymId stride = up ? step : syms.neg(step);
+  if (graph::refinedRange(syms, stride).lo <= 0) {
+    stride = syms.constant(t.specialize(stride));
+    step = up ? stride : syms.neg(stride);
   }
+  SymId span = up ? syms.sub(stop, start) : syms.sub(start, stop);
+  SymId n = zero;
+  if (t.decide(zero, Relation::kLt, span)) n = syms.floorDiv(syms.add(span, syms.sub(stride, one)), stride);
+  checkElementCount(t, {n});
   // The first two elements are stored with NumPy's check that they fit.
   if (graph::isInteger(dtype) && dtype != DType::kI64) {
     for (SymId s : {start, syms.add(start, step)}) {
@@ -103,13 +111,13 @@ Value* integerRange(Bound& a, SymId start, SymId stop, SymId step, DType dtype) 
     }
   }
   ValueId node = iota(t, syms.canonical(n));
-  if (by != 1) node = g.binary(Op::kMultiply, node, intNode(t, syms.constant(by)));
+  if (!syms.isConst(step, 1)) node = g.binary(Op::kMultiply, node, intNode(t, step));
   if (!syms.isConst(start, 0)) node = g.binary(Op::kAdd, node, intNode(t, start));
   // Float types count exactly as long as all the integers are exact in them.
   if (graph::isInexact(dtype)) {
     int64_t exact = dtype == DType::kF64 ? int64_t{1} << 53 : int64_t{1} << 24;
     bool small = dtype == DType::kF64 || dtype == DType::kF32;
-    if (!small || !t.ensureWithin(start, -exact, exact) || !t.ensureWithin(stop, -exact, exact) || by > exact || by < -exact) {
+    if (!small || !t.ensureWithin(start, -exact, exact) || !t.ensureWithin(stop, -exact, exact) || !t.ensureWithin(step, -exact, exact)) {
       a.refuse("this dtype");
     }
   }
@@ -118,23 +126,36 @@ Value* integerRange(Bound& a, SymId start, SymId stop, SymId step, DType dtype) 
 }
 
 /// NumPy stores start and start + step, and fills the rest with start + i * delta, delta being the stored difference.
-Value* floatRange(Bound& a, double start, double stop, double step, DType dtype) {
+Value* floatRange(Bound& a, Value* from, Value* to, Value* by, DType dtype) {
   if (dtype != DType::kF64) a.refuse("floats and dtype");
+  using guards::NumberOp;
   Trace& t = a.trace;
   graph::Graph& g = t.graph();
-  double length = std::ceil((stop - start) / step);
-  if (!std::isfinite(length) || length > 1e15) a.refuse("this range");
-  double next = start + step;
-  volatile double delta = next - start;   // the rounding of each step counts
-  auto number = [&](double v) { return scalarNode(t, DType::kF64, v); };
-  ValueId i = iota(t, t.syms().constant(length <= 0 ? 0 : static_cast<int64_t>(length)));
-  ValueId value = g.binary(Op::kAdd, number(start), g.binary(Op::kMultiply, g.cast(i, DType::kF64), number(delta)));
-  if (start + delta != next) {
-    value = ufuncNode(t, Op::kWhere, {ufuncNode(t, Op::kEqual, {i, intNode(t, t.syms().constant(1))}), number(next), value});
+  Numbers& numbers = t.numbers();
+  const NumberId start = floatNumber(a, from), stop = floatNumber(a, to), step = floatNumber(a, by);
+  if (!numbers.truth(step)) raises("ZeroDivisionError: arange with step 0");
+  const NumberId span = numbers.step(NumberOp::kDivide, {numbers.step(NumberOp::kSubtract, {stop, start}), step});
+  SymId n = t.syms().constant(0);
+  if (numbers.decide(numbers.step(NumberOp::kGreater, {span, numbers.constant(0.0)}))) {
+    auto length = numbers.call(ceilFunction(), {span});
+    Value* count = length ? numbers.bindInt(*length, {1, int64_t{1} << 40}) : nullptr;
+    if (!count) a.refuse("this range");
+    n = t.asSym(count);
+  } else if (!numbers.decide(numbers.step(NumberOp::kLessEqual, {span, numbers.constant(0.0)}))) {
+    a.refuse("this range");   // NaN
   }
-  if (start == 0 && std::signbit(start)) {
-    value = ufuncNode(t, Op::kWhere, {ufuncNode(t, Op::kEqual, {i, intNode(t, t.syms().constant(0))}), number(start), value});
-  }
+  auto node = [&](Value* v) { return g.cast(t.operand(v).value, DType::kF64); };
+  const ValueId first = node(from), i = iota(t, n);
+  const ValueId second = g.binary(Op::kAdd, first, node(by));
+  const ValueId delta = g.binary(Op::kSubtract, second, first);   // the rounding of each step counts
+  ValueId value = g.binary(Op::kAdd, first, g.binary(Op::kMultiply, g.cast(i, DType::kF64), delta));
+  auto replaceAt = [&](int64_t at, ValueId by) {
+    value = ufuncNode(t, Op::kWhere, {ufuncNode(t, Op::kEqual, {i, intNode(t, t.syms().constant(at))}), by, value});
+  };
+  const NumberId next = numbers.step(NumberOp::kAdd, {start, step});
+  const NumberId again = numbers.step(NumberOp::kAdd, {start, numbers.step(NumberOp::kSubtract, {next, start})});
+  if (!numbers.decide(numbers.step(NumberOp::kEqual, {again, next}))) replaceAt(1, second);
+  if (numbers.decide(numbers.step(NumberOp::kSameBits, {start, numbers.constant(-0.0)}))) replaceAt(0, first);
   return t.array(value);
 }
 
@@ -180,9 +201,7 @@ Value* arange(Bound& a) {
   bool integers = isInt(start) && isInt(stop) && isInt(step);
   DType dtype = dtypeOr(a, integers ? DType::kI64 : DType::kF64);
   if (integers) return integerRange(a, a.trace.asSym(start), a.trace.asSym(stop), a.trace.asSym(step), dtype);
-  double by = knownNumber(a, step);
-  if (by == 0) raises("ZeroDivisionError: arange with step 0");
-  return floatRange(a, knownNumber(a, start), knownNumber(a, stop), by, dtype);
+  return floatRange(a, start, stop, step, dtype);
 }
 
 /// numpy/_core/function_base.py: y = arange(num) * step + start with step = (stop - start) / div, the last element is stop.
@@ -198,6 +217,7 @@ Value* linspace(Bound& a) {
   if (!graph::isFloat(dtype)) a.refuse("dtype");
   SymId num = a["num"] ? t.asSym(a["num"]) : syms.constant(50), one = syms.constant(1);
   if (!t.decide(syms.constant(0), Relation::kLe, num)) raises("Number of samples must be non-negative.");
+  checkElementCount(t, {num});
   SymId div = endpoint ? syms.sub(num, one) : num;
   ValueId start = g.cast(t.operand(a["start"]).value, DType::kF64), stop = g.cast(t.operand(a["stop"]).value, DType::kF64);
   ValueId delta = g.binary(Op::kSubtract, stop, start);
@@ -226,12 +246,14 @@ Value* eye(Bound& a) {
   checkOrder(a["order"], "");
   SymId rows = shapeArg(a.trace, a["N"])[0];
   SymId columns = absent(a["M"]) ? rows : shapeArg(a.trace, a["M"])[0];
+  checkElementCount(a.trace, {rows, columns});
   SymId k = a["k"] ? a.trace.asSym(a["k"]) : a.trace.syms().constant(0);
   return unitMatrix(a, rows, columns, k, dtypeOr(a, DType::kF64));
 }
 
 Value* identity(Bound& a) {
   SymId n = shapeArg(a.trace, a["n"])[0];
+  checkElementCount(a.trace, {n, n});
   return unitMatrix(a, n, n, a.trace.syms().constant(0), dtypeOr(a, DType::kF64));
 }
 

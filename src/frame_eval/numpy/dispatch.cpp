@@ -2,6 +2,7 @@
 // numpy_functions.def, scalar types (np.float32(x)), and functions that answer constants for constant arguments.
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
 
@@ -104,16 +105,26 @@ Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
   Value* out = operands.size() > arity ? operands[arity] : nullptr;
   const bool deprecated = entry.op == Op::kMaximum || entry.op == Op::kMinimum;
   if (out && deprecated) unsupported(entry.name + " with a third positional argument (NumPy may warn)");
+  Value* where = nullptr;
   for (auto& [name, value] : args.keywords) {
+    if (name == "where" && value->kind == ValueKind::kArray) {
+      where = value;
+      continue;
+    }
     if (name == "out" && out) raises(entry.name + " got out twice");
     if (name == "out") out = value;
     else if (!isDefault(name, value)) unsupported(entry.name + " with " + name);
   }
   operands.resize(arity);
   out = outArg(trace, out);
-  if (!out) return ufunc(trace, entry.op, std::move(operands));
+  if (where && !out) unsupported(entry.name + " with where and without out");
+  if (where) checkOwnProduct(trace, entry.op, out);
+  if (where) return ufuncWhere(trace, entry.op, std::move(operands), where, out);
+  const ValueId node = ufuncNode(trace, entry.op, operands);
+  trace.ufuncCalls += countsAsArithmetic(trace.graph().node(node));
+  if (!out) return trace.arrayOrScalar(node);
   checkOwnProduct(trace, entry.op, out);
-  return writeOut(trace, out, ufuncNode(trace, entry.op, operands), true);
+  return writeOut(trace, out, node, true);
 }
 
 /// np.float32(x) and its like.

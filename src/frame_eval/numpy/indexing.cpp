@@ -1,6 +1,8 @@
 // Basic indexing: integers, slices, newaxis and Ellipsis. Bounds and the clipping of slices are decided from the values seen
 // now and guarded; the sizes that result are expressions of the sizes and integers that went in.
-#include "frame_eval/numpy/support.h"
+#include <algorithm>
+
+#include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
 namespace fw::capture::numpy {
@@ -118,8 +120,10 @@ class IndexParser {
 
   void addSlice(Value* start, Value* stop, Value* step) {
     SymId n = size();
+    constexpr int64_t kMostElements = int64_t{1} << 46;
     int64_t by = isNone(step) ? 1 : knownInt(trace_, step);
     if (by == 0) raises("ValueError: slice step cannot be zero");
+    by = std::clamp(by, -kMostElements, kMostElements);   // longer steps do the same, and overflow
     SymId low = by > 0 ? constant(0) : constant(-1);
     SymId high = by > 0 ? n : syms_.sub(n, constant(1));
     SymId first = isNone(start) ? (by > 0 ? low : high) : clip(start, n, low, high);
@@ -168,7 +172,8 @@ ValueId viewOf(Trace& trace, ValueId node, const Parsed& parsed) {
   return node;
 }
 
-/// NumPy raises if a Python scalar does not fit an element of the array.
+}  // namespace
+
 ValueId elementOf(Trace& trace, Value* value, DType dtype) {
   graph::UfuncOperand operand = trace.operand(value);
   DType from = trace.graph().type(operand.value).dtype;
@@ -184,10 +189,9 @@ ValueId elementOf(Trace& trace, Value* value, DType dtype) {
   return castOperand(trace, value, dtype);
 }
 
-}  // namespace
-
 Value* getItem(Trace& trace, Value* array, Value* index) {
   if (array->kind != ValueKind::kArray) unsupported("indexing of a NumPy scalar");
+  if (isMask(trace, index)) return select(trace, array, index);
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId node = viewOf(trace, array->node, parsed);
@@ -208,40 +212,10 @@ ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& sh
   return broadcastInto(trace, node, shape, true);
 }
 
-namespace {
-
-bool isMask(Trace& trace, Value* index) {
-  return index->kind == ValueKind::kArray && trace.graph().type(index->node).dtype == DType::kBool;
-}
-
-/// array[mask] = scalar.
-void setMasked(Trace& trace, Value* array, Value* index, Value* value) {
-  graph::Graph& g = trace.graph();
-  const SymShape shape = shapeOf(trace, array->node), maskShape = shapeOf(trace, index->node);
-  if (maskShape.empty()) unsupported("indexing with a bool");
-  if (maskShape.size() > shape.size()) raises("too many indices for array");
-  IntList rest;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (i >= maskShape.size()) {
-      rest.push_back(static_cast<int64_t>(i));
-    } else if (!sameSize(trace, maskShape[i], shape[i])) {
-      raises("IndexError: boolean index did not match indexed array");
-    }
-  }
-  if (sequenceItems(trace, value) || g.type(trace.operand(value).value).rank() != 0) {
-    unsupported("assignment of an array through a mask");
-  }
-  ValueId mask = rest.empty() ? index->node : g.expand(index->node, rest);
-  ValueId scalar = elementOf(trace, value, g.type(array->node).dtype);
-  writeAll(trace, array, ufuncNode(trace, Op::kWhere, {mask, scalar, array->node}));
-}
-
-}  // namespace
-
 void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   if (array->kind != ValueKind::kArray) raises("item assignment to a NumPy scalar");
   checkWriteable(trace, array);
-  if (isMask(trace, index)) return setMasked(trace, array, index, value);
+  if (isMask(trace, index)) return storeSelected(trace, array, index, value);
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId part = viewOf(trace, array->node, parsed);

@@ -1,5 +1,6 @@
 // Functions that lay arrays side by side: concatenate and what NumPy builds on it, roll and pad.
 #include "frame_eval/numpy/binding.h"
+#include "graph/symint_facts.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -69,9 +70,9 @@ ValueId rollAxis(Trace& trace, ValueId node, SymId shift, int axis) {
   if (trace.decide(shift, Relation::kLt, zero)) offset = syms.add(shift, n);
   bool within = trace.decide(zero, Relation::kLe, offset) && trace.decide(offset, Relation::kLt, n);
   if (!within) {
-    int64_t size = trace.specialize(n), by = trace.specialize(shift) % size;
-    offset = syms.constant(by < 0 ? by + size : by);
-    n = syms.constant(size);
+    n = syms.canonical(n);
+    if (graph::refinedRange(syms, n).lo <= 0) n = syms.constant(trace.specialize(n));
+    offset = syms.mod(shift, n);
   }
   if (trace.decide(offset, Relation::kEq, zero)) return node;
   ValueId tail = part(trace, node, axis, syms.sub(n, offset), offset);

@@ -6,7 +6,8 @@
 //
 // An array that exists outside the trace is treated the same way, and each write into it is remembered besides: at the end
 // (finishWrites) the last ones become commits of the graph, which store into the object's memory after everything is computed.
-// Reads in between, which see some version of the content, are functional and touch no argument.
+// Reads in between, which see some version of the content, are functional and touch no argument. Arrays that share memory are
+// views of one Value (overlap.cpp).
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -30,7 +31,8 @@ ValueId replay(Trace& trace, ValueId view, ValueId from, ValueId to) {
   ValueId operand = replay(trace, g.node(view).operands[0], from, to);
   if (op == Op::kReal || op == Op::kImag) return g.unary(op, operand);
   const graph::Node& node = g.node(view);
-  ValueType type{g.type(operand).dtype, node.type.shape, {}, {}};
+  // The same part of the same memory: its strides are what they were.
+  ValueType type{g.type(operand).dtype, node.type.shape, node.type.layout, {}};
   return g.addTyped(node.op, {operand}, std::move(type), node.attrs);
 }
 
@@ -146,34 +148,104 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
 
 namespace {
 
-/// No array that is written may share memory with another one that the trace knows.
-void guardApart(Trace& trace, const std::vector<Value*>& written) {
-  std::vector<Value*> arrays = written;
+/// An array of the call as far as its memory matters.
+struct Region {
+  SourceId source;
+  Ref object;
+  bool written;
+  const SharedMemory* group = nullptr;   ///< the block that it is a part of
+  PyArrayObject* array() const { return reinterpret_cast<PyArrayObject*>(object.get()); }
+};
+
+std::vector<Region> regionsOf(Trace& trace, const std::vector<Value*>& written) {
+  auto isWritten = [&](Value* array) { return std::find(written.begin(), written.end(), array) != written.end(); };
+  std::vector<Region> regions;
+  for (const SharedMemory& memory : trace.shared) {
+    if (!memory.block) continue;
+    for (const SharedMember& m : memory.members) regions.push_back({m.source, m.object, isWritten(memory.block), &memory});
+  }
   for (const guards::InputBinding& binding : trace.guardSet().inputs) {
     if (binding.from != guards::InputBinding::From::kArrayData) continue;
-    Value* other = trace.valueOf(binding.source);
-    FW_CHECK(other && other->object);
-    if (std::find(arrays.begin(), arrays.end(), other) == arrays.end()) arrays.push_back(other);
+    Value* array = trace.valueOf(binding.source);
+    auto isBlock = [&](const SharedMemory& memory) { return memory.block && memory.block->source == binding.source; };
+    if (std::any_of(trace.shared.begin(), trace.shared.end(), isBlock)) continue;
+    FW_CHECK(array && array->object);
+    regions.push_back({binding.source, array->object, isWritten(array)});
   }
-  auto object = [](Value* array) { return reinterpret_cast<PyArrayObject*>(array->object.get()); };
-  auto refuse = [&](Value* array, const std::string& why) {
-    auto isOwn = [&](const ArrayWrite& write) { return write.owner == array; };
-    auto first = std::find_if(trace.arrayWrites.begin(), trace.arrayWrites.end(), isOwn);
-    throw CaptureBreak(BreakReason::kUnsupportedArray, trace.describe(array->source) + " is written and " + why, first->at);
+  return regions;
+}
+
+/// Ends the trace because of arrays that share memory with one that is written: the next one treats them as parts of a block.
+/// Breaks at the first write if they are no regular ones.
+[[noreturn]] void restartShared(Trace& trace, const std::vector<Region>& regions, size_t first, size_t second) {
+  auto refuse = [&](const std::string& why) {
+    throw CaptureBreak(BreakReason::kUnsupportedArray, trace.describe(regions[first].source) + " is written and " + why,
+                       trace.arrayWrites.front().at);
   };
-  if (arrays.size() > guards::kMaxDisjointArrays) refuse(written[0], "there are very many arrays");
-  for (size_t i = 0; i < written.size(); ++i) {
-    for (size_t k = i + 1; k < arrays.size(); ++k) {
-      if (!guards::mayOverlap(object(arrays[i]), object(arrays[k]))) continue;
-      refuse(arrays[i], "overlaps " + trace.describe(arrays[k]->source));
+  const std::string other = "overlaps " + trace.describe(regions[second].source);
+  if (!trace.mayRestart) refuse(other);
+  std::vector<size_t> block(regions.size());   // number of the block that each array belongs to
+  for (size_t i = 0; i < regions.size(); ++i) block[i] = i;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      const bool same = regions[i].group && regions[i].group == regions[k].group;
+      if (block[i] == block[k] || (!same && !guards::mayOverlap(regions[i].array(), regions[k].array()))) continue;
+      std::replace(block.begin(), block.end(), size_t{block[i]}, size_t{block[k]});
     }
   }
-  guards::Guard guard{.kind = guards::GuardKind::kDisjoint, .lo = static_cast<int64_t>(written.size())};
-  for (Value* array : arrays) guard.list.push_back(array->source);
-  if (arrays.size() == 2) {
-    guard = {.kind = guards::GuardKind::kNoOverlap, .source = arrays[0]->source, .other = arrays[1]->source};
+  SharedMemoryFound found{{}, trace.guardSet().sources};
+  for (size_t b = 0; b < regions.size(); ++b) {
+    std::vector<PyArrayObject*> arrays;
+    bool written = false;
+    for (size_t i = 0; i < regions.size(); ++i) {
+      if (block[i] != b) continue;
+      arrays.push_back(regions[i].array());
+      written |= regions[i].written;
+    }
+    if (!written || arrays.size() < 2) continue;
+    std::optional<SharedMemory> plan = planSharing(arrays);
+    if (!plan) refuse(other + " irregularly");
+    for (SharedMember& m : plan->members) {
+      auto isSame = [&](const Region& r) { return r.object.get() == m.object.get(); };
+      m.source = std::find_if(regions.begin(), regions.end(), isSame)->source;
+    }
+    found.groups.push_back(*std::move(plan));
   }
-  if (arrays.size() > 1) trace.guard(std::move(guard));
+  throw found;
+}
+
+/// No array that is written shares memory with another one that the trace knows, but within a block.
+void guardApart(Trace& trace, const std::vector<Value*>& written) {
+  std::vector<Region> regions = regionsOf(trace, written);
+  auto standsFirst = [](const Region& r) { return r.written && !r.group; };
+  std::stable_partition(regions.begin(), regions.end(), standsFirst);
+  if (regions.size() > guards::kMaxDisjointArrays) {
+    throw CaptureBreak(BreakReason::kUnsupportedArray, "an array is written and there are very many", trace.arrayWrites.front().at);
+  }
+  for (size_t i = 0; i < regions.size(); ++i) {
+    for (size_t k = i + 1; k < regions.size(); ++k) {
+      const Region &a = regions[i], &b = regions[k];
+      if ((!a.written && !b.written) || (a.group && a.group == b.group)) continue;
+      if (guards::mayOverlap(a.array(), b.array())) restartShared(trace, regions, i, k);
+    }
+  }
+  const auto own = static_cast<size_t>(std::count_if(regions.begin(), regions.end(), standsFirst));
+  auto apart = [&](const Region& a, const Region& b) {
+    trace.guard({.kind = guards::GuardKind::kNoOverlap, .source = a.source, .other = b.source});
+  };
+  if (regions.size() == 2 && own > 0) {
+    apart(regions[0], regions[1]);
+  } else if (own > 0 && regions.size() > 1) {
+    guards::Guard guard{.kind = guards::GuardKind::kDisjoint, .lo = static_cast<int64_t>(own)};
+    for (const Region& r : regions) guard.list.push_back(r.source);
+    trace.guard(std::move(guard));
+  }
+  for (size_t i = own; i < regions.size(); ++i) {   // arrays of written blocks against what is in no list with them
+    for (size_t k = own; k < regions.size(); ++k) {
+      const Region &a = regions[i], &b = regions[k];
+      if (a.written && a.group != b.group && (!b.written || i < k)) apart(a, b);
+    }
+  }
 }
 
 }  // namespace

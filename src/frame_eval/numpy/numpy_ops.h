@@ -37,6 +37,10 @@ Value* unaryOp(Trace& trace, Unary op, Value* operand);
 /// array[index] and array[index] = value.
 Value* getItem(Trace& trace, Value* array, Value* index);
 void setItem(Trace& trace, Value* array, Value* index, Value* value);
+/// array[mask]: stands for an array, but its shape is not known (masks.cpp).
+bool isSelection(const Value* value);
+/// Sums, differences, products and quotients of float arrays.
+bool countsAsArithmetic(const graph::Node& node);
 /// len(array).
 Value* length(Trace& trace, Value* array);
 

@@ -1,6 +1,6 @@
 // Operators of arrays and NumPy scalars. For arrays they are the ufuncs, but for the fast paths of `**`; NumPy scalars have
 // arithmetic of their own, which answers the same but warns about integer overflow.
-#include "frame_eval/numpy/support.h"
+#include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
 namespace fw::capture::numpy {
@@ -75,6 +75,7 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
     }
   }
   ValueId node = ufuncNode(trace, op, std::vector<Value*>{left, right});
+  trace.ufuncCalls += countsAsArithmetic(trace.graph().node(node));
   checkScalarArithmetic(trace, op, node, {left, right});
   return node;
 }
@@ -105,8 +106,14 @@ void checkOperand(Value* value) {
 
 }  // namespace
 
+bool countsAsArithmetic(const graph::Node& node) {
+  const bool counted = node.op == Op::kAdd || node.op == Op::kSubtract || node.op == Op::kMultiply || node.op == Op::kDivide;
+  return counted && graph::isInexact(node.type.dtype) && node.type.rank() > 0;
+}
+
 Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* right) {
   Op op = opOf(number);
+  if (isSelection(left) || isSelection(right)) return selectionOp(trace, op, inplace, left, right);
   checkOperand(left);
   checkOperand(right);
   bool array = left->kind == ValueKind::kArray || right->kind == ValueKind::kArray;

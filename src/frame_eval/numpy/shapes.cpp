@@ -4,6 +4,7 @@
 
 #include "frame_eval/numpy/binding.h"
 #include "graph/support/check.h"
+#include "graph/symint_facts.h"
 #include "graph/views.h"
 
 namespace fw::capture::numpy {
@@ -113,9 +114,15 @@ SymId missingSize(Trace& trace, SymShape total, SymShape known) {
     total.erase(it);
     known.erase(known.begin() + static_cast<ptrdiff_t>(i));
   }
-  SymId rest = elementCount(trace, known);
-  SymId divisor = syms.asConst(rest) ? rest : syms.constant(trace.specialize(rest));
-  SymId size = syms.floorDiv(elementCount(trace, total), divisor);
+  // One factor after the other: their ranges are known, that of a product made before its factors were guarded may be not.
+  SymId size = elementCount(trace, total), divisor = elementCount(trace, known);
+  if (syms.asConst(divisor)) known = {divisor};
+  for (SymId factor : known) {
+    (void)isPositive(trace, factor);
+    factor = syms.canonical(factor);
+    if (graph::refinedRange(syms, factor).lo <= 0) factor = syms.constant(trace.specialize(factor));
+    size = syms.floorDiv(size, factor);
+  }
   if (!sameSize(trace, syms.mul(size, divisor), elementCount(trace, total))) raises("cannot reshape array into this shape");
   return syms.canonical(size);
 }

@@ -55,6 +55,8 @@ int axisArg(Trace& trace, Value* axis, int rank);
 IntList axesArg(Trace& trace, Value* axis, int rank);
 /// An int or a sequence of ints, each guarded to be non-negative.
 SymShape shapeArg(Trace& trace, Value* shape);
+/// Guards that sizes that come from numbers are not too many elements for any memory; raises if they are now.
+void checkElementCount(Trace& trace, const SymShape& shape);
 /// order= of a function that answers C order for these: breaks unless absent, 'C' or one of `also`.
 void checkOrder(Value* order, const char* also);
 /// A str constant, or nullopt.
@@ -104,6 +106,8 @@ void writeAll(Trace& trace, Value* target, ValueId node);
 void writePart(Trace& trace, Value* target, ValueId part, ValueId node);
 /// Raises or breaks as writeAll() would.
 void checkWriteable(Trace& trace, Value* target);
+/// An element of type `dtype` that a value is stored as: NumPy raises if a Python scalar does not fit.
+ValueId elementOf(Trace& trace, Value* value, DType dtype);
 /// What target[...] = value stores: converted and broadcast to `shape`; raises or breaks where NumPy raises.
 ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& shape);
 /// out= of a call that computed `node`: converts it as a ufunc does, writes it and answers the array. A ufunc broadcasts into the

@@ -6,6 +6,14 @@ namespace {
 
 bool isWeakInt(const graph::UfuncOperand& operand) { return operand.weak == Weak::kInt; }
 
+/// A runtime int that may be beyond what a float holds exactly.
+bool isLarge(Trace& trace, Value* value) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (value->kind != ValueKind::kPyInt) return false;
+  graph::SymRange range = trace.syms().range(trace.syms().canonical(value->sym));
+  return range.lo < -kExact || range.hi > kExact;
+}
+
 /// NumPy refuses signed integer powers with a negative exponent, which only a known exponent can rule out.
 void checkIntegerPower(Trace& trace, Value* exponent, DType loop) {
   if (!graph::isInteger(loop) || !graph::isSigned(loop)) return;
@@ -43,13 +51,25 @@ std::optional<ValueId> fastPowerLoop(Trace& trace, ValueId base, ValueId exponen
 
 }  // namespace
 
-/// NumPy computes some exponents by other functions (2: square, 0.5: sqrt ...) with other results at the edges, so the value of
-/// a Python exponent belongs to the variant.
+/// NumPy computes some exponents by other functions (2: square, 0.5: sqrt ...) with other results at the edges: each of those
+/// has a variant of its own, all others share one.
 Value* knownExponent(Trace& trace, Value* exponent) {
-  if (exponent->kind != ValueKind::kPyFloat && exponent->kind != ValueKind::kPyInt) return exponent;
-  Value* known = trace.specializeNumber(exponent);
-  if (!known) unsupported("an exponent that is computed from array data");
-  return known;
+  if (exponent->kind == ValueKind::kPyInt) {
+    for (int64_t special : {2, -1, 0, 1}) {
+      SymId value = trace.syms().constant(special);
+      if (trace.decide(exponent->sym, Relation::kEq, value)) return trace.pyInt(value);
+    }
+    return exponent;
+  }
+  if (exponent->kind != ValueKind::kPyFloat) return exponent;
+  Numbers& numbers = trace.numbers();
+  auto number = numbers.of(exponent);
+  if (!number) unsupported("an exponent that is computed from array data");
+  for (double special : {2.0, -1.0, 0.0, 0.5, 1.0}) {
+    if (!numbers.decide(numbers.step(guards::NumberOp::kEqual, {*number, numbers.constant(special)}))) continue;
+    return trace.constant(cpython::checked(PyFloat_FromDouble(special)));
+  }
+  return exponent;
 }
 
 ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
@@ -70,6 +90,9 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   if (!signature.ok()) orBreak(signature.status());
   for (size_t i = 0; i < operands.size(); ++i) {
     DType to = signature->inputs[i];
+    if (isWeakInt(operands[i]) && graph::isInexact(to) && isLarge(trace, values[i])) {
+      operands[i] = {g.cast(g.cast(operands[i].value, DType::kF64), to), Weak::kNo};   // NumPy rounds to a Python float first
+    }
     if (!isWeakInt(operands[i]) || !graph::isInteger(to)) continue;
     if (!intFits(trace, values[i], to)) {
       // Comparisons answer without converting, everything else raises.

@@ -39,6 +39,7 @@ int pushesWithinRaw(Opcode op) {
 }  // namespace
 
 CodeMap::CodeMap(PyCodeObject* code) : code_(cpython::decode(code)), assembly_(cpython::disassemble(code)) {
+  code_.code = cpython::Ref();   // the map may belong to the code object
   cpython::splitPairs(assembly_);
   allowed_ = cpython::insertionPoints(assembly_);
   matchInstructions();

@@ -15,7 +15,7 @@ namespace fw::capture {
 
 class CodeMap {
  public:
-  /// Throws PythonError.
+  /// Throws PythonError. Holds no reference to the code object, which must outlive the map.
   explicit CodeMap(PyCodeObject* code);
 
   const cpython::Bytecode& code() const { return code_; }

@@ -9,8 +9,9 @@
 //             temporary takes two passes that write and a further array in the cache
 //   memory    computed into a temporary, which the commit copies
 //
-// One pass in blocks, storing each block once its flags are known to be clean, would move less memory; but a flag in a
-// later block comes when earlier ones are stored, and then nothing could be declined any more.
+// A backend may defer checks: it then runs such a commit in parts that stay in the cache, each checked before it is stored. A flag
+// in a later part comes when earlier ones are stored and nothing can be declined any more, so this is for callers who can
+// report it and go on (jit::CommitProgress).
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -59,7 +60,12 @@ bool isQuiet(const Graph& graph, ValueId id) {
 class CommitDrafter {
  public:
   CommitDrafter(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier)
-      : graph_(graph), store_(store), earlier_(earlier) {}
+      : graph_(graph), store_(store), earlier_(earlier) {
+    for (size_t i = 0; i < graph.size(); ++i) {
+      const Node& node = graph.node(ValueId(i));
+      if (node.op == Op::kUpdate) updated_.insert(viewBase(graph, node.operands[0]));
+    }
+  }
 
   absl::StatusOr<CommitDraft> run() {
     absl::StatusOr<Draft> draft = singleDraft(graph_, store_);
@@ -191,6 +197,7 @@ class CommitDrafter {
         const ValueId memory = viewBase(graph_, operand);
         const Op op = graph_.node(memory).op;
         if (op == Op::kConstant || op == Op::kSym) continue;
+        if (user != store_ && updated_.contains(memory)) return false;   // the value that it had then may be gone by now
         if (op == Op::kInput) {
           absl::StatusOr<bool> free = undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain.size());
           if (!free.ok() || !*free) return free;
@@ -218,6 +225,7 @@ class CommitDrafter {
   const Graph& graph_;
   ValueId store_, written_;
   absl::Span<const ValueId> earlier_;
+  absl::flat_hash_set<ValueId> updated_;    // memory that an update may take over once its other readers are through
   absl::flat_hash_set<ValueId> inMemory_;   // outputs of the call, and see keepMembers()
   Address target_;
 };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <random>
 
+#include "graph/symint_facts.h"
 #include "gtest/gtest.h"
 
 namespace fw::graph {
@@ -120,6 +121,24 @@ TEST_F(Symbols, Assumptions) {
   EXPECT_EQ(c.canonical(s0), k(8));
   c.assumeEqual(of("2*s3"), k(6));
   EXPECT_EQ(c.canonical(s3), k(3));
+}
+
+TEST_F(Symbols, RangesLearntLater) {
+  SymId x = dim("x", 0), y = dim("y", 0), n = dim("n", -100, 100);
+  SymId twice = c.mul(k(2), x);
+  c.assumeWithin(c.add(n, k(-5)), {0, INT64_MAX});   // n >= 5
+  EXPECT_EQ(c.range(n).lo, 5);
+  EXPECT_EQ(c.range(n).hi, 100);
+  EXPECT_EQ(c.range(twice).lo, 0);
+  c.assumeWithin(c.mul(twice, y), {1, INT64_MAX});   // a product of sizes that is not 0
+  EXPECT_EQ(c.range(x).lo, 1);
+  EXPECT_EQ(c.range(y).lo, 1);
+  EXPECT_EQ(refinedRange(c, twice).lo, 2);
+  EXPECT_EQ(c.range(twice).lo, 2);
+  EXPECT_EQ(c.print(c.floorDiv(c.mul(twice, y), twice)), "y");
+  SymId z = dim("z", -3, 3), product = c.mul(z, x);
+  c.assumeWithin(product, {1, INT64_MAX});            // says nothing about the sign of each
+  EXPECT_EQ(c.range(z).lo, -3);
 }
 
 TEST_F(Symbols, AssumptionsThatCannotBeSolved) {

@@ -1,0 +1,267 @@
+// Interrupted commits. Native code has found a flag and kept what the part where it came up has overwritten. That is put
+// back, so the operands are what they were; the part and all behind it is computed here once more, one operation after the
+// other, in blocks, with a look at the processor's flags after each. Slow, and rare. Only the operations are covered that
+// update loops are made of; commits with others are checked as a whole before anything is stored (see passes/commits.cpp).
+#include "bindings/commit_report.h"
+
+#include <algorithm>
+#include <cfenv>
+#include <cstring>
+
+#include "graph/support/check.h"
+#include "graph/views.h"
+
+namespace fw::bindings {
+
+using graph::Graph;
+using graph::Group;
+using graph::Node;
+using graph::Op;
+using graph::SymId;
+using graph::ValueId;
+
+namespace {
+
+constexpr int64_t kBlock = 1024;
+
+bool isArithmetic(Op op) { return op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply || op == Op::kDivide; }
+
+}  // namespace
+
+/// Reads a commit's group into a Commit.
+class CommitReader {
+ public:
+  CommitReader(const Graph& graph, const graph::Plan& plan, std::vector<SymId>& wanted)
+      : graph_(graph), plan_(plan), wanted_(wanted) {}
+
+  std::optional<CommitReporter::Commit> read(const Group& group) {
+    group_ = &group;
+    const ValueId store = group.outputs[0];
+    const graph::DType dtype = graph_.type(store).dtype;
+    if (dtype != graph::DType::kF32 && dtype != graph::DType::kF64) return std::nullopt;
+    commit_ = {.single = dtype == graph::DType::kF32, .rank = static_cast<int>(group.domain.size())};
+    commit_.sizes = append(group.domain);
+    std::optional<CommitReporter::Leaf> target = memory(graph_.node(store).operands[0], group.axisMap.at(store));
+    if (!target) return std::nullopt;
+    commit_.target = *target;
+    for (ValueId id : group.values) {
+      const Node& node = graph_.node(id);
+      if (id == store) continue;
+      if ((!isArithmetic(node.op) && node.op != Op::kNegative) || node.type.dtype != dtype) return std::nullopt;
+      CommitReporter::Operation operation{.op = node.op, .line = node.line, .order = id.index};
+      for (size_t i = 0; i < node.operands.size(); ++i) {
+        const std::optional<int> operand = this->operand(id, i, dtype);
+        if (!operand) return std::nullopt;
+        operation.operands[i] = *operand;
+      }
+      numberOf_[id] = static_cast<int>(commit_.operations.size());
+      commit_.operations.push_back(operation);
+    }
+    const auto leaves = static_cast<int>(commit_.leaves.size());
+    for (CommitReporter::Operation& operation : commit_.operations)
+      for (int& operand : operation.operands)
+        if (operand <= kOperation) operand = leaves + (kOperation - operand);
+    return std::move(commit_);
+  }
+
+ private:
+  static constexpr int kOperation = -2;   // operation k is kOperation - k until all leaves are known
+
+  int append(absl::Span<const SymId> ids) {
+    const int first = static_cast<int>(wanted_.size());
+    wanted_.insert(wanted_.end(), ids.begin(), ids.end());
+    return first;
+  }
+
+  std::optional<int> operand(ValueId user, size_t index, graph::DType dtype) {
+    const ValueId value = graph_.node(user).operands[index], base = graph::viewBase(graph_, value);
+    const Node& node = graph_.node(base);
+    if (node.type.dtype != dtype) return std::nullopt;
+    if (auto it = numberOf_.find(base); it != numberOf_.end()) return kOperation - it->second;
+    std::optional<CommitReporter::Leaf> leaf;
+    if (node.op == Op::kConstant) leaf.emplace().constant = node.attrs.scalar(graph::AttrKey::kValue).asDouble();
+    else leaf = memory(value, group_->axisMap.at(user));
+    if (!leaf) return std::nullopt;
+    commit_.leaves.push_back(*leaf);
+    return static_cast<int>(commit_.leaves.size()) - 1;
+  }
+
+  /// `value`, whose last axes run along the domain axes `map`.
+  std::optional<CommitReporter::Leaf> memory(ValueId value, const graph::IntList& map) {
+    const auto at = plan_.bufferOf.find(graph::viewBase(graph_, value));
+    if (at == plan_.bufferOf.end()) return std::nullopt;
+    const graph::Buffer& buffer = plan_.buffers[at->second.index];
+    auto view = graph::resolveView(graph_, value, buffer.strides);
+    if (!view.ok()) return std::nullopt;
+    CommitReporter::Leaf leaf;
+    leaf.buffer = static_cast<int>(at->second.index);
+    leaf.inWorkspace = buffer.kind == graph::BufferKind::kTemp;
+    graph::SymContext& syms = graph_.syms();
+    leaf.offset = append({leaf.inWorkspace ? syms.add(view->offset, buffer.offset) : view->offset});
+    std::vector<SymId> strides(group_->domain.size(), syms.constant(0));
+    const size_t shift = map.size() - view->strides.size();
+    for (size_t axis = 0; axis < view->strides.size(); ++axis) {
+      const int64_t along = map[axis + shift];
+      if (along >= 0 && !syms.isConst(view->shape[axis], 1)) strides[along] = view->strides[axis];
+    }
+    leaf.strides = append(strides);
+    return leaf;
+  }
+
+  const Graph& graph_;
+  const graph::Plan& plan_;
+  std::vector<SymId>& wanted_;
+  const Group* group_ = nullptr;
+  CommitReporter::Commit commit_;
+  absl::flat_hash_map<ValueId, int> numberOf_;
+};
+
+std::optional<CommitReporter> CommitReporter::make(const Graph& graph, const graph::Plan& plan) {
+  CommitReporter reporter;
+  reporter.commits_.resize(plan.commits.size());
+  std::vector<SymId> wanted;
+  bool any = false;
+  for (const Group& group : plan.groups) {
+    if (group.kind != Group::Kind::kCheck) continue;
+    auto commit = CommitReader(graph, plan, wanted).read(group);
+    if (!commit) return std::nullopt;
+    for (size_t i = 0; i < plan.commits.size(); ++i)
+      if (plan.commits[i].outputs[0] == group.outputs[0]) reporter.commits_[i] = *std::move(commit);
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  reporter.program_ = jit::SymProgram(graph.syms(), wanted);
+  return reporter;
+}
+
+namespace {
+
+template <class T>
+[[gnu::noinline]] void compute(Op op, const T* a, const T* b, T* out, int64_t count) {
+  if (op == Op::kAdd) {
+    for (int64_t i = 0; i < count; ++i) out[i] = a[i] + b[i];
+  } else if (op == Op::kSubtract) {
+    for (int64_t i = 0; i < count; ++i) out[i] = a[i] - b[i];
+  } else if (op == Op::kMultiply) {
+    for (int64_t i = 0; i < count; ++i) out[i] = a[i] * b[i];
+  } else if (op == Op::kDivide) {
+    for (int64_t i = 0; i < count; ++i) out[i] = a[i] / b[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) out[i] = -a[i];
+  }
+}
+
+int32_t flagsNow() {
+  const int raised = std::fetestexcept(FE_ALL_EXCEPT);
+  return (raised & FE_INVALID ? jit::kStatusInvalid : 0) | (raised & FE_DIVBYZERO ? jit::kStatusDivide : 0) |
+         (raised & FE_OVERFLOW ? jit::kStatusOverflow : 0) | (raised & FE_UNDERFLOW ? jit::kStatusUnderflow : 0);
+}
+
+}  // namespace
+
+/// Walks the elements from `index` on, axes in `order` (outermost first), one stretch of the last axis at a time.
+template <class T>
+void CommitReporter::run(const Commit& commit, const graph::IntList& order, std::vector<int64_t> index,
+                         const std::vector<int64_t>& values, void* const* buffers, void* workspace,
+                         std::vector<int32_t>& flags) const {
+  const size_t leaves = commit.leaves.size();
+  std::vector<T> columns((leaves + commit.operations.size()) * kBlock);
+  const auto column = [&](int k) { return columns.data() + k * kBlock; };
+  const int64_t* sizes = &values[commit.sizes];
+  const int64_t inner = order.back();
+  while (true) {
+    const int64_t count = std::min(kBlock, sizes[inner] - index[inner]);
+    for (size_t k = 0; k < leaves; ++k) {
+      const Leaf& leaf = commit.leaves[k];
+      T* out = column(static_cast<int>(k));
+      if (leaf.buffer < 0) {
+        std::fill(out, out + count, static_cast<T>(leaf.constant));
+        continue;
+      }
+      const void* const memory = leaf.inWorkspace ? workspace : buffers[leaf.buffer];
+      const auto* at = static_cast<const char*>(memory) + values[leaf.offset];
+      for (int d = 0; d < commit.rank; ++d) at += index[d] * values[leaf.strides + d];
+      for (int64_t i = 0; i < count; ++i) std::memcpy(out + i, at + i * values[leaf.strides + inner], sizeof(T));
+    }
+    for (size_t k = 0; k < commit.operations.size(); ++k) {
+      const Operation& operation = commit.operations[k];
+      const T* a = column(operation.operands[0]);
+      std::feclearexcept(FE_ALL_EXCEPT);
+      const T* b = operation.operands[1] < 0 ? a : column(operation.operands[1]);
+      compute<T>(operation.op, a, b, column(static_cast<int>(leaves + k)), count);
+      flags[k] |= flagsNow();
+    }
+    index[inner] += count;
+    size_t d = order.size();
+    while (d-- > 0 && index[order[d]] == sizes[order[d]]) {
+      if (d == 0) return;
+      index[order[d]] = 0;
+      ++index[order[d - 1]];
+    }
+  }
+}
+
+/// Elements are saved in the order of the loops.
+template <class T>
+void CommitReporter::restore(const Commit& commit, const jit::DeferredCommit& deferred, const jit::CommitProgress& progress,
+                             const std::vector<int64_t>& values, void* const* buffers) const {
+  int64_t inner = 1;
+  for (size_t i = deferred.outer; i < deferred.order.size(); ++i) inner *= values[commit.sizes + deferred.order[i]];
+  char* const target = static_cast<char*>(buffers[commit.target.buffer]) + values[commit.target.offset];
+  const char* saved = static_cast<const char*>(progress.saved);
+  for (int64_t k = progress.position * inner; k < progress.end * inner; ++k, saved += sizeof(T)) {
+    char* at = target;
+    int64_t rest = k;
+    for (size_t i = deferred.order.size(); i-- > 0;) {
+      const int64_t axis = deferred.order[i], size = values[commit.sizes + axis];
+      at += rest % size * values[commit.target.strides + axis];
+      rest /= size;
+    }
+    std::memcpy(at, saved, sizeof(T));
+  }
+}
+
+std::vector<int64_t> CommitReporter::geometry(const int64_t* symbols) const {
+  std::vector<int64_t> values(program_.resultCount());
+  program_.run(symbols, values.data());
+  return values;
+}
+
+int64_t CommitReporter::savedBytes(absl::Span<const jit::DeferredCommit> deferred,
+                                   const std::vector<int64_t>& geometry) const {
+  int64_t bytes = 0;
+  for (const jit::DeferredCommit& d : deferred) {
+    const Commit& commit = commits_[d.commit];
+    int64_t inner = 1;
+    for (size_t i = d.outer; i < d.order.size(); ++i) inner *= geometry[commit.sizes + d.order[i]];
+    bytes = std::max<int64_t>(bytes, jit::partElements(inner) * (commit.single ? sizeof(float) : sizeof(double)));
+  }
+  return bytes;
+}
+
+void CommitReporter::inspect(const jit::DeferredCommit& deferred, const jit::CommitProgress& progress,
+                             const std::vector<int64_t>& geometry, void* const* buffers, void* workspace,
+                             std::vector<RaisedFlags>& raised) const {
+  const Commit& commit = commits_[deferred.commit];
+  if (commit.single) restore<float>(commit, deferred, progress, geometry, buffers);
+  else restore<double>(commit, deferred, progress, geometry, buffers);
+  std::vector<int64_t> index(commit.rank, 0);
+  int64_t position = progress.position;
+  for (int i = deferred.outer; i-- > 0;) {
+    const int64_t size = geometry[commit.sizes + deferred.order[i]];
+    index[deferred.order[i]] = position % size;
+    position /= size;
+  }
+  std::vector<int32_t> flags(commit.operations.size(), 0);
+  std::fenv_t environment;
+  std::feholdexcept(&environment);
+  if (commit.single) run<float>(commit, deferred.order, std::move(index), geometry, buffers, workspace, flags);
+  else run<double>(commit, deferred.order, std::move(index), geometry, buffers, workspace, flags);
+  std::fesetenv(&environment);
+  for (size_t k = 0; k < flags.size(); ++k) {
+    const Operation& operation = commit.operations[k];
+    if (flags[k]) raised.push_back({flags[k], operation.line, graph::info(operation.op).text, operation.order});
+  }
+}
+
+}  // namespace fw::bindings

@@ -1,0 +1,26 @@
+// What several rooms ask of a code object.
+#pragma once
+
+#include <Python.h>
+
+#include <string>
+
+namespace fw::cpython {
+
+/// Slots of localsplus that a call fills: positional, keyword-only, *args, **kwargs.
+inline int boundArguments(const PyCodeObject* code) {
+  return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
+         ((code->co_flags & CO_VARKEYWORDS) != 0);
+}
+
+/// For messages: "<code>" if the name is no UTF-8. Leaves no exception.
+inline std::string qualifiedName(const PyCodeObject* code) {
+  const char* text = PyUnicode_AsUTF8(code->co_qualname);
+  if (!text) PyErr_Clear();
+  return text ? text : "<code>";
+}
+
+/// Whether the code jumps backwards. Throws PythonError.
+bool hasLoop(PyCodeObject* code);
+
+}  // namespace fw::cpython

@@ -1,0 +1,156 @@
+// Boolean masks. How many elements a mask selects is known only at run time, so array[mask] has no shape that the graph could
+// say. Most selections go back through the same mask, though: a[m] = b[m], a[m] *= c. A selection is therefore a Value of its own
+// (a kOpaque of class ndarray) that holds the whole array it was selected from; element by element operations work on that, and a
+// store through the same mask, which is the same node, is a `where`. Any other use breaks.
+//
+// What the mask leaves out is replaced by one where something is selected, so that operations on it raise no flags, as a rule;
+// if one does, Python runs the call.
+#include "frame_eval/numpy/masks.h"
+
+#include "frame_eval/numpy/binding.h"
+#include "graph/support/check.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+constexpr std::string_view kSelection = "a selection by a mask";
+
+/// `node` where the mask is true, one elsewhere.
+ValueId onlyWhere(Trace& trace, ValueId mask, ValueId node) {
+  return ufuncNode(trace, Op::kWhere, {mask, node, scalarNode(trace, trace.graph().type(node).dtype, 1)});
+}
+
+/// The mask over all axes of an array of this shape; raises where NumPy does.
+ValueId maskOver(Trace& trace, ValueId mask, const SymShape& shape) {
+  const SymShape own = shapeOf(trace, mask);
+  if (own.empty()) unsupported("indexing with a bool");
+  if (own.size() > shape.size()) raises("too many indices for array");
+  IntList rest;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (i >= own.size()) {
+      rest.push_back(static_cast<int64_t>(i));
+    } else if (!sameSize(trace, own[i], shape[i])) {
+      raises("IndexError: boolean index did not match indexed array");
+    }
+  }
+  return rest.empty() ? mask : trace.graph().expand(mask, rest);
+}
+
+Value* selection(Trace& trace, ValueId mask, ValueId node) {
+  Value* v = trace.make(ValueKind::kOpaque);
+  v->cls = Ref::create(reinterpret_cast<PyObject*>(&PyArray_Type));
+  v->name = kSelection;
+  v->items = {trace.array(mask)};
+  v->node = node;
+  return v;
+}
+
+ValueId maskOf(Value* selected) { return selected->items[0]->node; }
+
+/// The whole array behind a selection through `mask`; scalars as they are.
+Value* wholeOperand(Trace& trace, Value* value, ValueId mask) {
+  if (isSelection(value)) {
+    if (maskOf(value) != mask) unsupported("selections by different masks together");
+    return trace.array(value->node);
+  }
+  const bool scalar = !sequenceItems(trace, value) && trace.graph().type(trace.operand(value).value).rank() == 0;
+  if (!scalar) unsupported("a selection by a mask together with an array");
+  return value;
+}
+
+}  // namespace
+
+bool isMask(Trace& trace, Value* index) {
+  return index->kind == ValueKind::kArray && trace.graph().type(index->node).dtype == DType::kBool;
+}
+
+bool isSelection(const Value* value) { return value->kind == ValueKind::kOpaque && value->name == kSelection; }
+
+Value* select(Trace& trace, Value* array, Value* index) {
+  const ValueId mask = maskOver(trace, index->node, shapeOf(trace, array->node));
+  return selection(trace, index->node, onlyWhere(trace, mask, array->node));
+}
+
+Value* selectionOp(Trace& trace, Op op, bool inplace, Value* left, Value* right) {
+  const ValueId mask = maskOf(isSelection(left) ? left : right);
+  if (op == Op::kPower) unsupported("a power of a selection by a mask");
+  if (inplace && !isSelection(left)) unsupported("a selection by a mask as the right side of an update");
+  Value* a = wholeOperand(trace, left, mask);
+  Value* b = wholeOperand(trace, right, mask);
+  if (isSelection(left) && isSelection(right)) {
+    const SymShape x = shapeOf(trace, a->node), y = shapeOf(trace, b->node);
+    if (x.size() != y.size()) unsupported("selections of different shapes");
+    for (size_t i = 0; i < x.size(); ++i)
+      if (!sameSize(trace, x[i], y[i])) unsupported("selections of different shapes");
+  }
+  ValueId node = ufuncNode(trace, op, std::vector<Value*>{a, b});
+  if (!inplace) return selection(trace, mask, node);
+  const DType to = trace.graph().type(left->node).dtype;
+  if (!graph::canCastSameKind(trace.graph().type(node).dtype, to)) raises("UFuncTypeError: cannot cast the result of an in-place operation");
+  left->node = trace.graph().cast(node, to);
+  return left;
+}
+
+void storeSelected(Trace& trace, Value* array, Value* index, Value* value) {
+  graph::Graph& g = trace.graph();
+  const SymShape shape = shapeOf(trace, array->node);
+  const ValueId mask = maskOver(trace, index->node, shape);
+  if (isSelection(value)) {
+    if (maskOf(value) != index->node) unsupported("a selection by one mask stored through another");
+    const SymShape own = shapeOf(trace, value->node);
+    if (own.size() != shape.size()) unsupported("a selection of another shape stored through a mask");
+    for (size_t i = 0; i < own.size(); ++i)
+      if (!sameSize(trace, own[i], shape[i])) unsupported("a selection of another shape stored through a mask");
+    value = trace.array(value->node);
+  } else if (sequenceItems(trace, value) || g.type(trace.operand(value).value).rank() != 0) {
+    unsupported("assignment of an array through a mask");
+  }
+  const ValueId element = elementOf(trace, value, g.type(array->node).dtype);
+  writeAll(trace, array, ufuncNode(trace, Op::kWhere, {mask, element, array->node}));
+}
+
+Value* ufuncWhere(Trace& trace, Op op, std::vector<Value*> operands, Value* where, Value* out) {
+  graph::Graph& g = trace.graph();
+  if (!isMask(trace, where)) unsupported("this where=");
+  const ValueId mask = broadcastInto(trace, where->node, shapeOf(trace, out->node), false);
+  for (Value*& operand : operands) {
+    if (operand->kind == ValueKind::kArray) operand = trace.array(onlyWhere(trace, mask, operand->node));
+  }
+  ValueId node = ufuncNode(trace, op, operands);
+  const DType to = g.type(out->node).dtype;
+  if (!graph::canCastSameKind(g.type(node).dtype, to)) raises("UFuncTypeError: cannot cast ufunc output");
+  node = broadcastInto(trace, g.cast(node, to), shapeOf(trace, out->node), false);
+  writeAll(trace, out, ufuncNode(trace, Op::kWhere, {mask, node, out->node}));
+  return out;
+}
+
+namespace handlers {
+
+/// Values that are repeated or cut to the size of the array are NumPy's business.
+Value* putmask(Bound& a) {
+  Trace& t = a.trace;
+  graph::Graph& g = t.graph();
+  Value* target = a["a"];
+  Value* values = a["values"];
+  if (target->kind != ValueKind::kArray) raises("TypeError: putmask() argument 1 must be numpy.ndarray");
+  checkWriteable(t, target);
+  const DType to = g.type(target->node).dtype;
+  const SymShape shape = shapeOf(t, target->node);
+  auto hasShape = [&](Value* v) {
+    if (v->kind != ValueKind::kArray || g.type(v->node).rank() != static_cast<int>(shape.size())) return false;
+    const SymShape own = shapeOf(t, v->node);
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (!sameSize(t, own[i], shape[i])) return false;
+    return true;
+  };
+  if (!isMask(t, a["mask"]) || !hasShape(a["mask"])) a.refuse("this mask");
+  const bool number = values->kind == ValueKind::kPyFloat || values->kind == ValueKind::kPyInt || values->kind == ValueKind::kPyBool ||
+                      (values->isConstant() && isPlain(values->object.get()) && !sequenceItems(t, values));
+  if (!number && (!hasShape(values) || !graph::canCastSafely(g.type(values->node).dtype, to))) a.refuse("these values");
+  const ValueId element = elementOf(t, values, to);
+  writeAll(t, target, ufuncNode(t, Op::kWhere, {a["mask"]->node, element, target->node}));
+  return t.constant(Py_None);
+}
+
+}  // namespace handlers
+}  // namespace fw::capture::numpy

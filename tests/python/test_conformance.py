@@ -1,0 +1,90 @@
+"""What CPython's own suite has found, small: each function compiled against itself as plain Python, over kinds of arguments in turn."""
+
+import itertools
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import fusewire
+
+X = np.arange(3.0)
+NAN = float("nan")
+
+
+class AlwaysEqual:
+    def __eq__(self, other):
+        return True
+
+
+class Counted(dict):
+    def __getitem__(self, key):
+        return "mine", dict.__getitem__(self, key)
+
+    def __len__(self):
+        return 5
+
+    def both(self):
+        return len(self), dict.__len__(self), self["a"], dict.__getitem__(self, "a")
+
+
+class Base:
+    @property
+    def size(self):
+        return 1
+
+
+class Derived(Base):
+    @property
+    def size(self):
+        return 2
+
+
+def name_of_type(x, value):
+    return x + 1, type(value).__name__
+
+
+def equals(x, left, right):
+    return x + 1, left == right, right != left
+
+
+def subclass_of_dict(x, mapping):
+    return x + 1, mapping.both()
+
+
+def long_steps(x, step):
+    return x + 1, list(itertools.islice(itertools.count(), 1, 10, step))
+
+
+def property_of(x, cls, other):
+    return x + 1, getattr(cls, "size") is other, cls.size is Base.size
+
+
+def held(x, item, items):
+    return x + 1, item in items, [item] == list(items)
+
+
+def bases(x, cls):
+    return x + 1, cls.__bases__
+
+
+CASES = [
+    (name_of_type, [(1,), (types.CellType(3),), ({1},), (types.CellType(4),), ("s",)]),
+    (equals, [(len, AlwaysEqual()), (name_of_type, AlwaysEqual()), (lambda: 0, AlwaysEqual()), (lambda: 0, 3), (AlwaysEqual(), 2)]),
+    (subclass_of_dict, [(Counted(a=1, b=2),), (Counted(a=3),)]),
+    (long_steps, [(2,), (sys.maxsize,), (sys.maxsize - 1,)]),
+    (property_of, [(Base, Base.size), (Derived, Base.size), (Derived, Derived.size), (Base, Derived.size), (Base, 3)]),
+    (held, [(NAN, (NAN,)), (NAN, (float("nan"),)), (NAN, (NAN,)), (1.0, (NAN,)), (1.0, (1.0,)), (float("nan"), (NAN,))]),
+    (bases, [(Derived,), (Base,), (AlwaysEqual,), (bool,)]),
+]
+
+
+@pytest.mark.parametrize("function, arguments", CASES, ids=[c[0].__name__ for c in CASES])
+def test_same_as_python(function, arguments):
+    compiled = fusewire.compile(function)
+    for _ in range(3):
+        for args in arguments:
+            (array, *rest), (wanted, *others) = compiled(X, *args), function(X, *args)
+            assert np.array_equal(array, wanted)
+            assert rest == others, args
