@@ -12,13 +12,14 @@ test_sources := $(sources) $(shell find tests -name '*.cpp' -o -name meson.build
 export CXX := $(if $(shell command -v ccache),ccache g++,g++)
 export PATH := $(bin):$(PATH)
 
-.PHONY: demo test test-cpp test-python bench build wheel sanitize clean help
+.PHONY: format demo test test-cpp test-python bench build wheel sanitize clean help
 
 help:
 	@echo "make demo      a photograph through an image pipeline, plain and compiled"
 	@echo "make test      C++ and Python tests"
 	@echo "make bench     table against the installed peers (PEERS=1 installs numba, JAX and numexpr first)"
 	@echo "make wheel     self-contained wheel in dist/"
+	@echo "make format    C++ as .clang-format has it"
 	@echo "make sanitize  C++ tests under AddressSanitizer and UBSan"
 
 demo: build
@@ -71,6 +72,11 @@ sanitize: $(stamps)/venv
 	  -Db_sanitize=address,undefined -Db_lundef=false -Ddebug=true -Doptimization=1
 	$(bin)/ninja -C build/sanitize -j$(JOBS)
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(bin)/python scripts/run_tests.py --cpp build/sanitize --no-python
+
+cpp_files = $(shell find src bindings tests bench -name '*.cpp' -o -name '*.h')
+
+format: $(stamps)/venv
+	$(bin)/clang-format -i $(cpp_files)
 
 clean:
 	rm -rf build dist $(VENV)

@@ -56,9 +56,8 @@ kernels::Kernel ten(SymContext& syms) {
   });
 }
 kernels::Kernel tanhChain(SymContext& syms) {
-  return mapKernel(syms, [](KernelBuilder& b, Val x, Val y, Val z) {
-    return kernels::math::tanh(b, add(b, mul(b, x, y), z));
-  });
+  return mapKernel(
+      syms, [](KernelBuilder& b, Val x, Val y, Val z) { return kernels::math::tanh(b, add(b, mul(b, x, y), z)); });
 }
 kernels::Kernel axpy(SymContext& syms) {
   return mapKernel(syms, [](KernelBuilder& b, Val x, Val y, Val z) { return add(b, mul(b, x, y), z); });
@@ -80,9 +79,8 @@ kernels::Kernel softmax(SymContext& syms) {
                          b.store(at(1, j), e);
                          return {e};
                        })[0];
-    b.loop(lower, b.param(cols), true, false, [&](AxisId j) {
-      b.store(at(1, j), b.op(ScalarOp::kDiv, b.load(at(1, j), DType::kF32), sum));
-    });
+    b.loop(lower, b.param(cols), true, false,
+           [&](AxisId j) { b.store(at(1, j), b.op(ScalarOp::kDiv, b.load(at(1, j), DType::kF32), sum)); });
   });
   return std::move(b).take();
 }
@@ -94,9 +92,8 @@ kernels::Kernel sum(SymContext& syms) {
   KernelBuilder b(syms, "sum");
   b.declareStored(BufferId(1));
   Val r = b.reduce(b.constantInt(DType::kI64, 0), b.param(n), true, ReduceOrder::kPairwise,
-                   {{kType, ScalarOp::kAdd, b.constant(kType, 0)}}, [&](AxisId i) -> std::vector<Val> {
-                     return {b.load({BufferId(0), zero, {{i, item}}}, kType)};
-                   })[0];
+                   {{kType, ScalarOp::kAdd, b.constant(kType, 0)}},
+                   [&](AxisId i) -> std::vector<Val> { return {b.load({BufferId(0), zero, {{i, item}}}, kType)}; })[0];
   b.store({BufferId(1), zero, {}}, r);
   return std::move(b).take();
 }

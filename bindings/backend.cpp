@@ -1,6 +1,6 @@
-// The ladder of backends, which isolates faults: `llvm` is the product, `llvm_o0` the same without optimisation, `reference`
-// computes the plan with the graph evaluator, one element at a time, `numpy` with NumPy, one call per operation. Backends of
-// the user stand beside it ("@name").
+// The ladder of backends, which isolates faults: `llvm` is the product, `llvm_o0` the same without optimisation,
+// `reference` computes the plan with the graph evaluator, one element at a time, `numpy` with NumPy, one call per
+// operation. Backends of the user stand beside it ("@name").
 #include "bindings/backend.h"
 
 #include <cstring>
@@ -22,7 +22,8 @@ class LlvmProgram : public Program {
   int32_t run(const int64_t* symbols, void* const* buffers, void* workspace) override {
     return executable_->entry()(symbols, buffers, workspace);
   }
-  int32_t commit(const int64_t* symbols, void* const* buffers, void* workspace, jit::CommitProgress* progress) override {
+  int32_t commit(const int64_t* symbols, void* const* buffers, void* workspace,
+                 jit::CommitProgress* progress) override {
     return executable_->commit()(symbols, buffers, workspace, progress);
   }
   jit::EntryFn check() const override { return executable_->check(); }
@@ -53,7 +54,7 @@ struct StridedMemory {
   std::vector<int64_t> shape, strides;
 
   template <class F>
-  void forEach(F&& visit) const {      // elements in C order: visit(flat index, address)
+  void forEach(F&& visit) const {  // elements in C order: visit(flat index, address)
     int64_t count = 1;
     for (int64_t s : shape) count *= s;
     for (int64_t flat = 0; flat < count; ++flat) {
@@ -142,9 +143,11 @@ class ReferenceProgram : public Program {
   std::vector<graph::BufferId> outputBuffers_;
 };
 
-using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&, bool deferChecks);
+using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&,
+                                                                 bool deferChecks);
 
-absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int optLevel, bool deferChecks) {
+absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::Plan plan, const Config& config,
+                                                    int optLevel, bool deferChecks) {
   jit::CompileOptions options;
   const std::string& isa = config.text(Setting::kIsa);
   options.isa = isa == "avx512"     ? jit::CompileOptions::Isa::kAvx512
@@ -159,15 +162,19 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
   auto executable = jit::compile(graph, std::move(plan), options, options.keepText ? &text : nullptr);
   if (!executable.ok()) return executable.status();
   if (wantKernels) emit(Channel::kKernels, "kernels", text.kernels, {{"text", text.kernels}});
-  if (wantCode) emit(Channel::kOutputCode, "code", text.llvm + text.assembly, {{"llvm", text.llvm}, {"assembly", text.assembly}});
+  if (wantCode)
+    emit(Channel::kOutputCode, "code", text.llvm + text.assembly, {{"llvm", text.llvm}, {"assembly", text.assembly}});
   return std::make_unique<LlvmProgram>(*std::move(executable));
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config, bool deferChecks) {
-  return makeNative(std::move(graph), std::move(plan), config, static_cast<int>(config.number(Setting::kOptLevel)), deferChecks);
+absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config,
+                                                  bool deferChecks) {
+  return makeNative(std::move(graph), std::move(plan), config, static_cast<int>(config.number(Setting::kOptLevel)),
+                    deferChecks);
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeLlvmO0(graph::Graph graph, graph::Plan plan, const Config& config, bool deferChecks) {
+absl::StatusOr<std::unique_ptr<Program>> makeLlvmO0(graph::Graph graph, graph::Plan plan, const Config& config,
+                                                    bool deferChecks) {
   return makeNative(std::move(graph), std::move(plan), config, 0, deferChecks);
 }
 
@@ -192,7 +199,8 @@ int32_t Program::commit(const int64_t*, void* const*, void*, jit::CommitProgress
   return 0;
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config, bool deferChecks) {
+absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
+                                                     bool deferChecks) {
   if (plan.groups.empty() && plan.commits.empty()) return std::make_unique<EmptyProgram>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));

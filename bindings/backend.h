@@ -29,6 +29,7 @@ class Program {
 };
 
 /// The backend named by the setting `backend`. It may defer checks (jit::CompileOptions) if `deferChecks`.
-absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config, bool deferChecks);
+absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
+                                                     bool deferChecks);
 
 }  // namespace fw::bindings

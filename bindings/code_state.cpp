@@ -29,7 +29,10 @@ constexpr int kExceptionLimit = 3;
 }  // namespace
 
 CodeState::CodeState(PyCodeObject* code, FunctionSettings settings, bool decorated)
-    : code_(code), settings_(std::move(settings)), slotCount_(cpython::boundArguments(code)), decorated_(decorated) {}
+    : code_(code),
+      settings_(std::move(settings)),
+      slotCount_(cpython::boundArguments(code)),
+      decorated_(decorated) {}
 
 std::string CodeState::name() const { return cpython::qualifiedName(code()); }
 
@@ -45,7 +48,7 @@ RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, Py
 }
 
 RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, PyObject** result) {
-  const bool refusing = metRefused();   // every call is to be refused with its own breaks
+  const bool refusing = metRefused();  // every call is to be refused with its own breaks
   const int failureLimit = spliced_ ? kFailureLimitSpliced : kFailureLimit;
   if (!refusing && failures_ >= failureLimit && variants_.variants().empty()) return RunOutcome::kMiss;
   const uint64_t kind = kindKey(slots, slotCount_);
@@ -81,7 +84,7 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
   const std::shared_ptr<const Config> config = settings_.current();
   if (!config->flag(Setting::kEnable)) return nullptr;
   const bool profiled = !capture::profiledStops(reinterpret_cast<PyObject*>(code_)).empty();
-  if (profiled && !refusesBreaks(*config) && makeSpliced()) {   // it is known that Python must run some of it
+  if (profiled && !refusesBreaks(*config) && makeSpliced()) {  // it is known that Python must run some of it
     failures_ = kFailureLimitSpliced;
     return nullptr;
   }
@@ -93,9 +96,8 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     return nullptr;
   }
   variants_.logMisses(name(), {slots, reinterpret_cast<PyObject*>(function)});
-  auto built = buildVariant(*config, [&](const capture::CaptureOptions& options) {
-    return capture::capture({function, slots}, options);
-  });
+  auto built = buildVariant(
+      *config, [&](const capture::CaptureOptions& options) { return capture::capture({function, slots}, options); });
   if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
     noteVariant(name(), **variant, function, slots);
     return variants_.add(std::move(*variant));
@@ -143,7 +145,7 @@ void CodeState::splice(Break what, const Config& config) {
   const int at = what.at;
   // With fullgraph, what still comes here runs as Python altogether.
   if (config.flag(Setting::kSplice) && !config.flag(Setting::kFullgraph) && makeSpliced() && at >= 0) {
-    spliced_->addStop(at, std::move(what));   // which keeps the break, too
+    spliced_->addStop(at, std::move(what));  // which keeps the break, too
   } else {
     recordBreak(breaks_, std::move(what), name());
   }
@@ -157,8 +159,8 @@ PyObject* CodeState::codeForCall() {
 
 PyObject* CodeState::codeForColdCall() {
   const std::shared_ptr<const Config> config = settings_.current();
-  const bool allowed = config->flag(Setting::kEnable) && config->flag(Setting::kSplice) &&
-                       !config->flag(Setting::kFullgraph);
+  const bool allowed =
+      config->flag(Setting::kEnable) && config->flag(Setting::kSplice) && !config->flag(Setting::kFullgraph);
   if (!allowed || !cpython::hasLoop(code_) || !makeSpliced()) return reinterpret_cast<PyObject*>(code_);
   spliced_->setCold(true);
   return spliced_->codeForCall();

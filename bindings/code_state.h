@@ -56,9 +56,9 @@ class CodeState {
   bool metRefused() const;
   RunOutcome forbidden(PyFunctionObject* function, PyObject* const* slots) const;
 
-  PyCodeObject* code_;                              ///< borrowed
+  PyCodeObject* code_;  ///< borrowed
   FunctionSettings settings_;
-  int slotCount_;                                   ///< bound arguments
+  int slotCount_;  ///< bound arguments
   // Guarded by the GIL.
   VariantSet variants_;
   std::vector<RecordedBreak> breaks_;

@@ -1,7 +1,8 @@
-// Interrupted commits. Native code has found a flag and kept what the part where it came up has overwritten. That is put
-// back, so the operands are what they were; the part and all behind it is computed here once more, one operation after the
-// other, in blocks, with a look at the processor's flags after each. Slow, and rare. Only the operations are covered that
-// update loops are made of; commits with others are checked as a whole before anything is stored (see passes/commits.cpp).
+// Interrupted commits. Native code has found a flag and kept what the part where it came up has overwritten. That is
+// put back, so the operands are what they were; the part and all behind it is computed here once more, one operation
+// after the other, in blocks, with a look at the processor's flags after each. Slow, and rare. Only the operations are
+// covered that update loops are made of; commits with others are checked as a whole before anything is stored (see
+// passes/commits.cpp).
 #include "bindings/commit_report.h"
 
 #include <algorithm>
@@ -32,7 +33,9 @@ bool isArithmetic(Op op) { return op == Op::kAdd || op == Op::kSubtract || op ==
 class CommitReader {
  public:
   CommitReader(const Graph& graph, const graph::Plan& plan, std::vector<SymId>& wanted)
-      : graph_(graph), plan_(plan), wanted_(wanted) {}
+      : graph_(graph),
+        plan_(plan),
+        wanted_(wanted) {}
 
   std::optional<CommitReporter::Commit> read(const Group& group) {
     group_ = &group;
@@ -65,7 +68,7 @@ class CommitReader {
   }
 
  private:
-  static constexpr int kOperation = -2;   // operation k is kOperation - k until all leaves are known
+  static constexpr int kOperation = -2;  // operation k is kOperation - k until all leaves are known
 
   int append(absl::Span<const SymId> ids) {
     const int first = static_cast<int>(wanted_.size());
@@ -79,8 +82,10 @@ class CommitReader {
     if (node.type.dtype != dtype) return std::nullopt;
     if (auto it = numberOf_.find(base); it != numberOf_.end()) return kOperation - it->second;
     std::optional<CommitReporter::Leaf> leaf;
-    if (node.op == Op::kConstant) leaf.emplace().constant = node.attrs.scalar(graph::AttrKey::kValue).asDouble();
-    else leaf = memory(value, group_->axisMap.at(user));
+    if (node.op == Op::kConstant)
+      leaf.emplace().constant = node.attrs.scalar(graph::AttrKey::kValue).asDouble();
+    else
+      leaf = memory(value, group_->axisMap.at(user));
     if (!leaf) return std::nullopt;
     commit_.leaves.push_back(*leaf);
     return static_cast<int>(commit_.leaves.size()) - 1;
@@ -203,8 +208,9 @@ void CommitReporter::run(const Commit& commit, const graph::IntList& order, std:
 
 /// Elements are saved in the order of the loops.
 template <class T>
-void CommitReporter::restore(const Commit& commit, const jit::DeferredCommit& deferred, const jit::CommitProgress& progress,
-                             const std::vector<int64_t>& values, void* const* buffers) const {
+void CommitReporter::restore(const Commit& commit, const jit::DeferredCommit& deferred,
+                             const jit::CommitProgress& progress, const std::vector<int64_t>& values,
+                             void* const* buffers) const {
   int64_t inner = 1;
   for (size_t i = deferred.outer; i < deferred.order.size(); ++i) inner *= values[commit.sizes + deferred.order[i]];
   char* const target = static_cast<char*>(buffers[commit.target.buffer]) + values[commit.target.offset];
@@ -243,8 +249,10 @@ void CommitReporter::inspect(const jit::DeferredCommit& deferred, const jit::Com
                              const std::vector<int64_t>& geometry, void* const* buffers, void* workspace,
                              std::vector<RaisedFlags>& raised) const {
   const Commit& commit = commits_[deferred.commit];
-  if (commit.single) restore<float>(commit, deferred, progress, geometry, buffers);
-  else restore<double>(commit, deferred, progress, geometry, buffers);
+  if (commit.single)
+    restore<float>(commit, deferred, progress, geometry, buffers);
+  else
+    restore<double>(commit, deferred, progress, geometry, buffers);
   std::vector<int64_t> index(commit.rank, 0);
   int64_t position = progress.position;
   for (int i = deferred.outer; i-- > 0;) {
@@ -255,8 +263,10 @@ void CommitReporter::inspect(const jit::DeferredCommit& deferred, const jit::Com
   std::vector<int32_t> flags(commit.operations.size(), 0);
   std::fenv_t environment;
   std::feholdexcept(&environment);
-  if (commit.single) run<float>(commit, deferred.order, std::move(index), geometry, buffers, workspace, flags);
-  else run<double>(commit, deferred.order, std::move(index), geometry, buffers, workspace, flags);
+  if (commit.single)
+    run<float>(commit, deferred.order, std::move(index), geometry, buffers, workspace, flags);
+  else
+    run<double>(commit, deferred.order, std::move(index), geometry, buffers, workspace, flags);
   std::fesetenv(&environment);
   for (size_t k = 0; k < flags.size(); ++k) {
     const Operation& operation = commit.operations[k];

@@ -13,33 +13,35 @@ namespace fw::bindings {
 
 class CommitReporter {
  public:
-  /// nullopt if the plan checks no commits in advance, or computes something in them that cannot be told from NumPy's calls.
+  /// nullopt if the plan checks no commits in advance, or computes something in them that cannot be told from NumPy's
+  /// calls.
   static std::optional<CommitReporter> make(const graph::Graph& graph, const graph::Plan& plan);
 
   /// Sizes, offsets and strides of one call.
   std::vector<int64_t> geometry(const int64_t* symbols) const;
   /// Bytes that CommitProgress::saved needs for the largest part.
   int64_t savedBytes(absl::Span<const jit::DeferredCommit> deferred, const std::vector<int64_t>& geometry) const;
-  /// After an interruption: puts back what the part has overwritten, and adds what the operations of the commit raise from
-  /// there on. Needs no GIL and cannot fail.
-  void inspect(const jit::DeferredCommit& commit, const jit::CommitProgress& progress, const std::vector<int64_t>& geometry,
-               void* const* buffers, void* workspace, std::vector<RaisedFlags>& raised) const;
+  /// After an interruption: puts back what the part has overwritten, and adds what the operations of the commit raise
+  /// from there on. Needs no GIL and cannot fail.
+  void inspect(const jit::DeferredCommit& commit, const jit::CommitProgress& progress,
+               const std::vector<int64_t>& geometry, void* const* buffers, void* workspace,
+               std::vector<RaisedFlags>& raised) const;
 
  private:
   struct Leaf {
-    int buffer = -1;                   ///< -1: the constant
+    int buffer = -1;  ///< -1: the constant
     bool inWorkspace = false;
-    int offset = 0, strides = 0;       ///< indices of values of program_; strides per domain axis
+    int offset = 0, strides = 0;  ///< indices of values of program_; strides per domain axis
     double constant = 0;
   };
   struct Operation {
     graph::Op op;
-    int operands[2] = {-1, -1};        ///< leaves, then operations
+    int operands[2] = {-1, -1};  ///< leaves, then operations
     uint32_t line = 0;
-    uint64_t order = 0;                ///< in the program
+    uint64_t order = 0;  ///< in the program
   };
   struct Commit {
-    bool single = false;               ///< f32
+    bool single = false;  ///< f32
     int rank = 0, sizes = 0;
     Leaf target;
     std::vector<Leaf> leaves;
@@ -49,11 +51,12 @@ class CommitReporter {
   void restore(const Commit& commit, const jit::DeferredCommit& deferred, const jit::CommitProgress& progress,
                const std::vector<int64_t>& values, void* const* buffers) const;
   template <class T>
-  void run(const Commit& commit, const graph::IntList& order, std::vector<int64_t> index, const std::vector<int64_t>& values,
-           void* const* buffers, void* workspace, std::vector<int32_t>& flags) const;
+  void run(const Commit& commit, const graph::IntList& order, std::vector<int64_t> index,
+           const std::vector<int64_t>& values, void* const* buffers, void* workspace,
+           std::vector<int32_t>& flags) const;
   friend class CommitReader;
 
-  std::vector<Commit> commits_;        ///< by number in the plan; others are empty
+  std::vector<Commit> commits_;  ///< by number in the plan; others are empty
   jit::SymProgram program_;
 };
 

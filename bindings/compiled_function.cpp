@@ -18,7 +18,7 @@ struct CompiledFunction {
   FunctionState* state;
 };
 
-PyTypeObject* compiledFunctionType = nullptr;   // owned for the life of the process
+PyTypeObject* compiledFunctionType = nullptr;  // owned for the life of the process
 
 FunctionState& stateOf(PyObject* self) { return *reinterpret_cast<CompiledFunction*>(self)->state; }
 

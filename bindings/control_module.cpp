@@ -28,7 +28,7 @@ PyObject* none(F&& body) {
   return guarded(std::forward<F>(body)) ? Py_NewRef(Py_None) : nullptr;
 }
 
-// ---- stance --------------------------------------------------------------------------------------------------------
+// ---- stance -------------------------------------------------------------------------------------------------------
 
 /// set_stance(name, skip_guards) -> (name, skip_guards) that were in force
 PyObject* pySetStance(PyObject*, PyObject* args) {
@@ -56,7 +56,7 @@ PyObject* pySetErrorOnGraphBreak(PyObject*, PyObject* on) {
 }
 PyObject* graphBreak(PyObject*, PyObject*) { Py_RETURN_NONE; }
 
-// ---- settings ------------------------------------------------------------------------------------------------------
+// ---- settings -----------------------------------------------------------------------------------------------------
 
 PyObject* processValues(PyObject*, PyObject*) {
   nlohmann::json values = nlohmann::json::object();
@@ -81,7 +81,7 @@ PyObject* changeSettings(PyObject*, PyObject* changes) {
   });
 }
 
-// ---- declarations --------------------------------------------------------------------------------------------------
+// ---- declarations -------------------------------------------------------------------------------------------------
 
 /// disable_code(code, reason)
 PyObject* pyDisableCode(PyObject*, PyObject* args) {
@@ -157,7 +157,7 @@ PyObject* pySetProfile(PyObject*, PyObject* args) {
   });
 }
 
-// ---- backends and events -------------------------------------------------------------------------------------------
+// ---- backends and events ------------------------------------------------------------------------------------------
 
 /// register_backend(name, callable)
 PyObject* pyRegisterBackend(PyObject*, PyObject* args) {

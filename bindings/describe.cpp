@@ -21,10 +21,11 @@ namespace {
 
 json timesOf(const Variant& variant) {
   const PhaseTimes& t = variant.times();
-  return {{"capture", t.captureMs}, {"passes", t.passesMs},       {"plan", t.planMs},
-          {"kernels", t.jit.kernelMs}, {"llvm_ir", t.jit.irMs},   {"codegen", t.jit.codegenMs},
-          {"link", t.jit.linkMs},   {"compile", t.compileMs},     {"guards", t.stubMs},
-          {"total", t.captureMs + t.passesMs + t.planMs + t.compileMs + t.stubMs}};
+  return {{"capture", t.captureMs}, {"passes", t.passesMs},
+          {"plan", t.planMs},       {"kernels", t.jit.kernelMs},
+          {"llvm_ir", t.jit.irMs},  {"codegen", t.jit.codegenMs},
+          {"link", t.jit.linkMs},   {"compile", t.compileMs},
+          {"guards", t.stubMs},     {"total", t.captureMs + t.passesMs + t.planMs + t.compileMs + t.stubMs}};
 }
 
 /// One entry per guard, in the order in which they are checked.
@@ -35,9 +36,11 @@ json guardList(const guards::GuardSet& set, PyObject* code) {
   for (const guards::Guard& guard : set.guards) {
     const size_t end = std::min(text.find('\n', at), text.size());
     std::string one = text.substr(at, end - at);
-    one.resize(std::min(one.size(), one.rfind("  line ")));   // told by its own field
-    list.push_back({{"text", one}, {"kind", std::string(guards::guardName(guard.kind))},
-                    {"line", guard.line}, {"cost", guards::guardCost(guard.kind)}});
+    one.resize(std::min(one.size(), one.rfind("  line ")));  // told by its own field
+    list.push_back({{"text", one},
+                    {"kind", std::string(guards::guardName(guard.kind))},
+                    {"line", guard.line},
+                    {"cost", guards::guardCost(guard.kind)}});
     at = std::min(end + 1, text.size());
   }
   return list;
@@ -51,7 +54,8 @@ json sizesOf(const guards::GuardSet& set, PyObject* code) {
     if (binding.from != guards::SymbolBinding::From::kDim) continue;
     if ((*set.sources)[binding.source].kind != guards::SourceKind::kArg) continue;
     const auto value = set.syms->asConst(set.syms->canonical(set.syms->symbolId(static_cast<int>(i))));
-    sizes.push_back({{"argument", set.sources->describe(binding.source, code)}, {"axis", binding.axis},
+    sizes.push_back({{"argument", set.sources->describe(binding.source, code)},
+                     {"axis", binding.axis},
                      {"policy", value ? "static" : "dynamic"}});
     if (value) sizes.back()["value"] = *value;
   }
@@ -88,8 +92,9 @@ json describeRegion(const SplicedCode& code, const Region& region, PyObject* obj
     variants.push_back(describeVariant(*variant, object));
     variants.back()["end"] = ends[variant->endIndex];
   }
-  return {{"start", region.start()}, {"start_line", code.lineOf(region.start())}, {"end_lines", ends},
-          {"status", std::string(statusName(region.status()))}, {"variants", variants}, {"hits", region.hits()},
+  return {{"start", region.start()},    {"start_line", code.lineOf(region.start())},
+          {"end_lines", ends},          {"status", std::string(statusName(region.status()))},
+          {"variants", variants},       {"hits", region.hits()},
           {"misses", region.declines()}};
 }
 
@@ -142,10 +147,10 @@ std::string sideEffects(const Variant& variant, PyObject* code) {
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   }
   std::string effects = capture::print(variant.exit(), *set.syms);
-  for (size_t i = set.objects.size(); i-- > 0;)   // the highest first: "object 1" is the beginning of "object 12"
+  for (size_t i = set.objects.size(); i-- > 0;)  // the highest first: "object 1" is the beginning of "object 12"
     absl::StrReplaceAll({{"object " + std::to_string(i), set.sources->describe(set.objects[i], code)}}, &effects);
   std::vector<std::string> rest = absl::StrSplit(effects, '\n');
-  rest.resize(std::min(rest.size(), variant.exit().effects.size()));   // behind them: where and with what it ends
+  rest.resize(std::min(rest.size(), variant.exit().effects.size()));  // behind them: where and with what it ends
   lines.insert(lines.end(), rest.begin(), rest.end());
   return absl::StrJoin(lines, "\n");
 }
@@ -155,9 +160,13 @@ std::string sideEffects(const Variant& variant, PyObject* code) {
 json describeBreak(const capture::Break& what) {
   static constexpr const char* kClasses[] = {"user", "unsupported", "limit", "bug"};
   const capture::BreakInfo& info = capture::info(what.reason);
-  return {{"reason", std::string(info.text)}, {"class", kClasses[static_cast<int>(info.cls)]},
+  return {{"reason", std::string(info.text)},
+          {"class", kClasses[static_cast<int>(info.cls)]},
           {"message", std::string(info.message)},
-          {"detail", what.detail}, {"hint", std::string(info.hint)}, {"file", what.file}, {"line", what.line}};
+          {"detail", what.detail},
+          {"hint", std::string(info.hint)},
+          {"file", what.file},
+          {"line", what.line}};
 }
 
 json describeBreaks(const std::vector<RecordedBreak>& breaks, const SplicedCode* spliced) {
@@ -177,9 +186,9 @@ json describeBreaks(const std::vector<RecordedBreak>& breaks, const SplicedCode*
 }
 
 PyObject* describeFunction(const FunctionFacts& facts) {
-  json description = {{"name", facts.name}, {"python_calls", facts.pythonCalls}, {"variants", json::array()},
-                      {"breaks", describeBreaks(facts.breaks, facts.spliced)}, {"regions", json::array()},
-                      {"stops", json::array()}};
+  json description = {{"name", facts.name},        {"python_calls", facts.pythonCalls},
+                      {"variants", json::array()}, {"breaks", describeBreaks(facts.breaks, facts.spliced)},
+                      {"regions", json::array()},  {"stops", json::array()}};
   PyObject* code = nullptr;
   if (facts.isFunction) {
     code = reinterpret_cast<PyFunctionObject*>(facts.callable)->func_code;

@@ -21,7 +21,7 @@ struct FunctionFacts {
   const std::vector<std::unique_ptr<Variant>>& variants;
   const std::vector<RecordedBreak>& breaks;
   uint64_t pythonCalls;
-  const SplicedCode* spliced = nullptr;      ///< null if the function has no compiled regions of its own
+  const SplicedCode* spliced = nullptr;  ///< null if the function has no compiled regions of its own
 };
 
 /// New dict: name, file, line, python_calls, variants (guards, graph, plan, times ...), breaks, regions, stops. nullptr

@@ -51,8 +51,8 @@ constexpr Advice kAdvice[] = {
 }  // namespace
 
 json describeMiss(size_t variant, const guards::GuardSet& set, const guards::SlowResult& miss, PyObject* code) {
-  json result = {{"variant", variant}, {"reason", miss.reason}, {"guard", ""},
-                 {"source", ""},       {"line", 0},            {"advice", ""}};
+  json result = {{"variant", variant}, {"reason", miss.reason}, {"guard", ""}, {"source", ""},
+                 {"line", 0},          {"advice", ""}};
   if (miss.failed < 0 || static_cast<size_t>(miss.failed) >= set.guards.size()) return result;
   const guards::Guard& guard = set.guards[miss.failed];
   result["guard"] = std::string(guards::guardName(guard.kind));

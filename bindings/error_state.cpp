@@ -1,8 +1,8 @@
-// np.geterr() costs about a microsecond; the error state lives in a context variable whose value is a new object after every
-// change, so the last answer holds for as long as that object is there.
+// np.geterr() costs about a microsecond; the error state lives in a context variable whose value is a new object after
+// every change, so the last answer holds for as long as that object is there.
 //
-// A warning is plain if nothing can come of it but the warning: no filter makes it an error, and warnings are shown by the
-// functions of the warnings module, or collected in a list (catch_warnings(record=True)).
+// A warning is plain if nothing can come of it but the warning: no filter makes it an error, and warnings are shown by
+// the functions of the warnings module, or collected in a list (catch_warnings(record=True)).
 #include "bindings/error_state.h"
 
 #include <algorithm>
@@ -17,21 +17,21 @@ namespace {
 using cpython::Ref;
 
 // Owned for the life of the process; guarded by the GIL.
-PyObject* geterr = nullptr;          // numpy.geterr
-PyObject* stateVariable = nullptr;   // the context variable, or null
-PyObject* warnings = nullptr;        // the module
+PyObject* geterr = nullptr;         // numpy.geterr
+PyObject* stateVariable = nullptr;  // the context variable, or null
+PyObject* warnings = nullptr;       // the module
 
 /// What the state held when it was last asked for.
 struct Seen {
-  PyObject* state = nullptr;         // owned, so that it cannot be another one by now
-  int32_t warned = 0, other = 0;     // Status bits by what NumPy does about them
+  PyObject* state = nullptr;      // owned, so that it cannot be another one by now
+  int32_t warned = 0, other = 0;  // Status bits by what NumPy does about them
 } seen;
 
 constexpr struct {
   int32_t bit;
   const char* name;
   const char* message;
-} kFlags[] = {{jit::kStatusDivide, "divide", "divide by zero encountered in "},   // in the order of NumPy's reports
+} kFlags[] = {{jit::kStatusDivide, "divide", "divide by zero encountered in "},  // in the order of NumPy's reports
               {jit::kStatusOverflow, "over", "overflow encountered in "},
               {jit::kStatusUnderflow, "under", "underflow encountered in "},
               {jit::kStatusInvalid, "invalid", "invalid value encountered in "}};
@@ -71,12 +71,12 @@ bool filtersRaise(PyObject* module) {
   };
   if (!filters || !PyList_CheckExact(filters) || !isHarmless(otherwise)) return true;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); ++i) {
-    PyObject* filter = PyList_GET_ITEM(filters, i);   // action, message, category, module, line
+    PyObject* filter = PyList_GET_ITEM(filters, i);  // action, message, category, module, line
     if (!PyTuple_CheckExact(filter) || PyTuple_GET_SIZE(filter) != 5) return true;
     PyObject* category = PyTuple_GET_ITEM(filter, 2);
     auto* ours = reinterpret_cast<PyTypeObject*>(PyExc_RuntimeWarning);
-    const bool other = Py_IS_TYPE(category, &PyType_Type) &&
-                       !PyType_IsSubtype(ours, reinterpret_cast<PyTypeObject*>(category));
+    const bool other =
+        Py_IS_TYPE(category, &PyType_Type) && !PyType_IsSubtype(ours, reinterpret_cast<PyTypeObject*>(category));
     if (!other && !isHarmless(PyTuple_GET_ITEM(filter, 0))) return true;
   }
   return false;
@@ -139,8 +139,8 @@ bool warn(std::vector<RaisedFlags> raised, int32_t reported, PyObject* function)
       Ref text = Ref::steal(PyUnicode_FromString((flag.message + std::string(call.ufunc)).c_str()));
       if (!text || !module) return false;
       const int line = static_cast<int>(call.line);
-      const int answer = PyErr_WarnExplicitObject(PyExc_RuntimeWarning, text.get(), code->co_filename, line, module.get(),
-                                                  registry.get());
+      const int answer = PyErr_WarnExplicitObject(PyExc_RuntimeWarning, text.get(), code->co_filename, line,
+                                                  module.get(), registry.get());
       if (answer < 0) return false;
     }
   }

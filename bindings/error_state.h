@@ -17,20 +17,20 @@ bool initializeErrorState();
 /// under the error state in force, or because a kernel declined. Needs the GIL; leaves no exception behind.
 bool mustReport(int32_t status);
 
-/// The jit::Status bits that NumPy would report, if all it would do is to issue warnings, none of which can become an exception
-/// or reach the user's code as things stand; nullopt otherwise. Needs the GIL; leaves no exception behind.
+/// The jit::Status bits that NumPy would report, if all it would do is to issue warnings, none of which can become an
+/// exception or reach the user's code as things stand; nullopt otherwise. Needs the GIL; leaves no exception behind.
 std::optional<int32_t> plainWarnings();
 
 /// Flags that one ufunc call raises.
 struct RaisedFlags {
   int32_t status;
-  uint32_t line;                ///< of the call
+  uint32_t line;  ///< of the call
   std::string_view ufunc;
-  uint64_t order;               ///< in the program
+  uint64_t order;  ///< in the program
 };
 
-/// Issues NumPy's warnings for those of the status bits `reported`, in the order of the program, as of the code of `function`.
-/// False with a Python exception set.
+/// Issues NumPy's warnings for those of the status bits `reported`, in the order of the program, as of the code of
+/// `function`. False with a Python exception set.
 bool warn(std::vector<RaisedFlags> raised, int32_t reported, PyObject* function);
 
 }  // namespace fw::bindings

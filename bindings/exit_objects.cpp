@@ -73,7 +73,9 @@ PyObject* makeSubclass(PyObject* cls, absl::Span<PyObject* const> parts) {
   auto* type = reinterpret_cast<PyTypeObject*>(cls);
   bool tuple = PyTuple_CheckExact(parts[0]);
   Ref args = Ref::steal(tuple ? PyTuple_Pack(1, parts[0]) : PyTuple_New(0));
-  auto construct = tuple ? PyTuple_Type.tp_new : PyType_IsSubtype(type, &PyODict_Type) ? PyODict_Type.tp_new : PyDict_Type.tp_new;
+  auto construct = tuple                                   ? PyTuple_Type.tp_new
+                   : PyType_IsSubtype(type, &PyODict_Type) ? PyODict_Type.tp_new
+                                                           : PyDict_Type.tp_new;
   Ref self = Ref::steal(args ? construct(type, args.get(), nullptr) : nullptr);
   PyObject *key, *value;
   for (Py_ssize_t at = 0; self && !tuple && PyDict_Next(parts[0], &at, &key, &value);)
@@ -115,11 +117,13 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
     case Kind::kDict: return makeDict(children);
     case Kind::kSlice: return PySlice_New(children[0], children[1], children[2]);
     case Kind::kRange:
-      return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type), children[0], children[1], children[2], nullptr);
+      return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type), children[0], children[1],
+                                          children[2], nullptr);
     case Kind::kIterator: return advanced(PyObject_GetIter(children[0]), node.index);
     case Kind::kCall: {
       size_t keywords = object ? static_cast<size_t>(PyTuple_GET_SIZE(object)) : 0;
-      return advanced(PyObject_Vectorcall(children[0], children.data() + 1, children.size() - 1 - keywords, object), node.index);
+      return advanced(PyObject_Vectorcall(children[0], children.data() + 1, children.size() - 1 - keywords, object),
+                      node.index);
     }
     case Kind::kSubclass: return makeSubclass(object, children);
     case Kind::kAttribute: return PyObject_GenericGetAttr(children[0], object);

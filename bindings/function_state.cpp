@@ -15,7 +15,8 @@ using cpython::checked;
 using cpython::Ref;
 
 FunctionState::FunctionState(PyObject* callable, FunctionSettings settings)
-    : callable_(Ref::create(callable)), settings_(std::move(settings)) {
+    : callable_(Ref::create(callable)),
+      settings_(std::move(settings)) {
   if (PyFunction_Check(callable)) adoptCode();
 }
 
@@ -69,7 +70,7 @@ PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyOb
   PyObject* code = state_ ? state_->codeForCall() : nullptr;
   if (!state_ || code == function()->func_code) return callPlain(args, nargsf, keywordNames);
   ++pythonCalls_;
-  Ref function = Ref::create(splicedFunction(code));   // a reset from within the call must not take it away
+  Ref function = Ref::create(splicedFunction(code));  // a reset from within the call must not take it away
   NestedScope nested(state_->wantsHook(), &hookUseful_);
   return cpython::callNested(function.get(), args, nargsf, keywordNames);
 }

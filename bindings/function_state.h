@@ -46,9 +46,9 @@ class FunctionState {
   FunctionSettings settings_;
   Signature signature_;
   // The GIL guards everything below.
-  cpython::Ref code_;                               ///< the code that state_ is about
-  std::optional<CodeState> state_;                  ///< none if the callable is no Python function
-  cpython::Ref spliced_;                            ///< function object around spliced code
+  cpython::Ref code_;               ///< the code that state_ is about
+  std::optional<CodeState> state_;  ///< none if the callable is no Python function
+  cpython::Ref spliced_;            ///< function object around spliced code
   bool hookUseful_ = true;
   uint64_t pythonCalls_ = 0;
 };

@@ -54,9 +54,16 @@ json describeNode(const graph::Graph& graph, graph::ValueId id) {
   for (graph::ValueId operand : node.operands) operands.push_back(operand.index);
   for (graph::SymId size : node.type.shape) shape.push_back(graph.syms().print(size));
   const graph::DTypeInfo& dtype = graph::info(node.type.dtype);
-  return {{"id", id.index}, {"op", std::string(graph::info(node.op).text)}, {"operands", operands},
-          {"attrs", describeAttrs(graph, node.attrs)}, {"dtype", std::string(dtype.text)}, {"char", std::string(1, dtype.numpyChar)},
-          {"shape", shape}, {"layout", node.type.layout.print()}, {"line", node.line}, {"regions", node.regions.size()}};
+  return {{"id", id.index},
+          {"op", std::string(graph::info(node.op).text)},
+          {"operands", operands},
+          {"attrs", describeAttrs(graph, node.attrs)},
+          {"dtype", std::string(dtype.text)},
+          {"char", std::string(1, dtype.numpyChar)},
+          {"shape", shape},
+          {"layout", node.type.layout.print()},
+          {"line", node.line},
+          {"regions", node.regions.size()}};
 }
 
 [[noreturn]] void raise(PyObject* type, const std::string& what) {
@@ -95,7 +102,8 @@ Ref fromHost(const graph::HostArray& host) {
 Ref evaluateText(PyObject* text, PyObject* arrays, PyObject* values) {
   const graph::Graph graph = parsed(text);
   const auto inputIds = graph.inputs();
-  if (PyList_GET_SIZE(arrays) != static_cast<Py_ssize_t>(inputIds.size()) || PyList_GET_SIZE(values) != graph.syms().symbolCount())
+  if (PyList_GET_SIZE(arrays) != static_cast<Py_ssize_t>(inputIds.size()) ||
+      PyList_GET_SIZE(values) != graph.syms().symbolCount())
     raise(PyExc_TypeError, "evaluate_graph: wrong number of inputs or symbols");
   std::vector<graph::HostArray> inputs;
   for (size_t i = 0; i < inputIds.size(); ++i) {

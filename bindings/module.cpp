@@ -131,7 +131,9 @@ PyObject* table(F&& fill) {
 PyObject* ops(PyObject*, PyObject*) {
   return table([](TableWriter& w) {
     for (const graph::OpInfo& op : graph::opTable())
-      w.row({{"name", op.text}, {"numpy", op.numpy}, {"cpu", op.cpu},
+      w.row({{"name", op.text},
+             {"numpy", op.numpy},
+             {"cpu", op.cpu},
              {"contract", op.contract == graph::Contract::kExact ? "exact" : "ulp"}});
   });
 }
@@ -197,8 +199,8 @@ int execute(PyObject* module) {
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_fusewire", "Compiler core of fusewire.", 0, methods, slots,
-                          nullptr, nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_fusewire", "Compiler core of fusewire.", 0, methods, slots, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace fw::bindings

@@ -25,7 +25,7 @@ struct Record {
   bool skip = false;
 };
 
-uint64_t framesSeen = 0, framesCompiled = 0;   // guarded by the GIL
+uint64_t framesSeen = 0, framesCompiled = 0;  // guarded by the GIL
 /// Calls of this thread that want their callees compiled: the hook sees all threads.
 thread_local int scopes = 0;
 
@@ -109,7 +109,7 @@ bool initializeNestedFrames(bool compileAll) {
   static bool done = false;
   if (std::exchange(done, true)) return true;
   if (!cpython::initCodeExtra(destroy)) return false;
-  cpython::setFrameHandler(new NestedFrames(compileAll));   // for the life of the process
+  cpython::setFrameHandler(new NestedFrames(compileAll));  // for the life of the process
   if (compileAll) cpython::installHook();
   return true;
 }
@@ -121,14 +121,17 @@ void leaveAlone(PyObject* code) {
     record = new Record;
     if (!cpython::setCodeExtra(object, record)) {
       delete record;
-      return PyErr_Clear();   // without the record the frame is looked at again, which is slower but right
+      return PyErr_Clear();  // without the record the frame is looked at again, which is slower but right
     }
   }
   record->skip = true;
 }
 
 NestedScope::NestedScope(bool wanted, bool* useful)
-    : installed_(wanted && *useful), useful_(useful), seen_(framesSeen), compiled_(framesCompiled) {
+    : installed_(wanted && *useful),
+      useful_(useful),
+      seen_(framesSeen),
+      compiled_(framesCompiled) {
   if (!installed_) return;
   ++scopes;
   cpython::installHook();

@@ -1,5 +1,6 @@
-// A small pool of large blocks behind a PyDataMem_Handler. A block is its own anonymous mapping, aligned to huge pages and
-// advised to use them. At most kKeptBlocks free blocks of kKeptBytes in total are kept; the rest goes back to the system.
+// A small pool of large blocks behind a PyDataMem_Handler. A block is its own anonymous mapping, aligned to huge pages
+// and advised to use them. At most kKeptBlocks free blocks of kKeptBytes in total are kept; the rest goes back to the
+// system.
 #include "bindings/output_memory.h"
 
 #include <sys/mman.h>
@@ -30,9 +31,10 @@ class Pool {
     bytes = roundUp(bytes);
     {
       std::lock_guard lock(mutex_);
-      auto it = free_.end();             // the smallest that fits and is not far too large
+      auto it = free_.end();  // the smallest that fits and is not far too large
       for (auto block = free_.begin(); block != free_.end(); ++block)
-        if (block->bytes >= bytes && block->bytes <= 2 * bytes && (it == free_.end() || block->bytes < it->bytes)) it = block;
+        if (block->bytes >= bytes && block->bytes <= 2 * bytes && (it == free_.end() || block->bytes < it->bytes))
+          it = block;
       if (it != free_.end()) {
         live_.push_back(*it);
         free_.erase(it);
@@ -89,12 +91,12 @@ class Pool {
   }
 
   std::mutex mutex_;
-  std::vector<Block> free_;   // guarded by mutex_, oldest first
-  std::vector<Block> live_;   // guarded by mutex_; blocks are large, so there are few
+  std::vector<Block> free_;  // guarded by mutex_, oldest first
+  std::vector<Block> live_;  // guarded by mutex_; blocks are large, so there are few
 };
 
 Pool& pool() {
-  static Pool* instance = new Pool;   // never destroyed: arrays may outlive static destruction
+  static Pool* instance = new Pool;  // never destroyed: arrays may outlive static destruction
   return *instance;
 }
 

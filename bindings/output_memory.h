@@ -1,5 +1,5 @@
-// Memory of large results and workspaces. Fresh pages cost more than computing into them, so blocks above a threshold are
-// those that earlier ones gave back; results get theirs through NumPy's data-allocator interface.
+// Memory of large results and workspaces. Fresh pages cost more than computing into them, so blocks above a threshold
+// are those that earlier ones gave back; results get theirs through NumPy's data-allocator interface.
 #pragma once
 
 #include <Python.h>

@@ -55,8 +55,13 @@ class PythonProgram : public Program {
  public:
   PythonProgram(std::string name, Ref run, std::vector<int> trailing, graph::Graph graph, graph::Plan plan,
                 std::vector<graph::BufferId> targets, size_t outputCount)
-      : name_(std::move(name)), run_(std::move(run)), trailing_(std::move(trailing)), graph_(std::move(graph)),
-        plan_(std::move(plan)), targets_(std::move(targets)), outputCount_(outputCount) {}
+      : name_(std::move(name)),
+        run_(std::move(run)),
+        trailing_(std::move(trailing)),
+        graph_(std::move(graph)),
+        plan_(std::move(plan)),
+        targets_(std::move(targets)),
+        outputCount_(outputCount) {}
 
   const graph::Plan& plan() const override { return plan_; }
 
@@ -69,7 +74,7 @@ class PythonProgram : public Program {
       if (!answer) return declined(takeError());
       return accept(answer.get(), buffers, values);
     } catch (const PythonError&) {
-      return declined(takeError());        // a pending wish to leave passes on through takeError()
+      return declined(takeError());  // a pending wish to leave passes on through takeError()
     }
   }
 
@@ -165,10 +170,10 @@ class PythonProgram : public Program {
 
   std::string name_;
   Ref run_;
-  std::vector<int> trailing_;              ///< symbols handed over behind the arrays: those that no shape tells
+  std::vector<int> trailing_;  ///< symbols handed over behind the arrays: those that no shape tells
   graph::Graph graph_;
   graph::Plan plan_;
-  std::vector<graph::BufferId> targets_;   ///< where results go: outputs, then inputs that the graph's commits write
+  std::vector<graph::BufferId> targets_;  ///< where results go: outputs, then inputs that the graph's commits write
   size_t outputCount_;
   /// What run() computed for commit(), by the buffers of the call; calls of several threads may be between the two. The
   /// GIL guards it.
@@ -199,7 +204,7 @@ std::pair<Ref, std::vector<int>> callBackend(PyObject* backend, const graph::Gra
 void registerBackend(const std::string& name, PyObject* callable) { registry()["@" + name] = Ref::create(callable); }
 
 std::vector<BufferResult> bufferResults(const graph::Plan& plan) {
-  std::map<uint32_t, graph::ValueId> last;   // a buffer that is updated in place holds several values in turn
+  std::map<uint32_t, graph::ValueId> last;  // a buffer that is updated in place holds several values in turn
   for (const auto& [value, buffer] : plan.bufferOf) {
     if (plan.buffers[buffer.index].kind != graph::BufferKind::kOutput) continue;
     auto [it, added] = last.try_emplace(buffer.index, value);

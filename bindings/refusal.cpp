@@ -14,7 +14,7 @@ using capture::Break;
 using capture::BreakReason;
 
 bool isGraphBreak(const Break& what) {
-  const bool captured = what.reason == BreakReason::kDisabled && what.at < 0;   // backend=capture asks for no more
+  const bool captured = what.reason == BreakReason::kDisabled && what.at < 0;  // backend=capture asks for no more
   return !captured && what.reason != BreakReason::kNothingToCompile && what.reason != BreakReason::kPythonException &&
          what.reason != BreakReason::kRecompileLimit;
 }
@@ -31,7 +31,7 @@ bool isRefused(const Break& what, const Config& config) {
 std::vector<Break> refusedBreaks(const Break& first, const capture::CallView& call, const Config& config) {
   std::vector<Break> refused;
   for (Break& what : capture::survey(call, captureOptions(config), first)) {
-    if (!config.flag(Setting::kFullgraph) && what.reason == BreakReason::kControl) break;   // may switch errors off
+    if (!config.flag(Setting::kFullgraph) && what.reason == BreakReason::kControl) break;  // may switch errors off
     if (isRefused(what, config)) refused.push_back(std::move(what));
   }
   if (refused.empty()) refused.push_back(first);

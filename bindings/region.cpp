@@ -72,7 +72,8 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
 void Region::declined() {
   ++declines_;
   auto owner = owner_.lock();
-  const bool useless = variants_.variants().empty() ? ++idle_ >= kIdleLimit : declines_ >= kMaxDeclines && declines_ > 2 * hits_;
+  const bool useless =
+      variants_.variants().empty() ? ++idle_ >= kIdleLimit : declines_ >= kMaxDeclines && declines_ > 2 * hits_;
   if (useless && owner) {
     status_ = Status::kDead;
     owner->changed();
@@ -89,7 +90,7 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
     return kDeclined;
   }
   const Invocation invocation{frame.slots, reinterpret_cast<PyObject*>(frame.function), frame.slots, &port.answers};
-  if (variants_.fitsElsewhere(invocation)) return kDeclined;   // stubs of later calls know that end
+  if (variants_.fitsElsewhere(invocation)) return kDeclined;  // stubs of later calls know that end
   const uint64_t kind = kindKey(frame.slots, place_.stackBase);
   if (!owner || variants_.isLeftToPython(kind)) {
     declined();
@@ -98,7 +99,7 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
   Variant* added;
   {
     const Claim compiling = owner->claimCompiling();
-    if (!compiling) return kDeclined;   // another thread is at it: says nothing about this region
+    if (!compiling) return kDeclined;  // another thread is at it: says nothing about this region
     switch (onMiss(variants_.variants().size(), declines_)) {
       case MissDecision::kCompile: break;
       case MissDecision::kPython: return kDeclined;
@@ -159,7 +160,7 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
     if (isRefused(stop, config)) refuse(owner.name(), {stop});
     const int at = stop.at;
     const bool raised = stop.reason == BreakReason::kPythonException;
-    if (raised && ++exceptions_ < kExceptionLimit) return nullptr;   // this time only: the next values may be good ones
+    if (raised && ++exceptions_ < kExceptionLimit) return nullptr;  // this time only: the next values may be good ones
     const bool news = at >= 0 && owner.addStop(at, std::move(stop));
     if (!news) {
       if (at < 0 && stop.reason != BreakReason::kNothingToCompile) owner.record(std::move(stop));
@@ -171,20 +172,20 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
   return nullptr;
 }
 
-// ---- the callable in the stub --------------------------------------------------------------------------------------
+// ---- the callable in the stub -------------------------------------------------------------------------------------
 
 namespace {
 
 struct RegionEntry {
   PyObject_HEAD
   vectorcallfunc vectorcall;
-  Region* region;                        ///< of `owned`, for speed
-  PyObject* home;                        ///< borrowed: the code object whose constants hold this entry
+  Region* region;  ///< of `owned`, for speed
+  PyObject* home;  ///< borrowed: the code object whose constants hold this entry
   Region::Port port;
   std::shared_ptr<Region> owned;
 };
 
-PyTypeObject* regionEntryType = nullptr;   // owned for the life of the process
+PyTypeObject* regionEntryType = nullptr;  // owned for the life of the process
 
 PyObject* enter(PyObject* self, PyObject* const*, size_t nargsf, PyObject* keywordNames) {
   auto* entry = reinterpret_cast<RegionEntry*>(self);

@@ -17,24 +17,26 @@ class SplicedCode;
 class Region {
  public:
   enum class Status : uint8_t {
-    kProbe,     ///< nothing compiled yet
-    kActive,    ///< has variants
-    kDead,      ///< nothing to compile here: the stub is left out of the next splice
+    kProbe,   ///< nothing compiled yet
+    kActive,  ///< has variants
+    kDead,    ///< nothing to compile here: the stub is left out of the next splice
   };
 
   struct Place {
-    int start;                       ///< neutral instruction
-    int stackBase;                   ///< index of the first slot above the stack as it is there
-    std::vector<int> boundaries;     ///< of the loops around it, innermost first: where regions in front of one end
+    int start;                    ///< neutral instruction
+    int stackBase;                ///< index of the first slot above the stack as it is there
+    std::vector<int> boundaries;  ///< of the loops around it, innermost first: where regions in front of one end
   };
   /// `ends` are those that it may turn out to have, so that the first stub can already jump there.
   Region(std::weak_ptr<SplicedCode> owner, Place place, std::vector<capture::StubEnd> ends)
-      : owner_(std::move(owner)), place_(std::move(place)), ends_(std::move(ends)) {}
+      : owner_(std::move(owner)),
+        place_(std::move(place)),
+        ends_(std::move(ends)) {}
 
   /// What a stub knows of its region.
   struct Port {
-    std::vector<int> answers;        ///< end of the region -> number for the stub, -1 if it does not know that end
-    int headroom = 0;                ///< entries that it has pushed
+    std::vector<int> answers;  ///< end of the region -> number for the stub, -1 if it does not know that end
+    int headroom = 0;          ///< entries that it has pushed
   };
   /// Called by a stub. Answers the number of the end reached, -1 if the original instructions are to run, -2 with a
   /// Python exception set.
@@ -64,9 +66,9 @@ class Region {
   std::vector<capture::StubEnd> ends_;
   VariantSet variants_;
   uint64_t hits_ = 0, declines_ = 0;
-  uint64_t entries_ = 0;             ///< before there were variants
-  int idle_ = 0;                     ///< runs without any variant, in a row
-  int exceptions_ = 0;               ///< captures that met an exception
+  uint64_t entries_ = 0;  ///< before there were variants
+  int idle_ = 0;          ///< runs without any variant, in a row
+  int exceptions_ = 0;    ///< captures that met an exception
   bool limitReported_ = false;
 };
 

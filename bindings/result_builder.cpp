@@ -1,5 +1,5 @@
-// The common case, one fresh C-ordered array, costs one allocation and no look-ups. Everything symbolic (sizes, strides of
-// views, offsets, Python ints) is evaluated by one SymProgram at the start of the call.
+// The common case, one fresh C-ordered array, costs one allocation and no look-ups. Everything symbolic (sizes, strides
+// of views, offsets, Python ints) is evaluated by one SymProgram at the start of the call.
 #include "bindings/result_builder.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ int typeNumberOf(graph::DType d) { return PyArray_DescrFromType(graph::info(d).n
 }  // namespace
 
 ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms)
-    : exit_(std::move(exit)), bufferCount_(plan.buffers.size()) {
+    : exit_(std::move(exit)),
+      bufferCount_(plan.buffers.size()) {
   std::vector<graph::SymId> wanted;
   auto append = [&](const auto& ids) {
     const int first = static_cast<int>(wanted.size());
@@ -36,8 +37,13 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     const graph::Buffer& buffer = plan.buffers[b];
     if (buffer.kind != graph::BufferKind::kOutput) continue;
-    OutputBuffer out{static_cast<int>(b), typeNumberOf(buffer.dtype), static_cast<int>(buffer.shape.size()),
-                     append(buffer.shape), -1, false, buffer.shape.empty() && !needsArray[b]};
+    OutputBuffer out{static_cast<int>(b),
+                     typeNumberOf(buffer.dtype),
+                     static_cast<int>(buffer.shape.size()),
+                     append(buffer.shape),
+                     -1,
+                     false,
+                     buffer.shape.empty() && !needsArray[b]};
     if (!buffer.layout.isCOrder()) {
       out.fortran = buffer.layout.isFOrder();
       if (!out.fortran) out.strides = append(buffer.strides);
@@ -46,8 +52,13 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
   }
   for (const graph::OutputBinding& binding : plan.outputs) {
     const graph::Buffer& buffer = plan.buffers[binding.buffer.index];
-    View view{static_cast<int>(binding.buffer.index), !binding.isView && buffer.kind == graph::BufferKind::kOutput,
-              typeNumberOf(buffer.dtype), 0, -1, 0, 0};
+    View view{static_cast<int>(binding.buffer.index),
+              !binding.isView && buffer.kind == graph::BufferKind::kOutput,
+              typeNumberOf(buffer.dtype),
+              0,
+              -1,
+              0,
+              0};
     view.rank = static_cast<int>(binding.isView ? binding.shape.size() : buffer.shape.size());
     if (binding.isView) view.offset = append(std::vector{binding.offset});
     view.sizes = append(binding.isView ? binding.shape : buffer.shape);
@@ -90,7 +101,7 @@ bool ResultBuilder::allocateOne(Call& call, size_t output) const {
 bool ResultBuilder::allocate(Call& call) const {
   program_.run(call.symbols, call.sizes);
   for (const auto& [first, rank] : written_) {
-    int64_t bytes = 8;   // about: it is for the decision on the GIL
+    int64_t bytes = 8;  // about: it is for the decision on the GIL
     for (size_t d = 0; d < rank; ++d) bytes *= call.sizes[first + static_cast<int>(d)];
     call.outputBytes += bytes;
   }
@@ -103,8 +114,8 @@ void ResultBuilder::release(Call& call) const {
   for (const OutputBuffer& out : outputs_) Py_CLEAR(call.arrays[out.buffer]);
 }
 
-/// The array of a buffer: the first taker gets the buffer itself, later ones a copy, since equal values of the graph may
-/// be distinct arrays of the program.
+/// The array of a buffer: the first taker gets the buffer itself, later ones a copy, since equal values of the graph
+/// may be distinct arrays of the program.
 PyObject* ResultBuilder::takeArray(Call& call, int buffer, Progress& progress) const {
   PyArrayObject* array = call.arrays[buffer];
   if (progress.taken[buffer]) return PyArray_NewCopy(array, NPY_KEEPORDER);
@@ -118,9 +129,10 @@ void* ResultBuilder::dataOf(const Call& call, const View& view) const {
 
 /// An array over the memory of a view; `base`, if any, keeps the memory alive.
 PyObject* ResultBuilder::buildView(Call& call, const View& view, PyObject* base, bool writeable) const {
-  PyObject* result = PyArray_NewFromDescr(
-      &PyArray_Type, PyArray_DescrFromType(view.typeNumber), view.rank, reinterpret_cast<npy_intp*>(call.sizes + view.sizes),
-      reinterpret_cast<npy_intp*>(call.sizes + view.strides), dataOf(call, view), writeable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
+  PyObject* result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(view.typeNumber), view.rank,
+                                          reinterpret_cast<npy_intp*>(call.sizes + view.sizes),
+                                          reinterpret_cast<npy_intp*>(call.sizes + view.strides), dataOf(call, view),
+                                          writeable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
   if (result && base && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), Py_NewRef(base)) < 0)
     Py_CLEAR(result);
   return result;
@@ -138,7 +150,7 @@ PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node, Progress& 
     return buildView(call, view, reinterpret_cast<PyObject*>(base), node.writeable);
   }
   if (view.wholeBuffer) return takeArray(call, view.buffer, progress);
-  Ref window = Ref::steal(buildView(call, view, nullptr, false));   // fresh in NumPy, a part of a buffer here
+  Ref window = Ref::steal(buildView(call, view, nullptr, false));  // fresh in NumPy, a part of a buffer here
   return window ? PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(window.get()), NPY_KEEPORDER) : nullptr;
 }
 
@@ -204,14 +216,15 @@ bool ResultBuilder::isWhole(const ExitNode& node) const {
 
 PyObject* ResultBuilder::buildResult(Call& call) const {
   const ExitNode& root = exit_.nodes[0];
-  if (root.kind == ExitNode::Kind::kArray && isWhole(root))      // hand over, no reference traffic
+  if (root.kind == ExitNode::Kind::kArray && isWhole(root))  // hand over, no reference traffic
     return reinterpret_cast<PyObject*>(std::exchange(call.arrays[views_[root.index].buffer], nullptr));
   Progress progress(exit_.nodes.size(), bufferCount_);
   return buildNode(call, 0, progress);
 }
 
 bool ResultBuilder::leave(Call& call, PyObject** result) const {
-  if (!exit_.effects.empty() || !exit_.slots.empty() || exit_.end != capture::ExitPlan::kReturn) return leaveRegion(call, result);
+  if (!exit_.effects.empty() || !exit_.slots.empty() || exit_.end != capture::ExitPlan::kReturn)
+    return leaveRegion(call, result);
   *result = buildResult(call);
   return *result != nullptr;
 }

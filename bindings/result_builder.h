@@ -1,5 +1,5 @@
-// From raw memory to Python: allocates output arrays before the native call; after it builds objects, replays side effects and
-// writes the slots of the frame, as the exit plan says.
+// From raw memory to Python: allocates output arrays before the native call; after it builds objects, replays side
+// effects and writes the slots of the frame, as the exit plan says.
 #pragma once
 
 #include <vector>
@@ -17,17 +17,17 @@ class ResultBuilder {
  public:
   ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms);
 
-  /// Memory of one call, laid out by the caller: sizeCount() words, 2 words per output for scalars, one array pointer per
-  /// buffer of the plan (null-initialised).
+  /// Memory of one call, laid out by the caller: sizeCount() words, 2 words per output for scalars, one array pointer
+  /// per buffer of the plan (null-initialised).
   struct Call {
     const int64_t* symbols;
     void** buffers;
     PyObject* const* objects;
-    PyObject** slots = nullptr;      ///< regions: the slots of the frame
+    PyObject** slots = nullptr;  ///< regions: the slots of the frame
     int64_t* sizes;
     uint64_t* scalars;
     PyArrayObject** arrays;
-    int64_t outputBytes = 0;         ///< out: size of all output arrays
+    int64_t outputBytes = 0;  ///< out: size of all output arrays
   };
   size_t sizeCount() const { return program_.resultCount(); }
   size_t scalarWords() const { return 2 * outputs_.size(); }
@@ -36,8 +36,8 @@ class ResultBuilder {
   /// Evaluates sizes, allocates every output buffer and fills call.buffers. False with a Python exception set.
   bool allocate(Call& call) const;
   int64_t workspaceBytes(const Call& call) const { return call.sizes[workspace_]; }
-  /// Everything the exit plan says. *result is a new reference if it returns. False with a Python exception set: nothing
-  /// visible has changed unless memory ran out between side effects.
+  /// Everything the exit plan says. *result is a new reference if it returns. False with a Python exception set:
+  /// nothing visible has changed unless memory ran out between side effects.
   bool leave(Call& call, PyObject** result) const;
   const capture::ExitPlan& exit() const { return exit_; }
   /// Drops the arrays that build() did not hand over. Call exactly once, whatever happened.
@@ -45,27 +45,27 @@ class ResultBuilder {
 
  private:
   struct OutputBuffer {
-    int buffer;              ///< index in the plan
+    int buffer;  ///< index in the plan
     int typeNumber;
     int rank;
-    int sizes;               ///< index of the first dimension in Call::sizes
-    int strides = -1;        ///< index of the first stride there; -1: packed in C order
+    int sizes;         ///< index of the first dimension in Call::sizes
+    int strides = -1;  ///< index of the first stride there; -1: packed in C order
     bool fortran = false;
-    bool scalarOnly;         ///< rank 0 and only ever returned as a scalar: no array is made
+    bool scalarOnly;  ///< rank 0 and only ever returned as a scalar: no array is made
   };
   struct View {
     int buffer;
-    bool wholeBuffer;        ///< the array allocated for an output buffer, not a window into memory
+    bool wholeBuffer;  ///< the array allocated for an output buffer, not a window into memory
     int typeNumber;
     int rank;
-    int offset;              ///< indices in Call::sizes; offset -1: at the start
+    int offset;  ///< indices in Call::sizes; offset -1: at the start
     int sizes, strides;
   };
   bool allocateOne(Call& call, size_t output) const;
   struct Progress {
     Progress(size_t nodes, size_t buffers) : made(nodes), taken(buffers) {}
-    absl::InlinedVector<PyObject*, 16> made;   ///< exit node -> its object, borrowed, for kShared
-    absl::InlinedVector<bool, 16> taken;       ///< buffer -> its array is already part of the result
+    absl::InlinedVector<PyObject*, 16> made;  ///< exit node -> its object, borrowed, for kShared
+    absl::InlinedVector<bool, 16> taken;      ///< buffer -> its array is already part of the result
   };
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
   PyObject* buildArray(Call& call, const capture::ExitNode& node, Progress& progress) const;
@@ -79,9 +79,9 @@ class ResultBuilder {
 
   capture::ExitPlan exit_;
   std::vector<OutputBuffer> outputs_;
-  std::vector<View> views_;            ///< where each graph output lies
-  std::vector<std::pair<int, size_t>> written_;   ///< part of an array that each commit stores: first size, rank
-  std::vector<int> intResults_;        ///< exit node -> index in sizes for kPyInt
+  std::vector<View> views_;                      ///< where each graph output lies
+  std::vector<std::pair<int, size_t>> written_;  ///< part of an array that each commit stores: first size, rank
+  std::vector<int> intResults_;                  ///< exit node -> index in sizes for kPyInt
   jit::SymProgram program_;
   int workspace_ = 0;
   size_t bufferCount_ = 0;

@@ -1,5 +1,5 @@
-// Argument binding. Values are borrowed from the caller's array, the defaults and the keyword defaults; only a *args tuple
-// and a **kwargs dict are made anew.
+// Argument binding. Values are borrowed from the caller's array, the defaults and the keyword defaults; only a *args
+// tuple and a **kwargs dict are made anew.
 #include "bindings/signature.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ Signature Signature::of(PyFunctionObject* function) {
   return s;
 }
 
-bool BoundArguments::bindKeywords(const Signature& signature, PyObject* const* values, PyObject* names, PyObject* extra) {
+bool BoundArguments::bindKeywords(const Signature& signature, PyObject* const* values, PyObject* names,
+                                  PyObject* extra) {
   const int named = signature.positional + signature.keywordOnly;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k) {
     PyObject* key = PyTuple_GET_ITEM(names, k);
@@ -34,18 +35,18 @@ bool BoundArguments::bindKeywords(const Signature& signature, PyObject* const* v
       if (PyUnicode_Compare(PyTuple_GET_ITEM(signature.names.get(), i), key) == 0) slot = i;
     if (PyErr_Occurred()) throw PythonError();
     if (slot >= 0) {
-      if (slots_[slot]) return false;    // given twice
+      if (slots_[slot]) return false;  // given twice
       slots_[slot] = values[k];
     } else {
-      if (!extra) return false;          // unexpected keyword
+      if (!extra) return false;  // unexpected keyword
       checked(PyDict_SetItem(extra, key, values[k]));
     }
   }
   return true;
 }
 
-bool BoundArguments::bind(const Signature& signature, PyFunctionObject* function, PyObject* const* args, Py_ssize_t count,
-                          PyObject* keywordNames) {
+bool BoundArguments::bind(const Signature& signature, PyFunctionObject* function, PyObject* const* args,
+                          Py_ssize_t count, PyObject* keywordNames) {
   const int total = signature.slots(), named = signature.positional + signature.keywordOnly;
   if (total <= kInline) {
     slots_ = inline_.data();
@@ -76,7 +77,7 @@ bool BoundArguments::bind(const Signature& signature, PyFunctionObject* function
   for (int i = static_cast<int>(direct); i < signature.positional; ++i) {
     if (slots_[i]) continue;
     const Py_ssize_t d = i - (signature.positional - defaultCount);
-    if (d < 0) return false;             // missing positional argument
+    if (d < 0) return false;  // missing positional argument
     slots_[i] = PyTuple_GET_ITEM(defaults, d);
   }
   for (int i = signature.positional; i < named; ++i) {
@@ -86,7 +87,7 @@ bool BoundArguments::bind(const Signature& signature, PyFunctionObject* function
                           ? PyDict_GetItemWithError(keywordDefaults, PyTuple_GET_ITEM(signature.names.get(), i))
                           : nullptr;
     if (!value && PyErr_Occurred()) throw PythonError();
-    if (!value) return false;            // missing keyword-only argument
+    if (!value) return false;  // missing keyword-only argument
     slots_[i] = value;
   }
   return true;

@@ -12,11 +12,11 @@ namespace fw::bindings {
 
 /// What binding needs of a function's code object, read once.
 struct Signature {
-  int positional = 0;        ///< co_argcount (positional-only included)
+  int positional = 0;  ///< co_argcount (positional-only included)
   int positionalOnly = 0;
   int keywordOnly = 0;
   bool varArgs = false, varKeywords = false;
-  cpython::Ref names;        ///< co_varnames
+  cpython::Ref names;  ///< co_varnames
 
   static Signature of(PyFunctionObject* function);
   int slots() const { return positional + keywordOnly + varArgs + varKeywords; }
@@ -36,7 +36,7 @@ class BoundArguments {
   std::array<PyObject*, kInline> inline_;
   std::vector<PyObject*> heap_;
   PyObject** slots_ = nullptr;
-  cpython::Ref varArgs_, varKeywords_;     ///< the only slots that own anything
+  cpython::Ref varArgs_, varKeywords_;  ///< the only slots that own anything
 };
 
 }  // namespace fw::bindings

@@ -32,7 +32,10 @@ std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSet
 }
 
 SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings, bool decorated)
-    : settings_(std::move(settings)), map_(code), stops_(map_.code().instructions.size()), python_(stops_.size()),
+    : settings_(std::move(settings)),
+      map_(code),
+      stops_(map_.code().instructions.size()),
+      python_(stops_.size()),
       decorated_(decorated) {}
 
 std::string SplicedCode::name() const { return cpython::qualifiedName(map_.object()); }
@@ -118,7 +121,7 @@ bool SplicedCode::addPythonStop(int at) {
 
 /// The loop behind a GET_ITER walks an iterator that Python has made: its body is what can be compiled.
 void SplicedCode::stopAtLoopOver(int getIter) {
-  constexpr int kFurthest = 8;   // comprehensions make their list in between
+  constexpr int kFurthest = 8;  // comprehensions make their list in between
   const auto& code = map_.code().instructions;
   const int end = std::min(getIter + kFurthest, static_cast<int>(code.size()));
   for (int i = getIter + 1; i < end; ++i)
@@ -149,7 +152,7 @@ bool SplicedCode::isDue(const Region& region, uint64_t entry) {
   if (settings->flag(Setting::kCompileAll)) return true;
   const auto warmUp = static_cast<uint64_t>(settings->number(Setting::kWarmUp));
   if (entry < (cold_ ? warmUp * kLoopFactor : warmUp)) return false;
-  if (cold_)   // too long to run through as a whole, or nothing would have come here
+  if (cold_)  // too long to run through as a whole, or nothing would have come here
     for (int header : map_.headersOf(region.start())) stopAtLoop(header);
   return true;
 }
@@ -161,13 +164,12 @@ bool SplicedCode::isOpen(const Region& region) const {
 
 void SplicedCode::record(Break what) { recordBreak(breaks_, std::move(what), name()); }
 
-void SplicedCode::added(const Region& region, Variant& variant, PyFunctionObject* function,
-                        PyObject* const* slots) {
+void SplicedCode::added(const Region& region, Variant& variant, PyFunctionObject* function, PyObject* const* slots) {
   noteVariant(name() + " line " + std::to_string(lineOf(region.start())), variant, function, slots);
   const auto& others = region.variants().variants();
   auto sameEnd = [&](const auto& other) { return other->endIndex == variant.endIndex; };
   const bool known = std::any_of(others.begin(), others.end(), sameEnd);
-  if (!known) resplice();   // stubs know the ends of the variants that there were
+  if (!known) resplice();  // stubs know the ends of the variants that there were
 }
 
 void SplicedCode::reportLimit(int start, size_t limit) {
@@ -189,7 +191,7 @@ void SplicedCode::splice() {
   std::vector<capture::Stub> stubs;
   for (const auto& [start, region] : regions_) {
     if (region->status() == Region::Status::kDead) continue;
-    if (python_[start]) continue;   // Python runs the very first instruction
+    if (python_[start]) continue;  // Python runs the very first instruction
     if (cold_ ? region->place().boundaries.empty() : calls_ > 1 && !isOpen(*region)) continue;
     stubs.push_back(stubFor(region));
   }

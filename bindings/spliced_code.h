@@ -71,9 +71,9 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   FunctionSettings settings_;
   capture::CodeMap map_;
   // Guarded by the GIL.
-  std::vector<bool> stops_;                          ///< regions end before these instructions
-  std::vector<bool> python_;                         ///< those of them that Python runs
-  std::map<int, std::shared_ptr<Region>> regions_;   ///< by start
+  std::vector<bool> stops_;                         ///< regions end before these instructions
+  std::vector<bool> python_;                        ///< those of them that Python runs
+  std::map<int, std::shared_ptr<Region>> regions_;  ///< by start
   std::vector<RecordedBreak> breaks_;
   cpython::Ref code_;
   bool decorated_, dirty_ = true, compiling_ = false, callsOut_ = false, cold_ = false;

@@ -34,15 +34,15 @@ void raiseThrough(const char* maker, const std::string& function, const nlohmann
 /// Guards without which compiled code would read what is not there: kept whatever the user vouches for.
 bool tellsOnlyValuesApart(guards::GuardKind kind) {
   using guards::GuardKind;
-  for (GuardKind dispensable :
-       {GuardKind::kIdentity, GuardKind::kWeakIdentity, GuardKind::kEquals, GuardKind::kItemsAre, GuardKind::kDictKeys,
-        GuardKind::kDictContains, GuardKind::kDictNotContains, GuardKind::kDictVersion, GuardKind::kSetContains,
-        GuardKind::kSetNotContains, GuardKind::kHasAttr, GuardKind::kNoHasAttr, GuardKind::kNoInstanceAttr,
-        GuardKind::kTypeVersion, GuardKind::kFunctionCode, GuardKind::kWeakFunctionCode, GuardKind::kClosure,
-        GuardKind::kDefaults, GuardKind::kKwDefaults,
-        GuardKind::kSameObject, GuardKind::kNotSameObject, GuardKind::kNoOverlap, GuardKind::kDisjoint,
-        GuardKind::kGlobalState,
-        GuardKind::kNumpyErrors})
+  for (GuardKind dispensable : {GuardKind::kIdentity,         GuardKind::kWeakIdentity, GuardKind::kEquals,
+                                GuardKind::kItemsAre,         GuardKind::kDictKeys,     GuardKind::kDictContains,
+                                GuardKind::kDictNotContains,  GuardKind::kDictVersion,  GuardKind::kSetContains,
+                                GuardKind::kSetNotContains,   GuardKind::kHasAttr,      GuardKind::kNoHasAttr,
+                                GuardKind::kNoInstanceAttr,   GuardKind::kTypeVersion,  GuardKind::kFunctionCode,
+                                GuardKind::kWeakFunctionCode, GuardKind::kClosure,      GuardKind::kDefaults,
+                                GuardKind::kKwDefaults,       GuardKind::kSameObject,   GuardKind::kNotSameObject,
+                                GuardKind::kNoOverlap,        GuardKind::kDisjoint,     GuardKind::kGlobalState,
+                                GuardKind::kNumpyErrors})
     if (kind == dispensable) return true;
   return false;
 }

@@ -22,7 +22,7 @@ std::string_view stanceName(Stance stance);
 std::optional<Stance> stanceFromName(std::string_view name);
 
 namespace detail {
-inline constexpr uint32_t kSkipGuardsBit = 1u << 8;      // above the stance
+inline constexpr uint32_t kSkipGuardsBit = 1u << 8;  // above the stance
 inline std::atomic<uint32_t> stanceWord{0};
 }  // namespace detail
 
@@ -42,8 +42,8 @@ inline bool everythingRunsAsPython() {
 
 enum class MissDecision : uint8_t {
   kCompile,
-  kPython,            ///< this once: the kind of arguments is not to be remembered as one that runs as Python
-  kFail,              ///< raiseRecompileError()
+  kPython,  ///< this once: the kind of arguments is not to be remembered as one that runs as Python
+  kFail,    ///< raiseRecompileError()
 };
 /// No variant fits: `variants` there are, `earlierMisses` came before.
 MissDecision onMiss(size_t variants, uint64_t earlierMisses);

@@ -1,5 +1,6 @@
-// Building a variant: passes, plan, native code, stub. Running one: a scratch area on the stack, the stub, output arrays,
-// the native function, the result. The run path allocates nothing but the outputs, up to kInlineScratchWords of scratch.
+// Building a variant: passes, plan, native code, stub. Running one: a scratch area on the stack, the stub, output
+// arrays, the native function, the result. The run path allocates nothing but the outputs, up to kInlineScratchWords of
+// scratch.
 #include "bindings/variant.h"
 
 #include <algorithm>
@@ -55,7 +56,8 @@ std::vector<std::string_view> splitList(const std::string& text) {
 
 Variant::~Variant() = default;
 
-absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captured, const Config& config, double captureMs) {
+absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captured, const Config& config,
+                                                        double captureMs) {
   std::unique_ptr<Variant> v(new Variant);
   v->times_.captureMs = captureMs;
   v->graphText_ = graph::print(captured.graph);
@@ -115,7 +117,8 @@ RunOutcome Variant::run(const Invocation& call, PyObject** result) {
 
 namespace {
 
-/// Keeps the objects of a call alive while other threads may run: what hangs below an argument could be replaced meanwhile.
+/// Keeps the objects of a call alive while other threads may run: what hangs below an argument could be replaced
+/// meanwhile.
 class Held {
  public:
   Held(PyObject* const* objects, size_t count) : objects_(objects), count_(count) {
@@ -151,8 +154,8 @@ int32_t Variant::runNative(const guards::CallFrame& frame, void* workspace, bool
   return program_->run(frame.symbols, frame.buffers, workspace);
 }
 
-/// Which flags to watch while deferred commits run; nullopt declines. Where NumPy would do more than warn, or the arrays are too
-/// small to matter, the commits are computed once more beforehand, and nothing is left to be watched.
+/// Which flags to watch while deferred commits run; nullopt declines. Where NumPy would do more than warn, or the
+/// arrays are too small to matter, the commits are computed once more beforehand, and nothing is left to be watched.
 std::optional<Variant::Watch> Variant::checkCommits(const guards::CallFrame& frame, void* workspace, int64_t bytes,
                                                     bool releaseGil) {
   Watch watch;
@@ -180,7 +183,7 @@ bool Variant::storeCommits(const guards::CallFrame& frame, void* workspace, cons
   std::vector<RaisedFlags> raised;
   {
     Unlocked unlocked(releaseGil);
-    thread_local std::vector<std::max_align_t> saved;   // no more than kMaxSavedBytes
+    thread_local std::vector<std::max_align_t> saved;  // no more than kMaxSavedBytes
     saved.resize(std::max(saved.size(), static_cast<size_t>(watch.bytes) / sizeof(saved[0]) + 1));
     jit::CommitProgress progress{.watched = watch.flags, .saved = saved.data()};
     while (program_->commit(frame.symbols, frame.buffers, workspace, &progress) != 0) {
@@ -272,10 +275,11 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       std::optional<Held> held;
       if (releaseGil || holdsObjects_) held.emplace(frame.objects, guards_->objects.size());
       const int32_t status = runNative(frame, workspace.data(), releaseGil);
-      const bool mayRunPython = status != 0 || reporter_;   // warnings, the error state
+      const bool mayRunPython = status != 0 || reporter_;  // warnings, the error state
       if (mayRunPython && !held) held.emplace(frame.objects, guards_->objects.size());
       std::optional<Watch> watch;
-      if (status == 0 || !mustReport(status)) watch = checkCommits(frame, workspace.data(), call.outputBytes, releaseGil);
+      if (status == 0 || !mustReport(status))
+        watch = checkCommits(frame, workspace.data(), call.outputBytes, releaseGil);
       if (watch) {
         const bool done = finish(frame, workspace.data(), *watch, releaseGil, call, result);
         outcome = done ? RunOutcome::kDone : RunOutcome::kError;
@@ -295,7 +299,9 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
 /// A CallFrame with memory of its own, for runs of the guards outside of a call.
 struct Variant::OwnFrame {
   OwnFrame(const Variant& v, PyObject* const* args, PyObject* function)
-      : symbols(v.guards_->symbols.size()), buffers(v.results_->bufferCount()), scalars(v.guards_->inputs.size() * 2),
+      : symbols(v.guards_->symbols.size()),
+        buffers(v.results_->bufferCount()),
+        scalars(v.guards_->inputs.size() * 2),
         objects(v.guards_->objects.size()),
         frame{args, function, symbols.data(), buffers.data(), scalars.data(), objects.data()} {}
   std::vector<int64_t> symbols;

@@ -25,33 +25,34 @@ struct PhaseTimes {
 
 /// One attempt to run compiled code.
 struct Invocation {
-  PyObject* const* args;           ///< what guards read: bound arguments, or the slots of a frame
+  PyObject* const* args;  ///< what guards read: bound arguments, or the slots of a frame
   PyObject* function;
-  PyObject** slots = nullptr;      ///< regions: the slots to write, same memory as args
-  /// Regions: end of the region -> what the stub that calls is told; negative or missing: it does not know that end, and
-  /// variants that leave by it do not run. Null for whole functions.
+  PyObject** slots = nullptr;  ///< regions: the slots to write, same memory as args
+  /// Regions: end of the region -> what the stub that calls is told; negative or missing: it does not know that end,
+  /// and variants that leave by it do not run. Null for whole functions.
   const std::vector<int>* answers = nullptr;
-  bool alone = false;              ///< there is no other variant to tell this one from (see skipGuards() in stance.h)
+  bool alone = false;  ///< there is no other variant to tell this one from (see skipGuards() in stance.h)
   bool knows(int end) const { return !answers || (end < static_cast<int>(answers->size()) && (*answers)[end] >= 0); }
 };
 
 enum class RunOutcome : uint8_t {
-  kDone,       ///< the result is ready
-  kMiss,       ///< a guard failed; nothing happened
-  kDeclined,   ///< the native code met something that Python must report; nothing visible happened
-  kError,      ///< a Python exception is set (out of memory)
+  kDone,      ///< the result is ready
+  kMiss,      ///< a guard failed; nothing happened
+  kDeclined,  ///< the native code met something that Python must report; nothing visible happened
+  kError,     ///< a Python exception is set (out of memory)
 };
 
 /// A size of an array among the arguments (or slots) that guards read.
 struct ArgumentSize {
   int64_t argument;
   int axis;
-  std::optional<int64_t> constant;     ///< none: a symbol
+  std::optional<int64_t> constant;  ///< none: a symbol
 };
 
 class Variant {
  public:
-  static absl::StatusOr<std::unique_ptr<Variant>> build(capture::Captured captured, const Config& config, double captureMs);
+  static absl::StatusOr<std::unique_ptr<Variant>> build(capture::Captured captured, const Config& config,
+                                                        double captureMs);
   ~Variant();
 
   /// On kDone side effects are done and slots written; *result is a new reference if the exit returns, else untouched.
@@ -76,9 +77,9 @@ class Variant {
   double timeGuards(PyObject* const* args, PyObject* function, int64_t count) const;
   size_t kernelCount() const { return plan().groups.size(); }
   const capture::ExitPlan& exit() const { return results_->exit(); }
-  int endIndex = 0;                    ///< which end of its region this variant leaves by
-  std::vector<ArgumentSize> sizes;     ///< set when it joins a VariantSet
-  double guardNs = -1;                 ///< what a check of the guards took when it was made; negative: not measured
+  int endIndex = 0;                 ///< which end of its region this variant leaves by
+  std::vector<ArgumentSize> sizes;  ///< set when it joins a VariantSet
+  double guardNs = -1;              ///< what a check of the guards took when it was made; negative: not measured
 
  private:
   Variant() = default;
@@ -89,30 +90,30 @@ class Variant {
   /// What deferred commits have to look out for.
   struct Watch {
     int32_t flags = 0;
-    std::vector<int64_t> geometry;     ///< CommitReporter's, if there are flags
-    int64_t bytes = 0;                 ///< to save
+    std::vector<int64_t> geometry;  ///< CommitReporter's, if there are flags
+    int64_t bytes = 0;              ///< to save
   };
   std::optional<Watch> checkCommits(const guards::CallFrame& frame, void* workspace, int64_t bytes, bool releaseGil);
   bool storeCommits(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil);
-  bool finish(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil, ResultBuilder::Call& call,
-              PyObject** result);
+  bool finish(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil,
+              ResultBuilder::Call& call, PyObject** result);
   const guards::Stub& essentialStub();
   RunOutcome runWithScratch(const Invocation& call, PyObject** result, uint64_t* scratch);
 
   std::shared_ptr<guards::GuardSet> guards_;
   std::unique_ptr<guards::Stub> stub_;
-  std::unique_ptr<guards::Stub> essentialStub_;   ///< made when it is first asked for; guarded by the GIL
+  std::unique_ptr<guards::Stub> essentialStub_;  ///< made when it is first asked for; guarded by the GIL
   std::unique_ptr<Program> program_;
   std::unique_ptr<ResultBuilder> results_;
-  std::optional<CommitReporter> reporter_;        ///< if the program defers checks
+  std::optional<CommitReporter> reporter_;  ///< if the program defers checks
   std::string graphText_, planText_;
   PhaseTimes times_;
   uint64_t hits_ = 0, declines_ = 0;
   uint32_t declinesInARow_ = 0;
   uint64_t misses_ = 0;
-  std::vector<uint32_t> history_;      ///< failures of each guard
+  std::vector<uint32_t> history_;  ///< failures of each guard
   size_t scratchWords_ = 0;
-  bool holdsObjects_ = false;          ///< some object of a call has no other owner that is known to last
+  bool holdsObjects_ = false;  ///< some object of a call has no other owner that is known to last
 };
 
 }  // namespace fw::bindings

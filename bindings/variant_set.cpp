@@ -76,7 +76,7 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
   Invocation one = call;
   one.alone = variants_.size() == 1;
   for (size_t i = 0; i < variants_.size(); ++i) {
-    Variant* variant = variants_[i].get();   // alive while activeCalls_ counts us, even if a thread clears the set
+    Variant* variant = variants_[i].get();  // alive while activeCalls_ counts us, even if a thread clears the set
     if (!call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
     try {
       const RunOutcome outcome = variant->run(one, result);
@@ -149,7 +149,8 @@ void VariantSet::logMisses(const std::string& name, const Invocation& call) cons
 void warnRecompileLimit(const std::string& subject, size_t limit, const char* what) {
   if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                        "fusewire: %s reached its recompile limit of %zu variants; other kinds of %s run as Python "
-                       "(FUSEWIRE_LOGS=recompiles explains)", subject.c_str(), limit, what) < 0)
+                       "(FUSEWIRE_LOGS=recompiles explains)",
+                       subject.c_str(), limit, what) < 0)
     throw cpython::PythonError();
 }
 

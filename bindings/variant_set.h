@@ -18,7 +18,7 @@ namespace fw::bindings {
 
 struct RecordedBreak {
   capture::Break what;
-  uint64_t count = 1;                   ///< how often it was met by a capture
+  uint64_t count = 1;  ///< how often it was met by a capture
 };
 
 /// Hash of the kinds of objects: types, and for arrays element type, rank and flags. Null entries count as a kind.
@@ -64,7 +64,7 @@ class VariantSet {
   static constexpr size_t kMostKinds = 1000;
   // Guarded by the GIL.
   std::vector<std::unique_ptr<Variant>> variants_;
-  std::vector<std::unique_ptr<Variant>> retired_;   ///< dropped while a call was inside: freed when none is
+  std::vector<std::unique_ptr<Variant>> retired_;  ///< dropped while a call was inside: freed when none is
   int activeCalls_ = 0;
   size_t made_ = 0;
   absl::flat_hash_set<uint64_t> pythonKinds_;

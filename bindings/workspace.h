@@ -8,7 +8,8 @@
 
 namespace fw::bindings {
 
-/// 64-byte aligned bytes for the time of one call: from malloc, which recycles what is small, or from the pool of large blocks.
+/// 64-byte aligned bytes for the time of one call: from malloc, which recycles what is small, or from the pool of large
+/// blocks.
 class Workspace {
  public:
   explicit Workspace(int64_t bytes) : bytes_(bytes) {

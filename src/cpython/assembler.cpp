@@ -69,7 +69,10 @@ std::vector<RawInstr> readInstructions(PyCodeObject* code, std::vector<int>& uni
       extended = arg;
       if (prefixes < 3) ++prefixes;
     } else {
-      RawInstr instr{.opcode = static_cast<uint8_t>(opcode), .prefixes = prefixes, .arg = arg, .unit = unit - prefixes,
+      RawInstr instr{.opcode = static_cast<uint8_t>(opcode),
+                     .prefixes = prefixes,
+                     .arg = arg,
+                     .unit = unit - prefixes,
                      .position = positions[unit]};
       extended = prefixes = 0;
       if (isJump(opcode)) {

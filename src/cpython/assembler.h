@@ -19,16 +19,16 @@ namespace fw::cpython {
 /// One instruction as CPython's compiler writes it (never specialised), without its EXTENDED_ARGs and caches.
 struct RawInstr {
   uint8_t opcode = 0;
-  uint8_t prefixes = 0;    ///< EXTENDED_ARGs that it gets at least
-  int arg = 0;             ///< of jumps: ignored
-  int target = -1;         ///< jumps: index of the instruction in the jump's encoding (FOR_ITER: END_FOR)
-  int unit = -1;           ///< where it begins in the code that was taken apart (as Instr::unit); -1: new
+  uint8_t prefixes = 0;  ///< EXTENDED_ARGs that it gets at least
+  int arg = 0;           ///< of jumps: ignored
+  int target = -1;       ///< jumps: index of the instruction in the jump's encoding (FOR_ITER: END_FOR)
+  int unit = -1;         ///< where it begins in the code that was taken apart (as Instr::unit); -1: new
   Position position;
 };
 
 struct Assembly {
   std::vector<RawInstr> instructions;
-  std::vector<Handler> handlers;         ///< sorted, not overlapping; indices of instructions
+  std::vector<Handler> handlers;  ///< sorted, not overlapping; indices of instructions
   std::vector<Ref> constants, names, varnames, cellvars, freevars;
   int argCount = 0, posOnlyCount = 0, kwOnlyCount = 0;
   int flags = 0;
@@ -55,7 +55,8 @@ int stackSize(const Assembly& assembly);
 /// The stack depth before each instruction, -1 where no path leads; checks as stackSize().
 std::vector<int> stackDepths(const Assembly& assembly, int* largest = nullptr);
 
-/// Where control may go behind an instruction when nothing is raised; -1 for none. A `for` that is exhausted goes behind END_FOR.
+/// Where control may go behind an instruction when nothing is raised; -1 for none. A `for` that is exhausted goes
+/// behind END_FOR.
 struct Successors {
   int next = -1, jump = -1;
 };
@@ -64,8 +65,8 @@ Successors successors(const Assembly& assembly, int index);
 /// Neutral instructions in the form of this interpreter. One may become several or none; targets are indices of `code`
 /// (its size: the end) and come out as indices of the result; negative ones are kept. The order of PushNull and the
 /// callable is the caller's: appendCallable(). kForIter's target must be behind its kEndFor; kUnsupported is refused.
-/// `begin`, if wanted, gets where each neutral instruction begins in the result, and the end. A kJump with kUninterrupted
-/// in its flags does not look at signals and other requests when it goes back, so that it cannot raise.
+/// `begin`, if wanted, gets where each neutral instruction begins in the result, and the end. A kJump with
+/// kUninterrupted in its flags does not look at signals and other requests when it goes back, so that it cannot raise.
 constexpr int kUninterrupted = 1;
 std::vector<RawInstr> lower(const std::vector<Instr>& code, std::vector<int>* begin = nullptr);
 
@@ -78,10 +79,10 @@ void appendCallable(std::vector<Instr>& code, int constant, const Position& posi
 constexpr int inside(int k) { return -2 - k; }
 
 struct Insertion {
-  int before = 0;                ///< index in the assembly
+  int before = 0;  ///< index in the assembly
   /// Leaves the stack as it found it on every way to `before`. Positions with line 0 become that of `before`.
   std::vector<Instr> code;
-  bool jumpsEnter = true;        ///< do jumps to `before` run the code, or only what falls through to it?
+  bool jumpsEnter = true;  ///< do jumps to `before` run the code, or only what falls through to it?
   /// Instructions [first, second) of `code` that no exception handler covers: they cannot raise, and may have taken
   /// from the stack what the handler counts on.
   std::pair<int, int> uncovered = {0, 0};
@@ -89,8 +90,8 @@ struct Insertion {
 
 /// Inserts all (each `before` must be one of insertionPoints()), each index meaning the assembly as it was; several
 /// before one instruction stand in the order given. A jump from inserted code to an instruction goes where other
-/// jumps to it go. Inserted code is covered by the handler of the instruction behind it, but for its uncovered part. What leaves a `for` loop
-/// because the iterator is exhausted counts as falling through from END_FOR.
+/// jumps to it go. Inserted code is covered by the handler of the instruction behind it, but for its uncovered part.
+/// What leaves a `for` loop because the iterator is exhausted counts as falling through from END_FOR.
 void insert(Assembly& assembly, const std::vector<Insertion>& insertions);
 
 /// Makes two instructions of each that loads or stores two locals (3.13), so that code may be inserted between.

@@ -38,7 +38,7 @@ Managed managedAttributes(PyObject* object) {
   return {words[-3], reinterpret_cast<Values**>(object)[-4]};
 #elif FW_PY_MINOR == 12
   uintptr_t word = reinterpret_cast<uintptr_t*>(object)[-3];
-  if (word & 1) return {nullptr, reinterpret_cast<const Values*>(word + 1)};   // tagged: one byte before the values
+  if (word & 1) return {nullptr, reinterpret_cast<const Values*>(word + 1)};  // tagged: one byte before the values
   return {reinterpret_cast<PyObject*>(word), nullptr};
 #else
   PyObject* dict = reinterpret_cast<PyObject**>(object)[-3];
@@ -56,8 +56,9 @@ bool hasStrKeysOnly(PyTypeObject* type) {
   if (!mro) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;   // builtin classes; from 3.12 on their dicts lie elsewhere
-    if (!base->tp_dict || keysOf(reinterpret_cast<PyDictObject*>(base->tp_dict)->ma_keys)->kind == kGeneralKeys) return false;
+    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;  // builtin classes; from 3.12 on their dicts lie elsewhere
+    if (!base->tp_dict || keysOf(reinterpret_cast<PyDictObject*>(base->tp_dict)->ma_keys)->kind == kGeneralKeys)
+      return false;
   }
   return true;
 }
@@ -68,8 +69,8 @@ Lookup lookUpType(PyTypeObject* type, PyObject* name) {
   return found(_PyType_Lookup(type, name));
 }
 
-/// Attributes that a function keeps in fields of its own, behind descriptors that add nothing but a check or a default: offset
-/// of the field, 0 if there is none.
+/// Attributes that a function keeps in fields of its own, behind descriptors that add nothing but a check or a default:
+/// offset of the field, 0 if there is none.
 Py_ssize_t functionField(PyObject* name) {
   static const std::pair<const char*, size_t> kFields[] = {
       {"__name__", offsetof(PyFunctionObject, func_name)},
@@ -96,10 +97,11 @@ Py_ssize_t classField(PyObject* name) {
   return PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0 ? offsetof(PyHeapTypeObject, ht_qualname) : 0;
 }
 
-/// Offset of the member `key` of the type (as __slots__ makes them) or of a field as above, 0 if the attribute is neither, -1 if
-/// that cannot be told. Remembered per type version.
+/// Offset of the member `key` of the type (as __slots__ makes them) or of a field as above, 0 if the attribute is
+/// neither, -1 if that cannot be told. Remembered per type version.
 Py_ssize_t slotOffset(PyTypeObject* type, AttributeCell& cell) {
-  if (cell.slotType == type && cell.slotVersion != 0 && cell.slotVersion == type->tp_version_tag) return cell.slotOffset;
+  if (cell.slotType == type && cell.slotVersion != 0 && cell.slotVersion == type->tp_version_tag)
+    return cell.slotOffset;
   Lookup inType = lookUpType(type, cell.key.get());
   if (inType.state == LookupState::kRefused) return -1;
   PyObject* member = inType.value;
@@ -110,7 +112,8 @@ Py_ssize_t slotOffset(PyTypeObject* type, AttributeCell& cell) {
 #if FW_PY_MINOR == 11
     bool isObject = (def->type == T_OBJECT_EX || def->type == T_OBJECT) && !(def->flags & PY_AUDIT_READ);
 #else
-    bool isObject = (def->type == Py_T_OBJECT_EX || def->type == T_OBJECT) && !(def->flags & (Py_AUDIT_READ | Py_RELATIVE_OFFSET));
+    bool isObject =
+        (def->type == Py_T_OBJECT_EX || def->type == T_OBJECT) && !(def->flags & (Py_AUDIT_READ | Py_RELATIVE_OFFSET));
 #endif
     if (isObject) offset = def->offset;
     emptyIsNone = def->type == T_OBJECT;
@@ -145,13 +148,16 @@ Lookup absent(AttributeCell& cell, PyObject* dict) {
 }  // namespace
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"   // ma_version_tag, which 3.14 removes
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // ma_version_tag, which 3.14 removes
 const int DictLayout::kVersion = offsetof(PyDictObject, ma_version_tag);
 #pragma GCC diagnostic pop
 const int DictLayout::kKeys = offsetof(PyDictObject, ma_keys);
 const int DictLayout::kValues = offsetof(PyDictObject, ma_values);
 
-AttributeCell::AttributeCell(PyObject* k, Py_hash_t given) : key(Ref::create(k)), stored(key), hash(nativeHash(k).value_or(given)) {}
+AttributeCell::AttributeCell(PyObject* k, Py_hash_t given)
+    : key(Ref::create(k)),
+      stored(key),
+      hash(nativeHash(k).value_or(given)) {}
 
 uint64_t dictVersion(PyObject* dict) {
   uint64_t version;
@@ -159,7 +165,9 @@ uint64_t dictVersion(PyObject* dict) {
   return version;
 }
 
-bool isInternedStr(PyObject* object) { return object && PyUnicode_CheckExact(object) && PyUnicode_CHECK_INTERNED(object); }
+bool isInternedStr(PyObject* object) {
+  return object && PyUnicode_CheckExact(object) && PyUnicode_CHECK_INTERNED(object);
+}
 
 bool strEqual(PyObject* a, PyObject* b) {
   if (a == b) return true;
@@ -173,7 +181,8 @@ Lookup dictItem(PyObject* dict, AttributeCell& cell) {
   auto* d = reinterpret_cast<PyDictObject*>(dict);
   const KeysObject* keys = keysOf(d->ma_keys);
   if (cell.hint < keys->entryCount) {
-    PyObject* there = keys->kind == kGeneralKeys ? generalEntriesOf(keys)[cell.hint].key : entriesOf(keys)[cell.hint].key;
+    PyObject* there =
+        keys->kind == kGeneralKeys ? generalEntriesOf(keys)[cell.hint].key : entriesOf(keys)[cell.hint].key;
     if (there && (there == cell.stored.get() || there == cell.key.get())) {
       if (!d->ma_values) remember(cell, keys, cell.hint);
       return found(entryValue(d, cell.hint));
@@ -198,21 +207,22 @@ Lookup instanceDictItem(PyObject* object, AttributeCell& cell) {
     const KeysObject* keys = keysOf(cached);
     Py_ssize_t index = cell.hint;
     if (index >= keys->entryCount || entriesOf(keys)[index].key != cell.key.get()) {
-      index = probeKeys(cached, cell.key.get(), cell.hash);   // str only: never unknown
+      index = probeKeys(cached, cell.key.get(), cell.hash);  // str only: never unknown
       if (index < 0) return found(nullptr);
       cell.hint = index;
     }
     return found(managed.values->values[index]);
   }
   if (type->tp_dictoffset == 0) return found(nullptr);
-  PyObject** where = _PyObject_GetDictPtr(object);   // computes an address; allocates only for managed dicts
+  PyObject** where = _PyObject_GetDictPtr(object);  // computes an address; allocates only for managed dicts
   if (!where || !*where) return found(nullptr);
   return dictItem(*where, cell);
 }
 
 Lookup instanceAttribute(PyObject* object, AttributeCell& cell) {
   if (Py_ssize_t offset = slotOffset(Py_TYPE(object), cell)) {
-    bool builtin = PyType_Check(object) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
+    bool builtin =
+        PyType_Check(object) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
     if (offset < 0 || builtin) return {LookupState::kRefused, nullptr};
     PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
     return found(value || !cell.emptyIsNone ? value : Py_None);
@@ -220,7 +230,9 @@ Lookup instanceAttribute(PyObject* object, AttributeCell& cell) {
   return instanceDictItem(object, cell);
 }
 
-PyObject* typeAttribute(PyObject* type, PyObject* name) { return lookUpType(reinterpret_cast<PyTypeObject*>(type), name).value; }
+PyObject* typeAttribute(PyObject* type, PyObject* name) {
+  return lookUpType(reinterpret_cast<PyTypeObject*>(type), name).value;
+}
 
 LookupState plainAttribute(PyObject* object, AttributeCell& cell) {
   PyTypeObject* type = Py_TYPE(object);
@@ -231,7 +243,7 @@ LookupState plainAttribute(PyObject* object, AttributeCell& cell) {
   bool isModule = type->tp_getattro == PyModule_Type.tp_getattro && PyModule_Check(object);
   if (!isModule && type->tp_getattro != PyObject_GenericGetAttr) return LookupState::kRefused;
   bool field = slotOffset(type, cell) != 0;
-  if (field && type == &PyFunction_Type) return LookupState::kFound;   // None where the field is empty
+  if (field && type == &PyFunction_Type) return LookupState::kFound;  // None where the field is empty
   if (field) return instanceAttribute(object, cell).state;
   Lookup own = instanceDictItem(object, cell);
   if (own.state != LookupState::kAbsent) return own.state;
@@ -239,7 +251,8 @@ LookupState plainAttribute(PyObject* object, AttributeCell& cell) {
   if (inherited != LookupState::kAbsent || !isModule) return inherited;
   static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
   AttributeCell fallback(getattr);
-  return instanceDictItem(object, fallback).state == LookupState::kAbsent ? LookupState::kAbsent : LookupState::kRefused;
+  return instanceDictItem(object, fallback).state == LookupState::kAbsent ? LookupState::kAbsent
+                                                                          : LookupState::kRefused;
 }
 
 }  // namespace fw::cpython

@@ -26,8 +26,27 @@ struct RawOpcode {
 static_assert(kTableVersion == (PY_VERSION_HEX >> 16), "opcode table of another Python version");
 
 enum class Rule : uint8_t {
-  kDrop, kPlain, kRefused, kLoadLoad, kStoreLoad, kStoreStore, kLoadGlobal, kLoadAttr, kLoadSuperAttr, kCompareOp, kSlice,
-  kFormatValue, kJump, kJumpBack, kJumpOrPop, kForIter, kSend, kKwNames, kCall, kIntrinsic1, kReturnConst,
+  kDrop,
+  kPlain,
+  kRefused,
+  kLoadLoad,
+  kStoreLoad,
+  kStoreStore,
+  kLoadGlobal,
+  kLoadAttr,
+  kLoadSuperAttr,
+  kCompareOp,
+  kSlice,
+  kFormatValue,
+  kJump,
+  kJumpBack,
+  kJumpOrPop,
+  kForIter,
+  kSend,
+  kKwNames,
+  kCall,
+  kIntrinsic1,
+  kReturnConst,
 };
 
 struct RawRow {
@@ -50,7 +69,8 @@ constexpr OpcodeInfo kOpcodeInfo[] = {
 class ExceptionTable {
  public:
   explicit ExceptionTable(PyObject* bytes)
-      : at_(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes))), end_(at_ + PyBytes_GET_SIZE(bytes)) {}
+      : at_(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes))),
+        end_(at_ + PyBytes_GET_SIZE(bytes)) {}
   bool more() const { return at_ < end_; }
   int next() {
     int value = *at_ & 63;
@@ -72,7 +92,8 @@ class Decoder {
     raw_ = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes.get()));
     units_ = static_cast<int>(PyBytes_GET_SIZE(bytes.get()) / 2);
     unitToIndex_.assign(units_ + 1, -1);
-    const std::string_view table(PyBytes_AS_STRING(code_->co_linetable), static_cast<size_t>(PyBytes_GET_SIZE(code_->co_linetable)));
+    const std::string_view table(PyBytes_AS_STRING(code_->co_linetable),
+                                 static_cast<size_t>(PyBytes_GET_SIZE(code_->co_linetable)));
     const std::vector<Position> positions = readPositions(table, units_, code_->co_firstlineno);
     int extended = 0;
     for (int unit = 0, start = 0; unit < units_;) {
@@ -125,14 +146,9 @@ class Decoder {
   void expand(int number, Raw raw, int arg, int next) {
     const RawRow& row = kRows[static_cast<int>(raw)];
     switch (row.rule) {
-      case Rule::kDrop:
-        break;
-      case Rule::kRefused:
-        emit(row.neutral, number);
-        break;
-      case Rule::kPlain:
-        emit(row.neutral, raw == Raw::kUnknown ? number : arg);
-        break;
+      case Rule::kDrop: break;
+      case Rule::kRefused: emit(row.neutral, number); break;
+      case Rule::kPlain: emit(row.neutral, raw == Raw::kUnknown ? number : arg); break;
       case Rule::kLoadLoad:
       case Rule::kStoreLoad:
       case Rule::kStoreStore:
@@ -151,9 +167,7 @@ class Decoder {
           emit(arg & 1 ? Opcode::kLoadMethod : Opcode::kLoadAttr, arg >> 1);
         }
         break;
-      case Rule::kLoadSuperAttr:
-        emit(Opcode::kLoadSuperAttr, arg >> 2).flags = arg & 3;
-        break;
+      case Rule::kLoadSuperAttr: emit(Opcode::kLoadSuperAttr, arg >> 2).flags = arg & 3; break;
       case Rule::kCompareOp:
         emit(Opcode::kCompareOp, arg >> kCompareShift);
         if (arg & kCompareBoolBit) emit(Opcode::kToBool);
@@ -162,26 +176,16 @@ class Decoder {
         emit(Opcode::kBuildSlice, 2);
         emit(row.neutral);
         break;
-      case Rule::kFormatValue:
-        expandFormat(arg);
-        break;
-      case Rule::kJump:
-        jump(row.neutral, next + arg);
-        break;
-      case Rule::kJumpBack:
-        jump(row.neutral, next - arg);
-        break;
+      case Rule::kFormatValue: expandFormat(arg); break;
+      case Rule::kJump: jump(row.neutral, next + arg); break;
+      case Rule::kJumpBack: jump(row.neutral, next - arg); break;
       case Rule::kJumpOrPop:
         emit(Opcode::kCopy, 1);
         jump(row.neutral, next + arg);
         emit(Opcode::kPopTop);
         break;
-      case Rule::kForIter:
-        jump(Opcode::kForIter, skip(next + arg, kForIterSkip));
-        break;
-      case Rule::kSend:
-        jump(Opcode::kSend, skip(next + arg, kSendSkip));
-        break;
+      case Rule::kForIter: jump(Opcode::kForIter, skip(next + arg, kForIterSkip)); break;
+      case Rule::kSend: jump(Opcode::kSend, skip(next + arg, kSendSkip)); break;
       case Rule::kKwNames:
         emit(Opcode::kLoadConst, arg);
         keywords_ = true;

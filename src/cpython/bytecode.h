@@ -18,8 +18,20 @@ enum class Opcode : uint8_t {
 };
 /// Argument of kBinaryOp, the same in all versions (gen_opcodes.py checks it); in-place operators follow from 13 on.
 enum BinaryOperator : int {
-  kNbAdd, kNbAnd, kNbFloorDivide, kNbLshift, kNbMatrixMultiply, kNbMultiply, kNbRemainder, kNbOr, kNbPower, kNbRshift,
-  kNbSubtract, kNbTrueDivide, kNbXor, kNbFirstInplace,
+  kNbAdd,
+  kNbAnd,
+  kNbFloorDivide,
+  kNbLshift,
+  kNbMatrixMultiply,
+  kNbMultiply,
+  kNbRemainder,
+  kNbOr,
+  kNbPower,
+  kNbRshift,
+  kNbSubtract,
+  kNbTrueDivide,
+  kNbXor,
+  kNbFirstInplace,
 };
 
 enum class OpcodeArg : uint8_t { kNone, kCount, kConst, kName, kSlot, kJump, kOp, kFlags };
@@ -34,15 +46,15 @@ const OpcodeInfo& info(Opcode op);
 std::string_view rawName(int opcode);
 
 struct Position {
-  int line = 0, endLine = 0, column = -1, endColumn = -1;   ///< columns as in co_positions(), -1 if unknown
+  int line = 0, endLine = 0, column = -1, endColumn = -1;  ///< columns as in co_positions(), -1 if unknown
 };
 
 struct Instr {
   Opcode op = Opcode::kNop;
   int arg = 0;
-  int flags = 0;          ///< kLoadSuperAttr
-  int target = -1;        ///< jumps: index of the instruction to go to
-  int unit = 0;           ///< code unit of the raw instruction; several neutral ones may share it
+  int flags = 0;    ///< kLoadSuperAttr
+  int target = -1;  ///< jumps: index of the instruction to go to
+  int unit = 0;     ///< code unit of the raw instruction; several neutral ones may share it
   Position position;
 };
 
@@ -53,8 +65,8 @@ struct Handler {
 };
 
 struct Bytecode {
-  PyCodeObject* decoded = nullptr;      ///< borrowed
-  Ref code;                             ///< keeps it alive; may be dropped by who is kept alive by the code object
+  PyCodeObject* decoded = nullptr;  ///< borrowed
+  Ref code;                         ///< keeps it alive; may be dropped by who is kept alive by the code object
   std::vector<Instr> instructions;
   std::vector<Handler> handlers;
 

@@ -43,7 +43,9 @@ void* peek(PyCodeObject* code) {
 
 void (*destroyExtra)(void*) = nullptr;
 bool probing = false;
-void destroy(void* pointer) { if (pointer && destroyExtra && !probing) destroyExtra(pointer); }
+void destroy(void* pointer) {
+  if (pointer && destroyExtra && !probing) destroyExtra(pointer);
+}
 
 }  // namespace
 

@@ -12,7 +12,7 @@ bool hasLoop(PyCodeObject* code) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(units.get()));
   for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(units.get()); i += 2) {
     switch (bytes[i]) {
-#ifdef POP_JUMP_BACKWARD_IF_TRUE   // 3.11
+#ifdef POP_JUMP_BACKWARD_IF_TRUE  // 3.11
       case POP_JUMP_BACKWARD_IF_TRUE:
       case POP_JUMP_BACKWARD_IF_FALSE:
       case POP_JUMP_BACKWARD_IF_NONE:

@@ -1,7 +1,8 @@
 // Formats: Objects/locations.md and Objects/exception_handling_notes.txt of CPython; the same in 3.11 to 3.13.
 //   positions   entries of at most eight units. First byte: 0x80 | form << 3 | units - 1. Form 0-9: same line,
-//               column in form and second byte; 10-12: one line, one or two further; 13: a line without columns; 14: everything,
-//               as varints; 15: nothing. Varints have six bits per byte, low bits first, 0x40 says that more follow.
+//               column in form and second byte; 10-12: one line, one or two further; 13: a line without columns; 14:
+//               everything, as varints; 15: nothing. Varints have six bits per byte, low bits first, 0x40 says that
+//               more follow.
 //   exceptions  start, length, target, depth << 1 | lasti as varints with the high bits first; 0x80 marks an entry's
 //               first byte (CPython searches the table by bisection).
 #include "cpython/code_tables.h"

@@ -6,9 +6,9 @@
 namespace fw::cpython {
 
 struct CurrentFrame {
-  PyFunctionObject* function;    ///< borrowed
-  PyCodeObject* code;            ///< borrowed: the code that runs, which may be a spliced copy
-  PyObject** slots;              ///< localsplus, followed by the value stack
+  PyFunctionObject* function;  ///< borrowed
+  PyCodeObject* code;          ///< borrowed: the code that runs, which may be a spliced copy
+  PyObject** slots;            ///< localsplus, followed by the value stack
 };
 
 /// Of this thread; code is null if no Python function is running.

@@ -9,8 +9,8 @@
 
 namespace fw::cpython {
 
-/// pycore_dict.h: struct _dictkeysobject, equal in 3.11, 3.12 and 3.13 with the GIL. The index follows (2^log2IndexBytes
-/// bytes, entries of 1, 2, 4 or 8 bytes by log2Size), then the entries.
+/// pycore_dict.h: struct _dictkeysobject, equal in 3.11, 3.12 and 3.13 with the GIL. The index follows
+/// (2^log2IndexBytes bytes, entries of 1, 2, 4 or 8 bytes by log2Size), then the entries.
 struct KeysObject {
   Py_ssize_t refcnt;
   uint8_t log2Size, log2IndexBytes, kind;
@@ -19,11 +19,17 @@ struct KeysObject {
   char indices[1];
 };
 static_assert(offsetof(KeysObject, entryCount) == DictLayout::kEntryCount && offsetof(KeysObject, indices) == 32 &&
-              offsetof(KeysObject, log2IndexBytes) == DictLayout::kKeysTag && offsetof(KeysObject, kind) == DictLayout::kKeysTag + 1);
-inline constexpr uint8_t kGeneralKeys = 0;   ///< keys of any type; the other kinds hold exact str only
+              offsetof(KeysObject, log2IndexBytes) == DictLayout::kKeysTag &&
+              offsetof(KeysObject, kind) == DictLayout::kKeysTag + 1);
+inline constexpr uint8_t kGeneralKeys = 0;  ///< keys of any type; the other kinds hold exact str only
 
-struct StrEntry { PyObject *key, *value; };
-struct GeneralEntry { Py_hash_t hash; PyObject *key, *value; };
+struct StrEntry {
+  PyObject *key, *value;
+};
+struct GeneralEntry {
+  Py_hash_t hash;
+  PyObject *key, *value;
+};
 static_assert(offsetof(GeneralEntry, value) - offsetof(GeneralEntry, key) == offsetof(StrEntry, value));
 
 inline const KeysObject* keysOf(const PyDictKeysObject* keys) { return reinterpret_cast<const KeysObject*>(keys); }

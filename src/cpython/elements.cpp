@@ -7,7 +7,8 @@ namespace fw::cpython {
 
 namespace {
 
-/// Where dequeobject of _collectionsmodule.c keeps maxlen: behind the head, two blocks, two indices and a counter (3.11 to 3.13).
+/// Where dequeobject of _collectionsmodule.c keeps maxlen: behind the head, two blocks, two indices and a counter (3.11
+/// to 3.13).
 constexpr Py_ssize_t kMaxlen = 64;
 
 Py_ssize_t wordAt(PyObject* object, Py_ssize_t offset) {
@@ -34,7 +35,8 @@ PyTypeObject* findDefaultdict() {
   Ref module = Ref::steal(PyImport_ImportModule("_collections"));
   Ref type = module ? Ref::steal(PyObject_GetAttrString(module.get(), "defaultdict")) : Ref();
   Ref trial = type ? Ref::steal(PyObject_CallFunction(type.get(), "O", &PyLong_Type)) : Ref();
-  bool known = trial && PyDict_Check(trial.get()) && Py_TYPE(trial.get())->tp_basicsize >= static_cast<Py_ssize_t>(sizeof(PyDictObject) + 8) &&
+  bool known = trial && PyDict_Check(trial.get()) &&
+               Py_TYPE(trial.get())->tp_basicsize >= static_cast<Py_ssize_t>(sizeof(PyDictObject) + 8) &&
                wordAt(trial.get(), sizeof(PyDictObject)) == reinterpret_cast<Py_ssize_t>(&PyLong_Type);
   PyErr_Clear();
   return known ? reinterpret_cast<PyTypeObject*>(type.release()) : nullptr;
@@ -42,7 +44,8 @@ PyTypeObject* findDefaultdict() {
 
 PyObject* fieldAt(PyObject* object, Py_ssize_t offset) { return reinterpret_cast<PyObject*>(wordAt(object, offset)); }
 
-constexpr Py_ssize_t kZipCount = 16, kZipIterators = 24, kMapIterators = 16, kMapFunction = 24, kFilterFunction = 16, kFilterIterator = 24;
+constexpr Py_ssize_t kZipCount = 16, kZipIterators = 24, kMapIterators = 16, kMapFunction = 24, kFilterFunction = 16,
+                     kFilterIterator = 24;
 
 /// Tries the fields on live objects.
 bool walkersHold() {
@@ -50,10 +53,11 @@ bool walkersHold() {
   auto make = [&](PyTypeObject& type, PyObject* a, PyObject* b) {
     return Ref::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&type), a, b, nullptr));
   };
-  Ref zip = make(PyZip_Type, list.get(), list.get()), map = make(PyMap_Type, Py_None, list.get()), filter = make(PyFilter_Type, Py_None, list.get());
-  bool good = zip && map && filter && Py_TYPE(zip.get())->tp_basicsize >= 32 && Py_TYPE(map.get())->tp_basicsize >= 32 &&
-              wordAt(zip.get(), kZipCount) == 2 && fieldAt(map.get(), kMapFunction) == Py_None &&
-              fieldAt(filter.get(), kFilterFunction) == Py_None;
+  Ref zip = make(PyZip_Type, list.get(), list.get()), map = make(PyMap_Type, Py_None, list.get()),
+      filter = make(PyFilter_Type, Py_None, list.get());
+  bool good = zip && map && filter && Py_TYPE(zip.get())->tp_basicsize >= 32 &&
+              Py_TYPE(map.get())->tp_basicsize >= 32 && wordAt(zip.get(), kZipCount) == 2 &&
+              fieldAt(map.get(), kMapFunction) == Py_None && fieldAt(filter.get(), kFilterFunction) == Py_None;
   auto isPair = [](PyObject* o, Py_ssize_t size) { return o && PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) == size; };
   good = good && isPair(fieldAt(zip.get(), kZipIterators), 2) && isPair(fieldAt(map.get(), kMapIterators), 1) &&
          Py_TYPE(fieldAt(filter.get(), kFilterIterator)) == &PyListIter_Type;
@@ -63,7 +67,8 @@ bool walkersHold() {
 
 PyObject* partOfWalker(PyObject* object, int64_t index) {
   PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyFilter_Type) return index == 0 ? fieldAt(object, kFilterFunction) : index == 1 ? fieldAt(object, kFilterIterator) : nullptr;
+  if (type == &PyFilter_Type)
+    return index == 0 ? fieldAt(object, kFilterFunction) : index == 1 ? fieldAt(object, kFilterIterator) : nullptr;
   if (type == &PyMap_Type && index-- == 0) return fieldAt(object, kMapFunction);
   PyObject* iterators = fieldAt(object, type == &PyMap_Type ? kMapIterators : kZipIterators);
   return index < PyTuple_GET_SIZE(iterators) ? PyTuple_GET_ITEM(iterators, index) : nullptr;
@@ -97,7 +102,7 @@ PyObject* elementOf(PyObject* object, int64_t index) {
     if (index >= Py_SIZE(object)) return nullptr;
     PyObject* item = dequeType()->tp_as_sequence->sq_item(object, index);
     if (!item) PyErr_Clear();
-    Py_XDECREF(item);   // the deque holds it
+    Py_XDECREF(item);  // the deque holds it
     return item;
   }
   if (isWalker(Py_TYPE(object))) return partOfWalker(object, index);
@@ -148,7 +153,7 @@ PyObject* DictWalk::next() {
   if (!iterator_) return nullptr;
   key = Py_TYPE(iterator_.get())->tp_iternext(iterator_.get());
   if (!key) PyErr_Clear();
-  Py_XDECREF(key);   // the dict holds it
+  Py_XDECREF(key);  // the dict holds it
   return key;
 }
 

@@ -1,5 +1,5 @@
-// What containers of C hold, read without running Python code: deques, tuples of any class, list and tuple iterators, and dicts of
-// any class in the order in which their own iterators walk.
+// What containers of C hold, read without running Python code: deques, tuples of any class, list and tuple iterators,
+// and dicts of any class in the order in which their own iterators walk.
 #pragma once
 
 #include <Python.h>
@@ -22,8 +22,8 @@ PyTypeObject* defaultdictType();
 /// zip, map and filter objects; false if this Python lays them out in a way that we do not know.
 bool isWalker(PyTypeObject* type);
 
-/// Element `index`, borrowed (0 of a defaultdict: its factory or None; zip: its iterators; map and filter: the function, then the
-/// iterators); nullptr if there is none or the object is none of these kinds.
+/// Element `index`, borrowed (0 of a defaultdict: its factory or None; zip: its iterators; map and filter: the
+/// function, then the iterators); nullptr if there is none or the object is none of these kinds.
 PyObject* elementOf(PyObject* object, int64_t index);
 /// Number of elements (list and tuple iterators: that are left), and maxlen of a deque or -1; false for other objects.
 bool readElements(PyObject* object, int64_t out[2]);

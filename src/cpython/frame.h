@@ -11,11 +11,11 @@
 #include <cstring>
 
 #define Py_BUILD_CORE 1
-#undef _PyGC_FINALIZED   // gh-105268: core and non-core headers define it both
+#undef _PyGC_FINALIZED  // gh-105268: core and non-core headers define it both
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
 #if FW_PY_MINOR >= 12
-#undef HAVE_STD_ATOMIC   // stdatomic.h is C only; the same layouts come with the compiler's builtins
+#undef HAVE_STD_ATOMIC  // stdatomic.h is C only; the same layouts come with the compiler's builtins
 #include <internal/pycore_interp.h>
 #endif
 #undef Py_BUILD_CORE

@@ -10,7 +10,7 @@ namespace fw::cpython {
 
 namespace {
 
-constexpr int kMaxDepth = 32;      // of nested keys; deeper ones are not plain
+constexpr int kMaxDepth = 32;  // of nested keys; deeper ones are not plain
 constexpr int kPerturbShift = 5, kLinearProbes = 9;
 
 bool isNumber(PyTypeObject* type) {
@@ -19,8 +19,8 @@ bool isNumber(PyTypeObject* type) {
 
 /// Types whose == against any of each other is builtin code, given that items are plain.
 bool isPlainType(PyTypeObject* type) {
-  return isNumber(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == &PyTuple_Type || type == &PyFrozenSet_Type ||
-         type == Py_TYPE(Py_None) || type == Py_TYPE(Py_Ellipsis);
+  return isNumber(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == &PyTuple_Type ||
+         type == &PyFrozenSet_Type || type == Py_TYPE(Py_None) || type == Py_TYPE(Py_Ellipsis);
 }
 
 bool comparesByIdentity(PyTypeObject* type) {
@@ -32,7 +32,7 @@ const setentry* nextSetEntry(PyObject* object, Py_ssize_t* pos) {
   auto* set = reinterpret_cast<PySetObject*>(object);
   while (*pos <= set->mask) {
     const setentry* entry = &set->table[(*pos)++];
-    if (entry->key && entry->hash != -1) return entry;   // deleted entries have the hash -1, which no key has
+    if (entry->key && entry->hash != -1) return entry;  // deleted entries have the hash -1, which no key has
   }
   return nullptr;
 }
@@ -45,7 +45,8 @@ bool isPlain(PyObject* key, int depth) {
   }
   if (PyFrozenSet_CheckExact(key)) {
     Py_ssize_t pos = 0;
-    while (const setentry* entry = nextSetEntry(key, &pos)) if (!isPlain(entry->key, depth + 1)) return false;
+    while (const setentry* entry = nextSetEntry(key, &pos))
+      if (!isPlain(entry->key, depth + 1)) return false;
   }
   return true;
 }
@@ -78,7 +79,7 @@ KeyMatch match(PyObject* a, PyObject* b, int depth) {
   if (depth > kMaxDepth) return KeyMatch::kUnknown;
   PyTypeObject *ta = Py_TYPE(a), *tb = Py_TYPE(b);
   if (isNumber(ta) && isNumber(tb)) {
-    int equal = PyObject_RichCompareBool(a, b, Py_EQ);   // builtin numbers: no Python code
+    int equal = PyObject_RichCompareBool(a, b, Py_EQ);  // builtin numbers: no Python code
     if (equal < 0) PyErr_Clear();
     return equal < 0 ? KeyMatch::kUnknown : equal ? KeyMatch::kEqual : KeyMatch::kDifferent;
   }
@@ -113,7 +114,8 @@ KeyMatch matchEntry(const KeysObject* keys, Py_ssize_t index, PyObject* key, Py_
   if (keys->kind != kGeneralKeys) {
     PyObject* own = entriesOf(keys)[index].key;
     if (own == key) return KeyMatch::kEqual;
-    if (!own || reinterpret_cast<PyASCIIObject*>(own)->hash != hash) return KeyMatch::kDifferent;   // keys have been hashed
+    if (!own || reinterpret_cast<PyASCIIObject*>(own)->hash != hash)
+      return KeyMatch::kDifferent;  // keys have been hashed
     return isStr ? strEqual(own, key) ? KeyMatch::kEqual : KeyMatch::kDifferent : match(own, key, 0);
   }
   const GeneralEntry& entry = generalEntriesOf(keys)[index];
@@ -130,7 +132,7 @@ LookupState probeSetAt(PyObject* object, PyObject* key, Py_hash_t hash, int dept
     size_t probes = i + kLinearProbes <= mask ? kLinearProbes : 0;
     do {
       if (entry->hash == 0 && !entry->key) return LookupState::kAbsent;
-      if (entry->hash == hash && entry->key) {   // deleted entries have the hash -1, which no key has
+      if (entry->hash == hash && entry->key) {  // deleted entries have the hash -1, which no key has
         KeyMatch same = match(entry->key, key, depth);
         if (same != KeyMatch::kDifferent) return same == KeyMatch::kEqual ? LookupState::kFound : LookupState::kRefused;
       }
@@ -160,7 +162,8 @@ std::optional<Py_hash_t> nativeHash(PyObject* key) {
 std::optional<Py_hash_t> storedHash(PyObject* container, PyObject* key) {
   if (PyAnySet_CheckExact(container)) {
     Py_ssize_t pos = 0;
-    while (const setentry* entry = nextSetEntry(container, &pos)) if (entry->key == key) return entry->hash;
+    while (const setentry* entry = nextSetEntry(container, &pos))
+      if (entry->key == key) return entry->hash;
   } else if (PyDict_Check(container)) {
     const KeysObject* keys = keysOf(reinterpret_cast<PyDictObject*>(container)->ma_keys);
     bool isGeneral = keys->kind == kGeneralKeys;
@@ -186,7 +189,7 @@ Py_ssize_t probeKeys(const PyDictKeysObject* table, PyObject* key, Py_hash_t has
   while (true) {
     Py_ssize_t index = indexAt(keys, slot);
     if (index == -1) return -1;
-    if (index >= 0) {   // below: deleted
+    if (index >= 0) {  // below: deleted
       KeyMatch same = matchEntry(keys, index, key, hash, isStr);
       if (same != KeyMatch::kDifferent) return same == KeyMatch::kEqual ? index : -2;
     }
@@ -206,7 +209,7 @@ DictProbe probeTable(PyObject* object, PyObject* key, Py_hash_t hash) {
   Py_ssize_t index = probeKeys(dict->ma_keys, key, hash);
   if (index == -2) return {LookupState::kRefused, nullptr, -1};
   PyObject* value = index < 0 ? nullptr : entryValue(dict, index);
-  if (!value) return {LookupState::kAbsent, nullptr, -1};   // a split dict need not have all of its type's names
+  if (!value) return {LookupState::kAbsent, nullptr, -1};  // a split dict need not have all of its type's names
   return {LookupState::kFound, value, index};
 }
 

@@ -1,6 +1,6 @@
-// Look-ups in dicts and sets by keys of any type that run no Python code. CPython's own look-up calls __eq__ of whatever
-// key has the same hash; these walk the table themselves, compare builtin types natively and refuse to answer where only
-// a user's __eq__ could.
+// Look-ups in dicts and sets by keys of any type that run no Python code. CPython's own look-up calls __eq__ of
+// whatever key has the same hash; these walk the table themselves, compare builtin types natively and refuse to answer
+// where only a user's __eq__ could.
 #pragma once
 
 #include <Python.h>
@@ -11,9 +11,11 @@
 
 namespace fw::cpython {
 
-/// None, Ellipsis, exact bool, int, float, complex, str, bytes, and tuples and frozensets of these: hash and == are builtin code.
+/// None, Ellipsis, exact bool, int, float, complex, str, bytes, and tuples and frozensets of these: hash and == are
+/// builtin code.
 bool isPlainKey(PyObject* key);
-/// Plain, or of a type without an == of its own (functions, types, enum members ...): such an object equals only itself.
+/// Plain, or of a type without an == of its own (functions, types, enum members ...): such an object equals only
+/// itself.
 bool isTableKey(PyObject* key);
 
 /// PyObject_Hash where it runs no Python code: of plain keys and of objects hashed by their address.
@@ -28,7 +30,7 @@ KeyMatch matchKeys(PyObject* a, PyObject* b);
 /// Where an exact dict holds a key of this hash; index is that of the entry, -1 unless found.
 struct DictProbe {
   LookupState state;
-  PyObject* value;        ///< borrowed
+  PyObject* value;  ///< borrowed
   Py_ssize_t index;
 };
 DictProbe probeDict(PyObject* dict, PyObject* key, Py_hash_t hash);

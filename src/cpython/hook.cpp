@@ -21,12 +21,12 @@ namespace fw::cpython {
 
 namespace {
 
-FrameHandler* handler = nullptr;             // guarded by the GIL, as the rest
+FrameHandler* handler = nullptr;  // guarded by the GIL, as the rest
 int installed = 0;
-_PyFrameEvalFunction previous = nullptr;     // what ran frames before us
-bool weAreSet = false;                       // evaluateFrame is in the interpreter, or below somebody's function
+_PyFrameEvalFunction previous = nullptr;  // what ran frames before us
+bool weAreSet = false;                    // evaluateFrame is in the interpreter, or below somebody's function
 thread_local bool inHandler = false;
-thread_local uintptr_t stackFloor = 0;       // lowest address at which hooked calls may still nest
+thread_local uintptr_t stackFloor = 0;  // lowest address at which hooked calls may still nest
 
 /// Room left for C functions that a Python function at the limit may call.
 constexpr size_t kStackReserve = 256 * 1024;
@@ -83,7 +83,7 @@ void clearAndPop(PyThreadState* state, Frame* frame) {
   _PyEval_FrameClearAndPop(state, frame);
 #else
   auto** base = reinterpret_cast<PyObject**>(frame);
-  --state->c_recursion_remaining;   // destructors below run Python code; CPython counts this level too
+  --state->c_recursion_remaining;  // destructors below run Python code; CPython counts this level too
   for (int i = 0; i < frame->stacktop; ++i) Py_XDECREF(frame->localsplus[i]);
   Py_XDECREF(frame->f_locals);
   Py_DECREF(frame->f_funcobj);
@@ -136,7 +136,8 @@ __attribute__((noinline)) bool decide(PyThreadState* state, Frame* frame, PyObje
   inHandler = false;
   if (decision.kind == HookDecision::Kind::kReturn) {
     *result = decision.value.release();
-    if (!*result && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "a compiled call failed without an exception");
+    if (!*result && !PyErr_Occurred())
+      PyErr_SetString(PyExc_SystemError, "a compiled call failed without an exception");
     clearAndPop(state, frame);
     return true;
   }

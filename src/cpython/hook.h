@@ -15,16 +15,17 @@ namespace fw::cpython {
 struct FrameView {
   PyFunctionObject* function;
   PyCodeObject* code;
-  PyObject* const* args;   ///< bound arguments in the order of co_varnames: positional, keyword-only, *args, **kwargs; none is null.
-                           ///< Arguments that are cell variables are raw values; free variables are in func_closure.
+  PyObject* const*
+      args;  ///< bound arguments in the order of co_varnames: positional, keyword-only, *args, **kwargs; none is null.
+             ///< Arguments that are cell variables are raw values; free variables are in func_closure.
   int argCount;
 };
 
 struct HookDecision {
   enum class Kind : uint8_t {
-    kDefault,   ///< run the frame as it is
-    kReturn,    ///< the call answers `value`; an empty value means that a Python exception is set
-    kReplace,   ///< run `code` with the same arguments, globals and closure
+    kDefault,  ///< run the frame as it is
+    kReturn,   ///< the call answers `value`; an empty value means that a Python exception is set
+    kReplace,  ///< run `code` with the same arguments, globals and closure
   };
   Kind kind = Kind::kDefault;
   Ref value;
@@ -57,8 +58,8 @@ void installHook();
 void uninstallHook();
 int hookInstallCount();
 
-/// A vectorcall of a Python function from C that costs as much of CPython's recursion budgets as a call from Python does: the
-/// recursion limit that users see stays, and RecursionError comes before the C stack ends.
+/// A vectorcall of a Python function from C that costs as much of CPython's recursion budgets as a call from Python
+/// does: the recursion limit that users see stays, and RecursionError comes before the C stack ends.
 PyObject* callNested(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
 
 class HookScope {

@@ -18,8 +18,8 @@ namespace {
 /// May nothing come between two instructions that follow each other?
 bool isUnit(int first, int second) {
   if (second == raw::kRESUME || second == raw::kEND_SEND) return true;
-  if (second == raw::kSEND) return true;   // a jump back to anything else is a new line for tracers
-  if (first == raw::kSEND && second == raw::kYIELD_VALUE) return true;   // gen.throw() steps from one to the other
+  if (second == raw::kSEND) return true;  // a jump back to anything else is a new line for tracers
+  if (first == raw::kSEND && second == raw::kYIELD_VALUE) return true;  // gen.throw() steps from one to the other
   // On 3.11 it goes on at SEND's target by SEND's low byte: what stands between the two must stay short.
   if (first == raw::kRESUME && second == raw::kJUMP_BACKWARD_NO_INTERRUPT) return true;
   if (raw::kKW_NAMES >= 0 && first == raw::kKW_NAMES) return true;
@@ -30,7 +30,7 @@ bool isUnit(int first, int second) {
 struct Added {
   const Insertion* insertion;
   std::vector<RawInstr> code;
-  int bareBegin, bareEnd;          ///< of `code`: what no handler covers
+  int bareBegin, bareEnd;  ///< of `code`: what no handler covers
 };
 
 Added lowered(const Insertion& insertion, const Position& position) {
@@ -58,7 +58,7 @@ std::vector<Handler> without(const std::vector<Handler>& handlers, const std::ve
     for (; gap != gaps.end() && gap->first < h.end; ++gap) {
       if (h.start < gap->first) result.push_back({h.start, gap->first, h.target, h.depth, h.lasti});
       h.start = gap->second;
-      if (h.end <= gap->second) break;   // the next range may begin in this gap
+      if (h.end <= gap->second) break;  // the next range may begin in this gap
     }
     if (h.start < h.end) result.push_back(h);
   }
@@ -82,9 +82,9 @@ class Layout {
       entry_.push_back(entry < 0 ? at : entry);
     }
   }
-  int moved(int i) const { return moved_[i]; }         ///< the instruction itself
-  int covered(int i) const { return covered_[i]; }     ///< the first instruction inserted before it
-  int entry(int i) const { return entry_[i]; }         ///< where jumps to it go
+  int moved(int i) const { return moved_[i]; }      ///< the instruction itself
+  int covered(int i) const { return covered_[i]; }  ///< the first instruction inserted before it
+  int entry(int i) const { return entry_[i]; }      ///< where jumps to it go
 
  private:
   std::vector<int> moved_, covered_, entry_;

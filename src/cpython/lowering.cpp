@@ -29,24 +29,21 @@ class Lowering {
   void one(const Instr& instr) {
     const int plain = plainOpcode(instr.op), arg = instr.arg;
     switch (instr.op) {
-      case Opcode::kYieldValue: case Opcode::kGetYieldFromIter: case Opcode::kSend: case Opcode::kEndSend:
-      case Opcode::kCleanupThrow: case Opcode::kStopIterationError:
-        fail("an instruction of a generator");
-      case Opcode::kUnsupported:
-        fail("an instruction without neutral form");
+      case Opcode::kYieldValue:
+      case Opcode::kGetYieldFromIter:
+      case Opcode::kSend:
+      case Opcode::kEndSend:
+      case Opcode::kCleanupThrow:
+      case Opcode::kStopIterationError: fail("an instruction of a generator");
+      case Opcode::kUnsupported: fail("an instruction without neutral form");
       case Opcode::kLoadFast:
         // An unbound local must raise; from 3.12 on LOAD_FAST does not look.
         return emitFirst(raw::kLOAD_FAST_CHECK, arg, plain, arg);
-      case Opcode::kLoadConst:
-        return namesOfCall() ? void() : emit(plain, arg);
-      case Opcode::kLoadGlobal:
-        return emit(raw::kLOAD_GLOBAL, arg << 1);
-      case Opcode::kLoadAttr:
-        return emit(raw::kLOAD_ATTR, kAttrHasMethodBit ? arg << 1 : arg);
-      case Opcode::kLoadMethod:
-        return kAttrHasMethodBit ? emit(raw::kLOAD_ATTR, arg << 1 | 1) : emit(plain, arg);
-      case Opcode::kLoadSuperAttr:
-        return emit(raw::kLOAD_SUPER_ATTR, arg << 2 | instr.flags);
+      case Opcode::kLoadConst: return namesOfCall() ? void() : emit(plain, arg);
+      case Opcode::kLoadGlobal: return emit(raw::kLOAD_GLOBAL, arg << 1);
+      case Opcode::kLoadAttr: return emit(raw::kLOAD_ATTR, kAttrHasMethodBit ? arg << 1 : arg);
+      case Opcode::kLoadMethod: return kAttrHasMethodBit ? emit(raw::kLOAD_ATTR, arg << 1 | 1) : emit(plain, arg);
+      case Opcode::kLoadSuperAttr: return emit(raw::kLOAD_SUPER_ATTR, arg << 2 | instr.flags);
       case Opcode::kCompareOp:
         if (arg < 0 || arg > Py_GE) fail("an unknown comparison");
         return emit(raw::kCOMPARE_OP, kCompareArgs[arg]);
@@ -54,23 +51,18 @@ class Lowering {
         if (plain >= 0) return emit(plain, 0);
         emit(raw::kUNARY_NOT, 0);
         return emit(raw::kUNARY_NOT, 0);
-      case Opcode::kUnaryPositive:
-        return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicPositive);
-      case Opcode::kListToTuple:
-        return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicListToTuple);
+      case Opcode::kUnaryPositive: return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicPositive);
+      case Opcode::kListToTuple: return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicListToTuple);
       case Opcode::kConvertValue:
-        return emitFirst(plain, arg, raw::kFORMAT_VALUE, arg);   // formats too; a string without spec stays itself
-      case Opcode::kFormatSimple:
-        return emitFirst(plain, 0, raw::kFORMAT_VALUE, 0);
-      case Opcode::kFormatWithSpec:
-        return emitFirst(plain, 0, raw::kFORMAT_VALUE, 4);
+        return emitFirst(plain, arg, raw::kFORMAT_VALUE, arg);  // formats too; a string without spec stays itself
+      case Opcode::kFormatSimple: return emitFirst(plain, 0, raw::kFORMAT_VALUE, 0);
+      case Opcode::kFormatWithSpec: return emitFirst(plain, 0, raw::kFORMAT_VALUE, 4);
       case Opcode::kCallKw:
         if (plain >= 0) return emit(plain, arg);
         if (at_ == 0 || in_[at_ - 1].op != Opcode::kLoadConst) fail("keyword names that are no constant");
         emit(raw::kKW_NAMES, in_[at_ - 1].arg);
         return call(arg);
-      case Opcode::kCall:
-        return call(arg);
+      case Opcode::kCall: return call(arg);
       case Opcode::kForIter:
         if (instr.target < 0) fail("a for loop with its end elsewhere");
         [[fallthrough]];
@@ -79,27 +71,75 @@ class Lowering {
           return jump(raw::kJUMP_BACKWARD_NO_INTERRUPT, instr.target);
         }
         [[fallthrough]];
-      case Opcode::kPopJumpIfFalse: case Opcode::kPopJumpIfTrue: case Opcode::kPopJumpIfNone:
-      case Opcode::kPopJumpIfNotNone:
-        return jump(plain, instr.target);
-      case Opcode::kNop: case Opcode::kResume: case Opcode::kPopTop: case Opcode::kPushNull: case Opcode::kCopy:
-      case Opcode::kSwap: case Opcode::kLoadFastAndClear: case Opcode::kStoreFast: case Opcode::kDeleteFast:
-      case Opcode::kMakeCell: case Opcode::kCopyFreeVars: case Opcode::kLoadDeref: case Opcode::kStoreDeref:
-      case Opcode::kDeleteDeref: case Opcode::kStoreGlobal: case Opcode::kDeleteGlobal: case Opcode::kStoreAttr:
-      case Opcode::kDeleteAttr: case Opcode::kUnaryNegative: case Opcode::kUnaryInvert: case Opcode::kUnaryNot:
-      case Opcode::kBinaryOp: case Opcode::kIsOp: case Opcode::kContainsOp: case Opcode::kBinarySubscr:
-      case Opcode::kStoreSubscr: case Opcode::kDeleteSubscr: case Opcode::kBuildTuple: case Opcode::kBuildList:
-      case Opcode::kBuildSet: case Opcode::kBuildMap: case Opcode::kBuildConstKeyMap: case Opcode::kBuildSlice:
-      case Opcode::kBuildString: case Opcode::kListAppend: case Opcode::kListExtend: case Opcode::kSetAdd:
-      case Opcode::kSetUpdate: case Opcode::kMapAdd: case Opcode::kDictMerge: case Opcode::kDictUpdate:
-      case Opcode::kUnpackSequence: case Opcode::kUnpackEx: case Opcode::kGetIter: case Opcode::kEndFor:
-      case Opcode::kCallEx: case Opcode::kMakeFunction: case Opcode::kSetFunctionAttribute: case Opcode::kReturnValue:
-      case Opcode::kReturnGenerator: case Opcode::kLoadAssertionError: case Opcode::kRaiseVarargs:
-      case Opcode::kImportName: case Opcode::kImportFrom: case Opcode::kBeforeWith: case Opcode::kPushExcInfo:
-      case Opcode::kPopExcept: case Opcode::kCheckExcMatch: case Opcode::kWithExceptStart: case Opcode::kReraise:
-      case Opcode::kGetLen: case Opcode::kMatchSequence: case Opcode::kMatchMapping: case Opcode::kMatchKeys:
-      case Opcode::kMatchClass:
-        return emit(plain, arg);
+      case Opcode::kPopJumpIfFalse:
+      case Opcode::kPopJumpIfTrue:
+      case Opcode::kPopJumpIfNone:
+      case Opcode::kPopJumpIfNotNone: return jump(plain, instr.target);
+      case Opcode::kNop:
+      case Opcode::kResume:
+      case Opcode::kPopTop:
+      case Opcode::kPushNull:
+      case Opcode::kCopy:
+      case Opcode::kSwap:
+      case Opcode::kLoadFastAndClear:
+      case Opcode::kStoreFast:
+      case Opcode::kDeleteFast:
+      case Opcode::kMakeCell:
+      case Opcode::kCopyFreeVars:
+      case Opcode::kLoadDeref:
+      case Opcode::kStoreDeref:
+      case Opcode::kDeleteDeref:
+      case Opcode::kStoreGlobal:
+      case Opcode::kDeleteGlobal:
+      case Opcode::kStoreAttr:
+      case Opcode::kDeleteAttr:
+      case Opcode::kUnaryNegative:
+      case Opcode::kUnaryInvert:
+      case Opcode::kUnaryNot:
+      case Opcode::kBinaryOp:
+      case Opcode::kIsOp:
+      case Opcode::kContainsOp:
+      case Opcode::kBinarySubscr:
+      case Opcode::kStoreSubscr:
+      case Opcode::kDeleteSubscr:
+      case Opcode::kBuildTuple:
+      case Opcode::kBuildList:
+      case Opcode::kBuildSet:
+      case Opcode::kBuildMap:
+      case Opcode::kBuildConstKeyMap:
+      case Opcode::kBuildSlice:
+      case Opcode::kBuildString:
+      case Opcode::kListAppend:
+      case Opcode::kListExtend:
+      case Opcode::kSetAdd:
+      case Opcode::kSetUpdate:
+      case Opcode::kMapAdd:
+      case Opcode::kDictMerge:
+      case Opcode::kDictUpdate:
+      case Opcode::kUnpackSequence:
+      case Opcode::kUnpackEx:
+      case Opcode::kGetIter:
+      case Opcode::kEndFor:
+      case Opcode::kCallEx:
+      case Opcode::kMakeFunction:
+      case Opcode::kSetFunctionAttribute:
+      case Opcode::kReturnValue:
+      case Opcode::kReturnGenerator:
+      case Opcode::kLoadAssertionError:
+      case Opcode::kRaiseVarargs:
+      case Opcode::kImportName:
+      case Opcode::kImportFrom:
+      case Opcode::kBeforeWith:
+      case Opcode::kPushExcInfo:
+      case Opcode::kPopExcept:
+      case Opcode::kCheckExcMatch:
+      case Opcode::kWithExceptStart:
+      case Opcode::kReraise:
+      case Opcode::kGetLen:
+      case Opcode::kMatchSequence:
+      case Opcode::kMatchMapping:
+      case Opcode::kMatchKeys:
+      case Opcode::kMatchClass: return emit(plain, arg);
     }
   }
 
@@ -114,9 +154,7 @@ class Lowering {
   }
 
   /// Up to 3.12 the names of a call with keywords are the argument of KW_NAMES, not a value on the stack.
-  bool namesOfCall() const {
-    return raw::kKW_NAMES >= 0 && at_ + 1 < in_.size() && in_[at_ + 1].op == Opcode::kCallKw;
-  }
+  bool namesOfCall() const { return raw::kKW_NAMES >= 0 && at_ + 1 < in_.size() && in_[at_ + 1].op == Opcode::kCallKw; }
 
   /// The first if this version has it, else the second.
   void emitFirst(int opcode, int arg, int otherwise, int otherArg) {

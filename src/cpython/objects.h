@@ -21,7 +21,7 @@ struct LongLayout {
   static constexpr int kWord = offsetof(PyLongObject, long_value.lv_tag);
   static constexpr int kDigit = offsetof(PyLongObject, long_value.ob_digit);
 #endif
-  static constexpr uint64_t kCompactLimit = 16;   ///< 3.12, 3.13: lv_tag below this has at most one digit
+  static constexpr uint64_t kCompactLimit = 16;  ///< 3.12, 3.13: lv_tag below this has at most one digit
 };
 static_assert(LongLayout::kWord == 16 && LongLayout::kDigit == 24 && sizeof(digit) == 4 && PyLong_SHIFT == 30);
 static_assert(offsetof(PyFloatObject, ob_fval) == 16);
@@ -40,8 +40,9 @@ inline PyObject* weakTarget(PyObject* reference) {
 }
 static_assert(offsetof(PyWeakReference, wr_object) == 16 && offsetof(PyObject, ob_refcnt) == 0);
 
-/// Iterators that are a position and what they go over: of lists, tuples, and enumerate (whose position is its count and
-/// which goes over another iterator). The fields are private to CPython; checkRuntimeVersion() tries them on live objects.
+/// Iterators that are a position and what they go over: of lists, tuples, and enumerate (whose position is its count
+/// and which goes over another iterator). The fields are private to CPython; checkRuntimeVersion() tries them on live
+/// objects.
 struct IndexIteratorLayout {
   static constexpr int kIndex = 16, kIterated = 24;
 };
@@ -73,22 +74,24 @@ inline bool asInt64(PyObject* number, int64_t* out) {
   return overflow == 0;
 }
 
-/// Fields of range objects, all ints, and of range iterators, C longs: private to CPython, tried by checkRuntimeVersion().
+/// Fields of range objects, all ints, and of range iterators, C longs: private to CPython, tried by
+/// checkRuntimeVersion().
 struct RangeLayout {
   static constexpr int kStart = 16, kStop = 24, kStep = 32, kLength = 40;
 };
 struct RangeIteratorLayout {
 #if FW_PY_MINOR == 11
-  static constexpr int kIndex = 16, kStart = 24, kStep = 32, kLength = 40;   ///< start and length stay, index goes up
+  static constexpr int kIndex = 16, kStart = 24, kStep = 32, kLength = 40;  ///< start and length stay, index goes up
 #else
-  static constexpr int kStart = 16, kStep = 24, kLength = 32;                ///< start goes up, length down
+  static constexpr int kStart = 16, kStep = 24, kLength = 32;  ///< start goes up, length down
 #endif
 };
 
 /// start, stop, step, length of an exact range; false if one does not fit.
 inline bool readRange(PyObject* range, int64_t out[4]) {
   auto* fields = reinterpret_cast<PyObject**>(reinterpret_cast<char*>(range) + RangeLayout::kStart);
-  for (int i = 0; i < 4; ++i) if (!asInt64(fields[i], &out[i])) return false;
+  for (int i = 0; i < 4; ++i)
+    if (!asInt64(fields[i], &out[i])) return false;
   return true;
 }
 
@@ -96,7 +99,8 @@ inline bool readRange(PyObject* range, int64_t out[4]) {
 inline bool readRangeIterator(PyObject* iterator, int64_t out[3]) {
   auto* fields = reinterpret_cast<const int64_t*>(reinterpret_cast<char*>(iterator) + 16);
 #if FW_PY_MINOR == 11
-  out[0] = static_cast<int64_t>(static_cast<uint64_t>(fields[1]) + static_cast<uint64_t>(fields[0]) * static_cast<uint64_t>(fields[2]));
+  out[0] = static_cast<int64_t>(static_cast<uint64_t>(fields[1]) +
+                                static_cast<uint64_t>(fields[0]) * static_cast<uint64_t>(fields[2]));
   out[1] = fields[2];
   out[2] = fields[3] - fields[0];
 #else
@@ -105,8 +109,8 @@ inline bool readRangeIterator(PyObject* iterator, int64_t out[3]) {
   return out[2] > 0;
 }
 
-/// Position and items left of a list or tuple iterator, count of an enumerate (of which nobody knows how many are left: -1);
-/// false if it is exhausted or counts beyond 64 bits.
+/// Position and items left of a list or tuple iterator, count of an enumerate (of which nobody knows how many are left:
+/// -1); false if it is exhausted or counts beyond 64 bits.
 inline bool readIndexIterator(PyObject* iterator, int64_t out[2]) {
   PyObject* over = iteratedOf(iterator);
   if (!over) return false;

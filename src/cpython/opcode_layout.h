@@ -8,7 +8,7 @@
 
 namespace fw::cpython {
 
-enum class Flow : uint8_t { kNext, kBranch, kJump, kEnd };   ///< kBranch: goes on, or jumps
+enum class Flow : uint8_t { kNext, kBranch, kJump, kEnd };  ///< kBranch: goes on, or jumps
 
 /// Stack effect for argument a: perArg * a + perHigh * (a >> 8) + low[a & 15].
 struct EffectShape {
@@ -18,11 +18,11 @@ struct EffectShape {
 
 struct OpcodeLayout {
   bool known;
-  uint8_t caches;                ///< code units behind the instruction
+  uint8_t caches;  ///< code units behind the instruction
   Flow flow;
-  bool backward;                 ///< a jump that goes back
-  uint8_t effect, jumpEffect;    ///< rows of kEffectShapes, for going on and for jumping
-  int16_t opposite;              ///< the same jump in the other direction, -1 if there is none
+  bool backward;               ///< a jump that goes back
+  uint8_t effect, jumpEffect;  ///< rows of kEffectShapes, for going on and for jumping
+  int16_t opposite;            ///< the same jump in the other direction, -1 if there is none
 };
 
 #include "opcode_layout.inc"

@@ -8,7 +8,8 @@
 
 namespace fw::cpython {
 
-/// A Python exception is pending in the thread state; whoever catches this either clears it or returns nullptr to CPython.
+/// A Python exception is pending in the thread state; whoever catches this either clears it or returns nullptr to
+/// CPython.
 class PythonError : public std::exception {
  public:
   const char* what() const noexcept override { return "a Python exception is set"; }
@@ -18,11 +19,21 @@ class PythonError : public std::exception {
 class Ref {
  public:
   Ref() = default;
-  static Ref steal(PyObject* object) { Ref r; r.object_ = object; return r; }
-  static Ref create(PyObject* borrowed) { Py_XINCREF(borrowed); return steal(borrowed); }
+  static Ref steal(PyObject* object) {
+    Ref r;
+    r.object_ = object;
+    return r;
+  }
+  static Ref create(PyObject* borrowed) {
+    Py_XINCREF(borrowed);
+    return steal(borrowed);
+  }
   Ref(const Ref& o) : object_(o.object_) { Py_XINCREF(object_); }
   Ref(Ref&& o) noexcept : object_(std::exchange(o.object_, nullptr)) {}
-  Ref& operator=(Ref o) noexcept { std::swap(object_, o.object_); return *this; }
+  Ref& operator=(Ref o) noexcept {
+    std::swap(object_, o.object_);
+    return *this;
+  }
   ~Ref() { Py_XDECREF(object_); }
 
   PyObject* get() const { return object_; }

@@ -12,7 +12,8 @@ namespace fw::cpython {
 std::string versionMismatch(unsigned long compiled, unsigned long running) {
   auto text = [](unsigned long v) { return std::to_string(v >> 24) + "." + std::to_string((v >> 16) & 0xff); };
   if ((running >> 16) < 0x030B || (running >> 16) > 0x030D) return "Python " + text(running) + " is not supported";
-  if ((running >> 16) != (compiled >> 16)) return "compiled for Python " + text(compiled) + ", running " + text(running);
+  if ((running >> 16) != (compiled >> 16))
+    return "compiled for Python " + text(compiled) + ", running " + text(running);
   return "";
 }
 
@@ -28,19 +29,20 @@ Ref run(const char* source) {
 
 /// Reads an int, a dict and an instance through our own layouts and through the API.
 bool layoutsHold() {
-  for (int64_t v : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{123456789}, -(int64_t{1} << 31), INT64_MIN, INT64_MAX}) {
+  for (int64_t v :
+       {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{123456789}, -(int64_t{1} << 31), INT64_MIN, INT64_MAX}) {
     Ref number = checked(PyLong_FromLongLong(v));
     int64_t got = 0;
     if (!asInt64(number.get(), &got) || got != v) return false;
   }
-  Ref scope = run(
-      "class Plain: pass\n"
-      "class Slotted: __slots__ = ('first', 'second')\n"
-      "a, b, s = Plain(), Plain(), Slotted()\n"
-      "for o in (a, b, s): o.first, o.second = 11, 'two'\n"
-      "b.__dict__['third'] = 3\n"
-      "d = {'first': 11, 'second': 'two'}\n"
-      "g = {'first': 11, 2: 0, 'second': 'two'}\n");
+  Ref scope =
+      run("class Plain: pass\n"
+          "class Slotted: __slots__ = ('first', 'second')\n"
+          "a, b, s = Plain(), Plain(), Slotted()\n"
+          "for o in (a, b, s): o.first, o.second = 11, 'two'\n"
+          "b.__dict__['third'] = 3\n"
+          "d = {'first': 11, 'second': 'two'}\n"
+          "g = {'first': 11, 2: 0, 'second': 'two'}\n");
   for (const char* name : {"first", "second", "third"}) {
     Ref key = checked(PyUnicode_InternFromString(name));
     AttributeCell cell(key.get());
@@ -64,14 +66,14 @@ bool layoutsHold() {
 
 /// Probes dicts and sets that have collisions and deleted entries, against the API.
 bool tablesHold() {
-  Ref scope = run(
-      "d = {i << (i % 40): i for i in range(300)}\n"
-      "d.update({str(i): i for i in range(300)})\n"
-      "for k in list(d)[::3]: del d[k]\n"
-      "s = set(d)\n"
-      "for k in list(s)[::3]: s.discard(k)\n"
-      "s.add(7)\n"
-      "keys = [i << (i % 40) for i in range(320)] + [str(i) for i in range(320)]\n");
+  Ref scope =
+      run("d = {i << (i % 40): i for i in range(300)}\n"
+          "d.update({str(i): i for i in range(300)})\n"
+          "for k in list(d)[::3]: del d[k]\n"
+          "s = set(d)\n"
+          "for k in list(s)[::3]: s.discard(k)\n"
+          "s.add(7)\n"
+          "keys = [i << (i % 40) for i in range(320)] + [str(i) for i in range(320)]\n");
   auto get = [&](const char* name) { return PyDict_GetItemString(scope.get(), name); };
   PyObject *dict = get("d"), *set = get("s"), *keys = get("keys");
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys); ++i) {
@@ -85,10 +87,10 @@ bool tablesHold() {
 
 /// Reads ranges and iterators through our own layouts.
 bool iteratorsHold() {
-  Ref scope = run(
-      "r = range(5, 50, 3)\n"
-      "n, l, t, e = iter(r), iter([1, 2, 3, 4]), iter((1, 2, 3, 4)), enumerate([1], 9)\n"
-      "for i in (n, l, t): next(i)\n");
+  Ref scope =
+      run("r = range(5, 50, 3)\n"
+          "n, l, t, e = iter(r), iter([1, 2, 3, 4]), iter((1, 2, 3, 4)), enumerate([1], 9)\n"
+          "for i in (n, l, t): next(i)\n");
   auto get = [&](const char* name) { return PyDict_GetItemString(scope.get(), name); };
   int64_t r[4], n[3], i[2];
   if (!readRange(get("r"), r) || r[0] != 5 || r[1] != 50 || r[2] != 3 || r[3] != 15) return false;
@@ -104,7 +106,8 @@ std::string checkRuntimeVersion() {
   std::string mismatch = versionMismatch(PY_VERSION_HEX, Py_Version);
   if (!mismatch.empty()) return mismatch;
   try {
-    if (!layoutsHold() || !tablesHold() || !iteratorsHold()) return std::string("objects of Python ") + Py_GetVersion() + " have an unknown layout";
+    if (!layoutsHold() || !tablesHold() || !iteratorsHold())
+      return std::string("objects of Python ") + Py_GetVersion() + " have an unknown layout";
   } catch (const PythonError&) {
     PyErr_Clear();
     return "the check of object layouts failed";

@@ -12,7 +12,7 @@ const BreakInfo& info(BreakReason reason) {
 #include "frame_eval/break_reasons.def"
   };
   static_assert(std::all_of(std::begin(kInfos), std::end(kInfos), [](const BreakInfo& row) {
-    return !row.message.empty() && !row.hint.empty();   // every break tells what to do about it
+    return !row.message.empty() && !row.hint.empty();  // every break tells what to do about it
   }));
   return kInfos[static_cast<int>(reason)];
 }

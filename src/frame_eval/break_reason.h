@@ -23,11 +23,14 @@ const BreakInfo& info(BreakReason reason);
 /// Ends a trace. Thrown inside the room, caught by capture().
 class CaptureBreak : public std::exception {
  public:
-  CaptureBreak(BreakReason reason, std::string detail, int at = -1) : reason(reason), detail(std::move(detail)), at(at) {}
+  CaptureBreak(BreakReason reason, std::string detail, int at = -1)
+      : reason(reason),
+        detail(std::move(detail)),
+        at(at) {}
   const char* what() const noexcept override { return detail.c_str(); }
   BreakReason reason;
-  std::string detail;          ///< names the thing: "np.linalg.svd", "LOAD_BUILD_CLASS", "argument 'x' is a matrix"
-  int at;                      ///< instruction of the outermost frame that Python must run; -1: the one being executed
+  std::string detail;  ///< names the thing: "np.linalg.svd", "LOAD_BUILD_CLASS", "argument 'x' is a matrix"
+  int at;              ///< instruction of the outermost frame that Python must run; -1: the one being executed
 };
 
 }  // namespace fw::capture

@@ -20,8 +20,8 @@ namespace {
 
 Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
 
-/// "math.sqrt", "len", "itertools.chain", "dict.fromkeys"; "" for what is no C function or type. Told by C identity, not by what
-/// the module holds now: that may have been changed.
+/// "math.sqrt", "len", "itertools.chain", "dict.fromkeys"; "" for what is no C function or type. Told by C identity,
+/// not by what the module holds now: that may have been changed.
 std::string qualifiedName(PyObject* callable) {
   if (PyType_Check(callable)) {
     auto* type = reinterpret_cast<PyTypeObject*>(callable);
@@ -110,7 +110,8 @@ Value* Builtins::callPure(const CallArgs& args) {
     checked(PyDict_SetItemString(keywords.get(), key.c_str(), real.get()));
   }
   Value* result = interpreter.fold(PyObject_Call(callable, positional.get(), keywords.get()));
-  return args.positional.size() == 1 && isSameObject(result, args.positional[0]) ? args.positional[0] : result;   // str(s) is s
+  return args.positional.size() == 1 && isSameObject(result, args.positional[0]) ? args.positional[0]
+                                                                                 : result;  // str(s) is s
 }
 
 Value* Builtins::callLen(const CallArgs& args) {
@@ -128,7 +129,7 @@ Value* Builtins::callRange(const CallArgs& args) {
   return interpreter.fold(PyObject_CallObject(reinterpret_cast<PyObject*>(&PyRange_Type), bounds.get()));
 }
 
-// ---- types ---------------------------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------------------------
 
 Value* Builtins::callType(const CallArgs& args) {
   expect(args, 1, 1);
@@ -147,8 +148,10 @@ bool Builtins::isSubclass(PyTypeObject* type, Value* cls) {
   PyObject* object = cls->object.get();
   auto* other = reinterpret_cast<PyTypeObject*>(object);
   if (Py_TYPE(object) == &PyType_Type) return PyType_IsSubtype(type, other);
-  Ref check = checked(PyUnicode_InternFromString("__instancecheck__")), hook = checked(PyUnicode_InternFromString("__subclasshook__"));
-  if (_PyType_Lookup(Py_TYPE(object), check.get()) == _PyType_Lookup(&PyType_Type, check.get())) return PyType_IsSubtype(type, other);
+  Ref check = checked(PyUnicode_InternFromString("__instancecheck__")),
+      hook = checked(PyUnicode_InternFromString("__subclasshook__"));
+  if (_PyType_Lookup(Py_TYPE(object), check.get()) == _PyType_Lookup(&PyType_Type, check.get()))
+    return PyType_IsSubtype(type, other);
   bool abstract = std::string_view(Py_TYPE(object)->tp_name) == "ABCMeta";
   if (!abstract) refuse("with a class that decides itself");
   bool ownHook = _PyType_Lookup(other, hook.get()) != _PyType_Lookup(&PyBaseObject_Type, hook.get());
@@ -158,7 +161,8 @@ bool Builtins::isSubclass(PyTypeObject* type, Value* cls) {
   bool standard = module && PyUnicode_Check(module) && (text(module) == "collections.abc" || text(module) == "numbers");
   // A class derived from one that is registered is what that one is, where no hook asks for methods.
   std::string_view name = other->tp_name;
-  bool registered = standard && (name == "Mapping" || name == "MutableMapping" || name == "Sequence" || name == "MutableSequence");
+  bool registered =
+      standard && (name == "Mapping" || name == "MutableMapping" || name == "Sequence" || name == "MutableSequence");
   for (PyTypeObject* base = type; registered && base; base = base->tp_base) {
     if (base->tp_flags & Py_TPFLAGS_HEAPTYPE && !(base->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) continue;
     if (checked(PyObject_IsSubclass(reinterpret_cast<PyObject*>(base), object))) return true;
@@ -177,7 +181,8 @@ Value* Builtins::callIsinstance(const CallArgs& args) {
     bool own = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
     Ref lookup = checked(PyUnicode_InternFromString("__getattribute__"));
     PyObject* found = _PyType_Lookup(type, lookup.get());
-    bool plain = found == _PyType_Lookup(&PyBaseObject_Type, lookup.get()) || found == _PyType_Lookup(&PyType_Type, lookup.get());
+    bool plain = found == _PyType_Lookup(&PyBaseObject_Type, lookup.get()) ||
+                 found == _PyType_Lookup(&PyType_Type, lookup.get());
     if (own ? !plain : type != &PyType_Type && type != &PyModule_Type) refuse("of an object with a look-up of its own");
   }
   if (!answer && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
@@ -203,7 +208,7 @@ Value* Builtins::callCallable(const CallArgs& args) {
   return boolean(trace, trace.typeOf(args.positional[0])->tp_call != nullptr);
 }
 
-// ---- attributes ----------------------------------------------------------------------------------------------------
+// ---- attributes ---------------------------------------------------------------------------------------------------
 
 Value* Builtins::callGetattr(const CallArgs& args) {
   expect(args, 2, 3);
@@ -267,8 +272,10 @@ Value* Builtins::callUnbound(PyObject* descriptor, CallArgs args) {
   Value* self = args.positional[0];
   if (!PyType_IsSubtype(trace.typeOf(self), PyDescr_TYPE(descriptor))) refuse("of another type");
   args.positional.erase(args.positional.begin());
-  if (self->cls && (self->kind == ValueKind::kDict || self->kind == ValueKind::kTuple)) {   // whatever its class has under the name
-    if (_PyType_Lookup(containerBase(trace.typeOf(self)), PyDescr_NAME(descriptor)) != descriptor) refuse("of another type");
+  if (self->cls &&
+      (self->kind == ValueKind::kDict || self->kind == ValueKind::kTuple)) {  // whatever its class has under the name
+    if (_PyType_Lookup(containerBase(trace.typeOf(self)), PyDescr_NAME(descriptor)) != descriptor)
+      refuse("of another type");
     return interpreter.callMethod(self, text(PyDescr_NAME(descriptor)), std::move(args));
   }
   // A subclass may have its own under the name, which is not meant.

@@ -24,7 +24,9 @@ Value* Builtins::callCountElements(const CallArgs& args) {
   for (Value* item : interpreter.iterate(iterable)) {
     Value* key = interpreter.key(item);
     int at = interpreter.findKey(counts, key);
-    interpreter.setKey(counts, key, at < 0 ? one : interpreter.binary(cpython::kNbAdd, false, counts->items[static_cast<size_t>(at)], one));
+    interpreter.setKey(
+        counts, key,
+        at < 0 ? one : interpreter.binary(cpython::kNbAdd, false, counts->items[static_cast<size_t>(at)], one));
   }
   return trace.constant(Py_None);
 }
@@ -32,7 +34,8 @@ Value* Builtins::callCountElements(const CallArgs& args) {
 /// tuple.__new__(cls, ...), dict.__new__(cls).
 Value* Builtins::callContainerNew(const CallArgs& original) {
   CallArgs args = original;
-  if (args.positional.empty() || !args.positional[0]->isConstant() || !PyType_Check(args.positional[0]->object.get())) refuse("of this class");
+  if (args.positional.empty() || !args.positional[0]->isConstant() || !PyType_Check(args.positional[0]->object.get()))
+    refuse("of this class");
   auto* cls = reinterpret_cast<PyTypeObject*>(args.positional[0]->object.get());
   PyObject* builtin = reinterpret_cast<PyCFunctionObject*>(callable)->m_self;
   args.positional.erase(args.positional.begin());

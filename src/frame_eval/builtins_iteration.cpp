@@ -33,7 +33,7 @@ std::vector<Value*> Builtins::iterators(const std::vector<Value*>& iterables) {
   return result;
 }
 
-// ---- consuming -----------------------------------------------------------------------------------------------------
+// ---- consuming ----------------------------------------------------------------------------------------------------
 
 Value* Builtins::callAny(const CallArgs& args) {
   expect(args, 1, 1);
@@ -121,7 +121,7 @@ Value* Builtins::callReduce(const CallArgs& args) {
   return total;
 }
 
-// ---- iterators -----------------------------------------------------------------------------------------------------
+// ---- iterators ----------------------------------------------------------------------------------------------------
 
 Value* Builtins::callIter(const CallArgs& args) {
   expect(args, 1, 1);
@@ -189,7 +189,9 @@ Value* Builtins::callZip(const CallArgs& original) {
     std::vector<Value*> sources;
     bool strict;
     Value* operator()(Interpreter& in) { return take(in); }
-    std::optional<VirtualIterator::Recipe> recipe(Trace&) { return strict ? std::nullopt : typeCall(PyZip_Type, sources); }
+    std::optional<VirtualIterator::Recipe> recipe(Trace&) {
+      return strict ? std::nullopt : typeCall(PyZip_Type, sources);
+    }
   };
   return makeIterator(trace, &PyZip_Type, Step{std::move(step), sources, strict});
 }
@@ -200,7 +202,8 @@ Value* Builtins::callReversed(const CallArgs& args) {
   if (v->kind == ValueKind::kDict) return interpreter.dictIterator(interpreter.viewOf(v, "keys"), true);
   if (v->kind == ValueKind::kIterator && !v->name.empty()) return interpreter.dictIterator(v, true);
   if (v->kind == ValueKind::kDeque) return Collections{interpreter, trace}.dequeIterator(v, true);
-  bool sequence = v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->kind == ValueKind::kArray || v->isConstant();
+  bool sequence =
+      v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->kind == ValueKind::kArray || v->isConstant();
   if (!sequence) refuse("of this object");
   if (v->kind == ValueKind::kList) {
     auto at = static_cast<int64_t>(v->items.size()) - 1;
@@ -246,19 +249,20 @@ Value* Builtins::choose(const CallArgs& args, bool wanted) {
   PyObject* boolType = reinterpret_cast<PyObject*>(&PyBool_Type);
   bool identity = interpreter.isNone(function) || (function->isConstant() && function->object.get() == boolType);
   Value* source = interpreter.iteratorOf(args.positional[1]);
-  return makeIterator(trace, wanted ? &PyFilter_Type : nullptr, [function, identity, source, wanted, &t = trace](Interpreter& in) -> Value* {
-    while (Value* item = in.nextOf(source)) {
-      t.open(item);
-      if (t.truth(identity ? item : firstOf(function, {item}, in)) == wanted) return item;
-    }
-    return nullptr;
-  });
+  return makeIterator(trace, wanted ? &PyFilter_Type : nullptr,
+                      [function, identity, source, wanted, &t = trace](Interpreter& in) -> Value* {
+                        while (Value* item = in.nextOf(source)) {
+                          t.open(item);
+                          if (t.truth(identity ? item : firstOf(function, {item}, in)) == wanted) return item;
+                        }
+                        return nullptr;
+                      });
 }
 
 Value* Builtins::callFilter(const CallArgs& args) { return choose(args, true); }
 Value* Builtins::callFilterfalse(const CallArgs& args) { return choose(args, false); }
 
-// ---- containers ----------------------------------------------------------------------------------------------------
+// ---- containers ---------------------------------------------------------------------------------------------------
 
 Value* Builtins::callTuple(const CallArgs& args) {
   expect(args, 0, 1);
@@ -299,7 +303,8 @@ Value* Builtins::callDictLike(const CallArgs& args) {
 
 Value* Builtins::callFromkeys(const CallArgs& args) {
   expect(args, 1, 2);
-  if (reinterpret_cast<PyCFunctionObject*>(callable)->m_self != reinterpret_cast<PyObject*>(&PyDict_Type)) refuse("of a subclass");
+  if (reinterpret_cast<PyCFunctionObject*>(callable)->m_self != reinterpret_cast<PyObject*>(&PyDict_Type))
+    refuse("of a subclass");
   Value* dict = trace.make(ValueKind::kDict);
   Value* value = args.positional.size() == 2 ? args.positional[1] : trace.constant(Py_None);
   for (Value* item : interpreter.iterate(args.positional[0])) interpreter.setKey(dict, interpreter.key(item), value);

@@ -88,21 +88,23 @@ Value* Builtins::callIslice(const CallArgs& args) {
     if (value < 0) refuse("with negative bounds");
     return value;
   };
-  int64_t start = given == 2 ? 0 : bound(1, 0), stop = bound(given == 2 ? 1 : 2, -1), step = given == 4 ? bound(3, 1) : 1;
+  int64_t start = given == 2 ? 0 : bound(1, 0), stop = bound(given == 2 ? 1 : 2, -1),
+          step = given == 4 ? bound(3, 1) : 1;
   if (step < 1) refuse("with step 0");
   Value* source = interpreter.iteratorOf(args.positional[0]);
   // CPython's own counting: never takes more from the source than it must.
-  return makeIterator(trace, nullptr, [source, next = start, stop, step, at = int64_t{0}](Interpreter& in) mutable -> Value* {
-    for (; at < next; ++at) {
-      if (stop >= 0 && at >= stop) return nullptr;
-      if (!in.nextOf(source)) return nullptr;
-    }
-    if (stop >= 0 && at >= stop) return nullptr;
-    Value* item = in.nextOf(source);
-    ++at;
-    if (__builtin_add_overflow(next, step, &next) || (stop >= 0 && next > stop)) next = stop;
-    return item;
-  });
+  return makeIterator(trace, nullptr,
+                      [source, next = start, stop, step, at = int64_t{0}](Interpreter& in) mutable -> Value* {
+                        for (; at < next; ++at) {
+                          if (stop >= 0 && at >= stop) return nullptr;
+                          if (!in.nextOf(source)) return nullptr;
+                        }
+                        if (stop >= 0 && at >= stop) return nullptr;
+                        Value* item = in.nextOf(source);
+                        ++at;
+                        if (__builtin_add_overflow(next, step, &next) || (stop >= 0 && next > stop)) next = stop;
+                        return item;
+                      });
 }
 
 Value* Builtins::callZipLongest(const CallArgs& original) {
@@ -132,24 +134,27 @@ Value* Builtins::callAccumulate(const CallArgs& original) {
   Value* initial = take(args, "initial");
   if (Value* function = take(args, "func")) args.positional.push_back(function);
   expect(args, 1, 2);
-  Value* function = args.positional.size() == 2 && !interpreter.isNone(args.positional[1]) ? args.positional[1] : nullptr;
+  Value* function =
+      args.positional.size() == 2 && !interpreter.isNone(args.positional[1]) ? args.positional[1] : nullptr;
   if (initial && interpreter.isNone(initial)) initial = nullptr;
   Value* source = interpreter.iteratorOf(args.positional[0]);
-  return makeIterator(trace, nullptr, [source, function, initial, total = static_cast<Value*>(nullptr)](Interpreter& in) mutable -> Value* {
-    if (initial) {
-      total = initial;
-      initial = nullptr;
-      return total;
-    }
-    Value* item = in.nextOf(source);
-    if (!item) return nullptr;
-    if (!total) return total = item;
-    if (!function) return total = in.binary(cpython::kNbAdd, false, total, item);
-    return total = in.call(function, {.positional = {total, item}, .keywords = {}});
-  });
+  return makeIterator(
+      trace, nullptr,
+      [source, function, initial, total = static_cast<Value*>(nullptr)](Interpreter& in) mutable -> Value* {
+        if (initial) {
+          total = initial;
+          initial = nullptr;
+          return total;
+        }
+        Value* item = in.nextOf(source);
+        if (!item) return nullptr;
+        if (!total) return total = item;
+        if (!function) return total = in.binary(cpython::kNbAdd, false, total, item);
+        return total = in.call(function, {.positional = {total, item}, .keywords = {}});
+      });
 }
 
-// ---- combinations: by the module itself, on indices -----------------------------------------------------------------
+// ---- combinations: by the module itself, on indices ---------------------------------------------------------------
 
 namespace {
 
@@ -174,7 +179,9 @@ Value* Builtins::callCombinations(const CallArgs& original) {
   if (Value* length = take(args, "r")) args.positional.push_back(length);
   expect(args, 1, 2);
   Items items = interpreter.iterate(args.positional[0]);
-  Value* length = args.positional.size() == 2 && !interpreter.isNone(args.positional[1]) ? number(count(args.positional[1])) : nullptr;
+  Value* length = args.positional.size() == 2 && !interpreter.isNone(args.positional[1])
+                      ? number(count(args.positional[1]))
+                      : nullptr;
   if (length && PyLong_AsLongLong(length->object.get()) < 0) refuse("with a negative length");
   Ref tuples = indexTuples(callable, static_cast<Py_ssize_t>(items.size()), length ? length->object.get() : nullptr);
   if (!tuples) trace.fail(BreakReason::kLoopLimit, std::string(name) + " of more than 4096 tuples");
@@ -182,7 +189,8 @@ Value* Builtins::callCombinations(const CallArgs& original) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tuples.get()); ++i) {
     PyObject* indices = PyList_GET_ITEM(tuples.get(), i);
     Items row;
-    for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(indices); ++j) row.push_back(items[PyLong_AsSize_t(PyTuple_GET_ITEM(indices, j))]);
+    for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(indices); ++j)
+      row.push_back(items[PyLong_AsSize_t(PyTuple_GET_ITEM(indices, j))]);
     iterator->items.push_back(trace.tuple(std::move(row)));
   }
   return iterator;
@@ -216,7 +224,7 @@ Value* Builtins::callProduct(const CallArgs& original) {
   return iterator;
 }
 
-// ---- by functions --------------------------------------------------------------------------------------------------
+// ---- by functions -------------------------------------------------------------------------------------------------
 
 Value* Builtins::callStarmap(const CallArgs& args) {
   expect(args, 2, 2);
@@ -239,26 +247,29 @@ Value* Builtins::callTakewhile(const CallArgs& args) {
 Value* Builtins::callDropwhile(const CallArgs& args) {
   expect(args, 2, 2);
   Value* source = interpreter.iteratorOf(args.positional[1]);
-  return makeIterator(trace, nullptr, [source, test = args.positional[0], started = false, &t = trace](Interpreter& in) mutable -> Value* {
-    while (Value* item = in.nextOf(source)) {
-      started = started || !t.truth(in.call(test, {.positional = {item}, .keywords = {}}));
-      if (started) return item;
-    }
-    return nullptr;
-  });
+  return makeIterator(
+      trace, nullptr,
+      [source, test = args.positional[0], started = false, &t = trace](Interpreter& in) mutable -> Value* {
+        while (Value* item = in.nextOf(source)) {
+          started = started || !t.truth(in.call(test, {.positional = {item}, .keywords = {}}));
+          if (started) return item;
+        }
+        return nullptr;
+      });
 }
 
 Value* Builtins::callPairwise(const CallArgs& args) {
   expect(args, 1, 1);
   Value* source = interpreter.iteratorOf(args.positional[0]);
-  return makeIterator(trace, nullptr, [source, last = static_cast<Value*>(nullptr), &t = trace](Interpreter& in) mutable -> Value* {
-    if (!last && !(last = in.nextOf(source))) return nullptr;
-    Value* item = in.nextOf(source);
-    if (!item) return nullptr;
-    Value* pair = t.tuple({t.open(last), t.open(item)});
-    last = item;
-    return pair;
-  });
+  return makeIterator(trace, nullptr,
+                      [source, last = static_cast<Value*>(nullptr), &t = trace](Interpreter& in) mutable -> Value* {
+                        if (!last && !(last = in.nextOf(source))) return nullptr;
+                        Value* item = in.nextOf(source);
+                        if (!item) return nullptr;
+                        Value* pair = t.tuple({t.open(last), t.open(item)});
+                        last = item;
+                        return pair;
+                      });
 }
 
 Value* Builtins::callCompress(const CallArgs& args) {

@@ -1,5 +1,5 @@
-// Functions of the standard library written in Python that are answered here instead of being inlined: copy.copy and copy.deepcopy,
-// whose memo is keyed by addresses. And what of the library is never followed: input and output.
+// Functions of the standard library written in Python that are answered here instead of being inlined: copy.copy and
+// copy.deepcopy, whose memo is keyed by addresses. And what of the library is never followed: input and output.
 #include "frame_eval/builtins.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
@@ -23,8 +23,8 @@ bool isLibraryFunction(PyObject* function, const char* module, const char* name)
 
 /// A class that leaves copying to object.__reduce_ex__, with all state in attributes.
 bool copiesPlainly(PyTypeObject* type) {
-  for (const char* name : {"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__",
-                           "__getnewargs_ex__"}) {
+  for (const char* name : {"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
+                           "__getnewargs__", "__getnewargs_ex__"}) {
     Ref key = checked(PyUnicode_InternFromString(name));
     if (_PyType_Lookup(type, key.get()) != _PyType_Lookup(&PyBaseObject_Type, key.get())) return false;
   }
@@ -62,14 +62,15 @@ struct Copier {
     switch (value->kind) {
       case ValueKind::kConstant: {
         PyObject* o = value->object.get();
-        bool atomic = isPlain(o) || PyFunction_Check(o) || PyCFunction_Check(o) || Py_TYPE(o) == &PyType_Type || PyRange_Check(o);
+        bool atomic =
+            isPlain(o) || PyFunction_Check(o) || PyCFunction_Check(o) || Py_TYPE(o) == &PyType_Type || PyRange_Check(o);
         if (!atomic) refuse("a " + type);
         return value;
       }
-      case ValueKind::kFunction:
-        return value;
+      case ValueKind::kFunction: return value;
       case ValueKind::kArray:
-        return in.call(in.getAttribute(value, interned("copy")), {.positional = {}, .keywords = {{"order", text("K")}}});
+        return in.call(in.getAttribute(value, interned("copy")),
+                       {.positional = {}, .keywords = {{"order", text("K")}}});
       case ValueKind::kTuple: {
         if (value->cls && !copiesAsTuple(trace.typeOf(value))) refuse("a " + type);
         if (!deep && !value->cls) return value;
@@ -86,7 +87,7 @@ struct Copier {
       }
       case ValueKind::kList: {
         Value* made = trace.list({});
-        memo[value] = nullptr;   // lists may contain themselves: not followed
+        memo[value] = nullptr;  // lists may contain themselves: not followed
         for (Value* item : std::vector<Value*>(value->items)) made->items.push_back(part(item));
         return made;
       }
@@ -127,8 +128,7 @@ struct Copier {
         }
         return made;
       }
-      default:
-        refuse("a " + type);
+      default: refuse("a " + type);
     }
   }
 
@@ -136,7 +136,8 @@ struct Copier {
   static bool copiesAsTuple(PyTypeObject* type) {
     Ref fields = checked(PyUnicode_InternFromString("_fields"));
     PyObject* found = _PyType_Lookup(type, fields.get());
-    bool plain = found && PyTuple_CheckExact(found) && type->tp_dictoffset == 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+    bool plain =
+        found && PyTuple_CheckExact(found) && type->tp_dictoffset == 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
     for (const char* name : {"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__setstate__"}) {
       Ref key = checked(PyUnicode_InternFromString(name));
       plain = plain && _PyType_Lookup(type, key.get()) == _PyType_Lookup(&PyBaseObject_Type, key.get());
@@ -145,7 +146,7 @@ struct Copier {
   }
 
   static PyObject* interned(const char* name) {
-    PyObject* s = PyUnicode_InternFromString(name);   // kept
+    PyObject* s = PyUnicode_InternFromString(name);  // kept
     if (!s) throw cpython::PythonError();
     return s;
   }
@@ -179,7 +180,8 @@ void refuseOutput(Trace& trace, PyObject* callable) {
 Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args) {
   bool shallow = isLibraryFunction(function, "copy", "copy");
   if (!shallow && !isLibraryFunction(function, "copy", "deepcopy")) return nullptr;
-  if (args.positional.size() != 1 || !args.keywords.empty()) trace.fail(BreakReason::kUnsupportedCall, "copy with these arguments");
+  if (args.positional.size() != 1 || !args.keywords.empty())
+    trace.fail(BreakReason::kUnsupportedCall, "copy with these arguments");
   (void)interpreter.codeOf(trace.constant(function));
   return Copier{interpreter, trace, !shallow, {}}.copy(args.positional[0]);
 }

@@ -68,7 +68,8 @@ Value* Builtins::scalarAsInt(Value* scalar) {
   auto number = trace.numbers().of(scalar);
   if (!number) return nullptr;
   auto whole = trace.numbers().type(*number) == guards::NumberType::kInt
-                   ? number : trace.numbers().call(typeObject(PyLong_Type), {*number});
+                   ? number
+                   : trace.numbers().call(typeObject(PyLong_Type), {*number});
   return whole ? trace.numbers().bind(*whole) : nullptr;
 }
 
@@ -120,7 +121,8 @@ Value* Builtins::callAbs(const CallArgs& args) {
 
 Value* Builtins::callRound(const CallArgs& args) {
   expect(args, 1, 2);
-  bool numbers = isRuntimeNumber(args.positional[0]) || (args.positional.size() == 2 && isRuntimeNumber(args.positional[1]));
+  bool numbers =
+      isRuntimeNumber(args.positional[0]) || (args.positional.size() == 2 && isRuntimeNumber(args.positional[1]));
   if (numbers) {
     if (Value* result = trace.numbers().apply(callable, args.positional)) return result;
   }
@@ -128,7 +130,7 @@ Value* Builtins::callRound(const CallArgs& args) {
   Value* digits = args.positional.size() == 2 ? trace.specializeNumber(args.positional[1]) : nullptr;
   bool known = number && isPlain(number->object.get()) && (args.positional.size() == 1 || digits);
   if (!known) trace.fail(BreakReason::kUnsupportedCall, "round() of this object");
-  PyObject* last = digits ? digits->object.get() : nullptr;   // null ends the arguments
+  PyObject* last = digits ? digits->object.get() : nullptr;  // null ends the arguments
   return interpreter.fold(PyObject_CallFunctionObjArgs(callable, number->object.get(), last, nullptr));
 }
 
@@ -141,7 +143,8 @@ Value* Builtins::callDivmod(const CallArgs& args) {
   expect(args, 2, 2);
   if (isNumpyValue(args.positional[0]) || isNumpyValue(args.positional[1])) expect(args, 3, 0);
   Value* quotient = interpreter.binary(cpython::kNbFloorDivide, false, args.positional[0], args.positional[1]);
-  return trace.tuple({quotient, interpreter.binary(cpython::kNbRemainder, false, args.positional[0], args.positional[1])});
+  return trace.tuple(
+      {quotient, interpreter.binary(cpython::kNbRemainder, false, args.positional[0], args.positional[1])});
 }
 
 /// A function of `math`: fabs() in the graph, others on numbers that are known before the compiled code runs.

@@ -17,17 +17,34 @@ struct NamedOperator {
   int op;
 };
 
-constexpr NamedOperator kBinary[] = {
-    {"add", cpython::kNbAdd}, {"and_", cpython::kNbAnd}, {"floordiv", cpython::kNbFloorDivide}, {"lshift", cpython::kNbLshift},
-    {"matmul", cpython::kNbMatrixMultiply}, {"mul", cpython::kNbMultiply}, {"mod", cpython::kNbRemainder}, {"or_", cpython::kNbOr},
-    {"pow", cpython::kNbPower}, {"rshift", cpython::kNbRshift}, {"sub", cpython::kNbSubtract},
-    {"truediv", cpython::kNbTrueDivide}, {"xor", cpython::kNbXor}};
-constexpr NamedOperator kInplace[] = {
-    {"iadd", cpython::kNbAdd}, {"iand", cpython::kNbAnd}, {"ifloordiv", cpython::kNbFloorDivide}, {"ilshift", cpython::kNbLshift},
-    {"imatmul", cpython::kNbMatrixMultiply}, {"imul", cpython::kNbMultiply}, {"imod", cpython::kNbRemainder}, {"ior", cpython::kNbOr},
-    {"ipow", cpython::kNbPower}, {"irshift", cpython::kNbRshift}, {"isub", cpython::kNbSubtract},
-    {"itruediv", cpython::kNbTrueDivide}, {"ixor", cpython::kNbXor}};
-constexpr NamedOperator kCompare[] = {{"lt", Py_LT}, {"le", Py_LE}, {"eq", Py_EQ}, {"ne", Py_NE}, {"gt", Py_GT}, {"ge", Py_GE}};
+constexpr NamedOperator kBinary[] = {{"add", cpython::kNbAdd},
+                                     {"and_", cpython::kNbAnd},
+                                     {"floordiv", cpython::kNbFloorDivide},
+                                     {"lshift", cpython::kNbLshift},
+                                     {"matmul", cpython::kNbMatrixMultiply},
+                                     {"mul", cpython::kNbMultiply},
+                                     {"mod", cpython::kNbRemainder},
+                                     {"or_", cpython::kNbOr},
+                                     {"pow", cpython::kNbPower},
+                                     {"rshift", cpython::kNbRshift},
+                                     {"sub", cpython::kNbSubtract},
+                                     {"truediv", cpython::kNbTrueDivide},
+                                     {"xor", cpython::kNbXor}};
+constexpr NamedOperator kInplace[] = {{"iadd", cpython::kNbAdd},
+                                      {"iand", cpython::kNbAnd},
+                                      {"ifloordiv", cpython::kNbFloorDivide},
+                                      {"ilshift", cpython::kNbLshift},
+                                      {"imatmul", cpython::kNbMatrixMultiply},
+                                      {"imul", cpython::kNbMultiply},
+                                      {"imod", cpython::kNbRemainder},
+                                      {"ior", cpython::kNbOr},
+                                      {"ipow", cpython::kNbPower},
+                                      {"irshift", cpython::kNbRshift},
+                                      {"isub", cpython::kNbSubtract},
+                                      {"itruediv", cpython::kNbTrueDivide},
+                                      {"ixor", cpython::kNbXor}};
+constexpr NamedOperator kCompare[] = {{"lt", Py_LT}, {"le", Py_LE}, {"eq", Py_EQ},
+                                      {"ne", Py_NE}, {"gt", Py_GT}, {"ge", Py_GE}};
 
 template <size_t N>
 int find(const NamedOperator (&table)[N], std::string_view name) {
@@ -74,15 +91,17 @@ Value* Builtins::callPartial(const CallArgs& args) {
   made->name = name;
   made->items = args.positional;
   if (!partial && std::string_view(name) != "operator.methodcaller" && !args.keywords.empty()) refuse("with keywords");
-  for (auto& [key, value] : args.keywords) made->kwdefaults.emplace_back(checked(PyUnicode_InternFromString(key.c_str())), value);
+  for (auto& [key, value] : args.keywords)
+    made->kwdefaults.emplace_back(checked(PyUnicode_InternFromString(key.c_str())), value);
   if (partial && made->items[0]->name == "functools.partial" && made->items[0]->kind == ValueKind::kOpaque) {
-    Value* inner = made->items[0];   // partials of partials are flattened
+    Value* inner = made->items[0];  // partials of partials are flattened
     made->items.erase(made->items.begin());
     made->items.insert(made->items.begin(), inner->items.begin(), inner->items.end());
     auto own = std::move(made->kwdefaults);
     made->kwdefaults = inner->kwdefaults;
     for (auto& [key, value] : own) {
-      auto it = std::find_if(made->kwdefaults.begin(), made->kwdefaults.end(), [&](auto& p) { return p.first.get() == key.get(); });
+      auto it = std::find_if(made->kwdefaults.begin(), made->kwdefaults.end(),
+                             [&](auto& p) { return p.first.get() == key.get(); });
       if (it == made->kwdefaults.end()) {
         made->kwdefaults.emplace_back(key, value);
       } else {
@@ -113,7 +132,8 @@ Value* Interpreter::callMade(Value* made, CallArgs args) {
     all.positional.insert(all.positional.end(), args.positional.begin(), args.positional.end());
     for (auto& [key, value] : made->kwdefaults) {
       std::string keyword = text(key.get());
-      bool replaced = std::any_of(args.keywords.begin(), args.keywords.end(), [&](auto& p) { return p.first == keyword; });
+      bool replaced =
+          std::any_of(args.keywords.begin(), args.keywords.end(), [&](auto& p) { return p.first == keyword; });
       if (!replaced) all.keywords.emplace_back(keyword, value);
     }
     for (auto& keyword : args.keywords) all.keywords.push_back(keyword);
@@ -142,7 +162,8 @@ Value* Interpreter::callMade(Value* made, CallArgs args) {
     std::string path = text(nameOf(item).get());
     for (size_t from = 0; from != std::string::npos;) {
       size_t dot = path.find('.', from);
-      Ref part = checked(PyUnicode_InternFromString(path.substr(from, dot == std::string::npos ? dot : dot - from).c_str()));
+      Ref part =
+          checked(PyUnicode_InternFromString(path.substr(from, dot == std::string::npos ? dot : dot - from).c_str()));
       at = getAttribute(at, part.get());
       from = dot == std::string::npos ? dot : dot + 1;
     }

@@ -1,6 +1,6 @@
-// capture() and captureRegion(): bytecode is executed symbolically from the beginning of a call or from the middle of a frame; what
-// comes out is completed (exit plan, guards, canonical sizes) or becomes a Break.
-// InternalError and PythonError pass through to the boundary.
+// capture() and captureRegion(): bytecode is executed symbolically from the beginning of a call or from the middle of a
+// frame; what comes out is completed (exit plan, guards, canonical sizes) or becomes a Break. InternalError and
+// PythonError pass through to the boundary.
 #include "frame_eval/capture.h"
 
 #include <algorithm>
@@ -47,8 +47,8 @@ struct CaptureSession {
 namespace {
 
 struct Work {
-  int64_t cost = 0;      ///< rough nanoseconds that Python and NumPy take for it
-  bool arrays = false;   ///< some of it is done on arrays
+  int64_t cost = 0;     ///< rough nanoseconds that Python and NumPy take for it
+  bool arrays = false;  ///< some of it is done on arrays
 };
 
 /// What the outputs and writes of the graph are computed by.
@@ -70,13 +70,14 @@ Work workOf(const graph::Graph& graph) {
     if (node.operands.empty()) continue;
     result.cost += node.type.rank() == 0 ? kScalarOp : isView(at) ? kView : kArrayOp;
     auto reduced = [&](graph::ValueId operand) { return graph.type(operand).rank() > 0; };
-    if (node.type.rank() == 0 && !isView(at) && std::any_of(node.operands.begin(), node.operands.end(), reduced)) result.cost += kArrayOp;
+    if (node.type.rank() == 0 && !isView(at) && std::any_of(node.operands.begin(), node.operands.end(), reduced))
+      result.cost += kArrayOp;
   }
   return result;
 }
 
-/// Whether compiled code is faster than Python. What a region costs by itself - its stub, guards, objects that it makes - a few
-/// operations on numbers do not bring in again.
+/// Whether compiled code is faster than Python. What a region costs by itself - its stub, guards, objects that it makes
+/// - a few operations on numbers do not bring in again.
 bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) {
   constexpr int64_t kRegionCost = 160;
   const Work work = workOf(graph);
@@ -89,14 +90,15 @@ bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) 
 
 /// Runs one trace; `execute` answers how its frame ends.
 template <typename Execute>
-std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool region, Execute execute, const SharedMemoryFound& known,
-                                         bool mayRestart) {
+std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool region, Execute execute,
+                                        const SharedMemoryFound& known, bool mayRestart) {
   Trace trace;
   trace.sizes = options.sizes;
   trace.shared = known.groups;
   trace.mayRestart = mayRestart;
   for (SharedMemory& memory : trace.shared)
-    for (SharedMember& member : memory.members) member.source = copyPath(*known.sources, member.source, trace.sources());
+    for (SharedMember& member : memory.members)
+      member.source = copyPath(*known.sources, member.source, trace.sources());
   Interpreter interpreter(trace, options);
   try {
     FrameEnd end = execute(interpreter);
@@ -131,7 +133,8 @@ std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool re
 }  // namespace
 
 std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options) {
-  return captureWith(options, false, [&](Interpreter& interpreter) { return FrameEnd{.result = interpreter.run(call)}; });
+  return captureWith(options, false,
+                     [&](Interpreter& interpreter) { return FrameEnd{.result = interpreter.run(call)}; });
 }
 
 std::variant<Captured, Break> captureRegion(const RegionView& region, const CaptureOptions& options) {
@@ -145,11 +148,11 @@ std::vector<Break> survey(const CallView& call, const CaptureOptions& options, c
       auto traced = captureWith(options, false, [&](Interpreter& interpreter) -> FrameEnd {
         interpreter.follow(&survey);
         interpreter.run(call);
-        throw SurveyEnd{};   // what comes then is for complete traces
+        throw SurveyEnd{};  // what comes then is for complete traces
       });
       if (auto* what = std::get_if<Break>(&traced)) survey.ended(std::move(*what));
     } catch (const SurveyEnd&) {
-    } catch (const InternalError&) {   // of a trace that is not used; what was found until then holds
+    } catch (const InternalError&) {  // of a trace that is not used; what was found until then holds
     }
   }
   return survey.take();

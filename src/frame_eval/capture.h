@@ -22,28 +22,29 @@ struct CallView {
 
 struct CaptureOptions {
   int maxInlineDepth = 32;
-  int maxUnroll = 64;            ///< iterations of one loop
-  int maxUnrolledOps = 256;      ///< nodes of the graph that all of them together add
-  int maxInstructions = 20000;   ///< executed symbolically in one capture
-  SizePolicy sizes = SizePolicy::kAuto;   ///< of arrays that nothing more special is known of
-  bool evenWithoutArrays = false;   ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  int maxUnroll = 64;                    ///< iterations of one loop
+  int maxUnrolledOps = 256;              ///< nodes of the graph that all of them together add
+  int maxInstructions = 20000;           ///< executed symbolically in one capture
+  SizePolicy sizes = SizePolicy::kAuto;  ///< of arrays that nothing more special is known of
+  bool evenWithoutArrays = false;        ///< do not break with kNothingToCompile (tests of capture on all of Python)
 };
 
 /// A frame of the user's own code that stands before an instruction.
 struct RegionView {
   PyFunctionObject* function;
-  const CodeMap* map;                ///< of the user's code object
-  PyObject* const* slots;            ///< localsplus (cells where the prologue has made them), then the value stack; null where unbound
-  int start;                         ///< neutral instruction
-  const std::vector<bool>* stops;    ///< per neutral instruction: hand over to Python before it (not at `start` on entry)
+  const CodeMap* map;  ///< of the user's code object
+  PyObject* const*
+      slots;  ///< localsplus (cells where the prologue has made them), then the value stack; null where unbound
+  int start;  ///< neutral instruction
+  const std::vector<bool>* stops;  ///< per neutral instruction: hand over to Python before it (not at `start` on entry)
 };
 
 struct Captured {
   graph::Graph graph;
   guards::GuardSet guards;
   ExitPlan exit;
-  /// Every sum, difference, product and quotient of float arrays in the graph is one call of that ufunc, made by the outermost
-  /// frame at the node's line.
+  /// Every sum, difference, product and quotient of float arrays in the graph is one call of that ufunc, made by the
+  /// outermost frame at the node's line.
   bool ufuncsAreOwn = false;
 };
 
@@ -52,20 +53,20 @@ struct Break {
   std::string detail;
   std::string file;
   int line = 0;
-  int at = -1;                   ///< neutral instruction of the outermost frame that Python must run itself
+  int at = -1;  ///< neutral instruction of the outermost frame that Python must run itself
 };
 
 /// Runs no user code and changes nothing outside. Throws PythonError only if CPython itself fails (memory, interrupt).
 std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options);
 
-/// After capture() has ended in `first`: that one and the other breaks of the call, on both sides of branches that cannot be
-/// decided before the first has been executed; in the order of the instructions. Of a call that is inlined only the first
-/// break is told, and what depends on the result of a break is not looked into: it need not be all.
+/// After capture() has ended in `first`: that one and the other breaks of the call, on both sides of branches that
+/// cannot be decided before the first has been executed; in the order of the instructions. Of a call that is inlined
+/// only the first break is told, and what depends on the result of a break is not looked into: it need not be all.
 std::vector<Break> survey(const CallView& call, const CaptureOptions& options, const Break& first);
 
-/// The same from an instruction in the middle of a frame to the first stop on the path, or to the return. Sources kArg number
-/// the frame's slots; slots that the path does not read are not guarded. Values that cannot leave the trace make a Break at
-/// the instruction where they came into being. A region of no instructions is a Break at `start`.
+/// The same from an instruction in the middle of a frame to the first stop on the path, or to the return. Sources kArg
+/// number the frame's slots; slots that the path does not read are not guarded. Values that cannot leave the trace make
+/// a Break at the instruction where they came into being. A region of no instructions is a Break at `start`.
 std::variant<Captured, Break> captureRegion(const RegionView& region, const CaptureOptions& options);
 
 }  // namespace fw::capture

@@ -1,25 +1,28 @@
-// Containers of C beyond tuple, list, dict and set: deques, and instances of classes derived from tuple and dict (namedtuples,
-// Counter, defaultdict, OrderedDict, the user's own). Such an instance is a kTuple or kDict with a `cls`: what its builtin base does
-// with the items is known here, what its class adds in Python is looked up along the MRO and inlined, as for any object.
+// Containers of C beyond tuple, list, dict and set: deques, and instances of classes derived from tuple and dict
+// (namedtuples, Counter, defaultdict, OrderedDict, the user's own). Such an instance is a kTuple or kDict with a `cls`:
+// what its builtin base does with the items is known here, what its class adds in Python is looked up along the MRO and
+// inlined, as for any object.
 #pragma once
 
 #include "frame_eval/interpreter.h"
 
 namespace fw::capture {
 
-/// The builtin whose code holds the items of instances of `type`: PyTuple_Type, PyDict_Type, PyODict_Type or defaultdict; null if
-/// `type` is none of their subclasses, or replaces slots in a way that is not followed. Exact tuple and dict are no subclasses.
+/// The builtin whose code holds the items of instances of `type`: PyTuple_Type, PyDict_Type, PyODict_Type or
+/// defaultdict; null if `type` is none of their subclasses, or replaces slots in a way that is not followed. Exact
+/// tuple and dict are no subclasses.
 PyTypeObject* containerBase(PyTypeObject* type);
 bool isDefaultdict(PyTypeObject* type);
 inline bool isOrdered(const Value* dict) {
   return dict->cls && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(dict->cls.get()), &PyODict_Type);
 }
 
-/// Opens a container or iterator that exists outside the trace: guards its shape and answers its Value; null if it is none of
-/// these kinds, or, with `refusal` set, if it is not followed.
+/// Opens a container or iterator that exists outside the trace: guards its shape and answers its Value; null if it is
+/// none of these kinds, or, with `refusal` set, if it is not followed.
 Value* openCollection(Trace& trace, SourceId source, PyObject* object, const char** refusal);
 
-/// The same of an iterator; null if it is of another kind or exhausted. adoptIterator() tells it the Value that it becomes.
+/// The same of an iterator; null if it is of another kind or exhausted. adoptIterator() tells it the Value that it
+/// becomes.
 Value* openIterator(Trace& trace, SourceId source, PyObject* object);
 void adoptIterator(Value* iterator);
 
@@ -35,7 +38,8 @@ struct Collections {
   Value* bind(Value* self, PyObject* found);
   /// A slot of the builtin base called as a function (dict.__setitem__, super().__init__ ...); null if it is none.
   Value* callSlot(PyObject* wrapper, CallArgs args);
-  /// A special method that the metaclass of a class has in Python (as that of enums has): called; null if there is none.
+  /// A special method that the metaclass of a class has in Python (as that of enums has): called; null if there is
+  /// none.
   Value* metaSpecial(Value* cls, const char* name, CallArgs args);
   /// <, <=, > and >= of two tuples, lists or deques; null if they are not.
   Value* orderSequences(int op, Value* left, Value* right);

@@ -1,6 +1,6 @@
-// What a declaration makes of a call. graph_break and functions that steer Fusewire are breaks of their own kind, a substitute is
-// inlined in place of the original, and a function declared constant is called here and now: the one place where capture runs
-// user code, because the user has said that it may.
+// What a declaration makes of a call. graph_break and functions that steer Fusewire are breaks of their own kind, a
+// substitute is inlined in place of the original, and a function declared constant is called here and now: the one
+// place where capture runs user code, because the user has said that it may.
 #include "frame_eval/declared_calls.h"
 
 #include "frame_eval/policy.h"
@@ -13,8 +13,7 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
   PyObject* object = callable->object.get();
   const Declared declared = declarationOf(object);
   switch (declared.kind) {
-    case Declaration::kNone:
-      return nullptr;
+    case Declaration::kNone: return nullptr;
     case Declaration::kAllowInGraph:
       if (!declared.replacement || numpy::isKnown(object)) return nullptr;
       return interpreter.callConstant(trace.constant(declared.replacement), std::move(args));
@@ -25,12 +24,10 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
           if (const char* s = PyUnicode_AsUTF8(text.get())) why = s;
       trace.fail(BreakReason::kGraphBreak, why);
     }
-    case Declaration::kControl:
-      trace.fail(BreakReason::kControl, calleeName(object));
+    case Declaration::kControl: trace.fail(BreakReason::kControl, calleeName(object));
     case Declaration::kSubstitute:
       return interpreter.callConstant(trace.constant(declared.replacement), std::move(args));
-    case Declaration::kAssumeConstant:
-      return assumeConstant(object, args);
+    case Declaration::kAssumeConstant: return assumeConstant(object, args);
   }
   return nullptr;
 }
@@ -41,11 +38,12 @@ Ref DeclaredCalls::constantOf(Value* value) {
   if (Value* number = trace.specializeNumber(value)) return number->object;
   if (value->kind == ValueKind::kObject && value->source.valid())
     return trace.guardedConstant(value->source, value->object.get(), guards::GuardKind::kIdentity)->object;
-  trace.fail(BreakReason::kUnsupportedCall, "an argument of a function declared with assume_constant_result is not constant");
+  trace.fail(BreakReason::kUnsupportedCall,
+             "an argument of a function declared with assume_constant_result is not constant");
 }
 
 Value* DeclaredCalls::assumeConstant(PyObject* function, const CallArgs& args) {
-  if (PyFunction_Check(function)) interpreter.codeOf(trace.constant(function));   // guards its code
+  if (PyFunction_Check(function)) interpreter.codeOf(trace.constant(function));  // guards its code
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (size_t i = 0; i < args.positional.size(); ++i)
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), constantOf(args.positional[i]).release());
@@ -54,12 +52,14 @@ Value* DeclaredCalls::assumeConstant(PyObject* function, const CallArgs& args) {
     checked(PyDict_SetItemString(keywords.get(), name.c_str(), constantOf(value).get()));
   Ref result = Ref::steal(PyObject_Call(function, positional.get(), keywords.get()));
   if (!result) {
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_SystemExit)) throw cpython::PythonError();
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_SystemExit))
+      throw cpython::PythonError();
     PyErr_Clear();
     trace.fail(BreakReason::kPythonException, calleeName(function) + " raises while its result is taken as a constant");
   }
   // An array or an object is read like any that exists outside the trace; its place in the sources keeps it alive.
-  return trace.fromSource(trace.sources().intern(guards::SourceKind::kConst, {}, guards::kPinned, result.get()), result.get());
+  return trace.fromSource(trace.sources().intern(guards::SourceKind::kConst, {}, guards::kPinned, result.get()),
+                          result.get());
 }
 
 }  // namespace fw::capture

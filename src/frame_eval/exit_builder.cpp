@@ -1,6 +1,6 @@
-// The exit plan: result, side effects, slots of the frame. Every distinct array Value becomes an output of its own, even where
-// hash-consing gave two of them one node: NumPy would have made two arrays. A value that came from outside leaves as that very
-// object. What cannot be made again outside is a break at the instruction that made it.
+// The exit plan: result, side effects, slots of the frame. Every distinct array Value becomes an output of its own,
+// even where hash-consing gave two of them one node: NumPy would have made two arrays. A value that came from outside
+// leaves as that very object. What cannot be made again outside is a break at the instruction that made it.
 #include "frame_eval/exit_builder.h"
 
 #include <algorithm>
@@ -91,7 +91,8 @@ class ExitBuilder {
     // Also constants: an equal str of another call is another object.
     if (value->source.valid()) return {.kind = Kind::kObject, .index = objectIndex(value->source)};
     if (value->isConstant()) {
-      if (guards::leadsToUsers(value->object.get()) && PyTuple_Check(value->object.get())) cannotLeave(value, "a tuple of classes");
+      if (guards::leadsToUsers(value->object.get()) && PyTuple_Check(value->object.get()))
+        cannotLeave(value, "a tuple of classes");
       return {.kind = Kind::kConstant, .object = value->object};
     }
     switch (value->kind) {
@@ -114,14 +115,14 @@ class ExitBuilder {
       case ValueKind::kSet: return set(value);
       case ValueKind::kException: cannotLeave(value, "an exception");
       case ValueKind::kOpaque:
-        if (numpy::isSelection(value)) throw CaptureBreak(BreakReason::kDataDependentShape, "a selection by a mask", value->madeAt);
+        if (numpy::isSelection(value))
+          throw CaptureBreak(BreakReason::kDataDependentShape, "a selection by a mask", value->madeAt);
         return callable(value);
       case ValueKind::kSuper: cannotLeave(value, "super()");
       case ValueKind::kConstant:
       case ValueKind::kNull:
       case ValueKind::kObject:
-      case ValueKind::kUnread:
-        break;
+      case ValueKind::kUnread: break;
     }
     FW_UNREACHABLE();
   }
@@ -129,7 +130,8 @@ class ExitBuilder {
   ExitNode function(Value* value) {
     ExitNode node{.kind = ExitNode::Kind::kFunction, .object = value->code};
     const FunctionParts& parts = *value->parts;
-    int globals = value->globals ? addNode({.kind = ExitNode::Kind::kObject, .index = objectIndex(globalsOf(value))}) : -1;
+    int globals =
+        value->globals ? addNode({.kind = ExitNode::Kind::kObject, .index = objectIndex(globalsOf(value))}) : -1;
     int qualname = addNode({.kind = ExitNode::Kind::kConstant, .object = value->qualname});
     node.children = {globals, qualname};
     for (Value* part : {parts.defaults, parts.kwdefaults, parts.closure, parts.annotations, parts.dict}) {
@@ -172,11 +174,15 @@ class ExitBuilder {
 
   bool refersTo(Value* from, Value* to, absl::flat_hash_set<Value*>& seen) const {
     if (from == to) return true;
-    if (!from || from->source.valid() || from->isNumeric() || from->isConstant() || !seen.insert(from).second) return false;
+    if (!from || from->source.valid() || from->isNumeric() || from->isConstant() || !seen.insert(from).second)
+      return false;
     Nesting nesting(trace_);
     auto any = [&](Value* value) { return refersTo(value, to, seen); };
-    auto anyOf = [&](const auto& named) { return std::any_of(named.begin(), named.end(), [&](auto& p) { return any(p.second); }); };
-    if (std::any_of(from->items.begin(), from->items.end(), any) || anyOf(from->overlay) || anyOf(from->kwdefaults)) return true;
+    auto anyOf = [&](const auto& named) {
+      return std::any_of(named.begin(), named.end(), [&](auto& p) { return any(p.second); });
+    };
+    if (std::any_of(from->items.begin(), from->items.end(), any) || anyOf(from->overlay) || anyOf(from->kwdefaults))
+      return true;
     if (!from->parts) return false;
     const FunctionParts& p = *from->parts;
     return any(p.closure) || any(p.defaults) || any(p.kwdefaults) || any(p.dict) || any(p.annotations);
@@ -269,7 +275,7 @@ class ExitBuilder {
     ExitNode node{.kind = frozen ? ExitNode::Kind::kFrozenSet : ExitNode::Kind::kSet};
     for (Value* item : value->items) {
       if (!isHashedNatively(trace_, item)) cannotLeave(value, "a set of this order");
-      if (value->opened) node.children.push_back(add(item));   // whose order is that of addresses
+      if (value->opened) node.children.push_back(add(item));  // whose order is that of addresses
     }
     if (value->opened) return node;
     cpython::Ref rebuilt = cpython::checked(PySet_New(nullptr));
@@ -313,7 +319,8 @@ class ExitBuilder {
       ValueId before = root->node;
       node.baseNode = freshOutput(root);
       if (trace_.graph().outputs()[node.baseNode] != before) {
-        trace_.fail(BreakReason::kUnsupportedNumpy, "a view of an array that shares its computation with another result");
+        trace_.fail(BreakReason::kUnsupportedNumpy,
+                    "a view of an array that shares its computation with another result");
       }
     }
     node.index = appendOutput(value->node);
@@ -366,12 +373,12 @@ class ExitBuilder {
   Trace& trace_;
   ExitPlan plan_;
   absl::flat_hash_map<Value*, int> seen_, fresh_;
-  absl::flat_hash_set<Value*> open_;                    ///< being described
-  std::vector<Value*> filledLater_;                     ///< cells
+  absl::flat_hash_set<Value*> open_;  ///< being described
+  std::vector<Value*> filledLater_;   ///< cells
   absl::flat_hash_map<ValueId, bool> taken_;
   absl::flat_hash_map<ValueId, int> scalars_;
-  absl::flat_hash_map<SourceId, int> objectAt_;         ///< places in the guard set's list of objects
-  size_t indexed_ = 0;                                  ///< how many of them are in objectAt_
+  absl::flat_hash_map<SourceId, int> objectAt_;  ///< places in the guard set's list of objects
+  size_t indexed_ = 0;                           ///< how many of them are in objectAt_
 };
 
 }  // namespace
@@ -381,7 +388,8 @@ ExitPlan buildExit(Trace& trace, const FrameEnd& end) { return ExitBuilder(trace
 /// Nothing else: what capture has computed itself may have no other owner than the plan.
 void holdWeakly(ExitPlan& plan, guards::GuardSet& guards) {
   auto isUsers = [](PyObject* o) {
-    return o && (PyType_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyModule_Check(o)) && !guards::mayHoldStrongly(o);
+    return o && (PyType_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyModule_Check(o)) &&
+           !guards::mayHoldStrongly(o);
   };
   for (ExitNode& node : plan.nodes) {
     using Kind = ExitNode::Kind;
@@ -389,8 +397,10 @@ void holdWeakly(ExitPlan& plan, guards::GuardSet& guards) {
     guards.objects.push_back(guards::constantSource(*guards.sources, node.object.get()));
     const int index = static_cast<int>(guards.objects.size()) - 1;
     node.object = cpython::Ref();
-    if (node.kind == Kind::kConstant) node = {.kind = Kind::kObject, .index = index};
-    else node.live = index;
+    if (node.kind == Kind::kConstant)
+      node = {.kind = Kind::kObject, .index = index};
+    else
+      node.live = index;
   }
 }
 

@@ -10,7 +10,8 @@ namespace fw::capture {
 /// Adds outputs to the trace's graph and objects to its guard set. Breaks for values that cannot leave.
 ExitPlan buildExit(Trace& trace, const FrameEnd& end);
 
-/// Classes, functions, code and modules of the user that the plan names are left to the guard set, which can refer to them weakly.
+/// Classes, functions, code and modules of the user that the plan names are left to the guard set, which can refer to
+/// them weakly.
 void holdWeakly(ExitPlan& plan, guards::GuardSet& guards);
 
 }  // namespace fw::capture

@@ -18,7 +18,8 @@ class Printer {
       case Effect::Kind::kSetAttr: return target + "." + orNone(e.key) + " = " + orNone(e.value);
       case Effect::Kind::kSetItem: return target + "[" + orNone(e.key) + "] = " + orNone(e.value);
       case Effect::Kind::kListSlice: {
-        std::string to = e.hi == INT64_MAX ? "end" : std::to_string(e.hi), from = e.lo == INT64_MAX ? "end" : std::to_string(e.lo);
+        std::string to = e.hi == INT64_MAX ? "end" : std::to_string(e.hi),
+                    from = e.lo == INT64_MAX ? "end" : std::to_string(e.lo);
         return target + "[" + from + ":" + to + "] = " + orNone(e.value);
       }
       case Effect::Kind::kSetAdd: return target + ".add(" + orNone(e.key) + ")";
@@ -57,8 +58,10 @@ class Printer {
       case Kind::kFunction: return "function(" + children(n) + ")";
       case Kind::kCell: return "cell(" + children(n) + ")";
       case Kind::kInstance:
-        return "instance of " + (n.object ? std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name)
-                                          : "object " + std::to_string(n.live)) + "(" + children(n) + ")";
+        return "instance of " +
+               (n.object ? std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name)
+                         : "object " + std::to_string(n.live)) +
+               "(" + children(n) + ")";
       case Kind::kShared: {
         const ExitNode& same = plan_.nodes.at(static_cast<size_t>(n.index));
         return same.kind == Kind::kObject ? node(n.index) : "same as node " + std::to_string(n.index);
@@ -117,7 +120,8 @@ std::string print(const ExitPlan& plan, const graph::SymContext& syms) {
   std::string text;
   auto line = [&](std::string more) { text += (text.empty() ? "" : "\n") + more; };
   for (const Effect& effect : plan.effects) line(printer.effect(effect));
-  for (const SlotWrite& write : plan.slots) line("slot " + std::to_string(write.slot) + " = " + printer.orNone(write.node));
+  for (const SlotWrite& write : plan.slots)
+    line("slot " + std::to_string(write.slot) + " = " + printer.orNone(write.node));
   if (plan.end != ExitPlan::kReturn) {
     line("at " + std::to_string(plan.end) + ", stack of " + std::to_string(plan.depth));
   } else {

@@ -16,25 +16,26 @@ struct GeneratorIterator;
 
 /// A loop that is being unrolled.
 struct UnrolledLoop {
-  const Value* iterator;              ///< of a `for`
-  size_t before;                      ///< nodes of the graph when it began
+  const Value* iterator;  ///< of a `for`
+  size_t before;          ///< nodes of the graph when it began
 };
 
 /// One activation of a Python function.
 struct Frame {
   const Bytecode* code = nullptr;
   Ref globals, builtins;
-  SourceId function;                  ///< below which globals hang
-  std::vector<Value*> slots;          ///< localsplus; null is unbound
-  std::vector<Value*> closure;        ///< cells, for COPY_FREE_VARS
+  SourceId function;            ///< below which globals hang
+  std::vector<Value*> slots;    ///< localsplus; null is unbound
+  std::vector<Value*> closure;  ///< cells, for COPY_FREE_VARS
   std::vector<Value*> stack;
-  std::vector<Value*> initial;        ///< regions: what the slots and stack entries were found to hold, null where nobody looked
+  std::vector<Value*>
+      initial;  ///< regions: what the slots and stack entries were found to hold, null where nobody looked
   size_t pc = 0;
-  Value* result = nullptr;            ///< set by RETURN_VALUE
-  Value* yielded = nullptr;           ///< set by YIELD_VALUE
-  GeneratorIterator* generator = nullptr;   ///< whose frame this is
+  Value* result = nullptr;                 ///< set by RETURN_VALUE
+  Value* yielded = nullptr;                ///< set by YIELD_VALUE
+  GeneratorIterator* generator = nullptr;  ///< whose frame this is
   absl::flat_hash_map<size_t, int> backJumps;
-  absl::flat_hash_map<size_t, UnrolledLoop> unrolled;   ///< by the instruction that begins an iteration
+  absl::flat_hash_map<size_t, UnrolledLoop> unrolled;  ///< by the instruction that begins an iteration
 
   PyCodeObject* object() const { return code->object(); }
 };
@@ -42,14 +43,14 @@ struct Frame {
 /// A virtual exception that is being handled.
 struct Handled {
   Value* exception;
-  int at;                             ///< instruction of the outermost frame that raised it
+  int at;  ///< instruction of the outermost frame that raised it
 };
 
 /// How the outermost frame stands where a region ends.
 struct FrameEnd {
-  Value* result = nullptr;                          ///< of a return
+  Value* result = nullptr;  ///< of a return
   int instruction = -1, depth = 0;
-  std::vector<std::pair<int, Value*>> slots;        ///< changed ones; null is unbound
+  std::vector<std::pair<int, Value*>> slots;  ///< changed ones; null is unbound
 };
 
 }  // namespace fw::capture

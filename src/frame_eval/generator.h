@@ -6,11 +6,11 @@
 namespace fw::capture {
 
 struct GeneratorIterator : VirtualIterator {
-  Value* value = nullptr;             ///< the kIterator that owns this
-  std::unique_ptr<Frame> frame;       ///< while suspended; null while running and when finished
+  Value* value = nullptr;        ///< the kIterator that owns this
+  std::unique_ptr<Frame> frame;  ///< while suspended; null while running and when finished
   bool started = false, running = false;
-  std::vector<Value*> handled;        ///< exceptions that it was handling when it yielded
-  Value* returned = nullptr;          ///< by `return`, once finished; told once
+  std::vector<Value*> handled;  ///< exceptions that it was handling when it yielded
+  Value* returned = nullptr;    ///< by `return`, once finished; told once
 
   Value* next(Interpreter& interpreter) override;
 };

@@ -1,6 +1,6 @@
-// Attribute look-up as CPython's slots do it: tp_getattro of the type; for PyObject_GenericGetAttr data descriptor of the type,
-// instance dict, other attribute of the type. A version guard on the type stands for every look-up along its MRO. Descriptors and
-// hooks written in Python are inlined, of those written in C only some builtin ones are known.
+// Attribute look-up as CPython's slots do it: tp_getattro of the type; for PyObject_GenericGetAttr data descriptor of
+// the type, instance dict, other attribute of the type. A version guard on the type stands for every look-up along its
+// MRO. Descriptors and hooks written in Python are inlined, of those written in C only some builtin ones are known.
 #include "cpython/attributes.h"
 #include "cpython/elements.h"
 #include "cpython/numpy_api.h"
@@ -23,7 +23,9 @@ using guards::SourceKind;
 
 namespace {
 
-std::string describeAttribute(PyTypeObject* type, PyObject* name) { return std::string(type->tp_name) + "." + text(name); }
+std::string describeAttribute(PyTypeObject* type, PyObject* name) {
+  return std::string(type->tp_name) + "." + text(name);
+}
 
 /// The function inside a staticmethod or classmethod object.
 Ref wrapped(PyObject* method) { return checked(PyObject_GetAttrString(method, "__func__")); }
@@ -34,10 +36,13 @@ void Interpreter::guardTypeVersion(PyTypeObject* type) {
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) return;
   if (!guardedTypes_.insert(type).second) return;
   unsigned int version = cpython::ensureTypeVersion(type);
-  if (version == 0) trace_.fail(BreakReason::kUnsupportedAttribute, std::string(type->tp_name) + " is out of type versions");
+  if (version == 0)
+    trace_.fail(BreakReason::kUnsupportedAttribute, std::string(type->tp_name) + " is out of type versions");
   PyObject* object = reinterpret_cast<PyObject*>(type);
-  trace_.guard({.kind = GuardKind::kTypeVersion, .source = trace_.sources().intern(SourceKind::kConst, {}, 0, object),
-                .object = Ref::create(object), .lo = static_cast<int64_t>(version)});
+  trace_.guard({.kind = GuardKind::kTypeVersion,
+                .source = trace_.sources().intern(SourceKind::kConst, {}, 0, object),
+                .object = Ref::create(object),
+                .lo = static_cast<int64_t>(version)});
 }
 
 void Interpreter::onLoadAttr(const Instr& instr) { push(attributeRaw(popRaw(), nameAt(instr.arg))); }
@@ -64,23 +69,19 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
       if (auto value = numpy::attribute(trace_, self, attribute)) return *value;
       trace_.fail(BreakReason::kUnsupportedAttribute, "ndarray." + attribute);
     }
-    case ValueKind::kConstant:
-      return constantAttribute(self, name);
+    case ValueKind::kConstant: return constantAttribute(self, name);
     case ValueKind::kObject:
       trace_.refuseOpaque(self);
       if (!container) return objectAttribute(self, name);
       break;
-    case ValueKind::kException:
-      return exceptionAttribute(self, name);
-    case ValueKind::kInstance:
-      return objectAttribute(self, name);
-    case ValueKind::kSuper:
-      return superAttribute(self, name);
-    case ValueKind::kFunction:
-      return functionAttribute(self, name);
+    case ValueKind::kException: return exceptionAttribute(self, name);
+    case ValueKind::kInstance: return objectAttribute(self, name);
+    case ValueKind::kSuper: return superAttribute(self, name);
+    case ValueKind::kFunction: return functionAttribute(self, name);
     case ValueKind::kDeque:
       if (attribute != "maxlen") break;
-      return self->position == SIZE_MAX ? trace_.constant(Py_None) : trace_.constant(checked(PyLong_FromSize_t(self->position)));
+      return self->position == SIZE_MAX ? trace_.constant(Py_None)
+                                        : trace_.constant(checked(PyLong_FromSize_t(self->position)));
     case ValueKind::kDict:
       if (attribute != "default_factory" || !isDefaultdict(trace_.typeOf(self))) break;
       return self->base ? self->base : trace_.constant(Py_None);
@@ -105,17 +106,17 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
         return trace_.constant(checked(whole ? PyLong_FromLong(0) : PyFloat_FromDouble(0)));
       }
       if (self->kind == ValueKind::kPyInt && attribute == "numerator") return self;
-      if (self->kind == ValueKind::kPyInt && attribute == "denominator") return trace_.constant(checked(PyLong_FromLong(1)));
+      if (self->kind == ValueKind::kPyInt && attribute == "denominator")
+        return trace_.constant(checked(PyLong_FromLong(1)));
       break;
-    default:
-      break;
+    default: break;
   }
   PyTypeObject* type = trace_.typeOf(self);
   if (attribute == "__class__") return trace_.constant(reinterpret_cast<PyObject*>(type));
   PyObject* found = _PyType_Lookup(type, name);
-  container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kDeque || self->kind == ValueKind::kIterator || self->kind == ValueKind::kTuple ||
-               self->kind == ValueKind::kList || self->kind == ValueKind::kDict || self->kind == ValueKind::kPyFloat ||
-               self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
+  container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kDeque || self->kind == ValueKind::kIterator ||
+               self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict ||
+               self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
   if (!container || !found || !PyObject_TypeCheck(found, &PyMethodDescr_Type)) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }
@@ -162,7 +163,7 @@ Value* Interpreter::moduleAttribute(Value* module, PyObject* name) {
   SourceId base = guards::constantSource(trace_.sources(), object);
   SourceId names = trace_.sources().intern(SourceKind::kModuleDict, base);
   if (auto written = writtenGlobal(dict, name)) {
-    (void)trace_.fromSource(names, dict);   // that it is the dict written
+    (void)trace_.fromSource(names, dict);  // that it is the dict written
     if (*written) return *written;
     trace_.fail(BreakReason::kUnsupportedAttribute, "a deleted global");
   }
@@ -177,7 +178,8 @@ Value* Interpreter::moduleAttribute(Value* module, PyObject* name) {
   return setting(trace_.sources().intern(SourceKind::kAttr, base, 0, name), found);
 }
 
-/// type.__getattribute__: data descriptors of the metatype, then the MRO of the type. Metatypes may add attributes of their own.
+/// type.__getattribute__: data descriptors of the metatype, then the MRO of the type. Metatypes may add attributes of
+/// their own.
 Value* Interpreter::typeAttribute(Value* self, PyObject* name) {
   auto* type = reinterpret_cast<PyTypeObject*>(self->object.get());
   PyTypeObject* meta = Py_TYPE(type);
@@ -196,7 +198,8 @@ Value* Interpreter::typeAttribute(Value* self, PyObject* name) {
   if (!found) {
     bool hook = above || meta->tp_getattro != PyType_Type.tp_getattro;
     if (hook) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
-    raiseAbout(PyExc_AttributeError, "type object '" + std::string(type->tp_name) + "' has no attribute '" + text(name) + "'");
+    raiseAbout(PyExc_AttributeError,
+               "type object '" + std::string(type->tp_name) + "' has no attribute '" + text(name) + "'");
   }
   if (PyFunction_Check(found)) return trace_.constant(found);
   return bindDescriptor(nullptr, self, type, name, found);
@@ -209,14 +212,15 @@ Value* Interpreter::typeFact(Value* self, PyObject* name, PyObject* descriptor) 
   std::string attribute = text(name);
   bool own = descriptor == _PyType_Lookup(&PyType_Type, name);
   guardTypeVersion(type);
-  if (own && (attribute == "__name__" || attribute == "__qualname__")) {   // setting them changes no version
+  if (own && (attribute == "__name__" || attribute == "__qualname__")) {  // setting them changes no version
     Ref value = checked(PyObject_GetAttr(self->object.get(), name));
     SourceId base = guards::constantSource(trace_.sources(), self->object.get());
     return trace_.fromSource(trace_.sources().intern(SourceKind::kAttr, base, 0, name), value.get());
   }
   // A metaclass may look at its class while the bases are being changed, before the version is.
   own &= Py_TYPE(type) == &PyType_Type;
-  if (own && (attribute == "__bases__" || attribute == "__mro__")) return trace_.constant(checked(PyObject_GetAttr(self->object.get(), name)));
+  if (own && (attribute == "__bases__" || attribute == "__mro__"))
+    return trace_.constant(checked(PyObject_GetAttr(self->object.get(), name)));
   if (own && (attribute == "__doc__" || attribute == "__module__")) {
     PyObject* value = PyDict_GetItemWithError(type->tp_dict, name);
     if (!value && attribute == "__doc__") return trace_.constant(Py_None);
@@ -225,8 +229,8 @@ Value* Interpreter::typeFact(Value* self, PyObject* name, PyObject* descriptor) 
   trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
 }
 
-/// What an attribute found in the type means for an instance, or for the type itself when `self` is null. `cls` is the type that a
-/// class method gets.
+/// What an attribute found in the type means for an instance, or for the type itself when `self` is null. `cls` is the
+/// type that a class method gets.
 Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, PyObject* name, PyObject* found) {
   auto method = [&](Value* function, Value* receiver) {
     Value* v = trace_.make(ValueKind::kMethod);
@@ -238,23 +242,27 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type) {
     Value* function = trace_.constant(wrapped(found));
-    PyObject* object = function->object.get();   // the class owns it, and may go
-    if (!PyFunction_Check(object) && !guards::mayHoldStrongly(object)) function->source = guards::constantSource(trace_.sources(), object);
+    PyObject* object = function->object.get();  // the class owns it, and may go
+    if (!PyFunction_Check(object) && !guards::mayHoldStrongly(object))
+      function->source = guards::constantSource(trace_.sources(), object);
     return function;
   }
   if (Py_TYPE(found) == &PyClassMethod_Type) {
     Ref function = wrapped(found);
-    if (!PyFunction_Check(function.get())) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+    if (!PyFunction_Check(function.get()))
+      trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
     return method(trace_.constant(function), cls);
   }
-  if (self && (PyFunction_Check(found) || Py_TYPE(found) == &PyWrapperDescr_Type)) return method(trace_.constant(found), self);
+  if (self && (PyFunction_Check(found) || Py_TYPE(found) == &PyWrapperDescr_Type))
+    return method(trace_.constant(found), self);
   // The version guard pins the binding, not what a mutable object holds: it is read as a source.
   auto asIs = [&] {
     SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, reinterpret_cast<PyObject*>(type));
     return setting(trace_.sources().intern(SourceKind::kTypeAttr, base, 0, name), found);
   };
-  bool own = Py_TYPE(found) == &PyClassMethodDescr_Type && reinterpret_cast<PyObject*>(PyDescr_TYPE(found)) == cls->object.get();
-  if (!self && own) return fold(PyObject_GetAttr(cls->object.get(), name));   // dict.fromkeys of dict itself
+  bool own = Py_TYPE(found) == &PyClassMethodDescr_Type &&
+             reinterpret_cast<PyObject*>(PyDescr_TYPE(found)) == cls->object.get();
+  if (!self && own) return fold(PyObject_GetAttr(cls->object.get(), name));  // dict.fromkeys of dict itself
   if (!Py_TYPE(found)->tp_descr_get) return asIs();
   bool itself = !self && (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type ||
                           Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type);
@@ -275,7 +283,8 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
 /// Whether this is object.__class__ itself.
 bool Interpreter::isClassAttribute(PyObject* name, PyObject* found) {
   static PyObject* const dunder = PyUnicode_InternFromString("__class__");
-  return found && PyUnicode_CompareWithASCIIString(name, "__class__") == 0 && found == _PyType_Lookup(&PyBaseObject_Type, dunder);
+  return found && PyUnicode_CompareWithASCIIString(name, "__class__") == 0 &&
+         found == _PyType_Lookup(&PyBaseObject_Type, dunder);
 }
 
 Value* Interpreter::objectAttribute(Value* self, PyObject* name) {
@@ -289,18 +298,25 @@ Value* Interpreter::objectAttribute(Value* self, PyObject* name) {
     bool generic = own == _PyType_Lookup(&PyBaseObject_Type, getattribute) && hook;
     bool python = own && PyFunction_Check(own);
     if ((!python && !generic) || (hook && !PyFunction_Check(hook))) {
-      trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name) + " (the class has its own look-up)");
+      trace_.fail(BreakReason::kUnsupportedAttribute,
+                  describeAttribute(type, name) + " (the class has its own look-up)");
     }
     guardTypeVersion(type);
     if (python) {
-      auto ask = [&] { return callRaw(trace_.constant(own), {.positional = {self, trace_.constant(name)}, .keywords = {}}); };
+      auto ask = [&] {
+        return callRaw(trace_.constant(own), {.positional = {self, trace_.constant(name)}, .keywords = {}});
+      };
       Value* value = hook ? orMissing(ask) : ask();
-      return value ? value : callRaw(trace_.constant(hook), {.positional = {self, trace_.constant(name)}, .keywords = {}});
+      return value ? value
+                   : callRaw(trace_.constant(hook), {.positional = {self, trace_.constant(name)}, .keywords = {}});
     }
   }
-  Value* value = hook ? orMissing([&] { return genericAttribute(self, type, name); }) : genericAttribute(self, type, name);
+  Value* value =
+      hook ? orMissing([&] { return genericAttribute(self, type, name); }) : genericAttribute(self, type, name);
   if (value) return value;
-  if (!hook) raiseAbout(PyExc_AttributeError, "'" + std::string(type->tp_name) + "' object has no attribute '" + text(name) + "'");
+  if (!hook)
+    raiseAbout(PyExc_AttributeError,
+               "'" + std::string(type->tp_name) + "' object has no attribute '" + text(name) + "'");
   return callRaw(trace_.constant(hook), {.positional = {self, trace_.constant(name)}, .keywords = {}});
 }
 
@@ -325,11 +341,12 @@ Value* Interpreter::genericAttribute(Value* self, PyTypeObject* type, PyObject* 
   if (found && Py_TYPE(found)->tp_descr_set) {
     if (Py_TYPE(found) == &PyProperty_Type) {
       Ref getter = checked(PyObject_GetAttrString(found, "fget"));
-      if (!PyFunction_Check(getter.get())) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+      if (!PyFunction_Check(getter.get()))
+        trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
       return callRaw(trace_.constant(getter), {.positional = {self}, .keywords = {}});
     }
     if (Py_TYPE(found) != &PyMemberDescr_Type) return bindDescriptor(self, cls, type, name, found);
-      return storedAttribute(self, name, true);
+    return storedAttribute(self, name, true);
   }
   if (Value* own = storedAttribute(self, name, false)) return own;
   return found ? bindDescriptor(self, cls, type, name, found) : nullptr;
@@ -348,10 +365,8 @@ Value* Interpreter::storedAttribute(Value* self, PyObject* name, bool slot) {
   switch (own.state) {
     case LookupState::kFound:
       return trace_.fromSource(trace_.sources().intern(SourceKind::kAttr, self->source, 0, name), own.value);
-    case LookupState::kRefused:
-      trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
-    case LookupState::kAbsent:
-      break;
+    case LookupState::kRefused: trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+    case LookupState::kAbsent: break;
   }
   if (slot) trace_.fail(BreakReason::kPythonException, "AttributeError: " + describeAttribute(type, name));
   if (hasInstanceDict(type) && absentAttributes_.insert({self->source, name}).second) {
@@ -364,11 +379,14 @@ Value* Interpreter::storedAttribute(Value* self, PyObject* name, bool slot) {
 bool Interpreter::typeHasAttribute(Value* self, PyObject* name) {
   auto* type = reinterpret_cast<PyTypeObject*>(self->object.get());
   PyTypeObject* meta = Py_TYPE(type);
-  if (meta->tp_getattro != PyType_Type.tp_getattro) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+  if (meta->tp_getattro != PyType_Type.tp_getattro)
+    trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   PyObject *above = _PyType_Lookup(meta, name), *found = _PyType_Lookup(type, name);
   // What is asked might raise AttributeError itself.
-  bool asked = (above && Py_TYPE(above)->tp_descr_get) || (found && (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) && Py_TYPE(found)->tp_descr_get);
-  if (asked && !(found && PyFunction_Check(found))) trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
+  bool asked = (above && Py_TYPE(above)->tp_descr_get) ||
+               (found && (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) && Py_TYPE(found)->tp_descr_get);
+  if (asked && !(found && PyFunction_Check(found)))
+    trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   guardTypeVersion(meta);
   guardTypeVersion(type);
   return above || found;
@@ -383,8 +401,10 @@ bool Interpreter::hasAttribute(Value* self, PyObject* name) {
   trace_.refuseOpaque(self);
   if (isFunction(self)) return orMissing([&] { return functionAttribute(self, name); });
   if (self->isConstant() && PyType_Check(self->object.get())) return typeHasAttribute(self, name);
-  bool builtin = !self->cls && (self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict);
-  if (builtin || (self->isConstant() && isPlain(self->object.get()))) return _PyType_Lookup(trace_.typeOf(self), name) != nullptr;
+  bool builtin = !self->cls &&
+                 (self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict);
+  if (builtin || (self->isConstant() && isPlain(self->object.get())))
+    return _PyType_Lookup(trace_.typeOf(self), name) != nullptr;
   if (self->kind != ValueKind::kObject && self->kind != ValueKind::kInstance && !isSubclassValue(self)) {
     trace_.fail(BreakReason::kUnsupportedCall, std::string("hasattr() of a ") + trace_.typeOf(self)->tp_name);
   }

@@ -1,5 +1,6 @@
-// Callable objects of types written in C that were there before: partials, getters of `operator`, staticmethods. Their parts are
-// read through guarded sources, or known for good because nothing can change them. (Those that the trace makes: callMade().)
+// Callable objects of types written in C that were there before: partials, getters of `operator`, staticmethods. Their
+// parts are read through guarded sources, or known for good because nothing can change them. (Those that the trace
+// makes: callMade().)
 #include <algorithm>
 
 #include "frame_eval/interpret_common.h"
@@ -18,8 +19,9 @@ PyObject* moduleType(const char* module, const char* name) {
   Ref key = checked(PyUnicode_InternFromString(module));
   PyObject* found = PyDict_GetItemWithError(PyImport_GetModuleDict(), key.get());
   PyObject* type = found && PyModule_CheckExact(found) ? PyDict_GetItemString(PyModule_GetDict(found), name) : nullptr;
-  bool ofC = type && PyType_Check(type) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), Py_TPFLAGS_BASETYPE);
-  bool partial = type && std::string_view(name) == "partial" && PyType_Check(type);   // may be inherited from
+  bool ofC =
+      type && PyType_Check(type) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), Py_TPFLAGS_BASETYPE);
+  bool partial = type && std::string_view(name) == "partial" && PyType_Check(type);  // may be inherited from
   return ofC || partial ? Py_NewRef(type) : nullptr;
 }
 
@@ -50,7 +52,8 @@ Value* Interpreter::callFound(Value* callable, const CallArgs& args) {
     (void)trace_.typeOf(callable);
     std::vector<Value*> positional = iterate(trace_.open(memberOf(callable, "args")));
     Value* keywords = trace_.open(memberOf(callable, "keywords"));
-    if (keywords->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedCall, "functools.partial with these keywords");
+    if (keywords->kind != ValueKind::kDict)
+      trace_.fail(BreakReason::kUnsupportedCall, "functools.partial with these keywords");
     CallArgs all{.positional = std::move(positional), .keywords = {}};
     all.positional.insert(all.positional.end(), args.positional.begin(), args.positional.end());
     for (size_t i = 0; i < keywords->keys.size(); ++i) {
@@ -71,14 +74,17 @@ Value* Interpreter::callFound(Value* callable, const CallArgs& args) {
   // Immutable: what it was made of says everything, and its identity guards that.
   trace_.guard(guards::identityGuard(callable->source, callable->object.get()));
   Ref reduced = checked(PyObject_CallMethod(callable->object.get(), "__reduce__", nullptr));
-  PyObject* parts = PyTuple_CheckExact(reduced.get()) && PyTuple_GET_SIZE(reduced.get()) == 2 ? PyTuple_GET_ITEM(reduced.get(), 1) : nullptr;
+  PyObject* parts = PyTuple_CheckExact(reduced.get()) && PyTuple_GET_SIZE(reduced.get()) == 2
+                        ? PyTuple_GET_ITEM(reduced.get(), 1)
+                        : nullptr;
   if (!parts || PyTuple_GET_ITEM(reduced.get(), 0) != reinterpret_cast<PyObject*>(type) || !isPlain(parts)) {
     trace_.fail(BreakReason::kUnsupportedCall, std::string(type->tp_name) + " object");
   }
   Value* made = trace_.make(ValueKind::kOpaque);
   made->cls = Ref::create(reinterpret_cast<PyObject*>(type));
   made->name = type->tp_name;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts); ++i) made->items.push_back(trace_.constant(PyTuple_GET_ITEM(parts, i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts); ++i)
+    made->items.push_back(trace_.constant(PyTuple_GET_ITEM(parts, i)));
   return callMade(made, args);
 }
 

@@ -49,7 +49,7 @@ std::string calleeName(PyObject* callable) {
   return module.empty() || module == "builtins" ? name : module + "." + name;
 }
 
-// ---- instructions --------------------------------------------------------------------------------------------------
+// ---- instructions -------------------------------------------------------------------------------------------------
 
 CallArgs Interpreter::popArguments(size_t count, Value* names) {
   CallArgs args;
@@ -102,17 +102,14 @@ void Interpreter::onCallEx(const Instr& instr) {
   finishCall(std::move(args));
 }
 
-// ---- what is called ------------------------------------------------------------------------------------------------
+// ---- what is called -----------------------------------------------------------------------------------------------
 
 Value* Interpreter::callRaw(Value* callable, CallArgs args) {
   trace_.open(callable);
   switch (callable->kind) {
-    case ValueKind::kConstant:
-      return callConstant(callable, std::move(args));
-    case ValueKind::kOpaque:
-      return callMade(callable, std::move(args));
-    case ValueKind::kFunction:
-      return callFunction(callable, std::move(args));
+    case ValueKind::kConstant: return callConstant(callable, std::move(args));
+    case ValueKind::kOpaque: return callMade(callable, std::move(args));
+    case ValueKind::kFunction: return callFunction(callable, std::move(args));
     case ValueKind::kMethod:
       if (!callable->name.empty()) return callMethod(callable->items.back(), callable->name, std::move(args));
       args.positional.insert(args.positional.begin(), callable->items[1]);
@@ -136,8 +133,7 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
       args.positional.insert(args.positional.begin(), callable);
       return callConstant(trace_.constant(found), std::move(args));
     }
-    default:
-      trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(callable)->tp_name) + " object");
+    default: trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(callable)->tp_name) + " object");
   }
 }
 
@@ -148,7 +144,8 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
   if (PyObject* inner = unwrapCompiled(object)) return callFunction(trace_.constant(inner), std::move(args));
   if (!PyFunction_Check(object)) {
     bool one = args.positional.size() == 1 && args.keywords.empty();
-    if (one && isUnseenList(args.positional[0]) && PyCFunction_Check(object) && calleeName(object) == "len") return length(args.positional[0]);
+    if (one && isUnseenList(args.positional[0]) && PyCFunction_Check(object) && calleeName(object) == "len")
+      return length(args.positional[0]);
     if (Value* result = unseenMethod(object, args)) return result;
     for (Value* value : args.positional) trace_.open(value);
     for (auto& [name, value] : args.keywords) trace_.open(value);
@@ -157,7 +154,8 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
   refuseOutput(trace_, object);
   if (Value* result = callBuiltin(*this, trace_, object, args)) return result;
   if (PyFunction_Check(object)) {
-    if (belongsToNumpy(object) && !isAllowedInGraph(object)) trace_.fail(BreakReason::kUnsupportedNumpy, calleeName(object));
+    if (belongsToNumpy(object) && !isAllowedInGraph(object))
+      trace_.fail(BreakReason::kUnsupportedNumpy, calleeName(object));
     if (Value* result = callLibrary(*this, trace_, object, args)) return result;
     return callFunction(callable, std::move(args));
   }
@@ -188,11 +186,12 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
     if (Value* result = Collections{*this, trace_}.metaSpecial(callable, "__call__", args)) return result;
   }
   std::string name = calleeName(object);
-  bool numpyObject = name.rfind("numpy.", 0) == 0 || std::string_view(Py_TYPE(object)->tp_name).substr(0, 6) == "numpy.";
+  bool numpyObject =
+      name.rfind("numpy.", 0) == 0 || std::string_view(Py_TYPE(object)->tp_name).substr(0, 6) == "numpy.";
   trace_.fail(numpyObject ? BreakReason::kUnsupportedNumpy : BreakReason::kUnsupportedCall, name);
 }
 
-// ---- inlining ------------------------------------------------------------------------------------------------------
+// ---- inlining -----------------------------------------------------------------------------------------------------
 
 SourceId Interpreter::sourceOf(Value* function) {
   if (function->kind == ValueKind::kFunction) return function->source;
@@ -253,7 +252,8 @@ void Interpreter::bind(Frame& frame, Value* function, CallArgs args) {
   int next = total;
   if (code->co_flags & CO_VARARGS) {
     std::vector<Value*> rest;
-    if (given > static_cast<size_t>(positional)) rest.assign(args.positional.begin() + positional, args.positional.end());
+    if (given > static_cast<size_t>(positional))
+      rest.assign(args.positional.begin() + positional, args.positional.end());
     frame.slots[next++] = trace_.tuple(std::move(rest));
   } else if (given > static_cast<size_t>(positional)) {
     raises("TypeError: " + callee + "() takes " + std::to_string(positional) + " positional arguments");

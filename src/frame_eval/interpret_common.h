@@ -15,7 +15,9 @@ inline std::string text(PyObject* str) {
 
 inline bool isNumpyValue(const Value* v) { return v->kind == ValueKind::kArray || v->kind == ValueKind::kArrayScalar; }
 
-inline bool isConstantOf(const Value* v, PyTypeObject* type) { return v->isConstant() && Py_TYPE(v->object.get()) == type; }
+inline bool isConstantOf(const Value* v, PyTypeObject* type) {
+  return v->isConstant() && Py_TYPE(v->object.get()) == type;
+}
 
 inline bool hasInstanceDict(PyTypeObject* type) {
   return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
@@ -30,7 +32,8 @@ inline bool isSubclassValue(const Value* v) {
 
 /// An object of a class written in Python, seen from outside or made here.
 inline bool isUserObject(const Value* v) {
-  return isSubclassValue(v) || v->kind == ValueKind::kInstance || (v->kind == ValueKind::kObject && v->opened && v->name.empty());
+  return isSubclassValue(v) || v->kind == ValueKind::kInstance ||
+         (v->kind == ValueKind::kObject && v->opened && v->name.empty());
 }
 
 /// Known to be one object: what `is` would say before == is asked.

@@ -29,7 +29,7 @@ void letGo(Trace& trace, const Value* container, const Value* item) {
 
 }  // namespace
 
-// ---- changing ------------------------------------------------------------------------------------------------------
+// ---- changing -----------------------------------------------------------------------------------------------------
 
 /// list[lo:hi] = items, for indices within the list.
 void Interpreter::spliceList(Value* list, size_t lo, size_t hi, std::vector<Value*> items) {
@@ -63,7 +63,7 @@ void Interpreter::eraseKey(Value* dict, int at) {
   dict->items.erase(dict->items.begin() + at);
 }
 
-// ---- building ------------------------------------------------------------------------------------------------------
+// ---- building -----------------------------------------------------------------------------------------------------
 
 void Interpreter::onBuildTuple(const Instr& instr) { push(trace_.tuple(popMany(static_cast<size_t>(instr.arg)))); }
 void Interpreter::onBuildList(const Instr& instr) { push(trace_.list(popMany(static_cast<size_t>(instr.arg)))); }
@@ -123,14 +123,16 @@ void Interpreter::updateDict(Value* dict, const CallArgs& args) {
       continue;
     }
     bool object = from->kind == ValueKind::kObject || from->kind == ValueKind::kInstance;
-    if (object) trace_.fail(BreakReason::kUnsupportedCall, std::string("dict.update() of a ") + trace_.typeOf(from)->tp_name);
+    if (object)
+      trace_.fail(BreakReason::kUnsupportedCall, std::string("dict.update() of a ") + trace_.typeOf(from)->tp_name);
     for (Value* pair : iterate(from)) {
       std::vector<Value*> two = iterate(pair);
       if (two.size() != 2) raiseAbout(PyExc_ValueError, "dictionary update sequence element");
       setKey(dict, key(two[0]), two[1]);
     }
   }
-  for (auto& [name, value] : args.keywords) setKey(dict, trace_.constant(checked(PyUnicode_InternFromString(name.c_str()))), value);
+  for (auto& [name, value] : args.keywords)
+    setKey(dict, trace_.constant(checked(PyUnicode_InternFromString(name.c_str()))), value);
 }
 
 void Interpreter::onDictMerge(const Instr& instr) {
@@ -143,7 +145,7 @@ void Interpreter::onDictMerge(const Instr& instr) {
   }
 }
 
-// ---- dicts ---------------------------------------------------------------------------------------------------------
+// ---- dicts --------------------------------------------------------------------------------------------------------
 
 void Interpreter::setKey(Value* dict, Value* key, Value* value) {
   if (dict->kind != ValueKind::kDict) {
@@ -160,7 +162,7 @@ void Interpreter::setKey(Value* dict, Value* key, Value* value) {
   }
 }
 
-// ---- subscripts ----------------------------------------------------------------------------------------------------
+// ---- subscripts ---------------------------------------------------------------------------------------------------
 
 Value* Interpreter::length(Value* container) {
   if (isUnseenList(container)) return UnseenList{trace_, container}.length();
@@ -171,10 +173,9 @@ Value* Interpreter::length(Value* container) {
     case ValueKind::kList:
     case ValueKind::kDict:
     case ValueKind::kDeque:
-    case ValueKind::kSet:
-      return trace_.constant(checked(PyLong_FromSize_t(container->items.size())));
+    case ValueKind::kSet: return trace_.constant(checked(PyLong_FromSize_t(container->items.size())));
     case ValueKind::kIterator:
-      if (!container->name.empty()) return length(container->base);   // a view of a dict
+      if (!container->name.empty()) return length(container->base);  // a view of a dict
       break;
     case ValueKind::kConstant: {
       PyObject* o = container->object.get();
@@ -186,12 +187,12 @@ Value* Interpreter::length(Value* container) {
       if (Value* size = Collections{*this, trace_}.metaSpecial(container, "__len__", {})) return size;
       break;
     }
-    default:
-      break;
+    default: break;
   }
   trace_.refuseOpaque(container);
   if (Value* size = callSpecial(container, "__len__", {})) {
-    if (trace_.typeOf(size) != &PyLong_Type) trace_.fail(BreakReason::kUnsupportedCall, "__len__() that answers no int");
+    if (trace_.typeOf(size) != &PyLong_Type)
+      trace_.fail(BreakReason::kUnsupportedCall, "__len__() that answers no int");
     bool negative = trace_.decide(trace_.asSym(size), Relation::kLt, trace_.syms().constant(0));
     if (negative) raiseError(PyExc_ValueError, "__len__() should return >= 0");
     return size;
@@ -204,7 +205,8 @@ size_t Interpreter::itemIndex(Value* container, Value* index) {
   int64_t i = trace_.specialize(trace_.asSym(index));
   auto size = static_cast<int64_t>(container->items.size());
   if (i < 0) i += size;
-  if (i < 0 || i >= size) raiseError(PyExc_IndexError, isTuple(container) ? "tuple index out of range" : "list index out of range");
+  if (i < 0 || i >= size)
+    raiseError(PyExc_IndexError, isTuple(container) ? "tuple index out of range" : "list index out of range");
   return static_cast<size_t>(i);
 }
 
@@ -232,7 +234,7 @@ Value* Interpreter::sliceItems(Value* container, Value* index) {
   std::vector<Value*> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back(container->items[start + i * step]);
   if (container->kind == ValueKind::kList) return trace_.list(std::move(items));
-  if (items.size() == container->items.size() && step == 1) return container;   // tuple[:] is the tuple
+  if (items.size() == container->items.size() && step == 1) return container;  // tuple[:] is the tuple
   return trace_.tuple(std::move(items));
 }
 
@@ -261,7 +263,9 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
     if (known) return fold(PyObject_GetItem(container->object.get(), known->object.get()));
   }
   if (container->kind == ValueKind::kDeque) return Collections{*this, trace_}.dequeItem(container, index);
-  if (Value* item = Collections{*this, trace_}.metaSpecial(container, "__getitem__", {.positional = {index}, .keywords = {}})) return item;
+  if (Value* item =
+          Collections{*this, trace_}.metaSpecial(container, "__getitem__", {.positional = {index}, .keywords = {}}))
+    return item;
   trace_.refuseOpaque(container);
   if (Value* item = callSpecial(container, "__getitem__", {index})) return item;
   trace_.fail(BreakReason::kUnsupportedObject, std::string("subscript of a ") + trace_.typeOf(container)->tp_name);
@@ -324,7 +328,8 @@ void Interpreter::onDeleteSubscr(const Instr& instr) {
   }
   if (callSpecial(container, "__delitem__", {index})) return;
   if (container->kind != ValueKind::kList) unsupported(instr);
-  if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) return storeSlice(container, index, {}, true);
+  if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type))
+    return storeSlice(container, index, {}, true);
   size_t at = itemIndex(container, index);
   spliceList(container, at, at + 1, {});
 }
@@ -364,7 +369,7 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   if (op == cpython::kNbAdd && ((isList(left) && isList(right)) || (isTuple(left) && isTuple(right)))) {
     std::vector<Value*> items = iterate(left), more = iterate(right);
     bool tuples = isTuple(left) && !left->cls && !right->cls;
-    if (tuples && (items.empty() || more.empty())) return more.empty() ? left : right;   // t + () is t
+    if (tuples && (items.empty() || more.empty())) return more.empty() ? left : right;  // t + () is t
     items.insert(items.end(), more.begin(), more.end());
     return isTuple(left) ? trace_.tuple(std::move(items)) : trace_.list(std::move(items));
   }

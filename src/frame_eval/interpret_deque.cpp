@@ -1,5 +1,5 @@
-// collections.deque: a list of Values with a largest length. What happens to a deque that exists outside the trace is replayed by
-// calls of the same methods.
+// collections.deque: a list of Values with a largest length. What happens to a deque that exists outside the trace is
+// replayed by calls of the same methods.
 #include <algorithm>
 
 #include "cpython/elements.h"
@@ -22,7 +22,8 @@ Value* Collections::makeDeque(CallArgs args) {
   if (!cpython::dequeType()) trace.fail(BreakReason::kUnsupportedCall, "collections.deque() of this Python");
   for (auto& [name, value] : args.keywords) {
     size_t at = name == "iterable" ? 0 : 1;
-    if (name != "iterable" && name != "maxlen") trace.fail(BreakReason::kUnsupportedCall, "collections.deque() with these arguments");
+    if (name != "iterable" && name != "maxlen")
+      trace.fail(BreakReason::kUnsupportedCall, "collections.deque() with these arguments");
     if (args.positional.size() <= at) args.positional.resize(at + 1, nullptr);
     args.positional[at] = value;
   }

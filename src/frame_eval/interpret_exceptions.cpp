@@ -14,7 +14,9 @@ using cpython::checked;
 
 namespace {
 
-PyTypeObject* typeOfException(const Value* exception) { return reinterpret_cast<PyTypeObject*>(exception->object.get()); }
+PyTypeObject* typeOfException(const Value* exception) {
+  return reinterpret_cast<PyTypeObject*>(exception->object.get());
+}
 
 bool isA(const Value* exception, PyObject* cls) {
   return PyType_IsSubtype(typeOfException(exception), reinterpret_cast<PyTypeObject*>(cls));
@@ -44,7 +46,7 @@ bool storesArguments(PyTypeObject* type) {
 
 bool Interpreter::isInstanceOf(Value* exception, PyObject* cls) { return isA(exception, cls); }
 
-// ---- raising -------------------------------------------------------------------------------------------------------
+// ---- raising ------------------------------------------------------------------------------------------------------
 
 void Interpreter::raiseValue(Value* exception) {
   FW_CHECK(exception->kind == ValueKind::kException);
@@ -64,8 +66,8 @@ void Interpreter::escaped(Value* exception) {
   throw CaptureBreak(BreakReason::kPythonException, what, resumeAt());
 }
 
-/// What _PyErr_SetObject does: the exception that is being handled becomes the context of a new one, without cycles. Outside of all
-/// handlers of the trace it is not known whether the caller handles one.
+/// What _PyErr_SetObject does: the exception that is being handled becomes the context of a new one, without cycles.
+/// Outside of all handlers of the trace it is not known whether the caller handles one.
 void Interpreter::setContext(Value* exception) {
   static PyObject* const name = PyUnicode_InternFromString("__context__");
   if (handled_.empty() || handled_.back().exception == exception) return;
@@ -115,8 +117,8 @@ void Interpreter::raisesPending() {
   PyErr_NormalizeException(&type, &value, &traceback);
   Ref t = Ref::steal(type), v = Ref::steal(value), tb = Ref::steal(traceback);
   FW_CHECK(t);
-  bool interrupt = PyErr_GivenExceptionMatches(t.get(), PyExc_MemoryError) ||
-                   !PyErr_GivenExceptionMatches(t.get(), PyExc_Exception);
+  bool interrupt =
+      PyErr_GivenExceptionMatches(t.get(), PyExc_MemoryError) || !PyErr_GivenExceptionMatches(t.get(), PyExc_Exception);
   if (interrupt) {
     PyErr_Restore(t.release(), v.release(), tb.release());
     throw cpython::PythonError();
@@ -145,11 +147,12 @@ bool Interpreter::unwind(Frame& frame, Value* exception) {
   return true;
 }
 
-// ---- making --------------------------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------------------------
 
 Value* Interpreter::makeException(PyObject* cls, CallArgs args) {
   auto* type = reinterpret_cast<PyTypeObject*>(cls);
-  Ref newName = checked(PyUnicode_InternFromString("__new__")), initName = checked(PyUnicode_InternFromString("__init__"));
+  Ref newName = checked(PyUnicode_InternFromString("__new__")),
+      initName = checked(PyUnicode_InternFromString("__init__"));
   PyObject* init = _PyType_Lookup(type, initName.get());
   bool ownInit = init && PyFunction_Check(init);
   auto* builtin = type;
@@ -180,13 +183,12 @@ Value* Interpreter::raisable(Value* value) {
   return value;
 }
 
-// ---- reading -------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------------------------
 
 /// Breaks where what is known of the exception is not all that Python would show.
 void Interpreter::needText(Value* exception) {
   if (exception->name.empty()) return;
-  throw CaptureBreak(BreakReason::kPythonException, exception->name,
-                     resumeAt() >= 0 ? resumeAt() : exception->madeAt);
+  throw CaptureBreak(BreakReason::kPythonException, exception->name, resumeAt() >= 0 ? resumeAt() : exception->madeAt);
 }
 
 Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
@@ -196,7 +198,7 @@ Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
   guardTypeVersion(type);
   if (attribute == "args") {
     needText(self);
-    for (auto& [key, value] : self->overlay) {   // one tuple, until there are others
+    for (auto& [key, value] : self->overlay) {  // one tuple, until there are others
       if (key.get() == name && value->items == self->items) return value;
     }
     self->overlay.emplace(self->overlay.begin(), Ref::create(name), trace_.tuple(self->items));
@@ -214,15 +216,19 @@ Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
     return self->items.empty() ? trace_.constant(Py_None) : self->items[0];
   }
   bool data = found && Py_TYPE(found)->tp_descr_set;
-  if (data && Py_TYPE(found) == &PyProperty_Type) return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, name, found);
+  if (data && Py_TYPE(found) == &PyProperty_Type)
+    return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, name, found);
   if (!data) {
     for (auto& [key, value] : self->overlay) {
       if (key.get() == name && value) return value;
     }
-    if (!found) raiseAbout(PyExc_AttributeError, "'" + std::string(type->tp_name) + "' object has no attribute '" + attribute + "'");
+    if (!found)
+      raiseAbout(PyExc_AttributeError,
+                 "'" + std::string(type->tp_name) + "' object has no attribute '" + attribute + "'");
     if (attribute == "with_traceback" || attribute == "__str__" || attribute == "__repr__" || attribute == "__init__" ||
         attribute == "add_note") {
-      if (PyFunction_Check(found)) return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, name, found);
+      if (PyFunction_Check(found))
+        return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, name, found);
       Value* method = trace_.make(ValueKind::kMethod);
       method->items = {nullptr, self};
       method->name = attribute;
@@ -238,8 +244,9 @@ void Interpreter::setExceptionAttribute(Value* self, PyObject* name, Value* valu
   PyTypeObject* type = typeOfException(self);
   PyObject* found = _PyType_Lookup(type, name);
   guardTypeVersion(type);
-  if (attribute == "__traceback__" && found == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name)) {
-    return;   // reading it breaks
+  if (attribute == "__traceback__" &&
+      found == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name)) {
+    return;  // reading it breaks
   }
   if (attribute == "args" && (value->kind == ValueKind::kTuple || value->kind == ValueKind::kList)) {
     self->items = value->items;
@@ -259,7 +266,8 @@ void Interpreter::setExceptionAttribute(Value* self, PyObject* name, Value* valu
 
 Value* Interpreter::exceptionMethod(Value* self, const std::string& name, const CallArgs& args) {
   if (name == "with_traceback" && args.positional.size() == 1) return self;
-  if (name == "__init__" && args.keywords.empty()) {   // makeException() has let through only classes that store the arguments
+  if (name == "__init__" &&
+      args.keywords.empty()) {  // makeException() has let through only classes that store the arguments
     self->items = args.positional;
     return trace_.constant(Py_None);
   }
@@ -289,7 +297,8 @@ Value* Interpreter::exceptionText(Value* self, bool repr) {
   if (found && PyFunction_Check(found)) return call(trace_.constant(found), {.positional = {self}, .keywords = {}});
   PyTypeObject* builtin = type;
   while (builtin->tp_flags & Py_TPFLAGS_HEAPTYPE) builtin = builtin->tp_base;
-  if (found != _PyType_Lookup(builtin, name.get())) trace_.fail(BreakReason::kUnsupportedCall, "str() of this exception");
+  if (found != _PyType_Lookup(builtin, name.get()))
+    trace_.fail(BreakReason::kUnsupportedCall, "str() of this exception");
   guardTypeVersion(type);
   Ref args = trace_.asObject(trace_.tuple(self->items));
   bool known = args && isPlain(args.get()) && (!repr || builtin == type);
@@ -298,7 +307,7 @@ Value* Interpreter::exceptionText(Value* self, bool repr) {
   return fold(repr ? PyObject_Repr(real.get()) : PyObject_Str(real.get()));
 }
 
-// ---- instructions --------------------------------------------------------------------------------------------------
+// ---- instructions -------------------------------------------------------------------------------------------------
 
 void Interpreter::onLoadAssertionError(const Instr&) { push(trace_.constant(PyExc_AssertionError)); }
 
@@ -327,14 +336,14 @@ void Interpreter::setCause(Value* exception, Value* cause) {
 void Interpreter::onPushExcInfo(const Instr& instr) {
   Value* exception = popRaw();
   if (exception->kind != ValueKind::kException || inFlight_ < 0) unsupported(instr);
-  push(trace_.make(ValueKind::kNull));   // what was handled before; handled_ knows it
+  push(trace_.make(ValueKind::kNull));  // what was handled before; handled_ knows it
   push(exception);
   handled_.push_back({exception, inFlight_});
   inFlight_ = -1;
 }
 
 void Interpreter::onPopExcept(const Instr& instr) {
-  if (handled_.empty()) unsupported(instr);   // began outside the region
+  if (handled_.empty()) unsupported(instr);  // began outside the region
   popRaw();
   handled_.pop_back();
 }

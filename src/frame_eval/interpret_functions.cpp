@@ -1,6 +1,6 @@
-// Functions as objects: made by the traced code, and their attributes read and set. A function made here keeps its parts as
-// Values (FunctionParts) until it leaves. Of one that was there before, attributes are read through guarded sources, and those
-// that were set stand in the overlay of one Value per function, with an effect.
+// Functions as objects: made by the traced code, and their attributes read and set. A function made here keeps its
+// parts as Values (FunctionParts) until it leaves. Of one that was there before, attributes are read through guarded
+// sources, and those that were set stand in the overlay of one Value per function, with an effect.
 #include <algorithm>
 
 #include "cpython/attributes.h"
@@ -48,7 +48,7 @@ void overlay(Value* function, PyObject* name, Value* value) {
 
 }  // namespace
 
-// ---- making --------------------------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------------------------
 
 void Interpreter::onMakeFunction(const Instr& instr) {
   Value* code = pop();
@@ -88,7 +88,7 @@ void Interpreter::onSetFunctionAttribute(const Instr& instr) {
       if (attribute->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedInstruction, "MAKE_FUNCTION");
       parts.kwdefaults = attribute;
       break;
-    case 4: {   // a flat tuple of names and values; whoever asks for it gets a dict
+    case 4: {  // a flat tuple of names and values; whoever asks for it gets a dict
       std::vector<Value*> flat = iterate(attribute);
       parts.annotations = trace_.make(ValueKind::kDict);
       for (size_t i = 0; i + 1 < flat.size(); i += 2) setKey(parts.annotations, flat[i], flat[i + 1]);
@@ -98,17 +98,17 @@ void Interpreter::onSetFunctionAttribute(const Instr& instr) {
       parts.closure = attribute;
       function->closure = iterate(attribute);
       break;
-    default:
-      trace_.fail(BreakReason::kUnsupportedInstruction, "SET_FUNCTION_ATTRIBUTE");
+    default: trace_.fail(BreakReason::kUnsupportedInstruction, "SET_FUNCTION_ATTRIBUTE");
   }
   push(function);
 }
 
-// ---- calling -------------------------------------------------------------------------------------------------------
+// ---- calling ------------------------------------------------------------------------------------------------------
 
 /// types.MethodType(function, self).
 Value* Interpreter::makeMethod(const CallArgs& args) {
-  bool plain = args.keywords.empty() && args.positional.size() == 2 && isFunction(args.positional[0]) && !isNone(args.positional[1]);
+  bool plain = args.keywords.empty() && args.positional.size() == 2 && isFunction(args.positional[0]) &&
+               !isNone(args.positional[1]);
   if (!plain) trace_.fail(BreakReason::kUnsupportedCall, "method() with these arguments");
   Value* v = trace_.make(ValueKind::kMethod);
   v->items = args.positional;
@@ -117,7 +117,8 @@ Value* Interpreter::makeMethod(const CallArgs& args) {
 
 /// f.__call__(...) and f.__get__(...); null if it is another slot.
 Value* Interpreter::callFunctionSlot(PyObject* wrapper, const CallArgs& args) {
-  if (PyDescr_TYPE(wrapper) != &PyFunction_Type || args.positional.empty() || !isFunction(args.positional[0])) return nullptr;
+  if (PyDescr_TYPE(wrapper) != &PyFunction_Type || args.positional.empty() || !isFunction(args.positional[0]))
+    return nullptr;
   std::string slot = text(PyDescr_NAME(wrapper));
   Value* function = args.positional[0];
   CallArgs rest{.positional = {args.positional.begin() + 1, args.positional.end()}, .keywords = args.keywords};
@@ -128,7 +129,7 @@ Value* Interpreter::callFunctionSlot(PyObject* wrapper, const CallArgs& args) {
   return makeMethod({.positional = {function, rest.positional[0]}, .keywords = {}});
 }
 
-// ---- reading -------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------------------------
 
 bool Interpreter::isFunction(const Value* v) {
   return v->kind == ValueKind::kFunction || isConstantOf(v, &PyFunction_Type);
@@ -152,7 +153,8 @@ Value* Interpreter::functionAttribute(Value* self, PyObject* name) {
   PyObject* found = _PyType_Lookup(&PyFunction_Type, name);
   if (!found) raiseAbout(PyExc_AttributeError, "'function' object has no attribute '" + attribute + "'");
   if (Py_TYPE(found) != &PyWrapperDescr_Type) trace_.fail(BreakReason::kUnsupportedAttribute, "function." + attribute);
-  return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(&PyFunction_Type)), &PyFunction_Type, name, found);
+  return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(&PyFunction_Type)), &PyFunction_Type, name,
+                        found);
 }
 
 /// Null if neither a descriptor that is known nor the function's dict has it.
@@ -203,13 +205,14 @@ Value* Interpreter::foundFunctionAttribute(Value* self, PyObject* name) {
     trace_.guard({.kind = kind, .source = function});
     return trace_.constant(Py_None);
   };
-  if (attribute == "__globals__") return trace_.fromSource(sources.intern(SourceKind::kGlobals, function), f->func_globals);
+  if (attribute == "__globals__")
+    return trace_.fromSource(sources.intern(SourceKind::kGlobals, function), f->func_globals);
   if (attribute == "__defaults__" && !f->func_defaults) return absent(GuardKind::kDefaults);
   if (attribute == "__kwdefaults__" && !f->func_kwdefaults) return absent(GuardKind::kKwDefaults);
   if (attribute == "__closure__" && !f->func_closure) return absent(GuardKind::kClosure);
   cpython::AttributeCell cell(name);
   if (isTypeParameters(name)) {
-    if (cpython::instanceAttribute(self->object.get(), cell).value != Py_None) return nullptr;   // it has some
+    if (cpython::instanceAttribute(self->object.get(), cell).value != Py_None) return nullptr;  // it has some
     (void)trace_.guardedConstant(source, Py_None, GuardKind::kIdentity);
     return trace_.tuple({});
   }
@@ -219,13 +222,15 @@ Value* Interpreter::foundFunctionAttribute(Value* self, PyObject* name) {
     if (attribute == "__dict__" && known->written) {
       trace_.fail(BreakReason::kUnsupportedAttribute, "__dict__ of a function whose attributes were set");
     }
-    (void)checked(PyObject_GenericGetAttr(self->object.get(), name));   // makes the dict, or makes one of the pairs
+    (void)checked(PyObject_GenericGetAttr(self->object.get(), name));  // makes the dict, or makes one of the pairs
   } else if (!_PyType_Lookup(&PyFunction_Type, name)) {
     Value* dict = trace_.valueOf(sources.intern(SourceKind::kAttr, function, 0, internedName("__dict__").get()));
-    if (dict && dict->written) trace_.fail(BreakReason::kUnsupportedAttribute, "function." + attribute + ": its __dict__ was changed");
+    if (dict && dict->written)
+      trace_.fail(BreakReason::kUnsupportedAttribute, "function." + attribute + ": its __dict__ was changed");
   }
   cpython::Lookup found = cpython::instanceAttribute(self->object.get(), cell);
-  if (found.state == cpython::LookupState::kRefused) trace_.fail(BreakReason::kUnsupportedAttribute, "function." + attribute);
+  if (found.state == cpython::LookupState::kRefused)
+    trace_.fail(BreakReason::kUnsupportedAttribute, "function." + attribute);
   if (found.state == cpython::LookupState::kFound) return trace_.fromSource(source, found.value);
   if (!_PyType_Lookup(&PyFunction_Type, name) && absentAttributes_.insert({function, name}).second) {
     trace_.guard({.kind = GuardKind::kNoInstanceAttr, .source = function, .object = Ref::create(name)});
@@ -233,7 +238,7 @@ Value* Interpreter::foundFunctionAttribute(Value* self, PyObject* name) {
   return nullptr;
 }
 
-// ---- setting -------------------------------------------------------------------------------------------------------
+// ---- setting ------------------------------------------------------------------------------------------------------
 
 /// func.name = value; null deletes.
 void Interpreter::setFunctionAttribute(Value* self, PyObject* name, Value* value) {
@@ -269,7 +274,8 @@ void Interpreter::setFunctionAttribute(Value* self, PyObject* name, Value* value
   if (own) return overlay(self, name, value);
   if (!value) refuse();
   if (self->kind == ValueKind::kFunction) trace_.guard(guards::identityGuard(self->source, self->object.get()));
-  Value* dict = trace_.valueOf(trace_.sources().intern(SourceKind::kAttr, sourceOf(self), 0, internedName("__dict__").get()));
+  Value* dict =
+      trace_.valueOf(trace_.sources().intern(SourceKind::kAttr, sourceOf(self), 0, internedName("__dict__").get()));
   if (dict) refuse();
   Value* known = knownFunction(self);
   trace_.effectAttr(known, trace_.constant(name), value);

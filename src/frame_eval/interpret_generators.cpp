@@ -39,7 +39,8 @@ bool Interpreter::suspendedInHandler(const GeneratorIterator& generator) const {
   for (size_t i = 0; i < code.handlers.size(); ++i) {
     const cpython::Handler& h = code.handlers[i];
     if (at < h.start || at >= h.end) continue;
-    // The handler around all of a generator's body (3.12) only changes StopIteration; that of `yield from` only passes on.
+    // The handler around all of a generator's body (3.12) only changes StopIteration; that of `yield from` only passes
+    // on.
     Opcode op = code.instructions[h.target].op;
     if (op == Opcode::kStopIterationError) return false;
     if (op != Opcode::kCleanupThrow) return true;
@@ -61,7 +62,7 @@ void Interpreter::checkGenerators() const {
 /// Runs to the next yield; null if it returned, with what it returned in `generator.returned`.
 Value* Interpreter::resume(GeneratorIterator& generator, Value* sent, Value* thrown) {
   if (generator.running) raiseError(PyExc_ValueError, "generator already executing");
-  if (!generator.frame) {   // finished
+  if (!generator.frame) {  // finished
     if (thrown) raiseValue(thrown);
     generator.returned = nullptr;
     return nullptr;
@@ -86,7 +87,7 @@ Value* Interpreter::resume(GeneratorIterator& generator, Value* sent, Value* thr
   try {
     if (thrown) {
       frame_ = &frame;
-      frame.stack.push_back(trace_.constant(Py_None));   // where a value that is sent lies
+      frame.stack.push_back(trace_.constant(Py_None));  // where a value that is sent lies
       if (!unwind(frame, thrown)) throw VirtualRaise(thrown);
     } else {
       frame.stack.push_back(sent ? sent : trace_.constant(Py_None));
@@ -187,7 +188,7 @@ Value* Interpreter::throwInto(GeneratorIterator& generator, Value* exception) {
   Value* inner = delegate(generator);
   if (!inner || generator.running) return resume(generator, nullptr, exception);
   GeneratorIterator* sub = generatorOf(inner);
-  if (!sub && inner->kind == ValueKind::kIterator) return resume(generator, nullptr, exception);   // has no throw()
+  if (!sub && inner->kind == ValueKind::kIterator) return resume(generator, nullptr, exception);  // has no throw()
   if (!sub) trace_.fail(BreakReason::kGenerator, "generator.throw through yield from");
   CatchScope scope(catchers_);
   Value* item = nullptr;
@@ -219,12 +220,13 @@ Value* Interpreter::closeGenerator(GeneratorIterator& generator) {
       if (throwInto(generator, makeException(PyExc_GeneratorExit, {}))) {
         raiseError(PyExc_RuntimeError, "generator ignored GeneratorExit");
       }
-      if (generator.returned && !isNone(generator.returned)) {   // 3.13 answers it
+      if (generator.returned && !isNone(generator.returned)) {  // 3.13 answers it
         trace_.fail(BreakReason::kGenerator, "generator.close");
       }
     } catch (const VirtualRaise& raise) {
       landed();
-      bool expected = isInstanceOf(raise.exception, PyExc_GeneratorExit) || isInstanceOf(raise.exception, PyExc_StopIteration);
+      bool expected =
+          isInstanceOf(raise.exception, PyExc_GeneratorExit) || isInstanceOf(raise.exception, PyExc_StopIteration);
       if (!expected) throw;
     }
   }
@@ -232,7 +234,7 @@ Value* Interpreter::closeGenerator(GeneratorIterator& generator) {
   return trace_.constant(Py_None);
 }
 
-// ---- instructions --------------------------------------------------------------------------------------------------
+// ---- instructions -------------------------------------------------------------------------------------------------
 
 void Interpreter::onYieldValue(const Instr&) {
   if (!frame_->generator) trace_.fail(BreakReason::kGenerator, text(frame_->object()->co_qualname));

@@ -49,7 +49,7 @@ void Interpreter::onMatchClass(const Instr& instr) {
     Ref dunder = checked(PyUnicode_InternFromString("__match_args__"));
     PyObject* found = _PyType_Lookup(type, dunder.get());
     if (!found) {
-      constexpr unsigned long kMatchSelf = 1UL << 22;   // _Py_TPFLAGS_MATCH_SELF
+      constexpr unsigned long kMatchSelf = 1UL << 22;  // _Py_TPFLAGS_MATCH_SELF
       if (!(type->tp_flags & kMatchSelf) || instr.arg > 1) unsupported(instr);
       attributes.push_back(subject);
     } else {
@@ -62,7 +62,7 @@ void Interpreter::onMatchClass(const Instr& instr) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (!PyUnicode_CheckExact(wanted[i]) || !PyUnicode_CHECK_INTERNED(wanted[i])) unsupported(instr);
     for (size_t j = 0; j < i; ++j) {
-      if (wanted[i] == wanted[j]) unsupported(instr);   // raises
+      if (wanted[i] == wanted[j]) unsupported(instr);  // raises
     }
     if (!hasAttribute(subject, wanted[i])) return push(trace_.constant(Py_None));
     attributes.push_back(getAttribute(subject, wanted[i]));

@@ -27,18 +27,12 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
       if (auto result = numpy::callMethod(trace_, self, name, args)) return *result;
       trace_.fail(BreakReason::kUnsupportedNumpy, "ndarray." + name);
     case ValueKind::kList:
-    case ValueKind::kTuple:
-      return listMethod(self, name, args);
-    case ValueKind::kDict:
-      return dictMethod(self, name, args);
-    case ValueKind::kDeque:
-      return Collections{*this, trace_}.dequeMethod(self, name, args);
-    case ValueKind::kSet:
-      return Sets{*this, trace_}.method(self, name, args);
-    case ValueKind::kException:
-      return exceptionMethod(self, name, args);
-    case ValueKind::kIterator:
-      return iteratorMethod(self, name, args);
+    case ValueKind::kTuple: return listMethod(self, name, args);
+    case ValueKind::kDict: return dictMethod(self, name, args);
+    case ValueKind::kDeque: return Collections{*this, trace_}.dequeMethod(self, name, args);
+    case ValueKind::kSet: return Sets{*this, trace_}.method(self, name, args);
+    case ValueKind::kException: return exceptionMethod(self, name, args);
+    case ValueKind::kIterator: return iteratorMethod(self, name, args);
     case ValueKind::kPyFloat:
     case ValueKind::kPyInt:
     case ValueKind::kPyBool: {
@@ -55,8 +49,7 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     case ValueKind::kConstant:
       if (PyFrozenSet_CheckExact(self->object.get())) return Sets{*this, trace_}.method(self, name, args);
       return constantMethod(self, name, args);
-    default:
-      trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
+    default: trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
   }
 }
 
@@ -85,7 +78,8 @@ Value* Interpreter::constantMethod(Value* self, const std::string& name, const C
     PyTuple_SET_ITEM(positional.get(), i, plain(args.positional[i]).release());
   }
   Ref keywords = checked(PyDict_New());
-  for (auto& [key, value] : args.keywords) checked(PyDict_SetItemString(keywords.get(), key.c_str(), plain(value).get()));
+  for (auto& [key, value] : args.keywords)
+    checked(PyDict_SetItemString(keywords.get(), key.c_str(), plain(value).get()));
   Ref method = checked(PyObject_GetAttrString(object, name.c_str()));
   Value* result = fold(PyObject_Call(method.get(), positional.get(), keywords.get()));
   return isSameObject(result, self) ? self : result;
@@ -100,7 +94,8 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
   if (simple && count == 1 && (name == "index" || name == "count")) {
     Py_ssize_t found = 0;
     for (size_t i = 0; i < items.size(); ++i) {
-      if (!isSameObject(items[i], args.positional[0]) && !trace_.truth(compare(Py_EQ, items[i], args.positional[0]))) continue;
+      if (!isSameObject(items[i], args.positional[0]) && !trace_.truth(compare(Py_EQ, items[i], args.positional[0])))
+        continue;
       if (name == "index") return trace_.constant(checked(PyLong_FromSize_t(i)));
       ++found;
     }
@@ -110,7 +105,8 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
   if (list && simple && name == "copy" && count == 0) return trace_.list(items);
   if (list && simple && name == "remove" && count == 1) {
     for (size_t i = 0; i < items.size(); ++i) {
-      if (!isSameObject(items[i], args.positional[0]) && !trace_.truth(compare(Py_EQ, items[i], args.positional[0]))) continue;
+      if (!isSameObject(items[i], args.positional[0]) && !trace_.truth(compare(Py_EQ, items[i], args.positional[0])))
+        continue;
       spliceList(self, i, i + 1, {});
       return none();
     }
@@ -193,9 +189,10 @@ Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallA
       copy->items = self->items;
       // dict.copy makes a plain dict, those of OrderedDict and defaultdict call the class.
       bool keeps = self->cls && (isOrdered(self) || isDefaultdict(trace_.typeOf(self)));
-      if (keeps && isSubclassValue(self)) trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + ".copy");
+      if (keeps && isSubclassValue(self))
+        trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + ".copy");
       if (keeps) copy->cls = self->cls;
-      if (keeps) copy->base = self->base;   // the factory of a defaultdict
+      if (keeps) copy->base = self->base;  // the factory of a defaultdict
       return copy;
     }
   }

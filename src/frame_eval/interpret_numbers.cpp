@@ -1,7 +1,7 @@
-// Python numbers that are not known while tracing. Ints are symbolic, kept within int64 by guards; floats are rank-0 f64
-// values whose + - * are the machine's, as in CPython. What has no exact form in the graph is computed by CPython's own
-// operators before the compiled code runs if it comes from arguments alone (numbers.h), and breaks if it depends on array
-// data. Only what Python answers by raising, or by an int beyond 64 bits, is specialised to the value seen now.
+// Python numbers that are not known while tracing. Ints are symbolic, kept within int64 by guards; floats are rank-0
+// f64 values whose + - * are the machine's, as in CPython. What has no exact form in the graph is computed by CPython's
+// own operators before the compiled code runs if it comes from arguments alone (numbers.h), and breaks if it depends on
+// array data. Only what Python answers by raising, or by an int beyond 64 bits, is specialised to the value seen now.
 #include <algorithm>
 
 #include "frame_eval/interpreter.h"
@@ -25,7 +25,7 @@ bool isFloatLike(Value* v) {
 }
 
 /// Functions of module _operator, by CPython's NB_* numbers and by Py_LT .. Py_GE.
-constexpr const char* kFunctions[] = {"add", "and_", "floordiv", "lshift", "matmul", "mul", "mod",
+constexpr const char* kFunctions[] = {"add", "and_", "floordiv", "lshift", "matmul",  "mul", "mod",
                                       "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
 constexpr const char* kComparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 
@@ -109,8 +109,7 @@ Value* Interpreter::floatBinary(int op, Value* left, Value* right) {
       if (trace_.numbers().truth(*divisor)) return result(Op::kDivide);
       raiseAbout(PyExc_ZeroDivisionError, "float division by zero");
     }
-    default:
-      return specializedBinary(op, left, right);
+    default: return specializedBinary(op, left, right);
   }
 }
 
@@ -124,7 +123,8 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
   };
   if (!fits(left) || !fits(right)) return specializedBinary(op, left, right);
   graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
-  // Large ints would need guards that their results fit, which go one way or another; CPython computes with them as it does.
+  // Large ints would need guards that their results fit, which go one way or another; CPython computes with them as it
+  // does.
   if (isWide(trace_, a) || isWide(trace_, b)) {
     if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kFunctions[op]), {left, right})) return result;
   }
@@ -179,8 +179,7 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
       if (!mask || *mask < 0 || *mask >= (int64_t{1} << 31) || exactLog2(*mask + 1) < 0) break;
       return intBinary(cpython::kNbRemainder, left, trace_.pyInt(syms.constant(*mask + 1)));
     }
-    default:
-      break;
+    default: break;
   }
   return specializedBinary(op, left, right);
 }
@@ -193,8 +192,8 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
     if (!a || !b || !equality) trace_.fail(BreakReason::kUnsupportedObject, "comparison of complex numbers");
     return fold(PyObject_RichCompare(a->object.get(), b->object.get(), op));
   }
-  bool floating = isFloatLike(left) || isFloatLike(right) || left->kind == ValueKind::kPyBool ||
-                  right->kind == ValueKind::kPyBool;
+  bool floating =
+      isFloatLike(left) || isFloatLike(right) || left->kind == ValueKind::kPyBool || right->kind == ValueKind::kPyBool;
   if (!floating) {
     graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
     bool answer = false;
@@ -217,7 +216,8 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
     bool large = overflow || known > kExactFloat || known < -kExactFloat;
     if (v->kind == ValueKind::kPyInt) large = !trace_.ensureWithin(v->sym, -kExactFloat, kExactFloat);
     if (!large) continue;
-    if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kComparisons[op]), {left, right})) return result;
+    if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kComparisons[op]), {left, right}))
+      return result;
     trace_.fail(BreakReason::kUnsupportedObject, "comparison of a float with a large integer");
   }
   static constexpr Op kOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};

@@ -15,9 +15,11 @@ using guards::SourceKind;
 
 namespace {
 
-constexpr char kCellVariable = 0x40;   ///< in co_localspluskinds (CO_FAST_CELL of CPython's internal headers)
+constexpr char kCellVariable = 0x40;  ///< in co_localspluskinds (CO_FAST_CELL of CPython's internal headers)
 
-std::string describeAttribute(PyTypeObject* type, PyObject* name) { return std::string(type->tp_name) + "." + text(name); }
+std::string describeAttribute(PyTypeObject* type, PyObject* name) {
+  return std::string(type->tp_name) + "." + text(name);
+}
 
 PyObject* interned(const char* name) {
   PyObject* s = PyUnicode_InternFromString(name);
@@ -46,7 +48,7 @@ Ref ownAttribute(PyTypeObject* type, PyObject* name) {
 
 }  // namespace
 
-// ---- writing -------------------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------------------------
 
 void Interpreter::onStoreAttr(const Instr& instr) {
   Value* self = pop();
@@ -89,14 +91,15 @@ void Interpreter::genericStore(Value* self, PyTypeObject* type, PyObject* name, 
   if (found && Py_TYPE(found)->tp_descr_set && !slot) return descriptorStore(self, type, name, found, value);
   if (slot) {
     const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(found)->d_member;
-    bool plain = member->type == T_OBJECT_EX && !(member->flags & READONLY);   // that is what __slots__ makes
+    bool plain = member->type == T_OBJECT_EX && !(member->flags & READONLY);  // that is what __slots__ makes
     if (!plain) trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(type, name));
   }
   if (!slot && !hasInstanceDict(type)) raises("AttributeError: " + describeAttribute(type, name));
   if (!value && !storedAttribute(self, name, slot)) raises("AttributeError: " + describeAttribute(type, name));
   if (self->source.valid()) {
     cpython::AttributeCell cell(name);
-    auto own = slot ? cpython::instanceAttribute(self->object.get(), cell) : cpython::instanceDictItem(self->object.get(), cell);
+    auto own = slot ? cpython::instanceAttribute(self->object.get(), cell)
+                    : cpython::instanceDictItem(self->object.get(), cell);
     if (own.state == cpython::LookupState::kRefused) {
       trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(type, name));
     }
@@ -128,14 +131,15 @@ void Interpreter::descriptorStore(Value* self, PyTypeObject* type, PyObject* nam
   }
   static PyObject* const set = interned("__set__");
   PyObject* own = value ? _PyType_Lookup(Py_TYPE(found), set) : nullptr;
-  if (!own || !PyFunction_Check(own)) trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(type, name));
+  if (!own || !PyFunction_Check(own))
+    trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(type, name));
   guardTypeVersion(Py_TYPE(found));
   SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, reinterpret_cast<PyObject*>(type));
   Value* descriptor = trace_.fromSource(trace_.sources().intern(SourceKind::kTypeAttr, base, 0, name), found);
   (void)callRaw(trace_.constant(own), {.positional = {descriptor, self, value}, .keywords = {}});
 }
 
-// ---- instances -----------------------------------------------------------------------------------------------------
+// ---- instances ----------------------------------------------------------------------------------------------------
 
 /// cls(...) of a class written in Python whose instances are plain objects; null if it is none.
 Value* Interpreter::makeInstance(Value* cls, CallArgs args) {
@@ -143,11 +147,12 @@ Value* Interpreter::makeInstance(Value* cls, CallArgs args) {
   static PyObject* const construct = interned("__new__");
   static PyObject* const init = interned("__init__");
   static PyObject* const finalize = interned("__del__");
-  bool plain = Py_TYPE(type)->tp_call == PyType_Type.tp_call && hasPlainLayout(type) && type->tp_alloc == PyType_GenericAlloc &&
-               type != &PyBaseObject_Type && !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) && !_PyType_Lookup(type, finalize) &&
+  bool plain = Py_TYPE(type)->tp_call == PyType_Type.tp_call && hasPlainLayout(type) &&
+               type->tp_alloc == PyType_GenericAlloc && type != &PyBaseObject_Type &&
+               !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) && !_PyType_Lookup(type, finalize) &&
                _PyType_Lookup(type, construct) == _PyType_Lookup(&PyBaseObject_Type, construct);
   if (!plain) return nullptr;
-  guardTypeVersion(Py_TYPE(type));   // ABCMeta and the like may get a __call__
+  guardTypeVersion(Py_TYPE(type));  // ABCMeta and the like may get a __call__
   guardTypeVersion(type);
   PyObject* initializer = _PyType_Lookup(type, init);
   bool own = initializer && PyFunction_Check(initializer);
@@ -176,7 +181,8 @@ Value* Interpreter::callObjectSlot(PyObject* wrapper, const CallArgs& args) {
   Value* self = args.positional[0];
   PyTypeObject* type = trace_.typeOf(self);
   if (isObjects(init) && count == 1) return trace_.constant(Py_None);
-  if (count < 2 || !args.positional[1]->isConstant() || !PyUnicode_CheckExact(args.positional[1]->object.get())) return nullptr;
+  if (count < 2 || !args.positional[1]->isConstant() || !PyUnicode_CheckExact(args.positional[1]->object.get()))
+    return nullptr;
   Ref name = args.positional[1]->object;
   PyObject* raw = name.release();
   PyUnicode_InternInPlace(&raw);
@@ -198,7 +204,7 @@ Value* Interpreter::callObjectSlot(PyObject* wrapper, const CallArgs& args) {
   return nullptr;
 }
 
-// ---- super() -------------------------------------------------------------------------------------------------------
+// ---- super() ------------------------------------------------------------------------------------------------------
 
 /// super(cls, self). Without arguments they come from the running frame.
 Value* Interpreter::makeSuper(const CallArgs& args) {
@@ -210,7 +216,7 @@ Value* Interpreter::makeSuper(const CallArgs& args) {
     PyCodeObject* code = frame_->object();
     if (code->co_argcount == 0) raises("RuntimeError: super(): no arguments");
     self = local(0);
-    bool cell = PyBytes_AS_STRING(code->co_localspluskinds)[0] & kCellVariable;   // and no cell object that was passed
+    bool cell = PyBytes_AS_STRING(code->co_localspluskinds)[0] & kCellVariable;  // and no cell object that was passed
     if (self && cell && trace_.open(self)->kind == ValueKind::kCell) self = contentOf(self);
     for (int i = 0; i < code->co_nlocalsplus; ++i) {
       if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, i), "__class__") != 0) continue;
@@ -220,7 +226,8 @@ Value* Interpreter::makeSuper(const CallArgs& args) {
   if (!cls || !self) trace_.fail(BreakReason::kUnsupportedCall, "super() with these arguments");
   trace_.open(cls);
   trace_.open(self);
-  if (!cls->isConstant() || !PyType_Check(cls->object.get())) trace_.fail(BreakReason::kUnsupportedCall, "super() of this class");
+  if (!cls->isConstant() || !PyType_Check(cls->object.get()))
+    trace_.fail(BreakReason::kUnsupportedCall, "super() of this class");
   auto* start = reinterpret_cast<PyTypeObject*>(cls->object.get());
   bool ofType = self->isConstant() && PyType_Check(self->object.get()) &&
                 PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->object.get()), start);
@@ -252,13 +259,15 @@ Value* Interpreter::superAttribute(Value* super, PyObject* name) {
     if (!found) continue;
     if (Py_TYPE(found) == &PyProperty_Type && !ofType) {
       Ref getter = checked(PyObject_GetAttrString(found, "fget"));
-      if (PyFunction_Check(getter.get())) return callRaw(trace_.constant(getter), {.positional = {self}, .keywords = {}});
+      if (PyFunction_Check(getter.get()))
+        return callRaw(trace_.constant(getter), {.positional = {self}, .keywords = {}});
     }
     if (ofType && PyFunction_Check(found)) return trace_.constant(found);
-    if (PyCFunction_Check(found)) return trace_.constant(found);   // __new__ of a type in C
-    if (!ofType && isSubclassValue(self) && PyObject_TypeCheck(found, &PyMethodDescr_Type)) return bindDescriptor(self, cls, base, name, found);
-    bool known = PyFunction_Check(found) || Py_TYPE(found) == &PyClassMethod_Type || Py_TYPE(found) == &PyStaticMethod_Type ||
-                 Py_TYPE(found) == &PyWrapperDescr_Type;
+    if (PyCFunction_Check(found)) return trace_.constant(found);  // __new__ of a type in C
+    if (!ofType && isSubclassValue(self) && PyObject_TypeCheck(found, &PyMethodDescr_Type))
+      return bindDescriptor(self, cls, base, name, found);
+    bool known = PyFunction_Check(found) || Py_TYPE(found) == &PyClassMethod_Type ||
+                 Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyWrapperDescr_Type;
     if (!known) break;
     Value* receiver = ofType ? self : trace_.constant(reinterpret_cast<PyObject*>(type));
     return bindDescriptor(ofType ? nullptr : self, receiver, base, name, found);

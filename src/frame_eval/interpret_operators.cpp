@@ -49,8 +49,9 @@ const char* const kComparisons[] = {"<", "<=", "==", "!=", ">", ">="};
 using BinaryFunction = PyObject* (*)(PyObject*, PyObject*);
 PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 constexpr BinaryFunction kFunctions[] = {
-    PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply, PyNumber_Multiply,
-    PyNumber_Remainder, PyNumber_Or, power, PyNumber_Rshift, PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
+    PyNumber_Add,      PyNumber_And,        PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply,
+    PyNumber_Multiply, PyNumber_Remainder,  PyNumber_Or,          power,           PyNumber_Rshift,
+    PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
 
 /// True for results that could take forever or fill memory: they are left to run time.
 bool isHuge(int op, PyObject* left, PyObject* right) {
@@ -81,9 +82,10 @@ void Interpreter::onBinaryOp(const Instr& instr) {
 
 Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
   PyObject *a = left->object.get(), *b = right->object.get();
-  if (isHuge(op, a, b)) trace_.fail(BreakReason::kUnsupportedInstruction, std::string("a huge result of ") + kOperators[op]);
+  if (isHuge(op, a, b))
+    trace_.fail(BreakReason::kUnsupportedInstruction, std::string("a huge result of ") + kOperators[op]);
   Value* result = fold(kFunctions[op](a, b));
-  if (isSameObject(result, left)) return left;   // "s" * 1
+  if (isSameObject(result, left)) return left;  // "s" * 1
   return isSameObject(result, right) ? right : result;
 }
 
@@ -113,11 +115,11 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
     if (Value* result = sequenceBinary(op, inplace, left, right)) return result;
   }
   if (Value* result = objectBinary(op, inplace, left, right)) return result;
-  trace_.fail(BreakReason::kUnsupportedObject, std::string(trace_.typeOf(left)->tp_name) + " " + kOperators[op] + " " +
-                                                   trace_.typeOf(right)->tp_name);
+  trace_.fail(BreakReason::kUnsupportedObject,
+              std::string(trace_.typeOf(left)->tp_name) + " " + kOperators[op] + " " + trace_.typeOf(right)->tp_name);
 }
 
-// ---- unary ---------------------------------------------------------------------------------------------------------
+// ---- unary --------------------------------------------------------------------------------------------------------
 
 Value* Interpreter::unary(Unary op, Value* value) {
   trace_.refuseOpaque(value);
@@ -128,7 +130,7 @@ Value* Interpreter::unary(Unary op, Value* value) {
       case Unary::kNegative: return fold(PyNumber_Negative(o));
       case Unary::kPositive: return fold(PyNumber_Positive(o));
       case Unary::kInvert:
-        if (PyBool_Check(o)) break;   // deprecated: warns
+        if (PyBool_Check(o)) break;  // deprecated: warns
         return fold(PyNumber_Invert(o));
     }
   }
@@ -168,7 +170,7 @@ void Interpreter::onUnaryNot(const Instr&) {
   push(trace_.constant(trace_.truth(v) ? Py_False : Py_True));
 }
 
-// ---- comparisons ---------------------------------------------------------------------------------------------------
+// ---- comparisons --------------------------------------------------------------------------------------------------
 
 void Interpreter::onCompareOp(const Instr& instr) {
   auto [left, right] = popPair();
@@ -202,8 +204,8 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
     return trace_.constant(equal(left, right) == (op == Py_EQ) ? Py_True : Py_False);
   }
   if (Value* result = Collections{*this, trace_}.orderSequences(op, left, right)) return result;
-  trace_.fail(BreakReason::kUnsupportedObject, std::string(trace_.typeOf(left)->tp_name) + " " + kComparisons[op] + " " +
-                                                   trace_.typeOf(right)->tp_name);
+  trace_.fail(BreakReason::kUnsupportedObject,
+              std::string(trace_.typeOf(left)->tp_name) + " " + kComparisons[op] + " " + trace_.typeOf(right)->tp_name);
 }
 
 /// How containers compare their items: a NaN is in a list that holds it, and in no other.
@@ -213,7 +215,8 @@ bool Interpreter::isOrEquals(Value* left, Value* right) {
   const bool floats = isFloat(left) && isFloat(right), same = floats && left->object == right->object;
   if (!same && trace_.truth(compare(Py_EQ, left, right))) return true;
   if (floats) {
-    trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject, .source = left->source,
+    trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject,
+                  .source = left->source,
                   .other = right->source});
   }
   return same;
@@ -222,10 +225,11 @@ bool Interpreter::isOrEquals(Value* left, Value* right) {
 /// == of values that are not both numbers, where it is known without running user code.
 bool Interpreter::equal(Value* left, Value* right) {
   if (left == right && left->kind != ValueKind::kPyFloat && left->kind != ValueKind::kArray) return true;
-  const bool users = isUserObject(left) || isUserObject(right);   // whose class has a say
+  const bool users = isUserObject(left) || isUserObject(right);  // whose class has a say
   if (!users && (isFunctionByCode(left) || isFunctionByCode(right))) return is(left, right);
   Nesting nesting(trace_);
-  if (left->kind == ValueKind::kDict && right->kind == ValueKind::kDict) return Collections{*this, trace_}.equalDicts(left, right);
+  if (left->kind == ValueKind::kDict && right->kind == ValueKind::kDict)
+    return Collections{*this, trace_}.equalDicts(left, right);
   if (left->kind == ValueKind::kDeque && right->kind == ValueKind::kDeque) {
     if (left->items.size() != right->items.size()) return false;
     for (size_t i = 0; i < left->items.size(); ++i) {
@@ -265,14 +269,14 @@ bool Interpreter::equal(Value* left, Value* right) {
               std::string(trace_.typeOf(left)->tp_name) + " == " + trace_.typeOf(right)->tp_name);
 }
 
-// ---- identity and membership ---------------------------------------------------------------------------------------
+// ---- identity and membership --------------------------------------------------------------------------------------
 
 bool Interpreter::is(Value* left, Value* right) {
   if (left == right) return true;
   for (Value* v : {left, right}) {
     if (v->kind != ValueKind::kObject) continue;
     if (!Trace::isMutable(v->object.get())) trace_.open(v);
-    if (v->kind == ValueKind::kObject) (void)trace_.typeOf(v);   // its contents do not matter
+    if (v->kind == ValueKind::kObject) (void)trace_.typeOf(v);  // its contents do not matter
   }
   if (isFunctionByCode(left) || isFunctionByCode(right)) {
     if (!left->source.valid() || !right->source.valid()) {
@@ -282,7 +286,8 @@ bool Interpreter::is(Value* left, Value* right) {
       trace_.fail(BreakReason::kUnsupportedObject, "identity of a nested function");
     }
     bool same = left->object == right->object;
-    trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject, .source = left->source,
+    trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject,
+                  .source = left->source,
                   .other = right->source});
     return same;
   }
@@ -306,8 +311,10 @@ bool Interpreter::is(Value* left, Value* right) {
     Value* other = known == left ? right : left;
     if (other->kind == ValueKind::kObject && Py_TYPE(other->object.get()) == Py_TYPE(known->object.get())) {
       const bool same = other->object == known->object;
-      SourceId constant = known->source.valid() ? known->source : guards::constantSource(trace_.sources(), known->object.get());
-      trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject, .source = other->source,
+      SourceId constant =
+          known->source.valid() ? known->source : guards::constantSource(trace_.sources(), known->object.get());
+      trace_.guard({.kind = same ? guards::GuardKind::kSameObject : guards::GuardKind::kNotSameObject,
+                    .source = other->source,
                     .other = constant});
       return same;
     }
@@ -315,9 +322,9 @@ bool Interpreter::is(Value* left, Value* right) {
   // One Value per mutable object, so that these are two; what has a source may be another object in the next call.
   auto identifiable = [](Value* v) {
     return v->kind == ValueKind::kArray || v->kind == ValueKind::kList || v->kind == ValueKind::kDict ||
-           v->kind == ValueKind::kSet || v->kind == ValueKind::kDeque || v->kind == ValueKind::kException || v->kind == ValueKind::kOpaque ||
-           v->kind == ValueKind::kObject || v->kind == ValueKind::kInstance || v->kind == ValueKind::kCell ||
-           v->kind == ValueKind::kFunction || v->kind == ValueKind::kIterator;
+           v->kind == ValueKind::kSet || v->kind == ValueKind::kDeque || v->kind == ValueKind::kException ||
+           v->kind == ValueKind::kOpaque || v->kind == ValueKind::kObject || v->kind == ValueKind::kInstance ||
+           v->kind == ValueKind::kCell || v->kind == ValueKind::kFunction || v->kind == ValueKind::kIterator;
   };
   if (identifiable(left) && identifiable(right)) {
     bool outside = left->source.valid() && right->source.valid();
@@ -341,7 +348,8 @@ bool Interpreter::contains(Value* container, Value* item) {
   if (isForeignSet(container)) return Sets{*this, trace_}.foreignContains(container, item);
   if (auto answer = objectContains(container, item)) return *answer;
   CallArgs one{.positional = {item}, .keywords = {}};
-  if (Value* answer = Collections{*this, trace_}.metaSpecial(container, "__contains__", one)) return trace_.truth(answer);
+  if (Value* answer = Collections{*this, trace_}.metaSpecial(container, "__contains__", one))
+    return trace_.truth(answer);
   if (container->kind == ValueKind::kDict) return findKey(container, key(item)) >= 0;
   if (container->kind == ValueKind::kSet) return Sets{*this, trace_}.contains(container, item);
   if (isPlainConstant(container) && isPlainConstant(item)) {

@@ -1,6 +1,7 @@
-// The object protocol of classes written in Python: special methods are looked up in the type, as slots are, and inlined.
-// Reflected operators and their order follow binary_op1 (abstract.c), slot_nb_* (typeobject.c) and do_richcompare (object.c).
-// Slots written in C behind such classes (subclasses of list, int ...) are not known: those break.
+// The object protocol of classes written in Python: special methods are looked up in the type, as slots are, and
+// inlined. Reflected operators and their order follow binary_op1 (abstract.c), slot_nb_* (typeobject.c) and
+// do_richcompare (object.c). Slots written in C behind such classes (subclasses of list, int ...) are not known: those
+// break.
 #include <array>
 
 #include "frame_eval/collections.h"
@@ -14,8 +15,8 @@ using cpython::checked;
 
 namespace {
 
-constexpr const char* kBinary[] = {"add", "and", "floordiv", "lshift", "matmul", "mul", "mod", "or", "pow", "rshift", "sub",
-                                   "truediv", "xor"};
+constexpr const char* kBinary[] = {"add", "and", "floordiv", "lshift", "matmul",  "mul", "mod",
+                                   "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
 constexpr const char* kComparison[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
 constexpr int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
 
@@ -32,18 +33,14 @@ bool isBuiltinValue(const Value* v) {
     case ValueKind::kTuple:
     case ValueKind::kList:
     case ValueKind::kDict:
-    case ValueKind::kSlice:
-      return true;
-    default:
-      return false;
+    case ValueKind::kSlice: return true;
+    default: return false;
   }
 }
 
 }  // namespace
 
-Ref Interpreter::internedName(const std::string& name) {
-  return checked(PyUnicode_InternFromString(name.c_str()));
-}
+Ref Interpreter::internedName(const std::string& name) { return checked(PyUnicode_InternFromString(name.c_str())); }
 
 /// The special method along the MRO of a user object's class (borrowed), guarded; null if there is none.
 PyObject* Interpreter::specialMethod(Value* self, const std::string& name) {
@@ -52,14 +49,17 @@ PyObject* Interpreter::specialMethod(Value* self, const std::string& name) {
   return _PyType_Lookup(type, internedName(name).get());
 }
 
-/// type(self).name(self, args...) if that is written in Python; null if there is no such method. Breaks if it is written in C.
+/// type(self).name(self, args...) if that is written in Python; null if there is no such method. Breaks if it is
+/// written in C.
 Value* Interpreter::callSpecial(Value* self, const std::string& name, std::vector<Value*> args) {
   if (!isUserObject(self)) return nullptr;
   PyObject* found = specialMethod(self, name);
   if (!found) return nullptr;
   if (found == Py_None) raises("TypeError: " + name + " is None");
   // What the builtin base does with its items is not the class's doing.
-  if (isSubclassValue(self) && !PyFunction_Check(found) && found == _PyType_Lookup(containerBase(trace_.typeOf(self)), internedName(name).get())) return nullptr;
+  if (isSubclassValue(self) && !PyFunction_Check(found) &&
+      found == _PyType_Lookup(containerBase(trace_.typeOf(self)), internedName(name).get()))
+    return nullptr;
   args.insert(args.begin(), self);
   if (PyFunction_Check(found)) return call(trace_.constant(found), {.positional = std::move(args), .keywords = {}});
   trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
@@ -89,7 +89,8 @@ Value* Interpreter::objectBinary(int op, bool inplace, Value* left, Value* right
   PyTypeObject *tl = trace_.typeOf(left), *tr = trace_.typeOf(right);
   bool reflect = ofRight && tl != tr;
   // A subclass on the right that overrides the reflected method goes first.
-  if (reflect && ofLeft && PyType_IsSubtype(tr, tl) && specialMethod(right, reflected) != specialMethod(left, reflected)) {
+  if (reflect && ofLeft && PyType_IsSubtype(tr, tl) &&
+      specialMethod(right, reflected) != specialMethod(left, reflected)) {
     if (Value* result = tried(right, reflected, left)) return result;
     reflect = false;
   }
@@ -99,7 +100,7 @@ Value* Interpreter::objectBinary(int op, bool inplace, Value* left, Value* right
   if (reflect) {
     if (Value* result = tried(right, reflected, left)) return result;
   }
-  if (isSubclassValue(left) || isSubclassValue(right)) return nullptr;   // the base may know
+  if (isSubclassValue(left) || isSubclassValue(right)) return nullptr;  // the base may know
   // What sequences do when numbers have given up: only they know.
   if (!ofLeft && (op == cpython::kNbAdd || op == cpython::kNbMultiply)) return nullptr;
   raises("TypeError: unsupported operand types");
@@ -107,18 +108,20 @@ Value* Interpreter::objectBinary(int op, bool inplace, Value* left, Value* right
 
 /// One side of a comparison: the answer of self's tp_richcompare, null for NotImplemented.
 Value* Interpreter::compareSide(int op, Value* self, Value* other) {
-  if (!isUserObject(self)) return nullptr;   // builtin values do not know user objects
-  if (Value* result = callOwnSpecial(self, kComparison[op], {other})) return isNotImplemented(result) ? nullptr : result;
-  if (isSubclassValue(self)) trace_.fail(BreakReason::kUnsupportedObject, std::string("comparison of a ") + trace_.typeOf(self)->tp_name);
+  if (!isUserObject(self)) return nullptr;  // builtin values do not know user objects
+  if (Value* result = callOwnSpecial(self, kComparison[op], {other}))
+    return isNotImplemented(result) ? nullptr : result;
+  if (isSubclassValue(self))
+    trace_.fail(BreakReason::kUnsupportedObject, std::string("comparison of a ") + trace_.typeOf(self)->tp_name);
   if (op == Py_EQ) return self == other ? trace_.constant(Py_True) : nullptr;
   if (op != Py_NE) return nullptr;
-  Value* equal = compareSide(Py_EQ, self, other);   // object.__ne__ inverts the class's __eq__
+  Value* equal = compareSide(Py_EQ, self, other);  // object.__ne__ inverts the class's __eq__
   return equal ? trace_.constant(trace_.truth(equal) ? Py_False : Py_True) : nullptr;
 }
 
 /// Comparison where one operand is a user object; null if none is.
 Value* Interpreter::objectCompare(int op, Value* left, Value* right) {
-  auto compares = [&](Value* v) {   // by code of its class
+  auto compares = [&](Value* v) {  // by code of its class
     if (!isSubclassValue(v)) return isUserObject(v);
     PyTypeObject* type = trace_.typeOf(v);
     Ref name = internedName(kComparison[op]);
@@ -156,7 +159,8 @@ Value* Interpreter::objectUnary(numpy::Unary op, Value* value) {
 bool Interpreter::objectTruth(Value* value) {
   if (!isUserObject(value)) {
     trace_.refuseOpaque(value);
-    trace_.fail(BreakReason::kUnsupportedObject, std::string("truth of a ") + trace_.typeOf(value)->tp_name + " object");
+    trace_.fail(BreakReason::kUnsupportedObject,
+                std::string("truth of a ") + trace_.typeOf(value)->tp_name + " object");
   }
   if (Value* answer = callSpecial(value, "__bool__", {})) {
     if (trace_.typeOf(answer) != &PyBool_Type) raises("TypeError: __bool__ should return bool");
@@ -164,7 +168,8 @@ bool Interpreter::objectTruth(Value* value) {
   }
   if (specialMethod(value, "__len__")) return trace_.truth(length(value));
   PyTypeObject* type = trace_.typeOf(value);
-  bool plain = !(type->tp_as_number && type->tp_as_number->nb_bool) && !(type->tp_as_mapping && type->tp_as_mapping->mp_length) &&
+  bool plain = !(type->tp_as_number && type->tp_as_number->nb_bool) &&
+               !(type->tp_as_mapping && type->tp_as_mapping->mp_length) &&
                !(type->tp_as_sequence && type->tp_as_sequence->sq_length);
   if (!plain) trace_.fail(BreakReason::kUnsupportedObject, std::string("truth of a ") + type->tp_name + " object");
   return true;

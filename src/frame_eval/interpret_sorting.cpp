@@ -1,5 +1,6 @@
-// Sorting. CPython's own list.sort puts things in order: known keys directly, all others through stand-ins whose comparison asks the
-// trace, in the order in which Python would ask. C++ exceptions do not pass through C frames: they are kept until the sort has given up.
+// Sorting. CPython's own list.sort puts things in order: known keys directly, all others through stand-ins whose
+// comparison asks the trace, in the order in which Python would ask. C++ exceptions do not pass through C frames: they
+// are kept until the sort has given up.
 #include <exception>
 
 #include "frame_eval/interpret_common.h"
@@ -17,7 +18,7 @@ namespace {
 struct SortRun {
   std::function<bool(Value*, Value*)> less;
   std::exception_ptr failure;
-  bool pending = false;               ///< Python knows of it too
+  bool pending = false;  ///< Python knows of it too
 };
 
 struct SortKey {
@@ -70,14 +71,16 @@ Ref Interpreter::knownKey(Value* key) {
   return known && isPlain(known.get()) ? known : Ref();
 }
 
-/// Puts the items into the order that list.sort leaves, also where it fails halfway; answers the failure, null if it succeeds.
+/// Puts the items into the order that list.sort leaves, also where it fails halfway; answers the failure, null if it
+/// succeeds.
 std::exception_ptr Interpreter::sortItems(std::vector<Value*>& items, Value* keyFunction, bool reverse) {
   bool compares = keyFunction && keyFunction->kind == ValueKind::kOpaque && keyFunction->name == "functools.cmp_to_key";
   std::vector<Value*> keys;
   bool known = !compares;
   Ref real = checked(PyList_New(0)), order = checked(PyList_New(0));
   for (size_t i = 0; i < items.size(); ++i) {
-    keys.push_back(keyFunction && !compares ? call(keyFunction, {.positional = {items[i]}, .keywords = {}}) : trace_.open(items[i]));
+    keys.push_back(keyFunction && !compares ? call(keyFunction, {.positional = {items[i]}, .keywords = {}})
+                                            : trace_.open(items[i]));
     Ref index = checked(PyLong_FromSize_t(i));
     checked(PyList_Append(order.get(), index.get()));
   }
@@ -113,7 +116,8 @@ std::exception_ptr Interpreter::sortItems(std::vector<Value*>& items, Value* key
     }
   }
   std::vector<Value*> before = items;
-  for (size_t i = 0; i < items.size(); ++i) items[i] = before[PyLong_AsSize_t(PyList_GET_ITEM(order.get(), static_cast<Py_ssize_t>(i)))];
+  for (size_t i = 0; i < items.size(); ++i)
+    items[i] = before[PyLong_AsSize_t(PyList_GET_ITEM(order.get(), static_cast<Py_ssize_t>(i)))];
   return failure;
 }
 

@@ -1,5 +1,5 @@
-// Variables: locals, cells, globals; and the frames that hold them. The frame of a region begins with unread slots: an object
-// becomes a Value when it is first loaded, so that what the region does not touch is not guarded.
+// Variables: locals, cells, globals; and the frames that hold them. The frame of a region begins with unread slots: an
+// object becomes a Value when it is first loaded, so that what the region does not touch is not guarded.
 #include <algorithm>
 
 #include "cpython/code_facts.h"
@@ -16,7 +16,7 @@ using cpython::checked;
 using cpython::Opcode;
 using guards::SourceKind;
 
-// ---- outermost frames ----------------------------------------------------------------------------------------------
+// ---- outermost frames ---------------------------------------------------------------------------------------------
 
 Value* Interpreter::run(const CallView& view) {
   auto* code = reinterpret_cast<PyCodeObject*>(view.function->func_code);
@@ -28,8 +28,10 @@ Value* Interpreter::run(const CallView& view) {
   frame.globals = Ref::create(view.function->func_globals);
   frame.builtins = Ref::create(view.function->func_builtins);
   trace_.line = code->co_firstlineno;
-  if (isDisabled(view.function->func_code)) trace_.fail(BreakReason::kDisabled, disabledDetail(view.function->func_code));
-  trace_.guard({.kind = guards::GuardKind::kFunctionCode, .source = frame.function,
+  if (isDisabled(view.function->func_code))
+    trace_.fail(BreakReason::kDisabled, disabledDetail(view.function->func_code));
+  trace_.guard({.kind = guards::GuardKind::kFunctionCode,
+                .source = frame.function,
                 .object = Ref::create(view.function->func_code)});
   frame.slots.assign(static_cast<size_t>(code->co_nlocalsplus), nullptr);
   const int count = cpython::boundArguments(code);
@@ -38,7 +40,8 @@ Value* Interpreter::run(const CallView& view) {
     frame.slots[i] = trace_.fromSource(trace_.sources().intern(SourceKind::kArg, {}, i), view.args[i]);
     // Inputs of the graph in the order of the arguments; nearly all are used.
     PyObject* object = view.args[i];
-    if (PyArray_CheckExact(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object)) trace_.open(frame.slots[i]);
+    if (PyArray_CheckExact(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object))
+      trace_.open(frame.slots[i]);
   }
   if (PyObject* closure = view.function->func_closure) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(closure); ++i) {
@@ -77,7 +80,7 @@ FrameEnd Interpreter::runRegion(const RegionView& view) {
 FrameEnd Interpreter::frameEnd(Frame& frame, const RegionView& view) {
   FrameEnd end;
   end.result = frame.result;
-  if (frame.result) {   // a traceback may keep the frame, which must not keep what was deleted
+  if (frame.result) {  // a traceback may keep the frame, which must not keep what was deleted
     for (size_t i = 0; i < frame.slots.size(); ++i) {
       const bool wasUnbound = frame.initial[i] && frame.initial[i]->kind == ValueKind::kNull;
       if (!frame.slots[i] && !wasUnbound) end.slots.emplace_back(static_cast<int>(i), nullptr);
@@ -124,15 +127,19 @@ Value* Interpreter::look(Value*& entry) {
   return entry = known;
 }
 
-/// A slot or stack entry of a region loses its object. Breaks if its death runs code, which may not come after later side effects.
+/// A slot or stack entry of a region loses its object. Breaks if its death runs code, which may not come after later
+/// side effects.
 void Interpreter::drop(Value*& entry) {
   if (!entry || !liveSlots_ || frame_ != frames_.front().get()) return;
   bool read = entry->source.valid() && trace_.sources()[entry->source].kind == SourceKind::kArg;
-  PyObject* object = entry->kind == ValueKind::kUnread ? liveSlots_[entry->position] : read ? entry->object.get() : nullptr;
+  PyObject* object = entry->kind == ValueKind::kUnread ? liveSlots_[entry->position]
+                     : read                            ? entry->object.get()
+                                                       : nullptr;
   if (!object) return;
   PyTypeObject* type = Py_TYPE(object);
   bool code = type->tp_finalize || type->tp_del;
-  if (code) trace_.fail(BreakReason::kUnsupportedObject, std::string("a ") + type->tp_name + " that runs code when it dies");
+  if (code)
+    trace_.fail(BreakReason::kUnsupportedObject, std::string("a ") + type->tp_name + " that runs code when it dies");
   if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && look(entry)->kind == ValueKind::kObject) (void)trace_.typeOf(entry);
 }
 
@@ -143,13 +150,13 @@ Value* Interpreter::closureCell(SourceId function, PyObject* closure, Py_ssize_t
   return trace_.open(trace_.fromSource(source, PyTuple_GET_ITEM(closure, index)));
 }
 
-// ---- locals --------------------------------------------------------------------------------------------------------
+// ---- locals -------------------------------------------------------------------------------------------------------
 
 /// Null if unbound.
 Value* Interpreter::local(int slot) {
   Value*& entry = frame_->slots.at(static_cast<size_t>(slot));
   if (!entry) return nullptr;
-  if (entry->kind == ValueKind::kUnread && !liveSlots_[entry->position]) return nullptr;   // the caller guards or breaks
+  if (entry->kind == ValueKind::kUnread && !liveSlots_[entry->position]) return nullptr;  // the caller guards or breaks
   return look(entry);
 }
 
@@ -180,12 +187,13 @@ void Interpreter::onStoreFast(const Instr& instr) {
 }
 
 void Interpreter::onDeleteFast(const Instr& instr) {
-  if (!local(instr.arg)) raises("UnboundLocalError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)));
+  if (!local(instr.arg))
+    raises("UnboundLocalError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)));
   drop(frame_->slots[static_cast<size_t>(instr.arg)]);
   frame_->slots[static_cast<size_t>(instr.arg)] = nullptr;
 }
 
-// ---- cells ---------------------------------------------------------------------------------------------------------
+// ---- cells --------------------------------------------------------------------------------------------------------
 
 void Interpreter::onMakeCell(const Instr& instr) {
   Value*& slot = frame_->slots.at(static_cast<size_t>(instr.arg));
@@ -220,7 +228,8 @@ Value* Interpreter::contentOf(Value* cell) {
 
 void Interpreter::onLoadDeref(const Instr& instr) {
   Value* content = contentOf(cellAt(instr.arg));
-  if (!content) raises("NameError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)) + " is not bound");
+  if (!content)
+    raises("NameError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)) + " is not bound");
   push(content);
 }
 
@@ -238,7 +247,7 @@ void Interpreter::onDeleteDeref(const Instr& instr) {
   trace_.effectCell(cell, nullptr);
 }
 
-// ---- globals -------------------------------------------------------------------------------------------------------
+// ---- globals ------------------------------------------------------------------------------------------------------
 
 std::optional<Value*> Interpreter::writtenGlobal(PyObject* globals, PyObject* name) {
   auto it = writtenGlobals_.find({globals, name});
@@ -254,7 +263,7 @@ void Interpreter::onLoadGlobal(const Instr& instr) {
   auto written = writtenGlobal(frame_->globals.get(), name);
   if (written && *written) return push(*written);
   trace_.readNamespace(globals, frame_->globals.get());
-  if (!writtenGlobals_.empty()) (void)trace_.fromSource(globals, frame_->globals.get());   // whether it is a written one
+  if (!writtenGlobals_.empty()) (void)trace_.fromSource(globals, frame_->globals.get());  // whether it is a written one
   Value*& known = globals_[item];
   if (known && !written) return push(known);
   PyObject* found = written ? nullptr : PyDict_GetItemWithError(frame_->globals.get(), name);
@@ -264,7 +273,8 @@ void Interpreter::onLoadGlobal(const Instr& instr) {
     found = PyDict_GetItemWithError(frame_->builtins.get(), name);
     if (!found && PyErr_Occurred()) throw cpython::PythonError();
     if (!found) raises("NameError: " + text(name));
-    if (!written) trace_.guard({.kind = guards::GuardKind::kDictNotContains, .source = globals, .object = Ref::create(name)});
+    if (!written)
+      trace_.guard({.kind = guards::GuardKind::kDictNotContains, .source = globals, .object = Ref::create(name)});
     item = sources.intern(SourceKind::kDictItem, sources.intern(SourceKind::kBuiltins, frame_->function), 0, name);
   }
   Value* value = setting(item, found);
@@ -294,10 +304,10 @@ void Interpreter::storeGlobal(PyObject* name, Value* value) {
   SourceId own = sources.intern(SourceKind::kGlobals, frame_->function);
   Value* target = trace_.fromSource(dict == frames_.front()->globals.get() ? outer : own, dict);
   (void)trace_.fromSource(own, dict);
-  if (target->opened) trace_.fail(BreakReason::kUnsupportedWrite, "global " + text(name) + ": globals() is used as a dict");
+  if (target->opened)
+    trace_.fail(BreakReason::kUnsupportedWrite, "global " + text(name) + ": globals() is used as a dict");
   trace_.effectItem(target, trace_.constant(name), value);
   writtenGlobals_[{dict, name}] = value;
 }
-
 
 }  // namespace fw::capture

@@ -1,5 +1,5 @@
-// `with`: the special methods of context managers, looked up in the type. Managers made by contextlib are Python code and
-// are inlined like any other.
+// `with`: the special methods of context managers, looked up in the type. Managers made by contextlib are Python code
+// and are inlined like any other.
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 
@@ -17,7 +17,8 @@ Value* Interpreter::boundSpecial(Value* self, const char* name) {
   PyObject* found = _PyType_Lookup(type, interned.get());
   if (!found) return nullptr;
   guardTypeVersion(type);
-  return trace_.open(bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, interned.get(), found));
+  return trace_.open(
+      bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, interned.get(), found));
 }
 
 void Interpreter::onBeforeWith(const Instr&) {

@@ -1,5 +1,5 @@
-// The loop over instructions, and the instructions that only move values: stack, jumps, returns. Exceptions of the traced code
-// arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
+// The loop over instructions, and the instructions that only move values: stack, jumps, returns. Exceptions of the
+// traced code arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
 #include "frame_eval/interpreter.h"
 
 #include "frame_eval/interpret_common.h"
@@ -138,17 +138,19 @@ Value* Interpreter::virtualized(Ref object) {
   if (PyDict_CheckExact(o)) {
     Value* dict = trace_.make(ValueKind::kDict);
     PyObject *key, *item;
-    for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &item);) setKey(dict, trace_.constant(key), virtualized(Ref::create(item)));
+    for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &item);)
+      setKey(dict, trace_.constant(key), virtualized(Ref::create(item)));
     return dict;
   }
   bool list = PyList_CheckExact(o);
   if (!list && (!PyTuple_CheckExact(o) || isPlain(o))) return trace_.constant(std::move(object));
   std::vector<Value*> items;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) items.push_back(virtualized(Ref::create(PySequence_Fast_GET_ITEM(o, i))));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+    items.push_back(virtualized(Ref::create(PySequence_Fast_GET_ITEM(o, i))));
   return list ? trace_.list(std::move(items)) : trace_.tuple(std::move(items));
 }
 
-// ---- stack ---------------------------------------------------------------------------------------------------------
+// ---- stack --------------------------------------------------------------------------------------------------------
 
 #define FW_INSTRUCTION_BREAK(Id, Reason) \
   void Interpreter::on##Id(const Instr& instr) { trace_.fail(BreakReason::k##Reason, instructionName(instr)); }
@@ -169,7 +171,7 @@ void Interpreter::onSwap(const Instr& instr) {
   std::swap(stack.back(), stack.at(stack.size() - static_cast<size_t>(instr.arg)));
 }
 
-// ---- jumps and returns ---------------------------------------------------------------------------------------------
+// ---- jumps and returns --------------------------------------------------------------------------------------------
 
 void Interpreter::jump(const Instr& instr) {
   auto target = static_cast<size_t>(instr.target);
@@ -184,15 +186,16 @@ void Interpreter::jump(const Instr& instr) {
   frame_->pc = target;
 }
 
-/// At the instruction that begins another iteration. Compile time grows with the operations, so that a long loop of much code
-/// costs more than it brings.
+/// At the instruction that begins another iteration. Compile time grows with the operations, so that a long loop of
+/// much code costs more than it brings.
 void Interpreter::limitUnrolled(const Value* iterator) {
   const size_t size = trace_.graph().size();
   auto [loop, first] = frame_->unrolled.try_emplace(frame_->pc, UnrolledLoop{iterator, size});
   if (first || loop->second.iterator != iterator) {
     loop->second = {iterator, size};
   } else if (size - loop->second.before > static_cast<size_t>(options_.maxUnrolledOps)) {
-    trace_.fail(BreakReason::kLoopLimit, "unrolled, the loop has more than " + std::to_string(options_.maxUnrolledOps) + " operations");
+    trace_.fail(BreakReason::kLoopLimit,
+                "unrolled, the loop has more than " + std::to_string(options_.maxUnrolledOps) + " operations");
   }
 }
 

@@ -62,13 +62,14 @@ class Interpreter : InterpreterState {
   /// The next item of an iterator, null when it is exhausted.
   Value* nextOf(Value* iterator);
 
-  // Exceptions of the traced code: they unwind to its own handlers, or end the trace where there is none. What they depend on
-  // must be known or guarded. (raises() always ends the trace and needs no guards.)
+  // Exceptions of the traced code: they unwind to its own handlers, or end the trace where there is none. What they
+  // depend on must be known or guarded. (raises() always ends the trace and needs no guards.)
   [[noreturn]] void raiseValue(Value* exception);
   [[noreturn]] void raiseError(PyObject* type, const std::vector<Value*>& args);
-  [[noreturn]] void raiseError(PyObject* type, const std::string& message);   ///< CPython's own text
-  [[noreturn]] void raiseAbout(PyObject* type, const std::string& what);      ///< code that reads the text breaks
-  /// Where Python must take over if the trace ends now: the outermost instruction that raised what is being handled; or -1.
+  [[noreturn]] void raiseError(PyObject* type, const std::string& message);  ///< CPython's own text
+  [[noreturn]] void raiseAbout(PyObject* type, const std::string& what);     ///< code that reads the text breaks
+  /// Where Python must take over if the trace ends now: the outermost instruction that raised what is being handled; or
+  /// -1.
   int resumeAt() const;
   /// Runs a suspended generator; null when it has returned.
   Value* resume(GeneratorIterator& generator, Value* sent, Value* thrown);
@@ -91,7 +92,7 @@ class Interpreter : InterpreterState {
 
   /// Opened; the raw ones may be unopened.
   Value* pop();
-  Value* popCondition();        ///< opened, unless its truth can be told without
+  Value* popCondition();  ///< opened, unless its truth can be told without
   Value* popRaw();
   /// The entry below the top, then the top, opened in this order.
   std::pair<Value*, Value*> popPair();
@@ -146,7 +147,8 @@ class Interpreter : InterpreterState {
   Value* storedAttribute(Value* self, PyObject* name, bool slot);
   Value* bindDescriptor(Value* self, Value* cls, PyTypeObject* type, PyObject* name, PyObject* found);
   static bool isClassAttribute(PyObject* name, PyObject* found), isFunction(const Value* v);
-  void storeAttribute(Value* self, PyObject* name, Value* value), setFunctionAttribute(Value* self, PyObject* name, Value* value);
+  void storeAttribute(Value* self, PyObject* name, Value* value),
+      setFunctionAttribute(Value* self, PyObject* name, Value* value);
   void genericStore(Value* self, PyTypeObject* type, PyObject* name, Value* value);
   void descriptorStore(Value* self, PyTypeObject* type, PyObject* name, PyObject* found, Value* value);
   // Objects of classes written in Python (interpret_protocol.cpp).
@@ -197,7 +199,8 @@ class Interpreter : InterpreterState {
   void suspend();
   bool suspendedInHandler(const GeneratorIterator& generator) const;
   [[noreturn]] void stopIteration(Value* returned);
-  Value *thrownBy(const CallArgs& args), *delegate(const GeneratorIterator& generator), *closeGenerator(GeneratorIterator& generator);
+  Value *thrownBy(const CallArgs& args), *delegate(const GeneratorIterator& generator),
+      *closeGenerator(GeneratorIterator& generator);
   Value* throwInto(GeneratorIterator& generator, Value* exception);
   Value* generatorMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* iteratorMethod(Value* self, const std::string& name, const CallArgs& args);

@@ -1,4 +1,5 @@
-// What the symbolic interpreter remembers while it executes: its frames, exceptions on their way, and what it has guarded.
+// What the symbolic interpreter remembers while it executes: its frames, exceptions on their way, and what it has
+// guarded.
 #pragma once
 
 #include <memory>
@@ -24,21 +25,22 @@ struct InterpreterState {
   Frame* frame_ = nullptr;
   absl::flat_hash_map<PyCodeObject*, std::unique_ptr<Bytecode>> decoded_;
   absl::flat_hash_set<PyTypeObject*> guardedTypes_;
-  absl::flat_hash_set<std::pair<SourceId, PyObject*>> absentAttributes_;   ///< guarded NoInstanceAttr
+  absl::flat_hash_set<std::pair<SourceId, PyObject*>> absentAttributes_;  ///< guarded NoInstanceAttr
   absl::flat_hash_set<SourceId> guardedFunctions_;
-  absl::flat_hash_map<SourceId, Value*> settings_;     ///< numbers read from globals, defaults, modules
-  absl::flat_hash_map<std::pair<PyObject*, PyObject*>, Value*> writtenGlobals_;   ///< by globals dict and name; null: deleted
-  absl::flat_hash_map<SourceId, Value*> globals_;      ///< names read before, with their guards
-  const std::vector<bool>* stops_ = nullptr;           ///< regions: of the outermost frame
-  PyObject* const* liveSlots_ = nullptr;               ///< regions: what the frame holds
+  absl::flat_hash_map<SourceId, Value*> settings_;  ///< numbers read from globals, defaults, modules
+  absl::flat_hash_map<std::pair<PyObject*, PyObject*>, Value*>
+      writtenGlobals_;                             ///< by globals dict and name; null: deleted
+  absl::flat_hash_map<SourceId, Value*> globals_;  ///< names read before, with their guards
+  const std::vector<bool>* stops_ = nullptr;       ///< regions: of the outermost frame
+  PyObject* const* liveSlots_ = nullptr;           ///< regions: what the frame holds
   Survey* survey_ = nullptr;
   int executed_ = 0;
-  std::vector<Handled> handled_;                       ///< exceptions being handled, innermost last
-  int inFlight_ = -1;                                  ///< an exception is on its way to its handler: as Handled::at
-  int catchers_ = 0;                                   ///< see CatchScope
-  absl::flat_hash_map<Value*, Py_hash_t> keyHashes_;   ///< see keyHash()
-  std::vector<Value*> generators_;                     ///< all that were made
-  absl::flat_hash_map<PyObject*, Value*> functions_;   ///< see knownFunction()
+  std::vector<Handled> handled_;                      ///< exceptions being handled, innermost last
+  int inFlight_ = -1;                                 ///< an exception is on its way to its handler: as Handled::at
+  int catchers_ = 0;                                  ///< see CatchScope
+  absl::flat_hash_map<Value*, Py_hash_t> keyHashes_;  ///< see keyHash()
+  std::vector<Value*> generators_;                    ///< all that were made
+  absl::flat_hash_map<PyObject*, Value*> functions_;  ///< see knownFunction()
 };
 
 }  // namespace fw::capture

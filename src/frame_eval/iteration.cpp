@@ -29,7 +29,7 @@ bool isView(const Value* v) { return v->kind == ValueKind::kIterator && !v->name
 
 }  // namespace
 
-// ---- dicts and sets ------------------------------------------------------------------------------------------------
+// ---- dicts and sets -----------------------------------------------------------------------------------------------
 
 Value* Interpreter::viewOf(Value* dict, const std::string& name) {
   Value* view = trace_.make(ValueKind::kIterator);
@@ -64,7 +64,8 @@ struct DictStep {
 
   Value* operator()(Interpreter& in) {
     const std::vector<Value*>& now = view->base->keys;
-    if (now != keys && isOrdered(view->base)) trace.fail(BreakReason::kUnsupportedObject, "an OrderedDict that changes during iteration");
+    if (now != keys && isOrdered(view->base))
+      trace.fail(BreakReason::kUnsupportedObject, "an OrderedDict that changes during iteration");
     if (now.size() != keys.size()) in.raiseError(PyExc_RuntimeError, "dictionary changed size during iteration");
     if (now != keys) trace.fail(BreakReason::kUnsupportedObject, "a dict that changes during iteration");
     if (at == now.size()) return nullptr;
@@ -77,7 +78,8 @@ struct DictStep {
     Value* dict = view->base;
     bool same = dict->keys == keys && !dict->cls && (!dict->written || !dict->source.valid());
     if (!same) return std::nullopt;
-    return VirtualIterator::Recipe{reversed ? reversedType() : iterFunction(t), {view->name == "keys" ? dict : view}, at};
+    return VirtualIterator::Recipe{
+        reversed ? reversedType() : iterFunction(t), {view->name == "keys" ? dict : view}, at};
   }
 
   static PyObject* reversedType() { return reinterpret_cast<PyObject*>(&PyReversed_Type); }
@@ -103,7 +105,9 @@ struct ConstantStep {
   size_t at = 0;
 
   Value* operator()(Interpreter&) { return at < items.size() ? items[at++] : nullptr; }
-  std::optional<VirtualIterator::Recipe> recipe(Trace& t) { return VirtualIterator::Recipe{iterFunction(t), {over}, at}; }
+  std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
+    return VirtualIterator::Recipe{iterFunction(t), {over}, at};
+  }
 };
 
 }  // namespace
@@ -132,23 +136,20 @@ Value* Interpreter::setIterator(Value* set) {
   });
 }
 
-// ---- iter() and next() ---------------------------------------------------------------------------------------------
+// ---- iter() and next() --------------------------------------------------------------------------------------------
 
 Value* Interpreter::iteratorOf(Value* iterable) {
   trace_.open(iterable);
   if (isView(iterable)) return dictIterator(iterable, false);
   switch (iterable->kind) {
-    case ValueKind::kIterator:
-      return iterable;
-    case ValueKind::kDict:
-      return dictIterator(viewOf(iterable, "keys"), false);
-    case ValueKind::kSet:
-      return setIterator(iterable);
+    case ValueKind::kIterator: return iterable;
+    case ValueKind::kDict: return dictIterator(viewOf(iterable, "keys"), false);
+    case ValueKind::kSet: return setIterator(iterable);
     case ValueKind::kInstance:
     case ValueKind::kObject:
       if (iterable->kind == ValueKind::kObject && isForeignIterator(iterable->object.get())) {
         (void)trace_.typeOf(iterable);
-        return iterable;   // is its own iterator; next() says why it is not followed
+        return iterable;  // is its own iterator; next() says why it is not followed
       }
       if (Value* method = boundSpecial(iterable, "__iter__")) {
         Value* iterator = call(method, {});
@@ -160,11 +161,10 @@ Value* Interpreter::iteratorOf(Value* iterable) {
       if (isConstantOf(iterable, &PyFrozenSet_Type)) return setIterator(iterable);
       if (PyRange_Check(iterable->object.get())) return rangeIterator(iterable);
       if (Value* members = Collections{*this, trace_}.metaSpecial(iterable, "__iter__", {})) return members;
-      return makeIterator(trace_, isTuple(iterable) ? &PyTupleIter_Type : nullptr, ConstantStep{iterable, iterate(iterable)});
-    case ValueKind::kDeque:
-      return Collections{*this, trace_}.dequeIterator(iterable, false);
-    default:
-      break;
+      return makeIterator(trace_, isTuple(iterable) ? &PyTupleIter_Type : nullptr,
+                          ConstantStep{iterable, iterate(iterable)});
+    case ValueKind::kDeque: return Collections{*this, trace_}.dequeIterator(iterable, false);
+    default: break;
   }
   Value* iterator = trace_.make(ValueKind::kIterator);
   if (iterable->kind == ValueKind::kList || iterable->kind == ValueKind::kTuple) {
@@ -189,11 +189,13 @@ Value* Interpreter::nextOf(Value* iterator) {
     trace_.refuseOpaque(iterator);
     if (iterator->kind == ValueKind::kObject && isForeignIterator(iterator->object.get())) {
       bool generator = PyGen_CheckExact(iterator->object.get());
-      trace_.fail(generator ? BreakReason::kGenerator : BreakReason::kUnsupportedObject,
-                  std::string("an item of a ") + trace_.typeOf(iterator)->tp_name + " made outside of the compiled code");
+      trace_.fail(
+          generator ? BreakReason::kGenerator : BreakReason::kUnsupportedObject,
+          std::string("an item of a ") + trace_.typeOf(iterator)->tp_name + " made outside of the compiled code");
     }
     Value* method = boundSpecial(iterator, "__next__");
-    if (!method) trace_.fail(BreakReason::kUnsupportedObject, std::string("next() of a ") + trace_.typeOf(iterator)->tp_name);
+    if (!method)
+      trace_.fail(BreakReason::kUnsupportedObject, std::string("next() of a ") + trace_.typeOf(iterator)->tp_name);
     CatchScope scope(catchers_);
     try {
       return call(method, {});
@@ -212,7 +214,7 @@ Value* Interpreter::nextOf(Value* iterator) {
   }
   std::vector<Value*>& items = iterator->base ? iterator->base->items : iterator->items;
   if (iterator->position < items.size()) return items[iterator->position++];
-  iterator->base = nullptr;   // a list that grows later does not revive it
+  iterator->base = nullptr;  // a list that grows later does not revive it
   iterator->items.clear();
   return nullptr;
 }
@@ -223,12 +225,9 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
   switch (iterable->kind) {
     case ValueKind::kTuple:
     case ValueKind::kList:
-    case ValueKind::kDeque:
-      return iterable->items;
-    case ValueKind::kDict:
-      return iterable->keys;
-    case ValueKind::kSet:
-      return Sets{*this, trace_}.elements(iterable);
+    case ValueKind::kDeque: return iterable->items;
+    case ValueKind::kDict: return iterable->keys;
+    case ValueKind::kSet: return Sets{*this, trace_}.elements(iterable);
     case ValueKind::kIterator:
     case ValueKind::kInstance:
     case ValueKind::kObject: {
@@ -237,7 +236,8 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
       std::vector<Value*> items;
       while (Value* item = nextOf(iterator)) {
         items.push_back(trace_.open(item));
-        if (items.size() > kMaxItems) trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(kMaxItems) + " items");
+        if (items.size() > kMaxItems)
+          trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(kMaxItems) + " items");
       }
       return items;
     }
@@ -245,10 +245,8 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
       if (isConstantOf(iterable, &PyFrozenSet_Type)) return Sets{*this, trace_}.elements(iterable);
       if (Value* members = Collections{*this, trace_}.metaSpecial(iterable, "__iter__", {})) return iterate(members);
       return constantItems(iterable);
-    case ValueKind::kArray:
-      return arrayItems(iterable);
-    default:
-      break;
+    case ValueKind::kArray: return arrayItems(iterable);
+    default: break;
   }
   trace_.fail(BreakReason::kUnsupportedObject, std::string("iteration over a ") + trace_.typeOf(iterable)->tp_name);
 }
@@ -256,7 +254,8 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
 std::vector<Value*> Interpreter::constantItems(Value* iterable) {
   PyObject* o = iterable->object.get();
   bool known = PyTuple_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || PyRange_Check(o);
-  if (!known && isPlain(o)) raiseAbout(PyExc_TypeError, std::string("'") + Py_TYPE(o)->tp_name + "' object is not iterable");
+  if (!known && isPlain(o))
+    raiseAbout(PyExc_TypeError, std::string("'") + Py_TYPE(o)->tp_name + "' object is not iterable");
   if (!known) trace_.fail(BreakReason::kUnsupportedObject, std::string("iteration over a ") + Py_TYPE(o)->tp_name);
   Py_ssize_t size = PyObject_Size(o);
   if (size < 0) raisesPending();
@@ -270,7 +269,8 @@ std::vector<Value*> Interpreter::arrayItems(Value* iterable) {
   const graph::SymShape& shape = trace_.graph().type(iterable->node).shape;
   if (shape.empty()) raises("TypeError: iteration over a 0-d array");
   if (trace_.hint(shape[0]) > options_.maxUnroll) {
-    trace_.fail(BreakReason::kLoopLimit, "iteration over an array of " + std::to_string(trace_.hint(shape[0])) + " items");
+    trace_.fail(BreakReason::kLoopLimit,
+                "iteration over an array of " + std::to_string(trace_.hint(shape[0])) + " items");
   }
   int64_t size = trace_.specialize(shape[0]);
   std::vector<Value*> items;
@@ -280,7 +280,7 @@ std::vector<Value*> Interpreter::arrayItems(Value* iterable) {
   return items;
 }
 
-// ---- instructions --------------------------------------------------------------------------------------------------
+// ---- instructions -------------------------------------------------------------------------------------------------
 
 void Interpreter::onGetIter(const Instr&) { push(iteratorOf(pop())); }
 
@@ -318,7 +318,7 @@ void Interpreter::onUnpackSequence(const Instr& instr) {
   }
   std::vector<Value*> items;
   if (sequence->kind == ValueKind::kIterator || sequence->kind == ValueKind::kInstance) {
-    Value* iterator = iteratorOf(sequence);   // takes no more than one item too many
+    Value* iterator = iteratorOf(sequence);  // takes no more than one item too many
     while (items.size() <= wanted) {
       Value* item = nextOf(iterator);
       if (!item) break;

@@ -1,5 +1,5 @@
-// Which keys are the same follows dictobject.c: an object is itself; other objects are compared if their hashes are equal. Hashes of
-// objects with a __hash__ in Python are asked for once and remembered, as a dict remembers them.
+// Which keys are the same follows dictobject.c: an object is itself; other objects are compared if their hashes are
+// equal. Hashes of objects with a __hash__ in Python are asked for once and remembered, as a dict remembers them.
 #include "frame_eval/keys.h"
 
 #include "cpython/hash_tables.h"
@@ -21,7 +21,8 @@ PyTypeObject* enumBase(PyTypeObject* type) {
   std::string_view meta = Py_TYPE(type)->tp_name;
   if (meta != "EnumType" && meta != "EnumMeta") return nullptr;
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "enum");
-  PyObject* base = module && PyModule_CheckExact(module) ? PyDict_GetItemString(PyModule_GetDict(module), "Enum") : nullptr;
+  PyObject* base =
+      module && PyModule_CheckExact(module) ? PyDict_GetItemString(PyModule_GetDict(module), "Enum") : nullptr;
   bool derived = base && PyType_Check(base) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base));
   return derived ? reinterpret_cast<PyTypeObject*>(base) : nullptr;
 }
@@ -76,11 +77,12 @@ Value* Interpreter::key(Value* value) {
     Ref object = trace_.asObject(value);
     return object && isPlain(object.get()) ? trace_.constant(object) : value;
   }
-  bool unhashable = value->kind == ValueKind::kList || value->kind == ValueKind::kDict || value->kind == ValueKind::kSet ||
-                    value->kind == ValueKind::kArray || value->kind == ValueKind::kDeque;
+  bool unhashable = value->kind == ValueKind::kList || value->kind == ValueKind::kDict ||
+                    value->kind == ValueKind::kSet || value->kind == ValueKind::kArray ||
+                    value->kind == ValueKind::kDeque;
   if (unhashable) raiseAbout(PyExc_TypeError, std::string("unhashable type: '") + trace_.typeOf(value)->tp_name + "'");
   trace_.refuseOpaque(value);
-  (void)trace_.typeOf(value);   // guarded: what it is not equal to follows from it
+  (void)trace_.typeOf(value);  // guarded: what it is not equal to follows from it
   bool user = isUserObject(value) && !isSubclassValue(value);
   if (user || isHashedNatively(trace_, value)) {
     // Every look-up asks for the hash again, what a dict holds keeps the one that it came with.
@@ -91,7 +93,8 @@ Value* Interpreter::key(Value* value) {
       keyHashes_.erase(before);
     }
     if (std::optional<Py_hash_t> now = keyHash(value); was && now != was) {
-      trace_.fail(BreakReason::kUnsupportedObject, std::string("a ") + trace_.typeOf(value)->tp_name + " whose hash changes");
+      trace_.fail(BreakReason::kUnsupportedObject,
+                  std::string("a ") + trace_.typeOf(value)->tp_name + " whose hash changes");
     }
     return value;
   }
@@ -113,7 +116,7 @@ std::optional<Py_hash_t> Interpreter::keyHash(Value* key) {
   if (trace_.typeOf(answer) != &PyLong_Type) raises("TypeError: __hash__ method should return an integer");
   Value* known = trace_.specializeNumber(answer);
   if (!known) trace_.fail(BreakReason::kDataDependentBranch, "a hash computed from array data");
-  Py_hash_t hash = PyObject_Hash(known->object.get());   // reduces big ones
+  Py_hash_t hash = PyObject_Hash(known->object.get());  // reduces big ones
   return keyHashes_[key] = hash;
 }
 
@@ -134,13 +137,15 @@ bool Interpreter::sameKey(Value* held, Value* wanted) {
   }
   auto ofHeld = keyHash(held), ofWanted = keyHash(wanted);
   if (isPlainConstant(held) && isPlainConstant(wanted)) {
-    return *ofHeld == *ofWanted && checked(PyObject_RichCompareBool(held->object.get(), wanted->object.get(), Py_EQ)) != 0;
+    return *ofHeld == *ofWanted &&
+           checked(PyObject_RichCompareBool(held->object.get(), wanted->object.get(), Py_EQ)) != 0;
   }
   // What equals only itself; its class is guarded where it was opened.
   if (!ofHeld && !ofWanted) return is(held, wanted);
   bool plain = isPlainConstant(held) || isPlainConstant(wanted);
   if (plain && (!ofHeld || !ofWanted)) return false;
-  if (!ofHeld || !ofWanted) trace_.fail(BreakReason::kUnsupportedObject, "keys with and without a __hash__ of their own");
+  if (!ofHeld || !ofWanted)
+    trace_.fail(BreakReason::kUnsupportedObject, "keys with and without a __hash__ of their own");
   return *ofHeld == *ofWanted && trace_.truth(compare(Py_EQ, held, wanted));
 }
 

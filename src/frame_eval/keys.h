@@ -1,5 +1,5 @@
-// Keys of dicts in the trace: plain constants, objects that equal only themselves, objects whose class compares and hashes them in
-// Python, and tuples of such keys.
+// Keys of dicts in the trace: plain constants, objects that equal only themselves, objects whose class compares and
+// hashes them in Python, and tuples of such keys.
 #pragma once
 
 #include "frame_eval/trace.h"
@@ -9,7 +9,8 @@ namespace fw::capture {
 /// Why a dict with a key for which isGuardedKey() is false is not read.
 inline constexpr const char* kRefusedKeys = "has keys that guards cannot compare";
 
-/// Key of a dict that exists outside the trace which guards can compare and may hold: plain ones, types, members of enums.
+/// Key of a dict that exists outside the trace which guards can compare and may hold: plain ones, types, members of
+/// enums.
 bool isGuardedKey(PyObject* key);
 /// Its Value.
 Value* keyFromOutside(Trace& trace, PyObject* key);

@@ -1,5 +1,5 @@
-// Numbers are hash-consed steps, each with the value that it has in the call being traced. A graph node becomes a number when
-// somebody asks for it; a guard takes the steps that its number needs, in order, as a flat program.
+// Numbers are hash-consed steps, each with the value that it has in the call being traced. A graph node becomes a
+// number when somebody asks for it; a guard takes the steps that its number needs, in order, as a flat program.
 #include "frame_eval/numbers.h"
 
 #include <algorithm>
@@ -23,10 +23,10 @@ using guards::SymbolBinding;
 
 namespace {
 
-constexpr int kMaxDepth = 64;            ///< of graph nodes that become one number
-constexpr size_t kMaxSteps = 96;         ///< of one program
-constexpr size_t kMaxNumbers = 4096;     ///< of a trace
-constexpr int kMaxBound = 256;           ///< results of a trace that guards compute
+constexpr int kMaxDepth = 64;         ///< of graph nodes that become one number
+constexpr size_t kMaxSteps = 96;      ///< of one program
+constexpr size_t kMaxNumbers = 4096;  ///< of a trace
+constexpr int kMaxBound = 256;        ///< results of a trace that guards compute
 constexpr int64_t kNarrow = int64_t{1} << 31, kWide = int64_t{1} << 62;
 
 std::optional<NumberOp> comparisonOf(Op op) {
@@ -78,13 +78,9 @@ NumberId Numbers::add(Node node) {
   return it->second;
 }
 
-NumberId Numbers::constant(double value) {
-  return knownNumber(NumberType::kFloat, {.f = value});
-}
+NumberId Numbers::constant(double value) { return knownNumber(NumberType::kFloat, {.f = value}); }
 
-NumberId Numbers::constant(int64_t value) {
-  return knownNumber(NumberType::kInt, {.i = value});
-}
+NumberId Numbers::constant(int64_t value) { return knownNumber(NumberType::kInt, {.i = value}); }
 
 NumberId Numbers::knownNumber(NumberType type, NumberValue v) {
   return add({.step = {.op = NumberOp::kConstant, .type = type, .value = v}, .hint = v});
@@ -119,7 +115,7 @@ std::optional<NumberId> Numbers::call(PyObject* callable, absl::Span<const Numbe
     node.operands.push_back(operand);
     types.push_back(type(operand));
     values.push_back(hint(operand));
-    node.step.operands.push_back(0);   // counted by applyNumber
+    node.step.operands.push_back(0);  // counted by applyNumber
   }
   for (NumberType type : {NumberType::kFloat, NumberType::kInt, NumberType::kBool}) {
     node.step.type = type;
@@ -130,7 +126,7 @@ std::optional<NumberId> Numbers::call(PyObject* callable, absl::Span<const Numbe
   return std::nullopt;
 }
 
-// ---- from values -----------------------------------------------------------------------------------------------------
+// ---- from values --------------------------------------------------------------------------------------------------
 
 std::optional<NumberId> Numbers::of(Value* value) {
   trace_.open(value);
@@ -144,12 +140,12 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kPyInt: {
       graph::SymId sym = trace_.syms().canonical(value->sym);
       if (auto known = trace_.syms().asConst(sym)) return constant(*known);
-      return add({.step = {.op = NumberOp::kSymbol, .type = NumberType::kInt, .sym = sym}, .hint = {.i = trace_.hint(sym)}});
+      return add(
+          {.step = {.op = NumberOp::kSymbol, .type = NumberType::kInt, .sym = sym}, .hint = {.i = trace_.hint(sym)}});
     }
     case ValueKind::kPyFloat:
     case ValueKind::kPyBool:
-    case ValueKind::kArrayScalar:
-      return of(value->node);
+    case ValueKind::kArrayScalar: return of(value->node);
     case ValueKind::kNull:
     case ValueKind::kArray:
     case ValueKind::kPyComplex:
@@ -168,8 +164,7 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kException:
     case ValueKind::kOpaque:
     case ValueKind::kSuper:
-    case ValueKind::kUnread:
-      return std::nullopt;
+    case ValueKind::kUnread: return std::nullopt;
   }
   FW_UNREACHABLE();
 }
@@ -177,24 +172,27 @@ std::optional<NumberId> Numbers::of(Value* value) {
 std::optional<NumberId> Numbers::ofInput(size_t index) {
   if (auto it = boundInputs_.find(static_cast<int>(index)); it != boundInputs_.end()) {
     const Node& bound = nodes_[it->second.index];
-    return add({.step = {.op = NumberOp::kInput, .type = bound.step.type, .index = static_cast<int>(index)}, .hint = bound.hint});
+    return add({.step = {.op = NumberOp::kInput, .type = bound.step.type, .index = static_cast<int>(index)},
+                .hint = bound.hint});
   }
   const InputBinding& binding = trace_.guardSet().inputs[index];
   bool scalar = binding.from == InputBinding::From::kNumpyScalar;
-  if (!scalar && binding.from != InputBinding::From::kPyFloat && binding.from != InputBinding::From::kPyBool) return std::nullopt;
+  if (!scalar && binding.from != InputBinding::From::kPyFloat && binding.from != InputBinding::From::kPyBool)
+    return std::nullopt;
   Value* value = trace_.valueOf(binding.source);
   if (!value || !value->object) return std::nullopt;
   DType dtype = binding.from == InputBinding::From::kPyFloat ? DType::kF64 : DType::kBool;
   if (scalar) dtype = trace_.graph().type(trace_.graph().inputs()[index]).dtype;
   auto type = typeOf(dtype);
   if (!type) return std::nullopt;
-  Node node{.step = {.op = NumberOp::kObject, .type = *type, .dtype = dtype, .numpyScalar = scalar}, .source = binding.source};
+  Node node{.step = {.op = NumberOp::kObject, .type = *type, .dtype = dtype, .numpyScalar = scalar},
+            .source = binding.source};
   node.hint = guards::readNumber(node.step, value->object.get());
   return add(std::move(node));
 }
 
-/// NumPy reports overflow, underflow and the like, which nobody would see of arithmetic that only decides a branch: guards that
-/// the result is far from all of them. False if it is not now.
+/// NumPy reports overflow, underflow and the like, which nobody would see of arithmetic that only decides a branch:
+/// guards that the result is far from all of them. False if it is not now.
 bool Numbers::isQuiet(NumberId result, DType dtype) {
   if (nodes_[result.index].step.op == NumberOp::kConstant) return true;
   const NumberId size = step(NumberOp::kAbsolute, {result});
@@ -222,7 +220,7 @@ std::optional<NumberId> Numbers::ofCast(const graph::Node& node, NumberId operan
   if (to == DType::kBool) return step(NumberOp::kTruth, {operand});
   if (to == DType::kF64) return whole ? step(NumberOp::kToFloat, {operand}) : operand;
   if (to == DType::kF32) {
-    if (whole && graph::itemSize(from) > 4) return std::nullopt;   // would round twice
+    if (whole && graph::itemSize(from) > 4) return std::nullopt;  // would round twice
     if (whole) return step(NumberOp::kToSingle, {step(NumberOp::kToFloat, {operand})});
     const NumberId single = step(NumberOp::kToSingle, {operand});
     return isQuiet(single, to) ? std::optional(single) : std::nullopt;
@@ -244,14 +242,17 @@ std::optional<NumberId> Numbers::ofNode(graph::ValueId id, int depth) {
     if (n.op == Op::kConstant) {
       graph::Scalar s = n.attrs.scalar(graph::AttrKey::kValue);
       NumberValue v{.i = 0};
-      if (*type == NumberType::kFloat) v.f = s.asDouble();
-      else v.i = s.asInt();
+      if (*type == NumberType::kFloat)
+        v.f = s.asDouble();
+      else
+        v.i = s.asInt();
       return knownNumber(*type, v);
     }
     if (n.op == Op::kSym) {
       graph::SymId sym = trace_.syms().canonical(n.attrs.sym(graph::AttrKey::kExpr));
       if (auto known = trace_.syms().asConst(sym)) return constant(*known);
-      return add({.step = {.op = NumberOp::kSymbol, .type = NumberType::kInt, .sym = sym}, .hint = {.i = trace_.hint(sym)}});
+      return add(
+          {.step = {.op = NumberOp::kSymbol, .type = NumberType::kInt, .sym = sym}, .hint = {.i = trace_.hint(sym)}});
     }
     if (n.op == Op::kInput) return ofInput(static_cast<size_t>(n.attrs.integer(graph::AttrKey::kIndex)));
     auto comparison = comparisonOf(n.op), arithmetic = arithmeticOf(n.op);
@@ -277,7 +278,7 @@ std::optional<NumberId> Numbers::ofNode(graph::ValueId id, int depth) {
   return result;
 }
 
-// ---- guards and bound values -------------------------------------------------------------------------------------------
+// ---- guards and bound values --------------------------------------------------------------------------------------
 
 std::shared_ptr<const guards::NumberProgram> Numbers::program(NumberId id, int ordinal) const {
   auto out = std::make_shared<guards::NumberProgram>();
@@ -349,7 +350,8 @@ Value* Numbers::bindInt(NumberId number, graph::SymRange range) {
   if (ordinals_ >= kMaxBound) return nullptr;
   int ordinal = ordinals_++;
   guard(number, range.lo, range.hi, ordinal);
-  graph::SymId sym = trace_.addSymbol("n" + std::to_string(ordinal), range, v, {SymbolBinding::From::kNumber, {}, ordinal});
+  graph::SymId sym =
+      trace_.addSymbol("n" + std::to_string(ordinal), range, v, {SymbolBinding::From::kNumber, {}, ordinal});
   symbols_[number] = sym;
   return trace_.pyInt(sym);
 }
@@ -379,7 +381,7 @@ Value* Numbers::apply(PyObject* callable, absl::Span<Value* const> values) {
   bool runtime = false;
   std::vector<NumberId> operands;
   for (Value* value : values) {
-    if (value->kind == ValueKind::kArrayScalar) return nullptr;   // other operators than Python's
+    if (value->kind == ValueKind::kArrayScalar) return nullptr;  // other operators than Python's
     auto number = of(value);
     if (!number) return nullptr;
     operands.push_back(*number);
@@ -394,7 +396,7 @@ Value* Numbers::apply(PyObject* callable, absl::Span<Value* const> values) {
 PyObject* Numbers::operatorFunction(const char* name) {
   static PyObject* module = checked(PyImport_ImportModule("_operator")).release();
   Ref function = checked(PyObject_GetAttrString(module, name));
-  return function.get();   // held by the module
+  return function.get();  // held by the module
 }
 
 }  // namespace fw::capture

@@ -1,7 +1,7 @@
-// Python numbers of a trace that depend on numbers and sizes of the call alone, not on array data. What the graph computes
-// exactly stays in the graph; here is the rest: decisions about such numbers, guarded by their outcome rather than by the
-// value, and results of Python operations that the graph has no form for, computed before the compiled code runs and
-// handed to it as symbols and inputs (guards/number.h).
+// Python numbers of a trace that depend on numbers and sizes of the call alone, not on array data. What the graph
+// computes exactly stays in the graph; here is the rest: decisions about such numbers, guarded by their outcome rather
+// than by the value, and results of Python operations that the graph has no form for, computed before the compiled code
+// runs and handed to it as symbols and inputs (guards/number.h).
 #pragma once
 
 #include <optional>
@@ -38,12 +38,14 @@ class Numbers {
   bool truth(NumberId number);
   /// Guards that the number is to the bit what it is now.
   Value* specialize(NumberId number);
-  /// The number as a runtime Value of the trace: a float, bool or int. Null where an int is too large, or there are too many.
+  /// The number as a runtime Value of the trace: a float, bool or int. Null where an int is too large, or there are too
+  /// many.
   Value* bind(NumberId number);
   /// An int in a symbol of its own that is guarded to be in the range; null as bind().
   Value* bindInt(NumberId number, graph::SymRange range);
 
-  /// callable(*values) if all are numbers and at least one is not a constant: bound. Null if it cannot be computed like this.
+  /// callable(*values) if all are numbers and at least one is not a constant: bound. Null if it cannot be computed like
+  /// this.
   Value* apply(PyObject* callable, absl::Span<Value* const> values);
   /// The function of module `_operator` of this name (borrowed).
   static PyObject* operatorFunction(const char* name);
@@ -54,11 +56,11 @@ class Numbers {
 
  private:
   struct Node {
-    guards::NumberStep step;                      ///< operands are indices of nodes
+    guards::NumberStep step;  ///< operands are indices of nodes
     absl::InlinedVector<NumberId, 2> operands;
-    SourceId source;                              ///< kObject
+    SourceId source;  ///< kObject
     guards::NumberValue hint{.i = 0};
-    bool numpy = false;                           ///< computed from NumPy scalars, whose arithmetic warns
+    bool numpy = false;  ///< computed from NumPy scalars, whose arithmetic warns
   };
 
   std::optional<NumberId> ofNode(graph::ValueId node, int depth);
@@ -76,9 +78,9 @@ class Numbers {
   std::vector<Node> nodes_;
   absl::flat_hash_map<std::string, NumberId> ids_;
   absl::flat_hash_map<graph::ValueId, std::optional<NumberId>> ofNodes_;
-  absl::flat_hash_map<NumberId, graph::ValueId> inputs_;   ///< floats and bools bound
-  absl::flat_hash_map<NumberId, graph::SymId> symbols_;    ///< ints bound
-  absl::flat_hash_map<int, NumberId> boundInputs_;         ///< input number -> what it is
+  absl::flat_hash_map<NumberId, graph::ValueId> inputs_;  ///< floats and bools bound
+  absl::flat_hash_map<NumberId, graph::SymId> symbols_;   ///< ints bound
+  absl::flat_hash_map<int, NumberId> boundInputs_;        ///< input number -> what it is
   absl::flat_hash_map<NumberId, bool> decided_;
   int ordinals_ = 0;
 };

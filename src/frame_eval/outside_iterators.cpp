@@ -1,6 +1,7 @@
-// Iterators that were made before the trace, perhaps advanced partway: of lists, tuples and ranges, and enumerate, zip, map and
-// filter over such. Their items are read ahead through guarded sources, so that one variant serves every position; that they are
-// advanced is a side effect. zip, map and filter keep nothing themselves: what they go over is advanced.
+// Iterators that were made before the trace, perhaps advanced partway: of lists, tuples and ranges, and enumerate, zip,
+// map and filter over such. Their items are read ahead through guarded sources, so that one variant serves every
+// position; that they are advanced is a side effect. zip, map and filter keep nothing themselves: what they go over is
+// advanced.
 #include "cpython/elements.h"
 #include "cpython/objects.h"
 #include "frame_eval/collections.h"
@@ -33,13 +34,13 @@ struct Positioned : VirtualIterator {
     if (done) return nullptr;
     Value* item = take(in);
     done = !item;
-    trace.effectAdvance(self, 1);   // also to its end, which makes it let go of what it walks
+    trace.effectAdvance(self, 1);  // also to its end, which makes it let go of what it walks
     return item;
   }
 };
 
 struct SequenceAhead : Positioned {
-  Value* list = nullptr;       ///< null for tuples and where it is exhausted
+  Value* list = nullptr;  ///< null for tuples and where it is exhausted
   int64_t taken = 0;
   using Positioned::Positioned;
 
@@ -49,7 +50,8 @@ struct SequenceAhead : Positioned {
     if (item) return trace.fromSource(trace.sources().intern(SourceKind::kElement, source, taken++), item);
     // A list that has grown meanwhile may have been its.
     for (const SideEffect& effect : trace.effects()) {
-      if (effect.kind == Effect::Kind::kListSlice) trace.fail(BreakReason::kUnsupportedObject, "the end of an iterator, after a list was changed");
+      if (effect.kind == Effect::Kind::kListSlice)
+        trace.fail(BreakReason::kUnsupportedObject, "the end of an iterator, after a list was changed");
     }
     trace.guard({.kind = GuardKind::kElements, .source = source, .lo = taken, .hi = -1});
     return nullptr;
@@ -134,7 +136,8 @@ struct OutsideIterators {
   graph::SymId symbol(const char* name, From from, int64_t hint) const {
     graph::SymId sym = trace.addSymbol(name + std::to_string(trace.intCount_++), {}, hint, {from, source, 0});
     constexpr int64_t kLimit = int64_t{1} << 31;
-    if (!trace.ensureWithin(sym, -kLimit, kLimit)) trace.fail(BreakReason::kUnsupportedObject, "an iterator over large numbers");
+    if (!trace.ensureWithin(sym, -kLimit, kLimit))
+      trace.fail(BreakReason::kUnsupportedObject, "an iterator over large numbers");
     return sym;
   }
 
@@ -142,7 +145,8 @@ struct OutsideIterators {
     guard(GuardKind::kType);
     auto lazy = std::make_unique<SequenceAhead>(trace, source, object);
     PyObject* over = cpython::iteratedOf(object);
-    if (over && PyList_CheckExact(over)) lazy->list = trace.fromSource(trace.sources().intern(SourceKind::kIterated, source), over);
+    if (over && PyList_CheckExact(over))
+      lazy->list = trace.fromSource(trace.sources().intern(SourceKind::kIterated, source), over);
     return iterator(std::move(lazy));
   }
 
@@ -176,7 +180,7 @@ struct OutsideIterators {
     if (!cpython::readElements(object, count)) return nullptr;
     PyTypeObject* type = Py_TYPE(object);
     if (type == &PyFilter_Type) return nullptr;
-    if (type == &PyZip_Type) {   // a strict one tells more than StopIteration at the end
+    if (type == &PyZip_Type) {  // a strict one tells more than StopIteration at the end
       Ref state = checked(PyObject_CallMethod(object, "__reduce__", nullptr));
       if (PyTuple_GET_SIZE(state.get()) > 2) return nullptr;
     }

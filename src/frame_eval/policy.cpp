@@ -1,5 +1,5 @@
-// Tables of declarations. Everything is keyed by identity; what is declared about functions is held for the life of the process,
-// as decorators are, while marks of arrays go away with the array. The GIL guards all of it.
+// Tables of declarations. Everything is keyed by identity; what is declared about functions is held for the life of the
+// process, as decorators are, while marks of arrays go away with the array. The GIL guards all of it.
 #include "frame_eval/policy.h"
 
 #include <memory>
@@ -20,7 +20,7 @@ struct DeclaredCallable {
 };
 
 struct ArrayMarks {
-  Ref reference;                                     // weak reference; its target tells whether the address was used again
+  Ref reference;  // weak reference; its target tells whether the address was used again
   absl::flat_hash_map<int, SizePolicy> axes;
 };
 
@@ -31,7 +31,7 @@ struct Profile {
 
 /// Never destroyed: code objects may die after static destruction began.
 struct Tables {
-  absl::flat_hash_map<PyObject*, std::string> disabled;               // code -> reason
+  absl::flat_hash_map<PyObject*, std::string> disabled;  // code -> reason
   absl::flat_hash_map<PyObject*, DeclaredCallable> callables;
   absl::flat_hash_map<PyObject*, ArrayMarks> arrays;
   absl::flat_hash_map<PyObject*, std::unique_ptr<Profile>> profiles;  // code -> profile
@@ -44,7 +44,8 @@ Tables& tables() {
   return *t;
 }
 
-/// The target of a weak reference, borrowed; None if it is gone. (The macro for this is deprecated, the function is not everywhere.)
+/// The target of a weak reference, borrowed; None if it is gone. (The macro for this is deprecated, the function is not
+/// everywhere.)
 PyObject* targetOf(const Ref& reference) { return cpython::checked(PyObject_CallNoArgs(reference.get())).get(); }
 
 /// Dead arrays leave their entries behind; sweeping when the table has doubled keeps it as large as what lives.

@@ -30,24 +30,28 @@ PyObject* memberObject(Value* known) {
   return known->code.get();
 }
 
-bool isKeysOrItems(const Value* v) { return v->kind == ValueKind::kIterator && (v->name == "keys" || v->name == "items"); }
+bool isKeysOrItems(const Value* v) {
+  return v->kind == ValueKind::kIterator && (v->name == "keys" || v->name == "items");
+}
 
 }  // namespace
 
 /// Elements are real objects, so that sets of the trace have the order that CPython gives them.
 Value* Sets::memberKey(Value* item) {
   Value* known = in.key(item);
-  bool real = known->isConstant() || (known->kind == ValueKind::kObject && isEnumMember(known->object.get())) || isAddressed(trace, known);
+  bool real = known->isConstant() || (known->kind == ValueKind::kObject && isEnumMember(known->object.get())) ||
+              isAddressed(trace, known);
   // Which member of an enum it is decides, as the value of a constant does.
   bool member = real && known->kind == ValueKind::kObject && isEnumMember(known->object.get());
   if (member && in.guardedFunctions_.insert(known->source).second) {
     trace.guard(guards::identityGuard(known->source, known->object.get()));
   }
-  if (!real) trace.fail(BreakReason::kUnsupportedObject, std::string("a set of ") + trace.typeOf(known)->tp_name + " objects");
+  if (!real)
+    trace.fail(BreakReason::kUnsupportedObject, std::string("a set of ") + trace.typeOf(known)->tp_name + " objects");
   return known;
 }
 
-// ---- from outside --------------------------------------------------------------------------------------------------
+// ---- from outside -------------------------------------------------------------------------------------------------
 
 bool Sets::foreignContains(Value* set, Value* item) {
   (void)trace.typeOf(set);
@@ -90,7 +94,7 @@ Value* Sets::foreignMethod(Value* self, const std::string& name, const CallArgs&
   return trace.constant(Py_None);
 }
 
-// ---- made here -----------------------------------------------------------------------------------------------------
+// ---- made here ----------------------------------------------------------------------------------------------------
 
 std::vector<Value*> Sets::elements(Value* set) {
   needOrder(set);
@@ -144,19 +148,22 @@ Ref Sets::realIterable(Value* iterable, std::vector<Value*>& items) {
     if (isAddressed(trace, known)) trace.fail(BreakReason::kUnsupportedObject, "the order of a set of objects");
     if (PyObject_Hash(known->object.get()) == -1) in.raisesPending();
     items.push_back(known);
-    checked(dict ? PyDict_SetItem(real.get(), known->object.get(), Py_None) : PyList_Append(real.get(), known->object.get()));
+    checked(dict ? PyDict_SetItem(real.get(), known->object.get(), Py_None)
+                 : PyList_Append(real.get(), known->object.get()));
   }
   return real;
 }
 
 /// Objects are in the order of their addresses: what depends on that is left to Python.
 void Sets::needOrder(Value* set) {
-  if (set->kind == ValueKind::kSet && set->opened) trace.fail(BreakReason::kUnsupportedObject, "the order of a set of objects");
+  if (set->kind == ValueKind::kSet && set->opened)
+    trace.fail(BreakReason::kUnsupportedObject, "the order of a set of objects");
 }
 
 Value* Sets::make(PyTypeObject* cls, Value* iterable) {
   std::vector<Value*> items;
-  if (iterable && cls == &PySet_Type && !isSet(iterable) && trace.open(iterable)->kind != ValueKind::kDict) {   // one by one, as CPython
+  if (iterable && cls == &PySet_Type && !isSet(iterable) &&
+      trace.open(iterable)->kind != ValueKind::kDict) {  // one by one, as CPython
     Value* set = of(checked(PySet_New(nullptr)), {});
     for (Value* item : in.iterate(iterable)) add(set, item);
     return set;
@@ -172,7 +179,7 @@ void Sets::add(Value* set, Value* item) {
   Value* known = memberKey(item);
   if (isAddressed(trace, known)) {
     for (Value* other : set->items) {
-      if (other != known && isAddressed(trace, other)) (void)in.is(other, known);   // guards that they differ
+      if (other != known && isAddressed(trace, other)) (void)in.is(other, known);  // guards that they differ
     }
     set->opened = true;
   }
@@ -206,7 +213,7 @@ bool Sets::contains(Value* set, Value* item) {
   return found != 0;
 }
 
-// ---- instructions --------------------------------------------------------------------------------------------------
+// ---- instructions -------------------------------------------------------------------------------------------------
 
 void Interpreter::onBuildSet(const Instr& instr) {
   Sets sets{*this, trace_};
@@ -227,7 +234,7 @@ void Interpreter::onSetUpdate(const Instr& instr) {
   (void)sets.method(trace_.open(top(instr.arg)), "update", {.positional = {from}, .keywords = {}});
 }
 
-// ---- operators -----------------------------------------------------------------------------------------------------
+// ---- operators ----------------------------------------------------------------------------------------------------
 
 /// Null if the operands are not sets.
 Value* Sets::binary(int op, bool inplace, Value* left, Value* right) {
@@ -241,8 +248,8 @@ Value* Sets::binary(int op, bool inplace, Value* left, Value* right) {
     case cpython::kNbXor: name = "symmetric_difference_update"; break;
     default: return nullptr;
   }
-  if (views) {   // set(left), then the method, as dictviews do it
-    if (op == cpython::kNbAnd) return nullptr;   // walks the shorter operand: another order
+  if (views) {                                  // set(left), then the method, as dictviews do it
+    if (op == cpython::kNbAnd) return nullptr;  // walks the shorter operand: another order
     Value* set = make(&PySet_Type, left);
     (void)method(set, name, {.positional = {right}, .keywords = {}});
     return set;
@@ -254,7 +261,8 @@ Value* Sets::binary(int op, bool inplace, Value* left, Value* right) {
     (void)method(left, name, {.positional = {right}, .keywords = {}});
     return left;
   }
-  static constexpr PyObject* (*kFunctions[])(PyObject*, PyObject*) = {PyNumber_Or, PyNumber_And, PyNumber_Subtract, PyNumber_Xor};
+  static constexpr PyObject* (*kFunctions[])(PyObject*, PyObject*) = {PyNumber_Or, PyNumber_And, PyNumber_Subtract,
+                                                                      PyNumber_Xor};
   size_t which = op == cpython::kNbOr ? 0 : op == cpython::kNbAnd ? 1 : op == cpython::kNbSubtract ? 2 : 3;
   Ref real = checked(kFunctions[which](left->object.get(), right->object.get()));
   if (left->isConstant()) return trace.constant(std::move(real));
@@ -278,7 +286,7 @@ Value* Sets::compare(int op, Value* left, Value* right) {
   return in.fold(PyObject_RichCompare(a.get(), b.get(), op));
 }
 
-// ---- methods -------------------------------------------------------------------------------------------------------
+// ---- methods ------------------------------------------------------------------------------------------------------
 
 Value* Sets::method(Value* self, const std::string& name, const CallArgs& args) {
   size_t count = args.positional.size();
@@ -304,8 +312,9 @@ Value* Sets::method(Value* self, const std::string& name, const CallArgs& args) 
     return item;
   }
   static constexpr std::string_view kMethods[] = {
-      "update", "intersection_update", "difference_update", "symmetric_difference_update", "clear", "copy", "union",
-      "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"};
+      "update",    "intersection_update", "difference_update", "symmetric_difference_update", "clear",    "copy",
+      "union",     "intersection",        "difference",        "symmetric_difference",        "issubset", "issuperset",
+      "isdisjoint"};
   if (std::find(std::begin(kMethods), std::end(kMethods), name) == std::end(kMethods)) {
     trace.fail(BreakReason::kUnsupportedCall, "set." + name);
   }

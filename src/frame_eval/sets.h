@@ -5,9 +5,11 @@
 
 namespace fw::capture {
 
-/// A set that exists outside the trace is never walked, since guards say nothing of its order: what was asked or said of a member
-/// stands in `keys` and `items` (True or False).
-inline bool isForeignSet(const Value* v) { return v->kind == ValueKind::kObject && PyAnySet_CheckExact(v->object.get()); }
+/// A set that exists outside the trace is never walked, since guards say nothing of its order: what was asked or said
+/// of a member stands in `keys` and `items` (True or False).
+inline bool isForeignSet(const Value* v) {
+  return v->kind == ValueKind::kObject && PyAnySet_CheckExact(v->object.get());
+}
 
 struct Sets {
   Interpreter& in;
@@ -17,7 +19,7 @@ struct Sets {
   Value* make(PyTypeObject* cls, Value* iterable);
   /// A Value of a set that was just made; elements that `from` knows keep their Values.
   Value* of(Ref real, const std::vector<Value*>& from);
-  std::vector<Value*> elements(Value* set);   ///< in CPython's order
+  std::vector<Value*> elements(Value* set);  ///< in CPython's order
   void add(Value* set, Value* item);
   bool remove(Value* set, Value* item);
   bool contains(Value* set, Value* item);

@@ -1,5 +1,6 @@
-// Instances of classes derived from tuple and dict. A class is followed if it leaves the slots alone by which C code reads such an
-// instance without asking the class (iteration, length); the others are asked for first, as CPython's slots do.
+// Instances of classes derived from tuple and dict. A class is followed if it leaves the slots alone by which C code
+// reads such an instance without asking the class (iteration, length); the others are asked for first, as CPython's
+// slots do.
 #include <algorithm>
 
 #include "cpython/elements.h"
@@ -34,7 +35,7 @@ bool keepsMethod(PyTypeObject* type, PyTypeObject* base, const char* name) {
 Py_ssize_t fieldOf(PyObject* descriptor) {
   std::string_view type = Py_TYPE(descriptor)->tp_name;
   if (type != "_collections._tuplegetter" && type != "collections._tuplegetter") return -1;
-  Ref parts = checked(PyObject_CallMethod(descriptor, "__reduce__", nullptr));   // (type, (index, doc))
+  Ref parts = checked(PyObject_CallMethod(descriptor, "__reduce__", nullptr));  // (type, (index, doc))
   return PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
 }
 
@@ -58,24 +59,27 @@ PyTypeObject* containerBase(PyTypeObject* type) {
   }
   if (type == base) return base;
   static PyObject* const finalize = interned("__del__");
-  bool same = type->tp_alloc == PyType_GenericAlloc && !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) && !_PyType_Lookup(type, finalize) &&
-              keepsMethod(type, base, "__iter__") && keepsMethod(type, base, "__len__");
+  bool same = type->tp_alloc == PyType_GenericAlloc && !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) &&
+              !_PyType_Lookup(type, finalize) && keepsMethod(type, base, "__iter__") &&
+              keepsMethod(type, base, "__len__");
   if (!dict) {
-    for (const char* name : {"__getitem__", "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"}) {
+    for (const char* name :
+         {"__getitem__", "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"}) {
       same = same && keepsMethod(type, base, name);
     }
   }
   return same ? base : nullptr;
 }
 
-// ---- making --------------------------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------------------------
 
 Value* Collections::create(PyTypeObject* cls, const CallArgs& args) {
   PyTypeObject* base = containerBase(cls);
   FW_CHECK(base);
   Value* self = nullptr;
   if (base == &PyTuple_Type) {
-    if (!args.keywords.empty() || args.positional.size() > 1) trace.fail(BreakReason::kUnsupportedCall, "tuple.__new__");
+    if (!args.keywords.empty() || args.positional.size() > 1)
+      trace.fail(BreakReason::kUnsupportedCall, "tuple.__new__");
     self = trace.tuple(args.positional.empty() ? std::vector<Value*>() : in.iterate(args.positional[0]));
   } else {
     self = trace.make(ValueKind::kDict);
@@ -135,7 +139,7 @@ void Collections::fill(Value* dict, CallArgs args) {
   in.updateDict(dict, args);
 }
 
-// ---- attributes and slots ------------------------------------------------------------------------------------------
+// ---- attributes and slots -----------------------------------------------------------------------------------------
 
 Value* Collections::bind(Value* self, PyObject* found) {
   if (!isSubclassValue(self)) return nullptr;
@@ -192,14 +196,16 @@ Value* Collections::orderedMethod(Value* self, const std::string& name, const Ca
   bool ordering = name == "popitem" || name == "move_to_end";
   bool mapping = name == "update" || name == "pop" || name == "setdefault";
   // These ask a subclass for __getitem__ and __setitem__.
-  if (mapping && isSubclassValue(self)) trace.fail(BreakReason::kUnsupportedCall, "OrderedDict." + name + " of a subclass");
+  if (mapping && isSubclassValue(self))
+    trace.fail(BreakReason::kUnsupportedCall, "OrderedDict." + name + " of a subclass");
   if (!ordering) return nullptr;
   for (auto& [key, value] : args.keywords) {
     if (key != "last") trace.fail(BreakReason::kUnsupportedCall, "OrderedDict." + name);
     args.positional.push_back(value);
   }
   size_t fixed = name == "popitem" ? 0 : 1;
-  if (args.positional.size() < fixed || args.positional.size() > fixed + 1) trace.fail(BreakReason::kUnsupportedCall, "OrderedDict." + name);
+  if (args.positional.size() < fixed || args.positional.size() > fixed + 1)
+    trace.fail(BreakReason::kUnsupportedCall, "OrderedDict." + name);
   if (args.positional.size() > fixed) last = trace.truth(args.positional[fixed]);
   if (name == "popitem") {
     if (self->keys.empty()) in.raiseError(PyExc_KeyError, "dictionary is empty");
@@ -225,7 +231,8 @@ Value* Collections::orderedMethod(Value* self, const std::string& name, const Ca
 }
 
 Value* Collections::orderSequences(int op, Value* left, Value* right) {
-  bool tuples = isTuple(left) && isTuple(right), lists = left->kind == ValueKind::kList && right->kind == ValueKind::kList;
+  bool tuples = isTuple(left) && isTuple(right),
+       lists = left->kind == ValueKind::kList && right->kind == ValueKind::kList;
   bool deques = left->kind == ValueKind::kDeque && right->kind == ValueKind::kDeque;
   if (!tuples && !lists && !deques) return nullptr;
   std::vector<Value*> a = in.iterate(left), b = in.iterate(right);
@@ -250,7 +257,8 @@ bool Collections::equalDicts(Value* left, Value* right) {
 }
 
 Value* Collections::metaSpecial(Value* cls, const char* name, CallArgs args) {
-  if (!cls->isConstant() || !PyType_Check(cls->object.get()) || Py_TYPE(cls->object.get()) == &PyType_Type) return nullptr;
+  if (!cls->isConstant() || !PyType_Check(cls->object.get()) || Py_TYPE(cls->object.get()) == &PyType_Type)
+    return nullptr;
   PyTypeObject* meta = Py_TYPE(cls->object.get());
   Ref key = checked(PyUnicode_InternFromString(name));
   PyObject* found = _PyType_Lookup(meta, key.get());
@@ -260,7 +268,7 @@ Value* Collections::metaSpecial(Value* cls, const char* name, CallArgs args) {
   return in.call(trace.constant(found), std::move(args));
 }
 
-// ---- from outside --------------------------------------------------------------------------------------------------
+// ---- from outside -------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -271,7 +279,8 @@ Value* openTuple(Trace& trace, SourceId source, PyObject* object) {
   trace.guard({.kind = guards::GuardKind::kElements, .source = source, .lo = size, .hi = -1});
   std::vector<Value*> items;
   for (Py_ssize_t i = 0; i < size; ++i) {
-    items.push_back(trace.open(trace.fromSource(trace.sources().intern(guards::SourceKind::kElement, source, i), PyTuple_GET_ITEM(object, i))));
+    items.push_back(trace.open(trace.fromSource(trace.sources().intern(guards::SourceKind::kElement, source, i),
+                                                PyTuple_GET_ITEM(object, i))));
   }
   return trace.tuple(std::move(items));
 }
@@ -284,7 +293,8 @@ Value* openDeque(Trace& trace, SourceId source, PyObject* object) {
   v->position = limit < 0 ? SIZE_MAX : static_cast<size_t>(limit);
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* item = cpython::elementOf(object, i);
-    v->items.push_back(trace.open(trace.fromSource(trace.sources().intern(guards::SourceKind::kElement, source, i), item)));
+    v->items.push_back(
+        trace.open(trace.fromSource(trace.sources().intern(guards::SourceKind::kElement, source, i), item)));
   }
   return v;
 }
@@ -297,7 +307,11 @@ Value* openDict(Trace& trace, SourceId source, PyObject* object, const char** re
     checked(PyList_Append(keys.get(), key));
   }
   Ref tuple = checked(PyList_AsTuple(keys.get()));
-  trace.guard({.kind = guards::GuardKind::kElements, .source = source, .object = tuple, .lo = PyTuple_GET_SIZE(tuple.get()), .hi = -1});
+  trace.guard({.kind = guards::GuardKind::kElements,
+               .source = source,
+               .object = tuple,
+               .lo = PyTuple_GET_SIZE(tuple.get()),
+               .hi = -1});
   Value* v = trace.make(ValueKind::kDict);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i) {
     PyObject* key = PyTuple_GET_ITEM(tuple.get(), i);
@@ -325,9 +339,11 @@ Value* openCollection(Trace& trace, SourceId source, PyObject* object, const cha
   if (!deque && !base) return nullptr;
   Py_ssize_t size = deque || base == &PyTuple_Type ? Py_SIZE(object) : PyDict_GET_SIZE(object);
   if (size > kMaxItems) return *refusal = "has more items than are read one by one", nullptr;
-  trace.guard({.kind = guards::GuardKind::kType, .source = source, .object = Ref::create(reinterpret_cast<PyObject*>(type))});
-  Value* v = deque ? openDeque(trace, source, object) : base == &PyTuple_Type ? openTuple(trace, source, object)
-                                                                           : openDict(trace, source, object, refusal);
+  trace.guard(
+      {.kind = guards::GuardKind::kType, .source = source, .object = Ref::create(reinterpret_cast<PyObject*>(type))});
+  Value* v = deque                   ? openDeque(trace, source, object)
+             : base == &PyTuple_Type ? openTuple(trace, source, object)
+                                     : openDict(trace, source, object, refusal);
   if (v && !deque) v->cls = Ref::create(reinterpret_cast<PyObject*>(type));
   return v;
 }

@@ -19,7 +19,7 @@ using cpython::Opcode;
 namespace {
 
 constexpr int kMaxRuns = 200;
-constexpr size_t kMaxLooks = 200;              ///< values that one look for unknown ones visits
+constexpr size_t kMaxLooks = 200;  ///< values that one look for unknown ones visits
 constexpr const char* kUnknownName = "fusewire.unknown";
 
 /// Entries of the stack that an instruction takes and leaves.
@@ -33,37 +33,99 @@ struct StackEffectRow {
   Opcode op;
   int pops, pushes, counted = 0;
 };
-constexpr StackEffectRow kEffects[] = {
-    {Opcode::kNop, 0, 0}, {Opcode::kResume, 0, 0}, {Opcode::kMakeCell, 0, 0}, {Opcode::kCopyFreeVars, 0, 0},
-    {Opcode::kPopTop, 1, 0}, {Opcode::kPushNull, 0, 1}, {Opcode::kCopy, 0, 0}, {Opcode::kSwap, 0, 0},
-    {Opcode::kLoadConst, 0, 1}, {Opcode::kLoadFast, 0, 1}, {Opcode::kLoadFastAndClear, 0, 1},
-    {Opcode::kLoadDeref, 0, 1}, {Opcode::kLoadGlobal, 0, 1}, {Opcode::kLoadAssertionError, 0, 1},
-    {Opcode::kStoreFast, 1, 0}, {Opcode::kStoreDeref, 1, 0}, {Opcode::kStoreGlobal, 1, 0},
-    {Opcode::kDeleteFast, 0, 0}, {Opcode::kDeleteDeref, 0, 0}, {Opcode::kDeleteGlobal, 0, 0},
-    {Opcode::kLoadAttr, 1, 1}, {Opcode::kLoadMethod, 1, 2}, {Opcode::kLoadSuperAttr, 3, 1},
-    {Opcode::kStoreAttr, 2, 0}, {Opcode::kDeleteAttr, 1, 0}, {Opcode::kUnaryNegative, 1, 1},
-    {Opcode::kUnaryPositive, 1, 1}, {Opcode::kUnaryInvert, 1, 1}, {Opcode::kUnaryNot, 1, 1},
-    {Opcode::kToBool, 1, 1}, {Opcode::kBinaryOp, 2, 1}, {Opcode::kCompareOp, 2, 1}, {Opcode::kIsOp, 2, 1},
-    {Opcode::kContainsOp, 2, 1}, {Opcode::kBinarySubscr, 2, 1}, {Opcode::kStoreSubscr, 3, 0},
-    {Opcode::kDeleteSubscr, 2, 0}, {Opcode::kBuildTuple, 0, 1, 1}, {Opcode::kBuildList, 0, 1, 1},
-    {Opcode::kBuildSet, 0, 1, 1}, {Opcode::kBuildMap, 0, 1, 2}, {Opcode::kBuildConstKeyMap, 1, 1, 1},
-    {Opcode::kBuildSlice, 0, 1, 1}, {Opcode::kBuildString, 0, 1, 1}, {Opcode::kListAppend, 1, 0},
-    {Opcode::kListExtend, 1, 0}, {Opcode::kListToTuple, 1, 1}, {Opcode::kSetAdd, 1, 0}, {Opcode::kSetUpdate, 1, 0},
-    {Opcode::kMapAdd, 2, 0}, {Opcode::kDictMerge, 1, 0}, {Opcode::kDictUpdate, 1, 0},
-    {Opcode::kUnpackSequence, 1, 0}, {Opcode::kUnpackEx, 1, 1}, {Opcode::kConvertValue, 1, 1},
-    {Opcode::kFormatSimple, 1, 1}, {Opcode::kFormatWithSpec, 2, 1}, {Opcode::kJump, 0, 0},
-    {Opcode::kPopJumpIfFalse, 1, 0}, {Opcode::kPopJumpIfTrue, 1, 0}, {Opcode::kPopJumpIfNone, 1, 0},
-    {Opcode::kPopJumpIfNotNone, 1, 0}, {Opcode::kGetIter, 1, 1}, {Opcode::kForIter, 1, 2},
-    {Opcode::kEndFor, kEnd, 0}, {Opcode::kCall, 2, 1, 1}, {Opcode::kCallKw, 3, 1, 1}, {Opcode::kCallEx, 3, 1},
-    {Opcode::kMakeFunction, 1, 1}, {Opcode::kSetFunctionAttribute, 2, 1}, {Opcode::kReturnValue, 1, 0},
-    {Opcode::kReturnGenerator, kEnd, 0}, {Opcode::kRaiseVarargs, kEnd, 0}, {Opcode::kImportName, 2, 1},
-    {Opcode::kImportFrom, 1, 2}, {Opcode::kBeforeWith, 1, 2}, {Opcode::kPushExcInfo, kEnd, 0},
-    {Opcode::kPopExcept, kEnd, 0}, {Opcode::kCheckExcMatch, 1, 1}, {Opcode::kWithExceptStart, kEnd, 0},
-    {Opcode::kReraise, kEnd, 0}, {Opcode::kGetLen, 1, 2}, {Opcode::kMatchSequence, 1, 2},
-    {Opcode::kMatchMapping, 1, 2}, {Opcode::kMatchKeys, 2, 3}, {Opcode::kMatchClass, 3, 1},
-    {Opcode::kYieldValue, 1, 1}, {Opcode::kGetYieldFromIter, 1, 1}, {Opcode::kSend, kEnd, 0},
-    {Opcode::kEndSend, kEnd, 0}, {Opcode::kCleanupThrow, kEnd, 0}, {Opcode::kStopIterationError, 1, 1},
-    {Opcode::kUnsupported, kEnd, 0}};
+constexpr StackEffectRow kEffects[] = {{Opcode::kNop, 0, 0},
+                                       {Opcode::kResume, 0, 0},
+                                       {Opcode::kMakeCell, 0, 0},
+                                       {Opcode::kCopyFreeVars, 0, 0},
+                                       {Opcode::kPopTop, 1, 0},
+                                       {Opcode::kPushNull, 0, 1},
+                                       {Opcode::kCopy, 0, 0},
+                                       {Opcode::kSwap, 0, 0},
+                                       {Opcode::kLoadConst, 0, 1},
+                                       {Opcode::kLoadFast, 0, 1},
+                                       {Opcode::kLoadFastAndClear, 0, 1},
+                                       {Opcode::kLoadDeref, 0, 1},
+                                       {Opcode::kLoadGlobal, 0, 1},
+                                       {Opcode::kLoadAssertionError, 0, 1},
+                                       {Opcode::kStoreFast, 1, 0},
+                                       {Opcode::kStoreDeref, 1, 0},
+                                       {Opcode::kStoreGlobal, 1, 0},
+                                       {Opcode::kDeleteFast, 0, 0},
+                                       {Opcode::kDeleteDeref, 0, 0},
+                                       {Opcode::kDeleteGlobal, 0, 0},
+                                       {Opcode::kLoadAttr, 1, 1},
+                                       {Opcode::kLoadMethod, 1, 2},
+                                       {Opcode::kLoadSuperAttr, 3, 1},
+                                       {Opcode::kStoreAttr, 2, 0},
+                                       {Opcode::kDeleteAttr, 1, 0},
+                                       {Opcode::kUnaryNegative, 1, 1},
+                                       {Opcode::kUnaryPositive, 1, 1},
+                                       {Opcode::kUnaryInvert, 1, 1},
+                                       {Opcode::kUnaryNot, 1, 1},
+                                       {Opcode::kToBool, 1, 1},
+                                       {Opcode::kBinaryOp, 2, 1},
+                                       {Opcode::kCompareOp, 2, 1},
+                                       {Opcode::kIsOp, 2, 1},
+                                       {Opcode::kContainsOp, 2, 1},
+                                       {Opcode::kBinarySubscr, 2, 1},
+                                       {Opcode::kStoreSubscr, 3, 0},
+                                       {Opcode::kDeleteSubscr, 2, 0},
+                                       {Opcode::kBuildTuple, 0, 1, 1},
+                                       {Opcode::kBuildList, 0, 1, 1},
+                                       {Opcode::kBuildSet, 0, 1, 1},
+                                       {Opcode::kBuildMap, 0, 1, 2},
+                                       {Opcode::kBuildConstKeyMap, 1, 1, 1},
+                                       {Opcode::kBuildSlice, 0, 1, 1},
+                                       {Opcode::kBuildString, 0, 1, 1},
+                                       {Opcode::kListAppend, 1, 0},
+                                       {Opcode::kListExtend, 1, 0},
+                                       {Opcode::kListToTuple, 1, 1},
+                                       {Opcode::kSetAdd, 1, 0},
+                                       {Opcode::kSetUpdate, 1, 0},
+                                       {Opcode::kMapAdd, 2, 0},
+                                       {Opcode::kDictMerge, 1, 0},
+                                       {Opcode::kDictUpdate, 1, 0},
+                                       {Opcode::kUnpackSequence, 1, 0},
+                                       {Opcode::kUnpackEx, 1, 1},
+                                       {Opcode::kConvertValue, 1, 1},
+                                       {Opcode::kFormatSimple, 1, 1},
+                                       {Opcode::kFormatWithSpec, 2, 1},
+                                       {Opcode::kJump, 0, 0},
+                                       {Opcode::kPopJumpIfFalse, 1, 0},
+                                       {Opcode::kPopJumpIfTrue, 1, 0},
+                                       {Opcode::kPopJumpIfNone, 1, 0},
+                                       {Opcode::kPopJumpIfNotNone, 1, 0},
+                                       {Opcode::kGetIter, 1, 1},
+                                       {Opcode::kForIter, 1, 2},
+                                       {Opcode::kEndFor, kEnd, 0},
+                                       {Opcode::kCall, 2, 1, 1},
+                                       {Opcode::kCallKw, 3, 1, 1},
+                                       {Opcode::kCallEx, 3, 1},
+                                       {Opcode::kMakeFunction, 1, 1},
+                                       {Opcode::kSetFunctionAttribute, 2, 1},
+                                       {Opcode::kReturnValue, 1, 0},
+                                       {Opcode::kReturnGenerator, kEnd, 0},
+                                       {Opcode::kRaiseVarargs, kEnd, 0},
+                                       {Opcode::kImportName, 2, 1},
+                                       {Opcode::kImportFrom, 1, 2},
+                                       {Opcode::kBeforeWith, 1, 2},
+                                       {Opcode::kPushExcInfo, kEnd, 0},
+                                       {Opcode::kPopExcept, kEnd, 0},
+                                       {Opcode::kCheckExcMatch, 1, 1},
+                                       {Opcode::kWithExceptStart, kEnd, 0},
+                                       {Opcode::kReraise, kEnd, 0},
+                                       {Opcode::kGetLen, 1, 2},
+                                       {Opcode::kMatchSequence, 1, 2},
+                                       {Opcode::kMatchMapping, 1, 2},
+                                       {Opcode::kMatchKeys, 2, 3},
+                                       {Opcode::kMatchClass, 3, 1},
+                                       {Opcode::kYieldValue, 1, 1},
+                                       {Opcode::kGetYieldFromIter, 1, 1},
+                                       {Opcode::kSend, kEnd, 0},
+                                       {Opcode::kEndSend, kEnd, 0},
+                                       {Opcode::kCleanupThrow, kEnd, 0},
+                                       {Opcode::kStopIterationError, 1, 1},
+                                       {Opcode::kUnsupported, kEnd, 0}};
 
 constexpr const StackEffectRow* rowOf(Opcode op) {
   for (const StackEffectRow& row : kEffects)
@@ -123,7 +185,7 @@ std::optional<std::pair<BreakReason, std::string>> breaksAnyway(const Value* cal
 
 }  // namespace
 
-// ---- which traces to run -------------------------------------------------------------------------------------------
+// ---- which traces to run ------------------------------------------------------------------------------------------
 
 void Survey::add(Break what) {
   if (what.at >= 0) broken_.insert(what.at);
@@ -143,10 +205,10 @@ bool Survey::next() {
 
 void Survey::ended(Break what) {
   const bool ours = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kNothingToCompile ||
-                    what.reason == BreakReason::kGraphLimit;   // of values or of paths that Python may not have
+                    what.reason == BreakReason::kGraphLimit;  // of values or of paths that Python may not have
   if (ours || what.at < 0 || broken_.contains(what.at)) return;
   add(std::move(what));
-  todo_.push_back(std::move(made_));   // the same path once more
+  todo_.push_back(std::move(made_));  // the same path once more
 }
 
 bool Survey::choose(int instr) {
@@ -155,7 +217,7 @@ bool Survey::choose(int instr) {
     jump = given_[taken_++].second;
   } else if (!seen_.contains({instr, false})) {
     jump = false;
-  } else {   // in a loop: one after the other
+  } else {  // in a loop: one after the other
     jump = uses_[{instr, true}] < uses_[{instr, false}];
   }
   seen_.insert({instr, jump});
@@ -180,7 +242,7 @@ int Survey::depth(PyCodeObject* code, int instr) {
 std::vector<Break> Survey::take() {
   std::stable_sort(breaks_.begin(), breaks_.end(), [](const Break& a, const Break& b) { return a.at < b.at; });
   std::vector<Break> result;
-  for (Break& what : breaks_) {   // the compiler may have written a condition or a `finally` twice
+  for (Break& what : breaks_) {  // the compiler may have written a condition or a `finally` twice
     auto same = [&](const Break& b) {
       return b.reason == what.reason && b.detail == what.detail && b.line == what.line && b.file == what.file;
     };
@@ -189,7 +251,7 @@ std::vector<Break> Survey::take() {
   return result;
 }
 
-// ---- unknown values ------------------------------------------------------------------------------------------------
+// ---- unknown values -----------------------------------------------------------------------------------------------
 
 Value* unknownValue(Trace& trace) {
   Value* value = trace.make(ValueKind::kOpaque);
@@ -221,7 +283,7 @@ bool Interpreter::passUnknown(Frame& frame) {
   const Instr& instr = frame.code->instructions[frame.pc];
   const bool broken = survey_->breaksAt(at);
   StackEffect effect = effectOf(instr);
-  if (instr.op == Opcode::kUnsupported && broken) {   // they push one value, as far as we know
+  if (instr.op == Opcode::kUnsupported && broken) {  // they push one value, as far as we know
     const int net = survey_->depth(frame.object(), at + 1) - static_cast<int>(frame.stack.size());
     if (net <= 1) effect = {1 - net, 1};
   }
@@ -237,8 +299,8 @@ bool Interpreter::passUnknown(Frame& frame) {
     const auto first = stack.begin() + static_cast<ptrdiff_t>(from);
     return std::any_of(first, first + static_cast<ptrdiff_t>(to - from), holdsUnknown);
   };
-  const bool unknown = tainted(bottom, stack.size()) ||
-                       (container && tainted(bottom - container, bottom - container + 1));
+  const bool unknown =
+      tainted(bottom, stack.size()) || (container && tainted(bottom - container, bottom - container + 1));
   if (!broken && (!unknown || onlyMoves(instr.op))) return false;
 
   if (!broken && isCall(instr.op)) {
@@ -252,7 +314,7 @@ bool Interpreter::passUnknown(Frame& frame) {
   ++frame.pc;
   if (instr.op == Opcode::kJump) return followLoopOnce(frame, instr), true;
   if (info(instr.op).arg != cpython::OpcodeArg::kJump || !survey_->choose(at)) return true;
-  if (instr.op == Opcode::kForIter) stack.resize(bottom);   // exhausted
+  if (instr.op == Opcode::kForIter) stack.resize(bottom);  // exhausted
   frame.pc = static_cast<size_t>(instr.target);
   return true;
 }

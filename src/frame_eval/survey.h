@@ -48,14 +48,14 @@ class Survey {
   using Choice = std::pair<int, bool>;
   std::vector<Break> breaks_;
   absl::flat_hash_set<int> broken_;
-  absl::flat_hash_set<Choice> seen_;                 ///< taken, or waiting in todo_
-  std::vector<std::vector<Choice>> todo_ = {{}};     ///< beginnings of paths to follow
-  std::vector<Choice> given_, made_;                 ///< of the trace being run: to be taken, and taken
-  size_t taken_ = 0;                                 ///< of given_
-  absl::flat_hash_map<Choice, int> uses_;            ///< in this trace
-  absl::flat_hash_set<int> passed_;                  ///< loops, in this trace
+  absl::flat_hash_set<Choice> seen_;              ///< taken, or waiting in todo_
+  std::vector<std::vector<Choice>> todo_ = {{}};  ///< beginnings of paths to follow
+  std::vector<Choice> given_, made_;              ///< of the trace being run: to be taken, and taken
+  size_t taken_ = 0;                              ///< of given_
+  absl::flat_hash_map<Choice, int> uses_;         ///< in this trace
+  absl::flat_hash_set<int> passed_;               ///< loops, in this trace
   int runs_ = 0;
-  std::optional<CodeMap> map_;                       ///< made when it is first asked for
+  std::optional<CodeMap> map_;  ///< made when it is first asked for
 };
 
 /// A value of which nothing is known.

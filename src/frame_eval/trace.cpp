@@ -43,7 +43,7 @@ Trace::Trace() {
 
 void Trace::fail(BreakReason reason, const std::string& detail) { throw CaptureBreak(reason, detail); }
 
-// ---- values --------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------------------------
 
 Value* Trace::make(ValueKind kind) {
   values_.emplace_back();
@@ -108,7 +108,7 @@ Value* Trace::slice(Value* start, Value* stop, Value* step) {
   return v;
 }
 
-// ---- decisions -----------------------------------------------------------------------------------------------------
+// ---- decisions ----------------------------------------------------------------------------------------------------
 
 void Trace::guard(Guard guard) {
   if (!guard.line) guard.line = static_cast<uint32_t>(line);
@@ -129,14 +129,12 @@ namespace {
 std::optional<bool> proven(graph::SymContext& syms, graph::SymId left, Relation relation, graph::SymId right) {
   std::optional<bool> answer;
   switch (relation) {
-    case Relation::kEq:
-      return syms.provablyEqual(left, right);
+    case Relation::kEq: return syms.provablyEqual(left, right);
     case Relation::kNe:
       answer = syms.provablyEqual(left, right);
       if (answer) answer = !*answer;
       return answer;
-    case Relation::kLt:
-      return syms.provablyLess(left, right);
+    case Relation::kLt: return syms.provablyLess(left, right);
     case Relation::kLe:
       answer = syms.provablyLess(right, left);
       if (answer) answer = !*answer;
@@ -182,7 +180,7 @@ Split split(graph::SymContext& syms, graph::SymId id) {
 
 std::optional<bool> Trace::decidedBefore(graph::SymId left, Relation relation, graph::SymId right) {
   graph::SymContext& s = syms();
-  auto atLeast = [&](graph::SymId a, graph::SymId b, int64_t margin) {   // a - b >= margin, as far as guarded
+  auto atLeast = [&](graph::SymId a, graph::SymId b, int64_t margin) {  // a - b >= margin, as far as guarded
     Split d = split(s, s.canonical(s.sub(a, b)));
     auto it = lowerBounds_.find(d.rest);
     return it != lowerBounds_.end() && it->second + d.constant >= margin;
@@ -219,8 +217,14 @@ bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
     switch (relation) {
       case Relation::kEq: g.relation = Relation::kNe; break;
       case Relation::kNe: g.relation = Relation::kEq; break;
-      case Relation::kLt: g.relation = Relation::kLe; std::swap(g.left, g.right); break;
-      case Relation::kLe: g.relation = Relation::kLt; std::swap(g.left, g.right); break;
+      case Relation::kLt:
+        g.relation = Relation::kLe;
+        std::swap(g.left, g.right);
+        break;
+      case Relation::kLe:
+        g.relation = Relation::kLt;
+        std::swap(g.left, g.right);
+        break;
     }
   }
   graph::SymId difference = syms().canonical(syms().sub(g.right, g.left));
@@ -269,8 +273,7 @@ bool Trace::truth(Value* value) {
       if (PyRange_Check(object)) return checked(static_cast<int>(PyObject_Size(object))) != 0;
       fail(BreakReason::kUnsupportedObject, std::string("truth of a ") + Py_TYPE(object)->tp_name);
     }
-    case ValueKind::kPyInt:
-      return decide(value->sym, Relation::kNe, syms().constant(0));
+    case ValueKind::kPyInt: return decide(value->sym, Relation::kNe, syms().constant(0));
     case ValueKind::kPyFloat:
     case ValueKind::kPyBool: {
       auto number = numbers_.of(value);
@@ -285,17 +288,14 @@ bool Trace::truth(Value* value) {
     case ValueKind::kArrayScalar:
       if (auto number = numbers_.of(value)) return numbers_.truth(*number);
       [[fallthrough]];
-    case ValueKind::kArray:
-      fail(BreakReason::kDataDependentBranch, "the condition is array data");
+    case ValueKind::kArray: fail(BreakReason::kDataDependentBranch, "the condition is array data");
     case ValueKind::kTuple:
     case ValueKind::kDict:
       if (isSubclassValue(value)) return objectTruth(value);
       return !value->items.empty();
     case ValueKind::kList:
-    case ValueKind::kDeque:
-      return !value->items.empty();
-    case ValueKind::kSet:
-      return checked(PyObject_IsTrue(value->object.get())) != 0;
+    case ValueKind::kDeque: return !value->items.empty();
+    case ValueKind::kSet: return checked(PyObject_IsTrue(value->object.get())) != 0;
     case ValueKind::kOpaque:
       if (numpy::isSelection(value)) fail(BreakReason::kDataDependentBranch, "the condition is array data");
       return true;
@@ -304,15 +304,12 @@ bool Trace::truth(Value* value) {
     case ValueKind::kFunction:
     case ValueKind::kMethod:
     case ValueKind::kSuper:
-    case ValueKind::kIterator:
-      return true;
+    case ValueKind::kIterator: return true;
     case ValueKind::kObject:
-    case ValueKind::kInstance:
-      return objectTruth(value);
+    case ValueKind::kInstance: return objectTruth(value);
     case ValueKind::kNull:
     case ValueKind::kCell:
-    case ValueKind::kUnread:
-      break;
+    case ValueKind::kUnread: break;
   }
   FW_UNREACHABLE();
 }

@@ -27,18 +27,18 @@ struct SideEffect {
   Effect::Kind kind;
   Value* target;
   Value* key = nullptr;
-  Value* value = nullptr;             ///< null deletes
-  std::vector<Value*> items;          ///< kListSlice: what stands at [lo, hi) afterwards; kCall: arguments
+  Value* value = nullptr;     ///< null deletes
+  std::vector<Value*> items;  ///< kListSlice: what stands at [lo, hi) afterwards; kCall: arguments
   int64_t lo = 0, hi = 0;
-  int at = -1;                        ///< instruction of the outermost frame
+  int at = -1;  ///< instruction of the outermost frame
 };
 
 /// A write into an array that exists outside the trace, in program order.
 struct ArrayWrite {
-  Value* owner;                       ///< the array with a source whose memory is written
-  graph::ValueId target;              ///< chain of views over its input
+  Value* owner;           ///< the array with a source whose memory is written
+  graph::ValueId target;  ///< chain of views over its input
   graph::ValueId value;
-  int at;                             ///< instruction of the outermost frame
+  int at;  ///< instruction of the outermost frame
 };
 
 class Trace {
@@ -53,31 +53,32 @@ class Trace {
   Numbers& numbers() { return numbers_; }
 
   // ---- values -----------------------------------------------------------------------------------------------------
-  Value* constant(PyObject* borrowed);                   ///< known object
+  Value* constant(PyObject* borrowed);  ///< known object
   Value* constant(Ref owned);
   Value* array(graph::ValueId node, Value* base = nullptr);
   /// A result that NumPy would return as a scalar if its rank is 0, else as an array.
   Value* arrayOrScalar(graph::ValueId node);
-  Value* number(ValueKind kind, graph::ValueId node);    ///< kArrayScalar, kPyFloat, kPyBool, kPyComplex
-  Value* pyInt(graph::SymId sym);                        ///< constant if the SymId is
+  Value* number(ValueKind kind, graph::ValueId node);  ///< kArrayScalar, kPyFloat, kPyBool, kPyComplex
+  Value* pyInt(graph::SymId sym);                      ///< constant if the SymId is
   Value* tuple(std::vector<Value*> items);
   Value* list(std::vector<Value*> items);
   Value* slice(Value* start, Value* stop, Value* step);
-  Value* make(ValueKind kind);                           ///< blank
-  /// The value of an object that exists outside the trace, unopened: a kObject without guards, which can be moved and handed
-  /// back. One Value per source, and one per mutable object: a second source of the same object is guarded to be the same.
+  Value* make(ValueKind kind);  ///< blank
+  /// The value of an object that exists outside the trace, unopened: a kObject without guards, which can be moved and
+  /// handed back. One Value per source, and one per mutable object: a second source of the same object is guarded to be
+  /// the same.
   Value* fromSource(SourceId source, PyObject* object);
-  /// Makes an unopened Value what it is, in place: installs guards and makes arrays and Python scalars inputs of the graph,
-  /// containers virtual, everything else a constant or kObject. What is not understood (containers too large, arrays of other
-  /// kinds) stays a kObject that only its users refuse. Unopened Values occur only on the stack, in locals, in cells, in
-  /// attributes and as self of methods.
+  /// Makes an unopened Value what it is, in place: installs guards and makes arrays and Python scalars inputs of the
+  /// graph, containers virtual, everything else a constant or kObject. What is not understood (containers too large,
+  /// arrays of other kinds) stays a kObject that only its users refuse. Unopened Values occur only on the stack, in
+  /// locals, in cells, in attributes and as self of methods.
   Value* open(Value* value);
   /// Length of a list by its own source, whose type is guarded.
   graph::SymId lengthOf(SourceId source, int64_t seen);
   /// Breaks with the reason why the kObject is not understood, if there is one.
   void refuseOpaque(Value* value);
 
-  // ---- side effects: the Values are changed by the caller, at once --------------------------------------------------
+  // ---- side effects: the Values are changed by the caller, at once ------------------------------------------------
   const std::vector<SideEffect>& effects() const { return effects_; }
   /// Nothing happens for targets made in the trace.
   void effectAttr(Value* target, Value* name, Value* value);
@@ -90,12 +91,13 @@ class Trace {
   void effectCall(Value* target, const char* method, std::vector<Value*> args);
   /// Guards that the objects written are no others that were read by another name; once, at the end.
   void guardAliases();
-  /// Notes that names are read straight from the dict `source` (globals, a module's), which must not have been written as a dict.
+  /// Notes that names are read straight from the dict `source` (globals, a module's), which must not have been written
+  /// as a dict.
   void readNamespace(SourceId source, PyObject* dict);
   /// Guards that what was loaded and then only dropped or moved exists; once, at the end.
   void guardPresence();
 
-  // ---- decisions: answered from the values seen now, and guarded ---------------------------------------------------
+  // ---- decisions: answered from the values seen now, and guarded --------------------------------------------------
   /// left relation right? Proven without a guard where possible. Equality, once decided, is assumed by the SymContext.
   bool decide(graph::SymId left, guards::Relation relation, graph::SymId right);
   /// Specialises a symbolic int to the value seen now.
@@ -106,7 +108,7 @@ class Trace {
   /// Python truth of a value, decided with guards; breaks with kDataDependentBranch on array data.
   bool truth(Value* value);
 
-  // ---- conversions -------------------------------------------------------------------------------------------------
+  // ---- conversions ------------------------------------------------------------------------------------------------
   /// Operand of a NumPy call: graph value and weakness. Breaks if the value is not numeric.
   graph::UfuncOperand operand(Value* value);
   /// Python int, known or symbolic (bools and NumPy integers that are constants included), or break.
@@ -122,8 +124,8 @@ class Trace {
   /// By reference, as all parameters of functions that only throw: GCC 12 destroys moved-from values twice there.
   [[noreturn]] void fail(BreakReason reason, const std::string& detail);
 
-  /// A constant equal to a Python number of the trace, whose arguments are specialised (Equals guards); null if the number
-  /// depends on array data.
+  /// A constant equal to a Python number of the trace, whose arguments are specialised (Equals guards); null if the
+  /// number depends on array data.
   Value* specializeNumber(Value* value);
   /// Makes sure by a guard that lo <= sym <= hi; false if that does not hold now.
   bool ensureWithin(graph::SymId sym, int64_t lo, int64_t hi);
@@ -139,20 +141,21 @@ class Trace {
     return it == bySource_.end() ? nullptr : it->second;
   }
 
-  std::vector<ArrayWrite> arrayWrites;                   ///< numpy/memory.cpp; commits of the graph in the end
-  std::vector<std::pair<Value*, graph::ValueId>> writtenArrays;   ///< their owners, and the inputs of the graph that these were
+  std::vector<ArrayWrite> arrayWrites;  ///< numpy/memory.cpp; commits of the graph in the end
+  std::vector<std::pair<Value*, graph::ValueId>>
+      writtenArrays;  ///< their owners, and the inputs of the graph that these were
 
-  std::vector<SharedMemory> shared;                      ///< arrays known to share memory; see numpy/overlap.cpp
-  int ufuncCalls = 0;                                    ///< those counted for Captured::ufuncsAreOwn
-  bool inlines = false;                                  ///< some call of a Python function was traced into
-  bool mayRestart = true;                                ///< knowing more of them
+  std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp
+  int ufuncCalls = 0;                ///< those counted for Captured::ufuncsAreOwn
+  bool inlines = false;              ///< some call of a Python function was traced into
+  bool mayRestart = true;            ///< knowing more of them
 
-  PyObject* code = nullptr;                              ///< code object of the function being captured (borrowed)
-  SizePolicy sizes = SizePolicy::kAuto;                  ///< of arrays without a mark of their own
-  std::function<bool(Value*)> objectTruth;               ///< of objects whose class decides
-  int nesting = 0;                                       ///< see Nesting
-  int line = 0;                                          ///< user's line being executed
-  int at = -1;                                           ///< instruction of the outermost frame being executed
+  PyObject* code = nullptr;                 ///< code object of the function being captured (borrowed)
+  SizePolicy sizes = SizePolicy::kAuto;     ///< of arrays without a mark of their own
+  std::function<bool(Value*)> objectTruth;  ///< of objects whose class decides
+  int nesting = 0;                          ///< see Nesting
+  int line = 0;                             ///< user's line being executed
+  int at = -1;                              ///< instruction of the outermost frame being executed
 
  private:
   friend class Interpreter;
@@ -187,20 +190,20 @@ class Trace {
   graph::Graph graph_;
   guards::GuardSet guards_;
   Numbers numbers_{*this};
-  std::vector<int64_t> hints_;                           ///< value of symbol i seen now
+  std::vector<int64_t> hints_;  ///< value of symbol i seen now
   std::deque<Value> values_;
   absl::flat_hash_map<SourceId, Value*> bySource_;
-  absl::flat_hash_map<PyObject*, Value*> byObject_;      ///< mutable objects with a source
-  std::vector<Value*> mutables_;                         ///< the same in order of appearance
-  std::vector<Value*> sourced_;                          ///< all of bySource_ in order of appearance
+  absl::flat_hash_map<PyObject*, Value*> byObject_;  ///< mutable objects with a source
+  std::vector<Value*> mutables_;                     ///< the same in order of appearance
+  std::vector<Value*> sourced_;                      ///< all of bySource_ in order of appearance
   std::vector<SideEffect> effects_;
   /// Answers `left relation right` from what was guarded before.
   std::optional<bool> decidedBefore(graph::SymId left, guards::Relation relation, graph::SymId right);
-  absl::flat_hash_map<graph::SymId, int64_t> lowerBounds_;   ///< guarded: expression without constant term >= bound
-  absl::flat_hash_set<graph::SymId> nonZero_;                ///< guarded differences
+  absl::flat_hash_map<graph::SymId, int64_t> lowerBounds_;  ///< guarded: expression without constant term >= bound
+  absl::flat_hash_set<graph::SymId> nonZero_;               ///< guarded differences
   int dimCount_ = 0, intCount_ = 0;
-  int sourceDepth_ = 0;                                  ///< nesting of containers being read
-  std::vector<std::pair<SourceId, PyObject*>> namespaces_;   ///< see readNamespace()
+  int sourceDepth_ = 0;                                     ///< nesting of containers being read
+  std::vector<std::pair<SourceId, PyObject*>> namespaces_;  ///< see readNamespace()
 };
 
 /// One step down into nested containers, which may be deep, or contain themselves: breaks before the C stack ends.

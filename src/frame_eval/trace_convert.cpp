@@ -48,14 +48,10 @@ graph::UfuncOperand Trace::operand(Value* value) {
   switch (value->kind) {
     case ValueKind::kArray:
     case ValueKind::kArrayScalar:
-    case ValueKind::kPyBool:
-      return {value->node, Weak::kNo};
-    case ValueKind::kPyFloat:
-      return {value->node, Weak::kFloat};
-    case ValueKind::kPyComplex:
-      return {value->node, Weak::kComplex};
-    case ValueKind::kPyInt:
-      return {graph_.sym(syms().canonical(value->sym)), Weak::kInt};
+    case ValueKind::kPyBool: return {value->node, Weak::kNo};
+    case ValueKind::kPyFloat: return {value->node, Weak::kFloat};
+    case ValueKind::kPyComplex: return {value->node, Weak::kComplex};
+    case ValueKind::kPyInt: return {graph_.sym(syms().canonical(value->sym)), Weak::kInt};
     case ValueKind::kConstant: {
       PyObject* o = value->object.get();
       if (PyBool_Check(o)) return {graph_.constant(Scalar::ofBool(o == Py_True)), Weak::kNo};
@@ -85,9 +81,7 @@ graph::UfuncOperand Trace::operand(Value* value) {
       if (numpy::isSelection(value)) fail(BreakReason::kDataDependentShape, "a selection by a mask as an operand");
       [[fallthrough]];
     case ValueKind::kException:
-    case ValueKind::kObject:
-      refuseOpaque(value);
-      [[fallthrough]];
+    case ValueKind::kObject: refuseOpaque(value); [[fallthrough]];
     case ValueKind::kInstance:
       fail(BreakReason::kUnsupportedNumpy, std::string("operand of type ") + typeOf(value)->tp_name);
     case ValueKind::kIterator:
@@ -96,8 +90,7 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kCell:
     case ValueKind::kNull:
     case ValueKind::kSuper:
-    case ValueKind::kUnread:
-      fail(BreakReason::kUnsupportedNumpy, "operand that is not a number");
+    case ValueKind::kUnread: fail(BreakReason::kUnsupportedNumpy, "operand that is not a number");
   }
   FW_UNREACHABLE();
 }
@@ -145,32 +138,27 @@ Ref Trace::asObject(Value* value) {
 
 PyTypeObject* Trace::typeOf(Value* value) {
   switch (value->kind) {
-    case ValueKind::kConstant:
-      return Py_TYPE(value->object.get());
+    case ValueKind::kConstant: return Py_TYPE(value->object.get());
     case ValueKind::kObject: {
       PyTypeObject* type = Py_TYPE(value->object.get());
       if (!value->typed) {
         value->typed = true;
-        guard({.kind = guards::GuardKind::kType, .source = value->source,
+        guard({.kind = guards::GuardKind::kType,
+               .source = value->source,
                .object = Ref::create(reinterpret_cast<PyObject*>(type))});
       }
       return type;
     }
-    case ValueKind::kInstance:
-      return reinterpret_cast<PyTypeObject*>(value->object.get());
-    case ValueKind::kArray:
-      return &PyArray_Type;
-    case ValueKind::kArrayScalar:
-      return guards::scalarType(graph_.type(value->node).dtype);
+    case ValueKind::kInstance: return reinterpret_cast<PyTypeObject*>(value->object.get());
+    case ValueKind::kArray: return &PyArray_Type;
+    case ValueKind::kArrayScalar: return guards::scalarType(graph_.type(value->node).dtype);
     case ValueKind::kPyFloat: return &PyFloat_Type;
     case ValueKind::kPyInt: return &PyLong_Type;
     case ValueKind::kPyBool: return &PyBool_Type;
     case ValueKind::kPyComplex: return &PyComplex_Type;
     case ValueKind::kSet:
-    case ValueKind::kOpaque:
-      return reinterpret_cast<PyTypeObject*>(value->cls.get());
-    case ValueKind::kException:
-      return reinterpret_cast<PyTypeObject*>(value->object.get());
+    case ValueKind::kOpaque: return reinterpret_cast<PyTypeObject*>(value->cls.get());
+    case ValueKind::kException: return reinterpret_cast<PyTypeObject*>(value->object.get());
     case ValueKind::kTuple: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyTuple_Type;
     case ValueKind::kList: return &PyList_Type;
     case ValueKind::kDict: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyDict_Type;
@@ -182,7 +170,8 @@ PyTypeObject* Trace::typeOf(Value* value) {
       // Cells of variables are nothing else; one that is a value like others may be another object on the next call.
       if (value->source.valid() && !value->typed) {
         value->typed = true;
-        guard({.kind = guards::GuardKind::kType, .source = value->source,
+        guard({.kind = guards::GuardKind::kType,
+               .source = value->source,
                .object = Ref::create(reinterpret_cast<PyObject*>(&PyCell_Type))});
       }
       return &PyCell_Type;
@@ -191,13 +180,12 @@ PyTypeObject* Trace::typeOf(Value* value) {
       if (value->cls) return reinterpret_cast<PyTypeObject*>(value->cls.get());
       break;
     case ValueKind::kNull:
-    case ValueKind::kUnread:
-      break;
+    case ValueKind::kUnread: break;
   }
   fail(BreakReason::kUnsupportedObject, "type of an iterator");
 }
 
-// ---- concrete numbers ----------------------------------------------------------------------------------------------
+// ---- concrete numbers ---------------------------------------------------------------------------------------------
 
 Value* Trace::specializeNumber(Value* value) {
   open(value);

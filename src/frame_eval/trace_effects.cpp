@@ -1,6 +1,7 @@
-// Side effects: what the traced code changes in objects that exist outside the trace is recorded here in program order, and
-// replayed by the exit plan. The Values themselves are changed at once by the families of instructions, so that reading sees the
-// writing. That holds only while different Values are different objects: guardAliases() makes sure of it.
+// Side effects: what the traced code changes in objects that exist outside the trace is recorded here in program order,
+// and replayed by the exit plan. The Values themselves are changed at once by the families of instructions, so that
+// reading sees the writing. That holds only while different Values are different objects: guardAliases() makes sure of
+// it.
 #include <algorithm>
 
 #include "frame_eval/trace.h"
@@ -66,7 +67,7 @@ void Trace::guardAliases() {
   for (const Value* v : mutables_) {
     if (!v->written || !PyDict_CheckExact(v->object.get())) continue;
     for (auto [source, dict] : namespaces_) {
-      if (v->object.get() == dict) continue;   // all was read before the write
+      if (v->object.get() == dict) continue;  // all was read before the write
       guard({.kind = GuardKind::kNotSameObject, .source = v->source, .other = source});
     }
   }
@@ -91,7 +92,7 @@ void Trace::guardPresence() {
   }
   for (auto it = sourced_.rbegin(); it != sourced_.rend(); ++it) {
     if (guarded.contains((*it)->source)) continue;
-    guards_.objects.push_back((*it)->source);   // a path that cannot be walked fails the variant
+    guards_.objects.push_back((*it)->source);  // a path that cannot be walked fails the variant
     for (SourceId id = (*it)->source; id.valid(); id = sources()[id].base) guarded.insert(id);
   }
 }

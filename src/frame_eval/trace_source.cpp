@@ -1,5 +1,6 @@
-// Values of objects that exist outside the trace: what is guarded, what becomes an input of the graph, what is constant.
-// Nothing here runs user code: objects are told apart by exact type and read through the C API of builtin types.
+// Values of objects that exist outside the trace: what is guarded, what becomes an input of the graph, what is
+// constant. Nothing here runs user code: objects are told apart by exact type and read through the C API of builtin
+// types.
 #include <algorithm>
 #include <utility>
 
@@ -33,8 +34,7 @@ bool isIdentityConstant(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
          PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || PyArray_DescrCheck(o) ||
          Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
-         Py_TYPE(o) == &PyMemberDescr_Type ||
-         Py_TYPE(o)->tp_name == std::string_view("numpy.ufunc") ||
+         Py_TYPE(o) == &PyMemberDescr_Type || Py_TYPE(o)->tp_name == std::string_view("numpy.ufunc") ||
          Py_TYPE(o)->tp_name == std::string_view("numpy._ArrayFunctionDispatcher");
 }
 
@@ -112,7 +112,8 @@ graph::SymId Trace::addSymbol(std::string name, graph::SymRange range, int64_t h
 
 Value* Trace::guardedConstant(SourceId source, PyObject* object, GuardKind kind) {
   bool identity = kind == GuardKind::kIdentity;
-  guard(identity ? guards::identityGuard(source, object) : Guard{.kind = kind, .source = source, .object = Ref::create(object)});
+  guard(identity ? guards::identityGuard(source, object)
+                 : Guard{.kind = kind, .source = source, .object = Ref::create(object)});
   Value* v = constant(object);
   v->source = source;
   return v;
@@ -140,10 +141,11 @@ Value* Trace::fromSource(SourceId source, PyObject* object) {
 
 Value* Trace::open(Value* v) {
   if (v->kind != ValueKind::kObject || v->opened) return v;
-  if (v->written && PyDict_CheckExact(v->object.get())) fail(BreakReason::kUnsupportedObject, "globals() after writing a global");
+  if (v->written && PyDict_CheckExact(v->object.get()))
+    fail(BreakReason::kUnsupportedObject, "globals() after writing a global");
   v->opened = true;
-  std::vector<Value*> appended = std::move(v->items);   // to a list or deque, unseen
-  auto popped = static_cast<ptrdiff_t>(std::exchange(v->position, 0));   // from a list, unseen
+  std::vector<Value*> appended = std::move(v->items);                   // to a list or deque, unseen
+  auto popped = static_cast<ptrdiff_t>(std::exchange(v->position, 0));  // from a list, unseen
   v->items.clear();
   ++sourceDepth_;
   convertSource(v->source, v->object.get(), v);
@@ -163,11 +165,12 @@ graph::SymId Trace::lengthOf(SourceId source, int64_t seen) {
 void Trace::refuseOpaque(Value* value) {
   if (value->kind != ValueKind::kObject || value->name.empty()) return;
   bool array = PyArray_Check(value->object.get());
-  fail(array ? BreakReason::kUnsupportedArray : BreakReason::kUnsupportedObject, describe(value->source) + " " + value->name);
+  fail(array ? BreakReason::kUnsupportedArray : BreakReason::kUnsupportedObject,
+       describe(value->source) + " " + value->name);
 }
 
-/// Functions that a call of the user's function may have made anew: nested ones in its variables or on its stack. Their code and what
-/// their cells hold tell as much as their identity, and stay the same.
+/// Functions that a call of the user's function may have made anew: nested ones in its variables or on its stack. Their
+/// code and what their cells hold tell as much as their identity, and stay the same.
 bool Trace::isMadeByFrame(SourceId source, PyObject* function) const {
   auto* f = reinterpret_cast<PyFunctionObject*>(function);
   bool nested = (reinterpret_cast<PyCodeObject*>(f->func_code)->co_flags & CO_NESTED) != 0;
@@ -193,7 +196,8 @@ Value* Trace::functionFromSource(SourceId source, PyObject* function) {
     v->closure.push_back(open(fromSource(cell, PyTuple_GET_ITEM(f->func_closure, i))));
   }
   for (Py_ssize_t i = 0; f->func_defaults && i < PyTuple_GET_SIZE(f->func_defaults); ++i) {
-    v->defaults.push_back(fromSource(sources().intern(SourceKind::kDefault, source, i), PyTuple_GET_ITEM(f->func_defaults, i)));
+    v->defaults.push_back(
+        fromSource(sources().intern(SourceKind::kDefault, source, i), PyTuple_GET_ITEM(f->func_defaults, i)));
   }
   return v;
 }
@@ -210,7 +214,7 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     v.madeAt = madeAt;
     v.written = written;
     if (!v.object) v.object = std::move(seen);
-    if (v.kind == ValueKind::kArray && v.base) v.base->items.push_back(&v);   // a view of shared memory
+    if (v.kind == ValueKind::kArray && v.base) v.base->items.push_back(&v);  // a view of shared memory
   };
   if (PyArray_Check(object)) {
     if (const char* why = arrayRefusal(object)) {
@@ -219,7 +223,8 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
       become(arrayFromSource(source, object));
     }
   } else if (PyFunction_Check(object) && isMadeByFrame(source, object)) {
-    guard({.kind = GuardKind::kFunctionCode, .source = source,
+    guard({.kind = GuardKind::kFunctionCode,
+           .source = source,
            .object = Ref::create(reinterpret_cast<PyFunctionObject*>(object)->func_code)});
     Value* v = functionFromSource(source, object);
     into->name.clear();
@@ -251,7 +256,9 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     into->opened = false;
     into->items = {nullptr};
   } else if (PyMethod_Check(object)) {
-    guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(object)))});
+    guard({.kind = GuardKind::kType,
+           .source = source,
+           .object = Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(object)))});
     Value* v = make(ValueKind::kMethod);
     v->items = {open(fromSource(sources().intern(SourceKind::kBoundFunc, source), PyMethod_GET_FUNCTION(object))),
                 fromSource(sources().intern(SourceKind::kBoundSelf, source), PyMethod_GET_SELF(object))};
@@ -269,8 +276,8 @@ Value* Trace::numberFromSource(SourceId source, PyObject* object) {
     const int64_t limit = value >= -kIntLimit && value <= kIntLimit ? kIntLimit : kWideIntLimit;
     guard({.kind = GuardKind::kIntRange, .source = source, .lo = -limit, .hi = limit});
     Value* v = make(ValueKind::kPyInt);
-    v->sym = addSymbol("i" + std::to_string(intCount_++), {-limit, limit}, value,
-                       {SymbolBinding::From::kPyInt, source, 0});
+    v->sym =
+        addSymbol("i" + std::to_string(intCount_++), {-limit, limit}, value, {SymbolBinding::From::kPyInt, source, 0});
     return v;
   }
   PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
@@ -304,7 +311,7 @@ Value* Trace::containerFromSource(SourceId source, PyObject* object) {
     guard({.kind = GuardKind::kDictKeys, .source = source, .object = keys});
     for (Py_ssize_t i = 0; i < n; ++i) {
       key = PyTuple_GET_ITEM(keys.get(), i);
-      item = PyDict_GetItemWithError(object, key);   // plain keys and members of enums: no code of the user runs
+      item = PyDict_GetItemWithError(object, key);  // plain keys and members of enums: no code of the user runs
       auto held = item ? guards::dictItemSource(sources(), source, object, key) : std::nullopt;
       if (!held) {
         if (PyErr_Occurred()) throw cpython::PythonError();
@@ -337,13 +344,14 @@ Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
   for (int axis = 0; axis < PyArray_NDIM(a); ++axis) {
     graph::SymId size = addSymbol("s" + std::to_string(dimCount_++), {0, INT64_MAX}, PyArray_DIM(a, axis),
                                   {SymbolBinding::From::kDim, source, axis});
-    if (sizePolicy(object, axis, code, argument, sizes) == SizePolicy::kStatic) size = syms().constant(specialize(size));
+    if (sizePolicy(object, axis, code, argument, sizes) == SizePolicy::kStatic)
+      size = syms().constant(specialize(size));
     type.shape.push_back(size);
   }
   if (type.layout.contiguity != graph::Contiguity::kPacked) {
     bool inner = type.layout.contiguity == graph::Contiguity::kInner;
     for (int i = 0; i < type.layout.rank(); ++i) {
-      if (inner && i + 1 == type.layout.rank()) break;   // stride itemsize
+      if (inner && i + 1 == type.layout.rank()) break;  // stride itemsize
       int axis = type.layout.order[i];
       addSymbol("t" + std::to_string(guards_.inputs.size()) + "_" + std::to_string(axis), {}, PyArray_STRIDE(a, axis),
                 {SymbolBinding::From::kStride, source, axis});

@@ -8,16 +8,19 @@ using guards::Relation;
 using guards::SourceKind;
 
 bool isUnseenList(const Value* value) {
-  return value->kind == ValueKind::kObject && !value->opened && value->source.valid() && PyList_CheckExact(value->object.get());
+  return value->kind == ValueKind::kObject && !value->opened && value->source.valid() &&
+         PyList_CheckExact(value->object.get());
 }
 
-/// The item that stands `back` >= 1 places before the end of what was there before the trace; null if the seen list has none.
+/// The item that stands `back` >= 1 places before the end of what was there before the trace; null if the seen list has
+/// none.
 Value* UnseenList::fromEnd(int64_t back) const {
   PyObject* object = list->object.get();
   int64_t size = PyList_GET_SIZE(object);
   if (back > size) return nullptr;
   (void)trace.typeOf(list);
-  return trace.fromSource(trace.sources().intern(SourceKind::kItem, list->source, -back), PyList_GET_ITEM(object, size - back));
+  return trace.fromSource(trace.sources().intern(SourceKind::kItem, list->source, -back),
+                          PyList_GET_ITEM(object, size - back));
 }
 
 Value* UnseenList::item(Value* index) const {

@@ -1,9 +1,9 @@
-// Lists that exist outside the trace and are used as logs and stacks: appended to, read and popped at the end, asked whether they
-// are empty. None of this reads the whole list, so that one variant serves every length. Whatever else is done with such a list
-// opens it (Trace::open), which guards its length and reads it item by item.
+// Lists that exist outside the trace and are used as logs and stacks: appended to, read and popped at the end, asked
+// whether they are empty. None of this reads the whole list, so that one variant serves every length. Whatever else is
+// done with such a list opens it (Trace::open), which guards its length and reads it item by item.
 //
-// An unseen list is an unopened kObject: items = what the trace has appended, position = how many of its own items the trace
-// has popped, sym = its own length, once somebody has asked.
+// An unseen list is an unopened kObject: items = what the trace has appended, position = how many of its own items the
+// trace has popped, sym = its own length, once somebody has asked.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@ class VirtualRaise : public std::exception {
  public:
   explicit VirtualRaise(Value* exception) : exception(exception) {}
   const char* what() const noexcept override { return "an exception of the traced code"; }
-  Value* exception;            ///< kException
+  Value* exception;  ///< kException
 };
 
 /// While one lives, somebody in C++ catches VirtualRaise, as next() with a default does.

@@ -18,32 +18,32 @@ using cpython::Ref;
 using guards::SourceId;
 
 enum class ValueKind : uint8_t {
-  kNull,          ///< CPython's NULL stack entry
-  kConstant,      ///< a known object: number, str, None, dtype, function, module, class, ufunc ...
-  kArray,         ///< exact ndarray
-  kArrayScalar,   ///< NumPy scalar such as np.float32: a rank-0 graph value that leaves as a scalar
-  kPyFloat,       ///< Python float not known at compile time: a rank-0 f64 graph value
-  kPyInt,         ///< Python int not known at compile time: a SymId
-  kPyBool,        ///< Python bool not known at compile time: a rank-0 bool graph value
-  kPyComplex,     ///< rank-0 c128 graph value
-  kTuple,         ///< items
-  kList,          ///< items; identity is the Value itself
-  kDict,          ///< keys[i] (constants) -> items[i], in insertion order
-  kSlice,         ///< items = start, stop, step
-  kIterator,      ///< items not yet taken, from `position` on; with a `name`: a view of a dict, walked any number of times
-  kFunction,      ///< Python function made during the trace (a constant function has kind kConstant)
-  kMethod,        ///< items[0] = function or builtin value, items[1] = self; `name` for methods of arrays
-  kCell,          ///< items[0] = content or nullptr
-  kObject,        ///< any other object with a Source, read through guarded attributes; its type is guarded by Trace::typeOf()
-  kInstance,      ///< instance of the class `object` made during the trace; attributes in overlay
-  kSet,           ///< set or frozenset (`cls`): object = a real one, private to the trace, of plain constants, which keeps
-                  ///< CPython's order; items = the Values of its elements in the order of adding
-  kDeque,         ///< collections.deque: items; `position` = maxlen, SIZE_MAX for none
-  kException,     ///< exception made or raised in the trace: object = class, items = args, overlay = attributes,
-                  ///< base = cause; with a `name`: the text of args is not known exactly
-  kOpaque,        ///< exists, has the type `cls`, and nothing else is known of it: tracebacks
-  kSuper,         ///< super(items[0], items[1])
-  kUnread,        ///< slot `position` of a region's frame that nothing has read yet; only in frames
+  kNull,         ///< CPython's NULL stack entry
+  kConstant,     ///< a known object: number, str, None, dtype, function, module, class, ufunc ...
+  kArray,        ///< exact ndarray
+  kArrayScalar,  ///< NumPy scalar such as np.float32: a rank-0 graph value that leaves as a scalar
+  kPyFloat,      ///< Python float not known at compile time: a rank-0 f64 graph value
+  kPyInt,        ///< Python int not known at compile time: a SymId
+  kPyBool,       ///< Python bool not known at compile time: a rank-0 bool graph value
+  kPyComplex,    ///< rank-0 c128 graph value
+  kTuple,        ///< items
+  kList,         ///< items; identity is the Value itself
+  kDict,         ///< keys[i] (constants) -> items[i], in insertion order
+  kSlice,        ///< items = start, stop, step
+  kIterator,  ///< items not yet taken, from `position` on; with a `name`: a view of a dict, walked any number of times
+  kFunction,  ///< Python function made during the trace (a constant function has kind kConstant)
+  kMethod,    ///< items[0] = function or builtin value, items[1] = self; `name` for methods of arrays
+  kCell,      ///< items[0] = content or nullptr
+  kObject,  ///< any other object with a Source, read through guarded attributes; its type is guarded by Trace::typeOf()
+  kInstance,   ///< instance of the class `object` made during the trace; attributes in overlay
+  kSet,        ///< set or frozenset (`cls`): object = a real one, private to the trace, of plain constants, which keeps
+               ///< CPython's order; items = the Values of its elements in the order of adding
+  kDeque,      ///< collections.deque: items; `position` = maxlen, SIZE_MAX for none
+  kException,  ///< exception made or raised in the trace: object = class, items = args, overlay = attributes,
+               ///< base = cause; with a `name`: the text of args is not known exactly
+  kOpaque,     ///< exists, has the type `cls`, and nothing else is known of it: tracebacks
+  kSuper,      ///< super(items[0], items[1])
+  kUnread,     ///< slot `position` of a region's frame that nothing has read yet; only in frames
 };
 
 struct Value;
@@ -73,38 +73,40 @@ struct VirtualIterator {
 /// Owned by the Trace, never copied: identity of Values is identity of the Python objects they stand for.
 struct Value {
   ValueKind kind = ValueKind::kNull;
-  SourceId source;                ///< where the object came from, if it exists outside the trace
-  Ref object;                     ///< kConstant; for values with a source: the object seen while tracing (the hint)
+  SourceId source;  ///< where the object came from, if it exists outside the trace
+  Ref object;       ///< kConstant; for values with a source: the object seen while tracing (the hint)
 
-  graph::ValueId node;            ///< kArray, kArrayScalar, kPyFloat, kPyBool, kPyComplex
-  graph::SymId sym;               ///< kPyInt
-  Value* base = nullptr;          ///< kArray: the array whose memory this one views (NumPy's .base), or null;
-                                  ///< kIterator: the list or tuple it walks, read as it goes
-  bool writeable = true;          ///< kArray
+  graph::ValueId node;    ///< kArray, kArrayScalar, kPyFloat, kPyBool, kPyComplex
+  graph::SymId sym;       ///< kPyInt
+  Value* base = nullptr;  ///< kArray: the array whose memory this one views (NumPy's .base), or null;
+                          ///< kIterator: the list or tuple it walks, read as it goes
+  bool writeable = true;  ///< kArray
 
-  Ref cls;                        ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
-  std::unique_ptr<VirtualIterator> lazy;   ///< kIterator that computes its items
+  Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
+  std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items
 
   std::vector<Value*> items;
   std::vector<Value*> keys;
-  /// kObject, kInstance, kTuple and kDict with a `cls`: attributes written or deleted (null) during the trace, over those of the object.
+  /// kObject, kInstance, kTuple and kDict with a `cls`: attributes written or deleted (null) during the trace, over
+  /// those of the object.
   std::vector<std::pair<Ref, Value*>> overlay;
   size_t position = 0;
-  unsigned changes = 0;           ///< kDeque: how often items came, went or moved
-  std::string name;               ///< kMethod, kIterator: see there; kObject: why it could not be opened further
-  int madeAt = -1;                ///< instruction of the outermost frame during which it came into being
-  bool opened = false;            ///< kObject: see Trace::open(); kCell with contents: items[0] is known; kSet: see needOrder()
-  bool typed = false;             ///< kObject: its exact type is guarded
-  bool written = false;           ///< has a source and an effect changes it
+  unsigned changes = 0;  ///< kDeque: how often items came, went or moved
+  std::string name;      ///< kMethod, kIterator: see there; kObject: why it could not be opened further
+  int madeAt = -1;       ///< instruction of the outermost frame during which it came into being
+  bool opened = false;   ///< kObject: see Trace::open(); kCell with contents: items[0] is known; kSet: see needOrder()
+  bool typed = false;    ///< kObject: its exact type is guarded
+  bool written = false;  ///< has a source and an effect changes it
 
-  Ref code, globals, qualname;    ///< kFunction; kInstance: code stands for it in real sets
-  Ref builtins;                   ///< kFunction
-  SourceId contents;              ///< kCell that exists outside the trace: of what it holds; read once `opened`
-  SourceId globalsOf;             ///< kFunction: the function whose globals it shares
-  std::vector<Value*> defaults;   ///< kFunction
-  std::vector<std::pair<Ref, Value*>> kwdefaults;   ///< keywords of a kOpaque callable
-  std::vector<Value*> closure;    ///< kFunction: cells
-  std::unique_ptr<FunctionParts> parts;   ///< kFunction without a source; its overlay: __name__, __doc__ and the like, as set
+  Ref code, globals, qualname;   ///< kFunction; kInstance: code stands for it in real sets
+  Ref builtins;                  ///< kFunction
+  SourceId contents;             ///< kCell that exists outside the trace: of what it holds; read once `opened`
+  SourceId globalsOf;            ///< kFunction: the function whose globals it shares
+  std::vector<Value*> defaults;  ///< kFunction
+  std::vector<std::pair<Ref, Value*>> kwdefaults;  ///< keywords of a kOpaque callable
+  std::vector<Value*> closure;                     ///< kFunction: cells
+  std::unique_ptr<FunctionParts>
+      parts;  ///< kFunction without a source; its overlay: __name__, __doc__ and the like, as set
 
   bool isConstant() const { return kind == ValueKind::kConstant; }
   /// Any kind that stands for numbers in the graph.

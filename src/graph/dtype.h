@@ -23,8 +23,7 @@ struct DTypeInfo {
 };
 
 inline constexpr DTypeInfo kDTypes[] = {
-#define FW_DTYPE(Id, text, kind, bytes, numpyChar) \
-  {DType::k##Id, text, DTypeKind::k##kind, bytes, numpyChar},
+#define FW_DTYPE(Id, text, kind, bytes, numpyChar) {DType::k##Id, text, DTypeKind::k##kind, bytes, numpyChar},
 #include "graph/dtypes.def"
 };
 inline constexpr int kNumDTypes = static_cast<int>(std::size(kDTypes));
@@ -36,15 +35,11 @@ constexpr std::string_view name(DType d) { return info(d).text; }
 constexpr bool isFloat(DType d) { return kindOf(d) == DTypeKind::kFloat; }
 constexpr bool isComplex(DType d) { return kindOf(d) == DTypeKind::kComplex; }
 constexpr bool isInexact(DType d) { return isFloat(d) || isComplex(d); }
-constexpr bool isInteger(DType d) {
-  return kindOf(d) == DTypeKind::kSigned || kindOf(d) == DTypeKind::kUnsigned;
-}
+constexpr bool isInteger(DType d) { return kindOf(d) == DTypeKind::kSigned || kindOf(d) == DTypeKind::kUnsigned; }
 constexpr bool isSigned(DType d) { return kindOf(d) == DTypeKind::kSigned; }
 
 /// Type of the real and imaginary parts of a complex type; other types map to themselves.
-constexpr DType realOf(DType d) {
-  return d == DType::kC64 ? DType::kF32 : d == DType::kC128 ? DType::kF64 : d;
-}
+constexpr DType realOf(DType d) { return d == DType::kC64 ? DType::kF32 : d == DType::kC128 ? DType::kF64 : d; }
 
 std::optional<DType> dtypeFromText(std::string_view text);
 std::optional<DType> dtypeFromNumpyChar(char c);
@@ -63,7 +58,7 @@ enum class Weak : uint8_t { kNo, kInt, kFloat, kComplex };
 
 /// Type of one operand of a NumPy call.
 struct OperandType {
-  DType dtype;               ///< for a weak operand the default type: i64, f64 or c128
+  DType dtype;  ///< for a weak operand the default type: i64, f64 or c128
   Weak weak = Weak::kNo;
 };
 

@@ -1,8 +1,8 @@
 // The reference evaluator: nodes in order, every array dense in C order, every element computed by evaluateElement().
 //
 // NumPy's sums depend on memory layout, so each value also carries the byte strides that the array would have in NumPy:
-// packed in the layout of its type for fresh values, transformed by views. Reductions are in evaluator_reduce.cpp. Composite
-// rows are run through the decompose pass on a graph of their own.
+// packed in the layout of its type for fresh values, transformed by views. Reductions are in evaluator_reduce.cpp.
+// Composite rows are run through the decompose pass on a graph of their own.
 #include "graph/evaluator.h"
 
 #include <algorithm>
@@ -100,7 +100,8 @@ class Evaluator {
       const Node& node = graph_.node(ValueId(i));
       absl::StatusOr<Tuple> result = compute(node, inputs);
       if (!result.ok())
-        return absl::Status(result.status().code(), "%" + std::to_string(i) + ": " + std::string(result.status().message()));
+        return absl::Status(result.status().code(),
+                            "%" + std::to_string(i) + ": " + std::string(result.status().message()));
       values_[i] = *std::move(result);
     }
     Tuple outputs;
@@ -110,18 +111,20 @@ class Evaluator {
 
   /// After run(): stores every commit into `inputs`.
   absl::Status commit(std::vector<HostArray>& inputs) {
-    std::vector<HostArray> values;   // before the views below take the place of what they read
+    std::vector<HostArray> values;  // before the views below take the place of what they read
     for (ValueId id : graph_.commits()) values.push_back(values_[id.index].front().array);
     for (size_t at = 0; at < values.size(); ++at) {
       const Node& store = graph_.node(graph_.commits()[at]);
       const HostArray& value = values[at];
       const ValueId base = viewBase(graph_, store.operands[0]);
-      // Which element of the input each element of the target is: the target's views of an array of the input's positions.
+      // Which element of the input each element of the target is: the target's views of an array of the input's
+      // positions.
       const auto input = static_cast<size_t>(graph_.node(base).attrs.integer(AttrKey::kIndex));
       HostArray positions = HostArray::zeros(DType::kI64, inputs[input].shape);
       for (int64_t i = 0; i < positions.elements(); ++i) positions.set(i, Scalar::ofInt(DType::kI64, i));
       values_[base.index] = {{std::move(positions), {}}};
-      values_[base.index].front().strides = eval::packed(inputs[input].shape, Layout::c(graph_.type(base).rank()), DType::kI64);
+      values_[base.index].front().strides =
+          eval::packed(inputs[input].shape, Layout::c(graph_.type(base).rank()), DType::kI64);
       std::vector<ValueId> views;
       for (ValueId view = store.operands[0]; view != base; view = graph_.node(view).operands[0]) views.push_back(view);
       for (; !views.empty(); views.pop_back()) {
@@ -179,7 +182,8 @@ class Evaluator {
     return {std::move(value)};
   }
 
-  absl::StatusOr<Tuple> input(const Node& node, const std::vector<int64_t>& shape, absl::Span<const Value> inputs) const {
+  absl::StatusOr<Tuple> input(const Node& node, const std::vector<int64_t>& shape,
+                              absl::Span<const Value> inputs) const {
     const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
     if (index >= inputs.size()) return absl::InvalidArgumentError("input " + std::to_string(index) + " is missing");
     Value value = inputs[index];
@@ -225,22 +229,17 @@ class Evaluator {
           out.set(0, Scalar::ofInt(DType::kI64, *value));
           return absl::OkStatus();
         }
-      case OpClass::kElementwise:
-        return elementwise(node, out);
+      case OpClass::kElementwise: return elementwise(node, out);
       case OpClass::kCreation:
         for (int64_t i = 0; i < out.elements(); ++i)
           out.set(i, node.op == Op::kIota ? Scalar::ofInt(node.type.dtype, i) : operand(node, 0).array.at(0));
         return absl::OkStatus();
-      case OpClass::kJoin:
-        join(node, out);
-        return absl::OkStatus();
-      case OpClass::kUpdate:
-        return update(node, out);
+      case OpClass::kJoin: join(node, out); return absl::OkStatus();
+      case OpClass::kUpdate: return update(node, out);
       case OpClass::kReduction:
       case OpClass::kScan:
       case OpClass::kView:
-      case OpClass::kControl:
-        break;
+      case OpClass::kControl: break;
     }
     return absl::UnimplementedError("reference evaluator: " + std::string(info(node.op).text));
   }
@@ -261,8 +260,10 @@ class Evaluator {
     eval::forEachIndex(out.shape, [&](absl::Span<const int64_t> index) {
       for (size_t i = 0; i < in.size(); ++i) in[i] = operand(node, i).array.at(eval::flatIndex(index, weights[i]));
       absl::StatusOr<Scalar> value = evaluateElement(node.op, in, node.type.dtype);
-      if (value.ok()) out.set(flat, *value);
-      else status = value.status();
+      if (value.ok())
+        out.set(flat, *value);
+      else
+        status = value.status();
       ++flat;
     });
     return status;
@@ -297,7 +298,8 @@ class Evaluator {
     int64_t flat = 0;
     eval::forEachIndex(value.shape, [&](absl::Span<const int64_t> index) {
       int64_t to = 0;
-      for (size_t axis = 0; axis < index.size(); ++axis) to += ((*starts)[axis] + index[axis] * (*steps)[axis]) * weights[axis];
+      for (size_t axis = 0; axis < index.size(); ++axis)
+        to += ((*starts)[axis] + index[axis] * (*steps)[axis]) * weights[axis];
       out.set(to, value.at(flat++));
     });
     return absl::OkStatus();

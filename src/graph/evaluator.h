@@ -24,8 +24,8 @@ struct HostArray {
 };
 
 /// Values of graph.outputs(), given the inputs by index and the symbols' values. Layouts in the types decide the order
-/// of float additions, so the results are NumPy's bit for bit where the contract is exact. `committed`, if given, receives the
-/// inputs as the graph's commits leave them.
+/// of float additions, so the results are NumPy's bit for bit where the contract is exact. `committed`, if given,
+/// receives the inputs as the graph's commits leave them.
 absl::StatusOr<std::vector<HostArray>> evaluate(const Graph& graph, absl::Span<const HostArray> inputs,
                                                 absl::Span<const int64_t> symbols,
                                                 std::vector<HostArray>* committed = nullptr);

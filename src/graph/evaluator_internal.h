@@ -28,7 +28,7 @@ Value applyView(const Node& node, const Value& in, const std::vector<int64_t>& s
                 absl::Span<const int64_t> steps);
 
 /// A reduction in NumPy's order for an operand with these strides (pairwise_order.h).
-absl::StatusOr<HostArray> reduce(const Node& node, const HostArray& in, absl::Span<const int64_t> strides, bool buffered,
-                                 const std::vector<int64_t>& shape);
+absl::StatusOr<HostArray> reduce(const Node& node, const HostArray& in, absl::Span<const int64_t> strides,
+                                 bool buffered, const std::vector<int64_t>& shape);
 
 }  // namespace fw::graph::eval

@@ -1,5 +1,6 @@
-// Transcendental functions and complex arithmetic of the reference evaluator. f32 goes through libm in double, f64 through libm in
-// long double, each rounded once at the end, so that results are correctly rounded but for rare ties of the wider type.
+// Transcendental functions and complex arithmetic of the reference evaluator. f32 goes through libm in double, f64
+// through libm in long double, each rounded once at the end, so that results are correctly rounded but for rare ties of
+// the wider type.
 #include <cmath>
 
 #include "graph/evaluator_scalar.h"
@@ -47,7 +48,8 @@ std::optional<std::complex<W>> function(Op op, std::complex<W> x, std::complex<W
     case Op::kLog: return std::log(x);
     case Op::kLog2: return std::log(x) / std::log(W{2});
     case Op::kLog10: return std::log10(x);
-    case Op::kLog1p: return std::complex<W>(std::log(std::hypot(x.real() + 1, x.imag())), std::atan2(x.imag(), x.real() + 1));
+    case Op::kLog1p:
+      return std::complex<W>(std::log(std::hypot(x.real() + 1, x.imag())), std::atan2(x.imag(), x.real() + 1));
     case Op::kSin: return std::sin(x);
     case Op::kCos: return std::cos(x);
     case Op::kTan: return std::tan(x);
@@ -86,7 +88,8 @@ std::optional<double> realFunction(Op op, double x, double y, bool single) {
   return std::nullopt;
 }
 
-std::optional<std::complex<double>> complexFunction(Op op, std::complex<double> x, std::complex<double> y, bool single) {
+std::optional<std::complex<double>> complexFunction(Op op, std::complex<double> x, std::complex<double> y,
+                                                    bool single) {
   if (single) return function<double>(op, x, y);
   const auto wide = function<long double>(op, std::complex<long double>(x.real(), x.imag()),
                                           std::complex<long double>(y.real(), y.imag()));

@@ -34,8 +34,8 @@ struct Schedule {
   bool innermostKept = false;
 };
 
-Schedule scheduleOf(absl::Span<const int64_t> shape, absl::Span<const int64_t> strides, const std::vector<bool>& reduced,
-                    bool buffered) {
+Schedule scheduleOf(absl::Span<const int64_t> shape, absl::Span<const int64_t> strides,
+                    const std::vector<bool>& reduced, bool buffered) {
   Schedule schedule;
   const std::vector<size_t> order = iterationAxes(shape, strides);
   const std::vector<int64_t> weights = rowMajor(shape);
@@ -44,11 +44,14 @@ Schedule scheduleOf(absl::Span<const int64_t> shape, absl::Span<const int64_t> s
   int64_t nextStride = 0;
   for (size_t axis : order) {
     if (!reduced[axis]) break;
-    if (!runs.empty() && strides[axis] == nextStride) runs.back() *= shape[axis];
-    else runs.push_back(shape[axis]);
+    if (!runs.empty() && strides[axis] == nextStride)
+      runs.back() *= shape[axis];
+    else
+      runs.push_back(shape[axis]);
     nextStride = strides[axis] * shape[axis];
   }
-  schedule.chunk = runs.empty() || std::count(runs.begin(), runs.end(), 0) ? ReductionChunk{1, 1} : chunkOf(runs, buffered);
+  schedule.chunk =
+      runs.empty() || std::count(runs.begin(), runs.end(), 0) ? ReductionChunk{1, 1} : chunkOf(runs, buffered);
   std::vector<int64_t> sizes, steps;
   for (size_t i = order.size(); i-- > 0;) {  // outermost first
     if (!reduced[order[i]]) continue;
@@ -69,7 +72,8 @@ void forEachCall(const Schedule& s, absl::FunctionRef<void(int64_t, int64_t)> bo
   const auto total = static_cast<int64_t>(s.positions.size());
   for (int64_t period = 0; period < total; period += s.chunk.period) {
     const int64_t end = std::min(total, period + s.chunk.period);
-    for (int64_t first = period; first < end; first += s.chunk.length) body(first, std::min(s.chunk.length, end - first));
+    for (int64_t first = period; first < end; first += s.chunk.length)
+      body(first, std::min(s.chunk.length, end - first));
   }
 }
 
@@ -102,7 +106,8 @@ Scalar halfProduct(const HostArray& in, int64_t base, const Schedule& s) {
   Scalar acc = Scalar::one(in.dtype);
   forEachCall(s, [&](int64_t first, int64_t count) {
     float product = static_cast<float>(acc.asDouble());
-    for (int64_t i = first; i < first + count; ++i) product *= typedAt<float>(in, base + s.positions[static_cast<size_t>(i)]);
+    for (int64_t i = first; i < first + count; ++i)
+      product *= typedAt<float>(in, base + s.positions[static_cast<size_t>(i)]);
     acc = Scalar::ofDouble(in.dtype, product);
   });
   return acc;
@@ -152,7 +157,8 @@ absl::StatusOr<Scalar> reduceOne(const Node& node, const HostArray& in, int64_t 
     case Op::kSum:
       if (dtype == DType::kF64) return floatSum<double>(in, base, s);
       if (isFloat(dtype)) return floatSum<float>(in, base, s);
-      if (isComplex(dtype)) return dtype == DType::kC64 ? complexSum<float>(in, base, s) : complexSum<double>(in, base, s);
+      if (isComplex(dtype))
+        return dtype == DType::kC64 ? complexSum<float>(in, base, s) : complexSum<double>(in, base, s);
       return fold(Op::kAdd, Scalar::zero(dtype), in, base, s, 0);
     case Op::kProd:
       if (dtype == DType::kF16) return halfProduct(in, base, s);
@@ -164,23 +170,18 @@ absl::StatusOr<Scalar> reduceOne(const Node& node, const HostArray& in, int64_t 
         return absl::InvalidArgumentError("zero-size array to reduction operation " + std::string(info(node.op).text) +
                                           "imum which has no identity");
       return fold(node.op == Op::kMax ? Op::kMaximum : Op::kMinimum, in.at(base + s.positions[0]), in, base, s, 1);
-    case Op::kAny:
-      return fold(Op::kLogicalOr, Scalar::ofBool(false), in, base, s, 0);
-    case Op::kAll:
-      return fold(Op::kLogicalAnd, Scalar::ofBool(true), in, base, s, 0);
-    case Op::kArgmax:
-      return argExtreme(Op::kGreater, in, base, s.positions);
-    case Op::kArgmin:
-      return argExtreme(Op::kLess, in, base, s.positions);
-    default:
-      return absl::UnimplementedError("reference evaluator: " + std::string(info(node.op).text));
+    case Op::kAny: return fold(Op::kLogicalOr, Scalar::ofBool(false), in, base, s, 0);
+    case Op::kAll: return fold(Op::kLogicalAnd, Scalar::ofBool(true), in, base, s, 0);
+    case Op::kArgmax: return argExtreme(Op::kGreater, in, base, s.positions);
+    case Op::kArgmin: return argExtreme(Op::kLess, in, base, s.positions);
+    default: return absl::UnimplementedError("reference evaluator: " + std::string(info(node.op).text));
   }
 }
 
 }  // namespace
 
-absl::StatusOr<HostArray> reduce(const Node& node, const HostArray& in, absl::Span<const int64_t> strides, bool buffered,
-                                 const std::vector<int64_t>& shape) {
+absl::StatusOr<HostArray> reduce(const Node& node, const HostArray& in, absl::Span<const int64_t> strides,
+                                 bool buffered, const std::vector<int64_t>& shape) {
   std::vector<bool> reduced(in.shape.size(), false);
   for (int64_t axis : node.attrs.ints(AttrKey::kAxes)) reduced[static_cast<size_t>(axis)] = true;
   const bool positional = node.op == Op::kArgmax || node.op == Op::kArgmin;
@@ -197,8 +198,10 @@ absl::StatusOr<HostArray> reduce(const Node& node, const HostArray& in, absl::Sp
   int64_t flat = 0;
   forEachIndex(sizes, [&](absl::Span<const int64_t> index) {
     absl::StatusOr<Scalar> value = reduceOne(node, in, flatIndex(index, steps), schedule);
-    if (value.ok()) out.set(flat, *value);
-    else status = value.status();
+    if (value.ok())
+      out.set(flat, *value);
+    else
+      status = value.status();
     ++flat;
   });
   if (!status.ok()) return status;

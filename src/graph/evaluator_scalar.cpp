@@ -1,5 +1,6 @@
-// Elementwise rows on single elements, by family of types. Every family works in the C++ type that NumPy's loop uses: integers in
-// their own width (unsigned arithmetic, so that overflow wraps), f16 in float with one rounding at the end, complex as pairs.
+// Elementwise rows on single elements, by family of types. Every family works in the C++ type that NumPy's loop uses:
+// integers in their own width (unsigned arithmetic, so that overflow wraps), f16 in float with one rounding at the end,
+// complex as pairs.
 #include "graph/evaluator_scalar.h"
 
 #include <cmath>
@@ -279,7 +280,8 @@ absl::StatusOr<Scalar> complexElement(Op op, const Scalar& a, const Scalar& b) {
     case Op::kReal: return Scalar::ofDouble(part, x.real());
     case Op::kImag: return Scalar::ofDouble(part, x.imag());
     case Op::kAbsolute: return Scalar::ofDouble(part, std::hypot(x.real(), x.imag()));
-    case Op::kAngle: return Scalar::ofDouble(part, *realFunction(Op::kArctan2, x.imag(), x.real(), part == DType::kF32));
+    case Op::kAngle:
+      return Scalar::ofDouble(part, *realFunction(Op::kArctan2, x.imag(), x.real(), part == DType::kF32));
     default: break;
   }
   absl::StatusOr<std::complex<double>> value = complexOp(op, a.dtype, x, y);

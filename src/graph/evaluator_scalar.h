@@ -9,8 +9,8 @@
 
 namespace fw::graph {
 
-/// op(in...) for an elementwise row, operands in the loop's types; `result` is the node's element type. Where NumPy raises
-/// (integers to negative powers) or we do not know its result bit for bit, an error.
+/// op(in...) for an elementwise row, operands in the loop's types; `result` is the node's element type. Where NumPy
+/// raises (integers to negative powers) or we do not know its result bit for bit, an error.
 absl::StatusOr<Scalar> evaluateElement(Op op, absl::Span<const Scalar> in, DType result);
 
 /// NumPy's astype(casting="unsafe") on x86-64.

@@ -7,8 +7,8 @@
 namespace fw::graph::eval {
 namespace {
 
-/// Strides of a reshape that NumPy answers with a view: axes are matched from the outside in groups of equal size, and a
-/// group's axes must follow each other in memory. Empty if some group does not.
+/// Strides of a reshape that NumPy answers with a view: axes are matched from the outside in groups of equal size, and
+/// a group's axes must follow each other in memory. Empty if some group does not.
 std::vector<int64_t> reshapedStrides(const Value& in, const std::vector<int64_t>& shape) {
   std::vector<int64_t> sizes, strides;
   for (size_t i = 0; i < in.array.shape.size(); ++i) {
@@ -22,8 +22,10 @@ std::vector<int64_t> reshapedStrides(const Value& in, const std::vector<int64_t>
     size_t iEnd = i + 1, jEnd = j + 1;
     for (int64_t a = sizes[i], b = shape[j]; a != b;) {
       if (a < b ? iEnd == sizes.size() : jEnd == shape.size()) return {};
-      if (a < b) a *= sizes[iEnd++];
-      else b *= shape[jEnd++];
+      if (a < b)
+        a *= sizes[iEnd++];
+      else
+        b *= shape[jEnd++];
     }
     for (size_t k = i; k + 1 < iEnd; ++k)
       if (strides[k] != sizes[k + 1] * strides[k + 1]) return {};
@@ -47,7 +49,8 @@ Value applyView(const Node& node, const Value& in, const std::vector<int64_t>& s
     out.array.data = in.array.data;
     const bool copies = node.attrs.integerOr(AttrKey::kCopy, 0) != 0 || in.array.elements() == 0;
     std::vector<int64_t> strides = copies ? std::vector<int64_t>() : reshapedStrides(in, shape);
-    if (strides.empty()) strides = packed(shape, copies ? node.type.layout : Layout::c(node.type.rank()), in.array.dtype);
+    if (strides.empty())
+      strides = packed(shape, copies ? node.type.layout : Layout::c(node.type.rank()), in.array.dtype);
     out.strides = std::move(strides);
     return out;
   }
@@ -70,13 +73,16 @@ Value applyView(const Node& node, const Value& in, const std::vector<int64_t>& s
     size_t other = 0;
     for (size_t axis = 0; axis < (expands ? shape.size() : in.array.shape.size()); ++axis) {
       if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end()) continue;
-      if (expands) from[axis] = static_cast<int64_t>(other);
-      else from[other] = static_cast<int64_t>(axis);
+      if (expands)
+        from[axis] = static_cast<int64_t>(other);
+      else
+        from[other] = static_cast<int64_t>(axis);
       ++other;
     }
   }
   for (size_t i = 0; i < shape.size(); ++i)
-    if (from[i] >= 0) out.strides[i] = in.strides[static_cast<size_t>(from[i])] * (node.op == Op::kSlice ? steps[i] : 1);
+    if (from[i] >= 0)
+      out.strides[i] = in.strides[static_cast<size_t>(from[i])] * (node.op == Op::kSlice ? steps[i] : 1);
   int64_t flat = 0;
   forEachIndex(shape, [&](absl::Span<const int64_t> index) {
     int64_t at = 0;

@@ -23,10 +23,10 @@ uint32_t unitAxes(const SymContext& syms, const SymShape& shape) {
 // ---- Attrs
 
 Attrs& Attrs::set(AttrKey key, AttrValue value) {
-  FW_CHECK_MSG(value.index() == static_cast<size_t>(info(key).kind), "wrong kind of value for attribute " +
-               std::string(attrName(key)));
-  auto it = std::lower_bound(entries_.begin(), entries_.end(), key,
-                             [](const auto& e, AttrKey k) { return e.first < k; });
+  FW_CHECK_MSG(value.index() == static_cast<size_t>(info(key).kind),
+               "wrong kind of value for attribute " + std::string(attrName(key)));
+  auto it =
+      std::lower_bound(entries_.begin(), entries_.end(), key, [](const auto& e, AttrKey k) { return e.first < k; });
   if (it != entries_.end() && it->first == key) {
     it->second = std::move(value);
   } else {
@@ -105,7 +105,8 @@ bool sameValue(const Node& a, const Node& b) {
 }
 
 bool isPure(const Node& node) {
-  return node.op != Op::kInput && node.op != Op::kStore && node.op != Op::kLoop && node.op != Op::kCond && node.regions.empty();
+  return node.op != Op::kInput && node.op != Op::kStore && node.op != Op::kLoop && node.op != Op::kCond &&
+         node.regions.empty();
 }
 
 }  // namespace
@@ -185,8 +186,8 @@ ValueId Graph::addTyped(Op op, absl::Span<const ValueId> operands, ValueType typ
     // The verifier reports what is wrong; the node still needs a layout of its rank.
     type.layout = complete.ok() && complete->rank() == type.rank() ? complete->layout : Layout::c(type.rank());
   }
-  return addPure({op, {operands.begin(), operands.end()}, std::move(attrs), std::move(type), line_,
-                  std::move(regions)});
+  return addPure(
+      {op, {operands.begin(), operands.end()}, std::move(attrs), std::move(type), line_, std::move(regions)});
 }
 
 namespace {

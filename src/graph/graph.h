@@ -11,9 +11,9 @@
 //     return %3
 //   }
 //
-// A graph is functional but for its commits: `store` nodes that, after everything else is computed and accepted, write into
-// the memory of inputs, in order. Every other node that reads an input reads what it held before. A `commit %7, %9` line
-// before `return` lists them.
+// A graph is functional but for its commits: `store` nodes that, after everything else is computed and accepted, write
+// into the memory of inputs, in order. Every other node that reads an input reads what it held before. A `commit %7,
+// %9` line before `return` lists them.
 #pragma once
 
 #include <complex>
@@ -43,8 +43,8 @@ class Graph;
 struct ValueType {
   DType dtype = DType::kF64;
   SymShape shape;
-  Layout layout;                    ///< NumPy's memory layout of the value at this point
-  std::vector<ValueType> tuple;     ///< non-empty only for loop and cond
+  Layout layout;                 ///< NumPy's memory layout of the value at this point
+  std::vector<ValueType> tuple;  ///< non-empty only for loop and cond
 
   int rank() const { return static_cast<int>(shape.size()); }
   friend bool operator==(const ValueType&, const ValueType&) = default;
@@ -57,17 +57,17 @@ std::string print(const SymContext& syms, const ValueType& type);
 /// A scalar constant: bits of one element.
 struct Scalar {
   DType dtype = DType::kF64;
-  uint64_t lo = 0;   ///< the element's bytes, little endian, zero-extended (real part of c128)
-  uint64_t hi = 0;   ///< imaginary part of c128
+  uint64_t lo = 0;  ///< the element's bytes, little endian, zero-extended (real part of c128)
+  uint64_t hi = 0;  ///< imaginary part of c128
 
   static Scalar ofBool(bool v);
-  static Scalar ofInt(DType d, int64_t v);          ///< any integer or bool type; wraps
-  static Scalar ofDouble(DType d, double v);        ///< any float type; rounds
+  static Scalar ofInt(DType d, int64_t v);    ///< any integer or bool type; wraps
+  static Scalar ofDouble(DType d, double v);  ///< any float type; rounds
   static Scalar ofComplex(DType d, std::complex<double> v);
   static Scalar zero(DType d);
   static Scalar one(DType d);
   std::complex<double> asComplex() const;
-  double asDouble() const;                          ///< real part
+  double asDouble() const;  ///< real part
   int64_t asInt() const;
   friend bool operator==(const Scalar&, const Scalar&) = default;  // bitwise: NaN == NaN, 0.0 != -0.0
 };
@@ -77,7 +77,7 @@ enum class AttrKey : uint8_t {
 #define FW_ATTR(Id, text, kind, help) k##Id,
 #include "graph/attrs.def"
 };
-enum class AttrKind : uint8_t { kInt, kSym, kScalar, kInts, kSyms };   ///< in the order of AttrValue's alternatives
+enum class AttrKind : uint8_t { kInt, kSym, kScalar, kInts, kSyms };  ///< in the order of AttrValue's alternatives
 
 struct AttrInfo {
   AttrKey key;
@@ -100,7 +100,7 @@ class Attrs {
  public:
   Attrs& set(AttrKey key, AttrValue value);
   bool has(AttrKey key) const;
-  int64_t integer(AttrKey key) const;          ///< FW_CHECKs presence and type, as the others
+  int64_t integer(AttrKey key) const;  ///< FW_CHECKs presence and type, as the others
   int64_t integerOr(AttrKey key, int64_t fallback) const;
   SymId sym(AttrKey key) const;
   const Scalar& scalar(AttrKey key) const;
@@ -124,8 +124,8 @@ struct Node {
 
 class Graph {
  public:
-  Graph();                                      ///< with a SymContext of its own
-  explicit Graph(Graph& parent);                ///< region: shares the parent's SymContext
+  Graph();                        ///< with a SymContext of its own
+  explicit Graph(Graph& parent);  ///< region: shares the parent's SymContext
   Graph(Graph&&) = default;
   Graph& operator=(Graph&&) = default;
 
@@ -154,13 +154,13 @@ class Graph {
   // Shorthands used everywhere; all FW_CHECK on misuse.
   ValueId unary(Op op, ValueId a);
   ValueId binary(Op op, ValueId a, ValueId b);
-  ValueId cast(ValueId a, DType to);             ///< a itself if it has the type already
+  ValueId cast(ValueId a, DType to);  ///< a itself if it has the type already
   ValueId broadcastTo(ValueId a, const SymShape& shape);
   ValueId reduce(Op op, ValueId a, IntList axes, bool keepdims);
   ValueId slice(ValueId a, SymList starts, SymList steps, SymShape shape);
   ValueId transpose(ValueId a, IntList perm);
-  ValueId expand(ValueId a, IntList axes);       ///< positions in the result, sorted
-  ValueId squeeze(ValueId a, IntList axes);      ///< positions in the operand, sorted
+  ValueId expand(ValueId a, IntList axes);   ///< positions in the result, sorted
+  ValueId squeeze(ValueId a, IntList axes);  ///< positions in the operand, sorted
   ValueId reshape(ValueId a, SymShape shape, bool copy);
   ValueId full(ValueId value, SymShape shape);
   ValueId update(ValueId base, ValueId value, SymList starts, SymList steps);

@@ -13,12 +13,14 @@ namespace fw::graph {
 absl::StatusOr<ValueType> inferType(SymContext& syms, Op op, absl::Span<const ValueType* const> operands,
                                     const Attrs& attrs);
 
-/// As inferType, for ops whose result needs something that is not in operands and attributes: `given` holds the shape (slice,
-/// broadcast, reshape, full, iota, copy) or the dtype (cast, input). The layout follows from NumPy's rules in every case.
+/// As inferType, for ops whose result needs something that is not in operands and attributes: `given` holds the shape
+/// (slice, broadcast, reshape, full, iota, copy) or the dtype (cast, input). The layout follows from NumPy's rules in
+/// every case.
 absl::StatusOr<ValueType> completeType(SymContext& syms, Op op, absl::Span<const ValueType* const> operands,
                                        const Attrs& attrs, const ValueType& given);
 
-/// True if the op has a loop for operands of this element type (all operands but a selection's condition have one type).
+/// True if the op has a loop for operands of this element type (all operands but a selection's condition have one
+/// type).
 bool loopAccepts(Op op, DType dtype);
 
 /// True if completeType() is needed: inferType() answers such ops with an error.

@@ -171,7 +171,7 @@ absl::StatusOr<Layout> reshapeLayout(SymContext& syms, const ValueType& operand,
   for (size_t g = 0; g < groups.size(); ++g) {
     const AxisGroup& group = groups[g];
     uint32_t inside = (bit(group.fromEnd) - 1) & ~(bit(group.from) - 1),
-        toAxes = (bit(group.toEnd) - 1) & ~(bit(group.to) - 1);
+             toAxes = (bit(group.toEnd) - 1) & ~(bit(group.to) - 1);
     bool merges = (real & inside) == 0 || (from.broadcastAxes & inside) == 0;
     if (from.contiguity == Contiguity::kPacked) merges = merges && mergesWhenPacked(from, real, group);
     bool isBroadcast = (real & inside) == 0 && (from.broadcastAxes & inside) != 0;

@@ -42,8 +42,8 @@ void insertionSort(Order& axes, F verdict) {
 
 struct Ranked {
   absl::InlinedVector<int, 4> places;
-  uint32_t absent;   // bit per axis of the result: this operand does not vote on it
-  int shift;         // axes that the result has in front
+  uint32_t absent;  // bit per axis of the result: this operand does not vote on it
+  int shift;        // axes that the result has in front
 };
 
 Ranked rankOperand(const LayoutOperand& operand, int rank, bool zeroStridesVote) {
@@ -184,7 +184,7 @@ Verdict compareAxes(absl::Span<const Ranked> operands, int later, int earlier, b
 Layout ufuncResultLayout(int rank, absl::Span<const LayoutOperand> operands) {
   absl::InlinedVector<Ranked, 4> ranked;
   for (const LayoutOperand& o : operands) ranked.push_back(rankOperand(o, rank, false));
-  Order axes = Layout::f(rank).order;   // NumPy sorts from the smallest stride, starting from C order
+  Order axes = Layout::f(rank).order;  // NumPy sorts from the smallest stride, starting from C order
   insertionSort(axes, [&](int later, int earlier) { return compareAxes(ranked, later, earlier, false); });
   Layout result;
   result.order.assign(axes.rbegin(), axes.rend());

@@ -15,13 +15,14 @@ namespace fw::graph {
 
 /// How far memory of one array is known to be regular; each class implies the ones after it.
 enum class Contiguity : uint8_t {
-  kPacked,    ///< no gaps: the strides follow from shape and order
-  kInner,     ///< the innermost axis (in memory order) has stride itemsize, the others are free
-  kStrided,   ///< any strides
+  kPacked,   ///< no gaps: the strides follow from shape and order
+  kInner,    ///< the innermost axis (in memory order) has stride itemsize, the others are free
+  kStrided,  ///< any strides
 };
 
 /// Every statement about strides is about their absolute values; the sign is in negativeAxes. Axes of size statically 1
-/// and broadcast axes take part in `order` (somewhere) but say nothing about strides: kPacked and kInner leave them out.
+/// and broadcast axes take part in `order` (somewhere) but say nothing about strides: kPacked and kInner leave them
+/// out.
 struct Layout {
   /// Axes from the largest to the smallest stride; {0,1,...,n-1} is C order, the reverse is F order.
   absl::InlinedVector<int8_t, 4> order;
@@ -47,7 +48,7 @@ struct Layout {
 /// One operand of a ufunc as NumPy's iterator sees it.
 struct LayoutOperand {
   const Layout* layout;
-  uint32_t unitAxes;   ///< bit i: axis i has size statically 1 (stride counts as 0)
+  uint32_t unitAxes;  ///< bit i: axis i has size statically 1 (stride counts as 0)
 };
 
 /// Layout of the result that a ufunc allocates with order='K': the axis order that NumPy's iterator finds by comparing

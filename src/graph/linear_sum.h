@@ -30,7 +30,7 @@ ValueId orderingOperand(const Graph& graph, const Node& reduction);
 std::optional<SymList> numpyStrides(const Graph& graph, ValueId value);
 
 struct LinearSum {
-  Layout layout;       ///< of the copy
+  Layout layout;  ///< of the copy
   SymList runStrides;
 };
 /// How to copy the operand of `reduction`; nullopt if it can be added where it lies. kUnimplemented if NumPy's order of

@@ -64,17 +64,16 @@ absl::StatusOr<UfuncSignature> resolveCompare(Op op, absl::Span<const OperandTyp
   if (strong(DType::kU64) && anyStrong(operands, isSigned)) {
     return absl::UnimplementedError("comparison of u64 with signed integers");
   }
-  bool allWeakInts = std::all_of(operands.begin(), operands.end(),
-                                 [](const OperandType& o) { return o.weak == Weak::kInt; });
+  bool allWeakInts =
+      std::all_of(operands.begin(), operands.end(), [](const OperandType& o) { return o.weak == Weak::kInt; });
   if (allWeakInts) return absl::UnimplementedError("comparison of Python integers as objects");
   return sameInputs(op, operands.size(), common);
 }
 
 absl::StatusOr<UfuncSignature> resolveLogical(Op op, absl::Span<const OperandType> operands) {
   if (operands.size() == 1) return sameInputs(op, 1, operands[0].dtype);
-  bool same = std::all_of(operands.begin(), operands.end(), [&](const OperandType& o) {
-    return o.weak == Weak::kNo && o.dtype == operands[0].dtype;
-  });
+  bool same = std::all_of(operands.begin(), operands.end(),
+                          [&](const OperandType& o) { return o.weak == Weak::kNo && o.dtype == operands[0].dtype; });
   return sameInputs(op, operands.size(), same ? operands[0].dtype : DType::kBool);
 }
 
@@ -87,7 +86,7 @@ absl::StatusOr<UfuncSignature> resolveNonUfunc(Op op, absl::Span<const OperandTy
   if (op == Op::kReal || op == Op::kImag) return UfuncSignature{{operands[0].dtype}, realOf(operands[0].dtype)};
   if (op == Op::kAngle) {
     if (isComplex(operands[0].dtype)) return UfuncSignature{{operands[0].dtype}, realOf(operands[0].dtype)};
-    OperandType asArctan2[] = {{DType::kI64, Weak::kInt}, operands[0]};   // np.angle(x) is arctan2(0, x)
+    OperandType asArctan2[] = {{DType::kI64, Weak::kInt}, operands[0]};  // np.angle(x) is arctan2(0, x)
     DType d = smallestInexact(asArctan2);
     return UfuncSignature{{d}, d};
   }
@@ -203,7 +202,7 @@ absl::Status checkFits(const Graph& graph, Op op, const Node& node, DType to) {
 bool overflows(const std::complex<double>& before, const Scalar& after) {
   std::complex<double> v = after.asComplex();
   return (std::isfinite(before.real()) && !std::isfinite(v.real())) ||
-      (std::isfinite(before.imag()) && !std::isfinite(v.imag()));
+         (std::isfinite(before.imag()) && !std::isfinite(v.imag()));
 }
 
 /// A weak constant in the loop's type, converted as NumPy converts Python scalars: by way of double.

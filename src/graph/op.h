@@ -29,47 +29,47 @@ enum class OpClass : uint8_t {
 
 /// NumPy type resolution of a call (which inner loops exist), see numpy_types.h.
 enum class Loops : uint8_t {
-  kNone,            ///< not a ufunc: operand types are used as they are
-  kNumber,          ///< ?bBhHiIlLefdFD
-  kNumberNoBool,    ///< as kNumber, bool is a TypeError
-  kBitwise,         ///< bool and integers
-  kShift,           ///< integers; bool becomes i8
-  kInexact,         ///< efdFD; bool and integers become the float NumPy picks by size
-  kFloat,           ///< efd;   the same promotion, complex is a TypeError
-  kDivide,          ///< true_divide: efdFD, all integers and bool become f64
-  kReal,            ///< bBhHiIlLefd; bool becomes i8, complex is a TypeError
-  kCompare,         ///< any two, compared in their promoted type (u64 with signed integers: exactly)
-  kLogical,         ///< any, tested for truth; operands of different types are converted to bool first
-  kPredicate,       ///< any one operand, answers bool
-  kPower,           ///< bBhHiIlLefdFD; bool becomes i8 (power, square, reciprocal, conjugate)
-  kRound,           ///< floor, ceil, trunc: bool and integers pass unchanged (NumPy >= 2.1), float otherwise; no complex
+  kNone,          ///< not a ufunc: operand types are used as they are
+  kNumber,        ///< ?bBhHiIlLefdFD
+  kNumberNoBool,  ///< as kNumber, bool is a TypeError
+  kBitwise,       ///< bool and integers
+  kShift,         ///< integers; bool becomes i8
+  kInexact,       ///< efdFD; bool and integers become the float NumPy picks by size
+  kFloat,         ///< efd;   the same promotion, complex is a TypeError
+  kDivide,        ///< true_divide: efdFD, all integers and bool become f64
+  kReal,          ///< bBhHiIlLefd; bool becomes i8, complex is a TypeError
+  kCompare,       ///< any two, compared in their promoted type (u64 with signed integers: exactly)
+  kLogical,       ///< any, tested for truth; operands of different types are converted to bool first
+  kPredicate,     ///< any one operand, answers bool
+  kPower,         ///< bBhHiIlLefdFD; bool becomes i8 (power, square, reciprocal, conjugate)
+  kRound,         ///< floor, ceil, trunc: bool and integers pass unchanged (NumPy >= 2.1), float otherwise; no complex
 };
 
 /// Element type of the result, given operands already converted to the loop's type.
 enum class ResultType : uint8_t {
-  kSame,      ///< type of the first operand
-  kSecond,    ///< type of the second operand (where)
+  kSame,    ///< type of the first operand
+  kSecond,  ///< type of the second operand (where)
   kBool,
-  kReal,      ///< realOf(first)
+  kReal,  ///< realOf(first)
   kI64,
-  kAttr,      ///< attr dtype
+  kAttr,  ///< attr dtype
 };
 
 /// Promise about the numbers.
 enum class Contract : uint8_t {
-  kExact,   ///< bitwise NumPy's
-  kUlp,     ///< within 1 ULP (f64) or 2 ULP (f32) of the true value; f16 is the rounded f32 result
+  kExact,  ///< bitwise NumPy's
+  kUlp,    ///< within 1 ULP (f64) or 2 ULP (f32) of the true value; f16 is the rounded f32 result
 };
 
 struct OpInfo {
   Op op;
-  std::string_view text;      ///< name in the text IR
-  int arity;                  ///< number of operands, -1 for variadic
+  std::string_view text;  ///< name in the text IR
+  int arity;              ///< number of operands, -1 for variadic
   OpClass cls;
   Loops loops;
   ResultType result;
-  std::string_view numpy;     ///< '|'-separated Python names that mean this op
-  std::string_view cpu;       ///< name of the CPU lowering; "decompose" and "structural" are special
+  std::string_view numpy;  ///< '|'-separated Python names that mean this op
+  std::string_view cpu;    ///< name of the CPU lowering; "decompose" and "structural" are special
   Contract contract;
 };
 

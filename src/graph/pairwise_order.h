@@ -1,13 +1,15 @@
-// The order in which NumPy (2.3 and later) adds, and where its result follows from it. tests/python/test_pairwise_rule.py
-// checks this text against NumPy; the evaluator and the kernels follow it.
+// The order in which NumPy (2.3 and later) adds, and where its result follows from it.
+// tests/python/test_pairwise_rule.py checks this text against NumPy; the evaluator and the kernels follow it.
 //
 // Sizes are those at run time: a symbolic axis that happens to be 1 does not count, which may turn case 4 into case 5.
 //
-// 1. Iteration order. Axes of size 1 do not count. The others are sorted from the smallest to the largest |stride| by an
+// 1. Iteration order. Axes of size 1 do not count. The others are sorted from the smallest to the largest |stride| by
+// an
 //    insertion sort that starts from C order (last axis innermost), moves an axis inwards only past strictly larger
 //    strides and looks past axes with stride 0 (broadcast), which have no say. Strides are never negated: a reduced
 //    axis is always walked by increasing index. This is Layout::order reversed.
-// 2. Runs. Two neighbouring *reduced* axes are one run when stride(inner) * size(inner) == stride(outer), signs included;
+// 2. Runs. Two neighbouring *reduced* axes are one run when stride(inner) * size(inner) == stride(outer), signs
+// included;
 //    so packed neighbours are one run.
 // 3. Start. sum starts from +0 (so the sum of -0.0 alone is +0.0), prod from 1; max and min from the first element.
 //    Nothing else is special: an empty sum is +0, a sum over axes of size 1 is 0 + x.
@@ -22,14 +24,17 @@
 //      joined innermost to outermost while the joined size is below 8192; a stretch is the joined core
 //      repeated as often as fits into 8192 elements; stretches restart after each period. Exactly: chunkOf().
 // 6. pairwise(x[0..n)) of f32 and f64: n < 8: -0.0 + x[0] + x[1] ... sequentially. n <= 128: eight accumulators r[j] =
-//    x[j], then r[j] += x[i + j] for whole groups of eight; ((r0+r1)+(r2+r3))+((r4+r5)+(r6+r7)); then the rest one by one.
-//    Larger: h = n/2 rounded down to a multiple of 8; pairwise(x[0..h)) + pairwise(x[h..n)).
-// 7. f16: the elements are widened to f32, pairwise runs in f32, and each call's f32(acc) + pairwise is rounded to f16. In
+//    x[j], then r[j] += x[i + j] for whole groups of eight; ((r0+r1)+(r2+r3))+((r4+r5)+(r6+r7)); then the rest one by
+//    one. Larger: h = n/2 rounded down to a multiple of 8; pairwise(x[0..h)) + pairwise(x[h..n)).
+// 7. f16: the elements are widened to f32, pairwise runs in f32, and each call's f32(acc) + pairwise is rounded to f16.
+// In
 //    case 4 every single step is rounded to f16.
-// 8. Complex: real and imaginary parts are added separately by the same tree, where n counts real numbers: n = 2 * count.
-//    count < 4: sequential from -0.0; count <= 64: four accumulators per part, (r0+r1)+(r2+r3), rest one by one; larger:
-//    h = n/2 rounded down to a multiple of 8, which is h/2 complex elements. So four accumulators, not eight.
-// 9. prod is sequential in iteration order everywhere (no tree). f16 prod runs in f32 within a call (stretch as in 5) and is
+// 8. Complex: real and imaginary parts are added separately by the same tree, where n counts real numbers: n = 2 *
+// count.
+//    count < 4: sequential from -0.0; count <= 64: four accumulators per part, (r0+r1)+(r2+r3), rest one by one;
+//    larger: h = n/2 rounded down to a multiple of 8, which is h/2 complex elements. So four accumulators, not eight.
+// 9. prod is sequential in iteration order everywhere (no tree). f16 prod runs in f32 within a call (stretch as in 5)
+// and is
 //    rounded to f16 at the end of each call; case 4 rounds every step. Complex prod in case 4 uses the product of
 //    NumPy's array loops on machines with FMA, re = fma(ar, br, -(ai*bi)), im = fma(ar, bi, ai*br); in case 5 the plain
 //    one with four rounded products.
@@ -40,7 +45,8 @@
 // 11. max and min of floats propagate NaN (the quiet NaN of the result may carry any payload and sign). Of equal zeros
 //    with different signs the one NumPy answers depends on its vector width and on chunks: not reproducible; any.
 //    fmax.reduce and fmin.reduce: the same.
-// 12. Which axes are one run (rule 2) may be known at run time only, from strides: kernels decide then (graph/linear_sum.h,
+// 12. Which axes are one run (rule 2) may be known at run time only, from strides: kernels decide then
+// (graph/linear_sum.h,
 //    kernels/stretches.h), and decline where a size of 1 would change the order.
 // 13. Not covered, capture must refuse: arrays that are unaligned or not in native byte order, reductions with out=,
 //    where= or a reduction after np.setbufsize(); NumPy older than 2.3; layouts whose order is unknown.

@@ -242,7 +242,7 @@ class GraphParser {
     t.layout = Layout::c(t.rank());
     if (accept("layout=")) {
       size_t start = at_;
-      int depth = 0;   // a comma or ')' outside the layout's own parentheses belongs to a tuple
+      int depth = 0;  // a comma or ')' outside the layout's own parentheses belongs to a tuple
       for (; at_ < text_.size() && !std::isspace(static_cast<unsigned char>(text_[at_])); ++at_) {
         if (text_[at_] == '(') ++depth;
         if (depth == 0 && (text_[at_] == ')' || text_[at_] == ',')) break;

@@ -61,7 +61,7 @@ void printBody(const Graph& graph, const std::string& indent, std::string& out);
 void printNode(const Graph& graph, ValueId id, const std::string& indent, std::string& out) {
   const Node& node = graph.node(id);
   out += indent + "%" + std::to_string(id.index) + " = " + std::string(info(node.op).text) + "(" +
-      joinValues(node.operands) + ")";
+         joinValues(node.operands) + ")";
   if (!node.attrs.entries().empty()) {
     std::string list;
     for (const auto& [key, value] : node.attrs.entries()) {

@@ -126,7 +126,7 @@ SymId SymContext::mod(SymId a, SymId b) {
   if (a == b) return constant(0);
   SymAlgebra algebra(*this);
   SymPoly dividend = algebra.poly(a), divisor = algebra.poly(b);
-  bool negative = isNegativeMonomial(divisor);   // a mod -b is -(-a mod b)
+  bool negative = isNegativeMonomial(divisor);  // a mod -b is -(-a mod b)
   if (negative) {
     std::optional<SymPoly> x = algebra.add({}, dividend, -1), y = algebra.add({}, divisor, -1);
     if (!x || !y) return algebra.atom(SymOp::kMod, a, b);

@@ -34,10 +34,10 @@ struct SymRange {
 
 struct SymNode {
   SymOp op;
-  int64_t value = 0;                          ///< kConst: the value; kSymbol: index of the symbol
-  absl::InlinedVector<SymId, 2> operands;     ///< kAdd, kMul, kMin, kMax: n >= 2 sorted; kFloorDiv, kMod: 2
+  int64_t value = 0;                       ///< kConst: the value; kSymbol: index of the symbol
+  absl::InlinedVector<SymId, 2> operands;  ///< kAdd, kMul, kMin, kMax: n >= 2 sorted; kFloorDiv, kMod: 2
   SymRange range;
-  bool opaque = false;                        ///< kAdd, kMul left unexpanded (a coefficient would overflow)
+  bool opaque = false;  ///< kAdd, kMul left unexpanded (a coefficient would overflow)
 };
 
 class SymContext {
@@ -91,7 +91,7 @@ class SymContext {
   absl::StatusOr<SymId> parse(std::string_view text);
 
  private:
-  friend class SymAlgebra;   // symint_algebra.h: polynomials over this context
+  friend class SymAlgebra;  // symint_algebra.h: polynomials over this context
   SymId intern(SymNode node);
   SymId rebuild(SymId id, absl::flat_hash_map<SymId, SymId>& done);
   void addRule(SymId from, SymId to);
@@ -100,8 +100,8 @@ class SymContext {
   std::vector<SymId> symbolIds_;
   std::vector<std::string> symbolNames_;
   absl::flat_hash_map<std::string, SymId> interned_;
-  absl::flat_hash_map<SymId, SymId> assumed_;   // symbols and monomials, and what stands for them
-  std::vector<SymId> zeros_;                    // expressions known to be 0 that no rule could be made of
+  absl::flat_hash_map<SymId, SymId> assumed_;  // symbols and monomials, and what stands for them
+  std::vector<SymId> zeros_;                   // expressions known to be 0 that no rule could be made of
 };
 
 }  // namespace fw::graph

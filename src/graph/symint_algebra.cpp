@@ -12,7 +12,7 @@
 namespace fw::graph {
 namespace {
 
-constexpr size_t kMaxTerms = 128;   // beyond this a product stays opaque
+constexpr size_t kMaxTerms = 128;  // beyond this a product stays opaque
 
 int rankOf(const SymNode& n) {
   switch (n.op) {
@@ -206,8 +206,8 @@ SymId SymAlgebra::extreme(SymOp op, SymId a, SymId b) {
   }
   if (items.size() == 1) return items[0];
   SymNode n{op, 0, {items.begin(), items.end()}, context_.range(items[0]), false};
-  for (SymId id : items) n.range = isMin ? minRanges(n.range, context_.range(id)) : maxRanges(n.range,
-                                                                                              context_.range(id));
+  for (SymId id : items)
+    n.range = isMin ? minRanges(n.range, context_.range(id)) : maxRanges(n.range, context_.range(id));
   return context_.intern(std::move(n));
 }
 

@@ -1,5 +1,6 @@
 // Polynomials behind SymContext: the canonical form of an expression is a sum of monomials over atoms, where an atom is
-// anything that is not a sum or a product (symbols, floorDiv, mod, min, max) or an opaque node. Internal to symint*.cpp.
+// anything that is not a sum or a product (symbols, floorDiv, mod, min, max) or an opaque node. Internal to
+// symint*.cpp.
 #pragma once
 
 #include <optional>
@@ -50,8 +51,8 @@ class SymAlgebra {
   bool nonNegative(const SymPoly& poly, int depth = 0);
 
   SymId opaque(SymOp op, absl::InlinedVector<SymId, 2> operands);
-  /// floorDiv or mod without simplification. The divisor's range may contain 0: then the caller knows better, or evaluation
-  /// fails.
+  /// floorDiv or mod without simplification. The divisor's range may contain 0: then the caller knows better, or
+  /// evaluation fails.
   SymId atom(SymOp op, SymId a, SymId b, SymRange known = {});
   SymId extreme(SymOp op, SymId a, SymId b);
   /// See symint_facts.h.

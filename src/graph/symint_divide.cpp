@@ -11,7 +11,7 @@
 namespace fw::graph {
 namespace {
 
-int64_t floorOf(int64_t a, int64_t b) {   // b > 0
+int64_t floorOf(int64_t a, int64_t b) {  // b > 0
   int64_t q = a / b;
   return a % b < 0 ? q - 1 : q;
 }

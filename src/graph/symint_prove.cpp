@@ -187,8 +187,8 @@ std::optional<size_t> termToEliminate(const SymContext& context, const SymAlgebr
     if (unit && p[i].atoms.size() == 1 && context.node(atom).op == SymOp::kSymbol) {
       bool alone = true;
       for (size_t j = 0; j < p.size() && alone; ++j) {
-        alone = j == i || std::none_of(p[j].atoms.begin(), p[j].atoms.end(),
-                                       [&](SymId a) { return mentions(context, a, atom); });
+        alone = j == i ||
+                std::none_of(p[j].atoms.begin(), p[j].atoms.end(), [&](SymId a) { return mentions(context, a, atom); });
       }
       if (alone && (!best || context.node(p[*best].atoms[0]).value < context.node(atom).value)) best = i;
     }
@@ -214,7 +214,7 @@ std::optional<size_t> termToEliminate(const SymContext& context, const SymAlgebr
 void SymContext::assumeEqual(SymId a, SymId b) {
   a = canonical(a);
   b = canonical(b);
-  if (provablyEqual(a, b).has_value()) return;   // known already, or a guard that never passes: nothing to learn
+  if (provablyEqual(a, b).has_value()) return;  // known already, or a guard that never passes: nothing to learn
   SymAlgebra algebra(*this);
   SymId d = sub(a, b);
   SymPoly p = algebra.poly(d);
@@ -274,8 +274,9 @@ void SymContext::addRule(SymId from, SymId to) {
   for (SymId z : zeros) assumeEqual(z, constant(0));
 }
 
-/// Intersects the range of a symbol, or of the symbol x in x + c or c - x, with what is now known about the expression. A
-/// product of sizes that is positive has only positive factors. Nodes made before keep their wider ranges, which stay sound.
+/// Intersects the range of a symbol, or of the symbol x in x + c or c - x, with what is now known about the expression.
+/// A product of sizes that is positive has only positive factors. Nodes made before keep their wider ranges, which stay
+/// sound.
 void SymContext::narrow(SymId value, SymRange known) {
   SymAlgebra algebra(*this);
   SymPoly p = algebra.poly(value);

@@ -8,15 +8,13 @@ namespace fw::graph {
 namespace {
 
 using Wide = __int128;
-constexpr Wide kInfinity = Wide{1} << 126;   // beyond every product of two finite bounds
+constexpr Wide kInfinity = Wide{1} << 126;  // beyond every product of two finite bounds
 
 Wide wideLo(SymRange r) { return r.lo == INT64_MIN ? -kInfinity : Wide{r.lo}; }
 Wide wideHi(SymRange r) { return r.hi == INT64_MAX ? kInfinity : Wide{r.hi}; }
 bool infinite(Wide v) { return v >= kInfinity || v <= -kInfinity; }
 
-int64_t saturate(Wide v) {
-  return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : static_cast<int64_t>(v);
-}
+int64_t saturate(Wide v) { return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : static_cast<int64_t>(v); }
 
 Wide times(Wide a, Wide b) {
   if (a == 0 || b == 0) return 0;

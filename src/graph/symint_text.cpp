@@ -122,8 +122,8 @@ class SymParser {
     skip();
     if (at_ >= text_.size()) return error("expression expected");
     char c = text_[at_];
-    bool negativeNumber = c == '-' && at_ + 1 < text_.size() &&
-        std::isdigit(static_cast<unsigned char>(text_[at_ + 1]));
+    bool negativeNumber =
+        c == '-' && at_ + 1 < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_ + 1]));
     if (std::isdigit(static_cast<unsigned char>(c)) || negativeNumber) return integer();
     if (accept("-")) {
       absl::StatusOr<SymId> id = unary();

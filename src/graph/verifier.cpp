@@ -14,16 +14,19 @@ struct RequiredAttr {
   AttrKey key;
 };
 constexpr RequiredAttr kRequired[] = {
-    {Op::kInput, AttrKey::kIndex},     {Op::kConstant, AttrKey::kValue},      {Op::kSym, AttrKey::kExpr},
-    {Op::kSlice, AttrKey::kStarts},    {Op::kSlice, AttrKey::kSteps},         {Op::kTranspose, AttrKey::kPerm},
-    {Op::kExpand, AttrKey::kAxes},     {Op::kSqueeze, AttrKey::kAxes},        {Op::kUpdate, AttrKey::kStarts},
-    {Op::kUpdate, AttrKey::kSteps},    {Op::kConcatenate, AttrKey::kAxis},    {Op::kProject, AttrKey::kIndex},
+    {Op::kInput, AttrKey::kIndex},  {Op::kConstant, AttrKey::kValue},   {Op::kSym, AttrKey::kExpr},
+    {Op::kSlice, AttrKey::kStarts}, {Op::kSlice, AttrKey::kSteps},      {Op::kTranspose, AttrKey::kPerm},
+    {Op::kExpand, AttrKey::kAxes},  {Op::kSqueeze, AttrKey::kAxes},     {Op::kUpdate, AttrKey::kStarts},
+    {Op::kUpdate, AttrKey::kSteps}, {Op::kConcatenate, AttrKey::kAxis}, {Op::kProject, AttrKey::kIndex},
 };
 
 class Verifier {
  public:
   Verifier(const Graph& graph, Stage stage, std::string path, std::vector<std::string>& out)
-      : graph_(graph), stage_(stage), path_(std::move(path)), out_(out) {}
+      : graph_(graph),
+        stage_(stage),
+        path_(std::move(path)),
+        out_(out) {}
 
   void run() {
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -41,8 +44,8 @@ class Verifier {
  private:
   void report(const std::string& what) {
     std::string where = path_;
-    if (at_.valid()) where += "%" + std::to_string(at_.index) + " = " + std::string(info(graph_.node(at_).op).text) +
-        ": ";
+    if (at_.valid())
+      where += "%" + std::to_string(at_.index) + " = " + std::string(info(graph_.node(at_).op).text) + ": ";
     out_.push_back(where + what);
   }
 
@@ -173,7 +176,8 @@ class Verifier {
         if (view.op == Op::kBroadcast || copies) report("stores through a " + std::string(info(view.op).text));
         target = view.operands[0];
       }
-      if (target.index >= graph_.size() || graph_.node(target).op != Op::kInput) report("the target is no view of an input");
+      if (target.index >= graph_.size() || graph_.node(target).op != Op::kInput)
+        report("the target is no view of an input");
     }
     at_ = ValueId();
   }

@@ -9,8 +9,8 @@
 namespace fw::graph {
 
 enum class Stage : uint8_t {
-  kCaptured,     ///< any op
-  kDecomposed,   ///< no op whose CPU lowering is Decompose
+  kCaptured,    ///< any op
+  kDecomposed,  ///< no op whose CPU lowering is Decompose
 };
 
 /// Violations, each "%7 = add: what is wrong"; empty if the graph is sound.

@@ -27,8 +27,8 @@ namespace {
 bool equalSizes(SymContext& syms, SymId a, SymId b) { return a == b || syms.provablyEqual(a, b) == true; }
 
 /// Ends of the next group: the smallest pair of prefixes with equal products.
-std::optional<std::pair<size_t,
-    size_t>> nextGroup(SymContext& syms, const SymShape& from, const SymShape& to, size_t i, size_t j) {
+std::optional<std::pair<size_t, size_t>> nextGroup(SymContext& syms, const SymShape& from, const SymShape& to, size_t i,
+                                                   size_t j) {
   for (size_t total = 2; total <= from.size() - i + to.size() - j; ++total) {
     for (size_t n = 1; n < total; ++n) {
       size_t m = total - n;

@@ -10,18 +10,18 @@
 namespace fw::graph {
 
 struct AffineView {
-  ValueId base;          ///< first value below that is not a view
-  SymId offset;          ///< bytes
+  ValueId base;  ///< first value below that is not a view
+  SymId offset;  ///< bytes
   SymShape shape;
-  SymList strides;       ///< bytes per axis; 0 along broadcast axes
+  SymList strides;  ///< bytes per axis; 0 along broadcast axes
 };
 
 /// Strides in bytes of a packed array: product of the sizes of the axes inside, in the layout's order.
 SymList packedStrides(SymContext& syms, const SymShape& shape, const Layout& layout, DType dtype);
 
 /// Follows slice, transpose, expand, squeeze, broadcast and reshape down to the base, whose strides are given.
-/// A reshape is a view only of an operand whose merged axes are contiguous among themselves, which must be provable from
-/// the SymIds; otherwise the error says so and the caller materialises the operand first.
+/// A reshape is a view only of an operand whose merged axes are contiguous among themselves, which must be provable
+/// from the SymIds; otherwise the error says so and the caller materialises the operand first.
 absl::StatusOr<AffineView> resolveView(const Graph& graph, ValueId value, const SymList& baseStrides);
 
 /// Axes [from, fromEnd) of the operand and [to, toEnd) of the result of a reshape that hold the same elements.

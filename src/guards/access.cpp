@@ -82,7 +82,8 @@ PyObject* stepTo(const Source& source, PyObject* base, const CallFrame& frame, A
     case SourceKind::kTypeAttr: return PyType_Check(base) ? cpython::typeAttribute(base, source.object.get()) : nullptr;
     case SourceKind::kItem: return itemOf(base, source.index);
     case SourceKind::kDictItem: return cpython::dictItem(base, *cell).value;
-    case SourceKind::kDefault: return asFunction(base) ? tupleItem(asFunction(base)->func_defaults, source.index) : nullptr;
+    case SourceKind::kDefault:
+      return asFunction(base) ? tupleItem(asFunction(base)->func_defaults, source.index) : nullptr;
     case SourceKind::kKwDefault:
       return asFunction(base) ? cpython::dictItem(asFunction(base)->func_kwdefaults, *cell).value : nullptr;
     case SourceKind::kBoundSelf:

@@ -13,8 +13,9 @@ namespace fw::guards {
 PyObject* stepTo(const Source& source, PyObject* base, const CallFrame& frame, cpython::AttributeCell* cell);
 bool usesCell(SourceKind kind);
 
-/// Same exact type and value, all the way down, for what Equals guards take: NaNs by bits, 0.0 differs from -0.0, tuples and
-/// slices item by item, frozensets member by member in the order in which they are iterated over, types by identity.
+/// Same exact type and value, all the way down, for what Equals guards take: NaNs by bits, 0.0 differs from -0.0,
+/// tuples and slices item by item, frozensets member by member in the order in which they are iterated over, types by
+/// identity.
 bool equalsExact(PyObject* object, PyObject* constant);
 /// Whether equalsExact handles `constant`, items included.
 bool isEqualsConstant(PyObject* constant);

@@ -25,8 +25,8 @@ struct Region {
   uint8_t* writable = nullptr;
   uint8_t* executable = nullptr;
   size_t bytes = 0;
-  bool retired = false;                 // by fork
-  std::map<size_t, size_t> free;        // offset -> bytes
+  bool retired = false;           // by fork
+  std::map<size_t, size_t> free;  // offset -> bytes
   std::map<size_t, size_t> live;
 
   ~Region() {
@@ -58,7 +58,7 @@ struct Region {
     size_t size = block->second;
     live.erase(block);
     if (retired) return;
-    std::memset(writable + offset, 0xcc, size);   // int3: running a dead stub traps
+    std::memset(writable + offset, 0xcc, size);  // int3: running a dead stub traps
     auto next = free.lower_bound(offset);
     if (next != free.end() && next->first == offset + size) {
       size += next->second;
@@ -77,7 +77,8 @@ struct Region {
 
 absl::StatusOr<std::unique_ptr<Region>> mapRegion(size_t bytes) {
   auto failed = [](const char* what) {
-    return absl::ResourceExhaustedError(std::string("no executable memory for guards: ") + what + ": " + std::strerror(errno));
+    return absl::ResourceExhaustedError(std::string("no executable memory for guards: ") + what + ": " +
+                                        std::strerror(errno));
   };
   int fd = memfd_create("fusewire-guards", MFD_CLOEXEC);
   if (fd < 0) return failed("memfd_create");
@@ -121,8 +122,14 @@ CodeArena& CodeArena::process() {
     auto* fresh = new CodeArena;
     // The mutex is held across fork() so that the child does not inherit it locked by a thread that it does not have.
     pthread_atfork([] { process().state_->mutex.lock(); },
-                   [] { process().state_->retireLocked(); process().state_->mutex.unlock(); },
-                   [] { process().state_->retireLocked(); process().state_->mutex.unlock(); });
+                   [] {
+                     process().state_->retireLocked();
+                     process().state_->mutex.unlock();
+                   },
+                   [] {
+                     process().state_->retireLocked();
+                     process().state_->mutex.unlock();
+                   });
     return fresh;
   }();
   return *arena;

@@ -26,15 +26,15 @@ class CodeArena {
   void release(const void* code);
 
   struct Stats {
-    size_t regions;      ///< mapped
+    size_t regions;  ///< mapped
     size_t liveBlocks;
-    size_t liveBytes;    ///< of live blocks, rounded up to cache lines
+    size_t liveBytes;  ///< of live blocks, rounded up to cache lines
     size_t reservedBytes;
   };
   Stats stats() const;
 
   static constexpr size_t kLine = 64;
-  static constexpr size_t kRegionBytes = size_t{1} << 20;   ///< more for a single larger stub
+  static constexpr size_t kRegionBytes = size_t{1} << 20;  ///< more for a single larger stub
 
   CodeArena(const CodeArena&) = delete;
   CodeArena& operator=(const CodeArena&) = delete;

@@ -28,7 +28,7 @@ void sortAxes(const npy_intp* votes, int rank, int8_t* order) {
     int place = i;
     for (int j = i + 1; j < rank; ++j) {
       npy_intp other = votes[order[j]];
-      if (votes[i] == 0 || other == 0) continue;   // no vote: look further in
+      if (votes[i] == 0 || other == 0) continue;  // no vote: look further in
       if (votes[i] >= other) break;
       place = j;
     }
@@ -71,15 +71,18 @@ void classify(PyArrayObject* array, Class& c) {
   c.contiguity = contiguityOf(array, c);
 }
 
-constexpr int kTypeNumbers[] = {NPY_BOOL, NPY_BYTE, NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT, NPY_UINT, NPY_LONG, NPY_ULONG,
-                                NPY_HALF, NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
-constexpr char kTypeChars[] = {NPY_BOOLLTR, NPY_BYTELTR, NPY_UBYTELTR, NPY_SHORTLTR, NPY_USHORTLTR, NPY_INTLTR, NPY_UINTLTR,
-                               NPY_LONGLTR, NPY_ULONGLTR, NPY_HALFLTR, NPY_FLOATLTR, NPY_DOUBLELTR, NPY_CFLOATLTR, NPY_CDOUBLELTR};
+constexpr int kTypeNumbers[] = {NPY_BOOL, NPY_BYTE,  NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT,    NPY_UINT,
+                                NPY_LONG, NPY_ULONG, NPY_HALF,  NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+constexpr char kTypeChars[] = {NPY_BOOLLTR,  NPY_BYTELTR,   NPY_UBYTELTR,  NPY_SHORTLTR,  NPY_USHORTLTR,
+                               NPY_INTLTR,   NPY_UINTLTR,   NPY_LONGLTR,   NPY_ULONGLTR,  NPY_HALFLTR,
+                               NPY_FLOATLTR, NPY_DOUBLELTR, NPY_CFLOATLTR, NPY_CDOUBLELTR};
 constexpr bool tableMatches() {
-  for (int i = 0; i < graph::kNumDTypes; ++i) if (graph::kDTypes[i].numpyChar != kTypeChars[i]) return false;
+  for (int i = 0; i < graph::kNumDTypes; ++i)
+    if (graph::kDTypes[i].numpyChar != kTypeChars[i]) return false;
   return true;
 }
-static_assert(std::size(kTypeNumbers) == graph::kNumDTypes && std::size(kTypeChars) == graph::kNumDTypes && tableMatches(),
+static_assert(std::size(kTypeNumbers) == graph::kNumDTypes && std::size(kTypeChars) == graph::kNumDTypes &&
+                  tableMatches(),
               "the table of NumPy type numbers follows the rows of dtypes.def");
 
 }  // namespace
@@ -99,15 +102,16 @@ bool layoutMatches(PyArrayObject* array, const Layout& layout) {
   if (PyArray_NDIM(array) != layout.rank()) return false;
   Class c;
   classify(array, c);
-  return c.contiguity == layout.contiguity && c.broadcastAxes == layout.broadcastAxes && c.negativeAxes == layout.negativeAxes &&
-         std::memcmp(c.order, layout.order.data(), layout.order.size()) == 0;
+  return c.contiguity == layout.contiguity && c.broadcastAxes == layout.broadcastAxes &&
+         c.negativeAxes == layout.negativeAxes && std::memcmp(c.order, layout.order.data(), layout.order.size()) == 0;
 }
 
 std::optional<DType> dtypeOf(PyArray_Descr* descr) {
   for (int i = 0; i < graph::kNumDTypes; ++i) {
     if (kTypeNumbers[i] != descr->type_num) continue;
     if (descr == builtinDescr(static_cast<DType>(i))) return static_cast<DType>(i);
-    if (!PyArray_ISNBO(descr->byteorder) || PyDataType_METADATA(descr) || PyDataType_HASFIELDS(descr)) return std::nullopt;
+    if (!PyArray_ISNBO(descr->byteorder) || PyDataType_METADATA(descr) || PyDataType_HASFIELDS(descr))
+      return std::nullopt;
     return static_cast<DType>(i);
   }
   return std::nullopt;

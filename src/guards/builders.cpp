@@ -43,10 +43,10 @@ bool isLasting(PyObject* module) {
 bool mayHoldStrongly(PyObject* object) {
   if (PyType_Check(object)) return !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
   if (PyModule_Check(object)) return isLasting(object);
-  if (PyCFunction_Check(object)) {   // of a module, or a method of some object
+  if (PyCFunction_Check(object)) {  // of a module, or a method of some object
     PyObject* self = PyCFunction_GET_SELF(object);
     if (!self || !PyModule_Check(self) || !isLasting(self)) return false;
-    const char* name = reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name;   // another one may be made for it
+    const char* name = reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name;  // another one may be made for it
     return PyDict_GetItemString(PyModule_GetDict(self), name) == object;
   }
   return Py_TYPE(object)->tp_weaklistoffset == 0;
@@ -54,13 +54,15 @@ bool mayHoldStrongly(PyObject* object) {
 
 SourceId constantSource(SourceTable& sources, PyObject* object) {
   if (mayHoldStrongly(object)) return sources.intern(SourceKind::kConst, {}, 0, object);
-  Ref weak = cpython::checked(PyWeakref_NewRef(object, nullptr));   // the same one each time
+  Ref weak = cpython::checked(PyWeakref_NewRef(object, nullptr));  // the same one each time
   return sources.intern(SourceKind::kWeak, {}, 0, weak.get());
 }
 
 Guard identityGuard(SourceId source, PyObject* object) {
   if (mayHoldStrongly(object)) return {.kind = GuardKind::kIdentity, .source = source, .object = Ref::create(object)};
-  return {.kind = GuardKind::kWeakIdentity, .source = source, .object = cpython::checked(PyWeakref_NewRef(object, nullptr))};
+  return {.kind = GuardKind::kWeakIdentity,
+          .source = source,
+          .object = cpython::checked(PyWeakref_NewRef(object, nullptr))};
 }
 
 std::optional<SourceId> dictItemSource(SourceTable& sources, SourceId base, PyObject* dict, PyObject* key) {

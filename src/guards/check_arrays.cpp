@@ -41,7 +41,8 @@ bool Checker::checkArrayMeta(const Guard& g) {
   if (PyArray_NDIM(array) != g.meta.rank())
     return fail(x + ".ndim is " + sizeText(PyArray_NDIM(array)) + ", compiled for " + sizeText(g.meta.rank()));
   if (dtypeOf(PyArray_DESCR(array)) != g.meta.dtype)
-    return fail(x + ".dtype is " + dtypeName(PyArray_DESCR(array)) + ", compiled for " + dtypeName(builtinDescr(g.meta.dtype)));
+    return fail(x + ".dtype is " + dtypeName(PyArray_DESCR(array)) + ", compiled for " +
+                dtypeName(builtinDescr(g.meta.dtype)));
   if (!PyArray_ISALIGNED(array)) return fail("the data of " + x + " is not aligned");
   graph::Layout layout = classifyLayout(array);
   if (!(layout == g.meta.layout))
@@ -63,7 +64,8 @@ bool Checker::checkSymRelation(const Guard& g) {
     std::string symbol = set_.syms->print(set_.syms->symbolId(static_cast<int>(i)));
     std::string text = symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right);
     size_t at = text.find(symbol);
-    bool used = at != std::string::npos && (at + symbol.size() == text.size() || !std::isdigit(text[at + symbol.size()]));
+    bool used =
+        at != std::string::npos && (at + symbol.size() == text.size() || !std::isdigit(text[at + symbol.size()]));
     if (!used) continue;
     std::string x = b.source.valid() ? name(b.source) : "a number computed from the arguments";
     if (b.from == SymbolBinding::From::kDim) x += ".shape[" + std::to_string(b.axis) + "]";
@@ -71,7 +73,8 @@ bool Checker::checkSymRelation(const Guard& g) {
     if (b.from == SymbolBinding::From::kAddress) x += "'s address";
     where += (where.empty() ? "; " : ", ") + symbol + " = " + x + " = " + sizeText(frame_.symbols[i]);
   }
-  return fail("compiled for " + symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right) + where);
+  return fail("compiled for " + symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right) +
+              where);
 }
 
 bool Checker::checkNumber(const Guard& g) {
@@ -92,7 +95,8 @@ bool Checker::checkNumber(const Guard& g) {
     return fail(text + " is " + sizeText(value.i) + ", compiled for " + sizeText(g.lo) + " to " + sizeText(g.hi));
   }
   for (int symbol : index_.symbolsOf[guard_]) frame_.symbols[symbol] = value.i;
-  if (int input = index_.numberInputOf[guard_]; input >= 0) std::memcpy(frame_.scalars + 2 * input, &value, sizeof(value));
+  if (int input = index_.numberInputOf[guard_]; input >= 0)
+    std::memcpy(frame_.scalars + 2 * input, &value, sizeof(value));
   return true;
 }
 

@@ -15,7 +15,8 @@ std::string sizeText(int64_t value) { return std::to_string(value); }
 bool Checker::checkIdentity(const Guard& g) {
   PyObject* object = load(g.source);
   if (!object) return false;
-  return object == g.object.get() || fail(name(g.source) + " is another object than when compiled (" + constantText(g.object.get()) + ")");
+  return object == g.object.get() ||
+         fail(name(g.source) + " is another object than when compiled (" + constantText(g.object.get()) + ")");
 }
 
 bool Checker::checkType(const Guard& g) {
@@ -29,7 +30,8 @@ bool Checker::checkEquals(const Guard& g) {
   PyObject* object = load(g.source);
   if (!object) return false;
   if (equalsExact(object, g.object.get())) return true;
-  std::string now = isEqualsConstant(object) && !PyTuple_CheckExact(object) ? constantText(object) : "a " + typeName(Py_TYPE(object));
+  std::string now =
+      isEqualsConstant(object) && !PyTuple_CheckExact(object) ? constantText(object) : "a " + typeName(Py_TYPE(object));
   return fail(name(g.source) + " is " + now + ", compiled for " + constantText(g.object.get()));
 }
 
@@ -41,7 +43,8 @@ bool Checker::checkIntRange(const Guard& g) {
   int64_t value = 0;
   if (!cpython::asInt64(object, &value)) return fail(name(g.source) + " does not fit into 64 bits");
   if (value < g.lo || value > g.hi)
-    return fail(name(g.source) + " is " + sizeText(value) + ", compiled for " + sizeText(g.lo) + " to " + sizeText(g.hi));
+    return fail(name(g.source) + " is " + sizeText(value) + ", compiled for " + sizeText(g.lo) + " to " +
+                sizeText(g.hi));
   return bindSymbols();
 }
 
@@ -57,7 +60,8 @@ bool Checker::checkLength(const Guard& g) {
 bool Checker::checkElements(const Guard& g) {
   PyObject* object = load(g.source);
   if (!object) return false;
-  return holdsElements(object, g.object.get(), g.lo, g.hi) || fail(name(g.source) + " has other elements than when compiled");
+  return holdsElements(object, g.object.get(), g.lo, g.hi) ||
+         fail(name(g.source) + " has other elements than when compiled");
 }
 
 bool Checker::checkDictKeys(const Guard& g) {
@@ -76,19 +80,23 @@ bool Checker::hasMember(const Guard& g, LookupState wanted) {
   if (!object) return false;
   bool isDict = g.kind == GuardKind::kDictContains || g.kind == GuardKind::kDictNotContains;
   cpython::AttributeCell cell(g.object.get(), g.lo);
-  LookupState state = isDict ? cpython::dictItem(object, cell).state : cpython::probeSet(object, g.object.get(), cell.hash);
+  LookupState state =
+      isDict ? cpython::dictItem(object, cell).state : cpython::probeSet(object, g.object.get(), cell.hash);
   if (state == wanted) return true;
   std::string x = name(g.source), key = constantText(g.object.get());
   if (state == LookupState::kFound) return fail(x + " has " + (isDict ? "a key " : "a member ") + key + " now");
   if (state == LookupState::kAbsent) return fail(x + " has no " + (isDict ? "key " : "member ") + key);
-  return fail("whether " + x + ", a " + typeName(Py_TYPE(object)) + ", has " + key + " cannot be told without running Python code");
+  return fail("whether " + x + ", a " + typeName(Py_TYPE(object)) + ", has " + key +
+              " cannot be told without running Python code");
 }
 
 bool Checker::checkDictVersion(const Guard& g) {
   PyObject* object = load(g.source);
   if (!object) return false;
-  if (!PyDict_CheckExact(object)) return fail(name(g.source) + " is a " + typeName(Py_TYPE(object)) + ", compiled for a dict");
-  return cpython::dictVersion(object) == static_cast<uint64_t>(g.lo) || fail(name(g.source) + " has been changed since it was compiled");
+  if (!PyDict_CheckExact(object))
+    return fail(name(g.source) + " is a " + typeName(Py_TYPE(object)) + ", compiled for a dict");
+  return cpython::dictVersion(object) == static_cast<uint64_t>(g.lo) ||
+         fail(name(g.source) + " has been changed since it was compiled");
 }
 
 bool Checker::checkItemsAre(const Guard& g) {
@@ -102,7 +110,8 @@ bool Checker::checkHasAttr(const Guard& g) {
   if (!object) return false;
   cpython::AttributeCell cell(g.object.get());
   return cpython::plainAttribute(object, cell) == LookupState::kFound ||
-         fail(name(g.source) + " has no attribute " + constantText(g.object.get()) + " that can be found without running Python code");
+         fail(name(g.source) + " has no attribute " + constantText(g.object.get()) +
+              " that can be found without running Python code");
 }
 
 bool Checker::checkNoHasAttr(const Guard& g) {
@@ -154,13 +163,15 @@ bool Checker::checkDefaults(const Guard& g) {
 
 bool Checker::checkKwDefaults(const Guard& g) {
   PyFunctionObject* f = loadFunction(g.source);
-  return f && (f->func_kwdefaults == g.object.get() || fail(name(g.source) + " has other keyword defaults than when compiled"));
+  return f && (f->func_kwdefaults == g.object.get() ||
+               fail(name(g.source) + " has other keyword defaults than when compiled"));
 }
 
 bool Checker::checkRange(const Guard& g) {
   PyObject* object = load(g.source);
   if (!object) return false;
-  if (Py_TYPE(object) != &PyRange_Type) return fail(name(g.source) + " is a " + typeName(Py_TYPE(object)) + ", compiled for a range");
+  if (Py_TYPE(object) != &PyRange_Type)
+    return fail(name(g.source) + " is a " + typeName(Py_TYPE(object)) + ", compiled for a range");
   int64_t fields[4];
   return cpython::readRange(object, fields) ? bindSymbols() : fail(name(g.source) + " does not fit into 64 bits");
 }
@@ -183,7 +194,8 @@ bool Checker::checkWeakIdentity(const Guard& g) {
   if (!object) return false;
   PyObject* target = cpython::weakTarget(g.object.get());
   if (!target) return fail("the object that " + name(g.source) + " was when compiled has died");
-  return object == target || fail(name(g.source) + " is another object than when compiled (" + constantText(target) + ")");
+  return object == target ||
+         fail(name(g.source) + " is another object than when compiled (" + constantText(target) + ")");
 }
 
 bool Checker::checkWeakType(const Guard& g) {
@@ -219,7 +231,8 @@ bool Checker::checkUnbound(const Guard& g) {
   PyObject* base = nullptr;
   if (source.base.valid()) {
     if (!(base = load(source.base))) return false;
-    if (Py_TYPE(base) != &PyCell_Type) return fail(name(source.base) + " is a " + typeName(Py_TYPE(base)) + ", compiled for a cell");
+    if (Py_TYPE(base) != &PyCell_Type)
+      return fail(name(source.base) + " is a " + typeName(Py_TYPE(base)) + ", compiled for a cell");
   }
   return !stepTo(source, base, frame_, nullptr) || fail(name(g.source) + " is bound now");
 }

@@ -49,9 +49,12 @@ bool Checker::bindSymbols() {
     PyObject* object = load(b.source);
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     int64_t fields[4] = {}, &out = frame_.symbols[symbol];
-    if (PyRange_Check(object)) cpython::readRange(object, fields);
-    else if (Py_TYPE(object) == &PyRangeIter_Type) cpython::readRangeIterator(object, fields);
-    else if (cpython::isIndexIterator(Py_TYPE(object))) cpython::readIndexIterator(object, fields);
+    if (PyRange_Check(object))
+      cpython::readRange(object, fields);
+    else if (Py_TYPE(object) == &PyRangeIter_Type)
+      cpython::readRangeIterator(object, fields);
+    else if (cpython::isIndexIterator(Py_TYPE(object)))
+      cpython::readIndexIterator(object, fields);
     bool isRange = PyRange_Check(object), isRangeIterator = Py_TYPE(object) == &PyRangeIter_Type;
     switch (b.from) {
       case From::kDim: out = PyArray_DIM(array, b.axis); break;
@@ -64,7 +67,7 @@ bool Checker::bindSymbols() {
       case From::kRangeStep: out = isRange ? fields[2] : fields[1]; break;
       case From::kIterIndex: out = fields[0]; break;
       case From::kIterRemaining: out = isRangeIterator ? fields[2] : fields[1]; break;
-      case From::kNumber: break;   // checkNumber
+      case From::kNumber: break;  // checkNumber
     }
   }
   return true;
@@ -80,13 +83,19 @@ bool Checker::bindInput(size_t index) {
   uint64_t* words = frame_.scalars + 2 * index;
   frame_.buffers[index] = words;
   switch (set_.inputs[index].from) {
-    case InputBinding::From::kArrayData: frame_.buffers[index] = PyArray_DATA(reinterpret_cast<PyArrayObject*>(object)); break;
+    case InputBinding::From::kArrayData:
+      frame_.buffers[index] = PyArray_DATA(reinterpret_cast<PyArrayObject*>(object));
+      break;
     case InputBinding::From::kPyFloat: std::memcpy(words, &reinterpret_cast<PyFloatObject*>(object)->ob_fval, 8); break;
     case InputBinding::From::kPyInt: cpython::asInt64(object, reinterpret_cast<int64_t*>(words)); break;
     case InputBinding::From::kPyBool: words[0] = object == Py_True; break;
-    case InputBinding::From::kPyComplex: std::memcpy(words, &reinterpret_cast<PyComplexObject*>(object)->cval, 16); break;
+    case InputBinding::From::kPyComplex:
+      std::memcpy(words, &reinterpret_cast<PyComplexObject*>(object)->cval, 16);
+      break;
     case InputBinding::From::kNumber: break;
-    case InputBinding::From::kNumpyScalar: frame_.buffers[index] = reinterpret_cast<char*>(object) + kNumpyScalarOffset; break;
+    case InputBinding::From::kNumpyScalar:
+      frame_.buffers[index] = reinterpret_cast<char*>(object) + kNumpyScalarOffset;
+      break;
   }
   return true;
 }

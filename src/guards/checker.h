@@ -14,8 +14,7 @@ std::string constantText(PyObject* object);
 
 class Checker {
  public:
-  Checker(const GuardSet& set, CallFrame& frame)
-      : set_(set), frame_(frame), index_(set), values_(set.sources->size()) {
+  Checker(const GuardSet& set, CallFrame& frame) : set_(set), frame_(frame), index_(set), values_(set.sources->size()) {
     if (frame.function && PyFunction_Check(frame.function)) code_ = PyFunction_GET_CODE(frame.function);
   }
 
@@ -35,13 +34,16 @@ class Checker {
   }
 
   std::string name(SourceId id) const { return set_.sources->describe(id, code_); }
-  bool fail(std::string reason) { reason_ = std::move(reason); return false; }
+  bool fail(std::string reason) {
+    reason_ = std::move(reason);
+    return false;
+  }
 
   PyFunctionObject* loadFunction(SourceId id);
   /// Object of a source; nullptr with a reason if its path is broken.
   PyObject* load(SourceId id);
   PyArrayObject* loadArray(SourceId id);
-  bool bindSymbols();                              ///< those that the guard at hand makes readable; true
+  bool bindSymbols();  ///< those that the guard at hand makes readable; true
   bool bindInput(size_t index);
   bool hasMember(const Guard& g, cpython::LookupState wanted);
   std::string symbolsText(graph::SymId id) const;
@@ -50,8 +52,8 @@ class Checker {
   CallFrame& frame_;
   PyObject* code_ = nullptr;
   SetIndex index_;
-  size_t guard_ = 0;                               ///< being checked
-  std::vector<PyObject*> values_;                  ///< by source, nullptr if not loaded yet
+  size_t guard_ = 0;               ///< being checked
+  std::vector<PyObject*> values_;  ///< by source, nullptr if not loaded yet
   std::string reason_;
 };
 

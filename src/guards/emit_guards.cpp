@@ -15,8 +15,12 @@ namespace {
 
 // What stubs call. Answers are int: 1 to pass, 0 to fail.
 int callEquals(PyObject* object, PyObject* constant) noexcept { return equalsExact(object, constant); }
-int callDescrMatches(PyArray_Descr* descr, int dtype) noexcept { return dtypeOf(descr) == static_cast<graph::DType>(dtype); }
-int callLayoutMatches(PyArrayObject* array, const graph::Layout* layout) noexcept { return layoutMatches(array, *layout); }
+int callDescrMatches(PyArray_Descr* descr, int dtype) noexcept {
+  return dtypeOf(descr) == static_cast<graph::DType>(dtype);
+}
+int callLayoutMatches(PyArrayObject* array, const graph::Layout* layout) noexcept {
+  return layoutMatches(array, *layout);
+}
 int callDisjoint(PyArrayObject* a, PyArrayObject* b) noexcept { return !mayOverlap(a, b); }
 int callAreDisjoint(PyArrayObject* const* arrays, size_t count, size_t written) noexcept {
   return areDisjoint({arrays, count}, written);
@@ -30,7 +34,8 @@ constexpr int kNd = offsetof(PyArrayObject_fields, nd), kDescr = offsetof(PyArra
               kFlags = offsetof(PyArrayObject_fields, flags);
 
 bool isPackedF(const graph::Layout& layout) {
-  return layout.contiguity == graph::Contiguity::kPacked && layout.isFOrder() && !layout.broadcastAxes && !layout.negativeAxes;
+  return layout.contiguity == graph::Contiguity::kPacked && layout.isFOrder() && !layout.broadcastAxes &&
+         !layout.negativeAxes;
 }
 
 }  // namespace
@@ -60,8 +65,8 @@ void Emitter::emitType(const Guard& g) {
 }
 
 void Emitter::emitWeakType(const Guard& g) {
-  // None, to which a dead reference refers, is no type; and what the reference says is compared afresh on every run, so that another
-  // type at the address of a dead one does not pass.
+  // None, to which a dead reference refers, is no type; and what the reference says is compared afresh on every run, so
+  // that another type at the address of a dead one does not pass.
   load(g.source);
   loadPointer(rcx, g.object.get());
   mov(rcx, ptr[rcx + offsetof(PyWeakReference, wr_object)]);
@@ -112,7 +117,10 @@ void Emitter::emitEquals(const Guard& g) {
   types_[g.source.index] = type;
   outOfLine([this, labels] {
     L(labels->first);
-    checkedCall(&callEquals, [&] { mov(rdi, rax); mov(rsi, rcx); });
+    checkedCall(&callEquals, [&] {
+      mov(rdi, rax);
+      mov(rsi, rcx);
+    });
     jmp(labels->second);
   });
 }
@@ -133,7 +141,9 @@ void Emitter::emitIntRange(const Guard& g) {
   // Where every int of one digit is within the range, only longer ones are compared.
   constexpr int64_t kDigit = (int64_t{1} << PyLong_SHIFT) - 1;
   bool holdsDigits = g.lo <= -kDigit && g.hi >= kDigit;
-  emitUnpackInt([=] { if (holdsDigits) requireRange(); });
+  emitUnpackInt([=] {
+    if (holdsDigits) requireRange();
+  });
   if (!holdsDigits) requireRange();
   storeInt(g.source);
 }
@@ -149,7 +159,10 @@ void Emitter::emitArrayMeta(const Guard& g) {
   L(labels->second);
   outOfLine([this, labels, dtype = static_cast<int>(g.meta.dtype)] {
     L(labels->first);
-    checkedCall(&callDescrMatches, [&] { mov(rdi, ptr[rax + kDescr]); mov(esi, dtype); });
+    checkedCall(&callDescrMatches, [&] {
+      mov(rdi, ptr[rax + kDescr]);
+      mov(esi, dtype);
+    });
     jmp(labels->second);
   });
 
@@ -161,7 +174,11 @@ void Emitter::emitArrayMeta(const Guard& g) {
   and_(ecx, mask);
   cmp(ecx, want);
   jne(failLabel());
-  if (!c && !f) checkedCall(&callLayoutMatches, [&] { mov(rdi, rax); loadPointer(rsi, &g.meta.layout); });
+  if (!c && !f)
+    checkedCall(&callLayoutMatches, [&] {
+      mov(rdi, rax);
+      loadPointer(rsi, &g.meta.layout);
+    });
   storeSymbols(g.source);
 }
 
@@ -238,7 +255,10 @@ void Emitter::emitNoOverlap(const Guard& g) {
   load(g.other);
   requireType(g.other, &PyArray_Type);
   loadPair(g);
-  checkedCall(&callDisjoint, [&] { mov(rdi, r9); mov(rsi, rax); });
+  checkedCall(&callDisjoint, [&] {
+    mov(rdi, r9);
+    mov(rsi, rax);
+  });
 }
 
 void Emitter::emitDisjoint(const Guard& g) {

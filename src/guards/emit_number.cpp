@@ -1,5 +1,5 @@
-// Number guards. Short programs of machine arithmetic on floats, and their comparisons, stay in vector registers, one per
-// step; everything else is a call of runNumber().
+// Number guards. Short programs of machine arithmetic on floats, and their comparisons, stay in vector registers, one
+// per step; everything else is a call of runNumber().
 #include <cstring>
 
 #include "cpython/numpy_api.h"
@@ -10,9 +10,10 @@ namespace fw::guards {
 
 namespace {
 
-constexpr size_t kRegisters = 12;   // xmm13 to xmm15 are scratch
+constexpr size_t kRegisters = 12;  // xmm13 to xmm15 are scratch
 
-int callNumber(const Guard* g, PyObject* const* objects, CallFrame* frame, const GuardSet* set, int symbol, int input) noexcept {
+int callNumber(const Guard* g, PyObject* const* objects, CallFrame* frame, const GuardSet* set, int symbol,
+               int input) noexcept {
   NumberValue value;
   if (!runNumber(*g->number, *set->syms, objects, frame->symbols, frame->scalars, &value)) return 0;
   if (g->number->type() != NumberType::kFloat && (value.i < g->lo || value.i > g->hi)) return 0;
@@ -46,8 +47,7 @@ bool Emitter::canEmitNumber(const NumberProgram& program) const {
       case NumberOp::kMultiply:
       case NumberOp::kDivide:
       case NumberOp::kNegative:
-      case NumberOp::kAbsolute:
-        break;
+      case NumberOp::kAbsolute: break;
       case NumberOp::kLess:
       case NumberOp::kLessEqual:
       case NumberOp::kEqual:
@@ -63,8 +63,7 @@ bool Emitter::canEmitNumber(const NumberProgram& program) const {
       case NumberOp::kToSingle:
       case NumberOp::kNot:
       case NumberOp::kSameBits:
-      case NumberOp::kCall:
-        return false;
+      case NumberOp::kCall: return false;
     }
   }
   return isComparison(program.steps.back().op) || program.steps.back().op == NumberOp::kTruth;
@@ -72,7 +71,8 @@ bool Emitter::canEmitNumber(const NumberProgram& program) const {
 
 void Emitter::emitNumber(const Guard& g) {
   const NumberProgram& program = *g.number;
-  // Loads may call C++, which leaves vector registers undefined: all come first, a second load of the same source calls nothing.
+  // Loads may call C++, which leaves vector registers undefined: all come first, a second load of the same source calls
+  // nothing.
   for (size_t i = 0; i < g.list.size(); ++i) {
     load(g.list[i]);
     mov(ptr[rsp + listOffset_ + 8 * i], rax);
@@ -107,10 +107,12 @@ void Emitter::emitNumberInline(const Guard& g) {
   };
   // Jumps to the failure if the outcome of a comparison is not the one wanted. NaN compares as in Python.
   const bool wanted = g.lo != 0;
-  auto ordered = [&](const Xbyak::Xmm& small, const Xbyak::Xmm& large, bool orEqual) {   // small < large
+  auto ordered = [&](const Xbyak::Xmm& small, const Xbyak::Xmm& large, bool orEqual) {  // small < large
     ucomisd(large, small);
-    if (orEqual) wanted ? jb(failLabel()) : jae(failLabel());
-    else wanted ? jbe(failLabel()) : ja(failLabel());
+    if (orEqual)
+      wanted ? jb(failLabel()) : jae(failLabel());
+    else
+      wanted ? jbe(failLabel()) : ja(failLabel());
   };
   auto equal = [&](const Xbyak::Xmm& a, const Xbyak::Xmm& b, bool expected) {
     ucomisd(a, b);
@@ -131,7 +133,8 @@ void Emitter::emitNumberInline(const Guard& g) {
       case NumberOp::kConstant: set(in(i), step.value.f); break;
       case NumberOp::kObject: {
         mov(rax, ptr[rsp + listOffset_ + 8 * step.index]);
-        movsd(in(i), ptr[rax + (step.numpyScalar ? kNumpyScalarOffset : static_cast<int>(offsetof(PyFloatObject, ob_fval)))]);
+        movsd(in(i),
+              ptr[rax + (step.numpyScalar ? kNumpyScalarOffset : static_cast<int>(offsetof(PyFloatObject, ob_fval)))]);
         break;
       }
       case NumberOp::kSymbol:
@@ -143,10 +146,22 @@ void Emitter::emitNumberInline(const Guard& g) {
         xorps(in(i), in(i));
         cvtsi2sd(in(i), rcx);
         break;
-      case NumberOp::kAdd: movaps(in(i), operand(0)); addsd(in(i), operand(1)); break;
-      case NumberOp::kSubtract: movaps(in(i), operand(0)); subsd(in(i), operand(1)); break;
-      case NumberOp::kMultiply: movaps(in(i), operand(0)); mulsd(in(i), operand(1)); break;
-      case NumberOp::kDivide: movaps(in(i), operand(0)); divsd(in(i), operand(1)); break;
+      case NumberOp::kAdd:
+        movaps(in(i), operand(0));
+        addsd(in(i), operand(1));
+        break;
+      case NumberOp::kSubtract:
+        movaps(in(i), operand(0));
+        subsd(in(i), operand(1));
+        break;
+      case NumberOp::kMultiply:
+        movaps(in(i), operand(0));
+        mulsd(in(i), operand(1));
+        break;
+      case NumberOp::kDivide:
+        movaps(in(i), operand(0));
+        divsd(in(i), operand(1));
+        break;
       case NumberOp::kNegative:
         setBits(in(i), uint64_t{1} << 63);
         xorps(in(i), operand(0));
@@ -169,8 +184,7 @@ void Emitter::emitNumberInline(const Guard& g) {
       case NumberOp::kToSingle:
       case NumberOp::kNot:
       case NumberOp::kSameBits:
-      case NumberOp::kCall:
-        FW_UNREACHABLE();
+      case NumberOp::kCall: FW_UNREACHABLE();
     }
   }
 }

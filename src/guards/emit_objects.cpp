@@ -36,8 +36,12 @@ int callNoInstanceAttr(PyObject* object, AttributeCell* cell) noexcept {
   return cpython::instanceDictItem(object, *cell).state == LookupState::kAbsent;
 }
 int callReadRange(PyObject* range, int64_t* out) noexcept { return cpython::readRange(range, out); }
-int callReadRangeIterator(PyObject* iterator, int64_t* out) noexcept { return cpython::readRangeIterator(iterator, out); }
-int callReadIndexIterator(PyObject* iterator, int64_t* out) noexcept { return cpython::readIndexIterator(iterator, out); }
+int callReadRangeIterator(PyObject* iterator, int64_t* out) noexcept {
+  return cpython::readRangeIterator(iterator, out);
+}
+int callReadIndexIterator(PyObject* iterator, int64_t* out) noexcept {
+  return cpython::readIndexIterator(iterator, out);
+}
 
 }  // namespace
 
@@ -60,12 +64,18 @@ void Emitter::emitLength(const Guard& g) {
 
 void Emitter::emitItemsAre(const Guard& g) {
   load(g.source);
-  checkedCall(&callItemsAre, [&] { mov(rdi, rax); loadPointer(rsi, g.object.get()); });
+  checkedCall(&callItemsAre, [&] {
+    mov(rdi, rax);
+    loadPointer(rsi, g.object.get());
+  });
 }
 
 void Emitter::emitDictKeys(const Guard& g) {
   load(g.source);
-  checkedCall(&callDictHasKeys, [&] { mov(rdi, rax); loadPointer(rsi, g.object.get()); });
+  checkedCall(&callDictHasKeys, [&] {
+    mov(rdi, rax);
+    loadPointer(rsi, g.object.get());
+  });
 }
 
 void Emitter::emitElements(const Guard& g) {
@@ -96,7 +106,10 @@ void Emitter::emitDictNotContains(const Guard& g) {
   L(labels->second);
   outOfLine([this, labels] {
     L(labels->first);
-    checkedCall(&callDictNotContains, [&] { mov(rdi, rax); mov(rsi, r9); });
+    checkedCall(&callDictNotContains, [&] {
+      mov(rdi, rax);
+      mov(rsi, r9);
+    });
     jmp(labels->second);
   });
 }
@@ -112,7 +125,10 @@ void Emitter::emitDictVersion(const Guard& g) {
 template <class Fn>
 void Emitter::emitKeyCall(const Guard& g, Fn* fn) {
   load(g.source);
-  checkedCall(fn, [&] { mov(rdi, rax); loadPointer(rsi, newCell(g.object.get(), g.lo)); });
+  checkedCall(fn, [&] {
+    mov(rdi, rax);
+    loadPointer(rsi, newCell(g.object.get(), g.lo));
+  });
 }
 
 void Emitter::emitSetContains(const Guard& g) { emitKeyCall(g, &callSetContains); }
@@ -152,7 +168,10 @@ void Emitter::emitKwDefaults(const Guard& g) { emitFunctionField(g, offsetof(PyF
 void Emitter::emitRange(const Guard& g) {
   load(g.source);
   requireType(g.source, &PyRange_Type);
-  checkedCall(&callReadRange, [&] { mov(rdi, rax); lea(rsi, ptr[rsp + kIntOut]); });
+  checkedCall(&callReadRange, [&] {
+    mov(rdi, rax);
+    lea(rsi, ptr[rsp + kIntOut]);
+  });
   storeSymbols(g.source);
 }
 
@@ -160,8 +179,10 @@ void Emitter::emitIterator(const Guard& g) {
   load(g.source);
   auto* type = reinterpret_cast<PyTypeObject*>(g.object.get());
   requireType(g.source, type);
-  checkedCall(type == &PyRangeIter_Type ? &callReadRangeIterator : &callReadIndexIterator,
-              [&] { mov(rdi, rax); lea(rsi, ptr[rsp + kIntOut]); });
+  checkedCall(type == &PyRangeIter_Type ? &callReadRangeIterator : &callReadIndexIterator, [&] {
+    mov(rdi, rax);
+    lea(rsi, ptr[rsp + kIntOut]);
+  });
   storeSymbols(g.source);
 }
 

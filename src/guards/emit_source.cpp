@@ -78,8 +78,10 @@ void Emitter::emitIterated(SourceId base) {
     Xbyak::Label known;
     for (PyTypeObject* type : {&PyListIter_Type, &PyTupleIter_Type, &PyEnum_Type}) {
       comparePointer(ptr[rax + offsetof(PyObject, ob_type)], type);
-      if (type == &PyEnum_Type) jne(failLabel());
-      else je(known);
+      if (type == &PyEnum_Type)
+        jne(failLabel());
+      else
+        je(known);
     }
     L(known);
   }
@@ -184,8 +186,8 @@ void Emitter::emitDictItem(PyObject* name, Py_hash_t hash) {
   });
 }
 
-/// A known module, or one by a Type guard. A module has all that can be found as an instance attribute in one dict, whatever
-/// class it is given later: only classes without slots of their own can be assigned.
+/// A known module, or one by a Type guard. A module has all that can be found as an instance attribute in one dict,
+/// whatever class it is given later: only classes without slots of their own can be assigned.
 bool Emitter::isModule(SourceId id) const {
   const Source& source = (*set_.sources)[id];
   auto known = [&](PyObject* object) { return object && PyModule_CheckExact(object); };
@@ -209,7 +211,7 @@ void Emitter::emitStep(SourceId id, const Source& source) {
   switch (source.kind) {
     case SourceKind::kArg:
     case SourceKind::kFunction:
-    case SourceKind::kConst: FW_UNREACHABLE();   // load() has them
+    case SourceKind::kConst: FW_UNREACHABLE();  // load() has them
     case SourceKind::kGlobals:
       requireFunction();
       mov(rax, ptr[rax + offsetof(PyFunctionObject, func_globals)]);
@@ -239,8 +241,10 @@ void Emitter::emitStep(SourceId id, const Source& source) {
       test(rax, rax);
       jz(failLabel());
       return;
-    case SourceKind::kElement: return callFor(reinterpret_cast<const void*>(&callElement), reinterpret_cast<const void*>(source.index));
-    case SourceKind::kHeldItem: return callFor(reinterpret_cast<const void*>(&callHeldItem), newCell(name, source.index));
+    case SourceKind::kElement:
+      return callFor(reinterpret_cast<const void*>(&callElement), reinterpret_cast<const void*>(source.index));
+    case SourceKind::kHeldItem:
+      return callFor(reinterpret_cast<const void*>(&callHeldItem), newCell(name, source.index));
     case SourceKind::kIterated: return emitIterated(base);
     case SourceKind::kTypeOf: mov(rax, ptr[rax + offsetof(PyObject, ob_type)]); return;
     case SourceKind::kAttr:

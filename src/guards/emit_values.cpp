@@ -17,7 +17,9 @@ constexpr int kBuffers = offsetof(CallFrame, buffers), kScalars = offsetof(CallF
 bool fitsImm32(int64_t value) { return value == static_cast<int32_t>(value); }
 
 /// log2 of a positive power of two, -1 for anything else.
-int exactLog2(int64_t value) { return value > 0 && (value & (value - 1)) == 0 ? __builtin_ctzll(static_cast<uint64_t>(value)) : -1; }
+int exactLog2(int64_t value) {
+  return value > 0 && (value & (value - 1)) == 0 ? __builtin_ctzll(static_cast<uint64_t>(value)) : -1;
+}
 
 /// Where an object of this type has its number of items.
 int sizeOffset(PyTypeObject* type) {
@@ -70,7 +72,10 @@ void Emitter::emitUnpackInt(const std::function<void()>& ifLong) {
   L(labels->second);
   outOfLine([this, labels, ifLong] {
     L(labels->first);
-    checkedCall(&callUnpack, [&] { mov(rdi, rax); lea(rsi, ptr[rsp + kIntOut]); });
+    checkedCall(&callUnpack, [&] {
+      mov(rdi, rax);
+      lea(rsi, ptr[rsp + kIntOut]);
+    });
     mov(rcx, ptr[rsp + kIntOut]);
     ifLong();
     jmp(labels->second);
@@ -123,10 +128,22 @@ bool Emitter::emitExpr(graph::SymId id, size_t depth) {
     emitExpr(node.operands[i], depth + 1);
     const Xbyak::Reg64 next = kScratch[depth + 1];
     switch (node.op) {
-      case graph::SymOp::kAdd: add(out, next); jo(failLabel()); break;
-      case graph::SymOp::kMul: imul(out, next); jo(failLabel()); break;
-      case graph::SymOp::kMin: cmp(next, out); cmovl(out, next); break;
-      case graph::SymOp::kMax: cmp(next, out); cmovg(out, next); break;
+      case graph::SymOp::kAdd:
+        add(out, next);
+        jo(failLabel());
+        break;
+      case graph::SymOp::kMul:
+        imul(out, next);
+        jo(failLabel());
+        break;
+      case graph::SymOp::kMin:
+        cmp(next, out);
+        cmovl(out, next);
+        break;
+      case graph::SymOp::kMax:
+        cmp(next, out);
+        cmovg(out, next);
+        break;
       case graph::SymOp::kConst:
       case graph::SymOp::kSymbol:
       case graph::SymOp::kFloorDiv:
@@ -148,11 +165,11 @@ void Emitter::storeInt(SourceId source) {
 
 void Emitter::storeSymbols(SourceId source) {
   using From = SymbolBinding::From;
-  int loadedField = -1;   // of an array, in rcx
+  int loadedField = -1;  // of an array, in rcx
   bool isRange = types_[source.index] == &PyRange_Type, isRangeIterator = types_[source.index] == &PyRangeIter_Type;
   for (int symbol : index_.symbolsOf[guard_]) {
     const SymbolBinding& b = set_.symbols[symbol];
-    auto word = [&](int index) { mov(rdx, ptr[rsp + kIntOut + 8 * index]); };   // where the guard has unpacked them to
+    auto word = [&](int index) { mov(rdx, ptr[rsp + kIntOut + 8 * index]); };  // where the guard has unpacked them to
     switch (b.from) {
       case From::kDim:
       case From::kStride: {
@@ -166,8 +183,10 @@ void Emitter::storeSymbols(SourceId source) {
       case From::kPyInt:                     // storeInt
       case From::kNumber: FW_UNREACHABLE();  // emitNumber
       case From::kLength:
-        if (isRange) word(3);
-        else mov(rdx, ptr[rax + sizeOffset(types_[source.index])]);
+        if (isRange)
+          word(3);
+        else
+          mov(rdx, ptr[rax + sizeOffset(types_[source.index])]);
         break;
       case From::kRangeStart:
       case From::kIterIndex: word(0); break;

@@ -1,5 +1,5 @@
-// Guard sets as text. Their validation is in validate.cpp, their order in ordering.cpp; what a guard means is in check_*.cpp,
-// how it is emitted in emit_*.cpp.
+// Guard sets as text. Their validation is in validate.cpp, their order in ordering.cpp; what a guard means is in
+// check_*.cpp, how it is emitted in emit_*.cpp.
 #include "guards/guard_set.h"
 
 #include "cpython/objects.h"
@@ -55,7 +55,8 @@ std::string operandText(const GuardSet& set, const Guard& g, PyObject* code) {
     case GuardKind::kItemsAre:
     case GuardKind::kDictKeys: return ": " + std::to_string(PyTuple_GET_SIZE(g.object.get())) + " items";
     case GuardKind::kArrayMeta:
-      return ": " + std::string(graph::name(g.meta.dtype)) + ", rank " + std::to_string(g.meta.rank()) + ", " + g.meta.layout.print();
+      return ": " + std::string(graph::name(g.meta.dtype)) + ", rank " + std::to_string(g.meta.rank()) + ", " +
+             g.meta.layout.print();
     case GuardKind::kSymRelation: {
       constexpr const char* kRelations[] = {" == ", " != ", " < ", " <= "};
       return " " + set.syms->print(g.left) + kRelations[static_cast<int>(g.relation)] + set.syms->print(g.right);

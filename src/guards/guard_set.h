@@ -22,7 +22,7 @@ enum class GuardKind : uint8_t {
 /// Static facts of an array argument.
 struct ArrayMeta {
   graph::DType dtype;
-  graph::Layout layout;      ///< class that the array must have; a packed C array never has to be tested for F
+  graph::Layout layout;  ///< class that the array must have; a packed C array never has to be tested for F
   int rank() const { return layout.rank(); }
 };
 
@@ -30,50 +30,53 @@ enum class Relation : uint8_t { kEq, kNe, kLt, kLe };
 
 struct Guard {
   GuardKind kind;
-  SourceId source;           ///< none for kSymRelation, kNumber, kDisjoint, kGlobalState and kNumpyErrors
-  SourceId other;            ///< kSameObject, kNotSameObject, kNoOverlap
+  SourceId source;  ///< none for kSymRelation, kNumber, kDisjoint, kGlobalState and kNumpyErrors
+  SourceId other;   ///< kSameObject, kNotSameObject, kNoOverlap
   cpython::Ref object;
   int64_t lo = 0, hi = 0;
-  ArrayMeta meta;            ///< kArrayMeta
+  ArrayMeta meta;  ///< kArrayMeta
   Relation relation = Relation::kEq;
-  graph::SymId left, right;  ///< kSymRelation: left relation right
-  uint32_t line = 0;         ///< source line that asked for it
-  std::vector<SourceId> list;   ///< kDisjoint: arrays that are written first; kNumber: its sources
-  std::shared_ptr<const NumberProgram> number;   ///< kNumber
+  graph::SymId left, right;                     ///< kSymRelation: left relation right
+  uint32_t line = 0;                            ///< source line that asked for it
+  std::vector<SourceId> list;                   ///< kDisjoint: arrays that are written first; kNumber: its sources
+  std::shared_ptr<const NumberProgram> number;  ///< kNumber
 };
 
 /// How a symbol of the graph gets its value on a call.
 struct SymbolBinding {
   enum class From : uint8_t {
-    kDim, kStride, kAddress, ///< of an array with an ArrayMeta guard
-    kPyInt,                  ///< of an int with an IntRange guard
-    kLength,                 ///< of a tuple, list, dict, set or frozenset with a Type guard, of a range with a Range guard
-    kRangeStart, kRangeStep, ///< of a range with a Range guard; next value and step of a range iterator with an Iterator guard
-    kRangeStop,              ///< of a range with a Range guard
-    kIterIndex,              ///< position of a list or tuple iterator, count of an enumerate, with an Iterator guard
-    kIterRemaining,          ///< items that a list, tuple or range iterator with an Iterator guard has left at the moment
-    kNumber,                 ///< the int that the Number guard of this ordinal has computed
+    kDim,
+    kStride,
+    kAddress,  ///< of an array with an ArrayMeta guard
+    kPyInt,    ///< of an int with an IntRange guard
+    kLength,   ///< of a tuple, list, dict, set or frozenset with a Type guard, of a range with a Range guard
+    kRangeStart,
+    kRangeStep,      ///< of a range with a Range guard; next value and step of a range iterator with an Iterator guard
+    kRangeStop,      ///< of a range with a Range guard
+    kIterIndex,      ///< position of a list or tuple iterator, count of an enumerate, with an Iterator guard
+    kIterRemaining,  ///< items that a list, tuple or range iterator with an Iterator guard has left at the moment
+    kNumber,         ///< the int that the Number guard of this ordinal has computed
   } from;
-  SourceId source;           ///< none for kNumber
-  int axis = 0;              ///< kDim, kStride (bytes); kNumber: ordinal
+  SourceId source;  ///< none for kNumber
+  int axis = 0;     ///< kDim, kStride (bytes); kNumber: ordinal
 };
 
 /// How input number i of the graph gets its data pointer.
 struct InputBinding {
   enum class From : uint8_t { kArrayData, kPyFloat, kPyInt, kPyBool, kPyComplex, kNumpyScalar, kNumber } from;
-  SourceId source;           ///< none for kNumber
-  int ordinal = -1;          ///< kNumber: float or bool that the Number guard of this ordinal has computed
+  SourceId source;   ///< none for kNumber
+  int ordinal = -1;  ///< kNumber: float or bool that the Number guard of this ordinal has computed
 };
 
 struct GuardSet {
   std::shared_ptr<SourceTable> sources;
   std::shared_ptr<graph::SymContext> syms;
-  std::vector<Guard> guards;                 ///< stable-sorted by cost within what dependence allows
-  std::vector<SymbolBinding> symbols;        ///< symbol index -> binding
-  std::vector<InputBinding> inputs;          ///< input index -> binding
-  std::vector<SourceId> objects;             ///< objects the exit plan needs: views' bases, returned arguments ...
-  int boundSlots = 0;                        ///< kArg sources below this are never null (arguments of a call); others may be
-                                             ///< unbound slots of a frame, which fails the guard that needs them
+  std::vector<Guard> guards;           ///< stable-sorted by cost within what dependence allows
+  std::vector<SymbolBinding> symbols;  ///< symbol index -> binding
+  std::vector<InputBinding> inputs;    ///< input index -> binding
+  std::vector<SourceId> objects;       ///< objects the exit plan needs: views' bases, returned arguments ...
+  int boundSlots = 0;                  ///< kArg sources below this are never null (arguments of a call); others may be
+                                       ///< unbound slots of a frame, which fails the guard that needs them
 };
 
 /// Answer of a check. A guard never answers a bool: an error is not a pass.
@@ -82,19 +85,19 @@ enum class Outcome : uint8_t { kPass, kFail, kError };
 /// What a stub (or the slow checker) leaves behind on a pass. References are borrowed: valid while the caller holds the
 /// arguments and the GIL.
 struct CallFrame {
-  PyObject* const* args;                     ///< in: bound arguments, kArg order; or the slots of a frame
-  PyObject* function;                        ///< in
-  int64_t* symbols;                          ///< out: one per symbol
-  void** buffers;                            ///< out: data pointer of input i at buffers[i]
-  uint64_t* scalars;                         ///< out: two words per input, storage that buffers[i] points to for scalars
-  PyObject** objects;                        ///< out: GuardSet::objects
+  PyObject* const* args;  ///< in: bound arguments, kArg order; or the slots of a frame
+  PyObject* function;     ///< in
+  int64_t* symbols;       ///< out: one per symbol
+  void** buffers;         ///< out: data pointer of input i at buffers[i]
+  uint64_t* scalars;      ///< out: two words per input, storage that buffers[i] points to for scalars
+  PyObject** objects;     ///< out: GuardSet::objects
 };
 
 /// Index of the first guard that fails, if any, by the slow, explaining checker; fills the frame like a stub.
 struct SlowResult {
   Outcome outcome;
-  int failed = -1;                           ///< index into guards; guards.size() if the path of an input or object broke
-  std::string reason;                        ///< "x.dtype is float64, compiled for float32"
+  int failed = -1;     ///< index into guards; guards.size() if the path of an input or object broke
+  std::string reason;  ///< "x.dtype is float64, compiled for float32"
 };
 SlowResult checkSlow(const GuardSet& set, CallFrame& frame);
 
@@ -106,8 +109,8 @@ int guardCost(GuardKind kind);
 
 /// What both the checker and the stub rely on: operands are present and of the right kind; a symbol is read only from a
 /// source with the guard that SymbolBinding names, a scalar input from one whose Type is guarded; a SymRelation stands
-/// after the guards that make its symbols readable. Paths need no guards of their own: a step that cannot be taken fails
-/// the guard that needs it.
+/// after the guards that make its symbols readable. Paths need no guards of their own: a step that cannot be taken
+/// fails the guard that needs it.
 absl::Status validate(const GuardSet& set);
 
 /// Orders guards by cost, keeping each behind those that it depends on: guards of the objects along its path, of the

@@ -1,6 +1,6 @@
-// Variants outlive what they were compiled for: a class made in a function, a module that is loaded anew. What can die is
-// referred to by weak references, which guards read in place; CPython empties them before the memory is used again, so a dead
-// object is never taken for a new one at its address.
+// Variants outlive what they were compiled for: a class made in a function, a module that is loaded anew. What can die
+// is referred to by weak references, which guards read in place; CPython empties them before the memory is used again,
+// so a dead object is never taken for a new one at its address.
 #include "cpython/objects.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
@@ -22,7 +22,8 @@ void expandEquals(GuardSet& set, SourceId source, PyObject* object, uint32_t lin
     return;
   }
   if (!PyTuple_CheckExact(object)) {
-    set.guards.push_back({.kind = GuardKind::kWeakIdentity, .source = source, .object = weakReference(object), .line = line});
+    set.guards.push_back(
+        {.kind = GuardKind::kWeakIdentity, .source = source, .object = weakReference(object), .line = line});
     return;
   }
   auto* type = reinterpret_cast<PyObject*>(&PyTuple_Type);
@@ -69,8 +70,10 @@ void weakenSources(GuardSet& set) {
     const Source& source = sources[SourceId(i)];
     if (source.kind != SourceKind::kConst && source.kind != SourceKind::kWeak) continue;
     const bool pinned = source.kind == SourceKind::kWeak || source.index == kPinned;
-    if (!used[i]) sources.replace(SourceId(i), {SourceKind::kConst, {}, 0, Ref::create(Py_None)});
-    else if (!pinned && isUsers(source.object)) sources.replace(SourceId(i), {SourceKind::kWeak, {}, 0, weakReference(source.object.get())});
+    if (!used[i])
+      sources.replace(SourceId(i), {SourceKind::kConst, {}, 0, Ref::create(Py_None)});
+    else if (!pinned && isUsers(source.object))
+      sources.replace(SourceId(i), {SourceKind::kWeak, {}, 0, weakReference(source.object.get())});
   }
 }
 

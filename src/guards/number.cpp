@@ -1,5 +1,6 @@
-// Evaluation and text of number programs. Arithmetic here is one machine operation per step on doubles, compiled without
-// contraction; comparisons of ints are exact. Everything whose rounding or errors are CPython's own goes through kCall.
+// Evaluation and text of number programs. Arithmetic here is one machine operation per step on doubles, compiled
+// without contraction; comparisons of ints are exact. Everything whose rounding or errors are CPython's own goes
+// through kCall.
 #include "guards/number.h"
 
 #include <bit>
@@ -46,8 +47,7 @@ bool compare(NumberOp op, T a, T b) {
     case NumberOp::kTruth:
     case NumberOp::kNot:
     case NumberOp::kSameBits:
-    case NumberOp::kCall:
-      break;
+    case NumberOp::kCall: break;
   }
   FW_UNREACHABLE();
 }
@@ -69,8 +69,8 @@ bool call(const NumberStep& step, const NumberType* types, const NumberValue* op
     boxes.push_back(boxNumber(types[i], operands[i]));
     arguments.push_back(boxes.back().get());
   }
-  cpython::Ref result = cpython::Ref::steal(PyObject_Vectorcall(step.callable.get(), arguments.data() + 1,
-                                                                 boxes.size() | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  cpython::Ref result = cpython::Ref::steal(PyObject_Vectorcall(
+      step.callable.get(), arguments.data() + 1, boxes.size() | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   if (!result) {
     PyErr_Clear();
     return false;
@@ -148,18 +148,15 @@ bool applyNumber(const NumberStep& step, const NumberType* types, const NumberVa
       out->i = types[0] == NumberType::kFloat ? compare(step.op, v[0].f, v[1].f) : compare(step.op, v[0].i, v[1].i);
       return true;
     case NumberOp::kSameBits: out->i = std::bit_cast<uint64_t>(v[0].f) == std::bit_cast<uint64_t>(v[1].f); return true;
-    case NumberOp::kCall:
-      try {
-        return call(step, types, v, out);
-      } catch (const cpython::PythonError&) {   // no memory for a box
+    case NumberOp::kCall: try { return call(step, types, v, out);
+      } catch (const cpython::PythonError&) {  // no memory for a box
         PyErr_Clear();
         return false;
       }
     case NumberOp::kConstant:
     case NumberOp::kObject:
     case NumberOp::kSymbol:
-    case NumberOp::kInput:
-      return false;
+    case NumberOp::kInput: return false;
   }
   return false;
 }
@@ -179,8 +176,8 @@ bool readSymbol(const graph::SymContext& syms, graph::SymId sym, const int64_t* 
 
 }  // namespace
 
-bool runNumber(const NumberProgram& program, const graph::SymContext& syms, PyObject* const* objects, const int64_t* symbols,
-               const uint64_t* scalars, NumberValue* out) noexcept {
+bool runNumber(const NumberProgram& program, const graph::SymContext& syms, PyObject* const* objects,
+               const int64_t* symbols, const uint64_t* scalars, NumberValue* out) noexcept {
   absl::InlinedVector<NumberValue, 16> values(program.steps.size());
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const NumberStep& step = program.steps[i];

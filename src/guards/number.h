@@ -1,8 +1,8 @@
-// Numbers that are computed from Python numbers and sizes of the call before the compiled code runs: decisions ("c > 0.5"), and
-// what Python computes and the graph has no form for (c ** 0.3, math.sin(c), int(c), n << k). They run as a flat program in
-// doubles and 64-bit integers; operations without a form of their own are calls of CPython's own builtins on boxed values,
-// so that they answer, to the bit, what Python answers. A step that raises, or answers another type or an int that
-// does not fit into 64 bits, fails the guard.
+// Numbers that are computed from Python numbers and sizes of the call before the compiled code runs: decisions ("c >
+// 0.5"), and what Python computes and the graph has no form for (c ** 0.3, math.sin(c), int(c), n << k). They run as a
+// flat program in doubles and 64-bit integers; operations without a form of their own are calls of CPython's own
+// builtins on boxed values, so that they answer, to the bit, what Python answers. A step that raises, or answers
+// another type or an int that does not fit into 64 bits, fails the guard.
 #pragma once
 
 #include <Python.h>
@@ -34,20 +34,20 @@ union NumberValue {
 struct NumberStep {
   NumberOp op;
   NumberType type;
-  absl::InlinedVector<uint16_t, 2> operands;   ///< earlier steps
-  NumberValue value{.i = 0};                   ///< kConstant
-  int index = 0;                               ///< kObject: place in sources; kInput: number of the input
-  graph::DType dtype = graph::DType::kF64;     ///< kObject
-  bool numpyScalar = false;                    ///< kObject: else a Python float or bool
-  graph::SymId sym;                            ///< kSymbol
-  cpython::Ref callable;                       ///< kCall
+  absl::InlinedVector<uint16_t, 2> operands;  ///< earlier steps
+  NumberValue value{.i = 0};                  ///< kConstant
+  int index = 0;                              ///< kObject: place in sources; kInput: number of the input
+  graph::DType dtype = graph::DType::kF64;    ///< kObject
+  bool numpyScalar = false;                   ///< kObject: else a Python float or bool
+  graph::SymId sym;                           ///< kSymbol
+  cpython::Ref callable;                      ///< kCall
 };
 
 /// The last step is the result.
 struct NumberProgram {
   std::vector<NumberStep> steps;
-  std::vector<SourceId> sources;               ///< of objects, each with a Type guard
-  int ordinal = -1;                            ///< how a symbol or an input names the number; -1: it is only tested
+  std::vector<SourceId> sources;  ///< of objects, each with a Type guard
+  int ordinal = -1;               ///< how a symbol or an input names the number; -1: it is only tested
 
   NumberType type() const { return steps.back().type; }
   /// As the user would write it.
@@ -59,10 +59,11 @@ bool isNumberType(graph::DType dtype);
 /// Value of a float, bool or NumPy scalar of the type that the step names.
 NumberValue readNumber(const NumberStep& step, PyObject* object);
 /// One step on the values of its operands. False if it fails; no exception is left. Not for leaves.
-bool applyNumber(const NumberStep& step, const NumberType* types, const NumberValue* operands, NumberValue* out) noexcept;
+bool applyNumber(const NumberStep& step, const NumberType* types, const NumberValue* operands,
+                 NumberValue* out) noexcept;
 /// All steps. objects[i] is that of sources[i], scalars the frame's.
-bool runNumber(const NumberProgram& program, const graph::SymContext& syms, PyObject* const* objects, const int64_t* symbols,
-               const uint64_t* scalars, NumberValue* out) noexcept;
+bool runNumber(const NumberProgram& program, const graph::SymContext& syms, PyObject* const* objects,
+               const int64_t* symbols, const uint64_t* scalars, NumberValue* out) noexcept;
 
 /// Boxes a value.
 cpython::Ref boxNumber(NumberType type, NumberValue value);

@@ -1,8 +1,9 @@
 // Order of guards. What must come first is a graph of the guards and two nodes per source, so that it has a number of
 // edges linear in the set: `shape` of a source is reached when the guards of its type, length ... have passed, `done`
-// when all guards about it and about the sources on its path have. Guards whose predecessors have passed wait in a heap,
-// the best first: those that failed often, then the cheap ones, then in the order given. A guard is as urgent as the most
-// urgent that waits for it, else one that fails often would stand behind all that its own predecessors stand behind.
+// when all guards about it and about the sources on its path have. Guards whose predecessors have passed wait in a
+// heap, the best first: those that failed often, then the cheap ones, then in the order given. A guard is as urgent as
+// the most urgent that waits for it, else one that fails often would stand behind all that its own predecessors stand
+// behind.
 #include <algorithm>
 #include <bit>
 #include <queue>
@@ -25,7 +26,10 @@ bool isShapeGuard(GuardKind kind) {
 class Sorter {
  public:
   Sorter(const GuardSet& set, const std::vector<uint32_t>& history)
-      : set_(set), guards_(set.guards.size()), next_(guards_ + 2 * set.sources->size()), waitsFor_(next_.size()),
+      : set_(set),
+        guards_(set.guards.size()),
+        next_(guards_ + 2 * set.sources->size()),
+        waitsFor_(next_.size()),
         urgency_(next_.size()) {
     addEdges();
     for (size_t i = 0; i < guards_ && i < history.size(); ++i) urgency_[i] = std::bit_width(history[i]);
@@ -36,13 +40,16 @@ class Sorter {
     auto later = [this](size_t a, size_t b) { return rank(a) > rank(b); };
     std::priority_queue<size_t, std::vector<size_t>, decltype(later)> ready(later);
     std::vector<size_t> reached, sorted;
-    for (size_t node = 0; node < next_.size(); ++node) if (waitsFor_[node] == 0) reached.push_back(node);
+    for (size_t node = 0; node < next_.size(); ++node)
+      if (waitsFor_[node] == 0) reached.push_back(node);
     while (true) {
       while (!reached.empty()) {
         size_t node = reached.back();
         reached.pop_back();
-        if (node < guards_) ready.push(node);
-        else pass(node, reached);
+        if (node < guards_)
+          ready.push(node);
+        else
+          pass(node, reached);
       }
       if (ready.empty()) break;
       size_t guard = ready.top();
@@ -92,15 +99,18 @@ class Sorter {
     if (std::all_of(urgency_.begin(), urgency_.end(), [](int u) { return u == 0; })) return;
     std::vector<uint32_t> waitsFor = waitsFor_;
     std::vector<size_t> order;
-    for (size_t node = 0; node < next_.size(); ++node) if (waitsFor[node] == 0) order.push_back(node);
+    for (size_t node = 0; node < next_.size(); ++node)
+      if (waitsFor[node] == 0) order.push_back(node);
     for (size_t i = 0; i < order.size(); ++i)
-      for (size_t after : next_[order[i]]) if (--waitsFor[after] == 0) order.push_back(after);
+      for (size_t after : next_[order[i]])
+        if (--waitsFor[after] == 0) order.push_back(after);
     for (auto node = order.rbegin(); node != order.rend(); ++node)
       for (size_t after : next_[*node]) urgency_[*node] = std::max(urgency_[*node], urgency_[after]);
   }
 
   void pass(size_t node, std::vector<size_t>& reached) {
-    for (size_t after : next_[node]) if (--waitsFor_[after] == 0) reached.push_back(after);
+    for (size_t after : next_[node])
+      if (--waitsFor_[after] == 0) reached.push_back(after);
   }
 
   std::tuple<int, int, size_t> rank(size_t guard) const {

@@ -1,8 +1,9 @@
-// Overlap of memory. Two arrays of addresses a + sum(s_i x_i) and b + sum(t_j y_j) share a byte if the difference lies in
-// (-itemsize_a, itemsize_b) for some indices: a linear Diophantine problem with bounds. Terms of equal stride are merged,
-// which turns slices of one array into a box test; the rest is a search from the largest stride down, pruned by reach and
-// by greatest common divisors, that gives up after kBudget steps. (NumPy's solve_may_share_memory works on the same
-// problem.) A list is swept in order of address and only pairs whose extents meet are looked at.
+// Overlap of memory. Two arrays of addresses a + sum(s_i x_i) and b + sum(t_j y_j) share a byte if the difference lies
+// in
+// (-itemsize_a, itemsize_b) for some indices: a linear Diophantine problem with bounds. Terms of equal stride are
+// merged, which turns slices of one array into a box test; the rest is a search from the largest stride down, pruned by
+// reach and by greatest common divisors, that gives up after kBudget steps. (NumPy's solve_may_share_memory works on
+// the same problem.) A list is swept in order of address and only pairs whose extents meet are looked at.
 #include "guards/overlap.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 constexpr int kBudget = 512;
 
 struct Extent {
-  const char *lo, *hi;   // empty if equal
+  const char *lo, *hi;  // empty if equal
   bool meets(const Extent& other) const { return lo < other.hi && other.lo < hi; }
 };
 
@@ -43,8 +44,10 @@ class Problem {
     std::sort(terms_, terms_ + count_, [](const Term& x, const Term& y) { return x.stride > y.stride; });
     int merged = 0;
     for (int i = 0; i < count_; ++i) {
-      if (merged > 0 && terms_[merged - 1].stride == terms_[i].stride) terms_[merged - 1].range += terms_[i].range;
-      else terms_[merged++] = terms_[i];
+      if (merged > 0 && terms_[merged - 1].stride == terms_[i].stride)
+        terms_[merged - 1].range += terms_[i].range;
+      else
+        terms_[merged++] = terms_[i];
     }
     count_ = merged;
     npy_intp reach = 0, gcd = 0;
@@ -59,7 +62,7 @@ class Problem {
  private:
   struct Term {
     npy_intp stride, range;
-    npy_intp reach, gcd;   // of this term and all behind it
+    npy_intp reach, gcd;  // of this term and all behind it
   };
 
   /// A term stride * x with 0 <= x <= range, written with a positive stride.
@@ -81,7 +84,8 @@ class Problem {
     const Term& t = terms_[i];
     if (floorDiv(hi, t.gcd) * t.gcd < lo) return false;
     npy_intp rest = i + 1 < count_ ? terms_[i + 1].reach : 0;
-    npy_intp first = std::max<npy_intp>(0, -floorDiv(rest - lo, t.stride)), last = std::min(t.range, floorDiv(hi, t.stride));
+    npy_intp first = std::max<npy_intp>(0, -floorDiv(rest - lo, t.stride)),
+             last = std::min(t.range, floorDiv(hi, t.stride));
     for (npy_intp z = first; z <= last; ++z)
       if (search(i + 1, lo - z * t.stride, hi - z * t.stride)) return true;
     return false;

@@ -41,11 +41,16 @@ bool establishes(const Guard& g, const SymbolBinding& binding) {
 }
 
 SetIndex::SetIndex(const GuardSet& set)
-    : establishing(set.symbols.size(), -1), symbolsOf(set.guards.size()), guardsOf(set.sources->size()),
-      intInputsOf(set.sources->size()), numberInputOf(set.guards.size(), -1), computing(set.inputs.size(), -1) {
-  absl::flat_hash_map<int, int> numbers;   // ordinal -> guard
+    : establishing(set.symbols.size(), -1),
+      symbolsOf(set.guards.size()),
+      guardsOf(set.sources->size()),
+      intInputsOf(set.sources->size()),
+      numberInputOf(set.guards.size(), -1),
+      computing(set.inputs.size(), -1) {
+  absl::flat_hash_map<int, int> numbers;  // ordinal -> guard
   for (size_t i = 0; i < set.guards.size(); ++i)
-    if (const auto& number = set.guards[i].number; number && number->ordinal >= 0) numbers[number->ordinal] = static_cast<int>(i);
+    if (const auto& number = set.guards[i].number; number && number->ordinal >= 0)
+      numbers[number->ordinal] = static_cast<int>(i);
   auto computedBy = [&](int ordinal) {
     auto it = numbers.find(ordinal);
     return it == numbers.end() ? -1 : it->second;
@@ -74,7 +79,8 @@ SetIndex::SetIndex(const GuardSet& set)
       computing[i] = guard;
     }
     bool known = input.source.valid() && input.source.index < intInputsOf.size();
-    if (known && input.from == InputBinding::From::kPyInt) intInputsOf[input.source.index].push_back(static_cast<int>(i));
+    if (known && input.from == InputBinding::From::kPyInt)
+      intInputsOf[input.source.index].push_back(static_cast<int>(i));
   }
 }
 

@@ -28,7 +28,7 @@ std::string text(PyObject* str) {
   if (!str || !PyUnicode_Check(str)) return "?";
   Py_ssize_t size = 0;
   const char* utf8 = PyUnicode_AsUTF8AndSize(str, &size);
-  if (!utf8) {   // lone surrogates
+  if (!utf8) {  // lone surrogates
     PyErr_Clear();
     return "?";
   }
@@ -115,12 +115,12 @@ std::string SourceTable::describe(SourceId id, PyObject* code) const {
     case SourceKind::kItem: return base() + "[" + std::to_string(s.index) + "]";
     case SourceKind::kDictItem: {
       const Source& dict = (*this)[s.base];
-      if (dict.kind == SourceKind::kGlobals) return text(object) + " (global of " + functionName(*this, dict.base, code) + ")";
+      if (dict.kind == SourceKind::kGlobals)
+        return text(object) + " (global of " + functionName(*this, dict.base, code) + ")";
       if (dict.kind == SourceKind::kBuiltins) return text(object) + " (builtin)";
       return base() + "[" + describeConstant(object) + "]";
     }
-    case SourceKind::kDefault:
-      return "default " + std::to_string(s.index) + " of " + functionName(*this, s.base, code);
+    case SourceKind::kDefault: return "default " + std::to_string(s.index) + " of " + functionName(*this, s.base, code);
     case SourceKind::kKwDefault: return "default " + text(object) + " of " + functionName(*this, s.base, code);
     case SourceKind::kBoundSelf: return base() + ".__self__";
     case SourceKind::kBoundFunc: return base() + ".__func__";

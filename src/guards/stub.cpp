@@ -12,11 +12,13 @@ namespace fw::guards {
 
 namespace {
 constexpr int kPage = 4096, kMaxFrameBytes = 1 << 18;
-constexpr int kLargeSet = 32;   // guards
-}
+constexpr int kLargeSet = 32;  // guards
+}  // namespace
 
 Emitter::Emitter(const GuardSet& set, void* buffer, size_t bytes)
-    : Xbyak::CodeGenerator(bytes, buffer), set_(set), index_(set) {
+    : Xbyak::CodeGenerator(bytes, buffer),
+      set_(set),
+      index_(set) {
   size_t sources = set.sources->size(), exits = set.guards.size() + 1;
   setDefaultJmpNEAR(true);
   spilled_.resize(sources);
@@ -42,10 +44,12 @@ void Emitter::pinPointers() {
     ++uses[builtinDescr(g.meta.dtype)];
   }
   std::vector<std::pair<int, const void*>> ranked;
-  for (auto [pointer, count] : uses) if (count >= kLargeSet / 4) ranked.push_back({count, pointer});
+  for (auto [pointer, count] : uses)
+    if (count >= kLargeSet / 4) ranked.push_back({count, pointer});
   std::sort(ranked.rbegin(), ranked.rend());
   const Xbyak::Reg64 registers[] = {rbx, rbp, r12, r13, r14, r15};
-  for (size_t i = 0; i < ranked.size() && i < std::size(registers); ++i) pinned_.push_back({ranked[i].second, registers[i]});
+  for (size_t i = 0; i < ranked.size() && i < std::size(registers); ++i)
+    pinned_.push_back({ranked[i].second, registers[i]});
 }
 
 void Emitter::assignSlots() {
@@ -129,9 +133,12 @@ namespace {
 
 class ArenaStub final : public Stub {
  public:
-  ArenaStub(std::shared_ptr<const GuardSet> set, std::vector<std::unique_ptr<cpython::AttributeCell>> cells, const void* code,
-            size_t size)
-      : set_(std::move(set)), cells_(std::move(cells)), code_(code), size_(size) {}
+  ArenaStub(std::shared_ptr<const GuardSet> set, std::vector<std::unique_ptr<cpython::AttributeCell>> cells,
+            const void* code, size_t size)
+      : set_(std::move(set)),
+        cells_(std::move(cells)),
+        code_(code),
+        size_(size) {}
   ~ArenaStub() override { CodeArena::process().release(code_); }
   StubFn entry() const override { return reinterpret_cast<StubFn>(reinterpret_cast<uintptr_t>(code_)); }
   size_t codeSize() const override { return size_; }
@@ -147,12 +154,14 @@ class ArenaStub final : public Stub {
 
 absl::StatusOr<std::unique_ptr<Stub>> emitStub(std::shared_ptr<const GuardSet> set) {
   if (absl::Status status = validate(*set); !status.ok()) return status;
-  size_t pieces = set->guards.size() + set->symbols.size() + set->inputs.size() + set->objects.size() + set->sources->size();
+  size_t pieces =
+      set->guards.size() + set->symbols.size() + set->inputs.size() + set->objects.size() + set->sources->size();
   std::vector<uint8_t> buffer(512 + 160 * pieces);
   while (true) {
     try {
       Emitter emitter(*set, buffer.data(), buffer.size());
-      if (emitter.frameBytes() > kMaxFrameBytes) return absl::ResourceExhaustedError("guard stub: too many objects to keep track of");
+      if (emitter.frameBytes() > kMaxFrameBytes)
+        return absl::ResourceExhaustedError("guard stub: too many objects to keep track of");
       emitter.emitAll();
       absl::StatusOr<const void*> code = CodeArena::process().publish({buffer.data(), emitter.getSize()});
       if (!code.ok()) return code.status();

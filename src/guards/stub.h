@@ -15,7 +15,7 @@ using StubFn = int64_t (*)(CallFrame* frame);
 
 class Stub {
  public:
-  virtual ~Stub() = default;                 ///< gives the code back to the arena
+  virtual ~Stub() = default;  ///< gives the code back to the arena
   virtual StubFn entry() const = 0;
   virtual size_t codeSize() const = 0;
 };

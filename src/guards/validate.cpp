@@ -36,7 +36,7 @@ bool proves(const Guard& g, InputBinding::From from) {
     case InputBinding::From::kPyBool: return isType(g, &PyBool_Type);
     case InputBinding::From::kPyComplex: return isType(g, &PyComplex_Type);
     case InputBinding::From::kNumpyScalar: return g.kind == GuardKind::kType && isScalarType(g.object.get());
-    case InputBinding::From::kNumber: return false;   // has no source
+    case InputBinding::From::kNumber: return false;  // has no source
   }
   return false;
 }
@@ -45,7 +45,8 @@ bool isWeakReference(PyObject* object) { return object && PyWeakref_CheckRefExac
 
 bool isTupleOf(PyObject* object, bool (*accepts)(PyObject*)) {
   if (!object || !PyTuple_CheckExact(object)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) if (!accepts(PyTuple_GET_ITEM(object, i))) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (!accepts(PyTuple_GET_ITEM(object, i))) return false;
   return true;
 }
 
@@ -58,7 +59,8 @@ bool isIteratorType(PyObject* object) {
 std::string disjointProblem(const GuardSet& set, const Guard& g) {
   if (g.list.size() > kMaxDisjointArrays) return "has more than " + std::to_string(kMaxDisjointArrays) + " arrays";
   if (g.lo < 0 || g.lo > static_cast<int64_t>(g.list.size())) return "has a wrong number of written arrays";
-  for (SourceId id : g.list) if (!id.valid() || id.index >= set.sources->size()) return "has an unknown source";
+  for (SourceId id : g.list)
+    if (!id.valid() || id.index >= set.sources->size()) return "has an unknown source";
   return "";
 }
 
@@ -69,7 +71,8 @@ std::string numberProblem(const Guard& g) {
     const NumberStep& step = g.number->steps[i];
     for (uint16_t operand : step.operands)
       if (operand >= i) return "has a step before its operand";
-    if (step.op == NumberOp::kObject && static_cast<size_t>(step.index) >= g.list.size()) return "reads an unknown source";
+    if (step.op == NumberOp::kObject && static_cast<size_t>(step.index) >= g.list.size())
+      return "reads an unknown source";
     if (step.op == NumberOp::kCall && !step.callable) return "calls nothing";
   }
   return "";
@@ -103,7 +106,8 @@ std::string operandProblem(const GuardSet& set, const Guard& g) {
     case GuardKind::kDefaults: return unless(!object || PyTuple_CheckExact(object), "has neither a tuple nor none");
     case GuardKind::kKwDefaults: return unless(!object || PyDict_CheckExact(object), "has neither a dict nor none");
     case GuardKind::kElements:
-      return unless(g.lo >= 0 && (!object || isTupleOf(object, cpython::isTableKey)), "has a negative number or keys that cannot be compared");
+      return unless(g.lo >= 0 && (!object || isTupleOf(object, cpython::isTableKey)),
+                    "has a negative number or keys that cannot be compared");
     case GuardKind::kLength: return unless(g.lo >= 0, "has a negative length");
     case GuardKind::kIterator: return unless(isIteratorType(object), "has no type of iterators that can be read");
     case GuardKind::kNotSameObject:
@@ -116,7 +120,8 @@ std::string operandProblem(const GuardSet& set, const Guard& g) {
     case GuardKind::kDisjoint: return disjointProblem(set, g);
     case GuardKind::kUnbound: {
       SourceKind kind = (*set.sources)[g.source].kind;
-      return unless(kind == SourceKind::kArg || kind == SourceKind::kContents, "is about a source that is always bound");
+      return unless(kind == SourceKind::kArg || kind == SourceKind::kContents,
+                    "is about a source that is always bound");
     }
     case GuardKind::kIntRange:
     case GuardKind::kArrayMeta:
@@ -135,15 +140,17 @@ absl::Status validateSources(const GuardSet& set) {
   for (size_t i = 0; i < set.sources->size(); ++i) {
     const Source& s = (*set.sources)[SourceId(i)];
     std::string name = "source " + std::to_string(i) + " ";
-    bool isItem = s.kind == SourceKind::kDictItem || s.kind == SourceKind::kHeldItem, isNamed = s.kind == SourceKind::kTypeAttr || usesCell(s.kind);
-    if (isItem && !(s.object && cpython::isTableKey(s.object.get()))) return invalid(name + "has no key that can be looked up");
+    bool isItem = s.kind == SourceKind::kDictItem || s.kind == SourceKind::kHeldItem,
+         isNamed = s.kind == SourceKind::kTypeAttr || usesCell(s.kind);
+    if (isItem && !(s.object && cpython::isTableKey(s.object.get())))
+      return invalid(name + "has no key that can be looked up");
     if (isNamed && !isItem && !cpython::isInternedStr(s.object.get())) return invalid(name + "has no interned name");
     if (s.kind == SourceKind::kWeak && !isWeakReference(s.object.get())) return invalid(name + "has no weak reference");
     if (s.kind == SourceKind::kConst && !s.object) return invalid(name + "has no object");
     if (s.base.valid() && s.base.index >= i) return invalid(name + "stands before its base");
     // Indices become displacements of instructions; that of a dict item is a hash.
     constexpr int64_t kMaxIndex = 1 << 26;
-    const int64_t least = s.kind == SourceKind::kItem ? -kMaxIndex : 0;   // counted from the end of a list
+    const int64_t least = s.kind == SourceKind::kItem ? -kMaxIndex : 0;  // counted from the end of a list
     if (!isItem && (s.index < least || s.index >= kMaxIndex)) return invalid(name + "has an index out of range");
   }
   return absl::OkStatus();
@@ -155,7 +162,9 @@ bool readsProvenTypes(const GuardSet& set, const SetIndex& index, size_t i) {
   for (const NumberStep& step : g.number->steps) {
     if (step.op != NumberOp::kObject) continue;
     SourceId source = g.list[static_cast<size_t>(step.index)];
-    PyTypeObject* type = step.numpyScalar ? scalarType(step.dtype) : step.type == NumberType::kFloat ? &PyFloat_Type : &PyBool_Type;
+    PyTypeObject* type = step.numpyScalar                  ? scalarType(step.dtype)
+                         : step.type == NumberType::kFloat ? &PyFloat_Type
+                                                           : &PyBool_Type;
     const std::vector<int>& guards = index.guardsOf[source.index];
     auto proves = [&](int by) { return by < static_cast<int>(i) && isType(set.guards[by], type); };
     if (std::none_of(guards.begin(), guards.end(), proves)) return false;
@@ -179,10 +188,13 @@ absl::Status validate(const GuardSet& set) {
   if (!set.sources) return invalid("guard set without sources");
   if (absl::Status status = validateSources(set); !status.ok()) return status;
   auto known = [&](SourceId id) { return id.valid() && id.index < set.sources->size(); };
-  auto nameOf = [&](size_t i) { return "guard " + std::to_string(i) + " (" + std::string(guardName(set.guards[i].kind)) + ") "; };
+  auto nameOf = [&](size_t i) {
+    return "guard " + std::to_string(i) + " (" + std::string(guardName(set.guards[i].kind)) + ") ";
+  };
   for (size_t i = 0; i < set.guards.size(); ++i) {
     const Guard& g = set.guards[i];
-    if (needsSource(g.kind) ? !known(g.source) : g.source.valid() && !known(g.source)) return invalid(nameOf(i) + "has no source");
+    if (needsSource(g.kind) ? !known(g.source) : g.source.valid() && !known(g.source))
+      return invalid(nameOf(i) + "has no source");
     if (g.other.valid() && !known(g.other)) return invalid(nameOf(i) + "has an unknown second source");
     if (std::string problem = operandProblem(set, g); !problem.empty()) return invalid(nameOf(i) + problem);
   }
@@ -206,7 +218,8 @@ absl::Status validate(const GuardSet& set) {
     bool proven = std::any_of(guards.begin(), guards.end(), [&](int by) { return proves(set.guards[by], input.from); });
     if (!proven) return invalid("input " + std::to_string(i) + " is read from an object without a guard of its type");
   }
-  for (SourceId object : set.objects) if (!known(object)) return invalid("an object for the exit plan has no source");
+  for (SourceId object : set.objects)
+    if (!known(object)) return invalid("an object for the exit plan has no source");
   return absl::OkStatus();
 }
 

@@ -21,7 +21,8 @@ std::vector<graph::ValueId> checkedStores(const graph::Plan& plan) {
 }
 
 /// The outermost loop of the kernel runs over the first axes of the loop order, up to the loop's size.
-DeferredCommit deferredCommit(int number, const graph::Graph& graph, const graph::Group& commit, const kernels::Kernel& kernel) {
+DeferredCommit deferredCommit(int number, const graph::Graph& graph, const graph::Group& commit,
+                              const kernels::Kernel& kernel) {
   graph::SymContext& syms = graph.syms();
   const graph::ValueId store = commit.outputs[0];
   const graph::Layout& layout = graph.type(graph.node(store).operands[0]).layout;

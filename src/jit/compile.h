@@ -9,8 +9,8 @@
 
 namespace fw::jit {
 
-/// One native function that runs `kernels` in order over plan.buffers, and another that runs `commits` if there are any;
-/// a third that observes those that are deferred.
+/// One native function that runs `kernels` in order over plan.buffers, and another that runs `commits` if there are
+/// any; a third that observes those that are deferred.
 absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<kernels::Kernel>& kernels,
                                                            const std::vector<kernels::Kernel>& commits,
                                                            const graph::SymContext& syms, graph::Plan plan,

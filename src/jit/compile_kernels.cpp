@@ -24,8 +24,12 @@ double nowMs() {
 
 class NativeExecutable : public Executable {
  public:
-  NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings, std::vector<DeferredCommit> deferred)
-      : plan_(std::move(plan)), code_(std::move(code)), timings_(timings), deferred_(std::move(deferred)) {}
+  NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings,
+                   std::vector<DeferredCommit> deferred)
+      : plan_(std::move(plan)),
+        code_(std::move(code)),
+        timings_(timings),
+        deferred_(std::move(deferred)) {}
   EntryFn entry() const override { return reinterpret_cast<EntryFn>(code_->entry(0)); }
   CommitFn commit() const override {
     return plan_.commits.empty() ? nullptr : reinterpret_cast<CommitFn>(code_->entry(1));
@@ -80,7 +84,9 @@ void emitCommits(const ModuleState& m, const std::vector<kernels::Kernel>& commi
     const auto index = static_cast<int64_t>(i);
     auto isThis = [&](const DeferredCommit& d) { return d.commit == index; };
     const bool watched = std::any_of(m.deferred.begin(), m.deferred.end(), isThis);
-    auto emit = [&] { watched ? KernelEmitter(fn, commits[i]).runWatched(index) : KernelEmitter(fn, commits[i]).run(); };
+    auto emit = [&] {
+      watched ? KernelEmitter(fn, commits[i]).runWatched(index) : KernelEmitter(fn, commits[i]).run();
+    };
     if (m.deferred.empty()) {
       emit();
       continue;
@@ -103,7 +109,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
                                                            const std::vector<kernels::Kernel>& commits,
                                                            const graph::SymContext& syms, graph::Plan plan,
                                                            const CompileOptions& options, CompiledText* text,
-                                                           CompileTimings timings, std::vector<DeferredCommit> deferred) {
+                                                           CompileTimings timings,
+                                                           std::vector<DeferredCommit> deferred) {
   for (const auto* list : {&kernels, &commits}) {
     for (const kernels::Kernel& kernel : *list)
       if (absl::Status status = checkKernel(kernel); !status.ok()) return status;

@@ -35,9 +35,10 @@ Value* OpEmitter::cast(DType from, DType to, Value* a) {
   if (fromFloat) return floatToInt(from, to, a);
   if (toFloat) {
     if (from == DType::kBool) a = ir.CreateZExt(a, shapedLike(ir.getInt32Ty(), a));
-    Value* converted = graph::isSigned(from) || from == DType::kBool ? ir.CreateSIToFP(a, type) : ir.CreateUIToFP(a, type);
-    // The code generator knows that integers cancel (x - x is 0) and would go on to fold 1.0 / 0.0, which then raises no
-    // flag. Behind the fence it knows nothing; no instruction comes of it.
+    Value* converted =
+        graph::isSigned(from) || from == DType::kBool ? ir.CreateSIToFP(a, type) : ir.CreateUIToFP(a, type);
+    // The code generator knows that integers cancel (x - x is 0) and would go on to fold 1.0 / 0.0, which then raises
+    // no flag. Behind the fence it knows nothing; no instruction comes of it.
     return ir.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {type}, {converted});
   }
   return graph::isSigned(from) ? ir.CreateSExtOrTrunc(a, type) : ir.CreateZExtOrTrunc(a, type);

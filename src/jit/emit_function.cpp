@@ -28,7 +28,11 @@ constexpr uint32_t kCleanControl = 0x1f80;
 
 FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms,
                              const graph::Plan& plan, const std::string& name, bool hasProgress)
-    : target_(target), syms_(syms), plan_(plan), ir_(module.getContext()), entry_(module.getContext()) {
+    : target_(target),
+      syms_(syms),
+      plan_(plan),
+      ir_(module.getContext()),
+      entry_(module.getContext()) {
   llvm::Type* pointer = ir_.getPtrTy();
   llvm::SmallVector<llvm::Type*, 4> parameters(hasProgress ? 4 : 3, pointer);
   auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), parameters, false);
@@ -77,7 +81,7 @@ Value* FunctionState::statusOf(Value* control) {
 }
 
 Value* FunctionState::raisedFlags(Value* bits) {
-  llvm::BasicBlock* read = block("flags");   // see finish()
+  llvm::BasicBlock* read = block("flags");  // see finish()
   ir_.CreateBr(read);
   ir_.SetInsertPoint(read);
   ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {control_});

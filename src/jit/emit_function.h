@@ -41,8 +41,8 @@ class FunctionState {
   llvm::Value* progress(size_t offset);
 
   // Types and constants.
-  llvm::Type* scalarType(DType d);               ///< in registers: bool is i1, f16 is its bits (i16)
-  llvm::Type* memoryType(DType d);               ///< in memory: bool is i8
+  llvm::Type* scalarType(DType d);  ///< in registers: bool is i1, f16 is its bits (i16)
+  llvm::Type* memoryType(DType d);  ///< in memory: bool is i8
   llvm::Value* i64(int64_t v) { return ir_.getInt64(static_cast<uint64_t>(v)); }
   llvm::Value* splat(llvm::Value* scalar, unsigned lanes) {
     return lanes == 1 ? scalar : ir_.CreateVectorSplat(lanes, scalar);
@@ -70,13 +70,13 @@ class FunctionState {
   const TargetSpec& target_;
   const graph::SymContext& syms_;
   const graph::Plan& plan_;
-  llvm::IRBuilder<> ir_;        ///< where code goes
-  llvm::IRBuilder<> entry_;     ///< before the terminator of the entry block
+  llvm::IRBuilder<> ir_;     ///< where code goes
+  llvm::IRBuilder<> entry_;  ///< before the terminator of the entry block
   llvm::Function* function_;
   llvm::Value* savedControl_;
   llvm::Value* control_;
   llvm::Value* status_;
-  llvm::BasicBlock* last_ = nullptr;   ///< the epilogue
+  llvm::BasicBlock* last_ = nullptr;  ///< the epilogue
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
 };

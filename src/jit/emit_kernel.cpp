@@ -45,9 +45,8 @@ void KernelEmitter::locate() {
   for (size_t i = 0; i < kernel_.accesses.size(); ++i) {
     const Access& access = kernel_.accesses[i];
     Value* base = fn_.buffer(access.buffer);
-    pointers_[i] = fn_.syms().isConst(access.offset, 0)
-                       ? base
-                       : ir_.CreateGEP(ir_.getInt8Ty(), base, fn_.sym(access.offset));
+    pointers_[i] =
+        fn_.syms().isConst(access.offset, 0) ? base : ir_.CreateGEP(ir_.getInt8Ty(), base, fn_.sym(access.offset));
   }
 }
 
@@ -132,7 +131,7 @@ void KernelEmitter::emitRaise(const Expr& expr) {
   fn_.raise(any, expr.imm);
 }
 
-// --- what varies ----------------------------------------------------------------------------------------------------
+// --- what varies ---------------------------------------------------------------------------------------------------
 
 bool KernelEmitter::accessVaries(const Access& access, AxisId axis) const {
   return std::any_of(access.terms.begin(), access.terms.end(), [&](const Access::Term& term) {

@@ -13,7 +13,7 @@ namespace fw::jit {
 /// Byte stride of an access along the vector axis.
 struct LaneStride {
   std::optional<int64_t> constant;
-  llvm::Value* runtime = nullptr;    ///< i64, if not constant
+  llvm::Value* runtime = nullptr;  ///< i64, if not constant
 };
 
 class KernelEmitter {
@@ -36,9 +36,9 @@ class KernelEmitter {
   struct Lanes {
     unsigned count = 1;
     AxisId axis;
-    llvm::Value* mask = nullptr;        ///< <count x i1>: lanes to store; nullptr: all
-    llvm::Value* active = nullptr;      ///< i64 number of active lanes (with mask)
-    llvm::Value* index = nullptr;       ///< <count x i64> offset of each lane; inactive lanes repeat lane 0
+    llvm::Value* mask = nullptr;    ///< <count x i1>: lanes to store; nullptr: all
+    llvm::Value* active = nullptr;  ///< i64 number of active lanes (with mask)
+    llvm::Value* index = nullptr;   ///< <count x i64> offset of each lane; inactive lanes repeat lane 0
   };
 
   // emit_kernel.cpp
@@ -54,7 +54,7 @@ class KernelEmitter {
   void emitStmt(StmtId id);
   void emitRaise(const kernels::Expr& expr);
   llvm::Value* scalar(ExprId id);
-  llvm::Value* value(ExprId id);               ///< with lanes_.count lanes, if emitting lanes
+  llvm::Value* value(ExprId id);  ///< with lanes_.count lanes, if emitting lanes
   DType operandType(const kernels::Expr& expr) const;
   bool varies(ExprId id) const { return varying_[id.index]; }
   /// Marks the expressions below `body` that depend on `axis`; answers the widest varying element in bytes.
@@ -106,23 +106,23 @@ class KernelEmitter {
   llvm::IRBuilder<>& ir_;
   const kernels::Kernel& kernel_;
   Lanes lanes_;
-  std::vector<llvm::Value*> values_;                ///< by expression
-  std::vector<bool> varying_;                       ///< by expression, for the vector statement being emitted
-  std::vector<llvm::Value*> axes_;                  ///< by axis: i64 index (of lane 0)
-  std::vector<llvm::Value*> pointers_;              ///< by access: address with the terms of all bound axes
-  std::vector<Carried> reduced_;                    ///< by statement
-  bool hasSingle_ = false;                          ///< markVarying met f32
+  std::vector<llvm::Value*> values_;    ///< by expression
+  std::vector<bool> varying_;           ///< by expression, for the vector statement being emitted
+  std::vector<llvm::Value*> axes_;      ///< by axis: i64 index (of lane 0)
+  std::vector<llvm::Value*> pointers_;  ///< by access: address with the terms of all bound axes
+  std::vector<Carried> reduced_;        ///< by statement
+  bool hasSingle_ = false;              ///< markVarying met f32
   struct Raised {
     uint64_t bit;
-    llvm::Value* any;                               ///< lanes that raised, carried around the vector loop
+    llvm::Value* any;  ///< lanes that raised, carried around the vector loop
   };
   std::vector<Raised> raised_;
-  bool observing_ = false;                          ///< values are computed instead of stored
-  llvm::Value* save_ = nullptr;                     ///< where what the next store overwrites is saved; nullptr: nowhere
-  std::vector<llvm::Value*> saveSteps_;             ///< by axis: elements of save_ per iteration
-  llvm::Value* from_ = nullptr;                     ///< part of the next loop to run; nullptr: all
+  bool observing_ = false;               ///< values are computed instead of stored
+  llvm::Value* save_ = nullptr;          ///< where what the next store overwrites is saved; nullptr: nowhere
+  std::vector<llvm::Value*> saveSteps_;  ///< by axis: elements of save_ per iteration
+  llvm::Value* from_ = nullptr;          ///< part of the next loop to run; nullptr: all
   llvm::Value* to_ = nullptr;
-  int depth_ = 0;                                   ///< blocks below the vector statement's own body
+  int depth_ = 0;  ///< blocks below the vector statement's own body
 };
 
 }  // namespace fw::jit

@@ -154,7 +154,7 @@ void KernelEmitter::emitVectorLoop(const Stmt& stmt) {
   raised_.clear();
 }
 
-// --- commits that flags interrupt -----------------------------------------------------------------------------------------
+// --- commits that flags interrupt ----------------------------------------------------------------------------------
 
 void KernelEmitter::emitPart(const Stmt& stmt, Value* from, Value* to) {
   from_ = from;
@@ -193,8 +193,8 @@ void KernelEmitter::runWatched(int64_t index) {
   }
 }
 
-// What a part overwrites is saved, so that its operands can be looked at again when it raises a watched flag. A part is as many
-// iterations of the outermost loop as stay in the first-level cache together with that.
+// What a part overwrites is saved, so that its operands can be looked at again when it raises a watched flag. A part is
+// as many iterations of the outermost loop as stay in the first-level cache together with that.
 void KernelEmitter::emitWatched(const Stmt& stmt, int64_t index) {
   auto field = [&](size_t offset) { return ir_.CreateLoad(ir_.getInt64Ty(), fn_.progress(offset)); };
   Value* isOwn = ir_.CreateICmpEQ(field(offsetof(CommitProgress, commit)), fn_.i64(index));

@@ -52,8 +52,10 @@ void KernelEmitter::emitStore(const Stmt& stmt) {
   if (save_) {
     llvm::Type* element = fn_.memoryType(kernel_.exprs[stmt.value.index].dtype);
     const int64_t bytes = bytesOf(element);
-    if (lanes_.count > 1) storeLanes(loadLanes(element, pointer, laneStride(access)), save_, {.constant = bytes});
-    else ir_.CreateAlignedStore(ir_.CreateAlignedLoad(element, pointer, Align(bytes)), save_, Align(bytes));
+    if (lanes_.count > 1)
+      storeLanes(loadLanes(element, pointer, laneStride(access)), save_, {.constant = bytes});
+    else
+      ir_.CreateAlignedStore(ir_.CreateAlignedLoad(element, pointer, Align(bytes)), save_, Align(bytes));
   }
   if (lanes_.count > 1) {
     storeLanes(stored, pointer, laneStride(access));

@@ -16,8 +16,8 @@ namespace fw::jit {
 using graph::DTypeKind;
 using kernels::ScalarOp;
 using llvm::ArrayRef;
-using llvm::Intrinsic::ID;
 using llvm::Value;
+using llvm::Intrinsic::ID;
 namespace Intrinsic = llvm::Intrinsic;
 
 unsigned lanesOf(Value* value) {
@@ -47,7 +47,8 @@ Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Va
   llvm::IRBuilder<>& ir = fn_.ir();
   // Constants that are still here were not folded because the operation raises a flag; LLVM would fold it silently.
   llvm::SmallVector<Value*, 3> opaque(v.begin(), v.end());
-  if (!v.empty() && v[0]->getType()->isFPOrFPVectorTy() && llvm::all_of(v, [](Value* a) { return llvm::isa<llvm::Constant>(a); })) {
+  if (!v.empty() && v[0]->getType()->isFPOrFPVectorTy() &&
+      llvm::all_of(v, [](Value* a) { return llvm::isa<llvm::Constant>(a); })) {
     opaque[0] = ir.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {v[0]->getType()}, {v[0]});
     v = opaque;
   }
@@ -92,8 +93,7 @@ Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Va
     case ScalarOp::kCast: return cast(operandType, expr.dtype, v[0]);
     case ScalarOp::kBitcast: return ir.CreateBitCast(v[0], shapedLike(fn_.scalarType(expr.dtype), v[0]));
     case ScalarOp::kScaleB: return scaleB(operandType, v[0], v[1]);
-    case ScalarOp::kCallLibm:
-      return callPerLane(libmAddress(expr.imm, expr.dtype), fn_.scalarType(expr.dtype), v);
+    case ScalarOp::kCallLibm: return callPerLane(libmAddress(expr.imm, expr.dtype), fn_.scalarType(expr.dtype), v);
   }
   FW_UNREACHABLE();
 }
@@ -136,7 +136,7 @@ Value* OpEmitter::combine(ScalarOp op, DType d, Value* a, Value* b) {
   return ir.CreateAShr(a, b);
 }
 
-// --- comparisons ----------------------------------------------------------------------------------------------------
+// --- comparisons ---------------------------------------------------------------------------------------------------
 
 Value* OpEmitter::compare(ScalarOp op, DType d, Value* a, Value* b) {
   llvm::IRBuilder<>& ir = fn_.ir();
@@ -181,10 +181,9 @@ Value* OpEmitter::quietChunk(ScalarOp op, Value* a, Value* b) {
     Value* all = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(ir.getInt1Ty(), lanes));
     llvm::SmallVector<Value*, 5> args = {a, b, ir.getInt32(predicate), all};
     if (bits == 512) args.push_back(ir.getInt32(4));  // rounding: as MXCSR says
-    static constexpr ID kIds[3][2] = {
-        {Intrinsic::x86_avx512_mask_cmp_pd_128, Intrinsic::x86_avx512_mask_cmp_ps_128},
-        {Intrinsic::x86_avx512_mask_cmp_pd_256, Intrinsic::x86_avx512_mask_cmp_ps_256},
-        {Intrinsic::x86_avx512_mask_cmp_pd_512, Intrinsic::x86_avx512_mask_cmp_ps_512}};
+    static constexpr ID kIds[3][2] = {{Intrinsic::x86_avx512_mask_cmp_pd_128, Intrinsic::x86_avx512_mask_cmp_ps_128},
+                                      {Intrinsic::x86_avx512_mask_cmp_pd_256, Intrinsic::x86_avx512_mask_cmp_ps_256},
+                                      {Intrinsic::x86_avx512_mask_cmp_pd_512, Intrinsic::x86_avx512_mask_cmp_ps_512}};
     const ID id = kIds[bits / 256][single];
     return ir.CreateIntrinsic(id, args);
   }
@@ -222,7 +221,7 @@ Value* OpEmitter::minMax(ScalarOp op, DType d, Value* a, Value* b) {
   return ir.CreateSelect(quietCompare(test, a, b), a, b);
 }
 
-// --- arithmetic without an instruction ------------------------------------------------------------------------------
+// --- arithmetic without an instruction -----------------------------------------------------------------------------
 
 // Vectors of integers have no division. Quotients of integers of up to 16 (32) bits are exact when an f32 (f64)
 // quotient is truncated: the quotient is further from the next integer than the rounding error.
@@ -267,8 +266,8 @@ Value* OpEmitter::fma(Value* a, Value* b, Value* c) {
   llvm::Type* element = a->getType()->getScalarType();
   float (*const single)(float, float, float) = &::fmaf;
   double (*const twice)(double, double, double) = &::fma;
-  const void* address = element->isFloatTy() ? reinterpret_cast<const void*>(single)
-                                             : reinterpret_cast<const void*>(twice);
+  const void* address =
+      element->isFloatTy() ? reinterpret_cast<const void*>(single) : reinterpret_cast<const void*>(twice);
   return callPerLane(address, element, {a, b, c});
 }
 
@@ -318,7 +317,7 @@ Value* OpEmitter::scaleBInSteps(DType d, Value* x, Value* n) {
   return ir.CreateSelect(ir.CreateFCmpUNO(n, n), n, ir.CreateFMul(x, power));
 }
 
-// --- calls and chunks -----------------------------------------------------------------------------------------------
+// --- calls and chunks ----------------------------------------------------------------------------------------------
 
 Value* OpEmitter::call(const void* address, llvm::Type* result, ArrayRef<Value*> args) {
   llvm::IRBuilder<>& ir = fn_.ir();

@@ -15,11 +15,11 @@ namespace fw::jit {
 /// Bits of the native function's answer; 0 means done. They name what NumPy would report; the caller compares them with
 /// the error state in force and, if one is not ignored, throws the results away and lets NumPy run.
 enum Status : int32_t {
-  kStatusInvalid = 1,       ///< IEEE flags raised during the call
+  kStatusInvalid = 1,  ///< IEEE flags raised during the call
   kStatusDivide = 2,
   kStatusOverflow = 4,
   kStatusUnderflow = 8,
-  kStatusDecline = 16,      ///< a kernel refused: always run as Python
+  kStatusDecline = 16,  ///< a kernel refused: always run as Python
 };
 
 /// The native function. symbols[i] is the value of symbol i of the graph's SymContext; buffers[b] is the data of
@@ -27,32 +27,33 @@ enum Status : int32_t {
 /// aligned (nullptr if 0). Answers Status bits. Never throws, never calls Python.
 using EntryFn = int32_t (*)(const int64_t* symbols, void* const* buffers, void* workspace);
 
-constexpr int64_t kPartElements = 1024;   // with operands and what is saved of them in the first-level cache
+constexpr int64_t kPartElements = 1024;  // with operands and what is saved of them in the first-level cache
 
 /// How far the commits of a call have come.
 struct CommitProgress {
-  int64_t commit = 0;       ///< in, out: number of the plan's commit to go on with
-  int64_t position = 0;     ///< in, out: iterations of its outermost loop that are done
-  int64_t unwatched = -1;   ///< in: commit that no flag stops
-  int64_t watched = 0;      ///< in: Status bits that stop any other deferred one; 0: none
-  void* saved = nullptr;    ///< in: memory for what a part overwrites, if any flag is watched: see partElements()
-  int64_t end = 0;          ///< out: end of the part that was stopped, in iterations
+  int64_t commit = 0;      ///< in, out: number of the plan's commit to go on with
+  int64_t position = 0;    ///< in, out: iterations of its outermost loop that are done
+  int64_t unwatched = -1;  ///< in: commit that no flag stops
+  int64_t watched = 0;     ///< in: Status bits that stop any other deferred one; 0: none
+  void* saved = nullptr;   ///< in: memory for what a part overwrites, if any flag is watched: see partElements()
+  int64_t end = 0;         ///< out: end of the part that was stopped, in iterations
 };
 
 /// Elements of the largest part of a deferred commit whose outermost loop has iterations of `inner` elements.
 inline int64_t partElements(int64_t inner) { return inner > kPartElements ? inner : kPartElements; }
 
-/// Stores the plan's commits into the inputs: called after entry() on the same arguments and workspace, once its status was
-/// accepted. Answers 0 when everything is stored. Else a watched flag came up in the part [position, end) of a deferred commit.
-/// Nothing before it has raised a watched flag, and nothing behind it is stored; what stood in the part itself lies in `saved`, in
-/// the order of DeferredCommit::order. When the caller has put it back, another call goes on there.
+/// Stores the plan's commits into the inputs: called after entry() on the same arguments and workspace, once its status
+/// was accepted. Answers 0 when everything is stored. Else a watched flag came up in the part [position, end) of a
+/// deferred commit. Nothing before it has raised a watched flag, and nothing behind it is stored; what stood in the
+/// part itself lies in `saved`, in the order of DeferredCommit::order. When the caller has put it back, another call
+/// goes on there.
 using CommitFn = int32_t (*)(const int64_t* symbols, void* const* buffers, void* workspace, CommitProgress* progress);
 
 /// A commit whose floating-point flags are looked at while it runs, part by part, rather than by entry().
 struct DeferredCommit {
-  int commit;               ///< its number in Plan::commits
-  graph::IntList order;     ///< axes of its domain from the outermost loop to the innermost
-  int outer = 0;            ///< how many of them make up the outermost loop
+  int commit;            ///< its number in Plan::commits
+  graph::IntList order;  ///< axes of its domain from the outermost loop to the innermost
+  int outer = 0;         ///< how many of them make up the outermost loop
 };
 
 /// Evaluates several SymIds at once, quickly: a flat postfix program over int64 registers.
@@ -67,8 +68,8 @@ class SymProgram {
  private:
   struct Step {
     graph::SymOp op;
-    uint16_t a, b;           ///< registers
-    int64_t value;           ///< kConst value, kSymbol index
+    uint16_t a, b;  ///< registers
+    int64_t value;  ///< kConst value, kSymbol index
   };
   std::vector<Step> steps_;
   std::vector<uint16_t> results_;
@@ -95,10 +96,10 @@ class Executable {
 
 struct CompileOptions {
   enum class Isa : uint8_t { kHost, kAvx512, kAvx2, kPortable };
-  Isa isa = Isa::kHost;        ///< kHost: the widest that this machine has; asking for more than it has is an error
-  int optLevel = 2;            ///< 0: fast code generation, for isolating faults
-  bool deferChecks = false;    ///< commits may be interrupted: kCheck groups need not run before them
-  bool keepText = false;       ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
+  Isa isa = Isa::kHost;      ///< kHost: the widest that this machine has; asking for more than it has is an error
+  int optLevel = 2;          ///< 0: fast code generation, for isolating faults
+  bool deferChecks = false;  ///< commits may be interrupted: kCheck groups need not run before them
+  bool keepText = false;     ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
 };
 
 struct CompiledText {

@@ -52,10 +52,19 @@ absl::Status toStatus(llvm::Error error) { return absl::InternalError(llvm::toSt
 
 // LLVM is linked statically with hidden symbols, so these switches are ours alone although they are global variables.
 void setCodegenSwitches() {
-  const char* const switches[] = {
-      "fusewire", "-disable-lsr", "-enable-misched=false", "-disable-block-placement", "-disable-machine-sink",
-      "-disable-machine-cse", "-disable-tail-duplicate", "-disable-early-taildup", "-disable-branch-fold",
-      "-disable-copyprop", "-disable-early-ifcvt", "-disable-post-ra", "-disable-ssc"};
+  const char* const switches[] = {"fusewire",
+                                  "-disable-lsr",
+                                  "-enable-misched=false",
+                                  "-disable-block-placement",
+                                  "-disable-machine-sink",
+                                  "-disable-machine-cse",
+                                  "-disable-tail-duplicate",
+                                  "-disable-early-taildup",
+                                  "-disable-branch-fold",
+                                  "-disable-copyprop",
+                                  "-disable-early-ifcvt",
+                                  "-disable-post-ra",
+                                  "-disable-ssc"};
   std::string text;
   llvm::raw_string_ostream errors(text);
   // A name unknown to this LLVM only costs compile time, so it is not an error.
@@ -145,9 +154,8 @@ class Session::Compiler : public llvm::orc::IRCompileLayer::IRCompiler {
     std::unique_ptr<llvm::MCAsmBackend> backend(
         target.createMCAsmBackend(subtarget, *machine_->getMCRegisterInfo(), machine_->Options.MCOptions));
     auto writer = backend->createObjectWriter(stream_);
-    std::unique_ptr<llvm::MCStreamer> streamer(
-        target.createMCObjectStreamer(machine_->getTargetTriple(), context, std::move(backend), std::move(writer),
-                                      std::move(emitter), subtarget));
+    std::unique_ptr<llvm::MCStreamer> streamer(target.createMCObjectStreamer(
+        machine_->getTargetTriple(), context, std::move(backend), std::move(writer), std::move(emitter), subtarget));
     passes_.add(target.createAsmPrinter(*machine_, std::move(streamer)));
     passes_.add(llvm::createFreeMachineFunctionPass());
   }
@@ -185,7 +193,9 @@ namespace {
 class TrackedCode : public LoadedCode {
  public:
   TrackedCode(llvm::orc::ResourceTrackerSP tracker, std::vector<void*> entries, size_t bytes)
-      : tracker_(std::move(tracker)), entries_(std::move(entries)), bytes_(bytes) {}
+      : tracker_(std::move(tracker)),
+        entries_(std::move(entries)),
+        bytes_(bytes) {}
   // Removal takes ORC's own lock, not the session's mutex: a finalizer may run while another thread compiles.
   ~TrackedCode() override { llvm::consumeError(tracker_->remove()); }
   void* entry(size_t i) const override { return entries_.at(i); }

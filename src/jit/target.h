@@ -11,11 +11,11 @@ namespace fw::jit {
 /// Processor names are fixed per instruction set (not the host's own name), so that the same graph gives the same code
 /// on every machine of a class and objects can be shared through the disk cache.
 struct TargetSpec {
-  CompileOptions::Isa isa;      ///< never kHost
-  const char* cpu;              ///< LLVM's name
-  const char* features;         ///< LLVM feature string on top of cpu
+  CompileOptions::Isa isa;  ///< never kHost
+  const char* cpu;          ///< LLVM's name
+  const char* features;     ///< LLVM feature string on top of cpu
   int vectorBits;
-  bool masks;                   ///< AVX-512 mask registers: masked tails, gather, scatter
+  bool masks;  ///< AVX-512 mask registers: masked tails, gather, scatter
   bool fma;
   bool f16c;
 };

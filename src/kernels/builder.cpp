@@ -48,7 +48,7 @@ Kernel KernelBuilder::take() && {
   return std::move(kernel_);
 }
 
-// --- scopes ---------------------------------------------------------------------------------------------------------
+// --- scopes --------------------------------------------------------------------------------------------------------
 
 void KernelBuilder::open(bool conditional) {
   Scope scope;
@@ -93,8 +93,8 @@ bool KernelBuilder::sameExpr(const Expr& a, const Expr& b) const {
 }
 
 uint64_t KernelBuilder::hashExpr(const Expr& e) const {
-  uint64_t h = absl::HashOf(static_cast<int>(e.op), static_cast<int>(e.dtype), e.imm, e.sym.index, e.axis.index,
-                            e.stmt.index);
+  uint64_t h =
+      absl::HashOf(static_cast<int>(e.op), static_cast<int>(e.dtype), e.imm, e.sym.index, e.axis.index, e.stmt.index);
   for (ExprId id : e.operands) h = absl::HashOf(h, id.index);
   if (e.op == ScalarOp::kLoad) {
     const Access& a = kernel_.accesses[e.access];
@@ -145,7 +145,7 @@ AxisId KernelBuilder::newAxis() {
   return AxisId(kernel_.axisCount++);
 }
 
-// --- leaves ---------------------------------------------------------------------------------------------------------
+// --- leaves --------------------------------------------------------------------------------------------------------
 
 Val KernelBuilder::constantBits(DType d, uint64_t bits) {
   Expr e = makeExpr(ScalarOp::kConst, d);
@@ -231,7 +231,7 @@ std::optional<uint64_t> KernelBuilder::asConstant(Val v) const {
   return e.imm;
 }
 
-// --- operations -----------------------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------------------------
 
 Val KernelBuilder::emitOp(ScalarOp o, DType result, std::initializer_list<Val> operands) {
   uint64_t bits[3] = {};
@@ -240,8 +240,10 @@ Val KernelBuilder::emitOp(ScalarOp o, DType result, std::initializer_list<Val> o
   Expr e = makeExpr(o, result);
   uint32_t depth = 0;
   for (Val v : operands) {
-    if (auto c = asConstant(v)) bits[n] = *c;
-    else allConstant = false;
+    if (auto c = asConstant(v))
+      bits[n] = *c;
+    else
+      allConstant = false;
     ++n;
     depth = std::max(depth, depthOf(v.id));
     e.operands.push_back(v.id);
@@ -372,10 +374,9 @@ void KernelBuilder::raiseIf(Val cond, uint64_t statusBit) {
   emit(std::move(e), 0, false);
 }
 
-// --- statements -----------------------------------------------------------------------------------------------------
+// --- statements ----------------------------------------------------------------------------------------------------
 
-void KernelBuilder::loop(Val lower, Val upper, bool vectorize, bool parallel,
-                         const std::function<void(AxisId)>& body) {
+void KernelBuilder::loop(Val lower, Val upper, bool vectorize, bool parallel, const std::function<void(AxisId)>& body) {
   FW_CHECK(lower.dtype == DType::kI64 && upper.dtype == DType::kI64);
   depthOf(lower.id), depthOf(upper.id);
   open(false);

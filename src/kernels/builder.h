@@ -34,11 +34,11 @@ class KernelBuilder {
   std::optional<uint64_t> asConstant(Val v) const;
 
   // Leaves.
-  Val constant(DType d, double v);               ///< real types; integers must be exact
-  Val constantInt(DType d, int64_t v);           ///< integers and bool
+  Val constant(DType d, double v);      ///< real types; integers must be exact
+  Val constantInt(DType d, int64_t v);  ///< integers and bool
   Val constantBits(DType d, uint64_t bits);
-  Val param(SymId sym);                          ///< i64
-  Val axisValue(AxisId axis);                    ///< i64
+  Val param(SymId sym);        ///< i64
+  Val axisValue(AxisId axis);  ///< i64
   Val load(Access access, DType d);
 
   // Operations; operand types must agree (see scalar_ops.def).
@@ -69,11 +69,11 @@ class KernelBuilder {
   /// One open block. Its serial number tells a value of a block that has been closed from one of its successor.
   struct Scope {
     Block block;
-    bool conditional = false;   ///< body of an If: nothing but leaves moves out of it
+    bool conditional = false;  ///< body of an If: nothing but leaves moves out of it
     uint32_t serial = 0;
     absl::flat_hash_map<uint64_t, absl::InlinedVector<ExprId, 1>> consed;
   };
-  struct Home {                 ///< where an expression or an axis is defined
+  struct Home {  ///< where an expression or an axis is defined
     uint32_t depth = 0;
     uint32_t serial = 0;
   };

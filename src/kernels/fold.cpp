@@ -25,16 +25,13 @@ double asDouble(DType d, uint64_t bits) {
 }
 
 /// Smallest magnitude that a rounded result may have without underflow.
-double smallestNormal(DType d) {
-  return d == DType::kF16 ? 0x1p-14 : d == DType::kF32 ? 0x1p-126 : 0x1p-1022;
-}
+double smallestNormal(DType d) { return d == DType::kF16 ? 0x1p-14 : d == DType::kF32 ? 0x1p-126 : 0x1p-1022; }
 
 /// Results of these are exact or keep the sign and size of an operand: no underflow.
 bool neverUnderflows(ScalarOp op) {
   return op == ScalarOp::kAdd || op == ScalarOp::kSub || op == ScalarOp::kNeg || op == ScalarOp::kAbs ||
          op == ScalarOp::kSqrt || op == ScalarOp::kFloor || op == ScalarOp::kCeil || op == ScalarOp::kTrunc ||
-         op == ScalarOp::kRint || op == ScalarOp::kCopySign || op == ScalarOp::kMinSecond ||
-         op == ScalarOp::kMaxSecond;
+         op == ScalarOp::kRint || op == ScalarOp::kCopySign || op == ScalarOp::kMinSecond || op == ScalarOp::kMaxSecond;
 }
 
 bool signBitSet(DType d, uint64_t bits) { return bits >> (8 * graph::itemSize(d) - 1) & 1; }

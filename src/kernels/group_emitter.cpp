@@ -16,7 +16,10 @@ using graph::OpClass;
 
 GroupEmitter::GroupEmitter(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan,
                            const graph::Group& group)
-    : b_(b), graph_(graph), plan_(plan), group_(group) {}
+    : b_(b),
+      graph_(graph),
+      plan_(plan),
+      group_(group) {}
 
 absl::Status GroupEmitter::collect() {
   for (ValueId id : group_.values) {

@@ -12,7 +12,7 @@ namespace fw::kernels {
 struct Operand {
   enum class Kind : uint8_t { kMember, kMemory, kConstant, kSym };
   Kind kind;
-  ValueId value;       ///< member, constant or sym node
+  ValueId value;  ///< member, constant or sym node
   MemoryRef memory;
 };
 

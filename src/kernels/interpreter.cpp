@@ -28,8 +28,8 @@ uint64_t sumTree(ReduceOrder order, uint64_t init, const std::vector<uint64_t>& 
   const auto get = [&](int64_t i) { return fromBits<T>(elements[i]); };
   const int64_t n = static_cast<int64_t>(elements.size());
   if (n == 0) return init;
-  const T tree = order == ReduceOrder::kPairwise ? graph::pairwiseSum<T>(0, n, get)
-                                                 : graph::pairwiseSumOfPart<T>(0, n, get);
+  const T tree =
+      order == ReduceOrder::kPairwise ? graph::pairwiseSum<T>(0, n, get) : graph::pairwiseSumOfPart<T>(0, n, get);
   const T sum = fromBits<T>(init) + tree;
   return bitsOf(sum);
 }
@@ -84,8 +84,10 @@ class Interpreter {
 
   void block(const Block& b) {
     for (const Item& item : b.items)
-      if (item.expr.valid()) expression(item.expr);
-      else statement(item.stmt);
+      if (item.expr.valid())
+        expression(item.expr);
+      else
+        statement(item.stmt);
   }
 
   void expression(ExprId id) {
@@ -116,16 +118,17 @@ class Interpreter {
       return;
     }
     const DType d = kernel_.exprs[e.operands[0].index].dtype;
-    if (e.op == ScalarOp::kCallLibm) out = evalLibm(e.imm, e.dtype, operands, static_cast<int>(e.operands.size()));
-    else out = evalScalar(e.op, d, e.dtype, operands);
+    if (e.op == ScalarOp::kCallLibm)
+      out = evalLibm(e.imm, e.dtype, operands, static_cast<int>(e.operands.size()));
+    else
+      out = evalScalar(e.op, d, e.dtype, operands);
   }
 
   void statement(StmtId id) {
     const Stmt& s = kernel_.stmts[id.index];
     switch (s.kind) {
       case StmtKind::kStore:
-        std::memcpy(locate(s.access), &values_[s.value.index],
-                    graph::itemSize(kernel_.exprs[s.value.index].dtype));
+        std::memcpy(locate(s.access), &values_[s.value.index], graph::itemSize(kernel_.exprs[s.value.index].dtype));
         return;
       case StmtKind::kObserve: return;
       case StmtKind::kIf:
@@ -157,8 +160,10 @@ class Interpreter {
       for (size_t k = 0; k < n; ++k) {
         const Accumulator& a = s.accumulators[k];
         const uint64_t operands[3] = {acc[k], values_[a.element.index], 0};
-        if (tree) elements[k].push_back(operands[1]);
-        else acc[k] = evalScalar(a.combine, a.dtype, a.dtype, operands);
+        if (tree)
+          elements[k].push_back(operands[1]);
+        else
+          acc[k] = evalScalar(a.combine, a.dtype, a.dtype, operands);
       }
     }
     for (size_t k = 0; tree && k < n; ++k)

@@ -104,9 +104,7 @@ class Printer {
       case StmtKind::kObserve: return line(depth, "observe " + value(s.value));
       case StmtKind::kIf: text = "if " + value(s.value); break;
       case StmtKind::kLoop: text = "loop"; break;
-      case StmtKind::kReduce:
-        text = absl::StrFormat("s%d = reduce %s", id.index, std::string(name(s.order)));
-        break;
+      case StmtKind::kReduce: text = absl::StrFormat("s%d = reduce %s", id.index, std::string(name(s.order))); break;
     }
     if (s.axis.valid()) text += " " + axis(s.axis) + " in [" + value(s.lower) + ", " + value(s.upper) + ")";
     if (s.vectorize) text += " vector";
@@ -114,15 +112,17 @@ class Printer {
     line(depth, text + " {");
     block(s.body, depth + 1);
     for (const Accumulator& a : s.accumulators)
-      line(depth + 1, "accumulate " + std::string(fw::kernels::name(a.combine)) + " " + value(a.element) +
-                          " from " + value(a.init) + " : " + typeName(a.dtype));
+      line(depth + 1, "accumulate " + std::string(fw::kernels::name(a.combine)) + " " + value(a.element) + " from " +
+                          value(a.init) + " : " + typeName(a.dtype));
     line(depth, "}");
   }
 
   void block(const Block& b, int depth) {
     for (const Item& item : b.items)
-      if (item.expr.valid()) expression(item.expr, depth);
-      else statement(item.stmt, depth);
+      if (item.expr.valid())
+        expression(item.expr, depth);
+      else
+        statement(item.stmt, depth);
   }
 
   const Kernel& kernel_;

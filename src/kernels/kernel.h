@@ -22,8 +22,8 @@
 namespace fw::kernels {
 
 using graph::DType;
-using graph::ValueId;
 using graph::SymId;
+using graph::ValueId;
 
 /// Bits that RaiseIf sets (Expr::imm is the mask); equal to jit::Status.
 enum StatusBit : uint64_t {
@@ -59,16 +59,16 @@ struct Access {
 
 struct Expr {
   ScalarOp op = ScalarOp::kConst;
-  DType dtype = DType::kF64;                     ///< of the result
+  DType dtype = DType::kF64;  ///< of the result
   absl::InlinedVector<ExprId, 3> operands;
-  uint64_t imm = 0;                              ///< Const bits, libm function, result index, status bit
-  SymId sym;                                     ///< Param
-  AxisId axis;                                   ///< Axis
-  StmtId stmt;                                   ///< ReduceResult
-  uint32_t access = 0;                           ///< Load: index into Kernel::accesses
+  uint64_t imm = 0;     ///< Const bits, libm function, result index, status bit
+  SymId sym;            ///< Param
+  AxisId axis;          ///< Axis
+  StmtId stmt;          ///< ReduceResult
+  uint32_t access = 0;  ///< Load: index into Kernel::accesses
 };
 
-struct Item {                                    ///< exactly one is valid
+struct Item {  ///< exactly one is valid
   ExprId expr;
   StmtId stmt;
 };
@@ -78,18 +78,18 @@ struct Block {
 
 /// Order in which a reduction combines.
 enum class ReduceOrder : uint8_t {
-  kAny,         ///< exact whatever the order: min, max, integers, logic
-  kSequential,  ///< first to last, one at a time
-  kPairwise,    ///< init + graph::pairwiseSum(all elements), the tree of NumPy for one stretch; combine is Add on
-                ///< floats. An empty range gives init. Constant init -0.0 adds nothing: the tree alone
+  kAny,           ///< exact whatever the order: min, max, integers, logic
+  kSequential,    ///< first to last, one at a time
+  kPairwise,      ///< init + graph::pairwiseSum(all elements), the tree of NumPy for one stretch; combine is Add on
+                  ///< floats. An empty range gives init. Constant init -0.0 adds nothing: the tree alone
   kPairwisePart,  ///< the same with graph::pairwiseSumOfPart: elements are one part of complex numbers
 };
 
 struct Accumulator {
   DType dtype;
-  ScalarOp combine;      ///< Add, Mul, MinSecond, MaxSecond, And, Or, ... accumulator first, element second
-  ExprId init;           ///< in the enclosing block
-  ExprId element;        ///< in the body, of type dtype
+  ScalarOp combine;  ///< Add, Mul, MinSecond, MaxSecond, And, Or, ... accumulator first, element second
+  ExprId init;       ///< in the enclosing block
+  ExprId element;    ///< in the body, of type dtype
 };
 
 enum class StmtKind : uint8_t {
@@ -102,8 +102,8 @@ enum class StmtKind : uint8_t {
 
 /// What a body may contain. A body that is not vectorised: anything. The body of a vectorised Loop or Reduce:
 /// expressions (RaiseIf and CallLibm too), Stores, Observes, and Loops and Reduces that are not vectorised and have
-/// uniform bounds (each lane reduces for itself, in the given order); no If. Its loads may be uniform or varying with any
-/// stride along the axis (symbolic, zero and negative too); its stores are varying: their access has a term of the
+/// uniform bounds (each lane reduces for itself, in the given order); no If. Its loads may be uniform or varying with
+/// any stride along the axis (symbolic, zero and negative too); its stores are varying: their access has a term of the
 /// axis, and different iterations store to different elements. The same buffer may be both loaded and stored in one
 /// vectorised body if the load comes first and both have the same access. In a vectorised Reduce every accumulator's
 /// element may be varying or uniform. Bodies of scalar Reduces may contain loops and reductions, vectorised ones
@@ -111,14 +111,14 @@ enum class StmtKind : uint8_t {
 struct Stmt {
   StmtKind kind = StmtKind::kLoop;
   AxisId axis;
-  ExprId lower, upper;                           ///< i64, in the enclosing block
+  ExprId lower, upper;  ///< i64, in the enclosing block
   bool vectorize = false;
-  bool parallel = false;                         ///< iterations are independent: the jit may split them over threads
+  bool parallel = false;  ///< iterations are independent: the jit may split them over threads
   ReduceOrder order = ReduceOrder::kAny;
   std::vector<Accumulator> accumulators;
   Block body;
-  ExprId value;                                  ///< kStore, kIf, kObserve
-  uint32_t access = 0;                           ///< kStore
+  ExprId value;         ///< kStore, kIf, kObserve
+  uint32_t access = 0;  ///< kStore
 };
 
 struct Kernel {
@@ -131,7 +131,7 @@ struct Kernel {
 };
 
 std::string_view name(ScalarOp op);
-int arity(ScalarOp op);                          ///< -1: any number
+int arity(ScalarOp op);  ///< -1: any number
 
 std::string print(const Kernel& kernel, const graph::SymContext& syms);
 /// Violations of the rules above (types, dominance, one vector axis); empty if sound.

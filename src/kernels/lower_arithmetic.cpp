@@ -15,7 +15,7 @@ absl::Status unimplemented(const char* what) { return absl::UnimplementedError(w
 
 /// The same operation on each part.
 Value partwise(Lowering& l, ScalarOp op, Values v) {
-  const auto apply = [&](Val Value::*part) {
+  const auto apply = [&](Val Value::* part) {
     return v.size() == 1 ? l.b.op(op, v[0].*part) : l.b.op(op, v[0].*part, v[1].*part);
   };
   Value r{v[0].dtype, apply(&Value::re), {}};
@@ -28,9 +28,7 @@ Val zero(Lowering& l, DType d) { return l.b.constantBits(d, 0); }
 Val both(Lowering& l, Val a, Val b) { return l.b.op(ScalarOp::kAnd, a, b); }
 Val differ(Lowering& l, Val a, Val b) { return l.b.op(ScalarOp::kNe, a, b); }
 
-Val smallest(Lowering& l, DType d) {
-  return l.b.constantBits(d, uint64_t{1} << (8 * graph::itemSize(d) - 1));
-}
+Val smallest(Lowering& l, DType d) { return l.b.constantBits(d, uint64_t{1} << (8 * graph::itemSize(d) - 1)); }
 
 /// A divisor that is safe for Div and Rem, with what was wrong about the original.
 struct SafeDivisor {
@@ -42,8 +40,8 @@ SafeDivisor safeDivisor(Lowering& l, Val a, Val b) {
   s.overflows = l.b.constantInt(DType::kBool, 0);
   s.divisor = l.b.select(s.byZero, one(l, b.dtype), b);
   if (graph::isSigned(a.dtype)) {
-    s.overflows = both(l, l.b.op(ScalarOp::kEq, a, smallest(l, a.dtype)),
-                       l.b.op(ScalarOp::kEq, b, l.b.constantInt(b.dtype, -1)));
+    s.overflows =
+        both(l, l.b.op(ScalarOp::kEq, a, smallest(l, a.dtype)), l.b.op(ScalarOp::kEq, b, l.b.constantInt(b.dtype, -1)));
     s.divisor = l.b.select(s.overflows, one(l, b.dtype), s.divisor);
   }
   return s;
@@ -77,9 +75,9 @@ Val intRemainder(Lowering& l, Val a, Val b, bool floored) {
   return l.b.select(s.byZero, zero(l, a.dtype), rem);
 }
 
-/// C's fmod without its loop. With q = trunc(round(|a| / |b|)) below 2^53, q is the quotient or one more; either way |a| - q |b|
-/// is a multiple of b's last place not above |b|, so fma answers it exactly, and a negative one gets |b| added, exactly.
-/// Greater quotients decline, as does a divisor of which the exponent does not tell the size.
+/// C's fmod without its loop. With q = trunc(round(|a| / |b|)) below 2^53, q is the quotient or one more; either way
+/// |a| - q |b| is a multiple of b's last place not above |b|, so fma answers it exactly, and a negative one gets |b|
+/// added, exactly. Greater quotients decline, as does a divisor of which the exponent does not tell the size.
 Val fmod(Lowering& l, Val a, Val b) {
   KernelBuilder& k = l.b;
   if (a.dtype == DType::kF32) return k.cast(fmod(l, k.cast(a, DType::kF64), k.cast(b, DType::kF64)), DType::kF32);
@@ -127,8 +125,8 @@ Val floatFloorDivide(Lowering& l, Val a, Val b) {  // npy_floor_divide
   const Val floor = l.b.op(ScalarOp::kFloor, div);
   const Val up = l.b.op(ScalarOp::kGt, l.b.op(ScalarOp::kSub, div, floor), l.b.constant(d, 0.5));
   const Val rounded = l.b.select(up, l.b.op(ScalarOp::kAdd, floor, one(l, d)), floor);
-  const Val sign = l.b.op(ScalarOp::kMul, l.b.op(ScalarOp::kCopySign, one(l, d), a),
-                          l.b.op(ScalarOp::kCopySign, one(l, d), b));
+  const Val sign =
+      l.b.op(ScalarOp::kMul, l.b.op(ScalarOp::kCopySign, one(l, d), a), l.b.op(ScalarOp::kCopySign, one(l, d), b));
   const Val small = l.b.select(isZero(l.b, div), l.b.op(ScalarOp::kCopySign, z, sign), rounded);
   return l.b.select(byZero, quotient, small);
 }
@@ -154,8 +152,7 @@ absl::StatusOr<Value> lowerDivide(Lowering& l, Values v) {
 
 absl::StatusOr<Value> lowerFloorDivide(Lowering& l, Values v) {
   if (v[0].isComplex()) return unimplemented("floor_divide of complex numbers");
-  return real(graph::isFloat(v[0].dtype) ? floatFloorDivide(l, v[0].re, v[1].re)
-                                         : intFloorDivide(l, v[0].re, v[1].re));
+  return real(graph::isFloat(v[0].dtype) ? floatFloorDivide(l, v[0].re, v[1].re) : intFloorDivide(l, v[0].re, v[1].re));
 }
 
 absl::StatusOr<Value> lowerRemainder(Lowering& l, Values v) {
@@ -166,8 +163,7 @@ absl::StatusOr<Value> lowerRemainder(Lowering& l, Values v) {
 
 absl::StatusOr<Value> lowerFmod(Lowering& l, Values v) {
   if (v[0].isComplex()) return unimplemented("fmod of complex numbers");
-  return real(graph::isFloat(v[0].dtype) ? fmod(l, v[0].re, v[1].re)
-                                         : intRemainder(l, v[0].re, v[1].re, false));
+  return real(graph::isFloat(v[0].dtype) ? fmod(l, v[0].re, v[1].re) : intRemainder(l, v[0].re, v[1].re, false));
 }
 
 absl::StatusOr<Value> lowerNegative(Lowering& l, Values v) { return partwise(l, ScalarOp::kNeg, v); }
@@ -212,7 +208,7 @@ absl::StatusOr<Value> lowerSqrt(Lowering& l, Values v) {
   return partwise(l, ScalarOp::kSqrt, v);
 }
 
-// --- extremes -------------------------------------------------------------------------------------------------------
+// --- extremes ------------------------------------------------------------------------------------------------------
 
 Val maximum(KernelBuilder& b, Val x, Val y, bool firstOfEqual) {
   if (x.dtype == DType::kBool) return b.op(ScalarOp::kOr, x, y);
@@ -243,8 +239,7 @@ Value complexExtreme(KernelBuilder& b, ScalarOp ge, const Value& x, const Value&
 absl::StatusOr<Value> extremeIgnoringNan(Lowering& l, bool max, Values v) {
   KernelBuilder& b = l.b;
   const Value &x = v[0], &y = v[1];
-  if (x.isComplex())
-    return complexExtreme(b, max ? ScalarOp::kGe : ScalarOp::kLe, x, y, isNanValue(b, y));
+  if (x.isComplex()) return complexExtreme(b, max ? ScalarOp::kGe : ScalarOp::kLe, x, y, isNanValue(b, y));
   if (!graph::isFloat(x.dtype)) return real(max ? maximum(b, x.re, y.re, false) : minimum(b, x.re, y.re, false));
   if (!l.half) {
     const DType bits = x.dtype == DType::kF32 ? DType::kU32 : DType::kU64;

@@ -21,8 +21,7 @@ Val doubleToHalf(KernelBuilder& b, Val x) {
   const Val limit = b.constant(DType::kF64, 131072);
   const Val magnitude = b.op(ScalarOp::kMinSecond, b.op(ScalarOp::kAbs, finiteOdd), limit);
   const Val huge = b.op(ScalarOp::kGt, b.op(ScalarOp::kAbs, x), limit);
-  const Val infinite =
-      b.op(ScalarOp::kEq, b.op(ScalarOp::kAbs, x), b.constantBits(DType::kF64, 0x7ff0000000000000u));
+  const Val infinite = b.op(ScalarOp::kEq, b.op(ScalarOp::kAbs, x), b.constantBits(DType::kF64, 0x7ff0000000000000u));
   const Val clamped = b.select(b.op(ScalarOp::kAnd, huge, b.op(ScalarOp::kNot, infinite)),
                                b.op(ScalarOp::kCopySign, magnitude, x), finiteOdd);
   const Val safe = b.select(b.op(ScalarOp::kIsNan, x), x, clamped);

@@ -25,8 +25,8 @@ bool runsAlongAll(const graph::Group& group, ValueId id, const IntList& axes) {
 
 }  // namespace
 
-std::optional<ColumnPlan> planColumns(const graph::Graph& graph, const graph::Group& group,
-                                      const GroupEmitter& emitter, const ReduceGroup& g) {
+std::optional<ColumnPlan> planColumns(const graph::Graph& graph, const graph::Group& group, const GroupEmitter& emitter,
+                                      const ReduceGroup& g) {
   if (g.kept.empty() || g.order.back() != g.kept.back() || g.stages != 1) return std::nullopt;
   std::vector<ValueId> rowOutputs;
   for (ValueId id : group.outputs) {
@@ -66,7 +66,11 @@ class ColumnBuilder {
  public:
   ColumnBuilder(KernelBuilder& b, const graph::Group& group, GroupEmitter& emitter, const ReduceGroup& g,
                 const ColumnPlan& plan)
-      : b_(b), group_(group), emitter_(emitter), g_(g), plan_(plan) {}
+      : b_(b),
+        group_(group),
+        emitter_(emitter),
+        g_(g),
+        plan_(plan) {}
 
   absl::Status run() {
     graph::SymContext& syms = b_.syms();

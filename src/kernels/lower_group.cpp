@@ -47,11 +47,10 @@ absl::Status mapNest(KernelBuilder& b, const graph::Graph& graph, const graph::P
   const ValueId leader = outputs[0];
   const bool checks = group.kind == graph::Group::Kind::kCheck;
   const bool commits = checks || group.kind == graph::Group::Kind::kCommit;
-  const graph::Layout& layout =
-      commits ? graph.type(graph.node(leader).operands[0]).layout : plan.buffers[emitter.outputRef(leader).buffer.index].layout;
+  const graph::Layout& layout = commits ? graph.type(graph.node(leader).operands[0]).layout
+                                        : plan.buffers[emitter.outputRef(leader).buffer.index].layout;
   const IntList order = loopOrder(layout, group.axisMap.at(leader));
-  const std::vector<NestAxis> axes =
-      mergeAxes(b.syms(), group.domain, order, emitter.refs(), {}, emitter.indexAxes());
+  const std::vector<NestAxis> axes = mergeAxes(b.syms(), group.domain, order, emitter.refs(), {}, emitter.indexAxes());
   absl::Status status;
   emitter.scoped([&] {
     openLoops(b, axes, true, true, [&](const std::vector<AxisId>& axisOf) {
@@ -69,8 +68,10 @@ absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::
     IntList runs = loopOrder(graph::Layout::c(static_cast<int>(group.axisMap.at(id).size())), group.axisMap.at(id));
     std::sort(runs.begin(), runs.end());
     auto nest = std::find_if(nests.begin(), nests.end(), [&](const auto& n) { return n.first == runs; });
-    if (nest == nests.end()) nests.push_back({runs, {id}});
-    else nest->second.push_back(id);
+    if (nest == nests.end())
+      nests.push_back({runs, {id}});
+    else
+      nest->second.push_back(id);
   }
   for (const auto& [runs, outputs] : nests)
     if (absl::Status s = mapNest(b, graph, plan, group, emitter, outputs); !s.ok()) return s;

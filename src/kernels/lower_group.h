@@ -12,7 +12,6 @@ IntList loopOrder(const graph::Layout& layout, const IntList& domainAxes);
 absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& outputs);
 
 /// Kernel of a kReduce group.
-absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group,
-                         GroupEmitter& emitter);
+absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter);
 
 }  // namespace fw::kernels

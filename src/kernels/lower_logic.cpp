@@ -44,8 +44,7 @@ struct Count {
 Count shiftCount(KernelBuilder& b, Val n) {
   const int64_t bits = 8 * graph::itemSize(n.dtype);
   Val valid = b.op(ScalarOp::kLt, n, b.constantInt(n.dtype, bits));
-  if (graph::isSigned(n.dtype))
-    valid = b.op(ScalarOp::kAnd, valid, b.op(ScalarOp::kGe, n, b.constantInt(n.dtype, 0)));
+  if (graph::isSigned(n.dtype)) valid = b.op(ScalarOp::kAnd, valid, b.op(ScalarOp::kGe, n, b.constantInt(n.dtype, 0)));
   return {b.select(valid, n, b.constantInt(n.dtype, 0)), valid};
 }
 

@@ -33,8 +33,8 @@ absl::StatusOr<Value> lowerOp(KernelBuilder& b, graph::Op op, DType result, absl
   }
   absl::StatusOr<Value> v = lower(l, widened);
   if (!v.ok()) return v;
-  FW_CHECK_MSG(v->dtype == l.result, "lowering of " + std::string(graph::info(op).text) + " answers " +
-                                         std::string(graph::name(v->dtype)));
+  FW_CHECK_MSG(v->dtype == l.result,
+               "lowering of " + std::string(graph::info(op).text) + " answers " + std::string(graph::name(v->dtype)));
   if (l.result != result) return Value{DType::kF16, b.cast(v->re, DType::kF16), {}};
   return v;
 }

@@ -22,9 +22,9 @@ struct Value {
 /// What a lowering works with.
 struct Lowering {
   KernelBuilder& b;
-  DType result;            ///< type to answer; f32 where the graph says f16 (lowerOp narrows)
-  bool half = false;       ///< the operation is one of f16, computed in f32
-  bool scalar = false;     ///< the operation is one of NumPy's scalars (rank 0), not of arrays
+  DType result;         ///< type to answer; f32 where the graph says f16 (lowerOp narrows)
+  bool half = false;    ///< the operation is one of f16, computed in f32
+  bool scalar = false;  ///< the operation is one of NumPy's scalars (rank 0), not of arrays
 };
 
 using LowerFn = absl::StatusOr<Value>(Lowering& l, absl::Span<const Value> v);
@@ -45,9 +45,9 @@ Val truth(KernelBuilder& b, const Value& v);
 
 // Pieces shared by lowerings and reductions.
 
-Val constantOf(KernelBuilder& b, DType d, double v);   ///< real types; integers must be exact
+Val constantOf(KernelBuilder& b, DType d, double v);  ///< real types; integers must be exact
 Val isZero(KernelBuilder& b, Val v);
-Val maximum(KernelBuilder& b, Val a, Val b2, bool firstOfEqual);   ///< NaN if one is NaN
+Val maximum(KernelBuilder& b, Val a, Val b2, bool firstOfEqual);  ///< NaN if one is NaN
 Val minimum(KernelBuilder& b, Val a, Val b2, bool firstOfEqual);
 /// NumPy's array loops fuse the second product where the machine has FMA; scalars round every product.
 Value complexMultiply(KernelBuilder& b, const Value& x, const Value& y, bool fused);

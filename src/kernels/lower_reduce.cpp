@@ -76,7 +76,11 @@ class RowBuilder {
  public:
   RowBuilder(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter,
              const ReduceGroup& g)
-      : b_(b), graph_(graph), group_(group), emitter_(emitter), g_(g) {}
+      : b_(b),
+        graph_(graph),
+        group_(group),
+        emitter_(emitter),
+        g_(g) {}
 
   absl::Status run() {
     for (const Reduction& r : g_.reductions)
@@ -170,8 +174,10 @@ class RowBuilder {
           done[k] = true;
           if (together[0]->method == Reduction::Method::kArg) break;
         }
-        if (together[0]->method == Reduction::Method::kArg) argReduce(*together[0]);
-        else reduceTogether(together, stage);
+        if (together[0]->method == Reduction::Method::kArg)
+          argReduce(*together[0]);
+        else
+          reduceTogether(together, stage);
         if (!status_.ok()) return;
       }
     }
@@ -367,8 +373,7 @@ class RowBuilder {
     const Val zero = b_.constantInt(DType::kI64, 0);
     if (!s.ok()) return innermost(r, axes, zero, zero, open, accs, elements);
     // Between stretches f16 is rounded; accumulators are not.
-    if (r.dtype == DType::kF16)
-      b_.raiseIf(b_.op(ScalarOp::kGt, s->count, b_.constantInt(DType::kI64, 1)), kDecline);
+    if (r.dtype == DType::kF16) b_.raiseIf(b_.op(ScalarOp::kGt, s->count, b_.constantInt(DType::kI64, 1)), kDecline);
     std::vector<KernelBuilder::Acc> inner = accs;
     for (KernelBuilder::Acc& acc : inner) acc.init = b_.constant(acc.dtype, -0.0);
     return b_.reduce(zero, s->count, false, ReduceOrder::kSequential, accs, [&](AxisId index) {
@@ -382,8 +387,7 @@ class RowBuilder {
                                const std::vector<KernelBuilder::Acc>& accs, const ElementsFn& elements) {
     graph::SymContext& syms = b_.syms();
     const SymId size = axes.back().size, chunk = syms.constant(graph::kNumpyBufferElements);
-    const SymId count =
-        syms.floorDiv(syms.add(size, syms.constant(graph::kNumpyBufferElements - 1)), chunk);
+    const SymId count = syms.floorDiv(syms.add(size, syms.constant(graph::kNumpyBufferElements - 1)), chunk);
     std::vector<KernelBuilder::Acc> inner = accs;
     for (KernelBuilder::Acc& acc : inner) acc.init = b_.constant(acc.dtype, -0.0);
     return b_.reduce(b_.constantInt(DType::kI64, 0), b_.param(count), false, ReduceOrder::kSequential, accs,
@@ -413,8 +417,8 @@ class RowBuilder {
     }
     std::vector<const MemoryRef*> refs = emitter_.refs();
     refs.push_back(&flat);
-    const std::vector<NestAxis> axes = withKept(
-        mergeAxes(b_.syms(), group_.domain, r.order, refs, group_.reducedAxes, emitter_.indexAxes()));
+    const std::vector<NestAxis> axes =
+        withKept(mergeAxes(b_.syms(), group_.domain, r.order, refs, group_.reducedAxes, emitter_.indexAxes()));
     const auto operand = [&]() -> Value {
       absl::StatusOr<Value> v = emitter_.operandElement(r.id, 0);
       check(v.status());
@@ -426,14 +430,13 @@ class RowBuilder {
       const auto found = reduceNest(extreme, axes, kept_.size(), emitter_.axisOf(), a->accumulators,
                                     [&] { return a->elements(operand()); });
       const Val none = b_.constantInt(DType::kI64, INT64_MAX);
-      const auto first = reduceNest(extreme, axes, kept_.size(), emitter_.axisOf(),
-                                    {{DType::kI64, ScalarOp::kMinSecond, none}}, [&] {
-                                      const Val x = b_.cast(operand().re, d);
-                                      Val hit = b_.op(ScalarOp::kEq, x, found[0]);
-                                      if (found.size() > 1)
-                                        hit = b_.select(found[1], b_.op(ScalarOp::kIsNan, x), hit);
-                                      return std::vector<Val>{b_.select(hit, flatIndex(flat), none)};
-                                    });
+      const auto first =
+          reduceNest(extreme, axes, kept_.size(), emitter_.axisOf(), {{DType::kI64, ScalarOp::kMinSecond, none}}, [&] {
+            const Val x = b_.cast(operand().re, d);
+            Val hit = b_.op(ScalarOp::kEq, x, found[0]);
+            if (found.size() > 1) hit = b_.select(found[1], b_.op(ScalarOp::kIsNan, x), hit);
+            return std::vector<Val>{b_.select(hit, flatIndex(flat), none)};
+          });
       pos = Value{DType::kI64, first[0], {}};
     });
     emitter_.define(r.id, pos);

@@ -8,13 +8,13 @@
 namespace fw::kernels {
 
 struct ReduceGroup {
-  std::vector<Reduction> reductions;                    ///< in dependence order
-  absl::flat_hash_map<ValueId, int> level;              ///< reductions below a value, one after another
-  int stages = 0;                                       ///< greatest level
-  absl::flat_hash_set<ValueId> domainValues;            ///< run along a reduced axis
-  absl::flat_hash_set<ValueId> fullValues;              ///< run along every axis of the domain
-  IntList order;                                        ///< domain axes, outermost first
-  IntList kept;                                         ///< of order, those that are not reduced
+  std::vector<Reduction> reductions;          ///< in dependence order
+  absl::flat_hash_map<ValueId, int> level;    ///< reductions below a value, one after another
+  int stages = 0;                             ///< greatest level
+  absl::flat_hash_set<ValueId> domainValues;  ///< run along a reduced axis
+  absl::flat_hash_set<ValueId> fullValues;    ///< run along every axis of the domain
+  IntList order;                              ///< domain axes, outermost first
+  IntList kept;                               ///< of order, those that are not reduced
 };
 
 absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const graph::Group& group,
@@ -26,11 +26,11 @@ struct ColumnPlan {
 };
 
 /// A plan to accumulate whole rows into memory, if the innermost axis is kept and all reductions allow it.
-std::optional<ColumnPlan> planColumns(const graph::Graph& graph, const graph::Group& group,
-                                      const GroupEmitter& emitter, const ReduceGroup& g);
+std::optional<ColumnPlan> planColumns(const graph::Graph& graph, const graph::Group& group, const GroupEmitter& emitter,
+                                      const ReduceGroup& g);
 
-absl::Status buildColumns(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group,
-                          GroupEmitter& emitter, const ReduceGroup& g, const ColumnPlan& plan);
+absl::Status buildColumns(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter,
+                          const ReduceGroup& g, const ColumnPlan& plan);
 
 /// The group copies its operand stretch by stretch (graph::mayStage()).
 bool isStaged(const graph::Group& group, const graph::Graph& graph, const ReduceGroup& g);

@@ -1,5 +1,5 @@
-// Sums of views with gaps, where NumPy joins rows in its buffer: so do we. Each stretch is copied into the copy's own memory,
-// always to its beginning, so that it stays in the cache, and added from there:
+// Sums of views with gaps, where NumPy joins rows in its buffer: so do we. Each stretch is copied into the copy's own
+// memory, always to its beginning, so that it stays in the cache, and added from there:
 //
 //   for kept axes (parallel)
 //     Reduce over stretches (sequential)
@@ -19,8 +19,14 @@ class StagedBuilder {
  public:
   StagedBuilder(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter,
                 const ReduceGroup& g)
-      : b_(b), group_(group), emitter_(emitter), g_(g), r_(g.reductions[0]),
-        copy_(graph.node(r_.id).operands[0]), row_(r_.order[0]), column_(r_.order[1]) {}
+      : b_(b),
+        group_(group),
+        emitter_(emitter),
+        g_(g),
+        r_(g.reductions[0]),
+        copy_(graph.node(r_.id).operands[0]),
+        row_(r_.order[0]),
+        column_(r_.order[1]) {}
 
   absl::Status run() {
     graph::SymContext& syms = b_.syms();
@@ -33,8 +39,9 @@ class StagedBuilder {
     absl::StatusOr<Accumulation> a = accumulationOf(b_, r_);
     if (!a.ok()) return a.status();
     openLoops(b_, kept_, false, true, [&](const std::vector<AxisId>& keptOf) {
-      const std::vector<Val> sums = b_.reduce(number(0), b_.param(count), false, ReduceOrder::kSequential, a->accumulators,
-                                              [&](AxisId stretch) { return oneStretch(keptOf, stretch, *a); });
+      const std::vector<Val> sums =
+          b_.reduce(number(0), b_.param(count), false, ReduceOrder::kSequential, a->accumulators,
+                    [&](AxisId stretch) { return oneStretch(keptOf, stretch, *a); });
       emitter_.setAxes(&kept_, keptOf);
       emitter_.define(r_.id, a->finish(sums));
       check(storeOutputs(emitter_, {r_.id}));

@@ -18,8 +18,8 @@ using graph::SymShape;
 struct MemoryRef {
   graph::BufferId buffer;
   DType dtype;
-  SymId offset;        ///< bytes
-  SymList strides;     ///< bytes per domain axis, 0 along axes it does not have
+  SymId offset;     ///< bytes
+  SymList strides;  ///< bytes per domain axis, 0 along axes it does not have
 };
 
 /// One loop: domain axes that run together, outermost first.
@@ -27,7 +27,7 @@ struct NestAxis {
   IntList members;
   SymId size;
   bool reduced = false;
-  SymId scale;         ///< if valid: one step of the loop is that many along the axis
+  SymId scale;  ///< if valid: one step of the loop is that many along the axis
   bool covers(int64_t axis) const;
   int64_t innermost() const { return members.back(); }
 };

@@ -117,13 +117,14 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
     r.buffered = false;
     return r;
   }
-  if (node.attrs.has(graph::kRunStrides)) orderLinearSum(graph, group, emitter, r);
-  else if (absl::Status s = orderFloatSum(graph, group, emitter, r); !s.ok()) return s;
+  if (node.attrs.has(graph::kRunStrides))
+    orderLinearSum(graph, group, emitter, r);
+  else if (absl::Status s = orderFloatSum(graph, group, emitter, r); !s.ok())
+    return s;
   if (r.op == Op::kProd) {  // no tree, and chunks do not show but for f16
     const bool oneCall = r.method == Reduction::Method::kPairwise && r.run == r.order.size() && !r.linear;
     if (r.dtype != DType::kF16) r.notUnit.clear();
-    if (r.dtype == DType::kF16 && !oneCall)
-      return absl::UnimplementedError("prod of f16 in several stretches");
+    if (r.dtype == DType::kF16 && !oneCall) return absl::UnimplementedError("prod of f16 in several stretches");
     r.method = Reduction::Method::kSequential;
     r.run = 0;
     r.buffered = r.linear = false;
@@ -153,8 +154,8 @@ Accumulation accumulateExtreme(KernelBuilder& b, const Reduction& r) {
   const DType d = accumulatorType(r.dtype);
   const bool max = isMax(r.op);
   Accumulation a;
-  const ScalarOp combine = d == DType::kBool ? (max ? ScalarOp::kOr : ScalarOp::kAnd)
-                                             : (max ? ScalarOp::kMaxSecond : ScalarOp::kMinSecond);
+  const ScalarOp combine =
+      d == DType::kBool ? (max ? ScalarOp::kOr : ScalarOp::kAnd) : (max ? ScalarOp::kMaxSecond : ScalarOp::kMinSecond);
   a.accumulators.push_back({d, combine, lowestOrHighest(b, d, max)});
   const DType result = r.dtype;
   if (!graph::isFloat(d)) {
@@ -186,7 +187,8 @@ absl::StatusOr<Accumulation> accumulationOf(KernelBuilder& b, const Reduction& r
     a.finish = [](absl::Span<const Val> v) { return Value{DType::kBool, v[0], {}}; };
     return a;
   }
-  if (r.op != Op::kSum && r.op != Op::kProd) return absl::UnimplementedError("no kernel form of " + std::string(graph::info(r.op).text));
+  if (r.op != Op::kSum && r.op != Op::kProd)
+    return absl::UnimplementedError("no kernel form of " + std::string(graph::info(r.op).text));
   const bool sum = r.op == Op::kSum;
   const DType d = accumulatorType(r.dtype), result = r.dtype;
   ScalarOp op = sum ? ScalarOp::kAdd : ScalarOp::kMul;
@@ -217,12 +219,18 @@ Value identityOf(KernelBuilder& b, const Reduction& r) {
 absl::StatusOr<Value> combine(KernelBuilder& b, const Reduction& r, const Value& acc, const Value& element) {
   const bool logical = r.op == Op::kAny || r.op == Op::kAll;
   Op step = Op::kAdd;
-  if (r.op == Op::kProd) step = Op::kMultiply;
-  else if (r.op == Op::kMax) step = Op::kMaximum;
-  else if (r.op == Op::kMin) step = Op::kMinimum;
-  else if (r.op == Op::kAny) step = Op::kLogicalOr;
-  else if (r.op == Op::kAll) step = Op::kLogicalAnd;
-  else FW_CHECK_MSG(r.op == Op::kSum, "reduction without a combining step");
+  if (r.op == Op::kProd)
+    step = Op::kMultiply;
+  else if (r.op == Op::kMax)
+    step = Op::kMaximum;
+  else if (r.op == Op::kMin)
+    step = Op::kMinimum;
+  else if (r.op == Op::kAny)
+    step = Op::kLogicalOr;
+  else if (r.op == Op::kAll)
+    step = Op::kLogicalAnd;
+  else
+    FW_CHECK_MSG(r.op == Op::kSum, "reduction without a combining step");
   return lowerOp(b, step, logical ? DType::kBool : r.dtype, {acc, element});
 }
 

@@ -14,15 +14,15 @@ struct Reduction {
   };
   ValueId id;
   graph::Op op;
-  DType dtype;                    ///< of the operand: the accumulator's
+  DType dtype;  ///< of the operand: the accumulator's
   Method method = Method::kAny;
-  int level = 1;                  ///< 1 + number of reductions below it, one after another
-  IntList order;                  ///< reduced domain axes, outermost first, in the order of combination
-  size_t run = 0;                 ///< kPairwise: that many of the innermost axes are one stretch
-  bool buffered = false;          ///< kPairwise: stretches of 8192
-  bool linear = false;            ///< the operand is a linear copy; its stretches are those of `runStrides`
-  SymList runStrides;             ///< linear: see graph::kRunStrides
-  IntList notUnit;                ///< domain axes whose size must not be 1 for this order to be NumPy's
+  int level = 1;          ///< 1 + number of reductions below it, one after another
+  IntList order;          ///< reduced domain axes, outermost first, in the order of combination
+  size_t run = 0;         ///< kPairwise: that many of the innermost axes are one stretch
+  bool buffered = false;  ///< kPairwise: stretches of 8192
+  bool linear = false;    ///< the operand is a linear copy; its stretches are those of `runStrides`
+  SymList runStrides;     ///< linear: see graph::kRunStrides
+  IntList notUnit;        ///< domain axes whose size must not be 1 for this order to be NumPy's
 
   /// Same loops: may share one Reduce statement.
   bool sameLoops(const Reduction& other) const {
@@ -39,7 +39,7 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
 
 /// The accumulators of one reduction.
 struct Accumulation {
-  std::vector<KernelBuilder::Acc> accumulators;       ///< inits are identities
+  std::vector<KernelBuilder::Acc> accumulators;  ///< inits are identities
   std::function<std::vector<Val>(const Value&)> elements;
   std::function<Value(absl::Span<const Val>)> finish;
 };

@@ -42,13 +42,17 @@ uint64_t withType(DType d, F f) {
 
 template <class From>
 int32_t convert32(From x) {
-  if constexpr (std::is_same_v<From, float>) return _mm_cvttss_si32(_mm_set_ss(x));
-  else return _mm_cvttsd_si32(_mm_set_sd(x));
+  if constexpr (std::is_same_v<From, float>)
+    return _mm_cvttss_si32(_mm_set_ss(x));
+  else
+    return _mm_cvttsd_si32(_mm_set_sd(x));
 }
 template <class From>
 int64_t convert64(From x) {
-  if constexpr (std::is_same_v<From, float>) return _mm_cvttss_si64(_mm_set_ss(x));
-  else return _mm_cvttsd_si64(_mm_set_sd(x));
+  if constexpr (std::is_same_v<From, float>)
+    return _mm_cvttss_si64(_mm_set_ss(x));
+  else
+    return _mm_cvttsd_si64(_mm_set_sd(x));
 }
 
 template <class To, class From>
@@ -219,8 +223,10 @@ uint64_t evalScalar(ScalarOp op, DType operand, DType result, const uint64_t* op
   if (operand == DType::kF64) return evalFloat<double>(op, operands);
   return withType(operand, [&](auto t) -> uint64_t {
     using T = decltype(t);
-    if constexpr (std::is_integral_v<T>) return evalInt<T>(op, operand == DType::kBool, operands);
-    else return 0;  // handled above
+    if constexpr (std::is_integral_v<T>)
+      return evalInt<T>(op, operand == DType::kBool, operands);
+    else
+      return 0;  // handled above
   });
 }
 
@@ -233,10 +239,11 @@ uint64_t evalLibm(uint64_t function, DType d, const uint64_t* operands, int coun
   };
   // Addresses as untyped pointers: the arity column says what they are.
   static const Row kRows[] = {
-#define FW_LIBM(Id, s32, s64, arity) \
-  {#Id, arity, reinterpret_cast<void*>(                                                  \
-                   static_cast<std::conditional_t<arity == 1, float (*)(float), float (*)(float, float)>>(::s32)), \
-   reinterpret_cast<void*>(                                                              \
+#define FW_LIBM(Id, s32, s64, arity)                                                                   \
+  {#Id, arity,                                                                                         \
+   reinterpret_cast<void*>(                                                                            \
+       static_cast<std::conditional_t<arity == 1, float (*)(float), float (*)(float, float)>>(::s32)), \
+   reinterpret_cast<void*>(                                                                            \
        static_cast<std::conditional_t<arity == 1, double (*)(double), double (*)(double, double)>>(::s64))},
 #include "kernels/libm.def"
   };

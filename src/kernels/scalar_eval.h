@@ -20,6 +20,6 @@ uint64_t evalScalar(ScalarOp op, DType operand, DType result, const uint64_t* op
 uint64_t evalLibm(uint64_t function, DType d, const uint64_t* operands, int count);
 
 float halfToFloat(uint16_t h);
-uint16_t floatToHalf(float f);   ///< half to even
+uint16_t floatToHalf(float f);  ///< half to even
 
 }  // namespace fw::kernels

@@ -1,6 +1,6 @@
-// graph::chunkOf() as scalar expressions. Which neighbouring axes are one run depends on strides that may be known at run
-// time only: every way to join them is computed and the one that holds is selected. All of it is uniform and
-// stands in the kernel's outermost block.
+// graph::chunkOf() as scalar expressions. Which neighbouring axes are one run depends on strides that may be known at
+// run time only: every way to join them is computed and the one that holds is selected. All of it is uniform and stands
+// in the kernel's outermost block.
 #include "kernels/stretches.h"
 
 #include "absl/status/status.h"

@@ -140,15 +140,15 @@ class Verifier {
 
   /// Operations that exist for some kinds of operands only.
   void domain(ScalarOp op, DType d, const std::string& who) {
-    static constexpr ScalarOp kFloatOnly[] = {ScalarOp::kFma, ScalarOp::kSqrt, ScalarOp::kFloor, ScalarOp::kCeil,
-                                              ScalarOp::kTrunc, ScalarOp::kRint, ScalarOp::kCopySign,
-                                              ScalarOp::kIsNan, ScalarOp::kScaleB, ScalarOp::kCallLibm};
-    static constexpr ScalarOp kIntegralOnly[] = {ScalarOp::kRem, ScalarOp::kAnd, ScalarOp::kOr,
-                                                 ScalarOp::kXor, ScalarOp::kNot, ScalarOp::kShl,
+    static constexpr ScalarOp kFloatOnly[] = {
+        ScalarOp::kFma,  ScalarOp::kSqrt,     ScalarOp::kFloor, ScalarOp::kCeil,   ScalarOp::kTrunc,
+        ScalarOp::kRint, ScalarOp::kCopySign, ScalarOp::kIsNan, ScalarOp::kScaleB, ScalarOp::kCallLibm};
+    static constexpr ScalarOp kIntegralOnly[] = {ScalarOp::kRem,        ScalarOp::kAnd,     ScalarOp::kOr,
+                                                 ScalarOp::kXor,        ScalarOp::kNot,     ScalarOp::kShl,
                                                  ScalarOp::kShrLogical, ScalarOp::kShrArith};
-    static constexpr ScalarOp kNumberOnly[] = {ScalarOp::kAdd, ScalarOp::kSub, ScalarOp::kMul, ScalarOp::kDiv,
-                                               ScalarOp::kRem, ScalarOp::kNeg, ScalarOp::kAbs,
-                                               ScalarOp::kShl, ScalarOp::kShrLogical, ScalarOp::kShrArith};
+    static constexpr ScalarOp kNumberOnly[] = {
+        ScalarOp::kAdd, ScalarOp::kSub, ScalarOp::kMul, ScalarOp::kDiv,        ScalarOp::kRem,
+        ScalarOp::kNeg, ScalarOp::kAbs, ScalarOp::kShl, ScalarOp::kShrLogical, ScalarOp::kShrArith};
     for (ScalarOp o : kFloatOnly)
       if (o == op) require(graph::isFloat(d), who + ": floats only");
     for (ScalarOp o : kIntegralOnly)
@@ -219,8 +219,10 @@ class Verifier {
   void block(const Block& b) {
     for (const Item& item : b.items) {
       require(item.expr.valid() != item.stmt.valid(), "item is not exactly one of expression and statement");
-      if (item.expr.valid()) expression(item.expr);
-      else statement(item.stmt);
+      if (item.expr.valid())
+        expression(item.expr);
+      else
+        statement(item.stmt);
     }
   }
 

@@ -1,5 +1,5 @@
-// Commits against the reference evaluator: the native functions of a planned graph write into inputs in memory, for every element
-// type, through contiguous, strided and reversed targets, and nothing else in that memory changes.
+// Commits against the reference evaluator: the native functions of a planned graph write into inputs in memory, for
+// every element type, through contiguous, strided and reversed targets, and nothing else in that memory changes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ using graph::HostArray;
 struct Case {
   const char* name;
   const char* ir;
-  bool arithmetic = false;   ///< not for bool
+  bool arithmetic = false;  ///< not for bool
 };
 
 constexpr char kHeader[] =
@@ -36,16 +36,21 @@ constexpr char kHeader[] =
 
 const Case kCases[] = {
     {"whole", "  %4 = store(%0, %1) : DT[s0, s1]\n  commit %4\n  return\n"},
-    {"scalar", "  %4 = broadcast(%3) : DT[s0, s1] layout=c/bcast(0,1)\n  %5 = store(%0, %4) : DT[s0, s1]\n"
-               "  commit %5\n  return\n"},
-    {"transposed", "  %4 = transpose(%0) {perm=[1, 0]} : DT[s1, s0] layout=f/strided\n  %5 = store(%4, %2) : DT[s1, s0]\n"
-                   "  commit %5\n  return\n"},
-    {"reversed", "  %4 = slice(%0) {starts=[s0 + -1, s1 + -1], steps=[-1, -1]} : DT[s0, s1] layout=c/strided/neg(0,1)\n"
-                 "  %5 = store(%4, %1) : DT[s0, s1]\n  commit %5\n  return\n"},
-    {"reversed itself", "  %4 = slice(%0) {starts=[s0 + -1, s1 + -1], steps=[-1, -1]} : DT[s0, s1] layout=c/strided/neg(0,1)\n"
-                        "  %5 = store(%0, %4) : DT[s0, s1]\n  commit %5\n  return\n"},
-    {"masked", "  %4 = equal(%0, %1) : bool[s0, s1]\n  %5 = where(%4, %3, %0) : DT[s0, s1]\n"
-               "  %6 = store(%0, %5) : DT[s0, s1]\n  commit %6\n  return\n"},
+    {"scalar",
+     "  %4 = broadcast(%3) : DT[s0, s1] layout=c/bcast(0,1)\n  %5 = store(%0, %4) : DT[s0, s1]\n"
+     "  commit %5\n  return\n"},
+    {"transposed",
+     "  %4 = transpose(%0) {perm=[1, 0]} : DT[s1, s0] layout=f/strided\n  %5 = store(%4, %2) : DT[s1, s0]\n"
+     "  commit %5\n  return\n"},
+    {"reversed",
+     "  %4 = slice(%0) {starts=[s0 + -1, s1 + -1], steps=[-1, -1]} : DT[s0, s1] layout=c/strided/neg(0,1)\n"
+     "  %5 = store(%4, %1) : DT[s0, s1]\n  commit %5\n  return\n"},
+    {"reversed itself",
+     "  %4 = slice(%0) {starts=[s0 + -1, s1 + -1], steps=[-1, -1]} : DT[s0, s1] layout=c/strided/neg(0,1)\n"
+     "  %5 = store(%0, %4) : DT[s0, s1]\n  commit %5\n  return\n"},
+    {"masked",
+     "  %4 = equal(%0, %1) : bool[s0, s1]\n  %5 = where(%4, %3, %0) : DT[s0, s1]\n"
+     "  %6 = store(%0, %5) : DT[s0, s1]\n  commit %6\n  return\n"},
     {"every other column, then a row",
      "  %4 = slice(%0) {starts=[0, 0], steps=[1, 2]} : DT[s0, (s1 + 1)//2] layout=c/strided\n"
      "  %5 = slice(%1) {starts=[0, 0], steps=[1, 2]} : DT[s0, (s1 + 1)//2] layout=c/strided\n"
@@ -53,12 +58,16 @@ const Case kCases[] = {
      "  %7 = slice(%0) {starts=[0, 0], steps=[2, 1]} : DT[(s0 + 1)//2, s1] layout=c/strided\n"
      "  %8 = broadcast(%3) : DT[(s0 + 1)//2, s1] layout=c/bcast(0,1)\n"
      "  %9 = store(%7, %8) : DT[(s0 + 1)//2, s1]\n  commit %6, %9\n  return\n"},
-    {"two inputs swapped", "  %4 = store(%0, %1) : DT[s0, s1]\n  %5 = store(%1, %0) : DT[s0, s1]\n  commit %4, %5\n  return\n"},
+    {"two inputs swapped",
+     "  %4 = store(%0, %1) : DT[s0, s1]\n  %5 = store(%1, %0) : DT[s0, s1]\n  commit %4, %5\n  return\n"},
     {"sum of both and its negative",
      "  %4 = add(%0, %1) : DT[s0, s1]\n  %5 = store(%0, %4) : DT[s0, s1]\n"
-     "  %6 = subtract(%0, %1) : DT[s0, s1]\n  %7 = store(%1, %6) : DT[s0, s1]\n  commit %5, %7\n  return %4\n", true},
-    {"scaled and shifted", "  %4 = multiply(%0, %1) : DT[s0, s1]\n  %5 = add(%4, %3) : DT[s0, s1]\n"
-                           "  %6 = store(%0, %5) : DT[s0, s1]\n  commit %6\n  return\n", true},
+     "  %6 = subtract(%0, %1) : DT[s0, s1]\n  %7 = store(%1, %6) : DT[s0, s1]\n  commit %5, %7\n  return %4\n",
+     true},
+    {"scaled and shifted",
+     "  %4 = multiply(%0, %1) : DT[s0, s1]\n  %5 = add(%4, %3) : DT[s0, s1]\n"
+     "  %6 = store(%0, %5) : DT[s0, s1]\n  commit %6\n  return\n",
+     true},
 };
 
 constexpr DType kTypes[] = {
@@ -73,7 +82,8 @@ struct Strided {
 
   std::byte* at(int64_t flat) {
     size_t offset = origin;
-    for (size_t d = shape.size(); d-- > 0; flat /= shape[d]) offset += static_cast<size_t>(flat % shape[d] * strides[d]);
+    for (size_t d = shape.size(); d-- > 0; flat /= shape[d])
+      offset += static_cast<size_t>(flat % shape[d] * strides[d]);
     return storage.data() + offset;
   }
 };
@@ -113,7 +123,8 @@ struct Compiled {
 };
 
 Compiled compiled(const Case& c, DType dtype, CompileOptions::Isa isa) {
-  const std::string ir = std::regex_replace(kHeader + std::string(c.ir) + "}\n", std::regex("DT"), std::string(graph::name(dtype)));
+  const std::string ir =
+      std::regex_replace(kHeader + std::string(c.ir) + "}\n", std::regex("DT"), std::string(graph::name(dtype)));
   absl::StatusOr<graph::Graph> source = graph::parse(ir), graph = graph::parse(ir);
   EXPECT_TRUE(source.ok()) << source.status() << "\n" << ir;
   EXPECT_TRUE(graph::runPasses(*graph, graph::PassContext{}).ok());
@@ -138,14 +149,15 @@ void run(Compiled& c, DType dtype, std::vector<int64_t> shape, std::vector<int64
 
   std::vector<Strided> memory = {place(inputs[0], {symbols[2], symbols[3]}), place(inputs[1], {shape[1] * size, size}),
                                  place(inputs[2], {shape[0] * size, size}), place(inputs[3], {})};
-  std::vector<Strided> wanted = {place(expected[0], {symbols[2], symbols[3]}), place(expected[1], {shape[1] * size, size}),
-                                 memory[2], memory[3]};
+  std::vector<Strided> wanted = {place(expected[0], {symbols[2], symbols[3]}),
+                                 place(expected[1], {shape[1] * size, size}), memory[2], memory[3]};
   std::vector<Strided> before = memory;
   std::vector<std::vector<std::byte>> outputs;
   std::vector<void*> buffers;
   for (const graph::Buffer& buffer : c.plan.buffers) {
     if (buffer.kind == graph::BufferKind::kInput) {
-      buffers.push_back(memory[static_cast<size_t>(buffer.index)].storage.data() + memory[static_cast<size_t>(buffer.index)].origin);
+      buffers.push_back(memory[static_cast<size_t>(buffer.index)].storage.data() +
+                        memory[static_cast<size_t>(buffer.index)].origin);
     } else {
       outputs.emplace_back(static_cast<size_t>(shape[0] * shape[1] * size + 1));
       buffers.push_back(outputs.back().data());
@@ -155,7 +167,8 @@ void run(Compiled& c, DType dtype, std::vector<int64_t> shape, std::vector<int64
   ASSERT_TRUE(bytes.ok());
   auto* workspace = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(*bytes) + 64));
   EXPECT_EQ(c.executable->entry()(symbols.data(), buffers.data(), workspace), 0);
-  for (size_t i = 0; i < memory.size(); ++i) EXPECT_EQ(memory[i].storage, before[i].storage) << "written too early: " << i;
+  for (size_t i = 0; i < memory.size(); ++i)
+    EXPECT_EQ(memory[i].storage, before[i].storage) << "written too early: " << i;
   CommitProgress progress;
   EXPECT_EQ(c.executable->commit()(symbols.data(), buffers.data(), workspace, &progress), 0);
   std::free(workspace);
@@ -171,10 +184,13 @@ TEST_P(Commits, AgreeWithTheEvaluator) {
     Compiled code = compiled(c, GetParam(), CompileOptions::Isa::kHost);
     for (const auto& shape : shapes) {
       // Rows with gaps, every third element, rows and elements backwards, columns as rows.
-      for (const auto& steps : std::vector<std::vector<int64_t>>{
-               {shape[1] + 5, 1}, {shape[1] * 3 + 3, 3}, {-shape[1] - 1, 1}, {shape[1] * 2 + 2, -2}, {1, shape[0] + 2}}) {
-        SCOPED_TRACE(std::string(c.name) + " shape " + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + " steps " +
-                     std::to_string(steps[0]) + "," + std::to_string(steps[1]));
+      for (const auto& steps : std::vector<std::vector<int64_t>>{{shape[1] + 5, 1},
+                                                                 {shape[1] * 3 + 3, 3},
+                                                                 {-shape[1] - 1, 1},
+                                                                 {shape[1] * 2 + 2, -2},
+                                                                 {1, shape[0] + 2}}) {
+        SCOPED_TRACE(std::string(c.name) + " shape " + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) +
+                     " steps " + std::to_string(steps[0]) + "," + std::to_string(steps[1]));
         run(code, GetParam(), shape, steps);
         if (HasFailure()) return;
       }
@@ -223,7 +239,8 @@ TEST(Commits, StopAtWatchedFlagsAndGoOn) {
   ASSERT_TRUE(progress.position <= bad && bad < progress.end && progress.end - progress.position <= partElements(1));
   for (int64_t i = 0; i < progress.position; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 3.0) << i;
   for (int64_t i = progress.end; i < size; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 1.5) << i;
-  for (int64_t i = progress.position; i < progress.end; ++i) array[static_cast<size_t>(i)] = saved[static_cast<size_t>(i - progress.position)];
+  for (int64_t i = progress.position; i < progress.end; ++i)
+    array[static_cast<size_t>(i)] = saved[static_cast<size_t>(i - progress.position)];
   EXPECT_EQ(array[bad], std::numeric_limits<double>::max());
   progress.unwatched = 0;
   EXPECT_EQ((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
@@ -231,8 +248,9 @@ TEST(Commits, StopAtWatchedFlagsAndGoOn) {
 }
 
 TEST(Commits, PlansWithoutAnyHaveNoFunction) {
-  absl::StatusOr<graph::Graph> graph = graph::parse("graph() {\n  %0 = input() {index=0} : f64\n  %1 = negative(%0) : f64\n"
-                                                    "  return %1\n}\n");
+  absl::StatusOr<graph::Graph> graph = graph::parse(
+      "graph() {\n  %0 = input() {index=0} : f64\n  %1 = negative(%0) : f64\n"
+      "  return %1\n}\n");
   ASSERT_TRUE(graph.ok());
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   ASSERT_TRUE(plan.ok());

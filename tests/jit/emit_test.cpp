@@ -65,9 +65,10 @@ TEST(Emit, FloatArithmetic) {
   for (DType d : {DType::kF32, DType::kF64}) {
     for (ScalarOp o : {ScalarOp::kAdd, ScalarOp::kSub, ScalarOp::kMul, ScalarOp::kDiv, ScalarOp::kMinSecond,
                        ScalarOp::kMaxSecond, ScalarOp::kCopySign}) {
-      checkMap(std::string(kernels::name(o)), {d, d}, d,
-               [&](KernelBuilder& b, std::vector<Val> v) { return b.op(o, v[0], v[1]); }, {}, true, false, lengths(),
-               o != ScalarOp::kMinSecond && o != ScalarOp::kMaxSecond);  // quieter than the interpreter: flags_test.cpp
+      checkMap(
+          std::string(kernels::name(o)), {d, d}, d,
+          [&](KernelBuilder& b, std::vector<Val> v) { return b.op(o, v[0], v[1]); }, {}, true, false, lengths(),
+          o != ScalarOp::kMinSecond && o != ScalarOp::kMaxSecond);  // quieter than the interpreter: flags_test.cpp
     }
     for (ScalarOp o : {ScalarOp::kNeg, ScalarOp::kAbs, ScalarOp::kSqrt, ScalarOp::kFloor, ScalarOp::kCeil,
                        ScalarOp::kTrunc, ScalarOp::kRint}) {
@@ -112,7 +113,8 @@ TEST(Emit, Integers) {
                [&](KernelBuilder& b, std::vector<Val> v) {
                  Val bits = b.constantInt(d, graph::itemSize(d) * 8 - 1);
                  return b.op(o, v[0], b.op(ScalarOp::kAnd, v[1], bits));
-               }, {}, true, false, {7, 131});
+               },
+               {}, true, false, {7, 131});
     }
     for (ScalarOp o : {ScalarOp::kDiv, ScalarOp::kRem}) {
       checkMap(std::string(kernels::name(o)) + " " + nameOf(d), {d, d}, d,
@@ -121,7 +123,8 @@ TEST(Emit, Integers) {
                  // -1 could overflow with the smallest value.
                  Val isMinusOne = b.op(ScalarOp::kEq, divisor, b.constantInt(d, graph::isSigned(d) ? -1 : 1));
                  return b.op(o, v[0], b.select(isMinusOne, b.constantInt(d, 3), divisor));
-               }, {}, true, false, {7, 64, 131});
+               },
+               {}, true, false, {7, 64, 131});
     }
   }
 }
@@ -132,9 +135,10 @@ TEST(Emit, Casts) {
       if (from == to || to == DType::kBool) continue;
       // Out of range values are compared too; only the flags are up to the instruction.
       const bool flags = !(graph::isFloat(from) && !graph::isFloat(to));
-      checkMap("cast " + nameOf(from) + " to " + nameOf(to), {from}, to,
-               [&](KernelBuilder& b, std::vector<Val> v) { return b.cast(v[0], to); }, {}, true, false,
-               {1, 15, 67, 128}, flags);
+      checkMap(
+          "cast " + nameOf(from) + " to " + nameOf(to), {from}, to,
+          [&](KernelBuilder& b, std::vector<Val> v) { return b.cast(v[0], to); }, {}, true, false, {1, 15, 67, 128},
+          flags);
     }
   }
 }
@@ -142,14 +146,19 @@ TEST(Emit, Casts) {
 TEST(Emit, Half) {
   checkMap("f16 to f32", {DType::kF16}, DType::kF32,
            [](KernelBuilder& b, std::vector<Val> v) { return b.cast(v[0], DType::kF32); }, {}, true, false, {5, 77});
-  checkMap("f32 to f16", {DType::kF32}, DType::kF16,
-           [](KernelBuilder& b, std::vector<Val> v) {
-             // NaN payloads are not compared for f16.
-             return b.cast(b.select(b.op(ScalarOp::kIsNan, v[0]), b.constant(DType::kF32, 1), v[0]), DType::kF16);
-           }, {}, true, false, {5, 77}, false);
-  checkMap("f16 add", {DType::kF16, DType::kF16}, DType::kF16, [](KernelBuilder& b, std::vector<Val> v) {
-    return b.cast(b.op(ScalarOp::kAdd, b.cast(v[0], DType::kF32), b.cast(v[1], DType::kF32)), DType::kF16);
-  }, {}, false);
+  checkMap(
+      "f32 to f16", {DType::kF32}, DType::kF16,
+      [](KernelBuilder& b, std::vector<Val> v) {
+        // NaN payloads are not compared for f16.
+        return b.cast(b.select(b.op(ScalarOp::kIsNan, v[0]), b.constant(DType::kF32, 1), v[0]), DType::kF16);
+      },
+      {}, true, false, {5, 77}, false);
+  checkMap(
+      "f16 add", {DType::kF16, DType::kF16}, DType::kF16,
+      [](KernelBuilder& b, std::vector<Val> v) {
+        return b.cast(b.op(ScalarOp::kAdd, b.cast(v[0], DType::kF32), b.cast(v[1], DType::kF32)), DType::kF16);
+      },
+      {}, false);
 }
 
 TEST(Emit, SelectAndBool) {
@@ -171,27 +180,30 @@ TEST(Emit, SelectAndBool) {
 
 TEST(Emit, ScaleB) {
   for (DType d : {DType::kF32, DType::kF64}) {
-    checkMap("scaleb", {d, DType::kI16}, d, [&](KernelBuilder& b, std::vector<Val> v) {
-      Val n = b.op(ScalarOp::kShrArith, v[1], b.constantInt(DType::kI16, 4));
-      return b.op(ScalarOp::kScaleB, v[0], b.cast(n, d));
-    }, {}, true, false, lengths(), false);
+    checkMap(
+        "scaleb", {d, DType::kI16}, d,
+        [&](KernelBuilder& b, std::vector<Val> v) {
+          Val n = b.op(ScalarOp::kShrArith, v[1], b.constantInt(DType::kI16, 4));
+          return b.op(ScalarOp::kScaleB, v[0], b.cast(n, d));
+        },
+        {}, true, false, lengths(), false);
   }
 }
 
 TEST(Emit, Libm) {
   for (DType d : {DType::kF32, DType::kF64}) {
     checkMap("tanh", {d}, d, [&](KernelBuilder& b, std::vector<Val> v) { return b.libm(16, d, {v[0]}); }, {}, false);
-    checkMap("pow", {d, d}, d, [&](KernelBuilder& b, std::vector<Val> v) { return b.libm(19, d, {v[0], v[1]}); }, {},
-             false);
+    checkMap(
+        "pow", {d, d}, d, [&](KernelBuilder& b, std::vector<Val> v) { return b.libm(19, d, {v[0], v[1]}); }, {}, false);
   }
 }
 
 TEST(Emit, Strides) {
   for (DType d : {DType::kBool, DType::kU8, DType::kI16, DType::kF32, DType::kF64}) {
     const int64_t s = graph::itemSize(d);
-    const std::vector<std::vector<int64_t>> cases = {{s, s},      {-s, s},      {s, -s},     {-s, -s},   {2 * s, s},
-                                                     {s, 2 * s},  {3 * s, s},   {s, 3 * s},  {0, s},
-                                                     {-2 * s, 5 * s}, {17 * s, -3 * s}};
+    const std::vector<std::vector<int64_t>> cases = {{s, s},     {-s, s},         {s, -s},         {-s, -s},
+                                                     {2 * s, s}, {s, 2 * s},      {3 * s, s},      {s, 3 * s},
+                                                     {0, s},     {-2 * s, 5 * s}, {17 * s, -3 * s}};
     for (const auto& strides : cases) {
       for (bool runtime : {false, true}) {
         checkMap("strides " + nameOf(d) + " " + std::to_string(strides[0]) + "," + std::to_string(strides[1]), {d}, d,

@@ -89,11 +89,14 @@ TEST(Flags, OneLaneOfManyRaises) {
 
 TEST(Flags, RaiseIf) {
   for (Isa isa : availableIsas()) {
-    BinaryCase f32(DType::kF32, [](KernelBuilder& b, Val x, Val y) {
-      b.raiseIf(b.op(ScalarOp::kGt, x, b.constant(DType::kF32, 100)), kStatusDecline);
-      b.raiseIf(b.op(ScalarOp::kGt, y, b.constant(DType::kF32, 100)), kStatusOverflow);
-      return b.op(ScalarOp::kAdd, x, y);
-    }, isa);
+    BinaryCase f32(
+        DType::kF32,
+        [](KernelBuilder& b, Val x, Val y) {
+          b.raiseIf(b.op(ScalarOp::kGt, x, b.constant(DType::kF32, 100)), kStatusDecline);
+          b.raiseIf(b.op(ScalarOp::kGt, y, b.constant(DType::kF32, 100)), kStatusOverflow);
+          return b.op(ScalarOp::kAdd, x, y);
+        },
+        isa);
     for (size_t n = 0; n < 70; ++n) {
       std::vector<float> a(n, 1.f), c(n, 2.f);
       EXPECT_EQ(f32.status<float>(a, c), 0);

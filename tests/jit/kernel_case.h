@@ -35,9 +35,7 @@ inline std::vector<Isa> availableIsas() {
   }
   return out;
 }
-inline std::string isaName(Isa isa) {
-  return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "portable";
-}
+inline std::string isaName(Isa isa) { return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "portable"; }
 
 /// Memory of the buffers of one call, with guard bytes around each.
 struct Memory {

@@ -136,10 +136,9 @@ void checkNested(bool vectorOuter, ReduceOrder order, DType d) {
     // Rows are contiguous in the outer axis when that is the vector axis.
     const SymId strideI = vectorOuter ? item : syms.mul(cols, item);
     const SymId strideJ = vectorOuter ? syms.mul(rows, item) : item;
-    auto sum = b.reduce(lower, b.param(cols), !vectorOuter, order, {{d, ScalarOp::kAdd, b.constant(d, 0)}},
-                        [&](AxisId j) -> std::vector<Val> {
-                          return {b.load({BufferId(0), zero, {{i, strideI}, {j, strideJ}}}, d)};
-                        });
+    auto sum = b.reduce(
+        lower, b.param(cols), !vectorOuter, order, {{d, ScalarOp::kAdd, b.constant(d, 0)}},
+        [&](AxisId j) -> std::vector<Val> { return {b.load({BufferId(0), zero, {{i, strideI}, {j, strideJ}}}, d)}; });
     // A second stage over the same row uses the result.
     b.store({BufferId(1), zero, {{i, item}}}, b.op(ScalarOp::kDiv, sum[0], b.constant(d, 3)));
   });

@@ -75,9 +75,7 @@ TEST_F(BuilderTest, StoreAfterAMovedLoadIsOurBug) {
 TEST_F(BuilderTest, NothingLeavesAnIf) {
   const Val n = b.load(at(in), DType::kI64);
   const Val zero = b.op(ScalarOp::kEq, n, i64(0));
-  b.branch(b.op(ScalarOp::kNot, zero), [&] {
-    b.store(at(out), b.op(ScalarOp::kDiv, i64(7), n));
-  });
+  b.branch(b.op(ScalarOp::kNot, zero), [&] { b.store(at(out), b.op(ScalarOp::kDiv, i64(7), n)); });
   const Kernel k = std::move(b).take();
   EXPECT_TRUE(verify(k, syms).empty());
   EXPECT_EQ(outermost(k, ScalarOp::kDiv), 0);

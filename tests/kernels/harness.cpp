@@ -25,8 +25,7 @@ absl::StatusOr<BuiltGraph> build(std::string_view text) {
     absl::StatusOr<Kernel> kernel = buildKernel(built.graph, built.plan, group, ordinal++);
     if (!kernel.ok()) return kernel.status();
     const std::vector<std::string> problems = verify(*kernel, built.graph.syms());
-    if (!problems.empty())
-      return absl::InternalError(problems[0] + "\n" + kernels::print(*kernel, built.graph.syms()));
+    if (!problems.empty()) return absl::InternalError(problems[0] + "\n" + kernels::print(*kernel, built.graph.syms()));
     built.kernels.push_back(*std::move(kernel));
   }
   return built;

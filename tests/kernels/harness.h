@@ -26,7 +26,7 @@ struct BuiltGraph {
 absl::StatusOr<BuiltGraph> build(std::string_view text);
 
 struct Result {
-  std::vector<std::vector<std::byte>> outputs;   ///< output buffers, in their layout
+  std::vector<std::vector<std::byte>> outputs;  ///< output buffers, in their layout
   uint64_t status = 0;
 };
 /// inputs[i]: data pointer of input i.

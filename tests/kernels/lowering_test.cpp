@@ -29,7 +29,22 @@ std::vector<Scalar> samples(DType d) {
     return result;
   }
   const double inf = std::numeric_limits<double>::infinity();
-  const std::vector<double> reals = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 7.25, -1e4, 6e-8, 1e-3, inf, -inf,
+  const std::vector<double> reals = {0.0,
+                                     -0.0,
+                                     1,
+                                     -1,
+                                     0.5,
+                                     -0.5,
+                                     1.5,
+                                     2.5,
+                                     -2.5,
+                                     3,
+                                     7.25,
+                                     -1e4,
+                                     6e-8,
+                                     1e-3,
+                                     inf,
+                                     -inf,
                                      std::numeric_limits<double>::quiet_NaN()};
   if (!graph::isComplex(d)) {
     for (double v : reals) result.push_back(Scalar::ofDouble(d, v));
@@ -173,8 +188,8 @@ Scalar evaluateOne(Op op, const std::vector<Scalar>& in, DType result) {
     inputs.push_back(data[i].data());
   }
   const std::string last = "%" + std::to_string(in.size());
-  text += "  " + last + " = " + std::string(graph::info(op).text) + "(" + operands + ") : " +
-          std::string(graph::name(result)) + "[s0]\n  return " + last + "\n}\n";
+  text += "  " + last + " = " + std::string(graph::info(op).text) + "(" + operands +
+          ") : " + std::string(graph::name(result)) + "[s0]\n  return " + last + "\n}\n";
   absl::StatusOr<BuiltGraph> built = build(text);
   EXPECT_TRUE(built.ok()) << built.status();
   const int64_t one[] = {1};
@@ -186,9 +201,9 @@ Scalar evaluateOne(Op op, const std::vector<Scalar>& in, DType result) {
 TEST(Lowering, FlagsAreNumPys) {
   const auto statusOf = [](Op op, double x, double y) {
     const std::string declared = "  %0 = input() {index=0} : f64[s0]\n  %1 = input() {index=1} : f64[s0]\n";
-    absl::StatusOr<BuiltGraph> built = build("graph(s0: [0, inf]) {\n" + declared + "  %2 = " +
-                                             std::string(graph::info(op).text) +
-                                             "(%0, %1) : f64[s0]\n  return %2\n}\n");
+    absl::StatusOr<BuiltGraph> built =
+        build("graph(s0: [0, inf]) {\n" + declared + "  %2 = " + std::string(graph::info(op).text) +
+              "(%0, %1) : f64[s0]\n  return %2\n}\n");
     EXPECT_TRUE(built.ok()) << built.status();
     void* inputs[] = {&x, &y};
     const int64_t one[] = {1};

@@ -17,8 +17,8 @@
 namespace fw::kernels::testing {
 namespace {
 
-using graph::Attrs;
 using graph::AttrKey;
+using graph::Attrs;
 using graph::Graph;
 using graph::HostArray;
 using graph::IntList;
@@ -37,7 +37,8 @@ class RandomProgram {
  public:
   explicit RandomProgram(uint64_t seed) : rng_(seed) {
     const bool large = seed % 40 == 7;
-    const std::vector<int64_t> sizes = large ? std::vector<int64_t>{3, 5000, 9000} : std::vector<int64_t>{1, 2, 3, 4, 8, 9, 17};
+    const std::vector<int64_t> sizes =
+        large ? std::vector<int64_t>{3, 5000, 9000} : std::vector<int64_t>{1, 2, 3, 4, 8, 9, 17};
     for (int i = 0; i < 3; ++i) {
       int64_t size = sizes[pick(sizes.size())];
       if (large && i > 0) size = 1 + static_cast<int64_t>(pick(3));
@@ -48,10 +49,11 @@ class RandomProgram {
     const size_t steps = 3 + pick(10);
     for (size_t i = 0; i < steps && usable; ++i) step();
     const size_t outputs = 1 + pick(2);
-    for (size_t i = 0; i < outputs; ++i) g.outputs().push_back(pool_[pool_.size() - 1 - pick(std::min<size_t>(3, pool_.size()))]);
+    for (size_t i = 0; i < outputs; ++i)
+      g.outputs().push_back(pool_[pool_.size() - 1 - pick(std::min<size_t>(3, pool_.size()))]);
   }
 
-  bool usable = true;   ///< small enough
+  bool usable = true;  ///< small enough
   Graph g;
   std::vector<int64_t> symbols;
   std::vector<HostArray> dense;
@@ -72,7 +74,8 @@ class RandomProgram {
   SymId randomSize() { return chance(8) ? constant(1) : g.syms().symbolId(static_cast<int>(pick(3))); }
 
   void addInput(int index) {
-    static constexpr DType kTypes[] = {DType::kF64, DType::kF64, DType::kF64, DType::kF32, DType::kI64, DType::kC128, DType::kF16};
+    static constexpr DType kTypes[] = {DType::kF64, DType::kF64,  DType::kF64, DType::kF32,
+                                       DType::kI64, DType::kC128, DType::kF16};
     ValueType type;
     type.dtype = kTypes[pick(std::size(kTypes))];
     const int rank = 1 + static_cast<int>(pick(3));
@@ -169,7 +172,8 @@ class RandomProgram {
     if (d == DType::kBool) return keep(g.cast(a, chance(50) ? DType::kF64 : DType::kI64));
     if (chance(12)) return keep(g.unary(chance(50) || graph::isComplex(d) ? Op::kNegative : Op::kAbsolute, a));
     if (chance(10)) {
-      if (std::optional<ValueId> v = as(a, graph::isComplex(d) ? DType::kC128 : chance(50) ? DType::kF64 : DType::kF32)) keep(*v);
+      if (std::optional<ValueId> v = as(a, graph::isComplex(d) ? DType::kC128 : chance(50) ? DType::kF64 : DType::kF32))
+        keep(*v);
       return;
     }
     std::optional<ValueId> b = as(any(), d);
@@ -241,12 +245,14 @@ class RandomProgram {
   }
 
   void reduction() {
-    static constexpr Op kOps[] = {Op::kSum, Op::kSum, Op::kSum, Op::kMean, Op::kMax, Op::kMin, Op::kAny, Op::kVar, Op::kProd, Op::kArgmax};
+    static constexpr Op kOps[] = {Op::kSum, Op::kSum, Op::kSum, Op::kMean, Op::kMax,
+                                  Op::kMin, Op::kAny, Op::kVar, Op::kProd, Op::kArgmax};
     Op op = kOps[pick(std::size(kOps))];
     ValueId v = any();
     const ValueType type = g.type(v);
     if (type.rank() == 0) return;
-    if (graph::isComplex(type.dtype) || type.dtype == DType::kBool) op = graph::isComplex(type.dtype) ? Op::kSum : Op::kAny;
+    if (graph::isComplex(type.dtype) || type.dtype == DType::kBool)
+      op = graph::isComplex(type.dtype) ? Op::kSum : Op::kAny;
     if (op == Op::kAny) v = g.cast(v, DType::kBool);
     Attrs attrs;
     IntList axes;
@@ -300,7 +306,8 @@ absl::StatusOr<std::vector<HostArray>> runKernels(RandomProgram& p, uint64_t& fl
   for (const graph::Buffer& buffer : plan->buffers) {
     int64_t bytes = graph::itemSize(buffer.dtype);
     for (SymId size : buffer.shape) bytes *= number(size);
-    if (buffer.kind == graph::BufferKind::kOutput) outputs.emplace_back(static_cast<size_t>(bytes) + 1, std::byte{0xcd});
+    if (buffer.kind == graph::BufferKind::kOutput)
+      outputs.emplace_back(static_cast<size_t>(bytes) + 1, std::byte{0xcd});
     buffers.push_back(buffer.kind == graph::BufferKind::kInput    ? p.memory[static_cast<size_t>(buffer.index)].data()
                       : buffer.kind == graph::BufferKind::kOutput ? outputs.back().data()
                                                                   : workspace.data() + number(buffer.offset));

@@ -113,7 +113,8 @@ TEST(Reduce, BufferedSumsRestartEvery8192) {
       double acc = 0;
       const int64_t length = buffered ? graph::kNumpyBufferElements : n;
       for (int64_t at = 0; at < n; at += length)
-        acc = acc + graph::pairwiseSum<double>(i * n + at, std::min(length, n - at), [&](int64_t k) { return rounded[k]; });
+        acc = acc +
+              graph::pairwiseSum<double>(i * n + at, std::min(length, n - at), [&](int64_t k) { return rounded[k]; });
       EXPECT_EQ(sums[i], acc) << buffered;
     }
   }
@@ -124,9 +125,10 @@ TEST(Reduce, StretchesOfAnInteriorCrossRows) {
   for (int64_t n : {12, 1000, 4099, 9002}) {
     const int64_t rows = 25;
     const std::vector<double> x = randomNumbers(rows * n);
-    const std::vector<double> sum = runOn("  %1 = slice(%0) {starts=[1, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2]\n"
-                                          "  %2 = sum(%1) {axes=[0, 1], keepdims=0} : f64[]\n  return %2\n",
-                                          x, {rows, n});
+    const std::vector<double> sum = runOn(
+        "  %1 = slice(%0) {starts=[1, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2]\n"
+        "  %2 = sum(%1) {axes=[0, 1], keepdims=0} : f64[]\n  return %2\n",
+        x, {rows, n});
     ASSERT_EQ(sum.size(), 1u);
     std::vector<double> inside;
     for (int64_t i = 1; i + 1 < rows; ++i) inside.insert(inside.end(), &x[i * n + 1], &x[i * n + n - 1]);
@@ -142,8 +144,9 @@ TEST(Reduce, StretchesOfAnInteriorCrossRows) {
 }
 
 TEST(Reduce, DeclinesWhereASizeOf1ChangesTheOrder) {
-  absl::StatusOr<BuiltGraph> built = build("graph(s0: [0, inf], s1: [0, inf]) {\n  %0 = input() {index=0} : f64[s0, s1]\n" +
-                                           std::string(kSumColumns) + "}\n");
+  absl::StatusOr<BuiltGraph> built =
+      build("graph(s0: [0, inf], s1: [0, inf]) {\n  %0 = input() {index=0} : f64[s0, s1]\n" + std::string(kSumColumns) +
+            "}\n");
   ASSERT_TRUE(built.ok()) << built.status();
   std::vector<double> x = randomNumbers(40);
   void* inputs[] = {x.data()};
@@ -162,12 +165,13 @@ TEST(Reduce, ExtremesPropagateNan) {
   std::vector<double> x = randomNumbers(4 * 50);
   x[3] = std::numeric_limits<double>::quiet_NaN();
   x[2 * 50 + 49] = x[3];
-  const std::vector<double> rows =
-      runOn("  %1 = max(%0) {axes=[1], keepdims=0} : f64[s0]\n  return %1\n", x, {4, 50});
+  const std::vector<double> rows = runOn("  %1 = max(%0) {axes=[1], keepdims=0} : f64[s0]\n  return %1\n", x, {4, 50});
   ASSERT_EQ(rows.size(), 4u);
   for (int i = 0; i < 4; ++i) {
-    if (i % 2 == 0) EXPECT_TRUE(std::isnan(rows[i]));
-    else EXPECT_EQ(rows[i], *std::max_element(x.begin() + 50 * i, x.begin() + 50 * (i + 1)));
+    if (i % 2 == 0)
+      EXPECT_TRUE(std::isnan(rows[i]));
+    else
+      EXPECT_EQ(rows[i], *std::max_element(x.begin() + 50 * i, x.begin() + 50 * (i + 1)));
   }
   const std::vector<double> columns =
       runOn("  %1 = min(%0) {axes=[0], keepdims=0} : f64[s1]\n  return %1\n", x, {4, 50});
@@ -181,8 +185,8 @@ TEST(Reduce, ArgmaxTakesTheFirst) {
   const std::vector<double> x = {1, 5, 5, 0, /**/ 2, nan, 9, nan, /**/ -1, -1, -2, -1};
   for (const char* axis : {"1", "0"}) {
     const std::string size = axis[0] == '1' ? "s0" : "s1";
-    const std::string body = "  %1 = argmax(%0) {axes=[" + std::string(axis) + "], keepdims=0} : i64[" + size +
-                             "]\n  return %1\n";
+    const std::string body =
+        "  %1 = argmax(%0) {axes=[" + std::string(axis) + "], keepdims=0} : i64[" + size + "]\n  return %1\n";
     const std::vector<double> bits = runOn(body, x, {3, 4});
     std::vector<int64_t> got(bits.size());
     std::memcpy(got.data(), bits.data(), 8 * bits.size());

@@ -13,15 +13,22 @@ namespace {
 
 struct Domain {
   const char* function;
-  std::vector<std::pair<Range, Range>> ranges;   ///< ordinary arguments: no flags expected
-  double skipBeyond32 = INFINITY, skipBeyond64 = INFINITY;   ///< declined by the contract
+  std::vector<std::pair<Range, Range>> ranges;              ///< ordinary arguments: no flags expected
+  double skipBeyond32 = INFINITY, skipBeyond64 = INFINITY;  ///< declined by the contract
 };
 
 const std::vector<Domain> kDomains = {
     {"exp", {{{-1, 1}, {}}, {{-80, 80}, {}}, {{1e-12, 1}, {}}, {{-1e-12, -1}, {}}}},
     {"exp2", {{{-1, 1}, {}}, {{-120, 120}, {}}, {{1e-12, 1}, {}}}},
-    {"expm1", {{{-0.3, 0.3}, {}}, {{-1, 1}, {}}, {{-40, 80}, {}}, {{1e-30, 1}, {}}, {{-1e-30, -1}, {}},
-               {{0.3, 0.5}, {}}, {{36, 39}, {}}, {{16, 18}, {}}}},
+    {"expm1",
+     {{{-0.3, 0.3}, {}},
+      {{-1, 1}, {}},
+      {{-40, 80}, {}},
+      {{1e-30, 1}, {}},
+      {{-1e-30, -1}, {}},
+      {{0.3, 0.5}, {}},
+      {{36, 39}, {}},
+      {{16, 18}, {}}}},
     {"log", {{{0.5, 2}, {}}, {{0.97, 1.03}, {}}, {{1e-37, 1e37}, {}}}},
     {"log2", {{{0.5, 2}, {}}, {{0.97, 1.03}, {}}, {{1e-37, 1e37}, {}}}},
     {"log10", {{{0.5, 2}, {}}, {{0.97, 1.03}, {}}, {{1e-37, 1e37}, {}}}},

@@ -167,23 +167,24 @@ void Evaluator::addPass(const Kernel& kernel, const Expr& e, int index) {
   const uint64_t *a = operand(0), *b = operand(1), *c = operand(2);
   if (e.op != ScalarOp::kConst && e.op != ScalarOp::kLoad && e.op != ScalarOp::kBitcast) ++operationCount_;
   switch (e.op) {
-    case ScalarOp::kConst:
-      std::fill_n(slots_[index].data(), kBlock, e.imm);
-      return;
+    case ScalarOp::kConst: std::fill_n(slots_[index].data(), kBlock, e.imm); return;
     case ScalarOp::kLoad: {
       const size_t number = kernel.accesses.at(e.access).buffer.index;
       passes_.push_back([this, r, number](int n) { std::copy_n(inputs_.at(number), n, r); });
       return;
     }
-    case ScalarOp::kBitcast:
-      passes_.push_back([=](int n) { std::copy_n(a, n, r); });
-      return;
+    case ScalarOp::kBitcast: passes_.push_back([=](int n) { std::copy_n(a, n, r); }); return;
     case ScalarOp::kSelect:
-      passes_.push_back([=](int n) { for (int i = 0; i < n; ++i) r[i] = a[i] ? b[i] : c[i]; });
+      passes_.push_back([=](int n) {
+        for (int i = 0; i < n; ++i) r[i] = a[i] ? b[i] : c[i];
+      });
       return;
     case ScalarOp::kRaiseIf: {
       const uint64_t bit = e.imm;
-      passes_.push_back([this, a, bit](int n) { for (int i = 0; i < n; ++i) if (a[i]) status_ |= bit; });
+      passes_.push_back([this, a, bit](int n) {
+        for (int i = 0; i < n; ++i)
+          if (a[i]) status_ |= bit;
+      });
       return;
     }
     default: break;
@@ -204,12 +205,18 @@ void Evaluator::addPass(const Kernel& kernel, const Expr& e, int index) {
     if (op == ScalarOp::kCast) {
       withType(e.dtype, [&](auto to) {
         using To = decltype(to);
-        passes_.push_back([=](int n) { for (int i = 0; i < n; ++i) r[i] = put(convert<To>(get<T>(a[i]))); });
+        passes_.push_back([=](int n) {
+          for (int i = 0; i < n; ++i) r[i] = put(convert<To>(get<T>(a[i])));
+        });
       });
     } else if (op == ScalarOp::kIsNan) {
-      passes_.push_back([=](int n) { for (int i = 0; i < n; ++i) r[i] = get<T>(a[i]) != get<T>(a[i]); });
+      passes_.push_back([=](int n) {
+        for (int i = 0; i < n; ++i) r[i] = get<T>(a[i]) != get<T>(a[i]);
+      });
     } else if (e.dtype == DType::kBool) {
-      passes_.push_back([=](int n) { for (int i = 0; i < n; ++i) r[i] = compare(op, get<T>(a[i]), get<T>(b[i])); });
+      passes_.push_back([=](int n) {
+        for (int i = 0; i < n; ++i) r[i] = compare(op, get<T>(a[i]), get<T>(b[i]));
+      });
     } else {
       passes_.push_back([=](int n) {
         for (int i = 0; i < n; ++i) r[i] = put(arith(op, get<T>(a[i]), get<T>(b[i]), get<T>(c[i])));

@@ -41,20 +41,24 @@ double draw(std::mt19937_64& rng, Range r) {
 
 #define MPFR1(fn) [](mpfr_t r, const mpfr_t x, const mpfr_t) { fn(r, x, MPFR_RNDN); }
 #define MPFR2(fn) [](mpfr_t r, const mpfr_t x, const mpfr_t y) { fn(r, x, y, MPFR_RNDN); }
-#define UNARY(name)                                                                                         \
-  Subject{#name, 1, [](KernelBuilder& b, Val x, Val) { return math::name(b, x); }, MPFR1(mpfr_##name),      \
-          [](double x, double) { return std::name(x); }, [](float x, float) { return std::name(x); }}
-#define BINARY(name)                                                                                        \
-  Subject{#name, 2, [](KernelBuilder& b, Val x, Val y) { return math::name(b, x, y); }, MPFR2(mpfr_##name), \
-          [](double x, double y) { return std::name(x, y); }, [](float x, float y) { return std::name(x, y); }}
+#define UNARY(name)                                                                                \
+  Subject {                                                                                        \
+    #name, 1, [](KernelBuilder& b, Val x, Val) { return math::name(b, x); }, MPFR1(mpfr_##name),   \
+        [](double x, double) { return std::name(x); }, [](float x, float) { return std::name(x); } \
+  }
+#define BINARY(name)                                                                                         \
+  Subject {                                                                                                  \
+    #name, 2, [](KernelBuilder& b, Val x, Val y) { return math::name(b, x, y); }, MPFR2(mpfr_##name),        \
+        [](double x, double y) { return std::name(x, y); }, [](float x, float y) { return std::name(x, y); } \
+  }
 
 }  // namespace
 
 const std::vector<Subject>& subjects() {
   static const std::vector<Subject> all = {
-      UNARY(exp), UNARY(exp2), UNARY(expm1), UNARY(log), UNARY(log2), UNARY(log10), UNARY(log1p),
-      UNARY(sin), UNARY(cos), UNARY(tan), UNARY(asin), UNARY(acos), UNARY(atan), BINARY(atan2),
-      UNARY(sinh), UNARY(cosh), UNARY(tanh), UNARY(cbrt), BINARY(hypot), BINARY(pow),
+      UNARY(exp),  UNARY(exp2), UNARY(expm1), UNARY(log),  UNARY(log2),   UNARY(log10), UNARY(log1p),
+      UNARY(sin),  UNARY(cos),  UNARY(tan),   UNARY(asin), UNARY(acos),   UNARY(atan),  BINARY(atan2),
+      UNARY(sinh), UNARY(cosh), UNARY(tanh),  UNARY(cbrt), BINARY(hypot), BINARY(pow),
   };
   return all;
 }

@@ -48,12 +48,12 @@ class Compiled {
 };
 
 struct Range {
-  double lo, hi;             ///< both of one sign: spread by exponent (log-uniform); otherwise uniform
+  double lo, hi;  ///< both of one sign: spread by exponent (log-uniform); otherwise uniform
 };
 struct Accuracy {
   double maxUlp = 0;
   double worstX = 0, worstY = 0;
-  uint64_t status = 0;       ///< flags of all points together
+  uint64_t status = 0;  ///< flags of all points together
   long count = 0;
 };
 /// n points of the range(s), fixed seed. The true value comes from MPFR for f64 and from the double C library for f32.

@@ -1,6 +1,9 @@
 """The structure of the source: rooms include only rooms below them, and files keep the sizes of the conventions."""
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +54,18 @@ def test_file_sizes(suffix, limit):
     wrong = {str(path.relative_to(ROOT)): n for _, path in sources()
              if path.suffix == suffix and (n := len(path.read_text().splitlines())) > limit}
     assert not wrong, wrong
+
+
+def test_format():
+    """As `make format` leaves it."""
+    tool = shutil.which("clang-format", path=Path(sys.executable).parent)
+    if tool is None:
+        pytest.skip("clang-format is not installed beside this Python")
+    files = [path for room in ("src", "bindings", "tests", "bench") for path in sorted((ROOT / room).rglob("*.[ch]*"))
+             if path.suffix in {".h", ".cpp"}]
+    result = subprocess.run([tool, "--dry-run", "-Werror", *files], capture_output=True, text=True)
+    wrong = sorted({str(Path(line.split(":")[0]).relative_to(ROOT)) for line in result.stderr.splitlines() if ": error:" in line})
+    assert not wrong, f"make format changes {wrong}"
 
 
 def test_tables_have_unique_rows():

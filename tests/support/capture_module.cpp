@@ -1,7 +1,7 @@
 // _fw_capture_test: capture() for tests written in Python. capture(fn, *args) traces one call with bound arguments and
-// answers text: "graph", "guards" and "exit" sections, or "break <reason>: <detail> (<file>:<line>)". region(fn, start, slots,
-// stops) does the same from an instruction of a frame, given as the list of its slots, where NULL stands for unbound ones; a break
-// then ends in "at <instruction>". bytecode(fn) answers the neutral instructions.
+// answers text: "graph", "guards" and "exit" sections, or "break <reason>: <detail> (<file>:<line>)". region(fn, start,
+// slots, stops) does the same from an instruction of a frame, given as the list of its slots, where NULL stands for
+// unbound ones; a break then ends in "at <instruction>". bytecode(fn) answers the neutral instructions.
 #include "absl/status/status.h"
 #include "cpython/bytecode.h"
 #include "cpython/numpy_api.h"
@@ -68,12 +68,13 @@ PyObject* captureCall(PyObject*, PyObject* args, PyObject* keywords) {
   }
 }
 
-PyObject* unboundSlot = nullptr;   // owned by the module
+PyObject* unboundSlot = nullptr;  // owned by the module
 
 PyObject* captureRegion(PyObject*, PyObject* args, PyObject* keywords) {
   PyObject *function, *slots, *stops;
   int start;
-  if (!PyArg_ParseTuple(args, "O!iO!O!", &PyFunction_Type, &function, &start, &PyList_Type, &slots, &PyList_Type, &stops)) {
+  if (!PyArg_ParseTuple(args, "O!iO!O!", &PyFunction_Type, &function, &start, &PyList_Type, &slots, &PyList_Type,
+                        &stops)) {
     return nullptr;
   }
   capture::CaptureOptions options;
@@ -122,16 +123,16 @@ PyObject* disable(PyObject*, PyObject* function) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef kMethods[] = {
-    {"capture", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(captureCall)), METH_VARARGS | METH_KEYWORDS,
-     nullptr},
-    {"region", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(captureRegion)), METH_VARARGS | METH_KEYWORDS,
-     nullptr},
-    {"bytecode", bytecode, METH_O, nullptr},
-    {"disable", disable, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kMethods[] = {{"capture", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(captureCall)),
+                           METH_VARARGS | METH_KEYWORDS, nullptr},
+                          {"region", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(captureRegion)),
+                           METH_VARARGS | METH_KEYWORDS, nullptr},
+                          {"bytecode", bytecode, METH_O, nullptr},
+                          {"disable", disable, METH_O, nullptr},
+                          {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "_fw_capture_test", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "_fw_capture_test", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Test module _fw_guards_test: guard sets built from Python, run through the slow checker and through the stub. The hook's
-// part is in hook_module.cpp.
+// Test module _fw_guards_test: guard sets built from Python, run through the slow checker and through the stub. The
+// hook's part is in hook_module.cpp.
 #include <Python.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 #include "guards/overlap.h"
 #include "guards/stub.h"
 
-PyMethodDef* hookTestMethods();   // hook_module.cpp
+PyMethodDef* hookTestMethods();  // hook_module.cpp
 
 namespace {
 
-using namespace fw;           // NOLINT
-using namespace fw::guards;   // NOLINT
+using namespace fw;          // NOLINT
+using namespace fw::guards;  // NOLINT
 
 struct Session {
   std::shared_ptr<GuardSet> set = std::make_shared<GuardSet>();
@@ -37,14 +37,30 @@ PyObject* raise(const std::string& what) {
 }
 Session& at(long handle) { return *sessions.at(handle); }
 
-const std::map<std::string, SourceKind> kSources = {
-    {"arg", SourceKind::kArg}, {"function", SourceKind::kFunction}, {"const", SourceKind::kConst},
-    {"globals", SourceKind::kGlobals}, {"builtins", SourceKind::kBuiltins}, {"cell", SourceKind::kCell},
-    {"type_of", SourceKind::kTypeOf}, {"attr", SourceKind::kAttr}, {"type_attr", SourceKind::kTypeAttr},
-    {"item", SourceKind::kItem}, {"dict_item", SourceKind::kDictItem}, {"default", SourceKind::kDefault},
-    {"kwdefault", SourceKind::kKwDefault}, {"bound_self", SourceKind::kBoundSelf}, {"bound_func", SourceKind::kBoundFunc},
-    {"contents", SourceKind::kContents}, {"closure_cell", SourceKind::kClosureCell}, {"weak", SourceKind::kWeak},
-    {"element", SourceKind::kElement}, {"held_item", SourceKind::kHeldItem}, {"iterated", SourceKind::kIterated}, {"module_dict", SourceKind::kModuleDict}, {"element", SourceKind::kElement}, {"held_item", SourceKind::kHeldItem}};
+const std::map<std::string, SourceKind> kSources = {{"arg", SourceKind::kArg},
+                                                    {"function", SourceKind::kFunction},
+                                                    {"const", SourceKind::kConst},
+                                                    {"globals", SourceKind::kGlobals},
+                                                    {"builtins", SourceKind::kBuiltins},
+                                                    {"cell", SourceKind::kCell},
+                                                    {"type_of", SourceKind::kTypeOf},
+                                                    {"attr", SourceKind::kAttr},
+                                                    {"type_attr", SourceKind::kTypeAttr},
+                                                    {"item", SourceKind::kItem},
+                                                    {"dict_item", SourceKind::kDictItem},
+                                                    {"default", SourceKind::kDefault},
+                                                    {"kwdefault", SourceKind::kKwDefault},
+                                                    {"bound_self", SourceKind::kBoundSelf},
+                                                    {"bound_func", SourceKind::kBoundFunc},
+                                                    {"contents", SourceKind::kContents},
+                                                    {"closure_cell", SourceKind::kClosureCell},
+                                                    {"weak", SourceKind::kWeak},
+                                                    {"element", SourceKind::kElement},
+                                                    {"held_item", SourceKind::kHeldItem},
+                                                    {"iterated", SourceKind::kIterated},
+                                                    {"module_dict", SourceKind::kModuleDict},
+                                                    {"element", SourceKind::kElement},
+                                                    {"held_item", SourceKind::kHeldItem}};
 
 template <class F>
 PyObject* guarded(F f) {
@@ -78,20 +94,22 @@ PyObject* addSource(PyObject*, PyObject* args) {
   return guarded([&] {
     SourceKind k = kSources.at(kind);
     bool named = object != Py_None || k == SourceKind::kConst;
-    return PyLong_FromLong(at(h).set->sources->intern(k, base < 0 ? SourceId() : SourceId(base), index, named ? object : nullptr).index);
+    return PyLong_FromLong(
+        at(h).set->sources->intern(k, base < 0 ? SourceId() : SourceId(base), index, named ? object : nullptr).index);
   });
 }
 
 PyObject* addGuard(PyObject*, PyObject* args, PyObject* kw) {
-  static const char* names[] = {"h", "kind", "source", "other", "object", "lo", "hi", "like", "relation", "left", "right", "list", nullptr};
+  static const char* names[] = {"h",    "kind",     "source", "other", "object", "lo",   "hi",
+                                "like", "relation", "left",   "right", "list",   nullptr};
   long h;
   const char* kind;
   int source = -1, other = -1, relation = 0;
   PyObject *object = Py_None, *like = nullptr, *list = nullptr;
   long long lo = 0, hi = 0;
   const char *left = nullptr, *right = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kw, "lsi|iOLLOizzO!", const_cast<char**>(names), &h, &kind, &source, &other, &object, &lo, &hi,
-                                   &like, &relation, &left, &right, &PyTuple_Type, &list))
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "lsi|iOLLOizzO!", const_cast<char**>(names), &h, &kind, &source, &other,
+                                   &object, &lo, &hi, &like, &relation, &left, &right, &PyTuple_Type, &list))
     return nullptr;
   return guarded([&]() -> PyObject* {
     GuardSet& set = *at(h).set;
@@ -134,10 +152,11 @@ PyObject* addSymbol(PyObject*, PyObject* args) {
     using From = SymbolBinding::From;
     std::string f = from;
     at(h).set->syms->symbol(name, {});
-    static const std::map<std::string, From> kinds = {
-        {"dim", From::kDim}, {"stride", From::kStride}, {"address", From::kAddress}, {"int", From::kPyInt}, {"length", From::kLength},
-        {"start", From::kRangeStart}, {"stop", From::kRangeStop}, {"step", From::kRangeStep}, {"index", From::kIterIndex},
-        {"remaining", From::kIterRemaining}};
+    static const std::map<std::string, From> kinds = {{"dim", From::kDim},         {"stride", From::kStride},
+                                                      {"address", From::kAddress}, {"int", From::kPyInt},
+                                                      {"length", From::kLength},   {"start", From::kRangeStart},
+                                                      {"stop", From::kRangeStop},  {"step", From::kRangeStep},
+                                                      {"index", From::kIterIndex}, {"remaining", From::kIterRemaining}};
     at(h).set->symbols.push_back({kinds.at(f), SourceId(source), axis});
     return PyLong_FromSize_t(at(h).set->symbols.size() - 1);
   });
@@ -150,9 +169,9 @@ PyObject* addInput(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "lsi", &h, &from, &source)) return nullptr;
   return guarded([&] {
     using From = InputBinding::From;
-    static const std::map<std::string, From> kinds = {{"array", From::kArrayData}, {"float", From::kPyFloat}, {"int", From::kPyInt},
-                                                      {"bool", From::kPyBool}, {"complex", From::kPyComplex},
-                                                      {"scalar", From::kNumpyScalar}};
+    static const std::map<std::string, From> kinds = {{"array", From::kArrayData},   {"float", From::kPyFloat},
+                                                      {"int", From::kPyInt},         {"bool", From::kPyBool},
+                                                      {"complex", From::kPyComplex}, {"scalar", From::kNumpyScalar}};
     at(h).set->inputs.push_back({kinds.at(from), SourceId(source)});
     return PyLong_FromSize_t(at(h).set->inputs.size() - 1);
   });
@@ -201,12 +220,15 @@ PyObject* holdSetWeakly(PyObject*, PyObject* handle) {
 /// has_died(h)
 PyObject* setHasDied(PyObject*, PyObject* handle) { return PyBool_FromLong(hasDied(*at(PyLong_AsLong(handle)).set)); }
 
-PyObject* emptySlot = nullptr;   // EMPTY in a tuple of arguments stands for a null pointer
+PyObject* emptySlot = nullptr;  // EMPTY in a tuple of arguments stands for a null pointer
 
 struct FrameStorage {
   explicit FrameStorage(const GuardSet& set, PyObject* args, PyObject* function)
-      : slots(&PyTuple_GET_ITEM(args, 0), &PyTuple_GET_ITEM(args, 0) + PyTuple_GET_SIZE(args)), symbols(set.symbols.size() + 1, -77),
-        scalars(2 * set.inputs.size() + 2), buffers(set.inputs.size() + 1), objects(set.objects.size() + 1) {
+      : slots(&PyTuple_GET_ITEM(args, 0), &PyTuple_GET_ITEM(args, 0) + PyTuple_GET_SIZE(args)),
+        symbols(set.symbols.size() + 1, -77),
+        scalars(2 * set.inputs.size() + 2),
+        buffers(set.inputs.size() + 1),
+        objects(set.objects.size() + 1) {
     std::replace(slots.begin(), slots.end(), emptySlot, static_cast<PyObject*>(nullptr));
     frame = {slots.data(), function, symbols.data(), buffers.data(), scalars.data(), objects.data()};
   }
@@ -218,13 +240,15 @@ struct FrameStorage {
   CallFrame frame;
 
   PyObject* describe(const GuardSet& set) {
-    cpython::Ref syms = cpython::checked(PyList_New(0)), inputs = cpython::checked(PyList_New(0)), objs = cpython::checked(PyList_New(0));
+    cpython::Ref syms = cpython::checked(PyList_New(0)), inputs = cpython::checked(PyList_New(0)),
+                 objs = cpython::checked(PyList_New(0));
     for (size_t i = 0; i < set.symbols.size(); ++i)
       cpython::checked(PyList_Append(syms.get(), cpython::checked(PyLong_FromLongLong(symbols[i])).get()));
     for (size_t i = 0; i < set.inputs.size(); ++i) {
       bool inFrame = buffers[i] == &scalars[2 * i];
-      cpython::Ref value = cpython::checked(
-          inFrame ? PyBytes_FromStringAndSize(reinterpret_cast<char*>(&scalars[2 * i]), 16) : PyLong_FromVoidPtr(buffers[i]));
+      cpython::Ref value =
+          cpython::checked(inFrame ? PyBytes_FromStringAndSize(reinterpret_cast<char*>(&scalars[2 * i]), 16)
+                                   : PyLong_FromVoidPtr(buffers[i]));
       cpython::checked(PyList_Append(inputs.get(), value.get()));
     }
     for (size_t i = 0; i < set.objects.size(); ++i) cpython::checked(PyList_Append(objs.get(), objects[i]));
@@ -282,7 +306,10 @@ PyObject* describeSource(PyObject*, PyObject* args) {
   int source;
   PyObject* code;
   if (!PyArg_ParseTuple(args, "liO", &h, &source, &code)) return nullptr;
-  return guarded([&] { return PyUnicode_FromString(at(h).set->sources->describe(SourceId(source), code == Py_None ? nullptr : code).c_str()); });
+  return guarded([&] {
+    return PyUnicode_FromString(
+        at(h).set->sources->describe(SourceId(source), code == Py_None ? nullptr : code).c_str());
+  });
 }
 
 PyObject* printSet(PyObject*, PyObject* args) {
@@ -298,7 +325,8 @@ PyObject* layoutOf(PyObject*, PyObject* array) {
   graph::Layout layout = classifyLayout(reinterpret_cast<PyArrayObject*>(array));
   cpython::Ref order = cpython::Ref::steal(PyTuple_New(layout.rank()));
   for (int i = 0; i < layout.rank(); ++i) PyTuple_SET_ITEM(order.get(), i, PyLong_FromLong(layout.order[i]));
-  return Py_BuildValue("(Oiii)", order.get(), static_cast<int>(layout.contiguity), layout.broadcastAxes, layout.negativeAxes);
+  return Py_BuildValue("(Oiii)", order.get(), static_cast<int>(layout.contiguity), layout.broadcastAxes,
+                       layout.negativeAxes);
 }
 
 /// Guards and sources by guards/builders.h, which take over where the pieces above would have to be told everything.
@@ -353,7 +381,8 @@ PyObject* buildState(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "ls", &h, &what)) return nullptr;
   return guarded([&]() -> PyObject* {
     GuardSet& set = *at(h).set;
-    std::optional<Guard> guard = std::string(what) == "numpy_errors" ? numpyErrorsGuard() : warningFiltersGuard(*set.sources);
+    std::optional<Guard> guard =
+        std::string(what) == "numpy_errors" ? numpyErrorsGuard() : warningFiltersGuard(*set.sources);
     if (!guard) return raise("not available");
     set.guards.push_back(*guard);
     Py_RETURN_NONE;
@@ -418,41 +447,42 @@ PyObject* setState(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef kMethods[] = {
-    {"hold_weakly", holdSetWeakly, METH_O, nullptr},
-    {"has_died", setHasDied, METH_O, nullptr},
-    {"new", newSet, METH_NOARGS, nullptr},
-    {"free", freeSet, METH_O, nullptr},
-    {"source", addSource, METH_VARARGS, nullptr},
-    {"guard", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(addGuard)), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"symbol", addSymbol, METH_VARARGS, nullptr},
-    {"input", addInput, METH_VARARGS, nullptr},
-    {"object", addObject, METH_VARARGS, nullptr},
-    {"bound_slots", setBoundSlots, METH_VARARGS, nullptr},
-    {"build", build, METH_VARARGS, nullptr},
-    {"slow", slow, METH_VARARGS, nullptr},
-    {"fast", fast, METH_VARARGS, nullptr},
-    {"bench", bench, METH_VARARGS, nullptr},
-    {"describe", describeSource, METH_VARARGS, nullptr},
-    {"print", printSet, METH_VARARGS, nullptr},
-    {"layout", layoutOf, METH_O, nullptr},
-    {"may_overlap", mayOverlapPy, METH_VARARGS, nullptr},
-    {"identity", buildIdentity, METH_VARARGS, nullptr},
-    {"constant", buildConstant, METH_VARARGS, nullptr},
-    {"dict_item", buildDictItem, METH_VARARGS, nullptr},
-    {"membership", buildMembership, METH_VARARGS, nullptr},
-    {"state", buildState, METH_VARARGS, nullptr},
-    {"reorder", reorderPy, METH_VARARGS, nullptr},
-    {"dict_version", dictVersionPy, METH_O, nullptr},
-    {"type_version", typeVersion, METH_O, nullptr},
-    {"arena_stats", arenaStats, METH_NOARGS, nullptr},
-    {"version_check", versionCheck, METH_NOARGS, nullptr},
-    {"version_mismatch", versionMismatchPy, METH_VARARGS, nullptr},
-    {"state_address", stateAddress, METH_NOARGS, nullptr},
-    {"set_state", setState, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kMethods[] = {{"hold_weakly", holdSetWeakly, METH_O, nullptr},
+                          {"has_died", setHasDied, METH_O, nullptr},
+                          {"new", newSet, METH_NOARGS, nullptr},
+                          {"free", freeSet, METH_O, nullptr},
+                          {"source", addSource, METH_VARARGS, nullptr},
+                          {"guard", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(addGuard)),
+                           METH_VARARGS | METH_KEYWORDS, nullptr},
+                          {"symbol", addSymbol, METH_VARARGS, nullptr},
+                          {"input", addInput, METH_VARARGS, nullptr},
+                          {"object", addObject, METH_VARARGS, nullptr},
+                          {"bound_slots", setBoundSlots, METH_VARARGS, nullptr},
+                          {"build", build, METH_VARARGS, nullptr},
+                          {"slow", slow, METH_VARARGS, nullptr},
+                          {"fast", fast, METH_VARARGS, nullptr},
+                          {"bench", bench, METH_VARARGS, nullptr},
+                          {"describe", describeSource, METH_VARARGS, nullptr},
+                          {"print", printSet, METH_VARARGS, nullptr},
+                          {"layout", layoutOf, METH_O, nullptr},
+                          {"may_overlap", mayOverlapPy, METH_VARARGS, nullptr},
+                          {"identity", buildIdentity, METH_VARARGS, nullptr},
+                          {"constant", buildConstant, METH_VARARGS, nullptr},
+                          {"dict_item", buildDictItem, METH_VARARGS, nullptr},
+                          {"membership", buildMembership, METH_VARARGS, nullptr},
+                          {"state", buildState, METH_VARARGS, nullptr},
+                          {"reorder", reorderPy, METH_VARARGS, nullptr},
+                          {"dict_version", dictVersionPy, METH_O, nullptr},
+                          {"type_version", typeVersion, METH_O, nullptr},
+                          {"arena_stats", arenaStats, METH_NOARGS, nullptr},
+                          {"version_check", versionCheck, METH_NOARGS, nullptr},
+                          {"version_mismatch", versionMismatchPy, METH_VARARGS, nullptr},
+                          {"state_address", stateAddress, METH_NOARGS, nullptr},
+                          {"set_state", setState, METH_O, nullptr},
+                          {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef kModule = {PyModuleDef_HEAD_INIT, "_fw_guards_test", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "_fw_guards_test", nullptr, -1, kMethods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace fw::cpython;   // NOLINT
+using namespace fw::cpython;  // NOLINT
 
 struct Plan {
   enum class Action { kRecord, kReturn, kReplace, kRaise, kCall, kLeaveError } action;
@@ -27,10 +27,11 @@ class TestHandler : public FrameHandler {
       case Plan::Action::kRecord: record(frame); return HookDecision::runAsIs();
       case Plan::Action::kReturn: return HookDecision::answer(plan.object);
       case Plan::Action::kReplace: return HookDecision::replace(plan.object);
-      case Plan::Action::kRaise: PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(plan.object.get())), plan.object.get());
+      case Plan::Action::kRaise:
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(plan.object.get())), plan.object.get());
         return HookDecision::answer({});
       case Plan::Action::kLeaveError: PyErr_SetString(PyExc_ValueError, "left behind"); return HookDecision::runAsIs();
-      case Plan::Action::kCall: {   // answers object(*args)
+      case Plan::Action::kCall: {  // answers object(*args)
         Ref args = Ref::steal(tupleOf(frame));
         return HookDecision::answer(Ref::steal(PyObject_Call(plan.object.get(), args.get(), nullptr)));
       }
@@ -100,7 +101,8 @@ PyObject* extraSet(PyObject*, PyObject* args) {
   PyObject* code;
   long value;
   if (!PyArg_ParseTuple(args, "O!l", &PyCode_Type, &code, &value)) return nullptr;
-  if (!initCodeExtra(destroyExtra) || !setCodeExtra(reinterpret_cast<PyCodeObject*>(code), new long(value))) return nullptr;
+  if (!initCodeExtra(destroyExtra) || !setCodeExtra(reinterpret_cast<PyCodeObject*>(code), new long(value)))
+    return nullptr;
   Py_RETURN_NONE;
 }
 PyObject* extraGet(PyObject*, PyObject* code) {
@@ -113,16 +115,12 @@ PyObject* extrasGone(PyObject*, PyObject*) { return PyLong_FromLong(extrasDestro
 }  // namespace
 
 PyMethodDef* hookTestMethods() {
-  static PyMethodDef methods[] = {{"hook_install", hookInstall, METH_NOARGS, nullptr},
-                                  {"hook_uninstall", hookUninstall, METH_NOARGS, nullptr},
-                                  {"hook_plan", hookPlan, METH_VARARGS, nullptr},
-                                  {"hook_log", hookLog, METH_NOARGS, nullptr},
-                                  {"hook_seen", hookSeen, METH_NOARGS, nullptr},
-                                  {"hook_count", hookCount, METH_NOARGS, nullptr},
-                                  {"extra_set", extraSet, METH_VARARGS, nullptr},
-                                  {"extra_get", extraGet, METH_O, nullptr},
-                                  {"extras_gone", extrasGone, METH_NOARGS, nullptr},
-                                  {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef methods[] = {
+      {"hook_install", hookInstall, METH_NOARGS, nullptr}, {"hook_uninstall", hookUninstall, METH_NOARGS, nullptr},
+      {"hook_plan", hookPlan, METH_VARARGS, nullptr},      {"hook_log", hookLog, METH_NOARGS, nullptr},
+      {"hook_seen", hookSeen, METH_NOARGS, nullptr},       {"hook_count", hookCount, METH_NOARGS, nullptr},
+      {"extra_set", extraSet, METH_VARARGS, nullptr},      {"extra_get", extraGet, METH_O, nullptr},
+      {"extras_gone", extrasGone, METH_NOARGS, nullptr},   {nullptr, nullptr, 0, nullptr}};
   if (!theHandler) {
     theHandler = new TestHandler;
     theHandler->log = Ref::steal(PyList_New(0));

@@ -1,5 +1,6 @@
-// _fw_splice_test: code maps and splicing for tests written in Python. A region's callable is Python code; it reaches the frame
-// that the stub stands in through slots(), get() and put(), which look at the frame that was current when the region was called.
+// _fw_splice_test: code maps and splicing for tests written in Python. A region's callable is Python code; it reaches
+// the frame that the stub stands in through slots(), get() and put(), which look at the frame that was current when the
+// region was called.
 #include "cpython/current_frame.h"
 #include "frame_eval/splice/splice.h"
 
@@ -33,13 +34,13 @@ Ref listOf(const std::vector<int>& numbers) {
   return list;
 }
 
-/// A Region: calls its handler with itself; the handler sees the frame through the methods. The C function is what the stub
-/// calls, so that the frame is the one that holds the stub.
+/// A Region: calls its handler with itself; the handler sees the frame through the methods. The C function is what the
+/// stub calls, so that the frame is the one that holds the stub.
 struct Region {
   PyObject_HEAD
   PyObject* handler;
   cpython::CurrentFrame frame;
-  int depth;                     // entries of the value stack that may be looked at
+  int depth;  // entries of the value stack that may be looked at
 };
 
 PyObject* callRegion(PyObject* self, PyObject*, PyObject*) {
@@ -140,11 +141,11 @@ PyObject* mapOf(PyObject*, PyObject* object) {
         if (set[s]) checked(PyList_Append(live.get(), checked(PyLong_FromSize_t(s)).get()));
       std::string text(cpython::info(code[i].op).text);
       if (code[i].op == cpython::Opcode::kUnsupported) text = cpython::rawName(code[i].arg);
-      Ref row = checked(Py_BuildValue("{s:s,s:i,s:i,s:i,s:i,s:O,s:i,s:O,s:O,s:O}", "op", text.c_str(), "arg", code[i].arg, "target",
-                                      code[i].target, "line", code[i].position.line, "depth", map.depth(i), "allows",
-                                      map.allows(i) ? Py_True : Py_False, "stop", map.stopFor(i), "after",
-                                      listOf(map.startsAfter(i)).get(), "headers", listOf(map.headersOf(i)).get(), "live",
-                                      live.get()));
+      Ref row = checked(Py_BuildValue("{s:s,s:i,s:i,s:i,s:i,s:O,s:i,s:O,s:O,s:O}", "op", text.c_str(), "arg",
+                                      code[i].arg, "target", code[i].target, "line", code[i].position.line, "depth",
+                                      map.depth(i), "allows", map.allows(i) ? Py_True : Py_False, "stop",
+                                      map.stopFor(i), "after", listOf(map.startsAfter(i)).get(), "headers",
+                                      listOf(map.headersOf(i)).get(), "live", live.get()));
       checked(PyList_Append(rows.get(), row.get()));
     }
     return checked(Py_BuildValue("{s:i,s:i,s:O,s:O}", "slots", map.slotCount(), "entry", map.entry(), "candidates",

@@ -61,9 +61,10 @@ std::optional<std::string> textOf(Value* value) {
 
 std::optional<DType> dtypeOfObject(PyObject* object) {
   // Only objects whose conversion runs no user code.
-  bool plain = PyArray_DescrCheck(object) || PyUnicode_CheckExact(object) || object == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
-               object == reinterpret_cast<PyObject*>(&PyLong_Type) || object == reinterpret_cast<PyObject*>(&PyBool_Type) ||
-               object == reinterpret_cast<PyObject*>(&PyComplex_Type);
+  bool plain =
+      PyArray_DescrCheck(object) || PyUnicode_CheckExact(object) ||
+      object == reinterpret_cast<PyObject*>(&PyFloat_Type) || object == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+      object == reinterpret_cast<PyObject*>(&PyBool_Type) || object == reinterpret_cast<PyObject*>(&PyComplex_Type);
   if (!plain && PyType_Check(object)) {
     auto* type = reinterpret_cast<PyTypeObject*>(object);
     plain = PyType_IsSubtype(type, &PyGenericArrType_Type) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
@@ -136,7 +137,7 @@ void checkElementCount(Trace& trace, const SymShape& shape) {
     return trace.guardSet().symbols[static_cast<size_t>(symbol)].from == guards::SymbolBinding::From::kDim;
   };
   bool constant = symbols.empty() && trace.syms().asConst(trace.syms().product(shape));
-  if (!constant && std::all_of(symbols.begin(), symbols.end(), isDim)) return;   // of arrays that exist
+  if (!constant && std::all_of(symbols.begin(), symbols.end(), isDim)) return;  // of arrays that exist
   SymId count = trace.syms().constant(1);
   for (SymId size : shape) {
     if (!trace.ensureWithin(size, 0, kMost)) raises("array is too big");
@@ -148,7 +149,8 @@ void checkElementCount(Trace& trace, const SymShape& shape) {
 void checkOrder(Value* order, const char* also) {
   if (!order) return;
   auto text = textOf(order);
-  if (text && text->size() == 1 && (*text == "C" || std::string_view(also).find(*text) != std::string_view::npos)) return;
+  if (text && text->size() == 1 && (*text == "C" || std::string_view(also).find(*text) != std::string_view::npos))
+    return;
   if (isNone(order) && std::string_view(also).find('N') != std::string_view::npos) return;
   unsupported("this order= argument");
 }

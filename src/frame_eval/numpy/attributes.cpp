@@ -22,8 +22,8 @@ Value* transposed(Trace& trace, Value* self, bool matrix) {
 
 }  // namespace
 
-/// The parts of a complex array are views of its memory that the graph cannot name. As operands they may be used; a part that
-/// is returned or written breaks, because its node is no chain of views over its owner's.
+/// The parts of a complex array are views of its memory that the graph cannot name. As operands they may be used; a
+/// part that is returned or written breaks, because its node is no chain of views over its owner's.
 Value* partOf(Trace& trace, Value* self, bool real) {
   ValueId node = trace.graph().unary(real ? Op::kReal : Op::kImag, self->node);
   return self->kind == ValueKind::kArray ? makeView(trace, self, node) : trace.arrayOrScalar(node);
@@ -33,8 +33,8 @@ namespace {
 
 /// Methods of NumPy scalars that answer what the array method answers for a 0-d array.
 bool isScalarMethod(std::string_view name) {
-  for (std::string_view known : {"sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "copy", "astype", "item", "conj",
-                                 "conjugate", "clip", "round", "__abs__", "__copy__"}) {
+  for (std::string_view known : {"sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "copy", "astype",
+                                 "item", "conj", "conjugate", "clip", "round", "__abs__", "__copy__"}) {
     if (name == known) return true;
   }
   return false;
@@ -61,7 +61,7 @@ std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& na
   }
   if (name == "T") return transposed(trace, self, false);
   if (name == "mT" && array) return transposed(trace, self, true);
-  if (name == "real" && !graph::isComplex(dtype)) return self;   // the array itself, no view
+  if (name == "real" && !graph::isComplex(dtype)) return self;  // the array itself, no view
   if ((name == "real" || name == "imag") && graph::isComplex(dtype)) return partOf(trace, self, name == "real");
   if (findFunction("ndarray." + name)) {
     Value* method = trace.make(ValueKind::kMethod);
@@ -75,7 +75,8 @@ std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& na
 std::optional<Value*> callMethod(Trace& trace, Value* self, const std::string& name, const CallArgs& args) {
   const FunctionInfo* function = findFunction("ndarray." + name);
   if (!function) return std::nullopt;
-  if (self->kind != ValueKind::kArray && !isScalarMethod(name)) unsupported("the method " + name + " of a NumPy scalar");
+  if (self->kind != ValueKind::kArray && !isScalarMethod(name))
+    unsupported("the method " + name + " of a NumPy scalar");
   trace.graph().setLine(static_cast<uint32_t>(trace.line));
   CallArgs bound = args;
   bound.positional.insert(bound.positional.begin(), self);

@@ -24,7 +24,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 struct Parameter {
   std::string_view name;
-  char mark;          ///< ' ' required, '?' optional, '!' unsupported
+  char mark;  ///< ' ' required, '?' optional, '!' unsupported
   bool keywordOnly;
 };
 

@@ -21,8 +21,8 @@ class Bound {
   [[noreturn]] void refuse(std::string_view argument) const;
 
   Trace& trace;
-  std::string_view function;               ///< "np.sum"
-  std::vector<Value*> rest;                ///< of a *parameter
+  std::string_view function;  ///< "np.sum"
+  std::vector<Value*> rest;   ///< of a *parameter
   std::vector<std::pair<std::string_view, Value*>> values;
 };
 
@@ -30,8 +30,8 @@ using Handler = Value* (*)(Bound&);
 
 /// One row of numpy_functions.def.
 struct FunctionInfo {
-  std::string_view name;                   ///< one of the row's names: "np.sum", "ndarray.sum"
-  std::string_view signature;              ///< see numpy_functions.def
+  std::string_view name;       ///< one of the row's names: "np.sum", "ndarray.sum"
+  std::string_view signature;  ///< see numpy_functions.def
   Handler handler;
 };
 

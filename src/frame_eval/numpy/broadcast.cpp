@@ -1,5 +1,5 @@
-// Broadcasting of symbolic shapes. Which sizes are 1 and which are equal is read off the hints, in the order of operands and
-// from the last axis to the first, and guarded.
+// Broadcasting of symbolic shapes. Which sizes are 1 and which are equal is read off the hints, in the order of
+// operands and from the last axis to the first, and guarded.
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture::numpy {

@@ -1,5 +1,5 @@
-// Values as operands: np.asarray, Python scalars with weak types, and the checks that NumPy makes when a Python int meets an
-// integer type.
+// Values as operands: np.asarray, Python scalars with weak types, and the checks that NumPy makes when a Python int
+// meets an integer type.
 #include <cmath>
 
 #include "cpython/numpy_api.h"
@@ -8,7 +8,7 @@
 namespace fw::capture::numpy {
 namespace {
 
-constexpr size_t kMaxLiteral = 256;   ///< elements of a nested sequence that become an array
+constexpr size_t kMaxLiteral = 256;  ///< elements of a nested sequence that become an array
 
 struct Limits {
   int64_t lo, hi;
@@ -18,7 +18,9 @@ struct Limits {
 Limits limitsOf(DType d) {
   int bits = graph::itemSize(d) * 8;
   if (d == DType::kBool) return {0, 1};
-  if (graph::isSigned(d)) return {bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1)), bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1};
+  if (graph::isSigned(d))
+    return {bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1)),
+            bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1};
   return {0, bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1};
 }
 

@@ -15,7 +15,8 @@ graph::Layout layoutFor(Trace& trace, ValueId node, char order) {
 char orderOf(Value* order, char otherwise) {
   if (!order || isNone(order)) return otherwise;
   auto text = textOf(order);
-  if (!text || text->size() != 1 || std::string_view("KCF").find(*text) == std::string_view::npos) unsupported("this order= argument");
+  if (!text || text->size() != 1 || std::string_view("KCF").find(*text) == std::string_view::npos)
+    unsupported("this order= argument");
   return (*text)[0];
 }
 
@@ -23,7 +24,8 @@ char orderOf(Value* order, char otherwise) {
 ValueId convert(Trace& trace, ValueId node, DType dtype, char order) {
   graph::Layout layout = layoutFor(trace, node, order);
   DType from = trace.graph().type(node).dtype;
-  if (graph::isComplex(from) && !graph::isComplex(dtype)) unsupported("a cast of complex values to a real type (NumPy warns)");
+  if (graph::isComplex(from) && !graph::isComplex(dtype))
+    unsupported("a cast of complex values to a real type (NumPy warns)");
   if (from == dtype) return copyAs(trace, node, layout);
   ValueId converted = trace.graph().cast(node, dtype);
   return trace.graph().type(converted).layout == layout ? converted : copyAs(trace, converted, layout);
@@ -98,7 +100,8 @@ Value* array(Bound& a) {
   DType from = a.trace.graph().type(node).dtype;
   DType dtype = absent(a["dtype"]) ? from : dtypeArg(a.trace, a["dtype"]);
   // Python scalars are converted one by one, with checks, where the type is narrower.
-  if (!graph::canCastSafely(from, dtype) && !(graph::isFloat(from) && graph::isFloat(dtype))) a.refuse("a narrowing dtype");
+  if (!graph::canCastSafely(from, dtype) && !(graph::isFloat(from) && graph::isFloat(dtype)))
+    a.refuse("a narrowing dtype");
   return a.trace.array(a.trace.graph().cast(node, dtype));
 }
 

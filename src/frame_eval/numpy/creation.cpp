@@ -79,9 +79,7 @@ PyObject* ceilFunction() {
   return function;
 }
 
-bool isInt(Value* v) {
-  return v->kind == ValueKind::kPyInt || (v->isConstant() && PyLong_CheckExact(v->object.get()));
-}
+bool isInt(Value* v) { return v->kind == ValueKind::kPyInt || (v->isConstant() && PyLong_CheckExact(v->object.get())); }
 
 bool isPythonNumber(Value* v) {
   return isInt(v) || v->kind == ValueKind::kPyFloat || (v->isConstant() && PyFloat_CheckExact(v->object.get()));
@@ -117,7 +115,8 @@ Value* integerRange(Bound& a, SymId start, SymId stop, SymId step, DType dtype) 
   if (graph::isInexact(dtype)) {
     int64_t exact = dtype == DType::kF64 ? int64_t{1} << 53 : int64_t{1} << 24;
     bool small = dtype == DType::kF64 || dtype == DType::kF32;
-    if (!small || !t.ensureWithin(start, -exact, exact) || !t.ensureWithin(stop, -exact, exact) || !t.ensureWithin(step, -exact, exact)) {
+    if (!small || !t.ensureWithin(start, -exact, exact) || !t.ensureWithin(stop, -exact, exact) ||
+        !t.ensureWithin(step, -exact, exact)) {
       a.refuse("this dtype");
     }
   }
@@ -142,12 +141,12 @@ Value* floatRange(Bound& a, Value* from, Value* to, Value* by, DType dtype) {
     if (!count) a.refuse("this range");
     n = t.asSym(count);
   } else if (!numbers.decide(numbers.step(NumberOp::kLessEqual, {span, numbers.constant(0.0)}))) {
-    a.refuse("this range");   // NaN
+    a.refuse("this range");  // NaN
   }
   auto node = [&](Value* v) { return g.cast(t.operand(v).value, DType::kF64); };
   const ValueId first = node(from), i = iota(t, n);
   const ValueId second = g.binary(Op::kAdd, first, node(by));
-  const ValueId delta = g.binary(Op::kSubtract, second, first);   // the rounding of each step counts
+  const ValueId delta = g.binary(Op::kSubtract, second, first);  // the rounding of each step counts
   ValueId value = g.binary(Op::kAdd, first, g.binary(Op::kMultiply, g.cast(i, DType::kF64), delta));
   auto replaceAt = [&](int64_t at, ValueId by) {
     value = ufuncNode(t, Op::kWhere, {ufuncNode(t, Op::kEqual, {i, intNode(t, t.syms().constant(at))}), by, value});
@@ -204,7 +203,8 @@ Value* arange(Bound& a) {
   return floatRange(a, start, stop, step, dtype);
 }
 
-/// numpy/_core/function_base.py: y = arange(num) * step + start with step = (stop - start) / div, the last element is stop.
+/// numpy/_core/function_base.py: y = arange(num) * step + start with step = (stop - start) / div, the last element is
+/// stop.
 Value* linspace(Bound& a) {
   Trace& t = a.trace;
   graph::Graph& g = t.graph();
@@ -219,7 +219,8 @@ Value* linspace(Bound& a) {
   if (!t.decide(syms.constant(0), Relation::kLe, num)) raises("Number of samples must be non-negative.");
   checkElementCount(t, {num});
   SymId div = endpoint ? syms.sub(num, one) : num;
-  ValueId start = g.cast(t.operand(a["start"]).value, DType::kF64), stop = g.cast(t.operand(a["stop"]).value, DType::kF64);
+  ValueId start = g.cast(t.operand(a["start"]).value, DType::kF64),
+          stop = g.cast(t.operand(a["stop"]).value, DType::kF64);
   ValueId delta = g.binary(Op::kSubtract, stop, start);
   ValueId i = iota(t, num), y = g.cast(i, DType::kF64);
   bool several = t.decide(syms.constant(0), Relation::kLt, div);
@@ -238,7 +239,7 @@ Value* linspace(Bound& a) {
     y = ufuncNode(t, Op::kWhere, {ufuncNode(t, Op::kEqual, {i, intNode(t, syms.sub(num, one))}), stop, y});
   }
   if (dtype != DType::kF64 || !several) return t.array(g.cast(y, dtype));
-  Value* owner = t.array(y);   // NumPy works in place on a reshaped arange
+  Value* owner = t.array(y);  // NumPy works in place on a reshaped arange
   return makeView(t, owner, y);
 }
 

@@ -1,5 +1,6 @@
-// Which live objects are NumPy functions that we know. Rows are resolved to objects once: ufuncs of the op table, functions of
-// numpy_functions.def, scalar types (np.float32(x)), and functions that answer constants for constant arguments.
+// Which live objects are NumPy functions that we know. Rows are resolved to objects once: ufuncs of the op table,
+// functions of numpy_functions.def, scalar types (np.float32(x)), and functions that answer constants for constant
+// arguments.
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/binding.h"
 #include "frame_eval/numpy/masks.h"
@@ -37,7 +38,7 @@ struct Registry {
 
 /// The only state of this room: NumPy's objects, the same for the whole process. Filled under the GIL.
 Registry& registry() {
-  static auto* r = new Registry;   // never destroyed: it holds references that outlive the interpreter's end
+  static auto* r = new Registry;  // never destroyed: it holds references that outlive the interpreter's end
   return *r;
 }
 
@@ -112,8 +113,10 @@ Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
       continue;
     }
     if (name == "out" && out) raises(entry.name + " got out twice");
-    if (name == "out") out = value;
-    else if (!isDefault(name, value)) unsupported(entry.name + " with " + name);
+    if (name == "out")
+      out = value;
+    else if (!isDefault(name, value))
+      unsupported(entry.name + " with " + name);
   }
   operands.resize(arity);
   out = outArg(trace, out);
@@ -141,12 +144,14 @@ Value* callScalarType(Trace& trace, const Entry& entry, const CallArgs& args) {
     unsupported("a float scalar as np." + entry.name + " (NaN and infinity raise)");
   }
   bool integers = graph::isInteger(from) && graph::isInteger(entry.dtype);
-  if (value->kind != ValueKind::kArray && operand.weak == Weak::kNo && integers && !graph::canCastSafely(from, entry.dtype)) {
+  if (value->kind != ValueKind::kArray && operand.weak == Weak::kNo && integers &&
+      !graph::canCastSafely(from, entry.dtype)) {
     unsupported("a wider NumPy integer as np." + entry.name);
   }
   ValueId node = castOperand(trace, value, entry.dtype);
   // An array argument is copied; a 0-d array becomes a scalar.
-  if (g.type(node).rank() != 0 && node == operand.value) node = copyAs(trace, node, graph::likeLayout(g.type(node).layout, 0));
+  if (g.type(node).rank() != 0 && node == operand.value)
+    node = copyAs(trace, node, graph::likeLayout(g.type(node).layout, 0));
   return trace.arrayOrScalar(node);
 }
 

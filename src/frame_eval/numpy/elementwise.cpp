@@ -100,7 +100,8 @@ Value* angle(Bound& a) {
   Value* z = strong(a.trace, a["z"]);
   if (!graph::isComplex(dtypeOf(a.trace, z))) return ufunc(a.trace, Op::kArctan2, {pyLong(a.trace, 0), z});
   graph::Graph& g = a.trace.graph();
-  return a.trace.arrayOrScalar(ufuncNode(a.trace, Op::kArctan2, {g.unary(Op::kImag, z->node), g.unary(Op::kReal, z->node)}));
+  return a.trace.arrayOrScalar(
+      ufuncNode(a.trace, Op::kArctan2, {g.unary(Op::kImag, z->node), g.unary(Op::kReal, z->node)}));
 }
 
 Value* conj(Bound& a) {
@@ -110,7 +111,8 @@ Value* conj(Bound& a) {
 
 Value* absolute(Bound& a) {
   DType dtype = dtypeOf(a.trace, a["a"]);
-  if (a["a"]->kind != ValueKind::kArray && graph::isInteger(dtype)) a.refuse("an integer NumPy scalar (overflow would warn)");
+  if (a["a"]->kind != ValueKind::kArray && graph::isInteger(dtype))
+    a.refuse("an integer NumPy scalar (overflow would warn)");
   return ufunc(a.trace, Op::kAbsolute, {a["a"]});
 }
 
@@ -187,7 +189,7 @@ ValueId closeness(Bound& a) {
 Value* isclose(Bound& a) {
   ValueId close = closeness(a);
   if (a.trace.graph().type(close).rank() == 0) return a.trace.arrayOrScalar(close);
-  return makeView(a.trace, a.trace.array(close), close);   // NumPy answers result[()]
+  return makeView(a.trace, a.trace.array(close), close);  // NumPy answers result[()]
 }
 
 Value* allclose(Bound& a) {
@@ -198,7 +200,8 @@ Value* allclose(Bound& a) {
 }
 
 Value* divmod(Bound& a) {
-  return a.trace.tuple({ufunc(a.trace, Op::kFloorDivide, {a["x1"], a["x2"]}), ufunc(a.trace, Op::kRemainder, {a["x1"], a["x2"]})});
+  return a.trace.tuple(
+      {ufunc(a.trace, Op::kFloorDivide, {a["x1"], a["x2"]}), ufunc(a.trace, Op::kRemainder, {a["x1"], a["x2"]})});
 }
 
 }  // namespace handlers

@@ -12,7 +12,9 @@ bool isComplexValue(Bound& a) { return graph::isComplex(a.trace.graph().type(a.a
 
 }  // namespace
 
-Value* ndim(Bound& a) { return a.trace.pyInt(a.trace.syms().constant(int64_t{a.trace.graph().type(a.array("a")).rank()})); }
+Value* ndim(Bound& a) {
+  return a.trace.pyInt(a.trace.syms().constant(int64_t{a.trace.graph().type(a.array("a")).rank()}));
+}
 
 Value* shape(Bound& a) {
   std::vector<Value*> sizes;

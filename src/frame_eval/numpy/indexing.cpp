@@ -1,5 +1,5 @@
-// Basic indexing: integers, slices, newaxis and Ellipsis. Bounds and the clipping of slices are decided from the values seen
-// now and guarded; the sizes that result are expressions of the sizes and integers that went in.
+// Basic indexing: integers, slices, newaxis and Ellipsis. Bounds and the clipping of slices are decided from the values
+// seen now and guarded; the sizes that result are expressions of the sizes and integers that went in.
 #include <algorithm>
 
 #include "frame_eval/numpy/masks.h"
@@ -11,14 +11,14 @@ namespace {
 /// One operand axis under an index.
 struct AxisIndex {
   SymId start, step, size;
-  bool dropped = false;     ///< integer index
+  bool dropped = false;  ///< integer index
 };
 
 struct Parsed {
-  std::vector<AxisIndex> axes;   ///< one per operand axis
-  IntList newAxes;               ///< positions in the result
+  std::vector<AxisIndex> axes;  ///< one per operand axis
+  IntList newAxes;              ///< positions in the result
   bool ellipsis = false;
-  bool whole = true;             ///< every axis is taken as it is
+  bool whole = true;  ///< every axis is taken as it is
 };
 
 class IndexParser {
@@ -61,8 +61,7 @@ class IndexParser {
   static void checkBasic(Value* item) {
     switch (item->kind) {
       case ValueKind::kPyInt:
-      case ValueKind::kSlice:
-        return;
+      case ValueKind::kSlice: return;
       case ValueKind::kConstant: {
         PyObject* o = item->object.get();
         if ((PyLong_CheckExact(o) || PySlice_Check(o))) return;
@@ -73,12 +72,9 @@ class IndexParser {
         unsupported("this index");
       }
       case ValueKind::kArray:
-      case ValueKind::kArrayScalar:
-        unsupported("indexing with an array or a NumPy scalar");
-      case ValueKind::kList:
-        unsupported("indexing with a list");
-      default:
-        unsupported("this index");
+      case ValueKind::kArrayScalar: unsupported("indexing with an array or a NumPy scalar");
+      case ValueKind::kList: unsupported("indexing with a list");
+      default: unsupported("this index");
     }
   }
 
@@ -123,7 +119,7 @@ class IndexParser {
     constexpr int64_t kMostElements = int64_t{1} << 46;
     int64_t by = isNone(step) ? 1 : knownInt(trace_, step);
     if (by == 0) raises("ValueError: slice step cannot be zero");
-    by = std::clamp(by, -kMostElements, kMostElements);   // longer steps do the same, and overflow
+    by = std::clamp(by, -kMostElements, kMostElements);  // longer steps do the same, and overflow
     SymId low = by > 0 ? constant(0) : constant(-1);
     SymId high = by > 0 ? n : syms_.sub(n, constant(1));
     SymId first = isNone(start) ? (by > 0 ? low : high) : clip(start, n, low, high);
@@ -150,7 +146,7 @@ class IndexParser {
   graph::SymContext& syms_;
   SymShape shape_;
   Parsed parsed_;
-  int64_t position_ = 0;   ///< next axis of the result
+  int64_t position_ = 0;  ///< next axis of the result
 };
 
 /// The indexed part as views of `node`.
@@ -183,7 +179,8 @@ ValueId elementOf(Trace& trace, Value* value, DType dtype) {
     unsupported("assignment of a float scalar to an integer array");
   }
   // NumPy integers are checked like Python ints here, unless they are arrays.
-  if (number && operand.weak == Weak::kNo && graph::isInteger(from) && graph::isInteger(dtype) && !graph::canCastSafely(from, dtype)) {
+  if (number && operand.weak == Weak::kNo && graph::isInteger(from) && graph::isInteger(dtype) &&
+      !graph::canCastSafely(from, dtype)) {
     unsupported("assignment of a NumPy integer of a wider type");
   }
   return castOperand(trace, value, dtype);

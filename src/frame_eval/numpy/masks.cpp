@@ -1,10 +1,11 @@
-// Boolean masks. How many elements a mask selects is known only at run time, so array[mask] has no shape that the graph could
-// say. Most selections go back through the same mask, though: a[m] = b[m], a[m] *= c. A selection is therefore a Value of its own
-// (a kOpaque of class ndarray) that holds the whole array it was selected from; element by element operations work on that, and a
-// store through the same mask, which is the same node, is a `where`. Any other use breaks.
+// Boolean masks. How many elements a mask selects is known only at run time, so array[mask] has no shape that the graph
+// could say. Most selections go back through the same mask, though: a[m] = b[m], a[m] *= c. A selection is therefore a
+// Value of its own (a kOpaque of class ndarray) that holds the whole array it was selected from; element by element
+// operations work on that, and a store through the same mask, which is the same node, is a `where`. Any other use
+// breaks.
 //
-// What the mask leaves out is replaced by one where something is selected, so that operations on it raise no flags, as a rule;
-// if one does, Python runs the call.
+// What the mask leaves out is replaced by one where something is selected, so that operations on it raise no flags, as
+// a rule; if one does, Python runs the call.
 #include "frame_eval/numpy/masks.h"
 
 #include "frame_eval/numpy/binding.h"
@@ -86,7 +87,8 @@ Value* selectionOp(Trace& trace, Op op, bool inplace, Value* left, Value* right)
   ValueId node = ufuncNode(trace, op, std::vector<Value*>{a, b});
   if (!inplace) return selection(trace, mask, node);
   const DType to = trace.graph().type(left->node).dtype;
-  if (!graph::canCastSameKind(trace.graph().type(node).dtype, to)) raises("UFuncTypeError: cannot cast the result of an in-place operation");
+  if (!graph::canCastSameKind(trace.graph().type(node).dtype, to))
+    raises("UFuncTypeError: cannot cast the result of an in-place operation");
   left->node = trace.graph().cast(node, to);
   return left;
 }
@@ -144,7 +146,8 @@ Value* putmask(Bound& a) {
     return true;
   };
   if (!isMask(t, a["mask"]) || !hasShape(a["mask"])) a.refuse("this mask");
-  const bool number = values->kind == ValueKind::kPyFloat || values->kind == ValueKind::kPyInt || values->kind == ValueKind::kPyBool ||
+  const bool number = values->kind == ValueKind::kPyFloat || values->kind == ValueKind::kPyInt ||
+                      values->kind == ValueKind::kPyBool ||
                       (values->isConstant() && isPlain(values->object.get()) && !sequenceItems(t, values));
   if (!number && (!hasShape(values) || !graph::canCastSafely(g.type(values->node).dtype, to))) a.refuse("these values");
   const ValueId element = elementOf(t, values, to);

@@ -1,13 +1,14 @@
-// Views and writes. The graph is functional: an array that owns its memory is a Value whose node is the present content, a
-// view is a Value whose node is a chain of view nodes over its owner's node. The owner lists its views in Value::items.
+// Views and writes. The graph is functional: an array that owns its memory is a Value whose node is the present
+// content, a view is a Value whose node is a chain of view nodes over its owner's node. The owner lists its views in
+// Value::items.
 //
-// A write makes a new content for the owner (through the inverse of the view chain, if it is written through a view) and
-// rebuilds the chains of all views over it, so that everyone who looks at the memory sees the write.
+// A write makes a new content for the owner (through the inverse of the view chain, if it is written through a view)
+// and rebuilds the chains of all views over it, so that everyone who looks at the memory sees the write.
 //
-// An array that exists outside the trace is treated the same way, and each write into it is remembered besides: at the end
-// (finishWrites) the last ones become commits of the graph, which store into the object's memory after everything is computed.
-// Reads in between, which see some version of the content, are functional and touch no argument. Arrays that share memory are
-// views of one Value (overlap.cpp).
+// An array that exists outside the trace is treated the same way, and each write into it is remembered besides: at the
+// end (finishWrites) the last ones become commits of the graph, which store into the object's memory after everything
+// is computed. Reads in between, which see some version of the content, are functional and touch no argument. Arrays
+// that share memory are views of one Value (overlap.cpp).
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -84,8 +85,8 @@ Value* makeView(Trace& trace, Value* parent, ValueId node) {
 
 namespace {
 
-/// No two elements of the array share memory: walking outwards, each stride steps over everything inside. Strides of packed
-/// arrays cannot do otherwise.
+/// No two elements of the array share memory: walking outwards, each stride steps over everything inside. Strides of
+/// packed arrays cannot do otherwise.
 void guardDistinctElements(Trace& trace, Value* array) {
   graph::SymContext& syms = trace.syms();
   const ValueType& type = trace.graph().type(array->node);
@@ -130,7 +131,7 @@ void writeAll(Trace& trace, Value* target, ValueId node) { writePart(trace, targ
 
 void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   checkWriteable(trace, target);
-  if (node == part) return;   // a[i] op= b ends with a store of the view into itself
+  if (node == part) return;  // a[i] op= b ends with a store of the view into itself
   graph::Graph& g = trace.graph();
   Value* owner = ownerOf(target);
   ValueId before = owner->node;
@@ -139,8 +140,8 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   if (owner->source.valid()) {
     trace.arrayWrites.push_back({owner, replay(trace, part, before, inputOf(trace, owner)), node, trace.at});
   }
-  // The memory keeps its strides whatever layout the new content was computed in; reshapes and transposes in between are
-  // undone by scatter(), but leave their own idea of the layout.
+  // The memory keeps its strides whatever layout the new content was computed in; reshapes and transposes in between
+  // are undone by scatter(), but leave their own idea of the layout.
   if (g.type(after).layout != g.type(before).layout) after = copyAs(trace, after, g.type(before).layout);
   owner->node = after;
   for (Value* view : owner->items) view->node = replay(trace, view->node, before, after);
@@ -153,7 +154,7 @@ struct Region {
   SourceId source;
   Ref object;
   bool written;
-  const SharedMemory* group = nullptr;   ///< the block that it is a part of
+  const SharedMemory* group = nullptr;  ///< the block that it is a part of
   PyArrayObject* array() const { return reinterpret_cast<PyArrayObject*>(object.get()); }
 };
 
@@ -162,7 +163,8 @@ std::vector<Region> regionsOf(Trace& trace, const std::vector<Value*>& written) 
   std::vector<Region> regions;
   for (const SharedMemory& memory : trace.shared) {
     if (!memory.block) continue;
-    for (const SharedMember& m : memory.members) regions.push_back({m.source, m.object, isWritten(memory.block), &memory});
+    for (const SharedMember& m : memory.members)
+      regions.push_back({m.source, m.object, isWritten(memory.block), &memory});
   }
   for (const guards::InputBinding& binding : trace.guardSet().inputs) {
     if (binding.from != guards::InputBinding::From::kArrayData) continue;
@@ -175,8 +177,8 @@ std::vector<Region> regionsOf(Trace& trace, const std::vector<Value*>& written) 
   return regions;
 }
 
-/// Ends the trace because of arrays that share memory with one that is written: the next one treats them as parts of a block.
-/// Breaks at the first write if they are no regular ones.
+/// Ends the trace because of arrays that share memory with one that is written: the next one treats them as parts of a
+/// block. Breaks at the first write if they are no regular ones.
 [[noreturn]] void restartShared(Trace& trace, const std::vector<Region>& regions, size_t first, size_t second) {
   auto refuse = [&](const std::string& why) {
     throw CaptureBreak(BreakReason::kUnsupportedArray, trace.describe(regions[first].source) + " is written and " + why,
@@ -184,7 +186,7 @@ std::vector<Region> regionsOf(Trace& trace, const std::vector<Value*>& written) 
   };
   const std::string other = "overlaps " + trace.describe(regions[second].source);
   if (!trace.mayRestart) refuse(other);
-  std::vector<size_t> block(regions.size());   // number of the block that each array belongs to
+  std::vector<size_t> block(regions.size());  // number of the block that each array belongs to
   for (size_t i = 0; i < regions.size(); ++i) block[i] = i;
   for (size_t i = 0; i < regions.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
@@ -220,7 +222,8 @@ void guardApart(Trace& trace, const std::vector<Value*>& written) {
   auto standsFirst = [](const Region& r) { return r.written && !r.group; };
   std::stable_partition(regions.begin(), regions.end(), standsFirst);
   if (regions.size() > guards::kMaxDisjointArrays) {
-    throw CaptureBreak(BreakReason::kUnsupportedArray, "an array is written and there are very many", trace.arrayWrites.front().at);
+    throw CaptureBreak(BreakReason::kUnsupportedArray, "an array is written and there are very many",
+                       trace.arrayWrites.front().at);
   }
   for (size_t i = 0; i < regions.size(); ++i) {
     for (size_t k = i + 1; k < regions.size(); ++k) {
@@ -240,7 +243,7 @@ void guardApart(Trace& trace, const std::vector<Value*>& written) {
     for (const Region& r : regions) guard.list.push_back(r.source);
     trace.guard(std::move(guard));
   }
-  for (size_t i = own; i < regions.size(); ++i) {   // arrays of written blocks against what is in no list with them
+  for (size_t i = own; i < regions.size(); ++i) {  // arrays of written blocks against what is in no list with them
     for (size_t k = own; k < regions.size(); ++k) {
       const Region &a = regions[i], &b = regions[k];
       if (a.written && a.group != b.group && (!b.written || i < k)) apart(a, b);

@@ -1,6 +1,7 @@
-// The NumPy side of capture: what np.* functions, ufuncs, ndarray methods, attributes, operators and indexing mean in the
-// graph. Everything here answers a Value or breaks with kUnsupportedNumpy naming the function and the argument; it never
-// guesses. When NumPy itself would raise (shapes that do not broadcast, a wrong axis), it breaks with kPythonException.
+// The NumPy side of capture: what np.* functions, ufuncs, ndarray methods, attributes, operators and indexing mean in
+// the graph. Everything here answers a Value or breaks with kUnsupportedNumpy naming the function and the argument; it
+// never guesses. When NumPy itself would raise (shapes that do not broadcast, a wrong axis), it breaks with
+// kPythonException.
 #pragma once
 
 #include <optional>
@@ -27,7 +28,8 @@ std::optional<Value*> callMethod(Trace& trace, Value* self, const std::string& n
 /// a kMethod value).
 std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& name);
 
-/// Binary operator with at least one array or NumPy scalar operand. `op` is CPython's NB_* number without the in-place bit.
+/// Binary operator with at least one array or NumPy scalar operand. `op` is CPython's NB_* number without the in-place
+/// bit.
 Value* binaryOp(Trace& trace, int op, bool inplace, Value* left, Value* right);
 /// Rich comparison, Py_LT .. Py_GE.
 Value* compare(Trace& trace, int op, Value* left, Value* right);
@@ -44,9 +46,9 @@ bool countsAsArithmetic(const graph::Node& node);
 /// len(array).
 Value* length(Trace& trace, Value* array);
 
-/// Once, after the last instruction and before the exit is built: writes into arrays that exist outside become commits of the
-/// graph, and the Values of these arrays and of their views what the objects are: views of the inputs, whatever they
-/// hold by then. Guards that no two arrays of which one is written overlap.
+/// Once, after the last instruction and before the exit is built: writes into arrays that exist outside become commits
+/// of the graph, and the Values of these arrays and of their views what the objects are: views of the inputs, whatever
+/// they hold by then. Guards that no two arrays of which one is written overlap.
 void finishWrites(Trace& trace);
 
 }  // namespace fw::capture::numpy

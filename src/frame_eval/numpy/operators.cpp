@@ -1,5 +1,5 @@
-// Operators of arrays and NumPy scalars. For arrays they are the ufuncs, but for the fast paths of `**`; NumPy scalars have
-// arithmetic of their own, which answers the same but warns about integer overflow.
+// Operators of arrays and NumPy scalars. For arrays they are the ufuncs, but for the fast paths of `**`; NumPy scalars
+// have arithmetic of their own, which answers the same but warns about integer overflow.
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
@@ -8,8 +8,19 @@ namespace {
 
 /// CPython's NB_* numbers.
 enum BinaryNumber : int {
-  kNbAdd, kNbAnd, kNbFloorDivide, kNbLshift, kNbMatrixMultiply, kNbMultiply, kNbRemainder, kNbOr, kNbPower, kNbRshift,
-  kNbSubtract, kNbTrueDivide, kNbXor,
+  kNbAdd,
+  kNbAnd,
+  kNbFloorDivide,
+  kNbLshift,
+  kNbMatrixMultiply,
+  kNbMultiply,
+  kNbRemainder,
+  kNbOr,
+  kNbPower,
+  kNbRshift,
+  kNbSubtract,
+  kNbTrueDivide,
+  kNbXor,
 };
 
 Op opOf(int number) {
@@ -107,7 +118,8 @@ void checkOperand(Value* value) {
 }  // namespace
 
 bool countsAsArithmetic(const graph::Node& node) {
-  const bool counted = node.op == Op::kAdd || node.op == Op::kSubtract || node.op == Op::kMultiply || node.op == Op::kDivide;
+  const bool counted =
+      node.op == Op::kAdd || node.op == Op::kSubtract || node.op == Op::kMultiply || node.op == Op::kDivide;
   return counted && graph::isInexact(node.type.dtype) && node.type.rank() > 0;
 }
 

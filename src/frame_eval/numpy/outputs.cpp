@@ -1,5 +1,5 @@
-// Calls that write into an array they are given: out= of ufuncs and reductions, np.copyto, ndarray.fill. NumPy computes as if the
-// array did not overlap the operands, which is what a functional graph does anyway.
+// Calls that write into an array they are given: out= of ufuncs and reductions, np.copyto, ndarray.fill. NumPy computes
+// as if the array did not overlap the operands, which is what a functional graph does anyway.
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/binding.h"
 
@@ -20,7 +20,8 @@ Value* outArg(Trace& trace, Value* out) {
 void checkOwnProduct(Trace& trace, Op op, Value* out) {
   if (op != Op::kMultiply || !graph::isComplex(trace.graph().type(out->node).dtype)) return;
   const SymId count = elementCount(trace, shapeOf(trace, out->node));
-  if (!trace.decide(trace.syms().constant(1), Relation::kLt, count)) unsupported("a complex product of one element in place");
+  if (!trace.decide(trace.syms().constant(1), Relation::kLt, count))
+    unsupported("a complex product of one element in place");
 }
 
 Value* writeOut(Trace& trace, Value* out, ValueId node, bool broadcasts) {
@@ -54,7 +55,8 @@ Value* copyto(Bound& a) {
   const bool array = source->kind == ValueKind::kArray || source->kind == ValueKind::kArrayScalar;
   if (array && !graph::canCastSameKind(g.type(source->node).dtype, to)) raises("TypeError: Cannot cast array data");
   // Python numbers are tested as the types that they have by default.
-  const bool bad = !array && !sequenceItems(t, source) && to == DType::kBool && g.type(t.operand(source).value).dtype != to;
+  const bool bad =
+      !array && !sequenceItems(t, source) && to == DType::kBool && g.type(t.operand(source).value).dtype != to;
   if (bad) raises("TypeError: Cannot cast scalar");
   ValueId node = assignedNode(t, source, to, shape);
   Value* where = a["where"];

@@ -1,13 +1,14 @@
-// Arrays that share memory. f(a, a[1:]) writes one array through another; the graph can only say so if both are views of one
-// value. So a trace that finds in the end that it has written into one of several overlapping arrays is thrown away
-// (SharedMemoryFound), and the next one makes them views of a block of memory from the start. All that is known of writes
-// through views then applies, and the order of reads and writes is that of the program.
+// Arrays that share memory. f(a, a[1:]) writes one array through another; the graph can only say so if both are views
+// of one value. So a trace that finds in the end that it has written into one of several overlapping arrays is thrown
+// away (SharedMemoryFound), and the next one makes them views of a block of memory from the start. All that is known of
+// writes through views then applies, and the order of reads and writes is that of the program.
 //
-// The block is a strided array that no object need stand for. It begins where the first array begins and has its strides, the
-// other arrays are slices of it: offsets and steps are found from the addresses seen now, and guarded as one equation of addresses and
-// one of strides per axis. An offset is guarded as the number it is, or, if it is large and the array ends where the first one
-// does, as a difference of sizes. One of the arrays reaches to the end of the block on every axis, so the block has no
-// element outside of the memory between the first and the last element of its arrays.
+// The block is a strided array that no object need stand for. It begins where the first array begins and has its
+// strides, the other arrays are slices of it: offsets and steps are found from the addresses seen now, and guarded as
+// one equation of addresses and one of strides per axis. An offset is guarded as the number it is, or, if it is large
+// and the array ends where the first one does, as a difference of sizes. One of the arrays reaches to the end of the
+// block on every axis, so the block has no element outside of the memory between the first and the last element of its
+// arrays.
 #include "frame_eval/numpy/overlap.h"
 
 #include <algorithm>
@@ -50,7 +51,8 @@ class Placement {
   std::optional<std::vector<SharedAxis>> run() {
     for (int own = 0; own < PyArray_NDIM(array_); ++own)
       if (PyArray_DIM(array_, own) > 1 && !assign(own)) return std::nullopt;
-    const int64_t distance = static_cast<const char*>(PyArray_DATA(array_)) - static_cast<const char*>(PyArray_DATA(first_));
+    const int64_t distance =
+        static_cast<const char*>(PyArray_DATA(array_)) - static_cast<const char*>(PyArray_DATA(first_));
     if (!locate(0, distance)) return std::nullopt;
     return axes_;
   }
@@ -70,7 +72,8 @@ class Placement {
     return false;
   }
 
-  /// Splits the rest of the distance over the axes from order_[at] on, so that everything lies behind the first element.
+  /// Splits the rest of the distance over the axes from order_[at] on, so that everything lies behind the first
+  /// element.
   bool locate(size_t at, int64_t rest) {
     if (at == order_.size()) return rest == 0;
     SharedAxis& axis = axes_[order_[at]];
@@ -87,7 +90,7 @@ class Placement {
 
   PyArrayObject *first_, *array_;
   std::vector<SharedAxis> axes_;
-  std::vector<int> order_;   // axes of the first array of more than one element, by falling stride
+  std::vector<int> order_;  // axes of the first array of more than one element, by falling stride
 };
 
 /// The block begins with arrays[first].
@@ -97,7 +100,7 @@ std::optional<SharedMemory> planFrom(absl::Span<PyArrayObject* const> arrays, si
   SharedMemory block;
   std::vector<int64_t> ends(rank, 1);
   for (size_t i = 0; i < arrays.size(); ++i) {
-    const size_t k = i == 0 ? first : i <= first ? i - 1 : i;   // the leader first
+    const size_t k = i == 0 ? first : i <= first ? i - 1 : i;  // the leader first
     if (PyArray_TYPE(arrays[k]) != PyArray_TYPE(leader)) return std::nullopt;
     auto axes = Placement(leader, arrays[k]).run();
     if (!axes) return std::nullopt;
@@ -132,13 +135,13 @@ std::optional<SharedMemory> planFrom(absl::Span<PyArrayObject* const> arrays, si
 
 std::optional<SharedMemory> planSharing(absl::Span<PyArrayObject* const> arrays) {
   for (PyArrayObject* array : arrays)
-    if (!PyArray_ISWRITEABLE(array)) return std::nullopt;   // views that are returned inherit the flag of the block
+    if (!PyArray_ISWRITEABLE(array)) return std::nullopt;  // views that are returned inherit the flag of the block
   for (size_t first = 0; first < arrays.size(); ++first)
     if (auto block = planFrom(arrays, first)) return block;
   return std::nullopt;
 }
 
-// ---- in the trace --------------------------------------------------------------------------------------------------------
+// ---- in the trace -------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -148,7 +151,7 @@ using numpy::SymShape;
 
 /// The block's layout: the first array's, as far as that still says something about strides.
 graph::Layout blockLayout(const graph::Layout& first, const SymShape& own, const SymShape& block) {
-  for (size_t i = 1; i < first.order.size(); ++i) {   // the outermost axis may be longer
+  for (size_t i = 1; i < first.order.size(); ++i) {  // the outermost axis may be longer
     const auto axis = static_cast<size_t>(first.order[i]);
     if (own[axis] == block[axis]) continue;
     graph::Layout layout = first;
@@ -181,18 +184,20 @@ Trace::Geometry Trace::geometryOf(SourceId source, PyArrayObject* a) {
   for (int axis = 0; axis < PyArray_NDIM(a); ++axis) {
     SymId size = addSymbol("s" + std::to_string(dimCount_++), {0, INT64_MAX}, PyArray_DIM(a, axis),
                            {SymbolBinding::From::kDim, source, axis});
-    if (PyArray_DIM(a, axis) == 1) size = syms().constant(specialize(size));   // its stride says nothing
+    if (PyArray_DIM(a, axis) == 1) size = syms().constant(specialize(size));  // its stride says nothing
     g.shape.push_back(size);
     g.strides.push_back(addSymbol("m" + suffix + "_" + std::to_string(axis), {}, PyArray_STRIDE(a, axis),
                                   {SymbolBinding::From::kStride, source, axis}));
   }
-  g.address = addSymbol("p" + suffix, {}, reinterpret_cast<int64_t>(PyArray_DATA(a)), {SymbolBinding::From::kAddress, source, 0});
+  g.address = addSymbol("p" + suffix, {}, reinterpret_cast<int64_t>(PyArray_DATA(a)),
+                        {SymbolBinding::From::kAddress, source, 0});
   return g;
 }
 
 void Trace::openShared(SharedMemory& memory) {
   std::vector<Geometry> all;
-  for (SharedMember& m : memory.members) all.push_back(geometryOf(m.source, reinterpret_cast<PyArrayObject*>(m.object.get())));
+  for (SharedMember& m : memory.members)
+    all.push_back(geometryOf(m.source, reinterpret_cast<PyArrayObject*>(m.object.get())));
   const Geometry& first = all[0];
   const size_t rank = first.shape.size();
   const auto constant = [&](int64_t v) { return syms().constant(v); };
@@ -220,7 +225,8 @@ void Trace::openShared(SharedMemory& memory) {
     const std::string name = "t" + std::to_string(guards_.inputs.size()) + "_";
     for (size_t d = 0; d < rank; ++d) {
       if (type.layout.contiguity == Contiguity::kInner && static_cast<int>(d) == type.layout.order.back()) continue;
-      addSymbol(name + std::to_string(d), {}, hint(first.strides[d]), {SymbolBinding::From::kStride, memory.members[0].source, static_cast<int>(d)});
+      addSymbol(name + std::to_string(d), {}, hint(first.strides[d]),
+                {SymbolBinding::From::kStride, memory.members[0].source, static_cast<int>(d)});
     }
   }
   memory.block = array(addInput(guards::InputBinding::From::kArrayData, memory.members[0].source, std::move(type)));
@@ -230,7 +236,8 @@ void Trace::openShared(SharedMemory& memory) {
   // No assumptions are made from these: sizes are better than addresses in whatever follows.
   const auto require = [&](SymId left, SymId right) {
     FW_CHECK(hint(left) == hint(right));
-    if (left != right) guard({.kind = GuardKind::kSymRelation, .relation = Relation::kEq, .left = left, .right = right});
+    if (left != right)
+      guard({.kind = GuardKind::kSymRelation, .relation = Relation::kEq, .left = left, .right = right});
   };
   for (size_t k = 0; k < all.size(); ++k) {
     SymId distance = constant(0);
@@ -246,7 +253,8 @@ void Trace::openShared(SharedMemory& memory) {
 }
 
 graph::ValueId Trace::sharedView(const SharedMemory& memory, size_t k, const Geometry& geometry,
-                                 const std::function<SymId(size_t, size_t)>& lowOf, const std::function<SymId(size_t, size_t)>& spanOf) {
+                                 const std::function<SymId(size_t, size_t)>& lowOf,
+                                 const std::function<SymId(size_t, size_t)>& spanOf) {
   const SharedMember& member = memory.members[k];
   const graph::ValueId block = memory.block->node;
   graph::ValueId node = block;
@@ -261,9 +269,12 @@ graph::ValueId Trace::sharedView(const SharedMemory& memory, size_t k, const Geo
     starts.push_back(syms().canonical(low));
     steps.push_back(syms().constant(axis.step));
     shape.push_back(axis.own < 0 ? syms().constant(1) : syms().canonical(geometry.shape[axis.own]));
-    if (axis.own < 0) dropped.push_back(static_cast<int64_t>(d));
-    else order.push_back(axis.own);
-    whole = whole && axis.step == 1 && syms().isConst(starts.back(), 0) && shape.back() == syms().canonical(graph_.type(block).shape[d]);
+    if (axis.own < 0)
+      dropped.push_back(static_cast<int64_t>(d));
+    else
+      order.push_back(axis.own);
+    whole = whole && axis.step == 1 && syms().isConst(starts.back(), 0) &&
+            shape.back() == syms().canonical(graph_.type(block).shape[d]);
   }
   if (!whole) node = graph_.slice(node, starts, steps, shape);
   if (!dropped.empty()) node = graph_.squeeze(node, dropped);
@@ -275,7 +286,8 @@ graph::ValueId Trace::sharedView(const SharedMemory& memory, size_t k, const Geo
   }
   graph::IntList added;
   for (size_t i = 0; i < geometry.shape.size(); ++i)
-    if (std::find(order.begin(), order.end(), static_cast<int64_t>(i)) == order.end()) added.push_back(static_cast<int64_t>(i));
+    if (std::find(order.begin(), order.end(), static_cast<int64_t>(i)) == order.end())
+      added.push_back(static_cast<int64_t>(i));
   if (!added.empty()) node = graph_.expand(node, added);
   // What the array itself says of its strides may be more than follows from the block.
   if (node != block) graph_.mutableNode(node).type.layout = geometry.layout;

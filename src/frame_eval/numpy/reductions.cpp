@@ -1,5 +1,5 @@
-// Reductions. NumPy converts the operand to the accumulator's type, reduces and converts the result; where the conversion happens
-// inside the reduction the order of a float sum depends on it, which the attribute `buffered` says.
+// Reductions. NumPy converts the operand to the accumulator's type, reduces and converts the result; where the
+// conversion happens inside the reduction the order of a float sum depends on it, which the attribute `buffered` says.
 #include "frame_eval/numpy/binding.h"
 
 namespace fw::capture::numpy {
@@ -84,10 +84,12 @@ Value* reduced(Bound& a, ValueId node) {
 Value* accumulate(Bound& a, Op op) {
   graph::Graph& g = a.trace.graph();
   Opening o = opened(a, op);
-  if (!graph::canCastSafely(o.input, o.types.accumulate) && graph::isInexact(o.input) && !graph::isInexact(o.types.accumulate)) {
+  if (!graph::canCastSafely(o.input, o.types.accumulate) && graph::isInexact(o.input) &&
+      !graph::isInexact(o.types.accumulate)) {
     a.refuse("dtype");
   }
-  if (o.types.accumulate != o.input && graph::isInexact(o.types.accumulate)) o.attrs.set(AttrKey::kBuffered, int64_t{1});
+  if (o.types.accumulate != o.input && graph::isInexact(o.types.accumulate))
+    o.attrs.set(AttrKey::kBuffered, int64_t{1});
   ValueId result = orBreak(g.add(op, {g.cast(o.node, o.types.accumulate)}, o.attrs));
   Value* initial = a["initial"];
   if (initial && !isNone(initial)) {

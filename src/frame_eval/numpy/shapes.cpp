@@ -1,5 +1,5 @@
-// Functions that look at the same elements under another shape. Whether NumPy answers with a view or a copy is decided as NumPy
-// decides it, from the strides, where these are known as expressions.
+// Functions that look at the same elements under another shape. Whether NumPy answers with a view or a copy is decided
+// as NumPy decides it, from the strides, where these are known as expressions.
 #include <algorithm>
 
 #include "frame_eval/numpy/binding.h"
@@ -25,7 +25,8 @@ std::optional<SymList> stridesOf(Trace& trace, ValueId node) {
   graph::Graph& g = trace.graph();
   ValueId base = graph::viewBase(g, node);
   const ValueType& type = g.type(base);
-  if (type.layout.contiguity != graph::Contiguity::kPacked || type.layout.broadcastAxes || type.layout.negativeAxes) return std::nullopt;
+  if (type.layout.contiguity != graph::Contiguity::kPacked || type.layout.broadcastAxes || type.layout.negativeAxes)
+    return std::nullopt;
   auto view = graph::resolveView(g, node, graph::packedStrides(trace.syms(), type.shape, type.layout, type.dtype));
   if (!view.ok()) return std::nullopt;
   return view->strides;
@@ -37,7 +38,7 @@ bool isOne(Trace& trace, SymId size) { return trace.decide(size, Relation::kEq, 
 bool isContiguous(Trace& trace, ValueId node) {
   const ValueType type = trace.graph().type(node);
   if (type.layout.isPackedC()) return true;
-  if (trace.graph().node(node).op == Op::kInput) return false;   // its layout class says so
+  if (trace.graph().node(node).op == Op::kInput) return false;  // its layout class says so
   SymShape shape = shapeOf(trace, node);
   if (!isPositive(trace, elementCount(trace, shape))) return true;
   auto strides = stridesOf(trace, node);
@@ -51,13 +52,13 @@ bool isContiguous(Trace& trace, ValueId node) {
   return true;
 }
 
-/// NumPy's attempt to reshape without a copy (C order): groups of old and new axes with the same number of elements, inside
-/// which the old axes have to follow each other in memory.
+/// NumPy's attempt to reshape without a copy (C order): groups of old and new axes with the same number of elements,
+/// inside which the old axes have to follow each other in memory.
 bool viewableAs(Trace& trace, ValueId node, const SymShape& to) {
   if (isContiguous(trace, node)) return true;
   auto strides = stridesOf(trace, node);
   if (!strides) {
-    if (trace.graph().type(node).rank() == 1) return true;   // a single axis can always be split
+    if (trace.graph().type(node).rank() == 1) return true;  // a single axis can always be split
     unsupported("a reshape of an argument that is not contiguous");
   }
   graph::SymContext& syms = trace.syms();
@@ -104,7 +105,8 @@ Value* reshapeTo(Trace& trace, Value* value, const SymShape& to) {
 /// The size that stands for -1, given the others.
 SymId missingSize(Trace& trace, SymShape total, SymShape known) {
   graph::SymContext& syms = trace.syms();
-  if (!isPositive(trace, elementCount(trace, known))) raises("cannot reshape an array of size 0 with an unknown dimension");
+  if (!isPositive(trace, elementCount(trace, known)))
+    raises("cannot reshape an array of size 0 with an unknown dimension");
   for (size_t i = 0; i < known.size();) {
     auto it = std::find(total.begin(), total.end(), known[i]);
     if (it == total.end()) {
@@ -114,7 +116,8 @@ SymId missingSize(Trace& trace, SymShape total, SymShape known) {
     total.erase(it);
     known.erase(known.begin() + static_cast<ptrdiff_t>(i));
   }
-  // One factor after the other: their ranges are known, that of a product made before its factors were guarded may be not.
+  // One factor after the other: their ranges are known, that of a product made before its factors were guarded may be
+  // not.
   SymId size = elementCount(trace, total), divisor = elementCount(trace, known);
   if (syms.asConst(divisor)) known = {divisor};
   for (SymId factor : known) {
@@ -123,7 +126,8 @@ SymId missingSize(Trace& trace, SymShape total, SymShape known) {
     if (graph::refinedRange(syms, factor).lo <= 0) factor = syms.constant(trace.specialize(factor));
     size = syms.floorDiv(size, factor);
   }
-  if (!sameSize(trace, syms.mul(size, divisor), elementCount(trace, total))) raises("cannot reshape array into this shape");
+  if (!sameSize(trace, syms.mul(size, divisor), elementCount(trace, total)))
+    raises("cannot reshape array into this shape");
   return syms.canonical(size);
 }
 
@@ -209,7 +213,7 @@ Value* flipAxes(Trace& trace, Value* array, const IntList& axes) {
     starts[i] = syms.sub(shape[i], syms.constant(1));
     steps[i] = syms.constant(-1);
   }
-  if (shape.empty()) return trace.arrayOrScalar(array->node);   // array[()]
+  if (shape.empty()) return trace.arrayOrScalar(array->node);  // array[()]
   if (axes.empty()) return makeView(trace, array, array->node);
   return makeView(trace, array, trace.graph().slice(array->node, starts, steps, shape));
 }
@@ -236,7 +240,8 @@ Value* ravelValue(Trace& trace, Value* value) {
   Value* array = arrayValue(trace, value);
   SymShape to{elementCount(trace, shapeOf(trace, array->node))};
   if (isContiguous(trace, array->node)) {
-    return makeView(trace, array, rankOf(trace, array) == 1 ? array->node : trace.graph().reshape(array->node, to, false));
+    return makeView(trace, array,
+                    rankOf(trace, array) == 1 ? array->node : trace.graph().reshape(array->node, to, false));
   }
   if (rankOf(trace, array) == 1) return trace.array(copyAs(trace, array->node, graph::Layout::c(1)));
   return trace.array(trace.graph().reshape(array->node, to, true));

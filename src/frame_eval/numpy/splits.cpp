@@ -1,5 +1,5 @@
-// np.split and its relatives: lists of views, each a slice between two points. Points are expressions of the size, so that one
-// variant splits arrays of any size; how many parts there are belongs to the variant.
+// np.split and its relatives: lists of views, each a slice between two points. Points are expressions of the size, so
+// that one variant splits arrays of any size; how many parts there are belongs to the variant.
 #include "frame_eval/numpy/binding.h"
 
 namespace fw::capture::numpy {

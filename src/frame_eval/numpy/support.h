@@ -24,7 +24,7 @@ using graph::ValueType;
 using graph::Weak;
 using guards::Relation;
 
-// ---- ends ----------------------------------------------------------------------------------------------------------
+// ---- ends ---------------------------------------------------------------------------------------------------------
 
 /// kUnsupportedNumpy: `what` names the function and the argument.
 [[noreturn]] void unsupported(const std::string& what);
@@ -33,7 +33,7 @@ using guards::Relation;
 /// The value; an invalid argument is what NumPy raises for, anything else is unsupported.
 ValueId orBreak(absl::StatusOr<ValueId> value);
 
-// ---- arguments -----------------------------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------------------------
 
 /// The object is None or NumPy's "no value" default.
 bool isNone(Value* value);
@@ -64,7 +64,7 @@ std::optional<std::string> textOf(Value* value);
 /// Guards size > 0, answers false if it is empty now.
 bool isPositive(Trace& trace, SymId size);
 
-// ---- conversion ----------------------------------------------------------------------------------------------------
+// ---- conversion ---------------------------------------------------------------------------------------------------
 
 /// np.asarray(value): arrays as they are, Python scalars with their default type, nested sequences stacked.
 ValueId asArray(Trace& trace, Value* value);
@@ -79,7 +79,7 @@ ValueId castOperand(Trace& trace, Value* value, DType dtype);
 /// Makes sure that a Python int operand fits into `dtype`; false if it does not now.
 bool intFits(Trace& trace, Value* value, DType dtype);
 
-// ---- shapes --------------------------------------------------------------------------------------------------------
+// ---- shapes -------------------------------------------------------------------------------------------------------
 
 /// Canonical shape of a node.
 SymShape shapeOf(Trace& trace, ValueId node);
@@ -94,10 +94,10 @@ ValueId broadcastInto(Trace& trace, ValueId node, const SymShape& shape, bool dr
 /// Product of the sizes.
 SymId elementCount(Trace& trace, const SymShape& shape);
 
-// ---- memory --------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------------------------
 
-/// A value for `node`, which is a chain of view nodes over parent's node. A parent that is no ndarray (a scalar) gives a
-/// fresh array.
+/// A value for `node`, which is a chain of view nodes over parent's node. A parent that is no ndarray (a scalar) gives
+/// a fresh array.
 Value* makeView(Trace& trace, Value* parent, ValueId node);
 /// Replaces the content of a writeable array by `node`, which has its type; every view of the same memory sees it.
 /// Raises if read-only, breaks where the array's memory cannot be written in compiled code.
@@ -110,18 +110,18 @@ void checkWriteable(Trace& trace, Value* target);
 ValueId elementOf(Trace& trace, Value* value, DType dtype);
 /// What target[...] = value stores: converted and broadcast to `shape`; raises or breaks where NumPy raises.
 ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& shape);
-/// out= of a call that computed `node`: converts it as a ufunc does, writes it and answers the array. A ufunc broadcasts into the
-/// array, a reduction does not.
+/// out= of a call that computed `node`: converts it as a ufunc does, writes it and answers the array. A ufunc
+/// broadcasts into the array, a reduction does not.
 Value* writeOut(Trace& trace, Value* out, ValueId node, bool broadcasts);
-/// Breaks for products of single complex elements that are stored into an operand: NumPy takes them for a reduction, whose
-/// loop rounds differently.
+/// Breaks for products of single complex elements that are stored into an operand: NumPy takes them for a reduction,
+/// whose loop rounds differently.
 void checkOwnProduct(Trace& trace, Op op, Value* out);
 /// The array given as out=, alone or as a tuple of one; null if there is none.
 Value* outArg(Trace& trace, Value* out);
 /// node as a fresh array with this layout.
 ValueId copyAs(Trace& trace, ValueId node, graph::Layout layout);
 
-// ---- calls between files -------------------------------------------------------------------------------------------
+// ---- calls between files ------------------------------------------------------------------------------------------
 
 /// x.real and x.imag of complex values.
 Value* partOf(Trace& trace, Value* self, bool real);

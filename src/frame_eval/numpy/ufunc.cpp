@@ -1,4 +1,5 @@
-// Calls of ufuncs: conversion of the operands, broadcasting, and the value checks that NumPy makes before the loop runs.
+// Calls of ufuncs: conversion of the operands, broadcasting, and the value checks that NumPy makes before the loop
+// runs.
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture::numpy {
@@ -51,8 +52,8 @@ std::optional<ValueId> fastPowerLoop(Trace& trace, ValueId base, ValueId exponen
 
 }  // namespace
 
-/// NumPy computes some exponents by other functions (2: square, 0.5: sqrt ...) with other results at the edges: each of those
-/// has a variant of its own, all others share one.
+/// NumPy computes some exponents by other functions (2: square, 0.5: sqrt ...) with other results at the edges: each of
+/// those has a variant of its own, all others share one.
 Value* knownExponent(Trace& trace, Value* exponent) {
   if (exponent->kind == ValueKind::kPyInt) {
     for (int64_t special : {2, -1, 0, 1}) {
@@ -91,7 +92,8 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   for (size_t i = 0; i < operands.size(); ++i) {
     DType to = signature->inputs[i];
     if (isWeakInt(operands[i]) && graph::isInexact(to) && isLarge(trace, values[i])) {
-      operands[i] = {g.cast(g.cast(operands[i].value, DType::kF64), to), Weak::kNo};   // NumPy rounds to a Python float first
+      operands[i] = {g.cast(g.cast(operands[i].value, DType::kF64), to),
+                     Weak::kNo};  // NumPy rounds to a Python float first
     }
     if (!isWeakInt(operands[i]) || !graph::isInteger(to)) continue;
     if (!intFits(trace, values[i], to)) {

@@ -1,7 +1,7 @@
-// Two views of one code object are matched by code unit: neutral instructions, which capture follows, and raw ones, between
-// which stubs stand. A raw instruction may be several neutral ones (RETURN_CONST) or none (PRECALL, which belongs to the CALL
-// behind it), so a stub can stand before a neutral instruction only if its raw ones begin there; everything that is asked
-// for a place elsewhere is moved within its straight line.
+// Two views of one code object are matched by code unit: neutral instructions, which capture follows, and raw ones,
+// between which stubs stand. A raw instruction may be several neutral ones (RETURN_CONST) or none (PRECALL, which
+// belongs to the CALL behind it), so a stub can stand before a neutral instruction only if its raw ones begin there;
+// everything that is asked for a place elsewhere is moved within its straight line.
 #include "frame_eval/splice/code_map.h"
 
 #include <algorithm>
@@ -17,29 +17,32 @@ using cpython::RawInstr;
 namespace {
 
 /// Names by which code can reach its own frame.
-constexpr std::string_view kFrameReaders[] = {"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "_current_frames",
-                                              "stack", "trace", "f_locals", "set_trace", "breakpoint", "breakpointhook"};
+constexpr std::string_view kFrameReaders[] = {
+    "locals",          "vars",  "dir",   "eval",     "exec",      "_getframe",  "currentframe",
+    "_current_frames", "stack", "trace", "f_locals", "set_trace", "breakpoint", "breakpointhook"};
 
 bool isCall(Opcode op) { return op == Opcode::kCall || op == Opcode::kCallKw || op == Opcode::kCallEx; }
 
 /// Could it be work on arrays?
 bool isWork(Opcode op) {
   return isCall(op) || op == Opcode::kBinaryOp || op == Opcode::kCompareOp || op == Opcode::kUnaryNegative ||
-         op == Opcode::kUnaryPositive || op == Opcode::kUnaryInvert || op == Opcode::kUnaryNot || op == Opcode::kBinarySubscr ||
-         op == Opcode::kStoreSubscr || op == Opcode::kLoadMethod;
+         op == Opcode::kUnaryPositive || op == Opcode::kUnaryInvert || op == Opcode::kUnaryNot ||
+         op == Opcode::kBinarySubscr || op == Opcode::kStoreSubscr || op == Opcode::kLoadMethod;
 }
 
 /// What an instruction adds to the stack, of those that may stand before another one within the same raw instruction.
 int pushesWithinRaw(Opcode op) {
   if (op == Opcode::kPushNull || op == Opcode::kLoadGlobal || op == Opcode::kCopy || op == Opcode::kLoadConst) return 1;
-  if (op == Opcode::kCompareOp || op == Opcode::kBuildSlice || op == Opcode::kPopJumpIfFalse || op == Opcode::kPopJumpIfTrue) return -1;
+  if (op == Opcode::kCompareOp || op == Opcode::kBuildSlice || op == Opcode::kPopJumpIfFalse ||
+      op == Opcode::kPopJumpIfTrue)
+    return -1;
   return 0;
 }
 
 }  // namespace
 
 CodeMap::CodeMap(PyCodeObject* code) : code_(cpython::decode(code)), assembly_(cpython::disassemble(code)) {
-  code_.code = cpython::Ref();   // the map may belong to the code object
+  code_.code = cpython::Ref();  // the map may belong to the code object
   cpython::splitPairs(assembly_);
   allowed_ = cpython::insertionPoints(assembly_);
   matchInstructions();
@@ -55,9 +58,9 @@ void CodeMap::matchInstructions() {
   raw_.assign(neutral.size(), -1);
   owner_.assign(neutral.size(), -1);
   size_t next = 0;
-  int begin = -1;   // first raw instruction since the last one that has a neutral form
+  int begin = -1;  // first raw instruction since the last one that has a neutral form
   for (size_t r = 0; r < raw.size(); ++r) {
-    const bool half = r + 1 < raw.size() && raw[r + 1].unit == raw[r].unit;   // first part of a pair that was split
+    const bool half = r + 1 < raw.size() && raw[r + 1].unit == raw[r].unit;  // first part of a pair that was split
     const size_t first = next;
     neutral_.push_back(static_cast<int>(next));
     if (begin < 0) begin = static_cast<int>(r);
@@ -81,7 +84,8 @@ void CodeMap::readFlow() {
   const int size = static_cast<int>(neutral.size());
   flow_.next.assign(size, {-1, -1});
   flow_.handler.assign(size, -1);
-  for (const Handler& h : code_.handlers) std::fill(flow_.handler.begin() + h.start, flow_.handler.begin() + h.end, h.target);
+  for (const Handler& h : code_.handlers)
+    std::fill(flow_.handler.begin() + h.start, flow_.handler.begin() + h.end, h.target);
   for (int i = 0; i < size; ++i) {
     const Instr& instr = neutral[i];
     std::array<int, 2>& next = flow_.next[i];
@@ -92,13 +96,14 @@ void CodeMap::readFlow() {
       next = {instr.op == Opcode::kJump ? -1 : i + 1, instr.target};
     }
     for (int& to : next)
-      if (to >= size) to = -1;   // an unreachable last instruction
+      if (to >= size) to = -1;  // an unreachable last instruction
   }
   joined_.assign(size, false);
   for (int i = 0; i < size; ++i) {
     const int to = flow_.next[i][1];
     // No region runs from a SEND back to it, so that only the way from before it counts.
-    const bool delegates = to >= 0 && neutral[to].op == Opcode::kUnsupported && cpython::rawName(neutral[to].arg) == "SEND";
+    const bool delegates =
+        to >= 0 && neutral[to].op == Opcode::kUnsupported && cpython::rawName(neutral[to].arg) == "SEND";
     if (to >= 0 && !delegates) joined_[to] = true;
     if (flow_.handler[i] >= 0) joined_[flow_.handler[i]] = true;
   }
@@ -113,7 +118,8 @@ void CodeMap::findDepths() {
     if (raw_[i] < 0) {
       depth_[i] = depth_[i - 1] + pushesWithinRaw(code_.instructions[i - 1].op);
     } else {
-      // PRECALL takes the arguments away already. Up to 3.12 names of keywords are on the stack of the neutral code only.
+      // PRECALL takes the arguments away already. Up to 3.12 names of keywords are on the stack of the neutral code
+      // only.
       const int depth = raw[raw_[i]];
       depth_[i] = depth + (op == Opcode::kCallKw && raw[owner_[i - 1]] == depth ? 1 : 0);
     }
@@ -130,12 +136,13 @@ std::vector<bool> CodeMap::slotsReadEverywhere() const {
     Py_ssize_t length = 0;
     const char* text = PyUnicode_AsUTF8AndSize(name.get(), &length);
     if (!text) {
-      PyErr_Clear();   // a lone surrogate: none of those that we look for
+      PyErr_Clear();  // a lone surrogate: none of those that we look for
       continue;
     }
     const std::string_view view(text, static_cast<size_t>(length));
-    if (view == "super" && !always.empty()) always[0] = true;   // without arguments it reads the first local
-    if (std::find(std::begin(kFrameReaders), std::end(kFrameReaders), view) != std::end(kFrameReaders)) always.assign(always.size(), true);
+    if (view == "super" && !always.empty()) always[0] = true;  // without arguments it reads the first local
+    if (std::find(std::begin(kFrameReaders), std::end(kFrameReaders), view) != std::end(kFrameReaders))
+      always.assign(always.size(), true);
   }
   return always;
 }
@@ -145,7 +152,8 @@ int CodeMap::slotCount() const { return code_.object()->co_nlocalsplus; }
 int CodeMap::depth(int instr) const { return depth_[instr]; }
 
 bool CodeMap::allows(int instr) const {
-  return instr >= 0 && instr < static_cast<int>(raw_.size()) && raw_[instr] >= 0 && allowed_[raw_[instr]] && depth_[instr] >= 0;
+  return instr >= 0 && instr < static_cast<int>(raw_.size()) && raw_[instr] >= 0 && allowed_[raw_[instr]] &&
+         depth_[instr] >= 0;
 }
 
 int CodeMap::forward(int instr) const {

@@ -1,8 +1,8 @@
-// Loops: a depth-first walk finds the edges that lead back to an instruction on the current path; what such an edge can be
-// reached from, going backwards up to the header, is the loop. Addresses say nothing: handlers of a `try` in a loop stand
-// behind the loop, and their jump back to the code behind the `try` is no loop. Liveness: the usual backward equations, one
-// bit per slot, until nothing changes. An exception may strike before an instruction has any effect, so what the handler
-// reads is live before everything that it covers.
+// Loops: a depth-first walk finds the edges that lead back to an instruction on the current path; what such an edge can
+// be reached from, going backwards up to the header, is the loop. Addresses say nothing: handlers of a `try` in a loop
+// stand behind the loop, and their jump back to the code behind the `try` is no loop. Liveness: the usual backward
+// equations, one bit per slot, until nothing changes. An exception may strike before an instruction has any effect, so
+// what the handler reads is live before everything that it covers.
 #include "frame_eval/splice/control_flow.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ using cpython::Instr;
 using cpython::Opcode;
 
 struct Edges {
-  std::vector<std::vector<int>> into;          ///< predecessors that can be reached
-  std::map<int, std::vector<int>> backTo;      ///< header -> instructions with an edge back to it
+  std::vector<std::vector<int>> into;      ///< predecessors that can be reached
+  std::map<int, std::vector<int>> backTo;  ///< header -> instructions with an edge back to it
 };
 
 Edges walk(const ControlFlow& flow) {
@@ -25,7 +25,7 @@ Edges walk(const ControlFlow& flow) {
   if (flow.next.empty()) return edges;
   enum : uint8_t { kNew, kOnPath, kDone };
   std::vector<uint8_t> state(flow.next.size(), kNew);
-  std::vector<std::pair<int, int>> path = {{0, 0}};   // instruction, how many of its edges are done
+  std::vector<std::pair<int, int>> path = {{0, 0}};  // instruction, how many of its edges are done
   state[0] = kOnPath;
   while (!path.empty()) {
     auto& [instr, done] = path.back();
@@ -62,8 +62,8 @@ class Rows {
 };
 
 bool reads(Opcode op) {
-  return op == Opcode::kLoadFast || op == Opcode::kLoadFastAndClear || op == Opcode::kDeleteFast || op == Opcode::kMakeCell ||
-         op == Opcode::kLoadDeref || op == Opcode::kStoreDeref || op == Opcode::kDeleteDeref;
+  return op == Opcode::kLoadFast || op == Opcode::kLoadFastAndClear || op == Opcode::kDeleteFast ||
+         op == Opcode::kMakeCell || op == Opcode::kLoadDeref || op == Opcode::kStoreDeref || op == Opcode::kDeleteDeref;
 }
 
 bool writes(Opcode op) {

@@ -11,8 +11,8 @@ namespace fw::capture {
 
 /// Edges of the graph whose nodes are the instructions.
 struct ControlFlow {
-  std::vector<std::array<int, 2>> next;   ///< going on and jumping, -1 for none; without exceptions
-  std::vector<int> handler;               ///< where an exception goes, -1 if out of the function
+  std::vector<std::array<int, 2>> next;  ///< going on and jumping, -1 for none; without exceptions
+  std::vector<int> handler;              ///< where an exception goes, -1 if out of the function
 
   int size() const { return static_cast<int>(next.size()); }
   /// Calls visit(successor) for every edge, those of exceptions included.
@@ -26,8 +26,8 @@ struct ControlFlow {
 
 struct Loop {
   int header;
-  std::vector<bool> contains;   ///< by instruction
-  int size;                     ///< instructions in it
+  std::vector<bool> contains;  ///< by instruction
+  int size;                    ///< instructions in it
 };
 
 /// Natural loops, smaller ones first; loops with the same header are one. An instruction belongs to a loop if it can
@@ -42,7 +42,7 @@ class Liveness {
   const std::vector<bool>& before(int instr) const { return sets_[setOf_[instr]]; }
 
  private:
-  std::vector<std::vector<bool>> sets_;   // neighbours mostly have the same: kept once
+  std::vector<std::vector<bool>> sets_;  // neighbours mostly have the same: kept once
   std::vector<int> setOf_;
 };
 

@@ -10,10 +10,11 @@
 //     POP_TOP               h times    next: ... the last end needs no comparison
 //     original instructions            declined: POP_TOP       h + 1 times
 //
-// Conditional jumps go forward only, as 3.12 wants it. From the first end up to `declined` no exception handler covers the
-// stub: the end may lie outside of the `with` or `try` that the region begins in, with less on the stack than its handler
-// expects, and nothing there can raise: dropped entries raise nothing, and a jump back does not look for signals (the CALL
-// has done that, so that a loop made of regions can be interrupted). Small ints are immortal or cached: identity is enough.
+// Conditional jumps go forward only, as 3.12 wants it. From the first end up to `declined` no exception handler covers
+// the stub: the end may lie outside of the `with` or `try` that the region begins in, with less on the stack than its
+// handler expects, and nothing there can raise: dropped entries raise nothing, and a jump back does not look for
+// signals (the CALL has done that, so that a loop made of regions can be interrupted). Small ints are immortal or
+// cached: identity is enough.
 #include "frame_eval/splice/splice.h"
 
 #include <algorithm>
@@ -35,7 +36,10 @@ using cpython::Opcode;
 class StubBuilder {
  public:
   StubBuilder(const CodeMap& map, const Stub& stub, cpython::Assembly& assembly)
-      : map_(map), stub_(stub), assembly_(assembly), height_(map.depth(stub.start) + stubHeadroom(map, stub)) {}
+      : map_(map),
+        stub_(stub),
+        assembly_(assembly),
+        height_(map.depth(stub.start) + stubHeadroom(map, stub)) {}
 
   cpython::Insertion build() {
     const int headroom = stubHeadroom(map_, stub_);
@@ -55,8 +59,8 @@ class StubBuilder {
     const int last = size();
     drop(headroom + (several ? 1 : 0));
     if (size() == last) {
-      // Not executed. While a Python function runs that an instruction has called, 3.13 looks for the handler of what stands
-      // before that instruction; this must not be the part without handlers.
+      // Not executed. While a Python function runs that an instruction has called, 3.13 looks for the handler of what
+      // stands before that instruction; this must not be the part without handlers.
       code_[test].target = inside(size() + 1);
       emit(Opcode::kNop);
     }
@@ -98,7 +102,7 @@ class StubBuilder {
   const CodeMap& map_;
   const Stub& stub_;
   cpython::Assembly& assembly_;
-  const int height_;               // of the stack when the region runs
+  const int height_;  // of the stack when the region runs
   std::vector<Instr> code_;
 };
 

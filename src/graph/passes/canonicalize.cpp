@@ -1,8 +1,9 @@
-// Local rewrites that keep every bit. One visit per node, operands first, so that patterns see operands already rewritten.
+// Local rewrites that keep every bit. One visit per node, operands first, so that patterns see operands already
+// rewritten.
 //
-// What may be dropped: a view that changes nothing, always. An operation that answers its operand's values only if the operand has
-// the same layout (layouts decide summation order and result strides) and the result is no output, where a fresh array
-// must not become an alias; otherwise it becomes a copy.
+// What may be dropped: a view that changes nothing, always. An operation that answers its operand's values only if the
+// operand has the same layout (layouts decide summation order and result strides) and the result is no output, where a
+// fresh array must not become an alias; otherwise it becomes a copy.
 //
 // Not bitwise: x + 0.0 (-0.0 becomes 0.0), x * 0, x - x, and anything with complex numbers (infinities and NaN spread
 // between the parts). x + -0.0, x - 0.0, x * 1 and x / 1 are.
@@ -78,8 +79,7 @@ class Canonicalizer {
       case OpClass::kScan:
       case OpClass::kCreation:
       case OpClass::kJoin:
-      case OpClass::kControl:
-        return std::nullopt;
+      case OpClass::kControl: return std::nullopt;
       case OpClass::kUpdate:
         if (node.op == Op::kStore) return store(rw.out(), in);
         return writesBack(rw.out(), node, in) ? std::optional(in[0]) : std::nullopt;
@@ -96,8 +96,8 @@ class Canonicalizer {
     return *g.add(Op::kStore, {in[0], value});
   }
 
-  /// An update with the very elements it replaces: the second half of `y[0] += 2`, which Python runs as a write into the
-  /// view y[0] and then y[0] = that view.
+  /// An update with the very elements it replaces: the second half of `y[0] += 2`, which Python runs as a write into
+  /// the view y[0] and then y[0] = that view.
   static bool writesBack(const Graph& g, const Node& node, Operands in) {
     ValueId value = in[1];
     while (g.node(value).op == Op::kExpand || g.node(value).op == Op::kSqueeze) value = g.node(value).operands[0];
@@ -139,13 +139,11 @@ class Canonicalizer {
         if (g.type(in).shape == node.type.shape) return in;
         if (below.op != Op::kBroadcast) return std::nullopt;
         return g.addTyped(Op::kBroadcast, {below.operands[0]}, node.type);
-      case Op::kSlice:
-        return slice(g, syms, node, in);
+      case Op::kSlice: return slice(g, syms, node, in);
       case Op::kReshape:
         if (g.type(in).shape == node.type.shape && node.attrs.integerOr(AttrKey::kCopy, 0) == 0) return in;
         return std::nullopt;
-      default:
-        return std::nullopt;
+      default: return std::nullopt;
     }
   }
 
@@ -170,15 +168,16 @@ class Canonicalizer {
 
   /// Exact operations on constants, unless they would raise a floating-point flag that NumPy reports.
   static std::optional<ValueId> fold(Graph& g, const Node& node, Operands in) {
-    if (node.type.rank() != 0 || info(node.op).contract != Contract::kExact || node.op == Op::kCopy) return std::nullopt;
+    if (node.type.rank() != 0 || info(node.op).contract != Contract::kExact || node.op == Op::kCopy)
+      return std::nullopt;
     std::vector<Scalar> values;
     for (ValueId operand : in) {
       if (g.node(operand).op != Op::kConstant) return std::nullopt;
       values.push_back(g.node(operand).attrs.scalar(AttrKey::kValue));
     }
     if (isComplex(values[0].dtype)) return std::nullopt;  // scalars and arrays differ in NumPy
-    const bool divides = node.op == Op::kFloorDivide || node.op == Op::kRemainder || node.op == Op::kFmod ||
-                         node.op == Op::kReciprocal;
+    const bool divides =
+        node.op == Op::kFloorDivide || node.op == Op::kRemainder || node.op == Op::kFmod || node.op == Op::kReciprocal;
     if (divides && isInteger(values[0].dtype) && values.back().lo == 0) return std::nullopt;
     std::feclearexcept(FE_ALL_EXCEPT);
     absl::StatusOr<Scalar> value = evaluateElement(node.op, values, node.type.dtype);
@@ -192,8 +191,7 @@ class Canonicalizer {
   std::optional<ValueId> elementwise(Rewriter& rw, ValueId id, const Node& node, Operands in) {
     Graph& g = rw.out();
     switch (node.op) {
-      case Op::kCast:
-        return cast(rw, id, node, in[0]);
+      case Op::kCast: return cast(rw, id, node, in[0]);
       case Op::kCopy:
         if (sameArray(g, node, in[0]) && !escapes_.contains(id)) return in[0];
         return std::nullopt;
@@ -210,8 +208,7 @@ class Canonicalizer {
         if (below.op != node.op) return std::nullopt;
         return instead(g, id, node, below.operands[0]);
       }
-      default:
-        break;
+      default: break;
     }
     if (in.size() != 2 || isComplex(node.type.dtype)) return std::nullopt;
     if (neutral(g, node.op, in[1])) return instead(g, id, node, in[0]);

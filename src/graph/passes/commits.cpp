@@ -1,17 +1,18 @@
 // Commits: how a store gets its value. Cheap and safe values are computed in the commit's own loop, where an array that
-// is copied, filled or changed by a mask costs no temporary; everything is judged before commits begin, so that an error
-// found on the way leaves the inputs as they were. Three ways, the first that is possible:
+// is copied, filled or changed by a mask costs no temporary; everything is judged before commits begin, so that an
+// error found on the way leaves the inputs as they were. Three ways, the first that is possible:
 //
-//   quiet     computed in the commit. Nothing would have to be reported: NumPy warns about nothing that these operations
+//   quiet     computed in the commit. Nothing would have to be reported: NumPy warns about nothing that these
+//   operations
 //             do, for any operands
 //   checked   computed in the commit as well, and before in a kCheck group, which stores nothing and leaves its
 //             floating-point flags to be judged (isWorthChecking). Two passes that read and one that writes, where a
 //             temporary takes two passes that write and a further array in the cache
 //   memory    computed into a temporary, which the commit copies
 //
-// A backend may defer checks: it then runs such a commit in parts that stay in the cache, each checked before it is stored. A flag
-// in a later part comes when earlier ones are stored and nothing can be declined any more, so this is for callers who can
-// report it and go on (jit::CommitProgress).
+// A backend may defer checks: it then runs such a commit in parts that stay in the cache, each checked before it is
+// stored. A flag in a later part comes when earlier ones are stored and nothing can be declined any more, so this is
+// for callers who can report it and go on (jit::CommitProgress).
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -25,7 +26,7 @@ namespace fw::graph {
 namespace {
 
 constexpr size_t kMaxMembers = 24;
-constexpr int kMaxCheckedCost = 8;   // beyond, computing twice costs more than writing and reading a temporary
+constexpr int kMaxCheckedCost = 8;  // beyond, computing twice costs more than writing and reading a temporary
 
 /// Which members a commit may compute itself.
 enum class Reach : uint8_t { kQuiet, kChecked };
@@ -34,15 +35,16 @@ enum class Reach : uint8_t { kQuiet, kChecked };
 bool castIsQuiet(DType from, DType to) {
   if (to == DType::kBool || from == to) return true;
   if (isInexact(from)) return isInexact(to) && canCastSafely(from, to);
-  return !isInexact(to) || realOf(to) != DType::kF16;   // large integers overflow f16
+  return !isInexact(to) || realOf(to) != DType::kF16;  // large integers overflow f16
 }
 
 /// For every type.
-constexpr Op kQuiet[] = {Op::kFull, Op::kIota, Op::kCopy, Op::kPositive, Op::kNegative, Op::kConjugate, Op::kReal, Op::kImag,
-                         Op::kWhere, Op::kIsnan, Op::kIsinf, Op::kIsfinite, Op::kSignbit, Op::kCopysign, Op::kEqual,
-                         Op::kNotEqual, Op::kLess, Op::kLessEqual, Op::kGreater, Op::kGreaterEqual, Op::kLogicalAnd,
-                         Op::kLogicalOr, Op::kLogicalXor, Op::kLogicalNot, Op::kBitwiseAnd, Op::kBitwiseOr,
-                         Op::kBitwiseXor, Op::kInvert, Op::kLeftShift, Op::kRightShift};
+constexpr Op kQuiet[] = {Op::kFull,       Op::kIota,       Op::kCopy,       Op::kPositive,   Op::kNegative,
+                         Op::kConjugate,  Op::kReal,       Op::kImag,       Op::kWhere,      Op::kIsnan,
+                         Op::kIsinf,      Op::kIsfinite,   Op::kSignbit,    Op::kCopysign,   Op::kEqual,
+                         Op::kNotEqual,   Op::kLess,       Op::kLessEqual,  Op::kGreater,    Op::kGreaterEqual,
+                         Op::kLogicalAnd, Op::kLogicalOr,  Op::kLogicalXor, Op::kLogicalNot, Op::kBitwiseAnd,
+                         Op::kBitwiseOr,  Op::kBitwiseXor, Op::kInvert,     Op::kLeftShift,  Op::kRightShift};
 /// For all but complex numbers, and for integers and bool.
 constexpr Op kQuietIfReal[] = {Op::kAbsolute, Op::kFabs, Op::kMaximum, Op::kMinimum, Op::kFmax, Op::kFmin};
 constexpr Op kQuietIfExact[] = {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kSign};
@@ -60,7 +62,9 @@ bool isQuiet(const Graph& graph, ValueId id) {
 class CommitDrafter {
  public:
   CommitDrafter(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier)
-      : graph_(graph), store_(store), earlier_(earlier) {
+      : graph_(graph),
+        store_(store),
+        earlier_(earlier) {
     for (size_t i = 0; i < graph.size(); ++i) {
       const Node& node = graph.node(ValueId(i));
       if (node.op == Op::kUpdate) updated_.insert(viewBase(graph, node.operands[0]));
@@ -72,7 +76,8 @@ class CommitDrafter {
     if (!draft.ok()) return draft.status();
     const ValueId target = graph_.node(store_).operands[0];
     absl::StatusOr<AffineView> written = viewOf(target);
-    if (!written.ok()) return absl::UnimplementedError("plan: a store through " + std::string(written.status().message()));
+    if (!written.ok())
+      return absl::UnimplementedError("plan: a store through " + std::string(written.status().message()));
     target_ = along(*written, draft->axisMap.at(store_), draft->domain.size());
     written_ = written->base;
     CommitDraft result;
@@ -80,7 +85,7 @@ class CommitDrafter {
     result.checked = direct.ok() && *direct && isWorthChecking(*draft, result);
     if (direct.ok() && !result.checked) direct = attempt(Reach::kQuiet, *draft, result);
     if (!direct.ok()) return direct.status();
-    if (!*direct) {   // the store alone, from memory
+    if (!*direct) {  // the store alone, from memory
       draft = singleDraft(graph_, store_);
       const ValueId base = viewBase(graph_, graph_.node(store_).operands[1]);
       result.readsWritten = graph_.node(base).op == Op::kInput;
@@ -187,7 +192,7 @@ class CommitDrafter {
   /// Adds to `draft` what the commit computes itself; false if that cannot be.
   absl::StatusOr<bool> collect(Reach reach, Draft& draft, CommitDraft& result) const {
     std::vector<ValueId> open = {store_};
-    while (!open.empty()) {   // readers have greater ids than what they read
+    while (!open.empty()) {  // readers have greater ids than what they read
       const auto last = std::max_element(open.begin(), open.end());
       const ValueId user = *last;
       open.erase(last);
@@ -197,7 +202,7 @@ class CommitDrafter {
         const ValueId memory = viewBase(graph_, operand);
         const Op op = graph_.node(memory).op;
         if (op == Op::kConstant || op == Op::kSym) continue;
-        if (user != store_ && updated_.contains(memory)) return false;   // the value that it had then may be gone by now
+        if (user != store_ && updated_.contains(memory)) return false;  // the value that it had then may be gone by now
         if (op == Op::kInput) {
           absl::StatusOr<bool> free = undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain.size());
           if (!free.ok() || !*free) return free;
@@ -225,8 +230,8 @@ class CommitDrafter {
   const Graph& graph_;
   ValueId store_, written_;
   absl::Span<const ValueId> earlier_;
-  absl::flat_hash_set<ValueId> updated_;    // memory that an update may take over once its other readers are through
-  absl::flat_hash_set<ValueId> inMemory_;   // outputs of the call, and see keepMembers()
+  absl::flat_hash_set<ValueId> updated_;   // memory that an update may take over once its other readers are through
+  absl::flat_hash_set<ValueId> inMemory_;  // outputs of the call, and see keepMembers()
   Address target_;
 };
 

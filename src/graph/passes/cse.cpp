@@ -1,5 +1,5 @@
-// Common subexpressions. Equal pure nodes merge when they are added (hash-consing); what passes and symbol equalities found
-// later makes more of them equal, so this canonicalises symbols and adds every node again.
+// Common subexpressions. Equal pure nodes merge when they are added (hash-consing); what passes and symbol equalities
+// found later makes more of them equal, so this canonicalises symbols and adds every node again.
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/rewriter.h"
 

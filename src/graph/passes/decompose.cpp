@@ -1,9 +1,11 @@
-// Rewrites rows whose lowering is Decompose into rows that have one, step by step as NumPy computes them, so that every rounding
-// happens where NumPy rounds. Sources: numpy/_core/_methods.py for mean, var, std, ptp; numpy/_core/src/umath/clip.cpp and
-// loops for the rest, by their observed results.
+// Rewrites rows whose lowering is Decompose into rows that have one, step by step as NumPy computes them, so that every
+// rounding happens where NumPy rounds. Sources: numpy/_core/_methods.py for mean, var, std, ptp;
+// numpy/_core/src/umath/clip.cpp and loops for the rest, by their observed results.
 //
-// - A division by a count goes through the promoted type of array and intp: f32 sums are divided as f64 and rounded back.
-// - Whether a reduction answers a NumPy scalar or an array shows in one place: the mean of f16 as a scalar rounds f64 to f16
+// - A division by a count goes through the promoted type of array and intp: f32 sums are divided as f64 and rounded
+// back.
+// - Whether a reduction answers a NumPy scalar or an array shows in one place: the mean of f16 as a scalar rounds f64
+// to f16
 //   directly, as an array by way of f32.
 // - `buffered` on mean, var and std says that NumPy converts inside the first sum (pairwise_order.h, rule 10).
 #include <cmath>
@@ -99,10 +101,8 @@ ValueId clipSide(Graph& g, Op beyond, ValueId x, ValueId bound) {
 absl::StatusOr<ValueId> expandNode(Graph& g, const Node& node, absl::Span<const ValueId> in) {
   const DType dtype = in.empty() ? node.type.dtype : g.type(in[0]).dtype;
   switch (node.op) {
-    case Op::kPositive:
-      return g.addTyped(Op::kCopy, {in[0]}, node.type);
-    case Op::kSquare:
-      return g.binary(Op::kMultiply, in[0], in[0]);
+    case Op::kPositive: return g.addTyped(Op::kCopy, {in[0]}, node.type);
+    case Op::kSquare: return g.binary(Op::kMultiply, in[0], in[0]);
     case Op::kReciprocal:
       if (isComplex(dtype)) return absl::UnimplementedError("reciprocal of complex numbers is not 1/x in NumPy");
       if (isFloat(dtype)) return g.binary(Op::kDivide, g.constant(Scalar::one(dtype)), in[0]);
@@ -111,8 +111,7 @@ absl::StatusOr<ValueId> expandNode(Graph& g, const Node& node, absl::Span<const 
       if (isComplex(dtype)) return absl::UnimplementedError("clip of complex numbers");
       return clipSide(g, Op::kGreater, clipSide(g, Op::kLess, in[0], in[1]), in[2]);
     }
-    case Op::kMean:
-      return mean(g, reductionOf(node), in[0]);
+    case Op::kMean: return mean(g, reductionOf(node), in[0]);
     case Op::kVar:
     case Op::kStd: {
       const SymId ddof = node.attrs.has(AttrKey::kDdof) ? node.attrs.sym(AttrKey::kDdof) : g.syms().constant(0);
@@ -120,7 +119,8 @@ absl::StatusOr<ValueId> expandNode(Graph& g, const Node& node, absl::Span<const 
       return node.op == Op::kVar ? variance : g.unary(Op::kSqrt, variance);
     }
     case Op::kCountNonzero: {
-      const ValueId nonzero = dtype == DType::kBool ? in[0] : g.binary(Op::kNotEqual, in[0], g.constant(Scalar::zero(dtype)));
+      const ValueId nonzero =
+          dtype == DType::kBool ? in[0] : g.binary(Op::kNotEqual, in[0], g.constant(Scalar::zero(dtype)));
       const Reduction r = reductionOf(node);
       return sumOf(g, g.cast(nonzero, DType::kI64), r.axes, r.keepdims, false);
     }
@@ -129,8 +129,7 @@ absl::StatusOr<ValueId> expandNode(Graph& g, const Node& node, absl::Span<const 
       const ValueId most = g.reduce(Op::kMax, in[0], r.axes, r.keepdims);
       return g.binary(Op::kSubtract, most, g.reduce(Op::kMin, in[0], r.axes, r.keepdims));
     }
-    default:
-      return absl::InternalError("no decomposition of " + std::string(info(node.op).text));
+    default: return absl::InternalError("no decomposition of " + std::string(info(node.op).text));
   }
 }
 

@@ -4,19 +4,24 @@
 // - Views are free. Expand, squeeze and broadcast between two members of a group are a change of indices and live in
 //   Group::axisMap. Through any other view (slice, transpose, reshape) a consumer reads memory, so the value below is
 //   materialised.
-// - A domain has no axes of size statically 1. A value's axisMap has -1 where its own size is statically 1; the entry of
+// - A domain has no axes of size statically 1. A value's axisMap has -1 where its own size is statically 1; the entry
+// of
 //   an update describes the stored value, whose slice is the domain.
 // - kMap: elementwise values and creations over one domain; several outputs; every value is computed once.
 // - kReduce: reductions over the same axes of one domain, what feeds them, what is computed from their results per row,
 //   and what runs over the domain again afterwards. If the reduction leaves no row axes, what runs over the domain
 //   again is a group of its own: inside, it would be serial.
-// - Column reductions (the innermost axis in memory is kept) run row by row into the memory of an output, so each needs one,
+// - Column reductions (the innermost axis in memory is kept) run row by row into the memory of an output, so each needs
+// one,
 //   and what runs over the domain again afterwards is a group of its own.
-// - A float sum over several axes is one stretch of memory: what walks the axes differently (broadcast operands, gaps) is
+// - A float sum over several axes is one stretch of memory: what walks the axes differently (broadcast operands, gaps)
+// is
 //   computed into memory before.
-// - Reductions over different axes, and argmax or argmin next to any other reduction, are different groups; nothing is computed
+// - Reductions over different axes, and argmax or argmin next to any other reduction, are different groups; nothing is
+// computed
 //   from an argmax in its own group.
-// - A value over fewer axes than its consumer is computed inside the consumer's loops if nothing else reads it and it is
+// - A value over fewer axes than its consumer is computed inside the consumer's loops if nothing else reads it and it
+// is
 //   cheap, or if its axes lead the loop nest, where it is computed once per row. Otherwise it is materialised.
 // - concatenate and update are groups of their own and read materialised values (an update also clones, see below).
 // - Constants of a shape, iota and cheap arithmetic on scalars of the call are cloned into every group that reads them.
@@ -45,7 +50,10 @@ constexpr int kCloneCost = 6;
 class Fuser {
  public:
   Fuser(const Graph& graph, absl::Span<const ValueId> roots, const absl::flat_hash_set<ValueId>& unclonable)
-      : graph_(graph), live_(liveValues(graph, roots)), users_(graph.size()), groupOf_(graph.size(), -1),
+      : graph_(graph),
+        live_(liveValues(graph, roots)),
+        users_(graph.size()),
+        groupOf_(graph.size(), -1),
         cloneCost_(graph.size(), -1) {
     for (ValueId root : roots) outputs_.insert(viewBase(graph, root));
     for (size_t i = 0; i < graph.size(); ++i)
@@ -123,8 +131,10 @@ class Fuser {
   /// Readers of `id`, views followed upwards.
   void readers(ValueId id, std::vector<ValueId>& result) const {
     for (ValueId user : users_[id.index]) {
-      if (isView(graph_, user)) readers(user, result);
-      else result.push_back(user);
+      if (isView(graph_, user))
+        readers(user, result);
+      else
+        result.push_back(user);
     }
   }
 
@@ -198,8 +208,8 @@ class Fuser {
       const IndexMap map = followIndexMaps(graph_, graph_.node(user).operands[i]);
       const int producer = groupOf_[map.base.index], consumer = groupOf_[user.index];
       if (producer < 0 || producer == consumer || indirect(producer, consumer)) continue;
-      std::optional<Draft> joined = joinAlongEdge(graph_, drafts_[producer], drafts_[consumer], user, i, map,
-                                                  closed(producer, consumer));
+      std::optional<Draft> joined =
+          joinAlongEdge(graph_, drafts_[producer], drafts_[consumer], user, i, map, closed(producer, consumer));
       if (joined) replace(std::min(producer, consumer), std::max(producer, consumer), *std::move(joined));
     }
   }
@@ -229,7 +239,8 @@ class Fuser {
         const absl::flat_hash_set<ValueId> mine = loads(a), other = loads(b);
         const bool shared = std::any_of(mine.begin(), mine.end(), [&](ValueId id) { return other.contains(id); });
         if (!shared || reaches(a, b) || reaches(b, a)) continue;
-        if (std::optional<Draft> joined = joinSideBySide(graph_, drafts_[a], drafts_[b])) replace(a, b, *std::move(joined));
+        if (std::optional<Draft> joined = joinSideBySide(graph_, drafts_[a], drafts_[b]))
+          replace(a, b, *std::move(joined));
       }
     }
   }
@@ -280,9 +291,9 @@ class Fuser {
   const Graph& graph_;
   std::vector<bool> live_;
   std::vector<std::vector<ValueId>> users_;
-  std::vector<int> groupOf_;     // draft of every value, -1 for sources, views and clones
+  std::vector<int> groupOf_;  // draft of every value, -1 for sources, views and clones
   std::vector<int> cloneCost_;
-  absl::flat_hash_set<ValueId> outputs_;   // of the call, and what commits read
+  absl::flat_hash_set<ValueId> outputs_;  // of the call, and what commits read
   std::vector<Draft> drafts_;
 };
 

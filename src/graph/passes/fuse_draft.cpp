@@ -1,5 +1,5 @@
-// Geometry of groups. An edge from a producer's value to a consumer gives pairs of domain axes that run together. What the pairs
-// leave uncovered on either side tells the case:
+// Geometry of groups. An edge from a producer's value to a consumer gives pairs of domain axes that run together. What
+// the pairs leave uncovered on either side tells the case:
 //
 //   producer  consumer
 //   all       all        same domain: one loop nest
@@ -25,7 +25,6 @@ constexpr size_t kMaxValues = 128;
 constexpr int kCheapEnough = 8;
 
 bool isUnit(const Graph& graph, SymId size) { return graph.syms().isConst(size, 1); }
-
 
 bool isArgReduction(Op op) { return op == Op::kArgmax || op == Op::kArgmin; }
 
@@ -72,8 +71,8 @@ bool mayRecompute(const Graph& graph, const Draft& producer, const Draft& consum
   return total <= kCheapEnough;
 }
 
-/// Domain axes, innermost first, that a float sum of the draft adds in one go: kernels run them as one loop, so all memory of
-/// the group has to be walked evenly along them.
+/// Domain axes, innermost first, that a float sum of the draft adds in one go: kernels run them as one loop, so all
+/// memory of the group has to be walked evenly along them.
 IntList stretchAxes(const Graph& graph, const Draft& draft, ValueId id) {
   const Node& node = graph.node(id);
   if ((node.op != Op::kSum && node.op != Op::kProd) || !isInexact(node.type.dtype)) return {};
@@ -123,9 +122,8 @@ bool stretchesAreLinear(const Graph& graph, const Draft& draft, ValueId sum) {
       if (view.ok() && !walksEvenly(graph, draft, stretch, view->strides, axes)) return false;
     }
     const IntList& own = draft.axisMap.at(user);
-    const bool full = std::all_of(stretch.begin(), stretch.end(), [&](int64_t axis) {
-      return std::find(own.begin(), own.end(), axis) != own.end();
-    });
+    const bool full = std::all_of(stretch.begin(), stretch.end(),
+                                  [&](int64_t axis) { return std::find(own.begin(), own.end(), axis) != own.end(); });
     if (full && !walksEvenly(graph, draft, stretch, materialisedStrides(graph, user), own)) return false;
   }
   return true;
@@ -138,8 +136,8 @@ bool reducesColumns(const Graph& graph, const Draft& draft, ValueId reduction) {
   return !order.empty() && !draft.isReduced(axes[order[0]]);
 }
 
-/// Column reductions accumulate in the memory of an output: each is one itself (no member reads it), or a last row value
-/// of its type can lend its memory until it is computed.
+/// Column reductions accumulate in the memory of an output: each is one itself (no member reads it), or a last row
+/// value of its type can lend its memory until it is computed.
 bool columnsFindMemory(const Graph& graph, const Draft& draft) {
   absl::flat_hash_set<ValueId> read;
   for (ValueId user : draft.values)
@@ -154,9 +152,8 @@ bool columnsFindMemory(const Graph& graph, const Draft& draft) {
   }
   for (ValueId id : draft.values) {
     if (classOf(graph, id) != OpClass::kReduction || !read.contains(id)) continue;
-    const auto lender = std::find_if(lenders.begin(), lenders.end(), [&](ValueId other) {
-      return graph.type(other).dtype == graph.type(id).dtype;
-    });
+    const auto lender = std::find_if(lenders.begin(), lenders.end(),
+                                     [&](ValueId other) { return graph.type(other).dtype == graph.type(id).dtype; });
     if (lender == lenders.end()) return false;
     lenders.erase(lender);
   }
@@ -268,8 +265,7 @@ absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {
       if (!unit) draft.domain.push_back(slice[axis]);
     }
   }
-  draft.sealed = cls == OpClass::kJoin || cls == OpClass::kUpdate ||
-                 ownsMemory(graph, id);
+  draft.sealed = cls == OpClass::kJoin || cls == OpClass::kUpdate || ownsMemory(graph, id);
   return draft;
 }
 

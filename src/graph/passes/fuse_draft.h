@@ -1,4 +1,5 @@
-// A group under construction, and the questions that decide whether two of them may become one. See fuse.cpp for the rules.
+// A group under construction, and the questions that decide whether two of them may become one. See fuse.cpp for the
+// rules.
 #pragma once
 
 #include <optional>
@@ -11,11 +12,11 @@ namespace fw::graph {
 struct Draft {
   Group::Kind kind = Group::Kind::kMap;
   SymShape domain;
-  IntList reduced;                                  ///< sorted
-  std::vector<ValueId> values;                      ///< ascending ids
+  IntList reduced;              ///< sorted
+  std::vector<ValueId> values;  ///< ascending ids
   absl::flat_hash_map<ValueId, IntList> axisMap;
-  bool sealed = false;                              ///< takes no consumers: joins, updates, argmax
-  bool dead = false;                                ///< merged into another
+  bool sealed = false;  ///< takes no consumers: joins, updates, argmax
+  bool dead = false;    ///< merged into another
 
   bool contains(ValueId id) const { return axisMap.contains(id); }
   bool isReduced(int64_t axis) const;
@@ -36,8 +37,8 @@ IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t
 int recomputeCost(const Graph& graph, ValueId id);
 inline constexpr int kExpensive = 100;
 
-/// The union of producer and consumer, joined along the edge from `value` (in producer) to operand `index` of `user` (in
-/// consumer), or nullopt where the rules forbid it. `closed` says that nothing outside the two reads the producer.
+/// The union of producer and consumer, joined along the edge from `value` (in producer) to operand `index` of `user`
+/// (in consumer), or nullopt where the rules forbid it. `closed` says that nothing outside the two reads the producer.
 std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, const Draft& consumer, ValueId user,
                                    size_t index, const IndexMap& map, bool closed);
 

@@ -1,5 +1,6 @@
-// Which float sums need a linear copy of their operand. A sum is added in place if its leading reduced axes are provably
-// one run, with at most one more reduced axis further out; sums whose innermost axis is kept need no stretches.
+// Which float sums need a linear copy of their operand. A sum is added in place if its leading reduced axes are
+// provably one run, with at most one more reduced axis further out; sums whose innermost axis is kept need no
+// stretches.
 #include "graph/linear_sum.h"
 
 #include <algorithm>
@@ -113,8 +114,8 @@ absl::StatusOr<std::optional<LinearSum>> linearise(const Graph& graph, const Nod
   return linear;
 }
 
-// chunkOf() for two runs n0, n1 without a cast: rows are joined where 2 * n0 <= min(n0 * n1, 8192). One row is no different
-// from several where only one fits, and with a single row there is nothing to join.
+// chunkOf() for two runs n0, n1 without a cast: rows are joined where 2 * n0 <= min(n0 * n1, 8192). One row is no
+// different from several where only one fits, and with a single row there is nothing to join.
 SymId rowsPerStretch(SymContext& syms, SymId rowSize) {
   const SymId one = syms.constant(1);
   return syms.max(syms.floorDiv(syms.constant(kNumpyBufferElements), syms.max(rowSize, one)), one);

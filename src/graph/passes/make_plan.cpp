@@ -57,9 +57,10 @@ absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
   if (absl::Status status = checkGraph(graph, context, "after inserting copies"); !status.ok()) return status;
   Plan plan;
   std::vector<ValueId> kept;
-  std::vector<Group> checks;   // after all that computes, because they may read any of it
+  std::vector<Group> checks;  // after all that computes, because they may read any of it
   for (size_t i = 0; i < graph.commits().size(); ++i) {
-    absl::StatusOr<CommitDraft> draft = draftCommit(graph, graph.commits()[i], absl::MakeSpan(graph.commits()).first(i));
+    absl::StatusOr<CommitDraft> draft =
+        draftCommit(graph, graph.commits()[i], absl::MakeSpan(graph.commits()).first(i));
     if (!draft.ok()) return draft.status();
     if (draft->readsWritten) return absl::InternalError("plan: a commit reads what it overwrites");
     kept.insert(kept.end(), draft->kept.begin(), draft->kept.end());

@@ -1,5 +1,5 @@
-// Runs passes in order, with the verifier behind each. A pass is a row of passes.def and one function in passes/<text>.cpp; it
-// sees a whole graph and visits nested regions itself (forEachRegion).
+// Runs passes in order, with the verifier behind each. A pass is a row of passes.def and one function in
+// passes/<text>.cpp; it sees a whole graph and visits nested regions itself (forEachRegion).
 #include "graph/passes/pass_manager.h"
 
 #include <algorithm>

@@ -15,8 +15,8 @@
 namespace fw::graph {
 
 struct PassContext {
-  bool verifyEach = true;                                      ///< verify after every pass
-  absl::Span<const std::string_view> disabled;                 ///< names of passes to skip
+  bool verifyEach = true;                                         ///< verify after every pass
+  absl::Span<const std::string_view> disabled;                    ///< names of passes to skip
   std::function<void(std::string_view pass, const Graph&)> dump;  ///< called after every pass if set
 };
 

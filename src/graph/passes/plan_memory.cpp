@@ -1,9 +1,10 @@
 // Places every materialised value: inputs and outputs in arrays of the call, the rest in one workspace.
 //
-// A temporary lives from the group that stores it to the last group that reads it. In execution order each takes the first
-// slot that is free by then and has provably its size in bytes; otherwise a new slot is appended. Sizes are
-// symbolic, so a slot is never cut up. Slots start at multiples of 64. What commits read lives to the end. An update continues in the buffer of its base: a chain
-// of updates is one buffer, which lives as long as any of its versions and is an output if the last one is.
+// A temporary lives from the group that stores it to the last group that reads it. In execution order each takes the
+// first slot that is free by then and has provably its size in bytes; otherwise a new slot is appended. Sizes are
+// symbolic, so a slot is never cut up. Slots start at multiples of 64. What commits read lives to the end. An update
+// continues in the buffer of its base: a chain of updates is one buffer, which lives as long as any of its versions and
+// is an output if the last one is.
 #include <algorithm>
 #include <climits>
 
@@ -15,7 +16,7 @@ namespace fw::graph {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int kEnd = INT_MAX;   // a group number after all others
+constexpr int kEnd = INT_MAX;  // a group number after all others
 
 class MemoryPlanner {
  public:
@@ -59,7 +60,8 @@ class MemoryPlanner {
 
   BufferId addBuffer(BufferKind kind, int index, ValueId value) {
     const ValueType& type = graph_.type(value);
-    Buffer buffer{kind, index, type.dtype, type.shape, type.layout, materialisedStrides(graph_, value), syms_.constant(0)};
+    Buffer buffer{
+        kind, index, type.dtype, type.shape, type.layout, materialisedStrides(graph_, value), syms_.constant(0)};
     const BufferId id(plan_.buffers.size());
     plan_.buffers.push_back(std::move(buffer));
     plan_.bufferOf[value] = id;
@@ -95,7 +97,7 @@ class MemoryPlanner {
           const BufferId buffer = addBuffer(BufferKind::kTemp, count++, memory);
           plan_.buffers[buffer.index].offset = place(slots, end, bytesOf(memory), at, lastRead_.at(memory));
         }
-        const BufferId buffer = plan_.bufferOf.at(memory);   // by value: inserting below moves the table
+        const BufferId buffer = plan_.bufferOf.at(memory);  // by value: inserting below moves the table
         plan_.bufferOf[id] = buffer;
       }
     }

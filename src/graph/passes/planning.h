@@ -13,8 +13,8 @@ inline OpClass classOf(const Graph& graph, ValueId id) { return info(graph.node(
 inline bool isView(const Graph& graph, ValueId id) { return classOf(graph, id) == OpClass::kView; }
 inline bool isSource(const Graph& graph, ValueId id) { return classOf(graph, id) == OpClass::kSource; }
 
-/// How the axes of `base` lie in a value read through expand, squeeze, broadcast and reshapes that only add or drop axes
-/// of size 1: base axis d is axis axes[d] of the value, or -1 where the base has size 1.
+/// How the axes of `base` lie in a value read through expand, squeeze, broadcast and reshapes that only add or drop
+/// axes of size 1: base axis d is axis axes[d] of the value, or -1 where the base has size 1.
 struct IndexMap {
   ValueId base;
   IntList axes;
@@ -25,14 +25,15 @@ IndexMap followIndexMaps(const Graph& graph, ValueId value);
 /// Strides of the memory a value is found in once it is materialised: symbols or packed for inputs, packed otherwise.
 SymList materialisedStrides(const Graph& graph, ValueId value);
 
-/// Group of a commit. Its value is computed in the commit itself, without memory of its own, if that reads no input that
-/// this or an earlier commit writes, but for the very elements it stores to, and if it can neither raise a floating-point
-/// flag nor decline, or is so cheap that a kCheck group computes it once more beforehand. Otherwise the store reads memory.
+/// Group of a commit. Its value is computed in the commit itself, without memory of its own, if that reads no input
+/// that this or an earlier commit writes, but for the very elements it stores to, and if it can neither raise a
+/// floating-point flag nor decline, or is so cheap that a kCheck group computes it once more beforehand. Otherwise the
+/// store reads memory.
 struct CommitDraft {
   Group group;
-  bool checked = false;          ///< needs a kCheck group of the same values
-  std::vector<ValueId> kept;     ///< values below views that have to be in memory before commits run
-  bool readsWritten = false;     ///< reads through a view what commits write: the store's value needs a copy
+  bool checked = false;       ///< needs a kCheck group of the same values
+  std::vector<ValueId> kept;  ///< values below views that have to be in memory before commits run
+  bool readsWritten = false;  ///< reads through a view what commits write: the store's value needs a copy
 };
 absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier);
 

@@ -2,8 +2,10 @@
 //
 // - reshape: a view if resolveView can prove it from the SymIds; otherwise its operand is first copied into packed C
 //   order, of which every reshape is a view. A reshape that NumPy answers with a copy and that reaches an output is
-//   copied too. Afterwards every reshape is a view (copy=0). A reshape that NumPy answers with a view and that reaches an output must resolve.
-// - update: its buffer is its base's buffer. The base is copied first if it is an input, a view, a source or an output, or if
+//   copied too. Afterwards every reshape is a view (copy=0). A reshape that NumPy answers with a view and that reaches
+//   an output must resolve.
+// - update: its buffer is its base's buffer. The base is copied first if it is an input, a view, a source or an output,
+// or if
 //   anything reads it that does not have to run before the update anyway.
 // - concatenate: its operands are in memory, so constants and symbolic integers are copied there.
 // - reductions of one element per result become what they answer (the decompose pass makes some).
@@ -68,19 +70,15 @@ class Preparer {
       case OpClass::kView:
         if (op == Op::kReshape) return reshape(rw, id);
         break;
-      case OpClass::kUpdate:
-        return op == Op::kStore ? store(rw, id) : update(rw, id);
-      case OpClass::kJoin:
-        return join(rw, id);
-      case OpClass::kReduction:
-        return reduction(rw, id);
+      case OpClass::kUpdate: return op == Op::kStore ? store(rw, id) : update(rw, id);
+      case OpClass::kJoin: return join(rw, id);
+      case OpClass::kReduction: return reduction(rw, id);
       case OpClass::kControl:
         return absl::UnimplementedError("plan: " + std::string(info(op).text) + " has no kernel form yet");
       case OpClass::kSource:
       case OpClass::kElementwise:
       case OpClass::kScan:
-      case OpClass::kCreation:
-        break;
+      case OpClass::kCreation: break;
     }
     rw.copyNode(id);
     return absl::OkStatus();
@@ -139,8 +137,9 @@ class Preparer {
         rw.set(id, now);
         return absl::OkStatus();
       }
-      if (output) return absl::UnimplementedError("plan: a returned reshape is not provably a view: " +
-                                                  std::string(view.status().message()));
+      if (output)
+        return absl::UnimplementedError("plan: a returned reshape is not provably a view: " +
+                                        std::string(view.status().message()));
     }
     rw.set(id, rw.out().addTyped(Op::kReshape, {addCopy(rw.out(), operand, ++copies_)}, node.type, attrs));
     return absl::OkStatus();
@@ -150,7 +149,8 @@ class Preparer {
     const Node& node = rw.in().node(id);
     ValueId base = rw.map(node.operands[0]);
     const ValueId value = rw.map(node.operands[1]);
-    if (!mayOverwrite(rw.in(), node.operands[0], id)) base = addCopy(rw.out(), base, ++copies_, packedLike(node.type.layout));
+    if (!mayOverwrite(rw.in(), node.operands[0], id))
+      base = addCopy(rw.out(), base, ++copies_, packedLike(node.type.layout));
     const ValueId operands[] = {base, value};
     rw.copyNode(id, operands);
     return absl::OkStatus();
@@ -163,7 +163,8 @@ class Preparer {
     if (!draft.ok()) return draft.status();
     if (draft->readsWritten) {
       const ValueId target = rw.out().node(store).operands[0];
-      const ValueId operands[] = {target, addCopy(rw.out(), value, ++copies_, packedLike(rw.out().type(target).layout))};
+      const ValueId operands[] = {target,
+                                  addCopy(rw.out(), value, ++copies_, packedLike(rw.out().type(target).layout))};
       rw.copyNode(id, operands);
     }
     stores_.push_back(rw.map(id));
@@ -207,7 +208,7 @@ class Preparer {
 
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> outputs_;
-  std::vector<ValueId> stores_;   // so far
+  std::vector<ValueId> stores_;  // so far
   int64_t copies_ = 0;
   std::vector<std::vector<ValueId>> users_;
 };

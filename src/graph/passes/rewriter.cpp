@@ -1,5 +1,5 @@
-// See rewriter.h. Sources go through their typed constructors, everything else through addTyped with the type it had: a pass
-// that changes types adds its nodes itself.
+// See rewriter.h. Sources go through their typed constructors, everything else through addTyped with the type it had: a
+// pass that changes types adds its nodes itself.
 #include "graph/passes/rewriter.h"
 
 #include "graph/support/check.h"
@@ -24,15 +24,9 @@ ValueId Rewriter::copyNode(ValueId old, absl::Span<const ValueId> operands) {
   out_.setLine(node.line);
   ValueId now;
   switch (node.op) {
-    case Op::kInput:
-      now = out_.input(static_cast<int>(node.attrs.integer(AttrKey::kIndex)), node.type);
-      break;
-    case Op::kConstant:
-      now = out_.constant(node.attrs.scalar(AttrKey::kValue));
-      break;
-    case Op::kSym:
-      now = out_.sym(node.attrs.sym(AttrKey::kExpr));
-      break;
+    case Op::kInput: now = out_.input(static_cast<int>(node.attrs.integer(AttrKey::kIndex)), node.type); break;
+    case Op::kConstant: now = out_.constant(node.attrs.scalar(AttrKey::kValue)); break;
+    case Op::kSym: now = out_.sym(node.attrs.sym(AttrKey::kExpr)); break;
     default:  // every other row is an ordinary node
       now = out_.addTyped(node.op, operands, node.type, node.attrs, std::move(node.regions));
   }

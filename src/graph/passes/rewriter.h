@@ -1,5 +1,5 @@
-// Rebuilds a graph node by node in topological order. Passes never edit the arena in place: they copy the nodes they keep
-// into a new graph, add what they need in front, and swap. Hash-consing then merges what became equal.
+// Rebuilds a graph node by node in topological order. Passes never edit the arena in place: they copy the nodes they
+// keep into a new graph, add what they need in front, and swap. Hash-consing then merges what became equal.
 #pragma once
 
 #include <vector>
@@ -38,8 +38,8 @@ class Rewriter {
   std::vector<ValueId> to_;
 };
 
-/// Calls `visit` for every node that an output or commit needs and every input, operands first; `visit` must map the node. Regions are
-/// the caller's business (see forEachRegion).
+/// Calls `visit` for every node that an output or commit needs and every input, operands first; `visit` must map the
+/// node. Regions are the caller's business (see forEachRegion).
 absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, ValueId)> visit);
 
 /// Runs `pass` on every region of the graph's own nodes.

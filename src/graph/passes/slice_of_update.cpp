@@ -1,8 +1,8 @@
-// Per axis, the slice that is read (T) and the slice that was stored (S) are two arithmetic progressions. Where they have the same
-// step, or S is the whole axis, their common elements are a range of each. If no axis has any, the update does not matter. If
-// all elements of T are common, T is a slice of the stored value. Otherwise T is a slice of the older version with the
-// common part replaced, which pays where T is a line or a point of the array: a large T is better served by the updated array
-// itself, which all its readers share.
+// Per axis, the slice that is read (T) and the slice that was stored (S) are two arithmetic progressions. Where they
+// have the same step, or S is the whole axis, their common elements are a range of each. If no axis has any, the update
+// does not matter. If all elements of T are common, T is a slice of the stored value. Otherwise T is a slice of the
+// older version with the common part replaced, which pays where T is a line or a point of the array: a large T is
+// better served by the updated array itself, which all its readers share.
 #include "graph/passes/slice_of_update.h"
 
 namespace fw::graph {
@@ -17,7 +17,11 @@ struct Common {
 
 class Axis {
  public:
-  Axis(SymContext& syms, SymId start, SymId step, SymId count) : syms_(syms), start_(start), step_(step), count_(count) {}
+  Axis(SymContext& syms, SymId start, SymId step, SymId count)
+      : syms_(syms),
+        start_(start),
+        step_(step),
+        count_(count) {}
 
   /// What [start, step, count] has in common with what was stored in an axis of `size` elements; nullopt if unknown.
   std::optional<Common> with(const Axis& stored, SymId size) const {
@@ -26,11 +30,12 @@ class Axis {
     if (equal(stored.start_, zero) && syms_.isConst(stored.step_, 1) && equal(stored.count_, size))
       return Common{start_, zero, count_, step_, true, false};
     SymId step = stored.step_;
-    if (!syms_.isConst(count_, 1) && !equal(step, step_)) return apart(stored);   // one element has any step
+    if (!syms_.isConst(count_, 1) && !equal(step, step_)) return apart(stored);  // one element has any step
     const std::optional<int64_t> by = syms_.asConst(step);
-    if (!by) return equal(start_, stored.start_) && equal(count_, stored.count_) && equal(step_, step)
-                        ? std::optional(Common{zero, zero, count_, one, true, false})
-                        : std::nullopt;
+    if (!by)
+      return equal(start_, stored.start_) && equal(count_, stored.count_) && equal(step_, step)
+                 ? std::optional(Common{zero, zero, count_, one, true, false})
+                 : std::nullopt;
     const SymId distance = syms_.sub(start_, stored.start_);
     const std::optional<int64_t> rest = syms_.asConst(syms_.mod(distance, step));
     if (rest && *rest != 0) return nothing();

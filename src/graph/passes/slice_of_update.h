@@ -7,9 +7,9 @@
 
 namespace fw::graph {
 
-/// The elements that a slice {starts, steps} with type `type` of `updated` reads, where some of them can be told from what
-/// was stored: the stored value, or an older version, or a small mixture of both. nullopt if the slice should stay. The
-/// elements are the same; the strides in memory need not be.
+/// The elements that a slice {starts, steps} with type `type` of `updated` reads, where some of them can be told from
+/// what was stored: the stored value, or an older version, or a small mixture of both. nullopt if the slice should
+/// stay. The elements are the same; the strides in memory need not be.
 std::optional<ValueId> sliceOfUpdate(Graph& graph, ValueId updated, const SymList& starts, const SymList& steps,
                                      const ValueType& type);
 

@@ -1,5 +1,5 @@
-// NumPy starts sums from +0, so a sum of one element is 0 + x, which turns -0.0 into 0.0. Products start from 1 and 1 * x is x;
-// max and min start from the element.
+// NumPy starts sums from +0, so a sum of one element is 0 + x, which turns -0.0 into 0.0. Products start from 1 and 1 *
+// x is x; max and min start from the element.
 #include "graph/passes/unit_reduction.h"
 
 #include "graph/support/check.h"
@@ -7,9 +7,7 @@
 namespace fw::graph {
 namespace {
 
-Scalar number(DType dtype, int value) {
-  return value == 0 ? Scalar::zero(dtype) : Scalar::one(dtype);
-}
+Scalar number(DType dtype, int value) { return value == 0 ? Scalar::zero(dtype) : Scalar::one(dtype); }
 
 }  // namespace
 
@@ -25,16 +23,11 @@ std::optional<ValueId> reduceUnitAxes(Graph& g, const Node& node, ValueId operan
       break;
     case Op::kProd:
     case Op::kMax:
-    case Op::kMin:
-      break;
+    case Op::kMin: break;
     case Op::kAny:
-    case Op::kAll:
-      value = g.cast(operand, DType::kBool);
-      break;
+    case Op::kAll: value = g.cast(operand, DType::kBool); break;
     case Op::kArgmax:
-    case Op::kArgmin:
-      value = g.full(g.constant(Scalar::zero(DType::kI64)), type.shape);
-      break;
+    case Op::kArgmin: value = g.full(g.constant(Scalar::zero(DType::kI64)), type.shape); break;
     default:  // composite rows are decomposed first
       return std::nullopt;
   }

@@ -19,7 +19,8 @@ const std::vector<SettingInfo>& settings() {
 
 namespace {
 
-/// "a|b|@name - meaning" lists the values a text setting may take, "@name" any that begins with "@"; without " - " anything goes.
+/// "a|b|@name - meaning" lists the values a text setting may take, "@name" any that begins with "@"; without " - "
+/// anything goes.
 bool isAllowedChoice(std::string_view help, std::string_view value) {
   size_t dash = help.find(" - ");
   if (dash == std::string_view::npos) return true;
@@ -81,7 +82,8 @@ std::string configFromEnvironment(Config& config, std::vector<std::string>& unkn
     if (name.substr(0, kPassPrefix.size()) == kPassPrefix) {
       if (value != "0" && value != "1") return std::string(name) + ": '" + std::string(value) + "' is not 0 or 1";
       std::string list = config.text(Setting::kDisablePasses);
-      if (value == "0") config.set(Setting::kDisablePasses, (list.empty() ? "" : list + ",") + lower(name.substr(kPassPrefix.size())));
+      if (value == "0")
+        config.set(Setting::kDisablePasses, (list.empty() ? "" : list + ",") + lower(name.substr(kPassPrefix.size())));
       continue;
     }
     const SettingInfo* found = nullptr;

@@ -26,7 +26,7 @@ const std::vector<SettingInfo>& settings();
 
 class Config {
  public:
-  Config();                                                 ///< the fallbacks
+  Config();  ///< the fallbacks
   bool flag(Setting s) const { return numbers_[index(s)] != 0; }
   int64_t number(Setting s) const { return numbers_[index(s)]; }
   const std::string& text(Setting s) const { return texts_[index(s)]; }
@@ -39,8 +39,9 @@ class Config {
   std::vector<std::string> texts_;
 };
 
-/// Applies FUSEWIRE_<NAME> variables to `config`; FUSEWIRE_PASS_<NAME>=0 adds to disable_passes. Answers "" or the first
-/// error. Variables that no setting explains are appended to `unknown` (FUSEWIRE_LOGS and FUSEWIRE_TRACE belong to event.h).
+/// Applies FUSEWIRE_<NAME> variables to `config`; FUSEWIRE_PASS_<NAME>=0 adds to disable_passes. Answers "" or the
+/// first error. Variables that no setting explains are appended to `unknown` (FUSEWIRE_LOGS and FUSEWIRE_TRACE belong
+/// to event.h).
 std::string configFromEnvironment(Config& config, std::vector<std::string>& unknown);
 
 }  // namespace fw

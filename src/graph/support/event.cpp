@@ -90,7 +90,8 @@ class Sinks {
   }
 
  private:
-  static std::string record(std::string_view channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
+  static std::string record(std::string_view channel, std::string_view kind, std::string_view text,
+                            const nlohmann::json& data) {
     nlohmann::json record = {{"schema", kTraceSchema},
                              {"pid", getpid()},
                              {"time_ns", std::chrono::steady_clock::now().time_since_epoch().count()},
@@ -107,7 +108,7 @@ class Sinks {
     while (true) {
       size_t end = std::min(text.find('\n'), text.size());
       out += prefix + std::string(text.substr(0, end)) + "\n";
-      if (end + 1 >= text.size()) return out;   // a newline at the very end makes no empty line
+      if (end + 1 >= text.size()) return out;  // a newline at the very end makes no empty line
       text.remove_prefix(end + 1);
     }
   }
@@ -126,7 +127,7 @@ class Sinks {
   void updateLocked() { wanted_.store(trace_ != nullptr ? kAllChannels : logs_, std::memory_order_relaxed); }
 
   std::atomic<uint32_t> wanted_{0};
-  std::mutex mutex_;               // guards everything below, and the order of lines
+  std::mutex mutex_;  // guards everything below, and the order of lines
   uint32_t logs_ = 0;
   FILE* trace_ = nullptr;
   pid_t tracePid_ = 0;

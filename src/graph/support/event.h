@@ -28,7 +28,8 @@ void report(Channel channel, std::string_view kind, std::string_view text, const
 std::string configureLogs(std::string_view spec);
 /// Versions that the first line of every trace file tells. Set before openTrace().
 void setTraceVersions(nlohmann::json versions);
-/// Opens a JSON-lines file in `directory` (created if missing); error message or "". docs/trace.schema.json describes a line.
+/// Opens a JSON-lines file in `directory` (created if missing); error message or "". docs/trace.schema.json describes a
+/// line.
 std::string openTrace(std::string_view directory);
 
 }  // namespace fw

@@ -13,7 +13,7 @@ namespace fw::kernels::math {
 namespace {
 
 struct Arc {
-  V inner;          ///< |x| <= 1/2
+  V inner;  ///< |x| <= 1/2
   V t, tail;
 };
 Arc arc(V x) {
@@ -52,7 +52,7 @@ Val asin(KernelBuilder& b, Val v) {
 Val acos(KernelBuilder& b, Val v) {
   V x = in(b, v);
   Arc p = arc(x);
-  V turns = select(p.inner, 1, select(x < 0, x.lit(2), 0));                         // A = turns pi/2
+  V turns = select(p.inner, 1, select(x < 0, x.lit(2), 0));  // A = turns pi/2
   V k = select(p.inner, copysign(x.lit(1), -x), select(x < 0, x.lit(-2), 2));
   return combine(turns * hiOf(x), turns * loOf(x), k, p).v;
 }

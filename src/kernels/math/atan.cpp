@@ -63,7 +63,7 @@ Val atan2(KernelBuilder& b, Val vy, Val vx) {
   V y = in(b, vy), x = in(b, vx);
   V ay = vabs(y), ax = vabs(x);
   const int64_t inf = bitsOf(x, std::numeric_limits<double>::infinity());
-  V iy = bits(ay), ix = bits(ax);                         // ordered like the values, NaN above infinity
+  V iy = bits(ay), ix = bits(ax);  // ordered like the values, NaN above infinity
   V large = imax(iy, ix), small = imin(iy, ix);
   small = select((large == inf) & (small != inf), 0, small);
   large = fromBits(imin(large, inf - 1));

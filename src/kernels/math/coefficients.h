@@ -6,90 +6,41 @@ namespace fw::kernels::math {
 
 // 2^-22.40625 on [-0.3466796875, 0.3466796875]
 inline constexpr double kExpF32[] = {
-    0x1.fffffap-2,
-    0x1.555492p-3,
-    0x1.555a26p-5,
-    0x1.123988p-7,
-    0x1.694cd2p-10,
+    0x1.fffffap-2, 0x1.555492p-3, 0x1.555a26p-5, 0x1.123988p-7, 0x1.694cd2p-10,
 };
 // 2^-49.671875 on [-0.3466796875, 0.3466796875]
 inline constexpr double kExpF64[] = {
-    0x1.000000000000ap-1,
-    0x1.55555555554fep-3,
-    0x1.55555555506acp-5,
-    0x1.1111111126b2ep-7,
-    0x1.6c16c1847c94ap-10,
-    0x1.a01a012ffa32bp-13,
-    0x1.a019994c1311ep-16,
-    0x1.71df18b9a1062p-19,
-    0x1.28ae10fca39b6p-22,
-    0x1.ad937209d2824p-26,
+    0x1.000000000000ap-1,  0x1.55555555554fep-3,  0x1.55555555506acp-5,  0x1.1111111126b2ep-7,  0x1.6c16c1847c94ap-10,
+    0x1.a01a012ffa32bp-13, 0x1.a019994c1311ep-16, 0x1.71df18b9a1062p-19, 0x1.28ae10fca39b6p-22, 0x1.ad937209d2824p-26,
 };
 // 2^-55.890625 on [-0.29248046875, 0.4034423828125]
 inline constexpr double kExpm1F64[] = {
-    0x1.5555555555555p-3,
-    0x1.5555555555579p-5,
-    0x1.1111111111427p-7,
-    0x1.6c16c16beeea1p-10,
-    0x1.a01a019ed18aap-13,
-    0x1.a01a0324647c7p-16,
-    0x1.71de35f736cefp-19,
-    0x1.27df6b1d3dbe2p-22,
-    0x1.aec715d3c7a2p-26,
-    0x1.2cdcd9805eae7p-29,
+    0x1.5555555555555p-3,  0x1.5555555555579p-5,  0x1.1111111111427p-7,  0x1.6c16c16beeea1p-10, 0x1.a01a019ed18aap-13,
+    0x1.a01a0324647c7p-16, 0x1.71de35f736cefp-19, 0x1.27df6b1d3dbe2p-22, 0x1.aec715d3c7a2p-26,  0x1.2cdcd9805eae7p-29,
 };
 // 2^-28.9140625 on [0, 0.693603515625]
 inline constexpr double kExpm1F32[] = {
-    0x1p-1,
-    0x1.555566p-3,
-    0x1.555008p-5,
-    0x1.119c22p-7,
-    0x1.5fc918p-10,
-    0x1.0dc55cp-12,
+    0x1p-1, 0x1.555566p-3, 0x1.555008p-5, 0x1.119c22p-7, 0x1.5fc918p-10, 0x1.0dc55cp-12,
 };
 // 2^-26.703125 on [-0.5, 0.5]
 inline constexpr double kExp2F32[] = {
-    0x1.62e43p-1,
-    0x1.ebfbep-3,
-    0x1.c6af9cp-5,
-    0x1.3b2a48p-7,
-    0x1.5ef5dp-10,
-    0x1.442512p-13,
+    0x1.62e43p-1, 0x1.ebfbep-3, 0x1.c6af9cp-5, 0x1.3b2a48p-7, 0x1.5ef5dp-10, 0x1.442512p-13,
 };
 // 2^-54.921875 on [-0.5, 0.5]
 inline constexpr double kExp2F64[] = {
-    0x1.62e42fefa39efp-1,
-    0x1.ebfbdff82c598p-3,
-    0x1.c6b08d704a1d3p-5,
-    0x1.3b2ab6fba1ec4p-7,
-    0x1.5d87fe787493ap-10,
-    0x1.4309130944095p-13,
-    0x1.ffcbfd479e5bbp-17,
-    0x1.62bfd4df40b7cp-20,
-    0x1.b52335e6fe3c9p-24,
-    0x1.e60595a88cd51p-28,
-    0x1.ec6b6282a685bp-32,
+    0x1.62e42fefa39efp-1,  0x1.ebfbdff82c598p-3,  0x1.c6b08d704a1d3p-5,  0x1.3b2ab6fba1ec4p-7,
+    0x1.5d87fe787493ap-10, 0x1.4309130944095p-13, 0x1.ffcbfd479e5bbp-17, 0x1.62bfd4df40b7cp-20,
+    0x1.b52335e6fe3c9p-24, 0x1.e60595a88cd51p-28, 0x1.ec6b6282a685bp-32,
 };
 // 2^-22.6796875 on [-0.2928466796875, 0.4141845703125]
 inline constexpr double kLogF32[] = {
-    0x1.55555p-2,
-    -0x1.0000bcp-2,
-    0x1.99a3f8p-3,
-    -0x1.54dc64p-3,
-    0x1.2292bp-3,
-    -0x1.0903aap-3,
-    0x1.0663eap-3,
-    -0x1.5536ecp-4,
+    0x1.55555p-2, -0x1.0000bcp-2, 0x1.99a3f8p-3, -0x1.54dc64p-3,
+    0x1.2292bp-3, -0x1.0903aap-3, 0x1.0663eap-3, -0x1.5536ecp-4,
 };
 // 2^-51.53125 on [0, 2.9449462890625e-2]
 inline constexpr double kLogF64[] = {
-    0x1.5555555555558p-1,
-    0x1.99999999952b9p-2,
-    0x1.2492492dfb9b8p-2,
-    0x1.c71c62d649d8cp-3,
-    0x1.7462b925fa03ep-3,
-    0x1.39fdcbbceb4c6p-3,
-    0x1.2b5f5b2f9f871p-3,
+    0x1.5555555555558p-1, 0x1.99999999952b9p-2, 0x1.2492492dfb9b8p-2, 0x1.c71c62d649d8cp-3,
+    0x1.7462b925fa03ep-3, 0x1.39fdcbbceb4c6p-3, 0x1.2b5f5b2f9f871p-3,
 };
 // 2^-29.7109375 on [0, 2.9449462890625e-2]
 inline constexpr double kLogPowF32[] = {
@@ -100,20 +51,12 @@ inline constexpr double kLogPowF32[] = {
 };
 // 2^-22.546875 on [-0.3466796875, 0.3466796875]
 inline constexpr double kExpPowF32[] = {
-    0x1.fffffb988e6bfp-2,
-    0x1.5554911f33da4p-3,
-    0x1.5558f277478f6p-5,
-    0x1.123a0ac649b64p-7,
-    0x1.6a23f105a57aap-10,
+    0x1.fffffb988e6bfp-2, 0x1.5554911f33da4p-3, 0x1.5558f277478f6p-5, 0x1.123a0ac649b64p-7, 0x1.6a23f105a57aap-10,
 };
 // 2^-44.625 on [0, 2.9449462890625e-2]
 inline constexpr double kLogPowF64[] = {
-    0x1.24924924921fap-2,
-    0x1.c71c71ca31805p-3,
-    0x1.745d1286d23ap-3,
-    0x1.3b165c91a2ac5p-3,
-    0x1.1063e36a27fa1p-3,
-    0x1.0500c742ed257p-3,
+    0x1.24924924921fap-2, 0x1.c71c71ca31805p-3, 0x1.745d1286d23ap-3,
+    0x1.3b165c91a2ac5p-3, 0x1.1063e36a27fa1p-3, 0x1.0500c742ed257p-3,
 };
 // 2^-25.265625 on [0, 0.6298828125]
 inline constexpr double kSinF32[] = {
@@ -129,94 +72,45 @@ inline constexpr double kCosF32[] = {
 };
 // 2^-55.34375 on [0, 0.616943359375]
 inline constexpr double kSinF64[] = {
-    -0x1.5555555555555p-3,
-    0x1.1111111110c83p-7,
-    -0x1.a01a019ea130ap-13,
-    0x1.71de37b1ca273p-19,
-    -0x1.ae60210233a95p-26,
-    0x1.5e118e8484eeep-33,
+    -0x1.5555555555555p-3, 0x1.1111111110c83p-7,   -0x1.a01a019ea130ap-13,
+    0x1.71de37b1ca273p-19, -0x1.ae60210233a95p-26, 0x1.5e118e8484eeep-33,
 };
 // 2^-58.578125 on [0, 0.616943359375]
 inline constexpr double kCosF64[] = {
-    0x1.5555555555555p-5,
-    -0x1.6c16c16c168ccp-10,
-    0x1.a01a019f38afap-16,
-    -0x1.27e4fa036d38fp-22,
-    0x1.1eeb58509df39p-29,
-    -0x1.9073d444493acp-37,
+    0x1.5555555555555p-5,   -0x1.6c16c16c168ccp-10, 0x1.a01a019f38afap-16,
+    -0x1.27e4fa036d38fp-22, 0x1.1eeb58509df39p-29,  -0x1.9073d444493acp-37,
 };
 // 2^-18.8984375 on [9.5367431640625e-7, 0.630126953125]
 inline constexpr double kTanF32[] = {
-    0x1.5554ccp-2,
-    0x1.1131ap-3,
-    0x1.b5087cp-5,
-    0x1.93f646p-6,
-    0x1.68ffa2p-9,
-    0x1.3ab1c6p-7,
+    0x1.5554ccp-2, 0x1.1131ap-3, 0x1.b5087cp-5, 0x1.93f646p-6, 0x1.68ffa2p-9, 0x1.3ab1c6p-7,
 };
 // 2^-19.078125 on [9.5367431640625e-7, 1]
 inline constexpr double kAtanF32[] = {
-    -0x1.5554dcp-2,
-    0x1.9978eep-3,
-    -0x1.230abp-3,
-    0x1.b4dfdcp-4,
-    -0x1.3553f4p-4,
-    0x1.61f756p-5,
-    -0x1.0c23fep-6,
-    0x1.7ec1c4p-9,
+    -0x1.5554dcp-2, 0x1.9978eep-3, -0x1.230abp-3,  0x1.b4dfdcp-4,
+    -0x1.3553f4p-4, 0x1.61f756p-5, -0x1.0c23fep-6, 0x1.7ec1c4p-9,
 };
 // 2^-54.859375 on [0, 0.17169189453125]
 inline constexpr double kAtanF64[] = {
-    -0x1.5555555555555p-2,
-    0x1.999999999944bp-3,
-    -0x1.249249243f3d5p-3,
-    0x1.c71c7189d0e78p-4,
-    -0x1.745d0bc5f91d2p-4,
-    0x1.3b126f7e1d73ap-4,
-    -0x1.10fb142a71e79p-4,
-    0x1.dfefe11b00ef8p-5,
-    -0x1.a0c7695107958p-5,
-    0x1.41dc6b0fe2f97p-5,
-    -0x1.3b4568fdda966p-6,
+    -0x1.5555555555555p-2, 0x1.999999999944bp-3, -0x1.249249243f3d5p-3, 0x1.c71c7189d0e78p-4,
+    -0x1.745d0bc5f91d2p-4, 0x1.3b126f7e1d73ap-4, -0x1.10fb142a71e79p-4, 0x1.dfefe11b00ef8p-5,
+    -0x1.a0c7695107958p-5, 0x1.41dc6b0fe2f97p-5, -0x1.3b4568fdda966p-6,
 };
 // 2^-23.8828125 on [0, 0.25]
 inline constexpr double kAsinF32[] = {
-    0x1.55555ep-3,
-    0x1.332638p-4,
-    0x1.70ce26p-5,
-    0x1.b1164ap-6,
-    0x1.39fbbcp-5,
+    0x1.55555ep-3, 0x1.332638p-4, 0x1.70ce26p-5, 0x1.b1164ap-6, 0x1.39fbbcp-5,
 };
 // 2^-55.578125 on [0, 0.25]
 inline constexpr double kAsinF64[] = {
-    0x1.5555555555556p-3,
-    0x1.3333333332da2p-4,
-    0x1.6db6db6e48603p-5,
-    0x1.f1c71c11deeap-6,
-    0x1.6e8bb37521acap-6,
-    0x1.1c4d112ced722p-6,
-    0x1.c9d30ac3ce59bp-7,
-    0x1.78010220135eap-7,
-    0x1.532a9148f185fp-7,
-    0x1.5e2915e074c7dp-8,
-    0x1.220541f36f9ap-6,
-    -0x1.f58c57c0bb66bp-7,
-    0x1.dc181d63e5323p-6,
+    0x1.5555555555556p-3, 0x1.3333333332da2p-4,  0x1.6db6db6e48603p-5, 0x1.f1c71c11deeap-6,  0x1.6e8bb37521acap-6,
+    0x1.1c4d112ced722p-6, 0x1.c9d30ac3ce59bp-7,  0x1.78010220135eap-7, 0x1.532a9148f185fp-7, 0x1.5e2915e074c7dp-8,
+    0x1.220541f36f9ap-6,  -0x1.f58c57c0bb66bp-7, 0x1.dc181d63e5323p-6,
 };
 // 2^-14.8515625 on [1, 2]
 inline constexpr double kInvCbrtF32[] = {
-    0x1.ac185ap0,
-    -0x1.2de13ap0,
-    0x1.6775ecp-1,
-    -0x1.cb3544p-3,
-    0x1.dc96cap-6,
+    0x1.ac185ap0, -0x1.2de13ap0, 0x1.6775ecp-1, -0x1.cb3544p-3, 0x1.dc96cap-6,
 };
 // 2^-14.8515625 on [1, 2]
 inline constexpr double kInvCbrtF64[] = {
-    0x1.ac184fc67884bp0,
-    -0x1.2de11e78d3211p0,
-    0x1.6775b5b778a12p-1,
-    -0x1.cb34e7390c868p-3,
-    0x1.dc965612a6d39p-6,
+    0x1.ac184fc67884bp0, -0x1.2de11e78d3211p0, 0x1.6775b5b778a12p-1, -0x1.cb34e7390c868p-3, 0x1.dc965612a6d39p-6,
 };
 }  // namespace fw::kernels::math

@@ -49,7 +49,7 @@ Val expm1(KernelBuilder& b, Val v) {
   // A sixteenth of the result is formed, so that everything stays finite up to the clamp; the last product overflows.
   DD p = expm1Parts(c, 0.0625);
   V y = (p.hi + p.lo) * 16;
-  V tiny = vabs(x) < (f32 ? 0x1p-26 : 0x1p-55);         // keeps -0 and subnormals
+  V tiny = vabs(x) < (f32 ? 0x1p-26 : 0x1p-55);  // keeps -0 and subnormals
   return select(tiny, x, y).v;
 }
 

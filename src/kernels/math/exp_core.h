@@ -27,7 +27,7 @@ inline V clampFinite(V x, double lo, double hi) {
 inline DD expm1Parts(V c, double scale, bool exactOne = true) {
   const bool f32 = c.is32();
   V n = f32 ? rint(c * kLog2E) : rint(fma(c, kLog2E, kShift));
-  V rh = fma(n, f32 ? -kLn2HiF32 : -kLn2Hi, c);          // exact
+  V rh = fma(n, f32 ? -kLn2HiF32 : -kLn2Hi, c);  // exact
   V r = fma(n, f32 ? -kLn2LoF32 : -kLn2Lo, rh);
   V dr = fma(n, f32 ? -kLn2LoF32 : -kLn2Lo, rh - r);
   V z = r * r;

@@ -33,7 +33,7 @@ struct V {
   bool floating() const { return v.dtype == DType::kF32 || v.dtype == DType::kF64; }
   V wrap(Val r) const { return {b, r}; }
   template <class T>
-  V lit(T c) const {                                    ///< constant of this value's type
+  V lit(T c) const {  ///< constant of this value's type
     if (floating()) return wrap(b->constant(v.dtype, static_cast<double>(c)));
     return wrap(b->constantInt(v.dtype, static_cast<int64_t>(c)));
   }
@@ -45,15 +45,15 @@ concept Num = std::is_arithmetic_v<T>;
 inline V un(ScalarOp o, V a) { return a.wrap(a.b->op(o, a.v)); }
 inline V bin(ScalarOp o, V a, V c) { return a.wrap(a.b->op(o, a.v, c.v)); }
 
-#define FW_MATH_BINARY(sym, Op)                                               \
-  inline V operator sym(V a, V c) { return bin(ScalarOp::k##Op, a, c); }      \
-  template <Num T>                                                            \
-  V operator sym(V a, T c) {                                                  \
-    return bin(ScalarOp::k##Op, a, a.lit(c));                                 \
-  }                                                                           \
-  template <Num T>                                                            \
-  V operator sym(T a, V c) {                                                  \
-    return bin(ScalarOp::k##Op, c.lit(a), c);                                 \
+#define FW_MATH_BINARY(sym, Op)                                          \
+  inline V operator sym(V a, V c) { return bin(ScalarOp::k##Op, a, c); } \
+  template <Num T>                                                       \
+  V operator sym(V a, T c) {                                             \
+    return bin(ScalarOp::k##Op, a, a.lit(c));                            \
+  }                                                                      \
+  template <Num T>                                                       \
+  V operator sym(T a, V c) {                                             \
+    return bin(ScalarOp::k##Op, c.lit(a), c);                            \
   }
 FW_MATH_BINARY(+, Add)
 FW_MATH_BINARY(-, Sub)
@@ -74,10 +74,16 @@ FW_MATH_BINARY(!=, Ne)
 inline V operator-(V a) { return un(ScalarOp::kNeg, a); }
 inline V operator!(V a) { return un(ScalarOp::kNot, a); }
 template <class A, class C>
-V fma(V a, A m, C c) {                                  ///< a * m + c, rounded once; constants take a's type
+V fma(V a, A m, C c) {  ///< a * m + c, rounded once; constants take a's type
   V vm = a, vc = a;
-  if constexpr (Num<A>) vm = a.lit(m); else vm = m;
-  if constexpr (Num<C>) vc = a.lit(c); else vc = c;
+  if constexpr (Num<A>)
+    vm = a.lit(m);
+  else
+    vm = m;
+  if constexpr (Num<C>)
+    vc = a.lit(c);
+  else
+    vc = c;
   return a.wrap(a.b->op(ScalarOp::kFma, a.v, vm.v, vc.v));
 }
 inline V vabs(V a) { return un(ScalarOp::kAbs, a); }
@@ -90,13 +96,13 @@ inline V copysign(V a, V s) { return bin(ScalarOp::kCopySign, a, s); }
 inline V scaleb(V a, V n) { return bin(ScalarOp::kScaleB, a, n); }
 inline V sar(V a, int n) { return bin(ScalarOp::kShrArith, a, a.lit(n)); }
 inline V shr(V a, int n) { return bin(ScalarOp::kShrLogical, a, a.lit(n)); }
-inline V imin(V a, int64_t c) { return bin(ScalarOp::kMinSecond, a, a.lit(c)); }   ///< integers only
+inline V imin(V a, int64_t c) { return bin(ScalarOp::kMinSecond, a, a.lit(c)); }  ///< integers only
 inline V imax(V a, int64_t c) { return bin(ScalarOp::kMaxSecond, a, a.lit(c)); }
 inline V imax(V a, V c) { return bin(ScalarOp::kMaxSecond, a, c); }
 inline V imin(V a, V c) { return bin(ScalarOp::kMinSecond, a, c); }
 
 template <class A, class C>
-V select(V cond, A a, C c) {                            ///< one of the two may be a literal
+V select(V cond, A a, C c) {  ///< one of the two may be a literal
   if constexpr (Num<A>) {
     return cond.wrap(cond.b->select(cond.v, c.lit(a).v, c.v));
   } else if constexpr (Num<C>) {

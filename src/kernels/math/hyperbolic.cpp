@@ -38,10 +38,10 @@ V tanhF32(V x) {
   V a = vabs(x);
   V c = select(a > 10, 10, a);
   V n = floor(c * (2 * kLog2E));
-  V r = fma(n, -0.5 * kLn2LoF32, fma(n, -0.5 * kLn2HiF32, c));   // y - n ln 2 = 2 r
+  V r = fma(n, -0.5 * kLn2LoF32, fma(n, -0.5 * kLn2HiF32, c));  // y - n ln 2 = 2 r
   double coefficients[std::size(kExpm1F32)];
   for (size_t i = 0; i < std::size(kExpm1F32); ++i) coefficients[i] = kExpm1F32[i] * static_cast<double>(2 << i);
-  V p = fma(r * r, horner(r, coefficients), r);                  // (e^2r - 1) / 2
+  V p = fma(r * r, horner(r, coefficients), r);  // (e^2r - 1) / 2
   V t = scaleb(x.lit(2), n);
   V e = fma(t, p, fma(t, 0.5, -1));
   return copysign(quotient({e, e.lit(0)}, 2, /*withLow=*/false), x);
@@ -84,7 +84,7 @@ Val sinh(KernelBuilder& b, Val v) {
     DD sum = fastTwoSum(e.hi, d.hi * kScale);
     y = sum.hi + fma(d.lo, kScale, sum.lo + e.lo);
   }
-  V tiny = vabs(x) < (x.is32() ? 0x1p-13 : 0x1p-28);             // also keeps subnormals
+  V tiny = vabs(x) < (x.is32() ? 0x1p-13 : 0x1p-28);  // also keeps subnormals
   return select(tiny, x, copysign(y * (0.5 / kScale), x)).v;
 }
 

@@ -75,20 +75,22 @@ V finish(V result, V x, double pole) {
 /// k ln 2 + f - w
 V sumLn(V k, V f, V w) {
   if (f.is32()) return fma(k, 0x1.62e430p-1, f + fma(k, -0x1.05c610p-29, -w));
-  const double hi = 0x1.62e42fefa38p-1, lo = 0x1.ef35793c76730p-45;   // k * hi is exact
+  const double hi = 0x1.62e42fefa38p-1, lo = 0x1.ef35793c76730p-45;  // k * hi is exact
   V s = fma(k, hi, f);
   V e = f - fma(k, -hi, s);
   return s + (e + fma(k, lo, -w));
 }
 
 struct Scale {
-  double inv[2], inv32[2];     ///< 1 / ln(base), two pieces
-  double k[2], k32[2];         ///< log_base(2), the first piece short for f64
+  double inv[2], inv32[2];  ///< 1 / ln(base), two pieces
+  double k[2], k32[2];      ///< log_base(2), the first piece short for f64
 };
-constexpr Scale kBase2 = {{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56}, {0x1.715476p+0, 0x1.4ae0cp-26},
-                          {1, 0}, {1, 0}};
-constexpr Scale kBase10 = {{0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57}, {0x1.bcb7b2p-2, -0x1.5b235ep-27},
-                           {0x1.34413509f78p-2, 0x1.fef311f12b358p-46}, {0x1.344136p-2, -0x1.ec10cp-27}};
+constexpr Scale kBase2 = {
+    {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56}, {0x1.715476p+0, 0x1.4ae0cp-26}, {1, 0}, {1, 0}};
+constexpr Scale kBase10 = {{0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57},
+                           {0x1.bcb7b2p-2, -0x1.5b235ep-27},
+                           {0x1.34413509f78p-2, 0x1.fef311f12b358p-46},
+                           {0x1.344136p-2, -0x1.ec10cp-27}};
 
 V logBase(V x, const Scale& c) {
   auto [k, f, m, u] = splitAny(x);
@@ -126,9 +128,9 @@ Val log1p(KernelBuilder& b, Val v) {
   V y = select(x < std::numeric_limits<double>::infinity(), x, one);
   DD u = twoSum(one, y);
   auto [k, f, mBits, uBits] = split(u.hi, nullptr);
-  V scale = fromBits(imax((mBits - uBits) + bitsOf(x, 1.0), 0));          // 2^-k, 0 where the error does not matter
+  V scale = fromBits(imax((mBits - uBits) + bitsOf(x, 1.0), 0));  // 2^-k, 0 where the error does not matter
   V c = (u.lo * scale) * fma(f, f, 1 - f);
-  V r = copysign(sumLn(k, f, tailOf(f) - c), x);                          // keeps -0
+  V r = copysign(sumLn(k, f, tailOf(f) - c), x);  // keeps -0
   return finish(r, x, -1).v;
 }
 

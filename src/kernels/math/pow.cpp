@@ -36,7 +36,7 @@ DD addTo(double hi, double lo, DD c) {
 }
 
 struct Exponent {
-  V k, f;            ///< |x| = 2^k (1 + f), f in [sqrt(1/2) - 1, sqrt 2 - 1)
+  V k, f;  ///< |x| = 2^k (1 + f), f in [sqrt(1/2) - 1, sqrt 2 - 1)
 };
 Exponent splitF64(V a, bool subnormals) {
   V bias = a.lit(0x1p52 + 1023);
@@ -80,7 +80,7 @@ V powerF64(V a, V y, V idle) {
   V c = select(idle, 0, select(large, copysign(p.lit(750), p), p));
   pLo = select(large | idle, 0, pLo);
   V n = rint(fma(c, kLog2E, kShift));
-  V d = fma(n, -kLn2Hi, c);                                // exact
+  V d = fma(n, -kLn2Hi, c);  // exact
   DD r = fastTwoSum(d, fma(n, -kLn2Lo, pLo));
   V z = r.hi * r.hi;
   V tail = fma(z * r.hi, horner(r.hi, kExpm1F64), fma(z, 0.5, fma(r.hi, r.lo, r.lo)));

@@ -29,7 +29,7 @@ Val cbrt(KernelBuilder& b, Val v) {
   const double bias = f32 ? 127 : 1023;
   V unbiased = k - select(tiny, x.lit(bias + (f32 ? 24 : 54)), bias);
   V e = rint(unbiased * (1.0 / 3));
-  V rem = fma(e, -3, unbiased);                           // -1, 0, 1
+  V rem = fma(e, -3, unbiased);  // -1, 0, 1
   V up = rem > 0, down = rem < 0;
   V w = m * select(up, x.lit(2), select(down, x.lit(0.5), 1));
   V r = f32 ? horner(m, kInvCbrtF32) : horner(m, kInvCbrtF64);

@@ -47,12 +47,12 @@ DD reduceLong(V x, V n, const double (&p)[3]) {
   V q = n * p[1];
   V e = fma(n, p[1], -q);
   V r = a - q;
-  return {r, fma(n, -p[2], ((a - r) - q) - e)};          // a is a multiple of ulp(q): the difference is exact
+  return {r, fma(n, -p[2], ((a - r) - q) - e)};  // a is a multiple of ulp(q): the difference is exact
 }
 
 struct Reduced {
-  V n;         ///< quadrant in the low bits
-  V r, dr;     ///< x - n pi/2 = r + dr
+  V n;      ///< quadrant in the low bits
+  V r, dr;  ///< x - n pi/2 = r + dr
 };
 Reduced reduceF64(V x) {
   V t = fma(x, kTwoOverPi, magic(x));
@@ -111,13 +111,13 @@ Val tan(KernelBuilder& b, Val v) {
     V n = t - magic(x);
     auto [r, dr] = reduceLong(x, n, kHalfPiF32);
     V z = r * r;
-    V tail = fma(r * z, horner(z, kTanF32), dr * fma(z, 1.5, 1));   // 1 + 3/2 z ~ 1 + tan^2
+    V tail = fma(r * z, horner(z, kTanF32), dr * fma(z, 1.5, 1));  // 1 + 3/2 z ~ 1 + tan^2
     V y = r + tail;
     V yLo = (r - y) + tail;
-    y = copysign(y, r);                                              // keeps -0
+    y = copysign(y, r);  // keeps -0
     V odd = (bits(t) & 1) != 0;
     V q = select(odd, -1, y) / select(odd, y, 1);
-    return fma(yLo * select(odd, q, 0), q, q).v;                     // -1 / (y + yLo)
+    return fma(yLo * select(odd, q, 0), q, q).v;  // -1 / (y + yLo)
   }
   Reduced q = reduceF64(x);
   SinCos p = sinCosF64(q.r, q.dr, /*exactSquare=*/true);

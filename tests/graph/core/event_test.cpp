@@ -81,7 +81,9 @@ TEST(Events, ReportsAreSeenWithoutAsking) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "[fusewire:graph_breaks] ours\n");
 }
 
-TEST(Events, ImpossibleTraceDirectoryIsAnError) { EXPECT_NE(openTrace("/dev/null/x").find("/dev/null/x"), std::string::npos); }
+TEST(Events, ImpossibleTraceDirectoryIsAnError) {
+  EXPECT_NE(openTrace("/dev/null/x").find("/dev/null/x"), std::string::npos);
+}
 
 }  // namespace
 }  // namespace fw

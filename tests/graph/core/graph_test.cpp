@@ -70,7 +70,8 @@ TEST(Scalars, ConvertAndPrint) {
 
 TEST(Building, EqualPureNodesAreOne) {
   Graph g;
-  ValueId a = g.input(0, arrayType(g, DType::kF32, {"s0", "s1"})), b = g.input(1, arrayType(g, DType::kF32, {"s0", "s1"}));
+  ValueId a = g.input(0, arrayType(g, DType::kF32, {"s0", "s1"})),
+          b = g.input(1, arrayType(g, DType::kF32, {"s0", "s1"}));
   g.setLine(3);
   ValueId sum = g.binary(Op::kAdd, a, b);
   g.setLine(4);
@@ -93,7 +94,8 @@ TEST(Building, ErrorsNameOperandsAndTypes) {
   ValueId c = g.input(2, arrayType(g, DType::kI32, {"s0"}));
   EXPECT_EQ(g.add(Op::kAdd, {a, b}).status().message(),
             "add(%0: f32[s0], %1: f32[s1]): shapes [s0] and [s1] do not provably broadcast");
-  EXPECT_EQ(g.add(Op::kAdd, {a, c}).status().message(), "add(%0: f32[s0], %2: i32[s0]): operands differ in element type: f32 and i32");
+  EXPECT_EQ(g.add(Op::kAdd, {a, c}).status().message(),
+            "add(%0: f32[s0], %2: i32[s0]): operands differ in element type: f32 and i32");
   EXPECT_EQ(g.add(Op::kSin, {c}).status().message(), "sin(%2: i32[s0]): has no loop for i32");
   EXPECT_FALSE(g.add(Op::kAdd, {a}).ok());
   EXPECT_FALSE(g.add(Op::kSlice, {a}).ok());
@@ -194,7 +196,8 @@ Graph randomGraph(uint32_t seed) {
   std::mt19937 engine(seed);
   auto pick = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(engine); };
   Graph g;
-  constexpr DType kTypes[] = {DType::kBool, DType::kI8, DType::kI64, DType::kU64, DType::kF16, DType::kF32, DType::kF64, DType::kC64};
+  constexpr DType kTypes[] = {DType::kBool, DType::kI8,  DType::kI64, DType::kU64,
+                              DType::kF16,  DType::kF32, DType::kF64, DType::kC64};
   for (int i = 0; i < 4; ++i) {
     ValueType t = i == 3 ? arrayType(g, kTypes[pick(8)], {}) : arrayType(g, kTypes[pick(8)], {"s0", "s1"});
     if (t.rank() == 2 && pick(2)) t.layout = Layout::f(2);
@@ -264,7 +267,8 @@ TEST(Verifier, NamesWhatIsWrong) {
       {"%2 = cond(%0) : (f32) return %2", "%2 = cond: has 0 regions, not 2"},
       {"%2 = loop(%0) : (f32[s0]) { %0 = input() {index=0} : f32[s0] return %0, %0 } return %2",
        "%2 = loop: the body's first result is no bool scalar"},
-      {"%2 = loop(%1) : (f32[s0]) { %0 = input() {index=0} : f32[s0] %1 = constant() {value=bool(true)} : bool return %1, %0 } return %2",
+      {"%2 = loop(%1) : (f32[s0]) { %0 = input() {index=0} : f32[s0] %1 = constant() {value=bool(true)} : bool return "
+       "%1, %0 } return %2",
        "%2 = loop: region 0: input 0 is f32[s0], the operand f32[s1]"},
       {"%2 = add(%0, %0) : f32[s0] return %2", ""},
   };

@@ -12,7 +12,7 @@ namespace {
 
 struct Array {
   std::vector<int64_t> shape, strides;
-  char mark = 0;   // 0, '~' (8 bytes, converted) or '?' (bool)
+  char mark = 0;  // 0, '~' (8 bytes, converted) or '?' (bool)
 };
 
 std::vector<int64_t> parseList(const std::string& text, char separator) {
@@ -147,7 +147,8 @@ TEST(Layouts, TextRoundTrip) {
   EXPECT_EQ(Layout::parse(l.print(), 3), l);
   EXPECT_EQ(Layout::parse("f/strided", 2)->contiguity, Contiguity::kStrided);
   EXPECT_EQ(Layout::parse("f/strided", 2)->order, Layout::f(2).order);
-  for (const char* bad : {"", "d", "perm(0)", "perm(0,0)", "perm(0,2)", "c/neg", "c/neg(2)", "c/inne", "perm(0,1", "perm(0,)"}) {
+  for (const char* bad :
+       {"", "d", "perm(0)", "perm(0,0)", "perm(0,2)", "c/neg", "c/neg(2)", "c/inne", "perm(0,1", "perm(0,)"}) {
     EXPECT_FALSE(Layout::parse(bad, 2)) << bad;
   }
 }

@@ -42,15 +42,37 @@ TEST_F(Symbols, Division) {
   dim("z", 0, 9);
   dim("i", INT64_MIN);
   const char* cases[][2] = {
-      {"x//1", "x"},           {"(4*x)//4", "x"},          {"(4*x + 3)//4", "x"},     {"(4*x + 7)//4", "x + 1"},
-      {"(2*x)//4", "x//2"},    {"(2*x + 1)//2", "x"},      {"(6*x + 5)//4", "x + x//2 + 1"},
-      {"(x*y)//y", "x"},       {"(x*y + y)//y", "x + 1"},  {"(x*y)//(y*y)", "x//y"},  {"(x + y)//(x + y)", "1"},
-      {"(x*x + 2*x*y + y*y)//(x + y)", "x + y"},           {"z//10", "0"},            {"(z + 10)//10", "1"},
-      {"(x//2)//3", "x//6"},   {"(x//2 + 1)//3", "(x + 2)//6"},
-      {"i//-1", "-1*i"},       {"(2*i)//-4", "(-1*i)//2"}, {"-7//2", "-4"},           {"7//-2", "-4"},
-      {"x%1", "0"},            {"(4*x)%4", "0"},           {"(4*x + 3)%4", "3"},      {"(2*x)%4", "2*(x%2)"},
-      {"(2*x + 1)%4", "2*(x%2) + 1"},                      {"z%10", "z"},             {"(x*y)%x", "0"},
-      {"i%-3", "-1*((-1*i)%3)"}, {"-7%3", "2"},            {"7%-3", "-2"},            {"(5*x)%4", "x%4"},
+      {"x//1", "x"},
+      {"(4*x)//4", "x"},
+      {"(4*x + 3)//4", "x"},
+      {"(4*x + 7)//4", "x + 1"},
+      {"(2*x)//4", "x//2"},
+      {"(2*x + 1)//2", "x"},
+      {"(6*x + 5)//4", "x + x//2 + 1"},
+      {"(x*y)//y", "x"},
+      {"(x*y + y)//y", "x + 1"},
+      {"(x*y)//(y*y)", "x//y"},
+      {"(x + y)//(x + y)", "1"},
+      {"(x*x + 2*x*y + y*y)//(x + y)", "x + y"},
+      {"z//10", "0"},
+      {"(z + 10)//10", "1"},
+      {"(x//2)//3", "x//6"},
+      {"(x//2 + 1)//3", "(x + 2)//6"},
+      {"i//-1", "-1*i"},
+      {"(2*i)//-4", "(-1*i)//2"},
+      {"-7//2", "-4"},
+      {"7//-2", "-4"},
+      {"x%1", "0"},
+      {"(4*x)%4", "0"},
+      {"(4*x + 3)%4", "3"},
+      {"(2*x)%4", "2*(x%2)"},
+      {"(2*x + 1)%4", "2*(x%2) + 1"},
+      {"z%10", "z"},
+      {"(x*y)%x", "0"},
+      {"i%-3", "-1*((-1*i)%3)"},
+      {"-7%3", "2"},
+      {"7%-3", "-2"},
+      {"(5*x)%4", "x%4"},
   };
   for (auto& [input, expected] : cases) EXPECT_EQ(simplified(input), expected) << input;
 }
@@ -60,10 +82,12 @@ TEST_F(Symbols, MinAndMaxDropDominatedOperands) {
   dim("y");
   dim("z", 0, 9);
   const char* cases[][2] = {
-      {"min(x, x + 1)", "x"},          {"max(x, x + 1)", "x + 1"},     {"min(x, 0)", "0"},
-      {"max(x, 1)", "x"},              {"min(z, 20)", "z"},            {"max(min(x, y), 0)", "min(x, y)"},
-      {"min(x, max(x, y))", "x"},      {"min(x, min(y, x))", "min(x, y)"},
-      {"min(x*y, x)", "x"},            {"max(3, 5)", "5"},             {"min(x, x*y + z)", "x"},
+      {"min(x, x + 1)", "x"},     {"max(x, x + 1)", "x + 1"},
+      {"min(x, 0)", "0"},         {"max(x, 1)", "x"},
+      {"min(z, 20)", "z"},        {"max(min(x, y), 0)", "min(x, y)"},
+      {"min(x, max(x, y))", "x"}, {"min(x, min(y, x))", "min(x, y)"},
+      {"min(x*y, x)", "x"},       {"max(3, 5)", "5"},
+      {"min(x, x*y + z)", "x"},
   };
   for (auto& [input, expected] : cases) EXPECT_EQ(simplified(input), expected) << input;
 }
@@ -117,7 +141,7 @@ TEST_F(Symbols, Assumptions) {
   c.assumeEqual(s0, k(8));
   EXPECT_EQ(c.print(c.canonical(s2)), "15");
   EXPECT_EQ(c.print(c.canonical(of("s1*s3 + s2"))), "8*s3 + 15");
-  c.assumeEqual(s0, k(9));   // contradiction: learns nothing
+  c.assumeEqual(s0, k(9));  // contradiction: learns nothing
   EXPECT_EQ(c.canonical(s0), k(8));
   c.assumeEqual(of("2*s3"), k(6));
   EXPECT_EQ(c.canonical(s3), k(3));
@@ -126,18 +150,18 @@ TEST_F(Symbols, Assumptions) {
 TEST_F(Symbols, RangesLearntLater) {
   SymId x = dim("x", 0), y = dim("y", 0), n = dim("n", -100, 100);
   SymId twice = c.mul(k(2), x);
-  c.assumeWithin(c.add(n, k(-5)), {0, INT64_MAX});   // n >= 5
+  c.assumeWithin(c.add(n, k(-5)), {0, INT64_MAX});  // n >= 5
   EXPECT_EQ(c.range(n).lo, 5);
   EXPECT_EQ(c.range(n).hi, 100);
   EXPECT_EQ(c.range(twice).lo, 0);
-  c.assumeWithin(c.mul(twice, y), {1, INT64_MAX});   // a product of sizes that is not 0
+  c.assumeWithin(c.mul(twice, y), {1, INT64_MAX});  // a product of sizes that is not 0
   EXPECT_EQ(c.range(x).lo, 1);
   EXPECT_EQ(c.range(y).lo, 1);
   EXPECT_EQ(refinedRange(c, twice).lo, 2);
   EXPECT_EQ(c.range(twice).lo, 2);
   EXPECT_EQ(c.print(c.floorDiv(c.mul(twice, y), twice)), "y");
   SymId z = dim("z", -3, 3), product = c.mul(z, x);
-  c.assumeWithin(product, {1, INT64_MAX});            // says nothing about the sign of each
+  c.assumeWithin(product, {1, INT64_MAX});  // says nothing about the sign of each
   EXPECT_EQ(c.range(z).lo, -3);
 }
 
@@ -157,9 +181,14 @@ TEST_F(Symbols, AssumptionsThatCannotBeSolved) {
 TEST_F(Symbols, ParseErrors) {
   dim("x", 0);
   const char* cases[][2] = {
-      {"", "1: expression expected"},   {"x +", "4: expression expected"}, {"y", "1: unknown symbol y"},
-      {"(x", "3: ')' expected"},        {"x x", "3: unexpected text"},     {"x//(1 - 1)", "11: division by 0"},
-      {"99999999999999999999", "1: integer out of range"},                 {"min x", "5: '(' expected"},
+      {"", "1: expression expected"},
+      {"x +", "4: expression expected"},
+      {"y", "1: unknown symbol y"},
+      {"(x", "3: ')' expected"},
+      {"x x", "3: unexpected text"},
+      {"x//(1 - 1)", "11: division by 0"},
+      {"99999999999999999999", "1: integer out of range"},
+      {"min x", "5: '(' expected"},
   };
   for (auto& [input, expected] : cases) EXPECT_EQ(simplified(input), expected) << input;
   EXPECT_NE(simplified(std::string(5000, '(')).find("nested too deeply"), std::string::npos);
@@ -186,7 +215,8 @@ __int128 floorDivide(__int128 a, __int128 b) {
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
-constexpr SymRange kRanges[] = {{1, INT64_MAX}, {0, INT64_MAX}, {1, INT64_MAX}, {0, 7}, {-5, 5}, {INT64_MIN, INT64_MAX}, {INT64_MIN, -2}};
+constexpr SymRange kRanges[] = {{1, INT64_MAX}, {0, INT64_MAX},         {1, INT64_MAX}, {0, 7},
+                                {-5, 5},        {INT64_MIN, INT64_MAX}, {INT64_MIN, -2}};
 
 class Fuzz {
  public:
@@ -226,7 +256,8 @@ class Fuzz {
       b = {context.constant(d), [d](const Values&) { return d; }};
       g = b.f;
     }
-    if (random.between(0, 1)) return {context.floorDiv(a.id, b.id), [f, g](const Values& v) { return floorDivide(f(v), g(v)); }};
+    if (random.between(0, 1))
+      return {context.floorDiv(a.id, b.id), [f, g](const Values& v) { return floorDivide(f(v), g(v)); }};
     return {context.mod(a.id, b.id), [f, g](const Values& v) { return f(v) - g(v) * floorDivide(f(v), g(v)); }};
   }
 
@@ -269,7 +300,7 @@ TEST(SymFuzz, ProofsAreNeverWrong) {
     Fuzz fuzz(seed);
     SymContext& c = fuzz.context;
     Expression a = fuzz.make(3), b = fuzz.make(3);
-    if (fuzz.random.between(0, 2) == 0) {   // unrelated expressions are seldom comparable
+    if (fuzz.random.between(0, 2) == 0) {  // unrelated expressions are seldom comparable
       Function f = a.f, g = b.f;
       b = {c.max(a.id, b.id), [f, g](const Values& v) { return std::max(f(v), g(v)); }};
     }
@@ -313,7 +344,8 @@ TEST(SymFuzz, AssumptionsKeepValues) {
     for (size_t i = 0; i < probes.size(); i += 3) {
       for (size_t k = 0; k < probes.size(); k += 4) {
         const Expression &p = probes[i], &q = probes[k];
-        if (std::optional<bool> equal = c.provablyEqual(p.id, q.id)) ASSERT_EQ(*equal, p.f(v) == q.f(v)) << "seed " << seed;
+        if (std::optional<bool> equal = c.provablyEqual(p.id, q.id))
+          ASSERT_EQ(*equal, p.f(v) == q.f(v)) << "seed " << seed;
       }
     }
   }

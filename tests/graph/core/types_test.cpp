@@ -74,7 +74,8 @@ class Golden {
         ++cells_;
         declined_ += ours.empty();
         if (ours.empty()) continue;
-        EXPECT_EQ(ours, w[head + i]) << text << " of " << (head ? w[0] : "") << (head > 1 ? " " + w[1] : "") << " " << order_[i];
+        EXPECT_EQ(ours, w[head + i]) << text << " of " << (head ? w[0] : "") << (head > 1 ? " " + w[1] : "") << " "
+                                     << order_[i];
       }
     }
   }
@@ -102,7 +103,8 @@ class Golden {
     DType a = *dtypeFromText(w[1].substr(0, w[1].size() - 1));
     for (int i = 0; i < kNumDTypes; ++i) {
       DType b = kDTypes[i].dtype;
-      std::string ours{info(promote(a, b)).numpyChar, canCastSafely(a, b) ? '1' : '0', canCastSameKind(a, b) ? '1' : '0'};
+      std::string ours{info(promote(a, b)).numpyChar, canCastSafely(a, b) ? '1' : '0',
+                       canCastSameKind(a, b) ? '1' : '0'};
       EXPECT_EQ(ours, w[static_cast<size_t>(i) + 2]) << "pair " << w[1] << " " << kDTypes[i].text;
     }
   }
@@ -156,7 +158,8 @@ TEST_F(AddUfunc, CastsAndBroadcasts) {
   EXPECT_EQ(typeText(c), "f32[n, m]");
   EXPECT_EQ(g.node(g.node(*c).operands[1]).op, Op::kCast);
   EXPECT_EQ(typeText(addUfunc(g, Op::kLess, {{a}, {b}})), "bool[n, m]");
-  EXPECT_NE(typeText(addUfunc(g, Op::kAdd, {{a}, {array(DType::kF32, {n})}})).find("do not provably broadcast"), std::string::npos);
+  EXPECT_NE(typeText(addUfunc(g, Op::kAdd, {{a}, {array(DType::kF32, {n})}})).find("do not provably broadcast"),
+            std::string::npos);
 }
 
 TEST_F(AddUfunc, ResultOrderComesFromUnconvertedOperands) {

@@ -120,7 +120,8 @@ class Chain {
     SymList starts, steps;
     std::vector<int64_t> begin, stride, shape;
     for (int64_t n : address_.shape) {
-      int64_t step = std::vector<int64_t>{1, 1, 1, 2, -1, -2}[pick(6)], start = pick(2) ? 0 : static_cast<int64_t>(pick(static_cast<size_t>(n)));
+      int64_t step = std::vector<int64_t>{1, 1, 1, 2, -1, -2}[pick(6)],
+              start = pick(2) ? 0 : static_cast<int64_t>(pick(static_cast<size_t>(n)));
       if (step < 0) start = n - 1 - start;
       int64_t most = step > 0 ? (n - start + step - 1) / step : (start - step) / -step;
       int64_t size = pick(3) ? most : 1 + static_cast<int64_t>(pick(static_cast<size_t>(most)));
@@ -251,7 +252,8 @@ TEST(Views, ReshapeGroupsOfSymbolicShapes) {
   auto text = [&](const SymShape& from, const SymShape& to) {
     std::string out;
     for (const AxisGroup& g : reshapeGroups(s, from, to)) {
-      out += std::to_string(g.from) + "-" + std::to_string(g.fromEnd) + ">" + std::to_string(g.to) + "-" + std::to_string(g.toEnd) + " ";
+      out += std::to_string(g.from) + "-" + std::to_string(g.fromEnd) + ">" + std::to_string(g.to) + "-" +
+             std::to_string(g.toEnd) + " ";
     }
     return out;
   };

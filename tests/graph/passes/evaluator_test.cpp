@@ -1,4 +1,5 @@
-// The reference evaluator against NumPy 2.4: results of reductions as hashes of their bytes, elementwise semantics by value.
+// The reference evaluator against NumPy 2.4: results of reductions as hashes of their bytes, elementwise semantics by
+// value.
 #include "graph/evaluator.h"
 
 #include <gtest/gtest.h>
@@ -165,19 +166,22 @@ TEST(Evaluator, ReductionsAreNumPys) {
         kept.push_back(row.shape[axis]);
     const std::string type = std::string(row.dtype) + listText(row.shape) + (f ? " layout=f" : "");
     const std::string result = std::string(row.result) + (kept.empty() ? "" : listText(kept));
-    const std::string ir = "graph() {\n  %0 = input() {index=0} : " + type + "\n  %1 = " + row.op + "(%0) {axes=" +
-                           listText(row.axes) + ", keepdims=0} : " + result + "\n  return %1\n}\n";
+    const std::string ir = "graph() {\n  %0 = input() {index=0} : " + type + "\n  %1 = " + row.op +
+                           "(%0) {axes=" + listText(row.axes) + ", keepdims=0} : " + result + "\n  return %1\n}\n";
     SCOPED_TRACE(ir);
     absl::StatusOr<Graph> graph = parse(ir);
     ASSERT_TRUE(graph.ok()) << graph.status().message();
     const DType dtype = graph->type(ValueId(0)).dtype;
     HostArray in = HostArray::zeros(dtype, row.shape);
     std::vector<int64_t> weights(row.shape.size(), 1);  // memory order
-    if (f) for (size_t i = 1; i < weights.size(); ++i) weights[i] = weights[i - 1] * row.shape[i - 1];
-    else for (size_t i = weights.size(); i-- > 1;) weights[i - 1] = weights[i] * row.shape[i];
+    if (f)
+      for (size_t i = 1; i < weights.size(); ++i) weights[i] = weights[i - 1] * row.shape[i - 1];
+    else
+      for (size_t i = weights.size(); i-- > 1;) weights[i - 1] = weights[i] * row.shape[i];
     for (int64_t flat = 0; flat < in.elements(); ++flat) {
       int64_t rest = flat, at = 0;
-      for (size_t axis = row.shape.size(); axis-- > 0; rest /= row.shape[axis]) at += rest % row.shape[axis] * weights[axis];
+      for (size_t axis = row.shape.size(); axis-- > 0; rest /= row.shape[axis])
+        at += rest % row.shape[axis] * weights[axis];
       in.set(flat, Scalar::ofDouble(dtype, element(at)));
     }
     absl::StatusOr<std::vector<HostArray>> out = evaluate(*graph, {in}, {});

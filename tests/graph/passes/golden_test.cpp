@@ -60,7 +60,7 @@ void writeGoldens(const GoldenFile& file) {
 
 std::string errorText(const absl::Status& status) {
   std::string text = "error: " + std::string(status.message());
-  while (text.back() == '\n') text.pop_back();   // one at the end, as the file has it
+  while (text.back() == '\n') text.pop_back();  // one at the end, as the file has it
   return text + "\n";
 }
 
