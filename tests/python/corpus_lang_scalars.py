@@ -323,3 +323,16 @@ def numpy_scalars_in_branches(v, k):
     if k > 1:
         return v * k, float(k)
     return (v - float(k)) * 2, 0 if k else 1
+
+
+@case(c=[2.5 + 1j, 1j, 0j], k=[np.float64(1.5), np.float64(-0.0), np.float32(2.5), 3.5])
+def complex_and_numpy_floats(v, c, k):
+    return [type(x).__name__ for x in (c + k, k + c, c * k, c - k, k - c)], c + k, k * c, v * 2
+
+
+@case(n=[None, "a", 1j, 2.5, 7, True])
+def rounded(v, n):
+    try:
+        return round(n), v + 1
+    except TypeError as error:
+        return str(error), v

@@ -353,3 +353,34 @@ def test_code_replaced_while_its_spliced_copy_runs():
     finally:
         CALLED.clear()
     assert np.array_equal(outer(X, 8), X)
+
+
+def test_a_frame_kept_by_a_traceback_keeps_nothing_deleted():
+    """`except ... as e` deletes `e` at its end, also where compiled code runs from there to the return: otherwise frame and
+    exception hold each other, and with them every local variable."""
+    def fail(x):
+        raise IndexError
+
+    def f(x):
+        try:
+            fail(x)
+        except Exception as e:
+            str(e)
+            print(end="")
+            y = x + 1
+        return y * 2
+
+    for options in ({}, {"compile_all": True}):
+        compiled = fusewire.compile(f, **options)
+        gc.collect()
+        gc.disable()
+        try:
+            x = np.arange(24.0)
+            for _ in range(4):
+                compiled(x)
+            before = sys.getrefcount(x)
+            for _ in range(4):
+                compiled(x)
+            assert sys.getrefcount(x) == before
+        finally:
+            gc.enable()
