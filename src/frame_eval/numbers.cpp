@@ -29,24 +29,27 @@ constexpr size_t kMaxNumbers = 4096;  ///< of a trace
 constexpr int kMaxBound = 256;        ///< results of a trace that guards compute
 constexpr int64_t kNarrow = int64_t{1} << 31, kWide = int64_t{1} << 62;
 
-std::optional<NumberOp> comparisonOf(Op op) {
-  if (op == Op::kLess) return NumberOp::kLess;
-  if (op == Op::kLessEqual) return NumberOp::kLessEqual;
-  if (op == Op::kEqual) return NumberOp::kEqual;
-  if (op == Op::kNotEqual) return NumberOp::kNotEqual;
-  if (op == Op::kGreater) return NumberOp::kGreater;
-  if (op == Op::kGreaterEqual) return NumberOp::kGreaterEqual;
+std::optional<NumberOp> find(absl::Span<const std::pair<Op, NumberOp>> table, Op op) {
+  for (auto [from, to] : table)
+    if (from == op) return to;
   return std::nullopt;
 }
 
+std::optional<NumberOp> comparisonOf(Op op) {
+  static constexpr std::pair<Op, NumberOp> kTable[] = {
+      {Op::kLess, NumberOp::kLess},       {Op::kLessEqual, NumberOp::kLessEqual},
+      {Op::kEqual, NumberOp::kEqual},     {Op::kNotEqual, NumberOp::kNotEqual},
+      {Op::kGreater, NumberOp::kGreater}, {Op::kGreaterEqual, NumberOp::kGreaterEqual},
+  };
+  return find(kTable, op);
+}
+
 std::optional<NumberOp> arithmeticOf(Op op) {
-  if (op == Op::kAdd) return NumberOp::kAdd;
-  if (op == Op::kSubtract) return NumberOp::kSubtract;
-  if (op == Op::kMultiply) return NumberOp::kMultiply;
-  if (op == Op::kDivide) return NumberOp::kDivide;
-  if (op == Op::kNegative) return NumberOp::kNegative;
-  if (op == Op::kAbsolute) return NumberOp::kAbsolute;
-  return std::nullopt;
+  static constexpr std::pair<Op, NumberOp> kTable[] = {
+      {Op::kAdd, NumberOp::kAdd},       {Op::kSubtract, NumberOp::kSubtract}, {Op::kMultiply, NumberOp::kMultiply},
+      {Op::kDivide, NumberOp::kDivide}, {Op::kNegative, NumberOp::kNegative}, {Op::kAbsolute, NumberOp::kAbsolute},
+  };
+  return find(kTable, op);
 }
 
 std::optional<NumberType> typeOf(DType dtype) {

@@ -169,3 +169,13 @@ def assert_same_call(function, compiled, arguments: tuple, ulp: int | None = Non
     assert expected.warned == actual.warned, f"warnings {actual.warned}, expected {expected.warned}"
     assert_same_value(expected.arguments, actual.arguments, None, "arguments")
     return actual
+
+
+def assert_same_outcome(expected: Outcome, actual: Outcome) -> None:
+    """For calls that write: warnings and what became of the arguments also where an exception ended them."""
+    assert type(expected.error) is type(actual.error) and str(expected.error) == str(actual.error), actual.error
+    assert expected.warned == actual.warned
+    assert_same_value(expected.arguments, actual.arguments, None, "arguments")
+    if expected.error is None:
+        assert_same_value(expected.result, actual.result, None)
+        assert_same_arrays(expected.result, actual.result)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fusewire
-from compare import assert_same_arrays, assert_same_value, clone, run
+from compare import assert_same_outcome, assert_same_value, clone, run
 
 DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
 
@@ -145,12 +145,8 @@ def check(form, arguments, compiles=True):
     g = lambda memory, *rest: compiled(*rest)
     for _ in range(2):
         expected, actual = run(f, clone(arguments)), run(g, clone(arguments))
-        assert type(expected.error) is type(actual.error) and str(expected.error) == str(actual.error), actual.error
-        assert expected.warned == actual.warned
-        assert_same_value(expected.arguments, actual.arguments, None, "arguments")
+        assert_same_outcome(expected, actual)
         if expected.error is None:
-            assert_same_value(expected.result, actual.result, None)
-            assert_same_arrays(expected.result, actual.result)
             assert_same_aliases(expected, actual)
     facts = fusewire._fusewire.describe(compiled)
     assert not [b for b in facts["breaks"] if b["reason"] in ("internal-error", "compile-failed")], facts["breaks"]

@@ -1,43 +1,27 @@
 // Operators of arrays and NumPy scalars. For arrays they are the ufuncs, but for the fast paths of `**`; NumPy scalars
 // have arithmetic of their own, which answers the same but warns about integer overflow.
+#include "cpython/bytecode.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
 namespace fw::capture::numpy {
 namespace {
 
-/// CPython's NB_* numbers.
-enum BinaryNumber : int {
-  kNbAdd,
-  kNbAnd,
-  kNbFloorDivide,
-  kNbLshift,
-  kNbMatrixMultiply,
-  kNbMultiply,
-  kNbRemainder,
-  kNbOr,
-  kNbPower,
-  kNbRshift,
-  kNbSubtract,
-  kNbTrueDivide,
-  kNbXor,
-};
-
 Op opOf(int number) {
   switch (number) {
-    case kNbAdd: return Op::kAdd;
-    case kNbAnd: return Op::kBitwiseAnd;
-    case kNbFloorDivide: return Op::kFloorDivide;
-    case kNbLshift: return Op::kLeftShift;
-    case kNbMultiply: return Op::kMultiply;
-    case kNbRemainder: return Op::kRemainder;
-    case kNbOr: return Op::kBitwiseOr;
-    case kNbPower: return Op::kPower;
-    case kNbRshift: return Op::kRightShift;
-    case kNbSubtract: return Op::kSubtract;
-    case kNbTrueDivide: return Op::kDivide;
-    case kNbXor: return Op::kBitwiseXor;
-    case kNbMatrixMultiply: unsupported("the operator @");
+    case cpython::kNbAdd: return Op::kAdd;
+    case cpython::kNbAnd: return Op::kBitwiseAnd;
+    case cpython::kNbFloorDivide: return Op::kFloorDivide;
+    case cpython::kNbLshift: return Op::kLeftShift;
+    case cpython::kNbMultiply: return Op::kMultiply;
+    case cpython::kNbRemainder: return Op::kRemainder;
+    case cpython::kNbOr: return Op::kBitwiseOr;
+    case cpython::kNbPower: return Op::kPower;
+    case cpython::kNbRshift: return Op::kRightShift;
+    case cpython::kNbSubtract: return Op::kSubtract;
+    case cpython::kNbTrueDivide: return Op::kDivide;
+    case cpython::kNbXor: return Op::kBitwiseXor;
+    case cpython::kNbMatrixMultiply: unsupported("the operator @");
   }
   FW_UNREACHABLE();
 }
