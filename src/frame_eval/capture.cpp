@@ -9,6 +9,7 @@
 #include "frame_eval/interpreter.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/survey.h"
+#include "frame_eval/unused.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
@@ -107,6 +108,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     ExitPlan exit = buildExit(trace, end);
     if (!options.evenWithoutArrays && !isWorthwhile(trace.graph(), exit, region))
       return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
+    keepUnused(trace.graph());
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
     int at = b.at >= 0 ? b.at : interpreter.resumeAt() >= 0 ? interpreter.resumeAt() : trace.at;

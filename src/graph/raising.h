@@ -1,0 +1,12 @@
+// Which operations can be noticed by more than their results.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace fw::graph {
+
+/// Whether computing the value (of a pure operation) can be noticed by more than its result: floating-point flags, or a
+/// division of integers by zero. Conservative.
+bool mayRaise(const Graph& graph, ValueId id);
+
+}  // namespace fw::graph
