@@ -114,24 +114,29 @@ void ResultBuilder::release(Call& call) const {
   for (const OutputBuffer& out : outputs_) Py_CLEAR(call.arrays[out.buffer]);
 }
 
-/// The array of a buffer: the first taker gets the buffer itself, later ones a copy, since equal values of the graph
-/// may be distinct arrays of the program.
-PyObject* ResultBuilder::takeArray(Call& call, int buffer, Progress& progress) const {
-  PyArrayObject* array = call.arrays[buffer];
-  if (progress.taken[buffer]) return PyArray_NewCopy(array, NPY_KEEPORDER);
-  progress.taken[buffer] = true;
-  return Py_NewRef(reinterpret_cast<PyObject*>(array));
+/// The array of an output that is a whole buffer, borrowed; null with an exception set. Equal values of the graph share
+/// a buffer but may be distinct arrays of the program: the first output gets the buffer itself, the others get copies.
+PyArrayObject* ResultBuilder::arrayOf(Call& call, int output, Progress& progress) const {
+  const int buffer = views_[output].buffer;
+  FW_CHECK(call.arrays[buffer]);
+  int& owner = progress.owner[buffer];
+  if (owner < 0) owner = output;
+  if (owner == output) return call.arrays[buffer];
+  for (const auto& [of, copy] : progress.copies)
+    if (of == output) return reinterpret_cast<PyArrayObject*>(copy.get());
+  progress.copies.emplace_back(output, Ref::steal(PyArray_NewCopy(call.arrays[buffer], NPY_KEEPORDER)));
+  return reinterpret_cast<PyArrayObject*>(progress.copies.back().second.get());
 }
 
 void* ResultBuilder::dataOf(const Call& call, const View& view) const {
   return static_cast<char*>(call.buffers[view.buffer]) + (view.offset < 0 ? 0 : call.sizes[view.offset]);
 }
 
-/// An array over the memory of a view; `base`, if any, keeps the memory alive.
-PyObject* ResultBuilder::buildView(Call& call, const View& view, PyObject* base, bool writeable) const {
+/// An array over the memory at `data`; `base`, if any, keeps it alive.
+PyObject* ResultBuilder::buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const {
   PyObject* result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(view.typeNumber), view.rank,
                                           reinterpret_cast<npy_intp*>(call.sizes + view.sizes),
-                                          reinterpret_cast<npy_intp*>(call.sizes + view.strides), dataOf(call, view),
+                                          reinterpret_cast<npy_intp*>(call.sizes + view.strides), data,
                                           writeable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
   if (result && base && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), Py_NewRef(base)) < 0)
     Py_CLEAR(result);
@@ -142,15 +147,18 @@ PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node, Progress& 
   const View& view = views_[node.index];
   if (node.baseObject >= 0) {
     PyObject* base = call.objects[node.baseObject];
-    return buildView(call, view, base, node.writeable && PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(base)));
+    return buildView(call, view, dataOf(call, view), base,
+                     node.writeable && PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(base)));
   }
   if (node.baseNode >= 0) {
-    PyArrayObject* base = call.arrays[views_[node.baseNode].buffer];
-    FW_CHECK(base);
-    return buildView(call, view, reinterpret_cast<PyObject*>(base), node.writeable);
+    PyArrayObject* base = arrayOf(call, node.baseNode, progress);
+    if (!base) return nullptr;
+    char* data = static_cast<char*>(PyArray_DATA(base)) + (view.offset < 0 ? 0 : call.sizes[view.offset]);
+    return buildView(call, view, data, reinterpret_cast<PyObject*>(base), node.writeable);
   }
-  if (view.wholeBuffer) return takeArray(call, view.buffer, progress);
-  Ref window = Ref::steal(buildView(call, view, nullptr, false));  // fresh in NumPy, a part of a buffer here
+  if (view.wholeBuffer) return Py_XNewRef(reinterpret_cast<PyObject*>(arrayOf(call, node.index, progress)));
+  Ref window =
+      Ref::steal(buildView(call, view, dataOf(call, view), nullptr, false));  // fresh in NumPy, a part of a buffer here
   return window ? PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(window.get()), NPY_KEEPORDER) : nullptr;
 }
 

@@ -63,16 +63,17 @@ class ResultBuilder {
   };
   bool allocateOne(Call& call, size_t output) const;
   struct Progress {
-    Progress(size_t nodes, size_t buffers) : made(nodes), taken(buffers) {}
-    absl::InlinedVector<PyObject*, 16> made;  ///< exit node -> its object, borrowed, for kShared
-    absl::InlinedVector<bool, 16> taken;      ///< buffer -> its array is already part of the result
+    Progress(size_t nodes, size_t buffers) : made(nodes), owner(buffers, -1) {}
+    absl::InlinedVector<PyObject*, 16> made;           ///< exit node -> its object, borrowed, for kShared
+    absl::InlinedVector<int, 16> owner;                ///< buffer -> the output whose array it is, or -1
+    std::vector<std::pair<int, cpython::Ref>> copies;  ///< arrays of the other outputs of a buffer
   };
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
   PyObject* buildArray(Call& call, const capture::ExitNode& node, Progress& progress) const;
-  PyObject* buildView(Call& call, const View& view, PyObject* base, bool writeable) const;
+  PyObject* buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const;
   void* dataOf(const Call& call, const View& view) const;
   bool isWhole(const capture::ExitNode& node) const;
-  PyObject* takeArray(Call& call, int buffer, Progress& progress) const;
+  PyArrayObject* arrayOf(Call& call, int output, Progress& progress) const;
   PyObject* buildContainer(Call& call, const capture::ExitNode& node, Progress& progress) const;
   PyObject* buildResult(Call& call) const;
   bool leaveRegion(Call& call, PyObject** result) const;

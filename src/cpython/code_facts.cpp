@@ -1,4 +1,4 @@
-// A look at the raw code units, as compiled: caches are zero there, and nothing is specialised.
+// Loops are found in the raw code units, as compiled: caches are zero there, and nothing is specialised.
 #include "cpython/code_facts.h"
 
 #include <opcode.h>
@@ -6,6 +6,17 @@
 #include "cpython/ref.h"
 
 namespace fw::cpython {
+
+/// Its address is not exported by every version; a function that nobody has touched has it.
+vectorcallfunc plainVectorcall() {
+  static const vectorcallfunc plain = [] {
+    const Ref code = checked(reinterpret_cast<PyObject*>(PyCode_NewEmpty("", "", 0)));
+    const Ref globals = checked(PyDict_New());
+    const Ref function = checked(PyFunction_New(code.get(), globals.get()));
+    return reinterpret_cast<PyFunctionObject*>(function.get())->vectorcall;
+  }();
+  return plain;
+}
 
 bool hasLoop(PyCodeObject* code) {
   const Ref units = checked(PyCode_GetCode(code));

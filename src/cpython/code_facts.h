@@ -20,6 +20,13 @@ inline std::string qualifiedName(const PyCodeObject* code) {
   return text ? text : "<code>";
 }
 
+/// How CPython calls the functions that it makes; PyFunction_SetVectorcall() gives a function another way.
+vectorcallfunc plainVectorcall();
+
+inline bool hasPlainVectorcall(PyObject* function) {
+  return reinterpret_cast<PyFunctionObject*>(function)->vectorcall == plainVectorcall();
+}
+
 /// Whether the code jumps backwards. Throws PythonError.
 bool hasLoop(PyCodeObject* code);
 

@@ -1,6 +1,7 @@
 // Calls: what is called, binding of arguments, inlining of Python functions. Functions that exist outside the trace are
 // known by identity (guarded where they were read), so that only what can change in place is guarded here: code and
 // defaults.
+#include "cpython/code_facts.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/builtins.h"
 #include "frame_eval/collections.h"
@@ -201,6 +202,8 @@ SourceId Interpreter::sourceOf(Value* function) {
 Ref Interpreter::codeOf(Value* function) {
   if (function->kind == ValueKind::kFunction) return function->code;
   PyObject* code = reinterpret_cast<PyFunctionObject*>(function->object.get())->func_code;
+  if (!cpython::hasPlainVectorcall(function->object.get()))
+    trace_.fail(BreakReason::kUnsupportedCall, "a function with a vectorcall of its own");
   SourceId source = sourceOf(function);
   if (guardedFunctions_.insert(source).second) {
     trace_.guard({.kind = guards::GuardKind::kFunctionCode, .source = source, .object = Ref::create(code)});

@@ -30,6 +30,8 @@ Value* Interpreter::run(const CallView& view) {
   trace_.line = code->co_firstlineno;
   if (isDisabled(view.function->func_code))
     trace_.fail(BreakReason::kDisabled, disabledDetail(view.function->func_code));
+  if (!cpython::hasPlainVectorcall(reinterpret_cast<PyObject*>(view.function)))
+    trace_.fail(BreakReason::kUnsupportedCall, "a function with a vectorcall of its own");
   trace_.guard({.kind = guards::GuardKind::kFunctionCode,
                 .source = frame.function,
                 .object = Ref::create(view.function->func_code)});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cpython/code_facts.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/keys.h"
@@ -222,7 +223,7 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     } else {
       become(arrayFromSource(source, object));
     }
-  } else if (PyFunction_Check(object) && isMadeByFrame(source, object)) {
+  } else if (PyFunction_Check(object) && isMadeByFrame(source, object) && cpython::hasPlainVectorcall(object)) {
     guard({.kind = GuardKind::kFunctionCode,
            .source = source,
            .object = Ref::create(reinterpret_cast<PyFunctionObject*>(object)->func_code)});

@@ -1,4 +1,5 @@
 // Guards about identity, types, constants, containers, attributes, functions and iterators.
+#include "cpython/code_facts.h"
 #include "cpython/hash_tables.h"
 #include "cpython/objects.h"
 #include "guards/access.h"
@@ -146,10 +147,15 @@ PyFunctionObject* Checker::loadFunction(SourceId id) {
   return nullptr;
 }
 
-bool Checker::checkFunctionCode(const Guard& g) {
-  PyFunctionObject* f = loadFunction(g.source);
-  return f && (f->func_code == g.object.get() || fail(name(g.source) + " is another function than when compiled"));
+bool Checker::runsCode(SourceId id, PyObject* code) {
+  PyFunctionObject* f = loadFunction(id);
+  if (!f) return false;
+  if (!code || f->func_code != code) return fail(name(id) + " is another function than when compiled");
+  return cpython::hasPlainVectorcall(reinterpret_cast<PyObject*>(f)) ||
+         fail(name(id) + " is called in a way of its own");
 }
+
+bool Checker::checkFunctionCode(const Guard& g) { return runsCode(g.source, g.object.get()); }
 
 bool Checker::checkClosure(const Guard& g) {
   PyFunctionObject* f = loadFunction(g.source);
@@ -207,12 +213,7 @@ bool Checker::checkWeakType(const Guard& g) {
          fail(name(g.source) + " is a " + typeName(Py_TYPE(object)) + ", compiled for " + constantText(type));
 }
 
-bool Checker::checkWeakFunctionCode(const Guard& g) {
-  PyFunctionObject* f = loadFunction(g.source);
-  if (!f) return false;
-  PyObject* code = cpython::weakTarget(g.object.get());
-  return (code && f->func_code == code) || fail(name(g.source) + " is another function than when compiled");
-}
+bool Checker::checkWeakFunctionCode(const Guard& g) { return runsCode(g.source, cpython::weakTarget(g.object.get())); }
 
 bool Checker::checkNotSameObject(const Guard& g) {
   PyObject* a = load(g.source);

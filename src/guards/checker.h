@@ -40,6 +40,7 @@ class Checker {
   }
 
   PyFunctionObject* loadFunction(SourceId id);
+  bool runsCode(SourceId function, PyObject* code);
   /// Object of a source; nullptr with a reason if its path is broken.
   PyObject* load(SourceId id);
   PyArrayObject* loadArray(SourceId id);

@@ -1,4 +1,5 @@
 // Emitters of guards about containers, attributes, functions and iterators.
+#include "cpython/code_facts.h"
 #include "cpython/hash_tables.h"
 #include "cpython/objects.h"
 #include "guards/access.h"
@@ -151,7 +152,18 @@ void Emitter::emitFunctionField(const Guard& g, int offset) {
   jne(failLabel());
 }
 
-void Emitter::emitFunctionCode(const Guard& g) { emitFunctionField(g, offsetof(PyFunctionObject, func_code)); }
+/// rax: the function. Its code is what runs only if nobody has given it another way of being called.
+void Emitter::requirePlainVectorcall() {
+  mov(rcx, reinterpret_cast<uintptr_t>(cpython::plainVectorcall()));
+  cmp(ptr[rax + offsetof(PyFunctionObject, vectorcall)], rcx);
+  jne(failLabel());
+}
+
+void Emitter::emitFunctionCode(const Guard& g) {
+  emitFunctionField(g, offsetof(PyFunctionObject, func_code));
+  requirePlainVectorcall();
+}
+
 void Emitter::emitWeakFunctionCode(const Guard& g) {
   load(g.source);
   requireType(g.source, &PyFunction_Type);
@@ -159,6 +171,7 @@ void Emitter::emitWeakFunctionCode(const Guard& g) {
   mov(rcx, ptr[rcx + offsetof(PyWeakReference, wr_object)]);
   cmp(ptr[rax + offsetof(PyFunctionObject, func_code)], rcx);
   jne(failLabel());
+  requirePlainVectorcall();
 }
 
 void Emitter::emitClosure(const Guard& g) { emitFunctionField(g, offsetof(PyFunctionObject, func_closure)); }

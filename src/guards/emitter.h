@@ -55,6 +55,7 @@ class Emitter : public Xbyak::CodeGenerator {
 
   // Pieces (emit_guards.cpp, emit_objects.cpp, emit_values.cpp).
   void emitFunctionField(const Guard& g, int offset);
+  void requirePlainVectorcall();
   template <class Fn>
   void emitKeyCall(const Guard& g, Fn* fn);
   void loadPair(const Guard& g);  ///< r9 = object of g.source, rax = that of g.other

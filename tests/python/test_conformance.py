@@ -1,5 +1,6 @@
 """What CPython's own suite has found, small: each function compiled against itself as plain Python, over kinds of arguments in turn."""
 
+import ctypes
 import itertools
 import sys
 import types
@@ -88,3 +89,21 @@ def test_same_as_python(function, arguments):
             (array, *rest), (wanted, *others) = compiled(X, *args), function(X, *args)
             assert np.array_equal(array, wanted)
             assert rest == others, args
+
+
+@pytest.mark.skipif(not hasattr(ctypes.pythonapi, "PyFunction_SetVectorcall"), reason="new in Python 3.12")
+def test_function_with_a_vectorcall_of_its_own():
+    def inner(x):
+        return x * 2
+
+    def outer(x):
+        return inner(x) + 1
+
+    compiled = fusewire.compile(outer)
+    x = np.ones(3)
+    assert compiled(x)[0] == 3 and not fusewire._fusewire.describe(compiled)["breaks"]
+    answer = ctypes.CFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)(
+        lambda function, arguments, count, names: 41)
+    ctypes.pythonapi.PyFunction_SetVectorcall(ctypes.py_object(inner), answer)
+    for _ in range(3):
+        assert compiled(x) == 42

@@ -602,3 +602,26 @@ def test_guards_name_the_decision():
         f(X, c)
     guards = " ".join(v["guards"] for v in fusewire._fusewire.describe(f)["variants"])
     assert "c > 1.5 is True" in guards and "c > 1.5 is False" in guards and "c < -1.5 is False" in guards
+
+
+def strided_and_generated(n, k):
+    a = np.arange(n * k)
+    return a[::k], np.arange(0, n, k)
+
+
+def twins(n, m):
+    a, b = np.arange(n) * 2.0, np.arange(m) * 2.0
+    return a[1:], b[1:], a, b, a[::-1], b[:2]
+
+
+@pytest.mark.parametrize("form", [strided_and_generated, twins], ids=lambda f: f.__name__)
+def test_equal_values_are_arrays_of_their_own(form):
+    """Sizes may make two computations one; what they return is two arrays, each with its own views."""
+    compiled = fusewire.compile(form)
+    shared = lambda arrays: [[np.shares_memory(a, b) for a in arrays] for b in arrays]
+    for sizes in ((4, 2), (1, 1), (3, 1), (3, 3), (5, 5)):
+        expected, actual = form(*sizes), compiled(*sizes)
+        assert shared(actual) == shared(expected)
+        assert all(np.array_equal(a, b) for a, b in zip(actual, expected))
+        assert [a.base is None for a in actual] == [a.base is None for a in expected]
+    assert fusewire._fusewire.describe(compiled)["variants"]
