@@ -302,7 +302,7 @@ class ExitBuilder {
   }
 
   ExitNode array(Value* value) {
-    ExitNode node{.kind = ExitNode::Kind::kArray, .writeable = value->writeable};
+    ExitNode node{.kind = ExitNode::Kind::kArray, .writeable = !value->frozen};
     Value* root = value;
     while (root->base && !root->source.valid()) root = root->base;
     if (root == value) {

@@ -65,7 +65,7 @@ Value* Trace::array(graph::ValueId node, Value* base) {
   Value* v = make(ValueKind::kArray);
   v->node = node;
   v->base = base;
-  if (base) v->writeable = base->writeable;
+  if (base) v->frozen = base->frozen;
   return v;
 }
 

@@ -358,9 +358,7 @@ Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
                 {SymbolBinding::From::kStride, source, axis});
     }
   }
-  Value* v = array(addInput(InputBinding::From::kArrayData, source, std::move(type)));
-  v->writeable = PyArray_ISWRITEABLE(a);
-  return v;
+  return array(addInput(InputBinding::From::kArrayData, source, std::move(type)));
 }
 
 }  // namespace fw::capture

@@ -80,7 +80,7 @@ struct Value {
   graph::SymId sym;       ///< kPyInt
   Value* base = nullptr;  ///< kArray: the array whose memory this one views (NumPy's .base), or null;
                           ///< kIterator: the list or tuple it walks, read as it goes
-  bool writeable = true;  ///< kArray
+  bool frozen = false;    ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
 
   Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items

@@ -447,3 +447,25 @@ def test_flags_are_those_of_numpy(form, dtype, shape):
                 assert expected.warned == actual.warned
                 assert_same_value(expected.arguments, actual.arguments, None, "arguments")
         assert fusewire._fusewire.describe(compiled)["variants"] or shape == (3, 3)   # one element of complex type is Python's
+
+
+VIEWS = ["x.ravel()", "x.reshape(-1)", "x[:]", "x[0:1]", "x.T", "x[None]", "np.squeeze(x[None], 0)", "np.expand_dims(x, 0)", "np.atleast_2d(x)",
+         "x.swapaxes(0, -1)", "np.flip(x)", "np.split(x, 1)[0]", "np.broadcast_to(x, x.shape)", "np.broadcast_to(x, x.shape)[0]",
+         "np.broadcast_to(x, x.shape).copy()", "x.copy()", "x.astype('f4')", "x"]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_are_as_writeable_as_their_base(view):
+    """Whether a base is read-only may differ from call to call."""
+    function = eval(f"lambda x: {view}", {"np": np})
+    compiled = fusewire.compile(function)
+    for shape in ((3,), (2, 3), (1,), (0,)):
+        for writeable in (False, True, False):
+            x = np.ones(shape)
+            x.flags.writeable = writeable
+            for _ in range(2):
+                expected, actual = run(function, (x,)), run(compiled, (x,))
+                assert_same_outcome(expected, actual)
+                if expected.error is None:
+                    assert actual.result.flags.writeable == expected.result.flags.writeable
+    assert fusewire._fusewire.describe(compiled)["variants"] or view == "x"

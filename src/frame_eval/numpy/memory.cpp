@@ -78,7 +78,7 @@ Value* makeView(Trace& trace, Value* parent, ValueId node) {
   if (parent->kind != ValueKind::kArray) return trace.array(node);
   Value* owner = ownerOf(parent);
   Value* view = trace.array(node, owner);
-  view->writeable = parent->writeable;
+  view->frozen = parent->frozen;
   owner->items.push_back(view);
   return view;
 }
@@ -122,8 +122,10 @@ ValueId inputOf(Trace& trace, Value* owner) {
 }  // namespace
 
 void checkWriteable(Trace& trace, Value* target) {
-  if (!target->writeable) raises("assignment destination is read-only");
   Value* owner = ownerOf(target);
+  const bool seen =
+      !owner->source.valid() || PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(owner->object.get()));
+  if (target->frozen || !seen) raises("assignment destination is read-only");
   if (owner->source.valid()) inputOf(trace, owner);
 }
 

@@ -371,7 +371,7 @@ Value* broadcastTo(Bound& a) {
   Value* array = arrayValue(a.trace, a["array"]);
   SymShape shape = shapeArg(a.trace, a["shape"]);
   Value* view = makeView(a.trace, array, broadcastInto(a.trace, array->node, shape, false));
-  view->writeable = false;
+  view->frozen = true;
   return view;
 }
 
