@@ -9,6 +9,7 @@
 #include "bindings/refusal.h"
 #include "bindings/stance.h"
 #include "cpython/code_facts.h"
+#include "cpython/numpy_api.h"
 #include "frame_eval/policy.h"
 #include "nlohmann/json.hpp"
 
@@ -133,6 +134,14 @@ void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
     return splice(std::move(what), config);
   recordBreak(breaks_, std::move(what), name());
   if (variants_.variants().empty() && !spliced_ && failures_ >= kFailureLimit) hopeless_ = true;
+}
+
+bool CodeState::runsAsPython(PyObject* const* slots) const {
+  if (spliced_ || anyThreadRefusesBreaks()) return false;
+  if (hopeless_ || !settings_.current()->flag(Setting::kEnable)) return true;
+  const bool arrays = std::any_of(slots, slots + slotCount_, [](PyObject* o) { return o && PyArray_Check(o); });
+  return !arrays && variants_.variants().empty() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
+         !refusesBreaks(*settings_.current());
 }
 
 bool CodeState::makeSpliced() {

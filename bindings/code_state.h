@@ -42,6 +42,8 @@ class CodeState {
   const SplicedCode* spliced() const { return spliced_.get(); }
   /// True if nothing is compiled and nothing will be, nor is there anything to refuse.
   bool isHopeless() const { return hopeless_ && !errorOnGraphBreak(); }
+  /// Whether calls with arguments of these types run the user's own code from now on, whatever the arguments are.
+  bool runsAsPython(PyObject* const* slots) const;
   /// Whether calls of other Python functions from here may be worth a look by the hook.
   bool wantsHook() const { return spliced_ && spliced_->callsOut(); }
 

@@ -28,9 +28,14 @@ void FunctionState::adoptCode() {
   state_.emplace(reinterpret_cast<PyCodeObject*>(code_.get()), settings_, /*decorated=*/true);
   leaveAlone(function()->func_code);
   spliced_ = Ref();
+  plainCalls_.forget();
 }
 
 PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  if (state_ && plainCalls_.contains(args, nargsf, keywordNames, function()->func_code)) {
+    ++pythonCalls_;
+    return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
+  }
   PyObject* result = nullptr;
   return guarded([&] { result = dispatch(args, nargsf, keywordNames); }) ? result : nullptr;
 }
@@ -52,6 +57,8 @@ PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject
     case RunOutcome::kDone: return result;
     case RunOutcome::kError: return nullptr;
     case RunOutcome::kMiss:
+      if (state_->runsAsPython(slots)) plainCalls_.remember(args, nargsf, keywordNames, code_.get());
+      break;
     case RunOutcome::kDeclined: break;
   }
   return callAsPython(args, nargsf, keywordNames);
@@ -97,6 +104,7 @@ PyObject* FunctionState::splicedFunction(PyObject* code) {
 void FunctionState::reset() {
   if (state_) state_->reset();
   spliced_ = Ref();
+  plainCalls_.forget();
   pythonCalls_ = 0;
   hookUseful_ = true;
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bindings/code_state.h"
+#include "bindings/plain_calls.h"
 #include "bindings/signature.h"
 
 namespace fw::bindings {
@@ -49,6 +50,7 @@ class FunctionState {
   cpython::Ref code_;               ///< the code that state_ is about
   std::optional<CodeState> state_;  ///< none if the callable is no Python function
   cpython::Ref spliced_;            ///< function object around spliced code
+  PlainCalls plainCalls_;
   bool hookUseful_ = true;
   uint64_t pythonCalls_ = 0;
 };

@@ -1,6 +1,7 @@
 // Snapshots are replaced, never changed: a compile that runs keeps the one it began with.
 #include "bindings/settings.h"
 
+#include "bindings/plain_calls.h"
 #include "graph/support/check.h"
 
 namespace fw::bindings {
@@ -14,7 +15,10 @@ std::shared_ptr<const Config>& process() {
 }  // namespace
 
 std::shared_ptr<const Config> processSettings() { return process(); }
-void setProcessSettings(std::shared_ptr<const Config> config) { process() = std::move(config); }
+void setProcessSettings(std::shared_ptr<const Config> config) {
+  process() = std::move(config);
+  ++plainEpoch;
+}
 
 const SettingInfo* findSetting(std::string_view name) {
   for (const SettingInfo& info : settings())

@@ -1,6 +1,7 @@
 // The stance word, and the two errors that a user can ask for in place of a silent fallback.
 #include "bindings/stance.h"
 
+#include "bindings/plain_calls.h"
 #include "bindings/to_python.h"
 #include "cpython/ref.h"
 #include "nlohmann/json.hpp"
@@ -22,6 +23,7 @@ constexpr StanceInfo kStances[] = {
 };
 
 thread_local bool breaksAreErrors = false;
+std::atomic<int> refusingThreads{0};
 
 /// Errors are Python classes with fields of their own, made by functions of the package.
 void raiseThrough(const char* maker, const std::string& function, const nlohmann::json& facts) {
@@ -81,7 +83,12 @@ guards::GuardSet essentialGuards(const guards::GuardSet& set) {
 }
 
 bool errorOnGraphBreak() { return breaksAreErrors; }
-bool setErrorOnGraphBreak(bool on) { return std::exchange(breaksAreErrors, on); }
+bool setErrorOnGraphBreak(bool on) {
+  if (on != breaksAreErrors) refusingThreads += on ? 1 : -1;
+  if (on) ++plainEpoch;
+  return std::exchange(breaksAreErrors, on);
+}
+bool anyThreadRefusesBreaks() { return refusingThreads > 0; }
 
 void raiseGraphBreakError(const std::string& function, const nlohmann::json& breaks) {
   raiseThrough("graph_break_error", function, breaks);

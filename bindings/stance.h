@@ -55,6 +55,8 @@ guards::GuardSet essentialGuards(const guards::GuardSet& set);
 /// error_on_graph_break: whether a break met by this thread is an error. Answers what was in force.
 bool errorOnGraphBreak();
 bool setErrorOnGraphBreak(bool on);
+/// Whether it is in force for any thread.
+bool anyThreadRefusesBreaks();
 
 /// Sets fusewire.GraphBreakError for `breaks`, a list as describeBreak() makes them.
 void raiseGraphBreakError(const std::string& function, const nlohmann::json& breaks);

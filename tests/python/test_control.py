@@ -914,3 +914,47 @@ def test_stub_lists_what_the_package_has():
     extension = ast.parse((Path(__file__).parents[2] / "bindings/fusewire/_fusewire.pyi").read_text())
     listed = {n.name for n in extension.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     assert listed == {n for n in dir(_fusewire) if not n.startswith("__")}
+
+
+def test_calls_that_run_as_python_are_looked_at_again_when_something_changes():
+    @fusewire.compile
+    def scale(x, factor):
+        return x * factor
+
+    variants = lambda: len(fusewire._fusewire.describe(scale)["variants"])
+    array = np.ones(3)
+    for _ in range(5):
+        assert scale("ab", 2) == "abab"
+    assert variants() == 0
+    assert scale(array, 2)[0] == 2 and variants() == 1, "other kinds of arguments are compiled"
+    scale.__wrapped__.__code__ = (lambda x, factor: x + factor).__code__
+    assert scale("ab", "c") == "abc" and scale(array, 2)[0] == 3
+
+    @fusewire.compile(enable=False)
+    def off(x):
+        return x + 1
+
+    for _ in range(3):
+        assert off(array)[0] == 2
+    assert not fusewire._fusewire.describe(off)["variants"]
+
+    @fusewire.compile
+    def later(x):
+        return x + 1
+
+    with fusewire.config.patch(enable=False):
+        for _ in range(3):
+            later(array)
+    later(array)
+    assert len(fusewire._fusewire.describe(later)["variants"]) == 1
+
+    @fusewire.compile
+    def prints(x):
+        print(end="")
+        return x
+
+    for _ in range(40):
+        prints("a")
+    with fusewire.error_on_graph_break(), pytest.raises(fusewire.GraphBreakError):
+        prints("a")
+    assert prints("a") == "a"
