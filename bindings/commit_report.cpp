@@ -1,8 +1,8 @@
-// Interrupted commits. Native code has found a flag and kept what the part where it came up has overwritten. That is
-// put back, so the operands are what they were; the part and all behind it is computed here once more, one operation
-// after the other, in blocks, with a look at the processor's flags after each. Slow, and rare. Only the operations are
-// covered that update loops are made of; commits with others are checked as a whole before anything is stored (see
-// passes/commits.cpp).
+// Commits of one operation are not interrupted: their flags are that operation's. This is about all others. Native code
+// has found a flag and kept what the part where it came up has overwritten. That is put back, so the operands are what
+// they were; the part and all behind it is computed here once more, one operation after the other, in blocks, with a
+// look at the processor's flags after each. Slow, and rare. Only the operations are covered that update loops are made
+// of; commits with others are checked as a whole before anything is stored (see passes/commits.cpp).
 #include "bindings/commit_report.h"
 
 #include <algorithm>
@@ -237,12 +237,19 @@ int64_t CommitReporter::savedBytes(absl::Span<const jit::DeferredCommit> deferre
                                    const std::vector<int64_t>& geometry) const {
   int64_t bytes = 0;
   for (const jit::DeferredCommit& d : deferred) {
+    if (d.whole) continue;
     const Commit& commit = commits_[d.commit];
     int64_t inner = 1;
     for (size_t i = d.outer; i < d.order.size(); ++i) inner *= geometry[commit.sizes + d.order[i]];
     bytes = std::max<int64_t>(bytes, jit::partElements(inner) * (commit.single ? sizeof(float) : sizeof(double)));
   }
   return bytes;
+}
+
+void CommitReporter::report(const jit::DeferredCommit& deferred, int32_t status,
+                            std::vector<RaisedFlags>& raised) const {
+  const Operation& operation = commits_[deferred.commit].operations.front();
+  if (status) raised.push_back({status, operation.line, graph::info(operation.op).text, operation.order});
 }
 
 void CommitReporter::inspect(const jit::DeferredCommit& deferred, const jit::CommitProgress& progress,
