@@ -45,7 +45,7 @@ class CommitReporter {
   struct Commit {
     bool single = false;  ///< f32
     int rank = 0, sizes = 0;
-    Leaf target;
+    std::vector<Leaf> targets;
     std::vector<Leaf> leaves;
     std::vector<Operation> operations;
   };

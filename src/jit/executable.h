@@ -46,8 +46,8 @@ inline int64_t partElements(int64_t inner) { return inner > kPartElements ? inne
 /// Stores the plan's commits into the inputs: called after entry() on the same arguments and workspace, once its status
 /// was accepted. Answers 0 when everything is stored. Else a watched flag came up in the part [position, end) of a
 /// deferred commit. Nothing before it has raised a watched flag, and nothing behind it is stored; what stood in the
-/// part itself lies in `saved`, in the order of DeferredCommit::order. When the caller has put it back, another call
-/// goes on there.
+/// part itself lies in `saved`, partElements() for each of the commit's stores, in the order of DeferredCommit::order.
+/// When the caller has put it back, another call goes on there.
 using CommitFn = int32_t (*)(const int64_t* symbols, void* const* buffers, void* workspace, CommitProgress* progress);
 
 /// A commit whose floating-point flags are looked at while it runs, rather than by entry(): part by part, or of all its

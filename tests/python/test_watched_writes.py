@@ -48,6 +48,27 @@ def one_operation_each(u, v, s):
     np.add(v, u, out=v)
 
 
+def symplectic(u, v, s):
+    v -= s * u
+    u += s * v
+
+
+def momentum(u, v, s):
+    np.multiply(v, s, out=v)
+    v += u
+    u -= 0.5 * v
+
+
+def parts_of_both(u, v, s):
+    v[1:-1, ::2] -= s * u[1:-1, ::2]
+    u[1:-1, ::2] += s * v[1:-1, ::2]
+
+
+def both_with_rows(u, v, s):
+    v += s * u[3]
+    u += s * v[:, 3:4] + v
+
+
 def by_out(u, v, s):
     np.multiply(u, s, out=u)
     np.subtract(u, v, out=v)
