@@ -252,7 +252,7 @@ TEST(Commits, OfOneOperationAnswerTheirFlags) {
   absl::StatusOr<graph::Graph> graph = graph::parse(
       "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f64[s0]\n  %1 = input() {index=1} : f64[s0]\n"
       "  %2 = multiply(%0, %0) : f64[s0]\n  %3 = store(%0, %2) : f64[s0]\n"
-      "  %4 = add(%1, %1) : f64[s0]\n  %5 = store(%1, %4) : f64[s0]\n  commit %3\n  commit %5\n  return\n}\n");
+      "  %4 = add(%1, %1) : f64[s0]\n  %5 = store(%1, %4) : f64[s0]\n  commit %3, %5\n  return\n}\n");
   ASSERT_TRUE(graph.ok()) << graph.status();
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   ASSERT_TRUE(plan.ok()) << plan.status();
