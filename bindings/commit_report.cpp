@@ -1,8 +1,8 @@
-// Interrupted commits. Native code has found a flag and kept what the part where it came up has overwritten. That is
-// put back, so the operands are what they were; the part and all behind it is computed here once more, one operation
-// after the other, in blocks, with a look at the processor's flags after each. Slow, and rare. Only the operations are
-// covered that update loops are made of; commits with others are checked as a whole before anything is stored (see
-// passes/commits.cpp).
+// Commits of one operation are not interrupted: their flags are that operation's. This is about all others. Native code
+// has found a flag and kept what the part where it came up has overwritten. That is put back, so the operands are what
+// they were; the part and all behind it is computed here once more, one operation after the other, in blocks, with a
+// look at the processor's flags after each. Slow, and rare. Only the operations are covered that update loops are made
+// of; commits with others are checked as a whole before anything is stored (see passes/commits.cpp).
 #include "bindings/commit_report.h"
 
 #include <algorithm>
@@ -39,17 +39,18 @@ class CommitReader {
 
   std::optional<CommitReporter::Commit> read(const Group& group) {
     group_ = &group;
-    const ValueId store = group.outputs[0];
-    const graph::DType dtype = graph_.type(store).dtype;
+    const graph::DType dtype = graph_.type(group.outputs[0]).dtype;
     if (dtype != graph::DType::kF32 && dtype != graph::DType::kF64) return std::nullopt;
     commit_ = {.single = dtype == graph::DType::kF32, .rank = static_cast<int>(group.domain.size())};
     commit_.sizes = append(group.domain);
-    std::optional<CommitReporter::Leaf> target = memory(graph_.node(store).operands[0], group.axisMap.at(store));
-    if (!target) return std::nullopt;
-    commit_.target = *target;
+    for (ValueId store : group.outputs) {
+      std::optional<CommitReporter::Leaf> target = memory(graph_.node(store).operands[0], group.axisMap.at(store));
+      if (!target || graph_.type(store).dtype != dtype) return std::nullopt;
+      commit_.targets.push_back(*target);
+    }
     for (ValueId id : group.values) {
       const Node& node = graph_.node(id);
-      if (id == store) continue;
+      if (node.op == Op::kStore) continue;
       if ((!isArithmetic(node.op) && node.op != Op::kNegative) || node.type.dtype != dtype) return std::nullopt;
       CommitReporter::Operation operation{.op = node.op, .line = node.line, .order = id.index};
       for (size_t i = 0; i < node.operands.size(); ++i) {
@@ -206,24 +207,28 @@ void CommitReporter::run(const Commit& commit, const graph::IntList& order, std:
   }
 }
 
-/// Elements are saved in the order of the loops.
+/// Elements are saved in the order of the loops, those of each target behind those of the one before.
 template <class T>
 void CommitReporter::restore(const Commit& commit, const jit::DeferredCommit& deferred,
                              const jit::CommitProgress& progress, const std::vector<int64_t>& values,
                              void* const* buffers) const {
   int64_t inner = 1;
   for (size_t i = deferred.outer; i < deferred.order.size(); ++i) inner *= values[commit.sizes + deferred.order[i]];
-  char* const target = static_cast<char*>(buffers[commit.target.buffer]) + values[commit.target.offset];
   const char* saved = static_cast<const char*>(progress.saved);
-  for (int64_t k = progress.position * inner; k < progress.end * inner; ++k, saved += sizeof(T)) {
-    char* at = target;
-    int64_t rest = k;
-    for (size_t i = deferred.order.size(); i-- > 0;) {
-      const int64_t axis = deferred.order[i], size = values[commit.sizes + axis];
-      at += rest % size * values[commit.target.strides + axis];
-      rest /= size;
+  for (const Leaf& leaf : commit.targets) {
+    char* const target = static_cast<char*>(buffers[leaf.buffer]) + values[leaf.offset];
+    const char* from = saved;
+    for (int64_t k = progress.position * inner; k < progress.end * inner; ++k, from += sizeof(T)) {
+      char* at = target;
+      int64_t rest = k;
+      for (size_t i = deferred.order.size(); i-- > 0;) {
+        const int64_t axis = deferred.order[i], size = values[commit.sizes + axis];
+        at += rest % size * values[leaf.strides + axis];
+        rest /= size;
+      }
+      std::memcpy(at, from, sizeof(T));
     }
-    std::memcpy(at, saved, sizeof(T));
+    saved += jit::partElements(inner) * static_cast<int64_t>(sizeof(T));
   }
 }
 
@@ -237,12 +242,21 @@ int64_t CommitReporter::savedBytes(absl::Span<const jit::DeferredCommit> deferre
                                    const std::vector<int64_t>& geometry) const {
   int64_t bytes = 0;
   for (const jit::DeferredCommit& d : deferred) {
+    if (d.whole) continue;
     const Commit& commit = commits_[d.commit];
     int64_t inner = 1;
     for (size_t i = d.outer; i < d.order.size(); ++i) inner *= geometry[commit.sizes + d.order[i]];
-    bytes = std::max<int64_t>(bytes, jit::partElements(inner) * (commit.single ? sizeof(float) : sizeof(double)));
+    const size_t part =
+        static_cast<size_t>(jit::partElements(inner)) * (commit.single ? sizeof(float) : sizeof(double));
+    bytes = std::max(bytes, static_cast<int64_t>(part * commit.targets.size()));
   }
   return bytes;
+}
+
+void CommitReporter::report(const jit::DeferredCommit& deferred, int32_t status,
+                            std::vector<RaisedFlags>& raised) const {
+  const Operation& operation = commits_[deferred.commit].operations.front();
+  if (status) raised.push_back({status, operation.line, graph::info(operation.op).text, operation.order});
 }
 
 void CommitReporter::inspect(const jit::DeferredCommit& deferred, const jit::CommitProgress& progress,

@@ -26,6 +26,8 @@ class CommitReporter {
   void inspect(const jit::DeferredCommit& commit, const jit::CommitProgress& progress,
                const std::vector<int64_t>& geometry, void* const* buffers, void* workspace,
                std::vector<RaisedFlags>& raised) const;
+  /// What a commit that is `whole` has raised.
+  void report(const jit::DeferredCommit& commit, int32_t status, std::vector<RaisedFlags>& raised) const;
 
  private:
   struct Leaf {
@@ -43,7 +45,7 @@ class CommitReporter {
   struct Commit {
     bool single = false;  ///< f32
     int rank = 0, sizes = 0;
-    Leaf target;
+    std::vector<Leaf> targets;
     std::vector<Leaf> leaves;
     std::vector<Operation> operations;
   };

@@ -141,10 +141,12 @@ std::string sideEffects(const Variant& variant, PyObject* code) {
   const guards::GuardSet& set = variant.guardSet();
   std::vector<std::string> lines;
   for (const graph::Group& commit : variant.plan().commits) {
-    const int input = variant.plan().buffers[variant.plan().bufferOf.at(commit.values.back()).index].index;
-    const guards::SourceId source = set.inputs[input].source;
-    const std::string line = "writes into " + (source.valid() ? set.sources->describe(source, code) : "an array");
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    for (graph::ValueId store : commit.outputs) {
+      const int input = variant.plan().buffers[variant.plan().bufferOf.at(store).index].index;
+      const guards::SourceId source = set.inputs[input].source;
+      const std::string line = "writes into " + (source.valid() ? set.sources->describe(source, code) : "an array");
+      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    }
   }
   std::string effects = capture::print(variant.exit(), *set.syms);
   for (size_t i = set.objects.size(); i-- > 0;)  // the highest first: "object 1" is the beginning of "object 12"

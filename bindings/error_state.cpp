@@ -20,6 +20,17 @@ using cpython::Ref;
 PyObject* geterr = nullptr;         // numpy.geterr
 PyObject* stateVariable = nullptr;  // the context variable, or null
 PyObject* warnings = nullptr;       // the module
+struct {                            // names in it
+  PyObject *filters, *defaultaction, *showwarning, *showMessage, *showMessageImpl;
+} names;
+
+/// What the filters were when they were last looked at. They are tuples, so the answer holds for as long as the list
+/// has the same ones.
+struct {
+  PyObject* filters = nullptr;    // owned copy of the list
+  PyObject* otherwise = nullptr;  // owned
+  bool raise = true;
+} seenFilters;
 
 /// What the state held when it was last asked for.
 struct Seen {
@@ -63,13 +74,11 @@ Seen askState() {
 }
 
 /// Some filter turns warnings into errors, or may.
-bool filtersRaise(PyObject* module) {
-  PyObject* filters = PyDict_GetItemString(module, "filters");
-  PyObject* otherwise = PyDict_GetItemString(module, "defaultaction");
+bool anyRaises(PyObject* filters, PyObject* otherwise) {
   auto isHarmless = [](PyObject* action) {
     return action && PyUnicode_CheckExact(action) && PyUnicode_CompareWithASCIIString(action, "error") != 0;
   };
-  if (!filters || !PyList_CheckExact(filters) || !isHarmless(otherwise)) return true;
+  if (!isHarmless(otherwise)) return true;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); ++i) {
     PyObject* filter = PyList_GET_ITEM(filters, i);  // action, message, category, module, line
     if (!PyTuple_CheckExact(filter) || PyTuple_GET_SIZE(filter) != 5) return true;
@@ -82,14 +91,38 @@ bool filtersRaise(PyObject* module) {
   return false;
 }
 
+PyObject* inModule(PyObject* module, PyObject* name) {
+  PyObject* found = PyDict_GetItemWithError(module, name);
+  if (!found) PyErr_Clear();
+  return found;
+}
+
+bool filtersRaise(PyObject* module) {
+  PyObject *filters = inModule(module, names.filters), *otherwise = inModule(module, names.defaultaction);
+  if (!filters || !PyList_CheckExact(filters)) return true;
+  auto isSeen = [&] {
+    if (!seenFilters.filters || otherwise != seenFilters.otherwise) return false;
+    const Py_ssize_t count = PyList_GET_SIZE(filters);
+    return count == PyList_GET_SIZE(seenFilters.filters) &&
+           std::equal(PySequence_Fast_ITEMS(filters), PySequence_Fast_ITEMS(filters) + count,
+                      PySequence_Fast_ITEMS(seenFilters.filters));
+  };
+  if (isSeen()) return seenFilters.raise;
+  const bool raise = seenFilters.raise = anyRaises(filters, otherwise);
+  Py_XSETREF(seenFilters.filters, PyList_GetSlice(filters, 0, PyList_GET_SIZE(filters)));
+  Py_XSETREF(seenFilters.otherwise, Py_XNewRef(otherwise));
+  PyErr_Clear();
+  return raise;
+}
+
 /// Whether warnings are shown by the module's own functions, or by a function of C.
 bool showsPlainly(PyObject* module) {
-  auto isOwn = [&](const char* name, bool orC) {
-    PyObject* f = PyDict_GetItemString(module, name);
+  auto isOwn = [&](PyObject* name, bool orC) {
+    PyObject* f = inModule(module, name);
     if (f && orC && PyCFunction_Check(f)) return true;
     return f && PyFunction_Check(f) && PyFunction_GET_GLOBALS(f) == module;
   };
-  return isOwn("showwarning", false) && isOwn("_showwarnmsg", false) && isOwn("_showwarnmsg_impl", true);
+  return isOwn(names.showwarning, false) && isOwn(names.showMessage, false) && isOwn(names.showMessageImpl, true);
 }
 
 }  // namespace
@@ -103,8 +136,13 @@ bool initializeErrorState() {
     stateVariable = PyObject_GetAttrString(umath.get(), "_extobj_contextvar");
     if (stateVariable && !PyContextVar_CheckExact(stateVariable)) Py_CLEAR(stateVariable);
   }
-  if (geterr && warnings) PyErr_Clear();
-  return geterr && warnings;
+  names = {PyUnicode_InternFromString("filters"), PyUnicode_InternFromString("defaultaction"),
+           PyUnicode_InternFromString("showwarning"), PyUnicode_InternFromString("_showwarnmsg"),
+           PyUnicode_InternFromString("_showwarnmsg_impl")};
+  const bool named =
+      names.filters && names.defaultaction && names.showwarning && names.showMessage && names.showMessageImpl;
+  if (geterr && warnings && named) PyErr_Clear();
+  return geterr && warnings && named;
 }
 
 bool mustReport(int32_t status) {

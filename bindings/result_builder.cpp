@@ -66,7 +66,8 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     views_.push_back(view);
   }
   workspace_ = append(std::vector{plan.workspaceBytes});
-  for (const graph::Group& commit : plan.commits) written_.push_back({append(commit.domain), commit.domain.size()});
+  for (const graph::Group& commit : plan.commits)
+    written_.insert(written_.end(), commit.outputs.size(), {append(commit.domain), commit.domain.size()});
   for (const ExitNode& node : exit_.nodes)
     intResults_.push_back(node.kind == ExitNode::Kind::kPyInt ? append(std::vector{node.sym}) : -1);
   program_ = jit::SymProgram(syms, wanted);

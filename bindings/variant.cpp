@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "absl/container/inlined_vector.h"
 #include "bindings/error_state.h"
 #include "bindings/stance.h"
 #include "bindings/workspace.h"
@@ -24,8 +25,9 @@ constexpr size_t kInlineScratchWords = 512;
 constexpr uint64_t kReorderAfter = 64;
 /// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
 constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
-/// Deferred commits of at least this many bytes are watched rather than computed twice.
-constexpr int64_t kWatchedBytes = 128 << 10;
+/// Deferred commits of at least this many bytes are watched rather than computed twice; those of one operation, where
+/// there is nothing to save, from fewer on, where asking for NumPy's error state costs less.
+constexpr int64_t kWatchedBytes = 32 << 10, kWholeBytes = 4 << 10;
 /// Memory for what a part of a watched commit overwrites; longer rows are computed twice.
 constexpr int64_t kMaxSavedBytes = 1 << 20;
 /// Native calls over at least this many bytes of results release the GIL.
@@ -81,6 +83,8 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, v->reporter_.has_value());
   if (!program.ok()) return program.status();
   v->program_ = *std::move(program);
+  const auto deferred = v->program_->deferred();
+  v->allWhole_ = std::all_of(deferred.begin(), deferred.end(), [](const auto& d) { return d.whole; });
   v->times_.jit = v->program_->timings();
   v->times_.compileMs = watch.lapMs();
 
@@ -161,12 +165,13 @@ std::optional<Variant::Watch> Variant::checkCommits(const guards::CallFrame& fra
   Watch watch;
   jit::EntryFn check = program_->check();
   if (!check) return watch;
-  if (bytes >= kWatchedBytes) {
+  if (bytes >= (allWhole_ ? kWholeBytes : kWatchedBytes)) {
     if (const std::optional<int32_t> reported = plainWarnings()) {
       if (*reported == 0) return watch;
+      watch.flags = *reported;
+      if (allWhole_) return watch;
       watch.geometry = reporter_->geometry(frame.symbols);
       watch.bytes = reporter_->savedBytes(program_->deferred(), watch.geometry);
-      watch.flags = *reported;
       if (watch.bytes <= kMaxSavedBytes) return watch;
     }
   }
@@ -185,7 +190,8 @@ bool Variant::storeCommits(const guards::CallFrame& frame, void* workspace, cons
     Unlocked unlocked(releaseGil);
     thread_local std::vector<std::max_align_t> saved;  // no more than kMaxSavedBytes
     saved.resize(std::max(saved.size(), static_cast<size_t>(watch.bytes) / sizeof(saved[0]) + 1));
-    jit::CommitProgress progress{.watched = watch.flags, .saved = saved.data()};
+    absl::InlinedVector<int32_t, 16> flags(plan().commits.size(), 0);
+    jit::CommitProgress progress{.watched = watch.flags, .saved = saved.data(), .raised = flags.data()};
     while (program_->commit(frame.symbols, frame.buffers, workspace, &progress) != 0) {
       auto isThis = [&](const jit::DeferredCommit& d) { return d.commit == progress.commit; };
       const auto deferred = program_->deferred();
@@ -193,6 +199,8 @@ bool Variant::storeCommits(const guards::CallFrame& frame, void* workspace, cons
       reporter_->inspect(*at, progress, watch.geometry, frame.buffers, workspace, raised);
       progress.unwatched = progress.commit;
     }
+    for (const jit::DeferredCommit& d : program_->deferred())
+      if (d.whole) reporter_->report(d, flags[d.commit] & watch.flags, raised);
   }
   return raised.empty() || warn(std::move(raised), watch.flags, frame.function);
 }

@@ -106,6 +106,7 @@ class Variant {
   std::unique_ptr<Program> program_;
   std::unique_ptr<ResultBuilder> results_;
   std::optional<CommitReporter> reporter_;  ///< if the program defers checks
+  bool allWhole_ = true;                    ///< all of its deferred commits are
   std::string graphText_, planText_;
   PhaseTimes times_;
   uint64_t hits_ = 0, declines_ = 0;

@@ -42,8 +42,8 @@ struct Group {
     kReduce,  ///< one or more reductions over reducedAxes, producers and consumers fused
     kJoin,    ///< one concatenate; each operand is stored into its part of the output
     kUpdate,  ///< one update: the base is already in the output buffer, the value is stored over the slice
-    kCommit,  ///< one store, the last of `values`: it writes through its target's views into the input's buffer
-    kCheck,   ///< the values of a commit, for the flags they raise: its output, the store, happens in the commit only
+    kCommit,  ///< stores of one domain, each through its target's views into the buffer of an input of its own
+    kCheck,   ///< the values of a commit, for the flags they raise: its outputs, the stores, happen in the commit only
   };
   Kind kind;
   SymShape domain;

@@ -31,7 +31,8 @@ DeferredCommit deferredCommit(int number, const graph::Graph& graph, const graph
     const kernels::Expr& upper = kernel.exprs[kernel.stmts[item.stmt.index].upper.index];
     graph::SymId size = syms.constant(1), wanted = upper.sym;
     if (upper.op == kernels::ScalarOp::kConst) wanted = syms.constant(static_cast<int64_t>(upper.imm));
-    DeferredCommit result{number, kernels::loopOrder(layout, commit.axisMap.at(store))};
+    const bool oneOperation = commit.values.size() == 2;  // and the store
+    DeferredCommit result{number, kernels::loopOrder(layout, commit.axisMap.at(store)), 0, oneOperation};
     for (int64_t axis : result.order) {
       ++result.outer;
       size = syms.canonical(syms.mul(size, commit.domain[axis]));

@@ -83,9 +83,18 @@ void emitCommits(const ModuleState& m, const std::vector<kernels::Kernel>& commi
   for (size_t i = 0; i < commits.size(); ++i) {
     const auto index = static_cast<int64_t>(i);
     auto isThis = [&](const DeferredCommit& d) { return d.commit == index; };
-    const bool watched = std::any_of(m.deferred.begin(), m.deferred.end(), isThis);
+    const auto deferred = std::find_if(m.deferred.begin(), m.deferred.end(), isThis);
     auto emit = [&] {
-      watched ? KernelEmitter(fn, commits[i]).runWatched(index) : KernelEmitter(fn, commits[i]).run();
+      KernelEmitter kernel(fn, commits[i]);
+      if (deferred == m.deferred.end()) {
+        kernel.run();
+      } else if (deferred->whole) {
+        fn.clearFlags();
+        kernel.run();
+        fn.storeFlags(fn.progress(offsetof(CommitProgress, raised)), index);
+      } else {
+        kernel.runWatched(index);
+      }
     };
     if (m.deferred.empty()) {
       emit();

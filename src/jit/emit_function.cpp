@@ -80,12 +80,30 @@ Value* FunctionState::statusOf(Value* control) {
   return ir_.CreateOr(ir_.CreateAnd(control, 1), ir_.CreateAnd(ir_.CreateLShr(control, 1), 0xe));
 }
 
+void FunctionState::separate(const char* name) {
+  llvm::BasicBlock* next = block(name);
+  ir_.CreateBr(next);
+  ir_.SetInsertPoint(next);
+}
+
 Value* FunctionState::raisedFlags(Value* bits) {
-  llvm::BasicBlock* read = block("flags");  // see finish()
-  ir_.CreateBr(read);
-  ir_.SetInsertPoint(read);
+  separate("flags");  // see finish()
   ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {control_});
   return ir_.CreateAnd(statusOf(ir_.CreateLoad(ir_.getInt32Ty(), control_)), bits);
+}
+
+void FunctionState::clearFlags() {
+  separate("clear");
+  ir_.CreateStore(ir_.getInt32(kCleanControl), control_);
+  ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {control_});
+  separate("cleared");
+}
+
+void FunctionState::storeFlags(Value* array, int64_t index) {
+  Value* status = raisedFlags(ir_.getInt32(-1));
+  Value* at = ir_.CreateConstInBoundsGEP1_64(ir_.getInt32Ty(), ir_.CreateLoad(ir_.getPtrTy(), array), index);
+  ir_.CreateStore(status, at);
+  clearFlags();
 }
 
 void FunctionState::leaveIf(Value* condition, llvm::function_ref<void()> before) {

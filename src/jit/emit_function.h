@@ -37,6 +37,11 @@ class FunctionState {
   void leaveIf(llvm::Value* condition, llvm::function_ref<void()> before);
   /// Those of `bits` (Status, i32) whose flags are up by now, in a block of its own.
   llvm::Value* raisedFlags(llvm::Value* bits);
+  /// Lowers all flags, in a block of its own.
+  void clearFlags();
+  /// Stores the Status of the flags that are up by now, in a block of its own, as element `index` (i32) of the array
+  /// whose address stands at `array`; lowers them.
+  void storeFlags(llvm::Value* array, int64_t index);
   /// Address of an i64 field of CommitProgress.
   llvm::Value* progress(size_t offset);
 
@@ -65,6 +70,8 @@ class FunctionState {
 
  private:
   llvm::Value* emitSym(graph::SymId id);
+  /// Goes on in a new block.
+  void separate(const char* name);
   llvm::Value* statusOf(llvm::Value* control);
 
   const TargetSpec& target_;

@@ -120,7 +120,8 @@ class KernelEmitter {
   bool observing_ = false;               ///< values are computed instead of stored
   llvm::Value* save_ = nullptr;          ///< where what the next store overwrites is saved; nullptr: nowhere
   std::vector<llvm::Value*> saveSteps_;  ///< by axis: elements of save_ per iteration
-  llvm::Value* from_ = nullptr;          ///< part of the next loop to run; nullptr: all
+  absl::flat_hash_map<uint32_t, llvm::Value*> saveShift_;  ///< by access of a store: elements from save_ to its part
+  llvm::Value* from_ = nullptr;                            ///< part of the next loop to run; nullptr: all
   llvm::Value* to_ = nullptr;
   int depth_ = 0;  ///< blocks below the vector statement's own body
 };

@@ -162,7 +162,7 @@ void KernelEmitter::emitPart(const Stmt& stmt, Value* from, Value* to) {
   emitLoop(stmt);
 }
 
-/// Type of the elements of the one store.
+/// Type of the elements of the stores.
 llvm::Type* KernelEmitter::saveType() {
   auto isStore = [](const Stmt& s) { return s.kind == StmtKind::kStore; };
   const auto store = std::find_if(kernel_.stmts.begin(), kernel_.stmts.end(), isStore);
@@ -212,6 +212,12 @@ void KernelEmitter::emitParts(const Stmt& stmt, int64_t index, Value* first, Val
   auto atLeastOne = [&](Value* v) { return ir_.CreateBinaryIntrinsic(Intrinsic::smax, v, fn_.i64(1)); };
   Value *size = scalar(stmt.upper), *part = atLeastOne(ir_.CreateSDiv(fn_.i64(kPartElements), atLeastOne(inner)));
   Value* saved = ir_.CreateLoad(ir_.getPtrTy(), fn_.progress(offsetof(CommitProgress, saved)));
+  Value* room = ir_.CreateBinaryIntrinsic(Intrinsic::smax, inner, fn_.i64(kPartElements));  // partElements()
+  for (const Stmt& store : kernel_.stmts) {
+    if (store.kind != StmtKind::kStore) continue;
+    const auto ordinal = static_cast<int64_t>(saveShift_.size());
+    saveShift_.try_emplace(store.access, ir_.CreateMul(room, fn_.i64(ordinal)));
+  }
 
   llvm::BasicBlock *before = ir_.GetInsertBlock(), *head = fn_.block("part");
   llvm::BasicBlock* after = llvm::BasicBlock::Create(ir_.getContext(), "parts_done");

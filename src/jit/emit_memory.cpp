@@ -52,10 +52,11 @@ void KernelEmitter::emitStore(const Stmt& stmt) {
   if (save_) {
     llvm::Type* element = fn_.memoryType(kernel_.exprs[stmt.value.index].dtype);
     const int64_t bytes = bytesOf(element);
+    Value* save = ir_.CreateGEP(element, save_, saveShift_.at(stmt.access));
     if (lanes_.count > 1)
-      storeLanes(loadLanes(element, pointer, laneStride(access)), save_, {.constant = bytes});
+      storeLanes(loadLanes(element, pointer, laneStride(access)), save, {.constant = bytes});
     else
-      ir_.CreateAlignedStore(ir_.CreateAlignedLoad(element, pointer, Align(bytes)), save_, Align(bytes));
+      ir_.CreateAlignedStore(ir_.CreateAlignedLoad(element, pointer, Align(bytes)), save, Align(bytes));
   }
   if (lanes_.count > 1) {
     storeLanes(stored, pointer, laneStride(access));

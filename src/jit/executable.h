@@ -31,12 +31,13 @@ constexpr int64_t kPartElements = 1024;  // with operands and what is saved of t
 
 /// How far the commits of a call have come.
 struct CommitProgress {
-  int64_t commit = 0;      ///< in, out: number of the plan's commit to go on with
-  int64_t position = 0;    ///< in, out: iterations of its outermost loop that are done
-  int64_t unwatched = -1;  ///< in: commit that no flag stops
-  int64_t watched = 0;     ///< in: Status bits that stop any other deferred one; 0: none
-  void* saved = nullptr;   ///< in: memory for what a part overwrites, if any flag is watched: see partElements()
-  int64_t end = 0;         ///< out: end of the part that was stopped, in iterations
+  int64_t commit = 0;         ///< in, out: number of the plan's commit to go on with
+  int64_t position = 0;       ///< in, out: iterations of its outermost loop that are done
+  int64_t unwatched = -1;     ///< in: commit that no flag stops
+  int64_t watched = 0;        ///< in: Status bits that stop any other deferred one; 0: none
+  void* saved = nullptr;      ///< in: memory for what a part overwrites, if any flag is watched: see partElements()
+  int64_t end = 0;            ///< out: end of the part that was stopped, in iterations
+  int32_t* raised = nullptr;  ///< out: Status bits of commit i at [i], if it is a DeferredCommit that is `whole`
 };
 
 /// Elements of the largest part of a deferred commit whose outermost loop has iterations of `inner` elements.
@@ -45,15 +46,17 @@ inline int64_t partElements(int64_t inner) { return inner > kPartElements ? inne
 /// Stores the plan's commits into the inputs: called after entry() on the same arguments and workspace, once its status
 /// was accepted. Answers 0 when everything is stored. Else a watched flag came up in the part [position, end) of a
 /// deferred commit. Nothing before it has raised a watched flag, and nothing behind it is stored; what stood in the
-/// part itself lies in `saved`, in the order of DeferredCommit::order. When the caller has put it back, another call
-/// goes on there.
+/// part itself lies in `saved`, partElements() for each of the commit's stores, in the order of DeferredCommit::order.
+/// When the caller has put it back, another call goes on there.
 using CommitFn = int32_t (*)(const int64_t* symbols, void* const* buffers, void* workspace, CommitProgress* progress);
 
-/// A commit whose floating-point flags are looked at while it runs, part by part, rather than by entry().
+/// A commit whose floating-point flags are looked at while it runs, rather than by entry(): part by part, or of all its
+/// elements at once if they can only be those of one operation.
 struct DeferredCommit {
   int commit;            ///< its number in Plan::commits
   graph::IntList order;  ///< axes of its domain from the outermost loop to the innermost
   int outer = 0;         ///< how many of them make up the outermost loop
+  bool whole = false;    ///< nothing stops it: its flags are left in CommitProgress::raised
 };
 
 /// Evaluates several SymIds at once, quickly: a flat postfix program over int64 registers.

@@ -33,11 +33,13 @@ absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& out
 
 namespace {
 
-/// Computes `store` at the current point.
-absl::Status observe(GroupEmitter& emitter, ValueId store) {
-  absl::StatusOr<Value> v = emitter.element(store);
-  if (!v.ok()) return v.status();
-  emitter.observe(*v);
+/// Computes `stores` at the current point.
+absl::Status observe(GroupEmitter& emitter, const std::vector<ValueId>& stores) {
+  for (ValueId store : stores) {
+    absl::StatusOr<Value> v = emitter.element(store);
+    if (!v.ok()) return v.status();
+    emitter.observe(*v);
+  }
   return absl::OkStatus();
 }
 
@@ -55,7 +57,7 @@ absl::Status mapNest(KernelBuilder& b, const graph::Graph& graph, const graph::P
   emitter.scoped([&] {
     openLoops(b, axes, true, true, [&](const std::vector<AxisId>& axisOf) {
       emitter.setAxes(&axes, axisOf);
-      status = checks ? observe(emitter, leader) : storeOutputs(emitter, outputs);
+      status = checks ? observe(emitter, outputs) : storeOutputs(emitter, outputs);
     });
   });
   return status;

@@ -215,7 +215,8 @@ INSTANTIATE_TEST_SUITE_P(Types, Commits, testing::ValuesIn(kTypes),
 TEST(Commits, StopAtWatchedFlagsAndGoOn) {
   absl::StatusOr<graph::Graph> graph = graph::parse(
       "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f64[s0]\n  %1 = input() {index=1} : f64\n"
-      "  %2 = multiply(%0, %1) : f64[s0]\n  %3 = store(%0, %2) : f64[s0]\n  commit %3\n  return\n}\n");
+      "  %2 = multiply(%0, %1) : f64[s0]\n  %3 = subtract(%2, %1) : f64[s0]\n  %4 = store(%0, %3) : f64[s0]\n"
+      "  commit %4\n  return\n}\n");
   ASSERT_TRUE(graph.ok()) << graph.status();
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -237,14 +238,44 @@ TEST(Commits, StopAtWatchedFlagsAndGoOn) {
   EXPECT_NE((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
   ASSERT_EQ(progress.commit, 0);
   ASSERT_TRUE(progress.position <= bad && bad < progress.end && progress.end - progress.position <= partElements(1));
-  for (int64_t i = 0; i < progress.position; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 3.0) << i;
+  for (int64_t i = 0; i < progress.position; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 1.0) << i;
   for (int64_t i = progress.end; i < size; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 1.5) << i;
   for (int64_t i = progress.position; i < progress.end; ++i)
     array[static_cast<size_t>(i)] = saved[static_cast<size_t>(i - progress.position)];
   EXPECT_EQ(array[bad], std::numeric_limits<double>::max());
   progress.unwatched = 0;
   EXPECT_EQ((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
-  for (int64_t i = 0; i < size; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], i == bad ? HUGE_VAL : 3.0) << i;
+  for (int64_t i = 0; i < size; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], i == bad ? HUGE_VAL : 1.0) << i;
+}
+
+TEST(Commits, OfOneOperationAnswerTheirFlags) {
+  absl::StatusOr<graph::Graph> graph = graph::parse(
+      "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f64[s0]\n  %1 = input() {index=1} : f64[s0]\n"
+      "  %2 = multiply(%0, %0) : f64[s0]\n  %3 = store(%0, %2) : f64[s0]\n"
+      "  %4 = add(%1, %1) : f64[s0]\n  %5 = store(%1, %4) : f64[s0]\n  commit %3, %5\n  return\n}\n");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  CompileOptions options;
+  options.deferChecks = true;
+  auto executable = compile(*graph, *plan, options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  ASSERT_EQ((*executable)->deferred().size(), 2u);
+  for (const DeferredCommit& d : (*executable)->deferred()) EXPECT_TRUE(d.whole);
+  const int64_t size = 3000;
+  for (int bad : {0, 1, 2}) {
+    std::vector<double> arrays[2] = {std::vector<double>(size, 2.0), std::vector<double>(size, 2.0)};
+    if (bad < 2) arrays[bad][1234] = std::numeric_limits<double>::max();
+    void* buffers[] = {arrays[0].data(), arrays[1].data()};
+    int32_t raised[2] = {-1, -1};
+    CommitProgress progress{.watched = kStatusOverflow | kStatusInvalid, .raised = raised};
+    EXPECT_EQ((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
+    for (int k : {0, 1}) {
+      EXPECT_EQ(raised[k], k == bad ? kStatusOverflow : 0);
+      for (int64_t i = 0; i < size; ++i)
+        ASSERT_EQ(arrays[k][static_cast<size_t>(i)], k == bad && i == 1234 ? HUGE_VAL : 4.0) << k << " " << i;
+    }
+  }
 }
 
 TEST(Commits, PlansWithoutAnyHaveNoFunction) {

@@ -58,14 +58,13 @@ absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
   Plan plan;
   std::vector<ValueId> kept;
   std::vector<Group> checks;  // after all that computes, because they may read any of it
-  for (size_t i = 0; i < graph.commits().size(); ++i) {
-    absl::StatusOr<CommitDraft> draft =
-        draftCommit(graph, graph.commits()[i], absl::MakeSpan(graph.commits()).first(i));
-    if (!draft.ok()) return draft.status();
-    if (draft->readsWritten) return absl::InternalError("plan: a commit reads what it overwrites");
-    kept.insert(kept.end(), draft->kept.begin(), draft->kept.end());
-    plan.commits.push_back(std::move(draft->group));
-    if (!draft->checked) continue;
+  absl::StatusOr<std::vector<CommitDraft>> drafts = draftCommits(graph);
+  if (!drafts.ok()) return drafts.status();
+  for (CommitDraft& draft : *drafts) {
+    if (draft.readsWritten) return absl::InternalError("plan: a commit reads what it overwrites");
+    kept.insert(kept.end(), draft.kept.begin(), draft.kept.end());
+    plan.commits.push_back(std::move(draft.group));
+    if (!draft.checked) continue;
     checks.push_back(plan.commits.back());
     checks.back().kind = Group::Kind::kCheck;
   }

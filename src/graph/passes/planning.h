@@ -25,17 +25,20 @@ IndexMap followIndexMaps(const Graph& graph, ValueId value);
 /// Strides of the memory a value is found in once it is materialised: symbols or packed for inputs, packed otherwise.
 SymList materialisedStrides(const Graph& graph, ValueId value);
 
-/// Group of a commit. Its value is computed in the commit itself, without memory of its own, if that reads no input
+/// Group of a commit. Its values are computed in the commit itself, without memory of their own, if that reads no input
 /// that this or an earlier commit writes, but for the very elements it stores to, and if it can neither raise a
 /// floating-point flag nor decline, or is so cheap that a kCheck group computes it once more beforehand. Otherwise the
 /// store reads memory.
 struct CommitDraft {
   Group group;
   bool checked = false;       ///< needs a kCheck group of the same values
+  bool fromMemory = false;    ///< some of it is computed into a temporary of full size
   std::vector<ValueId> kept;  ///< values below views that have to be in memory before commits run
   bool readsWritten = false;  ///< reads through a view what commits write: the store's value needs a copy
 };
 absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier);
+/// All commits of the graph, in order. Neighbours become one where that saves a temporary.
+absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph);
 
 /// Inserts copies so that afterwards every reshape resolves to a view, no update writes into memory that is still
 /// read (or the caller's), and every output is an input, a fresh value or a view of one.
