@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "cpython/elements.h"
+#include "frame_eval/classes.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/locks.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
@@ -35,6 +37,8 @@ class ExitBuilder {
       plan_.effects.push_back({.kind = Effect::Kind::kSetCell, .target = add(cell), .value = add(cell->items[0])});
     }
     plan_.cellsFilled = filledLater_.size();
+    for (const Value* lock : trace_.locks) plan_.locks.push_back(objectIndex(lock->source));
+    plan_.atomic = trace_.atomic;
     plan_.end = end.result ? ExitPlan::kReturn : end.instruction;
     plan_.depth = end.depth;
     return std::move(plan_);
@@ -90,6 +94,7 @@ class ExitBuilder {
     using Kind = ExitNode::Kind;
     // Also constants: an equal str of another call is another object.
     if (value->source.valid()) return {.kind = Kind::kObject, .index = objectIndex(value->source)};
+    if (isMadeClass(trace_, value)) return madeByCall(value);
     if (value->isConstant()) {
       if (guards::leadsToUsers(value->object.get()) && PyTuple_Check(value->object.get()))
         cannotLeave(value, "a tuple of classes");
@@ -148,9 +153,18 @@ class ExitBuilder {
     return trace_.sources().intern(guards::SourceKind::kGlobals, function->globalsOf);
   }
 
-  /// partial() and the getters of `operator` are made again by their own types.
+  /// type(name, bases, namespace).
+  ExitNode madeByCall(Value* cls) {
+    ExitNode node{.kind = ExitNode::Kind::kCall};
+    auto type = cpython::Ref::create(reinterpret_cast<PyObject*>(&PyType_Type));
+    node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(type)}));
+    for (Value* part : cls->items) node.children.push_back(add(part));
+    return node;
+  }
+
+  /// partial(), the getters of `operator` and descriptors are made again by their own types.
   ExitNode callable(Value* value) {
-    bool known = value->name == "functools.partial" || value->name.rfind("operator.", 0) == 0;
+    bool known = isMadeDescriptor(value) || value->name == "functools.partial" || value->name.rfind("operator.", 0) == 0;
     if (!known || value->items.empty()) cannotLeave(value, std::string("a ") + trace_.typeOf(value)->tp_name);
     ExitNode node{.kind = ExitNode::Kind::kCall};
     node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = value->cls}));
@@ -174,8 +188,8 @@ class ExitBuilder {
 
   bool refersTo(Value* from, Value* to, absl::flat_hash_set<Value*>& seen) const {
     if (from == to) return true;
-    if (!from || from->source.valid() || from->isNumeric() || from->isConstant() || !seen.insert(from).second)
-      return false;
+    const bool constant = from && from->isConstant() && !isMadeClass(trace_, from);
+    if (!from || from->source.valid() || from->isNumeric() || constant || !seen.insert(from).second) return false;
     Nesting nesting(trace_);
     auto any = [&](Value* value) { return refersTo(value, to, seen); };
     auto anyOf = [&](const auto& named) {
@@ -183,6 +197,7 @@ class ExitBuilder {
     };
     if (std::any_of(from->items.begin(), from->items.end(), any) || anyOf(from->overlay) || anyOf(from->kwdefaults))
       return true;
+    if (from->kind == ValueKind::kInstance && any(madeClass(trace_, from->object.get()))) return true;
     if (!from->parts) return false;
     const FunctionParts& p = *from->parts;
     return any(p.closure) || any(p.defaults) || any(p.kwdefaults) || any(p.dict) || any(p.annotations);
@@ -198,7 +213,7 @@ class ExitBuilder {
     }
     Value* self = value->items.back();
     PyTypeObject* type = trace_.typeOf(self);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) cannotLeave(value, "a method of this object");
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !Locks::isLock(type)) cannotLeave(value, "a method of this object");
     cpython::Ref name = cpython::checked(PyUnicode_InternFromString(value->name.c_str()));
     ExitNode node{.kind = ExitNode::Kind::kAttribute, .object = std::move(name)};
     node.children = {add(self)};
@@ -261,6 +276,10 @@ class ExitBuilder {
 
   ExitNode instance(Value* value) {
     ExitNode node{.kind = ExitNode::Kind::kInstance, .object = value->object};
+    if (Value* cls = madeClass(trace_, value->object.get())) {
+      node.object = cpython::Ref();
+      node.children.push_back(add(cls));
+    }
     for (auto& [name, item] : value->overlay) {
       if (!item) continue;
       node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = name}));

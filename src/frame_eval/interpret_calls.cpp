@@ -131,7 +131,7 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
       }
       guardTypeVersion(type);
       args.positional.insert(args.positional.begin(), callable);
-      return callConstant(trace_.constant(found), std::move(args));
+      return callRaw(trace_.constant(found), std::move(args));
     }
     default: trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(callable)->tp_name) + " object");
   }
@@ -291,7 +291,7 @@ void Interpreter::bind(Frame& frame, Value* function, CallArgs args) {
   }
 }
 
-Value* Interpreter::callFunction(Value* function, CallArgs args) {
+Value* Interpreter::callFunction(Value* function, CallArgs args, Value* names) {
   Ref code = codeOf(function);
   auto* object = reinterpret_cast<PyCodeObject*>(code.get());
   if (isDisabled(code.get())) trace_.fail(BreakReason::kDisabled, disabledDetail(code.get()));
@@ -301,6 +301,7 @@ Value* Interpreter::callFunction(Value* function, CallArgs args) {
   int callLine = trace_.line;
   auto owned = std::make_unique<Frame>();
   Frame& frame = *owned;
+  frame.names = names;
   frame.code = &decoded(object);
   if (function->kind == ValueKind::kFunction) {
     frame.globals = function->globals;

@@ -157,6 +157,7 @@ Value* Interpreter::makeException(PyObject* cls, CallArgs args) {
   bool ownInit = init && PyFunction_Check(init);
   auto* builtin = type;
   while (builtin->tp_flags & Py_TPFLAGS_HEAPTYPE) builtin = builtin->tp_base;
+  if (Value* group = makeGroup(cls, args)) return group;
   bool simple = Py_TYPE(cls) == &PyType_Type && storesArguments(builtin) && type->tp_itemsize == 0 &&
                 _PyType_Lookup(type, newName.get()) == _PyType_Lookup(builtin, newName.get()) &&
                 (ownInit || init == _PyType_Lookup(builtin, initName.get()));
@@ -172,6 +173,22 @@ Value* Interpreter::makeException(PyObject* cls, CallArgs args) {
     trace_.fail(BreakReason::kUnsupportedCall, calleeName(cls) + " with keywords");
   }
   return exception;
+}
+
+/// ExceptionGroup(message, exceptions), of exceptions of the trace; null for other classes.
+Value* Interpreter::makeGroup(PyObject* cls, const CallArgs& args) {
+  static PyObject* const plain = PyDict_GetItemString(PyEval_GetBuiltins(), "ExceptionGroup");
+  if (cls != plain || !args.keywords.empty() || args.positional.size() != 2) return nullptr;
+  Value* members = args.positional[1];
+  bool known = isConstantOf(args.positional[0], &PyUnicode_Type) && !members->cls && !members->items.empty() &&
+               !members->source.valid() && (members->kind == ValueKind::kList || members->kind == ValueKind::kTuple);
+  for (Value* member : known ? members->items : std::vector<Value*>())
+    known = known && member->kind == ValueKind::kException && isA(member, PyExc_Exception);
+  if (!known) return nullptr;
+  Value* group = trace_.make(ValueKind::kException);
+  group->object = Ref::create(cls);
+  group->items = args.positional;
+  return group;
 }
 
 /// The argument of `raise`: an exception, or a class that is called without arguments.
@@ -205,6 +222,14 @@ Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
     return self->overlay.front().second;
   }
   if (attribute == "__class__") return trace_.constant(self->object);
+  if (isA(self, PyExc_BaseExceptionGroup) && (attribute == "exceptions" || attribute == "message")) {
+    if (self->items.size() != 2) trace_.fail(BreakReason::kUnsupportedAttribute, "exceptions of this group");
+    if (attribute == "message") return self->items[0];
+    for (auto& [key, value] : self->overlay)
+      if (key.get() == name) return value;
+    self->overlay.emplace_back(Ref::create(name), trace_.tuple(self->items[1]->items));
+    return self->overlay.back().second;
+  }
   if (attribute == "__cause__") return self->base ? self->base : trace_.constant(Py_None);
   if (attribute == "__context__" || attribute == "__suppress_context__") {
     for (auto& [key, value] : self->overlay) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/keys.h"
 #include "frame_eval/trace.h"
@@ -230,6 +231,8 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     into->name.clear();
     become(v);
   } else if (isIdentityConstant(object)) {
+    if (PyType_Check(object) && isMadeByEveryCall(reinterpret_cast<PyTypeObject*>(object), code))
+      fail(BreakReason::kUnsupportedObject, "a class that every call makes anew");
     become(guardedConstant(source, object, GuardKind::kIdentity));
   } else if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
     become(guardedConstant(source, object, GuardKind::kEquals));
