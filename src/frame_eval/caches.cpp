@@ -22,7 +22,8 @@ bool Caches::isCachedProperty(PyObject* descriptor) {
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "functools");
   bool known = module && PyModule_CheckExact(module) &&
                PyDict_GetItemString(PyModule_GetDict(module), "cached_property") == reinterpret_cast<PyObject*>(type);
-  PyObject* get = known ? PyDict_GetItemString(type->tp_dict, "__get__") : nullptr;
+  static PyObject* const name = PyUnicode_InternFromString("__get__");
+  PyObject* get = known ? _PyType_Lookup(type, name) : nullptr;
   return get && PyFunction_Check(get) &&
          reinterpret_cast<PyFunctionObject*>(get)->func_globals == PyModule_GetDict(module);
 }
@@ -34,6 +35,7 @@ Value* Caches::property(Value* self, PyTypeObject* type, Value* property, PyObje
   static PyObject* const dict = PyUnicode_InternFromString("__dict__");
   static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
   trace.open(property);
+  type = trace.typeOf(self);
   in.guardTypeVersion(Py_TYPE(property->object.get()));
   PyObject* dictOf = _PyType_Lookup(type, dict);
   bool plain = isUserObject(self) && hasInstanceDict(type) && dictOf && Py_TYPE(dictOf) == &PyGetSetDescr_Type &&
@@ -41,6 +43,7 @@ Value* Caches::property(Value* self, PyTypeObject* type, Value* property, PyObje
   Value* stored = plain ? in.getAttribute(property, attrname) : nullptr;
   bool same = stored && isConstantOf(stored, &PyUnicode_Type) && PyUnicode_Compare(stored->object.get(), name) == 0;
   if (!same) trace.fail(BreakReason::kUnsupportedAttribute, "functools.cached_property " + text(name));
+  if (Value* kept = in.storedAttribute(self, name, false)) return kept;  // super().name, which a subclass has too
   const bool locks = self->source.valid() && in.hasAttribute(property, lock);
   Value* held = locks ? in.getAttribute(property, lock) : nullptr;
   Locks lockOf{in, trace};

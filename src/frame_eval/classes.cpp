@@ -125,6 +125,16 @@ Value* Classes::build(const CallArgs& args) {
   return cls;
 }
 
+void Classes::setAttribute(Value* cls, PyObject* name, Value* value) {
+  PyObject* above = _PyType_Lookup(&PyType_Type, name);
+  if ((above && Py_TYPE(above)->tp_descr_set) || isDunder(text(name)))
+    trace.fail(BreakReason::kUnsupportedWrite, "attribute " + text(name) + " of a class");
+  Ref standIn = standInFor(value, text(name));
+  if (cls->overlay.empty()) cls->position = static_cast<size_t>(trace.at);
+  cls->overlay.emplace_back(Ref::create(name), value);
+  checked(PyObject_SetAttr(cls->object.get(), name, standIn.get()));
+}
+
 Value* Classes::descriptor(Trace& trace, PyObject* type, const CallArgs& args) {
   const std::string name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
   const bool property = name == "property";

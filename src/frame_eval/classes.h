@@ -15,6 +15,8 @@ struct Classes {
 
   /// __build_class__(body, name, *bases).
   Value* build(const CallArgs& args);
+  /// cls.name = value. The class cannot leave afterwards: the order of its dict would be another one.
+  void setAttribute(Value* cls, PyObject* name, Value* value);
   /// property, staticmethod or classmethod of the arguments: a kOpaque with the name of the type.
   static Value* descriptor(Trace& trace, PyObject* type, const CallArgs& args);
   /// setter, getter and deleter of a property made here.

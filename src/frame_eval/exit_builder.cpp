@@ -7,6 +7,7 @@
 
 #include "cpython/elements.h"
 #include "frame_eval/classes.h"
+#include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
 #include "frame_eval/locks.h"
@@ -118,7 +119,7 @@ class ExitBuilder {
       case ValueKind::kCell: return cell(value);
       case ValueKind::kInstance: return instance(value);
       case ValueKind::kSet: return set(value);
-      case ValueKind::kException: cannotLeave(value, "an exception");
+      case ValueKind::kException: return exception(value);
       case ValueKind::kOpaque:
         if (numpy::isSelection(value))
           throw CaptureBreak(BreakReason::kDataDependentShape, "a selection by a mask", value->madeAt);
@@ -153,8 +154,20 @@ class ExitBuilder {
     return trace_.sources().intern(guards::SourceKind::kGlobals, function->globalsOf);
   }
 
+  /// One that was never raised, and of a class that does no more than to keep the arguments: made by a call of it.
+  ExitNode exception(Value* value) {
+    // Capture marks it `opened` as long as class(*items) would make its equal.
+    if (!value->opened || !value->name.empty() || value->base || !value->overlay.empty()) cannotLeave(value, "an exception");
+    ExitNode node{.kind = ExitNode::Kind::kCall};
+    node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = value->object}));
+    for (Value* item : value->items) node.children.push_back(add(item));
+    return node;
+  }
+
   /// type(name, bases, namespace).
   ExitNode madeByCall(Value* cls) {
+    if (!cls->overlay.empty())
+      throw CaptureBreak(BreakReason::kUnsupportedWrite, "an attribute of a class", static_cast<int>(cls->position));
     ExitNode node{.kind = ExitNode::Kind::kCall};
     auto type = cpython::Ref::create(reinterpret_cast<PyObject*>(&PyType_Type));
     node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(type)}));
@@ -198,6 +211,12 @@ class ExitBuilder {
     if (std::any_of(from->items.begin(), from->items.end(), any) || anyOf(from->overlay) || anyOf(from->kwdefaults))
       return true;
     if (from->kind == ValueKind::kInstance && any(madeClass(trace_, from->object.get()))) return true;
+    if (auto* generator = dynamic_cast<GeneratorIterator*>(from->lazy.get())) {
+      const CallArgs& args = generator->args;
+      if (any(generator->function) || std::any_of(args.positional.begin(), args.positional.end(), any) ||
+          anyOf(args.keywords))
+        return true;
+    }
     if (!from->parts) return false;
     const FunctionParts& p = *from->parts;
     return any(p.closure) || any(p.defaults) || any(p.kwdefaults) || any(p.dict) || any(p.annotations);
@@ -220,8 +239,26 @@ class ExitBuilder {
     return node;
   }
 
+  /// A generator that nobody has asked anything yet: the call of its function only makes it.
+  ExitNode unstarted(Value* value, const GeneratorIterator& generator) {
+    if (generator.started || !generator.frame || !generator.function) cannotLeave(value, "a generator");
+    ExitNode node{.kind = ExitNode::Kind::kCall};
+    node.children.push_back(add(generator.function));
+    for (Value* arg : generator.args.positional) node.children.push_back(add(arg));
+    const auto& keywords = generator.args.keywords;
+    if (keywords.empty()) return node;
+    node.object = cpython::checked(PyTuple_New(static_cast<Py_ssize_t>(keywords.size())));
+    for (size_t i = 0; i < keywords.size(); ++i) {
+      cpython::Ref name = cpython::checked(PyUnicode_InternFromString(keywords[i].first.c_str()));
+      PyTuple_SET_ITEM(node.object.get(), static_cast<Py_ssize_t>(i), name.release());
+      node.children.push_back(add(keywords[i].second));
+    }
+    return node;
+  }
+
   /// Iterators are made again as they were at first, or as they are now (VirtualIterator::recipe).
   ExitNode iterator(Value* value) {
+    if (auto* generator = dynamic_cast<GeneratorIterator*>(value->lazy.get())) return unstarted(value, *generator);
     if (value->lazy) {
       auto recipe = value->lazy->recipe(trace_);
       if (!recipe) cannotLeave(value, "an iterator");

@@ -12,6 +12,7 @@
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/policy.h"
 #include "frame_eval/sets.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
@@ -28,6 +29,21 @@ namespace {
 
 std::string describeAttribute(PyTypeObject* type, PyObject* name) {
   return std::string(type->tp_name) + "." + text(name);
+}
+
+/// numpy imports some of its submodules when they are first asked for; nothing but the import happens then.
+bool importsSubmodule(PyObject* module, PyObject* name) {
+  const char* owner = PyModule_GetName(module);
+  if (!owner) PyErr_Clear();
+  if (!owner || std::string_view(owner) != "numpy") return false;
+  const std::string wanted = text(name);
+  for (const char* known : {"fft", "linalg", "random", "polynomial", "ma"}) {
+    if (wanted != known) continue;
+    Ref imported = Ref::steal(PyImport_ImportModule(("numpy." + wanted).c_str()));
+    if (!imported) PyErr_Clear();
+    return static_cast<bool>(imported);
+  }
+  return false;
 }
 
 /// The function inside a staticmethod or classmethod object.
@@ -183,6 +199,7 @@ Value* Interpreter::moduleAttribute(Value* module, PyObject* name) {
     trace_.fail(BreakReason::kUnsupportedAttribute, "a deleted global");
   }
   PyObject* found = PyDict_GetItemWithError(dict, name);
+  if (!found && !PyErr_Occurred() && importsSubmodule(object, name)) found = PyDict_GetItemWithError(dict, name);
   if (!found) {
     if (PyErr_Occurred()) throw cpython::PythonError();
     const char* moduleName = PyModule_GetName(object);
@@ -227,7 +244,8 @@ Value* Interpreter::typeFact(Value* self, PyObject* name, PyObject* descriptor) 
   std::string attribute = text(name);
   bool own = descriptor == _PyType_Lookup(&PyType_Type, name);
   guardTypeVersion(type);
-  if (own && madeClass(trace_, self->object.get()) && (attribute == "__name__" || attribute == "__qualname__"))
+  const bool told = attribute == "__name__" || attribute == "__qualname__" || attribute == "__doc__";
+  if (own && told && madeClass(trace_, self->object.get()))
     return trace_.constant(checked(PyObject_GetAttr(self->object.get(), name)));
   own &= !madeClass(trace_, self->object.get());
   if (own && (attribute == "__name__" || attribute == "__qualname__")) {  // setting them changes no version
@@ -285,6 +303,7 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
     SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, reinterpret_cast<PyObject*>(holder));
     return setting(trace_.sources().intern(SourceKind::kTypeAttr, base, 0, name), found);
   };
+  if (unwrapCompiled(found)) return self ? method(asIs(), self) : asIs();  // binds as the function in it
   bool own = Py_TYPE(found) == &PyClassMethodDescr_Type &&
              reinterpret_cast<PyObject*>(PyDescr_TYPE(found)) == cls->object.get();
   if (!self && own) return fold(PyObject_GetAttr(cls->object.get(), name));  // dict.fromkeys of dict itself

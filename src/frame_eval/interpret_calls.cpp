@@ -6,6 +6,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/declared_calls.h"
+#include "frame_eval/generator.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/unwind.h"
@@ -317,6 +318,8 @@ Value* Interpreter::callFunction(Value* function, CallArgs args, Value* names) {
       frame.closure.push_back(closureCell(frame.function, f->func_closure, i));
     }
   }
+  const bool generator = object->co_flags & CO_GENERATOR;
+  CallArgs given = generator ? args : CallArgs();
   bind(frame, function, std::move(args));
   trace_.inlines = true;
   frames_.push_back(std::move(owned));
@@ -328,7 +331,11 @@ Value* Interpreter::callFunction(Value* function, CallArgs args, Value* names) {
     throw;
   }
   Value* result = frame.result;
-  if (frame.generator) suspend();
+  if (frame.generator) {
+    frame.generator->function = function;
+    frame.generator->args = std::move(given);
+    suspend();
+  }
   frames_.pop_back();
   trace_.line = callLine;
   trace_.graph().setLine(static_cast<uint32_t>(callLine));

@@ -50,6 +50,7 @@ bool Interpreter::isInstanceOf(Value* exception, PyObject* cls) { return isA(exc
 
 void Interpreter::raiseValue(Value* exception) {
   FW_CHECK(exception->kind == ValueKind::kException);
+  exception->opened = false;
   bool handled = catchers_ > 0;
   for (const auto& frame : frames_) {
     handled |= handlerOf(*frame->code, static_cast<int>(frame->pc) - 1) != nullptr;
@@ -166,6 +167,7 @@ Value* Interpreter::makeException(PyObject* cls, CallArgs args) {
   Value* exception = trace_.make(ValueKind::kException);
   exception->object = Ref::create(cls);
   exception->items = args.positional;
+  exception->opened = !ownInit;
   if (ownInit) {
     args.positional.insert(args.positional.begin(), exception);
     call(trace_.constant(init), std::move(args));
@@ -269,6 +271,7 @@ void Interpreter::setExceptionAttribute(Value* self, PyObject* name, Value* valu
   PyTypeObject* type = typeOfException(self);
   PyObject* found = _PyType_Lookup(type, name);
   guardTypeVersion(type);
+  self->opened = false;
   if (attribute == "__traceback__" &&
       found == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name)) {
     return;  // reading it breaks
