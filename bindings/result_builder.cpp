@@ -255,7 +255,8 @@ bool ResultBuilder::leaveRegion(Call& call, PyObject** result) const {
     if (effect.kind == capture::Effect::Kind::kRelease) {
       FW_CHECK(call.locks);
       if (!call.locks->release(static_cast<size_t>(effect.lo))) return false;
-    } else if (!applyEffect(effect, object(effect.target), object(effect.key), object(effect.value))) return false;
+    } else if (!applyEffect(effect, object(effect.target), object(effect.key), object(effect.value)))
+      return false;
   // What the slots held is let go last: its destructors may run Python code that looks at the frame.
   absl::InlinedVector<Ref, 12> dropped;
   for (const capture::SlotWrite& write : exit_.slots)

@@ -30,7 +30,7 @@ class ResultBuilder {
     uint64_t* scalars;
     PyArrayObject** arrays;
     HeldLocks* locks = nullptr;  ///< those of the exit plan, if it has any
-    int64_t outputBytes = 0;  ///< out: size of all output arrays
+    int64_t outputBytes = 0;     ///< out: size of all output arrays
   };
   size_t sizeCount() const { return program_.resultCount(); }
   size_t scalarWords() const { return 2 * outputs_.size(); }

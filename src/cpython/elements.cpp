@@ -86,7 +86,8 @@ CacheTypes findCacheTypes() {
   Ref module = Ref::steal(PyImport_ImportModule("_functools"));
   Ref type = module ? Ref::steal(PyObject_GetAttrString(module.get(), "_lru_cache_wrapper")) : Ref();
   Ref callee = Ref::create(reinterpret_cast<PyObject*>(&PyLong_Type)), info = Ref::create(Py_None);
-  Ref cached = type ? Ref::steal(PyObject_CallFunction(type.get(), "OiOO", callee.get(), 41, Py_True, info.get())) : Ref();
+  Ref cached =
+      type ? Ref::steal(PyObject_CallFunction(type.get(), "OiOO", callee.get(), 41, Py_True, info.get())) : Ref();
   Ref called = cached ? Ref::steal(PyObject_CallFunction(cached.get(), "s", "7")) : Ref();
   PyErr_Clear();
   if (!called || !PyType_Check(type.get())) return {};

@@ -53,8 +53,7 @@ class Lowering {
         return emit(raw::kUNARY_NOT, 0);
       case Opcode::kUnaryPositive: return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicPositive);
       case Opcode::kListToTuple: return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicListToTuple);
-      case Opcode::kPrepReraiseStar:
-        return emitFirst(plain, 0, raw::kCALL_INTRINSIC_2, kIntrinsicPrepReraiseStar);
+      case Opcode::kPrepReraiseStar: return emitFirst(plain, 0, raw::kCALL_INTRINSIC_2, kIntrinsicPrepReraiseStar);
       case Opcode::kConvertValue:
         return emitFirst(plain, arg, raw::kFORMAT_VALUE, arg);  // formats too; a string without spec stays itself
       case Opcode::kFormatSimple: return emitFirst(plain, 0, raw::kFORMAT_VALUE, 0);

@@ -195,8 +195,8 @@ bool isMadeByEveryCall(PyTypeObject* type, PyObject* code) {
   int others = 0;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i) {
     auto* other = reinterpret_cast<PyTypeObject*>(PyList_GET_ITEM(all.get(), i));
-    others += other != type && isUserClass(other) && text(qualnameOf(other)) == name &&
-              moduleOf(other) == moduleOf(type);
+    others +=
+        other != type && isUserClass(other) && text(qualnameOf(other)) == name && moduleOf(other) == moduleOf(type);
   }
   return others >= kOthers;
 }

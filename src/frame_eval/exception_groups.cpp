@@ -51,8 +51,9 @@ struct Groups {
   }
 
   std::vector<Value*> members(Value* exception) const {
-    const bool known = isPlainGroup(exception) && exception->items.size() == 2 && exception->name.empty() &&
-                       (exception->items[1]->kind == ValueKind::kList || exception->items[1]->kind == ValueKind::kTuple);
+    const bool known =
+        isPlainGroup(exception) && exception->items.size() == 2 && exception->name.empty() &&
+        (exception->items[1]->kind == ValueKind::kList || exception->items[1]->kind == ValueKind::kTuple);
     if (!known) refuse();
     for (Value* member : exception->items[1]->items)
       if (member->kind != ValueKind::kException) refuse();

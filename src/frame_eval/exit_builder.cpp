@@ -157,7 +157,8 @@ class ExitBuilder {
   /// One that was never raised, and of a class that does no more than to keep the arguments: made by a call of it.
   ExitNode exception(Value* value) {
     // Capture marks it `opened` as long as class(*items) would make its equal.
-    if (!value->opened || !value->name.empty() || value->base || !value->overlay.empty()) cannotLeave(value, "an exception");
+    if (!value->opened || !value->name.empty() || value->base || !value->overlay.empty())
+      cannotLeave(value, "an exception");
     ExitNode node{.kind = ExitNode::Kind::kCall};
     node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = value->object}));
     for (Value* item : value->items) node.children.push_back(add(item));
@@ -177,7 +178,8 @@ class ExitBuilder {
 
   /// partial(), the getters of `operator` and descriptors are made again by their own types.
   ExitNode callable(Value* value) {
-    bool known = isMadeDescriptor(value) || value->name == "functools.partial" || value->name.rfind("operator.", 0) == 0;
+    bool known =
+        isMadeDescriptor(value) || value->name == "functools.partial" || value->name.rfind("operator.", 0) == 0;
     if (!known || value->items.empty()) cannotLeave(value, std::string("a ") + trace_.typeOf(value)->tp_name);
     ExitNode node{.kind = ExitNode::Kind::kCall};
     node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = value->cls}));

@@ -61,9 +61,9 @@ class Printer {
       case Kind::kCell: return "cell(" + children(n) + ")";
       case Kind::kInstance:
         return "instance of " +
-               (n.object ? std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name)
+               (n.object     ? std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name)
                 : n.live < 0 ? "the first"
-                         : "object " + std::to_string(n.live)) +
+                             : "object " + std::to_string(n.live)) +
                "(" + children(n) + ")";
       case Kind::kShared: {
         const ExitNode& same = plan_.nodes.at(static_cast<size_t>(n.index));

@@ -215,7 +215,8 @@ bool Survey::next() {
 }
 
 void Survey::ended(Break what) {
-  const bool ours = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kCacheMiss || what.reason == BreakReason::kNothingToCompile ||
+  const bool ours = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kCacheMiss ||
+                    what.reason == BreakReason::kNothingToCompile ||
                     what.reason == BreakReason::kGraphLimit;  // of values or of paths that Python may not have
   if (ours || what.at < 0 || broken_.contains(what.at)) return;
   add(std::move(what));

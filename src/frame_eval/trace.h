@@ -148,10 +148,10 @@ class Trace {
   std::vector<std::pair<Value*, graph::ValueId>>
       writtenArrays;  ///< their owners, and the inputs of the graph that these were
 
-  std::vector<Value*> locks;                           ///< taken before the compiled code runs; see locks.h
-  absl::flat_hash_map<PyObject*, Value*> standIns;     ///< objects that exist for look-ups only; see classes.h
+  std::vector<Value*> locks;                        ///< taken before the compiled code runs; see locks.h
+  absl::flat_hash_map<PyObject*, Value*> standIns;  ///< objects that exist for look-ups only; see classes.h
   std::vector<Ref> heldStandIns;
-  bool atomic = false;                                 ///< no other thread may run from the guards to the end
+  bool atomic = false;  ///< no other thread may run from the guards to the end
 
   std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp
   int ufuncCalls = 0;                ///< those counted for Captured::ufuncsAreOwn

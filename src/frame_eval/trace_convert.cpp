@@ -144,7 +144,8 @@ PyTypeObject* Trace::typeOf(Value* value) {
       PyTypeObject* type = Py_TYPE(value->object.get());
       if (!value->typed) {
         if (isMadeByEveryCall(type, code))
-          fail(BreakReason::kUnsupportedObject, std::string("an object of a class that every call makes anew: ") + type->tp_name);
+          fail(BreakReason::kUnsupportedObject,
+               std::string("an object of a class that every call makes anew: ") + type->tp_name);
         value->typed = true;
         guard({.kind = guards::GuardKind::kType,
                .source = value->source,

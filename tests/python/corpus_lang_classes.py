@@ -289,7 +289,7 @@ def class_in_a_loop(x, n):
 
 
 @case
-def class_attribute_written(x):
+def class_attribute_counted(x):
     class P:
         count = 0
 
