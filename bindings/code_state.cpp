@@ -124,7 +124,8 @@ bool CodeState::metRefused() const {
 
 void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
   // An exception, or a branch without arrays, may be due to the values of this call: the next ones are tried again.
-  const bool ofValues = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kNothingToCompile;
+  const bool ofValues = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kCacheMiss ||
+                        what.reason == BreakReason::kNothingToCompile;
   const bool raised = ofValues && ++exceptions_ < kExceptionLimit;
   if (!raised) variants_.leaveToPython(kind);
   ++failures_;

@@ -130,7 +130,8 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
     case Kind::kMethod: return PyMethod_New(children[0], children[1]);
     case Kind::kFunction: return makeFunction(object, children);
     case Kind::kCell: return PyCell_New(children.empty() ? nullptr : children[0]);
-    case Kind::kInstance: return makeInstance(object, children);
+    case Kind::kInstance:
+      return object ? makeInstance(object, children) : makeInstance(children[0], children.subspan(1));
     case Kind::kConstant:
     case Kind::kObject:
     case Kind::kArray:
@@ -154,6 +155,7 @@ bool applyEffect(const Effect& effect, PyObject* target, PyObject* key, PyObject
     case Effect::Kind::kSetCell: return PyCell_Set(target, value) == 0;
     case Effect::Kind::kCall: return static_cast<bool>(Ref::steal(callMethod(target, key, value)));
     case Effect::Kind::kAdvance: return advance(target, effect.lo);
+    case Effect::Kind::kRelease: break;  // by who holds the lock
   }
   FW_UNREACHABLE();
 }

@@ -16,7 +16,7 @@ using capture::BreakReason;
 bool isGraphBreak(const Break& what) {
   const bool captured = what.reason == BreakReason::kDisabled && what.at < 0;  // backend=capture asks for no more
   return !captured && what.reason != BreakReason::kNothingToCompile && what.reason != BreakReason::kPythonException &&
-         what.reason != BreakReason::kRecompileLimit;
+         what.reason != BreakReason::kCacheMiss && what.reason != BreakReason::kRecompileLimit;
 }
 
 bool refusesBreaks(const Config& config) { return errorOnGraphBreak() || config.flag(Setting::kFullgraph); }

@@ -159,7 +159,7 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
     auto& stop = std::get<capture::Break>(built);
     if (isRefused(stop, config)) refuse(owner.name(), {stop});
     const int at = stop.at;
-    const bool raised = stop.reason == BreakReason::kPythonException;
+    const bool raised = stop.reason == BreakReason::kPythonException || stop.reason == BreakReason::kCacheMiss;
     if (raised && ++exceptions_ < kExceptionLimit) return nullptr;  // this time only: the next values may be good ones
     const bool news = at >= 0 && owner.addStop(at, std::move(stop));
     if (!news) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bindings/exit_objects.h"
+#include "bindings/held_locks.h"
 #include "bindings/output_memory.h"
 #include "cpython/ref.h"
 #include "graph/support/check.h"
@@ -260,7 +261,11 @@ bool ResultBuilder::leaveRegion(Call& call, PyObject** result) const {
 
   auto object = [&](int node) { return node < 0 ? nullptr : progress.made[node]; };
   for (const capture::Effect& effect : exit_.effects)
-    if (!applyEffect(effect, object(effect.target), object(effect.key), object(effect.value))) return false;
+    if (effect.kind == capture::Effect::Kind::kRelease) {
+      FW_CHECK(call.locks);
+      if (!call.locks->release(static_cast<size_t>(effect.lo))) return false;
+    } else if (!applyEffect(effect, object(effect.target), object(effect.key), object(effect.value)))
+      return false;
   // What the slots held is let go last: its destructors may run Python code that looks at the frame.
   absl::InlinedVector<Ref, 12> dropped;
   for (const capture::SlotWrite& write : exit_.slots)

@@ -13,6 +13,8 @@
 
 namespace fw::bindings {
 
+class HeldLocks;
+
 class ResultBuilder {
  public:
   ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms);
@@ -27,7 +29,8 @@ class ResultBuilder {
     int64_t* sizes;
     uint64_t* scalars;
     PyArrayObject** arrays;
-    int64_t outputBytes = 0;  ///< out: size of all output arrays
+    HeldLocks* locks = nullptr;  ///< those of the exit plan, if it has any
+    int64_t outputBytes = 0;     ///< out: size of all output arrays
   };
   size_t sizeCount() const { return program_.resultCount(); }
   size_t scalarWords() const { return 2 * outputs_.size(); }

@@ -11,6 +11,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "bindings/error_state.h"
+#include "bindings/held_locks.h"
 #include "bindings/stance.h"
 #include "bindings/workspace.h"
 #include "graph/passes/pass_manager.h"
@@ -263,7 +264,14 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   }
   if (declinesInARow_ >= kDeclineStreak && ++declinesInARow_ % kRetryEvery) return RunOutcome::kDeclined;
 
+  HeldLocks locks;
+  const capture::ExitPlan& exit = results_->exit();
+  if (!exit.locks.empty() && !locks.take(frame.objects, exit.locks)) {
+    ++declines_;
+    return RunOutcome::kDeclined;
+  }
   ResultBuilder::Call call;
+  call.locks = &locks;
   call.symbols = frame.symbols;
   call.buffers = frame.buffers;
   call.objects = frame.objects;
@@ -279,7 +287,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     if (!workspace.ok()) {
       PyErr_NoMemory();
     } else {
-      const bool releaseGil = call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
+      const bool releaseGil = !exit.atomic && call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
       std::optional<Held> held;
       if (releaseGil || holdsObjects_) held.emplace(frame.objects, guards_->objects.size());
       const int32_t status = runNative(frame, workspace.data(), releaseGil);
@@ -291,6 +299,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       if (watch) {
         const bool done = finish(frame, workspace.data(), *watch, releaseGil, call, result);
         outcome = done ? RunOutcome::kDone : RunOutcome::kError;
+        if (done) locks.keep();
         declinesInARow_ = 0;
         ++hits_;
       } else {

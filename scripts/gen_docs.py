@@ -80,6 +80,8 @@ def instructions() -> str:
     for name, becomes, rule in sorted(rows_of("cpython/opcodes.def", "FW_RAW")):
         if rule == "Intrinsic1":
             outcome = "captured for `+x`, `[*x]` and the end of generators, else `unsupported-instruction`"
+        elif rule == "Intrinsic2":
+            outcome = "captured for the end of `except*`, else `unsupported-instruction`"
         elif becomes in breaks:
             outcome = f"Python runs it: `{breaks[becomes]}`"
         elif rule == "Drop":

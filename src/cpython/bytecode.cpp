@@ -46,6 +46,7 @@ enum class Rule : uint8_t {
   kKwNames,
   kCall,
   kIntrinsic1,
+  kIntrinsic2,
   kReturnConst,
 };
 
@@ -205,6 +206,11 @@ class Decoder {
           emit(Opcode::kUnsupported, number);
         }
         break;
+      case Rule::kIntrinsic2: {
+        const bool star = arg == kIntrinsicPrepReraiseStar;
+        emit(star ? Opcode::kPrepReraiseStar : Opcode::kUnsupported, star ? 0 : number);
+        break;
+      }
       case Rule::kReturnConst:
         emit(Opcode::kLoadConst, arg);
         emit(Opcode::kReturnValue);

@@ -74,7 +74,49 @@ PyObject* partOfWalker(PyObject* object, int64_t index) {
   return index < PyTuple_GET_SIZE(iterators) ? PyTuple_GET_ITEM(iterators, index) : nullptr;
 }
 
+constexpr Py_ssize_t kLinkResult = 48, kCacheTyped = 64, kCacheDict = 72, kCacheFunction = 88, kCacheMaxsize = 96;
+
+/// The types of functools.lru_cache and of the links between its results.
+struct CacheTypes {
+  PyTypeObject *function = nullptr, *link = nullptr;
+};
+
+/// Tries the fields on live objects, held for the life of the process.
+CacheTypes findCacheTypes() {
+  Ref module = Ref::steal(PyImport_ImportModule("_functools"));
+  Ref type = module ? Ref::steal(PyObject_GetAttrString(module.get(), "_lru_cache_wrapper")) : Ref();
+  Ref callee = Ref::create(reinterpret_cast<PyObject*>(&PyLong_Type)), info = Ref::create(Py_None);
+  Ref cached =
+      type ? Ref::steal(PyObject_CallFunction(type.get(), "OiOO", callee.get(), 41, Py_True, info.get())) : Ref();
+  Ref called = cached ? Ref::steal(PyObject_CallFunction(cached.get(), "s", "7")) : Ref();
+  PyErr_Clear();
+  if (!called || !PyType_Check(type.get())) return {};
+  auto* found = reinterpret_cast<PyTypeObject*>(type.get());
+  bool known = found->tp_basicsize > kCacheMaxsize + 8 && wordAt(cached.get(), kCacheMaxsize) == 41 &&
+               (wordAt(cached.get(), kCacheTyped) & 0xffffffff) == 1 &&
+               fieldAt(cached.get(), kCacheFunction) == callee.get();
+  PyObject* dict = known ? fieldAt(cached.get(), kCacheDict) : nullptr;
+  PyObject *key = nullptr, *link = nullptr;
+  Py_ssize_t at = 0;
+  known = dict && PyDict_CheckExact(dict) && PyDict_Next(dict, &at, &key, &link) &&
+          Py_TYPE(link)->tp_basicsize >= kLinkResult + 8 && fieldAt(link, kLinkResult) == called.get();
+  if (!known) return {};
+  Py_INCREF(Py_TYPE(link));
+  return {reinterpret_cast<PyTypeObject*>(type.release()), Py_TYPE(link)};
+}
+
+const CacheTypes& cacheTypes() {
+  static const CacheTypes types = findCacheTypes();
+  return types;
+}
+
 }  // namespace
+
+bool isCachedFunction(PyTypeObject* type) { return cacheTypes().function && cacheTypes().function == type; }
+
+bool keysHaveTypes(PyObject* cached) { return (wordAt(cached, kCacheTyped) & 0xffffffff) != 0; }
+
+int64_t resultsKept(PyObject* cached) { return wordAt(cached, kCacheMaxsize); }
 
 bool isWalker(PyTypeObject* type) {
   static const bool known = walkersHold();
@@ -106,6 +148,8 @@ PyObject* elementOf(PyObject* object, int64_t index) {
     return item;
   }
   if (isWalker(Py_TYPE(object))) return partOfWalker(object, index);
+  if (isCachedFunction(Py_TYPE(object))) return index == 0 ? fieldAt(object, kCacheDict) : nullptr;
+  if (cacheTypes().link == Py_TYPE(object)) return index == 0 ? fieldAt(object, kLinkResult) : nullptr;
   if (PyDict_Check(object)) {
     if (index != 0 || !defaultdictType() || !PyType_IsSubtype(Py_TYPE(object), defaultdictType())) return nullptr;
     auto* factory = reinterpret_cast<PyObject*>(wordAt(object, sizeof(PyDictObject)));

@@ -22,7 +22,14 @@ PyTypeObject* defaultdictType();
 /// zip, map and filter objects; false if this Python lays them out in a way that we do not know.
 bool isWalker(PyTypeObject* type);
 
-/// Element `index`, borrowed (0 of a defaultdict: its factory or None; zip: its iterators; map and filter: the
+/// functools.lru_cache objects written in C; false if this Python lays them out in a way that we do not know.
+bool isCachedFunction(PyTypeObject* type);
+/// Whether the arguments' types are part of its keys, and how many results it keeps (-1: all).
+bool keysHaveTypes(PyObject* cached);
+int64_t resultsKept(PyObject* cached);
+
+/// Element `index`, borrowed (0 of a cached function: the dict of what it keeps, whose items are results or links to
+/// them; 0 of a link: the result; 0 of a defaultdict: its factory or None; zip: its iterators; map and filter: the
 /// function, then the iterators); nullptr if there is none or the object is none of these kinds.
 PyObject* elementOf(PyObject* object, int64_t index);
 /// Number of elements (list and tuple iterators: that are left), and maxlen of a deque or -1; false for other objects.

@@ -14,7 +14,7 @@ BINARY = ("ADD AND FLOOR_DIVIDE LSHIFT MATRIX_MULTIPLY MULTIPLY REMAINDER OR POW
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS", "INTERPRETER_EXIT")
 # Instructions that the assembler asks for by name; -1 where a version lacks one.
 NAMED = """CACHE EXTENDED_ARG RESUME LOAD_FAST_CHECK LOAD_GLOBAL LOAD_ATTR LOAD_SUPER_ATTR COMPARE_OP UNARY_NOT KW_NAMES
-PRECALL CALL CALL_INTRINSIC_1 FORMAT_VALUE FOR_ITER YIELD_VALUE SEND END_SEND LOAD_FAST STORE_FAST
+PRECALL CALL CALL_INTRINSIC_1 CALL_INTRINSIC_2 FORMAT_VALUE FOR_ITER YIELD_VALUE SEND END_SEND LOAD_FAST STORE_FAST
 LOAD_FAST_LOAD_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST JUMP_BACKWARD_NO_INTERRUPT""".split()
 SUPPORTED = ((3, 11), (3, 12), (3, 13))
 
@@ -40,6 +40,9 @@ def conventions():
                            ("StopIterationError", "STOPITERATION_ERROR")):
         number = intrinsics.index("INTRINSIC_" + name) if intrinsics else -1
         yield f"inline constexpr int kIntrinsic{constant} = {number};"
+    binary = list(getattr(opcode, "_intrinsic_2_descs", []))
+    number = binary.index("INTRINSIC_PREP_RERAISE_STAR") if binary else -1
+    yield f"inline constexpr int kIntrinsicPrepReraiseStar = {number};"
 
 
 def takes_argument(number):

@@ -53,6 +53,7 @@ class Lowering {
         return emit(raw::kUNARY_NOT, 0);
       case Opcode::kUnaryPositive: return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicPositive);
       case Opcode::kListToTuple: return emitFirst(plain, 0, raw::kCALL_INTRINSIC_1, kIntrinsicListToTuple);
+      case Opcode::kPrepReraiseStar: return emitFirst(plain, 0, raw::kCALL_INTRINSIC_2, kIntrinsicPrepReraiseStar);
       case Opcode::kConvertValue:
         return emitFirst(plain, arg, raw::kFORMAT_VALUE, arg);  // formats too; a string without spec stays itself
       case Opcode::kFormatSimple: return emitFirst(plain, 0, raw::kFORMAT_VALUE, 0);
@@ -139,7 +140,17 @@ class Lowering {
       case Opcode::kMatchSequence:
       case Opcode::kMatchMapping:
       case Opcode::kMatchKeys:
-      case Opcode::kMatchClass: return emit(plain, arg);
+      case Opcode::kMatchClass:
+      case Opcode::kLoadBuildClass:
+      case Opcode::kLoadName:
+      case Opcode::kStoreName:
+      case Opcode::kDeleteName:
+      case Opcode::kLoadLocals:
+      case Opcode::kLoadClassDeref:
+      case Opcode::kLoadFromDictOrDeref:
+      case Opcode::kLoadFromDictOrGlobals:
+      case Opcode::kSetupAnnotations:
+      case Opcode::kCheckEgMatch: return emit(plain, arg);
     }
   }
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "frame_eval/classes.h"
 #include "frame_eval/exit_builder.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/locks.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/survey.h"
 #include "frame_eval/unused.h"
@@ -105,7 +107,9 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     FrameEnd end = execute(interpreter);
     interpreter.checkGenerators();
     numpy::finishWrites(trace);
+    Locks::check(trace);
     ExitPlan exit = buildExit(trace, end);
+    Classes::check(trace);
     if (!options.evenWithoutArrays && !isWorthwhile(trace.graph(), exit, region))
       return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
     keepUnused(trace.graph());

@@ -6,8 +6,11 @@
 #include <algorithm>
 
 #include "cpython/elements.h"
+#include "frame_eval/classes.h"
+#include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/locks.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
@@ -35,6 +38,8 @@ class ExitBuilder {
       plan_.effects.push_back({.kind = Effect::Kind::kSetCell, .target = add(cell), .value = add(cell->items[0])});
     }
     plan_.cellsFilled = filledLater_.size();
+    for (const Value* lock : trace_.locks) plan_.locks.push_back(objectIndex(lock->source));
+    plan_.atomic = trace_.atomic;
     plan_.end = end.result ? ExitPlan::kReturn : end.instruction;
     plan_.depth = end.depth;
     return std::move(plan_);
@@ -90,6 +95,7 @@ class ExitBuilder {
     using Kind = ExitNode::Kind;
     // Also constants: an equal str of another call is another object.
     if (value->source.valid()) return {.kind = Kind::kObject, .index = objectIndex(value->source)};
+    if (isMadeClass(trace_, value)) return madeByCall(value);
     if (value->isConstant()) {
       if (guards::leadsToUsers(value->object.get()) && PyTuple_Check(value->object.get()))
         cannotLeave(value, "a tuple of classes");
@@ -113,7 +119,7 @@ class ExitBuilder {
       case ValueKind::kCell: return cell(value);
       case ValueKind::kInstance: return instance(value);
       case ValueKind::kSet: return set(value);
-      case ValueKind::kException: cannotLeave(value, "an exception");
+      case ValueKind::kException: return exception(value);
       case ValueKind::kOpaque:
         if (numpy::isSelection(value))
           throw CaptureBreak(BreakReason::kDataDependentShape, "a selection by a mask", value->madeAt);
@@ -148,9 +154,32 @@ class ExitBuilder {
     return trace_.sources().intern(guards::SourceKind::kGlobals, function->globalsOf);
   }
 
-  /// partial() and the getters of `operator` are made again by their own types.
+  /// One that was never raised, and of a class that does no more than to keep the arguments: made by a call of it.
+  ExitNode exception(Value* value) {
+    // Capture marks it `opened` as long as class(*items) would make its equal.
+    if (!value->opened || !value->name.empty() || value->base || !value->overlay.empty())
+      cannotLeave(value, "an exception");
+    ExitNode node{.kind = ExitNode::Kind::kCall};
+    node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = value->object}));
+    for (Value* item : value->items) node.children.push_back(add(item));
+    return node;
+  }
+
+  /// type(name, bases, namespace).
+  ExitNode madeByCall(Value* cls) {
+    if (!cls->overlay.empty())
+      throw CaptureBreak(BreakReason::kUnsupportedWrite, "an attribute of a class", static_cast<int>(cls->position));
+    ExitNode node{.kind = ExitNode::Kind::kCall};
+    auto type = cpython::Ref::create(reinterpret_cast<PyObject*>(&PyType_Type));
+    node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(type)}));
+    for (Value* part : cls->items) node.children.push_back(add(part));
+    return node;
+  }
+
+  /// partial(), the getters of `operator` and descriptors are made again by their own types.
   ExitNode callable(Value* value) {
-    bool known = value->name == "functools.partial" || value->name.rfind("operator.", 0) == 0;
+    bool known =
+        isMadeDescriptor(value) || value->name == "functools.partial" || value->name.rfind("operator.", 0) == 0;
     if (!known || value->items.empty()) cannotLeave(value, std::string("a ") + trace_.typeOf(value)->tp_name);
     ExitNode node{.kind = ExitNode::Kind::kCall};
     node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = value->cls}));
@@ -174,8 +203,8 @@ class ExitBuilder {
 
   bool refersTo(Value* from, Value* to, absl::flat_hash_set<Value*>& seen) const {
     if (from == to) return true;
-    if (!from || from->source.valid() || from->isNumeric() || from->isConstant() || !seen.insert(from).second)
-      return false;
+    const bool constant = from && from->isConstant() && !isMadeClass(trace_, from);
+    if (!from || from->source.valid() || from->isNumeric() || constant || !seen.insert(from).second) return false;
     Nesting nesting(trace_);
     auto any = [&](Value* value) { return refersTo(value, to, seen); };
     auto anyOf = [&](const auto& named) {
@@ -183,6 +212,13 @@ class ExitBuilder {
     };
     if (std::any_of(from->items.begin(), from->items.end(), any) || anyOf(from->overlay) || anyOf(from->kwdefaults))
       return true;
+    if (from->kind == ValueKind::kInstance && any(madeClass(trace_, from->object.get()))) return true;
+    if (auto* generator = dynamic_cast<GeneratorIterator*>(from->lazy.get())) {
+      const CallArgs& args = generator->args;
+      if (any(generator->function) || std::any_of(args.positional.begin(), args.positional.end(), any) ||
+          anyOf(args.keywords))
+        return true;
+    }
     if (!from->parts) return false;
     const FunctionParts& p = *from->parts;
     return any(p.closure) || any(p.defaults) || any(p.kwdefaults) || any(p.dict) || any(p.annotations);
@@ -198,15 +234,33 @@ class ExitBuilder {
     }
     Value* self = value->items.back();
     PyTypeObject* type = trace_.typeOf(self);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) cannotLeave(value, "a method of this object");
+    if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !Locks::isLock(type)) cannotLeave(value, "a method of this object");
     cpython::Ref name = cpython::checked(PyUnicode_InternFromString(value->name.c_str()));
     ExitNode node{.kind = ExitNode::Kind::kAttribute, .object = std::move(name)};
     node.children = {add(self)};
     return node;
   }
 
+  /// A generator that nobody has asked anything yet: the call of its function only makes it.
+  ExitNode unstarted(Value* value, const GeneratorIterator& generator) {
+    if (generator.started || !generator.frame || !generator.function) cannotLeave(value, "a generator");
+    ExitNode node{.kind = ExitNode::Kind::kCall};
+    node.children.push_back(add(generator.function));
+    for (Value* arg : generator.args.positional) node.children.push_back(add(arg));
+    const auto& keywords = generator.args.keywords;
+    if (keywords.empty()) return node;
+    node.object = cpython::checked(PyTuple_New(static_cast<Py_ssize_t>(keywords.size())));
+    for (size_t i = 0; i < keywords.size(); ++i) {
+      cpython::Ref name = cpython::checked(PyUnicode_InternFromString(keywords[i].first.c_str()));
+      PyTuple_SET_ITEM(node.object.get(), static_cast<Py_ssize_t>(i), name.release());
+      node.children.push_back(add(keywords[i].second));
+    }
+    return node;
+  }
+
   /// Iterators are made again as they were at first, or as they are now (VirtualIterator::recipe).
   ExitNode iterator(Value* value) {
+    if (auto* generator = dynamic_cast<GeneratorIterator*>(value->lazy.get())) return unstarted(value, *generator);
     if (value->lazy) {
       auto recipe = value->lazy->recipe(trace_);
       if (!recipe) cannotLeave(value, "an iterator");
@@ -261,6 +315,10 @@ class ExitBuilder {
 
   ExitNode instance(Value* value) {
     ExitNode node{.kind = ExitNode::Kind::kInstance, .object = value->object};
+    if (Value* cls = madeClass(trace_, value->object.get())) {
+      node.object = cpython::Ref();
+      node.children.push_back(add(cls));
+    }
     for (auto& [name, item] : value->overlay) {
       if (!item) continue;
       node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = name}));

@@ -26,6 +26,8 @@ class Printer {
       case Effect::Kind::kSetDiscard: return target + ".discard(" + orNone(e.key) + ")";
       case Effect::Kind::kSetCell: return "content of " + target + " = " + orNone(e.value);
       case Effect::Kind::kCall: return target + "." + orNone(e.key) + "(*" + orNone(e.value) + ")";
+      case Effect::Kind::kRelease:
+        return "release of object " + std::to_string(plan_.locks.at(static_cast<size_t>(e.lo)));
       case Effect::Kind::kAdvance: return target + " advanced by " + std::to_string(e.lo);
     }
     FW_UNREACHABLE();
@@ -59,8 +61,9 @@ class Printer {
       case Kind::kCell: return "cell(" + children(n) + ")";
       case Kind::kInstance:
         return "instance of " +
-               (n.object ? std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name)
-                         : "object " + std::to_string(n.live)) +
+               (n.object     ? std::string(reinterpret_cast<PyTypeObject*>(n.object.get())->tp_name)
+                : n.live < 0 ? "the first"
+                             : "object " + std::to_string(n.live)) +
                "(" + children(n) + ")";
       case Kind::kShared: {
         const ExitNode& same = plan_.nodes.at(static_cast<size_t>(n.index));
@@ -119,6 +122,7 @@ std::string print(const ExitPlan& plan, const graph::SymContext& syms) {
   Printer printer(plan, syms);
   std::string text;
   auto line = [&](std::string more) { text += (text.empty() ? "" : "\n") + more; };
+  for (int lock : plan.locks) line("acquire of object " + std::to_string(lock));
   for (const Effect& effect : plan.effects) line(printer.effect(effect));
   for (const SlotWrite& write : plan.slots)
     line("slot " + std::to_string(write.slot) + " = " + printer.orNone(write.node));

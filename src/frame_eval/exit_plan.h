@@ -39,8 +39,8 @@ struct ExitNode {
     kFunction,   ///< object = code (or live); children = globals, qualname, defaults, kwdefaults, closure, annotations,
                  ///< __dict__ (-1: none), then name, value, ... of attributes that are set
     kCell,       ///< a fresh cell; children[0] = content or -1
-    kInstance,   ///< object = class (or live); children = name, value, ...: object.__new__(class) and its instance
-                 ///< attributes in order
+    kInstance,   ///< object = class (or live; neither: the first child); children = name, value, ...:
+                 ///< object.__new__(class) and its instance attributes in order
     kShared,     ///< the same object as node `index` (a list returned twice)
   };
   Kind kind;
@@ -66,6 +66,7 @@ struct Effect {
     kSetCell,     ///< content of the cell `target`; value -1 empties it
     kCall,        ///< target.key(*value) of a builtin container; value: a tuple node
     kAdvance,     ///< takes `lo` items from the exact builtin iterator `target`
+    kRelease,     ///< releases ExitPlan::locks[lo]
   };
   Kind kind;
   int target = -1, key = -1, value = -1;  ///< nodes
@@ -86,6 +87,8 @@ struct ExitPlan {
   size_t cellsFilled =
       0;  ///< so many of the last effects fill cells made here; their nodes are made after those of the slots
   std::vector<SlotWrite> slots;  ///< regions: changed locals that are read later, changed entries of the stack
+  std::vector<int> locks;        ///< objects of the frame: taken, without waiting, once the guards have passed
+  bool atomic = false;           ///< no other thread may run from the guards to the end
   int end = kReturn;             ///< regions: neutral instruction where the interpreter goes on
   int depth = 0;                 ///< regions: height of the stack there
 };

@@ -28,6 +28,7 @@ struct Frame {
   std::vector<Value*> slots;    ///< localsplus; null is unbound
   std::vector<Value*> closure;  ///< cells, for COPY_FREE_VARS
   std::vector<Value*> stack;
+  Value* names = nullptr;  ///< bodies of classes: the namespace, a kDict
   std::vector<Value*>
       initial;  ///< regions: what the slots and stack entries were found to hold, null where nobody looked
   size_t pc = 0;

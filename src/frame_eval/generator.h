@@ -11,6 +11,8 @@ struct GeneratorIterator : VirtualIterator {
   bool started = false, running = false;
   std::vector<Value*> handled;  ///< exceptions that it was handling when it yielded
   Value* returned = nullptr;    ///< by `return`, once finished; told once
+  Value* function = nullptr;    ///< whose call with `args` has made it
+  CallArgs args;
 
   Value* next(Interpreter& interpreter) override;
 };

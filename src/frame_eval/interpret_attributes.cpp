@@ -5,10 +5,14 @@
 #include "cpython/elements.h"
 #include "cpython/numpy_api.h"
 #include "cpython/version.h"
+#include "frame_eval/caches.h"
+#include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/locks.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/policy.h"
 #include "frame_eval/sets.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
@@ -27,6 +31,21 @@ std::string describeAttribute(PyTypeObject* type, PyObject* name) {
   return std::string(type->tp_name) + "." + text(name);
 }
 
+/// numpy imports some of its submodules when they are first asked for; nothing but the import happens then.
+bool importsSubmodule(PyObject* module, PyObject* name) {
+  const char* owner = PyModule_GetName(module);
+  if (!owner) PyErr_Clear();
+  if (!owner || std::string_view(owner) != "numpy") return false;
+  const std::string wanted = text(name);
+  for (const char* known : {"fft", "linalg", "random", "polynomial", "ma"}) {
+    if (wanted != known) continue;
+    Ref imported = Ref::steal(PyImport_ImportModule(("numpy." + wanted).c_str()));
+    if (!imported) PyErr_Clear();
+    return static_cast<bool>(imported);
+  }
+  return false;
+}
+
 /// The function inside a staticmethod or classmethod object.
 Ref wrapped(PyObject* method) { return checked(PyObject_GetAttrString(method, "__func__")); }
 
@@ -35,6 +54,11 @@ Ref wrapped(PyObject* method) { return checked(PyObject_GetAttrString(method, "_
 void Interpreter::guardTypeVersion(PyTypeObject* type) {
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) return;
   if (!guardedTypes_.insert(type).second) return;
+  if (madeClass(trace_, reinterpret_cast<PyObject*>(type))) {  // nobody else knows it; its bases may change
+    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i)
+      guardTypeVersion(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)));
+    return;
+  }
   unsigned int version = cpython::ensureTypeVersion(type);
   if (version == 0)
     trace_.fail(BreakReason::kUnsupportedAttribute, std::string(type->tp_name) + " is out of type versions");
@@ -72,6 +96,7 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
     case ValueKind::kConstant: return constantAttribute(self, name);
     case ValueKind::kObject:
       trace_.refuseOpaque(self);
+      if (Locks::isLock(Py_TYPE(self->object.get()))) return Locks{*this, trace_}.method(self, attribute);
       if (!container) return objectAttribute(self, name);
       break;
     case ValueKind::kException: return exceptionAttribute(self, name);
@@ -97,6 +122,12 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
       break;
     case ValueKind::kOpaque:
       if (self->name == "functools.partial" && attribute == "func") return self->items[0];
+      if (self->name == "property" && (attribute == "setter" || attribute == "getter" || attribute == "deleter")) {
+        Value* change = trace_.make(ValueKind::kMethod);
+        change->items = {nullptr, self};
+        change->name = attribute;
+        return change;
+      }
       break;
     case ValueKind::kPyFloat:
     case ValueKind::kPyInt:
@@ -168,6 +199,7 @@ Value* Interpreter::moduleAttribute(Value* module, PyObject* name) {
     trace_.fail(BreakReason::kUnsupportedAttribute, "a deleted global");
   }
   PyObject* found = PyDict_GetItemWithError(dict, name);
+  if (!found && !PyErr_Occurred() && importsSubmodule(object, name)) found = PyDict_GetItemWithError(dict, name);
   if (!found) {
     if (PyErr_Occurred()) throw cpython::PythonError();
     const char* moduleName = PyModule_GetName(object);
@@ -212,6 +244,10 @@ Value* Interpreter::typeFact(Value* self, PyObject* name, PyObject* descriptor) 
   std::string attribute = text(name);
   bool own = descriptor == _PyType_Lookup(&PyType_Type, name);
   guardTypeVersion(type);
+  const bool told = attribute == "__name__" || attribute == "__qualname__" || attribute == "__doc__";
+  if (own && told && madeClass(trace_, self->object.get()))
+    return trace_.constant(checked(PyObject_GetAttr(self->object.get(), name)));
+  own &= !madeClass(trace_, self->object.get());
   if (own && (attribute == "__name__" || attribute == "__qualname__")) {  // setting them changes no version
     Ref value = checked(PyObject_GetAttr(self->object.get(), name));
     SourceId base = guards::constantSource(trace_.sources(), self->object.get());
@@ -242,6 +278,7 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type) {
     Value* function = trace_.constant(wrapped(found));
+    if (!function->isConstant()) return function;
     PyObject* object = function->object.get();  // the class owns it, and may go
     if (!PyFunction_Check(object) && !guards::mayHoldStrongly(object))
       function->source = guards::constantSource(trace_.sources(), object);
@@ -257,9 +294,16 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
     return method(trace_.constant(found), self);
   // The version guard pins the binding, not what a mutable object holds: it is read as a source.
   auto asIs = [&] {
-    SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, reinterpret_cast<PyObject*>(type));
+    PyTypeObject* holder = type;
+    for (Py_ssize_t i = 1; madeClass(trace_, reinterpret_cast<PyObject*>(holder)); ++i) {
+      if (i == PyTuple_GET_SIZE(type->tp_mro)) return trace_.constant(found);
+      auto* next = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+      if (_PyType_Lookup(next, name) == found) holder = next;
+    }
+    SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, reinterpret_cast<PyObject*>(holder));
     return setting(trace_.sources().intern(SourceKind::kTypeAttr, base, 0, name), found);
   };
+  if (unwrapCompiled(found)) return self ? method(asIs(), self) : asIs();  // binds as the function in it
   bool own = Py_TYPE(found) == &PyClassMethodDescr_Type &&
              reinterpret_cast<PyObject*>(PyDescr_TYPE(found)) == cls->object.get();
   if (!self && own) return fold(PyObject_GetAttr(cls->object.get(), name));  // dict.fromkeys of dict itself
@@ -267,6 +311,7 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
   bool itself = !self && (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type ||
                           Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type);
   if (itself) return trace_.constant(found);
+  if (self && Caches::isCachedProperty(found)) return Caches{*this, trace_}.property(self, type, asIs(), name);
   if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     static PyObject* const get = PyUnicode_InternFromString("__get__");
     PyObject* getter = _PyType_Lookup(Py_TYPE(found), get);

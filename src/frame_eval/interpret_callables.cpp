@@ -3,6 +3,7 @@
 // makes: callMade().)
 #include <algorithm>
 
+#include "frame_eval/caches.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "guards/builders.h"
@@ -48,6 +49,7 @@ Value* Interpreter::callFound(Value* callable, const CallArgs& args) {
     (void)trace_.typeOf(callable);
     return callRaw(memberOf(callable, "__func__"), args);
   }
+  if (Caches::isCachedFunction(type)) return Caches{*this, trace_}.call(callable, args);
   if (isPartial(type)) {
     (void)trace_.typeOf(callable);
     std::vector<Value*> positional = iterate(trace_.open(memberOf(callable, "args")));

@@ -7,6 +7,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/declared_calls.h"
+#include "frame_eval/generator.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/unwind.h"
@@ -132,7 +133,7 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
       }
       guardTypeVersion(type);
       args.positional.insert(args.positional.begin(), callable);
-      return callConstant(trace_.constant(found), std::move(args));
+      return callRaw(trace_.constant(found), std::move(args));
     }
     default: trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(callable)->tp_name) + " object");
   }
@@ -294,7 +295,7 @@ void Interpreter::bind(Frame& frame, Value* function, CallArgs args) {
   }
 }
 
-Value* Interpreter::callFunction(Value* function, CallArgs args) {
+Value* Interpreter::callFunction(Value* function, CallArgs args, Value* names) {
   Ref code = codeOf(function);
   auto* object = reinterpret_cast<PyCodeObject*>(code.get());
   if (isDisabled(code.get())) trace_.fail(BreakReason::kDisabled, disabledDetail(code.get()));
@@ -304,6 +305,7 @@ Value* Interpreter::callFunction(Value* function, CallArgs args) {
   int callLine = trace_.line;
   auto owned = std::make_unique<Frame>();
   Frame& frame = *owned;
+  frame.names = names;
   frame.code = &decoded(object);
   if (function->kind == ValueKind::kFunction) {
     frame.globals = function->globals;
@@ -319,6 +321,8 @@ Value* Interpreter::callFunction(Value* function, CallArgs args) {
       frame.closure.push_back(closureCell(frame.function, f->func_closure, i));
     }
   }
+  const bool generator = object->co_flags & CO_GENERATOR;
+  CallArgs given = generator ? args : CallArgs();
   bind(frame, function, std::move(args));
   trace_.inlines = true;
   frames_.push_back(std::move(owned));
@@ -330,7 +334,11 @@ Value* Interpreter::callFunction(Value* function, CallArgs args) {
     throw;
   }
   Value* result = frame.result;
-  if (frame.generator) suspend();
+  if (frame.generator) {
+    frame.generator->function = function;
+    frame.generator->args = std::move(given);
+    suspend();
+  }
   frames_.pop_back();
   trace_.line = callLine;
   trace_.graph().setLine(static_cast<uint32_t>(callLine));

@@ -50,6 +50,7 @@ bool Interpreter::isInstanceOf(Value* exception, PyObject* cls) { return isA(exc
 
 void Interpreter::raiseValue(Value* exception) {
   FW_CHECK(exception->kind == ValueKind::kException);
+  exception->opened = false;
   bool handled = catchers_ > 0;
   for (const auto& frame : frames_) {
     handled |= handlerOf(*frame->code, static_cast<int>(frame->pc) - 1) != nullptr;
@@ -157,6 +158,7 @@ Value* Interpreter::makeException(PyObject* cls, CallArgs args) {
   bool ownInit = init && PyFunction_Check(init);
   auto* builtin = type;
   while (builtin->tp_flags & Py_TPFLAGS_HEAPTYPE) builtin = builtin->tp_base;
+  if (Value* group = makeGroup(cls, args)) return group;
   bool simple = Py_TYPE(cls) == &PyType_Type && storesArguments(builtin) && type->tp_itemsize == 0 &&
                 _PyType_Lookup(type, newName.get()) == _PyType_Lookup(builtin, newName.get()) &&
                 (ownInit || init == _PyType_Lookup(builtin, initName.get()));
@@ -165,6 +167,7 @@ Value* Interpreter::makeException(PyObject* cls, CallArgs args) {
   Value* exception = trace_.make(ValueKind::kException);
   exception->object = Ref::create(cls);
   exception->items = args.positional;
+  exception->opened = !ownInit;
   if (ownInit) {
     args.positional.insert(args.positional.begin(), exception);
     call(trace_.constant(init), std::move(args));
@@ -172,6 +175,22 @@ Value* Interpreter::makeException(PyObject* cls, CallArgs args) {
     trace_.fail(BreakReason::kUnsupportedCall, calleeName(cls) + " with keywords");
   }
   return exception;
+}
+
+/// ExceptionGroup(message, exceptions), of exceptions of the trace; null for other classes.
+Value* Interpreter::makeGroup(PyObject* cls, const CallArgs& args) {
+  static PyObject* const plain = PyDict_GetItemString(PyEval_GetBuiltins(), "ExceptionGroup");
+  if (cls != plain || !args.keywords.empty() || args.positional.size() != 2) return nullptr;
+  Value* members = args.positional[1];
+  bool known = isConstantOf(args.positional[0], &PyUnicode_Type) && !members->cls && !members->items.empty() &&
+               !members->source.valid() && (members->kind == ValueKind::kList || members->kind == ValueKind::kTuple);
+  for (Value* member : known ? members->items : std::vector<Value*>())
+    known = known && member->kind == ValueKind::kException && isA(member, PyExc_Exception);
+  if (!known) return nullptr;
+  Value* group = trace_.make(ValueKind::kException);
+  group->object = Ref::create(cls);
+  group->items = args.positional;
+  return group;
 }
 
 /// The argument of `raise`: an exception, or a class that is called without arguments.
@@ -205,6 +224,14 @@ Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
     return self->overlay.front().second;
   }
   if (attribute == "__class__") return trace_.constant(self->object);
+  if (isA(self, PyExc_BaseExceptionGroup) && (attribute == "exceptions" || attribute == "message")) {
+    if (self->items.size() != 2) trace_.fail(BreakReason::kUnsupportedAttribute, "exceptions of this group");
+    if (attribute == "message") return self->items[0];
+    for (auto& [key, value] : self->overlay)
+      if (key.get() == name) return value;
+    self->overlay.emplace_back(Ref::create(name), trace_.tuple(self->items[1]->items));
+    return self->overlay.back().second;
+  }
   if (attribute == "__cause__") return self->base ? self->base : trace_.constant(Py_None);
   if (attribute == "__context__" || attribute == "__suppress_context__") {
     for (auto& [key, value] : self->overlay) {
@@ -244,6 +271,7 @@ void Interpreter::setExceptionAttribute(Value* self, PyObject* name, Value* valu
   PyTypeObject* type = typeOfException(self);
   PyObject* found = _PyType_Lookup(type, name);
   guardTypeVersion(type);
+  self->opened = false;
   if (attribute == "__traceback__" &&
       found == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name)) {
     return;  // reading it breaks

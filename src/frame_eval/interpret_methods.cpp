@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/classes.h"
+#include "frame_eval/locks.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
@@ -49,7 +51,13 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     case ValueKind::kConstant:
       if (PyFrozenSet_CheckExact(self->object.get())) return Sets{*this, trace_}.method(self, name, args);
       return constantMethod(self, name, args);
-    default: trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
+    case ValueKind::kOpaque:
+      if (self->name == "property") return Classes::changed(trace_, self, name, args);
+      [[fallthrough]];
+    default:
+      if (self->kind == ValueKind::kObject && Locks::isLock(Py_TYPE(self->object.get())))
+        return Locks{*this, trace_}.call(self, name, args);
+      trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include "cpython/attributes.h"
 #include "cpython/version.h"
+#include "frame_eval/caches.h"
+#include "frame_eval/classes.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
@@ -62,6 +64,7 @@ void Interpreter::onDeleteAttr(const Instr& instr) { storeAttribute(pop(), nameA
 void Interpreter::storeAttribute(Value* self, PyObject* name, Value* value) {
   if (self->kind == ValueKind::kException && value) return setExceptionAttribute(self, name, value);
   if (isFunction(self)) return setFunctionAttribute(self, name, value);
+  if (isMadeClass(trace_, self) && value) return Classes{*this, trace_}.setAttribute(self, name, value);
   if (!isUserObject(self)) {
     trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(trace_.typeOf(self), name));
   }
@@ -262,6 +265,8 @@ Value* Interpreter::superAttribute(Value* super, PyObject* name) {
       if (PyFunction_Check(getter.get()))
         return callRaw(trace_.constant(getter), {.positional = {self}, .keywords = {}});
     }
+    if (!ofType && Caches::isCachedProperty(found))
+      return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), base, name, found);
     if (ofType && PyFunction_Check(found)) return trace_.constant(found);
     if (PyCFunction_Check(found)) return trace_.constant(found);  // __new__ of a type in C
     if (!ofType && isSubclassValue(self) && PyObject_TypeCheck(found, &PyMethodDescr_Type))

@@ -2,6 +2,7 @@
 // and are inlined like any other.
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/locks.h"
 
 namespace fw::capture {
 
@@ -9,6 +10,8 @@ using cpython::checked;
 
 /// A method that the language calls by itself: looked up in the type only. Null if there is none.
 Value* Interpreter::boundSpecial(Value* self, const char* name) {
+  const bool lock = self->kind == ValueKind::kObject && Locks::isLock(Py_TYPE(self->object.get()));
+  if (lock) return Locks{*this, trace_}.method(self, name);
   bool user = self->kind == ValueKind::kInstance || (self->kind == ValueKind::kObject && self->opened);
   if (!user) return nullptr;
   trace_.refuseOpaque(self);

@@ -82,6 +82,9 @@ class Interpreter : InterpreterState {
   friend struct Collections;
   friend struct Sets;
   friend struct Copier;
+  friend struct Classes;
+  friend struct Locks;
+  friend struct Caches;
   friend Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args);
 
   void execute(Frame& frame);
@@ -122,7 +125,7 @@ class Interpreter : InterpreterState {
   Value *callRaw(Value* callable, CallArgs args), *callFound(Value* callable, const CallArgs& args);
   Value *makeMethod(const CallArgs& args), *callFunctionSlot(PyObject* wrapper, const CallArgs& args);
   Value *memberOf(Value* object, const char* name), *orMissing(const std::function<Value*()>& ask);
-  Value* callFunction(Value* function, CallArgs args);
+  Value* callFunction(Value* function, CallArgs args, Value* names = nullptr);
   Value* callConstant(Value* callable, CallArgs args);
   Value* callMethod(Value* self, const std::string& name, CallArgs args);
   Value* constantMethod(Value* self, const std::string& name, const CallArgs& args);
@@ -182,7 +185,8 @@ class Interpreter : InterpreterState {
   // Exceptions and with (interpret_exceptions.cpp).
   bool unwind(Frame& frame, Value* exception);
   [[noreturn]] void escaped(Value* exception);
-  Value *makeException(PyObject* cls, CallArgs args), *raisable(Value* value), *exceptionText(Value* self, bool repr);
+  Value *makeException(PyObject* cls, CallArgs args), *makeGroup(PyObject* cls, const CallArgs& args),
+      *raisable(Value* value), *exceptionText(Value* self, bool repr);
   void needText(Value* exception), setContext(Value* exception), setCause(Value* exception, Value* cause);
   Value* exceptionAttribute(Value* self, PyObject* name);
   void setExceptionAttribute(Value* self, PyObject* name, Value* value);

@@ -125,6 +125,17 @@ constexpr StackEffectRow kEffects[] = {{Opcode::kNop, 0, 0},
                                        {Opcode::kEndSend, kEnd, 0},
                                        {Opcode::kCleanupThrow, kEnd, 0},
                                        {Opcode::kStopIterationError, 1, 1},
+                                       {Opcode::kLoadBuildClass, 0, 1},
+                                       {Opcode::kLoadName, 0, 1},
+                                       {Opcode::kStoreName, 1, 0},
+                                       {Opcode::kDeleteName, 0, 0},
+                                       {Opcode::kLoadLocals, 0, 1},
+                                       {Opcode::kLoadClassDeref, 0, 1},
+                                       {Opcode::kLoadFromDictOrDeref, 1, 1},
+                                       {Opcode::kLoadFromDictOrGlobals, 1, 1},
+                                       {Opcode::kSetupAnnotations, 0, 0},
+                                       {Opcode::kCheckEgMatch, kEnd, 0},
+                                       {Opcode::kPrepReraiseStar, kEnd, 0},
                                        {Opcode::kUnsupported, kEnd, 0}};
 
 constexpr const StackEffectRow* rowOf(Opcode op) {
@@ -204,7 +215,8 @@ bool Survey::next() {
 }
 
 void Survey::ended(Break what) {
-  const bool ours = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kNothingToCompile ||
+  const bool ours = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kCacheMiss ||
+                    what.reason == BreakReason::kNothingToCompile ||
                     what.reason == BreakReason::kGraphLimit;  // of values or of paths that Python may not have
   if (ours || what.at < 0 || broken_.contains(what.at)) return;
   add(std::move(what));

@@ -56,6 +56,7 @@ Value* Trace::constant(PyObject* borrowed) { return constant(Ref::create(borrowe
 
 Value* Trace::constant(Ref owned) {
   FW_CHECK(owned);
+  if (auto it = standIns.find(owned.get()); it != standIns.end()) return it->second;
   Value* v = make(ValueKind::kConstant);
   v->object = std::move(owned);
   return v;

@@ -30,7 +30,8 @@ struct SideEffect {
   Value* value = nullptr;     ///< null deletes
   std::vector<Value*> items;  ///< kListSlice: what stands at [lo, hi) afterwards; kCall: arguments
   int64_t lo = 0, hi = 0;
-  int at = -1;  ///< instruction of the outermost frame
+  int at = -1;        ///< instruction of the outermost frame
+  bool calm = false;  ///< lets go of no object, so that no code of the user runs
 };
 
 /// A write into an array that exists outside the trace, in program order.
@@ -89,6 +90,8 @@ class Trace {
   void effectAdvance(Value* iterator, int64_t count);
   /// A method of a builtin container, called for what it does.
   void effectCall(Value* target, const char* method, std::vector<Value*> args);
+  /// The lock `locks[index]` is released.
+  void effectRelease(size_t index);
   /// Guards that the objects written are no others that were read by another name; once, at the end.
   void guardAliases();
   /// Notes that names are read straight from the dict `source` (globals, a module's), which must not have been written
@@ -145,6 +148,11 @@ class Trace {
   std::vector<std::pair<Value*, graph::ValueId>>
       writtenArrays;  ///< their owners, and the inputs of the graph that these were
 
+  std::vector<Value*> locks;                        ///< taken before the compiled code runs; see locks.h
+  absl::flat_hash_map<PyObject*, Value*> standIns;  ///< objects that exist for look-ups only; see classes.h
+  std::vector<Ref> heldStandIns;
+  bool atomic = false;  ///< no other thread may run from the guards to the end
+
   std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp
   int ufuncCalls = 0;                ///< those counted for Captured::ufuncsAreOwn
   bool inlines = false;              ///< some call of a Python function was traced into
@@ -161,6 +169,7 @@ class Trace {
   friend class Interpreter;
   friend class Numbers;
   friend struct CaptureSession;
+  friend struct Locks;
   friend struct OutsideIterators;
   bool isMadeByFrame(SourceId source, PyObject* function) const;
   Value* functionFromSource(SourceId source, PyObject* function);

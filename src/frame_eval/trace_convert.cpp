@@ -4,6 +4,7 @@
 
 #include "cpython/elements.h"
 #include "cpython/numpy_api.h"
+#include "frame_eval/classes.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
@@ -142,6 +143,9 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kObject: {
       PyTypeObject* type = Py_TYPE(value->object.get());
       if (!value->typed) {
+        if (isMadeByEveryCall(type, code))
+          fail(BreakReason::kUnsupportedObject,
+               std::string("an object of a class that every call makes anew: ") + type->tp_name);
         value->typed = true;
         guard({.kind = guards::GuardKind::kType,
                .source = value->source,

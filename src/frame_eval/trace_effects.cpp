@@ -45,6 +45,10 @@ void Trace::effectCall(Value* target, const char* method, std::vector<Value*> ar
   record({.kind = Effect::Kind::kCall, .target = target, .key = name, .items = std::move(args)});
 }
 
+void Trace::effectRelease(size_t index) {
+  record({.kind = Effect::Kind::kRelease, .target = locks.at(index), .lo = static_cast<int64_t>(index), .calm = true});
+}
+
 void Trace::effectAdvance(Value* iterator, int64_t count) {
   if (!effects_.empty() && effects_.back().kind == Effect::Kind::kAdvance && effects_.back().target == iterator) {
     effects_.back().lo += count;

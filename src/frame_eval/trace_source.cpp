@@ -6,6 +6,7 @@
 
 #include "cpython/code_facts.h"
 #include "cpython/numpy_api.h"
+#include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/keys.h"
 #include "frame_eval/trace.h"
@@ -231,6 +232,8 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     into->name.clear();
     become(v);
   } else if (isIdentityConstant(object)) {
+    if (PyType_Check(object) && isMadeByEveryCall(reinterpret_cast<PyTypeObject*>(object), code))
+      fail(BreakReason::kUnsupportedObject, "a class that every call makes anew");
     become(guardedConstant(source, object, GuardKind::kIdentity));
   } else if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
     become(guardedConstant(source, object, GuardKind::kEquals));
