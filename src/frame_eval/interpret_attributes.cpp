@@ -224,7 +224,7 @@ Value* Interpreter::typeAttribute(Value* self, PyObject* name) {
     guardTypeVersion(meta);
   }
   PyObject* above = _PyType_Lookup(meta, name);
-  if (above && Py_TYPE(above)->tp_descr_set) return typeFact(self, name, above);
+  if (isReadFirst(above)) return typeFact(self, name, above);
   PyObject* found = _PyType_Lookup(type, name);
   guardTypeVersion(type);
   if (!found) {
@@ -383,7 +383,7 @@ Value* Interpreter::genericAttribute(Value* self, PyTypeObject* type, PyObject* 
   guardTypeVersion(type);
   Value* cls = trace_.constant(reinterpret_cast<PyObject*>(type));
   if (isClassAttribute(name, found)) return cls;
-  if (found && Py_TYPE(found)->tp_descr_set) {
+  if (isReadFirst(found)) {
     if (Py_TYPE(found) == &PyProperty_Type) {
       Ref getter = checked(PyObject_GetAttrString(found, "fget"));
       if (!PyFunction_Check(getter.get()))
@@ -455,7 +455,7 @@ bool Interpreter::hasAttribute(Value* self, PyObject* name) {
   }
   PyTypeObject* type = trace_.typeOf(self);
   PyObject* found = _PyType_Lookup(type, name);
-  bool asks = type->tp_getattro != PyObject_GenericGetAttr || (found && Py_TYPE(found)->tp_descr_set);
+  bool asks = type->tp_getattro != PyObject_GenericGetAttr || isReadFirst(found);
   if (asks) return orMissing([&] { return attributeRaw(self, name); });
   guardTypeVersion(type);
   return found || storedAttribute(self, name, false);

@@ -23,6 +23,12 @@ inline bool hasInstanceDict(PyTypeObject* type) {
   return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
 }
 
+/// Whether an attribute that the class holds comes before the instance dict when it is read: a data descriptor with
+/// __get__. One that only sets does not.
+inline bool isReadFirst(PyObject* found) {
+  return found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get;
+}
+
 /// An instance of a class written in Python that is derived from tuple or dict (collections.h).
 inline bool isSubclassValue(const Value* v) {
   if (!v->cls || (v->kind != ValueKind::kTuple && v->kind != ValueKind::kDict)) return false;

@@ -242,7 +242,7 @@ Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
   if (attribute == "value" && isA(self, PyExc_StopIteration)) {
     return self->items.empty() ? trace_.constant(Py_None) : self->items[0];
   }
-  bool data = found && Py_TYPE(found)->tp_descr_set;
+  bool data = isReadFirst(found);
   if (data && Py_TYPE(found) == &PyProperty_Type)
     return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(type)), type, name, found);
   if (!data) {

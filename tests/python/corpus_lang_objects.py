@@ -107,6 +107,18 @@ class Typed:
         instance.__dict__[self.name] = value
 
 
+class Noted:
+    """A descriptor that only sets: what the instance dict holds is read first."""
+
+    def __set__(self, instance, value):
+        instance.__dict__["node"] = value
+        instance.__dict__["sets"] = instance.__dict__.get("sets", 0) + 1
+
+
+class Graph:
+    node = Noted()
+
+
 class Lazy:
     """A non-data descriptor: the instance dict wins once it is filled."""
 
@@ -372,6 +384,16 @@ def attribute_of_argument(p, k):
     p.x = p.x * 2
     p.k += k
     return p.x + p.k
+
+
+@case
+def descriptor_that_only_sets(x, k):
+    graph = Graph()
+    unset = type(graph.node).__name__
+    graph.node = {"x": x * 2}
+    first = graph.node
+    graph.node = k
+    return unset, first, graph.node, hasattr(graph, "node"), getattr(graph, "node", 0), graph.sets
 
 
 @case(p=[lambda: Point(numbers(3)), lambda: Slotted(numbers(3)), lambda: Described(2), lambda: Fallback(1), lambda: 5, lambda: None] * 2)
