@@ -202,8 +202,8 @@ Value* Builtins::callReversed(const CallArgs& args) {
   if (v->kind == ValueKind::kDict) return interpreter.dictIterator(interpreter.viewOf(v, "keys"), true);
   if (v->kind == ValueKind::kIterator && !v->name.empty()) return interpreter.dictIterator(v, true);
   if (v->kind == ValueKind::kDeque) return Collections{interpreter, trace}.dequeIterator(v, true);
-  bool sequence =
-      v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->kind == ValueKind::kArray || v->isConstant();
+  if (v->kind == ValueKind::kArray) return interpreter.arrayIterator(v, true);
+  bool sequence = v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->isConstant();
   if (!sequence) refuse("of this object");
   if (v->kind == ValueKind::kList) {
     auto at = static_cast<int64_t>(v->items.size()) - 1;

@@ -406,7 +406,14 @@ class ExitBuilder {
     return trace_.graph().addTyped(Op::kCopy, {id}, type);
   }
 
-  ValueId scalar(ValueId id) const { return id; }
+  /// A scalar that was read from an array of the user's is a value of its own, whatever is written there afterwards.
+  ValueId scalar(ValueId id) {
+    if (trace_.graph().commits().empty()) return id;
+    const ValueId base = viewBase(id);
+    auto isWritten = [&](const auto& written) { return written.second == base; };
+    const auto& arrays = trace_.writtenArrays;
+    return std::any_of(arrays.begin(), arrays.end(), isWritten) ? copyOf(id) : id;
+  }
 
   /// Scalars are immutable: equal nodes share an output.
   int output(ValueId id) {

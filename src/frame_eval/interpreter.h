@@ -197,9 +197,9 @@ class Interpreter : InterpreterState {
   void landed() { inFlight_ = -1; }
 
   // Iteration, generators, imports.
-  Value* viewOf(Value* dict, const std::string& name);
+  Value *viewOf(Value* dict, const std::string& name), *arrayIterator(Value* array, bool reversed);
   Value *dictIterator(Value* view, bool reversed), *setIterator(Value* set), *rangeIterator(Value* range);
-  std::vector<Value*> viewItems(Value* view), constantItems(Value* iterable), arrayItems(Value* iterable);
+  std::vector<Value*> viewItems(Value* view), constantItems(Value* iterable);
   void suspend();
   bool suspendedInHandler(const GeneratorIterator& generator) const;
   [[noreturn]] void stopIteration(Value* returned);

@@ -110,6 +110,21 @@ struct ConstantStep {
   }
 };
 
+/// Of an array: what an element is when its turn comes, which may have been written since the beginning.
+struct ArrayStep {
+  Trace& trace;
+  Value* array;
+  int64_t size, at = 0;
+  bool reversed = false;
+
+  Value* operator()(Interpreter&) {
+    if (at == size) return nullptr;
+    const int64_t index = reversed ? size - 1 - at : at;
+    ++at;
+    return numpy::getItem(trace, array, trace.constant(checked(PyLong_FromLongLong(index))));
+  }
+};
+
 }  // namespace
 
 PyObject* iterFunction(Trace&) {
@@ -164,6 +179,7 @@ Value* Interpreter::iteratorOf(Value* iterable) {
       return makeIterator(trace_, isTuple(iterable) ? &PyTupleIter_Type : nullptr,
                           ConstantStep{iterable, iterate(iterable)});
     case ValueKind::kDeque: return Collections{*this, trace_}.dequeIterator(iterable, false);
+    case ValueKind::kArray: return arrayIterator(iterable, false);
     default: break;
   }
   Value* iterator = trace_.make(ValueKind::kIterator);
@@ -245,7 +261,7 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
       if (isConstantOf(iterable, &PyFrozenSet_Type)) return Sets{*this, trace_}.elements(iterable);
       if (Value* members = Collections{*this, trace_}.metaSpecial(iterable, "__iter__", {})) return iterate(members);
       return constantItems(iterable);
-    case ValueKind::kArray: return arrayItems(iterable);
+    case ValueKind::kArray: return iterate(arrayIterator(iterable, false));
     default: break;
   }
   trace_.fail(BreakReason::kUnsupportedObject, std::string("iteration over a ") + trace_.typeOf(iterable)->tp_name);
@@ -265,19 +281,16 @@ std::vector<Value*> Interpreter::constantItems(Value* iterable) {
   return items;
 }
 
-std::vector<Value*> Interpreter::arrayItems(Value* iterable) {
-  const graph::SymShape& shape = trace_.graph().type(iterable->node).shape;
+Value* Interpreter::arrayIterator(Value* array, bool reversed) {
+  const graph::SymShape& shape = trace_.graph().type(array->node).shape;
   if (shape.empty()) raises("TypeError: iteration over a 0-d array");
   if (trace_.hint(shape[0]) > options_.maxUnroll) {
     trace_.fail(BreakReason::kLoopLimit,
                 "iteration over an array of " + std::to_string(trace_.hint(shape[0])) + " items");
   }
-  int64_t size = trace_.specialize(shape[0]);
-  std::vector<Value*> items;
-  for (int64_t i = 0; i < size; ++i) {
-    items.push_back(numpy::getItem(trace_, iterable, trace_.constant(checked(PyLong_FromLongLong(i)))));
-  }
-  return items;
+  const int64_t size = trace_.specialize(shape[0]);
+  return makeIterator(trace_, reversed ? &PyReversed_Type : &PySeqIter_Type,
+                      ArrayStep{.trace = trace_, .array = array, .size = size, .reversed = reversed});
 }
 
 // ---- instructions -------------------------------------------------------------------------------------------------

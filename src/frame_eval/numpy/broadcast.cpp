@@ -1,5 +1,7 @@
 // Broadcasting of symbolic shapes. Which sizes are 1 and which are equal is read off the hints, in the order of
 // operands and from the last axis to the first, and guarded.
+#include <algorithm>
+
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture::numpy {
@@ -46,7 +48,19 @@ SymShape unify(Trace& trace, absl::Span<const ValueId> operands) {
     for (size_t i = shape.size(); i-- > 0;) result[i + shift] = unifySizes(trace, result[i + shift], shape[i]);
   }
   for (SymId& s : result) s = trace.syms().canonical(s);
+  decideUnitAxes(trace, operands);
   return result;
+}
+
+void decideUnitAxes(Trace& trace, absl::Span<const ValueId> operands) {
+  const graph::Graph& g = trace.graph();
+  auto isMatrix = [&](ValueId id) { return g.type(id).rank() > 1; };
+  const auto matrices = std::count_if(operands.begin(), operands.end(), isMatrix);
+  const bool allC =
+      std::all_of(operands.begin(), operands.end(), [&](ValueId id) { return g.type(id).layout.isCOrder(); });
+  if (matrices < 2 || allC) return;
+  for (ValueId operand : operands)
+    for (SymId size : shapeOf(trace, operand)) (void)sameSize(trace, size, trace.syms().constant(1));
 }
 
 ValueId broadcastInto(Trace& trace, ValueId node, const SymShape& shape, bool dropLeading) {

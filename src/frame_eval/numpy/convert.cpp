@@ -24,11 +24,13 @@ Limits limitsOf(DType d) {
   return {0, bits == 64 ? INT64_MAX : (int64_t{1} << bits) - 1};
 }
 
-size_t countLeaves(Trace& trace, Value* value) {
+/// Counts no further than to one more than `most`.
+size_t countLeaves(Trace& trace, Value* value, size_t most) {
+  const Nesting nesting(trace);
   auto items = sequenceItems(trace, value);
   if (!items) return 1;
   size_t n = 0;
-  for (Value* item : *items) n += countLeaves(trace, item);
+  for (size_t i = 0; i < items->size() && n <= most; ++i) n += countLeaves(trace, (*items)[i], most - n);
   return n;
 }
 
@@ -62,7 +64,7 @@ ValueId stackSequence(Trace& trace, const std::vector<Value*>& items) {
 
 ValueId asArray(Trace& trace, Value* value) {
   if (auto items = sequenceItems(trace, value)) {
-    if (countLeaves(trace, value) > kMaxLiteral) unsupported("an array made of a long sequence");
+    if (countLeaves(trace, value, kMaxLiteral) > kMaxLiteral) unsupported("an array made of a long sequence");
     return stackSequence(trace, *items);
   }
   return trace.operand(value).value;

@@ -47,7 +47,8 @@ Value* copy(Bound& a) {
 Value* copyMethod(Bound& a) {
   if (a["a"]->kind != ValueKind::kArray) return a["a"];
   ValueId node = a.array("a");
-  return a.trace.array(copyAs(a.trace, node, layoutFor(a.trace, node, orderOf(a["order"], 'C'))));
+  const char order = a.function == "ndarray.__copy__" ? 'K' : orderOf(a["order"], 'C');
+  return a.trace.array(copyAs(a.trace, node, layoutFor(a.trace, node, order)));
 }
 
 Value* astype(Bound& a) {

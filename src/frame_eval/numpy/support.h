@@ -85,6 +85,9 @@ bool intFits(Trace& trace, Value* value, DType dtype);
 SymShape shapeOf(Trace& trace, ValueId node);
 /// Common shape of the operands, after which their types broadcast provably; raises where NumPy does.
 SymShape unify(Trace& trace, absl::Span<const ValueId> operands);
+/// Operands in several axis orders: which of their axes are of size 1, since those have no say in the order of the
+/// result's.
+void decideUnitAxes(Trace& trace, absl::Span<const ValueId> operands);
 /// Size after broadcasting a against b.
 SymId unifySizes(Trace& trace, SymId a, SymId b);
 /// Guards left == right; false if they differ now.
