@@ -89,6 +89,8 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     failures_ = kFailureLimitSpliced;
     return nullptr;
   }
+  variants_.logMisses(name(), {slots, reinterpret_cast<PyObject*>(function)});
+  if (stopsChurn(function, slots, kind, *config)) return nullptr;
   const auto limit = static_cast<size_t>(config->number(Setting::kRecompileLimit));
   if (variants_.isFull(limit)) {
     fallBack({BreakReason::kRecompileLimit, name() + " has " + std::to_string(limit) + " variants", "", 0}, kind,
@@ -96,9 +98,9 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     if (decorated_ && !std::exchange(limitReported_, true)) warnRecompileLimit(name(), limit, "arguments");
     return nullptr;
   }
-  variants_.logMisses(name(), {slots, reinterpret_cast<PyObject*>(function)});
-  auto built = buildVariant(
-      *config, [&](const capture::CaptureOptions& options) { return capture::capture({function, slots}, options); });
+  auto built = buildVariant(*config, [&](const capture::CaptureOptions& options) {
+    return capture::capture({function, slots}, variants_.learned(options));
+  });
   if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
     noteVariant(name(), **variant, function, slots);
     return variants_.add(std::move(*variant));
@@ -111,6 +113,15 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
   }
   fallBack(std::move(stop), kind, *config);
   return nullptr;
+}
+
+bool CodeState::stopsChurn(PyFunctionObject* function, PyObject* const* slots, uint64_t kind, const Config& config) {
+  const bool stops = !refusesBreaks(config) && config.flag(Setting::kSplice) && !unspliceable_;
+  const auto limit = stops ? static_cast<int>(config.number(Setting::kChurnLimit)) : 0;
+  std::optional<Churn::Blame> blame = variants_.blame({slots, reinterpret_cast<PyObject*>(function)}, limit);
+  if (!blame || !makeSpliced() || spliced_->map().stopFor(blame->at) < 0) return false;
+  fallBack(spliced_->breakAt(BreakReason::kChangingValue, std::move(blame->why), blame->at), kind, config);
+  return true;
 }
 
 /// Whether a break that is known is an error for this caller.

@@ -54,6 +54,8 @@ class CodeState {
   /// Python runs this kind of call from now on, with compiled regions if that is possible.
   void fallBack(capture::Break what, uint64_t kind, const Config& config);
   void splice(capture::Break what, const Config& config);
+  /// Whether the call would only be one more value of something that changes: then Python looks at it from now on.
+  bool stopsChurn(PyFunctionObject* function, PyObject* const* slots, uint64_t kind, const Config& config);
   bool makeSpliced();
   bool metRefused() const;
   RunOutcome forbidden(PyFunctionObject* function, PyObject* const* slots) const;

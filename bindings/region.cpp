@@ -28,7 +28,7 @@ constexpr uint64_t kMaxDeclines = 512;
 constexpr int kMaxRetries = 32;
 /// Ends by which variants of a region may leave.
 constexpr size_t kMaxEnds = 32;
-/// Captures that end in an exception of the user's code before it counts as a stop.
+/// Captures that end in an exception of the user's code, or in a branch without arrays, before that counts.
 constexpr int kExceptionLimit = 3;
 
 }  // namespace
@@ -135,17 +135,23 @@ int Region::endFor(const capture::ExitPlan& exit) {
 Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kind) {
   const std::shared_ptr<const Config> settings = owner.config();
   const Config& config = *settings;
+  auto* function = reinterpret_cast<PyObject*>(frame.function);
+  variants_.logMisses(owner.name() + " line " + std::to_string(owner.lineOf(place_.start)), {frame.slots, function});
+  const auto churnLimit = refusesBreaks(config) ? 0 : static_cast<int>(config.number(Setting::kChurnLimit));
+  if (auto blame = variants_.blame({frame.slots, function}, churnLimit)) {
+    owner.addStop(blame->at, owner.breakAt(BreakReason::kChangingValue, std::move(blame->why), blame->at));
+    if (owner.map().stopFor(blame->at) == place_.start) return variants_.leaveToPython(kind), nullptr;
+  }
   const auto limit = static_cast<size_t>(config.number(Setting::kRecompileLimit));
   if (variants_.isFull(limit)) {
     variants_.leaveToPython(kind);
     if (!std::exchange(limitReported_, true)) owner.reportLimit(place_.start, limit);
     return nullptr;
   }
-  auto* function = reinterpret_cast<PyObject*>(frame.function);
-  variants_.logMisses(owner.name() + " line " + std::to_string(owner.lineOf(place_.start)), {frame.slots, function});
   for (int retry = 0; retry < kMaxRetries; ++retry) {
     auto built = buildVariant(config, [&](const capture::CaptureOptions& options) {
-      return capture::captureRegion({frame.function, &owner.map(), frame.slots, place_.start, &owner.stops()}, options);
+      return capture::captureRegion({frame.function, &owner.map(), frame.slots, place_.start, &owner.stops()},
+                                    variants_.learned(options));
     });
     if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
       if ((*variant)->kernelCount() == 0 && !config.flag(Setting::kCompileAll)) break;
@@ -159,8 +165,9 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
     auto& stop = std::get<capture::Break>(built);
     if (isRefused(stop, config)) refuse(owner.name(), {stop});
     const int at = stop.at;
-    const bool raised = stop.reason == BreakReason::kPythonException || stop.reason == BreakReason::kCacheMiss;
-    if (raised && ++exceptions_ < kExceptionLimit) return nullptr;  // this time only: the next values may be good ones
+    const bool ofValues = stop.reason == BreakReason::kPythonException || stop.reason == BreakReason::kCacheMiss ||
+                          stop.reason == BreakReason::kNothingToCompile;
+    if (ofValues && ++exceptions_ < kExceptionLimit) return nullptr;  // this time only: the next may go another way
     const bool news = at >= 0 && owner.addStop(at, std::move(stop));
     if (!news) {
       if (at < 0 && stop.reason != BreakReason::kNothingToCompile) owner.record(std::move(stop));

@@ -68,7 +68,7 @@ class Region {
   uint64_t hits_ = 0, declines_ = 0;
   uint64_t entries_ = 0;  ///< before there were variants
   int idle_ = 0;          ///< runs without any variant, in a row
-  int exceptions_ = 0;    ///< captures that met an exception
+  int exceptions_ = 0;    ///< captures that met an exception or nothing to compile
   bool limitReported_ = false;
 };
 

@@ -164,6 +164,11 @@ bool SplicedCode::isOpen(const Region& region) const {
 
 void SplicedCode::record(Break what) { recordBreak(breaks_, std::move(what), name()); }
 
+Break SplicedCode::breakAt(capture::BreakReason reason, std::string detail, int at) const {
+  auto* code = reinterpret_cast<PyCodeObject*>(map_.object());
+  return {reason, std::move(detail), cpython::fileName(code), lineOf(at), at};
+}
+
 void SplicedCode::added(const Region& region, Variant& variant, PyFunctionObject* function, PyObject* const* slots) {
   noteVariant(name() + " line " + std::to_string(lineOf(region.start())), variant, function, slots);
   const auto& others = region.variants().variants();

@@ -33,6 +33,8 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   /// Python runs the instruction `at` itself from now on; regions may begin behind it. False if that changes nothing.
   bool addStop(int at, capture::Break what);
   void record(capture::Break what);
+  /// A break at an instruction of this code.
+  capture::Break breakAt(capture::BreakReason reason, std::string detail, int at) const;
   /// A region is about to get a new variant.
   void added(const Region& region, Variant& variant, PyFunctionObject* function, PyObject* const* slots);
   /// A region has died.

@@ -105,14 +105,32 @@ Variant* VariantSet::add(std::unique_ptr<Variant> variant) {
   const size_t constants = constantsOf(*variant);
   auto at = std::find_if(variants_.begin(), variants_.end(),
                          [&](const auto& other) { return constantsOf(*other) < constants; });
-  return variants_.insert(at, std::move(variant))->get();
+  Variant* added = variants_.insert(at, std::move(variant))->get();
+  newest_ = added;
+  return added;
 }
 
 void VariantSet::retire(Variant* variant) {
   auto at = std::find_if(variants_.begin(), variants_.end(), [&](const auto& v) { return v.get() == variant; });
   if (at == variants_.end()) return;
+  if (newest_ == variant) newest_ = nullptr;
   retired_.push_back(std::move(*at));
   variants_.erase(at);
+}
+
+std::optional<Churn::Blame> VariantSet::blame(const Invocation& call, int limit) {
+  if (!newest_) return std::nullopt;
+  std::optional<Churn::Blame> blame = churn_.blame(*newest_, call, limit);
+  if (!blame) return std::nullopt;
+  for (size_t i = variants_.size(); i-- > 0;)
+    if (variants_[i]->hits() <= 1 && Churn::reliesOn(*variants_[i], blame->at)) retire(variants_[i].get());
+  if (blame->isSetting) return std::nullopt;
+  return blame;
+}
+
+capture::CaptureOptions VariantSet::learned(capture::CaptureOptions options) const {
+  options.changing = &churn_.changing();
+  return options;
 }
 
 bool VariantSet::isFull(size_t limit) {
@@ -129,6 +147,8 @@ void VariantSet::clear() {
   if (activeCalls_ == 0) auto dead = std::exchange(retired_, {});
   pythonKinds_.clear();
   made_ = 0;
+  newest_ = nullptr;
+  churn_.clear();
 }
 
 nlohmann::json VariantSet::misses(const Invocation& call) const {

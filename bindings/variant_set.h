@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "bindings/churn.h"
 #include "bindings/variant.h"
 #include "graph/support/config.h"
 #include "nlohmann/json_fwd.hpp"
@@ -49,6 +50,13 @@ class VariantSet {
   /// Tells the log why no variant fits, before another one is made.
   void logMisses(const std::string& name, const Invocation& call) const;
 
+  /// Before another variant is made for this call: the instruction that has cost `limit` variants by looking at a value
+  /// that changes, if Python is to run it. Drops those of them that no second call has used.
+  std::optional<Churn::Blame> blame(const Invocation& call, int limit);
+
+  /// `options` for the next capture, with what was learned from earlier ones.
+  capture::CaptureOptions learned(capture::CaptureOptions options) const;
+
   /// Whether there may be no more than the variants that there are. First retires those that no call can pass any more,
   /// since an object that they wait for has died; a few times the limit of them is enough, too.
   bool isFull(size_t limit);
@@ -67,6 +75,8 @@ class VariantSet {
   std::vector<std::unique_ptr<Variant>> retired_;  ///< dropped while a call was inside: freed when none is
   int activeCalls_ = 0;
   size_t made_ = 0;
+  const Variant* newest_ = nullptr;  ///< of variants_
+  Churn churn_;
   absl::flat_hash_set<uint64_t> pythonKinds_;
   std::string failure_;
 };

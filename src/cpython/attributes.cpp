@@ -63,12 +63,6 @@ bool hasStrKeysOnly(PyTypeObject* type) {
   return true;
 }
 
-/// As _PyType_Lookup, refused where that could run Python code.
-Lookup lookUpType(PyTypeObject* type, PyObject* name) {
-  if (!hasStrKeysOnly(type)) return {LookupState::kRefused, nullptr};
-  return found(_PyType_Lookup(type, name));
-}
-
 /// Attributes that a function keeps in fields of its own, behind descriptors that add nothing but a check or a default:
 /// offset of the field, 0 if there is none.
 Py_ssize_t functionField(PyObject* name) {
@@ -228,6 +222,11 @@ Lookup instanceAttribute(PyObject* object, AttributeCell& cell) {
     return found(value || !cell.emptyIsNone ? value : Py_None);
   }
   return instanceDictItem(object, cell);
+}
+
+Lookup lookUpType(PyTypeObject* type, PyObject* name) {
+  if (!hasStrKeysOnly(type)) return {LookupState::kRefused, nullptr};
+  return found(_PyType_Lookup(type, name));
 }
 
 PyObject* typeAttribute(PyObject* type, PyObject* name) {

@@ -62,6 +62,10 @@ Lookup instanceAttribute(PyObject* object, AttributeCell& cell);
 /// As instanceAttribute, but in the instance dict only.
 Lookup instanceDictItem(PyObject* object, AttributeCell& cell);
 
+/// As _PyType_Lookup: an attribute along the MRO as it lies there, borrowed. Refused where a class holds keys with an
+/// __eq__ of their own.
+Lookup lookUpType(PyTypeObject* type, PyObject* name);
+
 /// Attribute along the MRO as it lies there; borrowed, nullptr if absent or not to be told without Python code. `type`
 /// must be a type.
 PyObject* typeAttribute(PyObject* type, PyObject* name);

@@ -13,12 +13,15 @@ inline int boundArguments(const PyCodeObject* code) {
          ((code->co_flags & CO_VARKEYWORDS) != 0);
 }
 
-/// For messages: "<code>" if the name is no UTF-8. Leaves no exception.
-inline std::string qualifiedName(const PyCodeObject* code) {
-  const char* text = PyUnicode_AsUTF8(code->co_qualname);
+/// For messages: `other` if the text is no UTF-8. Leaves no exception.
+inline std::string utf8Or(PyObject* str, const char* other) {
+  const char* text = PyUnicode_AsUTF8(str);
   if (!text) PyErr_Clear();
-  return text ? text : "<code>";
+  return text ? text : other;
 }
+
+inline std::string qualifiedName(const PyCodeObject* code) { return utf8Or(code->co_qualname, "<code>"); }
+inline std::string fileName(const PyCodeObject* code) { return utf8Or(code->co_filename, ""); }
 
 /// How CPython calls the functions that it makes; PyFunction_SetVectorcall() gives a function another way.
 vectorcallfunc plainVectorcall();

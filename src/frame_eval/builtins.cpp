@@ -150,11 +150,10 @@ bool Builtins::isSubclass(PyTypeObject* type, Value* cls) {
   if (Py_TYPE(object) == &PyType_Type) return PyType_IsSubtype(type, other);
   Ref check = checked(PyUnicode_InternFromString("__instancecheck__")),
       hook = checked(PyUnicode_InternFromString("__subclasshook__"));
-  if (_PyType_Lookup(Py_TYPE(object), check.get()) == _PyType_Lookup(&PyType_Type, check.get()))
-    return PyType_IsSubtype(type, other);
+  if (lookUp(Py_TYPE(object), check.get()) == lookUp(&PyType_Type, check.get())) return PyType_IsSubtype(type, other);
   bool abstract = std::string_view(Py_TYPE(object)->tp_name) == "ABCMeta";
   if (!abstract) refuse("with a class that decides itself");
-  bool ownHook = _PyType_Lookup(other, hook.get()) != _PyType_Lookup(&PyBaseObject_Type, hook.get());
+  bool ownHook = lookUp(other, hook.get()) != lookUp(&PyBaseObject_Type, hook.get());
   if (!ownHook && PyType_IsSubtype(type, other)) return true;
   // Registered classes of the standard library: builtin types do not change what they are.
   PyObject* module = PyDict_GetItemString(other->tp_dict, "__module__");
@@ -180,15 +179,14 @@ Value* Builtins::callIsinstance(const CallArgs& args) {
   if (!answer && type->tp_getattro != PyObject_GenericGetAttr) {
     bool own = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
     Ref lookup = checked(PyUnicode_InternFromString("__getattribute__"));
-    PyObject* found = _PyType_Lookup(type, lookup.get());
-    bool plain = found == _PyType_Lookup(&PyBaseObject_Type, lookup.get()) ||
-                 found == _PyType_Lookup(&PyType_Type, lookup.get());
+    PyObject* found = lookUp(type, lookup.get());
+    bool plain = found == lookUp(&PyBaseObject_Type, lookup.get()) || found == lookUp(&PyType_Type, lookup.get());
     if (own ? !plain : type != &PyType_Type && type != &PyModule_Type) refuse("of an object with a look-up of its own");
   }
   if (!answer && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     interpreter.guardTypeVersion(type);
     Ref dunder = checked(PyUnicode_InternFromString("__class__"));
-    if (_PyType_Lookup(type, dunder.get()) != _PyType_Lookup(&PyBaseObject_Type, dunder.get())) {
+    if (lookUp(type, dunder.get()) != lookUp(&PyBaseObject_Type, dunder.get())) {
       refuse("of an object that overrides __class__");
     }
   }
@@ -274,12 +272,11 @@ Value* Builtins::callUnbound(PyObject* descriptor, CallArgs args) {
   args.positional.erase(args.positional.begin());
   if (self->cls &&
       (self->kind == ValueKind::kDict || self->kind == ValueKind::kTuple)) {  // whatever its class has under the name
-    if (_PyType_Lookup(containerBase(trace.typeOf(self)), PyDescr_NAME(descriptor)) != descriptor)
-      refuse("of another type");
+    if (lookUp(containerBase(trace.typeOf(self)), PyDescr_NAME(descriptor)) != descriptor) refuse("of another type");
     return interpreter.callMethod(self, text(PyDescr_NAME(descriptor)), std::move(args));
   }
   // A subclass may have its own under the name, which is not meant.
-  if (_PyType_Lookup(trace.typeOf(self), PyDescr_NAME(descriptor)) != descriptor) refuse("of another type");
+  if (lookUp(trace.typeOf(self), PyDescr_NAME(descriptor)) != descriptor) refuse("of another type");
   Value* method = interpreter.getAttribute(self, PyDescr_NAME(descriptor));
   return interpreter.call(method, std::move(args));
 }
@@ -288,6 +285,7 @@ bool isKnownBuiltin(PyObject* callable) {
   static constexpr const char* kNames[] = {
 #define FW_BUILTIN(name, handler) name,
 #include "frame_eval/builtins.def"
+#include "frame_eval/type_lookups.h"
   };
   std::string name = qualifiedName(callable);
   return name.rfind("math.", 0) == 0 || name.rfind("_operator.", 0) == 0 ||

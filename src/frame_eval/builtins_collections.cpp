@@ -2,6 +2,7 @@
 #include "frame_eval/builtins.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/type_lookups.h"
 
 namespace fw::capture {
 
@@ -17,7 +18,7 @@ Value* Builtins::callCountElements(const CallArgs& args) {
   PyTypeObject* type = trace.typeOf(counts);
   Ref get = checked(PyUnicode_InternFromString("get")), set = checked(PyUnicode_InternFromString("__setitem__"));
   for (PyObject* name : {get.get(), set.get()}) {
-    if (_PyType_Lookup(type, name) != _PyType_Lookup(&PyDict_Type, name)) refuse("of this mapping");
+    if (lookUp(type, name) != lookUp(&PyDict_Type, name)) refuse("of this mapping");
   }
   if (isSubclassValue(counts)) interpreter.guardTypeVersion(type);
   Value* one = number(1);

@@ -5,6 +5,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
 #include "frame_eval/sets.h"
+#include "frame_eval/type_lookups.h"
 
 namespace fw::capture {
 
@@ -26,7 +27,7 @@ bool copiesPlainly(PyTypeObject* type) {
   for (const char* name : {"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__",
                            "__getnewargs__", "__getnewargs_ex__"}) {
     Ref key = checked(PyUnicode_InternFromString(name));
-    if (_PyType_Lookup(type, key.get()) != _PyType_Lookup(&PyBaseObject_Type, key.get())) return false;
+    if (lookUp(type, key.get()) != lookUp(&PyBaseObject_Type, key.get())) return false;
   }
   return true;
 }
@@ -135,12 +136,12 @@ struct Copier {
   /// namedtuples: what they are made from again is their items.
   static bool copiesAsTuple(PyTypeObject* type) {
     Ref fields = checked(PyUnicode_InternFromString("_fields"));
-    PyObject* found = _PyType_Lookup(type, fields.get());
+    PyObject* found = lookUp(type, fields.get());
     bool plain =
         found && PyTuple_CheckExact(found) && type->tp_dictoffset == 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
     for (const char* name : {"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__setstate__"}) {
       Ref key = checked(PyUnicode_InternFromString(name));
-      plain = plain && _PyType_Lookup(type, key.get()) == _PyType_Lookup(&PyBaseObject_Type, key.get());
+      plain = plain && lookUp(type, key.get()) == lookUp(&PyBaseObject_Type, key.get());
     }
     return plain;
   }

@@ -8,6 +8,7 @@
 #include "cpython/hash_tables.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/type_lookups.h"
 #include "frame_eval/unwind.h"
 #include "guards/builders.h"
 
@@ -23,7 +24,7 @@ bool Caches::isCachedProperty(PyObject* descriptor) {
   bool known = module && PyModule_CheckExact(module) &&
                PyDict_GetItemString(PyModule_GetDict(module), "cached_property") == reinterpret_cast<PyObject*>(type);
   static PyObject* const name = PyUnicode_InternFromString("__get__");
-  PyObject* get = known ? _PyType_Lookup(type, name) : nullptr;
+  PyObject* get = known ? lookUp(type, name) : nullptr;
   return get && PyFunction_Check(get) &&
          reinterpret_cast<PyFunctionObject*>(get)->func_globals == PyModule_GetDict(module);
 }
@@ -37,9 +38,9 @@ Value* Caches::property(Value* self, PyTypeObject* type, Value* property, PyObje
   trace.open(property);
   type = trace.typeOf(self);
   in.guardTypeVersion(Py_TYPE(property->object.get()));
-  PyObject* dictOf = _PyType_Lookup(type, dict);
+  PyObject* dictOf = lookUp(type, dict);
   bool plain = isUserObject(self) && hasInstanceDict(type) && dictOf && Py_TYPE(dictOf) == &PyGetSetDescr_Type &&
-               _PyType_Lookup(type, getattribute) == _PyType_Lookup(&PyBaseObject_Type, getattribute);
+               lookUp(type, getattribute) == lookUp(&PyBaseObject_Type, getattribute);
   Value* stored = plain ? in.getAttribute(property, attrname) : nullptr;
   bool same = stored && isConstantOf(stored, &PyUnicode_Type) && PyUnicode_Compare(stored->object.get(), name) == 0;
   if (!same) trace.fail(BreakReason::kUnsupportedAttribute, "functools.cached_property " + text(name));

@@ -35,9 +35,22 @@ int countArithmetic(const graph::Graph& graph) {
 
 /// Has access to the parts of a Trace, to move them out.
 struct CaptureSession {
+  /// Guards on classes are about what was looked up there, as far as that can be held.
+  static void addClassFacts(Trace& trace) {
+    for (guards::Guard& guard : trace.guards_.guards) {
+      if (guard.kind != guards::GuardKind::kTypeVersion) continue;
+      auto* type = reinterpret_cast<PyTypeObject*>(guard.object.get());
+      guard.facts = guards::ClassFacts::create(type, trace.lookups.of(type));
+      if (!guard.facts && guard.lo == 0)
+        trace.fail(BreakReason::kUnsupportedAttribute, std::string(type->tp_name) + " is out of type versions");
+    }
+  }
+
   static Captured finish(Trace& trace, ExitPlan exit) {
+    trace.at = -1;  // what is guarded from here on is about the whole
     trace.guardAliases();
     trace.guardPresence();
+    addClassFacts(trace);
     trace.graph_.canonicalizeSyms();
     holdWeakly(exit, trace.guards_);
     guards::holdWeakly(trace.guards_);

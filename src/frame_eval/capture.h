@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "absl/container/flat_hash_set.h"
 #include "frame_eval/break_reason.h"
 #include "frame_eval/exit_plan.h"
 #include "frame_eval/policy.h"
@@ -26,7 +27,10 @@ struct CaptureOptions {
   int maxUnrolledOps = 256;              ///< nodes of the graph that all of them together add
   int maxInstructions = 20000;           ///< executed symbolically in one capture
   SizePolicy sizes = SizePolicy::kAuto;  ///< of arrays that nothing more special is known of
-  bool evenWithoutArrays = false;        ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  /// Instructions of the outermost frame whose settings (numbers among globals, class attributes, defaults) have been
+  /// seen to change: every call reads them. Null: there are none.
+  const absl::flat_hash_set<int>* changing = nullptr;
+  bool evenWithoutArrays = false;  ///< do not break with kNothingToCompile (tests of capture on all of Python)
 };
 
 /// A frame of the user's own code that stands before an instruction.

@@ -6,6 +6,7 @@
 
 #include "frame_eval/builtins.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -28,7 +29,7 @@ bool isUserClass(PyTypeObject* type) {
 
 bool sameAsObjects(PyTypeObject* type, const char* name) {
   PyObject* key = interned(name);
-  return _PyType_Lookup(type, key) == _PyType_Lookup(&PyBaseObject_Type, key);
+  return lookUp(type, key) == lookUp(&PyBaseObject_Type, key);
 }
 
 PyObject* qualnameOf(PyTypeObject* type) { return reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname; }
@@ -126,7 +127,7 @@ Value* Classes::build(const CallArgs& args) {
 }
 
 void Classes::setAttribute(Value* cls, PyObject* name, Value* value) {
-  PyObject* above = _PyType_Lookup(&PyType_Type, name);
+  PyObject* above = lookUp(&PyType_Type, name);
   if ((above && Py_TYPE(above)->tp_descr_set) || isDunder(text(name)))
     trace.fail(BreakReason::kUnsupportedWrite, "attribute " + text(name) + " of a class");
   Ref standIn = standInFor(value, text(name));

@@ -11,9 +11,10 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
-#include "frame_eval/unwind.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/sets.h"
+#include "frame_eval/type_lookups.h"
+#include "frame_eval/unwind.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -59,14 +60,11 @@ void Interpreter::guardTypeVersion(PyTypeObject* type) {
       guardTypeVersion(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)));
     return;
   }
-  unsigned int version = cpython::ensureTypeVersion(type);
-  if (version == 0)
-    trace_.fail(BreakReason::kUnsupportedAttribute, std::string(type->tp_name) + " is out of type versions");
   PyObject* object = reinterpret_cast<PyObject*>(type);
   trace_.guard({.kind = GuardKind::kTypeVersion,
                 .source = trace_.sources().intern(SourceKind::kConst, {}, 0, object),
                 .object = Ref::create(object),
-                .lo = static_cast<int64_t>(version)});
+                .lo = static_cast<int64_t>(cpython::ensureTypeVersion(type))});
 }
 
 void Interpreter::onLoadAttr(const Instr& instr) { push(attributeRaw(popRaw(), nameAt(instr.arg))); }
@@ -144,7 +142,7 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
   }
   PyTypeObject* type = trace_.typeOf(self);
   if (attribute == "__class__") return trace_.constant(reinterpret_cast<PyObject*>(type));
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = lookUp(type, name);
   container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kDeque || self->kind == ValueKind::kIterator ||
                self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict ||
                self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
@@ -164,7 +162,7 @@ Value* Interpreter::constantAttribute(Value* self, PyObject* name) {
   if (PyFunction_Check(object)) return functionAttribute(self, name);
   PyTypeObject* type = Py_TYPE(object);
   if (isPlain(object) || PyRange_Check(object)) {
-    PyObject* found = _PyType_Lookup(type, name);
+    PyObject* found = lookUp(type, name);
     if (found && PyObject_TypeCheck(found, &PyMethodDescr_Type)) {
       Value* method = trace_.make(ValueKind::kMethod);
       method->items = {nullptr, self};
@@ -215,17 +213,17 @@ Value* Interpreter::moduleAttribute(Value* module, PyObject* name) {
 Value* Interpreter::typeAttribute(Value* self, PyObject* name) {
   auto* type = reinterpret_cast<PyTypeObject*>(self->object.get());
   PyTypeObject* meta = Py_TYPE(type);
-  if (isClassAttribute(name, _PyType_Lookup(meta, name))) return trace_.constant(reinterpret_cast<PyObject*>(meta));
+  if (isClassAttribute(name, lookUp(meta, name))) return trace_.constant(reinterpret_cast<PyObject*>(meta));
   if (meta != &PyType_Type) {
     static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
-    if (_PyType_Lookup(meta, getattribute) != _PyType_Lookup(&PyType_Type, getattribute)) {
+    if (lookUp(meta, getattribute) != lookUp(&PyType_Type, getattribute)) {
       trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
     }
     guardTypeVersion(meta);
   }
-  PyObject* above = _PyType_Lookup(meta, name);
+  PyObject* above = lookUp(meta, name);
   if (isReadFirst(above)) return typeFact(self, name, above);
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = lookUp(type, name);
   guardTypeVersion(type);
   if (!found) {
     bool hook = above || meta->tp_getattro != PyType_Type.tp_getattro;
@@ -242,7 +240,7 @@ Value* Interpreter::typeFact(Value* self, PyObject* name, PyObject* descriptor) 
   auto* type = reinterpret_cast<PyTypeObject*>(self->object.get());
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return fold(PyObject_GetAttr(self->object.get(), name));
   std::string attribute = text(name);
-  bool own = descriptor == _PyType_Lookup(&PyType_Type, name);
+  bool own = descriptor == lookUp(&PyType_Type, name);
   guardTypeVersion(type);
   const bool told = attribute == "__name__" || attribute == "__qualname__" || attribute == "__doc__";
   if (own && told && madeClass(trace_, self->object.get()))
@@ -298,9 +296,10 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
     for (Py_ssize_t i = 1; madeClass(trace_, reinterpret_cast<PyObject*>(holder)); ++i) {
       if (i == PyTuple_GET_SIZE(type->tp_mro)) return trace_.constant(found);
       auto* next = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
-      if (_PyType_Lookup(next, name) == found) holder = next;
+      if (lookUp(next, name) == found) holder = next;
     }
     SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, reinterpret_cast<PyObject*>(holder));
+    trace_.lookups.readAsSource(type, name);
     return setting(trace_.sources().intern(SourceKind::kTypeAttr, base, 0, name), found);
   };
   if (unwrapCompiled(found)) return self ? method(asIs(), self) : asIs();  // binds as the function in it
@@ -314,7 +313,7 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
   if (self && Caches::isCachedProperty(found)) return Caches{*this, trace_}.property(self, type, asIs(), name);
   if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     static PyObject* const get = PyUnicode_InternFromString("__get__");
-    PyObject* getter = _PyType_Lookup(Py_TYPE(found), get);
+    PyObject* getter = lookUp(Py_TYPE(found), get);
     if (getter && PyFunction_Check(getter)) {
       guardTypeVersion(Py_TYPE(found));
       return callRaw(trace_.constant(getter),
@@ -329,7 +328,7 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
 bool Interpreter::isClassAttribute(PyObject* name, PyObject* found) {
   static PyObject* const dunder = PyUnicode_InternFromString("__class__");
   return found && PyUnicode_CompareWithASCIIString(name, "__class__") == 0 &&
-         found == _PyType_Lookup(&PyBaseObject_Type, dunder);
+         found == lookUp(&PyBaseObject_Type, dunder);
 }
 
 Value* Interpreter::objectAttribute(Value* self, PyObject* name) {
@@ -338,9 +337,9 @@ Value* Interpreter::objectAttribute(Value* self, PyObject* name) {
   if (type->tp_getattro != PyObject_GenericGetAttr) {
     static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
     static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
-    PyObject* own = _PyType_Lookup(type, getattribute);
-    hook = _PyType_Lookup(type, getattr);
-    bool generic = own == _PyType_Lookup(&PyBaseObject_Type, getattribute) && hook;
+    PyObject* own = lookUp(type, getattribute);
+    hook = lookUp(type, getattr);
+    bool generic = own == lookUp(&PyBaseObject_Type, getattribute) && hook;
     bool python = own && PyFunction_Check(own);
     if ((!python && !generic) || (hook && !PyFunction_Check(hook))) {
       trace_.fail(BreakReason::kUnsupportedAttribute,
@@ -379,7 +378,7 @@ Value* Interpreter::orMissing(const std::function<Value*()>& ask) {
 
 /// PyObject_GenericGetAttr; null if there is no such attribute.
 Value* Interpreter::genericAttribute(Value* self, PyTypeObject* type, PyObject* name) {
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = lookUp(type, name);
   guardTypeVersion(type);
   Value* cls = trace_.constant(reinterpret_cast<PyObject*>(type));
   if (isClassAttribute(name, found)) return cls;
@@ -426,7 +425,7 @@ bool Interpreter::typeHasAttribute(Value* self, PyObject* name) {
   PyTypeObject* meta = Py_TYPE(type);
   if (meta->tp_getattro != PyType_Type.tp_getattro)
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
-  PyObject *above = _PyType_Lookup(meta, name), *found = _PyType_Lookup(type, name);
+  PyObject *above = lookUp(meta, name), *found = lookUp(type, name);
   // What is asked might raise AttributeError itself.
   bool asked = (above && Py_TYPE(above)->tp_descr_get) ||
                (found && (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE) && Py_TYPE(found)->tp_descr_get);
@@ -441,7 +440,7 @@ bool Interpreter::hasAttribute(Value* self, PyObject* name) {
   trace_.open(self);
   if (self->kind == ValueKind::kArray) {
     // NumPy's own type: what its MRO holds is all there is.
-    return _PyType_Lookup(&PyArray_Type, name) != nullptr;
+    return lookUp(&PyArray_Type, name) != nullptr;
   }
   trace_.refuseOpaque(self);
   if (isFunction(self)) return orMissing([&] { return functionAttribute(self, name); });
@@ -449,12 +448,12 @@ bool Interpreter::hasAttribute(Value* self, PyObject* name) {
   bool builtin = !self->cls &&
                  (self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict);
   if (builtin || (self->isConstant() && isPlain(self->object.get())))
-    return _PyType_Lookup(trace_.typeOf(self), name) != nullptr;
+    return lookUp(trace_.typeOf(self), name) != nullptr;
   if (self->kind != ValueKind::kObject && self->kind != ValueKind::kInstance && !isSubclassValue(self)) {
     trace_.fail(BreakReason::kUnsupportedCall, std::string("hasattr() of a ") + trace_.typeOf(self)->tp_name);
   }
   PyTypeObject* type = trace_.typeOf(self);
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = lookUp(type, name);
   bool asks = type->tp_getattro != PyObject_GenericGetAttr || isReadFirst(found);
   if (asks) return orMissing([&] { return attributeRaw(self, name); });
   guardTypeVersion(type);

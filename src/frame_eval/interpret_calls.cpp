@@ -5,13 +5,14 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/builtins.h"
 #include "frame_eval/collections.h"
-#include "frame_eval/interpret_common.h"
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/generator.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/policy.h"
-#include "frame_eval/unwind.h"
+#include "frame_eval/type_lookups.h"
 #include "frame_eval/unseen_list.h"
+#include "frame_eval/unwind.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -127,7 +128,7 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
       }
       PyTypeObject* type = trace_.typeOf(callable);
       Ref name = checked(PyUnicode_InternFromString("__call__"));
-      PyObject* found = _PyType_Lookup(type, name.get());
+      PyObject* found = lookUp(type, name.get());
       if (!found || !PyFunction_Check(found)) {
         trace_.fail(BreakReason::kUnsupportedCall, std::string(type->tp_name) + " object");
       }
@@ -217,8 +218,12 @@ Value* Interpreter::setting(SourceId source, PyObject* object) {
   if (!PyLong_CheckExact(object) && !PyFloat_CheckExact(object) && !PyComplex_CheckExact(object)) {
     return trace_.fromSource(source, object);
   }
+  if (options_.changing && options_.changing->contains(trace_.at)) return trace_.fromSource(source, object);
   Value*& known = settings_[source];
-  if (!known) known = trace_.guardedConstant(source, object, guards::GuardKind::kEquals);
+  if (!known) {
+    known = trace_.guardedConstant(source, object, guards::GuardKind::kEquals);
+    trace_.guardSet().guards.back().pin = guards::Pin::kSetting;
+  }
   return known;
 }
 

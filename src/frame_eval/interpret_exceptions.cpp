@@ -5,6 +5,7 @@
 // says where Python must take over instead.
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/type_lookups.h"
 #include "frame_eval/unwind.h"
 #include "graph/support/check.h"
 
@@ -154,14 +155,14 @@ Value* Interpreter::makeException(PyObject* cls, CallArgs args) {
   auto* type = reinterpret_cast<PyTypeObject*>(cls);
   Ref newName = checked(PyUnicode_InternFromString("__new__")),
       initName = checked(PyUnicode_InternFromString("__init__"));
-  PyObject* init = _PyType_Lookup(type, initName.get());
+  PyObject* init = lookUp(type, initName.get());
   bool ownInit = init && PyFunction_Check(init);
   auto* builtin = type;
   while (builtin->tp_flags & Py_TPFLAGS_HEAPTYPE) builtin = builtin->tp_base;
   if (Value* group = makeGroup(cls, args)) return group;
   bool simple = Py_TYPE(cls) == &PyType_Type && storesArguments(builtin) && type->tp_itemsize == 0 &&
-                _PyType_Lookup(type, newName.get()) == _PyType_Lookup(builtin, newName.get()) &&
-                (ownInit || init == _PyType_Lookup(builtin, initName.get()));
+                lookUp(type, newName.get()) == lookUp(builtin, newName.get()) &&
+                (ownInit || init == lookUp(builtin, initName.get()));
   if (!simple) trace_.fail(BreakReason::kUnsupportedCall, calleeName(cls));
   guardTypeVersion(type);
   Value* exception = trace_.make(ValueKind::kException);
@@ -213,7 +214,7 @@ void Interpreter::needText(Value* exception) {
 Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
   std::string attribute = text(name);
   PyTypeObject* type = typeOfException(self);
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = lookUp(type, name);
   guardTypeVersion(type);
   if (attribute == "args") {
     needText(self);
@@ -269,11 +270,10 @@ Value* Interpreter::exceptionAttribute(Value* self, PyObject* name) {
 void Interpreter::setExceptionAttribute(Value* self, PyObject* name, Value* value) {
   std::string attribute = text(name);
   PyTypeObject* type = typeOfException(self);
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = lookUp(type, name);
   guardTypeVersion(type);
   self->opened = false;
-  if (attribute == "__traceback__" &&
-      found == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name)) {
+  if (attribute == "__traceback__" && found == lookUp(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name)) {
     return;  // reading it breaks
   }
   if (attribute == "args" && (value->kind == ValueKind::kTuple || value->kind == ValueKind::kList)) {
@@ -321,12 +321,11 @@ Value* Interpreter::exceptionText(Value* self, bool repr) {
   needText(self);
   PyTypeObject* type = typeOfException(self);
   Ref name = checked(PyUnicode_InternFromString(repr ? "__repr__" : "__str__"));
-  PyObject* found = _PyType_Lookup(type, name.get());
+  PyObject* found = lookUp(type, name.get());
   if (found && PyFunction_Check(found)) return call(trace_.constant(found), {.positional = {self}, .keywords = {}});
   PyTypeObject* builtin = type;
   while (builtin->tp_flags & Py_TPFLAGS_HEAPTYPE) builtin = builtin->tp_base;
-  if (found != _PyType_Lookup(builtin, name.get()))
-    trace_.fail(BreakReason::kUnsupportedCall, "str() of this exception");
+  if (found != lookUp(builtin, name.get())) trace_.fail(BreakReason::kUnsupportedCall, "str() of this exception");
   guardTypeVersion(type);
   Ref args = trace_.asObject(trace_.tuple(self->items));
   bool known = args && isPlain(args.get()) && (!repr || builtin == type);

@@ -6,6 +6,7 @@
 #include "cpython/attributes.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -34,7 +35,7 @@ Value* overlaid(const Value* function, PyObject* name) {
 
 /// Which Python has on functions from 3.12 on.
 bool isTypeParameters(PyObject* name) {
-  return PyUnicode_CompareWithASCIIString(name, "__type_params__") == 0 && _PyType_Lookup(&PyFunction_Type, name);
+  return PyUnicode_CompareWithASCIIString(name, "__type_params__") == 0 && lookUp(&PyFunction_Type, name);
 }
 
 void overlay(Value* function, PyObject* name, Value* value) {
@@ -150,7 +151,7 @@ Value* Interpreter::functionAttribute(Value* self, PyObject* name) {
   if (attribute == "__class__") return trace_.constant(reinterpret_cast<PyObject*>(&PyFunction_Type));
   if (attribute == "__code__") return trace_.constant(codeOf(self));
   if (Value* value = self->parts ? madeFunctionAttribute(self, name) : foundFunctionAttribute(self, name)) return value;
-  PyObject* found = _PyType_Lookup(&PyFunction_Type, name);
+  PyObject* found = lookUp(&PyFunction_Type, name);
   if (!found) raiseAbout(PyExc_AttributeError, "'function' object has no attribute '" + attribute + "'");
   if (Py_TYPE(found) != &PyWrapperDescr_Type) trace_.fail(BreakReason::kUnsupportedAttribute, "function." + attribute);
   return bindDescriptor(self, trace_.constant(reinterpret_cast<PyObject*>(&PyFunction_Type)), &PyFunction_Type, name,
@@ -188,7 +189,7 @@ Value* Interpreter::madeFunctionAttribute(Value* self, PyObject* name) {
     if (!dict) dict = trace_.make(ValueKind::kDict);
     return dict;
   }
-  int at = parts.dict && !_PyType_Lookup(&PyFunction_Type, name) ? findKey(parts.dict, trace_.constant(name)) : -1;
+  int at = parts.dict && !lookUp(&PyFunction_Type, name) ? findKey(parts.dict, trace_.constant(name)) : -1;
   return at < 0 ? nullptr : parts.dict->items[static_cast<size_t>(at)];
 }
 
@@ -223,7 +224,7 @@ Value* Interpreter::foundFunctionAttribute(Value* self, PyObject* name) {
       trace_.fail(BreakReason::kUnsupportedAttribute, "__dict__ of a function whose attributes were set");
     }
     (void)checked(PyObject_GenericGetAttr(self->object.get(), name));  // makes the dict, or makes one of the pairs
-  } else if (!_PyType_Lookup(&PyFunction_Type, name)) {
+  } else if (!lookUp(&PyFunction_Type, name)) {
     Value* dict = trace_.valueOf(sources.intern(SourceKind::kAttr, function, 0, internedName("__dict__").get()));
     if (dict && dict->written)
       trace_.fail(BreakReason::kUnsupportedAttribute, "function." + attribute + ": its __dict__ was changed");
@@ -232,7 +233,7 @@ Value* Interpreter::foundFunctionAttribute(Value* self, PyObject* name) {
   if (found.state == cpython::LookupState::kRefused)
     trace_.fail(BreakReason::kUnsupportedAttribute, "function." + attribute);
   if (found.state == cpython::LookupState::kFound) return trace_.fromSource(source, found.value);
-  if (!_PyType_Lookup(&PyFunction_Type, name) && absentAttributes_.insert({function, name}).second) {
+  if (!lookUp(&PyFunction_Type, name) && absentAttributes_.insert({function, name}).second) {
     trace_.guard({.kind = GuardKind::kNoInstanceAttr, .source = function, .object = Ref::create(name)});
   }
   return nullptr;
@@ -261,7 +262,7 @@ void Interpreter::setFunctionAttribute(Value* self, PyObject* name, Value* value
     self->defaults = iterate(value);
     self->parts->defaults = value;
     return;
-  } else if (_PyType_Lookup(&PyFunction_Type, name)) {
+  } else if (lookUp(&PyFunction_Type, name)) {
     refuse();
   } else if (own) {
     FunctionParts& parts = *self->parts;

@@ -2,6 +2,7 @@
 // from the flags of their types; subjects of user classes are matched by attributes only.
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -47,7 +48,7 @@ void Interpreter::onMatchClass(const Instr& instr) {
   if (instr.arg > 0) {
     guardTypeVersion(type);
     Ref dunder = checked(PyUnicode_InternFromString("__match_args__"));
-    PyObject* found = _PyType_Lookup(type, dunder.get());
+    PyObject* found = lookUp(type, dunder.get());
     if (!found) {
       constexpr unsigned long kMatchSelf = 1UL << 22;  // _Py_TPFLAGS_MATCH_SELF
       if (!(type->tp_flags & kMatchSelf) || instr.arg > 1) unsupported(instr);

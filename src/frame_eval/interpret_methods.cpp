@@ -4,12 +4,13 @@
 
 #include "cpython/numpy_api.h"
 #include "frame_eval/classes.h"
-#include "frame_eval/locks.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
-#include "frame_eval/unseen_list.h"
+#include "frame_eval/locks.h"
 #include "frame_eval/sets.h"
+#include "frame_eval/type_lookups.h"
+#include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -41,7 +42,7 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
       // A method of a number that is known before the compiled code runs: called then, or now on the value seen.
       std::vector<Value*> operands{self};
       operands.insert(operands.end(), args.positional.begin(), args.positional.end());
-      PyObject* method = _PyType_Lookup(trace_.typeOf(self), internedName(name).get());
+      PyObject* method = lookUp(trace_.typeOf(self), internedName(name).get());
       if (method && args.keywords.empty()) {
         if (Value* result = trace_.numbers().apply(method, operands)) return result;
       }

@@ -8,6 +8,7 @@
 #include "frame_eval/classes.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -41,6 +42,7 @@ bool hasPlainLayout(PyTypeObject* type) {
 
 /// What stands in the class's own dict under this name, or none.
 Ref ownAttribute(PyTypeObject* type, PyObject* name) {
+  (void)lookUp(type, name);  // would answer it, too
   static PyObject* const dunder = interned("__dict__");
   Ref dict = checked(PyType_Type.tp_getattro(reinterpret_cast<PyObject*>(type), dunder));
   Ref found = Ref::steal(PyObject_GetItem(dict.get(), name));
@@ -73,14 +75,14 @@ void Interpreter::storeAttribute(Value* self, PyObject* name, Value* value) {
   if (type->tp_setattro != PyObject_GenericSetAttr) {
     static PyObject* const set = interned("__setattr__");
     static PyObject* const remove = interned("__delattr__");
-    PyObject* own = _PyType_Lookup(type, value ? set : remove);
+    PyObject* own = lookUp(type, value ? set : remove);
     if (own && PyFunction_Check(own)) {
       std::vector<Value*> args{self, trace_.constant(name)};
       if (value) args.push_back(value);
       (void)callRaw(trace_.constant(own), {.positional = std::move(args), .keywords = {}});
       return;
     }
-    if (own != _PyType_Lookup(&PyBaseObject_Type, value ? set : remove)) {
+    if (own != lookUp(&PyBaseObject_Type, value ? set : remove)) {
       trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(type, name));
     }
   }
@@ -89,7 +91,7 @@ void Interpreter::storeAttribute(Value* self, PyObject* name, Value* value) {
 
 /// PyObject_GenericSetAttr.
 void Interpreter::genericStore(Value* self, PyTypeObject* type, PyObject* name, Value* value) {
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = lookUp(type, name);
   bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (found && Py_TYPE(found)->tp_descr_set && !slot) return descriptorStore(self, type, name, found, value);
   if (slot) {
@@ -133,7 +135,7 @@ void Interpreter::descriptorStore(Value* self, PyTypeObject* type, PyObject* nam
     }
   }
   static PyObject* const set = interned("__set__");
-  PyObject* own = value ? _PyType_Lookup(Py_TYPE(found), set) : nullptr;
+  PyObject* own = value ? lookUp(Py_TYPE(found), set) : nullptr;
   if (!own || !PyFunction_Check(own))
     trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(type, name));
   guardTypeVersion(Py_TYPE(found));
@@ -152,14 +154,14 @@ Value* Interpreter::makeInstance(Value* cls, CallArgs args) {
   static PyObject* const finalize = interned("__del__");
   bool plain = Py_TYPE(type)->tp_call == PyType_Type.tp_call && hasPlainLayout(type) &&
                type->tp_alloc == PyType_GenericAlloc && type != &PyBaseObject_Type &&
-               !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) && !_PyType_Lookup(type, finalize) &&
-               _PyType_Lookup(type, construct) == _PyType_Lookup(&PyBaseObject_Type, construct);
+               !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) && !lookUp(type, finalize) &&
+               lookUp(type, construct) == lookUp(&PyBaseObject_Type, construct);
   if (!plain) return nullptr;
   guardTypeVersion(Py_TYPE(type));  // ABCMeta and the like may get a __call__
   guardTypeVersion(type);
-  PyObject* initializer = _PyType_Lookup(type, init);
+  PyObject* initializer = lookUp(type, init);
   bool own = initializer && PyFunction_Check(initializer);
-  if (!own && initializer != _PyType_Lookup(&PyBaseObject_Type, init)) return nullptr;
+  if (!own && initializer != lookUp(&PyBaseObject_Type, init)) return nullptr;
   if (!own && !(args.positional.empty() && args.keywords.empty())) {
     raises("TypeError: " + std::string(type->tp_name) + "() takes no arguments");
   }
@@ -178,7 +180,7 @@ Value* Interpreter::callObjectSlot(PyObject* wrapper, const CallArgs& args) {
   static PyObject* const set = interned("__setattr__");
   static PyObject* const remove = interned("__delattr__");
   static PyObject* const get = interned("__getattribute__");
-  auto isObjects = [&](PyObject* name) { return wrapper == _PyType_Lookup(&PyBaseObject_Type, name); };
+  auto isObjects = [&](PyObject* name) { return wrapper == lookUp(&PyBaseObject_Type, name); };
   size_t count = args.positional.size();
   if (!args.keywords.empty() || count == 0 || !isUserObject(args.positional[0])) return nullptr;
   Value* self = args.positional[0];
@@ -248,7 +250,7 @@ Value* Interpreter::superAttribute(Value* super, PyObject* name) {
   auto* start = reinterpret_cast<PyTypeObject*>(cls->object.get());
   bool ofType = self->isConstant() && PyType_Check(self->object.get());
   PyTypeObject* type = ofType ? reinterpret_cast<PyTypeObject*>(self->object.get()) : trace_.typeOf(self);
-  if (!PyType_IsSubtype(type, start) || isClassAttribute(name, _PyType_Lookup(&PyBaseObject_Type, name))) {
+  if (!PyType_IsSubtype(type, start) || isClassAttribute(name, lookUp(&PyBaseObject_Type, name))) {
     trace_.fail(BreakReason::kUnsupportedAttribute, "super()." + text(name));
   }
   guardTypeVersion(type);

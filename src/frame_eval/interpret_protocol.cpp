@@ -7,6 +7,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -46,7 +47,7 @@ Ref Interpreter::internedName(const std::string& name) { return checked(PyUnicod
 PyObject* Interpreter::specialMethod(Value* self, const std::string& name) {
   PyTypeObject* type = trace_.typeOf(self);
   guardTypeVersion(type);
-  return _PyType_Lookup(type, internedName(name).get());
+  return lookUp(type, internedName(name).get());
 }
 
 /// type(self).name(self, args...) if that is written in Python; null if there is no such method. Breaks if it is
@@ -58,7 +59,7 @@ Value* Interpreter::callSpecial(Value* self, const std::string& name, std::vecto
   if (found == Py_None) raises("TypeError: " + name + " is None");
   // What the builtin base does with its items is not the class's doing.
   if (isSubclassValue(self) && !PyFunction_Check(found) &&
-      found == _PyType_Lookup(containerBase(trace_.typeOf(self)), internedName(name).get()))
+      found == lookUp(containerBase(trace_.typeOf(self)), internedName(name).get()))
     return nullptr;
   args.insert(args.begin(), self);
   if (PyFunction_Check(found)) return call(trace_.constant(found), {.positional = std::move(args), .keywords = {}});
@@ -68,7 +69,7 @@ Value* Interpreter::callSpecial(Value* self, const std::string& name, std::vecto
 /// As callSpecial(), for operators that every object has from `object`: null if the class has no other.
 Value* Interpreter::callOwnSpecial(Value* self, const std::string& name, std::vector<Value*> args) {
   if (!isUserObject(self)) return nullptr;
-  if (specialMethod(self, name) == _PyType_Lookup(&PyBaseObject_Type, internedName(name).get())) return nullptr;
+  if (specialMethod(self, name) == lookUp(&PyBaseObject_Type, internedName(name).get())) return nullptr;
   return callSpecial(self, name, std::move(args));
 }
 
@@ -125,7 +126,7 @@ Value* Interpreter::objectCompare(int op, Value* left, Value* right) {
     if (!isSubclassValue(v)) return isUserObject(v);
     PyTypeObject* type = trace_.typeOf(v);
     Ref name = internedName(kComparison[op]);
-    return _PyType_Lookup(type, name.get()) != _PyType_Lookup(containerBase(type), name.get());
+    return lookUp(type, name.get()) != lookUp(containerBase(type), name.get());
   };
   bool ofLeft = compares(left), ofRight = compares(right);
   if (!ofLeft && !ofRight) return nullptr;

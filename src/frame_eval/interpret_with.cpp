@@ -3,6 +3,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/type_lookups.h"
 
 namespace fw::capture {
 
@@ -17,7 +18,7 @@ Value* Interpreter::boundSpecial(Value* self, const char* name) {
   trace_.refuseOpaque(self);
   PyTypeObject* type = trace_.typeOf(self);
   Ref interned = checked(PyUnicode_InternFromString(name));
-  PyObject* found = _PyType_Lookup(type, interned.get());
+  PyObject* found = lookUp(type, interned.get());
   if (!found) return nullptr;
   guardTypeVersion(type);
   return trace_.open(

@@ -5,6 +5,7 @@
 #include "cpython/hash_tables.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -39,7 +40,7 @@ bool isEnumMember(PyObject* object) {
   PyTypeObject* base = enumBase(type);
   if (!base || !type->tp_richcompare || type->tp_richcompare != PyBaseObject_Type.tp_richcompare) return false;
   Ref name = checked(PyUnicode_InternFromString("__hash__"));
-  return _PyType_Lookup(type, name.get()) == _PyType_Lookup(base, name.get());
+  return lookUp(type, name.get()) == lookUp(base, name.get());
 }
 
 bool isGuardedKey(PyObject* key) {

@@ -336,11 +336,13 @@ bool Numbers::truth(NumberId number) {
 
 Value* Numbers::specialize(NumberId number) {
   NumberValue v = hint(number);
+  const size_t first = trace_.guardSet().guards.size();
   switch (type(number)) {
     case NumberType::kBool: return trace_.constant(decide(number) ? Py_True : Py_False);
     case NumberType::kFloat: decide(step(NumberOp::kSameBits, {number, constant(v.f)})); break;
     case NumberType::kInt: decide(step(NumberOp::kEqual, {number, constant(v.i)})); break;
   }
+  trace_.pinFrom(first);
   return trace_.constant(guards::boxNumber(type(number), v));
 }
 

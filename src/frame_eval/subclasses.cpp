@@ -8,6 +8,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -28,7 +29,7 @@ PyObject* interned(const char* name) {
 
 bool keepsMethod(PyTypeObject* type, PyTypeObject* base, const char* name) {
   Ref key = checked(PyUnicode_InternFromString(name));
-  return _PyType_Lookup(type, key.get()) == _PyType_Lookup(base, key.get());
+  return lookUp(type, key.get()) == lookUp(base, key.get());
 }
 
 /// collections._tuplegetter, behind the fields of namedtuples: its index, -1 for other objects.
@@ -60,8 +61,7 @@ PyTypeObject* containerBase(PyTypeObject* type) {
   if (type == base) return base;
   static PyObject* const finalize = interned("__del__");
   bool same = type->tp_alloc == PyType_GenericAlloc && !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) &&
-              !_PyType_Lookup(type, finalize) && keepsMethod(type, base, "__iter__") &&
-              keepsMethod(type, base, "__len__");
+              !lookUp(type, finalize) && keepsMethod(type, base, "__iter__") && keepsMethod(type, base, "__len__");
   if (!dict) {
     for (const char* name :
          {"__getitem__", "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"}) {
@@ -96,7 +96,7 @@ Value* Collections::construct(Value* cls, CallArgs args) {
   if (!base) return nullptr;
   in.guardTypeVersion(Py_TYPE(type));
   in.guardTypeVersion(type);
-  PyObject* make = _PyType_Lookup(type, constructor);
+  PyObject* make = lookUp(type, constructor);
   bool python = make && Py_TYPE(make) == &PyStaticMethod_Type;
   Value* self = nullptr;
   if (python) {
@@ -106,15 +106,15 @@ Value* Collections::construct(Value* cls, CallArgs args) {
     self = in.call(trace.constant(function), std::move(all));
     if (!PyType_IsSubtype(trace.typeOf(self), type)) return self;
   } else {
-    if (make != _PyType_Lookup(base, constructor)) return nullptr;
+    if (make != lookUp(base, constructor)) return nullptr;
     self = create(type, args);
   }
-  PyObject* initializer = _PyType_Lookup(type, init);
+  PyObject* initializer = lookUp(type, init);
   if (initializer && PyFunction_Check(initializer)) {
     args.positional.insert(args.positional.begin(), self);
     Value* result = in.call(trace.constant(initializer), std::move(args));
     if (!in.isNone(result)) in.raises("TypeError: __init__() should return None");
-  } else if (initializer != _PyType_Lookup(base, init)) {
+  } else if (initializer != lookUp(base, init)) {
     trace.fail(BreakReason::kUnsupportedCall, std::string(type->tp_name) + ".__init__");
   } else if (base != &PyTuple_Type) {
     fill(self, std::move(args));
@@ -164,7 +164,7 @@ Value* Collections::callSlot(PyObject* wrapper, CallArgs args) {
   std::string name = text(PyDescr_NAME(wrapper));
   Ref key = checked(PyUnicode_InternFromString(name.c_str()));
   PyTypeObject* base = self->cls ? containerBase(trace.typeOf(self)) : trace.typeOf(self);
-  if (!base || _PyType_Lookup(base, key.get()) != wrapper) return nullptr;
+  if (!base || lookUp(base, key.get()) != wrapper) return nullptr;
   args.positional.erase(args.positional.begin());
   const std::vector<Value*>& a = args.positional;
   bool dict = self->kind == ValueKind::kDict;
@@ -261,7 +261,7 @@ Value* Collections::metaSpecial(Value* cls, const char* name, CallArgs args) {
     return nullptr;
   PyTypeObject* meta = Py_TYPE(cls->object.get());
   Ref key = checked(PyUnicode_InternFromString(name));
-  PyObject* found = _PyType_Lookup(meta, key.get());
+  PyObject* found = lookUp(meta, key.get());
   if (!found || !PyFunction_Check(found)) return nullptr;
   in.guardTypeVersion(meta);
   args.positional.insert(args.positional.begin(), cls);

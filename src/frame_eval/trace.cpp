@@ -113,7 +113,12 @@ Value* Trace::slice(Value* start, Value* stop, Value* step) {
 
 void Trace::guard(Guard guard) {
   if (!guard.line) guard.line = static_cast<uint32_t>(line);
+  guard.at = at;
   guards_.guards.push_back(std::move(guard));
+}
+
+void Trace::pinFrom(size_t first) {
+  for (size_t i = first; i < guards_.guards.size(); ++i) guards_.guards[i].pin = guards::Pin::kValue;
 }
 
 int64_t Trace::hint(graph::SymId sym) const {
@@ -248,8 +253,10 @@ int64_t Trace::specialize(graph::SymId sym) {
   sym = syms().canonical(sym);
   if (auto known = syms().asConst(sym)) return *known;
   int64_t value = hint(sym);
+  const size_t first = guards_.guards.size();
   bool same = decide(sym, Relation::kEq, syms().constant(value));
   FW_CHECK(same);
+  pinFrom(first);
   return value;
 }
 

@@ -13,6 +13,7 @@
 #include "frame_eval/break_reason.h"
 #include "frame_eval/numbers.h"
 #include "frame_eval/policy.h"
+#include "frame_eval/type_lookups.h"
 #include "frame_eval/exit_plan.h"
 #include "frame_eval/numpy/overlap.h"
 #include "frame_eval/value.h"
@@ -108,6 +109,8 @@ class Trace {
   /// Value seen now.
   int64_t hint(graph::SymId sym) const;
   void guard(guards::Guard guard);
+  /// The guards from number `first` on hold fast one value of many.
+  void pinFrom(size_t first);
   /// Python truth of a value, decided with guards; breaks with kDataDependentBranch on array data.
   bool truth(Value* value);
 
@@ -151,6 +154,7 @@ class Trace {
   std::vector<Value*> locks;                        ///< taken before the compiled code runs; see locks.h
   absl::flat_hash_map<PyObject*, Value*> standIns;  ///< objects that exist for look-ups only; see classes.h
   std::vector<Ref> heldStandIns;
+  TypeLookups lookups;  ///< in classes, by this capture
   bool atomic = false;  ///< no other thread may run from the guards to the end
 
   std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp

@@ -31,6 +31,13 @@ constexpr int64_t kIntLimit = int64_t{1} << 31, kWideIntLimit = int64_t{1} << 62
 constexpr Py_ssize_t kMaxItems = 2048;  ///< containers with more, nested ones counted, are not read item by item
 constexpr size_t kMaxDepth = 16;
 
+/// Whether an int lies in [-limit, limit].
+bool isWithin(PyObject* integer, int64_t limit) {
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(integer, &overflow);
+  return !overflow && value >= -limit && value <= limit;
+}
+
 /// Objects that are guarded by identity: they are few, long-lived, and compared by identity in Python too.
 bool isIdentityConstant(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
@@ -237,6 +244,8 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     become(guardedConstant(source, object, GuardKind::kIdentity));
   } else if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
     become(guardedConstant(source, object, GuardKind::kEquals));
+  } else if (PyLong_CheckExact(object) && !isWithin(object, kWideIntLimit)) {
+    into->name = "is beyond 2**62";
   } else if (PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) {
     become(numberFromSource(source, object));
   } else if (PyArray_IsScalar(object, Generic)) {
@@ -272,12 +281,7 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
 
 Value* Trace::numberFromSource(SourceId source, PyObject* object) {
   if (PyLong_CheckExact(object)) {
-    int overflow = 0;
-    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow || value < -kWideIntLimit || value > kWideIntLimit) {
-      return guardedConstant(source, object, GuardKind::kEquals);
-    }
-    const int64_t limit = value >= -kIntLimit && value <= kIntLimit ? kIntLimit : kWideIntLimit;
+    const int64_t limit = isWithin(object, kIntLimit) ? kIntLimit : kWideIntLimit, value = PyLong_AsLongLong(object);
     guard({.kind = GuardKind::kIntRange, .source = source, .lo = -limit, .hi = limit});
     Value* v = make(ValueKind::kPyInt);
     v->sym =

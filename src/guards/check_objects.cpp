@@ -135,8 +135,10 @@ bool Checker::checkTypeVersion(const Guard& g) {
   PyObject* object = load(g.source);
   if (!object) return false;
   if (!PyType_Check(object)) return fail(name(g.source) + " is not a type");
-  return reinterpret_cast<PyTypeObject*>(object)->tp_version_tag == static_cast<uint64_t>(g.lo) ||
-         fail("attributes of " + name(g.source) + " have changed since it was compiled");
+  auto* type = reinterpret_cast<PyTypeObject*>(object);
+  if (g.lo != 0 && type->tp_version_tag == static_cast<uint64_t>(g.lo)) return true;
+  if (!g.facts) return fail("attributes of " + name(g.source) + " have changed since it was compiled");
+  return g.facts->hold(type) || fail(g.facts->change(type) + " since it was compiled");
 }
 
 PyFunctionObject* Checker::loadFunction(SourceId id) {

@@ -21,12 +21,12 @@ class Checker {
   SlowResult run();
 
  private:
-#define FW_GUARD(Id, text, cost) bool check##Id(const Guard& g);
+#define FW_GUARD(Id, text, cost, cure) bool check##Id(const Guard& g);
 #include "guards/guard_kinds.def"
 
   bool check(const Guard& g) {
     switch (g.kind) {
-#define FW_GUARD(Id, text, cost) \
+#define FW_GUARD(Id, text, cost, cure) \
   case GuardKind::k##Id: return check##Id(g);
 #include "guards/guard_kinds.def"
     }

@@ -36,6 +36,14 @@ int callNoHasAttr(PyObject* object, AttributeCell* cell) noexcept {
 int callNoInstanceAttr(PyObject* object, AttributeCell* cell) noexcept {
   return cpython::instanceDictItem(object, *cell).state == LookupState::kAbsent;
 }
+int callFactsHold(ClassFacts* facts, PyTypeObject* type) noexcept {
+  try {
+    return facts->hold(type);
+  } catch (const cpython::PythonError&) {  // out of memory
+    PyErr_Clear();
+    return 0;
+  }
+}
 int callReadRange(PyObject* range, int64_t* out) noexcept { return cpython::readRange(range, out); }
 int callReadRangeIterator(PyObject* iterator, int64_t* out) noexcept {
   return cpython::readRangeIterator(iterator, out);
@@ -141,8 +149,25 @@ void Emitter::emitNoInstanceAttr(const Guard& g) { emitKeyCall(g, &callNoInstanc
 void Emitter::emitTypeVersion(const Guard& g) {
   load(g.source);
   requireTypeObject(g.source);
-  cmp(dword[rax + offsetof(PyTypeObject, tp_version_tag)], static_cast<uint32_t>(g.lo));
-  jne(failLabel());
+  if (!g.facts) {
+    cmp(dword[rax + offsetof(PyTypeObject, tp_version_tag)], static_cast<uint32_t>(g.lo));
+    jne(failLabel());
+    return;
+  }
+  auto labels = std::make_shared<std::pair<Xbyak::Label, Xbyak::Label>>();
+  loadPointer(rcx, g.facts->version());
+  mov(ecx, dword[rcx]);
+  cmp(dword[rax + offsetof(PyTypeObject, tp_version_tag)], ecx);
+  jne(labels->first);
+  L(labels->second);
+  outOfLine([this, labels, facts = g.facts.get()] {
+    L(labels->first);
+    checkedCall(&callFactsHold, [&] {
+      mov(rsi, rax);
+      loadPointer(rdi, facts);
+    });
+    jmp(labels->second);
+  });
 }
 
 void Emitter::emitFunctionField(const Guard& g, int offset) {

@@ -31,7 +31,7 @@ class Emitter : public Xbyak::CodeGenerator {
   std::vector<std::unique_ptr<cpython::AttributeCell>> takeCells() { return std::move(cells_); }
 
  private:
-#define FW_GUARD(Id, text, cost) void emit##Id(const Guard& g);
+#define FW_GUARD(Id, text, cost, cure) void emit##Id(const Guard& g);
 #include "guards/guard_kinds.def"
   void emitGuard(const Guard& g);
 

@@ -10,9 +10,10 @@ namespace {
 struct KindInfo {
   std::string_view text;
   int cost;
+  Cure cure;
 };
 constexpr KindInfo kKinds[] = {
-#define FW_GUARD(Id, text, cost) {text, cost},
+#define FW_GUARD(Id, text, cost, cure) {text, cost, Cure::k##cure},
 #include "guards/guard_kinds.def"
 };
 
@@ -20,6 +21,7 @@ constexpr KindInfo kKinds[] = {
 
 std::string_view guardName(GuardKind kind) { return kKinds[static_cast<int>(kind)].text; }
 int guardCost(GuardKind kind) { return kKinds[static_cast<int>(kind)].cost; }
+Cure guardCure(GuardKind kind) { return kKinds[static_cast<int>(kind)].cure; }
 
 namespace {
 

@@ -9,13 +9,14 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
+#include "guards/class_facts.h"
 #include "guards/number.h"
 #include "guards/source.h"
 
 namespace fw::guards {
 
 enum class GuardKind : uint8_t {
-#define FW_GUARD(Id, text, cost) k##Id,
+#define FW_GUARD(Id, text, cost, cure) k##Id,
 #include "guards/guard_kinds.def"
 };
 
@@ -28,18 +29,25 @@ struct ArrayMeta {
 
 enum class Relation : uint8_t { kEq, kNe, kLt, kLe };
 
+/// Whether a guard holds fast one value of many, rather than one of a few answers (a < b, is None): then it may fail
+/// for ever other values. A setting is a number that was taken for a constant, though every call could read it.
+enum class Pin : uint8_t { kNone, kValue, kSetting };
+
 struct Guard {
   GuardKind kind;
   SourceId source;  ///< none for kSymRelation, kNumber, kDisjoint, kGlobalState and kNumpyErrors
   SourceId other;   ///< kSameObject, kNotSameObject, kNoOverlap
   cpython::Ref object;
   int64_t lo = 0, hi = 0;
+  Pin pin = Pin::kNone;
   ArrayMeta meta;  ///< kArrayMeta
   Relation relation = Relation::kEq;
   graph::SymId left, right;                     ///< kSymRelation: left relation right
   uint32_t line = 0;                            ///< source line that asked for it
+  int at = -1;                                  ///< instruction of the outermost frame that asked for it, if one did
   std::vector<SourceId> list;                   ///< kDisjoint: arrays that are written first; kNumber: its sources
   std::shared_ptr<const NumberProgram> number;  ///< kNumber
+  std::shared_ptr<ClassFacts> facts;            ///< kTypeVersion: what counts of the class; null: all of it
 };
 
 /// How a symbol of the graph gets its value on a call.
@@ -103,9 +111,12 @@ SlowResult checkSlow(const GuardSet& set, CallFrame& frame);
 
 std::string print(const GuardSet& set, PyObject* code);
 
-/// The kind's name in guard_kinds.def, and its cost.
+/// The kind's name and cost in guard_kinds.def.
 std::string_view guardName(GuardKind kind);
 int guardCost(GuardKind kind);
+/// What helps against a guard that fails for ever other values (guard_kinds.def).
+enum class Cure : uint8_t { kNone, kStop };
+Cure guardCure(GuardKind kind);
 
 /// What both the checker and the stub rely on: operands are present and of the right kind; a symbol is read only from a
 /// source with the guard that SymbolBinding names, a scalar input from one whose Type is guarded; a SymRelation stands

@@ -90,7 +90,7 @@ void Emitter::callAddress(const void* fn) {
 
 void Emitter::emitGuard(const Guard& g) {
   switch (g.kind) {
-#define FW_GUARD(Id, text, cost) \
+#define FW_GUARD(Id, text, cost, cure) \
   case GuardKind::k##Id: return emit##Id(g);
 #include "guards/guard_kinds.def"
   }

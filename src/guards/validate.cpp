@@ -100,7 +100,7 @@ std::string operandProblem(const GuardSet& set, const Guard& g) {
     case GuardKind::kNoHasAttr:
     case GuardKind::kNoInstanceAttr: return unless(cpython::isInternedStr(object), "has no interned name");
     case GuardKind::kDictVersion: return unless(g.lo > 0, "has no version");
-    case GuardKind::kTypeVersion: return unless(g.lo > 0 && g.lo <= UINT32_MAX, "has no version tag");
+    case GuardKind::kTypeVersion: return unless((g.lo > 0 || g.facts) && g.lo <= UINT32_MAX, "has no version tag");
     case GuardKind::kFunctionCode: return unless(object && PyCode_Check(object), "has no code object");
     case GuardKind::kClosure:
     case GuardKind::kDefaults: return unless(!object || PyTuple_CheckExact(object), "has neither a tuple nor none");

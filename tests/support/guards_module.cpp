@@ -115,7 +115,7 @@ PyObject* addGuard(PyObject*, PyObject* args, PyObject* kw) {
     GuardSet& set = *at(h).set;
     Guard g{};
     bool found = false;
-#define FW_GUARD(Id, text, cost) \
+#define FW_GUARD(Id, text, cost, cure) \
   if (std::string(kind) == text) g.kind = GuardKind::k##Id, found = true;
 #include "guards/guard_kinds.def"
     if (!found) return raise("unknown guard");

@@ -1,0 +1,49 @@
+// The newest variant shares with the call what has not changed lately; what it is rejected for is what changes. Values
+// that come and go in turns (a flag, one of three modes) have their variants before the count is full.
+#include "bindings/churn.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fw::bindings {
+
+namespace {
+
+/// Whether Python, running the instruction, would spare the variant the guard. Arguments and locals of several types
+/// are no matter of one instruction.
+bool isCurable(const guards::GuardSet& set, const guards::Guard& guard) {
+  using guards::GuardKind;
+  const bool relation = guard.kind == GuardKind::kSymRelation || guard.kind == GuardKind::kNumber;
+  if (relation && guard.pin == guards::Pin::kNone) return false;  // the other answer has a variant of its own
+  if (guard.at < 0 || guards::guardCure(guard.kind) != guards::Cure::kStop) return false;
+  const bool ofType = guard.kind == GuardKind::kType || guard.kind == GuardKind::kWeakType;
+  return !ofType || (*set.sources)[guard.source].kind != guards::SourceKind::kArg;
+}
+
+}  // namespace
+
+std::optional<Churn::Blame> Churn::blame(const Variant& newest, const Invocation& call, int limit) {
+  guards::SlowResult miss = newest.miss(call.args, call.function);
+  const guards::GuardSet& set = newest.guardSet();
+  if (miss.failed < 0 || static_cast<size_t>(miss.failed) >= set.guards.size()) return std::nullopt;
+  const guards::Guard& guard = set.guards[static_cast<size_t>(miss.failed)];
+  if (!isCurable(set, guard)) return std::nullopt;
+  if (guard.pin == guards::Pin::kSetting && changing_.insert(guard.at).second)
+    return Blame{guard.at, std::move(miss.reason), true};
+  if (limit <= 0 || ++counts_[guard.at] < limit) return std::nullopt;
+  counts_.erase(guard.at);
+  return Blame{guard.at, std::move(miss.reason), false};
+}
+
+void Churn::clear() {
+  counts_.clear();
+  changing_.clear();
+}
+
+bool Churn::reliesOn(const Variant& variant, int at) {
+  const guards::GuardSet& set = variant.guardSet();
+  return std::any_of(set.guards.begin(), set.guards.end(),
+                     [&](const guards::Guard& guard) { return guard.at == at && isCurable(set, guard); });
+}
+
+}  // namespace fw::bindings

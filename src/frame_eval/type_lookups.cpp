@@ -1,0 +1,53 @@
+#include "frame_eval/type_lookups.h"
+
+#include <utility>
+
+namespace fw::capture {
+
+using cpython::Ref;
+
+namespace {
+
+TypeLookups* active = nullptr;
+
+bool isDunder(PyObject* name) {
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+  return length > 4 && PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, 1) == '_';
+}
+
+}  // namespace
+
+TypeLookups::TypeLookups() : outer_(std::exchange(active, this)) {}
+TypeLookups::~TypeLookups() { active = outer_; }
+
+PyObject* lookUp(PyTypeObject* type, PyObject* name) {
+  PyObject* found = _PyType_Lookup(type, name);
+  if (!active || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return found;
+  std::vector<TypeLookups::Noted>& noted = active->noted_[type];
+  for (const TypeLookups::Noted& known : noted)
+    if (known.lookup.name.get() == name && known.lookup.found.get() == found) return found;
+  noted.push_back({{Ref::create(name), Ref::create(found)}});
+  return found;
+}
+
+void TypeLookups::readAsSource(PyTypeObject* type, PyObject* name) {
+  if (isDunder(name)) return;  // classes and capture itself look at those
+  for (Noted& known : noted_[type])
+    if (known.lookup.name.get() == name) known.sourceOnly = true;
+}
+
+std::vector<guards::ClassLookup> TypeLookups::of(PyTypeObject* type) const {
+  std::vector<guards::ClassLookup> lookups;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto it = noted_.find(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)));
+    if (it == noted_.end()) continue;
+    for (const Noted& noted : it->second) {
+      lookups.push_back(noted.lookup);
+      lookups.back().typeOnly = noted.sourceOnly && noted.lookup.found;
+      lookups.back().base = i;
+    }
+  }
+  return lookups;
+}
+
+}  // namespace fw::capture

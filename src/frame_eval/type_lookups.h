@@ -1,0 +1,39 @@
+// Look-ups in classes, all of which a capture notes: its guards on classes are about what was looked up (ClassFacts).
+#pragma once
+
+#include <Python.h>
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "guards/class_facts.h"
+
+namespace fw::capture {
+
+/// What lookUp() answers while one exists; they nest. The GIL guards them.
+class TypeLookups {
+ public:
+  TypeLookups();
+  ~TypeLookups();
+  TypeLookups(const TypeLookups&) = delete;
+
+  /// The value is no part of the trace: it is read by a source of its own. That it is there, and no descriptor, counts.
+  void readAsSource(PyTypeObject* type, PyObject* name);
+
+  /// Those in `type` and its bases.
+  std::vector<guards::ClassLookup> of(PyTypeObject* type) const;
+
+ private:
+  friend PyObject* lookUp(PyTypeObject* type, PyObject* name);
+  struct Noted {
+    guards::ClassLookup lookup;
+    bool sourceOnly = false;
+  };
+  TypeLookups* outer_;
+  absl::flat_hash_map<PyTypeObject*, std::vector<Noted>> noted_;
+};
+
+/// As _PyType_Lookup: borrowed, null if there is none.
+PyObject* lookUp(PyTypeObject* type, PyObject* name);
+
+}  // namespace fw::capture
