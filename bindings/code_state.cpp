@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bindings/capture_budget.h"
 #include "bindings/claim.h"
 #include "bindings/describe.h"
 #include "bindings/refusal.h"
@@ -54,6 +55,8 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
   if (!refusing && failures_ >= failureLimit && variants_.variants().empty()) return RunOutcome::kMiss;
   const uint64_t kind = kindKey(slots, slotCount_);
   if (!refusing && variants_.isLeftToPython(kind)) return RunOutcome::kMiss;
+  if (!decorated_ && settings_.current()->flag(Setting::kEconomy) && !captureBudget().isOpen())
+    return RunOutcome::kMiss;
   switch (onMiss(variants_.variants().size(), misses_++)) {
     case MissDecision::kCompile: break;
     case MissDecision::kPython: return RunOutcome::kMiss;
@@ -97,9 +100,11 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     return nullptr;
   }
   variants_.logMisses(name(), {slots, reinterpret_cast<PyObject*>(function)});
+  CaptureBudget::Charge charge(captureBudget(), !decorated_);
   auto built = buildVariant(
       *config, [&](const capture::CaptureOptions& options) { return capture::capture({function, slots}, options); });
   if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
+    if ((*variant)->kernelCount() > 0) charge.paid();
     noteVariant(name(), **variant, function, slots);
     return variants_.add(std::move(*variant));
   }

@@ -5,7 +5,10 @@
 
 #include <structmember.h>
 
+#include <algorithm>
+
 #include "bindings/boundary.h"
+#include "bindings/capture_budget.h"
 #include "bindings/claim.h"
 #include "bindings/refusal.h"
 #include "bindings/spliced_code.h"
@@ -24,6 +27,8 @@ namespace {
 constexpr int kIdleLimit = 8;
 /// Runs that no variant fits, after which a region that is used less is taken for dead, too.
 constexpr uint64_t kMaxDeclines = 512;
+/// Misses in a row after which a region rests for as many entries, up to a limit.
+constexpr uint32_t kPatience = 16, kLongestRest = 1 << 12;
 /// Stops that one capture may discover.
 constexpr int kMaxRetries = 32;
 /// Ends by which variants of a region may leave.
@@ -35,6 +40,7 @@ constexpr int kExceptionLimit = 3;
 
 int Region::run(const CurrentFrame& frame, const Port& port) {
   if (status_ == Status::kDead) return kDeclined;
+  if (rest_ > 0) return --rest_, ++declines_, kDeclined;
   if (variants_.variants().empty()) return miss(frame, port);
   PyObject* result = nullptr;
   Variant* variant = nullptr;
@@ -56,6 +62,7 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
     return kDeclined;
   }
   ++hits_;
+  missesInARow_ = 0;
   const capture::StubEnd& end = ends_[variant->endIndex];
   const int bottom = frame.code->co_nlocalsplus;
   PyObject** const stack = frame.slots + bottom;
@@ -69,8 +76,15 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   return port.answers[variant->endIndex];
 }
 
-void Region::declined() {
+/// No variant fits. The more often that happens in a row, the fewer entries are looked at.
+int Region::passed() {
   ++declines_;
+  if (++missesInARow_ >= kPatience) rest_ = std::min(missesInARow_, kLongestRest);
+  return kDeclined;
+}
+
+void Region::declined() {
+  passed();
   auto owner = owner_.lock();
   const bool useless =
       variants_.variants().empty() ? ++idle_ >= kIdleLimit : declines_ >= kMaxDeclines && declines_ > 2 * hits_;
@@ -105,7 +119,10 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
       case MissDecision::kPython: return kDeclined;
       case MissDecision::kFail: return raiseRecompileError(owner->name(), variants_.misses(invocation)), kFailed;
     }
+    if (!owner->mayCapture()) return passed();
+    CaptureBudget::Charge charge(captureBudget(), !owner->isDecorated());
     added = compile(*owner, frame, kind);
+    if (added && added->kernelCount() > 0) charge.paid();
   }
   if (!added) {
     declined();
