@@ -41,11 +41,17 @@ std::string CodeState::name() const { return cpython::qualifiedName(code()); }
 RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, PyObject** result) {
   if (isHopeless() || compiling_) return RunOutcome::kMiss;
   Variant* variant = nullptr;
-  const RunOutcome outcome = variants_.run({slots, reinterpret_cast<PyObject*>(function)}, result, &variant);
+  TimedRun timed;
+  const Invocation call{.args = slots, .function = reinterpret_cast<PyObject*>(function), .timed = &timed};
+  const RunOutcome outcome = variants_.run(call, result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(function, slots, result);
-  if (outcome == RunOutcome::kDeclined)
+  if (timed && outcome == RunOutcome::kDone) timed.end();
+  if (outcome == RunOutcome::kDeclined) {
+    if (timed.arm == Trial::Arm::kPython) pythonRun_ = std::move(timed);
+    if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(slots, slotCount_));
     if (std::string failure = variants_.takeFailure(); !failure.empty())
       fallBack({BreakReason::kInternalError, failure, "", 0}, kindKey(slots, slotCount_), *settings_.current());
+  }
   return outcome;
 }
 
@@ -92,7 +98,7 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     failures_ = kFailureLimitSpliced;
     return nullptr;
   }
-  const auto limit = static_cast<size_t>(config->number(Setting::kRecompileLimit));
+  const size_t limit = variants_.limit(*config, decorated_);
   if (variants_.isFull(limit)) {
     fallBack({BreakReason::kRecompileLimit, name() + " has " + std::to_string(limit) + " variants", "", 0}, kind,
              *config);
@@ -106,6 +112,7 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
   if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
     if ((*variant)->kernelCount() > 0) charge.paid();
     noteVariant(name(), **variant, function, slots);
+    if (wantsTrials(*config)) (*variant)->beginTrial();
     return variants_.add(std::move(*variant));
   }
   auto& stop = std::get<Break>(built);
@@ -146,7 +153,7 @@ bool CodeState::runsAsPython(PyObject* const* slots) const {
   if (spliced_ || anyThreadRefusesBreaks()) return false;
   if (hopeless_ || !settings_.current()->flag(Setting::kEnable)) return true;
   const bool arrays = std::any_of(slots, slots + slotCount_, [](PyObject* o) { return o && PyArray_Check(o); });
-  return !arrays && variants_.variants().empty() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
+  return !arrays && variants_.allGaveUp() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
          !refusesBreaks(*settings_.current());
 }
 

@@ -29,6 +29,16 @@ struct Record {
   bool skip = false;
 };
 
+/// Times Python for a trial.
+class PythonRun : public cpython::FrameWatch {
+ public:
+  explicit PythonRun(TimedRun run) : run_(std::move(run)) {}
+  void returned() override { run_.end(); }
+
+ private:
+  TimedRun run_;
+};
+
 uint64_t framesSeen = 0, framesCompiled = 0;  // guarded by the GIL
 /// Looks in vain, in a row, after which a function is let run for as many frames, up to a limit.
 constexpr uint64_t kPatience = 16, kLongestRest = 1 << 12;
@@ -96,7 +106,9 @@ class NestedFrames : public cpython::FrameHandler {
     } else if (++record->inVain >= kPatience) {
       record->nextLook = record->frames + std::min(record->inVain, kLongestRest);
     }
-    return run(frame, code);
+    HookDecision decision = run(frame, code);
+    if (TimedRun timed = state.takePythonRun()) decision.watch = std::make_unique<PythonRun>(std::move(timed));
+    return decision;
   }
 
   static HookDecision run(const FrameView& frame, PyObject* code) {

@@ -38,16 +38,48 @@ constexpr int kExceptionLimit = 3;
 
 }  // namespace
 
+namespace {
+
+/// The run of a region that is being timed: until its frame enters the region, or another one, where compiled code and
+/// Python both come by. One at a time; the GIL guards it.
+struct OpenRun {
+  TimedRun run;
+  PyObject* const* slots;
+  const PyCodeObject* code;
+  int entries;  ///< since then
+};
+OpenRun openRun;
+
+/// Entries into regions, of any frame, after which the end of a run is not waited for any more.
+constexpr int kMostEntries = 256;
+
+void endOpenRun(const CurrentFrame& frame, int start) {
+  Trial& trial = *openRun.run.trial;
+  if (frame.slots == openRun.slots && frame.code == openRun.code) {
+    if (trial.meeting < 0) trial.meeting = start;  // compiled code is timed first
+    if (trial.meeting == start) return openRun.run.end();
+  }
+  if (++openRun.entries > kMostEntries) openRun.run = {};
+}
+
+}  // namespace
+
 int Region::run(const CurrentFrame& frame, const Port& port) {
+  if (openRun.run) endOpenRun(frame, place_.start);
   if (status_ == Status::kDead) return kDeclined;
   if (rest_ > 0) return --rest_, ++declines_, kDeclined;
   if (variants_.variants().empty()) return miss(frame, port);
   PyObject* result = nullptr;
   Variant* variant = nullptr;
   auto* function = reinterpret_cast<PyObject*>(frame.function);
-  const RunOutcome outcome = variants_.run({frame.slots, function, frame.slots, &port.answers}, &result, &variant);
+  TimedRun timed;
+  const RunOutcome outcome = variants_.run(
+      {frame.slots, function, frame.slots, &port.answers, openRun.run ? nullptr : &timed}, &result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(frame, port);
-  return finish(outcome, variant, result, frame, port);
+  const int answer = finish(outcome, variant, result, frame, port);
+  const bool asWanted = (outcome == RunOutcome::kDone) == (timed.arm == Trial::Arm::kCompiled);
+  if (timed && asWanted && outcome != RunOutcome::kError) openRun = {std::move(timed), frame.slots, frame.code, 0};
+  return answer;
 }
 
 /// Leaves the stack as the stub expects it at the end: nothing that it drops is NULL.
@@ -56,6 +88,7 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   if (outcome == RunOutcome::kError) return kFailed;
   if (outcome != RunOutcome::kDone) {
     ++declines_;
+    if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
     if (std::string failure = variants_.takeFailure(); !failure.empty())
       if (auto owner = owner_.lock())
         owner->record({BreakReason::kInternalError, failure, "", owner->lineOf(place_.start)});
@@ -152,7 +185,7 @@ int Region::endFor(const capture::ExitPlan& exit) {
 Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kind) {
   const std::shared_ptr<const Config> settings = owner.config();
   const Config& config = *settings;
-  const auto limit = static_cast<size_t>(config.number(Setting::kRecompileLimit));
+  const size_t limit = variants_.limit(config, owner.isDecorated());
   if (variants_.isFull(limit)) {
     variants_.leaveToPython(kind);
     if (!std::exchange(limitReported_, true)) owner.reportLimit(place_.start, limit);
@@ -171,6 +204,7 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
       (*variant)->endIndex = end;
       status_ = Status::kActive;
       owner.added(*this, **variant, frame.function, frame.slots);
+      if (wantsTrials(config)) (*variant)->beginTrial();
       return variants_.add(std::move(*variant));
     }
     auto& stop = std::get<capture::Break>(built);

@@ -242,6 +242,25 @@ void Variant::countMiss(int64_t failed) {
   }
 }
 
+void Variant::beginTrial() {
+  constexpr double kEntryNs = 60;  // finding the variant, besides its guards
+  trial_ = std::make_shared<Trial>(guards_->symbols.empty() ? kEntryNs + std::max(guardNs, 0.0) : 0.0);
+}
+
+/// Whether Python runs this call, and if that is to be found out, times whoever runs it.
+bool Variant::leavesToPython(const guards::CallFrame& frame, TimedRun* timed) {
+  const unsigned sizeClass = Trial::sizeClass({frame.symbols, guards_->symbols.size()});
+  if (!timed) return trial_->cases()[sizeClass].verdict == Trial::Verdict::kGivenUp;
+  const Trial::Arm arm = trial_->next(sizeClass);
+  if (arm == Trial::Arm::kUntimed) return false;
+  if (arm == Trial::Arm::kGivenUp) {
+    gaveUp_ = guards_->symbols.empty();
+    return true;
+  }
+  *timed = {trial_, sizeClass, arm, TimedRun::Clock::now()};
+  return arm == Trial::Arm::kPython;
+}
+
 RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** result, uint64_t* scratch) {
   auto carve = [&]<class T>(T*, size_t count) {
     T* part = reinterpret_cast<T*>(scratch);
@@ -262,6 +281,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     if (&stub == stub_.get()) countMiss(failed);
     return RunOutcome::kMiss;
   }
+  if (trial_ && leavesToPython(frame, invocation.timed)) return RunOutcome::kDeclined;
   if (declinesInARow_ >= kDeclineStreak && ++declinesInARow_ % kRetryEvery) return RunOutcome::kDeclined;
 
   HeldLocks locks;
