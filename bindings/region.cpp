@@ -26,7 +26,7 @@ namespace {
 /// Runs without a variant after which a region is taken for dead.
 constexpr int kIdleLimit = 8;
 /// Runs that no variant fits, after which a region that is used less is taken for dead, too.
-constexpr uint64_t kMaxDeclines = 512;
+constexpr uint64_t kMaxDeclines = 512, kMaxDeclinesWithoutArrays = 64;
 /// Misses in a row after which a region rests for as many entries, up to a limit.
 constexpr uint32_t kPatience = 16, kLongestRest = 1 << 12;
 /// Stops that one capture may discover.
@@ -116,15 +116,24 @@ int Region::passed() {
   return kDeclined;
 }
 
+/// Whether its misses cost more than its runs bring in. Without array work a run brings in little.
+bool Region::isUseless(const SplicedCode& owner) const {
+  if (variants_.variants().empty()) return idle_ >= kIdleLimit;
+  const auto& all = variants_.variants();
+  const bool arrays =
+      std::any_of(all.begin(), all.end(), [](const auto& variant) { return variant->kernelCount() > 0; });
+  if (arrays || owner.isDecorated() || !owner.config()->flag(Setting::kEconomy))
+    return declines_ >= kMaxDeclines && declines_ > 2 * hits_;
+  return declines_ >= kMaxDeclinesWithoutArrays && 4 * declines_ > hits_;
+}
+
 void Region::declined() {
   passed();
-  auto owner = owner_.lock();
-  const bool useless =
-      variants_.variants().empty() ? ++idle_ >= kIdleLimit : declines_ >= kMaxDeclines && declines_ > 2 * hits_;
-  if (useless && owner) {
-    status_ = Status::kDead;
-    owner->changed();
-  }
+  idle_ += variants_.variants().empty();
+  const auto owner = owner_.lock();
+  if (!owner || !isUseless(*owner)) return;
+  status_ = Status::kDead;
+  owner->changed();
 }
 
 int Region::miss(const CurrentFrame& frame, const Port& port) {

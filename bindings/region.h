@@ -59,6 +59,7 @@ class Region {
   Variant* compile(SplicedCode& owner, const cpython::CurrentFrame& frame, uint64_t kind);
   int endFor(const capture::ExitPlan& exit);
   int passed();
+  bool isUseless(const SplicedCode& owner) const;
   void declined();
 
   std::weak_ptr<SplicedCode> owner_;
