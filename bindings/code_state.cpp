@@ -112,7 +112,7 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
   if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
     if ((*variant)->kernelCount() > 0) charge.paid();
     noteVariant(name(), **variant, function, slots);
-    if (wantsTrials(*config)) (*variant)->beginTrial();
+    if (wantsTrials(*config)) (*variant)->beginTrial(false);
     return variants_.add(std::move(*variant));
   }
   auto& stop = std::get<Break>(built);

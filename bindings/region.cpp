@@ -27,8 +27,9 @@ namespace {
 constexpr int kIdleLimit = 8;
 /// Runs that no variant fits, after which a region that is used less is taken for dead, too.
 constexpr uint64_t kMaxDeclines = 512, kMaxDeclinesWithoutArrays = 64;
-/// Misses in a row after which a region rests for as many entries, up to a limit.
-constexpr uint32_t kPatience = 16, kLongestRest = 1 << 12;
+/// Entries in a row that Python runs, after which a region rests for as many, up to a limit; a lower one where a
+/// variant fits, which may have left only this value or size to Python.
+constexpr uint32_t kPatience = 16, kLongestRest = 1 << 12, kShortRest = 64;
 /// Stops that one capture may discover.
 constexpr int kMaxRetries = 32;
 /// Ends by which variants of a region may leave.
@@ -51,7 +52,7 @@ struct OpenRun {
 OpenRun openRun;
 
 /// Entries into regions, of any frame, after which the end of a run is not waited for any more.
-constexpr int kMostEntries = 256;
+constexpr int kMostEntries = 64;
 
 void endOpenRun(const CurrentFrame& frame, int start) {
   Trial& trial = *openRun.run.trial;
@@ -59,7 +60,9 @@ void endOpenRun(const CurrentFrame& frame, int start) {
     if (trial.meeting < 0) trial.meeting = start;  // compiled code is timed first
     if (trial.meeting == start) return openRun.run.end();
   }
-  if (++openRun.entries > kMostEntries) openRun.run = {};
+  if (++openRun.entries <= kMostEntries) return;
+  trial.lose(openRun.run.sizeClass);
+  openRun.run = {};
 }
 
 }  // namespace
@@ -87,7 +90,7 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
                    const Port& port) {
   if (outcome == RunOutcome::kError) return kFailed;
   if (outcome != RunOutcome::kDone) {
-    ++declines_;
+    passed(kShortRest);
     if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
     if (std::string failure = variants_.takeFailure(); !failure.empty())
       if (auto owner = owner_.lock())
@@ -109,10 +112,10 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   return port.answers[variant->endIndex];
 }
 
-/// No variant fits. The more often that happens in a row, the fewer entries are looked at.
-int Region::passed() {
+/// Nothing compiled runs. The more often that happens in a row, the fewer entries are looked at.
+int Region::passed(uint32_t longestRest) {
   ++declines_;
-  if (++missesInARow_ >= kPatience) rest_ = std::min(missesInARow_, kLongestRest);
+  if (++missesInARow_ >= kPatience) rest_ = std::min(missesInARow_, longestRest);
   return kDeclined;
 }
 
@@ -128,7 +131,7 @@ bool Region::isUseless(const SplicedCode& owner) const {
 }
 
 void Region::declined() {
-  passed();
+  passed(kLongestRest);
   idle_ += variants_.variants().empty();
   const auto owner = owner_.lock();
   if (!owner || !isUseless(*owner)) return;
@@ -161,7 +164,7 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
       case MissDecision::kPython: return kDeclined;
       case MissDecision::kFail: return raiseRecompileError(owner->name(), variants_.misses(invocation)), kFailed;
     }
-    if (!owner->mayCapture()) return passed();
+    if (!owner->mayCapture()) return passed(kLongestRest);
     CaptureBudget::Charge charge(captureBudget(), !owner->isDecorated());
     added = compile(*owner, frame, kind);
     if (added && added->kernelCount() > 0) charge.paid();
@@ -213,7 +216,7 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
       (*variant)->endIndex = end;
       status_ = Status::kActive;
       owner.added(*this, **variant, frame.function, frame.slots);
-      if (wantsTrials(config)) (*variant)->beginTrial();
+      if (wantsTrials(config)) (*variant)->beginTrial(true);
       return variants_.add(std::move(*variant));
     }
     auto& stop = std::get<capture::Break>(built);

@@ -58,7 +58,7 @@ class Region {
   /// The new variant, null if there is none.
   Variant* compile(SplicedCode& owner, const cpython::CurrentFrame& frame, uint64_t kind);
   int endFor(const capture::ExitPlan& exit);
-  int passed();
+  int passed(uint32_t longestRest);
   bool isUseless(const SplicedCode& owner) const;
   void declined();
 

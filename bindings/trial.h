@@ -3,12 +3,12 @@
 // of its own, so that small arrays say nothing about large ones. In doubt the compiled code stays.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace fw::bindings {
 
@@ -32,14 +32,12 @@ class Trial {
 
   /// Twice as many elements, counted over all arrays, come to half a class.
   static constexpr unsigned kClasses = 32;
-  static unsigned sizeClass(std::span<const int64_t> sizes) {
-    unsigned bits = 0;
-    for (const int64_t size : sizes)
-      bits += static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(size < 0 ? 0 : size)));
-    return bits / 2 < kClasses ? bits / 2 : kClasses - 1;
+  static unsigned bitsOf(int64_t size) {
+    return static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(size, 0))));
   }
+  static unsigned sizeClass(unsigned bits) { return std::min(bits / 2, kClasses - 1); }
 
-  /// `entryNs`: what is saved besides if nothing depends on sizes, so that a variant that loses is not asked again.
+  /// `entryNs`: what is saved besides where a variant that loses is not asked again, or not for each call.
   explicit Trial(double entryNs) : entryNs_(static_cast<float>(entryNs)) {}
 
   /// What the next call of a class of sizes does.
@@ -48,6 +46,8 @@ class Trial {
     return one.verdict == Verdict::kKept ? Arm::kUntimed : judge(one);
   }
   void add(unsigned sizeClass, Arm arm, double ns);
+  /// A run has been timed whose end nobody has seen.
+  void lose(unsigned sizeClass);
 
   const std::array<Case, kClasses>& cases() const { return cases_; }
   /// Where control comes by after both ways; -1 until the first timed run of the compiled code has told. Regions only.
@@ -57,6 +57,7 @@ class Trial {
   Arm judge(Case& one);
 
   float entryNs_;
+  int lost_ = 0;
   std::array<Case, kClasses> cases_;
 };
 

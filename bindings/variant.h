@@ -80,7 +80,7 @@ class Variant {
   size_t kernelCount() const { return plan().groups.size(); }
   const capture::ExitPlan& exit() const { return results_->exit(); }
   /// Compiled code and Python take turns from here on, where whoever calls can time them.
-  void beginTrial();
+  void beginTrial(bool region);
   const Trial* trial() const { return trial_.get(); }
   /// Python is faster whatever the sizes: no call is to be tried any more.
   bool hasGivenUp() const { return gaveUp_; }
@@ -105,6 +105,7 @@ class Variant {
   bool finish(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil,
               ResultBuilder::Call& call, PyObject** result);
   const guards::Stub& essentialStub();
+  void findSizes(const graph::Graph& graph);
   bool leavesToPython(const guards::CallFrame& frame, TimedRun* timed);
   RunOutcome runWithScratch(const Invocation& call, PyObject** result, uint64_t* scratch);
 
@@ -119,6 +120,7 @@ class Variant {
   PhaseTimes times_;
   std::shared_ptr<Trial> trial_;  ///< null: none
   bool gaveUp_ = false;
+  std::vector<size_t> sizes_;  ///< symbols that sizes of arrays depend on
   uint64_t hits_ = 0, declines_ = 0;
   uint32_t declinesInARow_ = 0;
   uint64_t misses_ = 0;
