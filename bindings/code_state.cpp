@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bindings/capture_budget.h"
 #include "bindings/claim.h"
 #include "bindings/describe.h"
 #include "bindings/refusal.h"
@@ -40,11 +41,17 @@ std::string CodeState::name() const { return cpython::qualifiedName(code()); }
 RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, PyObject** result) {
   if (isHopeless() || compiling_) return RunOutcome::kMiss;
   Variant* variant = nullptr;
-  const RunOutcome outcome = variants_.run({slots, reinterpret_cast<PyObject*>(function)}, result, &variant);
+  TimedRun timed;
+  const Invocation call{.args = slots, .function = reinterpret_cast<PyObject*>(function), .timed = &timed};
+  const RunOutcome outcome = variants_.run(call, result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(function, slots, result);
-  if (outcome == RunOutcome::kDeclined)
+  if (timed && outcome == RunOutcome::kDone) timed.end();
+  if (outcome == RunOutcome::kDeclined) {
+    if (timed.arm == Trial::Arm::kPython) pythonRun_ = std::move(timed);
+    if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(slots, slotCount_));
     if (std::string failure = variants_.takeFailure(); !failure.empty())
       fallBack({BreakReason::kInternalError, failure, "", 0}, kindKey(slots, slotCount_), *settings_.current());
+  }
   return outcome;
 }
 
@@ -54,6 +61,8 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
   if (!refusing && failures_ >= failureLimit && variants_.variants().empty()) return RunOutcome::kMiss;
   const uint64_t kind = kindKey(slots, slotCount_);
   if (!refusing && variants_.isLeftToPython(kind)) return RunOutcome::kMiss;
+  if (!decorated_ && settings_.current()->flag(Setting::kEconomy) && !captureBudget().isOpen())
+    return RunOutcome::kMiss;
   switch (onMiss(variants_.variants().size(), misses_++)) {
     case MissDecision::kCompile: break;
     case MissDecision::kPython: return RunOutcome::kMiss;
@@ -91,18 +100,21 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
   }
   variants_.logMisses(name(), {slots, reinterpret_cast<PyObject*>(function)});
   if (stopsChurn(function, slots, kind, *config)) return nullptr;
-  const auto limit = static_cast<size_t>(config->number(Setting::kRecompileLimit));
+  const size_t limit = variants_.limit(*config, decorated_);
   if (variants_.isFull(limit)) {
     fallBack({BreakReason::kRecompileLimit, name() + " has " + std::to_string(limit) + " variants", "", 0}, kind,
              *config);
     if (decorated_ && !std::exchange(limitReported_, true)) warnRecompileLimit(name(), limit, "arguments");
     return nullptr;
   }
+  CaptureBudget::Charge charge(captureBudget(), !decorated_);
   auto built = buildVariant(*config, [&](const capture::CaptureOptions& options) {
     return capture::capture({function, slots}, variants_.learned(options));
   });
   if (auto* variant = std::get_if<std::unique_ptr<Variant>>(&built)) {
+    if ((*variant)->kernelCount() > 0) charge.paid();
     noteVariant(name(), **variant, function, slots);
+    if (wantsTrials(*config)) (*variant)->beginTrial(false);
     return variants_.add(std::move(*variant));
   }
   auto& stop = std::get<Break>(built);
@@ -152,7 +164,7 @@ bool CodeState::runsAsPython(PyObject* const* slots) const {
   if (spliced_ || anyThreadRefusesBreaks()) return false;
   if (hopeless_ || !settings_.current()->flag(Setting::kEnable)) return true;
   const bool arrays = std::any_of(slots, slots + slotCount_, [](PyObject* o) { return o && PyArray_Check(o); });
-  return !arrays && variants_.variants().empty() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
+  return !arrays && variants_.allGaveUp() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
          !refusesBreaks(*settings_.current());
 }
 

@@ -25,6 +25,8 @@ class CodeState {
   /// Runs the call on bound arguments if it can be compiled whole. kDone and kError answer the call; otherwise
   /// Python runs: codeForCall().
   RunOutcome run(PyFunctionObject* function, PyObject* const* slots, PyObject** result);
+  /// After kDeclined: not empty if the time is wanted that Python takes for the call.
+  TimedRun takePythonRun() { return std::exchange(pythonRun_, {}); }
   /// The code that the call runs as Python, borrowed: the user's own or a spliced copy.
   PyObject* codeForCall();
 
@@ -67,6 +69,7 @@ class CodeState {
   VariantSet variants_;
   std::vector<RecordedBreak> breaks_;
   std::shared_ptr<SplicedCode> spliced_;
+  TimedRun pythonRun_;
   uint64_t misses_ = 0;
   bool decorated_, compiling_ = false, hopeless_ = false, limitReported_ = false, unspliceable_ = false;
   int exceptions_ = 0, failures_ = 0;

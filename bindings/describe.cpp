@@ -62,6 +62,17 @@ json sizesOf(const guards::GuardSet& set, PyObject* code) {
   return sizes;
 }
 
+/// Of the trials that are decided.
+json describeTrials(const Variant& variant) {
+  json list = json::array();
+  if (!variant.trial()) return list;
+  for (const Trial::Case& one : variant.trial()->cases())
+    if (one.verdict != Trial::Verdict::kNone && one.samples[1] > 0)
+      list.push_back(
+          {{"kept", one.verdict == Trial::Verdict::kKept}, {"compiled_ns", one.best[0]}, {"python_ns", one.best[1]}});
+  return list;
+}
+
 json describeVariant(const Variant& variant, PyObject* code) {
   return {{"guards", guards::print(variant.guardSet(), code)},
           {"guard_list", guardList(variant.guardSet(), code)},
@@ -72,6 +83,7 @@ json describeVariant(const Variant& variant, PyObject* code) {
           {"hits", variant.hits()},
           {"declines", variant.declines()},
           {"guard_ns", variant.guardNs},
+          {"trials", describeTrials(variant)},
           {"ms", timesOf(variant)}};
 }
 

@@ -59,7 +59,13 @@ PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject
     case RunOutcome::kMiss:
       if (state_->runsAsPython(slots)) plainCalls_.remember(args, nargsf, keywordNames, code_.get());
       break;
-    case RunOutcome::kDeclined: break;
+    case RunOutcome::kDeclined:
+      if (TimedRun timed = state_->takePythonRun()) {
+        result = callAsPython(args, nargsf, keywordNames);
+        if (result) timed.end();
+        return result;
+      }
+      break;
   }
   return callAsPython(args, nargsf, keywordNames);
 }

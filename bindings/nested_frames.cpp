@@ -1,6 +1,8 @@
 // Every code object has at most one record, in CPython's own extra slot, so that the look-up for a frame is one load.
 #include "bindings/nested_frames.h"
 
+#include <algorithm>
+
 #include "bindings/boundary.h"
 #include "bindings/code_state.h"
 #include "bindings/stance.h"
@@ -21,11 +23,26 @@ constexpr uint64_t kUselessFrames = 2000;
 
 struct Record {
   std::unique_ptr<CodeState> state;
-  int frames = 0;
+  uint64_t frames = 0;
+  uint64_t nextLook = 0;  ///< frames until which nothing is looked at
+  uint64_t inVain = 0;    ///< looks in a row that found nothing compiled
   bool skip = false;
 };
 
+/// Times Python for a trial.
+class PythonRun : public cpython::FrameWatch {
+ public:
+  explicit PythonRun(TimedRun run) : run_(std::move(run)) {}
+  void returned() override { run_.end(); }
+
+ private:
+  TimedRun run_;
+};
+
 uint64_t framesSeen = 0, framesCompiled = 0;  // guarded by the GIL
+/// Looks in vain, in a row, after which a function is let run for as many frames, up to a limit.
+constexpr uint64_t kPatience = 16, kLongestRest = 1 << 12;
+
 /// Calls of this thread that want their callees compiled: the hook sees all threads.
 thread_local int scopes = 0;
 
@@ -66,16 +83,16 @@ class NestedFrames : public cpython::FrameHandler {
     ++framesSeen;
     auto* record = static_cast<Record*>(cpython::codeExtra(frame.code));
     if (!record) record = add(frame.code);
-    if (record->skip) return HookDecision::runAsIs();
+    if (record->skip || ++record->frames < record->nextLook) return HookDecision::runAsIs();
     if (!record->state)
       record->state = std::make_unique<CodeState>(frame.code, FunctionSettings(), /*decorated=*/false);
     CodeState& state = *record->state;
     // Most functions run once.
-    if (++record->frames < processSettings()->number(Setting::kWarmUp) && !compileAll_)
+    if (static_cast<int64_t>(record->frames) < processSettings()->number(Setting::kWarmUp) && !compileAll_)
       return run(frame, state.codeForColdCall());
     PyObject* result = nullptr;
     switch (state.run(frame.function, frame.args, &result)) {
-      case RunOutcome::kDone: return ++framesCompiled, HookDecision::answer(Ref::steal(result));
+      case RunOutcome::kDone: record->inVain = 0; return ++framesCompiled, HookDecision::answer(Ref::steal(result));
       case RunOutcome::kError: return HookDecision::answer(Ref());
       case RunOutcome::kMiss:
       case RunOutcome::kDeclined: break;
@@ -83,8 +100,15 @@ class NestedFrames : public cpython::FrameHandler {
     PyObject* code = state.codeForCall();
     const bool own = code == reinterpret_cast<PyObject*>(frame.code);
     if (own && state.isHopeless()) record->skip = true;
-    if (!own) ++framesCompiled;
-    return run(frame, code);
+    if (!own) {
+      ++framesCompiled;
+      record->inVain = 0;
+    } else if (++record->inVain >= kPatience) {
+      record->nextLook = record->frames + std::min(record->inVain, kLongestRest);
+    }
+    HookDecision decision = run(frame, code);
+    if (TimedRun timed = state.takePythonRun()) decision.watch = std::make_unique<PythonRun>(std::move(timed));
+    return decision;
   }
 
   static HookDecision run(const FrameView& frame, PyObject* code) {

@@ -5,7 +5,10 @@
 
 #include <structmember.h>
 
+#include <algorithm>
+
 #include "bindings/boundary.h"
+#include "bindings/capture_budget.h"
 #include "bindings/claim.h"
 #include "bindings/refusal.h"
 #include "bindings/spliced_code.h"
@@ -23,7 +26,10 @@ namespace {
 /// Runs without a variant after which a region is taken for dead.
 constexpr int kIdleLimit = 8;
 /// Runs that no variant fits, after which a region that is used less is taken for dead, too.
-constexpr uint64_t kMaxDeclines = 512;
+constexpr uint64_t kMaxDeclines = 512, kMaxDeclinesWithoutArrays = 64;
+/// Entries in a row that Python runs, after which a region rests for as many, up to a limit; a lower one where a
+/// variant fits, which may have left only this value or size to Python.
+constexpr uint32_t kPatience = 16, kLongestRest = 1 << 12, kShortRest = 64;
 /// Stops that one capture may discover.
 constexpr int kMaxRetries = 32;
 /// Ends by which variants of a region may leave.
@@ -33,15 +39,50 @@ constexpr int kExceptionLimit = 3;
 
 }  // namespace
 
+namespace {
+
+/// The run of a region that is being timed: until its frame enters the region, or another one, where compiled code and
+/// Python both come by. One at a time; the GIL guards it.
+struct OpenRun {
+  TimedRun run;
+  PyObject* const* slots;
+  const PyCodeObject* code;
+  int entries;  ///< since then
+};
+OpenRun openRun;
+
+/// Entries into regions, of any frame, after which the end of a run is not waited for any more.
+constexpr int kMostEntries = 64;
+
+void endOpenRun(const CurrentFrame& frame, int start) {
+  Trial& trial = *openRun.run.trial;
+  if (frame.slots == openRun.slots && frame.code == openRun.code) {
+    if (trial.meeting < 0) trial.meeting = start;  // compiled code is timed first
+    if (trial.meeting == start) return openRun.run.end();
+  }
+  if (++openRun.entries <= kMostEntries) return;
+  trial.lose(openRun.run.sizeClass);
+  openRun.run = {};
+}
+
+}  // namespace
+
 int Region::run(const CurrentFrame& frame, const Port& port) {
+  if (openRun.run) endOpenRun(frame, place_.start);
   if (status_ == Status::kDead) return kDeclined;
+  if (rest_ > 0) return --rest_, ++declines_, kDeclined;
   if (variants_.variants().empty()) return miss(frame, port);
   PyObject* result = nullptr;
   Variant* variant = nullptr;
   auto* function = reinterpret_cast<PyObject*>(frame.function);
-  const RunOutcome outcome = variants_.run({frame.slots, function, frame.slots, &port.answers}, &result, &variant);
+  TimedRun timed;
+  const RunOutcome outcome = variants_.run(
+      {frame.slots, function, frame.slots, &port.answers, openRun.run ? nullptr : &timed}, &result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(frame, port);
-  return finish(outcome, variant, result, frame, port);
+  const int answer = finish(outcome, variant, result, frame, port);
+  const bool asWanted = (outcome == RunOutcome::kDone) == (timed.arm == Trial::Arm::kCompiled);
+  if (timed && asWanted && outcome != RunOutcome::kError) openRun = {std::move(timed), frame.slots, frame.code, 0};
+  return answer;
 }
 
 /// Leaves the stack as the stub expects it at the end: nothing that it drops is NULL.
@@ -49,13 +90,15 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
                    const Port& port) {
   if (outcome == RunOutcome::kError) return kFailed;
   if (outcome != RunOutcome::kDone) {
-    ++declines_;
+    passed(kShortRest);
+    if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
     if (std::string failure = variants_.takeFailure(); !failure.empty())
       if (auto owner = owner_.lock())
         owner->record({BreakReason::kInternalError, failure, "", owner->lineOf(place_.start)});
     return kDeclined;
   }
   ++hits_;
+  missesInARow_ = 0;
   const capture::StubEnd& end = ends_[variant->endIndex];
   const int bottom = frame.code->co_nlocalsplus;
   PyObject** const stack = frame.slots + bottom;
@@ -69,15 +112,31 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   return port.answers[variant->endIndex];
 }
 
-void Region::declined() {
+/// Nothing compiled runs. The more often that happens in a row, the fewer entries are looked at.
+int Region::passed(uint32_t longestRest) {
   ++declines_;
-  auto owner = owner_.lock();
-  const bool useless =
-      variants_.variants().empty() ? ++idle_ >= kIdleLimit : declines_ >= kMaxDeclines && declines_ > 2 * hits_;
-  if (useless && owner) {
-    status_ = Status::kDead;
-    owner->changed();
-  }
+  if (++missesInARow_ >= kPatience) rest_ = std::min(missesInARow_, longestRest);
+  return kDeclined;
+}
+
+/// Whether its misses cost more than its runs bring in. Without array work a run brings in little.
+bool Region::isUseless(const SplicedCode& owner) const {
+  if (variants_.variants().empty()) return idle_ >= kIdleLimit;
+  const auto& all = variants_.variants();
+  const bool arrays =
+      std::any_of(all.begin(), all.end(), [](const auto& variant) { return variant->kernelCount() > 0; });
+  if (arrays || owner.isDecorated() || !owner.config()->flag(Setting::kEconomy))
+    return declines_ >= kMaxDeclines && declines_ > 2 * hits_;
+  return declines_ >= kMaxDeclinesWithoutArrays && 4 * declines_ > hits_;
+}
+
+void Region::declined() {
+  passed(kLongestRest);
+  idle_ += variants_.variants().empty();
+  const auto owner = owner_.lock();
+  if (!owner || !isUseless(*owner)) return;
+  status_ = Status::kDead;
+  owner->changed();
 }
 
 int Region::miss(const CurrentFrame& frame, const Port& port) {
@@ -105,7 +164,10 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
       case MissDecision::kPython: return kDeclined;
       case MissDecision::kFail: return raiseRecompileError(owner->name(), variants_.misses(invocation)), kFailed;
     }
+    if (!owner->mayCapture()) return passed(kLongestRest);
+    CaptureBudget::Charge charge(captureBudget(), !owner->isDecorated());
     added = compile(*owner, frame, kind);
+    if (added && added->kernelCount() > 0) charge.paid();
   }
   if (!added) {
     declined();
@@ -142,7 +204,7 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
     owner.addStop(blame->at, owner.breakAt(BreakReason::kChangingValue, std::move(blame->why), blame->at));
     if (owner.map().stopFor(blame->at) == place_.start) return variants_.leaveToPython(kind), nullptr;
   }
-  const auto limit = static_cast<size_t>(config.number(Setting::kRecompileLimit));
+  const size_t limit = variants_.limit(config, owner.isDecorated());
   if (variants_.isFull(limit)) {
     variants_.leaveToPython(kind);
     if (!std::exchange(limitReported_, true)) owner.reportLimit(place_.start, limit);
@@ -160,13 +222,14 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
       (*variant)->endIndex = end;
       status_ = Status::kActive;
       owner.added(*this, **variant, frame.function, frame.slots);
+      if (wantsTrials(config)) (*variant)->beginTrial(true);
       return variants_.add(std::move(*variant));
     }
     auto& stop = std::get<capture::Break>(built);
     if (isRefused(stop, config)) refuse(owner.name(), {stop});
     const int at = stop.at;
     const bool ofValues = stop.reason == BreakReason::kPythonException || stop.reason == BreakReason::kCacheMiss ||
-                          stop.reason == BreakReason::kNothingToCompile;
+                          (stop.reason == BreakReason::kNothingToCompile && owner.isDecorated());
     if (ofValues && ++exceptions_ < kExceptionLimit) return nullptr;  // this time only: the next may go another way
     const bool news = at >= 0 && owner.addStop(at, std::move(stop));
     if (!news) {

@@ -58,6 +58,8 @@ class Region {
   /// The new variant, null if there is none.
   Variant* compile(SplicedCode& owner, const cpython::CurrentFrame& frame, uint64_t kind);
   int endFor(const capture::ExitPlan& exit);
+  int passed(uint32_t longestRest);
+  bool isUseless(const SplicedCode& owner) const;
   void declined();
 
   std::weak_ptr<SplicedCode> owner_;
@@ -67,8 +69,9 @@ class Region {
   VariantSet variants_;
   uint64_t hits_ = 0, declines_ = 0;
   uint64_t entries_ = 0;  ///< before there were variants
-  int idle_ = 0;          ///< runs without any variant, in a row
-  int exceptions_ = 0;    ///< captures that met an exception or nothing to compile
+  uint32_t missesInARow_ = 0, rest_ = 0;
+  int idle_ = 0;        ///< runs without any variant, in a row
+  int exceptions_ = 0;  ///< captures that met an exception or nothing to compile
   bool limitReported_ = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bindings/capture_budget.h"
 #include "bindings/describe.h"
 #include "cpython/code_facts.h"
 #include "frame_eval/policy.h"
@@ -155,6 +156,10 @@ bool SplicedCode::isDue(const Region& region, uint64_t entry) {
   if (cold_)  // too long to run through as a whole, or nothing would have come here
     for (int header : map_.headersOf(region.start())) stopAtLoop(header);
   return true;
+}
+
+bool SplicedCode::mayCapture() const {
+  return decorated_ || !config()->flag(Setting::kEconomy) || captureBudget().isOpen();
 }
 
 bool SplicedCode::isOpen(const Region& region) const {

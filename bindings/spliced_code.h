@@ -29,6 +29,9 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   void setCold(bool cold);
   /// Whether a region that has no variants is compiled when it is entered for this time.
   bool isDue(const Region& region, uint64_t entry);
+  bool isDecorated() const { return decorated_; }
+  /// Whether captures may cost time now.
+  bool mayCapture() const;
 
   /// Python runs the instruction `at` itself from now on; regions may begin behind it. False if that changes nothing.
   bool addStop(int at, capture::Break what);

@@ -17,6 +17,7 @@
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
+#include "guards/set_index.h"
 
 namespace fw::bindings {
 namespace {
@@ -78,6 +79,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->planText_ = graph::print(*plan, captured.graph);
   v->times_.planMs = watch.lapMs();
 
+  v->findSizes(captured.graph);
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
@@ -242,6 +244,39 @@ void Variant::countMiss(int64_t failed) {
   }
 }
 
+void Variant::findSizes(const graph::Graph& graph) {
+  std::vector<int64_t> symbols;
+  for (size_t i = 0; i < graph.size(); ++i)
+    for (const graph::SymId size : graph.type(graph::ValueId(i)).shape)
+      guards::symbolsIn(graph.syms(), graph.syms().canonical(size), symbols);
+  for (const int64_t symbol : symbols)
+    if (symbol >= 0 && static_cast<size_t>(symbol) < guards_->symbols.size())
+      sizes_.push_back(static_cast<size_t>(symbol));
+  std::sort(sizes_.begin(), sizes_.end());
+  sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
+}
+
+void Variant::beginTrial(bool region) {
+  constexpr double kEntryNs = 60;  // finding the variant, besides its guards
+  trial_ = std::make_shared<Trial>(region || sizes_.empty() ? kEntryNs + std::max(guardNs, 0.0) : 0.0);
+}
+
+/// Whether Python runs this call, and if that is to be found out, times whoever runs it.
+bool Variant::leavesToPython(const guards::CallFrame& frame, TimedRun* timed) {
+  unsigned bits = 0;
+  for (const size_t symbol : sizes_) bits += Trial::bitsOf(frame.symbols[symbol]);
+  const unsigned sizeClass = Trial::sizeClass(bits);
+  if (!timed) return trial_->cases()[sizeClass].verdict == Trial::Verdict::kGivenUp;
+  const Trial::Arm arm = trial_->next(sizeClass);
+  if (arm == Trial::Arm::kUntimed) return false;
+  if (arm == Trial::Arm::kGivenUp) {
+    gaveUp_ = sizes_.empty();
+    return true;
+  }
+  *timed = {trial_, sizeClass, arm, TimedRun::Clock::now()};
+  return arm == Trial::Arm::kPython;
+}
+
 RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** result, uint64_t* scratch) {
   auto carve = [&]<class T>(T*, size_t count) {
     T* part = reinterpret_cast<T*>(scratch);
@@ -262,6 +297,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     if (&stub == stub_.get()) countMiss(failed);
     return RunOutcome::kMiss;
   }
+  if (trial_ && leavesToPython(frame, invocation.timed)) return RunOutcome::kDeclined;
   if (declinesInARow_ >= kDeclineStreak && ++declinesInARow_ % kRetryEvery) return RunOutcome::kDeclined;
 
   HeldLocks locks;

@@ -10,6 +10,7 @@
 #include "bindings/backend.h"
 #include "bindings/commit_report.h"
 #include "bindings/result_builder.h"
+#include "bindings/trial.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/capture.h"
 #include "graph/support/config.h"
@@ -31,7 +32,8 @@ struct Invocation {
   /// Regions: end of the region -> what the stub that calls is told; negative or missing: it does not know that end,
   /// and variants that leave by it do not run. Null for whole functions.
   const std::vector<int>* answers = nullptr;
-  bool alone = false;  ///< there is no other variant to tell this one from (see skipGuards() in stance.h)
+  TimedRun* timed = nullptr;  ///< out: the run is being timed, or Python's, if it is declined
+  bool alone = false;         ///< there is no other variant to tell this one from (see skipGuards() in stance.h)
   bool knows(int end) const { return !answers || (end < static_cast<int>(answers->size()) && (*answers)[end] >= 0); }
 };
 
@@ -77,6 +79,11 @@ class Variant {
   double timeGuards(PyObject* const* args, PyObject* function, int64_t count) const;
   size_t kernelCount() const { return plan().groups.size(); }
   const capture::ExitPlan& exit() const { return results_->exit(); }
+  /// Compiled code and Python take turns from here on, where whoever calls can time them.
+  void beginTrial(bool region);
+  const Trial* trial() const { return trial_.get(); }
+  /// Python is faster whatever the sizes: no call is to be tried any more.
+  bool hasGivenUp() const { return gaveUp_; }
   int endIndex = 0;                 ///< which end of its region this variant leaves by
   std::vector<ArgumentSize> sizes;  ///< set when it joins a VariantSet
   double guardNs = -1;              ///< what a check of the guards took when it was made; negative: not measured
@@ -98,6 +105,8 @@ class Variant {
   bool finish(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil,
               ResultBuilder::Call& call, PyObject** result);
   const guards::Stub& essentialStub();
+  void findSizes(const graph::Graph& graph);
+  bool leavesToPython(const guards::CallFrame& frame, TimedRun* timed);
   RunOutcome runWithScratch(const Invocation& call, PyObject** result, uint64_t* scratch);
 
   std::shared_ptr<guards::GuardSet> guards_;
@@ -109,6 +118,9 @@ class Variant {
   bool allWhole_ = true;                    ///< all of its deferred commits are
   std::string graphText_, planText_;
   PhaseTimes times_;
+  std::shared_ptr<Trial> trial_;  ///< null: none
+  bool gaveUp_ = false;
+  std::vector<size_t> sizes_;  ///< symbols that sizes of arrays depend on
   uint64_t hits_ = 0, declines_ = 0;
   uint32_t declinesInARow_ = 0;
   uint64_t misses_ = 0;

@@ -77,10 +77,11 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
   one.alone = variants_.size() == 1;
   for (size_t i = 0; i < variants_.size(); ++i) {
     Variant* variant = variants_[i].get();  // alive while activeCalls_ counts us, even if a thread clears the set
-    if (!call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
+    if (variant->hasGivenUp() || !call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
     try {
       const RunOutcome outcome = variant->run(one, result);
       if (outcome == RunOutcome::kMiss) continue;
+      if (call.timed && *call.timed) call.timed->addMisses(i);
       *ran = variant;
       return outcome;
     } catch (const InternalError& error) {
@@ -97,6 +98,10 @@ bool VariantSet::fitsElsewhere(const Invocation& call) const {
     return !call.knows(variant->endIndex) && !overlooksMarks(*variant, call) &&
            variant->accepts(call.args, call.function);
   });
+}
+
+bool VariantSet::allGaveUp() const {
+  return std::all_of(variants_.begin(), variants_.end(), [](const auto& variant) { return variant->hasGivenUp(); });
 }
 
 Variant* VariantSet::add(std::unique_ptr<Variant> variant) {
@@ -131,6 +136,15 @@ std::optional<Churn::Blame> VariantSet::blame(const Invocation& call, int limit)
 capture::CaptureOptions VariantSet::learned(capture::CaptureOptions options) const {
   options.changing = &churn_.changing();
   return options;
+}
+
+size_t VariantSet::limit(const Config& config, bool decorated) const {
+  constexpr size_t kWithoutArrays = 4;  // guards of more of them cost more than there is to gain
+  const auto limit = static_cast<size_t>(config.number(Setting::kRecompileLimit));
+  if (decorated || !config.flag(Setting::kEconomy)) return limit;
+  const bool arrays =
+      std::any_of(variants_.begin(), variants_.end(), [](const auto& variant) { return variant->kernelCount() > 0; });
+  return arrays ? limit : std::min(limit, kWithoutArrays);
 }
 
 bool VariantSet::isFull(size_t limit) {
@@ -185,6 +199,11 @@ capture::CaptureOptions captureOptions(const Config& config) {
                                    : capture::SizePolicy::kAuto;
   options.evenWithoutArrays = config.flag(Setting::kCompileAll);
   return options;
+}
+
+bool wantsTrials(const Config& config) {
+  return config.flag(Setting::kEconomy) && config.text(Setting::kBackend) == "llvm" &&
+         config.text(Setting::kMode) != "verify";
 }
 
 std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config& config, const Capture& capture) {

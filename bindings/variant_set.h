@@ -38,6 +38,8 @@ class VariantSet {
   bool fitsElsewhere(const Invocation& call) const;
 
   Variant* add(std::unique_ptr<Variant> variant);
+  /// Whether Python is faster than all of them, whatever the sizes.
+  bool allGaveUp() const;
   const std::vector<std::unique_ptr<Variant>>& variants() const { return variants_; }
 
   /// Kinds of calls that run as Python without being looked at again.
@@ -60,6 +62,8 @@ class VariantSet {
   /// Whether there may be no more than the variants that there are. First retires those that no call can pass any more,
   /// since an object that they wait for has died; a few times the limit of them is enough, too.
   bool isFull(size_t limit);
+  /// The limit from the settings; less for code that is not decorated, as long as its variants have no array work.
+  size_t limit(const Config& config, bool decorated) const;
 
   /// Drops everything. Variants that are running are kept until they have answered.
   void clear();
@@ -87,6 +91,9 @@ void warnRecompileLimit(const std::string& subject, size_t limit, const char* wh
 
 /// What a capture under these settings may do.
 capture::CaptureOptions captureOptions(const Config& config);
+
+/// Whether variants under these settings have to be faster than Python.
+bool wantsTrials(const Config& config);
 
 using Capture = std::function<std::variant<capture::Captured, capture::Break>(const capture::CaptureOptions&)>;
 /// Captures by `capture` and compiles. Answers the variant, or the break that prevented it; failed checks of ours are

@@ -67,6 +67,10 @@ def _variant_lines(title: str, variant: dict) -> list[str]:
     lines = [f"  {title}: {kernels}, {calls}, compiled in {ms['total']:.1f} ms"]
     if variant["declines"]:
         lines.append(f"    {counted(variant['declines'], 'call')} left to NumPy, which warns or raises there")
+    for trial in variant["trials"]:
+        times = f"{trial['compiled_ns'] / 1e3:.2f} us against {trial['python_ns'] / 1e3:.2f} us"
+        if not trial["kept"]:
+            lines.append(f"    left to Python for arguments of some sizes: slower than Python, {times}")
     lines.append(
         "    " + ", ".join(f"{phase} {t:.2f} ms" for phase, t in ms.items() if phase != "total" and t >= 0.005)
     )

@@ -144,7 +144,10 @@ __attribute__((noinline)) bool decide(PyThreadState* state, Frame* frame, PyObje
   if (__builtin_expect(PyErr_Occurred() != nullptr, 0)) PyErr_Clear();
   if (decision.kind == HookDecision::Kind::kReplace)
     retarget(state, frame, reinterpret_cast<PyCodeObject*>(decision.code.get()));
-  return false;
+  if (!decision.watch) return false;
+  *result = runNested(state, frame);
+  if (*result) decision.watch->returned();
+  return true;
 }
 
 PyObject* evaluateFrame(PyThreadState* state, Frame* frame, int throwing) {

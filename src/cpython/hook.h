@@ -7,6 +7,8 @@
 
 #include <Python.h>
 
+#include <memory>
+
 #include "cpython/ref.h"
 
 namespace fw::cpython {
@@ -21,6 +23,14 @@ struct FrameView {
   int argCount;
 };
 
+/// Whoever wants to know when a frame has ended.
+class FrameWatch {
+ public:
+  virtual ~FrameWatch() = default;
+  /// It has returned, without an exception.
+  virtual void returned() = 0;
+};
+
 struct HookDecision {
   enum class Kind : uint8_t {
     kDefault,  ///< run the frame as it is
@@ -33,10 +43,11 @@ struct HookDecision {
   /// constants are free. The frame runs as it is if the code does not meet that or does not fit into the thread's stack
   /// chunk.
   Ref code;
+  std::unique_ptr<FrameWatch> watch;  ///< kDefault and kReplace; may be null
 
   static HookDecision runAsIs() { return {}; }
-  static HookDecision answer(Ref value) { return {Kind::kReturn, std::move(value), {}}; }
-  static HookDecision replace(Ref code) { return {Kind::kReplace, {}, std::move(code)}; }
+  static HookDecision answer(Ref value) { return {Kind::kReturn, std::move(value), {}, {}}; }
+  static HookDecision replace(Ref code) { return {Kind::kReplace, {}, std::move(code), {}}; }
 };
 
 class FrameHandler {

@@ -32,11 +32,15 @@ constexpr const char* kComparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 /// log2 of a power of two, -1 for anything else.
 int exactLog2(int64_t v) { return v > 0 && (v & (v - 1)) == 0 ? __builtin_ctzll(static_cast<uint64_t>(v)) : -1; }
 
-/// Computed from ints that may be beyond 33 bits; sizes are not.
+/// Computed from ints that may be beyond 33 bits; sizes are not. A break if they occur in it too often: loops like
+/// `a, b = b, a % b + b` double an expression each time, and nobody could read it through.
 bool isWide(Trace& trace, graph::SymId sym) {
   constexpr int64_t kNarrow = int64_t{1} << 33;
+  constexpr size_t kMostLeaves = 1000;
   std::vector<int64_t> symbols;
   guards::symbolsIn(trace.syms(), sym, symbols);
+  if (symbols.size() > kMostLeaves)
+    trace.fail(BreakReason::kGraphLimit, "an int computed from more than " + std::to_string(kMostLeaves) + " ints");
   return std::any_of(symbols.begin(), symbols.end(), [&](int64_t symbol) {
     using From = guards::SymbolBinding::From;
     const From from = trace.guardSet().symbols[static_cast<size_t>(symbol)].from;

@@ -367,7 +367,7 @@ SymId SymContext::rebuild(SymId id, absl::flat_hash_map<SymId, SymId>& done) {
 }
 
 SymId SymContext::canonical(SymId id) {
-  if (assumed_.empty()) return id;
+  if (assumed_.empty() || node(id).op == SymOp::kConst) return id;
   for (int round = 0; round < kRewriteRounds; ++round) {
     absl::flat_hash_map<SymId, SymId> done;
     SymId next = rebuild(id, done);

@@ -1,6 +1,6 @@
-// Regions of a memory file with a free list each. A block is found first-fit in address order and joined with free
-// neighbours when it comes back; a region that fork() has retired only counts down and is unmapped when its last block
-// goes.
+// Regions of a memory file with a free list each. The smallest free block that is large enough is taken and joined with
+// free neighbours when it comes back; a region that fork() has retired only counts down and is unmapped when its last
+// block goes.
 #include "guards/arena.h"
 
 #include <pthread.h>
@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "graph/support/check.h"
@@ -25,8 +26,9 @@ struct Region {
   uint8_t* writable = nullptr;
   uint8_t* executable = nullptr;
   size_t bytes = 0;
-  bool retired = false;           // by fork
-  std::map<size_t, size_t> free;  // offset -> bytes
+  bool retired = false;                        // by fork
+  std::map<size_t, size_t> free;               // offset -> bytes
+  std::set<std::pair<size_t, size_t>> bySize;  // the same as (bytes, offset)
   std::map<size_t, size_t> live;
 
   ~Region() {
@@ -41,15 +43,22 @@ struct Region {
 
   /// Offset of a free block, or `bytes` if there is none.
   size_t allocate(size_t size) {
-    for (auto it = free.begin(); it != free.end(); ++it) {
-      if (it->second < size) continue;
-      auto [offset, available] = *it;
-      free.erase(it);
-      if (available > size) free[offset + size] = available - size;
-      live[offset] = size;
-      return offset;
-    }
-    return bytes;
+    const auto fit = bySize.lower_bound({size, 0});
+    if (fit == bySize.end()) return bytes;
+    const auto [available, offset] = *fit;
+    take(free.find(offset));
+    if (available > size) give(offset + size, available - size);
+    live[offset] = size;
+    return offset;
+  }
+
+  void give(size_t offset, size_t size) {
+    free[offset] = size;
+    bySize.emplace(size, offset);
+  }
+  std::map<size_t, size_t>::iterator take(std::map<size_t, size_t>::iterator block) {
+    bySize.erase({block->second, block->first});
+    return free.erase(block);
   }
 
   void release(size_t offset) {
@@ -62,16 +71,17 @@ struct Region {
     auto next = free.lower_bound(offset);
     if (next != free.end() && next->first == offset + size) {
       size += next->second;
-      next = free.erase(next);
+      next = take(next);
     }
     if (next != free.begin()) {
       auto previous = std::prev(next);
       if (previous->first + previous->second == offset) {
-        previous->second += size;
-        return;
+        offset = previous->first;
+        size += previous->second;
+        take(previous);
       }
     }
-    free[offset] = size;
+    give(offset, size);
   }
 };
 
@@ -96,7 +106,7 @@ absl::StatusOr<std::unique_ptr<Region>> mapRegion(size_t bytes) {
   absl::Status status = region->writable && region->executable ? absl::OkStatus() : failed("mmap");
   close(fd);
   if (!status.ok()) return status;
-  region->free[0] = bytes;
+  region->give(0, bytes);
   return region;
 }
 

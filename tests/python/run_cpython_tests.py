@@ -139,7 +139,7 @@ def run_module(module: str, compile_all: bool, timeout: float, count: bool = Fal
     started = time.time()
     environment = {k: v for k, v in os.environ.items() if k != COMPILE_ALL} | {"PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "1"}
     if compile_all:
-        environment[COMPILE_ALL] = "1"
+        environment |= {COMPILE_ALL: "1", "FUSEWIRE_ECONOMY": "0"}
     for attempt in range(RESTARTS):
         with tempfile.TemporaryDirectory() as folder:
             report = os.path.join(folder, "report.jsonl")

@@ -100,3 +100,14 @@ def test_many_arguments(count):
     arrays = [np.full(8, float(i)) for i in range(count)]
     np.testing.assert_array_equal(f(*arrays, {"bias": 0.5}), sum(arrays) + 0.5)
     assert fusewire._fusewire.describe(f)["variants"]
+
+
+def test_integers_that_double_with_each_step():
+    @fusewire.compile
+    def mix(x, a, b):
+        for _ in range(40):
+            a, b = b, a % 1009 + b * 3 % 1013
+        return x * b
+
+    x = np.ones(3)
+    np.testing.assert_array_equal(mix(x, 5, 7), mix.__wrapped__(x, 5, 7))
