@@ -1,5 +1,5 @@
-"""What is handled inside compiled code keeps nothing alive longer than plain Python does, and what a handler can ask about it
-(sys.exc_info(), bare raise, chains) answers the same wherever the regions end."""
+"""Exception handlers: what is handled inside compiled code keeps nothing alive longer than plain Python does, what a handler can ask
+about it (sys.exc_info(), bare raise, chains) answers the same wherever the regions end, and handlers that Python enters are compiled."""
 
 import gc
 import sys
@@ -53,6 +53,11 @@ def note(log, refs):
 def fails(x, log):
     log.append("fails")
     raise Boom("fails")
+
+
+@fusewire.disable
+def raises(error):
+    raise error
 
 
 def inner(x, refs):
@@ -340,6 +345,30 @@ def handler_of_python_with_arrays(x, n, log, refs):
     return y
 
 
+@case
+def errors_that_outlive_the_call(x, n, log, refs):
+    """Their contexts are whatever the caller handles."""
+    try:
+        try:
+            quiet(x, n)
+        except Boom as e:
+            first = e
+            raise KeyError("second") from (first if n else None)
+    except KeyError as e:
+        second = e
+    return first, second, sys.exc_info()[1], x * 2
+
+
+@case
+def error_given_away(x, n, log, refs):
+    try:
+        quiet(x, n)
+    except Boom as e:
+        log.append(e)
+        log.append(e.__context__ and e.__context__.args)
+    return x * 2
+
+
 def run(function, n, outer):
     """A call, perhaps from inside a handler of its caller; and what it leaves behind."""
     x, log, refs = np.arange(6.0), [], []
@@ -384,3 +413,50 @@ def test_nothing_lives_longer_and_handlers_see_the_same(function, mode, outer):
     finally:
         gc.enable()
         gc.unfreeze()
+
+
+def test_bodies_of_handlers_that_python_entered():
+    """What such a body computes is compiled up to where the handler ends, and goes on behind it."""
+
+    def clauses(x, error):
+        try:
+            raises(error)
+        except KeyError as e:
+            y = x * 2 + 1
+            y[1:] += x[:-1]
+            z = np.sqrt(y * y), e.args
+        except (IndexError, ValueError):
+            return np.abs(x * 3 - 1) + x
+        return z, x + 1
+
+    def bare(x, error):
+        try:
+            raises(error)
+        except:  # noqa: E722
+            y = x * 2 + 1
+            x = np.sqrt(y * y)
+        return x
+
+    def left_by_finally(x, error, log):
+        try:
+            raises(error)
+        finally:
+            x[1:] += x[:-1] * 2
+            log.append((x * x + 1).sum())
+
+    x = np.arange(6.0)
+    for f, errors in ((clauses, [KeyError("k"), ValueError("v")]), (bare, [KeyError("k")])):
+        c = fusewire.compile(f)
+        for error in errors * 4:
+            assert str(c(x, error)) == str(f(x, error))
+        hits = [v["hits"] for r in fusewire._fusewire.describe(c)["regions"] for v in r["variants"]]
+        assert sum(h >= 3 for h in hits) >= len(errors), hits
+    c, logs = fusewire.compile(left_by_finally), ([], [])
+    for f, log in ((left_by_finally, logs[0]), (c, logs[1])):
+        y = x.copy()
+        for _ in range(4):
+            with pytest.raises(KeyError):
+                f(y, KeyError("k"), log)
+        log.append(y.tolist())
+    assert logs[0] == logs[1]
+    assert any(v["hits"] >= 3 for r in fusewire._fusewire.describe(c)["regions"] for v in r["variants"])
