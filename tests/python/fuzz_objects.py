@@ -11,6 +11,7 @@ generator with fixed seeds runs in test_fuzz.py; finds are kept as cases of the 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import sys
 
@@ -35,14 +36,18 @@ SIMPLE = ["x[1:] += y[:-1]", "x[...] = {a}", "x *= 2", "x += {a}", "y[::2] = {n}
           "{o}.prop = {n}", "del {o}.prop; {o}.k = 2", "{v} = {o}.prop", "{m}", "{v} = {m}", "{o}.slot = {n}", "del {o}.slot; {o}.slot = k", "{c}.label = 'l'", "del {c}.label; {c}.label = n",
           "{o}.other = {o}", "{v} = {o}.other.k", "{c}.shared = {a}", "{c}.shared[0] += 1", "{o}.log += [{n}, {n}]", "{o}.log.extend(({n}, x))",
           "super_log.append({n})", "{v} = {o}.make({n})", "{o} = {o}.make({n})", "{v} = [w for w in {o}.walk(x, n)]",
-          "{v} = sum({o}.walk(k, 2))", "{o}.x, {v} = {a}, {o}.x", "{o}.log.append({o})", "{v} = {c}.count, {o}.k, {o}.x"]
+          "{v} = sum({o}.walk(k, 2))", "{o}.x, {v} = {a}, {o}.x", "{o}.log.append({o})", "{v} = {c}.count, {o}.k, {o}.x", "y[1:] = x[:-1] * {n}",
+          "x -= y * {n} + 1", "g = {o}.walk({a}, 3); {v} = next(g); g.close()", "{v} = (lambda a: a * k + {n})({a})", "{o}.err = None"]
 FAILS = ["raise {e}('r', n)", "raise {e}", "raise {e}({n}) from None", "{v} = n // (n - 2)", "{v} = {o}.missing", "{v} = {o}.log[7]", "x[n + 4] = 1",
          "x[:3] += y[:2]", "{v} = None + k", "{v} = {c}.table['zz']", "assert n != 3, {n}", "raise", "{v} = int('q')", "raise {e}(x) from Boom('c')",
-         "{o}.check({n})", "{o}.check(n)", "raise Boom(n, {o})"]
+         "{o}.check({n})", "{o}.check(n)", "raise Boom(n, {o})",
+         "g = {o}.walk({a}, 3); {v} = next(g); g.throw({e}('t'))", "raise {e}('c') from sys.exc_info()[1]"]
 BLOCKS = ["if n > {i}:", "if {n} == {n}:", "for i in range({i}):", "for w in {o}.walk({a}, {i}):", "with Scope({o}, {e}) as {v}:", "try", "try", "try", 
-          "for w in {o}.log[:3]:", "while n > 0 and {o}.tick():"]
+          "for w in {o}.log[:3]:", "while n > 0 and {o}.tick():",
+          "with suppress({e}):", "for {v} in ({a} for i in range({i})):"]
 HANDLED = ["raise", "super_log.append(sys.exc_info()[0])", "u = sys.exc_info()[1].args", "raise Boom('again')", "x[:2] *= 3",
-           "super_log.append(repr(sys.exc_info()[1]))", "{o}.k = 4", "super_log.append(sys.exc_info()[1].__context__)", "u = type(sys.exc_info()[1])"]
+           "super_log.append(repr(sys.exc_info()[1]))", "{o}.k = 4", "super_log.append(sys.exc_info()[1].__context__)", "u = type(sys.exc_info()[1])",
+           "{o}.err = sys.exc_info()[1]", "y = x * 2 + {a}", "raise ValueError({n}) from None"]
 MODULE = """
 class Boom(Exception):
     __qualname__ = '<locals>.Boom'
@@ -74,6 +79,7 @@ class Base:
         self.x, self.k, self.log = x, k, [7, k, x]
         self.slot = self.extra = 1
         self.other = self
+        self.err = None
         Base.count += 1
     def make(self, k):
         return type(self)(self.x[:4], k)
@@ -210,7 +216,7 @@ class Generator:
 
 
 def scope_of(source: str) -> dict:
-    scope = {"np": np, "sys": sys, "numbers": numbers, "__name__": "fuzzed"}
+    scope = {"np": np, "sys": sys, "suppress": contextlib.suppress, "numbers": numbers, "__name__": "fuzzed"}
     exec(compile(source, "<fuzzed>", "exec"), scope)
     return scope
 

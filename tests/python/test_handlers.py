@@ -1,6 +1,7 @@
 """Exception handlers: what is handled inside compiled code keeps nothing alive longer than plain Python does, what a handler can ask
 about it (sys.exc_info(), bare raise, chains) answers the same wherever the regions end, and handlers that Python enters are compiled."""
 
+import contextlib
 import gc
 import sys
 import traceback
@@ -367,6 +368,125 @@ def error_given_away(x, n, log, refs):
         log.append(e)
         log.append(e.__context__ and e.__context__.args)
     return x * 2
+
+
+# ---- what generators handle is theirs while they are suspended --------------------------------------------------------
+
+
+def suspended_in_a_handler(x):
+    try:
+        raise Boom("generator")
+    except Boom as e:
+        yield x
+        yield sys.exc_info()[1].args
+        yield sys.exc_info()[1] is e
+    yield sys.exc_info()[0]
+
+
+def handles_what_is_thrown(x, log):
+    try:
+        yield x
+    except Boom as e:
+        log.append((e.args, e.__context__, sys.exc_info()[1] is e))
+        yield "caught"
+        raise
+    finally:
+        log.append(sys.exc_info()[0])
+
+
+@contextlib.contextmanager
+def entered(x, log):
+    try:
+        yield x * 2
+    except Boom as e:
+        log.append((e.args, sys.exc_info()[1] is e))
+    finally:
+        log.append(sys.exc_info()[0])
+
+
+@case
+def consumer_of_a_generator_that_handles(x, n, log, refs):
+    for v in suspended_in_a_handler(x * 2):
+        log.append((sys.exc_info()[0], v))
+        x = x + 1
+    return x
+
+
+@case
+def raising_beside_a_generator_that_handles(x, n, log, refs):
+    g = suspended_in_a_handler(x)
+    next(g)
+    try:
+        if n:
+            raise
+        [][n]
+    except (IndexError, RuntimeError) as e:
+        log.append((e.args, e.__context__, next(g), sys.exc_info()[1] is e))
+    log.append(next(g))
+    return x + 1
+
+
+@case
+def throwing_from_a_handler(x, n, log, refs):
+    g = handles_what_is_thrown(x, log)
+    next(g)
+    try:
+        raise KeyError("consumer")
+    except KeyError as consumer:
+        log.append(g.throw(Boom("thrown")))
+        x = x * 2
+        try:
+            next(g)
+        except Boom as e:
+            log.append((e.__context__ is consumer, sys.exc_info()[1] is e))
+        log.append(sys.exc_info()[1] is consumer)
+    return x + 1
+
+
+@case
+def closing_in_a_handler(x, n, log, refs):
+    g = handles_what_is_thrown(x, log)
+    next(g)
+    g.close()
+    try:
+        n // 0
+    except ZeroDivisionError as e:
+        g = handles_what_is_thrown(x, log)
+        y = next(g) * 2
+        g.close()
+        log.append((e.__context__, sys.exc_info()[1] is e))
+    return y
+
+
+@case
+def raising_through_a_context_manager(x, n, log, refs):
+    try:
+        raise KeyError("outer")
+    except KeyError:
+        with entered(x, log) as y:
+            x = x + y
+            if n < 2:
+                raise Boom("inside")
+        log.append(sys.exc_info()[1].args)
+    return x, sys.exc_info()[0]
+
+
+@case
+def throwing_into_a_delegating_generator(x, n, log, refs):
+    def outer():
+        try:
+            raise KeyError("outer")
+        except KeyError:
+            yield from handles_what_is_thrown(x * 2, log)
+
+    g = outer()
+    y = next(g)
+    log.append(g.throw(Boom("thrown")))
+    try:
+        next(g)
+    except Boom as e:
+        log.append((e.args, type(e.__context__)))
+    return y + 1
 
 
 def run(function, n, outer):
