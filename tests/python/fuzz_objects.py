@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import random
 import sys
+import textwrap
 
 import numpy as np
 
@@ -24,30 +25,35 @@ from observe import assert_same_observation, observe
 CALLS = 9
 ERRORS = ["ValueError", "KeyError", "ZeroDivisionError", "IndexError", "AttributeError", "Boom", "Exception"]
 # {a} an array, {n} a number, {o} an instance, {c} a class, {v} a local variable, {m} a call of a method, {e} an exception class.
-ARRAYS = ["x", "y", "x[1:]", "y[::-1]", "x * {n}", "y + 1", "x - y", "{o}.x", "{o}.x[1:]", "{o}.x * 2", "{c}.shared", "np.maximum(x, {n})",
-          "{o}.scaled(x)", "{v}", "x.sum()", "np.where(x > {n}, x, y)", "{m}"]
-NUMBERS = ["k", "n", "2", "-1", "0.5", "{o}.k", "{c}.count", "{o}.count", "k + 1", "n - 1", "{o}.prop", "len({o}.log)", "getattr({o}, 'k', 3)",
-           "getattr({o}, 'extra', 3)", "{c}.table.get('a', 1)", "int(x.shape[0])", "{v}", "k * 2 if n > 1 else n", "{o}.log[-1]",
-           "type({o}).count", "{o}.__dict__.get('k', 5)", "hasattr({o}, 'extra')", "isinstance({o}, Sub)"]
-SIMPLE = ["x[1:] += y[:-1]", "x[...] = {a}", "x *= 2", "x += {a}", "y[::2] = {n}", "{o}.x = {a}", "{o}.x += {n}", "{o}.x[0] = {n}", "{v} = {a}",
-          "{v} = {n}", "{v} = {v}, {a}", "{o}.k = {n}", "{o}.k += 1", "{c}.count += 1", "{o}.count += {n}", "type({o}).count -= 1",
-          "{o}.log.append({n})", "{o}.log.append({a})", "{c}.table['a'] = {n}", "{c}.table[n] = {a}", "{o}.table['a'] = {n}", "del {c}.table['a']; {c}.table['a'] = 1",
-          "{o}.log.append(x); {v} = {o}.log.pop()", "{o}.log[0] = {a}", "{o}.log = [{n}]", "setattr({o}, 'extra', {n})", "{o}.extra = {a}", "del {o}.extra; {o}.extra = 2", "delattr({o}, 'k'); {o}.k = n",
-          "{o}.prop = {n}", "del {o}.prop; {o}.k = 2", "{v} = {o}.prop", "{m}", "{v} = {m}", "{o}.slot = {n}", "del {o}.slot; {o}.slot = k", "{c}.label = 'l'", "del {c}.label; {c}.label = n",
-          "{o}.other = {o}", "{v} = {o}.other.k", "{c}.shared = {a}", "{c}.shared[0] += 1", "{o}.log += [{n}, {n}]", "{o}.log.extend(({n}, x))",
+ARRAYS = ["x", "y", "x[1:]", "y[::-1]", "x * {n}", "y + 1", "x - y", "{o}.x", "{o}.x[1:]", "{o}.x * 2", "{c}.shared",
+          "np.maximum(x, {n})", "{o}.scaled(x)", "{v}", "x.sum()", "np.where(x > {n}, x, y)", "{m}", "x / (y - {n})", "np.sqrt({o}.x)",
+          "{o}.x.astype('i1') + x"]
+NUMBERS = ["k", "n", "2", "-1", "0.5", "{o}.k", "{c}.count", "{o}.count", "k + 1", "n - 1", "{o}.prop", "len({o}.log)",
+           "getattr({o}, 'k', 3)", "getattr({o}, 'extra', 3)", "{c}.table.get('a', 1)", "int(x.shape[0])", "{v}",
+           "k * 2 if n > 1 else n", "{o}.log[-1]", "type({o}).count", "{o}.__dict__.get('k', 5)", "hasattr({o}, 'extra')",
+           "isinstance({o}, Sub)"]
+SIMPLE = ["x[1:] += y[:-1]", "x[...] = {a}", "x *= 2", "x += {a}", "y[::2] = {n}", "{o}.x = {a}", "{o}.x += {n}", "{o}.x[0] = {n}",
+          "{v} = {a}", "{v} = {n}", "{v} = {v}, {a}", "{o}.k = {n}", "{o}.k += 1", "{c}.count += 1", "{o}.count += {n}",
+          "type({o}).count -= 1", "{o}.log.append({n})", "{o}.log.append({a})", "{c}.table['a'] = {n}", "{c}.table[n] = {a}",
+          "{o}.table['a'] = {n}", "del {c}.table['a']; {c}.table['a'] = 1", "{o}.log.append(x); {v} = {o}.log.pop()", "{o}.log[0] = {a}",
+          "{o}.log = [{n}]", "setattr({o}, 'extra', {n})", "{o}.extra = {a}", "del {o}.extra; {o}.extra = 2",
+          "delattr({o}, 'k'); {o}.k = n", "{o}.prop = {n}", "del {o}.prop; {o}.k = 2", "{v} = {o}.prop", "{m}", "{v} = {m}",
+          "{o}.slot = {n}", "del {o}.slot; {o}.slot = k", "{c}.label = 'l'", "del {c}.label; {c}.label = n", "{o}.other = {o}",
+          "{v} = {o}.other.k", "{c}.shared = {a}", "{c}.shared[0] += 1", "{o}.log += [{n}, {n}]", "{o}.log.extend(({n}, x))",
           "super_log.append({n})", "{v} = {o}.make({n})", "{o} = {o}.make({n})", "{v} = [w for w in {o}.walk(x, n)]",
-          "{v} = sum({o}.walk(k, 2))", "{o}.x, {v} = {a}, {o}.x", "{o}.log.append({o})", "{v} = {c}.count, {o}.k, {o}.x", "y[1:] = x[:-1] * {n}",
-          "x -= y * {n} + 1", "g = {o}.walk({a}, 3); {v} = next(g); g.close()", "{v} = (lambda a: a * k + {n})({a})", "{o}.err = None"]
-FAILS = ["raise {e}('r', n)", "raise {e}", "raise {e}({n}) from None", "{v} = n // (n - 2)", "{v} = {o}.missing", "{v} = {o}.log[7]", "x[n + 4] = 1",
-         "x[:3] += y[:2]", "{v} = None + k", "{v} = {c}.table['zz']", "assert n != 3, {n}", "raise", "{v} = int('q')", "raise {e}(x) from Boom('c')",
-         "{o}.check({n})", "{o}.check(n)", "raise Boom(n, {o})",
+          "{v} = sum({o}.walk(k, 2))", "{o}.x, {v} = {a}, {o}.x", "{o}.log.append({o})", "{v} = {c}.count, {o}.k, {o}.x",
+          "y[1:] = x[:-1] * {n}", "x -= y * {n} + 1", "g = {o}.walk({a}, 3); {v} = next(g); g.close()",
+          "{v} = (lambda a: a * k + {n})({a})", "{o}.err = None"]
+FAILS = ["raise {e}('r', n)", "raise {e}", "raise {e}({n}) from None", "{v} = n // (n - 2)", "{v} = {o}.missing", "{v} = {o}.log[7]",
+         "x[n + 4] = 1", "x[:3] += y[:2]", "{v} = None + k", "{v} = {c}.table['zz']", "assert n != 3, {n}", "raise", "{v} = int('q')",
+         "raise {e}(x) from Boom('c')", "{o}.check({n})", "{o}.check(n)", "raise Boom(n, {o})",
          "g = {o}.walk({a}, 3); {v} = next(g); g.throw({e}('t'))", "raise {e}('c') from sys.exc_info()[1]"]
-BLOCKS = ["if n > {i}:", "if {n} == {n}:", "for i in range({i}):", "for w in {o}.walk({a}, {i}):", "with Scope({o}, {e}) as {v}:", "try", "try", "try", 
-          "for w in {o}.log[:3]:", "while n > 0 and {o}.tick():",
-          "with suppress({e}):", "for {v} in ({a} for i in range({i})):"]
+BLOCKS = ["if n > {i}:", "if {n} == {n}:", "for i in range({i}):", "for w in {o}.walk({a}, {i}):", "with Scope({o}, {e}) as {v}:", "try",
+          "try", "try", "for w in {o}.log[:3]:", "while n > 0 and {o}.tick():", "with suppress({e}):", "with np.errstate(all='raise'):",
+          "for {v} in ({a} for i in range({i})):"]
 HANDLED = ["raise", "super_log.append(sys.exc_info()[0])", "u = sys.exc_info()[1].args", "raise Boom('again')", "x[:2] *= 3",
-           "super_log.append(repr(sys.exc_info()[1]))", "{o}.k = 4", "super_log.append(sys.exc_info()[1].__context__)", "u = type(sys.exc_info()[1])",
-           "{o}.err = sys.exc_info()[1]", "y = x * 2 + {a}", "raise ValueError({n}) from None"]
+           "super_log.append(repr(sys.exc_info()[1]))", "{o}.k = 4", "super_log.append(sys.exc_info()[1].__context__)",
+           "u = type(sys.exc_info()[1])", "{o}.err = sys.exc_info()[1]", "y = x * 2 + {a}", "raise ValueError({n}) from None"]
 MODULE = """
 class Boom(Exception):
     __qualname__ = '<locals>.Boom'
@@ -67,6 +73,9 @@ class Scope:
         return kind is not None and issubclass(kind, self.swallow) and kind is not KeyError
 
 super_log = []
+
+@decorate
+{helper}
 
 class Base:
     __qualname__ = '<locals>.Base'
@@ -138,6 +147,7 @@ class Generator:
         self.methods: list[str] = []   # that may be called
         self.instances = ["o", "p"]
         self.loops = self.budget = 0
+        self.helps = False   # the helper does not call itself
 
     def fill(self, form: str, depth: int = 0) -> str:
         """The form with random contents; deep ones become simple."""
@@ -152,6 +162,8 @@ class Generator:
         return form
 
     def call(self, depth: int) -> str:
+        if self.helps and self.random.random() < 0.25:
+            return self.fill("helper({o}, {a}, {n})", depth + 1)
         if not self.methods or depth > 1:
             return self.fill("{o}.tick()")
         return self.fill(f"{{o}}.{self.random.choice(self.methods)}({{a}}, {{n}})", depth + 1)
@@ -168,7 +180,8 @@ class Generator:
                 if self.random.random() < 0.92:
                     lines[-1] = self.fill("if n == {i}: ") + lines[-1]
             elif chance < 0.46:
-                lines.append(self.fill("if n == {i}: ") + (self.random.choice(["break", "continue"]) if self.loops else self.fill("return {v}, {n}")))
+                leave = self.random.choice(["break", "continue"]) if self.loops else "return {v}, {n}"
+                lines.append(self.fill("if n == {i}: " + leave))
             else:
                 lines.append(self.fill(self.random.choice(SIMPLE)))
         return [line if line.startswith(" ") else "    " * indent + line for line in lines]
@@ -187,7 +200,8 @@ class Generator:
         kinds = self.random.choice(["except", "except", "except", "finally", "both"])
         if kinds != "finally":
             for _ in range(self.random.randint(1, 2)):
-                lines += [pad + self.fill(self.random.choice(["except {e}:", "except {e} as err:", "except ({e}, {e}) as err:"])), *inside()]
+                clause = self.random.choice(["except {e}:", "except {e} as err:", "except ({e}, {e}) as err:"])
+                lines += [pad + self.fill(clause), *inside()]
                 if self.random.random() < 0.5:
                     lines.append(pad + "    " + self.fill(self.random.choice(HANDLED)))
             if self.random.random() < 0.3:
@@ -202,6 +216,8 @@ class Generator:
         return "\n".join([f"    def {name}(self, x, n):", "        k, y, u, v, w = n, x[::-1], 1, x, n", *body, self.fill("        return {a}")])
 
     def program(self) -> str:
+        helper = textwrap.dedent(self.method("helper", []))
+        self.helps = True
         base = [self.method("one", []), self.method("two", ["one"]), self.method("three", ["one"])]
         sub = [self.method("one", []), self.method("three", ["one", "two"])]
         if self.random.random() < 0.5:
@@ -209,14 +225,14 @@ class Generator:
         self.instances, self.methods, self.budget = ["o", "p"], ["one", "two", "three"], 16
         main = ["    u, v, w = k, x, 0", *self.block(1, self.random.randint(3, 8)), self.fill("    return {v}, {a}, {n}")]
         slots = self.random.random() < 0.25
-        return MODULE.format(base="\n".join(base), sub="\n".join(sub), main="\n".join(main),
+        return MODULE.format(helper=helper, base="\n".join(base), sub="\n".join(sub), main="\n".join(main),
                              slots="__slots__ = 'x', 'k', 'log', 'slot', '__dict__'" if slots else "pass",
                              subslots="__slots__ = 'extra', 'other'" if slots else "pass",
                              walk_end=self.random.choice(["finally:", "finally:", "except ValueError:", "except GeneratorExit:"]))
 
 
-def scope_of(source: str) -> dict:
-    scope = {"np": np, "sys": sys, "suppress": contextlib.suppress, "numbers": numbers, "__name__": "fuzzed"}
+def scope_of(source: str, decorate=lambda function: function) -> dict:
+    scope = {"decorate": decorate, "np": np, "sys": sys, "suppress": contextlib.suppress, "numbers": numbers, "__name__": "fuzzed"}
     exec(compile(source, "<fuzzed>", "exec"), scope)
     return scope
 
@@ -225,14 +241,15 @@ def argument_sets(seed: int) -> list[tuple]:
     """The same for both sides: (what makes x and y, k, n, which instances)."""
     pick = random.Random(seed + 1)
     shapes = [(5, "f8"), (5, "f8"), (7, "f8"), (5, "i8"), (5, "f4")]
-    some = [(pick.choice(shapes), pick.choice([1, 2, 3, 2.5]), pick.choice([0, 1, 2, 3]), pick.choice(["op", "op", "po", "oo", "pp"])) for _ in range(4)]
+    instances = ["op", "op", "po", "oo", "pp"]
+    some = [(pick.choice(shapes), pick.choice([1, 2, 3, 2.5]), pick.choice([0, 1, 2, 3]), pick.choice(instances)) for _ in range(4)]
     return [pick.choice(some) for _ in range(CALLS)]
 
 
 def check(seed: int, source: str | None = None) -> tuple[str, bool]:
     """'' or a report of what differs; and whether the program was compiled."""
     source = source or Generator(seed).program()
-    plain, other = scope_of(source), scope_of(source)
+    plain, other = scope_of(source), scope_of(source, fusewire.compile if seed % 2 else lambda function: function)
     lost: list = []   # what generators raise where nobody catches it
     compiled = fusewire.compile(other["f"], **({"compile_all": True} if seed % 3 == 0 else {}))
 
