@@ -489,6 +489,16 @@ def instance_dict_written_beside(x, k):
 
 
 @case
+def instance_dict_read_beside(x, k):
+    o = Lazy(x)
+    own = vars(o)
+    o.a = k
+    y = own["a"]
+    del o.a
+    return y, x * 2, own.get("a")
+
+
+@case
 def lru_cache_called(x):
     a = scaled_by(2)
     b = scaled_by(2)
