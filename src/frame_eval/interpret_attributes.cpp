@@ -398,6 +398,12 @@ Value* Interpreter::genericAttribute(Value* self, PyTypeObject* type, PyObject* 
 
 /// The attribute in the instance dict (or in the slot of that name), as the trace has left it; null if there is none.
 Value* Interpreter::storedAttribute(Value* self, PyObject* name, bool slot) {
+  // A dict from outside that got an item of that name may be the instance's own.
+  for (const SideEffect& effect : trace_.effects()) {
+    bool item = !slot && self->source.valid() && effect.key && effect.target->kind == ValueKind::kDict;
+    if (item && isConstantOf(effect.key, &PyUnicode_Type) && PyUnicode_Compare(effect.key->object.get(), name) == 0)
+      trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(trace_.typeOf(self), name));
+  }
   for (auto& [key, value] : self->overlay) {
     if (key.get() == name) return value;
   }

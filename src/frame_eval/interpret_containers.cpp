@@ -200,13 +200,12 @@ Value* Interpreter::length(Value* container) {
   trace_.fail(BreakReason::kUnsupportedObject, std::string("len of a ") + trace_.typeOf(container)->tp_name);
 }
 
-/// Position in a container of known length for a Python index, specialised.
-size_t Interpreter::itemIndex(Value* container, Value* index) {
+/// Position in a container of known length for a Python index, specialised; `outside` is what IndexError says.
+size_t Interpreter::itemIndex(Value* container, Value* index, const char* outside) {
   int64_t i = trace_.specialize(trace_.asSym(index));
   auto size = static_cast<int64_t>(container->items.size());
   if (i < 0) i += size;
-  if (i < 0 || i >= size)
-    raiseError(PyExc_IndexError, isTuple(container) ? "tuple index out of range" : "list index out of range");
+  if (i < 0 || i >= size) raiseError(PyExc_IndexError, outside);
   return static_cast<size_t>(i);
 }
 
@@ -250,7 +249,9 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   if (isNumpy(container)) return numpy::getItem(trace_, container, index);
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     bool slice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
-    return slice ? sliceItems(container, index) : container->items[itemIndex(container, index)];
+    if (slice) return sliceItems(container, index);
+    const char* outside = isTuple(container) ? "tuple index out of range" : "list index out of range";
+    return container->items[itemIndex(container, index, outside)];
   }
   if (container->kind == ValueKind::kDict) {
     int at = findKey(container, key(index));
@@ -289,7 +290,7 @@ void Interpreter::onStoreSubscr(const Instr&) {
     if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) {
       return storeSlice(container, index, iterate(value), false);
     }
-    size_t at = itemIndex(container, index);
+    size_t at = itemIndex(container, index, "list assignment index out of range");
     return spliceList(container, at, at + 1, {value});
   }
   if (isSubclassValue(container) && callSpecial(container, "__setitem__", {index, value})) return;
@@ -330,7 +331,7 @@ void Interpreter::onDeleteSubscr(const Instr& instr) {
   if (container->kind != ValueKind::kList) unsupported(instr);
   if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type))
     return storeSlice(container, index, {}, true);
-  size_t at = itemIndex(container, index);
+  size_t at = itemIndex(container, index, "list assignment index out of range");
   spliceList(container, at, at + 1, {});
 }
 

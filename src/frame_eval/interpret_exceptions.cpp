@@ -369,8 +369,9 @@ void Interpreter::onPushExcInfo(const Instr& instr) {
   inFlight_ = -1;
 }
 
-void Interpreter::onPopExcept(const Instr& instr) {
-  if (handled_.empty()) unsupported(instr);  // began outside the region
+void Interpreter::onPopExcept(const Instr&) {
+  if (handled_.empty())
+    trace_.fail(BreakReason::kUnsupportedInstruction, "the end of a handler that Python has entered");
   popRaw();
   handled_.pop_back();
 }

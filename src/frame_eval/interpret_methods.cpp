@@ -132,8 +132,9 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
     return none();
   }
   if (name == "pop" && count <= 1) {
-    if (items.empty()) raiseError(PyExc_IndexError, "pop from empty list");
-    size_t at = count ? itemIndex(self, args.positional[0]) : items.size() - 1;
+    const char* outside = items.empty() ? "pop from empty list" : "pop index out of range";
+    Value* index = count ? args.positional[0] : trace_.constant(checked(PyLong_FromLong(-1)));
+    size_t at = itemIndex(self, index, outside);
     Value* item = items[at];
     spliceList(self, at, at + 1, {});
     return item;

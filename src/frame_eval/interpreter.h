@@ -215,7 +215,7 @@ class Interpreter : InterpreterState {
   Value* dictUnion(int op, bool inplace, Value* left, Value* right);
   Value* sequenceBinary(int op, bool inplace, Value* left, Value* right);
   Value *sliceItems(Value* container, Value* index), *missingKey(Value* dict, Value* index);
-  size_t itemIndex(Value* container, Value* index);
+  size_t itemIndex(Value* container, Value* index, const char* outside);
   int findKey(Value* dict, Value* key);
   std::optional<Py_hash_t> keyHash(Value* key);
   bool sameKey(Value* held, Value* wanted);

@@ -478,6 +478,27 @@ def cached_property_alias(x):
 
 
 @case
+def instance_dict_written_beside(x, k):
+    """What a dict from outside got may be an attribute of the instance whose own it is."""
+    o = Lazy(x)
+    own = vars(o)
+    own["total"] = k
+    y = o.total
+    own["fresh"] = x + 1
+    return y, o.fresh * 2
+
+
+@case
+def instance_dict_read_beside(x, k):
+    o = Lazy(x)
+    own = vars(o)
+    o.a = k
+    y = own["a"]
+    del o.a
+    return y, x * 2, own.get("a")
+
+
+@case
 def lru_cache_called(x):
     a = scaled_by(2)
     b = scaled_by(2)

@@ -55,6 +55,28 @@ def list_item_written_or_deleted(x, n):
     return items
 
 
+@case(j=[0, 1, 2, 5, -7, None, "s", 1.5])
+def list_index_errors_told(x, j):
+    """Every one of them has its own text."""
+    told = []
+    for what in (lambda a: a[j], lambda a: a.pop(j), lambda a: a.__setitem__(j, 1), lambda a: [].pop(j), lambda a: (1, 2)[j]):
+        items = [x, 1]
+        try:
+            told.append(what(items))
+        except (IndexError, TypeError) as e:
+            told.append((type(e), str(e)))
+    items = [x]
+    try:
+        items[j] = x + 1
+    except IndexError as e:
+        told.append(e.args)
+    try:
+        del items[j]
+    except IndexError as e:
+        told.append(repr(e))
+    return told, items
+
+
 @case
 def list_slices(x, n):
     a = list(range(8))

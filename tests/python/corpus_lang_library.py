@@ -12,9 +12,16 @@ import weakref
 
 import numpy as np
 
-from corpus_case import Corpus
+from corpus_case import Corpus, numbers
 
-corpus = Corpus()
+COUNTER = [itertools.count(3)]   # a global's iterator
+
+
+def reset():
+    COUNTER[0] = itertools.count(3)
+
+
+corpus = Corpus(reset, lambda: COUNTER[0])
 case, group = corpus.case, corpus.group
 
 group("itertools")
@@ -89,6 +96,72 @@ def itertools_tee_compress(x, items):
     a, b = itertools.tee(items)
     next(a, None)
     return list(a), list(b), list(itertools.compress("abc", [1, 0, 1])), x + 1
+
+
+group("iterators of dicts, sets and itertools made outside")
+
+STEPS = [lambda: iter({"a": 1, "b": 2.5, "c": 3}), lambda: iter({"a": 1, "b": 2}.values()), lambda: iter({"a": numbers(3), "b": 2}.items()),
+         lambda: iter({1, 2, 3}), lambda: itertools.count(2), lambda: itertools.count(0.5, 3), lambda: itertools.chain([1, 2], (3, 4.5)),
+         lambda: itertools.islice([1, 2, 3, 4, 5], 1, 4), lambda: itertools.islice(itertools.count(), 2, None, 2),
+         lambda: itertools.zip_longest([1, 2, 3], [4, 5], fillvalue=0), lambda: itertools.product([1, 2], "ab"), lambda: itertools.cycle([1, 2]),
+         lambda: itertools.repeat(numbers(3), 4), lambda: itertools.accumulate([1, 2, 3]), lambda: itertools.combinations([1, 2, 3], 2),
+         lambda: reversed([1, 2, 3]), lambda: reversed({"a": 1, "b": 2}), lambda: itertools.takewhile(lambda v: v < 3, [1, 2, 3]),
+         lambda: itertools.starmap(max, [(1, 2), (3, 2), (1, "s")]), lambda: itertools.pairwise([1, 2, 3]), lambda: filter(lambda v: v > 1, [1, 2, 3]),
+         lambda: itertools.tee([1, 2])[0], lambda: itertools.chain.from_iterable([[1], [], [2, 3]]), lambda: iter([3, 2, 0].pop, 2)]
+LONG = [lambda: list(range(3000)), lambda: range(3000), lambda: dict.fromkeys(range(900), 2), lambda: [0.5] * 700, lambda: (i for i in range(800)),
+        lambda: [1] * 600 + ["s"], lambda: set(range(900)), lambda: itertools.chain(range(500), [numbers(2)])]
+
+
+@case(it=STEPS, sets=len(STEPS))
+def outside_step(x, it):
+    y = x * 2
+    first = next(it)
+    x[:1] += 1
+    return y, first, next(it, "end"), it
+
+
+@case(it=STEPS, sets=len(STEPS))
+def outside_loop(x, it):
+    out = []
+    for i, v in zip(range(4), it):
+        out.append((i, v))
+        x = x + 1
+    for v in it:
+        x = x * 2
+        if len(out) > 3:
+            break
+        out.append(v)
+    return out, x, it
+
+
+@case(it=STEPS[:9] + STEPS[16:20], sets=13)
+def outside_loop_that_raises(x, it):
+    y = x
+    for v in itertools.islice(it, 5):
+        x[1:] += 1
+        y = y * v
+    return y
+
+
+@case
+def outside_of_a_global(x, n):
+    y = x * 2
+    return y + next(COUNTER[0]), [next(COUNTER[0]) for _ in range(n)]
+
+
+@case(big=LONG)
+def long_generator_expressions(x, big):
+    y = x * 2
+    total = sum(v * v for v in big)
+    return y * total, total, max((v + 1 for v in big), default="none"), any(v == 7 for v in big), y
+
+
+@case(big=LONG)
+def long_generator_expressions_kept(x, big):
+    y = x * 2
+    g = (v for v in big if v != 3)
+    first = next(g)
+    return y, first, [v for v in g][:5], list(g), {v % 3: v for v in big if v}, y + 1
 
 
 group("functools")

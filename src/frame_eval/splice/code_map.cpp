@@ -30,6 +30,22 @@ bool isWork(Opcode op) {
          op == Opcode::kBinarySubscr || op == Opcode::kStoreSubscr || op == Opcode::kLoadMethod;
 }
 
+/// Where the body begins of the `except` clause whose test `at` is, or of the handler without tests that begins at `at`
+/// (a bare `except`, a `finally`); -1 if it is neither.
+int handlerBody(const std::vector<Instr>& code, int at) {
+  const int size = static_cast<int>(code.size());
+  if (code[at].op == Opcode::kCheckExcMatch)
+    return at + 3 < size ? at + 3 : -1;  // behind its branch, and what stores it
+  if (code[at].op != Opcode::kPushExcInfo) return -1;
+  for (int i = at + 1; i < size && code[i].target < 0; ++i) {
+    if (code[i].op == Opcode::kPopTop && i == at + 1) return i + 1 < size ? i + 1 : -1;
+    for (Opcode test : {Opcode::kCheckExcMatch, Opcode::kCheckEgMatch, Opcode::kWithExceptStart})
+      if (code[i].op == test) return -1;
+    if (code[i].op == Opcode::kReraise) break;
+  }
+  return at + 1;
+}
+
 /// What an instruction adds to the stack, of those that may stand before another one within the same raw instruction.
 int pushesWithinRaw(Opcode op) {
   if (op == Opcode::kPushNull || op == Opcode::kLoadGlobal || op == Opcode::kCopy || op == Opcode::kLoadConst) return 1;
@@ -200,8 +216,10 @@ std::vector<int> CodeMap::candidates() const {
   const std::vector<Instr>& code = code_.instructions;
   const int size = static_cast<int>(code.size());
   std::vector<int> starts = {entry()};
-  for (int i = 0; i < size; ++i)
+  for (int i = 0; i < size; ++i) {
     if (isCall(code[i].op) || code[i].op == Opcode::kForIter) starts.push_back(forward(i + 1 < size ? i + 1 : -1));
+    starts.push_back(forward(handlerBody(code, i)));
+  }
   for (const Loop& loop : loops_) {
     const Opcode op = code[loop.header].op;
     if (op != Opcode::kForIter && op != Opcode::kUnsupported) starts.push_back(forward(loop.header));

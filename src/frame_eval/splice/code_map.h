@@ -34,7 +34,8 @@ class CodeMap {
   /// Headers of the natural loops that contain the instruction: targets of back edges (the FOR_ITER of a `for`),
   /// innermost first. A region must not run through one of them if its loop holds a stop.
   std::vector<int> headersOf(int instr) const;
-  /// Starts worth probing before anything is known: the entry, bodies of loops, what follows calls. In code order.
+  /// Starts worth probing before anything is known: the entry, bodies of loops and of exception handlers, what follows
+  /// calls. In code order.
   std::vector<int> candidates() const;
 
   /// Height of the value stack before the instruction; -1 if it is unreachable.
