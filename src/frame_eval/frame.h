@@ -32,12 +32,19 @@ struct Frame {
   std::vector<Value*>
       initial;  ///< regions: what the slots and stack entries were found to hold, null where nobody looked
   size_t pc = 0;
+  std::vector<bool> executed;              ///< by instruction
+  bool again = false;                      ///< the one at hand has been executed before, here or by a caller
   Value* result = nullptr;                 ///< set by RETURN_VALUE
   Value* yielded = nullptr;                ///< set by YIELD_VALUE
   GeneratorIterator* generator = nullptr;  ///< whose frame this is
   absl::flat_hash_map<size_t, int> backJumps;
   absl::flat_hash_map<size_t, UnrolledLoop> unrolled;  ///< by the instruction that begins an iteration
 
+  void enter(size_t instruction, bool callerAgain) {
+    executed.resize(code->instructions.size());
+    again = callerAgain || executed[instruction];
+    executed[instruction] = true;
+  }
   PyCodeObject* object() const { return code->object(); }
 };
 

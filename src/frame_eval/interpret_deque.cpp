@@ -6,6 +6,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/watched_items.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -172,8 +173,11 @@ Value* Collections::dequeMethod(Value* self, const std::string& name, const Call
   }
   if ((name == "index" || name == "count" || name == "remove") && count == 1) {
     int64_t found = 0;
+    const WatchedItems watched(trace, self);
     for (size_t i = 0; i < items.size(); ++i) {
-      if (!isSameObject(items[i], first) && !trace.truth(in.compare(Py_EQ, items[i], first))) continue;
+      const bool equal = isSameObject(items[i], first) || trace.truth(in.compare(Py_EQ, items[i], first));
+      watched.check();
+      if (!equal) continue;
       if (name == "index") return trace.constant(checked(PyLong_FromSize_t(i)));
       ++found;
       if (name == "count") continue;

@@ -6,6 +6,7 @@
 #include "frame_eval/interpreter.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/sets.h"
+#include "frame_eval/watched_items.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -232,8 +233,11 @@ bool Interpreter::equal(Value* left, Value* right) {
     return Collections{*this, trace_}.equalDicts(left, right);
   if (left->kind == ValueKind::kDeque && right->kind == ValueKind::kDeque) {
     if (left->items.size() != right->items.size()) return false;
+    const WatchedItems one(trace_, left), other(trace_, right);
     for (size_t i = 0; i < left->items.size(); ++i) {
-      if (!isOrEquals(left->items[i], right->items[i])) return false;
+      const bool same = isOrEquals(left->items[i], right->items[i]);
+      one.check(), other.check();
+      if (!same) return false;
     }
     return true;
   }
@@ -258,8 +262,11 @@ bool Interpreter::equal(Value* left, Value* right) {
     if (tuples != (right->kind != ValueKind::kList)) return false;
     std::vector<Value*> a = iterate(left), b = iterate(right);
     if (a.size() != b.size()) return false;
+    const WatchedItems one(trace_, left), other(trace_, right);
     for (size_t i = 0; i < a.size(); ++i) {
-      if (!isOrEquals(a[i], b[i])) return false;
+      const bool same = isOrEquals(a[i], b[i]);
+      one.check(), other.check();
+      if (!same) return false;
     }
     return true;
   } else if (builtin(left) && builtin(right) && trace_.typeOf(left) != trace_.typeOf(right)) {
@@ -361,8 +368,12 @@ bool Interpreter::contains(Value* container, Value* item) {
   if (!isSequence(container) && !range && container->kind != ValueKind::kDeque) {
     trace_.fail(BreakReason::kUnsupportedObject, std::string("in ") + trace_.typeOf(container)->tp_name);
   }
-  for (Value* candidate : iterate(container)) {
-    if (isOrEquals(candidate, item)) return true;
+  const std::vector<Value*> candidates = iterate(container);
+  const WatchedItems items(trace_, container);
+  for (Value* candidate : candidates) {
+    const bool found = isOrEquals(candidate, item);
+    items.check();
+    if (found) return true;
   }
   return false;
 }

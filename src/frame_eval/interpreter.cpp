@@ -54,6 +54,8 @@ void Interpreter::execute(Frame& frame) {
     FW_CHECK(frame.pc < frame.code->instructions.size());
     if (atStop(frame)) break;
     if (survey_ && outermost && passUnknown(frame)) continue;
+    frame.enter(frame.pc, caller && caller->again);
+    trace_.again = frame.again;
     const Instr& instr = frame.code->instructions[frame.pc++];
     if (instr.position.line > 0) trace_.line = instr.position.line;
     trace_.graph().setLine(static_cast<uint32_t>(trace_.line));

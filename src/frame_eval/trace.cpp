@@ -114,6 +114,7 @@ Value* Trace::slice(Value* start, Value* stop, Value* step) {
 void Trace::guard(Guard guard) {
   if (!guard.line) guard.line = static_cast<uint32_t>(line);
   guard.at = at;
+  if (again && guard.pin == guards::Pin::kNone) guard.pin = guards::Pin::kValue;  // of so many turns
   guards_.guards.push_back(std::move(guard));
 }
 

@@ -168,6 +168,7 @@ class Trace {
   int nesting = 0;                          ///< see Nesting
   int line = 0;                             ///< user's line being executed
   int at = -1;                              ///< instruction of the outermost frame being executed
+  bool again = false;                       ///< an instruction that is executed has been before: a loop is unrolled
 
  private:
   friend class Interpreter;

@@ -820,3 +820,35 @@ def builtin_input_like_output(x, items):
     print(*items, sep="-", end="|")
     print(x.shape, file=None)
     return x + 1
+
+
+class Emptier:
+    """Compares unequal, and changes a container while it does."""
+
+    def __init__(self, container, refill=()):
+        self.container = container
+        self.refill = refill
+
+    def __eq__(self, other):
+        self.container.clear()
+        self.container.extend(self.refill)
+        return False
+
+    def __repr__(self):
+        return "Emptier()"
+
+    __hash__ = None
+
+
+@case(kind=[lambda: list, lambda: deque] * 4, refill=[(), (), (1, 2, 3), (1, 2, 3), (7,), (7,), range(9), range(9)])
+def container_changed_by_a_comparison(kind, refill):
+    results = []
+    for ask in (lambda c, e: e in c, lambda c, e: c.count(e), lambda c, e: c.index(e), lambda c, e: c.remove(e),
+                lambda c, e: c == kind([e, 2, 3]), lambda c, e: kind([e, 2, 3]) == c):
+        container = kind([1, 2, 3])
+        try:
+            results.append(ask(container, Emptier(container, refill)))
+        except (RuntimeError, ValueError, IndexError) as error:
+            results.append((type(error).__name__, str(error)))
+        results.append(list(container))
+    return results

@@ -281,15 +281,15 @@ def test_program(program):
 
 
 def test_programs_compile_once():
-    """After two turns, others with new values of the same kinds add nothing."""
+    """After some turns, in which it shows which values change and which calls raise, others of the same kinds add nothing."""
     names = ("convolve2d", "heat2d_inplace", "block_mean_pool")
     quick = [p for p in programs.PROGRAMS if p.function.__name__ in names]
     assert len(quick) == len(names)
     for program in quick:
         compiled, counts = fusewire.compile(program.function), []
-        for turn in range(4):
+        for turn in range(8):
             for number, arguments in enumerate(program.sets):
                 programs.reseed(turn, number)
                 observe(compiled, arguments())
             counts.append(count_variants(compiled))
-        assert counts[2:] == counts[1:2] * 2, program.function.__name__
+        assert counts[6:] == counts[5:6] * 2 and counts[5] <= 12, program.function.__name__

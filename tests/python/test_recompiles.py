@@ -161,7 +161,7 @@ def test_values_that_change_with_every_call(program):
             assert_same_call(lambda: expected[i], lambda: compiled(X, i), ())
     assert variants(compiled) <= 12, [b["detail"] for b in facts(compiled)["breaks"]]
     used = sum(v["hits"] for v in facts(compiled)["variants"]) + sum(r["hits"] for r in facts(compiled)["regions"])
-    assert used >= 40, "hardly anything ran compiled"
+    assert used >= 30, "hardly anything ran compiled"
 
 
 def test_the_reason_is_told():
