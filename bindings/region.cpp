@@ -37,10 +37,6 @@ constexpr size_t kMaxEnds = 32;
 /// Captures that end in an exception of the user's code, or in a branch without arrays, before that counts.
 constexpr int kExceptionLimit = 3;
 
-}  // namespace
-
-namespace {
-
 /// The run of a region that is being timed: until its frame enters the region, or another one, where compiled code and
 /// Python both come by. One at a time; the GIL guards it.
 struct OpenRun {

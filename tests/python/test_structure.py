@@ -49,6 +49,13 @@ def test_only_the_cpython_room_knows_versions():
     assert not wrong, wrong
 
 
+def test_capture_looks_up_in_classes_by_one_function():
+    """Guards on classes are about the look-ups that it notes."""
+    wrong = [str(path.relative_to(ROOT)) for room, path in sources()
+             if room == "frame_eval" and "_PyType_Lookup(" in path.read_text() and path.name != "type_lookups.cpp"]
+    assert not wrong, wrong
+
+
 @pytest.mark.parametrize("suffix, limit", [(".cpp", 600), (".h", 250)])
 def test_file_sizes(suffix, limit):
     wrong = {str(path.relative_to(ROOT)): n for _, path in sources()
