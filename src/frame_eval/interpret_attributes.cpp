@@ -60,6 +60,7 @@ void Interpreter::guardTypeVersion(PyTypeObject* type) {
       guardTypeVersion(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)));
     return;
   }
+  if (!type->tp_mro) trace_.fail(BreakReason::kUnsupportedAttribute, "a class that is being made");
   PyObject* object = reinterpret_cast<PyObject*>(type);
   trace_.guard({.kind = GuardKind::kTypeVersion,
                 .source = trace_.sources().intern(SourceKind::kConst, {}, 0, object),

@@ -38,6 +38,7 @@ void TypeLookups::readAsSource(PyTypeObject* type, PyObject* name) {
 
 std::vector<guards::ClassLookup> TypeLookups::of(PyTypeObject* type) const {
   std::vector<guards::ClassLookup> lookups;
+  if (!type->tp_mro) return lookups;  // its metaclass is still making it
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     auto it = noted_.find(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)));
     if (it == noted_.end()) continue;

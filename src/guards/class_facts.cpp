@@ -142,6 +142,7 @@ std::shared_ptr<const ClassFacts::Fact> ClassFacts::factOf(const ClassLookup& lo
 }
 
 std::shared_ptr<ClassFacts> ClassFacts::create(PyTypeObject* type, const std::vector<ClassLookup>& lookups) {
+  if (!type->tp_mro) return nullptr;
   std::shared_ptr<ClassFacts> facts(new ClassFacts);
   for (const ClassLookup& lookup : lookups) {
     facts->facts_.push_back(factOf(lookup));

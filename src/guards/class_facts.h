@@ -23,7 +23,8 @@ struct ClassLookup {
 class ClassFacts {
  public:
   /// The facts of `type` as it is now: its slots, its MRO and these look-ups. Nothing of the user's is kept alive. Null
-  /// if something that was found cannot be told from an object that may once lie at its address.
+  /// if something that was found cannot be told from an object that may once lie at its address, or if the class has no
+  /// MRO yet.
   static std::shared_ptr<ClassFacts> create(PyTypeObject* type, const std::vector<ClassLookup>& lookups);
 
   /// Whether they hold still. Runs no Python code; remembers the version of the class if they do.

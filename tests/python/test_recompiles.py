@@ -405,6 +405,31 @@ def test_a_class_that_has_used_up_its_versions():
     assert np.array_equal(compiled(shape, X), measure(shape, X))
 
 
+def test_a_class_that_is_being_made():
+    """A metaclass may use the class while it has no MRO."""
+    seen = []
+
+    class Meta(type):
+        def mro(cls):
+            for ask in (lambda: cls.missing, lambda: super(cls, cls).missing, lambda: hasattr(cls, "missing"),
+                        lambda: type.__getattribute__(cls, "__name__"), lambda: isinstance(cls, type)):
+                for _ in range(3):
+                    try:
+                        seen.append(fusewire.compile(ask, compile_all=True)())
+                    except (AttributeError, TypeError) as error:
+                        seen.append(type(error).__name__)
+            return type.mro(cls)
+
+    def classes():
+        seen.clear()
+        kinds = [Meta("A", (), {}), Meta("B", (int,), {})]
+        return kinds, list(seen)
+
+    _, compiled = classes()
+    with fusewire.config.patch(enable=False):
+        assert compiled == classes()[1]
+
+
 def test_facts_keep_no_class_alive():
     compiled = fusewire.compile(measure)
     references = []
