@@ -257,6 +257,7 @@ Value* Interpreter::typeFact(Value* self, PyObject* name, PyObject* descriptor) 
   if (own && (attribute == "__bases__" || attribute == "__mro__"))
     return trace_.constant(checked(PyObject_GetAttr(self->object.get(), name)));
   if (own && (attribute == "__doc__" || attribute == "__module__")) {
+    (void)lookUp(type, name);  // notes what the class holds
     PyObject* value = PyDict_GetItemWithError(type->tp_dict, name);
     if (!value && attribute == "__doc__") return trace_.constant(Py_None);
     if (value && isPlain(value)) return trace_.constant(value);

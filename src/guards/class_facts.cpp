@@ -64,6 +64,7 @@ std::vector<uintptr_t> slotsOf(PyTypeObject* type) {
   range(offsetof(PyTypeObject, tp_basicsize), offsetof(PyTypeObject, tp_flags));
   range(offsetof(PyTypeObject, tp_traverse), offsetof(PyTypeObject, tp_methods));
   range(offsetof(PyTypeObject, tp_descr_get), offsetof(PyTypeObject, tp_bases));
+  words.push_back(reinterpret_cast<uintptr_t>(type->tp_bases));
   words.push_back(reinterpret_cast<uintptr_t>(type->tp_vectorcall));
   words.push_back(reinterpret_cast<uintptr_t>(type->tp_finalize));
   if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)

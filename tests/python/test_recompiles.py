@@ -405,6 +405,22 @@ def test_a_class_that_has_used_up_its_versions():
     assert np.array_equal(compiled(shape, X), measure(shape, X))
 
 
+@pytest.mark.parametrize("attribute, values", [("__module__", "abc"), ("__doc__", ["one", None, "two"]), ("__qualname__", "pqr"),
+                                               ("__name__", "xyz")])
+def test_what_a_class_says_of_itself(attribute, values):
+    class Local:
+        pass
+
+    def f(cls, x):
+        return (getattr(cls, attribute), cls.__module__, cls.__doc__, cls.__name__, cls.__qualname__), x * 2
+
+    compiled = fusewire.compile(f)
+    for value in [*values, *values]:
+        setattr(Local, attribute, value)
+        for _ in range(3):
+            assert compiled(Local, X)[0] == f(Local, X)[0]
+
+
 def test_a_class_that_is_being_made():
     """A metaclass may use the class while it has no MRO."""
     seen = []
