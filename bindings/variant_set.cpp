@@ -7,6 +7,7 @@
 
 #include "bindings/describe.h"
 #include "bindings/stance.h"
+#include "cpython/cpu_clock.h"
 #include "cpython/numpy_api.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"
@@ -207,12 +208,15 @@ bool wantsTrials(const Config& config) {
 }
 
 std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config& config, const Capture& capture) {
+  constexpr int64_t kCaptureNs = 40'000'000;  // for thousands of instructions
   const auto start = std::chrono::steady_clock::now();
   auto broken = [](capture::BreakReason reason, std::string_view detail) {
     return capture::Break{reason, std::string(detail), "", 0};
   };
   try {
-    auto captured = capture(captureOptions(config));
+    capture::CaptureOptions options = captureOptions(config);
+    if (config.flag(Setting::kEconomy)) options.cpuDeadlineNs = cpython::threadCpuNs() + kCaptureNs;
+    auto captured = capture(options);
     if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     if (config.text(Setting::kBackend) == "capture") return broken(capture::BreakReason::kDisabled, "backend=capture");
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

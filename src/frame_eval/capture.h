@@ -30,7 +30,8 @@ struct CaptureOptions {
   /// Instructions of the outermost frame whose settings (numbers among globals, class attributes, defaults) have been
   /// seen to change: every call reads them. Null: there are none.
   const absl::flat_hash_set<int>* changing = nullptr;
-  bool evenWithoutArrays = false;  ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  bool evenWithoutArrays = false;     ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  int64_t cpuDeadlineNs = INT64_MAX;  ///< by cpython::threadCpuNs(): a capture that takes longer is given up
 };
 
 /// A frame of the user's own code that stands before an instruction.

@@ -2,6 +2,7 @@
 // traced code arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
 #include "frame_eval/interpreter.h"
 
+#include "cpython/cpu_clock.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/unwind.h"
@@ -16,6 +17,8 @@ using guards::SourceKind;
 
 namespace {
 
+/// Instructions between looks at the clock.
+constexpr int kBetweenLooks = 64;
 constexpr int kGeneratorFlags = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
 
 std::string instructionName(const Instr& instr) {
@@ -51,6 +54,8 @@ void Interpreter::execute(Frame& frame) {
     if (++executed_ > options_.maxInstructions) {
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");
     }
+    if (executed_ % kBetweenLooks == 0 && cpython::threadCpuNs() > options_.cpuDeadlineNs)
+      trace_.fail(BreakReason::kGraphLimit, "the capture takes too long");
     FW_CHECK(frame.pc < frame.code->instructions.size());
     if (atStop(frame)) break;
     if (survey_ && outermost && passUnknown(frame)) continue;
