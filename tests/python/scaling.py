@@ -7,7 +7,7 @@ A construct is a function of n that makes a fresh function and fresh arguments f
         def f(pairs): ...
         return f, ([(i, i) for i in range(n)],)
 
-It is measured in a process of its own (``python scaling.py <module> <name>``), so that a hang is a failure of its own and
+It is measured in a process of its own (``scaling.py <module> --measure <name>``), so that a hang is a failure of its own and
 constructs spend no budget of each other: per size the time of the plain function, and of the first CALLS calls of the
 compiled one, with equal results. ``problems()`` then judges the table:
 
@@ -15,7 +15,8 @@ compiled one, with equal results. ``problems()`` then judges the table:
   there the first call is held to the curve alone;
 - the curve is a straight line: ten times the size takes at most BEND times as long, beyond ALLOWANCE.
 
-Noise only adds time: what fails is measured again, and the least of each cell counts.
+Noise only adds time: what fails is measured again, and the least of each cell counts. ``python scaling.py <module> [<name> ...]``
+prints the tables.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ SIZES = (10, 100, 1_000, 10_000, 100_000)
 CALLS = 4  # the second and third are captured anew where the first has found out something
 ALLOWANCE, FACTOR = 0.050, 3.0  # seconds; times the plain call
 BEND = 30.0  # a straight line takes 10 times as long for 10 times the size, a parabola 100 times
-TIMEOUT = 60.0  # seconds for all sizes of a construct
+PATIENCE = 4.0  # seconds for the calls of one size, after which no larger one is tried
+TIMEOUT = 60.0  # ... and for a construct
 ATTEMPTS = 3
 
 
@@ -110,6 +112,8 @@ def _measure(what: Construct) -> dict:
             assert _same(result, expected), f"{what.name}({n}): {result!r:.200} instead of {expected!r:.200}"
             args = what.make(n)[1]
         table[n] = {"plain": plain, "calls": calls}
+        if sum(calls) > PATIENCE:
+            break
     return table
 
 
@@ -118,7 +122,7 @@ def _measure(what: Construct) -> dict:
 
 def measure(what: Construct) -> dict:
     """As _measure(), in a process of its own. Raises AssertionError if that fails or does not end."""
-    command = [sys.executable, __file__, what.module, what.name]
+    command = [sys.executable, __file__, what.module, "--measure", what.name]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=environment)
@@ -131,15 +135,18 @@ def measure(what: Construct) -> dict:
 
 def least(a: dict, b: dict) -> dict:
     """Of two measurements, cell by cell."""
-    return {
-        n: {"plain": min(a[n]["plain"], b[n]["plain"]), "calls": [min(two) for two in zip(a[n]["calls"], b[n]["calls"])]}
-        for n in a
-    }
+    both = {**a, **b}
+    for n in a.keys() & b.keys():
+        calls = [min(two) for two in zip(a[n]["calls"], b[n]["calls"])]
+        both[n] = {"plain": min(a[n]["plain"], b[n]["plain"]), "calls": calls}
+    return both
 
 
 def problems(what: Construct, table: dict) -> list[str]:
     found = []
     sizes = sorted(table)
+    if sizes[-1] < max(what.sizes, default=0):
+        found.append(f"no more than {sizes[-1]} {what.of} have been tried")
     for n in sizes:
         plain, calls = table[n]["plain"], table[n]["calls"]
         for i, seconds in enumerate(calls):
@@ -168,12 +175,18 @@ def check(what: Construct) -> None:
 
 def _main(module: str, *names: str) -> None:
     found = load(module)
-    if len(names) == 1:
-        (one,) = (c for c in found if c.name == names[0])
+    if names[:1] == ("--measure",):
+        (one,) = (c for c in found if c.name == names[1])
         print(json.dumps(_measure(one)))
         return
     for what in found:  # by hand: a table
-        table = measure(what)
+        if names and what.name not in names:
+            continue
+        try:
+            table = measure(what)
+        except AssertionError as error:
+            print(what.name, error, sep="\n  !! ", flush=True)
+            continue
         print(what.name, *problems(what, table), sep="\n  !! ")
         for n, cell in table.items():
             times = " ".join(f"{seconds * 1e3:9.2f}" for seconds in cell["calls"])
