@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 
-from fuzz.draft import Draft
+from fuzz.draft import Draft, working
 from fuzz.program import Program
 
 TYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "u1", "i2", "c16", "?", "f2"]
@@ -171,7 +171,7 @@ class _Generator:
 
 def program(r: random.Random) -> Program:
     generator = _Generator(r)
-    first = generator.suite(small=True)
+    first = working(lambda: generator.suite(small=True))
     draft = generator.draft = Draft(r, HEAD, first, "x, y, z, k")
     generator.body()
     made = [name for name in draft.names() if name not in ("k", "w", "w1")]
@@ -180,6 +180,6 @@ def program(r: random.Random) -> Program:
         results.append(draft.place())
     lines = [line for statement in draft.lines for line in statement.split("\n")]
     source = HEAD + "\ndef f(x, y, z, k):\n" + "\n".join(f"    {line}" for line in lines) + f"\n    return {', '.join(results)},\n"
-    suites = [first, *(generator.suite(small=r.random() < 0.4) for _ in range(r.randint(2, 4)))]
+    suites = [first, *(working(lambda: generator.suite(small=r.random() < 0.4)) for _ in range(r.randint(2, 4)))]
     r.shuffle(suites)
     return Program(source, tuple([suites[0], *suites, *r.sample(suites, 2)]), ("memory",))

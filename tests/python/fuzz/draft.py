@@ -28,6 +28,20 @@ def _quiet():
         yield
 
 
+def working(make, head: str = "", tries: int = 50) -> str:
+    """A text that ``make`` makes and that runs: some arguments cannot be had, x[0] of an empty x."""
+    scope = scope_of(head)
+    for _ in range(tries):
+        text = make()
+        try:
+            with _quiet():
+                exec(compile(text, "<call>", "exec"), dict(scope))
+            return text
+        except Exception:
+            continue
+    raise AssertionError(f"no arguments: {text}")
+
+
 class Draft:
     """`wild`: values may be anything."""
 

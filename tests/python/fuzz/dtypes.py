@@ -12,7 +12,7 @@ import random
 import numpy as np
 
 import fusewire
-from fuzz.draft import Draft
+from fuzz.draft import Draft, working
 from fuzz.program import Program
 
 FLOATS, COMPLEX = ["f2", "f4", "f8"], ["c8", "c16"]
@@ -158,7 +158,7 @@ def program(r: random.Random) -> Program:
     parameters = ", ".join(f"a{i}" for i in range(count))
     kinds = [r.choice(DTYPES if generator.exact else FLOATS[1:] + ["f8", "i8", "i4"]) for _ in range(count)]
     suite = lambda same: "arguments = (" + "".join(generator.argument(kind if same else None) + ", " for kind in kinds) + ")"
-    first = suite(True)
+    first = working(lambda: suite(True))
     draft = generator.draft = Draft(r, "", first, parameters, wild=True)
     for _ in range(r.randint(2, 7)):
         for _ in range(6):
@@ -168,6 +168,6 @@ def program(r: random.Random) -> Program:
     results = [name for name in made if r.random() < 0.85] or made[-1:]
     lines = [line for statement in draft.lines for line in statement.split("\n")]
     source = f"def f({parameters}):\n" + "\n".join(f"    {line}" for line in lines) + f"\n    return {', '.join(results)},\n"
-    suites = [first, *(suite(r.random() < 0.7) for _ in range(r.randint(1, 4)))]
+    suites = [first, *(working(lambda: suite(r.random() < 0.7)) for _ in range(r.randint(1, 4)))]
     # Over- and underflow happen in intermediate values of rough programs too; where their results cancel, nothing is promised.
     return Program(source, (suites[0], *suites, suites[-1]), (), None if generator.exact else 1e-4)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from fuzz.draft import Draft
+from fuzz.draft import Draft, working
 from fuzz.program import Program
 
 HEAD = """
@@ -46,6 +46,8 @@ class Config:
     @property
     def twice(self):
         return self.k * 2
+    def __repr__(self):
+        return 'a config'
 
 class Wide(Config):
     __qualname__ = '<locals>.Wide'
@@ -59,7 +61,7 @@ def inner(a, b):
     return a + b * G
 """
 # Between calls. {n}: a number, {x}: an array
-CHANGES = ["G = {n}", "G = {n}", "H = {n}", "FLAG = not FLAG", "NAME = 'b' if NAME == 'a' else 'a'", "A = {x}", "A[0] += 1", "A = x", "TABLE['a'] = {n}", "TABLE['c'] = {n}; del TABLE['c']",
+CHANGES = ["G = {n}", "G = {n}", "H = {n}", "FLAG = not FLAG", "NAME = 'b' if NAME == 'a' else 'a'", "A = {x}", "A[0] += 1", "A = np.array(x, ndmin=1)", "TABLE['a'] = {n}", "TABLE['c'] = {n}; del TABLE['c']",
            "TABLE = dict(reversed(TABLE.items()))", "TABLE = {'b': {n}, 'a': {n}}", "ITEMS.append({n})", "ITEMS[0] = {n}", "del ITEMS[1:]", "ITEMS = list(ITEMS)", "ITEMS = tuple(ITEMS)", "BUFFER = np.zeros({s})",
            "BUFFER = np.zeros({s}, 'i8')", "helper, other = other, helper", "helper.__defaults__ = ({n},)", "helper.__code__ = other.__code__", "helper = lambda a, by=1: a - by", "put({n})", "get, put = counter({n})",
            "config.k = {n}", "config.k = {x}", "config.a = {x}", "config.a[...] = 1", "Config.scale = {n}", "config.scale = {n}", "config.__dict__.pop('scale', None)", "config.__class__ = Wide", "config.__class__ = Config",
@@ -82,7 +84,7 @@ ARRAY_FORMS = ["x", "y", "x", "y", "A", "config.a", "BUFFER", "x[::-1]", "x[:2]"
                "np.asarray(k)", "np.arange({n})", "x[..., None]", "x.reshape(-1)", "x[ITEMS[0]:]", "np.full_like(x, {n})", "np.array(ITEMS)", "np.asarray(ITEMS[-1])", "y[:len(x)]"]
 EXPRESSIONS = ["{a} * {n}", "{a} + {a}", "{a} - {n}", "helper({a})", "helper({a}, {n})", "get({a})", "config.apply({a})", "inner({a}, {a})", "np.where({a} > {n}, {a}, {n})", "{a}.sum()", "{a}.sum(axis=0)", "{a}.mean()", "np.maximum({a}, {n})",
                "{a} * {a} + {n}", "{a}.astype('f4') * {n}", "-{a}", "{a}.max()", "{n} + {n}", "{n} * {n}", "np.concatenate([{a}, {a}])", "{a} > {n}", "[w * {n} for w in ITEMS]", "[{a} * v for v in (G, H)]", "({a}, {n})", "{{NAME: {a}}}",
-               "sum(ITEMS) * {a}", "{a} if {c} else {n}", "{a}.dtype", "{a}.shape", "x.astype(y.dtype)", "{a} // 2", "np.stack([{a}, {a}])", "np.dot({a}, {a})", "f'{{G}} {{k}}'", "str(k)", "{a}.reshape(-1, 1) * {n}", "type(k)", "Config.scale * {a}",
+               "sum(ITEMS) * {a}", "{a} if {c} else {n}", "{a}.dtype", "{a}.shape", "x.astype(y.dtype)", "{a} // 2", "np.stack([{a}, {a}])", "np.dot({a}, {a})", "f'{{G}} {{len(ITEMS)}}'", "str(k)[:9]", "{a}.reshape(-1, 1) * {n}", "type(k)", "Config.scale * {a}",
                "np.add({a}, {a}, dtype=x.dtype)", "len({a})", "(lambda a: a * {n})({a})", "np.float32({n}) * {a}", "np.abs({a})", "other({a})"]
 SIMPLE = ["{u} = {e}", "{u} = {e}", "{u} = {e}", "{u} = {e}", "x += {n}", "x *= 2", "x[...] = {e}", "y[:] = x", "x[:1] = {n}", "y += x", "A[0] += 1", "BUFFER[:len(x)] += x", "BUFFER[0] = {n}", "config.k += 1", "config.a += x", "ITEMS[0] += 1",
           "TABLE['a'] += 1", "config.a = {e}", "config.extra = {e}", "ITEMS.append({n})", "x[1:] += y[:-1]", "x, y = y, x", "k = {n}", "del ITEMS[3:]", "TABLE[NAME] = {n}", "config.a[...] = {e}", "put({n})", "x[y > 0] = {n}", "np.add(x, y, out=x)",
@@ -130,14 +132,14 @@ def _arguments(r: random.Random, usual: bool, dtype: str) -> str:
 
     array = lambda: put(r.choice(ARRAYS[:1] if usual else ARRAYS))
     x = array() if usual or r.random() < 0.9 else put(r.choice(THIRD).replace("{x}", "A"))
-    y = array() if r.random() < 0.7 else r.choice(["x", "x", "x[::-1]", "A", "config.a", "x[:]", "BUFFER", "x.copy()"])
+    y = array() if r.random() < 0.7 else r.choice(["x", "x", "np.asarray(x)[..., ::-1]", "A", "config.a", "np.asarray(x)[...]", "BUFFER", "np.array(x)"])
     third = put(r.choice(NUMBERS[:3] if usual else THIRD).replace("{x}", array()))
     return f"x = {x}\ny = {y}\narguments = (x, y, {third})"
 
 
 def _calls(r: random.Random, first: str, dtype: str) -> list[str]:
     """Most sequences settle on few kinds of arguments; changes of the module come between."""
-    sets = [first, *(_arguments(r, r.random() < 0.3, dtype) for _ in range(r.choice([2, 3, 5])))]
+    sets = [first, *(working(lambda: _arguments(r, r.random() < 0.3, dtype), HEAD) for _ in range(r.choice([2, 3, 5])))]
     restless = r.choice([0.1, 0.3, 0.5])
     changes = [r.choice(CHANGES) for _ in range(r.choice([1, 2, 3, 8]))]
     made = []
@@ -156,7 +158,7 @@ def _calls(r: random.Random, first: str, dtype: str) -> list[str]:
 def program(r: random.Random) -> Program:
     generator = _Generator(r)
     dtype = r.choice(TYPES)
-    first = _arguments(r, True, dtype)
+    first = working(lambda: _arguments(r, True, dtype), HEAD)
     draft = generator.draft = Draft(r, HEAD, first, "x, y, k")
     for _ in range(r.randint(2, 6)):
         for _ in range(5):
