@@ -7,6 +7,7 @@
 #include "bindings/settings.h"
 #include "bindings/stance.h"
 #include "bindings/to_python.h"
+#include "bindings/variant.h"
 #include "frame_eval/policy.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
@@ -193,6 +194,14 @@ PyObject* pySetTraceVersions(PyObject*, PyObject* text) {
   return data ? none([&] { setTraceVersions(parsedJson(data)); }) : nullptr;
 }
 
+/// plant_delay(ns)
+PyObject* pyPlantDelay(PyObject*, PyObject* ns) {
+  const long long value = PyLong_AsLongLong(ns);
+  if (value == -1 && PyErr_Occurred()) return nullptr;
+  plantDelay(std::chrono::nanoseconds(value));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
     {"set_stance", pySetStance, METH_VARARGS, "set_stance(name, skip_guards) -> what was in force"},
     {"get_stance", pyGetStance, METH_NOARGS, "get_stance() -> (name, skip_guards)"},
@@ -214,6 +223,7 @@ PyMethodDef functions[] = {
     {"evaluate_graph", evaluateGraph, METH_VARARGS,
      "evaluate_graph(text, arrays, symbols) -> arrays, by the reference evaluator"},
     {"emit_event", emitEvent, METH_VARARGS, "emit_event(channel, kind, text, json, loud)"},
+    {"plant_delay", pyPlantDelay, METH_O, "plant_delay(ns): every run of compiled code waits first (tests of trials)"},
     {"set_trace_versions", pySetTraceVersions, METH_O, "set_trace_versions(json)"},
     {nullptr, nullptr, 0, nullptr}};
 
