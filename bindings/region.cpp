@@ -54,7 +54,7 @@ OpenRun openRun;
 constexpr int kMostEntries = 64, kMostWithin = 4096;
 
 /// What a stub takes that leaves its frame to Python: without the region it would not be there.
-constexpr std::chrono::nanoseconds kStub{60};
+constexpr std::chrono::nanoseconds kStub{80};
 
 void endOpenRun() {
   if (openRun.run.arm == Trial::Arm::kPython) openRun.run.start += (openRun.entries + 1) * kStub;

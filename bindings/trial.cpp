@@ -1,6 +1,7 @@
-// Noise only ever adds time, so that the fastest of several runs counts, taken in turns. Python has to win clearly, and
-// its runs are few where it loses clearly. Code that runs for long is told apart by one early run: there a trial begins
-// at once, noise matters less, and a few runs decide.
+// Noise only ever adds time, so that the fastest of several runs counts. They are taken in turns of a few: the first
+// runs of a turn find caches and branch predictors that the other way has left. Python has to win clearly, and its runs
+// are few where it loses clearly. Code that runs for long is told apart by one early run: there a trial begins at once,
+// noise matters less, and a few runs decide.
 #include "bindings/trial.h"
 
 #include <algorithm>
@@ -12,12 +13,12 @@ namespace {
 /// Calls of a class before its trial begins, and how many a trial may take: runs whose end is not seen leave no time.
 constexpr int kBefore = 32, kLongest = 160;
 constexpr int kMostLost = 16;
-/// Runs of the compiled code before Python's first, and of each after which a clear case is decided, one that leans to
-/// the compiled code, and any. CPython specialises instructions that have run about ten times.
+/// Runs of the compiled code before Python's first, of one turn, and of each after which a clear case is decided, one
+/// that leans to the compiled code, and any. CPython specialises instructions that have run about ten times.
 struct Runs {
-  int first, clear, leaning, all;
+  int first, turn, clear, leaning, all;
 };
-constexpr Runs kShort = {3, 4, 12, 18}, kLong = {2, 1, 2, 4};
+constexpr Runs kShort = {6, 6, 4, 12, 18}, kLong = {2, 1, 1, 2, 4};
 /// The call that is timed to see whether the code runs for long, and from when on that is.
 constexpr int kPeek = 4;
 constexpr float kLongNs = 200'000;
@@ -36,8 +37,9 @@ Trial::Arm Trial::judge(Case& one) {
   ++one.calls;
   if (one.calls < kBefore && !isLong(one)) return one.calls == kPeek ? Arm::kCompiled : Arm::kUntimed;
   if (one.calls >= kLongest) return one.verdict = Verdict::kKept, Arm::kUntimed;
-  if (meeting == kUnknown || one.samples[0] < runsOf(one).first) return Arm::kCompiled;
-  return one.samples[1] < one.samples[0] ? Arm::kPython : Arm::kCompiled;
+  const Runs& runs = runsOf(one);
+  if (meeting == kUnknown || one.samples[0] < runs.first) return Arm::kCompiled;
+  return one.samples[1] < one.samples[0] / runs.turn * runs.turn ? Arm::kPython : Arm::kCompiled;
 }
 
 void Trial::add(unsigned sizeClass, Arm arm, double ns) {
