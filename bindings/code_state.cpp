@@ -3,8 +3,8 @@
 #include "bindings/code_state.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "bindings/capture_budget.h"
 #include "bindings/claim.h"
 #include "bindings/describe.h"
 #include "bindings/refusal.h"
@@ -34,6 +34,7 @@ CodeState::CodeState(PyCodeObject* code, FunctionSettings settings, bool decorat
     : code_(code),
       settings_(std::move(settings)),
       slotCount_(cpython::boundArguments(code)),
+      overhead_(std::make_shared<Overhead>(decorated)),
       decorated_(decorated) {}
 
 std::string CodeState::name() const { return cpython::qualifiedName(code()); }
@@ -61,8 +62,7 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
   if (!refusing && failures_ >= failureLimit && variants_.variants().empty()) return RunOutcome::kMiss;
   const uint64_t kind = kindKey(slots, slotCount_);
   if (!refusing && variants_.isLeftToPython(kind)) return RunOutcome::kMiss;
-  if (!decorated_ && settings_.current()->flag(Setting::kEconomy) && !captureBudget().isOpen())
-    return RunOutcome::kMiss;
+  if (!refusing && !mayCapture()) return RunOutcome::kMiss;
   switch (onMiss(variants_.variants().size(), misses_++)) {
     case MissDecision::kCompile: break;
     case MissDecision::kPython: return RunOutcome::kMiss;
@@ -93,6 +93,7 @@ RunOutcome CodeState::forbidden(PyFunctionObject* function, PyObject* const* slo
 Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, uint64_t kind) {
   const std::shared_ptr<const Config> config = settings_.current();
   if (!config->flag(Setting::kEnable)) return nullptr;
+  Overhead::Charge charge(*overhead_);
   const bool profiled = !capture::profiledStops(reinterpret_cast<PyObject*>(code_)).empty();
   if (profiled && !refusesBreaks(*config) && makeSpliced()) {  // it is known that Python must run some of it
     failures_ = kFailureLimitSpliced;
@@ -107,7 +108,6 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     if (decorated_ && !std::exchange(limitReported_, true)) warnRecompileLimit(name(), limit, "arguments");
     return nullptr;
   }
-  CaptureBudget::Charge charge(captureBudget(), !decorated_);
   auto built = buildVariant(*config, [&](const capture::CaptureOptions& options) {
     return capture::capture({function, slots}, variants_.learned(options));
   });
@@ -168,8 +168,15 @@ bool CodeState::runsAsPython(PyObject* const* slots) const {
          !refusesBreaks(*settings_.current());
 }
 
+/// Whether captures may cost time now.
+bool CodeState::mayCapture() {
+  if (overhead_->isOpen() || !settings_.current()->flag(Setting::kEconomy)) return true;
+  overhead_->tell(name());
+  return false;
+}
+
 bool CodeState::makeSpliced() {
-  if (!spliced_ && !unspliceable_) spliced_ = SplicedCode::create(code(), settings_, decorated_);
+  if (!spliced_ && !unspliceable_) spliced_ = SplicedCode::create(code(), settings_, overhead_, decorated_);
   unspliceable_ = !spliced_;
   return !unspliceable_;
 }
@@ -191,10 +198,13 @@ PyObject* CodeState::codeForCall() {
 }
 
 PyObject* CodeState::codeForColdCall() {
+  std::optional<Overhead::Charge> charge;
+  if (!spliced_) charge.emplace(*overhead_);
   const std::shared_ptr<const Config> config = settings_.current();
   const bool allowed =
       config->flag(Setting::kEnable) && config->flag(Setting::kSplice) && !config->flag(Setting::kFullgraph);
   if (!allowed || !cpython::hasLoop(code_) || !makeSpliced()) return reinterpret_cast<PyObject*>(code_);
+  charge.reset();
   spliced_->setCold(true);
   return spliced_->codeForCall();
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/overhead.h"
 #include "bindings/spliced_code.h"
 #include "bindings/variant_set.h"
 #include "bindings/settings.h"
@@ -46,6 +47,8 @@ class CodeState {
   bool isHopeless() const { return hopeless_ && !errorOnGraphBreak(); }
   /// Whether calls with arguments of these types run the user's own code from now on, whatever the arguments are.
   bool runsAsPython(PyObject* const* slots) const;
+  Overhead& overhead() { return *overhead_; }
+  const Overhead& overhead() const { return *overhead_; }
   /// Whether calls of other Python functions from here may be worth a look by the hook.
   bool wantsHook() const { return spliced_ && spliced_->callsOut(); }
 
@@ -59,6 +62,7 @@ class CodeState {
   /// Whether the call would only be one more value of something that changes: then Python looks at it from now on.
   bool stopsChurn(PyFunctionObject* function, PyObject* const* slots, uint64_t kind, const Config& config);
   bool makeSpliced();
+  bool mayCapture();
   bool metRefused() const;
   RunOutcome forbidden(PyFunctionObject* function, PyObject* const* slots) const;
 
@@ -69,6 +73,7 @@ class CodeState {
   VariantSet variants_;
   std::vector<RecordedBreak> breaks_;
   std::shared_ptr<SplicedCode> spliced_;
+  std::shared_ptr<Overhead> overhead_;
   TimedRun pythonRun_;
   uint64_t misses_ = 0;
   bool decorated_, compiling_ = false, hopeless_ = false, limitReported_ = false, unspliceable_ = false;

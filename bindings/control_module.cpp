@@ -3,6 +3,7 @@
 #include "bindings/control_module.h"
 
 #include "bindings/boundary.h"
+#include "bindings/overhead.h"
 #include "bindings/python_backend.h"
 #include "bindings/settings.h"
 #include "bindings/stance.h"
@@ -193,7 +194,14 @@ PyObject* pySetTraceVersions(PyObject*, PyObject* text) {
   return data ? none([&] { setTraceVersions(parsedJson(data)); }) : nullptr;
 }
 
+PyObject* pyOverhead(PyObject*, PyObject*) {
+  return toPython({{"ms", overheadNs() / 1e6}, {"left_to_python", leftToPython()}});
+}
+
 PyMethodDef functions[] = {
+    {"overhead", pyOverhead, METH_NOARGS,
+     "overhead() -> {ms, left_to_python}: what Fusewire has taken for itself in this process, and the functions that "
+     "Python runs on that account"},
     {"set_stance", pySetStance, METH_VARARGS, "set_stance(name, skip_guards) -> what was in force"},
     {"get_stance", pyGetStance, METH_NOARGS, "get_stance() -> (name, skip_guards)"},
     {"stances", stanceTable, METH_NOARGS, "stances() -> rows of the table of stances"},

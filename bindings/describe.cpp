@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "bindings/overhead.h"
 #include "bindings/spliced_code.h"
 #include "bindings/to_python.h"
 #include "bindings/variant_set.h"
@@ -216,6 +217,14 @@ PyObject* describeFunction(const FunctionFacts& facts) {
     for (const auto& [start, region] : facts.spliced->regions())
       description["regions"].push_back(describeRegion(*facts.spliced, *region, code));
     for (int stop : facts.spliced->pythonStops()) description["stops"].push_back(stop);
+  }
+  if (facts.overhead) {
+    constexpr double kMs = 1e6;
+    description["overhead"] = {{"ms", facts.overhead->spentNs() / kMs},
+                               {"in_vain_ms", facts.overhead->lostNs() / kMs},
+                               {"ran_ms", facts.overhead->ranNs() / kMs},
+                               {"told", facts.overhead->isTold()},
+                               {"left_to_python", !facts.overhead->isOpen()}};
   }
   return toPython(description);
 }

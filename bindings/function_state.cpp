@@ -80,8 +80,15 @@ PyObject* FunctionState::callPlain(PyObject* const* args, size_t nargsf, PyObjec
 
 /// With compiled regions, if there are any.
 PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
-  PyObject* code = state_ ? state_->codeForCall() : nullptr;
-  if (!state_ || code == function()->func_code) return callPlain(args, nargsf, keywordNames);
+  if (!state_) return callPlain(args, nargsf, keywordNames);
+  state_->overhead().begin();
+  PyObject* result = callCode(state_->codeForCall(), args, nargsf, keywordNames);
+  if (state_) state_->overhead().end();  // not if the call has come to the end of this function
+  return result;
+}
+
+PyObject* FunctionState::callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  if (code == function()->func_code) return callPlain(args, nargsf, keywordNames);
   ++pythonCalls_;
   Ref function = Ref::create(splicedFunction(code));  // a reset from within the call must not take it away
   NestedScope nested(state_->wantsHook(), &hookUseful_);
@@ -118,7 +125,7 @@ void FunctionState::reset() {
 PyObject* FunctionState::describe() const {
   if (state_)
     return describeFunction({state_->name(), callable_.get(), true, state_->variants().variants(), state_->breaks(),
-                             pythonCalls_, state_->spliced()});
+                             pythonCalls_, state_->spliced(), &state_->overhead()});
   const std::string type = Py_TYPE(callable_.get())->tp_name;
   const std::vector<std::unique_ptr<Variant>> none;
   const std::string why = "a " + type + " is not a Python function";

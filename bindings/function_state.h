@@ -37,6 +37,7 @@ class FunctionState {
  private:
   PyObject* callPlain(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
+  PyObject* callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyFunctionObject* function() const { return reinterpret_cast<PyFunctionObject*>(callable_.get()); }
   /// A function of the spliced code with everything else as the user's function has it now.

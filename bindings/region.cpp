@@ -6,9 +6,9 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "bindings/boundary.h"
-#include "bindings/capture_budget.h"
 #include "bindings/claim.h"
 #include "bindings/refusal.h"
 #include "bindings/spliced_code.h"
@@ -160,10 +160,9 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
       case MissDecision::kPython: return kDeclined;
       case MissDecision::kFail: return raiseRecompileError(owner->name(), variants_.misses(invocation)), kFailed;
     }
+    owner->overhead().pulse();
     if (!owner->mayCapture()) return passed(kLongestRest);
-    CaptureBudget::Charge charge(captureBudget(), !owner->isDecorated());
     added = compile(*owner, frame, kind);
-    if (added && added->kernelCount() > 0) charge.paid();
   }
   if (!added) {
     declined();
@@ -191,6 +190,7 @@ int Region::endFor(const capture::ExitPlan& exit) {
 }
 
 Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kind) {
+  std::optional<Overhead::Charge> charge(owner.overhead());
   const std::shared_ptr<const Config> settings = owner.config();
   const Config& config = *settings;
   auto* function = reinterpret_cast<PyObject*>(frame.function);
@@ -207,6 +207,10 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
     return nullptr;
   }
   for (int retry = 0; retry < kMaxRetries; ++retry) {
+    if (retry > 0) {
+      charge.emplace(owner.overhead());
+      if (!owner.mayCapture()) return nullptr;
+    }
     auto built = buildVariant(config, [&](const capture::CaptureOptions& options) {
       return capture::captureRegion({frame.function, &owner.map(), frame.slots, place_.start, &owner.stops()},
                                     variants_.learned(options));
@@ -216,6 +220,7 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
       const int end = endFor((*variant)->exit());
       if (end < 0) break;
       (*variant)->endIndex = end;
+      if ((*variant)->kernelCount() > 0) charge->paid();
       status_ = Status::kActive;
       owner.added(*this, **variant, frame.function, frame.slots);
       if (wantsTrials(config)) (*variant)->beginTrial(true);

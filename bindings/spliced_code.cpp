@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "bindings/capture_budget.h"
 #include "bindings/describe.h"
 #include "cpython/code_facts.h"
 #include "frame_eval/policy.h"
@@ -24,16 +23,19 @@ constexpr uint64_t kLoopFactor = 256;
 
 }  // namespace
 
-std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSettings settings, bool decorated) {
-  std::shared_ptr<SplicedCode> result(new SplicedCode(code, std::move(settings), decorated));
+std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSettings settings,
+                                                 std::shared_ptr<Overhead> overhead, bool decorated) {
+  std::shared_ptr<SplicedCode> result(new SplicedCode(code, std::move(settings), std::move(overhead), decorated));
   for (int start : result->map_.candidates()) result->addRegion(start);
   for (int stop : capture::profiledStops(reinterpret_cast<PyObject*>(code)))
     if (stop >= 0 && stop < static_cast<int>(result->stops_.size())) result->addPythonStop(stop);
   return result->regions_.empty() ? nullptr : result;
 }
 
-SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings, bool decorated)
+SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings, std::shared_ptr<Overhead> overhead,
+                         bool decorated)
     : settings_(std::move(settings)),
+      overhead_(std::move(overhead)),
       map_(code),
       stops_(map_.code().instructions.size()),
       python_(stops_.size()),
@@ -158,8 +160,10 @@ bool SplicedCode::isDue(const Region& region, uint64_t entry) {
   return true;
 }
 
-bool SplicedCode::mayCapture() const {
-  return decorated_ || !config()->flag(Setting::kEconomy) || captureBudget().isOpen();
+bool SplicedCode::mayCapture() {
+  if (overhead_->isOpen() || !config()->flag(Setting::kEconomy)) return true;
+  overhead_->tell(name());
+  return false;
 }
 
 bool SplicedCode::isOpen(const Region& region) const {
@@ -175,6 +179,7 @@ Break SplicedCode::breakAt(capture::BreakReason reason, std::string detail, int 
 }
 
 void SplicedCode::added(const Region& region, Variant& variant, PyFunctionObject* function, PyObject* const* slots) {
+  pays_ |= variant.kernelCount() > 0;
   noteVariant(name() + " line " + std::to_string(lineOf(region.start())), variant, function, slots);
   const auto& others = region.variants().variants();
   auto sameEnd = [&](const auto& other) { return other->endIndex == variant.endIndex; };
@@ -191,11 +196,15 @@ void SplicedCode::reportLimit(int start, size_t limit) {
 
 PyObject* SplicedCode::codeForCall() {
   ++calls_;
+  overhead_->begin();
+  if (!pays_ && !mayCapture()) return reinterpret_cast<PyObject*>(map_.object());  // stubs would only cost
   if (dirty_ && calls_ >= nextSplice_) splice();
   return code_ ? code_.get() : reinterpret_cast<PyObject*>(map_.object());
 }
 
 void SplicedCode::splice() {
+  Overhead::Charge charge(*overhead_);
+  if (pays_) charge.paid();
   dirty_ = false;
   nextSplice_ = calls_ * 2;
   std::vector<capture::Stub> stubs;

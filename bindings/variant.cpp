@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "bindings/error_state.h"
 #include "bindings/held_locks.h"
@@ -105,11 +106,12 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
 
 /// Arrays that are read from objects rather than passed as arguments become objects of the frame, for Held.
 void Variant::keepInputs() {
+  auto& objects = guards_->objects;
+  absl::flat_hash_set<guards::SourceId> kept(objects.begin(), objects.end());
   for (const guards::InputBinding& input : guards_->inputs) {
     const bool array = input.from == guards::InputBinding::From::kArrayData;
     if (!array || (*guards_->sources)[input.source].kind == guards::SourceKind::kArg) continue;
-    auto& objects = guards_->objects;
-    if (std::find(objects.begin(), objects.end(), input.source) == objects.end()) objects.push_back(input.source);
+    if (kept.insert(input.source).second) objects.push_back(input.source);
   }
 }
 

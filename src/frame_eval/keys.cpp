@@ -152,10 +152,12 @@ bool Interpreter::sameKey(Value* held, Value* wanted) {
 
 int Interpreter::findKey(Value* dict, Value* key) {
   // A dict from outside may be the own one of an instance that got an attribute of that name.
-  for (const SideEffect& effect : trace_.effects()) {
-    bool attribute = dict->source.valid() && dict->kind == ValueKind::kDict && effect.key &&
-                     effect.target->kind == ValueKind::kObject;
-    if (attribute && isConstantOf(key, &PyUnicode_Type) && isConstantOf(effect.key, &PyUnicode_Type) &&
+  const bool outside = dict->source.valid() && dict->kind == ValueKind::kDict && isConstantOf(key, &PyUnicode_Type);
+  const std::vector<SideEffect>& effects = trace_.effects();
+  for (size_t i = 0; outside && i < effects.size(); ++i) {
+    const SideEffect& effect = effects[i];
+    bool attribute = effect.key && effect.target->kind == ValueKind::kObject;
+    if (attribute && isConstantOf(effect.key, &PyUnicode_Type) &&
         PyUnicode_Compare(effect.key->object.get(), key->object.get()) == 0)
       trace_.fail(BreakReason::kUnsupportedObject, "a dict that may be the instance's own");
   }

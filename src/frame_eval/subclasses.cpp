@@ -8,6 +8,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/reading.h"
 #include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 
@@ -272,8 +273,6 @@ Value* Collections::metaSpecial(Value* cls, const char* name, CallArgs args) {
 
 namespace {
 
-constexpr Py_ssize_t kMaxItems = 2048;
-
 Value* openTuple(Trace& trace, SourceId source, PyObject* object) {
   Py_ssize_t size = PyTuple_GET_SIZE(object);
   trace.guard({.kind = guards::GuardKind::kElements, .source = source, .lo = size, .hi = -1});
@@ -338,7 +337,7 @@ Value* openCollection(Trace& trace, SourceId source, PyObject* object, const cha
   PyTypeObject* base = deque ? nullptr : containerBase(type);
   if (!deque && !base) return nullptr;
   Py_ssize_t size = deque || base == &PyTuple_Type ? Py_SIZE(object) : PyDict_GET_SIZE(object);
-  if (size > kMaxItems) return *refusal = "has more items than are read one by one", nullptr;
+  if (!mayRead(trace, size)) return *refusal = kRefusedSize, nullptr;
   trace.guard(
       {.kind = guards::GuardKind::kType, .source = source, .object = Ref::create(reinterpret_cast<PyObject*>(type))});
   Value* v = deque                   ? openDeque(trace, source, object)
