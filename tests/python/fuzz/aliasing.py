@@ -48,6 +48,7 @@ def exchange(a, b):
     b[...] = t
 
 class Box:
+    __qualname__ = '<locals>.Box'
     def __init__(self, a):
         self.a = a
     def shift(self, by):
