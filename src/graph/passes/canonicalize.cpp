@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/alias.h"
 #include "graph/evaluator_scalar.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/planning.h"
@@ -87,13 +88,15 @@ class Canonicalizer {
     FW_UNREACHABLE();
   }
 
-  /// A store of what is there already is dropped; a copy that is stored need not be made first.
-  static std::optional<ValueId> store(Graph& g, Operands in) {
+  /// A store of what its target held before the call is dropped where no earlier commit has written; elsewhere it
+  /// restores. A copy that is stored need not be made first.
+  std::optional<ValueId> store(Graph& g, Operands in) {
     ValueId value = in[1];
     while (g.node(value).op == Op::kCopy) value = g.node(value).operands[0];
-    if (value == in[0]) return in[0];
-    if (value == in[1]) return std::nullopt;
-    return *g.add(Op::kStore, {in[0], value});
+    if (alias(g, in[0], value) == Alias::kSame && !writes_.mayAlias(g, in[0])) return in[0];
+    const ValueId store = *g.add(Op::kStore, {in[0], value});
+    writes_.add(g, store);
+    return store;
   }
 
   /// An update with the very elements it replaces: the second half of `y[0] += 2`, which Python runs as a write into
@@ -273,6 +276,7 @@ class Canonicalizer {
 
   absl::flat_hash_set<ValueId> escapes_;  // outputs and what they are views of
   std::vector<bool> reduced_;             // read, perhaps through views, by what depends on strides
+  Writes writes_;                         // by the commits that are kept so far
 };
 
 }  // namespace
