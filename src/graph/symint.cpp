@@ -12,6 +12,13 @@
 
 namespace fw::graph {
 
+namespace {
+
+/// Names of symbols stand beside the nodes: no node begins like this.
+std::string keyOfName(std::string_view name) { return "\xff" + std::string(name); }
+
+}  // namespace
+
 SymContext::SymContext() = default;
 
 SymId SymContext::intern(SymNode node) {
@@ -32,15 +39,14 @@ SymId SymContext::symbol(std::string name, SymRange range) {
   FW_CHECK_MSG(range.lo <= range.hi, "empty range of symbol " + name);
   SymId id = intern({SymOp::kSymbol, symbolCount(), {}, range, false});
   symbolIds_.push_back(id);
+  interned_.emplace(keyOfName(name), id);
   symbolNames_.push_back(std::move(name));
   return id;
 }
 
 std::optional<SymId> SymContext::findSymbol(std::string_view name) const {
-  for (size_t i = 0; i < symbolNames_.size(); ++i) {
-    if (symbolNames_[i] == name) return symbolIds_[i];
-  }
-  return std::nullopt;
+  const auto known = interned_.find(keyOfName(name));
+  return known == interned_.end() ? std::nullopt : std::optional(known->second);
 }
 
 std::optional<int64_t> SymContext::asConst(SymId id) const {

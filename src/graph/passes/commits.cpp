@@ -66,15 +66,10 @@ bool isQuiet(const Graph& graph, ValueId id) {
 
 class CommitDrafter {
  public:
-  CommitDrafter(const Graph& graph, absl::Span<const ValueId> stores, absl::Span<const ValueId> earlier)
+  CommitDrafter(const Graph& graph, absl::Span<const ValueId> stores, const CommitFacts& facts)
       : graph_(graph),
         stores_(stores),
-        earlier_(earlier) {
-    for (size_t i = 0; i < graph.size(); ++i) {
-      const Node& node = graph.node(ValueId(i));
-      if (node.op == Op::kUpdate) updated_.insert(viewBase(graph, node.operands[0]));
-    }
-  }
+        facts_(facts) {}
 
   /// One store.
   absl::StatusOr<CommitDraft> run() {
@@ -120,6 +115,7 @@ class CommitDrafter {
     Address address;
   };
 
+  bool isInMemory(ValueId id) const { return facts_.isOutput(id) || inMemory_.contains(id); }
   bool isStore(ValueId id) const { return std::find(stores_.begin(), stores_.end(), id) != stores_.end(); }
 
   /// A draft of the stores alone; has fewer of them if they are too different for one commit.
@@ -168,7 +164,6 @@ class CommitDrafter {
   /// Drafts the commit with all members within reach; false if it cannot compute its value itself.
   absl::StatusOr<bool> attempt(Reach reach, Draft& draft, CommitDraft& result) {
     inMemory_.clear();
-    for (ValueId output : graph_.outputs()) inMemory_.insert(viewBase(graph_, output));
     while (true) {
       absl::StatusOr<Draft> fresh = begin();
       if (!fresh.ok()) return fresh.status();
@@ -207,15 +202,11 @@ class CommitDrafter {
 
   /// True if anything else reads a loud member, which then has memory of its own.
   bool isReadElsewhere(const Draft& draft) const {
-    const std::vector<bool> live = liveValues(graph_);
-    for (size_t i = 0; i < live.size(); ++i) {
-      if (!live[i] || isView(graph_, ValueId(i)) || draft.contains(ValueId(i))) continue;
-      for (ValueId operand : graph_.node(ValueId(i)).operands) {
-        const ValueId base = viewBase(graph_, operand);
-        if (draft.contains(base) && !isQuiet(graph_, base)) return true;
-      }
-    }
-    return false;
+    return std::any_of(draft.values.begin(), draft.values.end(), [&](ValueId id) {
+      const absl::Span<const ValueId> readers = facts_.readers(id);
+      const auto outside = [&](ValueId reader) { return !draft.contains(reader); };
+      return std::any_of(readers.begin(), readers.end(), outside) && !isQuiet(graph_, id);
+    });
   }
 
   absl::StatusOr<AffineView> viewOf(ValueId value) const {
@@ -233,8 +224,7 @@ class CommitDrafter {
   /// `value`, a view of an input read along `axes`, may be read while the commit runs.
   absl::StatusOr<bool> undisturbed(ValueId value, const IntList& axes, size_t rank) const {
     const ValueId base = viewBase(graph_, value);
-    for (ValueId store : earlier_)
-      if (viewBase(graph_, graph_.node(store).operands[0]) == base) return false;
+    if (facts_.isWrittenBefore(base, stores_[0])) return false;
     const auto isBase = [&](const Target& target) { return target.base == base; };
     const auto written = std::find_if(targets_.begin(), targets_.end(), isBase);
     if (written == targets_.end()) return true;
@@ -269,11 +259,11 @@ class CommitDrafter {
         const ValueId memory = viewBase(graph_, operand);
         const Op op = graph_.node(memory).op;
         if (op == Op::kConstant || op == Op::kSym) continue;
-        if (!isStore(user) && updated_.contains(memory)) return false;  // the value that it had then may be gone by now
+        if (!isStore(user) && facts_.isUpdated(memory)) return false;  // the value that it had then may be gone by now
         if (op == Op::kInput) {
           absl::StatusOr<bool> free = undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain.size());
           if (!free.ok() || !*free) return free;
-        } else if (map.base != memory || inMemory_.contains(memory)) {
+        } else if (map.base != memory || isInMemory(memory)) {
           result.kept.push_back(memory);
         } else {
           const IntList axes = axesThrough(graph_, draft, user, i, map);
@@ -295,23 +285,60 @@ class CommitDrafter {
   }
 
   const Graph& graph_;
-  absl::Span<const ValueId> stores_, earlier_;
-  absl::flat_hash_set<ValueId> updated_;   // memory that an update may take over once its other readers are through
-  absl::flat_hash_set<ValueId> inMemory_;  // outputs of the call, and see keepMembers()
+  absl::Span<const ValueId> stores_;
+  const CommitFacts& facts_;
+  absl::flat_hash_set<ValueId> inMemory_;  // see keepMembers()
   std::vector<Target> targets_;            // of the stores, in order
 };
 
 }  // namespace
 
-absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier) {
-  return CommitDrafter(graph, {&store, 1}, earlier).run();
+void CommitFacts::extend(const Graph& graph) {
+  for (; seen_ < graph.size(); ++seen_) {
+    const Node& node = graph.node(ValueId(seen_));
+    if (node.op == Op::kUpdate) updated_.insert(viewBase(graph, node.operands[0]));
+  }
+}
+
+void CommitFacts::addStore(const Graph& graph, ValueId store) {
+  firstStore_.try_emplace(viewBase(graph, graph.node(store).operands[0]), store);
+}
+
+void CommitFacts::addReaders(const Graph& graph) {
+  for (ValueId output : graph.outputs()) outputs_.insert(viewBase(graph, output));
+  const std::vector<bool> live = liveValues(graph);
+  readers_.resize(graph.size());
+  for (size_t i = 0; i < graph.size(); ++i) {
+    if (!live[i] || isView(graph, ValueId(i))) continue;
+    for (ValueId operand : graph.node(ValueId(i)).operands)
+      readers_[viewBase(graph, operand).index].push_back(ValueId(i));
+  }
+}
+
+bool CommitFacts::isWrittenBefore(ValueId input, ValueId store) const {
+  const auto first = firstStore_.find(input);
+  return first != firstStore_.end() && first->second.index < store.index;
+}
+
+absl::Span<const ValueId> CommitFacts::readers(ValueId value) const {
+  if (value.index >= readers_.size()) return {};
+  return readers_[value.index];
+}
+
+absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, const CommitFacts& facts) {
+  return CommitDrafter(graph, {&store, 1}, facts).run();
 }
 
 absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph) {
   const absl::Span<const ValueId> stores = graph.commits();
   std::vector<CommitDraft> alone, result;
-  for (size_t i = 0; i < stores.size(); ++i) {
-    absl::StatusOr<CommitDraft> draft = draftCommit(graph, stores[i], stores.first(i));
+  if (stores.empty()) return result;
+  CommitFacts facts;
+  facts.extend(graph);
+  facts.addReaders(graph);
+  for (ValueId store : stores) facts.addStore(graph, store);
+  for (ValueId store : stores) {
+    absl::StatusOr<CommitDraft> draft = draftCommit(graph, store, facts);
     if (!draft.ok()) return draft.status();
     alone.push_back(*std::move(draft));
   }
@@ -321,7 +348,7 @@ absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph) {
     for (; end > i + 1 && !together; --end) {
       const auto fromMemory = [](const CommitDraft& draft) { return draft.fromMemory; };
       if (std::none_of(alone.begin() + i, alone.begin() + end, fromMemory)) break;
-      auto drafter = CommitDrafter(graph, stores.subspan(i, end - i), stores.first(i));
+      auto drafter = CommitDrafter(graph, stores.subspan(i, end - i), facts);
       absl::StatusOr<std::optional<CommitDraft>> draft = drafter.runTogether();
       if (!draft.ok()) return draft.status();
       together = *std::move(draft);

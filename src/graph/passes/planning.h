@@ -2,6 +2,7 @@
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
@@ -36,7 +37,33 @@ struct CommitDraft {
   std::vector<ValueId> kept;  ///< values below views that have to be in memory before commits run
   bool readsWritten = false;  ///< reads through a view what commits write: the store's value needs a copy
 };
-absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier);
+
+/// What drafts of commits ask of a graph, found once for all of them. Nodes are looked at once as the graph grows.
+class CommitFacts {
+ public:
+  /// Takes note of the nodes that are new since the last time.
+  void extend(const Graph& graph);
+  /// A store that is a commit; in the order of commits.
+  void addStore(const Graph& graph, ValueId store);
+  /// Of a graph that is complete: its outputs, and what is read by what is live.
+  void addReaders(const Graph& graph);
+
+  /// Memory that an update may take over once its other readers are through.
+  bool isUpdated(ValueId memory) const { return updated_.contains(memory); }
+  bool isOutput(ValueId memory) const { return outputs_.contains(memory); }
+  /// A commit before `store` writes into this input.
+  bool isWrittenBefore(ValueId input, ValueId store) const;
+  /// Live values, none of them a view, that read `value`, perhaps through views.
+  absl::Span<const ValueId> readers(ValueId value) const;
+
+ private:
+  size_t seen_ = 0;
+  absl::flat_hash_set<ValueId> updated_, outputs_;
+  absl::flat_hash_map<ValueId, ValueId> firstStore_;  ///< by input
+  std::vector<std::vector<ValueId>> readers_;
+};
+
+absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, const CommitFacts& facts);
 /// All commits of the graph, in order. Neighbours become one where that saves a temporary.
 absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph);
 

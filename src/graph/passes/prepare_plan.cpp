@@ -23,6 +23,8 @@
 namespace fw::graph {
 namespace {
 
+constexpr size_t kMaxSearch = 4096;
+
 /// A packed copy: `serial` keeps it from merging with another copy of the same value, whose memory may be written.
 ValueId addCopy(Graph& graph, ValueId value, int64_t serial, Layout layout) {
   const ValueType& from = graph.type(value);
@@ -49,7 +51,7 @@ absl::flat_hash_set<ValueId> viewsUnderOutputs(const Graph& graph) {
   std::vector<ValueId> roots = graph.outputs();
   for (ValueId store : graph.commits()) roots.push_back(graph.node(store).operands[0]);
   for (ValueId value : roots)
-    for (; isView(graph, value); value = graph.node(value).operands[0]) views.insert(value);
+    for (; isView(graph, value) && views.insert(value).second;) value = graph.node(value).operands[0];
   return views;
 }
 
@@ -159,7 +161,8 @@ class Preparer {
   absl::Status store(Rewriter& rw, ValueId id) {
     rw.copyNode(id);
     const ValueId store = rw.map(id), value = rw.out().node(store).operands[1];
-    absl::StatusOr<CommitDraft> draft = draftCommit(rw.out(), store, stores_);
+    facts_.extend(rw.out());
+    absl::StatusOr<CommitDraft> draft = draftCommit(rw.out(), store, facts_);
     if (!draft.ok()) return draft.status();
     if (draft->readsWritten) {
       const ValueId target = rw.out().node(store).operands[0];
@@ -167,16 +170,18 @@ class Preparer {
                                   addCopy(rw.out(), value, ++copies_, packedLike(rw.out().type(target).layout))};
       rw.copyNode(id, operands);
     }
-    stores_.push_back(rw.map(id));
+    facts_.addStore(rw.out(), rw.map(id));
     return absl::OkStatus();
   }
 
-  /// True if the base's memory is fresh and everything that reads it runs before the update in any order.
+  /// True if the base's memory is fresh and everything that reads it runs before the update in any order, as far as can
+  /// be seen by looking at kMaxSearch values.
   bool mayOverwrite(const Graph& graph, ValueId base, ValueId update) const {
     if (isView(graph, base) || isSource(graph, base) || outputs_.contains(base)) return false;
     absl::flat_hash_set<ValueId> before;  // what the update needs
     std::vector<ValueId> open = {update};
     while (!open.empty()) {
+      if (before.size() > kMaxSearch) return false;
       const ValueId at = open.back();
       open.pop_back();
       for (ValueId operand : graph.node(at).operands)
@@ -208,7 +213,7 @@ class Preparer {
 
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> outputs_;
-  std::vector<ValueId> stores_;  // so far
+  CommitFacts facts_;  // of what is rewritten so far
   int64_t copies_ = 0;
   std::vector<std::vector<ValueId>> users_;
 };

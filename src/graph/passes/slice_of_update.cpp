@@ -5,6 +5,8 @@
 // better served by the updated array itself, which all its readers share.
 #include "graph/passes/slice_of_update.h"
 
+#include <algorithm>
+
 namespace fw::graph {
 namespace {
 
@@ -25,6 +27,9 @@ class Axis {
 
   /// What [start, step, count] has in common with what was stored in an axis of `size` elements; nullopt if unknown.
   std::optional<Common> with(const Axis& stored, SymId size) const {
+    if (const auto own = interval(), other = stored.interval();
+        own && other && (own->second < other->first || other->second < own->first))
+      return nothing();
     const SymId zero = syms_.constant(0), one = syms_.constant(1);
     const auto equal = [&](SymId a, SymId b) { return a == b || syms_.provablyEqual(a, b) == true; };
     if (equal(stored.start_, zero) && syms_.isConst(stored.step_, 1) && equal(stored.count_, size))
@@ -55,6 +60,15 @@ class Axis {
     return common;
   }
 
+  /// Least and greatest index, if everything is constant and there are some: a quick answer for most pairs.
+  std::optional<std::pair<int64_t, int64_t>> interval() const {
+    const std::optional<int64_t> start = syms_.asConst(start_), step = syms_.asConst(step_),
+                                 count = syms_.asConst(count_);
+    if (!start || !step || !count || *count < 1) return std::nullopt;
+    const int64_t last = *start + *step * (*count - 1);
+    return std::minmax(*start, last);
+  }
+
   /// Nothing, if the two lie in ranges that do not meet.
   std::optional<Common> apart(const Axis& other) const {
     const auto [low, high] = bounds();
@@ -76,13 +90,15 @@ class Axis {
   SymId start_, step_, count_;
 };
 
-}  // namespace
+/// Updates that one slice is followed through: without a limit, n reads behind n updates would take n * n steps.
+constexpr int kMaxDepth = 256;
 
-std::optional<ValueId> sliceOfUpdate(Graph& graph, ValueId updated, const SymList& starts, const SymList& steps,
-                                     const ValueType& type) {
+/// See sliceOfUpdate(). `depth` counts the updates that have been passed.
+std::optional<ValueId> follow(Graph& graph, ValueId updated, const SymList& starts, const SymList& steps,
+                              const ValueType& type, int depth) {
   SymContext& syms = graph.syms();
   const Node& update = graph.node(updated);
-  if (update.op != Op::kUpdate) return std::nullopt;
+  if (update.op != Op::kUpdate || depth == kMaxDepth) return std::nullopt;
   const ValueId base = update.operands[0], value = update.operands[1];
   const SymList storedStarts = update.attrs.syms(AttrKey::kStarts), storedSteps = update.attrs.syms(AttrKey::kSteps);
   const SymShape size = graph.type(base).shape, stored = graph.type(value).shape;
@@ -93,7 +109,7 @@ std::optional<ValueId> sliceOfUpdate(Graph& graph, ValueId updated, const SymLis
     const Axis read(syms, starts[i], steps[i], type.shape[i]);
     const std::optional<Common> common = read.with(Axis(syms, storedStarts[i], storedSteps[i], stored[i]), size[i]);
     if (common && common->none) {
-      if (std::optional<ValueId> older = sliceOfUpdate(graph, base, starts, steps, type)) return older;
+      if (std::optional<ValueId> older = follow(graph, base, starts, steps, type, depth + 1)) return older;
       return graph.slice(base, starts, steps, type.shape);
     }
     known &= common.has_value();
@@ -107,14 +123,21 @@ std::optional<ValueId> sliceOfUpdate(Graph& graph, ValueId updated, const SymLis
   }
   if (!known) return std::nullopt;
   if (all) {
-    if (std::optional<ValueId> older = sliceOfUpdate(graph, value, inValue, valueSteps, type)) return older;
+    if (std::optional<ValueId> older = follow(graph, value, inValue, valueSteps, type, depth + 1)) return older;
     return graph.slice(value, inValue, valueSteps, type.shape);
   }
   if (!thin) return std::nullopt;
-  std::optional<ValueId> line = sliceOfUpdate(graph, base, starts, steps, type);
+  std::optional<ValueId> line = follow(graph, base, starts, steps, type, depth + 1);
   if (!line) line = graph.slice(base, starts, steps, type.shape);
   const ValueId part = graph.slice(value, inValue, valueSteps, counts);
   return graph.update(*line, part, inRead, SymList(size.size(), syms.constant(1)));
+}
+
+}  // namespace
+
+std::optional<ValueId> sliceOfUpdate(Graph& graph, ValueId updated, const SymList& starts, const SymList& steps,
+                                     const ValueType& type) {
+  return follow(graph, updated, starts, steps, type, 0);
 }
 
 }  // namespace fw::graph
