@@ -304,13 +304,16 @@ IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t
   return result;
 }
 
+bool mayJoin(const Draft& a, const Draft& b) {
+  return joinable(a) && joinable(b) && a.values.size() + b.values.size() <= kMaxValues;
+}
+
 std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, const Draft& consumer, ValueId user,
                                    size_t index, const IndexMap& map, bool closed) {
-  if (!joinable(producer) || !joinable(consumer)) return std::nullopt;
+  if (!mayJoin(producer, consumer)) return std::nullopt;
   const bool stages = closed && producer.values.size() == 1 && consumer.values.size() == 1 && mayStage(graph, user) &&
                       graph.node(user).operands[0] == producer.values[0];
   if (producer.sealed && !stages) return std::nullopt;
-  if (producer.values.size() + consumer.values.size() > kMaxValues) return std::nullopt;
   const IntList& from = producer.axisMap.at(map.base);
   const IntList through = axesThrough(graph, consumer, user, index, map);
   IntList to(producer.domain.size(), -1);
@@ -357,9 +360,7 @@ std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, co
 }
 
 std::optional<Draft> joinSideBySide(const Graph& graph, const Draft& a, const Draft& b) {
-  if (!joinable(a) || !joinable(b) || a.sealed || b.sealed || a.domain != b.domain || a.domain.empty())
-    return std::nullopt;
-  if (a.values.size() + b.values.size() > kMaxValues) return std::nullopt;
+  if (!mayJoin(a, b) || a.sealed || b.sealed || a.domain != b.domain || a.domain.empty()) return std::nullopt;
   const bool aReduces = a.kind == Group::Kind::kReduce, bReduces = b.kind == Group::Kind::kReduce;
   if (aReduces && bReduces && a.reduced != b.reduced) return std::nullopt;
   // A map runs in parallel; next to a whole-array reduction it would not.
