@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests" / "mutation" / "mutants.toml"
 SCRATCH = ROOT / "build" / "mutation"
+NONE = -1
 HEADER = """#pragma once
 #include <cstdlib>
 namespace fw {
@@ -91,32 +92,42 @@ def build(jobs: int) -> None:
         shutil.copy(library, package)
 
 
-def differing(generator: str, mutant: int | None, count: int, known: frozenset[int], seconds: float):
-    """Seeds whose programs differ, lazily."""
+def differs(generator: str, seed: int, mutant: int, known: dict) -> bool:
+    """Whether the program of this seed, run by itself, differs with the mutant."""
     from fuzz.work import run_many
 
-    os.environ["FW_MUTANT"] = str(-1 if mutant is None else mutant)
+    if (key := (generator, seed, mutant)) not in known:
+        os.environ["FW_MUTANT"] = str(mutant)
+        known[key] = any(result.report.difference for result in run_many(generator, "mixed", range(seed, seed + 1)))
+    return known[key]
+
+
+def find(generator: str, mutant: int, count: int, seconds: float, known: dict):
+    """The first program that differs by itself, and does not without the mutant; None if there is none."""
+    from fuzz.work import run_many
+
     end = time.monotonic() + seconds
+    os.environ["FW_MUTANT"] = str(mutant)
     for result in run_many(generator, "mixed", range(count)):
-        if result.report.difference and result.seed not in known:
-            yield result
+        if result.report.difference and differs(generator, result.seed, mutant, known) and not differs(generator, result.seed, NONE, known):
+            return result
+        os.environ["FW_MUTANT"] = str(mutant)
         if time.monotonic() > end:
-            return
+            break
+    return None
 
 
 def score(generator: str, count: int, seconds: float, only: list[str]) -> bool:
-    known = frozenset(result.seed for result in differing(generator, None, count, frozenset(), 1e9))
-    print(f"{generator}: {count} programs, without a mutant {len(known)} differ: {sorted(known)}", flush=True)
-    found, missed = 0, []
+    found, missed, known = 0, [], {}
     for number, (name, row) in enumerate(table().items()):
         if generator not in row["finds"] or (only and name not in only):
             continue
-        first = next(differing(generator, number, count, known, seconds), None)
+        first = find(generator, number, count, seconds, known)
         found += first is not None
         missed += [name] if first is None else []
         print(f"  {name}: " + (f"seed {first.seed}, {first.report.difference[:120]!r}" if first else "not found"), flush=True)
     total = found + len(missed)
-    print(f"{generator}: {found} of {total} found ({100 * found / max(total, 1):.0f} %); not found: {missed}", flush=True)
+    print(f"{generator}: {found} of {total} found ({100 * found / max(total, 1):.0f} %) among {count} programs each; not found: {missed}", flush=True)
     return not missed
 
 
