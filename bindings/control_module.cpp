@@ -8,6 +8,7 @@
 #include "bindings/settings.h"
 #include "bindings/stance.h"
 #include "bindings/to_python.h"
+#include "bindings/variant.h"
 #include "frame_eval/policy.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
@@ -198,6 +199,14 @@ PyObject* pyOverhead(PyObject*, PyObject*) {
   return toPython({{"ms", overheadNs() / 1e6}, {"left_to_python", leftToPython()}});
 }
 
+/// plant_delay(ns)
+PyObject* pyPlantDelay(PyObject*, PyObject* ns) {
+  const long long value = PyLong_AsLongLong(ns);
+  if (value == -1 && PyErr_Occurred()) return nullptr;
+  plantDelay(std::chrono::nanoseconds(value));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
     {"overhead", pyOverhead, METH_NOARGS,
      "overhead() -> {ms, left_to_python}: what Fusewire has taken for itself in this process, and the functions that "
@@ -222,6 +231,7 @@ PyMethodDef functions[] = {
     {"evaluate_graph", evaluateGraph, METH_VARARGS,
      "evaluate_graph(text, arrays, symbols) -> arrays, by the reference evaluator"},
     {"emit_event", emitEvent, METH_VARARGS, "emit_event(channel, kind, text, json, loud)"},
+    {"plant_delay", pyPlantDelay, METH_O, "plant_delay(ns): every run of compiled code waits first (tests of trials)"},
     {"set_trace_versions", pySetTraceVersions, METH_O, "set_trace_versions(json)"},
     {nullptr, nullptr, 0, nullptr}};
 

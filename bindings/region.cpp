@@ -6,6 +6,7 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "bindings/boundary.h"
@@ -37,34 +38,57 @@ constexpr size_t kMaxEnds = 32;
 /// Captures that end in an exception of the user's code, or in a branch without arrays, before that counts.
 constexpr int kExceptionLimit = 3;
 
-/// The run of a region that is being timed: until its frame enters the region, or another one, where compiled code and
-/// Python both come by. One at a time; the GIL guards it.
+/// The run of a region that is being timed: until its frame enters the region, or another one, or comes by a marker,
+/// where compiled code and Python both come by. One at a time; the GIL guards it.
 struct OpenRun {
   TimedRun run;
   PyObject* const* slots;
   const PyCodeObject* code;
-  int entries;  ///< since then
+  std::weak_ptr<SplicedCode> owner;
+  int entries = 0;  ///< of other frames, or elsewhere, since then
 };
 OpenRun openRun;
 
-/// Entries into regions, of any frame, after which the end of a run is not waited for any more.
-constexpr int kMostEntries = 64;
+/// Entries into regions after which the end of a run is not waited for any more; Python's passes by those that lie
+/// within the stretch of its own, perhaps in a loop.
+constexpr int kMostEntries = 64, kMostWithin = 4096;
 
-void endOpenRun(const CurrentFrame& frame, int start) {
+/// What a stub takes that leaves its frame to Python: without the region it would not be there.
+constexpr std::chrono::nanoseconds kStub{80};
+
+void endOpenRun() {
+  if (openRun.run.arm == Trial::Arm::kPython) openRun.run.start += (openRun.entries + 1) * kStub;
+  const std::shared_ptr<Trial> trial = openRun.run.trial;
+  const unsigned sizeClass = openRun.run.sizeClass;
+  openRun.run.end();
+  if (trial->cases()[sizeClass].verdict == Trial::Verdict::kNone) return;
+  if (const auto owner = openRun.owner.lock()) owner->trialDecided();
+}
+
+/// A frame enters a region or comes by a marker. Answers true where it is within a run of Python's that is being timed:
+/// bytecode is what is compared, so that nothing compiled may run then.
+bool passOpenRun(const CurrentFrame& frame, int here) {
   Trial& trial = *openRun.run.trial;
-  if (frame.slots == openRun.slots && frame.code == openRun.code) {
-    if (trial.meeting < 0) trial.meeting = start;  // compiled code is timed first
-    if (trial.meeting == start) return openRun.run.end();
+  const bool own = frame.slots == openRun.slots && frame.code == openRun.code;
+  const bool python = openRun.run.arm == Trial::Arm::kPython;
+  if (own) {
+    if (trial.meeting == Trial::kUnknown && !python) trial.meeting = here;
+    if (trial.meeting == here || (python && trial.isClearlyLost(openRun.run.sizeClass, openRun.run.ns())))
+      return endOpenRun(), false;
   }
-  if (++openRun.entries <= kMostEntries) return;
+  if (++openRun.entries <= (own && python ? kMostWithin : kMostEntries)) return own && python;
   trial.lose(openRun.run.sizeClass);
   openRun.run = {};
+  return false;
 }
+
+/// Entries in a row that trials have left to Python, after which the stub goes.
+constexpr uint32_t kGivenUpLimit = 64;
 
 }  // namespace
 
 int Region::run(const CurrentFrame& frame, const Port& port) {
-  if (openRun.run) endOpenRun(frame, place_.start);
+  if (openRun.run && passOpenRun(frame, atReturn_ ? Trial::kAtReturn : place_.start)) return kDeclined;
   if (status_ == Status::kDead) return kDeclined;
   if (rest_ > 0) return --rest_, ++declines_, kDeclined;
   if (variants_.variants().empty()) return miss(frame, port);
@@ -76,9 +100,44 @@ int Region::run(const CurrentFrame& frame, const Port& port) {
       {frame.slots, function, frame.slots, &port.answers, openRun.run ? nullptr : &timed}, &result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(frame, port);
   const int answer = finish(outcome, variant, result, frame, port);
-  const bool asWanted = (outcome == RunOutcome::kDone) == (timed.arm == Trial::Arm::kCompiled);
-  if (timed && asWanted && outcome != RunOutcome::kError) openRun = {std::move(timed), frame.slots, frame.code, 0};
+  const bool done = outcome == RunOutcome::kDone;
+  if (timed.arm == Trial::Arm::kGivenUp) {
+    gaveWay();
+  } else if (done) {
+    givenUpInARow_ = 0;
+  }
+  if (!timed || outcome == RunOutcome::kError || done != (timed.arm == Trial::Arm::kCompiled)) return answer;
+  openRun = {std::move(timed), frame.slots, frame.code, owner_};
+  if (done && ends_[variant->endIndex].target == capture::ExitPlan::kReturn) {  // no marker on the stub's way out
+    openRun.run.trial->meeting = Trial::kAtReturn;
+    endOpenRun();
+  }
   return answer;
+}
+
+std::shared_ptr<Region> Region::marker(std::weak_ptr<SplicedCode> owner, Place place, bool atReturn) {
+  auto region = std::make_shared<Region>(std::move(owner), std::move(place), std::vector<capture::StubEnd>());
+  region->status_ = Status::kDead;
+  region->atReturn_ = atReturn;
+  return region;
+}
+
+bool Region::isOnTrial() const {
+  const auto undecided = [](const auto& variant) {
+    if (!variant->trial() || variant->hasGivenUp()) return false;
+    const auto& cases = variant->trial()->cases();
+    const auto decided = [](const Trial::Case& one) { return one.verdict != Trial::Verdict::kNone; };
+    const auto begun = [&](const Trial::Case& one) { return one.calls > 0 && !decided(one); };
+    return std::none_of(cases.begin(), cases.end(), decided) || std::any_of(cases.begin(), cases.end(), begun);
+  };
+  return std::any_of(variants_.variants().begin(), variants_.variants().end(), undecided);
+}
+
+/// Python is faster for what comes: without the stub it is faster still. Sizes for which that is not so do not come.
+void Region::gaveWay() {
+  if (++givenUpInARow_ < kGivenUpLimit) return;
+  status_ = Status::kDead;
+  if (const auto owner = owner_.lock()) owner->changed();
 }
 
 /// Leaves the stack as the stub expects it at the end: nothing that it drops is NULL.

@@ -38,6 +38,12 @@ class Region {
     std::vector<int> answers;  ///< end of the region -> number for the stub, -1 if it does not know that end
     int headroom = 0;          ///< entries that it has pushed
   };
+  /// No region, but a place that frames come by at the end of one that is on trial: runs nothing. `atReturn`: in front
+  /// of a return.
+  static std::shared_ptr<Region> marker(std::weak_ptr<SplicedCode> owner, Place place, bool atReturn);
+  /// Whether some variant has yet to be compared with Python: then its ends want markers.
+  bool isOnTrial() const;
+
   /// Called by a stub. Answers the number of the end reached, -1 if the original instructions are to run, -2 with a
   /// Python exception set.
   int run(const cpython::CurrentFrame& frame, const Port& port);
@@ -59,6 +65,7 @@ class Region {
   Variant* compile(SplicedCode& owner, const cpython::CurrentFrame& frame, uint64_t kind);
   int endFor(const capture::ExitPlan& exit);
   int passed(uint32_t longestRest);
+  void gaveWay();
   bool isUseless(const SplicedCode& owner) const;
   void declined();
 
@@ -70,8 +77,10 @@ class Region {
   uint64_t hits_ = 0, declines_ = 0;
   uint64_t entries_ = 0;  ///< before there were variants
   uint32_t missesInARow_ = 0, rest_ = 0;
-  int idle_ = 0;        ///< runs without any variant, in a row
-  int exceptions_ = 0;  ///< captures that met an exception or nothing to compile
+  uint32_t givenUpInARow_ = 0;  ///< entries that a trial has left to Python
+  bool atReturn_ = false;       ///< a marker's
+  int idle_ = 0;                ///< runs without any variant, in a row
+  int exceptions_ = 0;          ///< captures that met an exception or nothing to compile
   bool limitReported_ = false;
 };
 

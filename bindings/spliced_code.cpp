@@ -184,14 +184,13 @@ void SplicedCode::added(const Region& region, Variant& variant, PyFunctionObject
   const auto& others = region.variants().variants();
   auto sameEnd = [&](const auto& other) { return other->endIndex == variant.endIndex; };
   const bool known = std::any_of(others.begin(), others.end(), sameEnd);
-  if (!known) resplice();  // stubs know the ends of the variants that there were
+  // Stubs know the ends of the variants that there were, and a trial wants markers.
+  if (!known || wantsTrials(*config())) resplice();
 }
 
 void SplicedCode::reportLimit(int start, size_t limit) {
   record({capture::BreakReason::kRecompileLimit, "the region from here has " + std::to_string(limit) + " variants", "",
           lineOf(start)});
-  const std::string region = "the region of " + name() + " from line " + std::to_string(lineOf(start));
-  if (decorated_) warnRecompileLimit(region, limit, "values");
 }
 
 PyObject* SplicedCode::codeForCall() {
@@ -200,6 +199,33 @@ PyObject* SplicedCode::codeForCall() {
   if (!pays_ && !mayCapture()) return reinterpret_cast<PyObject*>(map_.object());  // stubs would only cost
   if (dirty_ && calls_ >= nextSplice_) splice();
   return code_ ? code_.get() : reinterpret_cast<PyObject*>(map_.object());
+}
+
+/// Markers where the ways of compiled code and of Python through a region on trial meet again, if no stub is there.
+std::vector<capture::Stub> SplicedCode::markers(const std::vector<capture::Stub>& stubs) {
+  std::map<int, bool> places;  // instruction, and whether it stands in front of a return
+  for (const auto& [start, region] : regions_) {
+    if (region->status() != Region::Status::kActive || !region->isOnTrial()) continue;
+    for (const auto& variant : region->variants().variants()) {
+      const int target = region->ends()[static_cast<size_t>(variant->endIndex)].target;
+      if (target != capture::ExitPlan::kReturn) {
+        places.emplace(target, false);
+        continue;
+      }
+      const auto& code = map_.code().instructions;
+      for (int i = 0; i < static_cast<int>(code.size()); ++i)
+        if (code[i].op == Opcode::kReturnValue && map_.stopFor(i) >= 0) places.emplace(map_.stopFor(i), true);
+    }
+  }
+  for (const capture::Stub& stub : stubs) places.erase(stub.start);
+  std::vector<capture::Stub> result;
+  for (const auto& [at, atReturn] : places) {
+    if (!map_.allows(at) || map_.depth(at) < 0) continue;
+    Region::Place place{at, map_.slotCount() + map_.depth(at), {}};
+    capture::Stub stub{at, newRegionEntry(Region::marker(weak_from_this(), std::move(place), atReturn), {}), {}};
+    result.push_back(std::move(stub));
+  }
+  return result;
 }
 
 void SplicedCode::splice() {
@@ -218,6 +244,8 @@ void SplicedCode::splice() {
     code_ = Ref();
     return;
   }
+  for (capture::Stub& marker : markers(stubs)) stubs.push_back(std::move(marker));
+  std::sort(stubs.begin(), stubs.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
   code_ = capture::splice(map_, stubs);
   for (const capture::Stub& stub : stubs) setRegionHome(stub.callable.get(), code_.get());
 }

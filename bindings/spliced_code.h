@@ -46,6 +46,8 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   /// A region has died.
   void changed() { dirty_ = true; }
   void reportLimit(int start, size_t limit);
+  /// A trial of a region has come to an end: what was put up for it may go.
+  void trialDecided() { resplice(); }
 
   /// Whether the region may be captured: not while one in front of it may still swallow the whole loop that it lies in.
   bool isOpen(const Region& region) const;
@@ -74,6 +76,7 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   void resplice() { dirty_ = true, nextSplice_ = 0; }
   std::vector<capture::StubEnd> predictEnds(int start) const;
   capture::Stub stubFor(const std::shared_ptr<Region>& region) const;
+  std::vector<capture::Stub> markers(const std::vector<capture::Stub>& stubs);
   void splice();
 
   FunctionSettings settings_;

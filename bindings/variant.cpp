@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
@@ -57,7 +58,11 @@ std::vector<std::string_view> splitList(const std::string& text) {
   return names;
 }
 
+std::chrono::nanoseconds plantedDelay{0};
+
 }  // namespace
+
+void plantDelay(std::chrono::nanoseconds delay) { plantedDelay = delay; }
 
 Variant::~Variant() = default;
 
@@ -159,6 +164,8 @@ class Unlocked {
 
 int32_t Variant::runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil) {
   Unlocked unlocked(releaseGil);
+  if (plantedDelay.count() > 0) [[unlikely]]
+    std::this_thread::sleep_for(plantedDelay);
   if (jit::EntryFn entry = program_->entry()) return entry(frame.symbols, frame.buffers, workspace);
   return program_->run(frame.symbols, frame.buffers, workspace);
 }
@@ -260,7 +267,7 @@ void Variant::findSizes(const graph::Graph& graph) {
 
 void Variant::beginTrial(bool region) {
   constexpr double kEntryNs = 60;  // finding the variant, besides its guards
-  trial_ = std::make_shared<Trial>(region || sizes_.empty() ? kEntryNs + std::max(guardNs, 0.0) : 0.0);
+  trial_ = std::make_shared<Trial>(region || sizes_.empty() ? kEntryNs + std::max(guardNs, 0.0) : 0.0, region);
 }
 
 /// Whether Python runs this call, and if that is to be found out, times whoever runs it.
@@ -273,6 +280,7 @@ bool Variant::leavesToPython(const guards::CallFrame& frame, TimedRun* timed) {
   if (arm == Trial::Arm::kUntimed) return false;
   if (arm == Trial::Arm::kGivenUp) {
     gaveUp_ = sizes_.empty();
+    timed->arm = arm;
     return true;
   }
   *timed = {trial_, sizeClass, arm, TimedRun::Clock::now()};

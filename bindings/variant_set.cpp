@@ -128,8 +128,8 @@ std::optional<Churn::Blame> VariantSet::blame(const Invocation& call, int limit)
   std::optional<Churn::Blame> blame = churn_.blame(*newest_, call, limit);
   if (!blame) return std::nullopt;
   for (size_t i = variants_.size(); i-- > 0;)
-    if (variants_[i]->hits() <= 1 && Churn::reliesOn(*variants_[i], blame->at)) retire(variants_[i].get());
-  if (blame->isSetting) return std::nullopt;
+    if (variants_[i]->hits() <= 1 && Churn::reliesOn(*variants_[i], *blame)) retire(variants_[i].get());
+  if (blame->isLearned) return std::nullopt;
   return blame;
 }
 
