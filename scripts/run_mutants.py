@@ -67,7 +67,7 @@ def build(jobs: int) -> None:
     rows = table()
     if wrong := problems(rows):
         sys.exit("\n".join(wrong))
-    meson = SCRATCH / "build" / "meson"   # as far below its tree as the tree's own build folder: compiler caches then know the rest
+    meson = SCRATCH / "build" / "meson"   # as deep as the tree's own
     files = subprocess.run(["git", "ls-files", "src", "bindings", "meson.build", "meson.options", "tests/meson.build"], cwd=ROOT,
                            capture_output=True, text=True, check=True).stdout.split()
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in files}
@@ -83,8 +83,13 @@ def build(jobs: int) -> None:
             path.write_text(text, encoding="utf-8")
     beside = Path(sys.executable).parent
     environment = {"CXX": "ccache g++" if shutil.which("ccache") else "g++", **os.environ, "PATH": f"{beside}:{os.environ['PATH']}"}
-    if not (meson / "build.ninja").exists():
-        subprocess.run([beside / "meson", "setup", "-Dbuildtype=release", "-Db_ndebug=if-release", meson, SCRATCH], env=environment, check=True)
+    if not (meson / "build.ninja").exists():   # as the tree's own library is built, relative paths included: most of it is in a compiler cache
+        venv = SCRATCH / ".venv"
+        venv.symlink_to(Path(sys.prefix))
+        native = SCRATCH / "native.ini"
+        native.write_text(f"[binaries]\npython = '{venv / 'bin' / 'python3'}'\n", encoding="utf-8")
+        subprocess.run([beside / "meson", "setup", "-Dbuildtype=release", "-Db_ndebug=if-release", "--native-file", native, meson, SCRATCH],
+                       env=environment, check=True)
     subprocess.run([beside / "ninja", "-C", meson, f"-j{jobs}"], env=environment, check=True)
     package = SCRATCH / "site" / "fusewire"
     shutil.copytree(SCRATCH / "bindings" / "fusewire", package, dirs_exist_ok=True)
