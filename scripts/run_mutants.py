@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests" / "mutation" / "mutants.toml"
 SCRATCH = ROOT / "build" / "mutation"
+NONE = -1
 HEADER = """#pragma once
 #include <cstdlib>
 namespace fw {
@@ -66,7 +67,7 @@ def build(jobs: int) -> None:
     rows = table()
     if wrong := problems(rows):
         sys.exit("\n".join(wrong))
-    meson = SCRATCH / "build" / "meson"   # as far below its tree as the tree's own build folder: compiler caches then know the rest
+    meson = SCRATCH / "build" / "meson"   # as deep as the tree's own
     files = subprocess.run(["git", "ls-files", "src", "bindings", "meson.build", "meson.options", "tests/meson.build"], cwd=ROOT,
                            capture_output=True, text=True, check=True).stdout.split()
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in files}
@@ -82,8 +83,13 @@ def build(jobs: int) -> None:
             path.write_text(text, encoding="utf-8")
     beside = Path(sys.executable).parent
     environment = {"CXX": "ccache g++" if shutil.which("ccache") else "g++", **os.environ, "PATH": f"{beside}:{os.environ['PATH']}"}
-    if not (meson / "build.ninja").exists():
-        subprocess.run([beside / "meson", "setup", "-Dbuildtype=release", "-Db_ndebug=if-release", meson, SCRATCH], env=environment, check=True)
+    if not (meson / "build.ninja").exists():   # as the tree's own library is built, relative paths included: most of it is in a compiler cache
+        venv = SCRATCH / ".venv"
+        venv.symlink_to(Path(sys.prefix))
+        native = SCRATCH / "native.ini"
+        native.write_text(f"[binaries]\npython = '{venv / 'bin' / 'python3'}'\n", encoding="utf-8")
+        subprocess.run([beside / "meson", "setup", "-Dbuildtype=release", "-Db_ndebug=if-release", "--native-file", native, meson, SCRATCH],
+                       env=environment, check=True)
     subprocess.run([beside / "ninja", "-C", meson, f"-j{jobs}"], env=environment, check=True)
     package = SCRATCH / "site" / "fusewire"
     shutil.copytree(SCRATCH / "bindings" / "fusewire", package, dirs_exist_ok=True)
@@ -91,32 +97,42 @@ def build(jobs: int) -> None:
         shutil.copy(library, package)
 
 
-def differing(generator: str, mutant: int | None, count: int, known: frozenset[int], seconds: float):
-    """Seeds whose programs differ, lazily."""
+def differs(generator: str, seed: int, mutant: int, known: dict) -> bool:
+    """Whether the program of this seed, run by itself, differs with the mutant."""
     from fuzz.work import run_many
 
-    os.environ["FW_MUTANT"] = str(-1 if mutant is None else mutant)
+    if (key := (generator, seed, mutant)) not in known:
+        os.environ["FW_MUTANT"] = str(mutant)
+        known[key] = any(result.report.difference for result in run_many(generator, "mixed", range(seed, seed + 1)))
+    return known[key]
+
+
+def find(generator: str, mutant: int, count: int, seconds: float, known: dict):
+    """The first program that differs by itself, and does not without the mutant; None if there is none."""
+    from fuzz.work import run_many
+
     end = time.monotonic() + seconds
+    os.environ["FW_MUTANT"] = str(mutant)
     for result in run_many(generator, "mixed", range(count)):
-        if result.report.difference and result.seed not in known:
-            yield result
+        if result.report.difference and differs(generator, result.seed, mutant, known) and not differs(generator, result.seed, NONE, known):
+            return result
+        os.environ["FW_MUTANT"] = str(mutant)
         if time.monotonic() > end:
-            return
+            break
+    return None
 
 
 def score(generator: str, count: int, seconds: float, only: list[str]) -> bool:
-    known = frozenset(result.seed for result in differing(generator, None, count, frozenset(), 1e9))
-    print(f"{generator}: {count} programs, without a mutant {len(known)} differ: {sorted(known)}", flush=True)
-    found, missed = 0, []
+    found, missed, known = 0, [], {}
     for number, (name, row) in enumerate(table().items()):
         if generator not in row["finds"] or (only and name not in only):
             continue
-        first = next(differing(generator, number, count, known, seconds), None)
+        first = find(generator, number, count, seconds, known)
         found += first is not None
         missed += [name] if first is None else []
         print(f"  {name}: " + (f"seed {first.seed}, {first.report.difference[:120]!r}" if first else "not found"), flush=True)
     total = found + len(missed)
-    print(f"{generator}: {found} of {total} found ({100 * found / max(total, 1):.0f} %); not found: {missed}", flush=True)
+    print(f"{generator}: {found} of {total} found ({100 * found / max(total, 1):.0f} %) among {count} programs each; not found: {missed}", flush=True)
     return not missed
 
 
