@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/inlined_vector.h"
 #include "bindings/error_state.h"
 #include "bindings/held_locks.h"
@@ -316,6 +317,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   call.scalars = carve(static_cast<uint64_t*>(nullptr), results_->scalarWords());
   call.arrays = carve(static_cast<PyArrayObject**>(nullptr), bufferCount);
   std::memset(call.arrays, 0, bufferCount * sizeof(void*));
+  const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
 
   RunOutcome outcome = RunOutcome::kError;
   if (results_->allocate(call)) {
@@ -345,7 +347,6 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       }
     }
   }
-  results_->release(call);
   return outcome;
 }
 
