@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "bindings/describe.h"
+#include "bindings/internal_failures.h"
 #include "bindings/stance.h"
 #include "cpython/numpy_api.h"
 #include "graph/support/check.h"
@@ -79,6 +80,7 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
     Variant* variant = variants_[i].get();  // alive while activeCalls_ counts us, even if a thread clears the set
     if (variant->hasGivenUp() || !call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
     try {
+      failIfPlanted(Planted::kRun);
       const RunOutcome outcome = variant->run(one, result);
       if (outcome == RunOutcome::kMiss) continue;
       if (call.timed && *call.timed) call.timed->addMisses(i);
@@ -212,6 +214,7 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     return capture::Break{reason, std::string(detail), "", 0};
   };
   try {
+    failIfPlanted(Planted::kBuild);
     auto captured = capture(captureOptions(config));
     if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     if (config.text(Setting::kBackend) == "capture") return broken(capture::BreakReason::kDisabled, "backend=capture");
@@ -222,7 +225,11 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
                   : absl::IsAborted(variant.status())     ? capture::BreakReason::kBackendFailed
                                                           : capture::BreakReason::kCompileFailed,
                   std::string(variant.status().message()));
-  } catch (const InternalError& error) {
+  } catch (const cpython::PythonError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return broken(capture::BreakReason::kGraphLimit, "out of memory");
+  } catch (const std::exception& error) {
     return broken(capture::BreakReason::kInternalError, error.what());
   }
 }

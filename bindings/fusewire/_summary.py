@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 
-from fusewire import _fusewire
+from fusewire import _failures, _fusewire
 from fusewire._config import config
 from fusewire._errors import counted
 
@@ -50,7 +50,7 @@ def summary() -> str:
             "  breaks: "
             + ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items(), key=lambda r: (-r[1], r[0])))
         )
-    return "\n".join(lines)
+    return "\n".join(lines + _failures.lines())
 
 
 @atexit.register

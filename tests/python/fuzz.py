@@ -14,6 +14,7 @@ import sys
 
 import numpy as np
 
+import failures
 import fusewire
 from compare import assert_close_value, clone, run
 
@@ -97,6 +98,7 @@ def check(seed: int, writes: bool = False) -> tuple[str, bool]:
     scope = {"np": np}
     exec(source, scope)
     function = scope["f"]
+    watch = failures.Watch()
     compiled = fusewire.compile(function)
     expected = run(function, clone(arguments))
     for attempt in ("first", "warm"):
@@ -124,7 +126,7 @@ def check(seed: int, writes: bool = False) -> tuple[str, bool]:
             described = [(a.dtype, a.shape, a.strides) if isinstance(a, np.ndarray) else a for a in arguments]
             return f"seed {seed}, {attempt} call\n{source}arguments {described}\n{error}\n", True
     facts = fusewire._fusewire.describe(compiled)
-    bugs = [b for b in facts["breaks"] if b["reason"] in ("internal-error", "compile-failed")]
+    bugs = watch.new()
     return (f"seed {seed}\n{source}{bugs}\n" if bugs else ""), bool(facts["variants"])
 
 

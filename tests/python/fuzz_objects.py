@@ -18,6 +18,7 @@ import textwrap
 
 import numpy as np
 
+import failures
 import fusewire
 from corpus_case import numbers
 from observe import assert_same_observation, observe
@@ -251,6 +252,7 @@ def check(seed: int, source: str | None = None) -> tuple[str, bool]:
     source = source or Generator(seed).program()
     plain, other = scope_of(source), scope_of(source, fusewire.compile if seed % 2 else lambda function: function)
     lost: list = []   # what generators raise where nobody catches it
+    watch = failures.Watch()
     compiled = fusewire.compile(other["f"], **({"compile_all": True} if seed % 3 == 0 else {}))
 
     def call(scope, function, i):
@@ -273,7 +275,7 @@ def check(seed: int, source: str | None = None) -> tuple[str, bool]:
         except AssertionError as error:
             return f"seed {seed}, call {i}: {sets[i]}\n{source}\n{error}\n", True
     facts = fusewire._fusewire.describe(compiled)
-    bugs = [b for b in facts["breaks"] if b["reason"] in ("internal-error", "compile-failed")]
+    bugs = watch.new()
     done = bool(facts["variants"]) or any(region["variants"] for region in facts.get("regions", ()))
     return (f"seed {seed}\n{source}\n{bugs}\n" if bugs else ""), done
 
