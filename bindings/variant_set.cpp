@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "bindings/describe.h"
+#include "bindings/internal_failures.h"
 #include "bindings/stance.h"
 #include "cpython/cpu_clock.h"
 #include "cpython/numpy_api.h"
@@ -80,6 +81,7 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
     Variant* variant = variants_[i].get();  // alive while activeCalls_ counts us, even if a thread clears the set
     if (variant->hasGivenUp() || !call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
     try {
+      failIfPlanted(Planted::kRun);
       const RunOutcome outcome = variant->run(one, result);
       if (outcome == RunOutcome::kMiss) continue;
       if (call.timed && *call.timed) call.timed->addMisses(i);
@@ -214,6 +216,7 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     return capture::Break{reason, std::string(detail), "", 0};
   };
   try {
+    failIfPlanted(Planted::kBuild);
     capture::CaptureOptions options = captureOptions(config);
     if (config.flag(Setting::kEconomy)) options.cpuDeadlineNs = cpython::threadCpuNs() + kCaptureNs;
     auto captured = capture(options);
@@ -226,7 +229,11 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
                   : absl::IsAborted(variant.status())     ? capture::BreakReason::kBackendFailed
                                                           : capture::BreakReason::kCompileFailed,
                   std::string(variant.status().message()));
-  } catch (const InternalError& error) {
+  } catch (const cpython::PythonError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return broken(capture::BreakReason::kGraphLimit, "out of memory");
+  } catch (const std::exception& error) {
     return broken(capture::BreakReason::kInternalError, error.what());
   }
 }

@@ -40,6 +40,7 @@ _SIZE = _object({"argument": _TEXT, "axis": _INT, "policy": _TEXT}, value=_INT)
 KINDS = {
     "start": _object({"versions": {"type": "object"}}),
     "graph_break": _object(_BREAK),
+    "internal_failure": _object({**_BREAK, "reproducer": _TEXT}),
     "recompile": _object({"function": _TEXT, "misses": _list(_MISS)}),
     "guards": _object({"function": _TEXT, "guards": _list(_GUARD)}, ns=_NUMBER),
     "sizes": _object({"function": _TEXT, "sizes": _list(_SIZE)}),
