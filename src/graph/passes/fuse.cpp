@@ -38,6 +38,7 @@
 #include "graph/linear_sum.h"
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/rewriter.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -68,7 +69,7 @@ class Fuser {
       const ValueId id(i);
       if (!live_[i] || isSource(graph_, id) || isView(graph_, id) || clonable(id)) continue;
       absl::StatusOr<Draft> draft = singleDraft(graph_, id);
-      if (!draft.ok()) return draft.status();
+      if (!draft.ok()) return Refused::of(graph_, id).in(draft.status());
       groupOf_[i] = static_cast<int>(drafts_.size());
       drafts_.push_back(*std::move(draft));
       joinOperands(id);
