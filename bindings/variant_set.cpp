@@ -10,6 +10,8 @@
 #include "bindings/stance.h"
 #include "cpython/cpu_clock.h"
 #include "cpython/numpy_api.h"
+#include "frame_eval/refusals.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
@@ -225,6 +227,11 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms);
     if (variant.ok()) return *std::move(variant);
+    if (auto refused = graph::Refused::from(variant.status())) {
+      const capture::RefusalScope scope(*refused, std::string(variant.status().message()));
+      captured = capture(captureOptions(config));
+      if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
+    }
     return broken(absl::IsUnimplemented(variant.status()) ? capture::BreakReason::kUnsupportedOperation
                   : absl::IsAborted(variant.status())     ? capture::BreakReason::kBackendFailed
                                                           : capture::BreakReason::kCompileFailed,

@@ -4,6 +4,7 @@
 
 #include "cpython/cpu_clock.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/refusals.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
@@ -64,8 +65,10 @@ void Interpreter::execute(Frame& frame) {
     const Instr& instr = frame.code->instructions[frame.pc++];
     if (instr.position.line > 0) trace_.line = instr.position.line;
     trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
+    const size_t nodes = trace_.graph().size();
     try {
       (this->*kMethods[static_cast<int>(instr.op)])(instr);
+      checkRefusals(trace_.graph(), nodes);
     } catch (const VirtualRaise& raise) {
       frame_ = &frame;
       if (unwind(frame, raise.exception)) continue;

@@ -96,7 +96,12 @@ void KernelEmitter::emitExpr(ExprId id) {
     default: break;  // computed from operands
   }
   llvm::SmallVector<Value*, 3> operands;
-  for (ExprId operand : expr.operands) operands.push_back(inLanes ? value(operand) : scalar(operand));
+  for (ExprId operand : expr.operands) {
+    operands.push_back(inLanes ? value(operand) : scalar(operand));
+    // A masked instruction would compute, and raise, in the lanes only that take this side.
+    const bool masks = expr.op == ScalarOp::kSelect && fn_.target().masks;
+    if (masks && kernel_.exprs[operand.index].whole) operands.back() = ops_.opaque(operands.back());
+  }
   out = ops_.emit(expr, operandType(expr), operands);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 #include "kernels/lower.h"
@@ -22,11 +23,15 @@ IntList loopOrder(const graph::Layout& layout, const IntList& domainAxes) {
 
 absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
   std::vector<Value> values;
+  std::vector<Val> used;
   for (ValueId id : outputs) {
     absl::StatusOr<Value> v = emitter.element(id);
     if (!v.ok()) return v.status();
+    used.push_back(v->re);
+    if (v->isComplex()) used.push_back(v->im);
     values.push_back(*std::move(v));
   }
+  emitter.observeUnused(used);
   for (size_t i = 0; i < outputs.size(); ++i) emitter.store(emitter.outputRef(outputs[i]), values[i]);
   return absl::OkStatus();
 }
@@ -131,16 +136,44 @@ std::string kernelName(const graph::Graph& graph, const graph::Group& group, int
   return name;
 }
 
-}  // namespace
+/// Takes the reports out of `block`; true if there were any.
+bool dropReports(Kernel& kernel, Block& block) {
+  const auto isReport = [&](const Item& item) {
+    return item.expr.valid() && kernel.exprs[item.expr.index].op == ScalarOp::kRaiseIf;
+  };
+  bool any = std::erase_if(block.items, isReport) > 0;
+  for (const Item& item : block.items)
+    if (item.stmt.valid()) any |= dropReports(kernel, kernel.stmts[item.stmt.index].body);
+  return any;
+}
 
-absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
-                                   int ordinal) {
+/// What a commit computes has been judged before it begins to store: in its kCheck group, or because it raises nothing.
+absl::Status keepQuiet(const graph::Plan& plan, const graph::Group& commit, Kernel& kernel) {
+  const auto checks = [&](const graph::Group& group) {
+    return group.kind == graph::Group::Kind::kCheck && group.outputs == commit.outputs;
+  };
+  const bool checked = std::any_of(plan.groups.begin(), plan.groups.end(), checks);
+  if (dropReports(kernel, kernel.body) && !checked)
+    return absl::InternalError("a commit that may decline: " + kernel.name);
+  return absl::OkStatus();
+}
+
+/// The operation that a kernel which cannot be built is about: most likely its reduction.
+ValueId mainValue(const graph::Graph& graph, const graph::Group& group) {
+  for (ValueId id : group.values)
+    if (graph::info(graph.node(id).op).cls == graph::OpClass::kReduction) return id;
+  return group.outputs[0];
+}
+
+absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                             int ordinal) {
   KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
   GroupEmitter emitter(b, graph, plan, group);
   const bool stores = group.kind != graph::Group::Kind::kCheck;
   for (ValueId id : group.outputs)
     if (stores) b.declareStored(plan.bufferOf.at(id));
   absl::Status status = emitter.collect();
+  if (status.ok()) status = keepRaising(b, graph, group, emitter);
   if (!status.ok()) return status;
   switch (group.kind) {
     case graph::Group::Kind::kMap:
@@ -155,7 +188,19 @@ absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan&
     case graph::Group::Kind::kReduce: status = buildReduce(b, graph, group, emitter); break;
   }
   if (!status.ok()) return status;
-  return std::move(b).take();
+  Kernel kernel = std::move(b).take();
+  if (group.kind == graph::Group::Kind::kCommit)
+    if (absl::Status s = keepQuiet(plan, group, kernel); !s.ok()) return s;
+  return kernel;
+}
+
+}  // namespace
+
+absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                                   int ordinal) {
+  absl::StatusOr<Kernel> kernel = build(graph, plan, group, ordinal);
+  if (!kernel.ok()) return graph::Refused::of(graph, mainValue(graph, group)).in(kernel.status());
+  return kernel;
 }
 
 absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group, int ordinal,

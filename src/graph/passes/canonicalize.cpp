@@ -281,11 +281,18 @@ class Canonicalizer {
 
 }  // namespace
 
-absl::Status canonicalize(Graph& graph, const PassContext& context) {
-  if (absl::Status s = forEachRegion(graph, [&](Graph& g) { return canonicalize(g, context); }); !s.ok()) return s;
+namespace {
+
+absl::Status canonicalizeAll(Graph& graph, Unneeded unneeded) {
+  const auto inside = [](Graph& region) { return canonicalizeAll(region, Unneeded::kDrop); };
+  if (absl::Status s = forEachRegion(graph, inside); !s.ok()) return s;
   graph.canonicalizeSyms();
   Canonicalizer canonicalizer(graph);
-  return rewrite(graph, [&](Rewriter& rw, ValueId id) { return canonicalizer.visit(rw, id); });
+  return rewrite(graph, [&](Rewriter& rw, ValueId id) { return canonicalizer.visit(rw, id); }, unneeded);
 }
+
+}  // namespace
+
+absl::Status canonicalize(Graph& graph, const PassContext&) { return canonicalizeAll(graph, Unneeded::kKeepRaising); }
 
 }  // namespace fw::graph

@@ -44,6 +44,7 @@
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/group_order.h"
 #include "graph/passes/rewriter.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -76,7 +77,7 @@ class Fuser {
       const ValueId id(i);
       if (!live_[i] || isSource(graph_, id) || isView(graph_, id) || clonable(id)) continue;
       absl::StatusOr<Draft> draft = singleDraft(graph_, id);
-      if (!draft.ok()) return draft.status();
+      if (!draft.ok()) return Refused::of(graph_, id).in(draft.status());
       groupOf_[i] = static_cast<int>(drafts_.size());
       drafts_.push_back(*std::move(draft));
       order_.append();

@@ -221,6 +221,7 @@ int recomputeCost(const Graph& graph, ValueId id) {
   if (info(op).contract == Contract::kUlp) return kExpensive;
   if (op == Op::kDivide || op == Op::kFloorDivide || op == Op::kRemainder || op == Op::kFmod || op == Op::kSqrt)
     return kExpensive;
+  if (op == Op::kAbsolute && isComplex(graph.type(graph.node(id).operands[0]).dtype)) return kExpensive;
   return isComplex(graph.type(id).dtype) ? 4 : 1;
 }
 
