@@ -50,6 +50,7 @@ KINDS = {
     "code": _object({"llvm": _TEXT, "assembly": _TEXT}),
     "side_effects": _object({"function": _TEXT, "text": _TEXT}),
     "compiled": _object({"function": _TEXT, "ms": {"type": "object", "additionalProperties": _NUMBER}}),
+    "left_to_python": _object({"function": _TEXT, "ran_ms": _NUMBER, "in_vain_ms": _NUMBER}),
     "backend_failed": _object({"backend": _TEXT, "error": _TEXT}),
     "not_verified": _object({"function": _TEXT}),
     "verify_mismatch": _object({"function": _TEXT, "reproducer": _TEXT}),
