@@ -66,9 +66,12 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
  private:
   SplicedCode(PyCodeObject* code, FunctionSettings settings, bool decorated);
   void addRegion(int start);
+  bool isCovered(const Region& region) const;
+  void expectStops(Region& region) const;
   void stopAtLoop(int header);
   void stopAtLoopOver(int getIter);
   bool addPythonStop(int at);
+  void cutBehind(int at);
   /// The next call runs new stubs.
   void resplice() { dirty_ = true, nextSplice_ = 0; }
   std::vector<capture::StubEnd> predictEnds(int start) const;
@@ -86,6 +89,11 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   cpython::Ref code_;
   bool decorated_, dirty_ = true, compiling_ = false, callsOut_ = false, cold_ = false;
   uint64_t calls_ = 0, nextSplice_ = 0;
+  struct Stretch {
+    int start, end;
+  };
+  std::vector<Stretch> covered_;  ///< by regions that have been compiled in call `coveredIn_`
+  uint64_t coveredIn_ = 0;
 };
 
 /// Adds a break to a list, or counts it if it is there, and tells the log.
