@@ -256,6 +256,11 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
   return kDeclined;
 }
 
+void Region::expect(capture::StubEnd end) {
+  const auto isSame = [&](const capture::StubEnd& known) { return known.target == end.target; };
+  if (ends_.size() < kMaxEnds && std::none_of(ends_.begin(), ends_.end(), isSame)) ends_.push_back(end);
+}
+
 int Region::endFor(const capture::ExitPlan& exit) {
   const bool returns = exit.end == capture::ExitPlan::kReturn;
   const capture::StubEnd end{exit.end, returns ? 1 : exit.depth};

@@ -57,6 +57,8 @@ class Region {
   const Place& place() const { return place_; }
   Status status() const { return status_; }
   const std::vector<capture::StubEnd>& ends() const { return ends_; }
+  /// The region may turn out to have this end, too.
+  void expect(capture::StubEnd end);
   const VariantSet& variants() const { return variants_; }
   uint64_t hits() const { return hits_; }
   uint64_t declines() const { return declines_; }

@@ -20,6 +20,9 @@ namespace {
 
 /// Instructions between looks at the clock.
 constexpr int kBetweenLooks = 64;
+/// Of one graph. Compile time grows with them; what is longer is captured in pieces.
+constexpr size_t kMaxNodes = 4000;
+
 constexpr int kGeneratorFlags = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
 
 std::string instructionName(const Instr& instr) {
@@ -59,6 +62,8 @@ void Interpreter::execute(Frame& frame) {
       trace_.fail(BreakReason::kGraphLimit, "the capture takes too long");
     FW_CHECK(frame.pc < frame.code->instructions.size());
     if (atStop(frame)) break;
+    if (trace_.graph().size() > kMaxNodes)
+      trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(kMaxNodes) + " operations");
     if (survey_ && outermost && passUnknown(frame)) continue;
     frame.enter(frame.pc, caller && caller->again);
     trace_.again = frame.again;

@@ -22,6 +22,7 @@ namespace fw::graph {
 namespace {
 
 constexpr size_t kMaxValues = 128;
+constexpr int kMaxReductions = 16;  // their loops are the longest code; what is behind them is a kernel much like it
 constexpr int kCheapEnough = 8;
 
 bool isUnit(const Graph& graph, SymId size) { return graph.syms().isConst(size, 1); }
@@ -188,6 +189,7 @@ bool validate(const Graph& graph, const Draft& draft) {
     for (int64_t axis : draft.axisMap.at(user)) runsAlongReduced |= axis >= 0 && draft.isReduced(axis);
     runsAgain |= after && runsAlongReduced;
   }
+  if (reductions > kMaxReductions) return false;
   if (runsAgain && (columns || draft.rowRank() == 0)) return false;
   if (columns && !columnsFindMemory(graph, draft)) return false;
   return !argReduction || reductions == 1;
