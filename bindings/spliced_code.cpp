@@ -122,7 +122,7 @@ bool SplicedCode::addStop(int at, Break what) {
 /// Code that is too long for one region up to `at` goes on like that: with the further stops known now, all pieces are
 /// compiled in this call, and not one in each of many. Up to the next loop, whose body may be a piece as it is.
 void SplicedCode::cutBehind(int at) {
-  constexpr int kLeast = 100;  // instructions of a piece
+  constexpr int kLeast = 400;  // instructions of a piece; fewer are long for another reason, as calls that are inlined
   int from = at - 1;
   while (from > 0 && !python_[static_cast<size_t>(from)]) --from;
   const int step = (at - from) / 8 * 7;  // or the limit would be met just before the next one

@@ -1,9 +1,9 @@
 // First step of makePlan: makes explicit, as copy nodes, every place where a value needs memory of its own.
 //
 // - reshape: a view if resolveView can prove it from the SymIds; otherwise its operand is first copied into packed C
-//   order, of which every reshape is a view. A reshape that NumPy answers with a copy and that reaches an output is
-//   copied too. Afterwards every reshape is a view (copy=0). A reshape that NumPy answers with a view and that reaches
-//   an output must resolve.
+//   order, of which every reshape is a view; so is one on top of very many views. A reshape that NumPy answers with a
+//   copy and that reaches an output is copied too. Afterwards every reshape is a view (copy=0). A reshape that NumPy
+//   answers with a view and that reaches an output must resolve.
 // - update: its buffer is its base's buffer. The base is copied first if it is an input, a view, a source or an output,
 // or if
 //   anything reads it that does not have to run before the update anyway.
@@ -129,7 +129,8 @@ class Preparer {
     Attrs attrs;
     attrs.set(AttrKey::kCopy, int64_t{0});
     const ValueId operand = rw.map(node.operands[0]);
-    if (!(copies && output)) {
+    const bool deep = !output && isDeep(rw.out(), operand);
+    if (!(copies && output) && !deep) {
       const ValueId now = rw.out().addTyped(Op::kReshape, {operand}, node.type, attrs);
       const ValueId base = viewBase(rw.out(), now);
       absl::StatusOr<AffineView> view = resolveView(rw.out(), now, materialisedStrides(rw.out(), base));
@@ -143,6 +144,14 @@ class Preparer {
     }
     rw.set(id, rw.out().addTyped(Op::kReshape, {addCopy(rw.out(), operand, ++copies_)}, node.type, attrs));
     return absl::OkStatus();
+  }
+
+  /// More views on top of each other than anybody writes: resolving each reshape among n of them takes n * n steps.
+  static bool isDeep(const Graph& graph, ValueId value) {
+    constexpr int kMaxViews = 64;
+    int depth = 0;
+    for (; isView(graph, value) && depth < kMaxViews; ++depth) value = graph.node(value).operands[0];
+    return depth == kMaxViews;
   }
 
   absl::Status update(Rewriter& rw, ValueId id) {
