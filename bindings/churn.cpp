@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
+
+#include "guards/set_index.h"
 
 namespace fw::bindings {
 
@@ -20,6 +23,26 @@ bool isCurable(const guards::GuardSet& set, const guards::Guard& guard) {
   return !ofType || (*set.sources)[guard.source].kind != guards::SourceKind::kArg;
 }
 
+using capture::kSharedPlaces;
+
+/// Whether the guard holds fast how arrays lie in memory: an equation of addresses or strides.
+bool isOfPlaces(const guards::GuardSet& set, const guards::Guard& guard) {
+  using From = guards::SymbolBinding::From;
+  if (guard.kind != guards::GuardKind::kSymRelation || guard.relation != guards::Relation::kEq) return false;
+  std::vector<int64_t> symbols;
+  for (const graph::SymId side : {guard.left, guard.right}) guards::symbolsIn(*set.syms, side, symbols);
+  return std::any_of(symbols.begin(), symbols.end(), [&](int64_t symbol) {
+    const From from = set.symbols[static_cast<size_t>(symbol)].from;
+    return from == From::kAddress || from == From::kStride;
+  });
+}
+
+bool sharesMemory(const guards::GuardSet& set) {
+  return std::any_of(set.symbols.begin(), set.symbols.end(), [](const guards::SymbolBinding& binding) {
+    return binding.from == guards::SymbolBinding::From::kAddress;
+  });
+}
+
 }  // namespace
 
 std::optional<Churn::Blame> Churn::blame(const Variant& newest, const Invocation& call, int limit) {
@@ -27,6 +50,11 @@ std::optional<Churn::Blame> Churn::blame(const Variant& newest, const Invocation
   const guards::GuardSet& set = newest.guardSet();
   if (miss.failed < 0 || static_cast<size_t>(miss.failed) >= set.guards.size()) return std::nullopt;
   const guards::Guard& guard = set.guards[static_cast<size_t>(miss.failed)];
+  if (isOfPlaces(set, guard) && sharesMemory(set)) {
+    if (changing_.contains(kSharedPlaces) || limit <= 0 || ++counts_[kSharedPlaces] < limit) return std::nullopt;
+    changing_.insert(kSharedPlaces);
+    return Blame{guard.at, std::move(miss.reason), true, true};
+  }
   if (!isCurable(set, guard)) return std::nullopt;
   if (guard.pin == guards::Pin::kSetting && changing_.insert(guard.at).second)
     return Blame{guard.at, std::move(miss.reason), true};
@@ -40,10 +68,11 @@ void Churn::clear() {
   changing_.clear();
 }
 
-bool Churn::reliesOn(const Variant& variant, int at) {
+bool Churn::reliesOn(const Variant& variant, const Blame& blame) {
   const guards::GuardSet& set = variant.guardSet();
-  return std::any_of(set.guards.begin(), set.guards.end(),
-                     [&](const guards::Guard& guard) { return guard.at == at && isCurable(set, guard); });
+  return std::any_of(set.guards.begin(), set.guards.end(), [&](const guards::Guard& guard) {
+    return blame.ofPlaces ? isOfPlaces(set, guard) : guard.at == blame.at && isCurable(set, guard);
+  });
 }
 
 }  // namespace fw::bindings

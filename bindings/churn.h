@@ -13,21 +13,23 @@ namespace fw::bindings {
 class Churn {
  public:
   struct Blame {
-    int at;           ///< instruction of the outermost frame
-    std::string why;  ///< "n is 5, compiled for 4"
-    bool isSetting;   ///< every call can read the value: see changing()
+    int at;                 ///< instruction of the outermost frame
+    std::string why;        ///< "n is 5, compiled for 4"
+    bool isLearned;         ///< the next capture does without the value: see changing()
+    bool ofPlaces = false;  ///< it is where arrays lie in the memory that they share
   };
 
   /// The call is about to get a variant since `newest` rejects it. Answers the instruction that `newest` asked its
   /// failing guard for, if `limit` variants have been made on its account (0: never), or one for a setting; then
-  /// counting starts anew. Guards that would not go away if Python ran the instruction (Cure::kNone) are never to
-  /// blame: arrays of another dtype want variants of their own.
+  /// counting starts anew. Where an array lies in the memory of another counts for itself. Guards that would not go
+  /// away if Python ran the instruction (Cure::kNone) are never to blame: arrays of another dtype want variants of
+  /// their own.
   std::optional<Blame> blame(const Variant& newest, const Invocation& call, int limit);
 
-  /// Whether the variant was made for one value of what this instruction looks at.
-  static bool reliesOn(const Variant& variant, int at);
+  /// Whether the variant was made for one value of what is to blame.
+  static bool reliesOn(const Variant& variant, const Blame& blame);
 
-  /// Instructions whose settings were to blame.
+  /// Instructions whose settings were to blame, and capture::kSharedPlaces if those were.
   const absl::flat_hash_set<int>& changing() const { return changing_; }
 
   void clear();

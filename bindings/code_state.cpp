@@ -3,10 +3,11 @@
 #include "bindings/code_state.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "bindings/capture_budget.h"
 #include "bindings/claim.h"
 #include "bindings/describe.h"
+#include "bindings/internal_failures.h"
 #include "bindings/refusal.h"
 #include "bindings/stance.h"
 #include "cpython/code_facts.h"
@@ -34,6 +35,7 @@ CodeState::CodeState(PyCodeObject* code, FunctionSettings settings, bool decorat
     : code_(code),
       settings_(std::move(settings)),
       slotCount_(cpython::boundArguments(code)),
+      overhead_(std::make_shared<Overhead>(decorated)),
       decorated_(decorated) {}
 
 std::string CodeState::name() const { return cpython::qualifiedName(code()); }
@@ -49,20 +51,19 @@ RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, Py
   if (outcome == RunOutcome::kDeclined) {
     if (timed.arm == Trial::Arm::kPython) pythonRun_ = std::move(timed);
     if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(slots, slotCount_));
-    if (std::string failure = variants_.takeFailure(); !failure.empty())
-      fallBack({BreakReason::kInternalError, failure, "", 0}, kindKey(slots, slotCount_), *settings_.current());
+    if (std::string failure = variants_.takeFailure(); !failure.empty()) fail(function, slots, std::move(failure));
   }
   return outcome;
 }
 
 RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, PyObject** result) {
+  failIfPlanted(Planted::kLookUp);
   const bool refusing = metRefused();  // every call is to be refused with its own breaks
   const int failureLimit = spliced_ ? kFailureLimitSpliced : kFailureLimit;
   if (!refusing && failures_ >= failureLimit && variants_.variants().empty()) return RunOutcome::kMiss;
   const uint64_t kind = kindKey(slots, slotCount_);
   if (!refusing && variants_.isLeftToPython(kind)) return RunOutcome::kMiss;
-  if (!decorated_ && settings_.current()->flag(Setting::kEconomy) && !captureBudget().isOpen())
-    return RunOutcome::kMiss;
+  if (!refusing && !mayCapture()) return RunOutcome::kMiss;
   switch (onMiss(variants_.variants().size(), misses_++)) {
     case MissDecision::kCompile: break;
     case MissDecision::kPython: return RunOutcome::kMiss;
@@ -78,8 +79,7 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
   const RunOutcome outcome = variants_.run({slots, reinterpret_cast<PyObject*>(function)}, result, &variant);
   if (outcome == RunOutcome::kMiss) {
     const std::string why = added->explainMiss(slots, reinterpret_cast<PyObject*>(function));
-    fallBack({BreakReason::kInternalError, "a new variant rejects its own arguments: " + why, "", 0}, kind,
-             *settings_.current());
+    fail(function, slots, "a new variant rejects its own arguments: " + why);
   }
   return outcome;
 }
@@ -93,6 +93,7 @@ RunOutcome CodeState::forbidden(PyFunctionObject* function, PyObject* const* slo
 Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, uint64_t kind) {
   const std::shared_ptr<const Config> config = settings_.current();
   if (!config->flag(Setting::kEnable)) return nullptr;
+  Overhead::Charge charge(*overhead_);
   const bool profiled = !capture::profiledStops(reinterpret_cast<PyObject*>(code_)).empty();
   if (profiled && !refusesBreaks(*config) && makeSpliced()) {  // it is known that Python must run some of it
     failures_ = kFailureLimitSpliced;
@@ -107,7 +108,6 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     if (decorated_ && !std::exchange(limitReported_, true)) warnRecompileLimit(name(), limit, "arguments");
     return nullptr;
   }
-  CaptureBudget::Charge charge(captureBudget(), !decorated_);
   auto built = buildVariant(*config, [&](const capture::CaptureOptions& options) {
     return capture::capture({function, slots}, variants_.learned(options));
   });
@@ -118,6 +118,7 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     return variants_.add(std::move(*variant));
   }
   auto& stop = std::get<Break>(built);
+  if (isInternalFailure(stop.reason)) reportInternalFailure(stop, function, slots);
   if (isRefused(stop, *config)) {
     const std::vector<Break> refused = refusedBreaks(stop, {function, slots}, *config);
     for (const Break& what : refused) recordBreak(breaks_, what, name());
@@ -145,6 +146,19 @@ bool CodeState::metRefused() const {
          (spliced_ && std::any_of(spliced_->breaks().begin(), spliced_->breaks().end(), refused));
 }
 
+void CodeState::fail(PyFunctionObject* function, PyObject* const* slots, std::string failure) {
+  Break what{BreakReason::kInternalError, std::move(failure), "", 0};
+  reportInternalFailure(what, function, slots);
+  fallBack(std::move(what), kindKey(slots, slotCount_), *settings_.current());
+}
+
+void CodeState::giveUp(PyFunctionObject* function, PyObject* const* slots, const char* failure) {
+  hopeless_ = gaveUp_ = true;
+  Break what{BreakReason::kInternalError, failure, "", 0};
+  reportInternalFailure(what, function, slots);
+  recordBreak(breaks_, std::move(what), name());
+}
+
 void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
   // An exception, or a branch without arrays, may be due to the values of this call: the next ones are tried again.
   const bool ofValues = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kCacheMiss ||
@@ -168,8 +182,15 @@ bool CodeState::runsAsPython(PyObject* const* slots) const {
          !refusesBreaks(*settings_.current());
 }
 
+/// Whether captures may cost time now.
+bool CodeState::mayCapture() {
+  if (overhead_->isOpen() || !settings_.current()->flag(Setting::kEconomy)) return true;
+  overhead_->tell(name());
+  return false;
+}
+
 bool CodeState::makeSpliced() {
-  if (!spliced_ && !unspliceable_) spliced_ = SplicedCode::create(code(), settings_, decorated_);
+  if (!spliced_ && !unspliceable_) spliced_ = SplicedCode::create(code(), settings_, overhead_, decorated_);
   unspliceable_ = !spliced_;
   return !unspliceable_;
 }
@@ -185,16 +206,19 @@ void CodeState::splice(Break what, const Config& config) {
 }
 
 PyObject* CodeState::codeForCall() {
-  if (!spliced_) return reinterpret_cast<PyObject*>(code_);
+  if (!spliced_ || gaveUp_) return reinterpret_cast<PyObject*>(code_);
   spliced_->setCold(false);
   return spliced_->codeForCall();
 }
 
 PyObject* CodeState::codeForColdCall() {
+  std::optional<Overhead::Charge> charge;
+  if (!spliced_) charge.emplace(*overhead_);
   const std::shared_ptr<const Config> config = settings_.current();
   const bool allowed =
       config->flag(Setting::kEnable) && config->flag(Setting::kSplice) && !config->flag(Setting::kFullgraph);
-  if (!allowed || !cpython::hasLoop(code_) || !makeSpliced()) return reinterpret_cast<PyObject*>(code_);
+  if (!allowed || gaveUp_ || !cpython::hasLoop(code_) || !makeSpliced()) return reinterpret_cast<PyObject*>(code_);
+  charge.reset();
   spliced_->setCold(true);
   return spliced_->codeForCall();
 }
@@ -203,7 +227,7 @@ void CodeState::reset() {
   variants_.clear();
   breaks_.clear();
   spliced_.reset();
-  hopeless_ = limitReported_ = unspliceable_ = false;
+  hopeless_ = gaveUp_ = limitReported_ = unspliceable_ = false;
   exceptions_ = failures_ = 0;
   misses_ = 0;
 }

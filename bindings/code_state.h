@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/overhead.h"
 #include "bindings/spliced_code.h"
 #include "bindings/variant_set.h"
 #include "bindings/settings.h"
@@ -33,6 +34,9 @@ class CodeState {
   /// The same for a call of a function that may not be called again: nothing is compiled but loops that go on for long.
   PyObject* codeForColdCall();
 
+  /// Something of ours has failed outside of a capture and of compiled code: Python runs this code from now on.
+  void giveUp(PyFunctionObject* function, PyObject* const* slots, const char* failure);
+
   /// Forgets everything; the next call captures again.
   void reset();
 
@@ -46,6 +50,8 @@ class CodeState {
   bool isHopeless() const { return hopeless_ && !errorOnGraphBreak(); }
   /// Whether calls with arguments of these types run the user's own code from now on, whatever the arguments are.
   bool runsAsPython(PyObject* const* slots) const;
+  Overhead& overhead() { return *overhead_; }
+  const Overhead& overhead() const { return *overhead_; }
   /// Whether calls of other Python functions from here may be worth a look by the hook.
   bool wantsHook() const { return spliced_ && spliced_->callsOut(); }
 
@@ -55,10 +61,13 @@ class CodeState {
   Variant* compile(PyFunctionObject* function, PyObject* const* slots, uint64_t kind);
   /// Python runs this kind of call from now on, with compiled regions if that is possible.
   void fallBack(capture::Break what, uint64_t kind, const Config& config);
+  /// The same after a failure of ours, which is reported.
+  void fail(PyFunctionObject* function, PyObject* const* slots, std::string failure);
   void splice(capture::Break what, const Config& config);
   /// Whether the call would only be one more value of something that changes: then Python looks at it from now on.
   bool stopsChurn(PyFunctionObject* function, PyObject* const* slots, uint64_t kind, const Config& config);
   bool makeSpliced();
+  bool mayCapture();
   bool metRefused() const;
   RunOutcome forbidden(PyFunctionObject* function, PyObject* const* slots) const;
 
@@ -69,9 +78,11 @@ class CodeState {
   VariantSet variants_;
   std::vector<RecordedBreak> breaks_;
   std::shared_ptr<SplicedCode> spliced_;
+  std::shared_ptr<Overhead> overhead_;
   TimedRun pythonRun_;
   uint64_t misses_ = 0;
-  bool decorated_, compiling_ = false, hopeless_ = false, limitReported_ = false, unspliceable_ = false;
+  bool decorated_, compiling_ = false, hopeless_ = false, gaveUp_ = false, limitReported_ = false,
+                   unspliceable_ = false;
   int exceptions_ = 0, failures_ = 0;
 };
 

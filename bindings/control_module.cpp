@@ -3,10 +3,12 @@
 #include "bindings/control_module.h"
 
 #include "bindings/boundary.h"
+#include "bindings/overhead.h"
 #include "bindings/python_backend.h"
 #include "bindings/settings.h"
 #include "bindings/stance.h"
 #include "bindings/to_python.h"
+#include "bindings/variant.h"
 #include "frame_eval/policy.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
@@ -193,7 +195,22 @@ PyObject* pySetTraceVersions(PyObject*, PyObject* text) {
   return data ? none([&] { setTraceVersions(parsedJson(data)); }) : nullptr;
 }
 
+PyObject* pyOverhead(PyObject*, PyObject*) {
+  return toPython({{"ms", overheadNs() / 1e6}, {"left_to_python", leftToPython()}});
+}
+
+/// plant_delay(ns)
+PyObject* pyPlantDelay(PyObject*, PyObject* ns) {
+  const long long value = PyLong_AsLongLong(ns);
+  if (value == -1 && PyErr_Occurred()) return nullptr;
+  plantDelay(std::chrono::nanoseconds(value));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"overhead", pyOverhead, METH_NOARGS,
+     "overhead() -> {ms, left_to_python}: what Fusewire has taken for itself in this process, and the functions that "
+     "Python runs on that account"},
     {"set_stance", pySetStance, METH_VARARGS, "set_stance(name, skip_guards) -> what was in force"},
     {"get_stance", pyGetStance, METH_NOARGS, "get_stance() -> (name, skip_guards)"},
     {"stances", stanceTable, METH_NOARGS, "stances() -> rows of the table of stances"},
@@ -214,6 +231,7 @@ PyMethodDef functions[] = {
     {"evaluate_graph", evaluateGraph, METH_VARARGS,
      "evaluate_graph(text, arrays, symbols) -> arrays, by the reference evaluator"},
     {"emit_event", emitEvent, METH_VARARGS, "emit_event(channel, kind, text, json, loud)"},
+    {"plant_delay", pyPlantDelay, METH_O, "plant_delay(ns): every run of compiled code waits first (tests of trials)"},
     {"set_trace_versions", pySetTraceVersions, METH_O, "set_trace_versions(json)"},
     {nullptr, nullptr, 0, nullptr}};
 

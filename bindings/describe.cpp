@@ -1,12 +1,15 @@
 // What explain() shows of a function: its variants, breaks and regions.
 #include "bindings/describe.h"
 
+#include "bindings/internal_failures.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "bindings/overhead.h"
 #include "bindings/spliced_code.h"
 #include "bindings/to_python.h"
 #include "bindings/variant_set.h"
@@ -217,12 +220,21 @@ PyObject* describeFunction(const FunctionFacts& facts) {
       description["regions"].push_back(describeRegion(*facts.spliced, *region, code));
     for (int stop : facts.spliced->pythonStops()) description["stops"].push_back(stop);
   }
+  if (facts.overhead) {
+    constexpr double kMs = 1e6;
+    description["overhead"] = {{"ms", facts.overhead->spentNs() / kMs},
+                               {"in_vain_ms", facts.overhead->lostNs() / kMs},
+                               {"ran_ms", facts.overhead->ranNs() / kMs},
+                               {"told", facts.overhead->isTold()},
+                               {"left_to_python", !facts.overhead->isOpen()}};
+  }
   return toPython(description);
 }
 
 void logBreak(const std::string& function, const capture::Break& what) {
   const capture::BreakInfo& info = capture::info(what.reason);
-  const bool ours = info.cls == capture::BreakClass::kBug;
+  const bool ours =
+      info.cls == capture::BreakClass::kBug && !isInternalFailure(what.reason);  // has a report of its own
   if (!ours && !channelEnabled(Channel::kGraphBreaks)) return;
   const std::string where = what.file.empty() ? function : what.file + ":" + std::to_string(what.line);
   const std::string text = where + ": " + std::string(info.message) + (what.detail.empty() ? "" : ": " + what.detail) +

@@ -12,6 +12,7 @@
 namespace fw::bindings {
 
 struct RecordedBreak;
+class Overhead;
 class SplicedCode;
 
 struct FunctionFacts {
@@ -22,10 +23,11 @@ struct FunctionFacts {
   const std::vector<RecordedBreak>& breaks;
   uint64_t pythonCalls;
   const SplicedCode* spliced = nullptr;  ///< null if the function has no compiled regions of its own
+  const Overhead* overhead = nullptr;    ///< null if it cannot be compiled
 };
 
-/// New dict: name, file, line, python_calls, variants (guards, graph, plan, times ...), breaks, regions, stops. nullptr
-/// with an exception set.
+/// New dict: name, file, line, python_calls, variants (guards, graph, plan, times ...), breaks, regions, stops,
+/// overhead. nullptr with an exception set.
 PyObject* describeFunction(const FunctionFacts& facts);
 
 /// {reason, class, message, detail, hint, file, line}

@@ -37,7 +37,23 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* ke
     return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
   }
   PyObject* result = nullptr;
-  return guarded([&] { result = dispatch(args, nargsf, keywordNames); }) ? result : nullptr;
+  const uint64_t before = pythonCalls_;
+  auto failed = [&](const char* what) {
+    if (pythonCalls_ != before) return raiseFailure(what);  // Python has run the call already
+    return guarded([&] { result = callAfter(what, args, nargsf, keywordNames); });
+  };
+  return guarded([&] { result = dispatch(args, nargsf, keywordNames); }, failed) ? result : nullptr;
+}
+
+/// Something of ours has failed before anything of the call has run.
+PyObject* FunctionState::callAfter(const char* failure, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  if (state_) {
+    BoundArguments bound;
+    const bool binds = bound.bind(signature_, function(), args, PyVectorcall_NARGS(nargsf), keywordNames);
+    const std::vector<PyObject*> none(static_cast<size_t>(state_->slotCount()), nullptr);
+    state_->giveUp(function(), binds ? bound.slots() : none.data(), failure);
+  }
+  return callPlain(args, nargsf, keywordNames);
 }
 
 PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
@@ -80,8 +96,15 @@ PyObject* FunctionState::callPlain(PyObject* const* args, size_t nargsf, PyObjec
 
 /// With compiled regions, if there are any.
 PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
-  PyObject* code = state_ ? state_->codeForCall() : nullptr;
-  if (!state_ || code == function()->func_code) return callPlain(args, nargsf, keywordNames);
+  if (!state_) return callPlain(args, nargsf, keywordNames);
+  state_->overhead().begin();
+  PyObject* result = callCode(state_->codeForCall(), args, nargsf, keywordNames);
+  if (state_) state_->overhead().end();  // not if the call has come to the end of this function
+  return result;
+}
+
+PyObject* FunctionState::callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  if (code == function()->func_code) return callPlain(args, nargsf, keywordNames);
   ++pythonCalls_;
   Ref function = Ref::create(splicedFunction(code));  // a reset from within the call must not take it away
   NestedScope nested(state_->wantsHook(), &hookUseful_);
@@ -118,7 +141,7 @@ void FunctionState::reset() {
 PyObject* FunctionState::describe() const {
   if (state_)
     return describeFunction({state_->name(), callable_.get(), true, state_->variants().variants(), state_->breaks(),
-                             pythonCalls_, state_->spliced()});
+                             pythonCalls_, state_->spliced(), &state_->overhead()});
   const std::string type = Py_TYPE(callable_.get())->tp_name;
   const std::vector<std::unique_ptr<Variant>> none;
   const std::string why = "a " + type + " is not a Python function";

@@ -6,10 +6,12 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 #include "bindings/boundary.h"
-#include "bindings/capture_budget.h"
 #include "bindings/claim.h"
+#include "bindings/internal_failures.h"
 #include "bindings/refusal.h"
 #include "bindings/spliced_code.h"
 #include "bindings/stance.h"
@@ -37,34 +39,57 @@ constexpr size_t kMaxEnds = 32;
 /// Captures that end in an exception of the user's code, or in a branch without arrays, before that counts.
 constexpr int kExceptionLimit = 3;
 
-/// The run of a region that is being timed: until its frame enters the region, or another one, where compiled code and
-/// Python both come by. One at a time; the GIL guards it.
+/// The run of a region that is being timed: until its frame enters the region, or another one, or comes by a marker,
+/// where compiled code and Python both come by. One at a time; the GIL guards it.
 struct OpenRun {
   TimedRun run;
   PyObject* const* slots;
   const PyCodeObject* code;
-  int entries;  ///< since then
+  std::weak_ptr<SplicedCode> owner;
+  int entries = 0;  ///< of other frames, or elsewhere, since then
 };
 OpenRun openRun;
 
-/// Entries into regions, of any frame, after which the end of a run is not waited for any more.
-constexpr int kMostEntries = 64;
+/// Entries into regions after which the end of a run is not waited for any more; Python's passes by those that lie
+/// within the stretch of its own, perhaps in a loop.
+constexpr int kMostEntries = 64, kMostWithin = 4096;
 
-void endOpenRun(const CurrentFrame& frame, int start) {
+/// What a stub takes that leaves its frame to Python: without the region it would not be there.
+constexpr std::chrono::nanoseconds kStub{80};
+
+void endOpenRun() {
+  if (openRun.run.arm == Trial::Arm::kPython) openRun.run.start += (openRun.entries + 1) * kStub;
+  const std::shared_ptr<Trial> trial = openRun.run.trial;
+  const unsigned sizeClass = openRun.run.sizeClass;
+  openRun.run.end();
+  if (trial->cases()[sizeClass].verdict == Trial::Verdict::kNone) return;
+  if (const auto owner = openRun.owner.lock()) owner->trialDecided();
+}
+
+/// A frame enters a region or comes by a marker. Answers true where it is within a run of Python's that is being timed:
+/// bytecode is what is compared, so that nothing compiled may run then.
+bool passOpenRun(const CurrentFrame& frame, int here) {
   Trial& trial = *openRun.run.trial;
-  if (frame.slots == openRun.slots && frame.code == openRun.code) {
-    if (trial.meeting < 0) trial.meeting = start;  // compiled code is timed first
-    if (trial.meeting == start) return openRun.run.end();
+  const bool own = frame.slots == openRun.slots && frame.code == openRun.code;
+  const bool python = openRun.run.arm == Trial::Arm::kPython;
+  if (own) {
+    if (trial.meeting == Trial::kUnknown && !python) trial.meeting = here;
+    if (trial.meeting == here || (python && trial.isClearlyLost(openRun.run.sizeClass, openRun.run.ns())))
+      return endOpenRun(), false;
   }
-  if (++openRun.entries <= kMostEntries) return;
+  if (++openRun.entries <= (own && python ? kMostWithin : kMostEntries)) return own && python;
   trial.lose(openRun.run.sizeClass);
   openRun.run = {};
+  return false;
 }
+
+/// Entries in a row that trials have left to Python, after which the stub goes.
+constexpr uint32_t kGivenUpLimit = 64;
 
 }  // namespace
 
 int Region::run(const CurrentFrame& frame, const Port& port) {
-  if (openRun.run) endOpenRun(frame, place_.start);
+  if (openRun.run && passOpenRun(frame, atReturn_ ? Trial::kAtReturn : place_.start)) return kDeclined;
   if (status_ == Status::kDead) return kDeclined;
   if (rest_ > 0) return --rest_, ++declines_, kDeclined;
   if (variants_.variants().empty()) return miss(frame, port);
@@ -76,9 +101,44 @@ int Region::run(const CurrentFrame& frame, const Port& port) {
       {frame.slots, function, frame.slots, &port.answers, openRun.run ? nullptr : &timed}, &result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(frame, port);
   const int answer = finish(outcome, variant, result, frame, port);
-  const bool asWanted = (outcome == RunOutcome::kDone) == (timed.arm == Trial::Arm::kCompiled);
-  if (timed && asWanted && outcome != RunOutcome::kError) openRun = {std::move(timed), frame.slots, frame.code, 0};
+  const bool done = outcome == RunOutcome::kDone;
+  if (timed.arm == Trial::Arm::kGivenUp) {
+    gaveWay();
+  } else if (done) {
+    givenUpInARow_ = 0;
+  }
+  if (!timed || outcome == RunOutcome::kError || done != (timed.arm == Trial::Arm::kCompiled)) return answer;
+  openRun = {std::move(timed), frame.slots, frame.code, owner_};
+  if (done && ends_[variant->endIndex].target == capture::ExitPlan::kReturn) {  // no marker on the stub's way out
+    openRun.run.trial->meeting = Trial::kAtReturn;
+    endOpenRun();
+  }
   return answer;
+}
+
+std::shared_ptr<Region> Region::marker(std::weak_ptr<SplicedCode> owner, Place place, bool atReturn) {
+  auto region = std::make_shared<Region>(std::move(owner), std::move(place), std::vector<capture::StubEnd>());
+  region->status_ = Status::kDead;
+  region->atReturn_ = atReturn;
+  return region;
+}
+
+bool Region::isOnTrial() const {
+  const auto undecided = [](const auto& variant) {
+    if (!variant->trial() || variant->hasGivenUp()) return false;
+    const auto& cases = variant->trial()->cases();
+    const auto decided = [](const Trial::Case& one) { return one.verdict != Trial::Verdict::kNone; };
+    const auto begun = [&](const Trial::Case& one) { return one.calls > 0 && !decided(one); };
+    return std::none_of(cases.begin(), cases.end(), decided) || std::any_of(cases.begin(), cases.end(), begun);
+  };
+  return std::any_of(variants_.variants().begin(), variants_.variants().end(), undecided);
+}
+
+/// Python is faster for what comes: without the stub it is faster still. Sizes for which that is not so do not come.
+void Region::gaveWay() {
+  if (++givenUpInARow_ < kGivenUpLimit) return;
+  status_ = Status::kDead;
+  if (const auto owner = owner_.lock()) owner->changed();
 }
 
 /// Leaves the stack as the stub expects it at the end: nothing that it drops is NULL.
@@ -88,9 +148,10 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   if (outcome != RunOutcome::kDone) {
     passed(kShortRest);
     if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
-    if (std::string failure = variants_.takeFailure(); !failure.empty())
-      if (auto owner = owner_.lock())
-        owner->record({BreakReason::kInternalError, failure, "", owner->lineOf(place_.start)});
+    if (std::string failure = variants_.takeFailure(); !failure.empty()) {
+      variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
+      failed(frame, failure);
+    }
     return kDeclined;
   }
   ++hits_;
@@ -106,6 +167,21 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   for (int i = end.depth; i < height; ++i)
     if (!stack[i]) stack[i] = Py_NewRef(Py_None);
   return port.answers[variant->endIndex];
+}
+
+void Region::failed(const CurrentFrame& frame, const std::string& failure) {
+  const auto owner = owner_.lock();
+  if (!owner) return;
+  capture::Break what = owner->breakAt(BreakReason::kInternalError, failure, place_.start);
+  reportInternalFailure(what, frame.function, frame.slots);
+  what.at = -1;
+  owner->record(std::move(what));
+}
+
+bool Region::giveUp(const CurrentFrame& frame, const char* failure, uint64_t hitsBefore) {
+  if (hits_ != hitsBefore) return raiseFailure(failure);
+  status_ = Status::kDead;
+  return guarded([&] { failed(frame, failure); });
 }
 
 /// Nothing compiled runs. The more often that happens in a row, the fewer entries are looked at.
@@ -136,6 +212,7 @@ void Region::declined() {
 }
 
 int Region::miss(const CurrentFrame& frame, const Port& port) {
+  failIfPlanted(Planted::kRegion);
   auto owner = owner_.lock();
   // The code object of the user owns all of this, while the frame runs a copy of it.
   const cpython::Ref code = cpython::Ref::create(owner ? reinterpret_cast<PyObject*>(owner->map().object()) : nullptr);
@@ -160,10 +237,9 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
       case MissDecision::kPython: return kDeclined;
       case MissDecision::kFail: return raiseRecompileError(owner->name(), variants_.misses(invocation)), kFailed;
     }
+    owner->overhead().pulse();
     if (!owner->mayCapture()) return passed(kLongestRest);
-    CaptureBudget::Charge charge(captureBudget(), !owner->isDecorated());
     added = compile(*owner, frame, kind);
-    if (added && added->kernelCount() > 0) charge.paid();
   }
   if (!added) {
     declined();
@@ -180,6 +256,11 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
   return kDeclined;
 }
 
+void Region::expect(capture::StubEnd end) {
+  const auto isSame = [&](const capture::StubEnd& known) { return known.target == end.target; };
+  if (ends_.size() < kMaxEnds && std::none_of(ends_.begin(), ends_.end(), isSame)) ends_.push_back(end);
+}
+
 int Region::endFor(const capture::ExitPlan& exit) {
   const bool returns = exit.end == capture::ExitPlan::kReturn;
   const capture::StubEnd end{exit.end, returns ? 1 : exit.depth};
@@ -191,6 +272,7 @@ int Region::endFor(const capture::ExitPlan& exit) {
 }
 
 Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t kind) {
+  std::optional<Overhead::Charge> charge(owner.overhead());
   const std::shared_ptr<const Config> settings = owner.config();
   const Config& config = *settings;
   auto* function = reinterpret_cast<PyObject*>(frame.function);
@@ -207,6 +289,10 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
     return nullptr;
   }
   for (int retry = 0; retry < kMaxRetries; ++retry) {
+    if (retry > 0) {
+      charge.emplace(owner.overhead());
+      if (!owner.mayCapture()) return nullptr;
+    }
     auto built = buildVariant(config, [&](const capture::CaptureOptions& options) {
       return capture::captureRegion({frame.function, &owner.map(), frame.slots, place_.start, &owner.stops()},
                                     variants_.learned(options));
@@ -216,12 +302,14 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
       const int end = endFor((*variant)->exit());
       if (end < 0) break;
       (*variant)->endIndex = end;
+      if ((*variant)->kernelCount() > 0) charge->paid();
       status_ = Status::kActive;
       owner.added(*this, **variant, frame.function, frame.slots);
       if (wantsTrials(config)) (*variant)->beginTrial(true);
       return variants_.add(std::move(*variant));
     }
     auto& stop = std::get<capture::Break>(built);
+    if (isInternalFailure(stop.reason)) reportInternalFailure(stop, frame.function, frame.slots);
     if (isRefused(stop, config)) refuse(owner.name(), {stop});
     const int at = stop.at;
     const bool ofValues = stop.reason == BreakReason::kPythonException || stop.reason == BreakReason::kCacheMiss ||
@@ -259,9 +347,11 @@ PyObject* enter(PyObject* self, PyObject* const*, size_t nargsf, PyObject* keywo
     return PyErr_Format(PyExc_TypeError, "a region takes no arguments");
   const CurrentFrame frame = cpython::currentFrame();
   if (reinterpret_cast<PyObject*>(frame.code) != entry->home || everythingRunsAsPython()) Py_RETURN_NONE;
-  int end = -2;
-  if (!guarded([&] { end = entry->region->run(frame, entry->port); })) return nullptr;
-  if (end == -1) Py_RETURN_NONE;
+  int end = Region::kDeclined;
+  const uint64_t hits = entry->region->hits();
+  auto failed = [&](const char* what) { return entry->region->giveUp(frame, what, hits); };
+  if (!guarded([&] { end = entry->region->run(frame, entry->port); }, failed)) return nullptr;
+  if (end == Region::kDeclined) Py_RETURN_NONE;
   return end < 0 ? nullptr : PyLong_FromLong(end);
 }
 

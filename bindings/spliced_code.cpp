@@ -3,8 +3,8 @@
 #include "bindings/spliced_code.h"
 
 #include <algorithm>
+#include <climits>
 
-#include "bindings/capture_budget.h"
 #include "bindings/describe.h"
 #include "cpython/code_facts.h"
 #include "frame_eval/policy.h"
@@ -24,16 +24,19 @@ constexpr uint64_t kLoopFactor = 256;
 
 }  // namespace
 
-std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSettings settings, bool decorated) {
-  std::shared_ptr<SplicedCode> result(new SplicedCode(code, std::move(settings), decorated));
+std::shared_ptr<SplicedCode> SplicedCode::create(PyCodeObject* code, FunctionSettings settings,
+                                                 std::shared_ptr<Overhead> overhead, bool decorated) {
+  std::shared_ptr<SplicedCode> result(new SplicedCode(code, std::move(settings), std::move(overhead), decorated));
   for (int start : result->map_.candidates()) result->addRegion(start);
   for (int stop : capture::profiledStops(reinterpret_cast<PyObject*>(code)))
     if (stop >= 0 && stop < static_cast<int>(result->stops_.size())) result->addPythonStop(stop);
   return result->regions_.empty() ? nullptr : result;
 }
 
-SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings, bool decorated)
+SplicedCode::SplicedCode(PyCodeObject* code, FunctionSettings settings, std::shared_ptr<Overhead> overhead,
+                         bool decorated)
     : settings_(std::move(settings)),
+      overhead_(std::move(overhead)),
       map_(code),
       stops_(map_.code().instructions.size()),
       python_(stops_.size()),
@@ -80,6 +83,7 @@ std::vector<capture::StubEnd> SplicedCode::predictEnds(int start) const {
 
 /// Of a probe all ends that it may have, of a compiled region those that it has.
 capture::Stub SplicedCode::stubFor(const std::shared_ptr<Region>& region) const {
+  if (region->status() == Region::Status::kProbe) expectStops(*region);
   capture::Stub stub{region->start(), Ref(), {}};
   Region::Port port;
   port.answers.assign(region->ends().size(), -1);
@@ -96,9 +100,35 @@ capture::Stub SplicedCode::stubFor(const std::shared_ptr<Region>& region) const 
   return stub;
 }
 
+/// A region ends at a stop, if it comes to one: the first of those that are known.
+void SplicedCode::expectStops(Region& region) const {
+  int most = 4;
+  for (size_t stop = static_cast<size_t>(region.start()) + 1; stop < stops_.size() && most > 0; ++stop) {
+    const int at = static_cast<int>(stop);
+    if (!stops_[stop] || map_.depth(at) < 0) continue;
+    region.expect({at, map_.depth(at)});
+    --most;
+  }
+}
+
 bool SplicedCode::addStop(int at, Break what) {
+  const bool tooLong = what.reason == capture::BreakReason::kGraphLimit;
   record(std::move(what));
-  return addPythonStop(at);
+  const bool news = addPythonStop(at);
+  if (news && tooLong) cutBehind(at);
+  return news;
+}
+
+/// Code that is too long for one region up to `at` goes on like that: with the further stops known now, all pieces are
+/// compiled in this call, and not one in each of many. Up to the next loop, whose body may be a piece as it is.
+void SplicedCode::cutBehind(int at) {
+  constexpr int kLeast = 100;  // instructions of a piece
+  int from = at - 1;
+  while (from > 0 && !python_[static_cast<size_t>(from)]) --from;
+  const int step = (at - from) / 8 * 7;  // or the limit would be met just before the next one
+  if (step < kLeast) return;
+  for (int next = at + step; next < static_cast<int>(stops_.size()) && map_.headersOf(next).empty(); next += step)
+    addPythonStop(next);
 }
 
 std::vector<int> SplicedCode::pythonStops() const {
@@ -147,7 +177,17 @@ void SplicedCode::setCold(bool cold) {
   if (std::exchange(cold_, cold) != cold) resplice();
 }
 
+/// The rest of a stretch that has been compiled in this very call, and which its stub could not run yet: a region for
+/// each place behind it would compile the same again and again.
+bool SplicedCode::isCovered(const Region& region) const {
+  const int start = region.start();
+  return coveredIn_ == calls_ && std::any_of(covered_.begin(), covered_.end(), [&](const Stretch& stretch) {
+           return stretch.start < start && start < stretch.end;
+         });
+}
+
 bool SplicedCode::isDue(const Region& region, uint64_t entry) {
+  if (isCovered(region)) return false;
   if (decorated_) return true;
   const std::shared_ptr<const Config> settings = config();
   if (settings->flag(Setting::kCompileAll)) return true;
@@ -158,8 +198,10 @@ bool SplicedCode::isDue(const Region& region, uint64_t entry) {
   return true;
 }
 
-bool SplicedCode::mayCapture() const {
-  return decorated_ || !config()->flag(Setting::kEconomy) || captureBudget().isOpen();
+bool SplicedCode::mayCapture() {
+  if (overhead_->isOpen() || !config()->flag(Setting::kEconomy)) return true;
+  overhead_->tell(name());
+  return false;
 }
 
 bool SplicedCode::isOpen(const Region& region) const {
@@ -175,27 +217,63 @@ Break SplicedCode::breakAt(capture::BreakReason reason, std::string detail, int 
 }
 
 void SplicedCode::added(const Region& region, Variant& variant, PyFunctionObject* function, PyObject* const* slots) {
+  pays_ |= variant.kernelCount() > 0;
   noteVariant(name() + " line " + std::to_string(lineOf(region.start())), variant, function, slots);
   const auto& others = region.variants().variants();
   auto sameEnd = [&](const auto& other) { return other->endIndex == variant.endIndex; };
   const bool known = std::any_of(others.begin(), others.end(), sameEnd);
-  if (!known) resplice();  // stubs know the ends of the variants that there were
+  if (map_.headersOf(region.start()).empty()) {  // in a loop the call may go on for long
+    if (std::exchange(coveredIn_, calls_) != calls_) covered_.clear();
+    const int end = variant.exit().end;
+    covered_.push_back({region.start(), end == capture::ExitPlan::kReturn ? INT_MAX : end});
+  }
+  // Stubs know the ends of the variants that there were, and a trial wants markers.
+  if (!known || wantsTrials(*config())) resplice();
 }
 
 void SplicedCode::reportLimit(int start, size_t limit) {
   record({capture::BreakReason::kRecompileLimit, "the region from here has " + std::to_string(limit) + " variants", "",
           lineOf(start)});
-  const std::string region = "the region of " + name() + " from line " + std::to_string(lineOf(start));
-  if (decorated_) warnRecompileLimit(region, limit, "values");
 }
 
 PyObject* SplicedCode::codeForCall() {
   ++calls_;
+  overhead_->begin();
+  if (!pays_ && !mayCapture()) return reinterpret_cast<PyObject*>(map_.object());  // stubs would only cost
   if (dirty_ && calls_ >= nextSplice_) splice();
   return code_ ? code_.get() : reinterpret_cast<PyObject*>(map_.object());
 }
 
+/// Markers where the ways of compiled code and of Python through a region on trial meet again, if no stub is there.
+std::vector<capture::Stub> SplicedCode::markers(const std::vector<capture::Stub>& stubs) {
+  std::map<int, bool> places;  // instruction, and whether it stands in front of a return
+  for (const auto& [start, region] : regions_) {
+    if (region->status() != Region::Status::kActive || !region->isOnTrial()) continue;
+    for (const auto& variant : region->variants().variants()) {
+      const int target = region->ends()[static_cast<size_t>(variant->endIndex)].target;
+      if (target != capture::ExitPlan::kReturn) {
+        places.emplace(target, false);
+        continue;
+      }
+      const auto& code = map_.code().instructions;
+      for (int i = 0; i < static_cast<int>(code.size()); ++i)
+        if (code[i].op == Opcode::kReturnValue && map_.stopFor(i) >= 0) places.emplace(map_.stopFor(i), true);
+    }
+  }
+  for (const capture::Stub& stub : stubs) places.erase(stub.start);
+  std::vector<capture::Stub> result;
+  for (const auto& [at, atReturn] : places) {
+    if (!map_.allows(at) || map_.depth(at) < 0) continue;
+    Region::Place place{at, map_.slotCount() + map_.depth(at), {}};
+    capture::Stub stub{at, newRegionEntry(Region::marker(weak_from_this(), std::move(place), atReturn), {}), {}};
+    result.push_back(std::move(stub));
+  }
+  return result;
+}
+
 void SplicedCode::splice() {
+  Overhead::Charge charge(*overhead_);
+  if (pays_) charge.paid();
   dirty_ = false;
   nextSplice_ = calls_ * 2;
   std::vector<capture::Stub> stubs;
@@ -209,6 +287,8 @@ void SplicedCode::splice() {
     code_ = Ref();
     return;
   }
+  for (capture::Stub& marker : markers(stubs)) stubs.push_back(std::move(marker));
+  std::sort(stubs.begin(), stubs.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
   code_ = capture::splice(map_, stubs);
   for (const capture::Stub& stub : stubs) setRegionHome(stub.callable.get(), code_.get());
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings/claim.h"
+#include "bindings/overhead.h"
 #include "bindings/region.h"
 #include "bindings/settings.h"
 #include "frame_eval/splice/code_map.h"
@@ -19,7 +20,8 @@ namespace fw::bindings {
 class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
  public:
   /// nullptr if no region can stand in this code. Throws PythonError.
-  static std::shared_ptr<SplicedCode> create(PyCodeObject* code, FunctionSettings settings, bool decorated);
+  static std::shared_ptr<SplicedCode> create(PyCodeObject* code, FunctionSettings settings,
+                                             std::shared_ptr<Overhead> overhead, bool decorated);
 
   /// The code to run for the next call, a borrowed reference: spliced anew when regions have come or gone, the user's
   /// own if nothing is left to run.
@@ -31,7 +33,8 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   bool isDue(const Region& region, uint64_t entry);
   bool isDecorated() const { return decorated_; }
   /// Whether captures may cost time now.
-  bool mayCapture() const;
+  bool mayCapture();
+  Overhead& overhead() { return *overhead_; }
 
   /// Python runs the instruction `at` itself from now on; regions may begin behind it. False if that changes nothing.
   bool addStop(int at, capture::Break what);
@@ -43,6 +46,8 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   /// A region has died.
   void changed() { dirty_ = true; }
   void reportLimit(int start, size_t limit);
+  /// A trial of a region has come to an end: what was put up for it may go.
+  void trialDecided() { resplice(); }
 
   /// Whether the region may be captured: not while one in front of it may still swallow the whole loop that it lies in.
   bool isOpen(const Region& region) const;
@@ -62,18 +67,23 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   bool callsOut() const { return callsOut_; }
 
  private:
-  SplicedCode(PyCodeObject* code, FunctionSettings settings, bool decorated);
+  SplicedCode(PyCodeObject* code, FunctionSettings settings, std::shared_ptr<Overhead> overhead, bool decorated);
   void addRegion(int start);
+  bool isCovered(const Region& region) const;
+  void expectStops(Region& region) const;
   void stopAtLoop(int header);
   void stopAtLoopOver(int getIter);
   bool addPythonStop(int at);
+  void cutBehind(int at);
   /// The next call runs new stubs.
   void resplice() { dirty_ = true, nextSplice_ = 0; }
   std::vector<capture::StubEnd> predictEnds(int start) const;
   capture::Stub stubFor(const std::shared_ptr<Region>& region) const;
+  std::vector<capture::Stub> markers(const std::vector<capture::Stub>& stubs);
   void splice();
 
   FunctionSettings settings_;
+  std::shared_ptr<Overhead> overhead_;
   capture::CodeMap map_;
   // Guarded by the GIL.
   std::vector<bool> stops_;                         ///< regions end before these instructions
@@ -82,7 +92,13 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   std::vector<RecordedBreak> breaks_;
   cpython::Ref code_;
   bool decorated_, dirty_ = true, compiling_ = false, callsOut_ = false, cold_ = false;
+  bool pays_ = false;  ///< some region has had array work
   uint64_t calls_ = 0, nextSplice_ = 0;
+  struct Stretch {
+    int start, end;
+  };
+  std::vector<Stretch> covered_;  ///< by regions that have been compiled in call `coveredIn_`
+  uint64_t coveredIn_ = 0;
 };
 
 /// Adds a break to a list, or counts it if it is there, and tells the log.

@@ -38,7 +38,7 @@ class Trial {
   static unsigned sizeClass(unsigned bits) { return std::min(bits / 2, kClasses - 1); }
 
   /// `entryNs`: what is saved besides where a variant that loses is not asked again, or not for each call.
-  explicit Trial(double entryNs) : entryNs_(static_cast<float>(entryNs)) {}
+  Trial(double entryNs, bool region) : meeting(region ? kUnknown : kAtReturn), entryNs_(static_cast<float>(entryNs)) {}
 
   /// What the next call of a class of sizes does.
   Arm next(unsigned sizeClass) {
@@ -46,12 +46,16 @@ class Trial {
     return one.verdict == Verdict::kKept ? Arm::kUntimed : judge(one);
   }
   void add(unsigned sizeClass, Arm arm, double ns);
+  /// Whether a run of Python that has taken this long is slower than the compiled code, however it goes on.
+  bool isClearlyLost(unsigned sizeClass, double ns) const;
   /// A run has been timed whose end nobody has seen.
   void lose(unsigned sizeClass);
 
   const std::array<Case, kClasses>& cases() const { return cases_; }
-  /// Where control comes by after both ways; -1 until the first timed run of the compiled code has told. Regions only.
-  int meeting = -1;
+  /// Regions: where control comes by after both ways, an instruction or kAtReturn. Unknown until a timed run of the
+  /// compiled code has told.
+  static constexpr int kUnknown = -1, kAtReturn = -2;
+  int meeting;
 
  private:
   Arm judge(Case& one);
@@ -77,9 +81,9 @@ struct TimedRun {
   }
 
   explicit operator bool() const { return trial != nullptr; }
+  double ns() const { return std::chrono::duration<double, std::nano>(Clock::now() - start).count(); }
   void end() {
-    const std::chrono::duration<double, std::nano> ns = Clock::now() - start;
-    if (trial) trial->add(sizeClass, arm, ns.count());
+    if (trial) trial->add(sizeClass, arm, ns());
     trial.reset();
   }
 };

@@ -8,7 +8,10 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <thread>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "bindings/error_state.h"
 #include "bindings/held_locks.h"
@@ -56,7 +59,11 @@ std::vector<std::string_view> splitList(const std::string& text) {
   return names;
 }
 
+std::chrono::nanoseconds plantedDelay{0};
+
 }  // namespace
+
+void plantDelay(std::chrono::nanoseconds delay) { plantedDelay = delay; }
 
 Variant::~Variant() = default;
 
@@ -105,11 +112,12 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
 
 /// Arrays that are read from objects rather than passed as arguments become objects of the frame, for Held.
 void Variant::keepInputs() {
+  auto& objects = guards_->objects;
+  absl::flat_hash_set<guards::SourceId> kept(objects.begin(), objects.end());
   for (const guards::InputBinding& input : guards_->inputs) {
     const bool array = input.from == guards::InputBinding::From::kArrayData;
     if (!array || (*guards_->sources)[input.source].kind == guards::SourceKind::kArg) continue;
-    auto& objects = guards_->objects;
-    if (std::find(objects.begin(), objects.end(), input.source) == objects.end()) objects.push_back(input.source);
+    if (kept.insert(input.source).second) objects.push_back(input.source);
   }
 }
 
@@ -157,6 +165,8 @@ class Unlocked {
 
 int32_t Variant::runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil) {
   Unlocked unlocked(releaseGil);
+  if (plantedDelay.count() > 0) [[unlikely]]
+    std::this_thread::sleep_for(plantedDelay);
   if (jit::EntryFn entry = program_->entry()) return entry(frame.symbols, frame.buffers, workspace);
   return program_->run(frame.symbols, frame.buffers, workspace);
 }
@@ -258,7 +268,7 @@ void Variant::findSizes(const graph::Graph& graph) {
 
 void Variant::beginTrial(bool region) {
   constexpr double kEntryNs = 60;  // finding the variant, besides its guards
-  trial_ = std::make_shared<Trial>(region || sizes_.empty() ? kEntryNs + std::max(guardNs, 0.0) : 0.0);
+  trial_ = std::make_shared<Trial>(region || sizes_.empty() ? kEntryNs + std::max(guardNs, 0.0) : 0.0, region);
 }
 
 /// Whether Python runs this call, and if that is to be found out, times whoever runs it.
@@ -271,6 +281,7 @@ bool Variant::leavesToPython(const guards::CallFrame& frame, TimedRun* timed) {
   if (arm == Trial::Arm::kUntimed) return false;
   if (arm == Trial::Arm::kGivenUp) {
     gaveUp_ = sizes_.empty();
+    timed->arm = arm;
     return true;
   }
   *timed = {trial_, sizeClass, arm, TimedRun::Clock::now()};
@@ -316,6 +327,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   call.scalars = carve(static_cast<uint64_t*>(nullptr), results_->scalarWords());
   call.arrays = carve(static_cast<PyArrayObject**>(nullptr), bufferCount);
   std::memset(call.arrays, 0, bufferCount * sizeof(void*));
+  const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
 
   RunOutcome outcome = RunOutcome::kError;
   if (results_->allocate(call)) {
@@ -345,7 +357,6 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       }
     }
   }
-  results_->release(call);
   return outcome;
 }
 

@@ -1,6 +1,7 @@
 // One compiled version of a function: guards, native code, and how to build the Python result.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,10 @@ enum class RunOutcome : uint8_t {
   kDeclined,  ///< the native code met something that Python must report; nothing visible happened
   kError,     ///< a Python exception is set (out of memory)
 };
+
+/// From now on every run of compiled code waits for this long first: what loses against Python on purpose, for tests of
+/// trials. Guarded by the GIL.
+void plantDelay(std::chrono::nanoseconds delay);
 
 /// A size of an array among the arguments (or slots) that guards read.
 struct ArgumentSize {

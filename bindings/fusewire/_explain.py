@@ -42,6 +42,11 @@ class Explanation:
         for stop in facts["breaks"]:
             head, *rest = break_lines(stop, "")
             lines += [f"  break {head}", *(f"  {line}" for line in rest)]
+        overhead = facts.get("overhead", {})
+        if overhead.get("told"):
+            state = "left to Python" if overhead["left_to_python"] else "had been left to Python"
+            lines.append(f"  {state}: it was looked into for {overhead['in_vain_ms']:.0f} ms in vain, which is more than a tenth of "
+                         "the time that Python runs it")
         if facts["python_calls"]:
             lines.append(f"  calls that ran as Python: {facts['python_calls']}")
         total = sum(v["ms"]["total"] for v in [*facts["variants"], *(v for r in regions for v in r["variants"])])
@@ -88,6 +93,8 @@ def explain(function):
 
     ``f`` may be decorated or not; an undecorated function is compiled for the occasion.
     """
+    if isinstance(function, type):
+        raise TypeError(f"fusewire.explain: {function.__qualname__!r} is a class; explain one of its methods")
     if inspect.isfunction(function) and not hasattr(function, "__fusewire_compiled__"):
         function = compile(function)
     compiled = _compiled_of(function)

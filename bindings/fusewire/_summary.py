@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 
-from fusewire import _fusewire
+from fusewire import _failures, _fusewire
 from fusewire._config import config
 from fusewire._errors import counted
 
@@ -19,7 +19,7 @@ def keep(compiled) -> None:
 
 
 def summary() -> str:
-    """Functions, regions, variants, breaks, calls, and the time that compiling took."""
+    """Functions, regions, variants, breaks, calls, and the time that compiling took, and that captures took in vain."""
     from fusewire._api import _compiled
 
     rows, reasons = [], {}
@@ -32,13 +32,16 @@ def summary() -> str:
         if not calls and not variants:
             continue
         rows.append((facts["name"], calls, facts["python_calls"], len(facts["variants"]), len(regions), len(inner),
-                     len(facts["breaks"]), sum(v["ms"]["total"] for v in variants)))
+                     len(facts["breaks"]), sum(v["ms"]["total"] for v in variants),
+                     facts.get("overhead", {}).get("in_vain_ms", 0.0)))
         for stop in facts["breaks"]:
             reasons[stop["reason"]] = reasons.get(stop["reason"], 0) + 1
-    rows.sort(key=lambda row: (-row[-1], row[0]))
-    total = ("total", *(sum(row[i] for row in rows) for i in range(1, 8)))
-    head = ("function", "calls", "as Python", "variants", "regions", "their variants", "breaks", "ms compiling")
-    table = [head] + [(name[-48:], *map(str, numbers), f"{ms:.1f}") for name, *numbers, ms in [*rows, total]]
+    rows.sort(key=lambda row: (-row[-2], -row[-1], row[0]))
+    total = ("total", *(sum(row[i] for row in rows) for i in range(1, 9)))
+    head = ("function", "calls", "as Python", "variants", "regions", "their variants", "breaks", "ms compiling", "ms in vain")
+    table = [head]
+    table += [(name[-48:], *map(str, counts), *(f"{t:.1f}" for t in ms)) for name, *counts in [*rows, total]
+              for counts, ms in [(counts[:-2], counts[-2:])]]
     widths = [max(len(row[i]) for row in table) for i in range(len(head))]
     lines = [f"fusewire: {counted(len(rows), 'function')}"]
     lines += [
@@ -50,7 +53,11 @@ def summary() -> str:
             "  breaks: "
             + ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items(), key=lambda r: (-r[1], r[0])))
         )
-    return "\n".join(lines)
+    process = _fusewire.overhead()
+    lines.append(f"  {process['ms']:.1f} ms altogether for looking into code and compiling it")
+    if process["left_to_python"]:
+        lines.append("  left to Python, since this took more than a tenth of their run time: " + ", ".join(process["left_to_python"]))
+    return "\n".join(lines + _failures.lines())
 
 
 @atexit.register

@@ -139,7 +139,8 @@ constexpr int kMaxAttempts = 4;
 template <typename Execute>
 std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool region, Execute execute) {
   SharedMemoryFound known;
-  for (int attempt = 1; attempt < kMaxAttempts; ++attempt) {
+  const bool mayShare = !options.changing || !options.changing->contains(kSharedPlaces);
+  for (int attempt = 1; attempt < kMaxAttempts && mayShare; ++attempt) {
     try {
       return traceOnce(options, region, execute, known, true);
     } catch (SharedMemoryFound& found) {

@@ -21,6 +21,8 @@ struct CallView {
   PyObject* const* args;
 };
 
+inline constexpr int kSharedPlaces = -1;
+
 struct CaptureOptions {
   int maxInlineDepth = 32;
   int maxUnroll = 64;                    ///< iterations of one loop
@@ -28,9 +30,11 @@ struct CaptureOptions {
   int maxInstructions = 20000;           ///< executed symbolically in one capture
   SizePolicy sizes = SizePolicy::kAuto;  ///< of arrays that nothing more special is known of
   /// Instructions of the outermost frame whose settings (numbers among globals, class attributes, defaults) have been
-  /// seen to change: every call reads them. Null: there are none.
+  /// seen to change: every call reads them. kSharedPlaces: where arrays lie in memory that they share has been seen to
+  /// change, so that Python writes into those. Null: there are none.
   const absl::flat_hash_set<int>* changing = nullptr;
-  bool evenWithoutArrays = false;  ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  bool evenWithoutArrays = false;     ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  int64_t cpuDeadlineNs = INT64_MAX;  ///< by cpython::threadCpuNs(): a capture that takes longer is given up
 };
 
 /// A frame of the user's own code that stands before an instruction.

@@ -34,8 +34,9 @@ void letGo(Trace& trace, const Value* container, const Value* item) {
 /// list[lo:hi] = items, for indices within the list.
 void Interpreter::spliceList(Value* list, size_t lo, size_t hi, std::vector<Value*> items) {
   FW_CHECK(list->kind == ValueKind::kList && lo <= hi && hi <= list->items.size());
+  const absl::flat_hash_set<Value*> kept(items.begin(), items.end());
   for (size_t i = lo; i < hi; ++i) {
-    if (std::find(items.begin(), items.end(), list->items[i]) == items.end()) letGo(trace_, list, list->items[i]);
+    if (!kept.contains(list->items[i])) letGo(trace_, list, list->items[i]);
   }
   trace_.effectSlice(list, static_cast<int64_t>(lo), static_cast<int64_t>(hi), items);
   auto begin = list->items.begin();

@@ -7,6 +7,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/reading.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -177,7 +178,7 @@ struct OutsideIterators {
 
   Value* walker() const {
     int64_t count[2];
-    if (!cpython::readElements(object, count)) return nullptr;
+    if (!cpython::readElements(object, count) || !mayRead(trace, count[0])) return nullptr;
     PyTypeObject* type = Py_TYPE(object);
     if (type == &PyFilter_Type) return nullptr;
     if (type == &PyZip_Type) {  // a strict one tells more than StopIteration at the end

@@ -3,6 +3,8 @@
 // order. Frozensets are constants.
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
 #include "frame_eval/sets.h"
@@ -98,12 +100,14 @@ Value* Sets::foreignMethod(Value* self, const std::string& name, const CallArgs&
 
 std::vector<Value*> Sets::elements(Value* set) {
   needOrder(set);
+  absl::flat_hash_map<PyObject*, Value*> known;
+  for (Value* v : set->items) known.try_emplace(v->object.get(), v);
   std::vector<Value*> items;
   Ref list = checked(PySequence_List(set->object.get()));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) {
     PyObject* element = PyList_GET_ITEM(list.get(), i);
-    auto it = std::find_if(set->items.begin(), set->items.end(), [&](Value* v) { return v->object.get() == element; });
-    items.push_back(it == set->items.end() ? trace.constant(element) : *it);
+    auto it = known.find(element);
+    items.push_back(it == known.end() ? trace.constant(element) : it->second);
   }
   return items;
 }
@@ -123,15 +127,15 @@ void Sets::refresh(Value* set) {
   std::vector<Value*> known = std::move(set->items);
   set->items.clear();
   Ref list = checked(PySequence_List(set->object.get()));
-  std::vector<PyObject*> rest;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) rest.push_back(PyList_GET_ITEM(list.get(), i));
+  absl::flat_hash_set<PyObject*> rest;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) rest.insert(PyList_GET_ITEM(list.get(), i));
   for (Value* v : known) {
-    auto it = std::find(rest.begin(), rest.end(), v->object.get());
-    if (it == rest.end()) continue;
-    set->items.push_back(v);
-    rest.erase(it);
+    if (rest.erase(v->object.get())) set->items.push_back(v);
   }
-  for (PyObject* element : rest) set->items.push_back(trace.constant(element));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) {
+    PyObject* element = PyList_GET_ITEM(list.get(), i);
+    if (rest.contains(element)) set->items.push_back(trace.constant(element));
+  }
 }
 
 /// What update() and the like see of an iterable: the same type where CPython treats types differently.

@@ -8,6 +8,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/reading.h"
 #include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 
@@ -54,10 +55,8 @@ PyTypeObject* containerBase(PyTypeObject* type) {
   if (!dict && base != &PyTuple_Type) return nullptr;
   if (type == base && (base == &PyTuple_Type || base == &PyDict_Type)) return nullptr;
   // Mixed-in classes have to be Python's as well.
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    auto* one = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+  for (PyTypeObject* one : mroOf(type))
     if (!isPythonClass(one) && one != &PyBaseObject_Type && !PyType_IsSubtype(base, one)) return nullptr;
-  }
   if (type == base) return base;
   static PyObject* const finalize = interned("__del__");
   bool same = type->tp_alloc == PyType_GenericAlloc && !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) &&
@@ -272,8 +271,6 @@ Value* Collections::metaSpecial(Value* cls, const char* name, CallArgs args) {
 
 namespace {
 
-constexpr Py_ssize_t kMaxItems = 2048;
-
 Value* openTuple(Trace& trace, SourceId source, PyObject* object) {
   Py_ssize_t size = PyTuple_GET_SIZE(object);
   trace.guard({.kind = guards::GuardKind::kElements, .source = source, .lo = size, .hi = -1});
@@ -338,7 +335,7 @@ Value* openCollection(Trace& trace, SourceId source, PyObject* object, const cha
   PyTypeObject* base = deque ? nullptr : containerBase(type);
   if (!deque && !base) return nullptr;
   Py_ssize_t size = deque || base == &PyTuple_Type ? Py_SIZE(object) : PyDict_GET_SIZE(object);
-  if (size > kMaxItems) return *refusal = "has more items than are read one by one", nullptr;
+  if (!mayRead(trace, size)) return *refusal = kRefusedSize, nullptr;
   trace.guard(
       {.kind = guards::GuardKind::kType, .source = source, .object = Ref::create(reinterpret_cast<PyObject*>(type))});
   Value* v = deque                   ? openDeque(trace, source, object)

@@ -36,6 +36,13 @@ bool isPlain(PyObject* object) {
   return true;
 }
 
+namespace {
+
+/// Far more than what compiling can pay for: a trace that comes to so much is given up.
+constexpr size_t kMostValues = 1 << 16, kMostGuards = 1 << 14;
+
+}  // namespace
+
 Trace::Trace() {
   guards_.sources = std::make_shared<guards::SourceTable>();
   guards_.syms = graph_.sharedSyms();
@@ -46,6 +53,8 @@ void Trace::fail(BreakReason reason, const std::string& detail) { throw CaptureB
 // ---- values -------------------------------------------------------------------------------------------------------
 
 Value* Trace::make(ValueKind kind) {
+  if (values_.size() >= kMostValues)
+    fail(BreakReason::kGraphLimit, "more than " + std::to_string(kMostValues) + " values");
   values_.emplace_back();
   values_.back().kind = kind;
   values_.back().madeAt = at;
@@ -112,6 +121,8 @@ Value* Trace::slice(Value* start, Value* stop, Value* step) {
 // ---- decisions ----------------------------------------------------------------------------------------------------
 
 void Trace::guard(Guard guard) {
+  if (guards_.guards.size() >= kMostGuards)
+    fail(BreakReason::kGraphLimit, "more than " + std::to_string(kMostGuards) + " guards");
   if (!guard.line) guard.line = static_cast<uint32_t>(line);
   guard.at = at;
   if (again && guard.pin == guards::Pin::kNone) guard.pin = guards::Pin::kValue;  // of so many turns

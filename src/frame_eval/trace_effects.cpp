@@ -75,29 +75,33 @@ void Trace::guardAliases() {
       guard({.kind = GuardKind::kNotSameObject, .source = v->source, .other = source});
     }
   }
-  auto isConst = [&](Value* v) {
+  auto isConst = [&](const Value* v) {
     const SourceKind kind = sources()[v->source].kind;
     return kind == SourceKind::kConst || kind == SourceKind::kWeak;
   };
-  for (size_t i = 0; i < mutables_.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      Value *a = mutables_[i], *b = mutables_[j];
-      if (!a->written && !b->written) continue;
-      if (Py_TYPE(a->object.get()) != Py_TYPE(b->object.get()) || (isConst(a) && isConst(b))) continue;
+  absl::flat_hash_map<PyTypeObject*, std::vector<const Value*>> before, written;  // of the ones in front, by type
+  for (const Value* a : mutables_) {
+    PyTypeObject* type = Py_TYPE(a->object.get());
+    for (const Value* b : a->written ? before[type] : written[type]) {
+      if (isConst(a) && isConst(b)) continue;
       guard({.kind = GuardKind::kNotSameObject, .source = a->source, .other = b->source});
     }
+    before[type].push_back(a);
+    if (a->written) written[type].push_back(a);
   }
 }
 
 void Trace::guardPresence() {
-  absl::flat_hash_set<SourceId> guarded(guards_.objects.begin(), guards_.objects.end());
-  for (const guards::Guard& g : guards_.guards) {
-    for (SourceId id = g.source; id.valid(); id = sources()[id].base) guarded.insert(id);
-  }
+  absl::flat_hash_set<SourceId> walked;  // with all that they are reached by
+  auto walk = [&](SourceId id) {
+    while (id.valid() && walked.insert(id).second) id = sources()[id].base;
+  };
+  for (const guards::Guard& g : guards_.guards) walk(g.source);
+  const absl::flat_hash_set<SourceId> held(guards_.objects.begin(), guards_.objects.end());
   for (auto it = sourced_.rbegin(); it != sourced_.rend(); ++it) {
-    if (guarded.contains((*it)->source)) continue;
+    if (walked.contains((*it)->source) || held.contains((*it)->source)) continue;
     guards_.objects.push_back((*it)->source);  // a path that cannot be walked fails the variant
-    for (SourceId id = (*it)->source; id.valid(); id = sources()[id].base) guarded.insert(id);
+    walk((*it)->source);
   }
 }
 

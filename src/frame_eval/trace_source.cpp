@@ -9,6 +9,7 @@
 #include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/reading.h"
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
@@ -28,7 +29,6 @@ namespace {
 
 /// Ints have one of two ranges: most are small, and products of small ones need no guards.
 constexpr int64_t kIntLimit = int64_t{1} << 31, kWideIntLimit = int64_t{1} << 62;
-constexpr Py_ssize_t kMaxItems = 2048;  ///< containers with more, nested ones counted, are not read item by item
 constexpr size_t kMaxDepth = 16;
 
 /// Whether an int lies in [-limit, limit].
@@ -60,7 +60,7 @@ struct ContainerWalk {
     if (std::find(path.begin(), path.end(), o) != path.end()) return refuse("contains itself");
     if (path.size() >= kMaxDepth) return refuse("is nested too deeply");
     items += PyObject_Size(o);
-    if (items > kMaxItems) return refuse("has more items than are read one by one");
+    if (items > kMaxItems) return refuse(kRefusedSize);
     path.push_back(o);
     if (PyDict_CheckExact(o)) {
       PyObject *key, *item;
@@ -75,7 +75,11 @@ struct ContainerWalk {
 };
 
 /// Why a tuple, list or dict is not read item by item; null if it is. Those inside were looked at with the outermost.
-const char* containerRefusal(PyObject* o, int depth) {
+const char* containerRefusal(Trace& trace, PyObject* o, int depth) {
+  ContainerWalk walk;
+  if (depth == 1) walk.walk(o);
+  if (!walk.refusal && !mayRead(trace, walk.items)) walk.refuse(kRefusedSize);
+  if (walk.refusal) return walk.refusal;
   if (PyDict_CheckExact(o)) {
     PyObject *key, *item;
     Py_ssize_t pos = 0;
@@ -84,9 +88,7 @@ const char* containerRefusal(PyObject* o, int depth) {
     }
     if (PyDict_GetItemString(o, "__builtins__")) return "is a namespace";
   }
-  ContainerWalk walk;
-  if (depth == 1) walk.walk(o);
-  return walk.refusal;
+  return nullptr;
 }
 
 const char* arrayRefusal(PyObject* object) {
@@ -156,9 +158,7 @@ Value* Trace::open(Value* v) {
   std::vector<Value*> appended = std::move(v->items);                   // to a list or deque, unseen
   auto popped = static_cast<ptrdiff_t>(std::exchange(v->position, 0));  // from a list, unseen
   v->items.clear();
-  ++sourceDepth_;
   convertSource(v->source, v->object.get(), v);
-  --sourceDepth_;
   if (v->kind == ValueKind::kList) v->items.erase(v->items.end() - popped, v->items.end());
   v->items.insert(v->items.end(), appended.begin(), appended.end());
   if (v->kind == ValueKind::kDeque && v->items.size() > v->position) {
@@ -225,6 +225,13 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     if (!v.object) v.object = std::move(seen);
     if (v.kind == ValueKind::kArray && v.base) v.base->items.push_back(&v);  // a view of shared memory
   };
+  auto collection = [&] {  // plain containers inside are outermost ones of their own
+    Nesting nesting(*this);
+    const int depth = std::exchange(sourceDepth_, 0);
+    Value* v = openCollection(*this, source, object, &refusal);
+    sourceDepth_ = depth;
+    return v;
+  };
   if (PyArray_Check(object)) {
     if (const char* why = arrayRefusal(object)) {
       into->name = why;
@@ -251,12 +258,14 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
   } else if (PyArray_IsScalar(object, Generic)) {
     if (Value* number = numberFromSource(source, object)) become(number);
   } else if (PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object)) {
-    if (const char* why = containerRefusal(object, sourceDepth_)) {
+    ++sourceDepth_;
+    if (const char* why = containerRefusal(*this, object, sourceDepth_)) {
       into->name = why;
     } else {
       become(containerFromSource(source, object));
     }
-  } else if (Value* v = openCollection(*this, source, object, &refusal)) {
+    --sourceDepth_;
+  } else if (Value* v = collection()) {
     become(v);
   } else if (refusal) {
     into->name = refusal;

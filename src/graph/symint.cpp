@@ -12,6 +12,13 @@
 
 namespace fw::graph {
 
+namespace {
+
+/// Symbols are found by name in the table of nodes, whose keys begin with an operation.
+std::string nameKey(std::string_view name) { return std::string(1, '\x7f').append(name); }
+
+}  // namespace
+
 SymContext::SymContext() = default;
 
 SymId SymContext::intern(SymNode node) {
@@ -28,19 +35,18 @@ SymId SymContext::intern(SymNode node) {
 SymId SymContext::constant(int64_t v) { return intern({SymOp::kConst, v, {}, {v, v}, false}); }
 
 SymId SymContext::symbol(std::string name, SymRange range) {
-  FW_CHECK_MSG(!findSymbol(name), "symbol " + name + " exists");
   FW_CHECK_MSG(range.lo <= range.hi, "empty range of symbol " + name);
   SymId id = intern({SymOp::kSymbol, symbolCount(), {}, range, false});
+  const bool isNew = interned_.try_emplace(nameKey(name), id).second;
+  FW_CHECK_MSG(isNew, "symbol " + name + " exists");
   symbolIds_.push_back(id);
   symbolNames_.push_back(std::move(name));
   return id;
 }
 
 std::optional<SymId> SymContext::findSymbol(std::string_view name) const {
-  for (size_t i = 0; i < symbolNames_.size(); ++i) {
-    if (symbolNames_[i] == name) return symbolIds_[i];
-  }
-  return std::nullopt;
+  auto it = interned_.find(nameKey(name));
+  return it == interned_.end() ? std::nullopt : std::optional<SymId>(it->second);
 }
 
 std::optional<int64_t> SymContext::asConst(SymId id) const {

@@ -85,25 +85,28 @@ absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::
   return absl::OkStatus();
 }
 
-/// Copies every operand of a concatenate into its part of the output.
-absl::Status buildJoin(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan,
-                       const graph::Group& group) {
+/// Operands of a concatenate that one kernel copies.
+constexpr size_t kJoinedTogether = 8;
+
+/// Copies operands of a concatenate, from `at` on up to `end`, into their parts of the output, the first of which
+/// begins at `start` along the axis. Leaves it where the next one begins.
+absl::Status buildJoin(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                       size_t at, size_t end, SymId& start) {
   graph::SymContext& syms = b.syms();
   const ValueId id = group.outputs[0];
   const graph::Node& node = graph.node(id);
   const int64_t joined = node.attrs.integer(graph::AttrKey::kAxis);
   const graph::BufferId out = plan.bufferOf.at(id);
   const graph::Buffer& outBuffer = plan.buffers[out.index];
-  SymId start = syms.constant(0);
-  for (ValueId operand : node.operands) {
+  for (; at < end; ++at) {
+    const ValueId operand = node.operands[at];
     const SymShape& shape = graph.type(operand).shape;
-    const graph::ValueId base = graph::viewBase(graph, operand);
-    const auto at = plan.bufferOf.find(base);
-    if (at == plan.bufferOf.end()) return absl::InternalError("operand of concatenate has no buffer");
-    const graph::Buffer& buffer = plan.buffers[at->second.index];
+    const auto found = plan.bufferOf.find(graph::viewBase(graph, operand));
+    if (found == plan.bufferOf.end()) return absl::InternalError("operand of concatenate has no buffer");
+    const graph::Buffer& buffer = plan.buffers[found->second.index];
     absl::StatusOr<graph::AffineView> view = graph::resolveView(graph, operand, buffer.strides);
     if (!view.ok()) return view.status();
-    const MemoryRef source{at->second, buffer.dtype, view->offset, view->strides};
+    const MemoryRef source{found->second, buffer.dtype, view->offset, view->strides};
     const MemoryRef target{out, outBuffer.dtype, syms.mul(start, outBuffer.strides[joined]), outBuffer.strides};
     if (source.dtype != target.dtype) return absl::UnimplementedError("concatenate of different types");
     IntList map;
@@ -177,7 +180,11 @@ absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan,
     case graph::Group::Kind::kUpdate:
     case graph::Group::Kind::kCommit:
     case graph::Group::Kind::kCheck: status = buildMap(b, graph, plan, group, emitter); break;
-    case graph::Group::Kind::kJoin: status = buildJoin(b, graph, plan, group); break;
+    case graph::Group::Kind::kJoin: {
+      SymId start = graph.syms().constant(0);
+      status = buildJoin(b, graph, plan, group, 0, graph.node(group.outputs[0]).operands.size(), start);
+      break;
+    }
     case graph::Group::Kind::kReduce: status = buildReduce(b, graph, group, emitter); break;
   }
   if (!status.ok()) return status;
@@ -194,6 +201,25 @@ absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan&
   absl::StatusOr<Kernel> kernel = build(graph, plan, group, ordinal);
   if (!kernel.ok()) return graph::Refused::of(graph, mainValue(graph, group)).in(kernel.status());
   return kernel;
+}
+
+absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group, int ordinal,
+                          std::vector<Kernel>& out) {
+  const size_t joined =
+      group.kind == graph::Group::Kind::kJoin ? graph.node(group.outputs[0]).operands.size() : size_t{0};
+  if (joined <= kJoinedTogether) {
+    absl::StatusOr<Kernel> kernel = buildKernel(graph, plan, group, ordinal);
+    if (kernel.ok()) out.push_back(*std::move(kernel));
+    return kernel.status();
+  }
+  SymId start = graph.syms().constant(0);
+  for (size_t at = 0; at < joined; ++at) {
+    KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
+    b.declareStored(plan.bufferOf.at(group.outputs[0]));
+    if (absl::Status s = buildJoin(b, graph, plan, group, at, at + 1, start); !s.ok()) return s;
+    out.push_back(std::move(b).take());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace fw::kernels

@@ -3,25 +3,20 @@
     python tests/python/run_cpython_tests.py [--modules test_dict,test_list] [--wide] [--json FILE] [--jobs 2] [--timeout 600]
 
 Each module of the interpreter's `test` package runs in processes of its own: twice plain, so that tests which do not agree
-with themselves are known, and once with FUSEWIRE_COMPILE_ALL=1. Outcomes are compared test method by test method. A crash
-or a hang is the outcome of the test that was running; the rest of the module then runs in a new process. The exit status
-is 1 if any outcome differs.
+with themselves are known, and once with FUSEWIRE_COMPILE_ALL=1. Outcomes are compared test method by test method. See
+outcomes.py for how. The exit status is 1 if any outcome differs.
 """
 
 from __future__ import annotations
 
 import argparse
-import collections
-import concurrent.futures
 import importlib.util
 import json
-import os
 import pathlib
 import signal
-import subprocess
 import sys
-import tempfile
-import time
+
+import outcomes
 
 # Those that must be the same. Names differ between versions of Python; what an interpreter does not have is left out.
 MODULES = """
@@ -45,9 +40,6 @@ test_textwrap test_shlex test_configparser test_optparse test_ast test_compile t
 test_threading test_queue test_weakset test_pickle test_struct test_array test_memoryview test_format test_print
 """.split()
 
-RESTARTS = 12  # processes that a module may use up with crashes and hangs
-COMPILE_ALL = "FUSEWIRE_COMPILE_ALL"
-
 
 # ---- in the child -------------------------------------------------------------------------------------------------------
 
@@ -60,18 +52,17 @@ def child(module: str, report: str, done: list[str]) -> None:
     from test import support
 
     support.use_resources = []
-    out = open(report, "a", buffering=1)
-    write = lambda *fields: out.write(json.dumps(fields) + "\n")
+    lines = outcomes.Report(report)
 
     class Result(unittest.TestResult):
         def startTest(self, test):
             super().startTest(test)
             self.outcome, self.detail = "pass", ""
-            write("start", test.id())
+            lines.start(test.id())
 
         def stopTest(self, test):
             super().stopTest(test)
-            write("end", test.id(), self.outcome, self.detail)
+            lines.end(test.id(), self.outcome, self.detail)
 
         def note(self, outcome, error=None):
             if self.outcome in ("pass", outcome) or outcome == "error":
@@ -81,7 +72,7 @@ def child(module: str, report: str, done: list[str]) -> None:
 
         def outside(self, test, outcome, error):
             """setUpClass and the like fail without a test."""
-            write("end", test.id(), outcome, self._exc_info_to_string(error, test)[-1500:])
+            lines.end(test.id(), outcome, self._exc_info_to_string(error, test)[-1500:])
 
         def addError(self, test, error):
             if isinstance(test, unittest.suite._ErrorHolder):
@@ -93,7 +84,7 @@ def child(module: str, report: str, done: list[str]) -> None:
 
         def addSkip(self, test, reason):
             if isinstance(test, unittest.suite._ErrorHolder):
-                write("end", test.id(), "skip", reason)
+                lines.end(test.id(), "skip", reason)
             else:
                 self.note("skip")
 
@@ -123,103 +114,18 @@ def child(module: str, report: str, done: list[str]) -> None:
     finished = set(done)
     suite = unittest.defaultTestLoader.loadTestsFromName("test." + module)
     each(suite)
-    write("loaded", suite.countTestCases())
     suite.run(Result())
-    write("finished")
-    out.close()
+    lines.finish()
 
 
 # ---- in the parent ------------------------------------------------------------------------------------------------------
 
-def run_module(module: str, compile_all: bool, timeout: float, count: bool = False) -> dict:
-    """{"tests": {id: (outcome, detail)}, "events": counts by kind, "seconds": ..., "crashes": [...]}"""
-    tests: dict[str, list] = {}
-    crashes: list[tuple] = []
-    events: collections.Counter = collections.Counter()
-    started = time.time()
-    environment = {k: v for k, v in os.environ.items() if k != COMPILE_ALL} | {"PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "1"}
-    if compile_all:
-        environment |= {COMPILE_ALL: "1", "FUSEWIRE_ECONOMY": "0"}
-    for attempt in range(RESTARTS):
-        with tempfile.TemporaryDirectory() as folder:
-            report = os.path.join(folder, "report.jsonl")
-            done = os.path.join(folder, "done.json")
-            if count:
-                environment["FUSEWIRE_TRACE"] = os.path.join(folder, "trace")
-            pathlib.Path(done).write_text(json.dumps(list(tests)))
-            process = subprocess.Popen([sys.executable, __file__, "--child", module, report, done], cwd=folder, env=environment,
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                       errors="replace", start_new_session=True)
-            try:
-                _, errors = process.communicate(timeout=timeout)
-                ended = process.returncode
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                _, errors = process.communicate()
-                ended = "timeout"
-            running, complete = None, False
-            for line in pathlib.Path(report).read_text().splitlines() if os.path.exists(report) else ():
-                try:
-                    kind, *rest = json.loads(line)
-                except ValueError:
-                    continue  # cut off by a crash
-                if kind == "start":
-                    running = rest[0]
-                elif kind == "end":
-                    tests[rest[0]] = rest[1:]
-                    running = None
-                elif kind == "finished":
-                    complete = True
-            for trace in pathlib.Path(folder, "trace").glob("*.jsonl"):
-                for line in trace.open(errors="replace"):
-                    if line.endswith("}\n"):
-                        events[json.loads(line).get("kind")] += 1
-        if complete and ended == 0:
-            break
-        what = ended if ended == "timeout" else f"signal {-ended}" if isinstance(ended, int) and ended < 0 else f"exit {ended}"
-        where = running or ("after the tests" if complete else "outside a test")
-        crashes.append((where, what, errors[-3000:]))
-        tests[running or f"test.{module} ({where}, process {attempt + 1})"] = [what, errors[-3000:]]
-        if complete or not running:
-            break  # nothing to continue with
-    return {"tests": tests, "crashes": crashes, "events": dict(events), "seconds": time.time() - started}
-
-
-def compare(module: str, timeout: float, count: bool = False) -> dict:
-    plain, again = (run_module(module, False, timeout) for _ in range(2))
-    allowed = max(timeout, 20 * plain["seconds"])
-    compiled = run_module(module, True, allowed, count)
-    names = sorted(set(plain["tests"]) | set(again["tests"]) | set(compiled["tests"]))
-    outcome = lambda run, name: run["tests"].get(name, ["absent", ""])[0]
-    noisy = [n for n in names if outcome(plain, n) != outcome(again, n)]
-    differences = [(n, outcome(plain, n), outcome(compiled, n), compiled["tests"].get(n, ["", ""])[1])
-                   for n in names if n not in noisy and outcome(plain, n) != outcome(compiled, n)]
-    return {"module": module, "tests": len(plain["tests"]), "outcomes": dict(collections.Counter(o for o, _ in plain["tests"].values())),
-            "differences": differences, "noisy": noisy, "crashes": len(compiled["crashes"]), "events": compiled["events"],
-            "seconds": [round(plain["seconds"], 1), round(compiled["seconds"], 1)]}
+def command(module: str, report: str, done: str) -> list[str]:
+    return [sys.executable, __file__, "--child", module, report, done]
 
 
 def available(names) -> list[str]:
     return [n for n in dict.fromkeys(names) if importlib.util.find_spec("test." + n)]
-
-
-def run(modules, timeout: float = 600, jobs: int = 1, count: bool = False, show=print) -> list[dict]:
-    show(f"Python {sys.version.split()[0]}")
-    show(f"{'module':28}{'tests':>6}{'same':>6}{'differ':>7}{'noisy':>6}{'crash':>6}{'plain s':>9}{'compiled s':>11}")
-    results = []
-    pool = concurrent.futures.ThreadPoolExecutor(jobs)
-    for module, r in zip(modules, pool.map(lambda module: compare(module, timeout, count), modules)):
-        results.append(r)
-        same = r["tests"] - len(r["noisy"]) - len(r["differences"])
-        show(f"{module:28}{r['tests']:6}{same:6}{len(r['differences']):7}{len(r['noisy']):6}{r['crashes']:6}"
-             f"{r['seconds'][0]:9.1f}{r['seconds'][1]:11.1f}" + (f"  compiled {r['events'].get('compiled', 0)}" if count else ""))
-        for name, before, after, detail in r["differences"]:
-            show(f"    {name}: {before} -> {after}")
-            show("".join(f"        {line}\n" for line in detail.strip().splitlines()[-4:]).rstrip())
-    total = lambda key: sum(len(r[key]) if isinstance(r[key], list) else r[key] for r in results)
-    show(f"{len(results)} modules, {total('tests')} tests, {total('differences')} differences, {total('noisy')} noisy, "
-         f"{total('crashes')} crashes or hangs")
-    return results
 
 
 def main() -> None:
@@ -228,16 +134,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modules", help="comma-separated names, without 'test.'")
     parser.add_argument("--wide", action="store_true", help="also modules beyond the list that has to be the same")
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--count", action="store_true", help="also count what was compiled, from the event trace")
-    parser.add_argument("--jobs", type=int, default=1, help="modules at a time")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for one module")
+    outcomes.add_options(parser)
     options = parser.parse_args()
     names = options.modules.split(",") if options.modules else MODULES + (WIDE if options.wide else [])
-    results = run(available(names), options.timeout, options.jobs, options.count, lambda text: print(text, flush=True))
-    if options.json:
-        options.json.write_text(json.dumps({"python": sys.version, "results": results}, indent=1))
-    sys.exit(any(r["differences"] for r in results))
+    outcomes.run(available(names), command, options)
 
 
 if __name__ == "__main__":

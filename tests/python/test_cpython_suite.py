@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+import outcomes
 import run_cpython_tests
 
 SHORT = ("test_with", "test_scope", "test_raise", "test_except_star", "test_patma", "test_listcomps", "test_dictcomps",
@@ -12,7 +13,7 @@ SHORT = ("test_with", "test_scope", "test_raise", "test_except_star", "test_patm
 
 @pytest.mark.parametrize("module", run_cpython_tests.available(SHORT))
 def test_same_outcomes(module):
-    result = run_cpython_tests.compare(module, timeout=120)
+    result = outcomes.compare(module, run_cpython_tests.command, timeout=120)
     assert result["tests"], "no tests were found"
     assert not result["differences"], "\n".join(f"{n}: {a} -> {b}\n{d}" for n, a, b, d in result["differences"])
 
@@ -34,10 +35,10 @@ def test_the_child_reports_crashes_and_failures(tmp_path, monkeypatch):
         "        with self.subTest(1): self.fail('inside')\n"
         "    @unittest.expectedFailure\n"
         "    def test_g(self): self.fail('expected')\n"
-        f"    def test_h(self): self.assertEqual(os.environ.get({run_cpython_tests.COMPILE_ALL!r}), None)\n")
+        f"    def test_h(self): self.assertEqual(os.environ.get({outcomes.COMPILE_ALL!r}), None)\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{':'.join(p for p in sys.path if p)}")
-    outcomes = {name.split(".")[-1]: run[0] for name, run in run_cpython_tests.run_module("test_sample_of_outcomes", False, 60)["tests"].items()}
-    assert outcomes == {"test_a": "pass", "test_b": "fail", "test_c": "error", "test_d": "skip", "test_e": "signal 11",
+    plain = outcomes.run_part("test_sample_of_outcomes", run_cpython_tests.command, False, 60)["tests"]
+    assert {n.split(".")[-1]: o for n, (o, _) in plain.items()} == {"test_a": "pass", "test_b": "fail", "test_c": "error", "test_d": "skip", "test_e": "signal 11",
                         "test_f": "fail", "test_g": "expected failure", "test_h": "pass"}
-    compiled = run_cpython_tests.run_module("test_sample_of_outcomes", True, 60)["tests"]
+    compiled = outcomes.run_part("test_sample_of_outcomes", run_cpython_tests.command, True, 60)["tests"]
     assert {n.split(".")[-1]: o for n, (o, _) in compiled.items()}["test_h"] == "fail"

@@ -1,37 +1,47 @@
-"""A fixed sample of random programs; fuzz.py runs as many as wanted."""
+"""A fixed sample of random programs of every generator, in all modes in turn, and the programs that once differed.
 
-import fuzz
-import fuzz_objects
+`python -m fuzz` runs as many as wanted, survives crashes and makes finds small.
+"""
 
+from pathlib import Path
 
-def test_random_programs():
-    reports, compiled = [], 0
-    for seed in range(300):
-        report, was_compiled = fuzz.check(seed)
-        compiled += was_compiled
-        if report:
-            reports.append(report)
-    assert not reports, "\n".join(reports[:3]) + f"\n{len(reports)} in all"
-    assert compiled > 150, f"only {compiled} of 300 programs were compiled"
+import pytest
 
+from fuzz import GENERATORS
+from fuzz.check import check
+from fuzz.modes import MODES, mode_of
+from fuzz.program import generate, parse
 
-def test_random_programs_that_write():
-    reports, compiled = [], 0
-    for seed in range(300):
-        report, was_compiled = fuzz.check(seed, writes=True)
-        compiled += was_compiled
-        if report:
-            reports.append(report)
-    assert not reports, "\n".join(reports[:3]) + f"\n{len(reports)} in all"
-    assert compiled > 60, f"only {compiled} of 300 programs were compiled"
+# Programs per generator, and how many of them have to run compiled: a suite that falls back to Python proves nothing.
+SAMPLES = {"aliasing": (64, 56), "dtypes": (160, 144), "errors": (112, 100), "objects": (120, 108), "recompiles": (112, 100)}
+PARTS = 4   # so that workers share them
+FINDS = sorted((Path(__file__).parent / "fuzz" / "finds").glob("*.py"))
 
 
-def test_random_programs_over_classes_and_exceptions():
-    reports, compiled = [], 0
-    for seed in range(250):
-        report, was_compiled = fuzz_objects.check(seed)
-        compiled += was_compiled
-        if report:
-            reports.append(report)
-    assert not reports, "\n".join(reports[:3]) + f"\n{len(reports)} in all"
-    assert compiled > 150, f"only {compiled} of 250 programs were compiled"
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_random_programs(generator, part):
+    count, least = (n // PARTS for n in SAMPLES[generator])
+    compiled = 0
+    for seed in range(part * count, (part + 1) * count):
+        mode = mode_of("mixed", seed)
+        report = check(generate(generator, seed), mode)
+        assert not report.difference, f"python -m fuzz --generator {generator} --seed {seed} --count 1 --mode {mode}\n{report.difference}"
+        compiled += report.compiled
+    assert compiled >= least, f"only {compiled} of {count} programs ran compiled"
+
+
+@pytest.mark.parametrize("path", FINDS, ids=lambda path: path.stem)
+def test_what_once_differed(path):
+    program = parse(path.read_text(encoding="utf-8"))
+    for mode in MODES:
+        report = check(program, mode)
+        assert not report.difference, f"{mode}: {report.difference}\n{path.read_text(encoding='utf-8')}"
+
+
+def test_programs_are_text():
+    for generator in GENERATORS:
+        program = generate(generator, 1)
+        assert program == generate(generator, 1)
+        again = parse(program.text("a heading"))
+        assert again.text() == program.text()

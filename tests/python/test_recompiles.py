@@ -459,3 +459,97 @@ def test_facts_keep_no_class_alive():
     del base, cls, shape
     gc.collect()
     assert [r() for r in references] == [None] * len(references)
+
+
+# ---- where arrays lie in memory that they share ----------------------------------------------------------------------
+
+
+def rows_of_an_array(x):
+    for r in x:
+        r[1:] -= r[:-1]
+        x[1::2] -= r
+    return x
+
+
+def columns_of_an_array(x):
+    for k in range(x.shape[1]):
+        c = x[:, k]
+        c += x[:, 0] * 0.5
+        x[k % len(x)] *= 1.25
+    return x
+
+
+def windows(x):
+    for k in range(len(x) - 8):
+        w = x[k : k + 8]
+        w[1:] += w[:-1]
+        x[::3] -= w[0]
+    return x
+
+
+def steps(x):
+    for k in range(1, len(x) // 2):
+        w = x[::k]
+        w[1:] -= w[0] * 0.25
+        x[k:] += w[-1]
+    return x
+
+
+@pytest.mark.parametrize(
+    "function, shape",
+    [(rows_of_an_array, (44, 44)), (columns_of_an_array, (44, 44)), (windows, (400,)), (steps, (300,))],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_places_in_shared_memory_that_change_cost_few_variants(function, shape):
+    """With warnings as errors: nobody could act on one."""
+    compiled = fusewire.compile(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for _ in range(3):
+            mine, theirs = (np.linspace(-1, 1, int(np.prod(shape))).reshape(shape) for _ in range(2))
+            np.testing.assert_array_equal(compiled(mine), function(theirs))
+    assert variants(compiled) < 16
+
+
+def test_rows_passed_to_a_function():
+    def step(x, r):
+        r[1:] -= r[:-1]
+        x[1::2] -= r
+        return x.sum()
+
+    compiled = fusewire.compile(step)
+    mine, theirs = (np.linspace(-1, 1, 44 * 44).reshape(44, 44) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for r, s in zip(mine, theirs):
+            assert compiled(mine, r) == step(theirs, s)
+    np.testing.assert_array_equal(mine, theirs)
+    assert variants(compiled) < 16
+
+
+def test_places_that_stay_are_compiled():
+    def step(x, r):
+        r[1:] -= r[:-1]
+        x[1::2] -= r
+        return x.sum()
+
+    compiled = fusewire.compile(step)
+    mine, theirs = (np.linspace(-1, 1, 64).reshape(8, 8) for _ in range(2))
+    for _ in range(20):
+        assert compiled(mine, mine[3]) == step(theirs, theirs[3])
+    assert variants(compiled) == 1 and not facts(compiled)["breaks"]
+
+
+def test_limits_of_regions_warn_nobody():
+    def walk(x, names):
+        for name in names:
+            x = x * name + 1
+            hash(name)
+        return x
+
+    compiled = fusewire.compile(walk, churn_limit=0, recompile_limit=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for n in range(12):
+            names = [np.float64(n), float(n), n, np.float32(n), np.int16(n), np.int8(n), True] * 12
+            np.testing.assert_array_equal(compiled(X, names), walk(X, names))

@@ -137,3 +137,138 @@ def test_explain_tells_the_times():
     variant = {"kernels": 1, "hits": 40, "declines": 3, "ms": {"total": 1.0}, "guard_ns": 5.0, "guard_list": [], "graph": "", "plan": "",
                "trials": [{"kept": False, "compiled_ns": 1900.0, "python_ns": 1200.0}]}
     assert any("slower than Python, 1.90 us against 1.20 us" in line for line in _variant_lines("variant 0", json.loads(json.dumps(variant))))
+
+
+# ---- planted losers: every run of compiled code waits, so that Python has to win ------------------------------------
+
+
+@pytest.fixture
+def plant():
+    yield lambda microseconds: fusewire._fusewire.plant_delay(int(microseconds * 1000))
+    fusewire._fusewire.plant_delay(0)
+
+
+class Sink:
+    def __init__(self):
+        self.lines = 0
+
+    def write(self, text):
+        self.lines += 1
+
+
+def known_variants(function):
+    facts = fusewire._fusewire.describe(function)
+    return [*facts["variants"], *(v for region in facts["regions"] for v in region["variants"])]
+
+
+def hits_of(function):
+    return sum(variant["hits"] for variant in known_variants(function))
+
+
+def gives_way(plain, make_args, calls=150, kinds=1):
+    """Compiled code runs at first, and none of it does any more in the end; results are Python's throughout."""
+    compiled = fusewire.compile(plain)
+    for i in range(calls):
+        args, same = make_args(i), make_args(i)
+        np.testing.assert_array_equal(compiled(*args), plain(*same))
+        for mine, theirs in zip(args, same):
+            if isinstance(mine, np.ndarray):
+                np.testing.assert_array_equal(mine, theirs)
+    before = hits_of(compiled)
+    assert len(known_variants(compiled)) >= kinds and before > 0
+    for i in range(8 * kinds):
+        compiled(*make_args(i))
+    assert hits_of(compiled) == before, known_variants(compiled)
+    assert all(trial["kept"] is False for variant in known_variants(compiled) for trial in variant["trials"])
+
+
+def polynomial(x):
+    return ((x * 2 + 1) * x - 3) * x + x * x
+
+
+def test_a_planted_loser_gives_way(plant):
+    plant(60)
+    gives_way(polynomial, lambda i: (np.arange(8.0),))
+
+
+def test_a_loser_that_runs_for_long_gives_way_early(plant):
+    plant(3000)
+    gives_way(polynomial, lambda i: (np.arange(8.0),), calls=20)
+
+
+def test_every_class_of_sizes_gives_way(plant):
+    plant(60)
+    gives_way(polynomial, lambda i: (np.arange(float((4, 64, 1024)[i % 3])),), calls=300)
+
+
+def test_variants_in_turn_give_way(plant):
+    plant(60)
+    gives_way(polynomial, lambda i: (np.arange(8, dtype=("f8", "f4", "i8")[i % 3]),), calls=300, kinds=3)
+
+
+def test_a_region_in_front_of_a_break_gives_way(plant):
+    def head(x, sink):
+        y = polynomial(x)
+        sink.write("")
+        return y
+
+    plant(60)
+    gives_way(head, lambda i: (np.arange(8.0), Sink()))
+
+
+def test_a_region_behind_a_break_gives_way(plant):
+    def tail(x, sink):
+        sink.write("")
+        return polynomial(x)
+
+    plant(60)
+    gives_way(tail, lambda i: (np.arange(8.0), Sink()))
+
+
+def test_regions_on_both_sides_give_way(plant):
+    def both(x, sink):
+        y = polynomial(x)
+        sink.write("")
+        z = polynomial(y) + x
+        sink.write("")
+        return z - y * 2
+
+    plant(60)
+    gives_way(both, lambda i: (np.arange(8.0), Sink()), calls=600)
+
+
+def test_a_region_that_loops_back_gives_way(plant):
+    """The body of the loop is compiled in several places; what is tried is the bytecode, not a region inside of it."""
+
+    def filtered(r, x, n):
+        for i in range(1, n):
+            r[i] = 0.5 * r[i - 1] + x[i % len(x)]
+        return r
+
+    plant(30)
+    gives_way(filtered, lambda i: (np.ones(200), np.ones(37), 200), calls=40)
+
+
+def test_a_region_in_a_loop_that_a_break_ends_gives_way(plant):
+    def search(x, n, sink):
+        for i in range(n):
+            x = polynomial(x) * 1e-3 + i
+            sink.write("")
+            if sink.lines == 90:
+                break
+        return x
+
+    plant(30)
+    gives_way(search, lambda i: (np.arange(8.0), 100, Sink()), calls=40)
+
+
+def test_what_gave_way_does_not_come_back(plant):
+    compiled = fusewire.compile(polynomial)
+    plant(60)
+    for _ in range(150):
+        compiled(np.arange(8.0))
+    plant(0)
+    before = hits_of(compiled)
+    for _ in range(100):
+        compiled(np.arange(8.0))
+    assert hits_of(compiled) == before

@@ -2,8 +2,8 @@
 // rewritten.
 //
 // What may be dropped: a view that changes nothing, always. An operation that answers its operand's values only if the
-// operand has the same layout (layouts decide summation order and result strides) and the result is no output, where a
-// fresh array must not become an alias; otherwise it becomes a copy.
+// operand has the same layout (layouts decide summation order and result strides) and the result is no output, nor what
+// an output is an update of, where a fresh array must not become an alias; otherwise it becomes a copy.
 //
 // Not bitwise: x + 0.0 (-0.0 becomes 0.0), x * 0, x - x, and anything with complex numbers (infinities and NaN spread
 // between the parts). x + -0.0, x - 0.0, x * 1 and x / 1 are.
@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/alias.h"
 #include "graph/evaluator_scalar.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/planning.h"
@@ -27,10 +28,10 @@ namespace {
 class Canonicalizer {
  public:
   explicit Canonicalizer(const Graph& graph) {
-    for (ValueId value : graph.outputs()) {
-      escapes_.insert(value);
-      for (; isView(graph, value); escapes_.insert(value)) value = graph.node(value).operands[0];
-    }
+    // What an output is a view of, too, and what it is an update of, which an update that changes nothing becomes.
+    for (ValueId value : graph.outputs())
+      while (escapes_.insert(value).second && (isView(graph, value) || graph.node(value).op == Op::kUpdate))
+        value = graph.node(value).operands[0];
     // Users have greater ids: downwards, everything that reads a value is met before it.
     reduced_.resize(graph.size());
     for (size_t i = graph.size(); i-- > 0;) {
@@ -87,13 +88,15 @@ class Canonicalizer {
     FW_UNREACHABLE();
   }
 
-  /// A store of what is there already is dropped; a copy that is stored need not be made first.
-  static std::optional<ValueId> store(Graph& g, Operands in) {
+  /// A store of what its target held before the call is dropped where no earlier commit has written; elsewhere it
+  /// restores. A copy that is stored need not be made first.
+  std::optional<ValueId> store(Graph& g, Operands in) {
     ValueId value = in[1];
     while (g.node(value).op == Op::kCopy) value = g.node(value).operands[0];
-    if (value == in[0]) return in[0];
-    if (value == in[1]) return std::nullopt;
-    return *g.add(Op::kStore, {in[0], value});
+    if (alias(g, in[0], value) == Alias::kSame && !writes_.mayAlias(g, in[0])) return in[0];
+    const ValueId store = *g.add(Op::kStore, {in[0], value});
+    writes_.add(g, store);
+    return store;
   }
 
   /// An update with the very elements it replaces: the second half of `y[0] += 2`, which Python runs as a write into
@@ -273,6 +276,7 @@ class Canonicalizer {
 
   absl::flat_hash_set<ValueId> escapes_;  // outputs and what they are views of
   std::vector<bool> reduced_;             // read, perhaps through views, by what depends on strides
+  Writes writes_;                         // by the commits that are kept so far
 };
 
 }  // namespace

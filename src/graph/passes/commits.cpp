@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/alias.h"
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
@@ -43,17 +44,90 @@ bool isQuiet(const Graph& graph, ValueId id) {
   return (cls == OpClass::kElementwise || cls == OpClass::kCreation) && !mayRaise(graph, id);
 }
 
-class CommitDrafter {
+absl::StatusOr<AffineView> viewOf(const Graph& graph, ValueId value) {
+  return resolveView(graph, value, materialisedStrides(graph, viewBase(graph, value)));
+}
+
+/// What one commit writes, and the commits before it have written.
+class CommitTargets {
  public:
-  CommitDrafter(const Graph& graph, absl::Span<const ValueId> stores, absl::Span<const ValueId> earlier)
-      : graph_(graph),
-        stores_(stores),
-        earlier_(earlier) {
+  CommitTargets(const Graph& graph, const Writes& earlier) : graph_(graph), earlier_(earlier) {}
+
+  bool empty() const { return targets_.empty(); }
+  void clear() { targets_.clear(); }
+
+  absl::Status add(ValueId store, const Draft& draft) {
+    const ValueId target = graph_.node(store).operands[0];
+    absl::StatusOr<AffineView> written = viewOf(graph_, target);
+    if (!written.ok())
+      return absl::UnimplementedError("plan: a store through " + std::string(written.status().message()));
+    targets_.push_back({Footprint(graph_, target), along(*written, draft.axisMap.at(store), draft.domain)});
+    return absl::OkStatus();
+  }
+
+  bool writes(ValueId input) const {
+    const auto isIts = [&](const Target& target) { return target.footprint.base() == input; };
+    return std::any_of(targets_.begin(), targets_.end(), isIts);
+  }
+
+  /// `value`, a view of an input whose axes run along these of the commit's loop, may be read in it: what is there is
+  /// what the call has found. Only an element that is about to be stored to may be among what the commit writes.
+  absl::StatusOr<bool> undisturbed(ValueId value, const IntList& axes, const SymShape& domain) const {
+    if (earlier_.mayAlias(graph_, value)) return false;
+    const Footprint reached(graph_, value);
+    for (const Target& target : targets_) {
+      if (reached.with(target.footprint) == Alias::kNone) continue;
+      absl::StatusOr<AffineView> view = viewOf(graph_, value);
+      if (!view.ok()) return view.status();
+      if (!sameElements(graph_.syms(), along(*view, axes, domain), target.view)) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Target {
+    Footprint footprint;
+    AffineView view;  ///< along the axes of the loop
+  };
+
+  AffineView along(const AffineView& view, const IntList& axes, const SymShape& domain) const {
+    SymContext& syms = graph_.syms();
+    AffineView result{view.base, syms.canonical(view.offset), domain, SymList(domain.size(), syms.constant(0))};
+    for (size_t axis = 0; axis < axes.size(); ++axis)
+      if (axes[axis] >= 0) result.strides[axes[axis]] = syms.canonical(view.strides[axis]);
+    return result;
+  }
+
+  const Graph& graph_;
+  const Writes& earlier_;
+  std::vector<Target> targets_;  // in the order of the stores
+};
+
+/// What drafts ask of the whole graph.
+struct CommitFacts {
+  explicit CommitFacts(const Graph& graph) : readers(graph.size()) {
+    for (ValueId output : graph.outputs()) outputs.insert(viewBase(graph, output));
+    const std::vector<bool> live = liveValues(graph);
     for (size_t i = 0; i < graph.size(); ++i) {
       const Node& node = graph.node(ValueId(i));
-      if (node.op == Op::kUpdate) updated_.insert(viewBase(graph, node.operands[0]));
+      if (node.op == Op::kUpdate) updated.insert(viewBase(graph, node.operands[0]));
+      if (!live[i] || isView(graph, ValueId(i))) continue;
+      for (ValueId operand : node.operands) readers[viewBase(graph, operand).index].push_back(ValueId(i));
     }
   }
+
+  absl::flat_hash_set<ValueId> updated;       ///< memory that an update may take over once other readers are through
+  absl::flat_hash_set<ValueId> outputs;       ///< of the call, and what they are views of
+  std::vector<std::vector<ValueId>> readers;  ///< live nodes that are no views, by what they read, also through views
+};
+
+class CommitDrafter {
+ public:
+  CommitDrafter(const Graph& graph, const CommitFacts& facts, absl::Span<const ValueId> stores, const Writes& earlier)
+      : graph_(graph),
+        facts_(facts),
+        stores_(stores),
+        targets_(graph, earlier) {}
 
   /// One store.
   absl::StatusOr<CommitDraft> run() {
@@ -88,17 +162,6 @@ class CommitDrafter {
   }
 
  private:
-  /// An address in terms of the domain's axes.
-  struct Address {
-    SymId offset;
-    SymList strides;
-  };
-
-  struct Target {
-    ValueId base;
-    Address address;
-  };
-
   bool isStore(ValueId id) const { return std::find(stores_.begin(), stores_.end(), id) != stores_.end(); }
 
   /// A draft of the stores alone; has fewer of them if they are too different for one commit.
@@ -108,10 +171,6 @@ class CommitDrafter {
     for (ValueId store : stores_) {
       absl::StatusOr<Draft> draft = singleDraft(graph_, store);
       if (!draft.ok()) return draft.status();
-      const ValueId target = graph_.node(store).operands[0];
-      absl::StatusOr<AffineView> written = viewOf(target);
-      if (!written.ok())
-        return absl::UnimplementedError("plan: a store through " + std::string(written.status().message()));
       const IntList& axes = draft->axisMap.at(store);
       if (targets_.empty())
         all = *draft;
@@ -120,7 +179,7 @@ class CommitDrafter {
       else
         all.values.push_back(store);
       all.axisMap[store] = axes;
-      targets_.push_back({written->base, along(*written, axes, draft->domain.size())});
+      if (absl::Status status = targets_.add(store, *draft); !status.ok()) return status;
     }
     return all;
   }
@@ -131,9 +190,8 @@ class CommitDrafter {
     const ValueType &type = graph_.type(graph_.node(store).operands[0]),
                     &other = graph_.type(graph_.node(first).operands[0]);
     const ValueId base = viewBase(graph_, graph_.node(store).operands[0]);
-    const auto isTarget = [&](const Target& target) { return target.base == base; };
     return type.dtype == other.dtype && type.layout.order == other.layout.order && draft.domain == all.domain &&
-           draft.axisMap.at(store) == all.axisMap.at(first) && std::none_of(targets_.begin(), targets_.end(), isTarget);
+           draft.axisMap.at(store) == all.axisMap.at(first) && !targets_.writes(base);
   }
 
   CommitDraft finish(Draft draft, CommitDraft result) const {
@@ -147,7 +205,6 @@ class CommitDrafter {
   /// Drafts the commit with all members within reach; false if it cannot compute its value itself.
   absl::StatusOr<bool> attempt(Reach reach, Draft& draft, CommitDraft& result) {
     inMemory_.clear();
-    for (ValueId output : graph_.outputs()) inMemory_.insert(viewBase(graph_, output));
     while (true) {
       absl::StatusOr<Draft> fresh = begin();
       if (!fresh.ok()) return fresh.status();
@@ -186,45 +243,11 @@ class CommitDrafter {
 
   /// True if anything else reads a loud member, which then has memory of its own.
   bool isReadElsewhere(const Draft& draft) const {
-    const std::vector<bool> live = liveValues(graph_);
-    for (size_t i = 0; i < live.size(); ++i) {
-      if (!live[i] || isView(graph_, ValueId(i)) || draft.contains(ValueId(i))) continue;
-      for (ValueId operand : graph_.node(ValueId(i)).operands) {
-        const ValueId base = viewBase(graph_, operand);
-        if (draft.contains(base) && !isQuiet(graph_, base)) return true;
-      }
-    }
-    return false;
-  }
-
-  absl::StatusOr<AffineView> viewOf(ValueId value) const {
-    return resolveView(graph_, value, materialisedStrides(graph_, viewBase(graph_, value)));
-  }
-
-  Address along(const AffineView& view, const IntList& axes, size_t rank) const {
-    SymContext& syms = graph_.syms();
-    Address address{syms.canonical(view.offset), SymList(rank, syms.constant(0))};
-    for (size_t axis = 0; axis < axes.size(); ++axis)
-      if (axes[axis] >= 0) address.strides[axes[axis]] = syms.canonical(view.strides[axis]);
-    return address;
-  }
-
-  /// `value`, a view of an input read along `axes`, may be read while the commit runs.
-  absl::StatusOr<bool> undisturbed(ValueId value, const IntList& axes, size_t rank) const {
-    const ValueId base = viewBase(graph_, value);
-    for (ValueId store : earlier_)
-      if (viewBase(graph_, graph_.node(store).operands[0]) == base) return false;
-    const auto isBase = [&](const Target& target) { return target.base == base; };
-    const auto written = std::find_if(targets_.begin(), targets_.end(), isBase);
-    if (written == targets_.end()) return true;
-    absl::StatusOr<AffineView> view = viewOf(value);
-    if (!view.ok()) return view.status();
-    const Address read = along(*view, axes, rank);
-    SymContext& syms = graph_.syms();
-    const auto equal = [&](SymId a, SymId b) { return a == b || syms.provablyEqual(a, b) == true; };
-    bool same = equal(read.offset, written->address.offset);
-    for (size_t i = 0; i < rank; ++i) same &= equal(read.strides[i], written->address.strides[i]);
-    return same;
+    const auto isElsewhere = [&](ValueId reader) { return !draft.contains(reader); };
+    return std::any_of(draft.values.begin(), draft.values.end(), [&](ValueId id) {
+      const std::vector<ValueId>& readers = facts_.readers[id.index];
+      return !isQuiet(graph_, id) && std::any_of(readers.begin(), readers.end(), isElsewhere);
+    });
   }
 
   /// A member that is read through a real view as well has to be in memory, for all its readers. True if there was one.
@@ -248,11 +271,12 @@ class CommitDrafter {
         const ValueId memory = viewBase(graph_, operand);
         const Op op = graph_.node(memory).op;
         if (op == Op::kConstant || op == Op::kSym) continue;
-        if (!isStore(user) && updated_.contains(memory)) return false;  // the value that it had then may be gone by now
+        if (!isStore(user) && facts_.updated.contains(memory))
+          return false;  // the value that it had then may be gone by now
         if (op == Op::kInput) {
-          absl::StatusOr<bool> free = undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain.size());
+          absl::StatusOr<bool> free = targets_.undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain);
           if (!free.ok() || !*free) return free;
-        } else if (map.base != memory || inMemory_.contains(memory)) {
+        } else if (map.base != memory || facts_.outputs.contains(memory) || inMemory_.contains(memory)) {
           result.kept.push_back(memory);
         } else {
           const IntList axes = axesThrough(graph_, draft, user, i, map);
@@ -274,39 +298,52 @@ class CommitDrafter {
   }
 
   const Graph& graph_;
-  absl::Span<const ValueId> stores_, earlier_;
-  absl::flat_hash_set<ValueId> updated_;   // memory that an update may take over once its other readers are through
-  absl::flat_hash_set<ValueId> inMemory_;  // outputs of the call, and see keepMembers()
-  std::vector<Target> targets_;            // of the stores, in order
+  const CommitFacts& facts_;
+  absl::Span<const ValueId> stores_;
+  CommitTargets targets_;
+  absl::flat_hash_set<ValueId> inMemory_;  // see keepMembers()
 };
 
 }  // namespace
 
-absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier) {
-  return CommitDrafter(graph, {&store, 1}, earlier).run();
+absl::StatusOr<bool> readsWritten(const Graph& graph, ValueId store, const Writes& earlier) {
+  const ValueId value = graph.node(store).operands[1];
+  if (graph.node(viewBase(graph, value)).op != Op::kInput) return false;
+  absl::StatusOr<Draft> draft = singleDraft(graph, store);
+  if (!draft.ok()) return draft.status();
+  CommitTargets targets(graph, earlier);
+  if (absl::Status status = targets.add(store, *draft); !status.ok()) return status;
+  absl::StatusOr<bool> free = targets.undisturbed(value, operandAxes(graph, *draft, store, 1), draft->domain);
+  if (!free.ok()) return free.status();
+  return !*free;
 }
 
 absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph) {
   const absl::Span<const ValueId> stores = graph.commits();
+  const CommitFacts facts(graph);
   std::vector<CommitDraft> alone, result;
+  Writes before;
   for (size_t i = 0; i < stores.size(); ++i) {
-    absl::StatusOr<CommitDraft> draft = draftCommit(graph, stores[i], stores.first(i));
+    absl::StatusOr<CommitDraft> draft = CommitDrafter(graph, facts, stores.subspan(i, 1), before).run();
     if (!draft.ok()) return draft.status();
     alone.push_back(*std::move(draft));
+    before.add(graph, stores[i]);
   }
+  Writes earlier;
   for (size_t i = 0; i < stores.size();) {
     size_t end = std::min(stores.size(), i + kMaxTogether);
     std::optional<CommitDraft> together;
     for (; end > i + 1 && !together; --end) {
       const auto fromMemory = [](const CommitDraft& draft) { return draft.fromMemory; };
       if (std::none_of(alone.begin() + i, alone.begin() + end, fromMemory)) break;
-      auto drafter = CommitDrafter(graph, stores.subspan(i, end - i), stores.first(i));
+      auto drafter = CommitDrafter(graph, facts, stores.subspan(i, end - i), earlier);
       absl::StatusOr<std::optional<CommitDraft>> draft = drafter.runTogether();
       if (!draft.ok()) return draft.status();
       together = *std::move(draft);
     }
-    i = together ? end + 1 : i + 1;
-    result.push_back(together ? *std::move(together) : std::move(alone[i - 1]));
+    const size_t next = together ? end + 1 : i + 1;
+    result.push_back(together ? *std::move(together) : std::move(alone[i]));
+    for (; i < next; ++i) earlier.add(graph, stores[i]);
   }
   return result;
 }

@@ -4,6 +4,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/alias.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
 
@@ -34,9 +35,10 @@ struct CommitDraft {
   bool checked = false;       ///< needs a kCheck group of the same values
   bool fromMemory = false;    ///< some of it is computed into a temporary of full size
   std::vector<ValueId> kept;  ///< values below views that have to be in memory before commits run
-  bool readsWritten = false;  ///< reads through a view what commits write: the store's value needs a copy
+  bool readsWritten = false;  ///< as readsWritten(), which prepareForPlan leaves none of
 };
-absl::StatusOr<CommitDraft> draftCommit(const Graph& graph, ValueId store, absl::Span<const ValueId> earlier);
+/// Whether the store's value is a view of an input that this store or an earlier one changes before it is read.
+absl::StatusOr<bool> readsWritten(const Graph& graph, ValueId store, const Writes& earlier);
 /// All commits of the graph, in order. Neighbours become one where that saves a temporary.
 absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph);
 

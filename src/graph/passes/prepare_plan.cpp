@@ -159,15 +159,15 @@ class Preparer {
   absl::Status store(Rewriter& rw, ValueId id) {
     rw.copyNode(id);
     const ValueId store = rw.map(id), value = rw.out().node(store).operands[1];
-    absl::StatusOr<CommitDraft> draft = draftCommit(rw.out(), store, stores_);
-    if (!draft.ok()) return draft.status();
-    if (draft->readsWritten) {
+    absl::StatusOr<bool> needsCopy = readsWritten(rw.out(), store, writes_);
+    if (!needsCopy.ok()) return needsCopy.status();
+    if (*needsCopy) {
       const ValueId target = rw.out().node(store).operands[0];
       const ValueId operands[] = {target,
                                   addCopy(rw.out(), value, ++copies_, packedLike(rw.out().type(target).layout))};
       rw.copyNode(id, operands);
     }
-    stores_.push_back(rw.map(id));
+    writes_.add(rw.out(), rw.map(id));
     return absl::OkStatus();
   }
 
@@ -208,7 +208,7 @@ class Preparer {
 
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> outputs_;
-  std::vector<ValueId> stores_;  // so far
+  Writes writes_;  // by the commits so far
   int64_t copies_ = 0;
   std::vector<std::vector<ValueId>> users_;
 };

@@ -1,26 +1,17 @@
-"""Random programs over user classes and exceptions, plain against compiled.
+"""Classes, closures, generators and exceptions.
 
-    python tests/python/fuzz_objects.py [--seed N] [--count N]
-
-A program is two classes, a context manager, a few instances and a function that reads, writes and deletes attributes of instances and
-classes, writes arrays, calls methods that raise halfway, and catches some of what they raise. It is called several times with changing
-arguments; after every call everything that it could have changed is compared. Prints the programs whose outcome differs. The same
-generator with fixed seeds runs in test_fuzz.py; finds are kept as cases of the corpora.
+A program is two classes, a context manager, a few instances, closures over shared cells and a function that reads, writes and
+deletes attributes of instances and classes, writes arrays, drives generators by hand, calls methods that raise halfway, and
+catches some of what they raise. It is called several times with changing arguments; after every call everything that it could
+have changed is compared.
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import random
-import sys
 import textwrap
 
-import numpy as np
-
-import fusewire
-from corpus_case import numbers
-from observe import assert_same_observation, observe
+from fuzz.program import Program
 
 CALLS = 9
 ERRORS = ["ValueError", "KeyError", "ZeroDivisionError", "IndexError", "AttributeError", "Boom", "Exception"]
@@ -43,7 +34,15 @@ SIMPLE = ["x[1:] += y[:-1]", "x[...] = {a}", "x *= 2", "x += {a}", "y[::2] = {n}
           "super_log.append({n})", "{v} = {o}.make({n})", "{o} = {o}.make({n})", "{v} = [w for w in {o}.walk(x, n)]",
           "{v} = sum({o}.walk(k, 2))", "{o}.x, {v} = {a}, {o}.x", "{o}.log.append({o})", "{v} = {c}.count, {o}.k, {o}.x",
           "y[1:] = x[:-1] * {n}", "x -= y * {n} + 1", "g = {o}.walk({a}, 3); {v} = next(g); g.close()",
-          "{v} = (lambda a: a * k + {n})({a})", "{o}.err = None"]
+          "{v} = (lambda a: a * k + {n})({a})", "{o}.err = None",
+          # closures over cells of the module's factory, and over the function's own
+          "{v} = bump({n})", "{v} = peek()", "hold({a})", "{v} = tally[0]; tally[0] = {n}", "add = lambda a, by={n}: a + by; {v} = add({a})", "{v} = (lambda: k)()",
+          "fs = [lambda a: a + i for i in range(2)]; {v} = fs[0]({n})", "fs = [lambda a, i=i: a * i for i in (1, 2)]; {v} = fs[1]({a})", "{v} = [fn({a}) for fn in (np.abs, lambda a: a * k)]",
+          "{v} = curry({n})({a})", "{v} = curry({n}); {v} = {v}({n})",
+          # generators by hand
+          "g = {o}.walk({a}, 3); next(g); {v} = next(g, None)", "g = pairs({a}, {n}); {v} = next(g); {v} = g.send({n})", "{v} = list(pairs({a}, {n}))", "{v} = [*both({a}, {n})]",
+          "g = both({a}, {n}); {v} = next(g), next(g); del g", "{v} = dict(zip(('a', 'b'), pairs({a}, {n})))", "{v} = next((w for w in ({n}, {a}) if w is not None), 7)", "{v} = sum(w.sum() for w in (x, y))",
+          "kept.append(pairs({a}, {n})); {v} = next(kept[-1])", "{v} = next(kept[0], 5) if kept else 0", "del kept[:]", "{v} = any(w > {n} for w in (n, 1))", "{v} = max((w for w in (n, k)), default=0)"]
 FAILS = ["raise {e}('r', n)", "raise {e}", "raise {e}({n}) from None", "{v} = n // (n - 2)", "{v} = {o}.missing", "{v} = {o}.log[7]",
          "x[n + 4] = 1", "x[:3] += y[:2]", "{v} = None + k", "{v} = {c}.table['zz']", "assert n != 3, {n}", "raise", "{v} = int('q')",
          "raise {e}(x) from Boom('c')", "{o}.check({n})", "{o}.check(n)", "raise Boom(n, {o})",
@@ -73,8 +72,45 @@ class Scope:
         return kind is not None and issubclass(kind, self.swallow) and kind is not KeyError
 
 super_log = []
+kept = []
+tally = [0]
 
-@decorate
+def factory(start):
+    count, held = start, None
+    def bump(by):
+        nonlocal count
+        count += by
+        return count
+    def peek():
+        return count, held
+    def hold(a):
+        nonlocal held
+        held = a
+    return bump, peek, hold
+
+bump, peek, hold = factory(1)
+
+def curry(by):
+    def add(a):
+        return a + by
+    return add
+
+def pairs(a, n):
+    got = yield a
+    while n > 0:
+        n = n - 1
+        try:
+            got = yield a * n if got is None else a + got
+        except ValueError as error:
+            yield str(error)
+    return n
+
+def both(a, n):
+    last = yield from pairs(a, 2)
+    yield last
+    yield from (a + i for i in range(2))
+
+{decorator}
 {helper}
 
 class Base:
@@ -141,9 +177,9 @@ def f(x, y, k, n, o, p):
 """
 
 
-class Generator:
-    def __init__(self, seed: int):
-        self.random = random.Random(seed)
+class _Generator:
+    def __init__(self, r: random.Random):
+        self.random = r
         self.methods: list[str] = []   # that may be called
         self.instances = ["o", "p"]
         self.loops = self.budget = 0
@@ -225,74 +261,23 @@ class Generator:
         self.instances, self.methods, self.budget = ["o", "p"], ["one", "two", "three"], 16
         main = ["    u, v, w = k, x, 0", *self.block(1, self.random.randint(3, 8)), self.fill("    return {v}, {a}, {n}")]
         slots = self.random.random() < 0.25
-        return MODULE.format(helper=helper, base="\n".join(base), sub="\n".join(sub), main="\n".join(main),
+        return MODULE.format(helper=helper, decorator=self.random.choice(["@compiled", ""]), base="\n".join(base), sub="\n".join(sub), main="\n".join(main),
                              slots="__slots__ = 'x', 'k', 'log', 'slot', '__dict__'" if slots else "pass",
                              subslots="__slots__ = 'extra', 'other'" if slots else "pass",
                              walk_end=self.random.choice(["finally:", "finally:", "except ValueError:", "except GeneratorExit:"]))
 
 
-def scope_of(source: str, decorate=lambda function: function) -> dict:
-    scope = {"decorate": decorate, "np": np, "sys": sys, "suppress": contextlib.suppress, "numbers": numbers, "__name__": "fuzzed"}
-    exec(compile(source, "<fuzzed>", "exec"), scope)
-    return scope
 
-
-def argument_sets(seed: int) -> list[tuple]:
-    """The same for both sides: (what makes x and y, k, n, which instances)."""
-    pick = random.Random(seed + 1)
+def _calls(r: random.Random) -> list[str]:
+    """What makes x and y, k, n, and which instances."""
     shapes = [(5, "f8"), (5, "f8"), (7, "f8"), (5, "i8"), (5, "f4")]
-    instances = ["op", "op", "po", "oo", "pp"]
-    some = [(pick.choice(shapes), pick.choice([1, 2, 3, 2.5]), pick.choice([0, 1, 2, 3]), pick.choice(instances)) for _ in range(4)]
-    return [pick.choice(some) for _ in range(CALLS)]
-
-
-def check(seed: int, source: str | None = None) -> tuple[str, bool]:
-    """'' or a report of what differs; and whether the program was compiled."""
-    source = source or Generator(seed).program()
-    plain, other = scope_of(source), scope_of(source, fusewire.compile if seed % 2 else lambda function: function)
-    lost: list = []   # what generators raise where nobody catches it
-    compiled = fusewire.compile(other["f"], **({"compile_all": True} if seed % 3 == 0 else {}))
-
-    def call(scope, function, i):
-        (shape, dtype), k, n, which = sets[i]
-        arguments = (numbers(shape, dtype, i), numbers(shape, dtype, i + 20), k, n, scope[which[0]], scope[which[1]])
-        sys.unraisablehook, before = lambda report: lost.append(repr(report.exc_value)), sys.unraisablehook
-        try:
-            return observe(function, arguments, lambda: [lost[:], *(scope[name] for name in ("o", "p", "Base", "Sub", "super_log"))])
-        finally:
-            sys.unraisablehook = before
-            lost.clear()
-
-    sets = argument_sets(seed)
+    some = [(r.choice(shapes), r.choice([1, 2, 3, 2.5]), r.choice([0, 1, 2, 3]), r.choice(["o, p", "o, p", "p, o", "o, o", "p, p"])) for _ in range(4)]
+    made = []
     for i in range(CALLS):
-        expected, actual = call(plain, plain["f"], i), call(other, compiled, i)
-        actual.warned = [warning for warning in actual.warned if "recompile limit" not in warning[1]]
-        try:
-            assert str(expected.error) == str(actual.error), f"raised {actual.error!r}, expected {expected.error!r}"
-            assert_same_observation(expected, actual)
-        except AssertionError as error:
-            return f"seed {seed}, call {i}: {sets[i]}\n{source}\n{error}\n", True
-    facts = fusewire._fusewire.describe(compiled)
-    bugs = [b for b in facts["breaks"] if b["reason"] in ("internal-error", "compile-failed")]
-    done = bool(facts["variants"]) or any(region["variants"] for region in facts.get("regions", ()))
-    return (f"seed {seed}\n{source}\n{bugs}\n" if bugs else ""), done
+        (shape, dtype), k, n, which = r.choice(some)
+        made.append(f"arguments = (numbers({shape}, {dtype!r}, {i}), numbers({shape}, {dtype!r}, {i + 20}), {k}, {n}, {which})")
+    return made
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1000)
-    options = parser.parse_args()
-    wrong = compiled = 0
-    for seed in range(options.seed, options.seed + options.count):
-        report, was_compiled = check(seed)
-        compiled += was_compiled
-        if report:
-            wrong += 1
-            print(report, flush=True)
-    print(f"{options.count} programs, {compiled} compiled, {wrong} differ")
-    sys.exit(1 if wrong else 0)
-
-
-if __name__ == "__main__":
-    main()
+def program(r: random.Random) -> Program:
+    return Program(_Generator(r).program(), tuple(_calls(r)), ("o", "p", "Base", "Sub", "super_log", "kept", "tally", "(bump, peek, hold)"))

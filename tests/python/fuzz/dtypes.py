@@ -1,0 +1,173 @@
+"""Expressions over every dtype, NumPy scalars of each, and Python scalars, with sizes 0 and 1 often and values at the edges.
+
+The operations come from the table of what is compiled. A program is exact or has a tolerance: transcendental functions are
+right to the last places only, so what they answer is neither compared nor rounded, cast to integers or counted on the way. The sign of a
+NaN and the sign of a zero that `max` or `clip` picks are nobody's promise: what would show them is left out where they occur.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+import fusewire
+from fuzz.draft import Draft, working
+from fuzz.program import Program
+
+FLOATS, COMPLEX = ["f2", "f4", "f8"], ["c8", "c16"]
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+DTYPES = ["?"] * 2 + INTEGERS + FLOATS * 2 + COMPLEX
+SHAPES = ["()", "(0,)", "(1,)", "(1,)", "(2,)", "(3,)", "(3,)", "(5,)", "(9,)", "(1, 3)", "(3, 1)", "(2, 3)", "(0, 3)", "(3, 0)", "(1, 1)", "(2, 1, 3)", "(17,)", "(40,)"]
+PYTHON = ["0", "1", "2", "-1", "3", "True", "False", "0.0", "-0.0", "0.5", "2.0", "-1.5", "1e-8", "1e300", "float('nan')", "float('inf')", "1j", "2+0.5j", "127", "128", "255", "256", "-129",
+          "2**31", "2**63", "2**70", "-2**63", "65504.0", "1e5", "10**18"]
+SHOWS_SIGNS = {"copysign", "signbit", "angle", "arctan2", "divide", "reciprocal", "floor_divide", "remainder", "fmod", "power"}
+PICKS_ZEROS = {"maximum", "minimum", "fmax", "fmin", "clip", "max", "min", "ptp", "sign"}
+ROUGH = {"expm1", "log1p", "sinh", "tan", "power", "angle"}   # differ more than the tolerance after a chain
+
+REDUCTIONS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "mean", "var", "std", "count_nonzero", "ptp"}
+
+
+def _functions(contract: str) -> dict[str, str]:
+    """Operation: how NumPy calls it."""
+    named = {row["name"]: next((n for n in row["numpy"].split("|") if n.startswith("np.") and n.count(".") == 1), None)
+             for row in fusewire._fusewire.ops() if row["contract"] == contract}
+    return {op: name for op, name in named.items() if name and (op in REDUCTIONS or isinstance(getattr(np, name[3:]), np.ufunc))}
+
+
+EXACT, APPROXIMATE = _functions("exact"), _functions("ulp")
+
+
+def _arity(name: str) -> int:
+    return getattr(getattr(np, name[3:]), "nin", 0)   # 0: a reduction
+
+
+OPERATORS = {"add": "({} + {})", "subtract": "({} - {})", "multiply": "({} * {})", "divide": "({} / {})", "floor_divide": "({} // {})", "remainder": "({} % {})",
+             "equal": "({} == {})", "not_equal": "({} != {})", "less": "({} < {})", "greater_equal": "({} >= {})", "bitwise_and": "({} & {})", "bitwise_or": "({} | {})",
+             "bitwise_xor": "({} ^ {})", "left_shift": "({} << {})", "right_shift": "({} >> {})", "power": "({} ** {})"}
+SIGNS = {"negative": "-{}", "positive": "+{}", "absolute": "abs({})", "invert": "~{}"}
+VIEWS = ["{}[1:]", "{}[:1]", "{}[::-1]", "{}.T", "{}[0]", "{}[..., None]", "{}.reshape(-1)", "{}[:0]", "{}.real", "{}.imag", "{}.copy()", "{}[-1]", "np.atleast_1d({})", "{}[()]",
+         "np.broadcast_to({}, (2, 3))", "{}.squeeze()"]
+
+
+class _Generator:
+    def __init__(self, r: random.Random):
+        self.r = r
+        self.exact = r.random() < 0.8
+        self.signs = r.random() < 0.5   # what shows signs, or what picks zeros
+        leave = PICKS_ZEROS if self.signs else SHOWS_SIGNS
+        some = lambda table, arity: {op: name for op, name in table.items() if op not in leave and _arity(name) == arity}
+        self.unary, self.binary, self.reductions = some(EXACT, 1), some(EXACT, 2), some(EXACT, 0)
+        if not self.exact:
+            keep = {"add", "subtract", "multiply", "negative", "square", "sqrt", "divide"}
+            self.unary = {k: v for k, v in self.unary.items() if k in keep}
+            self.binary = {k: v for k, v in self.binary.items() if k in keep}
+            self.reductions = {}
+            self.rough = {op: name for op, name in APPROXIMATE.items() if op not in ROUGH and op not in leave}
+
+    def argument(self, dtype: str | None = None) -> str:
+        r = self.r
+        dtype = dtype or r.choice(DTYPES if self.exact else FLOATS[1:] + ["f8", "i8", "i4"])
+        form = r.random()
+        seed = r.randrange(100)
+        maker = "edge" if self.exact and r.random() < 0.7 else "numbers"
+        if form < 0.15:
+            return r.choice(PYTHON if self.exact else PYTHON[:14])
+        if form < 0.35:
+            return f"{maker}((), {dtype!r}, {seed})[()]"
+        shape = r.choice(SHAPES)
+        return f"{maker}({shape}, {dtype!r}, {seed})" + r.choice(["", "", "", "", "[::-1]", "[..., ::2]", ".T"] if shape != "()" else [""])
+
+    def leaf(self) -> str:
+        names = self.draft.names()
+        chance = self.r.random()
+        if chance < 0.15:
+            return self.r.choice(PYTHON if self.exact else PYTHON[:12])
+        if chance < 0.2 and self.exact:
+            dtype = np.dtype(self.r.choice(DTYPES))
+            return f"np.{dtype.type.__name__}({self.r.choice(['0', '1', '2', '0.5', '-1', '3'])})"
+        return self.r.choice(names[-3:] + names)
+
+    def expression(self, depth: int) -> str:
+        r = self.r
+        if depth == 0:
+            return self.leaf()
+        chance = r.random()
+        part = lambda: self.expression(depth - 1)
+        if not self.exact and chance < 0.4:
+            name = r.choice(list(self.rough))
+            return f"{self.rough[name]}({', '.join(part() for _ in range(_arity(self.rough[name])))})"
+        if chance < 0.35:
+            name = r.choice(list(self.binary))
+            if name == "copysign":
+                return f"np.copysign({part()}, np.nan_to_num({part()}))"
+            return OPERATORS[name].format(part(), part()) if name in OPERATORS and r.random() < 0.6 else f"{self.binary[name]}({part()}, {part()})"
+        if chance < 0.55:
+            name = r.choice(list(self.unary))
+            if name == "signbit":
+                return f"np.signbit(np.nan_to_num({part()}))"
+            return SIGNS[name].format(part()) if name in SIGNS and r.random() < 0.5 else f"{self.unary[name]}({part()})"
+        if chance < 0.7 and self.exact:
+            return self.reduction(part())
+        if chance < 0.8:
+            return r.choice(VIEWS).format(part())
+        if chance < 0.9 and self.exact:
+            return self.conversion(part)
+        if chance < 0.95 and self.exact:
+            return r.choice([f"np.where({part()} > 0, {part()}, {part()})", f"np.where({part()}, {part()}, {part()})", f"np.concatenate([{part()}, {part()}])",
+                             f"np.full_like({part()}, {part()})", f"np.full(3, {part()})", f"np.array([{part()}, {part()}])", f"np.zeros(2) + {part()}"]
+                            + ([] if self.signs else [f"np.clip({part()}, {part()}, {part()})", f"{part()}.clip(0, 2)", f"max({part()}, {part()})"]))
+        return part()
+
+    def reduction(self, of: str) -> str:
+        r = self.r
+        name = r.choice(list(self.reductions))
+        extra = r.choice(["", "", "", ", axis=0", ", axis=-1", ", axis=0, keepdims=True", ", keepdims=True"])
+        if name in ("sum", "prod", "mean") and r.random() < 0.25:
+            extra += f", dtype={r.choice(DTYPES)!r}"
+        if name in ("max", "min", "sum", "prod") and r.random() < 0.1:
+            extra += ", initial=1"
+        if name in ("var", "std") and r.random() < 0.3:
+            extra += ", ddof=1"
+        return f"{self.reductions[name]}({of}{extra})"
+
+    def conversion(self, part) -> str:
+        r = self.r
+        dtype = r.choice(DTYPES)
+        return r.choice([f"{part()}.astype({dtype!r})", f"np.asarray({part()}, {dtype!r})", f"np.array({part()}, dtype={dtype!r})", f"np.{np.dtype(dtype).type.__name__}({part()})",
+                         f"float({part()})", f"int({part()})", f"bool({part()})", f"complex({part()})", f"{part()}.item()", f"{part()}.tolist()",
+                         f"np.add({part()}, {part()}, dtype={dtype!r})", f"np.multiply({part()}, {part()}, dtype={dtype!r}, casting='unsafe')", f"{part()}.astype({part()}.dtype)"])
+
+    def statement(self) -> str:
+        r = self.r
+        names = self.draft.arrays()
+        chance = r.random()
+        if chance < 0.15 and names:
+            name = r.choice(names)
+            value = self.expression(r.choice([0, 1, 1, 2]))
+            operator = r.choice(["+=", "-=", "*=", "//=", "&=", "|=", "<<="] + (["/=", "%=", "**="] if self.signs or not self.exact else []) if self.exact else ["+=", "-=", "*="])
+            return r.choice([f"{name} {operator} {value}", f"{name}[...] = {value}", f"{name}[:1] = {value}", f"np.add({name}, {value}, out={name})",
+                             f"np.copyto({name}, {value}, casting='unsafe')", f"{name}[1:] {operator} {value}", f"{name}[{name} == 0] = {value}"] if self.exact else [f"{name} {operator} {value}"])
+        text = f"{self.draft.new('t')} = {self.expression(r.choice([1, 1, 2, 2, 3]))}"
+        return f"if {self.leaf()}: pass\n{text}" if chance > 0.97 and self.exact else text
+
+
+def program(r: random.Random) -> Program:
+    generator = _Generator(r)
+    count = r.randint(1, 3)
+    parameters = ", ".join(f"a{i}" for i in range(count))
+    kinds = [r.choice(DTYPES if generator.exact else FLOATS[1:] + ["f8", "i8", "i4"]) for _ in range(count)]
+    suite = lambda same: "arguments = (" + "".join(generator.argument(kind if same else None) + ", " for kind in kinds) + ")"
+    first = working(lambda: suite(True))
+    draft = generator.draft = Draft(r, "", first, parameters, wild=True)
+    for _ in range(r.randint(2, 7)):
+        for _ in range(6):
+            if draft.try_statement(generator.statement(), keep_error=r.random() < 0.02):
+                break
+    made = draft.names()
+    results = [name for name in made if r.random() < 0.85] or made[-1:]
+    lines = [line for statement in draft.lines for line in statement.split("\n")]
+    source = f"def f({parameters}):\n" + "\n".join(f"    {line}" for line in lines) + f"\n    return {', '.join(results)},\n"
+    suites = [first, *(working(lambda: suite(r.random() < 0.7)) for _ in range(r.randint(1, 4)))]
+    # Over- and underflow happen in intermediate values of rough programs too; where their results cancel, nothing is promised.
+    return Program(source, (suites[0], *suites, suites[-1]), (), None if generator.exact else 1e-4)
