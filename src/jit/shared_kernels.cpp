@@ -79,7 +79,7 @@ class Writer {
 
   void write(ExprId id) {
     const Expr& e = kernel_.exprs[id.index];
-    put(static_cast<uint64_t>(e.op) << 32 | static_cast<uint64_t>(e.dtype) << 16 | e.operands.size());
+    put(static_cast<uint64_t>(e.op) << 32 | static_cast<uint64_t>(e.dtype) << 16 | e.operands.size() << 1 | e.whole);
     for (ExprId operand : e.operands) put(operand.index);
     put(isNumber_[id.index] ? 0 : e.imm);
     if (isNumber_[id.index]) arguments_.numbers.push_back(id);

@@ -216,7 +216,8 @@ absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, co
   for (size_t at = 0; at < joined; ++at) {
     KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
     b.declareStored(plan.bufferOf.at(group.outputs[0]));
-    if (absl::Status s = buildJoin(b, graph, plan, group, at, at + 1, start); !s.ok()) return s;
+    if (absl::Status s = buildJoin(b, graph, plan, group, at, at + 1, start); !s.ok())
+      return graph::Refused::of(graph, group.outputs[0]).in(s);
     out.push_back(std::move(b).take());
   }
   return absl::OkStatus();

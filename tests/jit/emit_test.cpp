@@ -192,9 +192,12 @@ TEST(Emit, ScaleB) {
 
 TEST(Emit, Libm) {
   for (DType d : {DType::kF32, DType::kF64}) {
-    checkMap("tanh", {d}, d, [&](KernelBuilder& b, std::vector<Val> v) { return b.libm(16, d, {v[0]}); }, {}, false);
     checkMap(
-        "pow", {d, d}, d, [&](KernelBuilder& b, std::vector<Val> v) { return b.libm(19, d, {v[0], v[1]}); }, {}, false);
+        "tanh", {d}, d, [&](KernelBuilder& b, std::vector<Val> v) { return b.libm(kernels::Libm::kTanh, d, {v[0]}); },
+        {}, false);
+    checkMap(
+        "pow", {d, d}, d,
+        [&](KernelBuilder& b, std::vector<Val> v) { return b.libm(kernels::Libm::kPow, d, {v[0], v[1]}); }, {}, false);
   }
 }
 
