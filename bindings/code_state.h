@@ -34,6 +34,9 @@ class CodeState {
   /// The same for a call of a function that may not be called again: nothing is compiled but loops that go on for long.
   PyObject* codeForColdCall();
 
+  /// Something of ours has failed outside of a capture and of compiled code: Python runs this code from now on.
+  void giveUp(PyFunctionObject* function, PyObject* const* slots, const char* failure);
+
   /// Forgets everything; the next call captures again.
   void reset();
 
@@ -58,6 +61,8 @@ class CodeState {
   Variant* compile(PyFunctionObject* function, PyObject* const* slots, uint64_t kind);
   /// Python runs this kind of call from now on, with compiled regions if that is possible.
   void fallBack(capture::Break what, uint64_t kind, const Config& config);
+  /// The same after a failure of ours, which is reported.
+  void fail(PyFunctionObject* function, PyObject* const* slots, std::string failure);
   void splice(capture::Break what, const Config& config);
   /// Whether the call would only be one more value of something that changes: then Python looks at it from now on.
   bool stopsChurn(PyFunctionObject* function, PyObject* const* slots, uint64_t kind, const Config& config);
@@ -76,7 +81,8 @@ class CodeState {
   std::shared_ptr<Overhead> overhead_;
   TimedRun pythonRun_;
   uint64_t misses_ = 0;
-  bool decorated_, compiling_ = false, hopeless_ = false, limitReported_ = false, unspliceable_ = false;
+  bool decorated_, compiling_ = false, hopeless_ = false, gaveUp_ = false, limitReported_ = false,
+                   unspliceable_ = false;
   int exceptions_ = 0, failures_ = 0;
 };
 

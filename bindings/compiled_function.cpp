@@ -74,20 +74,25 @@ PyObject* represent(PyObject* self) { return PyUnicode_FromFormat("<fusewire.com
 
 PyObject* sameObject(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
-/// Like a function, it is pickled by its qualified name if that leads back to it, else as compile(wrapped).
-PyObject* reduce(PyObject* self, PyObject*) {
-  cpython::Ref package = cpython::Ref::steal(PyImport_ImportModule("fusewire._api"));
-  return package ? PyObject_CallMethod(package.get(), "_reduce", "O", self) : nullptr;
+/// _pickling.py has it in Python.
+PyObject* reduce(PyObject* self, PyObject* protocol) {
+  cpython::Ref module = cpython::Ref::steal(PyImport_ImportModule("fusewire._pickling"));
+  return module ? PyObject_CallMethod(module.get(), "reduce", "OO", self, protocol) : nullptr;
+}
+PyObject* standIn(PyObject* self, void*) {
+  cpython::Ref module = cpython::Ref::steal(PyImport_ImportModule("fusewire._pickling"));
+  return module ? PyObject_CallMethod(module.get(), "stand_in", "O", self) : nullptr;
 }
 
 PyObject* wrapped(PyObject* self, void*) { return Py_NewRef(stateOf(self).callable()); }
 
 PyMethodDef methods[] = {{"__copy__", sameObject, METH_NOARGS, nullptr},
                          {"__deepcopy__", sameObject, METH_O, nullptr},
-                         {"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {"__reduce_ex__", reduce, METH_O, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {{"__wrapped__", wrapped, nullptr, "the function that was decorated", nullptr},
+                            {"__fusewire_function__", standIn, nullptr, "what is pickled in its place", nullptr},
                             {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -138,6 +143,7 @@ PyObject* newCompiledFunction(PyObject* callable, FunctionSettings settings) {
 
 bool isCompiledFunction(PyObject* object) { return Py_IS_TYPE(object, compiledFunctionType); }
 PyObject* wrappedCallable(PyObject* compiledFunction) { return stateOf(compiledFunction).callable(); }
+const FunctionSettings& settingsOf(PyObject* compiledFunction) { return stateOf(compiledFunction).settings(); }
 void resetCompiledFunction(PyObject* compiledFunction) { stateOf(compiledFunction).reset(); }
 PyObject* describeCompiledFunction(PyObject* compiledFunction) { return stateOf(compiledFunction).describe(); }
 PyObject* timeGuardsOf(PyObject* compiledFunction, PyObject* arguments, int64_t repeats) {

@@ -18,6 +18,7 @@ PyObject* newCompiledFunction(PyObject* callable, FunctionSettings settings);
 bool isCompiledFunction(PyObject* object);
 /// Borrowed: the callable that was decorated.
 PyObject* wrappedCallable(PyObject* compiledFunction);
+const FunctionSettings& settingsOf(PyObject* compiledFunction);
 void resetCompiledFunction(PyObject* compiledFunction);
 PyObject* describeCompiledFunction(PyObject* compiledFunction);
 /// ns of the guards on a tuple of positional arguments as a Python float, negative if no variant fits.

@@ -1,6 +1,8 @@
 // What explain() shows of a function: its variants, breaks and regions.
 #include "bindings/describe.h"
 
+#include "bindings/internal_failures.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
@@ -231,7 +233,8 @@ PyObject* describeFunction(const FunctionFacts& facts) {
 
 void logBreak(const std::string& function, const capture::Break& what) {
   const capture::BreakInfo& info = capture::info(what.reason);
-  const bool ours = info.cls == capture::BreakClass::kBug;
+  const bool ours =
+      info.cls == capture::BreakClass::kBug && !isInternalFailure(what.reason);  // has a report of its own
   if (!ours && !channelEnabled(Channel::kGraphBreaks)) return;
   const std::string where = what.file.empty() ? function : what.file + ":" + std::to_string(what.line);
   const std::string text = where + ": " + std::string(info.message) + (what.detail.empty() ? "" : ": " + what.detail) +

@@ -37,7 +37,23 @@ PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* ke
     return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
   }
   PyObject* result = nullptr;
-  return guarded([&] { result = dispatch(args, nargsf, keywordNames); }) ? result : nullptr;
+  const uint64_t before = pythonCalls_;
+  auto failed = [&](const char* what) {
+    if (pythonCalls_ != before) return raiseFailure(what);  // Python has run the call already
+    return guarded([&] { result = callAfter(what, args, nargsf, keywordNames); });
+  };
+  return guarded([&] { result = dispatch(args, nargsf, keywordNames); }, failed) ? result : nullptr;
+}
+
+/// Something of ours has failed before anything of the call has run.
+PyObject* FunctionState::callAfter(const char* failure, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  if (state_) {
+    BoundArguments bound;
+    const bool binds = bound.bind(signature_, function(), args, PyVectorcall_NARGS(nargsf), keywordNames);
+    const std::vector<PyObject*> none(static_cast<size_t>(state_->slotCount()), nullptr);
+    state_->giveUp(function(), binds ? bound.slots() : none.data(), failure);
+  }
+  return callPlain(args, nargsf, keywordNames);
 }
 
 PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {

@@ -31,6 +31,7 @@ class FunctionState {
   double timeGuards(PyObject* const* args, Py_ssize_t count, int64_t repeats);
 
   PyObject* callable() const { return callable_.get(); }
+  const FunctionSettings& settings() const { return settings_; }
   int visit(visitproc visit, void* arg);
   void clear();
 
@@ -38,6 +39,7 @@ class FunctionState {
   PyObject* callPlain(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
+  PyObject* callAfter(const char* failure, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyFunctionObject* function() const { return reinterpret_cast<PyFunctionObject*>(callable_.get()); }
   /// A function of the spliced code with everything else as the user's function has it now.

@@ -5,6 +5,7 @@
 #include "bindings/compiled_function.h"
 #include "bindings/control_module.h"
 #include "bindings/error_state.h"
+#include "bindings/internal_failures.h"
 #include "bindings/nested_frames.h"
 #include "bindings/region.h"
 #include "bindings/settings.h"
@@ -14,8 +15,10 @@
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/policy.h"
 #include "graph/op.h"
+#include "graph/passes/pass_manager.h"
 #include "graph/support/config.h"
 #include "graph/support/event.h"
+#include "guards/array_layout.h"
 #include "jit/executable.h"
 
 namespace fw::bindings {
@@ -26,6 +29,11 @@ using cpython::Ref;
 
 Ref text(std::string_view s) {
   return checked(PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())));
+}
+
+/// What comes from the environment may be of any encoding.
+Ref variableText(std::string_view s) {
+  return checked(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "backslashreplace"));
 }
 
 /// compile_function(callable, {setting: text}) -> CompiledFunction
@@ -45,6 +53,20 @@ PyObject* onCompiledFunction(PyObject* object, F&& f) {
   return f(object);
 }
 
+/// options_of(compiled) -> {setting: text} that compile() was given
+PyObject* optionsOf(PyObject*, PyObject* f) {
+  return onCompiledFunction(f, [](PyObject* function) -> PyObject* {
+    PyObject* result = nullptr;
+    guarded([&] {
+      Ref dict = checked(PyDict_New());
+      for (const auto& [setting, value] : settingsOf(function).overrides())
+        checked(
+            PyDict_SetItem(dict.get(), text(settings()[static_cast<size_t>(setting)].name).get(), text(value).get()));
+      result = dict.release();
+    });
+    return result;
+  });
+}
 PyObject* describe(PyObject*, PyObject* f) { return onCompiledFunction(f, describeCompiledFunction); }
 PyObject* reset(PyObject*, PyObject* f) {
   return onCompiledFunction(f, [](PyObject* o) {
@@ -61,6 +83,14 @@ PyObject* timeGuards(PyObject*, PyObject* args) {
   return onCompiledFunction(function, [&](PyObject* f) { return timeGuardsOf(f, arguments, repeats); });
 }
 
+PyObject* pyInternalFailures(PyObject*, PyObject*) { return internalFailures(); }
+PyObject* pyPlantFailure(PyObject*, PyObject* place) {
+  const char* s = PyUnicode_AsUTF8(place);
+  if (!s) return nullptr;
+  if (!plantFailure(s)) return PyErr_Format(PyExc_ValueError, "no failure can be planted at '%s'", s);
+  Py_RETURN_NONE;
+}
+
 PyObject* errorOrNone(const std::string& error) {
   if (!error.empty()) return PyErr_Format(PyExc_ValueError, "fusewire: %s", error.c_str());
   Py_RETURN_NONE;
@@ -74,22 +104,33 @@ PyObject* pyOpenTrace(PyObject*, PyObject* directory) {
   return s ? errorOrNone(openTrace(s)) : nullptr;
 }
 
-/// Reads FUSEWIRE_ variables; answers the names that no setting explains.
+/// Reads FUSEWIRE_ variables; answers (name, why) of those that changed nothing, why being "" for unknown names.
 PyObject* readEnvironment(PyObject*, PyObject*) {
   PyObject* result = nullptr;
   guarded([&] {
     auto config = std::make_shared<Config>();
-    std::vector<std::string> unknown;
-    if (std::string error = configFromEnvironment(*config, unknown); !error.empty()) {
-      PyErr_Format(PyExc_ValueError, "fusewire: %s", error.c_str());
-      throw cpython::PythonError();
-    }
+    const std::vector<IgnoredVariable> ignored = configFromEnvironment(*config);
     setProcessSettings(config);
     if (!initializeNestedFrames(config->flag(Setting::kCompileAll))) throw cpython::PythonError();
-    Ref names = checked(PyList_New(0));
-    for (const std::string& name : unknown) checked(PyList_Append(names.get(), text(name).get()));
-    result = names.release();
+    Ref list = checked(PyList_New(0));
+    for (const auto& [name, why] : ignored) {
+      Ref pair = checked(PyTuple_Pack(2, variableText(name).get(), variableText(why).get()));
+      checked(PyList_Append(list.get(), pair.get()));
+    }
+    result = list.release();
   });
+  return result;
+}
+
+/// setting_problem(name, text) -> what is wrong with this value of a setting, "" if nothing
+PyObject* settingProblem(PyObject*, PyObject* args) {
+  const char* name;
+  const char* value;
+  if (!PyArg_ParseTuple(args, "ss", &name, &value)) return nullptr;
+  const SettingInfo* found = findSetting(name);
+  if (!found) return PyErr_Format(PyExc_AttributeError, "fusewire has no setting '%s'", name);
+  PyObject* result = nullptr;
+  guarded([&] { result = text(Config().set(found->setting, value)).release(); });
   return result;
 }
 
@@ -139,9 +180,18 @@ PyObject* ops(PyObject*, PyObject*) {
 }
 PyObject* settingTable(PyObject*, PyObject*) {
   return table([](TableWriter& w) {
-    static constexpr std::string_view kTypes[] = {"bool", "int", "text"};
-    for (const SettingInfo& s : settings())
-      w.row({{"name", s.name}, {"type", kTypes[static_cast<int>(s.type)]}, {"fallback", s.fallback}, {"help", s.help}});
+    static constexpr std::string_view kTypes[] = {"bool", "int", "text", "text"};
+    for (const SettingInfo& s : settings()) {
+      const bool isInt = s.kind.type == SettingType::kInt, isBool = s.kind.type == SettingType::kBool;
+      const std::string range = std::to_string(s.kind.lowest) + " to " + std::to_string(s.kind.highest);
+      w.row({{"name", s.name},
+             {"type", kTypes[static_cast<int>(s.kind.type)]},
+             {"values", isInt    ? range
+                        : isBool ? "0 or 1"
+                                 : ""},
+             {"fallback", s.fallback},
+             {"help", s.help}});
+    }
   });
 }
 PyObject* breakReasons(PyObject*, PyObject*) {
@@ -157,6 +207,11 @@ PyObject* logChannels(PyObject*, PyObject*) {
 #include "graph/support/channels.def"
   });
 }
+PyObject* passes(PyObject*, PyObject*) {
+  return table([](TableWriter& w) {
+    for (const graph::PassInfo& pass : graph::passTable()) w.row({{"name", pass.text}});
+  });
+}
 PyObject* target(PyObject*, PyObject*) {
   PyObject* result = nullptr;
   guarded([&] { result = text(jit::hostTargetDescription()).release(); });
@@ -165,6 +220,7 @@ PyObject* target(PyObject*, PyObject*) {
 
 PyMethodDef methods[] = {
     {"compile_function", compileFunction, METH_VARARGS, "compile_function(callable, options) -> CompiledFunction"},
+    {"options_of", optionsOf, METH_O, "options_of(compiled) -> {setting: text} that compile() was given"},
     {"describe", describe, METH_O, "describe(compiled) -> dict of variants, breaks and counters"},
     {"time_guards", timeGuards, METH_VARARGS,
      "time_guards(compiled, arguments, repeats) -> ns per check, negative if none fits"},
@@ -172,10 +228,16 @@ PyMethodDef methods[] = {
     {"is_compiling", isCompiling, METH_NOARGS, "is_compiling() -> True while a call is captured, else False"},
     {"configure_logs", pyConfigureLogs, METH_O, "configure_logs(spec): as FUSEWIRE_LOGS"},
     {"open_trace", pyOpenTrace, METH_O, "open_trace(directory): as FUSEWIRE_TRACE"},
-    {"read_environment", readEnvironment, METH_NOARGS, "read_environment() -> unknown FUSEWIRE_ variables"},
+    {"read_environment", readEnvironment, METH_NOARGS,
+     "read_environment() -> (name, why) of FUSEWIRE_ variables that mean nothing"},
+    {"setting_problem", settingProblem, METH_VARARGS, "setting_problem(name, text) -> what is wrong with it, or ''"},
+    {"internal_failures", pyInternalFailures, METH_NOARGS,
+     "internal_failures() -> reports of what has failed inside Fusewire, each a dict"},
+    {"plant_failure", pyPlantFailure, METH_O, "plant_failure(place): for tests; '' takes it out again"},
     {"ops", ops, METH_NOARGS, "ops() -> rows of the op table"},
     {"settings", settingTable, METH_NOARGS, "settings() -> rows of the settings table"},
     {"break_reasons", breakReasons, METH_NOARGS, "break_reasons() -> rows of the table of break reasons"},
+    {"passes", passes, METH_NOARGS, "passes() -> rows of the table of graph passes"},
     {"log_channels", logChannels, METH_NOARGS, "log_channels() -> rows of the table of channels"},
     {"target", target, METH_NOARGS, "target() -> description of the machine that code is generated for"},
     {nullptr, nullptr, 0, nullptr}};
@@ -190,6 +252,7 @@ int execute(PyObject* module) {
     ok = cpython::importNumpy() && initializeErrorState() && capture::numpy::initialize() &&
          addCompiledFunctionType(module) && addRegionEntryType(module) && addControlFunctions(module);
     if (!ok) return;
+    for (int i = 0; i < graph::kNumDTypes; ++i) guards::builtinDescr(static_cast<graph::DType>(i));  // held from now on
     capture::setIsCompiling(checked(PyObject_GetAttrString(module, "is_compiling")).get());
     capture::setUnwrapHook(unwrap);
     capture::declareCallable(checked(PyObject_GetAttrString(module, "graph_break")).get(),

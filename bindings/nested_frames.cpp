@@ -5,6 +5,7 @@
 
 #include "bindings/boundary.h"
 #include "bindings/code_state.h"
+#include "bindings/internal_failures.h"
 #include "bindings/stance.h"
 #include "cpython/code_extra.h"
 #include "cpython/hook.h"
@@ -73,12 +74,20 @@ class NestedFrames : public cpython::FrameHandler {
 
   HookDecision onFrame(const FrameView& frame) override {
     HookDecision decision;
-    if ((scopes == 0 && !compileAll_) || everythingRunsAsPython()) return decision;
-    guarded([&] { decision = decide(frame); });
+    if ((scopes == 0 && !compileAll_) || everythingRunsAsPython() || isReportingFailure()) return decision;
+    auto failed = [&](const char* what) { return guarded([&] { giveUp(frame, what); }); };
+    guarded([&] { decision = decide(frame); }, failed);
     return decision;
   }
 
  private:
+  static void giveUp(const FrameView& frame, const char* failure) {
+    auto* record = static_cast<Record*>(cpython::codeExtra(frame.code));
+    if (!record) return;
+    record->skip = true;
+    if (record->state) record->state->giveUp(frame.function, frame.args, failure);
+  }
+
   HookDecision decide(const FrameView& frame) {
     ++framesSeen;
     auto* record = static_cast<Record*>(cpython::codeExtra(frame.code));

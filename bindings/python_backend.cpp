@@ -11,6 +11,7 @@
 #include "cpython/ref.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"
+#include "guards/array_layout.h"
 #include "nlohmann/json.hpp"
 
 namespace fw::bindings {
@@ -141,7 +142,7 @@ class PythonProgram : public Program {
       Ref array = checked(PyArray_FromAny(item, nullptr, 0, 0, 0, nullptr));
       auto* a = reinterpret_cast<PyArrayObject*>(array.get());
       Place p = place(buffer, symbols);
-      if (PyArray_DESCR(a)->type_num != PyArray_DescrFromType(graph::info(buffer.dtype).numpyChar)->type_num ||
+      if (PyArray_DESCR(a)->type_num != guards::typeNumber(buffer.dtype) ||
           static_cast<size_t>(PyArray_NDIM(a)) != p.shape.size() ||
           !std::equal(p.shape.begin(), p.shape.end(), PyArray_DIMS(a)))
         return declined("output " + std::to_string(i) + " has the wrong type or shape");

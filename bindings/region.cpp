@@ -11,6 +11,7 @@
 
 #include "bindings/boundary.h"
 #include "bindings/claim.h"
+#include "bindings/internal_failures.h"
 #include "bindings/refusal.h"
 #include "bindings/spliced_code.h"
 #include "bindings/stance.h"
@@ -147,9 +148,10 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   if (outcome != RunOutcome::kDone) {
     passed(kShortRest);
     if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
-    if (std::string failure = variants_.takeFailure(); !failure.empty())
-      if (auto owner = owner_.lock())
-        owner->record({BreakReason::kInternalError, failure, "", owner->lineOf(place_.start)});
+    if (std::string failure = variants_.takeFailure(); !failure.empty()) {
+      variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
+      failed(frame, failure);
+    }
     return kDeclined;
   }
   ++hits_;
@@ -165,6 +167,21 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   for (int i = end.depth; i < height; ++i)
     if (!stack[i]) stack[i] = Py_NewRef(Py_None);
   return port.answers[variant->endIndex];
+}
+
+void Region::failed(const CurrentFrame& frame, const std::string& failure) {
+  const auto owner = owner_.lock();
+  if (!owner) return;
+  capture::Break what = owner->breakAt(BreakReason::kInternalError, failure, place_.start);
+  reportInternalFailure(what, frame.function, frame.slots);
+  what.at = -1;
+  owner->record(std::move(what));
+}
+
+bool Region::giveUp(const CurrentFrame& frame, const char* failure, uint64_t hitsBefore) {
+  if (hits_ != hitsBefore) return raiseFailure(failure);
+  status_ = Status::kDead;
+  return guarded([&] { failed(frame, failure); });
 }
 
 /// Nothing compiled runs. The more often that happens in a row, the fewer entries are looked at.
@@ -195,6 +212,7 @@ void Region::declined() {
 }
 
 int Region::miss(const CurrentFrame& frame, const Port& port) {
+  failIfPlanted(Planted::kRegion);
   auto owner = owner_.lock();
   // The code object of the user owns all of this, while the frame runs a copy of it.
   const cpython::Ref code = cpython::Ref::create(owner ? reinterpret_cast<PyObject*>(owner->map().object()) : nullptr);
@@ -236,6 +254,11 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
   if (invocation.knows(added->endIndex)) variants_.leaveToPython(kind);
   ++declines_;
   return kDeclined;
+}
+
+void Region::expect(capture::StubEnd end) {
+  const auto isSame = [&](const capture::StubEnd& known) { return known.target == end.target; };
+  if (ends_.size() < kMaxEnds && std::none_of(ends_.begin(), ends_.end(), isSame)) ends_.push_back(end);
 }
 
 int Region::endFor(const capture::ExitPlan& exit) {
@@ -286,6 +309,7 @@ Variant* Region::compile(SplicedCode& owner, const CurrentFrame& frame, uint64_t
       return variants_.add(std::move(*variant));
     }
     auto& stop = std::get<capture::Break>(built);
+    if (isInternalFailure(stop.reason)) reportInternalFailure(stop, frame.function, frame.slots);
     if (isRefused(stop, config)) refuse(owner.name(), {stop});
     const int at = stop.at;
     const bool ofValues = stop.reason == BreakReason::kPythonException || stop.reason == BreakReason::kCacheMiss ||
@@ -323,9 +347,11 @@ PyObject* enter(PyObject* self, PyObject* const*, size_t nargsf, PyObject* keywo
     return PyErr_Format(PyExc_TypeError, "a region takes no arguments");
   const CurrentFrame frame = cpython::currentFrame();
   if (reinterpret_cast<PyObject*>(frame.code) != entry->home || everythingRunsAsPython()) Py_RETURN_NONE;
-  int end = -2;
-  if (!guarded([&] { end = entry->region->run(frame, entry->port); })) return nullptr;
-  if (end == -1) Py_RETURN_NONE;
+  int end = Region::kDeclined;
+  const uint64_t hits = entry->region->hits();
+  auto failed = [&](const char* what) { return entry->region->giveUp(frame, what, hits); };
+  if (!guarded([&] { end = entry->region->run(frame, entry->port); }, failed)) return nullptr;
+  if (end == Region::kDeclined) Py_RETURN_NONE;
   return end < 0 ? nullptr : PyLong_FromLong(end);
 }
 

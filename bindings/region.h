@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bindings/variant_set.h"
@@ -46,24 +47,30 @@ class Region {
 
   /// Called by a stub. Answers the number of the end reached, -1 if the original instructions are to run, -2 with a
   /// Python exception set.
+  enum { kDeclined = -1, kFailed = -2 };
   int run(const cpython::CurrentFrame& frame, const Port& port);
+  /// After run() has thrown a failure of ours: this region is dead, and Python goes on; unless compiled code had run,
+  /// as hits() tells. Then, and if it cannot be reported, false with an exception set.
+  bool giveUp(const cpython::CurrentFrame& frame, const char* failure, uint64_t hitsBefore);
 
   int start() const { return place_.start; }
   const Place& place() const { return place_; }
   Status status() const { return status_; }
   const std::vector<capture::StubEnd>& ends() const { return ends_; }
+  /// The region may turn out to have this end, too.
+  void expect(capture::StubEnd end);
   const VariantSet& variants() const { return variants_; }
   uint64_t hits() const { return hits_; }
   uint64_t declines() const { return declines_; }
 
  private:
-  enum { kDeclined = -1, kFailed = -2 };
   int finish(RunOutcome outcome, const Variant* variant, PyObject* result, const cpython::CurrentFrame& frame,
              const Port& port);
   int miss(const cpython::CurrentFrame& frame, const Port& port);
   /// The new variant, null if there is none.
   Variant* compile(SplicedCode& owner, const cpython::CurrentFrame& frame, uint64_t kind);
   int endFor(const capture::ExitPlan& exit);
+  void failed(const cpython::CurrentFrame& frame, const std::string& failure);
   int passed(uint32_t longestRest);
   void gaveWay();
   bool isUseless(const SplicedCode& owner) const;

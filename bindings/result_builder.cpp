@@ -11,17 +11,12 @@
 #include "bindings/output_memory.h"
 #include "cpython/ref.h"
 #include "graph/support/check.h"
+#include "guards/array_layout.h"
 
 namespace fw::bindings {
 
 using capture::ExitNode;
 using cpython::Ref;
-
-namespace {
-
-int typeNumberOf(graph::DType d) { return PyArray_DescrFromType(graph::info(d).numpyChar)->type_num; }
-
-}  // namespace
 
 ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms)
     : exit_(std::move(exit)),
@@ -33,13 +28,18 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     return first;
   };
   std::vector<bool> needsArray(plan.buffers.size(), false);
-  for (const ExitNode& node : exit_.nodes)
-    if (node.kind == ExitNode::Kind::kArray) needsArray[plan.outputs[node.index].buffer.index] = true;
+  auto bufferOf = [&](int output) { return plan.outputs[output].buffer.index; };
+  for (const ExitNode& node : exit_.nodes) {
+    if (node.kind != ExitNode::Kind::kArray) continue;
+    needsArray[bufferOf(node.index)] = true;
+    if (node.baseNode >= 0) needsArray[bufferOf(node.baseNode)] = true;
+  }
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     const graph::Buffer& buffer = plan.buffers[b];
     if (buffer.kind != graph::BufferKind::kOutput) continue;
     OutputBuffer out{static_cast<int>(b),
-                     typeNumberOf(buffer.dtype),
+                     guards::typeNumber(buffer.dtype),
+                     static_cast<size_t>(graph::itemSize(buffer.dtype)),
                      static_cast<int>(buffer.shape.size()),
                      append(buffer.shape),
                      -1,
@@ -55,7 +55,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     const graph::Buffer& buffer = plan.buffers[binding.buffer.index];
     View view{static_cast<int>(binding.buffer.index),
               !binding.isView && buffer.kind == graph::BufferKind::kOutput,
-              typeNumberOf(buffer.dtype),
+              guards::typeNumber(buffer.dtype),
               0,
               -1,
               0,
@@ -66,12 +66,30 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     view.strides = append(binding.isView ? binding.strides : buffer.strides);
     views_.push_back(view);
   }
+  checkMemory(plan);
   workspace_ = append(std::vector{plan.workspaceBytes});
   for (const graph::Group& commit : plan.commits)
     written_.insert(written_.end(), commit.outputs.size(), {append(commit.domain), commit.domain.size()});
   for (const ExitNode& node : exit_.nodes)
     intResults_.push_back(node.kind == ExitNode::Kind::kPyInt ? append(std::vector{node.sym}) : -1);
   program_ = jit::SymProgram(syms, wanted);
+}
+
+/// Before anything runs: what NumPy makes anew is not found in memory of the user's that the call writes into, and the
+/// base of a view is an array of its own.
+void ResultBuilder::checkMemory(const graph::Plan& plan) const {
+  std::vector<bool> written(bufferCount_, false);
+  for (const graph::Group& commit : plan.commits)
+    for (const graph::ValueId store : commit.outputs) written[plan.bufferOf.at(store).index] = true;
+  for (const ExitNode& node : exit_.nodes) {
+    const bool array = node.kind == ExitNode::Kind::kArray;
+    const bool scalar = node.kind == ExitNode::Kind::kArrayScalar || node.kind == ExitNode::Kind::kPyFloat ||
+                        node.kind == ExitNode::Kind::kPyBool || node.kind == ExitNode::Kind::kPyComplex;
+    if (scalar || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);
+    if (!array || node.baseNode < 0) continue;
+    const graph::Buffer& base = plan.buffers[views_[node.baseNode].buffer];
+    FW_CHECK(base.kind == graph::BufferKind::kOutput && views_[node.index].buffer == views_[node.baseNode].buffer);
+  }
 }
 
 bool ResultBuilder::allocateOne(Call& call, size_t output) const {
@@ -82,8 +100,7 @@ bool ResultBuilder::allocateOne(Call& call, size_t output) const {
   }
   const int64_t* dims = call.sizes + out.sizes;
   const int64_t* strides = out.strides < 0 ? nullptr : call.sizes + out.strides;
-  PyArray_Descr* descr = PyArray_DescrFromType(out.typeNumber);
-  size_t bytes = PyDataType_ELSIZE(descr);
+  size_t bytes = out.itemSize;
   for (int d = 0; d < out.rank; ++d) bytes *= static_cast<size_t>(dims[d]);
   call.outputBytes += static_cast<int64_t>(bytes);
   std::optional<PooledAllocation> pooled;
@@ -91,6 +108,7 @@ bool ResultBuilder::allocateOne(Call& call, size_t output) const {
     pooled.emplace();
     if (!pooled->ok()) return false;
   }
+  PyArray_Descr* descr = PyArray_DescrFromType(out.typeNumber);  // which the array takes over
   PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, out.rank, reinterpret_cast<const npy_intp*>(dims),
                                          reinterpret_cast<const npy_intp*>(strides), nullptr,
                                          out.fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, nullptr);

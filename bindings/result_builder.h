@@ -50,6 +50,7 @@ class ResultBuilder {
   struct OutputBuffer {
     int buffer;  ///< index in the plan
     int typeNumber;
+    size_t itemSize;
     int rank;
     int sizes;         ///< index of the first dimension in Call::sizes
     int strides = -1;  ///< index of the first stride there; -1: packed in C order
@@ -64,6 +65,7 @@ class ResultBuilder {
     int offset;  ///< indices in Call::sizes; offset -1: at the start
     int sizes, strides;
   };
+  void checkMemory(const graph::Plan& plan) const;
   bool allocateOne(Call& call, size_t output) const;
   struct Progress {
     Progress(size_t nodes, size_t buffers) : made(nodes), owner(buffers, -1) {}

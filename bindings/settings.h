@@ -22,6 +22,8 @@ class FunctionSettings {
   FunctionSettings() = default;
   /// From {name: text}. False with TypeError (unknown name) or ValueError (bad value) set.
   bool read(PyObject* overrides);
+  /// What compile() was given.
+  const std::vector<std::pair<Setting, std::string>>& overrides() const { return overrides_; }
   /// The process's settings of the moment under the function's own.
   std::shared_ptr<const Config> current() const;
 

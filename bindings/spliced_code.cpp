@@ -3,6 +3,7 @@
 #include "bindings/spliced_code.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "bindings/describe.h"
 #include "cpython/code_facts.h"
@@ -82,6 +83,7 @@ std::vector<capture::StubEnd> SplicedCode::predictEnds(int start) const {
 
 /// Of a probe all ends that it may have, of a compiled region those that it has.
 capture::Stub SplicedCode::stubFor(const std::shared_ptr<Region>& region) const {
+  if (region->status() == Region::Status::kProbe) expectStops(*region);
   capture::Stub stub{region->start(), Ref(), {}};
   Region::Port port;
   port.answers.assign(region->ends().size(), -1);
@@ -98,9 +100,35 @@ capture::Stub SplicedCode::stubFor(const std::shared_ptr<Region>& region) const 
   return stub;
 }
 
+/// A region ends at a stop, if it comes to one: the first of those that are known.
+void SplicedCode::expectStops(Region& region) const {
+  int most = 4;
+  for (size_t stop = static_cast<size_t>(region.start()) + 1; stop < stops_.size() && most > 0; ++stop) {
+    const int at = static_cast<int>(stop);
+    if (!stops_[stop] || map_.depth(at) < 0) continue;
+    region.expect({at, map_.depth(at)});
+    --most;
+  }
+}
+
 bool SplicedCode::addStop(int at, Break what) {
+  const bool tooLong = what.reason == capture::BreakReason::kGraphLimit;
   record(std::move(what));
-  return addPythonStop(at);
+  const bool news = addPythonStop(at);
+  if (news && tooLong) cutBehind(at);
+  return news;
+}
+
+/// Code that is too long for one region up to `at` goes on like that: with the further stops known now, all pieces are
+/// compiled in this call, and not one in each of many. Up to the next loop, whose body may be a piece as it is.
+void SplicedCode::cutBehind(int at) {
+  constexpr int kLeast = 100;  // instructions of a piece
+  int from = at - 1;
+  while (from > 0 && !python_[static_cast<size_t>(from)]) --from;
+  const int step = (at - from) / 8 * 7;  // or the limit would be met just before the next one
+  if (step < kLeast) return;
+  for (int next = at + step; next < static_cast<int>(stops_.size()) && map_.headersOf(next).empty(); next += step)
+    addPythonStop(next);
 }
 
 std::vector<int> SplicedCode::pythonStops() const {
@@ -149,7 +177,17 @@ void SplicedCode::setCold(bool cold) {
   if (std::exchange(cold_, cold) != cold) resplice();
 }
 
+/// The rest of a stretch that has been compiled in this very call, and which its stub could not run yet: a region for
+/// each place behind it would compile the same again and again.
+bool SplicedCode::isCovered(const Region& region) const {
+  const int start = region.start();
+  return coveredIn_ == calls_ && std::any_of(covered_.begin(), covered_.end(), [&](const Stretch& stretch) {
+           return stretch.start < start && start < stretch.end;
+         });
+}
+
 bool SplicedCode::isDue(const Region& region, uint64_t entry) {
+  if (isCovered(region)) return false;
   if (decorated_) return true;
   const std::shared_ptr<const Config> settings = config();
   if (settings->flag(Setting::kCompileAll)) return true;
@@ -184,6 +222,11 @@ void SplicedCode::added(const Region& region, Variant& variant, PyFunctionObject
   const auto& others = region.variants().variants();
   auto sameEnd = [&](const auto& other) { return other->endIndex == variant.endIndex; };
   const bool known = std::any_of(others.begin(), others.end(), sameEnd);
+  if (map_.headersOf(region.start()).empty()) {  // in a loop the call may go on for long
+    if (std::exchange(coveredIn_, calls_) != calls_) covered_.clear();
+    const int end = variant.exit().end;
+    covered_.push_back({region.start(), end == capture::ExitPlan::kReturn ? INT_MAX : end});
+  }
   // Stubs know the ends of the variants that there were, and a trial wants markers.
   if (!known || wantsTrials(*config())) resplice();
 }

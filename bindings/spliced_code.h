@@ -69,9 +69,12 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
  private:
   SplicedCode(PyCodeObject* code, FunctionSettings settings, std::shared_ptr<Overhead> overhead, bool decorated);
   void addRegion(int start);
+  bool isCovered(const Region& region) const;
+  void expectStops(Region& region) const;
   void stopAtLoop(int header);
   void stopAtLoopOver(int getIter);
   bool addPythonStop(int at);
+  void cutBehind(int at);
   /// The next call runs new stubs.
   void resplice() { dirty_ = true, nextSplice_ = 0; }
   std::vector<capture::StubEnd> predictEnds(int start) const;
@@ -91,6 +94,11 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   bool decorated_, dirty_ = true, compiling_ = false, callsOut_ = false, cold_ = false;
   bool pays_ = false;  ///< some region has had array work
   uint64_t calls_ = 0, nextSplice_ = 0;
+  struct Stretch {
+    int start, end;
+  };
+  std::vector<Stretch> covered_;  ///< by regions that have been compiled in call `coveredIn_`
+  uint64_t coveredIn_ = 0;
 };
 
 /// Adds a break to a list, or counts it if it is there, and tells the log.

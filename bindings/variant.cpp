@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "bindings/error_state.h"
@@ -326,6 +327,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   call.scalars = carve(static_cast<uint64_t*>(nullptr), results_->scalarWords());
   call.arrays = carve(static_cast<PyArrayObject**>(nullptr), bufferCount);
   std::memset(call.arrays, 0, bufferCount * sizeof(void*));
+  const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
 
   RunOutcome outcome = RunOutcome::kError;
   if (results_->allocate(call)) {
@@ -355,7 +357,6 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       }
     }
   }
-  results_->release(call);
   return outcome;
 }
 

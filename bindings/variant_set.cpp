@@ -6,8 +6,12 @@
 #include <chrono>
 
 #include "bindings/describe.h"
+#include "bindings/internal_failures.h"
 #include "bindings/stance.h"
+#include "cpython/cpu_clock.h"
 #include "cpython/numpy_api.h"
+#include "frame_eval/refusals.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
@@ -79,6 +83,7 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
     Variant* variant = variants_[i].get();  // alive while activeCalls_ counts us, even if a thread clears the set
     if (variant->hasGivenUp() || !call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
     try {
+      failIfPlanted(Planted::kRun);
       const RunOutcome outcome = variant->run(one, result);
       if (outcome == RunOutcome::kMiss) continue;
       if (call.timed && *call.timed) call.timed->addMisses(i);
@@ -207,22 +212,35 @@ bool wantsTrials(const Config& config) {
 }
 
 std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config& config, const Capture& capture) {
+  constexpr int64_t kCaptureNs = 40'000'000;  // for thousands of instructions
   const auto start = std::chrono::steady_clock::now();
   auto broken = [](capture::BreakReason reason, std::string_view detail) {
     return capture::Break{reason, std::string(detail), "", 0};
   };
   try {
-    auto captured = capture(captureOptions(config));
+    failIfPlanted(Planted::kBuild);
+    capture::CaptureOptions options = captureOptions(config);
+    if (config.flag(Setting::kEconomy)) options.cpuDeadlineNs = cpython::threadCpuNs() + kCaptureNs;
+    auto captured = capture(options);
     if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     if (config.text(Setting::kBackend) == "capture") return broken(capture::BreakReason::kDisabled, "backend=capture");
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms);
     if (variant.ok()) return *std::move(variant);
+    if (auto refused = graph::Refused::from(variant.status())) {
+      const capture::RefusalScope scope(*refused, std::string(variant.status().message()));
+      captured = capture(captureOptions(config));
+      if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
+    }
     return broken(absl::IsUnimplemented(variant.status()) ? capture::BreakReason::kUnsupportedOperation
                   : absl::IsAborted(variant.status())     ? capture::BreakReason::kBackendFailed
                                                           : capture::BreakReason::kCompileFailed,
                   std::string(variant.status().message()));
-  } catch (const InternalError& error) {
+  } catch (const cpython::PythonError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return broken(capture::BreakReason::kGraphLimit, "out of memory");
+  } catch (const std::exception& error) {
     return broken(capture::BreakReason::kInternalError, error.what());
   }
 }

@@ -36,7 +36,9 @@ def settings() -> str:
     channels = [dict(c, name=f"`{c['name']}`") for c in _fusewire.log_channels()]
     return (NOTE + "# Settings\n\nAs environment variables and attributes of `fusewire.config` for the process, as options of `fusewire.compile` for one "
             "function ([control.md](control.md#settings)).\n\n"
-            + table(rows, {"variable": "variable", "name": "option", "fallback": "default", "help": "meaning"})
+            + table(rows, {"variable": "variable", "name": "option", "values": "values", "fallback": "default", "help": "meaning"})
+            + "\nA variable that means nothing - its name or its value is unknown - warns and is ignored; what is wrong in code raises "
+            "`TypeError`, `AttributeError` or `ValueError`.\n"
             + "\n# Channels of FUSEWIRE_LOGS\n\n`FUSEWIRE_LOGS=graph_breaks,recompiles`; `all` for all, `-x` for all but x.\n\n"
             + table(channels, {"name": "channel", "help": "what it tells"}))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import sys
 import types
 import warnings
 import weakref
@@ -13,7 +12,6 @@ import weakref
 from fusewire import _fusewire
 
 CompiledFunction = _fusewire.CompiledFunction
-configure_logs = _fusewire.configure_logs
 is_compiling = _fusewire.is_compiling
 
 # Every live decorated function, for reset().
@@ -22,15 +20,42 @@ _compiled: weakref.WeakSet = weakref.WeakSet()
 
 def _start(version: str) -> None:
     """Reads the environment; once, when the package is imported."""
+    from fusewire._config import did_you_mean, unknown_variable
     from fusewire._trace import set_versions
 
-    for name in _fusewire.read_environment():
-        warnings.warn(f"fusewire: environment variable {name} is not a setting", stacklevel=3)
+    ignored = [(name, why or unknown_variable(name)) for name, why in _fusewire.read_environment()]
     set_versions(version)
     if spec := os.environ.get("FUSEWIRE_LOGS"):
-        _fusewire.configure_logs(spec)
+        known = {"all", *(row["name"] for row in _fusewire.log_channels())}
+        items = {item: item.strip().lstrip("+-").strip() for item in spec.split(",")}
+        _fusewire.configure_logs(",".join(item for item, name in items.items() if name in known))
+        ignored += [("FUSEWIRE_LOGS", f"{name!r} is not a log channel{did_you_mean(name, known)}")
+                    for name in items.values() if name and name not in known]
     if directory := os.environ.get("FUSEWIRE_TRACE"):
-        _fusewire.open_trace(directory)
+        try:
+            _fusewire.open_trace(directory)
+        except ValueError as error:
+            ignored.append(("FUSEWIRE_TRACE", str(error)))
+    for name, why in ignored:
+        warnings.warn(f"fusewire: environment variable {name}: {why} (ignored)", stacklevel=3)
+
+
+def configure_logs(spec: str, /) -> None:
+    """Choose what is logged on stderr, as FUSEWIRE_LOGS does: ``"graph_breaks,recompiles"``, ``"all,-guards"``, ``""``.
+
+    An unknown channel raises ValueError and changes nothing.
+    """
+    from fusewire._config import did_you_mean
+
+    if not isinstance(spec, str):
+        raise TypeError(f"fusewire.configure_logs: expected names of channels as a str, not {type(spec).__name__}")
+    known = [row["name"] for row in _fusewire.log_channels()]
+    for item in spec.split(","):
+        name = item.strip().lstrip("+-").strip()
+        if name and name not in ("all", *known):
+            hint = did_you_mean(name, known) or f"; there are all, {', '.join(known)}"
+            raise ValueError(f"fusewire.configure_logs: {name!r} is not a log channel{hint}")
+    _fusewire.configure_logs(spec)
 
 
 def compile(function=None, /, **options):
@@ -56,11 +81,13 @@ def compile(function=None, /, **options):
 
     An unknown option raises TypeError, a bad value ValueError.
     """
-    from fusewire._config import option_text
+    from fusewire._config import is_setting, option_text, unknown_setting
 
+    for name in options:
+        if not is_setting(name):
+            raise TypeError(f"fusewire.compile: unknown option: {unknown_setting(name)}")
     texts = {name: option_text(name, value) for name, value in options.items()}
     if function is None:
-        _fusewire.compile_function(len, texts)  # reports bad options at the decorator, not at its use
         return functools.partial(_wrap, options=texts)
     return _wrap(function, options=texts)
 
@@ -69,17 +96,21 @@ def _wrap(function, *, options: dict[str, str]):
     from fusewire import _profile, _summary
     from fusewire._config import config
 
+    if isinstance(function, type):
+        raise TypeError(
+            f"fusewire.compile: {function.__qualname__!r} is a class; decorate those of its methods that compute"
+        )
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(_wrap(function.__func__, options=options))
     if isinstance(function, types.MethodType):
         return types.MethodType(_wrap(function.__func__, options=options), function.__self__)
-    function = getattr(function, "__fusewire_compiled__", function)
-    if isinstance(function, CompiledFunction):
-        function = function.__wrapped__
+    compiled = _compiled_in(function)
+    if compiled is not None:
+        function = compiled.__wrapped__
     if not callable(function):
         raise TypeError(f"fusewire.compile: {type(function).__name__!r} object is not callable")
     call = getattr(type(function), "__call__", None)
-    if isinstance(call, types.FunctionType) and not isinstance(function, type):
+    if isinstance(call, types.FunctionType):
         return types.MethodType(_wrap(call, options=options), function)
     compiled = _fusewire.compile_function(function, options)
     for name in functools.WRAPPER_ASSIGNMENTS:
@@ -106,18 +137,21 @@ def reset(function=None, /) -> None:
 
 def _compiled_of(function):
     """The CompiledFunction behind a decorated function, bound method or static method."""
-    target = getattr(function, "__func__", function)
-    target = getattr(target, "__fusewire_compiled__", target)
-    if not isinstance(target, CompiledFunction):
-        raise TypeError(f"{function!r} is not decorated with fusewire.compile")
-    return target
+    compiled = _compiled_in(getattr(function, "__func__", function))
+    if compiled is None:
+        raise TypeError(f"fusewire: {_named(function)} is not decorated with fusewire.compile")
+    return compiled
 
 
-def _reduce(compiled):
-    """Pickle support: by name where the name leads back to the object, as a new compile() of the function otherwise."""
-    target = sys.modules.get(compiled.__module__)
-    for part in compiled.__qualname__.split("."):
-        target = getattr(target, part, None)
-    if target is compiled:
-        return compiled.__qualname__
-    return compile, (compiled.__wrapped__,)
+def _compiled_in(function):
+    """The CompiledFunction that it is or calls, None for what is not decorated."""
+    if isinstance(function, CompiledFunction):
+        return function
+    inner = getattr(function, "__fusewire_compiled__", None)
+    return inner if isinstance(inner, CompiledFunction) else None
+
+
+def _named(value) -> str:
+    kind = type(value).__name__
+    name = getattr(value, "__qualname__", None)
+    return f"{kind} {name!r}" if isinstance(name, str) else f"a {kind!r} object"

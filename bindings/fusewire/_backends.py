@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fusewire import _fusewire
+from fusewire._config import choices, did_you_mean
 
-_CHOICES = next(row["help"] for row in _fusewire.settings() if row["name"] == "backend").partition(" - ")[0].split("|")
-_LADDER = tuple(choice for choice in _CHOICES if not choice.startswith("@"))
+_LADDER = tuple(choice for choice in choices("backend") if not choice.startswith("@"))
 _registered: dict[str, object] = {}
 
 
@@ -20,14 +20,14 @@ def register_backend(name: str, backend=None, /):
     A backend is called with a ``fusewire.Graph`` and answers a callable: that gets the graph's inputs as arrays (and,
     behind them, the values of ``graph.sizes``) and answers the outputs, a sequence of arrays or one array; behind them
     the new contents of ``graph.written`` inputs. If either raises or answers something that does not fit, this is
-    reported and Python runs instead.
+    reported and Python runs instead. A name that is registered already stands for the new backend from then on.
     """
-    if backend is None:
-        return lambda b: register_backend(name, b)
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"fusewire.register_backend: {name!r} is not a name")
     if name in _LADDER:
         raise ValueError(f"fusewire.register_backend: {name!r} is a backend of Fusewire")
+    if backend is None:
+        return lambda b: register_backend(name, b)
     if not callable(backend):
         raise TypeError(f"fusewire.register_backend: {type(backend).__name__!r} object is not callable")
     _fusewire.register_backend(name, backend)
@@ -35,14 +35,20 @@ def register_backend(name: str, backend=None, /):
     return backend
 
 
+def registered(name: str):
+    """The callable that is registered under a name, or None."""
+    return _registered.get(name)
+
+
 def backend_text(backend) -> str:
     """The setting's text for a name or a callable."""
     if isinstance(backend, str):
-        if backend in _LADDER or backend.startswith("@"):
+        if backend in _LADDER:
             return backend
-        if backend in _registered:
-            return "@" + backend
-        raise ValueError(f"fusewire: {backend!r} is not a backend; there are {', '.join(list_backends())}")
+        if backend.removeprefix("@") in _registered:
+            return "@" + backend.removeprefix("@")
+        hint = did_you_mean(backend, list_backends()) or f"; there are {', '.join(list_backends())}"
+        raise ValueError(f"fusewire: {backend!r} is not a backend{hint}")
     if not callable(backend):
         raise TypeError(f"fusewire: a backend is a name or a callable, not {type(backend).__name__}")
     for name, known in _registered.items():

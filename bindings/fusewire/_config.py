@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import operator
+import os
 
 from fusewire import _fusewire
 from fusewire._scoped import Scoped
@@ -10,17 +12,37 @@ from fusewire._scoped import Scoped
 _ROWS = {row["name"]: row for row in _fusewire.settings()}
 
 
+def did_you_mean(name: str, known) -> str:
+    """"; did you mean 'x'?" for the closest of what there is, or ""."""
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def choices(name: str) -> list[str]:
+    """The values that a setting names in its row."""
+    head, dash, _ = _ROWS[name]["help"].partition(" - ")
+    return head.split("|") if dash else []
+
+
 def option_text(name: str, value) -> str:
-    """A setting's value as the text that the extension reads."""
+    """A setting's value as the text that the extension reads. ValueError or TypeError if it is none."""
     if name == "backend":
         from fusewire._backends import backend_text
 
         return backend_text(value)
     if name == "dynamic" and value is None:
-        return "auto"
-    if isinstance(value, bool):
-        return str(int(value))
-    return str(value)
+        text = "auto"
+    elif isinstance(value, (str, os.PathLike)):
+        text = os.fspath(value)
+    else:
+        try:
+            text = str(int(operator.index(value)))
+        except TypeError:
+            kind = type(value).__name__
+            raise TypeError(f"fusewire: setting {name!r}: expected a bool, an int or a str, not {kind}") from None
+    if problem := _fusewire.setting_problem(name, text):
+        raise ValueError(f"fusewire: {problem}{did_you_mean(text, choices(name))}")
+    return text
 
 
 def option_value(name: str, text: str):
@@ -31,11 +53,20 @@ def option_value(name: str, text: str):
     return text == "1" if kind == "bool" else int(text) if kind == "int" else text.removeprefix("@")
 
 
+def is_setting(name: str) -> bool:
+    return name in _ROWS
+
+
 def unknown_setting(name: str) -> str:
-    close = difflib.get_close_matches(name, _ROWS, 1)
-    return f"fusewire has no setting {name!r}" + (
-        f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(_ROWS)}"
-    )
+    hint = did_you_mean(name, _ROWS) or f"; there are {', '.join(_ROWS)}"
+    return f"fusewire has no setting {name!r}{hint}"
+
+
+def unknown_variable(name: str) -> str:
+    """What is said of a FUSEWIRE_ variable that nothing reads."""
+    known = [f"FUSEWIRE_{setting.upper()}" for setting in (*_ROWS, "logs", "trace")]
+    known += [f"FUSEWIRE_PASS_{row['name'].upper()}" for row in _fusewire.passes()]
+    return f"is not a setting{did_you_mean(name.upper(), known)}"
 
 
 class _Patch(Scoped):
@@ -44,9 +75,6 @@ class _Patch(Scoped):
             if name not in _ROWS:
                 raise AttributeError(unknown_setting(name))
         self._changes = {name: option_text(name, value) for name, value in changes.items()}
-        before = _fusewire.process_settings()
-        _fusewire.change_settings(self._changes)  # bad values are reported here, not at the block
-        _fusewire.change_settings({name: before[name] for name in changes})
 
     def _begin(self):
         before = _fusewire.process_settings()

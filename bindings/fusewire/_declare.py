@@ -121,8 +121,11 @@ def _mark(array, dims, policy: str) -> None:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{what}: expected an array, got {type(array).__name__}")
     axes = []
-    for dim in dims if isinstance(dims, Iterable) else (dims,):
-        axis = operator.index(dim)
+    for dim in dims if isinstance(dims, Iterable) and not isinstance(dims, (str, bytes)) else (dims,):
+        try:
+            axis = operator.index(dim)
+        except TypeError:
+            raise TypeError(f"{what}: expected dimensions as ints, got {type(dim).__name__}") from None
         if not -array.ndim <= axis < array.ndim:
             raise IndexError(f"{what}: array of rank {array.ndim} has no dimension {axis}")
         axes.append(axis % array.ndim)

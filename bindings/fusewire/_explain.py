@@ -93,6 +93,8 @@ def explain(function):
 
     ``f`` may be decorated or not; an undecorated function is compiled for the occasion.
     """
+    if isinstance(function, type):
+        raise TypeError(f"fusewire.explain: {function.__qualname__!r} is a class; explain one of its methods")
     if inspect.isfunction(function) and not hasattr(function, "__fusewire_compiled__"):
         function = compile(function)
     compiled = _compiled_of(function)

@@ -47,6 +47,8 @@ class Graph:
     """
 
     def __init__(self, text: str):
+        if not isinstance(text, str):
+            raise TypeError(f"fusewire.Graph: expected the text of a graph, got {type(text).__name__}")
         facts = _fusewire.parse_graph(text)
         self.text = text
         nodes = [Node(f"v{n['id']}", n["op"], tuple(f"v{i}" for i in n["operands"]), n["attrs"], np.dtype(n["char"]),

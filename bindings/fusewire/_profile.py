@@ -10,6 +10,7 @@ import types
 from fusewire import _fusewire
 
 _VERSION = 1
+_MOST_AXES, _MOST_INSTRUCTIONS = 64, 1 << 31
 # (qualname, code hash) -> entry, for functions that are decorated later.
 _loaded: dict[tuple[str, str], dict] = {}
 
@@ -85,7 +86,7 @@ def _read(path) -> list[dict]:
     with open(path, encoding="utf-8") as file:
         try:
             data = json.load(file)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"fusewire.load_profile: {name} is not JSON: {error}") from None
     if not isinstance(data, dict) or "fusewire_profile" not in data:
         raise ValueError(f"fusewire.load_profile: {name} is not a profile of fusewire")
@@ -112,9 +113,9 @@ def _problem(entry) -> str | None:
             return f"an entry has no {key!r} of type {kind.__name__}"
     for size in entry["sizes"]:
         if not (isinstance(size, dict) and isinstance(size.get("argument"), str) and type(size.get("axis")) is int
-                and size.get("policy") in ("auto", "dynamic", "static")):
+                and 0 <= size["axis"] < _MOST_AXES and size.get("policy") in ("auto", "dynamic", "static")):
             return f"{entry['qualname']}: {size!r} is not a decision about a size"
-    if not all(type(stop) is int and stop >= 0 for stop in entry["stops"]):
+    if not all(type(stop) is int and 0 <= stop < _MOST_INSTRUCTIONS for stop in entry["stops"]):
         return f"{entry['qualname']}: 'stops' are not instruction numbers"
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fusewire import _fusewire
+from fusewire._config import did_you_mean
 from fusewire._scoped import Scoped
 
 STANCES = tuple(row["name"] for row in _fusewire.stances())
@@ -29,7 +30,8 @@ class set_stance(Scoped):
 
     def __init__(self, stance: str = "default", /, *, skip_guard_eval_unsafe: bool = False):
         if stance not in STANCES:
-            raise ValueError(f"fusewire.set_stance: {stance!r} is not one of {', '.join(STANCES)}")
+            hint = did_you_mean(str(stance), STANCES)
+            raise ValueError(f"fusewire.set_stance: {stance!r} is not one of {', '.join(STANCES)}{hint}")
         self.stance = stance
         self.skip_guard_eval_unsafe = bool(skip_guard_eval_unsafe)
         self._before = self._begin()

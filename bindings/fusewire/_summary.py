@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 
-from fusewire import _fusewire
+from fusewire import _failures, _fusewire
 from fusewire._config import config
 from fusewire._errors import counted
 
@@ -57,7 +57,7 @@ def summary() -> str:
     lines.append(f"  {process['ms']:.1f} ms altogether for looking into code and compiling it")
     if process["left_to_python"]:
         lines.append("  left to Python, since this took more than a tenth of their run time: " + ", ".join(process["left_to_python"]))
-    return "\n".join(lines)
+    return "\n".join(lines + _failures.lines())
 
 
 @atexit.register

@@ -40,6 +40,7 @@ _SIZE = _object({"argument": _TEXT, "axis": _INT, "policy": _TEXT}, value=_INT)
 KINDS = {
     "start": _object({"versions": {"type": "object"}}),
     "graph_break": _object(_BREAK),
+    "internal_failure": _object({**_BREAK, "reproducer": _TEXT}),
     "recompile": _object({"function": _TEXT, "misses": _list(_MISS)}),
     "guards": _object({"function": _TEXT, "guards": _list(_GUARD)}, ns=_NUMBER),
     "sizes": _object({"function": _TEXT, "sizes": _list(_SIZE)}),
@@ -49,6 +50,7 @@ KINDS = {
     "code": _object({"llvm": _TEXT, "assembly": _TEXT}),
     "side_effects": _object({"function": _TEXT, "text": _TEXT}),
     "compiled": _object({"function": _TEXT, "ms": {"type": "object", "additionalProperties": _NUMBER}}),
+    "left_to_python": _object({"function": _TEXT, "ran_ms": _NUMBER, "in_vain_ms": _NUMBER}),
     "backend_failed": _object({"backend": _TEXT, "error": _TEXT}),
     "not_verified": _object({"function": _TEXT}),
     "verify_mismatch": _object({"function": _TEXT, "reproducer": _TEXT}),

@@ -19,6 +19,7 @@
 
 #include "cpython/dict_layout.h"
 #include "cpython/hash_tables.h"
+#include "cpython/types.h"
 #include "cpython/version.h"
 
 namespace fw::cpython {
@@ -52,15 +53,13 @@ Lookup found(PyObject* value) { return {value ? LookupState::kFound : LookupStat
 
 /// Whether no look-up along the MRO can meet a key with a user's __eq__ in the dict of a class.
 bool hasStrKeysOnly(PyTypeObject* type) {
-  PyObject* mro = type->tp_mro;
-  if (!mro) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+  const std::span<PyTypeObject* const> mro = mroOf(type);
+  for (PyTypeObject* base : mro) {
+    if (!hasDict(base)) return false;
     if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;  // builtin classes; from 3.12 on their dicts lie elsewhere
-    if (!base->tp_dict || keysOf(reinterpret_cast<PyDictObject*>(base->tp_dict)->ma_keys)->kind == kGeneralKeys)
-      return false;
+    if (keysOf(reinterpret_cast<PyDictObject*>(base->tp_dict)->ma_keys)->kind == kGeneralKeys) return false;
   }
-  return true;
+  return !mro.empty();
 }
 
 /// Attributes that a function keeps in fields of its own, behind descriptors that add nothing but a check or a default:

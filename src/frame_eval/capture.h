@@ -33,7 +33,8 @@ struct CaptureOptions {
   /// seen to change: every call reads them. kSharedPlaces: where arrays lie in memory that they share has been seen to
   /// change, so that Python writes into those. Null: there are none.
   const absl::flat_hash_set<int>* changing = nullptr;
-  bool evenWithoutArrays = false;  ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  bool evenWithoutArrays = false;     ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  int64_t cpuDeadlineNs = INT64_MAX;  ///< by cpython::threadCpuNs(): a capture that takes longer is given up
 };
 
 /// A frame of the user's own code that stands before an instruction.

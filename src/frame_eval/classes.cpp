@@ -45,10 +45,8 @@ void Classes::checkBase(Value* base) {
   if (!base->isConstant() || !PyType_Check(base->object.get())) refuse("with a base that is no class");
   auto* type = reinterpret_cast<PyTypeObject*>(base->object.get());
   if (Py_TYPE(type) != &PyType_Type) refuse("with a metaclass");
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    auto* one = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+  for (PyTypeObject* one : mroOf(type))
     if (one != &PyBaseObject_Type && !isUserClass(one)) refuse("with a base written in C");
-  }
   in.guardTypeVersion(type);
   if (!sameAsObjects(type, "__init_subclass__")) refuse("with __init_subclass__");
 }

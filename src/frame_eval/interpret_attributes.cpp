@@ -56,11 +56,10 @@ void Interpreter::guardTypeVersion(PyTypeObject* type) {
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) return;
   if (!guardedTypes_.insert(type).second) return;
   if (madeClass(trace_, reinterpret_cast<PyObject*>(type))) {  // nobody else knows it; its bases may change
-    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i)
-      guardTypeVersion(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)));
+    for (PyTypeObject* base : mroOf(type).subspan(1)) guardTypeVersion(base);
     return;
   }
-  if (!type->tp_mro) trace_.fail(BreakReason::kUnsupportedAttribute, "a class that is being made");
+  (void)mroOf(type);
   PyObject* object = reinterpret_cast<PyObject*>(type);
   trace_.guard({.kind = GuardKind::kTypeVersion,
                 .source = trace_.sources().intern(SourceKind::kConst, {}, 0, object),
@@ -239,6 +238,7 @@ Value* Interpreter::typeAttribute(Value* self, PyObject* name) {
 /// __name__, __doc__ and the like, by data descriptors of `type`.
 Value* Interpreter::typeFact(Value* self, PyObject* name, PyObject* descriptor) {
   auto* type = reinterpret_cast<PyTypeObject*>(self->object.get());
+  (void)mroOf(type);  // asking for the attribute would ready the type
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return fold(PyObject_GetAttr(self->object.get(), name));
   std::string attribute = text(name);
   bool own = descriptor == lookUp(&PyType_Type, name);
@@ -295,10 +295,10 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
   // The version guard pins the binding, not what a mutable object holds: it is read as a source.
   auto asIs = [&] {
     PyTypeObject* holder = type;
-    for (Py_ssize_t i = 1; madeClass(trace_, reinterpret_cast<PyObject*>(holder)); ++i) {
-      if (i == PyTuple_GET_SIZE(type->tp_mro)) return trace_.constant(found);
-      auto* next = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
-      if (lookUp(next, name) == found) holder = next;
+    const std::span<PyTypeObject* const> mro = mroOf(type);
+    for (size_t i = 1; madeClass(trace_, reinterpret_cast<PyObject*>(holder)); ++i) {
+      if (i == mro.size()) return trace_.constant(found);
+      if (lookUp(mro[i], name) == found) holder = mro[i];
     }
     SourceId base = trace_.sources().intern(SourceKind::kConst, {}, 0, reinterpret_cast<PyObject*>(holder));
     trace_.lookups.readAsSource(type, name);

@@ -32,8 +32,7 @@ PyObject* interned(const char* name) {
 
 /// Every class along the MRO but `object` is written in Python, so that instances are laid out as plain objects.
 bool hasPlainLayout(PyTypeObject* type) {
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+  for (PyTypeObject* base : mroOf(type)) {
     bool python = (base->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(base->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
     if (base != &PyBaseObject_Type && !python) return false;
   }
@@ -254,11 +253,9 @@ Value* Interpreter::superAttribute(Value* super, PyObject* name) {
     trace_.fail(BreakReason::kUnsupportedAttribute, "super()." + text(name));
   }
   guardTypeVersion(type);
-  PyObject* mro = type->tp_mro;
-  Py_ssize_t i = 0;
-  while (i < PyTuple_GET_SIZE(mro) && PyTuple_GET_ITEM(mro, i) != cls->object.get()) ++i;
-  for (++i; i < PyTuple_GET_SIZE(mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+  const std::span<PyTypeObject* const> mro = mroOf(type);
+  const auto at = std::find(mro.begin(), mro.end(), start);
+  for (PyTypeObject* base : std::span(at == mro.end() ? at : at + 1, mro.end())) {
     Ref held = ownAttribute(base, name);
     PyObject* found = held.get();
     if (!found) continue;

@@ -2,7 +2,9 @@
 // traced code arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
 #include "frame_eval/interpreter.h"
 
+#include "cpython/cpu_clock.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/refusals.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
@@ -15,6 +17,11 @@ using cpython::Opcode;
 using guards::SourceKind;
 
 namespace {
+
+/// Instructions between looks at the clock.
+constexpr int kBetweenLooks = 64;
+/// Of one graph. Compile time grows with them; what is longer is captured in pieces.
+constexpr size_t kMaxNodes = 4000;
 
 constexpr int kGeneratorFlags = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
 
@@ -51,16 +58,22 @@ void Interpreter::execute(Frame& frame) {
     if (++executed_ > options_.maxInstructions) {
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");
     }
+    if (executed_ % kBetweenLooks == 0 && cpython::threadCpuNs() > options_.cpuDeadlineNs)
+      trace_.fail(BreakReason::kGraphLimit, "the capture takes too long");
     FW_CHECK(frame.pc < frame.code->instructions.size());
     if (atStop(frame)) break;
+    if (trace_.graph().size() > kMaxNodes)
+      trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(kMaxNodes) + " operations");
     if (survey_ && outermost && passUnknown(frame)) continue;
     frame.enter(frame.pc, caller && caller->again);
     trace_.again = frame.again;
     const Instr& instr = frame.code->instructions[frame.pc++];
     if (instr.position.line > 0) trace_.line = instr.position.line;
     trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
+    const size_t nodes = trace_.graph().size();
     try {
       (this->*kMethods[static_cast<int>(instr.op)])(instr);
+      checkRefusals(trace_.graph(), nodes);
     } catch (const VirtualRaise& raise) {
       frame_ = &frame;
       if (unwind(frame, raise.exception)) continue;

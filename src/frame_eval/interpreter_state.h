@@ -16,6 +16,12 @@ namespace fw::capture {
 
 class Survey;
 
+/// Where the keys of a dict of the trace stand, as long as the dict begins with them.
+struct KeyIndex {
+  std::vector<Value*> keys;
+  Ref positions;  ///< a dict
+};
+
 struct InterpreterState {
   InterpreterState(Trace& trace, const CaptureOptions& options) : trace_(trace), options_(options) {}
 
@@ -41,6 +47,7 @@ struct InterpreterState {
   absl::flat_hash_map<Value*, Py_hash_t> keyHashes_;  ///< see keyHash()
   std::vector<Value*> generators_;                    ///< all that were made
   absl::flat_hash_map<PyObject*, Value*> functions_;  ///< see knownFunction()
+  absl::flat_hash_map<const Value*, KeyIndex> keyIndices_;  ///< see findKey()
 };
 
 }  // namespace fw::capture

@@ -2,6 +2,8 @@
 // equal. Hashes of objects with a __hash__ in Python are asked for once and remembered, as a dict remembers them.
 #include "frame_eval/keys.h"
 
+#include <algorithm>
+
 #include "cpython/hash_tables.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
@@ -150,6 +152,27 @@ bool Interpreter::sameKey(Value* held, Value* wanted) {
   return *ofHeld == *ofWanted && trace_.truth(compare(Py_EQ, held, wanted));
 }
 
+namespace {
+
+/// A dict of the trace with at least so many keys has an index.
+constexpr size_t kIndexed = 16;
+
+/// Brings the index of a dict up to date; false if some of its keys are no plain constants.
+bool bringUpToDate(KeyIndex& index, const std::vector<Value*>& keys) {
+  const bool longer =
+      index.keys.size() <= keys.size() && std::equal(index.keys.begin(), index.keys.end(), keys.begin());
+  if (!longer || !index.positions) index = {.keys = {}, .positions = checked(PyDict_New())};
+  for (size_t i = index.keys.size(); i < keys.size(); ++i) {
+    if (!isPlainConstant(keys[i])) return false;
+    Ref position = checked(PyLong_FromSize_t(i));
+    checked(PyDict_SetItem(index.positions.get(), keys[i]->object.get(), position.get()));
+    index.keys.push_back(keys[i]);
+  }
+  return true;
+}
+
+}  // namespace
+
 int Interpreter::findKey(Value* dict, Value* key) {
   // A dict from outside may be the own one of an instance that got an attribute of that name.
   const bool outside = dict->source.valid() && dict->kind == ValueKind::kDict && isConstantOf(key, &PyUnicode_Type);
@@ -160,6 +183,14 @@ int Interpreter::findKey(Value* dict, Value* key) {
     if (attribute && isConstantOf(effect.key, &PyUnicode_Type) &&
         PyUnicode_Compare(effect.key->object.get(), key->object.get()) == 0)
       trace_.fail(BreakReason::kUnsupportedObject, "a dict that may be the instance's own");
+  }
+  if (dict->keys.size() >= kIndexed && isPlainConstant(key)) {
+    KeyIndex& index = keyIndices_[dict];
+    if (bringUpToDate(index, dict->keys)) {
+      PyObject* position = PyDict_GetItemWithError(index.positions.get(), key->object.get());
+      if (!position && PyErr_Occurred()) raisesPending();
+      return position ? static_cast<int>(PyLong_AsLong(position)) : -1;
+    }
   }
   for (size_t i = 0; i < dict->keys.size(); ++i) {
     if (sameKey(dict->keys[i], key)) return static_cast<int>(i);

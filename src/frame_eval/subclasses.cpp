@@ -55,10 +55,8 @@ PyTypeObject* containerBase(PyTypeObject* type) {
   if (!dict && base != &PyTuple_Type) return nullptr;
   if (type == base && (base == &PyTuple_Type || base == &PyDict_Type)) return nullptr;
   // Mixed-in classes have to be Python's as well.
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    auto* one = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+  for (PyTypeObject* one : mroOf(type))
     if (!isPythonClass(one) && one != &PyBaseObject_Type && !PyType_IsSubtype(base, one)) return nullptr;
-  }
   if (type == base) return base;
   static PyObject* const finalize = interned("__del__");
   bool same = type->tp_alloc == PyType_GenericAlloc && !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) &&

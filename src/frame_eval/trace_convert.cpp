@@ -139,9 +139,14 @@ Ref Trace::asObject(Value* value) {
 
 PyTypeObject* Trace::typeOf(Value* value) {
   switch (value->kind) {
-    case ValueKind::kConstant: return Py_TYPE(value->object.get());
+    case ValueKind::kConstant: {
+      PyTypeObject* type = Py_TYPE(value->object.get());
+      (void)mroOf(type);
+      return type;
+    }
     case ValueKind::kObject: {
       PyTypeObject* type = Py_TYPE(value->object.get());
+      (void)mroOf(type);
       if (!value->typed) {
         if (isMadeByEveryCall(type, code))
           fail(BreakReason::kUnsupportedObject,

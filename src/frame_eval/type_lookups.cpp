@@ -1,6 +1,10 @@
 #include "frame_eval/type_lookups.h"
 
+#include <string>
 #include <utility>
+
+#include "cpython/types.h"
+#include "frame_eval/break_reason.h"
 
 namespace fw::capture {
 
@@ -20,7 +24,16 @@ bool isDunder(PyObject* name) {
 TypeLookups::TypeLookups() : outer_(std::exchange(active, this)) {}
 TypeLookups::~TypeLookups() { active = outer_; }
 
+std::span<PyTypeObject* const> mroOf(PyTypeObject* type) {
+  if (cpython::isReady(type)) return cpython::mroOf(type);
+  const bool made = type->tp_flags & Py_TPFLAGS_HEAPTYPE;
+  throw CaptureBreak(
+      BreakReason::kUnsupportedObject,
+      (made ? "a class that is being made: " : "a type that is not ready: ") + std::string(type->tp_name));
+}
+
 PyObject* lookUp(PyTypeObject* type, PyObject* name) {
+  (void)mroOf(type);
   PyObject* found = _PyType_Lookup(type, name);
   if (!active || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return found;
   std::vector<TypeLookups::Noted>& noted = active->noted_[type];
@@ -38,14 +51,14 @@ void TypeLookups::readAsSource(PyTypeObject* type, PyObject* name) {
 
 std::vector<guards::ClassLookup> TypeLookups::of(PyTypeObject* type) const {
   std::vector<guards::ClassLookup> lookups;
-  if (!type->tp_mro) return lookups;  // its metaclass is still making it
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    auto it = noted_.find(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)));
+  const std::span<PyTypeObject* const> mro = cpython::mroOf(type);
+  for (size_t i = 0; i < mro.size(); ++i) {
+    auto it = noted_.find(mro[i]);
     if (it == noted_.end()) continue;
     for (const Noted& noted : it->second) {
       lookups.push_back(noted.lookup);
       lookups.back().typeOnly = noted.sourceOnly && noted.lookup.found;
-      lookups.back().base = i;
+      lookups.back().base = static_cast<Py_ssize_t>(i);
     }
   }
   return lookups;

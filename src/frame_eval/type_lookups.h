@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,7 +34,10 @@ class TypeLookups {
   absl::flat_hash_map<PyTypeObject*, std::vector<Noted>> noted_;
 };
 
-/// As _PyType_Lookup: borrowed, null if there is none.
+/// As _PyType_Lookup: borrowed, null if there is none. A type that is not ready breaks the graph.
 PyObject* lookUp(PyTypeObject* type, PyObject* name);
+
+/// The classes along the MRO, borrowed. A type that is not ready breaks the graph.
+std::span<PyTypeObject* const> mroOf(PyTypeObject* type);
 
 }  // namespace fw::capture

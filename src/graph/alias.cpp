@@ -31,7 +31,16 @@ std::optional<Bounds> boundsOf(SymContext& syms, const Progression& p) {
   return std::nullopt;
 }
 
+/// Least and greatest index, if everything is constant and there are some: the quick answer for most pairs.
+std::optional<std::pair<int64_t, int64_t>> constantBounds(const SymContext& syms, const Progression& p) {
+  const std::optional<int64_t> start = syms.asConst(p.start), step = syms.asConst(p.step), count = syms.asConst(p.count);
+  if (!start || !step || !count || *count < 1) return std::nullopt;
+  return std::minmax(*start, *start + *step * (*count - 1));
+}
+
 bool rangesApart(SymContext& syms, const Progression& a, const Progression& b) {
+  const auto known = constantBounds(syms, a), other = constantBounds(syms, b);
+  if (known && other) return known->second < other->first || other->second < known->first;
   const std::optional<Bounds> x = boundsOf(syms, a), y = boundsOf(syms, b);
   if (!x || !y) return false;
   return syms.provablyLess(x->high, y->low) == true || syms.provablyLess(y->high, x->low) == true;

@@ -12,10 +12,10 @@ namespace {
 /// Operations on floats that raise nothing, whatever they are given.
 bool isQuiet(Op op) {
   static constexpr Op kQuiet[] = {
-      Op::kNegative, Op::kPositive,  Op::kFabs, Op::kSign,   Op::kRint,   Op::kMaximum,
-      Op::kMinimum,  Op::kFmax,      Op::kFmin, Op::kClip,   Op::kReal,   Op::kCopysign,
-      Op::kSignbit,  Op::kConjugate, Op::kImag, Op::kWhere,  Op::kCopy,   Op::kMax,
-      Op::kMin,      Op::kAny,       Op::kAll,  Op::kArgmax, Op::kArgmin, Op::kCountNonzero,
+      Op::kNegative, Op::kPositive, Op::kFabs,      Op::kSign,         Op::kRint, Op::kMaximum,
+      Op::kMinimum,  Op::kClip,     Op::kReal,      Op::kImag,         Op::kCopy, Op::kCopysign,
+      Op::kSignbit,  Op::kWhere,    Op::kConjugate, Op::kMax,          Op::kMin,  Op::kAny,
+      Op::kAll,      Op::kArgmax,   Op::kArgmin,    Op::kCountNonzero,
   };
   const Loops loops = info(op).loops;
   return std::find(std::begin(kQuiet), std::end(kQuiet), op) != std::end(kQuiet) || loops == Loops::kCompare ||
@@ -26,6 +26,7 @@ bool isQuiet(Op op) {
 int partSize(DType d) { return itemSize(d) / (isComplex(d) ? 2 : 1); }
 
 bool isQuietCast(DType from, DType to) {
+  if (to == DType::kBool) return true;
   if (to == DType::kF16) return from == DType::kF16 || from == DType::kBool;
   return !isInexact(from) || (isInexact(to) && partSize(to) >= partSize(from));
 }
@@ -48,6 +49,9 @@ bool mayRaise(const Graph& graph, ValueId id) {
   const DType from = graph.type(node.operands[0]).dtype;
   if (node.op == Op::kCast) return !isQuietCast(from, node.type.dtype);
   if (node.op == Op::kAbsolute) return isComplex(from);
+  const bool orders =
+      node.op == Op::kLess || node.op == Op::kLessEqual || node.op == Op::kGreater || node.op == Op::kGreaterEqual;
+  if (orders) return isComplex(from);  // NumPy compares their parts by comparisons that signal
   const bool integersToo = node.op == Op::kFloorDivide || node.op == Op::kRemainder || node.op == Op::kFmod ||
                            node.op == Op::kPower || node.op == Op::kReciprocal;
   return !isQuiet(node.op) && (integersToo || isInexact(from) || isInexact(node.type.dtype));

@@ -5,8 +5,8 @@
 
 namespace fw::graph {
 
-/// Whether computing the value (of a pure operation) can be noticed by more than its result: floating-point flags, or a
-/// division of integers by zero. Conservative.
+/// Whether computing the value (of a pure operation) can be noticed by more than its result: floating-point flags, a
+/// division of integers by zero, or a kernel that declines (fmax of zeros). Conservative.
 bool mayRaise(const Graph& graph, ValueId id);
 
 }  // namespace fw::graph

@@ -12,7 +12,8 @@
 namespace fw::graph {
 namespace {
 
-constexpr size_t kMaxTerms = 128;  // beyond this a product stays opaque
+constexpr size_t kMaxTerms = 128;    // beyond this a sum or product stays opaque
+constexpr size_t kMaxExtremes = 16;  // operands of one min or max; more are nested
 
 int rankOf(const SymNode& n) {
   switch (n.op) {
@@ -133,6 +134,7 @@ std::optional<SymPoly> SymAlgebra::collect(SymPoly terms) const {
 }
 
 std::optional<SymPoly> SymAlgebra::add(const SymPoly& a, const SymPoly& b, int64_t scaleOfB) const {
+  if (a.size() + b.size() > kMaxTerms) return std::nullopt;
   SymPoly sum = a;
   for (const SymTerm& t : b) {
     sum.push_back(t);
@@ -189,6 +191,7 @@ SymId SymAlgebra::extreme(SymOp op, SymId a, SymId b) {
       items.push_back(id);
     }
   }
+  if (items.size() > kMaxExtremes) items = {a, b};
   std::sort(items.begin(), items.end(), [this](SymId x, SymId y) { return compare(x, y) < 0; });
   items.erase(std::unique(items.begin(), items.end()), items.end());
   for (size_t i = 0; i < items.size();) {

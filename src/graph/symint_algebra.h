@@ -71,6 +71,7 @@ class SymAlgebra {
   bool nonNegativeBySubstitution(const SymPoly& poly, int depth);
 
   SymContext& context_;
+  int proofSteps_ = 0;  ///< of nonNegative(), which gives up after some
 };
 
 }  // namespace fw::graph

@@ -5,7 +5,9 @@
 // and floorDiv atoms with bounds of theirs. An assumed equality becomes a rewriting rule that eliminates a symbol
 // where one can be solved for, so that rules cannot chase each other.
 #include <algorithm>
+#include <iterator>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/support/check.h"
 #include "graph/symint.h"
 #include "graph/symint_algebra.h"
@@ -16,6 +18,7 @@ namespace fw::graph {
 namespace {
 
 constexpr int kProofDepth = 4;
+constexpr int kProofSteps = 256;  // polynomials that one proof looks at
 constexpr int kRewriteRounds = 8;
 constexpr size_t kMaxDegree = 6;
 
@@ -23,7 +26,7 @@ constexpr size_t kMaxDegree = 6;
 
 bool SymAlgebra::nonNegative(const SymPoly& p, int depth) {
   if (p.empty() || range(p).lo >= 0) return true;
-  if (range(p).hi < 0) return false;
+  if (range(p).hi < 0 || ++proofSteps_ > kProofSteps) return false;
   return nonNegativeByShift(p) || nonNegativeBySubstitution(p, depth);
 }
 
@@ -124,8 +127,8 @@ std::optional<bool> SymContext::provablyEqual(SymId a, SymId b) {
   if (isConst(d, 0)) return true;
   SymAlgebra algebra(*this);
   if (neverZeroByDivisibility(algebra.poly(d))) return false;
-  if (std::find(zeros_.begin(), zeros_.end(), d) != zeros_.end()) return true;
-  if (std::find(zeros_.begin(), zeros_.end(), neg(d)) != zeros_.end()) return true;
+  const auto isZero = [this](SymId id) { return std::binary_search(zeros_.begin(), zeros_.end(), id); };
+  if (!zeros_.empty() && (isZero(d) || isZero(neg(d)))) return true;
   SymId expanded = expandMods(*this, d);
   if (isConst(expanded, 0)) return true;
   SymPoly p = algebra.poly(expanded);
@@ -161,16 +164,31 @@ bool SymContext::provablyLessEqual(SymId a, SymId b) {
 
 namespace {
 
-bool mentions(const SymContext& context, SymId id, SymId symbol) {
-  if (id == symbol) return true;
-  const SymNode& n = context.node(id);
-  return std::any_of(n.operands.begin(), n.operands.end(), [&](SymId o) { return mentions(context, o, symbol); });
+/// Calls `visit` with every node of the expression once, until it answers true; answers whether it did.
+template <class Visit>
+bool anyNode(const SymContext& context, SymId root, const Visit& visit) {
+  absl::flat_hash_set<SymId> seen = {root};
+  std::vector<SymId> open = {root};
+  while (!open.empty()) {
+    const SymId id = open.back();
+    open.pop_back();
+    if (visit(id)) return true;
+    for (SymId o : context.node(id).operands)
+      if (seen.insert(o).second) open.push_back(o);
+  }
+  return false;
 }
 
+bool mentions(const SymContext& context, SymId id, SymId symbol) {
+  if (context.node(id).operands.empty()) return id == symbol;
+  return anyNode(context, id, [&](SymId node) { return node == symbol; });
+}
+
+/// Nodes of the expression; what is shared counts once.
 int weight(const SymContext& context, SymId id) {
-  int w = 1;
-  for (SymId o : context.node(id).operands) w += weight(context, o);
-  return w;
+  int count = 0;
+  anyNode(context, id, [&](SymId) { return ++count, false; });
+  return count;
 }
 
 /// Index of the term that a rule should replace by the others: the latest symbol that stands alone with coefficient 1
@@ -218,10 +236,10 @@ void SymContext::assumeEqual(SymId a, SymId b) {
   SymAlgebra algebra(*this);
   SymId d = sub(a, b);
   SymPoly p = algebra.poly(d);
-  if (node(d).opaque) {
-    zeros_.push_back(d);
-    return;
-  }
+  const auto keepZero = [this](SymId zero) {
+    zeros_.insert(std::upper_bound(zeros_.begin(), zeros_.end(), zero), zero);
+  };
+  if (node(d).opaque) return keepZero(d);
   uint64_t g = 0;
   for (const SymTerm& t : p) {
     uint64_t v = t.coefficient < 0 ? 0 - static_cast<uint64_t>(t.coefficient) : static_cast<uint64_t>(t.coefficient);
@@ -231,33 +249,30 @@ void SymContext::assumeEqual(SymId a, SymId b) {
     for (SymTerm& t : p) t.coefficient /= static_cast<int64_t>(g);
   }
   std::optional<size_t> index = termToEliminate(*this, algebra, p);
-  if (!index) {
-    zeros_.push_back(algebra.fromPoly(p));
-    return;
-  }
+  if (!index) return keepZero(algebra.fromPoly(p));
   SymTerm t = p[*index];
   p.erase(p.begin() + static_cast<ptrdiff_t>(*index));
   std::optional<SymPoly> rest = algebra.add({}, p, -t.coefficient);
-  if (!rest) {
-    zeros_.push_back(d);
-    return;
-  }
+  if (!rest) return keepZero(d);
   SymId from = algebra.fromPoly({{1, t.atoms}}), to = algebra.fromPoly(*rest);
   SymRange x = range(from), y = range(to);
   if (std::max(x.lo, y.lo) > std::min(x.hi, y.hi)) return;
   addRule(from, to);
 }
 
-/// The right sides of symbols stay free of eliminated symbols; rules for larger expressions are made anew.
+/// The right sides of symbols stay free of eliminated symbols; rules for larger expressions that mention one are made
+/// anew.
 void SymContext::addRule(SymId from, SymId to) {
   narrow(to, range(from));
   narrow(from, range(to));
   assumed_.emplace(from, to);
   if (node(from).op != SymOp::kSymbol) return;
-  std::vector<std::pair<SymId, SymId>> again;
   std::vector<SymId> symbols;
+  std::vector<std::pair<SymId, SymId>> again;
   for (const auto& [left, right] : assumed_) {
-    if (node(left).op == SymOp::kSymbol) {
+    const bool symbol = node(left).op == SymOp::kSymbol;
+    if (!mentions(*this, right, from) && (symbol || !mentions(*this, left, from))) continue;
+    if (symbol) {
       symbols.push_back(left);
     } else {
       again.emplace_back(left, right);
@@ -265,11 +280,14 @@ void SymContext::addRule(SymId from, SymId to) {
   }
   for (const auto& pair : again) assumed_.erase(pair.first);
   for (SymId s : symbols) {
-    SymId right = canonical(assumed_.at(s));
+    const SymId right = canonical(assumed_.at(s));
     assumed_.at(s) = right;
   }
   std::sort(again.begin(), again.end());
-  std::vector<SymId> zeros = std::exchange(zeros_, {});
+  std::vector<SymId> zeros;
+  const auto touched = [&](SymId zero) { return mentions(*this, zero, from); };
+  std::copy_if(zeros_.begin(), zeros_.end(), std::back_inserter(zeros), touched);
+  std::erase_if(zeros_, touched);
   for (const auto& [left, right] : again) assumeEqual(left, right);
   for (SymId z : zeros) assumeEqual(z, constant(0));
 }

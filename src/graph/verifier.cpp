@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/infer.h"
 
 namespace fw::graph {
@@ -242,17 +243,14 @@ class Verifier {
   }
 
   void checkInputs() {
-    std::vector<int64_t> seen;
+    absl::flat_hash_set<int64_t> seen;
     for (size_t i = 0; i < graph_.size(); ++i) {
       const Node& node = graph_.node(ValueId(i));
       if (node.op != Op::kInput || !node.attrs.has(AttrKey::kIndex)) continue;
       int64_t index = node.attrs.integer(AttrKey::kIndex);
       at_ = ValueId(i);
       if (index < 0) report("index is negative");
-      if (std::find(seen.begin(), seen.end(), index) != seen.end()) {
-        report("input " + std::to_string(index) + " exists twice");
-      }
-      seen.push_back(index);
+      if (!seen.insert(index).second) report("input " + std::to_string(index) + " exists twice");
     }
   }
 

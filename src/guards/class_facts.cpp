@@ -14,6 +14,7 @@
 #include "cpython/attributes.h"
 #include "cpython/code_facts.h"
 #include "cpython/objects.h"
+#include "cpython/types.h"
 #include "cpython/version.h"
 #include "guards/builders.h"
 
@@ -85,7 +86,7 @@ struct ClassFacts::Fact {
   const void* definition = nullptr;  ///< kByPlace
 
   bool holds(PyTypeObject* cls) const {
-    auto* from = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(cls->tp_mro, base));
+    PyTypeObject* from = cpython::mroOf(cls)[static_cast<size_t>(base)];  // as long as the shape is what it was
     const cpython::Lookup now = cpython::lookUpType(from, name.get());
     if (now.state != cpython::LookupState::kFound)
       return kept == Kept::kAbsent && now.state == cpython::LookupState::kAbsent;
@@ -143,16 +144,15 @@ std::shared_ptr<const ClassFacts::Fact> ClassFacts::factOf(const ClassLookup& lo
 }
 
 std::shared_ptr<ClassFacts> ClassFacts::create(PyTypeObject* type, const std::vector<ClassLookup>& lookups) {
-  if (!type->tp_mro) return nullptr;
+  if (!cpython::isReady(type)) return nullptr;
   std::shared_ptr<ClassFacts> facts(new ClassFacts);
   for (const ClassLookup& lookup : lookups) {
     facts->facts_.push_back(factOf(lookup));
     if (!facts->facts_.back()) return nullptr;
   }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
-    const bool dies = reinterpret_cast<PyTypeObject*>(base)->tp_flags & Py_TPFLAGS_HEAPTYPE;
-    facts->mro_.push_back({base, dies ? weakReference(base) : Ref()});
+  for (PyTypeObject* base : cpython::mroOf(type)) {
+    auto* object = reinterpret_cast<PyObject*>(base);
+    facts->mro_.push_back({object, base->tp_flags & Py_TPFLAGS_HEAPTYPE ? weakReference(object) : Ref()});
   }
   facts->slots_ = slotsOf(type);
   facts->remember(type);
@@ -165,10 +165,10 @@ void ClassFacts::remember(PyTypeObject* type) {
 }
 
 bool ClassFacts::hasShape(PyTypeObject* type) const {
-  PyObject* mro = type->tp_mro;
-  if (!mro || static_cast<size_t>(PyTuple_GET_SIZE(mro)) != mro_.size() || slotsOf(type) != slots_) return false;
+  const std::span<PyTypeObject* const> mro = cpython::mroOf(type);
+  if (mro.size() != mro_.size() || slotsOf(type) != slots_) return false;
   for (size_t i = 0; i < mro_.size(); ++i) {
-    PyObject* base = PyTuple_GET_ITEM(mro, static_cast<Py_ssize_t>(i));
+    auto* base = reinterpret_cast<PyObject*>(mro[i]);
     const Weak& known = mro_[i];
     if (base != (known.reference ? cpython::weakTarget(known.reference.get()) : known.address)) return false;
   }

@@ -1,8 +1,8 @@
 // From a planned graph to an Executable: one kernel per group, all of them in one native function; those of
 // commits in a second one.
-#include <algorithm>
 #include <chrono>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/support/check.h"
 #include "jit/compile.h"
@@ -13,10 +13,10 @@ namespace fw::jit {
 namespace {
 
 /// Stores with a check that have a loop to be interrupted.
-std::vector<graph::ValueId> checkedStores(const graph::Plan& plan) {
-  std::vector<graph::ValueId> stores;
+absl::flat_hash_set<graph::ValueId> checkedStores(const graph::Plan& plan) {
+  absl::flat_hash_set<graph::ValueId> stores;
   for (const graph::Group& group : plan.groups)
-    if (group.kind == graph::Group::Kind::kCheck && !group.domain.empty()) stores.push_back(group.outputs[0]);
+    if (group.kind == graph::Group::Kind::kCheck && !group.domain.empty()) stores.insert(group.outputs[0]);
   return stores;
 }
 
@@ -47,25 +47,26 @@ DeferredCommit deferredCommit(int number, const graph::Graph& graph, const graph
 absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, graph::Plan plan,
                                                     const CompileOptions& options, CompiledText* text) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<graph::ValueId> checked = options.deferChecks ? checkedStores(plan) : std::vector<graph::ValueId>();
+  absl::flat_hash_set<graph::ValueId> checked;
+  if (options.deferChecks) checked = checkedStores(plan);
   std::vector<kernels::Kernel> kernels, commits;
   std::vector<DeferredCommit> deferred;
   const auto isDeferred = [&](const graph::Group& group) {
-    return std::find(checked.begin(), checked.end(), group.outputs[0]) != checked.end();
+    return !group.outputs.empty() && checked.contains(group.outputs[0]);
   };
   for (size_t i = 0; i < plan.groups.size() + plan.commits.size(); ++i) {
     const bool commit = i >= plan.groups.size();
     const graph::Group& group = commit ? plan.commits[i - plan.groups.size()] : plan.groups[i];
     if (group.kind == graph::Group::Kind::kCheck && isDeferred(group)) continue;
-    auto kernel = kernels::buildKernel(graph, plan, group, static_cast<int>(i));
-    if (!kernel.ok()) return kernel.status();
-    if (text != nullptr && options.keepText) {
-      absl::StrAppend(&text->kernels, kernels::print(*kernel, graph.syms()), "\n");
-    }
-    if (commit && isDeferred(group)) {
-      deferred.push_back(deferredCommit(static_cast<int>(commits.size()), graph, group, *kernel));
-    }
-    (commit ? commits : kernels).push_back(*std::move(kernel));
+    std::vector<kernels::Kernel>& list = commit ? commits : kernels;
+    const size_t before = list.size();
+    absl::Status built = kernels::buildKernels(graph, plan, group, static_cast<int>(i), list);
+    if (!built.ok()) return built;
+    if (text != nullptr && options.keepText)
+      for (size_t k = before; k < list.size(); ++k)
+        absl::StrAppend(&text->kernels, kernels::print(list[k], graph.syms()), "\n");
+    if (commit && isDeferred(group))
+      deferred.push_back(deferredCommit(static_cast<int>(before), graph, group, list[before]));
   }
   CompileTimings timings;
   timings.kernelMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -1,13 +1,11 @@
 // From kernels to an Executable: LLVM IR for all of them in one function, then machine code.
 #include "jit/compile.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "jit/emit_kernel.h"
+#include "jit/emit_module.h"
 #include "jit/session.h"
 #include "jit/target.h"
 #include "llvm/IR/Module.h"
@@ -63,55 +61,6 @@ absl::Status checkKernel(const kernels::Kernel& kernel) {
   return absl::OkStatus();
 }
 
-/// What the functions of one executable have in common.
-struct ModuleState {
-  llvm::Module& module;
-  const TargetSpec& target;
-  const graph::SymContext& syms;
-  const graph::Plan& plan;
-  absl::Span<const DeferredCommit> deferred;
-};
-
-void emitEntry(const ModuleState& m, const std::vector<kernels::Kernel>& kernels, const std::string& name) {
-  FunctionState fn(m.module, m.target, m.syms, m.plan, name);
-  for (const kernels::Kernel& kernel : kernels) KernelEmitter(fn, kernel).run();
-  fn.finish();
-}
-
-void emitCommits(const ModuleState& m, const std::vector<kernels::Kernel>& commits, const std::string& name) {
-  FunctionState fn(m.module, m.target, m.syms, m.plan, name, /*hasProgress=*/true);
-  for (size_t i = 0; i < commits.size(); ++i) {
-    const auto index = static_cast<int64_t>(i);
-    auto isThis = [&](const DeferredCommit& d) { return d.commit == index; };
-    const auto deferred = std::find_if(m.deferred.begin(), m.deferred.end(), isThis);
-    auto emit = [&] {
-      KernelEmitter kernel(fn, commits[i]);
-      if (deferred == m.deferred.end()) {
-        kernel.run();
-      } else if (deferred->whole) {
-        fn.clearFlags();
-        kernel.run();
-        fn.storeFlags(fn.progress(offsetof(CommitProgress, raised)), index);
-      } else {
-        kernel.runWatched(index);
-      }
-    };
-    if (m.deferred.empty()) {
-      emit();
-      continue;
-    }
-    llvm::Value* reached = fn.ir().CreateLoad(fn.ir().getInt64Ty(), fn.progress(offsetof(CommitProgress, commit)));
-    fn.when(fn.ir().CreateICmpSLE(reached, fn.i64(index)), emit);
-  }
-  fn.finish(/*answersFlags=*/false);
-}
-
-void emitCheck(const ModuleState& m, const std::vector<kernels::Kernel>& commits, const std::string& name) {
-  FunctionState fn(m.module, m.target, m.syms, m.plan, name);
-  for (const DeferredCommit& d : m.deferred) KernelEmitter(fn, commits[d.commit]).observe();
-  fn.finish();
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<kernels::Kernel>& kernels,
@@ -133,15 +82,15 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   Session& session = Session::instance();
   session.prepare(module, **target, options.optLevel);
   const ModuleState state{module, **target, syms, plan, deferred};
-  emitEntry(state, kernels, name);
+  emitEntry(state, name, kernels);
   std::vector<std::string> entries = {name};
   if (!plan.commits.empty()) {
     entries.push_back(name + "_commit");
-    emitCommits(state, commits, entries.back());
+    emitCommits(state, entries.back(), commits);
   }
   if (!deferred.empty()) {
     entries.push_back(name + "_check");
-    emitCheck(state, commits, entries.back());
+    emitCheck(state, entries.back(), commits);
   }
   // Always on, for about 0.1 ms: what it misses ends the process inside the code generator.
   std::string errors;

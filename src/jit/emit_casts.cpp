@@ -39,7 +39,7 @@ Value* OpEmitter::cast(DType from, DType to, Value* a) {
         graph::isSigned(from) || from == DType::kBool ? ir.CreateSIToFP(a, type) : ir.CreateUIToFP(a, type);
     // The code generator knows that integers cancel (x - x is 0) and would go on to fold 1.0 / 0.0, which then raises
     // no flag. Behind the fence it knows nothing; no instruction comes of it.
-    return ir.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {type}, {converted});
+    return opaque(converted);
   }
   return graph::isSigned(from) ? ir.CreateSExtOrTrunc(a, type) : ir.CreateZExtOrTrunc(a, type);
 }
@@ -61,13 +61,16 @@ Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
   return ir.CreateTrunc(ir.CreateFPToSI(a, wide), type);
 }
 
+// The conversions are all that there is of half precision. Operations of f32 next to them are kept apart, or the code
+// generator joins the two into an operation on halves (copysign of an extended half), which becomes a call of a library
+// function that nobody has.
 Value* OpEmitter::halfToFloat(Value* bits) {
   llvm::IRBuilder<>& ir = fn_.ir();
   if (!fn_.target().f16c) {
     return callPerLane(reinterpret_cast<const void*>(&runtimeHalfToFloat), ir.getFloatTy(), {bits});
   }
   Value* half = ir.CreateBitCast(bits, shapedLike(ir.getHalfTy(), bits));
-  return ir.CreateFPExt(half, shapedLike(ir.getFloatTy(), bits));
+  return opaque(ir.CreateFPExt(half, shapedLike(ir.getFloatTy(), bits)));
 }
 
 Value* OpEmitter::floatToHalf(DType from, Value* a) {
@@ -79,7 +82,7 @@ Value* OpEmitter::floatToHalf(DType from, Value* a) {
   if (!fn_.target().f16c) {
     return callPerLane(reinterpret_cast<const void*>(&runtimeFloatToHalf), ir.getInt16Ty(), {a});
   }
-  Value* half = ir.CreateFPTrunc(a, shapedLike(ir.getHalfTy(), a));
+  Value* half = ir.CreateFPTrunc(opaque(a), shapedLike(ir.getHalfTy(), a));
   return ir.CreateBitCast(half, shapedLike(ir.getInt16Ty(), a));
 }
 

@@ -3,7 +3,7 @@
 // The entry block holds stack slots, the switch to a clean MXCSR, and every symbol, symbolic expression and buffer
 // address that any kernel asks for: they are appended there on first use, so each is computed once and dominates
 // everything. Floating-point flags are sticky, so the whole function costs one read of MXCSR at its end however
-// much it computes.
+// much it computes. Parts and shared kernels (emit_module.h) run in the environment of the function that calls them.
 #include "jit/emit_function.h"
 
 #include "graph/support/check.h"
@@ -27,31 +27,44 @@ constexpr uint32_t kCleanControl = 0x1f80;
 }  // namespace
 
 FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms,
-                             const graph::Plan& plan, const std::string& name, bool hasProgress)
+                             const graph::Plan& plan, const std::string& name, Kind kind,
+                             llvm::ArrayRef<llvm::Type*> more)
     : target_(target),
       syms_(syms),
       plan_(plan),
+      kind_(kind),
       ir_(module.getContext()),
       entry_(module.getContext()) {
-  llvm::Type* pointer = ir_.getPtrTy();
-  llvm::SmallVector<llvm::Type*, 4> parameters(hasProgress ? 4 : 3, pointer);
-  auto* type = llvm::FunctionType::get(ir_.getInt32Ty(), parameters, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  const bool entry = kind == Kind::kEntry || kind == Kind::kCommit, shared = kind == Kind::kShared;
+  const unsigned own = shared ? 1 : kind == Kind::kEntry ? 3 : kind == Kind::kCommit ? 4 : 5;
+  llvm::SmallVector<llvm::Type*, 8> parameters(own, ir_.getPtrTy());
+  parameters.append(more.begin(), more.end());
+  auto* type = llvm::FunctionType::get(shared ? ir_.getVoidTy() : ir_.getInt32Ty(), parameters, false);
+  const auto linkage = entry ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
+  function_ = llvm::Function::Create(type, linkage, name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("target-cpu", target.cpu);
   function_->addFnAttr("target-features", target.features);
   const std::string bits = std::to_string(target.vectorBits);
   function_->addFnAttr("prefer-vector-width", bits);
   function_->addFnAttr("min-legal-vector-width", bits);
-  for (unsigned i = 0; i < parameters.size(); ++i) function_->addParamAttr(i, llvm::Attribute::NoAlias);
+  for (unsigned i = 0; i < own; ++i) function_->addParamAttr(i, llvm::Attribute::NoAlias);
 
-  llvm::BasicBlock* entry = block("entry");
+  llvm::BasicBlock* first = block("entry");
   llvm::BasicBlock* body = block("body");
-  entry_.SetInsertPoint(entry);
+  entry_.SetInsertPoint(first);
   llvm::Instruction* end = entry_.CreateBr(body);
   entry_.SetInsertPoint(end);
   ir_.SetInsertPoint(body);
+  if (entry) {
+    openEnvironment();
+    return;
+  }
+  status_ = function_->getArg(own - 1);
+  if (!shared) control_ = slot(ir_.getInt32Ty(), 1);
+}
 
+void FunctionState::openEnvironment() {
   savedControl_ = slot(ir_.getInt32Ty(), 1);
   control_ = slot(ir_.getInt32Ty(), 1);
   status_ = slot(ir_.getInt32Ty(), 1);
@@ -62,6 +75,17 @@ FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, con
 }
 
 void FunctionState::finish(bool answersFlags) {
+  if (kind_ == Kind::kShared) {
+    ir_.CreateRetVoid();
+    return;
+  }
+  if (kind_ == Kind::kPart) {
+    ir_.CreateRet(ir_.getInt32(0));
+    if (!last_) return;
+    place(last_);
+    ir_.CreateRet(ir_.getInt32(1));
+    return;
+  }
   // A block of its own: within a block, instruction selection could order arithmetic after the read of the flags.
   if (!last_) last_ = llvm::BasicBlock::Create(ir_.getContext(), "finish");
   last_->insertInto(function_);
@@ -72,6 +96,14 @@ void FunctionState::finish(bool answersFlags) {
   Value* flags = ir_.CreateLoad(ir_.getInt32Ty(), control_);
   Value* status = ir_.CreateLoad(ir_.getInt32Ty(), status_);
   ir_.CreateRet(answersFlags ? ir_.CreateOr(statusOf(flags), status) : status);
+}
+
+void FunctionState::callPart(FunctionState& part, bool mayLeave) {
+  Value* progress =
+      kind_ == Kind::kCommit ? static_cast<Value*>(function_->getArg(3)) : llvm::Constant::getNullValue(ir_.getPtrTy());
+  Value* leave = ir_.CreateCall(part.function_,
+                                {function_->getArg(0), function_->getArg(1), function_->getArg(2), progress, status_});
+  if (mayLeave) leaveIf(ir_.CreateICmpNE(leave, ir_.getInt32(0)), [] {});
 }
 
 // MXCSR: bit 0 invalid, 1 denormal, 2 divide by zero, 3 overflow, 4 underflow, 5 inexact.
@@ -143,6 +175,7 @@ Value* FunctionState::sym(SymId id) {
 
 Value* FunctionState::emitSym(SymId id) {
   const graph::SymNode& node = syms_.node(id);
+  FW_CHECK_MSG(kind_ != Kind::kShared || node.op == SymOp::kConst, "a shared kernel asks for what is not bound");
   auto chain = [&](auto combine) {
     Value* acc = sym(node.operands[0]);
     for (size_t i = 1; i < node.operands.size(); ++i) acc = combine(acc, sym(node.operands[i]));
@@ -178,6 +211,13 @@ Value* FunctionState::emitSym(SymId id) {
     }
   }
   FW_UNREACHABLE();
+}
+
+Value* FunctionState::address(BufferId id, SymId offset) {
+  if (auto it = addresses_.find({id, offset}); it != addresses_.end()) return it->second;
+  FW_CHECK_MSG(kind_ != Kind::kShared, "a shared kernel asks for what is not bound");
+  Value* base = buffer(id);
+  return syms_.isConst(offset, 0) ? base : ir_.CreateGEP(ir_.getInt8Ty(), base, sym(offset));
 }
 
 Value* FunctionState::buffer(BufferId id) {

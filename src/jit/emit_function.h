@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/plan.h"
@@ -15,9 +16,14 @@ using graph::DType;
 
 class FunctionState {
  public:
-  /// Opens `int32_t name(symbols, buffers, workspace)` with the floating-point environment saved and cleared.
+  enum class Kind : uint8_t {
+    kEntry,   ///< int32_t (symbols, buffers, workspace), with the floating-point environment saved and cleared
+    kCommit,  ///< int32_t (symbols, buffers, workspace, progress), the same
+    kPart,    ///< of one of those: int32_t (symbols, buffers, workspace, progress, status); 1 if all is to end here
+    kShared,  ///< void (status, ...): a kernel for several places (shared_kernels.h), which are bound
+  };
   FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms, const graph::Plan& plan,
-                const std::string& name, bool hasProgress = false);
+                const std::string& name, Kind kind, llvm::ArrayRef<llvm::Type*> more = {});
 
   llvm::IRBuilder<>& ir() { return ir_; }
   const TargetSpec& target() const { return target_; }
@@ -25,8 +31,15 @@ class FunctionState {
 
   /// i64 value of a symbolic integer, computed once in the prologue.
   llvm::Value* sym(graph::SymId id);
-  /// Start of a buffer's data.
-  llvm::Value* buffer(graph::BufferId id);
+  /// `offset` bytes into a buffer's data.
+  llvm::Value* address(graph::BufferId buffer, graph::SymId offset);
+  /// Runs a part of this function that stands in one of its own; `mayLeave` says that it may end this one, too.
+  void callPart(FunctionState& part, bool mayLeave);
+  /// kShared: what stands for a symbolic integer, and for a place, of the kernel whose code this is.
+  void bind(graph::SymId id, llvm::Value* value) { symValues_[id] = value; }
+  void bind(graph::BufferId buffer, graph::SymId offset, llvm::Value* value) { addresses_[{buffer, offset}] = value; }
+  llvm::Function* function() { return function_; }
+  llvm::Value* status() { return status_; }
   /// Stack storage that lives as long as the function.
   llvm::Value* slot(llvm::Type* type, unsigned count);
   /// Sets the status bit if `condition` (i1) holds.
@@ -69,7 +82,10 @@ class FunctionState {
   void when(llvm::Value* condition, llvm::function_ref<void()> body);
 
  private:
+  void openEnvironment();
   llvm::Value* emitSym(graph::SymId id);
+  /// Start of a buffer's data.
+  llvm::Value* buffer(graph::BufferId id);
   /// Goes on in a new block.
   void separate(const char* name);
   llvm::Value* statusOf(llvm::Value* control);
@@ -77,15 +93,17 @@ class FunctionState {
   const TargetSpec& target_;
   const graph::SymContext& syms_;
   const graph::Plan& plan_;
+  const Kind kind_;
   llvm::IRBuilder<> ir_;     ///< where code goes
   llvm::IRBuilder<> entry_;  ///< before the terminator of the entry block
   llvm::Function* function_;
-  llvm::Value* savedControl_;
-  llvm::Value* control_;
-  llvm::Value* status_;
+  llvm::Value* savedControl_ = nullptr;
+  llvm::Value* control_ = nullptr;
+  llvm::Value* status_ = nullptr;     ///< address
   llvm::BasicBlock* last_ = nullptr;  ///< the epilogue
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
+  absl::flat_hash_map<std::pair<graph::BufferId, graph::SymId>, llvm::Value*> addresses_;  ///< that are bound
 };
 
 }  // namespace fw::jit

@@ -44,9 +44,7 @@ void KernelEmitter::observe() {
 void KernelEmitter::locate() {
   for (size_t i = 0; i < kernel_.accesses.size(); ++i) {
     const Access& access = kernel_.accesses[i];
-    Value* base = fn_.buffer(access.buffer);
-    pointers_[i] =
-        fn_.syms().isConst(access.offset, 0) ? base : ir_.CreateGEP(ir_.getInt8Ty(), base, fn_.sym(access.offset));
+    pointers_[i] = fn_.address(access.buffer, access.offset);
   }
 }
 
@@ -82,7 +80,11 @@ void KernelEmitter::emitExpr(ExprId id) {
   Value*& out = values_[id.index];
   const bool inLanes = lanes_.count > 1 && varies(id);
   switch (expr.op) {
-    case ScalarOp::kConst: out = ops_.constant(expr.dtype, expr.imm); return;
+    case ScalarOp::kConst: {
+      const auto number = numbers_.find(id);
+      out = number != numbers_.end() ? number->second : ops_.constant(expr.dtype, expr.imm);
+      return;
+    }
     case ScalarOp::kParam: out = fn_.sym(expr.sym); return;
     case ScalarOp::kAxis:
       out = axes_[expr.axis.index];
@@ -94,7 +96,12 @@ void KernelEmitter::emitExpr(ExprId id) {
     default: break;  // computed from operands
   }
   llvm::SmallVector<Value*, 3> operands;
-  for (ExprId operand : expr.operands) operands.push_back(inLanes ? value(operand) : scalar(operand));
+  for (ExprId operand : expr.operands) {
+    operands.push_back(inLanes ? value(operand) : scalar(operand));
+    // A masked instruction would compute, and raise, in the lanes only that take this side.
+    const bool masks = expr.op == ScalarOp::kSelect && fn_.target().masks;
+    if (masks && kernel_.exprs[operand.index].whole) operands.back() = ops_.opaque(operands.back());
+  }
   out = ops_.emit(expr, operandType(expr), operands);
 }
 

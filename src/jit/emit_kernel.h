@@ -19,6 +19,8 @@ struct LaneStride {
 class KernelEmitter {
  public:
   KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel);
+  /// What stands for a constant (kConst) in code that several kernels share.
+  void bind(kernels::ExprId constant, llvm::Value* value) { numbers_[constant] = value; }
   void run();
   /// Computes what the kernel stores and drops it, for what it raises on the way.
   void observe();
@@ -106,12 +108,13 @@ class KernelEmitter {
   llvm::IRBuilder<>& ir_;
   const kernels::Kernel& kernel_;
   Lanes lanes_;
-  std::vector<llvm::Value*> values_;    ///< by expression
-  std::vector<bool> varying_;           ///< by expression, for the vector statement being emitted
-  std::vector<llvm::Value*> axes_;      ///< by axis: i64 index (of lane 0)
-  std::vector<llvm::Value*> pointers_;  ///< by access: address with the terms of all bound axes
-  std::vector<Carried> reduced_;        ///< by statement
-  bool hasSingle_ = false;              ///< markVarying met f32
+  absl::flat_hash_map<ExprId, llvm::Value*> numbers_;  ///< that are bound
+  std::vector<llvm::Value*> values_;                   ///< by expression
+  std::vector<bool> varying_;                          ///< by expression, for the vector statement being emitted
+  std::vector<llvm::Value*> axes_;                     ///< by axis: i64 index (of lane 0)
+  std::vector<llvm::Value*> pointers_;                 ///< by access: address with the terms of all bound axes
+  std::vector<Carried> reduced_;                       ///< by statement
+  bool hasSingle_ = false;                             ///< markVarying met f32
   struct Raised {
     uint64_t bit;
     llvm::Value* any;  ///< lanes that raised, carried around the vector loop

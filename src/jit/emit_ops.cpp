@@ -8,6 +8,7 @@
 #include "jit/emit_ops.h"
 
 #include "graph/support/check.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
@@ -30,6 +31,17 @@ llvm::Type* shapedLike(llvm::Type* element, Value* like) {
   return lanes == 1 ? element : llvm::FixedVectorType::get(element, lanes);
 }
 
+Value* OpEmitter::opaque(Value* v) {
+  llvm::IRBuilder<>& ir = fn_.ir();
+  llvm::Type* type = v->getType();
+  if (type->isFPOrFPVectorTy()) return ir.CreateIntrinsic(Intrinsic::arithmetic_fence, {type}, {v});
+  const unsigned bits = lanesOf(v) * type->getScalarSizeInBits();
+  const bool isRegister = bits == 128 || bits == 256 || bits == 512;
+  if (lanesOf(v) == 1 || !isRegister) return v;  // no masked instruction has such a result
+  llvm::FunctionType* identity = llvm::FunctionType::get(type, {type}, false);
+  return ir.CreateCall(identity, llvm::InlineAsm::get(identity, "", "=v,0", /*hasSideEffects=*/false), {v});
+}
+
 Value* OpEmitter::constant(DType d, uint64_t bits) {
   llvm::Type* type = fn_.scalarType(d);
   if (d == DType::kF32) {
@@ -46,11 +58,11 @@ Value* OpEmitter::constant(DType d, uint64_t bits) {
 Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Value*> v) {
   llvm::IRBuilder<>& ir = fn_.ir();
   // Constants that are still here were not folded because the operation raises a flag; LLVM would fold it silently.
-  llvm::SmallVector<Value*, 3> opaque(v.begin(), v.end());
+  llvm::SmallVector<Value*, 3> unfolded(v.begin(), v.end());
   if (!v.empty() && v[0]->getType()->isFPOrFPVectorTy() &&
       llvm::all_of(v, [](Value* a) { return llvm::isa<llvm::Constant>(a); })) {
-    opaque[0] = ir.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {v[0]->getType()}, {v[0]});
-    v = opaque;
+    unfolded[0] = opaque(v[0]);
+    v = unfolded;
   }
   switch (expr.op) {
     case ScalarOp::kConst:

@@ -13,6 +13,8 @@ class OpEmitter {
   /// Any operation that computes from operands alone. Operands are scalars or vectors of one lane count; `operandType`
   /// is the type of operand 0 (of operand 1 for Select).
   llvm::Value* emit(const kernels::Expr& expr, DType operandType, llvm::ArrayRef<llvm::Value*> operands);
+  /// `v`, of which the code generator does not see any more what it is computed by. No instruction comes of it.
+  llvm::Value* opaque(llvm::Value* v);
   llvm::Value* constant(DType d, uint64_t bits);
   llvm::Value* combine(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
 

@@ -1,7 +1,7 @@
 // KernelBuilder: expressions are placed in the outermost open block in which their operands exist and merged with an
-// equal one that stands there already. What does not move: statements, RaiseIf, loads of buffers that the kernel
-// stores to, and anything out of the body of an If (integer divisions and loads may be safe only under its
-// condition).
+// equal one that stands there already. RaiseIf moves with its condition: what NumPy computes once it also reports when
+// the loops around run over nothing. What does not move: statements, loads of buffers that the kernel stores to, and
+// anything out of the body of an If (integer divisions and loads may be safe only under its condition).
 //
 // Constant folding lives in fold.cpp.
 #include "kernels/builder.h"
@@ -352,9 +352,9 @@ Val KernelBuilder::bitcast(Val a, DType to) {
   return emitOp(ScalarOp::kBitcast, to, {a});
 }
 
-Val KernelBuilder::libm(uint64_t function, DType result, std::vector<Val> args) {
+Val KernelBuilder::libm(Libm function, DType result, std::vector<Val> args) {
   Expr e = makeExpr(ScalarOp::kCallLibm, result);
-  e.imm = function;
+  e.imm = static_cast<uint64_t>(function);
   uint32_t depth = 0;
   for (Val v : args) {
     FW_CHECK(v.dtype == result);
@@ -367,11 +367,10 @@ Val KernelBuilder::libm(uint64_t function, DType result, std::vector<Val> args) 
 void KernelBuilder::raiseIf(Val cond, uint64_t statusBit) {
   FW_CHECK(cond.dtype == DType::kBool);
   if (asConstant(cond) == 0) return;
-  depthOf(cond.id);
   Expr e = makeExpr(ScalarOp::kRaiseIf, DType::kBool);
   e.imm = statusBit;
   e.operands.push_back(cond.id);
-  emit(std::move(e), 0, false);
+  emit(std::move(e), depthOf(cond.id));
 }
 
 // --- statements ----------------------------------------------------------------------------------------------------

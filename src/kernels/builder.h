@@ -48,8 +48,10 @@ class KernelBuilder {
   Val select(Val cond, Val a, Val b);
   Val cast(Val a, DType to);
   Val bitcast(Val a, DType to);
-  Val libm(uint64_t function, DType result, std::vector<Val> args);
+  Val libm(Libm function, DType result, std::vector<Val> args);
   void raiseIf(Val cond, uint64_t statusBit);
+  /// Says that NumPy computes `v` for every element, whatever reads it (Expr::whole).
+  void keepWhole(Val v) { kernel_.exprs[v.id.index].whole = true; }
 
   // Statements. `body` is called once with the builder positioned inside.
   void loop(Val lower, Val upper, bool vectorize, bool parallel, const std::function<void(AxisId)>& body);

@@ -4,7 +4,10 @@
 #include "kernels/group_emitter.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "graph/raising.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -144,9 +147,11 @@ void GroupEmitter::setAxes(const std::vector<NestAxis>* axes, std::vector<AxisId
 void GroupEmitter::scoped(const std::function<void()>& body) {
   const auto memo = memo_;
   const auto axisOf = axisOf_;
+  const size_t raising = raising_.size();
   const std::vector<NestAxis>* axes = axes_;
   body();
   memo_ = memo;
+  raising_.resize(std::min(raising, raising_.size()));
   axisOf_ = axisOf;
   axes_ = axes;
 }
@@ -167,6 +172,23 @@ void GroupEmitter::store(const MemoryRef& ref, const Value& v) {
 void GroupEmitter::observe(const Value& v) {
   b_.observe(v.re);
   if (v.isComplex()) b_.observe(v.im);
+}
+
+void GroupEmitter::observeUnused(absl::Span<const Val> used) {
+  if (raising_.empty()) return;
+  absl::flat_hash_set<ExprId> needed;
+  std::vector<ExprId> open;
+  const auto need = [&](ExprId id) {
+    if (needed.insert(id).second) open.push_back(id);
+  };
+  for (const Val& v : used) need(v.id);
+  while (!open.empty()) {
+    const ExprId at = open.back();
+    open.pop_back();
+    for (ExprId operand : b_.expr({at, {}}).operands) need(operand);
+  }
+  for (const Val& v : std::exchange(raising_, {}))
+    if (!needed.contains(v.id) && !b_.asConstant(v)) b_.observe(v);
 }
 
 Val GroupEmitter::index(int64_t domainAxis) {
@@ -211,9 +233,13 @@ absl::StatusOr<Value> GroupEmitter::element(ValueId member) {
   }
   if (node.op == Op::kFull || cls == OpClass::kUpdate) return memo_[member] = operands[0];
   absl::StatusOr<Value> v = lowerOp(b_, node.op, node.type.dtype, operands, node.type.rank() == 0);
-  if (!v.ok()) {
-    const std::string op(graph::info(node.op).text);
-    return absl::Status(v.status().code(), op + ": " + std::string(v.status().message()));
+  if (!v.ok()) return graph::Refused::of(graph_, member).in(v.status());
+  if (graph::mayRaise(graph_, member)) {
+    for (const Val& part : {v->re, v->im}) {
+      if (!part.id.valid()) continue;
+      b_.keepWhole(part);
+      raising_.push_back(part);
+    }
   }
   return memo_[member] = *v;
 }

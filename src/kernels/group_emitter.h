@@ -43,6 +43,9 @@ class GroupEmitter {
   Value load(const MemoryRef& ref);
   void store(const MemoryRef& ref, const Value& v);
   void observe(const Value& v);
+  /// Observes what has been computed since the last time, may raise, and is not needed for any of `used`: NumPy
+  /// computes it all the same. To be called where `used` is stored or combined.
+  void observeUnused(absl::Span<const Val> used);
   /// i64 index along a domain axis.
   Val index(int64_t domainAxis);
   /// Fixes the value of a member for the scopes inside (results of reductions).
@@ -69,6 +72,7 @@ class GroupEmitter {
   std::vector<AxisId> axisOf_;
   absl::flat_hash_map<ValueId, Value> memo_;
   absl::flat_hash_map<ValueId, const MemoryRef*> stored_;
+  std::vector<Val> raising_;  // computed since the last observeUnused()
 };
 
 }  // namespace fw::kernels

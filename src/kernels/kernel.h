@@ -46,6 +46,12 @@ enum class ScalarOp : uint8_t {
 #include "kernels/scalar_ops.def"
 };
 
+/// What Expr::imm of a CallLibm says.
+enum class Libm : uint8_t {
+#define FW_LIBM(Id, symbolF32, symbolF64, arity) k##Id,
+#include "kernels/libm.def"
+};
+
 /// Address of one element: data(buffer) + offset + sum over terms of axis * stride, all in bytes.
 struct Access {
   graph::BufferId buffer;
@@ -66,6 +72,7 @@ struct Expr {
   AxisId axis;          ///< Axis
   StmtId stmt;          ///< ReduceResult
   uint32_t access = 0;  ///< Load: index into Kernel::accesses
+  bool whole = false;   ///< what computing it raises counts in every lane, also where a Select takes the other side
 };
 
 struct Item {  ///< exactly one is valid

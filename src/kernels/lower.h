@@ -13,4 +13,9 @@ namespace fw::kernels {
 absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
                                    int ordinal);
 
+/// The same in the order in which they run: one kernel, but for a concatenate of many operands, which are copied by one
+/// each.
+absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group, int ordinal,
+                          std::vector<Kernel>& out);
+
 }  // namespace fw::kernels

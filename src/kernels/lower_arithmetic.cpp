@@ -170,7 +170,7 @@ absl::StatusOr<Value> lowerNegative(Lowering& l, Values v) { return partwise(l, 
 
 absl::StatusOr<Value> lowerAbsolute(Lowering& l, Values v) {
   const DType d = v[0].dtype;
-  if (v[0].isComplex()) return unimplemented("absolute of complex numbers: NumPy's vector form is not hypot");
+  if (v[0].isComplex()) return Value{graph::realOf(d), complexAbsolute(l.b, v[0], l.scalar), {}};
   if (d == DType::kBool || graph::kindOf(d) == graph::DTypeKind::kUnsigned) return v[0];
   return real(l.b.op(ScalarOp::kAbs, v[0].re));
 }

@@ -136,13 +136,17 @@ class ColumnBuilder {
 
   absl::Status accumulate() {
     std::vector<Value> next;
+    std::vector<Val> combined;
     for (size_t i = 0; i < g_.reductions.size(); ++i) {
       absl::StatusOr<Value> element = emitter_.operandElement(g_.reductions[i].id, 0);
       if (!element.ok()) return element.status();
       absl::StatusOr<Value> v = combine(b_, g_.reductions[i], emitter_.load(*plan_.accumulators[i]), *element);
       if (!v.ok()) return v.status();
+      combined.push_back(v->re);
+      if (v->isComplex()) combined.push_back(v->im);
       next.push_back(*std::move(v));
     }
+    emitter_.observeUnused(combined);
     for (size_t i = 0; i < next.size(); ++i) emitter_.store(*plan_.accumulators[i], next[i]);
     std::vector<ValueId> outputs;
     for (ValueId id : group_.outputs)

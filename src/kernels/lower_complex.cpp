@@ -39,6 +39,27 @@ Value complexDivide(KernelBuilder& b, const Value& x, const Value& y) {
           b.select(byZero, op(ScalarOp::kDiv, x.im, zeroOrOne), op(ScalarOp::kMul, im, scale))};
 }
 
+/// Nothing raises a flag that has not to: parts that are zero, infinite or NaN are not divided by each other.
+Val complexAbsolute(KernelBuilder& b, const Value& x, bool scalar) {
+  const DType d = x.re.dtype;
+  if (scalar) return b.libm(Libm::kHypot, d, {x.re, x.im});
+  const auto op = [&](ScalarOp o, Val p, Val q) { return b.op(o, p, q); };
+  const Val zero = b.constantBits(d, 0), one = b.constant(d, 1);
+  const Val inf = b.constantBits(d, d == DType::kF32 ? 0x7f800000u : 0x7ff0000000000000u);
+  const Val nan = b.constantBits(d, d == DType::kF32 ? 0x7fc00000u : 0x7ff8000000000000u);
+  Val re = b.op(ScalarOp::kAbs, x.re), im = b.op(ScalarOp::kAbs, x.im);
+  const Val infinite = op(ScalarOp::kOr, op(ScalarOp::kEq, re, inf), op(ScalarOp::kEq, im, inf));
+  const Val notNumber = isNanValue(b, x);
+  re = b.select(infinite, inf, b.select(notNumber, nan, re));
+  im = b.select(infinite, inf, b.select(notNumber, nan, im));
+  const Val larger = op(ScalarOp::kMaxSecond, re, im), smaller = op(ScalarOp::kMinSecond, im, re);
+  const Val divides = b.op(ScalarOp::kNot, op(ScalarOp::kOr, op(ScalarOp::kEq, larger, zero), infinite));
+  const Val ratio = op(ScalarOp::kDiv, b.select(divides, smaller, zero), b.select(divides, larger, one));
+  const Val sum = __builtin_cpu_supports("fma") ? b.op(ScalarOp::kFma, ratio, ratio, one)
+                                                : op(ScalarOp::kAdd, op(ScalarOp::kMul, ratio, ratio), one);
+  return op(ScalarOp::kMul, b.op(ScalarOp::kSqrt, sum), larger);
+}
+
 Val isNanValue(KernelBuilder& b, const Value& v) {
   if (!graph::isInexact(v.dtype)) return b.constantInt(DType::kBool, 0);
   const Val re = b.op(ScalarOp::kIsNan, v.re);

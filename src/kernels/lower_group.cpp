@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 #include "kernels/lower.h"
@@ -22,11 +23,15 @@ IntList loopOrder(const graph::Layout& layout, const IntList& domainAxes) {
 
 absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
   std::vector<Value> values;
+  std::vector<Val> used;
   for (ValueId id : outputs) {
     absl::StatusOr<Value> v = emitter.element(id);
     if (!v.ok()) return v.status();
+    used.push_back(v->re);
+    if (v->isComplex()) used.push_back(v->im);
     values.push_back(*std::move(v));
   }
+  emitter.observeUnused(used);
   for (size_t i = 0; i < outputs.size(); ++i) emitter.store(emitter.outputRef(outputs[i]), values[i]);
   return absl::OkStatus();
 }
@@ -80,25 +85,28 @@ absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::
   return absl::OkStatus();
 }
 
-/// Copies every operand of a concatenate into its part of the output.
-absl::Status buildJoin(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan,
-                       const graph::Group& group) {
+/// Operands of a concatenate that one kernel copies.
+constexpr size_t kJoinedTogether = 8;
+
+/// Copies operands of a concatenate, from `at` on up to `end`, into their parts of the output, the first of which
+/// begins at `start` along the axis. Leaves it where the next one begins.
+absl::Status buildJoin(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                       size_t at, size_t end, SymId& start) {
   graph::SymContext& syms = b.syms();
   const ValueId id = group.outputs[0];
   const graph::Node& node = graph.node(id);
   const int64_t joined = node.attrs.integer(graph::AttrKey::kAxis);
   const graph::BufferId out = plan.bufferOf.at(id);
   const graph::Buffer& outBuffer = plan.buffers[out.index];
-  SymId start = syms.constant(0);
-  for (ValueId operand : node.operands) {
+  for (; at < end; ++at) {
+    const ValueId operand = node.operands[at];
     const SymShape& shape = graph.type(operand).shape;
-    const graph::ValueId base = graph::viewBase(graph, operand);
-    const auto at = plan.bufferOf.find(base);
-    if (at == plan.bufferOf.end()) return absl::InternalError("operand of concatenate has no buffer");
-    const graph::Buffer& buffer = plan.buffers[at->second.index];
+    const auto found = plan.bufferOf.find(graph::viewBase(graph, operand));
+    if (found == plan.bufferOf.end()) return absl::InternalError("operand of concatenate has no buffer");
+    const graph::Buffer& buffer = plan.buffers[found->second.index];
     absl::StatusOr<graph::AffineView> view = graph::resolveView(graph, operand, buffer.strides);
     if (!view.ok()) return view.status();
-    const MemoryRef source{at->second, buffer.dtype, view->offset, view->strides};
+    const MemoryRef source{found->second, buffer.dtype, view->offset, view->strides};
     const MemoryRef target{out, outBuffer.dtype, syms.mul(start, outBuffer.strides[joined]), outBuffer.strides};
     if (source.dtype != target.dtype) return absl::UnimplementedError("concatenate of different types");
     IntList map;
@@ -128,27 +136,90 @@ std::string kernelName(const graph::Graph& graph, const graph::Group& group, int
   return name;
 }
 
-}  // namespace
+/// Takes the reports out of `block`; true if there were any.
+bool dropReports(Kernel& kernel, Block& block) {
+  const auto isReport = [&](const Item& item) {
+    return item.expr.valid() && kernel.exprs[item.expr.index].op == ScalarOp::kRaiseIf;
+  };
+  bool any = std::erase_if(block.items, isReport) > 0;
+  for (const Item& item : block.items)
+    if (item.stmt.valid()) any |= dropReports(kernel, kernel.stmts[item.stmt.index].body);
+  return any;
+}
 
-absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
-                                   int ordinal) {
+/// What a commit computes has been judged before it begins to store: in its kCheck group, or because it raises nothing.
+absl::Status keepQuiet(const graph::Plan& plan, const graph::Group& commit, Kernel& kernel) {
+  const auto checks = [&](const graph::Group& group) {
+    return group.kind == graph::Group::Kind::kCheck && group.outputs == commit.outputs;
+  };
+  const bool checked = std::any_of(plan.groups.begin(), plan.groups.end(), checks);
+  if (dropReports(kernel, kernel.body) && !checked)
+    return absl::InternalError("a commit that may decline: " + kernel.name);
+  return absl::OkStatus();
+}
+
+/// The operation that a kernel which cannot be built is about: most likely its reduction.
+ValueId mainValue(const graph::Graph& graph, const graph::Group& group) {
+  for (ValueId id : group.values)
+    if (graph::info(graph.node(id).op).cls == graph::OpClass::kReduction) return id;
+  return group.outputs[0];
+}
+
+absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                             int ordinal) {
   KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
   GroupEmitter emitter(b, graph, plan, group);
   const bool stores = group.kind != graph::Group::Kind::kCheck;
   for (ValueId id : group.outputs)
     if (stores) b.declareStored(plan.bufferOf.at(id));
   absl::Status status = emitter.collect();
+  if (status.ok()) status = keepRaising(b, graph, group, emitter);
   if (!status.ok()) return status;
   switch (group.kind) {
     case graph::Group::Kind::kMap:
     case graph::Group::Kind::kUpdate:
     case graph::Group::Kind::kCommit:
     case graph::Group::Kind::kCheck: status = buildMap(b, graph, plan, group, emitter); break;
-    case graph::Group::Kind::kJoin: status = buildJoin(b, graph, plan, group); break;
+    case graph::Group::Kind::kJoin: {
+      SymId start = graph.syms().constant(0);
+      status = buildJoin(b, graph, plan, group, 0, graph.node(group.outputs[0]).operands.size(), start);
+      break;
+    }
     case graph::Group::Kind::kReduce: status = buildReduce(b, graph, group, emitter); break;
   }
   if (!status.ok()) return status;
-  return std::move(b).take();
+  Kernel kernel = std::move(b).take();
+  if (group.kind == graph::Group::Kind::kCommit)
+    if (absl::Status s = keepQuiet(plan, group, kernel); !s.ok()) return s;
+  return kernel;
+}
+
+}  // namespace
+
+absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                                   int ordinal) {
+  absl::StatusOr<Kernel> kernel = build(graph, plan, group, ordinal);
+  if (!kernel.ok()) return graph::Refused::of(graph, mainValue(graph, group)).in(kernel.status());
+  return kernel;
+}
+
+absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group, int ordinal,
+                          std::vector<Kernel>& out) {
+  const size_t joined =
+      group.kind == graph::Group::Kind::kJoin ? graph.node(group.outputs[0]).operands.size() : size_t{0};
+  if (joined <= kJoinedTogether) {
+    absl::StatusOr<Kernel> kernel = buildKernel(graph, plan, group, ordinal);
+    if (kernel.ok()) out.push_back(*std::move(kernel));
+    return kernel.status();
+  }
+  SymId start = graph.syms().constant(0);
+  for (size_t at = 0; at < joined; ++at) {
+    KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
+    b.declareStored(plan.bufferOf.at(group.outputs[0]));
+    if (absl::Status s = buildJoin(b, graph, plan, group, at, at + 1, start); !s.ok()) return s;
+    out.push_back(std::move(b).take());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace fw::kernels

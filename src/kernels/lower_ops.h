@@ -52,6 +52,8 @@ Val minimum(KernelBuilder& b, Val a, Val b2, bool firstOfEqual);
 /// NumPy's array loops fuse the second product where the machine has FMA; scalars round every product.
 Value complexMultiply(KernelBuilder& b, const Value& x, const Value& y, bool fused);
 Value complexDivide(KernelBuilder& b, const Value& x, const Value& y);
+/// NumPy's array loop takes larger * sqrt(1 + (smaller / larger)^2), its scalars the C library's hypot.
+Val complexAbsolute(KernelBuilder& b, const Value& x, bool scalar);
 /// Lexicographic order as NumPy defines it: false if an imaginary part that matters is NaN. op is Lt, Le, Gt or Ge.
 Val complexCompare(KernelBuilder& b, ScalarOp op, const Value& x, const Value& y);
 Val isNanValue(KernelBuilder& b, const Value& v);

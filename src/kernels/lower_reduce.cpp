@@ -17,6 +17,7 @@
 #include <set>
 
 #include "graph/pairwise_order.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "kernels/lower_group.h"
 #include "kernels/stretches.h"
@@ -60,7 +61,7 @@ absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const 
       g.order.insert(g.order.end(), own.begin(), own.end());
     }
     absl::StatusOr<Reduction> r = analyseReduction(graph, group, emitter, id, g.order);
-    if (!r.ok()) return r.status();
+    if (!r.ok()) return graph::Refused::of(graph, id).in(r.status());
     r->level = g.level[id];
     g.reductions.push_back(*std::move(r));
   }
@@ -289,6 +290,7 @@ class RowBuilder {
           for (const KernelBuilder::Acc& acc : accs) elements.push_back(acc.init);
           return elements;
         }
+        emitter_.observeUnused(elements);
         storesOfStage(stage);
         return elements;
       });

@@ -53,6 +53,21 @@ TEST_F(BuilderTest, MergesAndHoists) {
   EXPECT_EQ(outermost(k, ScalarOp::kAdd), 0);
 }
 
+TEST_F(BuilderTest, ReportsStandWhereTheirConditionStands) {
+  b.loop(i64(0), i64(4), true, false, [&](AxisId i) {
+    const Val uniform = b.load(at(in), DType::kF64);
+    const Val x = b.load(at(in, {{i, 8}}), DType::kF64);
+    b.raiseIf(b.op(ScalarOp::kLt, uniform, f64(0)), kInvalid);
+    b.raiseIf(b.op(ScalarOp::kLt, uniform, f64(0)), kInvalid);
+    b.raiseIf(b.op(ScalarOp::kLt, x, f64(0)), kDivide);
+    b.store(at(out, {{i, 8}}), x);
+  });
+  const Kernel k = std::move(b).take();
+  EXPECT_TRUE(verify(k, syms).empty());
+  EXPECT_EQ(countOf(k, ScalarOp::kRaiseIf), 2);
+  EXPECT_EQ(outermost(k, ScalarOp::kRaiseIf), 1);
+}
+
 TEST_F(BuilderTest, StoredBuffersKeepTheirOrder) {
   b.declareStored(out);
   b.loop(i64(0), i64(3), false, false, [&](AxisId) {

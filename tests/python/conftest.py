@@ -1,4 +1,27 @@
+import os
 import sys
+import tempfile
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+# Failures of Fusewire itself leave a file here, those of processes that tests start, too.
+_FOLDER = os.environ["FUSEWIRE_REPRO_DIR"] = tempfile.mkdtemp(prefix="fusewire-tests-")
+
+import failures  # noqa: E402  imports fusewire
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "plants_failures: makes checks inside Fusewire fail on purpose")
+
+
+@pytest.fixture(autouse=True)
+def no_internal_failure(request):
+    """No test passes in which something inside Fusewire has failed, even though Python then gave the right answer."""
+    watch = failures.Watch(_FOLDER)
+    yield
+    if request.node.get_closest_marker("plants_failures"):
+        return watch.forget()
+    assert not watch.new(), "Fusewire itself has failed:\n" + "\n".join(watch.new())

@@ -414,7 +414,7 @@ def exceptions(n):
 # ---- code -----------------------------------------------------------------------------------------------------------
 
 
-@construct("statements", most=10_000)
+@construct("statements", most=10_000, gains=True)
 def statements_without_arrays(n):
     lines = ["def f(a):"] + [f"    a = (a * {i % 7 + 2} + {i}) % 1000003" for i in range(n)] + ["    return np.int64(a)"]
     return _program(lines, (3,))

@@ -384,3 +384,24 @@ def test_a_frame_kept_by_a_traceback_keeps_nothing_deleted():
             assert sys.getrefcount(x) == before
         finally:
             gc.enable()
+
+
+def test_no_dtype_is_held_by_what_was_dropped():
+    """Builtin dtypes are shared: a reference too many for each variant adds up."""
+    def build(x):
+        y = x + 1
+        return y, y[1:], y.sum(), np.zeros(3, dtype=np.intp) * 2, x.astype(np.float32)
+
+    def run():
+        f = fusewire.compile(build)
+        f(np.arange(4))
+        del f
+        gc.collect()
+
+    dtypes = [np.dtype(t) for t in (np.intp, np.float64, np.float32, bool)]
+    for _ in range(3):
+        run()
+    before = [sys.getrefcount(d) for d in dtypes]
+    for _ in range(5):
+        run()
+    assert [sys.getrefcount(d) for d in dtypes] == before

@@ -111,3 +111,38 @@ def test_integers_that_double_with_each_step():
 
     x = np.ones(3)
     np.testing.assert_array_equal(mix(x, 5, 7), mix.__wrapped__(x, 5, 7))
+
+
+# ---- long code ------------------------------------------------------------------------------------------------------
+
+
+def function_of(lines, arguments="x"):
+    namespace = {"np": np}
+    exec("\n".join([f"def f({arguments}):", *(f"    {line}" for line in lines)]), namespace)
+    return namespace["f"]
+
+
+def compiled_regions(f):
+    return [region for region in fusewire._fusewire.describe(f)["regions"] if region["variants"]]
+
+
+def test_a_stretch_in_front_of_a_break_is_compiled_once():
+    """Not once more from behind each of its calls, in the first call, where no stub knows the end of the region yet."""
+    plain = function_of(["y = 0.0", *(f"y = y + np.max(x + {i})" for i in range(30)), "print(end='')", "return y * 2"])
+    f = fusewire.compile(plain)
+    x = np.arange(5.0)
+    for _ in range(4):
+        assert f(x) == plain(x)
+    assert len(compiled_regions(f)) <= 2
+    assert max(region["hits"] for region in compiled_regions(f)) >= 3
+
+
+def test_long_code_is_compiled_in_pieces():
+    plain = function_of([*(f"x = x * 0.5 + {i}" for i in range(5000)), "return x"])
+    f = fusewire.compile(plain)
+    x = np.arange(5.0)
+    for _ in range(4):
+        np.testing.assert_array_equal(f(x), plain(x))
+    known = fusewire._fusewire.describe(f)
+    assert {b["reason"] for b in known["breaks"]} == {"graph-limit"}
+    assert 2 <= len(compiled_regions(f)) <= 8

@@ -469,3 +469,70 @@ def test_views_are_as_writeable_as_their_base(view):
                 if expected.error is None:
                     assert actual.result.flags.writeable == expected.result.flags.writeable
     assert fusewire._fusewire.describe(compiled)["variants"] or view == "x"
+
+
+def update_that_changes_nothing(x):
+    y = x * 1
+    t = y[1:]
+    t *= 1
+    x[0] = 5
+    return y
+
+
+def view_of_an_update_that_changes_nothing(x):
+    y = x * 1
+    t = y[1:]
+    t *= 1
+    x[0] = 5
+    return t, y
+
+
+def only_the_view(x):
+    y = x * 1
+    t = y[1:]
+    t *= 1
+    return t
+
+
+def stored_into_itself(x):
+    y = x / 1
+    t = y[1:]
+    t[...] = t
+    x[1:] = 5
+    return y
+
+
+def reversed_first(x):
+    y = x[::-1] * 1
+    t = y[1:]
+    t /= 1
+    x[0] = 5
+    return y[2:], y
+
+
+def twice(x):
+    y = x * 1
+    y[0] *= 1
+    z = y * 1
+    z[1:] *= 1
+    x += 1
+    return z, z[1:], y
+
+
+@pytest.mark.parametrize("f", [update_that_changes_nothing, view_of_an_update_that_changes_nothing, only_the_view, stored_into_itself,
+                               reversed_first, twice], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [float, np.int32])
+def test_a_fresh_array_stays_one_when_its_update_is_dropped(f, dtype):
+    if dtype is np.int32 and f in (stored_into_itself, reversed_first):
+        pytest.skip("true division")
+    compiled = fusewire.compile(f, economy=False)
+    for _ in range(3):
+        x, theirs = np.arange(6, dtype=dtype), np.arange(6, dtype=dtype)
+        actual, expected = compiled(x), f(theirs)
+        np.testing.assert_array_equal(x, theirs)
+        listed = lambda result: result if isinstance(result, tuple) else (result,)
+        for a, e in zip(listed(actual), listed(expected), strict=True):
+            np.testing.assert_array_equal(a, e)
+            assert not np.shares_memory(a, x) and a.dtype == e.dtype
+        shared = [[np.shares_memory(a, b) for b in listed(actual)] for a in listed(actual)]
+        assert shared == [[np.shares_memory(a, b) for b in listed(expected)] for a in listed(expected)]

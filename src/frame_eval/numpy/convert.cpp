@@ -8,7 +8,7 @@
 namespace fw::capture::numpy {
 namespace {
 
-constexpr size_t kMaxLiteral = 256;  ///< elements of a nested sequence that become an array
+constexpr size_t kMaxLiteral = 32;  ///< elements of a nested sequence that become an array
 
 struct Limits {
   int64_t lo, hi;

@@ -3,6 +3,7 @@
 // arguments.
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/complex_length.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
@@ -124,6 +125,7 @@ Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
   if (where) checkOwnProduct(trace, entry.op, out);
   if (where) return ufuncWhere(trace, entry.op, std::move(operands), where, out);
   const ValueId node = ufuncNode(trace, entry.op, operands);
+  if (entry.op == Op::kAbsolute) checkComplexLength(trace, node);
   trace.ufuncCalls += countsAsArithmetic(trace.graph().node(node));
   if (!out) return trace.arrayOrScalar(node);
   checkOwnProduct(trace, entry.op, out);

@@ -3,6 +3,7 @@
 
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/complex_length.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -113,7 +114,9 @@ Value* absolute(Bound& a) {
   DType dtype = dtypeOf(a.trace, a["a"]);
   if (a["a"]->kind != ValueKind::kArray && graph::isInteger(dtype))
     a.refuse("an integer NumPy scalar (overflow would warn)");
-  return ufunc(a.trace, Op::kAbsolute, {a["a"]});
+  Value* result = ufunc(a.trace, Op::kAbsolute, {a["a"]});
+  if (a["a"]->kind == ValueKind::kArray) checkComplexLength(a.trace, result->node);
+  return result;
 }
 
 Value* diff(Bound& a) {
@@ -205,4 +208,14 @@ Value* divmod(Bound& a) {
 }
 
 }  // namespace handlers
+
+void checkComplexLength(Trace& trace, ValueId node) {
+  const graph::Node& length = trace.graph().node(node);
+  const graph::ValueType& operand = trace.graph().type(length.operands[0]);
+  if (!graph::isComplex(operand.dtype)) return;
+  if (operand.rank() == 0) unsupported("np.absolute of one complex number (abs() is compiled)");
+  if (operand.layout.negativeAxes != 0)
+    unsupported("np.absolute of complex numbers along a negative stride (two formulas, by the strides of all axes)");
+}
+
 }  // namespace fw::capture::numpy

@@ -5,10 +5,15 @@
 namespace fw::capture::numpy {
 namespace {
 
+/// Arrays that are joined at once. NumPy copies as fast as compiled code does; what is saved beside that is little for
+/// each, while guards and code grow with their number.
+constexpr size_t kMostJoined = 128;
+
 std::vector<Value*> items(Bound& a, std::string_view name) {
   auto list = sequenceItems(a.trace, a[name]);
   if (!list) a.refuse(name);
   if (list->empty()) raises("need at least one array to concatenate");
+  if (list->size() > kMostJoined) unsupported("joining more than " + std::to_string(kMostJoined) + " arrays at once");
   return *list;
 }
 

@@ -2,8 +2,8 @@
 // rewritten.
 //
 // What may be dropped: a view that changes nothing, always. An operation that answers its operand's values only if the
-// operand has the same layout (layouts decide summation order and result strides) and the result is no output, where a
-// fresh array must not become an alias; otherwise it becomes a copy.
+// operand has the same layout (layouts decide summation order and result strides) and the result is no output, nor what
+// an output is an update of, where a fresh array must not become an alias; otherwise it becomes a copy.
 //
 // Not bitwise: x + 0.0 (-0.0 becomes 0.0), x * 0, x - x, and anything with complex numbers (infinities and NaN spread
 // between the parts). x + -0.0, x - 0.0, x * 1 and x / 1 are.
@@ -28,10 +28,10 @@ namespace {
 class Canonicalizer {
  public:
   explicit Canonicalizer(const Graph& graph) {
-    for (ValueId value : graph.outputs()) {
-      escapes_.insert(value);
-      for (; isView(graph, value); escapes_.insert(value)) value = graph.node(value).operands[0];
-    }
+    // What an output is a view of, too, and what it is an update of, which an update that changes nothing becomes.
+    for (ValueId value : graph.outputs())
+      while (escapes_.insert(value).second && (isView(graph, value) || graph.node(value).op == Op::kUpdate))
+        value = graph.node(value).operands[0];
     // Users have greater ids: downwards, everything that reads a value is met before it.
     reduced_.resize(graph.size());
     for (size_t i = graph.size(); i-- > 0;) {
@@ -281,11 +281,18 @@ class Canonicalizer {
 
 }  // namespace
 
-absl::Status canonicalize(Graph& graph, const PassContext& context) {
-  if (absl::Status s = forEachRegion(graph, [&](Graph& g) { return canonicalize(g, context); }); !s.ok()) return s;
+namespace {
+
+absl::Status canonicalizeAll(Graph& graph, Unneeded unneeded) {
+  const auto inside = [](Graph& region) { return canonicalizeAll(region, Unneeded::kDrop); };
+  if (absl::Status s = forEachRegion(graph, inside); !s.ok()) return s;
   graph.canonicalizeSyms();
   Canonicalizer canonicalizer(graph);
-  return rewrite(graph, [&](Rewriter& rw, ValueId id) { return canonicalizer.visit(rw, id); });
+  return rewrite(graph, [&](Rewriter& rw, ValueId id) { return canonicalizer.visit(rw, id); }, unneeded);
 }
+
+}  // namespace
+
+absl::Status canonicalize(Graph& graph, const PassContext&) { return canonicalizeAll(graph, Unneeded::kKeepRaising); }
 
 }  // namespace fw::graph

@@ -24,6 +24,7 @@
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
+#include "graph/raising.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -37,32 +38,10 @@ constexpr int kMaxCheckedCost = 8;  // beyond, computing twice costs more than w
 /// Which members a commit may compute itself.
 enum class Reach : uint8_t { kQuiet, kChecked };
 
-/// A conversion that no value makes NumPy warn about.
-bool castIsQuiet(DType from, DType to) {
-  if (to == DType::kBool || from == to) return true;
-  if (isInexact(from)) return isInexact(to) && canCastSafely(from, to);
-  return !isInexact(to) || realOf(to) != DType::kF16;  // large integers overflow f16
-}
-
-/// For every type.
-constexpr Op kQuiet[] = {Op::kFull,       Op::kIota,       Op::kCopy,       Op::kPositive,   Op::kNegative,
-                         Op::kConjugate,  Op::kReal,       Op::kImag,       Op::kWhere,      Op::kIsnan,
-                         Op::kIsinf,      Op::kIsfinite,   Op::kSignbit,    Op::kCopysign,   Op::kEqual,
-                         Op::kNotEqual,   Op::kLess,       Op::kLessEqual,  Op::kGreater,    Op::kGreaterEqual,
-                         Op::kLogicalAnd, Op::kLogicalOr,  Op::kLogicalXor, Op::kLogicalNot, Op::kBitwiseAnd,
-                         Op::kBitwiseOr,  Op::kBitwiseXor, Op::kInvert,     Op::kLeftShift,  Op::kRightShift};
-/// For all but complex numbers, and for integers and bool.
-constexpr Op kQuietIfReal[] = {Op::kAbsolute, Op::kFabs, Op::kMaximum, Op::kMinimum, Op::kFmax, Op::kFmin};
-constexpr Op kQuietIfExact[] = {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kSign};
-
+/// A commit can compute it, and cannot fail over it when it has begun to store.
 bool isQuiet(const Graph& graph, ValueId id) {
-  const Node& node = graph.node(id);
-  const auto in = [&](absl::Span<const Op> ops) { return std::find(ops.begin(), ops.end(), node.op) != ops.end(); };
-  if (in(kQuiet)) return true;
-  if (node.operands.empty()) return false;
-  const DType from = graph.type(node.operands[0]).dtype;
-  if (node.op == Op::kCast) return castIsQuiet(from, node.type.dtype);
-  return (in(kQuietIfReal) && !isComplex(from)) || (in(kQuietIfExact) && !isInexact(from));
+  const OpClass cls = classOf(graph, id);
+  return (cls == OpClass::kElementwise || cls == OpClass::kCreation) && !mayRaise(graph, id);
 }
 
 absl::StatusOr<AffineView> viewOf(const Graph& graph, ValueId value) {

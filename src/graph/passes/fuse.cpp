@@ -32,12 +32,19 @@
 //
 // Method: nodes are taken in order; each starts alone and is joined to the groups of its operands where the rules allow
 // it. A second round tries every remaining edge again, now that all readers are known; a third joins side by side.
+//
+// Cost: every question about a group looks at no more than the group itself and what reads it directly, but for the
+// search for cycles, which gives up after kMaxSearch operands and then leaves two groups apart. A group is tried with
+// the kNeighbours before it that load the same array. So time is linear in the nodes.
 #include <algorithm>
+#include <queue>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/fuse_draft.h"
+#include "graph/passes/group_order.h"
 #include "graph/passes/rewriter.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -46,6 +53,8 @@ namespace {
 
 constexpr size_t kMaxSideOutputs = 8;
 constexpr int kCloneCost = 6;
+constexpr int kMaxSearch = 4096;    // operands looked at for a way from one group to another
+constexpr size_t kNeighbours = 32;  // groups that load one array, tried with the next that does
 
 class Fuser {
  public:
@@ -68,9 +77,10 @@ class Fuser {
       const ValueId id(i);
       if (!live_[i] || isSource(graph_, id) || isView(graph_, id) || clonable(id)) continue;
       absl::StatusOr<Draft> draft = singleDraft(graph_, id);
-      if (!draft.ok()) return draft.status();
+      if (!draft.ok()) return Refused::of(graph_, id).in(draft.status());
       groupOf_[i] = static_cast<int>(drafts_.size());
       drafts_.push_back(*std::move(draft));
+      order_.append();
       joinOperands(id);
     }
     for (size_t i = 0; i < graph_.size(); ++i)
@@ -79,20 +89,20 @@ class Fuser {
     return absl::OkStatus();
   }
 
-  /// Groups in execution order; `conflict` is set to a clone that one group needs under two axis maps.
-  std::vector<Group> finish(ValueId& conflict) const {
+  /// Groups in execution order; clones that one group needs under two axis maps are added to `conflicts`.
+  std::vector<Group> finish(std::vector<ValueId>& conflicts) const {
     std::vector<Group> groups;
     for (int at : executionOrder()) {
       Group group;
       Draft draft = drafts_[at];
-      addClones(draft, conflict);
+      addClones(draft, conflicts);
       group.kind = draft.kind;
       group.domain = draft.domain;
       group.reducedAxes = draft.reduced;
-      group.values = draft.values;
-      group.axisMap = draft.axisMap;
       for (ValueId id : draft.values)
         if (groupOf_[id.index] == at && materialised(id)) group.outputs.push_back(id);
+      group.values = std::move(draft.values);
+      group.axisMap = std::move(draft.axisMap);
       groups.push_back(std::move(group));
     }
     return groups;
@@ -128,74 +138,70 @@ class Fuser {
     return false;
   }
 
-  /// Readers of `id`, views followed upwards.
-  void readers(ValueId id, std::vector<ValueId>& result) const {
-    for (ValueId user : users_[id.index]) {
-      if (isView(graph_, user))
-        readers(user, result);
-      else
-        result.push_back(user);
-    }
+  /// Whether `test` holds for one that reads `id`, views followed upwards.
+  template <class Test>
+  bool anyReader(ValueId id, const Test& test) const {
+    return std::any_of(users_[id.index].begin(), users_[id.index].end(),
+                       [&](ValueId user) { return isView(graph_, user) ? anyReader(user, test) : test(user); });
   }
 
   bool materialised(ValueId id) const {
     if (outputs_.contains(id) || ownsMemory(graph_, id)) return true;
-    std::vector<ValueId> all;
-    readers(id, all);
-    for (ValueId reader : all)
-      if (groupOf_[reader.index] != groupOf_[id.index]) return true;
-    return false;
+    const int own = groupOf_[id.index];
+    return anyReader(id, [&](ValueId reader) { return groupOf_[reader.index] != own; });
   }
 
   /// Nothing but the two groups reads the producer.
   bool closed(int producer, int consumer) const {
-    for (ValueId id : drafts_[producer].values) {
-      if (outputs_.contains(id)) return false;
-      std::vector<ValueId> all;
-      readers(id, all);
-      for (ValueId reader : all) {
-        const int group = groupOf_[reader.index];
-        if (group != producer && group != consumer) return false;
-      }
-    }
-    return true;
+    const auto outside = [&](ValueId reader) {
+      const int group = groupOf_[reader.index];
+      return group != producer && group != consumer;
+    };
+    return std::none_of(drafts_[producer].values.begin(), drafts_[producer].values.end(),
+                        [&](ValueId id) { return outputs_.contains(id) || anyReader(id, outside); });
   }
 
-  /// Groups that `group` reads.
-  void sourcesOf(int group, std::vector<int>& result) const {
+  /// Calls `visit` with every group that `group` reads, once or more often.
+  template <class Visit>
+  void forEachSource(int group, const Visit& visit) const {
     for (ValueId id : drafts_[group].values)
       for (ValueId operand : graph_.node(id).operands) {
-        const int from = groupOf_[viewBase(graph_, operand).index];
-        if (from >= 0 && from != group) result.push_back(from);
+        const int source = groupOf_[viewBase(graph_, operand).index];
+        if (source >= 0 && source != group) visit(source);
       }
   }
 
-  /// True if `to` reads `from` by way of a third group.
-  bool indirect(int from, int to) const {
-    std::vector<bool> seen(drafts_.size(), false);
-    std::vector<int> open, next;
-    sourcesOf(to, open);
-    std::erase(open, from);
-    while (!open.empty()) {
+  /// What has to run between the two if they become one at the place of `first`: the groups behind it that `second`
+  /// needs. Nullopt if one of those reads `first`, so that there would be a cycle, or if this takes long to find out.
+  std::optional<std::vector<int>> between(int first, int second) {
+    seen_.resize(drafts_.size(), 0);
+    ++search_;
+    std::vector<int> found, open = {second};
+    int looked = 0;
+    bool cycle = false;
+    while (!open.empty() && !cycle) {
       const int at = open.back();
       open.pop_back();
-      if (at == from) return true;
-      if (seen[at]) continue;
-      seen[at] = true;
-      next.clear();
-      sourcesOf(at, next);
-      open.insert(open.end(), next.begin(), next.end());
+      forEachSource(at, [&](int source) {
+        ++looked;
+        if (source == first) cycle |= at != second;
+        if (!order_.isBefore(first, source) || std::exchange(seen_[source], search_) == search_) return;
+        found.push_back(source);
+        open.push_back(source);
+      });
+      cycle |= looked > kMaxSearch && !open.empty();
     }
-    return false;
+    if (cycle) return std::nullopt;
+    return found;
   }
 
-  bool reaches(int from, int to) const {
-    std::vector<int> direct;
-    sourcesOf(to, direct);
-    return std::find(direct.begin(), direct.end(), from) != direct.end() || indirect(from, to);
-  }
-
-  void replace(int into, int gone, Draft joined) {
+  /// Makes one group of two, the first of which comes before the other.
+  void replace(int first, int second, Draft joined, std::vector<int> moved) {
+    std::sort(moved.begin(), moved.end(), [&](int a, int b) { return order_.isBefore(a, b); });
+    for (int group : moved) order_.moveBefore(group, first);
+    const int into = std::min(first, second), gone = std::max(first, second);
+    if (into == second) order_.moveBefore(into, first);
+    order_.remove(gone);
     drafts_[into] = std::move(joined);
     drafts_[gone].dead = true;
     drafts_[gone].values.clear();
@@ -207,10 +213,13 @@ class Fuser {
     for (size_t i = 0; i < count; ++i) {
       const IndexMap map = followIndexMaps(graph_, graph_.node(user).operands[i]);
       const int producer = groupOf_[map.base.index], consumer = groupOf_[user.index];
-      if (producer < 0 || producer == consumer || indirect(producer, consumer)) continue;
+      if (producer < 0 || producer == consumer) continue;
+      if (!mayJoin(drafts_[producer], drafts_[consumer])) continue;
+      std::optional<std::vector<int>> moved = between(producer, consumer);
+      if (!moved) continue;
       std::optional<Draft> joined =
           joinAlongEdge(graph_, drafts_[producer], drafts_[consumer], user, i, map, closed(producer, consumer));
-      if (joined) replace(std::min(producer, consumer), std::max(producer, consumer), *std::move(joined));
+      if (joined) replace(producer, consumer, *std::move(joined), *std::move(moved));
     }
   }
 
@@ -231,46 +240,83 @@ class Fuser {
     return count;
   }
 
+  /// Joins group `b` with the first of `candidates`, in order, that it can be one with. Answers which, or `b`.
+  int joinNeighbour(int b, const absl::flat_hash_set<ValueId>& mine, std::vector<int> candidates) {
+    std::sort(candidates.begin(), candidates.end());
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    for (int a : candidates) {
+      if (drafts_[a].dead || drafts_[a].domain != drafts_[b].domain || !mayJoin(drafts_[a], drafts_[b])) continue;
+      if (outputCount(a) + outputCount(b) > kMaxSideOutputs) continue;
+      const absl::flat_hash_set<ValueId> other = loads(a);
+      const bool shared = std::any_of(mine.begin(), mine.end(), [&](ValueId id) { return other.contains(id); });
+      if (!shared) continue;
+      const int first = order_.isBefore(a, b) ? a : b, second = first == a ? b : a;
+      bool direct = false;
+      forEachSource(second, [&](int source) { direct |= source == first; });
+      std::optional<std::vector<int>> moved = direct ? std::nullopt : between(first, second);
+      std::optional<Draft> joined = moved ? joinSideBySide(graph_, drafts_[a], drafts_[b]) : std::nullopt;
+      if (!joined) continue;
+      replace(first, second, *std::move(joined), *std::move(moved));
+      return a;
+    }
+    return b;
+  }
+
   void joinNeighbours() {
-    for (int b = 1; b < static_cast<int>(drafts_.size()); ++b) {
-      for (int a = 0; a < b && !drafts_[b].dead; ++a) {
-        if (drafts_[a].dead || drafts_[a].domain != drafts_[b].domain) continue;
-        if (outputCount(a) + outputCount(b) > kMaxSideOutputs) continue;
-        const absl::flat_hash_set<ValueId> mine = loads(a), other = loads(b);
-        const bool shared = std::any_of(mine.begin(), mine.end(), [&](ValueId id) { return other.contains(id); });
-        if (!shared || reaches(a, b) || reaches(b, a)) continue;
-        if (std::optional<Draft> joined = joinSideBySide(graph_, drafts_[a], drafts_[b]))
-          replace(a, b, *std::move(joined));
+    absl::flat_hash_map<ValueId, std::vector<int>> loadedBy;  // the last groups that load an array
+    for (int b = 0; b < static_cast<int>(drafts_.size()); ++b) {
+      if (drafts_[b].dead) continue;
+      const absl::flat_hash_set<ValueId> mine = loads(b);
+      std::vector<int> candidates;
+      for (ValueId array : mine)
+        if (const auto known = loadedBy.find(array); known != loadedBy.end())
+          candidates.insert(candidates.end(), known->second.begin(), known->second.end());
+      const int now = joinNeighbour(b, mine, std::move(candidates));
+      for (ValueId array : mine) {
+        std::vector<int>& groups = loadedBy[array];
+        if (std::find(groups.begin(), groups.end(), now) != groups.end()) continue;
+        if (groups.size() == kNeighbours) groups.erase(groups.begin());
+        groups.push_back(now);
       }
     }
   }
 
   /// Readers after what they read, otherwise by first value.
   std::vector<int> executionOrder() const {
-    std::vector<int> order, state(drafts_.size(), 0);
-    auto visit = [&](auto& self, int at) -> void {
-      if (state[at] == 2 || drafts_[at].dead) return;
-      FW_CHECK_MSG(state[at] == 0, "groups depend on each other");
-      state[at] = 1;
-      std::vector<int> sources;
-      sourcesOf(at, sources);
-      std::sort(sources.begin(), sources.end());
-      for (int source : sources) self(self, source);
-      state[at] = 2;
-      order.push_back(at);
-    };
-    for (int at = 0; at < static_cast<int>(drafts_.size()); ++at) visit(visit, at);
+    enum State : uint8_t { kNew, kOpen, kDone };
+    std::vector<int> order, open;
+    std::vector<State> state(drafts_.size(), kNew);
+    for (int root = 0; root < static_cast<int>(drafts_.size()); ++root) {
+      if (!drafts_[root].dead) open.push_back(root);
+      while (!open.empty()) {
+        const int at = open.back();
+        if (state[at] != kNew) {
+          open.pop_back();
+          if (std::exchange(state[at], kDone) == kOpen) order.push_back(at);
+          continue;
+        }
+        state[at] = kOpen;
+        std::vector<int> sources;
+        forEachSource(at, [&](int source) {
+          if (state[source] != kDone) sources.push_back(source);
+        });
+        std::sort(sources.begin(), sources.end(), std::greater<>());
+        for (int source : sources) {
+          FW_CHECK_MSG(state[source] == kNew, "groups depend on each other");
+          open.push_back(source);
+        }
+      }
+    }
     return order;
   }
 
-  void addClones(Draft& draft, ValueId& conflict) const {
+  void addClones(Draft& draft, std::vector<ValueId>& conflicts) const {
     if (draft.kind == Group::Kind::kJoin) return;
     // Readers have greater ids than what they read, so one sweep downwards meets every reader before the clone.
-    std::vector<ValueId> open = draft.values;
+    std::priority_queue open(std::less<ValueId>(), draft.values);
     while (!open.empty()) {
-      const auto last = std::max_element(open.begin(), open.end());
-      const ValueId user = *last;
-      open.erase(last);
+      const ValueId user = open.top();
+      open.pop();
       const bool update = classOf(graph_, user) == OpClass::kUpdate;
       for (size_t i = update ? 1 : 0; i < graph_.node(user).operands.size(); ++i) {
         const IndexMap map = followIndexMaps(graph_, graph_.node(user).operands[i]);
@@ -279,9 +325,9 @@ class Fuser {
         const auto [at, fresh] = draft.axisMap.try_emplace(map.base, axes);
         if (fresh) {
           draft.values.push_back(map.base);
-          open.push_back(map.base);
+          open.push(map.base);
         } else if (at->second != axes) {
-          conflict = map.base;
+          conflicts.push_back(map.base);
         }
       }
     }
@@ -295,6 +341,9 @@ class Fuser {
   std::vector<int> cloneCost_;
   absl::flat_hash_set<ValueId> outputs_;  // of the call, and what commits read
   std::vector<Draft> drafts_;
+  GroupOrder order_;
+  std::vector<uint32_t> seen_;  // by group: the last search that came by
+  uint32_t search_ = 0;
 };
 
 }  // namespace
@@ -339,10 +388,10 @@ absl::StatusOr<std::vector<Group>> fuse(const Graph& graph, absl::Span<const Val
   while (true) {
     Fuser fuser(graph, roots, unclonable);
     if (absl::Status status = fuser.run(); !status.ok()) return status;
-    ValueId conflict;
-    std::vector<Group> groups = fuser.finish(conflict);
-    if (!conflict.valid()) return groups;
-    unclonable.insert(conflict);
+    std::vector<ValueId> conflicts;
+    std::vector<Group> groups = fuser.finish(conflicts);
+    if (conflicts.empty()) return groups;
+    unclonable.insert(conflicts.begin(), conflicts.end());
   }
 }
 

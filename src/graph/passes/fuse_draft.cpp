@@ -22,6 +22,7 @@ namespace fw::graph {
 namespace {
 
 constexpr size_t kMaxValues = 128;
+constexpr int kMaxReductions = 16;  // their loops are the longest code; what is behind them is a kernel much like it
 constexpr int kCheapEnough = 8;
 
 bool isUnit(const Graph& graph, SymId size) { return graph.syms().isConst(size, 1); }
@@ -188,6 +189,7 @@ bool validate(const Graph& graph, const Draft& draft) {
     for (int64_t axis : draft.axisMap.at(user)) runsAlongReduced |= axis >= 0 && draft.isReduced(axis);
     runsAgain |= after && runsAlongReduced;
   }
+  if (reductions > kMaxReductions) return false;
   if (runsAgain && (columns || draft.rowRank() == 0)) return false;
   if (columns && !columnsFindMemory(graph, draft)) return false;
   return !argReduction || reductions == 1;
@@ -221,6 +223,7 @@ int recomputeCost(const Graph& graph, ValueId id) {
   if (info(op).contract == Contract::kUlp) return kExpensive;
   if (op == Op::kDivide || op == Op::kFloorDivide || op == Op::kRemainder || op == Op::kFmod || op == Op::kSqrt)
     return kExpensive;
+  if (op == Op::kAbsolute && isComplex(graph.type(graph.node(id).operands[0]).dtype)) return kExpensive;
   return isComplex(graph.type(id).dtype) ? 4 : 1;
 }
 
@@ -304,13 +307,16 @@ IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t
   return result;
 }
 
+bool mayJoin(const Draft& a, const Draft& b) {
+  return joinable(a) && joinable(b) && a.values.size() + b.values.size() <= kMaxValues;
+}
+
 std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, const Draft& consumer, ValueId user,
                                    size_t index, const IndexMap& map, bool closed) {
-  if (!joinable(producer) || !joinable(consumer)) return std::nullopt;
+  if (!mayJoin(producer, consumer)) return std::nullopt;
   const bool stages = closed && producer.values.size() == 1 && consumer.values.size() == 1 && mayStage(graph, user) &&
                       graph.node(user).operands[0] == producer.values[0];
   if (producer.sealed && !stages) return std::nullopt;
-  if (producer.values.size() + consumer.values.size() > kMaxValues) return std::nullopt;
   const IntList& from = producer.axisMap.at(map.base);
   const IntList through = axesThrough(graph, consumer, user, index, map);
   IntList to(producer.domain.size(), -1);
@@ -357,9 +363,7 @@ std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, co
 }
 
 std::optional<Draft> joinSideBySide(const Graph& graph, const Draft& a, const Draft& b) {
-  if (!joinable(a) || !joinable(b) || a.sealed || b.sealed || a.domain != b.domain || a.domain.empty())
-    return std::nullopt;
-  if (a.values.size() + b.values.size() > kMaxValues) return std::nullopt;
+  if (!mayJoin(a, b) || a.sealed || b.sealed || a.domain != b.domain || a.domain.empty()) return std::nullopt;
   const bool aReduces = a.kind == Group::Kind::kReduce, bReduces = b.kind == Group::Kind::kReduce;
   if (aReduces && bReduces && a.reduced != b.reduced) return std::nullopt;
   // A map runs in parallel; next to a whole-array reduction it would not.

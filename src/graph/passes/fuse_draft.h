@@ -37,6 +37,9 @@ IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t
 int recomputeCost(const Graph& graph, ValueId id);
 inline constexpr int kExpensive = 100;
 
+/// Whether the two kinds and sizes allow a union at all; says nothing about geometry.
+bool mayJoin(const Draft& a, const Draft& b);
+
 /// The union of producer and consumer, joined along the edge from `value` (in producer) to operand `index` of `user`
 /// (in consumer), or nullopt where the rules forbid it. `closed` says that nothing outside the two reads the producer.
 std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, const Draft& consumer, ValueId user,

@@ -79,7 +79,12 @@ absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
 
 std::string print(const Plan& plan, const Graph& graph) {
   const SymContext& syms = graph.syms();
-  auto sym = [&](SymId id) { return syms.print(id); };
+  // Offsets are sums over all that lies in front: written out, they would be longer than everything else.
+  constexpr size_t kMaxOperands = 16;
+  auto sym = [&](SymId id) {
+    const size_t count = syms.node(id).operands.size();
+    return count <= kMaxOperands ? syms.print(id) : "<" + std::to_string(count) + " terms>";
+  };
   auto number = [](int64_t n) { return std::to_string(n); };
   std::string text;
   const auto add = [&](const Group& group, const std::string& title) {
@@ -95,16 +100,15 @@ std::string print(const Plan& plan, const Graph& graph) {
   };
   for (size_t i = 0; i < plan.groups.size(); ++i) add(plan.groups[i], "group " + std::to_string(i));
   for (size_t i = 0; i < plan.commits.size(); ++i) add(plan.commits[i], "then " + std::to_string(i));
+  std::vector<std::vector<ValueId>> held(plan.buffers.size());
+  for (const auto& [value, id] : plan.bufferOf) held[id.index].push_back(value);
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     text += "buffer " + std::to_string(i) + ": " + kindName(buffer.kind) + " " + std::to_string(buffer.index) + " " +
             std::string(name(buffer.dtype)) + listOf(buffer.shape, sym) + " strides=" + listOf(buffer.strides, sym);
     if (buffer.kind == BufferKind::kTemp) text += " at " + sym(buffer.offset);
-    std::vector<ValueId> values;
-    for (const auto& [value, id] : plan.bufferOf)
-      if (id.index == i) values.push_back(value);
-    std::sort(values.begin(), values.end());
-    text += " holds " + listOf(values, valueName) + "\n";
+    std::sort(held[i].begin(), held[i].end());
+    text += " holds " + listOf(held[i], valueName) + "\n";
   }
   text += "workspace " + sym(plan.workspaceBytes) + "\n";
   for (const OutputBinding& output : plan.outputs) {

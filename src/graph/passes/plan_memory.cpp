@@ -2,11 +2,14 @@
 //
 // A temporary lives from the group that stores it to the last group that reads it. In execution order each takes the
 // first slot that is free by then and has provably its size in bytes; otherwise a new slot is appended. Sizes are
-// symbolic, so a slot is never cut up. Slots start at multiples of 64. What commits read lives to the end. An update
-// continues in the buffer of its base: a chain of updates is one buffer, which lives as long as any of its versions and
-// is an output if the last one is.
+// symbolic, so a slot is never cut up; slots of one size are kept together (SlotPool). Slots start at multiples of 64.
+// What commits read lives to the end. An update continues in the buffer of its base: a chain of updates is one buffer,
+// which lives as long as any of its versions and is an output if the last one is.
 #include <algorithm>
 #include <climits>
+#include <functional>
+#include <optional>
+#include <queue>
 
 #include "graph/passes/planning.h"
 #include "graph/support/check.h"
@@ -17,10 +20,48 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int kEnd = INT_MAX;  // a group number after all others
+constexpr size_t kPoolsCompared = 32;
+
+/// Slots of one size. Those that are taken come free in the order of the groups that read them last.
+class SlotPool {
+ public:
+  explicit SlotPool(SymId bytes) : bytes_(bytes) {}
+  SymId bytes() const { return bytes_; }
+
+  /// The first slot that no group from `from` on reads, taken up to group `to`; nullopt if there is none.
+  std::optional<SymId> take(int from, int to) {
+    // A slot read by the storing group itself is not free: the group may store before it has read everything.
+    for (; !taken_.empty() && taken_.top().first < from; taken_.pop()) free_.push(taken_.top().second);
+    if (free_.empty()) return std::nullopt;
+    const size_t slot = free_.top();
+    free_.pop();
+    taken_.emplace(to, slot);
+    return offsets_[slot];
+  }
+
+  void add(SymId offset, int to) {
+    taken_.emplace(to, offsets_.size());
+    offsets_.push_back(offset);
+  }
+
+ private:
+  template <class T>
+  using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+
+  SymId bytes_;
+  std::vector<SymId> offsets_;
+  LeastFirst<std::pair<int, size_t>> taken_;  // last reader, slot
+  LeastFirst<size_t> free_;
+};
 
 class MemoryPlanner {
  public:
-  MemoryPlanner(const Graph& graph, Plan& plan) : graph_(graph), plan_(plan), syms_(graph.syms()) {}
+  MemoryPlanner(const Graph& graph, Plan& plan) : graph_(graph), plan_(plan), syms_(graph.syms()) {
+    for (size_t i = 0; i < graph.size(); ++i) {
+      const Node& node = graph.node(ValueId(i));
+      memory_.push_back(node.op == Op::kUpdate ? memory_[node.operands[0].index] : ValueId(i));
+    }
+  }
 
   absl::Status run() {
     findLastReads();
@@ -31,17 +72,8 @@ class MemoryPlanner {
   }
 
  private:
-  struct Slot {
-    SymId bytes;
-    SymId offset;
-    int freeAfter;  // group number
-  };
-
   /// First version of the memory that `value` lives in: updates lead to their bases.
-  ValueId memoryOf(ValueId value) const {
-    while (graph_.node(value).op == Op::kUpdate) value = graph_.node(value).operands[0];
-    return value;
-  }
+  ValueId memoryOf(ValueId value) const { return memory_[value.index]; }
 
   void findLastReads() {
     for (int at = 0; at < static_cast<int>(plan_.groups.size()); ++at) {
@@ -87,21 +119,19 @@ class MemoryPlanner {
   }
 
   void addTemporaries() {
-    std::vector<Slot> slots;
-    SymId end = syms_.constant(0);
     int count = 0;
     for (int at = 0; at < static_cast<int>(plan_.groups.size()); ++at) {
       for (ValueId id : plan_.groups[at].outputs) {
         const ValueId memory = memoryOf(id);
         if (!plan_.bufferOf.contains(memory)) {
           const BufferId buffer = addBuffer(BufferKind::kTemp, count++, memory);
-          plan_.buffers[buffer.index].offset = place(slots, end, bytesOf(memory), at, lastRead_.at(memory));
+          plan_.buffers[buffer.index].offset = place(bytesOf(memory), at, lastRead_.at(memory));
         }
         const BufferId buffer = plan_.bufferOf.at(memory);  // by value: inserting below moves the table
         plan_.bufferOf[id] = buffer;
       }
     }
-    plan_.workspaceBytes = end;
+    plan_.workspaceBytes = end_;
   }
 
   SymId bytesOf(ValueId value) {
@@ -113,16 +143,24 @@ class MemoryPlanner {
     return syms_.mul(blocks, syms_.constant(kAlignment));
   }
 
-  SymId place(std::vector<Slot>& slots, SymId& end, SymId bytes, int from, int to) {
-    for (Slot& slot : slots) {
-      // A slot read by the storing group itself is not free: the group may store before it has read everything.
-      if (slot.freeAfter >= from || syms_.provablyEqual(slot.bytes, bytes) != true) continue;
-      slot.freeAfter = to;
-      return slot.offset;
-    }
-    slots.push_back({bytes, end, to});
-    end = syms_.add(end, bytes);
-    return slots.back().offset;
+  /// The pool for a size. Equal sizes that are written differently are met among the latest few.
+  SlotPool& poolFor(SymId bytes) {
+    if (const auto known = poolOf_.find(bytes); known != poolOf_.end()) return pools_[known->second];
+    const size_t oldest = pools_.size() > kPoolsCompared ? pools_.size() - kPoolsCompared : 0;
+    size_t at = oldest;
+    while (at < pools_.size() && syms_.provablyEqual(pools_[at].bytes(), bytes) != true) ++at;
+    if (at == pools_.size()) pools_.emplace_back(bytes);
+    poolOf_[bytes] = at;
+    return pools_[at];
+  }
+
+  SymId place(SymId bytes, int from, int to) {
+    SlotPool& pool = poolFor(bytes);
+    if (std::optional<SymId> offset = pool.take(from, to)) return *offset;
+    const SymId offset = end_;
+    pool.add(offset, to);
+    end_ = syms_.add(end_, bytes);
+    return offset;
   }
 
   absl::Status bindOutputs() {
@@ -149,6 +187,10 @@ class MemoryPlanner {
   const Graph& graph_;
   Plan& plan_;
   SymContext& syms_;
+  std::vector<ValueId> memory_;  // by value
+  SymId end_ = syms_.constant(0);
+  std::vector<SlotPool> pools_;
+  absl::flat_hash_map<SymId, size_t> poolOf_;
   absl::flat_hash_map<ValueId, int> lastRead_;
   absl::flat_hash_map<ValueId, ValueId> lastVersion_;
 };

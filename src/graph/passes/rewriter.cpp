@@ -2,6 +2,8 @@
 // pass that changes types adds its nodes itself.
 #include "graph/passes/rewriter.h"
 
+#include "graph/raising.h"
+#include "graph/refused.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
@@ -36,10 +38,28 @@ ValueId Rewriter::copyNode(ValueId old, absl::Span<const ValueId> operands) {
 
 void Rewriter::finish() {
   for (ValueId output : in_.outputs()) out_.outputs().push_back(map(output));
+  out_.outputs().insert(out_.outputs().end(), raising_.begin(), raising_.end());
   for (ValueId commit : in_.commits())
     if (out_.node(map(commit)).op == Op::kStore) out_.commits().push_back(map(commit));
   Graph done = std::move(out_);
   in_ = std::move(done);
+}
+
+/// Later ones first: what they read is then needed, too.
+void Rewriter::keepRaising() {
+  std::vector<bool> wanted(out_.size()), live(out_.size());
+  for (ValueId now : to_)
+    if (now.valid()) wanted[now.index] = true;
+  for (const auto* roots : {&in_.outputs(), &in_.commits()})
+    for (ValueId root : *roots) live[map(root).index] = true;
+  for (size_t i = out_.size(); i-- > 0;) {
+    if (!live[i] && wanted[i] && mayRaise(out_, ValueId(i))) {
+      live[i] = true;
+      raising_.push_back(ValueId(i));
+    }
+    if (!live[i]) continue;
+    for (ValueId operand : out_.node(ValueId(i)).operands) live[operand.index] = true;
+  }
 }
 
 std::vector<bool> liveValues(const Graph& graph) {
@@ -60,15 +80,17 @@ std::vector<bool> liveValues(const Graph& graph, absl::Span<const ValueId> roots
   return live;
 }
 
-absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, ValueId)> visit) {
+absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, ValueId)> visit, Unneeded unneeded) {
   const std::vector<bool> live = liveValues(graph);
   Rewriter rewriter(graph);
   for (size_t i = 0; i < live.size(); ++i) {
     if (!live[i]) continue;
     rewriter.out().setLine(graph.node(ValueId(i)).line);
-    if (absl::Status status = visit(rewriter, ValueId(i)); !status.ok()) return status;
+    if (absl::Status status = visit(rewriter, ValueId(i)); !status.ok())
+      return Refused::of(graph, ValueId(i)).in(std::move(status));
     FW_CHECK(rewriter.mapped(ValueId(i)));
   }
+  if (unneeded == Unneeded::kKeepRaising) rewriter.keepRaising();
   rewriter.finish();
   return absl::OkStatus();
 }

@@ -28,6 +28,8 @@ class Rewriter {
   /// As copyNode with other operands (new ids).
   ValueId copyNode(ValueId old, absl::Span<const ValueId> operands);
 
+  /// Values that have lost their last reader, but may raise floating-point errors, will be further outputs.
+  void keepRaising();
   /// Maps outputs and commits and puts the new graph in the old one's place. A commit mapped to anything but a store is
   /// dropped.
   void finish();
@@ -36,11 +38,16 @@ class Rewriter {
   Graph& in_;
   Graph out_;
   std::vector<ValueId> to_;
+  std::vector<ValueId> raising_;
 };
+
+/// What becomes of values that nothing needs any more. A graph's own outputs may grow, a region's may not.
+enum class Unneeded : uint8_t { kDrop, kKeepRaising };
 
 /// Calls `visit` for every node that an output or commit needs and every input, operands first; `visit` must map the
 /// node. Regions are the caller's business (see forEachRegion).
-absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, ValueId)> visit);
+absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, ValueId)> visit,
+                     Unneeded unneeded = Unneeded::kDrop);
 
 /// Runs `pass` on every region of the graph's own nodes.
 absl::Status forEachRegion(Graph& graph, absl::FunctionRef<absl::Status(Graph&)> pass);

@@ -10,7 +10,7 @@ namespace fw::graph {
 namespace {
 
 /// Versions that one slice is looked for in: as many reads as writes would otherwise be quadratic work.
-constexpr int kMaxVersions = 64;
+constexpr int kMaxVersions = 256;
 
 std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& starts, const SymList& steps,
                                const ValueType& type, int versions) {

@@ -1,6 +1,7 @@
 // Parsing of settings and of the FUSEWIRE_ environment.
 #include "graph/support/config.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -9,9 +10,18 @@ extern char** environ;
 
 namespace fw {
 
+namespace kinds {
+
+constexpr int64_t kMany = 1'000'000;
+constexpr SettingKind Bool{SettingType::kBool}, Text{SettingType::kText}, Passes{SettingType::kPasses};
+constexpr SettingKind Int(int64_t lowest, int64_t highest) { return {SettingType::kInt, lowest, highest}; }
+
+}  // namespace kinds
+
 const std::vector<SettingInfo>& settings() {
+  using namespace kinds;
   static const std::vector<SettingInfo> table = {
-#define FW_SETTING(Id, name, type, fallback, help) {Setting::k##Id, name, SettingType::k##type, fallback, help},
+#define FW_SETTING(Id, name, kind, fallback, help) {Setting::k##Id, name, kind, fallback, help},
 #include "graph/support/config.def"
   };
   return table;
@@ -34,6 +44,26 @@ bool isAllowedChoice(std::string_view help, std::string_view value) {
   return false;
 }
 
+constexpr std::string_view kPassNames[] = {
+#define FW_PASS(Id, text, function) text,
+#include "graph/passes/passes.def"
+};
+
+bool isPass(std::string_view name) {
+  return std::find(std::begin(kPassNames), std::end(kPassNames), name) != std::end(kPassNames);
+}
+
+/// The first name of a comma-separated list that is no pass, "" if there is none.
+std::string_view unknownPass(std::string_view list) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    const std::string_view name = list.substr(0, comma);
+    if (!name.empty() && !isPass(name)) return name;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return "";
+}
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -48,55 +78,75 @@ Config::Config() : numbers_(settings().size()), texts_(settings().size()) {
 
 std::string Config::set(Setting s, std::string_view value) {
   const SettingInfo& info = settings()[index(s)];
-  const std::string quoted = "setting '" + std::string(info.name) + "': '" + std::string(value) + "' ";
-  switch (info.type) {
+  auto wrong = [&](std::string_view what, const std::string& why) {
+    return "setting '" + std::string(info.name) + "': '" + std::string(what) + "' is not " + why;
+  };
+  switch (info.kind.type) {
     case SettingType::kBool:
-      if (value != "0" && value != "1") return quoted + "is not 0 or 1";
+      if (value != "0" && value != "1") return wrong(value, "0 or 1");
       numbers_[index(s)] = value == "1";
       break;
     case SettingType::kInt: {
       int64_t number = 0;
       auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (error != std::errc() || end != value.data() + value.size() || number < 0)
-        return quoted + "is not a non-negative integer";
+      const bool whole = error == std::errc() && end == value.data() + value.size();
+      if (!whole || number < info.kind.lowest || number > info.kind.highest)
+        return wrong(
+            value, "an integer from " + std::to_string(info.kind.lowest) + " to " + std::to_string(info.kind.highest));
       numbers_[index(s)] = number;
       break;
     }
     case SettingType::kText:
       if (!isAllowedChoice(info.help, value))
-        return quoted + "is not one of " + std::string(info.help.substr(0, info.help.find(" - ")));
+        return wrong(value, "one of " + std::string(info.help.substr(0, info.help.find(" - "))));
+      break;
+    case SettingType::kPasses:
+      if (const std::string_view unknown = unknownPass(value); !unknown.empty()) {
+        std::string known;
+        for (std::string_view name : kPassNames) known += (known.empty() ? "" : "|") + std::string(name);
+        return wrong(unknown, "one of " + known);
+      }
       break;
   }
   texts_[index(s)] = std::string(value);
   return "";
 }
 
-std::string configFromEnvironment(Config& config, std::vector<std::string>& unknown) {
+namespace {
+
+/// FUSEWIRE_PASS_<NAME>=0 or 1. Answers why it means nothing, or "".
+std::string switchPass(Config& config, const std::string& pass, std::string_view value) {
+  if (value != "0" && value != "1") return "'" + std::string(value) + "' is not 0 or 1";
+  const std::string list = config.text(Setting::kDisablePasses);
+  return config.set(Setting::kDisablePasses, value == "1" ? list : (list.empty() ? "" : list + ",") + pass);
+}
+
+}  // namespace
+
+std::vector<IgnoredVariable> configFromEnvironment(Config& config) {
   constexpr std::string_view kPrefix = "FUSEWIRE_", kPassPrefix = "FUSEWIRE_PASS_";
+  std::vector<IgnoredVariable> ignored;
   for (char** entry = environ; *entry; ++entry) {
-    std::string_view variable = *entry;
+    const std::string_view variable = *entry;
     if (variable.substr(0, kPrefix.size()) != kPrefix) continue;
-    const size_t equals = variable.find('=');
-    const std::string_view name = variable.substr(0, equals), value = variable.substr(equals + 1);
+    const size_t equals = std::min(variable.find('='), variable.size());
+    const std::string name(variable.substr(0, equals));
+    const std::string_view value = variable.substr(std::min(equals + 1, variable.size()));
     if (name == "FUSEWIRE_LOGS" || name == "FUSEWIRE_TRACE" || name == "FUSEWIRE_UPDATE_GOLDENS") continue;
-    if (name.substr(0, kPassPrefix.size()) == kPassPrefix) {
-      if (value != "0" && value != "1") return std::string(name) + ": '" + std::string(value) + "' is not 0 or 1";
-      std::string list = config.text(Setting::kDisablePasses);
-      if (value == "0")
-        config.set(Setting::kDisablePasses, (list.empty() ? "" : list + ",") + lower(name.substr(kPassPrefix.size())));
+    std::string why;
+    if (name.starts_with(kPassPrefix)) {
+      const std::string pass = lower(name.substr(kPassPrefix.size()));
+      if (isPass(pass)) why = switchPass(config, pass, value);
+      if (!isPass(pass) || !why.empty()) ignored.push_back({name, why});
       continue;
     }
-    const SettingInfo* found = nullptr;
-    for (const SettingInfo& info : settings())
-      if (lower(name.substr(kPrefix.size())) == info.name) found = &info;
-    if (!found) {
-      unknown.emplace_back(name);
-      continue;
-    }
-    std::string error = config.set(found->setting, value);
-    if (!error.empty()) return std::string(name) + ": " + error;
+    const std::string wanted = lower(name.substr(kPrefix.size()));
+    const auto& all = settings();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const SettingInfo& i) { return i.name == wanted; });
+    if (found != all.end()) why = config.set(found->setting, value);
+    if (found == all.end() || !why.empty()) ignored.push_back({name, why});
   }
-  return "";
+  return ignored;
 }
 
 }  // namespace fw

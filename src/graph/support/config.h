@@ -13,12 +13,17 @@ enum class Setting : uint8_t {
 #define FW_SETTING(Id, name, type, fallback, help) k##Id,
 #include "graph/support/config.def"
 };
-enum class SettingType : uint8_t { kBool, kInt, kText };
+enum class SettingType : uint8_t { kBool, kInt, kText, kPasses };
+
+struct SettingKind {
+  SettingType type;
+  int64_t lowest = 0, highest = 0;  ///< of an int
+};
 
 struct SettingInfo {
   Setting setting;
   std::string_view name;
-  SettingType type;
+  SettingKind kind;
   std::string_view fallback;
   std::string_view help;
 };
@@ -39,9 +44,14 @@ class Config {
   std::vector<std::string> texts_;
 };
 
-/// Applies FUSEWIRE_<NAME> variables to `config`; FUSEWIRE_PASS_<NAME>=0 adds to disable_passes. Answers "" or the
-/// first error. Variables that no setting explains are appended to `unknown` (FUSEWIRE_LOGS and FUSEWIRE_TRACE belong
-/// to event.h).
-std::string configFromEnvironment(Config& config, std::vector<std::string>& unknown);
+/// A variable that changed nothing.
+struct IgnoredVariable {
+  std::string name;
+  std::string why;  ///< empty if no setting has this name
+};
+
+/// Applies FUSEWIRE_<NAME> variables to `config`; FUSEWIRE_PASS_<NAME>=0 adds to disable_passes. FUSEWIRE_LOGS and
+/// FUSEWIRE_TRACE belong to event.h.
+std::vector<IgnoredVariable> configFromEnvironment(Config& config);
 
 }  // namespace fw

@@ -11,6 +11,7 @@ import tempfile
 
 import numpy as np
 
+import failures
 import fusewire
 from fuzz.modes import MODES
 from fuzz.program import Program, scope_of
@@ -89,10 +90,12 @@ def check(program: Program, mode: str = "default") -> Report:
         compiled.append(made)
         return made
 
+    watch = failures.Watch()
     with _Spoken() as spoken:
         problem, kind = _differences(program, compile_it, spoken)
-    if not problem and spoken.failures:
-        problem, kind = "internal failure: " + spoken.failures, "internal"
+    told = "\n".join(watch.new()) or spoken.failures
+    if not problem and told:
+        problem, kind = "internal failure: " + told, "internal"
     return Report(problem, kind, any(_has_run(function) for function in compiled))
 
 

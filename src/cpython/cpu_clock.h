@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace fw::bindings {
+namespace fw::cpython {
 
 /// In ns; takes some 0.3 us.
 inline int64_t threadCpuNs() {
@@ -14,4 +14,4 @@ inline int64_t threadCpuNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-}  // namespace fw::bindings
+}  // namespace fw::cpython

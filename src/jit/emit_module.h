@@ -1,0 +1,30 @@
+// The functions of one executable. Each runs its kernels one after the other. What is alike is code that is shared, and
+// a long function is cut into parts: the code generator takes more than linear time for one function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "jit/executable.h"
+#include "jit/target.h"
+#include "kernels/kernel.h"
+#include "llvm/IR/Module.h"
+
+namespace fw::jit {
+
+/// What the functions of one executable have in common.
+struct ModuleState {
+  llvm::Module& module;
+  const TargetSpec& target;
+  const graph::SymContext& syms;
+  const graph::Plan& plan;
+  absl::Span<const DeferredCommit> deferred;  ///< by rising number
+};
+
+void emitEntry(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& kernels);
+void emitCommits(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& commits);
+/// Computes what deferred commits store, for what it raises.
+void emitCheck(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& commits);
+
+}  // namespace fw::jit

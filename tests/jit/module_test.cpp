@@ -1,0 +1,116 @@
+// Executables of many kernels: code that alike ones share, and functions that are cut into parts, against the
+// interpreter, which runs one kernel after the other.
+#include <algorithm>
+
+#include "jit/shared_kernels.h"
+#include "kernel_case.h"
+
+namespace fw::jit::testing {
+namespace {
+
+constexpr size_t kBuffers = 5;
+
+/// to[i] = from[i] * a + b over `size` elements, both from an offset on.
+kernels::Kernel scaled(SymContext& syms, SymId size, size_t from, size_t to, int64_t offset, double a, double b) {
+  KernelBuilder builder(syms, "scaled");
+  const SymId bytes = syms.constant(8), start = syms.constant(8 * offset);
+  builder.declareStored(BufferId(to));
+  builder.loop(builder.constantInt(DType::kI64, 0), builder.param(size), true, true, [&](AxisId axis) {
+    const Val x = builder.load(Access{BufferId(from), start, {{axis, bytes}}}, DType::kF64);
+    const Val product = builder.op(ScalarOp::kMul, x, builder.constant(DType::kF64, a));
+    const Val sum = builder.op(ScalarOp::kAdd, product, builder.constant(DType::kF64, b));
+    builder.store(Access{BufferId(to), start, {{axis, bytes}}}, sum);
+  });
+  return std::move(builder).take();
+}
+
+/// Declines if the size is `limit`.
+kernels::Kernel declining(SymContext& syms, SymId size, int64_t limit) {
+  KernelBuilder builder(syms, "declining");
+  builder.raiseIf(builder.op(ScalarOp::kEq, builder.param(size), builder.constantInt(DType::kI64, limit)),
+                  kernels::kDecline);
+  return std::move(builder).take();
+}
+
+std::vector<kernels::Kernel> manyKernels(SymContext& syms, const std::vector<SymId>& sizes, size_t count) {
+  std::vector<kernels::Kernel> list;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t from = i % kBuffers,
+                 to = (i * 3 + 1) % kBuffers == from ? (from + 1) % kBuffers : (i * 3 + 1) % kBuffers;
+    const double b = i % 7 == 0 ? 0.25 : static_cast<double>(i % 13);
+    list.push_back(scaled(syms, sizes[i % sizes.size()], from, to, static_cast<int64_t>(i % 4), 0.5, b));
+    if (i % 10 == 0) list.push_back(declining(syms, sizes[0], i % 20 ? 1 << 20 : 9));
+  }
+  return list;
+}
+
+TEST(Module, SharedAndCutAgreesWithTheInterpreter) {
+  for (Isa isa : availableIsas()) {
+    for (size_t count : {2, 40, 400}) {
+      SymContext syms;
+      const std::vector<SymId> sizes = {syms.symbol("s0", {0, 100}), syms.symbol("s1", {0, 100})};
+      const std::vector<kernels::Kernel> list = manyKernels(syms, sizes, count);
+      CompileOptions options;
+      options.isa = isa;
+      auto executable = compileKernels(list, {}, syms, planOf(kBuffers, syms), options);
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      std::mt19937_64 rng(count);
+      for (const std::vector<int64_t>& symbols : {std::vector<int64_t>{0, 1}, {9, 40}, {100, 33}}) {
+        Memory memory;
+        for (size_t b = 0; b < kBuffers; ++b) {
+          memory.add(8 * 104);
+          fill(DType::kF64, memory.bytes(b), 104, rng, false);
+        }
+        Memory reference = memory;
+        memory.relink();
+        reference.relink();
+        uint64_t expected = 0;
+        for (const kernels::Kernel& kernel : list) {
+          auto status = kernels::interpret(kernel, syms, symbols, reference.data);
+          ASSERT_TRUE(status.ok()) << status.status();
+          expected |= *status;
+        }
+        const int32_t status = (*executable)->entry()(symbols.data(), memory.data.data(), nullptr);
+        EXPECT_EQ(static_cast<uint64_t>(status) & kernels::kDecline, expected & kernels::kDecline);
+        for (size_t b = 0; b < kBuffers; ++b) EXPECT_TRUE(memory.storage[b] == reference.storage[b]) << isaName(isa);
+      }
+    }
+  }
+}
+
+TEST(Module, AlikeIsWhatDiffersInPlacesSizesAndNumbers) {
+  SymContext syms;
+  const SymId n = syms.symbol("s0", {0, 100}), m = syms.symbol("s1", {0, 100});
+  const auto shared = [&](std::vector<kernels::Kernel> list) {
+    std::vector<const kernels::Kernel*> pointers;
+    for (const kernels::Kernel& kernel : list) pointers.push_back(&kernel);
+    return findShared(pointers, syms);
+  };
+  const std::vector<SharedKernel> alike =
+      shared({scaled(syms, n, 0, 1, 0, 2, 3), declining(syms, n, 5), scaled(syms, m, 1, 2, 3, 2, 4)});
+  ASSERT_EQ(alike.size(), 1u);
+  EXPECT_EQ(alike[0].users, (std::vector<size_t>{0, 2}));
+  EXPECT_EQ(alike[0].arguments[1].syms, std::vector<SymId>{m});
+  EXPECT_EQ(alike[0].arguments[0].numbers.size(), 1u);  // 2 is the same for both
+  // One place is not two, a constant size is not any size, and integers decide about code.
+  EXPECT_TRUE(shared({scaled(syms, n, 0, 0, 0, 2, 3), scaled(syms, n, 0, 1, 0, 2, 3)}).empty());
+  EXPECT_TRUE(shared({scaled(syms, n, 0, 1, 0, 2, 3), scaled(syms, syms.constant(8), 0, 1, 0, 2, 3)}).empty());
+  EXPECT_TRUE(shared({declining(syms, n, 5), declining(syms, n, 6)}).empty());
+}
+
+TEST(Module, CodeGrowsWithWhatIsDifferent) {
+  const auto codeSize = [](size_t count) {
+    SymContext syms;
+    const std::vector<SymId> sizes = {syms.symbol("s0", {0, 100})};
+    std::vector<kernels::Kernel> list;
+    for (size_t i = 0; i < count; ++i) list.push_back(scaled(syms, sizes[0], i % 4, 4, 0, 2, static_cast<double>(i)));
+    auto executable = compileKernels(list, {}, syms, planOf(kBuffers, syms), {});
+    return executable.ok() ? (*executable)->codeSize() : size_t{0};
+  };
+  const size_t few = codeSize(10), many = codeSize(100);
+  EXPECT_GT(few, 0u);
+  EXPECT_LT(many - few, 90 * (codeSize(1) / 4));
+}
+
+}  // namespace
+}  // namespace fw::jit::testing
