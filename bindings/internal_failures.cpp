@@ -28,9 +28,13 @@ namespace {
 constexpr size_t kMostReports = 256;
 
 // Guarded by the GIL.
-json& reports() {
-  static auto* list = new json(json::array());
-  return *list;
+struct Reported {
+  absl::flat_hash_set<std::string> places;
+  json reports = json::array();
+};
+Reported& reported() {
+  static auto* all = new Reported;
+  return *all;
 }
 
 thread_local bool reporting = false;
@@ -92,11 +96,10 @@ bool isInternalFailure(BreakReason reason) {
 bool isReportingFailure() { return reporting; }
 
 void reportInternalFailure(const Break& what, PyFunctionObject* function, PyObject* const* slots) {
-  static auto* known = new absl::flat_hash_set<std::string>();
   auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
   const std::string name = cpython::qualifiedName(code), file = cpython::fileName(code);
   const std::string key = file + ":" + name + ":" + std::to_string(contentHash(code)) + ":" + placeOf(what);
-  if (reporting || known->size() >= kMostReports || !known->insert(key).second) return;
+  if (reporting || reported().places.size() >= kMostReports || !reported().places.insert(key).second) return;
   json data = describeBreak(what);
   data["function"] = name;
   if (what.file.empty()) {
@@ -108,7 +111,7 @@ void reportInternalFailure(const Break& what, PyFunctionObject* function, PyObje
       name + " (" + where + "): " + std::string(capture::info(what.reason).message) + ": " + what.detail;
   const std::string path = writeReproducer(function, slots, message);
   data["reproducer"] = path;
-  reports().push_back(data);
+  reported().reports.push_back(data);
   report(Channel::kGraphBreaks, "internal_failure",
          message + "\nPython runs calls like this one instead. Please report it" +
              (path.empty() ? "; no reproducer could be written" : " with the reproducer " + path),
@@ -123,6 +126,7 @@ bool plantFailure(std::string_view place) {
   return true;
 }
 
-PyObject* internalFailures() { return toPython(reports()); }
+PyObject* internalFailures() { return toPython(reported().reports); }
+void forgetInternalFailures() { reported() = Reported(); }
 
 }  // namespace fw::bindings

@@ -34,5 +34,7 @@ bool plantFailure(std::string_view place);
 /// New list of {function, reason, message, detail, file, line, reproducer}, one for each report; nullptr with an
 /// exception set.
 PyObject* internalFailures();
+/// What was reported is new again: for fuzzers, which run a program more than once.
+void forgetInternalFailures();
 
 }  // namespace fw::bindings

@@ -84,6 +84,10 @@ PyObject* timeGuards(PyObject*, PyObject* args) {
 }
 
 PyObject* pyInternalFailures(PyObject*, PyObject*) { return internalFailures(); }
+PyObject* pyForgetFailures(PyObject*, PyObject*) {
+  forgetInternalFailures();
+  Py_RETURN_NONE;
+}
 PyObject* pyPlantFailure(PyObject*, PyObject* place) {
   const char* s = PyUnicode_AsUTF8(place);
   if (!s) return nullptr;
@@ -233,6 +237,8 @@ PyMethodDef methods[] = {
     {"setting_problem", settingProblem, METH_VARARGS, "setting_problem(name, text) -> what is wrong with it, or ''"},
     {"internal_failures", pyInternalFailures, METH_NOARGS,
      "internal_failures() -> reports of what has failed inside Fusewire, each a dict"},
+    {"forget_failures", pyForgetFailures, METH_NOARGS,
+     "forget_failures(): those that come up again are reported again"},
     {"plant_failure", pyPlantFailure, METH_O, "plant_failure(place): for tests; '' takes it out again"},
     {"ops", ops, METH_NOARGS, "ops() -> rows of the op table"},
     {"settings", settingTable, METH_NOARGS, "settings() -> rows of the settings table"},

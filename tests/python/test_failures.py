@@ -184,3 +184,14 @@ def test_watching(plant, tmp_path):
     assert len(watch.new()) == 1 and "planted" in watch.new()[0]
     watch.forget()
     assert watch.new() == []
+
+
+def test_what_was_forgotten_is_told_again(plant, capfd):
+    f = fusewire.compile(lambda x: x + 7)
+    plant("build")
+    for told in (1, 0, 1):
+        if told:
+            _fusewire.forget_failures()
+        fusewire.reset(f)
+        np.testing.assert_array_equal(f(X), X + 7)
+        assert capfd.readouterr().err.count("a check inside Fusewire failed") == told

@@ -274,7 +274,7 @@ class Canonicalizer {
     return g.addTyped(Op::kCopy, {value}, node.type);
   }
 
-  absl::flat_hash_set<ValueId> escapes_;  // outputs and what they are views of
+  absl::flat_hash_set<ValueId> escapes_;  // outputs and what they are views and updates of
   std::vector<bool> reduced_;             // read, perhaps through views, by what depends on strides
   Writes writes_;                         // by the commits that are kept so far
 };
