@@ -131,6 +131,23 @@ void checkWriteable(Trace& trace, Value* target) {
 
 void writeAll(Trace& trace, Value* target, ValueId node) { writePart(trace, target, target->node, node); }
 
+namespace {
+
+/// Notes the write as the program makes it. What stands for the memory from then on is a node of its own, which is not
+/// merged with a value that happens to be equal.
+ValueId noteWrite(Trace& trace, Value* owner, ValueId part, ValueId value, ValueId after) {
+  graph::Graph& g = trace.graph();
+  const int array = trace.programArrays.try_emplace(owner, static_cast<int>(trace.programArrays.size())).first->second;
+  Attrs attrs;
+  attrs.set(AttrKey::kIndex, static_cast<int64_t>(trace.programWrites.size()) + 1);
+  ValueType type = g.type(after);
+  const ValueId memory = g.addTyped(Op::kCopy, {after}, std::move(type), std::move(attrs));
+  trace.programWrites.push_back({array, owner->node, part, value, memory});
+  return memory;
+}
+
+}  // namespace
+
 void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   checkWriteable(trace, target);
   if (node == part) return;  // a[i] op= b ends with a store of the view into itself
@@ -145,6 +162,7 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   // The memory keeps its strides whatever layout the new content was computed in; reshapes and transposes in between
   // are undone by scatter(), but leave their own idea of the layout.
   if (g.type(after).layout != g.type(before).layout) after = copyAs(trace, after, g.type(before).layout);
+  if (trace.keepsWrites) after = noteWrite(trace, owner, part, node, after);
   owner->node = after;
   for (Value* view : owner->items) view->node = replay(trace, view->node, before, after);
 }
@@ -258,16 +276,17 @@ void guardApart(Trace& trace, const std::vector<Value*>& written) {
 void finishWrites(Trace& trace) {
   graph::Graph& g = trace.graph();
   std::vector<Value*> written;
+  absl::flat_hash_set<Value*> owners;
+  for (const ArrayWrite& write : trace.arrayWrites) owners.insert(write.owner);
   for (auto& [owner, input] : trace.writtenArrays) {
     const ValueId last = std::exchange(owner->node, input);
     for (Value* view : owner->items) view->node = replay(trace, view->node, last, input);
-    auto isOwn = [owner = owner](const ArrayWrite& write) { return write.owner == owner; };
-    const bool any = std::any_of(trace.arrayWrites.begin(), trace.arrayWrites.end(), isOwn);
-    if (any) written.push_back(owner);
+    if (owners.contains(owner)) written.push_back(owner);
   }
   if (written.empty()) return;
   guardApart(trace, written);
-  // What a later write covers is not written at all.
+  // A write is dropped if a later one has the same target, or the whole array (graph/alias.h). No read needs it: what
+  // comes after a write reads the version that the write has made.
   absl::flat_hash_set<ValueId> covered;
   std::vector<const ArrayWrite*> kept;
   for (size_t i = trace.arrayWrites.size(); i-- > 0;) {
