@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "frame_eval/numpy/support.h"
+#include "graph/alias.h"
 #include "graph/passes/planning.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -133,6 +134,30 @@ void writeAll(Trace& trace, Value* target, ValueId node) { writePart(trace, targ
 
 namespace {
 
+/// Whether copying elements one by one, in whatever order suits equal steps, gives what copying all at once gives.
+bool mayCopyInPlace(graph::SymContext& syms, const graph::Footprint& written, const graph::Footprint& read) {
+  const std::optional<int> to = written.line(), from = read.line();
+  if (from && *from < 0) return true;  // one element
+  if (!to || *to < 0 || !from) return false;
+  const graph::Progression &w = written.along(*to), &r = read.along(*from);
+  if (*to == *from) return syms.provablyEqual(w.step, r.step) == true || syms.range(syms.mul(w.step, r.step)).hi < 0;
+  // A row and a column meet in one element. It is written and read at one time in a[i] = a[:, i].
+  const SymId whenWritten = syms.sub(read.along(*to).start, w.start),
+              whenRead = syms.sub(written.along(*from).start, r.start);
+  return syms.provablyEqual(syms.mul(whenWritten, r.step), syms.mul(whenRead, w.step)) == true;
+}
+
+/// NumPy copies a line of elements without a temporary if it does not go against itself, in an order that suits equal
+/// steps. Where it goes through the same memory in two ways, it reads what it has written.
+void refuseSmearing(Trace& trace, ValueId part, ValueId value) {
+  graph::Graph& g = trace.graph();
+  const SymShape& shape = g.type(part).shape;
+  if (shape.size() != 1 || trace.syms().range(shape[0]).hi <= 1) return;
+  const graph::Footprint written(g, part), read(g, value);
+  if (read.with(written) != graph::Alias::kMay || mayCopyInPlace(trace.syms(), written, read)) return;
+  throw CaptureBreak(BreakReason::kUnsupportedWrite, "an array of one axis gets its own elements at another step");
+}
+
 /// Notes the write as the program makes it. What stands for the memory from then on is a node of its own, which is not
 /// merged with a value that happens to be equal.
 ValueId noteWrite(Trace& trace, Value* owner, ValueId part, ValueId value, ValueId after) {
@@ -154,6 +179,7 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   graph::Graph& g = trace.graph();
   Value* owner = ownerOf(target);
   ValueId before = owner->node;
+  refuseSmearing(trace, part, node);
   FW_CHECK(g.type(node).dtype == g.type(part).dtype && g.type(node).rank() == g.type(part).rank());
   ValueId after = scatter(trace, part, node, before);
   if (owner->source.valid()) {
