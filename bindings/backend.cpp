@@ -1,11 +1,13 @@
 // The ladder of backends, which isolates faults: `llvm` is the product, `llvm_o0` the same without optimisation,
 // `reference` computes the plan with the graph evaluator, one element at a time, `numpy` with NumPy, one call per
-// operation. Backends of the user stand beside it ("@name").
+// operation, `statements` runs what capture saw on the arrays themselves. Backends of the user stand beside it
+// ("@name").
 #include "bindings/backend.h"
 
 #include <cstring>
 
 #include "bindings/python_backend.h"
+#include "bindings/statements_backend.h"
 #include "graph/evaluator.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"
@@ -144,7 +146,7 @@ class ReferenceProgram : public Program {
 };
 
 using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&,
-                                                                 bool deferChecks);
+                                                                 bool deferChecks, const Script&);
 
 absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::Plan plan, const Config& config,
                                                     int optLevel, bool deferChecks) {
@@ -168,29 +170,40 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                  bool deferChecks) {
+                                                  bool deferChecks, const Script&) {
   return makeNative(std::move(graph), std::move(plan), config, static_cast<int>(config.number(Setting::kOptLevel)),
                     deferChecks);
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeLlvmO0(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                    bool deferChecks) {
+                                                    bool deferChecks, const Script&) {
   return makeNative(std::move(graph), std::move(plan), config, 0, deferChecks);
 }
 
 /// The callables receive a functional graph and answer its outputs.
-absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&, bool) {
+absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&, bool,
+                                                   const Script&) {
   return makePython("@numpy", std::move(graph), std::move(plan));
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&, bool) {
+absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&, bool,
+                                                       const Script&) {
   return std::make_unique<ReferenceProgram>(std::move(graph), std::move(plan));
+}
+
+absl::StatusOr<std::unique_ptr<Program>> makeScripted(graph::Graph graph, graph::Plan plan, const Config&, bool,
+                                                      const Script& script) {
+  return makeStatements(std::move(graph), std::move(plan), script);
 }
 
 constexpr struct {
   std::string_view name;
   MakeProgram make;
-} kBackends[] = {{"llvm", makeLlvm}, {"llvm_o0", makeLlvmO0}, {"reference", makeReference}, {"numpy", makeNumpy}};
+} kBackends[] = {{"llvm", makeLlvm},
+                 {"llvm_o0", makeLlvmO0},
+                 {"reference", makeReference},
+                 {"numpy", makeNumpy},
+                 {"statements", makeScripted}};
 
 }  // namespace
 
@@ -200,12 +213,13 @@ int32_t Program::commit(const int64_t*, void* const*, void*, jit::CommitProgress
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                     bool deferChecks) {
-  if (plan.groups.empty() && plan.commits.empty()) return std::make_unique<EmptyProgram>(std::move(plan));
+                                                     bool deferChecks, const Script& script) {
+  if (plan.groups.empty() && plan.commits.empty() && script.writes.empty())
+    return std::make_unique<EmptyProgram>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
   for (const auto& backend : kBackends)
-    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, deferChecks);
+    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, deferChecks, script);
   return absl::InvalidArgumentError("no backend computes graphs under setting 'backend'");
 }
 

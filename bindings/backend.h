@@ -2,8 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "frame_eval/program_write.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
 #include "graph/support/config.h"
@@ -28,8 +31,14 @@ class Program {
   virtual jit::CompileTimings timings() const { return {}; }
 };
 
+/// What capture saw, before any pass.
+struct Script {
+  const std::string& graph;  ///< text
+  std::vector<capture::ProgramWrite> writes;
+};
+
 /// The backend named by the setting `backend`. It may defer checks (jit::CompileOptions) if `deferChecks`.
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                     bool deferChecks);
+                                                     bool deferChecks, const Script& script);
 
 }  // namespace fw::bindings

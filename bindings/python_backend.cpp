@@ -7,12 +7,11 @@
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
+#include "bindings/buffer_windows.h"
 #include "cpython/numpy_api.h"
 #include "cpython/ref.h"
 #include "graph/support/check.h"
-#include "graph/support/event.h"
 #include "guards/array_layout.h"
-#include "nlohmann/json.hpp"
 
 namespace fw::bindings {
 
@@ -27,30 +26,6 @@ absl::flat_hash_map<std::string, Ref>& registry() {
   static auto* table = new absl::flat_hash_map<std::string, Ref>;
   return *table;
 }
-
-/// "ValueError: text" of the pending exception, which is cleared; a wish to leave passes on.
-std::string takeError() {
-  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || PyErr_ExceptionMatches(PyExc_SystemExit)) throw PythonError();
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  Ref t = Ref::steal(type), v = Ref::steal(value), tb = Ref::steal(trace);
-  Ref text = Ref::steal(value ? PyObject_Str(value) : nullptr);
-  const char* chars = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  PyErr_Clear();
-  const std::string name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
-  return name + (chars && *chars ? std::string(": ") + chars : "");
-}
-
-class GilScope {
- public:
-  GilScope() : state_(PyGILState_Ensure()) {}
-  ~GilScope() { PyGILState_Release(state_); }
-  GilScope(const GilScope&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
 
 class PythonProgram : public Program {
  public:
@@ -90,27 +65,13 @@ class PythonProgram : public Program {
   }
 
  private:
-  struct Place {
-    std::vector<npy_intp> shape, strides;
-  };
-  Place place(const graph::Buffer& buffer, absl::Span<const int64_t> symbols) const {
-    Place p;
-    auto value = [&](graph::SymId id) {
-      auto v = graph_.syms().evaluate(id, symbols);
-      FW_CHECK(v.ok());
-      return static_cast<npy_intp>(*v);
-    };
-    for (graph::SymId s : buffer.shape) p.shape.push_back(value(s));
-    for (graph::SymId s : buffer.strides) p.strides.push_back(value(s));
-    return p;
+  std::vector<npy_intp> values(absl::Span<const graph::SymId> ids, absl::Span<const int64_t> symbols) const {
+    return evaluated(graph_.syms(), ids, symbols);
   }
 
   /// An array over the memory of a buffer; only for the time of this call.
   Ref window(const graph::Buffer& buffer, void* data, absl::Span<const int64_t> symbols) const {
-    Place p = place(buffer, symbols);
-    return checked(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(graph::info(buffer.dtype).numpyChar),
-                                        static_cast<int>(p.shape.size()), p.shape.data(), p.strides.data(), data,
-                                        NPY_ARRAY_WRITEABLE, nullptr));
+    return windowOf(buffer.dtype, values(buffer.shape, symbols), values(buffer.strides, symbols), data);
   }
 
   Ref argumentsOf(void* const* buffers, absl::Span<const int64_t> symbols) const {
@@ -141,10 +102,10 @@ class PythonProgram : public Program {
       PyObject* item = PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i));
       Ref array = checked(PyArray_FromAny(item, nullptr, 0, 0, 0, nullptr));
       auto* a = reinterpret_cast<PyArrayObject*>(array.get());
-      Place p = place(buffer, symbols);
+      const std::vector<npy_intp> shape = values(buffer.shape, symbols);
       if (PyArray_DESCR(a)->type_num != guards::typeNumber(buffer.dtype) ||
-          static_cast<size_t>(PyArray_NDIM(a)) != p.shape.size() ||
-          !std::equal(p.shape.begin(), p.shape.end(), PyArray_DIMS(a)))
+          static_cast<size_t>(PyArray_NDIM(a)) != shape.size() ||
+          !std::equal(shape.begin(), shape.end(), PyArray_DIMS(a)))
         return declined("output " + std::to_string(i) + " has the wrong type or shape");
       arrays.push_back(std::move(array));
     }
@@ -162,10 +123,7 @@ class PythonProgram : public Program {
   }
 
   int32_t declined(const std::string& why) {
-    // Floating-point conditions that the user's error state raises for are NumPy's to report.
-    if (why.rfind("FloatingPointError", 0) != 0 && !std::exchange(reported_, true))
-      report(Channel::kGraphBreaks, "backend_failed", "backend '" + name_ + "' failed, Python runs instead: " + why,
-             {{"backend", name_}, {"error", why}});
+    reportFailure(name_, why, reported_);
     return jit::kStatusDecline;
   }
 

@@ -203,6 +203,7 @@ capture::CaptureOptions captureOptions(const Config& config) {
                   : dynamic == "0" ? capture::SizePolicy::kStatic
                                    : capture::SizePolicy::kAuto;
   options.evenWithoutArrays = config.flag(Setting::kCompileAll);
+  options.keepWrites = config.text(Setting::kBackend) == "statements";
   return options;
 }
 

@@ -41,9 +41,9 @@ class Graph:
 
     ``text`` is the IR. ``inputs`` are the arrays that a call hands over, scalars as arrays of rank 0; ``sizes`` names
     the integers that follow behind them, those that no shape tells. ``ops`` lists the operations in an order in which
-    they can run, ``outputs`` names the results. A graph that changes arguments does so at its end: ``commits`` lists
-    stores (target, value), whose target is a view of an input, and ``written`` the numbers of the inputs that they
-    change; their contents follow behind the outputs.
+    they can run (``nodes`` also inputs and what nobody needs), ``outputs`` names the results. A graph that changes
+    arguments does so at its end: ``commits`` lists stores (target, value), whose target is a view of an input, and
+    ``written`` the numbers of the inputs that they change; their contents follow behind the outputs.
     """
 
     def __init__(self, text: str):
@@ -54,6 +54,7 @@ class Graph:
         nodes = [Node(f"v{n['id']}", n["op"], tuple(f"v{i}" for i in n["operands"]), n["attrs"], np.dtype(n["char"]),
                       tuple(n["shape"]), n["layout"], n["line"]) for n in facts["nodes"]]
         self._controlled = any(n["regions"] for n in facts["nodes"])
+        self.nodes = nodes
         self.outputs = [f"v{i}" for i in facts["outputs"]]
         by_name = {n.name: n for n in nodes}
         stores = [by_name[f"v{i}"] for i in facts["commits"]]
@@ -63,11 +64,15 @@ class Graph:
         self.inputs = [Value(n.name, n.dtype, n.shape) for n in inputs]
         self.ops = [n for n in self._live(nodes, stores) if n.op not in ("input", "store")]
         self._symbols: list[str] = facts["symbols"]
-        self._bound = {size: (i, axis) for i, value in reversed(list(enumerate(self.inputs)))
-                       for axis, size in reversed(list(enumerate(value.shape))) if size in self._symbols}
-        used = {name for n in self.ops for name in self._names(n)}
-        self.sizes = [s for s in self._symbols if s in used and s not in self._bound]
+        self.sizes, self._bound = self.sizes_of(self.ops)
         self._trailing = [self._symbols.index(s) for s in self.sizes]
+
+    def sizes_of(self, ops: list[Node]) -> tuple[list[str], dict[str, tuple[int, int]]]:
+        """Sizes that ``ops`` need and no shape of an input tells, and where those that one tells stand."""
+        bound = {size: (i, axis) for i, value in reversed(list(enumerate(self.inputs)))
+                 for axis, size in reversed(list(enumerate(value.shape))) if size in self._symbols}
+        used = {name for n in ops for name in self._names(n)}
+        return [s for s in self._symbols if s in used and s not in bound], bound
 
     def _live(self, nodes: list[Node], stores: list[Node]) -> list[Node]:
         wanted = {*self.outputs, *(store.name for store in stores)}

@@ -56,7 +56,8 @@ struct CaptureSession {
     guards::holdWeakly(trace.guards_);
     guards::sortGuards(trace.guards_);
     const bool ufuncsAreOwn = !trace.inlines && countArithmetic(trace.graph_) == trace.ufuncCalls;
-    return {std::move(trace.graph_), std::move(trace.guards_), std::move(exit), ufuncsAreOwn};
+    return {std::move(trace.graph_), std::move(trace.guards_), std::move(exit), std::move(trace.programWrites),
+            ufuncsAreOwn};
   }
 };
 
@@ -112,6 +113,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
   trace.sizes = options.sizes;
   trace.shared = known.groups;
   trace.mayRestart = mayRestart;
+  trace.keepsWrites = options.keepWrites;
   for (SharedMemory& memory : trace.shared)
     for (SharedMember& member : memory.members)
       member.source = copyPath(*known.sources, member.source, trace.sources());

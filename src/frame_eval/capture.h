@@ -2,10 +2,12 @@
 #pragma once
 
 #include <variant>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "frame_eval/break_reason.h"
 #include "frame_eval/exit_plan.h"
+#include "frame_eval/program_write.h"
 #include "frame_eval/policy.h"
 #include "graph/graph.h"
 #include "guards/guard_set.h"
@@ -35,6 +37,7 @@ struct CaptureOptions {
   const absl::flat_hash_set<int>* changing = nullptr;
   bool evenWithoutArrays = false;     ///< do not break with kNothingToCompile (tests of capture on all of Python)
   int64_t cpuDeadlineNs = INT64_MAX;  ///< by cpython::threadCpuNs(): a capture that takes longer is given up
+  bool keepWrites = false;            ///< fill Captured::writes
 };
 
 /// A frame of the user's own code that stands before an instruction.
@@ -51,6 +54,9 @@ struct Captured {
   graph::Graph graph;
   guards::GuardSet guards;
   ExitPlan exit;
+  /// If they were asked for, the writes of the program, in its order: for backends that do what the program does rather
+  /// than what the graph says.
+  std::vector<ProgramWrite> writes;
   /// Every sum, difference, product and quotient of float arrays in the graph is one call of that ufunc, made by the
   /// outermost frame at the node's line.
   bool ufuncsAreOwn = false;

@@ -16,6 +16,7 @@
 #include "frame_eval/type_lookups.h"
 #include "frame_eval/exit_plan.h"
 #include "frame_eval/numpy/overlap.h"
+#include "frame_eval/program_write.h"
 #include "frame_eval/value.h"
 #include "graph/graph.h"
 #include "graph/numpy_types.h"
@@ -147,7 +148,10 @@ class Trace {
     return it == bySource_.end() ? nullptr : it->second;
   }
 
-  std::vector<ArrayWrite> arrayWrites;  ///< numpy/memory.cpp; commits of the graph in the end
+  std::vector<ArrayWrite> arrayWrites;             ///< numpy/memory.cpp; commits of the graph in the end
+  bool keepsWrites = false;                        ///< CaptureOptions::keepWrites
+  std::vector<ProgramWrite> programWrites;         ///< if so
+  absl::flat_hash_map<Value*, int> programArrays;  ///< their arrays, numbered
   std::vector<std::pair<Value*, graph::ValueId>>
       writtenArrays;  ///< their owners, and the inputs of the graph that these were
 

@@ -62,21 +62,24 @@ bool residuesApart(SymContext& syms, const Progression& a, const Progression& b)
   return rest && *rest != 0;
 }
 
+bool isSame(SymContext& syms, const Progression& a, const Progression& b) {
+  return equal(syms, a.start, b.start) && equal(syms, a.count, b.count) &&
+         (isOneAtMost(syms, a.count) || equal(syms, a.step, b.step));
+}
+
 }  // namespace
 
 Alias alias(SymContext& syms, const Progression& a, const Progression& b) {
   if (isEmpty(syms, a.count) || isEmpty(syms, b.count)) return Alias::kNone;
-  if (rangesApart(syms, a, b) || residuesApart(syms, a, b)) return Alias::kNone;
-  const bool same = equal(syms, a.start, b.start) && equal(syms, a.count, b.count) &&
-                    (isOneAtMost(syms, a.count) || equal(syms, a.step, b.step));
-  return same ? Alias::kSame : Alias::kMay;
+  if (isSame(syms, a, b)) return Alias::kSame;
+  return rangesApart(syms, a, b) || residuesApart(syms, a, b) ? Alias::kNone : Alias::kMay;
 }
 
 std::optional<CommonPart> commonPart(SymContext& syms, const Progression& read, const Progression& stored, SymId size) {
   const SymId zero = syms.constant(0), one = syms.constant(1);
   if (equal(syms, stored.start, zero) && syms.isConst(stored.step, 1) && equal(syms, stored.count, size))
     return CommonPart{read.start, zero, read.count, read.step, true};
-  if (alias(syms, read, stored) == Alias::kSame) return CommonPart{zero, zero, read.count, one, true};
+  if (isSame(syms, read, stored)) return CommonPart{zero, zero, read.count, one, true};
   const std::optional<int64_t> step = syms.asConst(stored.step);
   if (!step || (!isOneAtMost(syms, read.count) && !equal(syms, stored.step, read.step))) return std::nullopt;
   const SymId distance = syms.sub(read.start, stored.start);
@@ -180,6 +183,11 @@ Alias Footprint::with(const Footprint& other) const {
   for (size_t i = 0; same && i < axes_.size(); ++i)
     same = axes_[i].of == other.axes_[i].of && equal(*syms_, axes_[i].size, other.axes_[i].size);
   return same ? Alias::kSame : Alias::kMay;
+}
+
+std::optional<int> Footprint::line() const {
+  FW_CHECK(axes_.size() == 1);
+  return exact_ ? std::optional(axes_[0].of) : std::nullopt;
 }
 
 Alias alias(const Graph& graph, ValueId a, ValueId b) { return Footprint(graph, a).with(Footprint(graph, b)); }

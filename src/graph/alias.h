@@ -46,8 +46,7 @@ struct CommonPart {
   SymId count, storedStep;  ///< how many, and their distance in the second
   bool all = false;         ///< every element of the first
 };
-/// Those of `read` and `stored`, two progressions in an axis of `size` elements. nullopt if no formula says it; not
-/// to be asked where alias() is kNone.
+/// Those of `read` and `stored`, two progressions in an axis of `size` elements. nullopt if no formula says it.
 std::optional<CommonPart> commonPart(SymContext& syms, const Progression& read, const Progression& stored, SymId size);
 
 /// The elements of its base that a view reaches: the product of one progression per axis, or, behind a reshape that
@@ -58,6 +57,12 @@ class Footprint {
   ValueId base() const { return base_; }
   /// Of two views one of which is the target of a commit: other inputs are other memory.
   Alias with(const Footprint& other) const;
+
+  /// The axis of the base that a view of one axis runs along; negative: it repeats one element. nullopt if a reshape
+  /// hides it.
+  std::optional<int> line() const;
+  /// Indices along an axis of the base.
+  const Progression& along(int axis) const { return reached_[static_cast<size_t>(axis)]; }
 
  private:
   struct Axis {

@@ -577,7 +577,7 @@ def softmax(x, k):
 M = np.random.default_rng(1).normal(size=(5, 7))
 
 
-@pytest.mark.parametrize("backend", ["llvm", "llvm_o0", "reference", "numpy", "capture"])
+@pytest.mark.parametrize("backend", ["llvm", "llvm_o0", "reference", "numpy", "statements", "capture"])
 def test_ladder(backend):
     f = fusewire.compile(softmax, backend=backend)
     for _ in range(2):
@@ -616,7 +616,7 @@ def test_backends_that_write_arguments():
         x *= 2
         return x.sum()
 
-    for backend in ("llvm", "reference", "numpy", lambda graph: graph.run):
+    for backend in ("llvm", "reference", "numpy", "statements", lambda graph: graph.run):
         compiled = fusewire.compile(f, backend=backend)
         for _ in range(2):
             ours, theirs = X.copy(), X.copy()

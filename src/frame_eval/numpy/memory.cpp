@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "frame_eval/numpy/support.h"
+#include "graph/alias.h"
 #include "graph/passes/planning.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -131,12 +132,54 @@ void checkWriteable(Trace& trace, Value* target) {
 
 void writeAll(Trace& trace, Value* target, ValueId node) { writePart(trace, target, target->node, node); }
 
+namespace {
+
+/// Whether copying elements one by one, in whatever order suits equal steps, gives what copying all at once gives.
+bool mayCopyInPlace(graph::SymContext& syms, const graph::Footprint& written, const graph::Footprint& read) {
+  const std::optional<int> to = written.line(), from = read.line();
+  if (from && *from < 0) return true;  // one element
+  if (!to || *to < 0 || !from) return false;
+  const graph::Progression &w = written.along(*to), &r = read.along(*from);
+  if (*to == *from) return syms.provablyEqual(w.step, r.step) == true || syms.range(syms.mul(w.step, r.step)).hi < 0;
+  // A row and a column meet in one element. It is written and read at one time in a[i] = a[:, i].
+  const SymId whenWritten = syms.sub(read.along(*to).start, w.start),
+              whenRead = syms.sub(written.along(*from).start, r.start);
+  return syms.provablyEqual(syms.mul(whenWritten, r.step), syms.mul(whenRead, w.step)) == true;
+}
+
+/// NumPy copies a line of elements without a temporary if it does not go against itself, in an order that suits equal
+/// steps. Where it goes through the same memory in two ways, it reads what it has written.
+void refuseSmearing(Trace& trace, ValueId part, ValueId value) {
+  graph::Graph& g = trace.graph();
+  const SymShape& shape = g.type(part).shape;
+  if (shape.size() != 1 || trace.syms().range(shape[0]).hi <= 1) return;
+  const graph::Footprint written(g, part), read(g, value);
+  if (read.with(written) != graph::Alias::kMay || mayCopyInPlace(trace.syms(), written, read)) return;
+  throw CaptureBreak(BreakReason::kUnsupportedWrite, "an array of one axis gets its own elements at another step");
+}
+
+/// Notes the write as the program makes it. What stands for the memory from then on is a node of its own, which is not
+/// merged with a value that happens to be equal.
+ValueId noteWrite(Trace& trace, Value* owner, ValueId part, ValueId value, ValueId after) {
+  graph::Graph& g = trace.graph();
+  const int array = trace.programArrays.try_emplace(owner, static_cast<int>(trace.programArrays.size())).first->second;
+  Attrs attrs;
+  attrs.set(AttrKey::kIndex, static_cast<int64_t>(trace.programWrites.size()) + 1);
+  ValueType type = g.type(after);
+  const ValueId memory = g.addTyped(Op::kCopy, {after}, std::move(type), std::move(attrs));
+  trace.programWrites.push_back({array, owner->node, part, value, memory});
+  return memory;
+}
+
+}  // namespace
+
 void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   checkWriteable(trace, target);
   if (node == part) return;  // a[i] op= b ends with a store of the view into itself
   graph::Graph& g = trace.graph();
   Value* owner = ownerOf(target);
   ValueId before = owner->node;
+  refuseSmearing(trace, part, node);
   FW_CHECK(g.type(node).dtype == g.type(part).dtype && g.type(node).rank() == g.type(part).rank());
   ValueId after = scatter(trace, part, node, before);
   if (owner->source.valid()) {
@@ -145,6 +188,7 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   // The memory keeps its strides whatever layout the new content was computed in; reshapes and transposes in between
   // are undone by scatter(), but leave their own idea of the layout.
   if (g.type(after).layout != g.type(before).layout) after = copyAs(trace, after, g.type(before).layout);
+  if (trace.keepsWrites) after = noteWrite(trace, owner, part, node, after);
   owner->node = after;
   for (Value* view : owner->items) view->node = replay(trace, view->node, before, after);
 }
@@ -258,16 +302,17 @@ void guardApart(Trace& trace, const std::vector<Value*>& written) {
 void finishWrites(Trace& trace) {
   graph::Graph& g = trace.graph();
   std::vector<Value*> written;
+  absl::flat_hash_set<Value*> owners;
+  for (const ArrayWrite& write : trace.arrayWrites) owners.insert(write.owner);
   for (auto& [owner, input] : trace.writtenArrays) {
     const ValueId last = std::exchange(owner->node, input);
     for (Value* view : owner->items) view->node = replay(trace, view->node, last, input);
-    auto isOwn = [owner = owner](const ArrayWrite& write) { return write.owner == owner; };
-    const bool any = std::any_of(trace.arrayWrites.begin(), trace.arrayWrites.end(), isOwn);
-    if (any) written.push_back(owner);
+    if (owners.contains(owner)) written.push_back(owner);
   }
   if (written.empty()) return;
   guardApart(trace, written);
-  // What a later write covers is not written at all.
+  // A write is dropped if a later one has the same target, or the whole array (graph/alias.h). No read needs it: what
+  // comes after a write reads the version that the write has made.
   absl::flat_hash_set<ValueId> covered;
   std::vector<const ArrayWrite*> kept;
   for (size_t i = trace.arrayWrites.size(); i-- > 0;) {

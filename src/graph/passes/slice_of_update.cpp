@@ -25,11 +25,11 @@ std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& sta
   bool all = true, known = true, thin = false;
   for (size_t i = 0; i < size.size(); ++i) {
     const Progression here{starts[i], steps[i], type.shape[i]}, there{storedStarts[i], storedSteps[i], stored[i]};
-    if (alias(syms, here, there) == Alias::kNone) {
+    const std::optional<CommonPart> common = commonPart(syms, here, there, size[i]);
+    if (!(common && common->all) && alias(syms, here, there) == Alias::kNone) {
       if (std::optional<ValueId> older = sliceOf(graph, base, starts, steps, type, versions - 1)) return older;
       return graph.slice(base, starts, steps, type.shape);
     }
-    const std::optional<CommonPart> common = commonPart(syms, here, there, size[i]);
     known &= common.has_value();
     thin |= syms.isConst(type.shape[i], 1) && !syms.isConst(size[i], 1);
     if (!known) continue;

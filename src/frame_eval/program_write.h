@@ -1,0 +1,18 @@
+// Writes into arrays as the program makes them, without versions.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace fw::capture {
+
+/// One write, into an array of the call or one that the call has made. It happens where `after` stands among the nodes
+/// of the captured graph; what reads `after` or views of it reads the array's memory as it is from then on.
+struct ProgramWrite {
+  int array = 0;          ///< number of the array that owns the memory
+  graph::ValueId before;  ///< what it held: if this is its first write, its memory (an input), or what it was made as
+  graph::ValueId part;    ///< view over `before` that is written
+  graph::ValueId value;
+  graph::ValueId after;
+};
+
+}  // namespace fw::capture
