@@ -144,10 +144,10 @@ class ReferenceProgram : public Program {
 };
 
 using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&,
-                                                                 bool deferChecks);
+                                                                 const ProgramOptions&);
 
 absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                    int optLevel, bool deferChecks) {
+                                                    int optLevel, const ProgramOptions& given) {
   jit::CompileOptions options;
   const std::string& isa = config.text(Setting::kIsa);
   options.isa = isa == "avx512"     ? jit::CompileOptions::Isa::kAvx512
@@ -155,7 +155,9 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
                 : isa == "portable" ? jit::CompileOptions::Isa::kPortable
                                     : jit::CompileOptions::Isa::kHost;
   options.optLevel = optLevel;
-  options.deferChecks = deferChecks;
+  options.deferChecks = given.deferChecks;
+  options.guarded = given.guarded;
+  options.refuseUnproved = config.flag(Setting::kVerifyPasses);
   const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
   jit::CompiledText text;
   options.keepText = wantKernels || wantCode;
@@ -168,22 +170,24 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                  bool deferChecks) {
+                                                  const ProgramOptions& options) {
   return makeNative(std::move(graph), std::move(plan), config, static_cast<int>(config.number(Setting::kOptLevel)),
-                    deferChecks);
+                    options);
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeLlvmO0(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                    bool deferChecks) {
-  return makeNative(std::move(graph), std::move(plan), config, 0, deferChecks);
+                                                    const ProgramOptions& options) {
+  return makeNative(std::move(graph), std::move(plan), config, 0, options);
 }
 
 /// The callables receive a functional graph and answer its outputs.
-absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&, bool) {
+absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&,
+                                                   const ProgramOptions&) {
   return makePython("@numpy", std::move(graph), std::move(plan));
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&, bool) {
+absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&,
+                                                       const ProgramOptions&) {
   return std::make_unique<ReferenceProgram>(std::move(graph), std::move(plan));
 }
 
@@ -200,12 +204,12 @@ int32_t Program::commit(const int64_t*, void* const*, void*, jit::CommitProgress
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                     bool deferChecks) {
+                                                     const ProgramOptions& options) {
   if (plan.groups.empty() && plan.commits.empty()) return std::make_unique<EmptyProgram>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
   for (const auto& backend : kBackends)
-    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, deferChecks);
+    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, options);
   return absl::InvalidArgumentError("no backend computes graphs under setting 'backend'");
 }
 

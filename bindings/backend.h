@@ -28,8 +28,14 @@ class Program {
   virtual jit::CompileTimings timings() const { return {}; }
 };
 
-/// The backend named by the setting `backend`. It may defer checks (jit::CompileOptions) if `deferChecks`.
+/// What a backend is told besides the graph.
+struct ProgramOptions {
+  bool deferChecks = false;           ///< it may defer checks (jit::CompileOptions)
+  std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0
+};
+
+/// The backend named by the setting `backend`.
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                     bool deferChecks);
+                                                     const ProgramOptions& options);
 
 }  // namespace fw::bindings

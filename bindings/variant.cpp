@@ -56,6 +56,22 @@ std::vector<std::string_view> splitList(const std::string& text) {
   return names;
 }
 
+/// Expressions that are at least 0 in every call that passes the guards.
+std::vector<graph::SymId> guardedExpressions(const guards::GuardSet& guards, graph::SymContext& syms) {
+  std::vector<graph::SymId> result;
+  for (const guards::Guard& g : guards.guards) {
+    if (g.kind != guards::GuardKind::kSymRelation) continue;
+    const graph::SymId difference = syms.sub(g.right, g.left);
+    switch (g.relation) {
+      case guards::Relation::kLe: result.push_back(difference); break;
+      case guards::Relation::kLt: result.push_back(syms.sub(difference, syms.constant(1))); break;
+      case guards::Relation::kEq: result.insert(result.end(), {difference, syms.neg(difference)}); break;
+      case guards::Relation::kNe: break;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Variant::~Variant() = default;
@@ -83,7 +99,8 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
-  auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, v->reporter_.has_value());
+  const ProgramOptions options{v->reporter_.has_value(), guardedExpressions(*v->guards_, *syms)};
+  auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, options);
   if (!program.ok()) return program.status();
   v->program_ = *std::move(program);
   const auto deferred = v->program_->deferred();

@@ -102,7 +102,9 @@ struct CompileOptions {
   Isa isa = Isa::kHost;      ///< kHost: the widest that this machine has; asking for more than it has is an error
   int optLevel = 2;          ///< 0: fast code generation, for isolating faults
   bool deferChecks = false;  ///< commits may be interrupted: kCheck groups need not run before them
-  bool keepText = false;     ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
+  bool refuseUnproved = false;        ///< accesses that are not proved to stay inside are an error
+  std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0, for the proof
+  bool keepText = false;              ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
 };
 
 struct CompiledText {

@@ -10,11 +10,12 @@ from compare import assert_same_call
 
 def check(function, *calls):
     """`calls` are tuples of arguments: one compiled function sees them all."""
-    compiled = fusewire.compile(function, economy=False)
-    for arguments in calls:
-        assert_same_call(function, compiled, arguments)
-    breaks = _fusewire.describe(compiled)["breaks"]
-    assert not [b for b in breaks if b["class"] == "bug"], breaks
+    for options in ({}, {"verify_passes": True}):
+        compiled = fusewire.compile(function, economy=False, **options)
+        for arguments in calls:
+            assert_same_call(function, compiled, arguments)
+        breaks = _fusewire.describe(compiled)["breaks"]
+        assert not [b for b in breaks if b["class"] == "bug"], breaks
 
 
 def vector(n, dtype=float):
