@@ -28,6 +28,7 @@ class LlvmProgram : public Program {
   }
   jit::EntryFn check() const override { return executable_->check(); }
   absl::Span<const jit::DeferredCommit> deferred() const override { return executable_->deferred(); }
+  bool isChecked() const override { return executable_->isChecked(); }
   jit::CompileTimings timings() const override { return executable_->timings(); }
 
  private:
@@ -158,6 +159,7 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
   options.deferChecks = given.deferChecks;
   options.guarded = given.guarded;
   options.refuseUnproved = config.flag(Setting::kVerifyPasses);
+  options.checked = config.flag(Setting::kChecked);
   const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
   jit::CompiledText text;
   options.keepText = wantKernels || wantCode;

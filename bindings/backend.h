@@ -25,6 +25,7 @@ class Program {
   /// As in jit::Executable.
   virtual jit::EntryFn check() const { return nullptr; }
   virtual absl::Span<const jit::DeferredCommit> deferred() const { return {}; }
+  virtual bool isChecked() const { return false; }
   virtual jit::CompileTimings timings() const { return {}; }
 };
 

@@ -109,6 +109,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->times_.compileMs = watch.lapMs();
 
   v->keepInputs();
+  if (v->program_->isChecked()) v->extents_.emplace(v->plan(), *v->guards_);
   for (guards::SourceId id : v->guards_->objects)
     v->holdsObjects_ |= (*v->guards_->sources)[id].kind == guards::SourceKind::kWeak;
   auto stub = guards::emitStub(v->guards_);
@@ -117,6 +118,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->times_.stubMs = watch.lapMs();
   v->scratchWords_ = v->guards_->symbols.size() + v->results_->bufferCount() * 2 + v->guards_->inputs.size() * 2 +
                      v->guards_->objects.size() + v->results_->sizeCount() + v->results_->scalarWords();
+  if (v->extents_) v->scratchWords_ += v->results_->bufferCount() * BufferExtents::kWordsPerBuffer;
   return v;
 }
 
@@ -305,7 +307,8 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   frame.args = invocation.args;
   frame.function = invocation.function;
   frame.symbols = carve(static_cast<int64_t*>(nullptr), guards_->symbols.size());
-  frame.buffers = carve(static_cast<void**>(nullptr), bufferCount);
+  frame.buffers =
+      carve(static_cast<void**>(nullptr), bufferCount * (extents_ ? 1 + BufferExtents::kWordsPerBuffer : 1));
   frame.scalars = carve(static_cast<uint64_t*>(nullptr), guards_->inputs.size() * 2);
   frame.objects = carve(static_cast<PyObject**>(nullptr), guards_->objects.size());
 
@@ -335,6 +338,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   std::memset(call.arrays, 0, bufferCount * sizeof(void*));
 
   RunOutcome outcome = RunOutcome::kError;
+  bool outside = false;
   if (results_->allocate(call)) {
     Workspace workspace(results_->workspaceBytes(call));
     if (!workspace.ok()) {
@@ -343,7 +347,9 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       const bool releaseGil = !exit.atomic && call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
       std::optional<Held> held;
       if (releaseGil || holdsObjects_) held.emplace(frame.objects, guards_->objects.size());
+      if (extents_) extents_->fill(frame, call);
       const int32_t status = runNative(frame, workspace.data(), releaseGil);
+      outside = (status & jit::kStatusOutside) != 0;
       const bool mayRunPython = status != 0 || reporter_;  // warnings, the error state
       if (mayRunPython && !held) held.emplace(frame.objects, guards_->objects.size());
       std::optional<Watch> watch;
@@ -363,6 +369,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     }
   }
   results_->release(call);
+  FW_CHECK_MSG(!outside, "checked code met an access outside of its array, and did not make it\n" + planText_);
   return outcome;
 }
 

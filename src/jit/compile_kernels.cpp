@@ -25,17 +25,19 @@ double nowMs() {
 class NativeExecutable : public Executable {
  public:
   NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings,
-                   std::vector<DeferredCommit> deferred)
+                   std::vector<DeferredCommit> deferred, bool checked)
       : plan_(std::move(plan)),
         code_(std::move(code)),
         timings_(timings),
-        deferred_(std::move(deferred)) {}
+        deferred_(std::move(deferred)),
+        checked_(checked) {}
   EntryFn entry() const override { return reinterpret_cast<EntryFn>(code_->entry(0)); }
   CommitFn commit() const override {
     return plan_.commits.empty() ? nullptr : reinterpret_cast<CommitFn>(code_->entry(1));
   }
   EntryFn check() const override { return deferred_.empty() ? nullptr : reinterpret_cast<EntryFn>(code_->entry(2)); }
   absl::Span<const DeferredCommit> deferred() const override { return deferred_; }
+  bool isChecked() const override { return checked_; }
   const graph::Plan& plan() const override { return plan_; }
   const CompileTimings& timings() const override { return timings_; }
   size_t codeSize() const override { return code_->codeSize(); }
@@ -45,6 +47,7 @@ class NativeExecutable : public Executable {
   std::unique_ptr<LoadedCode> code_;
   CompileTimings timings_;
   std::vector<DeferredCommit> deferred_;
+  bool checked_;
 };
 
 // Symbols are unique in the process, because all objects share one symbol table.
@@ -70,11 +73,18 @@ struct ModuleState {
   const graph::SymContext& syms;
   const graph::Plan& plan;
   absl::Span<const DeferredCommit> deferred;
+  bool checked;
 };
 
-void emitEntry(const ModuleState& m, const std::vector<kernels::Kernel>& kernels, const std::string& name) {
+/// Commits cannot stop half-way, so what they access is checked before anything is computed.
+void emitEntry(const ModuleState& m, const std::vector<kernels::Kernel>& kernels,
+               const std::vector<kernels::Kernel>& commits, const std::string& name) {
   FunctionState fn(m.module, m.target, m.syms, m.plan, name);
-  for (const kernels::Kernel& kernel : kernels) KernelEmitter(fn, kernel).run();
+  if (m.checked && !commits.empty()) {
+    for (const kernels::Kernel& commit : commits) KernelEmitter(fn, commit, true).probe();
+    fn.clearFlags();
+  }
+  for (const kernels::Kernel& kernel : kernels) KernelEmitter(fn, kernel, m.checked).run();
   fn.finish();
 }
 
@@ -108,7 +118,7 @@ void emitCommits(const ModuleState& m, const std::vector<kernels::Kernel>& commi
 
 void emitCheck(const ModuleState& m, const std::vector<kernels::Kernel>& commits, const std::string& name) {
   FunctionState fn(m.module, m.target, m.syms, m.plan, name);
-  for (const DeferredCommit& d : m.deferred) KernelEmitter(fn, commits[d.commit]).observe();
+  for (const DeferredCommit& d : m.deferred) KernelEmitter(fn, commits[d.commit], m.checked).observe();
   fn.finish();
 }
 
@@ -132,8 +142,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   llvm::Module module("fusewire", context);
   Session& session = Session::instance();
   session.prepare(module, **target, options.optLevel);
-  const ModuleState state{module, **target, syms, plan, deferred};
-  emitEntry(state, kernels, name);
+  const ModuleState state{module, **target, syms, plan, deferred, options.checked};
+  emitEntry(state, kernels, commits, name);
   std::vector<std::string> entries = {name};
   if (!plan.commits.empty()) {
     entries.push_back(name + "_commit");
@@ -159,7 +169,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   if (!generated.ok()) return generated.status();
   timings.codegenMs = generated->codegenMs;
   timings.linkMs = generated->linkMs;
-  return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings, std::move(deferred));
+  return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings, std::move(deferred),
+                                            options.checked);
 }
 
 }  // namespace fw::jit

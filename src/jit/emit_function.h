@@ -27,6 +27,8 @@ class FunctionState {
   llvm::Value* sym(graph::SymId id);
   /// Start of a buffer's data.
   llvm::Value* buffer(graph::BufferId id);
+  /// Ends the function with kStatusOutside if one of the `bytes` bytes at `pointer` is not the buffer's.
+  void checkInside(graph::BufferId id, llvm::Value* pointer, int64_t bytes);
   /// Stack storage that lives as long as the function.
   llvm::Value* slot(llvm::Type* type, unsigned count);
   /// Sets the status bit if `condition` (i1) holds.
@@ -70,6 +72,8 @@ class FunctionState {
 
  private:
   llvm::Value* emitSym(graph::SymId id);
+  /// Address of the first byte of a buffer, or of the one behind its last.
+  llvm::Value* extent(graph::BufferId id, bool end);
   /// Goes on in a new block.
   void separate(const char* name);
   llvm::Value* statusOf(llvm::Value* control);
@@ -86,6 +90,7 @@ class FunctionState {
   llvm::BasicBlock* last_ = nullptr;  ///< the epilogue
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
+  absl::flat_hash_map<int64_t, llvm::Value*> extents_;  ///< by 2 * buffer + end
 };
 
 }  // namespace fw::jit

@@ -10,7 +10,7 @@ from compare import assert_same_call
 
 def check(function, *calls):
     """`calls` are tuples of arguments: one compiled function sees them all."""
-    for options in ({}, {"verify_passes": True}):
+    for options in ({}, {"checked": True, "verify_passes": True}):
         compiled = fusewire.compile(function, economy=False, **options)
         for arguments in calls:
             assert_same_call(function, compiled, arguments)
