@@ -30,6 +30,7 @@ class LlvmProgram : public Program {
   }
   jit::EntryFn check() const override { return executable_->check(); }
   absl::Span<const jit::DeferredCommit> deferred() const override { return executable_->deferred(); }
+  bool isChecked() const override { return executable_->isChecked(); }
   jit::CompileTimings timings() const override { return executable_->timings(); }
 
  private:
@@ -146,10 +147,10 @@ class ReferenceProgram : public Program {
 };
 
 using MakeProgram = absl::StatusOr<std::unique_ptr<Program>> (*)(graph::Graph, graph::Plan, const Config&,
-                                                                 bool deferChecks, const Script&);
+                                                                 const ProgramOptions&);
 
 absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                    int optLevel, bool deferChecks) {
+                                                    int optLevel, const ProgramOptions& given) {
   jit::CompileOptions options;
   const std::string& isa = config.text(Setting::kIsa);
   options.isa = isa == "avx512"     ? jit::CompileOptions::Isa::kAvx512
@@ -157,7 +158,10 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
                 : isa == "portable" ? jit::CompileOptions::Isa::kPortable
                                     : jit::CompileOptions::Isa::kHost;
   options.optLevel = optLevel;
-  options.deferChecks = deferChecks;
+  options.deferChecks = given.deferChecks;
+  options.guarded = given.guarded;
+  options.refuseUnproved = config.flag(Setting::kVerifyPasses);
+  options.checked = config.flag(Setting::kChecked);
   const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
   jit::CompiledText text;
   options.keepText = wantKernels || wantCode;
@@ -170,30 +174,30 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeLlvm(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                  bool deferChecks, const Script&) {
+                                                  const ProgramOptions& options) {
   return makeNative(std::move(graph), std::move(plan), config, static_cast<int>(config.number(Setting::kOptLevel)),
-                    deferChecks);
+                    options);
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeLlvmO0(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                    bool deferChecks, const Script&) {
-  return makeNative(std::move(graph), std::move(plan), config, 0, deferChecks);
+                                                    const ProgramOptions& options) {
+  return makeNative(std::move(graph), std::move(plan), config, 0, options);
 }
 
 /// The callables receive a functional graph and answer its outputs.
-absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&, bool,
-                                                   const Script&) {
+absl::StatusOr<std::unique_ptr<Program>> makeNumpy(graph::Graph graph, graph::Plan plan, const Config&,
+                                                   const ProgramOptions&) {
   return makePython("@numpy", std::move(graph), std::move(plan));
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&, bool,
-                                                       const Script&) {
+absl::StatusOr<std::unique_ptr<Program>> makeReference(graph::Graph graph, graph::Plan plan, const Config&,
+                                                       const ProgramOptions&) {
   return std::make_unique<ReferenceProgram>(std::move(graph), std::move(plan));
 }
 
-absl::StatusOr<std::unique_ptr<Program>> makeScripted(graph::Graph graph, graph::Plan plan, const Config&, bool,
-                                                      const Script& script) {
-  return makeStatements(std::move(graph), std::move(plan), script);
+absl::StatusOr<std::unique_ptr<Program>> makeScripted(graph::Graph graph, graph::Plan plan, const Config&,
+                                                      const ProgramOptions& options) {
+  return makeStatements(std::move(graph), std::move(plan), options.script);
 }
 
 constexpr struct {
@@ -213,13 +217,13 @@ int32_t Program::commit(const int64_t*, void* const*, void*, jit::CommitProgress
 }
 
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                     bool deferChecks, const Script& script) {
-  if (plan.groups.empty() && plan.commits.empty() && script.writes.empty())
+                                                     const ProgramOptions& options) {
+  if (plan.groups.empty() && plan.commits.empty() && options.script.writes.empty())
     return std::make_unique<EmptyProgram>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
   for (const auto& backend : kBackends)
-    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, deferChecks, script);
+    if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, options);
   return absl::InvalidArgumentError("no backend computes graphs under setting 'backend'");
 }
 

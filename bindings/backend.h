@@ -28,6 +28,7 @@ class Program {
   /// As in jit::Executable.
   virtual jit::EntryFn check() const { return nullptr; }
   virtual absl::Span<const jit::DeferredCommit> deferred() const { return {}; }
+  virtual bool isChecked() const { return false; }
   virtual jit::CompileTimings timings() const { return {}; }
 };
 
@@ -37,8 +38,15 @@ struct Script {
   std::vector<capture::ProgramWrite> writes;
 };
 
-/// The backend named by the setting `backend`. It may defer checks (jit::CompileOptions) if `deferChecks`.
+/// What a backend is told besides the graph.
+struct ProgramOptions {
+  bool deferChecks;                   ///< it may defer checks (jit::CompileOptions)
+  std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0
+  Script script;
+};
+
+/// The backend named by the setting `backend`.
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                     bool deferChecks, const Script& script);
+                                                     const ProgramOptions& options);
 
 }  // namespace fw::bindings

@@ -9,6 +9,7 @@
 #include <cfenv>
 #include <cstring>
 
+#include "graph/axes.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -86,13 +87,13 @@ class CommitReader {
     if (node.op == Op::kConstant)
       leaf.emplace().constant = node.attrs.scalar(graph::AttrKey::kValue).asDouble();
     else
-      leaf = memory(value, group_->axisMap.at(user));
+      leaf = memory(value, graph::operandAxes(graph_, group_->axisMap.at(user), group_->reducedAxes, user, index));
     if (!leaf) return std::nullopt;
     commit_.leaves.push_back(*leaf);
     return static_cast<int>(commit_.leaves.size()) - 1;
   }
 
-  /// `value`, whose last axes run along the domain axes `map`.
+  /// `value`, whose axes run along the domain axes `map`.
   std::optional<CommitReporter::Leaf> memory(ValueId value, const graph::IntList& map) {
     const auto at = plan_.bufferOf.find(graph::viewBase(graph_, value));
     if (at == plan_.bufferOf.end()) return std::nullopt;
@@ -105,11 +106,8 @@ class CommitReader {
     graph::SymContext& syms = graph_.syms();
     leaf.offset = append({leaf.inWorkspace ? syms.add(view->offset, buffer.offset) : view->offset});
     std::vector<SymId> strides(group_->domain.size(), syms.constant(0));
-    const size_t shift = map.size() - view->strides.size();
-    for (size_t axis = 0; axis < view->strides.size(); ++axis) {
-      const int64_t along = map[axis + shift];
-      if (along >= 0 && !syms.isConst(view->shape[axis], 1)) strides[along] = view->strides[axis];
-    }
+    for (size_t axis = 0; axis < map.size(); ++axis)
+      if (map[axis] >= 0) strides[map[axis]] = view->strides[axis];
     leaf.strides = append(strides);
     return leaf;
   }

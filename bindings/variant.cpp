@@ -60,6 +60,21 @@ std::vector<std::string_view> splitList(const std::string& text) {
 }
 
 std::chrono::nanoseconds plantedDelay{0};
+/// Expressions that are at least 0 in every call that passes the guards.
+std::vector<graph::SymId> guardedExpressions(const guards::GuardSet& guards, graph::SymContext& syms) {
+  std::vector<graph::SymId> result;
+  for (const guards::Guard& g : guards.guards) {
+    if (g.kind != guards::GuardKind::kSymRelation) continue;
+    const graph::SymId difference = syms.sub(g.right, g.left);
+    switch (g.relation) {
+      case guards::Relation::kLe: result.push_back(difference); break;
+      case guards::Relation::kLt: result.push_back(syms.sub(difference, syms.constant(1))); break;
+      case guards::Relation::kEq: result.insert(result.end(), {difference, syms.neg(difference)}); break;
+      case guards::Relation::kNe: break;
+    }
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -90,8 +105,9 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
-  const Script script{v->graphText_, std::move(captured.writes)};
-  auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, v->reporter_.has_value(), script);
+  const ProgramOptions options{v->reporter_.has_value(), guardedExpressions(*v->guards_, *syms),
+                               {v->graphText_, std::move(captured.writes)}};
+  auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, options);
   if (!program.ok()) return program.status();
   v->program_ = *std::move(program);
   const auto deferred = v->program_->deferred();
@@ -100,6 +116,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->times_.compileMs = watch.lapMs();
 
   v->keepInputs();
+  if (v->program_->isChecked()) v->extents_.emplace(v->plan(), *v->guards_);
   for (guards::SourceId id : v->guards_->objects)
     v->holdsObjects_ |= (*v->guards_->sources)[id].kind == guards::SourceKind::kWeak;
   auto stub = guards::emitStub(v->guards_);
@@ -108,6 +125,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->times_.stubMs = watch.lapMs();
   v->scratchWords_ = v->guards_->symbols.size() + v->results_->bufferCount() * 2 + v->guards_->inputs.size() * 2 +
                      v->guards_->objects.size() + v->results_->sizeCount() + v->results_->scalarWords();
+  if (v->extents_) v->scratchWords_ += v->results_->bufferCount() * BufferExtents::kWordsPerBuffer;
   return v;
 }
 
@@ -300,7 +318,8 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   frame.args = invocation.args;
   frame.function = invocation.function;
   frame.symbols = carve(static_cast<int64_t*>(nullptr), guards_->symbols.size());
-  frame.buffers = carve(static_cast<void**>(nullptr), bufferCount);
+  frame.buffers =
+      carve(static_cast<void**>(nullptr), bufferCount * (extents_ ? 1 + BufferExtents::kWordsPerBuffer : 1));
   frame.scalars = carve(static_cast<uint64_t*>(nullptr), guards_->inputs.size() * 2);
   frame.objects = carve(static_cast<PyObject**>(nullptr), guards_->objects.size());
 
@@ -331,6 +350,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
 
   RunOutcome outcome = RunOutcome::kError;
+  bool outside = false;
   if (results_->allocate(call)) {
     Workspace workspace(results_->workspaceBytes(call));
     if (!workspace.ok()) {
@@ -339,7 +359,9 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       const bool releaseGil = !exit.atomic && call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
       std::optional<Held> held;
       if (releaseGil || holdsObjects_) held.emplace(frame.objects, guards_->objects.size());
+      if (extents_) extents_->fill(frame, call);
       const int32_t status = runNative(frame, workspace.data(), releaseGil);
+      outside = (status & jit::kStatusOutside) != 0;
       const bool mayRunPython = status != 0 || reporter_;  // warnings, the error state
       if (mayRunPython && !held) held.emplace(frame.objects, guards_->objects.size());
       std::optional<Watch> watch;
@@ -358,6 +380,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       }
     }
   }
+  FW_CHECK_MSG(!outside, "checked code met an access outside of its array, and did not make it\n" + planText_);
   return outcome;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "bindings/backend.h"
 #include "bindings/commit_report.h"
+#include "bindings/extents.h"
 #include "bindings/result_builder.h"
 #include "bindings/trial.h"
 #include "cpython/numpy_api.h"
@@ -120,6 +121,7 @@ class Variant {
   std::unique_ptr<Program> program_;
   std::unique_ptr<ResultBuilder> results_;
   std::optional<CommitReporter> reporter_;  ///< if the program defers checks
+  std::optional<BufferExtents> extents_;    ///< if the program checks its accesses
   bool allWhole_ = true;                    ///< all of its deferred commits are
   std::string graphText_, planText_;
   PhaseTimes times_;

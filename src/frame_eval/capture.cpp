@@ -13,6 +13,7 @@
 #include "frame_eval/survey.h"
 #include "frame_eval/unused.h"
 #include "graph/op.h"
+#include "graph/rank.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -118,6 +119,10 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     for (SharedMember& member : memory.members)
       member.source = copyPath(*known.sources, member.source, trace.sources());
   Interpreter interpreter(trace, options);
+  auto brokenAt = [&](BreakReason reason, std::string detail, int at) {
+    if (at < 0) at = interpreter.resumeAt() >= 0 ? interpreter.resumeAt() : trace.at;
+    return Break{reason, std::move(detail), interpreter.file(), trace.line, at};
+  };
   try {
     FrameEnd end = execute(interpreter);
     interpreter.checkGenerators();
@@ -130,8 +135,9 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     keepUnused(trace.graph());
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
-    int at = b.at >= 0 ? b.at : interpreter.resumeAt() >= 0 ? interpreter.resumeAt() : trace.at;
-    return Break{b.reason, b.detail, interpreter.file(), trace.line, at};
+    return brokenAt(b.reason, b.detail, b.at);
+  } catch (const graph::TooManyAxes& e) {
+    return brokenAt(BreakReason::kUnsupportedArray, std::string("a result has ") + e.what(), -1);
   }
 }
 

@@ -3,11 +3,14 @@
 // SymContext, so that equal sizes have equal SymIds from then on.
 #include "frame_eval/trace.h"
 
+#include <algorithm>
+
 #include "cpython/numpy_api.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
+#include "graph/symint_facts.h"
 
 namespace fw::capture {
 
@@ -250,12 +253,23 @@ bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
     syms().assumeEqual(left, right);
   } else if (g.relation == Relation::kNe) {
     nonZero_.insert(difference);
+    // What is not 0 and not below it is at least 1.
+    for (graph::SymId side : {difference, syms().neg(difference)}) {
+      if (graph::refinedRange(syms(), side).lo != 0) continue;
+      Split d = split(syms(), side);
+      lowerBounds_[d.rest] = std::max(lowerBounds_.try_emplace(d.rest, INT64_MIN).first->second, 1 - d.constant);
+      syms().assumeWithin(d.rest, {1 - d.constant, INT64_MAX});
+    }
   } else {
     Split d = split(syms(), difference);
     int64_t bound = (g.relation == Relation::kLt ? 1 : 0) - d.constant;
     auto [it, added] = lowerBounds_.try_emplace(d.rest, bound);
     it->second = std::max(it->second, bound);
     syms().assumeWithin(d.rest, {it->second, INT64_MAX});
+    // Bounds from both sides may meet.
+    const int64_t low = it->second;
+    auto high = lowerBounds_.find(syms().neg(d.rest));
+    if (high != lowerBounds_.end() && low == -high->second) syms().assumeEqual(d.rest, syms().constant(low));
   }
   guard(std::move(g));
   return answer;

@@ -11,6 +11,7 @@
 #include "frame_eval/keys.h"
 #include "frame_eval/reading.h"
 #include "frame_eval/trace.h"
+#include "graph/rank.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
 #include "guards/builders.h"
@@ -96,6 +97,7 @@ const char* arrayRefusal(PyObject* object) {
   auto* a = reinterpret_cast<PyArrayObject*>(object);
   if (!PyArray_ISNOTSWAPPED(a)) return "is byte-swapped";
   if (!guards::dtypeOf(PyArray_DESCR(a))) return "has an element type that is not compiled";
+  if (PyArray_NDIM(a) > graph::kMaxRank) return "has more than 31 axes";
   return PyArray_ISALIGNED(a) ? nullptr : "is not aligned";
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "graph/infer.h"
+#include "graph/rank.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
@@ -125,6 +126,7 @@ ValueId Graph::append(Node node) {
 /// NB: a node found in the map may have been changed through mutableNode() since; hence the comparison with its
 /// present state, and hence a changed node may have an equal twin. eliminateCommonSubexpressions merges those.
 ValueId Graph::addPure(Node node) {
+  if (node.type.rank() > kMaxRank) throw TooManyAxes();
   if (!isPure(node)) return append(std::move(node));
   auto& candidates = consed_[hashOf(node)];
   for (ValueId id : candidates) {
@@ -193,6 +195,7 @@ ValueId Graph::addTyped(Op op, absl::Span<const ValueId> operands, ValueType typ
 namespace {
 
 ValueId orDie(absl::StatusOr<ValueId> id) {
+  if (absl::IsOutOfRange(id.status())) throw TooManyAxes();
   FW_CHECK_MSG(id.ok(), std::string(id.status().message()));
   return *id;
 }

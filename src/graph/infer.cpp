@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "graph/infer_internal.h"
+#include "graph/rank.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
@@ -270,7 +271,7 @@ absl::StatusOr<ValueType> inferImpl(SymContext& syms, Op op, Operands operands, 
   }
   absl::StatusOr<SymShape> shape = resultShape(syms, op, operands, attrs, given ? &given->shape : nullptr);
   if (!shape.ok()) return shape.status();
-  if (shape->size() > 31) return invalid("rank is above 31");
+  if (shape->size() > kMaxRank) return absl::OutOfRangeError("more than 31 axes");
   absl::StatusOr<DType> dtype = resultDType(op, operands, attrs, given ? &given->dtype : nullptr);
   if (!dtype.ok()) return dtype.status();
   absl::StatusOr<Layout> layout = inferLayout(syms, op, operands, attrs, *shape);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "graph/axes.h"
 #include "graph/infer_internal.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -131,8 +132,8 @@ Layout broadcastLayout(SymContext& syms, const ValueType& operand, const SymShap
   for (int i = 0; i < shift; ++i) result.order.push_back(static_cast<int8_t>(i));
   for (int8_t a : operand.layout.order) result.order.push_back(static_cast<int8_t>(a + shift));
   for (int i = 0; i < operand.rank(); ++i) {
-    bool wasOne = syms.isConst(operand.shape[static_cast<size_t>(i)], 1);
-    if (wasOne && !syms.isConst(shape[static_cast<size_t>(i + shift)], 1)) result.broadcastAxes |= bit(i + shift);
+    if (isStretched(syms, operand.shape[static_cast<size_t>(i)], shape[static_cast<size_t>(i + shift)]))
+      result.broadcastAxes |= bit(i + shift);
   }
   forgetUnitAxes(syms, shape, result);
   return result;

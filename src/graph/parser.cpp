@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "graph/rank.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
@@ -336,6 +337,8 @@ absl::StatusOr<Graph> parse(std::string_view text) {
     return GraphParser(text).run();
   } catch (const SyntaxError& e) {
     return absl::InvalidArgumentError(position(text, e.at) + ": " + e.what);
+  } catch (const TooManyAxes& e) {
+    return absl::InvalidArgumentError(e.what());
   }
 }
 

@@ -22,6 +22,7 @@ std::string nameKey(std::string_view name) { return std::string(1, '\x7f').appen
 SymContext::SymContext() = default;
 
 SymId SymContext::intern(SymNode node) {
+  if (node.op != SymOp::kConst && node.op != SymOp::kSymbol && isPoint(node.range)) return constant(node.range.lo);
   std::string key;
   key.push_back(static_cast<char>(node.op));
   key.push_back(node.opaque ? 1 : 0);
@@ -51,8 +52,8 @@ std::optional<SymId> SymContext::findSymbol(std::string_view name) const {
 
 std::optional<int64_t> SymContext::asConst(SymId id) const {
   const SymNode& n = node(id);
-  if (n.op != SymOp::kConst) return std::nullopt;
-  return n.value;
+  if (!isPoint(n.range)) return std::nullopt;
+  return n.range.lo;
 }
 
 SymId SymContext::add(SymId a, SymId b) {
@@ -105,7 +106,7 @@ std::optional<std::pair<SymPoly, SymPoly>> unnest(const SymContext& context, con
 }  // namespace
 
 SymId SymContext::floorDiv(SymId a, SymId b) {
-  FW_CHECK_MSG(!contains(range(b), 0), "the divisor " + print(b) + " may be 0");
+  FW_CHECK_MSG(!contains(SymAlgebra(*this).refine(b), 0), "the divisor " + print(b) + " may be 0");
   if (a == b) return constant(1);
   SymAlgebra algebra(*this);
   SymPoly dividend = algebra.poly(a), divisor = algebra.poly(b);
@@ -128,7 +129,7 @@ SymId SymContext::floorDiv(SymId a, SymId b) {
 }
 
 SymId SymContext::mod(SymId a, SymId b) {
-  FW_CHECK_MSG(!contains(range(b), 0), "the divisor " + print(b) + " may be 0");
+  FW_CHECK_MSG(!contains(SymAlgebra(*this).refine(b), 0), "the divisor " + print(b) + " may be 0");
   if (a == b) return constant(0);
   SymAlgebra algebra(*this);
   SymPoly dividend = algebra.poly(a), divisor = algebra.poly(b);

@@ -1,6 +1,6 @@
 // Polynomials behind SymContext: the canonical form of an expression is a sum of monomials over atoms, where an atom is
 // anything that is not a sum or a product (symbols, floorDiv, mod, min, max) or an opaque node. Internal to
-// symint*.cpp.
+// symint*.cpp and symint_bounds.h.
 #pragma once
 
 #include <optional>
@@ -49,6 +49,8 @@ class SymAlgebra {
 
   /// All values of poly are >= 0. False means unknown.
   bool nonNegative(const SymPoly& poly, int depth = 0);
+  /// The same, by ranges of the atoms alone.
+  bool nonNegativeByShift(const SymPoly& poly) const;
 
   SymId opaque(SymOp op, absl::InlinedVector<SymId, 2> operands);
   /// floorDiv or mod without simplification. The divisor's range may contain 0: then the caller knows better, or
@@ -57,6 +59,8 @@ class SymAlgebra {
   SymId extreme(SymOp op, SymId a, SymId b);
   /// See symint_facts.h.
   SymRange refine(SymId id);
+  /// id, or the constant that it must be by the ranges of its operands.
+  SymId folded(SymId id);
 
  private:
   std::optional<SymPoly> collect(SymPoly terms) const;
@@ -67,7 +71,6 @@ class SymAlgebra {
   bool cancelCommonFactor(SymPoly& dividend, SymTerm& divisor, SymTerm& scale) const;
   bool takeOutMultiples(SymDivision& d, int64_t c) const;
   bool finish(SymDivision& d) const;
-  bool nonNegativeByShift(const SymPoly& poly) const;
   bool nonNegativeBySubstitution(const SymPoly& poly, int depth);
 
   SymContext& context_;

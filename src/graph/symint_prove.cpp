@@ -312,14 +312,55 @@ void SymContext::narrow(SymId value, SymRange known) {
   SymRange r = addRanges(known, {-c, -c});
   if (p[0].coefficient < 0) r = mulRanges(r, {-1, -1});
   SymRange both{std::max(symbol.range.lo, r.lo), std::min(symbol.range.hi, r.hi)};
-  if (both.lo <= both.hi) symbol.range = both;
+  if (both.lo > both.hi || (both.lo == symbol.range.lo && both.hi == symbol.range.hi)) return;
+  symbol.range = both;
+  // What can have one value only is that value from now on, for everybody.
+  const SymId id = p[0].atoms[0];
+  if (isPoint(both) && !assumed_.contains(id)) addRule(id, constant(both.lo));
 }
 
+namespace {
+
+/// Range that follows from those of the operands.
+SymRange rangeOfOperands(const SymContext& context, const SymNode& n) {
+  SymRange r = context.range(n.operands[0]);
+  for (size_t i = 1; i < n.operands.size(); ++i) {
+    const SymRange x = context.range(n.operands[i]);
+    switch (n.op) {
+      case SymOp::kConst:
+      case SymOp::kSymbol: break;
+      case SymOp::kAdd: r = addRanges(r, x); break;
+      case SymOp::kMul: r = mulRanges(r, x); break;
+      case SymOp::kMin: r = minRanges(r, x); break;
+      case SymOp::kMax: r = maxRanges(r, x); break;
+      case SymOp::kFloorDiv: r = contains(x, 0) ? n.range : floorDivRanges(r, x); break;
+      case SymOp::kMod: r = contains(x, 0) ? n.range : modRanges(r, x); break;
+    }
+  }
+  return r;
+}
+
+}  // namespace
+
 SymRange SymAlgebra::refine(SymId id) {
-  const SymRange now = range(poly(id));
+  const SymNode& n = context_.node(id);
+  if (n.operands.empty()) return n.range;
+  for (SymRange now : {range(poly(id)), rangeOfOperands(context_, n)}) {
+    SymRange& known = context_.nodes_[id.index].range;
+    const SymRange both{std::max(known.lo, now.lo), std::min(known.hi, now.hi)};
+    if (both.lo <= both.hi) known = both;
+  }
+  return context_.range(id);
+}
+
+SymId SymAlgebra::folded(SymId id) {
+  const SymNode& n = context_.node(id);
+  if (n.operands.empty()) return id;
+  const SymRange now = rangeOfOperands(context_, n);
   SymRange& known = context_.nodes_[id.index].range;
-  known = {std::max(known.lo, now.lo), std::min(known.hi, now.hi)};
-  return known;
+  const SymRange both{std::max(known.lo, now.lo), std::min(known.hi, now.hi)};
+  if (both.lo <= both.hi) known = both;
+  return isPoint(known) ? context_.constant(known.lo) : id;
 }
 
 SymRange refinedRange(SymContext& context, SymId id) { return SymAlgebra(context).refine(id); }
@@ -379,7 +420,7 @@ SymId SymContext::rebuild(SymId id, absl::flat_hash_map<SymId, SymId>& done) {
       }
       break;
   }
-  result = ruled(result);
+  result = SymAlgebra(*this).folded(ruled(result));
   done[id] = result;
   return result;
 }

@@ -14,6 +14,8 @@ SymRange modRanges(SymRange a, SymRange b);       ///< b does not contain 0
 SymRange minRanges(SymRange a, SymRange b);
 SymRange maxRanges(SymRange a, SymRange b);
 inline bool contains(SymRange r, int64_t v) { return r.lo <= v && v <= r.hi; }
+/// Exactly one value.
+inline bool isPoint(SymRange r) { return r.lo == r.hi && r.lo != INT64_MIN && r.hi != INT64_MAX; }
 inline bool bounded(SymRange r) { return r.lo != INT64_MIN && r.hi != INT64_MAX; }
 
 }  // namespace fw::graph

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "graph/axes.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
@@ -138,8 +139,7 @@ void broadcastView(SymContext& syms, AffineView& view, const SymShape& to) {
   size_t shift = to.size() - view.shape.size();
   SymList strides(to.size(), syms.constant(0));
   for (size_t d = 0; d < view.shape.size(); ++d) {
-    bool repeated = syms.isConst(view.shape[d], 1) && !syms.isConst(to[d + shift], 1);
-    if (!repeated) strides[d + shift] = view.strides[d];
+    if (!isStretched(syms, view.shape[d], to[d + shift])) strides[d + shift] = view.strides[d];
   }
   view.shape = to;
   view.strides = std::move(strides);

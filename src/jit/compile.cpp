@@ -4,8 +4,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/support/check.h"
 #include "jit/compile.h"
+#include "kernels/access_proof.h"
 #include "kernels/lower.h"
 #include "kernels/lower_group.h"
 
@@ -42,6 +44,19 @@ DeferredCommit deferredCommit(int number, const graph::Graph& graph, const graph
   FW_UNREACHABLE();
 }
 
+/// Every access of the kernels stays inside of its buffer, and so do results that are views.
+absl::Status proveAccesses(const graph::Graph& graph, const graph::Plan& plan, const CompileOptions& options,
+                           std::initializer_list<const std::vector<kernels::Kernel>*> lists) {
+  kernels::AccessProver prover(plan, graph.syms(), options.guarded);
+  std::vector<std::string> problems = prover.unprovedResults();
+  for (const std::vector<kernels::Kernel>* list : lists)
+    for (const kernels::Kernel& kernel : *list)
+      for (uint32_t access : prover.unproved(kernel))
+        problems.push_back(kernels::describeAccess(kernel, access, plan, graph.syms()));
+  if (problems.empty()) return absl::OkStatus();
+  return absl::InternalError("not proved to stay inside of its buffer: " + absl::StrJoin(problems, "; "));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, graph::Plan plan,
@@ -68,6 +83,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, g
     if (commit && isDeferred(group))
       deferred.push_back(deferredCommit(static_cast<int>(before), graph, group, list[before]));
   }
+  if (options.refuseUnproved)
+    if (absl::Status s = proveAccesses(graph, plan, options, {&kernels, &commits}); !s.ok()) return s;
   CompileTimings timings;
   timings.kernelMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return compileKernels(kernels, commits, graph.syms(), std::move(plan), options, text, timings, std::move(deferred));

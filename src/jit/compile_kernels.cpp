@@ -23,17 +23,19 @@ double nowMs() {
 class NativeExecutable : public Executable {
  public:
   NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings,
-                   std::vector<DeferredCommit> deferred)
+                   std::vector<DeferredCommit> deferred, bool checked)
       : plan_(std::move(plan)),
         code_(std::move(code)),
         timings_(timings),
-        deferred_(std::move(deferred)) {}
+        deferred_(std::move(deferred)),
+        checked_(checked) {}
   EntryFn entry() const override { return reinterpret_cast<EntryFn>(code_->entry(0)); }
   CommitFn commit() const override {
     return plan_.commits.empty() ? nullptr : reinterpret_cast<CommitFn>(code_->entry(1));
   }
   EntryFn check() const override { return deferred_.empty() ? nullptr : reinterpret_cast<EntryFn>(code_->entry(2)); }
   absl::Span<const DeferredCommit> deferred() const override { return deferred_; }
+  bool isChecked() const override { return checked_; }
   const graph::Plan& plan() const override { return plan_; }
   const CompileTimings& timings() const override { return timings_; }
   size_t codeSize() const override { return code_->codeSize(); }
@@ -43,6 +45,7 @@ class NativeExecutable : public Executable {
   std::unique_ptr<LoadedCode> code_;
   CompileTimings timings_;
   std::vector<DeferredCommit> deferred_;
+  bool checked_;
 };
 
 // Symbols are unique in the process, because all objects share one symbol table.
@@ -81,8 +84,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   llvm::Module module("fusewire", context);
   Session& session = Session::instance();
   session.prepare(module, **target, options.optLevel);
-  const ModuleState state{module, **target, syms, plan, deferred};
-  emitEntry(state, name, kernels);
+  const ModuleState state{module, **target, syms, plan, deferred, options.checked};
+  emitEntry(state, name, kernels, commits);
   std::vector<std::string> entries = {name};
   if (!plan.commits.empty()) {
     entries.push_back(name + "_commit");
@@ -108,7 +111,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   if (!generated.ok()) return generated.status();
   timings.codegenMs = generated->codegenMs;
   timings.linkMs = generated->linkMs;
-  return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings, std::move(deferred));
+  return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings, std::move(deferred),
+                                            options.checked);
 }
 
 }  // namespace fw::jit

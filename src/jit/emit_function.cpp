@@ -234,6 +234,30 @@ Value* FunctionState::buffer(BufferId id) {
   return data;
 }
 
+Value* FunctionState::extent(BufferId id, bool end) {
+  Value*& known = extents_[2 * int64_t{id.index} + end];
+  if (known) return known;
+  const graph::Buffer& buffer = plan_.buffers.at(id.index);
+  if (buffer.kind == graph::BufferKind::kTemp) {
+    known = this->buffer(id);
+    if (!end) return known;
+    Value* bytes = i64(graph::itemSize(buffer.dtype));
+    for (SymId size : buffer.shape) bytes = entry_.CreateMul(bytes, sym(size));
+    return known = entry_.CreateGEP(ir_.getInt8Ty(), known, bytes);
+  }
+  const uint64_t at = plan_.buffers.size() + 2 * uint64_t{id.index} + end;
+  Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(1), at);
+  return known = entry_.CreateLoad(ir_.getPtrTy(), address);
+}
+
+void FunctionState::checkInside(BufferId id, Value* pointer, int64_t bytes) {
+  auto number = [&](Value* address) { return ir_.CreatePtrToInt(address, ir_.getInt64Ty()); };
+  Value *first = number(pointer), *last = ir_.CreateAdd(first, i64(bytes));
+  Value* before = ir_.CreateICmpULT(first, number(extent(id, false)));
+  Value* behind = ir_.CreateICmpUGT(last, number(extent(id, true)));
+  leaveIf(ir_.CreateOr(before, behind), [&] { raise(ir_.getTrue(), kStatusOutside | kStatusDecline); });
+}
+
 llvm::Type* FunctionState::scalarType(DType d) {
   switch (d) {
     case DType::kBool: return ir_.getInt1Ty();

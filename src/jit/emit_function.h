@@ -33,6 +33,8 @@ class FunctionState {
   llvm::Value* sym(graph::SymId id);
   /// `offset` bytes into a buffer's data.
   llvm::Value* address(graph::BufferId buffer, graph::SymId offset);
+  /// Ends the function with kStatusOutside if one of the `bytes` bytes at `pointer` is not the buffer's.
+  void checkInside(graph::BufferId id, llvm::Value* pointer, int64_t bytes);
   /// Runs a part of this function that stands in one of its own; `mayLeave` says that it may end this one, too.
   void callPart(FunctionState& part, bool mayLeave);
   /// kShared: what stands for a symbolic integer, and for a place, of the kernel whose code this is.
@@ -86,6 +88,8 @@ class FunctionState {
   llvm::Value* emitSym(graph::SymId id);
   /// Start of a buffer's data.
   llvm::Value* buffer(graph::BufferId id);
+  /// Address of the first byte of a buffer, or of the one behind its last.
+  llvm::Value* extent(graph::BufferId id, bool end);
   /// Goes on in a new block.
   void separate(const char* name);
   llvm::Value* statusOf(llvm::Value* control);
@@ -104,6 +108,7 @@ class FunctionState {
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
   absl::flat_hash_map<std::pair<graph::BufferId, graph::SymId>, llvm::Value*> addresses_;  ///< that are bound
+  absl::flat_hash_map<int64_t, llvm::Value*> extents_;  ///< by 2 * buffer + end
 };
 
 }  // namespace fw::jit

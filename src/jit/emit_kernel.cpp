@@ -20,7 +20,7 @@ using kernels::ScalarOp;
 using kernels::StmtKind;
 using llvm::Value;
 
-KernelEmitter::KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel)
+KernelEmitter::KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel, bool checked)
     : fn_(fn),
       ops_(fn),
       ir_(fn.ir()),
@@ -29,7 +29,8 @@ KernelEmitter::KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel)
       varying_(kernel.exprs.size(), false),
       axes_(kernel.axisCount, nullptr),
       pointers_(kernel.accesses.size(), nullptr),
-      reduced_(kernel.stmts.size()) {}
+      reduced_(kernel.stmts.size()),
+      checked_(checked) {}
 
 void KernelEmitter::run() {
   locate();
@@ -39,6 +40,11 @@ void KernelEmitter::run() {
 void KernelEmitter::observe() {
   observing_ = true;
   run();
+}
+
+void KernelEmitter::probe() {
+  probing_ = true;
+  observe();
 }
 
 void KernelEmitter::locate() {
@@ -125,6 +131,7 @@ void KernelEmitter::emitStmt(StmtId id) {
 // In the body of a vector loop the lanes that raised are collected in a register; elsewhere the status word is
 // updated at once. Inactive lanes repeat an active one, so they need no masking.
 void KernelEmitter::emitRaise(const Expr& expr) {
+  if (probing_) return;
   const ExprId condition = expr.operands[0];
   if (depth_ == 0) {
     for (Raised& raised : raised_) {

@@ -18,12 +18,15 @@ struct LaneStride {
 
 class KernelEmitter {
  public:
-  KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel);
+  /// `checked`: accesses are compared with their buffers before they are made.
+  KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel, bool checked = false);
   /// What stands for a constant (kConst) in code that several kernels share.
   void bind(kernels::ExprId constant, llvm::Value* value) { numbers_[constant] = value; }
   void run();
   /// Computes what the kernel stores and drops it, for what it raises on the way.
   void observe();
+  /// Makes the checks of all accesses, but no access: what is loaded counts as 0.
+  void probe();
   /// Runs the kernel of commit number `index` part by part, saving what each overwrites: see CommitProgress.
   void runWatched(int64_t index);
 
@@ -92,6 +95,8 @@ class KernelEmitter {
 
   // emit_memory.cpp
   llvm::Value* emitLoad(const kernels::Expr& expr);
+  /// Compares what `access` reaches at this point with its buffer, if the code is checked.
+  void check(uint32_t access, llvm::Type* element);
   void emitStore(const Stmt& stmt);
   void emitObserve(const Stmt& stmt);
   LaneStride laneStride(const kernels::Access& access);
@@ -120,6 +125,8 @@ class KernelEmitter {
     llvm::Value* any;  ///< lanes that raised, carried around the vector loop
   };
   std::vector<Raised> raised_;
+  const bool checked_;
+  bool probing_ = false;                 ///< accesses are checked and not made
   bool observing_ = false;               ///< values are computed instead of stored
   llvm::Value* save_ = nullptr;          ///< where what the next store overwrites is saved; nullptr: nowhere
   std::vector<llvm::Value*> saveSteps_;  ///< by axis: elements of save_ per iteration

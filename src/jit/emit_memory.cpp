@@ -28,10 +28,28 @@ llvm::SmallVector<int, 64> reversedLanes(unsigned count) {
 
 }  // namespace
 
+/// The lanes of a vector lie between the first and the last.
+void KernelEmitter::check(uint32_t number, llvm::Type* element) {
+  if (!checked_) return;
+  const Access& access = kernel_.accesses[number];
+  Value* pointer = pointers_[number];
+  fn_.checkInside(access.buffer, pointer, bytesOf(element));
+  if (lanes_.count == 1 || !accessVaries(access, lanes_.axis)) return;
+  Value* active = lanes_.mask ? lanes_.active : fn_.i64(lanes_.count);
+  Value* distance = ir_.CreateMul(strideValue(laneStride(access)), ir_.CreateSub(active, fn_.i64(1)));
+  fn_.checkInside(access.buffer, ir_.CreateGEP(ir_.getInt8Ty(), pointer, distance), bytesOf(element));
+}
+
 Value* KernelEmitter::emitLoad(const Expr& expr) {
   const Access& access = kernel_.accesses[expr.access];
   llvm::Type* element = fn_.memoryType(expr.dtype);
   Value* pointer = pointers_[expr.access];
+  check(expr.access, element);
+  if (probing_) {
+    const bool lanes = lanes_.count > 1 && accessVaries(access, lanes_.axis);
+    llvm::Type* type = fn_.scalarType(expr.dtype);
+    return llvm::Constant::getNullValue(lanes ? llvm::FixedVectorType::get(type, lanes_.count) : type);
+  }
   Value* loaded = nullptr;
   if (lanes_.count > 1 && accessVaries(access, lanes_.axis)) {
     loaded = loadLanes(element, pointer, laneStride(access));
@@ -43,6 +61,7 @@ Value* KernelEmitter::emitLoad(const Expr& expr) {
 }
 
 void KernelEmitter::emitStore(const Stmt& stmt) {
+  check(stmt.access, fn_.memoryType(kernel_.exprs[stmt.value.index].dtype));
   const Access& access = kernel_.accesses[stmt.access];
   Value* stored = lanes_.count > 1 ? value(stmt.value) : scalar(stmt.value);
   if (kernel_.exprs[stmt.value.index].dtype == DType::kBool) {
@@ -67,6 +86,8 @@ void KernelEmitter::emitStore(const Stmt& stmt) {
 
 /// A volatile store to the stack: the code generator must compute what it stores. The line stays in the first cache.
 void KernelEmitter::emitObserve(const Stmt& stmt) {
+  if (stmt.kind == kernels::StmtKind::kStore) check(stmt.access, fn_.memoryType(kernel_.exprs[stmt.value.index].dtype));
+  if (probing_) return;
   Value* observed = lanes_.count > 1 ? value(stmt.value) : scalar(stmt.value);
   if (kernel_.exprs[stmt.value.index].dtype == DType::kBool) {
     observed = ir_.CreateZExt(observed, shapedLike(ir_.getInt8Ty(), observed));

@@ -23,7 +23,7 @@ size_t weightOf(const Kernel& kernel) { return kernel.exprs.size() + 16 * kernel
 /// One function over a list of kernels.
 class Emitter {
  public:
-  enum class Use : uint8_t { kRun, kObserve };
+  enum class Use : uint8_t { kRun, kCommit, kObserve };
 
   Emitter(const ModuleState& m, std::string name, Use use, std::vector<const Kernel*> list)
       : m_(m),
@@ -34,6 +34,7 @@ class Emitter {
 
   /// Finds what is alike among the kernels that are no `exception`, and makes its code.
   void share(const std::vector<bool>& exception) {
+    if (m_.checked) return;  // shared code does not know whose buffer it is in
     std::vector<const Kernel*> candidates;
     std::vector<size_t> positions;
     for (size_t i = 0; i < list_.size(); ++i) {
@@ -52,8 +53,8 @@ class Emitter {
   /// Emits kernel number `i`, or a call of its shared code.
   void kernel(FunctionState& fn, size_t i) {
     if (sharedBy_[i] >= 0) return call(fn, static_cast<size_t>(sharedBy_[i]), i);
-    KernelEmitter emitter(fn, *list_[i]);
-    use_ == Use::kRun ? emitter.run() : emitter.observe();
+    KernelEmitter emitter(fn, *list_[i], m_.checked && use_ != Use::kCommit);
+    use_ == Use::kObserve ? emitter.observe() : emitter.run();
   }
 
   /// Calls `emit` for every kernel, in `main` or in parts of it.
@@ -103,7 +104,7 @@ class Emitter {
     for (const auto& [buffer, offset] : own.places) fn.bind(buffer, offset, fn.function()->getArg(next++));
     for (graph::SymId sym : own.syms) fn.bind(sym, fn.function()->getArg(next++));
     for (kernels::ExprId id : own.numbers) emitter.bind(id, fn.function()->getArg(next++));
-    use_ == Use::kRun ? emitter.run() : emitter.observe();
+    use_ == Use::kObserve ? emitter.observe() : emitter.run();
     fn.finish();
     return fn.function();
   }
@@ -148,11 +149,16 @@ std::vector<const DeferredCommit*> deferredOf(const ModuleState& m, size_t commi
 
 }  // namespace
 
-void emitEntry(const ModuleState& m, const std::string& name, const std::vector<Kernel>& kernels) {
+void emitEntry(const ModuleState& m, const std::string& name, const std::vector<Kernel>& kernels,
+               const std::vector<Kernel>& commits) {
   Emitter emitter(m, name, Emitter::Use::kRun, pointersTo(kernels));
   emitter.share(std::vector<bool>(kernels.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
-  emitter.all(fn, /*mayLeave=*/false, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
+  if (m.checked && !commits.empty()) {
+    for (const Kernel& commit : commits) KernelEmitter(fn, commit, /*checked=*/true).probe();
+    fn.clearFlags();
+  }
+  emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
   fn.finish();
 }
 
@@ -160,7 +166,7 @@ void emitCommits(const ModuleState& m, const std::string& name, const std::vecto
   const std::vector<const DeferredCommit*> deferred = deferredOf(m, commits.size());
   std::vector<bool> watched;  // those run part by part
   for (const DeferredCommit* d : deferred) watched.push_back(d && !d->whole);
-  Emitter emitter(m, name, Emitter::Use::kRun, pointersTo(commits));
+  Emitter emitter(m, name, Emitter::Use::kCommit, pointersTo(commits));
   emitter.share(watched);
   FunctionState fn = emitter.open(name, Kind::kCommit);
   emitter.all(fn, /*mayLeave=*/true, [&](FunctionState& part, size_t i) {
@@ -185,7 +191,7 @@ void emitCheck(const ModuleState& m, const std::string& name, const std::vector<
   Emitter emitter(m, name, Emitter::Use::kObserve, std::move(list));
   emitter.share(std::vector<bool>(m.deferred.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
-  emitter.all(fn, /*mayLeave=*/false, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
+  emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
   fn.finish();
 }
 

@@ -20,9 +20,12 @@ struct ModuleState {
   const graph::SymContext& syms;
   const graph::Plan& plan;
   absl::Span<const DeferredCommit> deferred;  ///< by rising number
+  bool checked;                               ///< accesses are compared with their buffers before they are made
 };
 
-void emitEntry(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& kernels);
+/// Checked: what `commits` access is compared before anything is computed, since they cannot stop half-way.
+void emitEntry(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& kernels,
+               const std::vector<kernels::Kernel>& commits);
 void emitCommits(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& commits);
 /// Computes what deferred commits store, for what it raises.
 void emitCheck(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& commits);

@@ -20,11 +20,14 @@ enum Status : int32_t {
   kStatusOverflow = 4,
   kStatusUnderflow = 8,
   kStatusDecline = 16,  ///< a kernel refused: always run as Python
+  kStatusOutside = 32,  ///< checked code: an access would have gone outside of its buffer, and was not made
 };
 
 /// The native function. symbols[i] is the value of symbol i of the graph's SymContext; buffers[b] is the data of
 /// Plan::buffers[b] for inputs and outputs (entries of temporaries are unused); workspace has workspaceBytes, 64-byte
 /// aligned (nullptr if 0). Answers Status bits. Never throws, never calls Python.
+/// Checked code (CompileOptions::checked) finds two more addresses per buffer behind those: of its first byte, and of
+/// the one behind its last.
 using EntryFn = int32_t (*)(const int64_t* symbols, void* const* buffers, void* workspace);
 
 constexpr int64_t kPartElements = 1024;  // with operands and what is saved of them in the first-level cache
@@ -91,6 +94,8 @@ class Executable {
   /// Computes what deferred commits will store, for the flags only: after entry(). nullptr if there are none.
   virtual EntryFn check() const { return nullptr; }
   virtual absl::Span<const DeferredCommit> deferred() const { return {}; }
+  /// The functions read the extents of the buffers: see EntryFn.
+  virtual bool isChecked() const { return false; }
   virtual const graph::Plan& plan() const = 0;
   virtual const CompileTimings& timings() const = 0;
   /// Size of the machine code in bytes.
@@ -102,7 +107,12 @@ struct CompileOptions {
   Isa isa = Isa::kHost;      ///< kHost: the widest that this machine has; asking for more than it has is an error
   int optLevel = 2;          ///< 0: fast code generation, for isolating faults
   bool deferChecks = false;  ///< commits may be interrupted: kCheck groups need not run before them
-  bool keepText = false;     ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
+  /// Every access is compared with its buffer first, and not made if it is outside: kStatusOutside. The functions then
+  /// read the extents of the buffers (EntryFn).
+  bool checked = false;
+  bool refuseUnproved = false;        ///< accesses that are not proved to stay inside are an error
+  std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0, for the proof
+  bool keepText = false;              ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
 };
 
 struct CompiledText {

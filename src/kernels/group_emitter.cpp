@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/axes.h"
 #include "graph/raising.h"
 #include "graph/refused.h"
 #include "graph/support/check.h"
@@ -49,31 +50,7 @@ absl::Status GroupEmitter::collect() {
 }
 
 IntList GroupEmitter::operandAxes(ValueId user, size_t index) const {
-  const Node& node = graph_.node(user);
-  const SymShape& shape = graph_.type(node.operands[index]).shape;
-  const IntList& map = group_.axisMap.at(user);
-  const auto unit = [&](size_t axis) { return graph_.syms().isConst(shape[axis], 1); };
-  IntList result;
-  if (graph::info(node.op).cls != OpClass::kReduction) {
-    FW_CHECK(map.size() >= shape.size());
-    const size_t shift = map.size() - shape.size();
-    for (size_t axis = 0; axis < shape.size(); ++axis) result.push_back(unit(axis) ? -1 : map[axis + shift]);
-    return result;
-  }
-  const IntList& gone = node.attrs.ints(graph::AttrKey::kAxes);
-  const bool keepdims = node.attrs.integerOr(graph::AttrKey::kKeepdims, 0) != 0;
-  size_t nextReduced = 0, kept = 0;
-  for (size_t axis = 0; axis < shape.size(); ++axis) {
-    if (std::find(gone.begin(), gone.end(), static_cast<int64_t>(axis)) != gone.end()) {
-      if (!unit(axis)) FW_CHECK(nextReduced < group_.reducedAxes.size());
-      result.push_back(unit(axis) ? -1 : group_.reducedAxes[nextReduced++]);
-      kept += keepdims;
-    } else {
-      result.push_back(unit(axis) ? -1 : map[kept]);
-      ++kept;
-    }
-  }
-  return result;
+  return graph::operandAxes(graph_, group_.axisMap.at(user), group_.reducedAxes, user, index);
 }
 
 absl::StatusOr<MemoryRef> GroupEmitter::memoryOf(ValueId value, const IntList& domainAxes) {

@@ -3,6 +3,8 @@
 
 #include <cfenv>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "graph/pairwise_order.h"
@@ -64,22 +66,53 @@ class Interpreter {
     return absl::OkStatus();
   }
 
+  absl::Status prepareChecks(const graph::Plan& plan, const graph::SymContext& syms,
+                             absl::Span<const int64_t> symbols) {
+    for (size_t b = 0; b < plan.buffers.size(); ++b) {
+      const graph::Buffer& buffer = plan.buffers[b];
+      Extent extent{static_cast<std::byte*>(buffers_[b]), static_cast<std::byte*>(buffers_[b])};
+      bool empty = false;
+      for (size_t axis = 0; axis < buffer.shape.size(); ++axis) {
+        auto size = syms.evaluate(buffer.shape[axis], symbols), stride = syms.evaluate(buffer.strides[axis], symbols);
+        if (!size.ok() || !stride.ok()) return size.ok() ? stride.status() : size.status();
+        empty |= *size <= 0;
+        const int64_t reach = (*size - 1) * *stride;
+        (reach < 0 ? extent.first : extent.end) += reach;
+      }
+      extent.end += graph::itemSize(buffer.dtype);
+      if (empty) extent.first = extent.end = static_cast<std::byte*>(buffers_[b]);
+      extents_.push_back(extent);
+    }
+    return absl::OkStatus();
+  }
+
   uint64_t run() {
     block(kernel_.body);
     return status_;
   }
 
+  /// An access that was not made, if checks are prepared.
+  std::optional<uint32_t> outside() const { return outside_; }
+
  private:
+  struct Extent {
+    std::byte *first, *end;
+  };
+
   struct Address {
     std::byte* base = nullptr;
     std::vector<std::pair<AxisId, int64_t>> terms;
   };
 
-  std::byte* locate(uint32_t access) const {
+  std::byte* locate(uint32_t access, DType dtype) {
     const Address& a = addresses_[access];
     std::byte* p = a.base;
     for (const auto& [axis, stride] : a.terms) p += axes_[axis.index] * stride;
-    return p;
+    if (extents_.empty()) return p;
+    const Extent& extent = extents_[kernel_.accesses[access].buffer.index];
+    if (p >= extent.first && p + graph::itemSize(dtype) <= extent.end) return p;
+    outside_ = access;
+    return nowhere_;
   }
 
   void block(const Block& b) {
@@ -104,7 +137,7 @@ class Interpreter {
     }
     if (e.op == ScalarOp::kLoad) {
       out = 0;
-      std::memcpy(&out, locate(e.access), graph::itemSize(e.dtype));
+      std::memcpy(&out, locate(e.access, e.dtype), graph::itemSize(e.dtype));
       return;
     }
     if (e.op == ScalarOp::kReduceResult) {
@@ -127,9 +160,11 @@ class Interpreter {
   void statement(StmtId id) {
     const Stmt& s = kernel_.stmts[id.index];
     switch (s.kind) {
-      case StmtKind::kStore:
-        std::memcpy(locate(s.access), &values_[s.value.index], graph::itemSize(kernel_.exprs[s.value.index].dtype));
+      case StmtKind::kStore: {
+        const DType dtype = kernel_.exprs[s.value.index].dtype;
+        std::memcpy(locate(s.access, dtype), &values_[s.value.index], graph::itemSize(dtype));
         return;
+      }
       case StmtKind::kObserve: return;
       case StmtKind::kIf:
         if (values_[s.value.index]) block(s.body);
@@ -178,17 +213,25 @@ class Interpreter {
   std::vector<int64_t> axes_;
   std::vector<std::vector<uint64_t>> results_;
   std::vector<Address> addresses_;
+  std::vector<Extent> extents_;  ///< of the buffers, if accesses are checked
+  std::optional<uint32_t> outside_;
+  std::byte nowhere_[16] = {};
   uint64_t status_ = 0;
 };
 
 }  // namespace
 
 absl::StatusOr<uint64_t> interpret(const Kernel& kernel, const graph::SymContext& syms,
-                                   absl::Span<const int64_t> symbols, absl::Span<void* const> buffers) {
+                                   absl::Span<const int64_t> symbols, absl::Span<void* const> buffers,
+                                   const graph::Plan* checked) {
   Interpreter interpreter(kernel, buffers);
   if (absl::Status s = interpreter.prepare(syms, symbols); !s.ok()) return s;
+  if (checked)
+    if (absl::Status s = interpreter.prepareChecks(*checked, syms, symbols); !s.ok()) return s;
   std::feclearexcept(FE_ALL_EXCEPT);
   const uint64_t raised = interpreter.run();
+  if (auto access = interpreter.outside())
+    return absl::OutOfRangeError(kernel.name + ": access " + std::to_string(*access) + " is outside of its buffer");
   return raised | ieeeStatus();
 }
 

@@ -52,7 +52,7 @@ absl::StatusOr<Result> run(BuiltGraph& built, absl::Span<void* const> inputs, ab
     buffers[i] = buffer.kind == graph::BufferKind::kInput ? inputs[buffer.index] : temps[i].data();
   }
   for (const Kernel& kernel : built.kernels) {
-    absl::StatusOr<uint64_t> status = interpret(kernel, syms, symbols, buffers);
+    absl::StatusOr<uint64_t> status = interpret(kernel, syms, symbols, buffers, &built.plan);
     if (!status.ok()) return status.status();
     result.status |= *status;
   }

@@ -40,6 +40,7 @@
 #include <queue>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/axes.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/group_order.h"
@@ -361,10 +362,8 @@ IndexMap followIndexMaps(const Graph& graph, ValueId value) {
     IntList below(inner.size(), -1);
     if (node.op == Op::kBroadcast) {
       const size_t shift = outer.size() - inner.size();
-      for (size_t axis = 0; axis < inner.size(); ++axis) {
-        const bool unit = syms.isConst(inner[axis], 1);
-        below[axis] = unit ? -1 : map.axes[axis + shift];
-      }
+      for (size_t axis = 0; axis < inner.size(); ++axis)
+        below[axis] = isStretched(syms, inner[axis], outer[axis + shift]) ? -1 : map.axes[axis + shift];
     } else {
       const IntList& axes = node.attrs.ints(AttrKey::kAxes);
       const bool expands = node.op == Op::kExpand;

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/axes.h"
 #include "graph/linear_sum.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -273,31 +274,7 @@ absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {
 }
 
 IntList operandAxes(const Graph& graph, const Draft& draft, ValueId user, size_t index) {
-  const Node& node = graph.node(user);
-  const SymShape& shape = graph.type(node.operands[index]).shape;
-  const IntList& map = draft.axisMap.at(user);
-  IntList result;
-  if (info(node.op).cls != OpClass::kReduction) {
-    const size_t shift = map.size() - shape.size();
-    for (size_t axis = 0; axis < shape.size(); ++axis)
-      result.push_back(isUnit(graph, shape[axis]) ? -1 : map[axis + shift]);
-    return result;
-  }
-  const IntList& axes = node.attrs.ints(AttrKey::kAxes);
-  const bool keepdims = node.attrs.integerOr(AttrKey::kKeepdims, 0) != 0;
-  size_t nextReduced = 0, kept = 0;
-  for (size_t axis = 0; axis < shape.size(); ++axis) {
-    const bool gone = std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
-    const bool unit = isUnit(graph, shape[axis]);
-    if (gone) {
-      result.push_back(unit ? -1 : draft.reduced[nextReduced++]);
-      kept += keepdims;
-    } else {
-      result.push_back(unit ? -1 : map[kept]);
-      ++kept;
-    }
-  }
-  return result;
+  return operandAxes(graph, draft.axisMap.at(user), draft.reduced, user, index);
 }
 
 IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t index, const IndexMap& map) {

@@ -1,0 +1,31 @@
+// Where the buffers of a call begin and end, for checked code (setting "checked"): taken from the arrays themselves,
+// not from what was compiled for them.
+#pragma once
+
+#include <vector>
+
+#include "bindings/result_builder.h"
+#include "guards/guard_set.h"
+
+namespace fw::bindings {
+
+class BufferExtents {
+ public:
+  /// The arrays of the call become objects of its frames (GuardSet::objects).
+  BufferExtents(const graph::Plan& plan, guards::GuardSet& guards);
+
+  /// Addresses per buffer of the plan, behind its data pointers.
+  static constexpr size_t kWordsPerBuffer = 2;
+  /// Fills them in, once everything else of the frame and call is there.
+  void fill(const guards::CallFrame& frame, const ResultBuilder::Call& call) const;
+
+ private:
+  struct Memory {
+    int object = -1;     ///< number of the array among the objects; none: a scalar, an output
+    bool block = false;  ///< the input is a block of memory that the array is a part of
+    int64_t bytes = 0;   ///< of one element
+  };
+  std::vector<Memory> buffers_;
+};
+
+}  // namespace fw::bindings

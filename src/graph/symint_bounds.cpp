@@ -1,0 +1,207 @@
+// How it works: a polynomial is not negative if no term of it can be. A term that can be, say -b*w of s*w - b*w, is
+// taken away by a fact that has it, times what is missing: s - b >= 0 times w >= 0 leaves 0. What is left has to be
+// proved in turn. min, max, floorDiv and mod bring facts of their own. All steps are exact; the number of steps is
+// limited, so that a failure is quick as well.
+#include "graph/symint_bounds.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "graph/symint_range.h"
+
+namespace fw::graph {
+namespace {
+
+constexpr int kMaxDepth = 12;
+constexpr int kMaxSteps = 400;   ///< for each depth
+constexpr size_t kMaxSize = 48;  ///< terms
+
+/// The atoms of `of` without those of `without`; nullopt if some are missing.
+std::optional<SymTerm> quotient(const SymTerm& of, const SymTerm& without) {
+  SymTerm rest{1, of.atoms};
+  for (SymId atom : without.atoms) {
+    auto at = std::find(rest.atoms.begin(), rest.atoms.end(), atom);
+    if (at == rest.atoms.end()) return std::nullopt;
+    rest.atoms.erase(at);
+  }
+  return rest;
+}
+
+}  // namespace
+
+BoundProver::BoundProver(const SymContext& context, absl::Span<const SymId> guarded)
+    : context_(context),
+      algebra_(context_) {
+  for (SymId id : guarded) addFact(id);
+}
+
+void BoundProver::addFact(SymId id) { push(algebra_.poly(context_.canonical(id))); }
+
+void BoundProver::push(SymPoly poly) {
+  if (algebra_.range(poly).lo >= 0 && poly.size() == 1 && poly[0].atoms.size() <= 1) return;  // a range says as much
+  const size_t number = facts_.size();
+  impossible_ += algebra_.range(poly).hi < 0;
+  for (const SymTerm& t : poly) {
+    for (SymId atom : t.atoms) {
+      std::vector<size_t>& list = factsOf_[atom];
+      if (list.empty() || list.back() != number) list.push_back(number);
+    }
+  }
+  facts_.push_back(std::move(poly));
+}
+
+void BoundProver::release(size_t mark) {
+  while (facts_.size() > mark) {
+    impossible_ -= algebra_.range(facts_.back()).hi < 0;
+    for (const SymTerm& t : facts_.back()) {
+      for (SymId atom : t.atoms) {
+        std::vector<size_t>& list = factsOf_[atom];
+        if (!list.empty() && list.back() == facts_.size() - 1) list.pop_back();
+      }
+    }
+    facts_.pop_back();
+  }
+  while (!known_.empty() && knownAt_.at(known_.back()) >= mark) {
+    knownAt_.erase(known_.back());
+    known_.pop_back();
+  }
+}
+
+/// What follows from an atom being what it is.
+void BoundProver::knowAtom(SymId atom) {
+  if (!knownAt_.try_emplace(atom, facts_.size()).second) return;
+  known_.push_back(atom);
+  const SymNode n = context_.node(atom);
+  auto add = [&](SymId larger, SymId smaller, int64_t constant) {
+    SymId d = context_.add(context_.sub(larger, smaller), context_.constant(constant));
+    push(algebra_.poly(d));
+  };
+  if (n.op == SymOp::kMin || n.op == SymOp::kMax) {
+    for (SymId o : n.operands) n.op == SymOp::kMin ? add(o, atom, 0) : add(atom, o, 0);
+    return;
+  }
+  if ((n.op != SymOp::kFloorDiv && n.op != SymOp::kMod) || context_.range(n.operands[1]).lo < 1) return;
+  const SymId x = n.operands[0], y = n.operands[1];
+  if (n.op == SymOp::kMod) {
+    add(y, atom, -1);
+    if (context_.range(x).lo >= 0) add(x, atom, 0);
+    return;
+  }
+  const SymId whole = context_.mul(atom, y);
+  add(x, whole, 0);
+  add(context_.add(whole, y), x, -1);
+}
+
+void BoundProver::knowAtoms(const SymPoly& p) {
+  for (const SymTerm& t : p)
+    for (SymId atom : t.atoms)
+      if (context_.node(atom).op != SymOp::kSymbol) knowAtom(atom);
+}
+
+bool BoundProver::nonNegative(SymId id) {
+  const SymPoly p = algebra_.poly(context_.canonical(id));
+  if (algebra_.nonNegative(p)) return true;
+  // Short proofs first: a wrong turn is not followed far before the others have been tried.
+  for (limit_ = 2; limit_ <= kMaxDepth; limit_ += limit_ < 6 ? 1 : 3) {
+    steps_ = 0;
+    cut_ = false;
+    if (prove(p, 0)) return true;
+    if (!cut_) return false;
+  }
+  return false;
+}
+
+bool BoundProver::prove(const SymPoly& p, int depth) {
+  if (impossible_ > 0 || p.empty() || algebra_.range(p).lo >= 0 || algebra_.nonNegativeByShift(p)) return true;
+  if (algebra_.range(p).hi < 0 || p.size() > kMaxSize) return false;
+  if (depth == limit_ || ++steps_ > kMaxSteps) {
+    cut_ = true;
+    return false;
+  }
+  knowAtoms(p);
+  // Terms that may be negative, those that the fewest facts can take away first; what none can may be outweighed by
+  // another term in the end. Where only the constant is too small, a smaller bound of some other term brings a larger
+  // one along.
+  std::vector<std::vector<Step>> ways;
+  bool onlyConstant = true;
+  for (const SymTerm& t : p) {
+    if (t.atoms.empty() || !isBad(t)) continue;
+    onlyConstant = false;
+    ways.push_back(stepsAgainst(p, t));
+  }
+  if (onlyConstant)
+    for (const SymTerm& t : p) ways.push_back(stepsAgainst(p, t));
+  std::stable_sort(ways.begin(), ways.end(), [](const auto& x, const auto& y) { return x.size() < y.size(); });
+  for (const std::vector<Step>& steps : ways)
+    for (const Step& step : steps)
+      if (std::optional<SymPoly> rest = apply(p, step); rest && prove(*rest, depth + 1)) return true;
+  return splitCases(p, depth);
+}
+
+/// Facts that have `term` with the same sign, times what is missing.
+std::vector<BoundProver::Step> BoundProver::stepsAgainst(const SymPoly& p, const SymTerm& term) const {
+  std::vector<size_t> candidates;
+  auto addAll = [&](const SymTerm& t) {
+    for (SymId atom : t.atoms) {
+      auto it = factsOf_.find(atom);
+      if (it != factsOf_.end()) candidates.insert(candidates.end(), it->second.begin(), it->second.end());
+    }
+  };
+  if (!term.atoms.empty()) {
+    addAll(term);
+  } else {  // facts about what else there is
+    for (const SymTerm& t : p) addAll(t);
+  }
+  std::sort(candidates.rbegin(), candidates.rend());  // what holds here first
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+  std::vector<Step> steps;
+  for (size_t number : candidates) {
+    for (const SymTerm& t : facts_[number]) {
+      if (term.atoms.empty() != t.atoms.empty()) continue;
+      std::optional<SymTerm> factor = quotient(term, t);
+      if (!factor) continue;
+      const SymRange sign = algebra_.range(*factor);
+      if (sign.lo < 0 && sign.hi > 0) continue;
+      if (sign.lo < 0) factor->coefficient = -1;
+      if ((factor->coefficient * t.coefficient > 0) != (term.coefficient > 0)) continue;
+      const int64_t x = std::abs(t.coefficient), y = std::abs(term.coefficient), g = std::gcd(x, y);
+      steps.push_back({number, *std::move(factor), x / g, y / g});
+    }
+  }
+  return steps;
+}
+
+std::optional<SymPoly> BoundProver::apply(const SymPoly& p, const Step& step) const {
+  std::optional<SymPoly> product = algebra_.mul(facts_[step.fact], {step.factor});
+  std::optional<SymPoly> scaled = algebra_.add({}, p, step.scale);
+  return product && scaled ? algebra_.add(*scaled, *product, -step.times) : std::nullopt;
+}
+
+/// A minimum is one of its operands: what holds with each of them holds.
+bool BoundProver::splitCases(const SymPoly& p, int depth) {
+  for (const SymTerm& t : p) {
+    for (SymId atom : t.atoms) {
+      const SymNode n = context_.node(atom);
+      if (n.op != SymOp::kMin && n.op != SymOp::kMax) continue;
+      return std::all_of(n.operands.begin(), n.operands.end(), [&](SymId operand) {
+        SymPoly with;
+        for (const SymTerm& u : p) {
+          SymPoly value{{u.coefficient, {}}};
+          for (SymId a : u.atoms) {
+            std::optional<SymPoly> next = algebra_.mul(value, algebra_.poly(a == atom ? operand : a));
+            if (!next) return false;
+            value = std::move(*next);
+          }
+          std::optional<SymPoly> sum = algebra_.add(with, value);
+          if (!sum) return false;
+          with = std::move(*sum);
+        }
+        return prove(with, depth + 1);
+      });
+    }
+  }
+  return false;
+}
+
+}  // namespace fw::graph

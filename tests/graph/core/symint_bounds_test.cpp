@@ -1,0 +1,105 @@
+// Inequalities that follow from guards, from what atoms are, and from facts that hold for a while - and such that do
+// not.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "graph/symint_bounds.h"
+
+namespace fw::graph {
+namespace {
+
+constexpr int64_t kMax = INT64_MAX;
+
+class Bounds : public ::testing::Test {
+ protected:
+  SymContext c;
+  SymId s0 = c.symbol("s0", {0, kMax}), s1 = c.symbol("s1", {0, kMax}), a = c.symbol("a", {0, kMax}),
+        b = c.symbol("b", {0, kMax}), t = c.symbol("t", {0, kMax}), u = c.symbol("u", {INT64_MIN, 0});
+
+  SymId of(const char* text) { return *c.parse(text); }
+  std::vector<SymId> guarded;
+  void assume(const char* atLeastZero) { guarded.push_back(of(atLeastZero)); }
+  bool holds(const char* text) {
+    const SymId id = of(text);  // before the prover copies the context
+    return BoundProver(c, guarded).nonNegative(id);
+  }
+};
+
+TEST_F(Bounds, OfGuards) {
+  EXPECT_FALSE(holds("s0 + -1*b"));
+  assume("s0 + -1*b");
+  assume("b + -1*a");
+  EXPECT_TRUE(holds("s0 + -1*b"));
+  EXPECT_TRUE(holds("s0 + -1*a"));
+  EXPECT_TRUE(holds("3*s0 + -3*a + 5"));
+  EXPECT_FALSE(holds("s0 + -1*a + -1"));
+  EXPECT_FALSE(holds("a + -1*b"));
+}
+
+TEST_F(Bounds, OfProducts) {
+  assume("s0 + -1*b");
+  EXPECT_TRUE(holds("s0*s1 + -1*b*s1"));
+  EXPECT_TRUE(holds("8*s0*t + -8*b*t + s1"));
+  EXPECT_TRUE(holds("b*u + -1*s0*u"));  // u <= 0
+  EXPECT_FALSE(holds("s0*u + -1*b*u"));
+  EXPECT_FALSE(holds("s0*s1 + -1*b*s0"));
+}
+
+TEST_F(Bounds, OfRowsInsideOfRows) {
+  assume("s0 + -1*b");
+  assume("s1 + -1*a");
+  // The last element of x[:b, :a] against that of x[s0, s1].
+  EXPECT_TRUE(holds("s0*s1 + -1*b*s1 + s1 + -1*a"));
+  EXPECT_FALSE(holds("s0*s1 + -1*b*s1 + s1 + -1*a + -1"));
+}
+
+TEST_F(Bounds, OfAtoms) {
+  EXPECT_TRUE(holds("s0 + 1 + -2*((s0 + 1)//2)"));
+  EXPECT_FALSE(holds("s0 + -2*((s0 + 1)//2)"));
+  EXPECT_TRUE(holds("t*s0 + t + -2*t*((s0 + 1)//2)"));
+  EXPECT_TRUE(holds("6 + -1*(a % 7)"));
+  EXPECT_TRUE(holds("t*s0 + -1*t*min(s0, s1)"));
+  EXPECT_TRUE(holds("t*max(s0, s1) + -1*t*s1"));
+  EXPECT_TRUE(holds("t*min(s0 + 1, s1 + 2) + -1*t"));  // either is at least 1
+  EXPECT_FALSE(holds("t*min(s0 + 1, s1) + -1*t"));
+}
+
+TEST_F(Bounds, OfFactsThatHoldForAWhile) {
+  const SymId fact = of("s0 + -1*a + -1"), goal = of("s0*t + -1*a*t + -1*t");
+  BoundProver prover(c);
+  const size_t mark = prover.mark();
+  prover.addFact(fact);
+  EXPECT_TRUE(prover.nonNegative(goal));
+  prover.release(mark);
+  EXPECT_FALSE(prover.nonNegative(goal));
+}
+
+TEST_F(Bounds, FailuresAreQuick) {
+  for (int i = 0; i < 40; ++i) {
+    SymId x = c.symbol("x" + std::to_string(i), {0, kMax});
+    guarded.push_back(c.sub(c.mul(x, s0), c.mul(a, b)));
+    guarded.push_back(c.sub(c.mul(a, s1), c.mul(x, b)));
+  }
+  EXPECT_FALSE(holds("s0*s1*t + -1*a*b*t + -1*s0*b*t"));
+}
+
+TEST_F(Bounds, OneValueIsAConstant) {
+  SymId size = of("s0 + -2"), half = of("s1//2"), both = of("s0*s1 + s0");
+  c.assumeWithin(s0, {3, kMax});
+  c.assumeWithin(of("-1*s0"), {-3, kMax});
+  EXPECT_EQ(c.asConst(s0), 3);
+  EXPECT_EQ(c.asConst(c.canonical(size)), 1);
+  EXPECT_EQ(c.print(c.canonical(both)), "3*s1 + 3");
+  c.assumeWithin(s1, {2, 3});
+  EXPECT_EQ(c.asConst(c.canonical(half)), 1);  // made before what it is made of was narrowed
+}
+
+TEST_F(Bounds, DivisorsThatGuardsKeepFromZero) {
+  SymId below = of("s1 + -1");
+  c.assumeWithin(s1, {2, kMax});
+  EXPECT_EQ(c.print(c.mod(s0, below)), "s0%(s1 + -1)");
+}
+
+}  // namespace
+}  // namespace fw::graph
