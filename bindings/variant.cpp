@@ -105,8 +105,8 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
-  const ProgramOptions options{v->reporter_.has_value(), guardedExpressions(*v->guards_, *syms),
-                               {v->graphText_, std::move(captured.writes)}};
+  const ProgramOptions options{
+      v->reporter_.has_value(), guardedExpressions(*v->guards_, *syms), {v->graphText_, std::move(captured.writes)}};
   auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, options);
   if (!program.ok()) return program.status();
   v->program_ = *std::move(program);

@@ -33,7 +33,8 @@ std::optional<Bounds> boundsOf(SymContext& syms, const Progression& p) {
 
 /// Least and greatest index, if everything is constant and there are some: the quick answer for most pairs.
 std::optional<std::pair<int64_t, int64_t>> constantBounds(const SymContext& syms, const Progression& p) {
-  const std::optional<int64_t> start = syms.asConst(p.start), step = syms.asConst(p.step), count = syms.asConst(p.count);
+  const std::optional<int64_t> start = syms.asConst(p.start), step = syms.asConst(p.step),
+                               count = syms.asConst(p.count);
   if (!start || !step || !count || *count < 1) return std::nullopt;
   return std::minmax(*start, *start + *step * (*count - 1));
 }

@@ -108,7 +108,7 @@ class FunctionState {
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
   absl::flat_hash_map<std::pair<graph::BufferId, graph::SymId>, llvm::Value*> addresses_;  ///< that are bound
-  absl::flat_hash_map<int64_t, llvm::Value*> extents_;  ///< by 2 * buffer + end
+  absl::flat_hash_map<int64_t, llvm::Value*> extents_;                                     ///< by 2 * buffer + end
 };
 
 }  // namespace fw::jit
