@@ -134,27 +134,40 @@ void writeAll(Trace& trace, Value* target, ValueId node) { writePart(trace, targ
 
 namespace {
 
-/// Whether copying elements one by one, in whatever order suits equal steps, gives what copying all at once gives.
-bool mayCopyInPlace(graph::SymContext& syms, const graph::Footprint& written, const graph::Footprint& read) {
+/// Whether copying elements one by one gives what copying all at once gives: forwards if the source does not begin
+/// before the target in memory (`upwards` says that greater indices are higher addresses), otherwise in whatever order
+/// suits equal steps.
+bool mayCopyInPlace(graph::SymContext& syms, const graph::Footprint& written, const graph::Footprint& read, int rank,
+                    bool upwards) {
   const std::optional<int> to = written.line(), from = read.line();
   if (from && *from < 0) return true;  // one element
   if (!to || *to < 0 || !from) return false;
   const graph::Progression &w = written.along(*to), &r = read.along(*from);
-  if (*to == *from) return syms.provablyEqual(w.step, r.step) == true || syms.range(syms.mul(w.step, r.step)).hi < 0;
-  // A row and a column meet in one element. It is written and read at one time in a[i] = a[:, i].
-  const SymId whenWritten = syms.sub(read.along(*to).start, w.start),
-              whenRead = syms.sub(written.along(*from).start, r.start);
-  return syms.provablyEqual(syms.mul(whenWritten, r.step), syms.mul(whenRead, w.step)) == true;
+  bool forwards = upwards && syms.range(w.step).lo > 0 && syms.range(r.step).lo > 0;
+  for (int axis = 0; axis < rank; ++axis)
+    forwards = forwards && syms.provablyLessEqual(written.along(axis).start, read.along(axis).start);
+  if (*to == *from) {
+    if (forwards && syms.provablyLessEqual(w.step, r.step)) return true;  // reads run ahead of writes
+    return syms.provablyEqual(w.step, r.step) == true || syms.range(syms.mul(w.step, r.step)).hi < 0;
+  }
+  // A row and a column meet in one element, read and written at the same time in a[i] = a[:, i].
+  const SymId whenWritten = syms.mul(syms.sub(read.along(*to).start, w.start), r.step);
+  const SymId whenRead = syms.mul(syms.sub(written.along(*from).start, r.start), w.step);
+  return syms.provablyEqual(whenWritten, whenRead) == true ||
+         (forwards && syms.provablyLessEqual(whenRead, whenWritten));
 }
 
 /// NumPy copies a line of elements without a temporary if it does not go against itself, in an order that suits equal
-/// steps. Where it goes through the same memory in two ways, it reads what it has written.
-void refuseSmearing(Trace& trace, ValueId part, ValueId value) {
+/// steps. Where it goes through the same memory in two ways, it reads what it has written. `content` is the array's.
+void refuseSmearing(Trace& trace, ValueId content, ValueId part, ValueId value) {
   graph::Graph& g = trace.graph();
   const SymShape& shape = g.type(part).shape;
   if (shape.size() != 1 || trace.syms().range(shape[0]).hi <= 1) return;
   const graph::Footprint written(g, part), read(g, value);
-  if (read.with(written) != graph::Alias::kMay || mayCopyInPlace(trace.syms(), written, read)) return;
+  if (read.with(written) != graph::Alias::kMay) return;
+  const ValueId base = written.base();
+  const bool upwards = base == content && g.type(base).layout.negativeAxes == 0;
+  if (mayCopyInPlace(trace.syms(), written, read, g.type(base).rank(), upwards)) return;
   throw CaptureBreak(BreakReason::kUnsupportedWrite, "an array of one axis gets its own elements at another step");
 }
 
@@ -179,7 +192,7 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   graph::Graph& g = trace.graph();
   Value* owner = ownerOf(target);
   ValueId before = owner->node;
-  refuseSmearing(trace, part, node);
+  refuseSmearing(trace, before, part, node);
   FW_CHECK(g.type(node).dtype == g.type(part).dtype && g.type(node).rank() == g.type(part).rank());
   ValueId after = scatter(trace, part, node, before);
   if (owner->source.valid()) {
