@@ -108,18 +108,18 @@ def differs(generator: str, seed: int, mutant: int, known: dict) -> bool:
 
 
 def find(generator: str, mutant: int, count: int, seconds: float, known: dict):
-    """The first program that differs by itself, and does not without the mutant; None if there is none."""
+    """The first program that differs by itself, and does not without the mutant, or None; and how many were tried."""
     from fuzz.work import run_many
 
     end = time.monotonic() + seconds
     os.environ["FW_MUTANT"] = str(mutant)
     for result in run_many(generator, "mixed", range(count)):
         if result.report.difference and differs(generator, result.seed, mutant, known) and not differs(generator, result.seed, NONE, known):
-            return result
+            return result, result.seed + 1
         os.environ["FW_MUTANT"] = str(mutant)
         if time.monotonic() > end:
-            break
-    return None
+            return None, result.seed + 1
+    return None, count
 
 
 def score(generator: str, count: int, seconds: float, only: list[str]) -> bool:
@@ -127,10 +127,10 @@ def score(generator: str, count: int, seconds: float, only: list[str]) -> bool:
     for number, (name, row) in enumerate(table().items()):
         if generator not in row["finds"] or (only and name not in only):
             continue
-        first = find(generator, number, count, seconds, known)
+        first, tried = find(generator, number, count, seconds, known)
         found += first is not None
         missed += [name] if first is None else []
-        print(f"  {name}: " + (f"seed {first.seed}, {first.report.difference[:120]!r}" if first else "not found"), flush=True)
+        print(f"  {name}: " + (f"seed {first.seed}, {first.report.difference[:120]!r}" if first else f"not found in {tried} programs"), flush=True)
     total = found + len(missed)
     print(f"{generator}: {found} of {total} found ({100 * found / max(total, 1):.0f} %) among {count} programs each; not found: {missed}", flush=True)
     return not missed
