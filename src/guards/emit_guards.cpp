@@ -201,7 +201,7 @@ void Emitter::emitSymRelation(const Guard& g) {
     return;
   }
   emitExpr(g.left, 0);
-  if (std::optional<int64_t> value = set_.syms->asConst(g.right)) {
+  if (std::optional<int64_t> value = literal(*set_.syms, g.right)) {
     compareImm(rcx, *value);
   } else {
     emitExpr(g.right, 1);

@@ -90,7 +90,7 @@ bool Emitter::canEmitExpr(graph::SymId id, size_t depth) const {
     case graph::SymOp::kSymbol: return true;
     case graph::SymOp::kFloorDiv:
     case graph::SymOp::kMod:
-      return exactLog2(set_.syms->asConst(node.operands[1]).value_or(0)) >= 0 && canEmitExpr(node.operands[0], depth);
+      return exactLog2(literal(*set_.syms, node.operands[1]).value_or(0)) >= 0 && canEmitExpr(node.operands[0], depth);
     case graph::SymOp::kAdd:
     case graph::SymOp::kMul:
     case graph::SymOp::kMin:
@@ -115,7 +115,7 @@ bool Emitter::emitExpr(graph::SymId id, size_t depth) {
   }
   emitExpr(node.operands[0], depth);
   if (node.op == graph::SymOp::kFloorDiv || node.op == graph::SymOp::kMod) {
-    int log2 = exactLog2(*set_.syms->asConst(node.operands[1]));
+    int log2 = exactLog2(*literal(*set_.syms, node.operands[1]));
     if (node.op == graph::SymOp::kFloorDiv) {
       sar(out, log2);
     } else {

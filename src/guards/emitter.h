@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cpython/attributes.h"
@@ -21,6 +22,13 @@
 #include "guards/set_index.h"
 
 namespace fw::guards {
+
+/// The number that an expression stands for as it is written. What the symbols are known to be beyond that follows from
+/// the guards themselves, which must not rely on it.
+inline std::optional<int64_t> literal(const graph::SymContext& syms, graph::SymId id) {
+  const graph::SymNode& node = syms.node(id);
+  return node.op == graph::SymOp::kConst ? std::optional(node.value) : std::nullopt;
+}
 
 class Emitter : public Xbyak::CodeGenerator {
  public:
