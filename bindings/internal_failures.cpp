@@ -46,9 +46,12 @@ class Reporting {
   Reporting(const Reporting&) = delete;
 };
 
-/// Of what a function does: exec() may make any number of functions of the same name and file.
+/// Of the names that a function uses: exec() may make any number of functions of the same name and file, while the code
+/// of one function has another copy each time that regions are spliced in.
 Py_hash_t contentHash(PyCodeObject* code) {
-  const Py_hash_t hash = PyObject_Hash(reinterpret_cast<PyObject*>(code));
+  const Ref variables = checked(PyCode_GetVarnames(code));
+  const Ref names = checked(PyTuple_Pack(2, code->co_names, variables.get()));
+  const Py_hash_t hash = PyObject_Hash(names.get());
   if (hash == -1) PyErr_Clear();
   return hash;
 }

@@ -212,6 +212,30 @@ bool wantsTrials(const Config& config) {
          config.text(Setting::kMode) != "verify";
 }
 
+namespace {
+
+/// No garbage is collected meanwhile: a program with a large heap would pay for that in the time of a capture, which is
+/// short and limited.
+class WithoutCollection {
+ public:
+  WithoutCollection() : wasEnabled_(PyGC_Disable()) {}
+  ~WithoutCollection() {
+    if (wasEnabled_) PyGC_Enable();
+  }
+  WithoutCollection(const WithoutCollection&) = delete;
+
+ private:
+  const int wasEnabled_;
+};
+
+std::variant<capture::Captured, capture::Break> captureOnce(const Capture& capture,
+                                                            const capture::CaptureOptions& options) {
+  const WithoutCollection scope;
+  return capture(options);
+}
+
+}  // namespace
+
 std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config& config, const Capture& capture) {
   constexpr int64_t kCaptureNs = 40'000'000;  // for thousands of instructions
   const auto start = std::chrono::steady_clock::now();
@@ -222,7 +246,7 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     failIfPlanted(Planted::kBuild);
     capture::CaptureOptions options = captureOptions(config);
     if (config.flag(Setting::kEconomy)) options.cpuDeadlineNs = cpython::threadCpuNs() + kCaptureNs;
-    auto captured = capture(options);
+    auto captured = captureOnce(capture, options);
     if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     if (config.text(Setting::kBackend) == "capture") return broken(capture::BreakReason::kDisabled, "backend=capture");
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -230,7 +254,7 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     if (variant.ok()) return *std::move(variant);
     if (auto refused = graph::Refused::from(variant.status())) {
       const capture::RefusalScope scope(*refused, std::string(variant.status().message()));
-      captured = capture(captureOptions(config));
+      captured = captureOnce(capture, captureOptions(config));
       if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     }
     return broken(absl::IsUnimplemented(variant.status()) ? capture::BreakReason::kUnsupportedOperation

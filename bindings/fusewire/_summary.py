@@ -53,11 +53,12 @@ def summary() -> str:
             "  breaks: "
             + ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items(), key=lambda r: (-r[1], r[0])))
         )
+    lines += _failures.lines()
     process = _fusewire.overhead()
     lines.append(f"  {process['ms']:.1f} ms altogether for looking into code and compiling it")
     if process["left_to_python"]:
         lines.append("  left to Python, since this took more than a tenth of their run time: " + ", ".join(process["left_to_python"]))
-    return "\n".join(lines + _failures.lines())
+    return "\n".join(lines)
 
 
 @atexit.register

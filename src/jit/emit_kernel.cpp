@@ -32,7 +32,12 @@ KernelEmitter::KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel, b
       reduced_(kernel.stmts.size()),
       checked_(checked) {}
 
+// In a block of its own: within a block, the code generator drops a store that a later one overwrites, and with it the
+// operation whose flag is wanted.
 void KernelEmitter::run() {
+  llvm::BasicBlock* own = fn_.block("kernel");
+  ir_.CreateBr(own);
+  ir_.SetInsertPoint(own);
   locate();
   emitBlock(kernel_.body);
 }

@@ -40,11 +40,15 @@ namespace {
 
 /// Computes `stores` at the current point.
 absl::Status observe(GroupEmitter& emitter, const std::vector<ValueId>& stores) {
+  std::vector<Val> used;
   for (ValueId store : stores) {
     absl::StatusOr<Value> v = emitter.element(store);
     if (!v.ok()) return v.status();
     emitter.observe(*v);
+    used.push_back(v->re);
+    if (v->isComplex()) used.push_back(v->im);
   }
+  emitter.observeUnused(used);
   return absl::OkStatus();
 }
 

@@ -625,3 +625,18 @@ def test_equal_values_are_arrays_of_their_own(form):
         assert all(np.array_equal(a, b) for a, b in zip(actual, expected))
         assert [a.base is None for a in actual] == [a.base is None for a in expected]
     assert fusewire._fusewire.describe(compiled)["variants"]
+
+
+def test_bounds_that_meet_are_guarded():
+    """Opposite guards pin a number to one value, which then counts as that constant; the guards themselves must not."""
+    def last(x, n):
+        return x + [i for i in range(n)][-1]
+
+    def between(x, n):
+        return x * 2 if 1 < n < 3 else x * 3 if 3 <= n <= 3 else x
+
+    x = np.arange(3.0)
+    for plain in (last, between):
+        f = fusewire.compile(plain)
+        for n in (5, 2, 3, 2, 4, 5, 1, 6, 7, 3, 2, 8, 3, 1):
+            np.testing.assert_array_equal(f(x, n), plain(x, n), err_msg=f"{plain.__name__}, n = {n}")

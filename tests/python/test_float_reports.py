@@ -89,6 +89,14 @@ def overwritten_part(x, y, k):
     u[:2] = (y / x)[:2]
     u[0] = 1
     return u
+def overwritten_through_zero(x, y, k):
+    n = (y * 0).astype("i8")
+    n[:] = y / x
+    np.multiply(n, 0, n)
+    return n
+def stored_then_zero(x, y, k):
+    y[:] = y / x
+    np.multiply(y, 0, out=y)
 def read_beside_update(x, y, k):
     u = y.copy()
     u[1:] = (y / x)[1:]

@@ -536,3 +536,14 @@ def test_a_fresh_array_stays_one_when_its_update_is_dropped(f, dtype):
             assert not np.shares_memory(a, x) and a.dtype == e.dtype
         shared = [[np.shares_memory(a, b) for b in listed(actual)] for a in listed(actual)]
         assert shared == [[np.shares_memory(a, b) for b in listed(expected)] for a in listed(expected)]
+
+
+def test_a_view_of_a_number_shares_the_memory_of_its_base():
+    def f(k):
+        base = np.asarray(k)
+        return base, base.reshape(1), k + base
+
+    plain, compiled = f(3), fusewire.compile(f)(3)
+    assert_same_value(plain, compiled, None)
+    compiled[1][0] = 7
+    assert compiled[0] == 7 and compiled[1].base is compiled[0] and compiled[2] == 6

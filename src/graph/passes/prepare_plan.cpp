@@ -56,7 +56,11 @@ absl::flat_hash_set<ValueId> viewsUnderOutputs(const Graph& graph) {
 class Preparer {
  public:
   explicit Preparer(const Graph& graph) : underOutput_(viewsUnderOutputs(graph)), users_(graph.size()) {
-    for (ValueId output : graph.outputs()) outputs_.insert(viewBase(graph, output));
+    for (ValueId output : graph.outputs()) {
+      const ValueId base = viewBase(graph, output);
+      outputs_.insert(base);
+      if (base != output) viewed_.insert(base);
+    }
     const std::vector<bool> live = liveValues(graph);
     for (size_t i = 0; i < graph.size(); ++i) {
       if (!live[i]) continue;
@@ -73,9 +77,13 @@ class Preparer {
       case OpClass::kUpdate: return op == Op::kStore ? store(rw, id) : update(rw, id);
       case OpClass::kJoin: return join(rw, id);
       case OpClass::kReduction: return reduction(rw, id);
+      case OpClass::kSource:
+        rw.copyNode(id);
+        // The views and their base are one array.
+        if (op != Op::kInput && viewed_.contains(id)) rw.set(id, addCopy(rw.out(), rw.map(id), ++copies_));
+        return absl::OkStatus();
       case OpClass::kControl:
         return absl::UnimplementedError("plan: " + std::string(info(op).text) + " has no kernel form yet");
-      case OpClass::kSource:
       case OpClass::kElementwise:
       case OpClass::kScan:
       case OpClass::kCreation: break;
@@ -217,7 +225,8 @@ class Preparer {
 
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> outputs_;
-  Writes writes_;  // by the commits so far
+  absl::flat_hash_set<ValueId> viewed_;  // what outputs are views of
+  Writes writes_;                        // by the commits so far
   int64_t copies_ = 0;
   std::vector<std::vector<ValueId>> users_;
 };
