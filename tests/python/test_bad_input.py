@@ -167,9 +167,12 @@ def test_a_profile_of_other_instructions(tmp_path):
     """Well-formed, but its stops are beyond the code of the function."""
     from fusewire._profile import code_hash
 
-    entry = GOOD | {"qualname": plain.__qualname__, "code": code_hash(plain.__code__), "stops": [5000],
+    def of_this_test_alone(x):
+        return x + 1
+
+    entry = GOOD | {"qualname": of_this_test_alone.__qualname__, "code": code_hash(of_this_test_alone.__code__), "stops": [5000],
                     "sizes": [{"argument": "nobody", "axis": 63, "policy": "static"}]}
     path = tmp_path / "profile.json"
     path.write_text(json.dumps({"fusewire_profile": 1, "functions": [entry]}))
     assert fusewire.load_profile(path) == 1
-    np.testing.assert_array_equal(decorated()(X), X + 1)
+    np.testing.assert_array_equal(fusewire.compile(of_this_test_alone)(X), X + 1)

@@ -63,7 +63,8 @@ print("ready" if _fw_types_test.is_ready(T) else "not ready")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_plain_and_compiled(name):
-    """All uses in two processes; one that dies tells by itself which it was."""
+    """All uses in two processes; one that dies tells by itself which it was. CPython 3.13 looks types up more often, and
+    does not live through some of them."""
     program = "import subprocess, sys\n"
     for how in ((), ("compiled",)):
         code = "\n".join(
@@ -71,6 +72,8 @@ def test_plain_and_compiled(name):
         )
         result = subprocess.run([sys.executable, "-c", program + code, *how], capture_output=True, text=True)
         last = result.stdout.splitlines()[-1:]
+        if not how and result.returncode < 0:
+            pytest.skip(f"this Python itself ends at {last} with such a type")
         assert result.returncode == 0, f"{how}: ended by {result.returncode} at {last}\n{result.stderr}"
         lines = result.stdout.splitlines()
         if not how:
