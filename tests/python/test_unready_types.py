@@ -63,8 +63,8 @@ print("ready" if _fw_types_test.is_ready(T) else "not ready")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_plain_and_compiled(name):
-    """All uses in two processes; one that dies tells by itself which it was. CPython 3.13 looks types up more often, and
-    does not live through some of them."""
+    """All uses in two processes; one that dies tells by itself which it was. CPython from 3.12 on looks types up more
+    often, and does not live through some of them."""
     program = "import subprocess, sys\n"
     for how in ((), ("compiled",)):
         code = "\n".join(
