@@ -60,7 +60,7 @@ std::vector<std::string_view> splitList(const std::string& text) {
 }
 
 std::chrono::nanoseconds plantedDelay{0};
-/// Expressions that are at least 0 in every call that passes the guards.
+/// Expressions that are at least 0 in every call that passes the guards: for the proof of accesses.
 std::vector<graph::SymId> guardedExpressions(const guards::GuardSet& guards, graph::SymContext& syms) {
   std::vector<graph::SymId> result;
   for (const guards::Guard& g : guards.guards) {
@@ -105,8 +105,8 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
-  const ProgramOptions options{
-      v->reporter_.has_value(), guardedExpressions(*v->guards_, *syms), {v->graphText_, std::move(captured.writes)}};
+  ProgramOptions options{v->reporter_.has_value(), {}, {v->graphText_, std::move(captured.writes)}};
+  if (context.verifyEach) options.guarded = guardedExpressions(*v->guards_, *syms);
   auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, options);
   if (!program.ok()) return program.status();
   v->program_ = *std::move(program);

@@ -21,7 +21,10 @@ IntList loopOrder(const graph::Layout& layout, const IntList& domainAxes) {
   return order;
 }
 
-absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
+namespace {
+
+/// Elements of `outputs` at the current point, and what else may raise there.
+absl::StatusOr<std::vector<Value>> elementsOf(GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
   std::vector<Value> values;
   std::vector<Val> used;
   for (ValueId id : outputs) {
@@ -32,25 +35,27 @@ absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& out
     values.push_back(*std::move(v));
   }
   emitter.observeUnused(used);
-  for (size_t i = 0; i < outputs.size(); ++i) emitter.store(emitter.outputRef(outputs[i]), values[i]);
+  return values;
+}
+
+/// Computes `stores` at the current point.
+absl::Status observe(GroupEmitter& emitter, const std::vector<ValueId>& stores) {
+  absl::StatusOr<std::vector<Value>> values = elementsOf(emitter, stores);
+  if (!values.ok()) return values.status();
+  for (const Value& value : *values) emitter.observe(value);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
+  absl::StatusOr<std::vector<Value>> values = elementsOf(emitter, outputs);
+  if (!values.ok()) return values.status();
+  for (size_t i = 0; i < outputs.size(); ++i) emitter.store(emitter.outputRef(outputs[i]), (*values)[i]);
   return absl::OkStatus();
 }
 
 namespace {
-
-/// Computes `stores` at the current point.
-absl::Status observe(GroupEmitter& emitter, const std::vector<ValueId>& stores) {
-  std::vector<Val> used;
-  for (ValueId store : stores) {
-    absl::StatusOr<Value> v = emitter.element(store);
-    if (!v.ok()) return v.status();
-    emitter.observe(*v);
-    used.push_back(v->re);
-    if (v->isComplex()) used.push_back(v->im);
-  }
-  emitter.observeUnused(used);
-  return absl::OkStatus();
-}
 
 /// One nest for outputs that run along the same axes.
 absl::Status mapNest(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,

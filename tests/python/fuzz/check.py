@@ -90,8 +90,8 @@ def check(program: Program, mode: str = "default") -> Report:
         compiled.append(made)
         return made
 
-    watch = failures.Watch()
     fusewire._fusewire.forget_failures()  # told once, and a program may run again
+    watch = failures.Watch()
     with _Spoken() as spoken:
         problem, kind = _differences(program, compile_it, spoken)
     told = "\n".join(watch.new()) or spoken.failures
