@@ -103,7 +103,7 @@ class ReferenceProgram : public Program {
     std::vector<graph::HostArray> committed;
     FW_CHECK(graph::evaluate(graph_, readInputs(values, buffers), values, &committed).ok());
     for (graph::ValueId store : graph_.commits()) {
-      const graph::BufferId id = plan_.bufferOf.at(store);
+      const graph::BufferId id = plan_.bufferOf(store);
       const graph::Buffer& buffer = plan_.buffers[id.index];
       const size_t size = graph::itemSize(buffer.dtype);
       locate(buffer, buffers[id.index], values).forEach([&](int64_t i, std::byte* p) {

@@ -95,13 +95,13 @@ class CommitReader {
 
   /// `value`, whose axes run along the domain axes `map`.
   std::optional<CommitReporter::Leaf> memory(ValueId value, const graph::IntList& map) {
-    const auto at = plan_.bufferOf.find(graph::viewBase(graph_, value));
-    if (at == plan_.bufferOf.end()) return std::nullopt;
-    const graph::Buffer& buffer = plan_.buffers[at->second.index];
+    const std::optional<graph::BufferId> at = plan_.findBuffer(graph::viewBase(graph_, value));
+    if (!at) return std::nullopt;
+    const graph::Buffer& buffer = plan_.buffers[at->index];
     auto view = graph::resolveView(graph_, value, buffer.strides);
     if (!view.ok()) return std::nullopt;
     CommitReporter::Leaf leaf;
-    leaf.buffer = static_cast<int>(at->second.index);
+    leaf.buffer = static_cast<int>(at->index);
     leaf.inWorkspace = buffer.kind == graph::BufferKind::kTemp;
     graph::SymContext& syms = graph_.syms();
     leaf.offset = append({leaf.inWorkspace ? syms.add(view->offset, buffer.offset) : view->offset});

@@ -157,7 +157,7 @@ std::string sideEffects(const Variant& variant, PyObject* code) {
   std::vector<std::string> lines;
   for (const graph::Group& commit : variant.plan().commits) {
     for (graph::ValueId store : commit.outputs) {
-      const int input = variant.plan().buffers[variant.plan().bufferOf.at(store).index].index;
+      const int input = variant.plan().buffers[variant.plan().bufferOf(store).index].index;
       const guards::SourceId source = set.inputs[input].source;
       const std::string line = "writes into " + (source.valid() ? set.sources->describe(source, code) : "an array");
       if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);

@@ -164,10 +164,10 @@ void registerBackend(const std::string& name, PyObject* callable) { registry()["
 
 std::vector<BufferResult> bufferResults(const graph::Plan& plan) {
   std::map<uint32_t, graph::ValueId> last;  // a buffer that is updated in place holds several values in turn
-  for (const auto& [value, buffer] : plan.bufferOf) {
-    if (plan.buffers[buffer.index].kind != graph::BufferKind::kOutput) continue;
-    auto [it, added] = last.try_emplace(buffer.index, value);
-    if (!added) it->second = std::max(it->second, value);
+  for (const auto& [place, buffer] : plan.memory) {
+    if (place.region != 0 || plan.buffers[buffer.index].kind != graph::BufferKind::kOutput) continue;
+    auto [it, added] = last.try_emplace(buffer.index, place.value);
+    if (!added) it->second = std::max(it->second, place.value);
   }
   std::vector<BufferResult> results;
   for (const auto& [buffer, value] : last) results.push_back({graph::BufferId(buffer), value});
@@ -186,7 +186,7 @@ absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, gra
   const size_t outputCount = targets.size();
   std::map<int, graph::BufferId> written;
   for (graph::ValueId store : graph.commits()) {
-    const graph::BufferId buffer = plan.bufferOf.at(store);
+    const graph::BufferId buffer = plan.bufferOf(store);
     written[plan.buffers[buffer.index].index] = buffer;
   }
   for (const auto& [input, buffer] : written) targets.push_back(buffer);

@@ -80,7 +80,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
 void ResultBuilder::checkMemory(const graph::Plan& plan) const {
   std::vector<bool> written(bufferCount_, false);
   for (const graph::Group& commit : plan.commits)
-    for (const graph::ValueId store : commit.outputs) written[plan.bufferOf.at(store).index] = true;
+    for (const graph::ValueId store : commit.outputs) written[plan.bufferOf(store).index] = true;
   for (const ExitNode& node : exit_.nodes) {
     const bool array = node.kind == ExitNode::Kind::kArray;
     const bool scalar = node.kind == ExitNode::Kind::kArrayScalar || node.kind == ExitNode::Kind::kPyFloat ||

@@ -315,6 +315,20 @@ class Evaluator {
       state.erase(state.begin());
       return Evaluator(*node.regions[taken ? 0 : 1], symbols_).run(state);
     }
+    std::vector<int64_t> symbols(symbols_.begin(), symbols_.end());
+    int64_t* symbol = nullptr;
+    if (node.attrs.has(AttrKey::kSymbol))
+      symbol = &symbols[static_cast<size_t>(graph_.syms().node(node.attrs.sym(AttrKey::kSymbol)).value)];
+    if (node.op == Op::kBind) {
+      absl::StatusOr<int64_t> least = number(node.attrs.sym(AttrKey::kLeast));
+      absl::StatusOr<int64_t> most = number(node.attrs.sym(AttrKey::kMost));
+      if (!least.ok()) return least.status();
+      if (!most.ok()) return most.status();
+      *symbol = state.front().array.at(0).asInt();
+      if (*symbol < *least || *symbol > *most) return absl::OutOfRangeError("a bound number is out of its range");
+      state.erase(state.begin());
+      return Evaluator(*node.regions[0], symbols).run(state);
+    }
     FW_CHECK(node.op == Op::kLoop);
     int64_t trips = INT64_MAX;
     if (node.attrs.has(AttrKey::kTrip)) {
@@ -323,7 +337,8 @@ class Evaluator {
       trips = *most;
     }
     for (int64_t trip = 0; trip < trips; ++trip) {
-      absl::StatusOr<Tuple> next = Evaluator(*node.regions[0], symbols_).run(state);
+      if (symbol) *symbol = trip;
+      absl::StatusOr<Tuple> next = Evaluator(*node.regions[0], symbols).run(state);
       if (!next.ok()) return next.status();
       const bool again = next->front().array.at(0).lo != 0;
       state.assign(next->begin() + 1, next->end());

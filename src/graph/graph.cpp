@@ -106,8 +106,8 @@ bool sameValue(const Node& a, const Node& b) {
 }
 
 bool isPure(const Node& node) {
-  return node.op != Op::kInput && node.op != Op::kStore && node.op != Op::kLoop && node.op != Op::kCond &&
-         node.regions.empty();
+  const bool control = info(node.op).cls == OpClass::kControl && node.op != Op::kProject;
+  return node.op != Op::kInput && node.op != Op::kStore && !control && node.regions.empty();
 }
 
 }  // namespace
@@ -116,7 +116,13 @@ bool isPure(const Node& node) {
 
 Graph::Graph() : syms_(std::make_shared<SymContext>()) {}
 
-Graph::Graph(Graph& parent) : syms_(parent.syms_), line_(parent.line_) {}
+Graph::Graph(Graph& parent) : syms_(parent.syms_), line_(parent.line_), region_(true) {}
+
+Graph Graph::another() const {
+  Graph graph(const_cast<Graph&>(*this));
+  graph.region_ = region_;
+  return graph;
+}
 
 ValueId Graph::append(Node node) {
   nodes_.push_back(std::make_unique<Node>(std::move(node)));

@@ -126,9 +126,13 @@ class Graph {
  public:
   Graph();                        ///< with a SymContext of its own
   explicit Graph(Graph& parent);  ///< region: shares the parent's SymContext
+  /// An empty graph in the place of this one: a region if this is one.
+  Graph another() const;
   Graph(Graph&&) = default;
   Graph& operator=(Graph&&) = default;
 
+  /// Its inputs are values of the graph around, in memory of ours, rather than arrays of the call.
+  bool isRegion() const { return region_; }
   SymContext& syms() const { return *syms_; }
   std::shared_ptr<SymContext> sharedSyms() const { return syms_; }
 
@@ -195,6 +199,7 @@ class Graph {
   std::vector<ValueId> outputs_, commits_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<ValueId, 1>> consed_;
   uint32_t line_ = 0;
+  bool region_ = false;
 };
 
 std::string print(const Graph& graph);

@@ -1,10 +1,13 @@
-// What fuse and plan_memory decide: which values are computed together, and where materialised values live.
-// Input of kernels (one Kernel per Group) and of jit (buffers, workspace).
+// What fuse and plan_memory decide: which values are computed together, where materialised values live, and what is
+// done in which order. Input of kernels (one Kernel per Group) and of jit (buffers, workspace, steps).
 #pragma once
 
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/graph.h"
 
 namespace fw::graph {
@@ -12,20 +15,40 @@ namespace fw::graph {
 struct BufferTag;
 using BufferId = StrongId<BufferTag>;
 
+/// A value of the graph or of one of its regions: ids are local to those.
+struct Place {
+  int region;  ///< number in Plan::regions; 0: the graph itself
+  ValueId value;
+  friend bool operator==(const Place&, const Place&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Place& place) {
+    return H::combine(std::move(h), place.region, place.value);
+  }
+};
+
+/// A graph of the tree: the outermost one, or region `number` of the node at `owner`.
+struct PlanRegion {
+  Place owner;
+  int number;
+};
+
 enum class BufferKind : uint8_t {
   kInput,   ///< array or scalar number `index` of the call; strides are symbols or follow from a packed layout
   kOutput,  ///< array number `index` that the call allocates: packed in the layout's order
   kTemp,    ///< packed, in the workspace
+  kHandle,  ///< packed, in memory that changes: the address stands in the table of the call. A loop puts that of `home`
+            ///< there before it begins, and exchanges those of its handles behind every iteration
 };
 
 struct Buffer {
   BufferKind kind;
-  int index = 0;  ///< input or output number; for kTemp the ordinal
+  int index = 0;  ///< input or output number; for kTemp and kHandle the ordinal
   DType dtype;
   SymShape shape;
   Layout layout;
   SymList strides;  ///< bytes per axis
   SymId offset;     ///< kTemp: byte offset in the workspace (multiple of 64)
+  BufferId home;    ///< kHandle
 };
 
 /// Values computed by one kernel. Every value of a group other than views is elementwise, a reduction, a
@@ -38,14 +61,16 @@ struct Buffer {
 /// between stages.
 struct Group {
   enum class Kind : uint8_t {
-    kMap,     ///< no reduction
-    kReduce,  ///< one or more reductions over reducedAxes, producers and consumers fused
-    kJoin,    ///< one concatenate; each operand is stored into its part of the output
-    kUpdate,  ///< one update: the base is already in the output buffer, the value is stored over the slice
-    kCommit,  ///< stores of one domain, each through its target's views into the buffer of an input of its own
-    kCheck,   ///< the values of a commit, for the flags they raise: its outputs, the stores, happen in the commit only
+    kMap,      ///< no reduction
+    kReduce,   ///< one or more reductions over reducedAxes, producers and consumers fused
+    kJoin,     ///< one concatenate; each operand is stored into its part of the output
+    kUpdate,   ///< one update: the base is already in the output buffer, the value is stored over the slice
+    kCommit,   ///< stores of one domain, each through its target's views into the buffer of an input of its own
+    kCheck,    ///< the values of a commit, for the flags they raise: its outputs, the stores, happen in the commit only
+    kControl,  ///< a loop, branch or bind, with its projects: no kernel, but steps of the plan
   };
   Kind kind;
+  int region = 0;  ///< whose values they are
   SymShape domain;
   IntList reducedAxes;
   std::vector<ValueId> values;                    ///< in dependence order
@@ -63,14 +88,88 @@ struct OutputBinding {
   SymList strides;  ///< bytes
 };
 
-struct Plan {
-  std::vector<Group> groups;   ///< in execution order
-  std::vector<Group> commits;  ///< kCommit groups: run in order once the call is accepted
-  std::vector<Buffer> buffers;
-  absl::flat_hash_map<ValueId, BufferId> bufferOf;  ///< inputs and materialised values
-  SymId workspaceBytes;                             ///< 0 if there are no temporaries
-  std::vector<OutputBinding> outputs;               ///< for graph.outputs()[i]
+struct Step;
+using Steps = std::vector<Step>;
+
+/// Runs Plan::groups[group].
+struct KernelStep {
+  int group;
 };
+
+/// What loops, branches and binds have in common.
+struct ControlStep {
+  struct Body {
+    int region;
+    Steps steps;
+  };
+  Place node;
+  std::vector<Body> bodies;      ///< by region of the node
+  std::vector<ValueId> results;  ///< its projects by element of the tuple; invalid: nobody reads it
+};
+
+/// do { body } while (again), at most `trip` times, and not at all if that is 0.
+struct LoopStep : ControlStep {
+  std::optional<SymId> trip;
+  std::optional<SymId> index;  ///< the symbol that counts iterations, from 0
+  BufferId again;              ///< bool
+  std::vector<BufferId> handles;
+  /// Behind every iteration the handles on the left get the addresses that those on the right had; each stands once on
+  /// either side.
+  std::vector<std::pair<BufferId, BufferId>> moves;
+};
+
+/// bodies[0] if the predicate holds, else bodies[1].
+struct CondStep : ControlStep {
+  BufferId predicate;  ///< bool
+};
+
+/// Runs the body with the symbol being what stands in `from`, an i64. Declines unless that is in the range.
+struct BindStep : ControlStep {
+  SymId symbol;
+  BufferId from;
+  SymId least, most;
+};
+
+/// Both are packed alike, or one memory.
+struct CopyStep {
+  BufferId from, to;
+};
+
+/// Nothing visible has happened so far. What has come up is judged: flags, declines.
+struct AcceptStep {};
+
+/// Stores Plan::commits[commit] into inputs.
+struct CommitStep {
+  int commit;
+};
+
+struct Step {
+  std::variant<KernelStep, LoopStep, CondStep, BindStep, CopyStep, AcceptStep, CommitStep> what;
+};
+/// Null for steps that have no regions.
+ControlStep* controlOf(Step& step);
+const ControlStep* controlOf(const Step& step);
+
+struct Plan {
+  std::vector<PlanRegion> regions;  ///< numbered in the order of the steps
+  std::vector<Group> groups;        ///< in the order in which the steps mention them
+  std::vector<Group> commits;       ///< kCommit groups: run in order once the call is accepted
+  std::vector<Buffer> buffers;
+  absl::flat_hash_map<Place, BufferId> memory;  ///< inputs and materialised values
+  SymId workspaceBytes;                         ///< 0 if there are no temporaries
+  std::vector<OutputBinding> outputs;           ///< for graph.outputs()[i]
+  Steps steps;
+  absl::flat_hash_set<SymId> bound;  ///< symbols that loops and binds give their values
+
+  /// Where a value lives that has memory (FW_CHECKed).
+  BufferId bufferOf(ValueId value, int region = 0) const;
+  std::optional<BufferId> findBuffer(ValueId value, int region = 0) const;
+  /// No loops, branches or binds: kernels, Accept, commits.
+  bool isStraight() const { return regions.size() <= 1; }
+};
+
+/// The graph of a region of the plan; `graph` is the outermost one.
+const Graph& regionOf(const Plan& plan, const Graph& graph, int region);
 
 std::string print(const Plan& plan, const Graph& graph);
 

@@ -184,7 +184,7 @@ class Verifier {
   }
 
   void checkRegions(const Node& node, bool operandsExist) {
-    size_t wanted = node.op == Op::kLoop ? 1 : node.op == Op::kCond ? 2 : 0;
+    size_t wanted = node.op == Op::kLoop || node.op == Op::kBind ? 1 : node.op == Op::kCond ? 2 : 0;
     if (node.regions.size() != wanted) {
       report("has " + std::to_string(node.regions.size()) + " regions, not " + std::to_string(wanted));
       return;
@@ -203,11 +203,22 @@ class Verifier {
                         graph_.type(node.operands[0]).rank() == 0;
       if (!scalarBool) report("the condition is no bool scalar");
     }
+    if (node.op == Op::kBind && operandsExist) {
+      const bool number = !node.operands.empty() && graph_.type(node.operands[0]).dtype == DType::kI64 &&
+                          graph_.type(node.operands[0]).rank() == 0;
+      if (!number) report("what it binds is no i64 scalar");
+      for (AttrKey key : {AttrKey::kSymbol, AttrKey::kLeast, AttrKey::kMost})
+        if (!node.attrs.has(key)) report("has no attribute " + std::string(attrName(key)));
+    }
+    if (node.attrs.has(AttrKey::kSymbol)) {
+      const SymId symbol = node.attrs.sym(AttrKey::kSymbol);
+      if (graph_.syms().node(symbol).op != SymOp::kSymbol) report("binds what is no symbol");
+    }
   }
 
   /// Operands against the region's inputs, the region's outputs against the result.
   void checkInterface(const Node& node, const Graph& region, size_t index) {
-    size_t skipOperands = node.op == Op::kCond ? 1 : 0, skipOutputs = node.op == Op::kLoop ? 1 : 0;
+    size_t skipOperands = node.op == Op::kLoop ? 0 : 1, skipOutputs = node.op == Op::kLoop ? 1 : 0;
     std::string name = "region " + std::to_string(index);
     std::vector<ValueId> inputs = region.inputs();
     size_t arguments = node.operands.size() - std::min(skipOperands, node.operands.size());

@@ -2,6 +2,7 @@
 // commits in a second one.
 #include <chrono>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -66,16 +67,21 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, g
   if (options.deferChecks) checked = checkedStores(plan);
   std::vector<kernels::Kernel> kernels, commits;
   std::vector<DeferredCommit> deferred;
+  std::vector<size_t> kernelsUpTo;
   const auto isDeferred = [&](const graph::Group& group) {
     return !group.outputs.empty() && checked.contains(group.outputs[0]);
   };
   for (size_t i = 0; i < plan.groups.size() + plan.commits.size(); ++i) {
     const bool commit = i >= plan.groups.size();
     const graph::Group& group = commit ? plan.commits[i - plan.groups.size()] : plan.groups[i];
+    const absl::Cleanup count = [&] {
+      if (!commit) kernelsUpTo.push_back(kernels.size());
+    };
     if (group.kind == graph::Group::Kind::kCheck && isDeferred(group)) continue;
     std::vector<kernels::Kernel>& list = commit ? commits : kernels;
     const size_t before = list.size();
-    absl::Status built = kernels::buildKernels(graph, plan, group, static_cast<int>(i), list);
+    const graph::Graph& region = graph::regionOf(plan, graph, group.region);
+    absl::Status built = kernels::buildKernels(region, plan, group, static_cast<int>(i), list);
     if (!built.ok()) return built;
     if (text != nullptr && options.keepText)
       for (size_t k = before; k < list.size(); ++k)
@@ -87,7 +93,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, g
     if (absl::Status s = proveAccesses(graph, plan, options, {&kernels, &commits}); !s.ok()) return s;
   CompileTimings timings;
   timings.kernelMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return compileKernels(kernels, commits, graph.syms(), std::move(plan), options, text, timings, std::move(deferred));
+  return compileKernels(kernels, commits, graph.syms(), std::move(plan), options, text, timings, std::move(deferred),
+                        std::move(kernelsUpTo));
 }
 
 }  // namespace fw::jit

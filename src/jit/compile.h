@@ -10,12 +10,11 @@
 namespace fw::jit {
 
 /// One native function that runs `kernels` in order over plan.buffers, and another that runs `commits` if there are
-/// any; a third that observes those that are deferred.
-absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<kernels::Kernel>& kernels,
-                                                           const std::vector<kernels::Kernel>& commits,
-                                                           const graph::SymContext& syms, graph::Plan plan,
-                                                           const CompileOptions& options, CompiledText* text = nullptr,
-                                                           CompileTimings timings = {},
-                                                           std::vector<DeferredCommit> deferred = {});
+/// any; a third that observes those that are deferred. With `kernelsUpTo` (emit_module.h) they run as the plan's steps
+/// say.
+absl::StatusOr<std::unique_ptr<Executable>> compileKernels(
+    const std::vector<kernels::Kernel>& kernels, const std::vector<kernels::Kernel>& commits,
+    const graph::SymContext& syms, graph::Plan plan, const CompileOptions& options, CompiledText* text = nullptr,
+    CompileTimings timings = {}, std::vector<DeferredCommit> deferred = {}, std::vector<size_t> kernelsUpTo = {});
 
 }  // namespace fw::jit

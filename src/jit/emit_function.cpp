@@ -34,7 +34,8 @@ FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, con
       plan_(plan),
       kind_(kind),
       ir_(module.getContext()),
-      entry_(module.getContext()) {
+      entry_(module.getContext()),
+      renewed_(module.getContext()) {
   const bool entry = kind == Kind::kEntry || kind == Kind::kCommit, shared = kind == Kind::kShared;
   const unsigned own = shared ? 1 : kind == Kind::kEntry ? 3 : kind == Kind::kCommit ? 4 : 5;
   llvm::SmallVector<llvm::Type*, 8> parameters(own, ir_.getPtrTy());
@@ -168,12 +169,42 @@ void FunctionState::raise(Value* condition, uint64_t bit) {
 
 Value* FunctionState::sym(SymId id) {
   if (auto it = symValues_.find(id); it != symValues_.end()) return it->second;
-  Value* value = emitSym(id);
-  symValues_[id] = value;
-  return value;
+  if (!isBound(id)) return symValues_[id] = emitSym(entry_, id);
+  if (auto it = scopedSyms_.find(id); it != scopedSyms_.end()) return it->second;
+  return scopedSyms_[id] = emitSym(*scope_, id);
 }
 
-Value* FunctionState::emitSym(SymId id) {
+bool FunctionState::isBound(SymId id) {
+  if (plan_.bound.empty()) return false;
+  if (auto it = bound_.find(id); it != bound_.end()) return it->second;
+  bool bound = plan_.bound.contains(id);
+  for (SymId operand : syms_.node(id).operands) bound |= isBound(operand);
+  return bound_[id] = bound;
+}
+
+void FunctionState::renew() {
+  separate("scope");
+  llvm::BasicBlock* scope = ir_.GetInsertBlock();
+  separate("renewed");
+  renewed_.SetInsertPoint(scope->getTerminator());
+  scope_ = &renewed_;
+  scopedSyms_.clear();
+  scopedBuffers_.clear();
+}
+
+void FunctionState::bindSymbol(SymId symbol, Value* value) { ir_.CreateStore(value, symbolSlot(ir_, symbol)); }
+
+void FunctionState::setHandle(BufferId id, Value* address) { ir_.CreateStore(address, bufferSlot(ir_, id)); }
+
+Value* FunctionState::symbolSlot(llvm::IRBuilder<>& at, SymId symbol) {
+  return at.CreateConstInBoundsGEP1_64(ir_.getInt64Ty(), function_->getArg(0), syms_.node(symbol).value);
+}
+
+Value* FunctionState::bufferSlot(llvm::IRBuilder<>& at, BufferId id) {
+  return at.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(1), id.index);
+}
+
+Value* FunctionState::emitSym(llvm::IRBuilder<>& at, SymId id) {
   const graph::SymNode& node = syms_.node(id);
   FW_CHECK_MSG(kind_ != Kind::kShared || node.op == SymOp::kConst, "a shared kernel asks for what is not bound");
   auto chain = [&](auto combine) {
@@ -183,31 +214,28 @@ Value* FunctionState::emitSym(SymId id) {
   };
   // Python rounds the quotient down; the remainder has the divisor's sign.
   auto remainderIsOff = [&](Value* a, Value* b, Value* rem) {
-    Value* differ = entry_.CreateICmpSLT(entry_.CreateXor(a, b), i64(0));
-    return entry_.CreateAnd(differ, entry_.CreateICmpNE(rem, i64(0)));
+    Value* differ = at.CreateICmpSLT(at.CreateXor(a, b), i64(0));
+    return at.CreateAnd(differ, at.CreateICmpNE(rem, i64(0)));
   };
   switch (node.op) {
     case SymOp::kConst: return i64(node.value);
-    case SymOp::kSymbol: {
-      Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getInt64Ty(), function_->getArg(0), node.value);
-      return entry_.CreateLoad(ir_.getInt64Ty(), address);
-    }
-    case SymOp::kAdd: return chain([&](Value* a, Value* b) { return entry_.CreateAdd(a, b); });
-    case SymOp::kMul: return chain([&](Value* a, Value* b) { return entry_.CreateMul(a, b); });
+    case SymOp::kSymbol: return at.CreateLoad(ir_.getInt64Ty(), symbolSlot(at, id));
+    case SymOp::kAdd: return chain([&](Value* a, Value* b) { return at.CreateAdd(a, b); });
+    case SymOp::kMul: return chain([&](Value* a, Value* b) { return at.CreateMul(a, b); });
     case SymOp::kMin:
-      return chain([&](Value* a, Value* b) { return entry_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); });
+      return chain([&](Value* a, Value* b) { return at.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); });
     case SymOp::kMax:
-      return chain([&](Value* a, Value* b) { return entry_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b); });
+      return chain([&](Value* a, Value* b) { return at.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b); });
     case SymOp::kFloorDiv: {
       Value *a = sym(node.operands[0]), *b = sym(node.operands[1]);
-      Value* quotient = entry_.CreateSDiv(a, b);
-      Value* rem = entry_.CreateSub(a, entry_.CreateMul(quotient, b));
-      return entry_.CreateSub(quotient, entry_.CreateZExt(remainderIsOff(a, b, rem), ir_.getInt64Ty()));
+      Value* quotient = at.CreateSDiv(a, b);
+      Value* rem = at.CreateSub(a, at.CreateMul(quotient, b));
+      return at.CreateSub(quotient, at.CreateZExt(remainderIsOff(a, b, rem), ir_.getInt64Ty()));
     }
     case SymOp::kMod: {
       Value *a = sym(node.operands[0]), *b = sym(node.operands[1]);
-      Value* rem = entry_.CreateSRem(a, b);
-      return entry_.CreateAdd(rem, entry_.CreateSelect(remainderIsOff(a, b, rem), b, i64(0)));
+      Value* rem = at.CreateSRem(a, b);
+      return at.CreateAdd(rem, at.CreateSelect(remainderIsOff(a, b, rem), b, i64(0)));
     }
   }
   FW_UNREACHABLE();
@@ -223,21 +251,31 @@ Value* FunctionState::address(BufferId id, SymId offset) {
 Value* FunctionState::buffer(BufferId id) {
   if (auto it = bufferValues_.find(id); it != bufferValues_.end()) return it->second;
   const graph::Buffer& buffer = plan_.buffers.at(id.index);
+  if (buffer.kind == graph::BufferKind::kHandle) {
+    Value*& known = scopedBuffers_[id];
+    if (!known) known = scope_->CreateLoad(ir_.getPtrTy(), bufferSlot(*scope_, id));
+    return known;
+  }
   Value* data = nullptr;
   if (buffer.kind == graph::BufferKind::kTemp) {
     data = entry_.CreateGEP(ir_.getInt8Ty(), function_->getArg(2), sym(buffer.offset));
   } else {
-    Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(1), id.index);
-    data = entry_.CreateLoad(ir_.getPtrTy(), address);
+    data = entry_.CreateLoad(ir_.getPtrTy(), bufferSlot(entry_, id));
   }
   bufferValues_[id] = data;
   return data;
 }
 
 Value* FunctionState::extent(BufferId id, bool end) {
+  const graph::Buffer& buffer = plan_.buffers.at(id.index);
+  if (buffer.kind == graph::BufferKind::kHandle) {
+    Value* bytes = i64(end ? graph::itemSize(buffer.dtype) : 0);
+    for (size_t axis = 0; end && axis < buffer.shape.size(); ++axis)
+      bytes = ir_.CreateMul(bytes, sym(buffer.shape[axis]));
+    return ir_.CreateGEP(ir_.getInt8Ty(), this->buffer(id), bytes);
+  }
   Value*& known = extents_[2 * int64_t{id.index} + end];
   if (known) return known;
-  const graph::Buffer& buffer = plan_.buffers.at(id.index);
   if (buffer.kind == graph::BufferKind::kTemp) {
     known = this->buffer(id);
     if (!end) return known;

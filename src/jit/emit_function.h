@@ -29,8 +29,15 @@ class FunctionState {
   const TargetSpec& target() const { return target_; }
   const graph::SymContext& syms() const { return syms_; }
 
-  /// i64 value of a symbolic integer, computed once in the prologue.
+  /// i64 value of a symbolic integer, computed once in the prologue, or, if it depends on a symbol that is bound on the
+  /// way, once since the last renew().
   llvm::Value* sym(graph::SymId id);
+  /// Symbols have been bound or handles moved: values of theirs are not used any further. Goes on in a new block.
+  void renew();
+  void bindSymbol(graph::SymId symbol, llvm::Value* value);
+  /// Start of a buffer's data.
+  llvm::Value* buffer(graph::BufferId id);
+  void setHandle(graph::BufferId id, llvm::Value* address);
   /// `offset` bytes into a buffer's data.
   llvm::Value* address(graph::BufferId buffer, graph::SymId offset);
   /// Ends the function with kStatusOutside if one of the `bytes` bytes at `pointer` is not the buffer's.
@@ -85,9 +92,11 @@ class FunctionState {
 
  private:
   void openEnvironment();
-  llvm::Value* emitSym(graph::SymId id);
-  /// Start of a buffer's data.
-  llvm::Value* buffer(graph::BufferId id);
+  llvm::Value* emitSym(llvm::IRBuilder<>& at, graph::SymId id);
+  bool isBound(graph::SymId id);
+  /// Address of a symbol's value, or of a buffer's address, in the tables of the call.
+  llvm::Value* symbolSlot(llvm::IRBuilder<>& at, graph::SymId symbol);
+  llvm::Value* bufferSlot(llvm::IRBuilder<>& at, graph::BufferId id);
   /// Address of the first byte of a buffer, or of the one behind its last.
   llvm::Value* extent(graph::BufferId id, bool end);
   /// Goes on in a new block.
@@ -107,6 +116,12 @@ class FunctionState {
   llvm::BasicBlock* last_ = nullptr;  ///< the epilogue
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
+  // The same since the last renew(), of what depends on bound symbols and handles, and where it is computed.
+  llvm::IRBuilder<> renewed_;
+  llvm::IRBuilder<>* scope_ = &entry_;
+  absl::flat_hash_map<graph::SymId, llvm::Value*> scopedSyms_;
+  absl::flat_hash_map<graph::BufferId, llvm::Value*> scopedBuffers_;
+  absl::flat_hash_map<graph::SymId, bool> bound_;
   absl::flat_hash_map<std::pair<graph::BufferId, graph::SymId>, llvm::Value*> addresses_;  ///< that are bound
   absl::flat_hash_map<int64_t, llvm::Value*> extents_;                                     ///< by 2 * buffer + end
 };

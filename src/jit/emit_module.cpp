@@ -6,6 +6,7 @@
 
 #include "graph/support/check.h"
 #include "jit/emit_kernel.h"
+#include "jit/runtime.h"
 #include "jit/shared_kernels.h"
 
 namespace fw::jit {
@@ -57,21 +58,23 @@ class Emitter {
     use_ == Use::kObserve ? emitter.observe() : emitter.run();
   }
 
+  using Emit = std::function<void(FunctionState&, size_t)>;
   /// Calls `emit` for every kernel, in `main` or in parts of it.
-  void all(FunctionState& main, bool mayLeave, const std::function<void(FunctionState&, size_t)>& emit) {
-    std::vector<size_t> weights;
-    for (size_t i = 0; i < list_.size(); ++i) weights.push_back(weight(i));
+  void all(FunctionState& main, bool mayLeave, const Emit& emit) { range(main, mayLeave, 0, list_.size(), emit); }
+
+  /// The same for the kernels [from, to).
+  void range(FunctionState& main, bool mayLeave, size_t from, size_t to, const Emit& emit) {
     size_t total = 0;
-    for (size_t w : weights) total += w;
+    for (size_t i = from; i < to; ++i) total += weight(i);
     if (total <= kPartWeight) {
-      for (size_t i = 0; i < list_.size(); ++i) emit(main, i);
+      for (size_t i = from; i < to; ++i) emit(main, i);
       return;
     }
-    for (size_t i = 0, number = 0; i < list_.size(); ++number) {
-      FunctionState part = open(name_ + "_part" + std::to_string(number), Kind::kPart);
-      for (size_t length = 0; i < list_.size() && (length == 0 || length + weights[i] <= kPartWeight); ++i) {
+    for (size_t i = from; i < to;) {
+      FunctionState part = open(name_ + "_part" + std::to_string(parts_++), Kind::kPart);
+      for (size_t length = 0; i < to && (length == 0 || length + weight(i) <= kPartWeight); ++i) {
         emit(part, i);
-        length += weights[i];
+        length += weight(i);
       }
       part.finish();
       main.callPart(part, mayLeave);
@@ -132,6 +135,118 @@ class Emitter {
   std::vector<SharedKernel> shared_;
   std::vector<llvm::Function*> functions_;
   std::vector<size_t> nextUser_;
+  size_t parts_ = 0;
+};
+
+/// The steps of a plan up to Accept, as the body of a function.
+class StepEmitter {
+ public:
+  StepEmitter(const ModuleState& m, Emitter& kernels, FunctionState& fn) : m_(m), kernels_(kernels), fn_(fn) {}
+
+  void steps(const graph::Steps& steps) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto* kernel = std::get_if<graph::KernelStep>(&steps[i].what);
+      if (!kernel) {
+        std::visit([&](const auto& what) { emit(what); }, steps[i].what);
+        continue;
+      }
+      const auto from = static_cast<size_t>(kernel->group);
+      for (; i + 1 < steps.size() && std::holds_alternative<graph::KernelStep>(steps[i + 1].what);) ++i;
+      const auto to = static_cast<size_t>(std::get<graph::KernelStep>(steps[i].what).group) + 1;
+      kernels_.range(fn_, m_.checked, from == 0 ? 0 : m_.kernelsUpTo[from - 1], m_.kernelsUpTo[to - 1],
+                     [&](FunctionState& part, size_t k) { kernels_.kernel(part, k); });
+    }
+  }
+
+ private:
+  void emit(const graph::KernelStep&) { FW_UNREACHABLE(); }
+  void emit(const graph::AcceptStep&) {}
+  void emit(const graph::CommitStep&) {}
+
+  /// A bool.
+  llvm::Value* truth(graph::BufferId buffer) {
+    llvm::Value* byte = fn_.ir().CreateLoad(fn_.ir().getInt8Ty(), fn_.buffer(buffer));
+    return fn_.ir().CreateICmpNE(byte, fn_.ir().getInt8(0));
+  }
+
+  void emit(const graph::LoopStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    for (graph::BufferId handle : step.handles) fn_.setHandle(handle, fn_.buffer(m_.plan.buffers[handle.index].home));
+    llvm::Value* trip = step.trip ? fn_.sym(*step.trip) : fn_.i64(INT64_MAX);
+    llvm::BasicBlock *before = ir.GetInsertBlock(), *head = fn_.block("steps");
+    llvm::BasicBlock* exit = llvm::BasicBlock::Create(ir.getContext(), "behind");
+    ir.CreateCondBr(ir.CreateICmpSLT(fn_.i64(0), trip), head, exit);
+    ir.SetInsertPoint(head);
+    llvm::PHINode* index = ir.CreatePHI(ir.getInt64Ty(), 2);
+    index->addIncoming(fn_.i64(0), before);
+    if (step.index) fn_.bindSymbol(*step.index, index);
+    fn_.renew();
+    steps(step.bodies[0].steps);
+    llvm::Value* next = ir.CreateAdd(index, fn_.i64(1));
+    llvm::Value* again = ir.CreateAnd(truth(step.again), ir.CreateICmpSLT(next, trip));
+    std::vector<llvm::Value*> addresses;
+    for (const auto& [to, from] : step.moves) addresses.push_back(fn_.buffer(from));
+    for (size_t i = 0; i < addresses.size(); ++i) fn_.setHandle(step.moves[i].first, addresses[i]);
+    leaveIfDeclined();  // what it goes on with may be anything, and never end
+    index->addIncoming(next, ir.GetInsertBlock());
+    ir.CreateCondBr(again, head, exit);
+    fn_.place(exit);
+    fn_.renew();
+  }
+
+  void emit(const graph::CondStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Value* taken = truth(step.predicate);
+    llvm::BasicBlock* then = fn_.block("then");
+    llvm::BasicBlock* otherwise = llvm::BasicBlock::Create(ir.getContext(), "else");
+    llvm::BasicBlock* join = llvm::BasicBlock::Create(ir.getContext(), "join");
+    ir.CreateCondBr(taken, then, otherwise);
+    ir.SetInsertPoint(then);
+    branch(step.bodies[0], join);
+    fn_.place(otherwise);
+    branch(step.bodies[1], join);
+    fn_.place(join);
+    fn_.renew();
+  }
+
+  void branch(const graph::ControlStep::Body& body, llvm::BasicBlock* join) {
+    fn_.renew();
+    steps(body.steps);
+    fn_.ir().CreateBr(join);
+  }
+
+  void emit(const graph::BindStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Value* number = ir.CreateLoad(ir.getInt64Ty(), fn_.buffer(step.from));
+    llvm::Value* low = ir.CreateICmpSLT(number, fn_.sym(step.least));
+    llvm::Value* high = ir.CreateICmpSGT(number, fn_.sym(step.most));
+    fn_.leaveIf(ir.CreateOr(low, high), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    fn_.bindSymbol(step.symbol, number);
+    fn_.renew();
+    steps(step.bodies[0].steps);
+    fn_.renew();
+  }
+
+  void emit(const graph::CopyStep& step) {
+    const graph::Buffer& buffer = m_.plan.buffers[step.to.index];
+    llvm::Value* bytes = fn_.i64(graph::itemSize(buffer.dtype));
+    for (graph::SymId size : buffer.shape) bytes = fn_.ir().CreateMul(bytes, fn_.sym(size));
+    llvm::Type* pointer = fn_.ir().getPtrTy();
+    auto* type = llvm::FunctionType::get(fn_.ir().getVoidTy(), {pointer, pointer, bytes->getType()}, false);
+    llvm::Value* copy =
+        llvm::ConstantExpr::getIntToPtr(fn_.ir().getInt64(reinterpret_cast<uint64_t>(&runtimeCopy)), pointer);
+    fn_.ir().CreateCall(type, copy, {fn_.buffer(step.to), fn_.buffer(step.from), bytes});
+  }
+
+  void leaveIfDeclined() {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Value* status = ir.CreateLoad(ir.getInt32Ty(), fn_.status());
+    fn_.leaveIf(ir.CreateICmpNE(ir.CreateAnd(status, kStatusDecline), ir.getInt32(0)), [] {});
+  }
+
+  const ModuleState& m_;
+  Emitter& kernels_;
+  FunctionState& fn_;
 };
 
 std::vector<const Kernel*> pointersTo(const std::vector<Kernel>& kernels) {
@@ -154,11 +269,19 @@ void emitEntry(const ModuleState& m, const std::string& name, const std::vector<
   Emitter emitter(m, name, Emitter::Use::kRun, pointersTo(kernels));
   emitter.share(std::vector<bool>(kernels.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
-  if (m.checked && !commits.empty()) {
+  const auto probe = [&] {
+    if (!m.checked) return;
     for (const Kernel& commit : commits) KernelEmitter(fn, commit, /*checked=*/true).probe();
-    fn.clearFlags();
+  };
+  if (m.plan.isStraight()) {
+    probe();
+    if (m.checked && !commits.empty()) fn.clearFlags();
   }
-  emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
+  if (m.kernelsUpTo.empty())
+    emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
+  else
+    StepEmitter(m, emitter, fn).steps(m.plan.steps);
+  if (!m.plan.isStraight()) probe();  // where they store may follow from what has been computed
   fn.finish();
 }
 

@@ -21,6 +21,8 @@ struct ModuleState {
   const graph::Plan& plan;
   absl::Span<const DeferredCommit> deferred;  ///< by rising number
   bool checked;                               ///< accesses are compared with their buffers before they are made
+  /// By group of the plan: the number of kernels that it and those in front of it have. Empty: all kernels in order.
+  absl::Span<const size_t> kernelsUpTo;
 };
 
 /// Checked: what `commits` access is compared before anything is computed, since they cannot stop half-way.

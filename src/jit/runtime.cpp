@@ -62,4 +62,8 @@ uint16_t runtimeDoubleToHalf(double value) {
   return bits;
 }
 
+void runtimeCopy(void* to, const void* from, int64_t bytes) {
+  if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
 }  // namespace fw::jit

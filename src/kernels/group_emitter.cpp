@@ -56,14 +56,14 @@ IntList GroupEmitter::operandAxes(ValueId user, size_t index) const {
 absl::StatusOr<MemoryRef> GroupEmitter::memoryOf(ValueId value, const IntList& domainAxes) {
   graph::SymContext& syms = graph_.syms();
   const ValueId base = graph::viewBase(graph_, value);
-  const auto at = plan_.bufferOf.find(base);
-  if (at == plan_.bufferOf.end())
+  const std::optional<graph::BufferId> at = plan_.findBuffer(base, group_.region);
+  if (!at)
     return absl::InternalError("operand of a kernel has no buffer: " +
                                std::string(graph::info(graph_.node(base).op).text));
-  const graph::Buffer& buffer = plan_.buffers[at->second.index];
+  const graph::Buffer& buffer = plan_.buffers[at->index];
   absl::StatusOr<graph::AffineView> view = graph::resolveView(graph_, value, buffer.strides);
   if (!view.ok()) return view.status();
-  MemoryRef ref{at->second, buffer.dtype, syms.canonical(view->offset), {}};
+  MemoryRef ref{*at, buffer.dtype, syms.canonical(view->offset), {}};
   ref.strides.assign(group_.domain.size(), syms.constant(0));
   FW_CHECK(domainAxes.size() == view->strides.size());
   for (size_t axis = 0; axis < domainAxes.size(); ++axis)

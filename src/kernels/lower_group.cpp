@@ -105,17 +105,17 @@ absl::Status buildJoin(KernelBuilder& b, const graph::Graph& graph, const graph:
   const ValueId id = group.outputs[0];
   const graph::Node& node = graph.node(id);
   const int64_t joined = node.attrs.integer(graph::AttrKey::kAxis);
-  const graph::BufferId out = plan.bufferOf.at(id);
+  const graph::BufferId out = plan.bufferOf(id, group.region);
   const graph::Buffer& outBuffer = plan.buffers[out.index];
   for (; at < end; ++at) {
     const ValueId operand = node.operands[at];
     const SymShape& shape = graph.type(operand).shape;
-    const auto found = plan.bufferOf.find(graph::viewBase(graph, operand));
-    if (found == plan.bufferOf.end()) return absl::InternalError("operand of concatenate has no buffer");
-    const graph::Buffer& buffer = plan.buffers[found->second.index];
+    const auto found = plan.findBuffer(graph::viewBase(graph, operand), group.region);
+    if (!found) return absl::InternalError("operand of concatenate has no buffer");
+    const graph::Buffer& buffer = plan.buffers[found->index];
     absl::StatusOr<graph::AffineView> view = graph::resolveView(graph, operand, buffer.strides);
     if (!view.ok()) return view.status();
-    const MemoryRef source{found->second, buffer.dtype, view->offset, view->strides};
+    const MemoryRef source{*found, buffer.dtype, view->offset, view->strides};
     const MemoryRef target{out, outBuffer.dtype, syms.mul(start, outBuffer.strides[joined]), outBuffer.strides};
     if (source.dtype != target.dtype) return absl::UnimplementedError("concatenate of different types");
     IntList map;
@@ -180,7 +180,7 @@ absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan,
   GroupEmitter emitter(b, graph, plan, group);
   const bool stores = group.kind != graph::Group::Kind::kCheck;
   for (ValueId id : group.outputs)
-    if (stores) b.declareStored(plan.bufferOf.at(id));
+    if (stores) b.declareStored(plan.bufferOf(id, group.region));
   absl::Status status = emitter.collect();
   if (status.ok()) status = keepRaising(b, graph, group, emitter);
   if (!status.ok()) return status;
@@ -224,7 +224,7 @@ absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, co
   SymId start = graph.syms().constant(0);
   for (size_t at = 0; at < joined; ++at) {
     KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
-    b.declareStored(plan.bufferOf.at(group.outputs[0]));
+    b.declareStored(plan.bufferOf(group.outputs[0], group.region));
     if (absl::Status s = buildJoin(b, graph, plan, group, at, at + 1, start); !s.ok())
       return graph::Refused::of(graph, group.outputs[0]).in(s);
     out.push_back(std::move(b).take());

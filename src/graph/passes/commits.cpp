@@ -198,7 +198,7 @@ class CommitDrafter {
     std::sort(draft.values.begin(), draft.values.end());
     result.fromMemory = needsMemory(draft, result);
     std::vector<ValueId> outputs(stores_.begin(), stores_.end());
-    result.group = {Group::Kind::kCommit, draft.domain, {}, draft.values, draft.axisMap, outputs};
+    result.group = {Group::Kind::kCommit, 0, draft.domain, {}, draft.values, draft.axisMap, outputs};
     return result;
   }
 

@@ -23,6 +23,7 @@
 // - A value over fewer axes than its consumer is computed inside the consumer's loops if nothing else reads it and it
 // is
 //   cheap, or if its axes lead the loop nest, where it is computed once per row. Otherwise it is materialised.
+// - Loops, branches and binds are groups of their own, with their projects, and read memory.
 // - concatenate and update are groups of their own and read materialised values (an update also clones, see below).
 // - Constants of a shape, iota and cheap arithmetic on scalars of the call are cloned into every group that reads them.
 // - Groups of one domain that do not depend on each other and load the same array are joined, for memory traffic.
@@ -77,6 +78,10 @@ class Fuser {
     for (size_t i = 0; i < graph_.size(); ++i) {
       const ValueId id(i);
       if (!live_[i] || isSource(graph_, id) || isView(graph_, id) || clonable(id)) continue;
+      if (graph_.node(id).op == Op::kProject) {
+        addProject(id);
+        continue;
+      }
       absl::StatusOr<Draft> draft = singleDraft(graph_, id);
       if (!draft.ok()) return Refused::of(graph_, id).in(draft.status());
       groupOf_[i] = static_cast<int>(drafts_.size());
@@ -111,6 +116,13 @@ class Fuser {
 
  private:
   bool clonable(ValueId id) const { return cloneCost_[id.index] >= 0; }
+
+  void addProject(ValueId id) {
+    const int group = groupOf_[id.index] = groupOf_[graph_.node(id).operands[0].index];
+    drafts_[group].values.push_back(id);
+    IntList& axes = drafts_[group].axisMap[id];
+    for (int axis = 0; axis < graph_.type(id).rank(); ++axis) axes.push_back(axis);
+  }
 
   /// Cost of computing a leaf-like value again wherever it is read; -1 if it is not one.
   int cloneCost(ValueId id) const {
@@ -312,7 +324,7 @@ class Fuser {
   }
 
   void addClones(Draft& draft, std::vector<ValueId>& conflicts) const {
-    if (draft.kind == Group::Kind::kJoin) return;
+    if (draft.kind == Group::Kind::kJoin || draft.kind == Group::Kind::kControl) return;
     // Readers have greater ids than what they read, so one sweep downwards meets every reader before the clone.
     std::priority_queue open(std::less<ValueId>(), draft.values);
     while (!open.empty()) {

@@ -233,6 +233,12 @@ absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {
   Draft draft;
   draft.values = {id};
   const OpClass cls = info(node.op).cls;
+  if (cls == OpClass::kControl) {
+    draft.kind = Group::Kind::kControl;
+    draft.axisMap[id] = {};
+    draft.sealed = true;
+    return draft;
+  }
   const bool reduces = cls == OpClass::kReduction;
   const SymShape& shape = reduces ? graph.type(node.operands[0]).shape : node.type.shape;
   IntList domainAxis;  // of every axis of `shape`

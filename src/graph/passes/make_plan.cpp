@@ -1,43 +1,11 @@
-// makePlan and the text form of a plan, which goldens and the log channel "kernels" show.
-#include <algorithm>
-
+// makePlan: the tree of steps. Memory is placed in plan_memory.cpp, the text form is in plan_text.cpp.
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/planning.h"
-#include "graph/support/check.h"
+#include "graph/refused.h"
 #include "graph/verifier.h"
 
 namespace fw::graph {
 namespace {
-
-std::string valueName(ValueId id) { return "%" + std::to_string(id.index); }
-
-template <class List, class Text>
-std::string listOf(const List& list, const Text& text) {
-  std::string result = "[";
-  for (const auto& item : list) result += (result.size() > 1 ? ", " : "") + text(item);
-  return result + "]";
-}
-
-std::string kindName(Group::Kind kind) {
-  switch (kind) {
-    case Group::Kind::kMap: return "map";
-    case Group::Kind::kReduce: return "reduce";
-    case Group::Kind::kJoin: return "join";
-    case Group::Kind::kUpdate: return "update";
-    case Group::Kind::kCommit: return "commit";
-    case Group::Kind::kCheck: return "check";
-  }
-  FW_UNREACHABLE();
-}
-
-std::string kindName(BufferKind kind) {
-  switch (kind) {
-    case BufferKind::kInput: return "input";
-    case BufferKind::kOutput: return "output";
-    case BufferKind::kTemp: return "temp";
-  }
-  FW_UNREACHABLE();
-}
 
 absl::Status checkGraph(const Graph& graph, const PassContext& context, std::string_view when) {
   if (!context.verifyEach) return absl::OkStatus();
@@ -47,6 +15,86 @@ absl::Status checkGraph(const Graph& graph, const PassContext& context, std::str
   for (const std::string& problem : problems) text += "\n  " + problem;
   return absl::InternalError(text + "\n" + print(graph));
 }
+
+}  // namespace
+
+namespace {
+
+/// Groups and steps of a graph and its regions.
+class Planner {
+ public:
+  Planner(const Graph& graph, Plan& plan) : graph_(graph), plan_(plan) {}
+
+  absl::Status run(absl::Span<const ValueId> kept, std::vector<Group> checks) {
+    plan_.regions.push_back({{-1, ValueId()}, 0});
+    if (absl::Status s = steps(graph_, 0, kept, plan_.steps); !s.ok()) return s;
+    for (Group& check : checks) add(std::move(check), plan_.steps);
+    if (plan_.commits.empty()) return absl::OkStatus();
+    plan_.steps.push_back({AcceptStep{}});
+    for (int i = 0; i < static_cast<int>(plan_.commits.size()); ++i) plan_.steps.push_back({CommitStep{i}});
+    return absl::OkStatus();
+  }
+
+ private:
+  void add(Group group, Steps& steps) {
+    steps.push_back({KernelStep{static_cast<int>(plan_.groups.size())}});
+    plan_.groups.push_back(std::move(group));
+  }
+
+  absl::Status steps(const Graph& graph, int region, absl::Span<const ValueId> kept, Steps& out) {
+    absl::StatusOr<std::vector<Group>> groups = fuse(graph, kept);
+    if (!groups.ok()) return groups.status();
+    for (Group& group : *groups) {
+      group.region = region;
+      if (group.kind != Group::Kind::kControl) {
+        add(std::move(group), out);
+        continue;
+      }
+      absl::Status status = control(graph, region, group, out);
+      if (!status.ok()) return Refused::of(graph, group.values[0]).in(std::move(status));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status control(const Graph& graph, int region, const Group& group, Steps& out) {
+    const ValueId id = group.values[0];
+    const Node& node = graph.node(id);
+    Step step;
+    if (node.op == Op::kLoop) {
+      LoopStep loop;
+      if (node.attrs.has(AttrKey::kTrip)) loop.trip = node.attrs.sym(AttrKey::kTrip);
+      if (node.attrs.has(AttrKey::kSymbol)) plan_.bound.insert(*(loop.index = node.attrs.sym(AttrKey::kSymbol)));
+      step.what = std::move(loop);
+    } else if (node.op == Op::kCond) {
+      step.what = CondStep{};
+    } else {
+      BindStep bind;
+      plan_.bound.insert(bind.symbol = node.attrs.sym(AttrKey::kSymbol));
+      bind.least = node.attrs.sym(AttrKey::kLeast);
+      bind.most = node.attrs.sym(AttrKey::kMost);
+      step.what = std::move(bind);
+    }
+    ControlStep& what = *controlOf(step);
+    what.node = {region, id};
+    what.results.resize(node.type.tuple.size());
+    for (ValueId member : group.values) {
+      const Node& project = graph.node(member);
+      if (project.op == Op::kProject)
+        what.results[static_cast<size_t>(project.attrs.integer(AttrKey::kIndex))] = member;
+    }
+    for (int i = 0; i < static_cast<int>(node.regions.size()); ++i) {
+      const int number = static_cast<int>(plan_.regions.size());
+      plan_.regions.push_back({what.node, i});
+      what.bodies.push_back({number, {}});
+      if (absl::Status s = steps(*node.regions[i], number, {}, what.bodies.back().steps); !s.ok()) return s;
+    }
+    out.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  const Graph& graph_;
+  Plan& plan_;
+};
 
 }  // namespace
 
@@ -68,55 +116,10 @@ absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
     checks.push_back(plan.commits.back());
     checks.back().kind = Group::Kind::kCheck;
   }
-  absl::StatusOr<std::vector<Group>> groups = fuse(graph, kept);
-  if (!groups.ok()) return groups.status();
-  plan.groups = *std::move(groups);
-  plan.groups.insert(plan.groups.end(), checks.begin(), checks.end());
+  if (absl::Status status = Planner(graph, plan).run(kept, std::move(checks)); !status.ok()) return status;
   if (absl::Status status = planMemory(graph, plan); !status.ok()) return status;
   if (context.dump) context.dump("plan", graph);
   return plan;
-}
-
-std::string print(const Plan& plan, const Graph& graph) {
-  const SymContext& syms = graph.syms();
-  // Offsets are sums over all that lies in front: written out, they would be longer than everything else.
-  constexpr size_t kMaxOperands = 16;
-  auto sym = [&](SymId id) {
-    const size_t count = syms.node(id).operands.size();
-    return count <= kMaxOperands ? syms.print(id) : "<" + std::to_string(count) + " terms>";
-  };
-  auto number = [](int64_t n) { return std::to_string(n); };
-  std::string text;
-  const auto add = [&](const Group& group, const std::string& title) {
-    text += title + ": " + kindName(group.kind) + " " + listOf(group.domain, sym);
-    if (!group.reducedAxes.empty()) text += " over " + listOf(group.reducedAxes, number);
-    text += " -> " + listOf(group.outputs, valueName) + "\n";
-    for (ValueId id : group.values) {
-      const Node& node = graph.node(id);
-      text += "  " + valueName(id) + " = " + std::string(info(node.op).text) + "(";
-      for (size_t k = 0; k < node.operands.size(); ++k) text += (k ? ", " : "") + valueName(node.operands[k]);
-      text += ") axes=" + listOf(group.axisMap.at(id), number) + "\n";
-    }
-  };
-  for (size_t i = 0; i < plan.groups.size(); ++i) add(plan.groups[i], "group " + std::to_string(i));
-  for (size_t i = 0; i < plan.commits.size(); ++i) add(plan.commits[i], "then " + std::to_string(i));
-  std::vector<std::vector<ValueId>> held(plan.buffers.size());
-  for (const auto& [value, id] : plan.bufferOf) held[id.index].push_back(value);
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[i];
-    text += "buffer " + std::to_string(i) + ": " + kindName(buffer.kind) + " " + std::to_string(buffer.index) + " " +
-            std::string(name(buffer.dtype)) + listOf(buffer.shape, sym) + " strides=" + listOf(buffer.strides, sym);
-    if (buffer.kind == BufferKind::kTemp) text += " at " + sym(buffer.offset);
-    std::sort(held[i].begin(), held[i].end());
-    text += " holds " + listOf(held[i], valueName) + "\n";
-  }
-  text += "workspace " + sym(plan.workspaceBytes) + "\n";
-  for (const OutputBinding& output : plan.outputs) {
-    text += "return buffer " + std::to_string(output.buffer.index);
-    if (output.isView) text += " view offset=" + sym(output.offset);
-    text += " " + listOf(output.shape, sym) + " strides=" + listOf(output.strides, sym) + "\n";
-  }
-  return text;
 }
 
 }  // namespace fw::graph

@@ -5,12 +5,17 @@
 // symbolic, so a slot is never cut up; slots of one size are kept together (SlotPool). Slots start at multiples of 64.
 // What commits read lives to the end. An update continues in the buffer of its base: a chain of updates is one buffer,
 // which lives as long as any of its versions and is an output if the last one is.
+//
+// Positions run through the whole tree of steps. Regions read what they are given where it is. What a loop changes in
+// place stays where it is; what it computes anew has two memories, which change places behind every iteration.
 #include <algorithm>
 #include <climits>
 #include <functional>
 #include <optional>
 #include <queue>
 
+#include "absl/container/flat_hash_set.h"
+#include "graph/passes/control.h"
 #include "graph/passes/planning.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -57,85 +62,268 @@ class SlotPool {
 class MemoryPlanner {
  public:
   MemoryPlanner(const Graph& graph, Plan& plan) : graph_(graph), plan_(plan), syms_(graph.syms()) {
-    for (size_t i = 0; i < graph.size(); ++i) {
-      const Node& node = graph.node(ValueId(i));
-      memory_.push_back(node.op == Op::kUpdate ? memory_[node.operands[0].index] : ValueId(i));
-    }
+    for (int region = 0; region < static_cast<int>(plan.regions.size()); ++region) findMemory(region);
   }
 
   absl::Status run() {
-    findLastReads();
+    number(plan_.steps, 0);
+    liveTogether();
     addInputs();
     addOutputs();
-    addTemporaries();
+    if (absl::Status s = place(plan_.steps, 0); !s.ok()) return s;
+    plan_.workspaceBytes = end_;
     return bindOutputs();
   }
 
  private:
-  /// First version of the memory that `value` lives in: updates lead to their bases.
-  ValueId memoryOf(ValueId value) const { return memory_[value.index]; }
+  const Graph& in(int region) const { return regionOf(plan_, graph_, region); }
+  /// First version of the memory that a value lives in: updates lead to their bases, what a loop changes to what it
+  /// begins with.
+  Place memoryOf(Place value) const { return {value.region, memory_[value.region][value.value.index]}; }
 
-  void findLastReads() {
-    for (int at = 0; at < static_cast<int>(plan_.groups.size()); ++at) {
-      for (ValueId id : plan_.groups[at].values)
-        for (ValueId operand : graph_.node(id).operands) lastRead_[memoryOf(viewBase(graph_, operand))] = at;
-      for (ValueId id : plan_.groups[at].outputs) {
-        const ValueId memory = memoryOf(id);
-        lastRead_[memory] = std::max(lastRead_[memory], at);
-        lastVersion_[memory] = id;
-      }
+  void findMemory(int region) {
+    const Graph& graph = in(region);
+    std::vector<ValueId>& memory = memory_.emplace_back();
+    for (size_t i = 0; i < graph.size(); ++i) {
+      const Node& node = graph.node(ValueId(i));
+      ValueId base(i);
+      if (node.op == Op::kUpdate) base = memory[node.operands[0].index];
+      if (node.op == Op::kProject && graph.node(node.operands[0]).op == Op::kLoop)
+        base = memory
+            [graph.node(node.operands[0]).operands[static_cast<size_t>(node.attrs.integer(AttrKey::kIndex))].index];
+      memory.push_back(base);
     }
-    for (const Group& group : plan_.commits)
-      for (ValueId id : group.values)
-        for (ValueId operand : graph_.node(id).operands) lastRead_[memoryOf(viewBase(graph_, operand))] = kEnd;
   }
 
-  BufferId addBuffer(BufferKind kind, int index, ValueId value) {
-    const ValueType& type = graph_.type(value);
-    Buffer buffer{
-        kind, index, type.dtype, type.shape, type.layout, materialisedStrides(graph_, value), syms_.constant(0)};
+  // ---- positions: every kernel has one, control has one before and one behind its regions
+
+  void reads(int region, ValueId value, int at) {
+    int& last = lastRead_[memoryOf({region, viewBase(in(region), value)})];
+    last = std::max(last, at);
+  }
+
+  void number(Steps& steps, int region) {
+    for (Step& step : steps) {
+      if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
+        numberKernel(plan_.groups[kernel->group], clock_++);
+      } else if (auto* commit = std::get_if<CommitStep>(&step.what)) {
+        numberKernel(plan_.commits[commit->commit], kEnd);
+      } else if (ControlStep* control = controlOf(step)) {
+        const Node& node = in(region).node(control->node.value);
+        ++clock_;
+        for (ControlStep::Body& body : control->bodies) number(body.steps, body.region);
+        const int end = clock_++;
+        for (const ControlStep::Body& body : control->bodies)
+          for (ValueId output : in(body.region).outputs()) reads(body.region, output, end);
+        for (ValueId operand : node.operands) reads(region, operand, end);
+        for (ValueId result : control->results) {
+          if (!result.valid()) continue;
+          reads(region, result, end);
+          lastVersion_[memoryOf({region, result})] = result;
+        }
+        if (const auto* loop = std::get_if<LoopStep>(&step.what)) link(*loop, region);
+      }
+    }
+  }
+
+  void numberKernel(const Group& group, int at) {
+    for (ValueId id : group.values)
+      for (ValueId operand : in(group.region).node(id).operands) reads(group.region, operand, at);
+    if (at == kEnd) return;
+    for (ValueId id : group.outputs) {
+      reads(group.region, id, at);
+      lastVersion_[memoryOf({group.region, id})] = id;
+    }
+  }
+
+  /// What moves in a loop: any of these memories may hold any of the results behind it.
+  void link(const LoopStep& loop, int region) {
+    const Node& node = in(region).node(loop.node.value);
+    std::vector<Place> together;
+    for (size_t k = 0; k < node.operands.size(); ++k)
+      if (carriedFrom(loop, k) != k) together.push_back(memoryOf({region, node.operands[k]}));
+    if (together.size() > 1) linked_.push_back(std::move(together));
+  }
+
+  void liveTogether() {
+    for (bool changed = true; std::exchange(changed, false);)
+      for (const std::vector<Place>& places : linked_) {
+        int last = 0;
+        for (const Place& place : places) last = std::max(last, lastRead_.at(place));
+        for (const Place& place : places) changed |= std::exchange(lastRead_.at(place), last) != last;
+      }
+  }
+
+  // ---- buffers
+
+  BufferId addBuffer(BufferKind kind, int index, Place place) {
+    const Graph& graph = in(place.region);
+    const ValueType& type = graph.type(place.value);
+    const SymList strides = materialisedStrides(graph, place.value);
+    return addBuffer({kind, index, type.dtype, type.shape, type.layout, strides, syms_.constant(0), {}}, place);
+  }
+
+  BufferId addBuffer(Buffer buffer, Place place) {
     const BufferId id(plan_.buffers.size());
     plan_.buffers.push_back(std::move(buffer));
-    plan_.bufferOf[value] = id;
+    plan_.memory[place] = id;
     return id;
   }
 
   void addInputs() {
     const std::vector<ValueId> inputs = graph_.inputs();
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].valid()) addBuffer(BufferKind::kInput, static_cast<int>(i), inputs[i]);
+      if (inputs[i].valid()) addBuffer(BufferKind::kInput, static_cast<int>(i), {0, inputs[i]});
     for (ValueId store : graph_.commits()) {
-      const BufferId buffer = plan_.bufferOf.at(viewBase(graph_, graph_.node(store).operands[0]));
-      plan_.bufferOf[store] = buffer;
+      const BufferId buffer = plan_.bufferOf(viewBase(graph_, graph_.node(store).operands[0]));
+      plan_.memory[{0, store}] = buffer;
     }
   }
 
   void addOutputs() {
     int count = 0;
     for (ValueId output : graph_.outputs()) {
-      const ValueId memory = memoryOf(viewBase(graph_, output));
-      if (!plan_.bufferOf.contains(memory)) addBuffer(BufferKind::kOutput, count++, memory);
+      const Place memory = memoryOf({0, viewBase(graph_, output)});
+      if (plan_.memory.contains(memory)) continue;
+      pinned_.insert(addBuffer(BufferKind::kOutput, count++, memory));
     }
   }
 
-  void addTemporaries() {
-    int count = 0;
-    for (int at = 0; at < static_cast<int>(plan_.groups.size()); ++at) {
-      for (ValueId id : plan_.groups[at].outputs) {
-        const ValueId memory = memoryOf(id);
-        if (!plan_.bufferOf.contains(memory)) {
-          const BufferId buffer = addBuffer(BufferKind::kTemp, count++, memory);
-          plan_.buffers[buffer.index].offset = place(bytesOf(memory), at, lastRead_.at(memory));
+  BufferId addTemporary(Place value, int from, int to) {
+    const BufferId buffer = addBuffer(BufferKind::kTemp, temporaries_++, value);
+    plan_.buffers[buffer.index].offset = place(bytesOf(value), from, to);
+    return buffer;
+  }
+
+  absl::Status place(Steps& steps, int region) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (auto* kernel = std::get_if<KernelStep>(&steps[i].what)) {
+        const Group& group = plan_.groups[kernel->group];
+        for (ValueId id : group.outputs) placeOutput({region, id}, now_);
+        ++now_;
+      } else if (ControlStep* control = controlOf(steps[i])) {
+        const int begin = now_++;
+        std::vector<CopyStep> settled;
+        giveInputs(*control, region);
+        absl::Status status;
+        if (auto* loop = std::get_if<LoopStep>(&steps[i].what)) {
+          status = placeLoop(*loop, region, begin, settled);
+        } else {
+          const BufferId decides = plan_.bufferOf(in(region).node(control->node.value).operands[0], region);
+          if (auto* cond = std::get_if<CondStep>(&steps[i].what)) cond->predicate = decides;
+          if (auto* bind = std::get_if<BindStep>(&steps[i].what)) bind->from = decides;
+          status = placeBranches(*control, region, begin);
         }
-        const BufferId buffer = plan_.bufferOf.at(memory);  // by value: inserting below moves the table
-        plan_.bufferOf[id] = buffer;
+        if (!status.ok()) return status;
+        ++now_;
+        for (const CopyStep& copy : settled) steps.insert(steps.begin() + static_cast<ptrdiff_t>(++i), Step{copy});
       }
     }
-    plan_.workspaceBytes = end_;
+    return absl::OkStatus();
   }
 
-  SymId bytesOf(ValueId value) {
-    const ValueType& type = graph_.type(value);
+  void placeOutput(Place value, int at) {
+    const Node& node = in(value.region).node(value.value);
+    if (node.op == Op::kUpdate) {
+      plan_.memory[value] = plan_.bufferOf(node.operands[0], value.region);
+      return;
+    }
+    if (!plan_.memory.contains(value)) addTemporary(value, at, lastRead_.at(memoryOf(value)));
+  }
+
+  /// Inputs of regions are the memory of what they are given.
+  void giveInputs(const ControlStep& control, int region) {
+    const Node& node = in(region).node(control.node.value);
+    for (const ControlStep::Body& body : control.bodies) {
+      const std::vector<ValueId> inputs = in(body.region).inputs();
+      for (size_t k = 0; k < inputs.size(); ++k)
+        if (inputs[k].valid())
+          plan_.memory[{body.region, inputs[k]}] = plan_.bufferOf(node.operands[k + leadingOperands(node.op)], region);
+    }
+  }
+
+  /// Every branch stores its results in the memory of the whole.
+  absl::Status placeBranches(ControlStep& control, int region, int begin) {
+    for (size_t i = 0; i < control.results.size(); ++i) {
+      if (!control.results[i].valid()) continue;
+      const Place result{region, control.results[i]};
+      if (!plan_.memory.contains(result)) pinned_.insert(addTemporary(result, begin, lastRead_.at(memoryOf(result))));
+      for (const ControlStep::Body& body : control.bodies)
+        plan_.memory[memoryOf({body.region, in(body.region).outputs()[i]})] = plan_.bufferOf(result.value, region);
+    }
+    for (ControlStep::Body& body : control.bodies)
+      if (absl::Status s = place(body.steps, body.region); !s.ok()) return s;
+    return absl::OkStatus();
+  }
+
+  /// The carried value of the loop in whose memory value number `k` is at the end of an iteration; nullopt: in memory
+  /// of its own.
+  std::optional<size_t> carriedFrom(const LoopStep& loop, size_t k) const {
+    const ControlStep::Body& body = loop.bodies[0];
+    const Graph& inside = in(body.region);
+    const Node& source = inside.node(memoryOf({body.region, inside.outputs()[k + 1]}).value);
+    if (source.op != Op::kInput) return std::nullopt;
+    return static_cast<size_t>(source.attrs.integer(AttrKey::kIndex));
+  }
+
+  BufferId addHandle(BufferId home, std::optional<Place> place) {
+    Buffer handle = plan_.buffers[home.index];
+    handle.kind = BufferKind::kHandle;
+    handle.index = handles_++;
+    handle.home = home;
+    const BufferId id(plan_.buffers.size());
+    plan_.buffers.push_back(std::move(handle));
+    if (place) plan_.memory[*place] = id;
+    pinned_.insert(id);
+    return id;
+  }
+
+  absl::Status placeLoop(LoopStep& loop, int region, int begin, std::vector<CopyStep>& settled) {
+    const Node& node = in(region).node(loop.node.value);
+    ControlStep::Body& body = loop.bodies[0];
+    const Graph& inside = in(body.region);
+    const std::vector<ValueId> inputs = inside.inputs();
+    const size_t count = node.operands.size();
+    std::vector<BufferId> outer, handleOf(count), sources;
+    for (size_t k = 0; k < count; ++k) {
+      outer.push_back(plan_.bufferOf(node.operands[k], region));
+      if (carriedFrom(loop, k) == k) continue;
+      std::optional<Place> input;
+      if (k < inputs.size() && inputs[k].valid()) input = Place{body.region, inputs[k]};
+      loop.handles.push_back(handleOf[k] = addHandle(outer[k], input));
+    }
+    for (size_t k = 0; k < count; ++k) {
+      if (!handleOf[k].valid()) continue;
+      if (const std::optional<size_t> from = carriedFrom(loop, k)) {
+        if (!handleOf[*from].valid()) return absl::InternalError("plan: a value moves that stays");
+        sources.push_back(handleOf[*from]);
+        continue;
+      }
+      const Place fresh = memoryOf({body.region, inside.outputs()[k + 1]});
+      const BufferId own = addTemporary(fresh, begin, lastRead_.at(memoryOf({region, node.operands[k]})));
+      sources.push_back(addHandle(own, fresh));
+      loop.handles.push_back(sources.back());
+    }
+    // Memory that holds no carried value any more is where the next iteration computes.
+    for (BufferId handle : loop.handles)
+      if (std::find(sources.begin(), sources.end(), handle) == sources.end()) sources.push_back(handle);
+    if (sources.size() != loop.handles.size()) return absl::InternalError("plan: memory moves to two places");
+    for (size_t i = 0; i < sources.size(); ++i)
+      if (loop.handles[i] != sources[i]) loop.moves.emplace_back(loop.handles[i], sources[i]);
+    if (absl::Status s = place(body.steps, body.region); !s.ok()) return s;
+    loop.again = plan_.bufferOf(inside.outputs()[0], body.region);
+    for (size_t k = 0; k < count; ++k) {
+      if (!loop.results[k].valid()) continue;
+      // Whoever put it into this memory finds it there.
+      const bool settle = handleOf[k].valid() && pinned_.contains(outer[k]);
+      if (settle) settled.push_back({handleOf[k], outer[k]});
+      plan_.memory[{region, loop.results[k]}] = handleOf[k].valid() && !settle ? handleOf[k] : outer[k];
+    }
+    return absl::OkStatus();
+  }
+
+  SymId bytesOf(Place value) {
+    const ValueType& type = in(value.region).type(value.value);
     const SymId bytes = syms_.mul(syms_.product(type.shape), syms_.constant(itemSize(type.dtype)));
     if (std::optional<int64_t> fixed = syms_.asConst(bytes))
       return syms_.constant((*fixed + kAlignment - 1) / kAlignment * kAlignment);
@@ -166,11 +354,11 @@ class MemoryPlanner {
   absl::Status bindOutputs() {
     for (ValueId output : graph_.outputs()) {
       const ValueId base = viewBase(graph_, output);
-      const ValueId memory = memoryOf(base);
+      const Place memory = memoryOf({0, base});
       auto last = lastVersion_.find(memory);
       if (last != lastVersion_.end() && last->second != base)
         return absl::InternalError("plan: an output is overwritten by a later update");
-      const BufferId buffer = plan_.bufferOf.at(memory);
+      const BufferId buffer = plan_.bufferOf(base);
       const SymList& strides = plan_.buffers[buffer.index].strides;
       OutputBinding binding{buffer, base != output, syms_.constant(0), graph_.type(output).shape, strides};
       if (binding.isView) {
@@ -187,12 +375,15 @@ class MemoryPlanner {
   const Graph& graph_;
   Plan& plan_;
   SymContext& syms_;
-  std::vector<ValueId> memory_;  // by value
+  std::vector<std::vector<ValueId>> memory_;  // by region and value
   SymId end_ = syms_.constant(0);
   std::vector<SlotPool> pools_;
   absl::flat_hash_map<SymId, size_t> poolOf_;
-  absl::flat_hash_map<ValueId, int> lastRead_;
-  absl::flat_hash_map<ValueId, ValueId> lastVersion_;
+  absl::flat_hash_map<Place, int> lastRead_;
+  absl::flat_hash_map<Place, ValueId> lastVersion_;
+  std::vector<std::vector<Place>> linked_;
+  absl::flat_hash_set<BufferId> pinned_;  // others than the value's own readers know this buffer
+  int clock_ = 0, now_ = 0, temporaries_ = 0, handles_ = 0;
 };
 
 }  // namespace

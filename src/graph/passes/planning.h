@@ -46,10 +46,11 @@ absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph);
 /// read (or the caller's), and every output is an input, a fresh value or a view of one.
 absl::Status prepareForPlan(Graph& graph);
 
-/// Partition into groups, in execution order, with axis maps and outputs, of what outputs and `kept` need.
+/// Partition into groups, in execution order, with axis maps and outputs, of what outputs and `kept` need. Regions are
+/// left alone.
 absl::StatusOr<std::vector<Group>> fuse(const Graph& graph, absl::Span<const ValueId> kept);
 
-/// Buffers, workspace and output bindings for the groups and commits of plan.
+/// Buffers, workspace and output bindings for the steps of plan, and what these say about buffers.
 absl::Status planMemory(const Graph& graph, Plan& plan);
 
 }  // namespace fw::graph

@@ -12,8 +12,13 @@
 // - float sums that NumPy adds in stretches across rows: over a linear copy of the operand (linear_sum.h).
 // - outputs: constants and symbolic integers are copied into a buffer.
 // - store: a value that is read through views from what commits write is copied; the target's views must resolve.
+// - loops, branches, binds: what regions get and answer is packed memory of ours, in one layout inside and outside.
+// What
+//   a loop changes is memory of its own before it begins; what a region answers is a fresh value of its own for each
+//   result, but that a loop may hand a carried value on in another's place: then memory changes places.
 #include "absl/container/flat_hash_set.h"
 #include "graph/linear_sum.h"
+#include "graph/passes/control.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
 #include "graph/passes/unit_reduction.h"
@@ -36,13 +41,6 @@ ValueId addCopy(Graph& graph, ValueId value, int64_t serial) {
   return addCopy(graph, value, serial, Layout::c(graph.type(value).rank()));
 }
 
-/// Packed, with the axes in the same order.
-Layout packedLike(Layout layout) {
-  layout.contiguity = Contiguity::kPacked;
-  layout.broadcastAxes = layout.negativeAxes = 0;
-  return layout;
-}
-
 /// Views below an output or the target of a store, these included: their memory is the caller's business.
 absl::flat_hash_set<ValueId> viewsUnderOutputs(const Graph& graph) {
   absl::flat_hash_set<ValueId> views;
@@ -55,7 +53,11 @@ absl::flat_hash_set<ValueId> viewsUnderOutputs(const Graph& graph) {
 
 class Preparer {
  public:
-  explicit Preparer(const Graph& graph) : underOutput_(viewsUnderOutputs(graph)), users_(graph.size()) {
+  /// `owned`: inputs whose memory a region may overwrite.
+  Preparer(const Graph& graph, absl::flat_hash_set<ValueId> owned)
+      : underOutput_(viewsUnderOutputs(graph)),
+        owned_(std::move(owned)),
+        users_(graph.size()) {
     for (ValueId output : graph.outputs()) {
       const ValueId base = viewBase(graph, output);
       outputs_.insert(base);
@@ -83,7 +85,8 @@ class Preparer {
         if (op != Op::kInput && viewed_.contains(id)) rw.set(id, addCopy(rw.out(), rw.map(id), ++copies_));
         return absl::OkStatus();
       case OpClass::kControl:
-        return absl::UnimplementedError("plan: " + std::string(info(op).text) + " has no kernel form yet");
+        if (hasRegions(op)) return control(rw, id);
+        break;
       case OpClass::kElementwise:
       case OpClass::kScan:
       case OpClass::kCreation: break;
@@ -114,6 +117,28 @@ class Preparer {
     attrs.set(kRunStrides, (*linear)->runStrides);
     const ValueId copy = rw.out().addTyped(Op::kCopy, {operand}, std::move(type), std::move(own));
     rw.set(id, rw.out().addTyped(node.op, {copy}, node.type, std::move(attrs)));
+    return absl::OkStatus();
+  }
+
+  /// What regions are given.
+  absl::Status control(Rewriter& rw, ValueId id) {
+    const Node& node = rw.in().node(id);
+    const size_t leading = leadingOperands(node.op);
+    std::vector<ValueId> operands;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const ValueId old = node.operands[i], now = rw.map(old);
+      const ValueType& type = rw.out().type(now);
+      Layout layout = i < leading ? packedLike(type.layout) : memoryLayout(node, i - leading);
+      if (layout.rank() != type.rank()) layout = packedLike(type.layout);  // nobody reads it
+      const Op op = rw.out().node(now).op;
+      const bool changes = node.op == Op::kLoop && !carriesThrough(*node.regions[0], i);
+      const bool ours = !isView(rw.out(), now) && op != Op::kConstant && op != Op::kSym &&
+                        (op != Op::kInput || rw.out().isRegion() || type.layout == packedLike(type.layout)) &&
+                        packedLike(type.layout) == layout;
+      const bool free = op != Op::kInput && users_[old.index].size() == 1 && !outputs_.contains(old);
+      operands.push_back(ours && (free || !changes) ? now : addCopy(rw.out(), now, ++copies_, layout));
+    }
+    rw.copyNode(id, operands);
     return absl::OkStatus();
   }
 
@@ -190,7 +215,8 @@ class Preparer {
 
   /// True if the base's memory is fresh and everything that reads it runs before the update in any order.
   bool mayOverwrite(const Graph& graph, ValueId base, ValueId update) const {
-    if (isView(graph, base) || isSource(graph, base) || outputs_.contains(base)) return false;
+    const bool given = isSource(graph, base) && !owned_.contains(base);
+    if (given || isView(graph, base) || outputs_.contains(base)) return false;
     absl::flat_hash_set<ValueId> before;  // what the update needs
     std::vector<ValueId> open = {update};
     while (!open.empty()) {
@@ -224,6 +250,7 @@ class Preparer {
   }
 
   absl::flat_hash_set<ValueId> underOutput_;
+  absl::flat_hash_set<ValueId> owned_;
   absl::flat_hash_set<ValueId> outputs_;
   absl::flat_hash_set<ValueId> viewed_;  // what outputs are views of
   Writes writes_;                        // by the commits so far
@@ -240,7 +267,8 @@ SymList materialisedStrides(const Graph& graph, ValueId value) {
   const Layout& layout = type.layout;
   const bool regular = layout.contiguity == Contiguity::kPacked && !layout.broadcastAxes && !layout.negativeAxes;
   // Memory of ours is packed, also where NumPy's array at that point of the program is not.
-  if (node.op != Op::kInput || regular) return packedStrides(syms, type.shape, packedLike(layout), type.dtype);
+  if (node.op != Op::kInput || regular || graph.isRegion())
+    return packedStrides(syms, type.shape, packedLike(layout), type.dtype);
   SymList strides;
   const std::string prefix = "t" + std::to_string(node.attrs.integer(AttrKey::kIndex)) + "_";
   for (int axis = 0; axis < type.rank(); ++axis) {
@@ -260,18 +288,102 @@ SymList materialisedStrides(const Graph& graph, ValueId value) {
   return strides;
 }
 
-absl::Status prepareForPlan(Graph& graph) {
-  Preparer preparer(graph);
+namespace {
+
+/// The project of a value that a loop hands on is that value.
+absl::Status forwardCarriedThrough(Graph& graph) {
+  absl::flat_hash_map<ValueId, std::vector<bool>> through;
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node(ValueId(i));
+    if (node.op != Op::kLoop) continue;
+    std::vector<bool>& of = through[ValueId(i)];
+    for (size_t k = 0; k < node.operands.size(); ++k) of.push_back(carriesThrough(*node.regions[0], k));
+  }
+  if (through.empty()) return absl::OkStatus();
+  return rewrite(graph, [&](Rewriter& rw, ValueId id) {
+    const Node& node = rw.in().node(id);
+    if (node.op == Op::kProject && rw.in().node(node.operands[0]).op == Op::kLoop) {
+      const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
+      if (through.at(node.operands[0])[index]) {
+        rw.set(id, rw.map(rw.in().node(node.operands[0]).operands[index]));
+        return absl::OkStatus();
+      }
+    }
+    rw.copyNode(id);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status prepare(Graph& graph, absl::flat_hash_set<ValueId> owned);
+
+/// Results of a region get memory of their own.
+absl::Status settleOutputs(const Node& control, Graph& region) {
+  const size_t leading = leadingOutputs(control.op);
+  absl::flat_hash_set<ValueId> taken;
+  int64_t serial = -2;  // others of a graph have other numbers
+  for (size_t i = 0; i < region.outputs().size(); ++i) {
+    ValueId& output = region.outputs()[i];
+    const bool result = i >= leading;
+    const Node& node = region.node(output);
+    const Layout own = packedLike(node.type.layout);
+    const Layout layout = result ? packedLike(control.type.tuple[i - leading].layout) : own;
+    if (layout != own && layout.rank() != own.rank()) return absl::InternalError("plan: ranks of a result differ");
+    bool keeps = !isView(region, output) && own == layout && !taken.contains(output);
+    if (node.op == Op::kConstant || node.op == Op::kSym) keeps = false;
+    if (node.op == Op::kInput && result) {
+      const auto from = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
+      keeps &= control.op == Op::kLoop && (from == i - leading || !carriesThrough(region, from));
+    }
+    if (!keeps) output = addCopy(region, output, serial--, layout);
+    if (result) taken.insert(output);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status prepareRegions(Graph& graph) {
+  for (size_t i = 0; i < graph.size(); ++i) {
+    Node& node = graph.mutableNode(ValueId(i));
+    for (std::unique_ptr<Graph>& region : node.regions) {
+      const std::vector<ValueId> inputs = region->inputs();
+      absl::flat_hash_set<ValueId> owned;
+      for (size_t k = 0; k < inputs.size(); ++k) {
+        if (!inputs[k].valid()) continue;
+        if (packedLike(region->type(inputs[k]).layout) != memoryLayout(node, k))
+          return absl::UnimplementedError("plan: the layout of a value changes between regions");
+        if (node.op == Op::kLoop && !carriesThrough(*region, k)) owned.insert(inputs[k]);
+      }
+      if (absl::Status s = prepare(*region, std::move(owned)); !s.ok()) return s;
+      if (absl::Status s = settleOutputs(node, *region); !s.ok()) return s;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status prepare(Graph& graph, absl::flat_hash_set<ValueId> owned) {
+  Preparer preparer(graph, std::move(owned));
   absl::Status status = rewrite(graph, [&](Rewriter& rw, ValueId id) { return preparer.visit(rw, id); });
   if (!status.ok()) return status;
   for (ValueId& output : graph.outputs()) {
     const Op op = graph.node(viewBase(graph, output)).op;
     if (op == Op::kConstant || op == Op::kSym) output = addCopy(graph, output, -1);
   }
-  return rewrite(graph, [](Rewriter& rw, ValueId id) {  // drops reshapes that turned out to be no views
+  status = rewrite(graph, [](Rewriter& rw, ValueId id) {  // drops reshapes that turned out to be no views
     rw.copyNode(id);
     return absl::OkStatus();
   });
+  return status.ok() ? prepareRegions(graph) : status;
+}
+
+absl::Status forwardInAll(Graph& graph) {
+  if (absl::Status s = forEachRegion(graph, forwardInAll); !s.ok()) return s;  // inner ones first: they show through
+  return forwardCarriedThrough(graph);
+}
+
+}  // namespace
+
+absl::Status prepareForPlan(Graph& graph) {
+  if (absl::Status s = forwardInAll(graph); !s.ok()) return s;
+  return prepare(graph, {});
 }
 
 }  // namespace fw::graph

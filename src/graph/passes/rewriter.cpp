@@ -8,7 +8,7 @@
 
 namespace fw::graph {
 
-Rewriter::Rewriter(Graph& graph) : in_(graph), out_(graph), to_(graph.size()) {}
+Rewriter::Rewriter(Graph& graph) : in_(graph), out_(graph.another()), to_(graph.size()) {}
 
 ValueId Rewriter::map(ValueId old) const {
   FW_CHECK_MSG(to_[old.index].valid(), "operand %" + std::to_string(old.index) + " is not rewritten yet");

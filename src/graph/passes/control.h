@@ -1,0 +1,27 @@
+// Loops, branches and binds in plans: what a step needs to know of a kControl node.
+#pragma once
+
+#include "graph/passes/planning.h"
+
+namespace fw::graph {
+
+/// Operands in front of those that the regions get: the predicate, the number.
+inline size_t leadingOperands(Op op) { return op == Op::kLoop ? 0 : 1; }
+/// Outputs of a region in front of the results: whether a loop goes on.
+inline size_t leadingOutputs(Op op) { return op == Op::kLoop ? 1 : 0; }
+inline bool hasRegions(Op op) { return op == Op::kLoop || op == Op::kCond || op == Op::kBind; }
+
+/// The region's input number `index`; invalid if it reads none of that number.
+ValueId inputOf(const Graph& region, size_t index);
+/// A loop hands this carried value on as it was.
+bool carriesThrough(const Graph& body, size_t index);
+
+/// Packed memory with the axes in the same order.
+Layout packedLike(Layout layout);
+/// Memory that value number `index` of a control node has in its regions and as its result.
+Layout memoryLayout(const Node& control, size_t index);
+
+/// The project of every element of the tuple, invalid where nobody takes it.
+std::vector<ValueId> projectsOf(const Graph& graph, ValueId control);
+
+}  // namespace fw::graph

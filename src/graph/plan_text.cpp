@@ -1,0 +1,160 @@
+// The text form of a plan, which goldens and the log channel "kernels" show.
+#include <algorithm>
+
+#include "graph/plan.h"
+#include "graph/support/check.h"
+
+namespace fw::graph {
+namespace {
+
+template <class List, class Text>
+std::string listOf(const List& list, const Text& text) {
+  std::string result = "[";
+  for (const auto& item : list) result += (result.size() > 1 ? ", " : "") + text(item);
+  return result + "]";
+}
+
+std::string number(int64_t n) { return std::to_string(n); }
+std::string valueName(ValueId id) { return "%" + std::to_string(id.index); }
+std::string bufferName(BufferId id) { return std::to_string(id.index); }
+/// Values of regions have the region's number in front.
+std::string placeName(const Place& place) {
+  return (place.region == 0 ? "" : std::to_string(place.region) + ".") + valueName(place.value);
+}
+
+std::string kindName(Group::Kind kind) {
+  switch (kind) {
+    case Group::Kind::kMap: return "map";
+    case Group::Kind::kReduce: return "reduce";
+    case Group::Kind::kJoin: return "join";
+    case Group::Kind::kUpdate: return "update";
+    case Group::Kind::kCommit: return "commit";
+    case Group::Kind::kCheck: return "check";
+    case Group::Kind::kControl: return "control";
+  }
+  FW_UNREACHABLE();
+}
+
+std::string kindName(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kInput: return "input";
+    case BufferKind::kOutput: return "output";
+    case BufferKind::kTemp: return "temp";
+    case BufferKind::kHandle: return "handle";
+  }
+  FW_UNREACHABLE();
+}
+
+class Printer {
+ public:
+  Printer(const Plan& plan, const Graph& graph) : plan_(plan), graph_(graph), syms_(graph.syms()) {}
+
+  std::string run() {
+    steps(plan_.steps, "");
+    buffers();
+    text_ += "workspace " + sym(plan_.workspaceBytes) + "\n";
+    for (const OutputBinding& output : plan_.outputs) {
+      text_ += "return buffer " + bufferName(output.buffer);
+      if (output.isView) text_ += " view offset=" + sym(output.offset);
+      text_ += " " + shape(output.shape) + " strides=" + shape(output.strides) + "\n";
+    }
+    return std::move(text_);
+  }
+
+ private:
+  std::string sym(SymId id) const {
+    // Offsets are sums over all that lies in front: written out, they would be longer than everything else.
+    constexpr size_t kMaxOperands = 16;
+    const size_t count = syms_.node(id).operands.size();
+    return count <= kMaxOperands ? syms_.print(id) : "<" + std::to_string(count) + " terms>";
+  }
+  template <class List>
+  std::string shape(const List& list) const {
+    return listOf(list, [&](SymId id) { return sym(id); });
+  }
+
+  void group(const Group& group, const std::string& title, const std::string& indent) {
+    const Graph& graph = regionOf(plan_, graph_, group.region);
+    text_ += indent + title + ": " + kindName(group.kind) + " " + shape(group.domain);
+    if (!group.reducedAxes.empty()) text_ += " over " + listOf(group.reducedAxes, number);
+    text_ += " -> " + listOf(group.outputs, valueName) + "\n";
+    for (ValueId id : group.values) {
+      const Node& node = graph.node(id);
+      text_ += indent + "  " + valueName(id) + " = " + std::string(info(node.op).text) + "(";
+      for (size_t k = 0; k < node.operands.size(); ++k) text_ += (k ? ", " : "") + valueName(node.operands[k]);
+      text_ += ") axes=" + listOf(group.axisMap.at(id), number) + "\n";
+    }
+  }
+
+  void steps(const Steps& steps, const std::string& indent) {
+    for (const Step& step : steps) std::visit([&](const auto& what) { show(what, indent); }, step.what);
+  }
+
+  void show(const KernelStep& step, const std::string& indent) {
+    group(plan_.groups[step.group], "group " + std::to_string(step.group), indent);
+  }
+  void show(const CommitStep& step, const std::string& indent) {
+    group(plan_.commits[step.commit], "then " + std::to_string(step.commit), indent);
+  }
+  void show(const AcceptStep&, const std::string& indent) { text_ += indent + "accept\n"; }
+  void show(const CopyStep& step, const std::string& indent) {
+    text_ += indent + "copy buffer " + bufferName(step.from) + " to buffer " + bufferName(step.to) + "\n";
+  }
+
+  void show(const LoopStep& step, const std::string& indent) {
+    text_ += indent + "loop " + placeName(step.node) + " while buffer " + bufferName(step.again);
+    if (step.trip) text_ += " trip=" + sym(*step.trip);
+    if (step.index) text_ += " symbol=" + sym(*step.index);
+    bodies(step, indent);
+    if (!step.moves.empty())
+      text_ += indent + "moves " +
+               listOf(step.moves,
+                      [](const auto& move) { return bufferName(move.first) + " <- " + bufferName(move.second); }) +
+               "\n";
+  }
+  void show(const CondStep& step, const std::string& indent) {
+    text_ += indent + "cond " + placeName(step.node) + " if buffer " + bufferName(step.predicate);
+    bodies(step, indent);
+  }
+  void show(const BindStep& step, const std::string& indent) {
+    text_ += indent + "bind " + placeName(step.node) + " " + sym(step.symbol) + " = buffer " + bufferName(step.from) +
+             " in [" + sym(step.least) + ", " + sym(step.most) + "]";
+    bodies(step, indent);
+  }
+
+  void bodies(const ControlStep& step, const std::string& indent) {
+    for (const ControlStep::Body& body : step.bodies) {
+      text_ += " {  # region " + std::to_string(body.region) + "\n";
+      steps(body.steps, indent + "  ");
+      text_ += indent + "}";
+    }
+    text_ += "\n";
+  }
+
+  void buffers() {
+    std::vector<std::vector<Place>> held(plan_.buffers.size());
+    for (const auto& [place, id] : plan_.memory) held[id.index].push_back(place);
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Buffer& buffer = plan_.buffers[i];
+      text_ += "buffer " + std::to_string(i) + ": " + kindName(buffer.kind) + " " + std::to_string(buffer.index) + " " +
+               std::string(name(buffer.dtype)) + shape(buffer.shape) + " strides=" + shape(buffer.strides);
+      if (buffer.kind == BufferKind::kTemp) text_ += " at " + sym(buffer.offset);
+      if (buffer.kind == BufferKind::kHandle) text_ += " from " + bufferName(buffer.home);
+      std::sort(held[i].begin(), held[i].end(), [](const Place& a, const Place& b) {
+        return std::pair(a.region, a.value) < std::pair(b.region, b.value);
+      });
+      text_ += " holds " + listOf(held[i], placeName) + "\n";
+    }
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  const SymContext& syms_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const Plan& plan, const Graph& graph) { return Printer(plan, graph).run(); }
+
+}  // namespace fw::graph

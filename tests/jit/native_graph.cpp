@@ -1,0 +1,147 @@
+#include "native_graph.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "graph/parser.h"
+#include "graph/passes/pass_manager.h"
+#include "graph/support/check.h"
+
+namespace fw::jit::testing {
+namespace {
+
+constexpr int64_t kMargin = 128;  // around every array, where nothing may be written
+constexpr std::byte kFill{0x5c};
+
+struct Block {
+  std::vector<std::byte> bytes;
+  std::byte* data() { return bytes.data() + kMargin; }
+  explicit Block(int64_t size) : bytes(static_cast<size_t>(size + 2 * kMargin), kFill) {}
+  bool intact(int64_t size) const {
+    for (int64_t i = 0; i < kMargin; ++i)
+      if (bytes[static_cast<size_t>(i)] != kFill || bytes[static_cast<size_t>(kMargin + size + i)] != kFill) return false;
+    return true;
+  }
+};
+
+/// The elements of a view in C order.
+HostArray gather(const std::byte* data, graph::DType dtype, std::vector<int64_t> shape, absl::Span<const int64_t> strides) {
+  HostArray array = HostArray::zeros(dtype, std::move(shape));
+  const auto size = static_cast<size_t>(graph::itemSize(dtype));
+  for (int64_t flat = 0; flat < array.elements(); ++flat) {
+    const std::byte* at = data;
+    int64_t rest = flat;
+    for (size_t axis = array.shape.size(); axis-- > 0; rest /= array.shape[axis])
+      at += rest % array.shape[axis] * strides[axis];
+    std::memcpy(array.data.data() + static_cast<size_t>(flat) * size, at, size);
+  }
+  return array;
+}
+
+}  // namespace
+
+absl::StatusOr<NativeGraph> NativeGraph::build(std::string_view text, const CompileOptions& options) {
+  absl::StatusOr<graph::Graph> source = graph::parse(text), graph = graph::parse(text);
+  if (!graph.ok()) return graph.status();
+  if (absl::Status s = graph::runPasses(*graph, graph::PassContext{}); !s.ok()) return s;
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
+  if (!plan.ok()) return plan.status();
+  auto executable = compile(*graph, *std::move(plan), options);
+  if (!executable.ok()) return executable.status();
+  NativeGraph result;
+  result.source_ = *std::move(source);
+  result.graph_ = *std::move(graph);
+  result.executable_ = *std::move(executable);
+  return result;
+}
+
+Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) const {
+  const graph::SymContext& syms = graph_.syms();
+  const auto number = [&](graph::SymId id) { return *syms.evaluate(id, symbols); };
+  std::vector<Block> blocks;
+  std::vector<int64_t> sizes;
+  std::vector<void*> buffers(plan().buffers.size(), nullptr);
+  for (const graph::Buffer& buffer : plan().buffers) {
+    int64_t size = graph::itemSize(buffer.dtype);
+    const bool outside = buffer.kind == graph::BufferKind::kInput || buffer.kind == graph::BufferKind::kOutput;
+    for (graph::SymId axis : buffer.shape) size *= outside ? number(axis) : 0;
+    sizes.push_back(size);
+    blocks.emplace_back(size);
+    if (buffer.kind == graph::BufferKind::kInput) {
+      const HostArray& input = inputs[static_cast<size_t>(buffer.index)];
+      std::memcpy(blocks.back().data(), input.data.data(), input.data.size());
+    }
+  }
+  for (size_t b = 0; b < blocks.size(); ++b) buffers[b] = blocks[b].data();
+  const int64_t bytes = number(plan().workspaceBytes);
+  Block workspace(bytes + 64);
+  auto at = reinterpret_cast<uintptr_t>(workspace.data());
+  void* aligned = reinterpret_cast<void*>((at + 63) / 64 * 64);
+  Answer answer;
+  answer.status = executable_->entry()(symbols.data(), buffers.data(), aligned);
+  CommitProgress progress;
+  if (!(answer.status & kStatusDecline) && executable_->commit() != nullptr)
+    FW_CHECK(executable_->commit()(symbols.data(), buffers.data(), aligned, &progress) == 0);
+  for (size_t b = 0; b < blocks.size(); ++b) FW_CHECK_MSG(blocks[b].intact(sizes[b]), "written outside of a buffer");
+  FW_CHECK_MSG(workspace.intact(bytes + 64), "written outside of the workspace");
+  for (const graph::OutputBinding& output : plan().outputs) {
+    std::vector<int64_t> shape, strides;
+    for (graph::SymId size : output.shape) shape.push_back(number(size));
+    for (graph::SymId stride : output.strides) strides.push_back(number(stride));
+    const auto* data = static_cast<std::byte*>(buffers[output.buffer.index]);
+    answer.outputs.push_back(gather(data + (output.isView ? number(output.offset) : 0),
+                                    plan().buffers[output.buffer.index].dtype, shape, strides));
+  }
+  answer.inputs = inputs;
+  for (size_t b = 0; b < blocks.size(); ++b)
+    if (plan().buffers[b].kind == graph::BufferKind::kInput) {
+      HostArray& input = answer.inputs[static_cast<size_t>(plan().buffers[b].index)];
+      std::memcpy(input.data.data(), blocks[b].data(), input.data.size());
+    }
+  return answer;
+}
+
+Answer NativeGraph::evaluate(const std::vector<HostArray>& inputs, const std::vector<int64_t>& symbols) const {
+  Answer answer;
+  absl::StatusOr<std::vector<HostArray>> outputs = graph::evaluate(source_, inputs, symbols, &answer.inputs);
+  if (!outputs.ok()) {
+    answer.status = kStatusDecline;
+    answer.inputs = inputs;
+    return answer;
+  }
+  answer.outputs = *std::move(outputs);
+  return answer;
+}
+
+namespace {
+
+bool same(const graph::Scalar& a, const graph::Scalar& b) {
+  if (a == b) return true;
+  const auto equal = [](double x, double y) { return std::isnan(x) && std::isnan(y); };
+  return graph::isInexact(a.dtype) && equal(a.asComplex().real(), b.asComplex().real()) &&
+         (!graph::isComplex(a.dtype) || equal(a.asComplex().imag(), b.asComplex().imag()));
+}
+
+std::string difference(const char* what, const std::vector<HostArray>& want, const std::vector<HostArray>& got) {
+  if (want.size() != got.size()) return "number of arrays";
+  for (size_t i = 0; i < want.size(); ++i) {
+    const std::string name = what + std::to_string(i);
+    if (want[i].shape != got[i].shape || want[i].dtype != got[i].dtype) return "type of " + name;
+    for (int64_t k = 0; k < want[i].elements(); ++k)
+      if (!same(want[i].at(k), got[i].at(k)))
+        return name + " element " + std::to_string(k) + ": " + print(got[i].at(k)) + ", not " + print(want[i].at(k));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string difference(const Answer& want, const Answer& got) {
+  if ((want.status ^ got.status) & kStatusDecline) return got.status & kStatusDecline ? "declined" : "not declined";
+  if (got.status & kStatusDecline) return difference("input ", want.inputs, got.inputs);
+  const std::string outputs = difference("output ", want.outputs, got.outputs);
+  return outputs.empty() ? difference("input ", want.inputs, got.inputs) : outputs;
+}
+
+}  // namespace fw::jit::testing

@@ -1,0 +1,46 @@
+// Graphs through the whole pipeline to native code, and the same by the reference evaluator.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/evaluator.h"
+#include "graph/graph.h"
+#include "graph/plan.h"
+#include "jit/executable.h"
+
+namespace fw::jit::testing {
+
+using graph::HostArray;
+
+struct Answer {
+  int32_t status = 0;
+  std::vector<HostArray> outputs;
+  std::vector<HostArray> inputs;  ///< after the commits
+};
+
+class NativeGraph {
+ public:
+  /// Passes, plan and code for the text of a graph whose inputs are packed in C order.
+  static absl::StatusOr<NativeGraph> build(std::string_view text, const CompileOptions& options = {});
+
+  /// Runs the code; commits are stored if nothing was declined.
+  Answer run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) const;
+  /// What the graph means. status: kStatusDecline if it fails.
+  Answer evaluate(const std::vector<HostArray>& inputs, const std::vector<int64_t>& symbols) const;
+
+  const graph::Plan& plan() const { return executable_->plan(); }
+  const graph::Graph& planned() const { return graph_; }
+
+ private:
+  graph::Graph source_, graph_;
+  std::unique_ptr<Executable> executable_;
+};
+
+/// Empty if both are the same, NaNs of any kind being equal.
+std::string difference(const Answer& want, const Answer& got);
+
+}  // namespace fw::jit::testing

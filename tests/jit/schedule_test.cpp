@@ -1,0 +1,196 @@
+// Loops, branches and binds as native code, against the reference evaluator.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "native_graph.h"
+
+namespace fw::jit::testing {
+namespace {
+
+using graph::DType;
+using graph::Scalar;
+
+HostArray numbers(std::vector<int64_t> shape, uint64_t seed = 1, DType dtype = DType::kF64) {
+  std::mt19937_64 rng(seed);
+  HostArray array = HostArray::zeros(dtype, std::move(shape));
+  for (int64_t i = 0; i < array.elements(); ++i) {
+    const auto v = static_cast<int64_t>(rng() % 2001) - 1000;
+    array.set(i, graph::isFloat(dtype) ? Scalar::ofDouble(dtype, static_cast<double>(v) / 64) : Scalar::ofInt(dtype, v));
+  }
+  return array;
+}
+
+void expectSame(std::string_view text, const std::vector<HostArray>& inputs, const std::vector<int64_t>& symbols) {
+  for (CompileOptions::Isa isa : {CompileOptions::Isa::kHost, CompileOptions::Isa::kPortable}) {
+    CompileOptions options;
+    options.isa = isa;
+    absl::StatusOr<NativeGraph> native = NativeGraph::build(text, options);
+    ASSERT_TRUE(native.ok()) << native.status();
+    const Answer want = native->evaluate(inputs, symbols);
+    EXPECT_EQ(difference(want, native->run(inputs, symbols)), "") << print(native->plan(), native->planned());
+  }
+}
+
+constexpr char kJacobi[] = R"(graph(s0: [3, inf], s1: [3, inf], i0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = input() {index=1} : f64[s0, s1]
+  %2 = loop(%0, %1) {trip=i0} : (f64[s0, s1], f64[s0, s1]) {
+    %0 = input() {index=0} : f64[s0, s1]
+    %1 = input() {index=1} : f64[s0, s1]
+    %2 = constant() {value=bool(true)} : bool
+    %3 = slice(%0) {starts=[0, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
+    %4 = slice(%0) {starts=[2, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
+    %5 = slice(%0) {starts=[1, 0], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
+    %6 = slice(%0) {starts=[1, 2], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
+    %7 = add(%3, %4) : f64[s0 + -2, s1 + -2]
+    %8 = add(%7, %5) : f64[s0 + -2, s1 + -2]
+    %9 = add(%8, %6) : f64[s0 + -2, s1 + -2]
+    %10 = constant() {value=f64(0.25)} : f64
+    %11 = multiply(%9, %10) : f64[s0 + -2, s1 + -2]
+    %12 = update(%1, %11) {starts=[1, 1], steps=[1, 1]} : f64[s0, s1]
+    return %2, %12, %0
+  }
+  %3 = project(%2) {index=0} : f64[s0, s1]
+  return %3
+}
+)";
+
+TEST(Schedules, JacobiSwapsItsArrays) {
+  for (int64_t trips : {0, 1, 2, 3, 10}) {
+    SCOPED_TRACE(trips);
+    expectSame(kJacobi, {numbers({7, 9}, 1), numbers({7, 9}, 2)}, {7, 9, trips});
+  }
+}
+
+TEST(Schedules, JacobiMovesNoMemoryInTheLoop) {
+  absl::StatusOr<NativeGraph> native = NativeGraph::build(kJacobi);
+  ASSERT_TRUE(native.ok()) << native.status();
+  for (const graph::Step& step : native->plan().steps) {
+    const auto* loop = std::get_if<graph::LoopStep>(&step.what);
+    if (loop == nullptr) continue;
+    EXPECT_EQ(loop->bodies[0].steps.size(), 2u) << "the update and the constant that goes on";
+    EXPECT_EQ(loop->moves.size(), 2u);
+  }
+}
+
+TEST(Schedules, WhileDependsOnData) {
+  const char* text = R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = loop(%0) {} : (f64[s0]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = constant() {value=f64(0.5)} : f64
+    %2 = multiply(%0, %1) : f64[s0]
+    %3 = absolute(%2) : f64[s0]
+    %4 = sum(%3) {axes=[0], keepdims=0} : f64
+    %5 = constant() {value=f64(0.001)} : f64
+    %6 = greater(%4, %5) : bool
+    return %6, %2
+  }
+  %2 = project(%1) {index=0} : f64[s0]
+  return %2
+}
+)";
+  for (int64_t size : {0, 1, 2, 100}) expectSame(text, {numbers({size})}, {size});
+}
+
+TEST(Schedules, RowsByTheLoopsSymbol) {
+  const char* text = R"(graph(s0: [0, inf], s1: [0, inf], k0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = input() {index=1} : f64[s1]
+  %2 = copy(%0) : f64[s0, s1]
+  %3 = loop(%2, %1) {trip=s0, symbol=k0} : (f64[s0, s1], f64[s1]) {
+    %0 = input() {index=0} : f64[s0, s1]
+    %1 = input() {index=1} : f64[s1]
+    %2 = constant() {value=bool(true)} : bool
+    %3 = slice(%0) {starts=[k0, 0], steps=[1, 1]} : f64[1, s1]
+    %4 = squeeze(%3) {axes=[0]} : f64[s1]
+    %5 = add(%4, %1) : f64[s1]
+    %6 = expand(%5) {axes=[0]} : f64[1, s1]
+    %7 = update(%0, %6) {starts=[k0, 0], steps=[1, 1]} : f64[s0, s1]
+    return %2, %7, %5
+  }
+  %4 = project(%3) {index=0} : f64[s0, s1]
+  %5 = project(%3) {index=1} : f64[s1]
+  return %4, %5
+}
+)";
+  for (int64_t rows : {0, 1, 5}) expectSame(text, {numbers({rows, 6}), numbers({6}, 2)}, {rows, 6, 0});
+}
+
+TEST(Schedules, BranchesAnswerInOneMemory) {
+  const char* text = R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = sum(%0) {axes=[0], keepdims=0} : f64
+  %2 = constant() {value=f64(0)} : f64
+  %3 = less(%1, %2) : bool
+  %4 = cond(%3, %0, %1) : (f64[s0], f64) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = input() {index=1} : f64
+    %2 = add(%0, %1) : f64[s0]
+    return %2, %1
+  } {
+    %0 = input() {index=0} : f64[s0]
+    %1 = constant() {value=f64(7)} : f64
+    return %0, %1
+  }
+  %5 = project(%4) {index=0} : f64[s0]
+  %6 = project(%4) {index=1} : f64
+  %7 = multiply(%5, %6) : f64[s0]
+  return %7, %5
+}
+)";
+  for (uint64_t seed = 1; seed < 6; ++seed) expectSame(text, {numbers({13}, seed)}, {13});
+}
+
+TEST(Schedules, BoundNumbersAreCheckedAndNothingIsStored) {
+  const char* text = R"(graph(s0: [1, inf], k0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = input() {index=1} : i64
+  %2 = bind(%1, %0) {symbol=k0, least=0, most=s0 + -1} : (f64[1]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = slice(%0) {starts=[k0], steps=[1]} : f64[1]
+    %2 = negative(%1) : f64[1]
+    return %2
+  }
+  %3 = project(%2) {index=0} : f64[1]
+  %4 = broadcast(%3) : f64[s0] layout=c/bcast(0)
+  %5 = add(%4, %0) : f64[s0]
+  %6 = store(%0, %5) : f64[s0]
+  commit %6
+  return %3
+}
+)";
+  for (int64_t at : {-1, 0, 3, 4, 5}) {
+    HostArray number = HostArray::zeros(DType::kI64, {});
+    number.set(0, Scalar::ofInt(DType::kI64, at));
+    SCOPED_TRACE(at);
+    expectSame(text, {numbers({5}), number}, {5, 0});
+  }
+}
+
+TEST(Schedules, ResultsOfLoopsAreStored) {
+  const char* text = R"(graph(s0: [0, inf], i0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = loop(%0, %0, %0) {trip=i0} : (f64[s0], f64[s0], f64[s0]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = input() {index=1} : f64[s0]
+    %2 = input() {index=2} : f64[s0]
+    %3 = constant() {value=bool(true)} : bool
+    %4 = add(%0, %1) : f64[s0]
+    return %3, %1, %4, %2
+  }
+  %2 = project(%1) {index=0} : f64[s0]
+  %3 = project(%1) {index=1} : f64[s0]
+  %4 = project(%1) {index=2} : f64[s0]
+  %5 = add(%3, %4) : f64[s0]
+  %6 = store(%0, %3) : f64[s0]
+  commit %6
+  return %2, %5
+}
+)";
+  for (int64_t trips : {0, 1, 4, 5}) expectSame(text, {numbers({9})}, {9, trips});
+}
+
+}  // namespace
+}  // namespace fw::jit::testing
