@@ -20,13 +20,15 @@ struct Block {
   explicit Block(int64_t size) : bytes(static_cast<size_t>(size + 2 * kMargin), kFill) {}
   bool intact(int64_t size) const {
     for (int64_t i = 0; i < kMargin; ++i)
-      if (bytes[static_cast<size_t>(i)] != kFill || bytes[static_cast<size_t>(kMargin + size + i)] != kFill) return false;
+      if (bytes[static_cast<size_t>(i)] != kFill || bytes[static_cast<size_t>(kMargin + size + i)] != kFill)
+        return false;
     return true;
   }
 };
 
 /// The elements of a view in C order.
-HostArray gather(const std::byte* data, graph::DType dtype, std::vector<int64_t> shape, absl::Span<const int64_t> strides) {
+HostArray gather(const std::byte* data, graph::DType dtype, std::vector<int64_t> shape,
+                 absl::Span<const int64_t> strides) {
   HostArray array = HostArray::zeros(dtype, std::move(shape));
   const auto size = static_cast<size_t>(graph::itemSize(dtype));
   for (int64_t flat = 0; flat < array.elements(); ++flat) {

@@ -16,7 +16,8 @@ HostArray numbers(std::vector<int64_t> shape, uint64_t seed = 1, DType dtype = D
   HostArray array = HostArray::zeros(dtype, std::move(shape));
   for (int64_t i = 0; i < array.elements(); ++i) {
     const auto v = static_cast<int64_t>(rng() % 2001) - 1000;
-    array.set(i, graph::isFloat(dtype) ? Scalar::ofDouble(dtype, static_cast<double>(v) / 64) : Scalar::ofInt(dtype, v));
+    array.set(i,
+              graph::isFloat(dtype) ? Scalar::ofDouble(dtype, static_cast<double>(v) / 64) : Scalar::ofInt(dtype, v));
   }
   return array;
 }
