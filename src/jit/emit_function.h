@@ -17,9 +17,8 @@ using graph::DType;
 class FunctionState {
  public:
   enum class Kind : uint8_t {
-    kEntry,   ///< int32_t (symbols, buffers, workspace), with the floating-point environment saved and cleared
-    kCommit,  ///< int32_t (symbols, buffers, workspace, progress), the same
-    kPart,    ///< of one of those: int32_t (symbols, buffers, workspace, progress, status); 1 if all is to end here
+    kEntry,   ///< int32_t (Context*), with the floating-point environment saved and cleared
+    kPart,    ///< of one of those: int32_t (Context*, status); 1 if all is to end here
     kShared,  ///< void (status, ...): a kernel for several places (shared_kernels.h), which are bound
   };
   FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms, const graph::Plan& plan,
@@ -57,7 +56,7 @@ class FunctionState {
   /// Stores the Status of the flags that are up by now, in a block of its own, as element `index` (i32) of the array
   /// whose address stands at `array`; lowers them.
   void storeFlags(llvm::Value* array, int64_t index);
-  /// Address of an i64 field of CommitProgress.
+  /// Address of a field of CommitProgress.
   llvm::Value* progress(size_t offset);
 
   // Types and constants.
@@ -86,6 +85,8 @@ class FunctionState {
  private:
   void openEnvironment();
   llvm::Value* emitSym(graph::SymId id);
+  /// The pointer that stands in a field of Context.
+  llvm::Value* field(size_t offset);
   /// Start of a buffer's data.
   llvm::Value* buffer(graph::BufferId id);
   /// Address of the first byte of a buffer, or of the one behind its last.
@@ -103,8 +104,9 @@ class FunctionState {
   llvm::Function* function_;
   llvm::Value* savedControl_ = nullptr;
   llvm::Value* control_ = nullptr;
-  llvm::Value* status_ = nullptr;     ///< address
-  llvm::BasicBlock* last_ = nullptr;  ///< the epilogue
+  llvm::Value* status_ = nullptr;                     ///< address
+  llvm::BasicBlock* last_ = nullptr;                  ///< the epilogue
+  absl::flat_hash_map<size_t, llvm::Value*> fields_;  ///< of Context, by offset
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
   absl::flat_hash_map<std::pair<graph::BufferId, graph::SymId>, llvm::Value*> addresses_;  ///< that are bound
