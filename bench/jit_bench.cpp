@@ -111,8 +111,9 @@ void run(benchmark::State& state, Make make, CompileOptions::Isa isa, bool twoDi
     for (int64_t i = 0; i < 2 * n; ++i) data[k][i] = float((i * (37 + k)) % 1001) / 500.f - 1;
   }
   void* buffers[] = {data[0].data(), data[1].data(), data[2].data(), data[3].data()};
-  const int64_t symbols[] = {twoDimensions ? n / 512 : n, 512};
-  for (auto _ : state) benchmark::DoNotOptimize((*executable)->entry()(symbols, buffers, nullptr));
+  int64_t symbols[] = {twoDimensions ? n / 512 : n, 512};
+  Context context{.symbols = symbols, .buffers = buffers};
+  for (auto _ : state) benchmark::DoNotOptimize((*executable)->compute(context));
   state.SetItemsProcessed(state.iterations() * n);
   state.counters["ns/elem"] = benchmark::Counter(double(state.iterations()) * double(n) * 1e-9,
                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);

@@ -10,27 +10,9 @@
 #include "graph/graph.h"
 #include "graph/plan.h"
 #include "graph/support/config.h"
-#include "jit/executable.h"
+#include "runtime/executable.h"
 
 namespace fw::bindings {
-
-/// A graph ready to run. entry() is the fast way if there is one; run() always works.
-class Program {
- public:
-  virtual ~Program() = default;
-  virtual const graph::Plan& plan() const = 0;
-  virtual jit::EntryFn entry() const { return nullptr; }
-  /// As jit::EntryFn.
-  virtual int32_t run(const int64_t* symbols, void* const* buffers, void* workspace) = 0;
-  /// As jit::Executable::commit(): after run() or entry() on the same arguments, if plan().commits is not empty.
-  /// Backends without it are not given such plans.
-  virtual int32_t commit(const int64_t* symbols, void* const* buffers, void* workspace, jit::CommitProgress* progress);
-  /// As in jit::Executable.
-  virtual jit::EntryFn check() const { return nullptr; }
-  virtual absl::Span<const jit::DeferredCommit> deferred() const { return {}; }
-  virtual bool isChecked() const { return false; }
-  virtual jit::CompileTimings timings() const { return {}; }
-};
 
 /// What capture saw, before any pass.
 struct Script {
@@ -39,14 +21,15 @@ struct Script {
 };
 
 /// What a backend is told besides the graph.
-struct ProgramOptions {
+struct BackendOptions {
   bool deferChecks;                   ///< it may defer checks (jit::CompileOptions)
   std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0
   Script script;
 };
 
-/// The backend named by the setting `backend`.
-absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
-                                                     const ProgramOptions& options);
+/// By the backend that the setting `backend` names.
+absl::StatusOr<std::unique_ptr<runtime::Executable>> makeExecutable(graph::Graph graph, graph::Plan plan,
+                                                                    const Config& config,
+                                                                    const BackendOptions& options);
 
 }  // namespace fw::bindings

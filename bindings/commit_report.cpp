@@ -134,7 +134,7 @@ std::optional<CommitReporter> CommitReporter::make(const Graph& graph, const gra
     any = true;
   }
   if (!any) return std::nullopt;
-  reporter.program_ = jit::SymProgram(graph.syms(), wanted);
+  reporter.program_ = runtime::SymProgram(graph.syms(), wanted);
   return reporter;
 }
 
@@ -157,8 +157,9 @@ template <class T>
 
 int32_t flagsNow() {
   const int raised = std::fetestexcept(FE_ALL_EXCEPT);
-  return (raised & FE_INVALID ? jit::kStatusInvalid : 0) | (raised & FE_DIVBYZERO ? jit::kStatusDivide : 0) |
-         (raised & FE_OVERFLOW ? jit::kStatusOverflow : 0) | (raised & FE_UNDERFLOW ? jit::kStatusUnderflow : 0);
+  return (raised & FE_INVALID ? runtime::kStatusInvalid : 0) | (raised & FE_DIVBYZERO ? runtime::kStatusDivide : 0) |
+         (raised & FE_OVERFLOW ? runtime::kStatusOverflow : 0) |
+         (raised & FE_UNDERFLOW ? runtime::kStatusUnderflow : 0);
 }
 
 }  // namespace
@@ -207,8 +208,8 @@ void CommitReporter::run(const Commit& commit, const graph::IntList& order, std:
 
 /// Elements are saved in the order of the loops, those of each target behind those of the one before.
 template <class T>
-void CommitReporter::restore(const Commit& commit, const jit::DeferredCommit& deferred,
-                             const jit::CommitProgress& progress, const std::vector<int64_t>& values,
+void CommitReporter::restore(const Commit& commit, const runtime::DeferredCommit& deferred,
+                             const runtime::CommitProgress& progress, const std::vector<int64_t>& values,
                              void* const* buffers) const {
   int64_t inner = 1;
   for (size_t i = deferred.outer; i < deferred.order.size(); ++i) inner *= values[commit.sizes + deferred.order[i]];
@@ -226,7 +227,7 @@ void CommitReporter::restore(const Commit& commit, const jit::DeferredCommit& de
       }
       std::memcpy(at, from, sizeof(T));
     }
-    saved += jit::partElements(inner) * static_cast<int64_t>(sizeof(T));
+    saved += runtime::partElements(inner) * static_cast<int64_t>(sizeof(T));
   }
 }
 
@@ -236,28 +237,28 @@ std::vector<int64_t> CommitReporter::geometry(const int64_t* symbols) const {
   return values;
 }
 
-int64_t CommitReporter::savedBytes(absl::Span<const jit::DeferredCommit> deferred,
+int64_t CommitReporter::savedBytes(absl::Span<const runtime::DeferredCommit> deferred,
                                    const std::vector<int64_t>& geometry) const {
   int64_t bytes = 0;
-  for (const jit::DeferredCommit& d : deferred) {
+  for (const runtime::DeferredCommit& d : deferred) {
     if (d.whole) continue;
     const Commit& commit = commits_[d.commit];
     int64_t inner = 1;
     for (size_t i = d.outer; i < d.order.size(); ++i) inner *= geometry[commit.sizes + d.order[i]];
     const size_t part =
-        static_cast<size_t>(jit::partElements(inner)) * (commit.single ? sizeof(float) : sizeof(double));
+        static_cast<size_t>(runtime::partElements(inner)) * (commit.single ? sizeof(float) : sizeof(double));
     bytes = std::max(bytes, static_cast<int64_t>(part * commit.targets.size()));
   }
   return bytes;
 }
 
-void CommitReporter::report(const jit::DeferredCommit& deferred, int32_t status,
+void CommitReporter::report(const runtime::DeferredCommit& deferred, int32_t status,
                             std::vector<RaisedFlags>& raised) const {
   const Operation& operation = commits_[deferred.commit].operations.front();
   if (status) raised.push_back({status, operation.line, graph::info(operation.op).text, operation.order});
 }
 
-void CommitReporter::inspect(const jit::DeferredCommit& deferred, const jit::CommitProgress& progress,
+void CommitReporter::inspect(const runtime::DeferredCommit& deferred, const runtime::CommitProgress& progress,
                              const std::vector<int64_t>& geometry, void* const* buffers, void* workspace,
                              std::vector<RaisedFlags>& raised) const {
   const Commit& commit = commits_[deferred.commit];

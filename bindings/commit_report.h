@@ -7,7 +7,8 @@
 #include "bindings/error_state.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
-#include "jit/executable.h"
+#include "runtime/executable.h"
+#include "runtime/sym_program.h"
 
 namespace fw::bindings {
 
@@ -20,14 +21,14 @@ class CommitReporter {
   /// Sizes, offsets and strides of one call.
   std::vector<int64_t> geometry(const int64_t* symbols) const;
   /// Bytes that CommitProgress::saved needs for the largest part.
-  int64_t savedBytes(absl::Span<const jit::DeferredCommit> deferred, const std::vector<int64_t>& geometry) const;
+  int64_t savedBytes(absl::Span<const runtime::DeferredCommit> deferred, const std::vector<int64_t>& geometry) const;
   /// After an interruption: puts back what the part has overwritten, and adds what the operations of the commit raise
   /// from there on. Needs no GIL and cannot fail.
-  void inspect(const jit::DeferredCommit& commit, const jit::CommitProgress& progress,
+  void inspect(const runtime::DeferredCommit& commit, const runtime::CommitProgress& progress,
                const std::vector<int64_t>& geometry, void* const* buffers, void* workspace,
                std::vector<RaisedFlags>& raised) const;
   /// What a commit that is `whole` has raised.
-  void report(const jit::DeferredCommit& commit, int32_t status, std::vector<RaisedFlags>& raised) const;
+  void report(const runtime::DeferredCommit& commit, int32_t status, std::vector<RaisedFlags>& raised) const;
 
  private:
   struct Leaf {
@@ -50,7 +51,7 @@ class CommitReporter {
     std::vector<Operation> operations;
   };
   template <class T>
-  void restore(const Commit& commit, const jit::DeferredCommit& deferred, const jit::CommitProgress& progress,
+  void restore(const Commit& commit, const runtime::DeferredCommit& deferred, const runtime::CommitProgress& progress,
                const std::vector<int64_t>& values, void* const* buffers) const;
   template <class T>
   void run(const Commit& commit, const graph::IntList& order, std::vector<int64_t> index,
@@ -59,7 +60,7 @@ class CommitReporter {
   friend class CommitReader;
 
   std::vector<Commit> commits_;  ///< by number in the plan; others are empty
-  jit::SymProgram program_;
+  runtime::SymProgram program_;
 };
 
 }  // namespace fw::bindings

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cpython/ref.h"
-#include "jit/executable.h"
+#include "runtime/context.h"
 
 namespace fw::bindings {
 namespace {
@@ -42,11 +42,12 @@ constexpr struct {
   int32_t bit;
   const char* name;
   const char* message;
-} kFlags[] = {{jit::kStatusDivide, "divide", "divide by zero encountered in "},  // in the order of NumPy's reports
-              {jit::kStatusOverflow, "over", "overflow encountered in "},
-              {jit::kStatusUnderflow, "under", "underflow encountered in "},
-              {jit::kStatusInvalid, "invalid", "invalid value encountered in "}};
-constexpr int32_t kAllFlags = jit::kStatusInvalid | jit::kStatusDivide | jit::kStatusOverflow | jit::kStatusUnderflow;
+} kFlags[] = {{runtime::kStatusDivide, "divide", "divide by zero encountered in "},  // in the order of NumPy's reports
+              {runtime::kStatusOverflow, "over", "overflow encountered in "},
+              {runtime::kStatusUnderflow, "under", "underflow encountered in "},
+              {runtime::kStatusInvalid, "invalid", "invalid value encountered in "}};
+constexpr int32_t kAllFlags =
+    runtime::kStatusInvalid | runtime::kStatusDivide | runtime::kStatusOverflow | runtime::kStatusUnderflow;
 
 /// Status bits that are warned about, and those that NumPy reports in other ways.
 Seen askState() {
@@ -146,7 +147,7 @@ bool initializeErrorState() {
 }
 
 bool mustReport(int32_t status) {
-  if (status & jit::kStatusDecline) return true;
+  if (status & runtime::kStatusDecline) return true;
   const Seen state = askState();
   return (status & (state.warned | state.other)) != 0;
 }

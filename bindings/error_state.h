@@ -13,12 +13,12 @@ namespace fw::bindings {
 /// Looks up numpy.geterr once. False with a Python exception set.
 bool initializeErrorState();
 
-/// True if Python must run the call again, because NumPy would warn, raise or call back for one of the jit::Status bits
-/// under the error state in force, or because a kernel declined. Needs the GIL; leaves no exception behind.
+/// True if Python must run the call again, because NumPy would warn, raise or call back for one of the runtime::Status
+/// bits under the error state in force, or because a kernel declined. Needs the GIL; leaves no exception behind.
 bool mustReport(int32_t status);
 
-/// The jit::Status bits that NumPy would report, if all it would do is to issue warnings, none of which can become an
-/// exception or reach the user's code as things stand; nullopt otherwise. Needs the GIL; leaves no exception behind.
+/// The runtime::Status bits that NumPy would report, if all it would do is to issue warnings, none of which can become
+/// an exception or reach the user's code as things stand; nullopt otherwise. Needs the GIL; leaves no exception behind.
 std::optional<int32_t> plainWarnings();
 
 /// Flags that one ufunc call raises.

@@ -19,7 +19,7 @@
 #include "graph/support/config.h"
 #include "graph/support/event.h"
 #include "guards/array_layout.h"
-#include "jit/executable.h"
+#include "jit/compile.h"
 
 namespace fw::bindings {
 namespace {

@@ -1,122 +1,31 @@
-// A small pool of large blocks behind a PyDataMem_Handler. A block is its own anonymous mapping, aligned to huge pages
-// and advised to use them. At most kKeptBlocks free blocks of kKeptBytes in total are kept; the rest goes back to the
-// system.
+// A PyDataMem_Handler over the pool of large blocks.
 #include "bindings/output_memory.h"
 
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <mutex>
-#include <vector>
 
 #include "cpython/numpy_api.h"
+#include "runtime/block_pool.h"
 
 namespace fw::bindings {
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kKeptBlocks = 8;
-constexpr size_t kKeptBytes = size_t{512} << 20;
-
-struct Block {
-  void* data;
-  size_t bytes;
-};
-
-class Pool {
- public:
-  void* take(size_t bytes) {
-    bytes = roundUp(bytes);
-    {
-      std::lock_guard lock(mutex_);
-      auto it = free_.end();  // the smallest that fits and is not far too large
-      for (auto block = free_.begin(); block != free_.end(); ++block)
-        if (block->bytes >= bytes && block->bytes <= 2 * bytes && (it == free_.end() || block->bytes < it->bytes))
-          it = block;
-      if (it != free_.end()) {
-        live_.push_back(*it);
-        free_.erase(it);
-        return live_.back().data;
-      }
-    }
-    void* data = map(bytes);
-    std::lock_guard lock(mutex_);
-    if (data) live_.push_back({data, bytes});
-    return data;
-  }
-
-  /// Capacity of a block in use.
-  size_t capacity(void* data) {
-    std::lock_guard lock(mutex_);
-    return findLiveLocked(data)->bytes;
-  }
-
-  void give(void* data) {
-    std::vector<Block> surplus;
-    {
-      std::lock_guard lock(mutex_);
-      auto it = findLiveLocked(data);
-      free_.push_back(*it);
-      live_.erase(it);
-      size_t total = 0;
-      for (const Block& b : free_) total += b.bytes;
-      while (free_.size() > kKeptBlocks || total > kKeptBytes) {
-        total -= free_.front().bytes;
-        surplus.push_back(free_.front());
-        free_.erase(free_.begin());
-      }
-    }
-    for (const Block& b : surplus) munmap(b.data, b.bytes);
-  }
-
- private:
-  static size_t roundUp(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
-
-  static void* map(size_t bytes) {
-    // Over-allocate by one huge page and trim, which leaves an aligned block.
-    void* raw = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) return nullptr;
-    const uintptr_t start = reinterpret_cast<uintptr_t>(raw), aligned = (start + kHugePage - 1) / kHugePage * kHugePage;
-    if (aligned > start) munmap(raw, aligned - start);
-    const size_t tail = start + bytes + kHugePage - (aligned + bytes);
-    if (tail) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
-    madvise(reinterpret_cast<void*>(aligned), bytes, MADV_HUGEPAGE);
-    return reinterpret_cast<void*>(aligned);
-  }
-
-  std::vector<Block>::iterator findLiveLocked(void* data) {
-    return std::find_if(live_.begin(), live_.end(), [&](const Block& b) { return b.data == data; });
-  }
-
-  std::mutex mutex_;
-  std::vector<Block> free_;  // guarded by mutex_, oldest first
-  std::vector<Block> live_;  // guarded by mutex_; blocks are large, so there are few
-};
-
-Pool& pool() {
-  static Pool* instance = new Pool;  // never destroyed: arrays may outlive static destruction
-  return *instance;
-}
-
-void* poolMalloc(void*, size_t bytes) { return pool().take(bytes); }
+void* poolMalloc(void*, size_t bytes) { return runtime::takeBlock(bytes); }
 void* poolCalloc(void*, size_t count, size_t size) {
-  void* data = pool().take(count * size);
+  void* data = runtime::takeBlock(count * size);
   if (data) std::memset(data, 0, count * size);
   return data;
 }
 void poolFree(void*, void* data, size_t) {
-  if (data) pool().give(data);
+  if (data) runtime::giveBlock(data);
 }
 void* poolRealloc(void*, void* data, size_t bytes) {
-  if (!data) return pool().take(bytes);
-  const size_t capacity = pool().capacity(data);
+  if (!data) return runtime::takeBlock(bytes);
+  const size_t capacity = runtime::blockBytes(data);
   if (bytes <= capacity) return data;
-  void* fresh = pool().take(bytes);
+  void* fresh = runtime::takeBlock(bytes);
   if (!fresh) return nullptr;
   std::memcpy(fresh, data, capacity);
-  pool().give(data);
+  runtime::giveBlock(data);
   return fresh;
 }
 
@@ -127,9 +36,6 @@ PyObject* handlerCapsule() {
 }
 
 }  // namespace
-
-void* takeBlock(size_t bytes) { return pool().take(bytes); }
-void giveBlock(void* data) { pool().give(data); }
 
 PooledAllocation::PooledAllocation() {
   PyObject* capsule = handlerCapsule();

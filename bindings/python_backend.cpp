@@ -12,6 +12,7 @@
 #include "cpython/ref.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
+#include "runtime/buffer_results.h"
 
 namespace fw::bindings {
 
@@ -27,10 +28,10 @@ absl::flat_hash_map<std::string, Ref>& registry() {
   return *table;
 }
 
-class PythonProgram : public Program {
+class PythonExecutable : public runtime::Executable {
  public:
-  PythonProgram(std::string name, Ref run, std::vector<int> trailing, graph::Graph graph, graph::Plan plan,
-                std::vector<graph::BufferId> targets, size_t outputCount)
+  PythonExecutable(std::string name, Ref run, std::vector<int> trailing, graph::Graph graph, graph::Plan plan,
+                   std::vector<graph::BufferId> targets, size_t outputCount)
       : name_(std::move(name)),
         run_(std::move(run)),
         trailing_(std::move(trailing)),
@@ -41,30 +42,32 @@ class PythonProgram : public Program {
 
   const graph::Plan& plan() const override { return plan_; }
 
-  int32_t run(const int64_t* symbols, void* const* buffers, void*) override {
+  int32_t compute(runtime::Context& context) const override {
     GilScope gil;
     try {
-      absl::Span<const int64_t> values(symbols, graph_.syms().symbolCount());
-      Ref arguments = argumentsOf(buffers, values);
+      Ref arguments = argumentsOf(context.buffers, symbolsOf(context));
       Ref answer = Ref::steal(PyObject_CallObject(run_.get(), arguments.get()));
       if (!answer) return declined(takeError());
-      return accept(answer.get(), buffers, values);
+      return accept(answer.get(), context.buffers, symbolsOf(context));
     } catch (const PythonError&) {
       return declined(takeError());  // a pending wish to leave passes on through takeError()
     }
   }
 
-  int32_t commit(const int64_t* symbols, void* const* buffers, void*, jit::CommitProgress*) override {
+  int32_t commit(runtime::Context& context) const override {
     GilScope gil;
-    auto waiting = pending_.extract(buffers);
+    auto waiting = pending_.extract(context.buffers);
     FW_CHECK(!waiting.empty());
     for (size_t i = 0; i < waiting.mapped().size(); ++i)
-      copyInto(targets_[outputCount_ + i], waiting.mapped()[i], buffers,
-               {symbols, static_cast<size_t>(graph_.syms().symbolCount())});
+      copyInto(targets_[outputCount_ + i], waiting.mapped()[i], context.buffers, symbolsOf(context));
     return 0;
   }
 
  private:
+  absl::Span<const int64_t> symbolsOf(const runtime::Context& context) const {
+    return {context.symbols, static_cast<size_t>(graph_.syms().symbolCount())};
+  }
+
   std::vector<npy_intp> values(absl::Span<const graph::SymId> ids, absl::Span<const int64_t> symbols) const {
     return evaluated(graph_.syms(), ids, symbols);
   }
@@ -90,7 +93,7 @@ class PythonProgram : public Program {
     return arguments;
   }
 
-  int32_t accept(PyObject* answer, void* const* buffers, absl::Span<const int64_t> symbols) {
+  int32_t accept(PyObject* answer, void* const* buffers, absl::Span<const int64_t> symbols) const {
     const bool bare = targets_.size() == 1 && !PyTuple_Check(answer) && !PyList_Check(answer);
     Ref items = bare ? checked(PyTuple_Pack(1, answer)) : checked(PySequence_Tuple(answer));
     if (PyTuple_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(targets_.size()))
@@ -122,9 +125,9 @@ class PythonProgram : public Program {
     checked(PyArray_CopyInto(to, reinterpret_cast<PyArrayObject*>(array.get())));
   }
 
-  int32_t declined(const std::string& why) {
+  int32_t declined(const std::string& why) const {
     reportFailure(name_, why, reported_);
-    return jit::kStatusDecline;
+    return runtime::kStatusDecline;
   }
 
   std::string name_;
@@ -134,10 +137,10 @@ class PythonProgram : public Program {
   graph::Plan plan_;
   std::vector<graph::BufferId> targets_;  ///< where results go: outputs, then inputs that the graph's commits write
   size_t outputCount_;
-  /// What run() computed for commit(), by the buffers of the call; calls of several threads may be between the two. The
+  /// What compute() has for commit(), by the buffers of the call; calls of several threads may be between the two. The
   /// GIL guards it.
-  std::map<const void*, std::vector<Ref>> pending_;
-  bool reported_ = false;
+  mutable std::map<const void*, std::vector<Ref>> pending_;
+  mutable bool reported_ = false;  ///< guarded by the GIL
 };
 
 /// What the backend makes of the graph: its callable, and the symbols that the callable wants.
@@ -162,24 +165,14 @@ std::pair<Ref, std::vector<int>> callBackend(PyObject* backend, const graph::Gra
 
 void registerBackend(const std::string& name, PyObject* callable) { registry()["@" + name] = Ref::create(callable); }
 
-std::vector<BufferResult> bufferResults(const graph::Plan& plan) {
-  std::map<uint32_t, graph::ValueId> last;  // a buffer that is updated in place holds several values in turn
-  for (const auto& [place, buffer] : plan.memory) {
-    if (place.region != 0 || plan.buffers[buffer.index].kind != graph::BufferKind::kOutput) continue;
-    auto [it, added] = last.try_emplace(buffer.index, place.value);
-    if (!added) it->second = std::max(it->second, place.value);
-  }
-  std::vector<BufferResult> results;
-  for (const auto& [buffer, value] : last) results.push_back({graph::BufferId(buffer), value});
-  return results;
-}
-
-absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, graph::Graph graph, graph::Plan plan) {
+absl::StatusOr<std::unique_ptr<runtime::Executable>> makePython(const std::string& name, graph::Graph graph,
+                                                                graph::Plan plan) {
   auto found = registry().find(name);
   if (found == registry().end()) return absl::AbortedError("backend '" + name.substr(1) + "' is not registered");
+  if (!plan.isStraight()) return absl::UnimplementedError("a backend for straight code only");
   std::vector<graph::BufferId> targets;
   graph.outputs().clear();
-  for (const BufferResult& result : bufferResults(plan)) {
+  for (const runtime::BufferResult& result : runtime::bufferResults(plan)) {
     graph.outputs().push_back(result.value);
     targets.push_back(result.buffer);
   }
@@ -193,8 +186,8 @@ absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, gra
   Ref backend = found->second;
   try {
     auto [run, trailing] = callBackend(backend.get(), graph);
-    return std::make_unique<PythonProgram>(name.substr(1), std::move(run), std::move(trailing), std::move(graph),
-                                           std::move(plan), std::move(targets), outputCount);
+    return std::make_unique<PythonExecutable>(name.substr(1), std::move(run), std::move(trailing), std::move(graph),
+                                              std::move(plan), std::move(targets), outputCount);
   } catch (const PythonError&) {
     return absl::AbortedError("backend '" + name.substr(1) + "' raised " + takeError());
   }

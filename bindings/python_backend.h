@@ -15,19 +15,13 @@ namespace fw::bindings {
 /// Makes `callable` known as the value "@name" of the setting `backend`. Held until the name is registered again.
 void registerBackend(const std::string& name, PyObject* callable);
 
-/// Program of the backend registered under `name`. A backend that raises is kAborted with what it raised; only
+/// By the backend registered under `name`. A backend that raises is kAborted with what it raised; only
 /// KeyboardInterrupt and SystemExit pass as PythonError.
-absl::StatusOr<std::unique_ptr<Program>> makePython(const std::string& name, graph::Graph graph, graph::Plan plan);
+absl::StatusOr<std::unique_ptr<runtime::Executable>> makePython(const std::string& name, graph::Graph graph,
+                                                                graph::Plan plan);
 
 /// {symbols, nodes, outputs, commits} of a graph; expressions of sizes are text that is Python.
 nlohmann::json describeGraph(const graph::Graph& graph);
-
-/// What a buffer-wise backend computes: for every output buffer the value it holds in the end.
-struct BufferResult {
-  graph::BufferId buffer;
-  graph::ValueId value;
-};
-std::vector<BufferResult> bufferResults(const graph::Plan& plan);
 
 /// evaluate_graph(text, [array...], [symbol value...]) -> (outputs, inputs as commits leave them): the reference
 /// evaluator. PyCFunction.

@@ -72,7 +72,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     written_.insert(written_.end(), commit.outputs.size(), {append(commit.domain), commit.domain.size()});
   for (const ExitNode& node : exit_.nodes)
     intResults_.push_back(node.kind == ExitNode::Kind::kPyInt ? append(std::vector{node.sym}) : -1);
-  program_ = jit::SymProgram(syms, wanted);
+  program_ = runtime::SymProgram(syms, wanted);
 }
 
 /// Before anything runs: what NumPy makes anew is not found in memory of the user's that the call writes into, and the

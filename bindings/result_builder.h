@@ -9,7 +9,7 @@
 #include "frame_eval/exit_plan.h"
 #include "graph/plan.h"
 #include "graph/symint.h"
-#include "jit/executable.h"
+#include "runtime/sym_program.h"
 
 namespace fw::bindings {
 
@@ -88,7 +88,7 @@ class ResultBuilder {
   std::vector<View> views_;                      ///< where each graph output lies
   std::vector<std::pair<int, size_t>> written_;  ///< part of an array that each commit stores: first size, rank
   std::vector<int> intResults_;                  ///< exit node -> index in sizes for kPyInt
-  jit::SymProgram program_;
+  runtime::SymProgram program_;
   int workspace_ = 0;
   size_t bufferCount_ = 0;
 };

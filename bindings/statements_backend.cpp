@@ -1,12 +1,11 @@
 // The statements themselves are Python source, made by fusewire._statements from the text of the captured graph and the
 // list of writes. It gets arrays over the memory of the call: inputs, sizes, outputs to fill. All of it happens in
-// run(): what an error leaves half-done is put back there, and Python runs the call.
+// compute(): what an error leaves half-done is put back there, and Python runs the call.
 #include "bindings/statements_backend.h"
 
 #include <map>
 
 #include "bindings/buffer_windows.h"
-#include "jit/executable.h"
 
 namespace fw::bindings {
 
@@ -16,9 +15,9 @@ using cpython::Ref;
 
 namespace {
 
-class StatementsProgram : public Program {
+class StatementsExecutable : public runtime::Executable {
  public:
-  StatementsProgram(Ref run, std::vector<int> trailing, graph::Graph graph, graph::Plan plan)
+  StatementsExecutable(Ref run, std::vector<int> trailing, graph::Graph graph, graph::Plan plan)
       : run_(std::move(run)),
         trailing_(std::move(trailing)),
         graph_(std::move(graph)),
@@ -26,19 +25,19 @@ class StatementsProgram : public Program {
 
   const graph::Plan& plan() const override { return plan_; }
 
-  int32_t run(const int64_t* symbols, void* const* buffers, void*) override {
+  int32_t compute(runtime::Context& context) const override {
     GilScope gil;
     try {
-      Ref arguments = argumentsOf(buffers, {symbols, static_cast<size_t>(graph_.syms().symbolCount())});
+      Ref arguments = argumentsOf(context.buffers, {context.symbols, static_cast<size_t>(graph_.syms().symbolCount())});
       Ref answer = Ref::steal(PyObject_CallObject(run_.get(), arguments.get()));
       if (answer) return 0;
     } catch (const PythonError&) {}
     reportFailure("statements", takeError(), reported_);
-    return jit::kStatusDecline;
+    return runtime::kStatusDecline;
   }
 
-  /// Has happened in run().
-  int32_t commit(const int64_t*, void* const*, void*, jit::CommitProgress*) override { return 0; }
+  /// Has happened in compute().
+  int32_t commit(runtime::Context&) const override { return 0; }
 
  private:
   Ref window(const graph::Buffer& buffer, int64_t offset, const graph::SymShape& shape, const graph::SymList& strides,
@@ -76,7 +75,7 @@ class StatementsProgram : public Program {
   std::vector<int> trailing_;  ///< symbols handed over behind the arrays: those that no shape tells
   graph::Graph graph_;
   graph::Plan plan_;
-  bool reported_ = false;
+  mutable bool reported_ = false;  ///< guarded by the GIL
 };
 
 /// [(array, before, part, value, after)] by numbers of nodes.
@@ -92,7 +91,8 @@ Ref listOf(const std::vector<capture::ProgramWrite>& writes) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Program>> makeStatements(graph::Graph graph, graph::Plan plan, const Script& script) {
+absl::StatusOr<std::unique_ptr<runtime::Executable>> makeStatements(graph::Graph graph, graph::Plan plan,
+                                                                    const Script& script) {
   try {
     Ref module = checked(PyImport_ImportModule("fusewire._statements"));
     Ref made = checked(
@@ -102,7 +102,8 @@ absl::StatusOr<std::unique_ptr<Program>> makeStatements(graph::Graph graph, grap
     PyObject* list = PyTuple_GET_ITEM(made.get(), 1);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
       trailing.push_back(static_cast<int>(PyLong_AsLong(PyList_GET_ITEM(list, i))));
-    return std::make_unique<StatementsProgram>(std::move(run), std::move(trailing), std::move(graph), std::move(plan));
+    return std::make_unique<StatementsExecutable>(std::move(run), std::move(trailing), std::move(graph),
+                                                  std::move(plan));
   } catch (const PythonError&) {
     return absl::AbortedError("backend 'statements' raised " + takeError());
   }

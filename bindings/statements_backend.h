@@ -10,6 +10,7 @@
 namespace fw::bindings {
 
 /// kAborted if the script cannot be followed.
-absl::StatusOr<std::unique_ptr<Program>> makeStatements(graph::Graph graph, graph::Plan plan, const Script& script);
+absl::StatusOr<std::unique_ptr<runtime::Executable>> makeStatements(graph::Graph graph, graph::Plan plan,
+                                                                    const Script& script);
 
 }  // namespace fw::bindings

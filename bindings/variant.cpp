@@ -16,11 +16,11 @@
 #include "bindings/error_state.h"
 #include "bindings/held_locks.h"
 #include "bindings/stance.h"
-#include "bindings/workspace.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
+#include "runtime/workspace.h"
 
 namespace fw::bindings {
 namespace {
@@ -105,18 +105,18 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
-  ProgramOptions options{v->reporter_.has_value(), {}, {v->graphText_, std::move(captured.writes)}};
+  BackendOptions options{v->reporter_.has_value(), {}, {v->graphText_, std::move(captured.writes)}};
   if (context.verifyEach) options.guarded = guardedExpressions(*v->guards_, *syms);
-  auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, options);
-  if (!program.ok()) return program.status();
-  v->program_ = *std::move(program);
-  const auto deferred = v->program_->deferred();
+  auto executable = makeExecutable(std::move(captured.graph), *std::move(plan), config, options);
+  if (!executable.ok()) return executable.status();
+  v->executable_ = *std::move(executable);
+  const auto deferred = v->executable_->deferred();
   v->allWhole_ = std::all_of(deferred.begin(), deferred.end(), [](const auto& d) { return d.whole; });
-  v->times_.jit = v->program_->timings();
+  v->times_.jit = v->executable_->timings();
   v->times_.compileMs = watch.lapMs();
 
   v->keepInputs();
-  if (v->program_->isChecked()) v->extents_.emplace(v->plan(), *v->guards_);
+  if (v->executable_->isChecked()) v->extents_.emplace(v->plan(), *v->guards_);
   for (guards::SourceId id : v->guards_->objects)
     v->holdsObjects_ |= (*v->guards_->sources)[id].kind == guards::SourceKind::kWeak;
   auto stub = guards::emitStub(v->guards_);
@@ -182,64 +182,62 @@ class Unlocked {
 
 }  // namespace
 
-int32_t Variant::runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil) {
+int32_t Variant::compute(runtime::Context& context, bool releaseGil) {
   Unlocked unlocked(releaseGil);
   if (plantedDelay.count() > 0) [[unlikely]]
     std::this_thread::sleep_for(plantedDelay);
-  if (jit::EntryFn entry = program_->entry()) return entry(frame.symbols, frame.buffers, workspace);
-  return program_->run(frame.symbols, frame.buffers, workspace);
+  return executable_->compute(context);
 }
 
 /// Which flags to watch while deferred commits run; nullopt declines. Where NumPy would do more than warn, or the
 /// arrays are too small to matter, the commits are computed once more beforehand, and nothing is left to be watched.
-std::optional<Variant::Watch> Variant::checkCommits(const guards::CallFrame& frame, void* workspace, int64_t bytes,
-                                                    bool releaseGil) {
+std::optional<Variant::Watch> Variant::checkCommits(runtime::Context& context, int64_t bytes, bool releaseGil) {
   Watch watch;
-  jit::EntryFn check = program_->check();
-  if (!check) return watch;
+  if (executable_->deferred().empty()) return watch;
   if (bytes >= (allWhole_ ? kWholeBytes : kWatchedBytes)) {
     if (const std::optional<int32_t> reported = plainWarnings()) {
       if (*reported == 0) return watch;
       watch.flags = *reported;
       if (allWhole_) return watch;
-      watch.geometry = reporter_->geometry(frame.symbols);
-      watch.bytes = reporter_->savedBytes(program_->deferred(), watch.geometry);
+      watch.geometry = reporter_->geometry(context.symbols);
+      watch.bytes = reporter_->savedBytes(executable_->deferred(), watch.geometry);
       if (watch.bytes <= kMaxSavedBytes) return watch;
     }
   }
   int32_t status;
   {
     Unlocked unlocked(releaseGil);
-    status = check(frame.symbols, frame.buffers, workspace);
+    status = executable_->check(context);
   }
   return status == 0 || !mustReport(status) ? std::optional<Watch>(Watch()) : std::nullopt;
 }
 
 /// Arguments change from here on, so that nothing may be declined any more.
-bool Variant::storeCommits(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil) {
+bool Variant::storeCommits(runtime::Context& context, PyObject* function, const Watch& watch, bool releaseGil) {
   std::vector<RaisedFlags> raised;
   {
     Unlocked unlocked(releaseGil);
     thread_local std::vector<std::max_align_t> saved;  // no more than kMaxSavedBytes
     saved.resize(std::max(saved.size(), static_cast<size_t>(watch.bytes) / sizeof(saved[0]) + 1));
     absl::InlinedVector<int32_t, 16> flags(plan().commits.size(), 0);
-    jit::CommitProgress progress{.watched = watch.flags, .saved = saved.data(), .raised = flags.data()};
-    while (program_->commit(frame.symbols, frame.buffers, workspace, &progress) != 0) {
-      auto isThis = [&](const jit::DeferredCommit& d) { return d.commit == progress.commit; };
-      const auto deferred = program_->deferred();
+    runtime::CommitProgress progress{.watched = watch.flags, .saved = saved.data(), .raised = flags.data()};
+    context.progress = &progress;
+    while (executable_->commit(context) != 0) {
+      auto isThis = [&](const runtime::DeferredCommit& d) { return d.commit == progress.commit; };
+      const auto deferred = executable_->deferred();
       const auto at = std::find_if(deferred.begin(), deferred.end(), isThis);
-      reporter_->inspect(*at, progress, watch.geometry, frame.buffers, workspace, raised);
+      reporter_->inspect(*at, progress, watch.geometry, context.buffers, context.workspace, raised);
       progress.unwatched = progress.commit;
     }
-    for (const jit::DeferredCommit& d : program_->deferred())
+    for (const runtime::DeferredCommit& d : executable_->deferred())
       if (d.whole) reporter_->report(d, flags[d.commit] & watch.flags, raised);
   }
-  return raised.empty() || warn(std::move(raised), watch.flags, frame.function);
+  return raised.empty() || warn(std::move(raised), watch.flags, function);
 }
 
-bool Variant::finish(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil,
+bool Variant::finish(runtime::Context& context, PyObject* function, const Watch& watch, bool releaseGil,
                      ResultBuilder::Call& call, PyObject** result) {
-  if (!plan().commits.empty() && !storeCommits(frame, workspace, watch, releaseGil)) return false;
+  if (!plan().commits.empty() && !storeCommits(context, function, watch, releaseGil)) return false;
   try {
     return results_->leave(call, result);
   } catch (const InternalError& error) {
@@ -352,7 +350,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   RunOutcome outcome = RunOutcome::kError;
   bool outside = false;
   if (results_->allocate(call)) {
-    Workspace workspace(results_->workspaceBytes(call));
+    runtime::Workspace workspace(results_->workspaceBytes(call));
     if (!workspace.ok()) {
       PyErr_NoMemory();
     } else {
@@ -360,15 +358,15 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       std::optional<Held> held;
       if (releaseGil || holdsObjects_) held.emplace(frame.objects, guards_->objects.size());
       if (extents_) extents_->fill(frame, call);
-      const int32_t status = runNative(frame, workspace.data(), releaseGil);
-      outside = (status & jit::kStatusOutside) != 0;
+      runtime::Context context{frame.symbols, frame.buffers, workspace.data()};
+      const int32_t status = compute(context, releaseGil);
+      outside = (status & runtime::kStatusOutside) != 0;
       const bool mayRunPython = status != 0 || reporter_;  // warnings, the error state
       if (mayRunPython && !held) held.emplace(frame.objects, guards_->objects.size());
       std::optional<Watch> watch;
-      if (status == 0 || !mustReport(status))
-        watch = checkCommits(frame, workspace.data(), call.outputBytes, releaseGil);
+      if (status == 0 || !mustReport(status)) watch = checkCommits(context, call.outputBytes, releaseGil);
       if (watch) {
-        const bool done = finish(frame, workspace.data(), *watch, releaseGil, call, result);
+        const bool done = finish(context, frame.function, *watch, releaseGil, call, result);
         outcome = done ? RunOutcome::kDone : RunOutcome::kError;
         if (done) locks.keep();
         declinesInARow_ = 0;

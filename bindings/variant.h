@@ -17,13 +17,13 @@
 #include "frame_eval/capture.h"
 #include "graph/support/config.h"
 #include "guards/stub.h"
-#include "jit/executable.h"
+#include "runtime/executable.h"
 
 namespace fw::bindings {
 
 struct PhaseTimes {
   double captureMs = 0, passesMs = 0, planMs = 0, compileMs = 0, stubMs = 0;
-  jit::CompileTimings jit;
+  runtime::CompileTimings jit;
 };
 
 /// One attempt to run compiled code.
@@ -74,7 +74,7 @@ class Variant {
   bool isDead() const;
   guards::SlowResult miss(PyObject* const* args, PyObject* function) const;
 
-  const graph::Plan& plan() const { return program_->plan(); }
+  const graph::Plan& plan() const { return executable_->plan(); }
   const guards::GuardSet& guardSet() const { return *guards_; }
   const std::string& graphText() const { return graphText_; }
   const std::string& planText() const { return planText_; }
@@ -99,16 +99,16 @@ class Variant {
   struct OwnFrame;
   void keepInputs();
   void countMiss(int64_t failed);
-  int32_t runNative(const guards::CallFrame& frame, void* workspace, bool releaseGil);
+  int32_t compute(runtime::Context& context, bool releaseGil);
   /// What deferred commits have to look out for.
   struct Watch {
     int32_t flags = 0;
     std::vector<int64_t> geometry;  ///< CommitReporter's, if there are flags
     int64_t bytes = 0;              ///< to save
   };
-  std::optional<Watch> checkCommits(const guards::CallFrame& frame, void* workspace, int64_t bytes, bool releaseGil);
-  bool storeCommits(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil);
-  bool finish(const guards::CallFrame& frame, void* workspace, const Watch& watch, bool releaseGil,
+  std::optional<Watch> checkCommits(runtime::Context& context, int64_t bytes, bool releaseGil);
+  bool storeCommits(runtime::Context& context, PyObject* function, const Watch& watch, bool releaseGil);
+  bool finish(runtime::Context& context, PyObject* function, const Watch& watch, bool releaseGil,
               ResultBuilder::Call& call, PyObject** result);
   const guards::Stub& essentialStub();
   void findSizes(const graph::Graph& graph);
@@ -118,7 +118,7 @@ class Variant {
   std::shared_ptr<guards::GuardSet> guards_;
   std::unique_ptr<guards::Stub> stub_;
   std::unique_ptr<guards::Stub> essentialStub_;  ///< made when it is first asked for; guarded by the GIL
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<runtime::Executable> executable_;
   std::unique_ptr<ResultBuilder> results_;
   std::optional<CommitReporter> reporter_;  ///< if the program defers checks
   std::optional<BufferExtents> extents_;    ///< if the program checks its accesses

@@ -28,24 +28,31 @@ class NativeExecutable : public Executable {
         code_(std::move(code)),
         timings_(timings),
         deferred_(std::move(deferred)),
-        checked_(checked) {}
-  EntryFn entry() const override { return reinterpret_cast<EntryFn>(code_->entry(0)); }
-  CommitFn commit() const override {
-    return plan_.commits.empty() ? nullptr : reinterpret_cast<CommitFn>(code_->entry(1));
+        checked_(checked) {
+    size_t next = 0;
+    const auto take = [&] { return reinterpret_cast<Function>(code_->entry(next++)); };
+    compute_ = take();
+    if (!plan_.commits.empty()) commit_ = take();
+    if (!deferred_.empty()) check_ = take();
   }
-  EntryFn check() const override { return deferred_.empty() ? nullptr : reinterpret_cast<EntryFn>(code_->entry(2)); }
+  int32_t compute(Context& context) const override { return compute_(&context); }
+  int32_t check(Context& context) const override { return check_ ? check_(&context) : 0; }
+  int32_t commit(Context& context) const override { return commit_ ? commit_(&context) : 0; }
   absl::Span<const DeferredCommit> deferred() const override { return deferred_; }
   bool isChecked() const override { return checked_; }
   const graph::Plan& plan() const override { return plan_; }
-  const CompileTimings& timings() const override { return timings_; }
+  CompileTimings timings() const override { return timings_; }
   size_t codeSize() const override { return code_->codeSize(); }
 
  private:
+  using Function = int32_t (*)(Context*);
+
   graph::Plan plan_;
   std::unique_ptr<LoadedCode> code_;
   CompileTimings timings_;
   std::vector<DeferredCommit> deferred_;
   bool checked_;
+  Function compute_ = nullptr, commit_ = nullptr, check_ = nullptr;
 };
 
 // Symbols are unique in the process, because all objects share one symbol table.

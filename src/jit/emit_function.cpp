@@ -6,8 +6,10 @@
 // much it computes. Parts and shared kernels (emit_module.h) run in the environment of the function that calls them.
 #include "jit/emit_function.h"
 
+#include <cstddef>
+
 #include "graph/support/check.h"
-#include "jit/executable.h"
+#include "jit/compile.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
@@ -36,8 +38,8 @@ FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, con
       ir_(module.getContext()),
       entry_(module.getContext()),
       renewed_(module.getContext()) {
-  const bool entry = kind == Kind::kEntry || kind == Kind::kCommit, shared = kind == Kind::kShared;
-  const unsigned own = shared ? 1 : kind == Kind::kEntry ? 3 : kind == Kind::kCommit ? 4 : 5;
+  const bool entry = kind == Kind::kEntry, shared = kind == Kind::kShared;
+  const unsigned own = kind == Kind::kPart ? 2 : 1;
   llvm::SmallVector<llvm::Type*, 8> parameters(own, ir_.getPtrTy());
   parameters.append(more.begin(), more.end());
   auto* type = llvm::FunctionType::get(shared ? ir_.getVoidTy() : ir_.getInt32Ty(), parameters, false);
@@ -100,10 +102,7 @@ void FunctionState::finish(bool answersFlags) {
 }
 
 void FunctionState::callPart(FunctionState& part, bool mayLeave) {
-  Value* progress =
-      kind_ == Kind::kCommit ? static_cast<Value*>(function_->getArg(3)) : llvm::Constant::getNullValue(ir_.getPtrTy());
-  Value* leave = ir_.CreateCall(part.function_,
-                                {function_->getArg(0), function_->getArg(1), function_->getArg(2), progress, status_});
+  Value* leave = ir_.CreateCall(part.function_, {function_->getArg(0), status_});
   if (mayLeave) leaveIf(ir_.CreateICmpNE(leave, ir_.getInt32(0)), [] {});
 }
 
@@ -150,8 +149,15 @@ void FunctionState::leaveIf(Value* condition, llvm::function_ref<void()> before)
   ir_.SetInsertPoint(on);
 }
 
+Value* FunctionState::field(size_t offset) {
+  Value*& known = fields_[offset];
+  if (known) return known;
+  Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(0), offset);
+  return known = entry_.CreateLoad(ir_.getPtrTy(), address);
+}
+
 Value* FunctionState::progress(size_t offset) {
-  return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(3), offset);
+  return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), field(offsetof(Context, progress)), offset);
 }
 
 Value* FunctionState::slot(llvm::Type* type, unsigned count) {
@@ -197,11 +203,11 @@ void FunctionState::bindSymbol(SymId symbol, Value* value) { ir_.CreateStore(val
 void FunctionState::setHandle(BufferId id, Value* address) { ir_.CreateStore(address, bufferSlot(ir_, id)); }
 
 Value* FunctionState::symbolSlot(llvm::IRBuilder<>& at, SymId symbol) {
-  return at.CreateConstInBoundsGEP1_64(ir_.getInt64Ty(), function_->getArg(0), syms_.node(symbol).value);
+  return at.CreateConstInBoundsGEP1_64(ir_.getInt64Ty(), field(offsetof(Context, symbols)), syms_.node(symbol).value);
 }
 
 Value* FunctionState::bufferSlot(llvm::IRBuilder<>& at, BufferId id) {
-  return at.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(1), id.index);
+  return at.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), field(offsetof(Context, buffers)), id.index);
 }
 
 Value* FunctionState::emitSym(llvm::IRBuilder<>& at, SymId id) {
@@ -258,7 +264,7 @@ Value* FunctionState::buffer(BufferId id) {
   }
   Value* data = nullptr;
   if (buffer.kind == graph::BufferKind::kTemp) {
-    data = entry_.CreateGEP(ir_.getInt8Ty(), function_->getArg(2), sym(buffer.offset));
+    data = entry_.CreateGEP(ir_.getInt8Ty(), field(offsetof(Context, workspace)), sym(buffer.offset));
   } else {
     data = entry_.CreateLoad(ir_.getPtrTy(), bufferSlot(entry_, id));
   }
@@ -284,7 +290,7 @@ Value* FunctionState::extent(BufferId id, bool end) {
     return known = entry_.CreateGEP(ir_.getInt8Ty(), known, bytes);
   }
   const uint64_t at = plan_.buffers.size() + 2 * uint64_t{id.index} + end;
-  Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(1), at);
+  Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), field(offsetof(Context, buffers)), at);
   return known = entry_.CreateLoad(ir_.getPtrTy(), address);
 }
 

@@ -17,9 +17,8 @@ using graph::DType;
 class FunctionState {
  public:
   enum class Kind : uint8_t {
-    kEntry,   ///< int32_t (symbols, buffers, workspace), with the floating-point environment saved and cleared
-    kCommit,  ///< int32_t (symbols, buffers, workspace, progress), the same
-    kPart,    ///< of one of those: int32_t (symbols, buffers, workspace, progress, status); 1 if all is to end here
+    kEntry,   ///< int32_t (Context*), with the floating-point environment saved and cleared
+    kPart,    ///< of one of those: int32_t (Context*, status); 1 if all is to end here
     kShared,  ///< void (status, ...): a kernel for several places (shared_kernels.h), which are bound
   };
   FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms, const graph::Plan& plan,
@@ -64,7 +63,7 @@ class FunctionState {
   /// Stores the Status of the flags that are up by now, in a block of its own, as element `index` (i32) of the array
   /// whose address stands at `array`; lowers them.
   void storeFlags(llvm::Value* array, int64_t index);
-  /// Address of an i64 field of CommitProgress.
+  /// Address of a field of CommitProgress.
   llvm::Value* progress(size_t offset);
 
   // Types and constants.
@@ -94,6 +93,8 @@ class FunctionState {
   void openEnvironment();
   llvm::Value* emitSym(llvm::IRBuilder<>& at, graph::SymId id);
   bool isBound(graph::SymId id);
+  /// The pointer that stands in a field of Context.
+  llvm::Value* field(size_t offset);
   /// Address of a symbol's value, or of a buffer's address, in the tables of the call.
   llvm::Value* symbolSlot(llvm::IRBuilder<>& at, graph::SymId symbol);
   llvm::Value* bufferSlot(llvm::IRBuilder<>& at, graph::BufferId id);
@@ -112,8 +113,9 @@ class FunctionState {
   llvm::Function* function_;
   llvm::Value* savedControl_ = nullptr;
   llvm::Value* control_ = nullptr;
-  llvm::Value* status_ = nullptr;     ///< address
-  llvm::BasicBlock* last_ = nullptr;  ///< the epilogue
+  llvm::Value* status_ = nullptr;                     ///< address
+  llvm::BasicBlock* last_ = nullptr;                  ///< the epilogue
+  absl::flat_hash_map<size_t, llvm::Value*> fields_;  ///< of Context, by offset
   absl::flat_hash_map<graph::SymId, llvm::Value*> symValues_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> bufferValues_;
   // The same since the last renew(), of what depends on bound symbols and handles, and where it is computed.

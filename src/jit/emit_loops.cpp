@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "jit/emit_kernel.h"
-#include "jit/executable.h"
+#include "jit/compile.h"
 
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -210,9 +210,10 @@ void KernelEmitter::emitWatched(const Stmt& stmt, int64_t index) {
 
 void KernelEmitter::emitParts(const Stmt& stmt, int64_t index, Value* first, Value* watched, Value* inner) {
   auto atLeastOne = [&](Value* v) { return ir_.CreateBinaryIntrinsic(Intrinsic::smax, v, fn_.i64(1)); };
-  Value *size = scalar(stmt.upper), *part = atLeastOne(ir_.CreateSDiv(fn_.i64(kPartElements), atLeastOne(inner)));
+  Value *size = scalar(stmt.upper),
+        *part = atLeastOne(ir_.CreateSDiv(fn_.i64(runtime::kPartElements), atLeastOne(inner)));
   Value* saved = ir_.CreateLoad(ir_.getPtrTy(), fn_.progress(offsetof(CommitProgress, saved)));
-  Value* room = ir_.CreateBinaryIntrinsic(Intrinsic::smax, inner, fn_.i64(kPartElements));  // partElements()
+  Value* room = ir_.CreateBinaryIntrinsic(Intrinsic::smax, inner, fn_.i64(runtime::kPartElements));  // partElements()
   for (const Stmt& store : kernel_.stmts) {
     if (store.kind != StmtKind::kStore) continue;
     const auto ordinal = static_cast<int64_t>(saveShift_.size());

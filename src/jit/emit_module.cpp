@@ -291,7 +291,7 @@ void emitCommits(const ModuleState& m, const std::string& name, const std::vecto
   for (const DeferredCommit* d : deferred) watched.push_back(d && !d->whole);
   Emitter emitter(m, name, Emitter::Use::kCommit, pointersTo(commits));
   emitter.share(watched);
-  FunctionState fn = emitter.open(name, Kind::kCommit);
+  FunctionState fn = emitter.open(name, Kind::kEntry);
   emitter.all(fn, /*mayLeave=*/true, [&](FunctionState& part, size_t i) {
     const auto index = static_cast<int64_t>(i);
     auto emit = [&] {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "jit/executable.h"
+#include "jit/compile.h"
 #include "jit/target.h"
 #include "kernels/kernel.h"
 #include "llvm/IR/Module.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "jit/executable.h"
+#include "jit/compile.h"
 
 namespace fw::jit {
 

@@ -39,7 +39,8 @@ struct Copy {
     out.assign(in.size(), 0);
     double *from = in.data() + 32, *to = out.data() + 32;
     void* buffers[] = {from, to, from, from + n, to, to + n};
-    return (*executable)->entry()(&n, buffers, nullptr);
+    Context context{.symbols = &n, .buffers = buffers};
+    return (*executable)->compute(context);
   }
 };
 
@@ -95,9 +96,10 @@ TEST(Checked, CommitsAreProbedBeforeAnythingIsStored) {
     auto executable = compileKernels({}, wrong.kernels, wrong.syms, plan, options);
     ASSERT_TRUE(executable.ok()) << executable.status();
     double memory[16] = {};
-    const int64_t n = 5;
+    int64_t n = 5;
     void* buffers[] = {memory, memory + 8, memory, memory + 5, memory + 8, memory + 13};
-    EXPECT_EQ((*executable)->entry()(&n, buffers, nullptr), kStatusOutside | kStatusDecline);
+    Context context{.symbols = &n, .buffers = buffers};
+    EXPECT_EQ((*executable)->compute(context), kStatusOutside | kStatusDecline);
     for (double v : memory) EXPECT_EQ(v, 0);
   }
 }

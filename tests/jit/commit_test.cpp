@@ -11,7 +11,7 @@
 #include "graph/evaluator.h"
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
-#include "jit/executable.h"
+#include "jit/compile.h"
 #include "jit/target.h"
 
 namespace fw::jit {
@@ -140,12 +140,11 @@ Compiled compiled(const Case& c, DType dtype, CompileOptions::Isa isa) {
 void run(Compiled& c, DType dtype, std::vector<int64_t> shape, std::vector<int64_t> steps) {
   std::mt19937_64 rng(7);
   const int64_t size = graph::itemSize(dtype);
-  const std::vector<int64_t> symbols = {shape[0], shape[1], steps[0] * size, steps[1] * size};
+  std::vector<int64_t> symbols = {shape[0], shape[1], steps[0] * size, steps[1] * size};
   const std::vector<HostArray> inputs = {randomArray(dtype, shape, rng), randomArray(dtype, shape, rng),
                                          randomArray(dtype, {shape[1], shape[0]}, rng), randomArray(dtype, {}, rng)};
   std::vector<HostArray> expected;
   ASSERT_TRUE(graph::evaluate(c.source, inputs, symbols, &expected).ok());
-  ASSERT_NE(c.executable->commit(), nullptr);
 
   std::vector<Strided> memory = {place(inputs[0], {symbols[2], symbols[3]}), place(inputs[1], {shape[1] * size, size}),
                                  place(inputs[2], {shape[0] * size, size}), place(inputs[3], {})};
@@ -166,11 +165,12 @@ void run(Compiled& c, DType dtype, std::vector<int64_t> shape, std::vector<int64
   absl::StatusOr<int64_t> bytes = c.graph.syms().evaluate(c.plan.workspaceBytes, symbols);
   ASSERT_TRUE(bytes.ok());
   auto* workspace = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(*bytes) + 64));
-  EXPECT_EQ(c.executable->entry()(symbols.data(), buffers.data(), workspace), 0);
+  CommitProgress progress;
+  Context context{symbols.data(), buffers.data(), workspace, &progress};
+  EXPECT_EQ(c.executable->compute(context), 0);
   for (size_t i = 0; i < memory.size(); ++i)
     EXPECT_EQ(memory[i].storage, before[i].storage) << "written too early: " << i;
-  CommitProgress progress;
-  EXPECT_EQ(c.executable->commit()(symbols.data(), buffers.data(), workspace, &progress), 0);
+  EXPECT_EQ(c.executable->commit(context), 0);
   std::free(workspace);
   for (size_t i = 0; i < memory.size(); ++i) EXPECT_EQ(memory[i].storage, wanted[i].storage) << "input " << i;
 }
@@ -225,26 +225,29 @@ TEST(Commits, StopAtWatchedFlagsAndGoOn) {
   auto executable = compile(*graph, *plan, options);
   ASSERT_TRUE(executable.ok()) << executable.status();
   ASSERT_EQ((*executable)->deferred().size(), 1u);
-  const int64_t size = 5000, bad = 3000;
-  std::vector<double> array(size, 1.5), saved(static_cast<size_t>(partElements(1)));
+  int64_t size = 5000;
+  const int64_t bad = 3000;
+  std::vector<double> array(size, 1.5), saved(static_cast<size_t>(runtime::partElements(1)));
   array[bad] = std::numeric_limits<double>::max();
   double factor = 2;
   void* buffers[] = {array.data(), &factor};
-  EXPECT_EQ((*executable)->entry()(&size, buffers, nullptr), 0);
-  EXPECT_EQ((*executable)->check()(&size, buffers, nullptr), kStatusOverflow);
+  CommitProgress progress{.watched = kStatusOverflow | kStatusInvalid, .saved = saved.data()};
+  Context context{.symbols = &size, .buffers = buffers, .progress = &progress};
+  EXPECT_EQ((*executable)->compute(context), 0);
+  EXPECT_EQ((*executable)->check(context), kStatusOverflow);
   EXPECT_EQ(array[0], 1.5);
 
-  CommitProgress progress{.watched = kStatusOverflow | kStatusInvalid, .saved = saved.data()};
-  EXPECT_NE((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
+  EXPECT_NE((*executable)->commit(context), 0);
   ASSERT_EQ(progress.commit, 0);
-  ASSERT_TRUE(progress.position <= bad && bad < progress.end && progress.end - progress.position <= partElements(1));
+  ASSERT_TRUE(progress.position <= bad && bad < progress.end &&
+              progress.end - progress.position <= runtime::partElements(1));
   for (int64_t i = 0; i < progress.position; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 1.0) << i;
   for (int64_t i = progress.end; i < size; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], 1.5) << i;
   for (int64_t i = progress.position; i < progress.end; ++i)
     array[static_cast<size_t>(i)] = saved[static_cast<size_t>(i - progress.position)];
   EXPECT_EQ(array[bad], std::numeric_limits<double>::max());
   progress.unwatched = 0;
-  EXPECT_EQ((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
+  EXPECT_EQ((*executable)->commit(context), 0);
   for (int64_t i = 0; i < size; ++i) ASSERT_EQ(array[static_cast<size_t>(i)], i == bad ? HUGE_VAL : 1.0) << i;
 }
 
@@ -262,14 +265,15 @@ TEST(Commits, OfOneOperationAnswerTheirFlags) {
   ASSERT_TRUE(executable.ok()) << executable.status();
   ASSERT_EQ((*executable)->deferred().size(), 2u);
   for (const DeferredCommit& d : (*executable)->deferred()) EXPECT_TRUE(d.whole);
-  const int64_t size = 3000;
+  int64_t size = 3000;
   for (int bad : {0, 1, 2}) {
     std::vector<double> arrays[2] = {std::vector<double>(size, 2.0), std::vector<double>(size, 2.0)};
     if (bad < 2) arrays[bad][1234] = std::numeric_limits<double>::max();
     void* buffers[] = {arrays[0].data(), arrays[1].data()};
     int32_t raised[2] = {-1, -1};
     CommitProgress progress{.watched = kStatusOverflow | kStatusInvalid, .raised = raised};
-    EXPECT_EQ((*executable)->commit()(&size, buffers, nullptr, &progress), 0);
+    Context context{.symbols = &size, .buffers = buffers, .progress = &progress};
+    EXPECT_EQ((*executable)->commit(context), 0);
     for (int k : {0, 1}) {
       EXPECT_EQ(raised[k], k == bad ? kStatusOverflow : 0);
       for (int64_t i = 0; i < size; ++i)
@@ -278,7 +282,7 @@ TEST(Commits, OfOneOperationAnswerTheirFlags) {
   }
 }
 
-TEST(Commits, PlansWithoutAnyHaveNoFunction) {
+TEST(Commits, PlansWithoutAnyStoreNothing) {
   absl::StatusOr<graph::Graph> graph = graph::parse(
       "graph() {\n  %0 = input() {index=0} : f64\n  %1 = negative(%0) : f64\n"
       "  return %1\n}\n");
@@ -287,7 +291,9 @@ TEST(Commits, PlansWithoutAnyHaveNoFunction) {
   ASSERT_TRUE(plan.ok());
   auto executable = compile(*graph, *plan, CompileOptions{});
   ASSERT_TRUE(executable.ok());
-  EXPECT_EQ((*executable)->commit(), nullptr);
+  Context nothing;
+  EXPECT_EQ((*executable)->commit(nothing), 0);
+  EXPECT_EQ((*executable)->check(nothing), 0);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // floating-point environment alone.
 #include <cfenv>
 
-#include "jit/executable.h"
+#include "jit/compile.h"
 #include "kernel_case.h"
 
 namespace fw::jit::testing {
@@ -29,8 +29,9 @@ class BinaryCase {
   int32_t status(std::vector<T> a, std::vector<T> b) {
     std::vector<T> out(a.size() + 1);
     void* buffers[] = {a.data(), b.data(), out.data()};
-    const int64_t n = int64_t(a.size());
-    return executable_->entry()(&n, buffers, nullptr);
+    int64_t n = int64_t(a.size());
+    Context context{.symbols = &n, .buffers = buffers};
+    return executable_->compute(context);
   }
 
  private:

@@ -126,7 +126,9 @@ inline Outcome runBoth(const kernels::Kernel& kernel, SymContext& syms, Executab
   EXPECT_TRUE(expected.ok()) << expected.status();
   if (!expected.ok()) return out;
   out.expectedStatus = *expected;
-  out.status = executable.entry()(symbols.data(), memory.data.data(), nullptr);
+  std::vector<int64_t> values = symbols;
+  Context context{.symbols = values.data(), .buffers = memory.data.data()};
+  out.status = executable.compute(context);
   for (size_t b = 0; b < memory.storage.size(); ++b) {
     if (sameBytes(memory.storage[b], reference.storage[b], types[b])) continue;
     size_t at = 0;

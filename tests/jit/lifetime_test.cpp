@@ -26,8 +26,9 @@ void expectWorks(Executable& executable, double factor) {
   std::vector<double> in, out(37, -1);
   for (int i = 0; i < 37; ++i) in.push_back(i * 0.5 - 3);
   void* buffers[] = {in.data(), out.data()};
-  const int64_t n = 37;
-  EXPECT_EQ(executable.entry()(&n, buffers, nullptr), 0);
+  int64_t n = 37;
+  Context context{.symbols = &n, .buffers = buffers};
+  EXPECT_EQ(executable.compute(context), 0);
   for (int i = 0; i < 37; ++i) ASSERT_EQ(out[i], in[i] * factor + i);
 }
 

@@ -55,7 +55,7 @@ TEST(Module, SharedAndCutAgreesWithTheInterpreter) {
       auto executable = compileKernels(list, {}, syms, planOf(kBuffers, syms), options);
       ASSERT_TRUE(executable.ok()) << executable.status();
       std::mt19937_64 rng(count);
-      for (const std::vector<int64_t>& symbols : {std::vector<int64_t>{0, 1}, {9, 40}, {100, 33}}) {
+      for (std::vector<int64_t> symbols : {std::vector<int64_t>{0, 1}, {9, 40}, {100, 33}}) {
         Memory memory;
         for (size_t b = 0; b < kBuffers; ++b) {
           memory.add(8 * 104);
@@ -70,7 +70,8 @@ TEST(Module, SharedAndCutAgreesWithTheInterpreter) {
           ASSERT_TRUE(status.ok()) << status.status();
           expected |= *status;
         }
-        const int32_t status = (*executable)->entry()(symbols.data(), memory.data.data(), nullptr);
+        Context context{.symbols = symbols.data(), .buffers = memory.data.data()};
+        const int32_t status = (*executable)->compute(context);
         EXPECT_EQ(static_cast<uint64_t>(status) & kernels::kDecline, expected & kernels::kDecline);
         for (size_t b = 0; b < kBuffers; ++b) EXPECT_TRUE(memory.storage[b] == reference.storage[b]) << isaName(isa);
       }

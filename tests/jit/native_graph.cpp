@@ -81,10 +81,10 @@ Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_
   auto at = reinterpret_cast<uintptr_t>(workspace.data());
   void* aligned = reinterpret_cast<void*>((at + 63) / 64 * 64);
   Answer answer;
-  answer.status = executable_->entry()(symbols.data(), buffers.data(), aligned);
   CommitProgress progress;
-  if (!(answer.status & kStatusDecline) && executable_->commit() != nullptr)
-    FW_CHECK(executable_->commit()(symbols.data(), buffers.data(), aligned, &progress) == 0);
+  Context context{symbols.data(), buffers.data(), aligned, &progress, nullptr};
+  answer.status = executable_->compute(context);
+  if (!(answer.status & kStatusDecline)) FW_CHECK(executable_->commit(context) == 0);
   for (size_t b = 0; b < blocks.size(); ++b) FW_CHECK_MSG(blocks[b].intact(sizes[b]), "written outside of a buffer");
   FW_CHECK_MSG(workspace.intact(bytes + 64), "written outside of the workspace");
   for (const graph::OutputBinding& output : plan().outputs) {

@@ -10,7 +10,7 @@
 #include "graph/evaluator.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
-#include "jit/executable.h"
+#include "jit/compile.h"
 
 namespace fw::jit::testing {
 

@@ -6,7 +6,7 @@
 #include "graph/numpy_types.h"
 #include "graph/op.h"
 #include "graph/passes/pass_manager.h"
-#include "jit/executable.h"
+#include "jit/compile.h"
 #include "kernel_case.h"
 
 namespace fw::jit::testing {

@@ -10,17 +10,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Room -> rooms it may include. graph, kernels and jit never see Python.
+# Room -> rooms it may include. graph, runtime, kernels and jit never see Python.
 MAY_INCLUDE = {
     "graph": {"graph"},
+    "runtime": {"graph", "runtime"},
     "kernels": {"graph", "kernels"},
-    "jit": {"graph", "kernels", "jit"},
+    "jit": {"graph", "runtime", "kernels", "jit"},
     "cpython": {"cpython"},
     "guards": {"graph", "cpython", "guards"},
-    "frame_eval": {"graph", "kernels", "jit", "cpython", "guards", "frame_eval"},
-    "bindings": {"graph", "kernels", "jit", "cpython", "guards", "frame_eval", "bindings"},
+    "frame_eval": {"graph", "cpython", "guards", "frame_eval"},
+    "bindings": {"graph", "runtime", "kernels", "jit", "cpython", "guards", "frame_eval", "bindings"},
 }
-WITHOUT_PYTHON = {"graph", "kernels", "jit"}
+WITHOUT_PYTHON = {"graph", "runtime", "kernels", "jit"}
 
 
 def sources():

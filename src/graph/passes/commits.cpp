@@ -15,7 +15,7 @@
 //
 // A backend may defer checks: it then runs such a commit in parts that stay in the cache, each checked before it is
 // stored. A flag in a later part comes when earlier ones are stored and nothing can be declined any more, so this is
-// for callers who can report it and go on (jit::CommitProgress).
+// for callers who can report it and go on (runtime::CommitProgress).
 #include <algorithm>
 #include <optional>
 

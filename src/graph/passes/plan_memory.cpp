@@ -71,6 +71,7 @@ class MemoryPlanner {
     addInputs();
     addOutputs();
     if (absl::Status s = place(plan_.steps, 0); !s.ok()) return s;
+    if (dependent_) return absl::UnimplementedError("plan: memory whose size is known only on the way");
     plan_.workspaceBytes = end_;
     return bindOutputs();
   }
@@ -191,6 +192,7 @@ class MemoryPlanner {
 
   BufferId addTemporary(Place value, int from, int to) {
     const BufferId buffer = addBuffer(BufferKind::kTemp, temporaries_++, value);
+    for (SymId size : plan_.buffers[buffer.index].shape) dependent_ |= isBound(size);
     plan_.buffers[buffer.index].offset = place(bytesOf(value), from, to);
     return buffer;
   }
@@ -322,6 +324,13 @@ class MemoryPlanner {
     return absl::OkStatus();
   }
 
+  bool isBound(SymId id) const {
+    if (plan_.bound.empty()) return false;
+    const auto& operands = syms_.node(id).operands;
+    return plan_.bound.contains(id) ||
+           std::any_of(operands.begin(), operands.end(), [&](SymId of) { return isBound(of); });
+  }
+
   SymId bytesOf(Place value) {
     const ValueType& type = in(value.region).type(value.value);
     const SymId bytes = syms_.mul(syms_.product(type.shape), syms_.constant(itemSize(type.dtype)));
@@ -383,6 +392,7 @@ class MemoryPlanner {
   absl::flat_hash_map<Place, ValueId> lastVersion_;
   std::vector<std::vector<Place>> linked_;
   absl::flat_hash_set<BufferId> pinned_;  // others than the value's own readers know this buffer
+  bool dependent_ = false;                // some temporary has a size that is bound on the way
   int clock_ = 0, now_ = 0, temporaries_ = 0, handles_ = 0;
 };
 

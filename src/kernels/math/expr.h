@@ -18,7 +18,7 @@
 
 namespace fw::kernels::math {
 
-// Status bits as in jit/executable.h.
+// Status bits as in runtime/context.h.
 inline constexpr uint64_t kRaiseInvalid = 1;
 inline constexpr uint64_t kRaiseDivide = 2;
 inline constexpr uint64_t kRaiseOverflow = 4;

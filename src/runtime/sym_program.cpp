@@ -3,19 +3,37 @@
 // Every reachable node becomes one step that writes the register of its own number; n-ary sums and products become
 // chains. Shared subexpressions are shared steps. Arithmetic wraps (in unsigned), because sizes and strides of live
 // arrays cannot overflow and a check would cost more than the step.
+#include "runtime/sym_program.h"
+
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "graph/support/check.h"
-#include "jit/executable.h"
-#include "jit/sym_ops.h"
 
-namespace fw::jit {
+namespace fw::runtime {
 
 using graph::SymId;
 using graph::SymNode;
 using graph::SymOp;
+
+namespace {
+
+// Python's integer division, total: a zero divisor or an overflow answers 0 (a guard has excluded them).
+
+int64_t floorDiv(int64_t a, int64_t b) {
+  if (b == 0 || (b == -1 && a == INT64_MIN)) return 0;
+  const int64_t q = a / b;
+  return q - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+
+int64_t floorMod(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  const int64_t r = a % b;
+  return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
+}
+
+}  // namespace
 
 SymProgram::SymProgram(const graph::SymContext& syms, absl::Span<const SymId> results) {
   absl::flat_hash_map<SymId, uint16_t> registers;
@@ -72,4 +90,4 @@ void SymProgram::run(const int64_t* symbols, int64_t* results) const {
   for (size_t i = 0; i < results_.size(); ++i) results[i] = regs[results_[i]];
 }
 
-}  // namespace fw::jit
+}  // namespace fw::runtime

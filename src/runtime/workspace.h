@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "bindings/output_memory.h"
+#include "runtime/block_pool.h"
 
-namespace fw::bindings {
+namespace fw::runtime {
+
+/// Workspaces change hands with every call, so they use the pool earlier than results do.
+inline constexpr size_t kPooledWorkspaceBytes = size_t{1} << 20;
 
 /// 64-byte aligned bytes for the time of one call: from malloc, which recycles what is small, or from the pool of large
 /// blocks.
@@ -33,4 +36,4 @@ class Workspace {
   void* data_ = nullptr;
 };
 
-}  // namespace fw::bindings
+}  // namespace fw::runtime

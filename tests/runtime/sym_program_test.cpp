@@ -2,9 +2,9 @@
 
 #include <random>
 
-#include "jit/executable.h"
+#include "runtime/sym_program.h"
 
-namespace fw::jit {
+namespace fw::runtime {
 namespace {
 
 using graph::SymContext;
@@ -63,4 +63,4 @@ TEST(SymProgram, SharesSubexpressions) {
 }
 
 }  // namespace
-}  // namespace fw::jit
+}  // namespace fw::runtime

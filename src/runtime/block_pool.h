@@ -1,0 +1,15 @@
+// Large blocks of memory that are used again: fresh pages cost more than computing into them.
+#pragma once
+
+#include <cstddef>
+
+namespace fw::runtime {
+
+/// A block of at least `bytes`, aligned to huge pages; nullptr if there is no memory. Thread-safe.
+void* takeBlock(size_t bytes);
+/// Gives back a block that was taken.
+void giveBlock(void* data);
+/// Bytes of a block that was taken.
+size_t blockBytes(void* data);
+
+}  // namespace fw::runtime

@@ -1,0 +1,50 @@
+// What one run of an executable works on: its sizes, its memory, and how far it has come.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace fw::runtime {
+
+class Host;
+
+/// Bits of an executable's answer; 0 means done. They name what NumPy would report; the caller compares them with the
+/// error state in force and, if one is not ignored, throws the results away and lets NumPy run.
+enum Status : int32_t {
+  kStatusInvalid = 1,  ///< IEEE flags raised during the call
+  kStatusDivide = 2,
+  kStatusOverflow = 4,
+  kStatusUnderflow = 8,
+  kStatusDecline = 16,  ///< a kernel refused: always run as Python
+  kStatusOutside = 32,  ///< checked code: an access would have gone outside of its buffer, and was not made
+};
+
+constexpr int64_t kPartElements = 1024;  // with operands and what is saved of them in the first-level cache
+
+/// Elements of the largest part of a deferred commit whose outermost loop has iterations of `inner` elements.
+inline int64_t partElements(int64_t inner) { return inner > kPartElements ? inner : kPartElements; }
+
+/// How far the commits of a call have come.
+struct CommitProgress {
+  int64_t commit = 0;         ///< in, out: number of the plan's commit to go on with
+  int64_t position = 0;       ///< in, out: iterations of its outermost loop that are done
+  int64_t unwatched = -1;     ///< in: commit that no flag stops
+  int64_t watched = 0;        ///< in: Status bits that stop any other deferred one; 0: none
+  void* saved = nullptr;      ///< in: memory for what a part overwrites, if any flag is watched: see partElements()
+  int64_t end = 0;            ///< out: end of the part that was stopped, in iterations
+  int32_t* raised = nullptr;  ///< out: Status bits of commit i at [i], if it is a DeferredCommit that is `whole`
+};
+
+/// Native code reads the fields where they stand.
+struct Context {
+  int64_t* symbols = nullptr;  ///< [i]: value of symbol i of the graph's SymContext; those bound on the way are stored
+  /// [b]: data of Plan::buffers[b]; entries of temporaries are unused. Checked code finds two more addresses per buffer
+  /// behind those: of its first byte, and of the one behind its last.
+  void** buffers = nullptr;
+  void* workspace = nullptr;           ///< workspaceBytes, 64-byte aligned; null if 0
+  CommitProgress* progress = nullptr;  ///< while commits are stored
+  Host* host = nullptr;                ///< null where nothing has to be asked for
+};
+static_assert(std::is_standard_layout_v<Context> && std::is_standard_layout_v<CommitProgress>);
+
+}  // namespace fw::runtime
