@@ -78,7 +78,7 @@ TEST(Schedules, JacobiMovesNoMemoryInTheLoop) {
 TEST(Schedules, WhileDependsOnData) {
   const char* text = R"(graph(s0: [0, inf]) {
   %0 = input() {index=0} : f64[s0]
-  %1 = loop(%0) {} : (f64[s0]) {
+  %1 = loop(%0) : (f64[s0]) {
     %0 = input() {index=0} : f64[s0]
     %1 = constant() {value=f64(0.5)} : f64
     %2 = multiply(%0, %1) : f64[s0]

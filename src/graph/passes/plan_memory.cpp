@@ -62,7 +62,8 @@ class SlotPool {
 class MemoryPlanner {
  public:
   MemoryPlanner(const Graph& graph, Plan& plan) : graph_(graph), plan_(plan), syms_(graph.syms()) {
-    for (int region = 0; region < static_cast<int>(plan.regions.size()); ++region) findMemory(region);
+    memory_.resize(plan.regions.size());
+    for (int region = static_cast<int>(plan.regions.size()); region-- > 0;) findMemory(region);  // bodies first
   }
 
   absl::Status run() {
@@ -78,22 +79,34 @@ class MemoryPlanner {
 
  private:
   const Graph& in(int region) const { return regionOf(plan_, graph_, region); }
-  /// First version of the memory that a value lives in: updates lead to their bases, what a loop changes to what it
-  /// begins with.
+  /// First version of the memory that a value lives in: updates lead to their bases, what a loop changes in place to
+  /// what it begins with.
   Place memoryOf(Place value) const { return {value.region, memory_[value.region][value.value.index]}; }
 
   void findMemory(int region) {
     const Graph& graph = in(region);
-    std::vector<ValueId>& memory = memory_.emplace_back();
+    std::vector<ValueId>& memory = memory_[region];
     for (size_t i = 0; i < graph.size(); ++i) {
       const Node& node = graph.node(ValueId(i));
       ValueId base(i);
       if (node.op == Op::kUpdate) base = memory[node.operands[0].index];
-      if (node.op == Op::kProject && graph.node(node.operands[0]).op == Op::kLoop)
-        base = memory
-            [graph.node(node.operands[0]).operands[static_cast<size_t>(node.attrs.integer(AttrKey::kIndex))].index];
+      if (node.op == Op::kProject && graph.node(node.operands[0]).op == Op::kLoop) {
+        const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
+        if (carriedFrom(bodies_.at({region, node.operands[0]}), index) == index)
+          base = memory[graph.node(node.operands[0]).operands[index].index];
+      }
       memory.push_back(base);
     }
+    if (region > 0) bodies_[plan_.regions[region].owner] = region;
+  }
+
+  /// The carried value of a loop in whose memory value number `k` is at the end of an iteration; nullopt: in memory of
+  /// its own.
+  std::optional<size_t> carriedFrom(int body, size_t k) const {
+    const Graph& inside = in(body);
+    const Node& source = inside.node(memoryOf({body, inside.outputs()[k + 1]}).value);
+    if (source.op != Op::kInput) return std::nullopt;
+    return static_cast<size_t>(source.attrs.integer(AttrKey::kIndex));
   }
 
   // ---- positions: every kernel has one, control has one before and one behind its regions
@@ -141,8 +154,11 @@ class MemoryPlanner {
   void link(const LoopStep& loop, int region) {
     const Node& node = in(region).node(loop.node.value);
     std::vector<Place> together;
-    for (size_t k = 0; k < node.operands.size(); ++k)
-      if (carriedFrom(loop, k) != k) together.push_back(memoryOf({region, node.operands[k]}));
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      if (carriedFrom(loop.bodies[0].region, k) == k) continue;
+      together.push_back(memoryOf({region, node.operands[k]}));
+      if (loop.results[k].valid()) together.push_back(memoryOf({region, loop.results[k]}));
+    }
     if (together.size() > 1) linked_.push_back(std::move(together));
   }
 
@@ -186,7 +202,7 @@ class MemoryPlanner {
     for (ValueId output : graph_.outputs()) {
       const Place memory = memoryOf({0, viewBase(graph_, output)});
       if (plan_.memory.contains(memory)) continue;
-      pinned_.insert(addBuffer(BufferKind::kOutput, count++, memory));
+      addBuffer(BufferKind::kOutput, count++, memory);
     }
   }
 
@@ -249,23 +265,13 @@ class MemoryPlanner {
     for (size_t i = 0; i < control.results.size(); ++i) {
       if (!control.results[i].valid()) continue;
       const Place result{region, control.results[i]};
-      if (!plan_.memory.contains(result)) pinned_.insert(addTemporary(result, begin, lastRead_.at(memoryOf(result))));
+      if (!plan_.memory.contains(result)) addTemporary(result, begin, lastRead_.at(memoryOf(result)));
       for (const ControlStep::Body& body : control.bodies)
         plan_.memory[memoryOf({body.region, in(body.region).outputs()[i]})] = plan_.bufferOf(result.value, region);
     }
     for (ControlStep::Body& body : control.bodies)
       if (absl::Status s = place(body.steps, body.region); !s.ok()) return s;
     return absl::OkStatus();
-  }
-
-  /// The carried value of the loop in whose memory value number `k` is at the end of an iteration; nullopt: in memory
-  /// of its own.
-  std::optional<size_t> carriedFrom(const LoopStep& loop, size_t k) const {
-    const ControlStep::Body& body = loop.bodies[0];
-    const Graph& inside = in(body.region);
-    const Node& source = inside.node(memoryOf({body.region, inside.outputs()[k + 1]}).value);
-    if (source.op != Op::kInput) return std::nullopt;
-    return static_cast<size_t>(source.attrs.integer(AttrKey::kIndex));
   }
 
   BufferId addHandle(BufferId home, std::optional<Place> place) {
@@ -276,7 +282,6 @@ class MemoryPlanner {
     const BufferId id(plan_.buffers.size());
     plan_.buffers.push_back(std::move(handle));
     if (place) plan_.memory[*place] = id;
-    pinned_.insert(id);
     return id;
   }
 
@@ -289,14 +294,14 @@ class MemoryPlanner {
     std::vector<BufferId> outer, handleOf(count), sources;
     for (size_t k = 0; k < count; ++k) {
       outer.push_back(plan_.bufferOf(node.operands[k], region));
-      if (carriedFrom(loop, k) == k) continue;
+      if (carriedFrom(body.region, k) == k) continue;
       std::optional<Place> input;
       if (k < inputs.size() && inputs[k].valid()) input = Place{body.region, inputs[k]};
       loop.handles.push_back(handleOf[k] = addHandle(outer[k], input));
     }
     for (size_t k = 0; k < count; ++k) {
       if (!handleOf[k].valid()) continue;
-      if (const std::optional<size_t> from = carriedFrom(loop, k)) {
+      if (const std::optional<size_t> from = carriedFrom(body.region, k)) {
         if (!handleOf[*from].valid()) return absl::InternalError("plan: a value moves that stays");
         sources.push_back(handleOf[*from]);
         continue;
@@ -316,10 +321,13 @@ class MemoryPlanner {
     loop.again = plan_.bufferOf(inside.outputs()[0], body.region);
     for (size_t k = 0; k < count; ++k) {
       if (!loop.results[k].valid()) continue;
-      // Whoever put it into this memory finds it there.
-      const bool settle = handleOf[k].valid() && pinned_.contains(outer[k]);
-      if (settle) settled.push_back({handleOf[k], outer[k]});
-      plan_.memory[{region, loop.results[k]}] = handleOf[k].valid() && !settle ? handleOf[k] : outer[k];
+      const Place result{region, loop.results[k]};
+      if (!handleOf[k].valid())
+        plan_.memory[result] = outer[k];
+      else if (const auto elsewhere = plan_.memory.find(result); elsewhere != plan_.memory.end())
+        settled.push_back({handleOf[k], elsewhere->second});  // it has a place already
+      else
+        plan_.memory[result] = handleOf[k];
     }
     return absl::OkStatus();
   }
@@ -385,14 +393,14 @@ class MemoryPlanner {
   Plan& plan_;
   SymContext& syms_;
   std::vector<std::vector<ValueId>> memory_;  // by region and value
+  absl::flat_hash_map<Place, int> bodies_;    // by control node: its last region
   SymId end_ = syms_.constant(0);
   std::vector<SlotPool> pools_;
   absl::flat_hash_map<SymId, size_t> poolOf_;
   absl::flat_hash_map<Place, int> lastRead_;
   absl::flat_hash_map<Place, ValueId> lastVersion_;
   std::vector<std::vector<Place>> linked_;
-  absl::flat_hash_set<BufferId> pinned_;  // others than the value's own readers know this buffer
-  bool dependent_ = false;                // some temporary has a size that is bound on the way
+  bool dependent_ = false;  // some temporary has a size that is bound on the way
   int clock_ = 0, now_ = 0, temporaries_ = 0, handles_ = 0;
 };
 

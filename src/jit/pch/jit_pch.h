@@ -20,7 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "graph/plan.h"
-#include "jit/executable.h"
+#include "runtime/executable.h"
 #include "kernels/kernel.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
