@@ -12,6 +12,7 @@
 #include "frame_eval/policy.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
+#include "runtime/memory.h"
 
 namespace fw::bindings {
 namespace {
@@ -207,6 +208,13 @@ PyObject* pyPlantDelay(PyObject*, PyObject* ns) {
   Py_RETURN_NONE;
 }
 
+/// plant_allocation_failure(number)
+PyObject* pyPlantAllocationFailure(PyObject*, PyObject* number) {
+  const long long value = PyLong_AsLongLong(number);
+  if (value == -1 && PyErr_Occurred()) return nullptr;
+  return PyLong_FromLongLong(runtime::plantAllocationFailure(value));
+}
+
 PyMethodDef functions[] = {
     {"overhead", pyOverhead, METH_NOARGS,
      "overhead() -> {ms, left_to_python}: what Fusewire has taken for itself in this process, and the functions that "
@@ -232,6 +240,9 @@ PyMethodDef functions[] = {
      "evaluate_graph(text, arrays, symbols) -> arrays, by the reference evaluator"},
     {"emit_event", emitEvent, METH_VARARGS, "emit_event(channel, kind, text, json, loud)"},
     {"plant_delay", pyPlantDelay, METH_O, "plant_delay(ns): every run of compiled code waits first (tests of trials)"},
+    {"plant_allocation_failure", pyPlantAllocationFailure, METH_O,
+     "plant_allocation_failure(number) -> how many were missing to the last: that allocation of compiled code finds no "
+     "memory; 0: all do (tests)"},
     {"set_trace_versions", pySetTraceVersions, METH_O, "set_trace_versions(json)"},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -161,8 +161,9 @@ std::optional<int32_t> plainWarnings() {
   return state.warned;
 }
 
-bool warn(std::vector<RaisedFlags> raised, int32_t reported, PyObject* function) {
-  std::sort(raised.begin(), raised.end(), [](const RaisedFlags& a, const RaisedFlags& b) { return a.order < b.order; });
+bool warn(std::vector<runtime::RaisedFlags> raised, int32_t reported, PyObject* function) {
+  std::sort(raised.begin(), raised.end(),
+            [](const runtime::RaisedFlags& a, const runtime::RaisedFlags& b) { return a.order < b.order; });
   PyObject* globals = PyFunction_GET_GLOBALS(function);
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
   Ref module = Ref::create(PyDict_GetItemString(globals, "__name__"));
@@ -172,7 +173,7 @@ bool warn(std::vector<RaisedFlags> raised, int32_t reported, PyObject* function)
     registry = Ref::steal(PyDict_New());
     if (!registry || PyDict_SetItemString(globals, "__warningregistry__", registry.get()) < 0) return false;
   }
-  for (const RaisedFlags& call : raised) {
+  for (const runtime::RaisedFlags& call : raised) {
     for (const auto& flag : kFlags) {
       if (!(call.status & reported & flag.bit)) continue;
       Ref text = Ref::steal(PyUnicode_FromString((flag.message + std::string(call.ufunc)).c_str()));

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
+
+#include "runtime/raised_flags.h"
 
 namespace fw::bindings {
 
@@ -21,16 +22,8 @@ bool mustReport(int32_t status);
 /// an exception or reach the user's code as things stand; nullopt otherwise. Needs the GIL; leaves no exception behind.
 std::optional<int32_t> plainWarnings();
 
-/// Flags that one ufunc call raises.
-struct RaisedFlags {
-  int32_t status;
-  uint32_t line;  ///< of the call
-  std::string_view ufunc;
-  uint64_t order;  ///< in the program
-};
-
 /// Issues NumPy's warnings for those of the status bits `reported`, in the order of the program, as of the code of
 /// `function`. False with a Python exception set.
-bool warn(std::vector<RaisedFlags> raised, int32_t reported, PyObject* function);
+bool warn(std::vector<runtime::RaisedFlags> raised, int32_t reported, PyObject* function);
 
 }  // namespace fw::bindings

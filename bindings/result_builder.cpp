@@ -12,6 +12,7 @@
 #include "cpython/ref.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
+#include "runtime/memory.h"
 
 namespace fw::bindings {
 
@@ -108,6 +109,7 @@ bool ResultBuilder::allocateOne(Call& call, size_t output) const {
     pooled.emplace();
     if (!pooled->ok()) return false;
   }
+  if (!runtime::mayAllocate()) return PyErr_NoMemory(), false;
   PyArray_Descr* descr = PyArray_DescrFromType(out.typeNumber);  // which the array takes over
   PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, out.rank, reinterpret_cast<const npy_intp*>(dims),
                                          reinterpret_cast<const npy_intp*>(strides), nullptr,

@@ -5,22 +5,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/container/inlined_vector.h"
-#include "bindings/error_state.h"
+#include "bindings/call_policy.h"
 #include "bindings/held_locks.h"
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
-#include "runtime/workspace.h"
 
 namespace fw::bindings {
 namespace {
@@ -30,14 +27,6 @@ constexpr size_t kInlineScratchWords = 512;
 constexpr uint64_t kReorderAfter = 64;
 /// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
 constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
-/// Deferred commits of at least this many bytes are watched rather than computed twice; those of one operation, where
-/// there is nothing to save, from fewer on, where asking for NumPy's error state costs less.
-constexpr int64_t kWatchedBytes = 32 << 10, kWholeBytes = 4 << 10;
-/// Memory for what a part of a watched commit overwrites; longer rows are computed twice.
-constexpr int64_t kMaxSavedBytes = 1 << 20;
-/// Native calls over at least this many bytes of results release the GIL.
-constexpr int64_t kReleaseGilBytes = 256 << 10;
-
 class Stopwatch {
  public:
   double lapMs() {
@@ -104,14 +93,12 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->findSizes(captured.graph);
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
-  if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
-  BackendOptions options{v->reporter_.has_value(), {}, {v->graphText_, std::move(captured.writes)}};
+  if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
+  BackendOptions options{v->transaction_.mayDefer(), {}, {v->graphText_, std::move(captured.writes)}};
   if (context.verifyEach) options.guarded = guardedExpressions(*v->guards_, *syms);
   auto executable = makeExecutable(std::move(captured.graph), *std::move(plan), config, options);
   if (!executable.ok()) return executable.status();
   v->executable_ = *std::move(executable);
-  const auto deferred = v->executable_->deferred();
-  v->allWhole_ = std::all_of(deferred.begin(), deferred.end(), [](const auto& d) { return d.whole; });
   v->times_.jit = v->executable_->timings();
   v->times_.compileMs = watch.lapMs();
 
@@ -149,95 +136,8 @@ RunOutcome Variant::run(const Invocation& call, PyObject** result) {
   return runWithScratch(call, result, scratch.data());
 }
 
-namespace {
-
-/// Keeps the objects of a call alive while other threads may run: what hangs below an argument could be replaced
-/// meanwhile.
-class Held {
- public:
-  Held(PyObject* const* objects, size_t count) : objects_(objects), count_(count) {
-    for (size_t i = 0; i < count_; ++i) Py_INCREF(objects_[i]);
-  }
-  ~Held() {
-    for (size_t i = 0; i < count_; ++i) Py_DECREF(objects_[i]);
-  }
-  Held(const Held&) = delete;
-
- private:
-  PyObject* const* objects_;
-  size_t count_;
-};
-
-class Unlocked {
- public:
-  explicit Unlocked(bool unlock) : state_(unlock ? PyEval_SaveThread() : nullptr) {}
-  ~Unlocked() {
-    if (state_) PyEval_RestoreThread(state_);
-  }
-  Unlocked(const Unlocked&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
-}  // namespace
-
-int32_t Variant::compute(runtime::Context& context, bool releaseGil) {
-  Unlocked unlocked(releaseGil);
-  if (plantedDelay.count() > 0) [[unlikely]]
-    std::this_thread::sleep_for(plantedDelay);
-  return executable_->compute(context);
-}
-
-/// Which flags to watch while deferred commits run; nullopt declines. Where NumPy would do more than warn, or the
-/// arrays are too small to matter, the commits are computed once more beforehand, and nothing is left to be watched.
-std::optional<Variant::Watch> Variant::checkCommits(runtime::Context& context, int64_t bytes, bool releaseGil) {
-  Watch watch;
-  if (executable_->deferred().empty()) return watch;
-  if (bytes >= (allWhole_ ? kWholeBytes : kWatchedBytes)) {
-    if (const std::optional<int32_t> reported = plainWarnings()) {
-      if (*reported == 0) return watch;
-      watch.flags = *reported;
-      if (allWhole_) return watch;
-      watch.geometry = reporter_->geometry(context.symbols);
-      watch.bytes = reporter_->savedBytes(executable_->deferred(), watch.geometry);
-      if (watch.bytes <= kMaxSavedBytes) return watch;
-    }
-  }
-  int32_t status;
-  {
-    Unlocked unlocked(releaseGil);
-    status = executable_->check(context);
-  }
-  return status == 0 || !mustReport(status) ? std::optional<Watch>(Watch()) : std::nullopt;
-}
-
-/// Arguments change from here on, so that nothing may be declined any more.
-bool Variant::storeCommits(runtime::Context& context, PyObject* function, const Watch& watch, bool releaseGil) {
-  std::vector<RaisedFlags> raised;
-  {
-    Unlocked unlocked(releaseGil);
-    thread_local std::vector<std::max_align_t> saved;  // no more than kMaxSavedBytes
-    saved.resize(std::max(saved.size(), static_cast<size_t>(watch.bytes) / sizeof(saved[0]) + 1));
-    absl::InlinedVector<int32_t, 16> flags(plan().commits.size(), 0);
-    runtime::CommitProgress progress{.watched = watch.flags, .saved = saved.data(), .raised = flags.data()};
-    context.progress = &progress;
-    while (executable_->commit(context) != 0) {
-      auto isThis = [&](const runtime::DeferredCommit& d) { return d.commit == progress.commit; };
-      const auto deferred = executable_->deferred();
-      const auto at = std::find_if(deferred.begin(), deferred.end(), isThis);
-      reporter_->inspect(*at, progress, watch.geometry, context.buffers, context.workspace, raised);
-      progress.unwatched = progress.commit;
-    }
-    for (const runtime::DeferredCommit& d : executable_->deferred())
-      if (d.whole) reporter_->report(d, flags[d.commit] & watch.flags, raised);
-  }
-  return raised.empty() || warn(std::move(raised), watch.flags, function);
-}
-
-bool Variant::finish(runtime::Context& context, PyObject* function, const Watch& watch, bool releaseGil,
-                     ResultBuilder::Call& call, PyObject** result) {
-  if (!plan().commits.empty() && !storeCommits(context, function, watch, releaseGil)) return false;
+/// Builds the result and does the side effects. Behind commits nothing can be left to Python any more.
+bool Variant::leave(ResultBuilder::Call& call, PyObject** result) const {
   try {
     return results_->leave(call, result);
   } catch (const InternalError& error) {
@@ -347,39 +247,30 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   std::memset(call.arrays, 0, bufferCount * sizeof(void*));
   const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
 
-  RunOutcome outcome = RunOutcome::kError;
-  bool outside = false;
-  if (results_->allocate(call)) {
-    runtime::Workspace workspace(results_->workspaceBytes(call));
-    if (!workspace.ok()) {
-      PyErr_NoMemory();
-    } else {
-      const bool releaseGil = !exit.atomic && call.outputBytes + workspace.bytes() >= kReleaseGilBytes;
-      std::optional<Held> held;
-      if (releaseGil || holdsObjects_) held.emplace(frame.objects, guards_->objects.size());
-      if (extents_) extents_->fill(frame, call);
-      runtime::Context context{frame.symbols, frame.buffers, workspace.data()};
-      const int32_t status = compute(context, releaseGil);
-      outside = (status & runtime::kStatusOutside) != 0;
-      const bool mayRunPython = status != 0 || reporter_;  // warnings, the error state
-      if (mayRunPython && !held) held.emplace(frame.objects, guards_->objects.size());
-      std::optional<Watch> watch;
-      if (status == 0 || !mustReport(status)) watch = checkCommits(context, call.outputBytes, releaseGil);
-      if (watch) {
-        const bool done = finish(context, frame.function, *watch, releaseGil, call, result);
-        outcome = done ? RunOutcome::kDone : RunOutcome::kError;
-        if (done) locks.keep();
-        declinesInARow_ = 0;
-        ++hits_;
-      } else {
-        outcome = RunOutcome::kDeclined;
-        ++declinesInARow_;
-        ++declines_;
-      }
-    }
+  if (!results_->allocate(call)) return RunOutcome::kError;
+  if (extents_) extents_->fill(frame, call);
+  if (plantedDelay.count() > 0) [[unlikely]]
+    std::this_thread::sleep_for(plantedDelay);
+  CallPolicy policy({frame.objects, guards_->objects.size()}, frame.function);
+  if (holdsObjects_) policy.hold();
+  runtime::Context context{frame.symbols, frame.buffers};
+  const runtime::Transaction::Work work{results_->workspaceBytes(call), call.outputBytes, !exit.atomic};
+  switch (transaction_.run(*executable_, context, work, policy)) {
+    case runtime::Outcome::kDone: break;
+    case runtime::Outcome::kOutside:
+      FW_CHECK_MSG(false, "checked code met an access outside of its array, and did not make it\n" + planText_);
+    case runtime::Outcome::kDeclined:
+      ++declinesInARow_;
+      ++declines_;
+      return RunOutcome::kDeclined;
+    case runtime::Outcome::kOutOfMemory: PyErr_NoMemory(); return RunOutcome::kError;
+    case runtime::Outcome::kFailed: ++hits_; return RunOutcome::kError;
   }
-  FW_CHECK_MSG(!outside, "checked code met an access outside of its array, and did not make it\n" + planText_);
-  return outcome;
+  declinesInARow_ = 0;
+  ++hits_;
+  if (!leave(call, result)) return RunOutcome::kError;
+  locks.keep();
+  return RunOutcome::kDone;
 }
 
 /// A CallFrame with memory of its own, for runs of the guards outside of a call.

@@ -9,7 +9,6 @@
 
 #include "absl/status/statusor.h"
 #include "bindings/backend.h"
-#include "bindings/commit_report.h"
 #include "bindings/extents.h"
 #include "bindings/result_builder.h"
 #include "bindings/trial.h"
@@ -18,6 +17,7 @@
 #include "graph/support/config.h"
 #include "guards/stub.h"
 #include "runtime/executable.h"
+#include "runtime/transaction.h"
 
 namespace fw::bindings {
 
@@ -99,17 +99,7 @@ class Variant {
   struct OwnFrame;
   void keepInputs();
   void countMiss(int64_t failed);
-  int32_t compute(runtime::Context& context, bool releaseGil);
-  /// What deferred commits have to look out for.
-  struct Watch {
-    int32_t flags = 0;
-    std::vector<int64_t> geometry;  ///< CommitReporter's, if there are flags
-    int64_t bytes = 0;              ///< to save
-  };
-  std::optional<Watch> checkCommits(runtime::Context& context, int64_t bytes, bool releaseGil);
-  bool storeCommits(runtime::Context& context, PyObject* function, const Watch& watch, bool releaseGil);
-  bool finish(runtime::Context& context, PyObject* function, const Watch& watch, bool releaseGil,
-              ResultBuilder::Call& call, PyObject** result);
+  bool leave(ResultBuilder::Call& call, PyObject** result) const;
   const guards::Stub& essentialStub();
   void findSizes(const graph::Graph& graph);
   bool leavesToPython(const guards::CallFrame& frame, TimedRun* timed);
@@ -120,9 +110,8 @@ class Variant {
   std::unique_ptr<guards::Stub> essentialStub_;  ///< made when it is first asked for; guarded by the GIL
   std::unique_ptr<runtime::Executable> executable_;
   std::unique_ptr<ResultBuilder> results_;
-  std::optional<CommitReporter> reporter_;  ///< if the program defers checks
-  std::optional<BufferExtents> extents_;    ///< if the program checks its accesses
-  bool allWhole_ = true;                    ///< all of its deferred commits are
+  runtime::Transaction transaction_;
+  std::optional<BufferExtents> extents_;  ///< if the executable checks its accesses
   std::string graphText_, planText_;
   PhaseTimes times_;
   std::shared_ptr<Trial> trial_;  ///< null: none

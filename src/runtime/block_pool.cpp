@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace fw::runtime {
@@ -23,6 +25,8 @@ struct Block {
 
 class Pool {
  public:
+  Pool() { free_.reserve(kKeptBlocks + 1); }
+
   void* take(size_t bytes) {
     bytes = roundUp(bytes);
     {
@@ -38,8 +42,14 @@ class Pool {
       }
     }
     void* data = map(bytes);
-    std::lock_guard lock(mutex_);
-    if (data) live_.push_back({data, bytes});
+    if (!data) return nullptr;
+    try {
+      std::lock_guard lock(mutex_);
+      live_.push_back({data, bytes});
+    } catch (...) {
+      munmap(data, bytes);
+      throw;
+    }
     return data;
   }
 
@@ -49,8 +59,9 @@ class Pool {
     return findLiveLocked(data)->bytes;
   }
 
-  void give(void* data) {
-    std::vector<Block> surplus;
+  void give(void* data) noexcept {
+    std::array<Block, kKeptBlocks + 1> surplus;
+    size_t surplusCount = 0;
     {
       std::lock_guard lock(mutex_);
       auto it = findLiveLocked(data);
@@ -60,11 +71,11 @@ class Pool {
       for (const Block& b : free_) total += b.bytes;
       while (free_.size() > kKeptBlocks || total > kKeptBytes) {
         total -= free_.front().bytes;
-        surplus.push_back(free_.front());
+        surplus[surplusCount++] = free_.front();
         free_.erase(free_.begin());
       }
     }
-    for (const Block& b : surplus) munmap(b.data, b.bytes);
+    for (size_t i = 0; i < surplusCount; ++i) munmap(surplus[i].data, surplus[i].bytes);
   }
 
  private:
@@ -87,7 +98,7 @@ class Pool {
   }
 
   std::mutex mutex_;
-  std::vector<Block> free_;  // guarded by mutex_, oldest first
+  std::vector<Block> free_;  // guarded by mutex_, oldest first; never grows beyond what is reserved
   std::vector<Block> live_;  // guarded by mutex_; blocks are large, so there are few
 };
 
@@ -98,8 +109,11 @@ Pool& pool() {
 
 }  // namespace
 
-void* takeBlock(size_t bytes) { return pool().take(bytes); }
-void giveBlock(void* data) { pool().give(data); }
+// NumPy calls these, so that nothing may be thrown.
+void* takeBlock(size_t bytes) noexcept try { return pool().take(bytes); } catch (const std::bad_alloc&) {
+  return nullptr;
+}
+void giveBlock(void* data) noexcept { pool().give(data); }
 size_t blockBytes(void* data) { return pool().capacity(data); }
 
 }  // namespace fw::runtime

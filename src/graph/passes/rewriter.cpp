@@ -68,12 +68,25 @@ std::vector<bool> liveValues(const Graph& graph) {
   return liveValues(graph, roots);
 }
 
+namespace {
+
+/// A bind fails what is out of its range, whether anybody needs its results or not.
+bool mayFail(const Node& node) {
+  if (node.op == Op::kBind) return true;
+  for (const std::unique_ptr<Graph>& region : node.regions)
+    for (size_t i = 0; i < region->size(); ++i)
+      if (mayFail(region->node(ValueId(i)))) return true;
+  return false;
+}
+
+}  // namespace
+
 std::vector<bool> liveValues(const Graph& graph, absl::Span<const ValueId> roots) {
   std::vector<bool> live(graph.size(), false);
   for (ValueId root : roots) live[root.index] = true;
   for (size_t i = graph.size(); i-- > 0;) {
     const Node& node = graph.node(ValueId(i));
-    if (node.op == Op::kInput) live[i] = true;
+    if (node.op == Op::kInput || mayFail(node)) live[i] = true;
     if (!live[i]) continue;
     for (ValueId operand : node.operands) live[operand.index] = true;
   }

@@ -52,7 +52,7 @@ absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, Val
 /// Runs `pass` on every region of the graph's own nodes.
 absl::Status forEachRegion(Graph& graph, absl::FunctionRef<absl::Status(Graph&)> pass);
 
-/// Bit per value: an output or commit needs it. Inputs always count.
+/// Bit per value: an output or commit needs it. Inputs always count, and so does what may fail the whole call.
 std::vector<bool> liveValues(const Graph& graph);
 /// The same for these roots.
 std::vector<bool> liveValues(const Graph& graph, absl::Span<const ValueId> roots);

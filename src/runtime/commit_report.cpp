@@ -3,7 +3,7 @@
 // they were; the part and all behind it is computed here once more, one operation after the other, in blocks, with a
 // look at the processor's flags after each. Slow, and rare. Only the operations are covered that update loops are made
 // of; commits with others are checked as a whole before anything is stored (see passes/commits.cpp).
-#include "bindings/commit_report.h"
+#include "runtime/commit_report.h"
 
 #include <algorithm>
 #include <cfenv>
@@ -13,7 +13,7 @@
 #include "graph/support/check.h"
 #include "graph/views.h"
 
-namespace fw::bindings {
+namespace fw::runtime {
 
 using graph::Graph;
 using graph::Group;
@@ -134,7 +134,7 @@ std::optional<CommitReporter> CommitReporter::make(const Graph& graph, const gra
     any = true;
   }
   if (!any) return std::nullopt;
-  reporter.program_ = runtime::SymProgram(graph.syms(), wanted);
+  reporter.program_ = SymProgram(graph.syms(), wanted);
   return reporter;
 }
 
@@ -157,21 +157,19 @@ template <class T>
 
 int32_t flagsNow() {
   const int raised = std::fetestexcept(FE_ALL_EXCEPT);
-  return (raised & FE_INVALID ? runtime::kStatusInvalid : 0) | (raised & FE_DIVBYZERO ? runtime::kStatusDivide : 0) |
-         (raised & FE_OVERFLOW ? runtime::kStatusOverflow : 0) |
-         (raised & FE_UNDERFLOW ? runtime::kStatusUnderflow : 0);
+  return (raised & FE_INVALID ? kStatusInvalid : 0) | (raised & FE_DIVBYZERO ? kStatusDivide : 0) |
+         (raised & FE_OVERFLOW ? kStatusOverflow : 0) | (raised & FE_UNDERFLOW ? kStatusUnderflow : 0);
 }
 
 }  // namespace
 
 /// Walks the elements from `index` on, axes in `order` (outermost first), one stretch of the last axis at a time.
 template <class T>
-void CommitReporter::run(const Commit& commit, const graph::IntList& order, std::vector<int64_t> index,
-                         const std::vector<int64_t>& values, void* const* buffers, void* workspace,
-                         std::vector<int32_t>& flags) const {
+void CommitReporter::run(const Commit& commit, const graph::IntList& order, const std::vector<int64_t>& values,
+                         const Context& context, Scratch& scratch) const {
   const size_t leaves = commit.leaves.size();
-  std::vector<T> columns((leaves + commit.operations.size()) * kBlock);
-  const auto column = [&](int k) { return columns.data() + k * kBlock; };
+  std::vector<int64_t>& index = scratch.index;
+  const auto column = [&](int k) { return static_cast<T*>(scratch.columns->data()) + k * kBlock; };
   const int64_t* sizes = &values[commit.sizes];
   const int64_t inner = order.back();
   while (true) {
@@ -183,7 +181,7 @@ void CommitReporter::run(const Commit& commit, const graph::IntList& order, std:
         std::fill(out, out + count, static_cast<T>(leaf.constant));
         continue;
       }
-      const void* const memory = leaf.inWorkspace ? workspace : buffers[leaf.buffer];
+      const void* const memory = leaf.inWorkspace ? context.workspace : context.buffers[leaf.buffer];
       const auto* at = static_cast<const char*>(memory) + values[leaf.offset];
       for (int d = 0; d < commit.rank; ++d) at += index[d] * values[leaf.strides + d];
       for (int64_t i = 0; i < count; ++i) std::memcpy(out + i, at + i * values[leaf.strides + inner], sizeof(T));
@@ -194,7 +192,7 @@ void CommitReporter::run(const Commit& commit, const graph::IntList& order, std:
       std::feclearexcept(FE_ALL_EXCEPT);
       const T* b = operation.operands[1] < 0 ? a : column(operation.operands[1]);
       compute<T>(operation.op, a, b, column(static_cast<int>(leaves + k)), count);
-      flags[k] |= flagsNow();
+      scratch.flags[k] |= flagsNow();
     }
     index[inner] += count;
     size_t d = order.size();
@@ -208,9 +206,8 @@ void CommitReporter::run(const Commit& commit, const graph::IntList& order, std:
 
 /// Elements are saved in the order of the loops, those of each target behind those of the one before.
 template <class T>
-void CommitReporter::restore(const Commit& commit, const runtime::DeferredCommit& deferred,
-                             const runtime::CommitProgress& progress, const std::vector<int64_t>& values,
-                             void* const* buffers) const {
+void CommitReporter::restore(const Commit& commit, const DeferredCommit& deferred, const CommitProgress& progress,
+                             const std::vector<int64_t>& values, void* const* buffers) const {
   int64_t inner = 1;
   for (size_t i = deferred.outer; i < deferred.order.size(); ++i) inner *= values[commit.sizes + deferred.order[i]];
   const char* saved = static_cast<const char*>(progress.saved);
@@ -227,7 +224,7 @@ void CommitReporter::restore(const Commit& commit, const runtime::DeferredCommit
       }
       std::memcpy(at, from, sizeof(T));
     }
-    saved += runtime::partElements(inner) * static_cast<int64_t>(sizeof(T));
+    saved += partElements(inner) * static_cast<int64_t>(sizeof(T));
   }
 }
 
@@ -237,54 +234,69 @@ std::vector<int64_t> CommitReporter::geometry(const int64_t* symbols) const {
   return values;
 }
 
-int64_t CommitReporter::savedBytes(absl::Span<const runtime::DeferredCommit> deferred,
+int64_t CommitReporter::savedBytes(absl::Span<const DeferredCommit> deferred,
                                    const std::vector<int64_t>& geometry) const {
   int64_t bytes = 0;
-  for (const runtime::DeferredCommit& d : deferred) {
+  for (const DeferredCommit& d : deferred) {
     if (d.whole) continue;
     const Commit& commit = commits_[d.commit];
     int64_t inner = 1;
     for (size_t i = d.outer; i < d.order.size(); ++i) inner *= geometry[commit.sizes + d.order[i]];
-    const size_t part =
-        static_cast<size_t>(runtime::partElements(inner)) * (commit.single ? sizeof(float) : sizeof(double));
+    const size_t part = static_cast<size_t>(partElements(inner)) * (commit.single ? sizeof(float) : sizeof(double));
     bytes = std::max(bytes, static_cast<int64_t>(part * commit.targets.size()));
   }
   return bytes;
 }
 
-void CommitReporter::report(const runtime::DeferredCommit& deferred, int32_t status,
-                            std::vector<RaisedFlags>& raised) const {
-  const Operation& operation = commits_[deferred.commit].operations.front();
-  if (status) raised.push_back({status, operation.line, graph::info(operation.op).text, operation.order});
+bool CommitReporter::prepare(absl::Span<const DeferredCommit> deferred, Scratch& scratch) const {
+  size_t operations = 0, most = 0, rank = 0;
+  int64_t columns = 0;
+  for (const DeferredCommit& d : deferred) {
+    const Commit& commit = commits_[d.commit];
+    operations += commit.operations.size();
+    if (d.whole) continue;
+    most = std::max(most, commit.operations.size());
+    rank = std::max(rank, static_cast<size_t>(commit.rank));
+    columns = std::max(columns, static_cast<int64_t>(commit.leaves.size() + commit.operations.size()));
+  }
+  scratch.raised.reserve(operations);
+  scratch.flags.reserve(most);
+  scratch.index.reserve(rank);
+  return scratch.columns.emplace(columns * kBlock * static_cast<int64_t>(sizeof(double))).ok();
 }
 
-void CommitReporter::inspect(const runtime::DeferredCommit& deferred, const runtime::CommitProgress& progress,
-                             const std::vector<int64_t>& geometry, void* const* buffers, void* workspace,
-                             std::vector<RaisedFlags>& raised) const {
+void CommitReporter::report(const DeferredCommit& deferred, int32_t status, Scratch& scratch) const {
+  const Operation& operation = commits_[deferred.commit].operations.front();
+  if (status) scratch.raised.push_back({status, operation.line, graph::info(operation.op).text, operation.order});
+}
+
+void CommitReporter::inspect(const DeferredCommit& deferred, const CommitProgress& progress,
+                             const std::vector<int64_t>& geometry, const Context& context, Scratch& scratch) const {
   const Commit& commit = commits_[deferred.commit];
   if (commit.single)
-    restore<float>(commit, deferred, progress, geometry, buffers);
+    restore<float>(commit, deferred, progress, geometry, context.buffers);
   else
-    restore<double>(commit, deferred, progress, geometry, buffers);
-  std::vector<int64_t> index(commit.rank, 0);
+    restore<double>(commit, deferred, progress, geometry, context.buffers);
+  scratch.index.assign(static_cast<size_t>(commit.rank), 0);
   int64_t position = progress.position;
   for (int i = deferred.outer; i-- > 0;) {
     const int64_t size = geometry[commit.sizes + deferred.order[i]];
-    index[deferred.order[i]] = position % size;
+    scratch.index[deferred.order[i]] = position % size;
     position /= size;
   }
-  std::vector<int32_t> flags(commit.operations.size(), 0);
+  scratch.flags.assign(commit.operations.size(), 0);
   std::fenv_t environment;
   std::feholdexcept(&environment);
   if (commit.single)
-    run<float>(commit, deferred.order, std::move(index), geometry, buffers, workspace, flags);
+    run<float>(commit, deferred.order, geometry, context, scratch);
   else
-    run<double>(commit, deferred.order, std::move(index), geometry, buffers, workspace, flags);
+    run<double>(commit, deferred.order, geometry, context, scratch);
   std::fesetenv(&environment);
-  for (size_t k = 0; k < flags.size(); ++k) {
+  for (size_t k = 0; k < commit.operations.size(); ++k) {
     const Operation& operation = commit.operations[k];
-    if (flags[k]) raised.push_back({flags[k], operation.line, graph::info(operation.op).text, operation.order});
+    if (const int32_t flags = scratch.flags[k])
+      scratch.raised.push_back({flags, operation.line, graph::info(operation.op).text, operation.order});
   }
 }
 
-}  // namespace fw::bindings
+}  // namespace fw::runtime

@@ -4,13 +4,14 @@
 #include <optional>
 #include <vector>
 
-#include "bindings/error_state.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
 #include "runtime/executable.h"
+#include "runtime/raised_flags.h"
 #include "runtime/sym_program.h"
+#include "runtime/workspace.h"
 
-namespace fw::bindings {
+namespace fw::runtime {
 
 class CommitReporter {
  public:
@@ -21,14 +22,22 @@ class CommitReporter {
   /// Sizes, offsets and strides of one call.
   std::vector<int64_t> geometry(const int64_t* symbols) const;
   /// Bytes that CommitProgress::saved needs for the largest part.
-  int64_t savedBytes(absl::Span<const runtime::DeferredCommit> deferred, const std::vector<int64_t>& geometry) const;
+  int64_t savedBytes(absl::Span<const DeferredCommit> deferred, const std::vector<int64_t>& geometry) const;
+  /// What was found out, and memory for finding it out.
+  struct Scratch {
+    std::vector<RaisedFlags> raised;
+    std::vector<int64_t> index;
+    std::vector<int32_t> flags;
+    std::optional<Workspace> columns;
+  };
+  /// Makes room for whatever may be found in these commits; false, or std::bad_alloc, if there is no memory.
+  bool prepare(absl::Span<const DeferredCommit> deferred, Scratch& scratch) const;
   /// After an interruption: puts back what the part has overwritten, and adds what the operations of the commit raise
-  /// from there on. Needs no GIL and cannot fail.
-  void inspect(const runtime::DeferredCommit& commit, const runtime::CommitProgress& progress,
-               const std::vector<int64_t>& geometry, void* const* buffers, void* workspace,
-               std::vector<RaisedFlags>& raised) const;
-  /// What a commit that is `whole` has raised.
-  void report(const runtime::DeferredCommit& commit, int32_t status, std::vector<RaisedFlags>& raised) const;
+  /// from there on. Cannot fail.
+  void inspect(const DeferredCommit& commit, const CommitProgress& progress, const std::vector<int64_t>& geometry,
+               const Context& context, Scratch& scratch) const;
+  /// What a commit that is `whole` has raised. Cannot fail.
+  void report(const DeferredCommit& commit, int32_t status, Scratch& scratch) const;
 
  private:
   struct Leaf {
@@ -51,16 +60,15 @@ class CommitReporter {
     std::vector<Operation> operations;
   };
   template <class T>
-  void restore(const Commit& commit, const runtime::DeferredCommit& deferred, const runtime::CommitProgress& progress,
+  void restore(const Commit& commit, const DeferredCommit& deferred, const CommitProgress& progress,
                const std::vector<int64_t>& values, void* const* buffers) const;
   template <class T>
-  void run(const Commit& commit, const graph::IntList& order, std::vector<int64_t> index,
-           const std::vector<int64_t>& values, void* const* buffers, void* workspace,
-           std::vector<int32_t>& flags) const;
+  void run(const Commit& commit, const graph::IntList& order, const std::vector<int64_t>& values,
+           const Context& context, Scratch& scratch) const;
   friend class CommitReader;
 
   std::vector<Commit> commits_;  ///< by number in the plan; others are empty
-  runtime::SymProgram program_;
+  SymProgram program_;
 };
 
-}  // namespace fw::bindings
+}  // namespace fw::runtime

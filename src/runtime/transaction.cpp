@@ -1,0 +1,121 @@
+// Until commits are stored, any failure leaves the arguments as they were. Then nothing may fail any more: what storing
+// needs is there before it begins.
+#include "runtime/transaction.h"
+
+#include <algorithm>
+#include <new>
+
+#include "absl/container/inlined_vector.h"
+#include "runtime/workspace.h"
+
+namespace fw::runtime {
+namespace {
+
+/// Deferred commits of at least this many bytes are watched rather than computed twice; those of one operation, where
+/// there is nothing to save, from fewer on, where asking what is to be reported costs less.
+constexpr int64_t kWatchedBytes = 32 << 10, kWholeBytes = 4 << 10;
+/// Memory for what a part of a watched commit overwrites; longer rows are computed twice.
+constexpr int64_t kMaxSavedBytes = 1 << 20;
+/// Work on at least this many bytes is long.
+constexpr int64_t kUnlockBytes = 256 << 10;
+
+class Unlocked {
+ public:
+  Unlocked(Policy& policy, bool unlock) : policy_(unlock ? &policy : nullptr) {
+    if (policy_) policy_->unlock();
+  }
+  ~Unlocked() {
+    if (policy_) policy_->lock();
+  }
+  Unlocked(const Unlocked&) = delete;
+
+ private:
+  Policy* policy_;
+};
+
+}  // namespace
+
+/// What deferred commits have to look out for, and what it takes.
+struct Transaction::Watch {
+  int32_t flags = 0;
+  std::vector<int64_t> geometry;  ///< CommitReporter's
+  std::optional<Workspace> saved;
+  CommitReporter::Scratch scratch;
+};
+
+/// Whether flags can be reported once everything is stored: then `watch` says which. Where more than a report may come
+/// of them, the arrays are too small to matter or memory is short, the commits are computed once more beforehand.
+bool Transaction::watch(const Executable& executable, const Context& context, int64_t bytes, Policy& policy,
+                        Watch& watch) const {
+  const absl::Span<const DeferredCommit> deferred = executable.deferred();
+  const bool whole = std::all_of(deferred.begin(), deferred.end(), [](const DeferredCommit& d) { return d.whole; });
+  if (bytes < (whole ? kWholeBytes : kWatchedBytes)) return false;
+  const std::optional<int32_t> reported = policy.reportable();
+  if (!reported || *reported == 0) return reported.has_value();
+  try {
+    if (!whole) {
+      watch.geometry = reporter_->geometry(context.symbols);
+      const int64_t saved = reporter_->savedBytes(deferred, watch.geometry);
+      if (saved > kMaxSavedBytes || !watch.saved.emplace(saved).ok()) return false;
+    }
+    if (!reporter_->prepare(deferred, watch.scratch)) return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  watch.flags = *reported;
+  return true;
+}
+
+Outcome Transaction::store(const Executable& executable, Context& context, Watch& watch, bool unlock,
+                           Policy& policy) const {
+  const absl::Span<const DeferredCommit> deferred = executable.deferred();
+  {
+    absl::InlinedVector<int32_t, 16> flags;
+    try {
+      flags.resize(deferred.empty() ? 0 : executable.plan().commits.size());
+    } catch (const std::bad_alloc&) {
+      return Outcome::kOutOfMemory;
+    }
+    CommitProgress progress{.watched = watch.flags, .raised = flags.data()};
+    if (watch.saved) progress.saved = watch.saved->data();
+    context.progress = &progress;
+    const Unlocked unlocked(policy, unlock);
+    while (executable.commit(context) != 0) {
+      const auto isThis = [&](const DeferredCommit& d) { return d.commit == progress.commit; };
+      const auto at = std::find_if(deferred.begin(), deferred.end(), isThis);
+      reporter_->inspect(*at, progress, watch.geometry, context, watch.scratch);
+      progress.unwatched = progress.commit;
+    }
+    if (watch.flags != 0)
+      for (const DeferredCommit& d : deferred)
+        if (d.whole) reporter_->report(d, flags[static_cast<size_t>(d.commit)] & watch.flags, watch.scratch);
+    context.progress = nullptr;
+  }
+  std::vector<RaisedFlags>& raised = watch.scratch.raised;
+  return raised.empty() || policy.report(std::move(raised), watch.flags) ? Outcome::kDone : Outcome::kFailed;
+}
+
+Outcome Transaction::run(const Executable& executable, Context& context, const Work& work, Policy& policy) const {
+  const Workspace workspace(work.workspaceBytes);
+  if (!workspace.ok()) return Outcome::kOutOfMemory;
+  context.workspace = workspace.data();
+  const bool unlock = work.mayUnlock && work.workspaceBytes + work.resultBytes >= kUnlockBytes;
+  const auto run = [&](auto compute) {
+    const Unlocked unlocked(policy, unlock);
+    return compute();
+  };
+  const int32_t status = run([&] { return executable.compute(context); });
+  if (status & kStatusOutside) return Outcome::kOutside;
+  if (status != 0 && policy.mustReport(status)) return Outcome::kDeclined;
+  if (executable.plan().commits.empty()) return Outcome::kDone;
+
+  Watch watch;
+  if (!executable.deferred().empty() && !this->watch(executable, context, work.resultBytes, policy, watch)) {
+    const int32_t raised = run([&] { return executable.check(context); });
+    if (raised & kStatusOutside) return Outcome::kOutside;
+    if (raised != 0 && policy.mustReport(raised)) return Outcome::kDeclined;
+  }
+  return store(executable, context, watch, unlock, policy);
+}
+
+}  // namespace fw::runtime
