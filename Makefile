@@ -55,10 +55,12 @@ $(stamps)/venv: requirements-dev.txt $(stamps)/system
 	@touch $@
 
 # The build folder is kept, so that a second build compiles what changed and nothing else. It also knows the C++ tests,
-# which link the same static libraries as the extension.
+# which link the same static libraries as the extension. The stamp is as old as the build's begin: what is edited meanwhile
+# is built by the next one.
 $(stamps)/build: $(sources) $(stamps)/venv
+	@touch $@.begun
 	$(bin)/python scripts/build_extension.py $(build_dir) --jobs $(JOBS)
-	@touch $@
+	@mv $@.begun $@
 
 cpp-tests: build
 	$(bin)/ninja -C $(build_dir) -j$(JOBS) cpp-tests

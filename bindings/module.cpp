@@ -179,7 +179,15 @@ PyObject* ops(PyObject*, PyObject*) {
       w.row({{"name", op.text},
              {"numpy", op.numpy},
              {"cpu", op.cpu},
-             {"contract", op.contract == graph::Contract::kExact ? "exact" : "ulp"}});
+             {"contract", op.contract == graph::Contract::kExact ? "exact" : "ulp"},
+             {"class", graph::name(op.cls)},
+             {"raises", graph::name(op.raises)}});
+  });
+}
+PyObject* numpyNames(PyObject*, PyObject*) {
+  return table([](TableWriter& w) {
+    for (const capture::numpy::KnownName& known : capture::numpy::knownNames())
+      w.row({{"name", known.name}, {"arguments", known.arguments}, {"kind", known.kind}});
   });
 }
 PyObject* settingTable(PyObject*, PyObject*) {
@@ -241,6 +249,7 @@ PyMethodDef methods[] = {
      "forget_failures(): those that come up again are reported again"},
     {"plant_failure", pyPlantFailure, METH_O, "plant_failure(place): for tests; '' takes it out again"},
     {"ops", ops, METH_NOARGS, "ops() -> rows of the op table"},
+    {"numpy_names", numpyNames, METH_NOARGS, "numpy_names() -> functions, methods and attributes that capture knows"},
     {"settings", settingTable, METH_NOARGS, "settings() -> rows of the settings table"},
     {"break_reasons", breakReasons, METH_NOARGS, "break_reasons() -> rows of the table of break reasons"},
     {"passes", passes, METH_NOARGS, "passes() -> rows of the table of graph passes"},

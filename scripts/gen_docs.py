@@ -24,10 +24,27 @@ def supported() -> str:
     ops = [dict(op, numpy=", ".join(f"`{n}`" for n in op["numpy"].split("|")),
                 contract={"exact": "bitwise", "ulp": "1 ULP (f64), 2 ULP (f32)"}[op["contract"]])
            for op in _fusewire.ops() if op["numpy"]]
+    known = _fusewire.numpy_names()
+    functions = [dict(row, name=f"`{row['name']}`", arguments=arguments(row["arguments"])) for row in known if row["kind"] == "function"]
+    listed = lambda kind: ", ".join(f"`{row['name']}`" for row in known if row["kind"] == kind) + ".\n"
     return (NOTE + "# What is compiled\n\nEverything not listed here runs as Python, with a recorded reason.\n\n"
+            "## Ufuncs and operators\n\nAn operator of arrays (`+`) is its function of the module `operator`.\n\n"
             + table(ops, {"name": "operation", "numpy": "NumPy names", "contract": "agreement with NumPy"})
+            + "\n## Functions and methods\n\nBitwise NumPy's, but for what they compute by a ufunc of the table above. An argument that is not "
+            "listed has to have its default.\n\n" + table(functions, {"name": "name", "arguments": "arguments"})
+            + "\n## Attributes\n\n" + listed("attribute")
+            + "\n## Views and writes\n\nIndices and slices of basic indexing, boolean masks where the shape stays, `a[...] = b`, `a += b`.\n"
+            + "\n## Functions of constants\n\n" + listed("constant")
             + "\n# Why a call may run as Python\n\n"
             + table(_fusewire.break_reasons(), {"id": "reason", "class": "class", "message": "meaning", "hint": "hint"}))
+
+
+def arguments(signature: str) -> str:
+    """A row's signature (numpy_functions.def) as Python writes it, without the arguments that are not compiled."""
+    words = [w for w in signature.split() if not w.endswith("!")]
+    if words and words[-1] == "*":
+        words.pop()
+    return ", ".join(f"`{w[:-1]}=`" if w.endswith("?") else f"`{w}`" for w in words)
 
 
 def settings() -> str:

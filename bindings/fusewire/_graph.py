@@ -9,9 +9,7 @@ import numpy as np
 
 from fusewire import _fusewire
 
-# NumPy's name of each operation, from the op table.
-_NUMPY = {row["name"]: names[0] for row in _fusewire.ops()
-          if (names := [n for n in row["numpy"].split("|") if n.startswith("np.")])}
+_CLASSES = {row["name"]: row["class"] for row in _fusewire.ops()}  # "elementwise", "reduction" ...
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -175,10 +173,6 @@ def _order(layout: str) -> str:
     return {"c": "C", "f": "F"}.get(layout, "K")
 
 
-_REDUCTIONS = {"sum", "prod", "max", "min", "any", "all", "mean", "var", "std"}
-_REDUCTIONS |= {"count_nonzero", "argmax", "argmin", "ptp"}
-
-
 def _expression(node: Node, by_name: dict[str, Node]) -> str:
     attrs, shape, dtype = node.attrs, _tuple(node.shape), f"np.{node.dtype.type.__name__}"
     x = node.inputs[0] if node.inputs else ""
@@ -214,11 +208,12 @@ def _expression(node: Node, by_name: dict[str, Node]) -> str:
             return f"np.asarray({x}).astype({dtype})"
         case "real" | "imag":
             return f"np.{node.op}({x})"
-        case op if op in _REDUCTIONS:
+    match _CLASSES[node.op]:
+        case "reduction":
             return _reduction(node, by_name)
-    if node.op not in _NUMPY:
-        raise NotImplementedError(f"operation {node.op!r} has no NumPy source")
-    return f"{_NUMPY[node.op]}({', '.join(node.inputs)})"
+        case "elementwise":  # operations are called as NumPy calls them
+            return f"np.{node.op}({', '.join(node.inputs)})"
+    raise NotImplementedError(f"operation {node.op!r} has no NumPy source")
 
 
 def _reduction(node: Node, by_name: dict[str, Node]) -> str:
@@ -236,7 +231,7 @@ def _reduction(node: Node, by_name: dict[str, Node]) -> str:
             x = by_name[x].inputs[0]  # NumPy converts inside, block by block, which decides the order of additions
     if node.op in ("var", "std"):
         keywords = f", ddof={node.attrs['ddof']}"
-    return f"{_NUMPY[node.op]}({x}, axis={axes}{keywords}, keepdims={bool(node.attrs['keepdims'])})"
+    return f"np.{node.op}({x}, axis={axes}{keywords}, keepdims={bool(node.attrs['keepdims'])})"
 
 
 def numpy_backend(graph: Graph):

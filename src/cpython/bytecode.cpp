@@ -4,6 +4,8 @@
 // differs between versions is in constants of the generated table; no version test stands here.
 #include "cpython/bytecode.h"
 
+#include <bit>
+
 #include "cpython/code_tables.h"
 
 namespace fw::cpython {
@@ -62,7 +64,7 @@ constexpr RawRow kRows[] = {
 };
 
 constexpr OpcodeInfo kOpcodeInfo[] = {
-#define FW_OPCODE(Id, text, arg) {text, OpcodeArg::k##arg},
+#define FW_OPCODE(Id, text, arg, pops, pushes, counted) {text, OpcodeArg::k##arg, pops, pushes, counted},
 #include "cpython/neutral_ops.def"
 };
 
@@ -251,6 +253,17 @@ class Decoder {
 }  // namespace
 
 const OpcodeInfo& info(Opcode op) { return kOpcodeInfo[static_cast<int>(op)]; }
+
+StackEffect stackEffect(const Instr& instr) {
+  const OpcodeInfo& row = info(instr.op);
+  StackEffect effect{row.pops + row.counted * instr.arg, row.pushes};
+  if (instr.op == Opcode::kCallEx) effect.pops += instr.arg & 1;
+  if (instr.op == Opcode::kMakeFunction) effect.pops += std::popcount(static_cast<unsigned>(instr.arg));
+  if (instr.op == Opcode::kLoadSuperAttr) effect.pushes += instr.flags & 1;
+  if (instr.op == Opcode::kUnpackSequence) effect.pushes += instr.arg;
+  if (instr.op == Opcode::kUnpackEx) effect.pushes += (instr.arg & 0xff) + (instr.arg >> 8);
+  return effect;
+}
 
 std::string_view rawName(int opcode) { return kRawOpcodes[opcode & 255].name; }
 

@@ -13,32 +13,24 @@
 namespace fw::cpython {
 
 enum class Opcode : uint8_t {
-#define FW_OPCODE(Id, text, arg) k##Id,
+#define FW_OPCODE(Id, text, arg, pops, pushes, counted) k##Id,
 #include "cpython/neutral_ops.def"
 };
-/// Argument of kBinaryOp, the same in all versions (gen_opcodes.py checks it); in-place operators follow from 13 on.
+/// Argument of kBinaryOp; the in-place operators follow in the same order.
 enum BinaryOperator : int {
-  kNbAdd,
-  kNbAnd,
-  kNbFloorDivide,
-  kNbLshift,
-  kNbMatrixMultiply,
-  kNbMultiply,
-  kNbRemainder,
-  kNbOr,
-  kNbPower,
-  kNbRshift,
-  kNbSubtract,
-  kNbTrueDivide,
-  kNbXor,
+#define FW_BINARY_OPERATOR(Id, name, inplace) kNb##Id,
+#include "cpython/binary_operators.def"
   kNbFirstInplace,
 };
+
+inline constexpr int kNoEffect = -1;
 
 enum class OpcodeArg : uint8_t { kNone, kCount, kConst, kName, kSlot, kJump, kOp, kFlags };
 
 struct OpcodeInfo {
   std::string_view text;
   OpcodeArg arg;
+  int8_t pops, pushes, counted;
 };
 const OpcodeInfo& info(Opcode op);
 
@@ -57,6 +49,13 @@ struct Instr {
   int unit = 0;     ///< code unit of the raw instruction; several neutral ones may share it
   Position position;
 };
+
+/// Entries of the stack that an instruction takes, and leaves in their place when it neither jumps nor raises.
+struct StackEffect {
+  int pops, pushes;
+};
+/// pops is kNoEffect where the exception machinery decides, and for instructions that nobody knows.
+StackEffect stackEffect(const Instr& instr);
 
 /// Instructions [start, end) are covered by the handler at `target`; the stack is cut to `depth` first.
 struct Handler {

@@ -4,12 +4,10 @@ sizes, control flow, stack effects, and the numbers that neutral instructions be
 Usage: gen_opcodes.py OPCODES_DEF OPCODE_TABLE [OPCODE_LAYOUT]"""
 import dis
 import opcode
+import os
 import re
 import sys
 
-# Order of BinaryOperator in bytecode.h.
-BINARY = ("ADD AND FLOOR_DIVIDE LSHIFT MATRIX_MULTIPLY MULTIPLY REMAINDER OR POWER RSHIFT SUBTRACT TRUE_DIVIDE XOR"
-          ).split()
 # Instructions that nothing follows, beside the unconditional jumps.
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS", "INTERPRETER_EXIT")
 # Instructions that the assembler asks for by name; -1 where a version lacks one.
@@ -144,7 +142,9 @@ def main(definitions, output, layout=None):
     version = sys.version_info[:2]
     if version not in SUPPORTED:
         sys.exit(f"unsupported Python version {version}")
-    wanted = ["NB_" + name for name in BINARY] + ["NB_INPLACE_" + name for name in BINARY]
+    with open(os.path.join(os.path.dirname(definitions), "binary_operators.def")) as f:
+        binary = [re.sub(r"\B([A-Z])", r"_\1", name).upper() for name in re.findall(r"^FW_BINARY_OPERATOR\((\w+),", f.read(), re.M)]
+    wanted = ["NB_" + name for name in binary] + ["NB_INPLACE_" + name for name in binary]
     if [name for name, _ in opcode._nb_ops] != wanted:
         sys.exit("the operators of BINARY_OP have changed")
     with open(definitions) as f:

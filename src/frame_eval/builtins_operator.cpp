@@ -17,32 +17,14 @@ struct NamedOperator {
   int op;
 };
 
-constexpr NamedOperator kBinary[] = {{"add", cpython::kNbAdd},
-                                     {"and_", cpython::kNbAnd},
-                                     {"floordiv", cpython::kNbFloorDivide},
-                                     {"lshift", cpython::kNbLshift},
-                                     {"matmul", cpython::kNbMatrixMultiply},
-                                     {"mul", cpython::kNbMultiply},
-                                     {"mod", cpython::kNbRemainder},
-                                     {"or_", cpython::kNbOr},
-                                     {"pow", cpython::kNbPower},
-                                     {"rshift", cpython::kNbRshift},
-                                     {"sub", cpython::kNbSubtract},
-                                     {"truediv", cpython::kNbTrueDivide},
-                                     {"xor", cpython::kNbXor}};
-constexpr NamedOperator kInplace[] = {{"iadd", cpython::kNbAdd},
-                                      {"iand", cpython::kNbAnd},
-                                      {"ifloordiv", cpython::kNbFloorDivide},
-                                      {"ilshift", cpython::kNbLshift},
-                                      {"imatmul", cpython::kNbMatrixMultiply},
-                                      {"imul", cpython::kNbMultiply},
-                                      {"imod", cpython::kNbRemainder},
-                                      {"ior", cpython::kNbOr},
-                                      {"ipow", cpython::kNbPower},
-                                      {"irshift", cpython::kNbRshift},
-                                      {"isub", cpython::kNbSubtract},
-                                      {"itruediv", cpython::kNbTrueDivide},
-                                      {"ixor", cpython::kNbXor}};
+constexpr NamedOperator kBinary[] = {
+#define FW_BINARY_OPERATOR(Id, name, inplace) {name, cpython::kNb##Id},
+#include "cpython/binary_operators.def"
+};
+constexpr NamedOperator kInplace[] = {
+#define FW_BINARY_OPERATOR(Id, name, inplace) {inplace, cpython::kNb##Id},
+#include "cpython/binary_operators.def"
+};
 constexpr NamedOperator kCompare[] = {{"lt", Py_LT}, {"le", Py_LE}, {"eq", Py_EQ},
                                       {"ne", Py_NE}, {"gt", Py_GT}, {"ge", Py_GE}};
 

@@ -4,6 +4,7 @@
 #include "cpython/attributes.h"
 #include "cpython/elements.h"
 #include "cpython/numpy_api.h"
+#include "cpython/numpy_names.h"
 #include "cpython/version.h"
 #include "frame_eval/caches.h"
 #include "frame_eval/classes.h"
@@ -34,9 +35,7 @@ std::string describeAttribute(PyTypeObject* type, PyObject* name) {
 
 /// numpy imports some of its submodules when they are first asked for; nothing but the import happens then.
 bool importsSubmodule(PyObject* module, PyObject* name) {
-  const char* owner = PyModule_GetName(module);
-  if (!owner) PyErr_Clear();
-  if (!owner || std::string_view(owner) != "numpy") return false;
+  if (!cpython::isNumpyModule(module)) return false;
   const std::string wanted = text(name);
   for (const char* known : {"fft", "linalg", "random", "polynomial", "ma"}) {
     if (wanted != known) continue;
@@ -178,7 +177,7 @@ Value* Interpreter::constantAttribute(Value* self, PyObject* name) {
   std::string_view typeName = type->tp_name;
   // Facts of NumPy's own immutable objects; finfo computes some of them when asked, by its own code.
   bool code = PyCode_Check(object) && text(name).rfind("co_", 0) == 0;
-  if (code || PyArray_DescrCheck(object) || typeName == "numpy.ufunc" || typeName == "finfo" || typeName == "iinfo") {
+  if (code || PyArray_DescrCheck(object) || cpython::isUfunc(object) || typeName == "finfo" || typeName == "iinfo") {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     if (!value) raisesPending();
     return trace_.constant(std::move(value));

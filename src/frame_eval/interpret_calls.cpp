@@ -3,6 +3,7 @@
 // defaults.
 #include "cpython/code_facts.h"
 #include "cpython/numpy_api.h"
+#include "cpython/numpy_names.h"
 #include "frame_eval/builtins.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/declared_calls.h"
@@ -34,7 +35,7 @@ std::string attributeText(PyObject* object, const char* name) {
 bool belongsToNumpy(PyObject* function) {
   PyObject* globals = reinterpret_cast<PyFunctionObject*>(function)->func_globals;
   PyObject* name = PyDict_GetItemString(globals, "__name__");
-  return name && PyUnicode_Check(name) && (text(name) == "numpy" || text(name).rfind("numpy.", 0) == 0);
+  return name && PyUnicode_Check(name) && cpython::isNumpyName(text(name));
 }
 
 }  // namespace
@@ -42,13 +43,13 @@ bool belongsToNumpy(PyObject* function) {
 std::string calleeName(PyObject* callable) {
   if (PyFunction_Check(callable)) return text(reinterpret_cast<PyFunctionObject*>(callable)->func_qualname);
   std::string type = Py_TYPE(callable)->tp_name;
-  bool known = PyCFunction_Check(callable) || type.rfind("numpy.", 0) == 0 || Py_TYPE(callable) == &PyType_Type ||
-               type.ends_with("cython_function_or_method");
+  bool known = PyCFunction_Check(callable) || cpython::isNumpyType(Py_TYPE(callable)) ||
+               Py_TYPE(callable) == &PyType_Type || type.ends_with("cython_function_or_method");
   if (!known) return type + " object";
   std::string module = attributeText(callable, "__module__");
   std::string name = attributeText(callable, "__qualname__");
   if (name.empty()) name = attributeText(callable, "__name__");
-  if (type == "numpy.ufunc") module = "numpy";
+  if (cpython::isUfunc(callable)) module = "numpy";
   return module.empty() || module == "builtins" ? name : module + "." + name;
 }
 
@@ -189,8 +190,7 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
     if (Value* result = Collections{*this, trace_}.metaSpecial(callable, "__call__", args)) return result;
   }
   std::string name = calleeName(object);
-  bool numpyObject =
-      name.rfind("numpy.", 0) == 0 || std::string_view(Py_TYPE(object)->tp_name).substr(0, 6) == "numpy.";
+  const bool numpyObject = cpython::isNumpyName(name) || cpython::isNumpyType(Py_TYPE(object));
   trace_.fail(numpyObject ? BreakReason::kUnsupportedNumpy : BreakReason::kUnsupportedCall, name);
 }
 

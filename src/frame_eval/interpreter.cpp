@@ -45,7 +45,7 @@ const Bytecode& Interpreter::decoded(PyCodeObject* code) {
 void Interpreter::execute(Frame& frame) {
   using Method = void (Interpreter::*)(const Instr&);
   static constexpr Method kMethods[] = {
-#define FW_OPCODE(Id, text, arg) &Interpreter::on##Id,
+#define FW_OPCODE(Id, text, arg, pops, pushes, counted) &Interpreter::on##Id,
 #include "cpython/neutral_ops.def"
   };
   bool outermost = &frame == frames_.front().get();

@@ -238,7 +238,7 @@ class Interpreter : InterpreterState {
   Value* dictMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* formatValue(Value* value, Value* spec);
 
-#define FW_OPCODE(Id, text, arg) void on##Id(const Instr& instr);
+#define FW_OPCODE(Id, text, arg, pops, pushes, counted) void on##Id(const Instr& instr);
 #include "cpython/neutral_ops.def"
 };
 

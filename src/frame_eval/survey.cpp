@@ -4,7 +4,6 @@
 #include "frame_eval/survey.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "frame_eval/builtins.h"
@@ -21,141 +20,6 @@ namespace {
 constexpr int kMaxRuns = 200;
 constexpr size_t kMaxLooks = 200;  ///< values that one look for unknown ones visits
 constexpr const char* kUnknownName = "fusewire.unknown";
-
-/// Entries of the stack that an instruction takes and leaves.
-struct StackEffect {
-  int pops, pushes;
-};
-
-constexpr int kEnd = -1;
-/// `counted` entries more are taken per unit of the argument. kEnd: a survey does not go on behind it.
-struct StackEffectRow {
-  Opcode op;
-  int pops, pushes, counted = 0;
-};
-constexpr StackEffectRow kEffects[] = {{Opcode::kNop, 0, 0},
-                                       {Opcode::kResume, 0, 0},
-                                       {Opcode::kMakeCell, 0, 0},
-                                       {Opcode::kCopyFreeVars, 0, 0},
-                                       {Opcode::kPopTop, 1, 0},
-                                       {Opcode::kPushNull, 0, 1},
-                                       {Opcode::kCopy, 0, 0},
-                                       {Opcode::kSwap, 0, 0},
-                                       {Opcode::kLoadConst, 0, 1},
-                                       {Opcode::kLoadFast, 0, 1},
-                                       {Opcode::kLoadFastAndClear, 0, 1},
-                                       {Opcode::kLoadDeref, 0, 1},
-                                       {Opcode::kLoadGlobal, 0, 1},
-                                       {Opcode::kLoadAssertionError, 0, 1},
-                                       {Opcode::kStoreFast, 1, 0},
-                                       {Opcode::kStoreDeref, 1, 0},
-                                       {Opcode::kStoreGlobal, 1, 0},
-                                       {Opcode::kDeleteFast, 0, 0},
-                                       {Opcode::kDeleteDeref, 0, 0},
-                                       {Opcode::kDeleteGlobal, 0, 0},
-                                       {Opcode::kLoadAttr, 1, 1},
-                                       {Opcode::kLoadMethod, 1, 2},
-                                       {Opcode::kLoadSuperAttr, 3, 1},
-                                       {Opcode::kStoreAttr, 2, 0},
-                                       {Opcode::kDeleteAttr, 1, 0},
-                                       {Opcode::kUnaryNegative, 1, 1},
-                                       {Opcode::kUnaryPositive, 1, 1},
-                                       {Opcode::kUnaryInvert, 1, 1},
-                                       {Opcode::kUnaryNot, 1, 1},
-                                       {Opcode::kToBool, 1, 1},
-                                       {Opcode::kBinaryOp, 2, 1},
-                                       {Opcode::kCompareOp, 2, 1},
-                                       {Opcode::kIsOp, 2, 1},
-                                       {Opcode::kContainsOp, 2, 1},
-                                       {Opcode::kBinarySubscr, 2, 1},
-                                       {Opcode::kStoreSubscr, 3, 0},
-                                       {Opcode::kDeleteSubscr, 2, 0},
-                                       {Opcode::kBuildTuple, 0, 1, 1},
-                                       {Opcode::kBuildList, 0, 1, 1},
-                                       {Opcode::kBuildSet, 0, 1, 1},
-                                       {Opcode::kBuildMap, 0, 1, 2},
-                                       {Opcode::kBuildConstKeyMap, 1, 1, 1},
-                                       {Opcode::kBuildSlice, 0, 1, 1},
-                                       {Opcode::kBuildString, 0, 1, 1},
-                                       {Opcode::kListAppend, 1, 0},
-                                       {Opcode::kListExtend, 1, 0},
-                                       {Opcode::kListToTuple, 1, 1},
-                                       {Opcode::kSetAdd, 1, 0},
-                                       {Opcode::kSetUpdate, 1, 0},
-                                       {Opcode::kMapAdd, 2, 0},
-                                       {Opcode::kDictMerge, 1, 0},
-                                       {Opcode::kDictUpdate, 1, 0},
-                                       {Opcode::kUnpackSequence, 1, 0},
-                                       {Opcode::kUnpackEx, 1, 1},
-                                       {Opcode::kConvertValue, 1, 1},
-                                       {Opcode::kFormatSimple, 1, 1},
-                                       {Opcode::kFormatWithSpec, 2, 1},
-                                       {Opcode::kJump, 0, 0},
-                                       {Opcode::kPopJumpIfFalse, 1, 0},
-                                       {Opcode::kPopJumpIfTrue, 1, 0},
-                                       {Opcode::kPopJumpIfNone, 1, 0},
-                                       {Opcode::kPopJumpIfNotNone, 1, 0},
-                                       {Opcode::kGetIter, 1, 1},
-                                       {Opcode::kForIter, 1, 2},
-                                       {Opcode::kEndFor, kEnd, 0},
-                                       {Opcode::kCall, 2, 1, 1},
-                                       {Opcode::kCallKw, 3, 1, 1},
-                                       {Opcode::kCallEx, 3, 1},
-                                       {Opcode::kMakeFunction, 1, 1},
-                                       {Opcode::kSetFunctionAttribute, 2, 1},
-                                       {Opcode::kReturnValue, 1, 0},
-                                       {Opcode::kReturnGenerator, kEnd, 0},
-                                       {Opcode::kRaiseVarargs, kEnd, 0},
-                                       {Opcode::kImportName, 2, 1},
-                                       {Opcode::kImportFrom, 1, 2},
-                                       {Opcode::kBeforeWith, 1, 2},
-                                       {Opcode::kPushExcInfo, kEnd, 0},
-                                       {Opcode::kPopExcept, kEnd, 0},
-                                       {Opcode::kCheckExcMatch, 1, 1},
-                                       {Opcode::kWithExceptStart, kEnd, 0},
-                                       {Opcode::kReraise, kEnd, 0},
-                                       {Opcode::kGetLen, 1, 2},
-                                       {Opcode::kMatchSequence, 1, 2},
-                                       {Opcode::kMatchMapping, 1, 2},
-                                       {Opcode::kMatchKeys, 2, 3},
-                                       {Opcode::kMatchClass, 3, 1},
-                                       {Opcode::kYieldValue, 1, 1},
-                                       {Opcode::kGetYieldFromIter, 1, 1},
-                                       {Opcode::kSend, kEnd, 0},
-                                       {Opcode::kEndSend, kEnd, 0},
-                                       {Opcode::kCleanupThrow, kEnd, 0},
-                                       {Opcode::kStopIterationError, 1, 1},
-                                       {Opcode::kLoadBuildClass, 0, 1},
-                                       {Opcode::kLoadName, 0, 1},
-                                       {Opcode::kStoreName, 1, 0},
-                                       {Opcode::kDeleteName, 0, 0},
-                                       {Opcode::kLoadLocals, 0, 1},
-                                       {Opcode::kLoadClassDeref, 0, 1},
-                                       {Opcode::kLoadFromDictOrDeref, 1, 1},
-                                       {Opcode::kLoadFromDictOrGlobals, 1, 1},
-                                       {Opcode::kSetupAnnotations, 0, 0},
-                                       {Opcode::kCheckEgMatch, kEnd, 0},
-                                       {Opcode::kPrepReraiseStar, kEnd, 0},
-                                       {Opcode::kUnsupported, kEnd, 0}};
-
-constexpr const StackEffectRow* rowOf(Opcode op) {
-  for (const StackEffectRow& row : kEffects)
-    if (row.op == op) return &row;
-  return nullptr;
-}
-#define FW_OPCODE(Id, text, arg) static_assert(rowOf(Opcode::k##Id));
-#include "cpython/neutral_ops.def"
-
-StackEffect effectOf(const Instr& instr) {
-  const StackEffectRow& row = *rowOf(instr.op);
-  StackEffect effect{row.pops + row.counted * instr.arg, row.pushes};
-  if (instr.op == Opcode::kCallEx) effect.pops += instr.arg & 1;
-  if (instr.op == Opcode::kMakeFunction) effect.pops += std::popcount(static_cast<unsigned>(instr.arg));
-  if (instr.op == Opcode::kLoadSuperAttr) effect.pushes += instr.flags & 1;
-  if (instr.op == Opcode::kUnpackSequence) effect.pushes += instr.arg;
-  if (instr.op == Opcode::kUnpackEx) effect.pushes += (instr.arg & 0xff) + (instr.arg >> 8);
-  return effect;
-}
 
 /// Instructions that pass values on without a look at them.
 bool onlyMoves(Opcode op) {
@@ -294,12 +158,12 @@ bool Interpreter::passUnknown(Frame& frame) {
   const int at = static_cast<int>(frame.pc);
   const Instr& instr = frame.code->instructions[frame.pc];
   const bool broken = survey_->breaksAt(at);
-  StackEffect effect = effectOf(instr);
+  cpython::StackEffect effect = cpython::stackEffect(instr);
   if (instr.op == Opcode::kUnsupported && broken) {  // they push one value, as far as we know
     const int net = survey_->depth(frame.object(), at + 1) - static_cast<int>(frame.stack.size());
     if (net <= 1) effect = {1 - net, 1};
   }
-  if (effect.pops == kEnd) {
+  if (effect.pops == cpython::kNoEffect) {
     if (broken) throw SurveyEnd{};
     return false;
   }

@@ -6,6 +6,7 @@
 
 #include "cpython/code_facts.h"
 #include "cpython/numpy_api.h"
+#include "cpython/numpy_names.h"
 #include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/keys.h"
@@ -44,8 +45,7 @@ bool isIdentityConstant(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
          PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || PyArray_DescrCheck(o) ||
          Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
-         Py_TYPE(o) == &PyMemberDescr_Type || Py_TYPE(o)->tp_name == std::string_view("numpy.ufunc") ||
-         Py_TYPE(o)->tp_name == std::string_view("numpy._ArrayFunctionDispatcher");
+         Py_TYPE(o) == &PyMemberDescr_Type || cpython::isUfunc(o) || cpython::isArrayFunction(o);
 }
 
 bool isContainer(PyObject* o) { return PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyDict_CheckExact(o); }

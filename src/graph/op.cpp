@@ -13,8 +13,9 @@ namespace fw::graph {
 namespace {
 
 constexpr OpInfo kOps[] = {
-#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract) \
-  {Op::k##Id, text, arity, OpClass::cls, Loops::loops, ResultType::result, numpy, #cpu, Contract::contract},
+#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract, raises, cost)                         \
+  {Op::k##Id,          text,           arity,     OpClass::cls, Loops::loops, ResultType::result, numpy, #cpu, \
+   Contract::contract, Raises::raises, Cost::cost},
 #include "graph/ops/all.def"
 };
 
@@ -72,6 +73,33 @@ std::optional<Op> lookUp(const NameMap& map, std::string_view name) {
 }
 
 }  // namespace
+
+std::string_view name(OpClass cls) {
+  switch (cls) {
+    case OpClass::kSource: return "source";
+    case OpClass::kElementwise: return "elementwise";
+    case OpClass::kReduction: return "reduction";
+    case OpClass::kScan: return "scan";
+    case OpClass::kView: return "view";
+    case OpClass::kCreation: return "creation";
+    case OpClass::kJoin: return "join";
+    case OpClass::kUpdate: return "update";
+    case OpClass::kControl: return "control";
+  }
+  FW_UNREACHABLE();
+}
+
+std::string_view name(Raises raises) {
+  switch (raises) {
+    case Raises::kNothing: return "nothing";
+    case Raises::kFloats: return "floats";
+    case Raises::kComplex: return "complex";
+    case Raises::kNumbers: return "numbers";
+    case Raises::kByTypes: return "types";
+    case Raises::kAnything: return "anything";
+  }
+  FW_UNREACHABLE();
+}
 
 absl::Span<const OpInfo> opTable() { return kOps; }
 

@@ -10,7 +10,7 @@
 namespace fw::graph {
 
 enum class Op : uint16_t {
-#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract) k##Id,
+#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract, raises, cost) k##Id,
 #include "graph/ops/all.def"
 };
 
@@ -61,6 +61,26 @@ enum class Contract : uint8_t {
   kUlp,    ///< within 1 ULP (f64) or 2 ULP (f32) of the true value; f16 is the rounded f32 result
 };
 
+/// When computing the operation can be noticed by more than its result: by floating-point flags, a division of integers
+/// by zero, or a kernel that declines (fmax of zeros). mayRaise() (raising.h) answers for a node.
+enum class Raises : uint8_t {
+  kNothing,   ///< moves, compares or tests numbers
+  kFloats,    ///< if an operand or the result is a floating-point number
+  kComplex,   ///< if the operands are complex
+  kNumbers,   ///< of integers, too
+  kByTypes,   ///< a cast: by both types
+  kAnything,  ///< whatever its regions raise
+};
+
+/// What one element costs. costOf() (cost.h) answers for a node.
+enum class Cost : uint8_t {
+  kFree,      ///< nothing is computed
+  kCheap,     ///< a few quick instructions
+  kCostly,    ///< one slow instruction: a division, a root
+  kFunction,  ///< dozens of instructions
+  kModulus,   ///< kFunction of a complex number, kCheap of any other
+};
+
 struct OpInfo {
   Op op;
   std::string_view text;  ///< name in the text IR
@@ -68,15 +88,21 @@ struct OpInfo {
   OpClass cls;
   Loops loops;
   ResultType result;
-  std::string_view numpy;  ///< '|'-separated Python names that mean this op
+  std::string_view numpy;  ///< '|'-separated ufuncs ("np.add") and operators ("operator.add") that mean this op
   std::string_view cpu;    ///< name of the CPU lowering; "decompose" and "structural" are special
   Contract contract;
+  Raises raises;
+  Cost cost;
 };
+
+std::string_view name(OpClass cls);
+std::string_view name(Raises raises);
 
 absl::Span<const OpInfo> opTable();
 const OpInfo& info(Op op);
 std::optional<Op> opFromText(std::string_view text);
-/// Row with `name` (such as "np.add", "ndarray.sum", "operator.add") among its NumPy names.
+/// Row with `name` ("np.add", "operator.add") among its NumPy names. Functions and methods stand in
+/// frame_eval/numpy/numpy_functions.def.
 std::optional<Op> opFromNumpyName(std::string_view name);
 
 }  // namespace fw::graph

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cpython/hash_tables.h"
+#include "cpython/numpy_names.h"
 
 namespace fw::guards {
 
@@ -34,8 +35,7 @@ bool isLasting(PyObject* module) {
   PyErr_Clear();
   const char* name = PyModule_GetName(module);
   if (!name) return PyErr_Clear(), false;
-  const std::string_view text = name;
-  return text == "numpy" || text.substr(0, 6) == "numpy.";
+  return cpython::isNumpyName(name);
 }
 
 }  // namespace

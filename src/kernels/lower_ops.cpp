@@ -9,7 +9,7 @@ namespace fw::kernels {
 namespace {
 
 LowerFn* const kLowerings[] = {
-#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract) &lower##cpu,
+#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract, raises, cost) &lower##cpu,
 #include "graph/ops/all.def"
 };
 

@@ -29,7 +29,7 @@ struct Lowering {
 
 using LowerFn = absl::StatusOr<Value>(Lowering& l, absl::Span<const Value> v);
 
-#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract) LowerFn lower##cpu;
+#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract, raises, cost) LowerFn lower##cpu;
 #include "graph/ops/all.def"
 
 /// `op` on operands of one element each; answers an element of type `result`. kUnimplemented where no exact (or good

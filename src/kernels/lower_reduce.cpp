@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/cost.h"
 #include "graph/pairwise_order.h"
 #include "graph/refused.h"
 #include "graph/support/check.h"
@@ -111,11 +112,7 @@ class RowBuilder {
     if (status_.ok() && !s.ok()) status_ = s;
   }
 
-  bool expensive(ValueId id) const {
-    const graph::Node& node = graph_.node(id);
-    return graph::info(node.op).contract == graph::Contract::kUlp || node.op == Op::kFloorDivide ||
-           node.op == Op::kRemainder || node.op == Op::kFmod;
-  }
+  bool expensive(ValueId id) const { return graph::costOf(graph_, id) == graph::Cost::kFunction; }
 
   /// Decides in which stage every output over the domain is stored, and which values are kept in memory between stages.
   void planStores() {

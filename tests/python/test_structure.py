@@ -50,6 +50,12 @@ def test_only_the_cpython_room_knows_versions():
     assert not wrong, wrong
 
 
+def test_one_place_compares_names_of_numpy():
+    wrong = [f"{path.relative_to(ROOT)}: {line.strip()}" for _, path in sources() if path.name != "numpy_names.cpp"
+             for line in path.read_text().splitlines() if '"numpy' in line and re.search(r"[!=]= *\S*\"numpy|string_view|find|substr|with\(", line)]
+    assert not wrong, wrong
+
+
 def test_capture_looks_up_in_classes_by_one_function():
     """Guards on classes are about the look-ups that it notes."""
     wrong = [str(path.relative_to(ROOT)) for room, path in sources()

@@ -27,7 +27,7 @@ Assembly assemblyOf(PyObject* code) {
 
 Opcode opcodeNamed(PyObject* name) {
   constexpr const char* kNames[] = {
-#define FW_OPCODE(Id, text, arg) text,
+#define FW_OPCODE(Id, text, arg, pops, pushes, counted) text,
 #include "cpython/neutral_ops.def"
   };
   int number = 0;

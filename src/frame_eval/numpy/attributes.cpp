@@ -40,29 +40,71 @@ bool isScalarMethod(std::string_view name) {
   return false;
 }
 
+/// One attribute that is no method; `read` answers null if this object has it from elsewhere.
+struct AttributeInfo {
+  std::string_view name;
+  Value* (*read)(Trace&, Value*);
+};
+
+DType dtypeOfSelf(Trace& trace, Value* self) { return trace.graph().type(self->node).dtype; }
+
+Value* sizes(Trace& trace, Value* self) {
+  std::vector<Value*> sizes;
+  for (SymId s : shapeOf(trace, self->node)) sizes.push_back(trace.pyInt(s));
+  return trace.tuple(std::move(sizes));
+}
+
+Value* count(Trace& trace, Value* self) { return trace.pyInt(elementCount(trace, shapeOf(trace, self->node))); }
+
+Value* rank(Trace& trace, Value* self) {
+  return trace.pyInt(trace.syms().constant(trace.graph().type(self->node).rank()));
+}
+
+Value* bytesOfElement(Trace& trace, Value* self) {
+  return trace.pyInt(trace.syms().constant(graph::itemSize(dtypeOfSelf(trace, self))));
+}
+
+Value* bytesOfAll(Trace& trace, Value* self) {
+  const SymId size = trace.syms().constant(graph::itemSize(dtypeOfSelf(trace, self)));
+  return trace.pyInt(trace.syms().mul(elementCount(trace, shapeOf(trace, self->node)), size));
+}
+
+/// The real part of real numbers is the array itself, no view.
+Value* realPart(Trace& trace, Value* self) {
+  return graph::isComplex(dtypeOfSelf(trace, self)) ? partOf(trace, self, true) : self;
+}
+
+Value* imaginaryPart(Trace& trace, Value* self) {
+  return graph::isComplex(dtypeOfSelf(trace, self)) ? partOf(trace, self, false) : nullptr;
+}
+
+constexpr AttributeInfo kAttributes[] = {
+    {"shape", sizes},
+    {"ndim", rank},
+    {"size", count},
+    {"dtype", [](Trace& t, Value* self) { return dtypeObject(t, dtypeOfSelf(t, self)); }},
+    {"itemsize", bytesOfElement},
+    {"nbytes", bytesOfAll},
+    {"T", [](Trace& t, Value* self) { return transposed(t, self, false); }},
+    {"mT", [](Trace& t, Value* self) { return self->kind == ValueKind::kArray ? transposed(t, self, true) : nullptr; }},
+    {"real", realPart},
+    {"imag", imaginaryPart},
+};
+
 }  // namespace
 
+std::vector<std::string_view> attributeNames() {
+  std::vector<std::string_view> names;
+  for (const AttributeInfo& row : kAttributes) names.push_back(row.name);
+  return names;
+}
+
 std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& name) {
-  graph::Graph& g = trace.graph();
-  DType dtype = g.type(self->node).dtype;
-  SymShape shape = shapeOf(trace, self->node);
-  bool array = self->kind == ValueKind::kArray;
-  if (name == "shape") {
-    std::vector<Value*> sizes;
-    for (SymId s : shape) sizes.push_back(trace.pyInt(s));
-    return trace.tuple(std::move(sizes));
+  for (const AttributeInfo& row : kAttributes) {
+    if (row.name != name) continue;
+    if (Value* value = row.read(trace, self)) return value;
+    return std::nullopt;
   }
-  if (name == "ndim") return trace.pyInt(trace.syms().constant(static_cast<int64_t>(shape.size())));
-  if (name == "size") return trace.pyInt(elementCount(trace, shape));
-  if (name == "dtype") return dtypeObject(trace, dtype);
-  if (name == "itemsize") return trace.pyInt(trace.syms().constant(graph::itemSize(dtype)));
-  if (name == "nbytes") {
-    return trace.pyInt(trace.syms().mul(elementCount(trace, shape), trace.syms().constant(graph::itemSize(dtype))));
-  }
-  if (name == "T") return transposed(trace, self, false);
-  if (name == "mT" && array) return transposed(trace, self, true);
-  if (name == "real" && !graph::isComplex(dtype)) return self;  // the array itself, no view
-  if ((name == "real" || name == "imag") && graph::isComplex(dtype)) return partOf(trace, self, name == "real");
   if (findFunction("ndarray." + name)) {
     Value* method = trace.make(ValueKind::kMethod);
     method->items = {nullptr, self};

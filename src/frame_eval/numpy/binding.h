@@ -35,6 +35,9 @@ struct FunctionInfo {
   Handler handler;
 };
 
+/// Attributes of arrays that are no methods.
+std::vector<std::string_view> attributeNames();
+
 /// Rows by name, one entry per name.
 const std::vector<FunctionInfo>& functionTable();
 const FunctionInfo* findFunction(std::string_view name);

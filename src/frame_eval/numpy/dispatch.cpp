@@ -186,6 +186,14 @@ bool initialize() {
   return true;
 }
 
+std::vector<KnownName> knownNames() {
+  std::vector<KnownName> names;
+  for (const FunctionInfo& f : functionTable()) names.push_back({std::string(f.name), f.signature, "function"});
+  for (std::string_view name : attributeNames()) names.push_back({"ndarray." + std::string(name), "", "attribute"});
+  for (std::string_view name : kFoldable) names.push_back({"np." + std::string(name), "", "constant"});
+  return names;
+}
+
 bool isKnown(PyObject* callable) { return find(callable) != nullptr; }
 
 Value* call(Trace& trace, PyObject* callable, const CallArgs& args) {

@@ -2,6 +2,7 @@
 // seen now and guarded; the sizes that result are expressions of the sizes and integers that went in.
 #include <algorithm>
 
+#include "cpython/numpy_names.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
@@ -68,7 +69,7 @@ class IndexParser {
         if (PyBool_Check(o)) unsupported("indexing with a bool");
         if (PyUnicode_Check(o) || PyFloat_Check(o)) raises("only integers, slices ... are valid indices");
         // NumPy integer scalars; asSym() tells them from the rest.
-        if (std::string_view(Py_TYPE(o)->tp_name).substr(0, 6) == "numpy.") return;
+        if (cpython::isNumpyType(Py_TYPE(o))) return;
         unsupported("this index");
       }
       case ValueKind::kArray:

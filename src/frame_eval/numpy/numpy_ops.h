@@ -20,6 +20,15 @@ bool initialize();
 
 /// True if calls of this constant object are handled by call().
 bool isKnown(PyObject* callable);
+
+/// A name that means something to capture, for docs and tests: "np.sum". Ufuncs and operators stand in the op table.
+struct KnownName {
+  std::string name;
+  std::string_view arguments;  ///< as in numpy_functions.def
+  std::string_view kind;       ///< "function" (or method), "attribute", "constant": a function of constants only
+};
+std::vector<KnownName> knownNames();
+
 Value* call(Trace& trace, PyObject* callable, const CallArgs& args);
 
 /// Method `name` of an array or NumPy scalar. nullopt if there is none such that we know.

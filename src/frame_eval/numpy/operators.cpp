@@ -7,23 +7,15 @@
 namespace fw::capture::numpy {
 namespace {
 
+/// The ufunc of a binary operator, by the operator's name in the op table.
 Op opOf(int number) {
-  switch (number) {
-    case cpython::kNbAdd: return Op::kAdd;
-    case cpython::kNbAnd: return Op::kBitwiseAnd;
-    case cpython::kNbFloorDivide: return Op::kFloorDivide;
-    case cpython::kNbLshift: return Op::kLeftShift;
-    case cpython::kNbMultiply: return Op::kMultiply;
-    case cpython::kNbRemainder: return Op::kRemainder;
-    case cpython::kNbOr: return Op::kBitwiseOr;
-    case cpython::kNbPower: return Op::kPower;
-    case cpython::kNbRshift: return Op::kRightShift;
-    case cpython::kNbSubtract: return Op::kSubtract;
-    case cpython::kNbTrueDivide: return Op::kDivide;
-    case cpython::kNbXor: return Op::kBitwiseXor;
-    case cpython::kNbMatrixMultiply: unsupported("the operator @");
-  }
-  FW_UNREACHABLE();
+  static const std::vector<std::optional<Op>> ops = {
+#define FW_BINARY_OPERATOR(Id, name, inplace) graph::opFromNumpyName("operator." name),
+#include "cpython/binary_operators.def"
+  };
+  FW_CHECK(number >= 0 && number < cpython::kNbFirstInplace);
+  if (!ops[number]) unsupported("the operator @");
+  return *ops[number];
 }
 
 /// Arithmetic that can overflow: NumPy's integer scalars warn then, which no kernel can tell.

@@ -47,12 +47,9 @@ int handlerBody(const std::vector<Instr>& code, int at) {
 }
 
 /// What an instruction adds to the stack, of those that may stand before another one within the same raw instruction.
-int pushesWithinRaw(Opcode op) {
-  if (op == Opcode::kPushNull || op == Opcode::kLoadGlobal || op == Opcode::kCopy || op == Opcode::kLoadConst) return 1;
-  if (op == Opcode::kCompareOp || op == Opcode::kBuildSlice || op == Opcode::kPopJumpIfFalse ||
-      op == Opcode::kPopJumpIfTrue)
-    return -1;
-  return 0;
+int growth(const Instr& instr) {
+  const cpython::StackEffect effect = cpython::stackEffect(instr);
+  return effect.pops == cpython::kNoEffect ? 0 : effect.pushes - effect.pops;
 }
 
 }  // namespace
@@ -132,7 +129,7 @@ void CodeMap::findDepths() {
     const Opcode op = code_.instructions[i].op;
     if (raw[owner_[i]] < 0) continue;
     if (raw_[i] < 0) {
-      depth_[i] = depth_[i - 1] + pushesWithinRaw(code_.instructions[i - 1].op);
+      depth_[i] = depth_[i - 1] + growth(code_.instructions[i - 1]);
     } else {
       // PRECALL takes the arguments away already. Up to 3.12 names of keywords are on the stack of the neutral code
       // only.

@@ -179,9 +179,8 @@ class Canonicalizer {
       values.push_back(g.node(operand).attrs.scalar(AttrKey::kValue));
     }
     if (isComplex(values[0].dtype)) return std::nullopt;  // scalars and arrays differ in NumPy
-    const bool divides =
-        node.op == Op::kFloorDivide || node.op == Op::kRemainder || node.op == Op::kFmod || node.op == Op::kReciprocal;
-    if (divides && isInteger(values[0].dtype) && values.back().lo == 0) return std::nullopt;
+    if (info(node.op).raises == Raises::kNumbers && isInteger(values[0].dtype) && values.back().lo == 0)
+      return std::nullopt;
     std::feclearexcept(FE_ALL_EXCEPT);
     absl::StatusOr<Scalar> value = evaluateElement(node.op, values, node.type.dtype);
     const bool flags = std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) != 0;

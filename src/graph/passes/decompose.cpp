@@ -98,40 +98,84 @@ ValueId clipSide(Graph& g, Op beyond, ValueId x, ValueId bound) {
   return *result;
 }
 
-absl::StatusOr<ValueId> expandNode(Graph& g, const Node& node, absl::Span<const ValueId> in) {
-  const DType dtype = in.empty() ? node.type.dtype : g.type(in[0]).dtype;
-  switch (node.op) {
-    case Op::kPositive: return g.addTyped(Op::kCopy, {in[0]}, node.type);
-    case Op::kSquare: return g.binary(Op::kMultiply, in[0], in[0]);
-    case Op::kReciprocal:
-      if (isComplex(dtype)) return absl::UnimplementedError("reciprocal of complex numbers is not 1/x in NumPy");
-      if (isFloat(dtype)) return g.binary(Op::kDivide, g.constant(Scalar::one(dtype)), in[0]);
-      return g.cast(g.binary(Op::kDivide, g.constant(Scalar::one(DType::kF64)), g.cast(in[0], DType::kF64)), dtype);
-    case Op::kClip: {
-      if (isComplex(dtype)) return absl::UnimplementedError("clip of complex numbers");
-      return clipSide(g, Op::kGreater, clipSide(g, Op::kLess, in[0], in[1]), in[2]);
-    }
-    case Op::kMean: return mean(g, reductionOf(node), in[0]);
-    case Op::kVar:
-    case Op::kStd: {
-      const SymId ddof = node.attrs.has(AttrKey::kDdof) ? node.attrs.sym(AttrKey::kDdof) : g.syms().constant(0);
-      const ValueId variance = var(g, reductionOf(node), in[0], ddof);
-      return node.op == Op::kVar ? variance : g.unary(Op::kSqrt, variance);
-    }
-    case Op::kCountNonzero: {
-      const ValueId nonzero =
-          dtype == DType::kBool ? in[0] : g.binary(Op::kNotEqual, in[0], g.constant(Scalar::zero(dtype)));
-      const Reduction r = reductionOf(node);
-      return sumOf(g, g.cast(nonzero, DType::kI64), r.axes, r.keepdims, false);
-    }
-    case Op::kPtp: {
-      const Reduction r = reductionOf(node);
-      const ValueId most = g.reduce(Op::kMax, in[0], r.axes, r.keepdims);
-      return g.binary(Op::kSubtract, most, g.reduce(Op::kMin, in[0], r.axes, r.keepdims));
-    }
-    default: return absl::InternalError("no decomposition of " + std::string(info(node.op).text));
-  }
+using Operands = absl::Span<const ValueId>;
+
+/// The rows that are decomposed, one specialisation each. A row without one does not compile.
+template <Op op>
+absl::StatusOr<ValueId> expand(Graph& g, const Node& node, Operands in) = delete;
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kPositive>(Graph& g, const Node& node, Operands in) {
+  return g.addTyped(Op::kCopy, {in[0]}, node.type);
 }
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kSquare>(Graph& g, const Node&, Operands in) {
+  return g.binary(Op::kMultiply, in[0], in[0]);
+}
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kReciprocal>(Graph& g, const Node&, Operands in) {
+  const DType dtype = g.type(in[0]).dtype;
+  if (isComplex(dtype)) return absl::UnimplementedError("reciprocal of complex numbers is not 1/x in NumPy");
+  if (isFloat(dtype)) return g.binary(Op::kDivide, g.constant(Scalar::one(dtype)), in[0]);
+  return g.cast(g.binary(Op::kDivide, g.constant(Scalar::one(DType::kF64)), g.cast(in[0], DType::kF64)), dtype);
+}
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kClip>(Graph& g, const Node&, Operands in) {
+  if (isComplex(g.type(in[0]).dtype)) return absl::UnimplementedError("clip of complex numbers");
+  return clipSide(g, Op::kGreater, clipSide(g, Op::kLess, in[0], in[1]), in[2]);
+}
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kMean>(Graph& g, const Node& node, Operands in) {
+  return mean(g, reductionOf(node), in[0]);
+}
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kVar>(Graph& g, const Node& node, Operands in) {
+  const SymId ddof = node.attrs.has(AttrKey::kDdof) ? node.attrs.sym(AttrKey::kDdof) : g.syms().constant(0);
+  return var(g, reductionOf(node), in[0], ddof);
+}
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kStd>(Graph& g, const Node& node, Operands in) {
+  return g.unary(Op::kSqrt, *expand<Op::kVar>(g, node, in));
+}
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kCountNonzero>(Graph& g, const Node& node, Operands in) {
+  const DType dtype = g.type(in[0]).dtype;
+  const ValueId nonzero =
+      dtype == DType::kBool ? in[0] : g.binary(Op::kNotEqual, in[0], g.constant(Scalar::zero(dtype)));
+  const Reduction r = reductionOf(node);
+  return sumOf(g, g.cast(nonzero, DType::kI64), r.axes, r.keepdims, false);
+}
+
+template <>
+absl::StatusOr<ValueId> expand<Op::kPtp>(Graph& g, const Node& node, Operands in) {
+  const Reduction r = reductionOf(node);
+  const ValueId most = g.reduce(Op::kMax, in[0], r.axes, r.keepdims);
+  return g.binary(Op::kSubtract, most, g.reduce(Op::kMin, in[0], r.axes, r.keepdims));
+}
+
+using Expand = absl::StatusOr<ValueId> (*)(Graph&, const Node&, Operands);
+
+template <Op op, bool decomposes>
+constexpr Expand expansion() {
+  if constexpr (decomposes)
+    return &expand<op>;
+  else
+    return nullptr;
+}
+
+/// Null for rows that have a lowering.
+constexpr Expand kExpansions[] = {
+#define FW_OP(Id, text, arity, cls, loops, result, numpy, cpu, contract, raises, cost) \
+  expansion<Op::k##Id, std::string_view(#cpu) == "Decompose">(),
+#include "graph/ops/all.def"
+};
 
 }  // namespace
 
@@ -139,13 +183,14 @@ absl::Status decompose(Graph& graph, const PassContext& context) {
   if (absl::Status s = forEachRegion(graph, [&](Graph& g) { return decompose(g, context); }); !s.ok()) return s;
   return rewrite(graph, [](Rewriter& rw, ValueId id) -> absl::Status {
     const Node& node = rw.in().node(id);
-    if (info(node.op).cpu != "Decompose" && info(node.op).cpu != "decompose") {
+    const Expand expand = kExpansions[static_cast<size_t>(node.op)];
+    if (!expand) {
       rw.copyNode(id);
       return absl::OkStatus();
     }
     absl::InlinedVector<ValueId, 3> operands;
     for (ValueId operand : node.operands) operands.push_back(rw.map(operand));
-    absl::StatusOr<ValueId> now = expandNode(rw.out(), node, operands);
+    absl::StatusOr<ValueId> now = expand(rw.out(), node, operands);
     if (!now.ok()) return now.status();
     const ValueType& type = rw.out().type(*now);
     FW_CHECK_MSG(type.dtype == node.type.dtype && type.rank() == node.type.rank(),

@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/axes.h"
+#include "graph/cost.h"
 #include "graph/linear_sum.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -219,13 +220,14 @@ bool joinable(const Draft& draft) { return draft.kind == Group::Kind::kMap || dr
 bool Draft::isReduced(int64_t axis) const { return std::find(reduced.begin(), reduced.end(), axis) != reduced.end(); }
 
 int recomputeCost(const Graph& graph, ValueId id) {
-  const Op op = graph.node(id).op;
-  if (info(op).cls == OpClass::kCreation) return 0;
-  if (info(op).contract == Contract::kUlp) return kExpensive;
-  if (op == Op::kDivide || op == Op::kFloorDivide || op == Op::kRemainder || op == Op::kFmod || op == Op::kSqrt)
-    return kExpensive;
-  if (op == Op::kAbsolute && isComplex(graph.type(graph.node(id).operands[0]).dtype)) return kExpensive;
-  return isComplex(graph.type(id).dtype) ? 4 : 1;
+  switch (costOf(graph, id)) {
+    case Cost::kFree: return 0;
+    case Cost::kCheap: return isComplex(graph.type(id).dtype) ? 4 : 1;
+    case Cost::kCostly:
+    case Cost::kFunction: return kExpensive;
+    case Cost::kModulus: break;
+  }
+  FW_UNREACHABLE();
 }
 
 absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {

@@ -25,13 +25,14 @@ ValueId Rewriter::copyNode(ValueId old, absl::Span<const ValueId> operands) {
   Node& node = in_.mutableNode(old);
   out_.setLine(node.line);
   ValueId now;
-  switch (node.op) {
-    case Op::kInput: now = out_.input(static_cast<int>(node.attrs.integer(AttrKey::kIndex)), node.type); break;
-    case Op::kConstant: now = out_.constant(node.attrs.scalar(AttrKey::kValue)); break;
-    case Op::kSym: now = out_.sym(node.attrs.sym(AttrKey::kExpr)); break;
-    default:  // every other row is an ordinary node
-      now = out_.addTyped(node.op, operands, node.type, node.attrs, std::move(node.regions));
-  }
+  if (node.op == Op::kInput)
+    now = out_.input(static_cast<int>(node.attrs.integer(AttrKey::kIndex)), node.type);
+  else if (node.op == Op::kConstant)
+    now = out_.constant(node.attrs.scalar(AttrKey::kValue));
+  else if (node.op == Op::kSym)
+    now = out_.sym(node.attrs.sym(AttrKey::kExpr));
+  else
+    now = out_.addTyped(node.op, operands, node.type, node.attrs, std::move(node.regions));
   set(old, now);
   return now;
 }

@@ -1,0 +1,30 @@
+#include "cpython/numpy_names.h"
+
+namespace fw::cpython {
+
+namespace {
+
+constexpr std::string_view kPackage = "numpy";
+
+}  // namespace
+
+bool isNumpyName(std::string_view name) {
+  return name.substr(0, kPackage.size()) == kPackage &&
+         (name.size() == kPackage.size() || name[kPackage.size()] == '.');
+}
+
+bool isNumpyModule(PyObject* object) {
+  const char* name = PyModule_Check(object) ? PyModule_GetName(object) : nullptr;
+  if (!name) PyErr_Clear();
+  return name && name == kPackage;
+}
+
+bool isNumpyType(PyTypeObject* type) { return isNumpyName(type->tp_name); }
+
+bool isUfunc(PyObject* object) { return Py_TYPE(object)->tp_name == std::string_view("numpy.ufunc"); }
+
+bool isArrayFunction(PyObject* object) {
+  return Py_TYPE(object)->tp_name == std::string_view("numpy._ArrayFunctionDispatcher");
+}
+
+}  // namespace fw::cpython

@@ -1,0 +1,21 @@
+// What belongs to NumPy, by the names that it gives: for messages, and for objects that NumPy's C API cannot tell. The
+// only place that compares such names.
+#pragma once
+
+#include <Python.h>
+
+#include <string_view>
+
+namespace fw::cpython {
+
+/// "numpy" or something in it: a module, or the full name of a function.
+bool isNumpyName(std::string_view name);
+/// The package itself.
+bool isNumpyModule(PyObject* object);
+/// A type of NumPy's own.
+bool isNumpyType(PyTypeObject* type);
+bool isUfunc(PyObject* object);
+/// A function that NumPy dispatches by __array_function__.
+bool isArrayFunction(PyObject* object);
+
+}  // namespace fw::cpython
