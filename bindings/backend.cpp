@@ -6,11 +6,13 @@
 
 #include <cstring>
 
+#include "bindings/internal_failures.h"
 #include "bindings/python_backend.h"
 #include "bindings/statements_backend.h"
 #include "graph/evaluator.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"
+#include "kernels/access_proof.h"
 #include "nlohmann/json.hpp"
 
 namespace fw::bindings {
@@ -162,6 +164,7 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
   options.guarded = given.guarded;
   options.refuseUnproved = config.flag(Setting::kVerifyPasses);
   options.checked = config.flag(Setting::kChecked);
+  options.plantOutside = planted.load(std::memory_order_relaxed) == Planted::kAccess;
   const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
   jit::CompiledText text;
   options.keepText = wantKernels || wantCode;
@@ -218,7 +221,8 @@ int32_t Program::commit(const int64_t*, void* const*, void*, jit::CommitProgress
 
 absl::StatusOr<std::unique_ptr<Program>> makeProgram(graph::Graph graph, graph::Plan plan, const Config& config,
                                                      const ProgramOptions& options) {
-  if (plan.groups.empty() && plan.commits.empty() && options.script.writes.empty())
+  if (plan.groups.empty() && plan.commits.empty() && options.script.writes.empty() &&
+      kernels::AccessProver(plan, graph.syms(), options.guarded).unprovedResults().empty())
     return std::make_unique<EmptyProgram>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));

@@ -19,6 +19,7 @@
 #include "bindings/workspace.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
+#include "graph/symint_facts.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
 
@@ -70,7 +71,10 @@ std::vector<graph::SymId> guardedExpressions(const guards::GuardSet& guards, gra
       case guards::Relation::kLe: result.push_back(difference); break;
       case guards::Relation::kLt: result.push_back(syms.sub(difference, syms.constant(1))); break;
       case guards::Relation::kEq: result.insert(result.end(), {difference, syms.neg(difference)}); break;
-      case guards::Relation::kNe: break;
+      case guards::Relation::kNe:  // what is not 0 and not below it is at least 1
+        for (const graph::SymId side : {difference, syms.neg(difference)})
+          if (graph::refinedRange(syms, side).lo >= 0) result.push_back(syms.sub(side, syms.constant(1)));
+        break;
     }
   }
   return result;
@@ -106,7 +110,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
   ProgramOptions options{v->reporter_.has_value(), {}, {v->graphText_, std::move(captured.writes)}};
-  if (context.verifyEach) options.guarded = guardedExpressions(*v->guards_, *syms);
+  options.guarded = guardedExpressions(*v->guards_, *syms);
   auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, options);
   if (!program.ok()) return program.status();
   v->program_ = *std::move(program);
@@ -380,7 +384,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       }
     }
   }
-  FW_CHECK_MSG(!outside, "checked code met an access outside of its array, and did not make it\n" + planText_);
+  FW_CHECK_MSG(!outside, "an access would have gone outside of its array, and was not made\n" + planText_);
   return outcome;
 }
 

@@ -1,6 +1,7 @@
 // From a planned graph to an Executable: one kernel per group, all of them in one native function; those of
 // commits in a second one.
 #include <chrono>
+#include <optional>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "kernels/access_proof.h"
 #include "kernels/lower.h"
 #include "kernels/lower_group.h"
+#include "kernels/reach.h"
 
 namespace fw::jit {
 namespace {
@@ -44,17 +46,49 @@ DeferredCommit deferredCommit(int number, const graph::Graph& graph, const graph
   FW_UNREACHABLE();
 }
 
-/// Every access of the kernels stays inside of its buffer, and so do results that are views.
-absl::Status proveAccesses(const graph::Graph& graph, const graph::Plan& plan, const CompileOptions& options,
-                           std::initializer_list<const std::vector<kernels::Kernel>*> lists) {
+using Kernels = std::vector<kernels::Kernel>;
+
+/// How far the accesses reach that are not proved to stay inside of their buffers, and results that are views. An error
+/// where they may not be left to a check at run time, or where there is no telling.
+absl::StatusOr<std::vector<kernels::Reach>> unprovedReaches(const graph::Graph& graph, const graph::Plan& plan,
+                                                            const CompileOptions& options,
+                                                            std::initializer_list<const Kernels*> lists) {
   kernels::AccessProver prover(plan, graph.syms(), options.guarded);
-  std::vector<std::string> problems = prover.unprovedResults();
-  for (const std::vector<kernels::Kernel>* list : lists)
-    for (const kernels::Kernel& kernel : *list)
-      for (uint32_t access : prover.unproved(kernel))
-        problems.push_back(kernels::describeAccess(kernel, access, plan, graph.syms()));
-  if (problems.empty()) return absl::OkStatus();
+  std::vector<kernels::Reach> reaches;
+  std::vector<std::string> problems;
+  for (size_t result : prover.unprovedResults()) {
+    const graph::OutputBinding& output = plan.outputs[result];
+    reaches.push_back(kernels::reachOf(output, plan, graph.syms()));
+    if (options.refuseUnproved) problems.push_back(absl::StrCat("result ", result, " in buffer ", output.buffer.index));
+  }
+  for (const Kernels* list : lists) {
+    for (const kernels::Kernel& kernel : *list) {
+      for (uint32_t access : prover.unproved(kernel)) {
+        std::optional<kernels::Reach> reach = kernels::reachOf(kernel, access, graph.syms());
+        if (options.refuseUnproved || !reach)
+          problems.push_back(kernels::describeAccess(kernel, access, plan, graph.syms()));
+        else
+          reaches.push_back(*std::move(reach));
+      }
+    }
+  }
+  if (problems.empty()) return reaches;
   return absl::InternalError("not proved to stay inside of its buffer: " + absl::StrJoin(problems, "; "));
+}
+
+/// Moves an access by all of its buffer.
+void plantOutside(const graph::Graph& graph, const graph::Plan& plan, std::initializer_list<Kernels*> lists) {
+  graph::SymContext& syms = graph.syms();
+  for (Kernels* list : lists) {
+    for (kernels::Kernel& kernel : *list) {
+      if (kernel.accesses.empty()) continue;
+      kernels::Access& access = kernel.accesses[0];
+      const graph::Buffer& buffer = plan.buffers[access.buffer.index];
+      const graph::SymId bytes = syms.mul(syms.product(buffer.shape), syms.constant(graph::itemSize(buffer.dtype)));
+      access.offset = syms.add(access.offset, bytes);
+      return;
+    }
+  }
 }
 
 }  // namespace
@@ -83,11 +117,13 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, g
     if (commit && isDeferred(group))
       deferred.push_back(deferredCommit(static_cast<int>(before), graph, group, list[before]));
   }
-  if (options.refuseUnproved)
-    if (absl::Status s = proveAccesses(graph, plan, options, {&kernels, &commits}); !s.ok()) return s;
+  if (options.plantOutside) plantOutside(graph, plan, {&kernels, &commits});
+  auto reaches = unprovedReaches(graph, plan, options, {&kernels, &commits});
+  if (!reaches.ok()) return reaches.status();
   CompileTimings timings;
   timings.kernelMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return compileKernels(kernels, commits, graph.syms(), std::move(plan), options, text, timings, std::move(deferred));
+  return compileKernels(kernels, commits, graph.syms(), std::move(plan), options, text, timings, std::move(deferred),
+                        *reaches);
 }
 
 }  // namespace fw::jit

@@ -70,8 +70,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
                                                            const std::vector<kernels::Kernel>& commits,
                                                            const graph::SymContext& syms, graph::Plan plan,
                                                            const CompileOptions& options, CompiledText* text,
-                                                           CompileTimings timings,
-                                                           std::vector<DeferredCommit> deferred) {
+                                                           CompileTimings timings, std::vector<DeferredCommit> deferred,
+                                                           absl::Span<const kernels::Reach> reaches) {
   for (const auto* list : {&kernels, &commits}) {
     for (const kernels::Kernel& kernel : *list)
       if (absl::Status status = checkKernel(kernel); !status.ok()) return status;
@@ -84,7 +84,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   llvm::Module module("fusewire", context);
   Session& session = Session::instance();
   session.prepare(module, **target, options.optLevel);
-  const ModuleState state{module, **target, syms, plan, deferred, options.checked};
+  const ModuleState state{module, **target, syms, plan, deferred, options.checked, reaches};
   emitEntry(state, name, kernels, commits);
   std::vector<std::string> entries = {name};
   if (!plan.commits.empty()) {
@@ -112,7 +112,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   timings.codegenMs = generated->codegenMs;
   timings.linkMs = generated->linkMs;
   return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings, std::move(deferred),
-                                            options.checked);
+                                            options.checked || !reaches.empty());
 }
 
 }  // namespace fw::jit

@@ -33,6 +33,10 @@ class FunctionState {
   llvm::Value* sym(graph::SymId id);
   /// `offset` bytes into a buffer's data.
   llvm::Value* address(graph::BufferId buffer, graph::SymId offset);
+  /// Start of a buffer's data.
+  llvm::Value* buffer(graph::BufferId id);
+  /// Address of the first byte of a buffer, or of the one behind its last: as the caller says (EntryFn).
+  llvm::Value* extent(graph::BufferId id, bool end);
   /// Ends the function with kStatusOutside if one of the `bytes` bytes at `pointer` is not the buffer's.
   void checkInside(graph::BufferId id, llvm::Value* pointer, int64_t bytes);
   /// Runs a part of this function that stands in one of its own; `mayLeave` says that it may end this one, too.
@@ -86,10 +90,6 @@ class FunctionState {
  private:
   void openEnvironment();
   llvm::Value* emitSym(graph::SymId id);
-  /// Start of a buffer's data.
-  llvm::Value* buffer(graph::BufferId id);
-  /// Address of the first byte of a buffer, or of the one behind its last.
-  llvm::Value* extent(graph::BufferId id, bool end);
   /// Goes on in a new block.
   void separate(const char* name);
   llvm::Value* statusOf(llvm::Value* control);

@@ -6,6 +6,7 @@
 
 #include "graph/support/check.h"
 #include "jit/emit_kernel.h"
+#include "jit/emit_reach.h"
 #include "jit/shared_kernels.h"
 
 namespace fw::jit {
@@ -154,6 +155,7 @@ void emitEntry(const ModuleState& m, const std::string& name, const std::vector<
   Emitter emitter(m, name, Emitter::Use::kRun, pointersTo(kernels));
   emitter.share(std::vector<bool>(kernels.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
+  emitReachChecks(fn, m.reaches);
   if (m.checked && !commits.empty()) {
     for (const Kernel& commit : commits) KernelEmitter(fn, commit, /*checked=*/true).probe();
     fn.clearFlags();

@@ -9,6 +9,7 @@
 #include "jit/executable.h"
 #include "jit/target.h"
 #include "kernels/kernel.h"
+#include "kernels/reach.h"
 #include "llvm/IR/Module.h"
 
 namespace fw::jit {
@@ -21,6 +22,7 @@ struct ModuleState {
   const graph::Plan& plan;
   absl::Span<const DeferredCommit> deferred;  ///< by rising number
   bool checked;                               ///< accesses are compared with their buffers before they are made
+  absl::Span<const kernels::Reach> reaches;   ///< compared before anything is computed
 };
 
 /// Checked: what `commits` access is compared before anything is computed, since they cannot stop half-way.

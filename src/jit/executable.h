@@ -20,7 +20,7 @@ enum Status : int32_t {
   kStatusOverflow = 4,
   kStatusUnderflow = 8,
   kStatusDecline = 16,  ///< a kernel refused: always run as Python
-  kStatusOutside = 32,  ///< checked code: an access would have gone outside of its buffer, and was not made
+  kStatusOutside = 32,  ///< an access would have gone outside of its buffer, and was not made
 };
 
 /// The native function. symbols[i] is the value of symbol i of the graph's SymContext; buffers[b] is the data of
@@ -110,7 +110,10 @@ struct CompileOptions {
   /// Every access is compared with its buffer first, and not made if it is outside: kStatusOutside. The functions then
   /// read the extents of the buffers (EntryFn).
   bool checked = false;
-  bool refuseUnproved = false;        ///< accesses that are not proved to stay inside are an error
+  /// Accesses that are not proved to stay inside are an error; else they are checked when the code runs, once a call
+  /// and before anything is computed, and the functions then read the extents of the buffers, too.
+  bool refuseUnproved = false;
+  bool plantOutside = false;  ///< for tests: makes the first access of the first kernel reach outside of its buffer
   std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0, for the proof
   bool keepText = false;              ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
 };
