@@ -14,8 +14,8 @@ namespace fw::graph {
 namespace {
 
 constexpr int kMaxDepth = 12;
-constexpr int kMaxSteps = 400;    ///< for each depth
-constexpr int kMaxTotal = 10000;  ///< of one prover: what has not been proved by then is not worth the time
+constexpr int kMaxSteps = 100;    ///< for each depth
+constexpr int kMaxTotal = 40000;  ///< of one prover: what has not been proved by then is not worth the time
 constexpr size_t kMaxSize = 48;   ///< terms
 
 /// The atoms of `of` without those of `without`; nullopt if some are missing.
