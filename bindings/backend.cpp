@@ -4,10 +4,12 @@
 // ("@name").
 #include "bindings/backend.h"
 
+#include "bindings/internal_failures.h"
 #include "bindings/python_backend.h"
 #include "bindings/statements_backend.h"
 #include "graph/support/event.h"
 #include "jit/compile.h"
+#include "kernels/access_proof.h"
 #include "nlohmann/json.hpp"
 #include "runtime/null.h"
 #include "runtime/reference.h"
@@ -30,6 +32,7 @@ Made makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int 
   options.guarded = given.guarded;
   options.refuseUnproved = config.flag(Setting::kVerifyPasses);
   options.checked = config.flag(Setting::kChecked);
+  options.plantOutside = planted.load(std::memory_order_relaxed) == Planted::kAccess;
   const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
   jit::CompiledText text;
   options.keepText = wantKernels || wantCode;
@@ -75,7 +78,8 @@ constexpr struct {
 }  // namespace
 
 Made makeExecutable(graph::Graph graph, graph::Plan plan, const Config& config, const BackendOptions& options) {
-  if (plan.groups.empty() && plan.commits.empty() && options.script.writes.empty())
+  if (plan.groups.empty() && plan.commits.empty() && options.script.writes.empty() &&
+      kernels::AccessProver(plan, graph.syms(), options.guarded).unprovedResults().empty())
     return std::make_unique<runtime::NullExecutable>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));

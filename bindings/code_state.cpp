@@ -81,6 +81,7 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
     const std::string why = added->explainMiss(slots, reinterpret_cast<PyObject*>(function));
     fail(function, slots, "a new variant rejects its own arguments: " + why);
   }
+  if (std::string failure = variants_.takeFailure(); !failure.empty()) fail(function, slots, std::move(failure));
   return outcome;
 }
 

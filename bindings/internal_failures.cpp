@@ -122,7 +122,7 @@ void reportInternalFailure(const Break& what, PyFunctionObject* function, PyObje
 }
 
 bool plantFailure(std::string_view place) {
-  constexpr std::string_view kPlaces[] = {"", "build", "run", "look-up", "region"};
+  constexpr std::string_view kPlaces[] = {"", "build", "run", "look-up", "region", "access"};
   const auto at = std::find(std::begin(kPlaces), std::end(kPlaces), place);
   if (at == std::end(kPlaces)) return false;
   planted = static_cast<Planted>(at - std::begin(kPlaces));

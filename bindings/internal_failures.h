@@ -24,11 +24,12 @@ void reportInternalFailure(const capture::Break& what, PyFunctionObject* functio
 /// Whether this thread is writing a reproducer: nothing is compiled meanwhile.
 bool isReportingFailure();
 
-/// For tests: checks fail at one of these places until told otherwise.
-enum class Planted : uint8_t { kNone, kBuild, kRun, kLookUp, kRegion };
+/// For tests: something fails at one of these places until told otherwise.
+enum class Planted : uint8_t { kNone, kBuild, kRun, kLookUp, kRegion, kAccess };
 inline std::atomic<Planted> planted{Planted::kNone};
 inline void failIfPlanted(Planted here) { FW_CHECK_MSG(planted.load(std::memory_order_relaxed) != here, "planted"); }
-/// By its name: "", "build", "run", "look-up", "region". False if there is none.
+/// By its name: "", "build", "run", "look-up", "region", or "access": an access of what is compiled is wrong.
+/// False if there is none.
 bool plantFailure(std::string_view place);
 
 /// New list of {function, reason, message, detail, file, line, reproducer}, one for each report; nullptr with an

@@ -16,6 +16,7 @@
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
+#include "graph/symint_facts.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
 
@@ -59,7 +60,10 @@ std::vector<graph::SymId> guardedExpressions(const guards::GuardSet& guards, gra
       case guards::Relation::kLe: result.push_back(difference); break;
       case guards::Relation::kLt: result.push_back(syms.sub(difference, syms.constant(1))); break;
       case guards::Relation::kEq: result.insert(result.end(), {difference, syms.neg(difference)}); break;
-      case guards::Relation::kNe: break;
+      case guards::Relation::kNe:  // what is not 0 and not below it is at least 1
+        for (const graph::SymId side : {difference, syms.neg(difference)})
+          if (graph::refinedRange(syms, side).lo >= 0) result.push_back(syms.sub(side, syms.constant(1)));
+        break;
     }
   }
   return result;
@@ -95,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
   BackendOptions options{v->transaction_.mayDefer(), {}, {v->graphText_, std::move(captured.writes)}};
-  if (context.verifyEach) options.guarded = guardedExpressions(*v->guards_, *syms);
+  options.guarded = guardedExpressions(*v->guards_, *syms);
   auto executable = makeExecutable(std::move(captured.graph), *std::move(plan), config, options);
   if (!executable.ok()) return executable.status();
   v->executable_ = *std::move(executable);
@@ -258,7 +262,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   switch (transaction_.run(*executable_, context, work, policy)) {
     case runtime::Outcome::kDone: break;
     case runtime::Outcome::kOutside:
-      FW_CHECK_MSG(false, "checked code met an access outside of its array, and did not make it\n" + planText_);
+      FW_CHECK_MSG(false, "an access would have gone outside of its array, and was not made\n" + planText_);
     case runtime::Outcome::kDeclined:
       ++declinesInARow_;
       ++declines_;

@@ -59,6 +59,8 @@ class SymAlgebra {
   SymId extreme(SymOp op, SymId a, SymId b);
   /// See symint_facts.h.
   SymRange refine(SymId id);
+  /// Looks again at the expressions known to be 0 that mention `part`, about which more is known now.
+  void reconsiderZeros(SymId part);
   /// id, or the constant that it must be by the ranges of its operands.
   SymId folded(SymId id);
 

@@ -14,8 +14,9 @@ namespace fw::graph {
 namespace {
 
 constexpr int kMaxDepth = 12;
-constexpr int kMaxSteps = 400;   ///< for each depth
-constexpr size_t kMaxSize = 48;  ///< terms
+constexpr int kMaxSteps = 100;    ///< for each depth
+constexpr int kMaxTotal = 40000;  ///< of one prover: what has not been proved by then is not worth the time
+constexpr size_t kMaxSize = 48;   ///< terms
 
 /// The atoms of `of` without those of `without`; nullopt if some are missing.
 std::optional<SymTerm> quotient(const SymTerm& of, const SymTerm& without) {
@@ -36,10 +37,15 @@ BoundProver::BoundProver(const SymContext& context, absl::Span<const SymId> guar
   for (SymId id : guarded) addFact(id);
 }
 
-void BoundProver::addFact(SymId id) { push(algebra_.poly(context_.canonical(id))); }
+void BoundProver::addFact(SymId id) {
+  const SymPoly p = algebra_.poly(context_.canonical(id));
+  push(p);
+  knowAtoms(p);  // s >= 2 follows from s // n >= 1 and n >= 2
+}
 
 void BoundProver::push(SymPoly poly) {
-  if (algebra_.range(poly).lo >= 0 && poly.size() == 1 && poly[0].atoms.size() <= 1) return;  // a range says as much
+  // Ranges say as much.
+  if (poly.empty() || (algebra_.range(poly).lo >= 0 && poly.size() == 1 && poly[0].atoms.size() <= 1)) return;
   const size_t number = facts_.size();
   impossible_ += algebra_.range(poly).hi < 0;
   for (const SymTerm& t : poly) {
@@ -99,9 +105,14 @@ void BoundProver::knowAtoms(const SymPoly& p) {
       if (context_.node(atom).op != SymOp::kSymbol) knowAtom(atom);
 }
 
+bool BoundProver::holdsAtOnce(SymId id) {
+  return SymAlgebra(context_).nonNegative(algebra_.poly(context_.canonical(id)));  // has a budget of its own
+}
+
 bool BoundProver::nonNegative(SymId id) {
+  if (holdsAtOnce(id)) return true;
+  if (total_ > kMaxTotal) return false;
   const SymPoly p = algebra_.poly(context_.canonical(id));
-  if (algebra_.nonNegative(p)) return true;
   // Short proofs first: a wrong turn is not followed far before the others have been tried.
   for (limit_ = 2; limit_ <= kMaxDepth; limit_ += limit_ < 6 ? 1 : 3) {
     steps_ = 0;
@@ -115,6 +126,7 @@ bool BoundProver::nonNegative(SymId id) {
 bool BoundProver::prove(const SymPoly& p, int depth) {
   if (impossible_ > 0 || p.empty() || algebra_.range(p).lo >= 0 || algebra_.nonNegativeByShift(p)) return true;
   if (algebra_.range(p).hi < 0 || p.size() > kMaxSize) return false;
+  ++total_;
   if (depth == limit_ || ++steps_ > kMaxSteps) {
     cut_ = true;
     return false;

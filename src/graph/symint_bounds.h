@@ -26,6 +26,8 @@ class BoundProver {
 
   /// True if `id` >= 0 follows; false if that is not found.
   bool nonNegative(SymId id);
+  /// The same from the ranges of the symbols alone, which is quick.
+  bool holdsAtOnce(SymId id);
   bool lessEqual(SymId a, SymId b) { return nonNegative(context_.sub(b, a)); }
 
  private:
@@ -51,7 +53,7 @@ class BoundProver {
   std::vector<SymId> known_;                                 ///< atoms whose own facts are there, in order
   absl::flat_hash_map<SymId, size_t> knownAt_;               ///< the same: number of the first of its facts
   int impossible_ = 0;                                       ///< facts that never hold: then everything does
-  int limit_ = 0, steps_ = 0;
+  int limit_ = 0, steps_ = 0, total_ = 0;
   bool cut_ = false;  ///< a limit has ended some attempt
 };
 

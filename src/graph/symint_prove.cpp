@@ -266,7 +266,7 @@ void SymContext::addRule(SymId from, SymId to) {
   narrow(to, range(from));
   narrow(from, range(to));
   assumed_.emplace(from, to);
-  if (node(from).op != SymOp::kSymbol) return;
+  if (node(from).op != SymOp::kSymbol) return SymAlgebra(*this).reconsiderZeros(from);
   std::vector<SymId> symbols;
   std::vector<std::pair<SymId, SymId>> again;
   for (const auto& [left, right] : assumed_) {
@@ -284,15 +284,34 @@ void SymContext::addRule(SymId from, SymId to) {
     assumed_.at(s) = right;
   }
   std::sort(again.begin(), again.end());
-  std::vector<SymId> zeros;
-  const auto touched = [&](SymId zero) { return mentions(*this, zero, from); };
-  std::copy_if(zeros_.begin(), zeros_.end(), std::back_inserter(zeros), touched);
-  std::erase_if(zeros_, touched);
   for (const auto& [left, right] : again) assumeEqual(left, right);
-  for (SymId z : zeros) assumeEqual(z, constant(0));
+  SymAlgebra(*this).reconsiderZeros(from);
 }
 
-/// Intersects the range of a symbol, or of the symbol x in x + c or c - x, with what is now known about the expression.
+namespace {
+
+/// What follows for x from x // c being within a range, and for all operands from their minimum or maximum.
+std::vector<std::pair<SymId, SymRange>> rangesOfOperands(const SymContext& context, SymId atom, SymRange known) {
+  const SymNode& n = context.node(atom);
+  std::vector<std::pair<SymId, SymRange>> result;
+  if (n.op == SymOp::kFloorDiv) {
+    const std::optional<int64_t> c = context.asConst(n.operands[1]);
+    if (!c || *c <= 0) return {};
+    SymRange dividend = mulRanges(known, {*c, *c});
+    if (dividend.hi != INT64_MAX) dividend = addRanges(dividend, {0, *c - 1});
+    result.emplace_back(n.operands[0], dividend);
+  }
+  if (n.op == SymOp::kMin)
+    for (SymId operand : n.operands) result.emplace_back(operand, SymRange{known.lo, INT64_MAX});
+  if (n.op == SymOp::kMax)
+    for (SymId operand : n.operands) result.emplace_back(operand, SymRange{INT64_MIN, known.hi});
+  return result;
+}
+
+}  // namespace
+
+/// Intersects the range of a symbol, or of the symbol x in x + c or c - x, with what is now known about the expression;
+/// where there is another operation in the place of x, so those of its operands.
 /// A product of sizes that is positive has only positive factors. Nodes made before keep their wider ranges, which stay
 /// sound.
 void SymContext::narrow(SymId value, SymRange known) {
@@ -306,17 +325,32 @@ void SymContext::narrow(SymId value, SymRange known) {
   }
   bool linear = (p.size() == 1 || (p.size() == 2 && p[1].atoms.empty())) && !p.empty() && p[0].atoms.size() == 1;
   if (!linear || (p[0].coefficient != 1 && p[0].coefficient != -1)) return;
-  SymNode& symbol = nodes_[p[0].atoms[0].index];
-  if (symbol.op != SymOp::kSymbol || (p.size() == 2 && p[1].coefficient == INT64_MIN)) return;
+  if (p.size() == 2 && p[1].coefficient == INT64_MIN) return;
   int64_t c = p.size() == 2 ? p[1].coefficient : 0;
   SymRange r = addRanges(known, {-c, -c});
   if (p[0].coefficient < 0) r = mulRanges(r, {-1, -1});
+  const SymId id = p[0].atoms[0];
+  if (node(id).op != SymOp::kSymbol) {
+    for (const auto& [operand, range] : rangesOfOperands(*this, id, r)) narrow(operand, range);
+    return;
+  }
+  SymNode& symbol = nodes_[id.index];
   SymRange both{std::max(symbol.range.lo, r.lo), std::min(symbol.range.hi, r.hi)};
   if (both.lo > both.hi || (both.lo == symbol.range.lo && both.hi == symbol.range.hi)) return;
   symbol.range = both;
   // What can have one value only is that value from now on, for everybody.
-  const SymId id = p[0].atoms[0];
-  if (isPoint(both) && !assumed_.contains(id)) addRule(id, constant(both.lo));
+  if (isPoint(both) && !assumed_.contains(id)) return addRule(id, constant(both.lo));
+  SymAlgebra(*this).reconsiderZeros(id);
+}
+
+/// What could not become a rule may become one when more is known about a part of it.
+void SymAlgebra::reconsiderZeros(SymId part) {
+  std::vector<SymId> again;
+  const auto touched = [&](SymId zero) { return mentions(context_, zero, part); };
+  std::copy_if(context_.zeros_.begin(), context_.zeros_.end(), std::back_inserter(again), touched);
+  if (again.empty()) return;
+  std::erase_if(context_.zeros_, touched);
+  for (SymId zero : again) context_.assumeEqual(zero, context_.constant(0));
 }
 
 namespace {

@@ -8,11 +8,9 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
+#include "kernels/kernel.h"
+#include "kernels/reach.h"
 #include "runtime/executable.h"
-
-namespace fw::kernels {
-struct Kernel;
-}
 
 namespace fw::jit {
 
@@ -31,7 +29,10 @@ struct CompileOptions {
   /// Every access is compared with its buffer first, and not made if it is outside: kStatusOutside. The functions then
   /// read the extents of the buffers (Context).
   bool checked = false;
-  bool refuseUnproved = false;        ///< accesses that are not proved to stay inside are an error
+  /// Accesses that are not proved to stay inside are an error; else they are checked when the code runs, once a call
+  /// and before anything is computed, and the functions then read the extents of the buffers, too.
+  bool refuseUnproved = false;
+  bool plantOutside = false;  ///< for tests: makes the first access of the first kernel reach outside of its buffer
   std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0, for the proof
   bool keepText = false;              ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
 };
@@ -46,11 +47,13 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, g
 
 /// The part of compile() below the kernels' construction: one native function that runs `kernels` in order over
 /// plan.buffers, and another that runs `commits` if there are any; a third that observes those that are deferred.
-/// With `kernelsUpTo` (emit_module.h) they run as the plan's steps say.
+/// `reaches` are compared with their buffers before anything is computed. With `kernelsUpTo` (emit_module.h) kernels
+/// run as the plan's steps say.
 absl::StatusOr<std::unique_ptr<Executable>> compileKernels(
     const std::vector<kernels::Kernel>& kernels, const std::vector<kernels::Kernel>& commits,
     const graph::SymContext& syms, graph::Plan plan, const CompileOptions& options, CompiledText* text = nullptr,
-    CompileTimings timings = {}, std::vector<DeferredCommit> deferred = {}, std::vector<size_t> kernelsUpTo = {});
+    CompileTimings timings = {}, std::vector<DeferredCommit> deferred = {},
+    absl::Span<const kernels::Reach> reaches = {}, std::vector<size_t> kernelsUpTo = {});
 
 /// Name and vector width in bits of what kHost means here, e.g. "avx512 (sapphirerapids)", for reports.
 std::string hostTargetDescription();

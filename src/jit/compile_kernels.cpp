@@ -78,6 +78,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
                                                            const graph::SymContext& syms, graph::Plan plan,
                                                            const CompileOptions& options, CompiledText* text,
                                                            CompileTimings timings, std::vector<DeferredCommit> deferred,
+                                                           absl::Span<const kernels::Reach> reaches,
                                                            std::vector<size_t> kernelsUpTo) {
   for (const auto* list : {&kernels, &commits}) {
     for (const kernels::Kernel& kernel : *list)
@@ -91,7 +92,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   llvm::Module module("fusewire", context);
   Session& session = Session::instance();
   session.prepare(module, **target, options.optLevel);
-  const ModuleState state{module, **target, syms, plan, deferred, options.checked, kernelsUpTo};
+  const ModuleState state{module, **target, syms, plan, deferred, options.checked, reaches, kernelsUpTo};
   emitEntry(state, name, kernels, commits);
   std::vector<std::string> entries = {name};
   if (!plan.commits.empty()) {
@@ -119,7 +120,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
   timings.codegenMs = generated->codegenMs;
   timings.linkMs = generated->linkMs;
   return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings, std::move(deferred),
-                                            options.checked);
+                                            options.checked || !reaches.empty());
 }
 
 }  // namespace fw::jit

@@ -34,11 +34,13 @@ class FunctionState {
   /// Symbols have been bound or handles moved: values of theirs are not used any further. Goes on in a new block.
   void renew();
   void bindSymbol(graph::SymId symbol, llvm::Value* value);
-  /// Start of a buffer's data.
-  llvm::Value* buffer(graph::BufferId id);
   void setHandle(graph::BufferId id, llvm::Value* address);
   /// `offset` bytes into a buffer's data.
   llvm::Value* address(graph::BufferId buffer, graph::SymId offset);
+  /// Start of a buffer's data.
+  llvm::Value* buffer(graph::BufferId id);
+  /// Address of the first byte of a buffer, or of the one behind its last: as the caller says (EntryFn).
+  llvm::Value* extent(graph::BufferId id, bool end);
   /// Ends the function with kStatusOutside if one of the `bytes` bytes at `pointer` is not the buffer's.
   void checkInside(graph::BufferId id, llvm::Value* pointer, int64_t bytes);
   /// Runs a part of this function that stands in one of its own; `mayLeave` says that it may end this one, too.
@@ -98,8 +100,6 @@ class FunctionState {
   /// Address of a symbol's value, or of a buffer's address, in the tables of the call.
   llvm::Value* symbolSlot(llvm::IRBuilder<>& at, graph::SymId symbol);
   llvm::Value* bufferSlot(llvm::IRBuilder<>& at, graph::BufferId id);
-  /// Address of the first byte of a buffer, or of the one behind its last.
-  llvm::Value* extent(graph::BufferId id, bool end);
   /// Goes on in a new block.
   void separate(const char* name);
   llvm::Value* statusOf(llvm::Value* control);

@@ -6,6 +6,7 @@
 
 #include "graph/support/check.h"
 #include "jit/emit_kernel.h"
+#include "jit/emit_reach.h"
 #include "jit/runtime.h"
 #include "jit/shared_kernels.h"
 
@@ -269,6 +270,7 @@ void emitEntry(const ModuleState& m, const std::string& name, const std::vector<
   Emitter emitter(m, name, Emitter::Use::kRun, pointersTo(kernels));
   emitter.share(std::vector<bool>(kernels.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
+  emitReachChecks(fn, m.reaches);
   const auto probe = [&] {
     if (!m.checked) return;
     for (const Kernel& commit : commits) KernelEmitter(fn, commit, /*checked=*/true).probe();

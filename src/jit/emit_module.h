@@ -9,6 +9,7 @@
 #include "jit/compile.h"
 #include "jit/target.h"
 #include "kernels/kernel.h"
+#include "kernels/reach.h"
 #include "llvm/IR/Module.h"
 
 namespace fw::jit {
@@ -21,6 +22,7 @@ struct ModuleState {
   const graph::Plan& plan;
   absl::Span<const DeferredCommit> deferred;  ///< by rising number
   bool checked;                               ///< accesses are compared with their buffers before they are made
+  absl::Span<const kernels::Reach> reaches;   ///< compared before anything is computed
   /// By group of the plan: the number of kernels that it and those in front of it have. Empty: all kernels in order.
   absl::Span<const size_t> kernelsUpTo;
 };

@@ -1,136 +1,175 @@
-// The index of every open loop becomes a symbol that lies within the loop's bounds, in a copy of the context; an
-// address is then one polynomial, and that it is neither too small nor too large are two inequalities for
-// graph::BoundProver. Loops that run over nothing make everything inside of them true: their index would have to lie in
-// an empty range.
+// Most accesses run over all of their buffer, element by element: that is seen by comparing the loops with the buffer's
+// axes. For any other there is a PlaceProver, with a symbol for the index of every loop around.
 #include "kernels/access_proof.h"
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/support/check.h"
+#include "kernels/place_proof.h"
 
 namespace fw::kernels {
 
 using graph::SymRange;
 
-namespace {
-
-constexpr size_t kMaxChoices = 4;
-
-}  // namespace
+struct AccessProver::Search {
+  PlaceProver places;
+  Search(const graph::Plan& plan, const graph::SymContext& syms, absl::Span<const SymId> guarded)
+      : places(plan, syms, guarded) {}
+};
 
 /// State of the walk over one kernel.
 struct AccessProver::Walk {
+  AccessProver& owner;
   const Kernel& kernel;
-  struct Axis {
-    SymId index;         ///< a symbol
-    SymId below, above;  ///< distance of the index from the first and the last, both >= 0
+  struct Loop {
+    const Stmt* stmt;
+    SymId index;  ///< for the PlaceProver, once it knows of the loop
   };
-  std::vector<Axis> axes;     ///< by axis, while its loop is open
+  std::vector<Loop> loops;    ///< open, from the outermost
   std::vector<SymId> values;  ///< by expression: i64 values met so far
   std::vector<uint32_t> unproved;
+
+  /// The loop over `axis`, or loops.size().
+  size_t find(AxisId axis) const {
+    const auto at = std::find_if(loops.begin(), loops.end(), [&](const Loop& l) { return l.stmt->axis == axis; });
+    return static_cast<size_t>(at - loops.begin());
+  }
+
+  /// Tells the PlaceProver of all open loops.
+  PlaceProver& places() {
+    PlaceProver& result = owner.search().places;
+    for (Loop& loop : loops)
+      if (!loop.index.valid()) loop.index = result.openLoop(value(loop.stmt->lower), value(loop.stmt->upper));
+    return result;
+  }
+
+  SymId value(ExprId id) {
+    if (!values[id.index].valid()) {
+      const SymId made = compute(kernel.exprs[id.index]);
+      values[id.index] = made;
+    }
+    return values[id.index];
+  }
+
+  /// Bounds of loops are arithmetic on parameters and outer indices. Of what is more than that a range remains.
+  SymId compute(const Expr& e) {
+    PlaceProver& prover = owner.search().places;
+    graph::SymContext& syms = prover.syms();
+    if (e.dtype != DType::kI64) return prover.fresh({});
+    if (e.op == ScalarOp::kConst) return syms.constant(static_cast<int64_t>(e.imm));
+    if (e.op == ScalarOp::kParam) return owner.isKnown(e.sym) ? syms.canonical(e.sym) : prover.fresh({});
+    if (e.op == ScalarOp::kAxis) {
+      const size_t number = find(e.axis);
+      return number < loops.size() && loops[number].index.valid() ? loops[number].index : prover.fresh({});
+    }
+    absl::InlinedVector<SymId, 3> x;
+    for (ExprId operand : e.operands) x.push_back(value(operand));
+    const auto lo = [&](size_t i) { return syms.range(x[i]).lo; };
+    if (e.op == ScalarOp::kAdd) return syms.add(x[0], x[1]);
+    if (e.op == ScalarOp::kSub) return syms.sub(x[0], x[1]);
+    if (e.op == ScalarOp::kMul) return syms.mul(x[0], x[1]);
+    if (e.op == ScalarOp::kMinSecond) return syms.min(x[0], x[1]);
+    if (e.op == ScalarOp::kMaxSecond) return syms.max(x[0], x[1]);
+    if (e.op == ScalarOp::kDiv && lo(0) >= 0 && lo(1) >= 1) return syms.floorDiv(x[0], x[1]);
+    if (e.op == ScalarOp::kRem && lo(0) >= 0 && lo(1) >= 1) return syms.mod(x[0], x[1]);
+    if (e.op == ScalarOp::kSelect)
+      return prover.fresh({std::min(lo(1), lo(2)), std::max(syms.range(x[1]).hi, syms.range(x[2]).hi)});
+    return prover.fresh({});
+  }
 };
 
-AccessProver::AccessProver(const graph::Plan& plan, const graph::SymContext& syms, absl::Span<const SymId> guarded)
+AccessProver::AccessProver(const graph::Plan& plan, const graph::SymContext& syms, absl::Span<const SymId> guarded,
+                           absl::Span<const SymId> scoped)
     : plan_(plan),
-      prover_(syms, guarded),
-      syms_(prover_.syms()) {
-  for (const graph::Buffer& buffer : plan.buffers) extents_.push_back(extentOf(buffer));
+      syms_(syms),
+      guarded_(guarded.begin(), guarded.end()),
+      unbound_(scoped.begin(), scoped.end()) {}
+
+AccessProver::~AccessProver() = default;
+
+AccessProver::Search& AccessProver::search() {
+  if (search_) return *search_;
+  search_ = std::make_unique<Search>(plan_, syms_, guarded_);
+  for (SymId fact : scopeFacts_) search_->places.addFact(fact);
+  return *search_;
 }
 
-SymId AccessProver::fresh(SymRange range) {
-  return syms_.symbol(absl::StrCat("#", symbols_++), range);  // a name that no symbol of the program has
+AccessProver::Scope::Scope(AccessProver& prover, absl::Span<const SymId> symbols, absl::Span<const SymId> facts)
+    : prover_(prover),
+      facts_(prover.scopeFacts_.size()),
+      symbols_(symbols.begin(), symbols.end()) {
+  const auto opened = [&](SymId s) { return std::find(symbols.begin(), symbols.end(), s) != symbols.end(); };
+  std::erase_if(prover.unbound_, opened);
+  prover.scopeFacts_.insert(prover.scopeFacts_.end(), facts.begin(), facts.end());
+  prover.search_.reset();
 }
 
-AccessProver::Extent AccessProver::extentOf(const graph::Buffer& buffer) {
-  const SymId one = syms_.constant(1);
-  Extent extent{syms_.constant(0), syms_.constant(graph::itemSize(buffer.dtype)), false, {}};
-  extent.mayBeEmpty = buffer.kind == graph::BufferKind::kInput &&
-                      (buffer.layout.contiguity != graph::Contiguity::kPacked || buffer.layout.broadcastAxes != 0);
-  for (size_t axis = 0; axis < buffer.shape.size(); ++axis) {
-    const SymId size = syms_.canonical(buffer.shape[axis]), stride = syms_.canonical(buffer.strides[axis]);
-    extent.shape.push_back(size);
-    const bool negative = buffer.layout.isNegative(static_cast<int>(axis));
-    // The class of the layout, which is guarded, has the sign. Along one element any stride will do.
-    if (buffer.kind == graph::BufferKind::kInput && !syms_.asConst(stride)) {
-      syms_.assumeWithin(stride, negative ? SymRange{INT64_MIN, 0} : SymRange{0, INT64_MAX});
-      prover_.addFact(negative ? syms_.neg(stride) : stride);
-    }
-    const SymId reach = syms_.mul(syms_.sub(size, one), stride);
-    SymId& end = negative ? extent.first : extent.end;
-    end = syms_.add(end, reach);
+AccessProver::Scope::~Scope() {
+  prover_.scopeFacts_.resize(facts_);
+  prover_.unbound_.insert(prover_.unbound_.end(), symbols_.begin(), symbols_.end());
+  prover_.search_.reset();
+}
+
+/// False if `id` mentions a symbol that has no value here.
+bool AccessProver::isKnown(SymId id) const {
+  if (unbound_.empty()) return true;
+  absl::flat_hash_set<SymId> seen = {id};
+  std::vector<SymId> open = {id};
+  while (!open.empty()) {
+    const SymId next = open.back();
+    open.pop_back();
+    if (std::find(unbound_.begin(), unbound_.end(), next) != unbound_.end()) return false;
+    for (SymId operand : syms_.node(next).operands)
+      if (seen.insert(operand).second) open.push_back(operand);
   }
-  return extent;
-}
-
-bool AccessProver::inside(graph::BufferId buffer, SymId address, int64_t bytes) {
-  const Extent& extent = extents_.at(buffer.index);
-  address = syms_.canonical(address);
-  if (reaches(extent, address, bytes)) return true;
-  std::vector<SymId> choices;
-  for (SymId iterations : running_) collectChoices(iterations, choices);
-  return insideInAllCases(extent, address, bytes, choices);
-}
-
-/// Where the bounds of loops are extremes, each of these is one of its operands.
-bool AccessProver::insideInAllCases(const Extent& extent, SymId address, int64_t bytes,
-                                    absl::Span<const SymId> choices) {
-  // Inside of a loop that turns out to run over nothing there is no access.
-  const auto runsNever = [&](SymId iterations) { return prover_.lessEqual(iterations, syms_.constant(0)); };
-  if (std::any_of(running_.begin(), running_.end(), runsNever)) return true;
-  if (choices.empty() || choices.size() > kMaxChoices) return false;
-  const absl::InlinedVector<SymId, 2> operands = syms_.node(choices[0]).operands;
-  return std::all_of(operands.begin(), operands.end(), [&](SymId operand) {
-    const size_t mark = prover_.mark();
-    prover_.addFact(syms_.sub(choices[0], operand));
-    prover_.addFact(syms_.sub(operand, choices[0]));
-    const bool holds = reaches(extent, address, bytes) || insideInAllCases(extent, address, bytes, choices.subspan(1));
-    prover_.release(mark);
-    return holds;
-  });
-}
-
-void AccessProver::collectChoices(SymId id, std::vector<SymId>& choices) const {
-  const graph::SymNode& n = syms_.node(id);
-  const bool extreme = n.op == graph::SymOp::kMin || n.op == graph::SymOp::kMax;
-  if (extreme && std::find(choices.begin(), choices.end(), id) == choices.end()) choices.push_back(id);
-  for (SymId operand : n.operands) collectChoices(operand, choices);
-}
-
-bool AccessProver::reaches(const Extent& extent, SymId address, int64_t bytes) {
-  if (!prover_.lessEqual(extent.first, address)) return false;
-  if (!prover_.lessEqual(syms_.add(address, syms_.constant(bytes)), extent.end)) return false;
-  return !extent.mayBeEmpty || std::all_of(extent.shape.begin(), extent.shape.end(),
-                                           [&](SymId size) { return prover_.lessEqual(syms_.constant(1), size); });
+  return true;
 }
 
 std::vector<uint32_t> AccessProver::unproved(const Kernel& kernel) {
-  Walk walk{kernel, std::vector<Walk::Axis>(kernel.axisCount), std::vector<SymId>(kernel.exprs.size()), {}};
-  const size_t mark = prover_.mark();
+  Walk walk{*this, kernel, {}, std::vector<SymId>(kernel.exprs.size()), {}};
   block(walk, kernel.body);
-  prover_.release(mark);
+  std::sort(walk.unproved.begin(), walk.unproved.end());
+  walk.unproved.erase(std::unique(walk.unproved.begin(), walk.unproved.end()), walk.unproved.end());
   return std::move(walk.unproved);
+}
+
+/// Every loop runs from 0 over all of another axis of the buffer, and no axis is left out.
+bool AccessProver::coversBuffer(const Walk& walk, const Access& a, int64_t bytes) const {
+  const graph::Buffer& buffer = plan_.buffers[a.buffer.index];
+  if (!syms_.isConst(a.offset, 0) || bytes > graph::itemSize(buffer.dtype)) return false;
+  if (a.terms.size() != buffer.shape.size() || a.terms.size() > 32) return false;
+  uint32_t seen = 0;
+  for (const Access::Term& t : a.terms) {
+    const size_t number = walk.find(t.axis);
+    if (number == walk.loops.size()) return false;
+    const Expr& lower = walk.kernel.exprs[walk.loops[number].stmt->lower.index];
+    const Expr& upper = walk.kernel.exprs[walk.loops[number].stmt->upper.index];
+    if (lower.op != ScalarOp::kConst || lower.imm != 0 || upper.op != ScalarOp::kParam) return false;
+    size_t axis = 0;
+    const auto fits = [&] { return buffer.strides[axis] == t.stride && buffer.shape[axis] == upper.sym; };
+    while (axis < buffer.shape.size() && ((seen >> axis & 1) != 0 || !fits())) ++axis;
+    if (axis == buffer.shape.size()) return false;
+    seen |= 1u << axis;
+  }
+  return true;
 }
 
 void AccessProver::access(Walk& walk, uint32_t number, int64_t bytes) {
   const Access& a = walk.kernel.accesses[number];
-  const size_t mark = prover_.mark();
-  SymId address = a.offset;
-  bool known = true;
-  for (const Access::Term& t : a.terms) {
-    const Walk::Axis& axis = walk.axes[t.axis.index];
-    known &= axis.index.valid();
-    if (!known) break;
-    address = syms_.add(address, syms_.mul(axis.index, t.stride));
-    if (syms_.node(t.stride).op != graph::SymOp::kAdd) continue;
-    // The prover multiplies facts by products, not by sums.
-    const SymId size = prover_.nonNegative(t.stride) ? t.stride : syms_.neg(t.stride);
-    if (size != t.stride && !prover_.nonNegative(size)) continue;
-    prover_.addFact(syms_.mul(axis.below, size));
-    prover_.addFact(syms_.mul(axis.above, size));
+  const graph::Buffer& buffer = plan_.buffers.at(a.buffer.index);
+  const auto known = [&](SymId id) { return isKnown(id); };
+  bool sound = isKnown(a.offset) && std::all_of(buffer.shape.begin(), buffer.shape.end(), known) &&
+               std::all_of(buffer.strides.begin(), buffer.strides.end(), known);
+  for (const Access::Term& t : a.terms) sound &= isKnown(t.stride) && walk.find(t.axis) < walk.loops.size();
+  if (sound && coversBuffer(walk, a, bytes)) return;
+  if (sound) {
+    PlaceProver& places = walk.places();
+    std::vector<PlaceProver::Term> terms;
+    for (const Access::Term& t : a.terms) terms.push_back({walk.find(t.axis), t.stride});
+    if (places.inside(a.buffer, a.offset, terms, bytes)) return;
   }
-  if (!known || !inside(a.buffer, address, bytes)) walk.unproved.push_back(number);
-  prover_.release(mark);
+  walk.unproved.push_back(number);
 }
 
 void AccessProver::block(Walk& walk, const Block& b) {
@@ -152,72 +191,28 @@ void AccessProver::block(Walk& walk, const Block& b) {
 }
 
 void AccessProver::loop(Walk& walk, const Stmt& s) {
-  const SymId one = syms_.constant(1), lower = value(walk, s.lower), upper = value(walk, s.upper);
-  SymRange range = syms_.range(lower);
-  range.hi = INT64_MAX;
-  const SymId index = fresh(range);
-  const size_t mark = prover_.mark();
-  running_.push_back(syms_.canonical(syms_.sub(upper, lower)));
-  prover_.addFact(syms_.sub(running_.back(), one));
-  Walk::Axis& axis = walk.axes[s.axis.index];
-  axis = {index, syms_.sub(index, lower), syms_.sub(syms_.sub(upper, index), one)};
-  prover_.addFact(axis.below);
-  prover_.addFact(axis.above);
+  walk.loops.push_back({&s, SymId()});
   block(walk, s.body);
-  walk.axes[s.axis.index] = {};
-  running_.pop_back();
-  prover_.release(mark);
+  if (walk.loops.back().index.valid()) search_->places.closeLoop();
+  walk.loops.pop_back();
 }
 
-SymId AccessProver::value(Walk& walk, ExprId id) {
-  SymId& known = walk.values[id.index];
-  if (!known.valid()) {
-    const SymId made = syms_.canonical(compute(walk, walk.kernel.exprs[id.index]));
-    known = made;
-  }
-  return known;
-}
-
-/// Bounds of loops are arithmetic on parameters and outer indices. Of what is more than that a range remains.
-SymId AccessProver::compute(Walk& walk, const Expr& e) {
-  if (e.dtype != DType::kI64) return fresh({});
-  if (e.op == ScalarOp::kConst) return syms_.constant(static_cast<int64_t>(e.imm));
-  if (e.op == ScalarOp::kParam) return e.sym;
-  if (e.op == ScalarOp::kAxis) return walk.axes[e.axis.index].index.valid() ? walk.axes[e.axis.index].index : fresh({});
-  absl::InlinedVector<SymId, 3> x;
-  for (ExprId operand : e.operands) x.push_back(value(walk, operand));
-  const auto lo = [&](size_t i) { return syms_.range(x[i]).lo; };
-  if (e.op == ScalarOp::kAdd) return syms_.add(x[0], x[1]);
-  if (e.op == ScalarOp::kSub) return syms_.sub(x[0], x[1]);
-  if (e.op == ScalarOp::kMul) return syms_.mul(x[0], x[1]);
-  if (e.op == ScalarOp::kMinSecond) return syms_.min(x[0], x[1]);
-  if (e.op == ScalarOp::kMaxSecond) return syms_.max(x[0], x[1]);
-  if (e.op == ScalarOp::kDiv && lo(0) >= 0 && lo(1) >= 1) return syms_.floorDiv(x[0], x[1]);
-  if (e.op == ScalarOp::kRem && lo(0) >= 0 && lo(1) >= 1) return syms_.mod(x[0], x[1]);
-  if (e.op == ScalarOp::kSelect)
-    return fresh({std::min(lo(1), lo(2)), std::max(syms_.range(x[1]).hi, syms_.range(x[2]).hi)});
-  return fresh({});
-}
-
-std::vector<std::string> AccessProver::unprovedResults() {
-  std::vector<std::string> problems;
-  const SymId one = syms_.constant(1);
+std::vector<size_t> AccessProver::unprovedResults() {
+  std::vector<size_t> result;
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const graph::OutputBinding& output = plan_.outputs[i];
     if (!output.isView) continue;
-    const size_t mark = prover_.mark();
-    SymId address = output.offset;
+    PlaceProver& places = search().places;
+    std::vector<PlaceProver::Term> terms;
     for (size_t axis = 0; axis < output.shape.size(); ++axis) {
-      const SymId size = syms_.canonical(output.shape[axis]), index = fresh({0, INT64_MAX});
-      prover_.addFact(syms_.sub(size, one));
-      prover_.addFact(syms_.sub(syms_.sub(size, index), one));
-      address = syms_.add(address, syms_.mul(index, output.strides[axis]));
+      places.openLoop(places.syms().constant(0), output.shape[axis]);
+      terms.push_back({axis, output.strides[axis]});
     }
-    if (!inside(output.buffer, address, graph::itemSize(plan_.buffers[output.buffer.index].dtype)))
-      problems.push_back(absl::StrCat("result ", i, " may not lie in buffer ", output.buffer.index));
-    prover_.release(mark);
+    const int64_t bytes = graph::itemSize(plan_.buffers[output.buffer.index].dtype);
+    if (!places.inside(output.buffer, output.offset, terms, bytes)) result.push_back(i);
+    for (size_t axis = 0; axis < output.shape.size(); ++axis) places.closeLoop();
   }
-  return problems;
+  return result;
 }
 
 std::string describeAccess(const Kernel& kernel, uint32_t access, const graph::Plan& plan,

@@ -210,7 +210,7 @@ Val KernelBuilder::axisValue(AxisId axis) {
   return emit(std::move(e), home.depth);
 }
 
-Val KernelBuilder::load(Access access, DType d) {
+Val KernelBuilder::load(Access access, DType d, bool stays) {
   const graph::BufferId buffer = access.buffer;
   Expr e = makeExpr(ScalarOp::kLoad, d);
   e.access = addAccess(std::move(access));
@@ -220,7 +220,7 @@ Val KernelBuilder::load(Access access, DType d) {
     FW_CHECK(home.depth < scopes_.size() && scopes_[home.depth].serial == home.serial);
     depth = std::max(depth, home.depth);
   }
-  const bool movable = !stored_.contains(buffer);
+  const bool movable = !stays && !stored_.contains(buffer);
   if (movable) moved_.insert(buffer);
   return emit(std::move(e), depth, movable);
 }

@@ -39,7 +39,8 @@ class KernelBuilder {
   Val constantBits(DType d, uint64_t bits);
   Val param(SymId sym);        ///< i64
   Val axisValue(AxisId axis);  ///< i64
-  Val load(Access access, DType d);
+  /// A load that `stays` is made where it is written, also if it is the same in all iterations of a loop around.
+  Val load(Access access, DType d, bool stays = false);
 
   // Operations; operand types must agree (see scalar_ops.def).
   Val op(ScalarOp o, Val a);

@@ -133,10 +133,22 @@ void GroupEmitter::scoped(const std::function<void()>& body) {
   axes_ = axes;
 }
 
+namespace {
+
+/// An array whose elements share memory may have none, and then there is nothing to load ahead of a loop over it.
+bool mayBeEmptyBroadcast(const graph::SymContext& syms, const graph::Buffer& buffer) {
+  for (size_t axis = 0; axis < buffer.shape.size(); ++axis)
+    if (syms.isConst(buffer.strides[axis], 0) && syms.range(buffer.shape[axis]).lo < 1) return true;
+  return false;
+}
+
+}  // namespace
+
 Value GroupEmitter::load(const MemoryRef& ref) {
   const DType part = graph::realOf(ref.dtype);
-  Value v{ref.dtype, b_.load(accessOf(b_, ref, *axes_, axisOf_, 0), part), {}};
-  if (v.isComplex()) v.im = b_.load(accessOf(b_, ref, *axes_, axisOf_, 1), part);
+  const bool stays = mayBeEmptyBroadcast(b_.syms(), plan_.buffers[ref.buffer.index]);
+  Value v{ref.dtype, b_.load(accessOf(b_, ref, *axes_, axisOf_, 0), part, stays), {}};
+  if (v.isComplex()) v.im = b_.load(accessOf(b_, ref, *axes_, axisOf_, 1), part, stays);
   return v;
 }
 

@@ -16,7 +16,7 @@ enum Status : int32_t {
   kStatusOverflow = 4,
   kStatusUnderflow = 8,
   kStatusDecline = 16,  ///< a kernel refused: always run as Python
-  kStatusOutside = 32,  ///< checked code: an access would have gone outside of its buffer, and was not made
+  kStatusOutside = 32,  ///< an access would have gone outside of its buffer, and was not made
 };
 
 constexpr int64_t kPartElements = 1024;  // with operands and what is saved of them in the first-level cache

@@ -1,5 +1,9 @@
 // Checked code: planted accesses outside of a buffer are not made, by any instruction set, and everything else is
 // computed as without the checks.
+#include <utility>
+
+#include "graph/parser.h"
+#include "graph/passes/pass_manager.h"
 #include "kernel_case.h"
 
 namespace fw::jit::testing {
@@ -102,6 +106,62 @@ TEST(Checked, CommitsAreProbedBeforeAnythingIsStored) {
     EXPECT_EQ((*executable)->compute(context), kStatusOutside | kStatusDecline);
     for (double v : memory) EXPECT_EQ(v, 0);
   }
+}
+
+/// Status of negative(x[:i0]) for an array of s0 elements: nothing says that i0 is at most s0.
+int32_t runUnproved(int64_t s0, int64_t i0, Isa isa, std::vector<double>& out) {
+  absl::StatusOr<graph::Graph> graph = graph::parse(
+      "graph(s0: [0, inf], i0: [0, inf]) {\n  %0 = input() {index=0} : f64[s0]\n"
+      "  %1 = slice(%0) {starts=[0], steps=[1]} : f64[i0]\n  %2 = negative(%1) : f64[i0]\n  return %2\n}\n");
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  CompileOptions options;
+  options.isa = isa;
+  options.refuseUnproved = true;
+  EXPECT_FALSE(compile(*graph, *plan, options).ok());
+  options.refuseUnproved = false;
+  auto executable = compile(*graph, *plan, options);
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  EXPECT_TRUE((*executable)->isChecked());
+  std::vector<double> in(static_cast<size_t>(s0) + 64, 3);
+  out.assign(static_cast<size_t>(i0) + 64, 0);
+  const int64_t symbols[] = {s0, i0};
+  void* buffers[] = {in.data(), out.data(), in.data(), in.data() + s0, out.data(), out.data() + i0};
+  return (*executable)->entry()(symbols, buffers, nullptr);
+}
+
+TEST(Checked, WhatIsNotProvedIsCheckedOnceACall) {
+  std::vector<double> out;
+  for (Isa isa : availableIsas()) {
+    for (const auto& [s0, i0] : {std::pair{5, 5}, {5, 3}, {5, 0}, {0, 0}, {100, 99}}) {
+      EXPECT_EQ(runUnproved(s0, i0, isa, out), 0) << s0 << " " << i0;
+      for (int i = 0; i < i0; ++i) EXPECT_EQ(out[size_t(i)], -3);
+    }
+    for (const auto& [s0, i0] : {std::pair{5, 6}, {0, 1}, {99, 100}}) {
+      EXPECT_EQ(runUnproved(s0, i0, isa, out), kStatusOutside | kStatusDecline) << s0 << " " << i0;
+      for (double v : out) EXPECT_EQ(v, 0);
+    }
+  }
+}
+
+TEST(Checked, APlantedAccessOutsideIsFound) {
+  absl::StatusOr<graph::Graph> graph = graph::parse(
+      "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f64[s0]\n  %1 = negative(%0) : f64[s0]\n"
+      "  return %1\n}\n");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto sound = compile(*graph, *plan, {});
+  ASSERT_TRUE(sound.ok());
+  EXPECT_FALSE((*sound)->isChecked()) << "a proved access costs nothing";
+  auto wrong = compile(*graph, *plan, {.plantOutside = true});
+  ASSERT_TRUE(wrong.ok()) << wrong.status();
+  std::vector<double> in(40, 1), out(40, 0);
+  const int64_t n = 20;
+  void* buffers[] = {in.data(), out.data(), in.data(), in.data() + n, out.data(), out.data() + n};
+  EXPECT_EQ((*wrong)->entry()(&n, buffers, nullptr), kStatusOutside | kStatusDecline);
+  for (double v : out) EXPECT_EQ(v, 0);
 }
 
 }  // namespace

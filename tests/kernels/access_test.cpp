@@ -3,7 +3,9 @@
 
 #include "harness.h"
 #include "kernels/access_proof.h"
+#include "kernels/builder.h"
 #include "kernels/interpreter.h"
+#include "kernels/reach.h"
 
 namespace fw::kernels::testing {
 namespace {
@@ -96,6 +98,99 @@ TEST(Accesses, ASizeNeedsItsGuard) {
   absl::StatusOr<BuiltGraph> built = build(text);
   ASSERT_TRUE(built.ok()) << built.status();
   EXPECT_EQ(unprovedCount(*built), 1);
+}
+
+/// Parts of arrays whose proof needs more than one axis at a time, or what loops and guards say.
+constexpr const char* kParts[] = {
+    // Behind a guard that leaves two rows at least; flat and reversed; every other one; broadcast along what is empty.
+    "graph(s0: [2, inf], s1: [0, inf], s2: [0, inf]) {\n  %0 = input() {index=0} : f64[s0, s1, s2]\n"
+    "  %1 = slice(%0) {starts=[1, 0, 0], steps=[1, 1, 1]} : f64[1, s1, s2]\n"
+    "  %2 = negative(%1) : f64[1, s1, s2]\n  return %2\n}\n",
+    "graph(s0: [0, inf], s1: [0, inf]) {\n  %0 = input() {index=0} : i64[s0, s1]\n"
+    "  %1 = reshape(%0) {copy=0} : i64[s0*s1]\n"
+    "  %2 = slice(%1) {starts=[s0*s1 + -1], steps=[-1]} : i64[s0*s1] layout=c/neg(0)\n"
+    "  %3 = absolute(%2) : i64[s0*s1]\n  return %3\n}\n",
+    "graph(s0: [0, inf], t0_0: [-inf, inf]) {\n  %0 = input() {index=0} : f32[s0] layout=c/strided\n"
+    "  %1 = slice(%0) {starts=[0], steps=[2]} : f32[(s0 + 1)//2] layout=c/strided\n"
+    "  %2 = negative(%1) : f32[(s0 + 1)//2]\n  return %2\n}\n",
+    "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f32[s0] layout=c/strided/bcast(0)\n"
+    "  %1 = input() {index=1} : f32[s0]\n  %2 = add(%0, %1) : f32[s0]\n  return %2\n}\n",
+};
+
+TEST(Accesses, OfPartsAreProved) {
+  for (const char* text : kParts) {
+    absl::StatusOr<BuiltGraph> built = build(text);
+    ASSERT_TRUE(built.ok()) << built.status() << text;
+    EXPECT_EQ(unprovedCount(*built), 0) << text << built->text();
+  }
+}
+
+/// b0[first + i] = 0 for i < count, over a buffer of s0 numbers.
+struct Fill {
+  graph::SymContext syms;
+  SymId size = syms.symbol("s0", {0, INT64_MAX});
+  graph::Plan plan;
+  Kernel kernel;
+
+  void make(SymId first, SymId count) {
+    plan.buffers = {{graph::BufferKind::kInput, 0, DType::kF64, {size}, graph::Layout::c(1), {syms.constant(8)}, {}}};
+    plan.workspaceBytes = syms.constant(0);
+    KernelBuilder b(syms, "fill");
+    b.loop(b.constantInt(DType::kI64, 0), b.param(count), true, false, [&](AxisId i) {
+      const SymId offset = syms.mul(first, syms.constant(8));
+      b.store(Access{graph::BufferId(0), offset, {{i, syms.constant(8)}}}, b.constant(DType::kF64, 0));
+    });
+    kernel = std::move(b).take();
+  }
+  SymId minus(SymId a, SymId b, int64_t c = 0) { return syms.sub(syms.sub(a, b), syms.constant(c)); }
+};
+
+TEST(Accesses, SymbolsOfAScope) {
+  // for i in range(s0): x[i:i + 1] = 0
+  Fill fill;
+  const SymId i = fill.syms.symbol("i", {INT64_MIN, INT64_MAX});
+  fill.make(i, fill.syms.constant(1));
+  AccessProver prover(fill.plan, fill.syms, {}, {i});
+  EXPECT_EQ(prover.unproved(fill.kernel).size(), 1) << "outside of the loop";
+  {
+    const AccessProver::Scope loop(prover, {i}, {i, fill.minus(fill.size, i, 1)});
+    EXPECT_TRUE(prover.unproved(fill.kernel).empty());
+  }
+  {
+    const AccessProver::Scope longer(prover, {i}, {i, fill.minus(fill.size, i)});
+    EXPECT_EQ(prover.unproved(fill.kernel).size(), 1) << "one iteration too many";
+  }
+  EXPECT_EQ(prover.unproved(fill.kernel).size(), 1) << "behind the loop";
+}
+
+TEST(Accesses, SizesThatDependOnData) {
+  // k of the s0 elements are selected; x[i:k] = 0 for i in range(k), in nested scopes.
+  Fill fill;
+  const SymId k = fill.syms.symbol("k", {INT64_MIN, INT64_MAX}), i = fill.syms.symbol("i", {INT64_MIN, INT64_MAX});
+  fill.make(i, fill.minus(k, i));
+  AccessProver prover(fill.plan, fill.syms, {}, {k, i});
+  const AccessProver::Scope selected(prover, {k}, {k, fill.minus(fill.size, k)});
+  EXPECT_EQ(prover.unproved(fill.kernel).size(), 1) << "i has no value";
+  const AccessProver::Scope loop(prover, {i}, {i, fill.minus(k, i, 1)});
+  EXPECT_TRUE(prover.unproved(fill.kernel).empty());
+  Fill whole;
+  const SymId unknown = whole.syms.symbol("k", {0, INT64_MAX});
+  whole.make(whole.syms.constant(0), unknown);
+  EXPECT_EQ(AccessProver(whole.plan, whole.syms).unproved(whole.kernel).size(), 1) << "nothing bounds k";
+}
+
+TEST(Accesses, ReachOfANest) {
+  absl::StatusOr<BuiltGraph> built = build(kWhole[1]);
+  ASSERT_TRUE(built.ok()) << built.status();
+  graph::SymContext& syms = built->graph.syms();
+  const Kernel& kernel = built->kernels[0];
+  for (uint32_t i = 0; i < kernel.accesses.size(); ++i) {
+    const std::optional<Reach> reach = reachOf(kernel, i, syms);
+    ASSERT_TRUE(reach.has_value());
+    EXPECT_EQ(reach->buffer, kernel.accesses[i].buffer);
+    EXPECT_EQ(reach->terms.size(), kernel.accesses[i].terms.size());
+    for (const Reach::Term& t : reach->terms) EXPECT_EQ(syms.print(t.first), "0");
+  }
 }
 
 TEST(Accesses, TheInterpreterMakesNoneOutside) {

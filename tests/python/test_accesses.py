@@ -133,6 +133,24 @@ def test_a_shape_that_does_not_fit_is_numpys_to_report():
     check(scalar_into_part_then_product, (square.copy(), square.copy()), (vector(4).reshape(4, 1), vector(4).reshape(4, 1)))
 
 
+def halves_that_are_equal(x, y, k):
+    np.add(1, 1, out=y[k:, 1::2], where=x[1::2, 0] > 0)
+    return y
+
+
+def test_an_equality_of_quotients_of_which_one_becomes_known():
+    check(halves_that_are_equal, (vector(9).reshape(3, 3), np.asfortranarray(np.ones((2, 2))), 1))
+
+
+def reversed_plus_broadcast(x, y):
+    return x[::-1] + y, np.add(x, y, out=x)
+
+
+def test_broadcast_arrays_that_are_empty():
+    for n in (3, 0, 1):
+        check(reversed_plus_broadcast, (vector(n), np.broadcast_to(vector(1), (n,))))
+
+
 # --- very many axes
 
 def many_axes_plus(x):

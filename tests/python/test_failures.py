@@ -63,6 +63,36 @@ def test_python_runs_and_it_is_told_once(place, plant, capfd):
     np.testing.assert_array_equal(f(X, log), expected)
 
 
+def planted_access(x):
+    return np.sqrt(x) * 2 + x
+
+
+def planted_write(x):
+    x += 1
+    return x
+
+
+@pytest.mark.parametrize("function", (planted_access, planted_write), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("options", ({}, {"verify_passes": True}), ids=("checked when it runs", "refused"))
+def test_an_access_outside_is_not_made_and_is_told(function, options, plant, capfd):
+    scope = {"np": np}
+    name = f"{function.__name__}_{len(options)}"
+    exec(f"def {name}(x):\n    x = np.sqrt(x) * 2 + x\n    return x\n" if function is planted_access else
+         f"def {name}(x):\n    x += 1\n    return x\n", scope)
+    options = {"verify_passes": False, **options}
+    f = fusewire.compile(scope[name], economy=False, warm_up=0, **options)
+    plant("access")
+    for _ in range(8):
+        np.testing.assert_array_equal(f(X.copy()), function(X.copy()))
+    plant("")
+    reported = reports_of(name)
+    assert len(reported) == 1, "told once"
+    told = "not proved to stay inside" if options["verify_passes"] else "would have gone outside of its array, and was not made"
+    assert told in reported[0]["detail"], reported
+    assert os.path.exists(reported[0]["reproducer"])
+    assert name in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("place", ("build", "run", "look-up"))
 def test_whole_functions(place, plant):
     f = fusewire.compile(lambda x, k: x * k + 1)

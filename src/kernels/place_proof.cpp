@@ -1,0 +1,296 @@
+// How it works: strides tell which multiples of an offset and of a loop's step run along which axis of the buffer. So
+// an address becomes an index for every axis, and that the indices lie within the shape are short inequalities, each
+// about one axis: no products of sizes, no signs of strides. Where loops run over several axes at once, axes are taken
+// together. The indices are smallest and largest at the ends of the loops; what those ends are is put in where that
+// can be told, and graph::BoundProver does the rest.
+//
+// What has no such form is one polynomial, and that it is neither too small nor too large two inequalities for
+// graph::BoundProver. Loops that run over nothing make everything inside of them true: their index would have to lie in
+// an empty range.
+#include "kernels/place_proof.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+
+namespace fw::kernels {
+
+using graph::SymPoly;
+using graph::SymRange;
+using graph::SymTerm;
+
+namespace {
+
+constexpr size_t kMaxChoices = 4;
+constexpr size_t kMaxJoints = 4;  ///< pairs of axes that may be taken together or not, in all combinations
+
+/// of / by if that has no remainder.
+std::optional<SymTerm> quotient(const SymTerm& of, const SymTerm& by) {
+  if (of.coefficient % by.coefficient != 0) return std::nullopt;
+  SymTerm rest{of.coefficient / by.coefficient, of.atoms};
+  for (SymId atom : by.atoms) {
+    const auto at = std::find(rest.atoms.begin(), rest.atoms.end(), atom);
+    if (at == rest.atoms.end()) return std::nullopt;
+    rest.atoms.erase(at);
+  }
+  return rest;
+}
+
+int64_t floorOf(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+/// Larger strides have more factors.
+bool isLarger(const SymPoly& a, const SymPoly& b) {
+  const auto degree = [](const SymPoly& p) { return p.empty() ? 0 : p[0].atoms.size(); };
+  if (degree(a) != degree(b)) return degree(a) > degree(b);
+  return !a.empty() && !b.empty() && std::abs(a[0].coefficient) > std::abs(b[0].coefficient);
+}
+
+}  // namespace
+
+PlaceProver::PlaceProver(const graph::Plan& plan, const graph::SymContext& syms, absl::Span<const SymId> guarded)
+    : plan_(plan),
+      prover_(syms, guarded),
+      syms_(prover_.syms()),
+      extents_(plan.buffers.size()) {
+  // The class of a layout, which is guarded, has the signs of the strides. Along one element any stride will do.
+  for (const graph::Buffer& buffer : plan.buffers) {
+    if (buffer.kind != graph::BufferKind::kInput) continue;
+    for (size_t axis = 0; axis < buffer.shape.size(); ++axis) {
+      const SymId stride = syms_.canonical(buffer.strides[axis]);
+      if (syms_.asConst(stride)) continue;
+      const bool negative = buffer.layout.isNegative(static_cast<int>(axis));
+      syms_.assumeWithin(stride, negative ? SymRange{INT64_MIN, 0} : SymRange{0, INT64_MAX});
+      prover_.addFact(negative ? syms_.neg(stride) : stride);
+    }
+  }
+}
+
+SymId PlaceProver::fresh(SymRange range) {
+  return syms_.symbol(absl::StrCat("#", symbols_++), range);  // a name that no symbol of the program has
+}
+
+SymId PlaceProver::openLoop(SymId lower, SymId upper) {
+  const SymId one = syms_.constant(1);
+  const SymId from = syms_.canonical(lower);
+  const SymId to = syms_.isConst(from, 0) ? ifPositive(syms_.canonical(upper)) : syms_.canonical(upper);
+  SymRange range = syms_.range(from);
+  range.hi = INT64_MAX;
+  const Loop loop{fresh(range), from, to, syms_.sub(to, from), prover_.mark()};
+  prover_.addFact(syms_.sub(loop.iterations, one));
+  prover_.addFact(syms_.sub(loop.index, from));
+  prover_.addFact(syms_.sub(syms_.sub(to, loop.index), one));
+  loops_.push_back(loop);
+  return loop.index;
+}
+
+/// What `upper` is if it is more than 0: then a factor max(x, 0) of it is x.
+SymId PlaceProver::ifPositive(SymId upper) {
+  graph::SymAlgebra algebra(syms_);
+  const SymPoly p = algebra.poly(upper);
+  if (p.size() != 1 || p[0].coefficient <= 0) return upper;
+  SymId result = syms_.constant(p[0].coefficient);
+  for (SymId atom : p[0].atoms) {
+    const graph::SymNode n = syms_.node(atom);
+    if (p[0].atoms.size() > 1 && n.range.lo < 0) return upper;
+    if (n.op == graph::SymOp::kMax && n.operands.size() == 2)
+      for (int side : {0, 1})
+        if (syms_.isConst(n.operands[side], 0)) atom = n.operands[1 - side];
+    result = syms_.mul(result, atom);
+  }
+  return result;
+}
+
+void PlaceProver::closeLoop() {
+  prover_.release(loops_.back().mark);
+  loops_.pop_back();
+}
+
+const PlaceProver::Extent& PlaceProver::extentOf(graph::BufferId id) {
+  Extent& extent = extents_.at(id.index);
+  if (extent.isSet) return extent;
+  const graph::Buffer& buffer = plan_.buffers[id.index];
+  const SymId one = syms_.constant(1);
+  extent.mayBeEmpty = buffer.kind == graph::BufferKind::kInput &&
+                      (buffer.layout.contiguity != graph::Contiguity::kPacked || buffer.layout.broadcastAxes != 0);
+  extent.first = syms_.constant(0);
+  extent.end = syms_.constant(graph::itemSize(buffer.dtype));
+  for (size_t axis = 0; axis < buffer.shape.size(); ++axis) {
+    const SymId size = syms_.canonical(buffer.shape[axis]), stride = syms_.canonical(buffer.strides[axis]);
+    extent.shape.push_back(size);
+    if (syms_.isConst(stride, 0))
+      extent.spread.push_back(size);
+    else
+      extent.axes.push_back({size, stride});
+    const SymId reach = syms_.mul(syms_.sub(size, one), stride);
+    SymId& end = buffer.layout.isNegative(static_cast<int>(axis)) ? extent.first : extent.end;
+    end = syms_.add(end, reach);
+  }
+  graph::SymAlgebra algebra(syms_);
+  std::stable_sort(extent.axes.begin(), extent.axes.end(), [&](const auto& a, const auto& b) {
+    return isLarger(algebra.poly(a.stride), algebra.poly(b.stride));
+  });
+  for (size_t i = 0; i + 1 < extent.axes.size(); ++i) {
+    const Extent::Axis& next = extent.axes[i + 1];
+    extent.axes[i].joinsNext = extent.axes[i].stride == syms_.canonical(syms_.mul(next.size, next.stride));
+  }
+  extent.isSet = true;
+  return extent;
+}
+
+bool PlaceProver::inside(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes) {
+  const Extent& extent = extentOf(buffer);
+  offset = syms_.canonical(offset);
+  if (indexed(extent, offset, terms, bytes, graph::itemSize(plan_.buffers[buffer.index].dtype))) return true;
+  const auto runsNever = [&](const Loop& loop) { return prover_.lessEqual(loop.upper, loop.lower); };
+  if (std::any_of(loops_.begin(), loops_.end(), runsNever)) return true;
+  SymId address = offset;
+  for (const Term& t : terms) address = syms_.add(address, syms_.mul(loops_[t.loop].index, syms_.canonical(t.stride)));
+  if (reaches(extent, address, bytes)) return true;
+  std::vector<SymId> choices;
+  for (const Loop& loop : loops_) collectChoices(loop.iterations, choices);
+  return inAllCases(extent, address, bytes, choices);
+}
+
+// --- an index for every axis
+
+/// The axes of the buffer; where bit i of `joined` is set, axis i and the next one are taken as one.
+std::vector<PlaceProver::Part> PlaceProver::parts(const Extent& extent, uint32_t joined) {
+  std::vector<Part> result;
+  SymId size = syms_.constant(1);
+  for (size_t i = 0; i < extent.axes.size(); ++i) {
+    size = syms_.mul(size, extent.axes[i].size);
+    if (joined >> i & 1) continue;
+    result.push_back({size, extent.axes[i].stride, syms_.constant(0)});
+    size = syms_.constant(1);
+  }
+  return result;
+}
+
+/// Takes out of `of` what is a multiple of `stride`, and answers how many times.
+SymId PlaceProver::takeMultiples(SymId& of, SymId stride) {
+  if (of == stride) {
+    of = syms_.constant(0);
+    return syms_.constant(1);
+  }
+  graph::SymAlgebra algebra(syms_);
+  const SymPoly by = algebra.poly(stride);
+  SymId times = syms_.constant(0);
+  for (int round = 0; round < 8; ++round) {
+    SymPoly multiples;
+    for (const SymTerm& t : algebra.poly(of)) {
+      std::optional<SymTerm> q = quotient(t, by[0]);
+      if (!q && t.atoms.empty() && by[0].atoms.empty() && by.size() == 1)
+        q = SymTerm{floorOf(t.coefficient, by[0].coefficient), {}};
+      if (q && q->coefficient != 0) multiples.push_back(*std::move(q));
+    }
+    if (multiples.empty()) break;
+    SymId count = syms_.constant(0);
+    for (const SymTerm& t : multiples) count = syms_.add(count, algebra.fromPoly({t}));
+    times = syms_.add(times, count);
+    of = syms_.sub(of, syms_.mul(count, stride));
+    if (by.size() == 1) break;
+  }
+  return times;
+}
+
+/// Distributes the place over `parts`; false if more than `slack` bytes are left.
+bool PlaceProver::split(std::vector<Part>& parts, SymId offset, absl::Span<const Term> terms, int64_t slack) {
+  for (Part& part : parts) part.index = takeMultiples(offset, part.stride);
+  const std::optional<int64_t> rest = syms_.asConst(offset);
+  if (!rest || *rest < 0 || *rest > slack) return false;
+  for (const Term& t : terms) {
+    SymId stride = syms_.canonical(t.stride);
+    for (Part& part : parts) {
+      if (syms_.isConst(stride, 0)) break;
+      const SymId step = takeMultiples(stride, part.stride);
+      part.index = syms_.add(part.index, syms_.mul(step, loops_[t.loop].index));
+    }
+    if (!syms_.isConst(stride, 0)) return false;
+  }
+  return true;
+}
+
+bool PlaceProver::indexed(const Extent& extent, SymId offset, absl::Span<const Term> terms, int64_t bytes,
+                          int64_t itemSize) {
+  const SymId one = syms_.constant(1);
+  std::vector<std::vector<SymId>> ways;  // what has to hold, all of one of them
+  const size_t joints = std::min(kMaxJoints, extent.axes.empty() ? 0 : extent.axes.size() - 1);
+  for (uint32_t joined = 0; joined < 1u << joints; ++joined) {
+    bool possible = bytes <= itemSize;
+    for (size_t i = 0; i < joints; ++i) possible &= (joined >> i & 1) == 0 || extent.axes[i].joinsNext;
+    if (!possible) continue;
+    std::vector<Part> along = parts(extent, joined);
+    if (!split(along, offset, terms, itemSize - bytes)) continue;
+    std::vector<SymId> claims;
+    for (const Part& part : along) {
+      claims.push_back(lowest(part.index));
+      claims.push_back(lowest(syms_.sub(syms_.sub(part.size, part.index), one)));
+    }
+    for (SymId size : extent.spread) claims.push_back(syms_.sub(size, one));
+    std::erase_if(claims, [&](SymId claim) { return holds(claim, /*search=*/false); });
+    if (claims.empty()) return true;
+    ways.push_back(std::move(claims));
+  }
+  return std::any_of(ways.begin(), ways.end(), [&](const std::vector<SymId>& claims) {
+    return std::all_of(claims.begin(), claims.end(), [&](SymId claim) { return holds(claim, /*search=*/true); });
+  });
+}
+
+/// `id` at the ends of the loops where it is smallest, from the innermost outwards, as far as that can be told.
+SymId PlaceProver::lowest(SymId id) {
+  graph::SymAlgebra algebra(syms_);
+  for (size_t i = loops_.size(); i-- > 0;) {
+    const Loop& loop = loops_[i];
+    SymId rest = syms_.constant(0), slope = rest;
+    bool linear = true;
+    for (const SymTerm& t : algebra.poly(id)) {
+      SymTerm without = t;
+      const auto at = std::find(without.atoms.begin(), without.atoms.end(), loop.index);
+      SymId& sum = at == without.atoms.end() ? rest : slope;
+      if (at != without.atoms.end()) without.atoms.erase(at);
+      linear &= std::find(without.atoms.begin(), without.atoms.end(), loop.index) == without.atoms.end();
+      sum = syms_.add(sum, algebra.fromPoly({without}));
+    }
+    if (!linear || syms_.isConst(slope, 0)) continue;
+    if (prover_.holdsAtOnce(slope))
+      id = syms_.add(rest, syms_.mul(slope, loop.lower));
+    else if (prover_.holdsAtOnce(syms_.neg(slope)))
+      id = syms_.add(rest, syms_.mul(slope, syms_.sub(loop.upper, syms_.constant(1))));
+  }
+  return id;
+}
+
+bool PlaceProver::holds(SymId id, bool search) { return search ? prover_.nonNegative(id) : prover_.holdsAtOnce(id); }
+
+// --- an address as a whole
+
+/// Where the bounds of loops are extremes, each of these is one of its operands.
+bool PlaceProver::inAllCases(const Extent& extent, SymId address, int64_t bytes, absl::Span<const SymId> choices) {
+  if (choices.empty() || choices.size() > kMaxChoices) return false;
+  const absl::InlinedVector<SymId, 2> operands = syms_.node(choices[0]).operands;
+  return std::all_of(operands.begin(), operands.end(), [&](SymId operand) {
+    const size_t mark = prover_.mark();
+    prover_.addFact(syms_.sub(choices[0], operand));
+    prover_.addFact(syms_.sub(operand, choices[0]));
+    const bool holds = reaches(extent, address, bytes) || inAllCases(extent, address, bytes, choices.subspan(1));
+    prover_.release(mark);
+    return holds;
+  });
+}
+
+void PlaceProver::collectChoices(SymId id, std::vector<SymId>& choices) const {
+  const graph::SymNode& n = syms_.node(id);
+  const bool extreme = n.op == graph::SymOp::kMin || n.op == graph::SymOp::kMax;
+  if (extreme && std::find(choices.begin(), choices.end(), id) == choices.end()) choices.push_back(id);
+  for (SymId operand : n.operands) collectChoices(operand, choices);
+}
+
+bool PlaceProver::reaches(const Extent& extent, SymId address, int64_t bytes) {
+  if (!prover_.lessEqual(extent.first, address)) return false;
+  if (!prover_.lessEqual(syms_.add(address, syms_.constant(bytes)), extent.end)) return false;
+  return !extent.mayBeEmpty || std::all_of(extent.shape.begin(), extent.shape.end(),
+                                           [&](SymId size) { return prover_.lessEqual(syms_.constant(1), size); });
+}
+
+}  // namespace fw::kernels
