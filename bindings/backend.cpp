@@ -160,6 +160,7 @@ absl::StatusOr<std::unique_ptr<Program>> makeNative(graph::Graph graph, graph::P
   options.optLevel = optLevel;
   options.deferChecks = given.deferChecks;
   options.guarded = given.guarded;
+  options.deadline = given.deadline;
   options.refuseUnproved = config.flag(Setting::kVerifyPasses);
   options.checked = config.flag(Setting::kChecked);
   const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);

@@ -94,6 +94,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   context.verifyEach = config.flag(Setting::kVerifyPasses);
   const auto disabled = splitList(config.text(Setting::kDisablePasses));
   context.disabled = disabled;
+  if (const int64_t ms = config.number(Setting::kCompileLimit)) context.deadline = Deadline::after(ms * 1'000'000);
   if (absl::Status s = graph::runPasses(captured.graph, context); !s.ok()) return s;
   v->times_.passesMs = watch.lapMs();
   auto plan = graph::makePlan(captured.graph, context);
@@ -105,7 +106,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->reporter_ = CommitReporter::make(captured.graph, *plan);
-  ProgramOptions options{v->reporter_.has_value(), {}, {v->graphText_, std::move(captured.writes)}};
+  ProgramOptions options{v->reporter_.has_value(), {}, context.deadline, {v->graphText_, std::move(captured.writes)}};
   if (context.verifyEach) options.guarded = guardedExpressions(*v->guards_, *syms);
   auto program = makeProgram(std::move(captured.graph), *std::move(plan), config, options);
   if (!program.ok()) return program.status();

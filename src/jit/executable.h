@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
+#include "graph/support/deadline.h"
 
 namespace fw::jit {
 
@@ -112,6 +113,7 @@ struct CompileOptions {
   bool checked = false;
   bool refuseUnproved = false;        ///< accesses that are not proved to stay inside are an error
   std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0, for the proof
+  Deadline deadline;                  ///< kDeadlineExceeded beyond it, between kernels and between functions
   bool keepText = false;              ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
 };
 
