@@ -30,6 +30,7 @@ Made makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int 
   options.optLevel = optLevel;
   options.deferChecks = given.deferChecks;
   options.guarded = given.guarded;
+  options.deadline = given.deadline;
   options.refuseUnproved = config.flag(Setting::kVerifyPasses);
   options.checked = config.flag(Setting::kChecked);
   options.plantOutside = planted.load(std::memory_order_relaxed) == Planted::kAccess;

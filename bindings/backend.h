@@ -24,6 +24,7 @@ struct Script {
 struct BackendOptions {
   bool deferChecks;                   ///< it may defer checks (jit::CompileOptions)
   std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0
+  Deadline deadline;                  ///< as jit::CompileOptions::deadline
   Script script;
 };
 

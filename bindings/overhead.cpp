@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "cpython/cpu_clock.h"
+#include "graph/support/deadline.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
 
@@ -48,10 +48,10 @@ void Overhead::tell(const std::string& name) {
        {{"function", name}, {"ran_ms", ranNs_ / kMs}, {"in_vain_ms", lostNs_ / kMs}});
 }
 
-Overhead::Charge::Charge(Overhead& account) : account_(account), start_(cpython::threadCpuNs()) { account_.pulse(); }
+Overhead::Charge::Charge(Overhead& account) : account_(account), start_(threadCpuNs()) { account_.pulse(); }
 
 Overhead::Charge::~Charge() {
-  const int64_t ns = cpython::threadCpuNs() - start_;
+  const int64_t ns = threadCpuNs() - start_;
   account_.spentNs_ += ns;
   process().spentNs += ns;
   if (!paid_) {

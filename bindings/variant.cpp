@@ -87,6 +87,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   context.verifyEach = config.flag(Setting::kVerifyPasses);
   const auto disabled = splitList(config.text(Setting::kDisablePasses));
   context.disabled = disabled;
+  if (const int64_t ms = config.number(Setting::kCompileLimit)) context.deadline = Deadline::after(ms * 1'000'000);
   if (absl::Status s = graph::runPasses(captured.graph, context); !s.ok()) return s;
   v->times_.passesMs = watch.lapMs();
   auto plan = graph::makePlan(captured.graph, context);
@@ -98,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
-  BackendOptions options{v->transaction_.mayDefer(), {}, {v->graphText_, std::move(captured.writes)}};
+  BackendOptions options{v->transaction_.mayDefer(), {}, context.deadline, {v->graphText_, std::move(captured.writes)}};
   options.guarded = guardedExpressions(*v->guards_, *syms);
   auto executable = makeExecutable(std::move(captured.graph), *std::move(plan), config, options);
   if (!executable.ok()) return executable.status();

@@ -8,7 +8,6 @@
 #include "bindings/describe.h"
 #include "bindings/internal_failures.h"
 #include "bindings/stance.h"
-#include "cpython/cpu_clock.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/refusals.h"
 #include "graph/refused.h"
@@ -244,9 +243,12 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
   };
   try {
     failIfPlanted(Planted::kBuild);
-    capture::CaptureOptions options = captureOptions(config);
-    if (config.flag(Setting::kEconomy)) options.cpuDeadlineNs = cpython::threadCpuNs() + kCaptureNs;
-    auto captured = captureOnce(capture, options);
+    const auto inTime = [&] {
+      capture::CaptureOptions options = captureOptions(config);
+      if (config.flag(Setting::kEconomy)) options.deadline = Deadline::after(kCaptureNs);
+      return captureOnce(capture, options);
+    };
+    auto captured = inTime();
     if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     if (config.text(Setting::kBackend) == "capture") return broken(capture::BreakReason::kDisabled, "backend=capture");
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -254,12 +256,13 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     if (variant.ok()) return *std::move(variant);
     if (auto refused = graph::Refused::from(variant.status())) {
       const capture::RefusalScope scope(*refused, std::string(variant.status().message()));
-      captured = captureOnce(capture, captureOptions(config));
+      captured = inTime();
       if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     }
-    return broken(absl::IsUnimplemented(variant.status()) ? capture::BreakReason::kUnsupportedOperation
-                  : absl::IsAborted(variant.status())     ? capture::BreakReason::kBackendFailed
-                                                          : capture::BreakReason::kCompileFailed,
+    return broken(absl::IsUnimplemented(variant.status())      ? capture::BreakReason::kUnsupportedOperation
+                  : absl::IsDeadlineExceeded(variant.status()) ? capture::BreakReason::kCompileLimit
+                  : absl::IsAborted(variant.status())          ? capture::BreakReason::kBackendFailed
+                                                               : capture::BreakReason::kCompileFailed,
                   std::string(variant.status().message()));
   } catch (const cpython::PythonError&) {
     throw;

@@ -10,6 +10,7 @@
 #include "frame_eval/program_write.h"
 #include "frame_eval/policy.h"
 #include "graph/graph.h"
+#include "graph/support/deadline.h"
 #include "guards/guard_set.h"
 
 namespace fw::capture {
@@ -35,9 +36,9 @@ struct CaptureOptions {
   /// seen to change: every call reads them. kSharedPlaces: where arrays lie in memory that they share has been seen to
   /// change, so that Python writes into those. Null: there are none.
   const absl::flat_hash_set<int>* changing = nullptr;
-  bool evenWithoutArrays = false;     ///< do not break with kNothingToCompile (tests of capture on all of Python)
-  int64_t cpuDeadlineNs = INT64_MAX;  ///< by cpython::threadCpuNs(): a capture that takes longer is given up
-  bool keepWrites = false;            ///< fill Captured::writes
+  bool evenWithoutArrays = false;  ///< do not break with kNothingToCompile (tests of capture on all of Python)
+  Deadline deadline;               ///< a capture that takes longer is given up
+  bool keepWrites = false;         ///< fill Captured::writes
 };
 
 /// A frame of the user's own code that stands before an instruction.

@@ -2,7 +2,6 @@
 // traced code arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
 #include "frame_eval/interpreter.h"
 
-#include "cpython/cpu_clock.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/refusals.h"
 #include "frame_eval/unseen_list.h"
@@ -58,7 +57,7 @@ void Interpreter::execute(Frame& frame) {
     if (++executed_ > options_.maxInstructions) {
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");
     }
-    if (executed_ % kBetweenLooks == 0 && cpython::threadCpuNs() > options_.cpuDeadlineNs)
+    if (executed_ % kBetweenLooks == 0 && options_.deadline.isOver())
       trace_.fail(BreakReason::kGraphLimit, "the capture takes too long");
     FW_CHECK(frame.pc < frame.code->instructions.size());
     if (atStop(frame)) break;

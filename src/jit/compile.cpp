@@ -146,6 +146,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(const graph::Graph& graph, g
     return !group.outputs.empty() && checked.contains(group.outputs[0]);
   };
   for (size_t i = 0; i < plan.groups.size() + plan.commits.size(); ++i) {
+    if (absl::Status late = options.deadline.check("kernel " + std::to_string(i)); !late.ok()) return late;
     const bool commit = i >= plan.groups.size();
     const graph::Group& group = commit ? plan.commits[i - plan.groups.size()] : plan.groups[i];
     const absl::Cleanup count = [&] {

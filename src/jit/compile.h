@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
+#include "graph/support/deadline.h"
 #include "kernels/kernel.h"
 #include "kernels/reach.h"
 #include "runtime/executable.h"
@@ -34,6 +35,7 @@ struct CompileOptions {
   bool refuseUnproved = false;
   bool plantOutside = false;  ///< for tests: makes the first access of the first kernel reach outside of its buffer
   std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0, for the proof
+  Deadline deadline;                  ///< kDeadlineExceeded beyond it, between kernels and between functions
   bool keepText = false;              ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
 };
 

@@ -115,7 +115,8 @@ absl::StatusOr<std::unique_ptr<Executable>> compileKernels(const std::vector<ker
     text->assembly = *std::move(assembly);
   }
   timings.irMs = nowMs() - start;
-  auto generated = session.generate(module, **target, options.optLevel, entries);
+  if (absl::Status late = options.deadline.check("code generation"); !late.ok()) return late;
+  auto generated = session.generate(module, **target, options.optLevel, entries, options.deadline);
   if (!generated.ok()) return generated.status();
   timings.codegenMs = generated->codegenMs;
   timings.linkMs = generated->linkMs;

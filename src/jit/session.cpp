@@ -3,7 +3,8 @@
 // Compiler: an IRCompiler whose code generation pipeline is built once and run again for every module. It is LLVM's own
 // pipeline less the parts that do not pay for explicit vector code: no IR passes (loop strength reduction alone doubles
 // the time), and a list of machine passes switched off. Set-up of the pipeline costs as much as a small kernel,
-// hence the reuse. The object goes to one memory stream that is emptied between modules.
+// hence the reuse. Code generation cannot be left half-way, but what comes after the deadline can be nothing: see
+// Cutoff. The object goes to one memory stream that is emptied between modules.
 //
 // Linker: ORC's ExecutionSession with JITLink. Measured at about 0.03 to 0.2 ms per object, small beside code
 // generation. Each object is tracked by its own ResourceTracker, so that it can be unmapped when its owner dies;
@@ -24,6 +25,7 @@
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCAsmBackend.h"
@@ -114,6 +116,35 @@ size_t textBytes(const llvm::MemoryBuffer& object) {
   return bytes;
 }
 
+/// The first pass of the pipeline. Once the deadline is over, it empties every function, so that the rest takes no
+/// time; the object is thrown away.
+class Cutoff : public llvm::FunctionPass {
+ public:
+  Cutoff() : FunctionPass(kId) {}
+  void begin(const Deadline& deadline) {
+    deadline_ = deadline;
+    cut_ = false;
+  }
+  bool hasCut() const { return cut_; }
+
+  bool runOnFunction(llvm::Function& function) override {
+    if (!cut_ && !deadline_.isOver()) return false;
+    cut_ = true;
+    const auto linkage = function.getLinkage();  // which deleteBody() makes that of a declaration
+    function.deleteBody();
+    function.setLinkage(linkage);
+    llvm::LLVMContext& context = function.getContext();
+    new llvm::UnreachableInst(context, llvm::BasicBlock::Create(context, "", &function));
+    return true;
+  }
+  llvm::StringRef getPassName() const override { return "Deadline of code generation"; }
+
+ private:
+  static inline char kId = 0;  // its address is what LLVM knows the pass by
+  Deadline deadline_;
+  bool cut_ = false;
+};
+
 }  // namespace
 
 class Session::Compiler : public llvm::orc::IRCompileLayer::IRCompiler {
@@ -127,6 +158,10 @@ class Session::Compiler : public llvm::orc::IRCompileLayer::IRCompiler {
 
   const llvm::DataLayout& layout() const { return layout_; }
   const llvm::Triple& triple() const { return machine_->getTargetTriple(); }
+
+  void limit(const Deadline& deadline) { cutoff_->begin(deadline); }
+  /// Whether functions of the last module are empty because the deadline was over.
+  bool hasCut() const { return cutoff_->hasCut(); }
 
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module& module) override {
     buffer_.clear();
@@ -143,6 +178,7 @@ class Session::Compiler : public llvm::orc::IRCompileLayer::IRCompiler {
     config->setDisableVerify(true);
     passes_.add(config);
     passes_.add(info);
+    passes_.add(cutoff_);
     FW_CHECK(!CoreIsel::add(config));
     config->addMachinePasses();
     config->setInitialized();
@@ -164,7 +200,8 @@ class Session::Compiler : public llvm::orc::IRCompileLayer::IRCompiler {
   llvm::DataLayout layout_;
   llvm::SmallVector<char, 0> buffer_;
   llvm::raw_svector_ostream stream_{buffer_};
-  llvm::legacy::PassManager passes_;  // destroyed before what it writes to
+  Cutoff* const cutoff_ = new Cutoff;  // owned by passes_
+  llvm::legacy::PassManager passes_;   // destroyed before what it writes to
 };
 
 class Session::Linker {
@@ -255,11 +292,18 @@ void Session::prepare(llvm::Module& module, const TargetSpec& target, int optLev
 }
 
 absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const TargetSpec& target, int optLevel,
-                                                     const std::vector<std::string>& entries) {
+                                                     const std::vector<std::string>& entries,
+                                                     const Deadline& deadline) {
   absl::MutexLock lock(&mutex_);
   Generated out;
   const double start = nowMs();
-  auto object = compilerLocked(target, optLevel)(module);
+  Compiler& compiler = compilerLocked(target, optLevel);
+  compiler.limit(deadline);
+  auto object = compiler(module);
+  if (compiler.hasCut()) {
+    if (!object) llvm::consumeError(object.takeError());
+    return absl::DeadlineExceededError("it takes too long: given up in the middle of code generation");
+  }
   if (!object) return toStatus(object.takeError());
   const double compiled = nowMs();
   auto code = linker_->link(std::move(*object), entries);

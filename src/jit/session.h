@@ -8,6 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "graph/support/deadline.h"
 #include "jit/target.h"
 
 namespace llvm {
@@ -38,9 +39,9 @@ class Session {
     double codegenMs = 0, linkMs = 0;
   };
   /// Compiles the module and links it; `entries` names its exported functions, unique in the process.
-  /// Thread-safe: one module at a time.
+  /// Thread-safe: one module at a time. kDeadlineExceeded if it came before the last function.
   absl::StatusOr<Generated> generate(llvm::Module& module, const TargetSpec& target, int optLevel,
-                                     const std::vector<std::string>& entries);
+                                     const std::vector<std::string>& entries, const Deadline& deadline = {});
   /// Assembly text, through a pipeline of its own (slow; for logs).
   absl::StatusOr<std::string> assembly(const llvm::Module& module, const TargetSpec& target, int optLevel);
 

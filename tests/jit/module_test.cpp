@@ -2,8 +2,12 @@
 // interpreter, which runs one kernel after the other.
 #include <algorithm>
 
+#include "jit/session.h"
 #include "jit/shared_kernels.h"
+#include "jit/target.h"
 #include "kernel_case.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
 
 namespace fw::jit::testing {
 namespace {
@@ -77,6 +81,36 @@ TEST(Module, SharedAndCutAgreesWithTheInterpreter) {
       }
     }
   }
+}
+
+TEST(Module, IsGivenUpBeyondItsDeadline) {
+  SymContext syms;
+  const std::vector<SymId> sizes = {syms.symbol("s0", {0, 100})};
+  CompileOptions options;
+  options.deadline = Deadline::after(-1);
+  auto before = compileKernels(manyKernels(syms, sizes, 3), {}, syms, planOf(kBuffers, syms), options);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(before.status())) << before.status();
+
+  // In the middle of code generation: the session is asked directly, because nothing in front of it may take the time.
+  auto target = resolveTarget(Isa::kHost);
+  ASSERT_TRUE(target.ok());
+  const auto generate = [&](const Deadline& deadline) {
+    llvm::LLVMContext context;
+    llvm::Module module("fusewire", context);
+    Session::instance().prepare(module, **target, 2);
+    auto* type = llvm::FunctionType::get(llvm::Type::getInt64Ty(context), {llvm::Type::getInt64Ty(context)}, false);
+    for (const char* name : {"deadline_a", "deadline_b"}) {
+      auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+      llvm::IRBuilder<> ir(llvm::BasicBlock::Create(context, "", function));
+      ir.CreateRet(ir.CreateAdd(function->getArg(0), ir.getInt64(1)));
+    }
+    return Session::instance().generate(module, **target, 2, {"deadline_a", "deadline_b"}, deadline);
+  };
+  EXPECT_TRUE(absl::IsDeadlineExceeded(generate(Deadline::after(-1)).status()));
+  // Nothing is left of that: neither symbols nor the deadline.
+  auto code = generate({});
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(reinterpret_cast<int64_t (*)(int64_t)>(code->code->entry(1))(41), 42);
 }
 
 TEST(Module, AlikeIsWhatDiffersInPlacesSizesAndNumbers) {

@@ -1,12 +1,12 @@
 """Test suites of others, run as plain Python and with every function compiled, compared test by test.
 
-A suite is a list of parts (modules, files), each run in processes of its own: twice plain, so that tests which do not agree
-with themselves are known, and once with FUSEWIRE_COMPILE_ALL=1. A crash or a hang is the outcome of the test that was
-running; the rest of the part then runs in a new process. A message that an internal check of Fusewire failed counts as a
-difference, whatever the tests answered.
+A suite is a list of parts (modules, files), each run in processes of its own: plain, with FUSEWIRE_COMPILE_ALL=1, and where
+these differ once more plain, so that tests which do not agree with themselves are known. A crash or a hang is the outcome of
+the test that was running; the rest of the part then runs in a new process. A failure of Fusewire itself (failures.py) counts
+as a difference, whatever the tests answered.
 
-The process of a part gets two files: it appends JSON lines ["start", test], ["end", test, outcome, detail] and at its end
-["finished"] to the first, and leaves out the tests whose names are listed in the second.
+The process of a part gets two files: it appends JSON lines ["start", test], ["end", test, outcome, detail], ["failure", what]
+and at its end ["finished"] to the first, and leaves out the tests whose names are listed in the second.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
@@ -25,9 +25,11 @@ import tempfile
 import time
 from collections.abc import Callable
 
+import failures
+
 RESTARTS = 12  # processes that a part may use up with crashes and hangs
 COMPILE_ALL = "FUSEWIRE_COMPILE_ALL"
-INTERNAL = re.compile(r"a check inside Fusewire failed|could not translate the graph|Failed to materialize symbols")
+REPRODUCERS = "FUSEWIRE_REPRO_DIR"
 
 Command = Callable[[str, str, str], list[str]]  # (part, report file, file of finished tests) -> argv of the process
 
@@ -37,16 +39,28 @@ class Report:
 
     def __init__(self, path: str):
         self.out = open(path, "a", buffering=1)
+        self.watch = failures.Watch(os.environ[REPRODUCERS])
+
+    def write(self, *line: str) -> None:
+        self.out.write(json.dumps(line) + "\n")
 
     def start(self, test: str) -> None:
-        self.out.write(json.dumps(["start", test]) + "\n")
+        self.write("start", test)
 
     def end(self, test: str, outcome: str, detail: str = "") -> None:
-        self.out.write(json.dumps(["end", test, outcome, detail]) + "\n")
+        self.tell_failures(test)
+        self.write("end", test, outcome, detail)
 
     def finish(self) -> None:
-        self.out.write(json.dumps(["finished"]) + "\n")
+        self.tell_failures("after the tests")
+        self.write("finished")
         self.out.close()
+
+    def tell_failures(self, where: str) -> None:
+        if told := self.watch.new():
+            self.watch = failures.Watch(self.watch.folder)
+        for failure in told:
+            self.write("failure", f"{where}: {failure}")
 
 
 def run_part(part: str, command: Command, compile_all: bool, timeout: float, count: bool = False, settings: dict | None = None) -> dict:
@@ -66,6 +80,8 @@ def run_part(part: str, command: Command, compile_all: bool, timeout: float, cou
             if count:
                 environment["FUSEWIRE_TRACE"] = os.path.join(folder, "trace")
             pathlib.Path(done).write_text(json.dumps(list(tests)))
+            kept = os.environ.get(REPRODUCERS)  # for someone who wants to look at them
+            environment[REPRODUCERS] = reproducers = tempfile.mkdtemp(dir=kept) if kept else folder
             process = subprocess.Popen(command(part, report, done), cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
                                        start_new_session=True)
@@ -76,7 +92,7 @@ def run_part(part: str, command: Command, compile_all: bool, timeout: float, cou
                 os.killpg(process.pid, signal.SIGKILL)
                 _, errors = process.communicate()
                 ended = "timeout"
-            internal += [line for line in errors.splitlines() if INTERNAL.search(line)]
+            told: list[str] = []
             running, complete = None, False
             for line in pathlib.Path(report).read_text().splitlines() if os.path.exists(report) else ():
                 try:
@@ -88,8 +104,12 @@ def run_part(part: str, command: Command, compile_all: bool, timeout: float, cou
                 elif kind == "end":
                     tests[rest[0]] = rest[1:]
                     running = None
+                elif kind == "failure":
+                    told += rest
                 elif kind == "finished":
                     complete = True
+            untold = [path for path in failures.left_in(reproducers) if not any(str(path) in text for text in told)]
+            internal += told + [f"{running or part}: {failures.first_line(path)}" for path in sorted(untold)]
             for trace in pathlib.Path(folder, "trace").glob("*.jsonl"):
                 for line in trace.open(errors="replace"):
                     if line.endswith("}\n"):
@@ -105,15 +125,32 @@ def run_part(part: str, command: Command, compile_all: bool, timeout: float, cou
     return {"tests": tests, "crashes": crashes, "internal": internal, "events": dict(events), "seconds": time.time() - started}
 
 
-def compare(part: str, command: Command, timeout: float, count: bool = False, settings: dict | None = None) -> dict:
-    plain, again = (run_part(part, command, False, timeout) for _ in range(2))
+def plain_run(part: str, command: Command, timeout: float, which: int, kept: pathlib.Path | None = None) -> dict:
+    """A plain run of a part, the one that an earlier comparison has left in the folder `kept` if it has."""
+    key = hashlib.sha256(" ".join(command(part, "", str(which))).encode()).hexdigest()
+    path = kept and kept / (key[:16] + ".json")
+    if path and path.exists():
+        return json.loads(path.read_text())
+    run = run_part(part, command, False, timeout)
+    if path:
+        kept.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(run))
+    return run
+
+
+def compare(part: str, command: Command, timeout: float, count: bool = False, settings: dict | None = None,
+            kept: pathlib.Path | None = None) -> dict:
+    def outcome(run, name):
+        return run["tests"].get(name, ["absent", ""])[0]
+
+    plain = plain_run(part, command, timeout, 0, kept)
     allowed = max(timeout, 20 * plain["seconds"])
     compiled = run_part(part, command, True, allowed, count, settings)
-    names = sorted(set(plain["tests"]) | set(again["tests"]) | set(compiled["tests"]))
-    outcome = lambda run, name: run["tests"].get(name, ["absent", ""])[0]
-    noisy = [n for n in names if outcome(plain, n) != outcome(again, n)]
+    differing = sorted(n for n in plain["tests"].keys() | compiled["tests"].keys() if outcome(plain, n) != outcome(compiled, n))
+    again = plain_run(part, command, timeout, 1, kept) if differing else plain
+    noisy = [n for n in differing if outcome(plain, n) != outcome(again, n)]
     differences = [(n, outcome(plain, n), outcome(compiled, n), compiled["tests"].get(n, ["", ""])[1])
-                   for n in names if n not in noisy and outcome(plain, n) != outcome(compiled, n)]
+                   for n in differing if n not in noisy]
     differences += [(f"{part}: internal failure", "", text, "") for text in sorted(set(compiled["internal"]))]
     return {"module": part, "tests": len(plain["tests"]), "outcomes": dict(collections.Counter(o for o, _ in plain["tests"].values())),
             "differences": differences, "noisy": noisy, "crashes": len(compiled["crashes"]), "events": compiled["events"],
@@ -125,6 +162,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", action="store_true", help="also count what was compiled, from the event trace")
     parser.add_argument("--jobs", type=int, default=1, help="parts at a time")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one part")
+    parser.add_argument("--plain", type=pathlib.Path, help="folder that keeps the outcomes of plain runs for the next comparison")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="FUSEWIRE_NAME of the compiled runs")
 
 
@@ -136,7 +174,7 @@ def run(parts, command: Command, options: argparse.Namespace) -> list[dict]:
     show(f"{'module':28}{'tests':>6}{'same':>6}{'differ':>7}{'noisy':>6}{'crash':>6}{'plain s':>9}{'compiled s':>11}")
     results = []
     pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
-    for r in pool.map(lambda part: compare(part, command, options.timeout, options.count, settings), parts):
+    for r in pool.map(lambda part: compare(part, command, options.timeout, options.count, settings, options.plain), parts):
         results.append(r)
         same = r["tests"] - len(r["noisy"]) - len(r["differences"])
         show(f"{r['module'][:28]:28}{r['tests']:6}{same:6}{len(r['differences']):7}{len(r['noisy']):6}{r['crashes']:6}"

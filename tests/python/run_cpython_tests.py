@@ -2,8 +2,7 @@
 
     python tests/python/run_cpython_tests.py [--modules test_dict,test_list] [--wide] [--json FILE] [--jobs 2] [--timeout 600]
 
-Each module of the interpreter's `test` package runs in processes of its own: twice plain, so that tests which do not agree
-with themselves are known, and once with FUSEWIRE_COMPILE_ALL=1. Outcomes are compared test method by test method. See
+Each module of the interpreter's `test` package runs in processes of its own, plain and with FUSEWIRE_COMPILE_ALL=1. Outcomes are compared test method by test method. See
 outcomes.py for how. The exit status is 1 if any outcome differs.
 """
 

@@ -107,3 +107,17 @@ def test_function_with_a_vectorcall_of_its_own():
     ctypes.pythonapi.PyFunction_SetVectorcall(ctypes.py_object(inner), answer)
     for _ in range(3):
         assert compiled(x) == 42
+
+
+@pytest.mark.parametrize("arguments", [
+    (0, 1, np.inf), (0, 1, -np.inf), (0, -1, -np.inf), (0, -1, np.inf), (0.0, 5e-324, 1e10), (0.0, -5e-324, 1e10),
+    (1e308, 1.5e308, 1e308), (-1.5, 1.0, np.inf), (2.0, 2.0, np.inf), (-0.0, 1.0, 3.0), (0.5, 0.5, -1.0)])
+def test_arange_beyond_its_range(arguments):
+    """A quotient of 0 over a distance that is none has NumPy look at its sign; one step may leave the floats."""
+    start, stop, step = arguments
+    for f, given in ((lambda: np.arange(start, stop, step), ()), (lambda a, b, c: np.arange(a, b, c), arguments)):
+        expected = f(*given)
+        compiled = fusewire.compile(f, economy=False)
+        for _ in range(3):
+            got = compiled(*given)
+            assert got.tobytes() == expected.tobytes() and got.dtype == expected.dtype and got.shape == expected.shape

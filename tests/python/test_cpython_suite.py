@@ -35,10 +35,21 @@ def test_the_child_reports_crashes_and_failures(tmp_path, monkeypatch):
         "        with self.subTest(1): self.fail('inside')\n"
         "    @unittest.expectedFailure\n"
         "    def test_g(self): self.fail('expected')\n"
-        f"    def test_h(self): self.assertEqual(os.environ.get({outcomes.COMPILE_ALL!r}), None)\n")
+        f"    def test_h(self): self.assertEqual(os.environ.get({outcomes.COMPILE_ALL!r}), None)\n"
+        "    def test_i(self):\n"
+        "        import fusewire\n"
+        "        fusewire._fusewire.plant_failure('build')\n"
+        "        self.assertEqual(fusewire.compile(lambda x: x + 1)(1), 2)\n"
+        "        fusewire._fusewire.plant_failure('')\n"
+        "    def test_j(self):\n"
+        "        import subprocess, sys\n"
+        "        subprocess.run([sys.executable, '-c', 'import fusewire; fusewire._fusewire.plant_failure(\"build\"); '\n"
+        "                        'fusewire.compile(lambda x: x + 1)(1)'], check=True, stderr=subprocess.DEVNULL)\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{':'.join(p for p in sys.path if p)}")
-    plain = outcomes.run_part("test_sample_of_outcomes", run_cpython_tests.command, False, 60)["tests"]
-    assert {n.split(".")[-1]: o for n, (o, _) in plain.items()} == {"test_a": "pass", "test_b": "fail", "test_c": "error", "test_d": "skip", "test_e": "signal 11",
-                        "test_f": "fail", "test_g": "expected failure", "test_h": "pass"}
+    run = outcomes.run_part("test_sample_of_outcomes", run_cpython_tests.command, False, 60)
+    assert {n.split(".")[-1]: o for n, (o, _) in run["tests"].items()} == {
+        "test_a": "pass", "test_b": "fail", "test_c": "error", "test_d": "skip", "test_e": "signal 11", "test_f": "fail",
+        "test_g": "expected failure", "test_h": "pass", "test_i": "pass", "test_j": "pass"}
+    assert [text.partition(":")[0].split(".")[-1] for text in run["internal"]] == ["test_i", "test_j"], run["internal"]
     compiled = outcomes.run_part("test_sample_of_outcomes", run_cpython_tests.command, True, 60)["tests"]
     assert {n.split(".")[-1]: o for n, (o, _) in compiled.items()}["test_h"] == "fail"

@@ -4,6 +4,7 @@ import gc
 import resource
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -146,3 +147,39 @@ def test_long_code_is_compiled_in_pieces():
     known = fusewire._fusewire.describe(f)
     assert {b["reason"] for b in known["breaks"]} == {"graph-limit"}
     assert 2 <= len(compiled_regions(f)) <= 8
+
+
+# ---- the time that compiling takes ----------------------------------------------------------------------------------
+
+
+def heavy(count):
+    """So many operations with long code each: seconds of code generation for a hundred."""
+    return function_of([*(f"x = np.where(x > {i}, np.tanh(x) ** 2.5, np.arctan2(x, {i}.25))" for i in range(count)), "return x"])
+
+
+@pytest.mark.parametrize("limit", (1, 200))
+def test_compiling_is_given_up_and_that_is_remembered(limit):
+    """1: in front of code generation; 200: in the middle of it."""
+    plain = heavy(60)
+    f = fusewire.compile(plain, compile_limit=limit)
+    x = np.linspace(0.0, 60.0, 50)
+    start = time.thread_time()
+    np.testing.assert_array_equal(f(x), plain(x))
+    assert time.thread_time() - start < 1.5, "without the limit some 4 s"
+    known = fusewire._fusewire.describe(f)
+    assert [b["reason"] for b in known["breaks"]] == ["compile-limit"], known["breaks"]
+    assert "takes too long" in known["breaks"][0]["detail"]
+    start = time.thread_time()
+    for _ in range(5):
+        np.testing.assert_array_equal(f(x), plain(x))
+    assert time.thread_time() - start < 0.1
+    assert not fusewire._fusewire.describe(f)["variants"]
+
+
+def test_the_limit_is_a_setting():
+    plain = heavy(2)
+    f = fusewire.compile(plain, compile_limit=0)
+    x = np.linspace(0.0, 60.0, 50)
+    np.testing.assert_allclose(f(x), plain(x), rtol=1e-12)
+    assert fusewire._fusewire.describe(f)["variants"]
+    assert fusewire.config.compile_limit == 5000

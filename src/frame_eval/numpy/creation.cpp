@@ -1,4 +1,6 @@
 // Arrays made of sizes and scalars. arange and linspace follow NumPy's arithmetic element by element.
+#include <limits>
+
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/binding.h"
 #include "graph/symint_facts.h"
@@ -128,6 +130,7 @@ Value* integerRange(Bound& a, SymId start, SymId stop, SymId step, DType dtype) 
 Value* floatRange(Bound& a, Value* from, Value* to, Value* by, DType dtype) {
   if (dtype != DType::kF64) a.refuse("floats and dtype");
   using guards::NumberOp;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Trace& t = a.trace;
   graph::Graph& g = t.graph();
   Numbers& numbers = t.numbers();
@@ -142,6 +145,9 @@ Value* floatRange(Bound& a, Value* from, Value* to, Value* by, DType dtype) {
     n = t.asSym(count);
   } else if (!numbers.decide(numbers.step(NumberOp::kLessEqual, {span, numbers.constant(0.0)}))) {
     a.refuse("this range");  // NaN
+  } else if (numbers.decide(numbers.step(NumberOp::kEqual, {span, numbers.constant(0.0)})) &&
+             !numbers.decide(numbers.step(NumberOp::kEqual, {start, stop}))) {
+    a.refuse("a step so large that the quotient is 0");  // one element or none, by the quotient's sign
   }
   auto node = [&](Value* v) { return g.cast(t.operand(v).value, DType::kF64); };
   const ValueId first = node(from), i = iota(t, n);
@@ -152,7 +158,11 @@ Value* floatRange(Bound& a, Value* from, Value* to, Value* by, DType dtype) {
     value = ufuncNode(t, Op::kWhere, {ufuncNode(t, Op::kEqual, {i, intNode(t, t.syms().constant(at))}), by, value});
   };
   const NumberId next = numbers.step(NumberOp::kAdd, {start, step});
-  const NumberId again = numbers.step(NumberOp::kAdd, {start, numbers.step(NumberOp::kSubtract, {next, start})});
+  const NumberId stored = numbers.step(NumberOp::kSubtract, {next, start});
+  if (!numbers.decide(numbers.step(NumberOp::kGreater, {numbers.constant(kInfinity), stored})) ||
+      !numbers.decide(numbers.step(NumberOp::kGreater, {stored, numbers.constant(-kInfinity)})))
+    a.refuse("a step without end");  // start + 0 * delta is no number
+  const NumberId again = numbers.step(NumberOp::kAdd, {start, stored});
   if (!numbers.decide(numbers.step(NumberOp::kEqual, {again, next}))) replaceAt(1, second);
   if (numbers.decide(numbers.step(NumberOp::kSameBits, {start, numbers.constant(-0.0)}))) replaceAt(0, first);
   return t.array(value);

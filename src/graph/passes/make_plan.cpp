@@ -103,6 +103,7 @@ absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
   graph.canonicalizeSyms();
   if (absl::Status status = prepareForPlan(graph); !status.ok()) return status;
   if (absl::Status status = checkGraph(graph, context, "after inserting copies"); !status.ok()) return status;
+  if (absl::Status late = context.deadline.check("commits"); !late.ok()) return late;
   Plan plan;
   std::vector<ValueId> kept;
   std::vector<Group> checks;  // after all that computes, because they may read any of it
@@ -116,7 +117,9 @@ absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
     checks.push_back(plan.commits.back());
     checks.back().kind = Group::Kind::kCheck;
   }
+  if (absl::Status late = context.deadline.check("fusion"); !late.ok()) return late;
   if (absl::Status status = Planner(graph, plan).run(kept, std::move(checks)); !status.ok()) return status;
+  if (absl::Status late = context.deadline.check("memory"); !late.ok()) return late;
   if (absl::Status status = planMemory(graph, plan); !status.ok()) return status;
   if (context.dump) context.dump("plan", graph);
   return plan;

@@ -26,9 +26,10 @@ absl::Status failed(std::string_view pass, std::string_view what, const std::str
 absl::Status runOne(const PassInfo& pass, Graph& graph, const PassContext& context) {
   if (std::find(context.disabled.begin(), context.disabled.end(), pass.text) != context.disabled.end())
     return absl::OkStatus();
+  if (absl::Status late = context.deadline.check(pass.text); !late.ok()) return late;
   const std::string before = context.verifyEach ? print(graph) : std::string();
   if (absl::Status status = pass.run(graph, context); !status.ok()) {
-    if (absl::IsUnimplemented(status)) return status;  // a limit, not a defect
+    if (absl::IsUnimplemented(status) || absl::IsDeadlineExceeded(status)) return status;  // a limit, not a defect
     return failed(pass.text, std::string(status.message()), before, graph);
   }
   if (context.verifyEach) {

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
+#include "graph/support/deadline.h"
 
 namespace fw::graph {
 
@@ -18,6 +19,7 @@ struct PassContext {
   bool verifyEach = true;                                         ///< verify after every pass
   absl::Span<const std::string_view> disabled;                    ///< names of passes to skip
   std::function<void(std::string_view pass, const Graph&)> dump;  ///< called after every pass if set
+  Deadline deadline;                                              ///< passes and planning are given up beyond it
 };
 
 struct PassInfo {
