@@ -64,7 +64,9 @@ NAMES = {name: getattr(values, name) for name in values.__all__} | {
 
 @functools.lru_cache(maxsize=16)
 def _stored(source: str) -> bytes:
-    return marshal.dumps(compile(source, SOURCE_NAME, "exec", dont_inherit=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")   # SyntaxWarning, which would come once and not twice
+        return marshal.dumps(compile(source, SOURCE_NAME, "exec", dont_inherit=True))
 
 
 def scope_of(source: str, compiled=lambda function: function) -> dict:
