@@ -42,17 +42,42 @@ PyArrayObject* ownerOf(PyArrayObject* array) {
   return array;
 }
 
+/// What hangs together with the memory that `first` is a part of. That their owner is an array, and all of one, is not
+/// said: arrays over one buffer object, windows made by as_strided.
+Range joined(std::vector<Range> parts, Range first) {
+  parts.push_back(first);
+  std::sort(parts.begin(), parts.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
+  Range run = parts.front();
+  for (const Range& part : parts) {
+    if (part.first <= run.end) {
+      run.end = std::max(run.end, part.end);
+    } else if (first.first < run.end) {
+      break;
+    } else {
+      run = part;
+    }
+  }
+  return run;
+}
+
+int indexOf(std::vector<guards::SourceId>& objects, guards::SourceId source) {
+  auto at = std::find(objects.begin(), objects.end(), source);
+  if (at == objects.end()) at = objects.insert(at, source);
+  return static_cast<int>(at - objects.begin());
+}
+
 }  // namespace
 
 BufferExtents::BufferExtents(const graph::Plan& plan, guards::GuardSet& guards) {
+  for (const guards::SymbolBinding& binding : guards.symbols)
+    if (binding.from == guards::SymbolBinding::From::kAddress)
+      members_.push_back(indexOf(guards.objects, binding.source));
   for (const graph::Buffer& buffer : plan.buffers) {
     Memory memory{.bytes = graph::itemSize(buffer.dtype)};
     if (buffer.kind == graph::BufferKind::kInput) {
       const guards::InputBinding& input = guards.inputs.at(static_cast<size_t>(buffer.index));
       if (input.from == guards::InputBinding::From::kArrayData) {
-        auto at = std::find(guards.objects.begin(), guards.objects.end(), input.source);
-        if (at == guards.objects.end()) at = guards.objects.insert(at, input.source);
-        memory.object = static_cast<int>(at - guards.objects.begin());
+        memory.object = indexOf(guards.objects, input.source);
         memory.block = !isWhole(buffer, guards, input.source);
       }
     }
@@ -61,13 +86,16 @@ BufferExtents::BufferExtents(const graph::Plan& plan, guards::GuardSet& guards) 
 }
 
 void BufferExtents::fill(const guards::CallFrame& frame, const ResultBuilder::Call& call) const {
+  auto arrayAt = [&](int object) { return reinterpret_cast<PyArrayObject*>(frame.objects[object]); };
+  std::vector<Range> members;
+  for (const int object : members_) members.push_back(extentOf(ownerOf(arrayAt(object))));
   for (size_t b = 0; b < buffers_.size(); ++b) {
     const Memory& memory = buffers_[b];
     auto* data = static_cast<char*>(frame.buffers[b]);
     Range range{data, data + memory.bytes};
     if (memory.object >= 0) {
-      auto* array = reinterpret_cast<PyArrayObject*>(frame.objects[memory.object]);
-      range = extentOf(memory.block ? ownerOf(array) : array);
+      PyArrayObject* array = arrayAt(memory.object);
+      range = memory.block ? joined(members, extentOf(ownerOf(array))) : extentOf(array);
     } else if (call.arrays[b]) {
       range = extentOf(call.arrays[b]);
     }

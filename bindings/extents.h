@@ -26,6 +26,7 @@ class BufferExtents {
     int64_t bytes = 0;   ///< of one element
   };
   std::vector<Memory> buffers_;
+  std::vector<int> members_;  ///< objects that blocks have as parts: arrays whose addresses are compared
 };
 
 }  // namespace fw::bindings

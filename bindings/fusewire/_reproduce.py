@@ -134,7 +134,7 @@ class _PlainPickler(pickle.Pickler):
         return NotImplemented
 
 
-_BY_NAME = (type, types.FunctionType, types.BuiltinFunctionType)
+_BY_NAME = (type, type(np.dtype), types.FunctionType, types.BuiltinFunctionType)
 
 
 def _keeps_default_pickling(kind: type) -> bool:

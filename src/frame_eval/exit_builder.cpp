@@ -406,13 +406,22 @@ class ExitBuilder {
     return trace_.graph().addTyped(Op::kCopy, {id}, type);
   }
 
-  /// A scalar that was read from an array of the user's is a value of its own, whatever is written there afterwards.
+  /// A scalar that was read from an array of the user's is a value of its own, whatever is written there afterwards. So
+  /// is one that was read from what the call has made of such an array: passes may find that it is there already.
   ValueId scalar(ValueId id) {
     if (trace_.graph().commits().empty()) return id;
-    const ValueId base = viewBase(id);
-    auto isWritten = [&](const auto& written) { return written.second == base; };
-    const auto& arrays = trace_.writtenArrays;
-    return std::any_of(arrays.begin(), arrays.end(), isWritten) ? copyOf(id) : id;
+    return trace_.graph().node(memoryOf(id)).op == Op::kInput ? copyOf(id) : id;
+  }
+
+  /// First version of the memory that the value lives in, if it lives in any: below views and updates.
+  ValueId memoryOf(ValueId id) {
+    const graph::Graph& g = trace_.graph();
+    for (size_t i = memory_.size(); i <= id.index; ++i) {
+      const graph::Node& node = g.node(ValueId(i));
+      const bool within = graph::info(node.op).cls == OpClass::kView || node.op == Op::kUpdate;
+      memory_.push_back(within ? memory_[node.operands[0].index] : ValueId(i));
+    }
+    return memory_[id.index];
   }
 
   /// Scalars are immutable: equal nodes share an output.
@@ -442,6 +451,7 @@ class ExitBuilder {
   std::vector<Value*> filledLater_;   ///< cells
   absl::flat_hash_map<ValueId, bool> taken_;
   absl::flat_hash_map<ValueId, int> scalars_;
+  std::vector<ValueId> memory_;                  ///< of every value so far
   absl::flat_hash_map<SourceId, int> objectAt_;  ///< places in the guard set's list of objects
   size_t indexed_ = 0;                           ///< how many of them are in objectAt_
 };

@@ -101,7 +101,12 @@ Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Va
     case ScalarOp::kGt:
     case ScalarOp::kGe: return compare(expr.op, operandType, v[0], v[1]);
     case ScalarOp::kFma: return fma(v[0], v[1], v[2]);
-    case ScalarOp::kSelect: return ir.CreateSelect(v[0], v[1], v[2]);
+    case ScalarOp::kSelect: {
+      // An operation on one of two constants would be folded into both, and raise nothing.
+      Value* picked = ir.CreateSelect(v[0], v[1], v[2]);
+      const bool constants = llvm::isa<llvm::Constant>(v[1]) && llvm::isa<llvm::Constant>(v[2]);
+      return constants && picked->getType()->isFPOrFPVectorTy() ? opaque(picked) : picked;
+    }
     case ScalarOp::kCast: return cast(operandType, expr.dtype, v[0]);
     case ScalarOp::kBitcast: return ir.CreateBitCast(v[0], shapedLike(fn_.scalarType(expr.dtype), v[0]));
     case ScalarOp::kScaleB: return scaleB(operandType, v[0], v[1]);

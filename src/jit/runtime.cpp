@@ -1,5 +1,6 @@
 // C++ functions that generated code calls by address: the C library, and conversions that the portable instruction set
 // does not have.
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 
@@ -48,19 +49,31 @@ float runtimeHalfToFloat(uint16_t bits) {
   return static_cast<float>(half);
 }
 
-uint16_t runtimeFloatToHalf(float value) {
+namespace {
+
+/// The conversion reports in the status word of the x87 where compiled code asks that of SSE, so what the result tells
+/// is raised here once more.
+template <class T>
+uint16_t toHalf(T value) {
   const _Float16 half = static_cast<_Float16>(value);
   uint16_t bits;
   std::memcpy(&bits, &half, sizeof bits);
+  const int magnitude = bits & 0x7fff;
+  if (magnitude == 0x7c00 && std::isfinite(value)) {
+    volatile float largest = FLT_MAX;
+    largest = largest * 2;
+  } else if (magnitude < 0x0400 && static_cast<T>(half) != value) {
+    volatile float smallest = FLT_MIN;
+    smallest = smallest * smallest;
+  }
   return bits;
 }
 
-uint16_t runtimeDoubleToHalf(double value) {
-  const _Float16 half = static_cast<_Float16>(value);
-  uint16_t bits;
-  std::memcpy(&bits, &half, sizeof bits);
-  return bits;
-}
+}  // namespace
+
+uint16_t runtimeFloatToHalf(float value) { return toHalf(value); }
+
+uint16_t runtimeDoubleToHalf(double value) { return toHalf(value); }
 
 void runtimeCopy(void* to, const void* from, int64_t bytes) {
   if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));

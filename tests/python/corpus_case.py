@@ -8,6 +8,7 @@ have to raise the same. `@case(name=[...])` replaces pools by values or makers (
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable
 
@@ -18,6 +19,11 @@ SETS = 8
 
 def numbers(shape, dtype="f8", seed=0):
     """Reproducible values around zero, without 0 and with few digits, so that sums and products stay exact."""
+    return _numbers(shape, dtype, seed).copy()
+
+
+@functools.lru_cache(maxsize=1000)
+def _numbers(shape, dtype, seed):
     rng = np.random.default_rng([seed, *np.atleast_1d(shape)])
     whole = rng.integers(1, 9, shape) * rng.choice([-1, 1], shape)
     d = np.dtype(dtype)

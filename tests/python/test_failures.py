@@ -138,6 +138,7 @@ def test_the_reproducer_runs(plant, tmp_path):
     (path,) = tmp_path.glob(failures.PREFIX + "with_break*.py")
     text = path.read_text()
     assert "planted" in text and "def with_break(x, log)" in text and "import numpy as np" in text
+    assert "not stored" not in text, "arrays are"
     result = subprocess.run([sys.executable, path], capture_output=True, text=True)
     assert result.returncode == 0 and "fusewire: 1 function" in result.stdout, result.stderr
 

@@ -337,3 +337,22 @@ def test_a_loop_that_rewrites_its_rows(rows):
         actual, y = reported(compiled)
         assert actual == expected
         assert_same_value(x, y, None)
+
+
+@pytest.mark.parametrize("isa", ["portable", "host"])
+@pytest.mark.parametrize("value", [1e200, 70000.0, 1e-6, 1e-9, 3.0])
+def test_casts_to_half(isa, value):
+    def cast(x, y):
+        y[...] = x
+        return x.astype("f2"), x[0].astype("f2")
+
+    c = fusewire.compile(cast, isa=isa, **OPTIONS)
+    for dtype in ("f8", "f4") if value < 1e100 else ("f8",):
+        for function in (cast, c, c):
+            with np.errstate(all="warn"), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                function(np.full(5, value, dtype), np.zeros(5, "f2"))
+            told = [str(w.message) for w in caught]
+            if function is cast:
+                expected = told
+            assert told == expected, (isa, dtype)

@@ -150,11 +150,14 @@ Value* callScalarType(Trace& trace, const Entry& entry, const CallArgs& args) {
       !graph::canCastSafely(from, entry.dtype)) {
     unsupported("a wider NumPy integer as np." + entry.name);
   }
-  ValueId node = castOperand(trace, value, entry.dtype);
-  // An array argument is copied; a 0-d array becomes a scalar.
-  if (g.type(node).rank() != 0 && node == operand.value)
-    node = copyAs(trace, node, graph::likeLayout(g.type(node).layout, 0));
-  return trace.arrayOrScalar(node);
+  // An array of the type itself is the answer, but of rank 0, which becomes a scalar.
+  const bool array = value->kind == ValueKind::kArray && g.type(operand.value).rank() != 0;
+  if (array && from == entry.dtype) return value;
+  const ValueId node = castOperand(trace, value, entry.dtype);
+  if (!array) return trace.arrayOrScalar(node);
+  const ValueType type = g.type(operand.value);
+  graph::Layout layout = graph::likeLayout(type.layout, graph::unitAxes(trace.syms(), type.shape));
+  return trace.array(g.type(node).layout == layout ? node : copyAs(trace, node, std::move(layout)));
 }
 
 Value* fold(Trace& trace, PyObject* callable, const Entry& entry, const CallArgs& args) {

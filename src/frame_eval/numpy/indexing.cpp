@@ -4,6 +4,7 @@
 
 #include "cpython/numpy_names.h"
 #include "frame_eval/numpy/masks.h"
+#include "graph/alias.h"
 #include "graph/support/check.h"
 
 namespace fw::capture::numpy {
@@ -197,6 +198,18 @@ Value* getItem(Trace& trace, Value* array, Value* index) {
   return makeView(trace, array, node);
 }
 
+/// NumPy stores the items of a sequence one by one: what shares memory with the target is read when some of that has
+/// been written already.
+void refuseOwnItems(Trace& trace, ValueId part, Value* value) {
+  const Nesting nesting(trace);
+  if (const auto items = sequenceItems(trace, value)) {
+    for (Value* item : *items) refuseOwnItems(trace, part, item);
+  } else if (value->kind == ValueKind::kArray &&
+             graph::alias(trace.graph(), part, value->node) != graph::Alias::kNone) {
+    throw CaptureBreak(BreakReason::kUnsupportedWrite, "an array gets parts of its own in a sequence");
+  }
+}
+
 ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& shape) {
   graph::Graph& g = trace.graph();
   ValueId node;
@@ -220,6 +233,7 @@ void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   // An element takes no array of one element, a part of rank 0 (with an Ellipsis) does.
   const bool element = g.type(part).rank() == 0 && !parsed.ellipsis && g.type(array->node).rank() > 0;
   if (element && !isScalar(value) && g.type(asArray(trace, value)).rank() > 0) unsupported("an array as an element");
+  if (sequenceItems(trace, value)) refuseOwnItems(trace, part, value);
   writePart(trace, array, part, assignedNode(trace, value, g.type(part).dtype, shapeOf(trace, part)));
 }
 

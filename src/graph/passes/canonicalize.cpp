@@ -83,7 +83,10 @@ class Canonicalizer {
       case OpClass::kControl: return std::nullopt;
       case OpClass::kUpdate:
         if (node.op == Op::kStore) return store(rw.out(), in);
-        return writesBack(rw.out(), node, in) ? std::optional(in[0]) : std::nullopt;
+        if (!writesBack(rw.out(), node, in)) return std::nullopt;
+        // A fresh array must not become the caller's.
+        if (rw.out().node(viewBase(rw.out(), in[0])).op == Op::kInput) return instead(rw.out(), id, node, in[0]);
+        return in[0];
     }
     FW_UNREACHABLE();
   }

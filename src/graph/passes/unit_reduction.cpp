@@ -1,5 +1,5 @@
-// NumPy starts sums from +0, so a sum of one element is 0 + x, which turns -0.0 into 0.0. Products start from 1 and 1 *
-// x is x; max and min start from the element.
+// NumPy starts sums from +0, so a sum of one element is 0 + x, which turns -0.0 into 0.0. Products start from 1, and 1
+// * x is x but for complex numbers, whose parts meet the zero of 1 + 0j; max and min start from the element.
 #include "graph/passes/unit_reduction.h"
 
 #include "graph/support/check.h"
@@ -22,6 +22,8 @@ std::optional<ValueId> reduceUnitAxes(Graph& g, const Node& node, ValueId operan
       if (isInexact(type.dtype)) value = g.binary(Op::kAdd, operand, g.constant(number(type.dtype, 0)));
       break;
     case Op::kProd:
+      if (isComplex(type.dtype)) value = g.binary(Op::kMultiply, g.constant(number(type.dtype, 1)), operand);
+      break;
     case Op::kMax:
     case Op::kMin: break;
     case Op::kAny:

@@ -50,7 +50,7 @@ class Draft:
         self.lines: list[str] = []
         self.codes: list = []
         self.made = 0
-        self.head = compile(head, "<head>", "exec")
+        self.head = head
         self.suite = compile(call, "<call>", "exec")
         self.bind = compile(f"{parameters}, = arguments", "<bind>", "exec")
         self.again()
@@ -61,7 +61,8 @@ class Draft:
         with _quiet():
             exec(self.suite, self.scope)
             exec(self.bind, self.scope)
-            for code in self.codes:
+        for code in self.codes:
+            with _quiet():   # each by itself, as it was accepted
                 exec(code, self.scope)
 
     def new(self, letter: str) -> str:

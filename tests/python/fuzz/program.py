@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
+import functools
 import importlib
+import marshal
 import random
 import sys
-import types
 import warnings
 
 import numpy as np
@@ -61,8 +62,15 @@ NAMES = {name: getattr(values, name) for name in values.__all__} | {
     "np": np, "sys": sys, "suppress": contextlib.suppress, "contextlib": contextlib, "warnings": warnings}
 
 
-def scope_of(source: str | types.CodeType, compiled=lambda function: function) -> dict:
-    """A fresh module."""
+@functools.lru_cache(maxsize=16)
+def _stored(source: str) -> bytes:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")   # SyntaxWarning, which would come once and not twice
+        return marshal.dumps(compile(source, SOURCE_NAME, "exec", dont_inherit=True))
+
+
+def scope_of(source: str, compiled=lambda function: function) -> dict:
+    """A fresh module, whose code objects are no other module's: what is compiled is found by them."""
     scope = {**NAMES, "compiled": compiled, "__name__": "fuzzed"}
-    exec(source if isinstance(source, types.CodeType) else compile(source, SOURCE_NAME, "exec", dont_inherit=True), scope)
+    exec(marshal.loads(_stored(source)), scope)
     return scope
