@@ -10,6 +10,7 @@
 #include "graph/graph.h"
 #include "graph/plan.h"
 #include "graph/support/config.h"
+#include "graph/support/deadline.h"
 #include "runtime/executable.h"
 
 namespace fw::bindings {

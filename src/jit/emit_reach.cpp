@@ -1,7 +1,7 @@
 // Distances from the data pointer, in 128 bits: sizes and strides are anything that fits into 64.
 #include "jit/emit_reach.h"
 
-#include "jit/executable.h"
+#include "runtime/executable.h"
 
 namespace fw::jit {
 
