@@ -126,9 +126,10 @@ int32_t runUnproved(int64_t s0, int64_t i0, Isa isa, std::vector<double>& out) {
   EXPECT_TRUE((*executable)->isChecked());
   std::vector<double> in(static_cast<size_t>(s0) + 64, 3);
   out.assign(static_cast<size_t>(i0) + 64, 0);
-  const int64_t symbols[] = {s0, i0};
+  int64_t symbols[] = {s0, i0};
   void* buffers[] = {in.data(), out.data(), in.data(), in.data() + s0, out.data(), out.data() + i0};
-  return (*executable)->entry()(symbols, buffers, nullptr);
+  Context context{.symbols = symbols, .buffers = buffers};
+  return (*executable)->compute(context);
 }
 
 TEST(Checked, WhatIsNotProvedIsCheckedOnceACall) {
@@ -158,9 +159,10 @@ TEST(Checked, APlantedAccessOutsideIsFound) {
   auto wrong = compile(*graph, *plan, {.plantOutside = true});
   ASSERT_TRUE(wrong.ok()) << wrong.status();
   std::vector<double> in(40, 1), out(40, 0);
-  const int64_t n = 20;
+  int64_t n = 20;
   void* buffers[] = {in.data(), out.data(), in.data(), in.data() + n, out.data(), out.data() + n};
-  EXPECT_EQ((*wrong)->entry()(&n, buffers, nullptr), kStatusOutside | kStatusDecline);
+  Context context{.symbols = &n, .buffers = buffers};
+  EXPECT_EQ((*wrong)->compute(context), kStatusOutside | kStatusDecline);
   for (double v : out) EXPECT_EQ(v, 0);
 }
 

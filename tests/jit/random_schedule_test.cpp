@@ -51,7 +51,7 @@ class Generator {
     }
     body(scope, 4 + pick(6), 0);
     const size_t outputs = 1 + pick(3);
-    for (size_t i = 0; i < outputs; ++i) graph_.outputs().push_back(fresh(scope, any(scope)));
+    for (size_t i = 0; i < outputs; ++i) graph_.outputs().push_back(copy(scope, any(scope)));
     if (chance(40)) store(scope);
   }
 
@@ -94,13 +94,16 @@ class Generator {
     return type.rank() == 0 ? one : s.graph.full(one, type.shape);
   }
 
+  /// Results that are inputs would show what commits have stored.
+  ValueId copy(Scope& s, ValueId value) {
+    ValueType packed = s.graph.type(value);
+    packed.layout = Layout::c(packed.rank());
+    return s.graph.addTyped(Op::kCopy, {value}, packed);
+  }
+
   /// The value as a packed array: what passes borders has the layout there that it has in NumPy.
   ValueId fresh(Scope& s, ValueId value) {
-    const ValueType& type = s.graph.type(value);
-    if (type.layout.isPackedC()) return value;
-    ValueType packed = type;
-    packed.layout = Layout::c(type.rank());
-    return s.graph.addTyped(Op::kCopy, {value}, packed);
+    return s.graph.type(value).layout.isPackedC() ? value : copy(s, value);
   }
 
   void keep(Scope& s, const absl::StatusOr<ValueId>& value) {
