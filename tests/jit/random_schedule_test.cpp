@@ -102,9 +102,7 @@ class Generator {
   }
 
   /// The value as a packed array: what passes borders has the layout there that it has in NumPy.
-  ValueId fresh(Scope& s, ValueId value) {
-    return s.graph.type(value).layout.isPackedC() ? value : copy(s, value);
-  }
+  ValueId fresh(Scope& s, ValueId value) { return s.graph.type(value).layout.isPackedC() ? value : copy(s, value); }
 
   void keep(Scope& s, const absl::StatusOr<ValueId>& value) {
     if (value.ok()) s.values.push_back(*value);

@@ -29,10 +29,11 @@ REDUCTIONS = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "me
 
 
 def _functions(contract: str) -> dict[str, str]:
-    """Operation: how NumPy calls it."""
-    named = {row["name"]: next((n for n in row["numpy"].split("|") if n.startswith("np.") and n.count(".") == 1), None)
-             for row in fusewire._fusewire.ops() if row["contract"] == contract}
-    return {op: name for op, name in named.items() if name and (op in REDUCTIONS or isinstance(getattr(np, name[3:]), np.ufunc))}
+    """Operation: how NumPy calls it. Reductions are functions with handlers of their own, ufuncs are names of the op table."""
+    rows = {row["name"]: row["numpy"].split("|") for row in fusewire._fusewire.ops() if row["contract"] == contract}
+    named = {op: next((n for n in names if n.startswith("np.") and n.count(".") == 1), None) for op, names in rows.items()}
+    ufuncs = {op: name for op, name in named.items() if name and isinstance(getattr(np, name[3:]), np.ufunc)}
+    return ufuncs | {op: f"np.{op}" for op in rows if op in REDUCTIONS}
 
 
 EXACT, APPROXIMATE = _functions("exact"), _functions("ulp")
