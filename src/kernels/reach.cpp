@@ -87,12 +87,11 @@ class Finder {
     if (e.op == ScalarOp::kMaxSecond)
       return Interval{syms_.max(x[0].first, x[1].first), syms_.max(x[0].last, x[1].last)};
     if (e.op == ScalarOp::kMul) {
-      const std::optional<int64_t> a = syms_.asConst(x[0].first), b = syms_.asConst(x[1].first);
-      const size_t other = a ? 1 : 0;
-      const std::optional<int64_t> factor = a ? a : b;
-      if (!factor || *factor < 0 || x[1 - other].first != x[1 - other].last) return std::nullopt;
-      const SymId by = syms_.constant(*factor);
-      return Interval{syms_.mul(x[other].first, by), syms_.mul(x[other].last, by)};
+      for (size_t by = 0; by < 2; ++by) {  // a factor that is not negative keeps the order
+        const SymId factor = x[by].first;
+        if (factor != x[by].last || !syms_.provablyLessEqual(syms_.constant(0), factor)) continue;
+        return Interval{syms_.mul(x[1 - by].first, factor), syms_.mul(x[1 - by].last, factor)};
+      }
     }
     return std::nullopt;
   }

@@ -193,5 +193,29 @@ TEST(Schedules, ResultsOfLoopsAreStored) {
   for (int64_t trips : {0, 1, 4, 5}) expectSame(text, {numbers({9})}, {9, trips});
 }
 
+TEST(Schedules, MemoryMovesAmongEqualsOnly) {
+  const char* text = R"(graph(s0: [1, inf], s1: [1, inf], i0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = input() {index=1} : f64[s1]
+  %2 = loop(%0, %1, %0, %1) {trip=i0} : (f64[s0], f64[s1], f64[s0], f64[s1]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = input() {index=1} : f64[s1]
+    %2 = input() {index=2} : f64[s0]
+    %3 = input() {index=3} : f64[s1]
+    %4 = constant() {value=bool(true)} : bool
+    %5 = add(%0, %2) : f64[s0]
+    %6 = subtract(%3, %1) : f64[s1]
+    return %4, %2, %6, %5, %1
+  }
+  %3 = project(%2) {index=0} : f64[s0]
+  %4 = project(%2) {index=1} : f64[s1]
+  %5 = project(%2) {index=2} : f64[s0]
+  %6 = project(%2) {index=3} : f64[s1]
+  return %3, %4, %5, %6
+}
+)";
+  for (int64_t trips : {0, 1, 2, 3, 4, 7}) expectSame(text, {numbers({3}), numbers({50}, 2)}, {3, 50, trips});
+}
+
 }  // namespace
 }  // namespace fw::jit::testing

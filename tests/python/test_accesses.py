@@ -22,6 +22,15 @@ def vector(n, dtype=float):
     return np.arange(n, dtype=dtype) + 1
 
 
+def test_rows_with_gaps_are_summed_by_native_code():
+    """Stretches of such rows are bounded by a product of sizes, which is checked when the call runs where it is not proved."""
+    for function in (lambda x: x[:, 1:].sum(), lambda x: x[1:, :-1].sum(), lambda x: (x[:, 2:] * 2).sum()):
+        compiled = fusewire.compile(function, economy=False)
+        for shape in ((3, 5), (40, 300), (2, 3), (700, 41)):
+            assert_same_call(function, compiled, (vector(shape[0] * shape[1]).reshape(shape),))
+        assert not _fusewire.describe(compiled)["breaks"]
+
+
 # --- a size that is 1 because nothing else is possible
 
 def clipped_into_view(y):

@@ -311,10 +311,18 @@ class MemoryPlanner {
       sources.push_back(addHandle(own, fresh));
       loop.handles.push_back(sources.back());
     }
-    // Memory that holds no carried value any more is where the next iteration computes.
-    for (BufferId handle : loop.handles)
-      if (std::find(sources.begin(), sources.end(), handle) == sources.end()) sources.push_back(handle);
-    if (sources.size() != loop.handles.size()) return absl::InternalError("plan: memory moves to two places");
+    // Behind each fresh value stand those that hand their memory on to the next: the last of them leaves its own, as
+    // large as all of them, to what is computed in the next iteration.
+    absl::flat_hash_map<BufferId, BufferId> takenBy;
+    const size_t moving = sources.size();
+    for (size_t i = 0; i < moving; ++i)
+      if (!takenBy.emplace(sources[i], loop.handles[i]).second)
+        return absl::InternalError("plan: memory moves to two places");
+    for (size_t i = moving; i < loop.handles.size(); ++i) {
+      BufferId last = loop.handles[i];
+      for (auto next = takenBy.find(last); next != takenBy.end(); next = takenBy.find(last)) last = next->second;
+      sources.push_back(last);
+    }
     for (size_t i = 0; i < sources.size(); ++i)
       if (loop.handles[i] != sources[i]) loop.moves.emplace_back(loop.handles[i], sources[i]);
     if (absl::Status s = place(body.steps, body.region); !s.ok()) return s;
