@@ -35,6 +35,7 @@ json describeAttrs(const graph::Graph& graph, const graph::Attrs& attrs) {
       case graph::AttrKind::kInt: slot = std::get<int64_t>(value); break;
       case graph::AttrKind::kSym: slot = text(std::get<graph::SymId>(value)); break;
       case graph::AttrKind::kScalar: slot = describeScalar(std::get<graph::Scalar>(value)); break;
+      case graph::AttrKind::kText: slot = std::get<std::string>(value); break;
       case graph::AttrKind::kInts:
         slot = json::array();
         for (int64_t i : std::get<graph::IntList>(value)) slot.push_back(i);

@@ -21,12 +21,18 @@ using runtime::CallArray;
 
 /// The arguments of a call as Python objects, and the arrays among them.
 struct LibraryHost::Arguments {
-  explicit Arguments(const runtime::Calls::Frame& frame) : frame(frame) {}
+  Arguments(const runtime::Calls::Frame& frame, std::vector<Ref>& kept) : frame(frame), kept_(kept) {}
+  /// Windows that nobody else holds serve the next call.
+  ~Arguments() {
+    for (auto& [operand, window] : windows)
+      if (Py_REFCNT(window.get()) == 1) kept_[static_cast<size_t>(operand)] = std::move(window);
+  }
+  Arguments(const Arguments&) = delete;
 
   Ref build(const LibraryArgument& argument) {
     switch (argument.kind) {
       case LibraryArgument::Kind::kConstant: return argument.object;
-      case LibraryArgument::Kind::kArray: return window(frame.operand(static_cast<size_t>(argument.index)));
+      case LibraryArgument::Kind::kArray: return window(argument.index);
       case LibraryArgument::Kind::kScalar: {
         const CallArray array = frame.operand(static_cast<size_t>(argument.index));
         Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(guards::typeNumber(array.dtype))));
@@ -56,13 +62,13 @@ struct LibraryHost::Arguments {
   bool owns(PyArrayObject* array) const {
     for (PyObject* base = reinterpret_cast<PyObject*>(array); base && PyArray_Check(base);
          base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
-      for (const Ref& window : windows)
+      for (const auto& [operand, window] : windows)
         if (window.get() == base) return true;
     return false;
   }
 
   const runtime::Calls::Frame& frame;
-  absl::InlinedVector<Ref, 4> windows;
+  absl::InlinedVector<std::pair<int, Ref>, 4> windows;  ///< by operand
 
  private:
   template <class T>
@@ -70,13 +76,33 @@ struct LibraryHost::Arguments {
     return static_cast<const T*>(frame.operand(static_cast<size_t>(argument.index)).data);
   }
 
-  Ref window(const CallArray& array) {
-    PyArray_Descr* descr = PyArray_DescrFromType(guards::typeNumber(array.dtype));  // which the array takes over
-    windows.push_back(checked(PyArray_NewFromDescr(
-        &PyArray_Type, descr, array.rank, reinterpret_cast<const npy_intp*>(array.shape),
-        reinterpret_cast<const npy_intp*>(array.strides), array.data, NPY_ARRAY_WRITEABLE, nullptr)));
-    return windows.back();
+  Ref window(int operand) {
+    const CallArray array = frame.operand(static_cast<size_t>(operand));
+    Ref window = std::move(kept_[static_cast<size_t>(operand)]);
+    if (window)
+      point(reinterpret_cast<PyArrayObject_fields*>(window.get()), array);
+    else
+      window = checked(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(guards::typeNumber(array.dtype)),
+                                            array.rank, reinterpret_cast<const npy_intp*>(array.shape),
+                                            reinterpret_cast<const npy_intp*>(array.strides), array.data,
+                                            NPY_ARRAY_WRITEABLE, nullptr));
+    windows.emplace_back(operand, window);
+    return window;
   }
+
+  /// Of the same type and rank, over other memory.
+  static void point(PyArrayObject_fields* window, const CallArray& array) {
+    const size_t bytes = static_cast<size_t>(array.rank) * sizeof(npy_intp);
+    window->data = static_cast<char*>(array.data);
+    if (std::memcmp(window->dimensions, array.shape, bytes) == 0 &&
+        std::memcmp(window->strides, array.strides, bytes) == 0)
+      return;
+    std::memcpy(window->dimensions, array.shape, bytes);
+    std::memcpy(window->strides, array.strides, bytes);
+    PyArray_UpdateFlags(reinterpret_cast<PyArrayObject*>(window), NPY_ARRAY_UPDATE_ALL);
+  }
+
+  std::vector<Ref>& kept_;
 };
 
 LibraryHost::~LibraryHost() {
@@ -94,10 +120,13 @@ int32_t LibraryHost::call(runtime::Context& context, int number) {
 
 int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
   const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
-  if (!stateToken_ && !(stateToken_ = enterRaisingState())) return declined();
+  if (!site.quiet && !stateToken_ && !(stateToken_ = enterRaisingState())) return declined();
   try {
     const runtime::Calls::Frame frame(library_.calls, number, context);
-    Arguments arguments(frame);
+    std::vector<std::vector<Ref>>& kept = library_.windows;
+    if (kept.empty()) kept.resize(library_.calls.count());
+    kept[static_cast<size_t>(number)].resize(frame.operandCount());
+    Arguments arguments(frame, kept[static_cast<size_t>(number)]);
     absl::InlinedVector<Ref, 6> owned;
     absl::InlinedVector<PyObject*, 8> given = {nullptr};  // room for what a bound method puts in front
     for (const LibraryArgument& argument : site.positional) owned.push_back(arguments.build(argument));

@@ -18,7 +18,10 @@ namespace fw::bindings {
 struct LibraryCalls {
   runtime::Calls calls;
   std::vector<capture::LibraryCall> sites;
-  mutable bool reported = false;  ///< that a function answered something else than its rule says; guarded by the GIL
+  // Guarded by the GIL:
+  mutable bool reported = false;  ///< that a function answered something else than its rule says
+  /// Arrays that the operands of a call were shown as, for the next one: [call][operand], some null.
+  mutable std::vector<std::vector<cpython::Ref>> windows;
 };
 
 /// For one run. Made and destroyed with the GIL held.

@@ -34,6 +34,7 @@ struct LibraryCall {
   std::vector<LibraryArgument> positional;
   std::vector<std::pair<cpython::Ref, LibraryArgument>> keywords;  ///< names are interned strings
   bool tuple = false;  ///< it answers a tuple (or list) of its results; else there is one
+  bool quiet = false;  ///< it reports nothing of floating-point numbers
 };
 
 }  // namespace fw::capture

@@ -41,6 +41,7 @@ class Calls {
   Calls(const graph::Plan& plan, const graph::Graph& graph);
 
   bool empty() const { return calls_.empty(); }
+  size_t count() const { return calls_.size(); }
   /// Number of the function, as the graph says.
   int site(int call) const { return calls_[static_cast<size_t>(call)].site; }
 

@@ -3,6 +3,7 @@
 #include "runtime/transaction.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 
 #include "absl/container/inlined_vector.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr int64_t kWatchedBytes = 32 << 10, kWholeBytes = 4 << 10;
 /// Memory for what a part of a watched commit overwrites; longer rows are computed twice.
 constexpr int64_t kMaxSavedBytes = 1 << 20;
+/// A workspace of up to this many bytes stands on the stack: aligned memory costs as much as a small kernel.
+constexpr int64_t kNearBytes = 2048;
 /// Work on at least this many bytes is long.
 constexpr int64_t kUnlockBytes = 256 << 10;
 
@@ -96,9 +99,11 @@ Outcome Transaction::store(const Executable& executable, Context& context, Watch
 }
 
 Outcome Transaction::run(const Executable& executable, Context& context, const Work& work, Policy& policy) const {
-  const Workspace workspace(work.workspaceBytes);
+  alignas(64) std::byte near[kNearBytes];  // not initialised
+  const bool fits = work.workspaceBytes <= kNearBytes;
+  const Workspace workspace(fits ? 0 : work.workspaceBytes);
   if (!workspace.ok()) return Outcome::kOutOfMemory;
-  context.workspace = workspace.data();
+  context.workspace = fits ? near : workspace.data();
   const bool unlock = work.mayUnlock && work.workspaceBytes + work.resultBytes >= kUnlockBytes;
   const auto run = [&](auto compute) {
     const Unlocked unlocked(policy, unlock);

@@ -114,6 +114,12 @@ Value* libraryValue(Bound& a, ValueType result) {
   return a.trace.arrayOrScalar(libraryCall(a, {std::move(result)})[0]);
 }
 
+Value* quietValue(Bound& a, ValueType result) {
+  Value* value = libraryValue(a, std::move(result));
+  a.trace.libraryCalls.back().quiet = true;
+  return value;
+}
+
 std::vector<ValueId> libraryCall(Trace& trace, std::string name, Ref function, const std::vector<Value*>& arguments,
                                  std::vector<ValueType> results) {
   ArgumentBuilder builder(trace, name);

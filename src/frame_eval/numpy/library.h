@@ -14,6 +14,8 @@ namespace fw::capture::numpy {
 std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool tuple = false);
 /// The same for one result, an array or, if its rank is 0, a NumPy scalar.
 Value* libraryValue(Bound& a, ValueType result);
+/// The same of a function that moves, compares or counts, so that it has nothing to report of floating-point numbers.
+Value* quietValue(Bound& a, ValueType result);
 /// The same for `function` of positional arguments, which is named `name`.
 std::vector<ValueId> libraryCall(Trace& trace, std::string name, Ref function, const std::vector<Value*>& arguments,
                                  std::vector<ValueType> results);

@@ -126,17 +126,17 @@ void notEmpty(Bound& a, ValueId node) {
 }
 
 /// A result like the array, along whose axis something is accumulated or sorted; flat without an axis.
-Value* alongAxis(Bound& a, ValueId node, DType type, bool flat) {
+Value* alongAxis(Bound& a, ValueId node, DType type, bool flat, Value* (*call)(Bound&, ValueType)) {
   SymShape shape = shapeOf(a.trace, node);
-  if (flat) return libraryValue(a, freshType(type, {elementCount(a.trace, shape)}));
+  if (flat) return call(a, freshType(type, {elementCount(a.trace, shape)}));
   if (shape.empty()) a.refuse("an array of rank 0");
   if (!absent(a["axis"])) axisArg(a.trace, a["axis"], static_cast<int>(shape.size()));
-  return libraryValue(a, freshType(type, std::move(shape)));
+  return call(a, freshType(type, std::move(shape)));
 }
 
 Value* accumulate(Bound& a) {
   const ValueId node = inOrder(a, "a");
-  return alongAxis(a, node, summed(dtypeOf(a, node)), absent(a["axis"]));
+  return alongAxis(a, node, summed(dtypeOf(a, node)), absent(a["axis"]), libraryValue);
 }
 
 /// A result that has lost the axes over which something is computed.
@@ -414,13 +414,13 @@ Value* trace(Bound& a) {
 Value* sort(Bound& a) {
   const ValueId node = inOrder(a, "a");
   const bool flat = a["axis"] && isNone(a["axis"]);
-  return alongAxis(a, node, dtypeOf(a, node), flat);
+  return alongAxis(a, node, dtypeOf(a, node), flat, quietValue);
 }
 
 Value* argsort(Bound& a) {
   const ValueId node = inOrder(a, "a");
   const bool flat = a["axis"] && isNone(a["axis"]);
-  return alongAxis(a, node, DType::kI64, flat);
+  return alongAxis(a, node, DType::kI64, flat, quietValue);
 }
 
 Value* cumsum(Bound& a) { return accumulate(a); }
@@ -431,14 +431,14 @@ Value* searchsorted(Bound& a) {
   if (typeOf(a, node).rank() != 1) a.refuse("an array that is not of rank 1");
   const ValueId wanted = asArray(a.trace, a["v"]);
   if (a["v"]->kind != ValueKind::kArray && !isScalar(a["v"])) a.refuse("v");
-  return libraryValue(a, freshType(DType::kI64, shapeOf(a.trace, wanted)));
+  return quietValue(a, freshType(DType::kI64, shapeOf(a.trace, wanted)));
 }
 
 Value* digitize(Bound& a) {
   const ValueId node = arrayOf(a, "x");
   if (typeOf(a, arrayOf(a, "bins")).rank() != 1 || typeOf(a, node).rank() == 0) a.refuse("bins");
   if (graph::isComplex(dtypeOf(a, node))) raises("x may not be complex");
-  return libraryValue(a, freshType(DType::kI64, shapeOf(a.trace, node)));
+  return quietValue(a, freshType(DType::kI64, shapeOf(a.trace, node)));
 }
 
 Value* interp(Bound& a) {
@@ -467,14 +467,14 @@ Value* fftn(Bound& a) { return fourierOfAll(a); }
 Value* triangle(Bound& a) {
   const ValueId node = inOrder(a, "m");
   if (typeOf(a, node).rank() < 2) a.refuse("an array of rank below 2");
-  return libraryValue(a, freshType(dtypeOf(a, node), shapeOf(a.trace, node)));
+  return quietValue(a, freshType(dtypeOf(a, node), shapeOf(a.trace, node)));
 }
 
 Value* diag(Bound& a) {
   const ValueId node = arrayOf(a, "v");
   if (typeOf(a, node).rank() != 1 || constantInt(a, "k", 0) != 0) a.refuse("this v");
   const SymId n = shapeOf(a.trace, node)[0];
-  return libraryValue(a, freshType(dtypeOf(a, node), {n, n}));
+  return quietValue(a, freshType(dtypeOf(a, node), {n, n}));
 }
 
 Value* repeat(Bound& a) {
@@ -491,7 +491,7 @@ Value* repeat(Bound& a) {
     size = syms.mul(size, syms.constant(count));
   }
   checkElementCount(a.trace, shape);
-  return libraryValue(a, freshType(dtypeOf(a, node), std::move(shape)));
+  return quietValue(a, freshType(dtypeOf(a, node), std::move(shape)));
 }
 
 Value* tile(Bound& a) {
@@ -511,7 +511,7 @@ Value* tile(Bound& a) {
     size = a.trace.syms().mul(size, a.trace.syms().constant(counts[i]));
   }
   checkElementCount(a.trace, shape);
-  return libraryValue(a, freshType(dtypeOf(a, node), std::move(shape)));
+  return quietValue(a, freshType(dtypeOf(a, node), std::move(shape)));
 }
 
 Value* take(Bound& a) {
@@ -519,12 +519,12 @@ Value* take(Bound& a) {
   if (!graph::isInteger(dtypeOf(a, indices))) a.refuse("indices");
   const SymShape chosen = shapeOf(a.trace, indices), from = shapeOf(a.trace, node);
   if (chosen.empty() || from.empty()) a.refuse("a scalar");
-  if (absent(a["axis"])) return libraryValue(a, freshType(dtypeOf(a, node), chosen));
+  if (absent(a["axis"])) return quietValue(a, freshType(dtypeOf(a, node), chosen));
   const auto axis = static_cast<size_t>(axisArg(a.trace, a["axis"], static_cast<int>(from.size())));
   SymShape shape(from.begin(), from.begin() + static_cast<ptrdiff_t>(axis));
   shape.insert(shape.end(), chosen.begin(), chosen.end());
   shape.insert(shape.end(), from.begin() + static_cast<ptrdiff_t>(axis) + 1, from.end());
-  return libraryValue(a, freshType(dtypeOf(a, node), std::move(shape)));
+  return quietValue(a, freshType(dtypeOf(a, node), std::move(shape)));
 }
 
 Value* cross(Bound& a) {
