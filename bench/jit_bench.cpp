@@ -103,7 +103,7 @@ using Make = kernels::Kernel (*)(SymContext&);
 void run(benchmark::State& state, Make make, CompileOptions::Isa isa, bool twoDimensions) {
   SymContext syms;
   std::vector<kernels::Kernel> kernels = {make(syms)};
-  auto executable = compileKernels(kernels, {}, syms, planOf(4), {.isa = isa});
+  auto executable = compile({.kernels = kernels}, syms, planOf(4), {.isa = isa});
   if (!executable.ok()) return state.SkipWithError(executable.status().ToString().c_str());
   const int64_t n = state.range(0);
   std::vector<std::vector<float>> data(4, std::vector<float>(2 * n));
@@ -124,7 +124,7 @@ void compileTime(benchmark::State& state, Make make) {
   for (auto _ : state) {
     SymContext syms;
     std::vector<kernels::Kernel> kernels = {make(syms)};
-    auto executable = compileKernels(kernels, {}, syms, planOf(4), {});
+    auto executable = compile({.kernels = kernels}, syms, planOf(4), {});
     if (!executable.ok()) return state.SkipWithError(executable.status().ToString().c_str());
     total.irMs += (*executable)->timings().irMs;
     total.codegenMs += (*executable)->timings().codegenMs;

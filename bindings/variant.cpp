@@ -16,6 +16,7 @@
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
+#include "graph/support/stopwatch.h"
 #include "graph/symint_facts.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
@@ -28,16 +29,6 @@ constexpr size_t kInlineScratchWords = 512;
 constexpr uint64_t kReorderAfter = 64;
 /// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
 constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
-class Stopwatch {
- public:
-  double lapMs() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 std::vector<std::string_view> splitList(const std::string& text) {
   std::vector<std::string_view> names;

@@ -154,7 +154,7 @@ class StepEmitter {
       const auto from = static_cast<size_t>(kernel->group);
       for (; i + 1 < steps.size() && std::holds_alternative<graph::KernelStep>(steps[i + 1].what);) ++i;
       const auto to = static_cast<size_t>(std::get<graph::KernelStep>(steps[i].what).group) + 1;
-      kernels_.range(fn_, m_.checked, from == 0 ? 0 : m_.kernelsUpTo[from - 1], m_.kernelsUpTo[to - 1],
+      kernels_.range(fn_, m_.checked, from == 0 ? 0 : m_.program.kernelsUpTo[from - 1], m_.program.kernelsUpTo[to - 1],
                      [&](FunctionState& part, size_t k) { kernels_.kernel(part, k); });
     }
   }
@@ -259,18 +259,18 @@ std::vector<const Kernel*> pointersTo(const std::vector<Kernel>& kernels) {
 /// The deferred commit of each kernel, or null.
 std::vector<const DeferredCommit*> deferredOf(const ModuleState& m, size_t commits) {
   std::vector<const DeferredCommit*> result(commits, nullptr);
-  for (const DeferredCommit& d : m.deferred) result[static_cast<size_t>(d.commit)] = &d;
+  for (const DeferredCommit& d : m.program.deferred) result[static_cast<size_t>(d.commit)] = &d;
   return result;
 }
 
 }  // namespace
 
-void emitEntry(const ModuleState& m, const std::string& name, const std::vector<Kernel>& kernels,
-               const std::vector<Kernel>& commits) {
+void emitEntry(const ModuleState& m, const std::string& name) {
+  const std::vector<Kernel>&kernels = m.program.kernels, &commits = m.program.commits;
   Emitter emitter(m, name, Emitter::Use::kRun, pointersTo(kernels));
   emitter.share(std::vector<bool>(kernels.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
-  emitReachChecks(fn, m.reaches);
+  emitReachChecks(fn, m.program.reaches);
   const auto probe = [&] {
     if (!m.checked) return;
     for (const Kernel& commit : commits) KernelEmitter(fn, commit, /*checked=*/true).probe();
@@ -279,7 +279,7 @@ void emitEntry(const ModuleState& m, const std::string& name, const std::vector<
     probe();
     if (m.checked && !commits.empty()) fn.clearFlags();
   }
-  if (m.kernelsUpTo.empty())
+  if (m.program.kernelsUpTo.empty())
     emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
   else
     StepEmitter(m, emitter, fn).steps(m.plan.steps);
@@ -287,7 +287,8 @@ void emitEntry(const ModuleState& m, const std::string& name, const std::vector<
   fn.finish();
 }
 
-void emitCommits(const ModuleState& m, const std::string& name, const std::vector<Kernel>& commits) {
+void emitCommits(const ModuleState& m, const std::string& name) {
+  const std::vector<Kernel>& commits = m.program.commits;
   const std::vector<const DeferredCommit*> deferred = deferredOf(m, commits.size());
   std::vector<bool> watched;  // those run part by part
   for (const DeferredCommit* d : deferred) watched.push_back(d && !d->whole);
@@ -302,7 +303,7 @@ void emitCommits(const ModuleState& m, const std::string& name, const std::vecto
       emitter.kernel(part, i);
       if (deferred[i]) part.storeFlags(part.progress(offsetof(CommitProgress, raised)), index);
     };
-    if (m.deferred.empty()) return emit();
+    if (m.program.deferred.empty()) return emit();
     llvm::Value* reached =
         part.ir().CreateLoad(part.ir().getInt64Ty(), part.progress(offsetof(CommitProgress, commit)));
     part.when(part.ir().CreateICmpSLE(reached, part.i64(index)), emit);
@@ -310,11 +311,11 @@ void emitCommits(const ModuleState& m, const std::string& name, const std::vecto
   fn.finish(/*answersFlags=*/false);
 }
 
-void emitCheck(const ModuleState& m, const std::string& name, const std::vector<Kernel>& commits) {
+void emitCheck(const ModuleState& m, const std::string& name) {
   std::vector<const Kernel*> list;
-  for (const DeferredCommit& d : m.deferred) list.push_back(&commits[static_cast<size_t>(d.commit)]);
+  for (const DeferredCommit& d : m.program.deferred) list.push_back(&m.program.commits[static_cast<size_t>(d.commit)]);
   Emitter emitter(m, name, Emitter::Use::kObserve, std::move(list));
-  emitter.share(std::vector<bool>(m.deferred.size()));
+  emitter.share(std::vector<bool>(m.program.deferred.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
   emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
   fn.finish();

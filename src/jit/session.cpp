@@ -11,10 +11,9 @@
 // JITLink maps code read-execute after writing it, never both at once.
 #include "jit/session.h"
 
-#include <chrono>
-
-#include "graph/support/check.h"
 #include "absl/strings/str_cat.h"
+#include "graph/support/check.h"
+#include "graph/support/stopwatch.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/AsmPrinter.h"
 #include "llvm/CodeGen/CodeGenTargetMachineImpl.h"
@@ -45,10 +44,6 @@
 namespace fw::jit {
 
 namespace {
-
-double nowMs() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 absl::Status toStatus(llvm::Error error) { return absl::InternalError(llvm::toString(std::move(error))); }
 
@@ -296,7 +291,7 @@ absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const
                                                      const Deadline& deadline) {
   absl::MutexLock lock(&mutex_);
   Generated out;
-  const double start = nowMs();
+  Stopwatch watch;
   Compiler& compiler = compilerLocked(target, optLevel);
   compiler.limit(deadline);
   auto object = compiler(module);
@@ -305,12 +300,11 @@ absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const
     return absl::DeadlineExceededError("it takes too long: given up in the middle of code generation");
   }
   if (!object) return toStatus(object.takeError());
-  const double compiled = nowMs();
+  out.codegenMs = watch.lapMs();
   auto code = linker_->link(std::move(*object), entries);
   if (!code.ok()) return code.status();
   out.code = std::move(*code);
-  out.codegenMs = compiled - start;
-  out.linkMs = nowMs() - compiled;
+  out.linkMs = watch.lapMs();
   return out;
 }
 

@@ -146,7 +146,7 @@ inline std::unique_ptr<Executable> mustCompile(const kernels::Kernel& kernel, Sy
   CompileOptions options;
   options.isa = isa;
   options.optLevel = optLevel;
-  auto executable = compileKernels({kernel}, {}, syms, planOf(buffers, syms), options);
+  auto executable = compile({.kernels = {kernel}}, syms, planOf(buffers, syms), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   return executable.ok() ? *std::move(executable) : nullptr;
 }

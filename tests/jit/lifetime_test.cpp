@@ -75,7 +75,7 @@ TEST(Lifetime, TextForLogs) {
   CompileOptions options;
   options.keepText = true;
   CompiledText text;
-  auto executable = compileKernels(kernels, {}, syms, planOf(1, syms), options, &text);
+  auto executable = compile({.kernels = kernels}, syms, planOf(1, syms), options, &text);
   ASSERT_TRUE(executable.ok());
   EXPECT_NE(text.llvm.find("store double"), std::string::npos);
   EXPECT_NE(text.assembly.find("ret"), std::string::npos);

@@ -43,13 +43,21 @@ HostArray gather(const std::byte* data, graph::DType dtype, std::vector<int64_t>
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<Executable>> compilePlan(const graph::Graph& graph, const graph::Plan& plan,
+                                                        const CompileOptions& options,
+                                                        const kernels::LoweringOptions& lowering) {
+  absl::StatusOr<kernels::KernelProgram> program = kernels::lowerPlan(graph, plan, lowering);
+  if (!program.ok()) return program.status();
+  return compile(*std::move(program), graph.syms(), plan, options);
+}
+
 absl::StatusOr<NativeGraph> NativeGraph::build(std::string_view text, const CompileOptions& options) {
   absl::StatusOr<graph::Graph> source = graph::parse(text), graph = graph::parse(text);
   if (!graph.ok()) return graph.status();
   if (absl::Status s = graph::runPasses(*graph, graph::PassContext{}); !s.ok()) return s;
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   if (!plan.ok()) return plan.status();
-  auto executable = compile(*graph, *std::move(plan), options);
+  auto executable = compilePlan(*graph, *plan, options);
   if (!executable.ok()) return executable.status();
   NativeGraph result;
   result.source_ = *std::move(source);

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/plan.h"
 #include "jit/compile.h"
+#include "kernels/lower_plan.h"
 
 namespace fw::jit::testing {
 
@@ -39,6 +40,11 @@ class NativeGraph {
   graph::Graph source_, graph_;
   std::unique_ptr<Executable> executable_;
 };
+
+/// Kernels and code of a planned graph.
+absl::StatusOr<std::unique_ptr<Executable>> compilePlan(const graph::Graph& graph, const graph::Plan& plan,
+                                                        const CompileOptions& options = {},
+                                                        const kernels::LoweringOptions& lowering = {});
 
 /// Empty if both are the same, NaNs of any kind being equal.
 std::string difference(const Answer& want, const Answer& got);
