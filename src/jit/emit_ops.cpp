@@ -162,15 +162,14 @@ Value* OpEmitter::compare(ScalarOp op, DType d, Value* a, Value* b) {
     if (op == ScalarOp::kNe) return ir.CreateFCmpUNE(a, b);
     return quietCompare(op, a, b);
   }
+  if (op == ScalarOp::kEq) return ir.CreateICmpEQ(a, b);
+  if (op == ScalarOp::kNe) return ir.CreateICmpNE(a, b);
   const bool isSigned = graph::isSigned(d);
-  switch (op) {
-    case ScalarOp::kEq: return ir.CreateICmpEQ(a, b);
-    case ScalarOp::kNe: return ir.CreateICmpNE(a, b);
-    case ScalarOp::kLt: return isSigned ? ir.CreateICmpSLT(a, b) : ir.CreateICmpULT(a, b);
-    case ScalarOp::kLe: return isSigned ? ir.CreateICmpSLE(a, b) : ir.CreateICmpULE(a, b);
-    case ScalarOp::kGt: return isSigned ? ir.CreateICmpSGT(a, b) : ir.CreateICmpUGT(a, b);
-    default: return isSigned ? ir.CreateICmpSGE(a, b) : ir.CreateICmpUGE(a, b);
-  }
+  if (op == ScalarOp::kLt) return isSigned ? ir.CreateICmpSLT(a, b) : ir.CreateICmpULT(a, b);
+  if (op == ScalarOp::kLe) return isSigned ? ir.CreateICmpSLE(a, b) : ir.CreateICmpULE(a, b);
+  if (op == ScalarOp::kGt) return isSigned ? ir.CreateICmpSGT(a, b) : ir.CreateICmpUGT(a, b);
+  FW_CHECK(op == ScalarOp::kGe);
+  return isSigned ? ir.CreateICmpSGE(a, b) : ir.CreateICmpUGE(a, b);
 }
 
 Value* OpEmitter::quietCompare(ScalarOp op, Value* a, Value* b) {

@@ -98,3 +98,18 @@ def test_capture_reads_the_mro_by_one_function():
     wrong = [str(path.relative_to(ROOT)) for _, path in sources()
              if path.name not in ("types.h", "class_facts.cpp") and fields.search(path.read_text())]
     assert not wrong, wrong
+
+
+def test_switches_over_rows_name_all_of_them():
+    """So that the compiler says where a new row is forgotten."""
+    wrong = []
+    for path in (path for room, path in sources() if room in WITHOUT_PYTHON):
+        labels = ""
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if found := re.search(r"\bcase (?:\w+::)*(\w+)::k\w+:", line):
+                labels = found[1]
+            elif re.search(r"\bswitch \(", line):
+                labels = ""
+            elif re.search(r"\bdefault:", line) and labels:
+                wrong.append(f"{path.relative_to(ROOT)}:{number}: a default among {labels}")
+    assert not wrong, wrong
