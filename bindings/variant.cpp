@@ -16,10 +16,13 @@
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
+#include "graph/support/event.h"
 #include "graph/support/stopwatch.h"
 #include "graph/symint_facts.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
+#include "jit/target.h"
+#include "nlohmann/json.hpp"
 
 namespace fw::bindings {
 namespace {
@@ -79,6 +82,13 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   const auto disabled = splitList(config.text(Setting::kDisablePasses));
   context.disabled = disabled;
   if (const int64_t ms = config.number(Setting::kCompileLimit)) context.deadline = Deadline::after(ms * 1'000'000);
+  context.target = jit::planningTarget();
+  if (channelEnabled(Channel::kPasses)) {
+    context.dump = [](std::string_view name, const std::string& text) {
+      emit(Channel::kPasses, "pass", "after " + std::string(name) + ":\n" + text,
+           {{"name", std::string(name)}, {"text", text}});
+    };
+  }
   if (absl::Status s = graph::runPasses(captured.graph, context); !s.ok()) return s;
   v->times_.passesMs = watch.lapMs();
   auto plan = graph::makePlan(captured.graph, context);

@@ -122,13 +122,13 @@ struct Compiled {
   std::unique_ptr<Executable> executable;
 };
 
-Compiled compiled(const Case& c, DType dtype, CompileOptions::Isa isa) {
+Compiled compiled(const Case& c, DType dtype, CompileOptions::Isa isa, const graph::PassContext& context = {}) {
   const std::string ir =
       std::regex_replace(kHeader + std::string(c.ir) + "}\n", std::regex("DT"), std::string(graph::name(dtype)));
   absl::StatusOr<graph::Graph> source = graph::parse(ir), graph = graph::parse(ir);
   EXPECT_TRUE(source.ok()) << source.status() << "\n" << ir;
-  EXPECT_TRUE(graph::runPasses(*graph, graph::PassContext{}).ok());
-  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
+  EXPECT_TRUE(graph::runPasses(*graph, context).ok());
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, context);
   EXPECT_TRUE(plan.ok()) << plan.status();
   CompileOptions options;
   options.isa = isa;
@@ -206,6 +206,16 @@ TEST(Commits, OnEveryInstructionSet) {
       Compiled code = compiled(c, DType::kF32, isa);
       run(code, DType::kF32, {9, 41}, {50, 1});
     }
+  }
+}
+
+TEST(Commits, FromMemoryWhereTheStepIsSwitchedOff) {
+  constexpr std::string_view kOff[] = {"commits"};
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Compiled code = compiled(c, DType::kF64, CompileOptions::Isa::kHost, {.disabled = kOff});
+    for (const graph::Group& commit : code.plan.commits) EXPECT_EQ(commit.values.size(), 1u);
+    run(code, DType::kF64, {9, 41}, {50, 1});
   }
 }
 

@@ -293,6 +293,8 @@ absl::Status canonicalizeAll(Graph& graph, Unneeded unneeded) {
 
 }  // namespace
 
-absl::Status canonicalize(Graph& graph, const PassContext&) { return canonicalizeAll(graph, Unneeded::kKeepRaising); }
+absl::Status canonicalize(Graph& graph, const PassContext& context) {
+  return canonicalizeAll(graph, context.target.reportsFlags ? Unneeded::kKeepRaising : Unneeded::kDrop);
+}
 
 }  // namespace fw::graph
