@@ -1,10 +1,10 @@
-// From kernels to an Executable: LLVM IR for all of them in one function, then machine code.
+// From kernels to an Executable: LLVM IR for all of them in one function, then machine code; or the code that there is
+// already for a program of the same content.
 #include "jit/compile.h"
-
-#include <atomic>
 
 #include "absl/strings/str_cat.h"
 #include "graph/support/stopwatch.h"
+#include "jit/content_name.h"
 #include "jit/emit_module.h"
 #include "jit/session.h"
 #include "jit/target.h"
@@ -18,7 +18,7 @@ namespace {
 
 class NativeExecutable : public Executable {
  public:
-  NativeExecutable(graph::Plan plan, std::unique_ptr<LoadedCode> code, CompileTimings timings,
+  NativeExecutable(graph::Plan plan, std::shared_ptr<const LoadedCode> code, CompileTimings timings,
                    std::vector<DeferredCommit> deferred, bool checked)
       : plan_(std::move(plan)),
         code_(std::move(code)),
@@ -44,18 +44,12 @@ class NativeExecutable : public Executable {
   using Function = int32_t (*)(Context*);
 
   graph::Plan plan_;
-  std::unique_ptr<LoadedCode> code_;
+  std::shared_ptr<const LoadedCode> code_;
   CompileTimings timings_;
   std::vector<DeferredCommit> deferred_;
   bool checked_;
   Function compute_ = nullptr, commit_ = nullptr, check_ = nullptr;
 };
-
-// Symbols are unique in the process, because all objects share one symbol table.
-std::string nextName() {
-  static std::atomic<uint64_t> counter{0};
-  return "fw" + std::to_string(counter.fetch_add(1, std::memory_order_relaxed));
-}
 
 // What the emitters assume and a wrong kernel would break inside LLVM, where errors end the process.
 absl::Status checkKernel(const kernels::Kernel& kernel) {
@@ -65,6 +59,42 @@ absl::Status checkKernel(const kernels::Kernel& kernel) {
     }
   }
   return absl::OkStatus();
+}
+
+struct ProgramParts {
+  const kernels::KernelProgram& program;
+  const graph::SymContext& syms;
+  const graph::Plan& plan;
+  const TargetSpec& target;
+};
+
+/// Code for the entries that the program has.
+absl::StatusOr<Session::Generated> make(const ProgramParts& parts, const std::vector<std::string>& entries,
+                                        const CompileOptions& options, CompiledText* text, CompileTimings& timings) {
+  Stopwatch watch;
+  Session& session = Session::instance();
+  llvm::LLVMContext context;
+  llvm::Module module("fusewire", context);
+  session.prepare(module, parts.target, options.optLevel);
+  const ModuleState state{module, parts.target, parts.syms, parts.plan, parts.program, options.checked};
+  size_t next = 0;
+  emitEntry(state, entries[next++]);
+  if (!parts.plan.commits.empty()) emitCommits(state, entries[next++]);
+  if (!parts.program.deferred.empty()) emitCheck(state, entries[next++]);
+  // Always on, for about 0.1 ms: what it misses ends the process inside the code generator.
+  std::string errors;
+  llvm::raw_string_ostream errorStream(errors);
+  if (llvm::verifyModule(module, &errorStream)) return absl::InternalError(absl::StrCat("bad LLVM IR: ", errors));
+  if (text != nullptr && options.keepText) {
+    llvm::raw_string_ostream stream(text->llvm);
+    module.print(stream, nullptr);
+    auto assembly = session.assembly(module, parts.target, options.optLevel);
+    if (!assembly.ok()) return assembly.status();
+    text->assembly = *std::move(assembly);
+  }
+  timings.irMs = watch.lapMs();
+  if (absl::Status late = options.deadline.check("code generation"); !late.ok()) return late;
+  return session.generate(module, parts.target, options.optLevel, entries, options.deadline);
 }
 
 }  // namespace
@@ -79,37 +109,19 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(kernels::KernelProgram progr
   auto target = resolveTarget(options.isa);
   if (!target.ok()) return target.status();
   Stopwatch watch;
-  const std::string name = nextName();
-  llvm::LLVMContext context;
-  llvm::Module module("fusewire", context);
   Session& session = Session::instance();
-  session.prepare(module, **target, options.optLevel);
-  const ModuleState state{module, **target, syms, plan, program, options.checked};
-  emitEntry(state, name);
+  const std::string name = contentName(program, syms, plan, **target, options);
   std::vector<std::string> entries = {name};
-  if (!plan.commits.empty()) {
-    entries.push_back(name + "_commit");
-    emitCommits(state, entries.back());
-  }
-  if (!program.deferred.empty()) {
-    entries.push_back(name + "_check");
-    emitCheck(state, entries.back());
-  }
-  // Always on, for about 0.1 ms: what it misses ends the process inside the code generator.
-  std::string errors;
-  llvm::raw_string_ostream errorStream(errors);
-  if (llvm::verifyModule(module, &errorStream)) return absl::InternalError(absl::StrCat("bad LLVM IR: ", errors));
-  if (text != nullptr && options.keepText) {
-    llvm::raw_string_ostream stream(text->llvm);
-    module.print(stream, nullptr);
-    auto assembly = session.assembly(module, **target, options.optLevel);
-    if (!assembly.ok()) return assembly.status();
-    text->assembly = *std::move(assembly);
-  }
-  timings.irMs = watch.lapMs();
-  if (absl::Status late = options.deadline.check("code generation"); !late.ok()) return late;
-  auto generated = session.generate(module, **target, options.optLevel, entries, options.deadline);
+  if (!plan.commits.empty()) entries.push_back(name + "_commit");
+  if (!program.deferred.empty()) entries.push_back(name + "_check");
+  absl::StatusOr<Session::Generated> generated = Session::Generated{};
+  if (!options.keepText) generated = session.find(entries);
   if (!generated.ok()) return generated.status();
+  if (!generated->code) {
+    const ProgramParts parts{program, syms, plan, **target};
+    generated = make(parts, entries, options, text, timings);
+    if (!generated.ok()) return generated.status();
+  }
   timings.codegenMs = generated->codegenMs;
   timings.linkMs = generated->linkMs;
   return std::make_unique<NativeExecutable>(std::move(plan), std::move(generated->code), timings,

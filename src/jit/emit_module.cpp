@@ -234,9 +234,8 @@ class StepEmitter {
     for (graph::SymId size : buffer.shape) bytes = fn_.ir().CreateMul(bytes, fn_.sym(size));
     llvm::Type* pointer = fn_.ir().getPtrTy();
     auto* type = llvm::FunctionType::get(fn_.ir().getVoidTy(), {pointer, pointer, bytes->getType()}, false);
-    llvm::Value* copy =
-        llvm::ConstantExpr::getIntToPtr(fn_.ir().getInt64(reinterpret_cast<uint64_t>(&runtimeCopy)), pointer);
-    fn_.ir().CreateCall(type, copy, {fn_.buffer(step.to), fn_.buffer(step.from), bytes});
+    fn_.ir().CreateCall(m_.module.getOrInsertFunction(kCopy, type),
+                        {fn_.buffer(step.to), fn_.buffer(step.from), bytes});
   }
 
   void leaveIfDeclined() {
