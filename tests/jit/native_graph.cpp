@@ -6,6 +6,7 @@
 
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
+#include "graph/plan_text.h"
 #include "graph/support/check.h"
 
 namespace fw::jit::testing {
@@ -56,6 +57,23 @@ absl::StatusOr<NativeGraph> NativeGraph::build(std::string_view text, const Comp
   if (!graph.ok()) return graph.status();
   if (absl::Status s = graph::runPasses(*graph, graph::PassContext{}); !s.ok()) return s;
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
+  if (!plan.ok()) return plan.status();
+  absl::StatusOr<graph::Plan> read = graph::parsePlan(graph::printWhole(*plan, *graph), *graph);
+  if (!read.ok()) return read.status();
+  auto executable = compilePlan(*graph, *read, options);
+  if (!executable.ok()) return executable.status();
+  NativeGraph result;
+  result.source_ = *std::move(source);
+  result.graph_ = *std::move(graph);
+  result.executable_ = *std::move(executable);
+  return result;
+}
+
+absl::StatusOr<NativeGraph> NativeGraph::read(std::string_view graphText, std::string_view planText,
+                                              const CompileOptions& options) {
+  absl::StatusOr<graph::Graph> source = graph::parse(graphText), graph = graph::parse(graphText);
+  if (!graph.ok()) return graph.status();
+  absl::StatusOr<graph::Plan> plan = graph::parsePlan(planText, *graph);
   if (!plan.ok()) return plan.status();
   auto executable = compilePlan(*graph, *plan, options);
   if (!executable.ok()) return executable.status();

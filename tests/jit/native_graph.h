@@ -25,8 +25,12 @@ struct Answer {
 
 class NativeGraph {
  public:
-  /// Passes, plan and code for the text of a graph whose inputs are packed in C order.
+  /// Passes, plan, its text read back, and code for the text of a graph whose inputs are packed in C order.
   static absl::StatusOr<NativeGraph> build(std::string_view text, const CompileOptions& options = {});
+
+  /// A schedule: the text of a graph as it is planned, and of its plan.
+  static absl::StatusOr<NativeGraph> read(std::string_view graphText, std::string_view planText,
+                                          const CompileOptions& options = {});
 
   /// Runs the code; commits are stored if nothing was declined.
   Answer run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) const;
