@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "graph/plan.h"
 #include "jit/compile.h"
 #include "kernels/builder.h"
 #include "kernels/math.h"
@@ -25,7 +26,7 @@ using kernels::Val;
 graph::Plan planOf(size_t buffers) {
   graph::Plan plan;
   for (size_t i = 0; i < buffers; ++i) {
-    graph::Buffer b;
+    graph::Buffer b{};
     b.kind = graph::BufferKind::kInput;
     plan.buffers.push_back(b);
   }
@@ -103,7 +104,7 @@ using Make = kernels::Kernel (*)(SymContext&);
 void run(benchmark::State& state, Make make, CompileOptions::Isa isa, bool twoDimensions) {
   SymContext syms;
   std::vector<kernels::Kernel> kernels = {make(syms)};
-  auto executable = compileKernels(kernels, {}, syms, planOf(4), {.isa = isa});
+  auto executable = compile({.kernels = kernels}, syms, planOf(4), {.isa = isa});
   if (!executable.ok()) return state.SkipWithError(executable.status().ToString().c_str());
   const int64_t n = state.range(0);
   std::vector<std::vector<float>> data(4, std::vector<float>(2 * n));
@@ -121,10 +122,13 @@ void run(benchmark::State& state, Make make, CompileOptions::Isa isa, bool twoDi
 
 void compileTime(benchmark::State& state, Make make) {
   CompileTimings total;
+  static int64_t serial = 0;
   for (auto _ : state) {
     SymContext syms;
     std::vector<kernels::Kernel> kernels = {make(syms)};
-    auto executable = compileKernels(kernels, {}, syms, planOf(4), {});
+    graph::Plan plan = planOf(4);
+    plan.buffers[3].shape = {syms.constant(++serial)};  // of another content each time, or it is made once
+    auto executable = compile({.kernels = kernels}, syms, std::move(plan), {});
     if (!executable.ok()) return state.SkipWithError(executable.status().ToString().c_str());
     total.irMs += (*executable)->timings().irMs;
     total.codegenMs += (*executable)->timings().codegenMs;

@@ -8,8 +8,10 @@
 #include "bindings/python_backend.h"
 #include "bindings/statements_backend.h"
 #include "graph/support/event.h"
+#include "graph/support/stopwatch.h"
 #include "jit/compile.h"
 #include "kernels/access_proof.h"
+#include "kernels/lower_plan.h"
 #include "nlohmann/json.hpp"
 #include "runtime/null.h"
 #include "runtime/reference.h"
@@ -28,19 +30,29 @@ Made makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int 
                 : isa == "portable" ? jit::CompileOptions::Isa::kPortable
                                     : jit::CompileOptions::Isa::kHost;
   options.optLevel = optLevel;
-  options.deferChecks = given.deferChecks;
-  options.guarded = given.guarded;
   options.deadline = given.deadline;
-  options.refuseUnproved = config.flag(Setting::kVerifyPasses);
   options.checked = config.flag(Setting::kChecked);
-  options.plantOutside = planted.load(std::memory_order_relaxed) == Planted::kAccess;
-  const bool wantKernels = channelEnabled(Channel::kKernels), wantCode = channelEnabled(Channel::kOutputCode);
+  kernels::LoweringOptions lowering;
+  lowering.deferChecks = given.deferChecks;
+  lowering.guarded = given.guarded;
+  lowering.deadline = given.deadline;
+  lowering.refuseUnproved = config.flag(Setting::kVerifyPasses);
+  lowering.plantOutside = planted.load(std::memory_order_relaxed) == Planted::kAccess;
+  Stopwatch watch;
+  absl::StatusOr<kernels::KernelProgram> program = kernels::lowerPlan(graph, plan, lowering);
+  if (!program.ok()) return program.status();
+  runtime::CompileTimings timings;
+  timings.kernelMs = watch.lapMs();
+  if (channelEnabled(Channel::kKernels)) {
+    const std::string kernels = kernels::print(*program, graph.syms());
+    emit(Channel::kKernels, "kernels", kernels, {{"text", kernels}});
+  }
   jit::CompiledText text;
-  options.keepText = wantKernels || wantCode;
-  auto executable = jit::compile(graph, std::move(plan), options, options.keepText ? &text : nullptr);
+  options.keepText = channelEnabled(Channel::kOutputCode);
+  auto executable = jit::compile(*std::move(program), graph.syms(), std::move(plan), options,
+                                 options.keepText ? &text : nullptr, timings);
   if (!executable.ok()) return executable.status();
-  if (wantKernels) emit(Channel::kKernels, "kernels", text.kernels, {{"text", text.kernels}});
-  if (wantCode)
+  if (options.keepText)
     emit(Channel::kOutputCode, "code", text.llvm + text.assembly, {{"llvm", text.llvm}, {"assembly", text.assembly}});
   return *std::move(executable);
 }

@@ -221,7 +221,7 @@ PyObject* logChannels(PyObject*, PyObject*) {
 }
 PyObject* passes(PyObject*, PyObject*) {
   return table([](TableWriter& w) {
-    for (const graph::PassInfo& pass : graph::passTable()) w.row({{"name", pass.text}});
+    for (std::string_view name : switchablePasses()) w.row({{"name", name}});
   });
 }
 PyObject* target(PyObject*, PyObject*) {

@@ -16,9 +16,13 @@
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
+#include "graph/support/event.h"
+#include "graph/support/stopwatch.h"
 #include "graph/symint_facts.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
+#include "jit/target.h"
+#include "nlohmann/json.hpp"
 
 namespace fw::bindings {
 namespace {
@@ -28,16 +32,6 @@ constexpr size_t kInlineScratchWords = 512;
 constexpr uint64_t kReorderAfter = 64;
 /// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
 constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
-class Stopwatch {
- public:
-  double lapMs() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 std::vector<std::string_view> splitList(const std::string& text) {
   std::vector<std::string_view> names;
@@ -88,6 +82,13 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   const auto disabled = splitList(config.text(Setting::kDisablePasses));
   context.disabled = disabled;
   if (const int64_t ms = config.number(Setting::kCompileLimit)) context.deadline = Deadline::after(ms * 1'000'000);
+  context.target = jit::planningTarget();
+  if (channelEnabled(Channel::kPasses)) {
+    context.dump = [](std::string_view name, const std::string& text) {
+      emit(Channel::kPasses, "pass", "after " + std::string(name) + ":\n" + text,
+           {{"name", std::string(name)}, {"text", text}});
+    };
+  }
   if (absl::Status s = graph::runPasses(captured.graph, context); !s.ok()) return s;
   v->times_.passesMs = watch.lapMs();
   auto plan = graph::makePlan(captured.graph, context);

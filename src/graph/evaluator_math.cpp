@@ -4,64 +4,69 @@
 #include <cmath>
 
 #include "graph/evaluator_scalar.h"
+#include "graph/op_groups.h"
+#include "graph/support/check.h"
 
 namespace fw::graph {
 namespace {
 
 template <class W>
-std::optional<W> function(Op op, W x, W y) {
+W function(MathOp op, W x, W y) {
   switch (op) {
-    case Op::kCbrt: return std::cbrt(x);
-    case Op::kExp: return std::exp(x);
-    case Op::kExp2: return std::exp2(x);
-    case Op::kExpm1: return std::expm1(x);
-    case Op::kLog: return std::log(x);
-    case Op::kLog2: return std::log2(x);
-    case Op::kLog10: return std::log10(x);
-    case Op::kLog1p: return std::log1p(x);
-    case Op::kSin: return std::sin(x);
-    case Op::kCos: return std::cos(x);
-    case Op::kTan: return std::tan(x);
-    case Op::kArcsin: return std::asin(x);
-    case Op::kArccos: return std::acos(x);
-    case Op::kArctan: return std::atan(x);
-    case Op::kArctan2: return std::atan2(x, y);
-    case Op::kSinh: return std::sinh(x);
-    case Op::kCosh: return std::cosh(x);
-    case Op::kTanh: return std::tanh(x);
-    case Op::kHypot: return std::hypot(x, y);
-    case Op::kPower: return std::pow(x, y);
-    default: return std::nullopt;  // not a row of math.def
+    case MathOp::kCbrt: return std::cbrt(x);
+    case MathOp::kExp: return std::exp(x);
+    case MathOp::kExp2: return std::exp2(x);
+    case MathOp::kExpm1: return std::expm1(x);
+    case MathOp::kLog: return std::log(x);
+    case MathOp::kLog2: return std::log2(x);
+    case MathOp::kLog10: return std::log10(x);
+    case MathOp::kLog1p: return std::log1p(x);
+    case MathOp::kSin: return std::sin(x);
+    case MathOp::kCos: return std::cos(x);
+    case MathOp::kTan: return std::tan(x);
+    case MathOp::kArcsin: return std::asin(x);
+    case MathOp::kArccos: return std::acos(x);
+    case MathOp::kArctan: return std::atan(x);
+    case MathOp::kArctan2: return std::atan2(x, y);
+    case MathOp::kSinh: return std::sinh(x);
+    case MathOp::kCosh: return std::cosh(x);
+    case MathOp::kTanh: return std::tanh(x);
+    case MathOp::kHypot: return std::hypot(x, y);
+    case MathOp::kPower: return std::pow(x, y);
   }
+  FW_UNREACHABLE();
 }
 
 template <class W>
-std::optional<std::complex<W>> function(Op op, std::complex<W> x, std::complex<W> y) {
+std::optional<std::complex<W>> function(MathOp op, std::complex<W> x, std::complex<W> y) {
   switch (op) {
-    case Op::kExp: return std::exp(x);
-    case Op::kExp2: return std::exp(x * std::log(W{2}));
-    case Op::kExpm1: {
+    case MathOp::kExp: return std::exp(x);
+    case MathOp::kExp2: return std::exp(x * std::log(W{2}));
+    case MathOp::kExpm1: {
       const W half = std::sin(x.imag() / 2);
       return std::complex<W>(std::expm1(x.real()) * std::cos(x.imag()) - 2 * half * half,
                              std::exp(x.real()) * std::sin(x.imag()));
     }
-    case Op::kLog: return std::log(x);
-    case Op::kLog2: return std::log(x) / std::log(W{2});
-    case Op::kLog10: return std::log10(x);
-    case Op::kLog1p:
+    case MathOp::kLog: return std::log(x);
+    case MathOp::kLog2: return std::log(x) / std::log(W{2});
+    case MathOp::kLog10: return std::log10(x);
+    case MathOp::kLog1p:
       return std::complex<W>(std::log(std::hypot(x.real() + 1, x.imag())), std::atan2(x.imag(), x.real() + 1));
-    case Op::kSin: return std::sin(x);
-    case Op::kCos: return std::cos(x);
-    case Op::kTan: return std::tan(x);
-    case Op::kArcsin: return std::asin(x);
-    case Op::kArccos: return std::acos(x);
-    case Op::kArctan: return std::atan(x);
-    case Op::kSinh: return std::sinh(x);
-    case Op::kCosh: return std::cosh(x);
-    case Op::kTanh: return std::tanh(x);
-    case Op::kPower: return std::pow(x, y);
-    default: return std::nullopt;
+    case MathOp::kSin: return std::sin(x);
+    case MathOp::kCos: return std::cos(x);
+    case MathOp::kTan: return std::tan(x);
+    case MathOp::kArcsin: return std::asin(x);
+    case MathOp::kArccos: return std::acos(x);
+    case MathOp::kArctan: return std::atan(x);
+    case MathOp::kSinh: return std::sinh(x);
+    case MathOp::kCosh: return std::cosh(x);
+    case MathOp::kTanh: return std::tanh(x);
+    case MathOp::kPower: return std::pow(x, y);
+    case MathOp::kCbrt:
+    case MathOp::kArctan2:
+    case MathOp::kHypot: return std::nullopt;  // of real numbers only
   }
+  FW_UNREACHABLE();
 }
 
 template <class T>
@@ -83,15 +88,17 @@ std::complex<double> plainProduct(std::complex<double> a, std::complex<double> b
 }  // namespace
 
 std::optional<double> realFunction(Op op, double x, double y, bool single) {
-  if (single) return function<double>(op, x, y);
-  if (std::optional<long double> wide = function<long double>(op, x, y)) return static_cast<double>(*wide);
-  return std::nullopt;
+  const std::optional<MathOp> row = mathOp(op);
+  if (!row) return std::nullopt;
+  return single ? function<double>(*row, x, y) : static_cast<double>(function<long double>(*row, x, y));
 }
 
 std::optional<std::complex<double>> complexFunction(Op op, std::complex<double> x, std::complex<double> y,
                                                     bool single) {
-  if (single) return function<double>(op, x, y);
-  const auto wide = function<long double>(op, std::complex<long double>(x.real(), x.imag()),
+  const std::optional<MathOp> row = mathOp(op);
+  if (!row) return std::nullopt;
+  if (single) return function<double>(*row, x, y);
+  const auto wide = function<long double>(*row, std::complex<long double>(x.real(), x.imag()),
                                           std::complex<long double>(y.real(), y.imag()));
   if (!wide) return std::nullopt;
   return std::complex<double>(static_cast<double>(wide->real()), static_cast<double>(wide->imag()));

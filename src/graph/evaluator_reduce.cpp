@@ -6,6 +6,7 @@
 #include "graph/evaluator_scalar.h"
 #include "graph/pairwise_order.h"
 #include "graph/support/check.h"
+#include "graph/op_groups.h"
 
 namespace fw::graph::eval {
 namespace {
@@ -153,29 +154,34 @@ absl::StatusOr<Scalar> argExtreme(Op compare, const HostArray& in, int64_t base,
 
 absl::StatusOr<Scalar> reduceOne(const Node& node, const HostArray& in, int64_t base, const Schedule& s) {
   const DType dtype = in.dtype;
-  switch (node.op) {
-    case Op::kSum:
+  switch (*reductionOp(node.op)) {
+    case ReductionOp::kSum:
       if (dtype == DType::kF64) return floatSum<double>(in, base, s);
       if (isFloat(dtype)) return floatSum<float>(in, base, s);
       if (isComplex(dtype))
         return dtype == DType::kC64 ? complexSum<float>(in, base, s) : complexSum<double>(in, base, s);
       return fold(Op::kAdd, Scalar::zero(dtype), in, base, s, 0);
-    case Op::kProd:
+    case ReductionOp::kProd:
       if (dtype == DType::kF16) return halfProduct(in, base, s);
       if (isComplex(dtype)) return complexProductOf(in, base, s);
       return fold(Op::kMultiply, Scalar::one(dtype), in, base, s, 0);
-    case Op::kMax:
-    case Op::kMin:
+    case ReductionOp::kMax:
+    case ReductionOp::kMin:
       if (s.positions.empty())
         return absl::InvalidArgumentError("zero-size array to reduction operation " + std::string(info(node.op).text) +
                                           "imum which has no identity");
       return fold(node.op == Op::kMax ? Op::kMaximum : Op::kMinimum, in.at(base + s.positions[0]), in, base, s, 1);
-    case Op::kAny: return fold(Op::kLogicalOr, Scalar::ofBool(false), in, base, s, 0);
-    case Op::kAll: return fold(Op::kLogicalAnd, Scalar::ofBool(true), in, base, s, 0);
-    case Op::kArgmax: return argExtreme(Op::kGreater, in, base, s.positions);
-    case Op::kArgmin: return argExtreme(Op::kLess, in, base, s.positions);
-    default: return absl::UnimplementedError("reference evaluator: " + std::string(info(node.op).text));
+    case ReductionOp::kAny: return fold(Op::kLogicalOr, Scalar::ofBool(false), in, base, s, 0);
+    case ReductionOp::kAll: return fold(Op::kLogicalAnd, Scalar::ofBool(true), in, base, s, 0);
+    case ReductionOp::kArgmax: return argExtreme(Op::kGreater, in, base, s.positions);
+    case ReductionOp::kArgmin: return argExtreme(Op::kLess, in, base, s.positions);
+    case ReductionOp::kMean:
+    case ReductionOp::kVar:
+    case ReductionOp::kStd:
+    case ReductionOp::kCountNonzero:
+    case ReductionOp::kPtp: break;  // composite: decomposed first
   }
+  return absl::UnimplementedError("reference evaluator: " + std::string(info(node.op).text));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/graph.h"
+#include "graph/target.h"
 
 namespace fw::graph {
 
@@ -172,6 +173,7 @@ ControlStep* controlOf(Step& step);
 const ControlStep* controlOf(const Step& step);
 
 struct Plan {
+  Target target;                    ///< what it was made for
   std::vector<PlanRegion> regions;  ///< numbered in the order of the steps
   std::vector<Group> groups;        ///< in the order in which the steps mention them
   std::vector<Group> commits;       ///< kCommit groups: run in order once the call is accepted

@@ -1,7 +1,8 @@
-// The text form of a plan, which goldens and the log channel "kernels" show.
+// Writer of the text form, which goldens and the log channel "kernels" show.
+#include "graph/plan_text.h"
+
 #include <algorithm>
 
-#include "graph/plan.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
@@ -22,41 +23,21 @@ std::string placeName(const Place& place) {
   return (place.region == 0 ? "" : std::to_string(place.region) + ".") + valueName(place.value);
 }
 
-std::string kindName(Group::Kind kind) {
-  switch (kind) {
-    case Group::Kind::kMap: return "map";
-    case Group::Kind::kReduce: return "reduce";
-    case Group::Kind::kJoin: return "join";
-    case Group::Kind::kUpdate: return "update";
-    case Group::Kind::kCommit: return "commit";
-    case Group::Kind::kCheck: return "check";
-    case Group::Kind::kControl: return "control";
-  }
-  FW_UNREACHABLE();
-}
-
-std::string kindName(BufferKind kind) {
-  switch (kind) {
-    case BufferKind::kInput: return "input";
-    case BufferKind::kOutput: return "output";
-    case BufferKind::kTemp: return "temp";
-    case BufferKind::kHandle: return "handle";
-    case BufferKind::kGiven: return "given";
-  }
-  FW_UNREACHABLE();
-}
-
 class Printer {
  public:
-  Printer(const Plan& plan, const Graph& graph) : plan_(plan), graph_(graph), syms_(graph.syms()) {}
+  Printer(const Plan& plan, const Graph& graph, bool whole)
+      : plan_(plan),
+        graph_(graph),
+        syms_(graph.syms()),
+        whole_(whole) {}
 
   std::string run() {
     steps(plan_.steps, "");
     buffers();
-    text_ += "workspace " + sym(plan_.workspaceBytes) + "\n";
+    text_ += "workspace " + option("", plan_.workspaceBytes) + "\n";
     for (const OutputBinding& output : plan_.outputs) {
       text_ += "return buffer " + bufferName(output.buffer);
-      if (output.isView) text_ += " view offset=" + sym(output.offset);
+      if (output.isView) text_ += option(" view offset=", output.offset);
       text_ += " " + shape(output.shape) + " strides=" + shape(output.strides) + "\n";
     }
     return std::move(text_);
@@ -67,8 +48,9 @@ class Printer {
     // Offsets are sums over all that lies in front: written out, they would be longer than everything else.
     constexpr size_t kMaxOperands = 16;
     const size_t count = syms_.node(id).operands.size();
-    return count <= kMaxOperands ? syms_.print(id) : "<" + std::to_string(count) + " terms>";
+    return whole_ || count <= kMaxOperands ? syms_.print(id) : "<" + std::to_string(count) + " terms>";
   }
+  std::string option(const std::string& name, SymId id) const { return name + "[" + sym(id) + "]"; }
   template <class List>
   std::string shape(const List& list) const {
     return listOf(list, [&](SymId id) { return sym(id); });
@@ -76,7 +58,7 @@ class Printer {
 
   void group(const Group& group, const std::string& title, const std::string& indent) {
     const Graph& graph = regionOf(plan_, graph_, group.region);
-    text_ += indent + title + ": " + kindName(group.kind) + " " + shape(group.domain);
+    text_ += indent + title + ": " + std::string(kindName(group.kind)) + " " + shape(group.domain);
     if (!group.reducedAxes.empty()) text_ += " over " + listOf(group.reducedAxes, number);
     text_ += " -> " + listOf(group.outputs, valueName) + "\n";
     for (ValueId id : group.values) {
@@ -103,10 +85,12 @@ class Printer {
   }
 
   void show(const LoopStep& step, const std::string& indent) {
-    text_ += indent + "loop " + placeName(step.node) + " while buffer " + bufferName(step.again);
-    if (step.trip) text_ += " trip=" + sym(*step.trip);
-    if (step.index) text_ += " symbol=" + sym(*step.index);
+    begin("loop ", step, indent);
+    text_ += " while buffer " + bufferName(step.again);
+    if (step.trip) text_ += option(" trip=", *step.trip);
+    if (step.index) text_ += option(" symbol=", *step.index);
     bodies(step, indent);
+    if (!step.handles.empty()) text_ += indent + "handles " + listOf(step.handles, bufferName) + "\n";
     if (!step.moves.empty())
       text_ += indent + "moves " +
                listOf(step.moves,
@@ -114,28 +98,32 @@ class Printer {
                "\n";
   }
   void show(const CondStep& step, const std::string& indent) {
-    text_ += indent + "cond " + placeName(step.node) + " if buffer " + bufferName(step.predicate);
+    begin("cond ", step, indent);
+    text_ += " if buffer " + bufferName(step.predicate);
     bodies(step, indent);
   }
   void show(const BindStep& step, const std::string& indent) {
-    text_ += indent + "bind " + placeName(step.node) + " " + sym(step.symbol) + " = buffer " + bufferName(step.from) +
-             " in [" + sym(step.least) + ", " + sym(step.most) + "]";
+    begin("bind ", step, indent);
+    text_ += option(" ", step.symbol) + " = buffer " + bufferName(step.from) + " in [" + sym(step.least) + ", " +
+             sym(step.most) + "]";
     bodies(step, indent);
+  }
+
+  void begin(const std::string& what, const ControlStep& step, const std::string& indent) {
+    text_ += indent + what + placeName(step.node) + " -> " +
+             listOf(step.results, [](ValueId id) { return id.valid() ? valueName(id) : "_"; });
   }
 
   void show(const CallStep& step, const std::string& indent) {
     const Node& node = regionOf(plan_, graph_, step.node.region).node(step.node.value);
-    text_ += indent + "call " + placeName(step.node) + " " + node.attrs.text(AttrKey::kCallee) + " site " +
-             std::to_string(step.site) + " (";
-    for (const Window& operand : step.operands) {
-      text_ += (&operand == step.operands.data() ? "" : ", ") + ("buffer " + bufferName(operand.buffer));
-      if (!isConst(operand.offset, 0)) text_ += " offset=" + sym(operand.offset);
-      text_ += " " + shape(operand.shape) + " strides=" + shape(operand.strides);
-    }
-    text_ += ") -> " + listOf(step.results, [](BufferId id) { return id.valid() ? bufferName(id) : "-"; }) + "\n";
+    const auto project = [](ValueId id) { return id.valid() ? valueName(id) : "_"; };
+    text_ += indent + "call " + placeName(step.node) + " -> " + listOf(step.projects, project) + " \"" +
+             node.attrs.text(AttrKey::kCallee) + "\" of " + listOf(step.operands, [&](const Window& operand) {
+               return "buffer " + bufferName(operand.buffer) + option(" at ", operand.offset) + " " +
+                      shape(operand.shape) + " strides=" + shape(operand.strides);
+             });
+    text_ += " in " + listOf(step.results, [](BufferId id) { return id.valid() ? bufferName(id) : "_"; }) + "\n";
   }
-
-  bool isConst(SymId id, int64_t value) const { return syms_.isConst(id, value); }
 
   void bodies(const ControlStep& step, const std::string& indent) {
     for (const ControlStep::Body& body : step.bodies) {
@@ -151,9 +139,11 @@ class Printer {
     for (const auto& [place, id] : plan_.memory) held[id.index].push_back(place);
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& buffer = plan_.buffers[i];
-      text_ += "buffer " + std::to_string(i) + ": " + kindName(buffer.kind) + " " + std::to_string(buffer.index) + " " +
-               std::string(name(buffer.dtype)) + shape(buffer.shape) + " strides=" + shape(buffer.strides);
-      if (buffer.kind == BufferKind::kTemp) text_ += " at " + sym(buffer.offset);
+      text_ += "buffer " + std::to_string(i) + ": " + std::string(kindName(buffer.kind)) + " " +
+               std::to_string(buffer.index) + " " + std::string(name(buffer.dtype)) + shape(buffer.shape);
+      if (buffer.layout != Layout::c(buffer.layout.rank())) text_ += " layout=" + buffer.layout.print();
+      text_ += " strides=" + shape(buffer.strides);
+      if (buffer.kind == BufferKind::kTemp) text_ += option(" at ", buffer.offset);
       if (buffer.kind == BufferKind::kHandle) text_ += " from " + bufferName(buffer.home);
       std::sort(held[i].begin(), held[i].end(), [](const Place& a, const Place& b) {
         return std::pair(a.region, a.value) < std::pair(b.region, b.value);
@@ -165,11 +155,37 @@ class Printer {
   const Plan& plan_;
   const Graph& graph_;
   const SymContext& syms_;
+  const bool whole_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string print(const Plan& plan, const Graph& graph) { return Printer(plan, graph).run(); }
+std::string_view kindName(Group::Kind kind) {
+  switch (kind) {
+    case Group::Kind::kMap: return "map";
+    case Group::Kind::kReduce: return "reduce";
+    case Group::Kind::kJoin: return "join";
+    case Group::Kind::kUpdate: return "update";
+    case Group::Kind::kCommit: return "commit";
+    case Group::Kind::kCheck: return "check";
+    case Group::Kind::kControl: return "control";
+  }
+  FW_UNREACHABLE();
+}
+
+std::string_view kindName(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kInput: return "input";
+    case BufferKind::kOutput: return "output";
+    case BufferKind::kTemp: return "temp";
+    case BufferKind::kHandle: return "handle";
+    case BufferKind::kGiven: return "given";
+  }
+  FW_UNREACHABLE();
+}
+
+std::string print(const Plan& plan, const Graph& graph) { return Printer(plan, graph, false).run(); }
+std::string printWhole(const Plan& plan, const Graph& graph) { return Printer(plan, graph, true).run(); }
 
 }  // namespace fw::graph

@@ -67,7 +67,7 @@ Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
 Value* OpEmitter::halfToFloat(Value* bits) {
   llvm::IRBuilder<>& ir = fn_.ir();
   if (!fn_.target().f16c) {
-    return callPerLane(reinterpret_cast<const void*>(&runtimeHalfToFloat), ir.getFloatTy(), {bits});
+    return callPerLane(kHalfToFloat, ir.getFloatTy(), {bits});
   }
   Value* half = ir.CreateBitCast(bits, shapedLike(ir.getHalfTy(), bits));
   return opaque(ir.CreateFPExt(half, shapedLike(ir.getFloatTy(), bits)));
@@ -77,10 +77,10 @@ Value* OpEmitter::floatToHalf(DType from, Value* a) {
   llvm::IRBuilder<>& ir = fn_.ir();
   // f64 must not round twice, and the instruction exists for f32 only.
   if (from == DType::kF64) {
-    return callPerLane(reinterpret_cast<const void*>(&runtimeDoubleToHalf), ir.getInt16Ty(), {a});
+    return callPerLane(kDoubleToHalf, ir.getInt16Ty(), {a});
   }
   if (!fn_.target().f16c) {
-    return callPerLane(reinterpret_cast<const void*>(&runtimeFloatToHalf), ir.getInt16Ty(), {a});
+    return callPerLane(kFloatToHalf, ir.getInt16Ty(), {a});
   }
   Value* half = ir.CreateFPTrunc(opaque(a), shapedLike(ir.getHalfTy(), a));
   return ir.CreateBitCast(half, shapedLike(ir.getInt16Ty(), a));

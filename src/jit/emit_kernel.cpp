@@ -88,24 +88,27 @@ Value* KernelEmitter::value(ExprId id) {
 
 void KernelEmitter::emitExpr(ExprId id) {
   const Expr& expr = kernel_.exprs[id.index];
-  Value*& out = values_[id.index];
   const bool inLanes = lanes_.count > 1 && varies(id);
-  switch (expr.op) {
-    case ScalarOp::kConst: {
-      const auto number = numbers_.find(id);
-      out = number != numbers_.end() ? number->second : ops_.constant(expr.dtype, expr.imm);
-      return;
-    }
-    case ScalarOp::kParam: out = fn_.sym(expr.sym); return;
-    case ScalarOp::kAxis:
-      out = axes_[expr.axis.index];
-      if (inLanes) out = ir_.CreateAdd(fn_.splat(out, lanes_.count), lanes_.index);
-      return;
-    case ScalarOp::kLoad: out = emitLoad(expr); return;
-    case ScalarOp::kReduceResult: out = reduced_[expr.stmt.index][expr.imm]; return;
-    case ScalarOp::kRaiseIf: emitRaise(expr); return;
-    default: break;  // computed from operands
+  if (expr.op == ScalarOp::kRaiseIf) return emitRaise(expr);
+  values_[id.index] = kernels::arity(expr.op) == 0 ? leaf(id, inLanes) : computed(expr, inLanes);
+}
+
+/// What no operands say.
+Value* KernelEmitter::leaf(ExprId id, bool inLanes) {
+  const Expr& expr = kernel_.exprs[id.index];
+  if (expr.op == ScalarOp::kConst) {
+    const auto number = numbers_.find(id);
+    return number != numbers_.end() ? number->second : ops_.constant(expr.dtype, expr.imm);
   }
+  if (expr.op == ScalarOp::kParam) return fn_.sym(expr.sym);
+  if (expr.op == ScalarOp::kLoad) return emitLoad(expr);
+  if (expr.op == ScalarOp::kReduceResult) return reduced_[expr.stmt.index][expr.imm];
+  FW_CHECK(expr.op == ScalarOp::kAxis);
+  Value* index = axes_[expr.axis.index];
+  return inLanes ? ir_.CreateAdd(fn_.splat(index, lanes_.count), lanes_.index) : index;
+}
+
+Value* KernelEmitter::computed(const Expr& expr, bool inLanes) {
   llvm::SmallVector<Value*, 3> operands;
   for (ExprId operand : expr.operands) {
     operands.push_back(inLanes ? value(operand) : scalar(operand));
@@ -113,7 +116,7 @@ void KernelEmitter::emitExpr(ExprId id) {
     const bool masks = expr.op == ScalarOp::kSelect && fn_.target().masks;
     if (masks && kernel_.exprs[operand.index].whole) operands.back() = ops_.opaque(operands.back());
   }
-  out = ops_.emit(expr, operandType(expr), operands);
+  return ops_.emit(expr, operandType(expr), operands);
 }
 
 void KernelEmitter::emitStmt(StmtId id) {

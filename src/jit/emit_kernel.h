@@ -56,6 +56,8 @@ class KernelEmitter {
   llvm::Type* saveType();
   void emitBlock(const kernels::Block& block);
   void emitExpr(ExprId id);
+  llvm::Value* leaf(ExprId id, bool inLanes);
+  llvm::Value* computed(const kernels::Expr& expr, bool inLanes);
   void emitStmt(StmtId id);
   void emitRaise(const kernels::Expr& expr);
   llvm::Value* scalar(ExprId id);

@@ -154,7 +154,7 @@ class StepEmitter {
       const auto from = static_cast<size_t>(kernel->group);
       for (; i + 1 < steps.size() && std::holds_alternative<graph::KernelStep>(steps[i + 1].what);) ++i;
       const auto to = static_cast<size_t>(std::get<graph::KernelStep>(steps[i].what).group) + 1;
-      kernels_.range(fn_, m_.checked, from == 0 ? 0 : m_.kernelsUpTo[from - 1], m_.kernelsUpTo[to - 1],
+      kernels_.range(fn_, m_.checked, from == 0 ? 0 : m_.program.kernelsUpTo[from - 1], m_.program.kernelsUpTo[to - 1],
                      [&](FunctionState& part, size_t k) { kernels_.kernel(part, k); });
     }
   }
@@ -232,10 +232,8 @@ class StepEmitter {
     llvm::IRBuilder<>& ir = fn_.ir();
     llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
     auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
-    llvm::Value* callee =
-        llvm::ConstantExpr::getIntToPtr(ir.getInt64(reinterpret_cast<uint64_t>(&runtimeCall)), pointer);
-    llvm::Value* status =
-        ir.CreateCall(type, callee, {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
+    llvm::Value* status = ir.CreateCall(m_.module.getOrInsertFunction(kCall, type),
+                                        {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
     fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)),
                 [&] { ir.CreateStore(ir.CreateOr(ir.CreateLoad(number, fn_.status()), status), fn_.status()); });
     fn_.renew();
@@ -247,9 +245,8 @@ class StepEmitter {
     for (graph::SymId size : buffer.shape) bytes = fn_.ir().CreateMul(bytes, fn_.sym(size));
     llvm::Type* pointer = fn_.ir().getPtrTy();
     auto* type = llvm::FunctionType::get(fn_.ir().getVoidTy(), {pointer, pointer, bytes->getType()}, false);
-    llvm::Value* copy =
-        llvm::ConstantExpr::getIntToPtr(fn_.ir().getInt64(reinterpret_cast<uint64_t>(&runtimeCopy)), pointer);
-    fn_.ir().CreateCall(type, copy, {fn_.buffer(step.to), fn_.buffer(step.from), bytes});
+    fn_.ir().CreateCall(m_.module.getOrInsertFunction(kCopy, type),
+                        {fn_.buffer(step.to), fn_.buffer(step.from), bytes});
   }
 
   void leaveIfDeclined() {
@@ -272,18 +269,18 @@ std::vector<const Kernel*> pointersTo(const std::vector<Kernel>& kernels) {
 /// The deferred commit of each kernel, or null.
 std::vector<const DeferredCommit*> deferredOf(const ModuleState& m, size_t commits) {
   std::vector<const DeferredCommit*> result(commits, nullptr);
-  for (const DeferredCommit& d : m.deferred) result[static_cast<size_t>(d.commit)] = &d;
+  for (const DeferredCommit& d : m.program.deferred) result[static_cast<size_t>(d.commit)] = &d;
   return result;
 }
 
 }  // namespace
 
-void emitEntry(const ModuleState& m, const std::string& name, const std::vector<Kernel>& kernels,
-               const std::vector<Kernel>& commits) {
+void emitEntry(const ModuleState& m, const std::string& name) {
+  const std::vector<Kernel>&kernels = m.program.kernels, &commits = m.program.commits;
   Emitter emitter(m, name, Emitter::Use::kRun, pointersTo(kernels));
   emitter.share(std::vector<bool>(kernels.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
-  emitReachChecks(fn, m.reaches);
+  emitReachChecks(fn, m.program.reaches);
   const auto probe = [&] {
     if (!m.checked) return;
     for (const Kernel& commit : commits) KernelEmitter(fn, commit, /*checked=*/true).probe();
@@ -293,7 +290,7 @@ void emitEntry(const ModuleState& m, const std::string& name, const std::vector<
     probe();
     if (m.checked && !commits.empty()) fn.clearFlags();
   }
-  if (m.kernelsUpTo.empty() && m.plan.calls == 0)
+  if (m.program.kernelsUpTo.empty() && m.plan.calls == 0)
     emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
   else
     StepEmitter(m, emitter, fn).steps(m.plan.steps);
@@ -301,7 +298,8 @@ void emitEntry(const ModuleState& m, const std::string& name, const std::vector<
   fn.finish();
 }
 
-void emitCommits(const ModuleState& m, const std::string& name, const std::vector<Kernel>& commits) {
+void emitCommits(const ModuleState& m, const std::string& name) {
+  const std::vector<Kernel>& commits = m.program.commits;
   const std::vector<const DeferredCommit*> deferred = deferredOf(m, commits.size());
   std::vector<bool> watched;  // those run part by part
   for (const DeferredCommit* d : deferred) watched.push_back(d && !d->whole);
@@ -316,7 +314,7 @@ void emitCommits(const ModuleState& m, const std::string& name, const std::vecto
       emitter.kernel(part, i);
       if (deferred[i]) part.storeFlags(part.progress(offsetof(CommitProgress, raised)), index);
     };
-    if (m.deferred.empty()) return emit();
+    if (m.program.deferred.empty()) return emit();
     llvm::Value* reached =
         part.ir().CreateLoad(part.ir().getInt64Ty(), part.progress(offsetof(CommitProgress, commit)));
     part.when(part.ir().CreateICmpSLE(reached, part.i64(index)), emit);
@@ -324,11 +322,11 @@ void emitCommits(const ModuleState& m, const std::string& name, const std::vecto
   fn.finish(/*answersFlags=*/false);
 }
 
-void emitCheck(const ModuleState& m, const std::string& name, const std::vector<Kernel>& commits) {
+void emitCheck(const ModuleState& m, const std::string& name) {
   std::vector<const Kernel*> list;
-  for (const DeferredCommit& d : m.deferred) list.push_back(&commits[static_cast<size_t>(d.commit)]);
+  for (const DeferredCommit& d : m.program.deferred) list.push_back(&m.program.commits[static_cast<size_t>(d.commit)]);
   Emitter emitter(m, name, Emitter::Use::kObserve, std::move(list));
-  emitter.share(std::vector<bool>(m.deferred.size()));
+  emitter.share(std::vector<bool>(m.program.deferred.size()));
   FunctionState fn = emitter.open(name, Kind::kEntry);
   emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
   fn.finish();

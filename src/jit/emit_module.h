@@ -3,13 +3,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "absl/types/span.h"
 #include "jit/compile.h"
 #include "jit/target.h"
-#include "kernels/kernel.h"
-#include "kernels/reach.h"
+#include "kernels/program.h"
 #include "llvm/IR/Module.h"
 
 namespace fw::jit {
@@ -20,18 +17,14 @@ struct ModuleState {
   const TargetSpec& target;
   const graph::SymContext& syms;
   const graph::Plan& plan;
-  absl::Span<const DeferredCommit> deferred;  ///< by rising number
-  bool checked;                               ///< accesses are compared with their buffers before they are made
-  absl::Span<const kernels::Reach> reaches;   ///< compared before anything is computed
-  /// By group of the plan: the number of kernels that it and those in front of it have. Empty: all kernels in order.
-  absl::Span<const size_t> kernelsUpTo;
+  const kernels::KernelProgram& program;
+  bool checked;  ///< accesses are compared with their buffers before they are made
 };
 
-/// Checked: what `commits` access is compared before anything is computed, since they cannot stop half-way.
-void emitEntry(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& kernels,
-               const std::vector<kernels::Kernel>& commits);
-void emitCommits(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& commits);
+/// Checked: what commits access is compared before anything is computed, since they cannot stop half-way.
+void emitEntry(const ModuleState& m, const std::string& name);
+void emitCommits(const ModuleState& m, const std::string& name);
 /// Computes what deferred commits store, for what it raises.
-void emitCheck(const ModuleState& m, const std::string& name, const std::vector<kernels::Kernel>& commits);
+void emitCheck(const ModuleState& m, const std::string& name);
 
 }  // namespace fw::jit

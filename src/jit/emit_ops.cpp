@@ -8,6 +8,8 @@
 #include "jit/emit_ops.h"
 
 #include "graph/support/check.h"
+#include "jit/runtime.h"
+#include "llvm/IR/Module.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -110,7 +112,7 @@ Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Va
     case ScalarOp::kCast: return cast(operandType, expr.dtype, v[0]);
     case ScalarOp::kBitcast: return ir.CreateBitCast(v[0], shapedLike(fn_.scalarType(expr.dtype), v[0]));
     case ScalarOp::kScaleB: return scaleB(operandType, v[0], v[1]);
-    case ScalarOp::kCallLibm: return callPerLane(libmAddress(expr.imm, expr.dtype), fn_.scalarType(expr.dtype), v);
+    case ScalarOp::kCallLibm: return callPerLane(libmSymbol(expr.imm, expr.dtype), fn_.scalarType(expr.dtype), v);
   }
   FW_UNREACHABLE();
 }
@@ -162,15 +164,14 @@ Value* OpEmitter::compare(ScalarOp op, DType d, Value* a, Value* b) {
     if (op == ScalarOp::kNe) return ir.CreateFCmpUNE(a, b);
     return quietCompare(op, a, b);
   }
+  if (op == ScalarOp::kEq) return ir.CreateICmpEQ(a, b);
+  if (op == ScalarOp::kNe) return ir.CreateICmpNE(a, b);
   const bool isSigned = graph::isSigned(d);
-  switch (op) {
-    case ScalarOp::kEq: return ir.CreateICmpEQ(a, b);
-    case ScalarOp::kNe: return ir.CreateICmpNE(a, b);
-    case ScalarOp::kLt: return isSigned ? ir.CreateICmpSLT(a, b) : ir.CreateICmpULT(a, b);
-    case ScalarOp::kLe: return isSigned ? ir.CreateICmpSLE(a, b) : ir.CreateICmpULE(a, b);
-    case ScalarOp::kGt: return isSigned ? ir.CreateICmpSGT(a, b) : ir.CreateICmpUGT(a, b);
-    default: return isSigned ? ir.CreateICmpSGE(a, b) : ir.CreateICmpUGE(a, b);
-  }
+  if (op == ScalarOp::kLt) return isSigned ? ir.CreateICmpSLT(a, b) : ir.CreateICmpULT(a, b);
+  if (op == ScalarOp::kLe) return isSigned ? ir.CreateICmpSLE(a, b) : ir.CreateICmpULE(a, b);
+  if (op == ScalarOp::kGt) return isSigned ? ir.CreateICmpSGT(a, b) : ir.CreateICmpUGT(a, b);
+  FW_CHECK(op == ScalarOp::kGe);
+  return isSigned ? ir.CreateICmpSGE(a, b) : ir.CreateICmpUGE(a, b);
 }
 
 Value* OpEmitter::quietCompare(ScalarOp op, Value* a, Value* b) {
@@ -281,11 +282,7 @@ Value* OpEmitter::shiftLeft(Value* a, Value* b) {
 Value* OpEmitter::fma(Value* a, Value* b, Value* c) {
   if (fn_.target().fma) return fn_.ir().CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c});
   llvm::Type* element = a->getType()->getScalarType();
-  float (*const single)(float, float, float) = &::fmaf;
-  double (*const twice)(double, double, double) = &::fma;
-  const void* address =
-      element->isFloatTy() ? reinterpret_cast<const void*>(single) : reinterpret_cast<const void*>(twice);
-  return callPerLane(address, element, {a, b, c});
+  return callPerLane(element->isFloatTy() ? kFmaFloat : kFmaDouble, element, {a, b, c});
 }
 
 Value* OpEmitter::scaleB(DType d, Value* x, Value* n) {
@@ -336,21 +333,21 @@ Value* OpEmitter::scaleBInSteps(DType d, Value* x, Value* n) {
 
 // --- calls and chunks ----------------------------------------------------------------------------------------------
 
-Value* OpEmitter::call(const void* address, llvm::Type* result, ArrayRef<Value*> args) {
+Value* OpEmitter::call(const char* function, llvm::Type* result, ArrayRef<Value*> args) {
   llvm::IRBuilder<>& ir = fn_.ir();
   llvm::SmallVector<llvm::Type*, 3> types;
   for (Value* arg : args) types.push_back(arg->getType());
-  // By absolute address: code and C library can be more than 2 GB apart.
-  Value* pointer = llvm::ConstantExpr::getIntToPtr(ir.getInt64(reinterpret_cast<uint64_t>(address)), ir.getPtrTy());
-  llvm::CallInst* result_call = ir.CreateCall(llvm::FunctionType::get(result, types, false), pointer, args);
+  llvm::Module* module = ir.GetInsertBlock()->getModule();
+  llvm::CallInst* result_call =
+      ir.CreateCall(module->getOrInsertFunction(function, llvm::FunctionType::get(result, types, false)), args);
   result_call->setDoesNotThrow();
   return result_call;
 }
 
-Value* OpEmitter::callPerLane(const void* address, llvm::Type* result, ArrayRef<Value*> args) {
+Value* OpEmitter::callPerLane(const char* function, llvm::Type* result, ArrayRef<Value*> args) {
   llvm::IRBuilder<>& ir = fn_.ir();
   const unsigned lanes = lanesOf(args[0]);
-  if (lanes == 1) return call(address, result, args);
+  if (lanes == 1) return call(function, result, args);
   // Through memory and a loop: one call in the code instead of one per lane.
   llvm::SmallVector<Value*, 3> slots;
   for (Value* arg : args) {
@@ -365,7 +362,7 @@ Value* OpEmitter::callPerLane(const void* address, llvm::Type* result, ArrayRef<
       llvm::Type* element = args[i]->getType()->getScalarType();
       scalars.push_back(ir.CreateLoad(element, ir.CreateInBoundsGEP(element, slots[i], lane)));
     }
-    ir.CreateStore(call(address, result, scalars), ir.CreateInBoundsGEP(result, out, lane));
+    ir.CreateStore(call(function, result, scalars), ir.CreateInBoundsGEP(result, out, lane));
     return FunctionState::Carried{};
   });
   return ir.CreateLoad(vector, out);

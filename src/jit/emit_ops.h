@@ -36,8 +36,8 @@ class OpEmitter {
   llvm::Value* shiftLeft(llvm::Value* a, llvm::Value* b);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
-  llvm::Value* call(const void* address, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
-  llvm::Value* callPerLane(const void* address, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
+  llvm::Value* call(const char* function, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
+  llvm::Value* callPerLane(const char* function, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
   /// Applies `f` to vectors of exactly `chunk` lanes: wider operands are cut, narrower ones repeated.
   llvm::Value* inChunks(unsigned chunk, llvm::ArrayRef<llvm::Value*> operands, Lanewise f);
   /// Lanes of one operation on elements of `bits` bits, for operands of `lanes` lanes.
@@ -50,8 +50,5 @@ class OpEmitter {
 unsigned lanesOf(llvm::Value* value);
 /// `element` with the lane count of `like`.
 llvm::Type* shapedLike(llvm::Type* element, llvm::Value* like);
-
-/// Address of a C library function of kernels/libm.def, and its arity.
-const void* libmAddress(uint64_t function, DType d);
 
 }  // namespace fw::jit

@@ -72,12 +72,10 @@ KernelEmitter::Carried KernelEmitter::sequentialReduce(const Stmt& stmt) {
 Value* KernelEmitter::identity(const Accumulator& acc) {
   llvm::Type* type = fn_.scalarType(acc.dtype);
   const bool real = graph::isFloat(acc.dtype);
-  switch (acc.combine) {
-    case ScalarOp::kAdd: return real ? llvm::ConstantFP::getNegativeZero(type) : llvm::Constant::getNullValue(type);
-    case ScalarOp::kXor: return llvm::Constant::getNullValue(type);
-    case ScalarOp::kMul: return real ? llvm::ConstantFP::get(type, 1.0) : llvm::ConstantInt::get(type, 1);
-    default: break;
-  }
+  if (acc.combine == ScalarOp::kXor) return llvm::Constant::getNullValue(type);
+  if (acc.combine == ScalarOp::kAdd)
+    return real ? llvm::ConstantFP::getNegativeZero(type) : llvm::Constant::getNullValue(type);
+  if (acc.combine == ScalarOp::kMul) return real ? llvm::ConstantFP::get(type, 1.0) : llvm::ConstantInt::get(type, 1);
   FW_CHECK_MSG(repeatable(acc.combine), "reduction by " + std::string(kernels::name(acc.combine)));
   return scalar(acc.init);
 }

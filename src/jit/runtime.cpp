@@ -1,23 +1,25 @@
-// C++ functions that generated code calls by address: the C library, and conversions that the portable instruction set
+// C++ functions that generated code calls: the C library, and conversions that the portable instruction set
 // does not have.
+#include "jit/runtime.h"
+
 #include <immintrin.h>
 
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
-#include "jit/emit_ops.h"
-#include "jit/runtime.h"
 #include "graph/support/check.h"
 #include "runtime/host.h"
 
 namespace fw::jit {
 
+using graph::DType;
+
 namespace {
 
 struct LibmEntry {
-  const void* f32;
-  const void* f64;
+  RuntimeSymbol f32, f64;
 };
 
 template <class F>
@@ -34,25 +36,17 @@ template <int kArity, class T>
 using FnOf = std::conditional_t<kArity == 1, Fn1<T>, Fn2<T>>;
 
 const LibmEntry kLibm[] = {
-#define FW_LIBM(Id, symbolF32, symbolF64, arity) \
-  {address<FnOf<arity, float>>(&::symbolF32), address<FnOf<arity, double>>(&::symbolF64)},
+#define FW_LIBM(Id, symbolF32, symbolF64, arity)                        \
+  {{"fusewire_" #symbolF32, address<FnOf<arity, float>>(&::symbolF32)}, \
+   {"fusewire_" #symbolF64, address<FnOf<arity, double>>(&::symbolF64)}},
 #include "kernels/libm.def"
 };
 
-}  // namespace
-
-const void* libmAddress(uint64_t function, DType d) {
-  FW_CHECK(function < std::size(kLibm) && (d == DType::kF32 || d == DType::kF64));
-  return d == DType::kF32 ? kLibm[function].f32 : kLibm[function].f64;
-}
-
-float runtimeHalfToFloat(uint16_t bits) {
+float halfToFloat(uint16_t bits) {
   _Float16 half;
   std::memcpy(&half, &bits, sizeof half);
   return static_cast<float>(half);
 }
-
-namespace {
 
 /// The conversion reports in the status word of the x87 where compiled code asks that of SSE, so what the result tells
 /// is raised here once more.
@@ -72,13 +66,7 @@ uint16_t toHalf(T value) {
   return bits;
 }
 
-}  // namespace
-
-uint16_t runtimeFloatToHalf(float value) { return toHalf(value); }
-
-uint16_t runtimeDoubleToHalf(double value) { return toHalf(value); }
-
-int32_t runtimeCall(runtime::Context* context, int32_t number) {
+int32_t call(runtime::Context* context, int32_t number) {
   constexpr unsigned kClean = 0x1f80;  // no flags, nothing traps
   const unsigned own = _mm_getcsr();
   _mm_setcsr(kClean);
@@ -87,8 +75,35 @@ int32_t runtimeCall(runtime::Context* context, int32_t number) {
   return status;
 }
 
-void runtimeCopy(void* to, const void* from, int64_t bytes) {
+void copy(void* to, const void* from, int64_t bytes) {
   if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+template <class T>
+using Fn3 = T(T, T, T);
+
+}  // namespace
+
+const char* libmSymbol(uint64_t function, DType d) {
+  FW_CHECK(function < std::size(kLibm) && (d == DType::kF32 || d == DType::kF64));
+  return (d == DType::kF32 ? kLibm[function].f32 : kLibm[function].f64).name;
+}
+
+absl::Span<const RuntimeSymbol> runtimeSymbols() {
+  static const std::vector<RuntimeSymbol> all = [] {
+    std::vector<RuntimeSymbol> symbols = {
+        {kHalfToFloat, address(&halfToFloat)},
+        {kFloatToHalf, address(&toHalf<float>)},
+        {kDoubleToHalf, address(&toHalf<double>)},
+        {kCopy, address(&copy)},
+        {kCall, address(&call)},
+        {kFmaFloat, address<Fn3<float>>(&::fmaf)},
+        {kFmaDouble, address<Fn3<double>>(&::fma)},
+    };
+    for (const LibmEntry& entry : kLibm) symbols.insert(symbols.end(), {entry.f32, entry.f64});
+    return symbols;
+  }();
+  return all;
 }
 
 }  // namespace fw::jit

@@ -1,20 +1,32 @@
-// Functions that generated code calls by address.
+// Functions that generated code calls, by name: each process has them at another address.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-#include "runtime/context.h"
+#include "absl/types/span.h"
+#include "graph/dtype.h"
 
 namespace fw::jit {
 
-float runtimeHalfToFloat(uint16_t bits);
-uint16_t runtimeFloatToHalf(float value);
-uint16_t runtimeDoubleToHalf(double value);
-/// Unless both are one memory.
-void runtimeCopy(void* to, const void* from, int64_t bytes);
+/// Symbols of code begin with a prefix of ours: LLVM thinks that it knows what `sin` is.
+inline constexpr char kHalfToFloat[] = "fusewire_half_to_float";    ///< float (uint16_t)
+inline constexpr char kFloatToHalf[] = "fusewire_float_to_half";    ///< uint16_t (float)
+inline constexpr char kDoubleToHalf[] = "fusewire_double_to_half";  ///< uint16_t (double)
+inline constexpr char kFmaFloat[] = "fusewire_fma_f32";
+inline constexpr char kFmaDouble[] = "fusewire_fma_f64";
+/// void (void* to, const void* from, int64_t bytes), unless both are one memory.
+inline constexpr char kCopy[] = "fusewire_copy";
+/// int32_t (Context*, int32_t number): the library call of that number, through the context's host, in an environment
+/// of its own: neither sees the floating-point flags of the other. Answers Status bits.
+inline constexpr char kCall[] = "fusewire_call";
+/// Of a function of kernels/libm.def, for f32 or f64.
+const char* libmSymbol(uint64_t function, graph::DType d);
 
-/// The library call of that number, through the context's host, in an environment of its own: neither sees the
-/// floating-point flags of the other. Answers Status bits.
-int32_t runtimeCall(runtime::Context* context, int32_t number);
+struct RuntimeSymbol {
+  const char* name;
+  const void* address;
+};
+absl::Span<const RuntimeSymbol> runtimeSymbols();
 
 }  // namespace fw::jit

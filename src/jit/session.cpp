@@ -7,20 +7,22 @@
 // Cutoff. The object goes to one memory stream that is emptied between modules.
 //
 // Linker: ORC's ExecutionSession with JITLink. Measured at about 0.03 to 0.2 ms per object, small beside code
-// generation. Each object is tracked by its own ResourceTracker, so that it can be unmapped when its owner dies;
-// JITLink maps code read-execute after writing it, never both at once.
+// generation. Each object has a library of its own, which is removed when its last owner dies: equal code may be linked
+// anew while an older copy is still on its way out. What code calls stands in one library of absolute symbols
+// (runtime.h). JITLink maps code read-execute after writing it, never both at once.
 #include "jit/session.h"
 
-#include <chrono>
-
-#include "graph/support/check.h"
 #include "absl/strings/str_cat.h"
+#include "graph/support/check.h"
+#include "graph/support/stopwatch.h"
+#include "jit/runtime.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/AsmPrinter.h"
 #include "llvm/CodeGen/CodeGenTargetMachineImpl.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
@@ -46,9 +48,8 @@ namespace fw::jit {
 
 namespace {
 
-double nowMs() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+/// Of objects that are kept.
+constexpr size_t kObjectBytes = size_t{32} << 20;
 
 absl::Status toStatus(llvm::Error error) { return absl::InternalError(llvm::toString(std::move(error))); }
 
@@ -213,54 +214,62 @@ class Session::Linker {
     // Failures come back as the look-up's own error; without this they would be printed as well.
     session_->setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
     layer_ = std::make_unique<llvm::orc::ObjectLinkingLayer>(*session_);
-    library_ = &session_->createBareJITDylib("fusewire");
+    runtime_ = &session_->createBareJITDylib("runtime");
+    llvm::orc::SymbolMap symbols;
+    for (const RuntimeSymbol& symbol : runtimeSymbols())
+      symbols[session_->intern(symbol.name)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.address),
+                                                llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    llvm::cantFail(runtime_->define(llvm::orc::absoluteSymbols(std::move(symbols))));
   }
 
-  absl::StatusOr<std::unique_ptr<LoadedCode>> link(std::unique_ptr<llvm::MemoryBuffer> object,
-                                                   const std::vector<std::string>& entries);
+  absl::StatusOr<std::shared_ptr<const LoadedCode>> link(std::unique_ptr<llvm::MemoryBuffer> object,
+                                                         const std::vector<std::string>& entries);
 
  private:
   std::unique_ptr<llvm::orc::ExecutionSession> session_;
   std::unique_ptr<llvm::orc::ObjectLinkingLayer> layer_;
-  llvm::orc::JITDylib* library_ = nullptr;
+  llvm::orc::JITDylib* runtime_ = nullptr;
+  uint64_t objects_ = 0;
 };
 
 namespace {
 
-class TrackedCode : public LoadedCode {
+class LinkedCode : public LoadedCode {
  public:
-  TrackedCode(llvm::orc::ResourceTrackerSP tracker, std::vector<void*> entries, size_t bytes)
-      : tracker_(std::move(tracker)),
+  LinkedCode(llvm::orc::JITDylibSP library, std::vector<void*> entries, size_t bytes)
+      : library_(std::move(library)),
         entries_(std::move(entries)),
         bytes_(bytes) {}
   // Removal takes ORC's own lock, not the session's mutex: a finalizer may run while another thread compiles.
-  ~TrackedCode() override { llvm::consumeError(tracker_->remove()); }
+  ~LinkedCode() override { llvm::consumeError(library_->getExecutionSession().removeJITDylib(*library_)); }
   void* entry(size_t i) const override { return entries_.at(i); }
   size_t codeSize() const override { return bytes_; }
 
  private:
-  llvm::orc::ResourceTrackerSP tracker_;
+  llvm::orc::JITDylibSP library_;
   std::vector<void*> entries_;
   size_t bytes_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LoadedCode>> Session::Linker::link(std::unique_ptr<llvm::MemoryBuffer> object,
-                                                                  const std::vector<std::string>& entries) {
+absl::StatusOr<std::shared_ptr<const LoadedCode>> Session::Linker::link(std::unique_ptr<llvm::MemoryBuffer> object,
+                                                                        const std::vector<std::string>& entries) {
   const size_t bytes = textBytes(*object);
-  llvm::orc::ResourceTrackerSP tracker = library_->createResourceTracker();
-  if (auto error = layer_->add(tracker, std::move(object))) return toStatus(std::move(error));
+  llvm::orc::JITDylib& library = session_->createBareJITDylib("object" + std::to_string(objects_++));
+  library.addToLinkOrder(*runtime_);
+  const auto failed = [&](llvm::Error error) {
+    llvm::consumeError(session_->removeJITDylib(library));
+    return toStatus(std::move(error));
+  };
+  if (auto error = layer_->add(library, std::move(object))) return failed(std::move(error));
   std::vector<void*> addresses;
   for (const std::string& entry : entries) {
-    auto symbol = session_->lookup({library_}, session_->intern(entry));
-    if (!symbol) {
-      llvm::consumeError(tracker->remove());
-      return toStatus(symbol.takeError());
-    }
+    auto symbol = session_->lookup({&library}, session_->intern(entry));
+    if (!symbol) return failed(symbol.takeError());
     addresses.push_back(symbol->getAddress().toPtr<void*>());
   }
-  return std::make_unique<TrackedCode>(std::move(tracker), std::move(addresses), bytes);
+  return std::make_shared<LinkedCode>(&library, std::move(addresses), bytes);
 }
 
 Session& Session::instance() {
@@ -269,7 +278,7 @@ Session& Session::instance() {
   return *session;
 }
 
-Session::Session() {
+Session::Session() : objects_(kObjectBytes) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -295,8 +304,7 @@ absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const
                                                      const std::vector<std::string>& entries,
                                                      const Deadline& deadline) {
   absl::MutexLock lock(&mutex_);
-  Generated out;
-  const double start = nowMs();
+  Stopwatch watch;
   Compiler& compiler = compilerLocked(target, optLevel);
   compiler.limit(deadline);
   auto object = compiler(module);
@@ -305,13 +313,42 @@ absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const
     return absl::DeadlineExceededError("it takes too long: given up in the middle of code generation");
   }
   if (!object) return toStatus(object.takeError());
-  const double compiled = nowMs();
-  auto code = linker_->link(std::move(*object), entries);
-  if (!code.ok()) return code.status();
-  out.code = std::move(*code);
-  out.codegenMs = compiled - start;
-  out.linkMs = nowMs() - compiled;
+  const double codegenMs = watch.lapMs();
+  objects_.store(entries[0], std::string_view((*object)->getBufferStart(), (*object)->getBufferSize()));
+  absl::StatusOr<Generated> out = loadLocked(std::move(*object), entries);
+  if (out.ok()) out->codegenMs = codegenMs;
   return out;
+}
+
+absl::StatusOr<Session::Generated> Session::loadLocked(std::unique_ptr<llvm::MemoryBuffer> object,
+                                                       const std::vector<std::string>& entries) {
+  Stopwatch watch;
+  Generated out;
+  auto code = linker_->link(std::move(object), entries);
+  if (!code.ok()) return code.status();
+  out.code = *std::move(code);
+  loaded_[entries[0]] = out.code;
+  if (loaded_.size() > sweepAt_) {
+    absl::erase_if(loaded_, [](const auto& entry) { return entry.second.expired(); });
+    sweepAt_ = 2 * loaded_.size() + 64;
+  }
+  out.linkMs = watch.lapMs();
+  return out;
+}
+
+absl::StatusOr<Session::Generated> Session::find(const std::vector<std::string>& entries) {
+  absl::MutexLock lock(&mutex_);
+  if (const auto known = loaded_.find(entries[0]); known != loaded_.end())
+    if (std::shared_ptr<const LoadedCode> code = known->second.lock()) return Generated{std::move(code)};
+  const std::string* object = objects_.find(entries[0]);
+  if (!object) return Generated{};
+  return loadLocked(llvm::MemoryBuffer::getMemBufferCopy(*object, "kernel"), entries);
+}
+
+std::string Session::object(const std::string& name) {
+  absl::MutexLock lock(&mutex_);
+  const std::string* object = objects_.find(name);
+  return object ? *object : std::string();
 }
 
 absl::StatusOr<std::string> Session::assembly(const llvm::Module& module, const TargetSpec& target, int optLevel) {

@@ -9,11 +9,13 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "graph/support/deadline.h"
+#include "jit/object_cache.h"
 #include "jit/target.h"
 
 namespace llvm {
+class MemoryBuffer;
 class Module;
-}
+}  // namespace llvm
 
 namespace fw::jit {
 
@@ -35,13 +37,18 @@ class Session {
   void prepare(llvm::Module& module, const TargetSpec& target, int optLevel);
 
   struct Generated {
-    std::unique_ptr<LoadedCode> code;
+    std::shared_ptr<const LoadedCode> code;  ///< null: see find()
     double codegenMs = 0, linkMs = 0;
   };
-  /// Compiles the module and links it; `entries` names its exported functions, unique in the process.
-  /// Thread-safe: one module at a time. kDeadlineExceeded if it came before the last function.
+  /// Code that generate() has made before of a module with these entries: that which somebody still has, or its object,
+  /// linked again. Null if it has to be made. The first entry is what it is known by: a content name.
+  absl::StatusOr<Generated> find(const std::vector<std::string>& entries);
+  /// Compiles the module and links it; `entries` names its exported functions. Thread-safe: one module at a time.
+  /// kDeadlineExceeded if it came before the last function.
   absl::StatusOr<Generated> generate(llvm::Module& module, const TargetSpec& target, int optLevel,
                                      const std::vector<std::string>& entries, const Deadline& deadline = {});
+  /// The object of code known by `name`, as long as it is kept; empty if it is not.
+  std::string object(const std::string& name);
   /// Assembly text, through a pipeline of its own (slow; for logs).
   absl::StatusOr<std::string> assembly(const llvm::Module& module, const TargetSpec& target, int optLevel);
 
@@ -51,7 +58,13 @@ class Session {
   class Compiler;
   Compiler& compilerLocked(const TargetSpec& target, int optLevel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  absl::StatusOr<Generated> loadLocked(std::unique_ptr<llvm::MemoryBuffer> object,
+                                       const std::vector<std::string>& entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   absl::Mutex mutex_;
+  ObjectCache objects_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::weak_ptr<const LoadedCode>> loaded_ ABSL_GUARDED_BY(mutex_);
+  size_t sweepAt_ ABSL_GUARDED_BY(mutex_) = 64;  ///< entries of loaded_ at which those of code that is gone are dropped
   std::unique_ptr<Linker> linker_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Compiler> compilers_[3][2] ABSL_GUARDED_BY(mutex_);  ///< by instruction set and optLevel > 0
 };

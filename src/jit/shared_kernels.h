@@ -2,27 +2,17 @@
 // of them, as a function of those, so that it grows with what is different in a program and not with its length.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "kernels/kernel.h"
+#include "jit/kernel_text.h"
 
 namespace fw::jit {
-
-/// What a kernel hands to code that it shares.
-struct KernelArguments {
-  std::vector<std::pair<graph::BufferId, graph::SymId>> places;  ///< where accesses begin: buffer and offset
-  std::vector<graph::SymId> syms;                                ///< that are no constants
-  std::vector<kernels::ExprId> numbers;                          ///< constants that are another one elsewhere
-};
 
 /// Several kernels alike.
 struct SharedKernel {
   std::vector<size_t> users;               ///< positions in the list; the first is the one whose code it is
-  std::vector<KernelArguments> arguments;  ///< of each, equally long
+  std::vector<KernelArguments> arguments;  ///< of each, equally long; numbers: those that are another one elsewhere
 };
 
 /// Those kernels of a list that are not alone, by first user.

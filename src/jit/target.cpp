@@ -2,6 +2,8 @@
 // function then runs as Python.
 #include "jit/target.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -48,6 +50,12 @@ const TargetSpec& specOf(Isa isa) {
 }
 
 }  // namespace
+
+graph::Target planningTarget() {
+  graph::Target target;
+  for (const TargetSpec& spec : kTargets) target.alignment = std::max<int64_t>(target.alignment, spec.vectorBits / 8);
+  return target;
+}
 
 absl::StatusOr<const TargetSpec*> resolveTarget(Isa isa) {
 #ifndef __x86_64__

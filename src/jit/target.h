@@ -20,6 +20,10 @@ struct TargetSpec {
   bool f16c;
 };
 
+/// What graphs are planned for that this room makes code of: the processor, with NumPy's numbers. One and the same for
+/// all instruction sets, so that a plan does not depend on the machine.
+graph::Target planningTarget();
+
 /// kHost resolves to the widest set of this machine; a set that it does not have is kInvalidArgument.
 absl::StatusOr<const TargetSpec*> resolveTarget(CompileOptions::Isa isa);
 

@@ -37,7 +37,9 @@ bool sameAccess(const Access& a, const Access& b) {
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name) : syms_(syms) {
+KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags)
+    : syms_(syms),
+      reportsFlags_(reportsFlags) {
   kernel_.name = std::move(name);
   open(false);
 }
@@ -366,7 +368,8 @@ Val KernelBuilder::libm(Libm function, DType result, std::vector<Val> args) {
 
 void KernelBuilder::raiseIf(Val cond, uint64_t statusBit) {
   FW_CHECK(cond.dtype == DType::kBool);
-  if (asConstant(cond) == 0) return;
+  if (!reportsFlags_) statusBit &= kDecline;
+  if (statusBit == 0 || asConstant(cond) == 0) return;
   Expr e = makeExpr(ScalarOp::kRaiseIf, DType::kBool);
   e.imm = statusBit;
   e.operands.push_back(cond.id);

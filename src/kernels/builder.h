@@ -19,7 +19,8 @@ struct Val {
 
 class KernelBuilder {
  public:
-  KernelBuilder(graph::SymContext& syms, std::string name);
+  /// Unless it `reportsFlags`, raiseIf() keeps nothing but declines.
+  KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags = true);
 
   graph::SymContext& syms() { return syms_; }
   Kernel take() &&;
@@ -95,6 +96,7 @@ class KernelBuilder {
   std::optional<Val> simplify(ScalarOp o, Val a, Val b);
 
   graph::SymContext& syms_;
+  const bool reportsFlags_;
   Kernel kernel_;
   std::vector<Scope> scopes_;
   std::vector<Home> exprHome_, axisHome_;

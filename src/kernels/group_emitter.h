@@ -29,6 +29,7 @@ class GroupEmitter {
   bool isOutput(ValueId id) const { return outputs_.contains(id); }
   /// Axes that must not be merged with others: their index is used as a number.
   const IntList& indexAxes() const { return indexAxes_; }
+  const graph::Target& target() const { return plan_.target; }
   const Operand& operand(ValueId user, size_t index) const { return operands_.at(user)[index]; }
   bool isMember(ValueId id) const { return group_.axisMap.contains(id); }
   /// Domain axis of every axis of operand `index` of `user`, -1 along axes of size 1.

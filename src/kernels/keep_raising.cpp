@@ -44,6 +44,7 @@ absl::flat_hash_set<ValueId> behindReductions(const graph::Graph& graph, const G
 }  // namespace
 
 absl::Status keepRaising(KernelBuilder& b, const graph::Graph& graph, const Group& group, GroupEmitter& emitter) {
+  if (!emitter.target().reportsFlags) return absl::OkStatus();
   if (group.kind == Group::Kind::kCommit || group.kind == Group::Kind::kJoin) return absl::OkStatus();
   graph::SymContext& syms = b.syms();
   const bool reduces = group.kind == Group::Kind::kReduce;

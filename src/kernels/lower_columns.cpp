@@ -15,8 +15,6 @@ namespace fw::kernels {
 
 namespace {
 
-constexpr int64_t kTile = 4096;
-
 bool runsAlongAll(const graph::Group& group, ValueId id, const IntList& axes) {
   const IntList& map = group.axisMap.at(id);
   return std::all_of(axes.begin(), axes.end(),
@@ -80,8 +78,9 @@ class ColumnBuilder {
       if (std::find(g_.kept.begin(), g_.kept.end(), axis) == g_.kept.end()) reduced.push_back(axis);
     reduced_ = mergeAxes(syms, group_.domain, reduced, emitter_.refs(), group_.reducedAxes, emitter_.indexAxes());
     const std::vector<NestAxis> outer(kept_.begin(), kept_.end() - 1);
-    const SymId size = kept_.back().size, tile = syms.constant(kTile);
-    const SymId tiles = syms.floorDiv(syms.add(size, syms.constant(kTile - 1)), tile);
+    const int64_t elements = emitter_.target().columnTile;
+    const SymId size = kept_.back().size, tile = syms.constant(elements);
+    const SymId tiles = syms.floorDiv(syms.add(size, syms.constant(elements - 1)), tile);
     openLoops(b_, outer, false, true, [&](const std::vector<AxisId>& outerOf) {
       b_.loop(b_.constantInt(DType::kI64, 0), b_.param(tiles), false, true, [&](AxisId t) {
         lower_ = b_.op(ScalarOp::kMul, b_.axisValue(t), b_.param(tile));

@@ -94,9 +94,6 @@ absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::
   return absl::OkStatus();
 }
 
-/// Operands of a concatenate that one kernel copies.
-constexpr size_t kJoinedTogether = 8;
-
 /// Copies operands of a concatenate, from `at` on up to `end`, into their parts of the output, the first of which
 /// begins at `start` along the axis. Leaves it where the next one begins.
 absl::Status buildJoin(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
@@ -176,7 +173,7 @@ ValueId mainValue(const graph::Graph& graph, const graph::Group& group) {
 
 absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
                              int ordinal) {
-  KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal));
+  KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), plan.target.reportsFlags);
   GroupEmitter emitter(b, graph, plan, group);
   const bool stores = group.kind != graph::Group::Kind::kCheck;
   for (ValueId id : group.outputs)
@@ -195,6 +192,7 @@ absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan,
       break;
     }
     case graph::Group::Kind::kReduce: status = buildReduce(b, graph, group, emitter); break;
+    case graph::Group::Kind::kControl: FW_UNREACHABLE();  // steps of the plan
   }
   if (!status.ok()) return status;
   Kernel kernel = std::move(b).take();
@@ -216,7 +214,7 @@ absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, co
                           std::vector<Kernel>& out) {
   const size_t joined =
       group.kind == graph::Group::Kind::kJoin ? graph.node(group.outputs[0]).operands.size() : size_t{0};
-  if (joined <= kJoinedTogether) {
+  if (joined <= plan.target.joinedTogether) {
     absl::StatusOr<Kernel> kernel = buildKernel(graph, plan, group, ordinal);
     if (kernel.ok()) out.push_back(*std::move(kernel));
     return kernel.status();

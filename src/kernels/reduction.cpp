@@ -113,7 +113,8 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
   if (node.op == Op::kArgmax || node.op == Op::kArgmin) r.method = Reduction::Method::kArg;
   if (graph::isComplex(r.dtype) && r.op != Op::kSum && r.op != Op::kAny && r.op != Op::kAll)
     return absl::UnimplementedError(std::string(graph::info(r.op).text) + " of complex numbers");
-  if (!graph::isInexact(r.dtype) || (r.op != Op::kSum && r.op != Op::kProd)) {
+  const bool ordered = graph::isInexact(r.dtype) && (r.op == Op::kSum || r.op == Op::kProd);
+  if (!ordered || !emitter.target().numpySums) {
     r.buffered = false;
     return r;
   }

@@ -7,7 +7,7 @@ namespace fw::kernels {
 
 struct Reduction {
   enum class Method : uint8_t {
-    kAny,         ///< exact in any order
+    kAny,         ///< exact in any order, or any will do (Target::numpySums)
     kSequential,  ///< NumPy adds or multiplies element by element
     kPairwise,    ///< sum over stretches along `run`, one after the other along the outer axes
     kArg,         ///< position of the extreme

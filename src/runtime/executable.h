@@ -5,23 +5,17 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "graph/deferred_commit.h"
 #include "graph/plan.h"
 #include "graph/support/check.h"
 #include "runtime/context.h"
 
 namespace fw::runtime {
 
-/// A commit whose floating-point flags are looked at while it runs, rather than by compute(): part by part, or of all
-/// its elements at once if they can only be those of one operation.
-struct DeferredCommit {
-  int commit;            ///< its number in Plan::commits
-  graph::IntList order;  ///< axes of its domain from the outermost loop to the innermost
-  int outer = 0;         ///< how many of them make up the outermost loop
-  bool whole = false;    ///< nothing stops it: its flags are left in CommitProgress::raised
-};
+using graph::DeferredCommit;
 
 struct CompileTimings {
-  double planMs = 0, kernelMs = 0, irMs = 0, codegenMs = 0, linkMs = 0;
+  double kernelMs = 0, irMs = 0, codegenMs = 0, linkMs = 0;
 };
 
 /// Several threads may run one, each on a Context of its own. Native code never throws and never calls Python.

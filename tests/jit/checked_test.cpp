@@ -5,6 +5,7 @@
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
 #include "kernel_case.h"
+#include "native_graph.h"
 
 namespace fw::jit::testing {
 namespace {
@@ -36,7 +37,7 @@ struct Copy {
     CompileOptions options;
     options.isa = isa;
     options.checked = true;
-    auto executable = compileKernels(kernels, {}, syms, plan, options);
+    auto executable = compile({.kernels = kernels}, syms, plan, options);
     EXPECT_TRUE(executable.ok()) << executable.status();
     std::vector<double> in(static_cast<size_t>(n) * 4 + 64);
     for (size_t i = 0; i < in.size(); ++i) in[i] = double(i) + 1;
@@ -97,7 +98,7 @@ TEST(Checked, CommitsAreProbedBeforeAnythingIsStored) {
     options.checked = true;
     graph::Plan plan = wrong.plan;
     plan.commits.emplace_back();
-    auto executable = compileKernels({}, wrong.kernels, wrong.syms, plan, options);
+    auto executable = compile({.commits = wrong.kernels}, wrong.syms, plan, options);
     ASSERT_TRUE(executable.ok()) << executable.status();
     double memory[16] = {};
     int64_t n = 5;
@@ -118,10 +119,8 @@ int32_t runUnproved(int64_t s0, int64_t i0, Isa isa, std::vector<double>& out) {
   EXPECT_TRUE(plan.ok()) << plan.status();
   CompileOptions options;
   options.isa = isa;
-  options.refuseUnproved = true;
-  EXPECT_FALSE(compile(*graph, *plan, options).ok());
-  options.refuseUnproved = false;
-  auto executable = compile(*graph, *plan, options);
+  EXPECT_FALSE(compilePlan(*graph, *plan, options, {.refuseUnproved = true}).ok());
+  auto executable = compilePlan(*graph, *plan, options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   EXPECT_TRUE((*executable)->isChecked());
   std::vector<double> in(static_cast<size_t>(s0) + 64, 3);
@@ -153,10 +152,10 @@ TEST(Checked, APlantedAccessOutsideIsFound) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  auto sound = compile(*graph, *plan, {});
+  auto sound = compilePlan(*graph, *plan, {});
   ASSERT_TRUE(sound.ok());
   EXPECT_FALSE((*sound)->isChecked()) << "a proved access costs nothing";
-  auto wrong = compile(*graph, *plan, {.plantOutside = true});
+  auto wrong = compilePlan(*graph, *plan, {}, {.plantOutside = true});
   ASSERT_TRUE(wrong.ok()) << wrong.status();
   std::vector<double> in(40, 1), out(40, 0);
   int64_t n = 20;

@@ -11,10 +11,10 @@
 #include "graph/evaluator.h"
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
-#include "jit/compile.h"
 #include "jit/target.h"
+#include "native_graph.h"
 
-namespace fw::jit {
+namespace fw::jit::testing {
 namespace {
 
 using graph::DType;
@@ -122,17 +122,17 @@ struct Compiled {
   std::unique_ptr<Executable> executable;
 };
 
-Compiled compiled(const Case& c, DType dtype, CompileOptions::Isa isa) {
+Compiled compiled(const Case& c, DType dtype, CompileOptions::Isa isa, const graph::PassContext& context = {}) {
   const std::string ir =
       std::regex_replace(kHeader + std::string(c.ir) + "}\n", std::regex("DT"), std::string(graph::name(dtype)));
   absl::StatusOr<graph::Graph> source = graph::parse(ir), graph = graph::parse(ir);
   EXPECT_TRUE(source.ok()) << source.status() << "\n" << ir;
-  EXPECT_TRUE(graph::runPasses(*graph, graph::PassContext{}).ok());
-  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
+  EXPECT_TRUE(graph::runPasses(*graph, context).ok());
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, context);
   EXPECT_TRUE(plan.ok()) << plan.status();
   CompileOptions options;
   options.isa = isa;
-  auto executable = compile(*graph, *plan, options);
+  auto executable = compilePlan(*graph, *plan, options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   return {*std::move(source), *std::move(graph), *std::move(plan), *std::move(executable)};
 }
@@ -175,7 +175,7 @@ void run(Compiled& c, DType dtype, std::vector<int64_t> shape, std::vector<int64
   for (size_t i = 0; i < memory.size(); ++i) EXPECT_EQ(memory[i].storage, wanted[i].storage) << "input " << i;
 }
 
-class Commits : public testing::TestWithParam<DType> {};
+class Commits : public ::testing::TestWithParam<DType> {};
 
 TEST_P(Commits, AgreeWithTheEvaluator) {
   const std::vector<std::vector<int64_t>> shapes = {{5, 37}, {1, 1}, {0, 3}, {3, 0}, {16, 2}};
@@ -209,7 +209,17 @@ TEST(Commits, OnEveryInstructionSet) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Commits, testing::ValuesIn(kTypes),
+TEST(Commits, FromMemoryWhereTheStepIsSwitchedOff) {
+  constexpr std::string_view kOff[] = {"commits"};
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Compiled code = compiled(c, DType::kF64, CompileOptions::Isa::kHost, {.disabled = kOff});
+    for (const graph::Group& commit : code.plan.commits) EXPECT_EQ(commit.values.size(), 1u);
+    run(code, DType::kF64, {9, 41}, {50, 1});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Commits, ::testing::ValuesIn(kTypes),
                          [](const auto& type) { return std::string(graph::name(type.param)); });
 
 TEST(Commits, StopAtWatchedFlagsAndGoOn) {
@@ -220,9 +230,7 @@ TEST(Commits, StopAtWatchedFlagsAndGoOn) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  CompileOptions options;
-  options.deferChecks = true;
-  auto executable = compile(*graph, *plan, options);
+  auto executable = compilePlan(*graph, *plan, {}, {.deferChecks = true});
   ASSERT_TRUE(executable.ok()) << executable.status();
   ASSERT_EQ((*executable)->deferred().size(), 1u);
   int64_t size = 5000;
@@ -259,9 +267,7 @@ TEST(Commits, OfOneOperationAnswerTheirFlags) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  CompileOptions options;
-  options.deferChecks = true;
-  auto executable = compile(*graph, *plan, options);
+  auto executable = compilePlan(*graph, *plan, {}, {.deferChecks = true});
   ASSERT_TRUE(executable.ok()) << executable.status();
   ASSERT_EQ((*executable)->deferred().size(), 2u);
   for (const DeferredCommit& d : (*executable)->deferred()) EXPECT_TRUE(d.whole);
@@ -289,7 +295,7 @@ TEST(Commits, PlansWithoutAnyStoreNothing) {
   ASSERT_TRUE(graph.ok());
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   ASSERT_TRUE(plan.ok());
-  auto executable = compile(*graph, *plan, CompileOptions{});
+  auto executable = compilePlan(*graph, *plan);
   ASSERT_TRUE(executable.ok());
   Context nothing;
   EXPECT_EQ((*executable)->commit(nothing), 0);
@@ -297,4 +303,4 @@ TEST(Commits, PlansWithoutAnyStoreNothing) {
 }
 
 }  // namespace
-}  // namespace fw::jit
+}  // namespace fw::jit::testing

@@ -82,7 +82,7 @@ inline void fill(DType d, uint8_t* to, size_t n, std::mt19937_64& rng, bool spec
 inline graph::Plan planOf(size_t buffers, SymContext& syms) {
   graph::Plan plan;
   for (size_t i = 0; i < buffers; ++i) {
-    graph::Buffer b;
+    graph::Buffer b{};
     b.kind = graph::BufferKind::kInput;
     b.index = int(i);
     plan.buffers.push_back(b);
@@ -146,7 +146,7 @@ inline std::unique_ptr<Executable> mustCompile(const kernels::Kernel& kernel, Sy
   CompileOptions options;
   options.isa = isa;
   options.optLevel = optLevel;
-  auto executable = compileKernels({kernel}, {}, syms, planOf(buffers, syms), options);
+  auto executable = compile({.kernels = {kernel}}, syms, planOf(buffers, syms), options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   return executable.ok() ? *std::move(executable) : nullptr;
 }

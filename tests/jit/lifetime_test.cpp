@@ -48,9 +48,9 @@ TEST(Lifetime, CodeIsFreed) {
 
 TEST(Lifetime, OutlivesOthers) {
   std::vector<std::unique_ptr<Executable>> kept;
-  for (int i = 0; i < 30; ++i) kept.push_back(compileOne(i, availableIsas()[i % availableIsas().size()]));
+  for (int i = 0; i < 30; ++i) kept.push_back(compileOne(i + 0.25, availableIsas()[i % availableIsas().size()]));
   for (int i = 0; i < 30; i += 2) kept[i].reset();
-  for (int i = 1; i < 30; i += 2) expectWorks(*kept[i], i);
+  for (int i = 1; i < 30; i += 2) expectWorks(*kept[i], i + 0.25);
   EXPECT_GT(kept[1]->codeSize(), 20u);
   EXPECT_GT(kept[1]->timings().codegenMs, 0);
 }
@@ -75,7 +75,7 @@ TEST(Lifetime, TextForLogs) {
   CompileOptions options;
   options.keepText = true;
   CompiledText text;
-  auto executable = compileKernels(kernels, {}, syms, planOf(1, syms), options, &text);
+  auto executable = compile({.kernels = kernels}, syms, planOf(1, syms), options, &text);
   ASSERT_TRUE(executable.ok());
   EXPECT_NE(text.llvm.find("store double"), std::string::npos);
   EXPECT_NE(text.assembly.find("ret"), std::string::npos);

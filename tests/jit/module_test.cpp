@@ -56,7 +56,7 @@ TEST(Module, SharedAndCutAgreesWithTheInterpreter) {
       const std::vector<kernels::Kernel> list = manyKernels(syms, sizes, count);
       CompileOptions options;
       options.isa = isa;
-      auto executable = compileKernels(list, {}, syms, planOf(kBuffers, syms), options);
+      auto executable = compile({.kernels = list}, syms, planOf(kBuffers, syms), options);
       ASSERT_TRUE(executable.ok()) << executable.status();
       std::mt19937_64 rng(count);
       for (std::vector<int64_t> symbols : {std::vector<int64_t>{0, 1}, {9, 40}, {100, 33}}) {
@@ -88,7 +88,7 @@ TEST(Module, IsGivenUpBeyondItsDeadline) {
   const std::vector<SymId> sizes = {syms.symbol("s0", {0, 100})};
   CompileOptions options;
   options.deadline = Deadline::after(-1);
-  auto before = compileKernels(manyKernels(syms, sizes, 3), {}, syms, planOf(kBuffers, syms), options);
+  auto before = compile({.kernels = manyKernels(syms, sizes, 3)}, syms, planOf(kBuffers, syms), options);
   EXPECT_TRUE(absl::IsDeadlineExceeded(before.status())) << before.status();
 
   // In the middle of code generation: the session is asked directly, because nothing in front of it may take the time.
@@ -139,7 +139,7 @@ TEST(Module, CodeGrowsWithWhatIsDifferent) {
     const std::vector<SymId> sizes = {syms.symbol("s0", {0, 100})};
     std::vector<kernels::Kernel> list;
     for (size_t i = 0; i < count; ++i) list.push_back(scaled(syms, sizes[0], i % 4, 4, 0, 2, static_cast<double>(i)));
-    auto executable = compileKernels(list, {}, syms, planOf(kBuffers, syms), {});
+    auto executable = compile({.kernels = list}, syms, planOf(kBuffers, syms), {});
     return executable.ok() ? (*executable)->codeSize() : size_t{0};
   };
   const size_t few = codeSize(10), many = codeSize(100);

@@ -7,6 +7,7 @@
 
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
+#include "graph/plan_text.h"
 #include "graph/support/check.h"
 #include "runtime/calls.h"
 #include "runtime/host.h"
@@ -96,13 +97,38 @@ class TestHost : public runtime::Host {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<Executable>> compilePlan(const graph::Graph& graph, const graph::Plan& plan,
+                                                        const CompileOptions& options,
+                                                        const kernels::LoweringOptions& lowering) {
+  absl::StatusOr<kernels::KernelProgram> program = kernels::lowerPlan(graph, plan, lowering);
+  if (!program.ok()) return program.status();
+  return compile(*std::move(program), graph.syms(), plan, options);
+}
+
 absl::StatusOr<NativeGraph> NativeGraph::build(std::string_view text, const CompileOptions& options) {
   absl::StatusOr<graph::Graph> source = graph::parse(text), graph = graph::parse(text);
   if (!graph.ok()) return graph.status();
   if (absl::Status s = graph::runPasses(*graph, graph::PassContext{}); !s.ok()) return s;
   absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, graph::PassContext{});
   if (!plan.ok()) return plan.status();
-  auto executable = compile(*graph, *std::move(plan), options);
+  absl::StatusOr<graph::Plan> read = graph::parsePlan(graph::printWhole(*plan, *graph), *graph);
+  if (!read.ok()) return read.status();
+  auto executable = compilePlan(*graph, *read, options);
+  if (!executable.ok()) return executable.status();
+  NativeGraph result;
+  result.source_ = *std::move(source);
+  result.graph_ = *std::move(graph);
+  result.executable_ = *std::move(executable);
+  return result;
+}
+
+absl::StatusOr<NativeGraph> NativeGraph::read(std::string_view graphText, std::string_view planText,
+                                              const CompileOptions& options) {
+  absl::StatusOr<graph::Graph> source = graph::parse(graphText), graph = graph::parse(graphText);
+  if (!graph.ok()) return graph.status();
+  absl::StatusOr<graph::Plan> plan = graph::parsePlan(planText, *graph);
+  if (!plan.ok()) return plan.status();
+  auto executable = compilePlan(*graph, *plan, options);
   if (!executable.ok()) return executable.status();
   NativeGraph result;
   result.source_ = *std::move(source);

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/plan.h"
 #include "jit/compile.h"
+#include "kernels/lower_plan.h"
 
 namespace fw::jit::testing {
 
@@ -24,10 +25,14 @@ struct Answer {
 
 class NativeGraph {
  public:
-  /// Passes, plan and code for the text of a graph whose inputs are packed in C order.
+  /// Passes, plan, its text read back, and code for the text of a graph whose inputs are packed in C order.
   static absl::StatusOr<NativeGraph> build(std::string_view text, const CompileOptions& options = {});
   /// What its library calls are of.
   void setLibrary(graph::LibraryCall library) { library_ = std::move(library); }
+
+  /// A schedule: the text of a graph as it is planned, and of its plan.
+  static absl::StatusOr<NativeGraph> read(std::string_view graphText, std::string_view planText,
+                                          const CompileOptions& options = {});
 
   /// Runs the code; commits are stored if nothing was declined.
   Answer run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) const;
@@ -42,6 +47,11 @@ class NativeGraph {
   std::unique_ptr<Executable> executable_;
   graph::LibraryCall library_;
 };
+
+/// Kernels and code of a planned graph.
+absl::StatusOr<std::unique_ptr<Executable>> compilePlan(const graph::Graph& graph, const graph::Plan& plan,
+                                                        const CompileOptions& options = {},
+                                                        const kernels::LoweringOptions& lowering = {});
 
 /// Empty if both are the same, NaNs of any kind being equal.
 std::string difference(const Answer& want, const Answer& got);

@@ -8,6 +8,7 @@
 #include "graph/passes/pass_manager.h"
 #include "jit/compile.h"
 #include "kernel_case.h"
+#include "native_graph.h"
 
 namespace fw::jit::testing {
 namespace {
@@ -52,7 +53,7 @@ class Program {
     CompileOptions options;
     options.isa = isa;
     options.optLevel = optLevel;
-    return compile(graph_, *std::move(plan), options).status();
+    return compilePlan(graph_, *plan, options).status();
   }
 
  private:

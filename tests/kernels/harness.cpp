@@ -13,11 +13,11 @@ std::string BuiltGraph::text() const {
   return all;
 }
 
-absl::StatusOr<BuiltGraph> build(std::string_view text) {
+absl::StatusOr<BuiltGraph> build(std::string_view text, const graph::Target& target) {
   absl::StatusOr<graph::Graph> parsed = graph::parse(text);
   if (!parsed.ok()) return parsed.status();
   BuiltGraph built{*std::move(parsed), {}, {}};
-  absl::StatusOr<graph::Plan> plan = graph::makePlan(built.graph, {});
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(built.graph, {.target = target});
   if (!plan.ok()) return plan.status();
   built.plan = *std::move(plan);
   int ordinal = 0;

@@ -23,7 +23,7 @@ struct BuiltGraph {
 };
 
 /// Parses and plans `text` and builds its kernels; an unsound kernel is an internal error.
-absl::StatusOr<BuiltGraph> build(std::string_view text);
+absl::StatusOr<BuiltGraph> build(std::string_view text, const graph::Target& target = {});
 
 struct Result {
   std::vector<std::vector<std::byte>> outputs;  ///< output buffers, in their layout

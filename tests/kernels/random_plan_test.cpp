@@ -293,11 +293,13 @@ class RandomProgram {
 };
 
 /// What the kernels leave in memory, output by output in C order.
-absl::StatusOr<std::vector<HostArray>> runKernels(RandomProgram& p, uint64_t& flags) {
+absl::StatusOr<std::vector<HostArray>> runKernels(RandomProgram& p, uint64_t& flags,
+                                                  absl::Span<const std::string_view> off = {}) {
   graph::SymContext& syms = p.g.syms();
   const auto number = [&](SymId id) { return *syms.evaluate(id, p.symbols); };
-  if (absl::Status s = graph::runPasses(p.g, {}); !s.ok()) return s;
-  absl::StatusOr<graph::Plan> plan = graph::makePlan(p.g, {});
+  const graph::PassContext context{.disabled = off};
+  if (absl::Status s = graph::runPasses(p.g, context); !s.ok()) return s;
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(p.g, context);
   if (!plan.ok()) return plan.status();
   std::vector<std::byte> workspace(static_cast<size_t>(number(plan->workspaceBytes)) + 64, std::byte{0xcd});
   std::vector<std::vector<std::byte>> outputs;
@@ -360,10 +362,11 @@ std::string difference(const std::vector<HostArray>& want, const std::vector<Hos
   return "";
 }
 
-TEST(RandomPlans, ComputeWhatTheEvaluatorComputes) {
+/// Programs 0 to `graphs` with steps of planning switched off.
+void compare(uint64_t graphs, absl::Span<const std::string_view> off) {
   int compared = 0, refused = 0, declined = 0, wrong = 0;
   std::map<std::string, int> reasons;
-  for (uint64_t seed = 0; seed < kGraphs && wrong < 5; ++seed) {
+  for (uint64_t seed = 0; seed < graphs && wrong < 5; ++seed) {
     RandomProgram program(seed);
     if (!program.usable) continue;
     const std::string text = print(program.g);
@@ -372,7 +375,7 @@ TEST(RandomPlans, ComputeWhatTheEvaluatorComputes) {
     uint64_t flags = 0;
     absl::StatusOr<std::vector<HostArray>> got = absl::InternalError("");
     try {
-      got = runKernels(program, flags);
+      got = runKernels(program, flags, off);
     } catch (const InternalError& error) {
       got = absl::InternalError(error.what());
     }
@@ -391,10 +394,16 @@ TEST(RandomPlans, ComputeWhatTheEvaluatorComputes) {
     for (int64_t v : program.symbols) values += std::to_string(v) + " ";
     ADD_FAILURE() << "seed " << seed << ", symbols " << values << "\n" << text << what;
   }
-  RecordProperty("compared", compared);
+  ::testing::Test::RecordProperty("compared", compared);
   for (const auto& [reason, count] : reasons) std::cout << count << " refused: " << reason << "\n";
   std::cout << compared << " compared, " << refused << " refused, " << declined << " declined\n";
-  EXPECT_GT(compared, kGraphs * 7 / 10);
+  EXPECT_GT(compared, static_cast<int>(graphs) * 7 / 10);
+}
+
+TEST(RandomPlans, ComputeWhatTheEvaluatorComputes) { compare(kGraphs, {}); }
+
+TEST(RandomPlans, ComputeTheSameWithStepsSwitchedOff) {
+  for (const std::string_view step : {"fuse", "memory"}) compare(kGraphs / 8, {&step, 1});
 }
 
 }  // namespace

@@ -238,5 +238,38 @@ TEST(Fusion, SubtractingTheColumnMeanVectorisesAcrossRows) {
   }
 }
 
+/// The kernels of a device that adds in any order and reports nothing, computed here.
+TEST(Targets, AnotherAddsAsItLikes) {
+  const char text[] =
+      "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f64[s0, 8]\n"
+      "  %1 = slice(%0) {starts=[0, 1], steps=[1, 1]} : f64[s0, 6]\n  %2 = divide(%1, %1) : f64[s0, 6]\n"
+      "  %3 = sum(%1) {axes=[0, 1], keepdims=0} : f64[]\n"
+      "  %4 = sum(%2) {axes=[0, 1], keepdims=0} : f64[]\n  return %3, %4\n}\n";
+  absl::StatusOr<BuiltGraph> numpy = build(text);
+  absl::StatusOr<BuiltGraph> device =
+      build(text, {.space = graph::MemorySpace::kDevice, .numpySums = false, .reportsFlags = false});
+  ASSERT_TRUE(numpy.ok() && device.ok()) << numpy.status() << device.status();
+  EXPECT_NE(numpy->text().find("= copy("), std::string::npos);
+  EXPECT_NE(numpy->text().find("pairwise"), std::string::npos);
+  EXPECT_EQ(device->text().find("= copy("), std::string::npos);
+  EXPECT_EQ(device->text().find("pairwise"), std::string::npos);
+  EXPECT_EQ(device->text().find("raise_if"), std::string::npos);
+  EXPECT_EQ(device->kernels.size(), 1u) << device->text();
+  std::vector<double> x(8 * 50);
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<double>(i % 13) + 1;
+    if (i % 8 >= 1 && i % 8 < 7) sum += x[i];
+  }
+  void* inputs[] = {x.data()};
+  const int64_t symbols[] = {50};
+  for (auto* built : {&*numpy, &*device}) {
+    absl::StatusOr<Result> r = run(*built, inputs, symbols);
+    ASSERT_TRUE(r.ok()) << r.status();
+    EXPECT_EQ(doubles(r->outputs[0])[0], sum);
+    EXPECT_EQ(doubles(r->outputs[1])[0], 300);
+  }
+}
+
 }  // namespace
 }  // namespace fw::kernels::testing

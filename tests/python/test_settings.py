@@ -137,3 +137,29 @@ def test_the_deepest_inlining():
             "print(out)\n")
     result = run_python(code)
     assert result.stdout.strip() == "[[402.0, 402.0, 402.0]]", (result.returncode, result.stderr)
+
+
+STEPS = """
+import numpy as np, fusewire
+@fusewire.compile(fullgraph=True)
+def f(x, y):
+    s = np.sqrt(x) + y
+    t = s * s - x
+    x[...] = t + 1
+    return t.sum(axis=0), t
+x = np.arange(12.0).reshape(3, 4)
+print([r.tolist() for r in f(x, np.ones(4))], x.tolist())
+"""
+
+
+def test_passes_and_steps_of_planning_can_be_seen_and_switched_off():
+    plain = run_python(STEPS, FUSEWIRE_LOGS="passes")
+    assert plain.returncode == 0, plain.stderr
+    for name in ("canonicalize", "decompose", "cse", "dce", "prepare", "commits", "fuse", "memory"):
+        assert f"after {name}:" in plain.stderr
+    for steps in ("commits", "fuse", "memory", "commits,fuse,memory,cse,dce,canonicalize"):
+        off = run_python(STEPS, FUSEWIRE_DISABLE_PASSES=steps, FUSEWIRE_VERIFY_PASSES="1")
+        assert (off.returncode, off.stdout) == (0, plain.stdout), (steps, off.stderr)
+    needed = run_python(STEPS, FUSEWIRE_PASS_PREPARE="0", FUSEWIRE_PASS_FUSE="0", FUSEWIRE_LOGS="passes")
+    assert "FUSEWIRE_PASS_PREPARE" in needed.stderr and needed.stdout == plain.stdout
+    assert needed.stderr.count("group ") > plain.stderr.count("group ")

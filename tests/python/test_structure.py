@@ -21,6 +21,8 @@ MAY_INCLUDE = {
     "frame_eval": {"graph", "cpython", "guards", "frame_eval"},
     "bindings": {"graph", "runtime", "kernels", "jit", "cpython", "guards", "frame_eval", "bindings"},
 }
+# Of a room below: what is decided there is decided when the upper one is called. jit turns kernels and steps into code.
+ANOTHERS_WORK = {"jit": re.compile(r"graph/(passes/|verifier|evaluator|parser|alias|views|infer)|kernels/(lower|access_proof|place_proof|group_emitter|builder)")}
 WITHOUT_PYTHON = {"graph", "runtime", "kernels", "jit"}
 
 
@@ -39,6 +41,8 @@ def test_include_order():
             if found := re.match(r'#include "([a-z_]+)/', line):
                 if found[1] in MAY_INCLUDE and found[1] not in MAY_INCLUDE[room]:
                     wrong.append(f"{path.relative_to(ROOT)} includes {found[1]}")
+            if found and room in ANOTHERS_WORK and ANOTHERS_WORK[room].match(line, len('#include "')):
+                wrong.append(f"{path.relative_to(ROOT)}: {line}")
             if "Python.h" in line and line.startswith("#include") and room in WITHOUT_PYTHON:
                 wrong.append(f"{path.relative_to(ROOT)} includes Python.h")
     assert not wrong, wrong
@@ -93,4 +97,19 @@ def test_capture_reads_the_mro_by_one_function():
     fields = re.compile(r"->tp_(mro|bases)\b")
     wrong = [str(path.relative_to(ROOT)) for _, path in sources()
              if path.name not in ("types.h", "class_facts.cpp") and fields.search(path.read_text())]
+    assert not wrong, wrong
+
+
+def test_switches_over_rows_name_all_of_them():
+    """So that the compiler says where a new row is forgotten."""
+    wrong = []
+    for path in (path for room, path in sources() if room in WITHOUT_PYTHON):
+        labels = ""
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if found := re.search(r"\bcase (?:\w+::)*(\w+)::k\w+:", line):
+                labels = found[1]
+            elif re.search(r"\bswitch \(", line):
+                labels = ""
+            elif re.search(r"\bdefault:", line) and labels:
+                wrong.append(f"{path.relative_to(ROOT)}:{number}: a default among {labels}")
     assert not wrong, wrong

@@ -25,6 +25,18 @@
 namespace fw::graph {
 namespace {
 
+/// The second operand that changes nothing.
+struct Neutral {
+  Op op;
+  bool one;  ///< else 0
+  bool integersOnly = false;
+};
+constexpr Neutral kNeutral[] = {
+    {Op::kAdd, false},        {Op::kSubtract, false},         {Op::kMultiply, true},
+    {Op::kDivide, true},      {Op::kFloorDivide, true, true}, {Op::kBitwiseOr, false},
+    {Op::kBitwiseXor, false}, {Op::kLeftShift, false},        {Op::kRightShift, false},
+};
+
 class Canonicalizer {
  public:
   explicit Canonicalizer(const Graph& graph) {
@@ -114,43 +126,46 @@ class Canonicalizer {
   }
 
   static std::optional<ValueId> view(Graph& g, const Node& node, ValueId in) {
+    if (node.op == Op::kTranspose) return transpose(g, node, in);
+    if (node.op == Op::kExpand || node.op == Op::kSqueeze) return unitAxes(g, node, in);
+    if (node.op == Op::kBroadcast) return broadcast(g, node, in);
+    if (node.op == Op::kSlice) return slice(g, g.syms(), node, in);
+    FW_CHECK(node.op == Op::kReshape);
+    const bool same = g.type(in).shape == node.type.shape && node.attrs.integerOr(AttrKey::kCopy, 0) == 0;
+    return same ? std::optional(in) : std::nullopt;
+  }
+
+  static std::optional<ValueId> transpose(Graph& g, const Node& node, ValueId in) {
     const Node& below = g.node(in);
-    SymContext& syms = g.syms();
-    switch (node.op) {
-      case Op::kTranspose: {
-        const IntList& perm = node.attrs.ints(AttrKey::kPerm);
-        IntList joint = perm;
-        const bool twice = below.op == Op::kTranspose;
-        if (twice)
-          for (int64_t& axis : joint) axis = below.attrs.ints(AttrKey::kPerm)[axis];
-        bool identity = true;
-        for (size_t i = 0; i < joint.size(); ++i) identity &= joint[i] == static_cast<int64_t>(i);
-        if (identity) return twice ? below.operands[0] : in;
-        if (!twice) return std::nullopt;
-        Attrs attrs;
-        attrs.set(AttrKey::kPerm, std::move(joint));
-        return g.addTyped(Op::kTranspose, {below.operands[0]}, node.type, std::move(attrs));
-      }
-      case Op::kExpand:
-      case Op::kSqueeze: {
-        const IntList& axes = node.attrs.ints(AttrKey::kAxes);
-        if (axes.empty()) return in;
-        const Op inverse = node.op == Op::kExpand ? Op::kSqueeze : Op::kExpand;
-        if (below.op == inverse && below.attrs.ints(AttrKey::kAxes) == axes &&
-            g.type(below.operands[0]).layout == node.type.layout)
-          return below.operands[0];
-        return std::nullopt;
-      }
-      case Op::kBroadcast:
-        if (g.type(in).shape == node.type.shape) return in;
-        if (below.op != Op::kBroadcast) return std::nullopt;
-        return g.addTyped(Op::kBroadcast, {below.operands[0]}, node.type);
-      case Op::kSlice: return slice(g, syms, node, in);
-      case Op::kReshape:
-        if (g.type(in).shape == node.type.shape && node.attrs.integerOr(AttrKey::kCopy, 0) == 0) return in;
-        return std::nullopt;
-      default: return std::nullopt;
-    }
+    IntList joint = node.attrs.ints(AttrKey::kPerm);
+    const bool twice = below.op == Op::kTranspose;
+    if (twice)
+      for (int64_t& axis : joint) axis = below.attrs.ints(AttrKey::kPerm)[axis];
+    bool identity = true;
+    for (size_t i = 0; i < joint.size(); ++i) identity &= joint[i] == static_cast<int64_t>(i);
+    if (identity) return twice ? below.operands[0] : in;
+    if (!twice) return std::nullopt;
+    Attrs attrs;
+    attrs.set(AttrKey::kPerm, std::move(joint));
+    return g.addTyped(Op::kTranspose, {below.operands[0]}, node.type, std::move(attrs));
+  }
+
+  /// expand and squeeze undo each other.
+  static std::optional<ValueId> unitAxes(const Graph& g, const Node& node, ValueId in) {
+    const Node& below = g.node(in);
+    const IntList& axes = node.attrs.ints(AttrKey::kAxes);
+    if (axes.empty()) return in;
+    const Op inverse = node.op == Op::kExpand ? Op::kSqueeze : Op::kExpand;
+    if (below.op == inverse && below.attrs.ints(AttrKey::kAxes) == axes &&
+        g.type(below.operands[0]).layout == node.type.layout)
+      return below.operands[0];
+    return std::nullopt;
+  }
+
+  static std::optional<ValueId> broadcast(Graph& g, const Node& node, ValueId in) {
+    if (g.type(in).shape == node.type.shape) return in;
+    if (g.node(in).op != Op::kBroadcast) return std::nullopt;
+    return g.addTyped(Op::kBroadcast, {g.node(in).operands[0]}, node.type);
   }
 
   static std::optional<ValueId> slice(Graph& g, SymContext& syms, const Node& node, ValueId in) {
@@ -195,26 +210,17 @@ class Canonicalizer {
 
   std::optional<ValueId> elementwise(Rewriter& rw, ValueId id, const Node& node, Operands in) {
     Graph& g = rw.out();
-    switch (node.op) {
-      case Op::kCast: return cast(rw, id, node, in[0]);
-      case Op::kCopy:
-        if (sameArray(g, node, in[0]) && !escapes_.contains(id)) return in[0];
-        return std::nullopt;
-      case Op::kWhere: {
-        if (in[1] == in[2]) return instead(g, id, node, in[1]);
-        const Node& condition = g.node(in[0]);
-        if (condition.op != Op::kConstant) return std::nullopt;
-        return instead(g, id, node, condition.attrs.scalar(AttrKey::kValue).lo ? in[1] : in[2]);
-      }
-      case Op::kNegative:
-      case Op::kConjugate:
-      case Op::kInvert: {
-        const Node& below = g.node(in[0]);
-        if (below.op != node.op) return std::nullopt;
-        return instead(g, id, node, below.operands[0]);
-      }
-      default: break;
+    if (node.op == Op::kCast) return cast(rw, id, node, in[0]);
+    if (node.op == Op::kCopy)
+      return sameArray(g, node, in[0]) && !escapes_.contains(id) ? std::optional(in[0]) : std::nullopt;
+    if (node.op == Op::kWhere) {
+      if (in[1] == in[2]) return instead(g, id, node, in[1]);
+      const Node& condition = g.node(in[0]);
+      if (condition.op != Op::kConstant) return std::nullopt;
+      return instead(g, id, node, condition.attrs.scalar(AttrKey::kValue).lo ? in[1] : in[2]);
     }
+    const bool undoesItself = node.op == Op::kNegative || node.op == Op::kConjugate || node.op == Op::kInvert;
+    if (undoesItself && g.node(in[0]).op == node.op) return instead(g, id, node, g.node(in[0]).operands[0]);
     if (in.size() != 2 || isComplex(node.type.dtype)) return std::nullopt;
     if (neutral(g, node.op, in[1])) return instead(g, id, node, in[0]);
     const bool commutes = node.op == Op::kAdd || node.op == Op::kMultiply;
@@ -227,19 +233,11 @@ class Canonicalizer {
     const Node& node = g.node(value);
     if (node.op != Op::kConstant) return false;
     const Scalar& c = node.attrs.scalar(AttrKey::kValue);
-    const bool zero = c == Scalar::zero(c.dtype), one = c == Scalar::one(c.dtype);
-    switch (op) {
-      case Op::kAdd: return isFloat(c.dtype) ? c == Scalar::ofDouble(c.dtype, -0.0) : zero;
-      case Op::kSubtract: return zero;
-      case Op::kMultiply:
-      case Op::kDivide: return one;
-      case Op::kFloorDivide: return one && isInteger(c.dtype);
-      case Op::kBitwiseOr:
-      case Op::kBitwiseXor:
-      case Op::kLeftShift:
-      case Op::kRightShift: return zero;
-      default: return false;
-    }
+    if (op == Op::kAdd && isFloat(c.dtype)) return c == Scalar::ofDouble(c.dtype, -0.0);  // -0.0 + 0.0 is 0.0
+    for (const Neutral& row : kNeutral)
+      if (row.op == op)
+        return (!row.integersOnly || isInteger(c.dtype)) && c == (row.one ? Scalar::one : Scalar::zero)(c.dtype);
+    return false;
   }
 
   std::optional<ValueId> cast(Rewriter& rw, ValueId id, const Node& node, ValueId in) {
@@ -295,6 +293,8 @@ absl::Status canonicalizeAll(Graph& graph, Unneeded unneeded) {
 
 }  // namespace
 
-absl::Status canonicalize(Graph& graph, const PassContext&) { return canonicalizeAll(graph, Unneeded::kKeepRaising); }
+absl::Status canonicalize(Graph& graph, const PassContext& context) {
+  return canonicalizeAll(graph, context.target.reportsFlags ? Unneeded::kKeepRaising : Unneeded::kDrop);
+}
 
 }  // namespace fw::graph

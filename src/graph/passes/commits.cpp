@@ -31,9 +31,7 @@
 namespace fw::graph {
 namespace {
 
-constexpr size_t kMaxMembers = 24;
 constexpr size_t kMaxTogether = 6;  // stores of one commit
-constexpr int kMaxCheckedCost = 8;  // beyond, computing twice costs more than writing and reading a temporary
 
 /// Which members a commit may compute itself.
 enum class Reach : uint8_t { kQuiet, kChecked };
@@ -123,14 +121,16 @@ struct CommitFacts {
 
 class CommitDrafter {
  public:
-  CommitDrafter(const Graph& graph, const CommitFacts& facts, absl::Span<const ValueId> stores, const Writes& earlier)
+  CommitDrafter(const Graph& graph, const Target& target, const CommitFacts& facts, absl::Span<const ValueId> stores,
+                const Writes& earlier)
       : graph_(graph),
+        target_(target),
         facts_(facts),
         stores_(stores),
         targets_(graph, earlier) {}
 
-  /// One store.
-  absl::StatusOr<CommitDraft> run() {
+  /// One store. Plain: from memory.
+  absl::StatusOr<CommitDraft> run(bool plain) {
     absl::StatusOr<Draft> draft = begin();
     if (!draft.ok()) return draft.status();
     CommitDraft result;
@@ -138,7 +138,9 @@ class CommitDrafter {
     result.checked = direct.ok() && *direct && isWorthChecking(*draft, result);
     if (direct.ok() && !result.checked) direct = attempt(Reach::kQuiet, *draft, result);
     if (!direct.ok()) return direct.status();
-    if (!*direct) {  // the store alone, from memory
+    const bool computes = draft->values.size() > 1;
+    if (plain && computes) result.checked = false;
+    if (!*direct || (plain && computes)) {  // the store alone, from memory
       draft = begin();
       const ValueId base = viewBase(graph_, graph_.node(stores_[0]).operands[1]);
       result.readsWritten = graph_.node(base).op == Op::kInput;
@@ -218,7 +220,7 @@ class CommitDrafter {
   /// Loud members are those that may raise flags. Those of lower rank are computed once, into little memory.
   bool mayCheck(ValueId id, const IntList& axes, size_t rank) const {
     const auto runs = std::count_if(axes.begin(), axes.end(), [](int64_t axis) { return axis >= 0; });
-    return classOf(graph_, id) == OpClass::kElementwise && recomputeCost(graph_, id) <= kMaxCheckedCost &&
+    return classOf(graph_, id) == OpClass::kElementwise && recomputeCost(graph_, id) <= target_.checkedCost &&
            static_cast<size_t>(runs) == rank;
   }
 
@@ -237,7 +239,7 @@ class CommitDrafter {
       cost += recomputeCost(graph_, id);
     }
     // A temporary of full size is written and read anyway: the value may as well be the temporary.
-    const bool affordable = cost <= kMaxCheckedCost * static_cast<int>(stores_.size());
+    const bool affordable = cost <= target_.checkedCost * static_cast<int>(stores_.size());
     return loud && affordable && !needsMemory(draft, result) && !isReadElsewhere(draft);
   }
 
@@ -288,7 +290,7 @@ class CommitDrafter {
           const auto [at, fresh] = draft.axisMap.try_emplace(map.base, axes);
           if (!fresh && at->second != axes) return false;
           if (!fresh) continue;
-          if (draft.values.size() == kMaxMembers) return false;
+          if (draft.values.size() == target_.commitValues) return false;
           draft.values.push_back(map.base);
           open.push_back(map.base);
         }
@@ -298,6 +300,7 @@ class CommitDrafter {
   }
 
   const Graph& graph_;
+  const Target& target_;
   const CommitFacts& facts_;
   absl::Span<const ValueId> stores_;
   CommitTargets targets_;
@@ -318,25 +321,25 @@ absl::StatusOr<bool> readsWritten(const Graph& graph, ValueId store, const Write
   return !*free;
 }
 
-absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph) {
+absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph, const Target& target, bool plain) {
   const absl::Span<const ValueId> stores = graph.commits();
   const CommitFacts facts(graph);
   std::vector<CommitDraft> alone, result;
   Writes before;
   for (size_t i = 0; i < stores.size(); ++i) {
-    absl::StatusOr<CommitDraft> draft = CommitDrafter(graph, facts, stores.subspan(i, 1), before).run();
+    absl::StatusOr<CommitDraft> draft = CommitDrafter(graph, target, facts, stores.subspan(i, 1), before).run(plain);
     if (!draft.ok()) return draft.status();
     alone.push_back(*std::move(draft));
     before.add(graph, stores[i]);
   }
   Writes earlier;
   for (size_t i = 0; i < stores.size();) {
-    size_t end = std::min(stores.size(), i + kMaxTogether);
+    size_t end = plain ? i : std::min(stores.size(), i + kMaxTogether);
     std::optional<CommitDraft> together;
     for (; end > i + 1 && !together; --end) {
       const auto fromMemory = [](const CommitDraft& draft) { return draft.fromMemory; };
       if (std::none_of(alone.begin() + i, alone.begin() + end, fromMemory)) break;
-      auto drafter = CommitDrafter(graph, facts, stores.subspan(i, end - i), earlier);
+      auto drafter = CommitDrafter(graph, target, facts, stores.subspan(i, end - i), earlier);
       absl::StatusOr<std::optional<CommitDraft>> draft = drafter.runTogether();
       if (!draft.ok()) return draft.status();
       together = *std::move(draft);

@@ -53,15 +53,15 @@
 namespace fw::graph {
 namespace {
 
-constexpr size_t kMaxSideOutputs = 8;
-constexpr int kCloneCost = 6;
 constexpr int kMaxSearch = 4096;    // operands looked at for a way from one group to another
 constexpr size_t kNeighbours = 32;  // groups that load one array, tried with the next that does
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, absl::Span<const ValueId> roots, const absl::flat_hash_set<ValueId>& unclonable)
+  Fuser(const Graph& graph, const Target& target, absl::Span<const ValueId> roots,
+        const absl::flat_hash_set<ValueId>& unclonable)
       : graph_(graph),
+        target_(target),
         live_(liveValues(graph, roots)),
         users_(graph.size()),
         groupOf_(graph.size(), -1),
@@ -74,7 +74,7 @@ class Fuser {
       if (live_[i] && !unclonable.contains(ValueId(i))) cloneCost_[i] = cloneCost(ValueId(i));
   }
 
-  absl::Status run() {
+  absl::Status run(bool plain) {
     for (size_t i = 0; i < graph_.size(); ++i) {
       const ValueId id(i);
       if (!live_[i] || isSource(graph_, id) || isView(graph_, id) || clonable(id)) continue;
@@ -87,8 +87,9 @@ class Fuser {
       groupOf_[i] = static_cast<int>(drafts_.size());
       drafts_.push_back(*std::move(draft));
       order_.append();
-      joinOperands(id);
+      if (!plain) joinOperands(id);
     }
+    if (plain) return absl::OkStatus();
     for (size_t i = 0; i < graph_.size(); ++i)
       if (groupOf_[i] >= 0) joinOperands(ValueId(i));
     joinNeighbours();
@@ -135,7 +136,7 @@ class Fuser {
       if (isSource(graph_, base) ? graph_.type(base).rank() != 0 : !clonable(base)) return -1;
       if (!isSource(graph_, base)) cost += cloneCost_[base.index];
     }
-    return cost <= kCloneCost && !readFromMemory(id) ? cost : -1;
+    return cost <= target_.cloneCost && !readFromMemory(id) ? cost : -1;
   }
 
   /// True if some reader needs `id` in memory: through a real view, or a join or update.
@@ -227,11 +228,11 @@ class Fuser {
       const IndexMap map = followIndexMaps(graph_, graph_.node(user).operands[i]);
       const int producer = groupOf_[map.base.index], consumer = groupOf_[user.index];
       if (producer < 0 || producer == consumer) continue;
-      if (!mayJoin(drafts_[producer], drafts_[consumer])) continue;
+      if (!mayJoin(target_, drafts_[producer], drafts_[consumer])) continue;
       std::optional<std::vector<int>> moved = between(producer, consumer);
       if (!moved) continue;
-      std::optional<Draft> joined =
-          joinAlongEdge(graph_, drafts_[producer], drafts_[consumer], user, i, map, closed(producer, consumer));
+      std::optional<Draft> joined = joinAlongEdge(graph_, target_, drafts_[producer], drafts_[consumer], user, i, map,
+                                                  closed(producer, consumer));
       if (joined) replace(producer, consumer, *std::move(joined), *std::move(moved));
     }
   }
@@ -258,8 +259,9 @@ class Fuser {
     std::sort(candidates.begin(), candidates.end());
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
     for (int a : candidates) {
-      if (drafts_[a].dead || drafts_[a].domain != drafts_[b].domain || !mayJoin(drafts_[a], drafts_[b])) continue;
-      if (outputCount(a) + outputCount(b) > kMaxSideOutputs) continue;
+      if (drafts_[a].dead || drafts_[a].domain != drafts_[b].domain || !mayJoin(target_, drafts_[a], drafts_[b]))
+        continue;
+      if (outputCount(a) + outputCount(b) > target_.groupOutputs) continue;
       const absl::flat_hash_set<ValueId> other = loads(a);
       const bool shared = std::any_of(mine.begin(), mine.end(), [&](ValueId id) { return other.contains(id); });
       if (!shared) continue;
@@ -267,7 +269,7 @@ class Fuser {
       bool direct = false;
       forEachSource(second, [&](int source) { direct |= source == first; });
       std::optional<std::vector<int>> moved = direct ? std::nullopt : between(first, second);
-      std::optional<Draft> joined = moved ? joinSideBySide(graph_, drafts_[a], drafts_[b]) : std::nullopt;
+      std::optional<Draft> joined = moved ? joinSideBySide(graph_, target_, drafts_[a], drafts_[b]) : std::nullopt;
       if (!joined) continue;
       replace(first, second, *std::move(joined), *std::move(moved));
       return a;
@@ -348,6 +350,7 @@ class Fuser {
   }
 
   const Graph& graph_;
+  const Target& target_;
   std::vector<bool> live_;
   std::vector<std::vector<ValueId>> users_;
   std::vector<int> groupOf_;  // draft of every value, -1 for sources, views and clones
@@ -392,13 +395,14 @@ IndexMap followIndexMaps(const Graph& graph, ValueId value) {
   }
 }
 
-absl::StatusOr<std::vector<Group>> fuse(const Graph& graph, absl::Span<const ValueId> kept) {
+absl::StatusOr<std::vector<Group>> fuse(const Graph& graph, absl::Span<const ValueId> kept, const Target& target,
+                                        bool plain) {
   std::vector<ValueId> roots = graph.outputs();
   roots.insert(roots.end(), kept.begin(), kept.end());
   absl::flat_hash_set<ValueId> unclonable;
   while (true) {
-    Fuser fuser(graph, roots, unclonable);
-    if (absl::Status status = fuser.run(); !status.ok()) return status;
+    Fuser fuser(graph, target, roots, unclonable);
+    if (absl::Status status = fuser.run(plain); !status.ok()) return status;
     std::vector<ValueId> conflicts;
     std::vector<Group> groups = fuser.finish(conflicts);
     if (conflicts.empty()) return groups;

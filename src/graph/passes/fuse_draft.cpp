@@ -23,10 +23,6 @@
 namespace fw::graph {
 namespace {
 
-constexpr size_t kMaxValues = 128;
-constexpr int kMaxReductions = 16;  // their loops are the longest code; what is behind them is a kernel much like it
-constexpr int kCheapEnough = 8;
-
 bool isUnit(const Graph& graph, SymId size) { return graph.syms().isConst(size, 1); }
 
 bool isArgReduction(Op op) { return op == Op::kArgmax || op == Op::kArgmin; }
@@ -67,11 +63,12 @@ bool leading(const Draft& draft, IntList axes) {
   return order == axes;
 }
 
-bool mayRecompute(const Graph& graph, const Draft& producer, const Draft& consumer, const IntList& toConsumer) {
+bool mayRecompute(const Graph& graph, const Target& target, const Draft& producer, const Draft& consumer,
+                  const IntList& toConsumer) {
   if (leading(consumer, toConsumer)) return true;
   int total = 0;
   for (ValueId id : producer.values) total += recomputeCost(graph, id);
-  return total <= kCheapEnough;
+  return total <= target.recomputeCost;
 }
 
 /// Domain axes, innermost first, that a float sum of the draft adds in one go: kernels run them as one loop, so all
@@ -165,7 +162,7 @@ bool columnsFindMemory(const Graph& graph, const Draft& draft) {
 
 /// Every edge inside agrees with the axis maps; nothing reads a member through a real view; a whole-array reduction has
 /// no consumer over the array, nor has one of columns; sums find their stretches in one piece.
-bool validate(const Graph& graph, const Draft& draft) {
+bool validate(const Graph& graph, const Target& target, const Draft& draft) {
   absl::flat_hash_map<ValueId, bool> afterReduce;
   int reductions = 0;
   bool argReduction = false, columns = false, runsAgain = false;
@@ -174,7 +171,7 @@ bool validate(const Graph& graph, const Draft& draft) {
     const bool reduces = classOf(graph, user) == OpClass::kReduction;
     reductions += reduces;
     columns |= reduces && reducesColumns(graph, draft, user);
-    if (reduces && !stretchesAreLinear(graph, draft, user)) return false;
+    if (reduces && target.numpySums && !stretchesAreLinear(graph, draft, user)) return false;
     argReduction |= isArgReduction(node.op);
     bool after = reduces;
     for (size_t i = 0; i < node.operands.size(); ++i) {
@@ -191,7 +188,7 @@ bool validate(const Graph& graph, const Draft& draft) {
     for (int64_t axis : draft.axisMap.at(user)) runsAlongReduced |= axis >= 0 && draft.isReduced(axis);
     runsAgain |= after && runsAlongReduced;
   }
-  if (reductions > kMaxReductions) return false;
+  if (reductions > target.groupReductions) return false;
   if (runsAgain && (columns || draft.rowRank() == 0)) return false;
   if (columns && !columnsFindMemory(graph, draft)) return false;
   return !argReduction || reductions == 1;
@@ -292,13 +289,14 @@ IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t
   return result;
 }
 
-bool mayJoin(const Draft& a, const Draft& b) {
-  return joinable(a) && joinable(b) && a.values.size() + b.values.size() <= kMaxValues;
+bool mayJoin(const Target& target, const Draft& a, const Draft& b) {
+  return joinable(a) && joinable(b) && a.values.size() + b.values.size() <= target.groupValues;
 }
 
-std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, const Draft& consumer, ValueId user,
-                                   size_t index, const IndexMap& map, bool closed) {
-  if (!mayJoin(producer, consumer)) return std::nullopt;
+std::optional<Draft> joinAlongEdge(const Graph& graph, const Target& target, const Draft& producer,
+                                   const Draft& consumer, ValueId user, size_t index, const IndexMap& map,
+                                   bool closed) {
+  if (!mayJoin(target, producer, consumer)) return std::nullopt;
   const bool stages = closed && producer.values.size() == 1 && consumer.values.size() == 1 && mayStage(graph, user) &&
                       graph.node(user).operands[0] == producer.values[0];
   if (producer.sealed && !stages) return std::nullopt;
@@ -323,7 +321,7 @@ std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, co
     if (producerReduces && consumerReduces && remapped(producer.reduced, to) != consumer.reduced) return std::nullopt;
     joined = unite(producer, consumer, to);
   } else if (leftProducer.empty()) {
-    if (producerReduces || !closed || !mayRecompute(graph, producer, consumer, to)) return std::nullopt;
+    if (producerReduces || !closed || !mayRecompute(graph, target, producer, consumer, to)) return std::nullopt;
     joined = unite(producer, consumer, to);
   } else if (!producerReduces || leftProducer != producer.reduced) {
     return std::nullopt;
@@ -343,12 +341,12 @@ std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, co
     if (consumerReduces && remapped(producer.reduced, to) != consumer.reduced) return std::nullopt;
     joined = unite(producer, consumer, to);
   }
-  if (!validate(graph, *joined)) return std::nullopt;
+  if (!validate(graph, target, *joined)) return std::nullopt;
   return joined;
 }
 
-std::optional<Draft> joinSideBySide(const Graph& graph, const Draft& a, const Draft& b) {
-  if (!mayJoin(a, b) || a.sealed || b.sealed || a.domain != b.domain || a.domain.empty()) return std::nullopt;
+std::optional<Draft> joinSideBySide(const Graph& graph, const Target& target, const Draft& a, const Draft& b) {
+  if (!mayJoin(target, a, b) || a.sealed || b.sealed || a.domain != b.domain || a.domain.empty()) return std::nullopt;
   const bool aReduces = a.kind == Group::Kind::kReduce, bReduces = b.kind == Group::Kind::kReduce;
   if (aReduces && bReduces && a.reduced != b.reduced) return std::nullopt;
   // A map runs in parallel; next to a whole-array reduction it would not.
@@ -356,7 +354,7 @@ std::optional<Draft> joinSideBySide(const Graph& graph, const Draft& a, const Dr
   IntList same;
   for (size_t axis = 0; axis < a.domain.size(); ++axis) same.push_back(static_cast<int64_t>(axis));
   Draft joined = unite(a, b, same);
-  if (!validate(graph, joined)) return std::nullopt;
+  if (!validate(graph, target, joined)) return std::nullopt;
   return joined;
 }
 

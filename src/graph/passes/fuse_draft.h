@@ -38,14 +38,14 @@ int recomputeCost(const Graph& graph, ValueId id);
 inline constexpr int kExpensive = 100;
 
 /// Whether the two kinds and sizes allow a union at all; says nothing about geometry.
-bool mayJoin(const Draft& a, const Draft& b);
+bool mayJoin(const Target& target, const Draft& a, const Draft& b);
 
 /// The union of producer and consumer, joined along the edge from `value` (in producer) to operand `index` of `user`
 /// (in consumer), or nullopt where the rules forbid it. `closed` says that nothing outside the two reads the producer.
-std::optional<Draft> joinAlongEdge(const Graph& graph, const Draft& producer, const Draft& consumer, ValueId user,
-                                   size_t index, const IndexMap& map, bool closed);
+std::optional<Draft> joinAlongEdge(const Graph& graph, const Target& target, const Draft& producer,
+                                   const Draft& consumer, ValueId user, size_t index, const IndexMap& map, bool closed);
 
 /// The union of two drafts over one domain that do not feed each other, or nullopt.
-std::optional<Draft> joinSideBySide(const Graph& graph, const Draft& a, const Draft& b);
+std::optional<Draft> joinSideBySide(const Graph& graph, const Target& target, const Draft& a, const Draft& b);
 
 }  // namespace fw::graph

@@ -1,4 +1,5 @@
-// makePlan: the tree of steps. Memory is placed in plan_memory.cpp, the text form is in plan_text.cpp.
+// makePlan: the steps of plan_steps.def, one after the other, and the one that makes the tree. Memory is placed in
+// plan_memory.cpp, the text form is in plan_text.cpp.
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/planning.h"
 #include "graph/refused.h"
@@ -6,6 +7,16 @@
 
 namespace fw::graph {
 namespace {
+
+struct PlanStep {
+  std::string_view text;
+  absl::Status (*run)(PlanDraft&, const PassContext&);
+};
+
+constexpr PlanStep kPlanSteps[] = {
+#define FW_PLAN_STEP(Id, text, function, off) {text, function},
+#include "graph/passes/plan_steps.def"
+};
 
 absl::Status checkGraph(const Graph& graph, const PassContext& context, std::string_view when) {
   if (!context.verifyEach) return absl::OkStatus();
@@ -16,14 +27,14 @@ absl::Status checkGraph(const Graph& graph, const PassContext& context, std::str
   return absl::InternalError(text + "\n" + print(graph));
 }
 
-}  // namespace
-
-namespace {
-
 /// Groups and steps of a graph and its regions.
 class Planner {
  public:
-  Planner(const Graph& graph, Plan& plan) : graph_(graph), plan_(plan) {}
+  Planner(PlanDraft& draft, const PassContext& context)
+      : graph_(draft.graph),
+        plan_(draft.plan),
+        target_(context.target),
+        plain_(context.isOff("fuse")) {}
 
   absl::Status run(absl::Span<const ValueId> kept, std::vector<Group> checks) {
     plan_.regions.push_back({{-1, ValueId()}, 0});
@@ -42,7 +53,7 @@ class Planner {
   }
 
   absl::Status steps(const Graph& graph, int region, absl::Span<const ValueId> kept, Steps& out) {
-    absl::StatusOr<std::vector<Group>> groups = fuse(graph, kept);
+    absl::StatusOr<std::vector<Group>> groups = fuse(graph, kept, target_, plain_);
     if (!groups.ok()) return groups.status();
     for (Group& group : *groups) {
       group.region = region;
@@ -108,35 +119,46 @@ class Planner {
 
   const Graph& graph_;
   Plan& plan_;
+  const Target& target_;
+  const bool plain_;
 };
 
 }  // namespace
 
+absl::Status planCommits(PlanDraft& draft, const PassContext& context) {
+  absl::StatusOr<std::vector<CommitDraft>> commits =
+      draftCommits(draft.graph, context.target, context.isOff("commits"));
+  if (!commits.ok()) return commits.status();
+  for (CommitDraft& commit : *commits) {
+    if (commit.readsWritten) return absl::InternalError("plan: a commit reads what it overwrites");
+    draft.kept.insert(draft.kept.end(), commit.kept.begin(), commit.kept.end());
+    draft.plan.commits.push_back(std::move(commit.group));
+    if (!commit.checked) continue;
+    draft.checks.push_back(draft.plan.commits.back());
+    draft.checks.back().kind = Group::Kind::kCheck;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status planSteps(PlanDraft& draft, const PassContext& context) {
+  return Planner(draft, context).run(draft.kept, std::move(draft.checks));
+}
+
 absl::StatusOr<Plan> makePlan(Graph& graph, const PassContext& context) {
   if (absl::Status status = checkGraph(graph, context, "before planning"); !status.ok()) return status;
   graph.canonicalizeSyms();
-  if (absl::Status status = prepareForPlan(graph); !status.ok()) return status;
-  if (absl::Status status = checkGraph(graph, context, "after inserting copies"); !status.ok()) return status;
-  if (absl::Status late = context.deadline.check("commits"); !late.ok()) return late;
-  Plan plan;
-  std::vector<ValueId> kept;
-  std::vector<Group> checks;  // after all that computes, because they may read any of it
-  absl::StatusOr<std::vector<CommitDraft>> drafts = draftCommits(graph);
-  if (!drafts.ok()) return drafts.status();
-  for (CommitDraft& draft : *drafts) {
-    if (draft.readsWritten) return absl::InternalError("plan: a commit reads what it overwrites");
-    kept.insert(kept.end(), draft.kept.begin(), draft.kept.end());
-    plan.commits.push_back(std::move(draft.group));
-    if (!draft.checked) continue;
-    checks.push_back(plan.commits.back());
-    checks.back().kind = Group::Kind::kCheck;
+  PlanDraft draft{graph, {}, {}, {}};
+  draft.plan.target = context.target;
+  for (const PlanStep& step : kPlanSteps) {
+    if (absl::Status late = context.deadline.check(step.text); !late.ok()) return late;
+    if (absl::Status status = step.run(draft, context); !status.ok()) return status;
+    // Only the first step changes the graph; none but the last leaves a plan that can be printed.
+    const bool prepares = step.run == prepareForPlan;
+    if (absl::Status s = prepares ? checkGraph(graph, context, "after inserting copies") : absl::OkStatus(); !s.ok())
+      return s;
+    if (context.dump) context.dump(step.text, step.run == planMemory ? print(draft.plan, graph) : print(graph));
   }
-  if (absl::Status late = context.deadline.check("fusion"); !late.ok()) return late;
-  if (absl::Status status = Planner(graph, plan).run(kept, std::move(checks)); !status.ok()) return status;
-  if (absl::Status late = context.deadline.check("memory"); !late.ok()) return late;
-  if (absl::Status status = planMemory(graph, plan); !status.ok()) return status;
-  if (context.dump) context.dump("plan", graph);
-  return plan;
+  return std::move(draft.plan);
 }
 
 }  // namespace fw::graph

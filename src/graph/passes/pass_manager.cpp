@@ -24,8 +24,7 @@ absl::Status failed(std::string_view pass, std::string_view what, const std::str
 }
 
 absl::Status runOne(const PassInfo& pass, Graph& graph, const PassContext& context) {
-  if (std::find(context.disabled.begin(), context.disabled.end(), pass.text) != context.disabled.end())
-    return absl::OkStatus();
+  if (context.isOff(pass.text)) return absl::OkStatus();
   if (absl::Status late = context.deadline.check(pass.text); !late.ok()) return late;
   const std::string before = context.verifyEach ? print(graph) : std::string();
   if (absl::Status status = pass.run(graph, context); !status.ok()) {
@@ -40,13 +39,11 @@ absl::Status runOne(const PassInfo& pass, Graph& graph, const PassContext& conte
       return failed(pass.text, text, before, graph);
     }
   }
-  if (context.dump) context.dump(pass.text, graph);
+  if (context.dump) context.dump(pass.text, print(graph));
   return absl::OkStatus();
 }
 
 }  // namespace
-
-absl::Span<const PassInfo> passTable() { return kPasses; }
 
 absl::Status runPasses(Graph& graph, const PassContext& context) {
   for (const PassInfo& pass : kPasses)

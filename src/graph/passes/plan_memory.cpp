@@ -2,7 +2,8 @@
 //
 // A temporary lives from the group that stores it to the last group that reads it. In execution order each takes the
 // first slot that is free by then and has provably its size in bytes; otherwise a new slot is appended. Sizes are
-// symbolic, so a slot is never cut up; slots of one size are kept together (SlotPool). Slots start at multiples of 64.
+// symbolic, so a slot is never cut up; slots of one size are kept together (SlotPool). Slots start at multiples of the
+// alignment of the target.
 // What commits read lives to the end. An update continues in the buffer of its base: a chain of updates is one buffer,
 // which lives as long as any of its versions and is an output if the last one is.
 //
@@ -23,7 +24,6 @@
 namespace fw::graph {
 namespace {
 
-constexpr int64_t kAlignment = 64;
 constexpr int kEnd = INT_MAX;  // a group number after all others
 constexpr size_t kPoolsCompared = 32;
 
@@ -61,7 +61,13 @@ class SlotPool {
 
 class MemoryPlanner {
  public:
-  MemoryPlanner(const Graph& graph, Plan& plan) : graph_(graph), plan_(plan), syms_(graph.syms()) {
+  /// Plain: no two values share memory.
+  MemoryPlanner(const Graph& graph, Plan& plan, const Target& target, bool plain)
+      : graph_(graph),
+        plan_(plan),
+        syms_(graph.syms()),
+        alignment_(target.alignment),
+        plain_(plain) {
     memory_.resize(plan.regions.size());
     for (int region = static_cast<int>(plan.regions.size()); region-- > 0;) findMemory(region);  // bodies first
   }
@@ -395,9 +401,9 @@ class MemoryPlanner {
     const ValueType& type = in(value.region).type(value.value);
     const SymId bytes = syms_.mul(syms_.product(type.shape), syms_.constant(itemSize(type.dtype)));
     if (std::optional<int64_t> fixed = syms_.asConst(bytes))
-      return syms_.constant((*fixed + kAlignment - 1) / kAlignment * kAlignment);
-    const SymId blocks = syms_.floorDiv(syms_.add(bytes, syms_.constant(kAlignment - 1)), syms_.constant(kAlignment));
-    return syms_.mul(blocks, syms_.constant(kAlignment));
+      return syms_.constant((*fixed + alignment_ - 1) / alignment_ * alignment_);
+    const SymId blocks = syms_.floorDiv(syms_.add(bytes, syms_.constant(alignment_ - 1)), syms_.constant(alignment_));
+    return syms_.mul(blocks, syms_.constant(alignment_));
   }
 
   /// The pool for a size. Equal sizes that are written differently are met among the latest few.
@@ -415,7 +421,7 @@ class MemoryPlanner {
     SlotPool& pool = poolFor(bytes);
     if (std::optional<SymId> offset = pool.take(from, to)) return *offset;
     const SymId offset = end_;
-    pool.add(offset, to);
+    if (!plain_) pool.add(offset, to);
     end_ = syms_.add(end_, bytes);
     return offset;
   }
@@ -444,6 +450,8 @@ class MemoryPlanner {
   const Graph& graph_;
   Plan& plan_;
   SymContext& syms_;
+  const int64_t alignment_;
+  const bool plain_;
   std::vector<std::vector<ValueId>> memory_;  // by region and value
   absl::flat_hash_map<Place, int> bodies_;    // by control node: its last region
   SymId end_ = syms_.constant(0);
@@ -458,6 +466,8 @@ class MemoryPlanner {
 
 }  // namespace
 
-absl::Status planMemory(const Graph& graph, Plan& plan) { return MemoryPlanner(graph, plan).run(); }
+absl::Status planMemory(PlanDraft& draft, const PassContext& context) {
+  return MemoryPlanner(draft.graph, draft.plan, context.target, context.isOff("memory")).run();
+}
 
 }  // namespace fw::graph

@@ -1,4 +1,4 @@
-// Shared by the steps of makePlan: prepare, fuse, plan memory.
+// The steps of makePlan (plan_steps.def), and what they share.
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "graph/alias.h"
 #include "graph/graph.h"
+#include "graph/passes/pass_manager.h"
 #include "graph/plan.h"
 
 namespace fw::graph {
@@ -39,18 +40,31 @@ struct CommitDraft {
 };
 /// Whether the store's value is a view of an input that this store or an earlier one changes before it is read.
 absl::StatusOr<bool> readsWritten(const Graph& graph, ValueId store, const Writes& earlier);
-/// All commits of the graph, in order. Neighbours become one where that saves a temporary.
-absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph);
+/// All commits of the graph, in order. Neighbours become one where that saves a temporary. If they are `plain`, they
+/// store what is in memory.
+absl::StatusOr<std::vector<CommitDraft>> draftCommits(const Graph& graph, const Target& target, bool plain);
+
+/// Partition into groups, in execution order, with axis maps and outputs, of what outputs and `kept` need. Regions are
+/// left alone. If it is `plain`, nothing is joined.
+absl::StatusOr<std::vector<Group>> fuse(const Graph& graph, absl::Span<const ValueId> kept, const Target& target,
+                                        bool plain);
+
+/// A plan on its way from step to step.
+struct PlanDraft {
+  Graph& graph;
+  Plan plan;
+  std::vector<ValueId> kept;  ///< values that have to be in memory before commits run
+  std::vector<Group> checks;  ///< run after all that computes, because they may read any of it
+};
 
 /// Inserts copies so that afterwards every reshape resolves to a view, no update writes into memory that is still
 /// read (or the caller's), and every output is an input, a fresh value or a view of one.
-absl::Status prepareForPlan(Graph& graph);
-
-/// Partition into groups, in execution order, with axis maps and outputs, of what outputs and `kept` need. Regions are
-/// left alone.
-absl::StatusOr<std::vector<Group>> fuse(const Graph& graph, absl::Span<const ValueId> kept);
-
-/// Buffers, workspace and output bindings for the steps of plan, and what these say about buffers.
-absl::Status planMemory(const Graph& graph, Plan& plan);
+absl::Status prepareForPlan(PlanDraft& draft, const PassContext& context);
+/// Groups of the commits, and what they need.
+absl::Status planCommits(PlanDraft& draft, const PassContext& context);
+/// Groups of the graph and its regions, and the tree of steps.
+absl::Status planSteps(PlanDraft& draft, const PassContext& context);
+/// Buffers, workspace and output bindings for the steps of the plan, and what these say about buffers.
+absl::Status planMemory(PlanDraft& draft, const PassContext& context);
 
 }  // namespace fw::graph

@@ -55,8 +55,9 @@ absl::flat_hash_set<ValueId> viewsUnderOutputs(const Graph& graph) {
 class Preparer {
  public:
   /// `owned`: inputs whose memory a region may overwrite.
-  Preparer(const Graph& graph, absl::flat_hash_set<ValueId> owned)
-      : underOutput_(viewsUnderOutputs(graph)),
+  Preparer(const Graph& graph, const Target& target, absl::flat_hash_set<ValueId> owned)
+      : target_(target),
+        underOutput_(viewsUnderOutputs(graph)),
         owned_(std::move(owned)),
         users_(graph.size()) {
     for (ValueId output : graph.outputs()) {
@@ -106,7 +107,8 @@ class Preparer {
       return absl::OkStatus();
     }
     const Node& node = rw.in().node(id);
-    absl::StatusOr<std::optional<LinearSum>> linear = linearise(rw.in(), node);
+    absl::StatusOr<std::optional<LinearSum>> linear = std::nullopt;
+    if (target_.numpySums) linear = linearise(rw.in(), node);
     if (!linear.ok()) return linear.status();
     if (!linear->has_value()) {
       rw.copyNode(id);
@@ -251,6 +253,7 @@ class Preparer {
     return graph.node(update).operands[1] == view;
   }
 
+  const Target& target_;
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> owned_;
   absl::flat_hash_set<ValueId> outputs_;
@@ -316,7 +319,7 @@ absl::Status forwardCarriedThrough(Graph& graph) {
   });
 }
 
-absl::Status prepare(Graph& graph, absl::flat_hash_set<ValueId> owned);
+absl::Status prepare(Graph& graph, const Target& target, absl::flat_hash_set<ValueId> owned);
 
 /// Results of a region get memory of their own.
 absl::Status settleOutputs(const Node& control, Graph& region) {
@@ -343,7 +346,7 @@ absl::Status settleOutputs(const Node& control, Graph& region) {
   return absl::OkStatus();
 }
 
-absl::Status prepareRegions(Graph& graph) {
+absl::Status prepareRegions(Graph& graph, const Target& target) {
   for (size_t i = 0; i < graph.size(); ++i) {
     Node& node = graph.mutableNode(ValueId(i));
     for (std::unique_ptr<Graph>& region : node.regions) {
@@ -355,15 +358,15 @@ absl::Status prepareRegions(Graph& graph) {
           return absl::UnimplementedError("plan: the layout of a value changes between regions");
         if (node.op == Op::kLoop && !carriesThrough(*region, k)) owned.insert(inputs[k]);
       }
-      if (absl::Status s = prepare(*region, std::move(owned)); !s.ok()) return s;
+      if (absl::Status s = prepare(*region, target, std::move(owned)); !s.ok()) return s;
       if (absl::Status s = settleOutputs(node, *region); !s.ok()) return s;
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status prepare(Graph& graph, absl::flat_hash_set<ValueId> owned) {
-  Preparer preparer(graph, std::move(owned));
+absl::Status prepare(Graph& graph, const Target& target, absl::flat_hash_set<ValueId> owned) {
+  Preparer preparer(graph, target, std::move(owned));
   absl::Status status = rewrite(graph, [&](Rewriter& rw, ValueId id) { return preparer.visit(rw, id); });
   if (!status.ok()) return status;
   for (ValueId& output : graph.outputs()) {
@@ -374,7 +377,7 @@ absl::Status prepare(Graph& graph, absl::flat_hash_set<ValueId> owned) {
     rw.copyNode(id);
     return absl::OkStatus();
   });
-  return status.ok() ? prepareRegions(graph) : status;
+  return status.ok() ? prepareRegions(graph, target) : status;
 }
 
 absl::Status forwardInAll(Graph& graph) {
@@ -384,9 +387,9 @@ absl::Status forwardInAll(Graph& graph) {
 
 }  // namespace
 
-absl::Status prepareForPlan(Graph& graph) {
-  if (absl::Status s = forwardInAll(graph); !s.ok()) return s;
-  return prepare(graph, {});
+absl::Status prepareForPlan(PlanDraft& draft, const PassContext& context) {
+  if (absl::Status s = forwardInAll(draft.graph); !s.ok()) return s;
+  return prepare(draft.graph, context.target, {});
 }
 
 }  // namespace fw::graph

@@ -2,6 +2,7 @@
 // * x is x but for complex numbers, whose parts meet the zero of 1 + 0j; max and min start from the element.
 #include "graph/passes/unit_reduction.h"
 
+#include "graph/op_groups.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
@@ -17,21 +18,24 @@ std::optional<ValueId> reduceUnitAxes(Graph& g, const Node& node, ValueId operan
   for (int64_t axis : axes)
     if (!g.syms().isConst(type.shape[axis], 1)) return std::nullopt;
   ValueId value = operand;
-  switch (node.op) {
-    case Op::kSum:
+  switch (*reductionOp(node.op)) {
+    case ReductionOp::kSum:
       if (isInexact(type.dtype)) value = g.binary(Op::kAdd, operand, g.constant(number(type.dtype, 0)));
       break;
-    case Op::kProd:
+    case ReductionOp::kProd:
       if (isComplex(type.dtype)) value = g.binary(Op::kMultiply, g.constant(number(type.dtype, 1)), operand);
       break;
-    case Op::kMax:
-    case Op::kMin: break;
-    case Op::kAny:
-    case Op::kAll: value = g.cast(operand, DType::kBool); break;
-    case Op::kArgmax:
-    case Op::kArgmin: value = g.full(g.constant(Scalar::zero(DType::kI64)), type.shape); break;
-    default:  // composite rows are decomposed first
-      return std::nullopt;
+    case ReductionOp::kMax:
+    case ReductionOp::kMin: break;
+    case ReductionOp::kAny:
+    case ReductionOp::kAll: value = g.cast(operand, DType::kBool); break;
+    case ReductionOp::kArgmax:
+    case ReductionOp::kArgmin: value = g.full(g.constant(Scalar::zero(DType::kI64)), type.shape); break;
+    case ReductionOp::kMean:
+    case ReductionOp::kVar:
+    case ReductionOp::kStd:
+    case ReductionOp::kCountNonzero:
+    case ReductionOp::kPtp: return std::nullopt;  // composite: decomposed first
   }
   const bool keepdims = node.attrs.integerOr(AttrKey::kKeepdims, 0) != 0;
   return keepdims || axes.empty() ? value : g.squeeze(value, axes);

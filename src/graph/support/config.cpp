@@ -49,8 +49,16 @@ constexpr std::string_view kPassNames[] = {
 #include "graph/passes/passes.def"
 };
 
-bool isPass(std::string_view name) {
-  return std::find(std::begin(kPassNames), std::end(kPassNames), name) != std::end(kPassNames);
+struct StepName {
+  std::string_view name, off;
+};
+constexpr StepName kStepNames[] = {
+#define FW_PLAN_STEP(Id, text, function, off) {text, off},
+#include "graph/passes/plan_steps.def"
+};
+
+bool contains(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// The first name of a comma-separated list that is no pass, "" if there is none.
@@ -58,7 +66,7 @@ std::string_view unknownPass(std::string_view list) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
     const std::string_view name = list.substr(0, comma);
-    if (!name.empty() && !isPass(name)) return name;
+    if (!name.empty() && !contains(switchablePasses(), name)) return name;
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return "";
@@ -71,6 +79,16 @@ std::string lower(std::string_view text) {
 }
 
 }  // namespace
+
+const std::vector<std::string_view>& switchablePasses() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all(std::begin(kPassNames), std::end(kPassNames));
+    for (const StepName& step : kStepNames)
+      if (!step.off.empty()) all.push_back(step.name);
+    return all;
+  }();
+  return names;
+}
 
 Config::Config() : numbers_(settings().size()), texts_(settings().size()) {
   for (const SettingInfo& info : settings()) set(info.setting, info.fallback);
@@ -103,7 +121,7 @@ std::string Config::set(Setting s, std::string_view value) {
     case SettingType::kPasses:
       if (const std::string_view unknown = unknownPass(value); !unknown.empty()) {
         std::string known;
-        for (std::string_view name : kPassNames) known += (known.empty() ? "" : "|") + std::string(name);
+        for (std::string_view name : switchablePasses()) known += (known.empty() ? "" : "|") + std::string(name);
         return wrong(unknown, "one of " + known);
       }
       break;
@@ -136,8 +154,8 @@ std::vector<IgnoredVariable> configFromEnvironment(Config& config) {
     std::string why;
     if (name.starts_with(kPassPrefix)) {
       const std::string pass = lower(name.substr(kPassPrefix.size()));
-      if (isPass(pass)) why = switchPass(config, pass, value);
-      if (!isPass(pass) || !why.empty()) ignored.push_back({name, why});
+      if (contains(switchablePasses(), pass)) why = switchPass(config, pass, value);
+      if (!contains(switchablePasses(), pass) || !why.empty()) ignored.push_back({name, why});
       continue;
     }
     const std::string wanted = lower(name.substr(kPrefix.size()));

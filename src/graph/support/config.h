@@ -29,6 +29,9 @@ struct SettingInfo {
 };
 const std::vector<SettingInfo>& settings();
 
+/// Names of the graph passes and of those steps of planning that can be switched off.
+const std::vector<std::string_view>& switchablePasses();
+
 class Config {
  public:
   Config();  ///< the fallbacks

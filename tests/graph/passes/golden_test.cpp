@@ -15,6 +15,7 @@
 
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
+#include "graph/plan_text.h"
 
 namespace fw::graph {
 namespace {
@@ -77,6 +78,11 @@ std::string outcome(const Case& c) {
   if (!plans) return print(*graph);
   absl::StatusOr<Plan> plan = makePlan(*graph, PassContext{});
   if (!plan.ok()) return errorText(plan.status());
+  for (const std::string& problem : verify(*plan, *graph)) return "unsound plan: " + problem + "\n";
+  const std::string text = printWhole(*plan, *graph);
+  absl::StatusOr<Plan> again = parsePlan(text, *graph);
+  if (!again.ok()) return text + "does not read back: " + again.status().ToString() + "\n";
+  if (printWhole(*again, *graph) != text) return text + "reads back as\n" + printWhole(*again, *graph);
   return print(*graph) + print(*plan, *graph);
 }
 

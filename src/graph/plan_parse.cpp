@@ -1,0 +1,305 @@
+// Reader of the text form of plans. Regions are numbered as they come, which is how they are numbered; operations and
+// operands of values stand in the text for people, and are compared with the graph.
+#include "graph/plan_text.h"
+#include "graph/support/check.h"
+#include "graph/text_cursor.h"
+
+namespace fw::graph {
+namespace {
+
+class PlanParser {
+ public:
+  PlanParser(std::string_view text, const Graph& graph, const Target& target)
+      : cursor_(text),
+        graph_(graph),
+        syms_(graph.syms()) {
+    plan_.target = target;
+    plan_.regions.push_back({{-1, ValueId()}, 0});
+  }
+
+  Plan run() {
+    steps(0, plan_.steps);
+    while (cursor_.accept("buffer ")) buffer();
+    cursor_.expect("workspace ");
+    plan_.workspaceBytes = bracketed();
+    while (cursor_.accept("return buffer ")) output();
+    if (!cursor_.atEnd()) cursor_.fail("text after the plan");
+    return std::move(plan_);
+  }
+
+ private:
+  const Graph& in(int region) const { return regionOf(plan_, graph_, region); }
+
+  SymId bracketed() {
+    cursor_.expect("[");
+    const SymId id = cursor_.expression(syms_);
+    cursor_.expect("]");
+    return id;
+  }
+  /// What may stand in brackets behind a name.
+  std::optional<SymId> option(std::string_view name) {
+    return cursor_.accept(name) ? std::optional(bracketed()) : std::nullopt;
+  }
+  BufferId bufferId() { return BufferId(size_t{cursor_.number<uint32_t>()}); }
+  IntList numbers() {
+    return cursor_.list<IntList>([&] { return cursor_.number<int64_t>(); });
+  }
+
+  /// %n, with the region's number and a point in front if that is not 0.
+  Place place() {
+    const size_t start = cursor_.next();
+    int region = 0;
+    if (!cursor_.peek("%")) {
+      region = cursor_.number<int>();
+      cursor_.expect(".");
+    }
+    if (region < 0 || static_cast<size_t>(region) >= plan_.regions.size())
+      TextCursor::failAt(start, "there is no region " + std::to_string(region));
+    return {region, cursor_.value(in(region))};
+  }
+
+  // ---- steps
+
+  void steps(int region, Steps& out) {
+    while (true) {
+      const size_t start = cursor_.next();
+      if (cursor_.accept("group ")) {
+        if (cursor_.number<size_t>() != plan_.groups.size()) TextCursor::failAt(start, "groups come in order");
+        out.push_back({KernelStep{static_cast<int>(plan_.groups.size())}});
+        plan_.groups.push_back(group(region));
+      } else if (cursor_.accept("then ")) {
+        if (cursor_.number<size_t>() != plan_.commits.size()) TextCursor::failAt(start, "commits come in order");
+        out.push_back({CommitStep{static_cast<int>(plan_.commits.size())}});
+        plan_.commits.push_back(group(region));
+      } else if (cursor_.accept("accept")) {
+        out.push_back({AcceptStep{}});
+      } else if (cursor_.accept("copy buffer ")) {
+        CopyStep copy;
+        copy.from = bufferId();
+        cursor_.expect("to buffer ");
+        copy.to = bufferId();
+        out.push_back({copy});
+      } else if (cursor_.accept("call ")) {
+        out.push_back({call()});
+      } else if (cursor_.accept("loop ")) {
+        out.push_back({loop()});
+      } else if (cursor_.accept("cond ")) {
+        out.push_back({cond()});
+      } else if (cursor_.accept("bind ")) {
+        out.push_back({bind()});
+      } else {
+        return;
+      }
+    }
+  }
+
+  Group::Kind groupKind() {
+    const size_t start = cursor_.next();
+    const std::string_view text = cursor_.word("kind of group");
+    for (const Group::Kind kind : {Group::Kind::kMap, Group::Kind::kReduce, Group::Kind::kJoin, Group::Kind::kUpdate,
+                                   Group::Kind::kCommit, Group::Kind::kCheck})
+      if (kindName(kind) == text) return kind;
+    TextCursor::failAt(start, "unknown kind of group");
+  }
+
+  Group group(int region) {
+    const Graph& graph = in(region);
+    Group group;
+    cursor_.expect(":");
+    group.kind = groupKind();
+    group.region = region;
+    group.domain = cursor_.shape(syms_);
+    if (cursor_.accept("over ")) group.reducedAxes = numbers();
+    cursor_.expect("->");
+    group.outputs = cursor_.list<std::vector<ValueId>>([&] { return cursor_.value(graph); });
+    while (cursor_.peek("%")) {
+      const size_t start = cursor_.next();
+      const ValueId id = cursor_.value(graph);
+      cursor_.expect("=");
+      std::vector<ValueId> operands;
+      const bool sameOp = cursor_.word("operation") == info(graph.node(id).op).text;
+      cursor_.expect("(");
+      if (!cursor_.peek(")")) {
+        do {
+          operands.push_back(cursor_.value(graph));
+        } while (cursor_.accept(","));
+      }
+      cursor_.expect(")");
+      if (!sameOp ||
+          !std::equal(operands.begin(), operands.end(), graph.node(id).operands.begin(), graph.node(id).operands.end()))
+        TextCursor::failAt(start, "the graph says something else");
+      cursor_.expect("axes=");
+      group.values.push_back(id);
+      group.axisMap[id] = numbers();
+    }
+    return group;
+  }
+
+  // ---- loops, branches, binds, calls
+
+  Place node(Op op) {
+    const size_t start = cursor_.next();
+    const Place node = place();
+    if (in(node.region).node(node.value).op != op) TextCursor::failAt(start, "the graph has something else there");
+    return node;
+  }
+  std::vector<ValueId> projects(int region) {
+    cursor_.expect("->");
+    return cursor_.list<std::vector<ValueId>>([&] {
+      if (cursor_.accept("_")) return ValueId();
+      return cursor_.value(in(region));
+    });
+  }
+
+  void begin(ControlStep& step, Op op) {
+    step.node = node(op);
+    step.results = projects(step.node.region);
+  }
+
+  CallStep call() {
+    CallStep step{};
+    step.node = node(Op::kCall);
+    const Attrs& attrs = in(step.node.region).node(step.node.value).attrs;
+    step.site = static_cast<int>(attrs.integer(AttrKey::kSite));
+    step.number = plan_.calls++;
+    step.projects = projects(step.node.region);
+    const size_t start = cursor_.next();
+    if (cursor_.quoted() != attrs.text(AttrKey::kCallee)) TextCursor::failAt(start, "the graph calls something else");
+    cursor_.expect("of ");
+    step.operands = cursor_.list<std::vector<Window>>([&] {
+      cursor_.expect("buffer ");
+      Window window{bufferId(), {}, {}, {}};
+      cursor_.expect("at ");
+      window.offset = bracketed();
+      window.shape = cursor_.shape(syms_);
+      cursor_.expect("strides=");
+      const SymShape strides = cursor_.shape(syms_);
+      window.strides.assign(strides.begin(), strides.end());
+      return window;
+    });
+    cursor_.expect("in ");
+    step.results = cursor_.list<std::vector<BufferId>>([&] { return cursor_.accept("_") ? BufferId() : bufferId(); });
+    return step;
+  }
+
+  void bodies(ControlStep& step) {
+    const size_t count = in(step.node.region).node(step.node.value).regions.size();
+    for (size_t i = 0; i < count; ++i) {
+      cursor_.expect("{");
+      const int number = static_cast<int>(plan_.regions.size());
+      plan_.regions.push_back({step.node, static_cast<int>(i)});
+      step.bodies.push_back({number, {}});
+      steps(number, step.bodies.back().steps);
+      cursor_.expect("}");
+    }
+  }
+
+  LoopStep loop() {
+    LoopStep step;
+    begin(step, Op::kLoop);
+    cursor_.expect("while buffer ");
+    step.again = bufferId();
+    step.trip = option("trip=");
+    if ((step.index = option("symbol="))) plan_.bound.insert(*step.index);
+    bodies(step);
+    if (cursor_.accept("handles ")) step.handles = cursor_.list<std::vector<BufferId>>([&] { return bufferId(); });
+    if (cursor_.accept("moves "))
+      step.moves = cursor_.list<std::vector<std::pair<BufferId, BufferId>>>([&] {
+        const BufferId to = bufferId();
+        cursor_.expect("<-");
+        return std::pair(to, bufferId());
+      });
+    return step;
+  }
+
+  CondStep cond() {
+    CondStep step;
+    begin(step, Op::kCond);
+    cursor_.expect("if buffer ");
+    step.predicate = bufferId();
+    bodies(step);
+    return step;
+  }
+
+  BindStep bind() {
+    BindStep step;
+    begin(step, Op::kBind);
+    plan_.bound.insert(step.symbol = bracketed());
+    cursor_.expect("= buffer ");
+    step.from = bufferId();
+    cursor_.expect("in ");
+    const SymShape range = cursor_.shape(syms_);
+    if (range.size() != 2) cursor_.fail("two bounds expected");
+    step.least = range[0];
+    step.most = range[1];
+    bodies(step);
+    return step;
+  }
+
+  // ---- memory
+
+  BufferKind bufferKind() {
+    const size_t start = cursor_.next();
+    const std::string_view text = cursor_.word("kind of buffer");
+    for (const BufferKind kind :
+         {BufferKind::kInput, BufferKind::kOutput, BufferKind::kTemp, BufferKind::kHandle, BufferKind::kGiven})
+      if (kindName(kind) == text) return kind;
+    TextCursor::failAt(start, "unknown kind of buffer");
+  }
+
+  void buffer() {
+    const size_t start = cursor_.next();
+    if (cursor_.number<size_t>() != plan_.buffers.size()) TextCursor::failAt(start, "buffers come in order");
+    cursor_.expect(":");
+    Buffer buffer{};
+    buffer.kind = bufferKind();
+    buffer.index = cursor_.number<int>();
+    buffer.dtype = cursor_.dtype();
+    buffer.shape = cursor_.shape(syms_);
+    buffer.layout = cursor_.layout(static_cast<int>(buffer.shape.size()));
+    cursor_.expect("strides=");
+    const SymShape strides = cursor_.shape(syms_);
+    buffer.strides.assign(strides.begin(), strides.end());
+    buffer.offset = syms_.constant(0);
+    if (cursor_.accept("at ")) buffer.offset = bracketed();
+    if (cursor_.accept("from ")) buffer.home = bufferId();
+    cursor_.expect("holds ");
+    const BufferId id(plan_.buffers.size());
+    for (const Place& held : cursor_.list<std::vector<Place>>([&] { return place(); }))
+      if (!plan_.memory.emplace(held, id).second) TextCursor::failAt(start, "a value has two places");
+    plan_.buffers.push_back(std::move(buffer));
+  }
+
+  void output() {
+    OutputBinding output{bufferId(), cursor_.accept("view "), syms_.constant(0), {}, {}};
+    if (output.isView) {
+      cursor_.expect("offset=");
+      output.offset = bracketed();
+    }
+    output.shape = cursor_.shape(syms_);
+    cursor_.expect("strides=");
+    const SymShape strides = cursor_.shape(syms_);
+    output.strides.assign(strides.begin(), strides.end());
+    plan_.outputs.push_back(std::move(output));
+  }
+
+  TextCursor cursor_;
+  const Graph& graph_;
+  SymContext& syms_;
+  Plan plan_;
+};
+
+}  // namespace
+
+absl::StatusOr<Plan> parsePlan(std::string_view text, const Graph& graph, const Target& target) {
+  try {
+    Plan plan = PlanParser(text, graph, target).run();
+    const std::vector<std::string> problems = verify(plan, graph);
+    if (problems.empty()) return plan;
+    return absl::InvalidArgumentError("unsound plan: " + problems[0]);
+  } catch (const SyntaxError& e) {
+    return toStatus(text, e);
+  }
+}
+
+}  // namespace fw::graph

@@ -1,0 +1,240 @@
+// What a plan promises: every number is one of something, steps mention groups in order and once, what they read has
+// been computed and has memory of its type.
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/alias.h"
+#include "graph/plan_text.h"
+
+namespace fw::graph {
+namespace {
+
+class Verifier {
+ public:
+  Verifier(const Plan& plan, const Graph& graph) : plan_(plan), graph_(graph) {}
+
+  std::vector<std::string> run() {
+    if (!regionsAreSound()) return std::move(problems_);
+    memory();
+    if (!problems_.empty()) return std::move(problems_);
+    enter(0);
+    steps(plan_.steps, 0);
+    require(groups_ == plan_.groups.size(), "groups that no step mentions");
+    require(commits_ == plan_.commits.size(), "commits that no step mentions");
+    outputs();
+    return std::move(problems_);
+  }
+
+ private:
+  void require(bool holds, const std::string& what) {
+    if (!holds) problems_.push_back(what);
+  }
+  const Graph& in(int region) const { return regionOf(plan_, graph_, region); }
+  static std::string name(Place place) {
+    return "%" + std::to_string(place.value.index) + " of region " + std::to_string(place.region);
+  }
+  bool exists(BufferId id) const { return id.valid() && id.index < plan_.buffers.size(); }
+
+  bool regionsAreSound() {
+    require(!plan_.regions.empty(), "no regions");
+    for (size_t i = 1; i < plan_.regions.size() && problems_.empty(); ++i) {
+      const PlanRegion& region = plan_.regions[i];
+      const bool older = region.owner.region >= 0 && static_cast<size_t>(region.owner.region) < i;
+      require(older && region.owner.value.index < in(region.owner.region).size(), "the owner of a region");
+      if (!problems_.empty()) break;
+      const size_t count = in(region.owner.region).node(region.owner.value).regions.size();
+      require(region.number >= 0 && static_cast<size_t>(region.number) < count, "the number of a region");
+    }
+    return problems_.empty();
+  }
+
+  void memory() {
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Buffer& buffer = plan_.buffers[i];
+      const std::string which = "buffer " + std::to_string(i);
+      require(buffer.shape.size() == buffer.strides.size() && buffer.layout.rank() == int(buffer.shape.size()),
+              which + ": rank");
+      const bool handle = buffer.kind == BufferKind::kHandle;
+      require(!handle || exists(buffer.home), which + ": home");
+      require(!handle || !exists(buffer.home) || plan_.buffers[buffer.home.index].dtype == buffer.dtype,
+              which + ": type of its home");
+    }
+    for (const auto& [place, id] : plan_.memory) {
+      const bool known = place.region >= 0 && static_cast<size_t>(place.region) < plan_.regions.size() &&
+                         place.value.index < in(place.region).size();
+      require(known && exists(id), "memory of " + name(place));
+      if (!known || !exists(id)) continue;
+      const ValueType& type = in(place.region).type(place.value);
+      const Buffer& buffer = plan_.buffers[id.index];
+      const bool store = in(place.region).node(place.value).op == Op::kStore;  // into a part of an input
+      require(type.dtype == buffer.dtype && (store || type.shape.size() == buffer.shape.size()),
+              "type of the memory of " + name(place));
+    }
+  }
+
+  /// What a region finds: its inputs.
+  void enter(int region) {
+    for (ValueId input : in(region).inputs())
+      if (input.valid()) computed_.insert({region, input});
+  }
+
+  /// Constants and symbolic integers are everywhere; other values have memory, and have been computed.
+  bool isThere(Place place) const {
+    const Graph& graph = in(place.region);
+    const ValueId base = viewBase(graph, place.value);
+    const Op op = graph.node(base).op;
+    if (op == Op::kConstant || op == Op::kSym) return true;
+    const Place memory{place.region, base};
+    return plan_.memory.contains(memory) && computed_.contains(memory);
+  }
+
+  void group(const Group& group, int region) {
+    const Graph& graph = in(region);
+    require(group.region == region, "a group of another region");
+    if (group.region != region) return;
+    absl::flat_hash_set<ValueId> members;
+    const auto rank = static_cast<int64_t>(group.domain.size());
+    const auto isAxis = [&](int64_t axis) { return axis >= -1 && axis < rank; };
+    require(std::all_of(group.reducedAxes.begin(), group.reducedAxes.end(), isAxis), "axes of a reduction");
+    for (ValueId id : group.values) {
+      const auto map = group.axisMap.find(id);
+      const bool mapped = map != group.axisMap.end() && map->second.size() == graph.type(id).shape.size();
+      require(mapped && std::all_of(map->second.begin(), map->second.end(), isAxis), "axes of " + name({region, id}));
+      for (ValueId operand : graph.node(id).operands) {
+        const bool inside = members.contains(viewBase(graph, operand)) || members.contains(operand);
+        require(inside || isThere({region, operand}), name({region, operand}) + " is read before it is there");
+      }
+      members.insert(id);
+    }
+    for (ValueId id : group.outputs) {
+      require(members.contains(id), "output " + name({region, id}) + " of a group that does not compute it");
+      require(group.kind == Group::Kind::kCheck || plan_.memory.contains({region, id}),
+              name({region, id}) + " has no memory");
+      computed_.insert({region, id});
+    }
+  }
+
+  void steps(const Steps& steps, int region) {
+    for (const Step& step : steps) std::visit([&](const auto& what) { visit(what, region); }, step.what);
+  }
+
+  void visit(const KernelStep& step, int region) {
+    require(static_cast<size_t>(step.group) == groups_ && groups_ < plan_.groups.size(), "order of groups");
+    if (groups_ < plan_.groups.size()) group(plan_.groups[groups_++], region);
+  }
+  void visit(const CommitStep& step, int region) {
+    require(accepted_, "a commit in front of accept");
+    require(static_cast<size_t>(step.commit) == commits_ && commits_ < plan_.commits.size(), "order of commits");
+    if (commits_ < plan_.commits.size()) group(plan_.commits[commits_++], region);
+  }
+  void visit(const AcceptStep&, int region) {
+    require(region == 0 && !accepted_, "one accept, outside of all regions");
+    accepted_ = true;
+  }
+  void visit(const CopyStep& step, int) {
+    const bool both = exists(step.from) && exists(step.to);
+    require(both, "buffers of a copy");
+    if (!both) return;
+    const Buffer &from = plan_.buffers[step.from.index], &to = plan_.buffers[step.to.index];
+    require(from.dtype == to.dtype && from.shape == to.shape && from.layout == to.layout, "a copy of different types");
+  }
+
+  void visit(const CallStep& step, int region) {
+    const Graph& graph = in(region);
+    const bool known = step.node.region == region && step.node.value.index < graph.size() &&
+                       graph.node(step.node.value).op == Op::kCall;
+    require(known && step.number == calls_++, "the node of a call");
+    if (!known) return;
+    const Node& node = graph.node(step.node.value);
+    const bool whole = step.operands.size() == node.operands.size() && step.projects.size() == node.type.tuple.size() &&
+                       step.results.size() == node.type.tuple.size();
+    require(whole, "operands and results of a call");
+    if (!whole) return;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      require(isThere({region, node.operands[i]}), name({region, node.operands[i]}) + " is given before it is there");
+      require(exists(step.operands[i].buffer), "memory of an operand");
+    }
+    for (size_t i = 0; i < step.results.size(); ++i) {
+      const ValueId result = step.projects[i];
+      require(result.valid() == step.results[i].valid(), "a result of a call without memory");
+      if (!result.valid() || !step.results[i].valid()) continue;
+      const ValueType& type = node.type.tuple[i];
+      const bool fits = exists(step.results[i]) && plan_.buffers[step.results[i].index].dtype == type.dtype;
+      const bool given = fits && plan_.buffers[step.results[i].index].kind == BufferKind::kGiven;
+      require(fits && given == (type.rank() > 0), "memory of a result of a call");
+      computed_.insert({region, result});
+    }
+  }
+
+  bool holds(BufferId id, DType dtype) const {
+    return exists(id) && plan_.buffers[id.index].dtype == dtype && plan_.buffers[id.index].shape.empty();
+  }
+
+  void visit(const LoopStep& step, int region) {
+    require(holds(step.again, DType::kBool), "what a loop goes on by");
+    const auto isHandle = [&](BufferId id) {
+      return exists(id) && plan_.buffers[id.index].kind == BufferKind::kHandle;
+    };
+    require(std::all_of(step.handles.begin(), step.handles.end(), isHandle), "handles of a loop");
+    absl::flat_hash_set<BufferId> to, from;
+    for (const auto& move : step.moves) {
+      require(isHandle(move.first) && isHandle(move.second), "a loop moves what is no handle");
+      require(to.insert(move.first).second && from.insert(move.second).second, "a loop moves memory to two places");
+    }
+    control(step, region, Op::kLoop);
+  }
+  void visit(const CondStep& step, int region) {
+    require(holds(step.predicate, DType::kBool), "what a branch is taken by");
+    control(step, region, Op::kCond);
+  }
+  void visit(const BindStep& step, int region) {
+    require(holds(step.from, DType::kI64) && plan_.bound.contains(step.symbol), "what a symbol is bound to");
+    control(step, region, Op::kBind);
+  }
+
+  void control(const ControlStep& step, int region, Op op) {
+    const Graph& graph = in(region);
+    const bool known =
+        step.node.region == region && step.node.value.index < graph.size() && graph.node(step.node.value).op == op;
+    require(known && step.bodies.size() == graph.node(step.node.value).regions.size(), "the node of a step");
+    if (!problems_.empty()) return;
+    for (ValueId operand : graph.node(step.node.value).operands)
+      require(isThere({region, operand}), name({region, operand}) + " is given before it is there");
+    for (const ControlStep::Body& body : step.bodies) {
+      const auto number = static_cast<size_t>(body.region);
+      require(number < plan_.regions.size() && plan_.regions[number].owner == step.node, "the region of a body");
+      if (!problems_.empty()) return;
+      enter(body.region);
+      steps(body.steps, body.region);
+      for (ValueId output : in(body.region).outputs())
+        require(isThere({body.region, output}), name({body.region, output}) + " is answered before it is there");
+    }
+    require(step.results.size() == graph.type(step.node.value).tuple.size(), "results of a step");
+    computed_.insert(step.node);  // a result itself where it is wanted for what it raises
+    for (ValueId result : step.results)
+      if (result.valid()) computed_.insert({region, result});
+  }
+
+  void outputs() {
+    require(plan_.outputs.size() == graph_.outputs().size(), "number of results");
+    for (size_t i = 0; i < std::min(plan_.outputs.size(), graph_.outputs().size()); ++i) {
+      require(exists(plan_.outputs[i].buffer), "memory of a result");
+      const Place place{0, graph_.outputs()[i]};
+      require(isThere(place), "result " + name(place) + " is not computed");
+    }
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  std::vector<std::string> problems_;
+  absl::flat_hash_set<Place> computed_;
+  size_t groups_ = 0, commits_ = 0;
+  int calls_ = 0;
+  bool accepted_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> verify(const Plan& plan, const Graph& graph) { return Verifier(plan, graph).run(); }
+
+}  // namespace fw::graph

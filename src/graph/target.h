@@ -1,0 +1,38 @@
+// What a graph is planned for: where its memory is, whose numbers are to come out, and what things cost there. Passes,
+// planning and lowering assume no machine; where they decide by one, they ask the target. Another device is another
+// value of this, made by who generates code for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fw::graph {
+
+enum class MemorySpace : uint8_t { kHost, kDevice };
+
+struct Target {
+  MemorySpace space = MemorySpace::kHost;  ///< of temporaries
+
+  /// Floating-point numbers are added up in NumPy's order, so that sums have its bits; else in any order.
+  bool numpySums = true;
+  /// Floating-point errors are noticed, for NumPy's error state; else nobody asks for them, and what is not needed is
+  /// not computed for their sake. What NumPy answers with an exception still declines where it is computed.
+  bool reportsFlags = true;
+
+  int64_t alignment = 64;  ///< bytes, of every temporary
+
+  // What fusion weighs. An operation costs 1, or what recomputeCost() says.
+  size_t groupValues = 128;  ///< computed by one kernel
+  int groupReductions = 16;  ///< of one kernel: their loops are the longest code, and what is behind them much like it
+  size_t groupOutputs = 8;   ///< of kernels joined because they load the same array: streams that it writes
+  int cloneCost = 6;         ///< up to here a scalar or a constant array is computed again wherever it is read
+  int recomputeCost = 8;     ///< up to here a value over fewer axes is, for every element of its reader
+  size_t commitValues = 24;  ///< computed by one commit
+  int checkedCost = 8;       ///< per store; beyond, computing twice costs more than writing and reading a temporary
+
+  // What kernels are cut into.
+  int64_t columnTile = 4096;  ///< elements of accumulators that stay close while rows are added to them
+  size_t joinedTogether = 8;  ///< operands of a concatenate that one kernel copies; more get one each
+};
+
+}  // namespace fw::graph

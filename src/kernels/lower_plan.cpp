@@ -1,0 +1,169 @@
+// One kernel per group, or a few, and the proof that they stay inside of their buffers.
+#include "kernels/lower_plan.h"
+
+#include <memory>
+#include <optional>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/support/check.h"
+#include "kernels/access_proof.h"
+#include "kernels/lower.h"
+#include "kernels/lower_group.h"
+
+namespace fw::kernels {
+namespace {
+
+using graph::DeferredCommit;
+
+/// Stores with a check that have a loop to be interrupted.
+absl::flat_hash_set<graph::ValueId> checkedStores(const graph::Plan& plan) {
+  absl::flat_hash_set<graph::ValueId> stores;
+  for (const graph::Group& group : plan.groups)
+    if (group.kind == graph::Group::Kind::kCheck && !group.domain.empty()) stores.insert(group.outputs[0]);
+  return stores;
+}
+
+/// The outermost loop of the kernel runs over the first axes of the loop order, up to the loop's size.
+DeferredCommit deferredCommit(int number, const graph::Graph& graph, const graph::Group& commit, const Kernel& kernel) {
+  graph::SymContext& syms = graph.syms();
+  const graph::ValueId store = commit.outputs[0];
+  const graph::Layout& layout = graph.type(graph.node(store).operands[0]).layout;
+  for (const Item& item : kernel.body.items) {
+    if (!item.stmt.valid()) continue;
+    const Expr& upper = kernel.exprs[kernel.stmts[item.stmt.index].upper.index];
+    graph::SymId size = syms.constant(1), wanted = upper.sym;
+    if (upper.op == ScalarOp::kConst) wanted = syms.constant(static_cast<int64_t>(upper.imm));
+    const bool oneOperation = commit.values.size() == 2;  // and the store
+    DeferredCommit result{number, loopOrder(layout, commit.axisMap.at(store)), 0, oneOperation};
+    for (int64_t axis : result.order) {
+      ++result.outer;
+      size = syms.canonical(syms.mul(size, commit.domain[axis]));
+      if (size == syms.canonical(wanted)) return result;
+    }
+  }
+  FW_UNREACHABLE();
+}
+
+/// What is known of the symbols bound around a region while code of it runs.
+class RegionScopes {
+ public:
+  RegionScopes(AccessProver& prover, const graph::Graph& graph, const graph::Plan& plan, int region) {
+    if (region == 0) return;
+    const graph::Place owner = plan.regions[static_cast<size_t>(region)].owner;
+    outer_ = std::make_unique<RegionScopes>(prover, graph, plan, owner.region);
+    const graph::Node& node = graph::regionOf(plan, graph, owner.region).node(owner.value);
+    if (!node.attrs.has(graph::AttrKey::kSymbol)) return;
+    graph::SymContext& syms = graph.syms();
+    const graph::SymId symbol = node.attrs.sym(graph::AttrKey::kSymbol);
+    std::vector<graph::SymId> facts;
+    if (node.op == graph::Op::kBind) {
+      facts = {syms.sub(symbol, node.attrs.sym(graph::AttrKey::kLeast)),
+               syms.sub(node.attrs.sym(graph::AttrKey::kMost), symbol)};
+    } else {
+      facts = {symbol};
+      if (node.attrs.has(graph::AttrKey::kTrip))
+        facts.push_back(syms.sub(syms.sub(node.attrs.sym(graph::AttrKey::kTrip), syms.constant(1)), symbol));
+    }
+    scope_.emplace(prover, absl::Span<const graph::SymId>(&symbol, 1), facts);
+  }
+
+ private:
+  std::unique_ptr<RegionScopes> outer_;
+  std::optional<AccessProver::Scope> scope_;
+};
+
+/// How far the accesses reach that are not proved to stay inside of their buffers, and results that are views. An error
+/// where they may not be left to a check at run time, or where there is no telling: in regions, whose accesses are not
+/// known when the call begins.
+absl::StatusOr<std::vector<Reach>> unprovedReaches(const graph::Graph& graph, const graph::Plan& plan,
+                                                   const LoweringOptions& options, const KernelProgram& program) {
+  const std::vector<graph::SymId> scoped(plan.bound.begin(), plan.bound.end());
+  AccessProver prover(plan, graph.syms(), options.guarded, scoped);
+  std::vector<Reach> reaches;
+  std::vector<std::string> problems;
+  for (size_t result : prover.unprovedResults()) {
+    const graph::OutputBinding& output = plan.outputs[result];
+    reaches.push_back(reachOf(output, plan, graph.syms()));
+    if (options.refuseUnproved) problems.push_back(absl::StrCat("result ", result, " in buffer ", output.buffer.index));
+  }
+  bool inRegion = false;
+  const auto prove = [&](const Kernel& kernel, bool known) {
+    for (uint32_t access : prover.unproved(kernel)) {
+      std::optional<Reach> reach = reachOf(kernel, access, graph.syms());
+      inRegion |= !known;
+      if (options.refuseUnproved || !reach)
+        problems.push_back(describeAccess(kernel, access, plan, graph.syms()));
+      else
+        reaches.push_back(*std::move(reach));
+    }
+  };
+  for (size_t group = 0, k = 0; group < program.kernelsUpTo.size(); ++group) {
+    const RegionScopes scopes(prover, graph, plan, plan.groups[group].region);
+    for (; k < program.kernelsUpTo[group]; ++k) prove(program.kernels[k], plan.isStraight());
+  }
+  for (const Kernel& commit : program.commits) prove(commit, plan.isStraight());
+  if (inRegion && !options.refuseUnproved)
+    return absl::UnimplementedError("an access of a loop or branch is not proved to stay inside of its array");
+  if (problems.empty()) return reaches;
+  return absl::InternalError("not proved to stay inside of its buffer: " + absl::StrJoin(problems, "; "));
+}
+
+/// Moves an access by all of its buffer.
+void plantOutside(const graph::Graph& graph, const graph::Plan& plan, KernelProgram& program) {
+  graph::SymContext& syms = graph.syms();
+  for (std::vector<Kernel>* list : {&program.kernels, &program.commits}) {
+    for (Kernel& kernel : *list) {
+      if (kernel.accesses.empty()) continue;
+      Access& access = kernel.accesses[0];
+      const graph::Buffer& buffer = plan.buffers[access.buffer.index];
+      const graph::SymId bytes = syms.mul(syms.product(buffer.shape), syms.constant(graph::itemSize(buffer.dtype)));
+      access.offset = syms.add(access.offset, bytes);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<KernelProgram> lowerPlan(const graph::Graph& graph, const graph::Plan& plan,
+                                        const LoweringOptions& options) {
+  KernelProgram program;
+  absl::flat_hash_set<graph::ValueId> checked;
+  if (options.deferChecks) checked = checkedStores(plan);
+  const auto isDeferred = [&](const graph::Group& group) {
+    return !group.outputs.empty() && checked.contains(group.outputs[0]);
+  };
+  int ordinal = 0;
+  const auto build = [&](const graph::Group& group, std::vector<Kernel>& list) {
+    const int own = ordinal++;
+    if (absl::Status late = options.deadline.check("kernel " + std::to_string(own)); !late.ok()) return late;
+    if (group.kind == graph::Group::Kind::kCheck && isDeferred(group)) return absl::OkStatus();
+    return buildKernels(graph::regionOf(plan, graph, group.region), plan, group, own, list);
+  };
+  for (const graph::Group& group : plan.groups) {
+    if (absl::Status built = build(group, program.kernels); !built.ok()) return built;
+    program.kernelsUpTo.push_back(program.kernels.size());
+  }
+  for (const graph::Group& commit : plan.commits) {
+    const size_t own = program.commits.size();
+    if (absl::Status built = build(commit, program.commits); !built.ok()) return built;
+    if (isDeferred(commit))
+      program.deferred.push_back(deferredCommit(static_cast<int>(own), graph, commit, program.commits[own]));
+  }
+  if (options.plantOutside) plantOutside(graph, plan, program);
+  absl::StatusOr<std::vector<Reach>> reaches = unprovedReaches(graph, plan, options, program);
+  if (!reaches.ok()) return reaches.status();
+  program.reaches = *std::move(reaches);
+  return program;
+}
+
+std::string print(const KernelProgram& program, const graph::SymContext& syms) {
+  std::string text;
+  for (const std::vector<Kernel>* list : {&program.kernels, &program.commits})
+    for (const Kernel& kernel : *list) absl::StrAppend(&text, print(kernel, syms), "\n");
+  return text;
+}
+
+}  // namespace fw::kernels
