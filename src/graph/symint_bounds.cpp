@@ -148,7 +148,64 @@ bool BoundProver::prove(const SymPoly& p, int depth) {
   for (const std::vector<Step>& steps : ways)
     for (const Step& step : steps)
       if (std::optional<SymPoly> rest = apply(p, step); rest && prove(*rest, depth + 1)) return true;
-  return splitCases(p, depth);
+  return proveAsProduct(p, depth) || splitCases(p, depth);
+}
+
+/// What `atom` is at least, or at most: its range, and facts that name it once and alone.
+std::vector<SymPoly> BoundProver::boundsOf(SymId atom, bool lower) const {
+  constexpr size_t kMost = 4;
+  std::vector<SymPoly> bounds;
+  const SymRange range = context_.range(atom);
+  const int64_t end = lower ? range.lo : range.hi;
+  if (end != (lower ? INT64_MIN : INT64_MAX)) bounds.push_back(SymAlgebra::constantPoly(end));
+  const auto facts = factsOf_.find(atom);
+  if (facts == factsOf_.end()) return bounds;
+  for (size_t i = facts->second.size(); i-- > 0 && bounds.size() < kMost;) {  // what holds here first
+    SymPoly rest;
+    int64_t coefficient = 0;
+    bool alone = true;
+    for (const SymTerm& t : facts_[facts->second[i]]) {
+      const bool has = std::find(t.atoms.begin(), t.atoms.end(), atom) != t.atoms.end();
+      if (!has) rest.push_back(t);
+      if (has) coefficient = t.coefficient;
+      alone &= !has || t.atoms.size() == 1;
+    }
+    if (!alone || coefficient != (lower ? 1 : -1)) continue;
+    std::optional<SymPoly> bound = algebra_.add({}, rest, lower ? -1 : 1);
+    if (bound) bounds.push_back(*std::move(bound));
+  }
+  return bounds;
+}
+
+/// (s - m) * (t - k), multiplied out: along t it rises by s - m, from what it is at the least t. Terms one by one do
+/// not show it, where m is a minimum.
+bool BoundProver::proveAsProduct(const SymPoly& p, int depth) {
+  std::vector<SymId> tried;
+  for (const SymTerm& term : p) {
+    for (SymId atom : term.atoms) {
+      if (std::find(tried.begin(), tried.end(), atom) != tried.end()) continue;
+      tried.push_back(atom);
+      SymPoly slope, rest;
+      bool linear = true;
+      for (SymTerm t : p) {
+        const auto at = std::find(t.atoms.begin(), t.atoms.end(), atom);
+        const bool has = at != t.atoms.end();
+        if (has) t.atoms.erase(at);
+        linear &= std::find(t.atoms.begin(), t.atoms.end(), atom) == t.atoms.end();
+        (has ? slope : rest).push_back(std::move(t));
+      }
+      if (!linear || slope.size() < 2) continue;
+      const std::optional<SymPoly> falls = algebra_.add({}, slope, -1);
+      const bool rises = prove(slope, depth + 1);
+      if (!rises && (!falls || !prove(*falls, depth + 1))) continue;
+      for (const SymPoly& bound : boundsOf(atom, rises)) {
+        const std::optional<SymPoly> part = algebra_.mul(slope, bound);
+        const std::optional<SymPoly> least = part ? algebra_.add(rest, *part) : std::nullopt;
+        if (least && prove(*least, depth + 1)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 /// Facts that have `term` with the same sign, times what is missing.

@@ -41,6 +41,8 @@ class BoundProver {
   std::vector<Step> stepsAgainst(const SymPoly& p, const SymTerm& term) const;
   std::optional<SymPoly> apply(const SymPoly& p, const Step& step) const;
   bool splitCases(const SymPoly& p, int depth);
+  bool proveAsProduct(const SymPoly& p, int depth);
+  std::vector<SymPoly> boundsOf(SymId atom, bool lower) const;
   void knowAtoms(const SymPoly& p);
   void knowAtom(SymId atom);
   void push(SymPoly poly);

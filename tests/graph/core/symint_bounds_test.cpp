@@ -65,6 +65,18 @@ TEST_F(Bounds, OfAtoms) {
   EXPECT_FALSE(holds("t*min(s0 + 1, s1) + -1*t"));
 }
 
+TEST_F(Bounds, OfProductsOfDifferences) {
+  EXPECT_FALSE(holds("s0*s1 + -1*s0 + -1*s1*min(b, s0 + -1*a) + min(b, s0 + -1*a)"));  // s1 may be 0
+  assume("s1 + -1");
+  EXPECT_TRUE(holds("s0*s1 + -1*s0 + -1*s1*min(b, s0 + -1*a) + min(b, s0 + -1*a)"));
+  EXPECT_TRUE(holds("s0*s1 + -1*s0 + -1*s1*min(b, s0 + -1*a*t) + min(b, s0 + -1*a*t)"));
+  EXPECT_FALSE(holds("s0*s1 + -1*s0 + -1*s1*min(b, s0 + -1*a) + min(b, s0 + -1*a) + -1"));
+  assume("t + -1*a");
+  EXPECT_TRUE(holds("s0*t + -1*s0*a + -1*t*min(s0, b) + a*min(s0, b)"));  // (s0 - min) * (t - a)
+  EXPECT_TRUE(holds("a*s0 + -1*t*s0 + t*max(s0, b) + -1*a*max(s0, b)"));  // (a - t) * (s0 - max)
+  EXPECT_FALSE(holds("a*s0 + -1*t*s0 + t*max(s0, b) + -1*a*max(s0, b) + -1"));
+}
+
 TEST_F(Bounds, OfFactsThatHoldForAWhile) {
   const SymId fact = of("s0 + -1*a + -1"), goal = of("s0*t + -1*a*t + -1*t");
   BoundProver prover(c);
