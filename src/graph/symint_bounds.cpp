@@ -41,6 +41,29 @@ void BoundProver::addFact(SymId id) {
   const SymPoly p = algebra_.poly(context_.canonical(id));
   push(p);
   knowAtoms(p);  // s >= 2 follows from s // n >= 1 and n >= 2
+  pushWithoutQuotients(p);
+}
+
+/// x // k lies between (x - k + 1) / k and x / k: from (s + 1) // 2 >= s follows s + 1 >= 2s, which no step against
+/// another fact finds.
+void BoundProver::pushWithoutQuotients(const SymPoly& p) {
+  for (size_t i = 0; i < p.size(); ++i) {
+    for (size_t k = 0; k < p[i].atoms.size(); ++k) {
+      const SymNode n = context_.node(p[i].atoms[k]);
+      if (n.op != SymOp::kFloorDiv) continue;
+      const std::optional<int64_t> by = context_.asConst(n.operands[1]);
+      SymTerm factor = p[i];
+      factor.atoms.erase(factor.atoms.begin() + static_cast<ptrdiff_t>(k));
+      if (!by || *by < 2 || algebra_.range(SymTerm{1, factor.atoms}).lo < 0) continue;
+      SymPoly rest = p;
+      rest.erase(rest.begin() + static_cast<ptrdiff_t>(i));
+      SymPoly x = algebra_.poly(n.operands[0]);
+      std::optional<SymPoly> end = algebra_.add(x, SymAlgebra::constantPoly(factor.coefficient > 0 ? 0 : 1 - *by));
+      std::optional<SymPoly> part = end ? algebra_.mul(*end, {factor}) : std::nullopt;
+      std::optional<SymPoly> fact = part ? algebra_.add(*part, rest, *by) : std::nullopt;
+      if (fact) push(*std::move(fact));
+    }
+  }
 }
 
 void BoundProver::push(SymPoly poly) {
@@ -243,7 +266,8 @@ std::vector<BoundProver::Step> BoundProver::stepsAgainst(const SymPoly& p, const
 
 std::optional<SymPoly> BoundProver::apply(const SymPoly& p, const Step& step) const {
   std::optional<SymPoly> product = algebra_.mul(facts_[step.fact], {step.factor});
-  std::optional<SymPoly> scaled = algebra_.add({}, p, step.scale);
+  // Of integers: 2p >= -1 is as much as p >= 0.
+  std::optional<SymPoly> scaled = algebra_.add(SymAlgebra::constantPoly(step.scale - 1), p, step.scale);
   return product && scaled ? algebra_.add(*scaled, *product, -step.times) : std::nullopt;
 }
 

@@ -32,7 +32,7 @@ class BoundProver {
 
  private:
   bool prove(const SymPoly& p, int depth);
-  /// p becomes scale * p - times * factor * fact.
+  /// p becomes scale * p + scale - 1 - times * factor * fact.
   struct Step {
     size_t fact;
     SymTerm factor;  ///< >= 0
@@ -46,6 +46,7 @@ class BoundProver {
   void knowAtoms(const SymPoly& p);
   void knowAtom(SymId atom);
   void push(SymPoly poly);
+  void pushWithoutQuotients(const SymPoly& p);
   bool isBad(const SymTerm& t) const { return algebra_.range(t).lo < 0; }
 
   SymContext context_;
