@@ -203,6 +203,8 @@ std::vector<SymPoly> BoundProver::boundsOf(SymId atom, bool lower) const {
 /// (s - m) * (t - k), multiplied out: along t it rises by s - m, from what it is at the least t. Terms one by one do
 /// not show it, where m is a minimum.
 bool BoundProver::proveAsProduct(const SymPoly& p, int depth) {
+  constexpr size_t kMostAtoms = 8;  // in a term: arrays of many axes would use up the time of all proofs
+  if (std::any_of(p.begin(), p.end(), [](const SymTerm& t) { return t.atoms.size() > kMostAtoms; })) return false;
   std::vector<SymId> tried;
   for (const SymTerm& term : p) {
     for (SymId atom : term.atoms) {
