@@ -66,6 +66,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     const graph::Buffer& buffer = plan.buffers[binding.buffer.index];
     View view{static_cast<int>(binding.buffer.index),
               !binding.isView && isOurs(buffer),
+              buffer.kind == graph::BufferKind::kGiven,
               guards::typeNumber(buffer.dtype),
               0,
               -1,
@@ -78,6 +79,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     views_.push_back(view);
   }
   checkMemory(plan);
+  planCopies();
   workspace_ = append(std::vector{plan.workspaceBytes});
   for (const graph::Group& commit : plan.commits)
     written_.insert(written_.end(), commit.outputs.size(), {append(commit.domain), commit.domain.size()});
@@ -101,6 +103,27 @@ void ResultBuilder::checkMemory(const graph::Plan& plan) const {
     const graph::Buffer& base = plan.buffers[views_[node.baseNode].buffer];
     FW_CHECK(isOurs(base) && views_[node.index].buffer == views_[node.baseNode].buffer);
   }
+}
+
+/// Equal values of the graph share a buffer but may be distinct arrays of the program: the first output gets the buffer
+/// itself, the others get copies. So does what is fresh in NumPy and a part of a buffer here.
+void ResultBuilder::planCopies() {
+  std::vector<int> owner(bufferCount_, -1);
+  copyOf_.assign(views_.size(), -1);
+  for (const ExitNode& node : exit_.nodes) {
+    if (node.kind != ExitNode::Kind::kArray || node.baseObject >= 0) continue;
+    const int output = node.baseNode >= 0 ? node.baseNode : node.index;
+    int& owned = owner[views_[output].buffer];
+    if (views_[output].wholeBuffer && owned < 0) owned = output;
+    if (owned == output || copyOf_[output] >= 0) continue;
+    copyOf_[output] = static_cast<int>(copies_.size());
+    copies_.push_back(output);
+  }
+}
+
+size_t ResultBuilder::slotOf(int output) const {
+  const int copy = copyOf_[output];
+  return copy < 0 ? static_cast<size_t>(views_[output].buffer) : bufferCount_ + 2 * static_cast<size_t>(copy);
 }
 
 bool ResultBuilder::allocateOne(Call& call, size_t output) const {
@@ -139,26 +162,43 @@ bool ResultBuilder::allocate(Call& call) const {
   }
   for (size_t i = 0; i < outputs_.size(); ++i)
     if (!allocateOne(call, i)) return false;
+  return allocateCopies(call);
+}
+
+bool ResultBuilder::allocateCopies(Call& call) const {
+  for (const int output : copies_) {
+    const View& view = views_[output];
+    PyArrayObject** slot = call.arrays + slotOf(output);
+    PyArrayObject* source = call.arrays[view.buffer];
+    if (!view.wholeBuffer || view.given) {
+      void* data = view.given ? slot : dataOf(call, view);  // not known yet: see fillCopies()
+      source = reinterpret_cast<PyArrayObject*>(buildView(call, view, data, nullptr, false));
+      if (!source) return false;
+      slot[1] = source;
+    }
+    FW_CHECK(source);
+    if (!runtime::mayAllocate()) return PyErr_NoMemory(), false;
+    slot[0] = reinterpret_cast<PyArrayObject*>(PyArray_NewLikeArray(source, NPY_KEEPORDER, nullptr, 0));
+    if (!slot[0]) return false;
+  }
+  return true;
+}
+
+bool ResultBuilder::fillCopies(Call& call) const {
+  for (const int output : copies_) {
+    PyArrayObject** slot = call.arrays + slotOf(output);
+    PyArrayObject* source = slot[1] ? slot[1] : call.arrays[views_[output].buffer];
+    if (views_[output].given)
+      reinterpret_cast<PyArrayObject_fields*>(source)->data = static_cast<char*>(dataOf(call, views_[output]));
+    if (PyArray_CopyInto(slot[0], source) < 0) return false;
+  }
   return true;
 }
 
 void ResultBuilder::release(Call& call) const {
   for (const OutputBuffer& out : outputs_) Py_CLEAR(call.arrays[out.buffer]);
   for (int buffer : given_) Py_CLEAR(call.arrays[buffer]);
-}
-
-/// The array of an output that is a whole buffer, borrowed; null with an exception set. Equal values of the graph share
-/// a buffer but may be distinct arrays of the program: the first output gets the buffer itself, the others get copies.
-PyArrayObject* ResultBuilder::arrayOf(Call& call, int output, Progress& progress) const {
-  const int buffer = views_[output].buffer;
-  FW_CHECK(call.arrays[buffer]);
-  int& owner = progress.owner[buffer];
-  if (owner < 0) owner = output;
-  if (owner == output) return call.arrays[buffer];
-  for (const auto& [of, copy] : progress.copies)
-    if (of == output) return reinterpret_cast<PyArrayObject*>(copy.get());
-  progress.copies.emplace_back(output, Ref::steal(PyArray_NewCopy(call.arrays[buffer], NPY_KEEPORDER)));
-  return reinterpret_cast<PyArrayObject*>(progress.copies.back().second.get());
+  for (size_t i = bufferCount_; i < arrayCount(); ++i) Py_CLEAR(call.arrays[i]);
 }
 
 void* ResultBuilder::dataOf(const Call& call, const View& view) const {
@@ -176,7 +216,7 @@ PyObject* ResultBuilder::buildView(Call& call, const View& view, void* data, PyO
   return result;
 }
 
-PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node, Progress& progress) const {
+PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node) const {
   const View& view = views_[node.index];
   if (node.baseObject >= 0) {
     PyObject* base = call.objects[node.baseObject];
@@ -184,15 +224,14 @@ PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node, Progress& 
                      node.writeable && PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(base)));
   }
   if (node.baseNode >= 0) {
-    PyArrayObject* base = arrayOf(call, node.baseNode, progress);
-    if (!base) return nullptr;
+    PyArrayObject* base = call.arrays[slotOf(node.baseNode)];
+    FW_CHECK(base);
     char* data = static_cast<char*>(PyArray_DATA(base)) + (view.offset < 0 ? 0 : call.sizes[view.offset]);
     return buildView(call, view, data, reinterpret_cast<PyObject*>(base), node.writeable);
   }
-  if (view.wholeBuffer) return Py_XNewRef(reinterpret_cast<PyObject*>(arrayOf(call, node.index, progress)));
-  Ref window =
-      Ref::steal(buildView(call, view, dataOf(call, view), nullptr, false));  // fresh in NumPy, a part of a buffer here
-  return window ? PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(window.get()), NPY_KEEPORDER) : nullptr;
+  PyArrayObject* array = call.arrays[slotOf(node.index)];
+  FW_CHECK(array);
+  return Py_NewRef(reinterpret_cast<PyObject*>(array));
 }
 
 PyObject* ResultBuilder::buildContainer(Call& call, const ExitNode& node, Progress& progress) const {
@@ -217,7 +256,7 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
       FW_CHECK(progress.made[node.index]);
       result = Py_NewRef(progress.made[node.index]);
       break;
-    case ExitNode::Kind::kArray: result = buildArray(call, node, progress); break;
+    case ExitNode::Kind::kArray: result = buildArray(call, node); break;
     case ExitNode::Kind::kArrayScalar: {
       Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(views_[node.index].typeNumber)));
       result = PyArray_Scalar(data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr);
@@ -259,11 +298,12 @@ PyObject* ResultBuilder::buildResult(Call& call) const {
   const ExitNode& root = exit_.nodes[0];
   if (root.kind == ExitNode::Kind::kArray && isWhole(root))  // hand over, no reference traffic
     return reinterpret_cast<PyObject*>(std::exchange(call.arrays[views_[root.index].buffer], nullptr));
-  Progress progress(exit_.nodes.size(), bufferCount_);
+  Progress progress(exit_.nodes.size());
   return buildNode(call, 0, progress);
 }
 
 bool ResultBuilder::leave(Call& call, PyObject** result) const {
+  if (!fillCopies(call)) return false;
   if (!exit_.effects.empty() || !exit_.slots.empty() || exit_.end != capture::ExitPlan::kReturn)
     return leaveRegion(call, result);
   *result = buildResult(call);
@@ -272,7 +312,7 @@ bool ResultBuilder::leave(Call& call, PyObject** result) const {
 
 /// The objects that effects and slots name are all made first; then nothing fails but for lack of memory.
 bool ResultBuilder::leaveRegion(Call& call, PyObject** result) const {
-  Progress progress(exit_.nodes.size(), bufferCount_);
+  Progress progress(exit_.nodes.size());
   absl::InlinedVector<Ref, 12> owned;
   auto make = [&](int node) {
     if (node < 0 || progress.made[node]) return true;

@@ -19,8 +19,8 @@ class ResultBuilder {
  public:
   ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms);
 
-  /// Memory of one call, laid out by the caller: sizeCount() words, 2 words per output for scalars, one array pointer
-  /// per buffer of the plan (null-initialised).
+  /// Memory of one call, laid out by the caller: sizeCount() words, 2 words per output for scalars, arrayCount() array
+  /// pointers (null-initialised).
   struct Call {
     const int64_t* symbols;
     void** buffers;
@@ -28,15 +28,17 @@ class ResultBuilder {
     PyObject** slots = nullptr;  ///< regions: the slots of the frame
     int64_t* sizes;
     uint64_t* scalars;
-    PyArrayObject** arrays;
+    PyArrayObject** arrays;  ///< by buffer of the plan; behind them, by copy: the copy, and what it is of if a window
     HeldLocks* locks = nullptr;  ///< those of the exit plan, if it has any
     int64_t outputBytes = 0;     ///< out: size of all output arrays
   };
   size_t sizeCount() const { return program_.resultCount(); }
   size_t scalarWords() const { return 2 * outputs_.size(); }
   size_t bufferCount() const { return bufferCount_; }
+  size_t arrayCount() const { return bufferCount_ + 2 * copies_.size(); }
 
-  /// Evaluates sizes, allocates every output buffer and fills call.buffers. False with a Python exception set.
+  /// Evaluates sizes, allocates every array of the result's own memory and fills call.buffers. False with a Python
+  /// exception set. Nothing is written by then: what behind it may still fail is small.
   bool allocate(Call& call) const;
   int64_t workspaceBytes(const Call& call) const { return call.sizes[workspace_]; }
   /// Everything the exit plan says. *result is a new reference if it returns. False with a Python exception set:
@@ -60,6 +62,7 @@ class ResultBuilder {
   struct View {
     int buffer;
     bool wholeBuffer;  ///< the array allocated for an output buffer, not a window into memory
+    bool given;        ///< in memory that is there only when everything is computed
     int typeNumber;
     int rank;
     int offset;  ///< indices in Call::sizes; offset -1: at the start
@@ -68,17 +71,19 @@ class ResultBuilder {
   void checkMemory(const graph::Plan& plan) const;
   bool allocateOne(Call& call, size_t output) const;
   struct Progress {
-    Progress(size_t nodes, size_t buffers) : made(nodes), owner(buffers, -1) {}
-    absl::InlinedVector<PyObject*, 16> made;           ///< exit node -> its object, borrowed, for kShared
-    absl::InlinedVector<int, 16> owner;                ///< buffer -> the output whose array it is, or -1
-    std::vector<std::pair<int, cpython::Ref>> copies;  ///< arrays of the other outputs of a buffer
+    explicit Progress(size_t nodes) : made(nodes) {}
+    absl::InlinedVector<PyObject*, 16> made;  ///< exit node -> its object, borrowed, for kShared
   };
+  void planCopies();
+  bool allocateCopies(Call& call) const;
+  bool fillCopies(Call& call) const;
+  /// A slot of Call::arrays for each output that is an array: its buffer's, or its copy's.
+  size_t slotOf(int output) const;
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
-  PyObject* buildArray(Call& call, const capture::ExitNode& node, Progress& progress) const;
+  PyObject* buildArray(Call& call, const capture::ExitNode& node) const;
   PyObject* buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const;
   void* dataOf(const Call& call, const View& view) const;
   bool isWhole(const capture::ExitNode& node) const;
-  PyArrayObject* arrayOf(Call& call, int output, Progress& progress) const;
   PyObject* buildContainer(Call& call, const capture::ExitNode& node, Progress& progress) const;
   PyObject* buildResult(Call& call) const;
   bool leaveRegion(Call& call, PyObject** result) const;
@@ -87,6 +92,8 @@ class ResultBuilder {
   std::vector<OutputBuffer> outputs_;
   std::vector<int> given_;                       ///< buffers whose arrays library calls make
   std::vector<View> views_;                      ///< where each graph output lies
+  std::vector<int> copies_;                      ///< outputs that are arrays of their own, apart from their buffer
+  std::vector<int> copyOf_;                      ///< output -> its index there, or -1
   std::vector<std::pair<int, size_t>> written_;  ///< part of an array that each commit stores: first size, rank
   std::vector<int> intResults_;                  ///< exit node -> index in sizes for kPyInt
   runtime::SymProgram program_;

@@ -118,8 +118,9 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   if (!stub.ok()) return stub.status();
   v->stub_ = *std::move(stub);
   v->times_.stubMs = watch.lapMs();
-  v->scratchWords_ = v->guards_->symbols.size() + v->results_->bufferCount() * 2 + v->guards_->inputs.size() * 2 +
-                     v->guards_->objects.size() + v->results_->sizeCount() + v->results_->scalarWords();
+  v->scratchWords_ = v->guards_->symbols.size() + v->results_->bufferCount() + v->results_->arrayCount() +
+                     v->guards_->inputs.size() * 2 + v->guards_->objects.size() + v->results_->sizeCount() +
+                     v->results_->scalarWords();
   if (v->extents_) v->scratchWords_ += v->results_->bufferCount() * BufferExtents::kWordsPerBuffer;
   return v;
 }
@@ -251,8 +252,8 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   call.slots = invocation.slots;
   call.sizes = carve(static_cast<int64_t*>(nullptr), results_->sizeCount());
   call.scalars = carve(static_cast<uint64_t*>(nullptr), results_->scalarWords());
-  call.arrays = carve(static_cast<PyArrayObject**>(nullptr), bufferCount);
-  std::memset(call.arrays, 0, bufferCount * sizeof(void*));
+  call.arrays = carve(static_cast<PyArrayObject**>(nullptr), results_->arrayCount());
+  std::memset(call.arrays, 0, results_->arrayCount() * sizeof(void*));
   const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
 
   if (!results_->allocate(call)) return RunOutcome::kError;

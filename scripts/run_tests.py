@@ -32,8 +32,9 @@ def run_cpp(build: pathlib.Path) -> tuple[int, int]:
 
 
 def run_python(arguments: list[str]) -> tuple[int, int]:
-    """Files run side by side; the tests of one file stay together, since some files sum up at their end."""
-    command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "loadfile", *arguments]
+    """Every worker begins with a stretch of the tests, in order; who is done takes from the end of another's, so that all end
+    together. A test waits for none of its file's others."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "worksteal", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     last = ""
     for line in process.stdout:

@@ -401,8 +401,7 @@ class ExitBuilder {
 
   ValueId copyOf(ValueId id) {
     graph::ValueType type = trace_.graph().type(id);
-    type.layout.contiguity = graph::Contiguity::kPacked;
-    type.layout.broadcastAxes = type.layout.negativeAxes = 0;
+    type.layout = type.layout.packed();
     return trace_.graph().addTyped(Op::kCopy, {id}, type);
   }
 

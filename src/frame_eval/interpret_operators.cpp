@@ -47,6 +47,15 @@ bool isSequence(Value* v) {
 const char* const kOperators[] = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
 const char* const kComparisons[] = {"<", "<=", "==", "!=", ">", ">="};
 
+/// complex takes every float for its own kind, np.float64 is one, and answers a complex, or a bool to == and !=. It has
+/// no order, which it leaves to the other side.
+void refuseFloatOfComplex(Trace& trace, Value* left, Value* right) {
+  if (left->kind != ValueKind::kPyComplex && !isConstantOf(left, &PyComplex_Type)) return;
+  PyTypeObject* other = trace.typeOf(right);
+  if (other != &PyFloat_Type && PyType_IsSubtype(other, &PyFloat_Type))
+    trace.fail(BreakReason::kUnsupportedNumpy, "a Python complex and a np.float64");
+}
+
 using BinaryFunction = PyObject* (*)(PyObject*, PyObject*);
 PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 constexpr BinaryFunction kFunctions[] = {
@@ -93,11 +102,7 @@ Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
 Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
-  // complex takes every float for its own kind, np.float64 is one, and answers a complex.
-  bool complexLeft = left->kind == ValueKind::kPyComplex || isConstantOf(left, &PyComplex_Type);
-  if (complexLeft && PyType_IsSubtype(trace_.typeOf(right), &PyFloat_Type) && trace_.typeOf(right) != &PyFloat_Type) {
-    trace_.fail(BreakReason::kUnsupportedNumpy, "a Python complex and a np.float64");
-  }
+  refuseFloatOfComplex(trace_, left, right);
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
   if (isNumber(left) && isNumber(right)) {
@@ -181,6 +186,7 @@ void Interpreter::onCompareOp(const Instr& instr) {
 Value* Interpreter::compare(int op, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
+  if (op == Py_EQ || op == Py_NE) refuseFloatOfComplex(trace_, left, right);
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::compare(trace_, op, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) {
     return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));

@@ -361,9 +361,12 @@ Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
   guard({.kind = GuardKind::kArrayMeta, .source = source, .meta = {*dtype, type.layout}});
   const std::string argument = sources()[source].kind == SourceKind::kArg ? describe(source) : std::string();
   for (int axis = 0; axis < PyArray_NDIM(a); ++axis) {
-    graph::SymId size = addSymbol("s" + std::to_string(dimCount_++), {0, INT64_MAX}, PyArray_DIM(a, axis),
-                                  {SymbolBinding::From::kDim, source, axis});
-    if (sizePolicy(object, axis, code, argument, sizes) == SizePolicy::kStatic)
+    // An array without elements is packed: its layout class is C order, whatever its strides are.
+    graph::SymId size = addSymbol("s" + std::to_string(dimCount_++), {type.layout.isPacked() ? 0 : 1, INT64_MAX},
+                                  PyArray_DIM(a, axis), {SymbolBinding::From::kDim, source, axis});
+    // Which axes are ties, and which interleave, is said of those that have a stride.
+    const bool silent = PyArray_DIM(a, axis) == 1 && (type.layout.tiedAxes || type.layout.interleaved);
+    if (silent || sizePolicy(object, axis, code, argument, sizes) == SizePolicy::kStatic)
       size = syms().constant(specialize(size));
     type.shape.push_back(size);
   }

@@ -1,6 +1,9 @@
 // Layouts of results. Fresh arrays get the order that NumPy's allocation gives them and are packed; views transform the
 // operand's layout exactly as far as Layout can say it, and otherwise to a weaker contiguity.
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "graph/axes.h"
@@ -44,15 +47,52 @@ void forgetUnitAxes(const SymContext& syms, const SymShape& shape, Layout& layou
   layout.negativeAxes &= ~units;
 }
 
+/// Axes of one stride in their order after each has been multiplied by its step: by falling stride, and as in C order
+/// where that is one. `before` and `after` are the axes that have a stride before and after.
+void orderTies(Layout& layout, uint32_t before, uint32_t after, absl::Span<const int64_t> steps) {
+  if (layout.tiedAxes == 0) return;
+  const uint32_t tied = std::exchange(layout.tiedAxes, 0);
+  const auto step = [&](int8_t axis) { return steps[static_cast<size_t>(axis)]; };
+  absl::InlinedVector<size_t, 4> places;  // of one stride, those that still have one
+  Order axes;
+  const auto close = [&] {
+    std::sort(axes.begin(), axes.end(),
+              [&](int8_t a, int8_t b) { return std::pair(-step(a), a) < std::pair(-step(b), b); });
+    for (size_t k = 0; k < axes.size(); ++k) {
+      layout.order[places[k]] = axes[k];
+      if (k == 0) continue;
+      if (step(axes[k]) == step(axes[k - 1]))
+        layout.tiedAxes |= bit(axes[k]);
+      else
+        layout.interleaved = true;
+    }
+    places.clear();
+    axes.clear();
+  };
+  for (size_t i = 0; i < layout.order.size(); ++i) {
+    const int8_t axis = layout.order[i];
+    if (!has(before, axis)) continue;
+    if (!has(tied, axis)) close();
+    if (!has(after, axis)) continue;
+    places.push_back(i);
+    axes.push_back(axis);
+  }
+  close();
+}
+
+/// NB: the steps are constants wherever axes are tied, and 1 or -1 where they interleave: capture leaves the rest to
+/// Python, because the order would depend on strides.
 Layout sliceLayout(SymContext& syms, const ValueType& operand, const Attrs& attrs, const SymShape& shape) {
   const SymList& steps = attrs.syms(AttrKey::kSteps);
   Layout result = operand.layout;
+  absl::InlinedVector<int64_t, 4> factors;
   uint32_t changed = 0, strided = 0;
   for (int i = 0; i < operand.rank(); ++i) {
     auto at = static_cast<size_t>(i);
     bool forward = syms.isConst(steps[at], 1), backward = syms.isConst(steps[at], -1);
     if (syms.range(steps[at]).hi < 0) result.negativeAxes ^= bit(i) & ~operand.layout.broadcastAxes;
     if (!forward && !backward) strided |= bit(i);
+    factors.push_back(std::abs(syms.range(steps[at]).hi));
     bool sameSize = shape[at] == operand.shape[at] || syms.provablyEqual(shape[at], operand.shape[at]) == true;
     if (!sameSize || strided & bit(i)) changed |= bit(i);
   }
@@ -60,7 +100,10 @@ Layout sliceLayout(SymContext& syms, const ValueType& operand, const Attrs& attr
   changed &= real;
   strided &= real;
   forgetUnitAxes(syms, shape, result);
-  if (realAxes(syms, shape, result) == 0) {
+  const uint32_t left = realAxes(syms, shape, result);
+  orderTies(result, real, left, factors);
+  if (std::popcount(left) < 2) result.interleaved = false;
+  if (left == 0) {
     result.contiguity = Contiguity::kPacked;
     return result;
   }
@@ -72,16 +115,21 @@ Layout sliceLayout(SymContext& syms, const ValueType& operand, const Attrs& attr
   return result;
 }
 
-Layout transposeLayout(const Layout& layout, const IntList& perm) {
+Layout transposeLayout(const SymContext& syms, const ValueType& operand, const IntList& perm, const SymShape& shape) {
+  const Layout& layout = operand.layout;
   Layout result;
   result.contiguity = layout.contiguity;
+  result.interleaved = layout.interleaved;
   Order inverse(perm.size());
   for (size_t i = 0; i < perm.size(); ++i) {
     inverse[static_cast<size_t>(perm[i])] = static_cast<int8_t>(i);
     if (has(layout.broadcastAxes, perm[i])) result.broadcastAxes |= bit(static_cast<int64_t>(i));
     if (has(layout.negativeAxes, perm[i])) result.negativeAxes |= bit(static_cast<int64_t>(i));
+    if (has(layout.tiedAxes, perm[i])) result.tiedAxes |= bit(static_cast<int64_t>(i));
   }
   for (int8_t a : layout.order) result.order.push_back(inverse[static_cast<size_t>(a)]);
+  const uint32_t real = realAxes(syms, shape, result);
+  orderTies(result, real, real, absl::InlinedVector<int64_t, 4>(perm.size(), 1));
   return result;
 }
 
@@ -98,6 +146,7 @@ Layout expandLayout(Layout layout, const IntList& axes) {
     for (int8_t& a : layout.order) a = static_cast<int8_t>(a >= axis ? a + 1 : a);
     layout.broadcastAxes = insertBit(layout.broadcastAxes, axis);
     layout.negativeAxes = insertBit(layout.negativeAxes, axis);
+    layout.tiedAxes = insertBit(layout.tiedAxes, axis);
     int8_t rank = static_cast<int8_t>(layout.order.size());
     auto position = cOrder ? axis : fOrder ? static_cast<int8_t>(rank - axis) : int8_t{0};
     layout.order.insert(layout.order.begin() + position, axis);
@@ -108,6 +157,7 @@ Layout expandLayout(Layout layout, const IntList& axes) {
 Layout squeezeLayout(const Layout& layout, const IntList& axes) {
   Layout result;
   result.contiguity = layout.contiguity;
+  result.interleaved = layout.interleaved;
   auto dropped = [&](int a) { return std::find(axes.begin(), axes.end(), a) != axes.end(); };
   Order renamed(layout.order.size(), -1);
   int8_t next = 0;
@@ -115,6 +165,7 @@ Layout squeezeLayout(const Layout& layout, const IntList& axes) {
     if (dropped(a)) continue;
     if (layout.isBroadcast(a)) result.broadcastAxes |= bit(next);
     if (layout.isNegative(a)) result.negativeAxes |= bit(next);
+    if (has(layout.tiedAxes, a)) result.tiedAxes |= bit(next);
     renamed[static_cast<size_t>(a)] = next++;
   }
   for (int8_t a : layout.order) {
@@ -129,6 +180,8 @@ Layout broadcastLayout(SymContext& syms, const ValueType& operand, const SymShap
   result.contiguity = operand.layout.contiguity;
   result.broadcastAxes = operand.layout.broadcastAxes << shift | (bit(shift) - 1);
   result.negativeAxes = operand.layout.negativeAxes << shift;
+  result.tiedAxes = operand.layout.tiedAxes << shift;
+  result.interleaved = operand.layout.interleaved;
   for (int i = 0; i < shift; ++i) result.order.push_back(static_cast<int8_t>(i));
   for (int8_t a : operand.layout.order) result.order.push_back(static_cast<int8_t>(a + shift));
   for (int i = 0; i < operand.rank(); ++i) {
@@ -199,7 +252,7 @@ absl::StatusOr<Layout> reshapeLayout(SymContext& syms, const ValueType& operand,
 absl::StatusOr<Layout> viewLayout(SymContext& syms, Op op, const ValueType& operand, const Attrs& attrs,
                                   const SymShape& shape) {
   if (op == Op::kSlice) return sliceLayout(syms, operand, attrs, shape);
-  if (op == Op::kTranspose) return transposeLayout(operand.layout, attrs.ints(AttrKey::kPerm));
+  if (op == Op::kTranspose) return transposeLayout(syms, operand, attrs.ints(AttrKey::kPerm), shape);
   if (op == Op::kExpand) return expandLayout(operand.layout, attrs.ints(AttrKey::kAxes));
   if (op == Op::kSqueeze) return squeezeLayout(operand.layout, attrs.ints(AttrKey::kAxes));
   if (op == Op::kBroadcast) return broadcastLayout(syms, operand, shape);

@@ -80,6 +80,12 @@ bool Layout::isCOrder() const { return std::is_sorted(order.begin(), order.end()
 
 bool Layout::isFOrder() const { return std::is_sorted(order.rbegin(), order.rend()); }
 
+Layout Layout::packed() const {
+  Layout l;
+  l.order = order;
+  return l;
+}
+
 std::string Layout::print() const {
   std::string out;
   if (isCOrder()) {
@@ -103,6 +109,8 @@ std::string Layout::print() const {
   };
   bits("bcast", broadcastAxes);
   bits("neg", negativeAxes);
+  bits("tied", tiedAxes);
+  if (interleaved) out += "/interleaved";
   return out;
 }
 
@@ -154,11 +162,17 @@ std::optional<Layout> Layout::parse(std::string_view text, int rank) {
       l.contiguity = Contiguity::kInner;
     } else if (part == "strided") {
       l.contiguity = Contiguity::kStrided;
+    } else if (part == "interleaved") {
+      l.interleaved = true;
     } else {
-      bool negative = part.substr(0, 3) == "neg";
-      std::optional<Order> axes = parseAxes(part, negative ? "neg" : "bcast", rank);
-      if (!axes) return std::nullopt;
-      for (int8_t a : *axes) (negative ? l.negativeAxes : l.broadcastAxes) |= 1u << a;
+      const std::string_view name = part.substr(0, part.find('('));
+      std::optional<Order> axes = parseAxes(part, name, rank);
+      uint32_t* set = name == "neg"     ? &l.negativeAxes
+                      : name == "bcast" ? &l.broadcastAxes
+                      : name == "tied"  ? &l.tiedAxes
+                                        : nullptr;
+      if (!axes || !set) return std::nullopt;
+      for (int8_t a : *axes) *set |= 1u << a;
     }
   }
   return l;

@@ -24,22 +24,33 @@ enum class Contiguity : uint8_t {
 /// and broadcast axes take part in `order` (somewhere) but say nothing about strides: kPacked and kInner leave them
 /// out.
 struct Layout {
-  /// Axes from the largest to the smallest stride; {0,1,...,n-1} is C order, the reverse is F order.
+  /// Axes from the largest to the smallest stride, axes of one stride as in C order; {0,1,...,n-1} is C order, the
+  /// reverse is F order.
   absl::InlinedVector<int8_t, 4> order;
   Contiguity contiguity = Contiguity::kPacked;
   uint32_t broadcastAxes = 0;  ///< bit i: axis i has stride 0 (and a size that is not statically 1)
   uint32_t negativeAxes = 0;   ///< bit i: axis i has a negative stride
+  /// Bit i: axis i has the stride of the nearest axis ahead of it in `order` that has one (sliding windows). Elements
+  /// are shared then, and only inputs and their views are so.
+  uint32_t tiedAxes = 0;
+  /// An axis reaches as far as the stride of one further out, or further: a step along it may change the order of the
+  /// axes. Other than that every view keeps it.
+  bool interleaved = false;
 
   static Layout c(int rank);
   static Layout f(int rank);
   bool isCOrder() const;
   bool isFOrder() const;
-  bool isPackedC() const { return contiguity == Contiguity::kPacked && isCOrder() && !broadcastAxes && !negativeAxes; }
+  /// This order in memory of its own.
+  Layout packed() const;
+  bool isPacked() const { return contiguity == Contiguity::kPacked && !broadcastAxes && !negativeAxes; }
+  bool isPackedC() const { return isPacked() && isCOrder(); }
   int rank() const { return static_cast<int>(order.size()); }
   bool isBroadcast(int axis) const { return (broadcastAxes >> axis & 1) != 0; }
   bool isNegative(int axis) const { return (negativeAxes >> axis & 1) != 0; }
   friend bool operator==(const Layout&, const Layout&) = default;
-  /// "c", "f", "perm(1,0,2)", with suffixes "/inner", "/strided", "/bcast(0)", "/neg(1)". Packed C prints as "c".
+  /// "c", "f", "perm(1,0,2)", with suffixes "/inner", "/strided", "/bcast(0)", "/neg(1)", "/tied(1)", "/interleaved".
+  /// Packed C prints as "c".
   std::string print() const;
   /// Reads what print() writes; nullopt if the text is no layout of that rank.
   static std::optional<Layout> parse(std::string_view text, int rank);

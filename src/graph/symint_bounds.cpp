@@ -41,6 +41,29 @@ void BoundProver::addFact(SymId id) {
   const SymPoly p = algebra_.poly(context_.canonical(id));
   push(p);
   knowAtoms(p);  // s >= 2 follows from s // n >= 1 and n >= 2
+  pushWithoutQuotients(p);
+}
+
+/// x // k lies between (x - k + 1) / k and x / k: from (s + 1) // 2 >= s follows s + 1 >= 2s, which no step against
+/// another fact finds.
+void BoundProver::pushWithoutQuotients(const SymPoly& p) {
+  for (size_t i = 0; i < p.size(); ++i) {
+    for (size_t k = 0; k < p[i].atoms.size(); ++k) {
+      const SymNode n = context_.node(p[i].atoms[k]);
+      if (n.op != SymOp::kFloorDiv) continue;
+      const std::optional<int64_t> by = context_.asConst(n.operands[1]);
+      SymTerm factor = p[i];
+      factor.atoms.erase(factor.atoms.begin() + static_cast<ptrdiff_t>(k));
+      if (!by || *by < 2 || algebra_.range(SymTerm{1, factor.atoms}).lo < 0) continue;
+      SymPoly rest = p;
+      rest.erase(rest.begin() + static_cast<ptrdiff_t>(i));
+      SymPoly x = algebra_.poly(n.operands[0]);
+      std::optional<SymPoly> end = algebra_.add(x, SymAlgebra::constantPoly(factor.coefficient > 0 ? 0 : 1 - *by));
+      std::optional<SymPoly> part = end ? algebra_.mul(*end, {factor}) : std::nullopt;
+      std::optional<SymPoly> fact = part ? algebra_.add(*part, rest, *by) : std::nullopt;
+      if (fact) push(*std::move(fact));
+    }
+  }
 }
 
 void BoundProver::push(SymPoly poly) {
@@ -148,7 +171,66 @@ bool BoundProver::prove(const SymPoly& p, int depth) {
   for (const std::vector<Step>& steps : ways)
     for (const Step& step : steps)
       if (std::optional<SymPoly> rest = apply(p, step); rest && prove(*rest, depth + 1)) return true;
-  return splitCases(p, depth);
+  return proveAsProduct(p, depth) || splitCases(p, depth);
+}
+
+/// What `atom` is at least, or at most: its range, and facts that name it once and alone.
+std::vector<SymPoly> BoundProver::boundsOf(SymId atom, bool lower) const {
+  constexpr size_t kMost = 4;
+  std::vector<SymPoly> bounds;
+  const SymRange range = context_.range(atom);
+  const int64_t end = lower ? range.lo : range.hi;
+  if (end != (lower ? INT64_MIN : INT64_MAX)) bounds.push_back(SymAlgebra::constantPoly(end));
+  const auto facts = factsOf_.find(atom);
+  if (facts == factsOf_.end()) return bounds;
+  for (size_t i = facts->second.size(); i-- > 0 && bounds.size() < kMost;) {  // what holds here first
+    SymPoly rest;
+    int64_t coefficient = 0;
+    bool alone = true;
+    for (const SymTerm& t : facts_[facts->second[i]]) {
+      const bool has = std::find(t.atoms.begin(), t.atoms.end(), atom) != t.atoms.end();
+      if (!has) rest.push_back(t);
+      if (has) coefficient = t.coefficient;
+      alone &= !has || t.atoms.size() == 1;
+    }
+    if (!alone || coefficient != (lower ? 1 : -1)) continue;
+    std::optional<SymPoly> bound = algebra_.add({}, rest, lower ? -1 : 1);
+    if (bound) bounds.push_back(*std::move(bound));
+  }
+  return bounds;
+}
+
+/// (s - m) * (t - k), multiplied out: along t it rises by s - m, from what it is at the least t. Terms one by one do
+/// not show it, where m is a minimum.
+bool BoundProver::proveAsProduct(const SymPoly& p, int depth) {
+  constexpr size_t kMostAtoms = 8;  // in a term: arrays of many axes would use up the time of all proofs
+  if (std::any_of(p.begin(), p.end(), [](const SymTerm& t) { return t.atoms.size() > kMostAtoms; })) return false;
+  std::vector<SymId> tried;
+  for (const SymTerm& term : p) {
+    for (SymId atom : term.atoms) {
+      if (std::find(tried.begin(), tried.end(), atom) != tried.end()) continue;
+      tried.push_back(atom);
+      SymPoly slope, rest;
+      bool linear = true;
+      for (SymTerm t : p) {
+        const auto at = std::find(t.atoms.begin(), t.atoms.end(), atom);
+        const bool has = at != t.atoms.end();
+        if (has) t.atoms.erase(at);
+        linear &= std::find(t.atoms.begin(), t.atoms.end(), atom) == t.atoms.end();
+        (has ? slope : rest).push_back(std::move(t));
+      }
+      if (!linear || slope.size() < 2) continue;
+      const std::optional<SymPoly> falls = algebra_.add({}, slope, -1);
+      const bool rises = prove(slope, depth + 1);
+      if (!rises && (!falls || !prove(*falls, depth + 1))) continue;
+      for (const SymPoly& bound : boundsOf(atom, rises)) {
+        const std::optional<SymPoly> part = algebra_.mul(slope, bound);
+        const std::optional<SymPoly> least = part ? algebra_.add(rest, *part) : std::nullopt;
+        if (least && prove(*least, depth + 1)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 /// Facts that have `term` with the same sign, times what is missing.
@@ -186,7 +268,8 @@ std::vector<BoundProver::Step> BoundProver::stepsAgainst(const SymPoly& p, const
 
 std::optional<SymPoly> BoundProver::apply(const SymPoly& p, const Step& step) const {
   std::optional<SymPoly> product = algebra_.mul(facts_[step.fact], {step.factor});
-  std::optional<SymPoly> scaled = algebra_.add({}, p, step.scale);
+  // Of integers: 2p >= -1 is as much as p >= 0.
+  std::optional<SymPoly> scaled = algebra_.add(SymAlgebra::constantPoly(step.scale - 1), p, step.scale);
   return product && scaled ? algebra_.add(*scaled, *product, -step.times) : std::nullopt;
 }
 

@@ -32,7 +32,7 @@ class BoundProver {
 
  private:
   bool prove(const SymPoly& p, int depth);
-  /// p becomes scale * p - times * factor * fact.
+  /// p becomes scale * p + scale - 1 - times * factor * fact.
   struct Step {
     size_t fact;
     SymTerm factor;  ///< >= 0
@@ -41,9 +41,12 @@ class BoundProver {
   std::vector<Step> stepsAgainst(const SymPoly& p, const SymTerm& term) const;
   std::optional<SymPoly> apply(const SymPoly& p, const Step& step) const;
   bool splitCases(const SymPoly& p, int depth);
+  bool proveAsProduct(const SymPoly& p, int depth);
+  std::vector<SymPoly> boundsOf(SymId atom, bool lower) const;
   void knowAtoms(const SymPoly& p);
   void knowAtom(SymId atom);
   void push(SymPoly poly);
+  void pushWithoutQuotients(const SymPoly& p);
   bool isBad(const SymTerm& t) const { return algebra_.range(t).lo < 0; }
 
   SymContext context_;

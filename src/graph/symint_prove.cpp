@@ -5,6 +5,7 @@
 // and floorDiv atoms with bounds of theirs. An assumed equality becomes a rewriting rule that eliminates a symbol
 // where one can be solved for, so that rules cannot chase each other.
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "absl/container/flat_hash_set.h"
@@ -266,6 +267,11 @@ void SymContext::addRule(SymId from, SymId to) {
   narrow(to, range(from));
   narrow(from, range(to));
   assumed_.emplace(from, to);
+  if (node(from).op == SymOp::kFloorDiv) {
+    // x // c == y is 0 <= x - c * y < c: (s + 1) // 2 == s leaves 0 and 1 for s.
+    const SymId x = node(from).operands[0], divisor = node(from).operands[1];
+    if (const std::optional<int64_t> c = asConst(divisor); c && *c > 0) narrow(sub(x, mul(divisor, to)), {0, *c - 1});
+  }
   if (node(from).op != SymOp::kSymbol) return SymAlgebra(*this).reconsiderZeros(from);
   std::vector<SymId> symbols;
   std::vector<std::pair<SymId, SymId>> again;
@@ -310,7 +316,7 @@ std::vector<std::pair<SymId, SymRange>> rangesOfOperands(const SymContext& conte
 
 }  // namespace
 
-/// Intersects the range of a symbol, or of the symbol x in x + c or c - x, with what is now known about the expression;
+/// Intersects the range of a symbol, or of the symbol x in k * x + c, with what is now known about the expression;
 /// where there is another operation in the place of x, so those of its operands.
 /// A product of sizes that is positive has only positive factors. Nodes made before keep their wider ranges, which stay
 /// sound.
@@ -324,11 +330,14 @@ void SymContext::narrow(SymId value, SymRange known) {
     }
   }
   bool linear = (p.size() == 1 || (p.size() == 2 && p[1].atoms.empty())) && !p.empty() && p[0].atoms.size() == 1;
-  if (!linear || (p[0].coefficient != 1 && p[0].coefficient != -1)) return;
+  if (!linear || p[0].coefficient == INT64_MIN) return;
   if (p.size() == 2 && p[1].coefficient == INT64_MIN) return;
   int64_t c = p.size() == 2 ? p[1].coefficient : 0;
   SymRange r = addRanges(known, {-c, -c});
   if (p[0].coefficient < 0) r = mulRanges(r, {-1, -1});
+  const int64_t k = std::abs(p[0].coefficient);  // k * x within r
+  if (r.lo != INT64_MIN) r.lo = r.lo / k + (r.lo % k > 0 ? 1 : 0);
+  if (r.hi != INT64_MAX) r.hi = r.hi / k - (r.hi % k < 0 ? 1 : 0);
   const SymId id = p[0].atoms[0];
   if (node(id).op != SymOp::kSymbol) {
     for (const auto& [operand, range] : rangesOfOperands(*this, id, r)) narrow(operand, range);

@@ -105,7 +105,7 @@ class Verifier {
     if (l.rank() != type.rank() || seen != all) {
       report("layout " + l.print() + " does not order the axes of " + text(type));
     }
-    if (((l.broadcastAxes | l.negativeAxes) & ~all) != 0) {
+    if (((l.broadcastAxes | l.negativeAxes | l.tiedAxes) & ~all) != 0) {
       report("layout " + l.print() + " names axes that do not exist");
     }
     for (SymId s : type.shape) {

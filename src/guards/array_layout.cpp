@@ -2,6 +2,7 @@
 // that it alone defines what a layout class is.
 #include "guards/array_layout.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,7 +18,8 @@ namespace {
 struct Class {
   int8_t order[NPY_MAXDIMS];
   Contiguity contiguity = Contiguity::kPacked;
-  uint32_t broadcastAxes = 0, negativeAxes = 0;
+  uint32_t broadcastAxes = 0, negativeAxes = 0, tiedAxes = 0;
+  bool interleaved = false;
 };
 
 /// NumPy's insertion sort of the axes by absolute stride (npyiter_find_best_axis_ordering); votes[i] is the absolute
@@ -52,6 +54,24 @@ Contiguity contiguityOf(PyArrayObject* array, const Class& c) {
   return packed ? Contiguity::kPacked : inner ? Contiguity::kInner : Contiguity::kStrided;
 }
 
+/// Axes of one stride, and whether an axis reaches as far as the next stride: order that a step can change.
+void compareStrides(PyArrayObject* array, const npy_intp* votes, Class& c) {
+  npy_intp below = 0, reach = 0;  // stride of the axes further in, and how far the longest of them goes
+  int last = -1;                  // the outermost of them
+  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
+    const int axis = c.order[i];
+    const npy_intp stride = votes[axis];
+    if (stride == 0) continue;
+    const bool tied = stride == below;
+    if (tied && last < 32) c.tiedAxes |= 1u << last;
+    if (!tied && stride <= reach) c.interleaved = true;
+    const npy_intp span = stride * (PyArray_DIM(array, axis) - 1);
+    reach = tied ? std::max(reach, span) : span;
+    below = stride;
+    last = axis;
+  }
+}
+
 void classify(PyArrayObject* array, Class& c) {
   int rank = PyArray_NDIM(array), flags = PyArray_FLAGS(array);
   if (flags & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) {
@@ -69,6 +89,7 @@ void classify(PyArrayObject* array, Class& c) {
   }
   sortAxes(votes, rank, c.order);
   c.contiguity = contiguityOf(array, c);
+  compareStrides(array, votes, c);
 }
 
 constexpr int kTypeNumbers[] = {NPY_BOOL, NPY_BYTE,  NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT,    NPY_UINT,
@@ -95,6 +116,8 @@ Layout classifyLayout(PyArrayObject* array) {
   layout.contiguity = c.contiguity;
   layout.broadcastAxes = c.broadcastAxes;
   layout.negativeAxes = c.negativeAxes;
+  layout.tiedAxes = c.tiedAxes;
+  layout.interleaved = c.interleaved;
   return layout;
 }
 
@@ -103,7 +126,8 @@ bool layoutMatches(PyArrayObject* array, const Layout& layout) {
   Class c;
   classify(array, c);
   return c.contiguity == layout.contiguity && c.broadcastAxes == layout.broadcastAxes &&
-         c.negativeAxes == layout.negativeAxes && std::memcmp(c.order, layout.order.data(), layout.order.size()) == 0;
+         c.negativeAxes == layout.negativeAxes && c.tiedAxes == layout.tiedAxes &&
+         c.interleaved == layout.interleaved && std::memcmp(c.order, layout.order.data(), layout.order.size()) == 0;
 }
 
 std::optional<DType> dtypeOf(PyArray_Descr* descr) {

@@ -16,7 +16,7 @@ namespace fw::guards {
 /// stride 0 or
 ///      size 1 do not vote and keep their C position. broadcastAxes and negativeAxes name axes of size above 1 only.
 ///      kPacked if there are neither of those and no gaps; kInner if the innermost axis of size above 1 has stride
-///      +itemsize; else kStrided.
+///      +itemsize; else kStrided. tiedAxes and interleaved follow from the strides of the axes that vote.
 graph::Layout classifyLayout(PyArrayObject* array);
 
 /// classifyLayout(array) == layout.

@@ -112,9 +112,12 @@ Value* KernelEmitter::computed(const Expr& expr, bool inLanes) {
   llvm::SmallVector<Value*, 3> operands;
   for (ExprId operand : expr.operands) {
     operands.push_back(inLanes ? value(operand) : scalar(operand));
+    if (!kernel_.exprs[operand.index].whole) continue;
+    // What raises is needed by what raises in its turn and by stores; anything else may turn out not to look at it.
+    const bool selects = expr.op == ScalarOp::kSelect;
+    if (!probing_ && (selects || !expr.whole)) ops_.observe(operands.back());
     // A masked instruction would compute, and raise, in the lanes only that take this side.
-    const bool masks = expr.op == ScalarOp::kSelect && fn_.target().masks;
-    if (masks && kernel_.exprs[operand.index].whole) operands.back() = ops_.opaque(operands.back());
+    if (selects && fn_.target().masks) operands.back() = ops_.opaque(operands.back());
   }
   return ops_.emit(expr, operandType(expr), operands);
 }

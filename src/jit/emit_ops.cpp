@@ -44,6 +44,25 @@ Value* OpEmitter::opaque(Value* v) {
   return ir.CreateCall(identity, llvm::InlineAsm::get(identity, "", "=v,0", /*hasSideEffects=*/false), {v});
 }
 
+void OpEmitter::observe(Value* v) {
+  llvm::IRBuilder<>& ir = fn_.ir();
+  const unsigned bits = v->getType()->getScalarSizeInBits();
+  if (bits == 1 || llvm::isa<llvm::Constant>(v)) return;  // raises nothing
+  const auto use = [&](Value* part) {
+    llvm::FunctionType* sink = llvm::FunctionType::get(ir.getVoidTy(), {part->getType()}, false);
+    const char* where = lanesOf(part) > 1 || part->getType()->isFloatingPointTy() ? "v" : "r";
+    llvm::CallInst* call = ir.CreateCall(sink, llvm::InlineAsm::get(sink, "", where, /*hasSideEffects=*/true), {part});
+    call->setDoesNotThrow();
+    call->setOnlyAccessesInaccessibleMemory();
+    return part;
+  };
+  if (lanesOf(v) == 1) {
+    use(v);
+    return;
+  }
+  inChunks(chunkLanes(lanesOf(v), bits), {v}, [&](ArrayRef<Value*> parts) { return use(parts[0]); });
+}
+
 Value* OpEmitter::constant(DType d, uint64_t bits) {
   llvm::Type* type = fn_.scalarType(d);
   if (d == DType::kF32) {

@@ -15,6 +15,9 @@ class OpEmitter {
   llvm::Value* emit(const kernels::Expr& expr, DType operandType, llvm::ArrayRef<llvm::Value*> operands);
   /// `v`, of which the code generator does not see any more what it is computed by. No instruction comes of it.
   llvm::Value* opaque(llvm::Value* v);
+  /// Computes `v` whatever becomes of it: LLVM takes operations for free of effects and drops those that nobody needs,
+  /// with the flags that they raise. No instruction comes of it.
+  void observe(llvm::Value* v);
   llvm::Value* constant(DType d, uint64_t bits);
   llvm::Value* combine(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
 

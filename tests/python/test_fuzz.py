@@ -37,6 +37,7 @@ def test_what_once_differed(path):
     for mode in MODES:
         report = check(program, mode)
         assert not report.difference, f"{mode}: {report.difference}\n{path.read_text(encoding='utf-8')}"
+        assert report.kind != "unsettled", f"{mode}: plain Python differs from itself"
 
 
 def test_programs_are_text():

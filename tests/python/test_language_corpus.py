@@ -9,17 +9,19 @@ import inspect
 import pytest
 
 import fusewire
+import ledger
 from corpus_lang import CASES
 from observe import assert_same_observation, observe
 
 BUGS = ("compile-failed", "internal-error")
 # "everything" compiles code without arrays too, which says more about the capture of the language itself.
-MODES = {"default": {}, "everything": {"compile_all": True}}
+MODES = {"default": {}, "everything": {"compile_all": True, "economy": False}}
 
 
 def test_enough_cases():
     assert len(CASES) >= 400
     assert len({c.name for c in CASES}) == len(CASES)
+    ledger.check_complete("language", [c.name for c in CASES])
 
 
 def observe_case(case, function, arguments):
@@ -44,6 +46,8 @@ def test_same_as_python(case, mode):
     facts = fusewire._fusewire.describe(compiled)
     bugs = [b for b in facts["breaks"] if b["reason"] in BUGS]
     assert not bugs, bugs
+    if mode == "everything":
+        ledger.check("language", case.name, compiled)
 
 
 def describe(compiled) -> str:

@@ -1,22 +1,20 @@
 """Every row of the op table that NumPy has a function for, times element types, layouts and special values, against NumPy.
 
 Exact rows must agree bit for bit; others within the bound of the contract of the true value, which is computed one precision up.
-Combinations that NumPy rejects must be rejected alike; combinations that are left to Python must be listed in
-refused_ops.txt (rewritten with FUSEWIRE_UPDATE_GOLDENS=1), so that coverage cannot shrink unnoticed.
+Combinations that NumPy rejects must be rejected alike. What is compiled and what is left to Python is written down in
+ledgers/ops.txt, so that coverage cannot shrink unnoticed.
 """
 
-import os
-import pathlib
 import warnings
 
 import numpy as np
 import pytest
 
 import fusewire
+import ledger
 from compare import same_bits
 
 DTYPES = [np.dtype(c) for c in "?bBhHiIlLefdFD"]
-REFUSED = pathlib.Path(__file__).with_name("refused_ops.txt")
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -3.0, np.inf, -np.inf, np.nan, 1e-3, -1e-3, 0.1, 10.0, 100.0, -100.0, 1e-7,
            127.0, -128.0, 1e4, -7.25, 6.5, 5e-324, 2.2250738585072014e-308, 1.1754943508222875e-38, 65504.0, 3e38, 1.7e308]
@@ -137,14 +135,20 @@ def compare(name, function, compiled, plain, arguments, exact) -> str:
     return close_enough(function, arguments, expected, actual)
 
 
-def refused_by(compiled) -> str | None:
+def compile_it(function):
+    return fusewire.compile(function, recompile_limit=64, economy=False)
+
+
+def is_captured(compiled) -> bool:
     facts = fusewire._fusewire.describe(compiled)
     bugs = [b for b in facts["breaks"] if b["reason"] in ("internal-error", "compile-failed")]
     assert not bugs, bugs
-    return None if facts["variants"] else "refused"
+    return bool(facts["variants"])
 
 
-_refused: set[str] = set()
+def write_down(name: str, compiled) -> None:
+    is_captured(compiled)
+    ledger.check("ops", name, compiled)
 
 
 @pytest.mark.parametrize("name, function, count, exact", ROWS, ids=[r[0] for r in ROWS])
@@ -152,13 +156,13 @@ def test_elementwise(name, function, count, exact):
     plain = scope(f"def f({', '.join('abc'[:count])}):\n    return fn({', '.join('abc'[:count])})", function)
     wrong = []
     for dtype in DTYPES:
-        compiled = fusewire.compile(plain, recompile_limit=64)
+        compiled = compile_it(plain)
         for layout, make in LAYOUTS.items():
             arguments = tuple(make(dtype, 10 * i + 1) for i in range(count))
             if what := compare(name, function, compiled, plain, arguments, exact):
                 wrong.append(f"{dtype} {layout}: {what}")
-        if call(plain, (LAYOUTS["long"](dtype, 1),) * count)[1] is None and refused_by(compiled):
-            _refused.add(f"{name} {dtype}")
+        if call(plain, (LAYOUTS["long"](dtype, 1),) * count)[1] is None:
+            write_down(f"{name} {dtype}", compiled)
     assert not wrong, "\n".join(wrong[:12]) + f"\n{len(wrong)} in all"
 
 
@@ -168,7 +172,7 @@ def test_mixed_types_and_scalars(name, function, count, exact):
     wrong = []
     with np.errstate(all="ignore"):
         for left in DTYPES:
-            compiled = fusewire.compile(plain, recompile_limit=64)
+            compiled = compile_it(plain)
             x = LAYOUTS["two-d"](left, 3)
             others = [LAYOUTS["contiguous"](right, 5)[:7] for right in DTYPES]
             for y in [*others, 2, -3, True, 0.5, 1.5 - 2j, np.float32(2.5), np.int16(3)]:
@@ -176,7 +180,7 @@ def test_mixed_types_and_scalars(name, function, count, exact):
                     result_exact = exact
                     if what := compare(name, function, compiled, plain, arguments, result_exact):
                         wrong.append(f"{[getattr(a, 'dtype', a) for a in arguments]}: {what}")
-            refused_by(compiled)
+            write_down(f"{name} {left} mixed", compiled)
     assert not wrong, "\n".join(wrong[:12]) + f"\n{len(wrong)} in all"
 
 
@@ -189,7 +193,7 @@ def test_reductions(name):
     function = getattr(np, name)
     wrong = []
     for dtype in DTYPES:
-        refused = True
+        tried = captured = 0
         for layout, make in LAYOUTS.items():
             x = make(dtype, 7)
             if x.dtype.kind in "fc" and name in ("var", "std", "mean", "sum", "prod"):
@@ -200,12 +204,12 @@ def test_reductions(name):
                     if name in ("argmax", "argmin", "count_nonzero") and isinstance(axis, tuple):
                         continue
                     plain = scope(f"def f(x):\n    return fn(x, axis={axis}, keepdims={keepdims})", function)
-                    compiled = fusewire.compile(plain)
+                    compiled = compile_it(plain)
                     if what := compare(name, function, compiled, plain, (x,), True):
                         wrong.append(f"{dtype} {layout} axis={axis} keepdims={keepdims}: {what}")
-                    refused = bool(refused_by(compiled)) and refused
-        if refused:
-            _refused.add(f"{name} {dtype}")
+                    tried += 1
+                    captured += is_captured(compiled)
+        ledger.check_text("ops", f"{name} {dtype}", f"{captured} of {tried}")
     assert not wrong, "\n".join(wrong[:12]) + f"\n{len(wrong)} in all"
 
 
@@ -215,20 +219,10 @@ def test_casts(left):
     wrong = []
     for right in DTYPES:
         plain = scope(f"def f(x):\n    return x.astype({right.str!r})", None)
-        compiled = fusewire.compile(plain, recompile_limit=64)
+        compiled = compile_it(plain)
         for layout, make in LAYOUTS.items():
             x = make(left, 11)
             if what := compare("astype", None, compiled, plain, (x,), True):
                 wrong.append(f"to {right}, {layout}: {what}")
-        refused_by(compiled)
+        write_down(f"astype {left} {right}", compiled)
     assert not wrong, "\n".join(wrong[:12]) + f"\n{len(wrong)} in all"
-
-
-def test_refusals_are_listed():
-    """Runs last in this file: what the tests above found refused is exactly what the list says."""
-    text = "".join(f"{line}\n" for line in sorted(_refused))
-    if os.environ.get("FUSEWIRE_UPDATE_GOLDENS") == "1":
-        REFUSED.write_text(text)
-    assert REFUSED.exists() and REFUSED.read_text() == text, (
-        f"newly refused: {sorted(_refused - set(REFUSED.read_text().splitlines()))}, "
-        f"no longer refused: {sorted(set(REFUSED.read_text().splitlines()) - _refused)}")

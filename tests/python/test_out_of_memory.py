@@ -62,6 +62,12 @@ def large(x, y):
     return np.concatenate([x, y] * 400) * 2 + 1  # from the pool of large blocks
 
 
+def twins(x, y):
+    z = x * y
+    x += y  # nothing may be written before the copies, which one buffer becomes, have their memory
+    return z, x * 0 + 1, z.copy(), z[1:].copy(), (z + 0)[:5]
+
+
 @pytest.fixture(autouse=True)
 def no_failure_left():
     yield
@@ -79,7 +85,7 @@ def same(a, b):
     return a is b is None or (type(a) is type(b) and np.array_equal(a, b))
 
 
-@pytest.mark.parametrize("f", [results, temporaries, in_place, watched, whole, mixed, looped, region, large])
+@pytest.mark.parametrize("f", [results, temporaries, in_place, watched, whole, mixed, looped, region, large, twins])
 def test_every_allocation_may_fail(f):
     compiled = fusewire.compile(f)
     with np.errstate(over="warn"), pytest.warns(RuntimeWarning) if f in (watched, whole) else np.errstate():

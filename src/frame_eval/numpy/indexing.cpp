@@ -164,6 +164,9 @@ ValueId viewOf(Trace& trace, ValueId node, const Parsed& parsed) {
     if (a.dropped) dropped.push_back(static_cast<int64_t>(i));
   }
   graph::Graph& g = trace.graph();
+  const auto keepsOrder = [&](SymId step) { return trace.syms().isConst(step, 1) || trace.syms().isConst(step, -1); };
+  if (g.type(node).layout.interleaved && !std::all_of(steps.begin(), steps.end(), keepsOrder))
+    unsupported("steps through an array whose axes interleave");
   if (!parsed.whole) node = g.slice(node, starts, steps, shape);
   if (!dropped.empty()) node = g.squeeze(node, dropped);
   if (!parsed.newAxes.empty()) node = g.expand(node, parsed.newAxes);

@@ -182,8 +182,8 @@ Trace::Geometry Trace::geometryOf(SourceId source, PyArrayObject* a) {
   guard({.kind = GuardKind::kWriteable, .source = source});
   const std::string suffix = std::to_string(source.index);
   for (int axis = 0; axis < PyArray_NDIM(a); ++axis) {
-    SymId size = addSymbol("s" + std::to_string(dimCount_++), {0, INT64_MAX}, PyArray_DIM(a, axis),
-                           {SymbolBinding::From::kDim, source, axis});
+    SymId size = addSymbol("s" + std::to_string(dimCount_++), {g.layout.isPacked() ? 0 : 1, INT64_MAX},
+                           PyArray_DIM(a, axis), {SymbolBinding::From::kDim, source, axis});
     if (PyArray_DIM(a, axis) == 1) size = syms().constant(specialize(size));  // its stride says nothing
     g.shape.push_back(size);
     g.strides.push_back(addSymbol("m" + suffix + "_" + std::to_string(axis), {}, PyArray_STRIDE(a, axis),

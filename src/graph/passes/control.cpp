@@ -15,11 +15,7 @@ bool carriesThrough(const Graph& body, size_t index) {
   return node.op == Op::kInput && node.attrs.integer(AttrKey::kIndex) == static_cast<int64_t>(index);
 }
 
-Layout packedLike(Layout layout) {
-  layout.contiguity = Contiguity::kPacked;
-  layout.broadcastAxes = layout.negativeAxes = 0;
-  return layout;
-}
+Layout packedLike(Layout layout) { return layout.packed(); }
 
 Layout memoryLayout(const Node& control, size_t index) {
   if (index < control.type.tuple.size() && control.op == Op::kLoop) return packedLike(control.type.tuple[index].layout);

@@ -17,6 +17,8 @@
 // What
 //   a loop changes is memory of its own before it begins; what a region answers is a fresh value of its own for each
 //   result, but that a loop may hand a carried value on in another's place: then memory changes places.
+#include <algorithm>
+
 #include "absl/container/flat_hash_set.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/control.h"
@@ -68,6 +70,8 @@ class Preparer {
     const std::vector<bool> live = liveValues(graph);
     for (size_t i = 0; i < graph.size(); ++i) {
       if (!live[i]) continue;
+      const Node& node = graph.node(ValueId(i));
+      if (node.op == Op::kCopy) copies_ = std::max(copies_, node.attrs.integerOr(AttrKey::kIndex, 0));
       for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
     }
   }
@@ -259,7 +263,7 @@ class Preparer {
   absl::flat_hash_set<ValueId> outputs_;
   absl::flat_hash_set<ValueId> viewed_;  // what outputs are views of
   Writes writes_;                        // by the commits so far
-  int64_t copies_ = 0;
+  int64_t copies_ = 0;                   // the latest number of a copy: capture, too, keeps copies apart by numbers
   std::vector<std::vector<ValueId>> users_;
 };
 

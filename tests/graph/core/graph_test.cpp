@@ -129,6 +129,28 @@ TEST(Building, ViewLayouts) {
   EXPECT_EQ(layout(g.reshape(g.transpose(a, {1, 0}), {m, one, n}, false)), "perm(2,0,1)");
 }
 
+TEST(Building, ViewsOfAxesOfOneStride) {
+  Graph g;
+  SymContext& s = g.syms();
+  ValueType type = arrayType(g, DType::kF64, {"n", "m", "k"});
+  type.layout = *Layout::parse("perm(0,2,1)/strided/tied(2)", 3);
+  const ValueId a = g.input(0, type);
+  const SymId zero = s.constant(0), one = s.constant(1), two = s.constant(2);
+  const auto layout = [&](ValueId v) { return g.type(v).layout.print(); };
+  const auto part = [&](const SymList& steps, const SymShape& shape) {
+    return g.slice(a, {zero, zero, zero}, steps, shape);
+  };
+  EXPECT_EQ(layout(g.transpose(a, {2, 1, 0})), "perm(0,2,1)/strided/tied(2)");
+  EXPECT_EQ(layout(g.transpose(a, {1, 2, 0})), "perm(1,2,0)/strided/tied(2)");
+  EXPECT_EQ(layout(g.expand(a, {0})), "perm(0,1,3,2)/strided/tied(3)");
+  EXPECT_EQ(layout(part({one, two, s.constant(-1)}, type.shape)), "perm(0,2,1)/strided/neg(2)/tied(2)");
+  EXPECT_EQ(layout(part({two, one, two}, type.shape)), "perm(0,2,1)/strided/tied(2)");
+  EXPECT_EQ(layout(part({one, one, two}, type.shape)), "perm(2,0,1)/strided/interleaved");
+  EXPECT_EQ(layout(part({two, one, one}, type.shape)), "perm(0,2,1)/strided/interleaved");
+  EXPECT_EQ(layout(part({one, one, two}, {one, type.shape[1], type.shape[2]})), "perm(0,2,1)/strided");
+  EXPECT_EQ(layout(g.unary(Op::kNegative, a)), "perm(0,2,1)");
+}
+
 // ---- text
 
 TEST(Text, RoundTripOfEveryFeature) {

@@ -147,6 +147,7 @@ TEST(Layouts, TextRoundTrip) {
   EXPECT_EQ(Layout::parse(l.print(), 3), l);
   EXPECT_EQ(Layout::parse("f/strided", 2)->contiguity, Contiguity::kStrided);
   EXPECT_EQ(Layout::parse("f/strided", 2)->order, Layout::f(2).order);
+  EXPECT_EQ(Layout::parse("c/inner/tied(1)/interleaved", 2)->print(), "c/inner/tied(1)/interleaved");
   for (const char* bad :
        {"", "d", "perm(0)", "perm(0,0)", "perm(0,2)", "c/neg", "c/neg(2)", "c/inne", "perm(0,1", "perm(0,)"}) {
     EXPECT_FALSE(Layout::parse(bad, 2)) << bad;

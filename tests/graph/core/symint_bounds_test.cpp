@@ -65,6 +65,29 @@ TEST_F(Bounds, OfAtoms) {
   EXPECT_FALSE(holds("t*min(s0 + 1, s1) + -1*t"));
 }
 
+TEST_F(Bounds, OfProductsOfDifferences) {
+  EXPECT_FALSE(holds("s0*s1 + -1*s0 + -1*s1*min(b, s0 + -1*a) + min(b, s0 + -1*a)"));  // s1 may be 0
+  assume("s1 + -1");
+  EXPECT_TRUE(holds("s0*s1 + -1*s0 + -1*s1*min(b, s0 + -1*a) + min(b, s0 + -1*a)"));
+  EXPECT_TRUE(holds("s0*s1 + -1*s0 + -1*s1*min(b, s0 + -1*a*t) + min(b, s0 + -1*a*t)"));
+  EXPECT_FALSE(holds("s0*s1 + -1*s0 + -1*s1*min(b, s0 + -1*a) + min(b, s0 + -1*a) + -1"));
+  assume("t + -1*a");
+  EXPECT_TRUE(holds("s0*t + -1*s0*a + -1*t*min(s0, b) + a*min(s0, b)"));  // (s0 - min) * (t - a)
+  EXPECT_TRUE(holds("a*s0 + -1*t*s0 + t*max(s0, b) + -1*a*max(s0, b)"));  // (a - t) * (s0 - max)
+  EXPECT_FALSE(holds("a*s0 + -1*t*s0 + t*max(s0, b) + -1*a*max(s0, b) + -1"));
+}
+
+TEST_F(Bounds, OfQuotients) {
+  EXPECT_TRUE(holds("s0//2 + 1 + -2*((s0 + 2)//4)"));  // 2 * this >= -1
+  EXPECT_FALSE(holds("s0//2 + -2*((s0 + 2)//4)"));
+  assume("(s1 + 1)//2 + -1*s1");
+  EXPECT_TRUE(holds("1 + -1*s1"));
+  EXPECT_FALSE(holds("-1*s1"));
+  assume("-1*t*(a//3) + b");
+  EXPECT_TRUE(holds("3*b + 2*t + -1*a*t"));
+  EXPECT_FALSE(holds("3*b + t + -1*a*t"));
+}
+
 TEST_F(Bounds, OfFactsThatHoldForAWhile) {
   const SymId fact = of("s0 + -1*a + -1"), goal = of("s0*t + -1*a*t + -1*t");
   BoundProver prover(c);
@@ -93,6 +116,16 @@ TEST_F(Bounds, OneValueIsAConstant) {
   EXPECT_EQ(c.print(c.canonical(both)), "3*s1 + 3");
   c.assumeWithin(s1, {2, 3});
   EXPECT_EQ(c.asConst(c.canonical(half)), 1);  // made before what it is made of was narrowed
+}
+
+TEST_F(Bounds, QuotientsThatEqualWhatTheyAreOf) {
+  SymContext one, two;
+  const SymId x = one.symbol("x", {0, kMax}), y = two.symbol("y", {2, kMax});
+  one.assumeEqual(*one.parse("(x + 2)//3"), x);
+  EXPECT_EQ(one.range(x).hi, 1);
+  two.assumeWithin(*two.parse("-3*y + 17"), {-5, 8});
+  EXPECT_EQ(two.range(y).lo, 3);
+  EXPECT_EQ(two.range(y).hi, 7);
 }
 
 TEST_F(Bounds, DivisorsThatGuardsKeepFromZero) {

@@ -60,9 +60,10 @@ def main() -> int:
 
 def _run_seeds(generator: str, seeds: range, options) -> int:
     groups: dict[str, list[int]] = {}
-    compiled, before = 0, time.perf_counter()
+    compiled, unsettled, before = 0, 0, time.perf_counter()
     for result in run_many(generator, options.mode, seeds):
         compiled += result.report.compiled
+        unsettled += result.report.kind == "unsettled"
         if result.report.difference:
             mode = mode_of(options.mode, result.seed)
             text, group = _show(generator, result.seed, mode, result.report, options.minimise)
@@ -75,7 +76,7 @@ def _run_seeds(generator: str, seeds: range, options) -> int:
     seconds = time.perf_counter() - before
     wrong = sum(map(len, groups.values()))
     print(f"{generator}: {len(seeds)} programs from seed {seeds.start}, mode {options.mode}, {seconds:.0f} s, {compiled} ran compiled, "
-          f"{wrong} differ in {len(groups)} groups {list(groups.values())}", flush=True)
+          f"{unsettled} unsettled, {wrong} differ in {len(groups)} groups {list(groups.values())}", flush=True)
     return wrong
 
 

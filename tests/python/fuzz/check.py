@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import gc
 import os
 import signal
 import sys
@@ -24,7 +26,7 @@ PLAIN_SECONDS = 20
 @dataclasses.dataclass
 class Report:
     difference: str   # "" if none
-    kind: str         # a word for what differs, which is kept while the program is made smaller
+    kind: str         # a word for what differs, which is kept while the program is made smaller; "unsettled": plain Python does, from itself
     compiled: bool    # compiled code ran: without that, nothing was tested
 
 
@@ -105,6 +107,14 @@ def _differences(program: Program, compile_it, spoken: _Spoken) -> tuple[str, st
     with _deadline():
         plain = _Side(program, spoken)
     other = _Side(program, spoken, compile_it)
+    with _collecting(program) as collect:
+        problem, kind = _calls_differ(program, plain, other, compile_it, spoken, collect)
+    if problem and not _is_settled(program, spoken):
+        return "", "unsettled"
+    return problem, kind
+
+
+def _calls_differ(program: Program, plain: _Side, other: _Side, compile_it, spoken: _Spoken, collect) -> tuple[str, str]:
     if not isinstance(other.scope["f"], fusewire.CompiledFunction):
         other.scope["f"] = compile_it(other.scope["f"])
     suites = [compile(text, "<call>", "exec", dont_inherit=True) for text in program.calls]
@@ -120,7 +130,60 @@ def _differences(program: Program, compile_it, spoken: _Spoken) -> tuple[str, st
             spoken.take()   # generators are asked for what they still have
         except AssertionError as error:
             return f"call {i}: {error}", str(error).split()[0].split("[")[0].split(".")[0].strip(":")
+        del expected, actual   # and with them the frames of an exception, whose generators may have something to say
+        collect()
     return "", ""
+
+
+@contextlib.contextmanager
+def _collecting(program: Program):
+    """When a generator in a cycle ends is the garbage collector's business, and what it does then is seen: such programs
+    get their collections between calls, after the same calls on both sides. Everything else runs with the collector as
+    it is, which may come in the middle of a compilation."""
+    if "yield" not in program.source or not gc.isenabled():
+        yield lambda: None
+        return
+    _freeze()
+    gc.collect()
+    gc.disable()
+    try:
+        yield gc.collect
+    finally:
+        gc.enable()
+
+
+@functools.cache
+def _freeze() -> None:
+    """What is there already is no program's: collections need not look at it."""
+    gc.collect()
+    gc.freeze()
+
+
+def _is_settled(program: Program, spoken: _Spoken) -> bool:
+    """Whether plain Python agrees with itself. It does not where NumPy hands out memory that nobody has written: what an
+    in-place operation that fails half-way leaves behind, if its output is of another type than its loop."""
+    with _deadline():
+        sides = [_Side(program, spoken) for _ in range(3)]
+    try:
+        suites = [compile(text, "<call>", "exec", dont_inherit=True) for text in program.calls]
+        for suite in suites:
+            seen = []
+            for number, side in enumerate(sides):
+                _stir(number)
+                with _deadline():
+                    seen.append(side.call(suite))
+            for other in seen[1:]:
+                assert str(seen[0].error) == str(other.error)
+                assert_same_observation(seen[0], other, relative=program.tolerance)
+    except AssertionError:
+        return False
+    return True
+
+
+def _stir(number: int) -> None:
+    """Fills memory that is free with other bytes each time."""
+    held = [np.full(size, 37 * number + 1, "u1") for size in (*range(8, 1024, 8), *(1 << k for k in range(10, 20))) for _ in range(12)]
+    del held
 
 
 def _too_long(*_):

@@ -1,0 +1,94 @@
+"""The order of axes that NumPy gives fresh results (order='K'), of arguments whose axes overlap: windows of one stride,
+axes that interleave, and views of them. Strides are compared, and sums, whose order of additions follows from it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
+
+import fusewire
+
+# Views, and what makes arrays with order='K' from each of them.
+VIEWS = {
+    "itself": lambda x: x,
+    "transposed": lambda x: x.T,
+    "flipped": lambda x: x[::-1, ..., ::-1],
+    "part": lambda x: x[1:, ..., :-1],
+    "row": lambda x: x[0],
+    "column": lambda x: x.T[1:2],
+    "new axis": lambda x: x[:, None].T,
+}
+STEPS = {
+    "step of one": lambda x: x[::2],
+    "step of the last": lambda x: x[..., ::2],
+    "steps": lambda x: x[::2, ..., ::2],
+    "unequal steps": lambda x: x.T[::2, ..., ::3],
+    "step of a transpose": lambda x: x[::-2].T[1:],
+}
+LAYOUTS = {
+    "windows": ((5, 4), (1, 1)),
+    "windows backwards": ((5, 4), (-1, 1)),
+    "windows of rows": ((3, 3, 2, 4), (6, 1, 6, 1)),
+    "windows in F order": ((4, 3, 2), (1, 6, 1)),
+    "interleaved": ((4, 5), (2, 1)),
+    "interleaved in F order": ((5, 4), (2, 3)),
+    "gaps": ((3, 4), (9, 2)),
+    "woven, no element twice": ((2, 3), (5, 3)),
+    "stretched": ((4, 3, 3), (1, 0, 1)),
+    "one long axis": ((5, 1, 4), (1, 1, 1)),
+}
+
+
+def fresh(v):
+    return v + 0, v.copy(order="K"), v.astype("f4"), np.empty_like(v).T, np.concatenate([v, v]), np.sqrt(v * v)
+
+
+def summed(v):
+    return v.sum(), v.sum(0), (v * 0.1).mean(-1)
+
+
+def array(shape, steps):
+    memory = np.random.default_rng(3).random(400) * 1e3
+    return as_strided(memory[200:], shape, tuple(8 * s for s in steps))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("views", [VIEWS, STEPS], ids=["views", "steps"])
+def test_orders_of_results(layout, views):
+    x = array(*LAYOUTS[layout])
+    for name, view in views.items():
+        def f(x):
+            v = view(x)
+            return fresh(v), summed(v)
+
+        compiled = fusewire.compile(f, compile_all=True, economy=False)
+        for expected, actual in zip(itertools.chain(*f(x)), itertools.chain(*compiled(x)), strict=True):
+            assert expected.shape == actual.shape
+            assert all(n == 1 or e == a for n, e, a in zip(expected.shape, expected.strides, actual.strides)), f"{name}: {actual.strides}, expected {expected.strides}"
+        for expected, actual in zip(f(x)[1], compiled(x)[1], strict=True):
+            assert np.array_equal(expected, actual), name
+
+
+def test_windows_are_compiled():
+    def f(x):
+        return x.T * 2, x[::2] + 1, x[:, ::-1].sum(1)
+
+    compiled = fusewire.compile(f, compile_all=True, economy=False)
+    for size in (9, 30, 200):
+        x = sliding_window_view(np.arange(float(size)), 4)
+        for expected, actual in zip(f(x), compiled(x), strict=True):
+            assert np.array_equal(expected, actual) and expected.strides == actual.strides
+    facts = fusewire._fusewire.describe(compiled)
+    assert [variant["hits"] for variant in facts["variants"]] == [3] and not facts["regions"]
+
+
+def test_a_step_through_interleaved_axes_is_pythons():
+    def f(x):
+        return x[:, ::2] + 0
+
+    compiled = fusewire.compile(f, compile_all=True, economy=False)
+    for step in (1, 2, 3):   # the order of the view's axes depends on it
+        x = array((4, 7), (step, 1))
+        assert compiled(x).strides == f(x).strides
+    assert ["axes interleave" in b["detail"] for b in fusewire._fusewire.describe(compiled)["breaks"]] == [True]
