@@ -58,6 +58,11 @@ class PlanParser {
     return {region, cursor_.value(in(region))};
   }
 
+  SymList strides() {
+    cursor_.expect("strides=");
+    return cursor_.list<SymList>([&] { return cursor_.expression(syms_); });
+  }
+
   // ---- steps
 
   void steps(int region, Steps& out) {
@@ -79,6 +84,8 @@ class PlanParser {
         cursor_.expect("to buffer ");
         copy.to = bufferId();
         out.push_back({copy});
+      } else if (cursor_.accept("call ")) {
+        out.push_back({call()});
       } else if (cursor_.accept("loop ")) {
         out.push_back({loop()});
       } else if (cursor_.accept("cond ")) {
@@ -131,6 +138,41 @@ class PlanParser {
       group.axisMap[id] = numbers();
     }
     return group;
+  }
+
+  CallStep call() {
+    CallStep step;
+    const size_t start = cursor_.next();
+    step.node = place();
+    const Node& node = in(step.node.region).node(step.node.value);
+    const std::string callee = cursor_.quoted();
+    cursor_.expect("site ");
+    step.site = cursor_.number<int>();
+    if (node.op != Op::kCall || callee != node.attrs.text(AttrKey::kCallee) ||
+        step.site != node.attrs.integer(AttrKey::kSite))
+      TextCursor::failAt(start, "the graph has something else there");
+    step.number = plan_.calls++;
+    cursor_.expect("(");
+    while (cursor_.accept("buffer ")) {
+      Window window{bufferId(), {}, {}, {}};
+      cursor_.expect("offset=");
+      window.offset = bracketed();
+      window.shape = cursor_.shape(syms_);
+      window.strides = strides();
+      step.operands.push_back(std::move(window));
+      cursor_.accept(",");
+    }
+    cursor_.expect(")");
+    cursor_.expect("->");
+    step.projects = cursor_.list<std::vector<ValueId>>([&] {
+      step.results.emplace_back();
+      if (cursor_.accept("_")) return ValueId();
+      const ValueId project = cursor_.value(in(step.node.region));
+      cursor_.expect("in ");
+      step.results.back() = bufferId();
+      return project;
+    });
+    return step;
   }
 
   // ---- loops, branches, binds
@@ -206,7 +248,8 @@ class PlanParser {
   BufferKind bufferKind() {
     const size_t start = cursor_.next();
     const std::string_view text = cursor_.word("kind of buffer");
-    for (const BufferKind kind : {BufferKind::kInput, BufferKind::kOutput, BufferKind::kTemp, BufferKind::kHandle})
+    for (const BufferKind kind :
+         {BufferKind::kInput, BufferKind::kOutput, BufferKind::kTemp, BufferKind::kHandle, BufferKind::kGiven})
       if (kindName(kind) == text) return kind;
     TextCursor::failAt(start, "unknown kind of buffer");
   }
@@ -221,9 +264,7 @@ class PlanParser {
     buffer.dtype = cursor_.dtype();
     buffer.shape = cursor_.shape(syms_);
     buffer.layout = cursor_.layout(static_cast<int>(buffer.shape.size()));
-    cursor_.expect("strides=");
-    const SymShape strides = cursor_.shape(syms_);
-    buffer.strides.assign(strides.begin(), strides.end());
+    buffer.strides = strides();
     buffer.offset = syms_.constant(0);
     if (cursor_.accept("at ")) buffer.offset = bracketed();
     if (cursor_.accept("from ")) buffer.home = bufferId();
@@ -241,9 +282,7 @@ class PlanParser {
       output.offset = bracketed();
     }
     output.shape = cursor_.shape(syms_);
-    cursor_.expect("strides=");
-    const SymShape strides = cursor_.shape(syms_);
-    output.strides.assign(strides.begin(), strides.end());
+    output.strides = strides();
     plan_.outputs.push_back(std::move(output));
   }
 

@@ -114,6 +114,21 @@ class Printer {
              listOf(step.results, [](ValueId id) { return id.valid() ? valueName(id) : "_"; });
   }
 
+  void show(const CallStep& step, const std::string& indent) {
+    const Node& node = regionOf(plan_, graph_, step.node.region).node(step.node.value);
+    text_ += indent + "call " + placeName(step.node) + " \"" + node.attrs.text(AttrKey::kCallee) + "\" site " +
+             std::to_string(step.site) + " (";
+    for (const Window& operand : step.operands) {
+      text_ += (&operand == step.operands.data() ? "" : ", ") + ("buffer " + bufferName(operand.buffer));
+      text_ += option(" offset=", operand.offset) + " " + shape(operand.shape) + " strides=" + shape(operand.strides);
+    }
+    std::vector<std::string> results;
+    for (size_t i = 0; i < step.projects.size(); ++i)
+      results.push_back(step.projects[i].valid() ? valueName(step.projects[i]) + " in " + bufferName(step.results[i])
+                                                 : "_");
+    text_ += ") -> " + listOf(results, [](const std::string& text) { return text; }) + "\n";
+  }
+
   void bodies(const ControlStep& step, const std::string& indent) {
     for (const ControlStep::Body& body : step.bodies) {
       text_ += " {  # region " + std::to_string(body.region) + "\n";
@@ -169,6 +184,7 @@ std::string_view kindName(BufferKind kind) {
     case BufferKind::kOutput: return "output";
     case BufferKind::kTemp: return "temp";
     case BufferKind::kHandle: return "handle";
+    case BufferKind::kGiven: return "given";
   }
   FW_UNREACHABLE();
 }

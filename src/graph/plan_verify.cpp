@@ -21,6 +21,7 @@ class Verifier {
     steps(plan_.steps, 0);
     require(groups_ == plan_.groups.size(), "groups that no step mentions");
     require(commits_ == plan_.commits.size(), "commits that no step mentions");
+    require(calls_ == plan_.calls, "number of calls");
     outputs();
     return std::move(problems_);
   }
@@ -165,6 +166,31 @@ class Verifier {
     control(step, region, Op::kBind);
   }
 
+  void visit(const CallStep& step, int region) {
+    const Graph& graph = in(region);
+    const bool known = step.node.region == region && step.node.value.index < graph.size() &&
+                       graph.node(step.node.value).op == Op::kCall;
+    require(known, "the node of a call");
+    if (!known) return;
+    const Node& node = graph.node(step.node.value);
+    require(step.number == calls_++, "order of calls");
+    require(step.operands.size() == node.operands.size(), "operands of a call");
+    for (const Window& operand : step.operands)
+      require(exists(operand.buffer) && operand.shape.size() == operand.strides.size(), "an operand of a call");
+    for (ValueId operand : node.operands)
+      require(isThere({region, operand}), name({region, operand}) + " is given before it is there");
+    const size_t count = node.type.tuple.size();
+    require(step.projects.size() == count && step.results.size() == count, "results of a call");
+    if (step.projects.size() != count || step.results.size() != count) return;
+    computed_.insert(step.node);
+    for (size_t i = 0; i < count; ++i) {
+      if (!step.projects[i].valid()) continue;
+      const std::optional<BufferId> memory = plan_.findBuffer(step.projects[i], region);
+      require(memory && *memory == step.results[i], name({region, step.projects[i]}) + " is somewhere else");
+      computed_.insert({region, step.projects[i]});
+    }
+  }
+
   void control(const ControlStep& step, int region, Op op) {
     const Graph& graph = in(region);
     const bool known =
@@ -202,6 +228,7 @@ class Verifier {
   std::vector<std::string> problems_;
   absl::flat_hash_set<Place> computed_;
   size_t groups_ = 0, commits_ = 0;
+  int calls_ = 0;
   bool accepted_ = false;
 };
 

@@ -63,6 +63,15 @@ uint64_t TextCursor::hexadecimal() {
   return bits;
 }
 
+std::string TextCursor::quoted() {
+  expect("\"");
+  const size_t end = text_.find('"', at_);
+  if (end == std::string_view::npos) fail("no closing quotation mark");
+  std::string text(text_.substr(at_, end - at_));
+  at_ = end + 1;
+  return text;
+}
+
 SymId TextCursor::expression(SymContext& syms) {
   skip();
   size_t start = at_;

@@ -45,6 +45,8 @@ class TextCursor {
     return v;
   }
   uint64_t hexadecimal();
+  /// Nothing is escaped: names of functions.
+  std::string quoted();
 
   template <class List, class F>
   List list(F element) {

@@ -95,6 +95,7 @@ class Writer {
   void show(const graph::KernelStep& step) { put(static_cast<uint64_t>(step.group)); }
   void show(const graph::AcceptStep&) {}
   void show(const graph::CommitStep& step) { put(static_cast<uint64_t>(step.commit)); }
+  void show(const graph::CallStep& step) { put(static_cast<uint64_t>(step.number)); }
   void show(const graph::CopyStep& step) {
     put(step.from);
     put(step.to);

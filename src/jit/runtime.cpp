@@ -2,12 +2,15 @@
 // does not have.
 #include "jit/runtime.h"
 
+#include <immintrin.h>
+
 #include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "graph/support/check.h"
+#include "runtime/host.h"
 
 namespace fw::jit {
 
@@ -63,6 +66,15 @@ uint16_t toHalf(T value) {
   return bits;
 }
 
+int32_t callLibrary(runtime::Context* context, int32_t number) {
+  constexpr unsigned kClean = 0x1f80;  // no flags, nothing traps
+  const unsigned own = _mm_getcsr();
+  _mm_setcsr(kClean);
+  const int32_t status = context->host->call(*context, number);
+  _mm_setcsr(own);
+  return status;
+}
+
 void copy(void* to, const void* from, int64_t bytes) {
   if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
@@ -80,9 +92,10 @@ const char* libmSymbol(uint64_t function, DType d) {
 absl::Span<const RuntimeSymbol> runtimeSymbols() {
   static const std::vector<RuntimeSymbol> all = [] {
     std::vector<RuntimeSymbol> symbols = {
-        {kHalfToFloat, address(&halfToFloat)},     {kFloatToHalf, address(&toHalf<float>)},
-        {kDoubleToHalf, address(&toHalf<double>)}, {kCopy, address(&copy)},
-        {kFmaFloat, address<Fn3<float>>(&::fmaf)}, {kFmaDouble, address<Fn3<double>>(&::fma)},
+        {kHalfToFloat, address(&halfToFloat)},      {kFloatToHalf, address(&toHalf<float>)},
+        {kDoubleToHalf, address(&toHalf<double>)},  {kCopy, address(&copy)},
+        {kCallLibrary, address(&callLibrary)},      {kFmaFloat, address<Fn3<float>>(&::fmaf)},
+        {kFmaDouble, address<Fn3<double>>(&::fma)},
     };
     for (const LibmEntry& entry : kLibm) symbols.insert(symbols.end(), {entry.f32, entry.f64});
     return symbols;

@@ -27,6 +27,8 @@ class NativeGraph {
  public:
   /// Passes, plan, its text read back, and code for the text of a graph whose inputs are packed in C order.
   static absl::StatusOr<NativeGraph> build(std::string_view text, const CompileOptions& options = {});
+  /// What its library calls are of.
+  void setLibrary(graph::LibraryCall library) { library_ = std::move(library); }
 
   /// A schedule: the text of a graph as it is planned, and of its plan.
   static absl::StatusOr<NativeGraph> read(std::string_view graphText, std::string_view planText,
@@ -43,6 +45,7 @@ class NativeGraph {
  private:
   graph::Graph source_, graph_;
   std::unique_ptr<Executable> executable_;
+  graph::LibraryCall library_;
 };
 
 /// Kernels and code of a planned graph.
