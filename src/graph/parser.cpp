@@ -103,7 +103,7 @@ class GraphParser : TextCursor {
       case AttrKind::kSym: return expression(syms);
       case AttrKind::kScalar: return scalar();
       case AttrKind::kInts: return list<IntList>([this] { return number<int64_t>(); });
-      case AttrKind::kText: return std::string(quoted());
+      case AttrKind::kText: return quoted();
       case AttrKind::kSyms: return list<SymList>([this, &syms] { return expression(syms); });
     }
     FW_UNREACHABLE();

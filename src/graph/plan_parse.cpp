@@ -58,6 +58,11 @@ class PlanParser {
     return {region, cursor_.value(in(region))};
   }
 
+  SymList strides() {
+    cursor_.expect("strides=");
+    return cursor_.list<SymList>([&] { return cursor_.expression(syms_); });
+  }
+
   // ---- steps
 
   void steps(int region, Steps& out) {
@@ -135,51 +140,53 @@ class PlanParser {
     return group;
   }
 
-  // ---- loops, branches, binds, calls
-
-  Place node(Op op) {
-    const size_t start = cursor_.next();
-    const Place node = place();
-    if (in(node.region).node(node.value).op != op) TextCursor::failAt(start, "the graph has something else there");
-    return node;
-  }
-  std::vector<ValueId> projects(int region) {
-    cursor_.expect("->");
-    return cursor_.list<std::vector<ValueId>>([&] {
-      if (cursor_.accept("_")) return ValueId();
-      return cursor_.value(in(region));
-    });
-  }
-
-  void begin(ControlStep& step, Op op) {
-    step.node = node(op);
-    step.results = projects(step.node.region);
-  }
-
   CallStep call() {
-    CallStep step{};
-    step.node = node(Op::kCall);
-    const Attrs& attrs = in(step.node.region).node(step.node.value).attrs;
-    step.site = static_cast<int>(attrs.integer(AttrKey::kSite));
-    step.number = plan_.calls++;
-    step.projects = projects(step.node.region);
+    CallStep step;
     const size_t start = cursor_.next();
-    if (cursor_.quoted() != attrs.text(AttrKey::kCallee)) TextCursor::failAt(start, "the graph calls something else");
-    cursor_.expect("of ");
-    step.operands = cursor_.list<std::vector<Window>>([&] {
-      cursor_.expect("buffer ");
+    step.node = place();
+    const Node& node = in(step.node.region).node(step.node.value);
+    const std::string callee = cursor_.quoted();
+    cursor_.expect("site ");
+    step.site = cursor_.number<int>();
+    if (node.op != Op::kCall || callee != node.attrs.text(AttrKey::kCallee) ||
+        step.site != node.attrs.integer(AttrKey::kSite))
+      TextCursor::failAt(start, "the graph has something else there");
+    step.number = plan_.calls++;
+    cursor_.expect("(");
+    while (cursor_.accept("buffer ")) {
       Window window{bufferId(), {}, {}, {}};
-      cursor_.expect("at ");
+      cursor_.expect("offset=");
       window.offset = bracketed();
       window.shape = cursor_.shape(syms_);
-      cursor_.expect("strides=");
-      const SymShape strides = cursor_.shape(syms_);
-      window.strides.assign(strides.begin(), strides.end());
-      return window;
+      window.strides = strides();
+      step.operands.push_back(std::move(window));
+      cursor_.accept(",");
+    }
+    cursor_.expect(")");
+    cursor_.expect("->");
+    step.projects = cursor_.list<std::vector<ValueId>>([&] {
+      step.results.emplace_back();
+      if (cursor_.accept("_")) return ValueId();
+      const ValueId project = cursor_.value(in(step.node.region));
+      cursor_.expect("in ");
+      step.results.back() = bufferId();
+      return project;
     });
-    cursor_.expect("in ");
-    step.results = cursor_.list<std::vector<BufferId>>([&] { return cursor_.accept("_") ? BufferId() : bufferId(); });
     return step;
+  }
+
+  // ---- loops, branches, binds
+
+  void begin(ControlStep& step, Op op) {
+    const size_t start = cursor_.next();
+    step.node = place();
+    const Graph& graph = in(step.node.region);
+    if (graph.node(step.node.value).op != op) TextCursor::failAt(start, "the graph has something else there");
+    cursor_.expect("->");
+    step.results = cursor_.list<std::vector<ValueId>>([&] {
+      if (cursor_.accept("_")) return ValueId();
+      return cursor_.value(in(step.node.region));
+    });
   }
 
   void bodies(ControlStep& step) {
@@ -257,9 +264,7 @@ class PlanParser {
     buffer.dtype = cursor_.dtype();
     buffer.shape = cursor_.shape(syms_);
     buffer.layout = cursor_.layout(static_cast<int>(buffer.shape.size()));
-    cursor_.expect("strides=");
-    const SymShape strides = cursor_.shape(syms_);
-    buffer.strides.assign(strides.begin(), strides.end());
+    buffer.strides = strides();
     buffer.offset = syms_.constant(0);
     if (cursor_.accept("at ")) buffer.offset = bracketed();
     if (cursor_.accept("from ")) buffer.home = bufferId();
@@ -277,9 +282,7 @@ class PlanParser {
       output.offset = bracketed();
     }
     output.shape = cursor_.shape(syms_);
-    cursor_.expect("strides=");
-    const SymShape strides = cursor_.shape(syms_);
-    output.strides.assign(strides.begin(), strides.end());
+    output.strides = strides();
     plan_.outputs.push_back(std::move(output));
   }
 

@@ -116,13 +116,17 @@ class Printer {
 
   void show(const CallStep& step, const std::string& indent) {
     const Node& node = regionOf(plan_, graph_, step.node.region).node(step.node.value);
-    const auto project = [](ValueId id) { return id.valid() ? valueName(id) : "_"; };
-    text_ += indent + "call " + placeName(step.node) + " -> " + listOf(step.projects, project) + " \"" +
-             node.attrs.text(AttrKey::kCallee) + "\" of " + listOf(step.operands, [&](const Window& operand) {
-               return "buffer " + bufferName(operand.buffer) + option(" at ", operand.offset) + " " +
-                      shape(operand.shape) + " strides=" + shape(operand.strides);
-             });
-    text_ += " in " + listOf(step.results, [](BufferId id) { return id.valid() ? bufferName(id) : "_"; }) + "\n";
+    text_ += indent + "call " + placeName(step.node) + " \"" + node.attrs.text(AttrKey::kCallee) + "\" site " +
+             std::to_string(step.site) + " (";
+    for (const Window& operand : step.operands) {
+      text_ += (&operand == step.operands.data() ? "" : ", ") + ("buffer " + bufferName(operand.buffer));
+      text_ += option(" offset=", operand.offset) + " " + shape(operand.shape) + " strides=" + shape(operand.strides);
+    }
+    std::vector<std::string> results;
+    for (size_t i = 0; i < step.projects.size(); ++i)
+      results.push_back(step.projects[i].valid() ? valueName(step.projects[i]) + " in " + bufferName(step.results[i])
+                                                 : "_");
+    text_ += ") -> " + listOf(results, [](const std::string& text) { return text; }) + "\n";
   }
 
   void bodies(const ControlStep& step, const std::string& indent) {

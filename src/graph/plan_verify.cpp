@@ -21,6 +21,7 @@ class Verifier {
     steps(plan_.steps, 0);
     require(groups_ == plan_.groups.size(), "groups that no step mentions");
     require(commits_ == plan_.commits.size(), "commits that no step mentions");
+    require(calls_ == plan_.calls, "number of calls");
     outputs();
     return std::move(problems_);
   }
@@ -139,33 +140,6 @@ class Verifier {
     require(from.dtype == to.dtype && from.shape == to.shape && from.layout == to.layout, "a copy of different types");
   }
 
-  void visit(const CallStep& step, int region) {
-    const Graph& graph = in(region);
-    const bool known = step.node.region == region && step.node.value.index < graph.size() &&
-                       graph.node(step.node.value).op == Op::kCall;
-    require(known && step.number == calls_++, "the node of a call");
-    if (!known) return;
-    const Node& node = graph.node(step.node.value);
-    const bool whole = step.operands.size() == node.operands.size() && step.projects.size() == node.type.tuple.size() &&
-                       step.results.size() == node.type.tuple.size();
-    require(whole, "operands and results of a call");
-    if (!whole) return;
-    for (size_t i = 0; i < node.operands.size(); ++i) {
-      require(isThere({region, node.operands[i]}), name({region, node.operands[i]}) + " is given before it is there");
-      require(exists(step.operands[i].buffer), "memory of an operand");
-    }
-    for (size_t i = 0; i < step.results.size(); ++i) {
-      const ValueId result = step.projects[i];
-      require(result.valid() == step.results[i].valid(), "a result of a call without memory");
-      if (!result.valid() || !step.results[i].valid()) continue;
-      const ValueType& type = node.type.tuple[i];
-      const bool fits = exists(step.results[i]) && plan_.buffers[step.results[i].index].dtype == type.dtype;
-      const bool given = fits && plan_.buffers[step.results[i].index].kind == BufferKind::kGiven;
-      require(fits && given == (type.rank() > 0), "memory of a result of a call");
-      computed_.insert({region, result});
-    }
-  }
-
   bool holds(BufferId id, DType dtype) const {
     return exists(id) && plan_.buffers[id.index].dtype == dtype && plan_.buffers[id.index].shape.empty();
   }
@@ -190,6 +164,31 @@ class Verifier {
   void visit(const BindStep& step, int region) {
     require(holds(step.from, DType::kI64) && plan_.bound.contains(step.symbol), "what a symbol is bound to");
     control(step, region, Op::kBind);
+  }
+
+  void visit(const CallStep& step, int region) {
+    const Graph& graph = in(region);
+    const bool known = step.node.region == region && step.node.value.index < graph.size() &&
+                       graph.node(step.node.value).op == Op::kCall;
+    require(known, "the node of a call");
+    if (!known) return;
+    const Node& node = graph.node(step.node.value);
+    require(step.number == calls_++, "order of calls");
+    require(step.operands.size() == node.operands.size(), "operands of a call");
+    for (const Window& operand : step.operands)
+      require(exists(operand.buffer) && operand.shape.size() == operand.strides.size(), "an operand of a call");
+    for (ValueId operand : node.operands)
+      require(isThere({region, operand}), name({region, operand}) + " is given before it is there");
+    const size_t count = node.type.tuple.size();
+    require(step.projects.size() == count && step.results.size() == count, "results of a call");
+    if (step.projects.size() != count || step.results.size() != count) return;
+    computed_.insert(step.node);
+    for (size_t i = 0; i < count; ++i) {
+      if (!step.projects[i].valid()) continue;
+      const std::optional<BufferId> memory = plan_.findBuffer(step.projects[i], region);
+      require(memory && *memory == step.results[i], name({region, step.projects[i]}) + " is somewhere else");
+      computed_.insert({region, step.projects[i]});
+    }
   }
 
   void control(const ControlStep& step, int region, Op op) {

@@ -55,21 +55,21 @@ std::string_view TextCursor::word(std::string_view what) {
   return w;
 }
 
-std::string_view TextCursor::quoted() {
-  expect("\"");
-  const size_t end = text_.find('"', at_);
-  if (end == std::string_view::npos) fail("no closing quotation mark");
-  const std::string_view text = text_.substr(at_, end - at_);
-  at_ = end + 1;
-  return text;
-}
-
 uint64_t TextCursor::hexadecimal() {
   uint64_t bits = 0;
   auto [end, problem] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), bits, 16);
   if (problem != std::errc()) fail("hexadecimal digits expected");
   at_ = static_cast<size_t>(end - text_.data());
   return bits;
+}
+
+std::string TextCursor::quoted() {
+  expect("\"");
+  const size_t end = text_.find('"', at_);
+  if (end == std::string_view::npos) fail("no closing quotation mark");
+  std::string text(text_.substr(at_, end - at_));
+  at_ = end + 1;
+  return text;
 }
 
 SymId TextCursor::expression(SymContext& syms) {

@@ -45,8 +45,8 @@ class TextCursor {
     return v;
   }
   uint64_t hexadecimal();
-  /// "text": nothing in it is escaped.
-  std::string_view quoted();
+  /// Nothing is escaped: names of functions.
+  std::string quoted();
 
   template <class List, class F>
   List list(F element) {

@@ -51,6 +51,7 @@ class Writer {
     }
     list(written.arguments.syms);
     for (kernels::ExprId id : written.arguments.numbers) put(kernel.exprs[id.index].imm);
+    flush();
   }
 
   void put(const graph::Buffer& buffer) {
@@ -85,16 +86,22 @@ class Writer {
     }
   }
 
-  std::string digest() const {
-    const auto bytes =
-        llvm::BLAKE3::hash<20>(llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(text_.data()), text_.size()));
+  std::string digest() {
+    flush();
+    const auto bytes = hasher_.final<20>();
     return llvm::toHex(bytes, /*LowerCase=*/true);
   }
 
  private:
+  void flush() {
+    hasher_.update(llvm::StringRef(text_));
+    text_.clear();
+  }
+
   void show(const graph::KernelStep& step) { put(static_cast<uint64_t>(step.group)); }
   void show(const graph::AcceptStep&) {}
   void show(const graph::CommitStep& step) { put(static_cast<uint64_t>(step.commit)); }
+  void show(const graph::CallStep& step) { put(static_cast<uint64_t>(step.number)); }
   void show(const graph::CopyStep& step) {
     put(step.from);
     put(step.to);
@@ -125,7 +132,8 @@ class Writer {
   }
 
   const graph::SymContext& syms_;
-  std::string text_;
+  std::string text_;  // not digested yet
+  llvm::BLAKE3 hasher_;
   absl::flat_hash_map<graph::SymId, uint64_t> numbers_;
 };
 

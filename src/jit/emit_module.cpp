@@ -232,7 +232,7 @@ class StepEmitter {
     llvm::IRBuilder<>& ir = fn_.ir();
     llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
     auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
-    llvm::Value* status = ir.CreateCall(m_.module.getOrInsertFunction(kCall, type),
+    llvm::Value* status = ir.CreateCall(m_.module.getOrInsertFunction(kCallLibrary, type),
                                         {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
     fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)),
                 [&] { ir.CreateStore(ir.CreateOr(ir.CreateLoad(number, fn_.status()), status), fn_.status()); });

@@ -66,7 +66,7 @@ uint16_t toHalf(T value) {
   return bits;
 }
 
-int32_t call(runtime::Context* context, int32_t number) {
+int32_t callLibrary(runtime::Context* context, int32_t number) {
   constexpr unsigned kClean = 0x1f80;  // no flags, nothing traps
   const unsigned own = _mm_getcsr();
   _mm_setcsr(kClean);
@@ -92,12 +92,9 @@ const char* libmSymbol(uint64_t function, DType d) {
 absl::Span<const RuntimeSymbol> runtimeSymbols() {
   static const std::vector<RuntimeSymbol> all = [] {
     std::vector<RuntimeSymbol> symbols = {
-        {kHalfToFloat, address(&halfToFloat)},
-        {kFloatToHalf, address(&toHalf<float>)},
-        {kDoubleToHalf, address(&toHalf<double>)},
-        {kCopy, address(&copy)},
-        {kCall, address(&call)},
-        {kFmaFloat, address<Fn3<float>>(&::fmaf)},
+        {kHalfToFloat, address(&halfToFloat)},      {kFloatToHalf, address(&toHalf<float>)},
+        {kDoubleToHalf, address(&toHalf<double>)},  {kCopy, address(&copy)},
+        {kCallLibrary, address(&callLibrary)},      {kFmaFloat, address<Fn3<float>>(&::fmaf)},
         {kFmaDouble, address<Fn3<double>>(&::fma)},
     };
     for (const LibmEntry& entry : kLibm) symbols.insert(symbols.end(), {entry.f32, entry.f64});

@@ -17,9 +17,9 @@ inline constexpr char kFmaFloat[] = "fusewire_fma_f32";
 inline constexpr char kFmaDouble[] = "fusewire_fma_f64";
 /// void (void* to, const void* from, int64_t bytes), unless both are one memory.
 inline constexpr char kCopy[] = "fusewire_copy";
-/// int32_t (Context*, int32_t number): the library call of that number, through the context's host, in an environment
-/// of its own: neither sees the floating-point flags of the other. Answers Status bits.
-inline constexpr char kCall[] = "fusewire_call";
+/// int32_t (Context*, int32_t number): that library call, through the context's host, in an environment of its own:
+/// neither sees the floating-point flags of the other. Answers Status bits.
+inline constexpr char kCallLibrary[] = "fusewire_call_library";
 /// Of a function of kernels/libm.def, for f32 or f64.
 const char* libmSymbol(uint64_t function, graph::DType d);
 

@@ -217,6 +217,108 @@ TEST(Schedules, MemoryMovesAmongEqualsOnly) {
   for (int64_t trips : {0, 1, 2, 3, 4, 7}) expectSame(text, {numbers({3}), numbers({50}, 2)}, {3, 50, trips});
 }
 
+void expectSchedule(std::string_view graph, std::string_view plan, const std::vector<HostArray>& inputs,
+                    const std::vector<int64_t>& symbols) {
+  absl::StatusOr<NativeGraph> native = NativeGraph::read(graph, plan);
+  ASSERT_TRUE(native.ok()) << native.status();
+  EXPECT_EQ(difference(native->evaluate(inputs, symbols), native->run(inputs, symbols)), "");
+}
+
+TEST(Schedules, WrittenAsTextWithAJacobiLoopOf100Steps) {
+  const char* graph = R"(graph(s0: [3, inf], s1: [3, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = input() {index=1} : f64[s0, s1]
+  %2 = copy(%0) {index=1} : f64[s0, s1]
+  %3 = copy(%1) {index=2} : f64[s0, s1]
+  %4 = loop(%2, %3) {trip=100} : (f64[s0, s1], f64[s0, s1]) {
+    %0 = input() {index=0} : f64[s0, s1]
+    %1 = input() {index=1} : f64[s0, s1]
+    %2 = slice(%0) {starts=[0, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
+    %3 = slice(%0) {starts=[2, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
+    %4 = add(%2, %3) : f64[s0 + -2, s1 + -2]
+    %5 = constant() {value=f64(0.5)} : f64
+    %6 = multiply(%4, %5) : f64[s0 + -2, s1 + -2]
+    %7 = update(%1, %6) {starts=[1, 1], steps=[1, 1]} : f64[s0, s1]
+    %8 = constant() {value=bool(true)} : bool
+    %9 = copy(%8) {index=-1} : bool
+    return %9, %7, %0
+  }
+  %5 = project(%4) {index=0} : f64[s0, s1]
+  return %5
+}
+)";
+  const char* plan = R"(group 0: map [s0, s1] -> [%2]
+  %2 = copy(%0) axes=[0, 1]
+group 1: map [s0, s1] -> [%3]
+  %3 = copy(%1) axes=[0, 1]
+loop %4 -> [%5, _] while buffer 8 trip=[100] {  # region 1
+  group 2: map [s0 + -2, s1 + -2] -> [%6]
+    %4 = add(%2, %3) axes=[0, 1]
+    %6 = multiply(%4, %5) axes=[0, 1]
+  group 3: update [s0 + -2, s1 + -2] -> [%7]
+    %7 = update(%1, %6) axes=[0, 1]
+  group 4: map [] -> [%9]
+    %9 = copy(%8) axes=[]
+}
+handles [5, 6]
+moves [5 <- 6, 6 <- 5]
+copy buffer 5 to buffer 2
+buffer 0: input 0 f64[s0, s1] strides=[8*s1, 8] holds [%0]
+buffer 1: input 1 f64[s0, s1] strides=[8*s1, 8] holds [%1]
+buffer 2: output 0 f64[s0, s1] strides=[8*s1, 8] holds [%5]
+buffer 3: temp 0 f64[s0, s1] strides=[8*s1, 8] at [0] holds [%2]
+buffer 4: temp 1 f64[s0, s1] strides=[8*s1, 8] at [64*((s0*s1 + 7)//8)] holds [%3]
+buffer 5: handle 0 f64[s0, s1] strides=[8*s1, 8] from 3 holds [1.%0]
+buffer 6: handle 1 f64[s0, s1] strides=[8*s1, 8] from 4 holds [1.%1, 1.%7]
+buffer 7: temp 2 f64[s0 + -2, s1 + -2] strides=[8*s1 + -16, 8] at [128*((s0*s1 + 7)//8)] holds [1.%6]
+buffer 8: temp 3 bool[] strides=[] at [128*((s0*s1 + 7)//8) + 64*((s0*s1 + -2*s0 + -2*s1 + 3)//8) + 64] holds [1.%9]
+workspace [128*((s0*s1 + 7)//8) + 64*((s0*s1 + -2*s0 + -2*s1 + 3)//8) + 128]
+return buffer 2 [s0, s1] strides=[8*s1, 8]
+)";
+  for (int64_t size : {3, 17}) expectSchedule(graph, plan, {numbers({size, 9}, 1), numbers({size, 9}, 2)}, {size, 9});
+}
+
+TEST(Schedules, WrittenAsTextWithALoopOverWhatIsComputed) {
+  const char* graph = R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = copy(%0) {index=1} : f64[s0]
+  %2 = loop(%1) : (f64[s0]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = constant() {value=f64(0.5)} : f64
+    %2 = multiply(%0, %1) : f64[s0]
+    %3 = sum(%2) {axes=[0], keepdims=0} : f64
+    %4 = constant() {value=f64(1)} : f64
+    %5 = greater(%3, %4) : bool
+    return %5, %2
+  }
+  %3 = project(%2) {index=0} : f64[s0]
+  return %3
+}
+)";
+  const char* plan = R"(group 0: map [s0] -> [%1]
+  %1 = copy(%0) axes=[0]
+loop %2 -> [%3] while buffer 6 {  # region 1
+  group 1: reduce [s0] over [0] -> [%2, %5]
+    %2 = multiply(%0, %1) axes=[0]
+    %3 = sum(%2) axes=[]
+    %5 = greater(%3, %4) axes=[]
+}
+handles [3, 5]
+moves [3 <- 5, 5 <- 3]
+copy buffer 3 to buffer 1
+buffer 0: input 0 f64[s0] strides=[8] holds [%0]
+buffer 1: output 0 f64[s0] strides=[8] holds [%3]
+buffer 2: temp 0 f64[s0] strides=[8] at [0] holds [%1]
+buffer 3: handle 0 f64[s0] strides=[8] from 2 holds [1.%0]
+buffer 4: temp 1 f64[s0] strides=[8] at [64*((s0 + 7)//8)] holds []
+buffer 5: handle 1 f64[s0] strides=[8] from 4 holds [1.%2]
+buffer 6: temp 2 bool[] strides=[] at [128*((s0 + 7)//8)] holds [1.%5]
+workspace [128*((s0 + 7)//8) + 64]
+return buffer 1 [s0] strides=[8]
+)";
+  for (int64_t size : {0, 1, 100}) expectSchedule(graph, plan, {numbers({size})}, {size});
+}
+
 /// Site 0 doubles, 1 adds, 2 answers (sum, negative), 3 fails where the first element is negative and copies otherwise.
 absl::StatusOr<std::vector<HostArray>> library(int64_t site, absl::Span<const HostArray> operands) {
   HostArray result = operands[0];
@@ -344,108 +446,6 @@ TEST(Calls, ThatFailLeaveArgumentsAsTheyWere) {
   expectSameCalls(text, {good, good}, {4});
   expectSameCalls(text, {bad, good}, {4});
   expectSameCalls(text, {good, bad}, {4});
-}
-
-void expectSchedule(std::string_view graph, std::string_view plan, const std::vector<HostArray>& inputs,
-                    const std::vector<int64_t>& symbols) {
-  absl::StatusOr<NativeGraph> native = NativeGraph::read(graph, plan);
-  ASSERT_TRUE(native.ok()) << native.status();
-  EXPECT_EQ(difference(native->evaluate(inputs, symbols), native->run(inputs, symbols)), "");
-}
-
-TEST(Schedules, WrittenAsTextWithAJacobiLoopOf100Steps) {
-  const char* graph = R"(graph(s0: [3, inf], s1: [3, inf]) {
-  %0 = input() {index=0} : f64[s0, s1]
-  %1 = input() {index=1} : f64[s0, s1]
-  %2 = copy(%0) {index=1} : f64[s0, s1]
-  %3 = copy(%1) {index=2} : f64[s0, s1]
-  %4 = loop(%2, %3) {trip=100} : (f64[s0, s1], f64[s0, s1]) {
-    %0 = input() {index=0} : f64[s0, s1]
-    %1 = input() {index=1} : f64[s0, s1]
-    %2 = slice(%0) {starts=[0, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
-    %3 = slice(%0) {starts=[2, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
-    %4 = add(%2, %3) : f64[s0 + -2, s1 + -2]
-    %5 = constant() {value=f64(0.5)} : f64
-    %6 = multiply(%4, %5) : f64[s0 + -2, s1 + -2]
-    %7 = update(%1, %6) {starts=[1, 1], steps=[1, 1]} : f64[s0, s1]
-    %8 = constant() {value=bool(true)} : bool
-    %9 = copy(%8) {index=-1} : bool
-    return %9, %7, %0
-  }
-  %5 = project(%4) {index=0} : f64[s0, s1]
-  return %5
-}
-)";
-  const char* plan = R"(group 0: map [s0, s1] -> [%2]
-  %2 = copy(%0) axes=[0, 1]
-group 1: map [s0, s1] -> [%3]
-  %3 = copy(%1) axes=[0, 1]
-loop %4 -> [%5, _] while buffer 8 trip=[100] {  # region 1
-  group 2: map [s0 + -2, s1 + -2] -> [%6]
-    %4 = add(%2, %3) axes=[0, 1]
-    %6 = multiply(%4, %5) axes=[0, 1]
-  group 3: update [s0 + -2, s1 + -2] -> [%7]
-    %7 = update(%1, %6) axes=[0, 1]
-  group 4: map [] -> [%9]
-    %9 = copy(%8) axes=[]
-}
-handles [5, 6]
-moves [5 <- 6, 6 <- 5]
-copy buffer 5 to buffer 2
-buffer 0: input 0 f64[s0, s1] strides=[8*s1, 8] holds [%0]
-buffer 1: input 1 f64[s0, s1] strides=[8*s1, 8] holds [%1]
-buffer 2: output 0 f64[s0, s1] strides=[8*s1, 8] holds [%5]
-buffer 3: temp 0 f64[s0, s1] strides=[8*s1, 8] at [0] holds [%2]
-buffer 4: temp 1 f64[s0, s1] strides=[8*s1, 8] at [64*((s0*s1 + 7)//8)] holds [%3]
-buffer 5: handle 0 f64[s0, s1] strides=[8*s1, 8] from 3 holds [1.%0]
-buffer 6: handle 1 f64[s0, s1] strides=[8*s1, 8] from 4 holds [1.%1, 1.%7]
-buffer 7: temp 2 f64[s0 + -2, s1 + -2] strides=[8*s1 + -16, 8] at [128*((s0*s1 + 7)//8)] holds [1.%6]
-buffer 8: temp 3 bool[] strides=[] at [128*((s0*s1 + 7)//8) + 64*((s0*s1 + -2*s0 + -2*s1 + 3)//8) + 64] holds [1.%9]
-workspace [128*((s0*s1 + 7)//8) + 64*((s0*s1 + -2*s0 + -2*s1 + 3)//8) + 128]
-return buffer 2 [s0, s1] strides=[8*s1, 8]
-)";
-  for (int64_t size : {3, 17}) expectSchedule(graph, plan, {numbers({size, 9}, 1), numbers({size, 9}, 2)}, {size, 9});
-}
-
-TEST(Schedules, WrittenAsTextWithALoopOverWhatIsComputed) {
-  const char* graph = R"(graph(s0: [0, inf]) {
-  %0 = input() {index=0} : f64[s0]
-  %1 = copy(%0) {index=1} : f64[s0]
-  %2 = loop(%1) : (f64[s0]) {
-    %0 = input() {index=0} : f64[s0]
-    %1 = constant() {value=f64(0.5)} : f64
-    %2 = multiply(%0, %1) : f64[s0]
-    %3 = sum(%2) {axes=[0], keepdims=0} : f64
-    %4 = constant() {value=f64(1)} : f64
-    %5 = greater(%3, %4) : bool
-    return %5, %2
-  }
-  %3 = project(%2) {index=0} : f64[s0]
-  return %3
-}
-)";
-  const char* plan = R"(group 0: map [s0] -> [%1]
-  %1 = copy(%0) axes=[0]
-loop %2 -> [%3] while buffer 6 {  # region 1
-  group 1: reduce [s0] over [0] -> [%2, %5]
-    %2 = multiply(%0, %1) axes=[0]
-    %3 = sum(%2) axes=[]
-    %5 = greater(%3, %4) axes=[]
-}
-handles [3, 5]
-moves [3 <- 5, 5 <- 3]
-copy buffer 3 to buffer 1
-buffer 0: input 0 f64[s0] strides=[8] holds [%0]
-buffer 1: output 0 f64[s0] strides=[8] holds [%3]
-buffer 2: temp 0 f64[s0] strides=[8] at [0] holds [%1]
-buffer 3: handle 0 f64[s0] strides=[8] from 2 holds [1.%0]
-buffer 4: temp 1 f64[s0] strides=[8] at [64*((s0 + 7)//8)] holds []
-buffer 5: handle 1 f64[s0] strides=[8] from 4 holds [1.%2]
-buffer 6: temp 2 bool[] strides=[] at [128*((s0 + 7)//8)] holds [1.%5]
-workspace [128*((s0 + 7)//8) + 64]
-return buffer 1 [s0] strides=[8]
-)";
-  for (int64_t size : {0, 1, 100}) expectSchedule(graph, plan, {numbers({size})}, {size});
 }
 
 }  // namespace
