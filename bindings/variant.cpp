@@ -100,6 +100,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->library_.sites = std::move(captured.libraryCalls);
   v->findSizes(captured.graph);
   auto syms = captured.graph.sharedSyms();
+  v->symbols_ = static_cast<size_t>(syms->symbolCount());
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
   if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
   BackendOptions options{v->transaction_.mayDefer(), {}, context.deadline, {v->graphText_, std::move(captured.writes)}};
@@ -118,7 +119,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   if (!stub.ok()) return stub.status();
   v->stub_ = *std::move(stub);
   v->times_.stubMs = watch.lapMs();
-  v->scratchWords_ = v->guards_->symbols.size() + v->results_->bufferCount() + v->results_->arrayCount() +
+  v->scratchWords_ = v->symbols_ + v->results_->bufferCount() + v->results_->arrayCount() +
                      v->guards_->inputs.size() * 2 + v->guards_->objects.size() + v->results_->sizeCount() +
                      v->results_->scalarWords();
   if (v->extents_) v->scratchWords_ += v->results_->bufferCount() * BufferExtents::kWordsPerBuffer;
@@ -224,7 +225,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   guards::CallFrame frame;
   frame.args = invocation.args;
   frame.function = invocation.function;
-  frame.symbols = carve(static_cast<int64_t*>(nullptr), guards_->symbols.size());
+  frame.symbols = carve(static_cast<int64_t*>(nullptr), symbols_);
   frame.buffers =
       carve(static_cast<void**>(nullptr), bufferCount * (extents_ ? 1 + BufferExtents::kWordsPerBuffer : 1));
   frame.scalars = carve(static_cast<uint64_t*>(nullptr), guards_->inputs.size() * 2);
@@ -289,7 +290,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
 /// A CallFrame with memory of its own, for runs of the guards outside of a call.
 struct Variant::OwnFrame {
   OwnFrame(const Variant& v, PyObject* const* args, PyObject* function)
-      : symbols(v.guards_->symbols.size()),
+      : symbols(v.symbols_),
         buffers(v.results_->bufferCount()),
         scalars(v.guards_->inputs.size() * 2),
         objects(v.guards_->objects.size()),

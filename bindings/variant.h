@@ -123,6 +123,7 @@ class Variant {
   uint32_t declinesInARow_ = 0;
   uint64_t misses_ = 0;
   std::vector<uint32_t> history_;  ///< failures of each guard
+  size_t symbols_ = 0;             ///< those that the guards find, then those that the code binds
   size_t scratchWords_ = 0;
   bool holdsObjects_ = false;  ///< some object of a call has no other owner that is known to last
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "absl/cleanup/cleanup.h"
 #include "frame_eval/classes.h"
 #include "frame_eval/exit_builder.h"
 #include "frame_eval/interpreter.h"
@@ -56,7 +57,8 @@ struct CaptureSession {
     holdWeakly(exit, trace.guards_);
     guards::holdWeakly(trace.guards_);
     guards::sortGuards(trace.guards_);
-    const bool ufuncsAreOwn = !trace.inlines && countArithmetic(trace.graph_) == trace.ufuncCalls;
+    const bool ufuncsAreOwn =
+        !trace.inlines && trace.branches.graph.empty() && countArithmetic(trace.graph_) == trace.ufuncCalls;
     return {std::move(trace.graph_),       std::move(trace.guards_),       std::move(exit),
             std::move(trace.libraryCalls), std::move(trace.programWrites), ufuncsAreOwn};
   }
@@ -86,6 +88,11 @@ Work workOf(const graph::Graph& graph) {
     const graph::Node& node = graph.node(at);
     work.insert(work.end(), node.operands.begin(), node.operands.end());
     result.arrays |= node.type.rank() > 0;
+    for (const auto& region : node.regions) {  // all of them: what Python does between its decisions costs, too
+      const Work inner = workOf(*region);
+      result.cost += inner.cost;
+      result.arrays |= inner.arrays;
+    }
     if (node.operands.empty()) continue;
     if (graph::info(node.op).cls == graph::OpClass::kControl) {
       result.calls |= node.op == graph::Op::kCall;
@@ -115,12 +122,14 @@ bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) 
 /// Runs one trace; `execute` answers how its frame ends.
 template <typename Execute>
 std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool region, Execute execute,
-                                        const SharedMemoryFound& known, bool mayRestart) {
+                                        const SharedMemoryFound& known, bool mayRestart, bool& returnsTwice) {
   Trace trace;
   trace.sizes = options.sizes;
   trace.shared = known.groups;
   trace.mayRestart = mayRestart;
   trace.keepsWrites = options.keepWrites;
+  trace.branches.mayReturnTwice = returnsTwice;
+  const absl::Cleanup tell = [&] { returnsTwice = trace.branches.returning > 0; };
   for (SharedMemory& memory : trace.shared)
     for (SharedMember& member : memory.members)
       member.source = copyPath(*known.sources, member.source, trace.sources());
@@ -136,9 +145,11 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     Locks::check(trace);
     ExitPlan exit = buildExit(trace, end);
     Classes::check(trace);
+    const bool branches = !trace.branches.graph.empty();
+    if (branches) trace.branches.graph.settle();
     if (!options.evenWithoutArrays && !isWorthwhile(trace.graph(), exit, region))
       return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
-    keepUnused(trace.graph());
+    if (!branches) keepUnused(trace.graph());
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
     return brokenAt(b.reason, b.detail, b.at);
@@ -150,40 +161,58 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
 /// Attempts that may find out about further arrays that share memory.
 constexpr int kMaxAttempts = 4;
 
+/// `returnsTwice`: Branches::mayReturnTwice, and whether that was made use of.
 template <typename Execute>
-std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool region, Execute execute) {
+std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool region, Execute execute,
+                                          bool& returnsTwice) {
+  const bool mayReturnTwice = returnsTwice;
   SharedMemoryFound known;
   const bool mayShare = !options.changing || !options.changing->contains(kSharedPlaces);
   for (int attempt = 1; attempt < kMaxAttempts && mayShare; ++attempt) {
     try {
-      return traceOnce(options, region, execute, known, true);
+      returnsTwice = mayReturnTwice;
+      return traceOnce(options, region, execute, known, true, returnsTwice);
     } catch (SharedMemoryFound& found) {
       known = std::move(found);
     }
   }
-  return traceOnce(options, region, execute, {}, false);
+  returnsTwice = mayReturnTwice;
+  return traceOnce(options, region, execute, {}, false, returnsTwice);
+}
+
+/// What cannot be captured with the rest of the function in both arms of a branch is traced again with arms that end
+/// where they meet.
+template <typename Execute>
+std::variant<Captured, Break> captureBest(const CaptureOptions& options, bool region, Execute execute) {
+  bool returnsTwice = true;
+  auto traced = captureWith(options, region, execute, returnsTwice);
+  if (std::holds_alternative<Captured>(traced) || !returnsTwice) return traced;
+  returnsTwice = false;
+  return captureWith(options, region, execute, returnsTwice);
 }
 
 }  // namespace
 
 std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options) {
-  return captureWith(options, false,
+  return captureBest(options, false,
                      [&](Interpreter& interpreter) { return FrameEnd{.result = interpreter.run(call)}; });
 }
 
 std::variant<Captured, Break> captureRegion(const RegionView& region, const CaptureOptions& options) {
-  return captureWith(options, true, [&](Interpreter& interpreter) { return interpreter.runRegion(region); });
+  return captureBest(options, true, [&](Interpreter& interpreter) { return interpreter.runRegion(region); });
 }
 
 std::vector<Break> survey(const CallView& call, const CaptureOptions& options, const Break& first) {
   Survey survey(first);
   while (survey.next()) {
     try {
-      auto traced = captureWith(options, false, [&](Interpreter& interpreter) -> FrameEnd {
+      bool returnsTwice = false;
+      auto execute = [&](Interpreter& interpreter) -> FrameEnd {
         interpreter.follow(&survey);
         interpreter.run(call);
         throw SurveyEnd{};  // what comes then is for complete traces
-      });
+      };
+      auto traced = captureWith(options, false, execute, returnsTwice);
       if (auto* what = std::get_if<Break>(&traced)) survey.ended(std::move(*what));
     } catch (const SurveyEnd&) {
     } catch (const InternalError&) {  // of a trace that is not used; what was found until then holds

@@ -129,6 +129,7 @@ class ExitBuilder {
       case ValueKind::kNull:
       case ValueKind::kObject:
       case ValueKind::kUnread: break;
+      case ValueKind::kUnjoined: trace_.branches.refuse(value);
     }
     FW_UNREACHABLE();
   }
@@ -363,6 +364,7 @@ class ExitBuilder {
     ExitNode node{.kind = ExitNode::Kind::kArray, .writeable = !value->frozen};
     Value* root = value;
     while (root->base && !root->source.valid()) root = root->base;
+    checkIdentity(root);
     if (root == value) {
       node.index = freshOutput(value);
       return node;
@@ -383,6 +385,15 @@ class ExitBuilder {
     }
     node.index = appendOutput(value->node);
     return node;
+  }
+
+  /// Which array leaves must be known: an array may leave as one that may be another only if that does not leave, too.
+  void checkIdentity(Value* root) {
+    if (root->kind == ValueKind::kUnjoined || (root->joined && !Branches::isOwn(root))) trace_.branches.refuse(root);
+    for (Value* owner : trace_.branches.owners(root)) {
+      Value* as = leaving_.try_emplace(owner, root).first->second;
+      if (as != root) trace_.branches.refuse(as->joined ? as : root);
+    }
   }
 
   ValueId viewBase(ValueId id) const { return graph::viewBase(trace_.graph(), id); }
@@ -446,8 +457,9 @@ class ExitBuilder {
   Trace& trace_;
   ExitPlan plan_;
   absl::flat_hash_map<Value*, int> seen_, fresh_;
-  absl::flat_hash_set<Value*> open_;  ///< being described
-  std::vector<Value*> filledLater_;   ///< cells
+  absl::flat_hash_map<Value*, Value*> leaving_;  ///< arrays, by what they may be
+  absl::flat_hash_set<Value*> open_;             ///< being described
+  std::vector<Value*> filledLater_;              ///< cells
   absl::flat_hash_map<ValueId, bool> taken_;
   absl::flat_hash_map<ValueId, int> scalars_;
   std::vector<ValueId> memory_;                  ///< of every value so far

@@ -34,13 +34,15 @@ struct Frame {
   size_t pc = 0;
   std::vector<bool> executed;              ///< by instruction
   bool again = false;                      ///< the one at hand has been executed before, here or by a caller
+  bool callerAgain = false;                ///< that of the caller
+  int arms = 0;                            ///< of branches on array data that are being traced in it
   Value* result = nullptr;                 ///< set by RETURN_VALUE
   Value* yielded = nullptr;                ///< set by YIELD_VALUE
   GeneratorIterator* generator = nullptr;  ///< whose frame this is
   absl::flat_hash_map<size_t, int> backJumps;
   absl::flat_hash_map<size_t, UnrolledLoop> unrolled;  ///< by the instruction that begins an iteration
 
-  void enter(size_t instruction, bool callerAgain) {
+  void enter(size_t instruction) {
     executed.resize(code->instructions.size());
     again = callerAgain || executed[instruction];
     executed[instruction] = true;

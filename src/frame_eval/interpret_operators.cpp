@@ -162,20 +162,6 @@ void Interpreter::onUnaryNegative(const Instr&) { push(unary(Unary::kNegative, p
 void Interpreter::onUnaryPositive(const Instr&) { push(unary(Unary::kPositive, pop())); }
 void Interpreter::onUnaryInvert(const Instr&) { push(unary(Unary::kInvert, pop())); }
 
-void Interpreter::onToBool(const Instr&) {
-  Value* v = popCondition();
-  if (v->kind == ValueKind::kPyBool) return push(v);
-  push(trace_.constant(trace_.truth(v) ? Py_True : Py_False));
-}
-
-void Interpreter::onUnaryNot(const Instr&) {
-  Value* v = popCondition();
-  if (v->kind == ValueKind::kPyBool) {
-    return push(trace_.number(ValueKind::kPyBool, trace_.graph().unary(graph::Op::kLogicalNot, v->node)));
-  }
-  push(trace_.constant(trace_.truth(v) ? Py_False : Py_True));
-}
-
 // ---- comparisons --------------------------------------------------------------------------------------------------
 
 void Interpreter::onCompareOp(const Instr& instr) {
@@ -218,6 +204,8 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
 /// How containers compare their items: a NaN is in a list that holds it, and in no other.
 bool Interpreter::isOrEquals(Value* left, Value* right) {
   if (isSameObject(left, right)) return true;
+  for (Value* v : {left, right})
+    if (v->joined) trace_.branches.refuse(v);
   auto isFloat = [](Value* v) { return v->source.valid() && v->object && PyFloat_CheckExact(v->object.get()); };
   const bool floats = isFloat(left) && isFloat(right), same = floats && left->object == right->object;
   if (!same && trace_.truth(compare(Py_EQ, left, right))) return true;
@@ -286,6 +274,8 @@ bool Interpreter::equal(Value* left, Value* right) {
 
 bool Interpreter::is(Value* left, Value* right) {
   if (left == right) return true;
+  for (Value* v : {left, right})
+    if (v->joined) trace_.branches.refuse(v);
   for (Value* v : {left, right}) {
     if (v->kind != ValueKind::kObject) continue;
     if (!Trace::isMutable(v->object.get())) trace_.open(v);

@@ -99,7 +99,8 @@ FrameEnd Interpreter::frameEnd(Frame& frame, const RegionView& view) {
   // A variable that is not read again may yet keep alive what a weak reference is made to.
   auto kept = [&](Value* v) {
     return v && v->kind != ValueKind::kUnread &&
-           (v->source.valid() || std::find(frame.stack.begin(), frame.stack.end(), v) != frame.stack.end());
+           (v->source.valid() || (v->kind == ValueKind::kUnjoined && v->opened) ||
+            std::find(frame.stack.begin(), frame.stack.end(), v) != frame.stack.end());
   };
   for (size_t i = 0; i < frame.slots.size(); ++i) {
     if (unchanged(i, frame.slots[i])) continue;
@@ -114,6 +115,7 @@ FrameEnd Interpreter::frameEnd(Frame& frame, const RegionView& view) {
 }
 
 Value* Interpreter::look(Value*& entry) {
+  if (entry && entry->kind == ValueKind::kUnjoined) trace_.branches.refuse(entry);
   if (!entry || entry->kind != ValueKind::kUnread) return entry;
   size_t slot = entry->position;
   Value*& known = frames_.front()->initial[slot];

@@ -42,46 +42,65 @@ const Bytecode& Interpreter::decoded(PyCodeObject* code) {
 }
 
 void Interpreter::execute(Frame& frame) {
-  using Method = void (Interpreter::*)(const Instr&);
-  static constexpr Method kMethods[] = {
-#define FW_OPCODE(Id, text, arg, pops, pushes, counted) &Interpreter::on##Id,
-#include "cpython/neutral_ops.def"
-  };
   bool outermost = &frame == frames_.front().get();
   if (frame.object()->co_flags & (outermost ? kGeneratorFlags | CO_GENERATOR : kGeneratorFlags)) {
     trace_.fail(BreakReason::kGenerator, text(frame.object()->co_qualname));
   }
   Frame* caller = frame_;
+  frame.callerAgain = caller && caller->again;
   frame_ = &frame;
-  while (!frame.result && !frame.yielded) {
+  try {
+    runTo(frame, -1);
+  } catch (const VirtualRaise& raise) {
+    frame_ = caller;
+    throw;
+  }
+  frame_ = caller;
+}
+
+/// Executes the frame until it returns, yields, ends a region or comes to the instruction `stop`.
+void Interpreter::runTo(Frame& frame, int stop) {
+  const bool outermost = &frame == frames_.front().get();
+  while (!frame.result && !frame.yielded && static_cast<int>(frame.pc) != stop) {
     if (++executed_ > options_.maxInstructions) {
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");
     }
     if (executed_ % kBetweenLooks == 0 && options_.deadline.isOver())
       trace_.fail(BreakReason::kGraphLimit, "the capture takes too long");
     FW_CHECK(frame.pc < frame.code->instructions.size());
-    if (atStop(frame)) break;
+    if (atStop(frame)) {
+      if (frame.arms) trace_.fail(BreakReason::kGraphBreak, "Python runs an instruction of it");
+      break;
+    }
     if (trace_.graph().size() > kMaxNodes)
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(kMaxNodes) + " operations");
     if (survey_ && outermost && passUnknown(frame)) continue;
-    frame.enter(frame.pc, caller && caller->again);
-    trace_.again = frame.again;
-    const Instr& instr = frame.code->instructions[frame.pc++];
-    if (instr.position.line > 0) trace_.line = instr.position.line;
-    trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
-    const size_t nodes = trace_.graph().size();
     try {
-      (this->*kMethods[static_cast<int>(instr.op)])(instr);
-      checkRefusals(trace_.graph(), nodes);
+      step(frame);
     } catch (const VirtualRaise& raise) {
       frame_ = &frame;
+      if (frame.arms) trace_.fail(BreakReason::kDataDependentBranch, "an exception leaves it for a handler");
       if (unwind(frame, raise.exception)) continue;
       if (outermost) escaped(raise.exception);
-      frame_ = caller;
       throw;
     }
   }
-  frame_ = caller;
+}
+
+void Interpreter::step(Frame& frame) {
+  using Method = void (Interpreter::*)(const Instr&);
+  static constexpr Method kMethods[] = {
+#define FW_OPCODE(Id, text, arg, pops, pushes, counted) &Interpreter::on##Id,
+#include "cpython/neutral_ops.def"
+  };
+  frame.enter(frame.pc);
+  trace_.again = frame.again;
+  const Instr& instr = frame.code->instructions[frame.pc++];
+  if (instr.position.line > 0) trace_.line = instr.position.line;
+  trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
+  const size_t nodes = trace_.graph().size();
+  (this->*kMethods[static_cast<int>(instr.op)])(instr);
+  checkRefusals(trace_.graph(), nodes);
 }
 
 /// Notes which instruction of the outermost frame is executed; true if a region ends before it.
@@ -218,9 +237,6 @@ void Interpreter::jumpIf(const Instr& instr, bool taken) {
 }
 
 void Interpreter::onJump(const Instr& instr) { jump(instr); }
-void Interpreter::onPopJumpIfFalse(const Instr& instr) { jumpIf(instr, !trace_.truth(popCondition())); }
-void Interpreter::onPopJumpIfTrue(const Instr& instr) { jumpIf(instr, trace_.truth(popCondition())); }
-
 void Interpreter::onPopJumpIfNone(const Instr& instr) { jumpIf(instr, isNone(popRaw())); }
 void Interpreter::onPopJumpIfNotNone(const Instr& instr) { jumpIf(instr, !isNone(popRaw())); }
 

@@ -77,6 +77,7 @@ class Interpreter : InterpreterState {
   void checkGenerators() const;
 
  private:
+  friend struct Branching;
   friend struct Builtins;
   friend struct DeclaredCalls;
   friend struct Collections;
@@ -87,7 +88,7 @@ class Interpreter : InterpreterState {
   friend struct Caches;
   friend Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args);
 
-  void execute(Frame& frame);
+  void execute(Frame& frame), runTo(Frame& frame, int stop), step(Frame& frame);
   bool atStop(const Frame& frame), passUnknown(Frame& frame);
   void followLoopOnce(Frame& frame, const Instr& back);
   FrameEnd frameEnd(Frame& frame, const RegionView& region);
@@ -107,10 +108,9 @@ class Interpreter : InterpreterState {
   Value* contentOf(Value* cell);
   Value* closureCell(SourceId function, PyObject* closure, Py_ssize_t index);
   void push(Value* value) { frame_->stack.push_back(value); }
-  std::vector<Value*> popMany(size_t count);
-  std::vector<Value*> popManyRaw(size_t count);
+  std::vector<Value*> popMany(size_t count), popManyRaw(size_t count);
   PyObject* nameAt(int index) const;
-  void jump(const Instr& instr), jumpIf(const Instr& instr, bool taken);
+  void jump(const Instr& instr), jumpIf(const Instr& instr, bool taken), branch(const Instr& instr, bool jumpsIf);
   void limitUnrolled(const Value* iterator);
   void drop(Value*& entry);
   [[noreturn]] void unsupported(const Instr& instr);

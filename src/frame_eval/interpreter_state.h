@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "frame_eval/capture.h"
 #include "frame_eval/frame.h"
+#include "frame_eval/splice/control_flow.h"
 #include "frame_eval/trace.h"
 
 namespace fw::capture {
@@ -47,7 +48,8 @@ struct InterpreterState {
   absl::flat_hash_map<Value*, Py_hash_t> keyHashes_;  ///< see keyHash()
   std::vector<Value*> generators_;                    ///< all that were made
   absl::flat_hash_map<PyObject*, Value*> functions_;  ///< see knownFunction()
-  absl::flat_hash_map<const Value*, KeyIndex> keyIndices_;  ///< see findKey()
+  absl::flat_hash_map<const Value*, KeyIndex> keyIndices_;                    ///< see findKey()
+  absl::flat_hash_map<const Bytecode*, std::unique_ptr<JoiningFlow>> flows_;  ///< of code with branches on array data
 };
 
 }  // namespace fw::capture

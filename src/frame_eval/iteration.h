@@ -18,6 +18,10 @@ class StepIterator : public VirtualIterator {
     done_ = !item;
     return item;
   }
+  std::unique_ptr<VirtualIterator> copy() const override {
+    if constexpr (std::is_copy_constructible_v<Step>) return std::make_unique<StepIterator>(*this);
+    return nullptr;
+  }
   std::optional<Recipe> recipe(Trace& trace) override {
     if constexpr (requires { step_.recipe(trace); }) return step_.recipe(trace);
     return std::nullopt;

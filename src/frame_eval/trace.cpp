@@ -343,6 +343,7 @@ bool Trace::truth(Value* value) {
     case ValueKind::kInstance: return objectTruth(value);
     case ValueKind::kNull:
     case ValueKind::kCell:
+    case ValueKind::kUnjoined: branches.refuse(value);
     case ValueKind::kUnread: break;
   }
   FW_UNREACHABLE();

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "frame_eval/branches.h"
 #include "frame_eval/break_reason.h"
 #include "frame_eval/numbers.h"
 #include "frame_eval/policy.h"
@@ -68,6 +69,7 @@ class Trace {
   Value* list(std::vector<Value*> items);
   Value* slice(Value* start, Value* stop, Value* step);
   Value* make(ValueKind kind);  ///< blank
+  std::deque<Value>& values() { return values_; }
   /// The value of an object that exists outside the trace, unopened: a kObject without guards, which can be moved and
   /// handed back. One Value per source, and one per mutable object: a second source of the same object is guarded to be
   /// the same.
@@ -165,6 +167,7 @@ class Trace {
   bool atomic = false;  ///< no other thread may run from the guards to the end
 
   std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp
+  Branches branches{*this};          ///< on array data
   int ufuncCalls = 0;                ///< those counted for Captured::ufuncsAreOwn
   bool inlines = false;              ///< some call of a Python function was traced into
   bool mayRestart = true;            ///< knowing more of them

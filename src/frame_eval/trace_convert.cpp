@@ -91,6 +91,7 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kCell:
     case ValueKind::kNull:
     case ValueKind::kSuper:
+    case ValueKind::kUnjoined: branches.refuse(value);
     case ValueKind::kUnread: fail(BreakReason::kUnsupportedNumpy, "operand that is not a number");
   }
   FW_UNREACHABLE();
@@ -189,6 +190,7 @@ PyTypeObject* Trace::typeOf(Value* value) {
       if (value->cls) return reinterpret_cast<PyTypeObject*>(value->cls.get());
       break;
     case ValueKind::kNull:
+    case ValueKind::kUnjoined: branches.refuse(value);
     case ValueKind::kUnread: break;
   }
   fail(BreakReason::kUnsupportedObject, "type of an iterator");

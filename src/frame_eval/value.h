@@ -44,6 +44,7 @@ enum class ValueKind : uint8_t {
   kOpaque,     ///< exists, has the type `cls`, and nothing else is known of it: tracebacks
   kSuper,      ///< super(items[0], items[1])
   kUnread,     ///< slot `position` of a region's frame that nothing has read yet; only in frames
+  kUnjoined,   ///< behind a branch on array data: not the same on both sides. Not to be looked at (branches.h)
 };
 
 struct Value;
@@ -68,6 +69,8 @@ struct VirtualIterator {
   virtual std::optional<Recipe> recipe(Trace&) { return std::nullopt; }
   /// Null when it is exhausted. Python exceptions raised on the way pass as VirtualRaise.
   virtual Value* next(Interpreter& interpreter) = 0;
+  /// Another that will answer the same. Null: there is no way to make one.
+  virtual std::unique_ptr<VirtualIterator> copy() const { return nullptr; }
 };
 
 /// Owned by the Trace, never copied: identity of Values is identity of the Python objects they stand for.
@@ -81,6 +84,7 @@ struct Value {
   Value* base = nullptr;  ///< kArray: the array whose memory this one views (NumPy's .base), or null;
                           ///< kIterator: the list or tuple it walks, read as it goes
   bool frozen = false;    ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
+  bool joined = false;    ///< kArray: has the content of one array or of another (branches.h)
 
   Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items
@@ -94,7 +98,8 @@ struct Value {
   unsigned changes = 0;  ///< kDeque: how often items came, went or moved
   std::string name;      ///< kMethod, kIterator: see there; kObject: why it could not be opened further
   int madeAt = -1;       ///< instruction of the outermost frame during which it came into being
-  bool opened = false;   ///< kObject: see Trace::open(); kCell with contents: items[0] is known; kSet: see needOrder()
+  bool opened = false;   ///< kObject: see Trace::open(); kCell with contents: items[0] is known; kSet: see needOrder();
+                         ///< kArray: see Branches::isOwn(); kUnjoined: one of the sides has a source
   bool typed = false;    ///< kObject: its exact type is guarded
   bool written = false;  ///< has a source and an effect changes it
 

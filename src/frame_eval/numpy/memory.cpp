@@ -202,7 +202,12 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   // are undone by scatter(), but leave their own idea of the layout.
   if (g.type(after).layout != g.type(before).layout) after = copyAs(trace, after, g.type(before).layout);
   if (trace.keepsWrites) after = noteWrite(trace, owner, part, node, after);
-  owner->node = after;
+  trace.branches.write(owner);
+  setContent(trace, owner, after);
+}
+
+void setContent(Trace& trace, Value* owner, ValueId after) {
+  const ValueId before = std::exchange(owner->node, after);
   for (Value* view : owner->items) view->node = replay(trace, view->node, before, after);
 }
 

@@ -105,6 +105,8 @@ Value* makeView(Trace& trace, Value* parent, ValueId node);
 /// Replaces the content of a writeable array by `node`, which has its type; every view of the same memory sees it.
 /// Raises if read-only, breaks where the array's memory cannot be written in compiled code.
 void writeAll(Trace& trace, Value* target, ValueId node);
+/// The memory that `owner` owns holds `after` from now on; its views look at that.
+void setContent(Trace& trace, Value* owner, ValueId after);
 /// The same for a part: `part` is a chain of slices, expands and squeezes over target's node.
 void writePart(Trace& trace, Value* target, ValueId part, ValueId node);
 /// Raises or breaks as writeAll() would.

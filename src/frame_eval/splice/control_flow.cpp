@@ -72,6 +72,76 @@ bool writes(Opcode op) {
 
 }  // namespace
 
+namespace {
+
+/// Immediate dominators in the graph that is walked from the returns backwards, by the algorithm of Cooper, Harvey and
+/// Kennedy.
+std::vector<int> postDominators(const std::vector<std::vector<int>>& out, int exit) {
+  std::vector<std::vector<int>> into(out.size());
+  for (size_t i = 0; i < out.size(); ++i)
+    for (int to : out[i]) into[static_cast<size_t>(to)].push_back(static_cast<int>(i));
+  std::vector<int> number(out.size(), -1), order;  // postorder
+  std::vector<bool> seen(out.size());
+  std::vector<std::pair<int, size_t>> path = {{exit, 0}};
+  seen[static_cast<size_t>(exit)] = true;
+  while (!path.empty()) {
+    auto& [at, done] = path.back();
+    const std::vector<int>& next = into[static_cast<size_t>(at)];
+    if (done == next.size()) {
+      number[static_cast<size_t>(at)] = static_cast<int>(order.size());
+      order.push_back(at);
+      path.pop_back();
+      continue;
+    }
+    const int to = next[done++];
+    if (seen[static_cast<size_t>(to)]) continue;
+    seen[static_cast<size_t>(to)] = true;
+    path.emplace_back(to, 0);
+  }
+  std::vector<int> dominator(out.size(), -1);
+  dominator[static_cast<size_t>(exit)] = exit;
+  auto common = [&](int a, int b) {
+    while (a != b) {
+      int& lower = number[static_cast<size_t>(a)] < number[static_cast<size_t>(b)] ? a : b;
+      lower = dominator[static_cast<size_t>(lower)];
+    }
+    return a;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t k = order.size() - 1; k-- > 0;) {
+      const auto at = static_cast<size_t>(order[k]);
+      int now = -1;
+      for (int to : out[at])
+        if (dominator[static_cast<size_t>(to)] >= 0) now = now < 0 ? to : common(now, to);
+      changed |= now != dominator[at];
+      dominator[at] = now;
+    }
+  }
+  return dominator;
+}
+
+}  // namespace
+
+JoiningFlow flowOf(const cpython::Bytecode& code) {
+  const int size = static_cast<int>(code.instructions.size());
+  JoiningFlow result{{std::vector<std::array<int, 2>>(static_cast<size_t>(size), {-1, -1}), {}}, {}};
+  std::vector<std::vector<int>> out(static_cast<size_t>(size) + 1);
+  for (int i = 0; i < size; ++i) {
+    const Instr& instr = code.instructions[static_cast<size_t>(i)];
+    if (instr.op == Opcode::kReturnValue) out[static_cast<size_t>(i)].push_back(size);
+    const bool ends = instr.op == Opcode::kReturnValue || instr.op == Opcode::kRaiseVarargs ||
+                      instr.op == Opcode::kReraise || instr.op == Opcode::kUnsupported;
+    if (ends) continue;
+    auto& next = result.flow.next[static_cast<size_t>(i)];
+    next = {instr.op == Opcode::kJump || i + 1 == size ? -1 : i + 1, instr.target};
+    for (int to : next)
+      if (to >= 0) out[static_cast<size_t>(i)].push_back(to);
+  }
+  result.joins = postDominators(out, size);
+  return result;
+}
+
 std::vector<Loop> naturalLoops(const ControlFlow& flow) {
   Edges edges = walk(flow);
   std::vector<Loop> loops;

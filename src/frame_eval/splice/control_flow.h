@@ -30,6 +30,15 @@ struct Loop {
   int size;                    ///< instructions in it
 };
 
+/// Where paths that have parted meet again.
+struct JoiningFlow {
+  ControlFlow flow;  ///< `handler` is left empty
+  std::vector<int>
+      joins;  ///< by instruction: the nearest one that all ways from it to a return pass; the number of
+              ///< instructions if only the return itself; -1 if there is no way. Ways that raise do not count
+};
+JoiningFlow flowOf(const cpython::Bytecode& code);
+
 /// Natural loops, smaller ones first; loops with the same header are one. An instruction belongs to a loop if it can
 /// reach a back edge without passing the header, wherever it stands in the code.
 std::vector<Loop> naturalLoops(const ControlFlow& flow);

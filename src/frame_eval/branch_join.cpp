@@ -1,0 +1,253 @@
+// The same Value on both sides stays what it is. Numbers of one type and arrays of one type and layout become results
+// of the cond. An object that each arm has made for itself becomes one object, if wherever one arm has the one the
+// other has the other.
+//
+// An array that the one arm has made while the other goes on with one that exists elsewhere may afterwards be read: it
+// is a `joined` array, of which is not known whose memory it is. It ceases to be known when one of the arrays that it
+// may be is written; nothing can be written through it; and it does not leave the trace.
+#include "frame_eval/branch_join.h"
+
+#include <algorithm>
+
+#include "cpython/numpy_api.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/numpy/support.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using graph::ValueId;
+
+namespace {
+
+/// Kind of number at run time, kNull for what is none.
+ValueKind numberKind(const Value* v) {
+  switch (v->kind) {
+    case ValueKind::kArrayScalar:
+    case ValueKind::kPyFloat:
+    case ValueKind::kPyBool:
+    case ValueKind::kPyComplex: return v->kind;
+    case ValueKind::kConstant: {
+      PyObject* o = v->object.get();
+      if (PyBool_Check(o)) return ValueKind::kPyBool;
+      if (PyFloat_CheckExact(o)) return ValueKind::kPyFloat;
+      if (PyComplex_CheckExact(o)) return ValueKind::kPyComplex;
+      if (PyArray_IsScalar(o, Generic)) return ValueKind::kArrayScalar;
+      return ValueKind::kNull;
+    }
+    default: return ValueKind::kNull;
+  }
+}
+
+bool sameKeys(const std::vector<Value*>& first, const std::vector<Value*>& second) {
+  return std::equal(first.begin(), first.end(), second.begin(), second.end(), isSameObject);
+}
+
+std::string kindText(const Value* v) {
+  if (v->isConstant() && v->object.get() == Py_None) return "None";
+  if (v->kind == ValueKind::kPyInt || isConstantOf(v, &PyLong_Type)) return "an int";
+  if (v->kind == ValueKind::kArray) return "an array";
+  return "an object";
+}
+
+}  // namespace
+
+Join::Join(Trace& trace, const BranchState& before, const ArmEnd& first, const ArmEnd& second)
+    : trace_(trace),
+      before_(before),
+      ends_{&first, &second} {
+  for (int arm : {0, 1})
+    for (const auto& [value, contents] : ends_[arm]->changed) changed_[arm].emplace(value, &contents);
+}
+
+const Contents& Join::contentsOf(const Value* value, int arm) const {
+  auto it = changed_[arm].find(value);
+  return it == changed_[arm].end() ? before_.of(value) : *it->second;
+}
+
+ValueId Join::nodeOf(Value* value, int arm) const {
+  if (value->kind == ValueKind::kArray && before_.knows(value)) return contentsOf(value, arm).node;
+  return trace_.operand(value).value;
+}
+
+/// Made in an arm, with memory of its own that nobody else owns.
+bool Join::isFresh(const Value* array) const {
+  return !array->source.valid() && !array->base && !array->joined && !before_.knows(array);
+}
+
+bool Join::alike(ValueId first, ValueId second) const {
+  const graph::ValueType &a = trace_.graph().type(first), &b = trace_.graph().type(second);
+  if (a.dtype != b.dtype || a.rank() != b.rank() || !(a.layout == b.layout)) return false;
+  graph::SymContext& syms = trace_.syms();
+  for (int axis = 0; axis < a.rank(); ++axis) {
+    const auto at = static_cast<size_t>(axis);
+    if (syms.canonical(a.shape[at]) != syms.canonical(b.shape[at]) &&
+        syms.provablyEqual(a.shape[at], b.shape[at]) != true)
+      return false;
+  }
+  return true;
+}
+
+/// The objects are one from now on; false if one of them is something else already.
+bool Join::pair(Value* first, Value* second) {
+  return partners_[0].try_emplace(first, second).second && partners_[1].try_emplace(second, first).second;
+}
+
+void Join::addResult(Value* holder, const Pair& pair, bool rewritten) {
+  results_.push_back(pair);
+  holders_.push_back(holder);
+  rewritten_.push_back(rewritten);
+}
+
+Value* Join::unjoined(const Value* first, const Value* second, const std::string& why) {
+  Value* v = trace_.make(ValueKind::kUnjoined);
+  trace_.branches.forget(v, why);
+  v->opened = (first && first->source.valid()) || (second && second->source.valid());
+  return v;
+}
+
+Value* Join::merge(Value* first, Value* second, const std::string& what) {
+  auto unbound = [](const Value* v) { return !v || v->kind == ValueKind::kNull; };
+  if (first == second || (unbound(first) && unbound(second))) return first;
+  if (unbound(first) || unbound(second)) return unjoined(first, second, what + " exists on one side only");
+  for (const Value* v : {first, second})
+    if (v->kind == ValueKind::kUnjoined) return unjoined(first, second, v->name);
+  if (auto known = known_.find({first, second}); known != known_.end()) return known->second;
+  Nesting nesting(trace_);
+  Value* merged = mergeNew(first, second, what);
+  known_[{first, second}] = merged;
+  return merged;
+}
+
+Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
+  trace_.open(first);
+  trace_.open(second);
+  if (Value* same = constants(first, second)) return same;
+  if (Value* number = numbers(first, second)) return number;
+  if (first->kind == ValueKind::kArray && second->kind == ValueKind::kArray) return arrays(first, second, what);
+  if (Value* container = containers(first, second, what)) return container;
+  return unjoined(first, second, what + " is " + kindText(first) + " or " + kindText(second) + " then");
+}
+
+/// Equal constants of types whose objects nobody tells apart.
+Value* Join::constants(Value* first, Value* second) const {
+  if (!first->isConstant() || !second->isConstant()) return nullptr;
+  PyObject *a = first->object.get(), *b = second->object.get();
+  if (a == b) return first;
+  if (Py_TYPE(a) != Py_TYPE(b)) return nullptr;
+  if (PyFloat_CheckExact(a)) {
+    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return memcmp(&x, &y, sizeof x) == 0 ? first : nullptr;
+  }
+  const bool outside = first->source.valid() || second->source.valid();
+  if (!PyLong_CheckExact(a) && (outside || !PyUnicode_CheckExact(a))) return nullptr;
+  return cpython::checked(PyObject_RichCompareBool(a, b, Py_EQ)) ? first : nullptr;
+}
+
+Value* Join::numbers(Value* first, Value* second) {
+  const ValueKind kind = numberKind(first);
+  if (kind == ValueKind::kNull || kind != numberKind(second)) return nullptr;
+  const Pair pair = {nodeOf(first, 0), nodeOf(second, 1)};
+  if (!alike(pair[0], pair[1])) return nullptr;
+  Value* v = trace_.make(kind);
+  addResult(v, pair, false);
+  return v;
+}
+
+Value* Join::arrays(Value* first, Value* second, const std::string& what) {
+  const Pair nodes = {nodeOf(first, 0), nodeOf(second, 1)};
+  if (!alike(nodes[0], nodes[1]))
+    return unjoined(first, second, what + " has another shape, dtype or layout on each side");
+  const bool fresh = isFresh(first) && isFresh(second) && first->frozen == second->frozen;
+  bool single = true;
+  if (fresh) {
+    single = pair(first, second);
+  } else {  // what is one of several arrays then is none by itself
+    for (Value* array : {first, second}) {
+      auto& partners = partners_[array == first ? 0 : 1];
+      if (isFresh(array)) single &= !partners.try_emplace(array, nullptr).first->second;
+    }
+  }
+  if (!single) return unjoined(first, second, what + " is one array on one side and two on the other");
+  Value* v = trace_.array(ValueId());
+  v->frozen = fresh && first->frozen;
+  if (!fresh) trace_.branches.noteJoined(v, first, second);
+  addResult(v, nodes, false);
+  return v;
+}
+
+/// Of the same size, made in the arms. Null for what is no such pair.
+Value* Join::containers(Value* first, Value* second, const std::string& what) {
+  const bool made = !first->source.valid() && !second->source.valid() && !before_.knows(first) &&
+                    !before_.knows(second) && !first->cls && !second->cls && first->kind == second->kind &&
+                    first->overlay.empty() && second->overlay.empty();
+  const bool known =
+      first->kind == ValueKind::kTuple || first->kind == ValueKind::kList || first->kind == ValueKind::kDict;
+  if (!made || !known || first->items.size() != second->items.size()) return nullptr;
+  if (!sameKeys(first->keys, second->keys)) return nullptr;
+  if (first->kind != ValueKind::kTuple && !pair(first, second)) return nullptr;
+  std::vector<Value*> items;
+  for (size_t i = 0; i < first->items.size(); ++i) items.push_back(merge(first->items[i], second->items[i], what));
+  Value* v = trace_.make(first->kind);
+  v->items = std::move(items);
+  v->keys = first->keys;
+  return v;
+}
+
+bool Join::mergeContainer(Value* value, const Contents& first, const Contents& second) {
+  const bool same = first.kind == value->kind && second.kind == value->kind &&
+                    first.items.size() == second.items.size() && sameKeys(first.keys, second.keys) &&
+                    first.overlay.size() == second.overlay.size() && first.base == second.base &&
+                    first.position == second.position && first.frozen == second.frozen;
+  if (!same) return false;
+  for (size_t i = 0; i < first.overlay.size(); ++i)
+    if (first.overlay[i].first != second.overlay[i].first) return false;
+  const std::string what = "what an object holds";
+  std::vector<Value*> items;
+  for (size_t i = 0; i < first.items.size(); ++i) items.push_back(merge(first.items[i], second.items[i], what));
+  std::vector<std::pair<Ref, Value*>> overlay;
+  for (size_t i = 0; i < first.overlay.size(); ++i)
+    overlay.emplace_back(Ref::create(first.overlay[i].first),
+                         merge(first.overlay[i].second, second.overlay[i].second, what));
+  value->items = std::move(items);
+  value->overlay = std::move(overlay);
+  value->keys = first.keys;
+  value->changes = std::max(first.changes, second.changes);
+  return true;
+}
+
+void Join::mergeContents() {
+  std::vector<Value*> values;
+  for (const auto& [value, contents] : ends_[0]->changed) values.push_back(value);
+  for (const auto& [value, contents] : ends_[1]->changed)
+    if (!changed_[0].contains(value)) values.push_back(value);
+  for (Value* value : values) {
+    const Contents &first = contentsOf(value, 0), &second = contentsOf(value, 1);
+    if (value->kind == ValueKind::kArray) {
+      if (value->base) continue;  // follows its owner
+      const bool known = first.kind == ValueKind::kArray && second.kind == ValueKind::kArray &&
+                         first.frozen == second.frozen && alike(first.node, second.node) &&
+                         alike(first.node, before_.of(value).node);
+      if (known) {
+        addResult(value, {first.node, second.node}, true);
+        continue;
+      }
+    } else if (value->kind != ValueKind::kIterator && mergeContainer(value, first, second)) {
+      continue;
+    }
+    trace_.branches.forget(value, "an object is left in another state on each side");
+  }
+}
+
+void Join::finish(ValueId predicate, ArmNodes arms) {
+  const std::vector<ValueId> nodes = trace_.branches.graph.add(predicate, arms, results_);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (rewritten_[i])
+      numpy::setContent(trace_, holders_[i], nodes[i]);
+    else
+      holders_[i]->node = nodes[i];
+  }
+  ++trace_.branches.ended;
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,61 @@
+// Where the arms of a branch meet again: what each Value is from there on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "frame_eval/branch_state.h"
+#include "frame_eval/trace.h"
+
+namespace fw::capture {
+
+/// How an arm has left what it could change.
+struct ArmEnd {
+  std::vector<Value*> slots, stack;  ///< of the frame
+  Value* result = nullptr;
+  std::vector<std::pair<Value*, Contents>> changed;
+};
+
+/// The trace is as it was at the branch when this is made. The arms stand in the order of the regions of a cond.
+class Join {
+ public:
+  Join(Trace& trace, const BranchState& before, const ArmEnd& first, const ArmEnd& second);
+
+  /// Null is an unbound variable. Values that cannot be told apart before the predicate is known become kUnjoined:
+  /// whoever looks at one ends the trace in favour of a break at the branch.
+  Value* merge(Value* first, Value* second, const std::string& what);
+  /// Everything that the arms have left in what was there before.
+  void mergeContents();
+  /// Once, behind all merge(): adds the branch to the graph.
+  void finish(graph::ValueId predicate, ArmNodes arms);
+
+ private:
+  using Pair = BranchGraph::Pair;
+  Value* mergeNew(Value* first, Value* second, const std::string& what);
+  Value* constants(Value* first, Value* second) const;
+  Value* numbers(Value* first, Value* second);
+  Value* arrays(Value* first, Value* second, const std::string& what);
+  Value* containers(Value* first, Value* second, const std::string& what);
+  Value* unjoined(const Value* first, const Value* second, const std::string& why);
+  bool mergeContainer(Value* value, const Contents& first, const Contents& second);
+  const Contents& contentsOf(const Value* value, int arm) const;
+  graph::ValueId nodeOf(Value* value, int arm) const;
+  bool isFresh(const Value* array) const;
+  bool pair(Value* first, Value* second);
+  bool alike(graph::ValueId first, graph::ValueId second) const;
+  void addResult(Value* holder, const Pair& pair, bool rewritten);
+
+  Trace& trace_;
+  const BranchState& before_;
+  const ArmEnd* ends_[2];
+  absl::flat_hash_map<const Value*, const Contents*> changed_[2];
+  absl::flat_hash_map<std::pair<Value*, Value*>, Value*> known_;
+  /// Of objects made in an arm, the one of the other arm; of arrays that are one of many, null.
+  absl::flat_hash_map<Value*, Value*> partners_[2];
+  std::vector<Pair> results_;
+  std::vector<Value*> holders_;  ///< by result: whose node it will be
+  std::vector<bool> rewritten_;  ///< by result: the holder was there before
+};
+
+}  // namespace fw::capture

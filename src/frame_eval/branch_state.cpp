@@ -1,0 +1,129 @@
+// Values that have a source are not saved: what they hold is found out as the trace goes, and is changed by side
+// effects and noted writes only, which are counted.
+#include "frame_eval/branch_state.h"
+
+#include "frame_eval/generator.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+namespace {
+
+bool mayChange(const Trace& trace, const Value& v) {
+  switch (v.kind) {
+    case ValueKind::kArray:
+    case ValueKind::kTuple:
+    case ValueKind::kList:
+    case ValueKind::kDict:
+    case ValueKind::kDeque:
+    case ValueKind::kSet:
+    case ValueKind::kIterator:
+    case ValueKind::kFunction:
+    case ValueKind::kCell:
+    case ValueKind::kInstance:
+    case ValueKind::kException:
+    case ValueKind::kOpaque: return true;
+    case ValueKind::kConstant: return trace.standIns.contains(v.object.get());  // classes made in the trace
+    case ValueKind::kNull:
+    case ValueKind::kArrayScalar:
+    case ValueKind::kPyFloat:
+    case ValueKind::kPyInt:
+    case ValueKind::kPyBool:
+    case ValueKind::kPyComplex:
+    case ValueKind::kSlice:
+    case ValueKind::kMethod:
+    case ValueKind::kObject:
+    case ValueKind::kSuper:
+    case ValueKind::kUnread:
+    case ValueKind::kUnjoined: return false;
+  }
+  FW_UNREACHABLE();
+}
+
+}  // namespace
+
+Contents::Contents(const Value& value)
+    : kind(value.kind),
+      node(value.node),
+      keys(value.keys),
+      base(value.base),
+      position(value.position),
+      changes(value.changes),
+      frozen(value.frozen) {
+  if (kind != ValueKind::kArray) items = value.items;
+  for (const auto& [name, item] : value.overlay) overlay.emplace_back(name.get(), item);
+  if (const auto* made = dynamic_cast<const GeneratorIterator*>(value.lazy.get())) {
+    generator = made->frame.get();
+    pc = made->frame ? made->frame->pc : 0;
+  }
+}
+
+BranchState::BranchState(InterpreterState& state, Frame& frame)
+    : state_(state),
+      frame_(frame),
+      slots_(frame.slots),
+      stack_(frame.stack),
+      effects_(state.trace_.effects().size()),
+      writes_(state.trace_.arrayWrites.size()),
+      locks_(state.trace_.locks.size()),
+      handled_(state.handled_.size()),
+      advanced_(effects_ ? state.trace_.effects().back().lo : 0) {
+  for (Value& v : state.trace_.values()) {
+    if (v.source.valid() || !mayChange(state.trace_, v)) continue;
+    saved_.push_back({&v, v.lazy ? v.lazy->copy() : nullptr, v.items.size(), v.overlay, v.name, v.madeAt});
+    before_.try_emplace(&v, v);
+  }
+}
+
+std::optional<std::string> BranchState::irreversible() const {
+  const Trace& trace = state_.trace_;
+  if (frame_.yielded) return "yields";
+  const bool affected = trace.effects().size() != effects_ || (effects_ && trace.effects().back().lo != advanced_);
+  if (affected) return "changes an object that outlives the call";
+  if (trace.arrayWrites.size() != writes_) return "writes into an array that outlives the call";
+  if (trace.locks.size() != locks_) return "takes a lock";
+  if (state_.handled_.size() != handled_) return "ends in a handler";
+  for (const Saved& saved : saved_) {
+    const Value& v = *saved.value;
+    const bool fixed = v.kind == ValueKind::kSet || (v.lazy && !saved.lazy);
+    if (fixed && Contents(v) != before_.at(&v))
+      return v.kind == ValueKind::kSet ? "changes a set" : "takes items of an iterator";
+  }
+  return std::nullopt;
+}
+
+std::vector<std::pair<Value*, Contents>> BranchState::changed() const {
+  std::vector<std::pair<Value*, Contents>> result;
+  for (const Saved& saved : saved_) {
+    Contents now(*saved.value);
+    if (now != before_.at(saved.value)) result.emplace_back(saved.value, std::move(now));
+  }
+  return result;
+}
+
+void BranchState::restore() {
+  frame_.slots = slots_;
+  frame_.stack = stack_;
+  frame_.result = nullptr;
+  for (Saved& saved : saved_) {
+    Value& v = *saved.value;
+    const Contents& was = before_.at(&v);
+    if (v.kind == ValueKind::kArray)
+      v.items.resize(std::min(v.items.size(), saved.views));  // those made since are views of another content
+    if (Contents(v) == was) continue;
+    v.kind = was.kind;
+    v.name = saved.name;
+    v.madeAt = saved.madeAt;
+    v.node = was.node;
+    v.keys = was.keys;
+    v.overlay = saved.overlay;
+    v.base = was.base;
+    v.position = was.position;
+    v.changes = was.changes;
+    v.frozen = was.frozen;
+    if (v.kind != ValueKind::kArray) v.items = was.items;
+    if (v.lazy) v.lazy = saved.lazy->copy();
+  }
+}
+
+}  // namespace fw::capture

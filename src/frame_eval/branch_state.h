@@ -1,0 +1,69 @@
+// What the traced code may change while an arm of a branch is traced, so that the other arm finds it as it was.
+//
+// Most of a trace only grows: guards, inputs, facts about objects outside, which hold for the whole call whichever arm
+// has found them. The rest is here: the frame of the branch, what containers made by the trace hold, what arrays of the
+// trace hold. Changes of objects that exist outside are side effects, which no arm may have.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "frame_eval/interpreter_state.h"
+
+namespace fw::capture {
+
+/// What a Value of the trace holds.
+struct Contents {
+  explicit Contents(const Value& value);
+  friend bool operator==(const Contents&, const Contents&) = default;
+
+  ValueKind kind;
+  graph::ValueId node;
+  std::vector<Value*> items;  ///< not of arrays, which list their views there
+  std::vector<Value*> keys;
+  std::vector<std::pair<PyObject*, Value*>> overlay;
+  Value* base;
+  size_t position;
+  unsigned changes;
+  bool frozen;
+  const void* generator = nullptr;  ///< its frame, and the next instruction there
+  size_t pc = 0;
+};
+
+/// The state at one point of a trace, as far as code can change it.
+class BranchState {
+ public:
+  BranchState(InterpreterState& state, Frame& frame);
+
+  /// Why the trace cannot go back from where it is now; nothing if it can.
+  std::optional<std::string> irreversible() const;
+  /// Values that hold something else now than they did here, in the order of their making; with what they hold now.
+  std::vector<std::pair<Value*, Contents>> changed() const;
+  /// Everything as it was here.
+  void restore();
+
+  /// Whether the Value was there.
+  bool knows(const Value* value) const { return before_.contains(value); }
+  const Contents& of(const Value* value) const { return before_.at(value); }
+
+ private:
+  struct Saved {
+    Value* value;
+    std::unique_ptr<VirtualIterator> lazy;  ///< a copy, or null
+    size_t views;
+    std::vector<std::pair<Ref, Value*>> overlay;
+    std::string name;
+    int madeAt;
+  };
+  InterpreterState& state_;
+  Frame& frame_;
+  std::vector<Value*> slots_, stack_;
+  std::vector<Saved> saved_;
+  absl::flat_hash_map<const Value*, Contents> before_;
+  size_t effects_, writes_, locks_, handled_;
+  int64_t advanced_;  ///< of the last effect, which grows where it is another step of an iterator
+};
+
+}  // namespace fw::capture

@@ -1,0 +1,80 @@
+#include "frame_eval/branches.h"
+
+#include <algorithm>
+
+#include "frame_eval/trace.h"
+
+namespace fw::capture {
+
+Branches::Branches(Trace& trace) : graph(trace.graph()), trace_(trace) {}
+
+namespace {
+
+void note(const Trace& trace, Value* value, const std::string& why, unsigned branch) {
+  value->name = why;
+  value->madeAt = trace.at;
+  value->position = static_cast<size_t>(trace.line);
+  value->changes = branch;
+}
+
+}  // namespace
+
+void Branches::forget(Value* value, const std::string& why) {
+  note(trace_, value, why, ended);
+  value->kind = ValueKind::kUnjoined;
+}
+
+std::vector<Value*> Branches::owners(Value* array) const {
+  auto known = std::find_if(joined_.begin(), joined_.end(), [&](const JoinedArray& j) { return j.value == array; });
+  return known == joined_.end() ? std::vector<Value*>{array} : known->owners;
+}
+
+void Branches::noteJoined(Value* value, Value* first, Value* second) {
+  note(trace_, value, "an array may be the one or the other then", ended);
+  value->joined = true;
+  JoinedArray joined{value, {}};
+  value->opened = true;
+  for (Value* array : {first, second}) {
+    if (array->base || array->source.valid() || (array->joined && !isOwn(array))) value->opened = false;
+    const std::vector<Value*> more = owners(array->base ? array->base : array);
+    joined.owners.insert(joined.owners.end(), more.begin(), more.end());
+  }
+  joined_.push_back(std::move(joined));
+}
+
+/// The array and its views.
+void Branches::forgetAs(const Value* joined, Value* array) {
+  const std::vector<Value*> views = array->items;
+  auto forget = [&](Value* value) {
+    value->name = joined->name;
+    value->madeAt = joined->madeAt;
+    value->position = joined->position;
+    value->changes = joined->changes;
+    value->kind = ValueKind::kUnjoined;
+  };
+  for (Value* view : views) forget(view);
+  forget(array);
+}
+
+void Branches::write(Value* array) {
+  if (joined_.empty()) return;
+  const std::vector<Value*> own = owners(array);
+  if (array->joined) {
+    if (!isOwn(array)) refuse(array);
+    for (Value* owner : own)
+      if (owner->kind == ValueKind::kArray) forgetAs(array, owner);
+  }
+  for (const JoinedArray& other : joined_) {
+    const bool meet =
+        std::find_first_of(other.owners.begin(), other.owners.end(), own.begin(), own.end()) != other.owners.end();
+    if (meet && other.value != array && other.value->kind == ValueKind::kArray) forgetAs(other.value, other.value);
+  }
+}
+
+void Branches::refuse(const Value* value) {
+  const Value* at = value->joined || value->kind == ValueKind::kUnjoined ? value : value->base;
+  trace_.line = static_cast<int>(at->position);
+  throw UnjoinedUse("the condition is array data, and " + at->name, at->madeAt, at->changes);
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,57 @@
+// Branches on array data that a trace has taken both ways.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frame_eval/branch_graph.h"
+#include "frame_eval/break_reason.h"
+#include "frame_eval/value.h"
+
+namespace fw::capture {
+
+/// A Value was looked at of which is not known what it is behind a branch: the branch breaks, instead.
+class UnjoinedUse : public CaptureBreak {
+ public:
+  UnjoinedUse(std::string detail, int at, unsigned branch)
+      : CaptureBreak(BreakReason::kDataDependentBranch, std::move(detail), at),
+        branch(branch) {}
+  unsigned branch;  ///< number of the branch, in the order of their ends
+};
+
+class Branches {
+ public:
+  explicit Branches(Trace& trace);
+
+  BranchGraph graph;
+  unsigned ended = 0;             ///< joined so far
+  unsigned begun = 0, depth = 0;  ///< nesting of those being traced
+  bool mayReturnTwice = false;    ///< what comes behind a branch may be traced on both sides
+  unsigned returning = 0;         ///< branches of which it was
+
+  /// The Value ceases to be known, because of the branch at hand.
+  void forget(Value* value, const std::string& why);
+  /// What the arms go on with as `value`, an array whose memory is that of the one or of the other.
+  void noteJoined(Value* value, Value* first, Value* second);
+  /// The arrays that a joined one may be; an array that is not joined is itself.
+  std::vector<Value*> owners(Value* array) const;
+  /// `array`, which owns memory, is about to be written: what may be the same array is not known any more. Breaks if it
+  /// is joined and may exist outside.
+  void write(Value* array);
+  /// Breaks at the branch behind which the Value is not known or, if joined, not known well enough.
+  [[noreturn]] void refuse(const Value* value);
+  /// Whether a joined array can be no array but those that the trace has made, none of them as a view.
+  static bool isOwn(const Value* joined) { return joined->opened; }
+
+ private:
+  struct JoinedArray {
+    Value* value;
+    std::vector<Value*> owners;
+  };
+  void forgetAs(const Value* joined, Value* array);
+
+  Trace& trace_;
+  std::vector<JoinedArray> joined_;
+};
+
+}  // namespace fw::capture

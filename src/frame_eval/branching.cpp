@@ -1,0 +1,267 @@
+// The arms are traced one after the other from the same state (branch_state.h), each to the nearest instruction that
+// every way from the branch to the end of the function passes, or to the return. There the two states become one
+// (branch_join.h). Guards found in an arm are guards of the whole.
+//
+// An arm must not do what cannot be undone in the other: side effects, writes into arrays from outside, exceptions that
+// leave it. A short rest of the outermost function is traced on both sides, the arms then end at its return. Else the
+// branch breaks, as it does if a value that is not the same on both sides is looked at behind it. Nothing is rolled
+// back in that case: the trace is thrown away.
+#include "frame_eval/branching.h"
+
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/splice/control_flow.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::Opcode;
+using graph::ValueId;
+
+namespace {
+
+/// Branches inside of arms of branches; compiled code nests as deep.
+constexpr unsigned kMaxDepth = 12;
+/// Of one trace: what follows a branch that may return is traced twice.
+constexpr unsigned kMaxBranches = 48;
+
+/// Instructions behind a branch that are traced twice, so that what the arms leave needs no memory of its own: what
+/// follows is fused with each of them.
+constexpr size_t kMaxTail = 120;
+/// Of such branches inside of each other.
+constexpr unsigned kMaxReturning = 2;
+
+/// Instructions that can be reached from this one.
+size_t tailOf(const ControlFlow& flow, int instr) {
+  std::vector<bool> seen(flow.next.size());
+  std::vector<int> open = {instr};
+  size_t count = 0;
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (at < 0 || seen[static_cast<size_t>(at)]) continue;
+    seen[static_cast<size_t>(at)] = true;
+    ++count;
+    open.insert(open.end(), {flow.next[static_cast<size_t>(at)][0], flow.next[static_cast<size_t>(at)][1]});
+  }
+  return count;
+}
+
+/// Whether control comes back to the branch without asking an iterator for more, before it passes the join: then the
+/// array data decides how often.
+bool isLoop(const Bytecode& code, const ControlFlow& flow, int branch, int join) {
+  std::vector<bool> seen(code.instructions.size());
+  std::vector<int> open = {branch};
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    for (int to : flow.next[static_cast<size_t>(at)]) {
+      if (to == branch) return true;
+      const bool stops = to < 0 || to == join || seen[static_cast<size_t>(to)] ||
+                         code.instructions[static_cast<size_t>(to)].op == Opcode::kForIter;
+      if (stops) continue;
+      seen[static_cast<size_t>(to)] = true;
+      open.push_back(to);
+    }
+  }
+  return false;
+}
+
+/// The same for the branch in front of a loop that the compiler has made of `while`, with the condition written twice.
+bool entersLoop(const Bytecode& code, const JoiningFlow& flow, int branch) {
+  const cpython::Position& at = code.instructions[static_cast<size_t>(branch)].position;
+  for (int i = 0; i < static_cast<int>(code.instructions.size()); ++i) {
+    const Instr& other = code.instructions[static_cast<size_t>(i)];
+    const bool jumps = other.op == Opcode::kPopJumpIfFalse || other.op == Opcode::kPopJumpIfTrue;
+    const bool same = jumps && other.position.line == at.line && other.position.column == at.column &&
+                      other.position.endLine == at.endLine && other.position.endColumn == at.endColumn;
+    if (same && isLoop(code, flow.flow, i, flow.joins[static_cast<size_t>(i)])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct Branching::Place {
+  Frame& frame;
+  int at, line;  ///< of the outermost frame, of the user's code
+  int join;      ///< instruction of the frame; its number of instructions: the return
+  unsigned number;
+  bool returns() const { return join == static_cast<int>(frame.code->instructions.size()); }
+};
+
+void Branching::refuse(const Place& place, const std::string& why) {
+  trace.line = place.line;
+  throw CaptureBreak(BreakReason::kDataDependentBranch, "the condition is array data, and " + why, place.at);
+}
+
+std::optional<ValueId> Branching::condition(Value* value) {
+  if (trace.keepsWrites || interpreter.resumeAt() >= 0) return std::nullopt;
+  graph::Graph& g = trace.graph();
+  switch (value->kind) {
+    case ValueKind::kPyBool:
+    case ValueKind::kPyFloat:
+    case ValueKind::kArrayScalar:
+      if (trace.numbers().of(value)) return std::nullopt;
+      return g.cast(value->node, graph::DType::kBool);
+    case ValueKind::kPyComplex:
+      if (value->source.valid()) return std::nullopt;
+      return g.cast(value->node, graph::DType::kBool);
+    case ValueKind::kArray: {
+      const graph::SymShape shape = g.type(value->node).shape;
+      for (graph::SymId size : shape)
+        if (trace.hint(size) != 1) return std::nullopt;
+      graph::IntList axes;
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        (void)trace.decide(shape[axis], guards::Relation::kEq, trace.syms().constant(1));
+        axes.push_back(static_cast<int64_t>(axis));
+      }
+      const ValueId element = axes.empty() ? value->node : g.squeeze(value->node, std::move(axes));
+      return g.cast(element, graph::DType::kBool);
+    }
+    default: return std::nullopt;
+  }
+}
+
+int Branching::joinOf(const Frame& frame, int branch) {
+  const Bytecode& code = *frame.code;
+  auto& flow = interpreter.flows_[&code];
+  if (!flow) flow = std::make_unique<JoiningFlow>(flowOf(code));
+  const int join = flow->joins[static_cast<size_t>(branch)];
+  if (join < 0 || entersLoop(code, *flow, branch)) return -1;
+  const int end = static_cast<int>(code.instructions.size());
+  const bool twice = trace.branches.mayReturnTwice && &frame == interpreter.frames_.front().get() &&
+                     trace.branches.depth < kMaxReturning && join != end && tailOf(flow->flow, join) <= kMaxTail;
+  trace.branches.returning += twice;
+  return twice ? end : join;
+}
+
+void Branching::follow(const Place& place, int pc, const Instr* jump) {
+  place.frame.pc = static_cast<size_t>(pc);
+  if (jump) interpreter.jump(*jump);
+}
+
+/// Traces one arm from `pc`, or from where `jump` leads, and goes back. None if the arm does nothing but to raise.
+std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, int pc, const Instr* jump) {
+  Frame& frame = place.frame;
+  const size_t begin = trace.graph().size();
+  try {
+    follow(place, pc, jump);
+    ++frame.arms;
+    interpreter.runTo(frame, place.join);
+    --frame.arms;
+  } catch (const UnjoinedUse& use) {
+    if (use.branch < place.number) throw;  // of a branch before this one
+    refuse(place, "in it, " + use.detail);
+  } catch (const CaptureBreak& b) {
+    const bool raises = b.reason == BreakReason::kPythonException && interpreter.frame_ == &frame &&
+                        frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs;
+    if (raises && !before.irreversible()) {
+      --frame.arms;
+      before.restore();
+      return std::nullopt;
+    }
+    std::string why = "in line " + std::to_string(trace.line) + ": " + std::string(info(b.reason).message);
+    refuse(place, b.detail.empty() ? why : why + " (" + b.detail + ")");
+  }
+  if (auto why = before.irreversible()) refuse(place, "what depends on it " + *why);
+  if (place.returns() != (frame.result != nullptr)) refuse(place, "only one side returns");
+  trace.branches.graph.endArm(begin);
+  ArmEnd end{frame.slots, frame.stack, frame.result, before.changed()};
+  before.restore();
+  return end;
+}
+
+void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
+  Frame& frame = *interpreter.frame_;
+  Branches& branches = trace.branches;
+  const int next = static_cast<int>(frame.pc);
+  Place place{frame, trace.at, trace.line, joinOf(frame, next - 1), branches.ended};
+  if (place.join < 0) refuse(place, "decides how often a loop runs");
+  if (branches.depth == kMaxDepth) refuse(place, "too many such branches are nested");
+  if (branches.begun == kMaxBranches) refuse(place, "there are too many such branches");
+  ++branches.begun;
+  ++branches.depth;
+  BranchState before(interpreter, frame);
+  ArmNodes arms{trace.graph().size(), 0, 0};
+  const Instr* const jumps[] = {jumpsIf ? &instr : nullptr, jumpsIf ? nullptr : &instr};
+  std::optional<ArmEnd> first = run(place, before, next, jumps[0]);
+  arms.middle = trace.graph().size();
+  std::optional<ArmEnd> second = run(place, before, next, jumps[1]);
+  arms.end = trace.graph().size();
+  --branches.depth;
+  if (first && second) return join(place, before, *first, *second, predicate, arms);
+  if (!first && !second) throw CaptureBreak(BreakReason::kPythonException, "both sides of a decision raise", place.at);
+  // Python raises it, from the beginning: until then nothing has happened.
+  backTo(place);
+  branches.graph.drop(arms.begin);
+  branches.graph.require(first ? predicate : trace.graph().unary(graph::Op::kLogicalNot, predicate));
+  follow(place, next, jumps[first ? 0 : 1]);
+}
+
+void Branching::backTo(const Place& place) {
+  interpreter.frame_ = &place.frame;
+  trace.at = place.at;
+  trace.line = place.line;
+  trace.graph().setLine(static_cast<uint32_t>(place.line));
+}
+
+void Branching::join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, ValueId predicate,
+                     ArmNodes arms) {
+  Frame& frame = place.frame;
+  backTo(place);
+  if (!place.returns() && first.stack.size() != second.stack.size()) refuse(place, "the stacks differ");
+  Join join(trace, before, first, second);
+  auto merge = [&](Value*& a, Value*& b, const std::string& what) {
+    for (Value** v : {&a, &b})
+      if (a != b && *v && (*v)->kind == ValueKind::kUnread) interpreter.look(*v);
+    return join.merge(a, b, what);
+  };
+  if (place.returns()) {
+    frame.result = merge(first.result, second.result, "what is returned");
+  } else {
+    PyObject* names = frame.object()->co_localsplusnames;
+    for (size_t i = 0; i < frame.slots.size(); ++i) {
+      if (first.slots[i] == second.slots[i])
+        frame.slots[i] = first.slots[i];
+      else
+        frame.slots[i] = merge(first.slots[i], second.slots[i], text(PyTuple_GET_ITEM(names, i)));
+    }
+    frame.stack.clear();
+    for (size_t i = 0; i < first.stack.size(); ++i)
+      frame.stack.push_back(merge(first.stack[i], second.stack[i], "the value"));
+    frame.pc = static_cast<size_t>(place.join);
+  }
+  join.mergeContents();
+  join.finish(predicate, arms);
+}
+
+// ---- instructions -------------------------------------------------------------------------------------------------
+
+void Interpreter::branch(const Instr& instr, bool jumpsIf) {
+  Value* value = popCondition();
+  Branching branching{*this, trace_};
+  if (auto predicate = branching.condition(value)) return branching.take(instr, *predicate, jumpsIf);
+  if (trace_.truth(value) == jumpsIf) jump(instr);
+}
+
+void Interpreter::onPopJumpIfFalse(const Instr& instr) { branch(instr, false); }
+void Interpreter::onPopJumpIfTrue(const Instr& instr) { branch(instr, true); }
+
+void Interpreter::onToBool(const Instr&) {
+  Value* v = popCondition();
+  if (v->kind == ValueKind::kPyBool) return push(v);
+  if (auto data = Branching{*this, trace_}.condition(v)) return push(trace_.number(ValueKind::kPyBool, *data));
+  push(trace_.constant(trace_.truth(v) ? Py_True : Py_False));
+}
+
+void Interpreter::onUnaryNot(const Instr&) {
+  Value* v = popCondition();
+  auto inverted = [&](ValueId node) {
+    push(trace_.number(ValueKind::kPyBool, trace_.graph().unary(graph::Op::kLogicalNot, node)));
+  };
+  if (v->kind == ValueKind::kPyBool) return inverted(v->node);
+  if (auto data = Branching{*this, trace_}.condition(v)) return inverted(*data);
+  push(trace_.constant(trace_.truth(v) ? Py_False : Py_True));
+}
+
+}  // namespace fw::capture
