@@ -37,7 +37,9 @@ bool sameAccess(const Access& a, const Access& b) {
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name) : syms_(syms) {
+KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name, Numbers numbers)
+    : syms_(syms),
+      numbers_(numbers) {
   kernel_.name = std::move(name);
   open(false);
 }
@@ -261,7 +263,7 @@ bool answersBool(ScalarOp o) {
 #define FW_RESULT_Second false
 #define FW_RESULT_Attr false
 #define FW_RESULT_Bool true
-#define FW_SCALAR_OP(Id, text, arity, result) \
+#define FW_SCALAR_OP(Id, text, arity, result, ...) \
   case ScalarOp::k##Id: return FW_RESULT_##result;
 #include "kernels/scalar_ops.def"
 #undef FW_RESULT_Same
@@ -366,6 +368,7 @@ Val KernelBuilder::libm(Libm function, DType result, std::vector<Val> args) {
 
 void KernelBuilder::raiseIf(Val cond, uint64_t statusBit) {
   FW_CHECK(cond.dtype == DType::kBool);
+  if (numbers_ == Numbers::kCuPy && !(statusBit & kDecline)) return;
   if (asConstant(cond) == 0) return;
   Expr e = makeExpr(ScalarOp::kRaiseIf, DType::kBool);
   e.imm = statusBit;

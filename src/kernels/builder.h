@@ -11,6 +11,12 @@
 
 namespace fw::kernels {
 
+/// Whose arithmetic kernels follow, bit by bit where it can be.
+enum class Numbers : uint8_t {
+  kNumPy,  ///< NumPy's formulas and order of addition; what NumPy reports is raised
+  kCuPy,   ///< CuPy's formulas and CUDA's functions, sums in any order, nothing is reported
+};
+
 /// A typed scalar value under construction.
 struct Val {
   ExprId id;
@@ -19,7 +25,9 @@ struct Val {
 
 class KernelBuilder {
  public:
-  KernelBuilder(graph::SymContext& syms, std::string name);
+  KernelBuilder(graph::SymContext& syms, std::string name, Numbers numbers = Numbers::kNumPy);
+
+  Numbers numbers() const { return numbers_; }
 
   graph::SymContext& syms() { return syms_; }
   Kernel take() &&;
@@ -50,6 +58,7 @@ class KernelBuilder {
   Val cast(Val a, DType to);
   Val bitcast(Val a, DType to);
   Val libm(Libm function, DType result, std::vector<Val> args);
+  /// Nothing for the flags of Numbers that report none.
   void raiseIf(Val cond, uint64_t statusBit);
   /// Says that NumPy computes `v` for every element, whatever reads it (Expr::whole).
   void keepWhole(Val v) { kernel_.exprs[v.id.index].whole = true; }
@@ -95,6 +104,7 @@ class KernelBuilder {
   std::optional<Val> simplify(ScalarOp o, Val a, Val b);
 
   graph::SymContext& syms_;
+  const Numbers numbers_;
   Kernel kernel_;
   std::vector<Scope> scopes_;
   std::vector<Home> exprHome_, axisHome_;

@@ -102,7 +102,8 @@ absl::Status orderFloatSum(const graph::Graph& graph, const graph::Group& group,
 }  // namespace
 
 absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const graph::Group& group,
-                                           const GroupEmitter& emitter, ValueId id, const IntList& order) {
+                                           const GroupEmitter& emitter, ValueId id, const IntList& order,
+                                           Numbers numbers) {
   const graph::Node& node = graph.node(id);
   Reduction r;
   r.id = id;
@@ -113,7 +114,7 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
   if (node.op == Op::kArgmax || node.op == Op::kArgmin) r.method = Reduction::Method::kArg;
   if (graph::isComplex(r.dtype) && r.op != Op::kSum && r.op != Op::kAny && r.op != Op::kAll)
     return absl::UnimplementedError(std::string(graph::info(r.op).text) + " of complex numbers");
-  if (!graph::isInexact(r.dtype) || (r.op != Op::kSum && r.op != Op::kProd)) {
+  if (!graph::isInexact(r.dtype) || (r.op != Op::kSum && r.op != Op::kProd) || numbers != Numbers::kNumPy) {
     r.buffered = false;
     return r;
   }
