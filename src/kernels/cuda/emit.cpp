@@ -44,10 +44,8 @@ class MapEmitter {
   /// Loads that stand between and in the loops, not in loops of the body.
   std::vector<ExprId> loads() const {
     std::vector<ExprId> result;
-    for (const Block* level : piece_.nest.levels)
-      for (const Item& item : level->items)
-        if (item.expr.valid() && expr(item.expr).op == ScalarOp::kLoad && !expr(item.expr).operands.size())
-          result.push_back(item.expr);
+    for (const Item& item : iterationOf(piece_.nest))
+      if (item.expr.valid() && expr(item.expr).op == ScalarOp::kLoad) result.push_back(item.expr);
     return result;
   }
 
@@ -63,11 +61,7 @@ class MapEmitter {
     return name + (d == DType::kBool ? "[l] != 0" : "[l]");
   }
 
-  void body() {
-    for (const Block* level : piece_.nest.levels)
-      for (const Item& item : level->items)
-        if (item.expr.valid() || level == piece_.nest.levels.back()) w_.item(item);
-  }
+  void body() { w_.block(iterationOf(piece_.nest)); }
 
   void apart() {
     const auto lane = [&] {

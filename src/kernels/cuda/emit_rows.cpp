@@ -124,10 +124,10 @@ class RowEmitter {
 
   void round(const RowStep& step) {
     std::vector<ExprId> fresh;
-    for (const Block* level : step.nest.levels)
-      for (const Item& item : level->items)
-        if (item.expr.valid() && expr(item.expr).op == ScalarOp::kLoad && !isKept(item.expr, step.nest))
-          fresh.push_back(item.expr);
+    const std::vector<Item> items = iterationOf(step.nest);
+    for (const Item& item : items)
+      if (item.expr.valid() && expr(item.expr).op == ScalarOp::kLoad && !isKept(item.expr, step.nest))
+        fresh.push_back(item.expr);
     for (ExprId id : fresh)
       w_.line(absl::StrCat(std::string(memoryType(expr(id).dtype)), " ", array(id), "[", form_.lanes, "];"));
     if (!fresh.empty()) {
@@ -138,9 +138,7 @@ class RowEmitter {
       closeLane();
     }
     openLane(step);
-    for (const Block* level : step.nest.levels)
-      for (const Item& item : level->items)
-        if (item.expr.valid() || level == step.nest.levels.back()) w_.item(item);
+    w_.block(items);
     if (step.kind == RowStep::Kind::kReduce) accumulate(step);
     closeLane();
   }

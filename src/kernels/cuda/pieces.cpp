@@ -164,6 +164,18 @@ absl::StatusOr<std::vector<Piece>> piecesOf(const Kernel& kernel, graph::SymCont
   return Splitter(kernel, syms).run();
 }
 
+std::vector<Item> iterationOf(const Nest& nest) {
+  std::vector<Item> items;
+  for (size_t i = 0; i + 1 < nest.levels.size(); ++i)
+    for (const Item& item : nest.levels[i]->items) {
+      if (item.stmt.valid()) break;
+      items.push_back(item);
+    }
+  if (!nest.levels.empty())
+    items.insert(items.end(), nest.levels.back()->items.begin(), nest.levels.back()->items.end());
+  return items;
+}
+
 std::vector<ExprId> rootExpressions(const Kernel& kernel) {
   std::vector<ExprId> result;
   for (const Item& item : kernel.body.items)

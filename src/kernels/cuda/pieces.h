@@ -20,6 +20,10 @@ struct Nest {
   StmtId outermost, innermost;       ///< the statements of the first and the last axis; invalid if there are none
 };
 
+/// What one iteration of all loops runs: what stands in front of each inner loop, then the body of the innermost. What
+/// stands behind only hands on what the inner loops have reduced.
+std::vector<Item> iterationOf(const Nest& nest);
+
 /// A statement of a row: a nest that a team of threads runs together, or what one of them does.
 struct RowStep {
   enum class Kind : uint8_t { kReduce, kLoop, kSingle };
