@@ -23,7 +23,8 @@ absl::StatusOr<void*> Device::function(const kernels::cuda::Source& source) {
   compiled_.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   ++compiled_.count;
   if (channelEnabled(Channel::kOutputCode))
-    emit(Channel::kOutputCode, "cuda_source", source.text, {{"name", source.name}, {"architecture", facts_.architecture}});
+    emit(Channel::kOutputCode, "cuda_source", source.text,
+         {{"name", source.name}, {"architecture", facts_.architecture}});
   void *module = nullptr, *function = nullptr;
   int result = driver_.moduleLoadData(&module, image->data());
   if (absl::Status s = runtime::cuda::check(driver_, result, "cuModuleLoadData"); !s.ok()) return s;

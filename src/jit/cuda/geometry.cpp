@@ -17,6 +17,7 @@ using kernels::cuda::RowStep;
 namespace {
 
 constexpr int kPackBytes = 16;
+constexpr int64_t kSmallTile = 16;  // shorter axes leave most of a tile idle
 constexpr int64_t kMapThreads = 256, kMapLanes = 4;
 constexpr int64_t kRowLanes = 8, kRoundLanes = 4;
 constexpr int64_t kBlock = 1024, kSmallBlock = 128, kSplitTeam = 512, kColumns = 32;
@@ -45,6 +46,7 @@ Geometry::Geometry(const kernels::Kernel& kernel, const graph::SymContext& syms,
   int widest = 0;
   for (const Reach& reach : reaches_) widest = std::max(widest, reach.bytes);
   if (widest > 0) packLanes_ = kPackBytes / widest;
+  if (piece.kind == Piece::Kind::kMap && !single_) tileAxis_ = kernels::cuda::tileAxis(kernel, syms, piece);
   program_ = runtime::SymProgram(syms, needed_);
 }
 
@@ -135,7 +137,16 @@ void Geometry::layOutMap(Layout& layout, const int64_t* values, absl::FunctionRe
                          bool wide) const {
   Launch launch;
   launch.form.wide = wide;
-  if (!outer_.empty()) {
+  const int64_t last = outer_.empty() ? 0 : values[outer_.back()];
+  const int64_t line = tileAxis_ < 0 ? 0 : values[outer_[static_cast<size_t>(tileAxis_)]];
+  if (std::min(last, line) >= kSmallTile) {
+    launch.form.tile = tileAxis_;
+    launch.form.lanes = kernels::cuda::kTile / kernels::cuda::kTileThreads;
+    launch.blockX = kernels::cuda::kTile;
+    launch.blockY = kernels::cuda::kTileThreads;
+    const int64_t tiles = ceilDiv(last, kernels::cuda::kTile) * ceilDiv(line, kernels::cuda::kTile);
+    launch.gridX = static_cast<uint32_t>(tiles * (layout.total / (last * line)));
+  } else if (!outer_.empty()) {
     launch.form.packed = packs(values, address);
     launch.form.lanes = launch.form.packed ? packLanes_ : single_ ? 1 : static_cast<int>(kMapLanes);
     launch.blockX = static_cast<uint32_t>(kMapThreads);

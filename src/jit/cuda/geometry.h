@@ -56,12 +56,12 @@ class Geometry {
   const kernels::cuda::Piece& piece_;
   std::vector<graph::SymId> needed_;
   absl::flat_hash_map<graph::SymId, size_t> places_;  ///< of those in the values of the program
-  std::vector<size_t> outer_;               ///< sizes of the nest
-  std::vector<std::vector<size_t>> steps_;  ///< sizes of each step
+  std::vector<size_t> outer_;                         ///< sizes of the nest
+  std::vector<std::vector<size_t>> steps_;            ///< sizes of each step
   absl::flat_hash_map<kernels::AxisId, size_t> sizes_;
   std::vector<Reach> reaches_;
   bool unknownSizes_ = false, single_ = false;
-  int packLanes_ = 1;
+  int packLanes_ = 1, tileAxis_ = -1;
   runtime::SymProgram program_;
 };
 

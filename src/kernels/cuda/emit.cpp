@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/emit_rows.h"
+#include "kernels/cuda/emit_tiles.h"
 #include "kernels/cuda/text.h"
 #include "kernels/cuda/writer.h"
 
@@ -176,7 +177,10 @@ absl::StatusOr<Source> emit(const Kernel& kernel, const graph::SymContext& syms,
     emitRows(writer, piece, form);
     return std::move(writer).finish("__launch_bounds__(1024)");
   }
-  MapEmitter(writer, piece, form).run();
+  if (form.tile >= 0)
+    emitTiles(writer, piece, form);
+  else
+    MapEmitter(writer, piece, form).run();
   return std::move(writer).finish("__launch_bounds__(256)");
 }
 

@@ -14,8 +14,10 @@ namespace fw::kernels::cuda {
 struct Form {
   bool wide = false;  ///< indices and distances in bytes may exceed 31 bits
   int lanes = 1;      ///< iterations that a thread does at once
-  bool packed =
-      false;  ///< kMap: they are neighbours along the last axis, and the accesses of isPacked() move them together
+  /// kMap: they are neighbours along the last axis, and accesses with packedBytes() move them together.
+  bool packed = false;
+  /// kMap: blocks do tiles of the last axis and this one, so that reads along either are of neighbours.
+  int tile = -1;
   bool whole = false;  ///< kRows: one round of the team covers a row, which is read once and kept in registers
   /// kRows: only these steps, each spread over several blocks per row; those before are combined from what their blocks
   /// have left in `scratch`. All of them in one launch if `to` is 0.
@@ -25,7 +27,7 @@ struct Form {
   friend bool operator==(const Form&, const Form&) = default;
   template <class H>
   friend H AbslHashValue(H h, const Form& f) {
-    return H::combine(std::move(h), f.wide, f.lanes, f.packed, f.whole, f.from, f.to);
+    return H::combine(std::move(h), f.wide, f.lanes, f.packed, f.tile, f.whole, f.from, f.to);
   }
 };
 
@@ -58,6 +60,11 @@ struct Source {
 /// Bytes that an access of a map moves at once if its nest is done in packs of `lanes`; 0 if it does not move
 /// neighbours.
 int packedBytes(const graph::SymContext& syms, const Piece& piece, const Access& access, DType dtype, int lanes);
+
+/// Sides of a tile, and the threads along its other side.
+inline constexpr int kTile = 32, kTileThreads = 8;
+/// The axis of a map's nest along which loads read neighbours that do not along the last; -1 if there is none.
+int tileAxis(const Kernel& kernel, const graph::SymContext& syms, const Piece& piece);
 
 /// kUnimplemented where no text is known.
 absl::StatusOr<Source> emit(const Kernel& kernel, const graph::SymContext& syms, const Piece& piece, const Form& form);
