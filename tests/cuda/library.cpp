@@ -10,6 +10,7 @@
 #include "graph/passes/pass_manager.h"
 #include "graph/support/event.h"
 #include "jit/cuda/compile.h"
+#include "jit/cuda/nvrtc.h"
 #include "nlohmann/json.hpp"
 #include "runtime/cuda/host.h"
 #include "runtime/sym_program.h"
@@ -101,7 +102,10 @@ FW_EXPORT void* fwc_open(const char* nvrtc, int fake, char* error, int size) {
   auto facts = runtime::cuda::deviceFacts(*driver);
   if (!facts.ok()) return fail(error, size, facts.status().ToString()), nullptr;
   auto* result = new Opened;
-  result->device = std::make_unique<jit::cuda::Device>(*driver, *std::move(compiler), *std::move(facts));
+  const auto compile = [nvrtc = *std::move(compiler)](const std::string& source, const std::string& architecture) {
+    return nvrtc.compile(source, architecture);
+  };
+  result->device = std::make_unique<jit::cuda::Device>(*driver, compile, *std::move(facts));
   return result;
 }
 

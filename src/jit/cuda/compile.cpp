@@ -191,8 +191,11 @@ class CudaExecutable : public runtime::Executable {
       if (!control) continue;
       if (const auto* loop = std::get_if<graph::LoopStep>(&step.what)) {
         const graph::Graph& body = graph::regionOf(plan_, graph_, loop->bodies[0].region);
-        const graph::Node& again = body.node(body.outputs()[0]);
-        if (again.op == graph::Op::kConstant && again.attrs.scalar(graph::AttrKey::kValue).lo != 0)
+        graph::ValueId again = body.outputs()[0];  // a constant, in memory of its own
+        while (body.node(again).op == graph::Op::kCopy || body.node(again).op == graph::Op::kFull)
+          again = body.node(again).operands[0];
+        const graph::Node& node = body.node(again);
+        if (node.op == graph::Op::kConstant && node.attrs.scalar(graph::AttrKey::kValue).lo != 0)
           endless_.insert(loop);
       }
       for (const graph::ControlStep::Body& body : control->bodies) findEndless(body.steps);

@@ -1,25 +1,27 @@
 // One device to compile for and run on: its driver, its compiler, and the functions that are loaded.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "jit/cuda/nvrtc.h"
 #include "kernels/cuda/emit.h"
 #include "runtime/cuda/driver.h"
 
 namespace fw::jit::cuda {
 
+/// Machine code of a source for an architecture: Nvrtc::compile. Called by several threads, one at a time.
+using Compiler = std::function<absl::StatusOr<std::string>(const std::string& source, const std::string& architecture)>;
+
 /// Thread-safe. Outlives the executables that run on it.
 class Device {
  public:
-  Device(const runtime::cuda::Driver& driver, Nvrtc nvrtc, runtime::cuda::DeviceFacts facts)
+  Device(const runtime::cuda::Driver& driver, Compiler compiler, runtime::cuda::DeviceFacts facts)
       : driver_(driver),
-        nvrtc_(std::move(nvrtc)),
+        compiler_(std::move(compiler)),
         facts_(std::move(facts)) {}
 
   const runtime::cuda::Driver& driver() const { return driver_; }
@@ -36,7 +38,7 @@ class Device {
 
  private:
   const runtime::cuda::Driver& driver_;
-  const Nvrtc nvrtc_;
+  const Compiler compiler_;
   const runtime::cuda::DeviceFacts facts_;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::pair<void*, std::string>, void*> functions_ ABSL_GUARDED_BY(mutex_);  ///< by context, name
