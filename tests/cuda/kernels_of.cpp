@@ -6,8 +6,7 @@
 
 namespace fw::testing {
 
-absl::StatusOr<std::vector<Emitted>> emitAll(std::string_view text, const std::vector<int64_t>& symbols,
-                                             uint64_t shift) {
+absl::StatusOr<std::vector<Emitted>> emitAll(std::string_view text, const std::vector<int64_t>& symbols, bool simple) {
   absl::StatusOr<graph::Graph> graph = graph::parse(text);
   if (!graph.ok()) return graph.status();
   if (absl::Status s = graph::runPasses(*graph, {}); !s.ok()) return s;
@@ -27,11 +26,9 @@ absl::StatusOr<std::vector<Emitted>> emitAll(std::string_view text, const std::v
     if (!pieces.ok()) return pieces.status();
     for (const kernels::cuda::Piece& piece : *pieces) {
       const jit::cuda::Geometry geometry(kernel, graph->syms(), piece);
-      const auto address = [&](graph::BufferId id) {
-        return 512 * (id.index + uint64_t{1}) + (id.index == 0 ? shift : 0);
-      };
+      const auto address = [](graph::BufferId id) { return 512 * (id.index + uint64_t{1}); };
       for (const jit::cuda::Launch& launch : geometry.layOut(symbols.data(), address, 132).launches) {
-        auto source = kernels::cuda::emit(kernel, graph->syms(), piece, launch.form);
+        auto source = kernels::cuda::emit(kernel, graph->syms(), piece, simple ? kernels::cuda::Form{} : launch.form);
         if (!source.ok()) return source.status();
         result.push_back({*std::move(source), launch});
       }

@@ -16,9 +16,9 @@ struct Emitted {
   jit::cuda::Launch launch;
 };
 
-/// Everything that a call with these symbols would launch on a device of 132 multiprocessors; buffers lie at multiples
-/// of 512, the first of them `shift` bytes further.
+/// Everything that a call with these symbols would launch on a device of 132 multiprocessors. `simple`: in the form
+/// that does one iteration per thread.
 absl::StatusOr<std::vector<Emitted>> emitAll(std::string_view graph, const std::vector<int64_t>& symbols,
-                                             uint64_t shift = 0);
+                                             bool simple = false);
 
 }  // namespace fw::testing

@@ -195,8 +195,7 @@ class CudaExecutable : public runtime::Executable {
         while (body.node(again).op == graph::Op::kCopy || body.node(again).op == graph::Op::kFull)
           again = body.node(again).operands[0];
         const graph::Node& node = body.node(again);
-        if (node.op == graph::Op::kConstant && node.attrs.scalar(graph::AttrKey::kValue).lo != 0)
-          endless_.insert(loop);
+        if (node.op == graph::Op::kConstant && node.attrs.scalar(graph::AttrKey::kValue).lo != 0) endless_.insert(loop);
       }
       for (const graph::ControlStep::Body& body : control->bodies) findEndless(body.steps);
     }
