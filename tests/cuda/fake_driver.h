@@ -1,4 +1,5 @@
-// A CUDA driver that does nothing but note what is asked of it. Memory is the host's.
+// A CUDA driver that notes what is asked of it. Memory is the host's. Kernels do nothing, unless they were compiled for
+// the host (emulate()).
 #pragma once
 
 #include <string>
@@ -22,5 +23,9 @@ struct FakeEvents {
 };
 FakeEvents& fakeEvents();
 const runtime::cuda::Driver& fakeDriver();
+
+/// A compiler of sources (jit::cuda::Compiler) for the host, by the C++ compiler of this machine and emulation.h, which
+/// lies in `folder`. The driver runs what it answers.
+absl::StatusOr<std::string> emulate(const std::string& source, const std::string& folder);
 
 }  // namespace fw::testing

@@ -86,7 +86,7 @@ int fail(char* error, int size, const std::string& message) {
 
 #define FW_EXPORT extern "C" __attribute__((visibility("default")))
 
-/// `fake`: a driver without a device.
+/// `fake`: 1: a driver without a device; 2: kernels run on the host, where `nvrtc` is the folder of emulation.h.
 FW_EXPORT void* fwc_open(const char* nvrtc, int fake, char* error, int size) {
   if (const char* logs = std::getenv("FUSEWIRE_LOGS")) configureLogs(logs);
   const runtime::cuda::Driver* driver = &testing::fakeDriver();
@@ -94,6 +94,14 @@ FW_EXPORT void* fwc_open(const char* nvrtc, int fake, char* error, int size) {
     auto opened = runtime::cuda::openDriver();
     if (!opened.ok()) return fail(error, size, opened.status().ToString()), nullptr;
     driver = *opened;
+  }
+  if (fake == 2) {
+    auto* result = new Opened;
+    const auto compile = [folder = std::string(nvrtc)](const std::string& source, const std::string&) {
+      return testing::emulate(source, folder);
+    };
+    result->device = std::make_unique<jit::cuda::Device>(*driver, compile, runtime::cuda::DeviceFacts{"sm_90", 132});
+    return result;
   }
   std::vector<std::string> places;
   if (*nvrtc) places.push_back(nvrtc);
