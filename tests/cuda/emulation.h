@@ -2,13 +2,12 @@
 // other. Sources have no divergent barriers, so that a round over all fibers is one.
 #pragma once
 
+// Only headers of C, which are read quickly.
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
-
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <vector>
 
 #define __device__
 #define __global__
@@ -18,20 +17,21 @@
 
 namespace emulation {
 
+constexpr size_t kStack = 16 << 10;
 struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
 inline Index blockIdx, blockDim, gridDim;
 struct Fiber {
   ucontext_t context;
-  std::unique_ptr<char[]> stack;
+  char stack[kStack];
   Index index;
   bool done = false;
 };
-inline std::vector<Fiber> fibers;
+inline Fiber* fibers = nullptr;
 inline ucontext_t scheduler;
 inline size_t current = 0;
-inline std::vector<uint64_t> slots;
+inline uint64_t slots[1024];
 inline void (*body)() = nullptr;
 
 inline void barrier() { swapcontext(&fibers[current].context, &scheduler); }
@@ -43,16 +43,14 @@ inline void start() {
 
 inline void runBlock() {
   const size_t threads = size_t{blockDim.x} * blockDim.y;
-  fibers.clear();
-  fibers.resize(threads);
-  slots.assign(threads, 0);
+  if (!fibers) fibers = static_cast<Fiber*>(malloc(1024 * sizeof(Fiber)));
   for (size_t t = 0; t < threads; ++t) {
     Fiber& f = fibers[t];
-    f.stack = std::make_unique<char[]>(64 << 10);
+    f.done = false;
     f.index = {static_cast<unsigned>(t % blockDim.x), static_cast<unsigned>(t / blockDim.x), 0};
     getcontext(&f.context);
-    f.context.uc_stack.ss_sp = f.stack.get();
-    f.context.uc_stack.ss_size = 64 << 10;
+    f.context.uc_stack.ss_sp = f.stack;
+    f.context.uc_stack.ss_size = kStack;
     makecontext(&f.context, start, 0);
   }
   for (bool busy = true; busy;) {
@@ -69,27 +67,27 @@ inline void runBlock() {
 template <class T, class F>
 T exchange(T v, F lane) {
   const size_t own = current;
-  std::memcpy(&slots[own], &v, sizeof v);
+  memcpy(&slots[own], &v, sizeof v);
   barrier();
   T other;
-  std::memcpy(&other, &slots[own / 32 * 32 + lane(own % 32) % 32], sizeof other);
+  memcpy(&other, &slots[own / 32 * 32 + lane(own % 32) % 32], sizeof other);
   barrier();
   return other;
 }
 
 inline float widen(uint16_t h) {
   _Float16 x;
-  std::memcpy(&x, &h, sizeof x);
+  memcpy(&x, &h, sizeof x);
   return static_cast<float>(x);
 }
 inline uint16_t narrow(float f) {
   const auto x = static_cast<_Float16>(f);
   uint16_t h;
-  std::memcpy(&h, &x, sizeof h);
+  memcpy(&h, &x, sizeof h);
   return h;
 }
 inline void assembly(const char* text, float& f, uint16_t& h) {
-  if (std::strstr(text, "cvt.f32.f16"))
+  if (strstr(text, "cvt.f32.f16"))
     f = widen(h);
   else
     h = narrow(f);
@@ -98,7 +96,7 @@ inline void assembly(const char* text, float& f, uint16_t& h) {
 template <class To, class From>
 To bits(From from) {
   To to;
-  std::memcpy(&to, &from, sizeof to);
+  memcpy(&to, &from, sizeof to);
   return to;
 }
 
@@ -125,14 +123,14 @@ inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
-inline float __fsqrt_rn(float a) { return std::sqrt(a); }
-inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+inline float __fsqrt_rn(float a) { return sqrtf(a); }
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dsub_rn(double a, double b) { return a - b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
-inline double __dsqrt_rn(double a) { return std::sqrt(a); }
-inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
+inline double __dsqrt_rn(double a) { return sqrt(a); }
+inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 inline int __float2int_rz(float a) { return static_cast<int>(a); }
 inline int __double2int_rz(double a) { return static_cast<int>(a); }
 inline int __float_as_int(float a) { return emulation::bits<int>(a); }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 namespace fw::testing {
@@ -43,6 +44,8 @@ runtime::cuda::Driver make() {
     const auto* text = static_cast<const char*>(image);
     if (std::strncmp(text, kEmulated, sizeof kEmulated - 1) == 0) {
       *to = dlopen(text + sizeof kEmulated - 1, RTLD_NOW | RTLD_LOCAL);
+      std::error_code ignored;
+      std::filesystem::remove_all(std::filesystem::path(text + sizeof kEmulated - 1).parent_path(), ignored);
       return *to ? 0 : 200;
     }
     return std::memcmp(image,
@@ -105,8 +108,9 @@ absl::StatusOr<std::string> emulate(const std::string& source, const std::string
   std::fprintf(out, "#include \"emulation.h\"\n%s\nFW_EMULATED(%s, %s)\n", source.c_str(),
                params.substr(0, params.size() - 7).c_str(), params.c_str());
   std::fclose(out);
-  const std::string command = "c++ -std=c++20 -O1 -w -shared -fPIC -ffp-contract=off -fno-strict-aliasing -I" + folder +
-                              " -o " + file + ".so " + file + ".cpp 2> " + file + ".log";
+  const std::string command =
+      "c++ -std=c++20 -O0 -nostdinc++ -w -shared -fPIC -ffp-contract=off -fno-strict-aliasing -I" + folder + " -o " +
+      file + ".so " + file + ".cpp 2> " + file + ".log";
   if (std::system(command.c_str()) != 0) return absl::InternalError("see " + file + ".log");
   return kEmulated + file + ".so";
 }
