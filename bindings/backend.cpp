@@ -79,11 +79,13 @@ constexpr struct {
 }  // namespace
 
 Made makeExecutable(graph::Graph graph, graph::Plan plan, const Config& config, const BackendOptions& options) {
-  if (plan.groups.empty() && plan.commits.empty() && options.script.writes.empty() &&
+  if (plan.groups.empty() && plan.commits.empty() && plan.calls == 0 && options.script.writes.empty() &&
       kernels::AccessProver(plan, graph.syms(), options.guarded).unprovedResults().empty())
     return std::make_unique<runtime::NullExecutable>(std::move(plan));
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
+  if (plan.calls > 0 && name != "llvm" && name != "llvm_o0")
+    return absl::UnimplementedError("a backend that makes no library calls");
   for (const auto& backend : kBackends)
     if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, options);
   return absl::InvalidArgumentError("no backend computes graphs under setting 'backend'");

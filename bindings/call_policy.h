@@ -26,6 +26,7 @@ class CallPolicy : public runtime::Policy {
   bool report(std::vector<runtime::RaisedFlags> raised, int32_t watched) override;
   void unlock() override;
   void lock() override;
+  bool isUnlocked() const { return state_ != nullptr; }
 
  private:
   absl::Span<PyObject* const> objects_;

@@ -146,6 +146,45 @@ bool initializeErrorState() {
   return geterr && warnings && named;
 }
 
+namespace {
+
+/// A state that raises for these Status bits and ignores the others, kept for ever: there are few.
+PyObject* raisingState(int32_t bits) {
+  static PyObject* states[kAllFlags + 1] = {};
+  PyObject*& state = states[bits & kAllFlags];
+  if (state) return state;
+  Ref umath = Ref::steal(PyImport_ImportModule("numpy._core.umath"));
+  Ref make = Ref::steal(umath ? PyObject_GetAttrString(umath.get(), "_make_extobj") : nullptr);
+  Ref modes = Ref::steal(make ? PyDict_New() : nullptr);
+  Ref none = Ref::steal(modes ? PyTuple_New(0) : nullptr);
+  if (!none) return nullptr;
+  for (const auto& flag : kFlags) {
+    Ref mode = Ref::steal(PyUnicode_FromString(bits & flag.bit ? "raise" : "ignore"));
+    if (!mode || PyDict_SetItemString(modes.get(), flag.name, mode.get()) < 0) return nullptr;
+  }
+  return state = PyObject_Call(make.get(), none.get(), modes.get());
+}
+
+}  // namespace
+
+PyObject* enterRaisingState() {
+  const Seen now = askState();
+  if (!stateVariable) {
+    PyErr_SetString(PyExc_RuntimeError, "this NumPy keeps its error state in an unknown way");
+    return nullptr;
+  }
+  PyObject* state = raisingState(now.warned | now.other);
+  return state ? PyContextVar_Set(stateVariable, state) : nullptr;
+}
+
+void leaveErrorState(PyObject* token) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  if (PyContextVar_Reset(stateVariable, token) < 0) PyErr_WriteUnraisable(token);
+  Py_DECREF(token);
+  PyErr_Restore(type, value, trace);
+}
+
 bool mustReport(int32_t status) {
   if (status & runtime::kStatusDecline) return true;
   const Seen state = askState();

@@ -18,6 +18,12 @@ bool initializeErrorState();
 /// bits under the error state in force, or because a kernel declined. Needs the GIL; leaves no exception behind.
 bool mustReport(int32_t status);
 
+/// From now on what NumPy would report of floating-point numbers in some way raises. Answers what leaveErrorState()
+/// takes, null with an exception set. Needs the GIL.
+PyObject* enterRaisingState();
+/// Ends that; a pending exception stays.
+void leaveErrorState(PyObject* token);
+
 /// The runtime::Status bits that NumPy would report, if all it would do is to issue warnings, none of which can become
 /// an exception or reach the user's code as things stand; nullopt otherwise. Needs the GIL; leaves no exception behind.
 std::optional<int32_t> plainWarnings();

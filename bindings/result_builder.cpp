@@ -19,6 +19,15 @@ namespace fw::bindings {
 using capture::ExitNode;
 using cpython::Ref;
 
+namespace {
+
+/// The buffer is an array of its own, made for this call.
+bool isOurs(const graph::Buffer& buffer) {
+  return buffer.kind == graph::BufferKind::kOutput || buffer.kind == graph::BufferKind::kGiven;
+}
+
+}  // namespace
+
 ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms)
     : exit_(std::move(exit)),
       bufferCount_(plan.buffers.size()) {
@@ -37,6 +46,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
   }
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     const graph::Buffer& buffer = plan.buffers[b];
+    if (buffer.kind == graph::BufferKind::kGiven) given_.push_back(static_cast<int>(b));
     if (buffer.kind != graph::BufferKind::kOutput) continue;
     OutputBuffer out{static_cast<int>(b),
                      guards::typeNumber(buffer.dtype),
@@ -55,7 +65,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
   for (const graph::OutputBinding& binding : plan.outputs) {
     const graph::Buffer& buffer = plan.buffers[binding.buffer.index];
     View view{static_cast<int>(binding.buffer.index),
-              !binding.isView && buffer.kind == graph::BufferKind::kOutput,
+              !binding.isView && isOurs(buffer),
               guards::typeNumber(buffer.dtype),
               0,
               -1,
@@ -89,7 +99,7 @@ void ResultBuilder::checkMemory(const graph::Plan& plan) const {
     if (scalar || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);
     if (!array || node.baseNode < 0) continue;
     const graph::Buffer& base = plan.buffers[views_[node.baseNode].buffer];
-    FW_CHECK(base.kind == graph::BufferKind::kOutput && views_[node.index].buffer == views_[node.baseNode].buffer);
+    FW_CHECK(isOurs(base) && views_[node.index].buffer == views_[node.baseNode].buffer);
   }
 }
 
@@ -134,6 +144,7 @@ bool ResultBuilder::allocate(Call& call) const {
 
 void ResultBuilder::release(Call& call) const {
   for (const OutputBuffer& out : outputs_) Py_CLEAR(call.arrays[out.buffer]);
+  for (int buffer : given_) Py_CLEAR(call.arrays[buffer]);
 }
 
 /// The array of an output that is a whole buffer, borrowed; null with an exception set. Equal values of the graph share

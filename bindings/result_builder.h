@@ -85,6 +85,7 @@ class ResultBuilder {
 
   capture::ExitPlan exit_;
   std::vector<OutputBuffer> outputs_;
+  std::vector<int> given_;                       ///< buffers whose arrays library calls make
   std::vector<View> views_;                      ///< where each graph output lies
   std::vector<std::pair<int, size_t>> written_;  ///< part of an array that each commit stores: first size, rank
   std::vector<int> intResults_;                  ///< exit node -> index in sizes for kPyInt

@@ -95,6 +95,8 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->planText_ = graph::print(*plan, captured.graph);
   v->times_.planMs = watch.lapMs();
 
+  v->library_.calls = runtime::Calls(*plan, captured.graph);
+  v->library_.sites = std::move(captured.libraryCalls);
   v->findSizes(captured.graph);
   auto syms = captured.graph.sharedSyms();
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
@@ -259,12 +261,15 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   CallPolicy policy({frame.objects, guards_->objects.size()}, frame.function);
   if (holdsObjects_) policy.hold();
   runtime::Context context{frame.symbols, frame.buffers};
+  std::optional<LibraryHost> host;
+  if (!library_.calls.empty()) context.host = &host.emplace(library_, policy, call.arrays);
   const runtime::Transaction::Work work{results_->workspaceBytes(call), call.outputBytes, !exit.atomic};
   switch (transaction_.run(*executable_, context, work, policy)) {
     case runtime::Outcome::kDone: break;
     case runtime::Outcome::kOutside:
       FW_CHECK_MSG(false, "an access would have gone outside of its array, and was not made\n" + planText_);
     case runtime::Outcome::kDeclined:
+      if (host && host->restoreError()) return RunOutcome::kError;
       ++declinesInARow_;
       ++declines_;
       return RunOutcome::kDeclined;
@@ -273,6 +278,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   }
   declinesInARow_ = 0;
   ++hits_;
+  host.reset();
   if (!leave(call, result)) return RunOutcome::kError;
   locks.keep();
   return RunOutcome::kDone;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "bindings/backend.h"
 #include "bindings/extents.h"
+#include "bindings/library_host.h"
 #include "bindings/result_builder.h"
 #include "bindings/trial.h"
 #include "cpython/numpy_api.h"
@@ -110,6 +111,7 @@ class Variant {
   std::unique_ptr<guards::Stub> essentialStub_;  ///< made when it is first asked for; guarded by the GIL
   std::unique_ptr<runtime::Executable> executable_;
   std::unique_ptr<ResultBuilder> results_;
+  LibraryCalls library_;
   runtime::Transaction transaction_;
   std::optional<BufferExtents> extents_;  ///< if the executable checks its accesses
   std::string graphText_, planText_;

@@ -57,8 +57,8 @@ struct CaptureSession {
     guards::holdWeakly(trace.guards_);
     guards::sortGuards(trace.guards_);
     const bool ufuncsAreOwn = !trace.inlines && countArithmetic(trace.graph_) == trace.ufuncCalls;
-    return {std::move(trace.graph_), std::move(trace.guards_), std::move(exit), std::move(trace.programWrites),
-            ufuncsAreOwn};
+    return {std::move(trace.graph_),       std::move(trace.guards_),       std::move(exit),
+            std::move(trace.libraryCalls), std::move(trace.programWrites), ufuncsAreOwn};
   }
 };
 
@@ -67,6 +67,7 @@ namespace {
 struct Work {
   int64_t cost = 0;     ///< rough nanoseconds that Python and NumPy take for it
   bool arrays = false;  ///< some of it is done on arrays
+  bool calls = false;   ///< some of it by a library
 };
 
 /// What the outputs and writes of the graph are computed by.
@@ -86,6 +87,10 @@ Work workOf(const graph::Graph& graph) {
     work.insert(work.end(), node.operands.begin(), node.operands.end());
     result.arrays |= node.type.rank() > 0;
     if (node.operands.empty()) continue;
+    if (graph::info(node.op).cls == graph::OpClass::kControl) {
+      result.calls |= node.op == graph::Op::kCall;
+      continue;
+    }
     result.cost += node.type.rank() == 0 ? kScalarOp : isView(at) ? kView : kArrayOp;
     auto reduced = [&](graph::ValueId operand) { return graph.type(operand).rank() > 0; };
     if (node.type.rank() == 0 && !isView(at) && std::any_of(node.operands.begin(), node.operands.end(), reduced))
@@ -103,6 +108,7 @@ bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) 
                      std::any_of(exit.nodes.begin(), exit.nodes.end(), [](const ExitNode& node) {
                        return node.kind == ExitNode::Kind::kArray || node.kind == ExitNode::Kind::kArrayScalar;
                      });
+  if (work.calls && work.cost < kRegionCost) return false;  // a library is as fast without us
   return numpy && (!region || work.cost >= kRegionCost);
 }
 

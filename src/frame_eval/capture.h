@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "frame_eval/break_reason.h"
 #include "frame_eval/exit_plan.h"
+#include "frame_eval/library_call.h"
 #include "frame_eval/program_write.h"
 #include "frame_eval/policy.h"
 #include "graph/graph.h"
@@ -55,6 +56,7 @@ struct Captured {
   graph::Graph graph;
   guards::GuardSet guards;
   ExitPlan exit;
+  std::vector<LibraryCall> libraryCalls;  ///< by the sites of the graph's calls
   /// If they were asked for, the writes of the program, in its order: for backends that do what the program does rather
   /// than what the graph says.
   std::vector<ProgramWrite> writes;

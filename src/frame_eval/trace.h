@@ -15,6 +15,7 @@
 #include "frame_eval/policy.h"
 #include "frame_eval/type_lookups.h"
 #include "frame_eval/exit_plan.h"
+#include "frame_eval/library_call.h"
 #include "frame_eval/numpy/overlap.h"
 #include "frame_eval/program_write.h"
 #include "frame_eval/value.h"
@@ -154,6 +155,8 @@ class Trace {
   absl::flat_hash_map<Value*, int> programArrays;  ///< their arrays, numbered
   std::vector<std::pair<Value*, graph::ValueId>>
       writtenArrays;  ///< their owners, and the inputs of the graph that these were
+
+  std::vector<LibraryCall> libraryCalls;  ///< by the sites of the graph's calls
 
   std::vector<Value*> locks;                        ///< taken before the compiled code runs; see locks.h
   absl::flat_hash_map<PyObject*, Value*> standIns;  ///< objects that exist for look-ups only; see classes.h

@@ -20,6 +20,7 @@ void keepUnused(graph::Graph& graph) {
       needed[i] = true;
       graph.outputs().push_back(id);
     }
+    needed[i] = needed[i] || graph.node(id).op == graph::Op::kCall;  // it may raise, and is made in any case
     if (!needed[i]) continue;
     for (ValueId operand : graph.node(id).operands) needed[operand.index] = true;
   }

@@ -92,7 +92,10 @@ using Tuple = std::vector<Value>;
 
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, absl::Span<const int64_t> symbols) : graph_(graph), symbols_(symbols) {}
+  Evaluator(const Graph& graph, absl::Span<const int64_t> symbols, const LibraryCall* library)
+      : graph_(graph),
+        symbols_(symbols),
+        library_(library) {}
 
   absl::StatusOr<Tuple> run(absl::Span<const Value> inputs) {
     values_.resize(graph_.size());
@@ -305,15 +308,38 @@ class Evaluator {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<Tuple> call(const Node& node, const Tuple& operands) const {
+    if (library_ == nullptr) return absl::UnimplementedError("reference evaluator: library calls");
+    std::vector<HostArray> arrays;
+    for (const Value& operand : operands) arrays.push_back(operand.array);
+    absl::StatusOr<std::vector<HostArray>> answer = (*library_)(node.attrs.integer(AttrKey::kSite), arrays);
+    if (!answer.ok()) return answer.status();
+    if (answer->size() != node.type.tuple.size()) return absl::InternalError("a library call answers other values");
+    Tuple results;
+    for (size_t i = 0; i < answer->size(); ++i) {
+      const ValueType& type = node.type.tuple[i];
+      absl::StatusOr<std::vector<int64_t>> shape = numbers(type.shape);
+      if (!shape.ok()) return shape.status();
+      HostArray& array = (*answer)[i];
+      if (array.dtype != type.dtype || array.shape != *shape)
+        return absl::InternalError("a library call answers values of other types");
+      Value value{std::move(array), {}};
+      value.strides = eval::packed(value.array.shape, type.layout, type.dtype);
+      results.push_back(std::move(value));
+    }
+    return results;
+  }
+
   absl::StatusOr<Tuple> control(const Node& node) {
     Tuple state;
     for (size_t i = 0; i < node.operands.size(); ++i) state.push_back(operand(node, i));
     if (node.op == Op::kProject)
       return Tuple{values_[node.operands[0].index][static_cast<size_t>(node.attrs.integer(AttrKey::kIndex))]};
+    if (node.op == Op::kCall) return call(node, state);
     if (node.op == Op::kCond) {
       const bool taken = state.front().array.at(0).lo != 0;
       state.erase(state.begin());
-      return Evaluator(*node.regions[taken ? 0 : 1], symbols_).run(state);
+      return Evaluator(*node.regions[taken ? 0 : 1], symbols_, library_).run(state);
     }
     std::vector<int64_t> symbols(symbols_.begin(), symbols_.end());
     int64_t* symbol = nullptr;
@@ -327,7 +353,7 @@ class Evaluator {
       *symbol = state.front().array.at(0).asInt();
       if (*symbol < *least || *symbol > *most) return absl::OutOfRangeError("a bound number is out of its range");
       state.erase(state.begin());
-      return Evaluator(*node.regions[0], symbols).run(state);
+      return Evaluator(*node.regions[0], symbols, library_).run(state);
     }
     FW_CHECK(node.op == Op::kLoop);
     int64_t trips = INT64_MAX;
@@ -338,7 +364,7 @@ class Evaluator {
     }
     for (int64_t trip = 0; trip < trips; ++trip) {
       if (symbol) *symbol = trip;
-      absl::StatusOr<Tuple> next = Evaluator(*node.regions[0], symbols).run(state);
+      absl::StatusOr<Tuple> next = Evaluator(*node.regions[0], symbols, library_).run(state);
       if (!next.ok()) return next.status();
       const bool again = next->front().array.at(0).lo != 0;
       state.assign(next->begin() + 1, next->end());
@@ -357,21 +383,23 @@ class Evaluator {
     PassContext context;
     context.verifyEach = false;
     if (absl::Status status = runPasses(alone, names, context); !status.ok()) return status;
-    return Evaluator(alone, symbols_).run({operand(node, 0)});
+    return Evaluator(alone, symbols_, library_).run({operand(node, 0)});
   }
 
   const Graph& graph_;
   absl::Span<const int64_t> symbols_;
+  const LibraryCall* library_;
   std::vector<Tuple> values_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::vector<HostArray>> evaluate(const Graph& graph, absl::Span<const HostArray> inputs,
-                                                absl::Span<const int64_t> symbols, std::vector<HostArray>* committed) {
+                                                absl::Span<const int64_t> symbols, std::vector<HostArray>* committed,
+                                                const LibraryCall* library) {
   Tuple values;
   for (const HostArray& input : inputs) values.push_back({input, {}});
-  Evaluator evaluator(graph, symbols);
+  Evaluator evaluator(graph, symbols, library);
   absl::StatusOr<Tuple> outputs = evaluator.run(values);
   if (!outputs.ok()) return outputs.status();
   if (committed != nullptr) {

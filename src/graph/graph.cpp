@@ -58,6 +58,7 @@ SymId Attrs::sym(AttrKey key) const { return attribute<SymId>(*this, key); }
 const Scalar& Attrs::scalar(AttrKey key) const { return attribute<Scalar>(*this, key); }
 const IntList& Attrs::ints(AttrKey key) const { return attribute<IntList>(*this, key); }
 const SymList& Attrs::syms(AttrKey key) const { return attribute<SymList>(*this, key); }
+const std::string& Attrs::text(AttrKey key) const { return attribute<std::string>(*this, key); }
 
 // ---- hash-consing
 
@@ -86,6 +87,7 @@ void mixAttr(Hasher& h, const AttrValue& value) {
   if (const auto* l = std::get_if<SymList>(&value)) {
     for (SymId s : *l) h.mix(s.index);
   }
+  if (const auto* text = std::get_if<std::string>(&value)) h.mix(std::hash<std::string>()(*text));
 }
 
 uint64_t hashOf(const Node& node) {

@@ -44,7 +44,7 @@ struct ValueType {
   DType dtype = DType::kF64;
   SymShape shape;
   Layout layout;                 ///< NumPy's memory layout of the value at this point
-  std::vector<ValueType> tuple;  ///< non-empty only for loop and cond
+  std::vector<ValueType> tuple;  ///< non-empty only for loop, cond, bind and call
 
   int rank() const { return static_cast<int>(shape.size()); }
   friend bool operator==(const ValueType&, const ValueType&) = default;
@@ -77,7 +77,14 @@ enum class AttrKey : uint8_t {
 #define FW_ATTR(Id, text, kind, help) k##Id,
 #include "graph/attrs.def"
 };
-enum class AttrKind : uint8_t { kInt, kSym, kScalar, kInts, kSyms };  ///< in the order of AttrValue's alternatives
+enum class AttrKind : uint8_t {
+  kInt,
+  kSym,
+  kScalar,
+  kInts,
+  kSyms,
+  kText
+};  ///< in the order of AttrValue's alternatives
 
 struct AttrInfo {
   AttrKey key;
@@ -93,7 +100,7 @@ std::string_view attrName(AttrKey key);
 
 using IntList = absl::InlinedVector<int64_t, 4>;
 using SymList = absl::InlinedVector<SymId, 4>;
-using AttrValue = std::variant<int64_t, SymId, Scalar, IntList, SymList>;
+using AttrValue = std::variant<int64_t, SymId, Scalar, IntList, SymList, std::string>;
 
 /// Small sorted map of attributes.
 class Attrs {
@@ -106,6 +113,7 @@ class Attrs {
   const Scalar& scalar(AttrKey key) const;
   const IntList& ints(AttrKey key) const;
   const SymList& syms(AttrKey key) const;
+  const std::string& text(AttrKey key) const;
   absl::Span<const std::pair<AttrKey, AttrValue>> entries() const { return entries_; }
   friend bool operator==(const Attrs&, const Attrs&) = default;
 

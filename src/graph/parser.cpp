@@ -199,12 +199,23 @@ class GraphParser {
     return items;
   }
 
+  /// Nothing is escaped: names of functions.
+  std::string quoted() {
+    expect("\"");
+    const size_t end = text_.find('"', at_);
+    if (end == std::string_view::npos) fail("no closing quotation mark");
+    std::string text(text_.substr(at_, end - at_));
+    at_ = end + 1;
+    return text;
+  }
+
   AttrValue attribute(SymContext& syms, AttrKind kind) {
     switch (kind) {
       case AttrKind::kInt: return number<int64_t>();
       case AttrKind::kSym: return expression(syms);
       case AttrKind::kScalar: return scalar();
       case AttrKind::kInts: return list<IntList>([this] { return number<int64_t>(); });
+      case AttrKind::kText: return quoted();
       case AttrKind::kSyms: return list<SymList>([this, &syms] { return expression(syms); });
     }
     FW_UNREACHABLE();

@@ -32,6 +32,24 @@ const ControlStep* controlOf(const Step& step) {
       step.what);
 }
 
+namespace {
+
+void findCalls(const Steps& steps, std::vector<const CallStep*>& calls) {
+  for (const Step& step : steps) {
+    if (const auto* call = std::get_if<CallStep>(&step.what)) calls[static_cast<size_t>(call->number)] = call;
+    if (const ControlStep* control = controlOf(step))
+      for (const ControlStep::Body& body : control->bodies) findCalls(body.steps, calls);
+  }
+}
+
+}  // namespace
+
+std::vector<const CallStep*> callsOf(const Plan& plan) {
+  std::vector<const CallStep*> calls(static_cast<size_t>(plan.calls), nullptr);
+  findCalls(plan.steps, calls);
+  return calls;
+}
+
 ControlStep* controlOf(Step& step) { return const_cast<ControlStep*>(controlOf(std::as_const(step))); }
 
 }  // namespace fw::graph

@@ -38,11 +38,13 @@ enum class BufferKind : uint8_t {
   kTemp,    ///< packed, in the workspace
   kHandle,  ///< packed, in memory that changes: the address stands in the table of the call. A loop puts that of `home`
             ///< there before it begins, and exchanges those of its handles behind every iteration
+  kGiven,   ///< packed, in memory that the host of the call gives: the result of a library call. The address stands in
+            ///< the table of the call from that step on
 };
 
 struct Buffer {
   BufferKind kind;
-  int index = 0;  ///< input or output number; for kTemp and kHandle the ordinal
+  int index = 0;  ///< input or output number; for others the ordinal
   DType dtype;
   SymShape shape;
   Layout layout;
@@ -67,7 +69,7 @@ struct Group {
     kUpdate,   ///< one update: the base is already in the output buffer, the value is stored over the slice
     kCommit,   ///< stores of one domain, each through its target's views into the buffer of an input of its own
     kCheck,    ///< the values of a commit, for the flags they raise: its outputs, the stores, happen in the commit only
-    kControl,  ///< a loop, branch or bind, with its projects: no kernel, but steps of the plan
+    kControl,  ///< a loop, branch, bind or library call, with its projects: no kernel, but steps of the plan
   };
   Kind kind;
   int region = 0;  ///< whose values they are
@@ -130,6 +132,25 @@ struct BindStep : ControlStep {
   SymId least, most;
 };
 
+/// An array in a buffer.
+struct Window {
+  BufferId buffer;
+  SymId offset;  ///< bytes from the start of the buffer's data
+  SymShape shape;
+  SymList strides;  ///< bytes
+};
+
+/// Library function `site` computes on the operands. Results of rank 0 are written into their buffers, others are where
+/// the library has put them. Declines if it raises, or answers something of another type or shape.
+struct CallStep {
+  Place node;
+  int site;
+  int number;  ///< among the calls of the plan
+  std::vector<Window> operands;
+  std::vector<ValueId> projects;  ///< by element of the tuple; invalid: nobody reads it
+  std::vector<BufferId> results;  ///< likewise
+};
+
 /// Both are packed alike, or one memory.
 struct CopyStep {
   BufferId from, to;
@@ -144,7 +165,7 @@ struct CommitStep {
 };
 
 struct Step {
-  std::variant<KernelStep, LoopStep, CondStep, BindStep, CopyStep, AcceptStep, CommitStep> what;
+  std::variant<KernelStep, LoopStep, CondStep, BindStep, CallStep, CopyStep, AcceptStep, CommitStep> what;
 };
 /// Null for steps that have no regions.
 ControlStep* controlOf(Step& step);
@@ -159,17 +180,21 @@ struct Plan {
   SymId workspaceBytes;                         ///< 0 if there are no temporaries
   std::vector<OutputBinding> outputs;           ///< for graph.outputs()[i]
   Steps steps;
+  int calls = 0;                     ///< CallSteps
   absl::flat_hash_set<SymId> bound;  ///< symbols that loops and binds give their values
 
   /// Where a value lives that has memory (FW_CHECKed).
   BufferId bufferOf(ValueId value, int region = 0) const;
   std::optional<BufferId> findBuffer(ValueId value, int region = 0) const;
-  /// No loops, branches or binds: kernels, Accept, commits.
+  /// No loops, branches or binds: kernels, calls, Accept, commits.
   bool isStraight() const { return regions.size() <= 1; }
 };
 
 /// The graph of a region of the plan; `graph` is the outermost one.
 const Graph& regionOf(const Plan& plan, const Graph& graph, int region);
+
+/// The library calls of a plan, by number.
+std::vector<const CallStep*> callsOf(const Plan& plan);
 
 std::string print(const Plan& plan, const Graph& graph);
 

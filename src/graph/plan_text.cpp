@@ -41,6 +41,7 @@ std::string kindName(BufferKind kind) {
     case BufferKind::kOutput: return "output";
     case BufferKind::kTemp: return "temp";
     case BufferKind::kHandle: return "handle";
+    case BufferKind::kGiven: return "given";
   }
   FW_UNREACHABLE();
 }
@@ -121,6 +122,20 @@ class Printer {
              " in [" + sym(step.least) + ", " + sym(step.most) + "]";
     bodies(step, indent);
   }
+
+  void show(const CallStep& step, const std::string& indent) {
+    const Node& node = regionOf(plan_, graph_, step.node.region).node(step.node.value);
+    text_ += indent + "call " + placeName(step.node) + " " + node.attrs.text(AttrKey::kCallee) + " site " +
+             std::to_string(step.site) + " (";
+    for (const Window& operand : step.operands) {
+      text_ += (&operand == step.operands.data() ? "" : ", ") + ("buffer " + bufferName(operand.buffer));
+      if (!isConst(operand.offset, 0)) text_ += " offset=" + sym(operand.offset);
+      text_ += " " + shape(operand.shape) + " strides=" + shape(operand.strides);
+    }
+    text_ += ") -> " + listOf(step.results, [](BufferId id) { return id.valid() ? bufferName(id) : "-"; }) + "\n";
+  }
+
+  bool isConst(SymId id, int64_t value) const { return syms_.isConst(id, value); }
 
   void bodies(const ControlStep& step, const std::string& indent) {
     for (const ControlStep::Body& body : step.bodies) {

@@ -35,6 +35,7 @@ std::string printAttr(const SymContext& syms, const AttrValue& value) {
   if (const auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
   if (const auto* s = std::get_if<SymId>(&value)) return syms.print(*s);
   if (const auto* c = std::get_if<Scalar>(&value)) return print(*c);
+  if (const auto* text = std::get_if<std::string>(&value)) return '"' + *text + '"';
   std::string out;
   if (const auto* list = std::get_if<IntList>(&value)) {
     for (int64_t i : *list) out += (out.empty() ? "" : ", ") + std::to_string(i);

@@ -15,6 +15,10 @@ bool isQuietCast(DType from, DType to) {
   return !isInexact(from) || (isInexact(to) && partSize(to) >= partSize(from));
 }
 
+bool isResultOfCall(const Graph& graph, const Node& node) {
+  return node.op == Op::kProject && graph.node(node.operands[0]).op == Op::kCall;
+}
+
 }  // namespace
 
 bool mayRaise(const Graph& graph, ValueId id) {
@@ -25,8 +29,9 @@ bool mayRaise(const Graph& graph, ValueId id) {
     case Raises::kFloats: return isInexact(operandType()) || isInexact(node.type.dtype);
     case Raises::kComplex: return isComplex(operandType());
     case Raises::kByTypes: return !isQuietCast(operandType(), node.type.dtype);
-    case Raises::kNumbers:
-    case Raises::kAnything: return true;
+    case Raises::kNumbers: return true;
+    // A library call stays whether anybody needs it or not (liveValues): what it answers raises nothing.
+    case Raises::kAnything: return node.op != Op::kCall && !isResultOfCall(graph, node);
   }
   FW_UNREACHABLE();
 }

@@ -19,6 +19,7 @@ constexpr RequiredAttr kRequired[] = {
     {Op::kSlice, AttrKey::kStarts}, {Op::kSlice, AttrKey::kSteps},      {Op::kTranspose, AttrKey::kPerm},
     {Op::kExpand, AttrKey::kAxes},  {Op::kSqueeze, AttrKey::kAxes},     {Op::kUpdate, AttrKey::kStarts},
     {Op::kUpdate, AttrKey::kSteps}, {Op::kConcatenate, AttrKey::kAxis}, {Op::kProject, AttrKey::kIndex},
+    {Op::kCall, AttrKey::kSite},    {Op::kCall, AttrKey::kCallee},
 };
 
 class Verifier {
@@ -197,7 +198,7 @@ class Verifier {
       Verifier(region, stage_, path, out_).run();
       if (operandsExist && out_.size() == before) checkInterface(node, region, i);
     }
-    if (wanted > 0 && node.type.tuple.empty()) report("has no tuple type");
+    if ((wanted > 0 || node.op == Op::kCall) && node.type.tuple.empty()) report("has no tuple type");
     if (node.op == Op::kCond && operandsExist) {
       bool scalarBool = !node.operands.empty() && graph_.type(node.operands[0]).dtype == DType::kBool &&
                         graph_.type(node.operands[0]).rank() == 0;

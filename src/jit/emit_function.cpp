@@ -254,10 +254,19 @@ Value* FunctionState::address(BufferId id, SymId offset) {
   return syms_.isConst(offset, 0) ? base : ir_.CreateGEP(ir_.getInt8Ty(), base, sym(offset));
 }
 
+namespace {
+
+/// Its address is not known when the call begins.
+bool movesOnTheWay(const graph::Buffer& buffer) {
+  return buffer.kind == graph::BufferKind::kHandle || buffer.kind == graph::BufferKind::kGiven;
+}
+
+}  // namespace
+
 Value* FunctionState::buffer(BufferId id) {
   if (auto it = bufferValues_.find(id); it != bufferValues_.end()) return it->second;
   const graph::Buffer& buffer = plan_.buffers.at(id.index);
-  if (buffer.kind == graph::BufferKind::kHandle) {
+  if (movesOnTheWay(buffer)) {
     Value*& known = scopedBuffers_[id];
     if (!known) known = scope_->CreateLoad(ir_.getPtrTy(), bufferSlot(*scope_, id));
     return known;
@@ -274,7 +283,7 @@ Value* FunctionState::buffer(BufferId id) {
 
 Value* FunctionState::extent(BufferId id, bool end) {
   const graph::Buffer& buffer = plan_.buffers.at(id.index);
-  if (buffer.kind == graph::BufferKind::kHandle) {
+  if (movesOnTheWay(buffer)) {
     Value* bytes = i64(end ? graph::itemSize(buffer.dtype) : 0);
     for (size_t axis = 0; end && axis < buffer.shape.size(); ++axis)
       bytes = ir_.CreateMul(bytes, sym(buffer.shape[axis]));

@@ -228,6 +228,19 @@ class StepEmitter {
     fn_.renew();
   }
 
+  void emit(const graph::CallStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
+    auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
+    llvm::Value* callee =
+        llvm::ConstantExpr::getIntToPtr(ir.getInt64(reinterpret_cast<uint64_t>(&runtimeCall)), pointer);
+    llvm::Value* status =
+        ir.CreateCall(type, callee, {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
+    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)),
+                [&] { ir.CreateStore(ir.CreateOr(ir.CreateLoad(number, fn_.status()), status), fn_.status()); });
+    fn_.renew();
+  }
+
   void emit(const graph::CopyStep& step) {
     const graph::Buffer& buffer = m_.plan.buffers[step.to.index];
     llvm::Value* bytes = fn_.i64(graph::itemSize(buffer.dtype));
@@ -275,15 +288,16 @@ void emitEntry(const ModuleState& m, const std::string& name, const std::vector<
     if (!m.checked) return;
     for (const Kernel& commit : commits) KernelEmitter(fn, commit, /*checked=*/true).probe();
   };
-  if (m.plan.isStraight()) {
+  const bool known = m.plan.isStraight() && m.plan.calls == 0;  // where commits store
+  if (known) {
     probe();
     if (m.checked && !commits.empty()) fn.clearFlags();
   }
-  if (m.kernelsUpTo.empty())
+  if (m.kernelsUpTo.empty() && m.plan.calls == 0)
     emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
   else
     StepEmitter(m, emitter, fn).steps(m.plan.steps);
-  if (!m.plan.isStraight()) probe();  // where they store may follow from what has been computed
+  if (!known) probe();  // it may follow from what has been computed
   fn.finish();
 }
 

@@ -1,5 +1,7 @@
 // C++ functions that generated code calls by address: the C library, and conversions that the portable instruction set
 // does not have.
+#include <immintrin.h>
+
 #include <cfloat>
 #include <cmath>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include "jit/emit_ops.h"
 #include "jit/runtime.h"
 #include "graph/support/check.h"
+#include "runtime/host.h"
 
 namespace fw::jit {
 
@@ -74,6 +77,15 @@ uint16_t toHalf(T value) {
 uint16_t runtimeFloatToHalf(float value) { return toHalf(value); }
 
 uint16_t runtimeDoubleToHalf(double value) { return toHalf(value); }
+
+int32_t runtimeCall(runtime::Context* context, int32_t number) {
+  constexpr unsigned kClean = 0x1f80;  // no flags, nothing traps
+  const unsigned own = _mm_getcsr();
+  _mm_setcsr(kClean);
+  const int32_t status = context->host->call(*context, number);
+  _mm_setcsr(own);
+  return status;
+}
 
 void runtimeCopy(void* to, const void* from, int64_t bytes) {
   if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));

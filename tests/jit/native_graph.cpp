@@ -3,10 +3,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
+#include "runtime/calls.h"
+#include "runtime/host.h"
 
 namespace fw::jit::testing {
 namespace {
@@ -40,6 +43,56 @@ HostArray gather(const std::byte* data, graph::DType dtype, std::vector<int64_t>
   }
   return array;
 }
+
+void scatter(std::byte* data, const HostArray& array, absl::Span<const int64_t> strides) {
+  const auto size = static_cast<size_t>(graph::itemSize(array.dtype));
+  for (int64_t flat = 0; flat < array.elements(); ++flat) {
+    std::byte* at = data;
+    int64_t rest = flat;
+    for (size_t axis = array.shape.size(); axis-- > 0; rest /= array.shape[axis])
+      at += rest % array.shape[axis] * strides[axis];
+    std::memcpy(at, array.data.data() + static_cast<size_t>(flat) * size, size);
+  }
+}
+
+/// Library calls on arrays of the evaluator. A call leaves as it is what it answered the last time but once.
+class TestHost : public runtime::Host {
+ public:
+  TestHost(const runtime::Calls& calls, const graph::LibraryCall& library) : calls_(calls), library_(library) {}
+
+  int32_t call(Context& context, int number) override {
+    const runtime::Calls::Frame frame(calls_, number, context);
+    std::vector<HostArray> operands;
+    for (size_t i = 0; i < frame.operandCount(); ++i) {
+      const runtime::CallArray array = frame.operand(i);
+      const absl::Span<const int64_t> strides(array.strides, static_cast<size_t>(array.rank));
+      operands.push_back(
+          gather(static_cast<std::byte*>(array.data), array.dtype, {array.shape, array.shape + array.rank}, strides));
+    }
+    absl::StatusOr<std::vector<HostArray>> answer = library_(calls_.site(number), operands);
+    if (!answer.ok()) return kStatusDecline;
+    for (size_t i = 0; i < frame.resultCount(); ++i) {
+      const runtime::CallArray array = frame.result(i);
+      if (array.buffer < 0) continue;
+      std::byte* data = static_cast<std::byte*>(array.data);
+      if (data == nullptr) {
+        std::vector<std::byte>& memory = memory_[{number, i}];
+        memory.assign((*answer)[i].data.size() + 1, std::byte{0});
+        context.buffers[array.buffer] = data = memory.data();
+      }
+      scatter(data, (*answer)[i], {array.strides, static_cast<size_t>(array.rank)});
+    }
+    return 0;
+  }
+  void* allocate(int64_t) override { return nullptr; }
+  void release(void*) override {}
+  bool interrupted() override { return false; }
+
+ private:
+  const runtime::Calls& calls_;
+  const graph::LibraryCall& library_;
+  std::map<std::pair<int, size_t>, std::vector<std::byte>> memory_;
+};
 
 }  // namespace
 
@@ -82,7 +135,9 @@ Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_
   void* aligned = reinterpret_cast<void*>((at + 63) / 64 * 64);
   Answer answer;
   CommitProgress progress;
-  Context context{symbols.data(), buffers.data(), aligned, &progress, nullptr};
+  const runtime::Calls calls(plan(), graph_);
+  TestHost host(calls, library_);
+  Context context{symbols.data(), buffers.data(), aligned, &progress, &host};
   answer.status = executable_->compute(context);
   if (!(answer.status & kStatusDecline)) FW_CHECK(executable_->commit(context) == 0);
   for (size_t b = 0; b < blocks.size(); ++b) FW_CHECK_MSG(blocks[b].intact(sizes[b]), "written outside of a buffer");
@@ -108,7 +163,7 @@ Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_
 
 Answer NativeGraph::evaluate(const std::vector<HostArray>& inputs, const std::vector<int64_t>& symbols) const {
   Answer answer;
-  absl::StatusOr<std::vector<HostArray>> outputs = graph::evaluate(source_, inputs, symbols, &answer.inputs);
+  absl::StatusOr<std::vector<HostArray>> outputs = graph::evaluate(source_, inputs, symbols, &answer.inputs, &library_);
   if (!outputs.ok()) {
     answer.status = kStatusDecline;
     answer.inputs = inputs;

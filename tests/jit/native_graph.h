@@ -26,6 +26,8 @@ class NativeGraph {
  public:
   /// Passes, plan and code for the text of a graph whose inputs are packed in C order.
   static absl::StatusOr<NativeGraph> build(std::string_view text, const CompileOptions& options = {});
+  /// What its library calls are of.
+  void setLibrary(graph::LibraryCall library) { library_ = std::move(library); }
 
   /// Runs the code; commits are stored if nothing was declined.
   Answer run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) const;
@@ -38,6 +40,7 @@ class NativeGraph {
  private:
   graph::Graph source_, graph_;
   std::unique_ptr<Executable> executable_;
+  graph::LibraryCall library_;
 };
 
 /// Empty if both are the same, NaNs of any kind being equal.

@@ -217,5 +217,134 @@ TEST(Schedules, MemoryMovesAmongEqualsOnly) {
   for (int64_t trips : {0, 1, 2, 3, 4, 7}) expectSame(text, {numbers({3}), numbers({50}, 2)}, {3, 50, trips});
 }
 
+/// Site 0 doubles, 1 adds, 2 answers (sum, negative), 3 fails where the first element is negative and copies otherwise.
+absl::StatusOr<std::vector<HostArray>> library(int64_t site, absl::Span<const HostArray> operands) {
+  HostArray result = operands[0];
+  const auto at = [](const HostArray& array, int64_t i) { return array.at(i).asDouble(); };
+  if (site == 3 && at(operands[0], 0) < 0) return absl::InvalidArgumentError("negative");
+  double sum = 0;
+  for (int64_t i = 0; i < result.elements(); ++i) {
+    const double x = at(operands[0], i);
+    sum += x;
+    const double y = site == 0 ? 2 * x : site == 1 ? x + at(operands[1], i) : site == 2 ? -x : x;
+    result.set(i, Scalar::ofDouble(DType::kF64, y));
+  }
+  if (site != 2) return std::vector<HostArray>{std::move(result)};
+  HostArray total = HostArray::zeros(DType::kF64, {});
+  total.set(0, Scalar::ofDouble(DType::kF64, sum));
+  return std::vector<HostArray>{std::move(total), std::move(result)};
+}
+
+void expectSameCalls(std::string_view text, const std::vector<HostArray>& inputs, const std::vector<int64_t>& symbols) {
+  absl::StatusOr<NativeGraph> native = NativeGraph::build(text);
+  ASSERT_TRUE(native.ok()) << native.status();
+  native->setLibrary(library);
+  EXPECT_EQ(difference(native->evaluate(inputs, symbols), native->run(inputs, symbols)), "")
+      << print(native->plan(), native->planned());
+}
+
+TEST(Calls, StandBetweenKernels) {
+  const char* text = R"(graph(s0: [0, inf], s1: [0, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = add(%0, %0) : f64[s0, s1]
+  %2 = transpose(%1) {perm=[1, 0]} : f64[s1, s0] layout=f
+  %3 = call(%2, %2) {site=1, callee="add"} : (f64[s1, s0])
+  %4 = project(%3) {index=0} : f64[s1, s0]
+  %5 = multiply(%4, %2) : f64[s1, s0]
+  %6 = call(%0) {site=2, callee="split"} : (f64, f64[s0, s1])
+  %7 = project(%6) {index=0} : f64
+  %8 = project(%6) {index=1} : f64[s0, s1]
+  %9 = multiply(%8, %7) : f64[s0, s1]
+  return %5, %9, %7, %8
+}
+)";
+  for (std::pair<int64_t, int64_t> shape : {std::pair{3, 4}, {1, 1}, {0, 2}, {5, 1}})
+    expectSameCalls(text, {numbers({shape.first, shape.second}, 3)}, {shape.first, shape.second});
+}
+
+TEST(Calls, ResultsAreViewedAndChanged) {
+  const char* text = R"(graph(s0: [3, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = call(%0) {site=0, callee="double"} : (f64[s0])
+  %2 = project(%1) {index=0} : f64[s0]
+  %3 = constant() {value=f64(7)} : f64
+  %4 = full(%3) : f64[2]
+  %5 = update(%2, %4) {starts=[1], steps=[1]} : f64[s0]
+  %6 = slice(%5) {starts=[1], steps=[1]} : f64[s0 + -1]
+  %7 = call(%0) {site=0, callee="double"} : (f64[s0])
+  %8 = project(%7) {index=0} : f64[s0]
+  %9 = slice(%8) {starts=[s0 + -1], steps=[-1]} : f64[s0] layout=c/neg(0)
+  return %6, %9
+}
+)";
+  expectSameCalls(text, {numbers({6}, 3)}, {6});
+}
+
+TEST(Calls, NeedNoKernels) {
+  expectSameCalls(R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = call(%0) {site=0, callee="double"} : (f64[s0])
+  %2 = project(%1) {index=0} : f64[s0]
+  return %2
+}
+)",
+                  {numbers({6}, 3)}, {6});
+}
+
+TEST(Calls, InLoopsAndBranches) {
+  const char* text = R"(graph(s0: [1, inf], i0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = input() {index=1} : f64[s0]
+  %2 = loop(%0, %1) {trip=i0} : (f64[s0], f64[s0]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = input() {index=1} : f64[s0]
+    %2 = constant() {value=bool(true)} : bool
+    %3 = call(%0, %1) {site=1, callee="add"} : (f64[s0])
+    %4 = project(%3) {index=0} : f64[s0]
+    %5 = sum(%4) {axes=[0], keepdims=0} : f64
+    %6 = constant() {value=f64(0)} : f64
+    %7 = less(%5, %6) : bool
+    %8 = cond(%7, %4, %0) : (f64[s0]) {
+      %0 = input() {index=0} : f64[s0]
+      %1 = call(%0) {site=0, callee="double"} : (f64[s0])
+      %2 = project(%1) {index=0} : f64[s0]
+      return %2
+    } {
+      %0 = input() {index=1} : f64[s0]
+      return %0
+    }
+    %9 = project(%8) {index=0} : f64[s0]
+    return %2, %9, %4
+  }
+  %3 = project(%2) {index=0} : f64[s0]
+  %4 = project(%2) {index=1} : f64[s0]
+  return %3, %4
+}
+)";
+  for (int64_t trips : {0, 1, 2, 3, 7})
+    for (uint64_t seed : {1, 2, 3, 4}) expectSameCalls(text, {numbers({9}, seed), numbers({9}, seed + 9)}, {9, trips});
+}
+
+TEST(Calls, ThatFailLeaveArgumentsAsTheyWere) {
+  const char* text = R"(graph(s0: [1, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = input() {index=1} : f64[s0]
+  %2 = call(%0) {site=3, callee="check"} : (f64[s0])
+  %3 = project(%2) {index=0} : f64[s0]
+  %4 = add(%1, %3) : f64[s0]
+  %5 = call(%4) {site=3, callee="check"} : (f64[s0])
+  %6 = store(%1, %4) : f64[s0]
+  commit %6
+  return
+}
+)";
+  HostArray good = numbers({4}, 1), bad = numbers({4}, 1);
+  good.set(0, Scalar::ofDouble(DType::kF64, 1));
+  bad.set(0, Scalar::ofDouble(DType::kF64, -5));
+  expectSameCalls(text, {good, good}, {4});
+  expectSameCalls(text, {bad, good}, {4});
+  expectSameCalls(text, {good, bad}, {4});
+}
+
 }  // namespace
 }  // namespace fw::jit::testing

@@ -47,7 +47,7 @@ def test_compiles_do_not_leak():
 
 
 def test_python_fallback_does_not_leak():
-    f = fusewire.compile(lambda a: np.linalg.norm(a))
+    f = fusewire.compile(lambda a: np.nanmean(a))
     a = np.ones(3)
     for _ in range(100):
         f(a)

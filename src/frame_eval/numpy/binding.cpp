@@ -71,6 +71,7 @@ Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args) 
   for (size_t i = 0; i < args.positional.size(); ++i) {
     if (i < parameters.size() && !parameters[i].keywordOnly) {
       assign(parameters[i], args.positional[i]);
+      ++bound.positional;
     } else if (variadic) {
       bound.rest.push_back(args.positional[i]);
     } else {

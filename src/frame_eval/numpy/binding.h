@@ -23,6 +23,7 @@ class Bound {
   Trace& trace;
   std::string_view function;  ///< "np.sum"
   std::vector<Value*> rest;   ///< of a *parameter
+  size_t positional = 0;      ///< how many of `values` were given by position
   std::vector<std::pair<std::string_view, Value*>> values;
 };
 

@@ -43,8 +43,14 @@ Registry& registry() {
   return *r;
 }
 
+/// "add", "linalg.inv": null if there is none.
 Ref numpyAttribute(PyObject* module, std::string_view name) {
-  Ref object = Ref::steal(PyObject_GetAttrString(module, std::string(name).c_str()));
+  Ref object = Ref::create(module);
+  while (object && !name.empty()) {
+    const size_t end = std::min(name.find('.'), name.size());
+    object = Ref::steal(PyObject_GetAttrString(object.get(), std::string(name.substr(0, end)).c_str()));
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
   if (!object) PyErr_Clear();
   return object;
 }

@@ -1,6 +1,7 @@
 // Operators of arrays and NumPy scalars. For arrays they are the ufuncs, but for the fast paths of `**`; NumPy scalars
 // have arithmetic of their own, which answers the same but warns about integer overflow.
 #include "cpython/bytecode.h"
+#include "frame_eval/numpy/library.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
@@ -14,7 +15,7 @@ Op opOf(int number) {
 #include "cpython/binary_operators.def"
   };
   FW_CHECK(number >= 0 && number < cpython::kNbFirstInplace);
-  if (!ops[number]) unsupported("the operator @");
+  FW_CHECK(ops[number]);
   return *ops[number];
 }
 
@@ -100,6 +101,10 @@ bool countsAsArithmetic(const graph::Node& node) {
 }
 
 Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* right) {
+  if (number == cpython::kNbMatrixMultiply) {
+    if (inplace) unsupported("the operator @=");
+    return matrixProduct(trace, left, right);
+  }
   Op op = opOf(number);
   if (isSelection(left) || isSelection(right)) return selectionOp(trace, op, inplace, left, right);
   checkOperand(left);

@@ -28,6 +28,12 @@ Layout memoryLayout(const Node& control, size_t index) {
   return {};
 }
 
+bool isGiven(const Graph& graph, ValueId value) {
+  while (graph.node(value).op == Op::kUpdate) value = graph.node(value).operands[0];
+  const Node& node = graph.node(value);
+  return node.op == Op::kProject && node.type.rank() > 0 && graph.node(node.operands[0]).op == Op::kCall;
+}
+
 std::vector<ValueId> projectsOf(const Graph& graph, ValueId control) {
   std::vector<ValueId> projects(graph.type(control).tuple.size());
   for (size_t i = control.index; i < graph.size(); ++i) {

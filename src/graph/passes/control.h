@@ -21,6 +21,9 @@ Layout packedLike(Layout layout);
 /// Memory that value number `index` of a control node has in its regions and as its result.
 Layout memoryLayout(const Node& control, size_t index);
 
+/// The value's memory comes from a library call.
+bool isGiven(const Graph& graph, ValueId value);
+
 /// The project of every element of the tuple, invalid where nobody takes it.
 std::vector<ValueId> projectsOf(const Graph& graph, ValueId control);
 

@@ -56,9 +56,28 @@ class Planner {
     return absl::OkStatus();
   }
 
+  /// Those of a control node, by element of its tuple.
+  static std::vector<ValueId> projects(const Graph& graph, const Group& group) {
+    std::vector<ValueId> list(graph.type(group.values[0]).tuple.size());
+    for (ValueId member : group.values) {
+      const Node& project = graph.node(member);
+      if (project.op == Op::kProject) list[static_cast<size_t>(project.attrs.integer(AttrKey::kIndex))] = member;
+    }
+    return list;
+  }
+
   absl::Status control(const Graph& graph, int region, const Group& group, Steps& out) {
     const ValueId id = group.values[0];
     const Node& node = graph.node(id);
+    if (node.op == Op::kCall) {
+      out.push_back({CallStep{{region, id},
+                              static_cast<int>(node.attrs.integer(AttrKey::kSite)),
+                              plan_.calls++,
+                              {},
+                              projects(graph, group),
+                              {}}});
+      return absl::OkStatus();
+    }
     Step step;
     if (node.op == Op::kLoop) {
       LoopStep loop;
@@ -76,12 +95,7 @@ class Planner {
     }
     ControlStep& what = *controlOf(step);
     what.node = {region, id};
-    what.results.resize(node.type.tuple.size());
-    for (ValueId member : group.values) {
-      const Node& project = graph.node(member);
-      if (project.op == Op::kProject)
-        what.results[static_cast<size_t>(project.attrs.integer(AttrKey::kIndex))] = member;
-    }
+    what.results = projects(graph, group);
     for (int i = 0; i < static_cast<int>(node.regions.size()); ++i) {
       const int number = static_cast<int>(plan_.regions.size());
       plan_.regions.push_back({what.node, i});

@@ -122,6 +122,14 @@ class MemoryPlanner {
         numberKernel(plan_.groups[kernel->group], clock_++);
       } else if (auto* commit = std::get_if<CommitStep>(&step.what)) {
         numberKernel(plan_.commits[commit->commit], kEnd);
+      } else if (auto* call = std::get_if<CallStep>(&step.what)) {
+        const int at = clock_++;
+        for (ValueId operand : in(region).node(call->node.value).operands) reads(region, operand, at);
+        for (ValueId result : call->projects) {
+          if (!result.valid()) continue;
+          reads(region, result, at);
+          lastVersion_[memoryOf({region, result})] = result;
+        }
       } else if (ControlStep* control = controlOf(step)) {
         const Node& node = in(region).node(control->node.value);
         ++clock_;
@@ -202,7 +210,10 @@ class MemoryPlanner {
     for (ValueId output : graph_.outputs()) {
       const Place memory = memoryOf({0, viewBase(graph_, output)});
       if (plan_.memory.contains(memory)) continue;
-      addBuffer(BufferKind::kOutput, count++, memory);
+      if (isGiven(graph_, memory.value))
+        addBuffer(BufferKind::kGiven, given_++, memory);
+      else
+        addBuffer(BufferKind::kOutput, count++, memory);
     }
   }
 
@@ -219,6 +230,8 @@ class MemoryPlanner {
         const Group& group = plan_.groups[kernel->group];
         for (ValueId id : group.outputs) placeOutput({region, id}, now_);
         ++now_;
+      } else if (auto* call = std::get_if<CallStep>(&steps[i].what)) {
+        if (absl::Status s = placeCall(*call, region, now_++); !s.ok()) return s;
       } else if (ControlStep* control = controlOf(steps[i])) {
         const int begin = now_++;
         std::vector<CopyStep> settled;
@@ -236,6 +249,37 @@ class MemoryPlanner {
         ++now_;
         for (const CopyStep& copy : settled) steps.insert(steps.begin() + static_cast<ptrdiff_t>(++i), Step{copy});
       }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status placeCall(CallStep& call, int region, int at) {
+    const Graph& graph = in(region);
+    for (ValueId operand : graph.node(call.node.value).operands) {
+      const BufferId buffer = plan_.bufferOf(viewBase(graph, operand), region);
+      const SymList& strides = plan_.buffers[buffer.index].strides;
+      Window window{buffer, syms_.constant(0), graph.type(operand).shape, strides};
+      if (isView(graph, operand)) {
+        absl::StatusOr<AffineView> view = resolveView(graph, operand, strides);
+        if (!view.ok()) return view.status();
+        window.offset = view->offset;
+        window.strides = view->strides;
+      }
+      call.operands.push_back(std::move(window));
+    }
+    for (ValueId result : call.projects) {
+      if (!result.valid()) {
+        call.results.emplace_back();
+        continue;
+      }
+      const Place place{region, result};
+      if (!plan_.memory.contains(place)) {
+        if (isGiven(graph, result))
+          addBuffer(BufferKind::kGiven, given_++, place);
+        else
+          addTemporary(place, at, lastRead_.at(memoryOf(place)));
+      }
+      call.results.push_back(plan_.bufferOf(result, region));
     }
     return absl::OkStatus();
   }
@@ -409,7 +453,7 @@ class MemoryPlanner {
   absl::flat_hash_map<Place, ValueId> lastVersion_;
   std::vector<std::vector<Place>> linked_;
   bool dependent_ = false;  // some temporary has a size that is bound on the way
-  int clock_ = 0, now_ = 0, temporaries_ = 0, handles_ = 0;
+  int clock_ = 0, now_ = 0, temporaries_ = 0, handles_ = 0, given_ = 0;
 };
 
 }  // namespace

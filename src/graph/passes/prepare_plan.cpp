@@ -12,6 +12,7 @@
 // - float sums that NumPy adds in stretches across rows: over a linear copy of the operand (linear_sum.h).
 // - outputs: constants and symbolic integers are copied into a buffer.
 // - store: a value that is read through views from what commits write is copied; the target's views must resolve.
+// - calls: as concatenate.
 // - loops, branches, binds: what regions get and answer is packed memory of ours, in one layout inside and outside.
 // What
 //   a loop changes is memory of its own before it begins; what a region answers is a fresh value of its own for each
@@ -86,6 +87,7 @@ class Preparer {
         return absl::OkStatus();
       case OpClass::kControl:
         if (hasRegions(op)) return control(rw, id);
+        if (op == Op::kCall) return join(rw, id);
         break;
       case OpClass::kElementwise:
       case OpClass::kScan:
@@ -142,7 +144,7 @@ class Preparer {
     return absl::OkStatus();
   }
 
-  /// Joins read memory: scalars of the graph get some.
+  /// Joins and calls read memory: scalars of the graph get some.
   absl::Status join(Rewriter& rw, ValueId id) {
     std::vector<ValueId> operands;
     for (ValueId old : rw.in().node(id).operands) {
@@ -334,6 +336,7 @@ absl::Status settleOutputs(const Node& control, Graph& region) {
       const auto from = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
       keeps &= control.op == Op::kLoop && (from == i - leading || !carriesThrough(region, from));
     }
+    if (isGiven(region, output)) keeps = false;
     if (!keeps) output = addCopy(region, output, serial--, layout);
     if (result) taken.insert(output);
   }

@@ -58,6 +58,7 @@ void Rewriter::keepRaising() {
       live[i] = true;
       raising_.push_back(ValueId(i));
     }
+    live[i] = live[i] || (wanted[i] && out_.node(ValueId(i)).op == Op::kCall);
     if (!live[i]) continue;
     for (ValueId operand : out_.node(ValueId(i)).operands) live[operand.index] = true;
   }
@@ -71,9 +72,9 @@ std::vector<bool> liveValues(const Graph& graph) {
 
 namespace {
 
-/// A bind fails what is out of its range, whether anybody needs its results or not.
+/// A bind fails what is out of its range, and a library call may raise, whether anybody needs its results or not.
 bool mayFail(const Node& node) {
-  if (node.op == Op::kBind) return true;
+  if (node.op == Op::kBind || node.op == Op::kCall) return true;
   for (const std::unique_ptr<Graph>& region : node.regions)
     for (size_t i = 0; i < region->size(); ++i)
       if (mayFail(region->node(ValueId(i)))) return true;

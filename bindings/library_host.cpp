@@ -1,0 +1,222 @@
+// Operands are arrays over memory of the call: the function keeps none of them. A result that turns out to be a view of
+// an operand is copied.
+#include "bindings/library_host.h"
+
+#include <cstring>
+
+#include "absl/container/inlined_vector.h"
+#include "bindings/buffer_windows.h"
+#include "bindings/error_state.h"
+#include "graph/dtype.h"
+#include "guards/array_layout.h"
+#include "runtime/memory.h"
+
+namespace fw::bindings {
+
+using capture::LibraryArgument;
+using cpython::checked;
+using cpython::PythonError;
+using cpython::Ref;
+using runtime::CallArray;
+
+/// The arguments of a call as Python objects, and the arrays among them.
+struct LibraryHost::Arguments {
+  explicit Arguments(const runtime::Calls::Frame& frame) : frame(frame) {}
+
+  Ref build(const LibraryArgument& argument) {
+    switch (argument.kind) {
+      case LibraryArgument::Kind::kConstant: return argument.object;
+      case LibraryArgument::Kind::kArray: return window(frame.operand(static_cast<size_t>(argument.index)));
+      case LibraryArgument::Kind::kScalar: {
+        const CallArray array = frame.operand(static_cast<size_t>(argument.index));
+        Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(guards::typeNumber(array.dtype))));
+        return checked(PyArray_Scalar(array.data, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+      }
+      case LibraryArgument::Kind::kFloat: return checked(PyFloat_FromDouble(number<double>(argument)[0]));
+      case LibraryArgument::Kind::kInt: return checked(PyLong_FromLongLong(number<int64_t>(argument)[0]));
+      case LibraryArgument::Kind::kBool: return checked(PyBool_FromLong(number<uint8_t>(argument)[0]));
+      case LibraryArgument::Kind::kComplex: {
+        const double* parts = number<double>(argument);
+        return checked(PyComplex_FromDoubles(parts[0], parts[1]));
+      }
+      case LibraryArgument::Kind::kTuple:
+      case LibraryArgument::Kind::kList: break;
+    }
+    const auto count = static_cast<Py_ssize_t>(argument.items.size());
+    const bool tuple = argument.kind == LibraryArgument::Kind::kTuple;
+    Ref items = checked(tuple ? PyTuple_New(count) : PyList_New(count));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      Ref item = build(argument.items[static_cast<size_t>(i)]);
+      tuple ? PyTuple_SET_ITEM(items.get(), i, item.release()) : PyList_SET_ITEM(items.get(), i, item.release());
+    }
+    return items;
+  }
+
+  /// The array lies in memory of an operand.
+  bool owns(PyArrayObject* array) const {
+    for (PyObject* base = reinterpret_cast<PyObject*>(array); base && PyArray_Check(base);
+         base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
+      for (const Ref& window : windows)
+        if (window.get() == base) return true;
+    return false;
+  }
+
+  const runtime::Calls::Frame& frame;
+  absl::InlinedVector<Ref, 4> windows;
+
+ private:
+  template <class T>
+  const T* number(const LibraryArgument& argument) const {
+    return static_cast<const T*>(frame.operand(static_cast<size_t>(argument.index)).data);
+  }
+
+  Ref window(const CallArray& array) {
+    PyArray_Descr* descr = PyArray_DescrFromType(guards::typeNumber(array.dtype));  // which the array takes over
+    windows.push_back(checked(PyArray_NewFromDescr(
+        &PyArray_Type, descr, array.rank, reinterpret_cast<const npy_intp*>(array.shape),
+        reinterpret_cast<const npy_intp*>(array.strides), array.data, NPY_ARRAY_WRITEABLE, nullptr)));
+    return windows.back();
+  }
+};
+
+LibraryHost::~LibraryHost() {
+  if (stateToken_) leaveErrorState(stateToken_);
+}
+
+int32_t LibraryHost::call(runtime::Context& context, int number) {
+  const bool unlocked = policy_.isUnlocked();
+  if (unlocked) policy_.lock();
+  policy_.hold();
+  const int32_t status = callWithLock(context, number);
+  if (unlocked) policy_.unlock();
+  return status;
+}
+
+int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
+  const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
+  if (!stateToken_ && !(stateToken_ = enterRaisingState())) return declined();
+  try {
+    const runtime::Calls::Frame frame(library_.calls, number, context);
+    Arguments arguments(frame);
+    absl::InlinedVector<Ref, 6> owned;
+    absl::InlinedVector<PyObject*, 8> given = {nullptr};  // room for what a bound method puts in front
+    for (const LibraryArgument& argument : site.positional) owned.push_back(arguments.build(argument));
+    Ref names;
+    if (!site.keywords.empty()) {
+      names = checked(PyTuple_New(static_cast<Py_ssize_t>(site.keywords.size())));
+      for (size_t i = 0; i < site.keywords.size(); ++i) {
+        owned.push_back(arguments.build(site.keywords[i].second));
+        PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(site.keywords[i].first.get()));
+      }
+    }
+    for (const Ref& object : owned) given.push_back(object.get());
+    const size_t count = site.positional.size() | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    Ref answer = Ref::steal(PyObject_Vectorcall(site.function.get(), given.data() + 1, count, names.get()));
+    if (!answer) return declined();
+    return accept(answer.get(), site, frame, context, arguments);
+  } catch (const PythonError&) {
+    return declined();
+  }
+}
+
+int32_t LibraryHost::accept(PyObject* answer, const capture::LibraryCall& site, const runtime::Calls::Frame& frame,
+                            runtime::Context& context, const Arguments& arguments) {
+  if (!site.tuple)
+    return frame.resultCount() == 1 && take(answer, frame.result(0), context, arguments) ? 0 : differs(site);
+  const bool sequence = PyTuple_Check(answer) || PyList_Check(answer);
+  if (!sequence || PySequence_Fast_GET_SIZE(answer) != static_cast<Py_ssize_t>(frame.resultCount()))
+    return differs(site);
+  for (size_t i = 0; i < frame.resultCount(); ++i)
+    if (!take(PySequence_Fast_GET_ITEM(answer, static_cast<Py_ssize_t>(i)), frame.result(i), context, arguments))
+      return differs(site);
+  return 0;
+}
+
+namespace {
+
+/// Strides of axes along which nothing moves may be anything.
+bool hasLayout(PyArrayObject* array, const CallArray& wanted) {
+  if (PyArray_SIZE(array) == 0) return true;
+  for (int axis = 0; axis < wanted.rank; ++axis)
+    if (wanted.shape[axis] != 1 && PyArray_STRIDE(array, axis) != wanted.strides[axis]) return false;
+  return true;
+}
+
+}  // namespace
+
+/// False if it is not what the rule of the function says.
+bool LibraryHost::take(PyObject* item, const CallArray& wanted, runtime::Context& context, const Arguments& arguments) {
+  const int type = guards::typeNumber(wanted.dtype);
+  if (wanted.rank == 0) {
+    const bool scalar = PyArray_IsScalar(item, Generic);
+    if (!scalar) return false;
+    Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(item)));
+    if (!descr || reinterpret_cast<PyArray_Descr*>(descr.get())->type_num != type) return false;
+    if (wanted.buffer < 0) return true;
+    PyArray_ScalarAsCtype(item, wanted.data);
+    return true;
+  }
+  if (!PyArray_CheckExact(item)) return false;
+  Ref held = Ref::create(item);
+  auto* array = reinterpret_cast<PyArrayObject*>(item);
+  const bool same = PyArray_TYPE(array) == type && PyArray_NDIM(array) == wanted.rank && PyArray_ISNOTSWAPPED(array) &&
+                    PyArray_ISALIGNED(array) &&
+                    std::memcmp(PyArray_DIMS(array), wanted.shape, static_cast<size_t>(wanted.rank) * 8) == 0;
+  if (!same) return false;
+  if (wanted.buffer < 0) return true;
+  if (!hasLayout(array, wanted)) return false;
+  if (arguments.owns(array) || !PyArray_ISWRITEABLE(array)) {
+    held = checked(PyArray_NewCopy(array, NPY_KEEPORDER));
+    array = reinterpret_cast<PyArrayObject*>(held.get());
+    if (!hasLayout(array, wanted)) return false;
+  }
+  context.buffers[wanted.buffer] = PyArray_DATA(array);
+  Py_XSETREF(arrays_[wanted.buffer], reinterpret_cast<PyArrayObject*>(held.release()));
+  return true;
+}
+
+namespace {
+
+Ref takeException() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (value && trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  return Ref::steal(value);
+}
+
+}  // namespace
+
+/// What the function raised is for Python to report, but wishes to leave are not to be lost.
+int32_t LibraryHost::declined() {
+  if (PyErr_Occurred()) {
+    if (PyErr_ExceptionMatches(PyExc_Exception))
+      PyErr_Clear();
+    else
+      error_ = takeException();
+  }
+  return runtime::kStatusDecline;
+}
+
+int32_t LibraryHost::differs(const capture::LibraryCall& site) {
+  PyErr_Clear();
+  Ref name = Ref::steal(PyObject_GetAttrString(site.function.get(), "__name__"));
+  PyErr_Clear();
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "a library function";
+  reportFailure(text ? text : "a library function",
+                "it answered an array of another type, shape or layout than expected", library_.reported);
+  return runtime::kStatusDecline;
+}
+
+bool LibraryHost::restoreError() {
+  if (!error_) return false;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error_.get())), error_.get());
+  return true;
+}
+
+void* LibraryHost::allocate(int64_t bytes) { return runtime::allocate(static_cast<size_t>(bytes)); }
+void LibraryHost::release(void*) {}
+
+}  // namespace fw::bindings

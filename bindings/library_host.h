@@ -1,0 +1,62 @@
+// Library calls of compiled code: NumPy's own functions on arrays over the memory of the call.
+#pragma once
+
+#include <Python.h>
+
+#include <vector>
+
+#include "bindings/call_policy.h"
+#include "cpython/numpy_api.h"
+#include "cpython/ref.h"
+#include "frame_eval/library_call.h"
+#include "runtime/calls.h"
+#include "runtime/host.h"
+
+namespace fw::bindings {
+
+/// What the calls of a variant are of.
+struct LibraryCalls {
+  runtime::Calls calls;
+  std::vector<capture::LibraryCall> sites;
+  mutable bool reported = false;  ///< that a function answered something else than its rule says; guarded by the GIL
+};
+
+/// For one run. Made and destroyed with the GIL held.
+class LibraryHost : public runtime::Host {
+ public:
+  /// `arrays[b]` receives the array whose memory is buffer b of the plan, and owns it.
+  LibraryHost(const LibraryCalls& library, CallPolicy& policy, PyArrayObject** arrays)
+      : library_(library),
+        policy_(policy),
+        arrays_(arrays) {}
+  ~LibraryHost() override;
+  LibraryHost(const LibraryHost&) = delete;
+
+  /// What goes wrong in a function declines the call, so that Python reports it: floating-point conditions raise
+  /// meanwhile where they are not ignored.
+  int32_t call(runtime::Context& context, int number) override;
+  void* allocate(int64_t bytes) override;
+  void release(void* data) override;
+  bool interrupted() override { return false; }
+
+  /// Puts back an exception that must not be lost (KeyboardInterrupt); false if there is none.
+  bool restoreError();
+
+ private:
+  struct Arguments;
+  int32_t callWithLock(runtime::Context& context, int number);
+  bool raiseConditions();
+  int32_t accept(PyObject* answer, const capture::LibraryCall& site, const runtime::Calls::Frame& frame,
+                 runtime::Context& context, const Arguments& arguments);
+  bool take(PyObject* item, const runtime::CallArray& wanted, runtime::Context& context, const Arguments& arguments);
+  int32_t declined();
+  int32_t differs(const capture::LibraryCall& site);
+
+  const LibraryCalls& library_;
+  CallPolicy& policy_;
+  PyArrayObject** arrays_;
+  PyObject* stateToken_ = nullptr;  ///< of the error state that is in force meanwhile
+  cpython::Ref error_;              ///< an exception that must not be lost
+};
+
+}  // namespace fw::bindings

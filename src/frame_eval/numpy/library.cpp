@@ -1,0 +1,125 @@
+// Every call has a site of its own. Its arguments are a small tree that says where the operands of the node go.
+#include "frame_eval/numpy/library.h"
+
+#include "cpython/numpy_api.h"
+#include "cpython/numpy_names.h"
+#include "graph/support/check.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+using cpython::checked;
+using Kind = LibraryArgument::Kind;
+
+class ArgumentBuilder {
+ public:
+  ArgumentBuilder(Trace& trace, std::string_view function) : trace_(trace), function_(function) {}
+
+  LibraryArgument build(Value* value) {
+    switch (value->kind) {
+      case ValueKind::kArray: return operand(Kind::kArray, value->node);
+      case ValueKind::kArrayScalar: return operand(Kind::kScalar, value->node);
+      case ValueKind::kPyFloat: return operand(Kind::kFloat, value->node);
+      case ValueKind::kPyBool: return operand(Kind::kBool, value->node);
+      case ValueKind::kPyComplex: return operand(Kind::kComplex, value->node);
+      case ValueKind::kPyInt: return operand(Kind::kInt, trace_.graph().sym(trace_.syms().canonical(value->sym)));
+      case ValueKind::kTuple:
+      case ValueKind::kList: return items(value);
+      default: break;
+    }
+    Ref object = trace_.asObject(value);
+    const bool fixed = object && (isPlain(object.get()) || PyArray_DescrCheck(object.get()) ||
+                                  PyType_Check(object.get()) || object.get() == Py_Ellipsis);
+    if (!fixed) unsupported(std::string(function_) + " with this argument");
+    return {Kind::kConstant, -1, std::move(object), {}};
+  }
+
+  std::vector<ValueId>& operands() { return operands_; }
+
+ private:
+  LibraryArgument operand(Kind kind, ValueId node) {
+    operands_.push_back(node);
+    return {kind, static_cast<int>(operands_.size()) - 1, {}, {}};
+  }
+
+  LibraryArgument items(Value* value) {
+    if (value->cls) unsupported(std::string(function_) + " with an instance of a subclass");
+    LibraryArgument list{value->kind == ValueKind::kTuple ? Kind::kTuple : Kind::kList, -1, {}, {}};
+    for (Value* item : value->items) list.items.push_back(build(item));
+    return list;
+  }
+
+  Trace& trace_;
+  std::string_view function_;
+  std::vector<ValueId> operands_;
+};
+
+std::vector<ValueId> record(Trace& trace, std::string_view name, LibraryCall call, ArgumentBuilder& arguments,
+                            std::vector<ValueType> results) {
+  graph::Graph& g = trace.graph();
+  Attrs attrs;
+  attrs.set(AttrKey::kSite, static_cast<int64_t>(trace.libraryCalls.size()));
+  attrs.set(AttrKey::kCallee, std::string(name));
+  trace.libraryCalls.push_back(std::move(call));
+  ValueType type;
+  type.tuple = std::move(results);
+  const size_t count = type.tuple.size();
+  const ValueId node = g.addTyped(Op::kCall, arguments.operands(), std::move(type), std::move(attrs));
+  std::vector<ValueId> projects;
+  for (size_t i = 0; i < count; ++i) {
+    Attrs which;
+    which.set(AttrKey::kIndex, static_cast<int64_t>(i));
+    projects.push_back(orBreak(g.add(Op::kProject, {node}, std::move(which))));
+  }
+  return projects;
+}
+
+/// np.linalg.inv, ndarray.dot: the function itself.
+Ref functionOf(std::string_view name) {
+  const size_t dot = name.find('.');
+  const std::string_view owner = name.substr(0, dot);
+  Ref object =
+      owner == "np" ? checked(PyImport_ImportModule("numpy")) : Ref::create(reinterpret_cast<PyObject*>(&PyArray_Type));
+  for (name.remove_prefix(dot + 1); !name.empty();) {
+    const size_t end = std::min(name.find('.'), name.size());
+    object = checked(PyObject_GetAttrString(object.get(), std::string(name.substr(0, end)).c_str()));
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return object;
+}
+
+}  // namespace
+
+ValueType freshType(DType dtype, SymShape shape) {
+  const int rank = static_cast<int>(shape.size());
+  return {dtype, std::move(shape), graph::Layout::c(rank), {}};
+}
+
+std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool tuple) {
+  ArgumentBuilder builder(a.trace, a.function);
+  LibraryCall call{functionOf(a.function), {}, {}, tuple};
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    LibraryArgument argument = builder.build(a.values[i].second);
+    if (i < a.positional)
+      call.positional.push_back(std::move(argument));
+    else
+      call.keywords.emplace_back(checked(PyUnicode_InternFromString(std::string(a.values[i].first).c_str())),
+                                 std::move(argument));
+  }
+  for (Value* value : a.rest) call.positional.push_back(builder.build(value));
+  return record(a.trace, a.function, std::move(call), builder, std::move(results));
+}
+
+Value* libraryValue(Bound& a, ValueType result) {
+  return a.trace.arrayOrScalar(libraryCall(a, {std::move(result)})[0]);
+}
+
+std::vector<ValueId> libraryCall(Trace& trace, std::string name, Ref function, const std::vector<Value*>& arguments,
+                                 std::vector<ValueType> results) {
+  ArgumentBuilder builder(trace, name);
+  LibraryCall call{std::move(function), {}, {}, false};
+  for (Value* value : arguments) call.positional.push_back(builder.build(value));
+  return record(trace, name, std::move(call), builder, std::move(results));
+}
+
+}  // namespace fw::capture::numpy
