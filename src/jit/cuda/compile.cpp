@@ -103,6 +103,11 @@ class CudaExecutable : public runtime::Executable {
     absl::Status run(const graph::AcceptStep&) { return absl::OkStatus(); }
     absl::Status run(const graph::CommitStep&) { return absl::OkStatus(); }  // commit()
 
+    /// The library gets memory of the device, and works on the stream of the host.
+    absl::Status run(const graph::CallStep& step) {
+      return host_.call(context_, step.number) == 0 ? absl::OkStatus() : absl::OutOfRangeError("a library call");
+    }
+
     absl::Status run(const graph::CopyStep& step) {
       const uint64_t to = address(step.to), from = address(step.from);
       int64_t bytes = graph::itemSize(buffer(step.to).dtype);
