@@ -13,11 +13,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 def run_cpp(build: pathlib.Path) -> tuple[int, int]:
     """Every executable *_test of the build folder. A test program that crashes counts as one failure."""
     passed = failed = 0
+    environment = dict(os.environ)
+    for place in sys.path:  # where the package index's NVRTC lies
+        for library in pathlib.Path(place).glob("nvidia/*/lib/libnvrtc.so.*"):
+            environment.setdefault("FUSEWIRE_NVRTC", str(library.parent))
     programs = sorted(p for p in build.glob("tests/**/*_test") if p.is_file())
     if not programs:
         sys.exit(f"no C++ test programs in {build}")
     for program in programs:
-        result = subprocess.run([program, "--gtest_brief=1"], cwd=ROOT, capture_output=True, text=True)
+        result = subprocess.run([program, "--gtest_brief=1"], cwd=ROOT, capture_output=True, text=True, env=environment)
         ok = re.search(r"\[  PASSED  \] (\d+) test", result.stdout)
         bad = re.search(r"(\d+) FAILED TEST", result.stdout)
         passed += int(ok[1]) if ok else 0

@@ -37,9 +37,10 @@ bool sameAccess(const Access& a, const Access& b) {
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags)
+KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags, Numbers numbers)
     : syms_(syms),
-      reportsFlags_(reportsFlags) {
+      reportsFlags_(reportsFlags && numbers == Numbers::kNumPy),
+      numbers_(numbers) {
   kernel_.name = std::move(name);
   open(false);
 }
@@ -263,7 +264,7 @@ bool answersBool(ScalarOp o) {
 #define FW_RESULT_Second false
 #define FW_RESULT_Attr false
 #define FW_RESULT_Bool true
-#define FW_SCALAR_OP(Id, text, arity, result) \
+#define FW_SCALAR_OP(Id, text, arity, result, ...) \
   case ScalarOp::k##Id: return FW_RESULT_##result;
 #include "kernels/scalar_ops.def"
 #undef FW_RESULT_Same

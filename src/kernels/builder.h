@@ -11,6 +11,12 @@
 
 namespace fw::kernels {
 
+/// Whose arithmetic kernels follow, bit by bit where it can be.
+enum class Numbers : uint8_t {
+  kNumPy,  ///< NumPy's formulas and order of addition; what NumPy reports is raised
+  kCuPy,   ///< CuPy's formulas and CUDA's functions, sums in any order, nothing is reported
+};
+
 /// A typed scalar value under construction.
 struct Val {
   ExprId id;
@@ -19,8 +25,10 @@ struct Val {
 
 class KernelBuilder {
  public:
-  /// Unless it `reportsFlags`, raiseIf() keeps nothing but declines.
-  KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags = true);
+  /// Unless it `reportsFlags`, raiseIf() keeps nothing but declines. CuPy's numbers report none.
+  KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags = true, Numbers numbers = Numbers::kNumPy);
+
+  Numbers numbers() const { return numbers_; }
 
   graph::SymContext& syms() { return syms_; }
   Kernel take() &&;
@@ -51,6 +59,7 @@ class KernelBuilder {
   Val cast(Val a, DType to);
   Val bitcast(Val a, DType to);
   Val libm(Libm function, DType result, std::vector<Val> args);
+  /// Nothing for the flags of Numbers that report none.
   void raiseIf(Val cond, uint64_t statusBit);
   /// Says that NumPy computes `v` for every element, whatever reads it (Expr::whole).
   void keepWhole(Val v) { kernel_.exprs[v.id.index].whole = true; }
@@ -97,6 +106,7 @@ class KernelBuilder {
 
   graph::SymContext& syms_;
   const bool reportsFlags_;
+  const Numbers numbers_;
   Kernel kernel_;
   std::vector<Scope> scopes_;
   std::vector<Home> exprHome_, axisHome_;

@@ -223,7 +223,7 @@ absl::StatusOr<Value> GroupEmitter::element(ValueId member) {
   if (node.op == Op::kFull || cls == OpClass::kUpdate) return memo_[member] = operands[0];
   absl::StatusOr<Value> v = lowerOp(b_, node.op, node.type.dtype, operands, node.type.rank() == 0);
   if (!v.ok()) return graph::Refused::of(graph_, member).in(v.status());
-  if (target().reportsFlags && graph::mayRaise(graph_, member)) {
+  if (target().reportsFlags && b_.numbers() == Numbers::kNumPy && graph::mayRaise(graph_, member)) {
     for (const Val& part : {v->re, v->im}) {
       if (!part.id.valid()) continue;
       b_.keepWhole(part);

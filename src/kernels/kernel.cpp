@@ -16,7 +16,7 @@ struct ScalarOpInfo {
   int arity;
 };
 constexpr ScalarOpInfo kScalarOps[] = {
-#define FW_SCALAR_OP(Id, text, arity, result) {text, arity},
+#define FW_SCALAR_OP(Id, text, arity, result, ...) {text, arity},
 #include "kernels/scalar_ops.def"
 };
 

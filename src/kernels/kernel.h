@@ -42,7 +42,7 @@ using StmtId = StrongId<StmtTag>;
 using AxisId = StrongId<AxisTag>;
 
 enum class ScalarOp : uint8_t {
-#define FW_SCALAR_OP(Id, text, arity, result) k##Id,
+#define FW_SCALAR_OP(Id, text, arity, result, ...) k##Id,
 #include "kernels/scalar_ops.def"
 };
 

@@ -114,6 +114,9 @@ Val floatRemainder(Lowering& l, Val a, Val b) {  // npy_remainder
   return l.b.select(isZero(l.b, mod), l.b.op(ScalarOp::kCopySign, z, b), moved);
 }
 
+/// CuPy's // of floats.
+Val cupyQuotient(Lowering& l, Val a, Val b) { return l.b.op(ScalarOp::kFloor, l.b.op(ScalarOp::kDiv, a, b)); }
+
 Val floatFloorDivide(Lowering& l, Val a, Val b) {  // npy_floor_divide
   const DType d = a.dtype;
   const Val z = zero(l, d);
@@ -140,7 +143,8 @@ absl::StatusOr<Value> lowerAdd(Lowering& l, Values v) {
 absl::StatusOr<Value> lowerSubtract(Lowering& l, Values v) { return partwise(l, ScalarOp::kSub, v); }
 
 absl::StatusOr<Value> lowerMultiply(Lowering& l, Values v) {
-  if (v[0].isComplex()) return complexMultiply(l.b, v[0], v[1], !l.scalar && __builtin_cpu_supports("fma"));
+  if (v[0].isComplex())
+    return complexMultiply(l.b, v[0], v[1], l.cupy() || (!l.scalar && __builtin_cpu_supports("fma")));
   return partwise(l, v[0].dtype == DType::kBool ? ScalarOp::kAnd : ScalarOp::kMul, v);
 }
 
@@ -152,17 +156,23 @@ absl::StatusOr<Value> lowerDivide(Lowering& l, Values v) {
 
 absl::StatusOr<Value> lowerFloorDivide(Lowering& l, Values v) {
   if (v[0].isComplex()) return unimplemented("floor_divide of complex numbers");
+  if (l.cupy() && graph::isFloat(v[0].dtype)) return real(cupyQuotient(l, v[0].re, v[1].re));
   return real(graph::isFloat(v[0].dtype) ? floatFloorDivide(l, v[0].re, v[1].re) : intFloorDivide(l, v[0].re, v[1].re));
 }
 
 absl::StatusOr<Value> lowerRemainder(Lowering& l, Values v) {
   if (v[0].isComplex()) return unimplemented("remainder of complex numbers");
+  if (l.cupy() && graph::isFloat(v[0].dtype)) {
+    const Val quotient = cupyQuotient(l, v[0].re, v[1].re);
+    return real(l.b.op(ScalarOp::kFma, l.b.op(ScalarOp::kNeg, quotient), v[1].re, v[0].re));
+  }
   return real(graph::isFloat(v[0].dtype) ? floatRemainder(l, v[0].re, v[1].re)
                                          : intRemainder(l, v[0].re, v[1].re, true));
 }
 
 absl::StatusOr<Value> lowerFmod(Lowering& l, Values v) {
   if (v[0].isComplex()) return unimplemented("fmod of complex numbers");
+  if (l.cupy() && graph::isFloat(v[0].dtype)) return real(l.b.libm(Libm::kFmod, v[0].dtype, {v[0].re, v[1].re}));
   return real(graph::isFloat(v[0].dtype) ? fmod(l, v[0].re, v[1].re) : intRemainder(l, v[0].re, v[1].re, false));
 }
 
@@ -210,9 +220,20 @@ absl::StatusOr<Value> lowerSqrt(Lowering& l, Values v) {
 
 // --- extremes ------------------------------------------------------------------------------------------------------
 
+namespace {
+
+Val cupyExtreme(KernelBuilder& b, Libm extreme, Val x, Val y) {
+  const Val nan = b.constantBits(x.dtype, x.dtype == DType::kF32 ? 0x7fffffffu : 0x7ff8000000000000u);
+  const Val none = b.op(ScalarOp::kOr, b.op(ScalarOp::kIsNan, x), b.op(ScalarOp::kIsNan, y));
+  return b.select(none, nan, b.libm(extreme, x.dtype, {x, y}));
+}
+
+}  // namespace
+
 Val maximum(KernelBuilder& b, Val x, Val y, bool firstOfEqual) {
   if (x.dtype == DType::kBool) return b.op(ScalarOp::kOr, x, y);
   if (!graph::isFloat(x.dtype)) return b.op(ScalarOp::kMaxSecond, x, y);
+  if (b.numbers() == Numbers::kCuPy) return cupyExtreme(b, Libm::kFmax, x, y);
   const Val first = firstOfEqual ? b.op(ScalarOp::kGe, x, y) : b.op(ScalarOp::kGt, x, y);
   const Val greater = firstOfEqual ? b.select(first, x, y) : b.op(ScalarOp::kMaxSecond, x, y);
   return b.select(b.op(ScalarOp::kIsNan, x), x, greater);
@@ -221,6 +242,7 @@ Val maximum(KernelBuilder& b, Val x, Val y, bool firstOfEqual) {
 Val minimum(KernelBuilder& b, Val x, Val y, bool firstOfEqual) {
   if (x.dtype == DType::kBool) return b.op(ScalarOp::kAnd, x, y);
   if (!graph::isFloat(x.dtype)) return b.op(ScalarOp::kMinSecond, x, y);
+  if (b.numbers() == Numbers::kCuPy) return cupyExtreme(b, Libm::kFmin, x, y);
   const Val first = firstOfEqual ? b.op(ScalarOp::kLe, x, y) : b.op(ScalarOp::kLt, x, y);
   const Val less = firstOfEqual ? b.select(first, x, y) : b.op(ScalarOp::kMinSecond, x, y);
   return b.select(b.op(ScalarOp::kIsNan, x), x, less);
@@ -240,6 +262,7 @@ absl::StatusOr<Value> extremeIgnoringNan(Lowering& l, bool max, Values v) {
   KernelBuilder& b = l.b;
   const Value &x = v[0], &y = v[1];
   if (x.isComplex()) return complexExtreme(b, max ? ScalarOp::kGe : ScalarOp::kLe, x, y, isNanValue(b, y));
+  if (l.cupy() && graph::isFloat(x.dtype)) return real(b.libm(max ? Libm::kFmax : Libm::kFmin, x.dtype, {x.re, y.re}));
   if (!graph::isFloat(x.dtype)) return real(max ? maximum(b, x.re, y.re, false) : minimum(b, x.re, y.re, false));
   if (!l.half) {
     const DType bits = x.dtype == DType::kF32 ? DType::kU32 : DType::kU64;

@@ -38,7 +38,8 @@ void declineUnlessU32(KernelBuilder& b, Val x) {
 
 Val castReal(KernelBuilder& b, Val x, DType to) {
   if (x.dtype == to) return x;
-  if (to == DType::kU32 && (x.dtype == DType::kF32 || x.dtype == DType::kF64)) declineUnlessU32(b, x);
+  if (b.numbers() == Numbers::kNumPy && to == DType::kU32 && (x.dtype == DType::kF32 || x.dtype == DType::kF64))
+    declineUnlessU32(b, x);
   if (x.dtype == DType::kF16) return castReal(b, b.cast(x, DType::kF32), to);
   if (to == DType::kF16) {
     if (x.dtype == DType::kF64) return doubleToHalf(b, x);

@@ -16,8 +16,25 @@ Value complexMultiply(KernelBuilder& b, const Value& x, const Value& y, bool fus
           b.op(ScalarOp::kAdd, mul(x.re, y.im), mul(x.im, y.re))};
 }
 
+namespace {
+
+/// CuPy scales by the sum of the divisor's parts; its compiler fuses the first product of each sum.
+Value cupyDivide(KernelBuilder& b, const Value& x, const Value& y) {
+  const auto mul = [&](Val p, Val q) { return b.op(ScalarOp::kMul, p, q); };
+  const Val one = b.constant(x.re.dtype, 1);
+  const Val size = b.op(ScalarOp::kAdd, b.op(ScalarOp::kAbs, y.re), b.op(ScalarOp::kAbs, y.im));
+  const Val scale = b.op(ScalarOp::kDiv, one, size);
+  const Val xre = mul(x.re, scale), xim = mul(x.im, scale), yre = mul(y.re, scale), yim = mul(y.im, scale);
+  const Val over = b.op(ScalarOp::kDiv, one, b.op(ScalarOp::kFma, yre, yre, mul(yim, yim)));
+  return {x.dtype, mul(b.op(ScalarOp::kFma, xre, yre, mul(xim, yim)), over),
+          mul(b.op(ScalarOp::kFma, xim, yre, b.op(ScalarOp::kNeg, mul(xre, yim))), over)};
+}
+
+}  // namespace
+
 /// Smith's algorithm: scale by the larger part of the divisor. Zero divisors divide each part by 0.
 Value complexDivide(KernelBuilder& b, const Value& x, const Value& y) {
+  if (b.numbers() == Numbers::kCuPy) return cupyDivide(b, x, y);
   const DType d = x.re.dtype;
   const auto op = [&](ScalarOp o, Val p, Val q) { return b.op(o, p, q); };
   const Val one = b.constant(d, 1);
@@ -42,7 +59,7 @@ Value complexDivide(KernelBuilder& b, const Value& x, const Value& y) {
 /// Nothing raises a flag that has not to: parts that are zero, infinite or NaN are not divided by each other.
 Val complexAbsolute(KernelBuilder& b, const Value& x, bool scalar) {
   const DType d = x.re.dtype;
-  if (scalar) return b.libm(Libm::kHypot, d, {x.re, x.im});
+  if (scalar || b.numbers() == Numbers::kCuPy) return b.libm(Libm::kHypot, d, {x.re, x.im});
   const auto op = [&](ScalarOp o, Val p, Val q) { return b.op(o, p, q); };
   const Val zero = b.constantBits(d, 0), one = b.constant(d, 1);
   const Val inf = b.constantBits(d, d == DType::kF32 ? 0x7f800000u : 0x7ff0000000000000u);
@@ -90,7 +107,9 @@ absl::StatusOr<Value> lowerImag(Lowering& l, Values v) {
 absl::StatusOr<Value> lowerAngle(Lowering& l, Values v) {
   const DType d = graph::realOf(v[0].dtype);
   if (!graph::isFloat(d)) return absl::UnimplementedError("angle of integers");
-  return Value{d, math::atan2(l.b, v[0].isComplex() ? v[0].im : l.b.constantBits(d, 0), v[0].re), {}};
+  const Val im = v[0].isComplex() ? v[0].im : l.b.constantBits(d, 0);
+  if (l.cupy()) return Value{d, l.b.libm(Libm::kAtan2, d, {im, v[0].re}), {}};
+  return Value{d, math::atan2(l.b, im, v[0].re), {}};
 }
 
 }  // namespace fw::kernels

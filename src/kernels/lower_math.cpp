@@ -8,13 +8,15 @@ namespace {
 
 using Values = absl::Span<const Value>;
 
-absl::StatusOr<Value> unary(Lowering& l, Values v, Val (*f)(KernelBuilder&, Val)) {
+absl::StatusOr<Value> unary(Lowering& l, Values v, Val (*f)(KernelBuilder&, Val), Libm cuda) {
   if (!graph::isFloat(v[0].dtype)) return absl::UnimplementedError("transcendental function of this type");
+  if (l.cupy()) return Value{v[0].dtype, l.b.libm(cuda, v[0].dtype, {v[0].re}), {}};
   return Value{v[0].dtype, f(l.b, v[0].re), {}};
 }
 
-absl::StatusOr<Value> binary(Lowering& l, Values v, Val (*f)(KernelBuilder&, Val, Val)) {
+absl::StatusOr<Value> binary(Lowering& l, Values v, Val (*f)(KernelBuilder&, Val, Val), Libm cuda) {
   if (!graph::isFloat(v[0].dtype)) return absl::UnimplementedError("transcendental function of this type");
+  if (l.cupy()) return Value{v[0].dtype, l.b.libm(cuda, v[0].dtype, {v[0].re, v[1].re}), {}};
   return Value{v[0].dtype, f(l.b, v[0].re, v[1].re), {}};
 }
 
@@ -24,7 +26,9 @@ Val integerPower(KernelBuilder& b, Val base, Val exponent) {
   const DType d = base.dtype;
   const int bits = 8 * graph::itemSize(d);
   const bool isSigned = graph::isSigned(d);
-  if (isSigned) b.raiseIf(b.op(ScalarOp::kLt, exponent, b.constantInt(d, 0)), kDecline);
+  const Val given = base, whole = exponent;
+  if (isSigned && b.numbers() == Numbers::kNumPy)
+    b.raiseIf(b.op(ScalarOp::kLt, exponent, b.constantInt(d, 0)), kDecline);
   Val result = b.constantInt(d, 1);
   const auto known = b.asConstant(exponent);
   for (int i = 0; i < bits - (isSigned ? 1 : 0); ++i) {
@@ -38,34 +42,44 @@ Val integerPower(KernelBuilder& b, Val base, Val exponent) {
     }
     base = b.op(ScalarOp::kMul, base, base);
   }
-  return result;
+  if (!isSigned || b.numbers() == Numbers::kNumPy) return result;
+  // CuPy answers the integer part of a negative power.
+  const Val one = b.constantInt(d, 1), zero = b.constantInt(d, 0), minusOne = b.constantInt(d, -1);
+  const Val odd = b.op(ScalarOp::kNe, b.op(ScalarOp::kAnd, whole, one), zero);
+  const Val ofOne = b.select(b.op(ScalarOp::kEq, given, one), one, zero);
+  const Val part = b.select(b.op(ScalarOp::kEq, given, minusOne), b.select(odd, minusOne, one), ofOne);
+  return b.select(b.op(ScalarOp::kLt, whole, zero), part, result);
 }
 
 }  // namespace
 
-absl::StatusOr<Value> lowerCbrt(Lowering& l, Values v) { return unary(l, v, math::cbrt); }
-absl::StatusOr<Value> lowerExp(Lowering& l, Values v) { return unary(l, v, math::exp); }
-absl::StatusOr<Value> lowerExp2(Lowering& l, Values v) { return unary(l, v, math::exp2); }
-absl::StatusOr<Value> lowerExpm1(Lowering& l, Values v) { return unary(l, v, math::expm1); }
-absl::StatusOr<Value> lowerLog(Lowering& l, Values v) { return unary(l, v, math::log); }
-absl::StatusOr<Value> lowerLog2(Lowering& l, Values v) { return unary(l, v, math::log2); }
-absl::StatusOr<Value> lowerLog10(Lowering& l, Values v) { return unary(l, v, math::log10); }
-absl::StatusOr<Value> lowerLog1p(Lowering& l, Values v) { return unary(l, v, math::log1p); }
-absl::StatusOr<Value> lowerSin(Lowering& l, Values v) { return unary(l, v, math::sin); }
-absl::StatusOr<Value> lowerCos(Lowering& l, Values v) { return unary(l, v, math::cos); }
-absl::StatusOr<Value> lowerTan(Lowering& l, Values v) { return unary(l, v, math::tan); }
-absl::StatusOr<Value> lowerArcsin(Lowering& l, Values v) { return unary(l, v, math::asin); }
-absl::StatusOr<Value> lowerArccos(Lowering& l, Values v) { return unary(l, v, math::acos); }
-absl::StatusOr<Value> lowerArctan(Lowering& l, Values v) { return unary(l, v, math::atan); }
-absl::StatusOr<Value> lowerArctan2(Lowering& l, Values v) { return binary(l, v, math::atan2); }
-absl::StatusOr<Value> lowerSinh(Lowering& l, Values v) { return unary(l, v, math::sinh); }
-absl::StatusOr<Value> lowerCosh(Lowering& l, Values v) { return unary(l, v, math::cosh); }
-absl::StatusOr<Value> lowerTanh(Lowering& l, Values v) { return unary(l, v, math::tanh); }
-absl::StatusOr<Value> lowerHypot(Lowering& l, Values v) { return binary(l, v, math::hypot); }
+absl::StatusOr<Value> lowerCbrt(Lowering& l, Values v) { return unary(l, v, math::cbrt, Libm::kCbrt); }
+absl::StatusOr<Value> lowerExp(Lowering& l, Values v) { return unary(l, v, math::exp, Libm::kExp); }
+absl::StatusOr<Value> lowerExp2(Lowering& l, Values v) {
+  if (l.cupy() && graph::isFloat(v[0].dtype))
+    return Value{v[0].dtype, l.b.libm(Libm::kPow, v[0].dtype, {l.b.constant(v[0].dtype, 2), v[0].re}), {}};
+  return unary(l, v, math::exp2, Libm::kExp2);
+}
+absl::StatusOr<Value> lowerExpm1(Lowering& l, Values v) { return unary(l, v, math::expm1, Libm::kExpm1); }
+absl::StatusOr<Value> lowerLog(Lowering& l, Values v) { return unary(l, v, math::log, Libm::kLog); }
+absl::StatusOr<Value> lowerLog2(Lowering& l, Values v) { return unary(l, v, math::log2, Libm::kLog2); }
+absl::StatusOr<Value> lowerLog10(Lowering& l, Values v) { return unary(l, v, math::log10, Libm::kLog10); }
+absl::StatusOr<Value> lowerLog1p(Lowering& l, Values v) { return unary(l, v, math::log1p, Libm::kLog1p); }
+absl::StatusOr<Value> lowerSin(Lowering& l, Values v) { return unary(l, v, math::sin, Libm::kSin); }
+absl::StatusOr<Value> lowerCos(Lowering& l, Values v) { return unary(l, v, math::cos, Libm::kCos); }
+absl::StatusOr<Value> lowerTan(Lowering& l, Values v) { return unary(l, v, math::tan, Libm::kTan); }
+absl::StatusOr<Value> lowerArcsin(Lowering& l, Values v) { return unary(l, v, math::asin, Libm::kAsin); }
+absl::StatusOr<Value> lowerArccos(Lowering& l, Values v) { return unary(l, v, math::acos, Libm::kAcos); }
+absl::StatusOr<Value> lowerArctan(Lowering& l, Values v) { return unary(l, v, math::atan, Libm::kAtan); }
+absl::StatusOr<Value> lowerArctan2(Lowering& l, Values v) { return binary(l, v, math::atan2, Libm::kAtan2); }
+absl::StatusOr<Value> lowerSinh(Lowering& l, Values v) { return unary(l, v, math::sinh, Libm::kSinh); }
+absl::StatusOr<Value> lowerCosh(Lowering& l, Values v) { return unary(l, v, math::cosh, Libm::kCosh); }
+absl::StatusOr<Value> lowerTanh(Lowering& l, Values v) { return unary(l, v, math::tanh, Libm::kTanh); }
+absl::StatusOr<Value> lowerHypot(Lowering& l, Values v) { return binary(l, v, math::hypot, Libm::kHypot); }
 
 absl::StatusOr<Value> lowerPower(Lowering& l, Values v) {
   if (graph::isInteger(v[0].dtype)) return Value{v[0].dtype, integerPower(l.b, v[0].re, v[1].re), {}};
-  return binary(l, v, math::pow);
+  return binary(l, v, math::pow, Libm::kPow);
 }
 
 }  // namespace fw::kernels

@@ -25,6 +25,8 @@ struct Lowering {
   DType result;         ///< type to answer; f32 where the graph says f16 (lowerOp narrows)
   bool half = false;    ///< the operation is one of f16, computed in f32
   bool scalar = false;  ///< the operation is one of NumPy's scalars (rank 0), not of arrays
+
+  bool cupy() const { return b.numbers() == Numbers::kCuPy; }
 };
 
 using LowerFn = absl::StatusOr<Value>(Lowering& l, absl::Span<const Value> v);

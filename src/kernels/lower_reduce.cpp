@@ -29,7 +29,7 @@ using graph::Op;
 using graph::OpClass;
 
 absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const graph::Group& group,
-                                               const GroupEmitter& emitter) {
+                                               const GroupEmitter& emitter, Numbers numbers) {
   ReduceGroup g;
   const auto isReduced = [&](int64_t axis) {
     return std::find(group.reducedAxes.begin(), group.reducedAxes.end(), axis) != group.reducedAxes.end();
@@ -61,7 +61,7 @@ absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const 
           g.order.push_back(static_cast<int64_t>(axis));
       g.order.insert(g.order.end(), own.begin(), own.end());
     }
-    absl::StatusOr<Reduction> r = analyseReduction(graph, group, emitter, id, g.order);
+    absl::StatusOr<Reduction> r = analyseReduction(graph, group, emitter, id, g.order, numbers);
     if (!r.ok()) return graph::Refused::of(graph, id).in(r.status());
     r->level = g.level[id];
     g.reductions.push_back(*std::move(r));
@@ -112,7 +112,10 @@ class RowBuilder {
     if (status_.ok() && !s.ok()) status_ = s;
   }
 
-  bool expensive(ValueId id) const { return graph::costOf(graph_, id) == graph::Cost::kFunction; }
+  /// Where values of a row are at hand once more, memory costs more than computing them again.
+  bool expensive(ValueId id) const {
+    return b_.numbers() == Numbers::kNumPy && graph::costOf(graph_, id) == graph::Cost::kFunction;
+  }
 
   /// Decides in which stage every output over the domain is stored, and which values are kept in memory between stages.
   void planStores() {
@@ -469,8 +472,9 @@ class RowBuilder {
 
 absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group,
                          GroupEmitter& emitter) {
-  absl::StatusOr<ReduceGroup> g = analyseReduceGroup(graph, group, emitter);
+  absl::StatusOr<ReduceGroup> g = analyseReduceGroup(graph, group, emitter, b.numbers());
   if (!g.ok()) return g.status();
+  if (b.numbers() != Numbers::kNumPy) return RowBuilder(b, graph, group, emitter, *g).run();
   for (const Reduction& r : g->reductions) declineUnitAxes(b, group.domain, r);
   if (isStaged(group, graph, *g)) return buildStaged(b, graph, group, emitter, *g);
   if (std::optional<ColumnPlan> columns = planColumns(graph, group, emitter, *g))

@@ -18,7 +18,7 @@ struct ReduceGroup {
 };
 
 absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const graph::Group& group,
-                                               const GroupEmitter& emitter);
+                                               const GroupEmitter& emitter, Numbers numbers);
 
 /// Accumulators in memory, for each of the reductions.
 struct ColumnPlan {

@@ -102,7 +102,8 @@ absl::Status orderFloatSum(const graph::Graph& graph, const graph::Group& group,
 }  // namespace
 
 absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const graph::Group& group,
-                                           const GroupEmitter& emitter, ValueId id, const IntList& order) {
+                                           const GroupEmitter& emitter, ValueId id, const IntList& order,
+                                           Numbers numbers) {
   const graph::Node& node = graph.node(id);
   Reduction r;
   r.id = id;
@@ -114,7 +115,7 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
   if (graph::isComplex(r.dtype) && r.op != Op::kSum && r.op != Op::kAny && r.op != Op::kAll)
     return absl::UnimplementedError(std::string(graph::info(r.op).text) + " of complex numbers");
   const bool ordered = graph::isInexact(r.dtype) && (r.op == Op::kSum || r.op == Op::kProd);
-  if (!ordered || !emitter.target().numpySums) {
+  if (!ordered || !emitter.target().numpySums || numbers != Numbers::kNumPy) {
     r.buffered = false;
     return r;
   }

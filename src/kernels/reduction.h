@@ -33,9 +33,11 @@ struct Reduction {
 };
 
 /// Decides method and order from the operand's layout (graph/pairwise_order.h). kUnimplemented for orders that
-/// kernels do not reproduce. `order` is the group's loop order, used where any will do.
+/// kernels do not reproduce. Where `numbers` have no order, kAny. `order` is the group's loop order, used where any
+/// will do.
 absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const graph::Group& group,
-                                           const GroupEmitter& emitter, ValueId id, const IntList& order);
+                                           const GroupEmitter& emitter, ValueId id, const IntList& order,
+                                           Numbers numbers);
 
 /// The accumulators of one reduction.
 struct Accumulation {

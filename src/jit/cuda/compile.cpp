@@ -1,0 +1,232 @@
+// Steps are host code: a kernel is launched, a copy is enqueued, and a loop, branch or bind waits for the number that
+// it depends on.
+#include "jit/cuda/compile.h"
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/support/check.h"
+#include "graph/support/event.h"
+#include "nlohmann/json.hpp"
+#include "jit/cuda/launcher.h"
+#include "kernels/lower.h"
+#include "runtime/cuda/host.h"
+
+namespace fw::jit::cuda {
+namespace {
+
+using runtime::Context;
+using Launchers = std::vector<std::unique_ptr<Launcher>>;
+
+class CudaExecutable : public runtime::Executable {
+ public:
+  CudaExecutable(Device& device, graph::Graph graph, graph::Plan plan)
+      : device_(device),
+        graph_(std::move(graph)),
+        plan_(std::move(plan)) {
+    std::vector<graph::SymId> offsets;
+    for (const graph::Buffer& buffer : plan_.buffers)
+      offsets.push_back(buffer.kind == graph::BufferKind::kTemp ? buffer.offset : graph_.syms().constant(0));
+    offsets_ = runtime::SymProgram(graph_.syms(), offsets);
+    findEndless(plan_.steps);
+  }
+
+  absl::Status build() {
+    for (const graph::Group& group : plan_.groups)
+      if (absl::Status s = add(group, groups_); !s.ok()) return s;
+    for (const graph::Group& group : plan_.commits)
+      if (absl::Status s = add(group, commits_); !s.ok()) return s;
+    return absl::OkStatus();
+  }
+
+  const graph::Plan& plan() const override { return plan_; }
+
+  int32_t compute(Context& context) const override { return answer(Run(*this, context).steps(plan_.steps)); }
+  int32_t commit(Context& context) const override {
+    absl::Status status;
+    Run run(*this, context);
+    for (const Launchers& commit : commits_)
+      if (status.ok()) status = run.launch(commit);
+    return answer(status);
+  }
+
+ private:
+  /// One call.
+  class Run {
+   public:
+    Run(const CudaExecutable& of, Context& context)
+        : of_(of),
+          context_(context),
+          host_(static_cast<runtime::cuda::Host&>(*context.host)),
+          offsets_(of.plan_.buffers.size()) {
+      of.offsets_.run(context.symbols, offsets_.data());
+    }
+
+    absl::Status steps(const graph::Steps& steps) {
+      for (const graph::Step& step : steps)
+        if (absl::Status s = std::visit([&](const auto& what) { return run(what); }, step.what); !s.ok()) return s;
+      return absl::OkStatus();
+    }
+
+    absl::Status launch(const Launchers& launchers) {
+      for (const std::unique_ptr<Launcher>& launcher : launchers) {
+        const auto address = [&](graph::BufferId id) { return this->address(id); };
+        if (absl::Status s = launcher->launch(context_.symbols, address, host_); !s.ok()) return s;
+      }
+      return absl::OkStatus();
+    }
+
+   private:
+    const runtime::cuda::Driver& driver() const { return of_.device_.driver(); }
+    const graph::Buffer& buffer(graph::BufferId id) const { return of_.plan_.buffers[id.index]; }
+    uint64_t address(graph::BufferId id) const {
+      if (buffer(id).kind == graph::BufferKind::kTemp)
+        return reinterpret_cast<uint64_t>(context_.workspace) + static_cast<uint64_t>(offsets_[id.index]);
+      return reinterpret_cast<uint64_t>(context_.buffers[id.index]);
+    }
+    absl::StatusOr<int64_t> number(graph::SymId id) const {
+      return of_.graph_.syms().evaluate(id, {context_.symbols, static_cast<size_t>(of_.graph_.syms().symbolCount())});
+    }
+    void setSymbol(graph::SymId symbol, int64_t value) {
+      context_.symbols[of_.graph_.syms().node(symbol).value] = value;
+    }
+
+    /// Waits for the stream.
+    template <class T>
+    absl::StatusOr<T> read(graph::BufferId id) {
+      T value{};
+      int result = driver().memcpyDtoHAsync(&value, address(id), sizeof value, host_.stream());
+      if (result == 0) result = driver().streamSynchronize(host_.stream());
+      if (absl::Status s = runtime::cuda::check(driver(), result, "reading a number back"); !s.ok()) return s;
+      return value;
+    }
+
+    absl::Status run(const graph::KernelStep& step) { return launch(of_.groups_[static_cast<size_t>(step.group)]); }
+    absl::Status run(const graph::AcceptStep&) { return absl::OkStatus(); }
+    absl::Status run(const graph::CommitStep&) { return absl::OkStatus(); }  // commit()
+
+    /// The library gets memory of the device, and works on the stream of the host.
+    absl::Status run(const graph::CallStep& step) {
+      return host_.call(context_, step.number) == 0 ? absl::OkStatus() : absl::OutOfRangeError("a library call");
+    }
+
+    absl::Status run(const graph::CopyStep& step) {
+      const uint64_t to = address(step.to), from = address(step.from);
+      int64_t bytes = graph::itemSize(buffer(step.to).dtype);
+      for (graph::SymId size : buffer(step.to).shape) {
+        absl::StatusOr<int64_t> n = number(size);
+        if (!n.ok()) return n.status();
+        bytes *= *n;
+      }
+      if (bytes <= 0 || to == from) return absl::OkStatus();
+      return runtime::cuda::check(driver(),
+                                  driver().memcpyDtoDAsync(to, from, static_cast<size_t>(bytes), host_.stream()),
+                                  "cuMemcpyDtoDAsync");
+    }
+
+    absl::Status run(const graph::LoopStep& step) {
+      for (graph::BufferId handle : step.handles) {
+        const uint64_t home = address(buffer(handle).home);
+        context_.buffers[handle.index] = reinterpret_cast<void*>(home);
+      }
+      int64_t trip = INT64_MAX;
+      if (step.trip) {
+        absl::StatusOr<int64_t> n = number(*step.trip);
+        if (!n.ok()) return n.status();
+        trip = *n;
+      }
+      const bool endless = of_.endless_.contains(&step);
+      bool again = true;
+      for (int64_t i = 0; i < trip && again; ++i) {
+        if (step.index) setSymbol(*step.index, i);
+        if (absl::Status s = steps(step.bodies[0].steps); !s.ok()) return s;
+        if (!endless) {
+          absl::StatusOr<uint8_t> byte = read<uint8_t>(step.again);
+          if (!byte.ok()) return byte.status();
+          again = *byte != 0;
+        }
+        std::vector<uint64_t> addresses;
+        for (const auto& [to, from] : step.moves) addresses.push_back(address(from));
+        for (size_t k = 0; k < addresses.size(); ++k)
+          context_.buffers[step.moves[k].first.index] = reinterpret_cast<void*>(addresses[k]);
+      }
+      return absl::OkStatus();
+    }
+
+    absl::Status run(const graph::CondStep& step) {
+      absl::StatusOr<uint8_t> taken = read<uint8_t>(step.predicate);
+      if (!taken.ok()) return taken.status();
+      return steps(step.bodies[*taken != 0 ? 0 : 1].steps);
+    }
+
+    absl::Status run(const graph::BindStep& step) {
+      absl::StatusOr<int64_t> value = read<int64_t>(step.from), least = number(step.least), most = number(step.most);
+      for (const auto* n : {&value, &least, &most})
+        if (!n->ok()) return n->status();
+      if (*value < *least || *value > *most) return absl::OutOfRangeError("a bound number");
+      setSymbol(step.symbol, *value);
+      return steps(step.bodies[0].steps);
+    }
+
+    const CudaExecutable& of_;
+    Context& context_;
+    runtime::cuda::Host& host_;
+    std::vector<int64_t> offsets_;
+  };
+
+  absl::Status add(const graph::Group& group, std::vector<Launchers>& to) {
+    Launchers& launchers = to.emplace_back();
+    // Nothing is reported, so that nothing has to be checked before it is stored.
+    if (group.kind == graph::Group::Kind::kCheck || group.kind == graph::Group::Kind::kControl) return absl::OkStatus();
+    std::vector<kernels::Kernel> kernels;
+    const graph::Graph& region = graph::regionOf(plan_, graph_, group.region);
+    absl::Status built =
+        kernels::buildKernels(region, plan_, group, static_cast<int>(to.size()) - 1, kernels, kernels::Numbers::kCuPy);
+    if (!built.ok()) return built;
+    for (kernels::Kernel& kernel : kernels) {
+      absl::StatusOr<std::unique_ptr<Launcher>> launcher = Launcher::make(device_, std::move(kernel), graph_.syms());
+      if (!launcher.ok()) return launcher.status();
+      launchers.push_back(*std::move(launcher));
+    }
+    return absl::OkStatus();
+  }
+
+  /// Loops that go on until their trip is over: nobody has to look.
+  void findEndless(const graph::Steps& steps) {
+    for (const graph::Step& step : steps) {
+      const graph::ControlStep* control = graph::controlOf(step);
+      if (!control) continue;
+      if (const auto* loop = std::get_if<graph::LoopStep>(&step.what)) {
+        const graph::Graph& body = graph::regionOf(plan_, graph_, loop->bodies[0].region);
+        graph::ValueId again = body.outputs()[0];  // a constant, in memory of its own
+        while (body.node(again).op == graph::Op::kCopy || body.node(again).op == graph::Op::kFull)
+          again = body.node(again).operands[0];
+        const graph::Node& node = body.node(again);
+        if (node.op == graph::Op::kConstant && node.attrs.scalar(graph::AttrKey::kValue).lo != 0) endless_.insert(loop);
+      }
+      for (const graph::ControlStep::Body& body : control->bodies) findEndless(body.steps);
+    }
+  }
+
+  int32_t answer(const absl::Status& status) const {
+    if (status.ok()) return 0;
+    if (!absl::IsOutOfRange(status))
+      report(Channel::kOutputCode, "cuda_failed", "CUDA: " + status.ToString(), {{"status", status.ToString()}});
+    return runtime::kStatusDecline;
+  }
+
+  Device& device_;
+  graph::Graph graph_;
+  graph::Plan plan_;
+  runtime::SymProgram offsets_;
+  std::vector<Launchers> groups_, commits_;
+  absl::flat_hash_set<const graph::LoopStep*> endless_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan) {
+  auto executable = std::make_unique<CudaExecutable>(device, std::move(graph), std::move(plan));
+  if (absl::Status s = executable->build(); !s.ok()) return s;
+  return executable;
+}
+
+}  // namespace fw::jit::cuda

@@ -1,0 +1,20 @@
+// From a planned graph to an Executable on CUDA: arrays, results and temporaries are memory of the device.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "graph/plan.h"
+#include "jit/cuda/device.h"
+#include "runtime/executable.h"
+
+namespace fw::jit::cuda {
+
+/// Values follow CuPy, not NumPy (kernels::Numbers), and no flag is raised. The host of a context is a
+/// runtime::cuda::Host; everything happens in the order of its stream, and only steps that decide something wait for
+/// it. Answers kStatusDecline where the device or the compiler fails. Kernels are compiled when sizes first ask for
+/// them. The executable holds a copy of the graph. kUnimplemented for what has no form on CUDA.
+absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan);
+
+}  // namespace fw::jit::cuda

@@ -1,0 +1,68 @@
+// How a piece of a kernel is laid out over the device: a pure function of sizes, strides and addresses.
+#pragma once
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "kernels/cuda/emit.h"
+#include "runtime/sym_program.h"
+
+namespace fw::jit::cuda {
+
+/// One launch, with the numbers that its parameters name.
+struct Launch {
+  kernels::cuda::Form form;
+  uint32_t gridX = 1, gridY = 1, blockX = 1, blockY = 1;
+  int64_t team = 1;
+};
+
+struct Layout {
+  int64_t total = 0;                            ///< threads of a map, or rows
+  std::vector<int64_t> lengths, parts, chunks;  ///< by step
+  std::vector<int64_t> scratch;                 ///< by step: where its parts begin in the scratch memory
+  int64_t scratchBytes = 0;
+  std::vector<Launch> launches;
+};
+
+class Geometry {
+ public:
+  Geometry(const kernels::Kernel& kernel, const graph::SymContext& syms, const kernels::cuda::Piece& piece);
+
+  /// `address` answers where a buffer lies.
+  Layout layOut(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
+                int multiprocessors) const;
+
+ private:
+  struct Reach {  ///< of one access
+    graph::BufferId buffer;
+    size_t offset;                              ///< in the values of the program
+    std::vector<std::pair<int, size_t>> terms;  ///< size (-1: unknown) and stride
+    int innermost = -1;                         ///< the term of the last axis of a map
+    int bytes = 0;                              ///< of an element that moves in packs; 0: none
+  };
+  size_t need(graph::SymId id);
+  void walk(const std::vector<kernels::Item>& items);
+  void addReach(const kernels::Access& access, graph::DType dtype);
+  bool needsWide(const int64_t* values) const;
+  bool packs(const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address) const;
+  void layOutMap(Layout& layout, const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address,
+                 bool wide) const;
+  void layOutRows(Layout& layout, int multiprocessors, bool wide) const;
+  void split(Layout& layout, int64_t blocks, int64_t team, int multiprocessors, Launch launch) const;
+
+  const kernels::Kernel& kernel_;
+  const graph::SymContext& syms_;
+  const kernels::cuda::Piece& piece_;
+  std::vector<graph::SymId> needed_;
+  absl::flat_hash_map<graph::SymId, size_t> places_;  ///< of those in the values of the program
+  std::vector<size_t> outer_;                         ///< sizes of the nest
+  std::vector<std::vector<size_t>> steps_;            ///< sizes of each step
+  absl::flat_hash_map<kernels::AxisId, size_t> sizes_;
+  std::vector<Reach> reaches_;
+  bool unknownSizes_ = false, single_ = false;
+  int packLanes_ = 1, tileAxis_ = -1;
+  runtime::SymProgram program_;
+};
+
+}  // namespace fw::jit::cuda

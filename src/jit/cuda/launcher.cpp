@@ -1,0 +1,101 @@
+// Sizes decide the form, the form the function; its parameters are filled in by what they name.
+#include "jit/cuda/launcher.h"
+
+#include "absl/container/inlined_vector.h"
+#include "graph/support/check.h"
+
+namespace fw::jit::cuda {
+
+using kernels::cuda::Form;
+using kernels::cuda::Parameter;
+
+absl::StatusOr<std::unique_ptr<Launcher>> Launcher::make(Device& device, kernels::Kernel kernel,
+                                                         graph::SymContext& syms) {
+  std::unique_ptr<Launcher> launcher(new Launcher(device, std::move(kernel), syms));
+  absl::StatusOr<std::vector<kernels::cuda::Piece>> pieces = kernels::cuda::piecesOf(launcher->kernel_, syms);
+  if (!pieces.ok()) return pieces.status();
+  launcher->pieces_ = *std::move(pieces);
+  for (const kernels::cuda::Piece& piece : launcher->pieces_) {
+    launcher->geometry_.emplace_back(launcher->kernel_, syms, piece);
+    // Whether there is text at all is known now.
+    if (absl::StatusOr<kernels::cuda::Source> source = kernels::cuda::emit(launcher->kernel_, syms, piece, Form{});
+        !source.ok())
+      return source.status();
+  }
+  return launcher;
+}
+
+absl::StatusOr<const Launcher::Loaded*> Launcher::loaded(size_t piece, const Form& form) {
+  absl::MutexLock lock(&mutex_);
+  std::unique_ptr<Loaded>& entry = loaded_[{piece, form}];
+  if (entry) return entry.get();
+  absl::StatusOr<kernels::cuda::Source> source = kernels::cuda::emit(kernel_, syms_, pieces_[piece], form);
+  if (!source.ok()) return source.status();
+  absl::StatusOr<void*> function = device_.function(*source);
+  if (!function.ok()) return function.status();
+  std::vector<graph::SymId> needed;
+  for (const Parameter& parameter : source->parameters)
+    if (parameter.sym.valid()) needed.push_back(parameter.sym);
+  entry =
+      std::make_unique<Loaded>(Loaded{*function, std::move(source->parameters), runtime::SymProgram(syms_, needed)});
+  return entry.get();
+}
+
+absl::Status Launcher::launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
+                              runtime::cuda::Host& host) {
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    const Layout layout = geometry_[i].layOut(symbols, address, device_.multiprocessors());
+    void* scratch = nullptr;
+    if (layout.scratchBytes > 0) {
+      scratch = host.allocate(layout.scratchBytes);
+      if (!scratch) return absl::ResourceExhaustedError("no device memory for parts of reductions");
+    }
+    absl::Status status;
+    for (const Launch& one : layout.launches) {
+      absl::StatusOr<const Loaded*> function = loaded(i, one.form);
+      status = function.ok()
+                   ? run(**function, layout, one, symbols, address, reinterpret_cast<uint64_t>(scratch), host.stream())
+                   : function.status();
+      if (!status.ok()) break;
+    }
+    if (scratch) host.release(scratch);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Launch& launch, const int64_t* symbols,
+                           absl::FunctionRef<uint64_t(graph::BufferId)> address, uint64_t scratch, void* stream) const {
+  absl::InlinedVector<int64_t, 32> numbers(loaded.program.resultCount());
+  loaded.program.run(symbols, numbers.data());
+  absl::InlinedVector<uint64_t, 32> values;
+  size_t next = 0;
+  for (const Parameter& p : loaded.parameters) {
+    const int64_t number = p.sym.valid() ? numbers[next++] : 0;
+    const auto step = static_cast<size_t>(p.step);
+    int64_t value = 0;
+    switch (p.kind) {
+      case Parameter::Kind::kAddress: value = static_cast<int64_t>(address(p.buffer)) + number; break;
+      case Parameter::Kind::kNumber: value = number; break;
+      case Parameter::Kind::kDivisor: value = static_cast<int64_t>(kernels::cuda::divisorOf(number)); break;
+      case Parameter::Kind::kTotal: value = layout.total; break;
+      case Parameter::Kind::kLength: value = layout.lengths[step]; break;
+      case Parameter::Kind::kParts: value = layout.parts[step]; break;
+      case Parameter::Kind::kChunk: value = layout.chunks[step]; break;
+      case Parameter::Kind::kTeam: value = launch.team; break;
+      case Parameter::Kind::kScratch:
+        value = static_cast<int64_t>(scratch) + layout.scratch[step] + 8 * p.slot * layout.total * layout.parts[step];
+        break;
+    }
+    values.push_back(static_cast<uint64_t>(value));
+  }
+  if (values.empty()) values.push_back(0);
+  void* parameters[] = {values.data()};
+  const runtime::cuda::Driver& driver = device_.driver();
+  return runtime::cuda::check(driver,
+                              driver.launchKernel(loaded.function, launch.gridX, launch.gridY, 1, launch.blockX,
+                                                  launch.blockY, 1, 0, stream, parameters, nullptr),
+                              "cuLaunchKernel");
+}
+
+}  // namespace fw::jit::cuda

@@ -1,0 +1,49 @@
+// One kernel, ready to be launched at any sizes: its pieces, and the functions of the forms that have come up.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "jit/cuda/device.h"
+#include "jit/cuda/geometry.h"
+#include "runtime/cuda/host.h"
+
+namespace fw::jit::cuda {
+
+class Launcher {
+ public:
+  static absl::StatusOr<std::unique_ptr<Launcher>> make(Device& device, kernels::Kernel kernel,
+                                                        graph::SymContext& syms);
+
+  /// Launches on the host's stream. `address` answers where buffers lie. Thread-safe.
+  absl::Status launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
+                      runtime::cuda::Host& host) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const kernels::Kernel& kernel() const { return kernel_; }
+  const std::vector<kernels::cuda::Piece>& pieces() const { return pieces_; }
+
+ private:
+  struct Loaded {
+    void* function;
+    std::vector<kernels::cuda::Parameter> parameters;
+    runtime::SymProgram program;  ///< one result per parameter that has a symbolic integer
+  };
+  Launcher(Device& device, kernels::Kernel kernel, graph::SymContext& syms)
+      : device_(device),
+        kernel_(std::move(kernel)),
+        syms_(syms) {}
+  absl::StatusOr<const Loaded*> loaded(size_t piece, const kernels::cuda::Form& form) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status run(const Loaded& loaded, const Layout& layout, const Launch& launch, const int64_t* symbols,
+                   absl::FunctionRef<uint64_t(graph::BufferId)> address, uint64_t scratch, void* stream) const;
+
+  Device& device_;
+  const kernels::Kernel kernel_;
+  graph::SymContext& syms_;
+  std::vector<kernels::cuda::Piece> pieces_;
+  std::vector<Geometry> geometry_;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<std::pair<size_t, kernels::cuda::Form>, std::unique_ptr<Loaded>> loaded_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace fw::jit::cuda

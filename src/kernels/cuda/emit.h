@@ -1,0 +1,75 @@
+// CUDA C++ of one piece of a kernel, in the form that the sizes of a call ask for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/symint.h"
+#include "kernels/cuda/pieces.h"
+
+namespace fw::kernels::cuda {
+
+/// What of the text depends on sizes. Few values, so that a sweep over sizes compiles once or twice.
+struct Form {
+  bool wide = false;  ///< indices and distances in bytes may exceed 31 bits
+  int lanes = 1;      ///< iterations that a thread does at once
+  /// kMap: they are neighbours along the last axis, and accesses with packedBytes() move them together.
+  bool packed = false;
+  /// kMap: blocks do tiles of the last axis and this one, so that reads along either are of neighbours.
+  int tile = -1;
+  bool whole = false;  ///< kRows: one round of the team covers a row, which is read once and kept in registers
+  /// kRows: only these steps, each spread over several blocks per row; those before are combined from what their blocks
+  /// have left in `scratch`. All of them in one launch if `to` is 0.
+  int from = 0, to = 0;
+
+  bool split() const { return to != 0; }
+  friend bool operator==(const Form&, const Form&) = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Form& f) {
+    return H::combine(std::move(h), f.wide, f.lanes, f.packed, f.tile, f.whole, f.from, f.to);
+  }
+};
+
+/// One 8-byte field of the structure that a kernel is launched with.
+struct Parameter {
+  enum class Kind : uint8_t {
+    kAddress,  ///< of buffer `buffer`, plus `sym` bytes
+    kNumber,   ///< the value of `sym`
+    kDivisor,  ///< the same, as divisorOf()
+    kTotal,    ///< iterations of the piece's nest: threads of a map, rows
+    kLength,   ///< iterations of step `step`
+    kParts,    ///< blocks per row that step `step` was or is spread over
+    kChunk,    ///< iterations per part of step `step`
+    kTeam,     ///< threads per row
+    kScratch,  ///< address of 8 bytes for each row and part of accumulator `slot` of step `step`
+  };
+  Kind kind;
+  graph::BufferId buffer;
+  SymId sym;
+  int step = 0;
+  int slot = 0;
+};
+
+struct Source {
+  std::string name;  ///< of the function, by the content
+  std::string text;  ///< without the prelude
+  std::vector<Parameter> parameters;
+};
+
+/// Bytes that an access of a map moves at once if its nest is done in packs of `lanes`; 0 if it does not move
+/// neighbours.
+int packedBytes(const graph::SymContext& syms, const Piece& piece, const Access& access, DType dtype, int lanes);
+
+/// Sides of a tile, and the threads along its other side.
+inline constexpr int kTile = 32, kTileThreads = 8;
+/// The axis of a map's nest along which loads read neighbours that do not along the last; -1 if there is none.
+int tileAxis(const Kernel& kernel, const graph::SymContext& syms, const Piece& piece);
+
+/// kUnimplemented where no text is known.
+absl::StatusOr<Source> emit(const Kernel& kernel, const graph::SymContext& syms, const Piece& piece, const Form& form);
+
+/// A divisor below 2^31 as the prelude's fw_divide takes it.
+uint64_t divisorOf(int64_t divisor);
+
+}  // namespace fw::kernels::cuda

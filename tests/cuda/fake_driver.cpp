@@ -1,0 +1,123 @@
+#include "fake_driver.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+namespace fw::testing {
+namespace {
+
+/// In front of the path of a library that stands for machine code.
+constexpr char kEmulated[] = "emulated:";
+using Emulated = void (*)(const void* parameters, unsigned gridX, unsigned gridY, unsigned blockX, unsigned blockY);
+
+struct Function {
+  std::string name;
+  Emulated run = nullptr;
+};
+std::map<void*, Function>& functions() {
+  static std::map<void*, Function> all;
+  return all;
+}
+
+runtime::cuda::Driver make() {
+  runtime::cuda::Driver d;
+  static char context, module;
+  d.init = [](unsigned) { return 0; };
+  d.driverGetVersion = [](int* version) { return *version = 13000, 0; };
+  d.getErrorString = [](int, const char** text) { return *text = "planted", 0; };
+  d.deviceGet = [](int* device, int) { return *device = 0, 0; };
+  d.deviceGetAttribute = [](int* value, int attribute, int) {
+    *value = attribute == 16 ? 132 : attribute == 75 ? 9 : 0;
+    return 0;
+  };
+  d.primaryCtxRetain = [](void** to, int) { return *to = &context, 0; };
+  d.ctxGetCurrent = [](void** to) { return *to = &context, 0; };
+  d.ctxSetCurrent = [](void*) { return 0; };
+  d.ctxGetDevice = [](int* device) { return *device = 0, 0; };
+  d.moduleLoadData = [](void** to, const void* image) {
+    *to = &module;
+    const auto* text = static_cast<const char*>(image);
+    if (std::strncmp(text, kEmulated, sizeof kEmulated - 1) == 0) {
+      *to = dlopen(text + sizeof kEmulated - 1, RTLD_NOW | RTLD_LOCAL);
+      std::error_code ignored;
+      std::filesystem::remove_all(std::filesystem::path(text + sizeof kEmulated - 1).parent_path(), ignored);
+      return *to ? 0 : 200;
+    }
+    return std::memcmp(image,
+                       "\x7f"
+                       "ELF",
+                       4)
+               ? 200
+               : 0;
+  };
+  d.moduleUnload = [](void*) { return 0; };
+  d.moduleGetFunction = [](void** to, void* from, const char* name) {
+    *to = std::malloc(1);
+    functions()[*to] = {name, from == &module ? nullptr : reinterpret_cast<Emulated>(dlsym(from, "emulated_run"))};
+    return 0;
+  };
+  d.launchKernel = [](void* function, unsigned gridX, unsigned gridY, unsigned, unsigned blockX, unsigned blockY,
+                      unsigned, unsigned, void* stream, void** parameters, void**) {
+    FakeEvents& events = fakeEvents();
+    if (events.failAt == static_cast<int>(events.launches.size())) return 1;
+    const Function& f = functions()[function];
+    events.launches.push_back({f.name, gridX, gridY, blockX, blockY, stream});
+    if (f.run) f.run(parameters[0], gridX, gridY, blockX, blockY);
+    return 0;
+  };
+  d.memcpyDtoDAsync = [](uint64_t to, uint64_t from, size_t bytes, void*) {
+    fakeEvents().calls.push_back("copy " + std::to_string(bytes));
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+    return 0;
+  };
+  d.memcpyDtoHAsync = [](void* to, uint64_t from, size_t bytes, void*) {
+    fakeEvents().calls.push_back("read " + std::to_string(bytes));
+    std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+    return 0;
+  };
+  d.streamSynchronize = [](void*) { return fakeEvents().calls.push_back("synchronize"), 0; };
+  d.memAllocAsync = [](uint64_t* to, size_t bytes, void*) {
+    fakeEvents().calls.push_back("allocate " + std::to_string(bytes));
+    *to = reinterpret_cast<uint64_t>(std::malloc(bytes));
+    return 0;
+  };
+  d.memFreeAsync = [](uint64_t address, void*) { return std::free(reinterpret_cast<void*>(address)), 0; };
+  return d;
+}
+
+}  // namespace
+
+FakeEvents& fakeEvents() {
+  static FakeEvents events;
+  return events;
+}
+
+absl::StatusOr<std::string> emulate(const std::string& source, const std::string& folder) {
+  static int number = 0;
+  char path[] = "/tmp/emulatedXXXXXX";
+  if (!mkdtemp(path)) return absl::InternalError("no temporary folder");
+  const std::string file = std::string(path) + "/kernel" + std::to_string(number++);
+  const size_t at = source.find("struct fw_") + 7;
+  const std::string params = source.substr(at, source.find(' ', at) - at);
+  FILE* out = std::fopen((file + ".cpp").c_str(), "w");
+  std::fprintf(out, "#include \"emulation.h\"\n%s\nFW_EMULATED(%s, %s)\n", source.c_str(),
+               params.substr(0, params.size() - 7).c_str(), params.c_str());
+  std::fclose(out);
+  const std::string command =
+      "c++ -std=c++20 -O0 -nostdinc++ -w -shared -fPIC -ffp-contract=off -fno-strict-aliasing -I" + folder + " -o " +
+      file + ".so " + file + ".cpp 2> " + file + ".log";
+  if (std::system(command.c_str()) != 0) return absl::InternalError("see " + file + ".log");
+  return kEmulated + file + ".so";
+}
+
+const runtime::cuda::Driver& fakeDriver() {
+  static const runtime::cuda::Driver driver = make();
+  return driver;
+}
+
+}  // namespace fw::testing

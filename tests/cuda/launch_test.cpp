@@ -1,0 +1,192 @@
+// Executables on a driver that does nothing but note what is asked of it.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "fake_driver.h"
+#include "graph/parser.h"
+#include "graph/passes/pass_manager.h"
+#include "jit/cuda/compile.h"
+#include "runtime/cuda/host.h"
+
+namespace fw::testing {
+namespace {
+
+/// Answers memory of the host and counts.
+class CountingHost : public runtime::cuda::Host {
+ public:
+  void* allocate(int64_t bytes) override {
+    ++allocated;
+    ++held;
+    return full ? (--held, nullptr) : std::malloc(static_cast<size_t>(bytes));
+  }
+  void release(void* data) override {
+    --held;
+    std::free(data);
+  }
+  int32_t call(runtime::Context&, int) override { return runtime::kStatusDecline; }
+  bool interrupted() override { return false; }
+  void* stream() override { return this; }
+
+  int allocated = 0, held = 0;
+  bool full = false;
+};
+
+class CudaLaunches : public ::testing::Test {
+ protected:
+  CudaLaunches()
+      : device_(fakeDriver(),
+                [this](const std::string&, const std::string&) -> absl::StatusOr<std::string> {
+                  ++compiled_;
+                  if (refuses_) return absl::InternalError("planted");
+                  return std::string(
+                      "\x7f"
+                      "ELF",
+                      4);
+                },
+                {"sm_90", 132}) {
+    fakeEvents() = {};
+  }
+
+  void build(std::string_view text) {
+    auto graph = graph::parse(text);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    ASSERT_TRUE(graph::runPasses(*graph, {}).ok());
+    auto plan = graph::makePlan(*graph, {});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    auto executable = jit::cuda::compile(device_, *std::move(graph), *std::move(plan));
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    executable_ = *std::move(executable);
+  }
+
+  /// Every buffer at the start of the same memory: nothing is computed.
+  int32_t run(std::vector<int64_t> symbols) {
+    std::vector<void*> buffers(executable_->plan().buffers.size(), memory_);
+    runtime::Context context{symbols.data(), buffers.data(), memory_, nullptr, &host_};
+    const int32_t status = executable_->compute(context);
+    return status != 0 ? status : executable_->commit(context);
+  }
+  size_t launches() const { return fakeEvents().launches.size(); }
+
+  int compiled_ = 0;
+  bool refuses_ = false;
+  alignas(512) char memory_[1 << 16] = {};
+  CountingHost host_;
+  jit::cuda::Device device_;
+  std::unique_ptr<runtime::Executable> executable_;
+};
+
+constexpr char kAdd[] = R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f32[s0]
+  %1 = add(%0, %0) : f32[s0]
+  return %1
+}
+)";
+constexpr char kSum[] = R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f32[s0]
+  %1 = sum(%0) {axes=[0], keepdims=0} : f32
+  return %1
+}
+)";
+
+TEST_F(CudaLaunches, SizesCompileOnce) {
+  build(kAdd);
+  for (int64_t n : {1, 7, 1000, 1001, 1 << 20, 100 << 20}) EXPECT_EQ(run({n}), 0);
+  EXPECT_EQ(compiled_, 1);
+  ASSERT_EQ(launches(), 6u);
+  EXPECT_EQ(fakeEvents().launches[3].gridX, 1u);
+  EXPECT_EQ(fakeEvents().launches[4].gridX, 1024u);
+  EXPECT_EQ(fakeEvents().launches[4].stream, &host_);
+  EXPECT_EQ(run({int64_t{3} << 30}), 0);
+  EXPECT_EQ(compiled_, 2) << "indices of 64 bits";
+}
+
+TEST_F(CudaLaunches, NothingIsLaunchedForNothing) {
+  build(kAdd);
+  EXPECT_EQ(run({0}), 0);
+  EXPECT_EQ(launches(), 0u);
+  build(kSum);
+  EXPECT_EQ(run({0}), 0);
+  EXPECT_EQ(launches(), 1u) << "the sum of nothing is 0";
+}
+
+TEST_F(CudaLaunches, LongSumsAreSpreadOverTheDevice) {
+  build(kSum);
+  EXPECT_EQ(run({1000}), 0);
+  EXPECT_EQ(launches(), 1u);
+  EXPECT_EQ(host_.allocated, 0);
+  EXPECT_EQ(run({100 << 20}), 0);
+  ASSERT_EQ(launches(), 3u);
+  EXPECT_EQ(fakeEvents().launches[1].gridY, 8u * 132);
+  EXPECT_EQ(fakeEvents().launches[2].gridY, 1u);
+  EXPECT_EQ(host_.allocated, 1);
+  EXPECT_EQ(host_.held, 0);
+}
+
+TEST_F(CudaLaunches, FailuresDecline) {
+  build(kSum);
+  host_.full = true;
+  EXPECT_EQ(run({100 << 20}), runtime::kStatusDecline);
+  host_.full = false;
+  fakeEvents().failAt = 1;
+  EXPECT_EQ(run({100 << 20}), runtime::kStatusDecline);
+  EXPECT_EQ(host_.held, 0);
+  fakeEvents().failAt = -1;
+  EXPECT_EQ(run({100 << 20}), 0) << "and the next call is done";
+  build(kAdd);
+  refuses_ = true;
+  EXPECT_EQ(run({10}), runtime::kStatusDecline);
+  refuses_ = false;
+  EXPECT_EQ(run({10}), 0);
+}
+
+TEST_F(CudaLaunches, CountedLoopsDoNotWait) {
+  build(R"(graph(s0: [1, inf], i0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = loop(%0) {trip=i0} : (f64[s0]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = constant() {value=bool(true)} : bool
+    %2 = add(%0, %0) : f64[s0]
+    return %1, %2
+  }
+  %2 = project(%1) {index=0} : f64[s0]
+  return %2
+}
+)");
+  EXPECT_EQ(run({100, 10}), 0);
+  EXPECT_GE(launches(), 10u);
+  for (const std::string& call : fakeEvents().calls) EXPECT_NE(call, "synchronize");
+}
+
+TEST_F(CudaLaunches, BoundNumbersOutOfRangeDecline) {
+  build(R"(graph(s0: [1, inf], k0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = input() {index=1} : i64
+  %2 = bind(%1, %0) {symbol=k0, least=0, most=s0 + -1} : (f64[1]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = slice(%0) {starts=[k0], steps=[1]} : f64[1]
+    %2 = negative(%1) : f64[1]
+    return %2
+  }
+  %3 = project(%2) {index=0} : f64[1]
+  return %3
+}
+)");
+  const auto put = [&](int64_t n) { std::memcpy(memory_, &n, sizeof n); };
+  put(9);
+  EXPECT_EQ(run({10, 0}), 0);
+  put(10);
+  EXPECT_EQ(run({10, 0}), runtime::kStatusDecline);
+  put(-1);
+  EXPECT_EQ(run({10, 0}), runtime::kStatusDecline);
+}
+
+TEST(CudaDriver, SaysWhyItIsMissing) {
+  auto driver = runtime::cuda::openDriver();
+  if (driver.ok()) GTEST_SKIP() << "there is one";
+  EXPECT_EQ(driver.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(std::string(driver.status().message()).find("CUDA driver"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fw::testing

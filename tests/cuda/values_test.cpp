@@ -1,0 +1,210 @@
+// What sources compute, run on the host (fake_driver.h, emulate()), against the reference evaluator. Numbers are small
+// integers, so that sums are the same in every order.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "fake_driver.h"
+#include "graph/evaluator.h"
+#include "graph/parser.h"
+#include "graph/passes/pass_manager.h"
+#include "jit/cuda/compile.h"
+#include "runtime/cuda/host.h"
+#include "runtime/sym_program.h"
+
+namespace fw::testing {
+namespace {
+
+using graph::DType;
+using graph::HostArray;
+
+class HeapHost : public runtime::cuda::Host {
+ public:
+  void* allocate(int64_t bytes) override { return std::malloc(static_cast<size_t>(bytes)); }
+  void release(void* data) override { std::free(data); }
+  int32_t call(runtime::Context&, int) override { return runtime::kStatusDecline; }
+  bool interrupted() override { return false; }
+  void* stream() override { return nullptr; }
+};
+
+HostArray numbers(std::vector<int64_t> shape, DType dtype = DType::kF64, uint64_t seed = 1) {
+  std::mt19937_64 rng(seed);
+  HostArray array = HostArray::zeros(dtype, std::move(shape));
+  for (int64_t i = 0; i < array.elements(); ++i) {
+    const auto v = static_cast<int64_t>(rng() % 201) - 100;
+    array.set(i, graph::isFloat(dtype) ? graph::Scalar::ofDouble(dtype, static_cast<double>(v))
+                                       : graph::Scalar::ofInt(dtype, v));
+  }
+  return array;
+}
+
+class CudaValues : public ::testing::Test {
+ protected:
+  CudaValues()
+      : device_(fakeDriver(),
+                [](const std::string& source, const std::string&) { return emulate(source, FW_GOLDEN_DIR); },
+                {"sm_90", 2}) {}  // few, so that little is enough to be split
+
+  void build(std::string_view text) {
+    text_ = text;
+    auto graph = graph::parse(text);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    ASSERT_TRUE(graph::runPasses(*graph, {}).ok());
+    auto plan = graph::makePlan(*graph, {});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    std::vector<graph::SymId> sizes{plan->workspaceBytes};
+    for (const graph::Buffer& buffer : plan->buffers) sizes.push_back(graph->syms().product(buffer.shape));
+    for (const graph::OutputBinding& output : plan->outputs)
+      sizes.insert(sizes.end(), output.strides.begin(), output.strides.end());
+    program_ = runtime::SymProgram(graph->syms(), sizes);
+    auto executable = jit::cuda::compile(device_, *std::move(graph), *std::move(plan));
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    executable_ = *std::move(executable);
+  }
+
+  /// Runs the executable and the evaluator on equal arrays, packed in C order; results are arrays of their own.
+  void expectSame(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) {
+    SCOPED_TRACE(::testing::PrintToString(symbols));
+    const graph::Graph source = *graph::parse(text_);
+    std::vector<HostArray> committed;
+    auto want = graph::evaluate(source, inputs, symbols, &committed);
+    ASSERT_TRUE(want.ok()) << want.status();
+    const graph::Plan& plan = executable_->plan();
+    std::vector<int64_t> sizes(program_.resultCount());
+    program_.run(symbols.data(), sizes.data());
+    std::vector<std::vector<uint64_t>> memory;
+    std::vector<void*> buffers;
+    for (size_t b = 0; b < plan.buffers.size(); ++b) {
+      const int64_t bytes = sizes[b + 1] * graph::itemSize(plan.buffers[b].dtype);
+      memory.emplace_back(static_cast<size_t>(bytes) / 8 + 2);
+      if (plan.buffers[b].kind == graph::BufferKind::kInput) {
+        const HostArray& input = inputs[static_cast<size_t>(plan.buffers[b].index)];
+        std::memcpy(memory.back().data(), input.data.data(), input.data.size());
+      }
+      buffers.push_back(memory.back().data());
+    }
+    std::vector<uint64_t> workspace(static_cast<size_t>(sizes[0]) / 8 + 8);
+    runtime::Context context{symbols.data(), buffers.data(), workspace.data(), nullptr, &host_};
+    ASSERT_EQ(executable_->compute(context), 0);
+    ASSERT_EQ(executable_->commit(context), 0);
+    size_t next = plan.buffers.size() + 1;
+    for (size_t i = 0; i < want->size(); ++i) {
+      const HostArray& array = (*want)[i];
+      const auto bytes = static_cast<size_t>(graph::itemSize(array.dtype));
+      const auto* data = static_cast<const char*>(buffers[plan.outputs[i].buffer.index]);
+      for (int64_t flat = 0; flat < array.elements(); ++flat) {
+        int64_t rest = flat, at = 0;
+        for (size_t axis = array.shape.size(); axis-- > 0; rest /= array.shape[axis])
+          at += rest % array.shape[axis] * sizes[next + axis];
+        HostArray got = HostArray::zeros(array.dtype, {});
+        std::memcpy(got.data.data(), data + at, bytes);
+        ASSERT_EQ(print(got.at(0)), print(array.at(flat))) << "result " << i << ", element " << flat;
+      }
+      next += plan.outputs[i].strides.size();
+    }
+    for (size_t b = 0; b < plan.buffers.size(); ++b) {
+      if (plan.buffers[b].kind != graph::BufferKind::kInput) continue;
+      const HostArray& input = committed[static_cast<size_t>(plan.buffers[b].index)];
+      EXPECT_EQ(std::memcmp(buffers[b], input.data.data(), input.data.size()), 0) << "input of buffer " << b;
+    }
+  }
+
+  HeapHost host_;
+  jit::cuda::Device device_;
+  std::string text_;
+  runtime::SymProgram program_;
+  std::unique_ptr<runtime::Executable> executable_;
+};
+
+TEST_F(CudaValues, PacksAndTheirRests) {
+  build(R"(graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f32[s0]
+  %1 = cast(%0) : f16[s0]
+  %2 = multiply(%1, %1) : f16[s0]
+  %3 = cast(%2) : f32[s0]
+  %4 = subtract(%3, %0) : f32[s0]
+  %5 = less(%4, %0) : bool[s0]
+  return %4, %5
+}
+)");
+  for (int64_t n : {0, 1, 3, 4, 5, 1023, 3000}) expectSame({numbers({n}, DType::kF32)}, {n});
+}
+
+TEST_F(CudaValues, RowsThatAreNoPacksAndTiles) {
+  build(R"(graph(s0: [0, inf], s1: [0, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = transpose(%0) {perm=[1, 0]} : f64[s1, s0] layout=f
+  %2 = input() {index=1} : f64[s1, s0]
+  %3 = input() {index=2} : f64[s0]
+  %4 = subtract(%1, %2) : f64[s1, s0]
+  %5 = multiply(%4, %3) : f64[s1, s0]
+  return %5
+}
+)");
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{3, 5}, {4, 1}, {33, 40}, {64, 70}, {0, 4}})
+    expectSame({numbers({rows, columns}), numbers({columns, rows}, DType::kF64, 2), numbers({rows}, DType::kF64, 3)},
+               {rows, columns});
+}
+
+TEST_F(CudaValues, RowsOfEveryLength) {
+  build(R"(graph(s0: [0, inf], s1: [1, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = max(%0) {axes=[1], keepdims=1} : f64[s0, 1]
+  %2 = subtract(%0, %1) : f64[s0, s1]
+  %3 = sum(%2) {axes=[1], keepdims=1} : f64[s0, 1]
+  %4 = add(%2, %3) : f64[s0, s1]
+  return %4, %3
+}
+)");
+  for (auto [rows, columns] :
+       {std::pair<int64_t, int64_t>{9, 1}, {5, 3}, {3, 40}, {2, 300}, {1, 8192}, {4, 9000}, {2, 20000}})
+    expectSame({numbers({rows, columns})}, {rows, columns});
+}
+
+TEST_F(CudaValues, ColumnsAndAxesApart) {
+  build(R"(graph(s0: [0, inf], s1: [0, inf], s2: [0, inf]) {
+  %0 = input() {index=0} : i64[s0, s1, s2]
+  %1 = sum(%0) {axes=[0], keepdims=0} : i64[s1, s2]
+  %2 = sum(%0) {axes=[0, 2], keepdims=0} : i64[s1]
+  %3 = argmax(%0) {axes=[0, 1, 2], keepdims=0} : i64
+  return %1, %2, %3
+}
+)");
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{1, 1, 1}, {5, 4, 3}, {100, 3, 50}, {9000, 2, 3}})
+    expectSame({numbers(shape, DType::kI64)}, shape);
+}
+
+TEST_F(CudaValues, LoopsCommitsAndBoundNumbers) {
+  build(R"(graph(s0: [1, inf], i0: [0, inf], k0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = input() {index=1} : i64
+  %2 = loop(%0, %0) {trip=i0} : (f64[s0], f64[s0]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = input() {index=1} : f64[s0]
+    %2 = constant() {value=bool(true)} : bool
+    %3 = add(%0, %1) : f64[s0]
+    return %2, %1, %3
+  }
+  %3 = project(%2) {index=1} : f64[s0]
+  %4 = bind(%1, %3) {symbol=k0, least=0, most=s0 + -1} : (f64[1]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = slice(%0) {starts=[k0], steps=[1]} : f64[1]
+    %2 = negative(%1) : f64[1]
+    return %2
+  }
+  %5 = project(%4) {index=0} : f64[1]
+  %6 = broadcast(%5) : f64[s0] layout=c/bcast(0)
+  %7 = add(%6, %0) : f64[s0]
+  %8 = store(%0, %7) : f64[s0]
+  commit %8
+  return %5, %3
+}
+)");
+  HostArray place = HostArray::zeros(DType::kI64, {});
+  place.set(0, graph::Scalar::ofInt(DType::kI64, 3));
+  for (int64_t trips : {0, 1, 6}) expectSame({numbers({9}), place}, {9, trips, 0});
+}
+
+}  // namespace
+}  // namespace fw::testing
