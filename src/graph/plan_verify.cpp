@@ -15,7 +15,7 @@ class Verifier {
 
   std::vector<std::string> run() {
     if (!regionsAreSound()) return std::move(problems_);
-    memory();
+    buffers();
     if (!problems_.empty()) return std::move(problems_);
     enter(0);
     steps(plan_.steps, 0);
@@ -49,7 +49,7 @@ class Verifier {
     return problems_.empty();
   }
 
-  void memory() {
+  void buffers() {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& buffer = plan_.buffers[i];
       const std::string which = "buffer " + std::to_string(i);
