@@ -45,16 +45,19 @@ std::vector<Case> readCases(const std::string& path) {
   return cases;
 }
 
-std::string outcome(const Case& c) {
+std::string outcome(const Case& c, bool comments = true) {
   std::istringstream numbers(c.symbols);
   std::vector<int64_t> symbols;
   for (int64_t n = 0; numbers >> n;) symbols.push_back(n);
   auto emitted = emitAll(c.ir, symbols);
   if (!emitted.ok()) return absl::StrCat("error: ", std::string(emitted.status().message()), "\n");
   std::string text;
-  for (const Emitted& e : *emitted)
-    absl::StrAppend(&text, "# grid ", e.launch.gridX, " x ", e.launch.gridY, ", block ", e.launch.blockX, " x ",
-                    e.launch.blockY, "\n", e.source.text);
+  for (const Emitted& e : *emitted) {
+    if (comments)
+      absl::StrAppend(&text, "# grid ", e.launch.gridX, " x ", e.launch.gridY, ", block ", e.launch.blockX, " x ",
+                      e.launch.blockY, "\n");
+    text += e.source.text;
+  }
   return text;
 }
 
@@ -131,6 +134,15 @@ TEST(CudaSources, EveryOperationCompiles) {
   if (!compiler.ok()) GTEST_SKIP() << "NOT COMPILED: " << compiler.status();
   auto image = compiler->compile(source, "sm_90");
   EXPECT_TRUE(image.ok()) << image.status().message();
+}
+
+TEST(CudaSources, EveryFormCompiles) {
+  auto compiler = nvrtc();
+  if (!compiler.ok()) GTEST_SKIP() << "NOT COMPILED: " << compiler.status();
+  for (const Case& c : readCases(std::string(FW_GOLDEN_DIR) + "/emission.golden")) {
+    auto image = compiler->compile(std::string(kernels::cuda::prelude()) + outcome(c, /*comments=*/false), "sm_90");
+    EXPECT_TRUE(image.ok()) << c.name << ": " << image.status().message();
+  }
 }
 
 TEST(CudaSources, ErrorsOfTheCompilerAreTold) {

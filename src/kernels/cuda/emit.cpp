@@ -5,6 +5,8 @@
 // Rows are in emit_rows.cpp.
 #include "kernels/cuda/emit.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/emit_rows.h"
 #include "kernels/cuda/emit_tiles.h"
@@ -52,6 +54,12 @@ class MapEmitter {
 
   bool isPacked(uint32_t access, DType d) const {
     return packedBytes(w_.syms(), piece_, kernel().accesses[access], d, form_.lanes) > 0;
+  }
+
+  bool runsAlong(uint32_t access) const {
+    const auto& terms = kernel().accesses[access].terms;
+    return std::any_of(terms.begin(), terms.end(),
+                       [&](const Access::Term& t) { return t.axis == piece_.nest.axes.back().id; });
   }
 
   static std::string array(const char* what, uint32_t index) { return absl::StrCat(what, index); }
@@ -114,6 +122,12 @@ class MapEmitter {
     for (ExprId id : loads()) {
       const Expr& e = expr(id);
       const std::string name = array("a", id.index), type(memoryType(e.dtype));
+      if (!runsAlong(e.access)) {  // the same for all lanes
+        w_.line(absl::StrCat("const ", type, " ", name, " = *reinterpret_cast<const ", type, "*>(",
+                             w_.address(e.access), ");"));
+        w_.preload(id, name + (e.dtype == DType::kBool ? " != 0" : ""));
+        continue;
+      }
       declare(e.dtype, name);
       const std::string each =
           absl::StrCat(name, "[l] = *reinterpret_cast<const ", type, "*>(", w_.address(e.access), ");");
@@ -175,7 +189,7 @@ absl::StatusOr<Source> emit(const Kernel& kernel, const graph::SymContext& syms,
   Writer writer(kernel, syms, form.wide);
   if (piece.kind == Piece::Kind::kRows) {
     emitRows(writer, piece, form);
-    return std::move(writer).finish("__launch_bounds__(1024)");
+    return std::move(writer).finish("__launch_bounds__(1024, 2)");
   }
   if (form.tile >= 0)
     emitTiles(writer, piece, form);

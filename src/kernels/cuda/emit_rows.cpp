@@ -57,7 +57,7 @@ class RowEmitter {
   /// Which row, and which of its team a thread is. Threads without a row do the first one and keep it to themselves.
   void place() {
     const std::string index = w_.index();
-    w_.line(absl::StrCat("__shared__ u64 room[", piece_.columns ? 1024 : 32, "];"));
+    w_.line(absl::StrCat("__shared__ u64 room[", (piece_.columns ? 512 : 32) * accumulatorWords(), "];"));
     if (piece_.columns) {
       w_.line("const i32 team = blockDim.y, rank = threadIdx.y;");
       w_.line(absl::StrCat("const ", index, " place = ", index, "(blockIdx.x) * blockDim.x + threadIdx.x;"));
@@ -175,16 +175,33 @@ class RowEmitter {
     }
   }
 
+  /// All accumulators at once: what costs is that threads wait for each other.
   void combineTeam(StmtId reduce) {
     const Stmt& s = stmt(reduce);
+    const std::string type = absl::StrCat("c", reduce.index), all = absl::StrCat("all", reduce.index);
+    std::string members, values, step;
     for (size_t i = 0; i < s.accumulators.size(); ++i) {
-      const std::string name = Writer::result(reduce, i), type(registerType(s.accumulators[i].dtype));
-      const std::string step = absl::StrCat("[](", type, " a, ", type, " b) -> ", type, " { return ",
-                                            w_.combined(s.accumulators[i], "a", "b"), "; }");
-      const std::string room = absl::StrCat("reinterpret_cast<", type, "*>(room)");
-      w_.line(piece_.columns ? absl::StrCat(name, " = fw_combine_columns(", name, ", ", room, ", ", step, ");")
-                             : absl::StrCat(name, " = fw_combine(", name, ", team, ", room, ", ", step, ");"));
+      absl::StrAppend(&members, std::string(registerType(s.accumulators[i].dtype)), " at", i, "; ");
+      absl::StrAppend(&values, i ? ", " : "", Writer::result(reduce, i));
+      absl::StrAppend(&step, i ? ", " : "",
+                      w_.combined(s.accumulators[i], absl::StrCat("a.at", i), absl::StrCat("b.at", i)));
     }
+    w_.line(absl::StrCat("struct ", type, " { ", members, "};"));
+    const std::string function = absl::StrCat("[](", type, " a, ", type, " b) -> ", type, " { return {", step, "}; }");
+    const std::string room = absl::StrCat("reinterpret_cast<", type, "*>(room)");
+    const std::string call = piece_.columns ? absl::StrCat("fw_combine_columns(", type, "{", values, "}, ", room, ", ")
+                                            : absl::StrCat("fw_combine(", type, "{", values, "}, team, ", room, ", ");
+    w_.line(absl::StrCat("const ", type, " ", all, " = ", call, function, ");"));
+    for (size_t i = 0; i < s.accumulators.size(); ++i)
+      w_.line(absl::StrCat(Writer::result(reduce, i), " = ", all, ".at", i, ";"));
+  }
+
+  /// Words of shared memory for the accumulators of a thread.
+  size_t accumulatorWords() const {
+    size_t words = 1;
+    for (const RowStep& step : piece_.steps)
+      if (step.kind == RowStep::Kind::kReduce) words = std::max(words, stmt(step.stmt).accumulators.size());
+    return words;
   }
 
   /// Address of what a part of a row has left of an accumulator.

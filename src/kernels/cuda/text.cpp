@@ -172,21 +172,41 @@ __device__ __forceinline__ void fw_store(char* to, const T (&from)[N]) {
   *reinterpret_cast<fw_pack<T, N>*>(to) = pack;
 }
 
+// What the thread has whose lane differs by `distance`, or the one at `from` of `width`. Several numbers go word by word.
+template <class T>
+__device__ __forceinline__ T fw_across(T v, int distance) {
+  u32 words[(sizeof(T) + 3) / 4] = {};
+  memcpy(words, &v, sizeof v);
+#pragma unroll
+  for (int i = 0; i < int(sizeof(T) + 3) / 4; ++i) words[i] = __shfl_xor_sync(0xffffffffu, words[i], distance);
+  memcpy(&v, words, sizeof v);
+  return v;
+}
+template <class T>
+__device__ __forceinline__ T fw_from(T v, int from, int width) {
+  u32 words[(sizeof(T) + 3) / 4] = {};
+  memcpy(words, &v, sizeof v);
+#pragma unroll
+  for (int i = 0; i < int(sizeof(T) + 3) / 4; ++i) words[i] = __shfl_sync(0xffffffffu, words[i], from, width);
+  memcpy(&v, words, sizeof v);
+  return v;
+}
+
 // All threads of a team of `size` neighbours (a power of two; above 32 the whole block) get what they have combined, in
 // an order that depends on nothing else. `room`: 32 elements of shared memory.
 template <class T, class F>
 __device__ __forceinline__ T fw_combine(T v, int size, T* room, F combine) {
   const int within = size < 32 ? size : 32;
-  for (int d = within >> 1; d > 0; d >>= 1) v = combine(v, T(__shfl_xor_sync(0xffffffffu, v, d)));
-  v = T(__shfl_sync(0xffffffffu, v, 0, within));
+  for (int d = within >> 1; d > 0; d >>= 1) v = combine(v, fw_across(v, d));
+  v = fw_from(v, 0, within);
   if (size <= 32) return v;
   const int lane = threadIdx.x & 31, warps = size >> 5;
   __syncthreads();
   if (lane == 0) room[threadIdx.x >> 5] = v;
   __syncthreads();
   v = room[lane < warps ? lane : 0];
-  for (int d = warps >> 1; d > 0; d >>= 1) v = combine(v, T(__shfl_xor_sync(0xffffffffu, v, d)));
-  return T(__shfl_sync(0xffffffffu, v, 0));
+  for (int d = warps >> 1; d > 0; d >>= 1) v = combine(v, fw_across(v, d));
+  return fw_from(v, 0, 32);
 }
 
 // The same over threadIdx.y, for each threadIdx.x by itself. `room`: an element per thread.
