@@ -1,4 +1,4 @@
-// The numbers were measured: a tile of 2 to 4 KB per block, rows of 8 elements per thread, parts of rows where there
+// The numbers were measured: a tile of 2 to 4 KB per block, rows of 16 elements per thread, parts of rows where there
 // are too few rows to fill the device.
 #include "jit/cuda/geometry.h"
 
@@ -19,7 +19,7 @@ namespace {
 constexpr int kPackBytes = 16;
 constexpr int64_t kSmallTile = 16;  // shorter axes leave most of a tile idle
 constexpr int64_t kMapThreads = 256, kMapLanes = 4;
-constexpr int64_t kRowLanes = 8, kRoundLanes = 4;
+constexpr int64_t kRowLanes = 16, kRoundLanes = 4;
 constexpr int64_t kBlock = 1024, kSmallBlock = 128, kSplitTeam = 512, kColumns = 32;
 constexpr int64_t kMaxIndex = INT32_MAX - (int64_t{1} << 20);  // room for the last block's threads
 

@@ -189,7 +189,7 @@ absl::StatusOr<Source> emit(const Kernel& kernel, const graph::SymContext& syms,
   Writer writer(kernel, syms, form.wide);
   if (piece.kind == Piece::Kind::kRows) {
     emitRows(writer, piece, form);
-    return std::move(writer).finish("__launch_bounds__(1024, 2)");
+    return std::move(writer).finish("__launch_bounds__(1024)");
   }
   if (form.tile >= 0)
     emitTiles(writer, piece, form);
