@@ -9,6 +9,7 @@
 #include "frame_eval/branch_graph.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/op.h"
@@ -131,18 +132,21 @@ void BranchGraph::findNeeded() {
   for (size_t i = graph_.size(); i-- > 0;) {  // operands stand before what is computed from them
     const ValueId id(i);
     const Node& node = graph_.node(id);
-    const bool required = node.op == Op::kProject && graph_.node(node.operands[0]).op == Op::kBind;
+    const std::optional<Op> projects =
+        node.op == Op::kProject ? std::optional(graph_.node(node.operands[0]).op) : std::nullopt;
+    const bool required = projects == Op::kBind;
+    const bool called = projects == Op::kCall && !needed[node.operands[0].index];  // it may raise
     const bool raises = !isControl(node) && graph::mayRaise(graph_, id);
-    if (!needed[i] && (raises || required) && armOf_[i] != kDropped) {
+    if (!needed[i] && (raises || required || called) && armOf_[i] != kDropped) {
       needed[i] = true;
       if (const int arm = armOf_[i]; arm >= 0)
         branches_[static_cast<size_t>(arm / 2)].unread[arm % 2].push_back(id);
-      else
+      else if (!called)  // outside of arms calls are made in any case
         graph_.outputs().push_back(id);
     }
     if (needed[i]) {
       for (ValueId operand : node.operands) needed[operand.index] = true;
-      if (node.op == Op::kProject && !required) {
+      if (projects == Op::kCond) {
         Branch& branch = *byNode.at(node.operands[0]);
         const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
         branch.used[index] = true;
@@ -288,14 +292,13 @@ void BranchGraph::settle() {
   findParents();
   findNeeded();
   for (Branch& branch : branches_) make(branch);
-  for (ValueId bind : required_) {  // a bind lives whether it is needed or not
-    if (armOf_[bind.index] == kNone) continue;
-    Node& node = graph_.mutableNode(bind);
-    node.op = Op::kConstant;
-    node.operands.clear();
-  }
   for (size_t i = 0; i < graph_.size(); ++i) {
     Node& node = graph_.mutableNode(ValueId(i));
+    // Binds and calls live whether they are needed or not; these stand in an arm now.
+    if ((node.op == Op::kBind || node.op == Op::kCall) && armOf_[i] != kNone) {
+      node.op = Op::kConstant;
+      node.operands.clear();
+    }
     if (isMarked(node) && node.attrs.has(kMark)) node.attrs = unmarked(node.attrs);
   }
   const absl::Status dropped = graph::rewrite(graph_, [](graph::Rewriter& rw, ValueId id) {

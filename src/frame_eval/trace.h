@@ -158,8 +158,7 @@ class Trace {
   std::vector<std::pair<Value*, graph::ValueId>>
       writtenArrays;  ///< their owners, and the inputs of the graph that these were
 
-  std::vector<LibraryCall> libraryCalls;  ///< by the sites of the graph's calls
-
+  std::vector<LibraryCall> libraryCalls;            ///< by the sites of the graph's calls
   std::vector<Value*> locks;                        ///< taken before the compiled code runs; see locks.h
   absl::flat_hash_map<PyObject*, Value*> standIns;  ///< objects that exist for look-ups only; see classes.h
   std::vector<Ref> heldStandIns;

@@ -54,7 +54,9 @@ class CudaLaunches : public ::testing::Test {
     ASSERT_TRUE(graph::runPasses(*graph, {}).ok());
     auto plan = graph::makePlan(*graph, {});
     ASSERT_TRUE(plan.ok()) << plan.status();
-    auto executable = jit::cuda::compile(device_, *std::move(graph), *std::move(plan));
+    auto lowered = kernels::cuda::lowerPlan(*graph, *plan);
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    auto executable = jit::cuda::compile(device_, *std::move(graph), *std::move(plan), *std::move(lowered));
     ASSERT_TRUE(executable.ok()) << executable.status();
     executable_ = *std::move(executable);
   }

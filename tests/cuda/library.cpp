@@ -126,7 +126,9 @@ FW_EXPORT void* fwc_build(void* opened, const char* text, char* error, int size)
     auto plan = graph::makePlan(*graph, {});
     if (!plan.ok()) return fail(error, size, plan.status().ToString()), nullptr;
     runtime::SymProgram program = describing(*graph, *plan);
-    auto executable = jit::cuda::compile(*device->device, *std::move(graph), *std::move(plan));
+    auto lowered = kernels::cuda::lowerPlan(*graph, *plan);
+    if (!lowered.ok()) return fail(error, size, lowered.status().ToString()), nullptr;
+    auto executable = jit::cuda::compile(*device->device, *std::move(graph), *std::move(plan), *std::move(lowered));
     if (!executable.ok()) return fail(error, size, executable.status().ToString()), nullptr;
     return new Built{device, std::move(program), *std::move(executable), ""};
   } catch (const std::exception& e) {

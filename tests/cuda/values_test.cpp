@@ -58,7 +58,9 @@ class CudaValues : public ::testing::Test {
     for (const graph::OutputBinding& output : plan->outputs)
       sizes.insert(sizes.end(), output.strides.begin(), output.strides.end());
     program_ = runtime::SymProgram(graph->syms(), sizes);
-    auto executable = jit::cuda::compile(device_, *std::move(graph), *std::move(plan));
+    auto lowered = kernels::cuda::lowerPlan(*graph, *plan);
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    auto executable = jit::cuda::compile(device_, *std::move(graph), *std::move(plan), *std::move(lowered));
     ASSERT_TRUE(executable.ok()) << executable.status();
     executable_ = *std::move(executable);
   }

@@ -341,3 +341,25 @@ def test_only_calls_are_left_to_python():
     a = np.eye(3)
     np.testing.assert_array_equal(compiled(a, a), a)
     assert not fusewire._fusewire.describe(compiled)["variants"]
+
+
+def chosen(x, y):
+    s = x * 2
+    if s.sum() > 0:
+        s = s @ y
+        np.linalg.inv(s + 9)
+    else:
+        s = np.linalg.solve(y, s) + 1
+        np.sort(s)
+    return s * 2, np.linalg.det(s)
+
+
+def test_in_branches_on_data():
+    rng = np.random.default_rng(5)
+    compiled = fusewire.compile(chosen)
+    y = rng.normal(size=(4, 4))
+    for x, other in ((np.ones((4, 4)), y), (-np.ones((4, 4)), y), (-np.ones((4, 4)), y * 0), (np.ones((4, 4)), y * 0 - 9 / 8), (rng.normal(size=(4, 4)), y)):
+        compare.assert_same_outcome(compare.run(chosen, (x.copy(), other.copy())), compare.run(compiled, (x.copy(), other.copy())))
+        plain = compare.run(chosen, (x, other))
+        if plain.error is None:
+            compare.assert_same_call(chosen, compiled, (x, other))

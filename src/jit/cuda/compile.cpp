@@ -7,7 +7,6 @@
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
 #include "jit/cuda/launcher.h"
-#include "kernels/lower.h"
 #include "runtime/cuda/host.h"
 
 namespace fw::jit::cuda {
@@ -29,11 +28,11 @@ class CudaExecutable : public runtime::Executable {
     findEndless(plan_.steps);
   }
 
-  absl::Status build() {
-    for (const graph::Group& group : plan_.groups)
-      if (absl::Status s = add(group, groups_); !s.ok()) return s;
-    for (const graph::Group& group : plan_.commits)
-      if (absl::Status s = add(group, commits_); !s.ok()) return s;
+  absl::Status build(kernels::cuda::Program program) {
+    for (std::vector<kernels::Kernel>& kernels : program.groups)
+      if (absl::Status s = add(std::move(kernels), groups_); !s.ok()) return s;
+    for (std::vector<kernels::Kernel>& kernels : program.commits)
+      if (absl::Status s = add(std::move(kernels), commits_); !s.ok()) return s;
     return absl::OkStatus();
   }
 
@@ -172,15 +171,8 @@ class CudaExecutable : public runtime::Executable {
     std::vector<int64_t> offsets_;
   };
 
-  absl::Status add(const graph::Group& group, std::vector<Launchers>& to) {
+  absl::Status add(std::vector<kernels::Kernel> kernels, std::vector<Launchers>& to) {
     Launchers& launchers = to.emplace_back();
-    // Nothing is reported, so that nothing has to be checked before it is stored.
-    if (group.kind == graph::Group::Kind::kCheck || group.kind == graph::Group::Kind::kControl) return absl::OkStatus();
-    std::vector<kernels::Kernel> kernels;
-    const graph::Graph& region = graph::regionOf(plan_, graph_, group.region);
-    absl::Status built =
-        kernels::buildKernels(region, plan_, group, static_cast<int>(to.size()) - 1, kernels, kernels::Numbers::kCuPy);
-    if (!built.ok()) return built;
     for (kernels::Kernel& kernel : kernels) {
       absl::StatusOr<std::unique_ptr<Launcher>> launcher = Launcher::make(device_, std::move(kernel), graph_.syms());
       if (!launcher.ok()) return launcher.status();
@@ -223,9 +215,10 @@ class CudaExecutable : public runtime::Executable {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan) {
+absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan,
+                                                             kernels::cuda::Program program) {
   auto executable = std::make_unique<CudaExecutable>(device, std::move(graph), std::move(plan));
-  if (absl::Status s = executable->build(); !s.ok()) return s;
+  if (absl::Status s = executable->build(std::move(program)); !s.ok()) return s;
   return executable;
 }
 

@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "graph/plan.h"
 #include "jit/cuda/device.h"
+#include "kernels/cuda/lower.h"
 #include "runtime/executable.h"
 
 namespace fw::jit::cuda {
@@ -15,6 +16,7 @@ namespace fw::jit::cuda {
 /// runtime::cuda::Host; everything happens in the order of its stream, and only steps that decide something wait for
 /// it. Answers kStatusDecline where the device or the compiler fails. Kernels are compiled when sizes first ask for
 /// them. The executable holds a copy of the graph. kUnimplemented for what has no form on CUDA.
-absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan);
+absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan,
+                                                             kernels::cuda::Program program);
 
 }  // namespace fw::jit::cuda
