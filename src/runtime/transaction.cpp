@@ -103,7 +103,7 @@ Outcome Transaction::run(const Executable& executable, Context& context, const W
   const bool fits = work.workspaceBytes <= kNearBytes;
   const Workspace workspace(fits ? 0 : work.workspaceBytes);
   if (!workspace.ok()) return Outcome::kOutOfMemory;
-  context.workspace = fits ? near : workspace.data();
+  context.workspace = work.workspaceBytes > 0 && fits ? near : workspace.data();
   const bool unlock = work.mayUnlock && work.workspaceBytes + work.resultBytes >= kUnlockBytes;
   const auto run = [&](auto compute) {
     const Unlocked unlocked(policy, unlock);

@@ -262,7 +262,7 @@ TEST(Transaction, SurvivesEveryAllocationThatFails) {
   int outOfMemory = 0;
   for (int64_t number = 1; number <= 4; ++number) {
     Case c;
-    c.work.workspaceBytes = 100;
+    c.work.workspaceBytes = 10'000;  // more than stands on the stack
     plantAllocationFailure(number);
     const Outcome outcome = c.run();
     EXPECT_EQ(plantAllocationFailure(0), number < 4 ? 0 : 1);

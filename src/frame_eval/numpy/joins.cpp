@@ -7,7 +7,7 @@ namespace {
 
 /// Arrays that are joined at once. NumPy copies as fast as compiled code does; what is saved beside that is little for
 /// each, while guards and code grow with their number.
-constexpr size_t kMostJoined = 128;
+constexpr size_t kMostJoined = 40;
 
 std::vector<Value*> items(Bound& a, std::string_view name) {
   auto list = sequenceItems(a.trace, a[name]);
