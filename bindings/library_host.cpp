@@ -9,7 +9,6 @@
 #include "bindings/error_state.h"
 #include "graph/dtype.h"
 #include "guards/array_layout.h"
-#include "runtime/memory.h"
 
 namespace fw::bindings {
 
@@ -82,10 +81,8 @@ struct LibraryHost::Arguments {
     if (window)
       point(reinterpret_cast<PyArrayObject_fields*>(window.get()), array);
     else
-      window = checked(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(guards::typeNumber(array.dtype)),
-                                            array.rank, reinterpret_cast<const npy_intp*>(array.shape),
-                                            reinterpret_cast<const npy_intp*>(array.strides), array.data,
-                                            NPY_ARRAY_WRITEABLE, nullptr));
+      window = windowOf(array.dtype, {array.shape, array.shape + array.rank},
+                        {array.strides, array.strides + array.rank}, array.data);
     windows.emplace_back(operand, window);
     return window;
   }
@@ -244,8 +241,5 @@ bool LibraryHost::restoreError() {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error_.get())), error_.get());
   return true;
 }
-
-void* LibraryHost::allocate(int64_t bytes) { return runtime::allocate(static_cast<size_t>(bytes)); }
-void LibraryHost::release(void*) {}
 
 }  // namespace fw::bindings

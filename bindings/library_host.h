@@ -38,9 +38,8 @@ class LibraryHost : public runtime::Host {
   /// What goes wrong in a function declines the call, so that Python reports it: floating-point conditions raise
   /// meanwhile where they are not ignored.
   int32_t call(runtime::Context& context, int number) override;
-  void* allocate(int64_t bytes) override;
-  void release(void* data) override;
-  bool interrupted() override { return false; }
+  void* allocate(int64_t) override { return nullptr; }  // code for the CPU has its workspace
+  void release(void*) override {}
 
   /// Puts back an exception that must not be lost (KeyboardInterrupt); false if there is none.
   bool restoreError();

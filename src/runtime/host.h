@@ -17,8 +17,6 @@ class Host {
   /// rank 0 into the table of the call. Their memory lasts as long as the run, or, in a loop, until the same call is
   /// made again. Answers Status bits: anything but 0 ends the run.
   virtual int32_t call(Context& context, int number) = 0;
-  /// Somebody wants the run to end early: it leaves where it can.
-  virtual bool interrupted() = 0;
 };
 
 }  // namespace fw::runtime

@@ -25,7 +25,6 @@ class CountingHost : public runtime::cuda::Host {
     std::free(data);
   }
   int32_t call(runtime::Context&, int) override { return runtime::kStatusDecline; }
-  bool interrupted() override { return false; }
   void* stream() override { return this; }
 
   int allocated = 0, held = 0;

@@ -41,7 +41,6 @@ class StreamMemory : public runtime::cuda::Host {
     used_.erase(data);
   }
   int32_t call(runtime::Context&, int) override { return runtime::kStatusDecline; }
-  bool interrupted() override { return false; }
   void* stream() override { return stream_; }
 
  private:

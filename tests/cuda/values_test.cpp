@@ -24,7 +24,6 @@ class HeapHost : public runtime::cuda::Host {
   void* allocate(int64_t bytes) override { return std::malloc(static_cast<size_t>(bytes)); }
   void release(void* data) override { std::free(data); }
   int32_t call(runtime::Context&, int) override { return runtime::kStatusDecline; }
-  bool interrupted() override { return false; }
   void* stream() override { return nullptr; }
 };
 

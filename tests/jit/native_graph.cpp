@@ -87,7 +87,6 @@ class TestHost : public runtime::Host {
   }
   void* allocate(int64_t) override { return nullptr; }
   void release(void*) override {}
-  bool interrupted() override { return false; }
 
  private:
   const runtime::Calls& calls_;
@@ -105,6 +104,17 @@ absl::StatusOr<std::unique_ptr<Executable>> compilePlan(const graph::Graph& grap
   return compile(*std::move(program), graph.syms(), plan, options);
 }
 
+absl::StatusOr<NativeGraph> NativeGraph::compiled(graph::Graph source, graph::Graph graph, const graph::Plan& plan,
+                                                  const CompileOptions& options) {
+  auto executable = compilePlan(graph, plan, options);
+  if (!executable.ok()) return executable.status();
+  NativeGraph result;
+  result.source_ = std::move(source);
+  result.graph_ = std::move(graph);
+  result.executable_ = *std::move(executable);
+  return result;
+}
+
 absl::StatusOr<NativeGraph> NativeGraph::build(std::string_view text, const CompileOptions& options) {
   absl::StatusOr<graph::Graph> source = graph::parse(text), graph = graph::parse(text);
   if (!graph.ok()) return graph.status();
@@ -113,13 +123,7 @@ absl::StatusOr<NativeGraph> NativeGraph::build(std::string_view text, const Comp
   if (!plan.ok()) return plan.status();
   absl::StatusOr<graph::Plan> read = graph::parsePlan(graph::printWhole(*plan, *graph), *graph);
   if (!read.ok()) return read.status();
-  auto executable = compilePlan(*graph, *read, options);
-  if (!executable.ok()) return executable.status();
-  NativeGraph result;
-  result.source_ = *std::move(source);
-  result.graph_ = *std::move(graph);
-  result.executable_ = *std::move(executable);
-  return result;
+  return compiled(*std::move(source), *std::move(graph), *read, options);
 }
 
 absl::StatusOr<NativeGraph> NativeGraph::read(std::string_view graphText, std::string_view planText,
@@ -128,13 +132,7 @@ absl::StatusOr<NativeGraph> NativeGraph::read(std::string_view graphText, std::s
   if (!graph.ok()) return graph.status();
   absl::StatusOr<graph::Plan> plan = graph::parsePlan(planText, *graph);
   if (!plan.ok()) return plan.status();
-  auto executable = compilePlan(*graph, *plan, options);
-  if (!executable.ok()) return executable.status();
-  NativeGraph result;
-  result.source_ = *std::move(source);
-  result.graph_ = *std::move(graph);
-  result.executable_ = *std::move(executable);
-  return result;
+  return compiled(*std::move(source), *std::move(graph), *plan, options);
 }
 
 Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) const {

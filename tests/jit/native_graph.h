@@ -43,6 +43,8 @@ class NativeGraph {
   const graph::Graph& planned() const { return graph_; }
 
  private:
+  static absl::StatusOr<NativeGraph> compiled(graph::Graph source, graph::Graph graph, const graph::Plan& plan,
+                                              const CompileOptions& options);
   graph::Graph source_, graph_;
   std::unique_ptr<Executable> executable_;
   graph::LibraryCall library_;

@@ -279,6 +279,18 @@ def test_replaced_functions_are_noticed(monkeypatch):
     compare.assert_same_call(f, compiled, (np.arange(5.0),))
 
 
+def test_the_function_that_is_called_is_called(monkeypatch):
+    sort = np.sort
+
+    def f(x, y):
+        return sort(x * 2) + 1, (x * 2) @ y
+
+    monkeypatch.setattr(np, "sort", lambda x: x - 100)
+    monkeypatch.setattr(np, "matmul", lambda x, y: x - y)
+    compiled = fusewire.compile(f, fullgraph=True)
+    compare.assert_same_call(f, compiled, (np.arange(5.0)[::-1].copy(), np.eye(5) * 3))
+
+
 def test_loops_of_calls():
     def f(a, x):
         for _ in range(20):

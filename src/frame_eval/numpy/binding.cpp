@@ -49,8 +49,9 @@ void Bound::refuse(std::string_view argument) const {
   unsupported(std::string(function) + " with " + std::string(argument));
 }
 
-Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args) {
+Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args, PyObject* callable) {
   Bound bound(trace, function.name);
+  bound.callable = callable;
   std::vector<Parameter> parameters;
   bool keywordOnly = false, variadic = false;
   for (std::string_view word : split(function.signature, ' ')) {

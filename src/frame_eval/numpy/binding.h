@@ -21,9 +21,10 @@ class Bound {
   [[noreturn]] void refuse(std::string_view argument) const;
 
   Trace& trace;
-  std::string_view function;  ///< "np.sum"
-  std::vector<Value*> rest;   ///< of a *parameter
-  size_t positional = 0;      ///< how many of `values` were given by position
+  std::string_view function;     ///< "np.sum"
+  std::vector<Value*> rest;      ///< of a *parameter
+  size_t positional = 0;         ///< how many of `values` were given by position
+  PyObject* callable = nullptr;  ///< the function that is called (borrowed); null for methods
   std::vector<std::pair<std::string_view, Value*>> values;
 };
 
@@ -43,8 +44,10 @@ std::vector<std::string_view> attributeNames();
 const std::vector<FunctionInfo>& functionTable();
 const FunctionInfo* findFunction(std::string_view name);
 
-/// Binds and runs.
-Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args);
+/// Binds and runs. `callable` is the function itself, null for methods.
+Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args, PyObject* callable = nullptr);
+/// A call of NumPy's function of that name: the object that it was when NumPy was first looked at.
+Value* callNamed(Trace& trace, std::string_view name, const CallArgs& args);
 
 #define FW_NUMPY(names, signature, handler) Value* handler(Bound&);
 namespace handlers {

@@ -211,11 +211,17 @@ Value* call(Trace& trace, PyObject* callable, const CallArgs& args) {
   trace.graph().setLine(static_cast<uint32_t>(trace.line));
   switch (entry->kind) {
     case Entry::Kind::kUfunc: return callUfunc(trace, *entry, args);
-    case Entry::Kind::kFunction: return invoke(trace, *entry->function, args);
+    case Entry::Kind::kFunction: return invoke(trace, *entry->function, args, callable);
     case Entry::Kind::kScalarType: return callScalarType(trace, *entry, args);
     case Entry::Kind::kFold: return fold(trace, callable, *entry, args);
   }
   FW_UNREACHABLE();
+}
+
+Value* callNamed(Trace& trace, std::string_view name, const CallArgs& args) {
+  for (const auto& [callable, entry] : registry().entries)
+    if (entry.name == name) return call(trace, callable, args);
+  unsupported(std::string(name));
 }
 
 }  // namespace fw::capture::numpy

@@ -54,38 +54,11 @@ class ArgumentBuilder {
   std::vector<ValueId> operands_;
 };
 
-std::vector<ValueId> record(Trace& trace, std::string_view name, LibraryCall call, ArgumentBuilder& arguments,
-                            std::vector<ValueType> results) {
-  graph::Graph& g = trace.graph();
-  Attrs attrs;
-  attrs.set(AttrKey::kSite, static_cast<int64_t>(trace.libraryCalls.size()));
-  attrs.set(AttrKey::kCallee, std::string(name));
-  trace.libraryCalls.push_back(std::move(call));
-  ValueType type;
-  type.tuple = std::move(results);
-  const size_t count = type.tuple.size();
-  const ValueId node = g.addTyped(Op::kCall, arguments.operands(), std::move(type), std::move(attrs));
-  std::vector<ValueId> projects;
-  for (size_t i = 0; i < count; ++i) {
-    Attrs which;
-    which.set(AttrKey::kIndex, static_cast<int64_t>(i));
-    projects.push_back(orBreak(g.add(Op::kProject, {node}, std::move(which))));
-  }
-  return projects;
-}
-
-/// np.linalg.inv, ndarray.dot: the function itself.
-Ref functionOf(std::string_view name) {
-  const size_t dot = name.find('.');
-  const std::string_view owner = name.substr(0, dot);
-  Ref object =
-      owner == "np" ? checked(PyImport_ImportModule("numpy")) : Ref::create(reinterpret_cast<PyObject*>(&PyArray_Type));
-  for (name.remove_prefix(dot + 1); !name.empty();) {
-    const size_t end = std::min(name.find('.'), name.size());
-    object = checked(PyObject_GetAttrString(object.get(), std::string(name.substr(0, end)).c_str()));
-    name.remove_prefix(std::min(end + 1, name.size()));
-  }
-  return object;
+/// The function, or the method as a function.
+Ref functionOf(const Bound& a) {
+  if (a.callable) return Ref::create(a.callable);
+  const std::string_view method = a.function.substr(a.function.find('.') + 1);  // ndarray.dot
+  return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), std::string(method).c_str()));
 }
 
 }  // namespace
@@ -97,7 +70,7 @@ ValueType freshType(DType dtype, SymShape shape) {
 
 std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool tuple) {
   ArgumentBuilder builder(a.trace, a.function);
-  LibraryCall call{functionOf(a.function), {}, {}, tuple};
+  LibraryCall call{functionOf(a), {}, {}, tuple};
   for (size_t i = 0; i < a.values.size(); ++i) {
     LibraryArgument argument = builder.build(a.values[i].second);
     if (i < a.positional)
@@ -107,7 +80,23 @@ std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool 
                                  std::move(argument));
   }
   for (Value* value : a.rest) call.positional.push_back(builder.build(value));
-  return record(a.trace, a.function, std::move(call), builder, std::move(results));
+
+  graph::Graph& g = a.trace.graph();
+  Attrs attrs;
+  attrs.set(AttrKey::kSite, static_cast<int64_t>(a.trace.libraryCalls.size()));
+  attrs.set(AttrKey::kCallee, std::string(a.function));
+  a.trace.libraryCalls.push_back(std::move(call));
+  ValueType type;
+  type.tuple = std::move(results);
+  const size_t count = type.tuple.size();
+  const ValueId node = g.addTyped(Op::kCall, builder.operands(), std::move(type), std::move(attrs));
+  std::vector<ValueId> projects;
+  for (size_t i = 0; i < count; ++i) {
+    Attrs which;
+    which.set(AttrKey::kIndex, static_cast<int64_t>(i));
+    projects.push_back(orBreak(g.add(Op::kProject, {node}, std::move(which))));
+  }
+  return projects;
 }
 
 Value* libraryValue(Bound& a, ValueType result) {
@@ -118,14 +107,6 @@ Value* quietValue(Bound& a, ValueType result) {
   Value* value = libraryValue(a, std::move(result));
   a.trace.libraryCalls.back().quiet = true;
   return value;
-}
-
-std::vector<ValueId> libraryCall(Trace& trace, std::string name, Ref function, const std::vector<Value*>& arguments,
-                                 std::vector<ValueType> results) {
-  ArgumentBuilder builder(trace, name);
-  LibraryCall call{std::move(function), {}, {}, false};
-  for (Value* value : arguments) call.positional.push_back(builder.build(value));
-  return record(trace, name, std::move(call), builder, std::move(results));
 }
 
 }  // namespace fw::capture::numpy

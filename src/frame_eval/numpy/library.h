@@ -16,13 +16,6 @@ std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool 
 Value* libraryValue(Bound& a, ValueType result);
 /// The same of a function that moves, compares or counts, so that it has nothing to report of floating-point numbers.
 Value* quietValue(Bound& a, ValueType result);
-/// The same for `function` of positional arguments, which is named `name`.
-std::vector<ValueId> libraryCall(Trace& trace, std::string name, Ref function, const std::vector<Value*>& arguments,
-                                 std::vector<ValueType> results);
-
-/// left @ right.
-Value* matrixProduct(Trace& trace, Value* left, Value* right);
-
 /// A packed array in C order.
 ValueType freshType(DType dtype, SymShape shape);
 

@@ -134,11 +134,6 @@ Value* alongAxis(Bound& a, ValueId node, DType type, bool flat, Value* (*call)(B
   return call(a, freshType(type, std::move(shape)));
 }
 
-Value* accumulate(Bound& a) {
-  const ValueId node = inOrder(a, "a");
-  return alongAxis(a, node, summed(dtypeOf(a, node)), absent(a["axis"]), libraryValue);
-}
-
 /// A result that has lost the axes over which something is computed.
 Value* reduced(Bound& a, ValueId node, DType type) {
   const SymShape shape = shapeOf(a.trace, node);
@@ -221,26 +216,14 @@ Value* slide(Bound& a, const char* mode) {
 
 }  // namespace
 
-Value* matrixProduct(Trace& trace, Value* left, Value* right) {
-  if (left->kind != ValueKind::kArray || right->kind != ValueKind::kArray)
-    unsupported("the operator @ of what is no array");
-  checkStack(trace, left->node);
-  checkStack(trace, right->node);
-  graph::Graph& g = trace.graph();
-  const DType type = graph::promote(g.type(left->node).dtype, g.type(right->node).dtype);
-  SymShape shape = productShape(trace, left->node, right->node);
-  Ref module = checked(PyImport_ImportModule("numpy"));
-  Ref function = checked(PyObject_GetAttrString(module.get(), "matmul"));
-  return trace.arrayOrScalar(
-      libraryCall(trace, "np.matmul", std::move(function), {left, right}, {freshType(type, std::move(shape))})[0]);
-}
-
 namespace handlers {
 
 Value* matmul(Bound& a) {
-  arrayOf(a, "x1");
-  arrayOf(a, "x2");
-  return matrixProduct(a.trace, a["x1"], a["x2"]);
+  const ValueId left = arrayOf(a, "x1"), right = arrayOf(a, "x2");
+  checkStack(a.trace, left);
+  checkStack(a.trace, right);
+  return libraryValue(
+      a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), productShape(a.trace, left, right)));
 }
 
 Value* dot(Bound& a) {
@@ -297,13 +280,12 @@ Value* kron(Bound& a) {
   return libraryValue(a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), std::move(shape)));
 }
 
-Value* inverse(Bound& a) {
+/// Of a square matrix, of its shape: inverses, factors.
+Value* squareResult(Bound& a) {
   const ValueId node = inOrder(a, "a");
   square(a, node);
   return libraryValue(a, freshType(solverType(a, {node}), shapeOf(a.trace, node)));
 }
-
-Value* cholesky(Bound& a) { return inverse(a); }
 
 Value* solve(Bound& a) {
   const ValueId left = inOrder(a, "a"), right = inOrder(a, "b");
@@ -423,8 +405,10 @@ Value* argsort(Bound& a) {
   return alongAxis(a, node, DType::kI64, flat, quietValue);
 }
 
-Value* cumsum(Bound& a) { return accumulate(a); }
-Value* cumprod(Bound& a) { return accumulate(a); }
+Value* cumulative(Bound& a) {
+  const ValueId node = inOrder(a, "a");
+  return alongAxis(a, node, summed(dtypeOf(a, node)), absent(a["axis"]), libraryValue);
+}
 
 Value* searchsorted(Bound& a) {
   const ValueId node = arrayOf(a, "a");

@@ -1,7 +1,7 @@
 // Operators of arrays and NumPy scalars. For arrays they are the ufuncs, but for the fast paths of `**`; NumPy scalars
 // have arithmetic of their own, which answers the same but warns about integer overflow.
 #include "cpython/bytecode.h"
-#include "frame_eval/numpy/library.h"
+#include "frame_eval/numpy/binding.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
@@ -103,7 +103,9 @@ bool countsAsArithmetic(const graph::Node& node) {
 Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* right) {
   if (number == cpython::kNbMatrixMultiply) {
     if (inplace) unsupported("the operator @=");
-    return matrixProduct(trace, left, right);
+    if (left->kind != ValueKind::kArray || right->kind != ValueKind::kArray)
+      unsupported("the operator @ of what is no array");
+    return callNamed(trace, "np.matmul", {{left, right}, {}});
   }
   Op op = opOf(number);
   if (isSelection(left) || isSelection(right)) return selectionOp(trace, op, inplace, left, right);

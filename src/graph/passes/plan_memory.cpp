@@ -122,6 +122,15 @@ class MemoryPlanner {
     last = std::max(last, at);
   }
 
+  /// Results of a step, by element of its tuple.
+  void answers(int region, const std::vector<ValueId>& results, int at) {
+    for (ValueId result : results) {
+      if (!result.valid()) continue;
+      reads(region, result, at);
+      lastVersion_[memoryOf({region, result})] = result;
+    }
+  }
+
   void number(Steps& steps, int region) {
     for (Step& step : steps) {
       if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
@@ -131,11 +140,7 @@ class MemoryPlanner {
       } else if (auto* call = std::get_if<CallStep>(&step.what)) {
         const int at = clock_++;
         for (ValueId operand : in(region).node(call->node.value).operands) reads(region, operand, at);
-        for (ValueId result : call->projects) {
-          if (!result.valid()) continue;
-          reads(region, result, at);
-          lastVersion_[memoryOf({region, result})] = result;
-        }
+        answers(region, call->projects, at);
       } else if (ControlStep* control = controlOf(step)) {
         const Node& node = in(region).node(control->node.value);
         ++clock_;
@@ -144,11 +149,7 @@ class MemoryPlanner {
         for (const ControlStep::Body& body : control->bodies)
           for (ValueId output : in(body.region).outputs()) reads(body.region, output, end);
         for (ValueId operand : node.operands) reads(region, operand, end);
-        for (ValueId result : control->results) {
-          if (!result.valid()) continue;
-          reads(region, result, end);
-          lastVersion_[memoryOf({region, result})] = result;
-        }
+        answers(region, control->results, end);
         if (const auto* loop = std::get_if<LoopStep>(&step.what)) link(*loop, region);
       }
     }
@@ -259,19 +260,26 @@ class MemoryPlanner {
     return absl::OkStatus();
   }
 
+  /// Where a value lies that is a buffer, or a view of one.
+  absl::StatusOr<Window> windowOf(Place value) const {
+    const Graph& graph = in(value.region);
+    const BufferId buffer = plan_.bufferOf(viewBase(graph, value.value), value.region);
+    const SymList& strides = plan_.buffers[buffer.index].strides;
+    Window window{buffer, syms_.constant(0), graph.type(value.value).shape, strides};
+    if (!isView(graph, value.value)) return window;
+    absl::StatusOr<AffineView> view = resolveView(graph, value.value, strides);
+    if (!view.ok()) return view.status();
+    window.offset = view->offset;
+    window.strides = view->strides;
+    return window;
+  }
+
   absl::Status placeCall(CallStep& call, int region, int at) {
     const Graph& graph = in(region);
     for (ValueId operand : graph.node(call.node.value).operands) {
-      const BufferId buffer = plan_.bufferOf(viewBase(graph, operand), region);
-      const SymList& strides = plan_.buffers[buffer.index].strides;
-      Window window{buffer, syms_.constant(0), graph.type(operand).shape, strides};
-      if (isView(graph, operand)) {
-        absl::StatusOr<AffineView> view = resolveView(graph, operand, strides);
-        if (!view.ok()) return view.status();
-        window.offset = view->offset;
-        window.strides = view->strides;
-      }
-      call.operands.push_back(std::move(window));
+      absl::StatusOr<Window> window = windowOf({region, operand});
+      if (!window.ok()) return window.status();
+      call.operands.push_back(*std::move(window));
     }
     for (ValueId result : call.projects) {
       if (!result.valid()) {
@@ -433,16 +441,10 @@ class MemoryPlanner {
       auto last = lastVersion_.find(memory);
       if (last != lastVersion_.end() && last->second != base)
         return absl::InternalError("plan: an output is overwritten by a later update");
-      const BufferId buffer = plan_.bufferOf(base);
-      const SymList& strides = plan_.buffers[buffer.index].strides;
-      OutputBinding binding{buffer, base != output, syms_.constant(0), graph_.type(output).shape, strides};
-      if (binding.isView) {
-        absl::StatusOr<AffineView> view = resolveView(graph_, output, strides);
-        if (!view.ok()) return view.status();
-        binding.offset = view->offset;
-        binding.strides = view->strides;
-      }
-      plan_.outputs.push_back(std::move(binding));
+      absl::StatusOr<Window> window = windowOf({0, output});
+      if (!window.ok()) return window.status();
+      plan_.outputs.push_back(
+          {window->buffer, base != output, window->offset, std::move(window->shape), std::move(window->strides)});
     }
     return absl::OkStatus();
   }
