@@ -18,9 +18,6 @@ namespace fw::capture {
 
 using graph::ValueId;
 
-namespace {
-
-/// Kind of number at run time, kNull for what is none.
 ValueKind numberKind(const Value* v) {
   switch (v->kind) {
     case ValueKind::kArrayScalar:
@@ -38,6 +35,35 @@ ValueKind numberKind(const Value* v) {
     default: return ValueKind::kNull;
   }
 }
+
+bool areAlike(Trace& trace, ValueId first, ValueId second) {
+  const graph::ValueType &a = trace.graph().type(first), &b = trace.graph().type(second);
+  if (a.dtype != b.dtype || a.rank() != b.rank() || !(a.layout == b.layout)) return false;
+  graph::SymContext& syms = trace.syms();
+  for (int axis = 0; axis < a.rank(); ++axis) {
+    const auto at = static_cast<size_t>(axis);
+    if (syms.canonical(a.shape[at]) != syms.canonical(b.shape[at]) &&
+        syms.provablyEqual(a.shape[at], b.shape[at]) != true)
+      return false;
+  }
+  return true;
+}
+
+bool areEqualConstants(const Value* first, const Value* second) {
+  if (!first->isConstant() || !second->isConstant()) return false;
+  PyObject *a = first->object.get(), *b = second->object.get();
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_CheckExact(a)) {
+    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return memcmp(&x, &y, sizeof x) == 0;
+  }
+  const bool outside = first->source.valid() || second->source.valid();
+  if (!PyLong_CheckExact(a) && (outside || !PyUnicode_CheckExact(a))) return false;
+  return cpython::checked(PyObject_RichCompareBool(a, b, Py_EQ));
+}
+
+namespace {
 
 bool sameKeys(const std::vector<Value*>& first, const std::vector<Value*>& second) {
   return std::equal(first.begin(), first.end(), second.begin(), second.end(), isSameObject);
@@ -75,19 +101,6 @@ bool Join::isFresh(const Value* array) const {
   return !array->source.valid() && !array->base && !array->joined && !before_.knows(array);
 }
 
-bool Join::alike(ValueId first, ValueId second) const {
-  const graph::ValueType &a = trace_.graph().type(first), &b = trace_.graph().type(second);
-  if (a.dtype != b.dtype || a.rank() != b.rank() || !(a.layout == b.layout)) return false;
-  graph::SymContext& syms = trace_.syms();
-  for (int axis = 0; axis < a.rank(); ++axis) {
-    const auto at = static_cast<size_t>(axis);
-    if (syms.canonical(a.shape[at]) != syms.canonical(b.shape[at]) &&
-        syms.provablyEqual(a.shape[at], b.shape[at]) != true)
-      return false;
-  }
-  return true;
-}
-
 /// The objects are one from now on; false if one of them is something else already.
 bool Join::pair(Value* first, Value* second) {
   return partners_[0].try_emplace(first, second).second && partners_[1].try_emplace(second, first).second;
@@ -122,33 +135,18 @@ Value* Join::merge(Value* first, Value* second, const std::string& what) {
 Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
   trace_.open(first);
   trace_.open(second);
-  if (Value* same = constants(first, second)) return same;
+  if (areEqualConstants(first, second)) return first;
   if (Value* number = numbers(first, second)) return number;
   if (first->kind == ValueKind::kArray && second->kind == ValueKind::kArray) return arrays(first, second, what);
   if (Value* container = containers(first, second, what)) return container;
   return unjoined(first, second, what + " is " + kindText(first) + " or " + kindText(second) + " then");
 }
 
-/// Equal constants of types whose objects nobody tells apart.
-Value* Join::constants(Value* first, Value* second) const {
-  if (!first->isConstant() || !second->isConstant()) return nullptr;
-  PyObject *a = first->object.get(), *b = second->object.get();
-  if (a == b) return first;
-  if (Py_TYPE(a) != Py_TYPE(b)) return nullptr;
-  if (PyFloat_CheckExact(a)) {
-    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
-    return memcmp(&x, &y, sizeof x) == 0 ? first : nullptr;
-  }
-  const bool outside = first->source.valid() || second->source.valid();
-  if (!PyLong_CheckExact(a) && (outside || !PyUnicode_CheckExact(a))) return nullptr;
-  return cpython::checked(PyObject_RichCompareBool(a, b, Py_EQ)) ? first : nullptr;
-}
-
 Value* Join::numbers(Value* first, Value* second) {
   const ValueKind kind = numberKind(first);
   if (kind == ValueKind::kNull || kind != numberKind(second)) return nullptr;
   const Pair pair = {nodeOf(first, 0), nodeOf(second, 1)};
-  if (!alike(pair[0], pair[1])) return nullptr;
+  if (!areAlike(trace_, pair[0], pair[1])) return nullptr;
   Value* v = trace_.make(kind);
   addResult(v, pair, false);
   return v;
@@ -156,7 +154,7 @@ Value* Join::numbers(Value* first, Value* second) {
 
 Value* Join::arrays(Value* first, Value* second, const std::string& what) {
   const Pair nodes = {nodeOf(first, 0), nodeOf(second, 1)};
-  if (!alike(nodes[0], nodes[1]))
+  if (!areAlike(trace_, nodes[0], nodes[1]))
     return unjoined(first, second, what + " has another shape, dtype or layout on each side");
   const bool fresh = isFresh(first) && isFresh(second) && first->frozen == second->frozen;
   bool single = true;
@@ -226,8 +224,8 @@ void Join::mergeContents() {
     if (value->kind == ValueKind::kArray) {
       if (value->base) continue;  // follows its owner
       const bool known = first.kind == ValueKind::kArray && second.kind == ValueKind::kArray &&
-                         first.frozen == second.frozen && alike(first.node, second.node) &&
-                         alike(first.node, before_.of(value).node);
+                         first.frozen == second.frozen && areAlike(trace_, first.node, second.node) &&
+                         areAlike(trace_, first.node, before_.of(value).node);
       if (known) {
         addResult(value, {first.node, second.node}, true);
         continue;
@@ -243,7 +241,7 @@ void Join::finish(ValueId predicate, ArmNodes arms) {
   const std::vector<ValueId> nodes = trace_.branches.graph.add(predicate, arms, results_);
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (rewritten_[i])
-      numpy::setContent(trace_, holders_[i], nodes[i]);
+      numpy::replaceContent(trace_, holders_[i], nodes[i]);
     else
       holders_[i]->node = nodes[i];
   }

@@ -10,6 +10,13 @@
 
 namespace fw::capture {
 
+/// Kind of number that a Value is at run time, kNull for what is none. Ints are symbols, not numbers of the graph.
+ValueKind numberKind(const Value* value);
+/// Values of one type, shape and layout.
+bool areAlike(Trace& trace, graph::ValueId first, graph::ValueId second);
+/// Both are constants of a type whose objects nobody tells apart, and equal.
+bool areEqualConstants(const Value* first, const Value* second);
+
 /// How an arm has left what it could change.
 struct ArmEnd {
   std::vector<Value*> slots, stack;  ///< of the frame
@@ -31,9 +38,8 @@ class Join {
   void finish(graph::ValueId predicate, ArmNodes arms);
 
  private:
-  using Pair = BranchGraph::Pair;
+  using Pair = RegionGraph::Pair;
   Value* mergeNew(Value* first, Value* second, const std::string& what);
-  Value* constants(Value* first, Value* second) const;
   Value* numbers(Value* first, Value* second);
   Value* arrays(Value* first, Value* second, const std::string& what);
   Value* containers(Value* first, Value* second, const std::string& what);
@@ -43,7 +49,6 @@ class Join {
   graph::ValueId nodeOf(Value* value, int arm) const;
   bool isFresh(const Value* array) const;
   bool pair(Value* first, Value* second);
-  bool alike(graph::ValueId first, graph::ValueId second) const;
   void addResult(Value* holder, const Pair& pair, bool rewritten);
 
   Trace& trace_;

@@ -1,6 +1,8 @@
-// Values that have a source are not saved: what they hold is found out as the trace goes, and is changed by side
-// effects and noted writes only, which are counted.
+// Values that have a source are not saved, but arrays: what they hold is found out as the trace goes, and is changed by
+// side effects only, which are counted. What an array holds is a node of the graph, whether it exists outside or not.
 #include "frame_eval/branch_state.h"
+
+#include <algorithm>
 
 #include "frame_eval/generator.h"
 #include "graph/support/check.h"
@@ -69,7 +71,7 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       handled_(state.handled_.size()),
       advanced_(effects_ ? state.trace_.effects().back().lo : 0) {
   for (Value& v : state.trace_.values()) {
-    if (v.source.valid() || !mayChange(state.trace_, v)) continue;
+    if ((v.source.valid() && v.kind != ValueKind::kArray) || !mayChange(state.trace_, v)) continue;
     saved_.push_back({&v, v.lazy ? v.lazy->copy() : nullptr, v.items.size(), v.overlay, v.name, v.madeAt});
     before_.try_emplace(&v, v);
   }
@@ -80,7 +82,6 @@ std::optional<std::string> BranchState::irreversible() const {
   if (frame_.yielded) return "yields";
   const bool affected = trace.effects().size() != effects_ || (effects_ && trace.effects().back().lo != advanced_);
   if (affected) return "changes an object that outlives the call";
-  if (trace.arrayWrites.size() != writes_) return "writes into an array that outlives the call";
   if (trace.locks.size() != locks_) return "takes a lock";
   if (state_.handled_.size() != handled_) return "ends in a handler";
   for (const Saved& saved : saved_) {
@@ -92,6 +93,12 @@ std::optional<std::string> BranchState::irreversible() const {
   return std::nullopt;
 }
 
+bool BranchState::writesNewArrays() const {
+  const std::vector<ArrayWrite>& writes = state_.trace_.arrayWrites;
+  return std::any_of(writes.begin() + static_cast<ptrdiff_t>(writes_), writes.end(),
+                     [&](const ArrayWrite& write) { return !knows(write.owner); });
+}
+
 std::vector<std::pair<Value*, Contents>> BranchState::changed() const {
   std::vector<std::pair<Value*, Contents>> result;
   for (const Saved& saved : saved_) {
@@ -101,7 +108,15 @@ std::vector<std::pair<Value*, Contents>> BranchState::changed() const {
   return result;
 }
 
+void BranchState::dropWrites() { state_.trace_.arrayWrites.resize(writes_); }
+
 void BranchState::restore() {
+  dropWrites();
+  for (auto& [owner, input] : state_.trace_.writtenArrays) {
+    if (knows(owner)) continue;
+    owner->items.clear();
+    owner->node = input;
+  }
   frame_.slots = slots_;
   frame_.stack = stack_;
   frame_.result = nullptr;

@@ -1,8 +1,8 @@
 // What the traced code may change while an arm of a branch is traced, so that the other arm finds it as it was.
 //
 // Most of a trace only grows: guards, inputs, facts about objects outside, which hold for the whole call whichever arm
-// has found them. The rest is here: the frame of the branch, what containers made by the trace hold, what arrays of the
-// trace hold. Changes of objects that exist outside are side effects, which no arm may have.
+// has found them. The rest is here: the frame of the branch, what containers made by the trace hold, what arrays hold.
+// Changes of other objects that exist outside are side effects, which no arm may have.
 #pragma once
 
 #include <optional>
@@ -39,10 +39,14 @@ class BranchState {
 
   /// Why the trace cannot go back from where it is now; nothing if it can.
   std::optional<std::string> irreversible() const;
+  /// Arrays that exist outside have been written since then that the trace did not know then.
+  bool writesNewArrays() const;
   /// Values that hold something else now than they did here, in the order of their making; with what they hold now.
   std::vector<std::pair<Value*, Contents>> changed() const;
   /// Everything as it was here.
   void restore();
+  /// What has been written since then into arrays that exist outside will be done by who writes what they hold now.
+  void dropWrites();
 
   /// Whether the Value was there.
   bool knows(const Value* value) const { return before_.contains(value); }

@@ -72,6 +72,12 @@ void Branches::write(Value* array) {
 }
 
 void Branches::refuse(const Value* value) {
+  if (LoopDecisions* loops = trace_.loops) {
+    if (auto loop = loops->unknownBehind.find(value); loop != loops->unknownBehind.end()) {
+      loops->refused[loop->second] = value->name;
+      throw LoopsDecided{};
+    }
+  }
   const Value* at = value->joined || value->kind == ValueKind::kUnjoined ? value : value->base;
   trace_.line = static_cast<int>(at->position);
   throw UnjoinedUse("the condition is array data, and " + at->name, at->madeAt, at->changes);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "frame_eval/branch_graph.h"
+#include "frame_eval/region_graph.h"
 #include "frame_eval/break_reason.h"
 #include "frame_eval/value.h"
 
@@ -23,7 +23,7 @@ class Branches {
  public:
   explicit Branches(Trace& trace);
 
-  BranchGraph graph;
+  RegionGraph graph;
   unsigned ended = 0;             ///< joined so far
   unsigned begun = 0, depth = 0;  ///< nesting of those being traced
   bool mayReturnTwice = false;    ///< what comes behind a branch may be traced on both sides

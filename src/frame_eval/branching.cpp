@@ -128,6 +128,10 @@ int Branching::joinOf(const Frame& frame, int branch) {
   if (!flow) flow = std::make_unique<JoiningFlow>(flowOf(code));
   const int join = flow->joins[static_cast<size_t>(branch)];
   if (join < 0 || entersLoop(code, *flow, branch)) return -1;
+  if (!frame.rolling.empty()) {
+    const auto& body = frame.rolling.back()->contains;
+    return static_cast<size_t>(join) < body.size() && body[static_cast<size_t>(join)] ? join : -1;
+  }
   const int end = static_cast<int>(code.instructions.size());
   const bool twice = trace.branches.mayReturnTwice && &frame == interpreter.frames_.front().get() &&
                      trace.branches.depth < kMaxReturning && join != end && tailOf(flow->flow, join) <= kMaxTail;
@@ -164,6 +168,8 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, in
     refuse(place, b.detail.empty() ? why : why + " (" + b.detail + ")");
   }
   if (auto why = before.irreversible()) refuse(place, "what depends on it " + *why);
+  if (before.writesNewArrays())
+    refuse(place, "what depends on it writes into an array of the caller that was not looked at before");
   if (place.returns() != (frame.result != nullptr)) refuse(place, "only one side returns");
   trace.branches.graph.endArm(begin);
   ArmEnd end{frame.slots, frame.stack, frame.result, before.changed()};

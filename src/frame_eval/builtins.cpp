@@ -119,8 +119,38 @@ Value* Builtins::callLen(const CallArgs& args) {
   return interpreter.length(args.positional[0]);
 }
 
+/// range() of bounds that are not known, right in front of a loop: nobody sees it but the loop. Null for others.
+Value* Builtins::rangeOfLoop(const CallArgs& args) {
+  const Frame& frame = *interpreter.frame_;
+  const auto& code = frame.code->instructions;
+  const bool loop = frame.pc + 1 < code.size() && code[frame.pc].op == cpython::Opcode::kGetIter &&
+                    code[frame.pc + 1].op == cpython::Opcode::kForIter;
+  if (!loop || !trace.loops || trace.keepsWrites || interpreter.survey_) return nullptr;
+  graph::SymContext& syms = trace.syms();
+  std::vector<graph::SymId> bounds;
+  for (Value* value : args.positional) bounds.push_back(syms.canonical(trace.asSym(value)));
+  const graph::SymId one = syms.constant(1);
+  const graph::SymId first = bounds.size() > 1 ? bounds[0] : syms.constant(0);
+  const graph::SymId stop = bounds.size() > 1 ? bounds[1] : bounds[0];
+  const graph::SymId step = bounds.size() > 2 ? bounds[2] : one;
+  const std::optional<int64_t> by = syms.asConst(step);
+  constexpr int64_t kWide = int64_t{1} << 60;
+  if (!by || *by == 0 || *by > kWide || *by < -kWide || (syms.asConst(first) && syms.asConst(stop))) return nullptr;
+  if (!trace.ensureWithin(first, -kWide, kWide) || !trace.ensureWithin(stop, -kWide, kWide)) return nullptr;
+  const graph::SymId span = syms.canonical(*by > 0 ? syms.sub(stop, first) : syms.sub(first, stop));
+  const bool varies = trace.turns.decides(span);
+  if (!varies && !trace.decide(syms.constant(0), guards::Relation::kLt, span))
+    return interpreter.newRange(first, step, syms.constant(0));
+  const int64_t stride = *by > 0 ? *by : -*by;
+  graph::SymId size = span;
+  if (stride != 1)
+    size = syms.canonical(syms.floorDiv(syms.add(span, syms.constant(stride - 1)), syms.constant(stride)));
+  return interpreter.newRange(first, step, size);
+}
+
 Value* Builtins::callRange(const CallArgs& args) {
   expect(args, 1, 3);
+  if (Value* range = rangeOfLoop(args)) return range;
   Ref bounds = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (size_t i = 0; i < args.positional.size(); ++i) {
     int64_t bound = trace.specialize(trace.asSym(args.positional[i]));

@@ -15,6 +15,7 @@ struct Builtins {
 #define FW_BUILTIN(name, handler) Value* handler(const CallArgs& args);
 #define FW_BUILTIN_ALIAS(name, handler)
 #include "frame_eval/builtins.def"
+  Value* rangeOfLoop(const CallArgs& args);
   Value* scalarAsInt(Value* scalar);
   Value* callMath(const CallArgs& args);
   Value* callOperator(const CallArgs& args);

@@ -122,8 +122,10 @@ bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) 
 /// Runs one trace; `execute` answers how its frame ends.
 template <typename Execute>
 std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool region, Execute execute,
-                                        const SharedMemoryFound& known, bool mayRestart, bool& returnsTwice) {
+                                        const SharedMemoryFound& known, bool mayRestart, bool& returnsTwice,
+                                        LoopDecisions& loops) {
   Trace trace;
+  trace.loops = &loops;
   trace.sizes = options.sizes;
   trace.shared = known.groups;
   trace.mayRestart = mayRestart;
@@ -158,26 +160,41 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
   }
 }
 
+/// The same, again for whatever is found out about loops.
+template <typename Execute>
+std::variant<Captured, Break> traceLoops(const CaptureOptions& options, bool region, Execute execute,
+                                         const SharedMemoryFound& known, bool mayRestart, bool& returnsTwice,
+                                         LoopDecisions& loops) {
+  const bool mayReturnTwice = returnsTwice;
+  while (true) {
+    try {
+      loops.unknownBehind.clear();
+      returnsTwice = mayReturnTwice;
+      return traceOnce(options, region, execute, known, mayRestart, returnsTwice, loops);
+    } catch (const LoopsDecided&) {}
+  }
+}
+
 /// Attempts that may find out about further arrays that share memory.
 constexpr int kMaxAttempts = 4;
 
 /// `returnsTwice`: Branches::mayReturnTwice, and whether that was made use of.
 template <typename Execute>
 std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool region, Execute execute,
-                                          bool& returnsTwice) {
+                                          bool& returnsTwice, LoopDecisions& loops) {
   const bool mayReturnTwice = returnsTwice;
   SharedMemoryFound known;
   const bool mayShare = !options.changing || !options.changing->contains(kSharedPlaces);
   for (int attempt = 1; attempt < kMaxAttempts && mayShare; ++attempt) {
     try {
       returnsTwice = mayReturnTwice;
-      return traceOnce(options, region, execute, known, true, returnsTwice);
+      return traceLoops(options, region, execute, known, true, returnsTwice, loops);
     } catch (SharedMemoryFound& found) {
       known = std::move(found);
     }
   }
   returnsTwice = mayReturnTwice;
-  return traceOnce(options, region, execute, {}, false, returnsTwice);
+  return traceLoops(options, region, execute, {}, false, returnsTwice, loops);
 }
 
 /// What cannot be captured with the rest of the function in both arms of a branch is traced again with arms that end
@@ -185,10 +202,11 @@ std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool re
 template <typename Execute>
 std::variant<Captured, Break> captureBest(const CaptureOptions& options, bool region, Execute execute) {
   bool returnsTwice = true;
-  auto traced = captureWith(options, region, execute, returnsTwice);
+  LoopDecisions loops;
+  auto traced = captureWith(options, region, execute, returnsTwice, loops);
   if (std::holds_alternative<Captured>(traced) || !returnsTwice) return traced;
   returnsTwice = false;
-  return captureWith(options, region, execute, returnsTwice);
+  return captureWith(options, region, execute, returnsTwice, loops);
 }
 
 }  // namespace
@@ -207,12 +225,13 @@ std::vector<Break> survey(const CallView& call, const CaptureOptions& options, c
   while (survey.next()) {
     try {
       bool returnsTwice = false;
+      LoopDecisions loops;
       auto execute = [&](Interpreter& interpreter) -> FrameEnd {
         interpreter.follow(&survey);
         interpreter.run(call);
         throw SurveyEnd{};  // what comes then is for complete traces
       };
-      auto traced = captureWith(options, false, execute, returnsTwice);
+      auto traced = captureWith(options, false, execute, returnsTwice, loops);
       if (auto* what = std::get_if<Break>(&traced)) survey.ended(std::move(*what));
     } catch (const SurveyEnd&) {
     } catch (const InternalError&) {  // of a trace that is not used; what was found until then holds

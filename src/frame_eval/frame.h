@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "cpython/bytecode.h"
+#include "frame_eval/splice/control_flow.h"
 #include "frame_eval/value.h"
 
 namespace fw::capture {
@@ -18,6 +19,14 @@ struct GeneratorIterator;
 struct UnrolledLoop {
   const Value* iterator;  ///< of a `for`
   size_t before;          ///< nodes of the graph when it began
+};
+
+/// A loop that becomes one of the graph, but for its first turns.
+struct RolledLoop {
+  const Value* iterator = nullptr;  ///< which one it is
+  int plain = 0;                    ///< turns to come that are traced by themselves
+  int begun = 0;                    ///< turns that were, because of what they change
+  int period = 0;                   ///< of arrays that change places; 0: not known yet
 };
 
 /// One activation of a Python function.
@@ -41,6 +50,8 @@ struct Frame {
   GeneratorIterator* generator = nullptr;  ///< whose frame this is
   absl::flat_hash_map<size_t, int> backJumps;
   absl::flat_hash_map<size_t, UnrolledLoop> unrolled;  ///< by the instruction that begins an iteration
+  absl::flat_hash_map<size_t, RolledLoop> rolled;      ///< the same
+  std::vector<const Loop*> rolling;                    ///< whose body is traced for all turns, innermost last
 
   void enter(size_t instruction) {
     executed.resize(code->instructions.size());

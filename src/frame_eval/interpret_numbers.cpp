@@ -188,6 +188,28 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
   return specializedBinary(op, left, right);
 }
 
+namespace {
+
+constexpr Op kCompareOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
+
+}  // namespace
+
+/// A comparison that is not the same in every turn of a loop, as a bool of the graph; else null.
+Value* Interpreter::compareInTurns(int op, graph::SymId left, graph::SymId right) {
+  graph::SymContext& syms = trace_.syms();
+  left = syms.canonical(left);
+  right = syms.canonical(right);
+  if (!trace_.turns.decides(left) && !trace_.turns.decides(right)) return nullptr;
+  const bool turned = op == Py_GT || op == Py_GE;
+  const Relation relation = op == Py_EQ || op == Py_NE   ? Relation::kEq
+                            : op == Py_LT || op == Py_GT ? Relation::kLt
+                                                         : Relation::kLe;
+  if (auto same = trace_.turns.decide(turned ? right : left, relation, turned ? left : right))
+    return trace_.constant(*same != (op == Py_NE) ? Py_True : Py_False);
+  graph::Graph& g = trace_.graph();
+  return trace_.number(ValueKind::kPyBool, g.binary(kCompareOps[op], g.sym(left), g.sym(right)));
+}
+
 Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
   bool equality = op == Py_EQ || op == Py_NE;
   if (isComplexLike(left) || isComplexLike(right)) {
@@ -200,6 +222,7 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
       isFloatLike(left) || isFloatLike(right) || left->kind == ValueKind::kPyBool || right->kind == ValueKind::kPyBool;
   if (!floating) {
     graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
+    if (Value* truth = compareInTurns(op, a, b)) return truth;
     bool answer = false;
     switch (op) {
       case Py_LT: answer = trace_.decide(a, Relation::kLt, b); break;
@@ -224,8 +247,7 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
       return result;
     trace_.fail(BreakReason::kUnsupportedObject, "comparison of a float with a large integer");
   }
-  static constexpr Op kOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
-  return trace_.number(ValueKind::kPyBool, trace_.graph().binary(kOps[op], asFloat(left), asFloat(right)));
+  return trace_.number(ValueKind::kPyBool, trace_.graph().binary(kCompareOps[op], asFloat(left), asFloat(right)));
 }
 
 }  // namespace fw::capture

@@ -214,22 +214,22 @@ void Interpreter::jump(const Instr& instr) {
     if (++frame_->backJumps[frame_->pc] > options_.maxUnroll) {
       trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(options_.maxUnroll) + " iterations");
     }
-    limitUnrolled(nullptr);
+    if (auto why = limitUnrolled(nullptr)) trace_.fail(BreakReason::kLoopLimit, *why);
   }
   frame_->pc = target;
 }
 
 /// At the instruction that begins another iteration. Compile time grows with the operations, so that a long loop of
-/// much code costs more than it brings.
-void Interpreter::limitUnrolled(const Value* iterator) {
+/// much code costs more than it brings: says so, then.
+std::optional<std::string> Interpreter::limitUnrolled(const Value* iterator) {
   const size_t size = trace_.graph().size();
   auto [loop, first] = frame_->unrolled.try_emplace(frame_->pc, UnrolledLoop{iterator, size});
   if (first || loop->second.iterator != iterator) {
     loop->second = {iterator, size};
   } else if (size - loop->second.before > static_cast<size_t>(options_.maxUnrolledOps)) {
-    trace_.fail(BreakReason::kLoopLimit,
-                "unrolled, the loop has more than " + std::to_string(options_.maxUnrolledOps) + " operations");
+    return "unrolled, the loop has more than " + std::to_string(options_.maxUnrolledOps) + " operations";
   }
+  return std::nullopt;
 }
 
 void Interpreter::jumpIf(const Instr& instr, bool taken) {

@@ -59,6 +59,7 @@ class Interpreter : InterpreterState {
   bool typeHasAttribute(Value* self, PyObject* name);
   /// iter(iterable).
   Value* iteratorOf(Value* iterable);
+  Value* newRange(graph::SymId first, graph::SymId step, graph::SymId size);
   /// The next item of an iterator, null when it is exhausted.
   Value* nextOf(Value* iterator);
 
@@ -78,6 +79,7 @@ class Interpreter : InterpreterState {
 
  private:
   friend struct Branching;
+  friend class Rolling;
   friend struct Builtins;
   friend struct DeclaredCalls;
   friend struct Collections;
@@ -111,7 +113,7 @@ class Interpreter : InterpreterState {
   std::vector<Value*> popMany(size_t count), popManyRaw(size_t count);
   PyObject* nameAt(int index) const;
   void jump(const Instr& instr), jumpIf(const Instr& instr, bool taken), branch(const Instr& instr, bool jumpsIf);
-  void limitUnrolled(const Value* iterator);
+  std::optional<std::string> limitUnrolled(const Value* iterator);
   void drop(Value*& entry);
   [[noreturn]] void unsupported(const Instr& instr);
   [[noreturn]] void raises(const std::string& what);
@@ -179,6 +181,7 @@ class Interpreter : InterpreterState {
   Value* floatBinary(int op, Value* left, Value* right);
   Value* specializedBinary(int op, Value* left, Value* right);
   graph::ValueId asFloat(Value* value);
+  Value* compareInTurns(int op, graph::SymId left, graph::SymId right);
   Value* numberCompare(int op, Value* left, Value* right);
   Value* foldBinary(int op, Value* left, Value* right);
 

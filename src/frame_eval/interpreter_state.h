@@ -23,6 +23,15 @@ struct KeyIndex {
   Ref positions;  ///< a dict
 };
 
+/// What is known of the loops in some code without handlers.
+struct CodeLoops {
+  CodeLoops(const Bytecode& code, const ControlFlow& flow)
+      : loops(naturalLoops(flow)),
+        live(code, flow, std::vector<bool>(static_cast<size_t>(code.object()->co_nlocalsplus))) {}
+  std::vector<Loop> loops;
+  Liveness live;
+};
+
 struct InterpreterState {
   InterpreterState(Trace& trace, const CaptureOptions& options) : trace_(trace), options_(options) {}
 
@@ -50,6 +59,7 @@ struct InterpreterState {
   absl::flat_hash_map<PyObject*, Value*> functions_;  ///< see knownFunction()
   absl::flat_hash_map<const Value*, KeyIndex> keyIndices_;                    ///< see findKey()
   absl::flat_hash_map<const Bytecode*, std::unique_ptr<JoiningFlow>> flows_;  ///< of code with branches on array data
+  absl::flat_hash_map<const Bytecode*, std::unique_ptr<CodeLoops>> loops_;    ///< of code with loops that are rolled
 };
 
 }  // namespace fw::capture

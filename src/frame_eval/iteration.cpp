@@ -4,8 +4,10 @@
 // container, as in CPython.
 #include "frame_eval/iteration.h"
 
+#include "cpython/objects.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/loops.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
 #include "graph/support/check.h"
@@ -96,6 +98,44 @@ struct RangeStep {
   std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
     return VirtualIterator::Recipe{iterFunction(t), {range}, static_cast<size_t>(at)};
   }
+  std::optional<VirtualIterator::Items> items(Interpreter&) {
+    int64_t fields[4];
+    constexpr int64_t kWide = int64_t{1} << 61;
+    if (!cpython::readRange(range->object.get(), fields)) return std::nullopt;
+    for (int64_t field : fields)
+      if (field < -kWide || field > kWide) return std::nullopt;
+    graph::SymContext& syms = trace.syms();
+    const graph::SymId first = syms.constant(fields[0] + fields[2] * at), step = syms.constant(fields[2]);
+    return VirtualIterator::Items{syms.constant(size - at), [&t = trace, first, step](graph::SymId number) {
+                                    graph::SymContext& s = t.syms();
+                                    return t.pyInt(s.add(first, s.mul(step, number)));
+                                  }};
+  }
+  void skip() { ++at; }
+};
+
+/// Of a range that is never seen but by its loop, and whose bounds are not all known.
+struct NewRangeStep {
+  Trace& trace;
+  graph::SymId first, step, size;
+  int64_t at = 0;
+
+  Value* operator()(Interpreter&) {
+    if (at >= trace.specialize(size)) return nullptr;
+    return item(trace.syms().constant(at++));
+  }
+  std::optional<VirtualIterator::Items> items(Interpreter&) {
+    graph::SymContext& syms = trace.syms();
+    const graph::SymId taken = syms.constant(at);
+    return VirtualIterator::Items{syms.sub(size, taken), [step = *this, taken](graph::SymId number) {
+                                    return step.item(step.trace.syms().add(taken, number));
+                                  }};
+  }
+  void skip() { ++at; }
+  Value* item(graph::SymId number) const {
+    graph::SymContext& syms = trace.syms();
+    return trace.pyInt(syms.canonical(syms.add(first, syms.mul(step, number))));
+  }
 };
 
 /// Of a str, bytes or constant tuple.
@@ -114,14 +154,28 @@ struct ConstantStep {
 struct ArrayStep {
   Trace& trace;
   Value* array;
-  int64_t size, at = 0;
+  graph::SymId size;
+  int most;  ///< items that may be asked for one by one
+  int64_t at = 0;
   bool reversed = false;
 
   Value* operator()(Interpreter&) {
-    if (at == size) return nullptr;
-    const int64_t index = reversed ? size - 1 - at : at;
-    ++at;
-    return numpy::getItem(trace, array, trace.constant(checked(PyLong_FromLongLong(index))));
+    if (at == 0 && trace.hint(size) > most)
+      trace.fail(BreakReason::kLoopLimit, "iteration over an array of " + std::to_string(trace.hint(size)) + " items");
+    if (at == trace.specialize(size)) return nullptr;
+    return item(trace.syms().constant(at++));
+  }
+  std::optional<VirtualIterator::Items> items(Interpreter&) {
+    const graph::SymId taken = trace.syms().constant(at);
+    return VirtualIterator::Items{trace.syms().sub(size, taken), [step = *this, taken](graph::SymId number) {
+                                    return step.item(step.trace.syms().add(taken, number));
+                                  }};
+  }
+  void skip() { ++at; }
+  Value* item(graph::SymId number) const {
+    graph::SymContext& syms = trace.syms();
+    if (reversed) number = syms.sub(syms.sub(size, syms.constant(1)), number);
+    return numpy::getItem(trace, array, trace.pyInt(syms.canonical(number)));
   }
 };
 
@@ -284,21 +338,24 @@ std::vector<Value*> Interpreter::constantItems(Value* iterable) {
 Value* Interpreter::arrayIterator(Value* array, bool reversed) {
   const graph::SymShape& shape = trace_.graph().type(array->node).shape;
   if (shape.empty()) raises("TypeError: iteration over a 0-d array");
-  if (trace_.hint(shape[0]) > options_.maxUnroll) {
-    trace_.fail(BreakReason::kLoopLimit,
-                "iteration over an array of " + std::to_string(trace_.hint(shape[0])) + " items");
-  }
-  const int64_t size = trace_.specialize(shape[0]);
-  return makeIterator(trace_, reversed ? &PyReversed_Type : &PySeqIter_Type,
-                      ArrayStep{.trace = trace_, .array = array, .size = size, .reversed = reversed});
+  return makeIterator(
+      trace_, reversed ? &PyReversed_Type : &PySeqIter_Type,
+      ArrayStep{.trace = trace_, .array = array, .size = shape[0], .most = options_.maxUnroll, .reversed = reversed});
 }
 
 // ---- instructions -------------------------------------------------------------------------------------------------
 
 void Interpreter::onGetIter(const Instr&) { push(iteratorOf(pop())); }
 
+/// An iterator over range(first, first + step * size, step), of which nothing else is seen.
+Value* Interpreter::newRange(graph::SymId first, graph::SymId step, graph::SymId size) {
+  return makeIterator(trace_, &PyRangeIter_Type, NewRangeStep{trace_, first, step, size});
+}
+
 void Interpreter::onForIter(const Instr& instr) {
   Value* iterator = trace_.open(top());
+  Rolling rolling(*this, *frame_);
+  if (rolling.take(instr)) return;
   auto limit = static_cast<size_t>(options_.maxUnroll);
   bool sized = iterator->kind == ValueKind::kIterator && !iterator->lazy;
   if (sized) {
@@ -309,8 +366,8 @@ void Interpreter::onForIter(const Instr& instr) {
   Value* item = nextOf(iterator);
   if (item) {
     bool endless = sized ? iterator->position > limit : ++frame_->backJumps[frame_->pc] > options_.maxUnroll;
-    if (endless) trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(limit) + " iterations");
-    limitUnrolled(iterator);
+    if (endless) rolling.tooLong("more than " + std::to_string(limit) + " iterations");
+    if (auto why = limitUnrolled(iterator)) rolling.tooLong(*why);
     return push(item);
   }
   frame_->backJumps[frame_->pc] = 0;

@@ -8,7 +8,8 @@ namespace fw::capture {
 /// The builtin iter(), for recipes.
 PyObject* iterFunction(Trace& trace);
 
-/// Items that are computed by a function object: `auto step(Interpreter&) -> Value*`; it may have a `recipe(Trace&)`.
+/// Items that are computed by a function object: `auto step(Interpreter&) -> Value*`; it may have a `recipe(Trace&)`
+/// and `items(Interpreter&)` with `skip()`.
 template <typename Step>
 class StepIterator : public VirtualIterator {
  public:
@@ -21,6 +22,14 @@ class StepIterator : public VirtualIterator {
   std::unique_ptr<VirtualIterator> copy() const override {
     if constexpr (std::is_copy_constructible_v<Step>) return std::make_unique<StepIterator>(*this);
     return nullptr;
+  }
+  std::optional<Items> items(Interpreter& interpreter) override {
+    if constexpr (requires { step_.items(interpreter); })
+      if (!done_) return step_.items(interpreter);
+    return std::nullopt;
+  }
+  void skip() override {
+    if constexpr (requires { step_.skip(); }) step_.skip();
   }
   std::optional<Recipe> recipe(Trace& trace) override {
     if constexpr (requires { step_.recipe(trace); }) return step_.recipe(trace);

@@ -137,6 +137,7 @@ void Trace::pinFrom(size_t first) {
 }
 
 int64_t Trace::hint(graph::SymId sym) const {
+  if (turns.decides(sym)) turns.refuse();
   auto value = guards_.syms->evaluate(sym, hints_);
   if (!value.ok()) {
     throw CaptureBreak(BreakReason::kUnsupportedObject, "an integer expression leaves the range of int64");
@@ -232,6 +233,10 @@ bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
   right = syms().canonical(right);
   if (auto known = proven(syms(), left, relation, right)) return *known;
   if (auto known = decidedBefore(left, relation, right)) return *known;
+  if (turns.decides(left) || turns.decides(right)) {
+    if (auto known = turns.decide(left, relation, right)) return *known;
+    turns.refuse();
+  }
   bool answer = holds(hint(left), relation, hint(right));
   Guard g{.kind = GuardKind::kSymRelation, .relation = relation, .left = left, .right = right};
   if (!answer) {

@@ -19,6 +19,7 @@
 #include "frame_eval/library_call.h"
 #include "frame_eval/numpy/overlap.h"
 #include "frame_eval/program_write.h"
+#include "frame_eval/turns.h"
 #include "frame_eval/value.h"
 #include "graph/graph.h"
 #include "graph/numpy_types.h"
@@ -110,7 +111,7 @@ class Trace {
   bool decide(graph::SymId left, guards::Relation relation, graph::SymId right);
   /// Specialises a symbolic int to the value seen now.
   int64_t specialize(graph::SymId sym);
-  /// Value seen now.
+  /// Value seen now. Breaks for what depends on the turn of a loop.
   int64_t hint(graph::SymId sym) const;
   void guard(guards::Guard guard);
   /// The guards from number `first` on hold fast one value of many.
@@ -167,6 +168,8 @@ class Trace {
 
   std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp
   Branches branches{*this};          ///< on array data
+  Turns turns{*this};                ///< of loops that become one loop of the graph
+  LoopDecisions* loops = nullptr;    ///< null: all loops are unrolled
   int ufuncCalls = 0;                ///< those counted for Captured::ufuncsAreOwn
   bool inlines = false;              ///< some call of a Python function was traced into
   bool mayRestart = true;            ///< knowing more of them
@@ -185,6 +188,7 @@ class Trace {
   friend struct CaptureSession;
   friend struct Locks;
   friend struct OutsideIterators;
+  friend class Turns;
   bool isMadeByFrame(SourceId source, PyObject* function) const;
   Value* functionFromSource(SourceId source, PyObject* function);
   void convertSource(SourceId source, PyObject* object, Value* into);

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,14 @@ struct VirtualIterator {
   virtual std::optional<Recipe> recipe(Trace&) { return std::nullopt; }
   /// Null when it is exhausted. Python exceptions raised on the way pass as VirtualRaise.
   virtual Value* next(Interpreter& interpreter) = 0;
+  /// What is left, by number, where all of it is known to be there.
+  struct Items {
+    graph::SymId count;
+    std::function<Value*(graph::SymId number)> item;
+  };
+  virtual std::optional<Items> items(Interpreter&) { return std::nullopt; }
+  /// One that has items() goes on behind the first of them.
+  virtual void skip() {}
   /// Another that will answer the same. Null: there is no way to make one.
   virtual std::unique_ptr<VirtualIterator> copy() const { return nullptr; }
 };

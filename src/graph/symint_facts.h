@@ -8,4 +8,11 @@ namespace fw::graph {
 /// Range of an expression with what has been learnt about its symbols since it was made; the expression keeps it.
 SymRange refinedRange(SymContext& context, SymId id);
 
+/// Whether the expression contains the symbol.
+bool dependsOn(const SymContext& context, SymId id, SymId symbol);
+/// The expression with `value` in place of the symbol. None where the symbol is part of a divisor.
+std::optional<SymId> withValue(SymContext& context, SymId id, SymId symbol, SymId value);
+/// By how much the expression grows when the symbol grows by 1, if that is the same for every value of the symbol.
+std::optional<SymId> slopeOf(SymContext& context, SymId id, SymId symbol);
+
 }  // namespace fw::graph

@@ -64,8 +64,9 @@ struct SymbolBinding {
     kIterIndex,      ///< position of a list or tuple iterator, count of an enumerate, with an Iterator guard
     kIterRemaining,  ///< items that a list, tuple or range iterator with an Iterator guard has left at the moment
     kNumber,         ///< the int that the Number guard of this ordinal has computed
+    kTurn,           ///< counts the turns of a loop of the graph: nothing of the call, guards do not speak of it
   } from;
-  SourceId source;  ///< none for kNumber
+  SourceId source;  ///< none for kNumber and kTurn
   int axis = 0;     ///< kDim, kStride (bytes); kNumber: ordinal
 };
 

@@ -116,25 +116,25 @@ def test_a_list_that_is_its_own_argument():
 # ---- loops whose iterator Python makes ------------------------------------------------------------------------------
 
 def over_rows(a):
-    total = 0.0
+    parts = []
     for row in a:
         s = (row * 2 + 1).sum()
-        total += float(s)
-    return total
+        parts.append(float(s))
+    return sum(parts)
 
 
 def over_enumerate(a):
-    total = 0.0
+    parts = []
     for i, row in enumerate(a):
-        total += float((row * i).sum())
-    return total
+        parts.append(float((row * i).sum()))
+    return sum(parts)
 
 
 def over_zip(a):
-    total = 0.0
+    parts = []
     for p, q in zip(a, a[::-1]):
-        total += float((p * q + 1).sum())
-    return total
+        parts.append(float((p * q + 1).sum()))
+    return sum(parts)
 
 
 @pytest.mark.parametrize("function", [over_rows, over_enumerate, over_zip])
@@ -159,14 +159,30 @@ def integrate(y, n):
     return y
 
 
+def integrate_and_tell(y, n):
+    path = []
+    for _ in range(n):
+        y = integrate(y, 2)
+        path.append(y)
+    return path
+
+
 def test_much_code_is_not_unrolled():
-    compiled = fusewire.compile(integrate)
+    compiled = fusewire.compile(integrate_and_tell)
     y = np.array([.1, .2, .3, .4])
     for n in (30, 40):
-        np.testing.assert_allclose(compiled(y, n), integrate(y, n), rtol=1e-12)
+        np.testing.assert_allclose(compiled(y, n), integrate_and_tell(y, n), rtol=1e-12)
     breaks = fusewire._fusewire.describe(compiled)["breaks"]
     assert any("more than 256 operations" in b["detail"] for b in breaks)
     assert max(variants(compiled)) <= 3
+
+
+def test_much_code_is_one_loop():
+    compiled = fusewire.compile(integrate, fullgraph=True)
+    y = np.array([.1, .2, .3, .4])
+    for n in (30, 40, 1000):
+        np.testing.assert_array_equal(compiled(y, n), integrate(y, n))
+    assert max(variants(compiled)) <= 2
 
 
 def kadane(x):

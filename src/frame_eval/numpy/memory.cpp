@@ -206,6 +206,11 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   setContent(trace, owner, after);
 }
 
+void replaceContent(Trace& trace, Value* owner, ValueId after) {
+  if (owner->source.valid()) trace.arrayWrites.push_back({owner, inputOf(trace, owner), after, trace.at});
+  setContent(trace, owner, after);
+}
+
 void setContent(Trace& trace, Value* owner, ValueId after) {
   const ValueId before = std::exchange(owner->node, after);
   for (Value* view : owner->items) view->node = replay(trace, view->node, before, after);

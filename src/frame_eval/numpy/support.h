@@ -107,6 +107,8 @@ Value* makeView(Trace& trace, Value* parent, ValueId node);
 void writeAll(Trace& trace, Value* target, ValueId node);
 /// The memory that `owner` owns holds `after` from now on; its views look at that.
 void setContent(Trace& trace, Value* owner, ValueId after);
+/// The same for what a branch or loop has left in `owner`, as a write of the whole array.
+void replaceContent(Trace& trace, Value* owner, ValueId after);
 /// The same for a part: `part` is a chain of slices, expands and squeezes over target's node.
 void writePart(Trace& trace, Value* target, ValueId part, ValueId node);
 /// Raises or breaks as writeAll() would.

@@ -9,10 +9,21 @@
 #include <map>
 
 namespace fw::capture {
-namespace {
 
 using cpython::Instr;
 using cpython::Opcode;
+
+bool readsSlot(Opcode op) {
+  return op == Opcode::kLoadFast || op == Opcode::kLoadFastAndClear || op == Opcode::kDeleteFast ||
+         op == Opcode::kMakeCell || op == Opcode::kLoadDeref || op == Opcode::kStoreDeref || op == Opcode::kDeleteDeref;
+}
+
+bool writesSlot(Opcode op) {
+  return op == Opcode::kStoreFast || op == Opcode::kLoadFastAndClear || op == Opcode::kDeleteFast;
+}
+
+namespace {
+
 
 struct Edges {
   std::vector<std::vector<int>> into;      ///< predecessors that can be reached
@@ -60,15 +71,6 @@ class Rows {
   size_t words_;
   std::vector<uint64_t> bits_;
 };
-
-bool reads(Opcode op) {
-  return op == Opcode::kLoadFast || op == Opcode::kLoadFastAndClear || op == Opcode::kDeleteFast ||
-         op == Opcode::kMakeCell || op == Opcode::kLoadDeref || op == Opcode::kStoreDeref || op == Opcode::kDeleteDeref;
-}
-
-bool writes(Opcode op) {
-  return op == Opcode::kStoreFast || op == Opcode::kLoadFastAndClear || op == Opcode::kDeleteFast;
-}
 
 }  // namespace
 
@@ -125,7 +127,9 @@ std::vector<int> postDominators(const std::vector<std::vector<int>>& out, int ex
 
 JoiningFlow flowOf(const cpython::Bytecode& code) {
   const int size = static_cast<int>(code.instructions.size());
-  JoiningFlow result{{std::vector<std::array<int, 2>>(static_cast<size_t>(size), {-1, -1}), {}}, {}};
+  JoiningFlow result{{std::vector<std::array<int, 2>>(static_cast<size_t>(size), {-1, -1}),
+                      std::vector<int>(static_cast<size_t>(size), -1)},
+                     {}};
   std::vector<std::vector<int>> out(static_cast<size_t>(size) + 1);
   for (int i = 0; i < size; ++i) {
     const Instr& instr = code.instructions[static_cast<size_t>(i)];
@@ -185,8 +189,8 @@ Liveness::Liveness(const cpython::Bytecode& code, const ControlFlow& flow, const
       const Instr& instr = code.instructions[i];
       const size_t word = static_cast<size_t>(instr.arg) / 64;
       const uint64_t bit = uint64_t{1} << instr.arg % 64;
-      if (writes(instr.op)) row[word] = (row[word] & ~bit) | (fixed[word] & bit);
-      if (reads(instr.op)) row[word] |= bit;
+      if (writesSlot(instr.op)) row[word] = (row[word] & ~bit) | (fixed[word] & bit);
+      if (readsSlot(instr.op)) row[word] |= bit;
       if (flow.handler[i] >= 0) join(flow.handler[i]);
       if (!std::equal(row.begin(), row.end(), live.row(i))) {
         std::copy(row.begin(), row.end(), live.row(i));

@@ -9,6 +9,10 @@
 
 namespace fw::capture {
 
+/// Whether the instruction reads, or writes, the slot of localsplus that is its argument.
+bool readsSlot(cpython::Opcode op);
+bool writesSlot(cpython::Opcode op);
+
 /// Edges of the graph whose nodes are the instructions.
 struct ControlFlow {
   std::vector<std::array<int, 2>> next;  ///< going on and jumping, -1 for none; without exceptions
@@ -32,7 +36,7 @@ struct Loop {
 
 /// Where paths that have parted meet again.
 struct JoiningFlow {
-  ControlFlow flow;  ///< `handler` is left empty
+  ControlFlow flow;  ///< without handlers
   std::vector<int>
       joins;  ///< by instruction: the nearest one that all ways from it to a return pass; the number of
               ///< instructions if only the return itself; -1 if there is no way. Ways that raise do not count

@@ -1,0 +1,156 @@
+// What stands behind a loop. A variable that turns hand on has what the last one has left; one that only the last turn
+// matters for is a result of the loop if it can be one. What is not known - a view into what the loop has written, an
+// array that may be the one from in front of the loop - is unjoined, as behind a branch.
+#include <algorithm>
+
+#include "frame_eval/branch_join.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/loops.h"
+#include "frame_eval/numpy/support.h"
+#include "graph/support/check.h"
+#include "graph/symint_facts.h"
+
+namespace fw::capture {
+
+using graph::DType;
+using graph::Graph;
+using graph::Op;
+using graph::Scalar;
+using graph::SymId;
+using graph::ValueId;
+
+namespace {
+
+class LoopEnd {
+ public:
+  LoopEnd(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key)
+      : trace_(trace),
+        frame_(frame),
+        before_(before),
+        loop_(loop),
+        key_(key) {}
+
+  void run() {
+    for (const CarriedVariable& v : loop_.variables) addVariable(v);
+    for (const CarriedContent& c : loop_.contents) {
+      contents_.push_back(carried_.size());
+      carried_.push_back({c.from, c.given, c.end});
+    }
+    for (const auto& [slot, end] : loop_.temporaries) addTemporary(slot, end);
+    const std::vector<ValueId> results = trace_.branches.graph.add(
+        RegionGraph::Loop{loop_.begin, loop_.end, loop_.symbol, loop_.rounds, std::move(carried_)});
+    for (size_t i = 0; i < contents_.size(); ++i)
+      numpy::replaceContent(trace_, loop_.contents[i].owner, results[contents_[i]]);
+    for (const auto& [value, result] : made_) value->node = results[result];
+    for (const auto& [slot, value] : slots_) frame_.slots[slot] = value;
+    for (Value* value : loop_.forgotten) forget(value, "an array is written in the loop that it may be");
+  }
+
+ private:
+  void forget(Value* value, const std::string& why) {
+    trace_.branches.forget(value, "behind the loop, " + why);
+    trace_.loops->unknownBehind[value] = key_;
+  }
+
+  Value* unknown(size_t slot, const std::string& why) {
+    Value* v = trace_.make(ValueKind::kUnjoined);
+    PyObject* name = PyTuple_GET_ITEM(frame_.object()->co_localsplusnames, static_cast<Py_ssize_t>(slot));
+    forget(v, text(name) + " " + why);
+    return v;
+  }
+
+  bool varies(ValueId node) const {
+    const graph::SymShape& shape = trace_.graph().type(node).shape;
+    return std::any_of(shape.begin(), shape.end(),
+                       [&](SymId size) { return graph::dependsOn(trace_.syms(), size, loop_.symbol); });
+  }
+
+  /// The Value whose node will be that result.
+  Value* result(Value* made, size_t number) {
+    made_.emplace_back(made, number);
+    return made;
+  }
+
+  void addVariable(const CarriedVariable& v) {
+    using Kind = CarriedVariable::Kind;
+    if (v.kind == Kind::kSame) return;
+    if (v.kind == Kind::kInt) {
+      graph::SymContext& syms = trace_.syms();
+      const SymId all = syms.add(trace_.asSym(v.begin), syms.mul(v.step, loop_.rounds));
+      const SymId turns = syms.canonical(all);
+      slots_.emplace_back(v.slot, loop_.certain ? trace_.pyInt(turns) : unknown(v.slot, "may be as it was"));
+      return;
+    }
+    const size_t number = carried_.size();
+    const ValueId answer = v.kind == Kind::kNumber ? trace_.operand(v.end).value : v.end->node;
+    carried_.push_back({v.from, v.placeholder, answer});
+    if (v.kind == Kind::kNumber) {
+      Value* value = trace_.make(numberKind(v.begin));
+      slots_.emplace_back(v.slot, result(value, number));
+      return;
+    }
+    Value* value = trace_.array(ValueId());
+    const bool fresh = !v.end->joined;
+    value->frozen = v.end->frozen;
+    if (!loop_.certain || !fresh) trace_.branches.noteJoined(value, v.begin, fresh ? v.begin : v.end);
+    after_[v.end] = value;
+    slots_.emplace_back(v.slot, result(value, number));
+  }
+
+  void addTemporary(size_t slot, Value* end) {
+    if (end == frame_.slots[slot]) return;
+    slots_.emplace_back(slot, end && end->kind != ValueKind::kNull ? temporary(slot, end) : end);
+  }
+
+  Value* temporary(size_t slot, Value* end) {
+    if (!loop_.certain) return unknown(slot, "is known only if there is a turn");
+    if (end->isConstant() && !trace_.standIns.contains(end->object.get())) return end;
+    if (end->kind == ValueKind::kPyInt) {
+      if (!graph::dependsOn(trace_.syms(), trace_.syms().canonical(end->sym), loop_.symbol)) return end;
+      const std::optional<SymId> last = trace_.turns.inLastTurn(end->sym);
+      return last ? trace_.pyInt(*last) : unknown(slot, "is not known");
+    }
+    if (auto known = after_.find(end); known != after_.end()) return known->second;
+    if (before_.knows(end)) return end;
+    if (const ValueKind kind = numberKind(end); kind != ValueKind::kNull) {
+      if (end->node.index < loop_.begin) return end;
+      return after_[end] = result(trace_.make(kind), addExtra(end->node));
+    }
+    const bool fresh =
+        end->kind == ValueKind::kArray && !end->source.valid() && !end->base && !end->joined && !varies(end->node);
+    if (!fresh) return unknown(slot, "is not known");
+    Value* value = trace_.array(ValueId());
+    value->frozen = end->frozen;
+    return after_[end] = result(value, addExtra(end->node));
+  }
+
+  /// A result that no turn reads. It has to begin as something.
+  size_t addExtra(ValueId answer) {
+    Graph& g = trace_.graph();
+    const graph::ValueType type = g.type(answer);
+    ValueId begin = g.constant(Scalar::ofDouble(DType::kF64, 0));
+    if (type.dtype != DType::kF64) begin = g.cast(begin, type.dtype);
+    if (type.rank() > 0) begin = g.addTyped(Op::kFull, {begin}, {type.dtype, type.shape, type.layout, {}});
+    carried_.push_back({begin, {}, answer});
+    return carried_.size() - 1;
+  }
+
+  Trace& trace_;
+  Frame& frame_;
+  const BranchState& before_;
+  TracedLoop& loop_;
+  LoopDecisions::Key key_;
+  std::vector<RegionGraph::Carried> carried_;
+  std::vector<size_t> contents_;                  ///< numbers of results
+  std::vector<std::pair<Value*, size_t>> made_;   ///< and the result that each is
+  std::vector<std::pair<size_t, Value*>> slots_;  ///< what they hold behind the loop
+  absl::flat_hash_map<Value*, Value*> after_;     ///< what a turn leaves, and what that is behind the loop
+};
+
+}  // namespace
+
+void endLoop(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key) {
+  LoopEnd(trace, frame, before, loop, key).run();
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,448 @@
+// A turn is traced by itself first. If it leaves other kinds of things than it has found (s = 0; s += x[i]), it stays
+// as it is, and the next one is looked at. Then a turn is traced for all: what the first one has changed stands for the
+// value of any turn, ints that grow are expressions of the turn. If that turn changes more, it is traced again.
+//
+// A turn may change numbers, arrays that it makes, and what arrays hold; a variable that is an array made by the turn
+// before, or the one from in front of the loop, is a joined array (branches.h). Arrays that change places are where
+// they were after a few turns, which are traced as one round then.
+//
+// What cannot be such a loop is noted, and the trace is made again without it.
+#include "frame_eval/loops.h"
+
+#include <algorithm>
+
+#include "frame_eval/branch_join.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/iteration.h"
+#include "frame_eval/numpy/support.h"
+#include "graph/rank.h"
+#include "graph/support/check.h"
+#include "graph/symint_facts.h"
+
+namespace fw::capture {
+
+using graph::SymId;
+using graph::ValueId;
+using guards::Relation;
+
+namespace {
+
+/// Turns in front of the loop that may leave other kinds of things than they find.
+constexpr int kMostBegun = 3;
+/// Bodies that are traced until nothing more is found out.
+constexpr int kMostAttempts = 12;
+constexpr int kMostPeriod = 4;
+
+bool isInt(const Value* v) {
+  if (v->kind == ValueKind::kPyInt) return true;
+  if (!v->isConstant() || !PyLong_CheckExact(v->object.get())) return false;
+  int overflow = 0;
+  (void)PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
+  return overflow == 0;
+}
+
+struct Exhausted {
+  Value* operator()(Interpreter&) { return nullptr; }
+};
+
+}  // namespace
+
+Rolling::Rolling(Interpreter& interpreter, Frame& frame)
+    : in_(interpreter),
+      trace_(interpreter.trace_),
+      frame_(frame),
+      header_(frame.pc - 1) {}
+
+LoopDecisions::Key Rolling::key() const { return {frame_.code->object(), header_}; }
+
+void Rolling::refuse(const std::string& why) {
+  trace_.loops->refused[key()] = why;
+  throw LoopsDecided{};
+}
+
+bool Rolling::mayRoll() const {
+  return trace_.loops && !trace_.keepsWrites && !in_.survey_ && in_.resumeAt() < 0 &&
+         !trace_.loops->refused.contains(key());
+}
+
+void Rolling::tooLong(const std::string& why) {
+  if (trace_.loops)
+    if (auto known = trace_.loops->refused.find(key()); known != trace_.loops->refused.end())
+      trace_.fail(BreakReason::kLoopLimit, why + ", and " + known->second);
+  Value* iterator = in_.top();
+  const bool counted = mayRoll() && iterator->lazy && iterator->lazy->items(in_);
+  if (counted && trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
+  trace_.fail(BreakReason::kLoopLimit, why);
+}
+
+bool Rolling::take(const Instr& instr) {
+  if (!mayRoll()) return false;
+  instr_ = &instr;
+  iterator_ = in_.top();
+  if (iterator_->kind != ValueKind::kIterator || !iterator_->lazy) return false;
+  const std::optional<VirtualIterator::Items> items = iterator_->lazy->items(in_);
+  if (!items) return false;
+  const SymId count = trace_.syms().canonical(items->count);
+  const bool varies = trace_.turns.decides(count);
+  if (!varies) {
+    auto known = frame_.rolled.find(header_);
+    const bool begun = known != frame_.rolled.end() && known->second.iterator == iterator_;
+    const int64_t now = trace_.hint(count);
+    const bool isLong = now > in_.options_.maxUnroll || begun || trace_.loops->tooLong.contains(key());
+    if (now < 2 || !isLong) return false;
+  }
+  try {
+    return roll(*items, count);
+  } catch (const CaptureBreak& b) {
+    if (in_.options_.deadline.isOver()) throw;
+    std::string why = "in line " + std::to_string(trace_.line) + ": " + std::string(info(b.reason).message);
+    refuse(b.detail.empty() ? why : why + " (" + b.detail + ")");
+  } catch (const graph::TooManyAxes& e) {
+    refuse(std::string("a result has ") + e.what());
+  }
+}
+
+bool Rolling::roll(const VirtualIterator::Items& items, SymId count) {
+  const bool varies = trace_.turns.decides(count);
+  const SymId zero = trace_.syms().constant(0);
+  if (!varies) FW_CHECK(trace_.decide(zero, Relation::kLt, count));
+  RolledLoop& known = frame_.rolled[header_];
+  if (known.iterator != iterator_) known = {iterator_};
+  const bool plain = known.plain > 0;
+  known.plain -= plain;
+  findVariables();
+  if (plain) {
+    runBody(items.item(zero));
+    iterator_->lazy->skip();
+    ++iterator_->position;
+    return true;
+  }
+  if (!probe(items.item(zero), !varies)) {
+    RolledLoop& state = frame_.rolled[header_];
+    if (++state.begun > kMostBegun) refuse("its variables are of other kinds in each turn");
+    iterator_->lazy->skip();
+    ++iterator_->position;
+    return true;
+  }
+  if (period_ > 1) {
+    if (varies) refuse("arrays change places in a loop whose length is not known");
+    graph::SymContext& syms = trace_.syms();
+    const SymId rest = syms.mod(count, syms.constant(period_));
+    const int64_t turns = trace_.specialize(rest);
+    RolledLoop& state = frame_.rolled[header_];
+    state.plain = static_cast<int>(turns);
+    if (turns > 0) {
+      frame_.pc = header_;
+      return true;
+    }
+    if (!trace_.decide(syms.constant(period_), Relation::kLe, count)) return false;
+    for (CarriedVariable& v : variables_) {
+      if (v.kind == Kind::kArray) v.kind = Kind::kSame;  // behind a round
+      if (v.kind == Kind::kInt) v.step = syms.mul(v.step, syms.constant(period_));
+    }
+  }
+  for (int i = 0; i < kMostAttempts; ++i) {
+    if (!attempt(items, count)) continue;
+    FW_CHECK(frame_.stack.back() == iterator_);
+    frame_.stack.pop_back();
+    iterator_->lazy = std::make_unique<StepIterator<Exhausted>>(Exhausted{});
+    frame_.pc = static_cast<size_t>(instr_->target);
+    return true;
+  }
+  refuse("it changes more and more");
+}
+
+/// Which slots the body writes, and who may read them.
+void Rolling::findVariables() {
+  const Bytecode& code = *frame_.code;
+  auto& flow = in_.flows_[&code];
+  if (!flow) flow = std::make_unique<JoiningFlow>(flowOf(code));
+  auto& known = in_.loops_[&code];
+  if (!known) known = std::make_unique<CodeLoops>(code, flow->flow);
+  auto found = std::find_if(known->loops.begin(), known->loops.end(),
+                            [&](const Loop& loop) { return loop.header == static_cast<int>(header_); });
+  if (found == known->loops.end()) refuse("it has no way back");
+  loop_ = &*found;
+  std::vector<bool> written(frame_.slots.size());
+  for (size_t i = 0; i < code.instructions.size(); ++i) {
+    const Instr& instr = code.instructions[i];
+    if (loop_->contains[i] && writesSlot(instr.op)) written[static_cast<size_t>(instr.arg)] = true;
+  }
+  const std::vector<bool>& again = known->live.before(static_cast<int>(header_));
+  const std::vector<bool>& behind = known->live.before(instr_->target);
+  for (size_t slot = 0; slot < written.size(); ++slot) {
+    if (!written[slot]) continue;
+    // The header is live behind the loop, too: what is read by turns counts, not what is read there.
+    const bool carried = again[slot] && readBeforeWritten(slot);
+    if (carried)
+      live_.push_back(slot);
+    else if (behind[slot])
+      temporaries_.push_back(slot);
+  }
+  for (size_t slot : live_)
+    if (frame_.slots[slot]) trace_.open(in_.look(frame_.slots[slot]));
+}
+
+/// Whether a turn may read the slot before it writes it.
+bool Rolling::readBeforeWritten(size_t slot) const {
+  const Bytecode& code = *frame_.code;
+  const ControlFlow& flow = in_.flows_.at(&code)->flow;
+  std::vector<bool> seen(code.instructions.size());
+  std::vector<int> open = {static_cast<int>(header_) + 1};
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (at < 0 || at == static_cast<int>(header_) || seen[static_cast<size_t>(at)] ||
+        !loop_->contains[static_cast<size_t>(at)])
+      continue;
+    seen[static_cast<size_t>(at)] = true;
+    const Instr& instr = code.instructions[static_cast<size_t>(at)];
+    if (instr.arg == static_cast<int>(slot)) {
+      if (readsSlot(instr.op)) return true;
+      if (writesSlot(instr.op)) continue;
+    }
+    flow.forEach(at, [&](int to) { open.push_back(to); });
+  }
+  return false;
+}
+
+void Rolling::runBody(Value* item) {
+  const size_t depth = frame_.stack.size();
+  frame_.pc = header_ + 1;
+  frame_.stack.push_back(item);
+  ++frame_.arms;
+  frame_.rolling.push_back(loop_);
+  in_.runTo(frame_, static_cast<int>(header_));
+  frame_.rolling.pop_back();
+  --frame_.arms;
+  const bool back = !frame_.result && !frame_.yielded && frame_.pc == header_ && frame_.stack.size() == depth &&
+                    frame_.stack.back() == iterator_;
+  if (!back) refuse("it is left from inside");
+}
+
+// ---- one turn by itself -------------------------------------------------------------------------------------------
+
+/// Traces the turn at hand. True if it has found out what turns change, and is forgotten; false if it leaves other
+/// kinds of things than it has found: then it has been a turn.
+bool Rolling::probe(Value* item, bool mayKeep) {
+  BranchState before(in_, frame_);
+  const std::vector<Value*> slots = frame_.slots;
+  const size_t begin = trace_.graph().size();
+  runBody(item);
+  variables_.clear();
+  bool same = true;
+  std::vector<Value*> ends;
+  for (size_t slot : live_) {
+    Value* end = frame_.slots[slot];
+    ends.push_back(end);
+    if (end) trace_.open(end);
+    const std::optional<CarriedVariable> variable = classify(slot, slots[slot], end, before);
+    same = same && variable;
+    if (variable) variables_.push_back(*variable);
+  }
+  if (!same) {
+    if (!mayKeep) refuse("a variable is of another kind behind the first turn");
+    return false;
+  }
+  if (auto why = before.irreversible()) refuse("a turn " + *why);
+  period_ = periodOf(ends);
+  contents_.clear();
+  (void)addContents(before, nullptr);
+  before.restore();
+  trace_.branches.graph.drop(begin);
+  return true;
+}
+
+std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Value* end,
+                                                 const BranchState& before) const {
+  CarriedVariable variable{Kind::kSame, slot, begin};
+  if (begin == end) return variable;
+  if (!begin || !end) return std::nullopt;
+  if (areEqualConstants(begin, end)) return variable;
+  if (isInt(begin) && isInt(end)) {
+    variable.kind = Kind::kInt;
+    variable.step = trace_.syms().canonical(trace_.syms().sub(trace_.asSym(end), trace_.asSym(begin)));
+    return variable;
+  }
+  if (const ValueKind kind = numberKind(begin); kind != ValueKind::kNull) {
+    if (kind != numberKind(end)) return std::nullopt;
+    variable.kind = Kind::kNumber;
+    variable.from = trace_.operand(begin).value;
+    if (!areAlike(trace_, variable.from, trace_.operand(end).value)) return std::nullopt;
+    return variable;
+  }
+  if (begin->kind != ValueKind::kArray || end->kind != ValueKind::kArray) return std::nullopt;
+  variable.kind = Kind::kArray;
+  const ValueId was = before.knows(begin) ? before.of(begin).node : begin->node;
+  if (begin->frozen != end->frozen || begin->base || !areAlike(trace_, was, end->node)) return std::nullopt;
+  if (end->base || (end->joined && !before.knows(end))) return std::nullopt;
+  return variable;
+}
+
+/// After how many turns arrays that change places are where they were; 1 if something else happens, too.
+int Rolling::periodOf(const std::vector<Value*>& ends) const {
+  std::vector<size_t> moved;  // indices of variables
+  for (size_t i = 0; i < variables_.size(); ++i)
+    if (variables_[i].kind == Kind::kArray) moved.push_back(i);
+  if (moved.empty()) return 1;
+  auto from = [&](size_t i) -> std::optional<size_t> {  // whose array it gets
+    for (size_t k : moved)
+      if (variables_[k].begin == ends[i]) return k;
+    return std::nullopt;
+  };
+  int period = 1;
+  for (size_t i : moved) {
+    size_t at = i;
+    int turns = 0;
+    do {
+      const std::optional<size_t> next = from(at);
+      if (!next || ++turns > kMostPeriod) return 1;
+      at = *next;
+    } while (at != i);
+    while (period % turns != 0) ++period;
+  }
+  return period <= kMostPeriod ? period : 1;
+}
+
+/// Arrays that hold something else now. False if there are some that were not known.
+bool Rolling::addContents(const BranchState& before, std::vector<Value*>* forgotten) {
+  bool all = true;
+  auto add = [&](Value* owner) {
+    const bool known =
+        std::any_of(contents_.begin(), contents_.end(), [&](const CarriedContent& c) { return c.owner == owner; });
+    if (known) return;
+    contents_.push_back({owner});
+    all = false;
+  };
+  for (const auto& [value, contents] : before.changed()) {
+    if (value->kind == ValueKind::kUnjoined) {
+      if (forgotten) forgotten->push_back(value);
+    } else if (value->kind == ValueKind::kArray) {
+      if (!value->base) add(value);
+    } else if (value != iterator_) {
+      refuse("a turn changes what a container or an object holds");
+    }
+  }
+  for (const auto& [owner, input] : trace_.writtenArrays)
+    if (!before.knows(owner) && owner->node != input) add(owner);
+  return all;
+}
+
+// ---- any turn -----------------------------------------------------------------------------------------------------
+
+void Rolling::giveValues(SymId symbol) {
+  std::vector<graph::ValueType> types;
+  for (CarriedVariable& v : variables_)
+    if (v.kind == Kind::kNumber || v.kind == Kind::kArray) types.push_back(trace_.graph().type(v.from));
+  for (CarriedContent& c : contents_) types.push_back(trace_.graph().type(c.from));
+  const std::vector<ValueId> nodes = types.empty() ? std::vector<ValueId>() : trace_.branches.graph.given(types);
+  size_t next = 0;
+  graph::SymContext& syms = trace_.syms();
+  for (CarriedVariable& v : variables_) {
+    if (v.kind == Kind::kSame) continue;
+    if (v.kind == Kind::kInt) {
+      v.given = trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, symbol))));
+    } else if (v.kind == Kind::kNumber) {
+      v.placeholder = nodes[next++];
+      v.given = trace_.number(numberKind(v.begin), v.placeholder);
+    } else {
+      v.placeholder = nodes[next++];
+      v.given = trace_.array(v.placeholder);
+      v.given->frozen = v.begin->frozen;
+      trace_.branches.noteJoined(v.given, v.begin, v.begin);
+    }
+    frame_.slots[v.slot] = v.given;
+  }
+  for (CarriedContent& c : contents_) {
+    c.given = nodes[next++];
+    numpy::setContent(trace_, c.owner, c.given);
+  }
+}
+
+/// Traces a turn, or a few, for all. False if it is to be traced again, because more has been found out.
+bool Rolling::attempt(const VirtualIterator::Items& items, SymId count) {
+  graph::SymContext& syms = trace_.syms();
+  const SymId period = syms.constant(period_);
+  const SymId rounds = period_ == 1 ? count : syms.canonical(syms.floorDiv(count, period));
+  for (CarriedVariable& v : variables_) {
+    if (v.kind == Kind::kNumber) v.from = trace_.operand(v.begin).value;
+    if (v.kind == Kind::kArray) v.from = v.begin->node;
+  }
+  for (CarriedContent& c : contents_) c.from = c.owner->node;
+  BranchState before(in_, frame_);
+  const size_t begin = trace_.graph().size();
+  const SymId symbol = trace_.turns.enter(syms.canonical(syms.sub(rounds, syms.constant(1))));
+  giveValues(symbol);
+  for (int turn = 0; turn < period_; ++turn)
+    runBody(items.item(syms.canonical(syms.add(syms.mul(period, symbol), syms.constant(turn)))));
+  TracedLoop loop{begin, trace_.graph().size(), symbol, rounds};
+  const bool closed = isClosed(before, loop.forgotten);
+  if (closed) {
+    loop.variables = variables_;
+    for (size_t slot : temporaries_) loop.temporaries.emplace_back(slot, frame_.slots[slot]);
+    for (CarriedContent& c : contents_) c.end = c.owner->node;
+    loop.contents = contents_;
+  }
+  before.restore();
+  if (closed) {
+    trace_.line = instr_->position.line;
+    trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
+    const SymId zero = syms.constant(0);
+    loop.certain = trace_.turns.decides(rounds) ? trace_.turns.decide(zero, Relation::kLt, rounds) == true
+                                                : trace_.decide(zero, Relation::kLt, rounds);
+    endLoop(trace_, frame_, before, loop, key());
+  } else {
+    trace_.branches.graph.drop(begin);
+  }
+  trace_.turns.leave();
+  return closed;
+}
+
+/// Whether the turn leaves, of everything that it changes, what a turn finds.
+bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten) {
+  if (auto why = before.irreversible()) refuse("a turn " + *why);
+  if (!addContents(before, &forgotten)) return false;
+  const auto isGiven = [&](const Value* value) {
+    return std::any_of(variables_.begin(), variables_.end(),
+                       [&](const CarriedVariable& o) { return o.kind == Kind::kArray && o.given == value; });
+  };
+  bool handsOn = false, writes = false;  // an array of the turn before; into one
+  PyObject* names = frame_.object()->co_localsplusnames;
+  for (CarriedVariable& v : variables_) {
+    v.end = frame_.slots[v.slot];
+    const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
+    if (v.end) trace_.open(v.end);
+    bool alike = v.end != nullptr;
+    switch (v.kind) {
+      case Kind::kSame: alike = v.end == v.begin || (alike && areEqualConstants(v.begin, v.end)); break;
+      case Kind::kInt: {
+        graph::SymContext& syms = trace_.syms();
+        alike = alike && isInt(v.end) &&
+                syms.canonical(syms.sub(trace_.asSym(v.end), trace_.asSym(v.given))) == syms.canonical(v.step);
+        break;
+      }
+      case Kind::kNumber:
+        alike =
+            alike && numberKind(v.end) == numberKind(v.begin) && areAlike(trace_, v.from, trace_.operand(v.end).value);
+        break;
+      case Kind::kArray: {
+        alike = alike && v.end->kind == ValueKind::kArray && !v.end->base && v.end->frozen == v.begin->frozen &&
+                areAlike(trace_, v.from, v.end->node);
+        const bool fresh = alike && !v.end->source.valid() && !v.end->joined && !before.knows(v.end);
+        alike = alike && (fresh || isGiven(v.end));
+        handsOn |= !fresh;
+        writes |= v.given->node != v.placeholder;
+        for (const CarriedVariable& o : variables_)
+          if (fresh && &o != &v && o.kind == Kind::kArray && frame_.slots[o.slot] == v.end) alike = false;
+        break;
+      }
+    }
+    if (!alike) refuse(name + " is not of one kind in all turns");
+  }
+  if (handsOn && writes) refuse("it is not known which array is written");
+  for (const CarriedContent& c : contents_)
+    if (!areAlike(trace_, c.from, c.owner->node)) refuse("an array has another layout behind a turn");
+  return true;
+}
+
+}  // namespace fw::capture

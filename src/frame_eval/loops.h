@@ -1,0 +1,94 @@
+// Loops whose turns are traced once: a `for` over what can be counted becomes one loop of the graph. What a turn hands
+// to the next one - numbers, arrays, what arrays hold - is found out by tracing a turn and looking what it has changed.
+// docs/loops.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame_eval/branch_state.h"
+#include "frame_eval/interpreter.h"
+#include "frame_eval/region_graph.h"
+#include "frame_eval/turns.h"
+
+namespace fw::capture {
+
+/// A variable that a turn may read and writes.
+struct CarriedVariable {
+  enum class Kind : uint8_t { kSame, kNumber, kInt, kArray } kind;
+  size_t slot;
+  Value* begin;                  ///< in front of the loop
+  graph::SymId step{};           ///< kInt: by which it grows in a round
+  graph::ValueId from{};         ///< kNumber, kArray: the node of `begin`
+  Value* given = nullptr;        ///< what the body finds; null for kSame
+  graph::ValueId placeholder{};  ///< kNumber, kArray: its node
+  Value* end = nullptr;          ///< what it leaves
+};
+
+/// An array that a turn writes into.
+struct CarriedContent {
+  Value* owner;
+  graph::ValueId from{}, given{}, end{};
+};
+
+/// A loop, traced for any of its turns.
+struct TracedLoop {
+  size_t begin, end;    ///< nodes of the body
+  graph::SymId symbol;  ///< counts the rounds: turns, or a few turns each
+  graph::SymId rounds;
+  bool certain = false;  ///< there is at least one
+  std::vector<CarriedVariable> variables;
+  std::vector<CarriedContent> contents;
+  std::vector<std::pair<size_t, Value*>> temporaries;  ///< slots that are only read behind the loop; what a turn leaves
+  std::vector<Value*> forgotten;                       ///< arrays that are not known any more
+};
+
+/// Adds the loop to the graph and makes the frame and the arrays what they are behind it. The trace is as it was in
+/// front of the loop.
+void endLoop(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key);
+
+class Rolling {
+ public:
+  /// At the instruction that asks an iterator for an item, which stands on top of the stack.
+  Rolling(Interpreter& interpreter, Frame& frame);
+
+  /// True if that has been done: the frame stands behind the loop, or before the instruction again after a turn that
+  /// was traced by itself. False: the loop is unrolled, as far as it may be.
+  bool take(const Instr& instr);
+  /// Who unrolls the loop has found out that it is too long. Has it traced again as a loop of the graph, or breaks.
+  [[noreturn]] void tooLong(const std::string& why);
+
+ private:
+  using Kind = CarriedVariable::Kind;
+
+  LoopDecisions::Key key() const;
+  bool mayRoll() const;
+  bool roll(const VirtualIterator::Items& items, graph::SymId count);
+  void findVariables();
+  bool readBeforeWritten(size_t slot) const;
+  void runBody(Value* item);
+  bool probe(Value* item, bool mayKeep);
+  std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before) const;
+  int periodOf(const std::vector<Value*>& ends) const;
+  bool attempt(const VirtualIterator::Items& items, graph::SymId count);
+  void giveValues(graph::SymId symbol);
+  bool isClosed(const BranchState& before, std::vector<Value*>& forgotten);
+  bool addContents(const BranchState& before, std::vector<Value*>* forgotten);
+  [[noreturn]] void refuse(const std::string& why);
+
+  Interpreter& in_;
+  Trace& trace_;
+  Frame& frame_;
+  size_t header_;
+  const Instr* instr_ = nullptr;
+  Value* iterator_ = nullptr;
+  const Loop* loop_ = nullptr;
+  std::vector<size_t> live_;         ///< slots that the body writes and a turn may read
+  std::vector<size_t> temporaries_;  ///< slots that the body writes, and that may be read behind the loop only
+  std::vector<CarriedVariable> variables_;
+  std::vector<CarriedContent> contents_;
+  int period_ = 1;  ///< turns until arrays that change places are where they were: these are one round
+};
+
+}  // namespace fw::capture

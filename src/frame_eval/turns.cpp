@@ -1,0 +1,71 @@
+// What is linear in the turn and holds in the first and in the last one holds in all. Both are expressions of what is
+// known outside of the loop, about which Trace::decide() finds out; in nested loops step by step.
+#include "frame_eval/turns.h"
+
+#include <algorithm>
+
+#include "frame_eval/trace.h"
+#include "graph/symint_facts.h"
+
+namespace fw::capture {
+
+using graph::SymId;
+using guards::Relation;
+
+SymId Turns::enter(SymId last) {
+  graph::SymContext& syms = trace_.syms();
+  const int64_t most = std::max<int64_t>(0, graph::refinedRange(syms, last).hi);
+  const SymId symbol =
+      trace_.addSymbol("k" + std::to_string(symbols_.size()), {0, most}, 0, {guards::SymbolBinding::From::kTurn, {}});
+  symbols_.insert(symbol);
+  open_.push_back({symbol, last});
+  return symbol;
+}
+
+bool Turns::decides(SymId expr) const {
+  return std::any_of(symbols_.begin(), symbols_.end(),
+                     [&](SymId symbol) { return graph::dependsOn(trace_.syms(), expr, symbol); });
+}
+
+std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
+  graph::SymContext& syms = trace_.syms();
+  const SymId difference = syms.canonical(syms.sub(right, left));
+  auto loop = std::find_if(open_.rbegin(), open_.rend(),
+                           [&](const Open& o) { return graph::dependsOn(syms, difference, o.symbol); });
+  if (loop == open_.rend()) {
+    if (decides(difference)) return std::nullopt;  // of a loop that is over
+    return trace_.decide(syms.constant(0), relation, difference);
+  }
+  const Open at = *loop;
+  if (!graph::slopeOf(syms, difference, at.symbol)) return std::nullopt;
+  const auto first = graph::withValue(syms, difference, at.symbol, syms.constant(0));
+  const auto last = graph::withValue(syms, difference, at.symbol, at.last);
+  if (!first || !last) return std::nullopt;
+  const SymId zero = syms.constant(0);
+  auto atBoth = [&](auto holds) -> std::optional<bool> {
+    const std::optional<bool> a = holds(*first), b = holds(*last);
+    return a && b && *a == *b ? a : std::nullopt;
+  };
+  auto decided = [&](SymId low, Relation how, SymId high) -> std::optional<bool> {
+    if (decides(low) || decides(high)) return decide(low, how, high);
+    return trace_.decide(low, how, high);
+  };
+  if (relation == Relation::kLt || relation == Relation::kLe)
+    return atBoth([&](SymId d) { return decided(zero, relation, d); });
+  const bool equal = relation == Relation::kEq;
+  if (atBoth([&](SymId d) { return decided(zero, Relation::kLt, d); }) == true) return !equal;
+  if (atBoth([&](SymId d) { return decided(d, Relation::kLt, zero); }) == true) return !equal;
+  return std::nullopt;
+}
+
+void Turns::refuse() const {
+  trace_.fail(BreakReason::kDataDependentBranch, "a decision is not the same in every turn of a loop");
+}
+
+std::optional<SymId> Turns::inLastTurn(SymId expr) const {
+  graph::SymContext& syms = trace_.syms();
+  const auto value = graph::withValue(syms, syms.canonical(expr), open_.back().symbol, open_.back().last);
+  return value ? std::optional(syms.canonical(*value)) : std::nullopt;
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,57 @@
+// Turns of loops that become one loop of the graph. A turn is counted by a symbol that means something in that loop
+// only: no guard speaks of it, and no decision is taken from a value seen now.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/symint.h"
+#include "guards/guard_set.h"
+
+namespace fw::capture {
+
+class Trace;
+
+class Turns {
+ public:
+  explicit Turns(Trace& trace) : trace_(trace) {}
+
+  /// A symbol that counts the turns of a loop, from 0 to `last`; the loop stands in those entered before.
+  graph::SymId enter(graph::SymId last);
+  /// The loop entered last is over.
+  void leave() { open_.pop_back(); }
+  /// Whether the expression may be another in each turn of some loop.
+  bool decides(graph::SymId expr) const;
+  /// left relation right, if that is the same in all turns; of the first and the last ones it is decided and guarded.
+  std::optional<bool> decide(graph::SymId left, guards::Relation relation, graph::SymId right);
+  [[noreturn]] void refuse() const;
+  /// The expression in the last turn of the loop entered last, if it can be told.
+  std::optional<graph::SymId> inLastTurn(graph::SymId expr) const;
+
+ private:
+  struct Open {
+    graph::SymId symbol, last;
+  };
+  Trace& trace_;
+  std::vector<Open> open_;
+  absl::flat_hash_set<graph::SymId> symbols_;  ///< of all loops, those that are over as well
+};
+
+/// What traces of one function have found out about its loops, by code object and the instruction that begins a turn.
+/// Whoever finds out more has the trace made again.
+struct LoopDecisions {
+  using Key = std::pair<const void*, size_t>;
+  absl::flat_hash_set<Key> tooLong;               ///< to be unrolled
+  absl::flat_hash_map<Key, std::string> refused;  ///< cannot be one loop of the graph, and why
+  /// Values that are not known behind a loop that is one: who looks at one has the loop refused.
+  absl::flat_hash_map<const void*, Key> unknownBehind;
+};
+
+/// Thrown by whoever has added to LoopDecisions.
+struct LoopsDecided {};
+
+}  // namespace fw::capture
