@@ -214,6 +214,49 @@ bool Join::mergeContainer(Value* value, const Contents& first, const Contents& s
   return true;
 }
 
+namespace {
+
+/// Writes that have made a content of another one, oldest first; none if it has come about otherwise.
+std::optional<std::vector<ValueId>> updatesSince(const graph::Graph& g, ValueId content, ValueId before) {
+  constexpr size_t kMost = 4;
+  std::vector<ValueId> updates;
+  for (ValueId at = content; at != before; at = g.node(at).operands[0]) {
+    if (g.node(at).op != graph::Op::kUpdate || updates.size() == kMost) return std::nullopt;
+    updates.push_back(at);
+  }
+  std::reverse(updates.begin(), updates.end());
+  return updates;
+}
+
+}  // namespace
+
+/// Where the arms have written parts of an array, these parts are the results rather than the whole. A part that only
+/// the one arm has written is what it was on the other side.
+bool Join::mergeParts(Value* owner, ValueId first, ValueId second) {
+  graph::Graph& g = trace_.graph();
+  const ValueId before = before_.of(owner).node;
+  const auto writes = updatesSince(g, first, before), others = updatesSince(g, second, before);
+  if (!writes || !others) return false;
+  auto partOf = [&](ValueId content, ValueId update) {
+    const graph::Node& node = g.node(update);
+    const graph::ValueType& value = g.type(node.operands[1]);
+    const graph::Attrs attrs = node.attrs;
+    const ValueId part = g.slice(content, attrs.syms(graph::AttrKey::kStarts), attrs.syms(graph::AttrKey::kSteps),
+                                 graph::SymShape(value.shape));
+    return g.type(part).layout == value.layout ? part : numpy::copyAs(trace_, part, value.layout);
+  };
+  for (ValueId update : *writes) addPart(owner, update, {g.node(update).operands[1], partOf(before, update)});
+  for (ValueId update : *others) addPart(owner, update, {partOf(first, update), g.node(update).operands[1]});
+  return true;
+}
+
+void Join::addPart(Value* owner, ValueId update, Pair pair) {
+  parts_.push_back({owner, update, results_.size()});
+  results_.push_back(pair);
+  holders_.push_back(nullptr);
+  rewritten_.push_back(false);
+}
+
 void Join::mergeContents() {
   std::vector<Value*> values;
   for (const auto& [value, contents] : ends_[0]->changed) values.push_back(value);
@@ -226,6 +269,7 @@ void Join::mergeContents() {
       const bool known = first.kind == ValueKind::kArray && second.kind == ValueKind::kArray &&
                          first.frozen == second.frozen && areAlike(trace_, first.node, second.node) &&
                          areAlike(trace_, first.node, before_.of(value).node);
+      if (known && mergeParts(value, first.node, second.node)) continue;
       if (known) {
         addResult(value, {first.node, second.node}, true);
         continue;
@@ -239,7 +283,21 @@ void Join::mergeContents() {
 
 void Join::finish(ValueId predicate, ArmNodes arms) {
   const std::vector<ValueId> nodes = trace_.branches.graph.add(predicate, arms, results_);
+  graph::Graph& g = trace_.graph();
+  absl::flat_hash_map<Value*, ValueId> contents;
+  for (const Part& part : parts_) {
+    const ValueId content = contents.try_emplace(part.owner, part.owner->node).first->second;
+    const graph::Attrs attrs = g.node(part.update).attrs;
+    contents[part.owner] =
+        g.update(content, nodes[part.result], attrs.syms(graph::AttrKey::kStarts), attrs.syms(graph::AttrKey::kSteps));
+  }
+  for (const Part& part : parts_)
+    if (auto last = contents.find(part.owner); last != contents.end()) {
+      numpy::replaceContent(trace_, part.owner, last->second);
+      contents.erase(last);
+    }
   for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!holders_[i]) continue;
     if (rewritten_[i])
       numpy::replaceContent(trace_, holders_[i], nodes[i]);
     else

@@ -21,6 +21,7 @@ bool areEqualConstants(const Value* first, const Value* second);
 struct ArmEnd {
   std::vector<Value*> slots, stack;  ///< of the frame
   Value* result = nullptr;
+  Value* goesOn = nullptr;
   std::vector<std::pair<Value*, Contents>> changed;
 };
 
@@ -44,12 +45,21 @@ class Join {
   Value* arrays(Value* first, Value* second, const std::string& what);
   Value* containers(Value* first, Value* second, const std::string& what);
   Value* unjoined(const Value* first, const Value* second, const std::string& why);
+  bool mergeParts(Value* owner, graph::ValueId first, graph::ValueId second);
+  void addPart(Value* owner, graph::ValueId update, Pair pair);
   bool mergeContainer(Value* value, const Contents& first, const Contents& second);
   const Contents& contentsOf(const Value* value, int arm) const;
   graph::ValueId nodeOf(Value* value, int arm) const;
   bool isFresh(const Value* array) const;
   bool pair(Value* first, Value* second);
   void addResult(Value* holder, const Pair& pair, bool rewritten);
+
+  /// A part of an array that an arm has written: that of the update; what the part holds now is a result.
+  struct Part {
+    Value* owner;
+    graph::ValueId update;
+    size_t result;
+  };
 
   Trace& trace_;
   const BranchState& before_;
@@ -59,8 +69,9 @@ class Join {
   /// Of objects made in an arm, the one of the other arm; of arrays that are one of many, null.
   absl::flat_hash_map<Value*, Value*> partners_[2];
   std::vector<Pair> results_;
-  std::vector<Value*> holders_;  ///< by result: whose node it will be
+  std::vector<Value*> holders_;  ///< by result: whose node it will be; null for parts of arrays
   std::vector<bool> rewritten_;  ///< by result: the holder was there before
+  std::vector<Part> parts_;      ///< in the order of the writes
 };
 
 }  // namespace fw::capture

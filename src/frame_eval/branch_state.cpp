@@ -65,6 +65,7 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       frame_(frame),
       slots_(frame.slots),
       stack_(frame.stack),
+      goesOn_(frame.goesOn),
       effects_(state.trace_.effects().size()),
       writes_(state.trace_.arrayWrites.size()),
       locks_(state.trace_.locks.size()),
@@ -119,6 +120,7 @@ void BranchState::restore() {
   }
   frame_.slots = slots_;
   frame_.stack = stack_;
+  frame_.goesOn = goesOn_;
   frame_.result = nullptr;
   for (Saved& saved : saved_) {
     Value& v = *saved.value;

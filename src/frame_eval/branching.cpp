@@ -9,6 +9,7 @@
 #include "frame_eval/branching.h"
 
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/loops.h"
 #include "frame_eval/splice/control_flow.h"
 #include "graph/support/check.h"
 
@@ -66,17 +67,22 @@ bool isLoop(const Bytecode& code, const ControlFlow& flow, int branch, int join)
   return false;
 }
 
-/// The same for the branch in front of a loop that the compiler has made of `while`, with the condition written twice.
-bool entersLoop(const Bytecode& code, const JoiningFlow& flow, int branch) {
+/// Where a turn of the loop begins about which a branch decides: the innermost one without an iterator. Also for the
+/// branch in front of a loop that the compiler has made of `while`, with the condition written twice. -1: of none.
+int loopOf(const Bytecode& code, const JoiningFlow& flow, int branch) {
   const cpython::Position& at = code.instructions[static_cast<size_t>(branch)].position;
   for (int i = 0; i < static_cast<int>(code.instructions.size()); ++i) {
     const Instr& other = code.instructions[static_cast<size_t>(i)];
     const bool jumps = other.op == Opcode::kPopJumpIfFalse || other.op == Opcode::kPopJumpIfTrue;
-    const bool same = jumps && other.position.line == at.line && other.position.column == at.column &&
-                      other.position.endLine == at.endLine && other.position.endColumn == at.endColumn;
-    if (same && isLoop(code, flow.flow, i, flow.joins[static_cast<size_t>(i)])) return true;
+    const bool same = i == branch || (jumps && other.position.line == at.line && other.position.column == at.column &&
+                                      other.position.endLine == at.endLine && other.position.endColumn == at.endColumn);
+    if (!same || !isLoop(code, flow.flow, i, flow.joins[static_cast<size_t>(i)])) continue;
+    for (const Loop& loop : naturalLoops(flow.flow))  // smaller ones first
+      if (loop.contains[static_cast<size_t>(i)] &&
+          code.instructions[static_cast<size_t>(loop.header)].op != Opcode::kForIter)
+        return loop.header;
   }
-  return false;
+  return -1;
 }
 
 }  // namespace
@@ -86,6 +92,7 @@ struct Branching::Place {
   int at, line;  ///< of the outermost frame, of the user's code
   int join;      ///< instruction of the frame; its number of instructions: the return
   unsigned number;
+  std::optional<RollingBody> leaves{};  ///< the body of a loop that one side leaves: both end where its turn does
   bool returns() const { return join == static_cast<int>(frame.code->instructions.size()); }
 };
 
@@ -127,11 +134,12 @@ int Branching::joinOf(const Frame& frame, int branch) {
   auto& flow = interpreter.flows_[&code];
   if (!flow) flow = std::make_unique<JoiningFlow>(flowOf(code));
   const int join = flow->joins[static_cast<size_t>(branch)];
-  if (join < 0 || entersLoop(code, *flow, branch)) return -1;
-  if (!frame.rolling.empty()) {
-    const auto& body = frame.rolling.back()->contains;
-    return static_cast<size_t>(join) < body.size() && body[static_cast<size_t>(join)] ? join : -1;
+  if (join < 0) return -1;
+  if (const int header = loopOf(code, *flow, branch); header >= 0) {
+    Rolling loop(interpreter, *interpreter.frame_, static_cast<size_t>(header));
+    if (!loop.isWanted()) return -1;
   }
+  if (!frame.rolling.empty()) return join;
   const int end = static_cast<int>(code.instructions.size());
   const bool twice = trace.branches.mayReturnTwice && &frame == interpreter.frames_.front().get() &&
                      trace.branches.depth < kMaxReturning && join != end && tailOf(flow->flow, join) <= kMaxTail;
@@ -151,7 +159,7 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, in
   try {
     follow(place, pc, jump);
     ++frame.arms;
-    interpreter.runTo(frame, place.join);
+    interpreter.runTo(frame, place.join, place.leaves ? static_cast<int>(place.leaves->header) : -1);
     --frame.arms;
   } catch (const UnjoinedUse& use) {
     if (use.branch < place.number) throw;  // of a branch before this one
@@ -171,8 +179,12 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, in
   if (before.writesNewArrays())
     refuse(place, "what depends on it writes into an array of the caller that was not looked at before");
   if (place.returns() != (frame.result != nullptr)) refuse(place, "only one side returns");
+  if (place.leaves && frame.pc != place.leaves->header) {
+    if (place.leaves->iterator) frame.stack.push_back(place.leaves->iterator);
+    frame.goesOn = trace.constant(Py_False);
+  }
   trace.branches.graph.endArm(begin);
-  ArmEnd end{frame.slots, frame.stack, frame.result, before.changed()};
+  ArmEnd end{frame.slots, frame.stack, frame.result, frame.goesOn, before.changed()};
   before.restore();
   return end;
 }
@@ -183,6 +195,12 @@ void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
   const int next = static_cast<int>(frame.pc);
   Place place{frame, trace.at, trace.line, joinOf(frame, next - 1), branches.ended};
   if (place.join < 0) refuse(place, "decides how often a loop runs");
+  if (!frame.rolling.empty() && !frame.rolling.back().contains(place.join)) {
+    RollingBody& body = frame.rolling.back();
+    if (place.returns() || (body.exit >= 0 && body.exit != place.join)) refuse(place, "leaves a loop in several ways");
+    body.exit = place.join;
+    place.leaves = body;
+  }
   if (branches.depth == kMaxDepth) refuse(place, "too many such branches are nested");
   if (branches.begun == kMaxBranches) refuse(place, "there are too many such branches");
   ++branches.begun;
@@ -235,7 +253,8 @@ void Branching::join(const Place& place, BranchState& before, ArmEnd& first, Arm
     frame.stack.clear();
     for (size_t i = 0; i < first.stack.size(); ++i)
       frame.stack.push_back(merge(first.stack[i], second.stack[i], "the value"));
-    frame.pc = static_cast<size_t>(place.join);
+    frame.goesOn = merge(first.goesOn, second.goesOn, "whether a loop goes on");
+    frame.pc = place.leaves ? place.leaves->header : static_cast<size_t>(place.join);
   }
   join.mergeContents();
   join.finish(predicate, arms);

@@ -136,6 +136,15 @@ Value* Builtins::callNext(const CallArgs& args) {
   interpreter.stopIteration(returned);
 }
 
+namespace {
+
+std::optional<VirtualIterator::Items> itemsOf(Interpreter& in, const Value* iterator) {
+  const bool lazy = iterator->kind == ValueKind::kIterator && iterator->lazy;
+  return lazy ? iterator->lazy->items(in) : std::nullopt;
+}
+
+}  // namespace
+
 Value* Builtins::callEnumerate(const CallArgs& original) {
   CallArgs args = original;
   if (Value* start = take(args, "start")) args.positional.push_back(start);
@@ -152,8 +161,25 @@ Value* Builtins::callEnumerate(const CallArgs& original) {
       return pair;
     }
     std::optional<VirtualIterator::Recipe> recipe(Trace&) { return typeCall(PyEnum_Type, {source, index}); }
+    std::optional<VirtualIterator::Items> items(Interpreter& in) {
+      auto inner = own ? itemsOf(in, source) : std::nullopt;
+      if (!inner) return std::nullopt;
+      return VirtualIterator::Items{
+          inner->count, [step = *this, item = inner->item, &in](graph::SymId number) {
+            Value* at = step.trace.pyInt(number);
+            return in.tupleOf({in.binary(cpython::kNbAdd, false, step.index, at), in.opened(item(number))});
+          }};
+    }
+    void skip() {
+      index = trace.pyInt(trace.syms().add(trace.asSym(index), trace.syms().constant(1)));
+      source->lazy->skip();
+      ++source->position;
+    }
+    Trace& trace;
+    bool own;  ///< nobody else has the source
   };
-  return makeIterator(trace, &PyEnum_Type, Step{index, source, number(1)});
+  const bool own = args.positional[0]->kind != ValueKind::kIterator;
+  return makeIterator(trace, &PyEnum_Type, Step{index, source, number(1), trace, own});
 }
 
 Value* Builtins::callZip(const CallArgs& original) {
@@ -192,8 +218,36 @@ Value* Builtins::callZip(const CallArgs& original) {
     std::optional<VirtualIterator::Recipe> recipe(Trace&) {
       return strict ? std::nullopt : typeCall(PyZip_Type, sources);
     }
+    /// As many as all of the sources have, which is guarded.
+    std::optional<VirtualIterator::Items> items(Interpreter& in) {
+      std::vector<std::function<Value*(graph::SymId)>> each;
+      graph::SymId count;
+      for (Value* source : own ? sources : std::vector<Value*>()) {
+        auto inner = itemsOf(in, source);
+        if (!inner || trace.turns.decides(inner->count)) return std::nullopt;
+        if (count.valid() && !trace.decide(count, guards::Relation::kEq, inner->count)) return std::nullopt;
+        count = inner->count;
+        each.push_back(std::move(inner->item));
+      }
+      if (each.empty()) return std::nullopt;
+      return VirtualIterator::Items{count, [each, &in](graph::SymId number) {
+                                      std::vector<Value*> row;
+                                      for (const auto& item : each) row.push_back(in.opened(item(number)));
+                                      return in.tupleOf(std::move(row));
+                                    }};
+    }
+    void skip() {
+      for (Value* source : sources) {
+        source->lazy->skip();
+        ++source->position;
+      }
+    }
+    Trace& trace;
+    bool own;
   };
-  return makeIterator(trace, &PyZip_Type, Step{std::move(step), sources, strict});
+  const bool own = std::none_of(args.positional.begin(), args.positional.end(),
+                                [](const Value* v) { return v->kind == ValueKind::kIterator; });
+  return makeIterator(trace, &PyZip_Type, Step{std::move(step), sources, strict, trace, own});
 }
 
 Value* Builtins::callReversed(const CallArgs& args) {

@@ -70,6 +70,7 @@ struct Work {
   int64_t cost = 0;     ///< rough nanoseconds that Python and NumPy take for it
   bool arrays = false;  ///< some of it is done on arrays
   bool calls = false;   ///< some of it by a library
+  bool loops = false;   ///< some of it many times
 };
 
 /// What the outputs and writes of the graph are computed by.
@@ -92,10 +93,12 @@ Work workOf(const graph::Graph& graph) {
       const Work inner = workOf(*region);
       result.cost += inner.cost;
       result.arrays |= inner.arrays;
+      result.loops |= inner.loops;
     }
     if (node.operands.empty()) continue;
     if (graph::info(node.op).cls == graph::OpClass::kControl) {
       result.calls |= node.op == graph::Op::kCall;
+      result.loops |= node.op == graph::Op::kLoop;
       continue;
     }
     result.cost += node.type.rank() == 0 ? kScalarOp : isView(at) ? kView : kArrayOp;
@@ -111,6 +114,7 @@ Work workOf(const graph::Graph& graph) {
 bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) {
   constexpr int64_t kRegionCost = 160;
   const Work work = workOf(graph);
+  if (work.loops) return true;
   const bool numpy = work.arrays || !graph.commits().empty() ||
                      std::any_of(exit.nodes.begin(), exit.nodes.end(), [](const ExitNode& node) {
                        return node.kind == ExitNode::Kind::kArray || node.kind == ExitNode::Kind::kArrayScalar;

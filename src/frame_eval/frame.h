@@ -29,6 +29,18 @@ struct RolledLoop {
   int period = 0;                   ///< of arrays that change places; 0: not known yet
 };
 
+/// A body that is being traced for all turns of its loop.
+struct RollingBody {
+  const Loop* loop;
+  size_t header;
+  Value* iterator;  ///< of a `for`, which stands on the stack
+  int exit = -1;    ///< where those end that leave the loop from inside; -1: none does
+  bool contains(int instr) const {
+    return instr >= 0 && static_cast<size_t>(instr) < loop->contains.size() &&
+           loop->contains[static_cast<size_t>(instr)];
+  }
+};
+
 /// One activation of a Python function.
 struct Frame {
   const Bytecode* code = nullptr;
@@ -45,13 +57,14 @@ struct Frame {
   bool again = false;                      ///< the one at hand has been executed before, here or by a caller
   bool callerAgain = false;                ///< that of the caller
   int arms = 0;                            ///< of branches on array data that are being traced in it
+  Value* goesOn = nullptr;                 ///< a bool: whether the loop whose body is traced has another turn
   Value* result = nullptr;                 ///< set by RETURN_VALUE
   Value* yielded = nullptr;                ///< set by YIELD_VALUE
   GeneratorIterator* generator = nullptr;  ///< whose frame this is
   absl::flat_hash_map<size_t, int> backJumps;
   absl::flat_hash_map<size_t, UnrolledLoop> unrolled;  ///< by the instruction that begins an iteration
   absl::flat_hash_map<size_t, RolledLoop> rolled;      ///< the same
-  std::vector<const Loop*> rolling;                    ///< whose body is traced for all turns, innermost last
+  std::vector<RollingBody> rolling;                    ///< whose body is traced for all turns, innermost last
 
   void enter(size_t instruction) {
     executed.resize(code->instructions.size());

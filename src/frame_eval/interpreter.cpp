@@ -3,6 +3,7 @@
 #include "frame_eval/interpreter.h"
 
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/loops.h"
 #include "frame_eval/refusals.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/unwind.h"
@@ -58,10 +59,11 @@ void Interpreter::execute(Frame& frame) {
   frame_ = caller;
 }
 
-/// Executes the frame until it returns, yields, ends a region or comes to the instruction `stop`.
-void Interpreter::runTo(Frame& frame, int stop) {
+/// Executes the frame until it returns, yields, ends a region or comes to one of two instructions.
+void Interpreter::runTo(Frame& frame, int stop, int other) {
   const bool outermost = &frame == frames_.front().get();
-  while (!frame.result && !frame.yielded && static_cast<int>(frame.pc) != stop) {
+  auto isStop = [&] { return static_cast<int>(frame.pc) == stop || static_cast<int>(frame.pc) == other; };
+  while (!frame.result && !frame.yielded && !isStop()) {
     if (++executed_ > options_.maxInstructions) {
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");
     }
@@ -75,6 +77,9 @@ void Interpreter::runTo(Frame& frame, int stop) {
     if (trace_.graph().size() > kMaxNodes)
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(kMaxNodes) + " operations");
     if (survey_ && outermost && passUnknown(frame)) continue;
+    const bool begins = trace_.loops && trace_.loops->tooLong.contains({frame.object(), frame.pc}) &&
+                        frame.code->instructions[frame.pc].op != Opcode::kForIter;
+    if (begins && Rolling(*this, frame, frame.pc).takeWhile()) continue;
     try {
       step(frame);
     } catch (const VirtualRaise& raise) {
@@ -211,10 +216,10 @@ void Interpreter::jump(const Instr& instr) {
   // A `for` is limited by its iterator.
   bool whileLoop = target < frame_->pc && frame_->code->instructions[target].op != Opcode::kForIter;
   if (whileLoop) {
-    if (++frame_->backJumps[frame_->pc] > options_.maxUnroll) {
-      trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(options_.maxUnroll) + " iterations");
-    }
-    if (auto why = limitUnrolled(nullptr)) trace_.fail(BreakReason::kLoopLimit, *why);
+    Rolling rolling(*this, *frame_, target);
+    if (++frame_->backJumps[frame_->pc] > options_.maxUnroll)
+      rolling.tooLong("more than " + std::to_string(options_.maxUnroll) + " iterations");
+    if (auto why = limitUnrolled(nullptr)) rolling.tooLong(*why);
   }
   frame_->pc = target;
 }

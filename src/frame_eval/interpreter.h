@@ -57,11 +57,9 @@ class Interpreter : InterpreterState {
   Value* opened(Value* value) { return trace_.open(value); }
   Value* tupleOf(std::vector<Value*> items) { return trace_.tuple(std::move(items)); }
   bool typeHasAttribute(Value* self, PyObject* name);
-  /// iter(iterable).
-  Value* iteratorOf(Value* iterable);
+  Value* iteratorOf(Value* iterable);  ///< iter(iterable)
   Value* newRange(graph::SymId first, graph::SymId step, graph::SymId size);
-  /// The next item of an iterator, null when it is exhausted.
-  Value* nextOf(Value* iterator);
+  Value* nextOf(Value* iterator);  ///< null when it is exhausted
 
   // Exceptions of the traced code: they unwind to its own handlers, or end the trace where there is none. What they
   // depend on must be known or guarded. (raises() always ends the trace and needs no guards.)
@@ -90,7 +88,7 @@ class Interpreter : InterpreterState {
   friend struct Caches;
   friend Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args);
 
-  void execute(Frame& frame), runTo(Frame& frame, int stop), step(Frame& frame);
+  void execute(Frame& frame), runTo(Frame& frame, int stop, int other = -1), step(Frame& frame);
   bool atStop(const Frame& frame), passUnknown(Frame& frame);
   void followLoopOnce(Frame& frame, const Instr& back);
   FrameEnd frameEnd(Frame& frame, const RegionView& region);

@@ -354,8 +354,8 @@ Value* Interpreter::newRange(graph::SymId first, graph::SymId step, graph::SymId
 
 void Interpreter::onForIter(const Instr& instr) {
   Value* iterator = trace_.open(top());
-  Rolling rolling(*this, *frame_);
-  if (rolling.take(instr)) return;
+  Rolling rolling(*this, *frame_, frame_->pc - 1);
+  if (rolling.takeFor(instr)) return;
   auto limit = static_cast<size_t>(options_.maxUnroll);
   bool sized = iterator->kind == ValueKind::kIterator && !iterator->lazy;
   if (sized) {

@@ -38,7 +38,7 @@ class LoopEnd {
     }
     for (const auto& [slot, end] : loop_.temporaries) addTemporary(slot, end);
     const std::vector<ValueId> results = trace_.branches.graph.add(
-        RegionGraph::Loop{loop_.begin, loop_.end, loop_.symbol, loop_.rounds, std::move(carried_)});
+        RegionGraph::Loop{loop_.begin, loop_.end, loop_.symbol, loop_.rounds, loop_.again, std::move(carried_)});
     for (size_t i = 0; i < contents_.size(); ++i)
       numpy::replaceContent(trace_, loop_.contents[i].owner, results[contents_[i]]);
     for (const auto& [value, result] : made_) value->node = results[result];
@@ -76,9 +76,11 @@ class LoopEnd {
     if (v.kind == Kind::kSame) return;
     if (v.kind == Kind::kInt) {
       graph::SymContext& syms = trace_.syms();
-      const SymId all = syms.add(trace_.asSym(v.begin), syms.mul(v.step, loop_.rounds));
-      const SymId turns = syms.canonical(all);
-      slots_.emplace_back(v.slot, loop_.certain ? trace_.pyInt(turns) : unknown(v.slot, "may be as it was"));
+      const bool counted = loop_.certain && loop_.rounds && !loop_.again;
+      Value* value =
+          counted ? trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, *loop_.rounds))))
+                  : unknown(v.slot, "depends on the number of turns");
+      slots_.emplace_back(v.slot, value);
       return;
     }
     const size_t number = carried_.size();
@@ -104,10 +106,11 @@ class LoopEnd {
 
   Value* temporary(size_t slot, Value* end) {
     if (!loop_.certain) return unknown(slot, "is known only if there is a turn");
+    if (end->kind == ValueKind::kUnjoined) return end;
     if (end->isConstant() && !trace_.standIns.contains(end->object.get())) return end;
     if (end->kind == ValueKind::kPyInt) {
       if (!graph::dependsOn(trace_.syms(), trace_.syms().canonical(end->sym), loop_.symbol)) return end;
-      const std::optional<SymId> last = trace_.turns.inLastTurn(end->sym);
+      const std::optional<SymId> last = loop_.again ? std::nullopt : trace_.turns.inLastTurn(end->sym);
       return last ? trace_.pyInt(*last) : unknown(slot, "is not known");
     }
     if (auto known = after_.find(end); known != after_.end()) return known->second;

@@ -15,6 +15,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/unwind.h"
 #include "graph/rank.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -47,11 +48,12 @@ struct Exhausted {
 
 }  // namespace
 
-Rolling::Rolling(Interpreter& interpreter, Frame& frame)
+Rolling::Rolling(Interpreter& interpreter, Frame& frame, size_t header)
     : in_(interpreter),
       trace_(interpreter.trace_),
       frame_(frame),
-      header_(frame.pc - 1) {}
+      header_(header),
+      line_(trace_.line) {}
 
 LoopDecisions::Key Rolling::key() const { return {frame_.code->object(), header_}; }
 
@@ -69,72 +71,92 @@ void Rolling::tooLong(const std::string& why) {
   if (trace_.loops)
     if (auto known = trace_.loops->refused.find(key()); known != trace_.loops->refused.end())
       trace_.fail(BreakReason::kLoopLimit, why + ", and " + known->second);
-  Value* iterator = in_.top();
-  const bool counted = mayRoll() && iterator->lazy && iterator->lazy->items(in_);
-  if (counted && trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
+  if (mayRoll() && trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
   trace_.fail(BreakReason::kLoopLimit, why);
 }
 
-bool Rolling::take(const Instr& instr) {
+bool Rolling::isWanted() {
   if (!mayRoll()) return false;
-  instr_ = &instr;
+  if (trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
+  return true;
+}
+
+template <typename Roll>
+bool Rolling::guarded(Roll roll) {
+  try {
+    return roll();
+  } catch (const CaptureBreak& b) {
+    if (in_.options_.deadline.isOver()) throw;
+    const std::string why = "in line " + std::to_string(trace_.line) + ": " + std::string(info(b.reason).message);
+    refuse(b.detail.empty() ? why : why + " (" + b.detail + ")");
+  } catch (const VirtualRaise&) {
+    refuse("in line " + std::to_string(trace_.line) + ", it raises");
+  } catch (const graph::TooManyAxes& e) {
+    refuse(std::string("a result has ") + e.what());
+  }
+}
+
+bool Rolling::takeFor(const Instr& instr) {
+  if (!mayRoll()) return false;
   iterator_ = in_.top();
   if (iterator_->kind != ValueKind::kIterator || !iterator_->lazy) return false;
   const std::optional<VirtualIterator::Items> items = iterator_->lazy->items(in_);
   if (!items) return false;
   const SymId count = trace_.syms().canonical(items->count);
-  const bool varies = trace_.turns.decides(count);
-  if (!varies) {
+  if (!trace_.turns.decides(count)) {
     auto known = frame_.rolled.find(header_);
     const bool begun = known != frame_.rolled.end() && known->second.iterator == iterator_;
     const int64_t now = trace_.hint(count);
     const bool isLong = now > in_.options_.maxUnroll || begun || trace_.loops->tooLong.contains(key());
     if (now < 2 || !isLong) return false;
   }
-  try {
-    return roll(*items, count);
-  } catch (const CaptureBreak& b) {
-    if (in_.options_.deadline.isOver()) throw;
-    std::string why = "in line " + std::to_string(trace_.line) + ": " + std::string(info(b.reason).message);
-    refuse(b.detail.empty() ? why : why + " (" + b.detail + ")");
-  } catch (const graph::TooManyAxes& e) {
-    refuse(std::string("a result has ") + e.what());
-  }
+  findVariables();
+  exit_ = instr.target;
+  return guarded([&] { return rollFor(*items, count); });
 }
 
-bool Rolling::roll(const VirtualIterator::Items& items, SymId count) {
-  const bool varies = trace_.turns.decides(count);
+/// A turn that leaves other kinds of things than it finds is traced by itself.
+bool Rolling::alternate(SymId count) {
   const SymId zero = trace_.syms().constant(0);
+  if (trace_.turns.decides(count)) refuse("a variable is of another kind behind the first turn");
+  (void)trace_.decide(zero, Relation::kLt, count);
+  RolledLoop& state = frame_.rolled[header_];
+  if (++state.begun > kMostBegun) refuse("its variables are of other kinds in each turn");
+  return true;
+}
+
+bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
+  graph::SymContext& syms = trace_.syms();
+  const bool varies = trace_.turns.decides(count);
+  const SymId zero = syms.constant(0);
   if (!varies) FW_CHECK(trace_.decide(zero, Relation::kLt, count));
   RolledLoop& known = frame_.rolled[header_];
   if (known.iterator != iterator_) known = {iterator_};
-  const bool plain = known.plain > 0;
-  known.plain -= plain;
-  findVariables();
-  if (plain) {
-    runBody(items.item(zero));
+  auto skip = [&] {
     iterator_->lazy->skip();
     ++iterator_->position;
+  };
+  auto goOn = [&] {  // with a turn by itself
+    Value* item = items.item(zero);
+    skip();
+    frame_.stack.push_back(item);
+    frame_.pc = header_ + 1;
     return true;
+  };
+  if (known.plain > 0) {
+    --known.plain;
+    return goOn();
   }
-  if (!probe(items.item(zero), !varies)) {
-    RolledLoop& state = frame_.rolled[header_];
-    if (++state.begun > kMostBegun) refuse("its variables are of other kinds in each turn");
-    iterator_->lazy->skip();
-    ++iterator_->position;
-    return true;
+  switch (probe(items.item(zero), !varies)) {
+    case Probed::kSame: break;
+    case Probed::kKept: skip(); return alternate(count);
+    case Probed::kOthers: return alternate(count) && goOn();
   }
   if (period_ > 1) {
     if (varies) refuse("arrays change places in a loop whose length is not known");
-    graph::SymContext& syms = trace_.syms();
-    const SymId rest = syms.mod(count, syms.constant(period_));
-    const int64_t turns = trace_.specialize(rest);
-    RolledLoop& state = frame_.rolled[header_];
-    state.plain = static_cast<int>(turns);
-    if (turns > 0) {
-      frame_.pc = header_;
-      return true;
-    }
+    const int64_t rest = trace_.specialize(syms.mod(count, syms.constant(period_)));
+    frame_.rolled[header_].plain = static_cast<int>(rest) - 1;
+    if (rest > 0) return goOn();
     if (!trace_.decide(syms.constant(period_), Relation::kLe, count)) return false;
     for (CarriedVariable& v : variables_) {
       if (v.kind == Kind::kArray) v.kind = Kind::kSame;  // behind a round
@@ -142,13 +164,39 @@ bool Rolling::roll(const VirtualIterator::Items& items, SymId count) {
     }
   }
   for (int i = 0; i < kMostAttempts; ++i) {
-    if (!attempt(items, count)) continue;
+    if (!attempt(&items, count)) continue;
     FW_CHECK(frame_.stack.back() == iterator_);
     frame_.stack.pop_back();
     iterator_->lazy = std::make_unique<StepIterator<Exhausted>>(Exhausted{});
-    frame_.pc = static_cast<size_t>(instr_->target);
     return true;
   }
+  refuse("it changes more and more");
+}
+
+bool Rolling::takeWhile() {
+  if (!mayRoll()) return false;
+  const auto inside = [&](const RollingBody& body) { return body.header == header_; };
+  if (std::any_of(frame_.rolling.begin(), frame_.rolling.end(), inside)) return false;
+  RolledLoop& known = frame_.rolled[header_];
+  if (known.plain > 0) {
+    --known.plain;
+    return false;
+  }
+  findVariables();
+  return guarded([&] { return rollWhile(); });
+}
+
+bool Rolling::rollWhile() {
+  switch (probe(nullptr, false)) {
+    case Probed::kSame: break;
+    case Probed::kKept: FW_UNREACHABLE();
+    case Probed::kOthers:
+      if (++frame_.rolled[header_].begun > kMostBegun) refuse("its variables are of other kinds in each turn");
+      return false;
+  }
+  if (period_ > 1) refuse("arrays change places in a loop whose length is not known");
+  for (int i = 0; i < kMostAttempts; ++i)
+    if (attempt(nullptr, std::nullopt)) return true;
   refuse("it changes more and more");
 }
 
@@ -169,14 +217,12 @@ void Rolling::findVariables() {
     if (loop_->contains[i] && writesSlot(instr.op)) written[static_cast<size_t>(instr.arg)] = true;
   }
   const std::vector<bool>& again = known->live.before(static_cast<int>(header_));
-  const std::vector<bool>& behind = known->live.before(instr_->target);
   for (size_t slot = 0; slot < written.size(); ++slot) {
     if (!written[slot]) continue;
-    // The header is live behind the loop, too: what is read by turns counts, not what is read there.
-    const bool carried = again[slot] && readBeforeWritten(slot);
-    if (carried)
+    // What is live behind the loop is live here, too: what is read by turns counts, not what is read there.
+    if (again[slot] && readBeforeWritten(slot))
       live_.push_back(slot);
-    else if (behind[slot])
+    else
       temporaries_.push_back(slot);
   }
   for (size_t slot : live_)
@@ -188,13 +234,11 @@ bool Rolling::readBeforeWritten(size_t slot) const {
   const Bytecode& code = *frame_.code;
   const ControlFlow& flow = in_.flows_.at(&code)->flow;
   std::vector<bool> seen(code.instructions.size());
-  std::vector<int> open = {static_cast<int>(header_) + 1};
+  std::vector<int> open = {static_cast<int>(header_)};
   while (!open.empty()) {
     const int at = open.back();
     open.pop_back();
-    if (at < 0 || at == static_cast<int>(header_) || seen[static_cast<size_t>(at)] ||
-        !loop_->contains[static_cast<size_t>(at)])
-      continue;
+    if (at < 0 || seen[static_cast<size_t>(at)] || !loop_->contains[static_cast<size_t>(at)]) continue;
     seen[static_cast<size_t>(at)] = true;
     const Instr& instr = code.instructions[static_cast<size_t>(at)];
     if (instr.arg == static_cast<int>(slot)) {
@@ -206,58 +250,85 @@ bool Rolling::readBeforeWritten(size_t slot) const {
   return false;
 }
 
+/// Whether nothing happens on the way from one instruction to another.
+bool Rolling::leadsTo(int from, int exit) const {
+  const auto& code = frame_.code->instructions;
+  using cpython::Opcode;
+  for (int steps = 0; from != exit; ++steps) {
+    if (from < 0 || from >= static_cast<int>(code.size()) || steps > 8) return false;
+    const Instr& instr = code[static_cast<size_t>(from)];
+    if (instr.op != Opcode::kNop && instr.op != Opcode::kJump) return false;
+    from = instr.op == Opcode::kJump ? instr.target : from + 1;
+  }
+  return true;
+}
+
+/// One turn. Those that leave the loop from inside end here as well (branching.cpp), and say so by Frame::goesOn.
 void Rolling::runBody(Value* item) {
   const size_t depth = frame_.stack.size();
-  frame_.pc = header_ + 1;
-  frame_.stack.push_back(item);
+  const int header = static_cast<int>(header_);
+  frame_.pc = header_;
   ++frame_.arms;
-  frame_.rolling.push_back(loop_);
-  in_.runTo(frame_, static_cast<int>(header_));
+  frame_.rolling.push_back({loop_, header_, iterator_});
+  if (item) {
+    frame_.stack.push_back(item);
+    ++frame_.pc;
+  } else {
+    in_.step(frame_);
+  }
+  in_.runTo(frame_, header);
+  const int exit = frame_.rolling.back().exit;
   frame_.rolling.pop_back();
   --frame_.arms;
   const bool back = !frame_.result && !frame_.yielded && frame_.pc == header_ && frame_.stack.size() == depth &&
-                    frame_.stack.back() == iterator_;
+                    (!iterator_ || frame_.stack.back() == iterator_);
   if (!back) refuse("it is left from inside");
+  if (exit < 0) return;
+  if (iterator_ && exit_ != exit && !leadsTo(exit_, exit))
+    refuse("it goes on differently where it is left from inside");
+  exit_ = exit;
 }
 
 // ---- one turn by itself -------------------------------------------------------------------------------------------
 
-/// Traces the turn at hand. True if it has found out what turns change, and is forgotten; false if it leaves other
-/// kinds of things than it has found: then it has been a turn.
-bool Rolling::probe(Value* item, bool mayKeep) {
+/// Traces the turn at hand, and forgets it: only what it changes matters. One that leaves other kinds of things than it
+/// has found has been a turn, if it may be one.
+Rolling::Probed Rolling::probe(Value* item, bool mayKeep) {
   BranchState before(in_, frame_);
   const std::vector<Value*> slots = frame_.slots;
   const size_t begin = trace_.graph().size();
+  Value* outer = std::exchange(frame_.goesOn, trace_.constant(Py_True));
   runBody(item);
+  const bool leaves = !frame_.goesOn->isConstant() || frame_.goesOn->object.get() != Py_True;
+  frame_.goesOn = outer;
   variables_.clear();
   bool same = true;
   std::vector<Value*> ends;
   for (size_t slot : live_) {
     Value* end = frame_.slots[slot];
     ends.push_back(end);
-    if (end) trace_.open(end);
+    if (end && end->kind != ValueKind::kUnjoined) trace_.open(end);
     const std::optional<CarriedVariable> variable = classify(slot, slots[slot], end, before);
     same = same && variable;
     if (variable) variables_.push_back(*variable);
   }
-  if (!same) {
-    if (!mayKeep) refuse("a variable is of another kind behind the first turn");
-    return false;
-  }
+  if (!same && mayKeep && !leaves) return Probed::kKept;
   if (auto why = before.irreversible()) refuse("a turn " + *why);
-  period_ = periodOf(ends);
-  contents_.clear();
-  (void)addContents(before, nullptr);
+  if (same) {
+    period_ = periodOf(ends);
+    contents_.clear();
+    (void)addContents(before, nullptr);
+  }
   before.restore();
   trace_.branches.graph.drop(begin);
-  return true;
+  return same ? Probed::kSame : Probed::kOthers;
 }
 
 std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Value* end,
                                                  const BranchState& before) const {
   CarriedVariable variable{Kind::kSame, slot, begin};
   if (begin == end) return variable;
-  if (!begin || !end) return std::nullopt;
+  if (!begin || !end || end->kind == ValueKind::kUnjoined) return std::nullopt;
   if (areEqualConstants(begin, end)) return variable;
   if (isInt(begin) && isInt(end)) {
     variable.kind = Kind::kInt;
@@ -360,10 +431,14 @@ void Rolling::giveValues(SymId symbol) {
 }
 
 /// Traces a turn, or a few, for all. False if it is to be traced again, because more has been found out.
-bool Rolling::attempt(const VirtualIterator::Items& items, SymId count) {
+bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> count) {
   graph::SymContext& syms = trace_.syms();
-  const SymId period = syms.constant(period_);
-  const SymId rounds = period_ == 1 ? count : syms.canonical(syms.floorDiv(count, period));
+  const SymId period = syms.constant(period_), zero = syms.constant(0);
+  std::optional<SymId> rounds, last;
+  if (count) {
+    rounds = period_ == 1 ? *count : syms.canonical(syms.floorDiv(*count, period));
+    last = syms.canonical(syms.sub(*rounds, syms.constant(1)));
+  }
   for (CarriedVariable& v : variables_) {
     if (v.kind == Kind::kNumber) v.from = trace_.operand(v.begin).value;
     if (v.kind == Kind::kArray) v.from = v.begin->node;
@@ -371,26 +446,36 @@ bool Rolling::attempt(const VirtualIterator::Items& items, SymId count) {
   for (CarriedContent& c : contents_) c.from = c.owner->node;
   BranchState before(in_, frame_);
   const size_t begin = trace_.graph().size();
-  const SymId symbol = trace_.turns.enter(syms.canonical(syms.sub(rounds, syms.constant(1))));
+  const SymId symbol = trace_.turns.enter(last);
   giveValues(symbol);
-  for (int turn = 0; turn < period_; ++turn)
-    runBody(items.item(syms.canonical(syms.add(syms.mul(period, symbol), syms.constant(turn)))));
-  TracedLoop loop{begin, trace_.graph().size(), symbol, rounds};
+  frame_.goesOn = trace_.constant(Py_True);
+  for (int turn = 0; turn < period_; ++turn) {
+    Value* item = nullptr;
+    if (items) item = items->item(syms.canonical(syms.add(syms.mul(period, symbol), syms.constant(turn))));
+    runBody(item);
+  }
+  const bool endless = frame_.goesOn->isConstant();
+  if (endless && (!items || frame_.goesOn->object.get() != Py_True)) refuse("it is left in every turn, or in none");
+  if (!endless && period_ > 1) refuse("it is left while arrays change places");
+  TracedLoop loop{begin, 0, symbol, rounds};
+  if (!endless) loop.again = trace_.operand(frame_.goesOn).value;
+  loop.end = trace_.graph().size();
   const bool closed = isClosed(before, loop.forgotten);
   if (closed) {
     loop.variables = variables_;
     for (size_t slot : temporaries_) loop.temporaries.emplace_back(slot, frame_.slots[slot]);
     for (CarriedContent& c : contents_) c.end = c.owner->node;
     loop.contents = contents_;
+    loop.end = trace_.graph().size();
   }
   before.restore();
   if (closed) {
-    trace_.line = instr_->position.line;
-    trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
-    const SymId zero = syms.constant(0);
-    loop.certain = trace_.turns.decides(rounds) ? trace_.turns.decide(zero, Relation::kLt, rounds) == true
-                                                : trace_.decide(zero, Relation::kLt, rounds);
+    trace_.line = line_;
+    trace_.graph().setLine(static_cast<uint32_t>(line_));
+    loop.certain = !rounds || (trace_.turns.decides(*rounds) ? trace_.turns.decide(zero, Relation::kLt, *rounds) == true
+                                                             : trace_.decide(zero, Relation::kLt, *rounds));
     endLoop(trace_, frame_, before, loop, key());
+    frame_.pc = static_cast<size_t>(exit_);
   } else {
     trace_.branches.graph.drop(begin);
   }
@@ -411,10 +496,10 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
   for (CarriedVariable& v : variables_) {
     v.end = frame_.slots[v.slot];
     const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
-    if (v.end) trace_.open(v.end);
-    bool alike = v.end != nullptr;
+    bool alike = v.end && v.end->kind != ValueKind::kUnjoined;
+    if (alike) trace_.open(v.end);
     switch (v.kind) {
-      case Kind::kSame: alike = v.end == v.begin || (alike && areEqualConstants(v.begin, v.end)); break;
+      case Kind::kSame: alike = v.end == v.begin || (alike && v.begin && areEqualConstants(v.begin, v.end)); break;
       case Kind::kInt: {
         graph::SymContext& syms = trace_.syms();
         alike = alike && isInt(v.end) &&

@@ -34,10 +34,11 @@ struct CarriedContent {
 
 /// A loop, traced for any of its turns.
 struct TracedLoop {
-  size_t begin, end;    ///< nodes of the body
-  graph::SymId symbol;  ///< counts the rounds: turns, or a few turns each
-  graph::SymId rounds;
-  bool certain = false;  ///< there is at least one
+  size_t begin, end;                    ///< nodes of the body
+  graph::SymId symbol;                  ///< counts the rounds: turns, or a few turns each
+  std::optional<graph::SymId> rounds;   ///< how many, at most if `again`
+  std::optional<graph::ValueId> again;  ///< whether there is another one
+  bool certain = false;                 ///< there is at least one
   std::vector<CarriedVariable> variables;
   std::vector<CarriedContent> contents;
   std::vector<std::pair<size_t, Value*>> temporaries;  ///< slots that are only read behind the loop; what a turn leaves
@@ -50,12 +51,18 @@ void endLoop(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& 
 
 class Rolling {
  public:
-  /// At the instruction that asks an iterator for an item, which stands on top of the stack.
-  Rolling(Interpreter& interpreter, Frame& frame);
+  /// `header`: the instruction of the frame that begins a turn.
+  Rolling(Interpreter& interpreter, Frame& frame, size_t header);
 
-  /// True if that has been done: the frame stands behind the loop, or before the instruction again after a turn that
-  /// was traced by itself. False: the loop is unrolled, as far as it may be.
-  bool take(const Instr& instr);
+  /// At the instruction that asks an iterator for an item, which stands on top of the stack. True if that has been
+  /// done: the frame stands behind the loop, or somewhere in a turn that is traced by itself. False: the loop is
+  /// unrolled, as far as it may be.
+  bool takeFor(const Instr& instr);
+  /// The same before the first instruction of a loop without an iterator.
+  bool takeWhile();
+  /// Whether a loop that array data decides about is to become one of the graph. Has the trace made again if nobody has
+  /// thought of it.
+  bool isWanted();
   /// Who unrolls the loop has found out that it is too long. Has it traced again as a loop of the graph, or breaks.
   [[noreturn]] void tooLong(const std::string& why);
 
@@ -64,14 +71,20 @@ class Rolling {
 
   LoopDecisions::Key key() const;
   bool mayRoll() const;
-  bool roll(const VirtualIterator::Items& items, graph::SymId count);
+  template <typename Roll>
+  bool guarded(Roll roll);
+  bool rollFor(const VirtualIterator::Items& items, graph::SymId count);
+  bool rollWhile();
+  bool alternate(graph::SymId count);
   void findVariables();
+  bool leadsTo(int from, int exit) const;
   bool readBeforeWritten(size_t slot) const;
   void runBody(Value* item);
-  bool probe(Value* item, bool mayKeep);
+  enum class Probed : uint8_t { kSame, kKept, kOthers };  ///< kOthers: leaves other kinds of things, and is forgotten
+  Probed probe(Value* item, bool mayKeep);
   std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before) const;
   int periodOf(const std::vector<Value*>& ends) const;
-  bool attempt(const VirtualIterator::Items& items, graph::SymId count);
+  bool attempt(const VirtualIterator::Items* items, std::optional<graph::SymId> count);
   void giveValues(graph::SymId symbol);
   bool isClosed(const BranchState& before, std::vector<Value*>& forgotten);
   bool addContents(const BranchState& before, std::vector<Value*>* forgotten);
@@ -81,13 +94,14 @@ class Rolling {
   Trace& trace_;
   Frame& frame_;
   size_t header_;
-  const Instr* instr_ = nullptr;
+  int line_ = 0;
   Value* iterator_ = nullptr;
   const Loop* loop_ = nullptr;
   std::vector<size_t> live_;         ///< slots that the body writes and a turn may read
   std::vector<size_t> temporaries_;  ///< slots that the body writes, and that may be read behind the loop only
   std::vector<CarriedVariable> variables_;
   std::vector<CarriedContent> contents_;
+  int exit_ = -1;   ///< where turns go that leave the loop from inside
   int period_ = 1;  ///< turns until arrays that change places are where they were: these are one round
 };
 

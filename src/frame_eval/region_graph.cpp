@@ -92,12 +92,14 @@ std::vector<ValueId> RegionGraph::add(const Loop& loop) {
   }
   const ValueId no = graph_.constant(graph::Scalar::ofBool(false));
   Attrs attrs;
-  attrs.set(AttrKey::kTrip, loop.trip).set(AttrKey::kSymbol, loop.symbol);
+  attrs.set(AttrKey::kSymbol, loop.symbol);
+  if (loop.trip) attrs.set(AttrKey::kTrip, *loop.trip);
   Control control{.node = graph_.addTyped(Op::kLoop, begins, type, std::move(attrs)),
                   .predicate = {},
                   .arms = {loop.begin, loop.end, loop.end}};
   control.carried = loop.carried;
   control.no = no;
+  control.again = loop.again;
   for (const Carried& one : loop.carried) control.results.push_back({one.answer, one.answer});
   return addProjects(control, type);
 }
@@ -197,6 +199,7 @@ void RegionGraph::findNeeded() {
       const bool runs = needed[i] || mayReport(loop);
       for (size_t r = 0; runs && r < loop.carried.size(); ++r)
         if (loop.carried[r].given.valid()) use(loop, r);
+      if (runs && loop.again) needed[loop.again->index] = true;
     } else if (needed[i]) {
       for (ValueId operand : node.operands) needed[operand.index] = true;
       if (auto control = projects ? byNode.find(node.operands[0]) : byNode.end(); control != byNode.end())
@@ -274,9 +277,10 @@ void RegionGraph::makeLoop(Control& loop) {
     operands.push_back(one.begin);
     roots.push_back(one.answer);
   }
+  if (loop.again) roots.push_back(*loop.again);
   region.copy(roots);
   Graph& body = region.graph();
-  std::vector<ValueId> outputs = {body.constant(graph::Scalar::ofBool(true))};
+  std::vector<ValueId> outputs = {loop.again ? region[*loop.again] : body.constant(graph::Scalar::ofBool(true))};
   for (size_t i = 0; i < loop.carried.size(); ++i)
     if (loop.used[i]) outputs.push_back(region[loop.carried[i].answer]);
   Node& node = graph_.mutableNode(loop.node);

@@ -27,9 +27,10 @@ class RegionGraph {
     graph::ValueId answer;  ///< at the end of a turn, of the type of `begin`
   };
   struct Loop {
-    size_t begin, end;    ///< nodes of the body
-    graph::SymId symbol;  ///< counts the turns
-    graph::SymId trip;    ///< how many there are
+    size_t begin, end;                    ///< nodes of the body
+    graph::SymId symbol;                  ///< counts the turns
+    std::optional<graph::SymId> trip;     ///< how many there are at most
+    std::optional<graph::ValueId> again;  ///< of the body: whether there is another one
     std::vector<Carried> carried;
   };
 
@@ -61,6 +62,7 @@ class RegionGraph {
     std::vector<graph::ValueId> projects;
     std::vector<Carried> carried;                            ///< of a loop, by result
     graph::ValueId no;                                       ///< of a loop: the bool false, in front of it
+    std::optional<graph::ValueId> again;                     ///< of a loop
     std::vector<bool> used;                                  ///< by result
     std::array<std::vector<graph::ValueId>, 2> unread;       ///< values of the arm that are computed for their flags
     std::array<std::vector<const Control*>, 2> unreadInner;  ///< branches and loops inside that have some

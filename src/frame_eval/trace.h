@@ -109,9 +109,8 @@ class Trace {
   // ---- decisions: answered from the values seen now, and guarded --------------------------------------------------
   /// left relation right? Proven without a guard where possible. Equality, once decided, is assumed by the SymContext.
   bool decide(graph::SymId left, guards::Relation relation, graph::SymId right);
-  /// Specialises a symbolic int to the value seen now.
-  int64_t specialize(graph::SymId sym);
-  /// Value seen now. Breaks for what depends on the turn of a loop.
+  int64_t specialize(graph::SymId sym);  ///< to the value seen now
+  /// Value seen now; breaks for what depends on the turn of a loop.
   int64_t hint(graph::SymId sym) const;
   void guard(guards::Guard guard);
   /// The guards from number `first` on hold fast one value of many.
@@ -126,8 +125,7 @@ class Trace {
   graph::SymId asSym(Value* value);
   /// Known object behind the value (constants; tuples and slices of constants are built), or null.
   Ref asObject(Value* value);
-  /// The value's Python type, which is guarded from then on.
-  PyTypeObject* typeOf(Value* value);
+  PyTypeObject* typeOf(Value* value);  ///< guarded from then on
 
   /// Objects whose identity can be told: two sources of one are one Value.
   static bool isMutable(PyObject* object);
@@ -152,12 +150,11 @@ class Trace {
     return it == bySource_.end() ? nullptr : it->second;
   }
 
-  std::vector<ArrayWrite> arrayWrites;             ///< numpy/memory.cpp; commits of the graph in the end
-  bool keepsWrites = false;                        ///< CaptureOptions::keepWrites
-  std::vector<ProgramWrite> programWrites;         ///< if so
-  absl::flat_hash_map<Value*, int> programArrays;  ///< their arrays, numbered
-  std::vector<std::pair<Value*, graph::ValueId>>
-      writtenArrays;  ///< their owners, and the inputs of the graph that these were
+  std::vector<ArrayWrite> arrayWrites;                           ///< numpy/memory.cpp; commits of the graph in the end
+  bool keepsWrites = false;                                      ///< CaptureOptions::keepWrites
+  std::vector<ProgramWrite> programWrites;                       ///< if so
+  absl::flat_hash_map<Value*, int> programArrays;                ///< their arrays, numbered
+  std::vector<std::pair<Value*, graph::ValueId>> writtenArrays;  ///< owners, and the inputs that they were
 
   std::vector<LibraryCall> libraryCalls;            ///< by the sites of the graph's calls
   std::vector<Value*> locks;                        ///< taken before the compiled code runs; see locks.h

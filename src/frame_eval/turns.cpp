@@ -12,9 +12,11 @@ namespace fw::capture {
 using graph::SymId;
 using guards::Relation;
 
-SymId Turns::enter(SymId last) {
+SymId Turns::enter(std::optional<SymId> last) {
   graph::SymContext& syms = trace_.syms();
-  const int64_t most = std::max<int64_t>(0, graph::refinedRange(syms, last).hi);
+  // Nobody waits for more turns.
+  constexpr int64_t kMost = int64_t{1} << 50;
+  const int64_t most = last ? std::max<int64_t>(0, graph::refinedRange(syms, *last).hi) : kMost;
   const SymId symbol =
       trace_.addSymbol("k" + std::to_string(symbols_.size()), {0, most}, 0, {guards::SymbolBinding::From::kTurn, {}});
   symbols_.insert(symbol);
@@ -37,9 +39,12 @@ std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
     return trace_.decide(syms.constant(0), relation, difference);
   }
   const Open at = *loop;
-  if (!graph::slopeOf(syms, difference, at.symbol)) return std::nullopt;
+  const auto slope = graph::slopeOf(syms, difference, at.symbol);
+  if (!slope) return std::nullopt;
   const auto first = graph::withValue(syms, difference, at.symbol, syms.constant(0));
-  const auto last = graph::withValue(syms, difference, at.symbol, at.last);
+  // Without a last turn: it grows, or it does not.
+  const auto last = at.last ? graph::withValue(syms, difference, at.symbol, *at.last)
+                            : std::optional(syms.mul(*slope, syms.constant(int64_t{1} << 50)));
   if (!first || !last) return std::nullopt;
   const SymId zero = syms.constant(0);
   auto atBoth = [&](auto holds) -> std::optional<bool> {
@@ -64,7 +69,8 @@ void Turns::refuse() const {
 
 std::optional<SymId> Turns::inLastTurn(SymId expr) const {
   graph::SymContext& syms = trace_.syms();
-  const auto value = graph::withValue(syms, syms.canonical(expr), open_.back().symbol, open_.back().last);
+  if (!open_.back().last) return std::nullopt;
+  const auto value = graph::withValue(syms, syms.canonical(expr), open_.back().symbol, *open_.back().last);
   return value ? std::optional(syms.canonical(*value)) : std::nullopt;
 }
 

@@ -20,8 +20,9 @@ class Turns {
  public:
   explicit Turns(Trace& trace) : trace_(trace) {}
 
-  /// A symbol that counts the turns of a loop, from 0 to `last`; the loop stands in those entered before.
-  graph::SymId enter(graph::SymId last);
+  /// A symbol that counts the turns of a loop from 0 to `last`, if that is known; the loop stands in those entered
+  /// before.
+  graph::SymId enter(std::optional<graph::SymId> last);
   /// The loop entered last is over.
   void leave() { open_.pop_back(); }
   /// Whether the expression may be another in each turn of some loop.
@@ -34,7 +35,8 @@ class Turns {
 
  private:
   struct Open {
-    graph::SymId symbol, last;
+    graph::SymId symbol;
+    std::optional<graph::SymId> last;
   };
   Trace& trace_;
   std::vector<Open> open_;

@@ -24,7 +24,6 @@ bool writesSlot(Opcode op) {
 
 namespace {
 
-
 struct Edges {
   std::vector<std::vector<int>> into;      ///< predecessors that can be reached
   std::map<int, std::vector<int>> backTo;  ///< header -> instructions with an edge back to it
