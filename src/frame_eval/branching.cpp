@@ -137,7 +137,10 @@ int Branching::joinOf(const Frame& frame, int branch) {
   if (join < 0) return -1;
   if (const int header = loopOf(code, *flow, branch); header >= 0) {
     Rolling loop(interpreter, *interpreter.frame_, static_cast<size_t>(header));
-    if (!loop.isWanted()) return -1;
+    if (!loop.isWanted()) {
+      loopRefused = loop.whyNot();
+      return -1;
+    }
   }
   if (!frame.rolling.empty()) return join;
   const int end = static_cast<int>(code.instructions.size());
@@ -194,7 +197,7 @@ void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
   Branches& branches = trace.branches;
   const int next = static_cast<int>(frame.pc);
   Place place{frame, trace.at, trace.line, joinOf(frame, next - 1), branches.ended};
-  if (place.join < 0) refuse(place, "decides how often a loop runs");
+  if (place.join < 0) refuse(place, "decides how often a loop runs" + (loopRefused.empty() ? "" : "; " + loopRefused));
   if (!frame.rolling.empty() && !frame.rolling.back().contains(place.join)) {
     RollingBody& body = frame.rolling.back();
     if (place.returns() || (body.exit >= 0 && body.exit != place.join)) refuse(place, "leaves a loop in several ways");

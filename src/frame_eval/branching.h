@@ -11,6 +11,7 @@ namespace fw::capture {
 struct Branching {
   Interpreter& interpreter;
   Trace& trace;
+  std::string loopRefused{};  ///< why the loop that the branch decides about is none of the graph
 
   /// The truth of a value that is array data, as a bool of the graph; none if the truth is known, can be guarded, or is
   /// an error.

@@ -217,9 +217,10 @@ void Interpreter::jump(const Instr& instr) {
   bool whileLoop = target < frame_->pc && frame_->code->instructions[target].op != Opcode::kForIter;
   if (whileLoop) {
     Rolling rolling(*this, *frame_, target);
-    if (++frame_->backJumps[frame_->pc] > options_.maxUnroll)
+    const bool planned = rolling.isPlanned();  // its first turns may be traced by themselves
+    if (!planned && ++frame_->backJumps[frame_->pc] > options_.maxUnroll)
       rolling.tooLong("more than " + std::to_string(options_.maxUnroll) + " iterations");
-    if (auto why = limitUnrolled(nullptr)) rolling.tooLong(*why);
+    if (auto why = planned ? std::nullopt : limitUnrolled(nullptr)) rolling.tooLong(*why);
   }
   frame_->pc = target;
 }

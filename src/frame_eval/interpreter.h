@@ -31,8 +31,7 @@ class Interpreter : InterpreterState {
   FrameEnd runRegion(const RegionView& region);
   /// Before run(): what cannot be executed leaves unknown values (survey.h). What run() answers then is of no use.
   void follow(Survey* survey) { survey_ = survey; }
-  /// File of the innermost frame.
-  std::string file() const;
+  std::string file() const;  ///< of the innermost frame
 
   // Shared by the families. Values answered are open.
   Value* call(Value* callable, CallArgs args) { return trace_.open(callRaw(callable, std::move(args))); }

@@ -68,9 +68,7 @@ bool Rolling::mayRoll() const {
 }
 
 void Rolling::tooLong(const std::string& why) {
-  if (trace_.loops)
-    if (auto known = trace_.loops->refused.find(key()); known != trace_.loops->refused.end())
-      trace_.fail(BreakReason::kLoopLimit, why + ", and " + known->second);
+  if (const std::string known = whyNot(); !known.empty()) trace_.fail(BreakReason::kLoopLimit, why + "; " + known);
   if (mayRoll() && trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
   trace_.fail(BreakReason::kLoopLimit, why);
 }
@@ -79,6 +77,12 @@ bool Rolling::isWanted() {
   if (!mayRoll()) return false;
   if (trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
   return true;
+}
+
+std::string Rolling::whyNot() const {
+  if (!trace_.loops) return "";
+  auto known = trace_.loops->refused.find(key());
+  return known == trace_.loops->refused.end() ? "" : known->second;
 }
 
 template <typename Roll>
@@ -196,7 +200,10 @@ bool Rolling::rollWhile() {
   }
   if (period_ > 1) refuse("arrays change places in a loop whose length is not known");
   for (int i = 0; i < kMostAttempts; ++i)
-    if (attempt(nullptr, std::nullopt)) return true;
+    if (attempt(nullptr, std::nullopt)) {
+      frame_.rolled.erase(header_);  // it may be entered again
+      return true;
+    }
   refuse("it changes more and more");
 }
 
@@ -346,7 +353,7 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
   variable.kind = Kind::kArray;
   const ValueId was = before.knows(begin) ? before.of(begin).node : begin->node;
   if (begin->frozen != end->frozen || begin->base || !areAlike(trace_, was, end->node)) return std::nullopt;
-  if (end->base || (end->joined && !before.knows(end))) return std::nullopt;
+  if (end->base) return std::nullopt;
   return variable;
 }
 
@@ -483,14 +490,18 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   return closed;
 }
 
+/// Whether a joined array may be one of those that turns write into.
+bool Rolling::mayBeWritten(Value* joined) const {
+  const std::vector<Value*> owners = trace_.branches.owners(joined);
+  return std::any_of(contents_.begin(), contents_.end(), [&](const CarriedContent& c) {
+    return std::find(owners.begin(), owners.end(), c.owner) != owners.end();
+  });
+}
+
 /// Whether the turn leaves, of everything that it changes, what a turn finds.
 bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten) {
   if (auto why = before.irreversible()) refuse("a turn " + *why);
   if (!addContents(before, &forgotten)) return false;
-  const auto isGiven = [&](const Value* value) {
-    return std::any_of(variables_.begin(), variables_.end(),
-                       [&](const CarriedVariable& o) { return o.kind == Kind::kArray && o.given == value; });
-  };
   bool handsOn = false, writes = false;  // an array of the turn before; into one
   PyObject* names = frame_.object()->co_localsplusnames;
   for (CarriedVariable& v : variables_) {
@@ -514,8 +525,9 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
         alike = alike && v.end->kind == ValueKind::kArray && !v.end->base && v.end->frozen == v.begin->frozen &&
                 areAlike(trace_, v.from, v.end->node);
         const bool fresh = alike && !v.end->source.valid() && !v.end->joined && !before.knows(v.end);
-        alike = alike && (fresh || isGiven(v.end));
+        alike = alike && (fresh || v.end->joined);
         handsOn |= !fresh;
+        if (alike && !fresh && mayBeWritten(v.end)) refuse(name + " may be an array that is written");
         writes |= v.given->node != v.placeholder;
         for (const CarriedVariable& o : variables_)
           if (fresh && &o != &v && o.kind == Kind::kArray && frame_.slots[o.slot] == v.end) alike = false;

@@ -63,6 +63,9 @@ class Rolling {
   /// Whether a loop that array data decides about is to become one of the graph. Has the trace made again if nobody has
   /// thought of it.
   bool isWanted();
+  bool isPlanned() const { return mayRoll() && trace_.loops->tooLong.contains(key()); }
+  /// Why it is none; empty if nobody has tried.
+  std::string whyNot() const;
   /// Who unrolls the loop has found out that it is too long. Has it traced again as a loop of the graph, or breaks.
   [[noreturn]] void tooLong(const std::string& why);
 
@@ -86,6 +89,7 @@ class Rolling {
   int periodOf(const std::vector<Value*>& ends) const;
   bool attempt(const VirtualIterator::Items* items, std::optional<graph::SymId> count);
   void giveValues(graph::SymId symbol);
+  bool mayBeWritten(Value* joined) const;
   bool isClosed(const BranchState& before, std::vector<Value*>& forgotten);
   bool addContents(const BranchState& before, std::vector<Value*>* forgotten);
   [[noreturn]] void refuse(const std::string& why);

@@ -82,8 +82,7 @@ class Trace {
   Value* open(Value* value);
   /// Length of a list by its own source, whose type is guarded.
   graph::SymId lengthOf(SourceId source, int64_t seen);
-  /// Breaks with the reason why the kObject is not understood, if there is one.
-  void refuseOpaque(Value* value);
+  void refuseOpaque(Value* value);  ///< breaks with the reason why the kObject is not understood, if there is one
 
   // ---- side effects: the Values are changed by the caller, at once ------------------------------------------------
   const std::vector<SideEffect>& effects() const { return effects_; }
