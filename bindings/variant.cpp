@@ -12,6 +12,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "bindings/call_policy.h"
+#include "bindings/call_watch.h"
 #include "bindings/held_locks.h"
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
@@ -203,6 +204,7 @@ bool Variant::leavesToPython(const guards::CallFrame& frame, TimedRun* timed) {
   unsigned bits = 0;
   for (const size_t symbol : sizes_) bits += Trial::bitsOf(frame.symbols[symbol]);
   const unsigned sizeClass = Trial::sizeClass(bits);
+  trial_->count(sizeClass);
   if (!timed) return trial_->cases()[sizeClass].verdict == Trial::Verdict::kGivenUp;
   const Trial::Arm arm = trial_->next(sizeClass);
   if (arm == Trial::Arm::kUntimed) return false;
@@ -245,6 +247,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     ++declines_;
     return RunOutcome::kDeclined;
   }
+  const CallWatch::Native watched;
   ResultBuilder::Call call;
   call.locks = &locks;
   call.symbols = frame.symbols;
