@@ -130,8 +130,8 @@ json CallWatch::end(const SplicedCode* spliced) {
   const std::unique_ptr<CallWatch> watch(current_);
   current_ = nullptr;
   Trial::pause(false);
-  const Reading all = watch->read();
   if (!watch->returned_) watch->add(kEnd, false);
+  const Reading all = watch->read();
   json stretches = json::array();
   for (const auto& [stretch, sum] : watch->stretches_) {
     const auto [from, to, native] = stretch;

@@ -22,16 +22,18 @@ def time_text(ns: float) -> str:
 
 
 def measured(variants) -> dict | None:
-    """Of the trials that are decided: how often as fast as Python, None if there is none."""
-    compiled = python = saved = 0.0
+    """Of the trials that are decided: how often as fast as Python, and what that saves; None if there is none."""
+    compiled = python = count = 0.0
     at_least = False
     for trial in (trial for variant in variants for trial in variant["trials"] if trial["kept"]):
         runs = max(trial["runs"], 1)
         compiled += runs * trial["compiled_ns"]
         python += runs * trial["python_ns"]
-        saved += runs * (trial["python_ns"] - trial["compiled_ns"])
+        count += runs
         at_least |= trial["at_least"]
-    return {"ratio": python / compiled, "saved_ns": saved, "at_least": at_least} if compiled else None
+    if not compiled:
+        return None
+    return {"ratio": python / compiled, "saved_ns": python - compiled, "per_run_ns": (python - compiled) / count, "at_least": at_least}
 
 
 def given_up(variants) -> dict | None:
@@ -41,7 +43,13 @@ def given_up(variants) -> dict | None:
 
 
 def text_of(facts: dict, line: int) -> str:
-    return linecache.getline(facts.get("file", ""), line).strip()
+    """A source line; of the first one, where decorators may stand, the line of the name."""
+    file = facts.get("file", "")
+    text = linecache.getline(file, line).strip()
+    for below in range(line + 1, line + 20 if line == facts.get("line") and text.startswith("@") else 0):
+        if (named := linecache.getline(file, below).strip()).startswith(("def ", "async def ")):
+            return named
+    return text
 
 
 def breaks_of(facts: dict) -> dict[int, dict]:
@@ -120,7 +128,7 @@ def _verdict(stop: dict, share: float) -> dict:
     if stop["runs_in"] == "numpy":
         return {"advice": "ignore", "because": f"NumPy computes it, usually fine: {stop['detail']}"}
     if share < WORTH:
-        return {"advice": "ignore", "because": f"{share:.1%} of the call: {reason_text(stop)}"}
+        return {"advice": "ignore", "because": f"{max(share, 0.001):.1%} of the call{' at most' if share < 0.001 else ''}: {reason_text(stop)}"}
     return {"advice": stop["advice"], "because": reason_text(stop), "how": stop["hint"]}
 
 
@@ -145,9 +153,9 @@ def verdict_of(facts: dict) -> dict:
         ran = {s["start"] for s in call["stretches"] if s["native"]}
         parts = [measured(r["variants"]) for r in facts["regions"] if r["start"] in ran]
         known = {r["start"]: m for r in facts["regions"] if (m := measured(r["variants"]))}
-        saved = sum(s["ns"] * (known[s["start"]]["ratio"] - 1) for s in call["stretches"] if s["native"] and s["start"] in known)
+        saved = sum(s["runs"] * known[s["start"]]["per_run_ns"] for s in call["stretches"] if s["native"] and s["start"] in known)
         if any(parts):
-            result["speed"] = {"ratio": (whole + saved) / whole, "at_least": any(p and p["at_least"] for p in parts),
+            result["speed"] = {"ratio": (whole + saved) / whole, "per_run_ns": saved, "at_least": any(p and p["at_least"] for p in parts),
                                "parts": len(parts), "parts_measured": sum(p is not None for p in parts)}
         share = (native + numpys) / whole
         result["state"] = ("python" if not ran else "numpy" if numpys > whole / 2 else "mostly" if share >= MOSTLY else "partly")
@@ -220,8 +228,8 @@ def _cost_text(facts: dict, verdict: dict) -> str:
         text += f", {time_text(overhead['in_vain_ms'] * 1e6)} of it in vain"
     speed = verdict.get("speed")
     if speed and speed["ratio"] >= 1.05:
-        saved = verdict["ns"] * (speed["ratio"] - 1)
-        text += f"; earned back by {counted(max(round(overhead['ms'] * 1e6 / saved), 1), 'call')} like this one"
+        count = max(round(overhead["ms"] * 1e6 / speed["per_run_ns"]), 1)
+        text += f"; earned back by {counted(count, 'call')} like this one"
     return text
 
 

@@ -14,6 +14,7 @@ bool isNumpyName(std::string_view name) {
 }
 
 std::string publicName(std::string name) {
+  if (name.rfind("_io.", 0) == 0) name.erase(0, 1);
   for (size_t from = name.find('.'); from != name.npos;) {
     const size_t to = name.find('.', from + 1);
     const bool hidden = to != name.npos && name[from + 1] == '_' && name[from + 2] != '_';

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fusewire
+from corpus_lang import CASES
 from fusewire import _fusewire
 
 X = np.arange(20_000.0)
@@ -258,3 +259,24 @@ def test_in_a_notebook():
         html = fusewire.explain(f)(X)._repr_html_()
     assert "<script>" not in html and "&lt;script&gt;" in html
     assert "<table>" in html and "native" in html and "<details>" in html
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_corpus_can_be_explained(case):
+    """Whatever the code is: a verdict of ten lines, and times that add up."""
+    explained = fusewire.explain(case.make())
+    for arguments in (case.sets[0], case.sets[0], case.sets[1 % len(case.sets)], case.sets[0]):
+        case.reset()
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                explanation = explained(*arguments())
+        except Exception as error:
+            assert not isinstance(error, fusewire.FusewireError) and "fusewire" not in str(error)
+            continue
+        text, call = str(explanation), explanation.facts["call"]
+        assert len(opening_of(text)) <= 10 and json.loads(explanation.json()) and explanation._repr_html_()
+        assert call["own_ns"] >= 0 and all(s["ns"] >= 0 and s["runs"] > 0 for s in call["stretches"])
+        assert sum(s["ns"] for s in call["stretches"]) <= call["ns"]
+        verdict = explanation.facts["verdict"]
+        assert sum(entry["native_ns"] + entry["python_ns"] for entry in verdict["lines"]) <= call["ns"]
+        assert all(entry["source"] and entry["where"] in ("native", "NumPy", "Python") for entry in verdict["lines"])
