@@ -27,6 +27,8 @@ _MEASURING_CALLS, _MEASURING_S = 100, 1.0
 def _import_file(path: str):
     """The file as a module that is not __main__, with arguments of its own: none."""
     name = os.path.splitext(os.path.basename(path))[0]
+    if name in sys.modules:  # a file may be called random.py
+        name = f"{name}_explained"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or not os.path.isfile(path):
         raise SystemExit(f"fusewire: {path} is not a Python file")

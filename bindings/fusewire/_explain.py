@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import sys
 
 from fusewire import _fusewire
 from fusewire._api import _compiled_of, compile
+from fusewire._config import config
 from fusewire._details import details, part
 from fusewire._errors import source_line
 from fusewire._verdict import opening, table, verdict_of
@@ -70,6 +72,21 @@ class Explanation:
     __repr__ = __str__
 
 
+def _why_python(facts: dict) -> str:
+    """Why a call runs as Python although nothing in the function breaks, "" if there is no such reason."""
+    tools = getattr(sys, "monitoring", None)
+    if sys.gettrace() or sys.getprofile() or (tools and any(tools.get_tool(tool) and tools.get_events(tool) for tool in range(6))):
+        return "a debugger, profiler or coverage tool watches this thread: Fusewire keeps out of its way"
+    stance = _fusewire.get_stance()[0]
+    if stance in ("force_eager", "eager_on_recompile", "eager_then_compile"):
+        return f"fusewire.set_stance({stance!r}) is in force"
+    if not config.enable:
+        return "the setting enable is off"
+    if any(variant["declines"] for variant in facts["variants"]):
+        return "NumPy warns or raises for such values: it computes them, so that this is told as ever"
+    return ""
+
+
 class _Explained:
     """``explain(f)``: to be called with the arguments of ``f``."""
 
@@ -87,7 +104,8 @@ class _Explained:
             call = _fusewire.watched_call(compiled)
         facts = _fusewire.describe(compiled)
         if call:
-            facts["call"] = {**call, "compiled": facts["python_calls"] == before}
+            facts["call"] = {**call, "compiled": facts["python_calls"] == before, "why": _why_python(facts)}
+        facts["verified"] = getattr(self.function, "__fusewire_compiled__", None) is compiled
         if not kwargs and len(facts["variants"]) == 1:
             ns = _fusewire.time_guards(compiled, args, 1000)
             if ns >= 0:

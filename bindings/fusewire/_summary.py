@@ -81,7 +81,7 @@ def _balance(spent: float, here: float, saved: float | None) -> str:
     """`spent`: of the process; `here`: in the functions of the table."""
     text = f"  {spent:.1f} ms altogether for looking into code and compiling it"
     if spent - here > max(1.0, 0.05 * spent):
-        text += f", {spent - here:.1f} of it for functions that are called from these"
+        text += f", {spent - here:.1f} of it for functions that are called from these, or are gone"
     if saved is None:
         return text + "; what that saves is not measured yet"
     net = saved - spent

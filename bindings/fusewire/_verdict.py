@@ -172,7 +172,7 @@ def opening(facts: dict) -> list[str]:
              "unknown": "compiled, but this call was not watched"}[verdict["state"]]
     lines = [f"{facts['name']}{place}: {state}"]
     if "ns" in verdict:
-        lines.append(f"  this call    {_call_text(verdict)}")
+        lines.append(f"  this call    {_call_text(verdict, facts.get('verified', False))}")
     lines.append(f"  speed        {_speed_text(facts, verdict)}")
     lines += [f"  compiling    {text}" for text in [_cost_text(facts, verdict)] if text]
     counts = _counts(facts)
@@ -186,15 +186,17 @@ def opening(facts: dict) -> list[str]:
     return lines
 
 
-def _call_text(verdict: dict) -> str:
+def _call_text(verdict: dict, verified: bool) -> str:
     total = verdict["ns"]
-    if verdict["state"] == "compiled":
+    if verified:
+        text = f"{time_text(total)}, compiled and as Python"
+    elif verdict["state"] == "compiled":
         text = f"{time_text(total)}, all of it native"
     else:
         parts = [f"{time_text(verdict[key])} {name} ({verdict[key] / total:.0%})"
                  for key, name in (("native_ns", "native"), ("numpy_ns", "NumPy's own functions"), ("python_ns", "Python"))
                  if verdict[key] >= 0.005 * total]
-        text = f"{time_text(total)}: {', '.join(parts)}"
+        text = f"{time_text(total)}: {', '.join(parts)}" if verdict["native_ns"] or verdict["numpy_ns"] else time_text(total)
     return text + (f"; besides, {time_text(verdict['own_ns'])} for compiling" if verdict["own_ns"] > 0.01 * total else "")
 
 
@@ -204,6 +206,8 @@ def times(ratio: float) -> str:
 
 def _speed_text(facts: dict, verdict: dict) -> str:
     speed, lost = verdict.get("speed"), verdict.get("lost")
+    if facts.get("verified"):
+        return "not measured: with mode='verify' every call runs as Python, too"
     if speed:
         least = "at least " if speed["at_least"] else ""
         text = f"{least}{times(speed['ratio'])} times as fast as Python" if speed["ratio"] >= 1.05 else "about as fast as Python"
@@ -223,7 +227,8 @@ def _cost_text(facts: dict, verdict: dict) -> str:
     overhead = facts.get("overhead")
     if not overhead or overhead["ms"] < 0.05:
         return ""
-    text = f"took {time_text(overhead['ms'] * 1e6)} so far"
+    variants = len(facts["variants"])
+    text = f"took {time_text(overhead['ms'] * 1e6)} so far" + (f", for {variants} variants (FUSEWIRE_LOGS=recompiles tells why)" if variants > 2 else "")
     if overhead["in_vain_ms"] >= 0.1 * overhead["ms"] and overhead["in_vain_ms"] >= 1:
         text += f", {time_text(overhead['in_vain_ms'] * 1e6)} of it in vain"
     speed = verdict.get("speed")
@@ -246,6 +251,8 @@ def _counts(facts: dict) -> str:
 
 def _remaining(facts: dict, verdict: dict) -> list[str]:
     lines, total = verdict["lines"], verdict.get("ns", 1)
+    if verdict["state"] == "python" and facts["call"] and facts["call"]["why"]:
+        return [f"  as Python, since {facts['call']['why']}"]
     costs = sorted((entry for entry in lines if entry["where"] != "native"), key=lambda entry: -entry["python_ns"])
     costs = [entry for entry in costs if entry["python_ns"] >= WORTH * total]
     if costs:

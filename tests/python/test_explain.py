@@ -4,8 +4,10 @@ import contextlib
 import io
 import json
 import re
+import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -155,6 +157,73 @@ def test_runs_as_python():
     text = str(fusewire.explain(f)(X[:500]))
     assert "runs as Python" in text.splitlines()[0] and "fix: the loop has too many iterations" in text
     assert "for v in values:" in text
+
+
+def test_left_to_python():
+    """A loser is planted: every run of compiled code waits."""
+    f = fusewire.compile(whole)
+    _fusewire.plant_delay(60_000)
+    try:
+        for _ in range(120):
+            f(X[:8], 2.0)
+    finally:
+        _fusewire.plant_delay(0)
+    explanation = fusewire.explain(f)(X[:8], 2.0)
+    text = str(explanation)
+    assert explanation.facts["verdict"]["state"] == "python" and re.search(r"Python is faster here .* us against .* us", text), text
+
+
+def test_the_cost_is_what_goes_away_with_the_line():
+    def costly(x, log):
+        y = np.sqrt(x) + 1
+        log.write(repr(y.tolist()))
+        return y * 2 + x
+
+    def without(x, log):
+        y = np.sqrt(x) + 1
+        return y * 2 + x
+
+    def best(function):
+        times = []
+        for _ in range(9):
+            start = time.perf_counter_ns()
+            function(X, io.StringIO())
+            times.append(time.perf_counter_ns() - start)
+        return min(times)
+
+    f, g = fusewire.compile(costly), fusewire.compile(without)
+    best(f), best(g)
+    difference = best(f) - best(g)
+    told = []
+    for _ in range(5):
+        entries = fusewire.explain(f)(X, io.StringIO()).facts["verdict"]["lines"]
+        told.append(max((entry["python_ns"], entry["line"]) for entry in entries))
+    cost, line = min(told)
+    assert line == line_of(costly, "log.write") and 0.8 * difference <= cost <= 1.2 * difference, (told, difference)
+
+
+def test_why_python_runs_what_is_compiled():
+    f = fusewire.compile(whole)
+    f(X, 2.0)
+    with fusewire.set_stance("force_eager"):
+        assert "since fusewire.set_stance('force_eager') is in force" in str(fusewire.explain(f)(X, 2.0))
+    with fusewire.config.patch(enable=False):
+        assert "since the setting enable is off" in str(fusewire.explain(fusewire.compile(lambda x: x + 1))(X))
+    sys.setprofile(lambda *_: None)
+    try:
+        explanation = fusewire.explain(f)(X, 2.0)
+    finally:
+        sys.setprofile(None)
+    assert "profiler" in str(explanation)
+    warns = fusewire.compile(lambda x: np.log(x - 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(12):
+            warns(np.ones(3))
+        assert "NumPy warns or raises for such values" in str(fusewire.explain(warns)(np.ones(3)))
+    verified = fusewire.compile(whole, mode="verify")
+    verified(X, 2.0)
+    assert "every call runs as Python, too" in str(fusewire.explain(verified)(X, 2.0))
 
 
 def test_the_form_is_told():
