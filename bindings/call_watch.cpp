@@ -59,7 +59,7 @@ CallWatch::Reading CallWatch::read() const {
 }
 
 bool CallWatch::isWatched(const cpython::CurrentFrame& frame, PyCodeObject* own) {
-  if (own != code_ || returned_ || thread_ != PyThread_get_thread_ident()) return false;
+  if (own != code_ || returned_ || !isHere()) return false;
   if (!slots_) slots_ = frame.slots;
   return slots_ == frame.slots;
 }

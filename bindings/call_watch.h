@@ -35,11 +35,11 @@ class CallWatch {
   /// Compiled code has run it up to `target`, an instruction or ExitPlan::kReturn.
   void ran(const cpython::CurrentFrame& frame, PyCodeObject* own, int instr, int target);
 
-  /// Native code runs as long as it lives.
+  /// Native code runs as long as it lives, in the thread of the call.
   class Native {
    public:
     Native() {
-      if (current_) [[unlikely]]
+      if (current_ && current_->isHere()) [[unlikely]]
         start_ = Clock::now();
     }
     ~Native() {
@@ -65,6 +65,8 @@ class CallWatch {
 
   explicit CallWatch(PyCodeObject* code);
   Reading read() const;
+  /// Whether this is the thread of the call.
+  bool isHere() const { return thread_ == PyThread_get_thread_ident(); }
   bool isWatched(const cpython::CurrentFrame& frame, PyCodeObject* own);
   void add(int to, bool native);
   nlohmann::json linesOf(const SplicedCode& spliced, int from, int to, bool native) const;

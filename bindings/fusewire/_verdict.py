@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import textwrap
 
 from fusewire._errors import counted
@@ -117,10 +118,24 @@ def lines_of(facts: dict) -> list[dict]:
     return [lines[number] for number in sorted(lines)]
 
 
+def _place(stop: dict) -> str:
+    """"line 26, reflect()": of a break in a function that is called, by its source."""
+    def indent(text: str) -> int:
+        return len(text) - len(text.lstrip())
+
+    depth = indent(linecache.getline(stop["file"], stop["line"]))
+    for line in range(stop["line"] - 1, 0, -1):
+        text = linecache.getline(stop["file"], line)
+        if (found := re.match(r"\s*(?:async )?def (\w+)", text)) and indent(text) < depth:
+            own = line <= stop["own_line"] < stop["line"]
+            return f"line {stop['line']}" + ("" if own else f", {found[1]}()")
+    return f"line {stop['line']}"
+
+
 def reason_text(stop: dict) -> str:
     """Why, and where if that is in a function that is called from the line."""
     detail = f": {stop['detail']}" if stop["detail"] else ""
-    inside = f" (met in line {stop['line']})" if stop["own_line"] != stop["line"] else ""
+    inside = f" (met in {_place(stop)})" if stop["own_line"] != stop["line"] else ""
     return f"{stop['message']}{detail}{inside}"
 
 
