@@ -37,6 +37,10 @@ def measured(variants) -> dict | None:
     return {"ratio": python / compiled, "saved_ns": python - compiled, "per_run_ns": (python - compiled) / count, "at_least": at_least}
 
 
+def _against(trial: dict) -> str:
+    return f"{time_text(trial['python_ns'])} against {time_text(trial['compiled_ns'])} compiled"
+
+
 def given_up(variants) -> dict | None:
     """The trial that Python has won by most."""
     lost = [trial for variant in variants for trial in variant["trials"] if not trial["kept"]]
@@ -105,6 +109,7 @@ def lines_of(facts: dict) -> list[dict]:
             for number in numbers:
                 if number == owner or number in breaks or not lines[number]["native_ns"]:
                     lines[number]["where"] = "Python"
+    slower = {region["start_line"]: lost for region in facts["regions"] if (lost := given_up(region["variants"]))}
     for number, entry in lines.items():
         stop = breaks.get(number)
         if stop and entry["where"] == "Python" or (stop and entry["python_ns"]):
@@ -114,6 +119,8 @@ def lines_of(facts: dict) -> list[dict]:
             entry["where"] = "Python"
         elif entry["native_ns"]:
             entry["where"] = "native"
+        if entry["where"] == "Python" and "because" not in entry and number in slower:
+            entry.update(advice="ignore", because=f"Python is faster here, {_against(slower[number])}")
         entry["source"] = text_of(facts, number)
     return [lines[number] for number in sorted(lines)]
 
@@ -175,6 +182,7 @@ def verdict_of(facts: dict) -> dict:
         share = (native + numpys) / whole
         result["state"] = ("python" if not ran else "numpy" if numpys > whole / 2 else "mostly" if share >= MOSTLY else "partly")
     result["lost"] = given_up(everything)
+    result["compiling"] = bool(everything) and result["state"] != "compiled" and call["own_ns"] > WORTH * call["ns"]
     return result
 
 
@@ -182,10 +190,10 @@ def opening(facts: dict) -> list[str]:
     """At most ten lines."""
     verdict = facts["verdict"]
     place = f" ({facts['file']}:{facts['line']})" if "file" in facts else ""
-    state = {"compiled": "compiled", "mostly": "mostly compiled", "partly": "partly compiled", "numpy": "compiled around NumPy's own functions, which take most of the time",
+    state = {"compiled": "compiled", "mostly": "mostly compiled", "partly": "partly compiled", "numpy": "compiled, around NumPy's own functions, which take most of the time",
              "python": "runs as Python",
              "unknown": "compiled, but this call was not watched"}[verdict["state"]]
-    lines = [f"{facts['name']}{place}: {state}"]
+    lines = [f"{facts['name']}{place}: {state}{' so far' if verdict.get('compiling') else ''}"]
     if "ns" in verdict:
         lines.append(f"  this call    {_call_text(verdict, facts.get('verified', False))}")
     lines.append(f"  speed        {_speed_text(facts, verdict)}")
@@ -231,8 +239,9 @@ def _speed_text(facts: dict, verdict: dict) -> str:
             text += f" in {speed['parts_measured']} of {speed['parts']} compiled parts so far"
         return text
     if lost:
-        return (f"Python is faster here and runs it: slower than Python, {lost['compiled_ns'] / 1e3:.2f} us against "
-                f"{lost['python_ns'] / 1e3:.2f} us")
+        return f"Python is faster here and runs it, {_against(lost)}"
+    if verdict.get("compiling"):
+        return "not measured yet: this call has compiled parts that run from the next calls on; explain one of those"
     if verdict["state"] == "python":
         return "as Python"
     return "not measured yet: some 6 calls that take longer than 0.2 ms, or 70 shorter ones, tell"

@@ -91,6 +91,7 @@ def test_python_lines_have_their_time():
 def test_compile_time_is_nobodys_line():
     explanation = fusewire.explain(pauses)(X + 1)  # the first call compiles
     call = explanation.facts["call"]
+    assert "compiled so far" in str(explanation) and "explain one of those" in str(explanation)
     assert call["own_ns"] > 0 and sum(s["ns"] for s in call["stretches"]) <= call["ns"] - call["own_ns"] + 1e6
 
 
@@ -161,16 +162,23 @@ def test_runs_as_python():
 
 def test_left_to_python():
     """A loser is planted: every run of compiled code waits."""
-    f = fusewire.compile(whole)
+    def apart(x, k):
+        y = np.sqrt(x) + k
+        print(end="")
+        return y
+
+    f, g = fusewire.compile(whole), fusewire.compile(apart)
     _fusewire.plant_delay(60_000)
     try:
-        for _ in range(120):
-            f(X[:8], 2.0)
+        for _ in range(150):
+            f(X[:8], 2.0), g(X[:8], 2.0)
     finally:
         _fusewire.plant_delay(0)
     explanation = fusewire.explain(f)(X[:8], 2.0)
     text = str(explanation)
-    assert explanation.facts["verdict"]["state"] == "python" and re.search(r"Python is faster here .* us against .* us", text), text
+    parts = str(fusewire.explain(g)(X[:8], 2.0))
+    assert "runs as Python" in parts and "ignore: Python is faster here, " in parts, parts
+    assert explanation.facts["verdict"]["state"] == "python" and re.search(r"Python is faster here and runs it, .* against .* compiled", text), text
 
 
 def test_the_cost_is_what_goes_away_with_the_line():
