@@ -205,8 +205,10 @@ def opening(facts: dict) -> list[str]:
         state = "left to Python" if overhead["left_to_python"] else "had been left to Python"
         lines.append(f"  {state}: it was looked into for {overhead['in_vain_ms']:.0f} ms in vain, which is more than a tenth of "
                      "the time that Python runs it")
-    lines += _remaining(facts, verdict)
-    return lines
+    if failures := [stop for stop in facts["breaks"] if stop["class"] == "bug"]:
+        detail = failures[0]["detail"].partition("\n")[0][:100]
+        lines.append(f"  Fusewire itself has failed here, and Python runs in its place: {failures[0]['message']}: {detail}")
+    return (lines + _remaining(facts, verdict))[:10]
 
 
 def _call_text(verdict: dict, verified: bool) -> str:
