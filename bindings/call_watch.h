@@ -43,7 +43,7 @@ class CallWatch {
         start_ = Clock::now();
     }
     ~Native() {
-      if (current_ && start_ != Clock::time_point()) [[unlikely]]
+      if (start_ != Clock::time_point() && current_) [[unlikely]]
         current_->nativeNs_ += std::chrono::nanoseconds(Clock::now() - start_).count();
     }
     Native(const Native&) = delete;

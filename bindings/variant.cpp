@@ -12,7 +12,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "bindings/call_policy.h"
-#include "bindings/call_watch.h"
 #include "bindings/held_locks.h"
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
@@ -247,7 +246,6 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     ++declines_;
     return RunOutcome::kDeclined;
   }
-  const CallWatch::Native watched;
   ResultBuilder::Call call;
   call.locks = &locks;
   call.symbols = frame.symbols;
