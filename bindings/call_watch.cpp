@@ -107,8 +107,10 @@ json CallWatch::linesOf(const SplicedCode& spliced, int from, int to, bool nativ
   if (native) {
     for (const int stop : spliced.pythonStops()) walls[static_cast<size_t>(stop)] = true;
   } else {
-    for (const auto& [stretch, sum] : stretches_)
-      if (std::get<0>(stretch) >= 0) walls[static_cast<size_t>(std::get<0>(stretch))] = true;
+    for (const auto& [stretch, sum] : stretches_) {
+      const auto [begin, end, ran] = stretch;
+      if (const int stub = ran ? begin : end; stub >= 0) walls[static_cast<size_t>(stub)] = true;
+    }
   }
   if (to >= 0) walls[static_cast<size_t>(to)] = true;
   from = std::max(from, 0);

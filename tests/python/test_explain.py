@@ -111,6 +111,24 @@ def test_loops_count_their_runs():
     assert body["runs"] in (29, 30) and body["where"] == "native" and body["native_ns"] > 10 * lines['print(end="")']["python_ns"] / 100
 
 
+def test_a_loop_that_compiled_code_leads_up_to():
+    """What Python runs at the end of its body and its header are one stretch: the time is the line's that breaks."""
+    def loop(x, n):
+        y = x * 2
+        for i in range(n):
+            y = np.sqrt(y * y + 1)
+            print("turn", i, float(y.mean()))
+        return y + 1
+
+    f = fusewire.compile(loop)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for _ in range(150):  # until the stubs behind the print are gone
+            f(X, 5)
+        lines = {entry["source"][:5]: entry for entry in fusewire.explain(f)(X, 5).facts["verdict"]["lines"]}
+    assert lines["print"]["where"] == "Python" and lines["print"]["python_ns"] > 0 and "print()" in lines["print"]["because"]
+    assert lines["print"]["python_ns"] > lines["for i"]["python_ns"] and lines["y = n"]["where"] == "native"
+
+
 def test_numpys_own_functions_are_no_reproach():
     def decomposed(x):
         return np.linalg.eig(x * 2)[0] + 1
