@@ -171,7 +171,8 @@ void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
   const bool generator = what.reason == BreakReason::kGenerator && what.at < 0;
   if (!raised && (limit || generator || what.at >= 0) && what.reason != BreakReason::kNothingToCompile)
     return splice(std::move(what), config);
-  recordBreak(breaks_, std::move(what), name());
+  // Nobody has asked for code that has no arrays and is not decorated.
+  if (decorated_ || what.reason != BreakReason::kNothingToCompile) recordBreak(breaks_, std::move(what), name());
   if (variants_.variants().empty() && !spliced_ && failures_ >= kFailureLimit) hopeless_ = true;
 }
 

@@ -146,6 +146,13 @@ PyObject* wrappedCallable(PyObject* compiledFunction) { return stateOf(compiledF
 const FunctionSettings& settingsOf(PyObject* compiledFunction) { return stateOf(compiledFunction).settings(); }
 void resetCompiledFunction(PyObject* compiledFunction) { stateOf(compiledFunction).reset(); }
 PyObject* describeCompiledFunction(PyObject* compiledFunction) { return stateOf(compiledFunction).describe(); }
+PyObject* watchCallOf(PyObject* compiledFunction) {
+  return guarded([&] { stateOf(compiledFunction).watch(); }) ? Py_NewRef(Py_None) : nullptr;
+}
+PyObject* watchedCallOf(PyObject* compiledFunction) {
+  PyObject* result = nullptr;
+  return guarded([&] { result = stateOf(compiledFunction).watched(); }) ? result : nullptr;
+}
 PyObject* timeGuardsOf(PyObject* compiledFunction, PyObject* arguments, int64_t repeats) {
   double ns = -1;
   const bool ok = guarded([&] {

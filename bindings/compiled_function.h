@@ -21,6 +21,9 @@ PyObject* wrappedCallable(PyObject* compiledFunction);
 const FunctionSettings& settingsOf(PyObject* compiledFunction);
 void resetCompiledFunction(PyObject* compiledFunction);
 PyObject* describeCompiledFunction(PyObject* compiledFunction);
+/// See FunctionState::watch() and watched(). nullptr with an exception set.
+PyObject* watchCallOf(PyObject* compiledFunction);
+PyObject* watchedCallOf(PyObject* compiledFunction);
 /// ns of the guards on a tuple of positional arguments as a Python float, negative if no variant fits.
 PyObject* timeGuardsOf(PyObject* compiledFunction, PyObject* arguments, int64_t repeats);
 

@@ -13,6 +13,7 @@
 #include "bindings/spliced_code.h"
 #include "bindings/to_python.h"
 #include "bindings/variant_set.h"
+#include "cpython/numpy_names.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
 
@@ -71,8 +72,11 @@ json describeTrials(const Variant& variant) {
   if (!variant.trial()) return list;
   for (const Trial::Case& one : variant.trial()->cases())
     if (one.verdict != Trial::Verdict::kNone && one.samples[1] > 0)
-      list.push_back(
-          {{"kept", one.verdict == Trial::Verdict::kKept}, {"compiled_ns", one.best[0]}, {"python_ns", one.best[1]}});
+      list.push_back({{"kept", one.verdict == Trial::Verdict::kKept},
+                      {"compiled_ns", one.best[0]},
+                      {"python_ns", one.best[1]},
+                      {"at_least", one.cut},
+                      {"runs", one.runs - std::min<uint64_t>(one.runs, one.samples[1])}});
   return list;
 }
 
@@ -87,6 +91,7 @@ json describeVariant(const Variant& variant, PyObject* code) {
           {"declines", variant.declines()},
           {"guard_ns", variant.guardNs},
           {"trials", describeTrials(variant)},
+          {"on_trial", variant.trial() != nullptr},
           {"ms", timesOf(variant)}};
 }
 
@@ -174,14 +179,31 @@ std::string sideEffects(const Variant& variant, PyObject* code) {
 
 }  // namespace
 
+namespace {
+
+/// NumPy's own code runs there, whether it is reached by a call or by an attribute.
+bool isNumpys(const capture::Break& what) {
+  if (what.reason == capture::BreakReason::kUnsupportedNumpy) return true;
+  const bool reached = what.reason == capture::BreakReason::kUnsupportedCall ||
+                       what.reason == capture::BreakReason::kUnsupportedAttribute;
+  return reached && (cpython::isNumpyName(what.detail) || what.detail.rfind("ndarray.", 0) == 0);
+}
+
+}  // namespace
+
 json describeBreak(const capture::Break& what) {
   static constexpr const char* kClasses[] = {"user", "unsupported", "limit", "bug"};
   const capture::BreakInfo& info = capture::info(what.reason);
+  const bool numpys = isNumpys(what);
+  const capture::BreakInfo& told = numpys ? capture::info(capture::BreakReason::kUnsupportedNumpy) : info;
+  const bool fine = told.advice == capture::BreakAdvice::kFine;
   return {{"reason", std::string(info.text)},
           {"class", kClasses[static_cast<int>(info.cls)]},
-          {"message", std::string(info.message)},
+          {"message", std::string(told.message)},
           {"detail", what.detail},
-          {"hint", std::string(info.hint)},
+          {"hint", std::string(told.hint)},
+          {"advice", fine ? "ignore" : "fix"},
+          {"runs_in", numpys ? "numpy" : "python"},
           {"file", what.file},
           {"line", what.line}};
 }
@@ -194,6 +216,7 @@ json describeBreaks(const std::vector<RecordedBreak>& breaks, const SplicedCode*
     for (const json& known : list)
       if (known["line"] == one["line"] && known["reason"] == one["reason"] && known["detail"] == one["detail"]) return;
     one["kinds"] = b.count;
+    one["own_line"] = spliced && b.what.at >= 0 ? spliced->lineOf(b.what.at) : b.what.line;
     list.push_back(std::move(one));
   };
   for (const RecordedBreak& b : breaks) add(b);
@@ -203,9 +226,13 @@ json describeBreaks(const std::vector<RecordedBreak>& breaks, const SplicedCode*
 }
 
 PyObject* describeFunction(const FunctionFacts& facts) {
-  json description = {{"name", facts.name},        {"python_calls", facts.pythonCalls},
-                      {"variants", json::array()}, {"breaks", describeBreaks(facts.breaks, facts.spliced)},
-                      {"regions", json::array()},  {"stops", json::array()}};
+  json description = {{"name", facts.name},
+                      {"python_calls", facts.pythonCalls},
+                      {"partly_calls", facts.partlyCalls},
+                      {"variants", json::array()},
+                      {"breaks", describeBreaks(facts.breaks, facts.spliced)},
+                      {"regions", json::array()},
+                      {"stops", json::array()}};
   PyObject* code = nullptr;
   if (facts.isFunction) {
     code = reinterpret_cast<PyFunctionObject*>(facts.callable)->func_code;
@@ -237,9 +264,10 @@ void logBreak(const std::string& function, const capture::Break& what) {
       info.cls == capture::BreakClass::kBug && !isInternalFailure(what.reason);  // has a report of its own
   if (!ours && !channelEnabled(Channel::kGraphBreaks)) return;
   const std::string where = what.file.empty() ? function : what.file + ":" + std::to_string(what.line);
-  const std::string text = where + ": " + std::string(info.message) + (what.detail.empty() ? "" : ": " + what.detail) +
-                           (info.hint.empty() ? "" : " (hint: " + std::string(info.hint) + ")");
   json data = describeBreak(what);
+  const std::string text = where + ": " + data["message"].get<std::string>() +
+                           (what.detail.empty() ? "" : ": " + what.detail) +
+                           " (hint: " + data["hint"].get<std::string>() + ")";
   data["function"] = function;
   (ours ? report : emit)(Channel::kGraphBreaks, "graph_break", text, data);
 }

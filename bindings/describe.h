@@ -21,16 +21,17 @@ struct FunctionFacts {
   bool isFunction;
   const std::vector<std::unique_ptr<Variant>>& variants;
   const std::vector<RecordedBreak>& breaks;
-  uint64_t pythonCalls;
+  uint64_t pythonCalls, partlyCalls;
   const SplicedCode* spliced = nullptr;  ///< null if the function has no compiled regions of its own
   const Overhead* overhead = nullptr;    ///< null if it cannot be compiled
 };
 
-/// New dict: name, file, line, python_calls, variants (guards, graph, plan, times ...), breaks, regions, stops,
-/// overhead. nullptr with an exception set.
+/// New dict: name, file, line, python_calls (of which partly_calls met compiled regions), variants (guards, graph,
+/// plan, times ...), breaks, regions, stops, overhead. nullptr with an exception set.
 PyObject* describeFunction(const FunctionFacts& facts);
 
-/// {reason, class, message, detail, hint, file, line}
+/// {reason, class, message, detail, hint, advice, runs_in, file, line}; advice: "fix" or "ignore", runs_in: "numpy" or
+/// "python"
 nlohmann::json describeBreak(const capture::Break& what);
 /// Of a function and its regions, each once, with `kinds`: how often it was met.
 nlohmann::json describeBreaks(const std::vector<RecordedBreak>& breaks, const SplicedCode* spliced);

@@ -1,8 +1,6 @@
 // Why a call needs another variant, in words: the guard that failed, what changed, what can be done about it.
 #include "bindings/describe.h"
 
-#include <algorithm>
-
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
 
@@ -61,22 +59,21 @@ json describeMiss(size_t variant, const guards::GuardSet& set, const guards::Slo
   for (const Advice& advice : kAdvice)
     if (advice.kind == guard.kind) result["advice"] = std::string(advice.text);
   const bool flag = guard.object && (PyBool_Check(guard.object.get()) || guard.object.get() == Py_None);
+  if (guard.kind == GuardKind::kEquals && guard.object && PyUnicode_Check(guard.object.get()))
+    result["advice"] =
+        "the text was compiled in, because the code decides on it or makes another text of it; where it "
+        "changes often, do that outside of the function";
   if (guard.kind == GuardKind::kIdentity && flag)
     result["advice"] = "the code decides on it: True, False and None have a variant each";
   return result;
 }
 
 void logRecompile(const std::string& function, const json& misses) {
-  std::string text = function + ": no variant fits";
-  std::vector<std::string> advices;
-  for (const json& miss : misses) {
-    text += "\n    variant " + std::to_string(miss["variant"].get<size_t>()) + ": " + miss["reason"].get<std::string>();
-    if (miss["line"] != 0) text += " (asked for by line " + std::to_string(miss["line"].get<int>()) + ")";
-    const std::string advice = miss["advice"];
-    const bool known = std::find(advices.begin(), advices.end(), advice) != advices.end();
-    if (!advice.empty() && !known) advices.push_back(advice);
-  }
-  for (const std::string& advice : advices) text += "\n    " + advice;
+  const json& cause = misses.back();  // against the newest one; the others are in the data
+  std::string text = function + ": compiled again, since " + cause["reason"].get<std::string>();
+  if (cause["line"] != 0) text += " (line " + std::to_string(cause["line"].get<int>()) + ")";
+  if (misses.size() > 1) text += "; this will be variant " + std::to_string(misses.size() + 1);
+  if (cause["advice"] != "") text += "\n    " + cause["advice"].get<std::string>();
   emit(Channel::kRecompiles, "recompile", text, {{"function", function}, {"misses", misses}});
 }
 

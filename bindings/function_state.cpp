@@ -3,9 +3,11 @@
 #include "bindings/function_state.h"
 
 #include "bindings/boundary.h"
+#include "bindings/call_watch.h"
 #include "bindings/describe.h"
 #include "bindings/nested_frames.h"
 #include "bindings/stance.h"
+#include "bindings/to_python.h"
 #include "cpython/hook.h"
 #include "nlohmann/json.hpp"
 
@@ -108,7 +110,10 @@ PyObject* FunctionState::callCode(PyObject* code, PyObject* const* args, size_t 
   ++pythonCalls_;
   Ref function = Ref::create(splicedFunction(code));  // a reset from within the call must not take it away
   NestedScope nested(state_->wantsHook(), &hookUseful_);
-  return cpython::callNested(function.get(), args, nargsf, keywordNames);
+  const uint64_t before = Region::allHits();
+  PyObject* result = cpython::callNested(function.get(), args, nargsf, keywordNames);
+  partlyCalls_ += Region::allHits() != before;
+  return result;
 }
 
 PyObject* FunctionState::splicedFunction(PyObject* code) {
@@ -134,20 +139,29 @@ void FunctionState::reset() {
   if (state_) state_->reset();
   spliced_ = Ref();
   plainCalls_.forget();
-  pythonCalls_ = 0;
+  pythonCalls_ = partlyCalls_ = 0;
   hookUseful_ = true;
 }
 
 PyObject* FunctionState::describe() const {
   if (state_)
     return describeFunction({state_->name(), callable_.get(), true, state_->variants().variants(), state_->breaks(),
-                             pythonCalls_, state_->spliced(), &state_->overhead()});
+                             pythonCalls_, partlyCalls_, state_->spliced(), &state_->overhead()});
   const std::string type = Py_TYPE(callable_.get())->tp_name;
   const std::vector<std::unique_ptr<Variant>> none;
   const std::string why = "a " + type + " is not a Python function";
   const capture::Break refusal{capture::BreakReason::kUnsupportedCall, why, "", 0};
   const std::vector<RecordedBreak> breaks = {{refusal, 0}};
-  return describeFunction({type, callable_.get(), false, none, breaks, pythonCalls_, nullptr});
+  return describeFunction({type, callable_.get(), false, none, breaks, pythonCalls_, 0, nullptr});
+}
+
+void FunctionState::watch() const {
+  if (state_) CallWatch::begin(state_->code());
+}
+
+PyObject* FunctionState::watched() const {
+  const nlohmann::json what = CallWatch::end(state_ ? state_->spliced() : nullptr);
+  return toPython(what);
 }
 
 double FunctionState::timeGuards(PyObject* const* args, Py_ssize_t count, int64_t repeats) {

@@ -27,6 +27,11 @@ class FunctionState {
   /// Description for explain() as a new Python dict; nullptr with an exception set.
   PyObject* describe() const;
 
+  /// The next call is watched (CallWatch), until watched() tells as a new Python dict what became of it: None if it was
+  /// not. nullptr with an exception set.
+  void watch() const;
+  PyObject* watched() const;
+
   /// ns that the guards of the first variant fitting these positional arguments take; negative if none fits.
   double timeGuards(PyObject* const* args, Py_ssize_t count, int64_t repeats);
 
@@ -55,7 +60,7 @@ class FunctionState {
   cpython::Ref spliced_;            ///< function object around spliced code
   PlainCalls plainCalls_;
   bool hookUseful_ = true;
-  uint64_t pythonCalls_ = 0;
+  uint64_t pythonCalls_ = 0, partlyCalls_ = 0;  ///< calls that were no native call, and those that met regions
 };
 
 }  // namespace fw::bindings

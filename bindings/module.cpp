@@ -68,6 +68,8 @@ PyObject* optionsOf(PyObject*, PyObject* f) {
   });
 }
 PyObject* describe(PyObject*, PyObject* f) { return onCompiledFunction(f, describeCompiledFunction); }
+PyObject* watchCall(PyObject*, PyObject* f) { return onCompiledFunction(f, watchCallOf); }
+PyObject* watchedCall(PyObject*, PyObject* f) { return onCompiledFunction(f, watchedCallOf); }
 PyObject* reset(PyObject*, PyObject* f) {
   return onCompiledFunction(f, [](PyObject* o) {
     resetCompiledFunction(o);
@@ -208,8 +210,8 @@ PyObject* settingTable(PyObject*, PyObject*) {
 }
 PyObject* breakReasons(PyObject*, PyObject*) {
   return table([](TableWriter& w) {
-#define FW_BREAK(Id, text, cls, message, hint) \
-  w.row({{"id", text}, {"class", #cls}, {"message", message}, {"hint", hint}});
+#define FW_BREAK(Id, text, cls, message, advice, hint) \
+  w.row({{"id", text}, {"class", #cls}, {"message", message}, {"advice", #advice}, {"hint", hint}});
 #include "frame_eval/break_reasons.def"
   });
 }
@@ -234,6 +236,9 @@ PyMethodDef methods[] = {
     {"compile_function", compileFunction, METH_VARARGS, "compile_function(callable, options) -> CompiledFunction"},
     {"options_of", optionsOf, METH_O, "options_of(compiled) -> {setting: text} that compile() was given"},
     {"describe", describe, METH_O, "describe(compiled) -> dict of variants, breaks and counters"},
+    {"watch_call", watchCall, METH_O, "watch_call(compiled): the next call of it is timed, by its lines"},
+    {"watched_call", watchedCall, METH_O,
+     "watched_call(compiled) -> dict of where the time went since watch_call(), None if it was not watched"},
     {"time_guards", timeGuards, METH_VARARGS,
      "time_guards(compiled, arguments, repeats) -> ns per check, negative if none fits"},
     {"reset", reset, METH_O, "reset(compiled): forget variants and breaks"},

@@ -19,7 +19,7 @@ constexpr size_t kMostNames = 100;
 
 struct Process {
   Clock::time_point start = Clock::now();
-  int64_t spentNs = 0, lostUnaskedNs = 0;
+  int64_t spentNs = 0, lostUnaskedNs = 0, wallNs = 0;
   std::vector<std::string> left;
 };
 
@@ -48,12 +48,15 @@ void Overhead::tell(const std::string& name) {
        {{"function", name}, {"ran_ms", ranNs_ / kMs}, {"in_vain_ms", lostNs_ / kMs}});
 }
 
-Overhead::Charge::Charge(Overhead& account) : account_(account), start_(threadCpuNs()) { account_.pulse(); }
+Overhead::Charge::Charge(Overhead& account) : account_(account), wallStart_(Clock::now()), start_(threadCpuNs()) {
+  account_.pulse();
+}
 
 Overhead::Charge::~Charge() {
   const int64_t ns = threadCpuNs() - start_;
   account_.spentNs_ += ns;
   process().spentNs += ns;
+  process().wallNs += std::chrono::nanoseconds(Clock::now() - wallStart_).count();
   if (!paid_) {
     account_.lostNs_ += ns;
     if (!account_.asked_) process().lostUnaskedNs += ns;
@@ -63,5 +66,6 @@ Overhead::Charge::~Charge() {
 
 const std::vector<std::string>& leftToPython() { return process().left; }
 int64_t overheadNs() { return process().spentNs; }
+int64_t overheadWallNs() { return process().wallNs; }
 
 }  // namespace fw::bindings

@@ -12,6 +12,8 @@
 namespace fw::bindings {
 
 class Overhead {
+  using Clock = std::chrono::steady_clock;
+
  public:
   /// `asked`: a user has decorated the code. What nobody has asked for is limited by the account of the process, too.
   explicit Overhead(bool asked) : asked_(asked) {}
@@ -50,6 +52,7 @@ class Overhead {
 
    private:
     Overhead& account_;
+    Clock::time_point wallStart_;
     int64_t start_;
     bool paid_ = false;
   };
@@ -59,7 +62,6 @@ class Overhead {
   int64_t ranNs() const { return ranNs_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   /// What may be lost in any case, about what a few looks at a large function take; and which part of the time that
   /// Python runs it beyond that.
   static constexpr int64_t kAllowanceNs = 30'000'000, kShare = 10;
@@ -74,7 +76,8 @@ class Overhead {
 
 /// Code that has been found to cost more than its share, in the order in which that came out; no more than a hundred.
 const std::vector<std::string>& leftToPython();
-/// Of the process.
+/// Of the process: by the clocks of the threads, and as it has passed for those who waited.
 int64_t overheadNs();
+int64_t overheadWallNs();
 
 }  // namespace fw::bindings

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "bindings/boundary.h"
+#include "bindings/call_watch.h"
 #include "bindings/claim.h"
 #include "bindings/internal_failures.h"
 #include "bindings/refusal.h"
@@ -57,11 +58,11 @@ constexpr int kMostEntries = 64, kMostWithin = 4096;
 /// What a stub takes that leaves its frame to Python: without the region it would not be there.
 constexpr std::chrono::nanoseconds kStub{80};
 
-void endOpenRun() {
+void endOpenRun(bool cut = false) {
   if (openRun.run.arm == Trial::Arm::kPython) openRun.run.start += (openRun.entries + 1) * kStub;
   const std::shared_ptr<Trial> trial = openRun.run.trial;
   const unsigned sizeClass = openRun.run.sizeClass;
-  openRun.run.end();
+  openRun.run.end(cut);
   if (trial->cases()[sizeClass].verdict == Trial::Verdict::kNone) return;
   if (const auto owner = openRun.owner.lock()) owner->trialDecided();
 }
@@ -74,8 +75,8 @@ bool passOpenRun(const CurrentFrame& frame, int here) {
   const bool python = openRun.run.arm == Trial::Arm::kPython;
   if (own) {
     if (trial.meeting == Trial::kUnknown && !python) trial.meeting = here;
-    if (trial.meeting == here || (python && trial.isClearlyLost(openRun.run.sizeClass, openRun.run.ns())))
-      return endOpenRun(), false;
+    if (trial.meeting == here) return endOpenRun(), false;
+    if (python && trial.isClearlyLost(openRun.run.sizeClass, openRun.run.ns())) return endOpenRun(true), false;
   }
   if (++openRun.entries <= (own && python ? kMostWithin : kMostEntries)) return own && python;
   trial.lose(openRun.run.sizeClass);
@@ -155,6 +156,7 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
     return kDeclined;
   }
   ++hits_;
+  ++allHits_;
   missesInARow_ = 0;
   const capture::StubEnd& end = ends_[variant->endIndex];
   const int bottom = frame.code->co_nlocalsplus;
@@ -341,6 +343,19 @@ struct RegionEntry {
 
 PyTypeObject* regionEntryType = nullptr;  // owned for the life of the process
 
+void watchArrival(const RegionEntry& entry, const CurrentFrame& frame) {
+  if (const auto owner = entry.region->owner())
+    CallWatch::current()->arrive(frame, owner->map().object(), entry.region->start());
+}
+
+void watchRun(const RegionEntry& entry, const CurrentFrame& frame, int answer) {
+  const auto owner = entry.region->owner();
+  const std::vector<int>& answers = entry.port.answers;
+  const auto end = static_cast<size_t>(std::find(answers.begin(), answers.end(), answer) - answers.begin());
+  if (owner && end < answers.size())
+    CallWatch::current()->ran(frame, owner->map().object(), entry.region->start(), entry.region->ends()[end].target);
+}
+
 PyObject* enter(PyObject* self, PyObject* const*, size_t nargsf, PyObject* keywordNames) {
   auto* entry = reinterpret_cast<RegionEntry*>(self);
   if (PyVectorcall_NARGS(nargsf) != 0 || keywordNames)
@@ -349,9 +364,13 @@ PyObject* enter(PyObject* self, PyObject* const*, size_t nargsf, PyObject* keywo
   if (reinterpret_cast<PyObject*>(frame.code) != entry->home || everythingRunsAsPython()) Py_RETURN_NONE;
   int end = Region::kDeclined;
   const uint64_t hits = entry->region->hits();
+  if (CallWatch::current()) [[unlikely]]
+    watchArrival(*entry, frame);
   auto failed = [&](const char* what) { return entry->region->giveUp(frame, what, hits); };
   if (!guarded([&] { end = entry->region->run(frame, entry->port); }, failed)) return nullptr;
   if (end == Region::kDeclined) Py_RETURN_NONE;
+  if (CallWatch::current() && end >= 0) [[unlikely]]
+    watchRun(*entry, frame, end);
   return end < 0 ? nullptr : PyLong_FromLong(end);
 }
 

@@ -53,6 +53,7 @@ class Region {
   /// as hits() tells. Then, and if it cannot be reported, false with an exception set.
   bool giveUp(const cpython::CurrentFrame& frame, const char* failure, uint64_t hitsBefore);
 
+  std::shared_ptr<SplicedCode> owner() const { return owner_.lock(); }
   int start() const { return place_.start; }
   const Place& place() const { return place_; }
   Status status() const { return status_; }
@@ -61,6 +62,8 @@ class Region {
   void expect(capture::StubEnd end);
   const VariantSet& variants() const { return variants_; }
   uint64_t hits() const { return hits_; }
+  /// Of all regions.
+  static uint64_t allHits() { return allHits_; }
   uint64_t declines() const { return declines_; }
 
  private:
@@ -81,6 +84,7 @@ class Region {
   Status status_ = Status::kProbe;
   std::vector<capture::StubEnd> ends_;
   VariantSet variants_;
+  static inline uint64_t allHits_ = 0;
   uint64_t hits_ = 0, declines_ = 0;
   uint64_t entries_ = 0;  ///< before there were variants
   uint32_t missesInARow_ = 0, rest_ = 0;

@@ -299,7 +299,11 @@ void recordBreak(std::vector<RecordedBreak>& breaks, Break what, const std::stri
       ++known.count;
       return;
     }
-  logBreak(function, what);
+  // Python reads a method, and then calls it: told once.
+  const bool told = std::any_of(breaks.begin(), breaks.end(), [&](const RecordedBreak& known) {
+    return !what.detail.empty() && known.what.detail == what.detail && known.what.line == what.line;
+  });
+  if (!told) logBreak(function, what);
   breaks.push_back({std::move(what), 1});
 }
 

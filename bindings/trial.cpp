@@ -34,6 +34,7 @@ const Runs& runsOf(const Trial::Case& one) { return isLong(one) ? kLong : kShort
 
 Trial::Arm Trial::judge(Case& one) {
   if (one.verdict == Verdict::kGivenUp) return Arm::kGivenUp;
+  if (paused_) return Arm::kUntimed;
   ++one.calls;
   if (one.calls < kBefore && !isLong(one)) return one.calls == kPeek ? Arm::kCompiled : Arm::kUntimed;
   if (one.calls >= kLongest) return one.verdict = Verdict::kKept, Arm::kUntimed;
@@ -42,11 +43,12 @@ Trial::Arm Trial::judge(Case& one) {
   return one.samples[1] < one.samples[0] / runs.turn * runs.turn ? Arm::kPython : Arm::kCompiled;
 }
 
-void Trial::add(unsigned sizeClass, Arm arm, double ns) {
+void Trial::add(unsigned sizeClass, Arm arm, double ns, bool cut) {
   Case& one = cases_[sizeClass];
   if (one.verdict != Verdict::kNone) return;
   const int way = arm == Arm::kPython;
   float& best = one.best[way];
+  if (way && (one.samples[way] == 0 || static_cast<float>(ns) < best)) one.cut = cut;
   best = one.samples[way] == 0 ? static_cast<float>(ns) : std::min(best, static_cast<float>(ns));
   ++one.samples[way];
   if (!way) return;

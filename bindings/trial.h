@@ -28,6 +28,8 @@ class Trial {
     uint8_t calls = 0;
     std::array<uint8_t, 2> samples{};  ///< of compiled code, of Python
     std::array<float, 2> best{};
+    bool cut = false;   ///< Python's best run was cut short: it takes at least this
+    uint64_t runs = 0;  ///< calls of the class, whoever has run them
   };
 
   /// Twice as many elements, counted over all arrays, come to half a class.
@@ -45,11 +47,16 @@ class Trial {
     Case& one = cases_[sizeClass];
     return one.verdict == Verdict::kKept ? Arm::kUntimed : judge(one);
   }
-  void add(unsigned sizeClass, Arm arm, double ns);
+  void count(unsigned sizeClass) { ++cases_[sizeClass].runs; }
+  /// `cut`: the run goes on.
+  void add(unsigned sizeClass, Arm arm, double ns, bool cut = false);
   /// Whether a run of Python that has taken this long is slower than the compiled code, however it goes on.
   bool isClearlyLost(unsigned sizeClass, double ns) const;
   /// A run has been timed whose end nobody has seen.
   void lose(unsigned sizeClass);
+
+  /// Until it ends, the compiled code runs untimed where nothing is decided.
+  static void pause(bool on) { paused_ = on; }
 
   const std::array<Case, kClasses>& cases() const { return cases_; }
   /// Regions: where control comes by after both ways, an instruction or kAtReturn. Unknown until a timed run of the
@@ -59,6 +66,8 @@ class Trial {
 
  private:
   Arm judge(Case& one);
+
+  static inline bool paused_ = false;
 
   float entryNs_;
   int lost_ = 0;
@@ -82,8 +91,8 @@ struct TimedRun {
 
   explicit operator bool() const { return trial != nullptr; }
   double ns() const { return std::chrono::duration<double, std::nano>(Clock::now() - start).count(); }
-  void end() {
-    if (trial) trial->add(sizeClass, arm, ns());
+  void end(bool cut = false) {
+    if (trial) trial->add(sizeClass, arm, ns(), cut);
     trial.reset();
   }
 };

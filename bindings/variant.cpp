@@ -203,6 +203,7 @@ bool Variant::leavesToPython(const guards::CallFrame& frame, TimedRun* timed) {
   unsigned bits = 0;
   for (const size_t symbol : sizes_) bits += Trial::bitsOf(frame.symbols[symbol]);
   const unsigned sizeClass = Trial::sizeClass(bits);
+  trial_->count(sizeClass);
   if (!timed) return trial_->cases()[sizeClass].verdict == Trial::Verdict::kGivenUp;
   const Trial::Arm arm = trial_->next(sizeClass);
   if (arm == Trial::Arm::kUntimed) return false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "bindings/call_watch.h"
 #include "bindings/describe.h"
 #include "bindings/internal_failures.h"
 #include "bindings/stance.h"
@@ -50,6 +51,11 @@ bool overlooksMarks(const Variant& variant, const Invocation& call) {
 /// Variants that may come and go, in recompile limits.
 constexpr size_t kChurn = 2;
 
+RunOutcome runWatched(Variant& variant, const Invocation& call, PyObject** result) {
+  const CallWatch::Native native;
+  return variant.run(call, result);
+}
+
 class Scope {
  public:
   explicit Scope(int& counter) : counter_(counter) { ++counter_; }
@@ -83,7 +89,7 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
     if (variant->hasGivenUp() || !call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
     try {
       failIfPlanted(Planted::kRun);
-      const RunOutcome outcome = variant->run(one, result);
+      const RunOutcome outcome = CallWatch::current() ? runWatched(*variant, one, result) : variant->run(one, result);
       if (outcome == RunOutcome::kMiss) continue;
       if (call.timed && *call.timed) call.timed->addMisses(i);
       *ran = variant;

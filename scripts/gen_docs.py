@@ -36,7 +36,7 @@ def supported() -> str:
             + "\n## Views and writes\n\nIndices and slices of basic indexing, boolean masks where the shape stays, `a[...] = b`, `a += b`.\n"
             + "\n## Functions of constants\n\n" + listed("constant")
             + "\n# Why a call may run as Python\n\n"
-            + table(_fusewire.break_reasons(), {"id": "reason", "class": "class", "message": "meaning", "hint": "hint"}))
+            + table(_fusewire.break_reasons(), {"id": "reason", "class": "class", "message": "meaning", "advice": "advice", "hint": "hint"}))
 
 
 def arguments(signature: str) -> str:

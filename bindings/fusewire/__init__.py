@@ -65,6 +65,13 @@ __all__ = [
 ]
 
 
+def load_ipython_extension(ipython) -> None:
+    """``%load_ext fusewire``: the cell magic ``%%fusewire`` compiles the functions that a cell defines."""
+    from fusewire._notebook import register
+
+    register(ipython)
+
+
 def _declare_own() -> None:
     """Calls of these inside a compiled function run as Python, under a break reason of their own."""
     from fusewire import _fusewire

@@ -36,12 +36,9 @@ class RecompileError(FusewireError, RuntimeError):
     def __init__(self, function: str, misses: list[dict]):
         self.function = function
         self.misses = misses
-        lines = [f"{function} would be compiled again; no variant fits:"]
-        for miss in misses:
-            lines.append(f"  variant {miss['variant']}: {miss['reason']}")
-            if miss.get("advice"):
-                lines.append(f"    {miss['advice']}")
-        super().__init__("\n".join(lines))
+        cause = misses[-1]  # against the newest variant; the others mostly say the same of older values
+        advice = f"\n  {cause['advice']}" if cause.get("advice") else ""
+        super().__init__(f"{function} would be compiled again, since {cause['reason']}{advice}")
 
     def __reduce__(self):
         return type(self), (self.function, self.misses)

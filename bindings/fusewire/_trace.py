@@ -31,6 +31,8 @@ _BREAK = {
     "hint": _TEXT,
     "file": _TEXT,
     "line": _INT,
+    "advice": {"enum": ["fix", "ignore"]},
+    "runs_in": {"enum": ["numpy", "python"]},
 }
 _GUARD = _object({"text": _TEXT, "kind": _TEXT, "line": _INT, "cost": _INT})
 _MISS = _object({"variant": _INT, "reason": _TEXT}, guard=_TEXT, source=_TEXT, line=_INT, advice=_TEXT)

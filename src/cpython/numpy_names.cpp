@@ -13,6 +13,17 @@ bool isNumpyName(std::string_view name) {
          (name.size() == kPackage.size() || name[kPackage.size()] == '.');
 }
 
+std::string publicName(std::string name) {
+  if (name.rfind("_io.", 0) == 0) name.erase(0, 1);
+  for (size_t from = name.find('.'); from != name.npos;) {
+    const size_t to = name.find('.', from + 1);
+    const bool hidden = to != name.npos && name[from + 1] == '_' && name[from + 2] != '_';
+    if (hidden) name.erase(from, to - from);
+    from = hidden ? from : to;
+  }
+  return name;
+}
+
 bool isNumpyModule(PyObject* object) {
   const char* name = PyModule_Check(object) ? PyModule_GetName(object) : nullptr;
   if (!name) PyErr_Clear();

@@ -4,12 +4,15 @@
 
 #include <Python.h>
 
+#include <string>
 #include <string_view>
 
 namespace fw::cpython {
 
 /// "numpy" or something in it: a module, or the full name of a function.
 bool isNumpyName(std::string_view name);
+/// A dotted name as users write it: "numpy.random._generator.Generator" is numpy.random.Generator.
+std::string publicName(std::string name);
 /// The package itself.
 bool isNumpyModule(PyObject* object);
 /// A type of NumPy's own.

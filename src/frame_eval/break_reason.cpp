@@ -8,7 +8,8 @@ namespace fw::capture {
 
 const BreakInfo& info(BreakReason reason) {
   static constexpr BreakInfo kInfos[] = {
-#define FW_BREAK(Id, text, cls, message, hint) {text, message, hint, BreakClass::k##cls},
+#define FW_BREAK(Id, text, cls, message, advice, hint) \
+  {text, message, hint, BreakClass::k##cls, BreakAdvice::k##advice},
 #include "frame_eval/break_reasons.def"
   };
   static_assert(std::all_of(std::begin(kInfos), std::end(kInfos), [](const BreakInfo& row) {

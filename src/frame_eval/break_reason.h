@@ -9,14 +9,16 @@
 namespace fw::capture {
 
 enum class BreakReason : uint8_t {
-#define FW_BREAK(Id, text, cls, message, hint) k##Id,
+#define FW_BREAK(Id, text, cls, message, advice, hint) k##Id,
 #include "frame_eval/break_reasons.def"
 };
 enum class BreakClass : uint8_t { kUser, kUnsupported, kLimit, kBug };
+enum class BreakAdvice : uint8_t { kFix, kFine };
 
 struct BreakInfo {
   std::string_view text, message, hint;
   BreakClass cls;
+  BreakAdvice advice;
 };
 const BreakInfo& info(BreakReason reason);
 

@@ -30,7 +30,7 @@ using guards::SourceKind;
 namespace {
 
 std::string describeAttribute(PyTypeObject* type, PyObject* name) {
-  return std::string(type->tp_name) + "." + text(name);
+  return cpython::publicName(std::string(type->tp_name) + "." + text(name));
 }
 
 /// numpy imports some of its submodules when they are first asked for; nothing but the import happens then.

@@ -131,7 +131,9 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
       Ref name = checked(PyUnicode_InternFromString("__call__"));
       PyObject* found = lookUp(type, name.get());
       if (!found || !PyFunction_Check(found)) {
-        trace_.fail(BreakReason::kUnsupportedCall, std::string(type->tp_name) + " object");
+        const bool real = callable->kind == ValueKind::kObject;
+        trace_.fail(BreakReason::kUnsupportedCall, real ? cpython::publicName(calleeName(callable->object.get()))
+                                                        : "a " + cpython::publicName(type->tp_name) + " object");
       }
       guardTypeVersion(type);
       args.positional.insert(args.positional.begin(), callable);

@@ -1,6 +1,8 @@
 // Guards about arrays, sizes and the state of NumPy.
+#include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <optional>
 
 #include "guards/access.h"
 #include "guards/array_layout.h"
@@ -58,23 +60,38 @@ bool Checker::checkWriteable(const Guard& g) {
 bool Checker::checkSymRelation(const Guard& g) {
   if (relationHolds(*set_.syms, g, frame_.symbols)) return true;
   constexpr const char* kRelations[] = {" == ", " != ", " < ", " <= "};
-  std::string where;
-  for (size_t i = 0; i < set_.symbols.size(); ++i) {
-    const SymbolBinding& b = set_.symbols[i];
-    std::string symbol = set_.syms->print(set_.syms->symbolId(static_cast<int>(i)));
-    std::string text = symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right);
-    size_t at = text.find(symbol);
-    bool used =
-        at != std::string::npos && (at + symbol.size() == text.size() || !std::isdigit(text[at + symbol.size()]));
-    if (!used) continue;
-    std::string x = b.source.valid() ? name(b.source) : "a number computed from the arguments";
-    if (b.from == SymbolBinding::From::kDim) x += ".shape[" + std::to_string(b.axis) + "]";
-    if (b.from == SymbolBinding::From::kStride) x += ".strides[" + std::to_string(b.axis) + "]";
-    if (b.from == SymbolBinding::From::kAddress) x += "'s address";
-    where += (where.empty() ? "; " : ", ") + symbol + " = " + x + " = " + sizeText(frame_.symbols[i]);
+  const std::string text = symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right);
+  // In words of the user: symbols by where they are read, and what they are now.
+  std::string now, wanted;
+  const auto inName = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && inName(text[end])) ++end;
+    const std::string word = text.substr(at, std::max<size_t>(end - at, 1));
+    at += word.size();
+    const auto symbol = symbolNamed(word);
+    wanted += symbol ? symbolSource(*symbol) : word;
+    if (!symbol) continue;
+    const std::string one = symbolSource(*symbol) + " is " + sizeText(frame_.symbols[*symbol]);
+    if (now.find(one) == std::string::npos) now += (now.empty() ? "" : ", ") + one;
   }
-  return fail("compiled for " + symbolsText(g.left) + kRelations[static_cast<int>(g.relation)] + symbolsText(g.right) +
-              where);
+  return fail(now + (now.empty() ? "" : ", ") + "compiled for " + wanted);
+}
+
+std::optional<size_t> Checker::symbolNamed(const std::string& word) const {
+  for (size_t i = 0; i < set_.symbols.size(); ++i)
+    if (set_.syms->print(set_.syms->symbolId(static_cast<int>(i))) == word) return i;
+  return std::nullopt;
+}
+
+/// "x.shape[0]": where the guards read a symbol.
+std::string Checker::symbolSource(size_t symbol) const {
+  const SymbolBinding& b = set_.symbols[symbol];
+  std::string x = b.source.valid() ? name(b.source) : "a number computed from the arguments";
+  if (b.from == SymbolBinding::From::kDim) x += ".shape[" + std::to_string(b.axis) + "]";
+  if (b.from == SymbolBinding::From::kStride) x += ".strides[" + std::to_string(b.axis) + "]";
+  if (b.from == SymbolBinding::From::kAddress) x += "'s address";
+  return x;
 }
 
 bool Checker::checkNumber(const Guard& g) {

@@ -1,6 +1,9 @@
 // The slow checker, shared by the check_*.cpp files, which are its parts. One check##Id per row of guard_kinds.def.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "cpython/attributes.h"
 #include "cpython/numpy_api.h"
 #include "guards/set_index.h"
@@ -48,6 +51,8 @@ class Checker {
   bool bindInput(size_t index);
   bool hasMember(const Guard& g, cpython::LookupState wanted);
   std::string symbolsText(graph::SymId id) const;
+  std::optional<size_t> symbolNamed(const std::string& word) const;
+  std::string symbolSource(size_t symbol) const;
 
   const GuardSet& set_;
   CallFrame& frame_;

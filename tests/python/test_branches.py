@@ -752,7 +752,7 @@ def test_shared_memory():
 
 
 def test_told_with_the_line():
-    text = str(fusewire.explain(if_else)(*BOTH[0]))
+    text = str(fusewire.explain(if_else, verbose=True)(*BOTH[0]))
     line = if_else.__code__.co_firstlineno
     assert f"line={line + 1} {{" in text and "cond(" in text
     assert f"multiply(%0, %1) : f64[s0] line={line + 2}" in text

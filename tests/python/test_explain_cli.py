@@ -48,6 +48,8 @@ def test_text(tmp_path):
     write(tmp_path)
     result = cli(tmp_path, "explain", "cli_module:whole", "--args", "np.ones(size), 3.0")
     assert result.returncode == 0, result.stderr
+    assert "whole (" in result.stdout and "guards" not in result.stdout and len(result.stdout.splitlines()) <= 10
+    result = cli(tmp_path, "explain", "cli_module:whole", "--verbose", "--args", "np.ones(size), 3.0")
     for part in ("whole (", "variant 0: 1 kernel", "guards:", "array x: f64, rank 1", "tanh", "altogether"):
         assert part in result.stdout, result.stdout
 
@@ -84,7 +86,9 @@ def test_baseline(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    (("explain", "cli_module"), "module:function"), (("explain", "no_such_module:f"), "cannot import no_such_module"),
+    (("explain", "cli_module"), "module:function"), (("explain", "gone.py:f"), "not a Python file"),
+    (("explain", "cli_module:whol", "--args", "1"), "did you mean 'whole'"), (("explain", "cli_module:whole"), "missing a required argument: 'x'"),
+    (("summary", "gone.py"), "not a file"), (("explain", "no_such_module:f"), "cannot import no_such_module"),
     (("explain", "cli_module:nothing"), "has no nothing"), (("explain", "cli_module:whole", "--args", "1 +"), "SyntaxError"),
     (("explain", "cli_module:size"), "not decorated"),
     (("explain", "cli_module:whole", "--args", "np.ones(3)", "--fail-on-new-break", "gone.json"), "cannot read the baseline"),
@@ -108,7 +112,7 @@ def test_explanation_of_regions():
     for _ in range(4):
         explanation = explained(np.arange(5.0))
     np.testing.assert_array_equal(explanation.result, f(np.arange(5.0)))
-    text, first = str(explanation), f.__code__.co_firstlineno
+    text, first = explanation.text(verbose=True), f.__code__.co_firstlineno
     assert re.search(rf"break .*:{first + 2}: input-output", text), text
     active = [r for r in explanation.facts["regions"] if r["status"] == "active"]
     assert active[0]["start_line"] == first + 1 and active[0]["end_lines"] == [first + 2]
@@ -127,5 +131,48 @@ def test_summary_at_exit():
     assert result.returncode == 0 and result.stdout == ""
     for part in ("fusewire: 2 functions", "halves", "gone", "total", "breaks: 1 input-output"):
         assert part in result.stderr, result.stderr
+    rows = {line.split()[0]: line.split()[1:] for line in result.stderr.splitlines() if line.startswith("  ")}
+    calls, native, partly, python = (dict(zip(rows["function"], rows["halves"]))[name] for name in ("calls", "native", "partly", "as"))
+    assert (calls, native) == ("5", "0") and int(partly) >= 3 and int(partly) + int(python) == 5
+    assert rows["local.<locals>.gone"][:4] == ["1", "1", "0", "0"]
+    assert "ms altogether for looking into code and compiling it" in result.stderr
     quiet = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert quiet.stderr == ""
+
+
+SCRIPT = """
+import sys
+import numpy as np, fusewire
+
+@fusewire.compile
+def scaled(x, k):
+    return np.sqrt(x) * k
+
+print("arguments", sys.argv[1:])
+if __name__ == "__main__":
+    for _ in range(int(sys.argv[1])):
+        scaled(np.ones(1000), 2.0)
+    print("main")
+"""
+
+
+def test_functions_of_files(tmp_path):
+    """The main part of the file does not run, and its module does not see the arguments of the command."""
+    (tmp_path / "inner").mkdir()
+    write(tmp_path / "inner", SCRIPT, "script")
+    result = cli(tmp_path, "explain", "inner/script.py:scaled", "--args", "np.ones(1000), 2.0")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("arguments []\nscaled (") and "\nmain\n" not in result.stdout
+    assert "compiled" in result.stdout and "not measured" not in result.stdout, result.stdout
+
+
+def test_a_script_is_summed_up(tmp_path):
+    write(tmp_path, SCRIPT, "script")
+    result = cli(tmp_path, "summary", "script.py", "7", "--flag")
+    assert result.returncode == 0 and result.stdout == "arguments ['7', '--flag']\nmain\n", result.stderr
+    assert "fusewire: 1 function" in result.stderr and re.search(r"scaled +7 +7 +0 +0 ", result.stderr), result.stderr
+
+
+def test_version(tmp_path):
+    result = cli(tmp_path, "--version")
+    assert result.returncode == 0 and result.stdout.startswith(f"fusewire {fusewire.__version__}, Python 3.") and "NumPy" in result.stdout

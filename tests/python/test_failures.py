@@ -61,6 +61,8 @@ def test_python_runs_and_it_is_told_once(place, plant, capfd):
     assert len(lines) == len(reported) and all(name in line for line in lines), lines
     assert name in fusewire.summary() and reported[0]["reproducer"] in fusewire.summary()
     np.testing.assert_array_equal(f(X, log), expected)
+    opening = str(fusewire.explain(f)(X, log)).split("\n\n")[0]
+    assert "Fusewire itself has failed here" in opening and len(opening.splitlines()) <= 10, opening
 
 
 def planted_access(x):

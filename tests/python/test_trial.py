@@ -132,11 +132,11 @@ def test_economy_can_be_switched_off():
 
 def test_explain_tells_the_times():
     """Given by hand: which code loses is up to the machine."""
-    from fusewire._explain import _variant_lines
+    from fusewire._details import variant_lines
 
     variant = {"kernels": 1, "hits": 40, "declines": 3, "ms": {"total": 1.0}, "guard_ns": 5.0, "guard_list": [], "graph": "", "plan": "",
                "trials": [{"kept": False, "compiled_ns": 1900.0, "python_ns": 1200.0}]}
-    assert any("slower than Python, 1.90 us against 1.20 us" in line for line in _variant_lines("variant 0", json.loads(json.dumps(variant))))
+    assert any("slower than Python, 1.90 us against 1.20 us" in line for line in variant_lines("variant 0", json.loads(json.dumps(variant))))
 
 
 # ---- planted losers: every run of compiled code waits, so that Python has to win ------------------------------------
