@@ -118,7 +118,8 @@ class Variant {
   PhaseTimes times_;
   std::shared_ptr<Trial> trial_;  ///< null: none
   bool gaveUp_ = false;
-  std::vector<size_t> sizes_;  ///< symbols that sizes of arrays depend on
+  std::vector<size_t> sizes_;         ///< symbols that sizes of arrays depend on
+  std::vector<size_t> boundSymbols_;  ///< those that library calls bind
   uint64_t hits_ = 0, declines_ = 0;
   uint32_t declinesInARow_ = 0;
   uint64_t misses_ = 0;

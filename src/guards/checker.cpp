@@ -67,7 +67,8 @@ bool Checker::bindSymbols() {
       case From::kRangeStep: out = isRange ? fields[2] : fields[1]; break;
       case From::kIterIndex: out = fields[0]; break;
       case From::kIterRemaining: out = isRangeIterator ? fields[2] : fields[1]; break;
-      case From::kNumber: break;  // checkNumber
+      case From::kNumber:  // checkNumber
+      case From::kCall: break;
     }
   }
   return true;

@@ -180,8 +180,9 @@ void Emitter::storeSymbols(SourceId source) {
         break;
       }
       case From::kAddress: mov(rdx, ptr[rax + kData]); break;
-      case From::kPyInt:                     // storeInt
-      case From::kNumber: FW_UNREACHABLE();  // emitNumber
+      case From::kPyInt:   // storeInt
+      case From::kNumber:  // emitNumber
+      case From::kCall: FW_UNREACHABLE();
       case From::kLength:
         if (isRange)
           word(3);

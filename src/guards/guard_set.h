@@ -64,8 +64,9 @@ struct SymbolBinding {
     kIterIndex,      ///< position of a list or tuple iterator, count of an enumerate, with an Iterator guard
     kIterRemaining,  ///< items that a list, tuple or range iterator with an Iterator guard has left at the moment
     kNumber,         ///< the int that the Number guard of this ordinal has computed
+    kCall,           ///< a library call of the graph binds it: guards know nothing of it
   } from;
-  SourceId source;  ///< none for kNumber
+  SourceId source;  ///< none for kNumber and kCall
   int axis = 0;     ///< kDim, kStride (bytes); kNumber: ordinal
 };
 

@@ -202,6 +202,7 @@ absl::Status validate(const GuardSet& set) {
   for (size_t i = 0; i < set.guards.size(); ++i)
     if (absl::Status status = validateOrder(set, index, i, nameOf(i)); !status.ok()) return status;
   for (size_t i = 0; i < set.symbols.size(); ++i) {
+    if (set.symbols[i].from == SymbolBinding::From::kCall) continue;
     std::string name = "symbol " + std::to_string(i) + " ";
     bool number = set.symbols[i].from == SymbolBinding::From::kNumber;
     if (!number && !known(set.symbols[i].source)) return invalid(name + "has no source");

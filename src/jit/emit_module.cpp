@@ -239,6 +239,52 @@ class StepEmitter {
     fn_.renew();
   }
 
+  void emit(const graph::AllocStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
+    llvm::Value* status = nullptr;
+    if (m_.plan.buffers[step.buffer.index].kind == graph::BufferKind::kGiven) {
+      auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
+      status = ir.CreateCall(m_.module.getOrInsertFunction(kMakeArray, type),
+                             {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
+    } else {
+      auto* type = llvm::FunctionType::get(number, {pointer, number, ir.getInt64Ty()}, false);
+      llvm::Value* bytes = bytesOf(m_.plan.buffers[step.buffer.index]);
+      status = ir.CreateCall(m_.module.getOrInsertFunction(kAllocate, type),
+                             {fn_.function()->getArg(0), ir.getInt32(step.buffer.index), bytes});
+    }
+    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    fn_.renew();
+  }
+
+  /// Declines where they are too many to be counted: sizes that are bound are multiplied without a guard.
+  llvm::Value* bytesOf(const graph::Buffer& buffer) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    std::vector<graph::SymId> factors;
+    for (graph::SymId size : buffer.shape) {
+      const graph::SymNode& node = m_.syms.node(size);
+      if (node.op == graph::SymOp::kMul)
+        factors.insert(factors.end(), node.operands.begin(), node.operands.end());
+      else
+        factors.push_back(size);
+    }
+    llvm::Value *bytes = fn_.i64(graph::itemSize(buffer.dtype)), *many = ir.getFalse();
+    for (graph::SymId factor : factors) {
+      llvm::Value* product = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, bytes, fn_.sym(factor));
+      bytes = ir.CreateExtractValue(product, 0);
+      many = ir.CreateOr(many, ir.CreateExtractValue(product, 1));
+    }
+    fn_.leaveIf(many, [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    return bytes;
+  }
+
+  void emit(const graph::FreeStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getInt32Ty()}, false);
+    ir.CreateCall(m_.module.getOrInsertFunction(kRelease, type),
+                  {fn_.function()->getArg(0), ir.getInt32(step.buffer.index)});
+  }
+
   void emit(const graph::CopyStep& step) {
     const graph::Buffer& buffer = m_.plan.buffers[step.to.index];
     llvm::Value* bytes = fn_.i64(graph::itemSize(buffer.dtype));

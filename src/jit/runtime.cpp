@@ -75,6 +75,18 @@ int32_t callLibrary(runtime::Context* context, int32_t number) {
   return status;
 }
 
+int32_t allocateBuffer(runtime::Context* context, int32_t buffer, int64_t bytes) {
+  void* data = context->host->allocate(bytes);
+  context->buffers[buffer] = data;
+  return data ? 0 : runtime::kStatusDecline;
+}
+
+void releaseBuffer(runtime::Context* context, int32_t buffer) { context->host->release(context->buffers[buffer]); }
+
+int32_t makeArray(runtime::Context* context, int32_t number) {
+  return context->host->make(*context, number) ? 0 : runtime::kStatusDecline;
+}
+
 void copy(void* to, const void* from, int64_t bytes) {
   if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
@@ -92,10 +104,11 @@ const char* libmSymbol(uint64_t function, DType d) {
 absl::Span<const RuntimeSymbol> runtimeSymbols() {
   static const std::vector<RuntimeSymbol> all = [] {
     std::vector<RuntimeSymbol> symbols = {
-        {kHalfToFloat, address(&halfToFloat)},      {kFloatToHalf, address(&toHalf<float>)},
-        {kDoubleToHalf, address(&toHalf<double>)},  {kCopy, address(&copy)},
-        {kCallLibrary, address(&callLibrary)},      {kFmaFloat, address<Fn3<float>>(&::fmaf)},
-        {kFmaDouble, address<Fn3<double>>(&::fma)},
+        {kHalfToFloat, address(&halfToFloat)},     {kFloatToHalf, address(&toHalf<float>)},
+        {kDoubleToHalf, address(&toHalf<double>)}, {kCopy, address(&copy)},
+        {kCallLibrary, address(&callLibrary)},     {kAllocate, address(&allocateBuffer)},
+        {kRelease, address(&releaseBuffer)},       {kMakeArray, address(&makeArray)},
+        {kFmaFloat, address<Fn3<float>>(&::fmaf)}, {kFmaDouble, address<Fn3<double>>(&::fma)},
     };
     for (const LibmEntry& entry : kLibm) symbols.insert(symbols.end(), {entry.f32, entry.f64});
     return symbols;
