@@ -23,7 +23,10 @@ std::vector<npy_intp> evaluated(const graph::SymContext& syms, absl::Span<const 
   return values;
 }
 
+/// Arrays without elements may be nowhere, which NumPy would take for an order to allocate.
 Ref windowOf(graph::DType dtype, const std::vector<npy_intp>& shape, const std::vector<npy_intp>& strides, void* data) {
+  alignas(16) static char nothing[16];
+  if (!data) data = nothing;
   return checked(PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(graph::info(dtype).numpyChar),
                                       static_cast<int>(shape.size()), const_cast<npy_intp*>(shape.data()),
                                       const_cast<npy_intp*>(strides.data()), data, NPY_ARRAY_WRITEABLE, nullptr));

@@ -3,12 +3,15 @@
 #include "bindings/library_host.h"
 
 #include <cstring>
+#include <optional>
 
 #include "absl/container/inlined_vector.h"
 #include "bindings/buffer_windows.h"
 #include "bindings/error_state.h"
+#include "bindings/output_memory.h"
 #include "graph/dtype.h"
 #include "guards/array_layout.h"
+#include "runtime/memory.h"
 
 namespace fw::bindings {
 
@@ -90,7 +93,7 @@ struct LibraryHost::Arguments {
   /// Of the same type and rank, over other memory.
   static void point(PyArrayObject_fields* window, const CallArray& array) {
     const size_t bytes = static_cast<size_t>(array.rank) * sizeof(npy_intp);
-    window->data = static_cast<char*>(array.data);
+    if (array.data) window->data = static_cast<char*>(array.data);
     if (std::memcmp(window->dimensions, array.shape, bytes) == 0 &&
         std::memcmp(window->strides, array.strides, bytes) == 0)
       return;
@@ -119,7 +122,7 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
   const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
   if (!site.quiet && !stateToken_ && !(stateToken_ = enterRaisingState())) return declined();
   try {
-    const runtime::Calls::Frame frame(library_.calls, number, context);
+    runtime::Calls::Frame frame(library_.calls, number, context);
     std::vector<std::vector<Ref>>& kept = library_.windows;
     if (kept.empty()) kept.resize(library_.calls.count());
     kept[static_cast<size_t>(number)].resize(frame.operandCount());
@@ -145,17 +148,58 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
   }
 }
 
-int32_t LibraryHost::accept(PyObject* answer, const capture::LibraryCall& site, const runtime::Calls::Frame& frame,
+int32_t LibraryHost::accept(PyObject* answer, const capture::LibraryCall& site, runtime::Calls::Frame& frame,
                             runtime::Context& context, const Arguments& arguments) {
-  if (!site.tuple)
-    return frame.resultCount() == 1 && take(answer, frame.result(0), context, arguments) ? 0 : differs(site);
-  const bool sequence = PyTuple_Check(answer) || PyList_Check(answer);
-  if (!sequence || PySequence_Fast_GET_SIZE(answer) != static_cast<Py_ssize_t>(frame.resultCount()))
-    return differs(site);
-  for (size_t i = 0; i < frame.resultCount(); ++i)
-    if (!take(PySequence_Fast_GET_ITEM(answer, static_cast<Py_ssize_t>(i)), frame.result(i), context, arguments))
-      return differs(site);
+  const bool sequence = site.tuple && (PyTuple_Check(answer) || PyList_Check(answer));
+  if (site.tuple != sequence) return differs(site);
+  const size_t count = site.tuple ? static_cast<size_t>(PySequence_Fast_GET_SIZE(answer)) : 1;
+  if (count != frame.resultCount()) return differs(site);
+  const auto item = [&](size_t i) {
+    return site.tuple ? PySequence_Fast_GET_ITEM(answer, static_cast<Py_ssize_t>(i)) : answer;
+  };
+  // Sizes that data decides may be others than what the trace has assumed: that is nobody's mistake.
+  if (site.decides) {
+    for (size_t i = 0; i < count; ++i) {
+      if (frame.result(i).rank == 0) continue;
+      auto* array = reinterpret_cast<PyArrayObject*>(item(i));
+      if (!PyArray_CheckExact(item(i)) || PyArray_NDIM(array) != frame.result(i).rank) return differs(site);
+      if (!frame.bind(i, PyArray_DIMS(array))) return runtime::kStatusDecline;
+    }
+    frame.settle();
+  }
+  for (size_t i = 0; i < count; ++i)
+    if (!take(item(i), frame.result(i), context, arguments)) return differs(site);
   return 0;
+}
+
+bool LibraryHost::make(runtime::Context& context, int number) {
+  const bool unlocked = policy_.isUnlocked();
+  if (unlocked) policy_.lock();
+  policy_.hold();
+  const bool made = makeWithLock(context, number);
+  PyErr_Clear();  // Python runs the call again, and meets what is to be met
+  if (unlocked) policy_.unlock();
+  return made;
+}
+
+bool LibraryHost::makeWithLock(runtime::Context& context, int number) {
+  const runtime::Calls::Frame frame = runtime::Calls::Frame::ofMade(library_.calls, number, context);
+  const CallArray wanted = frame.result(0);
+  size_t bytes = static_cast<size_t>(graph::itemSize(wanted.dtype));
+  for (int axis = 0; axis < wanted.rank; ++axis)
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(wanted.shape[axis]), &bytes)) return false;
+  if (!runtime::mayAllocate()) return false;
+  std::optional<PooledAllocation> pooled;
+  if (bytes >= kPooledBytes && !pooled.emplace().ok()) return false;
+  // The strides of an array without elements are NumPy's.
+  auto* strides = bytes == 0 ? nullptr : const_cast<npy_intp*>(reinterpret_cast<const npy_intp*>(wanted.strides));
+  PyObject* array =
+      PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(guards::typeNumber(wanted.dtype)), wanted.rank,
+                           reinterpret_cast<const npy_intp*>(wanted.shape), strides, nullptr, 0, nullptr);
+  if (!array) return false;
+  context.buffers[wanted.buffer] = PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));
+  Py_XSETREF(arrays_[wanted.buffer], reinterpret_cast<PyArrayObject*>(array));
+  return true;
 }
 
 namespace {
@@ -234,6 +278,27 @@ int32_t LibraryHost::differs(const capture::LibraryCall& site) {
   reportFailure(text ? text : "a library function",
                 "it answered an array of another type, shape or layout than expected", library_.reported);
   return runtime::kStatusDecline;
+}
+
+int32_t LibraryHost::look(runtime::Context&, bool heavy) {
+  // A clock costs more than a short turn: the pause between looks grows while they come too often. Turns of one loop
+  // may take very different times, so that of longer ones fewer are left out.
+  constexpr auto kOften = std::chrono::microseconds(200), kRarely = std::chrono::milliseconds(2);
+  const int32_t most = heavy ? 64 : 1 << 14;
+  const auto now = std::chrono::steady_clock::now();
+  const auto since = now - looked_;
+  int32_t& pause = pauses_[heavy ? 1 : 0];
+  if (since < kOften) pause = std::min(2 * pause, most);
+  if (since > kRarely) pause = 1;
+  untilLook[heavy ? 1 : 0] = pause;
+  looked_ = now;
+  const bool unlocked = policy_.isUnlocked();
+  if (unlocked) policy_.lock();
+  policy_.hold();
+  const bool raised = PyErr_CheckSignals() != 0;
+  if (raised) error_ = takeException();
+  if (unlocked) policy_.unlock();
+  return raised ? runtime::kStatusDecline : 0;
 }
 
 bool LibraryHost::restoreError() {

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <chrono>
 #include <vector>
 
 #include "bindings/call_policy.h"
@@ -10,6 +11,7 @@
 #include "cpython/ref.h"
 #include "frame_eval/library_call.h"
 #include "runtime/calls.h"
+#include "runtime/heap.h"
 #include "runtime/host.h"
 
 namespace fw::bindings {
@@ -38,8 +40,11 @@ class LibraryHost : public runtime::Host {
   /// What goes wrong in a function declines the call, so that Python reports it: floating-point conditions raise
   /// meanwhile where they are not ignored.
   int32_t call(runtime::Context& context, int number) override;
-  void* allocate(int64_t) override { return nullptr; }  // code for the CPU has its workspace
-  void release(void*) override {}
+  void* allocate(int64_t bytes) override { return heap_.allocate(bytes); }
+  void release(void* data) override { heap_.release(data); }
+  bool make(runtime::Context& context, int number) override;
+  /// Handles signals. What a handler raises ends the run, and is not lost.
+  int32_t look(runtime::Context& context, bool heavy) override;
 
   /// Puts back an exception that must not be lost (KeyboardInterrupt); false if there is none.
   bool restoreError();
@@ -48,8 +53,9 @@ class LibraryHost : public runtime::Host {
   struct Arguments;
   int32_t callWithLock(runtime::Context& context, int number);
   bool raiseConditions();
-  int32_t accept(PyObject* answer, const capture::LibraryCall& site, const runtime::Calls::Frame& frame,
+  int32_t accept(PyObject* answer, const capture::LibraryCall& site, runtime::Calls::Frame& frame,
                  runtime::Context& context, const Arguments& arguments);
+  bool makeWithLock(runtime::Context& context, int number);
   bool take(PyObject* item, const runtime::CallArray& wanted, runtime::Context& context, const Arguments& arguments);
   int32_t declined();
   int32_t differs(const capture::LibraryCall& site);
@@ -59,6 +65,9 @@ class LibraryHost : public runtime::Host {
   PyArrayObject** arrays_;
   PyObject* stateToken_ = nullptr;  ///< of the error state that is in force meanwhile
   cpython::Ref error_;              ///< an exception that must not be lost
+  runtime::Heap heap_;
+  std::chrono::steady_clock::time_point looked_{};
+  int32_t pauses_[2] = {1, 1};  ///< calls of look() that are left out, as Host::untilLook
 };
 
 }  // namespace fw::bindings

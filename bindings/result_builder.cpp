@@ -9,6 +9,7 @@
 #include "bindings/exit_objects.h"
 #include "bindings/held_locks.h"
 #include "bindings/output_memory.h"
+#include "graph/bound_sizes.h"
 #include "cpython/ref.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
@@ -62,6 +63,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     }
     outputs_.push_back(out);
   }
+  const absl::flat_hash_set<graph::SymId> decided = graph::sizesOfCalls(plan);
   for (const graph::OutputBinding& binding : plan.outputs) {
     const graph::Buffer& buffer = plan.buffers[binding.buffer.index];
     View view{static_cast<int>(binding.buffer.index),
@@ -76,6 +78,9 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     if (binding.isView) view.offset = append(std::vector{binding.offset});
     view.sizes = append(binding.isView ? binding.shape : buffer.shape);
     view.strides = append(binding.isView ? binding.strides : buffer.strides);
+    const auto isLate = [&](graph::SymId size) { return graph::mentions(syms, size, decided); };
+    view.late = std::any_of(binding.shape.begin(), binding.shape.end(), isLate) ||
+                std::any_of(buffer.shape.begin(), buffer.shape.end(), isLate);
     views_.push_back(view);
   }
   checkMemory(plan);
@@ -86,6 +91,13 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
   for (const ExitNode& node : exit_.nodes)
     intResults_.push_back(node.kind == ExitNode::Kind::kPyInt ? append(std::vector{node.sym}) : -1);
   program_ = runtime::SymProgram(syms, wanted);
+  late_ =
+      std::any_of(wanted.begin(), wanted.end(), [&](graph::SymId id) { return graph::mentions(syms, id, decided); });
+}
+
+bool ResultBuilder::hasLateCopies() const {
+  return std::any_of(copies_.begin(), copies_.end(),
+                     [&](int output) { return views_[static_cast<size_t>(output)].late; });
 }
 
 /// Before anything runs: what NumPy makes anew is not found in memory of the user's that the call writes into, and the
@@ -166,26 +178,29 @@ bool ResultBuilder::allocate(Call& call) const {
 }
 
 bool ResultBuilder::allocateCopies(Call& call) const {
-  for (const int output : copies_) {
-    const View& view = views_[output];
-    PyArrayObject** slot = call.arrays + slotOf(output);
-    PyArrayObject* source = call.arrays[view.buffer];
-    if (!view.wholeBuffer || view.given) {
-      void* data = view.given ? slot : dataOf(call, view);  // not known yet: see fillCopies()
-      source = reinterpret_cast<PyArrayObject*>(buildView(call, view, data, nullptr, false));
-      if (!source) return false;
-      slot[1] = source;
-    }
-    FW_CHECK(source);
-    if (!runtime::mayAllocate()) return PyErr_NoMemory(), false;
-    slot[0] = reinterpret_cast<PyArrayObject*>(PyArray_NewLikeArray(source, NPY_KEEPORDER, nullptr, 0));
-    if (!slot[0]) return false;
+  return std::all_of(copies_.begin(), copies_.end(),
+                     [&](int output) { return views_[output].late || allocateCopy(call, output); });
+}
+
+bool ResultBuilder::allocateCopy(Call& call, int output) const {
+  const View& view = views_[output];
+  PyArrayObject** slot = call.arrays + slotOf(output);
+  PyArrayObject* source = call.arrays[view.buffer];
+  if (!view.wholeBuffer || view.given) {
+    void* data = view.given ? slot : dataOf(call, view);  // not known yet: see fillCopies()
+    source = reinterpret_cast<PyArrayObject*>(buildView(call, view, data, nullptr, false));
+    if (!source) return false;
+    slot[1] = source;
   }
-  return true;
+  FW_CHECK(source);
+  if (!runtime::mayAllocate()) return PyErr_NoMemory(), false;
+  slot[0] = reinterpret_cast<PyArrayObject*>(PyArray_NewLikeArray(source, NPY_KEEPORDER, nullptr, 0));
+  return slot[0] != nullptr;
 }
 
 bool ResultBuilder::fillCopies(Call& call) const {
   for (const int output : copies_) {
+    if (views_[output].late && !allocateCopy(call, output)) return false;
     PyArrayObject** slot = call.arrays + slotOf(output);
     PyArrayObject* source = slot[1] ? slot[1] : call.arrays[views_[output].buffer];
     if (views_[output].given)
@@ -303,6 +318,7 @@ PyObject* ResultBuilder::buildResult(Call& call) const {
 }
 
 bool ResultBuilder::leave(Call& call, PyObject** result) const {
+  if (late_) program_.run(call.symbols, call.sizes);
   if (!fillCopies(call)) return false;
   if (!exit_.effects.empty() || !exit_.slots.empty() || exit_.end != capture::ExitPlan::kReturn)
     return leaveRegion(call, result);

@@ -45,6 +45,8 @@ class ResultBuilder {
   /// nothing visible has changed unless memory ran out between side effects.
   bool leave(Call& call, PyObject** result) const;
   const capture::ExitPlan& exit() const { return exit_; }
+  /// Some copy of a result can only be allocated when everything is computed.
+  bool hasLateCopies() const;
   /// Drops the arrays that build() did not hand over. Call exactly once, whatever happened.
   void release(Call& call) const;
 
@@ -67,6 +69,7 @@ class ResultBuilder {
     int rank;
     int offset;  ///< indices in Call::sizes; offset -1: at the start
     int sizes, strides;
+    bool late = false;  ///< the data of the call decides its sizes
   };
   void checkMemory(const graph::Plan& plan) const;
   bool allocateOne(Call& call, size_t output) const;
@@ -76,6 +79,7 @@ class ResultBuilder {
   };
   void planCopies();
   bool allocateCopies(Call& call) const;
+  bool allocateCopy(Call& call, int output) const;
   bool fillCopies(Call& call) const;
   /// A slot of Call::arrays for each output that is an array: its buffer's, or its copy's.
   size_t slotOf(int output) const;
@@ -97,6 +101,7 @@ class ResultBuilder {
   std::vector<std::pair<int, size_t>> written_;  ///< part of an array that each commit stores: first size, rank
   std::vector<int> intResults_;                  ///< exit node -> index in sizes for kPyInt
   runtime::SymProgram program_;
+  bool late_ = false;  ///< some of it depends on sizes that the data of the call decides
   int workspace_ = 0;
   size_t bufferCount_ = 0;
 };

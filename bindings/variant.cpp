@@ -97,11 +97,16 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->times_.planMs = watch.lapMs();
 
   v->library_.calls = runtime::Calls(*plan, captured.graph);
+  v->asksHost_ = !plan->isStraight() || !v->library_.calls.empty();
   v->library_.sites = std::move(captured.libraryCalls);
   v->findSizes(captured.graph);
   auto syms = captured.graph.sharedSyms();
   v->symbols_ = static_cast<size_t>(syms->symbolCount());
+  for (size_t i = 0; i < v->guards_->symbols.size(); ++i)
+    if (v->guards_->symbols[i].from == guards::SymbolBinding::From::kCall) v->boundSymbols_.push_back(i);
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
+  if (v->results_->hasLateCopies() && !plan->commits.empty())
+    return absl::UnimplementedError("a copy whose size data decides, behind writes");
   if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
   BackendOptions options{v->transaction_.mayDefer(), {}, context.deadline, {v->graphText_, std::move(captured.writes)}};
   options.guarded = guardedExpressions(*v->guards_, *syms);
@@ -187,7 +192,8 @@ void Variant::findSizes(const graph::Graph& graph) {
     for (const graph::SymId size : graph.type(graph::ValueId(i)).shape)
       guards::symbolsIn(graph.syms(), graph.syms().canonical(size), symbols);
   for (const int64_t symbol : symbols)
-    if (symbol >= 0 && static_cast<size_t>(symbol) < guards_->symbols.size())
+    if (symbol >= 0 && static_cast<size_t>(symbol) < guards_->symbols.size() &&
+        guards_->symbols[static_cast<size_t>(symbol)].from != guards::SymbolBinding::From::kCall)
       sizes_.push_back(static_cast<size_t>(symbol));
   std::sort(sizes_.begin(), sizes_.end());
   sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
@@ -256,6 +262,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   call.scalars = carve(static_cast<uint64_t*>(nullptr), results_->scalarWords());
   call.arrays = carve(static_cast<PyArrayObject**>(nullptr), results_->arrayCount());
   std::memset(call.arrays, 0, results_->arrayCount() * sizeof(void*));
+  for (const size_t symbol : boundSymbols_) frame.symbols[symbol] = 0;
   const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
 
   if (!results_->allocate(call)) return RunOutcome::kError;
@@ -266,7 +273,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   if (holdsObjects_) policy.hold();
   runtime::Context context{frame.symbols, frame.buffers};
   std::optional<LibraryHost> host;
-  if (!library_.calls.empty()) context.host = &host.emplace(library_, policy, call.arrays);
+  if (asksHost_) context.host = &host.emplace(library_, policy, call.arrays);
   const runtime::Transaction::Work work{results_->workspaceBytes(call), call.outputBytes, !exit.atomic};
   switch (transaction_.run(*executable_, context, work, policy)) {
     case runtime::Outcome::kDone: break;

@@ -112,13 +112,15 @@ class Variant {
   std::unique_ptr<runtime::Executable> executable_;
   std::unique_ptr<ResultBuilder> results_;
   LibraryCalls library_;
+  bool asksHost_ = false;  ///< compiled code may ask for something while it runs
   runtime::Transaction transaction_;
   std::optional<BufferExtents> extents_;  ///< if the executable checks its accesses
   std::string graphText_, planText_;
   PhaseTimes times_;
   std::shared_ptr<Trial> trial_;  ///< null: none
   bool gaveUp_ = false;
-  std::vector<size_t> sizes_;  ///< symbols that sizes of arrays depend on
+  std::vector<size_t> sizes_;         ///< symbols that sizes of arrays depend on
+  std::vector<size_t> boundSymbols_;  ///< those that library calls bind
   uint64_t hits_ = 0, declines_ = 0;
   uint32_t declinesInARow_ = 0;
   uint64_t misses_ = 0;

@@ -110,13 +110,16 @@ std::optional<ValueId> Branching::condition(Value* value) {
     case ValueKind::kArrayScalar:
       if (trace.numbers().of(value)) return std::nullopt;
       return g.cast(value->node, graph::DType::kBool);
+    case ValueKind::kPyInt:
+      if (!trace.decided.contains(value->sym)) return std::nullopt;
+      return g.cast(g.sym(value->sym), graph::DType::kBool);
     case ValueKind::kPyComplex:
       if (value->source.valid()) return std::nullopt;
       return g.cast(value->node, graph::DType::kBool);
     case ValueKind::kArray: {
       const graph::SymShape shape = g.type(value->node).shape;
       for (graph::SymId size : shape)
-        if (trace.hint(size) != 1) return std::nullopt;
+        if (trace.decided.contains(size) || trace.hint(size) != 1) return std::nullopt;
       graph::IntList axes;
       for (size_t axis = 0; axis < shape.size(); ++axis) {
         (void)trace.decide(shape[axis], guards::Relation::kEq, trace.syms().constant(1));
@@ -212,8 +215,10 @@ void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
   ArmNodes arms{trace.graph().size(), 0, 0};
   const Instr* const jumps[] = {jumpsIf ? &instr : nullptr, jumpsIf ? nullptr : &instr};
   std::optional<ArmEnd> first = run(place, before, next, jumps[0]);
+  trace.decided.forget(arms.begin);
   arms.middle = trace.graph().size();
   std::optional<ArmEnd> second = run(place, before, next, jumps[1]);
+  trace.decided.forget(arms.begin);
   arms.end = trace.graph().size();
   --branches.depth;
   if (first && second) return join(place, before, *first, *second, predicate, arms);

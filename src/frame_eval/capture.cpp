@@ -153,6 +153,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     Classes::check(trace);
     const bool branches = !trace.branches.graph.empty();
     if (branches) trace.branches.graph.settle();
+    trace.decided.settle();
     if (!options.evenWithoutArrays && !isWorthwhile(trace.graph(), exit, region))
       return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
     if (!branches) keepUnused(trace.graph());

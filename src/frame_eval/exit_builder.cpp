@@ -101,7 +101,7 @@ class ExitBuilder {
         cannotLeave(value, "a tuple of classes");
       return {.kind = Kind::kConstant, .object = value->object};
     }
-    switch (value->kind) {
+    switch (numpy::settled(trace_, value)->kind) {
       case ValueKind::kArray: return array(value);
       case ValueKind::kArrayScalar: return {.kind = Kind::kArrayScalar, .index = output(scalar(value->node))};
       case ValueKind::kPyFloat: return {.kind = Kind::kPyFloat, .index = output(scalar(value->node))};
@@ -120,10 +120,7 @@ class ExitBuilder {
       case ValueKind::kInstance: return instance(value);
       case ValueKind::kSet: return set(value);
       case ValueKind::kException: return exception(value);
-      case ValueKind::kOpaque:
-        if (numpy::isSelection(value))
-          throw CaptureBreak(BreakReason::kDataDependentShape, "a selection by a mask", value->madeAt);
-        return callable(value);
+      case ValueKind::kOpaque: return callable(value);
       case ValueKind::kSuper: cannotLeave(value, "super()");
       case ValueKind::kConstant:
       case ValueKind::kNull:

@@ -83,6 +83,7 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
                                 (cpython::isDeque(self->object.get()) && attribute != "maxlen"));
   container |= isForeignSet(self);
   if (!container) trace_.open(self);
+  numpy::settled(trace_, self);
   if (isSubclassValue(self)) return objectAttribute(self, name);
   switch (self->kind) {
     case ValueKind::kArray:

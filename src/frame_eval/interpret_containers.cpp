@@ -168,6 +168,7 @@ void Interpreter::setKey(Value* dict, Value* key, Value* value) {
 Value* Interpreter::length(Value* container) {
   if (isUnseenList(container)) return UnseenList{trace_, container}.length();
   trace_.open(container);
+  numpy::settled(trace_, container);
   if (isNumpy(container)) return numpy::length(trace_, container);
   switch (container->kind) {
     case ValueKind::kTuple:
@@ -247,6 +248,7 @@ Value* Interpreter::getItem(Value* container, Value* index) {
 
 /// By the slots of builtin types.
 Value* Interpreter::plainItem(Value* container, Value* index) {
+  numpy::settled(trace_, container);
   if (isNumpy(container)) return numpy::getItem(trace_, container, index);
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     bool slice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
@@ -286,6 +288,7 @@ void Interpreter::onBinarySubscr(const Instr&) {
 void Interpreter::onStoreSubscr(const Instr&) {
   auto [container, index] = popPair();
   Value* value = pop();
+  numpy::settled(trace_, container);
   if (container->kind == ValueKind::kArray) return numpy::setItem(trace_, container, index, value);
   if (container->kind == ValueKind::kList) {
     if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) {

@@ -23,6 +23,7 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
   if (Value* result = blindMethod(self, name, args)) return result;
   if (Value* result = Collections{*this, trace_}.blindMethod(self, name, args)) return result;
   trace_.open(self);
+  numpy::settled(trace_, self);
   if (isForeignSet(self)) return Sets{*this, trace_}.foreignMethod(self, name, args);
   switch (self->kind) {
     case ValueKind::kArray:

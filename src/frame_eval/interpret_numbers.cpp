@@ -49,6 +49,24 @@ bool isWide(Trace& trace, graph::SymId sym) {
   });
 }
 
+/// Of numbers that library calls decide: known if it holds whatever they are.
+Value* sizeCompare(Trace& trace, int op, graph::SymId left, graph::SymId right) {
+  static constexpr Op kOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
+  graph::SymContext& syms = trace.syms();
+  std::optional<bool> known;
+  if (op == Py_EQ || op == Py_NE) {
+    known = syms.provablyEqual(left, right);
+    if (known && op == Py_NE) known = !*known;
+  } else {
+    const bool strict = op == Py_LT || op == Py_GE;  // a >= b is no a < b
+    known = strict ? syms.provablyLess(left, right) : syms.provablyLess(right, left);
+    if (known && (op == Py_GE || op == Py_LE)) known = !*known;
+  }
+  if (known) return trace.constant(*known ? Py_True : Py_False);
+  graph::Graph& g = trace.graph();
+  return trace.number(ValueKind::kPyBool, g.binary(kOps[op], g.sym(left), g.sym(right)));
+}
+
 bool isComplexLike(Value* v) {
   return v->kind == ValueKind::kPyComplex || (v->isConstant() && PyComplex_CheckExact(v->object.get()));
 }
@@ -222,6 +240,7 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
       isFloatLike(left) || isFloatLike(right) || left->kind == ValueKind::kPyBool || right->kind == ValueKind::kPyBool;
   if (!floating) {
     graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
+    if (trace_.decided.contains(a) || trace_.decided.contains(b)) return sizeCompare(trace_, op, a, b);
     if (Value* truth = compareInTurns(op, a, b)) return truth;
     bool answer = false;
     switch (op) {

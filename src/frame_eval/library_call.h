@@ -33,8 +33,9 @@ struct LibraryCall {
   cpython::Ref function;
   std::vector<LibraryArgument> positional;
   std::vector<std::pair<cpython::Ref, LibraryArgument>> keywords;  ///< names are interned strings
-  bool tuple = false;  ///< it answers a tuple (or list) of its results; else there is one
-  bool quiet = false;  ///< it reports nothing of floating-point numbers
+  bool tuple = false;    ///< it answers a tuple (or list) of its results; else there is one
+  bool quiet = false;    ///< it reports nothing of floating-point numbers
+  bool decides = false;  ///< its data decides sizes of its results
 };
 
 }  // namespace fw::capture

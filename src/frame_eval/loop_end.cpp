@@ -59,10 +59,14 @@ class LoopEnd {
     return v;
   }
 
+  /// Whether it may be another in each turn. What calls decide may be, wherever they are.
+  bool varies(SymId size) const {
+    return graph::dependsOn(trace_.syms(), size, loop_.symbol) || trace_.decided.contains(size);
+  }
+
   bool varies(ValueId node) const {
     const graph::SymShape& shape = trace_.graph().type(node).shape;
-    return std::any_of(shape.begin(), shape.end(),
-                       [&](SymId size) { return graph::dependsOn(trace_.syms(), size, loop_.symbol); });
+    return std::any_of(shape.begin(), shape.end(), [&](SymId size) { return varies(size); });
   }
 
   /// The Value whose node will be that result.
@@ -109,8 +113,10 @@ class LoopEnd {
     if (end->kind == ValueKind::kUnjoined) return end;
     if (end->isConstant() && !trace_.standIns.contains(end->object.get())) return end;
     if (end->kind == ValueKind::kPyInt) {
-      if (!graph::dependsOn(trace_.syms(), trace_.syms().canonical(end->sym), loop_.symbol)) return end;
-      const std::optional<SymId> last = loop_.again ? std::nullopt : trace_.turns.inLastTurn(end->sym);
+      const SymId number = trace_.syms().canonical(end->sym);
+      if (!varies(number)) return end;
+      const std::optional<SymId> last =
+          loop_.again || trace_.decided.contains(number) ? std::nullopt : trace_.turns.inLastTurn(end->sym);
       return last ? trace_.pyInt(*last) : unknown(slot, "is not known");
     }
     if (auto known = after_.find(end); known != after_.end()) return known->second;

@@ -328,6 +328,7 @@ Rolling::Probed Rolling::probe(Value* item, bool mayKeep) {
   }
   before.restore();
   trace_.branches.graph.drop(begin);
+  trace_.decided.forget(begin);
   return same ? Probed::kSame : Probed::kOthers;
 }
 
@@ -486,6 +487,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   } else {
     trace_.branches.graph.drop(begin);
   }
+  trace_.decided.forget(begin);
   trace_.turns.leave();
   return closed;
 }

@@ -137,6 +137,8 @@ void Trace::pinFrom(size_t first) {
 }
 
 int64_t Trace::hint(graph::SymId sym) const {
+  if (decided.contains(sym))
+    throw CaptureBreak(BreakReason::kDataDependentShape, "a size that array data decides has to be known");
   if (turns.decides(sym)) turns.refuse();
   auto value = guards_.syms->evaluate(sym, hints_);
   if (!value.ok()) {
@@ -233,6 +235,7 @@ bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
   right = syms().canonical(right);
   if (auto known = proven(syms(), left, relation, right)) return *known;
   if (auto known = decidedBefore(left, relation, right)) return *known;
+  if (decided.contains(left) || decided.contains(right)) return decided.decide(left, relation, right);
   if (turns.decides(left) || turns.decides(right)) {
     if (auto known = turns.decide(left, relation, right)) return *known;
     turns.refuse();
@@ -312,7 +315,10 @@ bool Trace::truth(Value* value) {
       if (PyRange_Check(object)) return checked(static_cast<int>(PyObject_Size(object))) != 0;
       fail(BreakReason::kUnsupportedObject, std::string("truth of a ") + Py_TYPE(object)->tp_name);
     }
-    case ValueKind::kPyInt: return decide(value->sym, Relation::kNe, syms().constant(0));
+    case ValueKind::kPyInt:
+      if (decided.contains(value->sym))
+        fail(BreakReason::kDataDependentBranch, "the condition is a size that data decides");
+      return decide(value->sym, Relation::kNe, syms().constant(0));
     case ValueKind::kPyFloat:
     case ValueKind::kPyBool: {
       auto number = numbers_.of(value);

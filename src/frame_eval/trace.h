@@ -9,9 +9,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "frame_eval/branches.h"
 #include "frame_eval/break_reason.h"
+#include "frame_eval/data_sizes.h"
 #include "frame_eval/numbers.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/type_lookups.h"
@@ -21,9 +21,7 @@
 #include "frame_eval/program_write.h"
 #include "frame_eval/turns.h"
 #include "frame_eval/value.h"
-#include "graph/graph.h"
 #include "graph/numpy_types.h"
-#include "guards/guard_set.h"
 
 namespace fw::capture {
 
@@ -166,6 +164,7 @@ class Trace {
   Branches branches{*this};          ///< on array data
   Turns turns{*this};                ///< of loops that become one loop of the graph
   LoopDecisions* loops = nullptr;    ///< null: all loops are unrolled
+  DataSizes decided{*this};          ///< sizes that library calls decide
   int ufuncCalls = 0;                ///< those counted for Captured::ufuncsAreOwn
   bool inlines = false;              ///< some call of a Python function was traced into
   bool mayRestart = true;            ///< knowing more of them
@@ -181,6 +180,7 @@ class Trace {
  private:
   friend class Interpreter;
   friend class Numbers;
+  friend class DataSizes;
   friend struct CaptureSession;
   friend struct Locks;
   friend struct OutsideIterators;

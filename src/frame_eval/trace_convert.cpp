@@ -79,7 +79,7 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kSet: fail(BreakReason::kUnsupportedNumpy, "operand of type set");
     case ValueKind::kDeque: fail(BreakReason::kUnsupportedNumpy, "operand of type deque");
     case ValueKind::kOpaque:
-      if (numpy::isSelection(value)) fail(BreakReason::kDataDependentShape, "a selection by a mask as an operand");
+      if (numpy::isSelection(value)) return operand(numpy::settled(*this, value));
       [[fallthrough]];
     case ValueKind::kException:
     case ValueKind::kObject: refuseOpaque(value); [[fallthrough]];

@@ -17,8 +17,8 @@ SymId Turns::enter(std::optional<SymId> last) {
   // Nobody waits for more turns.
   constexpr int64_t kMost = int64_t{1} << 50;
   const int64_t most = last ? std::max<int64_t>(0, graph::refinedRange(syms, *last).hi) : kMost;
-  const SymId symbol =
-      trace_.addSymbol("k" + std::to_string(symbols_.size()), {0, most}, 0, {guards::SymbolBinding::From::kTurn, {}});
+  const SymId symbol = trace_.addSymbol("turn" + std::to_string(symbols_.size()), {0, most}, 0,
+                                        {guards::SymbolBinding::From::kTurn, {}});
   symbols_.insert(symbol);
   open_.push_back({symbol, last});
   return symbol;

@@ -94,7 +94,7 @@ class Evaluator {
  public:
   Evaluator(const Graph& graph, absl::Span<const int64_t> symbols, const LibraryCall* library)
       : graph_(graph),
-        symbols_(symbols),
+        symbols_(symbols.begin(), symbols.end()),
         library_(library) {}
 
   absl::StatusOr<Tuple> run(absl::Span<const Value> inputs) {
@@ -308,13 +308,34 @@ class Evaluator {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Tuple> call(const Node& node, const Tuple& operands) const {
+  /// Symbols that the call binds are what they are first met as.
+  absl::Status bindSizes(const Node& node, absl::Span<const HostArray> answer) {
+    if (!node.attrs.has(AttrKey::kSizes)) return absl::OkStatus();
+    for (SymId size : node.attrs.syms(AttrKey::kSizes)) {
+      bool found = false;
+      for (size_t i = 0; i < answer.size() && !found; ++i) {
+        const SymShape& shape = node.type.tuple[i].shape;
+        const auto axis = static_cast<size_t>(std::find(shape.begin(), shape.end(), size) - shape.begin());
+        if (axis >= shape.size() || shape.size() != answer[i].shape.size()) continue;
+        found = true;
+        const SymRange range = graph_.syms().range(size);
+        const int64_t now = answer[i].shape[axis];
+        if (now < range.lo || now > range.hi) return absl::OutOfRangeError("a size is out of its range");
+        symbols_[static_cast<size_t>(graph_.syms().node(size).value)] = now;
+      }
+      if (!found) return absl::InternalError("a library call answers other values");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Tuple> call(const Node& node, const Tuple& operands) {
     if (library_ == nullptr) return absl::UnimplementedError("reference evaluator: library calls");
     std::vector<HostArray> arrays;
     for (const Value& operand : operands) arrays.push_back(operand.array);
     absl::StatusOr<std::vector<HostArray>> answer = (*library_)(node.attrs.integer(AttrKey::kSite), arrays);
     if (!answer.ok()) return answer.status();
     if (answer->size() != node.type.tuple.size()) return absl::InternalError("a library call answers other values");
+    if (absl::Status bound = bindSizes(node, *answer); !bound.ok()) return bound;
     Tuple results;
     for (size_t i = 0; i < answer->size(); ++i) {
       const ValueType& type = node.type.tuple[i];
@@ -387,7 +408,7 @@ class Evaluator {
   }
 
   const Graph& graph_;
-  absl::Span<const int64_t> symbols_;
+  std::vector<int64_t> symbols_;
   const LibraryCall* library_;
   std::vector<Tuple> values_;
 };

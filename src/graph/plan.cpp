@@ -1,5 +1,6 @@
 #include "graph/plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/support/check.h"
@@ -34,11 +35,13 @@ const ControlStep* controlOf(const Step& step) {
 
 namespace {
 
-void findCalls(const Steps& steps, std::vector<const CallStep*>& calls) {
+/// Calls `visit` with every step of that kind, in order.
+template <class Kind, class Visit>
+void forEach(const Steps& steps, const Visit& visit) {
   for (const Step& step : steps) {
-    if (const auto* call = std::get_if<CallStep>(&step.what)) calls[static_cast<size_t>(call->number)] = call;
+    if (const auto* found = std::get_if<Kind>(&step.what)) visit(*found);
     if (const ControlStep* control = controlOf(step))
-      for (const ControlStep::Body& body : control->bodies) findCalls(body.steps, calls);
+      for (const ControlStep::Body& body : control->bodies) forEach<Kind>(body.steps, visit);
   }
 }
 
@@ -46,8 +49,24 @@ void findCalls(const Steps& steps, std::vector<const CallStep*>& calls) {
 
 std::vector<const CallStep*> callsOf(const Plan& plan) {
   std::vector<const CallStep*> calls(static_cast<size_t>(plan.calls), nullptr);
-  findCalls(plan.steps, calls);
+  forEach<CallStep>(plan.steps, [&](const CallStep& call) { calls[static_cast<size_t>(call.number)] = &call; });
   return calls;
+}
+
+std::vector<BufferId> madeArraysOf(const Plan& plan) {
+  std::vector<BufferId> made(static_cast<size_t>(plan.madeArrays));
+  forEach<AllocStep>(plan.steps, [&](const AllocStep& alloc) {
+    if (plan.buffers[alloc.buffer.index].kind == BufferKind::kGiven)
+      made[static_cast<size_t>(alloc.number)] = alloc.buffer;
+  });
+  return made;
+}
+
+absl::flat_hash_set<SymId> sizesOfCalls(const Plan& plan) {
+  absl::flat_hash_set<SymId> sizes;
+  if (plan.bound.empty()) return sizes;
+  forEach<CallStep>(plan.steps, [&](const CallStep& call) { sizes.insert(call.sizes.begin(), call.sizes.end()); });
+  return sizes;
 }
 
 ControlStep* controlOf(Step& step) { return const_cast<ControlStep*>(controlOf(std::as_const(step))); }

@@ -39,8 +39,10 @@ enum class BufferKind : uint8_t {
   kTemp,    ///< packed, in the workspace
   kHandle,  ///< packed, in memory that changes: the address stands in the table of the call. A loop puts that of `home`
             ///< there before it begins, and exchanges those of its handles behind every iteration
-  kGiven,   ///< packed, in memory that the host of the call gives: the result of a library call. The address stands in
-            ///< the table of the call from that step on
+  kGiven,  ///< packed, in an array that the host of the call gives: the result of a library call, or of the whole where
+           ///< its size is known only on the way. The address stands in the table of the call from that step on
+  kHeap,   ///< packed, in memory that is asked for when its size is known: it is there from its AllocStep to its
+           ///< FreeStep, or to the end of the run. The address stands in the table of the call
 };
 
 struct Buffer {
@@ -150,6 +152,18 @@ struct CallStep {
   std::vector<Window> operands;
   std::vector<ValueId> projects;  ///< by element of the tuple; invalid: nobody reads it
   std::vector<BufferId> results;  ///< likewise
+  std::vector<SymId> sizes;       ///< symbols that it binds: sizes of its results
+};
+
+/// Memory for a kHeap buffer, or an array for a kGiven one, as large as its sizes now say. Declines if there is none.
+struct AllocStep {
+  BufferId buffer;
+  int number;  ///< of kGiven buffers: among those of the plan
+};
+
+/// Nobody reads the kHeap buffer any more.
+struct FreeStep {
+  BufferId buffer;
 };
 
 /// Both are packed alike, or one memory.
@@ -166,7 +180,9 @@ struct CommitStep {
 };
 
 struct Step {
-  std::variant<KernelStep, LoopStep, CondStep, BindStep, CallStep, CopyStep, AcceptStep, CommitStep> what;
+  std::variant<KernelStep, LoopStep, CondStep, BindStep, CallStep, AllocStep, FreeStep, CopyStep, AcceptStep,
+               CommitStep>
+      what;
 };
 /// Null for steps that have no regions.
 ControlStep* controlOf(Step& step);
@@ -183,7 +199,8 @@ struct Plan {
   std::vector<OutputBinding> outputs;           ///< for graph.outputs()[i]
   Steps steps;
   int calls = 0;                     ///< CallSteps
-  absl::flat_hash_set<SymId> bound;  ///< symbols that loops and binds give their values
+  int madeArrays = 0;                ///< AllocSteps of kGiven buffers
+  absl::flat_hash_set<SymId> bound;  ///< symbols that loops, binds and calls give their values
 
   /// Where a value lives that has memory (FW_CHECKed).
   BufferId bufferOf(ValueId value, int region = 0) const;
@@ -197,6 +214,10 @@ const Graph& regionOf(const Plan& plan, const Graph& graph, int region);
 
 /// The library calls of a plan, by number.
 std::vector<const CallStep*> callsOf(const Plan& plan);
+/// The kGiven buffers that AllocSteps make, by number.
+std::vector<BufferId> madeArraysOf(const Plan& plan);
+/// Symbols that library calls bind.
+absl::flat_hash_set<SymId> sizesOfCalls(const Plan& plan);
 
 std::string print(const Plan& plan, const Graph& graph);
 

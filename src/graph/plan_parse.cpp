@@ -20,6 +20,7 @@ class PlanParser {
   Plan run() {
     steps(0, plan_.steps);
     while (cursor_.accept("buffer ")) buffer();
+    numberAllocs(plan_.steps);
     cursor_.expect("workspace ");
     plan_.workspaceBytes = bracketed();
     while (cursor_.accept("return buffer ")) output();
@@ -63,6 +64,20 @@ class PlanParser {
     return cursor_.list<SymList>([&] { return cursor_.expression(syms_); });
   }
 
+  /// Arrays are numbered in the order of their steps, when it is known which are arrays.
+  void numberAllocs(Steps& steps) {
+    if (allocs_.empty()) return;
+    for (Step& step : steps) {
+      if (auto* alloc = std::get_if<AllocStep>(&step.what)) {
+        const bool known = alloc->buffer.index < plan_.buffers.size();
+        const bool array = known && plan_.buffers[alloc->buffer.index].kind == BufferKind::kGiven;
+        if (array) alloc->number = plan_.madeArrays++;
+      }
+      if (ControlStep* control = controlOf(step))
+        for (ControlStep::Body& body : control->bodies) numberAllocs(body.steps);
+    }
+  }
+
   // ---- steps
 
   void steps(int region, Steps& out) {
@@ -86,6 +101,11 @@ class PlanParser {
         out.push_back({copy});
       } else if (cursor_.accept("call ")) {
         out.push_back({call()});
+      } else if (cursor_.accept("alloc buffer ")) {
+        allocs_.push_back(bufferId());
+        out.push_back({AllocStep{allocs_.back(), -1}});
+      } else if (cursor_.accept("free buffer ")) {
+        out.push_back({FreeStep{bufferId()}});
       } else if (cursor_.accept("loop ")) {
         out.push_back({loop()});
       } else if (cursor_.accept("cond ")) {
@@ -172,6 +192,10 @@ class PlanParser {
       step.results.back() = bufferId();
       return project;
     });
+    if (cursor_.accept("sizes ")) {
+      step.sizes = cursor_.list<std::vector<SymId>>([&] { return cursor_.expression(syms_); });
+      plan_.bound.insert(step.sizes.begin(), step.sizes.end());
+    }
     return step;
   }
 
@@ -248,8 +272,8 @@ class PlanParser {
   BufferKind bufferKind() {
     const size_t start = cursor_.next();
     const std::string_view text = cursor_.word("kind of buffer");
-    for (const BufferKind kind :
-         {BufferKind::kInput, BufferKind::kOutput, BufferKind::kTemp, BufferKind::kHandle, BufferKind::kGiven})
+    for (const BufferKind kind : {BufferKind::kInput, BufferKind::kOutput, BufferKind::kTemp, BufferKind::kHandle,
+                                  BufferKind::kGiven, BufferKind::kHeap})
       if (kindName(kind) == text) return kind;
     TextCursor::failAt(start, "unknown kind of buffer");
   }
@@ -290,6 +314,7 @@ class PlanParser {
   const Graph& graph_;
   SymContext& syms_;
   Plan plan_;
+  std::vector<BufferId> allocs_;
 };
 
 }  // namespace

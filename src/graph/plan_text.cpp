@@ -126,7 +126,15 @@ class Printer {
     for (size_t i = 0; i < step.projects.size(); ++i)
       results.push_back(step.projects[i].valid() ? valueName(step.projects[i]) + " in " + bufferName(step.results[i])
                                                  : "_");
-    text_ += ") -> " + listOf(results, [](const std::string& text) { return text; }) + "\n";
+    text_ += ") -> " + listOf(results, [](const std::string& text) { return text; });
+    if (!step.sizes.empty()) text_ += " sizes " + shape(step.sizes);
+    text_ += "\n";
+  }
+  void show(const AllocStep& step, const std::string& indent) {
+    text_ += indent + "alloc buffer " + bufferName(step.buffer) + "\n";
+  }
+  void show(const FreeStep& step, const std::string& indent) {
+    text_ += indent + "free buffer " + bufferName(step.buffer) + "\n";
   }
 
   void bodies(const ControlStep& step, const std::string& indent) {
@@ -185,6 +193,7 @@ std::string_view kindName(BufferKind kind) {
     case BufferKind::kTemp: return "temp";
     case BufferKind::kHandle: return "handle";
     case BufferKind::kGiven: return "given";
+    case BufferKind::kHeap: return "heap";
   }
   FW_UNREACHABLE();
 }

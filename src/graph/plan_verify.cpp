@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/alias.h"
+#include "graph/bound_sizes.h"
 #include "graph/plan_text.h"
 
 namespace fw::graph {
@@ -17,6 +18,7 @@ class Verifier {
     if (!regionsAreSound()) return std::move(problems_);
     buffers();
     if (!problems_.empty()) return std::move(problems_);
+    unbound_ = sizesOfCalls(plan_);
     enter(0);
     steps(plan_.steps, 0);
     require(groups_ == plan_.groups.size(), "groups that no step mentions");
@@ -97,12 +99,14 @@ class Verifier {
     const auto rank = static_cast<int64_t>(group.domain.size());
     const auto isAxis = [&](int64_t axis) { return axis >= -1 && axis < rank; };
     require(std::all_of(group.reducedAxes.begin(), group.reducedAxes.end(), isAxis), "axes of a reduction");
+    for (SymId size : group.domain) require(isKnown(size), "a group of a size that is not known yet");
     for (ValueId id : group.values) {
       const auto map = group.axisMap.find(id);
       const bool mapped = map != group.axisMap.end() && map->second.size() == graph.type(id).shape.size();
       require(mapped && std::all_of(map->second.begin(), map->second.end(), isAxis), "axes of " + name({region, id}));
       for (ValueId operand : graph.node(id).operands) {
         const bool inside = members.contains(viewBase(graph, operand)) || members.contains(operand);
+        if (!inside) requireMemory({region, viewBase(graph, operand)});
         require(inside || isThere({region, operand}), name({region, operand}) + " is read before it is there");
       }
       members.insert(id);
@@ -111,8 +115,37 @@ class Verifier {
       require(members.contains(id), "output " + name({region, id}) + " of a group that does not compute it");
       require(group.kind == Group::Kind::kCheck || plan_.memory.contains({region, id}),
               name({region, id}) + " has no memory");
+      requireMemory({region, id});
       computed_.insert({region, id});
     }
+  }
+
+  void visit(const AllocStep& step, int) {
+    const bool own = exists(step.buffer) && (plan_.buffers[step.buffer.index].kind == BufferKind::kHeap ||
+                                             plan_.buffers[step.buffer.index].kind == BufferKind::kGiven);
+    require(own, "memory is asked for a buffer that has some");
+    if (!own) return;
+    const Buffer& buffer = plan_.buffers[step.buffer.index];
+    for (SymId size : buffer.shape) require(isKnown(size), "memory of a size that is not known yet");
+    const bool array = buffer.kind == BufferKind::kGiven;
+    require(array == (step.number >= 0) && step.number < plan_.madeArrays, "number of an array");
+    require(allocated_.insert(step.buffer).second, "memory is asked for twice");
+  }
+  void visit(const FreeStep& step, int) {
+    require(exists(step.buffer) && plan_.buffers[step.buffer.index].kind == BufferKind::kHeap,
+            "memory is freed that is not asked for");
+    require(allocated_.erase(step.buffer) == 1, "memory is freed that is not there");
+  }
+
+  /// Symbols that calls bind have a value behind the call.
+  bool isKnown(SymId id) const { return !mentions(graph_.syms(), id, unbound_); }
+
+  /// A buffer that stands in memory of its own.
+  void requireMemory(Place place) {
+    const auto at = plan_.memory.find(place);
+    if (at == plan_.memory.end()) return;
+    const bool heap = plan_.buffers[at->second.index].kind == BufferKind::kHeap;
+    require(!heap || allocated_.contains(at->second), "memory of " + name(place) + " is not there");
   }
 
   void steps(const Steps& steps, int region) {
@@ -179,6 +212,17 @@ class Verifier {
       require(exists(operand.buffer) && operand.shape.size() == operand.strides.size(), "an operand of a call");
     for (ValueId operand : node.operands)
       require(isThere({region, operand}), name({region, operand}) + " is given before it is there");
+    for (ValueId operand : node.operands) requireMemory({region, viewBase(graph, operand)});
+    const SymList none;
+    const SymList& sizes = node.attrs.has(AttrKey::kSizes) ? node.attrs.syms(AttrKey::kSizes) : none;
+    require(std::equal(sizes.begin(), sizes.end(), step.sizes.begin(), step.sizes.end()), "sizes that a call binds");
+    for (SymId size : step.sizes) {
+      const bool answered = std::any_of(node.type.tuple.begin(), node.type.tuple.end(), [&](const ValueType& type) {
+        return std::find(type.shape.begin(), type.shape.end(), size) != type.shape.end();
+      });
+      require(answered && graph_.syms().node(size).op == SymOp::kSymbol, "a call binds what is no size of its results");
+      require(unbound_.erase(size) == 1, "a symbol is bound twice");
+    }
     const size_t count = node.type.tuple.size();
     require(step.projects.size() == count && step.results.size() == count, "results of a call");
     if (step.projects.size() != count || step.results.size() != count) return;
@@ -229,6 +273,8 @@ class Verifier {
   absl::flat_hash_set<Place> computed_;
   size_t groups_ = 0, commits_ = 0;
   int calls_ = 0;
+  absl::flat_hash_set<SymId> unbound_;  ///< symbols of calls that are still to come
+  absl::flat_hash_set<BufferId> allocated_;
   bool accepted_ = false;
 };
 

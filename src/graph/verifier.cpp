@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/bound_sizes.h"
 #include "graph/infer.h"
 
 namespace fw::graph {
@@ -215,6 +216,31 @@ class Verifier {
       const SymId symbol = node.attrs.sym(AttrKey::kSymbol);
       if (graph_.syms().node(symbol).op != SymOp::kSymbol) report("binds what is no symbol");
     }
+    if (node.attrs.has(AttrKey::kSizes)) checkSizes(node);
+  }
+
+  /// Symbols that a call binds are sizes of its results, and nothing in front of it knows them.
+  void checkSizes(const Node& node) {
+    if (node.op != Op::kCall) report("only a library call binds sizes");
+    for (SymId size : node.attrs.syms(AttrKey::kSizes)) {
+      if (graph_.syms().node(size).op != SymOp::kSymbol) report("binds what is no symbol");
+      const bool answered = std::any_of(node.type.tuple.begin(), node.type.tuple.end(), [&](const ValueType& type) {
+        return std::find(type.shape.begin(), type.shape.end(), size) != type.shape.end();
+      });
+      if (!answered) report("binds " + graph_.syms().print(size) + ", which is no size of its results");
+      for (size_t i = 0; i < at_.index; ++i)
+        if (mentionsSize(graph_.node(ValueId(i)), size)) {
+          report("binds " + graph_.syms().print(size) + ", which %" + std::to_string(i) + " knows");
+          break;
+        }
+    }
+  }
+
+  bool mentionsSize(const Node& node, SymId symbol) const {
+    const absl::flat_hash_set<SymId> symbols = {symbol};
+    bool found = false;
+    forEachSym(node, [&](SymId id) { found |= mentions(graph_.syms(), id, symbols); });
+    return found;
   }
 
   /// Operands against the region's inputs, the region's outputs against the result.

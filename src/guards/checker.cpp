@@ -67,8 +67,9 @@ bool Checker::bindSymbols() {
       case From::kRangeStep: out = isRange ? fields[2] : fields[1]; break;
       case From::kIterIndex: out = fields[0]; break;
       case From::kIterRemaining: out = isRangeIterator ? fields[2] : fields[1]; break;
-      case From::kNumber:       // checkNumber
-      case From::kTurn: break;  // no guard's
+      case From::kNumber:  // checkNumber
+      case From::kCall:
+      case From::kTurn: break;
     }
   }
   return true;

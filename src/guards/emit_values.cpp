@@ -180,9 +180,10 @@ void Emitter::storeSymbols(SourceId source) {
         break;
       }
       case From::kAddress: mov(rdx, ptr[rax + kData]); break;
-      case From::kPyInt:                   // storeInt
-      case From::kNumber:                  // emitNumber
-      case From::kTurn: FW_UNREACHABLE();  // no guard's
+      case From::kPyInt:   // storeInt
+      case From::kNumber:  // emitNumber
+      case From::kCall:
+      case From::kTurn: FW_UNREACHABLE();
       case From::kLength:
         if (isRange)
           word(3);

@@ -64,9 +64,10 @@ struct SymbolBinding {
     kIterIndex,      ///< position of a list or tuple iterator, count of an enumerate, with an Iterator guard
     kIterRemaining,  ///< items that a list, tuple or range iterator with an Iterator guard has left at the moment
     kNumber,         ///< the int that the Number guard of this ordinal has computed
-    kTurn,           ///< counts the turns of a loop of the graph: nothing of the call, guards do not speak of it
+    kCall,           ///< a library call of the graph binds it: guards know nothing of it
+    kTurn,           ///< counts the turns of a loop of the graph: neither
   } from;
-  SourceId source;  ///< none for kNumber and kTurn
+  SourceId source;  ///< none for kNumber, kCall and kTurn
   int axis = 0;     ///< kDim, kStride (bytes); kNumber: ordinal
 };
 

@@ -36,6 +36,7 @@ bool establishes(const Guard& g, const SymbolBinding& binding) {
     case From::kIterRemaining: return overSequence || overRange;
     case From::kNumber:
       return g.kind == GuardKind::kNumber && g.number->ordinal == binding.axis && g.number->type() == NumberType::kInt;
+    case From::kCall:
     case From::kTurn: return false;
   }
   FW_UNREACHABLE();

@@ -202,8 +202,9 @@ absl::Status validate(const GuardSet& set) {
   for (size_t i = 0; i < set.guards.size(); ++i)
     if (absl::Status status = validateOrder(set, index, i, nameOf(i)); !status.ok()) return status;
   for (size_t i = 0; i < set.symbols.size(); ++i) {
+    using From = SymbolBinding::From;
+    if (set.symbols[i].from == From::kCall || set.symbols[i].from == From::kTurn) continue;
     std::string name = "symbol " + std::to_string(i) + " ";
-    if (set.symbols[i].from == SymbolBinding::From::kTurn) continue;
     bool number = set.symbols[i].from == SymbolBinding::From::kNumber;
     if (!number && !known(set.symbols[i].source)) return invalid(name + "has no source");
     if (index.establishing[i] < 0) return invalid(name + "is read from an object without a guard");

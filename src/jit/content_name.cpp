@@ -101,7 +101,15 @@ class Writer {
   void show(const graph::KernelStep& step) { put(static_cast<uint64_t>(step.group)); }
   void show(const graph::AcceptStep&) {}
   void show(const graph::CommitStep& step) { put(static_cast<uint64_t>(step.commit)); }
-  void show(const graph::CallStep& step) { put(static_cast<uint64_t>(step.number)); }
+  void show(const graph::CallStep& step) {
+    put(static_cast<uint64_t>(step.number));
+    list(step.sizes);
+  }
+  void show(const graph::AllocStep& step) {
+    put(step.buffer);
+    put(static_cast<uint64_t>(step.number));
+  }
+  void show(const graph::FreeStep& step) { put(step.buffer); }
   void show(const graph::CopyStep& step) {
     put(step.from);
     put(step.to);

@@ -258,7 +258,8 @@ namespace {
 
 /// Its address is not known when the call begins.
 bool movesOnTheWay(const graph::Buffer& buffer) {
-  return buffer.kind == graph::BufferKind::kHandle || buffer.kind == graph::BufferKind::kGiven;
+  return buffer.kind == graph::BufferKind::kHandle || buffer.kind == graph::BufferKind::kGiven ||
+         buffer.kind == graph::BufferKind::kHeap;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <variant>
 
 #include "graph/support/check.h"
 #include "jit/emit_kernel.h"
@@ -189,6 +190,7 @@ class StepEmitter {
     for (const auto& [to, from] : step.moves) addresses.push_back(fn_.buffer(from));
     for (size_t i = 0; i < addresses.size(); ++i) fn_.setHandle(step.moves[i].first, addresses[i]);
     leaveIfDeclined();  // what it goes on with may be anything, and never end
+    leaveIfInterrupted(step, next);
     index->addIncoming(next, ir.GetInsertBlock());
     ir.CreateCondBr(again, head, exit);
     fn_.place(exit);
@@ -239,6 +241,52 @@ class StepEmitter {
     fn_.renew();
   }
 
+  void emit(const graph::AllocStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
+    llvm::Value* status = nullptr;
+    if (m_.plan.buffers[step.buffer.index].kind == graph::BufferKind::kGiven) {
+      auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
+      status = ir.CreateCall(m_.module.getOrInsertFunction(kMakeArray, type),
+                             {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
+    } else {
+      auto* type = llvm::FunctionType::get(number, {pointer, number, ir.getInt64Ty()}, false);
+      llvm::Value* bytes = bytesOf(m_.plan.buffers[step.buffer.index]);
+      status = ir.CreateCall(m_.module.getOrInsertFunction(kAllocate, type),
+                             {fn_.function()->getArg(0), ir.getInt32(step.buffer.index), bytes});
+    }
+    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    fn_.renew();
+  }
+
+  /// Declines where they are too many to be counted: sizes that are bound are multiplied without a guard.
+  llvm::Value* bytesOf(const graph::Buffer& buffer) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    std::vector<graph::SymId> factors;
+    for (graph::SymId size : buffer.shape) {
+      const graph::SymNode& node = m_.syms.node(size);
+      if (node.op == graph::SymOp::kMul)
+        factors.insert(factors.end(), node.operands.begin(), node.operands.end());
+      else
+        factors.push_back(size);
+    }
+    llvm::Value *bytes = fn_.i64(graph::itemSize(buffer.dtype)), *many = ir.getFalse();
+    for (graph::SymId factor : factors) {
+      llvm::Value* product = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, bytes, fn_.sym(factor));
+      bytes = ir.CreateExtractValue(product, 0);
+      many = ir.CreateOr(many, ir.CreateExtractValue(product, 1));
+    }
+    fn_.leaveIf(many, [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    return bytes;
+  }
+
+  void emit(const graph::FreeStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getInt32Ty()}, false);
+    ir.CreateCall(m_.module.getOrInsertFunction(kRelease, type),
+                  {fn_.function()->getArg(0), ir.getInt32(step.buffer.index)});
+  }
+
   void emit(const graph::CopyStep& step) {
     const graph::Buffer& buffer = m_.plan.buffers[step.to.index];
     llvm::Value* bytes = fn_.i64(graph::itemSize(buffer.dtype));
@@ -247,6 +295,38 @@ class StepEmitter {
     auto* type = llvm::FunctionType::get(fn_.ir().getVoidTy(), {pointer, pointer, bytes->getType()}, false);
     fn_.ir().CreateCall(m_.module.getOrInsertFunction(kCopy, type),
                         {fn_.buffer(step.to), fn_.buffer(step.from), bytes});
+  }
+
+  /// Whether a turn is more than a few numbers.
+  bool isHeavy(const graph::Steps& steps) const {
+    for (const graph::Step& step : steps) {
+      const auto* kernel = std::get_if<graph::KernelStep>(&step.what);
+      if (kernel && m_.plan.groups[kernel->group].domain.empty()) continue;
+      const auto* cond = std::get_if<graph::CondStep>(&step.what);
+      if (!cond || isHeavy(cond->bodies[0].steps) || isHeavy(cond->bodies[1].steps)) return true;
+    }
+    return false;
+  }
+
+  /// Between turns, in short loops now and then.
+  void leaveIfInterrupted(const graph::LoopStep& step, llvm::Value* turns) {
+    constexpr int64_t kLightTurns = 64;
+    llvm::IRBuilder<>& ir = fn_.ir();
+    const bool heavy = isHeavy(step.bodies[0].steps);
+    llvm::BasicBlock* on = llvm::BasicBlock::Create(ir.getContext(), "on");
+    if (!heavy) {
+      llvm::BasicBlock* asks = fn_.block("look");
+      ir.CreateCondBr(ir.CreateICmpEQ(ir.CreateAnd(turns, fn_.i64(kLightTurns - 1)), fn_.i64(0)), asks, on);
+      ir.SetInsertPoint(asks);
+    }
+    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
+    auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
+    llvm::Value* status = ir.CreateCall(m_.module.getOrInsertFunction(kLook, type),
+                                        {fn_.function()->getArg(0), ir.getInt32(heavy ? 1 : 0)});
+    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)),
+                [&] { ir.CreateStore(ir.CreateOr(ir.CreateLoad(number, fn_.status()), status), fn_.status()); });
+    ir.CreateBr(on);
+    fn_.place(on);
   }
 
   void leaveIfDeclined() {

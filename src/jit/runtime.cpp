@@ -66,6 +66,17 @@ uint16_t toHalf(T value) {
   return bits;
 }
 
+int32_t look(runtime::Context* context, int32_t heavy) {
+  runtime::Host* host = context->host;
+  if (host == nullptr || --host->untilLook[heavy] > 0) return 0;
+  constexpr unsigned kClean = 0x1f80;
+  const unsigned own = _mm_getcsr();
+  _mm_setcsr(kClean);  // a handler may run
+  const int32_t status = host->look(*context, heavy != 0);
+  _mm_setcsr(own);
+  return status;
+}
+
 int32_t callLibrary(runtime::Context* context, int32_t number) {
   constexpr unsigned kClean = 0x1f80;  // no flags, nothing traps
   const unsigned own = _mm_getcsr();
@@ -73,6 +84,18 @@ int32_t callLibrary(runtime::Context* context, int32_t number) {
   const int32_t status = context->host->call(*context, number);
   _mm_setcsr(own);
   return status;
+}
+
+int32_t allocateBuffer(runtime::Context* context, int32_t buffer, int64_t bytes) {
+  void* data = context->host->allocate(bytes);
+  context->buffers[buffer] = data;
+  return data ? 0 : runtime::kStatusDecline;
+}
+
+void releaseBuffer(runtime::Context* context, int32_t buffer) { context->host->release(context->buffers[buffer]); }
+
+int32_t makeArray(runtime::Context* context, int32_t number) {
+  return context->host->make(*context, number) ? 0 : runtime::kStatusDecline;
 }
 
 void copy(void* to, const void* from, int64_t bytes) {
@@ -92,9 +115,16 @@ const char* libmSymbol(uint64_t function, DType d) {
 absl::Span<const RuntimeSymbol> runtimeSymbols() {
   static const std::vector<RuntimeSymbol> all = [] {
     std::vector<RuntimeSymbol> symbols = {
-        {kHalfToFloat, address(&halfToFloat)},      {kFloatToHalf, address(&toHalf<float>)},
-        {kDoubleToHalf, address(&toHalf<double>)},  {kCopy, address(&copy)},
-        {kCallLibrary, address(&callLibrary)},      {kFmaFloat, address<Fn3<float>>(&::fmaf)},
+        {kHalfToFloat, address(&halfToFloat)},
+        {kFloatToHalf, address(&toHalf<float>)},
+        {kDoubleToHalf, address(&toHalf<double>)},
+        {kCopy, address(&copy)},
+        {kLook, address(&look)},
+        {kCallLibrary, address(&callLibrary)},
+        {kAllocate, address(&allocateBuffer)},
+        {kRelease, address(&releaseBuffer)},
+        {kMakeArray, address(&makeArray)},
+        {kFmaFloat, address<Fn3<float>>(&::fmaf)},
         {kFmaDouble, address<Fn3<double>>(&::fma)},
     };
     for (const LibmEntry& entry : kLibm) symbols.insert(symbols.end(), {entry.f32, entry.f64});

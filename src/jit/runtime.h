@@ -20,6 +20,14 @@ inline constexpr char kCopy[] = "fusewire_copy";
 /// int32_t (Context*, int32_t number): that library call, through the context's host, in an environment of its own:
 /// neither sees the floating-point flags of the other. Answers Status bits.
 inline constexpr char kCallLibrary[] = "fusewire_call_library";
+/// int32_t (Context*, int32_t buffer, int64_t bytes): memory for a kHeap buffer. Answers Status bits.
+inline constexpr char kAllocate[] = "fusewire_allocate";
+/// void (Context*, int32_t buffer)
+inline constexpr char kRelease[] = "fusewire_release";
+/// int32_t (Context*, int32_t number): an array that the plan makes on the way. Answers Status bits.
+inline constexpr char kMakeArray[] = "fusewire_make_array";
+/// int32_t (Context*, int32_t heavy): Host::look(), if its time has come.
+inline constexpr char kLook[] = "fusewire_look";
 /// Of a function of kernels/libm.def, for f32 or f64.
 const char* libmSymbol(uint64_t function, graph::DType d);
 

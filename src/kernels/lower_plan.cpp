@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/bound_sizes.h"
 #include "graph/support/check.h"
 #include "kernels/access_proof.h"
 #include "kernels/lower.h"
@@ -79,20 +80,32 @@ class RegionScopes {
 /// known when the call begins.
 absl::StatusOr<std::vector<Reach>> unprovedReaches(const graph::Graph& graph, const graph::Plan& plan,
                                                    const LoweringOptions& options, const KernelProgram& program) {
-  const std::vector<graph::SymId> scoped(plan.bound.begin(), plan.bound.end());
+  // What calls bind has a value wherever it is mentioned (plan_verify.cpp), within the range of the symbol.
+  const absl::flat_hash_set<graph::SymId> sizes = graph::sizesOfCalls(plan);
+  std::vector<graph::SymId> scoped(plan.bound.begin(), plan.bound.end());
+  std::erase_if(scoped, [&](graph::SymId id) { return sizes.contains(id); });
   AccessProver prover(plan, graph.syms(), options.guarded, scoped);
   std::vector<Reach> reaches;
   std::vector<std::string> problems;
+  bool inRegion = false;
+  // Whether it can be checked when the call begins.
+  const auto isEarly = [&](const Reach& reach) {
+    const auto late = [&](graph::SymId id) { return graph::mentions(graph.syms(), id, sizes); };
+    const auto lateTerm = [&](const Reach::Term& t) { return late(t.stride) || late(t.first) || late(t.last); };
+    const auto& shape = plan.buffers[reach.buffer.index].shape;
+    return !late(reach.offset) && std::none_of(reach.terms.begin(), reach.terms.end(), lateTerm) &&
+           std::none_of(reach.spans.begin(), reach.spans.end(), late) && std::none_of(shape.begin(), shape.end(), late);
+  };
   for (size_t result : prover.unprovedResults()) {
     const graph::OutputBinding& output = plan.outputs[result];
     reaches.push_back(reachOf(output, plan, graph.syms()));
+    inRegion |= !isEarly(reaches.back());
     if (options.refuseUnproved) problems.push_back(absl::StrCat("result ", result, " in buffer ", output.buffer.index));
   }
-  bool inRegion = false;
   const auto prove = [&](const Kernel& kernel, bool known) {
     for (uint32_t access : prover.unproved(kernel)) {
       std::optional<Reach> reach = reachOf(kernel, access, graph.syms());
-      inRegion |= !known;
+      inRegion |= !known || (reach && !isEarly(*reach));
       if (options.refuseUnproved || !reach)
         problems.push_back(describeAccess(kernel, access, plan, graph.syms()));
       else
@@ -105,7 +118,8 @@ absl::StatusOr<std::vector<Reach>> unprovedReaches(const graph::Graph& graph, co
   }
   for (const Kernel& commit : program.commits) prove(commit, plan.isStraight());
   if (inRegion && !options.refuseUnproved)
-    return absl::UnimplementedError("an access of a loop or branch is not proved to stay inside of its array");
+    return absl::UnimplementedError(
+        "an access behind a loop, branch or call is not proved to stay inside of its array");
   if (problems.empty()) return reaches;
   return absl::InternalError("not proved to stay inside of its buffer: " + absl::StrJoin(problems, "; "));
 }

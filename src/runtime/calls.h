@@ -1,4 +1,4 @@
-// The arrays of the library calls of a plan, as they are when a call is made.
+// The arrays of the library calls of a plan, as they are when a call is made, and arrays that are made on the way.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,21 @@ class Calls {
     int rank;
     int buffer;
     Where where;
-    int words;  ///< its sizes, strides and byte offset among the results of `program`
+    int words;               ///< its sizes, strides and byte offset among the results of `program`
+    std::vector<int> binds;  ///< by axis: which of the sizes of the call it is, -1: its size is known; empty: all are
+  };
+  /// A symbol that a call binds.
+  struct Size {
+    size_t symbol;
+    int64_t least, most;
   };
   struct Call {
     int site;
     std::vector<Array> operands, results;
+    std::vector<Size> sizes;
     SymProgram program;
   };
+  class Builder;
 
  public:
   Calls() = default;
@@ -49,21 +57,31 @@ class Calls {
   class Frame {
    public:
     Frame(const Calls& calls, int call, const Context& context);
+    /// Array number `made` of those that the plan makes on the way: the only result.
+    static Frame ofMade(const Calls& calls, int made, const Context& context);
     Frame(const Frame&) = delete;
     size_t operandCount() const { return call_.operands.size(); }
     size_t resultCount() const { return call_.results.size(); }
     CallArray operand(size_t i) const { return array(call_.operands[i]); }
     CallArray result(size_t i) const { return array(call_.results[i]); }
+    /// Whether the call binds sizes.
+    bool binds() const { return !call_.sizes.empty(); }
+    /// The result has these sizes: binds those that are to be bound. False if another is not what it should be.
+    bool bind(size_t result, const int64_t* shape);
+    /// All results have told their sizes: shapes and strides are what they say from here on.
+    void settle();
 
    private:
+    Frame(const Call& call, const Context& context);
     CallArray array(const Array& array) const;
     const Call& call_;
     const Context& context_;
     absl::InlinedVector<int64_t, 24> words_;
+    uint64_t bound_ = 0;  ///< bits of the sizes that are bound
   };
 
  private:
-  std::vector<Call> calls_;
+  std::vector<Call> calls_, made_;
 };
 
 }  // namespace fw::runtime

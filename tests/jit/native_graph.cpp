@@ -56,13 +56,20 @@ void scatter(std::byte* data, const HostArray& array, absl::Span<const int64_t> 
   }
 }
 
-/// Library calls on arrays of the evaluator. A call leaves as it is what it answered the last time but once.
+/// Library calls on arrays of the evaluator. A call leaves as it is what it answered the last time but once. Allocation
+/// number `fails` finds no memory, 0: all do.
 class TestHost : public runtime::Host {
  public:
-  TestHost(const runtime::Calls& calls, const graph::LibraryCall& library) : calls_(calls), library_(library) {}
+  TestHost(const runtime::Calls& calls, const graph::LibraryCall& library, int fails)
+      : calls_(calls),
+        library_(library),
+        untilFailure_(fails) {}
+  ~TestHost() override {
+    for (const auto& [data, block] : heap_) FW_CHECK_MSG(block->intact(), "written outside of a buffer");
+  }
 
   int32_t call(Context& context, int number) override {
-    const runtime::Calls::Frame frame(calls_, number, context);
+    runtime::Calls::Frame frame(calls_, number, context);
     std::vector<HostArray> operands;
     for (size_t i = 0; i < frame.operandCount(); ++i) {
       const runtime::CallArray array = frame.operand(i);
@@ -72,6 +79,9 @@ class TestHost : public runtime::Host {
     }
     absl::StatusOr<std::vector<HostArray>> answer = library_(calls_.site(number), operands);
     if (!answer.ok()) return kStatusDecline;
+    for (size_t i = 0; i < frame.resultCount(); ++i)
+      if (!frame.bind(i, (*answer)[i].shape.data())) return kStatusDecline;
+    frame.settle();
     for (size_t i = 0; i < frame.resultCount(); ++i) {
       const runtime::CallArray array = frame.result(i);
       if (array.buffer < 0) continue;
@@ -85,12 +95,39 @@ class TestHost : public runtime::Host {
     }
     return 0;
   }
-  void* allocate(int64_t) override { return nullptr; }
-  void release(void*) override {}
+  void* allocate(int64_t bytes) override {
+    if (untilFailure_ > 0 && --untilFailure_ == 0) return nullptr;
+    auto block = std::make_unique<Guarded>(bytes);
+    void* data = block->data();
+    heap_[data] = std::move(block);
+    return data;
+  }
+  void release(void* data) override {
+    FW_CHECK_MSG(heap_.contains(data) && heap_.at(data)->intact(), "written outside of a buffer");
+    heap_.erase(data);
+  }
+  bool make(Context& context, int number) override {
+    const runtime::Calls::Frame frame = runtime::Calls::Frame::ofMade(calls_, number, context);
+    const runtime::CallArray array = frame.result(0);
+    int64_t bytes = graph::itemSize(array.dtype);
+    for (int axis = 0; axis < array.rank; ++axis) bytes *= array.shape[axis];
+    return (context.buffers[array.buffer] = allocate(bytes)) != nullptr;
+  }
+  bool hasFailed() const { return untilFailure_ == 0; }
 
  private:
+  /// Memory between margins that nobody writes.
+  struct Guarded {
+    explicit Guarded(int64_t size) : size(size), block(size) {}
+    void* data() { return block.data(); }
+    bool intact() const { return block.intact(size); }
+    int64_t size;
+    Block block;
+  };
   const runtime::Calls& calls_;
   const graph::LibraryCall& library_;
+  int untilFailure_;
+  std::map<void*, std::unique_ptr<Guarded>> heap_;
   std::map<std::pair<int, size_t>, std::vector<std::byte>> memory_;
 };
 
@@ -135,7 +172,7 @@ absl::StatusOr<NativeGraph> NativeGraph::read(std::string_view graphText, std::s
   return compiled(*std::move(source), *std::move(graph), *plan, options);
 }
 
-Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) const {
+Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols, int fails) const {
   const graph::SymContext& syms = graph_.syms();
   const auto number = [&](graph::SymId id) { return *syms.evaluate(id, symbols); };
   std::vector<Block> blocks;
@@ -160,14 +197,16 @@ Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_
   Answer answer;
   CommitProgress progress;
   const runtime::Calls calls(plan(), graph_);
-  TestHost host(calls, library_);
+  TestHost host(calls, library_, fails);
   Context context{symbols.data(), buffers.data(), aligned, &progress, &host};
   answer.status = executable_->compute(context);
+  answer.ranOut = fails > 0 && host.hasFailed();
   if (!(answer.status & kStatusDecline)) FW_CHECK(executable_->commit(context) == 0);
   for (size_t b = 0; b < blocks.size(); ++b) FW_CHECK_MSG(blocks[b].intact(sizes[b]), "written outside of a buffer");
   FW_CHECK_MSG(workspace.intact(bytes + 64), "written outside of the workspace");
-  // Behind those of the source there may be others, kept for the reports that they raise.
-  for (size_t i = 0; i < source_.outputs().size(); ++i) {
+  // Behind those of the source there may be others, kept for the reports that they raise. What was declined has none.
+  if (answer.status & kStatusDecline) answer.outputs.clear();
+  for (size_t i = 0; i < source_.outputs().size() && !(answer.status & kStatusDecline); ++i) {
     const graph::OutputBinding& output = plan().outputs[i];
     std::vector<int64_t> shape, strides;
     for (graph::SymId size : output.shape) shape.push_back(number(size));

@@ -21,6 +21,7 @@ struct Answer {
   int32_t status = 0;
   std::vector<HostArray> outputs;
   std::vector<HostArray> inputs;  ///< after the commits
+  bool ranOut = false;            ///< the allocation that was to fail has been asked for
 };
 
 class NativeGraph {
@@ -34,8 +35,8 @@ class NativeGraph {
   static absl::StatusOr<NativeGraph> read(std::string_view graphText, std::string_view planText,
                                           const CompileOptions& options = {});
 
-  /// Runs the code; commits are stored if nothing was declined.
-  Answer run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols) const;
+  /// Runs the code; commits are stored if nothing was declined. Allocation number `fails` on the way finds no memory.
+  Answer run(const std::vector<HostArray>& inputs, std::vector<int64_t> symbols, int fails = 0) const;
   /// What the graph means. status: kStatusDecline if it fails.
   Answer evaluate(const std::vector<HostArray>& inputs, const std::vector<int64_t>& symbols) const;
 

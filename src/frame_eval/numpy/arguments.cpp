@@ -134,7 +134,9 @@ void checkElementCount(Trace& trace, const SymShape& shape) {
   std::vector<int64_t> symbols;
   for (SymId size : shape) guards::symbolsIn(trace.syms(), trace.syms().canonical(size), symbols);
   auto isDim = [&](int64_t symbol) {
-    return trace.guardSet().symbols[static_cast<size_t>(symbol)].from == guards::SymbolBinding::From::kDim;
+    using From = guards::SymbolBinding::From;
+    const From from = trace.guardSet().symbols[static_cast<size_t>(symbol)].from;
+    return from == From::kDim || from == From::kCall;
   };
   bool constant = symbols.empty() && trace.syms().asConst(trace.syms().product(shape));
   if (!constant && std::all_of(symbols.begin(), symbols.end(), isDim)) return;  // of arrays that exist

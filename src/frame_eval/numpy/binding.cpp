@@ -50,6 +50,8 @@ void Bound::refuse(std::string_view argument) const {
 }
 
 Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args, PyObject* callable) {
+  for (Value* value : args.positional) settled(trace, value);
+  for (const auto& [name, value] : args.keywords) settled(trace, value);
   Bound bound(trace, function.name);
   bound.callable = callable;
   std::vector<Parameter> parameters;

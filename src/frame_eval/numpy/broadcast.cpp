@@ -13,7 +13,9 @@ bool sameSize(Trace& trace, SymId left, SymId right) {
   if (left == right) return true;
   auto known = syms.provablyEqual(left, right);
   if (known) return *known;
-  bool same = trace.decide(left, Relation::kEq, right);
+  const bool decided = trace.decided.contains(left) || trace.decided.contains(right);
+  if (decided) trace.decided.assumeSame(left, right);
+  bool same = decided || trace.decide(left, Relation::kEq, right);
   // The types of older nodes must show what has been learnt: inference compares SymIds.
   if (same) trace.graph().canonicalizeSyms();
   return same;
@@ -25,6 +27,25 @@ SymShape shapeOf(Trace& trace, ValueId node) {
   return shape;
 }
 
+namespace {
+
+/// One of two sizes that are not one expression is decided by a call. They are the same then, or the other is 1 and
+/// known to be: that the decided one is 1 is left to Python. Answers whether they are the same.
+bool isSameAsDecided(Trace& trace, SymId a, SymId b) {
+  const SymId one = trace.syms().constant(1);
+  for (SymId side : {a, b}) {
+    if (trace.decided.contains(side)) continue;
+    if (trace.decide(side, Relation::kEq, one)) {
+      trace.graph().canonicalizeSyms();
+      return false;
+    }
+  }
+  if (!sameSize(trace, a, b)) raises("operands could not be broadcast together");
+  return true;
+}
+
+}  // namespace
+
 SymId unifySizes(Trace& trace, SymId a, SymId b) {
   graph::SymContext& syms = trace.syms();
   a = syms.canonical(a);
@@ -32,6 +53,10 @@ SymId unifySizes(Trace& trace, SymId a, SymId b) {
   if (syms.isConst(a, 1)) return b;
   if (syms.isConst(b, 1) || a == b) return a;
   SymId one = syms.constant(1);
+  if (trace.decided.contains(a) || trace.decided.contains(b)) {
+    const bool same = isSameAsDecided(trace, a, b);
+    return same || trace.decided.contains(a) ? syms.canonical(a) : b;
+  }
   int64_t x = trace.hint(a), y = trace.hint(b);
   if (x == y && sameSize(trace, a, b)) return syms.canonical(a);
   if (x == 1 && sameSize(trace, a, one)) return b;
@@ -76,6 +101,11 @@ ValueId broadcastInto(Trace& trace, ValueId node, const SymShape& shape, bool dr
   for (size_t i = from.size(); i-- > 0;) {
     SymId a = trace.syms().canonical(from[i]), b = trace.syms().canonical(shape[i + shift]);
     if (trace.syms().isConst(a, 1) || a == b) continue;
+    if (trace.decided.contains(a) || trace.decided.contains(b)) {
+      if (isSameAsDecided(trace, a, b)) continue;
+      if (!trace.syms().isConst(trace.syms().canonical(a), 1)) fail();
+      continue;
+    }
     if (trace.hint(a) == trace.hint(b)) {
       if (sameSize(trace, a, b)) continue;
     } else if (trace.hint(a) == 1 && sameSize(trace, a, one)) {

@@ -32,7 +32,7 @@ namespace handlers {
 
 Value* where(Bound& a) {
   if (!a["x"] != !a["y"]) raises("either both or neither of x and y should be given");
-  if (!a["x"]) throw CaptureBreak(BreakReason::kDataDependentShape, "np.where with one argument");
+  if (!a["x"]) return nonzero(a);
   Value* condition = a["condition"];
   return a.trace.array(ufuncNode(a.trace, Op::kWhere, std::vector<Value*>{strong(a.trace, condition), a["x"], a["y"]}));
 }

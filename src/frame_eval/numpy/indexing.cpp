@@ -194,6 +194,7 @@ ValueId elementOf(Trace& trace, Value* value, DType dtype) {
 Value* getItem(Trace& trace, Value* array, Value* index) {
   if (array->kind != ValueKind::kArray) unsupported("indexing of a NumPy scalar");
   if (isMask(trace, index)) return select(trace, array, index);
+  if (Value* gathered = gather(trace, array, index)) return gathered;
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId node = viewOf(trace, array->node, parsed);

@@ -1,6 +1,8 @@
 // Every call has a site of its own. Its arguments are a small tree that says where the operands of the node go.
 #include "frame_eval/numpy/library.h"
 
+#include <algorithm>
+
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
 #include "graph/support/check.h"
@@ -28,8 +30,9 @@ class ArgumentBuilder {
       default: break;
     }
     Ref object = trace_.asObject(value);
-    const bool fixed = object && (isPlain(object.get()) || PyArray_DescrCheck(object.get()) ||
-                                  PyType_Check(object.get()) || object.get() == Py_Ellipsis);
+    const bool fixed =
+        object && (isPlain(object.get()) || PyArray_DescrCheck(object.get()) || PySlice_Check(object.get()) ||
+                   PyType_Check(object.get()) || object.get() == Py_Ellipsis);
     if (!fixed) unsupported(std::string(function_) + " with this argument");
     return {Kind::kConstant, -1, std::move(object), {}};
   }
@@ -68,26 +71,44 @@ ValueType freshType(DType dtype, SymShape shape) {
   return {dtype, std::move(shape), graph::Layout::c(rank), {}};
 }
 
-std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool tuple) {
-  ArgumentBuilder builder(a.trace, a.function);
-  LibraryCall call{functionOf(a), {}, {}, tuple};
-  for (size_t i = 0; i < a.values.size(); ++i) {
-    LibraryArgument argument = builder.build(a.values[i].second);
-    if (i < a.positional)
-      call.positional.push_back(std::move(argument));
-    else
-      call.keywords.emplace_back(checked(PyUnicode_InternFromString(std::string(a.values[i].first).c_str())),
-                                 std::move(argument));
-  }
-  for (Value* value : a.rest) call.positional.push_back(builder.build(value));
+namespace {
 
-  graph::Graph& g = a.trace.graph();
+LibraryNode calledBy(Bound& a, bool tuple) {
+  LibraryNode node{.name = a.function, .function = functionOf(a), .positional = {}, .tuple = tuple};
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    if (i < a.positional)
+      node.positional.push_back(a.values[i].second);
+    else
+      node.keywords.push_back(a.values[i]);
+  }
+  node.positional.insert(node.positional.end(), a.rest.begin(), a.rest.end());
+  return node;
+}
+
+}  // namespace
+
+std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResults& makeResults) {
+  ArgumentBuilder builder(trace, what.name);
+  LibraryCall call{std::move(what.function), {}, {}, what.tuple};
+  call.quiet = what.quiet;
+  for (Value* value : what.positional) call.positional.push_back(builder.build(value));
+  for (const auto& [name, value] : what.keywords)
+    call.keywords.emplace_back(checked(PyUnicode_InternFromString(std::string(name).c_str())), builder.build(value));
+
+  graph::Graph& g = trace.graph();
   Attrs attrs;
-  attrs.set(AttrKey::kSite, static_cast<int64_t>(a.trace.libraryCalls.size()));
-  attrs.set(AttrKey::kCallee, std::string(a.function));
-  a.trace.libraryCalls.push_back(std::move(call));
+  attrs.set(AttrKey::kSite, static_cast<int64_t>(trace.libraryCalls.size()));
+  attrs.set(AttrKey::kCallee, std::string(what.name));
   ValueType type;
-  type.tuple = std::move(results);
+  type.tuple = makeResults(ValueId(g.size()));
+  graph::SymList sizes;
+  for (const ValueType& result : type.tuple)
+    for (SymId size : result.shape)
+      if (trace.decided.contains(size) && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+        sizes.push_back(size);
+  call.decides = !sizes.empty();
+  if (call.decides) attrs.set(AttrKey::kSizes, std::move(sizes));
+  trace.libraryCalls.push_back(std::move(call));
   const size_t count = type.tuple.size();
   const ValueId node = g.addTyped(Op::kCall, builder.operands(), std::move(type), std::move(attrs));
   std::vector<ValueId> projects;
@@ -97,6 +118,16 @@ std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool 
     projects.push_back(orBreak(g.add(Op::kProject, {node}, std::move(which))));
   }
   return projects;
+}
+
+std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool tuple) {
+  return libraryNode(a.trace, calledBy(a, tuple), [&](ValueId) { return std::move(results); });
+}
+
+std::vector<ValueId> decidingCall(Bound& a, bool tuple, const MakeResults& makeResults) {
+  LibraryNode node = calledBy(a, tuple);
+  node.quiet = true;
+  return libraryNode(a.trace, std::move(node), makeResults);
 }
 
 Value* libraryValue(Bound& a, ValueType result) {

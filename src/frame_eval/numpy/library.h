@@ -1,6 +1,7 @@
 // Calls of NumPy's own functions in the graph.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,22 @@ namespace fw::capture::numpy {
 /// Adds a call of the function that was called, with the arguments it was given. Answers a node for each result.
 /// Breaks where an argument is neither data of the graph nor a constant.
 std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool tuple = false);
+/// Adds a call of `function` with these arguments, named so in messages. `makeResults` is asked for the types of the
+/// results with the node that the call will be: sizes that it decides (Trace::decidedSize) mean something from there
+/// on.
+struct LibraryNode {
+  std::string_view name;
+  cpython::Ref function;
+  std::vector<Value*> positional;
+  std::vector<std::pair<std::string_view, Value*>> keywords = {};
+  bool tuple = false;
+  bool quiet = false;
+};
+using MakeResults = std::function<std::vector<ValueType>(ValueId call)>;
+std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResults& makeResults);
+/// The same of the function that was called, for functions that move, compare or count.
+std::vector<ValueId> decidingCall(Bound& a, bool tuple, const MakeResults& makeResults);
+
 /// The same for one result, an array or, if its rank is 0, a NumPy scalar.
 Value* libraryValue(Bound& a, ValueType result);
 /// The same of a function that moves, compares or counts, so that it has nothing to report of floating-point numbers.

@@ -1,8 +1,7 @@
-// Boolean masks. How many elements a mask selects is known only at run time, so array[mask] has no shape that the graph
-// could say. Most selections go back through the same mask, though: a[m] = b[m], a[m] *= c. A selection is therefore a
+// Boolean masks. Most selections go back through the same mask: a[m] = b[m], a[m] *= c. A selection is therefore a
 // Value of its own (a kOpaque of class ndarray) that holds the whole array it was selected from; element by element
-// operations work on that, and a store through the same mask, which is the same node, is a `where`. Any other use
-// breaks.
+// operations work on that, and a store through the same mask, which is the same node, is a `where`. For any other use
+// it is settled: NumPy selects, and the size of what it answers is bound then (data_sizes.cpp).
 //
 // What the mask leaves out is replaced by one where something is selected, so that operations on it raise no flags, as
 // a rule; if one does, Python runs the call.
@@ -37,29 +36,45 @@ ValueId maskOver(Trace& trace, ValueId mask, const SymShape& shape) {
   return rest.empty() ? mask : trace.graph().expand(mask, rest);
 }
 
-Value* selection(Trace& trace, ValueId mask, ValueId node) {
+/// `origin`: what it is selected from as it is, if nothing has been computed.
+Value* selection(Trace& trace, ValueId mask, ValueId node, Value* origin = nullptr) {
   Value* v = trace.make(ValueKind::kOpaque);
   v->cls = Ref::create(reinterpret_cast<PyObject*>(&PyArray_Type));
   v->name = kSelection;
   v->items = {trace.array(mask)};
+  if (origin) v->items.push_back(trace.array(origin->node));
   v->node = node;
   return v;
 }
 
 ValueId maskOf(Value* selected) { return selected->items[0]->node; }
 
-/// The whole array behind a selection through `mask`; scalars as they are.
+/// The whole array behind a selection through `mask`; scalars as they are; null for what belongs to no whole array.
 Value* wholeOperand(Trace& trace, Value* value, ValueId mask) {
-  if (isSelection(value)) {
-    if (maskOf(value) != mask) unsupported("selections by different masks together");
-    return trace.array(value->node);
-  }
-  const bool scalar = !sequenceItems(trace, value) && trace.graph().type(trace.operand(value).value).rank() == 0;
-  if (!scalar) unsupported("a selection by a mask together with an array");
-  return value;
+  if (isSelection(value)) return maskOf(value) == mask ? trace.array(value->node) : nullptr;
+  const bool scalar = !sequenceItems(trace, value) && (value->isNumeric() || value->isConstant()) &&
+                      trace.graph().type(trace.operand(value).value).rank() == 0;
+  return scalar ? value : nullptr;
+}
+
+bool haveOneShape(Trace& trace, ValueId left, ValueId right) {
+  const SymShape x = shapeOf(trace, left), y = shapeOf(trace, right);
+  return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(),
+                                            [&](SymId a, SymId b) { return trace.syms().provablyEqual(a, b) == true; });
 }
 
 }  // namespace
+
+Value* settled(Trace& trace, Value* value) {
+  if (!isSelection(value)) return value;
+  const ValueId mask = maskOf(value);
+  const ValueId from = value->items.size() > 1 ? value->items[1]->node : value->node;
+  const ValueId node = selectByMask(trace, from, mask);
+  value->kind = ValueKind::kArray;  // its class and name stay: an arm of a branch may be left again
+  value->node = node;
+  value->items.clear();
+  return value;
+}
 
 bool isMask(Trace& trace, Value* index) {
   return index->kind == ValueKind::kArray && trace.graph().type(index->node).dtype == DType::kBool;
@@ -69,27 +84,25 @@ bool isSelection(const Value* value) { return value->kind == ValueKind::kOpaque 
 
 Value* select(Trace& trace, Value* array, Value* index) {
   const ValueId mask = maskOver(trace, index->node, shapeOf(trace, array->node));
-  return selection(trace, index->node, onlyWhere(trace, mask, array->node));
+  return selection(trace, index->node, onlyWhere(trace, mask, array->node), array);
 }
 
 Value* selectionOp(Trace& trace, Op op, bool inplace, Value* left, Value* right) {
+  if (inplace && !isSelection(left)) return nullptr;
   const ValueId mask = maskOf(isSelection(left) ? left : right);
-  if (op == Op::kPower) unsupported("a power of a selection by a mask");
-  if (inplace && !isSelection(left)) unsupported("a selection by a mask as the right side of an update");
   Value* a = wholeOperand(trace, left, mask);
   Value* b = wholeOperand(trace, right, mask);
-  if (isSelection(left) && isSelection(right)) {
-    const SymShape x = shapeOf(trace, a->node), y = shapeOf(trace, b->node);
-    if (x.size() != y.size()) unsupported("selections of different shapes");
-    for (size_t i = 0; i < x.size(); ++i)
-      if (!sameSize(trace, x[i], y[i])) unsupported("selections of different shapes");
-  }
-  ValueId node = ufuncNode(trace, op, std::vector<Value*>{a, b});
+  if (!a || !b) return nullptr;
+  if (isSelection(left) && isSelection(right) && !haveOneShape(trace, a->node, b->node)) return nullptr;
+  // Exponents other than known numbers raise for some elements, which may be such as are not selected.
+  if (op == Op::kPower && !(isSelection(left) && right->isConstant())) return nullptr;
+  const ValueId node = operatorNode(trace, op, a, b);
   if (!inplace) return selection(trace, mask, node);
   const DType to = trace.graph().type(left->node).dtype;
   if (!graph::canCastSameKind(trace.graph().type(node).dtype, to))
     raises("UFuncTypeError: cannot cast the result of an in-place operation");
   left->node = trace.graph().cast(node, to);
+  left->items.resize(1);  // it is no longer what it was selected from
   return left;
 }
 

@@ -8,7 +8,13 @@ namespace fw::capture::numpy {
 bool isMask(Trace& trace, Value* index);
 /// array[mask].
 Value* select(Trace& trace, Value* array, Value* index);
-/// left op right, one of which is a selection; in place if `inplace`.
+/// What NumPy selects from the array `node` by `mask`: an array of its own, whose size is decided then.
+ValueId selectByMask(Trace& trace, ValueId node, ValueId mask);
+/// array[index], where arrays of ints, masks, or lists of ints are among the indices; null where there are none.
+Value* gather(Trace& trace, Value* array, Value* index);
+/// The ufunc of a binary operator, or that of its fast path.
+ValueId operatorNode(Trace& trace, Op op, Value* left, Value* right);
+/// left op right, one of which is a selection; in place if `inplace`. Null if they have to be settled first.
 Value* selectionOp(Trace& trace, Op op, bool inplace, Value* left, Value* right);
 /// array[mask] = value.
 void storeSelected(Trace& trace, Value* array, Value* index, Value* value);

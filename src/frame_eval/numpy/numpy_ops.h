@@ -48,8 +48,10 @@ Value* unaryOp(Trace& trace, Unary op, Value* operand);
 /// array[index] and array[index] = value.
 Value* getItem(Trace& trace, Value* array, Value* index);
 void setItem(Trace& trace, Value* array, Value* index, Value* value);
-/// array[mask]: stands for an array, but its shape is not known (masks.cpp).
+/// array[mask], as long as it is not looked at as an array (masks.cpp).
 bool isSelection(const Value* value);
+/// A selection becomes the array that it stands for, in place; other values stay what they are.
+Value* settled(Trace& trace, Value* value);
 /// Sums, differences, products and quotients of float arrays.
 bool countsAsArithmetic(const graph::Node& node);
 /// len(array).

@@ -108,7 +108,11 @@ Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* righ
     return callNamed(trace, "np.matmul", {{left, right}, {}});
   }
   Op op = opOf(number);
-  if (isSelection(left) || isSelection(right)) return selectionOp(trace, op, inplace, left, right);
+  if (isSelection(left) || isSelection(right)) {
+    if (Value* selected = selectionOp(trace, op, inplace, left, right)) return selected;
+    settled(trace, left);
+    settled(trace, right);
+  }
   checkOperand(left);
   checkOperand(right);
   bool array = left->kind == ValueKind::kArray || right->kind == ValueKind::kArray;
@@ -118,7 +122,11 @@ Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* righ
   return trace.arrayOrScalar(binaryNode(trace, op, left, right));
 }
 
+ValueId operatorNode(Trace& trace, Op op, Value* left, Value* right) { return binaryNode(trace, op, left, right); }
+
 Value* compare(Trace& trace, int op, Value* left, Value* right) {
+  settled(trace, left);
+  settled(trace, right);
   checkOperand(left);
   checkOperand(right);
   switch (op) {
@@ -133,6 +141,7 @@ Value* compare(Trace& trace, int op, Value* left, Value* right) {
 }
 
 Value* unaryOp(Trace& trace, Unary number, Value* operand) {
+  settled(trace, operand);
   Op op = Op::kPositive;
   switch (number) {
     case Unary::kNegative: op = Op::kNegative; break;

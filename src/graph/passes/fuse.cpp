@@ -42,6 +42,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/axes.h"
+#include "graph/bound_sizes.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/group_order.h"
@@ -63,6 +64,7 @@ class Fuser {
       : graph_(graph),
         target_(target),
         live_(liveValues(graph, roots)),
+        sizes_(graph),
         users_(graph.size()),
         groupOf_(graph.size(), -1),
         cloneCost_(graph.size(), -1) {
@@ -178,11 +180,14 @@ class Fuser {
   /// Calls `visit` with every group that `group` reads, once or more often.
   template <class Visit>
   void forEachSource(int group, const Visit& visit) const {
-    for (ValueId id : drafts_[group].values)
-      for (ValueId operand : graph_.node(id).operands) {
-        const int source = groupOf_[viewBase(graph_, operand).index];
-        if (source >= 0 && source != group) visit(source);
-      }
+    const auto source = [&](ValueId value) {
+      const int other = groupOf_[value.index];
+      if (other >= 0 && other != group) visit(other);
+    };
+    for (ValueId id : drafts_[group].values) {
+      for (ValueId operand : graph_.node(id).operands) source(viewBase(graph_, operand));
+      for (ValueId call : sizes_.needs(id)) source(call);
+    }
   }
 
   /// What has to run between the two if they become one at the place of `first`: the groups behind it that `second`
@@ -352,6 +357,7 @@ class Fuser {
   const Graph& graph_;
   const Target& target_;
   std::vector<bool> live_;
+  BoundSizes sizes_;
   std::vector<std::vector<ValueId>> users_;
   std::vector<int> groupOf_;  // draft of every value, -1 for sources, views and clones
   std::vector<int> cloneCost_;

@@ -86,7 +86,13 @@ class Planner {
                               plan_.calls++,
                               {},
                               projects(graph, group),
+                              {},
                               {}}});
+      if (node.attrs.has(AttrKey::kSizes)) {
+        const SymList& sizes = node.attrs.syms(AttrKey::kSizes);
+        std::get<CallStep>(out.back().what).sizes.assign(sizes.begin(), sizes.end());
+        plan_.bound.insert(sizes.begin(), sizes.end());
+      }
       return absl::OkStatus();
     }
     Step step;

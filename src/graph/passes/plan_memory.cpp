@@ -4,6 +4,10 @@
 // first slot that is free by then and has provably its size in bytes; otherwise a new slot is appended. Sizes are
 // symbolic, so a slot is never cut up; slots of one size are kept together (SlotPool). Slots start at multiples of the
 // alignment of the target.
+// A temporary whose size is known only on the way does not fit into one workspace that is there from the beginning. It
+// gets memory when it is first stored, and gives it back behind its last reader; where the call returns it, it is an
+// array. Room for the largest size that is possible would do without asking, but for masks and counts that is far more
+// than what is used, and it has no bound where values decide (bincount).
 // What commits read lives to the end. An update continues in the buffer of its base: a chain of updates is one buffer,
 // which lives as long as any of its versions and is an output if the last one is.
 //
@@ -16,6 +20,7 @@
 #include <queue>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/bound_sizes.h"
 #include "graph/passes/control.h"
 #include "graph/passes/planning.h"
 #include "graph/support/check.h"
@@ -78,7 +83,7 @@ class MemoryPlanner {
     addInputs();
     addOutputs();
     if (absl::Status s = place(plan_.steps, 0); !s.ok()) return s;
-    if (dependent_) return absl::UnimplementedError("plan: memory whose size is known only on the way");
+    if (!unallocated_.empty()) return absl::InternalError("plan: nothing stores an array of a size that is bound");
     plan_.workspaceBytes = end_;
     return bindOutputs();
   }
@@ -219,23 +224,72 @@ class MemoryPlanner {
       if (plan_.memory.contains(memory)) continue;
       if (isGiven(graph_, memory.value))
         addBuffer(BufferKind::kGiven, given_++, memory);
+      else if (isDependent(memory))
+        unallocated_.insert(addBuffer(BufferKind::kGiven, given_++, memory));
       else
         addBuffer(BufferKind::kOutput, count++, memory);
     }
   }
 
+  bool isDependent(Place value) const {
+    const SymShape& shape = in(value.region).type(value.value).shape;
+    return std::any_of(shape.begin(), shape.end(), [&](SymId size) { return mentions(syms_, size, plan_.bound); });
+  }
+
   BufferId addTemporary(Place value, int from, int to) {
+    if (isDependent(value)) {
+      const BufferId buffer = addBuffer(BufferKind::kHeap, heap_++, value);
+      unallocated_.insert(buffer);
+      heapUntil_[buffer] = to;
+      return buffer;
+    }
     const BufferId buffer = addBuffer(BufferKind::kTemp, temporaries_++, value);
-    for (SymId size : plan_.buffers[buffer.index].shape) dependent_ |= isBound(size);
     plan_.buffers[buffer.index].offset = place(bytesOf(value), from, to);
     return buffer;
   }
 
+  /// The step in front of steps[i] that asks for the memory of a value that steps[i] stores, if that is to be done.
+  void allocate(Place value, Steps& steps, size_t& i, std::vector<BufferId>& owned) {
+    if (unallocated_.empty()) return;
+    const auto memory = plan_.memory.find(value);
+    if (memory != plan_.memory.end()) allocate(memory->second, steps, i, owned);
+  }
+
+  /// Memory that the loop at steps[i] puts its values into, and what they are copied to behind it.
+  void allocateForLoop(Steps& steps, size_t& i, absl::Span<const CopyStep> settled, std::vector<BufferId>& owned) {
+    if (unallocated_.empty()) return;
+    const std::vector<BufferId> handles = std::get<LoopStep>(steps[i].what).handles;
+    for (BufferId handle : handles) allocate(plan_.buffers[handle.index].home, steps, i, owned);
+    for (const CopyStep& copy : settled) allocate(copy.to, steps, i, owned);
+  }
+
+  void allocate(BufferId buffer, Steps& steps, size_t& i, std::vector<BufferId>& owned) {
+    if (unallocated_.erase(buffer) == 0) return;
+    const bool array = plan_.buffers[buffer.index].kind == BufferKind::kGiven;
+    const AllocStep alloc{buffer, array ? plan_.madeArrays++ : -1};
+    steps.insert(steps.begin() + static_cast<ptrdiff_t>(i++), Step{alloc});
+    if (!array) owned.push_back(buffer);
+  }
+
+  /// The steps behind steps[i] that give back what nobody reads from position now_ on.
+  void free(Steps& steps, size_t& i, std::vector<BufferId>& owned) {
+    for (size_t k = 0; k < owned.size();) {
+      if (heapUntil_.at(owned[k]) >= now_) {
+        ++k;
+        continue;
+      }
+      steps.insert(steps.begin() + static_cast<ptrdiff_t>(++i), Step{FreeStep{owned[k]}});
+      owned.erase(owned.begin() + static_cast<ptrdiff_t>(k));
+    }
+  }
+
   absl::Status place(Steps& steps, int region) {
+    std::vector<BufferId> owned;  // memory that steps of this list have asked for
     for (size_t i = 0; i < steps.size(); ++i) {
       if (auto* kernel = std::get_if<KernelStep>(&steps[i].what)) {
         const Group& group = plan_.groups[kernel->group];
         for (ValueId id : group.outputs) placeOutput({region, id}, now_);
+        for (ValueId id : group.outputs) allocate({region, id}, steps, i, owned);
         ++now_;
       } else if (auto* call = std::get_if<CallStep>(&steps[i].what)) {
         if (absl::Status s = placeCall(*call, region, now_++); !s.ok()) return s;
@@ -246,16 +300,22 @@ class MemoryPlanner {
         absl::Status status;
         if (auto* loop = std::get_if<LoopStep>(&steps[i].what)) {
           status = placeLoop(*loop, region, begin, settled);
+          if (status.ok()) allocateForLoop(steps, i, settled, owned);
         } else {
           const BufferId decides = plan_.bufferOf(in(region).node(control->node.value).operands[0], region);
           if (auto* cond = std::get_if<CondStep>(&steps[i].what)) cond->predicate = decides;
           if (auto* bind = std::get_if<BindStep>(&steps[i].what)) bind->from = decides;
-          status = placeBranches(*control, region, begin);
+          placeResults(*control, region, begin);
+          for (ValueId result : control->results)
+            if (result.valid()) allocate({region, result}, steps, i, owned);
+          control = controlOf(steps[i]);
+          status = placeBodies(*control);
         }
         if (!status.ok()) return status;
         ++now_;
         for (const CopyStep& copy : settled) steps.insert(steps.begin() + static_cast<ptrdiff_t>(++i), Step{copy});
       }
+      free(steps, i, owned);
     }
     return absl::OkStatus();
   }
@@ -319,7 +379,7 @@ class MemoryPlanner {
   }
 
   /// Every branch stores its results in the memory of the whole.
-  absl::Status placeBranches(ControlStep& control, int region, int begin) {
+  void placeResults(ControlStep& control, int region, int begin) {
     for (size_t i = 0; i < control.results.size(); ++i) {
       if (!control.results[i].valid()) continue;
       const Place result{region, control.results[i]};
@@ -327,6 +387,9 @@ class MemoryPlanner {
       for (const ControlStep::Body& body : control.bodies)
         plan_.memory[memoryOf({body.region, in(body.region).outputs()[i]})] = plan_.bufferOf(result.value, region);
     }
+  }
+
+  absl::Status placeBodies(ControlStep& control) {
     for (ControlStep::Body& body : control.bodies)
       if (absl::Status s = place(body.steps, body.region); !s.ok()) return s;
     return absl::OkStatus();
@@ -398,13 +461,6 @@ class MemoryPlanner {
     return absl::OkStatus();
   }
 
-  bool isBound(SymId id) const {
-    if (plan_.bound.empty()) return false;
-    const auto& operands = syms_.node(id).operands;
-    return plan_.bound.contains(id) ||
-           std::any_of(operands.begin(), operands.end(), [&](SymId of) { return isBound(of); });
-  }
-
   SymId bytesOf(Place value) {
     const ValueType& type = in(value.region).type(value.value);
     const SymId bytes = syms_.mul(syms_.product(type.shape), syms_.constant(itemSize(type.dtype)));
@@ -462,8 +518,9 @@ class MemoryPlanner {
   absl::flat_hash_map<Place, int> lastRead_;
   absl::flat_hash_map<Place, ValueId> lastVersion_;
   std::vector<std::vector<Place>> linked_;
-  bool dependent_ = false;  // some temporary has a size that is bound on the way
-  int clock_ = 0, now_ = 0, temporaries_ = 0, handles_ = 0, given_ = 0;
+  absl::flat_hash_set<BufferId> unallocated_;     // of a size that is known on the way, and not stored yet
+  absl::flat_hash_map<BufferId, int> heapUntil_;  // kHeap: position of the last reader
+  int clock_ = 0, now_ = 0, temporaries_ = 0, handles_ = 0, given_ = 0, heap_ = 0;
 };
 
 }  // namespace

@@ -107,6 +107,10 @@ class CudaExecutable : public runtime::Executable {
       return host_.call(context_, step.number) == 0 ? absl::OkStatus() : absl::OutOfRangeError("a library call");
     }
 
+    /// Memory of the device of sizes that it decides: the stream would have to be waited for.
+    absl::Status run(const graph::AllocStep&) { return absl::UnimplementedError("memory of a size that data decides"); }
+    absl::Status run(const graph::FreeStep&) { return absl::OkStatus(); }
+
     absl::Status run(const graph::CopyStep& step) {
       const uint64_t to = address(step.to), from = address(step.from);
       int64_t bytes = graph::itemSize(buffer(step.to).dtype);

@@ -1,0 +1,49 @@
+// Sizes that library calls decide; see data_sizes.cpp.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/graph.h"
+#include "guards/guard_set.h"
+
+namespace fw::capture {
+
+class Trace;
+
+class DataSizes {
+ public:
+  explicit DataSizes(Trace& trace) : trace_(trace) {}
+
+  /// A size that library call `call` (the next node of the graph) decides: a symbol that means something from there on.
+  graph::SymId make(graph::ValueId call);
+  /// Whether a library call decides about the number.
+  bool contains(graph::SymId sym) const;
+  /// left == right from here on, one of which is decided by a call: that is checked when the call has returned. Breaks
+  /// where it cannot be.
+  void assumeSame(graph::SymId left, graph::SymId right);
+  /// left relation right, one of which is decided by a call: what is likely holds from here on, and is checked when the
+  /// call has returned. Breaks where nothing is likely.
+  bool decide(graph::SymId left, guards::Relation relation, graph::SymId right);
+
+  /// How many elements of a node are true, if a call has told.
+  std::optional<graph::SymId> trueCount(graph::ValueId node) const;
+  void setTrueCount(graph::ValueId node, graph::SymId count, graph::ValueId call);
+  /// Calls from node `begin` on have been in an arm of a branch that is left: nobody outside knows their sizes.
+  void forget(size_t begin);
+
+  /// Once, when the graph is complete: of the calls that decide about one size, the first binds it.
+  void settle();
+
+ private:
+  struct TrueCount {
+    graph::ValueId node, call;
+    graph::SymId count;
+  };
+  Trace& trace_;
+  absl::flat_hash_set<graph::SymId> symbols_;
+  std::vector<TrueCount> trueCounts_;
+};
+
+}  // namespace fw::capture

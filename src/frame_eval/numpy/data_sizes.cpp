@@ -1,0 +1,331 @@
+// Functions whose data decides how large their results are: selections by masks and places, counts. NumPy computes them
+// (library.h); the sizes are symbols that are bound when it has. How many elements of one node are true is one symbol,
+// whoever is asked first, so that what is selected by one mask fits together without a check.
+#include <algorithm>
+
+#include "cpython/numpy_api.h"
+#include "frame_eval/numpy/library.h"
+#include "frame_eval/numpy/masks.h"
+#include "graph/support/check.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+using cpython::checked;
+
+const ValueType& typeOf(Trace& trace, ValueId node) { return trace.graph().type(node); }
+
+/// NumPy lays results of fancy indexing out as it goes through the operand.
+void refuseOrder(Trace& trace, ValueId node) {
+  const graph::Layout& layout = typeOf(trace, node).layout;
+  if (layout.rank() > 1 && (!layout.isCOrder() || layout.broadcastAxes || layout.negativeAxes))
+    unsupported("a selection from an array that is not in C order");
+}
+
+/// The number of true elements of a node, which call `call` tells if nobody has yet.
+SymId countOf(Trace& trace, ValueId node, ValueId call) {
+  if (std::optional<SymId> known = trace.decided.trueCount(node)) return trace.syms().canonical(*known);
+  const SymId count = trace.decided.make(call);
+  trace.decided.setTrueCount(node, count, call);
+  return count;
+}
+
+Ref getItemFunction() {
+  Ref module = checked(PyImport_ImportModule("operator"));
+  return checked(PyObject_GetAttrString(module.get(), "getitem"));
+}
+
+ValueId indexed(Trace& trace, Value* array, Value* index, const MakeResults& results) {
+  LibraryNode node{.name = "operator.getitem", .function = getItemFunction(), .positional = {array, index}};
+  node.quiet = true;
+  return libraryNode(trace, std::move(node), results)[0];
+}
+
+/// The array whose columns np.nonzero answers.
+PyObject* columnsOfNonzero(PyObject*, PyObject* array) {
+  if (!PyArray_Check(array)) return PyErr_Format(PyExc_TypeError, "not an array");
+  Ref columns = Ref::steal(PyArray_Nonzero(reinterpret_cast<PyArrayObject*>(array)));
+  if (!columns) return nullptr;
+  PyObject* first = PyTuple_GET_ITEM(columns.get(), 0);
+  PyObject* owner = PyArray_BASE(reinterpret_cast<PyArrayObject*>(first));
+  if (!owner) return PyErr_Format(PyExc_TypeError, "np.nonzero answers no columns of one array");
+  return Py_NewRef(owner);
+}
+
+Ref columnsFunction() {
+  static PyMethodDef method = {"nonzero", columnsOfNonzero, METH_O, nullptr};
+  return checked(PyCFunction_New(&method, nullptr));
+}
+
+/// An array argument of a function that looks at which elements are true.
+ValueId conditionOf(Bound& a, std::string_view name) {
+  Value* value = a[name];
+  if (value->kind != ValueKind::kArray) a.refuse(name);
+  if (typeOf(a.trace, value->node).rank() == 0) a.refuse("an array of rank 0");
+  return value->node;
+}
+
+}  // namespace
+
+ValueId selectByMask(Trace& trace, ValueId node, ValueId mask) {
+  refuseOrder(trace, node);
+  return indexed(trace, trace.array(node), trace.array(mask), [&](ValueId call) {
+    SymShape shape = shapeOf(trace, node);
+    shape.erase(shape.begin(), shape.begin() + typeOf(trace, mask).rank());
+    shape.insert(shape.begin(), countOf(trace, mask, call));
+    return std::vector{freshType(typeOf(trace, node).dtype, std::move(shape))};
+  });
+}
+
+namespace {
+
+/// A list of ints that are known.
+bool isIntList(Trace& trace, Value* item) {
+  if (item->kind != ValueKind::kList && !(item->isConstant() && PyList_CheckExact(item->object.get()))) return false;
+  const auto items = sequenceItems(trace, item);
+  return items && !items->empty() && std::all_of(items->begin(), items->end(), [](Value* i) {
+           return i->isConstant() && PyLong_CheckExact(i->object.get());
+         });
+}
+
+/// Indices of one subscript that is not a basic one.
+class Gather {
+ public:
+  Gather(Trace& trace, Value* array, std::vector<Value*> items)
+      : trace_(trace),
+        array_(array),
+        items_(std::move(items)) {}
+
+  Value* run() {
+    refuseOrder(trace_, array_->node);
+    const SymShape from = shapeOf(trace_, array_->node);
+    if (items_.size() > from.size()) raises("too many indices for array");
+    SymShape before, chosen, after;
+    std::vector<Value*> index;
+    bool masked = false, ended = false, arrays = false;
+    for (size_t axis = 0; axis < from.size(); ++axis) {
+      Value* item = axis < items_.size() ? items_[axis] : nullptr;
+      if (!item || isWhole(item)) {
+        ended |= arrays;
+        (arrays ? after : before).push_back(from[axis]);
+        if (item) index.push_back(item);
+        continue;
+      }
+      if (ended) unsupported("indices that do not stand side by side");
+      if (masked || (arrays && isMask(trace_, item))) unsupported("a mask beside other indices");
+      masked = isMask(trace_, item);
+      const SymShape own = masked ? maskShape(item, from[axis]) : shapeOfIndex(item);
+      chosen = arrays ? broadcast(chosen, own) : own;
+      arrays = true;
+      index.push_back(item);
+    }
+    Value* given = index.size() == 1 ? index[0] : trace_.tuple(index);
+    const ValueId result = indexed(trace_, array_, given, [&](ValueId call) {
+      if (masked) chosen = {countOf(trace_, mask_, call)};
+      SymShape shape = before;
+      shape.insert(shape.end(), chosen.begin(), chosen.end());
+      shape.insert(shape.end(), after.begin(), after.end());
+      ValueType type = freshType(typeOf(trace_, array_->node).dtype, std::move(shape));
+      // What the indices choose is walked outermost.
+      auto& order = type.layout.order;
+      std::rotate(order.begin(), order.begin() + static_cast<ptrdiff_t>(before.size()),
+                  order.begin() + static_cast<ptrdiff_t>(before.size() + chosen.size()));
+      return std::vector{std::move(type)};
+    });
+    return trace_.arrayOrScalar(result);
+  }
+
+ private:
+  static bool isWhole(Value* item) {
+    const auto none = [](Value* v) { return v->isConstant() && v->object.get() == Py_None; };
+    if (item->kind == ValueKind::kSlice) return std::all_of(item->items.begin(), item->items.end(), none);
+    if (!item->isConstant() || !PySlice_Check(item->object.get())) return false;
+    auto* slice = reinterpret_cast<PySliceObject*>(item->object.get());
+    return slice->start == Py_None && slice->stop == Py_None && slice->step == Py_None;
+  }
+
+  SymShape maskShape(Value* item, SymId size) {
+    const SymShape own = shapeOf(trace_, item->node);
+    if (own.size() != 1) unsupported("a mask of several axes among other indices");
+    if (!sameSize(trace_, own[0], size)) raises("IndexError: boolean index did not match indexed array");
+    mask_ = item->node;
+    return {};
+  }
+
+  SymShape shapeOfIndex(Value* item) {
+    if (isIntList(trace_, item))
+      return {trace_.syms().constant(static_cast<int64_t>(sequenceItems(trace_, item)->size()))};
+    if (item->kind == ValueKind::kPyInt || (item->isConstant() && PyLong_CheckExact(item->object.get()))) return {};
+    const bool array = item->kind == ValueKind::kArray || item->kind == ValueKind::kArrayScalar;
+    if (!array || !graph::isInteger(typeOf(trace_, item->node).dtype)) unsupported("this index");
+    return shapeOf(trace_, item->node);
+  }
+
+  SymShape broadcast(SymShape left, SymShape right) {
+    const SymId one = trace_.syms().constant(1);
+    while (left.size() < right.size()) left.insert(left.begin(), one);
+    while (right.size() < left.size()) right.insert(right.begin(), one);
+    for (size_t i = left.size(); i-- > 0;) left[i] = unifySizes(trace_, left[i], right[i]);
+    return left;
+  }
+
+  Trace& trace_;
+  Value* array_;
+  std::vector<Value*> items_;
+  ValueId mask_;
+};
+
+}  // namespace
+
+Value* gather(Trace& trace, Value* array, Value* index) {
+  std::vector<Value*> items{index};
+  if (index->kind == ValueKind::kTuple) items = *sequenceItems(trace, index);
+  const auto isArray = [&](Value* item) {
+    settled(trace, item);
+    return (item->kind == ValueKind::kArray && typeOf(trace, item->node).rank() > 0) || isIntList(trace, item);
+  };
+  // A number that is computed from data picks an element; what it leaves of a matrix would be a view.
+  const bool element = items.size() == 1 && index->kind == ValueKind::kArrayScalar &&
+                       graph::isInteger(typeOf(trace, index->node).dtype) && typeOf(trace, array->node).rank() == 1;
+  if (!element && std::none_of(items.begin(), items.end(), isArray)) return nullptr;
+  return Gather(trace, array, std::move(items)).run();
+}
+
+namespace handlers {
+
+/// Places of the true elements. Those of an array of several axes are the columns of one array.
+Value* nonzero(Bound& a) {
+  Trace& t = a.trace;
+  const ValueId node = conditionOf(a, a.function == "np.where" ? "condition" : "a");
+  const int rank = typeOf(t, node).rank();
+  if (rank == 1) {
+    const std::vector<ValueId> found = decidingCall(
+        a, true, [&](ValueId call) { return std::vector{freshType(DType::kI64, {countOf(t, node, call)})}; });
+    return t.tuple({t.array(found[0])});
+  }
+  LibraryNode what{.name = a.function, .function = columnsFunction(), .positional = {t.array(node)}};
+  what.quiet = true;
+  SymId count;
+  const ValueId all = libraryNode(t, std::move(what), [&](ValueId call) {
+    count = countOf(t, node, call);
+    return std::vector{freshType(DType::kI64, {count, t.syms().constant(rank)})};
+  })[0];
+  graph::Graph& g = t.graph();
+  const SymId zero = t.syms().constant(0), one = t.syms().constant(1);
+  Value* owner = t.array(all);
+  std::vector<Value*> columns;
+  for (int axis = 0; axis < rank; ++axis) {
+    const ValueId column = g.slice(all, {zero, t.syms().constant(axis)}, {one, one}, {count, one});
+    columns.push_back(makeView(t, owner, g.squeeze(column, {1})));
+  }
+  return t.tuple(std::move(columns));
+}
+
+Value* flatnonzero(Bound& a) {
+  const ValueId node = conditionOf(a, "a");
+  const std::vector<ValueId> found = decidingCall(
+      a, false, [&](ValueId call) { return std::vector{freshType(DType::kI64, {countOf(a.trace, node, call)})}; });
+  return a.trace.array(found[0]);
+}
+
+Value* argwhere(Bound& a) {
+  const ValueId node = conditionOf(a, "a");
+  const int rank = typeOf(a.trace, node).rank();
+  const std::vector<ValueId> found = decidingCall(a, false, [&](ValueId call) {
+    ValueType type = freshType(DType::kI64, {countOf(a.trace, node, call), a.trace.syms().constant(rank)});
+    type.layout = graph::Layout::f(2);  // a transpose
+    return std::vector{std::move(type)};
+  });
+  return a.trace.array(found[0]);
+}
+
+/// The condition may be shorter than the axis.
+Value* compress(Bound& a) {
+  const ValueId condition = conditionOf(a, "condition"), node = conditionOf(a, "a");
+  refuseOrder(a.trace, node);
+  if (typeOf(a.trace, condition).rank() != 1) raises("condition must be a 1-d array");
+  SymShape shape = shapeOf(a.trace, node);
+  size_t axis = 0;
+  if (absent(a["axis"]))
+    shape = {elementCount(a.trace, shape)};
+  else
+    axis = static_cast<size_t>(axisArg(a.trace, a["axis"], static_cast<int>(shape.size())));
+  const std::vector<ValueId> found = decidingCall(a, false, [&](ValueId call) {
+    shape[axis] = countOf(a.trace, condition, call);
+    return std::vector{freshType(typeOf(a.trace, node).dtype, shape)};
+  });
+  return a.trace.array(found[0]);
+}
+
+Value* extract(Bound& a) {
+  const ValueId condition = conditionOf(a, "condition"), node = conditionOf(a, "arr");
+  const std::vector<ValueId> found = decidingCall(a, false, [&](ValueId call) {
+    return std::vector{freshType(typeOf(a.trace, node).dtype, {countOf(a.trace, condition, call)})};
+  });
+  return a.trace.array(found[0]);
+}
+
+/// The plain form, and the one with counts.
+Value* unique(Bound& a) {
+  const ValueId node = conditionOf(a, "ar");
+  for (const char* name : {"return_index", "return_inverse"})
+    if (!absent(a[name]) && flag(a[name], name)) a.refuse(name);
+  if (!absent(a["equal_nan"]) && !a["equal_nan"]->isConstant()) a.refuse("equal_nan");
+  const bool counts = !absent(a["return_counts"]) && flag(a["return_counts"], "return_counts");
+  const std::vector<ValueId> found = decidingCall(a, counts, [&](ValueId call) {
+    const SymId size = a.trace.decided.make(call);
+    std::vector<ValueType> types = {freshType(typeOf(a.trace, node).dtype, {size})};
+    if (counts) types.push_back(freshType(DType::kI64, {size}));
+    return types;
+  });
+  if (!counts) return a.trace.array(found[0]);
+  return a.trace.tuple({a.trace.array(found[0]), a.trace.array(found[1])});
+}
+
+Value* bincount(Bound& a) {
+  const ValueId node = conditionOf(a, "x");
+  const ValueType& type = typeOf(a.trace, node);
+  if (type.rank() != 1) raises("object too deep for desired array");
+  if (!graph::isInteger(type.dtype) || !graph::canCastSafely(type.dtype, DType::kI64)) a.refuse("x");
+  const bool weighted = !absent(a["weights"]);
+  if (weighted && graph::isComplex(typeOf(a.trace, conditionOf(a, "weights")).dtype)) a.refuse("complex weights");
+  const std::vector<ValueId> found = decidingCall(a, false, [&](ValueId call) {
+    return std::vector{freshType(weighted ? DType::kF64 : DType::kI64, {a.trace.decided.make(call)})};
+  });
+  return a.trace.array(found[0]);
+}
+
+/// A number of bins of one width: their sizes are known.
+Value* histogram(Bound& a) {
+  const ValueId node = conditionOf(a, "a");
+  const DType type = typeOf(a.trace, node).dtype;
+  if (type == DType::kF16 || type == DType::kBool || graph::isComplex(type)) a.refuse("this type");
+  graph::SymContext& syms = a.trace.syms();
+  SymId bins = syms.constant(10);
+  if (Value* given = a["bins"]; given && !isNone(given)) {
+    const bool number =
+        given->kind == ValueKind::kPyInt || (given->isConstant() && PyLong_CheckExact(given->object.get()));
+    if (!number) a.refuse("bins");
+    bins = a.trace.asSym(given);
+  }
+  if (!isPositive(a.trace, bins)) raises("`bins` must be positive, when an integer");
+  if (Value* range = a["range"]; range && !isNone(range)) {
+    const auto ends = sequenceItems(a.trace, range);
+    if (!ends || ends->size() != 2) a.refuse("range");
+    for (Value* end : *ends) {
+      const bool number =
+          end->kind == ValueKind::kPyFloat || end->kind == ValueKind::kPyInt ||
+          (end->isConstant() && (PyFloat_CheckExact(end->object.get()) || PyLong_CheckExact(end->object.get())));
+      if (!number) a.refuse("range");
+    }
+  }
+  const bool density = !absent(a["density"]) && flag(a["density"], "density");
+  const DType edges = graph::isInexact(type) ? type : DType::kF64;
+  const std::vector<ValueId> found = libraryCall(
+      a, {freshType(density ? DType::kF64 : DType::kI64, {bins}), freshType(edges, {syms.add(bins, syms.constant(1))})},
+      true);
+  return a.trace.tuple({a.trace.array(found[0]), a.trace.array(found[1])});
+}
+
+}  // namespace handlers
+}  // namespace fw::capture::numpy

@@ -1,0 +1,79 @@
+#include "graph/bound_sizes.h"
+
+#include <algorithm>
+
+namespace fw::graph {
+
+bool mentions(const SymContext& syms, SymId id, const absl::flat_hash_set<SymId>& symbols) {
+  if (symbols.empty()) return false;
+  if (symbols.contains(id)) return true;
+  const auto& operands = syms.node(id).operands;
+  return std::any_of(operands.begin(), operands.end(), [&](SymId of) { return mentions(syms, of, symbols); });
+}
+
+namespace {
+
+void forEachSym(const ValueType& type, absl::FunctionRef<void(SymId)> visit) {
+  for (SymId size : type.shape) visit(size);
+  for (const ValueType& element : type.tuple) forEachSym(element, visit);
+}
+
+}  // namespace
+
+void forEachSym(const Node& node, absl::FunctionRef<void(SymId)> visit) {
+  absl::flat_hash_set<SymId> own;
+  if (node.attrs.has(AttrKey::kSizes)) {
+    const SymList& sizes = node.attrs.syms(AttrKey::kSizes);
+    own.insert(sizes.begin(), sizes.end());
+  }
+  const auto pass = [&](SymId id) {
+    if (!own.contains(id)) visit(id);
+  };
+  forEachSym(node.type, pass);
+  for (const auto& [key, value] : node.attrs.entries()) {
+    if (const auto* sym = std::get_if<SymId>(&value)) pass(*sym);
+    if (const auto* list = std::get_if<SymList>(&value)) std::for_each(list->begin(), list->end(), pass);
+  }
+  for (const std::unique_ptr<Graph>& region : node.regions)
+    for (size_t i = 0; i < region->size(); ++i) forEachSym(region->node(ValueId(i)), visit);
+}
+
+BoundSizes::BoundSizes(const Graph& graph) {
+  absl::flat_hash_set<SymId> symbols;
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node(ValueId(i));
+    if (!node.attrs.has(AttrKey::kSizes)) continue;
+    for (SymId size : node.attrs.syms(AttrKey::kSizes)) {
+      calls_[size] = ValueId(i);
+      symbols.insert(size);
+    }
+  }
+  if (calls_.empty()) return;
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node(ValueId(i));
+    std::vector<ValueId> needs;
+    forEachSym(node, [&](SymId id) {
+      if (!mentions(graph.syms(), id, symbols)) return;
+      for (const auto& [symbol, call] : calls_)
+        if (call.index < i && mentions(graph.syms(), id, {symbol})) needs.push_back(call);
+    });
+    // What has no place of its own among the steps comes with its readers.
+    for (ValueId operand : node.operands) {
+      const OpClass cls = info(graph.node(operand).op).cls;
+      const auto known = needs_.find(operand);
+      const bool carried = cls == OpClass::kSource || cls == OpClass::kView || cls == OpClass::kCreation ||
+                           graph.type(operand).rank() == 0;
+      if (carried && known != needs_.end()) needs.insert(needs.end(), known->second.begin(), known->second.end());
+    }
+    std::sort(needs.begin(), needs.end());
+    needs.erase(std::unique(needs.begin(), needs.end()), needs.end());
+    if (!needs.empty()) needs_[ValueId(i)] = std::move(needs);
+  }
+}
+
+absl::Span<const ValueId> BoundSizes::needs(ValueId id) const {
+  const auto known = needs_.find(id);
+  return known == needs_.end() ? absl::Span<const ValueId>() : known->second;
+}
+
+}  // namespace fw::graph

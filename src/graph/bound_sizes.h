@@ -1,0 +1,35 @@
+// Sizes that library calls decide: symbols that are bound on the way (attribute "sizes" of a call). What mentions one
+// comes behind the call, whether it reads a result of it or not.
+#pragma once
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+
+namespace fw::graph {
+
+/// Whether some of `symbols` are in the expression.
+bool mentions(const SymContext& syms, SymId id, const absl::flat_hash_set<SymId>& symbols);
+
+/// Every symbolic integer of the node's type and attributes, and of what stands in its regions, but for the symbols
+/// that it binds itself.
+void forEachSym(const Node& node, absl::FunctionRef<void(SymId)> visit);
+
+/// For every node, the calls whose sizes it mentions itself or through sources and views that it reads.
+class BoundSizes {
+ public:
+  explicit BoundSizes(const Graph& graph);
+  /// No call of the graph binds a size.
+  bool empty() const { return calls_.empty(); }
+  absl::Span<const ValueId> needs(ValueId id) const;
+
+ private:
+  absl::flat_hash_map<SymId, ValueId> calls_;  ///< by symbol
+  absl::flat_hash_map<ValueId, std::vector<ValueId>> needs_;
+};
+
+}  // namespace fw::graph
