@@ -33,7 +33,7 @@ def supported() -> str:
             + "\n## Functions and methods\n\nBitwise NumPy's, but for what they compute by a ufunc of the table above. An argument that is not "
             "listed has to have its default.\n\n" + table(functions, {"name": "name", "arguments": "arguments"})
             + "\n## Attributes\n\n" + listed("attribute")
-            + "\n## Views and writes\n\nIndices and slices of basic indexing, boolean masks, arrays and lists of ints (reads; writes by masks where the shape stays), `a[...] = b`, `a += b`.\n"
+            + "\n## Views and writes\n\nIndices and slices of basic indexing, boolean masks, arrays and lists of ints (writes by arrays of ints where a good part of the array is stored), `a[...] = b`, `a += b`.\n"
             + "\n## Functions of constants\n\n" + listed("constant")
             + "\n# Why a call may run as Python\n\n"
             + table(_fusewire.break_reasons(), {"id": "reason", "class": "class", "message": "meaning", "advice": "advice", "hint": "hint"}))

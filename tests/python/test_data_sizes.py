@@ -153,6 +153,22 @@ def written_own_selection(x, y, g, labels, s):
     x[:] = 0
     v += 1
     return v, x + 1
+def stored_through_mask(x, y, g, labels, s):
+    m = x > s
+    x[m] = np.sqrt(np.abs(x[m])) + 1
+    g[m] = g[m] - g[m].sum(axis=0)
+    z = y * 2
+    z[z > s] = y[z > s][::-1]
+    return z
+def stored_through_places(x, y, g, labels, s):
+    order = np.argsort(y)
+    x[order] = y * 2
+    z = np.zeros(len(x))
+    z[labels] += x
+    z[labels] = z[labels] + 1
+    return z, x[labels]
+def repeated(x, y, g, labels, s):
+    return np.repeat(x, labels) * 2, np.repeat(g, labels, axis=0) + 1
 def kept_in_containers(x, y, g, labels, s):
     m = x > s
     return {"a": [x[m], x[m]], "b": (y[m],)}

@@ -6,6 +6,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/library.h"
 #include "frame_eval/numpy/masks.h"
+#include "graph/alias.h"
 #include "graph/support/check.h"
 
 namespace fw::capture::numpy {
@@ -189,6 +190,74 @@ Value* gather(Trace& trace, Value* array, Value* index) {
                        graph::isInteger(typeOf(trace, index->node).dtype) && typeOf(trace, array->node).rank() == 1;
   if (!element && std::none_of(items.begin(), items.end(), isArray)) return nullptr;
   return Gather(trace, array, std::move(items)).run();
+}
+
+namespace {
+
+/// A copy of the array in which an assignment has been done.
+PyObject* assigned(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 3 || !PyArray_Check(arguments[0])) return PyErr_Format(PyExc_TypeError, "not an array");
+  auto* array = reinterpret_cast<PyArrayObject*>(arguments[0]);
+  Ref copy = Ref::steal(PyArray_NewCopy(array, NPY_CORDER));
+  if (!copy || PyObject_SetItem(copy.get(), arguments[1], arguments[2]) < 0) return nullptr;
+  return copy.release();
+}
+
+Ref assignedFunction() {
+  static PyMethodDef method = {"__setitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(assigned)),
+                               METH_FASTCALL, nullptr};
+  return checked(PyCFunction_New(&method, nullptr));
+}
+
+/// Places that the indices name, as far as it is known before the call.
+int64_t placesNow(Trace& trace, const std::vector<Value*>& items) {
+  int64_t most = 0;
+  for (Value* item : items) {
+    if (item->kind != ValueKind::kArray) continue;
+    const SymId count = elementCount(trace, shapeOf(trace, item->node));
+    if (!trace.decided.contains(count)) most = std::max(most, trace.hint(count));
+  }
+  return most;
+}
+
+}  // namespace
+
+void assignThrough(Trace& trace, Value* array, Value* index, Value* value) {
+  graph::Graph& g = trace.graph();
+  refuseOrder(trace, array->node);
+  settled(trace, value);
+  if (value->kind != ValueKind::kArray && !isScalar(value)) unsupported("assignment of this object by indices");
+  const ValueId node = trace.operand(value).value;
+  const ValueType type = g.type(array->node);
+  const DType from = g.type(node).dtype;
+  if (graph::isComplex(from) && !graph::isComplex(type.dtype))
+    unsupported("assignment of complex values to a real array");
+  if (value->kind == ValueKind::kArray && graph::alias(g, array->node, node) != graph::Alias::kNone)
+    throw CaptureBreak(BreakReason::kUnsupportedWrite, "an array gets parts of its own by indices");
+  LibraryNode what{.name = "ndarray.__setitem__",
+                   .function = assignedFunction(),
+                   .positional = {trace.array(array->node), index, value}};
+  what.quiet = graph::canCastSafely(from, type.dtype);
+  const ValueId result = libraryNode(trace, std::move(what), [&](ValueId) {
+    return std::vector{freshType(type.dtype, shapeOf(trace, array->node))};
+  })[0];
+  writeAll(trace, array, result);
+}
+
+bool scatter(Trace& trace, Value* array, Value* index, Value* value) {
+  std::vector<Value*> items{index};
+  if (index->kind == ValueKind::kTuple) items = *sequenceItems(trace, index);
+  const auto isArray = [&](Value* item) {
+    settled(trace, item);
+    return item->kind == ValueKind::kArray && typeOf(trace, item->node).rank() > 0;
+  };
+  if (std::none_of(items.begin(), items.end(), isArray)) return false;
+  // What is stored into is copied: that is worth it where much of it is stored.
+  constexpr int64_t kWorth = 4;
+  const int64_t size = trace.hint(elementCount(trace, shapeOf(trace, array->node)));
+  if (size > kWorth * placesNow(trace, items)) unsupported("assignment by indices to few elements of an array");
+  assignThrough(trace, array, index, value);
+  return true;
 }
 
 namespace handlers {

@@ -231,6 +231,7 @@ void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   if (array->kind != ValueKind::kArray) raises("item assignment to a NumPy scalar");
   checkWriteable(trace, array);
   if (isMask(trace, index)) return storeSelected(trace, array, index, value);
+  if (scatter(trace, array, index, value)) return;
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId part = viewOf(trace, array->node, parsed);

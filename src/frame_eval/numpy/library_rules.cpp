@@ -463,9 +463,22 @@ Value* diag(Bound& a) {
 
 Value* repeat(Bound& a) {
   const ValueId node = inOrder(a, "a");
+  graph::SymContext& syms = a.trace.syms();
+  if (a["repeats"]->kind == ValueKind::kArray) {  // the sum of the counts is known when NumPy has added them up
+    if (!graph::isInteger(dtypeOf(a, a["repeats"]->node))) a.refuse("repeats");
+    return a.trace.array(decidingCall(a, false, [&](ValueId call) {
+      SymShape shape = shapeOf(a.trace, node);
+      size_t axis = 0;
+      if (absent(a["axis"]))
+        shape = {SymId()};
+      else
+        axis = static_cast<size_t>(axisArg(a.trace, a["axis"], static_cast<int>(shape.size())));
+      shape[axis] = a.trace.decided.make(call);
+      return std::vector{freshType(dtypeOf(a, node), std::move(shape))};
+    })[0]);
+  }
   const int64_t count = constantInt(a, "repeats", -1);
   if (count < 0) a.refuse("repeats");
-  graph::SymContext& syms = a.trace.syms();
   SymShape shape = shapeOf(a.trace, node);
   if (absent(a["axis"])) {
     shape = {elementCount(a.trace, shape)};

@@ -59,8 +59,10 @@ Value* wholeOperand(Trace& trace, Value* value, ValueId mask) {
 
 bool haveOneShape(Trace& trace, ValueId left, ValueId right) {
   const SymShape x = shapeOf(trace, left), y = shapeOf(trace, right);
-  return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(),
-                                            [&](SymId a, SymId b) { return trace.syms().provablyEqual(a, b) == true; });
+  return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), [&](SymId a, SymId b) {
+           const bool decided = trace.decided.contains(a) || trace.decided.contains(b);
+           return decided ? trace.syms().provablyEqual(a, b) == true : sameSize(trace, a, b);
+         });
 }
 
 }  // namespace
@@ -111,14 +113,13 @@ void storeSelected(Trace& trace, Value* array, Value* index, Value* value) {
   const SymShape shape = shapeOf(trace, array->node);
   const ValueId mask = maskOver(trace, index->node, shape);
   if (isSelection(value)) {
-    if (maskOf(value) != index->node) unsupported("a selection by one mask stored through another");
-    const SymShape own = shapeOf(trace, value->node);
-    if (own.size() != shape.size()) unsupported("a selection of another shape stored through a mask");
-    for (size_t i = 0; i < own.size(); ++i)
-      if (!sameSize(trace, own[i], shape[i])) unsupported("a selection of another shape stored through a mask");
+    const bool fits = maskOf(value) == index->node && haveOneShape(trace, value->node, array->node);
+    if (!fits) return assignThrough(trace, array, index, value);
     value = trace.array(value->node);
-  } else if (sequenceItems(trace, value) || g.type(trace.operand(value).value).rank() != 0) {
-    unsupported("assignment of an array through a mask");
+  } else if (sequenceItems(trace, value)) {
+    unsupported("assignment of a sequence through a mask");
+  } else if (g.type(trace.operand(value).value).rank() != 0) {
+    return assignThrough(trace, array, index, value);
   }
   const ValueId element = elementOf(trace, value, g.type(array->node).dtype);
   writeAll(trace, array, ufuncNode(trace, Op::kWhere, {mask, element, array->node}));

@@ -12,6 +12,10 @@ Value* select(Trace& trace, Value* array, Value* index);
 ValueId selectByMask(Trace& trace, ValueId node, ValueId mask);
 /// array[index], where arrays of ints, masks, or lists of ints are among the indices; null where there are none.
 Value* gather(Trace& trace, Value* array, Value* index);
+/// array[index] = value by NumPy itself, for any index of arrays.
+void assignThrough(Trace& trace, Value* array, Value* index, Value* value);
+/// The same where arrays of ints or masks are among the indices, and enough is stored; false if there are none.
+bool scatter(Trace& trace, Value* array, Value* index, Value* value);
 /// The ufunc of a binary operator, or that of its fast path.
 ValueId operatorNode(Trace& trace, Op op, Value* left, Value* right);
 /// left op right, one of which is a selection; in place if `inplace`. Null if they have to be settled first.
