@@ -1,5 +1,5 @@
-// What belongs to NumPy, by the names that it gives: for messages, and for objects that NumPy's C API cannot tell. The
-// only place that compares such names.
+// What belongs to NumPy and to CuPy, by the names that they give: for messages, and for objects that NumPy's C API
+// cannot tell. The only place that compares such names.
 #pragma once
 
 #include <Python.h>
@@ -8,7 +8,7 @@
 
 namespace fw::cpython {
 
-/// "numpy" or something in it: a module, or the full name of a function.
+/// "numpy", or another library of arrays, or something in it: a module, or the full name of a function.
 bool isNumpyName(std::string_view name);
 /// The package itself.
 bool isNumpyModule(PyObject* object);

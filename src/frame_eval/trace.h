@@ -56,6 +56,9 @@ class Trace {
   guards::SourceTable& sources() { return *guards_.sources; }
   guards::GuardSet& guardSet() { return guards_; }
   Numbers& numbers() { return numbers_; }
+  const guards::ArrayLibrary& arrays() const { return *guards_.arrays; }  ///< whose arrays the values are
+  bool onDevice() const { return arrays().onDevice(); }
+  void useArrays(const guards::ArrayLibrary& library);  ///< breaks if there are those of another library
 
   // ---- values -----------------------------------------------------------------------------------------------------
   Value* constant(PyObject* borrowed);  ///< known object
@@ -79,10 +82,8 @@ class Trace {
   /// arrays of other kinds) stays a kObject that only its users refuse. Unopened Values occur only on the stack, in
   /// locals, in cells, in attributes and as self of methods.
   Value* open(Value* value);
-  /// Length of a list by its own source, whose type is guarded.
-  graph::SymId lengthOf(SourceId source, int64_t seen);
-  /// Breaks with the reason why the kObject is not understood, if there is one.
-  void refuseOpaque(Value* value);
+  graph::SymId lengthOf(SourceId source, int64_t seen);  ///< of a list by its own source, whose type is guarded
+  void refuseOpaque(Value* value);  ///< breaks with the reason why the kObject is not understood, if there is one
 
   // ---- side effects: the Values are changed by the caller, at once ------------------------------------------------
   const std::vector<SideEffect>& effects() const { return effects_; }
@@ -95,8 +96,7 @@ class Trace {
   void effectAdvance(Value* iterator, int64_t count);
   /// A method of a builtin container, called for what it does.
   void effectCall(Value* target, const char* method, std::vector<Value*> args);
-  /// The lock `locks[index]` is released.
-  void effectRelease(size_t index);
+  void effectRelease(size_t index);  ///< of locks[index]
   /// Guards that the objects written are no others that were read by another name; once, at the end.
   void guardAliases();
   /// Notes that names are read straight from the dict `source` (globals, a module's), which must not have been written
@@ -113,8 +113,7 @@ class Trace {
   /// Value seen now.
   int64_t hint(graph::SymId sym) const;
   void guard(guards::Guard guard);
-  /// The guards from number `first` on hold fast one value of many.
-  void pinFrom(size_t first);
+  void pinFrom(size_t first);  ///< the guards from that number on hold fast one value of many
   /// Python truth of a value, decided with guards; breaks with kDataDependentBranch on array data.
   bool truth(Value* value);
 
@@ -198,7 +197,7 @@ class Trace {
     graph::SymList strides;
     graph::SymId address;
   };
-  Geometry geometryOf(SourceId source, PyArrayObject* array);
+  Geometry geometryOf(SourceId source, PyObject* array);
   void openShared(SharedMemory& memory);
   using AxisTerm = std::function<graph::SymId(size_t member, size_t axis)>;
   graph::ValueId sharedView(const SharedMemory& memory, size_t member, const Geometry& geometry, const AxisTerm& lowOf,
@@ -225,6 +224,7 @@ class Trace {
   absl::flat_hash_map<graph::SymId, int64_t> lowerBounds_;  ///< guarded: expression without constant term >= bound
   absl::flat_hash_set<graph::SymId> nonZero_;               ///< guarded differences
   int dimCount_ = 0, intCount_ = 0;
+  bool hasArrays_ = false;                                  ///< arrays() is settled
   int sourceDepth_ = 0;                                     ///< nesting of containers being read
   std::vector<std::pair<SourceId, PyObject*>> namespaces_;  ///< see readNamespace()
 };

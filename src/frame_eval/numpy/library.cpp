@@ -69,6 +69,7 @@ ValueType freshType(DType dtype, SymShape shape) {
 }
 
 std::vector<ValueId> libraryCall(Bound& a, std::vector<ValueType> results, bool tuple) {
+  if (a.trace.onDevice()) unsupported(std::string(a.function) + " of arrays of " + a.trace.arrays().name);
   ArgumentBuilder builder(a.trace, a.function);
   LibraryCall call{functionOf(a), {}, {}, tuple};
   for (size_t i = 0; i < a.values.size(); ++i) {

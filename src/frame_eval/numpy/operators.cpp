@@ -2,6 +2,7 @@
 // have arithmetic of their own, which answers the same but warns about integer overflow.
 #include "cpython/bytecode.h"
 #include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
@@ -53,7 +54,9 @@ std::optional<Op> fastPower(Trace& trace, Value* base, Value* exponent) {
 }
 
 ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
-  if (op == Op::kPower) {
+  if (op == Op::kPower && trace.onDevice())
+    if (auto fast = deviceFastPower(trace, left, right)) return *fast;
+  if (op == Op::kPower && !trace.onDevice()) {
     right = knownExponent(trace, right);
     if (auto fast = fastPower(trace, left, right)) {
       // bool has no loop for square and goes to i8.
@@ -70,6 +73,7 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
 
 /// array op= value: the ufunc's result is cast to the array's type and written into it.
 Value* inplaceOp(Trace& trace, Op op, Value* target, Value* right) {
+  if (op == Op::kPower && trace.onDevice()) unsupported("a power in place on a device");
   checkWriteable(trace, target);
   graph::Graph& g = trace.graph();
   // Only the right side may broadcast.
@@ -108,6 +112,7 @@ Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* righ
     return callNamed(trace, "np.matmul", {{left, right}, {}});
   }
   Op op = opOf(number);
+  if (trace.onDevice()) needsArray("an operator", {{left, right}, {}});
   if (isSelection(left) || isSelection(right)) return selectionOp(trace, op, inplace, left, right);
   checkOperand(left);
   checkOperand(right);
@@ -119,6 +124,7 @@ Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* righ
 }
 
 Value* compare(Trace& trace, int op, Value* left, Value* right) {
+  if (trace.onDevice()) needsArray("a comparison", {{left, right}, {}});
   checkOperand(left);
   checkOperand(right);
   switch (op) {
@@ -133,6 +139,7 @@ Value* compare(Trace& trace, int op, Value* left, Value* right) {
 }
 
 Value* unaryOp(Trace& trace, Unary number, Value* operand) {
+  if (trace.onDevice()) needsArray("an operator", {{operand}, {}});
   Op op = Op::kPositive;
   switch (number) {
     case Unary::kNegative: op = Op::kNegative; break;
