@@ -238,6 +238,14 @@ def check_mixed():
                 FAILURES.append(f"both libraries: {type(x)} gave {type(result)}")
 
 
+def check_marks():
+    x = device(np.ones(5))
+    fusewire.mark_dynamic(x, 0)
+    fusewire.mark_static(x)
+    if not same(fusewire.compile(affine)(x), np.full(5, 3.0)):
+        FAILURES.append("an array with marks")
+
+
 def check_objects():
     """What CuPy itself says of the arrays that are made."""
     x = device(np.arange(12.0).reshape(3, 4))
@@ -282,6 +290,7 @@ def main():
     check_failures()
     check_mixed()
     check_objects()
+    check_marks()
     for text in FAILURES:
         print("FAIL", text)
     sys.exit(min(len(FAILURES), 99))

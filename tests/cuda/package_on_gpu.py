@@ -4,6 +4,7 @@ finding; exits with the number of failures."""
 
 import gc
 import sys
+import threading
 import time
 import types
 
@@ -368,6 +369,35 @@ def check_rest():
         stream.synchronize()
         if differ(x, want):
             fail(f"a stream of its own: {differ(x, want)}")
+    # Threads, and a stream that is being captured.
+    scaled, wrong = fusewire.compile(lambda x, k: cp.tanh(x) * k), []
+
+    def work(k):
+        y = cp.arange(1000.0) + k
+        for i in range(300):
+            result = scaled(y, float(k))
+            if i % 100 == 0 and differ(result, cp.tanh(y) * float(k)):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if wrong:
+        fail(f"threads {wrong}")
+    into_out, a, out = fusewire.compile(lambda x, out: cp.add(x * 2, 1, out=out)), cp.arange(1000.0), cp.zeros(1000)
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        into_out(a, out)
+        stream.synchronize()
+        stream.begin_capture()
+        into_out(a, out)
+        graph = stream.end_capture()
+        out[...], a[...] = 0, 5
+        graph.launch(stream)
+        stream.synchronize()
+        if differ(out, cp.full(1000, 11.0)):
+            fail("a captured stream")
     # Many calls leave nothing behind.
     f = fusewire.compile(lambda x, y: (x + y, x[1:], x.sum()))
     x, y = cp.ones(1000), cp.ones(1000)
