@@ -4,12 +4,15 @@
 // ("@name").
 #include "bindings/backend.h"
 
+#include "bindings/cuda_device.h"
 #include "bindings/internal_failures.h"
 #include "bindings/python_backend.h"
 #include "bindings/statements_backend.h"
 #include "graph/support/event.h"
 #include "graph/support/stopwatch.h"
 #include "jit/compile.h"
+#include "jit/cuda/compile.h"
+#include "kernels/cuda/lower.h"
 #include "kernels/access_proof.h"
 #include "kernels/lower_plan.h"
 #include "nlohmann/json.hpp"
@@ -90,10 +93,24 @@ constexpr struct {
 
 }  // namespace
 
+/// Backends other than native code are NumPy's.
+static Made makeOnDevice(graph::Graph graph, graph::Plan plan, const Config& config, const BackendOptions& options) {
+  const std::string& name = config.text(Setting::kBackend);
+  if (name != "llvm" && name != "llvm_o0") return absl::UnimplementedError("arrays of a device by this backend");
+  if (!options.script.writes.empty()) return absl::UnimplementedError("statements on arrays of a device");
+  absl::StatusOr<jit::cuda::Device*> device = cudaDevice(options.device);
+  if (!device.ok()) return device.status();
+  absl::StatusOr<kernels::cuda::Program> program = kernels::cuda::lowerPlan(graph, plan);
+  if (!program.ok()) return program.status();
+  return jit::cuda::compile(**device, std::move(graph), std::move(plan), *std::move(program), options.hostInputs);
+}
+
 Made makeExecutable(graph::Graph graph, graph::Plan plan, const Config& config, const BackendOptions& options) {
   if (plan.groups.empty() && plan.commits.empty() && plan.calls == 0 && options.script.writes.empty() &&
       kernels::AccessProver(plan, graph.syms(), options.guarded).unprovedResults().empty())
     return std::make_unique<runtime::NullExecutable>(std::move(plan));
+  if (plan.target.space == graph::MemorySpace::kDevice)
+    return makeOnDevice(std::move(graph), std::move(plan), config, options);
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
   if (plan.calls > 0 && name != "llvm" && name != "llvm_o0")

@@ -27,6 +27,8 @@ struct BackendOptions {
   std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0
   Deadline deadline;                  ///< as jit::CompileOptions::deadline
   Script script;
+  std::vector<int> hostInputs;  ///< inputs that are numbers of the host, where arrays are on a device
+  int device = -1;              ///< which; -1: the host, or not known
 };
 
 /// By the backend that the setting `backend` names.

@@ -10,6 +10,7 @@
 #include "bindings/internal_failures.h"
 #include "bindings/refusal.h"
 #include "bindings/stance.h"
+#include "guards/array_library.h"
 #include "cpython/code_facts.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/policy.h"
@@ -179,7 +180,8 @@ void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
 bool CodeState::runsAsPython(PyObject* const* slots) const {
   if (spliced_ || anyThreadRefusesBreaks()) return false;
   if (hopeless_ || !settings_.current()->flag(Setting::kEnable)) return true;
-  const bool arrays = std::any_of(slots, slots + slotCount_, [](PyObject* o) { return o && PyArray_Check(o); });
+  const bool arrays =
+      std::any_of(slots, slots + slotCount_, [](PyObject* o) { return o && (PyArray_Check(o) || guards::isArray(o)); });
   return !arrays && variants_.allGaveUp() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
          !refusesBreaks(*settings_.current());
 }

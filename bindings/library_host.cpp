@@ -283,7 +283,7 @@ int32_t LibraryHost::differs(const capture::LibraryCall& site) {
 int32_t LibraryHost::look(runtime::Context&, bool heavy) {
   // A clock costs more than a short turn: the pause between looks grows while they come too often. Turns of one loop
   // may take very different times, so that of longer ones fewer are left out.
-  constexpr auto kOften = std::chrono::microseconds(200), kRarely = std::chrono::milliseconds(2);
+  constexpr std::chrono::microseconds kOften(200), kRarely(2000);
   const int32_t most = heavy ? 64 : 1 << 14;
   const auto now = std::chrono::steady_clock::now();
   const auto since = now - looked_;
@@ -291,10 +291,17 @@ int32_t LibraryHost::look(runtime::Context&, bool heavy) {
   if (since < kOften) pause = std::min(2 * pause, most);
   if (since > kRarely) pause = 1;
   untilLook[heavy ? 1 : 0] = pause;
-  looked_ = now;
   const bool unlocked = policy_.isUnlocked();
   if (unlocked) policy_.lock();
   policy_.hold();
+  constexpr std::chrono::milliseconds kTurnOfOthers(5);  // CPython's switch interval
+  if (looked_ == decltype(looked_){}) sharedAt_ = now;
+  if (!unlocked && mayUnlock_ && now - sharedAt_ > kTurnOfOthers) {
+    policy_.unlock();
+    policy_.lock();
+    sharedAt_ = std::chrono::steady_clock::now();
+  }
+  looked_ = now;
   const bool raised = PyErr_CheckSignals() != 0;
   if (raised) error_ = takeException();
   if (unlocked) policy_.unlock();

@@ -30,10 +30,12 @@ struct LibraryCalls {
 class LibraryHost : public runtime::Host {
  public:
   /// `arrays[b]` receives the array whose memory is buffer b of the plan, and owns it.
-  LibraryHost(const LibraryCalls& library, CallPolicy& policy, PyArrayObject** arrays)
+  /// `mayUnlock`: other threads may run meanwhile.
+  LibraryHost(const LibraryCalls& library, CallPolicy& policy, PyArrayObject** arrays, bool mayUnlock)
       : library_(library),
         policy_(policy),
-        arrays_(arrays) {}
+        arrays_(arrays),
+        mayUnlock_(mayUnlock) {}
   ~LibraryHost() override;
   LibraryHost(const LibraryHost&) = delete;
 
@@ -66,7 +68,8 @@ class LibraryHost : public runtime::Host {
   PyObject* stateToken_ = nullptr;  ///< of the error state that is in force meanwhile
   cpython::Ref error_;              ///< an exception that must not be lost
   runtime::Heap heap_;
-  std::chrono::steady_clock::time_point looked_{};
+  bool mayUnlock_;
+  std::chrono::steady_clock::time_point looked_{}, sharedAt_{};
   int32_t pauses_[2] = {1, 1};  ///< calls of look() that are left out, as Host::untilLook
 };
 

@@ -1,6 +1,7 @@
 // The extension module fusewire._fusewire: thin C entry points; everything a user sees is in the Python package.
 #include <Python.h>
 
+#include "bindings/cuda_device.h"
 #include "bindings/boundary.h"
 #include "bindings/compiled_function.h"
 #include "bindings/control_module.h"
@@ -18,6 +19,7 @@
 #include "graph/passes/pass_manager.h"
 #include "graph/support/config.h"
 #include "graph/support/event.h"
+#include "guards/array_library.h"
 #include "guards/array_layout.h"
 #include "jit/compile.h"
 
@@ -275,6 +277,7 @@ int execute(PyObject* module) {
     for (int i = 0; i < graph::kNumDTypes; ++i) guards::builtinDescr(static_cast<graph::DType>(i));  // held from now on
     capture::setIsCompiling(checked(PyObject_GetAttrString(module, "is_compiling")).get());
     capture::setUnwrapHook(unwrap);
+    guards::setDeviceRefusal(cudaRefusal);
     capture::declareCallable(checked(PyObject_GetAttrString(module, "graph_break")).get(),
                              capture::Declaration::kGraphBreak);
   });

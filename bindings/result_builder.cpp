@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "bindings/exit_objects.h"
 #include "bindings/held_locks.h"
-#include "bindings/output_memory.h"
 #include "graph/bound_sizes.h"
 #include "cpython/ref.h"
 #include "graph/support/check.h"
@@ -29,8 +27,10 @@ bool isOurs(const graph::Buffer& buffer) {
 
 }  // namespace
 
-ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms)
-    : exit_(std::move(exit)),
+ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms,
+                             const ArrayFactory& arrays)
+    : arrays_(arrays),
+      exit_(std::move(exit)),
       bufferCount_(plan.buffers.size()) {
   std::vector<graph::SymId> wanted;
   auto append = [&](const auto& ids) {
@@ -56,7 +56,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
                      append(buffer.shape),
                      -1,
                      false,
-                     buffer.shape.empty() && !needsArray[b]};
+                     buffer.shape.empty() && !needsArray[b] && arrays_.onHost()};
     if (!buffer.layout.isCOrder()) {
       out.fortran = buffer.layout.isFOrder();
       if (!out.fortran) out.strides = append(buffer.strides);
@@ -149,19 +149,11 @@ bool ResultBuilder::allocateOne(Call& call, size_t output) const {
   size_t bytes = out.itemSize;
   for (int d = 0; d < out.rank; ++d) bytes *= static_cast<size_t>(dims[d]);
   call.outputBytes += static_cast<int64_t>(bytes);
-  std::optional<PooledAllocation> pooled;
-  if (bytes >= kPooledBytes) {
-    pooled.emplace();
-    if (!pooled->ok()) return false;
-  }
-  if (!runtime::mayAllocate()) return PyErr_NoMemory(), false;
-  PyArray_Descr* descr = PyArray_DescrFromType(out.typeNumber);  // which the array takes over
-  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, out.rank, reinterpret_cast<const npy_intp*>(dims),
-                                         reinterpret_cast<const npy_intp*>(strides), nullptr,
-                                         out.fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, nullptr);
+  const ArrayShape shape{out.typeNumber, out.itemSize, out.rank, dims, strides, out.fortran};
+  PyObject* array = arrays_.allocate(shape, bytes);
   if (!array) return false;
   call.arrays[out.buffer] = reinterpret_cast<PyArrayObject*>(array);
-  call.buffers[out.buffer] = PyArray_DATA(call.arrays[out.buffer]);
+  call.buffers[out.buffer] = arrays_.dataOf(array);
   return true;
 }
 
@@ -178,6 +170,7 @@ bool ResultBuilder::allocate(Call& call) const {
 }
 
 bool ResultBuilder::allocateCopies(Call& call) const {
+  if (!arrays_.onHost()) return true;
   return std::all_of(copies_.begin(), copies_.end(),
                      [&](int output) { return views_[output].late || allocateCopy(call, output); });
 }
@@ -199,6 +192,7 @@ bool ResultBuilder::allocateCopy(Call& call, int output) const {
 }
 
 bool ResultBuilder::fillCopies(Call& call) const {
+  if (!arrays_.onHost()) return copyOnDevice(call);
   for (const int output : copies_) {
     if (views_[output].late && !allocateCopy(call, output)) return false;
     PyArrayObject** slot = call.arrays + slotOf(output);
@@ -206,6 +200,19 @@ bool ResultBuilder::fillCopies(Call& call) const {
     if (views_[output].given)
       reinterpret_cast<PyArrayObject_fields*>(source)->data = static_cast<char*>(dataOf(call, views_[output]));
     if (PyArray_CopyInto(slot[0], source) < 0) return false;
+  }
+  return true;
+}
+
+bool ResultBuilder::copyOnDevice(Call& call) const {
+  for (const int output : copies_) {
+    const View& view = views_[output];
+    Ref source = Ref::create(reinterpret_cast<PyObject*>(call.arrays[view.buffer]));
+    FW_CHECK(source);
+    if (!view.wholeBuffer) source = Ref::steal(buildView(call, view, dataOf(call, view), source.get(), false));
+    PyObject* copy = source ? arrays_.copy(source.get()) : nullptr;
+    if (!copy) return false;
+    call.arrays[slotOf(output)] = reinterpret_cast<PyArrayObject*>(copy);
   }
   return true;
 }
@@ -222,27 +229,21 @@ void* ResultBuilder::dataOf(const Call& call, const View& view) const {
 
 /// An array over the memory at `data`; `base`, if any, keeps it alive.
 PyObject* ResultBuilder::buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const {
-  PyObject* result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(view.typeNumber), view.rank,
-                                          reinterpret_cast<npy_intp*>(call.sizes + view.sizes),
-                                          reinterpret_cast<npy_intp*>(call.sizes + view.strides), data,
-                                          writeable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
-  if (result && base && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), Py_NewRef(base)) < 0)
-    Py_CLEAR(result);
-  return result;
+  return arrays_.view({view.typeNumber, 0, view.rank, call.sizes + view.sizes, call.sizes + view.strides}, data, base,
+                      writeable);
 }
 
 PyObject* ResultBuilder::buildArray(Call& call, const ExitNode& node) const {
   const View& view = views_[node.index];
   if (node.baseObject >= 0) {
     PyObject* base = call.objects[node.baseObject];
-    return buildView(call, view, dataOf(call, view), base,
-                     node.writeable && PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(base)));
+    return buildView(call, view, dataOf(call, view), base, node.writeable && arrays_.isWriteable(base));
   }
   if (node.baseNode >= 0) {
-    PyArrayObject* base = call.arrays[slotOf(node.baseNode)];
+    PyObject* base = reinterpret_cast<PyObject*>(call.arrays[slotOf(node.baseNode)]);
     FW_CHECK(base);
-    char* data = static_cast<char*>(PyArray_DATA(base)) + (view.offset < 0 ? 0 : call.sizes[view.offset]);
-    return buildView(call, view, data, reinterpret_cast<PyObject*>(base), node.writeable);
+    char* data = static_cast<char*>(arrays_.dataOf(base)) + (view.offset < 0 ? 0 : call.sizes[view.offset]);
+    return buildView(call, view, data, base, node.writeable);
   }
   PyArrayObject* array = call.arrays[slotOf(node.index)];
   FW_CHECK(array);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "bindings/array_factory.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/exit_plan.h"
 #include "graph/plan.h"
@@ -17,7 +18,9 @@ class HeldLocks;
 
 class ResultBuilder {
  public:
-  ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms);
+  /// `arrays` makes the arrays of the results, and lives as long as this.
+  ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms,
+                const ArrayFactory& arrays);
 
   /// Memory of one call, laid out by the caller: sizeCount() words, 2 words per output for scalars, arrayCount() array
   /// pointers (null-initialised).
@@ -81,6 +84,7 @@ class ResultBuilder {
   bool allocateCopies(Call& call) const;
   bool allocateCopy(Call& call, int output) const;
   bool fillCopies(Call& call) const;
+  bool copyOnDevice(Call& call) const;
   /// A slot of Call::arrays for each output that is an array: its buffer's, or its copy's.
   size_t slotOf(int output) const;
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
@@ -92,6 +96,7 @@ class ResultBuilder {
   PyObject* buildResult(Call& call) const;
   bool leaveRegion(Call& call, PyObject** result) const;
 
+  const ArrayFactory& arrays_;
   capture::ExitPlan exit_;
   std::vector<OutputBuffer> outputs_;
   std::vector<int> given_;                       ///< buffers whose arrays library calls make

@@ -12,6 +12,8 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "bindings/call_policy.h"
+#include "bindings/cuda_device.h"
+#include "bindings/cupy_memory.h"
 #include "bindings/held_locks.h"
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
@@ -21,6 +23,7 @@
 #include "graph/symint_facts.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
+#include "jit/cuda/target.h"
 #include "jit/target.h"
 #include "nlohmann/json.hpp"
 
@@ -82,7 +85,11 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   const auto disabled = splitList(config.text(Setting::kDisablePasses));
   context.disabled = disabled;
   if (const int64_t ms = config.number(Setting::kCompileLimit)) context.deadline = Deadline::after(ms * 1'000'000);
-  context.target = jit::planningTarget();
+  const bool onDevice = v->guards_->arrays->onDevice();
+  context.target = onDevice ? jit::cuda::planningTarget() : jit::planningTarget();
+  const ArrayFactory* arrays = onDevice ? cupyFactory() : &numpyFactory();
+  if (!arrays) throw cpython::PythonError();
+  v->onDevice_ = onDevice;
   if (channelEnabled(Channel::kPasses)) {
     context.dump = [](std::string_view name, const std::string& text) {
       emit(Channel::kPasses, "pass", "after " + std::string(name) + ":\n" + text,
@@ -104,12 +111,18 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->symbols_ = static_cast<size_t>(syms->symbolCount());
   for (size_t i = 0; i < v->guards_->symbols.size(); ++i)
     if (v->guards_->symbols[i].from == guards::SymbolBinding::From::kCall) v->boundSymbols_.push_back(i);
-  v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms);
+  v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms, *arrays);
   if (v->results_->hasLateCopies() && !plan->commits.empty())
     return absl::UnimplementedError("a copy whose size data decides, behind writes");
   if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
   BackendOptions options{v->transaction_.mayDefer(), {}, context.deadline, {v->graphText_, std::move(captured.writes)}};
   options.guarded = guardedExpressions(*v->guards_, *syms);
+  for (size_t i = 0; onDevice && i < v->guards_->inputs.size(); ++i)
+    if (v->guards_->inputs[i].from != guards::InputBinding::From::kArrayData)
+      options.hostInputs.push_back(static_cast<int>(i));
+  for (const guards::Guard& g : v->guards_->guards)
+    if (g.kind == guards::GuardKind::kArrayMeta) options.device = v->device_ = g.meta.device;
+  if (onDevice && v->device_ < 0) options.device = v->device_ = currentDevice();
   auto executable = makeExecutable(std::move(captured.graph), *std::move(plan), config, options);
   if (!executable.ok()) return executable.status();
   v->executable_ = *std::move(executable);
@@ -200,6 +213,7 @@ void Variant::findSizes(const graph::Graph& graph) {
 }
 
 void Variant::beginTrial(bool region) {
+  if (onDevice_) return;           // times of the host say nothing of work that goes on behind them
   constexpr double kEntryNs = 60;  // finding the variant, besides its guards
   trial_ = std::make_shared<Trial>(region || sizes_.empty() ? kEntryNs + std::max(guardNs, 0.0) : 0.0, region);
 }
@@ -273,7 +287,17 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   if (holdsObjects_) policy.hold();
   runtime::Context context{frame.symbols, frame.buffers};
   std::optional<LibraryHost> host;
-  if (asksHost_) context.host = &host.emplace(library_, policy, call.arrays);
+  std::optional<CupyHost> device;
+  if (onDevice_) {
+    policy.hold();  // CuPy's allocators may be Python code
+    context.host = &device.emplace();
+    if (!device->ok() || !isCurrentDevice(device_)) {
+      ++declines_;
+      return RunOutcome::kDeclined;
+    }
+  } else if (asksHost_) {
+    context.host = &host.emplace(library_, policy, call.arrays, !exit.atomic);
+  }
   const runtime::Transaction::Work work{results_->workspaceBytes(call), call.outputBytes, !exit.atomic};
   switch (transaction_.run(*executable_, context, work, policy)) {
     case runtime::Outcome::kDone: break;
@@ -284,8 +308,13 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       ++declinesInARow_;
       ++declines_;
       return RunOutcome::kDeclined;
-    case runtime::Outcome::kOutOfMemory: PyErr_NoMemory(); return RunOutcome::kError;
-    case runtime::Outcome::kFailed: ++hits_; return RunOutcome::kError;
+    case runtime::Outcome::kOutOfMemory:
+      if (!device || !device->restoreError()) PyErr_NoMemory();
+      return RunOutcome::kError;
+    case runtime::Outcome::kFailed:
+      ++hits_;
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "CUDA failed while arrays were written");
+      return RunOutcome::kError;
   }
   declinesInARow_ = 0;
   ++hits_;

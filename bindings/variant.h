@@ -127,6 +127,8 @@ class Variant {
   std::vector<uint32_t> history_;  ///< failures of each guard
   size_t symbols_ = 0;             ///< those that the guards find, then those that the code binds
   size_t scratchWords_ = 0;
+  bool onDevice_ = false;      ///< the arrays of its calls are on a device
+  int device_ = -1;            ///< which
   bool holdsObjects_ = false;  ///< some object of a call has no other owner that is known to last
 };
 

@@ -72,10 +72,11 @@ uint64_t kindKey(PyObject* const* slots, int count) {
   auto mix = [&](uint64_t v) { hash = (hash ^ v) * 0xff51afd7ed558ccdull, hash ^= hash >> 32; };
   for (int i = 0; i < count; ++i) {
     mix(slots[i] ? reinterpret_cast<uintptr_t>(Py_TYPE(slots[i])) : 0);
-    if (!slots[i] || !PyArray_Check(slots[i])) continue;
-    auto* array = reinterpret_cast<PyArrayObject*>(slots[i]);
-    mix(reinterpret_cast<uintptr_t>(PyArray_DESCR(array)));
-    mix(static_cast<uint64_t>(PyArray_NDIM(array)) << 32 | static_cast<uint64_t>(PyArray_FLAGS(array)));
+    if (!slots[i] || !(PyArray_Check(slots[i]) || guards::isArray(slots[i]))) continue;
+    const guards::ArrayView array =
+        PyArray_Check(slots[i]) ? guards::numpyArrays().view(slots[i]) : guards::viewOf(slots[i]);
+    mix(reinterpret_cast<uintptr_t>(array.descr));
+    mix(static_cast<uint64_t>(array.rank) << 32 | static_cast<uint64_t>(array.flags));
   }
   return hash;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import sys
 import types
 from collections.abc import Iterable
 
@@ -113,12 +114,17 @@ def mark_static(array, dim=None, /) -> None:
     It goes before a variant for any size that there is already. The mark belongs to this array object, not to its views
     and copies.
     """
-    _mark(array, range(array.ndim) if dim is None and isinstance(array, np.ndarray) else dim, "static")
+    _mark(array, range(array.ndim) if dim is None and _is_array(array) else dim, "static")
+
+
+def _is_array(value) -> bool:
+    cupy = getattr(sys.modules.get("cupy"), "ndarray", None)
+    return isinstance(value, np.ndarray) or (cupy is not None and isinstance(value, cupy))
 
 
 def _mark(array, dims, policy: str) -> None:
     what = f"fusewire.mark_{policy}"
-    if not isinstance(array, np.ndarray):
+    if not _is_array(array):
         raise TypeError(f"{what}: expected an array, got {type(array).__name__}")
     axes = []
     for dim in dims if isinstance(dims, Iterable) and not isinstance(dims, (str, bytes)) else (dims,):

@@ -5,12 +5,15 @@ namespace fw::cpython {
 namespace {
 
 constexpr std::string_view kPackage = "numpy";
+constexpr std::string_view kArrayPackages[] = {kPackage, "cupy", "cupyx", "cupy_backends"};
 
 }  // namespace
 
 bool isNumpyName(std::string_view name) {
-  return name.substr(0, kPackage.size()) == kPackage &&
-         (name.size() == kPackage.size() || name[kPackage.size()] == '.');
+  for (const std::string_view package : kArrayPackages)
+    if (name.substr(0, package.size()) == package && (name.size() == package.size() || name[package.size()] == '.'))
+      return true;
+  return false;
 }
 
 std::string publicName(std::string name) {

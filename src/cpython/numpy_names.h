@@ -1,5 +1,5 @@
-// What belongs to NumPy, by the names that it gives: for messages, and for objects that NumPy's C API cannot tell. The
-// only place that compares such names.
+// What belongs to NumPy and to CuPy, by the names that they give: for messages, and for objects that NumPy's C API
+// cannot tell. The only place that compares such names.
 #pragma once
 
 #include <Python.h>
@@ -9,7 +9,7 @@
 
 namespace fw::cpython {
 
-/// "numpy" or something in it: a module, or the full name of a function.
+/// "numpy", or another library of arrays, or something in it: a module, or the full name of a function.
 bool isNumpyName(std::string_view name);
 /// A dotted name as users write it: "numpy.random._generator.Generator" is numpy.random.Generator.
 std::string publicName(std::string name);

@@ -103,6 +103,7 @@ void Branching::refuse(const Place& place, const std::string& why) {
 
 std::optional<ValueId> Branching::condition(Value* value) {
   if (trace.keepsWrites || interpreter.resumeAt() >= 0) return std::nullopt;
+  if (trace.onDevice()) return std::nullopt;  // the host would have to wait for it
   graph::Graph& g = trace.graph();
   switch (value->kind) {
     case ValueKind::kPyBool:

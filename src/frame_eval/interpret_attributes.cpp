@@ -447,8 +447,8 @@ bool Interpreter::typeHasAttribute(Value* self, PyObject* name) {
 bool Interpreter::hasAttribute(Value* self, PyObject* name) {
   trace_.open(self);
   if (self->kind == ValueKind::kArray) {
-    // NumPy's own type: what its MRO holds is all there is.
-    return lookUp(&PyArray_Type, name) != nullptr;
+    // A library's own type: what its MRO holds is all there is.
+    return lookUp(trace_.arrays().type, name) != nullptr;
   }
   trace_.refuseOpaque(self);
   if (isFunction(self)) return orMissing([&] { return functionAttribute(self, name); });

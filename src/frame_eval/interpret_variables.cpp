@@ -18,6 +18,23 @@ using guards::SourceKind;
 
 // ---- outermost frames ---------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Numbers that are computed before the first array is looked at belong with it.
+void expectArrays(Trace& trace, absl::Span<PyObject* const> objects) {
+  numpy::findLibraries();
+  const guards::ArrayLibrary* cupy = guards::findCupy();
+  for (PyObject* object : objects) {
+    const guards::ArrayLibrary* library = object && cupy ? guards::arrayLibraryOf(Py_TYPE(object)) : nullptr;
+    if (library && library->onDevice()) {
+      trace.guardSet().arrays = library;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
 Value* Interpreter::run(const CallView& view) {
   auto* code = reinterpret_cast<PyCodeObject*>(view.function->func_code);
   trace_.code = view.function->func_code;
@@ -38,12 +55,12 @@ Value* Interpreter::run(const CallView& view) {
   frame.slots.assign(static_cast<size_t>(code->co_nlocalsplus), nullptr);
   const int count = cpython::boundArguments(code);
   trace_.guardSet().boundSlots = count;
+  expectArrays(trace_, {view.args, static_cast<size_t>(count)});
   for (int i = 0; i < count; ++i) {
     frame.slots[i] = trace_.fromSource(trace_.sources().intern(SourceKind::kArg, {}, i), view.args[i]);
     // Inputs of the graph in the order of the arguments; nearly all are used.
     PyObject* object = view.args[i];
-    if (PyArray_CheckExact(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object))
-      trace_.open(frame.slots[i]);
+    if (guards::isArray(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object)) trace_.open(frame.slots[i]);
   }
   if (PyObject* closure = view.function->func_closure) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(closure); ++i) {
@@ -68,6 +85,7 @@ FrameEnd Interpreter::runRegion(const RegionView& view) {
   liveSlots_ = view.slots;
   int locals = map.slotCount(), depth = map.depth(view.start);
   FW_CHECK(depth >= 0);
+  expectArrays(trace_, {view.slots, static_cast<size_t>(locals + depth)});
   for (int i = 0; i < locals + depth; ++i) {
     Value* unread = trace_.make(ValueKind::kUnread);
     unread->position = static_cast<size_t>(i);

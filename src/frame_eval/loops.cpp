@@ -63,7 +63,7 @@ void Rolling::refuse(const std::string& why) {
 }
 
 bool Rolling::mayRoll() const {
-  return trace_.loops && !trace_.keepsWrites && !in_.survey_ && in_.resumeAt() < 0 &&
+  return trace_.loops && !trace_.keepsWrites && !trace_.onDevice() && !in_.survey_ && in_.resumeAt() < 0 &&
          !trace_.loops->refused.contains(key());
 }
 

@@ -74,7 +74,21 @@ Value* Trace::constant(Ref owned) {
   return v;
 }
 
+void Trace::useArrays(const guards::ArrayLibrary& library) {
+  if (&library != &arrays()) {
+    // Numbers that were computed so far are in the graph, and would be computed on the device.
+    bool computed = hasArrays_;
+    for (size_t i = 0; i < graph_.size() && library.onDevice(); ++i)
+      computed |= !graph_.node(graph::ValueId(i)).operands.empty();
+    if (computed)
+      fail(BreakReason::kUnsupportedArray, "arrays of " + arrays().name + " and " + library.name + " in one region");
+  }
+  guards_.arrays = &library;
+  hasArrays_ = true;
+}
+
 Value* Trace::array(graph::ValueId node, Value* base) {
+  hasArrays_ = true;
   Value* v = make(ValueKind::kArray);
   v->node = node;
   v->base = base;
@@ -83,6 +97,7 @@ Value* Trace::array(graph::ValueId node, Value* base) {
 }
 
 Value* Trace::arrayOrScalar(graph::ValueId node) {
+  if (onDevice()) return array(numpy::freshOnDevice(*this, node));
   if (graph_.type(node).rank() != 0) return array(node);
   return number(ValueKind::kArrayScalar, node);
 }
@@ -91,6 +106,14 @@ Value* Trace::number(ValueKind kind, graph::ValueId node) {
   FW_CHECK(kind == ValueKind::kArrayScalar || kind == ValueKind::kPyFloat || kind == ValueKind::kPyBool ||
            kind == ValueKind::kPyComplex);
   FW_CHECK(graph_.type(node).rank() == 0);
+  if (onDevice() && graph_.node(node).op != graph::Op::kInput) {
+    // Numbers of the host are computed there, by the guards; what comes of arrays is on the device.
+    auto number = kind == ValueKind::kArrayScalar ? std::nullopt : numbers_.of(node);
+    Value* bound = number ? numbers_.bind(*number) : nullptr;
+    if (!bound || bound->kind != kind)
+      fail(BreakReason::kUnsupportedArray, "a number that " + arrays().name + " computes");
+    return bound;
+  }
   Value* v = make(kind);
   v->node = node;
   return v;

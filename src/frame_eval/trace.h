@@ -55,6 +55,9 @@ class Trace {
   guards::SourceTable& sources() { return *guards_.sources; }
   guards::GuardSet& guardSet() { return guards_; }
   Numbers& numbers() { return numbers_; }
+  const guards::ArrayLibrary& arrays() const { return *guards_.arrays; }  ///< whose arrays the values are
+  bool onDevice() const { return arrays().onDevice(); }
+  void useArrays(const guards::ArrayLibrary& library);  ///< breaks if there are those of another library
 
   // ---- values -----------------------------------------------------------------------------------------------------
   Value* constant(PyObject* borrowed);  ///< known object
@@ -78,8 +81,7 @@ class Trace {
   /// arrays of other kinds) stays a kObject that only its users refuse. Unopened Values occur only on the stack, in
   /// locals, in cells, in attributes and as self of methods.
   Value* open(Value* value);
-  /// Length of a list by its own source, whose type is guarded.
-  graph::SymId lengthOf(SourceId source, int64_t seen);
+  graph::SymId lengthOf(SourceId source, int64_t seen);  ///< of a list by its own source, whose type is guarded
   void refuseOpaque(Value* value);  ///< breaks with the reason why the kObject is not understood, if there is one
 
   // ---- side effects: the Values are changed by the caller, at once ------------------------------------------------
@@ -93,15 +95,13 @@ class Trace {
   void effectAdvance(Value* iterator, int64_t count);
   /// A method of a builtin container, called for what it does.
   void effectCall(Value* target, const char* method, std::vector<Value*> args);
-  /// The lock `locks[index]` is released.
-  void effectRelease(size_t index);
+  void effectRelease(size_t index);  ///< of locks[index]
   /// Guards that the objects written are no others that were read by another name; once, at the end.
   void guardAliases();
   /// Notes that names are read straight from the dict `source` (globals, a module's), which must not have been written
   /// as a dict.
   void readNamespace(SourceId source, PyObject* dict);
-  /// Guards that what was loaded and then only dropped or moved exists; once, at the end.
-  void guardPresence();
+  void guardPresence();  ///< of what was loaded and then only dropped or moved; once, at the end
 
   // ---- decisions: answered from the values seen now, and guarded --------------------------------------------------
   /// left relation right? Proven without a guard where possible. Equality, once decided, is assumed by the SymContext.
@@ -110,8 +110,7 @@ class Trace {
   /// Value seen now; breaks for what depends on the turn of a loop.
   int64_t hint(graph::SymId sym) const;
   void guard(guards::Guard guard);
-  /// The guards from number `first` on hold fast one value of many.
-  void pinFrom(size_t first);
+  void pinFrom(size_t first);  ///< the guards from that number on hold fast one value of many
   /// Python truth of a value, decided with guards; breaks with kDataDependentBranch on array data.
   bool truth(Value* value);
 
@@ -124,8 +123,7 @@ class Trace {
   Ref asObject(Value* value);
   PyTypeObject* typeOf(Value* value);  ///< guarded from then on
 
-  /// Objects whose identity can be told: two sources of one are one Value.
-  static bool isMutable(PyObject* object);
+  static bool isMutable(PyObject* object);  ///< its identity can be told: two sources of one are one Value
 
   /// By reference, as all parameters of functions that only throw: GCC 12 destroys moved-from values twice there.
   [[noreturn]] void fail(BreakReason reason, const std::string& detail);
@@ -138,7 +136,7 @@ class Trace {
   /// Constant of a guarded value: one whose guard is already installed.
   Value* guardedConstant(SourceId source, PyObject* object, guards::GuardKind kind);
 
-  /// As the user would write the source.
+  /// As the user would write it.
   std::string describe(SourceId source) const { return guards_.sources->describe(source, code); }
 
   /// Value that was read from `source`, or null.
@@ -198,7 +196,7 @@ class Trace {
     graph::SymList strides;
     graph::SymId address;
   };
-  Geometry geometryOf(SourceId source, PyArrayObject* array);
+  Geometry geometryOf(SourceId source, PyObject* array);
   void openShared(SharedMemory& memory);
   using AxisTerm = std::function<graph::SymId(size_t member, size_t axis)>;
   graph::ValueId sharedView(const SharedMemory& memory, size_t member, const Geometry& geometry, const AxisTerm& lowOf,
@@ -225,6 +223,7 @@ class Trace {
   absl::flat_hash_map<graph::SymId, int64_t> lowerBounds_;  ///< guarded: expression without constant term >= bound
   absl::flat_hash_set<graph::SymId> nonZero_;               ///< guarded differences
   int dimCount_ = 0, intCount_ = 0;
+  bool hasArrays_ = false;                                  ///< arrays() is settled
   int sourceDepth_ = 0;                                     ///< nesting of containers being read
   std::vector<std::pair<SourceId, PyObject*>> namespaces_;  ///< see readNamespace()
 };
@@ -244,7 +243,8 @@ class Nesting {
   Trace& trace_;
 };
 
-/// True for exact types whose operations run no user code: int, float, complex, str, bytes, bool, None, tuples of them.
+/// True for exact types whose operations run no user code: int, float, complex, str, bytes, bool, None, tuples of
+/// them.
 bool isPlain(PyObject* object);
 
 }  // namespace fw::capture

@@ -160,7 +160,7 @@ PyTypeObject* Trace::typeOf(Value* value) {
       return type;
     }
     case ValueKind::kInstance: return reinterpret_cast<PyTypeObject*>(value->object.get());
-    case ValueKind::kArray: return &PyArray_Type;
+    case ValueKind::kArray: return arrays().type;
     case ValueKind::kArrayScalar: return guards::scalarType(graph_.type(value->node).dtype);
     case ValueKind::kPyFloat: return &PyFloat_Type;
     case ValueKind::kPyInt: return &PyLong_Type;

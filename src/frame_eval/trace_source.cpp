@@ -10,6 +10,7 @@
 #include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/reading.h"
 #include "frame_eval/trace.h"
 #include "graph/rank.h"
@@ -45,7 +46,7 @@ bool isIdentityConstant(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
          PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || PyArray_DescrCheck(o) ||
          Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
-         Py_TYPE(o) == &PyMemberDescr_Type || cpython::isUfunc(o) || cpython::isArrayFunction(o);
+         Py_TYPE(o) == &PyMemberDescr_Type || cpython::isUfunc(o) || cpython::isArrayFunction(o) || numpy::isKnown(o);
 }
 
 bool isContainer(PyObject* o) { return PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyDict_CheckExact(o); }
@@ -93,12 +94,14 @@ const char* containerRefusal(Trace& trace, PyObject* o, int depth) {
 }
 
 const char* arrayRefusal(PyObject* object) {
-  if (!PyArray_CheckExact(object)) return Py_TYPE(object)->tp_name;
-  auto* a = reinterpret_cast<PyArrayObject*>(object);
-  if (!PyArray_ISNOTSWAPPED(a)) return "is byte-swapped";
-  if (!guards::dtypeOf(PyArray_DESCR(a))) return "has an element type that is not compiled";
-  if (PyArray_NDIM(a) > graph::kMaxRank) return "has more than 31 axes";
-  return PyArray_ISALIGNED(a) ? nullptr : "is not aligned";
+  const guards::ArrayLibrary* library = guards::arrayLibraryOf(Py_TYPE(object));
+  if (!library) return Py_TYPE(object)->tp_name;
+  if (library->onDevice() && !guards::deviceRefusal().empty()) return guards::deviceRefusal().c_str();
+  const guards::ArrayView a = guards::viewOf(object);
+  if (!PyArray_ISNBO(a.descr->byteorder)) return "is byte-swapped";
+  if (!guards::dtypeOf(a.descr)) return "has an element type that is not compiled";
+  if (a.rank > graph::kMaxRank) return "has more than 31 axes";
+  return a.isAligned() ? nullptr : "is not aligned";
 }
 
 }  // namespace
@@ -176,7 +179,7 @@ graph::SymId Trace::lengthOf(SourceId source, int64_t seen) {
 
 void Trace::refuseOpaque(Value* value) {
   if (value->kind != ValueKind::kObject || value->name.empty()) return;
-  bool array = PyArray_Check(value->object.get());
+  bool array = PyArray_Check(value->object.get()) || guards::isArray(value->object.get());
   fail(array ? BreakReason::kUnsupportedArray : BreakReason::kUnsupportedObject,
        describe(value->source) + " " + value->name);
 }
@@ -235,7 +238,7 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     sourceDepth_ = depth;
     return v;
   };
-  if (PyArray_Check(object)) {
+  if (PyArray_Check(object) || guards::isArray(object)) {
     if (const char* why = arrayRefusal(object)) {
       into->name = why;
     } else {
@@ -355,18 +358,19 @@ Value* Trace::containerFromSource(SourceId source, PyObject* object) {
 }
 
 Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
+  useArrays(*guards::arrayLibraryOf(Py_TYPE(object)));
   if (Value* part = sharedArray(object)) return part;
-  auto* a = reinterpret_cast<PyArrayObject*>(object);
-  auto dtype = guards::dtypeOf(PyArray_DESCR(a));
+  const guards::ArrayView a = guards::viewOf(object);
+  auto dtype = guards::dtypeOf(a.descr);
   graph::ValueType type{.dtype = *dtype, .layout = guards::classifyLayout(a)};
-  guard({.kind = GuardKind::kArrayMeta, .source = source, .meta = {*dtype, type.layout}});
+  guard({.kind = GuardKind::kArrayMeta, .source = source, .meta = {*dtype, type.layout, arrays().device(object)}});
   const std::string argument = sources()[source].kind == SourceKind::kArg ? describe(source) : std::string();
-  for (int axis = 0; axis < PyArray_NDIM(a); ++axis) {
+  for (int axis = 0; axis < a.rank; ++axis) {
     // An array without elements is packed: its layout class is C order, whatever its strides are.
     graph::SymId size = addSymbol("s" + std::to_string(dimCount_++), {type.layout.isPacked() ? 0 : 1, INT64_MAX},
-                                  PyArray_DIM(a, axis), {SymbolBinding::From::kDim, source, axis});
+                                  a.shape[axis], {SymbolBinding::From::kDim, source, axis});
     // Which axes are ties, and which interleave, is said of those that have a stride.
-    const bool silent = PyArray_DIM(a, axis) == 1 && (type.layout.tiedAxes || type.layout.interleaved);
+    const bool silent = a.shape[axis] == 1 && (type.layout.tiedAxes || type.layout.interleaved);
     if (silent || sizePolicy(object, axis, code, argument, sizes) == SizePolicy::kStatic)
       size = syms().constant(specialize(size));
     type.shape.push_back(size);
@@ -376,7 +380,7 @@ Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
     for (int i = 0; i < type.layout.rank(); ++i) {
       if (inner && i + 1 == type.layout.rank()) break;  // stride itemsize
       int axis = type.layout.order[i];
-      addSymbol("t" + std::to_string(guards_.inputs.size()) + "_" + std::to_string(axis), {}, PyArray_STRIDE(a, axis),
+      addSymbol("t" + std::to_string(guards_.inputs.size()) + "_" + std::to_string(axis), {}, a.strides[axis],
                 {SymbolBinding::From::kStride, source, axis});
     }
   }

@@ -39,12 +39,12 @@ void sortAxes(const npy_intp* votes, int rank, int8_t* order) {
   }
 }
 
-Contiguity contiguityOf(PyArrayObject* array, const Class& c) {
-  npy_intp item = PyArray_ITEMSIZE(array), expected = item;
+Contiguity contiguityOf(const ArrayView& array, const Class& c) {
+  npy_intp item = array.itemSize(), expected = item;
   bool packed = c.broadcastAxes == 0 && c.negativeAxes == 0, inner = false, first = true;
-  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
+  for (int i = array.rank - 1; i >= 0; --i) {
     int axis = c.order[i];
-    npy_intp size = PyArray_DIM(array, axis), stride = PyArray_STRIDE(array, axis);
+    npy_intp size = array.shape[axis], stride = array.strides[axis];
     if (size == 1) continue;
     if (first) inner = stride == item;
     first = false;
@@ -55,25 +55,25 @@ Contiguity contiguityOf(PyArrayObject* array, const Class& c) {
 }
 
 /// Axes of one stride, and whether an axis reaches as far as the next stride: order that a step can change.
-void compareStrides(PyArrayObject* array, const npy_intp* votes, Class& c) {
+void compareStrides(const ArrayView& array, const npy_intp* votes, Class& c) {
   npy_intp below = 0, reach = 0;  // stride of the axes further in, and how far the longest of them goes
   int last = -1;                  // the outermost of them
-  for (int i = PyArray_NDIM(array) - 1; i >= 0; --i) {
+  for (int i = array.rank - 1; i >= 0; --i) {
     const int axis = c.order[i];
     const npy_intp stride = votes[axis];
     if (stride == 0) continue;
     const bool tied = stride == below;
     if (tied && last < 32) c.tiedAxes |= 1u << last;
     if (!tied && stride <= reach) c.interleaved = true;
-    const npy_intp span = stride * (PyArray_DIM(array, axis) - 1);
+    const npy_intp span = stride * (array.shape[axis] - 1);
     reach = tied ? std::max(reach, span) : span;
     below = stride;
     last = axis;
   }
 }
 
-void classify(PyArrayObject* array, Class& c) {
-  int rank = PyArray_NDIM(array), flags = PyArray_FLAGS(array);
+void classify(const ArrayView& array, Class& c) {
+  int rank = array.rank, flags = array.flags;
   if (flags & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) {
     bool isC = flags & NPY_ARRAY_C_CONTIGUOUS;
     for (int i = 0; i < rank; ++i) c.order[i] = static_cast<int8_t>(isC ? i : rank - 1 - i);
@@ -81,8 +81,8 @@ void classify(PyArrayObject* array, Class& c) {
   }
   npy_intp votes[NPY_MAXDIMS];
   for (int i = 0; i < rank; ++i) {
-    npy_intp stride = PyArray_STRIDE(array, i);
-    bool single = PyArray_DIM(array, i) == 1;
+    npy_intp stride = array.strides[i];
+    bool single = array.shape[i] == 1;
     votes[i] = single ? 0 : std::abs(stride);
     if (!single && stride == 0 && i < 32) c.broadcastAxes |= 1u << i;
     if (!single && stride < 0 && i < 32) c.negativeAxes |= 1u << i;
@@ -108,11 +108,11 @@ static_assert(std::size(kTypeNumbers) == graph::kNumDTypes && std::size(kTypeCha
 
 }  // namespace
 
-Layout classifyLayout(PyArrayObject* array) {
+Layout classifyLayout(const ArrayView& array) {
   Class c;
   classify(array, c);
   Layout layout;
-  layout.order.assign(c.order, c.order + PyArray_NDIM(array));
+  layout.order.assign(c.order, c.order + array.rank);
   layout.contiguity = c.contiguity;
   layout.broadcastAxes = c.broadcastAxes;
   layout.negativeAxes = c.negativeAxes;
@@ -121,8 +121,8 @@ Layout classifyLayout(PyArrayObject* array) {
   return layout;
 }
 
-bool layoutMatches(PyArrayObject* array, const Layout& layout) {
-  if (PyArray_NDIM(array) != layout.rank()) return false;
+bool layoutMatches(const ArrayView& array, const Layout& layout) {
+  if (array.rank != layout.rank()) return false;
   Class c;
   classify(array, c);
   return c.contiguity == layout.contiguity && c.broadcastAxes == layout.broadcastAxes &&

@@ -6,6 +6,7 @@
 #include "cpython/numpy_api.h"
 #include "graph/dtype.h"
 #include "graph/layout.h"
+#include "guards/array_library.h"
 
 namespace fw::guards {
 
@@ -17,10 +18,10 @@ namespace fw::guards {
 ///      size 1 do not vote and keep their C position. broadcastAxes and negativeAxes name axes of size above 1 only.
 ///      kPacked if there are neither of those and no gaps; kInner if the innermost axis of size above 1 has stride
 ///      +itemsize; else kStrided. tiedAxes and interleaved follow from the strides of the axes that vote.
-graph::Layout classifyLayout(PyArrayObject* array);
+graph::Layout classifyLayout(const ArrayView& array);
 
 /// classifyLayout(array) == layout.
-bool layoutMatches(PyArrayObject* array, const graph::Layout& layout);
+bool layoutMatches(const ArrayView& array, const graph::Layout& layout);
 
 /// Element type of a dtype object that our arithmetic covers: native byte order, no metadata, no fields. 'q' and 'Q'
 /// (long long) are refused, because NumPy answers them with a dtype object other than that of 'l' and 'L'.

@@ -26,35 +26,37 @@ std::string sizeText(int64_t value) { return std::to_string(value); }
 
 }  // namespace
 
-PyArrayObject* Checker::loadArray(SourceId id) {
+std::optional<ArrayView> Checker::loadArray(SourceId id) {
   PyObject* object = load(id);
-  if (!object) return nullptr;
-  if (Py_TYPE(object) == &PyArray_Type) return reinterpret_cast<PyArrayObject*>(object);
-  fail(name(id) + " is a " + typeName(Py_TYPE(object)) + ", compiled for a numpy.ndarray");
-  return nullptr;
+  if (!object) return std::nullopt;
+  if (Py_TYPE(object) == set_.arrays->type) return viewOf(object);
+  fail(name(id) + " is a " + typeName(Py_TYPE(object)) + ", compiled for a " + set_.arrays->typeName);
+  return std::nullopt;
 }
 
 std::string Checker::symbolsText(graph::SymId id) const { return set_.syms->print(id); }
 
 bool Checker::checkArrayMeta(const Guard& g) {
-  PyArrayObject* array = loadArray(g.source);
+  const std::optional<ArrayView> array = loadArray(g.source);
   if (!array) return false;
   std::string x = name(g.source);
-  if (PyArray_NDIM(array) != g.meta.rank())
-    return fail(x + ".ndim is " + sizeText(PyArray_NDIM(array)) + ", compiled for " + sizeText(g.meta.rank()));
-  if (dtypeOf(PyArray_DESCR(array)) != g.meta.dtype)
-    return fail(x + ".dtype is " + dtypeName(PyArray_DESCR(array)) + ", compiled for " +
-                dtypeName(builtinDescr(g.meta.dtype)));
-  if (!PyArray_ISALIGNED(array)) return fail("the data of " + x + " is not aligned");
-  graph::Layout layout = classifyLayout(array);
+  if (array->rank != g.meta.rank())
+    return fail(x + ".ndim is " + sizeText(array->rank) + ", compiled for " + sizeText(g.meta.rank()));
+  if (dtypeOf(array->descr) != g.meta.dtype)
+    return fail(x + ".dtype is " + dtypeName(array->descr) + ", compiled for " + dtypeName(builtinDescr(g.meta.dtype)));
+  if (!array->isAligned()) return fail("the data of " + x + " is not aligned");
+  const int device = set_.arrays->device(load(g.source));
+  if (device != g.meta.device)
+    return fail(x + " is on device " + sizeText(device) + ", compiled for " + sizeText(g.meta.device));
+  graph::Layout layout = classifyLayout(*array);
   if (!(layout == g.meta.layout))
     return fail("memory layout of " + x + " is " + layout.print() + ", compiled for " + g.meta.layout.print());
   return bindSymbols();
 }
 
 bool Checker::checkWriteable(const Guard& g) {
-  PyArrayObject* array = loadArray(g.source);
-  return array && (PyArray_ISWRITEABLE(array) || fail(name(g.source) + " is read-only"));
+  const std::optional<ArrayView> array = loadArray(g.source);
+  return array && (array->isWriteable() || fail(name(g.source) + " is read-only"));
 }
 
 bool Checker::checkSymRelation(const Guard& g) {
@@ -118,21 +120,20 @@ bool Checker::checkNumber(const Guard& g) {
 }
 
 bool Checker::checkNoOverlap(const Guard& g) {
-  PyArrayObject* a = loadArray(g.source);
-  PyArrayObject* b = a ? loadArray(g.other) : nullptr;
-  return b && (!mayOverlap(a, b) || fail("memory of " + name(g.source) + " and " + name(g.other) + " may overlap"));
+  const std::optional<ArrayView> a = loadArray(g.source), b = a ? loadArray(g.other) : std::nullopt;
+  return b && (!mayOverlap(*a, *b) || fail("memory of " + name(g.source) + " and " + name(g.other) + " may overlap"));
 }
 
 bool Checker::checkDisjoint(const Guard& g) {
-  std::vector<PyArrayObject*> arrays;
+  std::vector<PyObject*> arrays;
   for (SourceId id : g.list) {
-    arrays.push_back(loadArray(id));
-    if (!arrays.back()) return false;
+    if (!loadArray(id)) return false;
+    arrays.push_back(load(id));
   }
   if (areDisjoint(arrays, static_cast<size_t>(g.lo))) return true;
   for (size_t i = 0; i < static_cast<size_t>(g.lo); ++i)
     for (size_t j = i + 1; j < arrays.size(); ++j)
-      if (mayOverlap(arrays[i], arrays[j]))
+      if (mayOverlap(viewOf(arrays[i]), viewOf(arrays[j])))
         return fail("memory of " + name(g.list[i]) + " and " + name(g.list[j]) + " may overlap");
   return fail("the memory of too many arrays is interleaved");
 }

@@ -47,7 +47,6 @@ bool Checker::bindSymbols() {
   for (int symbol : index_.symbolsOf[guard_]) {
     const SymbolBinding& b = set_.symbols[symbol];
     PyObject* object = load(b.source);
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
     int64_t fields[4] = {}, &out = frame_.symbols[symbol];
     if (PyRange_Check(object))
       cpython::readRange(object, fields);
@@ -57,9 +56,9 @@ bool Checker::bindSymbols() {
       cpython::readIndexIterator(object, fields);
     bool isRange = PyRange_Check(object), isRangeIterator = Py_TYPE(object) == &PyRangeIter_Type;
     switch (b.from) {
-      case From::kDim: out = PyArray_DIM(array, b.axis); break;
-      case From::kStride: out = PyArray_STRIDE(array, b.axis); break;
-      case From::kAddress: out = reinterpret_cast<int64_t>(PyArray_DATA(array)); break;
+      case From::kDim: out = viewOf(object).shape[b.axis]; break;
+      case From::kStride: out = viewOf(object).strides[b.axis]; break;
+      case From::kAddress: out = reinterpret_cast<int64_t>(viewOf(object).data); break;
       case From::kPyInt: cpython::asInt64(object, &out); break;
       case From::kLength: out = isRange ? fields[3] : cpython::sizeOf(object); break;
       case From::kRangeStart: out = fields[0]; break;
@@ -85,9 +84,7 @@ bool Checker::bindInput(size_t index) {
   uint64_t* words = frame_.scalars + 2 * index;
   frame_.buffers[index] = words;
   switch (set_.inputs[index].from) {
-    case InputBinding::From::kArrayData:
-      frame_.buffers[index] = PyArray_DATA(reinterpret_cast<PyArrayObject*>(object));
-      break;
+    case InputBinding::From::kArrayData: frame_.buffers[index] = viewOf(object).data; break;
     case InputBinding::From::kPyFloat: std::memcpy(words, &reinterpret_cast<PyFloatObject*>(object)->ob_fval, 8); break;
     case InputBinding::From::kPyInt: cpython::asInt64(object, reinterpret_cast<int64_t*>(words)); break;
     case InputBinding::From::kPyBool: words[0] = object == Py_True; break;

@@ -46,7 +46,8 @@ class Checker {
   bool runsCode(SourceId function, PyObject* code);
   /// Object of a source; nullptr with a reason if its path is broken.
   PyObject* load(SourceId id);
-  PyArrayObject* loadArray(SourceId id);
+  /// An exact array of the set's library.
+  std::optional<ArrayView> loadArray(SourceId id);
   bool bindSymbols();  ///< those that the guard at hand makes readable; true
   bool bindInput(size_t index);
   bool hasMember(const Guard& g, cpython::LookupState wanted);

@@ -18,20 +18,17 @@ int callEquals(PyObject* object, PyObject* constant) noexcept { return equalsExa
 int callDescrMatches(PyArray_Descr* descr, int dtype) noexcept {
   return dtypeOf(descr) == static_cast<graph::DType>(dtype);
 }
-int callLayoutMatches(PyArrayObject* array, const graph::Layout* layout) noexcept {
-  return layoutMatches(array, *layout);
+int callLayoutMatches(PyObject* array, const graph::Layout* layout) noexcept {
+  return layoutMatches(viewOf(array), *layout);
 }
-int callDisjoint(PyArrayObject* a, PyArrayObject* b) noexcept { return !mayOverlap(a, b); }
-int callAreDisjoint(PyArrayObject* const* arrays, size_t count, size_t written) noexcept {
+int callDisjoint(PyObject* a, PyObject* b) noexcept { return !mayOverlap(viewOf(a), viewOf(b)); }
+int callAreDisjoint(PyObject* const* arrays, size_t count, size_t written) noexcept {
   return areDisjoint({arrays, count}, written);
 }
 int callNumpyErrors(int64_t token) noexcept { return numpyErrorToken() == token; }
 int callRelation(const graph::SymContext* syms, const Guard* guard, const int64_t* symbols) noexcept {
   return relationHolds(*syms, *guard, symbols);
 }
-
-constexpr int kNd = offsetof(PyArrayObject_fields, nd), kDescr = offsetof(PyArrayObject_fields, descr),
-              kFlags = offsetof(PyArrayObject_fields, flags);
 
 bool isPackedF(const graph::Layout& layout) {
   return layout.contiguity == graph::Contiguity::kPacked && layout.isFOrder() && !layout.broadcastAxes &&
@@ -150,17 +147,24 @@ void Emitter::emitIntRange(const Guard& g) {
 
 void Emitter::emitArrayMeta(const Guard& g) {
   load(g.source);
-  requireType(g.source, &PyArray_Type);
-  cmp(dword[rax + kNd], g.meta.rank());
+  requireType(g.source, set_.arrays->type);
+  const ArrayFields& fields = set_.arrays->fields;
+  if (fields.rank >= 0) {
+    cmp(dword[rax + fields.rank], g.meta.rank());
+  } else {
+    mov(rcx, ptr[rax + fields.shapeEnd]);
+    sub(rcx, ptr[rax + fields.shape]);
+    cmp(rcx, 8 * g.meta.rank());
+  }
   jne(failLabel());
   auto labels = std::make_shared<std::pair<Xbyak::Label, Xbyak::Label>>();
-  comparePointer(ptr[rax + kDescr], builtinDescr(g.meta.dtype));
+  comparePointer(ptr[rax + fields.descr], builtinDescr(g.meta.dtype));
   jne(labels->first);
   L(labels->second);
-  outOfLine([this, labels, dtype = static_cast<int>(g.meta.dtype)] {
+  outOfLine([this, labels, at = fields.descr, dtype = static_cast<int>(g.meta.dtype)] {
     L(labels->first);
     checkedCall(&callDescrMatches, [&] {
-      mov(rdi, ptr[rax + kDescr]);
+      mov(rdi, ptr[rax + at]);
       mov(esi, dtype);
     });
     jmp(labels->second);
@@ -168,12 +172,26 @@ void Emitter::emitArrayMeta(const Guard& g) {
 
   constexpr int kC = NPY_ARRAY_C_CONTIGUOUS, kF = NPY_ARRAY_F_CONTIGUOUS, kAligned = NPY_ARRAY_ALIGNED;
   bool c = g.meta.layout.isPackedC(), f = !c && isPackedF(g.meta.layout);
-  int mask = c ? kAligned | kC : kAligned | kC | kF;
-  int want = c ? kAligned | kC : f ? kAligned | kF : kAligned;
-  mov(ecx, ptr[rax + kFlags]);
-  and_(ecx, mask);
-  cmp(ecx, want);
-  jne(failLabel());
+  if (fields.flags >= 0) {
+    int mask = c ? kAligned | kC : kAligned | kC | kF;
+    int want = c ? kAligned | kC : f ? kAligned | kF : kAligned;
+    mov(ecx, ptr[rax + fields.flags]);
+    and_(ecx, mask);
+    cmp(ecx, want);
+    jne(failLabel());
+  } else {
+    cmp(dword[rax + fields.contiguous], c);
+    jne(failLabel());
+    if (!c) {
+      cmp(dword[rax + fields.contiguous + 4], f);
+      jne(failLabel());
+    }
+  }
+  if (fields.deviceIn >= 0) {
+    mov(rcx, ptr[rax + fields.data]);
+    cmp(dword[rcx + fields.deviceIn], g.meta.device);
+    jne(failLabel());
+  }
   if (!c && !f)
     checkedCall(&callLayoutMatches, [&] {
       mov(rdi, rax);
@@ -184,8 +202,9 @@ void Emitter::emitArrayMeta(const Guard& g) {
 
 void Emitter::emitWriteable(const Guard& g) {
   load(g.source);
-  requireType(g.source, &PyArray_Type);
-  test(dword[rax + kFlags], NPY_ARRAY_WRITEABLE);
+  requireType(g.source, set_.arrays->type);
+  if (set_.arrays->fields.flags < 0) return;  // such arrays are never read-only
+  test(dword[rax + set_.arrays->fields.flags], NPY_ARRAY_WRITEABLE);
   jz(failLabel());
 }
 
@@ -251,9 +270,9 @@ void Emitter::emitUnbound(const Guard& g) {
 
 void Emitter::emitNoOverlap(const Guard& g) {
   load(g.source);
-  requireType(g.source, &PyArray_Type);
+  requireType(g.source, set_.arrays->type);
   load(g.other);
-  requireType(g.other, &PyArray_Type);
+  requireType(g.other, set_.arrays->type);
   loadPair(g);
   checkedCall(&callDisjoint, [&] {
     mov(rdi, r9);
@@ -264,7 +283,7 @@ void Emitter::emitNoOverlap(const Guard& g) {
 void Emitter::emitDisjoint(const Guard& g) {
   for (size_t i = 0; i < g.list.size(); ++i) {
     load(g.list[i]);
-    requireType(g.list[i], &PyArray_Type);
+    requireType(g.list[i], set_.arrays->type);
     mov(ptr[rsp + listOffset_ + 8 * i], rax);
   }
   inRax_ = {};

@@ -9,8 +9,6 @@ namespace {
 
 int callUnpack(PyObject* number, int64_t* out) noexcept { return cpython::asInt64(number, out); }
 
-constexpr int kData = offsetof(PyArrayObject_fields, data), kDimensions = offsetof(PyArrayObject_fields, dimensions),
-              kStrides = offsetof(PyArrayObject_fields, strides);
 constexpr int kBuffers = offsetof(CallFrame, buffers), kScalars = offsetof(CallFrame, scalars),
               kObjects = offsetof(CallFrame, objects);
 
@@ -173,13 +171,13 @@ void Emitter::storeSymbols(SourceId source) {
     switch (b.from) {
       case From::kDim:
       case From::kStride: {
-        int field = b.from == From::kDim ? kDimensions : kStrides;
+        int field = b.from == From::kDim ? set_.arrays->fields.shape : set_.arrays->fields.strides;
         if (loadedField != field) mov(rcx, ptr[rax + field]);
         loadedField = field;
         mov(rdx, ptr[rcx + 8 * b.axis]);
         break;
       }
-      case From::kAddress: mov(rdx, ptr[rax + kData]); break;
+      case From::kAddress: loadArrayData(rdx); break;
       case From::kPyInt:   // storeInt
       case From::kNumber:  // emitNumber
       case From::kCall:
@@ -200,6 +198,12 @@ void Emitter::storeSymbols(SourceId source) {
   }
 }
 
+/// Of the array in rax.
+void Emitter::loadArrayData(const Xbyak::Reg64& to) {
+  mov(to, ptr[rax + set_.arrays->fields.data]);
+  if (set_.arrays->fields.dataIn >= 0) mov(to, ptr[to + set_.arrays->fields.dataIn]);
+}
+
 void Emitter::bindInputs() {
   // load() may call C++, which leaves r9 and r10 undefined: they are read again for every input from a path not loaded
   // yet.
@@ -208,7 +212,7 @@ void Emitter::bindInputs() {
     if (input.from != InputBinding::From::kPyInt && input.from != InputBinding::From::kNumber) load(input.source);
     mov(r9, ptr[rdi + kBuffers]);
     if (input.from == InputBinding::From::kArrayData) {
-      mov(rcx, ptr[rax + kData]);
+      loadArrayData(rcx);
       mov(ptr[r9 + 8 * i], rcx);
       continue;
     }

@@ -77,6 +77,7 @@ class Emitter : public Xbyak::CodeGenerator {
   bool canEmitExpr(graph::SymId id, size_t depth) const;
   void storeInt(SourceId source);      ///< rcx to the symbols and scalars that read this source
   void storeSymbols(SourceId source);  ///< those that the guard at hand makes readable, of the object in rax
+  void loadArrayData(const Xbyak::Reg64& to);
   void bindInputs();
   void bindObjects();
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
+#include "guards/array_library.h"
 #include "guards/class_facts.h"
 #include "guards/number.h"
 #include "guards/source.h"
@@ -24,6 +25,7 @@ enum class GuardKind : uint8_t {
 struct ArrayMeta {
   graph::DType dtype;
   graph::Layout layout;  ///< class that the array must have; a packed C array never has to be tested for F
+  int device = -1;       ///< where it must be; -1: the host
   int rank() const { return layout.rank(); }
 };
 
@@ -81,12 +83,13 @@ struct InputBinding {
 struct GuardSet {
   std::shared_ptr<SourceTable> sources;
   std::shared_ptr<graph::SymContext> syms;
-  std::vector<Guard> guards;           ///< stable-sorted by cost within what dependence allows
-  std::vector<SymbolBinding> symbols;  ///< symbol index -> binding
-  std::vector<InputBinding> inputs;    ///< input index -> binding
-  std::vector<SourceId> objects;       ///< objects the exit plan needs: views' bases, returned arguments ...
-  int boundSlots = 0;                  ///< kArg sources below this are never null (arguments of a call); others may be
-                                       ///< unbound slots of a frame, which fails the guard that needs them
+  const ArrayLibrary* arrays = &numpyArrays();  ///< whose arrays these are: one library in one set
+  std::vector<Guard> guards;                    ///< stable-sorted by cost within what dependence allows
+  std::vector<SymbolBinding> symbols;           ///< symbol index -> binding
+  std::vector<InputBinding> inputs;             ///< input index -> binding
+  std::vector<SourceId> objects;                ///< objects the exit plan needs: views' bases, returned arguments ...
+  int boundSlots = 0;  ///< kArg sources below this are never null (arguments of a call); others may be
+                       ///< unbound slots of a frame, which fails the guard that needs them
 };
 
 /// Answer of a check. A guard never answers a bool: an error is not a pass.

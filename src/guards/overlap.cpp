@@ -21,26 +21,26 @@ struct Extent {
   bool meets(const Extent& other) const { return lo < other.hi && other.lo < hi; }
 };
 
-Extent extentOf(PyArrayObject* array) {
-  auto* lo = static_cast<const char*>(PyArray_DATA(array));
+Extent extentOf(const ArrayView& array) {
+  auto* lo = static_cast<const char*>(array.data);
   const char* hi = lo;
-  for (int i = 0; i < PyArray_NDIM(array); ++i) {
-    npy_intp size = PyArray_DIM(array, i), reach = (size - 1) * PyArray_STRIDE(array, i);
+  for (int i = 0; i < array.rank; ++i) {
+    npy_intp size = array.shape[i], reach = (size - 1) * array.strides[i];
     if (size == 0) return {lo, lo};
     (reach < 0 ? lo : hi) += reach;
   }
-  return {lo, hi + PyArray_ITEMSIZE(array)};
+  return {lo, hi + array.itemSize()};
 }
 
 /// Is there a sum of stride * z, 0 <= z <= range, within [lo, hi]?
 class Problem {
  public:
-  Problem(PyArrayObject* a, PyArrayObject* b) {
-    npy_intp distance = static_cast<const char*>(PyArray_DATA(a)) - static_cast<const char*>(PyArray_DATA(b));
-    lo_ = 1 - PyArray_ITEMSIZE(a) - distance;
-    hi_ = PyArray_ITEMSIZE(b) - 1 - distance;
-    for (int i = 0; i < PyArray_NDIM(a); ++i) add(PyArray_STRIDE(a, i), PyArray_DIM(a, i) - 1);
-    for (int i = 0; i < PyArray_NDIM(b); ++i) add(-PyArray_STRIDE(b, i), PyArray_DIM(b, i) - 1);
+  Problem(const ArrayView& a, const ArrayView& b) {
+    npy_intp distance = a.data - b.data;
+    lo_ = 1 - a.itemSize() - distance;
+    hi_ = b.itemSize() - 1 - distance;
+    for (int i = 0; i < a.rank; ++i) add(a.strides[i], a.shape[i] - 1);
+    for (int i = 0; i < b.rank; ++i) add(-b.strides[i], b.shape[i] - 1);
     std::sort(terms_, terms_ + count_, [](const Term& x, const Term& y) { return x.stride > y.stride; });
     int merged = 0;
     for (int i = 0; i < count_; ++i) {
@@ -96,16 +96,16 @@ class Problem {
   npy_intp lo_, hi_;
 };
 
-bool stridesOverlap(PyArrayObject* a, PyArrayObject* b) {
+bool stridesOverlap(const ArrayView& a, const ArrayView& b) {
   // Packed arrays fill their extents.
   constexpr int kPacked = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
-  if ((PyArray_FLAGS(a) & kPacked) && (PyArray_FLAGS(b) & kPacked)) return true;
+  if ((a.flags & kPacked) && (b.flags & kPacked)) return true;
   return Problem(a, b).mayHaveSolution();
 }
 
 struct Item {
   Extent extent;
-  PyArrayObject* array;
+  ArrayView array;
   bool written;
 };
 
@@ -130,18 +130,19 @@ struct Active {
 
 }  // namespace
 
-bool mayOverlap(PyArrayObject* a, PyArrayObject* b) {
+bool mayOverlap(const ArrayView& a, const ArrayView& b) {
   Extent x = extentOf(a), y = extentOf(b);
   if (x.lo == x.hi || y.lo == y.hi || !x.meets(y)) return false;
   return stridesOverlap(a, b);
 }
 
-bool areDisjoint(absl::Span<PyArrayObject* const> arrays, size_t written) {
+bool areDisjoint(absl::Span<PyObject* const> arrays, size_t written) {
   Item items[kMaxDisjointArrays];
   size_t count = 0;
   for (size_t i = 0; i < arrays.size() && i < kMaxDisjointArrays; ++i) {
-    Extent extent = extentOf(arrays[i]);
-    if (extent.lo != extent.hi) items[count++] = {extent, arrays[i], i < written};
+    const ArrayView array = viewOf(arrays[i]);
+    Extent extent = extentOf(array);
+    if (extent.lo != extent.hi) items[count++] = {extent, array, i < written};
   }
   std::sort(items, items + count, [](const Item& a, const Item& b) { return a.extent.lo < b.extent.lo; });
   Active writers, readers;

@@ -40,7 +40,7 @@ void Emitter::pinPointers() {
     if (g.kind == GuardKind::kType) ++uses[g.object.get()];
     if (g.kind == GuardKind::kIntRange) ++uses[&PyLong_Type];
     if (g.kind != GuardKind::kArrayMeta) continue;
-    ++uses[&PyArray_Type];
+    ++uses[set_.arrays->type];
     ++uses[builtinDescr(g.meta.dtype)];
   }
   std::vector<std::pair<int, const void*>> ranked;

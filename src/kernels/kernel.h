@@ -135,6 +135,8 @@ struct Kernel {
   std::vector<Access> accesses;
   uint32_t axisCount = 0;
   Block body;
+  /// Buffers of one number that stand in memory of the host, where the kernel runs elsewhere: it gets their values.
+  std::vector<graph::BufferId> hostNumbers;
 };
 
 std::string_view name(ScalarOp op);

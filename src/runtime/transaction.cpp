@@ -7,6 +7,7 @@
 #include <new>
 
 #include "absl/container/inlined_vector.h"
+#include "runtime/host.h"
 #include "runtime/workspace.h"
 
 namespace fw::runtime {
@@ -98,7 +99,27 @@ Outcome Transaction::store(const Executable& executable, Context& context, Watch
   return raised.empty() || policy.report(std::move(raised), watch.flags) ? Outcome::kDone : Outcome::kFailed;
 }
 
+/// Nothing is reported there, so that nothing has to be known before it is stored. Memory of the host of the call is
+/// used in the order of its stream.
+Outcome Transaction::runOnDevice(const Executable& executable, Context& context, const Work& work,
+                                 Policy& policy) const {
+  const bool some = work.workspaceBytes > 0;
+  context.workspace = some ? context.host->allocate(work.workspaceBytes) : nullptr;
+  if (some && !context.workspace) return Outcome::kOutOfMemory;
+  const auto run = [&] {
+    const int32_t status = executable.compute(context);
+    if (status != 0 && policy.mustReport(status)) return Outcome::kDeclined;
+    if (executable.plan().commits.empty()) return Outcome::kDone;
+    return executable.commit(context) == 0 ? Outcome::kDone : Outcome::kFailed;
+  };
+  const Outcome outcome = run();
+  if (some) context.host->release(context.workspace);
+  return outcome;
+}
+
 Outcome Transaction::run(const Executable& executable, Context& context, const Work& work, Policy& policy) const {
+  if (executable.plan().target.space == graph::MemorySpace::kDevice)
+    return runOnDevice(executable, context, work, policy);
   alignas(64) std::byte near[kNearBytes];  // not initialised
   const bool fits = work.workspaceBytes <= kNearBytes;
   const Workspace workspace(fits ? 0 : work.workspaceBytes);

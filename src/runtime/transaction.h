@@ -32,7 +32,7 @@ enum class Outcome : uint8_t {
   kDeclined,     ///< nothing visible has happened, as with the next two
   kOutside,      ///< checked code met an access outside of its buffer, and did not make it
   kOutOfMemory,  ///< for the workspace, or to keep what is needed while commits are stored
-  kFailed,       ///< commits are stored, but report() answered false
+  kFailed,       ///< commits are stored, but report() answered false; on a device: storing has failed
 };
 
 class Transaction {
@@ -56,6 +56,7 @@ class Transaction {
  private:
   struct Watch;
   bool watch(const Executable& executable, const Context& context, int64_t bytes, Policy& policy, Watch& watch) const;
+  Outcome runOnDevice(const Executable& executable, Context& context, const Work& work, Policy& policy) const;
   Outcome store(const Executable& executable, Context& context, Watch& watch, bool unlock, Policy& policy) const;
 
   std::optional<CommitReporter> reporter_;

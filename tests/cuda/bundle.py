@@ -1,5 +1,9 @@
-"""Puts what run_on_gpu.py needs into one folder: `python tests/cuda/bundle.py BUILD FOLDER`. The folder runs on any x86-64 Linux
-with Python 3.10 or later, CuPy, and a C library that is not older than this machine's."""
+"""Puts what run_on_gpu.py and package_on_gpu.py need into one folder: `python tests/cuda/bundle.py BUILD FOLDER [PYTHON]`. PYTHON is an interpreter
+that fusewire is installed for: then the folder has the package for the same version of Python too. The folder runs on any x86-64
+Linux with Python 3.10 or later (the package: that version), CuPy, and a C library that is not older than this machine's:
+
+    cd FOLDER; python run_on_gpu.py; LD_LIBRARY_PATH=. python package_on_gpu.py
+"""
 
 import shutil
 import subprocess
@@ -8,13 +12,28 @@ from pathlib import Path
 
 build, folder = Path(sys.argv[1]), Path(sys.argv[2])
 folder.mkdir(parents=True, exist_ok=True)
-library = build / "tests/cuda/libfw_cuda_test.so"
-needed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
-for line in needed.splitlines():
-    name, _, path = line.strip().partition(" => ")
-    if "absl" in name:
-        shutil.copy(path.split()[0], folder / name)
-shutil.copy(library, folder)
-for script in ("cuda_graph.py", "cases.py", "run_on_gpu.py"):
+
+
+def copy_with_absl(library, to):
+    needed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    for line in needed.splitlines():
+        name, _, path = line.strip().partition(" => ")
+        if "absl" in name:
+            shutil.copy(path.split()[0], folder / name)
+    shutil.copy(library, to)
+
+
+kernels = build / "tests/cuda/libfw_cuda_test.so"
+if kernels.exists():
+    copy_with_absl(kernels, folder)
+if len(sys.argv) > 3:
+    code = "import importlib.util as u; print(u.find_spec('fusewire').submodule_search_locations[0])"
+    package = Path(subprocess.run([Path(sys.argv[3]).absolute(), "-c", code], capture_output=True, text=True, check=True, cwd="/").stdout.strip())
+    (folder / "fusewire").mkdir(exist_ok=True)
+    for file in package.glob("*.py"):
+        shutil.copy(file, folder / "fusewire")
+    for file in package.glob("_fusewire*.so"):
+        copy_with_absl(file, folder / "fusewire")
+for script in ("cuda_graph.py", "cases.py", "run_on_gpu.py", "package_on_gpu.py"):
     shutil.copy(Path(__file__).parent / script, folder)
-print(f"{sum(f.stat().st_size for f in folder.iterdir()) / 1e6:.1f} MB in {folder}")
+print(f"{sum(f.stat().st_size for f in folder.rglob('*') if f.is_file()) / 1e6:.1f} MB in {folder}")

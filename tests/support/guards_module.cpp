@@ -127,8 +127,8 @@ PyObject* addGuard(PyObject*, PyObject* args, PyObject* kw) {
       g.list.push_back(SourceId(static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(list, i)))));
     g.lo = lo, g.hi = hi, g.relation = static_cast<Relation>(relation);
     if (like && like != Py_None) {
-      auto* array = reinterpret_cast<PyArrayObject*>(like);
-      std::optional<graph::DType> dtype = dtypeOf(PyArray_DESCR(array));
+      const ArrayView array = numpyArrays().view(like);
+      std::optional<graph::DType> dtype = dtypeOf(array.descr);
       if (!dtype) return raise("dtype not supported");
       g.meta = {*dtype, classifyLayout(array)};
     }
@@ -322,7 +322,7 @@ PyObject* printSet(PyObject*, PyObject* args) {
 /// layout(array) -> (order, contiguity, broadcast, negative)
 PyObject* layoutOf(PyObject*, PyObject* array) {
   if (!PyArray_Check(array)) return raise("not an array");
-  graph::Layout layout = classifyLayout(reinterpret_cast<PyArrayObject*>(array));
+  graph::Layout layout = classifyLayout(numpyArrays().view(array));
   cpython::Ref order = cpython::Ref::steal(PyTuple_New(layout.rank()));
   for (int i = 0; i < layout.rank(); ++i) PyTuple_SET_ITEM(order.get(), i, PyLong_FromLong(layout.order[i]));
   return Py_BuildValue("(Oiii)", order.get(), static_cast<int>(layout.contiguity), layout.broadcastAxes,
@@ -420,7 +420,7 @@ PyObject* dictVersionPy(PyObject*, PyObject* dict) {
 PyObject* mayOverlapPy(PyObject*, PyObject* args) {
   PyObject *a, *b;
   if (!PyArg_ParseTuple(args, "O!O!", &PyArray_Type, &a, &PyArray_Type, &b)) return nullptr;
-  return PyBool_FromLong(mayOverlap(reinterpret_cast<PyArrayObject*>(a), reinterpret_cast<PyArrayObject*>(b)));
+  return PyBool_FromLong(mayOverlap(numpyArrays().view(a), numpyArrays().view(b)));
 }
 
 PyObject* typeVersion(PyObject*, PyObject* type) {

@@ -105,7 +105,7 @@ std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& na
     if (Value* value = row.read(trace, self)) return value;
     return std::nullopt;
   }
-  if (findFunction("ndarray." + name)) {
+  if (findFunction(trace, "ndarray." + name)) {
     Value* method = trace.make(ValueKind::kMethod);
     method->items = {nullptr, self};
     method->name = name;
@@ -115,7 +115,7 @@ std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& na
 }
 
 std::optional<Value*> callMethod(Trace& trace, Value* self, const std::string& name, const CallArgs& args) {
-  const FunctionInfo* function = findFunction("ndarray." + name);
+  const FunctionInfo* function = findFunction(trace, "ndarray." + name);
   if (!function) return std::nullopt;
   if (self->kind != ValueKind::kArray && !isScalarMethod(name))
     unsupported("the method " + name + " of a NumPy scalar");

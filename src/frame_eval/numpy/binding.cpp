@@ -2,11 +2,13 @@
 //   name    required          name?   optional
 //   name!   optional, not supported: any value but None, NumPy's "no value" and True (where=) breaks, naming it
 //   *       the following parameters are keyword-only
+//   /       those before it have another name for the user
 //   *name   takes the remaining positional arguments
 #include "frame_eval/numpy/binding.h"
 
 #include <algorithm>
 
+#include "frame_eval/numpy/device.h"
 #include "graph/support/check.h"
 
 namespace fw::capture::numpy {
@@ -26,6 +28,7 @@ struct Parameter {
   std::string_view name;
   char mark;  ///< ' ' required, '?' optional, '!' unsupported
   bool keywordOnly;
+  bool nameless = false;  ///< given by position only
 };
 
 /// A value that an unsupported parameter may have because it is the default.
@@ -57,7 +60,9 @@ Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args, 
   std::vector<Parameter> parameters;
   bool keywordOnly = false, variadic = false;
   for (std::string_view word : split(function.signature, ' ')) {
-    if (word == "*") {
+    if (word == "/") {
+      for (Parameter& p : parameters) p.nameless = true;
+    } else if (word == "*") {
       keywordOnly = true;
     } else if (word.front() == '*') {
       variadic = keywordOnly = true;
@@ -83,7 +88,7 @@ Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args, 
   }
   for (auto& [name, value] : args.keywords) {
     auto p = std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& q) { return q.name == name; });
-    if (p == parameters.end()) bound.refuse(name);
+    if (p == parameters.end() || p->nameless) bound.refuse(name);
     assign(*p, value);
   }
   for (const Parameter& p : parameters) {
@@ -91,7 +96,8 @@ Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args, 
       raises(std::string(function.name) + " misses the argument " + std::string(p.name));
     }
   }
-  return function.handler(bound);
+  Value* result = function.handler(bound);
+  return trace.onDevice() ? orderedOnDevice(trace, function, result) : result;
 }
 
 namespace {
@@ -106,24 +112,42 @@ constexpr Row kRows[] = {
 #include "frame_eval/numpy/numpy_functions.def"
 };
 
-}  // namespace
+constexpr Row kDeviceRows[] = {
+#define FW_NUMPY(names, signature, handler) {names, signature, handlers::handler},
+#include "frame_eval/numpy/cupy_functions.def"
+};
 
-const std::vector<FunctionInfo>& functionTable() {
-  static const std::vector<FunctionInfo> table = [] {
-    std::vector<FunctionInfo> entries;
-    for (const Row& row : kRows) {
-      for (std::string_view name : split(row.names, '|')) entries.push_back({name, row.signature, row.handler});
-    }
-    return entries;
-  }();
-  return table;
+std::vector<FunctionInfo> byName(absl::Span<const Row> rows) {
+  std::vector<FunctionInfo> entries;
+  for (const Row& row : rows) {
+    for (std::string_view name : split(row.names, '|')) entries.push_back({name, row.signature, row.handler});
+  }
+  return entries;
 }
 
-const FunctionInfo* findFunction(std::string_view name) {
-  for (const FunctionInfo& f : functionTable()) {
+const FunctionInfo* find(const std::vector<FunctionInfo>& table, std::string_view name) {
+  for (const FunctionInfo& f : table) {
     if (f.name == name) return &f;
   }
   return nullptr;
+}
+
+}  // namespace
+
+const std::vector<FunctionInfo>& functionTable() {
+  static const std::vector<FunctionInfo> table = byName(kRows);
+  return table;
+}
+
+const std::vector<FunctionInfo>& deviceFunctionTable() {
+  static const std::vector<FunctionInfo> table = byName(kDeviceRows);
+  return table;
+}
+
+const FunctionInfo* findFunction(std::string_view name) { return find(functionTable(), name); }
+
+const FunctionInfo* findFunction(const Trace& trace, std::string_view name) {
+  return find(trace.onDevice() ? deviceFunctionTable() : functionTable(), name);
 }
 
 }  // namespace fw::capture::numpy

@@ -43,6 +43,9 @@ std::vector<std::string_view> attributeNames();
 /// Rows by name, one entry per name.
 const std::vector<FunctionInfo>& functionTable();
 const FunctionInfo* findFunction(std::string_view name);
+/// The same of CuPy (cupy_functions.def), and of the library of the trace.
+const std::vector<FunctionInfo>& deviceFunctionTable();
+const FunctionInfo* findFunction(const Trace& trace, std::string_view name);
 
 /// Binds and runs. `callable` is the function itself, null for methods.
 Value* invoke(Trace& trace, const FunctionInfo& function, const CallArgs& args, PyObject* callable = nullptr);

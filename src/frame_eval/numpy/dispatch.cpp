@@ -4,6 +4,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/binding.h"
 #include "frame_eval/numpy/complex_length.h"
+#include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
@@ -24,10 +25,11 @@ struct Entry {
   const FunctionInfo* function = nullptr;
   DType dtype = DType::kF64;
   std::string name;
+  const guards::ArrayLibrary* library = &guards::numpyArrays();  ///< whose function it is
 };
 
 struct Registry {
-  bool ready = false;
+  bool ready = false, hasCupy = false;
   absl::flat_hash_map<PyObject*, Entry> entries;
   std::vector<Ref> keep;
 
@@ -55,7 +57,7 @@ Ref numpyAttribute(PyObject* module, std::string_view name) {
   return object;
 }
 
-void addUfuncs(PyObject* module, Registry& r) {
+void addUfuncs(PyObject* module, Registry& r, const guards::ArrayLibrary& library) {
   PyObject* ufuncType = reinterpret_cast<PyObject*>(Py_TYPE(numpyAttribute(module, "add").get()));
   for (const graph::OpInfo& row : graph::opTable()) {
     if (row.cls != graph::OpClass::kElementwise || row.loops == graph::Loops::kNone) continue;
@@ -67,19 +69,26 @@ void addUfuncs(PyObject* module, Registry& r) {
       if (name.substr(0, 3) != "np.") continue;
       Ref object = numpyAttribute(module, name.substr(3));
       if (!object || reinterpret_cast<PyObject*>(Py_TYPE(object.get())) != ufuncType) continue;
-      r.add(std::move(object), {.kind = Entry::Kind::kUfunc, .op = row.op, .name = std::string(name)});
+      r.add(std::move(object),
+            {.kind = Entry::Kind::kUfunc, .op = row.op, .name = std::string(name), .library = &library});
+    }
+  }
+}
+
+void addFunctions(PyObject* module, Registry& r, const std::vector<FunctionInfo>& table,
+                  const guards::ArrayLibrary& library) {
+  for (const FunctionInfo& f : table) {
+    if (f.name.substr(0, 3) != "np.") continue;
+    if (Ref object = numpyAttribute(module, f.name.substr(3))) {
+      r.add(std::move(object),
+            {.kind = Entry::Kind::kFunction, .function = &f, .name = std::string(f.name), .library = &library});
     }
   }
 }
 
 void fill(PyObject* module, Registry& r) {
-  addUfuncs(module, r);
-  for (const FunctionInfo& f : functionTable()) {
-    if (f.name.substr(0, 3) != "np.") continue;
-    if (Ref object = numpyAttribute(module, f.name.substr(3))) {
-      r.add(std::move(object), {.kind = Entry::Kind::kFunction, .function = &f, .name = std::string(f.name)});
-    }
-  }
+  addUfuncs(module, r, guards::numpyArrays());
+  addFunctions(module, r, functionTable(), guards::numpyArrays());
   for (const graph::DTypeInfo& row : graph::kDTypes) {
     Ref type = Ref::create(reinterpret_cast<PyObject*>(guards::scalarType(row.dtype)));
     r.add(std::move(type), {.kind = Entry::Kind::kScalarType, .dtype = row.dtype, .name = std::string(row.text)});
@@ -131,7 +140,7 @@ Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
   if (where) checkOwnProduct(trace, entry.op, out);
   if (where) return ufuncWhere(trace, entry.op, std::move(operands), where, out);
   const ValueId node = ufuncNode(trace, entry.op, operands);
-  if (entry.op == Op::kAbsolute) checkComplexLength(trace, node);
+  if (entry.op == Op::kAbsolute && !trace.onDevice()) checkComplexLength(trace, node);
   trace.ufuncCalls += countsAsArithmetic(trace.graph().node(node));
   if (!out) return trace.arrayOrScalar(node);
   checkOwnProduct(trace, entry.op, out);
@@ -183,6 +192,26 @@ Value* fold(Trace& trace, PyObject* callable, const Entry& entry, const CallArgs
   return trace.constant(std::move(result));
 }
 
+/// In a trace of arrays of a device: their library's functions, and NumPy's that the arrays take for those.
+Value* callOnDevice(Trace& trace, PyObject* callable, const Entry& entry, const CallArgs& args) {
+  switch (entry.kind) {
+    case Entry::Kind::kUfunc:
+      needsArray(entry.name, args);
+      for (const auto& [name, value] : args.keywords)
+        if (name != "out") unsupported(entry.name + " with " + name);
+      return callUfunc(trace, entry, args);
+    case Entry::Kind::kFunction: {
+      const FunctionInfo* function = findFunction(trace, entry.name);
+      if (!function) unsupported(entry.name + " of arrays of " + trace.arrays().name);
+      if (!entry.library->onDevice()) needsArray(entry.name, args);
+      return invoke(trace, *function, args, callable);
+    }
+    case Entry::Kind::kScalarType:  // a number of the host
+    case Entry::Kind::kFold: return fold(trace, callable, entry, args);
+  }
+  FW_UNREACHABLE();
+}
+
 }  // namespace
 
 bool initialize() {
@@ -193,6 +222,17 @@ bool initialize() {
   fill(module.get(), r);
   r.ready = true;
   return true;
+}
+
+void findLibraries() {
+  Registry& r = registry();
+  const guards::ArrayLibrary* cupy = r.hasCupy ? nullptr : guards::findCupy();
+  if (!cupy) return;
+  r.hasCupy = true;
+  const Ref module = Ref::steal(PyImport_ImportModule(cupy->name.c_str()));
+  if (!module) return PyErr_Clear();
+  addUfuncs(module.get(), r, *cupy);
+  addFunctions(module.get(), r, deviceFunctionTable(), *cupy);
 }
 
 std::vector<KnownName> knownNames() {
@@ -209,6 +249,11 @@ Value* call(Trace& trace, PyObject* callable, const CallArgs& args) {
   const Entry* entry = find(callable);
   FW_CHECK(entry);
   trace.graph().setLine(static_cast<uint32_t>(trace.line));
+  if (entry->library->onDevice()) {
+    if (!guards::deviceRefusal().empty()) unsupported(entry->name + ": " + guards::deviceRefusal());
+    trace.useArrays(*entry->library);
+  }
+  if (trace.onDevice()) return callOnDevice(trace, callable, *entry, args);
   switch (entry->kind) {
     case Entry::Kind::kUfunc: return callUfunc(trace, *entry, args);
     case Entry::Kind::kFunction: return invoke(trace, *entry->function, args, callable);
@@ -220,7 +265,7 @@ Value* call(Trace& trace, PyObject* callable, const CallArgs& args) {
 
 Value* callNamed(Trace& trace, std::string_view name, const CallArgs& args) {
   for (const auto& [callable, entry] : registry().entries)
-    if (entry.name == name) return call(trace, callable, args);
+    if (entry.name == name && entry.library == &trace.arrays()) return call(trace, callable, args);
   unsupported(std::string(name));
 }
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "cpython/numpy_api.h"
-#include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/complex_length.h"
 
 namespace fw::capture::numpy {
@@ -38,6 +38,7 @@ Value* where(Bound& a) {
 }
 
 Value* clip(Bound& a) {
+  if (a.trace.onDevice()) checkDeviceClip(a);
   bool function = a.function == "np.clip";
   Value* low = a["min"];
   Value* high = a["max"];
@@ -115,7 +116,7 @@ Value* absolute(Bound& a) {
   if (a["a"]->kind != ValueKind::kArray && graph::isInteger(dtype))
     a.refuse("an integer NumPy scalar (overflow would warn)");
   Value* result = ufunc(a.trace, Op::kAbsolute, {a["a"]});
-  if (a["a"]->kind == ValueKind::kArray) checkComplexLength(a.trace, result->node);
+  if (a["a"]->kind == ValueKind::kArray && !a.trace.onDevice()) checkComplexLength(a.trace, result->node);
   return result;
 }
 

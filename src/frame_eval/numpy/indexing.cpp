@@ -193,12 +193,14 @@ ValueId elementOf(Trace& trace, Value* value, DType dtype) {
 
 Value* getItem(Trace& trace, Value* array, Value* index) {
   if (array->kind != ValueKind::kArray) unsupported("indexing of a NumPy scalar");
+  if (isMask(trace, index) && trace.onDevice()) unsupported("a selection by a mask on a device");
   if (isMask(trace, index)) return select(trace, array, index);
   if (Value* gathered = gather(trace, array, index)) return gathered;
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId node = viewOf(trace, array->node, parsed);
-  if (g.type(node).rank() == 0 && !parsed.ellipsis) return trace.number(ValueKind::kArrayScalar, node);
+  if (g.type(node).rank() == 0 && !parsed.ellipsis && !trace.onDevice())
+    return trace.number(ValueKind::kArrayScalar, node);
   return makeView(trace, array, node);
 }
 
@@ -237,7 +239,8 @@ void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   const ValueId part = viewOf(trace, array->node, parsed);
   // An element takes no array of one element, a part of rank 0 (with an Ellipsis) does.
   const bool element = g.type(part).rank() == 0 && !parsed.ellipsis && g.type(array->node).rank() > 0;
-  if (element && !isScalar(value) && g.type(asArray(trace, value)).rank() > 0) unsupported("an array as an element");
+  if (element && !trace.onDevice() && !isScalar(value) && g.type(asArray(trace, value)).rank() > 0)
+    unsupported("an array as an element");
   if (sequenceItems(trace, value)) refuseOwnItems(trace, part, value);
   writePart(trace, array, part, assignedNode(trace, value, g.type(part).dtype, shapeOf(trace, part)));
 }

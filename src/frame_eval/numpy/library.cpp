@@ -88,6 +88,7 @@ LibraryNode calledBy(Bound& a, bool tuple) {
 }  // namespace
 
 std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResults& makeResults) {
+  if (trace.onDevice()) unsupported(std::string(what.name) + " of arrays of " + trace.arrays().name);
   ArgumentBuilder builder(trace, what.name);
   LibraryCall call{std::move(what.function), {}, {}, what.tuple};
   call.quiet = what.quiet;

@@ -124,8 +124,7 @@ ValueId inputOf(Trace& trace, Value* owner) {
 
 void checkWriteable(Trace& trace, Value* target) {
   Value* owner = ownerOf(target);
-  const bool seen =
-      !owner->source.valid() || PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(owner->object.get()));
+  const bool seen = !owner->source.valid() || guards::viewOf(owner->object.get()).isWriteable();
   if (target->frozen || !seen) raises("assignment destination is read-only");
   if (owner->source.valid()) inputOf(trace, owner);
 }
@@ -224,7 +223,7 @@ struct Region {
   Ref object;
   bool written;
   const SharedMemory* group = nullptr;  ///< the block that it is a part of
-  PyArrayObject* array() const { return reinterpret_cast<PyArrayObject*>(object.get()); }
+  guards::ArrayView view() const { return guards::viewOf(object.get()); }
 };
 
 std::vector<Region> regionsOf(Trace& trace, const std::vector<Value*>& written) {
@@ -260,17 +259,17 @@ std::vector<Region> regionsOf(Trace& trace, const std::vector<Value*>& written) 
   for (size_t i = 0; i < regions.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       const bool same = regions[i].group && regions[i].group == regions[k].group;
-      if (block[i] == block[k] || (!same && !guards::mayOverlap(regions[i].array(), regions[k].array()))) continue;
+      if (block[i] == block[k] || (!same && !guards::mayOverlap(regions[i].view(), regions[k].view()))) continue;
       std::replace(block.begin(), block.end(), size_t{block[i]}, size_t{block[k]});
     }
   }
   SharedMemoryFound found{{}, trace.guardSet().sources};
   for (size_t b = 0; b < regions.size(); ++b) {
-    std::vector<PyArrayObject*> arrays;
+    std::vector<PyObject*> arrays;
     bool written = false;
     for (size_t i = 0; i < regions.size(); ++i) {
       if (block[i] != b) continue;
-      arrays.push_back(regions[i].array());
+      arrays.push_back(regions[i].object.get());
       written |= regions[i].written;
     }
     if (!written || arrays.size() < 2) continue;
@@ -298,7 +297,7 @@ void guardApart(Trace& trace, const std::vector<Value*>& written) {
     for (size_t k = i + 1; k < regions.size(); ++k) {
       const Region &a = regions[i], &b = regions[k];
       if ((!a.written && !b.written) || (a.group && a.group == b.group)) continue;
-      if (guards::mayOverlap(a.array(), b.array())) restartShared(trace, regions, i, k);
+      if (guards::mayOverlap(a.view(), b.view())) restartShared(trace, regions, i, k);
     }
   }
   const auto own = static_cast<size_t>(std::count_if(regions.begin(), regions.end(), standsFirst));

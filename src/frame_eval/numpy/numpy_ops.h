@@ -17,6 +17,11 @@ struct CallArgs {
 
 /// Loads NumPy's objects once per interpreter; answers false with a Python exception set.
 bool initialize();
+/// Looks whether CuPy has been imported since, and loads its objects.
+void findLibraries();
+
+/// `node` in the memory order that fresh results have on a device.
+graph::ValueId freshOnDevice(Trace& trace, graph::ValueId node);
 
 /// True if calls of this constant object are handled by call().
 bool isKnown(PyObject* callable);

@@ -2,6 +2,7 @@
 // have arithmetic of their own, which answers the same but warns about integer overflow.
 #include "cpython/bytecode.h"
 #include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/support/check.h"
 
@@ -53,7 +54,9 @@ std::optional<Op> fastPower(Trace& trace, Value* base, Value* exponent) {
 }
 
 ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
-  if (op == Op::kPower) {
+  if (op == Op::kPower && trace.onDevice())
+    if (auto fast = deviceFastPower(trace, left, right)) return *fast;
+  if (op == Op::kPower && !trace.onDevice()) {
     right = knownExponent(trace, right);
     if (auto fast = fastPower(trace, left, right)) {
       // bool has no loop for square and goes to i8.
@@ -70,6 +73,7 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
 
 /// array op= value: the ufunc's result is cast to the array's type and written into it.
 Value* inplaceOp(Trace& trace, Op op, Value* target, Value* right) {
+  if (op == Op::kPower && trace.onDevice()) unsupported("a power in place on a device");
   checkWriteable(trace, target);
   graph::Graph& g = trace.graph();
   // Only the right side may broadcast.
@@ -108,6 +112,7 @@ Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* righ
     return callNamed(trace, "np.matmul", {{left, right}, {}});
   }
   Op op = opOf(number);
+  if (trace.onDevice()) needsArray("an operator", {{left, right}, {}});
   if (isSelection(left) || isSelection(right)) {
     if (Value* selected = selectionOp(trace, op, inplace, left, right)) return selected;
     settled(trace, left);
@@ -125,6 +130,7 @@ Value* binaryOp(Trace& trace, int number, bool inplace, Value* left, Value* righ
 ValueId operatorNode(Trace& trace, Op op, Value* left, Value* right) { return binaryNode(trace, op, left, right); }
 
 Value* compare(Trace& trace, int op, Value* left, Value* right) {
+  if (trace.onDevice()) needsArray("a comparison", {{left, right}, {}});
   settled(trace, left);
   settled(trace, right);
   checkOperand(left);
@@ -141,6 +147,7 @@ Value* compare(Trace& trace, int op, Value* left, Value* right) {
 }
 
 Value* unaryOp(Trace& trace, Unary number, Value* operand) {
+  if (trace.onDevice()) needsArray("an operator", {{operand}, {}});
   settled(trace, operand);
   Op op = Op::kPositive;
   switch (number) {

@@ -21,6 +21,8 @@
 
 namespace fw::capture {
 
+using guards::ArrayView;
+
 using graph::Contiguity;
 using guards::Guard;
 using guards::GuardKind;
@@ -42,30 +44,29 @@ constexpr int64_t kSmallOffset = 8;
 /// Places one array in the index space of another.
 class Placement {
  public:
-  Placement(PyArrayObject* first, PyArrayObject* array) : first_(first), array_(array), axes_(PyArray_NDIM(first)) {
-    for (int i = 0; i < PyArray_NDIM(first); ++i)
-      if (PyArray_DIM(first, i) > 1) order_.push_back(i);
+  Placement(const ArrayView& first, const ArrayView& array) : first_(first), array_(array), axes_(first.rank) {
+    for (int i = 0; i < first.rank; ++i)
+      if (first.shape[i] > 1) order_.push_back(i);
     std::sort(order_.begin(), order_.end(), [&](int a, int b) { return stride(a) > stride(b); });
   }
 
   std::optional<std::vector<SharedAxis>> run() {
-    for (int own = 0; own < PyArray_NDIM(array_); ++own)
-      if (PyArray_DIM(array_, own) > 1 && !assign(own)) return std::nullopt;
-    const int64_t distance =
-        static_cast<const char*>(PyArray_DATA(array_)) - static_cast<const char*>(PyArray_DATA(first_));
+    for (int own = 0; own < array_.rank; ++own)
+      if (array_.shape[own] > 1 && !assign(own)) return std::nullopt;
+    const int64_t distance = array_.data - first_.data;
     if (!locate(0, distance)) return std::nullopt;
     return axes_;
   }
 
  private:
-  int64_t stride(int axis) const { return std::abs(PyArray_STRIDE(first_, axis)); }
+  int64_t stride(int axis) const { return std::abs(first_.strides[axis]); }
 
   /// The axis of the block that the array's axis runs along: the one of the largest stride that divides the array's.
   bool assign(int own) {
-    const int64_t wanted = PyArray_STRIDE(array_, own), count = PyArray_DIM(array_, own);
+    const int64_t wanted = array_.strides[own], count = array_.shape[own];
     for (int axis : order_) {
-      if (axes_[axis].own >= 0 || wanted == 0 || wanted % PyArray_STRIDE(first_, axis) != 0) continue;
-      const int64_t step = wanted / PyArray_STRIDE(first_, axis);
+      if (axes_[axis].own >= 0 || wanted == 0 || wanted % first_.strides[axis] != 0) continue;
+      const int64_t step = wanted / first_.strides[axis];
       axes_[axis] = {own, 0, step, (count - 1) * std::abs(step) + 1};
       return true;
     }
@@ -77,7 +78,7 @@ class Placement {
   bool locate(size_t at, int64_t rest) {
     if (at == order_.size()) return rest == 0;
     SharedAxis& axis = axes_[order_[at]];
-    const int64_t by = PyArray_STRIDE(first_, order_[at]);
+    const int64_t by = first_.strides[order_[at]];
     const int64_t down = rest / by - (rest % by != 0 && (rest < 0) != (by < 0));
     for (int64_t index : {down, down + 1}) {
       const int64_t low = axis.step > 0 ? index : index - (axis.span - 1);
@@ -88,28 +89,29 @@ class Placement {
     return false;
   }
 
-  PyArrayObject *first_, *array_;
+  ArrayView first_, array_;
   std::vector<SharedAxis> axes_;
   std::vector<int> order_;  // axes of the first array of more than one element, by falling stride
 };
 
 /// The block begins with arrays[first].
-std::optional<SharedMemory> planFrom(absl::Span<PyArrayObject* const> arrays, size_t first) {
-  PyArrayObject* leader = arrays[first];
-  const int rank = PyArray_NDIM(leader);
+std::optional<SharedMemory> planFrom(absl::Span<PyObject* const> arrays, size_t first) {
+  const ArrayView leader = guards::viewOf(arrays[first]);
+  const int rank = leader.rank;
   SharedMemory block;
   std::vector<int64_t> ends(rank, 1);
   for (size_t i = 0; i < arrays.size(); ++i) {
     const size_t k = i == 0 ? first : i <= first ? i - 1 : i;  // the leader first
-    if (PyArray_TYPE(arrays[k]) != PyArray_TYPE(leader)) return std::nullopt;
-    auto axes = Placement(leader, arrays[k]).run();
+    const ArrayView array = guards::viewOf(arrays[k]);
+    if (array.descr->type_num != leader.descr->type_num) return std::nullopt;
+    auto axes = Placement(leader, array).run();
     if (!axes) return std::nullopt;
     for (int d = 0; d < rank; ++d) {
       SharedAxis& axis = (*axes)[d];
-      axis.atEnd = axis.low > kSmallOffset && axis.low + axis.span == PyArray_DIM(leader, d);
+      axis.atEnd = axis.low > kSmallOffset && axis.low + axis.span == leader.shape[d];
       ends[d] = std::max(ends[d], axis.low + axis.span);
     }
-    block.members.push_back({cpython::Ref::create(reinterpret_cast<PyObject*>(arrays[k])), {}, *std::move(axes)});
+    block.members.push_back({cpython::Ref::create(arrays[k]), {}, *std::move(axes)});
   }
   auto reachesEnd = [&](const SharedMember& m) {
     for (int d = 0; d < rank; ++d)
@@ -123,19 +125,20 @@ std::optional<SharedMemory> planFrom(absl::Span<PyArrayObject* const> arrays, si
   std::vector<int> order;
   for (int d = 0; d < rank; ++d)
     if (ends[d] > 1) order.push_back(d);
-  auto stride = [&](int d) { return std::abs(PyArray_STRIDE(leader, d)); };
+  auto stride = [&](int d) { return std::abs(leader.strides[d]); };
   std::sort(order.begin(), order.end(), [&](int a, int b) { return stride(a) < stride(b); });
   for (size_t i = 0; i + 1 < order.size(); ++i)
     if (stride(order[i]) * ends[order[i]] > stride(order[i + 1])) return std::nullopt;
-  if (!order.empty() && stride(order[0]) < PyArray_ITEMSIZE(leader)) return std::nullopt;
+  if (!order.empty() && stride(order[0]) < leader.itemSize()) return std::nullopt;
   return block;
 }
 
 }  // namespace
 
-std::optional<SharedMemory> planSharing(absl::Span<PyArrayObject* const> arrays) {
-  for (PyArrayObject* array : arrays)
-    if (!PyArray_ISWRITEABLE(array)) return std::nullopt;  // views that are returned inherit the flag of the block
+std::optional<SharedMemory> planSharing(absl::Span<PyObject* const> arrays) {
+  for (PyObject* array : arrays)
+    if (!guards::viewOf(array).isWriteable())
+      return std::nullopt;  // views that are returned inherit the flag of the block
   for (size_t first = 0; first < arrays.size(); ++first)
     if (auto block = planFrom(arrays, first)) return block;
   return std::nullopt;
@@ -176,28 +179,28 @@ Value* Trace::sharedArray(PyObject* object) {
 }
 
 /// Sizes, strides and address of an array as symbols, under guards of its metadata.
-Trace::Geometry Trace::geometryOf(SourceId source, PyArrayObject* a) {
-  Geometry g{.dtype = *guards::dtypeOf(PyArray_DESCR(a)), .layout = guards::classifyLayout(a)};
-  guard({.kind = GuardKind::kArrayMeta, .source = source, .meta = {g.dtype, g.layout}});
+Trace::Geometry Trace::geometryOf(SourceId source, PyObject* object) {
+  const ArrayView a = guards::viewOf(object);
+  Geometry g{.dtype = *guards::dtypeOf(a.descr), .layout = guards::classifyLayout(a)};
+  guard({.kind = GuardKind::kArrayMeta, .source = source, .meta = {g.dtype, g.layout, arrays().device(object)}});
   guard({.kind = GuardKind::kWriteable, .source = source});
   const std::string suffix = std::to_string(source.index);
-  for (int axis = 0; axis < PyArray_NDIM(a); ++axis) {
-    SymId size = addSymbol("s" + std::to_string(dimCount_++), {g.layout.isPacked() ? 0 : 1, INT64_MAX},
-                           PyArray_DIM(a, axis), {SymbolBinding::From::kDim, source, axis});
-    if (PyArray_DIM(a, axis) == 1) size = syms().constant(specialize(size));  // its stride says nothing
+  for (int axis = 0; axis < a.rank; ++axis) {
+    SymId size = addSymbol("s" + std::to_string(dimCount_++), {g.layout.isPacked() ? 0 : 1, INT64_MAX}, a.shape[axis],
+                           {SymbolBinding::From::kDim, source, axis});
+    if (a.shape[axis] == 1) size = syms().constant(specialize(size));  // its stride says nothing
     g.shape.push_back(size);
-    g.strides.push_back(addSymbol("m" + suffix + "_" + std::to_string(axis), {}, PyArray_STRIDE(a, axis),
+    g.strides.push_back(addSymbol("m" + suffix + "_" + std::to_string(axis), {}, a.strides[axis],
                                   {SymbolBinding::From::kStride, source, axis}));
   }
-  g.address = addSymbol("p" + suffix, {}, reinterpret_cast<int64_t>(PyArray_DATA(a)),
-                        {SymbolBinding::From::kAddress, source, 0});
+  g.address =
+      addSymbol("p" + suffix, {}, reinterpret_cast<int64_t>(a.data), {SymbolBinding::From::kAddress, source, 0});
   return g;
 }
 
 void Trace::openShared(SharedMemory& memory) {
   std::vector<Geometry> all;
-  for (SharedMember& m : memory.members)
-    all.push_back(geometryOf(m.source, reinterpret_cast<PyArrayObject*>(m.object.get())));
+  for (SharedMember& m : memory.members) all.push_back(geometryOf(m.source, m.object.get()));
   const Geometry& first = all[0];
   const size_t rank = first.shape.size();
   const auto constant = [&](int64_t v) { return syms().constant(v); };

@@ -45,7 +45,7 @@ struct SharedMemoryFound {
 };
 
 /// How these arrays lie in one block; nullopt if they are no regular parts of one.
-std::optional<SharedMemory> planSharing(absl::Span<PyArrayObject* const> arrays);
+std::optional<SharedMemory> planSharing(absl::Span<PyObject* const> arrays);
 
 /// The path `id` in another table.
 guards::SourceId copyPath(const guards::SourceTable& from, guards::SourceId id, guards::SourceTable& to);

@@ -1,6 +1,6 @@
 // Reductions. NumPy converts the operand to the accumulator's type, reduces and converts the result; where the
 // conversion happens inside the reduction the order of a float sum depends on it, which the attribute `buffered` says.
-#include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/device.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -63,6 +63,7 @@ Opening opened(Bound& a, Op op) {
   o.node = a.array("a");
   o.input = g.type(o.node).dtype;
   o.axes = reducedAxes(a, g.type(o.node).rank());
+  if (a.trace.onDevice()) checkDeviceReduction(op, o.input);
   o.types = typesOf(op, o.input, requestedType(a));
   o.attrs = reductionAttrs(o.axes, keepdimsOf(a));
   return o;
@@ -162,6 +163,7 @@ Value* statistic(Bound& a, Op op) {
 }  // namespace
 
 ValueId reduceNode(Trace& trace, Op op, ValueId node, const IntList& axes, bool keepdims) {
+  if (trace.onDevice()) checkDeviceReduction(op, trace.graph().type(node).dtype);
   if (graph::isComplex(trace.graph().type(node).dtype)) unsupported("max, min, argmax or argmin of complex values");
   for (int64_t axis : axes) {
     SymId n = shapeOf(trace, node)[static_cast<size_t>(axis)];

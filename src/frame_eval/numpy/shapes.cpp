@@ -213,8 +213,8 @@ Value* flipAxes(Trace& trace, Value* array, const IntList& axes) {
     starts[i] = syms.sub(shape[i], syms.constant(1));
     steps[i] = syms.constant(-1);
   }
-  if (shape.empty()) return trace.arrayOrScalar(array->node);  // array[()]
-  if (axes.empty()) return makeView(trace, array, array->node);
+  if (shape.empty() && !trace.onDevice()) return trace.arrayOrScalar(array->node);  // array[()]
+  if (axes.empty() || shape.empty()) return makeView(trace, array, array->node);
   return makeView(trace, array, trace.graph().slice(array->node, starts, steps, shape));
 }
 
@@ -243,6 +243,7 @@ Value* ravelValue(Trace& trace, Value* value) {
     return makeView(trace, array,
                     rankOf(trace, array) == 1 ? array->node : trace.graph().reshape(array->node, to, false));
   }
+  if (trace.onDevice()) unsupported("ravel of an array that is not contiguous on a device");
   if (rankOf(trace, array) == 1) return trace.array(copyAs(trace, array->node, graph::Layout::c(1)));
   return trace.array(trace.graph().reshape(array->node, to, true));
 }

@@ -1,5 +1,6 @@
 // Calls of ufuncs: conversion of the operands, broadcasting, and the value checks that NumPy makes before the loop
 // runs.
+#include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture::numpy {
@@ -76,7 +77,7 @@ Value* knownExponent(Trace& trace, Value* exponent) {
 ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   graph::Graph& g = trace.graph();
   std::vector<Value*> values = given;
-  if (op == Op::kPower) values[1] = knownExponent(trace, values[1]);
+  if (op == Op::kPower && !trace.onDevice()) values[1] = knownExponent(trace, values[1]);
   absl::InlinedVector<graph::UfuncOperand, 3> operands;
   absl::InlinedVector<graph::OperandType, 3> types;
   std::vector<ValueId> nodes;
@@ -89,6 +90,7 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   unify(trace, nodes);
   auto signature = graph::resolveUfunc(op, types);
   if (!signature.ok()) orBreak(signature.status());
+  if (trace.onDevice()) checkDeviceLoop(op, signature->inputs.back());
   for (size_t i = 0; i < operands.size(); ++i) {
     DType to = signature->inputs[i];
     if (isWeakInt(operands[i]) && graph::isInexact(to) && isLarge(trace, values[i])) {
@@ -103,7 +105,7 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
     }
     operands[i] = {g.cast(operands[i].value, to), Weak::kNo};
   }
-  if (op == Op::kPower) {
+  if (op == Op::kPower && !trace.onDevice()) {
     if (auto fast = fastPowerLoop(trace, nodes[0], nodes[1], signature->inputs[0])) return *fast;
     checkIntegerPower(trace, values[1], signature->inputs[0]);
   }

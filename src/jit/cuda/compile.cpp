@@ -2,6 +2,8 @@
 // it depends on.
 #include "jit/cuda/compile.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_set.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"
@@ -28,7 +30,15 @@ class CudaExecutable : public runtime::Executable {
     findEndless(plan_.steps);
   }
 
-  absl::Status build(kernels::cuda::Program program) {
+  absl::Status build(kernels::cuda::Program program, const std::vector<int>& onHost) {
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const graph::Buffer& buffer = plan_.buffers[b];
+      if (buffer.kind != graph::BufferKind::kInput) continue;
+      if (std::find(onHost.begin(), onHost.end(), buffer.index) != onHost.end())
+        hostNumbers_.push_back(graph::BufferId(static_cast<int>(b)));
+    }
+    if (!hostNumbers_.empty())
+      if (absl::Status s = checkSteps(plan_.steps); !s.ok()) return s;
     for (std::vector<kernels::Kernel>& kernels : program.groups)
       if (absl::Status s = add(std::move(kernels), groups_); !s.ok()) return s;
     for (std::vector<kernels::Kernel>& kernels : program.commits)
@@ -38,7 +48,12 @@ class CudaExecutable : public runtime::Executable {
 
   const graph::Plan& plan() const override { return plan_; }
 
-  int32_t compute(Context& context) const override { return answer(Run(*this, context).steps(plan_.steps)); }
+  int32_t compute(Context& context) const override {
+    Run run(*this, context);
+    for (const Launchers& commit : commits_)
+      if (absl::Status s = run.prepare(commit); !s.ok()) return answer(s);
+    return answer(run.steps(plan_.steps));
+  }
   int32_t commit(Context& context) const override {
     absl::Status status;
     Run run(*this, context);
@@ -62,6 +77,14 @@ class CudaExecutable : public runtime::Executable {
     absl::Status steps(const graph::Steps& steps) {
       for (const graph::Step& step : steps)
         if (absl::Status s = std::visit([&](const auto& what) { return run(what); }, step.what); !s.ok()) return s;
+      return absl::OkStatus();
+    }
+
+    absl::Status prepare(const Launchers& launchers) {
+      for (const std::unique_ptr<Launcher>& launcher : launchers) {
+        const auto address = [&](graph::BufferId id) { return this->address(id); };
+        if (absl::Status s = launcher->prepare(context_.symbols, address); !s.ok()) return s;
+      }
       return absl::OkStatus();
     }
 
@@ -178,9 +201,24 @@ class CudaExecutable : public runtime::Executable {
   absl::Status add(std::vector<kernels::Kernel> kernels, std::vector<Launchers>& to) {
     Launchers& launchers = to.emplace_back();
     for (kernels::Kernel& kernel : kernels) {
+      kernel.hostNumbers = hostNumbers_;
       absl::StatusOr<std::unique_ptr<Launcher>> launcher = Launcher::make(device_, std::move(kernel), graph_.syms());
       if (!launcher.ok()) return launcher.status();
       launchers.push_back(*std::move(launcher));
+    }
+    return absl::OkStatus();
+  }
+
+  /// Only kernels are handed numbers of the host.
+  absl::Status checkSteps(const graph::Steps& steps) const {
+    const auto onHost = [&](graph::BufferId id) {
+      return std::find(hostNumbers_.begin(), hostNumbers_.end(), id) != hostNumbers_.end();
+    };
+    for (const graph::Step& step : steps) {
+      const auto* copy = std::get_if<graph::CopyStep>(&step.what);
+      const auto* call = std::get_if<graph::CallStep>(&step.what);
+      if ((copy && onHost(copy->from)) || call || graph::controlOf(step))
+        return absl::UnimplementedError("a number of the host in a step that is no kernel");
     }
     return absl::OkStatus();
   }
@@ -214,15 +252,16 @@ class CudaExecutable : public runtime::Executable {
   graph::Plan plan_;
   runtime::SymProgram offsets_;
   std::vector<Launchers> groups_, commits_;
+  std::vector<graph::BufferId> hostNumbers_;
   absl::flat_hash_set<const graph::LoopStep*> endless_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan,
-                                                             kernels::cuda::Program program) {
+                                                             kernels::cuda::Program program, std::vector<int> onHost) {
   auto executable = std::make_unique<CudaExecutable>(device, std::move(graph), std::move(plan));
-  if (absl::Status s = executable->build(std::move(program)); !s.ok()) return s;
+  if (absl::Status s = executable->build(std::move(program), onHost); !s.ok()) return s;
   return executable;
 }
 

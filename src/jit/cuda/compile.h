@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
@@ -15,8 +16,10 @@ namespace fw::jit::cuda {
 /// Values follow CuPy, not NumPy (kernels::Numbers), and no flag is raised. The host of a context is a
 /// runtime::cuda::Host; everything happens in the order of its stream, and only steps that decide something wait for
 /// it. Answers kStatusDecline where the device or the compiler fails. Kernels are compiled when sizes first ask for
-/// them. The executable holds a copy of the graph. kUnimplemented for what has no form on CUDA.
+/// them. Inputs of the graph that `onHost` names are numbers in memory of the host. The executable holds a copy of the
+/// graph. kUnimplemented for what has no form on CUDA.
 absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan,
-                                                             kernels::cuda::Program program);
+                                                             kernels::cuda::Program program,
+                                                             std::vector<int> onHost = {});
 
 }  // namespace fw::jit::cuda

@@ -1,6 +1,8 @@
 // Sizes decide the form, the form the function; its parameters are filled in by what they name.
 #include "jit/cuda/launcher.h"
 
+#include <cstring>
+
 #include "absl/container/inlined_vector.h"
 #include "graph/support/check.h"
 
@@ -39,6 +41,13 @@ absl::StatusOr<const Launcher::Loaded*> Launcher::loaded(size_t piece, const For
   entry =
       std::make_unique<Loaded>(Loaded{*function, std::move(source->parameters), runtime::SymProgram(syms_, needed)});
   return entry.get();
+}
+
+absl::Status Launcher::prepare(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address) {
+  for (size_t i = 0; i < pieces_.size(); ++i)
+    for (const Launch& one : geometry_[i].layOut(symbols, address, device_.multiprocessors()).launches)
+      if (absl::StatusOr<const Loaded*> function = loaded(i, one.form); !function.ok()) return function.status();
+  return absl::OkStatus();
 }
 
 absl::Status Launcher::launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
@@ -83,6 +92,9 @@ absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Lau
       case Parameter::Kind::kParts: value = layout.parts[step]; break;
       case Parameter::Kind::kChunk: value = layout.chunks[step]; break;
       case Parameter::Kind::kTeam: value = launch.team; break;
+      case Parameter::Kind::kHost:
+        std::memcpy(&value, reinterpret_cast<const char*>(address(p.buffer)) + 8 * p.slot, sizeof value);
+        break;
       case Parameter::Kind::kScratch:
         value = static_cast<int64_t>(scratch) + layout.scratch[step] + 8 * p.slot * layout.total * layout.parts[step];
         break;

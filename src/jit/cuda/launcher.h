@@ -20,6 +20,10 @@ class Launcher {
   absl::Status launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
                       runtime::cuda::Host& host) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  /// Everything but the launches: what fails is known before anything is stored.
+  absl::Status prepare(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   const kernels::Kernel& kernel() const { return kernel_; }
   const std::vector<kernels::cuda::Piece>& pieces() const { return pieces_; }
 

@@ -42,6 +42,7 @@ struct Parameter {
     kParts,    ///< blocks per row that step `step` was or is spread over
     kChunk,    ///< iterations per part of step `step`
     kTeam,     ///< threads per row
+    kHost,     ///< bytes 8 * `slot` and on of the number in buffer `buffer`
     kScratch,  ///< address of 8 bytes for each row and part of accumulator `slot` of step `step`
   };
   Kind kind;

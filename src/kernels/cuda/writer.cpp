@@ -2,6 +2,8 @@
 // r<statement>_<number>.
 #include "kernels/cuda/writer.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/support/check.h"
@@ -25,8 +27,8 @@ void Writer::close() {
 }
 
 std::string Writer::field(Parameter parameter) {
-  static constexpr const char* kNames[] = {"address", "number", "divisor", "total",  "length",
-                                           "parts",   "chunk",  "team",    "scratch"};
+  static constexpr const char* kNames[] = {"address", "number", "divisor", "total", "length",
+                                           "parts",   "chunk",  "team",    "host",  "scratch"};
   const std::string key = absl::StrCat(static_cast<int>(parameter.kind), ".", parameter.buffer.index, ".",
                                        parameter.sym.index, ".", parameter.step, ".", parameter.slot);
   const auto [found, added] = fields_.try_emplace(key, static_cast<int>(parameters_.size()));
@@ -62,6 +64,17 @@ void Writer::decode(const Nest& nest, const std::string& flat) {
 
 std::string Writer::address(uint32_t index) {
   const Access& a = kernel_.accesses[index];
+  const auto& numbers = kernel_.hostNumbers;
+  if (std::find(numbers.begin(), numbers.end(), a.buffer) != numbers.end()) {
+    const int64_t at = syms_.asConst(a.offset).value_or(-1);
+    if (at < 0 || at >= 16) {
+      status_ = absl::UnimplementedError("a part of a number at a place that is not known");
+      return "0";
+    }
+    const std::string word =
+        field({.kind = Parameter::Kind::kHost, .buffer = a.buffer, .slot = static_cast<int>(at / 8)});
+    return absl::StrCat("(reinterpret_cast<const char*>(&", word, ") + ", at % 8, ")");
+  }
   std::string text = field({Parameter::Kind::kAddress, a.buffer, a.offset});
   std::string distance;
   for (const Access::Term& t : a.terms) {

@@ -1,0 +1,36 @@
+// What compiled code asks of CuPy while it runs: memory of its current allocator, its current stream.
+#pragma once
+
+#include <Python.h>
+
+#include <vector>
+
+#include "runtime/cuda/host.h"
+
+namespace fw::bindings {
+
+/// For one call; made, used and destroyed with the GIL held. What is released goes back to CuPy at once: its pools give
+/// memory out again in the order of the stream.
+class CupyHost : public runtime::cuda::Host {
+ public:
+  CupyHost();
+  ~CupyHost() override;
+  CupyHost(const CupyHost&) = delete;
+
+  /// Whether CuPy has told its stream.
+  bool ok() const { return ok_; }
+  void* allocate(int64_t bytes) override;
+  void release(void* data) override;
+  int32_t call(runtime::Context&, int) override { return runtime::kStatusDecline; }
+  void* stream() override { return stream_; }
+  /// Puts back the exception that kept memory from being allocated; false if there is none.
+  bool restoreError();
+
+ private:
+  void* stream_;
+  bool ok_ = false;
+  std::vector<PyObject*> held_;
+  PyObject* error_ = nullptr;
+};
+
+}  // namespace fw::bindings

@@ -1,0 +1,15 @@
+// What graphs are planned for that run on arrays of CuPy.
+#pragma once
+
+#include "graph/target.h"
+
+namespace fw::jit::cuda {
+
+/// Of every device: plans depend on none.
+inline graph::Target planningTarget() {
+  graph::Target target;
+  target.space = graph::MemorySpace::kDevice;
+  return target;
+}
+
+}  // namespace fw::jit::cuda

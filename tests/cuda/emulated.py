@@ -1,0 +1,300 @@
+"""Decorated functions on arrays of CuPy without a device: their memory is the host's, the driver and NVRTC are those of
+fake_libraries.cpp, which run kernels on the host. The same functions on NumPy's arrays say what is right. Run by
+tests/python/test_cupy.py, which puts the libraries in front: prints a line per case, and exits with the number of failures."""
+
+import ctypes
+import sys
+
+import cupy as cp
+import cupy_backends.cuda.stream
+import numpy as np
+
+import fusewire
+
+driver = ctypes.CDLL("libcuda.so.1")
+FAILURES = []
+
+
+def use_fake_stream():
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    function = ctypes.cast(driver.fake_stream, ctypes.c_void_p)
+    use_fake_stream.name = ctypes.create_string_buffer(b"intptr_t (void)")
+    capsule = new(function, ctypes.cast(use_fake_stream.name, ctypes.c_char_p), None)
+    cupy_backends.cuda.stream.__pyx_capi__["get_current_stream_ptr"] = capsule
+
+
+def allocate(size):
+    memory = ctypes.create_string_buffer(size + 512)
+    start = (ctypes.addressof(memory) + 255) // 256 * 256
+    return cp.cuda.MemoryPointer(cp.cuda.UnownedMemory(start, max(size, 1), memory, 0), 0)
+
+
+def host(array):
+    """The memory of a fake array as an array of NumPy's."""
+    element = np.frombuffer((ctypes.c_char * array.itemsize).from_address(array.data.ptr), array.dtype, 1)
+    return np.lib.stride_tricks.as_strided(element, array.shape, array.strides, writeable=True)
+
+
+def device(array):
+    if not isinstance(array, np.ndarray):
+        return array
+    made = cp.ndarray(array.shape, array.dtype, allocate(max(array.nbytes, 1)), strides=array.strides)
+    host(made)[...] = array
+    return made
+
+
+def same(got, want):
+    if isinstance(want, (tuple, list)):
+        return type(got) is type(want) and len(got) == len(want) and all(map(same, got, want))
+    if not isinstance(got, cp.ndarray):
+        return type(got) is type(want) and got == want
+    got, want = host(got), np.asarray(want)
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return False
+    return np.allclose(got, want, rtol=1e-5, equal_nan=True) if want.dtype.kind in "fc" else np.array_equal(got, want)
+
+
+def check(function, *args, launches=True):
+    compiled = fusewire.compile(function, fullgraph=True)
+    name = f"{function.__name__} of {', '.join(str(getattr(a, 'dtype', a)) for a in args)}"
+    try:
+        for _ in range(2):  # the first call compiles
+            own = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
+            theirs = [device(a) for a in args]
+            with np.errstate(all="ignore"):
+                want = function(*own)
+            driver.fake_launches()
+            got = compiled(*theirs)
+            count = driver.fake_launches()
+    except Exception as e:
+        return FAILURES.append(f"{name}: {type(e).__name__} {e}")
+    if not same(got, want) or not all(same(t, o) for t, o in zip(theirs, own) if isinstance(o, np.ndarray)):
+        FAILURES.append(f"{name}: wrong")
+    elif launches != (count > 0):
+        FAILURES.append(f"{name}: {count} launches")
+    else:
+        print(f"{name}: {count} launches")
+
+
+def chain(x, y):
+    return np.tanh(x * y + x) * 0.5 + 0.5
+
+
+def total(x):
+    return x.sum()
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def layer_norm(x, gamma, beta):
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + 1e-5) * gamma + beta
+
+
+def views(x):
+    return x.T, x[0], x[1, 2], x.reshape(-1), x[None], x[::-1], x[1:, ::2]
+
+
+def reductions(x):
+    return x.max(), x.min(axis=0), x.argmax(axis=1), (x > 0).any(), (x > 0).all(axis=0), x.prod(axis=1), x.var(), np.count_nonzero(x > 0)
+
+
+def add_to(x, y):
+    x += y
+    x[1:] *= 2
+    return x
+
+
+def shift(x):
+    x[1:] = x[:-1]
+
+
+def through_view(x):
+    y = x[1:]
+    y += 1
+    return x, y
+
+
+def jacobi(u):
+    u[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+    return u
+
+
+def numbers(x, s, k):
+    twice = s * s + 1.0
+    return x * twice - s / 3.0**s, x + k, twice
+
+
+def same_twice(x):
+    return x + 1, x + 1
+
+
+def casts(x):
+    return x.astype("f8"), x.astype(np.int32), x.astype("f4"), x.copy()
+
+
+def select(x, y):
+    return np.where(x > y, x, y * 2), np.clip(x, -0.5, 0.5)
+
+
+def joins(x, y):
+    return np.concatenate([x, y]), np.stack([x, y], axis=1)
+
+
+def likes(x):
+    return np.zeros_like(x) + x, np.ones_like(x), np.full_like(x, 3)
+
+
+def transposed(x, y):
+    return x.T + y.T, x[:, None, :] + y[None]
+
+
+def mask(x):
+    x[x > 0] = 0
+    return x
+
+
+def into(x, y):
+    np.add(x, y, out=y)
+    return y
+
+
+def powers(x):
+    return x**2, x**3, x**0.5
+
+
+def sizes(x):
+    return x * x.shape[0] / x.size, x.ndim, x.dtype, len(x)
+
+
+def unrolled(x, n):
+    for _ in range(n):
+        x = x * 1.5 + 1
+    return x
+
+
+def complex_numbers(x):
+    return x * x + 1j * x, x.conj()
+
+
+def truths(x):
+    return ~(x > 0) & (x < 1)
+
+
+def affine(x):
+    return x * 2 + 1
+
+
+def check_failures():
+    """A launch that fails declines the call; CuPy, which has no device here, is asked then."""
+    compiled = fusewire.compile(affine)
+    x = device(np.ones(5))
+    compiled(x)
+    driver.fake_fail_at(0)
+    try:
+        compiled(x)
+        FAILURES.append("a failing launch was not noticed")
+    except Exception as e:
+        if "cuda" not in type(e).__module__:
+            FAILURES.append(f"a failing launch: {e!r}")
+    driver.fake_fail_at(-1)
+    if not same(compiled(x), np.full(5, 3.0)):
+        FAILURES.append("after a failing launch")
+    memory = cp.cuda.get_allocator() if hasattr(cp.cuda, "get_allocator") else allocate
+
+    def none(size):
+        raise MemoryError("nothing is left")
+
+    cp.cuda.set_allocator(none)
+    try:
+        compiled(x)
+        FAILURES.append("missing memory was not noticed")
+    except MemoryError as e:
+        if str(e) != "nothing is left":
+            FAILURES.append(f"missing memory: {e!r}")
+    cp.cuda.set_allocator(memory)
+
+
+def check_mixed():
+    errors = []
+    for function in (lambda x, y: x + y, fusewire.compile(lambda x, y: x + y)):
+        try:
+            function(np.ones(3), device(np.ones(3)))
+        except Exception as e:  # CuPy's own
+            errors.append((type(e), str(e)))
+    if len(errors) != 2 or errors[0] != errors[1]:
+        FAILURES.append(f"NumPy's array and CuPy's: {errors}")
+    both = fusewire.compile(lambda x: x * 2)
+    for _ in range(2):
+        for make in (np.asarray, device):
+            x = make(np.arange(4.0))
+            result = both(x)
+            if type(result) is not type(x) or not same(result if isinstance(result, cp.ndarray) else device(result), np.arange(4.0) * 2):
+                FAILURES.append(f"both libraries: {type(x)} gave {type(result)}")
+
+
+def check_marks():
+    x = device(np.ones(5))
+    fusewire.mark_dynamic(x, 0)
+    fusewire.mark_static(x)
+    if not same(fusewire.compile(affine)(x), np.full(5, 3.0)):
+        FAILURES.append("an array with marks")
+
+
+def check_objects():
+    """What CuPy itself says of the arrays that are made."""
+    x = device(np.arange(12.0).reshape(3, 4))
+    fresh, view, inner = fusewire.compile(lambda x: (x + 1, x[1:], x[1:].T))(x)
+    facts = (type(fresh), fresh.base, fresh.flags.c_contiguous, fresh.flags.f_contiguous, fresh.size, fresh.nbytes, fresh.strides)
+    if facts != (cp.ndarray, None, True, False, 12, 96, (32, 8)):
+        FAILURES.append(f"a fresh array: {facts}")
+    if view.base is not x or inner.base is not x or view.data.mem is not x.data.mem or view.data.ptr != x.data.ptr + 32:
+        FAILURES.append("a view")
+    before = sys.getrefcount(x), sys.getrefcount(x.dtype), sys.getrefcount(x.data.mem), sys.getrefcount(None)
+    function = fusewire.compile(lambda x: (x + 1, x[1:]))
+    for _ in range(3000):
+        function(x)
+    after = sys.getrefcount(x), sys.getrefcount(x.dtype), sys.getrefcount(x.data.mem), sys.getrefcount(None)
+    if any(abs(b - a) > 30 for a, b in zip(before, after)):
+        FAILURES.append(f"references: {before} -> {after}")
+
+
+def main():
+    use_fake_stream()
+    cp.cuda.set_allocator(allocate)
+    rng = np.random.default_rng(0)
+    a, b, d = rng.standard_normal((5, 7)).astype("f4"), rng.standard_normal((5, 7)).astype("f4"), rng.standard_normal((5, 7))
+    i = rng.integers(-9, 9, (5, 7)).astype("i4")
+    for x in (a, d, i):
+        check(total, x)
+        check(affine, x)
+    for function in (softmax, reductions, shift, through_view, jacobi, same_twice, casts, likes, mask, sizes, truths):
+        check(function, a)
+    for function in (chain, add_to, select, joins, transposed, into):
+        check(function, a, b)
+    check(views, a, launches=False)
+    check(layer_norm, a, a[0].copy(), b[0].copy())
+    check(numbers, a, 2.5, 3)
+    check(powers, np.abs(d))
+    check(unrolled, a, 4)
+    check(complex_numbers, d + 1j * d)
+    check(affine, a.astype("f2"))
+    check(affine, np.zeros((0, 4), "f4"), launches=False)
+    check(affine, np.ones((1, 1)))
+    check(affine, np.full((), 3.0))
+    check_failures()
+    check_mixed()
+    check_objects()
+    check_marks()
+    for text in FAILURES:
+        print("FAIL", text)
+    sys.exit(min(len(FAILURES), 99))
+
+
+if __name__ == "__main__":
+    main()
