@@ -25,6 +25,9 @@ constexpr unsigned kMaxDepth = 12;
 /// Of one trace: what follows a branch that may return is traced twice.
 constexpr unsigned kMaxBranches = 48;
 
+/// Times that the arms of one branch are traced.
+constexpr int kMostNewArrays = 4;
+
 /// Instructions behind a branch that are traced twice, so that what the arms leave needs no memory of its own: what
 /// follows is fused with each of them.
 constexpr size_t kMaxTail = 120;
@@ -87,6 +90,8 @@ int loopOf(const Bytecode& code, const JoiningFlow& flow, int branch) {
 
 }  // namespace
 
+struct Branching::WritesNewArrays {};
+
 struct Branching::Place {
   Frame& frame;
   int at, line;  ///< of the outermost frame, of the user's code
@@ -94,6 +99,13 @@ struct Branching::Place {
   unsigned number;
   std::optional<RollingBody> leaves{};  ///< the body of a loop that one side leaves: both end where its turn does
   bool returns() const { return join == static_cast<int>(frame.code->instructions.size()); }
+};
+
+struct Branching::BothArms {
+  Place place;
+  int next;               ///< instruction behind the branch
+  const Instr* jumps[2];  ///< null: goes on there
+  ValueId predicate;
 };
 
 void Branching::refuse(const Place& place, const std::string& why) {
@@ -183,8 +195,7 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, in
     refuse(place, b.detail.empty() ? why : why + " (" + b.detail + ")");
   }
   if (auto why = before.irreversible()) refuse(place, "what depends on it " + *why);
-  if (before.writesNewArrays())
-    refuse(place, "what depends on it writes into an array of the caller that was not looked at before");
+  if (before.writesNewArrays()) throw WritesNewArrays{};
   if (place.returns() != (frame.result != nullptr)) refuse(place, "only one side returns");
   if (place.leaves && frame.pc != place.leaves->header) {
     if (place.leaves->iterator) frame.stack.push_back(place.leaves->iterator);
@@ -212,23 +223,46 @@ void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
   if (branches.begun == kMaxBranches) refuse(place, "there are too many such branches");
   ++branches.begun;
   ++branches.depth;
-  BranchState before(interpreter, frame);
+  const BothArms both{place, next, jumpsIf ? &instr : nullptr, jumpsIf ? nullptr : &instr, predicate};
+  for (int attempt = 0; !takeBoth(both, attempt == kMostNewArrays); ++attempt) {}
+}
+
+/// False if an arm writes into arrays that nobody has looked at before: they are known now.
+bool Branching::takeBoth(const BothArms& both, bool last) {
+  const Place& place = both.place;
+  Branches& branches = trace.branches;
+  BranchState before(interpreter, place.frame);
   ArmNodes arms{trace.graph().size(), 0, 0};
-  const Instr* const jumps[] = {jumpsIf ? &instr : nullptr, jumpsIf ? nullptr : &instr};
-  std::optional<ArmEnd> first = run(place, before, next, jumps[0]);
-  trace.decided.forget(arms.begin);
-  arms.middle = trace.graph().size();
-  std::optional<ArmEnd> second = run(place, before, next, jumps[1]);
+  const unsigned depth = branches.depth;
+  std::optional<ArmEnd> first, second;
+  try {
+    first = run(place, before, both.next, both.jumps[0]);
+    trace.decided.forget(arms.begin);
+    arms.middle = trace.graph().size();
+    second = run(place, before, both.next, both.jumps[1]);
+  } catch (const WritesNewArrays&) {
+    if (last) refuse(place, "what depends on it writes into more and more arrays of the caller");
+    before.restore();
+    backTo(place);
+    branches.depth = depth;
+    branches.graph.drop(arms.begin);
+    trace.decided.forget(arms.begin);
+    return false;
+  }
   trace.decided.forget(arms.begin);
   arms.end = trace.graph().size();
   --branches.depth;
-  if (first && second) return join(place, before, *first, *second, predicate, arms);
+  if (first && second) {
+    join(place, before, *first, *second, both.predicate, arms);
+    return true;
+  }
   if (!first && !second) throw CaptureBreak(BreakReason::kPythonException, "both sides of a decision raise", place.at);
   // Python raises it, from the beginning: until then nothing has happened.
   backTo(place);
   branches.graph.drop(arms.begin);
-  branches.graph.require(first ? predicate : trace.graph().unary(graph::Op::kLogicalNot, predicate));
-  follow(place, next, jumps[first ? 0 : 1]);
+  branches.graph.require(first ? both.predicate : trace.graph().unary(graph::Op::kLogicalNot, both.predicate));
+  follow(place, both.next, both.jumps[first ? 0 : 1]);
+  return true;
 }
 
 void Branching::backTo(const Place& place) {

@@ -22,6 +22,9 @@ struct Branching {
 
  private:
   struct Place;
+  struct BothArms;
+  struct WritesNewArrays;
+  bool takeBoth(const BothArms& both, bool last);
   int joinOf(const Frame& frame, int branch);
   std::optional<ArmEnd> run(const Place& place, BranchState& before, int pc, const Instr* jump);
   void follow(const Place& place, int pc, const Instr* jump);

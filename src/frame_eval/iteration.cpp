@@ -124,6 +124,12 @@ struct NewRangeStep {
     if (at >= trace.specialize(size)) return nullptr;
     return item(trace.syms().constant(at++));
   }
+  /// Of a range whose bounds are held fast.
+  std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
+    const int64_t begin = t.specialize(first), by = t.specialize(step), end = begin + by * t.specialize(size);
+    Ref range = checked(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", begin, end, by));
+    return VirtualIterator::Recipe{iterFunction(t), {t.constant(std::move(range))}, static_cast<size_t>(at)};
+  }
   std::optional<VirtualIterator::Items> items(Interpreter&) {
     graph::SymContext& syms = trace.syms();
     const graph::SymId taken = syms.constant(at);

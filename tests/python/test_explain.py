@@ -165,10 +165,10 @@ def test_no_stale_breaks():
 
 def test_runs_as_python():
     def total(values):
-        s = 0.0
+        seen = []
         for v in values:
-            s += v * v
-        return s
+            seen.append(v * v)
+        return sum(seen)
 
     f = fusewire.compile(total)
     for _ in range(5):

@@ -135,6 +135,13 @@ Value* compare(Trace& trace, int op, Value* left, Value* right) {
   settled(trace, right);
   checkOperand(left);
   checkOperand(right);
+  // NumPy's complex scalars order NaN in another way than its arrays.
+  auto isComplexScalar = [&](const Value* v) {
+    return v->kind == ValueKind::kArrayScalar && graph::isComplex(trace.graph().type(v->node).dtype);
+  };
+  const bool arrays = left->kind == ValueKind::kArray || right->kind == ValueKind::kArray;
+  if (op != Py_EQ && op != Py_NE && !arrays && (isComplexScalar(left) || isComplexScalar(right)))
+    unsupported("the order of complex NumPy scalars");
   switch (op) {
     case Py_LT: return ufunc(trace, Op::kLess, {left, right});
     case Py_LE: return ufunc(trace, Op::kLessEqual, {left, right});
