@@ -764,7 +764,14 @@ def test_loop_limit():
         for i in range(1000):
             a = a + i
         return a
-    assert broken(f, A)[0] == "loop-limit"
+    assert "loop" in ops(f, A)
+
+    def h(a):
+        kept = []
+        for i in range(1000):
+            kept.append(a + i)
+        return kept
+    assert broken(h, A)[0] == "loop-limit"
 
     def g(a, n):
         while n > 0:
