@@ -151,7 +151,12 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
     --known.plain;
     return goOn();
   }
-  switch (probe(items.item(zero), !varies)) {
+  // Where there may be no turn, what is decided in one holds for any.
+  SymId number = zero;
+  if (varies) number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
+  const Probed probed = probe(items.item(number), !varies);
+  if (varies) trace_.turns.leave();
+  switch (probed) {
     case Probed::kSame: break;
     case Probed::kKept: skip(); return alternate(count);
     case Probed::kOthers: return alternate(count) && goOn();

@@ -29,6 +29,27 @@ bool Turns::decides(SymId expr) const {
                      [&](SymId symbol) { return graph::dependsOn(trace_.syms(), expr, symbol); });
 }
 
+/// The first and the last turn in which the loops inside of it that are entered have a turn at all: in a triangle, that
+/// may be one less.
+std::pair<SymId, std::optional<SymId>> Turns::turnsOf(const Open& loop) const {
+  graph::SymContext& syms = trace_.syms();
+  SymId from = syms.constant(0);
+  std::optional<SymId> to = loop.last;
+  for (const Open& inner : open_) {
+    if (!inner.last || inner.symbol == loop.symbol) continue;
+    const auto slope = graph::slopeOf(syms, *inner.last, loop.symbol);
+    const auto first = graph::withValue(syms, *inner.last, loop.symbol, syms.constant(0));
+    if (!slope || !first) continue;
+    if (syms.isConst(*slope, 1)) {
+      const SymId least = syms.canonical(syms.neg(*first));
+      if (syms.provablyLessEqual(from, least)) from = least;
+    } else if (syms.isConst(*slope, -1) && to && syms.provablyLessEqual(*first, *to)) {
+      to = syms.canonical(*first);
+    }
+  }
+  return {from, to};
+}
+
 std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
   graph::SymContext& syms = trace_.syms();
   const SymId difference = syms.canonical(syms.sub(right, left));
@@ -41,10 +62,11 @@ std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
   const Open at = *loop;
   const auto slope = graph::slopeOf(syms, difference, at.symbol);
   if (!slope) return std::nullopt;
-  const auto first = graph::withValue(syms, difference, at.symbol, syms.constant(0));
+  const auto [from, to] = turnsOf(at);
+  const auto first = graph::withValue(syms, difference, at.symbol, from);
   // Without a last turn: it grows, or it does not.
-  const auto last = at.last ? graph::withValue(syms, difference, at.symbol, *at.last)
-                            : std::optional(syms.mul(*slope, syms.constant(int64_t{1} << 50)));
+  const auto last = to ? graph::withValue(syms, difference, at.symbol, *to)
+                       : std::optional(syms.mul(*slope, syms.constant(int64_t{1} << 50)));
   if (!first || !last) return std::nullopt;
   const SymId zero = syms.constant(0);
   auto atBoth = [&](auto holds) -> std::optional<bool> {

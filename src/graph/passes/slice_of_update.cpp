@@ -2,6 +2,9 @@
 // nothing in common along one axis, the update does not matter. If all elements of T are common, T is a slice of the
 // stored value. Otherwise T is a slice of the older version with the common part replaced, which pays where T is a line
 // or a point of the array: a large T is better served by the updated array itself, which all its readers share.
+//
+// What a loop changes in place has one memory for all of its versions. A reader of an older one would need a copy of
+// everything in every turn: in regions only what was stored is read from somewhere else.
 #include "graph/passes/slice_of_update.h"
 
 #include "graph/alias.h"
@@ -28,6 +31,7 @@ std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& sta
     const std::optional<CommonPart> common = commonPart(syms, here, there, size[i]);
     if (!(common && common->all) && alias(syms, here, there) == Alias::kNone) {
       if (std::optional<ValueId> older = sliceOf(graph, base, starts, steps, type, versions - 1)) return older;
+      if (graph.isRegion()) return std::nullopt;
       return graph.slice(base, starts, steps, type.shape);
     }
     known &= common.has_value();
@@ -44,7 +48,7 @@ std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& sta
     if (std::optional<ValueId> older = sliceOf(graph, value, inValue, valueSteps, type, versions - 1)) return older;
     return graph.slice(value, inValue, valueSteps, type.shape);
   }
-  if (!thin) return std::nullopt;
+  if (!thin || graph.isRegion()) return std::nullopt;
   std::optional<ValueId> line = sliceOf(graph, base, starts, steps, type, versions - 1);
   if (!line) line = graph.slice(base, starts, steps, type.shape);
   const ValueId part = graph.slice(value, inValue, valueSteps, counts);
