@@ -1,4 +1,8 @@
 """Loops that become one loop of the graph: plain against compiled, as one region, with sizes and arguments that change."""
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -111,6 +115,81 @@ def factor(a):
     return a
 
 
+def by_rows(a):
+    for k in range(len(a)):
+        for i in range(k + 1, len(a)):
+            a[i, k] /= a[k, k]
+            a[i, k + 1:] -= a[i, k] * a[k, k + 1:]
+    return a
+
+
+def until(u, tol):
+    err = 1.0
+    while err > tol:
+        new = u.copy()
+        new[1:-1] = 0.5 * (u[:-2] + u[2:])
+        err = np.abs(new - u).max()
+        u = new
+    return u, err
+
+
+def escapes(c):
+    counts = np.zeros(len(c))
+    for i in range(len(c)):
+        z = 0.0
+        k = 0.0
+        while k < 80.0 and z * z < 4.0:
+            z = z * z + c[i]
+            k += 1.0
+        counts[i] = k
+    return counts
+
+
+def halved(x):
+    while True:
+        x = x * 0.5
+        if x.sum() < 1e-3:
+            break
+    return x
+
+
+def found(x, limit):
+    s = 0.0
+    for i, v in enumerate(x):
+        s = s + v
+        if s > limit:
+            s = -s
+            break
+    return s
+
+
+def bubble(a):
+    for i in range(len(a)):
+        for j in range(len(a) - 1):
+            if a[j] > a[j + 1]:
+                t = a[j]
+                a[j] = a[j + 1]
+                a[j + 1] = t
+    return a
+
+
+def bisect(x, lo, hi, n):
+    for _ in range(n):
+        mid = 0.5 * (lo + hi)
+        if (x * mid * mid > 2).all():
+            hi = mid
+        else:
+            lo = mid
+    return lo + hi
+
+
+def inner_product(a, b):
+    s = 0.0
+    for x, y in zip(a, b):
+        s += x * y
+    return s
+
+
 def product(a, b, c):
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
@@ -188,6 +267,14 @@ CASES = {
     "smooth": (smooth, lambda n: (reals(60 + n), 0.3)),
     "thomas": (thomas, lambda n: tuple(reals(60 + n) + k for k in (0, 4, 0, 1))),
     "factor": (factor, lambda n: (reals(60 + n, 60 + n) + 80 * np.eye(60 + n),)),
+    "by_rows": (by_rows, lambda n: (reals(60 + n, 60 + n) + 80 * np.eye(60 + n),)),
+    "until": (until, lambda n: (reals(n + 5), 1e-3)),
+    "escapes": (escapes, lambda n: (reals(60 + n) - 1,)),
+    "halved": (halved, lambda n: (reals(n),)),
+    "found": (found, lambda n: (reals(60 + n), 12.0)),
+    "bubble": (bubble, lambda n: (reals(60 + n),)),
+    "bisect": (bisect, lambda n: (np.ones(n), np.zeros(n), np.full(n, 2.0), 70)),
+    "inner_product": (inner_product, lambda n: (reals(60 + n), reals(60 + n))),
     "product": (product, lambda n: (reals(60 + n, 66), reals(66, 70), np.zeros((60 + n, 70)))),
     "gauss_seidel": (gauss_seidel, lambda n: (reals(70, 60 + n), 66)),
     "rows": (rows, lambda n: (reals(60 + n, n),)),
@@ -302,6 +389,66 @@ def test_what_is_returned_is_what_python_returns():
     assert second is u and first is not u and first.base is None
 
 
+@pytest.mark.parametrize("size", [4, 1_000_000])
+def test_signals_end_long_loops(size):
+    def f(x, n):
+        for i in range(n):
+            x[1:] = x[:-1] * 0.5
+        return x
+
+    class Stop(Exception):
+        pass
+
+    def stop(*_):
+        raise Stop
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals come to the main thread")
+    compiled = fusewire.compile(f)
+    x = reals(size)
+    for _ in range(2):
+        compiled(x, 100)
+    before, old, begin = x.copy(), signal.signal(signal.SIGALRM, stop), time.perf_counter()
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(Stop):
+            compiled(x, 10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert time.perf_counter() - begin < 5
+    np.testing.assert_array_equal(before, x)
+
+
+def test_other_threads_run_meanwhile():
+    def f(x, n):
+        s = 0.0
+        for i in range(n):
+            s = s * 0.5 + x[0]
+        return s
+    compiled, x, ticks, done = fusewire.compile(f, fullgraph=True), reals(4), [], threading.Event()
+    for _ in range(2):
+        compiled(x, 100)
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+    thread = threading.Thread(target=tick)
+    thread.start()
+    compiled(x, 30_000_000)
+    done.set()
+    thread.join()
+    assert len(ticks) > 5
+
+
+def test_complex_scalars_are_not_ordered():
+    def f(x):
+        return 1 if x.max() > 1 else 2, x.sum() < 3
+    compiled = fusewire.compile(f)
+    for z in (complex(np.inf, np.nan), 2 + 1j, complex(np.nan, 1), 0j):
+        compare.assert_same_call(f, compiled, (np.array([1 + 0j, z]),))
+
+
 def test_loops_that_cannot_be_one_run():
     def f(x, n):
         seen = []
@@ -329,7 +476,6 @@ def test_loops_that_cannot_be_one_run():
 
 
 def test_the_number_of_turns_does_not_matter_to_compile():
-    import time
     times = []
     for n in (100, 1_000_000):
         compiled = fusewire.compile(smooth, fullgraph=True)
