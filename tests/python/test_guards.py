@@ -402,7 +402,7 @@ def test_relation_reason_names_shapes():
     s.build()
     assert s.passes(np.zeros(4), np.zeros(4), function=f)
     text = s.reason(np.zeros(4), np.zeros(5), function=f)
-    assert "x.shape[0] = 4" in text and "y.shape[0] = 5" in text
+    assert "x.shape[0] is 4" in text and "y.shape[0] is 5" in text
 
 
 def test_validation():
