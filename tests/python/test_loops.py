@@ -485,3 +485,58 @@ def test_the_number_of_turns_does_not_matter_to_compile():
         compiled(x, 0.5)
         times.append(time.process_time() - begin)
     assert times[1] < 3 * times[0] + 0.1, times
+
+
+def ignored_division(x, n):
+    for i in range(n):
+        with np.errstate(divide="ignore"):
+            x = 1.0 / x + i
+    return x
+
+
+def handled(x, n):
+    s = 0.0
+    for i in range(n):
+        try:
+            s += 1.0 / x[i % len(x)]
+        except ZeroDivisionError:
+            s -= 1
+    return s
+
+
+def in_a_dict(x, n):
+    d = {"s": 0.0}
+    for i in range(n):
+        d["s"] += x[i % len(x)]
+    return d
+
+
+def other_way_later(x, n):
+    for i in range(n):
+        x = x + 1 if i < 70 else x - 1
+    return x, i
+
+
+def last_one_written(x, n):
+    y = x
+    for i in range(n):
+        y = x
+        x = x * 0.5
+        y[0] = i
+    return x, y
+
+
+def first_one_written(x, n):
+    v = x
+    for i in range(n):
+        v[0] += 1
+        x = x * 1.0
+        x[1] = v[0]
+    return x, v
+
+
+@pytest.mark.parametrize("function", [ignored_division, handled, in_a_dict, other_way_later, last_one_written, first_one_written])
+def test_what_a_turn_may_do_besides(function):
+    compiled = fusewire.compile(function)
+    for n in (100, 66, 1, 100):
+        compare.assert_same_call(function, compiled, (np.arange(5.0), n))
