@@ -24,6 +24,11 @@ void Branches::forget(Value* value, const std::string& why) {
   value->kind = ValueKind::kUnjoined;
 }
 
+void Branches::drop(size_t begin) {
+  graph.drop(begin);
+  trace_.decided.forget(begin);
+}
+
 std::vector<Value*> Branches::owners(Value* array) const {
   auto known = std::find_if(joined_.begin(), joined_.end(), [&](const JoinedArray& j) { return j.value == array; });
   return known == joined_.end() ? std::vector<Value*>{array} : known->owners;

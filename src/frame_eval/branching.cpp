@@ -72,15 +72,15 @@ bool isLoop(const Bytecode& code, const ControlFlow& flow, int branch, int join)
 
 /// Where a turn of the loop begins about which a branch decides: the innermost one without an iterator. Also for the
 /// branch in front of a loop that the compiler has made of `while`, with the condition written twice. -1: of none.
-int loopOf(const Bytecode& code, const JoiningFlow& flow, int branch) {
+int loopOf(const Bytecode& code, const CodeFlow& flow, int branch) {
   const cpython::Position& at = code.instructions[static_cast<size_t>(branch)].position;
   for (int i = 0; i < static_cast<int>(code.instructions.size()); ++i) {
     const Instr& other = code.instructions[static_cast<size_t>(i)];
     const bool jumps = other.op == Opcode::kPopJumpIfFalse || other.op == Opcode::kPopJumpIfTrue;
     const bool same = i == branch || (jumps && other.position.line == at.line && other.position.column == at.column &&
                                       other.position.endLine == at.endLine && other.position.endColumn == at.endColumn);
-    if (!same || !isLoop(code, flow.flow, i, flow.joins[static_cast<size_t>(i)])) continue;
-    for (const Loop& loop : naturalLoops(flow.flow))  // smaller ones first
+    if (!same || !isLoop(code, flow.joining.flow, i, flow.joining.joins[static_cast<size_t>(i)])) continue;
+    for (const Loop& loop : flow.loops)
       if (loop.contains[static_cast<size_t>(i)] &&
           code.instructions[static_cast<size_t>(loop.header)].op != Opcode::kForIter)
         return loop.header;
@@ -147,11 +147,10 @@ std::optional<ValueId> Branching::condition(Value* value) {
 
 int Branching::joinOf(const Frame& frame, int branch) {
   const Bytecode& code = *frame.code;
-  auto& flow = interpreter.flows_[&code];
-  if (!flow) flow = std::make_unique<JoiningFlow>(flowOf(code));
-  const int join = flow->joins[static_cast<size_t>(branch)];
+  const CodeFlow& flow = interpreter.flowIn(code);
+  const int join = flow.joining.joins[static_cast<size_t>(branch)];
   if (join < 0) return -1;
-  if (const int header = loopOf(code, *flow, branch); header >= 0) {
+  if (const int header = loopOf(code, flow, branch); header >= 0) {
     Rolling loop(interpreter, *interpreter.frame_, static_cast<size_t>(header));
     if (!loop.isWanted()) {
       loopRefused = loop.whyNot();
@@ -161,7 +160,7 @@ int Branching::joinOf(const Frame& frame, int branch) {
   if (!frame.rolling.empty()) return join;
   const int end = static_cast<int>(code.instructions.size());
   const bool twice = trace.branches.mayReturnTwice && &frame == interpreter.frames_.front().get() &&
-                     trace.branches.depth < kMaxReturning && join != end && tailOf(flow->flow, join) <= kMaxTail;
+                     trace.branches.depth < kMaxReturning && join != end && tailOf(flow.joining.flow, join) <= kMaxTail;
   trace.branches.returning += twice;
   return twice ? end : join;
 }
@@ -245,8 +244,7 @@ bool Branching::takeBoth(const BothArms& both, bool last) {
     before.restore();
     backTo(place);
     branches.depth = depth;
-    branches.graph.drop(arms.begin);
-    trace.decided.forget(arms.begin);
+    branches.drop(arms.begin);
     return false;
   }
   trace.decided.forget(arms.begin);

@@ -138,7 +138,7 @@ Value* Builtins::rangeOfLoop(const CallArgs& args) {
   if (!by || *by == 0 || *by > kWide || *by < -kWide || (syms.asConst(first) && syms.asConst(stop))) return nullptr;
   if (!trace.ensureWithin(first, -kWide, kWide) || !trace.ensureWithin(stop, -kWide, kWide)) return nullptr;
   const graph::SymId span = syms.canonical(*by > 0 ? syms.sub(stop, first) : syms.sub(first, stop));
-  const bool varies = trace.turns.decides(span);
+  const bool varies = trace.turns.contains(span);
   if (!varies && !trace.decide(syms.constant(0), guards::Relation::kLt, span))
     return interpreter.newRange(first, step, syms.constant(0));
   const int64_t stride = *by > 0 ? *by : -*by;

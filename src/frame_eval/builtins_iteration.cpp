@@ -224,7 +224,7 @@ Value* Builtins::callZip(const CallArgs& original) {
       graph::SymId count;
       for (Value* source : own ? sources : std::vector<Value*>()) {
         auto inner = itemsOf(in, source);
-        if (!inner || trace.turns.decides(inner->count)) return std::nullopt;
+        if (!inner || trace.turns.contains(inner->count)) return std::nullopt;
         if (count.valid() && !trace.decide(count, guards::Relation::kEq, inner->count)) return std::nullopt;
         count = inner->count;
         each.push_back(std::move(inner->item));

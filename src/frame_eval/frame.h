@@ -26,7 +26,6 @@ struct RolledLoop {
   const Value* iterator = nullptr;  ///< which one it is
   int plain = 0;                    ///< turns to come that are traced by themselves
   int begun = 0;                    ///< turns that were, because of what they change
-  int period = 0;                   ///< of arrays that change places; 0: not known yet
 };
 
 /// A body that is being traced for all turns of its loop.

@@ -49,9 +49,18 @@ bool isWide(Trace& trace, graph::SymId sym) {
   });
 }
 
+/// By Py_LT .. Py_GE.
+constexpr Op kCompareOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
+
+/// Of ints that the graph binds on the way: as a bool of the graph if it is not known.
+Value* outcome(Trace& trace, int op, graph::SymId left, graph::SymId right, std::optional<bool> known) {
+  if (known) return trace.constant(*known ? Py_True : Py_False);
+  graph::Graph& g = trace.graph();
+  return trace.number(ValueKind::kPyBool, g.binary(kCompareOps[op], g.sym(left), g.sym(right)));
+}
+
 /// Of numbers that library calls decide: known if it holds whatever they are.
 Value* sizeCompare(Trace& trace, int op, graph::SymId left, graph::SymId right) {
-  static constexpr Op kOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
   graph::SymContext& syms = trace.syms();
   std::optional<bool> known;
   if (op == Py_EQ || op == Py_NE) {
@@ -62,9 +71,23 @@ Value* sizeCompare(Trace& trace, int op, graph::SymId left, graph::SymId right) 
     known = strict ? syms.provablyLess(left, right) : syms.provablyLess(right, left);
     if (known && (op == Py_GE || op == Py_LE)) known = !*known;
   }
-  if (known) return trace.constant(*known ? Py_True : Py_False);
-  graph::Graph& g = trace.graph();
-  return trace.number(ValueKind::kPyBool, g.binary(kOps[op], g.sym(left), g.sym(right)));
+  return outcome(trace, op, left, right, known);
+}
+
+/// left op right as a relation; != is == negated.
+struct Ordered {
+  graph::SymId left;
+  Relation relation;
+  graph::SymId right;
+  bool negated;
+};
+
+Ordered ordered(int op, graph::SymId left, graph::SymId right) {
+  const Relation relation = op == Py_EQ || op == Py_NE   ? Relation::kEq
+                            : op == Py_LT || op == Py_GT ? Relation::kLt
+                                                         : Relation::kLe;
+  if (op == Py_GT || op == Py_GE) std::swap(left, right);
+  return {left, relation, right, op == Py_NE};
 }
 
 bool isComplexLike(Value* v) {
@@ -206,28 +229,6 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
   return specializedBinary(op, left, right);
 }
 
-namespace {
-
-constexpr Op kCompareOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
-
-}  // namespace
-
-/// A comparison that is not the same in every turn of a loop, as a bool of the graph; else null.
-Value* Interpreter::compareInTurns(int op, graph::SymId left, graph::SymId right) {
-  graph::SymContext& syms = trace_.syms();
-  left = syms.canonical(left);
-  right = syms.canonical(right);
-  if (!trace_.turns.decides(left) && !trace_.turns.decides(right)) return nullptr;
-  const bool turned = op == Py_GT || op == Py_GE;
-  const Relation relation = op == Py_EQ || op == Py_NE   ? Relation::kEq
-                            : op == Py_LT || op == Py_GT ? Relation::kLt
-                                                         : Relation::kLe;
-  if (auto same = trace_.turns.decide(turned ? right : left, relation, turned ? left : right))
-    return trace_.constant(*same != (op == Py_NE) ? Py_True : Py_False);
-  graph::Graph& g = trace_.graph();
-  return trace_.number(ValueKind::kPyBool, g.binary(kCompareOps[op], g.sym(left), g.sym(right)));
-}
-
 Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
   bool equality = op == Py_EQ || op == Py_NE;
   if (isComplexLike(left) || isComplexLike(right)) {
@@ -239,20 +240,16 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
   bool floating =
       isFloatLike(left) || isFloatLike(right) || left->kind == ValueKind::kPyBool || right->kind == ValueKind::kPyBool;
   if (!floating) {
-    graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
+    const graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
     if (trace_.decided.contains(a) || trace_.decided.contains(b)) return sizeCompare(trace_, op, a, b);
-    if (Value* truth = compareInTurns(op, a, b)) return truth;
-    bool answer = false;
-    switch (op) {
-      case Py_LT: answer = trace_.decide(a, Relation::kLt, b); break;
-      case Py_LE: answer = trace_.decide(a, Relation::kLe, b); break;
-      case Py_EQ: answer = trace_.decide(a, Relation::kEq, b); break;
-      case Py_NE: answer = !trace_.decide(a, Relation::kEq, b); break;
-      case Py_GT: answer = trace_.decide(b, Relation::kLt, a); break;
-      case Py_GE: answer = trace_.decide(b, Relation::kLe, a); break;
-      default: FW_UNREACHABLE();
-    }
-    return trace_.constant(answer ? Py_True : Py_False);
+    const Ordered o = ordered(op, a, b);
+    std::optional<bool> holds;
+    if (trace_.turns.contains(a) || trace_.turns.contains(b))
+      holds = trace_.turns.decide(o.left, o.relation, o.right);
+    else
+      holds = trace_.decide(o.left, o.relation, o.right);
+    if (holds) holds = *holds != o.negated;
+    return outcome(trace_, op, a, b, holds);
   }
   // Python compares large ints with floats exactly, without rounding them.
   for (Value* v : {left, right}) {

@@ -178,7 +178,6 @@ class Interpreter : InterpreterState {
   Value* floatBinary(int op, Value* left, Value* right);
   Value* specializedBinary(int op, Value* left, Value* right);
   graph::ValueId asFloat(Value* value);
-  Value* compareInTurns(int op, graph::SymId left, graph::SymId right);
   Value* numberCompare(int op, Value* left, Value* right);
   Value* foldBinary(int op, Value* left, Value* right);
 

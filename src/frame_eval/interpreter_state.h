@@ -23,12 +23,14 @@ struct KeyIndex {
   Ref positions;  ///< a dict
 };
 
-/// What is known of the loops in some code without handlers.
-struct CodeLoops {
-  CodeLoops(const Bytecode& code, const ControlFlow& flow)
-      : loops(naturalLoops(flow)),
-        live(code, flow, std::vector<bool>(static_cast<size_t>(code.object()->co_nlocalsplus))) {}
-  std::vector<Loop> loops;
+/// Flow of control in some code, without handlers.
+struct CodeFlow {
+  explicit CodeFlow(const Bytecode& code)
+      : joining(flowOf(code)),
+        loops(naturalLoops(joining.flow)),
+        live(code, joining.flow, std::vector<bool>(static_cast<size_t>(code.object()->co_nlocalsplus))) {}
+  JoiningFlow joining;
+  std::vector<Loop> loops;  ///< smaller ones first
   Liveness live;
 };
 
@@ -58,8 +60,14 @@ struct InterpreterState {
   std::vector<Value*> generators_;                    ///< all that were made
   absl::flat_hash_map<PyObject*, Value*> functions_;  ///< see knownFunction()
   absl::flat_hash_map<const Value*, KeyIndex> keyIndices_;                    ///< see findKey()
-  absl::flat_hash_map<const Bytecode*, std::unique_ptr<JoiningFlow>> flows_;  ///< of code with branches on array data
-  absl::flat_hash_map<const Bytecode*, std::unique_ptr<CodeLoops>> loops_;    ///< of code with loops that are rolled
+  absl::flat_hash_map<const Bytecode*, std::unique_ptr<CodeFlow>> flows_;  ///< see flowIn()
+
+  /// Of code with branches on array data, or with loops that become loops of the graph.
+  const CodeFlow& flowIn(const Bytecode& code) {
+    auto& known = flows_[&code];
+    if (!known) known = std::make_unique<CodeFlow>(code);
+    return *known;
+  }
 };
 
 }  // namespace fw::capture

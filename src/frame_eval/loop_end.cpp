@@ -61,7 +61,7 @@ class LoopEnd {
 
   /// Whether it may be another in each turn. What calls decide may be, wherever they are.
   bool varies(SymId size) const {
-    return graph::dependsOn(trace_.syms(), size, loop_.symbol) || trace_.decided.contains(size);
+    return graph::mentions(trace_.syms(), size, loop_.symbol) || trace_.decided.contains(size);
   }
 
   bool varies(ValueId node) const {

@@ -107,7 +107,7 @@ bool Rolling::takeFor(const Instr& instr) {
   const std::optional<VirtualIterator::Items> items = iterator_->lazy->items(in_);
   if (!items) return false;
   const SymId count = trace_.syms().canonical(items->count);
-  if (!trace_.turns.decides(count)) {
+  if (!trace_.turns.contains(count)) {
     auto known = frame_.rolled.find(header_);
     const bool begun = known != frame_.rolled.end() && known->second.iterator == iterator_;
     const int64_t now = trace_.hint(count);
@@ -120,18 +120,13 @@ bool Rolling::takeFor(const Instr& instr) {
 }
 
 /// A turn that leaves other kinds of things than it finds is traced by itself.
-bool Rolling::alternate(SymId count) {
-  const SymId zero = trace_.syms().constant(0);
-  if (trace_.turns.decides(count)) refuse("a variable is of another kind behind the first turn");
-  (void)trace_.decide(zero, Relation::kLt, count);
-  RolledLoop& state = frame_.rolled[header_];
-  if (++state.begun > kMostBegun) refuse("its variables are of other kinds in each turn");
-  return true;
+void Rolling::countBegun() {
+  if (++frame_.rolled[header_].begun > kMostBegun) refuse("its variables are of other kinds in each turn");
 }
 
 bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   graph::SymContext& syms = trace_.syms();
-  const bool varies = trace_.turns.decides(count);
+  const bool varies = trace_.turns.contains(count);
   const SymId zero = syms.constant(0);
   if (!varies) FW_CHECK(trace_.decide(zero, Relation::kLt, count));
   RolledLoop& known = frame_.rolled[header_];
@@ -156,10 +151,12 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   if (varies) number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
   const Probed probed = probe(items.item(number), !varies);
   if (varies) trace_.turns.leave();
-  switch (probed) {
-    case Probed::kSame: break;
-    case Probed::kKept: skip(); return alternate(count);
-    case Probed::kOthers: return alternate(count) && goOn();
+  if (probed != Probed::kSame) {
+    if (varies) refuse("a variable is of another kind behind the first turn");
+    countBegun();
+    if (probed == Probed::kOthers) return goOn();
+    skip();
+    return true;
   }
   if (period_ > 1) {
     if (varies) refuse("arrays change places in a loop whose length is not known");
@@ -186,22 +183,14 @@ bool Rolling::takeWhile() {
   if (!mayRoll()) return false;
   const auto inside = [&](const RollingBody& body) { return body.header == header_; };
   if (std::any_of(frame_.rolling.begin(), frame_.rolling.end(), inside)) return false;
-  RolledLoop& known = frame_.rolled[header_];
-  if (known.plain > 0) {
-    --known.plain;
-    return false;
-  }
   findVariables();
   return guarded([&] { return rollWhile(); });
 }
 
 bool Rolling::rollWhile() {
-  switch (probe(nullptr, false)) {
-    case Probed::kSame: break;
-    case Probed::kKept: FW_UNREACHABLE();
-    case Probed::kOthers:
-      if (++frame_.rolled[header_].begun > kMostBegun) refuse("its variables are of other kinds in each turn");
-      return false;
+  if (probe(nullptr, false) != Probed::kSame) {
+    countBegun();
+    return false;
   }
   if (period_ > 1) refuse("arrays change places in a loop whose length is not known");
   for (int i = 0; i < kMostAttempts; ++i)
@@ -215,20 +204,17 @@ bool Rolling::rollWhile() {
 /// Which slots the body writes, and who may read them.
 void Rolling::findVariables() {
   const Bytecode& code = *frame_.code;
-  auto& flow = in_.flows_[&code];
-  if (!flow) flow = std::make_unique<JoiningFlow>(flowOf(code));
-  auto& known = in_.loops_[&code];
-  if (!known) known = std::make_unique<CodeLoops>(code, flow->flow);
-  auto found = std::find_if(known->loops.begin(), known->loops.end(),
+  const CodeFlow& flow = in_.flowIn(code);
+  auto found = std::find_if(flow.loops.begin(), flow.loops.end(),
                             [&](const Loop& loop) { return loop.header == static_cast<int>(header_); });
-  if (found == known->loops.end()) refuse("it has no way back");
+  if (found == flow.loops.end()) refuse("it has no way back");
   loop_ = &*found;
   std::vector<bool> written(frame_.slots.size());
   for (size_t i = 0; i < code.instructions.size(); ++i) {
     const Instr& instr = code.instructions[i];
     if (loop_->contains[i] && writesSlot(instr.op)) written[static_cast<size_t>(instr.arg)] = true;
   }
-  const std::vector<bool>& again = known->live.before(static_cast<int>(header_));
+  const std::vector<bool>& again = flow.live.before(static_cast<int>(header_));
   for (size_t slot = 0; slot < written.size(); ++slot) {
     if (!written[slot]) continue;
     // What is live behind the loop is live here, too: what is read by turns counts, not what is read there.
@@ -244,7 +230,7 @@ void Rolling::findVariables() {
 /// Whether a turn may read the slot before it writes it.
 bool Rolling::readBeforeWritten(size_t slot) const {
   const Bytecode& code = *frame_.code;
-  const ControlFlow& flow = in_.flows_.at(&code)->flow;
+  const ControlFlow& flow = in_.flowIn(code).joining.flow;
   std::vector<bool> seen(code.instructions.size());
   std::vector<int> open = {static_cast<int>(header_)};
   while (!open.empty()) {
@@ -332,8 +318,7 @@ Rolling::Probed Rolling::probe(Value* item, bool mayKeep) {
     (void)addContents(before, nullptr);
   }
   before.restore();
-  trace_.branches.graph.drop(begin);
-  trace_.decided.forget(begin);
+  trace_.branches.drop(begin);
   return same ? Probed::kSame : Probed::kOthers;
 }
 
@@ -472,7 +457,6 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (!endless && period_ > 1) refuse("it is left while arrays change places");
   TracedLoop loop{begin, 0, symbol, rounds};
   if (!endless) loop.again = trace_.operand(frame_.goesOn).value;
-  loop.end = trace_.graph().size();
   const bool closed = isClosed(before, loop.forgotten);
   if (closed) {
     loop.variables = variables_;
@@ -485,14 +469,14 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (closed) {
     trace_.line = line_;
     trace_.graph().setLine(static_cast<uint32_t>(line_));
-    loop.certain = !rounds || (trace_.turns.decides(*rounds) ? trace_.turns.decide(zero, Relation::kLt, *rounds) == true
+    loop.certain = !rounds || (trace_.turns.contains(*rounds) ? trace_.turns.decide(zero, Relation::kLt, *rounds) == true
                                                              : trace_.decide(zero, Relation::kLt, *rounds));
     endLoop(trace_, frame_, before, loop, key());
     frame_.pc = static_cast<size_t>(exit_);
+    trace_.decided.forget(begin);
   } else {
-    trace_.branches.graph.drop(begin);
+    trace_.branches.drop(begin);
   }
-  trace_.decided.forget(begin);
   trace_.turns.leave();
   return closed;
 }

@@ -78,7 +78,7 @@ class Rolling {
   bool guarded(Roll roll);
   bool rollFor(const VirtualIterator::Items& items, graph::SymId count);
   bool rollWhile();
-  bool alternate(graph::SymId count);
+  void countBegun();
   void findVariables();
   bool leadsTo(int from, int exit) const;
   bool readBeforeWritten(size_t slot) const;

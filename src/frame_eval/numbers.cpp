@@ -143,7 +143,7 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kPyInt: {
       graph::SymId sym = trace_.syms().canonical(value->sym);
       if (auto known = trace_.syms().asConst(sym)) return constant(*known);
-      if (trace_.decided.contains(sym) || trace_.turns.decides(sym)) return std::nullopt;
+      if (trace_.decided.contains(sym) || trace_.turns.contains(sym)) return std::nullopt;
       return add(
           {.step = {.op = NumberOp::kSymbol, .type = NumberType::kInt, .sym = sym}, .hint = {.i = trace_.hint(sym)}});
     }
@@ -256,7 +256,7 @@ std::optional<NumberId> Numbers::ofNode(graph::ValueId id, int depth) {
     if (n.op == Op::kSym) {
       graph::SymId sym = trace_.syms().canonical(n.attrs.sym(graph::AttrKey::kExpr));
       if (auto known = trace_.syms().asConst(sym)) return constant(*known);
-      if (trace_.decided.contains(sym) || trace_.turns.decides(sym)) return std::nullopt;
+      if (trace_.decided.contains(sym) || trace_.turns.contains(sym)) return std::nullopt;
       return add(
           {.step = {.op = NumberOp::kSymbol, .type = NumberType::kInt, .sym = sym}, .hint = {.i = trace_.hint(sym)}});
     }

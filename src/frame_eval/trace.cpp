@@ -162,7 +162,7 @@ void Trace::pinFrom(size_t first) {
 int64_t Trace::hint(graph::SymId sym) const {
   if (decided.contains(sym))
     throw CaptureBreak(BreakReason::kDataDependentShape, "a size that array data decides has to be known");
-  if (turns.decides(sym)) turns.refuse();
+  if (turns.contains(sym)) turns.refuse();
   auto value = guards_.syms->evaluate(sym, hints_);
   if (!value.ok()) {
     throw CaptureBreak(BreakReason::kUnsupportedObject, "an integer expression leaves the range of int64");
@@ -259,7 +259,7 @@ bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
   if (auto known = proven(syms(), left, relation, right)) return *known;
   if (auto known = decidedBefore(left, relation, right)) return *known;
   if (decided.contains(left) || decided.contains(right)) return decided.decide(left, relation, right);
-  if (turns.decides(left) || turns.decides(right)) {
+  if (turns.contains(left) || turns.contains(right)) {
     if (auto known = turns.decide(left, relation, right)) return *known;
     turns.refuse();
   }

@@ -24,9 +24,8 @@ SymId Turns::enter(std::optional<SymId> last) {
   return symbol;
 }
 
-bool Turns::decides(SymId expr) const {
-  return std::any_of(symbols_.begin(), symbols_.end(),
-                     [&](SymId symbol) { return graph::dependsOn(trace_.syms(), expr, symbol); });
+bool Turns::contains(SymId expr) const {
+  return graph::mentions(trace_.syms(), expr, symbols_);
 }
 
 /// The first and the last turn in which the loops inside of it that are entered have a turn at all: in a triangle, that
@@ -54,9 +53,9 @@ std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
   graph::SymContext& syms = trace_.syms();
   const SymId difference = syms.canonical(syms.sub(right, left));
   auto loop = std::find_if(open_.rbegin(), open_.rend(),
-                           [&](const Open& o) { return graph::dependsOn(syms, difference, o.symbol); });
+                           [&](const Open& o) { return graph::mentions(syms, difference, o.symbol); });
   if (loop == open_.rend()) {
-    if (decides(difference)) return std::nullopt;  // of a loop that is over
+    if (contains(difference)) return std::nullopt;  // of a loop that is over
     return trace_.decide(syms.constant(0), relation, difference);
   }
   const Open at = *loop;
@@ -74,7 +73,7 @@ std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
     return a && b && *a == *b ? a : std::nullopt;
   };
   auto decided = [&](SymId low, Relation how, SymId high) -> std::optional<bool> {
-    if (decides(low) || decides(high)) return decide(low, how, high);
+    if (contains(low) || contains(high)) return decide(low, how, high);
     return trace_.decide(low, how, high);
   };
   if (relation == Relation::kLt || relation == Relation::kLe)

@@ -26,7 +26,7 @@ class Turns {
   /// The loop entered last is over.
   void leave() { open_.pop_back(); }
   /// Whether the expression may be another in each turn of some loop.
-  bool decides(graph::SymId expr) const;
+  bool contains(graph::SymId expr) const;
   /// left relation right, if that is the same in all turns; of the first and the last ones it is decided and guarded.
   std::optional<bool> decide(graph::SymId left, guards::Relation relation, graph::SymId right);
   [[noreturn]] void refuse() const;

@@ -4,13 +4,6 @@
 
 namespace fw::graph {
 
-bool mentions(const SymContext& syms, SymId id, const absl::flat_hash_set<SymId>& symbols) {
-  if (symbols.empty()) return false;
-  if (symbols.contains(id)) return true;
-  const auto& operands = syms.node(id).operands;
-  return std::any_of(operands.begin(), operands.end(), [&](SymId of) { return mentions(syms, of, symbols); });
-}
-
 namespace {
 
 void forEachSym(const ValueType& type, absl::FunctionRef<void(SymId)> visit) {
@@ -55,7 +48,7 @@ BoundSizes::BoundSizes(const Graph& graph) {
     forEachSym(node, [&](SymId id) {
       if (!mentions(graph.syms(), id, symbols)) return;
       for (const auto& [symbol, call] : calls_)
-        if (call.index < i && mentions(graph.syms(), id, {symbol})) needs.push_back(call);
+        if (call.index < i && mentions(graph.syms(), id, symbol)) needs.push_back(call);
     });
     // What has no place of its own among the steps comes with its readers.
     for (ValueId operand : node.operands) {

@@ -9,11 +9,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "graph/symint_facts.h"
 
 namespace fw::graph {
-
-/// Whether some of `symbols` are in the expression.
-bool mentions(const SymContext& syms, SymId id, const absl::flat_hash_set<SymId>& symbols);
 
 /// Every symbolic integer of the node's type and attributes, and of what stands in its regions, but for the symbols
 /// that it binds itself.

@@ -180,11 +180,6 @@ bool anyNode(const SymContext& context, SymId root, const Visit& visit) {
   return false;
 }
 
-bool mentions(const SymContext& context, SymId id, SymId symbol) {
-  if (context.node(id).operands.empty()) return id == symbol;
-  return anyNode(context, id, [&](SymId node) { return node == symbol; });
-}
-
 /// Nodes of the expression; what is shared counts once.
 int weight(const SymContext& context, SymId id) {
   int count = 0;
@@ -229,6 +224,17 @@ std::optional<size_t> termToEliminate(const SymContext& context, const SymAlgebr
 }
 
 }  // namespace
+
+bool mentions(const SymContext& context, SymId id, SymId symbol) {
+  if (context.node(id).operands.empty()) return id == symbol;
+  return anyNode(context, id, [&](SymId node) { return node == symbol; });
+}
+
+bool mentions(const SymContext& context, SymId id, const absl::flat_hash_set<SymId>& symbols) {
+  if (symbols.empty()) return false;
+  if (context.node(id).operands.empty()) return symbols.contains(id);
+  return anyNode(context, id, [&](SymId node) { return symbols.contains(node); });
+}
 
 void SymContext::assumeEqual(SymId a, SymId b) {
   a = canonical(a);

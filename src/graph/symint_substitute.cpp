@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -62,20 +61,6 @@ class Substitution {
 
 }  // namespace
 
-bool dependsOn(const SymContext& context, SymId id, SymId symbol) {
-  absl::flat_hash_set<SymId> seen;
-  std::vector<SymId> open = {id};
-  while (!open.empty()) {
-    const SymId at = open.back();
-    open.pop_back();
-    if (at == symbol) return true;
-    if (!seen.insert(at).second) continue;
-    const SymNode& node = context.node(at);
-    open.insert(open.end(), node.operands.begin(), node.operands.end());
-  }
-  return false;
-}
-
 std::optional<SymId> withValue(SymContext& context, SymId id, SymId symbol, SymId value) {
   return Substitution(context, symbol, value).of(id);
 }
@@ -84,7 +69,7 @@ std::optional<SymId> slopeOf(SymContext& context, SymId id, SymId symbol) {
   const std::optional<SymId> next = withValue(context, id, symbol, context.add(symbol, context.constant(1)));
   if (!next) return std::nullopt;
   const SymId slope = context.canonical(context.sub(*next, id));
-  return dependsOn(context, slope, symbol) ? std::nullopt : std::optional(slope);
+  return mentions(context, slope, symbol) ? std::nullopt : std::optional(slope);
 }
 
 }  // namespace fw::graph
