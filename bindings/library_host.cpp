@@ -284,7 +284,7 @@ int32_t LibraryHost::look(runtime::Context&, bool heavy) {
   // A clock costs more than a short turn: the pause between looks grows while they come too often. Turns of one loop
   // may take very different times, so that of longer ones fewer are left out.
   constexpr std::chrono::microseconds kOften(200), kRarely(2000);
-  const int32_t most = heavy ? 64 : 1 << 14;
+  const int32_t most = heavy ? 64 : 1 << 10;
   const auto now = std::chrono::steady_clock::now();
   const auto since = now - looked_;
   int32_t& pause = pauses_[heavy ? 1 : 0];

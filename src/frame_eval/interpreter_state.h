@@ -59,7 +59,7 @@ struct InterpreterState {
   absl::flat_hash_map<Value*, Py_hash_t> keyHashes_;  ///< see keyHash()
   std::vector<Value*> generators_;                    ///< all that were made
   absl::flat_hash_map<PyObject*, Value*> functions_;  ///< see knownFunction()
-  absl::flat_hash_map<const Value*, KeyIndex> keyIndices_;                    ///< see findKey()
+  absl::flat_hash_map<const Value*, KeyIndex> keyIndices_;                 ///< see findKey()
   absl::flat_hash_map<const Bytecode*, std::unique_ptr<CodeFlow>> flows_;  ///< see flowIn()
 
   /// Of code with branches on array data, or with loops that become loops of the graph.

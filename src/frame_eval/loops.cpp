@@ -469,8 +469,9 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (closed) {
     trace_.line = line_;
     trace_.graph().setLine(static_cast<uint32_t>(line_));
-    loop.certain = !rounds || (trace_.turns.contains(*rounds) ? trace_.turns.decide(zero, Relation::kLt, *rounds) == true
-                                                             : trace_.decide(zero, Relation::kLt, *rounds));
+    loop.certain =
+        !rounds || (trace_.turns.contains(*rounds) ? trace_.turns.decide(zero, Relation::kLt, *rounds) == true
+                                                   : trace_.decide(zero, Relation::kLt, *rounds));
     endLoop(trace_, frame_, before, loop, key());
     frame_.pc = static_cast<size_t>(exit_);
     trace_.decided.forget(begin);

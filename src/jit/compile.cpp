@@ -85,6 +85,7 @@ absl::StatusOr<Session::Generated> make(const ProgramParts& parts, const std::ve
   std::string errors;
   llvm::raw_string_ostream errorStream(errors);
   if (llvm::verifyModule(module, &errorStream)) return absl::InternalError(absl::StrCat("bad LLVM IR: ", errors));
+  session.improve(module, parts.target, options.optLevel);
   if (text != nullptr && options.keepText) {
     llvm::raw_string_ostream stream(text->llvm);
     module.print(stream, nullptr);

@@ -6,6 +6,7 @@
 #include "jit/emit_ops.h"
 #include "jit/runtime.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace fw::jit {
 
@@ -47,7 +48,19 @@ Value* OpEmitter::cast(DType from, DType to, Value* a) {
 Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
   llvm::IRBuilder<>& ir = fn_.ir();
   llvm::Type* type = shapedLike(fn_.scalarType(to), a);
-  if (to == DType::kI64 || to == DType::kI32) return ir.CreateFPToSI(a, type);
+  // Out of range is undefined to LLVM's passes, not to the instruction.
+  const auto toSigned = [&](Value* v, llvm::Type* integers) -> Value* {
+    const unsigned bits = integers->getScalarSizeInBits();
+    if (!fn_.isOptimized() || lanesOf(v) > 1 || bits < 32) return ir.CreateFPToSI(v, integers);
+    const bool single = v->getType()->isFloatTy();
+    static constexpr llvm::Intrinsic::ID kIds[2][2] = {
+        {llvm::Intrinsic::x86_sse2_cvttsd2si, llvm::Intrinsic::x86_sse2_cvttsd2si64},
+        {llvm::Intrinsic::x86_sse_cvttss2si, llvm::Intrinsic::x86_sse_cvttss2si64}};
+    auto* lanes = llvm::FixedVectorType::get(v->getType(), single ? 4 : 2);
+    Value* low = ir.CreateInsertElement(llvm::Constant::getNullValue(lanes), v, uint64_t{0});
+    return ir.CreateIntrinsic(kIds[single][bits == 64], {low});
+  };
+  if (to == DType::kI64 || to == DType::kI32) return toSigned(a, type);
   if (to == DType::kU64) {
     // Above the signed range: convert the rest and put the top bit back.
     Value* limit = llvm::ConstantFP::get(a->getType(), 0x1p63);
@@ -55,10 +68,10 @@ Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
     Value* low = ir.CreateSelect(big, ir.CreateFSub(a, limit), a);
     Value* topBit = llvm::ConstantInt::get(type, uint64_t{1} << 63);
     Value* top = ir.CreateSelect(big, topBit, llvm::Constant::getNullValue(type));
-    return ir.CreateXor(ir.CreateFPToSI(low, type), top);
+    return ir.CreateXor(toSigned(low, type), top);
   }
   llvm::Type* wide = shapedLike(to == DType::kU32 ? ir.getInt64Ty() : ir.getInt32Ty(), a);
-  return ir.CreateTrunc(ir.CreateFPToSI(a, wide), type);
+  return ir.CreateTrunc(toSigned(a, wide), type);
 }
 
 // The conversions are all that there is of half precision. Operations of f32 next to them are kept apart, or the code

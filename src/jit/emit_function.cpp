@@ -10,6 +10,8 @@
 
 #include "graph/support/check.h"
 #include "jit/compile.h"
+#include "jit/emit_module.h"
+#include "jit/scalar_loops.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
@@ -28,27 +30,27 @@ constexpr uint32_t kCleanControl = 0x1f80;
 
 }  // namespace
 
-FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms,
-                             const graph::Plan& plan, const std::string& name, Kind kind,
-                             llvm::ArrayRef<llvm::Type*> more)
-    : target_(target),
-      syms_(syms),
-      plan_(plan),
+FunctionState::FunctionState(const ModuleState& m, const std::string& name, Kind kind, llvm::ArrayRef<llvm::Type*> more,
+                             const ScalarLoop* loop)
+    : target_(m.target),
+      syms_(m.syms),
+      plan_(m.plan),
       kind_(kind),
-      ir_(module.getContext()),
-      entry_(module.getContext()),
-      renewed_(module.getContext()) {
+      loop_(loop),
+      ir_(m.module.getContext()),
+      entry_(m.module.getContext()),
+      renewed_(m.module.getContext()) {
   const bool entry = kind == Kind::kEntry, shared = kind == Kind::kShared;
-  const unsigned own = kind == Kind::kPart ? 2 : 1;
+  const unsigned own = kind == Kind::kPart || kind == Kind::kLoop ? 2 : 1;
   llvm::SmallVector<llvm::Type*, 8> parameters(own, ir_.getPtrTy());
   parameters.append(more.begin(), more.end());
   auto* type = llvm::FunctionType::get(shared ? ir_.getVoidTy() : ir_.getInt32Ty(), parameters, false);
   const auto linkage = entry ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
-  function_ = llvm::Function::Create(type, linkage, name, module);
+  function_ = llvm::Function::Create(type, linkage, name, m.module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
-  function_->addFnAttr("target-cpu", target.cpu);
-  function_->addFnAttr("target-features", target.features);
-  const std::string bits = std::to_string(target.vectorBits);
+  function_->addFnAttr("target-cpu", target_.cpu);
+  function_->addFnAttr("target-features", target_.features);
+  const std::string bits = std::to_string(target_.vectorBits);
   function_->addFnAttr("prefer-vector-width", bits);
   function_->addFnAttr("min-legal-vector-width", bits);
   for (unsigned i = 0; i < own; ++i) function_->addParamAttr(i, llvm::Attribute::NoAlias);
@@ -61,6 +63,10 @@ FunctionState::FunctionState(llvm::Module& module, const TargetSpec& target, con
   ir_.SetInsertPoint(body);
   if (entry) {
     openEnvironment();
+    return;
+  }
+  if (loop) {
+    openLoop();
     return;
   }
   status_ = function_->getArg(own - 1);
@@ -82,11 +88,19 @@ void FunctionState::finish(bool answersFlags) {
     ir_.CreateRetVoid();
     return;
   }
-  if (kind_ == Kind::kPart) {
-    ir_.CreateRet(ir_.getInt32(0));
+  if (kind_ == Kind::kPart || kind_ == Kind::kLoop) {
+    const auto end = [&](uint32_t leaves) {
+      if (loop_) {
+        Value* callers = function_->getArg(1);
+        Value* own = ir_.CreateLoad(ir_.getInt32Ty(), status_);
+        ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(ir_.getInt32Ty(), callers), own), callers);
+      }
+      ir_.CreateRet(ir_.getInt32(leaves));
+    };
+    end(0);
     if (!last_) return;
     place(last_);
-    ir_.CreateRet(ir_.getInt32(1));
+    end(1);
     return;
   }
   // A block of its own: within a block, instruction selection could order arithmetic after the read of the flags.
@@ -183,7 +197,7 @@ Value* FunctionState::sym(SymId id) {
 bool FunctionState::isBound(SymId id) {
   if (plan_.bound.empty()) return false;
   if (auto it = bound_.find(id); it != bound_.end()) return it->second;
-  bool bound = plan_.bound.contains(id);
+  bool bound = (loop_ ? loop_->symbols : plan_.bound).contains(id);
   for (SymId operand : syms_.node(id).operands) bound |= isBound(operand);
   return bound_[id] = bound;
 }
@@ -200,13 +214,13 @@ void FunctionState::renew() {
 
 void FunctionState::bindSymbol(SymId symbol, Value* value) { ir_.CreateStore(value, symbolSlot(ir_, symbol)); }
 
-void FunctionState::setHandle(BufferId id, Value* address) { ir_.CreateStore(address, bufferSlot(ir_, id)); }
-
 Value* FunctionState::symbolSlot(llvm::IRBuilder<>& at, SymId symbol) {
+  if (const auto own = symbolSlots_.find(symbol); own != symbolSlots_.end()) return own->second;
   return at.CreateConstInBoundsGEP1_64(ir_.getInt64Ty(), field(offsetof(Context, symbols)), syms_.node(symbol).value);
 }
 
 Value* FunctionState::bufferSlot(llvm::IRBuilder<>& at, BufferId id) {
+  if (const auto own = handleSlots_.find(id); own != handleSlots_.end()) return own->second;
   return at.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), field(offsetof(Context, buffers)), id.index);
 }
 
@@ -254,24 +268,25 @@ Value* FunctionState::address(BufferId id, SymId offset) {
   return syms_.isConst(offset, 0) ? base : ir_.CreateGEP(ir_.getInt8Ty(), base, sym(offset));
 }
 
-namespace {
-
-/// Its address is not known when the call begins.
-bool movesOnTheWay(const graph::Buffer& buffer) {
-  return buffer.kind == graph::BufferKind::kHandle || buffer.kind == graph::BufferKind::kGiven ||
-         buffer.kind == graph::BufferKind::kHeap;
+bool FunctionState::moves(BufferId id) const {
+  if (loop_) return handleSlots_.contains(id);
+  const graph::BufferKind kind = plan_.buffers.at(id.index).kind;
+  return kind == graph::BufferKind::kHandle || kind == graph::BufferKind::kGiven || kind == graph::BufferKind::kHeap;
 }
 
-}  // namespace
-
 Value* FunctionState::buffer(BufferId id) {
+  const auto number = numbers_.find(id);
+  return number != numbers_.end() ? number->second : memory(id);
+}
+
+Value* FunctionState::memory(BufferId id) {
   if (auto it = bufferValues_.find(id); it != bufferValues_.end()) return it->second;
-  const graph::Buffer& buffer = plan_.buffers.at(id.index);
-  if (movesOnTheWay(buffer)) {
+  if (moves(id)) {
     Value*& known = scopedBuffers_[id];
     if (!known) known = scope_->CreateLoad(ir_.getPtrTy(), bufferSlot(*scope_, id));
     return known;
   }
+  const graph::Buffer& buffer = plan_.buffers.at(id.index);
   Value* data = nullptr;
   if (buffer.kind == graph::BufferKind::kTemp) {
     data = entry_.CreateGEP(ir_.getInt8Ty(), field(offsetof(Context, workspace)), sym(buffer.offset));
@@ -284,7 +299,7 @@ Value* FunctionState::buffer(BufferId id) {
 
 Value* FunctionState::extent(BufferId id, bool end) {
   const graph::Buffer& buffer = plan_.buffers.at(id.index);
-  if (movesOnTheWay(buffer)) {
+  if (moves(id)) {
     Value* bytes = i64(end ? graph::itemSize(buffer.dtype) : 0);
     for (size_t axis = 0; end && axis < buffer.shape.size(); ++axis)
       bytes = ir_.CreateMul(bytes, sym(buffer.shape[axis]));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "graph/plan.h"
 #include "jit/target.h"
 #include "llvm/IR/IRBuilder.h"
@@ -14,15 +15,19 @@ namespace fw::jit {
 
 using graph::DType;
 
+struct ModuleState;
+struct ScalarLoop;
+
 class FunctionState {
  public:
   enum class Kind : uint8_t {
     kEntry,   ///< int32_t (Context*), with the floating-point environment saved and cleared
     kPart,    ///< of one of those: int32_t (Context*, status); 1 if all is to end here
     kShared,  ///< void (status, ...): a kernel for several places (shared_kernels.h), which are bound
+    kLoop,    ///< as kPart: a loop over numbers (scalar_loops.h), for LLVM's passes
   };
-  FunctionState(llvm::Module& module, const TargetSpec& target, const graph::SymContext& syms, const graph::Plan& plan,
-                const std::string& name, Kind kind, llvm::ArrayRef<llvm::Type*> more = {});
+  FunctionState(const ModuleState& m, const std::string& name, Kind kind, llvm::ArrayRef<llvm::Type*> more = {},
+                const ScalarLoop* loop = nullptr);
 
   llvm::IRBuilder<>& ir() { return ir_; }
   const TargetSpec& target() const { return target_; }
@@ -34,7 +39,10 @@ class FunctionState {
   /// Symbols have been bound or handles moved: values of theirs are not used any further. Goes on in a new block.
   void renew();
   void bindSymbol(graph::SymId symbol, llvm::Value* value);
-  void setHandle(graph::BufferId id, llvm::Value* address);
+  /// In front of a loop: a handle begins as its home.
+  void openHandle(graph::BufferId id);
+  /// Behind a turn: handles on the left get what those on the right had.
+  void exchange(absl::Span<const std::pair<graph::BufferId, graph::BufferId>> moves);
   /// `offset` bytes into a buffer's data.
   llvm::Value* address(graph::BufferId buffer, graph::SymId offset);
   /// Start of a buffer's data.
@@ -43,6 +51,15 @@ class FunctionState {
   llvm::Value* extent(graph::BufferId id, bool end);
   /// Ends the function with kStatusOutside if one of the `bytes` bytes at `pointer` is not the buffer's.
   void checkInside(graph::BufferId id, llvm::Value* pointer, int64_t bytes);
+  /// kLoop: numbers get the values that they have in front of the loop; and others get to see those behind it.
+  void enter();
+  void leave();
+  /// Whether it stays in a register: kLoop.
+  bool isNumber(graph::BufferId id) const { return numbers_.contains(id); }
+  /// Whether LLVM's passes will see the code, to which operations have no effects.
+  bool isOptimized() const { return kind_ == Kind::kLoop; }
+  /// kLoop: says which memory a load or store is of, and which it cannot be of.
+  void annotate(llvm::Instruction* access, graph::BufferId id);
   /// Runs a part of this function that stands in one of its own; `mayLeave` says that it may end this one, too.
   void callPart(FunctionState& part, bool mayLeave);
   /// kShared: what stands for a symbolic integer, and for a place, of the kernel whose code this is.
@@ -52,6 +69,8 @@ class FunctionState {
   llvm::Value* status() { return status_; }
   /// Stack storage that lives as long as the function.
   llvm::Value* slot(llvm::Type* type, unsigned count);
+  /// A constant that LLVM does not compute with, made once.
+  llvm::Value* fenced(llvm::Constant* constant);
   /// Sets the status bit if `condition` (i1) holds.
   void raise(llvm::Value* condition, uint64_t bit);
   /// Writes the epilogue: status from the flags, environment restored.
@@ -93,8 +112,17 @@ class FunctionState {
 
  private:
   void openEnvironment();
+  void openLoop();
   llvm::Value* emitSym(llvm::IRBuilder<>& at, graph::SymId id);
   bool isBound(graph::SymId id);
+  /// Its address is another one after renew().
+  bool moves(graph::BufferId id) const;
+  /// Where a buffer is in memory: numbers too.
+  llvm::Value* memory(graph::BufferId id);
+  llvm::Value* homeOf(graph::BufferId id);
+  using Number = llvm::SmallVector<llvm::Value*, 2>;  ///< its parts
+  Number loadNumber(graph::BufferId id, llvm::Value* from);
+  void storeNumber(const Number& parts, llvm::Value* to);
   /// The pointer that stands in a field of Context.
   llvm::Value* field(size_t offset);
   /// Address of a symbol's value, or of a buffer's address, in the tables of the call.
@@ -108,6 +136,7 @@ class FunctionState {
   const graph::SymContext& syms_;
   const graph::Plan& plan_;
   const Kind kind_;
+  const ScalarLoop* const loop_;
   llvm::IRBuilder<> ir_;     ///< where code goes
   llvm::IRBuilder<> entry_;  ///< before the terminator of the entry block
   llvm::Function* function_;
@@ -124,6 +153,14 @@ class FunctionState {
   absl::flat_hash_map<graph::SymId, llvm::Value*> scopedSyms_;
   absl::flat_hash_map<graph::BufferId, llvm::Value*> scopedBuffers_;
   absl::flat_hash_map<graph::SymId, bool> bound_;
+  // kLoop: slots of numbers, and what stands for entries of the tables of the call.
+  absl::flat_hash_map<graph::BufferId, llvm::Value*> numbers_, handleSlots_;
+  absl::flat_hash_map<graph::SymId, llvm::Value*> symbolSlots_;
+  absl::flat_hash_map<llvm::Constant*, llvm::Value*> fenced_;
+  struct Scope {
+    llvm::MDNode *own, *others;
+  };
+  absl::flat_hash_map<int, Scope> scopes_;                                                 ///< by memory
   absl::flat_hash_map<std::pair<graph::BufferId, graph::SymId>, llvm::Value*> addresses_;  ///< that are bound
   absl::flat_hash_map<int64_t, llvm::Value*> extents_;                                     ///< by 2 * buffer + end
 };

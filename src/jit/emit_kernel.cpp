@@ -30,7 +30,9 @@ KernelEmitter::KernelEmitter(FunctionState& fn, const kernels::Kernel& kernel, b
       axes_(kernel.axisCount, nullptr),
       pointers_(kernel.accesses.size(), nullptr),
       reduced_(kernel.stmts.size()),
-      checked_(checked) {}
+      checked_(checked) {
+  if (fn.isOptimized()) findKept();
+}
 
 // In a block of its own: within a block, the code generator drops a store that a later one overwrites, and with it the
 // operation whose flag is wanted.
@@ -91,6 +93,21 @@ void KernelEmitter::emitExpr(ExprId id) {
   const bool inLanes = lanes_.count > 1 && varies(id);
   if (expr.op == ScalarOp::kRaiseIf) return emitRaise(expr);
   values_[id.index] = kernels::arity(expr.op) == 0 ? leaf(id, inLanes) : computed(expr, inLanes);
+  if (fn_.isOptimized() && !kept_[id.index] && isFloatOperation(expr)) ops_.observe(values_[id.index]);
+}
+
+/// Whether it may raise a flag.
+bool KernelEmitter::isFloatOperation(const Expr& expr) const {
+  return kernels::raisesFlags(expr.op) && (graph::isFloat(expr.dtype) || graph::isFloat(operandType(expr)));
+}
+
+// Observing the last operation of a chain is enough.
+void KernelEmitter::findKept() {
+  kept_.assign(kernel_.exprs.size(), false);
+  for (const Expr& expr : kernel_.exprs) {
+    if (!isFloatOperation(expr)) continue;
+    for (ExprId operand : expr.operands) kept_[operand.index] = true;
+  }
 }
 
 /// What no operands say.
@@ -98,7 +115,11 @@ Value* KernelEmitter::leaf(ExprId id, bool inLanes) {
   const Expr& expr = kernel_.exprs[id.index];
   if (expr.op == ScalarOp::kConst) {
     const auto number = numbers_.find(id);
-    return number != numbers_.end() ? number->second : ops_.constant(expr.dtype, expr.imm);
+    if (number != numbers_.end()) return number->second;
+    Value* constant = ops_.constant(expr.dtype, expr.imm);
+    return fn_.isOptimized() && graph::isFloat(expr.dtype) && expr.dtype != DType::kF16
+               ? fn_.fenced(llvm::cast<llvm::Constant>(constant))
+               : constant;
   }
   if (expr.op == ScalarOp::kParam) return fn_.sym(expr.sym);
   if (expr.op == ScalarOp::kLoad) return emitLoad(expr);

@@ -56,6 +56,8 @@ class KernelEmitter {
   llvm::Type* saveType();
   void emitBlock(const kernels::Block& block);
   void emitExpr(ExprId id);
+  bool isFloatOperation(const kernels::Expr& expr) const;
+  void findKept();
   llvm::Value* leaf(ExprId id, bool inLanes);
   llvm::Value* computed(const kernels::Expr& expr, bool inLanes);
   void emitStmt(StmtId id);
@@ -118,10 +120,11 @@ class KernelEmitter {
   absl::flat_hash_map<ExprId, llvm::Value*> numbers_;  ///< that are bound
   std::vector<llvm::Value*> values_;                   ///< by expression
   std::vector<bool> varying_;                          ///< by expression, for the vector statement being emitted
-  std::vector<llvm::Value*> axes_;                     ///< by axis: i64 index (of lane 0)
-  std::vector<llvm::Value*> pointers_;                 ///< by access: address with the terms of all bound axes
-  std::vector<Carried> reduced_;                       ///< by statement
-  bool hasSingle_ = false;                             ///< markVarying met f32
+  std::vector<bool> kept_;              ///< by expression, in optimized code: another raises flags itself
+  std::vector<llvm::Value*> axes_;      ///< by axis: i64 index (of lane 0)
+  std::vector<llvm::Value*> pointers_;  ///< by access: address with the terms of all bound axes
+  std::vector<Carried> reduced_;        ///< by statement
+  bool hasSingle_ = false;              ///< markVarying met f32
   struct Raised {
     uint64_t bit;
     llvm::Value* any;  ///< lanes that raised, carried around the vector loop

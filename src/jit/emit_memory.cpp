@@ -54,7 +54,9 @@ Value* KernelEmitter::emitLoad(const Expr& expr) {
   if (lanes_.count > 1 && accessVaries(access, lanes_.axis)) {
     loaded = loadLanes(element, pointer, laneStride(access));
   } else {
-    loaded = ir_.CreateAlignedLoad(element, pointer, Align(bytesOf(element)));
+    llvm::LoadInst* load = ir_.CreateAlignedLoad(element, pointer, Align(bytesOf(element)));
+    fn_.annotate(load, access.buffer);
+    loaded = load;
   }
   if (expr.dtype == DType::kBool) loaded = ir_.CreateICmpNE(loaded, llvm::Constant::getNullValue(loaded->getType()));
   return loaded;
@@ -80,7 +82,7 @@ void KernelEmitter::emitStore(const Stmt& stmt) {
   if (lanes_.count > 1) {
     storeLanes(stored, pointer, laneStride(access));
   } else {
-    ir_.CreateAlignedStore(stored, pointer, Align(bytesOf(stored->getType())));
+    fn_.annotate(ir_.CreateAlignedStore(stored, pointer, Align(bytesOf(stored->getType()))), access.buffer);
   }
 }
 
@@ -92,6 +94,7 @@ void KernelEmitter::emitObserve(const Stmt& stmt) {
   if (kernel_.exprs[stmt.value.index].dtype == DType::kBool) {
     observed = ir_.CreateZExt(observed, shapedLike(ir_.getInt8Ty(), observed));
   }
+  if (fn_.isOptimized()) return ops_.observe(observed);
   ir_.CreateStore(observed, fn_.slot(observed->getType(), 1), /*isVolatile=*/true);
 }
 

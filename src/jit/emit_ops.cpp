@@ -196,9 +196,19 @@ Value* OpEmitter::compare(ScalarOp op, DType d, Value* a, Value* b) {
 Value* OpEmitter::quietCompare(ScalarOp op, Value* a, Value* b) {
   const unsigned bits = a->getType()->getScalarSizeInBits();
   if (lanesOf(a) == 1) {
-    // A scalar comparison that feeds a select would become cmpltss or minss, which signal.
-    Value* wide = quietChunk(op, fn_.splat(a, 128 / bits), fn_.splat(b, 128 / bits));
-    return fn_.ir().CreateExtractElement(wide, uint64_t{0});
+    // A scalar comparison that feeds a select would become cmpltss or minss, which signal. ucomiss does not; a number
+    // that is unordered is not above.
+    if (op == ScalarOp::kLt || op == ScalarOp::kLe) std::swap(a, b);
+    const bool strict = op == ScalarOp::kLt || op == ScalarOp::kGt;
+    static constexpr ID kIds[2][2] = {{Intrinsic::x86_sse2_ucomige_sd, Intrinsic::x86_sse2_ucomigt_sd},
+                                      {Intrinsic::x86_sse_ucomige_ss, Intrinsic::x86_sse_ucomigt_ss}};
+    llvm::IRBuilder<>& ir = fn_.ir();
+    const auto low = [&](Value* v) {
+      auto* type = llvm::FixedVectorType::get(v->getType(), 128 / bits);
+      return ir.CreateInsertElement(llvm::Constant::getNullValue(type), v, uint64_t{0});
+    };
+    Value* above = ir.CreateIntrinsic(kIds[bits == 32][strict], {low(a), low(b)});
+    return ir.CreateICmpNE(above, ir.getInt32(0));
   }
   const unsigned chunk = chunkLanes(lanesOf(a), bits);
   return inChunks(chunk, {a, b}, [&](ArrayRef<Value*> v) { return quietChunk(op, v[0], v[1]); });
@@ -360,6 +370,7 @@ Value* OpEmitter::call(const char* function, llvm::Type* result, ArrayRef<Value*
   llvm::CallInst* result_call =
       ir.CreateCall(module->getOrInsertFunction(function, llvm::FunctionType::get(result, types, false)), args);
   result_call->setDoesNotThrow();
+  result_call->setOnlyAccessesInaccessibleMemory();  // the floating-point flags
   return result_call;
 }
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/support/check.h"
 #include "graph/support/stopwatch.h"
+#include "jit/optimize.h"
 #include "jit/runtime.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/AsmPrinter.h"
@@ -159,6 +160,7 @@ class Session::Compiler : public llvm::orc::IRCompileLayer::IRCompiler {
 
   const llvm::DataLayout& layout() const { return layout_; }
   const llvm::Triple& triple() const { return machine_->getTargetTriple(); }
+  llvm::TargetMachine& machine() { return *machine_; }
 
   void limit(const Deadline& deadline) { cutoff_->begin(deadline); }
   /// Whether functions of the last module are empty because the deadline was over.
@@ -298,6 +300,12 @@ void Session::prepare(llvm::Module& module, const TargetSpec& target, int optLev
   Compiler& compiler = compilerLocked(target, optLevel);
   module.setDataLayout(compiler.layout());
   module.setTargetTriple(compiler.triple());
+}
+
+void Session::improve(llvm::Module& module, const TargetSpec& target, int optLevel) {
+  if (optLevel == 0 || !wantsOptimization(module)) return;
+  absl::MutexLock lock(&mutex_);
+  optimize(module, compilerLocked(target, optLevel).machine());
 }
 
 absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const TargetSpec& target, int optLevel,

@@ -36,6 +36,9 @@ class Session {
   /// Sets triple and data layout, as the code generator for `target` wants them.
   void prepare(llvm::Module& module, const TargetSpec& target, int optLevel);
 
+  /// Runs LLVM's passes on the functions that want them (optimize.h).
+  void improve(llvm::Module& module, const TargetSpec& target, int optLevel);
+
   struct Generated {
     std::shared_ptr<const LoadedCode> code;  ///< null: see find()
     double codegenMs = 0, linkMs = 0;

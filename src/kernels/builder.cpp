@@ -264,7 +264,7 @@ bool answersBool(ScalarOp o) {
 #define FW_RESULT_Second false
 #define FW_RESULT_Attr false
 #define FW_RESULT_Bool true
-#define FW_SCALAR_OP(Id, text, arity, result, ...) \
+#define FW_SCALAR_OP(Id, text, arity, result, flags, ...) \
   case ScalarOp::k##Id: return FW_RESULT_##result;
 #include "kernels/scalar_ops.def"
 #undef FW_RESULT_Same

@@ -11,12 +11,14 @@
 namespace fw::kernels {
 namespace {
 
+enum class Flags : bool { kQuiet, kRaises };
 struct ScalarOpInfo {
   std::string_view text;
   int arity;
+  Flags flags;
 };
 constexpr ScalarOpInfo kScalarOps[] = {
-#define FW_SCALAR_OP(Id, text, arity, result, ...) {text, arity},
+#define FW_SCALAR_OP(Id, text, arity, result, flags, ...) {text, arity, Flags::k##flags},
 #include "kernels/scalar_ops.def"
 };
 
@@ -134,6 +136,7 @@ class Printer {
 
 std::string_view name(ScalarOp op) { return kScalarOps[static_cast<int>(op)].text; }
 int arity(ScalarOp op) { return kScalarOps[static_cast<int>(op)].arity; }
+bool raisesFlags(ScalarOp op) { return kScalarOps[static_cast<int>(op)].flags == Flags::kRaises; }
 
 std::string print(const Kernel& kernel, const graph::SymContext& syms) { return Printer(kernel, syms).run(); }
 

@@ -42,7 +42,7 @@ using StmtId = StrongId<StmtTag>;
 using AxisId = StrongId<AxisTag>;
 
 enum class ScalarOp : uint8_t {
-#define FW_SCALAR_OP(Id, text, arity, result, ...) k##Id,
+#define FW_SCALAR_OP(Id, text, arity, result, flags, ...) k##Id,
 #include "kernels/scalar_ops.def"
 };
 
@@ -140,7 +140,8 @@ struct Kernel {
 };
 
 std::string_view name(ScalarOp op);
-int arity(ScalarOp op);  ///< -1: any number
+int arity(ScalarOp op);         ///< -1: any number
+bool raisesFlags(ScalarOp op);  ///< on floats: with floats for operands or result
 
 std::string print(const Kernel& kernel, const graph::SymContext& syms);
 /// Violations of the rules above (types, dominance, one vector axis); empty if sound.

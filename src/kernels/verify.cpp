@@ -12,7 +12,7 @@ namespace {
 enum class ResultRule { kSame, kSecond, kBool, kAttr };
 ResultRule resultRule(ScalarOp op) {
   static constexpr ResultRule kRules[] = {
-#define FW_SCALAR_OP(Id, text, arity, result, ...) ResultRule::k##result,
+#define FW_SCALAR_OP(Id, text, arity, result, flags, ...) ResultRule::k##result,
 #include "kernels/scalar_ops.def"
   };
   return kRules[static_cast<int>(op)];

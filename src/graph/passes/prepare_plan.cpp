@@ -143,8 +143,8 @@ class Preparer {
       const bool ours = !isView(rw.out(), now) && op != Op::kConstant && op != Op::kSym &&
                         (op != Op::kInput || rw.out().isRegion() || type.layout == packedLike(type.layout)) &&
                         packedLike(type.layout) == layout;
-      const bool free = op != Op::kInput && users_[old.index].size() == 1 && !outputs_.contains(old);
-      operands.push_back(ours && (free || !changes) ? now : addCopy(rw.out(), now, ++copies_, layout));
+      const bool keeps = ours && (!changes || mayOverwrite(rw.in(), old, id));
+      operands.push_back(keeps ? now : addCopy(rw.out(), now, ++copies_, layout));
     }
     rw.copyNode(id, operands);
     return absl::OkStatus();
@@ -221,8 +221,11 @@ class Preparer {
     return absl::OkStatus();
   }
 
-  /// True if the base's memory is fresh and everything that reads it runs before the update in any order.
+  /// True if the base's memory is fresh and everything that reads it runs before the update, or the loop that changes
+  /// it, in any order.
   bool mayOverwrite(const Graph& graph, ValueId base, ValueId update) const {
+    const auto& operands = graph.node(update).operands;
+    if (std::count(operands.begin(), operands.end(), base) > 1) return false;
     const bool given = isSource(graph, base) && !owned_.contains(base);
     if (given || isView(graph, base) || outputs_.contains(base)) return false;
     absl::flat_hash_set<ValueId> before;  // what the update needs
@@ -239,22 +242,15 @@ class Preparer {
       const ValueId at = open.back();
       open.pop_back();
       for (ValueId user : users_[at.index]) {
-        if (user == update && at == base) {
-          if (graph.node(user).operands[1] == base) return false;
-        } else if (isView(graph, user)) {
-          if (directlyStored(graph, user, update)) return false;
-          open.push_back(user);
+        if (user == update && at == base) continue;
+        if (isView(graph, user)) {
+          open.push_back(user);  // the update may store it itself: it would read what it overwrites
         } else if (!before.contains(user)) {
           return false;
         }
       }
     }
     return true;
-  }
-
-  /// The update stores this view of its own base: the copy loop would read what it overwrites.
-  static bool directlyStored(const Graph& graph, ValueId view, ValueId update) {
-    return graph.node(update).operands[1] == view;
   }
 
   const Target& target_;

@@ -16,7 +16,7 @@ struct Row {
   std::string_view f32, f64, integer;
 };
 constexpr Row kRows[] = {
-#define FW_SCALAR_OP(Id, text, arity, result, cudaF32, cudaF64, cudaInt) {cudaF32, cudaF64, cudaInt},
+#define FW_SCALAR_OP(Id, text, arity, result, flags, cudaF32, cudaF64, cudaInt) {cudaF32, cudaF64, cudaInt},
 #include "kernels/scalar_ops.def"
 };
 

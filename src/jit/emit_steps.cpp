@@ -1,0 +1,241 @@
+#include "jit/emit_steps.h"
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+
+#include "graph/support/check.h"
+#include "jit/runtime.h"
+#include "jit/scalar_loops.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace fw::jit {
+namespace {
+
+class StepEmitter {
+ public:
+  StepEmitter(const ModuleState& m, KernelList& kernels, FunctionState& fn) : m_(m), kernels_(kernels), fn_(fn) {}
+
+  void steps(const graph::Steps& steps) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto* kernel = std::get_if<graph::KernelStep>(&steps[i].what);
+      if (!kernel) {
+        std::visit([&](const auto& what) { emit(what); }, steps[i].what);
+        continue;
+      }
+      const size_t from = kernelsOf(m_.program, kernel->group).first;
+      for (; i + 1 < steps.size() && std::holds_alternative<graph::KernelStep>(steps[i + 1].what);) ++i;
+      const size_t to = kernelsOf(m_.program, std::get<graph::KernelStep>(steps[i].what).group).second;
+      kernels_.range(fn_, m_.checked, from, to, [&](FunctionState& part, size_t k) { kernels_.kernel(part, k); });
+    }
+  }
+
+ private:
+  void emit(const graph::KernelStep&) { FW_UNREACHABLE(); }
+  void emit(const graph::AcceptStep&) {}
+  void emit(const graph::CommitStep&) {}
+
+  /// A bool.
+  llvm::Value* truth(graph::BufferId buffer) {
+    llvm::Value* byte = fn_.ir().CreateLoad(fn_.ir().getInt8Ty(), fn_.buffer(buffer));
+    return fn_.ir().CreateICmpNE(byte, fn_.ir().getInt8(0));
+  }
+
+  void emit(const graph::LoopStep& step) {
+    if (fn_.isOptimized()) return loop(step);
+    const std::optional<ScalarLoop> scalar = scalarLoop(step, m_);
+    if (!scalar) return loop(step);
+    FunctionState own = kernels_.open("_loop", FunctionState::Kind::kLoop, {}, &*scalar);
+    own.enter();
+    StepEmitter(m_, kernels_, own).loop(step);
+    own.leave();
+    own.finish();
+    fn_.callPart(own, /*mayLeave=*/true);
+    fn_.renew();
+  }
+
+  void loop(const graph::LoopStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    for (graph::BufferId handle : step.handles) fn_.openHandle(handle);
+    llvm::Value* trip = step.trip ? fn_.sym(*step.trip) : fn_.i64(INT64_MAX);
+    llvm::BasicBlock* exit = llvm::BasicBlock::Create(ir.getContext(), "behind");
+    llvm::BasicBlock *before = ir.GetInsertBlock(), *strip = fn_.block("strip");
+    ir.CreateCondBr(ir.CreateICmpSLT(fn_.i64(0), trip), strip, exit);
+    ir.SetInsertPoint(strip);
+    llvm::PHINode* first = ir.CreatePHI(ir.getInt64Ty(), 2);
+    first->addIncoming(fn_.i64(0), before);
+    // As many turns as run without looking at anything else.
+    llvm::Value* end = ir.CreateAdd(first, fn_.i64(turnsBetweenLooks(step)));
+    end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, trip);
+    llvm::BasicBlock* head = fn_.block("steps");
+    ir.CreateBr(head);
+    ir.SetInsertPoint(head);
+    llvm::PHINode* index = ir.CreatePHI(ir.getInt64Ty(), 2);
+    index->addIncoming(first, strip);
+    if (step.index) fn_.bindSymbol(*step.index, index);
+    fn_.renew();
+    steps(step.bodies[0].steps);
+    llvm::Value *next = ir.CreateAdd(index, fn_.i64(1)), *again = truth(step.again);
+    fn_.exchange(step.moves);
+    leaveIfDeclined();  // what it goes on with may be anything, and never end
+    index->addIncoming(next, ir.GetInsertBlock());
+    llvm::BasicBlock* stripped = llvm::BasicBlock::Create(ir.getContext(), "stripped");
+    ir.CreateCondBr(ir.CreateAnd(again, ir.CreateICmpSLT(next, end)), head, stripped);
+    fn_.place(stripped);
+    llvm::BasicBlock* looking = fn_.block("looking");
+    ir.CreateCondBr(ir.CreateAnd(again, ir.CreateICmpSLT(next, trip)), looking, exit);
+    ir.SetInsertPoint(looking);
+    leaveIfInterrupted();
+    first->addIncoming(next, ir.GetInsertBlock());
+    ir.CreateBr(strip);
+    fn_.place(exit);
+    fn_.renew();
+  }
+
+  void emit(const graph::CondStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Value* taken = truth(step.predicate);
+    llvm::BasicBlock* then = fn_.block("then");
+    llvm::BasicBlock* otherwise = llvm::BasicBlock::Create(ir.getContext(), "else");
+    llvm::BasicBlock* join = llvm::BasicBlock::Create(ir.getContext(), "join");
+    ir.CreateCondBr(taken, then, otherwise);
+    ir.SetInsertPoint(then);
+    branch(step.bodies[0], join);
+    fn_.place(otherwise);
+    branch(step.bodies[1], join);
+    fn_.place(join);
+    fn_.renew();
+  }
+
+  void branch(const graph::ControlStep::Body& body, llvm::BasicBlock* join) {
+    fn_.renew();
+    steps(body.steps);
+    fn_.ir().CreateBr(join);
+  }
+
+  void emit(const graph::BindStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Value* number = ir.CreateLoad(ir.getInt64Ty(), fn_.buffer(step.from));
+    llvm::Value* low = ir.CreateICmpSLT(number, fn_.sym(step.least));
+    llvm::Value* high = ir.CreateICmpSGT(number, fn_.sym(step.most));
+    fn_.leaveIf(ir.CreateOr(low, high), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    fn_.bindSymbol(step.symbol, number);
+    fn_.renew();
+    steps(step.bodies[0].steps);
+    fn_.renew();
+  }
+
+  void emit(const graph::CallStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
+    auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
+    llvm::Value* status = ir.CreateCall(m_.module.getOrInsertFunction(kCallLibrary, type),
+                                        {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
+    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)),
+                [&] { ir.CreateStore(ir.CreateOr(ir.CreateLoad(number, fn_.status()), status), fn_.status()); });
+    fn_.renew();
+  }
+
+  void emit(const graph::AllocStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
+    llvm::Value* status = nullptr;
+    if (m_.plan.buffers[step.buffer.index].kind == graph::BufferKind::kGiven) {
+      auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
+      status = ir.CreateCall(m_.module.getOrInsertFunction(kMakeArray, type),
+                             {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
+    } else {
+      auto* type = llvm::FunctionType::get(number, {pointer, number, ir.getInt64Ty()}, false);
+      llvm::Value* bytes = bytesOf(m_.plan.buffers[step.buffer.index]);
+      status = ir.CreateCall(m_.module.getOrInsertFunction(kAllocate, type),
+                             {fn_.function()->getArg(0), ir.getInt32(step.buffer.index), bytes});
+    }
+    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    fn_.renew();
+  }
+
+  /// Declines where they are too many to be counted: sizes that are bound are multiplied without a guard.
+  llvm::Value* bytesOf(const graph::Buffer& buffer) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    std::vector<graph::SymId> factors;
+    for (graph::SymId size : buffer.shape) {
+      const graph::SymNode& node = m_.syms.node(size);
+      if (node.op == graph::SymOp::kMul)
+        factors.insert(factors.end(), node.operands.begin(), node.operands.end());
+      else
+        factors.push_back(size);
+    }
+    llvm::Value *bytes = fn_.i64(graph::itemSize(buffer.dtype)), *many = ir.getFalse();
+    for (graph::SymId factor : factors) {
+      llvm::Value* product = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, bytes, fn_.sym(factor));
+      bytes = ir.CreateExtractValue(product, 0);
+      many = ir.CreateOr(many, ir.CreateExtractValue(product, 1));
+    }
+    fn_.leaveIf(many, [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    return bytes;
+  }
+
+  void emit(const graph::FreeStep& step) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getInt32Ty()}, false);
+    ir.CreateCall(m_.module.getOrInsertFunction(kRelease, type),
+                  {fn_.function()->getArg(0), ir.getInt32(step.buffer.index)});
+  }
+
+  void emit(const graph::CopyStep& step) {
+    if (fn_.isNumber(step.to) || fn_.isNumber(step.from)) return fn_.exchange({{step.to, step.from}});
+    const graph::Buffer& buffer = m_.plan.buffers[step.to.index];
+    llvm::Value* bytes = fn_.i64(graph::itemSize(buffer.dtype));
+    for (graph::SymId size : buffer.shape) bytes = fn_.ir().CreateMul(bytes, fn_.sym(size));
+    llvm::Type* pointer = fn_.ir().getPtrTy();
+    auto* type = llvm::FunctionType::get(fn_.ir().getVoidTy(), {pointer, pointer, bytes->getType()}, false);
+    fn_.ir().CreateCall(m_.module.getOrInsertFunction(kCopy, type),
+                        {fn_.buffer(step.to), fn_.buffer(step.from), bytes});
+  }
+
+  /// Looks cost more than a turn of a few numbers; others are made between loops inside.
+  int64_t turnsBetweenLooks(const graph::LoopStep& step) const {
+    const graph::Steps& body = step.bodies[0].steps;
+    if (!fn_.isOptimized()) return 1;
+    return contains<graph::LoopStep>(body) ? 16 : 1024;
+  }
+
+  template <class Kind>
+  static bool contains(const graph::Steps& steps) {
+    return std::any_of(steps.begin(), steps.end(), [](const graph::Step& step) {
+      if (std::holds_alternative<Kind>(step.what)) return true;
+      const graph::ControlStep* control = graph::controlOf(step);
+      const auto inside = [](const graph::ControlStep::Body& body) { return contains<Kind>(body.steps); };
+      return control && std::any_of(control->bodies.begin(), control->bodies.end(), inside);
+    });
+  }
+
+  void leaveIfInterrupted() {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
+    auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
+    llvm::CallInst* status = ir.CreateCall(m_.module.getOrInsertFunction(kLook, type),
+                                           {fn_.function()->getArg(0), ir.getInt32(fn_.isOptimized() ? 0 : 1)});
+    status->setOnlyAccessesInaccessibleMemOrArgMem();  // not what the loop works on
+    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)),
+                [&] { ir.CreateStore(ir.CreateOr(ir.CreateLoad(number, fn_.status()), status), fn_.status()); });
+  }
+
+  void leaveIfDeclined() {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Value* status = ir.CreateLoad(ir.getInt32Ty(), fn_.status());
+    fn_.leaveIf(ir.CreateICmpNE(ir.CreateAnd(status, kStatusDecline), ir.getInt32(0)), [] {});
+  }
+
+  const ModuleState& m_;
+  KernelList& kernels_;
+  FunctionState& fn_;
+};
+
+}  // namespace
+
+void emitSteps(const ModuleState& m, KernelList& kernels, FunctionState& fn, const graph::Steps& steps) {
+  StepEmitter(m, kernels, fn).steps(steps);
+}
+
+}  // namespace fw::jit

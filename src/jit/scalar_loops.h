@@ -1,0 +1,41 @@
+// Loops over numbers: nests of loops and branches in which no kernel has a loop of its own. What is one becomes a
+// function (FunctionState::Kind::kLoop) that keeps numbers in registers and that LLVM's passes see (optimize.h).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "jit/emit_module.h"
+
+namespace fw::jit {
+
+struct ScalarLoop {
+  using Buffers = std::vector<graph::BufferId>;
+
+  Buffers numbers;   ///< of rank 0, in registers: temporaries, and handles whose addresses nobody needs meanwhile
+  Buffers entering;  ///< of those: have a value when the loop begins
+  Buffers leaving;   ///< of those: somebody may read behind the loop what it stores
+  Buffers handles;   ///< of arrays, exchanged by loops of the nest
+  Buffers results;   ///< handles of the outermost loop, numbers and arrays
+  absl::flat_hash_map<graph::BufferId, int> memories;  ///< of the nest: those of different numbers do not overlap
+  absl::flat_hash_set<graph::SymId> symbols;           ///< that loops and binds of the nest give their values
+};
+
+/// Null if the loop does more than that, or is too long for a function.
+std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleState& m);
+
+/// Whether a kernel is part of a scalar loop, by number.
+std::vector<bool> inScalarLoops(const ModuleState& m);
+
+/// The kernels [first, second) of a group.
+std::pair<size_t, size_t> kernelsOf(const kernels::KernelProgram& program, int group);
+
+/// Expressions and loops of a kernel: a measure for its code.
+size_t weightOf(const kernels::Kernel& kernel);
+
+/// Beyond this a function is cut, and parts are about as long.
+inline constexpr size_t kPartWeight = 1500;
+
+}  // namespace fw::jit

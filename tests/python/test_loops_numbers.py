@@ -1,0 +1,238 @@
+"""Loops over elements: numbers live in registers there, and LLVM's passes see the code. What they take for free of effects -
+operations on floats - must be reported as often, and from where, as Python does it; and what Python skips must not be."""
+import numpy as np
+import pytest
+
+import compare
+import fusewire
+
+RNG = np.random.default_rng(3)
+
+
+def last_value(x, y):
+    t = np.float64(0)
+    for i in range(len(x)):
+        t = y[i] / x[i]
+    return t
+
+
+def value_that_nobody_uses(x, y):
+    for i in range(len(x)):
+        y[i] / x[i]
+    return y
+
+
+def one_place(x, y):
+    for i in range(len(x)):
+        y[0] = y[1] / x[i]
+    return y
+
+
+def stored_twice(x, y):
+    for i in range(len(x)):
+        y[i] = y[i] / x[i]
+        y[i] = 2.0
+    return y
+
+
+def constant_in_the_first_turn(x, y):
+    s = np.float64(0.0)
+    for i in range(len(x)):
+        y[i] = 1.0 / s
+        s = x[i]
+    return y
+
+
+def constant_on_one_side(x, y):
+    for i in range(len(x)):
+        s = np.float64(0.0)
+        if y[i] > 0.5:
+            s = x[i]
+        y[i] = 1.0 / s
+    return y
+
+
+def compared_only(x, y):
+    n = 0.0
+    for i in range(len(x)):
+        if y[i] / x[i] > 0.5:
+            n += 1.0
+    return n
+
+
+def invariant_on_one_side(x, y):
+    for i in range(len(x)):
+        if x[0] != 0:
+            y[i] = y[i] + y[1] / x[0]
+    return y
+
+
+def skipped_where_it_would_warn(x, y):
+    for i in range(len(x)):
+        if x[i] != 0 and x[i] == x[i]:
+            y[i] = y[i] / x[i]
+        else:
+            y[i] = 0.0
+    return y
+
+
+def empty_inside(x, y):
+    for i in range(len(x)):
+        for j in range(i - i):
+            y[j] += 1.0 / x[i]
+    return y
+
+
+def three_inside(x, y):
+    for i in range(len(x) - 3):
+        s = 0.0
+        for j in range(3):
+            s += y[j] / x[i + j]
+        y[i] = s
+    return y
+
+
+def sum_of_products(x, y):
+    s = np.float64(0)
+    for i in range(len(x)):
+        s += x[i] * 1e200 * y[i]
+    return s
+
+
+def into_integers(x, y):
+    k = np.zeros(len(x), np.int32)
+    for i in range(len(x)):
+        k[i] = x[i]
+    return k
+
+
+def singles(x, y):
+    z = x.astype(np.float32)
+    for i in range(1, len(z)):
+        z[i] = z[i - 1] * z[i] + np.float32(3e38)
+    return z
+
+
+def complex_numbers(x, y):
+    z = complex(0.5, 0.25)
+    out = np.zeros(len(x), complex)
+    for i in range(len(x)):
+        z = z * z + x[i]
+        out[i] = z
+    return out
+
+
+def least(x, y):
+    low = x[0]
+    for i in range(len(x)):
+        if x[i] < low:
+            low = x[i]
+        y[i] = low
+    return y
+
+
+def exchanged(x, y):
+    for i in range(len(x) - 1):
+        if x[i] > x[i + 1]:
+            t = x[i]
+            x[i] = x[i + 1]
+            x[i + 1] = t
+    return x
+
+
+def taking_turns(x, y):
+    a, b = 0.0, 1.0
+    for i in range(len(x)):
+        a, b = b, a / 2 + x[i]
+    return a, b
+
+
+def rows_that_change_places(x, y):
+    before, row = x.copy(), y.copy()
+    for i in range(len(x)):
+        for j in range(1, len(x)):
+            row[j] = 0.5 * (before[j - 1] + before[j])
+        before, row = row, before
+    return before
+
+
+def wrapping(x, y):
+    k = np.zeros(len(x), np.uint8)
+    c = np.uint8(7)
+    for i in range(len(x)):
+        for _ in range(8):
+            c = (c >> 1) ^ (c << 1) ^ np.uint8(i % 256)
+        k[i] = c
+    return k
+
+
+def until_small(x, y):
+    e = x[1]
+    n = 0
+    while e > 1e-3:
+        e = e * 0.5
+        n += 1
+    return e, n
+
+
+def leaves(x, y):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.99:
+            break
+        s += 1.0 / x[i]
+    return s
+
+
+PROGRAMS = [last_value, value_that_nobody_uses, one_place, stored_twice, constant_in_the_first_turn, constant_on_one_side, compared_only,
+            invariant_on_one_side, skipped_where_it_would_warn, empty_inside, three_inside, sum_of_products, into_integers, singles,
+            complex_numbers, least, exchanged, taking_turns, rows_that_change_places, wrapping, until_small, leaves]
+
+
+def inputs(size):
+    x = RNG.random(size)
+    yield x
+    for value in (0.0, np.nan, np.inf, 1e300) if size < 100 else (0.0,):
+        for place in (0, size // 2, size - 1):
+            special = x.copy()
+            special[place] = value
+            yield special
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("size", [66, 2100])
+def test_numbers(function, size):
+    compiled = fusewire.compile(function)
+    for x in inputs(size):
+        if function is until_small and not x[1] < 2:
+            continue
+        y = RNG.random(size)
+        for errors in ("warn", "raise", "ignore"):
+            with np.errstate(all=errors):
+                compare.assert_same_call(function, compiled, (x, y))
+
+
+@pytest.mark.parametrize("function", [skipped_where_it_would_warn, invariant_on_one_side, empty_inside, leaves, least],
+                         ids=lambda f: f.__name__)
+def test_nothing_is_reported_that_python_skips(function):
+    """A call that declines is done by Python: right, but slow, and for ever."""
+    compiled = fusewire.compile(function)
+    x, y = RNG.random(500), RNG.random(500)
+    compiled(x.copy(), y.copy())
+    if function is not leaves:
+        x[:] = [0.0, *x[1:]]
+    before = sum(v["declines"] for v in fusewire._fusewire.describe(compiled)["variants"])
+    for _ in range(5):
+        compiled(x.copy(), y.copy())
+    assert sum(v["declines"] for v in fusewire._fusewire.describe(compiled)["variants"]) == before
+
+
+@pytest.mark.parametrize("isa", ["avx512", "avx2", "portable"])
+def test_instruction_sets(isa):
+    for function in PROGRAMS:
+        try:
+            compiled = fusewire.compile(function, isa=isa)
+        except ValueError:
+            pytest.skip(f"this machine has no {isa}")
+        for x in (RNG.random(70), np.array([0.0] * 35 + [0.5] * 35)):
+            compare.assert_same_call(function, compiled, (x, RNG.random(70)))
