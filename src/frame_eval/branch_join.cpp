@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/support/check.h"
@@ -22,6 +23,7 @@ ValueKind numberKind(const Value* v) {
   switch (v->kind) {
     case ValueKind::kArrayScalar:
     case ValueKind::kPyFloat:
+    case ValueKind::kDataInt:
     case ValueKind::kPyBool:
     case ValueKind::kPyComplex: return v->kind;
     case ValueKind::kConstant: {
@@ -136,13 +138,23 @@ Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
   trace_.open(first);
   trace_.open(second);
   if (areEqualConstants(first, second)) return first;
-  if (Value* number = numbers(first, second)) return number;
+  if (Value* number = numbers(first, second, what)) return number;
   if (first->kind == ValueKind::kArray && second->kind == ValueKind::kArray) return arrays(first, second, what);
   if (Value* container = containers(first, second, what)) return container;
   return unjoined(first, second, what + " is " + kindText(first) + " or " + kindText(second) + " then");
 }
 
-Value* Join::numbers(Value* first, Value* second) {
+Value* Join::numbers(Value* first, Value* second, const std::string& what) {
+  const auto isInt = [](const Value* v) {
+    return DataInts::isInt(v) && v->kind != ValueKind::kPyBool && !isConstantOf(v, &PyBool_Type);
+  };
+  if (isInt(first) && isInt(second)) {
+    Value* v = DataInts{trace_}.join(first, second);
+    if (!v) return nullptr;
+    trace_.branches.noteInt(v, what + " is an int or another then");
+    addResult(v, {trace_.operand(first).value, trace_.operand(second).value}, false);
+    return v;
+  }
   const ValueKind kind = numberKind(first);
   if (kind == ValueKind::kNull || kind != numberKind(second)) return nullptr;
   const Pair pair = {nodeOf(first, 0), nodeOf(second, 1)};

@@ -21,7 +21,7 @@ bool areEqualConstants(const Value* first, const Value* second);
 struct ArmEnd {
   std::vector<Value*> slots, stack;  ///< of the frame
   Value* result = nullptr;
-  Value* goesOn = nullptr;
+  Value *goesOn = nullptr, *way = nullptr;
   std::vector<std::pair<Value*, Contents>> changed;
 };
 
@@ -41,7 +41,7 @@ class Join {
  private:
   using Pair = RegionGraph::Pair;
   Value* mergeNew(Value* first, Value* second, const std::string& what);
-  Value* numbers(Value* first, Value* second);
+  Value* numbers(Value* first, Value* second, const std::string& what);
   Value* arrays(Value* first, Value* second, const std::string& what);
   Value* containers(Value* first, Value* second, const std::string& what);
   Value* unjoined(const Value* first, const Value* second, const std::string& why);

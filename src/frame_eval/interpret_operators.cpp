@@ -2,6 +2,7 @@
 // runtime numbers go to interpret_numbers.cpp, sequences to interpret_containers.cpp.
 #include "cpython/numpy_api.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/unseen_list.h"
@@ -29,7 +30,7 @@ bool isPlainConstant(Value* v) { return v->isConstant() && isPlain(v->object.get
 
 bool isRuntimeNumber(Value* v) {
   return v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool ||
-         v->kind == ValueKind::kPyComplex;
+         v->kind == ValueKind::kDataInt || v->kind == ValueKind::kPyComplex;
 }
 
 bool isNumber(Value* v) {
@@ -146,6 +147,13 @@ Value* Interpreter::unary(Unary op, Value* value) {
     if (!trace_.ensureWithin(value->sym, -INT64_MAX, INT64_MAX)) raises("integer overflow");
     graph::SymId negative = syms.neg(value->sym);
     return trace_.pyInt(op == Unary::kNegative ? negative : syms.add(negative, syms.constant(-1)));
+  }
+  if (value->kind == ValueKind::kDataInt) {
+    if (op == Unary::kPositive) return value;
+    DataInts ints{trace_};
+    return op == Unary::kNegative
+               ? ints.negative(value)
+               : ints.binary(cpython::kNbSubtract, ints.negative(value), trace_.pyInt(syms.constant(1)));
   }
   if (value->kind == ValueKind::kPyFloat && op == Unary::kPositive) return value;
   if (value->kind == ValueKind::kPyFloat && op == Unary::kNegative) {

@@ -19,6 +19,7 @@ void forEachSym(const Node& node, absl::FunctionRef<void(SymId)> visit) {
     const SymList& sizes = node.attrs.syms(AttrKey::kSizes);
     own.insert(sizes.begin(), sizes.end());
   }
+  if (node.op == Op::kDefine) own.insert(node.attrs.sym(AttrKey::kSymbol));
   const auto pass = [&](SymId id) {
     if (!own.contains(id)) visit(id);
   };
@@ -35,6 +36,10 @@ BoundSizes::BoundSizes(const Graph& graph) {
   absl::flat_hash_set<SymId> symbols;
   for (size_t i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(ValueId(i));
+    if (node.op == Op::kDefine) {
+      calls_[node.attrs.sym(AttrKey::kSymbol)] = ValueId(i);
+      symbols.insert(node.attrs.sym(AttrKey::kSymbol));
+    }
     if (!node.attrs.has(AttrKey::kSizes)) continue;
     for (SymId size : node.attrs.syms(AttrKey::kSizes)) {
       calls_[size] = ValueId(i);

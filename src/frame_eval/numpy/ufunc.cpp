@@ -11,6 +11,7 @@ bool isWeakInt(const graph::UfuncOperand& operand) { return operand.weak == Weak
 /// A runtime int that may be beyond what a float holds exactly.
 bool isLarge(Trace& trace, Value* value) {
   constexpr int64_t kExact = int64_t{1} << 53;
+  if (value->kind == ValueKind::kDataInt) return value->range.lo < -kExact || value->range.hi > kExact;
   if (value->kind != ValueKind::kPyInt) return false;
   graph::SymRange range = trace.syms().range(trace.syms().canonical(value->sym));
   return range.lo < -kExact || range.hi > kExact;

@@ -91,7 +91,7 @@ class Preparer {
         if (op != Op::kInput && viewed_.contains(id)) rw.set(id, addCopy(rw.out(), rw.map(id), ++copies_));
         return absl::OkStatus();
       case OpClass::kControl:
-        if (hasRegions(op)) return control(rw, id);
+        if (hasRegions(op) || op == Op::kDefine) return control(rw, id);
         if (op == Op::kCall) return join(rw, id);
         break;
       case OpClass::kElementwise:
