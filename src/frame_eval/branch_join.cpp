@@ -38,6 +38,22 @@ ValueKind numberKind(const Value* v) {
   }
 }
 
+bool isFloat64(Trace& trace, const Value* v) {
+  const ValueKind kind = numberKind(v);
+  if (kind == ValueKind::kPyFloat) return true;
+  if (kind != ValueKind::kArrayScalar) return false;
+  if (v->isConstant()) return PyArray_IsScalar(v->object.get(), Double);
+  return trace.graph().type(v->node).dtype == graph::DType::kF64;
+}
+
+bool isMixed(const Value* v) { return v->kind == ValueKind::kArrayScalar && v->joined; }
+
+Value* mixed(Trace& trace, Value* number, const std::string& why) {
+  trace.branches.noteNumber(number, why);
+  number->joined = true;
+  return number;
+}
+
 bool areAlike(Trace& trace, ValueId first, ValueId second) {
   const graph::ValueType &a = trace.graph().type(first), &b = trace.graph().type(second);
   if (a.dtype != b.dtype || a.rank() != b.rank() || !(a.layout == b.layout)) return false;
@@ -151,15 +167,18 @@ Value* Join::numbers(Value* first, Value* second, const std::string& what) {
   if (isInt(first) && isInt(second)) {
     Value* v = DataInts{trace_}.join(first, second);
     if (!v) return nullptr;
-    trace_.branches.noteInt(v, what + " is an int or another then");
+    trace_.branches.noteNumber(v, what + " is an int or another then");
     addResult(v, {trace_.operand(first).value, trace_.operand(second).value}, false);
     return v;
   }
-  const ValueKind kind = numberKind(first);
-  if (kind == ValueKind::kNull || kind != numberKind(second)) return nullptr;
+  const bool mixes = (isFloat64(trace_, first) && isFloat64(trace_, second)) &&
+                     (numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));
+  const ValueKind kind = mixes ? ValueKind::kArrayScalar : numberKind(first);
+  if (kind == ValueKind::kNull || (!mixes && kind != numberKind(second))) return nullptr;
   const Pair pair = {nodeOf(first, 0), nodeOf(second, 1)};
   if (!areAlike(trace_, pair[0], pair[1])) return nullptr;
   Value* v = trace_.make(kind);
+  if (mixes) mixed(trace_, v, what + " is a float or a np.float64 then");
   addResult(v, pair, false);
   return v;
 }

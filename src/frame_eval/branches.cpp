@@ -24,7 +24,7 @@ void Branches::forget(Value* value, const std::string& why) {
   value->kind = ValueKind::kUnjoined;
 }
 
-void Branches::noteInt(Value* value, const std::string& why) { note(trace_, value, why, ended); }
+void Branches::noteNumber(Value* value, const std::string& why) { note(trace_, value, why, ended); }
 
 void Branches::drop(size_t begin) {
   graph.drop(begin);

@@ -216,13 +216,21 @@ void Branching::leaveLoop(const Place& place) {
     return;
   }
   constexpr size_t kMostEdges = 4;
-  if (frame.result || frame.yielded || frame.stack != body.stack) refuse(place, "leaves a loop with more on the stack");
-  std::vector<int>& edges = *body.edges;
-  const auto pc = static_cast<int>(frame.pc);
-  auto edge = std::find(edges.begin(), edges.end(), pc);
+  const bool begins = frame.stack.size() >= body.stack.size() &&
+                      std::equal(body.stack.begin(), body.stack.end(), frame.stack.begin());
+  LoopEdge left{static_cast<int>(frame.pc), {}};
+  if (begins) left.iterators.assign(frame.stack.begin() + static_cast<ptrdiff_t>(body.stack.size()), frame.stack.end());
+  const auto isIterator = [](const Value* v) { return v->kind == ValueKind::kIterator; };
+  const bool known = begins && std::all_of(left.iterators.begin(), left.iterators.end(), isIterator);
+  if (frame.result || frame.yielded || !known) refuse(place, "leaves a loop with more on the stack");
+  frame.stack = body.stack;
+  std::vector<LoopEdge>& edges = *body.edges;
+  auto edge = std::find_if(edges.begin(), edges.end(), [&](const LoopEdge& e) { return e.pc == left.pc; });
   if (edge == edges.end()) {
     if (edges.size() == kMostEdges) refuse(place, "leaves a loop in many ways");
-    edge = edges.insert(edges.end(), pc);
+    edge = edges.insert(edges.end(), std::move(left));
+  } else if (edge->iterators.size() != left.iterators.size()) {
+    refuse(place, "leaves a loop with more on the stack");
   }
   frame.way = trace.pyInt(trace.syms().constant(edge - edges.begin() + 1));
 }

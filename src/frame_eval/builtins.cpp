@@ -153,6 +153,8 @@ Value* Builtins::rangeOfLoop(const CallArgs& args) {
 
 /// The same of bounds that array data decides, or a step that turns of a loop do. Null for others.
 Value* Builtins::rangeOfData(const CallArgs& args) {
+  const Frame& frame = *interpreter.frame_;
+  if (trace.loops->refused.contains({frame.code->object(), frame.pc + 1})) return nullptr;
   DataInts ints{trace};
   bool data = false;
   std::vector<Value*> bounds;

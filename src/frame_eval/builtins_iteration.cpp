@@ -102,11 +102,14 @@ Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
     return ints.make(where(a->node, b->node),
                      {std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)});
   }
-  const ValueKind kind = numberKind(first);
-  if (kind == ValueKind::kNull || kind != numberKind(second)) refuse("of numbers of several types");
+  const bool floats = isFloat64(trace, first) && isFloat64(trace, second);
+  const bool mixes = floats && (numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));
+  const ValueKind kind = mixes ? ValueKind::kArrayScalar : numberKind(first);
+  if (kind == ValueKind::kNull || (!mixes && kind != numberKind(second))) refuse("of numbers of several types");
   const graph::ValueId a = trace.operand(first).value, b = trace.operand(second).value;
   if (trace.graph().type(a).dtype != trace.graph().type(b).dtype) refuse("of numbers of several types");
-  return trace.number(kind, where(a, b));
+  Value* number = trace.number(kind, where(a, b));
+  return mixes ? mixed(trace, number, "a number is a float or a np.float64 then") : number;
 }
 
 Value* Builtins::callMin(const CallArgs& args) { return extreme(args, Py_LT); }

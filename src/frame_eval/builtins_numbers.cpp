@@ -120,11 +120,7 @@ Value* Builtins::callAbs(const CallArgs& args) {
   if (v->kind == ValueKind::kPyFloat) {
     return trace.number(ValueKind::kPyFloat, trace.graph().unary(Op::kAbsolute, v->node));
   }
-  if (v->kind == ValueKind::kDataInt) {
-    if (v->range.lo >= 0) return v;
-    const int64_t most = std::max(std::abs(v->range.lo), std::abs(v->range.hi));
-    return DataInts{trace}.make(trace.graph().unary(Op::kAbsolute, v->node), {0, most});
-  }
+  if (v->kind == ValueKind::kDataInt) return DataInts{trace}.absolute(v);
   if (v->kind == ValueKind::kPyInt) {
     bool negative = trace.decide(v->sym, guards::Relation::kLt, trace.syms().constant(0));
     return negative ? interpreter.unary(numpy::Unary::kNegative, v) : v;

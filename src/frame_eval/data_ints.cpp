@@ -63,7 +63,7 @@ bool DataInts::any(const Value* left, const Value* right) {
 }
 
 Value* DataInts::make(ValueId node, SymRange range) {
-  FW_CHECK(trace_.graph().type(node).dtype == DType::kI64 && contains(kAny, range));
+  FW_CHECK(trace_.graph().type(node).dtype == DType::kI64);
   Value* v = trace_.number(ValueKind::kDataInt, node);
   v->range = range;
   return v;
@@ -120,7 +120,7 @@ Value* DataInts::fromNumber(ValueId node) {
     range = {graph::isSigned(dtype) ? -(int64_t{1} << bits) : 0, (int64_t{1} << bits) - 1};
   }
   const ValueId whole = g.cast(node, DType::kI64);
-  if (contains(kAny, range)) return make(whole, range);
+  if (contains(kAny, range) || dtype == DType::kI64) return make(whole, range);
   // What is too large for 64 bits, infinite or no number is out of this range when it has been converted.
   const SymId least = trace_.syms().constant(dtype == DType::kU64 ? 0 : kAny.lo);
   (void)trace_.decided.define(whole, least, trace_.syms().constant(kAny.hi), kAny);
@@ -134,6 +134,9 @@ ValueId DataInts::asFloat(Value* value) {
 // ---- operators ----------------------------------------------------------------------------------------------------
 
 Value* DataInts::sum(Value* left, Value* right, bool minus) {
+  // Where only one is beyond kAny, so is a sum that wraps around.
+  if (!contains(kAny, left->range)) right = within(right, {-kGiven, kGiven});
+  if (!contains(kAny, right->range)) left = within(left, {-kGiven, kGiven});
   const SymRange a = left->range, b = right->range;
   const SymRange range = minus ? clamped(__int128{a.lo} - b.hi, __int128{a.hi} - b.lo)
                                : clamped(__int128{a.lo} + b.lo, __int128{a.hi} + b.hi);
@@ -151,6 +154,8 @@ Value* DataInts::sum(Value* left, Value* right, bool minus) {
 }
 
 Value* DataInts::product(Value* left, Value* right) {
+  left = within(left, kAny);
+  right = within(right, kAny);
   const auto size = [](SymRange r) { return std::max<int64_t>({1, std::abs(r.lo), std::abs(r.hi)}); };
   constexpr int64_t kRoot = int64_t{1} << 30;
   // The smaller one says how large the other one may be.
@@ -167,6 +172,8 @@ Value* DataInts::product(Value* left, Value* right) {
 
 /// // and %, by Python's rule, which is NumPy's.
 Value* DataInts::quotient(Value* left, Value* right, bool rest) {
+  left = within(left, kAny);
+  right = within(right, kAny);
   graph::Graph& g = trace_.graph();
   const SymRange a = left->range, b = right->range;
   if (b.lo == 0 && b.hi == 0) trace_.fail(BreakReason::kPythonException, "ZeroDivisionError: division by zero");
@@ -185,6 +192,8 @@ Value* DataInts::bits(int op, Value* left, Value* right) {
   const Op with = op == cpython::kNbAnd  ? Op::kBitwiseAnd
                   : op == cpython::kNbOr ? Op::kBitwiseOr
                                          : Op::kBitwiseXor;
+  left = within(left, kAny);
+  right = within(right, kAny);
   const SymRange a = left->range, b = right->range;
   SymRange range = kAny;
   if (a.lo >= 0 && b.lo >= 0)
@@ -197,6 +206,7 @@ Value* DataInts::bits(int op, Value* left, Value* right) {
 }
 
 Value* DataInts::shift(Value* left, Value* right, bool up) {
+  left = within(left, kAny);
   const int64_t size = std::max(std::abs(left->range.lo), std::abs(left->range.hi));
   const int free = 61 - static_cast<int>(std::bit_width(static_cast<uint64_t>(size)));
   right = within(right, {0, up ? std::max(free, 30) : 62});
@@ -242,7 +252,29 @@ Value* DataInts::binary(int op, Value* first, Value* second) {
 }
 
 Value* DataInts::negative(Value* value) {
+  value = within(value, kAny);
   return make(trace_.graph().unary(Op::kNegative, value->node), {-value->range.hi, -value->range.lo});
+}
+
+Value* DataInts::absolute(Value* value) {
+  if (value->range.lo >= 0) return value;
+  value = within(value, kAny);
+  const int64_t most = std::max(std::abs(value->range.lo), std::abs(value->range.hi));
+  return make(trace_.graph().unary(Op::kAbsolute, value->node), {0, most});
+}
+
+Value* DataInts::ofScalar(Value* value) {
+  if (isInt(value) || value->kind == ValueKind::kDataInt) return of(value);
+  return fromNumber(trace_.operand(value).value);
+}
+
+std::optional<ValueId> DataInts::inDtype(Value* value, DType dtype) {
+  if (!value) return std::nullopt;
+  const int bits = graph::itemSize(dtype) * 8 - (graph::isSigned(dtype) ? 1 : 0);
+  SymRange range{INT64_MIN, INT64_MAX};
+  if (bits < 62) range = {graph::isSigned(dtype) ? -(int64_t{1} << bits) : 0, (int64_t{1} << bits) - 1};
+  if (!graph::isSigned(dtype)) range.lo = 0;
+  return trace_.graph().cast(within(value, range)->node, dtype);
 }
 
 // ---- branches and loops -------------------------------------------------------------------------------------------
@@ -258,7 +290,6 @@ Value* DataInts::join(Value* first, Value* second) {
     return graph::refinedRange(trace_.syms(), trace_.syms().canonical(v->sym));
   };
   const SymRange a = *rangeOf(first), b = *rangeOf(second);
-  if (!contains(kAny, a) || !contains(kAny, b)) return nullptr;
   Value* v = trace_.make(ValueKind::kDataInt);
   v->range = {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
   const auto grown = [](Value* one, Value* root) -> std::optional<SymRange> {

@@ -37,6 +37,11 @@ class DataInts {
   /// Operator by CPython's number NB_*; null where the graph has no form for it.
   Value* binary(int op, Value* left, Value* right);
   Value* negative(Value* value);
+  Value* absolute(Value* value);
+  /// NumPy's scalars of ints, which wrap with a warning: the number in the dtype, or the call fails. Null as binary().
+  std::optional<graph::ValueId> inDtype(Value* value, graph::DType dtype);
+  /// A scalar of ints or a Python int.
+  Value* ofScalar(Value* value);
   graph::ValueId asFloat(Value* value);
   /// What either int is behind a branch; null where one is too large.
   Value* join(Value* first, Value* second);

@@ -28,13 +28,19 @@ struct RolledLoop {
   int begun = 0;                    ///< turns that were, because of what they change
 };
 
+/// Where a loop is left from inside.
+struct LoopEdge {
+  int pc;                         ///< outside of it
+  std::vector<Value*> iterators;  ///< of loops inside that are left with it, on the stack
+};
+
 /// A body that is being traced for all turns of its loop.
 struct RollingBody {
   const Loop* loop;
   size_t header;
   Value* iterator;  ///< of a `for`, which stands on the stack
   std::vector<Value*> stack;   ///< where a turn begins and ends
-  std::vector<int>* edges;     ///< instructions outside of the loop by which turns leave it, each in its own way
+  std::vector<LoopEdge>* edges;  ///< by which turns have been found to leave it
   int exit = -1;    ///< where those end that leave the loop from inside; -1: none does
   bool contains(int instr) const {
     return instr >= 0 && static_cast<size_t>(instr) < loop->contains.size() &&

@@ -1,6 +1,7 @@
 // Operators. Arrays and NumPy scalars go to the NumPy side; numbers known while tracing are computed by CPython itself;
 // runtime numbers go to interpret_numbers.cpp, sequences to interpret_containers.cpp.
 #include "cpython/numpy_api.h"
+#include "frame_eval/branch_join.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
@@ -104,6 +105,14 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   refuseFloatOfComplex(trace_, left, right);
+  if (isMixed(left) || isMixed(right)) {
+    Value* number = isMixed(left) ? left : right;
+    Value* other = number == left ? right : left;
+    if (isNumpyOperand(other) && !isMixed(other)) return numpy::binaryOp(trace_, op, inplace, left, right);
+    const bool simple = op == cpython::kNbAdd || op == cpython::kNbSubtract || op == cpython::kNbMultiply;
+    if (!simple || !(isMixed(other) || isNumber(other))) trace_.branches.refuse(number);
+    return mixed(trace_, numpy::binaryOp(trace_, op, false, left, right), number->name);
+  }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
   if (isNumber(left) && isNumber(right)) {
@@ -130,6 +139,7 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
 
 Value* Interpreter::unary(Unary op, Value* value) {
   trace_.refuseOpaque(value);
+  if (isMixed(value)) trace_.branches.refuse(value);
   if (isNumpyOperand(value)) return numpy::unaryOp(trace_, op, value);
   if (isPlainConstant(value)) {
     PyObject* o = value->object.get();
@@ -181,6 +191,10 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   if (op == Py_EQ || op == Py_NE) refuseFloatOfComplex(trace_, left, right);
+  for (Value* number : {left, right}) {
+    Value* other = number == left ? right : left;
+    if (isMixed(number) && (!isNumpyOperand(other) || isMixed(other))) trace_.branches.refuse(number);
+  }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::compare(trace_, op, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) {
     return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));

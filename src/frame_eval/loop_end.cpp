@@ -112,7 +112,8 @@ class LoopEnd {
       return;
     }
     if (v.kind == Kind::kNumber) {
-      Value* value = trace_.make(numberKind(v.begin));
+      Value* value = trace_.make(v.mixes ? ValueKind::kArrayScalar : numberKind(v.begin));
+      if (v.mixes) mix(value);
       slots_.emplace_back(v.slot, result(value, number));
       return;
     }
@@ -132,6 +133,12 @@ class LoopEnd {
       known = unknown(slot, "is known only if there is a turn");
     }
     slots_.emplace_back(slot, known);
+  }
+
+  /// Who wants to know which of both it is has the loop taken back.
+  void mix(Value* number) {
+    mixed(trace_, number, "behind the loop, a number is a float or a np.float64");
+    trace_.loops->unknownBehind[number] = key_;
   }
 
   Value* dataInt(graph::SymRange range) {
@@ -156,6 +163,7 @@ class LoopEnd {
       if (end->node.index < loop_.begin) return end;
       Value* value = trace_.make(kind);
       value->range = end->range;
+      if (isMixed(end)) mix(value);
       return after_[end] = result(value, addExtra(end->node));
     }
     const bool fresh =

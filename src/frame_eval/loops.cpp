@@ -60,6 +60,7 @@ Rolling::Rolling(Interpreter& interpreter, Frame& frame, size_t header)
 LoopDecisions::Key Rolling::key() const { return {frame_.code->object(), header_}; }
 
 void Rolling::refuse(const std::string& why) {
+  if (getenv("LPDBG")) fprintf(stderr, "REFUSE line %d trace line %d: %s\n", line_, trace_.line, why.c_str());
   trace_.loops->refused[key()] = why;
   throw LoopsDecided{};
 }
@@ -153,11 +154,13 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   }
   // Where there may be no turn, what is decided in one holds for any.
   SymId number = zero;
+  mayHaveNoTurn_ = varies;
   if (varies) number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
   const Probed probed = probe(items.item(number), !varies);
   if (varies) trace_.turns.leave();
   if (probed != Probed::kSame) {
     if (varies) refuse("a variable is of another kind behind the first turn");
+    if (probed == Probed::kLeaves) return goOn();
     countBegun();
     if (probed == Probed::kOthers) return goOn();
     skip();
@@ -194,8 +197,9 @@ bool Rolling::takeWhile() {
 }
 
 bool Rolling::rollWhile() {
-  if (probe(nullptr, false) != Probed::kSame) {
-    countBegun();
+  const Probed probed = probe(nullptr, false);
+  if (probed != Probed::kSame) {
+    if (probed != Probed::kLeaves) countBegun();
     return false;
   }
   if (period_ > 1) refuse("arrays change places in a loop whose length is not known");
@@ -216,9 +220,10 @@ void Rolling::goOnBehind() {
   }
   std::vector<Branching::Way> ways;
   for (size_t i = 0; i < edges_.size(); ++i)
-    ways.push_back({static_cast<int>(i) + 1, edges_[i], [this, pc = edges_[i]] {
-                      frame_.pc = static_cast<size_t>(pc);
+    ways.push_back({static_cast<int>(i) + 1, edges_[i].pc, [this, edge = edges_[i]] {
+                      frame_.pc = static_cast<size_t>(edge.pc);
                       if (iterator_) frame_.stack.push_back(iterator_);
+                      frame_.stack.insert(frame_.stack.end(), edge.iterators.begin(), edge.iterators.end());
                       for (const auto& [slot, value] : left_.slots) frame_.slots[slot] = value;
                     }});
   if (exit_ >= 0) ways.push_back({0, exit_, [this] { frame_.pc = static_cast<size_t>(exit_); }});
@@ -304,15 +309,15 @@ void Rolling::runBody(Value* item) {
   } else {
     in_.step(frame_);
   }
-  in_.runTo(frame_, header);
+  in_.runTo(frame_, header, -1, &loop_->contains);
   const int exit = frame_.rolling.back().exit;
   frame_.rolling.pop_back();
   --frame_.arms;
   --trace_.turns.bodies;
   const bool back = !frame_.result && !frame_.yielded && frame_.pc == header_ && frame_.stack.size() == depth &&
                     (!iterator_ || frame_.stack.back() == iterator_);
-  if (!back) refuse("it is left from inside");
-  if (exit < 0) return;
+  leaves_ = !back;
+  if (!back || exit < 0) return;
   if (iterator_ && exit_ != exit && !leadsTo(exit_, exit))
     refuse("it goes on differently where it is left from inside");
   exit_ = exit;
@@ -329,6 +334,14 @@ Rolling::Probed Rolling::probe(Value* item, bool mayKeep) {
   Value* outer = std::exchange(frame_.goesOn, trace_.constant(Py_True));
   Value* outerWay = std::exchange(frame_.way, trace_.pyInt(trace_.syms().constant(0)));
   runBody(item);
+  if (leaves_) {  // for certain, in this turn
+    if (auto why = before.irreversible()) refuse("a turn " + *why);
+    before.restore();
+    frame_.goesOn = outer;
+    frame_.way = outerWay;
+    trace_.branches.drop(begin);
+    return Probed::kLeaves;
+  }
   const bool leaves = !frame_.goesOn->isConstant() || frame_.goesOn->object.get() != Py_True;
   frame_.goesOn = outer;
   frame_.way = outerWay;
@@ -371,6 +384,14 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
   if (isInt(begin) && isInt(end)) {
     variable.kind = Kind::kInt;
     variable.step = trace_.syms().canonical(trace_.syms().sub(trace_.asSym(end), trace_.asSym(begin)));
+    return variable;
+  }
+  const bool differ = numberKind(begin) != numberKind(end) && (mayHaveNoTurn_ || isMixed(end));
+  const bool mixes = mixed_.contains(slot) || isMixed(begin) || isMixed(end) || differ;
+  if (mixes && isFloat64(trace_, begin) && isFloat64(trace_, end)) {
+    variable.kind = Kind::kNumber;
+    variable.mixes = true;
+    variable.from = trace_.operand(begin).value;
     return variable;
   }
   if (const ValueKind kind = numberKind(begin); kind != ValueKind::kNull) {
@@ -429,6 +450,7 @@ bool Rolling::addContents(const BranchState& before, std::vector<Value*>* forgot
     } else if (value->kind == ValueKind::kArray) {
       if (!value->base) add(value);
     } else if (value != iterator_) {
+      if (getenv("LPDBG")) fprintf(stderr, "changed kind %d\n", (int)value->kind);
       refuse("a turn changes what a container or an object holds");
     }
   }
@@ -456,7 +478,8 @@ void Rolling::giveValues(SymId symbol) {
       v.given = DataInts{trace_}.given(v.placeholder);
     } else if (v.kind == Kind::kNumber) {
       v.placeholder = nodes[next++];
-      v.given = trace_.number(numberKind(v.begin), v.placeholder);
+      v.given = trace_.number(v.mixes ? ValueKind::kArrayScalar : numberKind(v.begin), v.placeholder);
+      if (v.mixes) mixed(trace_, v.given, "a number is a float or a np.float64 in turns of a loop");
     } else {
       v.placeholder = nodes[next++];
       v.given = trace_.array(v.placeholder);
@@ -496,6 +519,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     Value* item = nullptr;
     if (items) item = items->item(syms.canonical(syms.add(syms.mul(period, symbol), syms.constant(turn))));
     runBody(item);
+    if (leaves_) refuse("it is left from inside");
   }
   const bool endless = frame_.goesOn->isConstant();
   if (endless && (!items || frame_.goesOn->object.get() != Py_True)) refuse("it is left in every turn, or in none");
@@ -511,7 +535,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     for (CarriedVariable& v : variables_) {
       if (v.kind != Kind::kInt || endless) continue;
       Value *from = ints.of(v.begin), *to = ints.of(v.end);
-      if (!from || !to || from->node.index >= begin) continue;
+      if (!from || !to) continue;
       v.from = from->node;
       v.answer = to->node;
     }
@@ -578,6 +602,14 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
         break;
       }
       case Kind::kNumber:
+        if (v.mixes) {
+          alike = alike && isFloat64(trace_, v.end);
+          break;
+        }
+        if (alike && isMixed(v.end) && isFloat64(trace_, v.begin) && mixed_.insert(v.slot).second) {
+          v.mixes = true;
+          return false;
+        }
         alike =
             alike && numberKind(v.end) == numberKind(v.begin) && areAlike(trace_, v.from, trace_.operand(v.end).value);
         break;

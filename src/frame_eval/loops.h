@@ -21,6 +21,7 @@ struct CarriedVariable {
   Value* begin;                  ///< in front of the loop
   graph::SymId step{};           ///< kInt: by which it grows in a round
   graph::ValueId from{};         ///< kNumber, kDataInt, kArray: the node of `begin`
+  bool mixes = false;            ///< kNumber: a float or a np.float64
   Value* given = nullptr;        ///< what the body finds; null for kSame
   graph::ValueId placeholder{};  ///< kNumber, kDataInt, kArray: its node
   Value* end = nullptr;          ///< what it leaves
@@ -92,7 +93,8 @@ class Rolling {
   bool leadsTo(int from, int exit) const;
   bool mayKeep(size_t slot) const;
   void runBody(Value* item);
-  enum class Probed : uint8_t { kSame, kKept, kOthers };  ///< kOthers: leaves other kinds of things, and is forgotten
+  /// kOthers: leaves other kinds of things, and is forgotten; so is what leaves the loop, whatever data is.
+  enum class Probed : uint8_t { kSame, kKept, kOthers, kLeaves };
   Probed probe(Value* item, bool mayKeep);
   std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before) const;
   int periodOf(const std::vector<Value*>& ends) const;
@@ -115,9 +117,12 @@ class Rolling {
   std::vector<size_t> temporaries_;  ///< slots that the body writes, and that may be read behind the loop only
   std::vector<CarriedVariable> variables_;
   std::vector<CarriedContent> contents_;
-  std::vector<int> edges_;           ///< by which turns leave it, to go on differently (RollingBody)
+  std::vector<LoopEdge> edges_;           ///< by which turns leave it, to go on differently (RollingBody)
   absl::flat_hash_set<size_t> data_;  ///< slots of ints that array data decides
+  absl::flat_hash_set<size_t> mixed_;  ///< slots of what may be a float or a np.float64
+  bool mayHaveNoTurn_ = false;
   LoopLeft left_;
+  bool leaves_ = false;  ///< the turn that was traced last ends outside of the loop
   int exit_ = -1;   ///< where turns go that leave the loop from inside
   int period_ = 1;  ///< turns until arrays that change places are where they were: these are one round
 };

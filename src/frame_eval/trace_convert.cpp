@@ -166,7 +166,9 @@ PyTypeObject* Trace::typeOf(Value* value) {
     }
     case ValueKind::kInstance: return reinterpret_cast<PyTypeObject*>(value->object.get());
     case ValueKind::kArray: return arrays().type;
-    case ValueKind::kArrayScalar: return guards::scalarType(graph_.type(value->node).dtype);
+    case ValueKind::kArrayScalar:
+      if (value->joined) branches.refuse(value);
+      return guards::scalarType(graph_.type(value->node).dtype);
     case ValueKind::kPyFloat: return &PyFloat_Type;
     case ValueKind::kDataInt:
     case ValueKind::kPyInt: return &PyLong_Type;

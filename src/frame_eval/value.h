@@ -96,7 +96,8 @@ struct Value {
                           ///< kIterator: the list or tuple it walks, read as it goes;
                           ///< kDataInt: what a loop has given, from which it has come by `growth`
   bool frozen = false;    ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
-  bool joined = false;    ///< kArray: has the content of one array or of another (branches.h)
+  bool joined = false;    ///< kArray: has the content of one array or of another (branches.h);
+                          ///< kArrayScalar: a np.float64 or a float, as data wants it
 
   Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items

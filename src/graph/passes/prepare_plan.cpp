@@ -227,6 +227,8 @@ class Preparer {
     if (given || isView(graph, base) || outputs_.contains(base)) return false;
     absl::flat_hash_set<ValueId> before;  // what the update needs
     std::vector<ValueId> open = {update};
+    for (size_t i = 0; i < update.index; ++i)  // these come first (BoundSizes)
+      if (graph.node(ValueId(i)).op == Op::kDefine) open.push_back(ValueId(i));
     while (!open.empty()) {
       const ValueId at = open.back();
       open.pop_back();
