@@ -17,6 +17,7 @@
 
 namespace fw::capture {
 
+using graph::Attrs;
 using graph::ValueId;
 
 ValueKind numberKind(const Value* v) {
@@ -207,6 +208,14 @@ Value* Join::arrays(Value* first, Value* second, const std::string& what) {
 
 /// Of the same size, made in the arms. Null for what is no such pair.
 Value* Join::containers(Value* first, Value* second, const std::string& what) {
+  const auto isKnown = [](const Value* v) { return isConstantOf(v, &PyTuple_Type) && !v->source.valid(); };
+  if (isKnown(first) != isKnown(second)) {  // one that has been folded
+    Value*& known = isKnown(first) ? first : second;
+    std::vector<Value*> items;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(known->object.get()); ++i)
+      items.push_back(trace_.constant(PyTuple_GET_ITEM(known->object.get(), i)));
+    known = trace_.tuple(std::move(items));
+  }
   const bool made = !first->source.valid() && !second->source.valid() && !before_.knows(first) &&
                     !before_.knows(second) && !first->cls && !second->cls && first->kind == second->kind &&
                     first->overlay.empty() && second->overlay.empty();
@@ -276,6 +285,17 @@ bool Join::mergeParts(Value* owner, ValueId first, ValueId second) {
                                  graph::SymShape(value.shape));
     return g.type(part).layout == value.layout ? part : numpy::copyAs(trace_, part, value.layout);
   };
+  const auto place = [&](ValueId update) {
+    const Attrs& attrs = g.node(update).attrs;
+    return std::pair(attrs.syms(graph::AttrKey::kStarts), attrs.syms(graph::AttrKey::kSteps));
+  };
+  if (writes->size() == 1 && others->size() == 1 && place((*writes)[0]) == place((*others)[0])) {
+    const ValueId one = g.node((*writes)[0]).operands[1], other = g.node((*others)[0]).operands[1];
+    if (areAlike(trace_, one, other)) {
+      addPart(owner, (*writes)[0], {one, other});
+      return true;
+    }
+  }
   for (ValueId update : *writes) addPart(owner, update, {g.node(update).operands[1], partOf(before, update)});
   for (ValueId update : *others) addPart(owner, update, {partOf(first, update), g.node(update).operands[1]});
   return true;

@@ -317,6 +317,7 @@ void Rolling::runBody(Value* item) {
   const bool back = !frame_.result && !frame_.yielded && frame_.pc == header_ && frame_.stack.size() == depth &&
                     (!iterator_ || frame_.stack.back() == iterator_);
   leaves_ = !back;
+  if (leaves_ && getenv("LPDBG")) fprintf(stderr, "LEAVES header %zu pc %zu line %d loop line %d stack %zu %zu\n", header_, frame_.pc, trace_.line, line_, frame_.stack.size(), depth);
   if (!back || exit < 0) return;
   if (iterator_ && exit_ != exit && !leadsTo(exit_, exit))
     refuse("it goes on differently where it is left from inside");
