@@ -63,7 +63,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     }
     outputs_.push_back(out);
   }
-  const absl::flat_hash_set<graph::SymId> decided = graph::sizesOfCalls(plan);
+  const absl::flat_hash_set<graph::SymId> decided = graph::boundOnTheWay(plan);
   for (const graph::OutputBinding& binding : plan.outputs) {
     const graph::Buffer& buffer = plan.buffers[binding.buffer.index];
     View view{static_cast<int>(binding.buffer.index),
@@ -109,7 +109,7 @@ void ResultBuilder::checkMemory(const graph::Plan& plan) const {
   for (const ExitNode& node : exit_.nodes) {
     const bool array = node.kind == ExitNode::Kind::kArray;
     const bool scalar = node.kind == ExitNode::Kind::kArrayScalar || node.kind == ExitNode::Kind::kPyFloat ||
-                        node.kind == ExitNode::Kind::kPyBool || node.kind == ExitNode::Kind::kPyComplex;
+                        node.kind == ExitNode::Kind::kDataInt || node.kind == ExitNode::Kind::kPyBool || node.kind == ExitNode::Kind::kPyComplex;
     if (scalar || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);
     if (!array || node.baseNode < 0) continue;
     const graph::Buffer& base = plan.buffers[views_[node.baseNode].buffer];
@@ -279,6 +279,7 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
       break;
     }
     case ExitNode::Kind::kPyFloat: result = PyFloat_FromDouble(*static_cast<const double*>(data())); break;
+    case ExitNode::Kind::kDataInt: result = PyLong_FromLongLong(*static_cast<const int64_t*>(data())); break;
     case ExitNode::Kind::kPyBool: result = PyBool_FromLong(*static_cast<const uint8_t*>(data())); break;
     case ExitNode::Kind::kPyComplex: {
       const double* parts = static_cast<const double*>(data());

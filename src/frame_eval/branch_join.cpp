@@ -10,18 +10,21 @@
 #include <algorithm>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
 
+using graph::Attrs;
 using graph::ValueId;
 
 ValueKind numberKind(const Value* v) {
   switch (v->kind) {
     case ValueKind::kArrayScalar:
     case ValueKind::kPyFloat:
+    case ValueKind::kDataInt:
     case ValueKind::kPyBool:
     case ValueKind::kPyComplex: return v->kind;
     case ValueKind::kConstant: {
@@ -34,6 +37,22 @@ ValueKind numberKind(const Value* v) {
     }
     default: return ValueKind::kNull;
   }
+}
+
+bool isFloat64(Trace& trace, const Value* v) {
+  const ValueKind kind = numberKind(v);
+  if (kind == ValueKind::kPyFloat) return true;
+  if (kind != ValueKind::kArrayScalar) return false;
+  if (v->isConstant()) return PyArray_IsScalar(v->object.get(), Double);
+  return trace.graph().type(v->node).dtype == graph::DType::kF64;
+}
+
+bool isMixed(const Value* v) { return v->kind == ValueKind::kArrayScalar && v->joined; }
+
+Value* mixed(Trace& trace, Value* number, const std::string& why) {
+  trace.branches.noteNumber(number, why);
+  number->joined = true;
+  return number;
 }
 
 bool areAlike(Trace& trace, ValueId first, ValueId second) {
@@ -136,18 +155,31 @@ Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
   trace_.open(first);
   trace_.open(second);
   if (areEqualConstants(first, second)) return first;
-  if (Value* number = numbers(first, second)) return number;
+  if (Value* number = numbers(first, second, what)) return number;
   if (first->kind == ValueKind::kArray && second->kind == ValueKind::kArray) return arrays(first, second, what);
   if (Value* container = containers(first, second, what)) return container;
   return unjoined(first, second, what + " is " + kindText(first) + " or " + kindText(second) + " then");
 }
 
-Value* Join::numbers(Value* first, Value* second) {
-  const ValueKind kind = numberKind(first);
-  if (kind == ValueKind::kNull || kind != numberKind(second)) return nullptr;
+Value* Join::numbers(Value* first, Value* second, const std::string& what) {
+  const auto isInt = [](const Value* v) {
+    return DataInts::isInt(v) && v->kind != ValueKind::kPyBool && !isConstantOf(v, &PyBool_Type);
+  };
+  if (isInt(first) && isInt(second)) {
+    Value* v = DataInts{trace_}.join(first, second);
+    if (!v) return nullptr;
+    trace_.branches.noteNumber(v, what + " is an int or another then");
+    addResult(v, {trace_.operand(first).value, trace_.operand(second).value}, false);
+    return v;
+  }
+  const bool mixes = (isFloat64(trace_, first) && isFloat64(trace_, second)) &&
+                     (numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));
+  const ValueKind kind = mixes ? ValueKind::kArrayScalar : numberKind(first);
+  if (kind == ValueKind::kNull || (!mixes && kind != numberKind(second))) return nullptr;
   const Pair pair = {nodeOf(first, 0), nodeOf(second, 1)};
   if (!areAlike(trace_, pair[0], pair[1])) return nullptr;
   Value* v = trace_.make(kind);
+  if (mixes) mixed(trace_, v, what + " is a float or a np.float64 then");
   addResult(v, pair, false);
   return v;
 }
@@ -176,6 +208,14 @@ Value* Join::arrays(Value* first, Value* second, const std::string& what) {
 
 /// Of the same size, made in the arms. Null for what is no such pair.
 Value* Join::containers(Value* first, Value* second, const std::string& what) {
+  const auto isKnown = [](const Value* v) { return isConstantOf(v, &PyTuple_Type) && !v->source.valid(); };
+  if (isKnown(first) != isKnown(second)) {  // one that has been folded
+    Value*& known = isKnown(first) ? first : second;
+    std::vector<Value*> items;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(known->object.get()); ++i)
+      items.push_back(trace_.constant(PyTuple_GET_ITEM(known->object.get(), i)));
+    known = trace_.tuple(std::move(items));
+  }
   const bool made = !first->source.valid() && !second->source.valid() && !before_.knows(first) &&
                     !before_.knows(second) && !first->cls && !second->cls && first->kind == second->kind &&
                     first->overlay.empty() && second->overlay.empty();
@@ -245,6 +285,17 @@ bool Join::mergeParts(Value* owner, ValueId first, ValueId second) {
                                  graph::SymShape(value.shape));
     return g.type(part).layout == value.layout ? part : numpy::copyAs(trace_, part, value.layout);
   };
+  const auto place = [&](ValueId update) {
+    const Attrs& attrs = g.node(update).attrs;
+    return std::pair(attrs.syms(graph::AttrKey::kStarts), attrs.syms(graph::AttrKey::kSteps));
+  };
+  if (writes->size() == 1 && others->size() == 1 && place((*writes)[0]) == place((*others)[0])) {
+    const ValueId one = g.node((*writes)[0]).operands[1], other = g.node((*others)[0]).operands[1];
+    if (areAlike(trace_, one, other)) {
+      addPart(owner, (*writes)[0], {one, other});
+      return true;
+    }
+  }
   for (ValueId update : *writes) addPart(owner, update, {g.node(update).operands[1], partOf(before, update)});
   for (ValueId update : *others) addPart(owner, update, {partOf(first, update), g.node(update).operands[1]});
   return true;

@@ -12,6 +12,12 @@ namespace fw::capture {
 
 /// Kind of number that a Value is at run time, kNull for what is none. Ints are symbols, not numbers of the graph.
 ValueKind numberKind(const Value* value);
+/// A float or a np.float64.
+bool isFloat64(Trace& trace, const Value* value);
+/// Which of both is not known.
+bool isMixed(const Value* value);
+/// The number, of which it is not known any more.
+Value* mixed(Trace& trace, Value* number, const std::string& why);
 /// Values of one type, shape and layout.
 bool areAlike(Trace& trace, graph::ValueId first, graph::ValueId second);
 /// Both are constants of a type whose objects nobody tells apart, and equal.
@@ -21,7 +27,7 @@ bool areEqualConstants(const Value* first, const Value* second);
 struct ArmEnd {
   std::vector<Value*> slots, stack;  ///< of the frame
   Value* result = nullptr;
-  Value* goesOn = nullptr;
+  Value *goesOn = nullptr, *way = nullptr;
   std::vector<std::pair<Value*, Contents>> changed;
 };
 
@@ -41,7 +47,7 @@ class Join {
  private:
   using Pair = RegionGraph::Pair;
   Value* mergeNew(Value* first, Value* second, const std::string& what);
-  Value* numbers(Value* first, Value* second);
+  Value* numbers(Value* first, Value* second, const std::string& what);
   Value* arrays(Value* first, Value* second, const std::string& what);
   Value* containers(Value* first, Value* second, const std::string& what);
   Value* unjoined(const Value* first, const Value* second, const std::string& why);

@@ -30,6 +30,7 @@ bool mayChange(const Trace& trace, const Value& v) {
     case ValueKind::kArrayScalar:
     case ValueKind::kPyFloat:
     case ValueKind::kPyInt:
+    case ValueKind::kDataInt:
     case ValueKind::kPyBool:
     case ValueKind::kPyComplex:
     case ValueKind::kSlice:
@@ -66,6 +67,7 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       slots_(frame.slots),
       stack_(frame.stack),
       goesOn_(frame.goesOn),
+      way_(frame.way),
       effects_(state.trace_.effects().size()),
       writes_(state.trace_.arrayWrites.size()),
       locks_(state.trace_.locks.size()),
@@ -121,6 +123,7 @@ void BranchState::restore() {
   frame_.slots = slots_;
   frame_.stack = stack_;
   frame_.goesOn = goesOn_;
+  frame_.way = way_;
   frame_.result = nullptr;
   for (Saved& saved : saved_) {
     Value& v = *saved.value;

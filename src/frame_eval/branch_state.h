@@ -64,7 +64,7 @@ class BranchState {
   InterpreterState& state_;
   Frame& frame_;
   std::vector<Value*> slots_, stack_;
-  Value* goesOn_;
+  Value *goesOn_, *way_;
   std::vector<Saved> saved_;
   absl::flat_hash_map<const Value*, Contents> before_;
   size_t effects_, writes_, locks_, handled_;

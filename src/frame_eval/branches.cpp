@@ -24,6 +24,8 @@ void Branches::forget(Value* value, const std::string& why) {
   value->kind = ValueKind::kUnjoined;
 }
 
+void Branches::noteNumber(Value* value, const std::string& why) { note(trace_, value, why, ended); }
+
 void Branches::drop(size_t begin) {
   graph.drop(begin);
   trace_.decided.forget(begin);
@@ -83,7 +85,8 @@ void Branches::refuse(const Value* value) {
       throw LoopsDecided{};
     }
   }
-  const Value* at = value->joined || value->kind == ValueKind::kUnjoined ? value : value->base;
+  const bool own = value->joined || value->kind == ValueKind::kUnjoined || value->kind == ValueKind::kDataInt;
+  const Value* at = own ? value : value->base;
   trace_.line = static_cast<int>(at->position);
   throw UnjoinedUse("the condition is array data, and " + at->name, at->madeAt, at->changes);
 }

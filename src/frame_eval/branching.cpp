@@ -8,6 +8,9 @@
 // back in that case: the trace is thrown away.
 #include "frame_eval/branching.h"
 
+#include <algorithm>
+#include <array>
+
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/splice/control_flow.h"
@@ -98,13 +101,13 @@ struct Branching::Place {
   int join;      ///< instruction of the frame; its number of instructions: the return
   unsigned number;
   std::optional<RollingBody> leaves{};  ///< the body of a loop that one side leaves: both end where its turn does
+  bool edges = false;                   ///< sides that leave it end at its edge
   bool returns() const { return join == static_cast<int>(frame.code->instructions.size()); }
 };
 
 struct Branching::BothArms {
   Place place;
-  int next;               ///< instruction behind the branch
-  const Instr* jumps[2];  ///< null: goes on there
+  std::array<std::function<void()>, 2> begin;  ///< makes the frame what it is where an arm begins
   ValueId predicate;
 };
 
@@ -118,6 +121,7 @@ std::optional<ValueId> Branching::condition(Value* value) {
   if (trace.onDevice()) return std::nullopt;  // the host would have to wait for it
   graph::Graph& g = trace.graph();
   switch (value->kind) {
+    case ValueKind::kDataInt: return g.cast(value->node, graph::DType::kBool);
     case ValueKind::kPyBool:
     case ValueKind::kPyFloat:
     case ValueKind::kArrayScalar:
@@ -165,19 +169,18 @@ int Branching::joinOf(const Frame& frame, int branch) {
   return twice ? end : join;
 }
 
-void Branching::follow(const Place& place, int pc, const Instr* jump) {
-  place.frame.pc = static_cast<size_t>(pc);
-  if (jump) interpreter.jump(*jump);
-}
-
-/// Traces one arm from `pc`, or from where `jump` leads, and goes back. None if the arm does nothing but to raise.
-std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, int pc, const Instr* jump) {
+/// Traces one arm and goes back. None if the arm does nothing but to raise.
+std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, const std::function<void()>& enter) {
   Frame& frame = place.frame;
   const size_t begin = trace.graph().size();
   try {
-    follow(place, pc, jump);
     ++frame.arms;
-    interpreter.runTo(frame, place.join, place.leaves ? static_cast<int>(place.leaves->header) : -1);
+    enter();
+    const int header = place.leaves ? static_cast<int>(place.leaves->header) : -1;
+    if (place.edges)
+      interpreter.runTo(frame, header, header, &place.leaves->loop->contains);
+    else
+      interpreter.runTo(frame, place.join, header);
     --frame.arms;
   } catch (const UnjoinedUse& use) {
     if (use.branch < place.number) throw;  // of a branch before this one
@@ -195,34 +198,110 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, in
   }
   if (auto why = before.irreversible()) refuse(place, "what depends on it " + *why);
   if (before.writesNewArrays()) throw WritesNewArrays{};
-  if (place.returns() != (frame.result != nullptr)) refuse(place, "only one side returns");
-  if (place.leaves && frame.pc != place.leaves->header) {
-    if (place.leaves->iterator) frame.stack.push_back(place.leaves->iterator);
-    frame.goesOn = trace.constant(Py_False);
-  }
+  if (!place.edges && place.returns() != (frame.result != nullptr)) refuse(place, "only one side returns");
+  if (place.leaves && frame.pc != place.leaves->header) leaveLoop(place);
   trace.branches.graph.endArm(begin);
-  ArmEnd end{frame.slots, frame.stack, frame.result, frame.goesOn, before.changed()};
+  ArmEnd end{frame.slots, frame.stack, frame.result, frame.goesOn, frame.way, before.changed()};
   before.restore();
   return end;
 }
 
-void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
-  Frame& frame = *interpreter.frame_;
-  Branches& branches = trace.branches;
-  const int next = static_cast<int>(frame.pc);
-  Place place{frame, trace.at, trace.line, joinOf(frame, next - 1), branches.ended};
-  if (place.join < 0) refuse(place, "decides how often a loop runs" + (loopRefused.empty() ? "" : "; " + loopRefused));
-  if (!frame.rolling.empty() && !frame.rolling.back().contains(place.join)) {
-    RollingBody& body = frame.rolling.back();
-    if (place.returns() || (body.exit >= 0 && body.exit != place.join)) refuse(place, "leaves a loop in several ways");
-    body.exit = place.join;
-    place.leaves = body;
+/// An arm has left the loop: what remains of the turn is to say so.
+void Branching::leaveLoop(const Place& place) {
+  Frame& frame = place.frame;
+  const RollingBody& body = *place.leaves;
+  frame.goesOn = trace.constant(Py_False);
+  if (!place.edges) {
+    if (body.iterator) frame.stack.push_back(body.iterator);
+    return;
   }
-  if (branches.depth == kMaxDepth) refuse(place, "too many such branches are nested");
-  if (branches.begun == kMaxBranches) refuse(place, "there are too many such branches");
+  constexpr size_t kMostEdges = 4;
+  const bool begins = frame.stack.size() >= body.stack.size() &&
+                      std::equal(body.stack.begin(), body.stack.end(), frame.stack.begin());
+  LoopEdge left{static_cast<int>(frame.pc), {}};
+  if (begins) left.iterators.assign(frame.stack.begin() + static_cast<ptrdiff_t>(body.stack.size()), frame.stack.end());
+  const auto isIterator = [](const Value* v) { return v->kind == ValueKind::kIterator; };
+  const bool known = begins && std::all_of(left.iterators.begin(), left.iterators.end(), isIterator);
+  if (frame.result || frame.yielded || !known) refuse(place, "leaves a loop with more on the stack");
+  frame.stack = body.stack;
+  std::vector<LoopEdge>& edges = *body.edges;
+  auto edge = std::find_if(edges.begin(), edges.end(), [&](const LoopEdge& e) { return e.pc == left.pc; });
+  if (edge == edges.end()) {
+    if (edges.size() == kMostEdges) refuse(place, "leaves a loop in many ways");
+    edge = edges.insert(edges.end(), std::move(left));
+  } else if (edge->iterators.size() != left.iterators.size()) {
+    refuse(place, "leaves a loop with more on the stack");
+  }
+  frame.way = trace.pyInt(trace.syms().constant(edge - edges.begin() + 1));
+}
+
+/// Whether one side leaves the loop whose body is traced.
+void Branching::findLeaves(Place& place) {
+  if (place.frame.rolling.empty() || place.frame.rolling.back().contains(place.join)) return;
+  RollingBody& body = place.frame.rolling.back();
+  place.edges = place.returns() || (body.exit >= 0 && body.exit != place.join);
+  if (!place.edges) body.exit = place.join;
+  place.leaves = body;
+}
+
+/// Branches of the trace are counted.
+void Branching::enter(const Place& place) {
+  Branches& branches = trace.branches;
+  const bool deep = branches.depth == kMaxDepth;
+  if (deep || branches.begun == kMaxBranches) {
+    // One loop of the graph has each branch once.
+    for (const Loop& loop : interpreter.flowIn(*place.frame.code).loops) {
+      const auto header = static_cast<size_t>(loop.header);
+      const bool unrolled = place.frame.unrolled.contains(header + 1) && loop.contains[place.frame.pc - 1];
+      if (unrolled && Rolling(interpreter, place.frame, header).isWanted()) break;
+    }
+    refuse(place, deep ? "too many such branches are nested" : "there are too many such branches");
+  }
   ++branches.begun;
   ++branches.depth;
-  const BothArms both{place, next, jumpsIf ? &instr : nullptr, jumpsIf ? nullptr : &instr, predicate};
+}
+
+void Branching::choose(Value* number, absl::Span<const Way> ways) {
+  if (ways.size() == 1) return ways[0].enter();
+  Frame& frame = *interpreter.frame_;
+  const JoiningFlow& flow = interpreter.flowIn(*frame.code).joining;
+  // The nearest instruction that all of them lead to.
+  auto isBehind = [&](int at, int pc) {
+    while (pc >= 0 && pc != at && pc < static_cast<int>(flow.joins.size())) {
+      const int next = pc == flow.flow.size() ? -1 : flow.joins[static_cast<size_t>(pc)];
+      pc = next == pc ? -1 : next;
+    }
+    return pc == at;
+  };
+  int join = ways[0].pc;
+  while (join >= 0 && join < flow.flow.size() &&
+         !std::all_of(ways.begin(), ways.end(), [&](const Way& way) { return isBehind(join, way.pc); }))
+    join = flow.joins[static_cast<size_t>(join)];
+  Place place{frame, trace.at, trace.line, join, trace.branches.ended};
+  if (join < 0) refuse(place, "a way out of a loop leads nowhere");
+  findLeaves(place);
+  graph::Graph& g = trace.graph();
+  enter(place);
+  const ValueId wanted = g.constant(graph::Scalar::ofInt(graph::DType::kI64, ways[0].number));
+  const ValueId predicate = g.binary(graph::Op::kEqual, number->node, wanted);
+  const BothArms both{place, {ways[0].enter, [&] { choose(number, ways.subspan(1)); }}, predicate};
+  for (int attempt = 0; !takeBoth(both, attempt == kMostNewArrays); ++attempt) {}
+}
+
+void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
+  Frame& frame = *interpreter.frame_;
+  const int next = static_cast<int>(frame.pc);
+  Place place{frame, trace.at, trace.line, joinOf(frame, next - 1), trace.branches.ended};
+  if (place.join < 0) refuse(place, "decides how often a loop runs" + (loopRefused.empty() ? "" : "; " + loopRefused));
+  findLeaves(place);
+  enter(place);
+  const auto goOn = [&] { frame.pc = static_cast<size_t>(next); };
+  const auto jump = [&] {
+    goOn();
+    interpreter.jump(instr);
+  };
+  BothArms both{place, {jump, goOn}, predicate};
+  if (!jumpsIf) std::swap(both.begin[0], both.begin[1]);
   for (int attempt = 0; !takeBoth(both, attempt == kMostNewArrays); ++attempt) {}
 }
 
@@ -235,10 +314,10 @@ bool Branching::takeBoth(const BothArms& both, bool last) {
   const unsigned depth = branches.depth;
   std::optional<ArmEnd> first, second;
   try {
-    first = run(place, before, both.next, both.jumps[0]);
+    first = run(place, before, both.begin[0]);
     trace.decided.forget(arms.begin);
     arms.middle = trace.graph().size();
-    second = run(place, before, both.next, both.jumps[1]);
+    second = run(place, before, both.begin[1]);
   } catch (const WritesNewArrays&) {
     if (last) refuse(place, "what depends on it writes into more and more arrays of the caller");
     before.restore();
@@ -259,7 +338,7 @@ bool Branching::takeBoth(const BothArms& both, bool last) {
   backTo(place);
   branches.graph.drop(arms.begin);
   branches.graph.require(first ? both.predicate : trace.graph().unary(graph::Op::kLogicalNot, both.predicate));
-  follow(place, both.next, both.jumps[first ? 0 : 1]);
+  both.begin[first ? 0 : 1]();
   return true;
 }
 
@@ -274,14 +353,15 @@ void Branching::join(const Place& place, BranchState& before, ArmEnd& first, Arm
                      ArmNodes arms) {
   Frame& frame = place.frame;
   backTo(place);
-  if (!place.returns() && first.stack.size() != second.stack.size()) refuse(place, "the stacks differ");
+  const bool returns = place.returns() && !place.edges;
+  if (!returns && first.stack.size() != second.stack.size()) refuse(place, "the stacks differ");
   Join join(trace, before, first, second);
   auto merge = [&](Value*& a, Value*& b, const std::string& what) {
     for (Value** v : {&a, &b})
       if (a != b && *v && (*v)->kind == ValueKind::kUnread) interpreter.look(*v);
     return join.merge(a, b, what);
   };
-  if (place.returns()) {
+  if (returns) {
     frame.result = merge(first.result, second.result, "what is returned");
   } else {
     PyObject* names = frame.object()->co_localsplusnames;
@@ -295,6 +375,7 @@ void Branching::join(const Place& place, BranchState& before, ArmEnd& first, Arm
     for (size_t i = 0; i < first.stack.size(); ++i)
       frame.stack.push_back(merge(first.stack[i], second.stack[i], "the value"));
     frame.goesOn = merge(first.goesOn, second.goesOn, "whether a loop goes on");
+    frame.way = merge(first.way, second.way, "how a loop is left");
     frame.pc = place.leaves ? place.leaves->header : static_cast<size_t>(place.join);
   }
   join.mergeContents();

@@ -1,6 +1,7 @@
 // Decisions on array data: both ways are traced, and meet again where all paths do.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "frame_eval/branch_join.h"
@@ -19,6 +20,14 @@ struct Branching {
   /// At a jump of the frame being executed that is taken where the predicate is `jumpsIf`. Goes on where the arms have
   /// joined. Breaks at the jump if one of them cannot be traced.
   void take(const Instr& instr, graph::ValueId predicate, bool jumpsIf);
+  /// Where the trace may go on behind a loop.
+  struct Way {
+    int number, pc;
+    std::function<void()> enter;  ///< makes the frame what it is there
+  };
+  /// Behind a loop that is left by several ways: goes on with the one that `number` says, a DataInt; the last one is
+  /// where it is none of those before.
+  void choose(Value* number, absl::Span<const Way> ways);
 
  private:
   struct Place;
@@ -26,8 +35,10 @@ struct Branching {
   struct WritesNewArrays;
   bool takeBoth(const BothArms& both, bool last);
   int joinOf(const Frame& frame, int branch);
-  std::optional<ArmEnd> run(const Place& place, BranchState& before, int pc, const Instr* jump);
-  void follow(const Place& place, int pc, const Instr* jump);
+  void findLeaves(Place& place);
+  void enter(const Place& place);
+  std::optional<ArmEnd> run(const Place& place, BranchState& before, const std::function<void()>& begin);
+  void leaveLoop(const Place& place);
   void join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, graph::ValueId predicate,
             ArmNodes arms);
   void backTo(const Place& place);

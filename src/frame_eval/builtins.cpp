@@ -2,6 +2,8 @@
 // what CPython would answer; a form of call that is not understood breaks with kUnsupportedCall. The table is
 // builtins.def; here are the look-up, and what concerns types, attributes and constants.
 #include "frame_eval/builtins.h"
+#include "frame_eval/data_ints.h"
+#include "frame_eval/numpy/support.h"
 
 #include <algorithm>
 
@@ -126,6 +128,7 @@ Value* Builtins::rangeOfLoop(const CallArgs& args) {
   const bool loop = frame.pc + 1 < code.size() && code[frame.pc].op == cpython::Opcode::kGetIter &&
                     code[frame.pc + 1].op == cpython::Opcode::kForIter;
   if (!loop || !trace.loops || trace.keepsWrites || interpreter.survey_) return nullptr;
+  if (Value* range = rangeOfData(args)) return range;
   graph::SymContext& syms = trace.syms();
   std::vector<graph::SymId> bounds;
   for (Value* value : args.positional) bounds.push_back(syms.canonical(trace.asSym(value)));
@@ -146,6 +149,55 @@ Value* Builtins::rangeOfLoop(const CallArgs& args) {
   if (stride != 1)
     size = syms.canonical(syms.floorDiv(syms.add(span, syms.constant(stride - 1)), syms.constant(stride)));
   return interpreter.newRange(first, step, size);
+}
+
+/// The same of bounds that array data decides, or a step that turns of a loop do. Null for others.
+Value* Builtins::rangeOfData(const CallArgs& args) {
+  const Frame& frame = *interpreter.frame_;
+  if (trace.loops->refused.contains({frame.code->object(), frame.pc + 1})) return nullptr;
+  DataInts ints{trace};
+  bool data = false;
+  std::vector<Value*> bounds;
+  for (Value* value : args.positional) {
+    const bool element = value->kind == ValueKind::kArrayScalar && !trace.numbers().of(value) &&
+                         graph::isInteger(trace.graph().type(value->node).dtype);
+    if (!element && !DataInts::isInt(value)) return nullptr;
+    bounds.push_back(element ? ints.fromNumber(value->node) : value);
+    data |= bounds.back()->kind == ValueKind::kDataInt;
+  }
+  Value *zero = number(0), *one = number(1);
+  Value* first = bounds.size() > 1 ? bounds[0] : zero;
+  Value* stop = bounds.size() > 1 ? bounds[1] : bounds[0];
+  Value* step = bounds.size() > 2 ? bounds[2] : one;
+  data |= step->kind == ValueKind::kPyInt && trace.turns.contains(step->sym);
+  if (!data) return nullptr;
+  bool up = true;
+  if (step->kind == ValueKind::kPyInt) {
+    const graph::SymId by = trace.syms().canonical(step->sym), none = trace.syms().constant(0);
+    if (!trace.turns.contains(by) || trace.turns.decide(none, guards::Relation::kLt, by) != true) return nullptr;
+  } else {
+    const graph::SymRange by = ints.of(step)->range;
+    if (by.lo <= 0 && by.hi >= 0) return nullptr;
+    up = by.lo > 0;
+  }
+  auto binary = [&](int op, Value* left, Value* right) {
+    Value* result = ints.binary(op, left, right);
+    return result ? result : ints.of(zero);
+  };
+  Value* stride = up ? step : binary(cpython::kNbSubtract, zero, step);
+  Value* span = up ? binary(cpython::kNbSubtract, stop, first) : binary(cpython::kNbSubtract, first, stop);
+  Value* last = binary(cpython::kNbAdd, span, binary(cpython::kNbSubtract, stride, one));
+  Value* positive = ints.of(stride);  // it is: what is known of a turn's sign, its range need not say
+  positive->range.lo = std::max<int64_t>(1, positive->range.lo);
+  Value* size = binary(cpython::kNbFloorDivide, last, positive);
+  graph::Graph& g = trace.graph();
+  const graph::ValueId none = g.constant(graph::Scalar::ofInt(graph::DType::kI64, 0));
+  const graph::ValueId turns = numpy::ufuncNode(
+      trace, graph::Op::kWhere, {g.binary(graph::Op::kLess, size->node, none), none, size->node});
+  constexpr int64_t kMost = int64_t{1} << 46;
+  const graph::SymId count =
+      trace.decided.define(turns, trace.syms().constant(0), trace.syms().constant(kMost), {0, kMost});
+  return interpreter.newDataRange(first, step, count);
 }
 
 Value* Builtins::callRange(const CallArgs& args) {

@@ -15,7 +15,7 @@ struct Builtins {
 #define FW_BUILTIN(name, handler) Value* handler(const CallArgs& args);
 #define FW_BUILTIN_ALIAS(name, handler)
 #include "frame_eval/builtins.def"
-  Value* rangeOfLoop(const CallArgs& args);
+  Value *rangeOfLoop(const CallArgs& args), *rangeOfData(const CallArgs& args);
   Value* scalarAsInt(Value* scalar);
   Value* callMath(const CallArgs& args);
   Value* callOperator(const CallArgs& args);
@@ -28,6 +28,7 @@ struct Builtins {
   Value* number(int64_t value) const;
   Ref realObject(Value* value);
   Value* extreme(const CallArgs& args, int op);
+  Value* oneOf(graph::ValueId condition, Value* first, Value* second);
   PyObject* interned(Value* text);
   bool isSubclass(PyTypeObject* type, Value* cls);
   std::vector<Value*> iterators(const std::vector<Value*>& iterables);

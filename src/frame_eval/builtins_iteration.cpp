@@ -2,7 +2,11 @@
 // for.
 #include <algorithm>
 
+#include "frame_eval/branch_join.h"
+#include "frame_eval/branching.h"
 #include "frame_eval/builtins.h"
+#include "frame_eval/data_ints.h"
+#include "frame_eval/numpy/support.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
@@ -71,11 +75,41 @@ Value* Builtins::extreme(const CallArgs& original, int op) {
   Value *best = items[0], *bestKey = keyOf(best);
   for (size_t i = 1; i < items.size(); ++i) {
     Value* itemKey = keyOf(items[i]);
-    if (!trace.truth(interpreter.compare(op, itemKey, bestKey))) continue;
+    Value* better = interpreter.compare(op, itemKey, bestKey);
+    if (const auto data = Branching{interpreter, trace}.condition(better)) {
+      if (keyed) refuse("by a key of array data");
+      best = bestKey = oneOf(*data, items[i], best);
+      continue;
+    }
+    if (!trace.truth(better)) continue;
     best = items[i];
     bestKey = itemKey;
   }
   return best;
+}
+
+/// The first if the condition holds, else the second. They are numbers of one type: another one would be that of the
+/// result where data wants it so.
+Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
+  const auto where = [&](graph::ValueId a, graph::ValueId b) {
+    return numpy::ufuncNode(trace, graph::Op::kWhere, {condition, a, b});
+  };
+  const auto isWhole = [](Value* v) { return DataInts::isInt(v) && v->kind != ValueKind::kPyBool; };
+  if (isWhole(first) && isWhole(second) && !isConstantOf(first, &PyBool_Type) && !isConstantOf(second, &PyBool_Type)) {
+    DataInts ints{trace};
+    Value *a = ints.of(first), *b = ints.of(second);
+    if (!a || !b) refuse("of ints beyond 62 bits");
+    return ints.make(where(a->node, b->node),
+                     {std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)});
+  }
+  const bool floats = isFloat64(trace, first) && isFloat64(trace, second);
+  const bool mixes = floats && (numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));
+  const ValueKind kind = mixes ? ValueKind::kArrayScalar : numberKind(first);
+  if (kind == ValueKind::kNull || (!mixes && kind != numberKind(second))) refuse("of numbers of several types");
+  const graph::ValueId a = trace.operand(first).value, b = trace.operand(second).value;
+  if (trace.graph().type(a).dtype != trace.graph().type(b).dtype) refuse("of numbers of several types");
+  Value* number = trace.number(kind, where(a, b));
+  return mixes ? mixed(trace, number, "a number is a float or a np.float64 then") : number;
 }
 
 Value* Builtins::callMin(const CallArgs& args) { return extreme(args, Py_LT); }

@@ -2,6 +2,7 @@
 // is known is computed by CPython itself, everything else breaks.
 #include "cpython/numpy_api.h"
 #include "frame_eval/builtins.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 
 namespace fw::capture {
@@ -17,7 +18,8 @@ Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True
 PyObject* typeObject(PyTypeObject& type) { return reinterpret_cast<PyObject*>(&type); }
 
 bool isRuntimeNumber(Value* v) {
-  return v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool;
+  return v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool ||
+         v->kind == ValueKind::kDataInt;
 }
 
 }  // namespace
@@ -35,7 +37,7 @@ Value* Builtins::callFloat(const CallArgs& args) {
     return trace.number(ValueKind::kPyFloat, trace.graph().cast(v->node, DType::kF64));
   }
   if (v->kind == ValueKind::kPyFloat) return v;
-  if (v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool) {
+  if (v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool || v->kind == ValueKind::kDataInt) {
     return trace.number(ValueKind::kPyFloat, interpreter.asFloat(v));
   }
   if (v->isConstant() && isPlain(v->object.get())) return interpreter.fold(PyNumber_Float(v->object.get()));
@@ -46,16 +48,22 @@ Value* Builtins::callInt(const CallArgs& args) {
   expect(args, 0, 1);
   if (args.positional.empty()) return interpreter.fold(PyLong_FromLong(0));
   Value* v = args.positional[0];
-  if (v->kind == ValueKind::kPyInt) return v;
+  if (v->kind == ValueKind::kPyInt || v->kind == ValueKind::kDataInt) return v;
   if (v->kind == ValueKind::kArrayScalar) {
     if (Value* result = scalarAsInt(v)) return result;
   }
-  if (isNumpyValue(v)) trace.fail(BreakReason::kDataDependentShape, "int() of array data");
+  if (isNumpyValue(v)) {
+    const graph::ValueType& type = trace.graph().type(v->node);
+    if (type.rank() == 0 && !graph::isComplex(type.dtype) && !trace.onDevice())
+      return DataInts{trace}.fromNumber(v->node);
+    trace.fail(BreakReason::kDataDependentShape, "int() of array data");
+  }
   if (isRuntimeNumber(v)) {
     if (Value* result = trace.numbers().apply(typeObject(PyLong_Type), {v})) return result;
   }
   Value* known = trace.specializeNumber(v);
   if (!known) {
+    if (v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyBool) return DataInts{trace}.fromNumber(v->node);
     if (v->isNumeric()) trace.fail(BreakReason::kDataDependentShape, "int() of a number computed from array data");
     trace.fail(BreakReason::kUnsupportedCall, std::string("int() of a ") + trace.typeOf(v)->tp_name);
   }
@@ -78,6 +86,8 @@ Value* Builtins::callBool(const CallArgs& args) {
   if (args.positional.empty()) return boolean(trace, false);
   Value* v = args.positional[0];
   if (v->kind == ValueKind::kPyBool) return v;
+  if (v->kind == ValueKind::kDataInt)
+    return trace.number(ValueKind::kPyBool, trace.graph().cast(v->node, DType::kBool));
   if (isNumpyValue(v)) {
     if (trace.graph().type(v->node).rank() != 0) trace.fail(BreakReason::kUnsupportedCall, "bool() of this array");
     return trace.number(ValueKind::kPyBool, trace.graph().cast(v->node, DType::kBool));
@@ -110,6 +120,7 @@ Value* Builtins::callAbs(const CallArgs& args) {
   if (v->kind == ValueKind::kPyFloat) {
     return trace.number(ValueKind::kPyFloat, trace.graph().unary(Op::kAbsolute, v->node));
   }
+  if (v->kind == ValueKind::kDataInt) return DataInts{trace}.absolute(v);
   if (v->kind == ValueKind::kPyInt) {
     bool negative = trace.decide(v->sym, guards::Relation::kLt, trace.syms().constant(0));
     return negative ? interpreter.unary(numpy::Unary::kNegative, v) : v;

@@ -41,6 +41,20 @@ SymId DataSizes::make(graph::ValueId call) {
   return size;
 }
 
+SymId DataSizes::define(graph::ValueId number, SymId least, SymId most, graph::SymRange range) {
+  for (const Defined& known : defined_)
+    if (known.number == number && known.least == least && known.most == most) return known.symbol;
+  const SymId symbol = trace_.addSymbol("k" + std::to_string(symbols_.size()), range, INT64_MIN,
+                                        {guards::SymbolBinding::From::kCall, {}, 0});
+  symbols_.insert(symbol);
+  graph::Attrs attrs;
+  attrs.set(graph::AttrKey::kSymbol, symbol).set(graph::AttrKey::kLeast, least).set(graph::AttrKey::kMost, most);
+  const graph::ValueId definition =
+      trace_.graph().addTyped(graph::Op::kDefine, {number}, {graph::DType::kBool, {}, {}, {}}, std::move(attrs));
+  defined_.push_back({number, definition, least, most, symbol});
+  return symbol;
+}
+
 bool DataSizes::contains(SymId sym) const { return graph::mentions(trace_.syms(), sym, symbols_); }
 
 void DataSizes::assumeSame(SymId left, SymId right) {
@@ -95,6 +109,7 @@ bool DataSizes::decide(SymId left, Relation relation, SymId right) {
 }
 
 void DataSizes::forget(size_t begin) {
+  std::erase_if(defined_, [&](const Defined& known) { return known.definition.index >= begin; });
   std::erase_if(trueCounts_, [&](const TrueCount& known) { return known.call.index >= begin; });
 }
 

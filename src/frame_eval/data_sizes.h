@@ -18,7 +18,9 @@ class DataSizes {
 
   /// A size that library call `call` (the next node of the graph) decides: a symbol that means something from there on.
   graph::SymId make(graph::ValueId call);
-  /// Whether a library call decides about the number.
+  /// A symbol for an i64 of the graph, from here on: what is not in the range fails the call.
+  graph::SymId define(graph::ValueId number, graph::SymId least, graph::SymId most, graph::SymRange range);
+  /// Whether a library call or a definition decides about the number.
   bool contains(graph::SymId sym) const;
   /// left == right from here on, one of which is decided by a call: that is checked when the call has returned. Breaks
   /// where it cannot be.
@@ -41,7 +43,12 @@ class DataSizes {
     graph::ValueId node, call;
     graph::SymId count;
   };
+  struct Defined {
+    graph::ValueId number, definition;
+    graph::SymId least, most, symbol;
+  };
   Trace& trace_;
+  std::vector<Defined> defined_;
   absl::flat_hash_set<graph::SymId> symbols_;
   std::vector<TrueCount> trueCounts_;
 };

@@ -103,8 +103,11 @@ class ExitBuilder {
     }
     switch (numpy::settled(trace_, value)->kind) {
       case ValueKind::kArray: return array(value);
-      case ValueKind::kArrayScalar: return {.kind = Kind::kArrayScalar, .index = output(scalar(value->node))};
+      case ValueKind::kArrayScalar:
+        if (value->joined) trace_.branches.refuse(value);
+        return {.kind = Kind::kArrayScalar, .index = output(scalar(value->node))};
       case ValueKind::kPyFloat: return {.kind = Kind::kPyFloat, .index = output(scalar(value->node))};
+      case ValueKind::kDataInt: return {.kind = Kind::kDataInt, .index = output(scalar(value->node))};
       case ValueKind::kPyBool: return {.kind = Kind::kPyBool, .index = output(scalar(value->node))};
       case ValueKind::kPyComplex: return {.kind = Kind::kPyComplex, .index = output(scalar(value->node))};
       case ValueKind::kPyInt: return {.kind = Kind::kPyInt, .sym = trace_.syms().canonical(value->sym)};

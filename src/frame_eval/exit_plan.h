@@ -19,6 +19,7 @@ struct ExitNode {
     kArray,        ///< graph output `index` as a fresh array, or as a view where the plan says so
     kArrayScalar,  ///< graph output `index` (rank 0) as NumPy scalar
     kPyFloat,
+    kDataInt,
     kPyBool,
     kPyComplex,  ///< graph output `index` as a Python number
     kPyInt,      ///< value of `sym`

@@ -28,11 +28,19 @@ struct RolledLoop {
   int begun = 0;                    ///< turns that were, because of what they change
 };
 
+/// Where a loop is left from inside.
+struct LoopEdge {
+  int pc;                         ///< outside of it
+  std::vector<Value*> iterators;  ///< of loops inside that are left with it, on the stack
+};
+
 /// A body that is being traced for all turns of its loop.
 struct RollingBody {
   const Loop* loop;
   size_t header;
   Value* iterator;  ///< of a `for`, which stands on the stack
+  std::vector<Value*> stack;   ///< where a turn begins and ends
+  std::vector<LoopEdge>* edges;  ///< by which turns have been found to leave it
   int exit = -1;    ///< where those end that leave the loop from inside; -1: none does
   bool contains(int instr) const {
     return instr >= 0 && static_cast<size_t>(instr) < loop->contains.size() &&
@@ -57,6 +65,7 @@ struct Frame {
   bool callerAgain = false;                ///< that of the caller
   int arms = 0;                            ///< of branches on array data that are being traced in it
   Value* goesOn = nullptr;                 ///< a bool: whether the loop whose body is traced has another turn
+  Value* way = nullptr;                    ///< an int: by which edge it is left, from 1; 0: where it ends
   Value* result = nullptr;                 ///< set by RETURN_VALUE
   Value* yielded = nullptr;                ///< set by YIELD_VALUE
   GeneratorIterator* generator = nullptr;  ///< whose frame this is

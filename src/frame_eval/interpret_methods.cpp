@@ -39,6 +39,7 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     case ValueKind::kIterator: return iteratorMethod(self, name, args);
     case ValueKind::kPyFloat:
     case ValueKind::kPyInt:
+    case ValueKind::kDataInt:
     case ValueKind::kPyBool: {
       // A method of a number that is known before the compiled code runs: called then, or now on the value seen.
       std::vector<Value*> operands{self};

@@ -4,6 +4,7 @@
 // array data. Only what Python answers by raising, or by an int beyond 64 bits, is specialised to the value seen now.
 #include <algorithm>
 
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -90,6 +91,20 @@ Ordered ordered(int op, graph::SymId left, graph::SymId right) {
   return {left, relation, right, op == Py_NE};
 }
 
+bool variesByTurn(Trace& trace, Value* v) { return v->kind == ValueKind::kPyInt && trace.turns.contains(v->sym); }
+
+/// Of ints that turns of loops decide: what is not linear in the turn, or a quotient, is computed rather than reasoned
+/// about.
+bool isLinear(Trace& trace, int op, Value* left, Value* right) {
+  switch (op) {
+    case cpython::kNbAdd:
+    case cpython::kNbSubtract:
+    case cpython::kNbTrueDivide: return true;
+    case cpython::kNbMultiply: return !variesByTurn(trace, left) || !variesByTurn(trace, right);
+    default: return false;
+  }
+}
+
 bool isComplexLike(Value* v) {
   return v->kind == ValueKind::kPyComplex || (v->isConstant() && PyComplex_CheckExact(v->object.get()));
 }
@@ -101,6 +116,7 @@ graph::ValueId Interpreter::asFloat(Value* value) {
   graph::Graph& g = trace_.graph();
   if (value->kind == ValueKind::kPyFloat) return value->node;
   if (value->kind == ValueKind::kPyBool) return g.cast(value->node, DType::kF64);
+  if (value->kind == ValueKind::kDataInt) return DataInts{trace_}.asFloat(value);
   if (value->kind == ValueKind::kPyInt) {
     if (!trace_.ensureWithin(value->sym, -kExactFloat, kExactFloat)) {
       PyObject* type = reinterpret_cast<PyObject*>(&PyFloat_Type);
@@ -159,6 +175,12 @@ Value* Interpreter::floatBinary(int op, Value* left, Value* right) {
 }
 
 Value* Interpreter::intBinary(int op, Value* left, Value* right) {
+  const bool turns = variesByTurn(trace_, left) || variesByTurn(trace_, right);
+  const bool data = DataInts::any(left, right) || (turns && !isLinear(trace_, op, left, right));
+  if (data && DataInts::isInt(left) && DataInts::isInt(right)) {
+    if (Value* result = DataInts{trace_}.binary(op, left, right)) return result;
+    trace_.fail(BreakReason::kUnsupportedInstruction, "this operator on Python ints computed from array data");
+  }
   if (left->kind == ValueKind::kPyBool || right->kind == ValueKind::kPyBool) return specializedBinary(op, left, right);
   graph::SymContext& syms = trace_.syms();
   auto fits = [&](Value* v) {
@@ -239,6 +261,12 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
   }
   bool floating =
       isFloatLike(left) || isFloatLike(right) || left->kind == ValueKind::kPyBool || right->kind == ValueKind::kPyBool;
+  if (!floating && DataInts::any(left, right)) {
+    DataInts ints{trace_};
+    Value *a = ints.of(left), *b = ints.of(right);
+    if (!a || !b) trace_.fail(BreakReason::kUnsupportedObject, "comparison with a large integer");
+    return trace_.number(ValueKind::kPyBool, trace_.graph().binary(kCompareOps[op], a->node, b->node));
+  }
   if (!floating) {
     const graph::SymId a = trace_.asSym(left), b = trace_.asSym(right);
     if (trace_.decided.contains(a) || trace_.decided.contains(b)) return sizeCompare(trace_, op, a, b);

@@ -1,7 +1,9 @@
 // Operators. Arrays and NumPy scalars go to the NumPy side; numbers known while tracing are computed by CPython itself;
 // runtime numbers go to interpret_numbers.cpp, sequences to interpret_containers.cpp.
 #include "cpython/numpy_api.h"
+#include "frame_eval/branch_join.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/unseen_list.h"
@@ -29,7 +31,7 @@ bool isPlainConstant(Value* v) { return v->isConstant() && isPlain(v->object.get
 
 bool isRuntimeNumber(Value* v) {
   return v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool ||
-         v->kind == ValueKind::kPyComplex;
+         v->kind == ValueKind::kDataInt || v->kind == ValueKind::kPyComplex;
 }
 
 bool isNumber(Value* v) {
@@ -103,6 +105,14 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   refuseFloatOfComplex(trace_, left, right);
+  if (isMixed(left) || isMixed(right)) {
+    Value* number = isMixed(left) ? left : right;
+    Value* other = number == left ? right : left;
+    if (isNumpyOperand(other) && !isMixed(other)) return numpy::binaryOp(trace_, op, inplace, left, right);
+    const bool simple = op == cpython::kNbAdd || op == cpython::kNbSubtract || op == cpython::kNbMultiply;
+    if (!simple || !(isMixed(other) || isNumber(other))) trace_.branches.refuse(number);
+    return mixed(trace_, numpy::binaryOp(trace_, op, false, left, right), number->name);
+  }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
   if (isNumber(left) && isNumber(right)) {
@@ -129,6 +139,7 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
 
 Value* Interpreter::unary(Unary op, Value* value) {
   trace_.refuseOpaque(value);
+  if (isMixed(value)) trace_.branches.refuse(value);
   if (isNumpyOperand(value)) return numpy::unaryOp(trace_, op, value);
   if (isPlainConstant(value)) {
     PyObject* o = value->object.get();
@@ -146,6 +157,13 @@ Value* Interpreter::unary(Unary op, Value* value) {
     if (!trace_.ensureWithin(value->sym, -INT64_MAX, INT64_MAX)) raises("integer overflow");
     graph::SymId negative = syms.neg(value->sym);
     return trace_.pyInt(op == Unary::kNegative ? negative : syms.add(negative, syms.constant(-1)));
+  }
+  if (value->kind == ValueKind::kDataInt) {
+    if (op == Unary::kPositive) return value;
+    DataInts ints{trace_};
+    return op == Unary::kNegative
+               ? ints.negative(value)
+               : ints.binary(cpython::kNbSubtract, ints.negative(value), trace_.pyInt(syms.constant(1)));
   }
   if (value->kind == ValueKind::kPyFloat && op == Unary::kPositive) return value;
   if (value->kind == ValueKind::kPyFloat && op == Unary::kNegative) {
@@ -173,6 +191,10 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   if (op == Py_EQ || op == Py_NE) refuseFloatOfComplex(trace_, left, right);
+  for (Value* number : {left, right}) {
+    Value* other = number == left ? right : left;
+    if (isMixed(number) && (!isNumpyOperand(other) || isMixed(other))) trace_.branches.refuse(number);
+  }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::compare(trace_, op, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) {
     return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));

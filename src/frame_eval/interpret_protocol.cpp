@@ -29,6 +29,7 @@ bool isBuiltinValue(const Value* v) {
     case ValueKind::kConstant: return isPlain(v->object.get());
     case ValueKind::kPyFloat:
     case ValueKind::kPyInt:
+    case ValueKind::kDataInt:
     case ValueKind::kPyBool:
     case ValueKind::kPyComplex:
     case ValueKind::kTuple:

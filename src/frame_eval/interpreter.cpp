@@ -59,10 +59,13 @@ void Interpreter::execute(Frame& frame) {
   frame_ = caller;
 }
 
-/// Executes the frame until it returns, yields, ends a region or comes to one of two instructions.
-void Interpreter::runTo(Frame& frame, int stop, int other) {
+/// Executes the frame until it returns, yields, ends a region, comes to one of two instructions or leaves some.
+void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<bool>* inside) {
   const bool outermost = &frame == frames_.front().get();
-  auto isStop = [&] { return static_cast<int>(frame.pc) == stop || static_cast<int>(frame.pc) == other; };
+  auto isStop = [&] {
+    const int at = static_cast<int>(frame.pc);
+    return at == stop || at == other || (inside && !(*inside)[frame.pc]);
+  };
   while (!frame.result && !frame.yielded && !isStop()) {
     if (++executed_ > options_.maxInstructions) {
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");

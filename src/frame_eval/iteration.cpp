@@ -144,6 +144,25 @@ struct NewRangeStep {
   }
 };
 
+/// Of a range of which array data decides where it begins, or how long it is.
+struct DataRangeStep {
+  Trace& trace;
+  Value *first, *step;
+  graph::SymId size;
+
+  Value* operator()(Interpreter&) {
+    trace.fail(BreakReason::kDataDependentShape, "a range that array data decides, item by item");
+  }
+  std::optional<VirtualIterator::Items> items(Interpreter& in) {
+    return VirtualIterator::Items{size, [range = *this, &in](graph::SymId number) {
+                                    Value* at = in.binary(cpython::kNbMultiply, false, range.step,
+                                                          range.trace.pyInt(range.trace.syms().canonical(number)));
+                                    return in.binary(cpython::kNbAdd, false, range.first, at);
+                                  }};
+  }
+  void skip() { trace.fail(BreakReason::kDataDependentShape, "a range that array data decides, item by item"); }
+};
+
 /// Of a str, bytes or constant tuple.
 struct ConstantStep {
   Value* over;
@@ -356,6 +375,10 @@ void Interpreter::onGetIter(const Instr&) { push(iteratorOf(pop())); }
 /// An iterator over range(first, first + step * size, step), of which nothing else is seen.
 Value* Interpreter::newRange(graph::SymId first, graph::SymId step, graph::SymId size) {
   return makeIterator(trace_, &PyRangeIter_Type, NewRangeStep{trace_, first, step, size});
+}
+
+Value* Interpreter::newDataRange(Value* first, Value* step, graph::SymId size) {
+  return makeIterator(trace_, &PyRangeIter_Type, DataRangeStep{trace_, first, step, size});
 }
 
 void Interpreter::onForIter(const Instr& instr) {

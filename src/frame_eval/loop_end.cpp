@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/numpy/support.h"
@@ -21,6 +22,9 @@ using graph::ValueId;
 
 namespace {
 
+/// Where ints are that turns hand on (data_ints.cpp).
+constexpr graph::SymRange kTurns{-(int64_t{1} << 61), int64_t{1} << 61};
+
 class LoopEnd {
  public:
   LoopEnd(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key)
@@ -30,13 +34,15 @@ class LoopEnd {
         loop_(loop),
         key_(key) {}
 
-  void run() {
+  LoopLeft run() {
     for (const CarriedVariable& v : loop_.variables) addVariable(v);
     for (const CarriedContent& c : loop_.contents) {
       contents_.push_back(carried_.size());
       carried_.push_back({c.from, c.given, c.end});
     }
     for (const auto& [slot, end] : loop_.temporaries) addTemporary(slot, end);
+    std::optional<size_t> way;
+    if (loop_.way.valid()) way = addExtra(loop_.way);
     const std::vector<ValueId> results = trace_.branches.graph.add(
         RegionGraph::Loop{loop_.begin, loop_.end, loop_.symbol, loop_.rounds, loop_.again, std::move(carried_)});
     for (size_t i = 0; i < contents_.size(); ++i)
@@ -44,6 +50,8 @@ class LoopEnd {
     for (const auto& [value, result] : made_) value->node = results[result];
     for (const auto& [slot, value] : slots_) frame_.slots[slot] = value;
     for (Value* value : loop_.forgotten) forget(value, "an array is written in the loop that it may be");
+    if (way) left_.way = DataInts{trace_}.make(results[*way], {0, 16});
+    return std::move(left_);
   }
 
  private:
@@ -81,6 +89,11 @@ class LoopEnd {
     if (v.kind == Kind::kInt) {
       graph::SymContext& syms = trace_.syms();
       const bool counted = loop_.certain && loop_.rounds && !loop_.again;
+      if (!counted && v.answer.valid()) {
+        slots_.emplace_back(v.slot, result(dataInt(kTurns), carried_.size()));
+        carried_.push_back({v.from, {}, v.answer});
+        return;
+      }
       Value* value =
           counted ? trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, *loop_.rounds))))
                   : unknown(v.slot, "depends on the number of turns");
@@ -88,10 +101,19 @@ class LoopEnd {
       return;
     }
     const size_t number = carried_.size();
-    const ValueId answer = v.kind == Kind::kNumber ? trace_.operand(v.end).value : v.end->node;
+    const ValueId answer = v.kind == Kind::kDataInt ? v.answer
+                           : v.kind == Kind::kNumber ? trace_.operand(v.end).value
+                                                     : v.end->node;
     carried_.push_back({v.from, v.placeholder, answer});
+    if (v.kind == Kind::kDataInt) {
+      Value* value = dataInt(kTurns);
+      after_[v.end] = value;
+      slots_.emplace_back(v.slot, result(value, number));
+      return;
+    }
     if (v.kind == Kind::kNumber) {
-      Value* value = trace_.make(numberKind(v.begin));
+      Value* value = trace_.make(v.mixes ? ValueKind::kArrayScalar : numberKind(v.begin));
+      if (v.mixes) mix(value);
       slots_.emplace_back(v.slot, result(value, number));
       return;
     }
@@ -105,11 +127,27 @@ class LoopEnd {
 
   void addTemporary(size_t slot, Value* end) {
     if (end == frame_.slots[slot]) return;
-    slots_.emplace_back(slot, end && end->kind != ValueKind::kNull ? temporary(slot, end) : end);
+    Value* known = end && end->kind != ValueKind::kNull ? temporary(slot, end) : end;
+    if (!loop_.certain && known) {  // a turn that has left the loop has been one
+      if (loop_.way.valid()) left_.slots.emplace_back(slot, known);
+      known = unknown(slot, "is known only if there is a turn");
+    }
+    slots_.emplace_back(slot, known);
+  }
+
+  /// Who wants to know which of both it is has the loop taken back.
+  void mix(Value* number) {
+    mixed(trace_, number, "behind the loop, a number is a float or a np.float64");
+    trace_.loops->unknownBehind[number] = key_;
+  }
+
+  Value* dataInt(graph::SymRange range) {
+    Value* v = trace_.make(ValueKind::kDataInt);
+    v->range = range;
+    return v;
   }
 
   Value* temporary(size_t slot, Value* end) {
-    if (!loop_.certain) return unknown(slot, "is known only if there is a turn");
     if (end->kind == ValueKind::kUnjoined) return end;
     if (end->isConstant() && !trace_.standIns.contains(end->object.get())) return end;
     if (end->kind == ValueKind::kPyInt) {
@@ -123,7 +161,10 @@ class LoopEnd {
     if (before_.knows(end)) return end;
     if (const ValueKind kind = numberKind(end); kind != ValueKind::kNull) {
       if (end->node.index < loop_.begin) return end;
-      return after_[end] = result(trace_.make(kind), addExtra(end->node));
+      Value* value = trace_.make(kind);
+      value->range = end->range;
+      if (isMixed(end)) mix(value);
+      return after_[end] = result(value, addExtra(end->node));
     }
     const bool fresh =
         end->kind == ValueKind::kArray && !end->source.valid() && !end->base && !end->joined && !varies(end->node);
@@ -153,13 +194,14 @@ class LoopEnd {
   std::vector<size_t> contents_;                  ///< numbers of results
   std::vector<std::pair<Value*, size_t>> made_;   ///< and the result that each is
   std::vector<std::pair<size_t, Value*>> slots_;  ///< what they hold behind the loop
+  LoopLeft left_;
   absl::flat_hash_map<Value*, Value*> after_;     ///< what a turn leaves, and what that is behind the loop
 };
 
 }  // namespace
 
-void endLoop(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key) {
-  LoopEnd(trace, frame, before, loop, key).run();
+LoopLeft endLoop(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key) {
+  return LoopEnd(trace, frame, before, loop, key).run();
 }
 
 }  // namespace fw::capture

@@ -12,6 +12,8 @@
 #include <algorithm>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/branching.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/numpy/support.h"
@@ -58,6 +60,7 @@ Rolling::Rolling(Interpreter& interpreter, Frame& frame, size_t header)
 LoopDecisions::Key Rolling::key() const { return {frame_.code->object(), header_}; }
 
 void Rolling::refuse(const std::string& why) {
+  if (getenv("LPDBG")) fprintf(stderr, "REFUSE line %d trace line %d: %s\n", line_, trace_.line, why.c_str());
   trace_.loops->refused[key()] = why;
   throw LoopsDecided{};
 }
@@ -107,7 +110,7 @@ bool Rolling::takeFor(const Instr& instr) {
   const std::optional<VirtualIterator::Items> items = iterator_->lazy->items(in_);
   if (!items) return false;
   const SymId count = trace_.syms().canonical(items->count);
-  if (!trace_.turns.contains(count)) {
+  if (!isLate(count)) {
     auto known = frame_.rolled.find(header_);
     const bool begun = known != frame_.rolled.end() && known->second.iterator == iterator_;
     const int64_t now = trace_.hint(count);
@@ -119,6 +122,9 @@ bool Rolling::takeFor(const Instr& instr) {
   return guarded([&] { return rollFor(*items, count); });
 }
 
+/// Known on the way only: of the turn of a loop around, or of array data.
+bool Rolling::isLate(SymId count) const { return trace_.turns.contains(count) || trace_.decided.contains(count); }
+
 /// A turn that leaves other kinds of things than it finds is traced by itself.
 void Rolling::countBegun() {
   if (++frame_.rolled[header_].begun > kMostBegun) refuse("its variables are of other kinds in each turn");
@@ -126,7 +132,7 @@ void Rolling::countBegun() {
 
 bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   graph::SymContext& syms = trace_.syms();
-  const bool varies = trace_.turns.contains(count);
+  const bool varies = isLate(count);
   const SymId zero = syms.constant(0);
   if (!varies) FW_CHECK(trace_.decide(zero, Relation::kLt, count));
   RolledLoop& known = frame_.rolled[header_];
@@ -148,11 +154,13 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   }
   // Where there may be no turn, what is decided in one holds for any.
   SymId number = zero;
+  mayHaveNoTurn_ = varies;
   if (varies) number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
   const Probed probed = probe(items.item(number), !varies);
   if (varies) trace_.turns.leave();
   if (probed != Probed::kSame) {
     if (varies) refuse("a variable is of another kind behind the first turn");
+    if (probed == Probed::kLeaves) return goOn();
     countBegun();
     if (probed == Probed::kOthers) return goOn();
     skip();
@@ -174,6 +182,7 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
     FW_CHECK(frame_.stack.back() == iterator_);
     frame_.stack.pop_back();
     iterator_->lazy = std::make_unique<StepIterator<Exhausted>>(Exhausted{});
+    goOnBehind();
     return true;
   }
   refuse("it changes more and more");
@@ -188,17 +197,37 @@ bool Rolling::takeWhile() {
 }
 
 bool Rolling::rollWhile() {
-  if (probe(nullptr, false) != Probed::kSame) {
-    countBegun();
+  const Probed probed = probe(nullptr, false);
+  if (probed != Probed::kSame) {
+    if (probed != Probed::kLeaves) countBegun();
     return false;
   }
   if (period_ > 1) refuse("arrays change places in a loop whose length is not known");
   for (int i = 0; i < kMostAttempts; ++i)
     if (attempt(nullptr, std::nullopt)) {
       frame_.rolled.erase(header_);  // it may be entered again
+      goOnBehind();
       return true;
     }
   refuse("it changes more and more");
+}
+
+/// Goes on where the loop has been left.
+void Rolling::goOnBehind() {
+  if (edges_.empty()) {
+    frame_.pc = static_cast<size_t>(exit_);
+    return;
+  }
+  std::vector<Branching::Way> ways;
+  for (size_t i = 0; i < edges_.size(); ++i)
+    ways.push_back({static_cast<int>(i) + 1, edges_[i].pc, [this, edge = edges_[i]] {
+                      frame_.pc = static_cast<size_t>(edge.pc);
+                      if (iterator_) frame_.stack.push_back(iterator_);
+                      frame_.stack.insert(frame_.stack.end(), edge.iterators.begin(), edge.iterators.end());
+                      for (const auto& [slot, value] : left_.slots) frame_.slots[slot] = value;
+                    }});
+  if (exit_ >= 0) ways.push_back({0, exit_, [this] { frame_.pc = static_cast<size_t>(exit_); }});
+  Branching{in_, trace_}.choose(left_.way, ways);
 }
 
 /// Which slots the body writes, and who may read them.
@@ -217,8 +246,8 @@ void Rolling::findVariables() {
   const std::vector<bool>& again = flow.live.before(static_cast<int>(header_));
   for (size_t slot = 0; slot < written.size(); ++slot) {
     if (!written[slot]) continue;
-    // What is live behind the loop is live here, too: what is read by turns counts, not what is read there.
-    if (again[slot] && readBeforeWritten(slot))
+    // What is live behind the loop is live here, too: what turns read counts, or leave as it was.
+    if (again[slot] && mayKeep(slot))
       live_.push_back(slot);
     else
       temporaries_.push_back(slot);
@@ -227,8 +256,8 @@ void Rolling::findVariables() {
     if (frame_.slots[slot]) trace_.open(in_.look(frame_.slots[slot]));
 }
 
-/// Whether a turn may read the slot before it writes it.
-bool Rolling::readBeforeWritten(size_t slot) const {
+/// Whether a turn may read the slot before it writes it, or leave it as it was.
+bool Rolling::mayKeep(size_t slot) const {
   const Bytecode& code = *frame_.code;
   const ControlFlow& flow = in_.flowIn(code).joining.flow;
   std::vector<bool> seen(code.instructions.size());
@@ -236,14 +265,20 @@ bool Rolling::readBeforeWritten(size_t slot) const {
   while (!open.empty()) {
     const int at = open.back();
     open.pop_back();
-    if (at < 0 || seen[static_cast<size_t>(at)] || !loop_->contains[static_cast<size_t>(at)]) continue;
+    if (at < 0 || seen[static_cast<size_t>(at)]) continue;
     seen[static_cast<size_t>(at)] = true;
     const Instr& instr = code.instructions[static_cast<size_t>(at)];
     if (instr.arg == static_cast<int>(slot)) {
       if (readsSlot(instr.op)) return true;
       if (writesSlot(instr.op)) continue;
     }
-    flow.forEach(at, [&](int to) { open.push_back(to); });
+    bool ends = false;
+    flow.forEach(at, [&](int to) {
+      ends |= to == static_cast<int>(header_) ||
+              (at != static_cast<int>(header_) && !loop_->contains[static_cast<size_t>(to)]);
+      if (loop_->contains[static_cast<size_t>(to)]) open.push_back(to);
+    });
+    if (ends) return true;
   }
   return false;
 }
@@ -267,21 +302,26 @@ void Rolling::runBody(Value* item) {
   const int header = static_cast<int>(header_);
   frame_.pc = header_;
   ++frame_.arms;
-  frame_.rolling.push_back({loop_, header_, iterator_});
+  ++trace_.turns.bodies;
+  frame_.rolling.push_back({loop_, header_, iterator_, frame_.stack, &edges_});
   if (item) {
     frame_.stack.push_back(item);
     ++frame_.pc;
   } else {
     in_.step(frame_);
   }
-  in_.runTo(frame_, header);
+  in_.runTo(frame_, header, -1, &loop_->contains);
   const int exit = frame_.rolling.back().exit;
   frame_.rolling.pop_back();
   --frame_.arms;
+  --trace_.turns.bodies;
   const bool back = !frame_.result && !frame_.yielded && frame_.pc == header_ && frame_.stack.size() == depth &&
                     (!iterator_ || frame_.stack.back() == iterator_);
-  if (!back) refuse("it is left from inside");
-  if (exit < 0) return;
+  leaves_ = !back;
+  if (leaves_ && getenv("LPDBG"))
+    fprintf(stderr, "LEAVES header %zu pc %zu line %d loop line %d stack %zu %zu\n", header_, frame_.pc, trace_.line,
+            line_, frame_.stack.size(), depth);
+  if (!back || exit < 0) return;
   if (iterator_ && exit_ != exit && !leadsTo(exit_, exit))
     refuse("it goes on differently where it is left from inside");
   exit_ = exit;
@@ -296,9 +336,19 @@ Rolling::Probed Rolling::probe(Value* item, bool mayKeep) {
   const std::vector<Value*> slots = frame_.slots;
   const size_t begin = trace_.graph().size();
   Value* outer = std::exchange(frame_.goesOn, trace_.constant(Py_True));
+  Value* outerWay = std::exchange(frame_.way, trace_.pyInt(trace_.syms().constant(0)));
   runBody(item);
+  if (leaves_) {  // for certain, in this turn
+    if (auto why = before.irreversible()) refuse("a turn " + *why);
+    before.restore();
+    frame_.goesOn = outer;
+    frame_.way = outerWay;
+    trace_.branches.drop(begin);
+    return Probed::kLeaves;
+  }
   const bool leaves = !frame_.goesOn->isConstant() || frame_.goesOn->object.get() != Py_True;
   frame_.goesOn = outer;
+  frame_.way = outerWay;
   variables_.clear();
   bool same = true;
   std::vector<Value*> ends;
@@ -328,9 +378,24 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
   if (begin == end) return variable;
   if (!begin || !end || end->kind == ValueKind::kUnjoined) return std::nullopt;
   if (areEqualConstants(begin, end)) return variable;
+  const auto isWhole = [](const Value* v) {
+    return DataInts::isInt(v) && v->kind != ValueKind::kPyBool && !isConstantOf(v, &PyBool_Type);
+  };
+  if (isWhole(begin) && isWhole(end) && (data_.contains(slot) || DataInts::any(begin, end))) {
+    variable.kind = Kind::kDataInt;
+    return variable;
+  }
   if (isInt(begin) && isInt(end)) {
     variable.kind = Kind::kInt;
     variable.step = trace_.syms().canonical(trace_.syms().sub(trace_.asSym(end), trace_.asSym(begin)));
+    return variable;
+  }
+  const bool differ = numberKind(begin) != numberKind(end) && (mayHaveNoTurn_ || isMixed(end));
+  const bool mixes = mixed_.contains(slot) || isMixed(begin) || isMixed(end) || differ;
+  if (mixes && isFloat64(trace_, begin) && isFloat64(trace_, end)) {
+    variable.kind = Kind::kNumber;
+    variable.mixes = true;
+    variable.from = trace_.operand(begin).value;
     return variable;
   }
   if (const ValueKind kind = numberKind(begin); kind != ValueKind::kNull) {
@@ -389,6 +454,7 @@ bool Rolling::addContents(const BranchState& before, std::vector<Value*>* forgot
     } else if (value->kind == ValueKind::kArray) {
       if (!value->base) add(value);
     } else if (value != iterator_) {
+      if (getenv("LPDBG")) fprintf(stderr, "changed kind %d\n", (int)value->kind);
       refuse("a turn changes what a container or an object holds");
     }
   }
@@ -402,7 +468,8 @@ bool Rolling::addContents(const BranchState& before, std::vector<Value*>* forgot
 void Rolling::giveValues(SymId symbol) {
   std::vector<graph::ValueType> types;
   for (CarriedVariable& v : variables_)
-    if (v.kind == Kind::kNumber || v.kind == Kind::kArray) types.push_back(trace_.graph().type(v.from));
+    if (v.kind == Kind::kNumber || v.kind == Kind::kDataInt || v.kind == Kind::kArray)
+      types.push_back(trace_.graph().type(v.from));
   for (CarriedContent& c : contents_) types.push_back(trace_.graph().type(c.from));
   const std::vector<ValueId> nodes = types.empty() ? std::vector<ValueId>() : trace_.branches.graph.given(types);
   size_t next = 0;
@@ -411,9 +478,13 @@ void Rolling::giveValues(SymId symbol) {
     if (v.kind == Kind::kSame) continue;
     if (v.kind == Kind::kInt) {
       v.given = trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, symbol))));
+    } else if (v.kind == Kind::kDataInt) {
+      v.placeholder = nodes[next++];
+      v.given = DataInts{trace_}.given(v.placeholder);
     } else if (v.kind == Kind::kNumber) {
       v.placeholder = nodes[next++];
-      v.given = trace_.number(numberKind(v.begin), v.placeholder);
+      v.given = trace_.number(v.mixes ? ValueKind::kArrayScalar : numberKind(v.begin), v.placeholder);
+      if (v.mixes) mixed(trace_, v.given, "a number is a float or a np.float64 in turns of a loop");
     } else {
       v.placeholder = nodes[next++];
       v.given = trace_.array(v.placeholder);
@@ -439,6 +510,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   }
   for (CarriedVariable& v : variables_) {
     if (v.kind == Kind::kNumber) v.from = trace_.operand(v.begin).value;
+    if (v.kind == Kind::kDataInt) v.from = DataInts{trace_}.begin(v.begin);
     if (v.kind == Kind::kArray) v.from = v.begin->node;
   }
   for (CarriedContent& c : contents_) c.from = c.owner->node;
@@ -447,10 +519,12 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   const SymId symbol = trace_.turns.enter(last);
   giveValues(symbol);
   frame_.goesOn = trace_.constant(Py_True);
+  frame_.way = trace_.pyInt(syms.constant(0));
   for (int turn = 0; turn < period_; ++turn) {
     Value* item = nullptr;
     if (items) item = items->item(syms.canonical(syms.add(syms.mul(period, symbol), syms.constant(turn))));
     runBody(item);
+    if (leaves_) refuse("it is left from inside");
   }
   const bool endless = frame_.goesOn->isConstant();
   if (endless && (!items || frame_.goesOn->object.get() != Py_True)) refuse("it is left in every turn, or in none");
@@ -459,8 +533,23 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (!endless) loop.again = trace_.operand(frame_.goesOn).value;
   const bool closed = isClosed(before, loop.forgotten);
   if (closed) {
+    DataInts ints{trace_};
+    // Where nobody counts the turns, ints of the turn are data.
+    auto counted = [&](Value* v) { return v && v->kind == ValueKind::kPyInt && trace_.turns.contains(v->sym); };
+    if (!edges_.empty()) loop.way = ints.of(frame_.way)->node;
+    for (CarriedVariable& v : variables_) {
+      if (v.kind != Kind::kInt || endless) continue;
+      Value *from = ints.of(v.begin), *to = ints.of(v.end);
+      if (!from || !to) continue;
+      v.from = from->node;
+      v.answer = to->node;
+    }
     loop.variables = variables_;
-    for (size_t slot : temporaries_) loop.temporaries.emplace_back(slot, frame_.slots[slot]);
+    for (size_t slot : temporaries_) {
+      Value* end = frame_.slots[slot];
+      Value* data = !endless && counted(end) ? ints.of(end) : nullptr;
+      loop.temporaries.emplace_back(slot, data ? data : end);
+    }
     for (CarriedContent& c : contents_) c.end = c.owner->node;
     loop.contents = contents_;
     loop.end = trace_.graph().size();
@@ -469,11 +558,10 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (closed) {
     trace_.line = line_;
     trace_.graph().setLine(static_cast<uint32_t>(line_));
-    loop.certain =
-        !rounds || (trace_.turns.contains(*rounds) ? trace_.turns.decide(zero, Relation::kLt, *rounds) == true
-                                                   : trace_.decide(zero, Relation::kLt, *rounds));
-    endLoop(trace_, frame_, before, loop, key());
-    frame_.pc = static_cast<size_t>(exit_);
+    loop.certain = !rounds || (isLate(*rounds) ? !trace_.decided.contains(*rounds) &&
+                                                     trace_.turns.decide(zero, Relation::kLt, *rounds) == true
+                                               : trace_.decide(zero, Relation::kLt, *rounds));
+    left_ = endLoop(trace_, frame_, before, loop, key());
     trace_.decided.forget(begin);
   } else {
     trace_.branches.drop(begin);
@@ -501,8 +589,16 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
     const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
     bool alike = v.end && v.end->kind != ValueKind::kUnjoined;
     if (alike) trace_.open(v.end);
+    const auto isWhole = [](const Value* value) {
+      return value && DataInts::isInt(value) && value->kind != ValueKind::kPyBool && !isConstantOf(value, &PyBool_Type);
+    };
+    const bool whole = alike && isWhole(v.begin) && isWhole(v.end);
     switch (v.kind) {
       case Kind::kSame: alike = v.end == v.begin || (alike && v.begin && areEqualConstants(v.begin, v.end)); break;
+      case Kind::kDataInt:
+        alike = whole;
+        if (alike) v.answer = DataInts{trace_}.handOn(v.given, v.end);
+        break;
       case Kind::kInt: {
         graph::SymContext& syms = trace_.syms();
         alike = alike && isInt(v.end) &&
@@ -510,6 +606,14 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
         break;
       }
       case Kind::kNumber:
+        if (v.mixes) {
+          alike = alike && isFloat64(trace_, v.end);
+          break;
+        }
+        if (alike && isMixed(v.end) && isFloat64(trace_, v.begin) && mixed_.insert(v.slot).second) {
+          v.mixes = true;
+          return false;
+        }
         alike =
             alike && numberKind(v.end) == numberKind(v.begin) && areAlike(trace_, v.from, trace_.operand(v.end).value);
         break;
@@ -525,6 +629,10 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
           if (fresh && &o != &v && o.kind == Kind::kArray && frame_.slots[o.slot] == v.end) alike = false;
         break;
       }
+    }
+    if (!alike && whole && (v.kind == Kind::kInt || v.kind == Kind::kSame) && data_.insert(v.slot).second) {
+      v.kind = Kind::kDataInt;
+      return false;
     }
     if (!alike) refuse(name + " is not of one kind in all turns");
   }

@@ -16,14 +16,16 @@ namespace fw::capture {
 
 /// A variable that a turn may read and writes.
 struct CarriedVariable {
-  enum class Kind : uint8_t { kSame, kNumber, kInt, kArray } kind;
+  enum class Kind : uint8_t { kSame, kNumber, kInt, kDataInt, kArray } kind;
   size_t slot;
   Value* begin;                  ///< in front of the loop
   graph::SymId step{};           ///< kInt: by which it grows in a round
-  graph::ValueId from{};         ///< kNumber, kArray: the node of `begin`
+  graph::ValueId from{};         ///< kNumber, kDataInt, kArray: the node of `begin`
+  bool mixes = false;            ///< kNumber: a float or a np.float64
   Value* given = nullptr;        ///< what the body finds; null for kSame
-  graph::ValueId placeholder{};  ///< kNumber, kArray: its node
+  graph::ValueId placeholder{};  ///< kNumber, kDataInt, kArray: its node
   Value* end = nullptr;          ///< what it leaves
+  graph::ValueId answer{};       ///< kDataInt: the node of that; kInt: the same where turns are not counted
 };
 
 /// An array that a turn writes into.
@@ -43,11 +45,18 @@ struct TracedLoop {
   std::vector<CarriedContent> contents;
   std::vector<std::pair<size_t, Value*>> temporaries;  ///< slots that are only read behind the loop; what a turn leaves
   std::vector<Value*> forgotten;                       ///< arrays that are not known any more
+  graph::ValueId way;                                  ///< by which edge it is left; invalid if there are none
+};
+
+/// What is known behind a loop by how it has been left.
+struct LoopLeft {
+  Value* way = nullptr;
+  std::vector<std::pair<size_t, Value*>> slots;  ///< what those have if it has been left by an edge
 };
 
 /// Adds the loop to the graph and makes the frame and the arrays what they are behind it. The trace is as it was in
 /// front of the loop.
-void endLoop(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key);
+LoopLeft endLoop(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key);
 
 class Rolling {
  public:
@@ -78,18 +87,21 @@ class Rolling {
   bool guarded(Roll roll);
   bool rollFor(const VirtualIterator::Items& items, graph::SymId count);
   bool rollWhile();
+  bool isLate(graph::SymId count) const;
   void countBegun();
   void findVariables();
   bool leadsTo(int from, int exit) const;
-  bool readBeforeWritten(size_t slot) const;
+  bool mayKeep(size_t slot) const;
   void runBody(Value* item);
-  enum class Probed : uint8_t { kSame, kKept, kOthers };  ///< kOthers: leaves other kinds of things, and is forgotten
+  /// kOthers: leaves other kinds of things, and is forgotten; so is what leaves the loop, whatever data is.
+  enum class Probed : uint8_t { kSame, kKept, kOthers, kLeaves };
   Probed probe(Value* item, bool mayKeep);
   std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before) const;
   int periodOf(const std::vector<Value*>& ends) const;
   bool attempt(const VirtualIterator::Items* items, std::optional<graph::SymId> count);
   void giveValues(graph::SymId symbol);
   bool mayBeWritten(Value* joined) const;
+  void goOnBehind();
   bool isClosed(const BranchState& before, std::vector<Value*>& forgotten);
   bool addContents(const BranchState& before, std::vector<Value*>* forgotten);
   [[noreturn]] void refuse(const std::string& why);
@@ -105,6 +117,12 @@ class Rolling {
   std::vector<size_t> temporaries_;  ///< slots that the body writes, and that may be read behind the loop only
   std::vector<CarriedVariable> variables_;
   std::vector<CarriedContent> contents_;
+  std::vector<LoopEdge> edges_;           ///< by which turns leave it, to go on differently (RollingBody)
+  absl::flat_hash_set<size_t> data_;  ///< slots of ints that array data decides
+  absl::flat_hash_set<size_t> mixed_;  ///< slots of what may be a float or a np.float64
+  bool mayHaveNoTurn_ = false;
+  LoopLeft left_;
+  bool leaves_ = false;  ///< the turn that was traced last ends outside of the loop
   int exit_ = -1;   ///< where turns go that leave the loop from inside
   int period_ = 1;  ///< turns until arrays that change places are where they were: these are one round
 };

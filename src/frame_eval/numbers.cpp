@@ -150,6 +150,7 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kPyFloat:
     case ValueKind::kPyBool:
     case ValueKind::kArrayScalar: return of(value->node);
+    case ValueKind::kDataInt:
     case ValueKind::kNull:
     case ValueKind::kArray:
     case ValueKind::kPyComplex:

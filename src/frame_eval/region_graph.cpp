@@ -156,7 +156,7 @@ bool RegionGraph::mayReport(const Control& loop) const {
   for (size_t i = loop.arms.begin; i < loop.arms.end; ++i) {
     const Node& node = graph_.node(ValueId(i));
     if (armOf_[i] == kDropped) continue;
-    if (node.op == Op::kCall || node.op == Op::kBind || (!isControl(node) && graph::mayRaise(graph_, ValueId(i))))
+    if (node.op == Op::kCall || node.op == Op::kBind || node.op == Op::kDefine || (!isControl(node) && graph::mayRaise(graph_, ValueId(i))))
       return true;
   }
   return false;
@@ -193,6 +193,10 @@ void RegionGraph::findNeeded() {
       else if (!called)  // outside of regions calls are made in any case
         graph_.outputs().push_back(id);
     }
+    if (node.op == Op::kDefine && armOf_[i] != kDropped) {
+      needed[i] = true;
+      if (const int arm = armOf_[i]; arm >= 0) controls_[static_cast<size_t>(arm / 2)].fixed[arm % 2].push_back(id);
+    }
     const auto itself = byNode.find(id);
     if (itself != byNode.end() && itself->second->isLoop()) {  // needs, of its operands, those that it uses
       Control& loop = *itself->second;
@@ -207,6 +211,23 @@ void RegionGraph::findNeeded() {
     }
     for (Control* control : beginning[i]) {
       auto any = [](const auto& lists) { return !lists[0].empty() || !lists[1].empty(); };
+      if (any(control->fixed)) {
+        const bool used = std::find(control->used.begin(), control->used.end(), true) != control->used.end();
+        // Nobody would make it for its results.
+        for (size_t arm = 0; arm < 2 && !used && !any(control->unread) && !any(control->unreadInner); ++arm) {
+          if (control->fixed[arm].empty()) continue;
+          const ValueId fixed = control->fixed[arm][0];
+          if (graph_.node(fixed).op == Op::kDefine) {
+            control->unread[arm].push_back(graph_.node(fixed).operands[0]);
+          } else {
+            byNode.at(fixed)->witness = true;
+            control->unreadInner[arm].push_back(byNode.at(fixed));
+          }
+        }
+        if (!control->isLoop()) needed[control->predicate.index] = true;
+        if (control->parent >= 0)
+          controls_[static_cast<size_t>(control->parent)].fixed[control->parentArm].push_back(control->node);
+      }
       control->witness = any(control->unread) || any(control->unreadInner);
       if (!control->witness) continue;
       if (!control->isLoop()) needed[control->predicate.index] = true;
@@ -245,6 +266,7 @@ void RegionGraph::makeBranch(Control& branch) {
     const std::vector<ValueId> inner = nodesOf(branch.unreadInner[arm]);
     std::vector<ValueId> roots = branch.unread[arm];
     roots.insert(roots.end(), inner.begin(), inner.end());
+    roots.insert(roots.end(), branch.fixed[arm].begin(), branch.fixed[arm].end());
     for (size_t i = 0; i < branch.results.size(); ++i)
       if (branch.used[i]) roots.push_back(branch.results[i][arm]);
     region.copy(roots);
@@ -270,6 +292,7 @@ void RegionGraph::makeLoop(Control& loop) {
   const std::vector<ValueId> inner = nodesOf(loop.unreadInner[0]);
   std::vector<ValueId> roots = loop.unread[0], operands;
   roots.insert(roots.end(), inner.begin(), inner.end());
+  roots.insert(roots.end(), loop.fixed[0].begin(), loop.fixed[0].end());
   for (size_t i = 0; i < loop.carried.size(); ++i) {
     if (!loop.used[i]) continue;
     const Carried& one = loop.carried[i];
@@ -318,8 +341,8 @@ void RegionGraph::settle() {
     if (control.witness && control.parent < 0) graph_.outputs().push_back(lastResult(graph_, control.node));
   for (size_t i = 0; i < graph_.size(); ++i) {
     Node& node = graph_.mutableNode(ValueId(i));
-    // Binds and calls live whether they are needed or not; these stand in a region now.
-    if ((node.op == Op::kBind || node.op == Op::kCall) && i < armOf_.size() && armOf_[i] != kNone) {
+    // Binds, definitions and calls live whether they are needed or not; these stand in a region now.
+    if ((node.op == Op::kBind || node.op == Op::kDefine || node.op == Op::kCall) && i < armOf_.size() && armOf_[i] != kNone) {
       node.op = Op::kConstant;
       node.operands.clear();
     }

@@ -65,6 +65,7 @@ class RegionGraph {
     std::optional<graph::ValueId> again;                     ///< of a loop
     std::vector<bool> used;                                  ///< by result
     std::array<std::vector<graph::ValueId>, 2> unread;       ///< values of the arm that are computed for their flags
+    std::array<std::vector<graph::ValueId>, 2> fixed;        ///< definitions, and controls inside that have some
     std::array<std::vector<const Control*>, 2> unreadInner;  ///< branches and loops inside that have some
     int parent = -1, parentArm = 0;                          ///< the control around
     bool witness = false;                                    ///< the last result is a bool that nobody reads

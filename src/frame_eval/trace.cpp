@@ -104,7 +104,7 @@ Value* Trace::arrayOrScalar(graph::ValueId node) {
 
 Value* Trace::number(ValueKind kind, graph::ValueId node) {
   FW_CHECK(kind == ValueKind::kArrayScalar || kind == ValueKind::kPyFloat || kind == ValueKind::kPyBool ||
-           kind == ValueKind::kPyComplex);
+           kind == ValueKind::kDataInt || kind == ValueKind::kPyComplex);
   FW_CHECK(graph_.type(node).rank() == 0);
   if (onDevice() && graph_.node(node).op != graph::Op::kInput) {
     // Numbers of the host are computed there, by the guards; what comes of arrays is on the device.
@@ -342,6 +342,7 @@ bool Trace::truth(Value* value) {
       if (decided.contains(value->sym))
         fail(BreakReason::kDataDependentBranch, "the condition is a size that data decides");
       return decide(value->sym, Relation::kNe, syms().constant(0));
+    case ValueKind::kDataInt: fail(BreakReason::kDataDependentBranch, "the condition is computed from array data");
     case ValueKind::kPyFloat:
     case ValueKind::kPyBool: {
       auto number = numbers_.of(value);

@@ -52,6 +52,7 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kPyBool: return {value->node, Weak::kNo};
     case ValueKind::kPyFloat: return {value->node, Weak::kFloat};
     case ValueKind::kPyComplex: return {value->node, Weak::kComplex};
+    case ValueKind::kDataInt: return {value->node, Weak::kInt};
     case ValueKind::kPyInt: return {graph_.sym(syms().canonical(value->sym)), Weak::kInt};
     case ValueKind::kConstant: {
       PyObject* o = value->object.get();
@@ -100,6 +101,10 @@ graph::UfuncOperand Trace::operand(Value* value) {
 graph::SymId Trace::asSym(Value* value) {
   open(value);
   if (value->kind == ValueKind::kPyInt) return syms().canonical(value->sym);
+  if (value->kind == ValueKind::kDataInt) {
+    if (!value->name.empty()) branches.refuse(value);
+    fail(BreakReason::kDataDependentShape, "an integer computed from array data");
+  }
   if (value->isConstant()) {
     PyObject* o = value->object.get();
     if (PyLong_Check(o) && (PyLong_CheckExact(o) || PyBool_Check(o))) {
@@ -161,8 +166,11 @@ PyTypeObject* Trace::typeOf(Value* value) {
     }
     case ValueKind::kInstance: return reinterpret_cast<PyTypeObject*>(value->object.get());
     case ValueKind::kArray: return arrays().type;
-    case ValueKind::kArrayScalar: return guards::scalarType(graph_.type(value->node).dtype);
+    case ValueKind::kArrayScalar:
+      if (value->joined) branches.refuse(value);
+      return guards::scalarType(graph_.type(value->node).dtype);
     case ValueKind::kPyFloat: return &PyFloat_Type;
+    case ValueKind::kDataInt:
     case ValueKind::kPyInt: return &PyLong_Type;
     case ValueKind::kPyBool: return &PyBool_Type;
     case ValueKind::kPyComplex: return &PyComplex_Type;

@@ -25,6 +25,7 @@ enum class ValueKind : uint8_t {
   kArrayScalar,  ///< NumPy scalar such as np.float32: a rank-0 graph value that leaves as a scalar
   kPyFloat,      ///< Python float not known at compile time: a rank-0 f64 graph value
   kPyInt,        ///< Python int not known at compile time: a SymId
+  kDataInt,      ///< Python int that array data decides: a rank-0 i64 graph value (data_ints.h)
   kPyBool,       ///< Python bool not known at compile time: a rank-0 bool graph value
   kPyComplex,    ///< rank-0 c128 graph value
   kTuple,        ///< items
@@ -88,12 +89,15 @@ struct Value {
   SourceId source;  ///< where the object came from, if it exists outside the trace
   Ref object;       ///< kConstant; for values with a source: the object seen while tracing (the hint)
 
-  graph::ValueId node;    ///< kArray, kArrayScalar, kPyFloat, kPyBool, kPyComplex
+  graph::ValueId node;    ///< kArray, kArrayScalar, kPyFloat, kDataInt, kPyBool, kPyComplex
   graph::SymId sym;       ///< kPyInt
+  graph::SymRange range{0, 0}, growth{0, 0};  ///< kDataInt: where it is known to be; how far from `base`
   Value* base = nullptr;  ///< kArray: the array whose memory this one views (NumPy's .base), or null;
-                          ///< kIterator: the list or tuple it walks, read as it goes
+                          ///< kIterator: the list or tuple it walks, read as it goes;
+                          ///< kDataInt: what a loop has given, from which it has come by `growth`
   bool frozen = false;    ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
-  bool joined = false;    ///< kArray: has the content of one array or of another (branches.h)
+  bool joined = false;    ///< kArray: has the content of one array or of another (branches.h);
+                          ///< kArrayScalar: a np.float64 or a float, as data wants it
 
   Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items
@@ -126,7 +130,8 @@ struct Value {
   /// Any kind that stands for numbers in the graph.
   bool isNumeric() const {
     return kind == ValueKind::kArray || kind == ValueKind::kArrayScalar || kind == ValueKind::kPyFloat ||
-           kind == ValueKind::kPyInt || kind == ValueKind::kPyBool || kind == ValueKind::kPyComplex;
+           kind == ValueKind::kPyInt || kind == ValueKind::kDataInt || kind == ValueKind::kPyBool ||
+           kind == ValueKind::kPyComplex;
   }
 };
 

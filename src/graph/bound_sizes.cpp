@@ -19,6 +19,7 @@ void forEachSym(const Node& node, absl::FunctionRef<void(SymId)> visit) {
     const SymList& sizes = node.attrs.syms(AttrKey::kSizes);
     own.insert(sizes.begin(), sizes.end());
   }
+  if (node.op == Op::kDefine) own.insert(node.attrs.sym(AttrKey::kSymbol));
   const auto pass = [&](SymId id) {
     if (!own.contains(id)) visit(id);
   };
@@ -35,6 +36,10 @@ BoundSizes::BoundSizes(const Graph& graph) {
   absl::flat_hash_set<SymId> symbols;
   for (size_t i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(ValueId(i));
+    if (node.op == Op::kDefine) {
+      calls_[node.attrs.sym(AttrKey::kSymbol)] = ValueId(i);
+      symbols.insert(node.attrs.sym(AttrKey::kSymbol));
+    }
     if (!node.attrs.has(AttrKey::kSizes)) continue;
     for (SymId size : node.attrs.syms(AttrKey::kSizes)) {
       calls_[size] = ValueId(i);
@@ -50,6 +55,10 @@ BoundSizes::BoundSizes(const Graph& graph) {
       for (const auto& [symbol, call] : calls_)
         if (call.index < i && mentions(graph.syms(), id, symbol)) needs.push_back(call);
     });
+    // What is looked at before something is written is not looked at later.
+    if (node.op == Op::kUpdate)
+      for (size_t k = 0; k < i; ++k)
+        if (graph.node(ValueId(k)).op == Op::kDefine) needs.push_back(ValueId(k));
     // What has no place of its own among the steps comes with its readers.
     for (ValueId operand : node.operands) {
       const OpClass cls = info(graph.node(operand).op).cls;

@@ -1,4 +1,4 @@
-// Sizes that library calls decide: symbols that are bound on the way (attribute "sizes" of a call). What mentions one
+// Symbols that are bound on the way: sizes that library calls decide (attribute "sizes" of a call), and definitions. What mentions one
 // comes behind the call, whether it reads a result of it or not.
 #pragma once
 
@@ -17,11 +17,11 @@ namespace fw::graph {
 /// that it binds itself.
 void forEachSym(const Node& node, absl::FunctionRef<void(SymId)> visit);
 
-/// For every node, the calls whose sizes it mentions itself or through sources and views that it reads.
+/// For every node, the calls and definitions whose symbols it mentions itself or through sources and views that it reads.
 class BoundSizes {
  public:
   explicit BoundSizes(const Graph& graph);
-  /// No call of the graph binds a size.
+  /// Nothing of the graph binds a symbol like this.
   bool empty() const { return calls_.empty(); }
   absl::Span<const ValueId> needs(ValueId id) const;
 

@@ -362,11 +362,13 @@ class Evaluator {
       state.erase(state.begin());
       return Evaluator(*node.regions[taken ? 0 : 1], symbols_, library_).run(state);
     }
-    std::vector<int64_t> symbols(symbols_.begin(), symbols_.end());
+    const bool defines = node.op == Op::kDefine;  // for what follows, too
+    std::vector<int64_t> inner(symbols_.begin(), symbols_.end());
+    std::vector<int64_t>& symbols = defines ? symbols_ : inner;
     int64_t* symbol = nullptr;
     if (node.attrs.has(AttrKey::kSymbol))
       symbol = &symbols[static_cast<size_t>(graph_.syms().node(node.attrs.sym(AttrKey::kSymbol)).value)];
-    if (node.op == Op::kBind) {
+    if (node.op == Op::kBind || defines) {
       absl::StatusOr<int64_t> least = number(node.attrs.sym(AttrKey::kLeast));
       absl::StatusOr<int64_t> most = number(node.attrs.sym(AttrKey::kMost));
       if (!least.ok()) return least.status();
@@ -374,6 +376,7 @@ class Evaluator {
       *symbol = state.front().array.at(0).asInt();
       if (*symbol < *least || *symbol > *most) return absl::OutOfRangeError("a bound number is out of its range");
       state.erase(state.begin());
+      if (defines) return state;
       return Evaluator(*node.regions[0], symbols, library_).run(state);
     }
     FW_CHECK(node.op == Op::kLoop);

@@ -304,7 +304,8 @@ bool loopAccepts(Op op, DType d) {
 bool needsGivenType(Op op) {
   OpClass cls = info(op).cls;
   return op == Op::kInput || op == Op::kCast || op == Op::kSlice || op == Op::kBroadcast || op == Op::kReshape ||
-         cls == OpClass::kCreation || op == Op::kLoop || op == Op::kCond || op == Op::kBind || op == Op::kCall;
+         cls == OpClass::kCreation || op == Op::kLoop || op == Op::kCond || op == Op::kBind || op == Op::kDefine ||
+         op == Op::kCall;
 }
 
 absl::StatusOr<ValueType> inferType(SymContext& syms, Op op, Operands operands, const Attrs& attrs) {

@@ -62,10 +62,11 @@ std::vector<BufferId> madeArraysOf(const Plan& plan) {
   return made;
 }
 
-absl::flat_hash_set<SymId> sizesOfCalls(const Plan& plan) {
+absl::flat_hash_set<SymId> boundOnTheWay(const Plan& plan) {
   absl::flat_hash_set<SymId> sizes;
   if (plan.bound.empty()) return sizes;
   forEach<CallStep>(plan.steps, [&](const CallStep& call) { sizes.insert(call.sizes.begin(), call.sizes.end()); });
+  forEach<DefineStep>(plan.steps, [&](const DefineStep& step) { sizes.insert(step.symbol); });
   return sizes;
 }
 

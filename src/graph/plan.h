@@ -135,6 +135,14 @@ struct BindStep : ControlStep {
   SymId least, most;
 };
 
+/// From here to the end of the region the symbol is what stands in `from`, an i64. Declines unless that is in the range.
+struct DefineStep {
+  Place node;
+  SymId symbol;
+  BufferId from;
+  SymId least, most;
+};
+
 /// An array in a buffer.
 struct Window {
   BufferId buffer;
@@ -180,7 +188,7 @@ struct CommitStep {
 };
 
 struct Step {
-  std::variant<KernelStep, LoopStep, CondStep, BindStep, CallStep, AllocStep, FreeStep, CopyStep, AcceptStep,
+  std::variant<KernelStep, LoopStep, CondStep, BindStep, DefineStep, CallStep, AllocStep, FreeStep, CopyStep, AcceptStep,
                CommitStep>
       what;
 };
@@ -199,14 +207,15 @@ struct Plan {
   std::vector<OutputBinding> outputs;           ///< for graph.outputs()[i]
   Steps steps;
   int calls = 0;                     ///< CallSteps
+  int definitions = 0;               ///< DefineSteps
   int madeArrays = 0;                ///< AllocSteps of kGiven buffers
   absl::flat_hash_set<SymId> bound;  ///< symbols that loops, binds and calls give their values
 
   /// Where a value lives that has memory (FW_CHECKed).
   BufferId bufferOf(ValueId value, int region = 0) const;
   std::optional<BufferId> findBuffer(ValueId value, int region = 0) const;
-  /// No loops, branches or binds: kernels, calls, Accept, commits.
-  bool isStraight() const { return regions.size() <= 1; }
+  /// No loops, branches, binds or definitions: kernels, calls, Accept, commits.
+  bool isStraight() const { return regions.size() <= 1 && definitions == 0; }
 };
 
 /// The graph of a region of the plan; `graph` is the outermost one.
@@ -216,8 +225,8 @@ const Graph& regionOf(const Plan& plan, const Graph& graph, int region);
 std::vector<const CallStep*> callsOf(const Plan& plan);
 /// The kGiven buffers that AllocSteps make, by number.
 std::vector<BufferId> madeArraysOf(const Plan& plan);
-/// Symbols that library calls bind.
-absl::flat_hash_set<SymId> sizesOfCalls(const Plan& plan);
+/// Symbols that library calls and definitions bind, from their step on.
+absl::flat_hash_set<SymId> boundOnTheWay(const Plan& plan);
 
 std::string print(const Plan& plan, const Graph& graph);
 

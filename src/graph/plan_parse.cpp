@@ -112,6 +112,8 @@ class PlanParser {
         out.push_back({cond()});
       } else if (cursor_.accept("bind ")) {
         out.push_back({bind()});
+      } else if (cursor_.accept("define ")) {
+        out.push_back({define()});
       } else {
         return;
       }
@@ -264,6 +266,24 @@ class PlanParser {
     step.least = range[0];
     step.most = range[1];
     bodies(step);
+    return step;
+  }
+
+  DefineStep define() {
+    DefineStep step;
+    const size_t start = cursor_.next();
+    step.node = place();
+    if (in(step.node.region).node(step.node.value).op != Op::kDefine)
+      TextCursor::failAt(start, "the graph has something else there");
+    plan_.bound.insert(step.symbol = bracketed());
+    ++plan_.definitions;
+    cursor_.expect("= buffer ");
+    step.from = bufferId();
+    cursor_.expect("in ");
+    const SymShape range = cursor_.shape(syms_);
+    if (range.size() != 2) cursor_.fail("two bounds expected");
+    step.least = range[0];
+    step.most = range[1];
     return step;
   }
 

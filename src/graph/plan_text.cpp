@@ -109,6 +109,11 @@ class Printer {
     bodies(step, indent);
   }
 
+  void show(const DefineStep& step, const std::string& indent) {
+    text_ += indent + "define " + placeName(step.node) + option(" ", step.symbol) + " = buffer " +
+             bufferName(step.from) + " in [" + sym(step.least) + ", " + sym(step.most) + "]\n";
+  }
+
   void begin(const std::string& what, const ControlStep& step, const std::string& indent) {
     text_ += indent + what + placeName(step.node) + " -> " +
              listOf(step.results, [](ValueId id) { return id.valid() ? valueName(id) : "_"; });

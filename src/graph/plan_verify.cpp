@@ -18,12 +18,13 @@ class Verifier {
     if (!regionsAreSound()) return std::move(problems_);
     buffers();
     if (!problems_.empty()) return std::move(problems_);
-    unbound_ = sizesOfCalls(plan_);
+    unbound_ = boundOnTheWay(plan_);
     enter(0);
     steps(plan_.steps, 0);
     require(groups_ == plan_.groups.size(), "groups that no step mentions");
     require(commits_ == plan_.commits.size(), "commits that no step mentions");
     require(calls_ == plan_.calls, "number of calls");
+    require(definitions_ == plan_.definitions, "number of definitions");
     outputs();
     return std::move(problems_);
   }
@@ -137,7 +138,7 @@ class Verifier {
     require(allocated_.erase(step.buffer) == 1, "memory is freed that is not there");
   }
 
-  /// Symbols that calls bind have a value behind the call.
+  /// Symbols that are bound on the way have a value behind that step.
   bool isKnown(SymId id) const { return !mentions(graph_.syms(), id, unbound_); }
 
   /// A buffer that stands in memory of its own.
@@ -197,6 +198,17 @@ class Verifier {
   void visit(const BindStep& step, int region) {
     require(holds(step.from, DType::kI64) && plan_.bound.contains(step.symbol), "what a symbol is bound to");
     control(step, region, Op::kBind);
+  }
+
+  void visit(const DefineStep& step, int region) {
+    require(holds(step.from, DType::kI64) && plan_.bound.contains(step.symbol), "what a symbol is defined as");
+    const Graph& graph = in(region);
+    const bool known = step.node.region == region && step.node.value.index < graph.size() &&
+                       graph.node(step.node.value).op == Op::kDefine;
+    require(known, "the node of a definition");
+    if (known) require(isThere({region, graph.node(step.node.value).operands[0]}), "a symbol is defined too early");
+    require(unbound_.erase(step.symbol) == 1, "a symbol is bound twice");
+    ++definitions_;
   }
 
   void visit(const CallStep& step, int region) {
@@ -272,8 +284,8 @@ class Verifier {
   std::vector<std::string> problems_;
   absl::flat_hash_set<Place> computed_;
   size_t groups_ = 0, commits_ = 0;
-  int calls_ = 0;
-  absl::flat_hash_set<SymId> unbound_;  ///< symbols of calls that are still to come
+  int calls_ = 0, definitions_ = 0;
+  absl::flat_hash_set<SymId> unbound_;  ///< symbols of calls and definitions that are still to come
   absl::flat_hash_set<BufferId> allocated_;
   bool accepted_ = false;
 };

@@ -30,8 +30,8 @@ bool mayRaise(const Graph& graph, ValueId id) {
     case Raises::kComplex: return isComplex(operandType());
     case Raises::kByTypes: return !isQuietCast(operandType(), node.type.dtype);
     case Raises::kNumbers: return true;
-    // A library call stays whether anybody needs it or not (liveValues): what it answers raises nothing.
-    case Raises::kAnything: return node.op != Op::kCall && !isResultOfCall(graph, node);
+    // A library call and a definition stay whether anybody needs them or not (liveValues): they raise nothing else.
+    case Raises::kAnything: return node.op != Op::kCall && node.op != Op::kDefine && !isResultOfCall(graph, node);
   }
   FW_UNREACHABLE();
 }

@@ -205,7 +205,7 @@ class Verifier {
                         graph_.type(node.operands[0]).rank() == 0;
       if (!scalarBool) report("the condition is no bool scalar");
     }
-    if (node.op == Op::kBind && operandsExist) {
+    if ((node.op == Op::kBind || node.op == Op::kDefine) && operandsExist) {
       const bool number = !node.operands.empty() && graph_.type(node.operands[0]).dtype == DType::kI64 &&
                           graph_.type(node.operands[0]).rank() == 0;
       if (!number) report("what it binds is no i64 scalar");

@@ -135,6 +135,10 @@ class Writer {
     put(step.from);
     bodies(step);
   }
+  void show(const graph::DefineStep& step) {
+    for (graph::SymId id : {step.symbol, step.least, step.most}) put(id);
+    put(step.from);
+  }
   void bodies(const graph::ControlStep& step) {
     for (const graph::ControlStep::Body& body : step.bodies) steps(body.steps);
   }

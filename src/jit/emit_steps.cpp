@@ -114,14 +114,20 @@ class StepEmitter {
   }
 
   void emit(const graph::BindStep& step) {
-    llvm::IRBuilder<>& ir = fn_.ir();
-    llvm::Value* number = ir.CreateLoad(ir.getInt64Ty(), fn_.buffer(step.from));
-    llvm::Value* low = ir.CreateICmpSLT(number, fn_.sym(step.least));
-    llvm::Value* high = ir.CreateICmpSGT(number, fn_.sym(step.most));
-    fn_.leaveIf(ir.CreateOr(low, high), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
-    fn_.bindSymbol(step.symbol, number);
-    fn_.renew();
+    define(step.symbol, step.from, step.least, step.most);
     steps(step.bodies[0].steps);
+    fn_.renew();
+  }
+
+  void emit(const graph::DefineStep& step) { define(step.symbol, step.from, step.least, step.most); }
+
+  void define(graph::SymId symbol, graph::BufferId from, graph::SymId least, graph::SymId most) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Value* number = ir.CreateLoad(ir.getInt64Ty(), fn_.buffer(from));
+    llvm::Value* low = ir.CreateICmpSLT(number, fn_.sym(least));
+    llvm::Value* high = ir.CreateICmpSGT(number, fn_.sym(most));
+    fn_.leaveIf(ir.CreateOr(low, high), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    fn_.bindSymbol(symbol, number);
     fn_.renew();
   }
 

@@ -56,6 +56,7 @@ class Walk {
     found.buffers.insert(step.from);
     steps(step.bodies[0].steps);
   }
+  void visit(const graph::DefineStep& step) { found.buffers.insert(step.from); }
   void visit(const graph::CallStep& step) {
     for (const graph::Window& operand : step.operands) found.buffers.insert(operand.buffer);
     found.buffers.insert(step.results.begin(), step.results.end());
@@ -109,6 +110,10 @@ class Nest {
   bool visit(const graph::BindStep& step) {
     symbols.insert(step.symbol);
     return isScalar(step.bodies[0].steps);
+  }
+  bool visit(const graph::DefineStep& step) {
+    symbols.insert(step.symbol);
+    return true;
   }
   bool visit(const graph::CopyStep& step) { return m_.plan.buffers[step.to.index].shape.empty(); }
   bool visit(const graph::CallStep&) { return false; }

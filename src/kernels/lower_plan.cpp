@@ -75,13 +75,47 @@ class RegionScopes {
   std::optional<AccessProver::Scope> scope_;
 };
 
+/// What definitions say of their symbols. A kernel that mentions one comes behind it, so that it holds there; others may
+/// come before, or run without it.
+class Definitions {
+ public:
+  Definitions(const graph::Graph& graph, const graph::Plan& plan) : syms_(graph.syms()) {
+    if (plan.definitions > 0) find(plan.steps);
+  }
+
+  std::vector<graph::SymId> factsFor(const Kernel& kernel) const {
+    std::vector<graph::SymId> facts;
+    for (const graph::DefineStep* step : steps_) {
+      const auto mentions = [&](graph::SymId id) { return graph::mentions(syms_, id, step->symbol); };
+      const bool known = std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
+                                     [&](const Access& access) { return mentions(access.offset); });
+      if (!known) continue;
+      facts.push_back(syms_.sub(step->symbol, step->least));
+      facts.push_back(syms_.sub(step->most, step->symbol));
+    }
+    return facts;
+  }
+
+ private:
+  void find(const graph::Steps& steps) {
+    for (const graph::Step& step : steps) {
+      if (const auto* define = std::get_if<graph::DefineStep>(&step.what)) steps_.push_back(define);
+      if (const graph::ControlStep* control = graph::controlOf(step))
+        for (const graph::ControlStep::Body& body : control->bodies) find(body.steps);
+    }
+  }
+
+  graph::SymContext& syms_;
+  std::vector<const graph::DefineStep*> steps_;
+};
+
 /// How far the accesses reach that are not proved to stay inside of their buffers, and results that are views. An error
 /// where they may not be left to a check at run time, or where there is no telling: in regions, whose accesses are not
 /// known when the call begins.
 absl::StatusOr<std::vector<Reach>> unprovedReaches(const graph::Graph& graph, const graph::Plan& plan,
                                                    const LoweringOptions& options, const KernelProgram& program) {
-  // What calls bind has a value wherever it is mentioned (plan_verify.cpp), within the range of the symbol.
-  const absl::flat_hash_set<graph::SymId> sizes = graph::sizesOfCalls(plan);
+  // What is bound on the way has a value wherever it is mentioned (plan_verify.cpp), within the range of the symbol.
+  const absl::flat_hash_set<graph::SymId> sizes = graph::boundOnTheWay(plan);
   std::vector<graph::SymId> scoped(plan.bound.begin(), plan.bound.end());
   std::erase_if(scoped, [&](graph::SymId id) { return sizes.contains(id); });
   AccessProver prover(plan, graph.syms(), options.guarded, scoped);
@@ -102,7 +136,9 @@ absl::StatusOr<std::vector<Reach>> unprovedReaches(const graph::Graph& graph, co
     inRegion |= !isEarly(reaches.back());
     if (options.refuseUnproved) problems.push_back(absl::StrCat("result ", result, " in buffer ", output.buffer.index));
   }
+  const Definitions definitions(graph, plan);
   const auto prove = [&](const Kernel& kernel, bool known) {
+    const AccessProver::Scope defined(prover, {}, definitions.factsFor(kernel));
     for (uint32_t access : prover.unproved(kernel)) {
       std::optional<Reach> reach = reachOf(kernel, access, graph.syms());
       inRegion |= !known || (reach && !isEarly(*reach));

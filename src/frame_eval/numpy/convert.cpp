@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture::numpy {
@@ -87,6 +88,10 @@ bool intFits(Trace& trace, Value* value, DType dtype) {
   if (!graph::isInteger(dtype)) return true;
   Limits limits = limitsOf(dtype);
   if (value->kind == ValueKind::kPyInt) return trace.ensureWithin(value->sym, limits.lo, limits.hi);
+  if (value->kind == ValueKind::kDataInt) {
+    (void)DataInts{trace}.within(value, {limits.lo, limits.hi});
+    return true;
+  }
   graph::UfuncOperand operand = trace.operand(value);
   if (operand.weak != Weak::kInt) return true;
   int64_t v = trace.graph().node(operand.value).attrs.scalar(AttrKey::kValue).asInt();

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/complex_length.h"
 
@@ -113,8 +114,11 @@ Value* conj(Bound& a) {
 
 Value* absolute(Bound& a) {
   DType dtype = dtypeOf(a.trace, a["a"]);
-  if (a["a"]->kind != ValueKind::kArray && graph::isInteger(dtype))
-    a.refuse("an integer NumPy scalar (overflow would warn)");
+  if (a["a"]->kind != ValueKind::kArray && graph::isInteger(dtype)) {
+    if (a.trace.onDevice()) a.refuse("an integer NumPy scalar (overflow would warn)");
+    DataInts ints{a.trace};
+    return a.trace.arrayOrScalar(*ints.inDtype(ints.absolute(ints.ofScalar(a["a"])), dtype));
+  }
   Value* result = ufunc(a.trace, Op::kAbsolute, {a["a"]});
   if (a["a"]->kind == ValueKind::kArray && !a.trace.onDevice()) checkComplexLength(a.trace, result->node);
   return result;

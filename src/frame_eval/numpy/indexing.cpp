@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "cpython/numpy_names.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/alias.h"
 #include "graph/support/check.h"
+#include "graph/symint_facts.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -60,7 +62,15 @@ class IndexParser {
   static bool isEllipsis(Value* v) { return v->isConstant() && v->object.get() == Py_Ellipsis; }
   static bool isNewAxis(Value* v) { return v->isConstant() && v->object.get() == Py_None; }
 
-  static void checkBasic(Value* item) {
+  /// A number that array data decides, or an element of an array of ints.
+  bool isData(Value* item) const {
+    return item->kind == ValueKind::kDataInt ||
+           (item->kind == ValueKind::kArrayScalar && graph::isInteger(trace_.graph().type(item->node).dtype) &&
+            !trace_.onDevice());
+  }
+
+  void checkBasic(Value* item) const {
+    if (isData(item)) return;
     switch (item->kind) {
       case ValueKind::kPyInt:
       case ValueKind::kSlice: return;
@@ -95,7 +105,9 @@ class IndexParser {
       auto* s = reinterpret_cast<PySliceObject*>(item->object.get());
       return addSlice(trace_.constant(s->start), trace_.constant(s->stop), trace_.constant(s->step));
     }
+    if (isData(item)) return addData(item);
     SymId i = trace_.asSym(item), n = size();
+    if (undecided(i)) return addData(item);
     if (less(i, constant(0))) {
       if (less(i, syms_.neg(n))) raises("IndexError: index is out of bounds");
       i = syms_.add(i, n);
@@ -103,6 +115,37 @@ class IndexParser {
       raises("IndexError: index is out of bounds");
     }
     parsed_.axes.push_back({i, constant(1), constant(1), true});
+    parsed_.whole = false;
+  }
+
+  /// Of the turn of a loop or of data, and not known to be inside of the array in every turn.
+  bool undecided(SymId i) {
+    if (trace_.decided.contains(i)) return true;
+    if (!trace_.turns.contains(i)) return false;
+    const auto negative = trace_.turns.decide(i, Relation::kLt, constant(0));
+    if (!negative) return true;
+    return !*negative ? !trace_.turns.decide(i, Relation::kLt, size())
+                      : !trace_.turns.decide(i, Relation::kLt, syms_.neg(size()));
+  }
+
+  /// The kernel looks whether it is in the array; where it is not, the call fails and Python raises.
+  void addData(Value* item) {
+    DataInts ints{trace_};
+    graph::Graph& g = trace_.graph();
+    Value* index = item->kind == ValueKind::kArrayScalar ? ints.fromNumber(item->node) : ints.of(item);
+    if (!index) unsupported("an index beyond 62 bits");
+    const SymId n = size();
+    ValueId node = index->node;
+    if (index->range.lo < 0) {
+      const ValueId fromEnd = g.binary(Op::kAdd, node, g.sym(n));
+      const ValueId zero = g.constant(graph::Scalar::ofInt(DType::kI64, 0));
+      node = index->range.hi < 0 ? fromEnd
+                                 : ufuncNode(trace_, Op::kWhere, {g.binary(Op::kLess, node, zero), fromEnd, node});
+    }
+    const SymId last = syms_.sub(n, constant(1));
+    const int64_t most = std::max<int64_t>(0, graph::refinedRange(syms_, n).hi - 1);
+    const SymId place = trace_.decided.define(node, constant(0), last, {0, most});
+    parsed_.axes.push_back({place, constant(1), constant(1), true});
     parsed_.whole = false;
   }
 
@@ -195,7 +238,9 @@ Value* getItem(Trace& trace, Value* array, Value* index) {
   if (array->kind != ValueKind::kArray) unsupported("indexing of a NumPy scalar");
   if (isMask(trace, index) && trace.onDevice()) unsupported("a selection by a mask on a device");
   if (isMask(trace, index)) return select(trace, array, index);
-  if (Value* gathered = gather(trace, array, index)) return gathered;
+  const bool inLoop = trace.turns.bodies > 0;
+  const bool element = inLoop && (index->kind == ValueKind::kArrayScalar || index->kind == ValueKind::kDataInt);
+  if (Value* gathered = element ? nullptr : gather(trace, array, index)) return gathered;
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId node = viewOf(trace, array->node, parsed);
@@ -237,6 +282,9 @@ void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId part = viewOf(trace, array->node, parsed);
+  const bool data = std::any_of(parsed.axes.begin(), parsed.axes.end(),
+                                [&](const AxisIndex& axis) { return trace.decided.contains(axis.start); });
+  if (data && trace.turns.bodies == 0) unsupported("assignment at a place that array data decides");
   // An element takes no array of one element, a part of rank 0 (with an Ellipsis) does.
   const bool element = g.type(part).rank() == 0 && !parsed.ellipsis && g.type(array->node).rank() > 0;
   if (element && !trace.onDevice() && !isScalar(value) && g.type(asArray(trace, value)).rank() > 0)

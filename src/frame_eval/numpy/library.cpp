@@ -20,10 +20,13 @@ class ArgumentBuilder {
   LibraryArgument build(Value* value) {
     switch (value->kind) {
       case ValueKind::kArray: return operand(Kind::kArray, value->node);
-      case ValueKind::kArrayScalar: return operand(Kind::kScalar, value->node);
+      case ValueKind::kArrayScalar:
+        if (value->joined) trace_.branches.refuse(value);
+        return operand(Kind::kScalar, value->node);
       case ValueKind::kPyFloat: return operand(Kind::kFloat, value->node);
       case ValueKind::kPyBool: return operand(Kind::kBool, value->node);
       case ValueKind::kPyComplex: return operand(Kind::kComplex, value->node);
+      case ValueKind::kDataInt: return operand(Kind::kInt, value->node);
       case ValueKind::kPyInt: return operand(Kind::kInt, trace_.graph().sym(trace_.syms().canonical(value->sym)));
       case ValueKind::kTuple:
       case ValueKind::kList: return items(value);

@@ -194,7 +194,17 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   refuseSmearing(trace, before, part, node);
   FW_CHECK(g.type(node).dtype == g.type(part).dtype && g.type(node).rank() == g.type(part).rank());
   ValueId after = scatter(trace, part, node, before);
-  if (owner->source.valid()) {
+  const auto isDecided = [&](ValueId view) {
+    for (; view != before && graph::isView(g, view); view = g.node(view).operands[0])
+      if (g.node(view).attrs.has(AttrKey::kStarts))
+        for (SymId start : g.node(view).attrs.syms(AttrKey::kStarts))
+          if (trace.decided.contains(start)) return true;
+    return false;
+  };
+  // Where the part is is not known in front of the call: then all of the array is stored.
+  if (owner->source.valid() && isDecided(part)) {
+    trace.arrayWrites.push_back({owner, inputOf(trace, owner), after, trace.at});
+  } else if (owner->source.valid()) {
     trace.arrayWrites.push_back({owner, replay(trace, part, before, inputOf(trace, owner)), node, trace.at});
   }
   // The memory keeps its strides whatever layout the new content was computed in; reshapes and transposes in between

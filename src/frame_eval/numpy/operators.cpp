@@ -1,6 +1,9 @@
 // Operators of arrays and NumPy scalars. For arrays they are the ufuncs, but for the fast paths of `**`; NumPy scalars
 // have arithmetic of their own, which answers the same but warns about integer overflow.
+#include <algorithm>
+
 #include "cpython/bytecode.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/binding.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/masks.h"
@@ -20,19 +23,42 @@ Op opOf(int number) {
   return *ops[number];
 }
 
-/// Arithmetic that can overflow: NumPy's integer scalars warn then, which no kernel can tell.
+/// Arithmetic that can overflow: NumPy's integer scalars warn then.
 bool mayOverflow(Op op) {
   return op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply || op == Op::kPower || op == Op::kNegative ||
          op == Op::kAbsolute || op == Op::kFloorDivide || op == Op::kRemainder;
 }
 
-void checkScalarArithmetic(Trace& trace, Op op, ValueId result, const std::vector<Value*>& operands) {
-  for (Value* v : operands) {
-    if (!isScalar(v)) return;
+/// Python's number of the operator.
+int numberOf(Op op) {
+  switch (op) {
+    case Op::kAdd: return cpython::kNbAdd;
+    case Op::kSubtract: return cpython::kNbSubtract;
+    case Op::kMultiply: return cpython::kNbMultiply;
+    case Op::kFloorDivide: return cpython::kNbFloorDivide;
+    case Op::kRemainder: return cpython::kNbRemainder;
+    default: return cpython::kNbPower;
   }
-  if (mayOverflow(op) && graph::isInteger(trace.graph().type(result).dtype)) {
-    unsupported("arithmetic of integer NumPy scalars (overflow would warn)");
+}
+
+/// `result`, or the same with checks where it is arithmetic of NumPy's integer scalars: what does not fit into the type
+/// fails the call.
+ValueId checkedScalar(Trace& trace, Op op, ValueId result, const std::vector<Value*>& operands) {
+  const DType dtype = trace.graph().type(result).dtype;
+  if (!mayOverflow(op) || !graph::isInteger(dtype) || !std::all_of(operands.begin(), operands.end(), isScalar))
+    return result;
+  if (trace.onDevice()) unsupported("arithmetic of integer NumPy scalars (overflow would warn)");
+  DataInts ints{trace};
+  Value* first = ints.ofScalar(operands[0]);
+  Value* answer = nullptr;
+  if (operands.size() == 1) {
+    answer = ints.negative(first);
+  } else if (Value* second = ints.ofScalar(operands[1]); first && second) {
+    answer = ints.binary(numberOf(op), first, second);
   }
+  const std::optional<ValueId> node = ints.inDtype(answer, dtype);
+  if (!node) unsupported("arithmetic of integer NumPy scalars (overflow would warn)");
+  return *node;
 }
 
 /// The ufunc that array ** exponent runs instead of power, for exponents that are Python numbers known here.
@@ -67,8 +93,7 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
   }
   ValueId node = ufuncNode(trace, op, std::vector<Value*>{left, right});
   trace.ufuncCalls += countsAsArithmetic(trace.graph().node(node));
-  checkScalarArithmetic(trace, op, node, {left, right});
-  return node;
+  return checkedScalar(trace, op, node, {left, right});
 }
 
 /// array op= value: the ufunc's result is cast to the array's type and written into it.
@@ -162,9 +187,8 @@ Value* unaryOp(Trace& trace, Unary number, Value* operand) {
     case Unary::kPositive: op = Op::kPositive; break;
     case Unary::kInvert: op = Op::kInvert; break;
   }
-  ValueId node = ufuncNode(trace, op, std::vector<Value*>{operand});
-  checkScalarArithmetic(trace, op, node, {operand});
-  return trace.arrayOrScalar(node);
+  const ValueId node = ufuncNode(trace, op, std::vector<Value*>{operand});
+  return trace.arrayOrScalar(checkedScalar(trace, op, node, {operand}));
 }
 
 }  // namespace fw::capture::numpy

@@ -1,5 +1,6 @@
 // Calls of ufuncs: conversion of the operands, broadcasting, and the value checks that NumPy makes before the loop
 // runs.
+#include "frame_eval/branch_join.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/support.h"
 
@@ -11,6 +12,7 @@ bool isWeakInt(const graph::UfuncOperand& operand) { return operand.weak == Weak
 /// A runtime int that may be beyond what a float holds exactly.
 bool isLarge(Trace& trace, Value* value) {
   constexpr int64_t kExact = int64_t{1} << 53;
+  if (value->kind == ValueKind::kDataInt) return value->range.lo < -kExact || value->range.hi > kExact;
   if (value->kind != ValueKind::kPyInt) return false;
   graph::SymRange range = trace.syms().range(trace.syms().canonical(value->sym));
   return range.lo < -kExact || range.hi > kExact;
@@ -87,6 +89,12 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
     types.push_back(operandType(trace, o));
     nodes.push_back(o.value);
   }
+  // A float leaves the dtype to arrays that a np.float64 does not leave it to.
+  for (Value* v : values)
+    for (const graph::OperandType& other : types) {
+      const DType d = other.dtype;
+      if (isMixed(v) && (d == DType::kF16 || d == DType::kF32 || d == DType::kC64)) trace.branches.refuse(v);
+    }
   unify(trace, nodes);
   auto signature = graph::resolveUfunc(op, types);
   if (!signature.ok()) orBreak(signature.status());

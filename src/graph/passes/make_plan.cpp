@@ -95,6 +95,14 @@ class Planner {
       }
       return absl::OkStatus();
     }
+    if (node.op == Op::kDefine) {
+      const SymId symbol = node.attrs.sym(AttrKey::kSymbol);
+      plan_.bound.insert(symbol);
+      ++plan_.definitions;
+      out.push_back({DefineStep{
+          {region, id}, symbol, {}, node.attrs.sym(AttrKey::kLeast), node.attrs.sym(AttrKey::kMost)}});
+      return absl::OkStatus();
+    }
     Step step;
     if (node.op == Op::kLoop) {
       LoopStep loop;

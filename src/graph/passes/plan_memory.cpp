@@ -146,6 +146,8 @@ class MemoryPlanner {
         const int at = clock_++;
         for (ValueId operand : in(region).node(call->node.value).operands) reads(region, operand, at);
         answers(region, call->projects, at);
+      } else if (auto* define = std::get_if<DefineStep>(&step.what)) {
+        reads(region, in(region).node(define->node.value).operands[0], clock_++);
       } else if (ControlStep* control = controlOf(step)) {
         const Node& node = in(region).node(control->node.value);
         ++clock_;
@@ -293,6 +295,9 @@ class MemoryPlanner {
         ++now_;
       } else if (auto* call = std::get_if<CallStep>(&steps[i].what)) {
         if (absl::Status s = placeCall(*call, region, now_++); !s.ok()) return s;
+      } else if (auto* define = std::get_if<DefineStep>(&steps[i].what)) {
+        define->from = plan_.bufferOf(in(region).node(define->node.value).operands[0], region);
+        ++now_;
       } else if (ControlStep* control = controlOf(steps[i])) {
         const int begin = now_++;
         std::vector<CopyStep> settled;

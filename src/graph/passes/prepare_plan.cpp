@@ -91,7 +91,7 @@ class Preparer {
         if (op != Op::kInput && viewed_.contains(id)) rw.set(id, addCopy(rw.out(), rw.map(id), ++copies_));
         return absl::OkStatus();
       case OpClass::kControl:
-        if (hasRegions(op)) return control(rw, id);
+        if (hasRegions(op) || op == Op::kDefine) return control(rw, id);
         if (op == Op::kCall) return join(rw, id);
         break;
       case OpClass::kElementwise:
@@ -230,6 +230,8 @@ class Preparer {
     if (given || isView(graph, base) || outputs_.contains(base)) return false;
     absl::flat_hash_set<ValueId> before;  // what the update needs
     std::vector<ValueId> open = {update};
+    for (size_t i = 0; i < update.index; ++i)  // these come first (BoundSizes)
+      if (graph.node(ValueId(i)).op == Op::kDefine) open.push_back(ValueId(i));
     while (!open.empty()) {
       const ValueId at = open.back();
       open.pop_back();

@@ -58,7 +58,8 @@ void Rewriter::keepRaising() {
       live[i] = true;
       raising_.push_back(ValueId(i));
     }
-    live[i] = live[i] || (wanted[i] && out_.node(ValueId(i)).op == Op::kCall);
+    const Op op = out_.node(ValueId(i)).op;
+    live[i] = live[i] || (wanted[i] && (op == Op::kCall || op == Op::kDefine));
     if (!live[i]) continue;
     for (ValueId operand : out_.node(ValueId(i)).operands) live[operand.index] = true;
   }
@@ -72,9 +73,9 @@ std::vector<bool> liveValues(const Graph& graph) {
 
 namespace {
 
-/// A bind fails what is out of its range, and a library call may raise, whether anybody needs its results or not.
+/// A bind or a definition fails what is out of its range, and a library call may raise, whether anybody needs its results or not.
 bool mayFail(const Node& node) {
-  if (node.op == Op::kBind || node.op == Op::kCall) return true;
+  if (node.op == Op::kBind || node.op == Op::kDefine || node.op == Op::kCall) return true;
   for (const std::unique_ptr<Graph>& region : node.regions)
     for (size_t i = 0; i < region->size(); ++i)
       if (mayFail(region->node(ValueId(i)))) return true;

@@ -192,6 +192,15 @@ class CudaExecutable : public runtime::Executable {
       return steps(step.bodies[0].steps);
     }
 
+    absl::Status run(const graph::DefineStep& step) {
+      absl::StatusOr<int64_t> value = read<int64_t>(step.from), least = number(step.least), most = number(step.most);
+      for (const auto* n : {&value, &least, &most})
+        if (!n->ok()) return n->status();
+      if (*value < *least || *value > *most) return absl::OutOfRangeError("a defined number");
+      setSymbol(step.symbol, *value);
+      return absl::OkStatus();
+    }
+
     const CudaExecutable& of_;
     Context& context_;
     runtime::cuda::Host& host_;
@@ -217,7 +226,8 @@ class CudaExecutable : public runtime::Executable {
     for (const graph::Step& step : steps) {
       const auto* copy = std::get_if<graph::CopyStep>(&step.what);
       const auto* call = std::get_if<graph::CallStep>(&step.what);
-      if ((copy && onHost(copy->from)) || call || graph::controlOf(step))
+      const bool defines = std::holds_alternative<graph::DefineStep>(step.what);
+      if ((copy && onHost(copy->from)) || call || defines || graph::controlOf(step))
         return absl::UnimplementedError("a number of the host in a step that is no kernel");
     }
     return absl::OkStatus();

@@ -1,0 +1,621 @@
+"""Element loops as textbooks have them: early exits with a value, Python ints that array data decides, places that it decides,
+minima and maxima. Plain against compiled, whether one region or not; those of ONE are one."""
+import numpy as np
+import pytest
+
+import compare
+import fusewire
+
+RNG = np.random.default_rng(9)
+
+
+def reals(*shape):
+    return RNG.random(shape)
+
+
+def ints(most, *shape, dtype=np.int64):
+    return RNG.integers(0, most, shape).astype(dtype)
+
+
+def rows_of(n):
+    """indptr, indices and data of a sparse matrix, rows of which are empty, and a vector."""
+    indptr = np.concatenate([[0], np.cumsum(RNG.integers(0, 4, n))])
+    return indptr, ints(n, indptr[-1]), reals(indptr[-1]), reals(n)
+
+
+def first_above(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i
+    return -1
+
+
+def first_value(x, t):
+    for v in x:
+        if v > t:
+            return v
+    return None
+
+
+def all_positive(x):
+    for i in range(len(x)):
+        if x[i] <= 0:
+            return False
+    return True
+
+
+def search2(a, v):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] > v:
+                return i, j
+    return -1, -1
+
+
+def newton(x, n):
+    for i in range(n):
+        step = (x * x - 2.0) / (2.0 * x)
+        x = x - step
+        if np.abs(step).max() < 1e-12:
+            return x
+    return x
+
+
+def broken(x, t):
+    k = 0
+    for i in range(len(x)):
+        if x[i] > t:
+            k = i
+            break
+    return k
+
+
+def count(x):
+    n = 0
+    for v in x:
+        if v > 0:
+            n += 1
+    return n
+
+
+def count2(x, lo, hi):
+    n = 0
+    m = 0
+    for i in range(len(x)):
+        if x[i] < lo:
+            n += 1
+        elif x[i] > hi:
+            m += 2
+    return n, m
+
+
+def histogram(b, k):
+    h = np.zeros(k, dtype=np.int64)
+    for i in range(len(b)):
+        h[b[i]] += 1
+    return h
+
+
+def histogram_f(x, k):
+    h = np.zeros(k)
+    for i in range(len(x)):
+        h[int(x[i] * k)] += 1
+    return h
+
+
+def permuted(x, idx):
+    s = 0.0
+    for i in range(len(idx)):
+        s += x[idx[i]]
+    return s
+
+
+def spmv(indptr, indices, data, x):
+    y = np.zeros(len(indptr) - 1)
+    for i in range(len(indptr) - 1):
+        s = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            s += data[k] * x[indices[k]]
+        y[i] = s
+    return y
+
+
+def binary_search(a, v):
+    lo = 0
+    hi = len(a)
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if a[mid] < v:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+def walk(a, n):
+    k = 0
+    steps = 0
+    while k < n:
+        k += int(a[k])
+        steps += 1
+    return k, steps
+
+
+def collatz(starts):
+    out = np.zeros(len(starts), dtype=np.int64)
+    for i in range(len(starts)):
+        n = int(starts[i])
+        c = 0
+        while n != 1:
+            if n % 2 == 0:
+                n = n // 2
+            else:
+                n = 3 * n + 1
+            c += 1
+        out[i] = c
+    return out
+
+
+def mandelbrot(c, limit):
+    out = np.zeros(c.shape, dtype=np.int64)
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            z = 0j
+            k = 0
+            for k in range(limit):
+                z = z * z + c[i, j]
+                if z.real * z.real + z.imag * z.imag > 4.0:
+                    break
+            out[i, j] = k
+    return out
+
+
+def edit_distance(a, b):
+    d = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
+    for i in range(len(a) + 1):
+        d[i, 0] = i
+    for j in range(len(b) + 1):
+        d[0, j] = j
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
+    return d[len(a), len(b)]
+
+
+def lcs(a, b):
+    d = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            if a[i - 1] == b[j - 1]:
+                d[i, j] = d[i - 1, j - 1] + 1
+            else:
+                d[i, j] = max(d[i - 1, j], d[i, j - 1])
+    return d[len(a), len(b)]
+
+
+def knapsack(w, v, cap):
+    best = np.zeros(cap + 1)
+    for i in range(len(w)):
+        for c in range(cap, w[i] - 1, -1):
+            best[c] = max(best[c], best[c - w[i]] + v[i])
+    return best[cap]
+
+
+def crc(data):
+    c = 0xFFFF
+    for b in data:
+        c ^= int(b)
+        for _ in range(8):
+            if c & 1:
+                c = (c >> 1) ^ 0xA001
+            else:
+                c >>= 1
+    return c
+
+
+def sieve(n):
+    p = np.ones(n, dtype=np.bool_)
+    p[:2] = False
+    for i in range(2, n):
+        if i * i >= n:
+            break
+        if p[i]:
+            for j in range(i * i, n, i):
+                p[j] = False
+    return p
+
+
+def argbest(x):
+    best = x[0]
+    k = 0
+    for i in range(1, len(x)):
+        if x[i] > best:
+            best = x[i]
+            k = i
+    return k, best
+
+
+def viterbi(logp, trans):
+    n, m = logp.shape
+    back = np.zeros((n, m), dtype=np.int64)
+    v = logp[0].copy()
+    for t in range(1, n):
+        new = np.zeros(m)
+        for j in range(m):
+            best = v[0] + trans[0, j]
+            arg = 0
+            for i in range(1, m):
+                s = v[i] + trans[i, j]
+                if s > best:
+                    best = s
+                    arg = i
+            new[j] = best + logp[t, j]
+            back[t, j] = arg
+        v = new
+    path = np.zeros(n, dtype=np.int64)
+    path[n - 1] = np.argmax(v)
+    for t in range(n - 1, 0, -1):
+        path[t - 1] = back[t, path[t]]
+    return path
+
+
+def otsu(h):
+    total = h.sum()
+    sum_all = 0.0
+    for i in range(len(h)):
+        sum_all += i * h[i]
+    w = 0.0
+    s = 0.0
+    best = 0.0
+    level = 0
+    for i in range(len(h)):
+        w += h[i]
+        if w > 0 and w < total:
+            s += i * h[i]
+            m = s / w - (sum_all - s) / (total - w)
+            between = w * (total - w) * m * m
+            if between > best:
+                best = between
+                level = i
+    return level
+
+
+def rle(x):
+    values = np.zeros_like(x)
+    counts = np.zeros(len(x), dtype=np.int64)
+    k = 0
+    values[0] = x[0]
+    counts[0] = 1
+    for i in range(1, len(x)):
+        if x[i] == values[k]:
+            counts[k] += 1
+        else:
+            k += 1
+            values[k] = x[i]
+            counts[k] = 1
+    return values[:k + 1], counts[:k + 1]
+
+
+def life_elements(g):
+    n, m = g.shape
+    out = np.zeros_like(g)
+    for i in range(n):
+        for j in range(m):
+            s = 0
+            for di in range(-1, 2):
+                for dj in range(-1, 2):
+                    if di != 0 or dj != 0:
+                        s += g[(i + di) % n, (j + dj) % m]
+            if s == 3 or (s == 2 and g[i, j] == 1):
+                out[i, j] = 1
+    return out
+
+
+def random_walk(steps, n):
+    visits = np.zeros(n, dtype=np.int64)
+    pos = n // 2
+    for s in steps:
+        pos = (pos + int(s)) % n
+        visits[pos] += 1
+    return visits
+
+
+def bubble(a):
+    n = len(a)
+    for i in range(n):
+        swapped = False
+        for j in range(n - 1 - i):
+            if a[j] > a[j + 1]:
+                a[j], a[j + 1] = a[j + 1], a[j]
+                swapped = True
+        if not swapped:
+            break
+    return a
+
+
+def insertion(a):
+    for i in range(1, len(a)):
+        key = a[i]
+        j = i - 1
+        while j >= 0 and a[j] > key:
+            a[j + 1] = a[j]
+            j -= 1
+        a[j + 1] = key
+    return a
+
+
+def best_of(x):
+    best = x[0]
+    for i in range(1, len(x)):
+        best = max(best, x[i])
+    return best
+
+
+def periodic(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i % 4] * x[i // 2]
+    return s
+
+
+def rolling_rows(c, n):
+    d = np.zeros((2, len(c)))
+    for i in range(1, n):
+        for j in range(1, len(c)):
+            d[i % 2, j] = d[(i - 1) % 2, j - 1] + c[j]
+    return d
+
+
+def collected(x):
+    out = []
+    for i in range(len(x)):
+        out.append(x[i] * 2)
+    return np.array(out)
+
+
+CASES = {
+    "first_above": (first_above, lambda n: (reals(n), 0.98)),
+    "first_of_none": (first_above, lambda n: (reals(n), 1.5)),
+    "first_value": (first_value, lambda n: (reals(n), 0.98)),
+    "all_positive": (all_positive, lambda n: (reals(n) - 0.005,)),
+    "search2": (search2, lambda n: (reals(n, n + 3), 0.9995)),
+    "newton": (newton, lambda n: (reals(10) + 1, n)),
+    "broken": (broken, lambda n: (reals(n), 0.99)),
+    "count": (count, lambda n: (reals(n) - 0.5,)),
+    "count2": (count2, lambda n: (reals(n), 0.3, 0.8)),
+    "histogram": (histogram, lambda n: (ints(16, n), 16)),
+    "histogram_small_ints": (histogram, lambda n: (ints(16, n, dtype=np.uint8), 16)),
+    "histogram_f": (histogram_f, lambda n: (reals(n), 16)),
+    "permuted": (permuted, lambda n: (reals(50), ints(50, n) - 25)),
+    "spmv": (spmv, rows_of),
+    "binary_search": (binary_search, lambda n: (np.sort(reals(n)), 0.3)),
+    "walk": (walk, lambda n: (ints(5, n) + 1, n - 8)),
+    "collatz": (collatz, lambda n: (np.arange(1, n),)),
+    "mandelbrot": (mandelbrot, lambda n: (3 * reals(9, 8) - 2 + 1j * reals(9, 8), n)),
+    "edit_distance": (edit_distance, lambda n: (ints(4, n), ints(4, n + 5))),
+    "lcs": (lcs, lambda n: (ints(4, n), ints(4, n + 5))),
+    "knapsack": (knapsack, lambda n: (ints(30, 20) + 1, reals(20), n)),
+    "crc": (crc, lambda n: (ints(256, n, dtype=np.uint8),)),
+    "sieve": (sieve, lambda n: (n * n,)),
+    "argbest": (argbest, lambda n: (reals(n),)),
+    "viterbi": (viterbi, lambda n: (reals(n, 5), reals(5, 5))),
+    "otsu": (otsu, lambda n: (ints(1000, n).astype(float),)),
+    "rle": (rle, lambda n: (np.repeat(ints(4, n), 3),)),
+    "life_elements": (life_elements, lambda n: (ints(2, n, n + 2),)),
+    "random_walk": (random_walk, lambda n: (ints(3, n) - 1, 20)),
+    "bubble": (bubble, lambda n: (reals(n),)),
+    "insertion": (insertion, lambda n: (reals(n),)),
+    "best_of": (best_of, lambda n: (reals(n),)),
+    "periodic": (periodic, lambda n: (reals(n),)),
+    "rolling_rows": (rolling_rows, lambda n: (reals(n), n)),
+    "collected": (collected, lambda n: (reals(n),)),
+}
+
+
+# Not one compiled region yet, and why.
+BROKEN = {
+    "first_value": "a number or None",
+    "knapsack": "a range whose end is a NumPy int, downwards",
+    "rle": "slices whose bounds array data decides",
+    "insertion": "a loop inside whose bounds are those of the turn",
+    "collected": "appends",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_element_loops(name):
+    function, arguments = CASES[name]
+    compiled = fusewire.compile(function, fullgraph=name not in BROKEN)
+    for n in (80, 81, 95, 80, 120):
+        compare.assert_same_call(function, compiled, arguments(n))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_few_elements(name):
+    function, arguments = CASES[name]
+    compiled = fusewire.compile(function)
+    for n in (20, 10, 12, 70):
+        compare.assert_same_call(function, compiled, arguments(n))
+
+
+def sum_of(a):
+    total = 0
+    for i in range(len(a)):
+        total += int(a[i])
+    return total
+
+
+def product_of(a):
+    total = 1
+    for i in range(len(a)):
+        total *= int(a[i])
+    return total
+
+
+def test_ints_beyond_64_bits_are_pythons():
+    big = np.full(80, 2**62)
+    for function, a in ((sum_of, big), (sum_of, -big), (product_of, np.full(80, 3)), (product_of, np.full(80, -1)),
+                        (sum_of, np.full(80, 2**64 - 1, dtype=np.uint64)), (sum_of, np.full(80, -2**63))):
+        compiled = fusewire.compile(function)
+        compare.assert_same_call(function, compiled, (np.arange(80),))
+        compare.assert_same_call(function, compiled, (a,))
+        compare.assert_same_call(function, compiled, (np.arange(80),))
+
+
+def raised(a):
+    for i in range(1, len(a)):
+        a[i] = a[i - 1] + a[i]
+    return a
+
+
+def negated(a):
+    out = np.zeros_like(a)
+    for i in range(len(a)):
+        out[i] = abs(-a[i]) - 1
+    return out
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+def test_numpy_ints_that_wrap_warn(dtype):
+    for function in (raised, negated):
+        compiled = fusewire.compile(function)
+        for value in (0, 1, 3, np.iinfo(dtype).max, np.iinfo(dtype).min, 2):
+            compare.assert_same_call(function, compiled, (np.full(80, value, dtype=dtype),))
+
+
+def test_places_out_of_range():
+    for function, first, wrong in ((permuted, (reals(50), ints(50, 100)), (reals(50), np.full(100, 50))),
+                                   (permuted, (reals(50), ints(50, 100)), (reals(50), np.full(100, -51))),
+                                   (histogram, (ints(16, 100), 16), (np.append(ints(16, 99), 16), 16)),
+                                   (walk, (ints(5, 100) + 1, 90), (ints(5, 100) + 1, 120))):
+        compiled = fusewire.compile(function)
+        for arguments in (first, wrong, first):
+            compare.assert_same_call(function, compiled, arguments)
+
+
+def test_zero_divisors_and_no_numbers():
+    def quotients(a, b):
+        total = 0
+        for i in range(len(a)):
+            total += int(a[i]) // int(b[i]) + int(a[i]) % int(b[i])
+        return total
+
+    def whole(x):
+        total = 0
+        for v in x:
+            total += int(v)
+        return total
+    compiled = fusewire.compile(quotients)
+    a, b = ints(100, 80) - 50, ints(20, 80) + 1
+    for divisor in (b, -b, np.where(np.arange(80) == 70, 0, b), b):
+        compare.assert_same_call(quotients, compiled, (a, divisor))
+    compiled = fusewire.compile(whole)
+    for last in (1.5, -2.5, np.nan, np.inf, 1e300, 2.0**62, -2.0**63, 3):
+        compare.assert_same_call(whole, compiled, (np.append(reals(80) * 100 - 50, last),))
+
+
+def bits(x, n):
+    h = 5381
+    for i in range(len(x)):
+        h = ((h << 5) + h ^ int(x[i])) & 0xFFFFFFFF
+        if h & 1 and not h >> 3 & 2:
+            h |= 1 << i % n
+    return h, ~h, -h, h ** 2, h / 3, h < 10, bool(h)
+
+
+def test_bits():
+    compiled = fusewire.compile(bits)
+    for n in (5, 31, 17):
+        compare.assert_same_call(bits, compiled, (ints(256, 90), n))
+
+
+def either(x, n):
+    s = 0.0
+    for i in range(len(x)):
+        t = 0.0
+        for k in range(int(n[i])):
+            t += x[k]
+        s = max(s, t)
+        x[i] = t * 2 + s
+    return x
+
+
+def class_of(x, n):
+    t = 0.0
+    for k in range(int(n[0])):
+        t += x[k]
+    return t
+
+
+def test_floats_that_may_be_numpys():
+    compiled = fusewire.compile(either)
+    for _ in range(3):
+        compare.assert_same_call(either, compiled, (reals(90), ints(6, 90)))
+    compiled = fusewire.compile(class_of)
+    for n in (0, 1, 80, 0):
+        compare.assert_same_call(class_of, compiled, (reals(90), np.array([n])))
+
+
+def kept_over_turns(x):
+    """A slot that a turn may leave as it was, which only the code behind the loop reads."""
+    last = -1
+    seen = False
+    for i in range(len(x)):
+        if x[i] > 0.9:
+            last = i
+            seen = True
+    return last, seen
+
+
+def flags_by_rows(x):
+    rows = np.zeros(len(x))
+    for i in range(len(x)):
+        found = False
+        for j in range(x.shape[1]):
+            if x[i, j] > 0.99:
+                found = True
+        rows[i] = found
+    return rows
+
+
+def several_ways(x, limit):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+        if total > limit:
+            return "over", i, total
+        if x[i] < -1:
+            break
+        if total < -limit:
+            return "under", -i, total
+    else:
+        total = total * 2
+    return "behind", i, total
+
+
+def until_found(a, value):
+    lo, hi = 0, len(a) - 1
+    while lo <= hi:
+        mid = (lo + hi) // 2
+        if a[mid] == value:
+            return mid
+        if a[mid] < value:
+            lo = mid + 1
+        else:
+            hi = mid - 1
+    return None if value < 0 else -1
+
+
+def test_what_turns_leave():
+    compiled = [fusewire.compile(f) for f in (kept_over_turns, flags_by_rows, several_ways, until_found)]
+    for n in (80, 90, 100, 80):
+        x = reals(n)
+        compare.assert_same_call(kept_over_turns, compiled[0], (x,))
+        compare.assert_same_call(kept_over_turns, compiled[0], (x * 0,))
+        compare.assert_same_call(flags_by_rows, compiled[1], (reals(n, 70),))
+        for y, limit in ((x, 10.0), (-x, 10.0), (x - 0.5, 1e9), (np.append(x - 0.5, -2), 1e9), (x[:0], 1.0), (x[:3], 0.1)):
+            compare.assert_same_call(several_ways, compiled[2], (y, limit))
+        a = np.sort(ints(1000, n))
+        for value in (a[0], a[n // 2], a[-1], -1, 1001):
+            compare.assert_same_call(until_found, compiled[3], (a, int(value)))
