@@ -108,9 +108,17 @@ Footprint::Footprint(const Graph& graph, ValueId view)
   for (size_t i = chain.size(); i-- > 0;) apply(graph.node(chain[i]));
 }
 
+Footprint Footprint::ofUpdate(const Graph& graph, ValueId update) {
+  const Node& node = graph.node(update);
+  Footprint result(graph, node.operands[0]);
+  result.view_ = ValueId();  // no value of the graph
+  result.slice(node.attrs.syms(AttrKey::kStarts), node.attrs.syms(AttrKey::kSteps), graph.type(node.operands[1]).shape);
+  return result;
+}
+
 void Footprint::apply(const Node& node) {
   if (node.op == Op::kSlice) {
-    slice(node);
+    slice(node.attrs.syms(AttrKey::kStarts), node.attrs.syms(AttrKey::kSteps), node.type.shape);
   } else if (node.op == Op::kTranspose) {
     std::vector<Axis> axes;
     for (int64_t axis : node.attrs.ints(AttrKey::kPerm)) axes.push_back(axes_[static_cast<size_t>(axis)]);
@@ -129,14 +137,13 @@ void Footprint::apply(const Node& node) {
   }
 }
 
-void Footprint::slice(const Node& node) {
-  const SymList &starts = node.attrs.syms(AttrKey::kStarts), &steps = node.attrs.syms(AttrKey::kSteps);
+void Footprint::slice(const SymList& starts, const SymList& steps, const SymShape& shape) {
   for (size_t i = 0; i < axes_.size(); ++i) {
-    axes_[i].size = node.type.shape[i];
+    axes_[i].size = shape[i];
     if (axes_[i].of == kNone) continue;
     Progression& reached = reached_[static_cast<size_t>(axes_[i].of)];
     reached = {syms_->add(reached.start, syms_->mul(starts[i], reached.step)), syms_->mul(steps[i], reached.step),
-               node.type.shape[i]};
+               shape[i]};
   }
 }
 
@@ -179,7 +186,7 @@ Alias Footprint::with(const Footprint& other) const {
     if (along == Alias::kNone) return Alias::kNone;
     same &= along == Alias::kSame;
   }
-  if (view_ == other.view_) return Alias::kSame;
+  if (view_.valid() && view_ == other.view_) return Alias::kSame;
   same &= exact_ && other.exact_ && axes_.size() == other.axes_.size();
   for (size_t i = 0; same && i < axes_.size(); ++i)
     same = axes_[i].of == other.axes_[i].of && equal(*syms_, axes_[i].size, other.axes_[i].size);
@@ -200,6 +207,11 @@ bool sameElements(SymContext& syms, const AffineView& a, const AffineView& b) {
     if (!isOneAtMost(syms, a.shape[i]) && !equal(syms, a.strides[i], b.strides[i])) return false;
   }
   return true;
+}
+
+ValueId firstVersion(const Graph& graph, ValueId value) {
+  while (graph.node(value).op == Op::kUpdate) value = graph.node(value).operands[0];
+  return value;
 }
 
 void Writes::add(const Graph& graph, ValueId store) {

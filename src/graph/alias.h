@@ -54,6 +54,8 @@ std::optional<CommonPart> commonPart(SymContext& syms, const Progression& read, 
 class Footprint {
  public:
   Footprint(const Graph& graph, ValueId view);
+  /// What an update overwrites of its base.
+  static Footprint ofUpdate(const Graph& graph, ValueId update);
   ValueId base() const { return base_; }
   /// Of two views one of which is the target of a commit: other inputs are other memory.
   Alias with(const Footprint& other) const;
@@ -71,7 +73,7 @@ class Footprint {
   };
   static constexpr int kNone = -1;
   void apply(const Node& node);
-  void slice(const Node& node);
+  void slice(const SymList& starts, const SymList& steps, const SymShape& shape);
   void reshape(const Node& node);
   void stretch(const SymShape& to);
 
@@ -87,6 +89,9 @@ Alias alias(const Graph& graph, ValueId a, ValueId b);
 
 /// Whether two views of one shape have their elements at the same addresses, in the same order.
 bool sameElements(SymContext& syms, const AffineView& a, const AffineView& b);
+
+/// The oldest version of a value that updates have made: all of them live in its memory.
+ValueId firstVersion(const Graph& graph, ValueId value);
 
 /// The targets of commits so far.
 class Writes {

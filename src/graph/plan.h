@@ -69,7 +69,8 @@ struct Group {
     kMap,      ///< no reduction
     kReduce,   ///< one or more reductions over reducedAxes, producers and consumers fused
     kJoin,     ///< one concatenate; each operand is stored into its part of the output
-    kUpdate,   ///< one update: the base is already in the output buffer, the value is stored over the slice
+    kUpdate,   ///< a map some of whose outputs are updates, which run along all axes: the base is in the output buffer
+               ///< already, and its slice is stored over when everything at that point has been computed
     kCommit,   ///< stores of one domain, each through its target's views into the buffer of an input of its own
     kCheck,    ///< the values of a commit, for the flags they raise: its outputs, the stores, happen in the commit only
     kControl,  ///< a loop, branch, bind or library call, with its projects: no kernel, but steps of the plan

@@ -89,6 +89,9 @@ absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::
     else
       nest->second.push_back(id);
   }
+  // Updates run along all axes: what runs along fewer is computed before, from what is there before.
+  const size_t rank = group.domain.size();
+  std::stable_partition(nests.begin(), nests.end(), [&](const auto& nest) { return nest.first.size() < rank; });
   for (const auto& [runs, outputs] : nests)
     if (absl::Status s = mapNest(b, graph, plan, group, emitter, outputs); !s.ok()) return s;
   return absl::OkStatus();

@@ -22,6 +22,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "graph/alias.h"
 #include "graph/passes/fuse_draft.h"
+#include "graph/passes/overwritten.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
 #include "graph/raising.h"
@@ -42,64 +43,21 @@ bool isQuiet(const Graph& graph, ValueId id) {
   return (cls == OpClass::kElementwise || cls == OpClass::kCreation) && !mayRaise(graph, id);
 }
 
-absl::StatusOr<AffineView> viewOf(const Graph& graph, ValueId value) {
-  return resolveView(graph, value, materialisedStrides(graph, viewBase(graph, value)));
+/// Adds what a store writes.
+absl::Status addTarget(Overwritten& targets, const Graph& graph, ValueId store, const Draft& draft) {
+  const ValueId target = graph.node(store).operands[0];
+  absl::StatusOr<AffineView> view = resolveView(graph, target, materialisedStrides(graph, viewBase(graph, target)));
+  if (!view.ok()) return absl::UnimplementedError("plan: a store through " + std::string(view.status().message()));
+  targets.add(Footprint(graph, target), *view, draft.axisMap.at(store), draft.domain);
+  return absl::OkStatus();
 }
 
-/// What one commit writes, and the commits before it have written.
-class CommitTargets {
- public:
-  CommitTargets(const Graph& graph, const Writes& earlier) : graph_(graph), earlier_(earlier) {}
-
-  bool empty() const { return targets_.empty(); }
-  void clear() { targets_.clear(); }
-
-  absl::Status add(ValueId store, const Draft& draft) {
-    const ValueId target = graph_.node(store).operands[0];
-    absl::StatusOr<AffineView> written = viewOf(graph_, target);
-    if (!written.ok())
-      return absl::UnimplementedError("plan: a store through " + std::string(written.status().message()));
-    targets_.push_back({Footprint(graph_, target), along(*written, draft.axisMap.at(store), draft.domain)});
-    return absl::OkStatus();
-  }
-
-  bool writes(ValueId input) const {
-    const auto isIts = [&](const Target& target) { return target.footprint.base() == input; };
-    return std::any_of(targets_.begin(), targets_.end(), isIts);
-  }
-
-  /// `value`, a view of an input whose axes run along these of the commit's loop, may be read in it: what is there is
-  /// what the call has found. Only an element that is about to be stored to may be among what the commit writes.
-  absl::StatusOr<bool> undisturbed(ValueId value, const IntList& axes, const SymShape& domain) const {
-    if (earlier_.mayAlias(graph_, value)) return false;
-    const Footprint reached(graph_, value);
-    for (const Target& target : targets_) {
-      if (reached.with(target.footprint) == Alias::kNone) continue;
-      absl::StatusOr<AffineView> view = viewOf(graph_, value);
-      if (!view.ok()) return view.status();
-      if (!sameElements(graph_.syms(), along(*view, axes, domain), target.view)) return false;
-    }
-    return true;
-  }
-
- private:
-  struct Target {
-    Footprint footprint;
-    AffineView view;  ///< along the axes of the loop
-  };
-
-  AffineView along(const AffineView& view, const IntList& axes, const SymShape& domain) const {
-    SymContext& syms = graph_.syms();
-    AffineView result{view.base, syms.canonical(view.offset), domain, SymList(domain.size(), syms.constant(0))};
-    for (size_t axis = 0; axis < axes.size(); ++axis)
-      if (axes[axis] >= 0) result.strides[axes[axis]] = syms.canonical(view.strides[axis]);
-    return result;
-  }
-
-  const Graph& graph_;
-  const Writes& earlier_;
-  std::vector<Target> targets_;  // in the order of the stores
-};
+/// `value`, a view of an input, may be read in the loop of a commit: what is there is what the call has found.
+absl::StatusOr<bool> undisturbed(const Graph& graph, const Writes& earlier, const Overwritten& targets, ValueId value,
+                                 const IntList& axes, const SymShape& domain) {
+  if (earlier.mayAlias(graph, value)) return false;
+  return targets.undisturbed(value, axes, domain);
+}
 
 /// What drafts ask of the whole graph.
 struct CommitFacts {
@@ -127,7 +85,8 @@ class CommitDrafter {
         target_(target),
         facts_(facts),
         stores_(stores),
-        targets_(graph, earlier) {}
+        earlier_(earlier),
+        targets_(graph) {}
 
   /// One store. Plain: from memory.
   absl::StatusOr<CommitDraft> run(bool plain) {
@@ -181,7 +140,7 @@ class CommitDrafter {
       else
         all.values.push_back(store);
       all.axisMap[store] = axes;
-      if (absl::Status status = targets_.add(store, *draft); !status.ok()) return status;
+      if (absl::Status status = addTarget(targets_, graph_, store, *draft); !status.ok()) return status;
     }
     return all;
   }
@@ -276,7 +235,8 @@ class CommitDrafter {
         if (!isStore(user) && facts_.updated.contains(memory))
           return false;  // the value that it had then may be gone by now
         if (op == Op::kInput) {
-          absl::StatusOr<bool> free = targets_.undisturbed(operand, operandAxes(graph_, draft, user, i), draft.domain);
+          absl::StatusOr<bool> free =
+              undisturbed(graph_, earlier_, targets_, operand, operandAxes(graph_, draft, user, i), draft.domain);
           if (!free.ok() || !*free) return free;
         } else if (map.base != memory || facts_.outputs.contains(memory) || inMemory_.contains(memory)) {
           result.kept.push_back(memory);
@@ -303,7 +263,8 @@ class CommitDrafter {
   const Target& target_;
   const CommitFacts& facts_;
   absl::Span<const ValueId> stores_;
-  CommitTargets targets_;
+  const Writes& earlier_;
+  Overwritten targets_;                    // by this commit
   absl::flat_hash_set<ValueId> inMemory_;  // see keepMembers()
 };
 
@@ -314,9 +275,10 @@ absl::StatusOr<bool> readsWritten(const Graph& graph, ValueId store, const Write
   if (graph.node(viewBase(graph, value)).op != Op::kInput) return false;
   absl::StatusOr<Draft> draft = singleDraft(graph, store);
   if (!draft.ok()) return draft.status();
-  CommitTargets targets(graph, earlier);
-  if (absl::Status status = targets.add(store, *draft); !status.ok()) return status;
-  absl::StatusOr<bool> free = targets.undisturbed(value, operandAxes(graph, *draft, store, 1), draft->domain);
+  Overwritten targets(graph);
+  if (absl::Status status = addTarget(targets, graph, store, *draft); !status.ok()) return status;
+  absl::StatusOr<bool> free =
+      undisturbed(graph, earlier, targets, value, operandAxes(graph, *draft, store, 1), draft->domain);
   if (!free.ok()) return free.status();
   return !*free;
 }

@@ -1,5 +1,6 @@
 #include "graph/passes/control.h"
 
+#include "graph/alias.h"
 #include "graph/support/check.h"
 
 namespace fw::graph {
@@ -25,8 +26,7 @@ Layout memoryLayout(const Node& control, size_t index) {
 }
 
 bool isGiven(const Graph& graph, ValueId value) {
-  while (graph.node(value).op == Op::kUpdate) value = graph.node(value).operands[0];
-  const Node& node = graph.node(value);
+  const Node& node = graph.node(firstVersion(graph, value));
   return node.op == Op::kProject && node.type.rank() > 0 && graph.node(node.operands[0]).op == Op::kCall;
 }
 

@@ -24,7 +24,9 @@
 // is
 //   cheap, or if its axes lead the loop nest, where it is computed once per row. Otherwise it is materialised.
 // - Loops, branches and binds are groups of their own, with their projects, and read memory.
-// - concatenate and update are groups of their own and read materialised values (an update also clones, see below).
+// - concatenate is a group of its own and reads materialised values.
+// - An update is computed with the value that it stores where members read of the memory that it continues nothing but
+//   the element that is stored to at the same point, or what is not stored to (overwritten.h). Nobody reads it inside.
 // - Constants of a shape, iota and cheap arithmetic on scalars of the call are cloned into every group that reads them.
 // - Groups of one domain that do not depend on each other and load the same array are joined, for memory traffic.
 // - The copy that a sum in stretches reads (linear_sum.h) joins that sum alone, and only where its kernel copies one
@@ -41,6 +43,7 @@
 #include <queue>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/alias.h"
 #include "graph/axes.h"
 #include "graph/bound_sizes.h"
 #include "graph/linear_sum.h"
@@ -72,6 +75,8 @@ class Fuser {
     for (size_t i = 0; i < graph.size(); ++i)
       if (live_[i])
         for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
+    for (size_t i = 0; i < graph.size(); ++i)
+      if (live_[i] && graph.node(ValueId(i)).op == Op::kUpdate) overwritten_.insert(firstVersion(graph, ValueId(i)));
     for (size_t i = 0; i < graph.size(); ++i)
       if (live_[i] && !unclonable.contains(ValueId(i))) cloneCost_[i] = cloneCost(ValueId(i));
   }
@@ -120,6 +125,9 @@ class Fuser {
  private:
   bool clonable(ValueId id) const { return cloneCost_[id.index] >= 0; }
 
+  /// The first operand whose elements are read: what an update continues is in its memory.
+  size_t firstRead(ValueId user) const { return classOf(graph_, user) == OpClass::kUpdate ? 1 : 0; }
+
   void addProject(ValueId id) {
     const int group = groupOf_[id.index] = groupOf_[graph_.node(id).operands[0].index];
     drafts_[group].values.push_back(id);
@@ -136,6 +144,7 @@ class Fuser {
     for (ValueId operand : graph_.node(id).operands) {
       const ValueId base = followIndexMaps(graph_, operand).base;
       if (isSource(graph_, base) ? graph_.type(base).rank() != 0 : !clonable(base)) return -1;
+      if (overwritten_.contains(base)) return -1;  // some reader may come behind the update
       if (!isSource(graph_, base)) cost += cloneCost_[base.index];
     }
     return cost <= target_.cloneCost && !readFromMemory(id) ? cost : -1;
@@ -229,7 +238,7 @@ class Fuser {
 
   void joinOperands(ValueId user) {
     const size_t count = graph_.node(user).operands.size();
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = firstRead(user); i < count; ++i) {
       const IndexMap map = followIndexMaps(graph_, graph_.node(user).operands[i]);
       const int producer = groupOf_[map.base.index], consumer = groupOf_[user.index];
       if (producer < 0 || producer == consumer) continue;
@@ -246,8 +255,8 @@ class Fuser {
   absl::flat_hash_set<ValueId> loads(int group) const {
     absl::flat_hash_set<ValueId> result;
     for (ValueId id : drafts_[group].values)
-      for (ValueId operand : graph_.node(id).operands) {
-        const ValueId base = viewBase(graph_, operand);
+      for (size_t i = firstRead(id); i < graph_.node(id).operands.size(); ++i) {
+        const ValueId base = viewBase(graph_, graph_.node(id).operands[i]);
         if (groupOf_[base.index] != group && !clonable(base) && graph_.type(base).rank() > 0) result.insert(base);
       }
     return result;
@@ -337,8 +346,7 @@ class Fuser {
     while (!open.empty()) {
       const ValueId user = open.top();
       open.pop();
-      const bool update = classOf(graph_, user) == OpClass::kUpdate;
-      for (size_t i = update ? 1 : 0; i < graph_.node(user).operands.size(); ++i) {
+      for (size_t i = firstRead(user); i < graph_.node(user).operands.size(); ++i) {
         const IndexMap map = followIndexMaps(graph_, graph_.node(user).operands[i]);
         if (!clonable(map.base)) continue;
         const IntList axes = axesThrough(graph_, draft, user, i, map);
@@ -361,7 +369,8 @@ class Fuser {
   std::vector<std::vector<ValueId>> users_;
   std::vector<int> groupOf_;  // draft of every value, -1 for sources, views and clones
   std::vector<int> cloneCost_;
-  absl::flat_hash_set<ValueId> outputs_;  // of the call, and what commits read
+  absl::flat_hash_set<ValueId> outputs_;      // of the call, and what commits read
+  absl::flat_hash_set<ValueId> overwritten_;  // first versions of what updates continue
   std::vector<Draft> drafts_;
   GroupOrder order_;
   std::vector<uint32_t> seen_;  // by group: the last search that came by

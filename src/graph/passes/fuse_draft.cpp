@@ -17,6 +17,7 @@
 #include "graph/axes.h"
 #include "graph/cost.h"
 #include "graph/linear_sum.h"
+#include "graph/passes/overwritten.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -160,6 +161,35 @@ bool columnsFindMemory(const Graph& graph, const Draft& draft) {
   return true;
 }
 
+/// Updates store into memory that members may read: what they find there is what was there before, as every element is
+/// loaded ahead of the stores of its point. The older version itself is made by another group, and whoever reads the
+/// new one is in another. Two updates do not share memory.
+bool updatesAreSound(const Graph& graph, const Draft& draft) {
+  absl::flat_hash_set<ValueId> written;  // first versions
+  Overwritten stores(graph);
+  for (ValueId id : draft.values) {
+    if (graph.node(id).op != Op::kUpdate) continue;
+    if (draft.contains(graph.node(id).operands[0])) return false;
+    if (!written.insert(firstVersion(graph, id)).second) return false;
+    const IntList& axes = draft.axisMap.at(id);
+    const auto runs = std::count_if(axes.begin(), axes.end(), [](int64_t axis) { return axis >= 0; });
+    if (static_cast<size_t>(runs) != draft.domain.size()) return false;
+    stores.addUpdate(id, draft.axisMap.at(id), draft.domain);
+  }
+  for (ValueId user : draft.values) {
+    const Node& node = graph.node(user);
+    for (size_t i = node.op == Op::kUpdate ? 1 : 0; i < node.operands.size(); ++i) {
+      const ValueId base = viewBase(graph, node.operands[i]);
+      if (!written.contains(firstVersion(graph, base))) continue;
+      if (draft.contains(base) || !stores.writes(base)) return false;
+      const IntList axes = operandAxes(graph, draft, user, i);
+      const absl::StatusOr<bool> free = stores.undisturbed(node.operands[i], axes, draft.domain);
+      if (!free.ok() || !*free) return false;
+    }
+  }
+  return true;
+}
+
 /// Every edge inside agrees with the axis maps; nothing reads a member through a real view; a whole-array reduction has
 /// no consumer over the array, nor has one of columns; sums find their stretches in one piece.
 bool validate(const Graph& graph, const Target& target, const Draft& draft) {
@@ -174,7 +204,7 @@ bool validate(const Graph& graph, const Target& target, const Draft& draft) {
     if (reduces && target.numpySums && !stretchesAreLinear(graph, draft, user)) return false;
     argReduction |= isArgReduction(node.op);
     bool after = reduces;
-    for (size_t i = 0; i < node.operands.size(); ++i) {
+    for (size_t i = node.op == Op::kUpdate ? 1 : 0; i < node.operands.size(); ++i) {
       const IndexMap map = followIndexMaps(graph, node.operands[i]);
       if (!draft.contains(map.base)) {
         if (draft.contains(viewBase(graph, map.base))) return false;
@@ -191,7 +221,8 @@ bool validate(const Graph& graph, const Target& target, const Draft& draft) {
   if (reductions > target.groupReductions) return false;
   if (runsAgain && (columns || draft.rowRank() == 0)) return false;
   if (columns && !columnsFindMemory(graph, draft)) return false;
-  return !argReduction || reductions == 1;
+  if (argReduction && reductions != 1) return false;
+  return draft.kind != Group::Kind::kUpdate || updatesAreSound(graph, draft);
 }
 
 Draft unite(const Draft& from, const Draft& into, const IntList& to) {
@@ -202,6 +233,7 @@ Draft unite(const Draft& from, const Draft& into, const IntList& to) {
   }
   std::sort(joined.values.begin(), joined.values.end());
   joined.sealed = from.sealed || into.sealed;
+  if (from.kind == Group::Kind::kUpdate) joined.kind = from.kind;
   if (from.kind == Group::Kind::kReduce) {
     joined.kind = Group::Kind::kReduce;
     joined.reduced = remapped(from.reduced, to);
@@ -209,8 +241,6 @@ Draft unite(const Draft& from, const Draft& into, const IntList& to) {
   }
   return joined;
 }
-
-bool joinable(const Draft& draft) { return draft.kind == Group::Kind::kMap || draft.kind == Group::Kind::kReduce; }
 
 }  // namespace
 
@@ -274,7 +304,7 @@ absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {
       if (!unit) draft.domain.push_back(slice[axis]);
     }
   }
-  draft.sealed = cls == OpClass::kJoin || cls == OpClass::kUpdate || ownsMemory(graph, id);
+  draft.sealed = cls == OpClass::kJoin || ownsMemory(graph, id);
   return draft;
 }
 
@@ -290,7 +320,12 @@ IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t
 }
 
 bool mayJoin(const Target& target, const Draft& a, const Draft& b) {
-  return joinable(a) && joinable(b) && a.values.size() + b.values.size() <= target.groupValues;
+  using Kind = Group::Kind;
+  const auto joinable = [](const Draft& draft, const Draft& other) {
+    return draft.kind == Kind::kMap || (draft.kind == Kind::kReduce && other.kind != Kind::kUpdate) ||
+           (draft.kind == Kind::kUpdate && other.kind != Kind::kReduce);
+  };
+  return joinable(a, b) && joinable(b, a) && a.values.size() + b.values.size() <= target.groupValues;
 }
 
 std::optional<Draft> joinAlongEdge(const Graph& graph, const Target& target, const Draft& producer,

@@ -15,7 +15,7 @@ struct Draft {
   IntList reduced;              ///< sorted
   std::vector<ValueId> values;  ///< ascending ids
   absl::flat_hash_map<ValueId, IntList> axisMap;
-  bool sealed = false;  ///< takes no consumers: joins, updates, argmax
+  bool sealed = false;  ///< takes no consumers: joins, argmax
   bool dead = false;    ///< merged into another
 
   bool contains(ValueId id) const { return axisMap.contains(id); }

@@ -7,6 +7,7 @@
 // - update: its buffer is its base's buffer. The base is copied first if it is an input, a view, a source or an output,
 // or if
 //   anything reads it that does not have to run before the update anyway.
+// - slices and transposes of a value that an update has stored, and nothing has overwritten, are read from the update.
 // - concatenate: its operands are in memory, so constants and symbolic integers are copied there.
 // - reductions of one element per result become what they answer (the decompose pass makes some).
 // - float sums that NumPy adds in stretches across rows: over a linear copy of the operand (linear_sum.h).
@@ -74,6 +75,8 @@ class Preparer {
       if (node.op == Op::kCopy) copies_ = std::max(copies_, node.attrs.integerOr(AttrKey::kIndex, 0));
       for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
     }
+    for (size_t i = 0; i < graph.size(); ++i)
+      if (live[i] && graph.node(ValueId(i)).op == Op::kUpdate) findStored(graph, ValueId(i));
   }
 
   absl::Status visit(Rewriter& rw, ValueId id) {
@@ -81,6 +84,7 @@ class Preparer {
     switch (info(op).cls) {
       case OpClass::kView:
         if (op == Op::kReshape) return reshape(rw, id);
+        if (op == Op::kSlice || op == Op::kTranspose) return view(rw, id);
         break;
       case OpClass::kUpdate: return op == Op::kStore ? store(rw, id) : update(rw, id);
       case OpClass::kJoin: return join(rw, id);
@@ -103,6 +107,42 @@ class Preparer {
   }
 
  private:
+  /// The value is in the memory of the update as long as no other one continues there.
+  void findStored(const Graph& graph, ValueId update) {
+    const ValueId value = graph.node(update).operands[1];
+    const auto mayChange = [&](ValueId user) {
+      const Node& node = graph.node(user);
+      return info(node.op).cls == OpClass::kControl || (node.op == Op::kUpdate && node.operands[0] == update);
+    };
+    if (classOf(graph, value) != OpClass::kElementwise) return;
+    if (std::none_of(users_[update.index].begin(), users_[update.index].end(), mayChange))
+      storedIn_.try_emplace(value, update);
+  }
+
+  /// Reductions and calls go by the memory that NumPy's operand has.
+  bool goesByMemory(const Graph& graph, ValueId view) const {
+    return std::any_of(users_[view.index].begin(), users_[view.index].end(), [&](ValueId user) {
+      const OpClass cls = classOf(graph, user);
+      const bool follows = cls == OpClass::kView || graph.node(user).op == Op::kCast;
+      return cls == OpClass::kReduction || cls == OpClass::kScan || cls == OpClass::kControl ||
+             (follows && goesByMemory(graph, user));
+    });
+  }
+
+  /// A part of a value that an update has stored is read where it was stored: the value itself needs no memory then.
+  absl::Status view(Rewriter& rw, ValueId id) {
+    const auto stored = storedIn_.find(rw.in().node(id).operands[0]);
+    if (stored == storedIn_.end() || id < stored->second || underOutput_.contains(id) || goesByMemory(rw.in(), id)) {
+      rw.copyNode(id);
+      return absl::OkStatus();
+    }
+    const Node& update = rw.in().node(stored->second);
+    const ValueId whole = rw.out().slice(rw.map(stored->second), update.attrs.syms(AttrKey::kStarts),
+                                         update.attrs.syms(AttrKey::kSteps), rw.in().type(stored->first).shape);
+    rw.copyNode(id, {&whole, 1});
+    return absl::OkStatus();
+  }
+
   absl::Status reduction(Rewriter& rw, ValueId id) {
     const ValueId operand = rw.map(rw.in().node(id).operands[0]);
     if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
@@ -259,9 +299,10 @@ class Preparer {
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> owned_;
   absl::flat_hash_set<ValueId> outputs_;
-  absl::flat_hash_set<ValueId> viewed_;  // what outputs are views of
-  Writes writes_;                        // by the commits so far
-  int64_t copies_ = 0;                   // the latest number of a copy: capture, too, keeps copies apart by numbers
+  absl::flat_hash_set<ValueId> viewed_;             // what outputs are views of
+  absl::flat_hash_map<ValueId, ValueId> storedIn_;  // by value: the update that has stored it last
+  Writes writes_;                                   // by the commits so far
+  int64_t copies_ = 0;  // the latest number of a copy: capture, too, keeps copies apart by numbers
   std::vector<std::vector<ValueId>> users_;
 };
 
