@@ -60,7 +60,6 @@ Rolling::Rolling(Interpreter& interpreter, Frame& frame, size_t header)
 LoopDecisions::Key Rolling::key() const { return {frame_.code->object(), header_}; }
 
 void Rolling::refuse(const std::string& why) {
-  if (getenv("LPDBG")) fprintf(stderr, "REFUSE line %d trace line %d: %s\n", line_, trace_.line, why.c_str());
   trace_.loops->refused[key()] = why;
   throw LoopsDecided{};
 }
@@ -317,7 +316,6 @@ void Rolling::runBody(Value* item) {
   const bool back = !frame_.result && !frame_.yielded && frame_.pc == header_ && frame_.stack.size() == depth &&
                     (!iterator_ || frame_.stack.back() == iterator_);
   leaves_ = !back;
-  if (leaves_ && getenv("LPDBG")) fprintf(stderr, "LEAVES header %zu pc %zu line %d loop line %d stack %zu %zu\n", header_, frame_.pc, trace_.line, line_, frame_.stack.size(), depth);
   if (!back || exit < 0) return;
   if (iterator_ && exit_ != exit && !leadsTo(exit_, exit))
     refuse("it goes on differently where it is left from inside");
@@ -451,7 +449,6 @@ bool Rolling::addContents(const BranchState& before, std::vector<Value*>* forgot
     } else if (value->kind == ValueKind::kArray) {
       if (!value->base) add(value);
     } else if (value != iterator_) {
-      if (getenv("LPDBG")) fprintf(stderr, "changed kind %d\n", (int)value->kind);
       refuse("a turn changes what a container or an object holds");
     }
   }
@@ -504,6 +501,10 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     rounds = period_ == 1 ? *count : syms.canonical(syms.floorDiv(*count, period));
     last = syms.canonical(syms.sub(*rounds, syms.constant(1)));
   }
+  // While it is entered, it has a turn in every turn of those around it.
+  const bool certain = !rounds || (!isLate(*rounds) ? trace_.decide(zero, Relation::kLt, *rounds)
+                                                    : !trace_.decided.contains(*rounds) &&
+                                                          trace_.turns.decide(zero, Relation::kLt, *rounds) == true);
   for (CarriedVariable& v : variables_) {
     if (v.kind == Kind::kNumber) v.from = trace_.operand(v.begin).value;
     if (v.kind == Kind::kDataInt) v.from = DataInts{trace_}.begin(v.begin);
@@ -526,6 +527,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (endless && (!items || frame_.goesOn->object.get() != Py_True)) refuse("it is left in every turn, or in none");
   if (!endless && period_ > 1) refuse("it is left while arrays change places");
   TracedLoop loop{begin, 0, symbol, rounds};
+  loop.certain = certain;
   if (!endless) loop.again = trace_.operand(frame_.goesOn).value;
   const bool closed = isClosed(before, loop.forgotten);
   if (closed) {
@@ -554,9 +556,6 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (closed) {
     trace_.line = line_;
     trace_.graph().setLine(static_cast<uint32_t>(line_));
-    loop.certain = !rounds || (isLate(*rounds) ? !trace_.decided.contains(*rounds) &&
-                                                     trace_.turns.decide(zero, Relation::kLt, *rounds) == true
-                                               : trace_.decide(zero, Relation::kLt, *rounds));
     left_ = endLoop(trace_, frame_, before, loop, key());
     trace_.decided.forget(begin);
   } else {
