@@ -204,6 +204,7 @@ void RegionGraph::findNeeded() {
       for (size_t r = 0; runs && r < loop.carried.size(); ++r)
         if (loop.carried[r].given.valid()) use(loop, r);
       if (runs && loop.again) needed[loop.again->index] = true;
+      loop.reports = runs && !needed[i];
     } else if (needed[i]) {
       for (ValueId operand : node.operands) needed[operand.index] = true;
       if (auto control = projects ? byNode.find(node.operands[0]) : byNode.end(); control != byNode.end())
@@ -228,7 +229,7 @@ void RegionGraph::findNeeded() {
         if (control->parent >= 0)
           controls_[static_cast<size_t>(control->parent)].fixed[control->parentArm].push_back(control->node);
       }
-      control->witness = any(control->unread) || any(control->unreadInner);
+      control->witness = control->witness || control->reports || any(control->unread) || any(control->unreadInner);
       if (!control->witness) continue;
       if (!control->isLoop()) needed[control->predicate.index] = true;
       if (control->parent >= 0)
