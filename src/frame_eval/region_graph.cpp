@@ -156,7 +156,8 @@ bool RegionGraph::mayReport(const Control& loop) const {
   for (size_t i = loop.arms.begin; i < loop.arms.end; ++i) {
     const Node& node = graph_.node(ValueId(i));
     if (armOf_[i] == kDropped) continue;
-    if (node.op == Op::kCall || node.op == Op::kBind || node.op == Op::kDefine || (!isControl(node) && graph::mayRaise(graph_, ValueId(i))))
+    if (node.op == Op::kCall || node.op == Op::kBind || node.op == Op::kDefine ||
+        (!isControl(node) && graph::mayRaise(graph_, ValueId(i))))
       return true;
   }
   return false;
@@ -343,7 +344,8 @@ void RegionGraph::settle() {
   for (size_t i = 0; i < graph_.size(); ++i) {
     Node& node = graph_.mutableNode(ValueId(i));
     // Binds, definitions and calls live whether they are needed or not; these stand in a region now.
-    if ((node.op == Op::kBind || node.op == Op::kDefine || node.op == Op::kCall) && i < armOf_.size() && armOf_[i] != kNone) {
+    if ((node.op == Op::kBind || node.op == Op::kDefine || node.op == Op::kCall) && i < armOf_.size() &&
+        armOf_[i] != kNone) {
       node.op = Op::kConstant;
       node.operands.clear();
     }

@@ -24,9 +24,7 @@ SymId Turns::enter(std::optional<SymId> last) {
   return symbol;
 }
 
-bool Turns::contains(SymId expr) const {
-  return graph::mentions(trace_.syms(), expr, symbols_);
-}
+bool Turns::contains(SymId expr) const { return graph::mentions(trace_.syms(), expr, symbols_); }
 
 /// The first and the last turn in which the loops inside of it that are entered have a turn at all: in a triangle, that
 /// may be one less.
