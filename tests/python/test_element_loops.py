@@ -416,7 +416,6 @@ CASES = {
 # Not one compiled region yet, and why.
 BROKEN = {
     "first_value": "a number or None",
-    "knapsack": "a range whose end is a NumPy int, downwards",
     "rle": "slices whose bounds array data decides",
     "insertion": "a loop inside whose bounds are those of the turn",
     "collected": "appends",
