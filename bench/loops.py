@@ -259,6 +259,266 @@ def r(*shape):
 
 SPD = r(200, 200)
 SPD = SPD @ SPD.T + 200 * np.eye(200)
+def first_above(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            return i
+    return -1
+
+
+def search2(a, v):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] > v:
+                return i, j
+    return -1, -1
+
+
+def count(x):
+    n = 0
+    for v in x:
+        if v > 0:
+            n += 1
+    return n
+
+
+def histogram(b, k):
+    h = np.zeros(k, dtype=np.int64)
+    for i in range(len(b)):
+        h[b[i]] += 1
+    return h
+
+
+def permuted(x, idx):
+    s = 0.0
+    for i in range(len(idx)):
+        s += x[idx[i]]
+    return s
+
+
+def spmv(indptr, indices, data, x):
+    y = np.zeros(len(indptr) - 1)
+    for i in range(len(indptr) - 1):
+        s = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            s += data[k] * x[indices[k]]
+        y[i] = s
+    return y
+
+
+def binary_search(a, v):
+    lo = 0
+    hi = len(a)
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if a[mid] < v:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+def collatz(starts):
+    out = np.zeros(len(starts), dtype=np.int64)
+    for i in range(len(starts)):
+        n = int(starts[i])
+        c = 0
+        while n != 1:
+            if n % 2 == 0:
+                n = n // 2
+            else:
+                n = 3 * n + 1
+            c += 1
+        out[i] = c
+    return out
+
+
+def edit_distance(a, b):
+    d = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
+    for i in range(len(a) + 1):
+        d[i, 0] = i
+    for j in range(len(b) + 1):
+        d[0, j] = j
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
+    return d[len(a), len(b)]
+
+
+def lcs(a, b):
+    d = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            if a[i - 1] == b[j - 1]:
+                d[i, j] = d[i - 1, j - 1] + 1
+            else:
+                d[i, j] = max(d[i - 1, j], d[i, j - 1])
+    return d[len(a), len(b)]
+
+
+def knapsack(w, v, cap):
+    best = np.zeros(cap + 1)
+    for i in range(len(w)):
+        for c in range(cap, w[i] - 1, -1):
+            best[c] = max(best[c], best[c - w[i]] + v[i])
+    return best[cap]
+
+
+def crc(data):
+    c = 0xFFFF
+    for b in data:
+        c ^= int(b)
+        for _ in range(8):
+            if c & 1:
+                c = (c >> 1) ^ 0xA001
+            else:
+                c >>= 1
+    return c
+
+
+def sieve(n):
+    p = np.ones(n, dtype=np.bool_)
+    p[:2] = False
+    for i in range(2, n):
+        if i * i >= n:
+            break
+        if p[i]:
+            for j in range(i * i, n, i):
+                p[j] = False
+    return p
+
+
+def argbest(x):
+    best = x[0]
+    k = 0
+    for i in range(1, len(x)):
+        if x[i] > best:
+            best = x[i]
+            k = i
+    return k, best
+
+
+def viterbi(logp, trans):
+    n, m = logp.shape
+    back = np.zeros((n, m), dtype=np.int64)
+    v = logp[0].copy()
+    for t in range(1, n):
+        new = np.zeros(m)
+        for j in range(m):
+            best = v[0] + trans[0, j]
+            arg = 0
+            for i in range(1, m):
+                s = v[i] + trans[i, j]
+                if s > best:
+                    best = s
+                    arg = i
+            new[j] = best + logp[t, j]
+            back[t, j] = arg
+        v = new
+    path = np.zeros(n, dtype=np.int64)
+    path[n - 1] = np.argmax(v)
+    for t in range(n - 1, 0, -1):
+        path[t - 1] = back[t, path[t]]
+    return path
+
+
+def otsu(h):
+    total = h.sum()
+    sum_all = 0.0
+    for i in range(len(h)):
+        sum_all += i * h[i]
+    w = 0.0
+    s = 0.0
+    best = 0.0
+    level = 0
+    for i in range(len(h)):
+        w += h[i]
+        if w > 0 and w < total:
+            s += i * h[i]
+            m = s / w - (sum_all - s) / (total - w)
+            between = w * (total - w) * m * m
+            if between > best:
+                best = between
+                level = i
+    return level
+
+
+def rle(x):
+    values = np.zeros_like(x)
+    counts = np.zeros(len(x), dtype=np.int64)
+    k = 0
+    values[0] = x[0]
+    counts[0] = 1
+    for i in range(1, len(x)):
+        if x[i] == values[k]:
+            counts[k] += 1
+        else:
+            k += 1
+            values[k] = x[i]
+            counts[k] = 1
+    return values[:k + 1], counts[:k + 1]
+
+
+def life_elements(g):
+    n, m = g.shape
+    out = np.zeros_like(g)
+    for i in range(n):
+        for j in range(m):
+            s = 0
+            for di in range(-1, 2):
+                for dj in range(-1, 2):
+                    if di != 0 or dj != 0:
+                        s += g[(i + di) % n, (j + dj) % m]
+            if s == 3 or (s == 2 and g[i, j] == 1):
+                out[i, j] = 1
+    return out
+
+
+def random_walk(steps, n):
+    visits = np.zeros(n, dtype=np.int64)
+    pos = n // 2
+    for s in steps:
+        pos = (pos + int(s)) % n
+        visits[pos] += 1
+    return visits
+
+
+def insertion(a):
+    for i in range(1, len(a)):
+        key = a[i]
+        j = i - 1
+        while j >= 0 and a[j] > key:
+            a[j + 1] = a[j]
+            j -= 1
+        a[j + 1] = key
+    return a
+
+
+def escape_counts(c, limit):
+    out = np.zeros(c.shape, dtype=np.int64)
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            z = 0j
+            k = 0
+            for k in range(limit):
+                z = z * z + c[i, j]
+                if z.real * z.real + z.imag * z.imag > 4.0:
+                    break
+            out[i, j] = k
+    return out
+
+
+def ints(most, *shape):
+    return RNG.integers(0, most, shape)
+
+
+def sparse(n):
+    """indptr, indices and data of a matrix with four elements a row, and a vector."""
+    indptr = np.concatenate([[0], np.cumsum(RNG.integers(0, 9, n))])
+    return indptr, ints(n, indptr[-1]), r(indptr[-1]), r(n)
+
+
 PROGRAMS = {
     "heat": (heat, lambda: (r(200, 200), 200)),
     "jacobi_until": (jacobi_until, lambda: (r(60, 60), 1e-4)),
@@ -285,6 +545,27 @@ PROGRAMS = {
     "conjugate_gradient": (conjugate_gradient, lambda: (SPD, r(200), 100)),
     "kalman": (kalman, lambda: (r(200, 2), np.eye(4) + 0.1 * np.eye(4, k=2), np.eye(2, 4), 0.01 * np.eye(4), 0.1 * np.eye(2), np.zeros(4), np.eye(4))),
     "nbody": (nbody, lambda: (r(64, 3), r(64, 3), r(64), 100)),
+    "first_above": (first_above, lambda: (r(20000), 0.9999)),
+    "search2": (search2, lambda: (r(120, 120), 0.99995)),
+    "count": (count, lambda: (r(20000) - 0.5,)),
+    "histogram": (histogram, lambda: (ints(16, 20000), 16)),
+    "permuted": (permuted, lambda: (r(500), ints(500, 20000))),
+    "spmv": (spmv, lambda: sparse(2000)),
+    "binary_search": (binary_search, lambda: (np.sort(r(100000)), 0.3)),
+    "collatz": (collatz, lambda: (np.arange(1, 2000),)),
+    "edit_distance": (edit_distance, lambda: (ints(4, 150), ints(4, 140))),
+    "lcs": (lcs, lambda: (ints(4, 150), ints(4, 140))),
+    "knapsack": (knapsack, lambda: (ints(30, 40) + 1, r(40), 500)),
+    "crc": (crc, lambda: (ints(256, 4000).astype(np.uint8),)),
+    "sieve": (sieve, lambda: (50000,)),
+    "argbest": (argbest, lambda: (r(20000),)),
+    "viterbi": (viterbi, lambda: (r(500, 8), r(8, 8))),
+    "otsu": (otsu, lambda: (ints(1000, 256).astype(float),)),
+    "rle": (rle, lambda: (np.repeat(ints(4, 3000), 3),)),
+    "life_elements": (life_elements, lambda: (ints(2, 80, 80),)),
+    "random_walk": (random_walk, lambda: (ints(3, 20000) - 1, 50)),
+    "insertion": (insertion, lambda: (r(150),)),
+    "escape_counts": (escape_counts, lambda: (3 * r(30, 30) - 2 + 1j * r(30, 30), 100)),
 }
 
 

@@ -109,7 +109,8 @@ void ResultBuilder::checkMemory(const graph::Plan& plan) const {
   for (const ExitNode& node : exit_.nodes) {
     const bool array = node.kind == ExitNode::Kind::kArray;
     const bool scalar = node.kind == ExitNode::Kind::kArrayScalar || node.kind == ExitNode::Kind::kPyFloat ||
-                        node.kind == ExitNode::Kind::kDataInt || node.kind == ExitNode::Kind::kPyBool || node.kind == ExitNode::Kind::kPyComplex;
+                        node.kind == ExitNode::Kind::kDataInt || node.kind == ExitNode::Kind::kPyBool ||
+                        node.kind == ExitNode::Kind::kPyComplex;
     if (scalar || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);
     if (!array || node.baseNode < 0) continue;
     const graph::Buffer& base = plan.buffers[views_[node.baseNode].buffer];

@@ -14,6 +14,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/support/check.h"
+#include "graph/symint_facts.h"
 
 namespace fw::capture {
 
@@ -277,6 +278,19 @@ bool Join::mergeParts(Value* owner, ValueId first, ValueId second) {
   const ValueId before = before_.of(owner).node;
   const auto writes = updatesSince(g, first, before), others = updatesSince(g, second, before);
   if (!writes || !others) return false;
+  // A place that the arm itself has found out means nothing outside of it.
+  absl::flat_hash_set<graph::SymId> own;
+  for (size_t i = before.index; i < g.size(); ++i)
+    if (const graph::Node& node = g.node(ValueId(i)); node.op == graph::Op::kDefine)
+      own.insert(node.attrs.sym(graph::AttrKey::kSymbol));
+  const auto isOwn = [&](ValueId update) {
+    const graph::SymList& starts = g.node(update).attrs.syms(graph::AttrKey::kStarts);
+    return std::any_of(starts.begin(), starts.end(),
+                       [&](graph::SymId start) { return graph::mentions(trace_.syms(), start, own); });
+  };
+  if (!own.empty() &&
+      (std::any_of(writes->begin(), writes->end(), isOwn) || std::any_of(others->begin(), others->end(), isOwn)))
+    return false;
   auto partOf = [&](ValueId content, ValueId update) {
     const graph::Node& node = g.node(update);
     const graph::ValueType& value = g.type(node.operands[1]);

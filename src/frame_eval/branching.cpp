@@ -216,8 +216,8 @@ void Branching::leaveLoop(const Place& place) {
     return;
   }
   constexpr size_t kMostEdges = 4;
-  const bool begins = frame.stack.size() >= body.stack.size() &&
-                      std::equal(body.stack.begin(), body.stack.end(), frame.stack.begin());
+  const bool begins =
+      frame.stack.size() >= body.stack.size() && std::equal(body.stack.begin(), body.stack.end(), frame.stack.begin());
   LoopEdge left{static_cast<int>(frame.pc), {}};
   if (begins) left.iterators.assign(frame.stack.begin() + static_cast<ptrdiff_t>(body.stack.size()), frame.stack.end());
   const auto isIterator = [](const Value* v) { return v->kind == ValueKind::kIterator; };

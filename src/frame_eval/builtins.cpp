@@ -3,6 +3,7 @@
 // builtins.def; here are the look-up, and what concerns types, attributes and constants.
 #include "frame_eval/builtins.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/iteration.h"
 #include "frame_eval/numpy/support.h"
 
 #include <algorithm>
@@ -192,12 +193,12 @@ Value* Builtins::rangeOfData(const CallArgs& args) {
   Value* size = binary(cpython::kNbFloorDivide, last, positive);
   graph::Graph& g = trace.graph();
   const graph::ValueId none = g.constant(graph::Scalar::ofInt(graph::DType::kI64, 0));
-  const graph::ValueId turns = numpy::ufuncNode(
-      trace, graph::Op::kWhere, {g.binary(graph::Op::kLess, size->node, none), none, size->node});
+  const graph::ValueId turns =
+      numpy::ufuncNode(trace, graph::Op::kWhere, {g.binary(graph::Op::kLess, size->node, none), none, size->node});
   constexpr int64_t kMost = int64_t{1} << 46;
   const graph::SymId count =
       trace.decided.define(turns, trace.syms().constant(0), trace.syms().constant(kMost), {0, kMost});
-  return interpreter.newDataRange(first, step, count);
+  return dataRange(trace, first, step, count);
 }
 
 Value* Builtins::callRange(const CallArgs& args) {

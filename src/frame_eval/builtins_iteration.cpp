@@ -99,8 +99,7 @@ Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
     DataInts ints{trace};
     Value *a = ints.of(first), *b = ints.of(second);
     if (!a || !b) refuse("of ints beyond 62 bits");
-    return ints.make(where(a->node, b->node),
-                     {std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)});
+    return ints.make(where(a->node, b->node), {std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)});
   }
   const bool floats = isFloat64(trace, first) && isFloat64(trace, second);
   const bool mixes = floats && (numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));

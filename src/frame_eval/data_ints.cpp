@@ -34,9 +34,7 @@ bool contains(SymRange outer, SymRange inner) { return outer.lo <= inner.lo && i
 
 /// Of sums of what stays within 2^62.
 SymRange clamped(__int128 lo, __int128 hi) {
-  const auto clamp = [](__int128 v) {
-    return static_cast<int64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX));
-  };
+  const auto clamp = [](__int128 v) { return static_cast<int64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX)); };
   return {clamp(lo), clamp(hi)};
 }
 
@@ -189,9 +187,7 @@ Value* DataInts::quotient(Value* left, Value* right, bool rest) {
 }
 
 Value* DataInts::bits(int op, Value* left, Value* right) {
-  const Op with = op == cpython::kNbAnd  ? Op::kBitwiseAnd
-                  : op == cpython::kNbOr ? Op::kBitwiseOr
-                                         : Op::kBitwiseXor;
+  const Op with = op == cpython::kNbAnd ? Op::kBitwiseAnd : op == cpython::kNbOr ? Op::kBitwiseOr : Op::kBitwiseXor;
   left = within(left, kAny);
   right = within(right, kAny);
   const SymRange a = left->range, b = right->range;
@@ -220,8 +216,8 @@ Value* DataInts::shift(Value* left, Value* right, bool up) {
   left = within(left, {-most, most});
   const SymRange a = left->range;
   const ValueId node = trace_.graph().binary(Op::kLeftShift, left->node, right->node);
-  return make(node, {a.lo * (int64_t{1} << (a.lo < 0 ? by.hi : by.lo)),
-                     a.hi * (int64_t{1} << (a.hi < 0 ? by.lo : by.hi))});
+  return make(node,
+              {a.lo * (int64_t{1} << (a.lo < 0 ? by.hi : by.lo)), a.hi * (int64_t{1} << (a.hi < 0 ? by.lo : by.hi))});
 }
 
 Value* DataInts::binary(int op, Value* first, Value* second) {

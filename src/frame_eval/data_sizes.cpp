@@ -42,6 +42,7 @@ SymId DataSizes::make(graph::ValueId call) {
 }
 
 SymId DataSizes::define(graph::ValueId number, SymId least, SymId most, graph::SymRange range) {
+  if (trace_.keepsWrites) trace_.fail(BreakReason::kDataDependentShape, "a number that array data decides is checked");
   for (const Defined& known : defined_)
     if (known.number == number && known.least == least && known.most == most) return known.symbol;
   const SymId symbol = trace_.addSymbol("k" + std::to_string(symbols_.size()), range, INT64_MIN,

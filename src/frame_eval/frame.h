@@ -38,10 +38,10 @@ struct LoopEdge {
 struct RollingBody {
   const Loop* loop;
   size_t header;
-  Value* iterator;  ///< of a `for`, which stands on the stack
-  std::vector<Value*> stack;   ///< where a turn begins and ends
+  Value* iterator;               ///< of a `for`, which stands on the stack
+  std::vector<Value*> stack;     ///< where a turn begins and ends
   std::vector<LoopEdge>* edges;  ///< by which turns have been found to leave it
-  int exit = -1;    ///< where those end that leave the loop from inside; -1: none does
+  int exit = -1;                 ///< where those end that leave the loop from inside; -1: none does
   bool contains(int instr) const {
     return instr >= 0 && static_cast<size_t>(instr) < loop->contains.size() &&
            loop->contains[static_cast<size_t>(instr)];

@@ -58,7 +58,6 @@ class Interpreter : InterpreterState {
   bool typeHasAttribute(Value* self, PyObject* name);
   Value* iteratorOf(Value* iterable);  ///< iter(iterable)
   Value* newRange(graph::SymId first, graph::SymId step, graph::SymId size);
-  Value* newDataRange(Value* first, Value* step, graph::SymId size);
   Value* nextOf(Value* iterator);  ///< null when it is exhausted
 
   // Exceptions of the traced code: they unwind to its own handlers, or end the trace where there is none. What they
@@ -88,7 +87,8 @@ class Interpreter : InterpreterState {
   friend struct Caches;
   friend Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args);
 
-  void execute(Frame& frame), runTo(Frame& frame, int stop, int other = -1, const std::vector<bool>* inside = nullptr), step(Frame& frame);
+  void execute(Frame& frame), runTo(Frame& frame, int stop, int other = -1, const std::vector<bool>* inside = nullptr),
+      step(Frame& frame);
   bool atStop(const Frame& frame), passUnknown(Frame& frame);
   void followLoopOnce(Frame& frame, const Instr& back);
   FrameEnd frameEnd(Frame& frame, const RegionView& region);

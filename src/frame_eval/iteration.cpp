@@ -377,8 +377,8 @@ Value* Interpreter::newRange(graph::SymId first, graph::SymId step, graph::SymId
   return makeIterator(trace_, &PyRangeIter_Type, NewRangeStep{trace_, first, step, size});
 }
 
-Value* Interpreter::newDataRange(Value* first, Value* step, graph::SymId size) {
-  return makeIterator(trace_, &PyRangeIter_Type, DataRangeStep{trace_, first, step, size});
+Value* dataRange(Trace& trace, Value* first, Value* step, graph::SymId size) {
+  return makeIterator(trace, &PyRangeIter_Type, DataRangeStep{trace, first, step, size});
 }
 
 void Interpreter::onForIter(const Instr& instr) {

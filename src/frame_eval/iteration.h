@@ -50,4 +50,7 @@ Value* makeIterator(Trace& trace, PyTypeObject* cls, Step step) {
   return v;
 }
 
+/// An iterator over range(first, first + step * size, step) of which array data decides what it is.
+Value* dataRange(Trace& trace, Value* first, Value* step, graph::SymId size);
+
 }  // namespace fw::capture

@@ -101,7 +101,7 @@ class LoopEnd {
       return;
     }
     const size_t number = carried_.size();
-    const ValueId answer = v.kind == Kind::kDataInt ? v.answer
+    const ValueId answer = v.kind == Kind::kDataInt  ? v.answer
                            : v.kind == Kind::kNumber ? trace_.operand(v.end).value
                                                      : v.end->node;
     carried_.push_back({v.from, v.placeholder, answer});
@@ -195,7 +195,7 @@ class LoopEnd {
   std::vector<std::pair<Value*, size_t>> made_;   ///< and the result that each is
   std::vector<std::pair<size_t, Value*>> slots_;  ///< what they hold behind the loop
   LoopLeft left_;
-  absl::flat_hash_map<Value*, Value*> after_;     ///< what a turn leaves, and what that is behind the loop
+  absl::flat_hash_map<Value*, Value*> after_;  ///< what a turn leaves, and what that is behind the loop
 };
 
 }  // namespace

@@ -117,14 +117,14 @@ class Rolling {
   std::vector<size_t> temporaries_;  ///< slots that the body writes, and that may be read behind the loop only
   std::vector<CarriedVariable> variables_;
   std::vector<CarriedContent> contents_;
-  std::vector<LoopEdge> edges_;           ///< by which turns leave it, to go on differently (RollingBody)
-  absl::flat_hash_set<size_t> data_;  ///< slots of ints that array data decides
+  std::vector<LoopEdge> edges_;        ///< by which turns leave it, to go on differently (RollingBody)
+  absl::flat_hash_set<size_t> data_;   ///< slots of ints that array data decides
   absl::flat_hash_set<size_t> mixed_;  ///< slots of what may be a float or a np.float64
   bool mayHaveNoTurn_ = false;
   LoopLeft left_;
   bool leaves_ = false;  ///< the turn that was traced last ends outside of the loop
-  int exit_ = -1;   ///< where turns go that leave the loop from inside
-  int period_ = 1;  ///< turns until arrays that change places are where they were: these are one round
+  int exit_ = -1;        ///< where turns go that leave the loop from inside
+  int period_ = 1;       ///< turns until arrays that change places are where they were: these are one round
 };
 
 }  // namespace fw::capture

@@ -156,7 +156,8 @@ bool RegionGraph::mayReport(const Control& loop) const {
   for (size_t i = loop.arms.begin; i < loop.arms.end; ++i) {
     const Node& node = graph_.node(ValueId(i));
     if (armOf_[i] == kDropped) continue;
-    if (node.op == Op::kCall || node.op == Op::kBind || node.op == Op::kDefine || (!isControl(node) && graph::mayRaise(graph_, ValueId(i))))
+    if (node.op == Op::kCall || node.op == Op::kBind || node.op == Op::kDefine ||
+        (!isControl(node) && graph::mayRaise(graph_, ValueId(i))))
       return true;
   }
   return false;
@@ -204,6 +205,7 @@ void RegionGraph::findNeeded() {
       for (size_t r = 0; runs && r < loop.carried.size(); ++r)
         if (loop.carried[r].given.valid()) use(loop, r);
       if (runs && loop.again) needed[loop.again->index] = true;
+      loop.reports = runs && !needed[i];
     } else if (needed[i]) {
       for (ValueId operand : node.operands) needed[operand.index] = true;
       if (auto control = projects ? byNode.find(node.operands[0]) : byNode.end(); control != byNode.end())
@@ -228,7 +230,7 @@ void RegionGraph::findNeeded() {
         if (control->parent >= 0)
           controls_[static_cast<size_t>(control->parent)].fixed[control->parentArm].push_back(control->node);
       }
-      control->witness = any(control->unread) || any(control->unreadInner);
+      control->witness = control->witness || control->reports || any(control->unread) || any(control->unreadInner);
       if (!control->witness) continue;
       if (!control->isLoop()) needed[control->predicate.index] = true;
       if (control->parent >= 0)
@@ -342,7 +344,8 @@ void RegionGraph::settle() {
   for (size_t i = 0; i < graph_.size(); ++i) {
     Node& node = graph_.mutableNode(ValueId(i));
     // Binds, definitions and calls live whether they are needed or not; these stand in a region now.
-    if ((node.op == Op::kBind || node.op == Op::kDefine || node.op == Op::kCall) && i < armOf_.size() && armOf_[i] != kNone) {
+    if ((node.op == Op::kBind || node.op == Op::kDefine || node.op == Op::kCall) && i < armOf_.size() &&
+        armOf_[i] != kNone) {
       node.op = Op::kConstant;
       node.operands.clear();
     }

@@ -68,6 +68,7 @@ class RegionGraph {
     std::array<std::vector<graph::ValueId>, 2> fixed;        ///< definitions, and controls inside that have some
     std::array<std::vector<const Control*>, 2> unreadInner;  ///< branches and loops inside that have some
     int parent = -1, parentArm = 0;                          ///< the control around
+    bool reports = false;                                    ///< a loop that nobody needs but for its flags
     bool witness = false;                                    ///< the last result is a bool that nobody reads
     bool isLoop() const { return !predicate.valid(); }
   };

@@ -53,7 +53,7 @@ std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
   auto loop = std::find_if(open_.rbegin(), open_.rend(),
                            [&](const Open& o) { return graph::mentions(syms, difference, o.symbol); });
   if (loop == open_.rend()) {
-    if (contains(difference)) return std::nullopt;  // of a loop that is over
+    if (contains(difference) || trace_.decided.contains(difference)) return std::nullopt;  // of a loop that is over
     return trace_.decide(syms.constant(0), relation, difference);
   }
   const Open at = *loop;
@@ -71,7 +71,8 @@ std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
     return a && b && *a == *b ? a : std::nullopt;
   };
   auto decided = [&](SymId low, Relation how, SymId high) -> std::optional<bool> {
-    if (contains(low) || contains(high)) return decide(low, how, high);
+    if (contains(low) || contains(high) || trace_.decided.contains(low) || trace_.decided.contains(high))
+      return decide(low, how, high);
     return trace_.decide(low, how, high);
   };
   if (relation == Relation::kLt || relation == Relation::kLe)

@@ -89,8 +89,8 @@ struct Value {
   SourceId source;  ///< where the object came from, if it exists outside the trace
   Ref object;       ///< kConstant; for values with a source: the object seen while tracing (the hint)
 
-  graph::ValueId node;    ///< kArray, kArrayScalar, kPyFloat, kDataInt, kPyBool, kPyComplex
-  graph::SymId sym;       ///< kPyInt
+  graph::ValueId node;                        ///< kArray, kArrayScalar, kPyFloat, kDataInt, kPyBool, kPyComplex
+  graph::SymId sym;                           ///< kPyInt
   graph::SymRange range{0, 0}, growth{0, 0};  ///< kDataInt: where it is known to be; how far from `base`
   Value* base = nullptr;  ///< kArray: the array whose memory this one views (NumPy's .base), or null;
                           ///< kIterator: the list or tuple it walks, read as it goes;

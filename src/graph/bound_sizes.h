@@ -1,5 +1,5 @@
-// Symbols that are bound on the way: sizes that library calls decide (attribute "sizes" of a call), and definitions. What mentions one
-// comes behind the call, whether it reads a result of it or not.
+// Symbols that are bound on the way: sizes that library calls decide (attribute "sizes" of a call), and definitions.
+// What mentions one comes behind the call, whether it reads a result of it or not.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,8 @@ namespace fw::graph {
 /// that it binds itself.
 void forEachSym(const Node& node, absl::FunctionRef<void(SymId)> visit);
 
-/// For every node, the calls and definitions whose symbols it mentions itself or through sources and views that it reads.
+/// For every node, the calls and definitions whose symbols it mentions itself or through sources and views that it
+/// reads.
 class BoundSizes {
  public:
   explicit BoundSizes(const Graph& graph);

@@ -136,7 +136,8 @@ struct BindStep : ControlStep {
   SymId least, most;
 };
 
-/// From here to the end of the region the symbol is what stands in `from`, an i64. Declines unless that is in the range.
+/// From here to the end of the region the symbol is what stands in `from`, an i64. Declines unless that is in the
+/// range.
 struct DefineStep {
   Place node;
   SymId symbol;
@@ -189,8 +190,8 @@ struct CommitStep {
 };
 
 struct Step {
-  std::variant<KernelStep, LoopStep, CondStep, BindStep, DefineStep, CallStep, AllocStep, FreeStep, CopyStep, AcceptStep,
-               CommitStep>
+  std::variant<KernelStep, LoopStep, CondStep, BindStep, DefineStep, CallStep, AllocStep, FreeStep, CopyStep,
+               AcceptStep, CommitStep>
       what;
 };
 /// Null for steps that have no regions.

@@ -75,8 +75,8 @@ class RegionScopes {
   std::optional<AccessProver::Scope> scope_;
 };
 
-/// What definitions say of their symbols. A kernel that mentions one comes behind it, so that it holds there; others may
-/// come before, or run without it.
+/// What definitions say of their symbols. A kernel that mentions one comes behind it, so that it holds there; others
+/// may come before, or run without it.
 class Definitions {
  public:
   Definitions(const graph::Graph& graph, const graph::Plan& plan) : syms_(graph.syms()) {

@@ -37,10 +37,13 @@ class ReferenceExecutable : public Executable {
       graph_.outputs().push_back(result.value);
       outputBuffers_.push_back(result.buffer);
     }
+    // Where results lie may depend on numbers that the evaluator keeps to itself.
+    for (const graph::Step& step : plan_.steps) defines_ |= std::holds_alternative<graph::DefineStep>(step.what);
   }
   const graph::Plan& plan() const override { return plan_; }
 
   int32_t compute(Context& context) const override {
+    if (defines_) return kStatusDecline;
     auto results = graph::evaluate(graph_, readInputs(context), symbols(context));
     if (!results.ok()) return kStatusDecline;
     for (size_t i = 0; i < outputBuffers_.size(); ++i) write(context, outputBuffers_[i], (*results)[i]);
@@ -99,6 +102,7 @@ class ReferenceExecutable : public Executable {
   graph::Graph graph_;
   graph::Plan plan_;
   std::vector<graph::BufferId> outputBuffers_;
+  bool defines_ = false;
 };
 
 }  // namespace

@@ -416,7 +416,6 @@ CASES = {
 # Not one compiled region yet, and why.
 BROKEN = {
     "first_value": "a number or None",
-    "knapsack": "a range whose end is a NumPy int, downwards",
     "rle": "slices whose bounds array data decides",
     "insertion": "a loop inside whose bounds are those of the turn",
     "collected": "appends",
@@ -619,3 +618,19 @@ def test_what_turns_leave():
         a = np.sort(ints(1000, n))
         for value in (a[0], a[n // 2], a[-1], -1, 1001):
             compare.assert_same_call(until_found, compiled[3], (a, int(value)))
+
+
+def counted_if(b, x, h):
+    for i in range(len(b)):
+        if x[i] > 0.5:
+            h[b[i]] += 1
+        elif x[i] > 0.2:
+            h[b[i] - 1] -= 1
+    return h
+
+
+def test_places_found_out_in_an_arm():
+    compiled = fusewire.compile(counted_if, fullgraph=True)
+    for _ in range(4):
+        compare.assert_same_call(counted_if, compiled, (ints(16, 90), reals(90), np.zeros(16, dtype=np.int64)))
+    compare.assert_same_call(counted_if, compiled, (ints(16, 90), reals(90) * 0, np.zeros(0, dtype=np.int64)))

@@ -99,8 +99,8 @@ class Planner {
       const SymId symbol = node.attrs.sym(AttrKey::kSymbol);
       plan_.bound.insert(symbol);
       ++plan_.definitions;
-      out.push_back({DefineStep{
-          {region, id}, symbol, {}, node.attrs.sym(AttrKey::kLeast), node.attrs.sym(AttrKey::kMost)}});
+      out.push_back(
+          {DefineStep{{region, id}, symbol, {}, node.attrs.sym(AttrKey::kLeast), node.attrs.sym(AttrKey::kMost)}});
       return absl::OkStatus();
     }
     Step step;

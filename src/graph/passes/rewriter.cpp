@@ -73,7 +73,8 @@ std::vector<bool> liveValues(const Graph& graph) {
 
 namespace {
 
-/// A bind or a definition fails what is out of its range, and a library call may raise, whether anybody needs its results or not.
+/// A bind or a definition fails what is out of its range, and a library call may raise, whether anybody needs its
+/// results or not.
 bool mayFail(const Node& node) {
   if (node.op == Op::kBind || node.op == Op::kDefine || node.op == Op::kCall) return true;
   for (const std::unique_ptr<Graph>& region : node.regions)

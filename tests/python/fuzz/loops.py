@@ -26,11 +26,11 @@ DTYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "c16", "f2"]
 # {v}: an array of n elements; {t}: one that the function has made; {s}: a number; {i}: a counter; {e}: an element; {n}: a plain number
 ELEMENTS = ["{v}[{i}]", "{v}[{i}]", "{v}[n - 1 - {i}]", "{v}[{i} // 2]", "{v}[-1 - {i}]", "{v}[0]", "{v}[{i} - 1]", "{v}[n // 2]"]
 NUMBERS = ["{e}", "{e}", "{s}", "{s} * 0.5", "({s} + {e}) * 0.5", "{n}", "{i}", "{i} * 0.01", "{v}.sum()", "{v}.max()", "({e} if {c} else {e})", "abs({e})", "({e} - {s})"]
-CONDITIONS = ["{e} > {n}", "{s} < {e}", "{i} % 2 == 0", "{i} > 5", "{i} == n - 1", "{e} < {e}", "{s} > {n}", "{i} < n // 2 and {e} > {n}", "not {e} > {s}", "{v}.max() > {n}"]
+CONDITIONS = ["{e} > {n}", "count > {i}", "count & 1", "{s} < {e}", "{i} % 2 == 0", "{i} > 5", "{i} == n - 1", "{e} < {e}", "{s} > {n}", "{i} < n // 2 and {e} > {n}", "not {e} > {s}", "{v}.max() > {n}"]
 ARRAYS = ["{v}", "{v}", "({a} + {v}) * 0.5", "({a} - {s})", "half({a})", "step({v}, {v})", "{v}[::-1]", "np.abs({a})", "np.where({v} > {n}, {v}, 0.5)", "{v}.copy()", "np.minimum({v}, {a})"]
 SIMPLE = ["{t}[{i}] = {s}", "{v}[{i}] = {e}", "{v}[{i}] = {s}", "{s} = {x}", "{s} = {x}", "{s} += {e}", "{t} = {a}", "{t} = {a}", "{v}[1:] = {v}[:-1]", "{v}[1:-1] = ({v}[:-2] + {v}[2:]) * 0.5", "{v} *= 0.5", "{v}[...] = {a}",
           "{t}, {t} = {t}, {t}", "{s}, {s} = {s}, {s}", "{v}[{i}:] *= 0.5", "{v}[:{i}] += {s}", "{v}[{i}], {v}[n - 1 - {i}] = {v}[n - 1 - {i}], {v}[{i}]", "old = {t}", "{t} = {t} + 0.25 * {v}", "np.add({v}, {n}, out={v})",
-          "w = {v}[1:]", "w = {v} + 1", "{s} = max({e}, {n})", "count += 1", "count += 2", "{v}[count % n] = {s}", "{e} / {e}", "np.sqrt({v})", "p, q = {e}, {s}", "m[{i} % 3] = {s}", "m[:, {i} % 2] += {s}", "{s} = m[{i} % 4, 1]"]
+          "w = {v}[1:]", "w = {v} + 1", "{s} = max({e}, {n})", "count += 1", "count += 2", "{v}[count % n] = {s}", "{e} / {e}", "np.sqrt({v})", "p, q = {e}, {s}", "m[{i} % 3] = {s}", "count = int({e}) % 7", "count = min(count, {i})", "{s} = {v}[count % n]", "{v}[(count * 3 + {i}) % n] = {s}", "{s} = max({e}, {s})", "count = count // 2 - {i}", "m[:, {i} % 2] += {s}", "{s} = m[{i} % 4, 1]"]
 RARE = ["kept.append({e})", "box.content = {s}", "print({i})", "{v}[{i} + 1] = 0", "raise ValueError('here')", "return {t}, {s}", "assert {s} < 1e30", "x += {n}"]
 
 
@@ -68,7 +68,7 @@ class _Generator:
                 if r.random() < 0.4:
                     lines += ["else:", *self.indented(depth, 1)]
             elif form < 0.24 and self.counters:
-                lines += [self.fill("if {c}:"), r.choice(["    break", "    continue", "    break"])]
+                lines += [self.fill("if {c}:"), r.choice(["    break", "    continue", "    break", "    return {i}, count"]).replace("{i}", self.counters[-1])]
             elif form < 0.34 and depth < 2:
                 lines += self.loop(depth)
             elif form < 0.38 and depth < 2 and not self.waits:

@@ -1,0 +1,198 @@
+// A turn of a loop, traced for all of its turns: what it finds stands for what any turn finds, and what it leaves has
+// to be of the same kinds.
+#include <algorithm>
+
+#include "frame_eval/branch_join.h"
+#include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/loops.h"
+#include "frame_eval/numpy/support.h"
+#include "graph/support/check.h"
+#include "graph/symint_facts.h"
+
+namespace fw::capture {
+
+using graph::SymId;
+using graph::ValueId;
+using guards::Relation;
+
+void Rolling::giveValues(SymId symbol) {
+  std::vector<graph::ValueType> types;
+  for (CarriedVariable& v : variables_)
+    if (v.kind == Kind::kNumber || v.kind == Kind::kDataInt || v.kind == Kind::kArray)
+      types.push_back(trace_.graph().type(v.from));
+  for (CarriedContent& c : contents_) types.push_back(trace_.graph().type(c.from));
+  const std::vector<ValueId> nodes = types.empty() ? std::vector<ValueId>() : trace_.branches.graph.given(types);
+  size_t next = 0;
+  graph::SymContext& syms = trace_.syms();
+  for (CarriedVariable& v : variables_) {
+    if (v.kind == Kind::kSame) continue;
+    if (v.kind == Kind::kInt) {
+      v.given = trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, symbol))));
+    } else if (v.kind == Kind::kDataInt) {
+      v.placeholder = nodes[next++];
+      v.given = DataInts{trace_}.given(v.placeholder);
+    } else if (v.kind == Kind::kNumber) {
+      v.placeholder = nodes[next++];
+      v.given = trace_.number(v.mixes ? ValueKind::kArrayScalar : numberKind(v.begin), v.placeholder);
+      if (v.mixes) mixed(trace_, v.given, "a number is a float or a np.float64 in turns of a loop");
+    } else {
+      v.placeholder = nodes[next++];
+      v.given = trace_.array(v.placeholder);
+      v.given->frozen = v.begin->frozen;
+      trace_.branches.noteJoined(v.given, v.begin, v.begin);
+    }
+    frame_.slots[v.slot] = v.given;
+  }
+  for (CarriedContent& c : contents_) {
+    c.given = nodes[next++];
+    numpy::setContent(trace_, c.owner, c.given);
+  }
+}
+
+/// Traces a turn, or a few, for all. False if it is to be traced again, because more has been found out.
+bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> count) {
+  graph::SymContext& syms = trace_.syms();
+  const SymId period = syms.constant(period_), zero = syms.constant(0);
+  std::optional<SymId> rounds, last;
+  if (count) {
+    rounds = period_ == 1 ? *count : syms.canonical(syms.floorDiv(*count, period));
+    last = syms.canonical(syms.sub(*rounds, syms.constant(1)));
+  }
+  // While it is entered, it has a turn in every turn of those around it.
+  const bool certain = !rounds || (!isLate(*rounds) ? trace_.decide(zero, Relation::kLt, *rounds)
+                                                    : !trace_.decided.contains(*rounds) &&
+                                                          trace_.turns.decide(zero, Relation::kLt, *rounds) == true);
+  for (CarriedVariable& v : variables_) {
+    if (v.kind == Kind::kNumber) v.from = trace_.operand(v.begin).value;
+    if (v.kind == Kind::kDataInt) v.from = DataInts{trace_}.begin(v.begin);
+    if (v.kind == Kind::kArray) v.from = v.begin->node;
+  }
+  for (CarriedContent& c : contents_) c.from = c.owner->node;
+  BranchState before(in_, frame_);
+  const size_t begin = trace_.graph().size();
+  const SymId symbol = trace_.turns.enter(last);
+  giveValues(symbol);
+  frame_.goesOn = trace_.constant(Py_True);
+  frame_.way = trace_.pyInt(syms.constant(0));
+  for (int turn = 0; turn < period_; ++turn) {
+    Value* item = nullptr;
+    if (items) item = items->item(syms.canonical(syms.add(syms.mul(period, symbol), syms.constant(turn))));
+    runBody(item);
+    if (leaves_) refuse("it is left from inside");
+  }
+  const bool endless = frame_.goesOn->isConstant();
+  if (endless && (!items || frame_.goesOn->object.get() != Py_True)) refuse("it is left in every turn, or in none");
+  if (!endless && period_ > 1) refuse("it is left while arrays change places");
+  TracedLoop loop{begin, 0, symbol, rounds};
+  loop.certain = certain;
+  if (!endless) loop.again = trace_.operand(frame_.goesOn).value;
+  const bool closed = isClosed(before, loop.forgotten);
+  if (closed) {
+    DataInts ints{trace_};
+    // Where nobody counts the turns, ints of the turn are data.
+    auto counted = [&](Value* v) { return v && v->kind == ValueKind::kPyInt && trace_.turns.contains(v->sym); };
+    if (!edges_.empty()) loop.way = ints.of(frame_.way)->node;
+    for (CarriedVariable& v : variables_) {
+      if (v.kind != Kind::kInt || endless) continue;
+      Value *from = ints.of(v.begin), *to = ints.of(v.end);
+      if (!from || !to) continue;
+      v.from = from->node;
+      v.answer = to->node;
+    }
+    loop.variables = variables_;
+    for (size_t slot : temporaries_) {
+      Value* end = frame_.slots[slot];
+      Value* data = !endless && counted(end) ? ints.of(end) : nullptr;
+      loop.temporaries.emplace_back(slot, data ? data : end);
+    }
+    for (CarriedContent& c : contents_) c.end = c.owner->node;
+    loop.contents = contents_;
+    loop.end = trace_.graph().size();
+  }
+  before.restore();
+  if (closed) {
+    trace_.line = line_;
+    trace_.graph().setLine(static_cast<uint32_t>(line_));
+    left_ = endLoop(trace_, frame_, before, loop, key());
+    trace_.decided.forget(begin);
+  } else {
+    trace_.branches.drop(begin);
+  }
+  trace_.turns.leave();
+  return closed;
+}
+
+/// Whether a joined array may be one of those that turns write into.
+bool Rolling::mayBeWritten(Value* joined) const {
+  const std::vector<Value*> owners = trace_.branches.owners(joined);
+  return std::any_of(contents_.begin(), contents_.end(), [&](const CarriedContent& c) {
+    return std::find(owners.begin(), owners.end(), c.owner) != owners.end();
+  });
+}
+
+/// Whether the turn leaves, of everything that it changes, what a turn finds.
+bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten) {
+  if (auto why = before.irreversible()) refuse("a turn " + *why);
+  if (!addContents(before, &forgotten)) return false;
+  bool handsOn = false, writes = false;  // an array of the turn before; into one
+  PyObject* names = frame_.object()->co_localsplusnames;
+  for (CarriedVariable& v : variables_) {
+    v.end = frame_.slots[v.slot];
+    const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
+    bool alike = v.end && v.end->kind != ValueKind::kUnjoined;
+    if (alike) trace_.open(v.end);
+    const auto isWhole = [](const Value* value) {
+      return value && DataInts::isInt(value) && value->kind != ValueKind::kPyBool && !isConstantOf(value, &PyBool_Type);
+    };
+    const bool whole = alike && isWhole(v.begin) && isWhole(v.end);
+    switch (v.kind) {
+      case Kind::kSame: alike = v.end == v.begin || (alike && v.begin && areEqualConstants(v.begin, v.end)); break;
+      case Kind::kDataInt:
+        alike = whole;
+        if (alike) v.answer = DataInts{trace_}.handOn(v.given, v.end);
+        break;
+      case Kind::kInt: {
+        graph::SymContext& syms = trace_.syms();
+        alike = whole && v.end->kind != ValueKind::kDataInt &&
+                syms.canonical(syms.sub(trace_.asSym(v.end), trace_.asSym(v.given))) == syms.canonical(v.step);
+        break;
+      }
+      case Kind::kNumber:
+        if (v.mixes) {
+          alike = alike && isFloat64(trace_, v.end);
+          break;
+        }
+        if (alike && isMixed(v.end) && isFloat64(trace_, v.begin) && mixed_.insert(v.slot).second) {
+          v.mixes = true;
+          return false;
+        }
+        alike =
+            alike && numberKind(v.end) == numberKind(v.begin) && areAlike(trace_, v.from, trace_.operand(v.end).value);
+        break;
+      case Kind::kArray: {
+        alike = alike && v.end->kind == ValueKind::kArray && !v.end->base && v.end->frozen == v.begin->frozen &&
+                areAlike(trace_, v.from, v.end->node);
+        const bool fresh = alike && !v.end->source.valid() && !v.end->joined && !before.knows(v.end);
+        alike = alike && (fresh || v.end->joined);
+        handsOn |= !fresh;
+        if (alike && !fresh && mayBeWritten(v.end)) refuse(name + " may be an array that is written");
+        writes |= v.given->node != v.placeholder;
+        for (const CarriedVariable& o : variables_)
+          if (fresh && &o != &v && o.kind == Kind::kArray && frame_.slots[o.slot] == v.end) alike = false;
+        break;
+      }
+    }
+    if (!alike && whole && (v.kind == Kind::kInt || v.kind == Kind::kSame) && data_.insert(v.slot).second) {
+      v.kind = Kind::kDataInt;
+      return false;
+    }
+    if (!alike) refuse(name + " is not of one kind in all turns");
+  }
+  if (handsOn && writes) refuse("it is not known which array is written");
+  for (const CarriedContent& c : contents_)
+    if (!areAlike(trace_, c.from, c.owner->node)) refuse("an array has another layout behind a turn");
+  return true;
+}
+
+}  // namespace fw::capture
