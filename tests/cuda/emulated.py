@@ -4,6 +4,7 @@ tests/python/test_cupy.py, which puts the libraries in front: prints a line per 
 
 import ctypes
 import sys
+import time
 
 import cupy as cp
 import cupy_backends.cuda.stream
@@ -220,6 +221,37 @@ def check_failures():
     cp.cuda.set_allocator(memory)
 
 
+def check_background():
+    """While the compiler is at work, CuPy is asked, which has no device here; soon the compiled code runs, and the next
+    process finds it. Nothing that the calls in between did counts against it, in regions either."""
+
+    def whole(x):
+        return x * 7 + 1.5
+
+    def parts(x):
+        y = x * 9 + 2.5
+        z = sys.exc_info() and y  # a call that is not compiled
+        return z * 3
+
+    for function, want in ((whole, 8.5), (parts, 34.5)):
+        compiled = fusewire.compile(function, background=1)
+        x, refused = device(np.ones(50)), 0
+        started = time.time()
+        while time.time() - started < 120:
+            try:
+                result = compiled(x)
+                break
+            except Exception as e:
+                if "cuda" not in type(e).__module__:
+                    return FAILURES.append(f"{function.__name__} in the background: {e!r}")
+                refused += 1
+        if not refused:
+            FAILURES.append(f"{function.__name__} in the background: somebody waited")
+        if not same(result, np.full(50, want)):
+            FAILURES.append(f"{function.__name__} in the background: another result")
+        print(f"{function.__name__} in the background: {refused} calls were CuPy's")
+
+
 def check_mixed():
     errors = []
     for function in (lambda x, y: x + y, fusewire.compile(lambda x, y: x + y)):
@@ -288,6 +320,7 @@ def main():
     check(affine, np.ones((1, 1)))
     check(affine, np.full((), 3.0))
     check_failures()
+    check_background()
     check_mixed()
     check_objects()
     check_marks()

@@ -1,5 +1,5 @@
 """Compares decorated functions on CuPy arrays with the same functions undecorated, then times them:
-`python package_on_gpu.py [elementwise] [functions] [programs] [rest] [time]` with fusewire on the path (bundle.py). Prints one line per
+`python package_on_gpu.py [elementwise] [functions] [programs] [rest] [time] [first]` with fusewire on the path (bundle.py). Prints one line per
 finding; exits with the number of failures."""
 
 import gc
@@ -550,10 +550,6 @@ def time_all():
     for name, (function, args) in rows.items():
         own, cupys = host_us(lambda f=fusewire.compile(function): f(*args)), host_us(lambda: function(*args))
         print(f"{name:28}{own:>10.2f}{cupys:>10.2f}{own / cupys:>8.2f}", flush=True)
-    start = time.perf_counter()
-    fusewire.compile(lambda x, y: cp.sin(x * y + 3) - y / 7)(a, b)
-    cp.cuda.Device().synchronize()
-    print(f"first call of a new function: {(time.perf_counter() - start) * 1e3:.0f} ms")
     x, y = cp.ones((16384, 8192), "f4"), cp.ones((16384, 8192), "f4") * 0.5
     g, target = cp.ones(8192, "f4"), cp.empty_like(x)
     copy = device_us(lambda: target.data.copy_from_device_async(x.data, x.nbytes, cp.cuda.get_current_stream()))
@@ -568,11 +564,61 @@ def time_all():
     print(f"jacobi 512 x 512, 20 steps  {own:>10.0f}{cupys:>10.0f}", flush=True)
 
 
+TEN = "t = x * y + 3; t = cp.sin(t) - y / 7; t = cp.exp(-t * t) + x; return cp.sqrt(cp.abs(t)) * y - 1"
+FIRST = """
+import os, sys, time
+import cupy as cp
+import fusewire
+a, b = cp.ones(100_000, "f4"), cp.ones(100_000, "f4")
+cp.cuda.Device().synchronize()
+namespace = {"cp": cp}
+names = ["first", "second", "third"]
+for k, name in enumerate(names):  # other constants: other kernels
+    exec(compile("def %s(x, y):\n    " % name + TEN.replace("7", str(7 + k)).replace("3", str(3 + k)), f"<{name}>", "exec"), namespace)
+def timed(call):
+    start = time.perf_counter()
+    result = call()
+    cp.cuda.Device().synchronize()
+    return (time.perf_counter() - start) * 1e3, result
+eager = WHO == "cupy"
+for name in names:
+    f = namespace[name] if eager else fusewire.compile(namespace[name])
+    ms, result = timed(lambda: f(a, b))
+    line = f"{WHO:10} {name:7} first call {ms:7.1f} ms"
+    if not eager:
+        begun, calls, slowest = time.perf_counter(), 0, 0
+        while not any(v["hits"] for v in fusewire._fusewire.describe(f)["variants"]) and time.perf_counter() - begun < 5:
+            slowest = max(slowest, timed(lambda: f(a, b))[0])
+            calls += 1
+        line += f", compiled code in use after {ms + (time.perf_counter() - begun) * 1e3:7.1f} ms, {calls} calls meanwhile, the slowest {slowest:.2f} ms"
+        if not (f(a, b) == namespace[name](a, b)).all():
+            line += ", OTHER RESULT"
+    print(line, flush=True)
+"""
+
+
+def time_first():
+    """First calls of functions of ten operations, in processes of their own, which keep nothing that others have compiled; then from the disk."""
+    import os
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        for who, label in (("cupy", "kernels of CuPy's not kept"), ("cupy", "kept"), ("fusewire", "nothing kept"), ("fusewire", "kept")):
+            environment = {**os.environ, "FUSEWIRE_BACKGROUND": "1", "FUSEWIRE_CACHE_DIR": f"{folder}/fusewire", "CUPY_CACHE_DIR": f"{folder}/{who}"}
+            print(f"{who}, {label}:", flush=True)
+            code = f"TEN, WHO = {TEN!r}, {who!r}\n" + FIRST
+            result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+            print(result.stdout, result.stderr[-2000:], flush=True)
+            if result.returncode or "OTHER" in result.stdout:
+                fail(f"first calls of {who}")
+
+
 def main():
-    what = sys.argv[1:] or ["elementwise", "functions", "programs", "rest", "time"]
+    what = sys.argv[1:] or ["elementwise", "functions", "programs", "rest", "time", "first"]
     cp.zeros(1).sum()  # a context
     print(f"{cp.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cp.__version__}, NumPy {np.__version__}", flush=True)
-    checks = {"programs": check_programs, "rest": check_rest, "functions": check_functions, "elementwise": check_elementwise, "time": time_all}
+    checks = {"programs": check_programs, "rest": check_rest, "functions": check_functions, "elementwise": check_elementwise, "time": time_all, "first": time_first}
     with np.errstate(all="ignore"):
         for name, check in checks.items():
             if name in what:

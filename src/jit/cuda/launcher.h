@@ -13,14 +13,16 @@ namespace fw::jit::cuda {
 
 class Launcher {
  public:
-  static absl::StatusOr<std::unique_ptr<Launcher>> make(Device& device, kernels::Kernel kernel,
-                                                        graph::SymContext& syms);
+  /// `wait`: launch() and prepare() wait for the compiler; else they answer kUnavailable while it is at work.
+  static absl::StatusOr<std::unique_ptr<Launcher>> make(Device& device, kernels::Kernel kernel, graph::SymContext& syms,
+                                                        bool wait);
 
   /// Launches on the host's stream. `address` answers where buffers lie. Thread-safe.
   absl::Status launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
                       runtime::cuda::Host& host) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  /// Everything but the launches: what fails is known before anything is stored.
+  /// Everything but the launches: what fails is known before anything is stored. All that is needed is asked for,
+  /// so that it is compiled at the same time.
   absl::Status prepare(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -29,14 +31,15 @@ class Launcher {
 
  private:
   struct Loaded {
-    void* function;
-    std::vector<kernels::cuda::Parameter> parameters;
+    kernels::cuda::Source source;
+    void* function;               ///< null until it is compiled
     runtime::SymProgram program;  ///< one result per parameter that has a symbolic integer
   };
-  Launcher(Device& device, kernels::Kernel kernel, graph::SymContext& syms)
+  Launcher(Device& device, kernels::Kernel kernel, graph::SymContext& syms, bool wait)
       : device_(device),
         kernel_(std::move(kernel)),
-        syms_(syms) {}
+        syms_(syms),
+        wait_(wait) {}
   absl::StatusOr<const Loaded*> loaded(size_t piece, const kernels::cuda::Form& form) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status run(const Loaded& loaded, const Layout& layout, const Launch& launch, const int64_t* symbols,
                    absl::FunctionRef<uint64_t(graph::BufferId)> address, uint64_t scratch, void* stream) const;
@@ -44,6 +47,7 @@ class Launcher {
   Device& device_;
   const kernels::Kernel kernel_;
   graph::SymContext& syms_;
+  const bool wait_;
   std::vector<kernels::cuda::Piece> pieces_;
   std::vector<Geometry> geometry_;
   absl::Mutex mutex_;
