@@ -116,11 +116,12 @@ void Writer::expression(ExprId id) {
   const Expr& e = kernel_.exprs[id.index];
   if (e.op == ScalarOp::kConst || e.op == ScalarOp::kAxis || e.op == ScalarOp::kRaiseIf) return;
   std::string text;
-  if (e.op == ScalarOp::kParam) {
+  if (const auto known = preloaded_.find(id); known != preloaded_.end()) {
+    text = known->second;
+  } else if (e.op == ScalarOp::kParam) {
     text = number(e.sym);
   } else if (e.op == ScalarOp::kLoad) {
-    const auto known = preloaded_.find(id);
-    text = known != preloaded_.end() ? known->second : loadFrom(e.dtype, address(e.access));
+    text = loadFrom(e.dtype, address(e.access));
   } else if (e.op == ScalarOp::kReduceResult) {
     text = result(e.stmt, e.imm);
   } else {
