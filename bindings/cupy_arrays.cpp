@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings/array_factory.h"
+#include "bindings/cuda_device.h"
 #include "bindings/cupy_memory.h"
 #include "cpython/numpy_api.h"
 #include "cpython/ref.h"
@@ -53,6 +54,7 @@ void* published(const char* module, const char* name, const char* signature) {
 struct Functions {
   intptr_t (*streamPointer)() = nullptr;
   PyObject* (*alloc)(PyObject* bytes, int) = nullptr;
+  PyObject* (*allocator)(int) = nullptr;            ///< in force
   Ref currentStream, allocate, pointer, arrayType;  ///< cupy.cuda: get_current_stream, alloc, MemoryPointer; ndarray
   newfunc makeArray = nullptr, makePointer = nullptr;
   Ref noArguments;
@@ -95,6 +97,8 @@ const Functions& functions() {
     f->alloc = reinterpret_cast<PyObject* (*)(PyObject*, int)>(
         published("cupy.cuda.memory", "alloc",
                   "struct __pyx_obj_4cupy_4cuda_6memory_MemoryPointer *(PyObject *, int __pyx_skip_dispatch)"));
+    f->allocator = reinterpret_cast<PyObject* (*)(int)>(
+        published("cupy.cuda.memory", "get_allocator", "PyObject *(int __pyx_skip_dispatch)"));
     PyTypeObject* base = reinterpret_cast<PyTypeObject*>(f->arrayType.get())->tp_base;
     f->makeArray = base ? base->tp_new : nullptr;
     f->makePointer =
@@ -114,6 +118,89 @@ Ref allocateMemory(size_t bytes) {
   return Ref::steal(f.alloc ? f.alloc(size.get(), 0) : PyObject_CallOneArg(f.allocate.get(), size.get()));
 }
 
+/// A MemoryPointer to part of the memory that another one points into.
+Ref pointInto(const CupyPointer& whole, intptr_t address) {
+  const Functions& f = functions();
+  Ref made = Ref::steal(f.makePointer(reinterpret_cast<PyTypeObject*>(f.pointer.get()), f.noArguments.get(), nullptr));
+  if (!made) return {};
+  auto* pointer = reinterpret_cast<CupyPointer*>(made.get());
+  pointer->address = address;
+  pointer->device = whole.device;
+  Py_SETREF(pointer->memory, Py_NewRef(whole.memory));
+  return made;
+}
+
+/// Small results are cut from larger pieces of CuPy's pool, each for one stream, which is the order in which the pool
+/// gives memory out again. A piece goes back to the pool with the last result in it. Only where the default pool is in
+/// force: who sets an allocator wants to see every allocation. Guarded by the GIL.
+class Slabs {
+ public:
+  static constexpr intptr_t kLargest = 1024;
+
+  /// Null without an exception: memory comes from elsewhere.
+  Ref cut(size_t bytes) {
+    const Functions& f = functions();
+    if (!f.filled || !f.streamPointer || !f.allocator || !f.alloc || !isDefault()) return {};
+    const intptr_t stream = f.streamPointer();
+    const int device = currentDevice();
+    if (device < 0 || stream == kPerThread || PyErr_Occurred()) return PyErr_Clear(), Ref();
+    Slab* slab = &slabs_[0];
+    for (Slab& one : slabs_) {
+      if (one.whole && one.stream == stream && one.pointer().device == device) {
+        slab = &one;
+        break;
+      }
+      if (one.used < slab->used) slab = &one;
+    }
+    const bool known = slab->whole && slab->stream == stream && slab->pointer().device == device;
+    const intptr_t size = (static_cast<intptr_t>(bytes) + kUnit - 1) / kUnit * kUnit;
+    if (!known || slab->next + size > kBytes) {
+      const Ref wanted = Ref::steal(PyLong_FromSsize_t(kBytes));
+      Ref whole = Ref::steal(wanted ? f.alloc(wanted.get(), 0) : nullptr);
+      if (!whole) return PyErr_Clear(), Ref();  // a little may be left
+      *slab = {std::move(whole), stream, 0, 0};
+      if (slab->pointer().device != device) return slab->whole = Ref(), Ref();
+    }
+    slab->used = ++cuts_;
+    const intptr_t address = slab->pointer().address + slab->next;
+    slab->next += size;
+    return pointInto(slab->pointer(), address);
+  }
+
+ private:
+  static constexpr intptr_t kBytes = 64 << 10, kUnit = 512, kPerThread = 2;
+  struct Slab {
+    Ref whole;
+    intptr_t stream = 0, next = 0;
+    uint64_t used = 0;
+    const CupyPointer& pointer() const { return *reinterpret_cast<const CupyPointer*>(whole.get()); }
+  };
+
+  /// Whether CuPy's allocator in force is its default pool's; looked into when it has changed.
+  bool isDefault() {
+    Ref now = Ref::steal(functions().allocator(0));
+    if (!now) return PyErr_Clear(), false;
+    if (now.get() == allocator_.get()) return default_;
+    const Ref cupy = Ref::steal(PyImport_ImportModule("cupy"));
+    const Ref pool = Ref::steal(cupy ? PyObject_CallMethod(cupy.get(), "get_default_memory_pool", nullptr) : nullptr);
+    const Ref owner = Ref::steal(PyObject_GetAttrString(now.get(), "__self__"));
+    PyErr_Clear();
+    default_ = pool && owner && pool.get() == owner.get();
+    allocator_ = std::move(now);
+    return default_;
+  }
+
+  Ref allocator_;
+  bool default_ = false;
+  uint64_t cuts_ = 0;
+  Slab slabs_[4];
+};
+
+Slabs& slabs() {
+  static auto* all = new Slabs;  // for the life of the process
+  return *all;
+}
+
 void* addressOf(PyObject* pointer) {
   const guards::ArrayFields& fields = guards::findCupy()->fields;
   void* address;
@@ -130,7 +217,9 @@ Ref tupleOf(const int64_t* numbers, int count) {
 class CupyFactory final : public ArrayFactory {
  public:
   PyObject* allocate(const ArrayShape& shape, size_t bytes) const override {
-    Ref memory = allocateMemory(bytes);
+    Ref memory;
+    if (bytes > 0 && bytes <= Slabs::kLargest && runtime::mayAllocate()) memory = slabs().cut(bytes);
+    if (!memory) memory = allocateMemory(bytes);
     if (!memory) return nullptr;
     if (functions().filled && !shape.strides && !shape.fortran) return filled(shape, std::move(memory));
     return constructed(shape, memory.get());
@@ -196,15 +285,10 @@ class CupyFactory final : public ArrayFactory {
     const Functions& f = functions();
     auto* whole = reinterpret_cast<CupyArray*>(base);
     auto* memory = reinterpret_cast<CupyPointer*>(whole->data);
-    Ref place =
-        Ref::steal(f.makePointer(reinterpret_cast<PyTypeObject*>(f.pointer.get()), f.noArguments.get(), nullptr));
+    Ref place = pointInto(*memory, reinterpret_cast<intptr_t>(data));
     Ref made =
         Ref::steal(f.makeArray(reinterpret_cast<PyTypeObject*>(f.arrayType.get()), f.noArguments.get(), nullptr));
     if (!place || !made) return nullptr;
-    auto* pointer = reinterpret_cast<CupyPointer*>(place.get());
-    pointer->address = reinterpret_cast<intptr_t>(data);
-    pointer->device = memory->device;
-    Py_SETREF(pointer->memory, Py_NewRef(memory->memory));
     auto* array = reinterpret_cast<CupyArray*>(made.get());
     array->shape.assign(shape.sizes, shape.sizes + shape.rank);
     array->strides.assign(shape.strides, shape.strides + shape.rank);

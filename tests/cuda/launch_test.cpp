@@ -1,6 +1,7 @@
 // Executables on a driver that does nothing but note what is asked of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -232,6 +233,38 @@ TEST_F(CudaLaunches, CodeIsKeptOnTheDisk) {
   build(kAdd, &mended);
   EXPECT_EQ(run({10}), 0);
   EXPECT_EQ(compiled_, 4);
+}
+
+TEST_F(CudaLaunches, LaunchesOfOneKindAreOneGraph) {
+  build(kAdd);
+  const auto instantiated = [] {
+    return std::count(fakeEvents().calls.begin(), fakeEvents().calls.end(), "instantiate");
+  };
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(run({1000}), 0);
+  EXPECT_EQ(launches(), 10u);
+  EXPECT_EQ(fakeEvents().graphLaunches, 9) << "all but the first";
+  EXPECT_EQ(instantiated(), 1);
+  EXPECT_EQ(fakeEvents().launches[9].gridX, 1u);
+  // Other grids: a few are kept, then graphs change their grid.
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(run({10000 * (i % 5 + 1)}), 0);
+  EXPECT_EQ(launches(), 30u);
+  EXPECT_LE(instantiated(), 3);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(fakeEvents().launches[10 + static_cast<size_t>(i)].gridX, (10000u * (i % 5 + 1) + 1023) / 1024);
+  // A stream that is being captured takes plain launches.
+  const int before = fakeEvents().graphLaunches;
+  fakeEvents().capturing = 1;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run({1000}), 0);
+  EXPECT_EQ(fakeEvents().graphLaunches, before);
+  EXPECT_EQ(launches(), 33u);
+}
+
+TEST_F(CudaLaunches, DriversWithoutGraphs) {
+  build(kSum);  // not kAdd, whose function knows graphs by now
+  fakeEvents().refusesGraphs = true;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run({1000}), 0);
+  EXPECT_EQ(fakeEvents().graphLaunches, 0);
+  EXPECT_EQ(launches(), 3u);
 }
 
 TEST_F(CudaLaunches, CountedLoopsDoNotWait) {

@@ -408,7 +408,8 @@ def check_rest():
     for _ in range(100_000):
         f(x, y)
     after = (sys.getrefcount(x), sys.getrefcount(x.dtype), sys.getrefcount(cp.ndarray))
-    if pool.used_bytes() != used or any(abs(n - m) > 20 for n, m in zip(counts, after)):
+    # Small results are cut from pieces of 64 KB.
+    if abs(pool.used_bytes() - used) > 1 << 16 or any(abs(n - m) > 20 for n, m in zip(counts, after)):
         fail(f"left behind: {pool.used_bytes() - used} bytes, references {counts} -> {after}")
     # Memory that is not there.
     x, double = cp.ones(16 << 20, "f4"), lambda x: x * 2
@@ -565,7 +566,7 @@ def time_all():
 
 
 TEN = "t = x * y + 3; t = cp.sin(t) - y / 7; t = cp.exp(-t * t) + x; return cp.sqrt(cp.abs(t)) * y - 1"
-FIRST = """
+FIRST = r"""
 import os, sys, time
 import cupy as cp
 import fusewire

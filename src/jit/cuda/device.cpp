@@ -13,6 +13,9 @@
 #include "nlohmann/json.hpp"
 
 namespace fw::jit::cuda {
+
+using runtime::cuda::Function;
+
 namespace {
 
 /// A file with the source, for a report; "" if it could not be written.
@@ -28,27 +31,31 @@ std::string writeSource(const std::string& source) {
 
 }  // namespace
 
-absl::StatusOr<void*> Device::function(const kernels::cuda::Source& source, bool wait) {
+absl::StatusOr<runtime::cuda::Function*> Device::function(const kernels::cuda::Source& source, bool wait) {
   absl::StatusOr<void*> context = runtime::cuda::currentContext(driver_);
   if (!context.ok()) return context.status();
   absl::MutexLock lock(&mutex_);
+  const auto answer = [](const absl::StatusOr<std::unique_ptr<Function>>& of) -> absl::StatusOr<Function*> {
+    if (!of.ok()) return of.status();
+    return of->get();
+  };
   const auto known = functions_.find({*context, source.name});
-  if (known != functions_.end()) return known->second;
+  if (known != functions_.end()) return answer(known->second);
   const std::string text = absl::StrCat(std::string(kernels::cuda::prelude()), source.text);
-  absl::StatusOr<void*> function = absl::UnavailableError("it is being compiled");
+  absl::StatusOr<std::unique_ptr<Function>> function = absl::UnavailableError("it is being compiled");
   for (bool again = true; again;) {
     again = false;
     const std::shared_ptr<const Images::Image> image = images_.find(source.name, text, wait);
-    if (!image) return function;
+    if (!image) return function.status();
     count(source, *image);
     function = image->code.ok() ? load(*image->code, source.name) : image->code.status();
     if (image->code.ok() && !function.ok()) again = images_.discard(source.name, text);
   }
   if (!function.ok()) function = refuse(source, function.status());
-  return functions_.insert_or_assign({*context, source.name}, std::move(function)).first->second;
+  return answer(functions_.insert_or_assign({*context, source.name}, std::move(function)).first->second);
 }
 
-absl::StatusOr<void*> Device::load(const std::string& image, const std::string& name) const {
+absl::StatusOr<std::unique_ptr<Function>> Device::load(const std::string& image, const std::string& name) const {
   void *module = nullptr, *function = nullptr;
   int result = driver_.moduleLoadData(&module, image.data());
   if (absl::Status s = runtime::cuda::check(driver_, result, "cuModuleLoadData"); !s.ok()) return s;
@@ -57,7 +64,7 @@ absl::StatusOr<void*> Device::load(const std::string& image, const std::string& 
     driver_.moduleUnload(module);
     return s;
   }
-  return function;
+  return std::make_unique<Function>(driver_, function);
 }
 
 void Device::count(const kernels::cuda::Source& source, const Images::Image& image) {

@@ -1,6 +1,8 @@
 // One device to compile for and run on: its driver, its compiler, and the functions that are loaded.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -10,6 +12,7 @@
 #include "jit/cuda/images.h"
 #include "kernels/cuda/emit.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/function.h"
 
 namespace fw::jit::cuda {
 
@@ -28,7 +31,8 @@ class Device {
   /// The function of a source in the current context. Equal sources are compiled once; functions stay loaded.
   /// kUnavailable: it is being compiled; with `wait` it is there when this returns. What cannot be compiled or loaded
   /// is tried once.
-  absl::StatusOr<void*> function(const kernels::cuda::Source& source, bool wait) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<runtime::cuda::Function*> function(const kernels::cuda::Source& source, bool wait)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   /// What functions have cost so far.
   struct Compiled {
     int count = 0;  ///< sources that were compiled
@@ -38,7 +42,8 @@ class Device {
   Compiled compiled() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  absl::StatusOr<void*> load(const std::string& image, const std::string& name) const;
+  absl::StatusOr<std::unique_ptr<runtime::cuda::Function>> load(const std::string& image,
+                                                                const std::string& name) const;
   absl::Status refuse(const kernels::cuda::Source& source, const absl::Status& status) const;
   void count(const kernels::cuda::Source& source, const Images::Image& image) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -46,8 +51,8 @@ class Device {
   const runtime::cuda::DeviceFacts facts_;
   Images images_;
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<std::pair<void*, std::string>, absl::StatusOr<void*>> functions_
-      ABSL_GUARDED_BY(mutex_);  ///< by context, name
+  absl::flat_hash_map<std::pair<void*, std::string>, absl::StatusOr<std::unique_ptr<runtime::cuda::Function>>>
+      functions_ ABSL_GUARDED_BY(mutex_);  ///< by context, name
   Compiled compiled_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -40,7 +40,7 @@ absl::StatusOr<const Launcher::Loaded*> Launcher::loaded(size_t piece, const For
     runtime::SymProgram program(syms_, needed);
     entry = std::make_unique<Loaded>(Loaded{*std::move(source), nullptr, std::move(program)});
   }
-  absl::StatusOr<void*> function = device_.function(entry->source, wait_);
+  absl::StatusOr<runtime::cuda::Function*> function = device_.function(entry->source, wait_);
   if (!function.ok()) return function.status();
   entry->function = *function;
   return entry.get();
@@ -107,12 +107,7 @@ absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Lau
     values.push_back(static_cast<uint64_t>(value));
   }
   if (values.empty()) values.push_back(0);
-  void* parameters[] = {values.data()};
-  const runtime::cuda::Driver& driver = device_.driver();
-  return runtime::cuda::check(driver,
-                              driver.launchKernel(loaded.function, launch.gridX, launch.gridY, 1, launch.blockX,
-                                                  launch.blockY, 1, 0, stream, parameters, nullptr),
-                              "cuLaunchKernel");
+  return loaded.function->launch({launch.gridX, launch.gridY, launch.blockX, launch.blockY}, values.data(), stream);
 }
 
 }  // namespace fw::jit::cuda

@@ -32,8 +32,8 @@ class Launcher {
  private:
   struct Loaded {
     kernels::cuda::Source source;
-    void* function;               ///< null until it is compiled
-    runtime::SymProgram program;  ///< one result per parameter that has a symbolic integer
+    runtime::cuda::Function* function;  ///< null until it is compiled
+    runtime::SymProgram program;        ///< one result per parameter that has a symbolic integer
   };
   Launcher(Device& device, kernels::Kernel kernel, graph::SymContext& syms, bool wait)
       : device_(device),
