@@ -154,6 +154,12 @@ __device__ __forceinline__ i32 fw_divide(i32 n, u64 d) {
   return factor == 0 ? n : i32(__umulhi(u32(n), factor) >> u32(d >> 32));
 }
 
+// f32(f64(a) / d). Where d has 24 bits, the division of f32 rounds to the same: f64 has more than twice its bits.
+__device__ __forceinline__ f32 fw_quotient(f32 a, f64 d) {
+  const f32 narrow = f32(d);
+  return f64(narrow) == d ? __fdiv_rn(a, narrow) : f32(__ddiv_rn(f64(a), d));
+}
+
 template <class T, int N>
 struct alignas(sizeof(T) * N) fw_pack {
   T at[N];

@@ -66,6 +66,7 @@ class Writer {
   absl::StatusOr<Source> finish(const std::string& bounds) &&;
 
  private:
+  std::string quotient(const Expr& e) const;
   void statement(StmtId id);
   void sequential(StmtId id);
 
