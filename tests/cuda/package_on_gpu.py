@@ -551,7 +551,7 @@ def time_all():
     for name, (function, args) in rows.items():
         own, cupys = host_us(lambda f=fusewire.compile(function): f(*args)), host_us(lambda: function(*args))
         print(f"{name:28}{own:>10.2f}{cupys:>10.2f}{own / cupys:>8.2f}", flush=True)
-    x, y = cp.ones((16384, 8192), "f4"), cp.ones((16384, 8192), "f4") * 0.5
+    x, y = (cp.random.standard_normal((16384, 8192), dtype="f4") for _ in range(2))
     g, target = cp.ones(8192, "f4"), cp.empty_like(x)
     copy = device_us(lambda: target.data.copy_from_device_async(x.data, x.nbytes, cp.cuda.get_current_stream()))
     print(f"{'device us, 16384 x 8192 f4':28}{'fusewire':>10}{'CuPy':>10}{'x copy':>8}   (copy of one array {copy:.0f})")
@@ -560,6 +560,16 @@ def time_all():
     for name, (function, args) in rows.items():
         own, cupys = device_us(lambda f=fusewire.compile(function): f(*args)), device_us(lambda: function(*args))
         print(f"{name:28}{own:>10.0f}{cupys:>10.0f}{own / copy:>8.2f}", flush=True)
+    for width in (128, 1024, 16384, 32768, 65536):
+        x, g = x.reshape(-1, width), cp.ones(width, "f4")
+        line = f"rows of {width:6}"
+        for name, function, args in (("softmax", softmax, (x,)), ("layer norm", layer_norm, (x, g, g))):
+            own = device_us(lambda f=fusewire.compile(fresh(function)): f(*args))
+            line += f"   {name} {own:.0f} us, {own / copy:.2f} x copy"
+        print(line, flush=True)
+    x, y = cp.random.standard_normal((8192, 8192), dtype="f4"), cp.random.standard_normal((8192, 8192), dtype="f4")
+    plain, turned = (device_us(lambda f=fusewire.compile(f): f(x, y)) for f in (lambda x, y: x + y, lambda x, y: x.T + y))
+    print(f"a.T + b, 8192 x 8192: {turned:.0f} us, {turned / plain:.3f} of a + b", flush=True)
     u = cp.zeros((512, 512), "f4")
     own, cupys = device_us(lambda f=fusewire.compile(jacobi): f(u, 20)), device_us(lambda: jacobi(u, 20))
     print(f"jacobi 512 x 512, 20 steps  {own:>10.0f}{cupys:>10.0f}", flush=True)

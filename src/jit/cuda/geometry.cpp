@@ -1,5 +1,5 @@
-// The numbers were measured: a tile of 2 to 4 KB per block, rows of 16 elements per thread, parts of rows where there
-// are too few rows to fill the device.
+// The numbers were measured: a tile of 2 to 4 KB per block, 64 or 128 bytes of a row per thread, so that blocks have
+// 512 threads where they can, parts of rows where there are too few rows to fill the device.
 #include "jit/cuda/geometry.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr int kPackBytes = 16;
 constexpr int64_t kSmallTile = 16;  // shorter axes leave most of a tile idle
 constexpr int64_t kMapThreads = 256, kMapLanes = 4;
-constexpr int64_t kRowLanes = 16, kRoundLanes = 4, kRowPacks = 4;
+constexpr int64_t kRowLanes = 16, kRoundLanes = 4, kRowPacks = 4, kMostLanes = 32;
 constexpr int64_t kBlock = 1024, kMediumBlock = 512, kSmallBlock = 128, kSplitTeam = 512, kColumns = 32;
 constexpr int64_t kMaxIndex = INT32_MAX - (int64_t{1} << 20);  // room for the last block's threads
 
@@ -177,12 +177,13 @@ void Geometry::layOutRows(Layout& layout, const int64_t* values, absl::FunctionR
     launch.blockY = static_cast<uint32_t>(launch.team);
     rowsPerBlock = width;
   } else {
-    launch.form.whole = length <= kBlock * kRowLanes;
     launch.form.packed = packs(values, address);
     if (launch.form.packed) launch.form.pack = packLanes_;
-    int64_t lanes = kRoundLanes;
-    if (launch.form.packed) lanes = kRowPacks * packLanes_;
-    if (launch.form.whole && (!launch.form.packed || length > kBlock * lanes)) lanes = kRowLanes;
+    const int64_t few = launch.form.packed ? kRowPacks * packLanes_ : kRowLanes;
+    const int64_t many = launch.form.packed ? std::min(2 * few, kMostLanes) : few;
+    launch.form.whole = length <= kBlock * many;
+    const int64_t round = launch.form.packed ? few : kRoundLanes;
+    const int64_t lanes = !launch.form.whole ? round : length <= kMediumBlock * few ? few : many;
     launch.form.lanes = static_cast<int>(lanes);
     const int64_t least = launch.form.packed ? 1 : std::min<int64_t>(32, ceilPower(length));
     launch.team = launch.form.whole ? std::max(least, ceilPower(ceilDiv(length, lanes))) : kBlock;

@@ -24,13 +24,15 @@ absl::StatusOr<std::unique_ptr<Launcher>> Launcher::make(Device& device, kernels
         !source.ok())
       return source.status();
   }
+  launcher->last_ = std::make_unique<std::atomic<const Loaded*>[]>(launcher->pieces_.size());
   return launcher;
 }
 
 absl::StatusOr<const Launcher::Loaded*> Launcher::loaded(size_t piece, const Form& form) {
+  const Loaded* last = last_[piece].load(std::memory_order_acquire);
+  if (last && last->form == form) return last;
   absl::MutexLock lock(&mutex_);
   std::unique_ptr<Loaded>& entry = loaded_[{piece, form}];
-  if (entry && entry->function) return entry.get();
   if (!entry) {
     absl::StatusOr<kernels::cuda::Source> source = kernels::cuda::emit(kernel_, syms_, pieces_[piece], form);
     if (!source.ok()) return source.status();
@@ -38,11 +40,14 @@ absl::StatusOr<const Launcher::Loaded*> Launcher::loaded(size_t piece, const For
     for (const Parameter& parameter : source->parameters)
       if (parameter.sym.valid()) needed.push_back(parameter.sym);
     runtime::SymProgram program(syms_, needed);
-    entry = std::make_unique<Loaded>(Loaded{*std::move(source), nullptr, std::move(program)});
+    entry = std::make_unique<Loaded>(Loaded{form, *std::move(source), nullptr, std::move(program)});
   }
-  absl::StatusOr<runtime::cuda::Function*> function = device_.function(entry->source, wait_);
-  if (!function.ok()) return function.status();
-  entry->function = *function;
+  if (!entry->function) {
+    absl::StatusOr<runtime::cuda::Function*> function = device_.function(entry->source, wait_);
+    if (!function.ok()) return function.status();
+    entry->function = *function;
+  }
+  last_[piece].store(entry.get(), std::memory_order_release);
   return entry.get();
 }
 

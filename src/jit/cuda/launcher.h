@@ -1,6 +1,7 @@
 // One kernel, ready to be launched at any sizes: its pieces, and the functions of the forms that have come up.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -31,6 +32,7 @@ class Launcher {
 
  private:
   struct Loaded {
+    kernels::cuda::Form form;
     kernels::cuda::Source source;
     runtime::cuda::Function* function;  ///< null until it is compiled
     runtime::SymProgram program;        ///< one result per parameter that has a symbolic integer
@@ -50,6 +52,7 @@ class Launcher {
   const bool wait_;
   std::vector<kernels::cuda::Piece> pieces_;
   std::vector<Geometry> geometry_;
+  std::unique_ptr<std::atomic<const Loaded*>[]> last_;  ///< by piece: what was launched last, which needs no lock
   absl::Mutex mutex_;
   absl::flat_hash_map<std::pair<size_t, kernels::cuda::Form>, std::unique_ptr<Loaded>> loaded_ ABSL_GUARDED_BY(mutex_);
 };

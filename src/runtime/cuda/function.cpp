@@ -74,7 +74,7 @@ Function::Graph* Function::graphFor(const LaunchSize& size, void* stream, void* 
 
 absl::Status Function::launch(const LaunchSize& size, void* parameters, void* stream) {
   {
-    const absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     ++launches_;
     int capturing = 1;
     if (!plain_ && isOneStream(stream) && driver_.streamIsCapturing(stream, &capturing) == 0 && capturing == 0) {
