@@ -183,7 +183,7 @@ void Geometry::layOutRows(Layout& layout, const int64_t* values, absl::FunctionR
     const int64_t many = launch.form.packed ? std::min(2 * few, kMostLanes) : few;
     launch.form.whole = length <= kBlock * many;
     const int64_t round = launch.form.packed ? few : kRoundLanes;
-    const int64_t lanes = !launch.form.whole ? round : length <= kMediumBlock * few ? few : many;
+    const int64_t lanes = !launch.form.whole ? round : length <= kSmallBlock * few ? few : many;
     launch.form.lanes = static_cast<int>(lanes);
     const int64_t least = launch.form.packed ? 1 : std::min<int64_t>(32, ceilPower(length));
     launch.team = launch.form.whole ? std::max(least, ceilPower(ceilDiv(length, lanes))) : kBlock;
