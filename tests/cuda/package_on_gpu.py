@@ -340,6 +340,16 @@ def check_rest():
         compare(f"overlapping {dtype}", add_to, x[1:], x[:-1], whole=MAYBE)
         compare(f"same {dtype}", add_to, x, x, whole=MAYBE)
         compare(f"reversed {dtype}", add_to, x, x[::-1], whole=MAYBE)
+    # Numbers of all bits, and zeros; a quotient of a zero goes a way of its own.
+    bits = np.random.default_rng(5).integers(0, 1 << 32, (2, 1 << 20), dtype=np.uint32)
+    bits[0, ::7] = 0
+    bits[0, ::11] = 1 << 31
+    bits[1, ::13] = 0
+    bits[1, ::17] = 0x7F800000
+    x, y = (cp.asarray(b.view("f4")) for b in bits)
+    compare("division of all numbers", lambda x, y: x / y, x, y)
+    for divisor in (3.0, 1e-40, 1e30, 1.2e-38, float("inf"), -0.0, -7.5):
+        compare(f"division by {divisor}", lambda x, d: x / d, x, divisor)
     compare("elements", elements, cp.arange(9.0))
     compare("float_in_between", float_in_between, plain("f8", 40), whole=False, exact=False)
     compare("branch_on_data", branch_on_data, plain("f8", 40), whole=False)
@@ -560,6 +570,10 @@ def time_all():
     for name, (function, args) in rows.items():
         own, cupys = device_us(lambda f=fusewire.compile(function): f(*args)), device_us(lambda: function(*args))
         print(f"{name:28}{own:>10.0f}{cupys:>10.0f}{own / copy:>8.2f}", flush=True)
+    x = cp.random.standard_normal((16384, 8192), dtype="f4")  # x += y has made large numbers of them
+    masked = cp.where(x > 0, x, -cp.inf)
+    print(f"softmax where half is -inf: {device_us(lambda f=fusewire.compile(softmax): f(masked)) / copy:.2f} x copy", flush=True)
+    del masked
     soft, layer = fusewire.compile(fresh(softmax)), fusewire.compile(fresh(layer_norm))
     widths = (128, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
     for measured in (False, True):  # nothing compiles while times are taken
