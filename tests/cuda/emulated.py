@@ -50,10 +50,10 @@ def same(got, want):
         return type(got) is type(want) and len(got) == len(want) and all(map(same, got, want))
     if not isinstance(got, cp.ndarray):
         return type(got) is type(want) and got == want
-    got, want = host(got), np.asarray(want)
-    if got.dtype != want.dtype or got.shape != want.shape:
+    numbers, want = host(got), np.asarray(want)  # `got` owns the memory
+    if numbers.dtype != want.dtype or numbers.shape != want.shape:
         return False
-    return np.allclose(got, want, rtol=1e-5, equal_nan=True) if want.dtype.kind in "fc" else np.array_equal(got, want)
+    return np.allclose(numbers, want, rtol=1e-5, equal_nan=True) if want.dtype.kind in "fc" else np.array_equal(numbers, want)
 
 
 def check(function, *args, launches=True):
