@@ -102,7 +102,8 @@ static Made makeOnDevice(graph::Graph graph, graph::Plan plan, const Config& con
   if (!device.ok()) return device.status();
   absl::StatusOr<kernels::cuda::Program> program = kernels::cuda::lowerPlan(graph, plan);
   if (!program.ok()) return program.status();
-  return jit::cuda::compile(**device, std::move(graph), std::move(plan), *std::move(program), options.hostInputs);
+  return jit::cuda::compile(**device, std::move(graph), std::move(plan), *std::move(program),
+                            {options.hostInputs, !config.flag(Setting::kBackground)});
 }
 
 Made makeExecutable(graph::Graph graph, graph::Plan plan, const Config& config, const BackendOptions& options) {

@@ -62,6 +62,21 @@ Opened& opened() {
   return *all;
 }
 
+constexpr int64_t kMostKept = 256 << 20;
+
+std::optional<runtime::DiskCache> diskCache() {
+  std::string folder = processSettings()->text(Setting::kCacheDir);
+  if (folder == "none") return std::nullopt;
+  if (folder.empty()) folder = runtime::defaultCacheFolder();
+  if (folder.empty()) return std::nullopt;
+  absl::StatusOr<runtime::DiskCache> cache = runtime::DiskCache::open(folder + "/cuda", kMostKept);
+  if (cache.ok()) return *std::move(cache);
+  const std::string why(cache.status().message());
+  const auto tell = absl::IsFailedPrecondition(cache.status()) ? report : emit;
+  tell(Channel::kCache, "cache_unavailable", "code for CUDA is not kept: " + why, {{"reason", why}});
+  return std::nullopt;
+}
+
 }  // namespace
 
 const std::string& cudaRefusal() {
@@ -103,7 +118,8 @@ absl::StatusOr<jit::cuda::Device*> cudaDevice(int number) {
     return nvrtc.compile(source, architecture);
   };
   auto& device = all.devices[number];
-  device = std::make_unique<jit::cuda::Device>(*all.driver, compile, *std::move(facts));
+  device = std::make_unique<jit::cuda::Device>(*all.driver, jit::cuda::Compiler{compile, all.nvrtc->identity()},
+                                               *std::move(facts), diskCache());
   return device.get();
 }
 

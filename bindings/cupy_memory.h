@@ -5,9 +5,19 @@
 
 #include <vector>
 
+#include "cpython/ref.h"
 #include "runtime/cuda/host.h"
 
 namespace fw::bindings {
+
+struct CupyPointer;
+
+/// A MemoryPointer for a result of that many bytes on the current stream; null with an exception set.
+cpython::Ref allocateResult(size_t bytes);
+/// A MemoryPointer to part of the memory that another one points into.
+cpython::Ref pointIntoMemory(const CupyPointer& whole, intptr_t address);
+/// Where a MemoryPointer points.
+void* addressOf(PyObject* pointer);
 
 /// For one call; made, used and destroyed with the GIL held. What is released goes back to CuPy at once: its pools give
 /// memory out again in the order of the stream.

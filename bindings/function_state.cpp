@@ -77,6 +77,7 @@ PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject
     case RunOutcome::kMiss:
       if (state_->runsAsPython(slots)) plainCalls_.remember(args, nargsf, keywordNames, code_.get());
       break;
+    case RunOutcome::kNotYet: break;
     case RunOutcome::kDeclined:
       if (TimedRun timed = state_->takePythonRun()) {
         result = callAsPython(args, nargsf, keywordNames);

@@ -104,6 +104,7 @@ class NestedFrames : public cpython::FrameHandler {
       case RunOutcome::kDone: record->inVain = 0; return ++framesCompiled, HookDecision::answer(Ref::steal(result));
       case RunOutcome::kError: return HookDecision::answer(Ref());
       case RunOutcome::kMiss:
+      case RunOutcome::kNotYet:
       case RunOutcome::kDeclined: break;
     }
     PyObject* code = state.codeForCall();

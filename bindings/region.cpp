@@ -146,6 +146,7 @@ void Region::gaveWay() {
 int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result, const CurrentFrame& frame,
                    const Port& port) {
   if (outcome == RunOutcome::kError) return kFailed;
+  if (outcome == RunOutcome::kNotYet) return kDeclined;
   if (outcome != RunOutcome::kDone) {
     passed(kShortRest);
     if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));

@@ -308,6 +308,7 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       ++declinesInARow_;
       ++declines_;
       return RunOutcome::kDeclined;
+    case runtime::Outcome::kNotYet: return RunOutcome::kNotYet;
     case runtime::Outcome::kOutOfMemory:
       if (!device || !device->restoreError()) PyErr_NoMemory();
       return RunOutcome::kError;

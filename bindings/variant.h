@@ -44,6 +44,7 @@ enum class RunOutcome : uint8_t {
   kDone,      ///< the result is ready
   kMiss,      ///< a guard failed; nothing happened
   kDeclined,  ///< the native code met something that Python must report; nothing visible happened
+  kNotYet,    ///< the native code is still being made: Python runs this call, which says nothing of the next
   kError,     ///< a Python exception is set (out of memory)
 };
 

@@ -108,6 +108,7 @@ Outcome Transaction::runOnDevice(const Executable& executable, Context& context,
   if (some && !context.workspace) return Outcome::kOutOfMemory;
   const auto run = [&] {
     const int32_t status = executable.compute(context);
+    if (status & kStatusNotYet) return Outcome::kNotYet;
     if (status != 0 && policy.mustReport(status)) return Outcome::kDeclined;
     if (executable.plan().commits.empty()) return Outcome::kDone;
     return executable.commit(context) == 0 ? Outcome::kDone : Outcome::kFailed;

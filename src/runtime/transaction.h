@@ -29,7 +29,8 @@ class Policy {
 
 enum class Outcome : uint8_t {
   kDone,         ///< results are computed, commits are stored
-  kDeclined,     ///< nothing visible has happened, as with the next two
+  kDeclined,     ///< nothing visible has happened, as with the next three
+  kNotYet,       ///< on a device: the code is still being made
   kOutside,      ///< checked code met an access outside of its buffer, and did not make it
   kOutOfMemory,  ///< for the workspace, or to keep what is needed while commits are stored
   kFailed,       ///< commits are stored, but report() answered false; on a device: storing has failed

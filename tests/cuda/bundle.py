@@ -1,8 +1,8 @@
-"""Puts what run_on_gpu.py and package_on_gpu.py need into one folder: `python tests/cuda/bundle.py BUILD FOLDER [PYTHON]`. PYTHON is an interpreter
+"""Puts what gpu_suite.py needs into one folder: `python tests/cuda/bundle.py BUILD FOLDER [PYTHON]`. PYTHON is an interpreter
 that fusewire is installed for: then the folder has the package for the same version of Python too. The folder runs on any x86-64
 Linux with Python 3.10 or later (the package: that version), CuPy, and a C library that is not older than this machine's:
 
-    cd FOLDER; python run_on_gpu.py; LD_LIBRARY_PATH=. python package_on_gpu.py
+    python FOLDER/gpu_suite.py
 """
 
 import shutil
@@ -20,7 +20,10 @@ def copy_with_absl(library, to):
         name, _, path = line.strip().partition(" => ")
         if "absl" in name:
             shutil.copy(path.split()[0], folder / name)
+    if (to / library.name).exists():
+        (to / library.name).unlink()
     shutil.copy(library, to)
+    subprocess.run(["strip", "--strip-debug", to / library.name], check=False)
 
 
 kernels = build / "tests/cuda/libfw_cuda_test.so"
@@ -34,6 +37,12 @@ if len(sys.argv) > 3:
         shutil.copy(file, folder / "fusewire")
     for file in package.glob("_fusewire*.so"):
         copy_with_absl(file, folder / "fusewire")
-for script in ("cuda_graph.py", "cases.py", "run_on_gpu.py", "package_on_gpu.py"):
-    shutil.copy(Path(__file__).parent / script, folder)
+here = Path(__file__).resolve().parent
+root = here.parents[1]
+for script in ("cuda_graph.py", "cases.py", "run_on_gpu.py", "package_on_gpu.py", "corpus_on_gpu.py", "gpu_suite.py"):
+    shutil.copy(here / script, folder)
+shutil.copy(root / "bench/cases.py", folder / "bench_cases.py")
+for file in ("demo/photo.py", "demo/images/grace_hopper.jpg"):
+    shutil.copy(root / file, folder)
+shutil.copytree(root / "tests/python/programs", folder / "programs", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
 print(f"{sum(f.stat().st_size for f in folder.rglob('*') if f.is_file()) / 1e6:.1f} MB in {folder}")

@@ -4,6 +4,7 @@ tests/python/test_cupy.py, which puts the libraries in front: prints a line per 
 
 import ctypes
 import sys
+import time
 
 import cupy as cp
 import cupy_backends.cuda.stream
@@ -49,10 +50,10 @@ def same(got, want):
         return type(got) is type(want) and len(got) == len(want) and all(map(same, got, want))
     if not isinstance(got, cp.ndarray):
         return type(got) is type(want) and got == want
-    got, want = host(got), np.asarray(want)
-    if got.dtype != want.dtype or got.shape != want.shape:
+    numbers, want = host(got), np.asarray(want)  # `got` owns the memory
+    if numbers.dtype != want.dtype or numbers.shape != want.shape:
         return False
-    return np.allclose(got, want, rtol=1e-5, equal_nan=True) if want.dtype.kind in "fc" else np.array_equal(got, want)
+    return np.allclose(numbers, want, rtol=1e-5, equal_nan=True) if want.dtype.kind in "fc" else np.array_equal(numbers, want)
 
 
 def check(function, *args, launches=True):
@@ -220,6 +221,75 @@ def check_failures():
     cp.cuda.set_allocator(memory)
 
 
+def check_slabs():
+    """Small results of the default pool are cut from pieces of 64 KB, which go back when the last of them dies."""
+
+    class Pool:
+        given = 0
+
+        def malloc(self, size):
+            Pool.given += 1
+            return allocate(size)
+
+    pool, before = Pool(), (cp.get_default_memory_pool, cp.cuda.get_allocator())
+    cp.get_default_memory_pool = lambda: pool
+    compiled = fusewire.compile(affine)
+    x = device(np.arange(5.0))
+    cp.cuda.set_allocator(pool.malloc)
+    held = [compiled(x) for _ in range(300)]
+    if not 3 <= Pool.given <= 4:
+        FAILURES.append(f"slabs: {Pool.given} allocations for 300 results")
+    places = {y.data.ptr for y in held}
+    if len(places) != 300 or any(p % 256 for p in places) or any(not same(y, np.arange(5.0) * 2 + 1) for y in held):
+        FAILURES.append("slabs: results overlap or are wrong")
+    owner = held[0].data.mem
+    references = sys.getrefcount(owner)
+    del held[1:50]
+    if not sys.getrefcount(owner) == references - 49:
+        FAILURES.append("slabs: a result that has died holds on to its piece")
+    if not same(held[0], np.arange(5.0) * 2 + 1):
+        FAILURES.append("slabs: the rest of a piece")
+    count = Pool.given
+    large = [compiled(device(np.ones(1000))) for _ in range(3)]
+    if Pool.given != count + 3 or len({y.data.ptr for y in large}) != 3:
+        FAILURES.append("slabs: large results are CuPy's")
+    cp.cuda.set_allocator(before[1])  # not the default pool's: every allocation is seen
+    if compiled(x).data.mem.size != 40:
+        FAILURES.append("slabs: another allocator is passed by")
+    cp.get_default_memory_pool = before[0]
+
+
+def check_background():
+    """While the compiler is at work, CuPy is asked, which has no device here; soon the compiled code runs, and the next
+    process finds it. Nothing that the calls in between did counts against it, in regions either."""
+
+    def whole(x):
+        return x * 7 + 1.5
+
+    def parts(x):
+        y = x * 9 + 2.5
+        z = sys.exc_info() and y  # a call that is not compiled
+        return z * 3
+
+    for function, want in ((whole, 8.5), (parts, 34.5)):
+        compiled = fusewire.compile(function, background=1)
+        x, refused = device(np.ones(50)), 0
+        started = time.time()
+        while time.time() - started < 120:
+            try:
+                result = compiled(x)
+                break
+            except Exception as e:
+                if "cuda" not in type(e).__module__:
+                    return FAILURES.append(f"{function.__name__} in the background: {e!r}")
+                refused += 1
+        if not refused:
+            FAILURES.append(f"{function.__name__} in the background: somebody waited")
+        if not same(result, np.full(50, want)):
+            FAILURES.append(f"{function.__name__} in the background: another result")
+        print(f"{function.__name__} in the background: {refused} calls were CuPy's")
+
+
 def check_mixed():
     errors = []
     for function in (lambda x, y: x + y, fusewire.compile(lambda x, y: x + y)):
@@ -288,6 +358,8 @@ def main():
     check(affine, np.ones((1, 1)))
     check(affine, np.full((), 3.0))
     check_failures()
+    check_slabs()
+    check_background()
     check_mixed()
     check_objects()
     check_marks()

@@ -24,6 +24,16 @@ std::map<void*, Function>& functions() {
   return all;
 }
 
+struct FakeGraph {
+  void* node;
+  runtime::cuda::KernelNode what;
+  void* parameters;
+};
+void*& nodeOfLastGraph() {
+  static void* node = nullptr;
+  return node;
+}
+
 runtime::cuda::Driver make() {
   runtime::cuda::Driver d;
   static char context, module;
@@ -70,6 +80,37 @@ runtime::cuda::Driver make() {
     if (f.run) f.run(parameters[0], gridX, gridY, blockX, blockY);
     return 0;
   };
+  // Graphs of one kernel: what cuGraphLaunch does is the launch of the node, with the parameters that it had last.
+  d.graphCreate = [](void** graph, unsigned) { return *graph = new char, 0; };
+  d.graphDestroy = [](void*) { return 0; };
+  d.graphAddKernelNode = [](void** node, void*, void* const*, size_t, const runtime::cuda::KernelNode* what) {
+    *node = new runtime::cuda::KernelNode(*what);
+    nodeOfLastGraph() = *node;
+    return 0;
+  };
+  d.graphInstantiate = [](void** exec, void*, unsigned long long) {
+    if (fakeEvents().refusesGraphs) return 801;
+    fakeEvents().calls.push_back("instantiate");
+    *exec = new FakeGraph{nodeOfLastGraph(), {}, {}};
+    return 0;
+  };
+  d.graphExecKernelNodeSetParams = [](void* exec, void* node, const runtime::cuda::KernelNode* what) {
+    auto* graph = static_cast<FakeGraph*>(exec);
+    if (graph->node != node) return 1;
+    graph->what = *what;
+    // The driver copies parameters, whose size it knows; here they are looked at again at once.
+    graph->parameters = what->parameters[0];
+    return 0;
+  };
+  d.graphLaunch = [](void* exec, void* stream) {
+    const auto* graph = static_cast<FakeGraph*>(exec);
+    void* parameters[] = {graph->parameters};
+    ++fakeEvents().graphLaunches;
+    if (fakeEvents().capturing) return 900;
+    return fakeDriver().launchKernel(graph->what.function, graph->what.gridX, graph->what.gridY, 1, graph->what.blockX,
+                                     graph->what.blockY, 1, 0, stream, parameters, nullptr);
+  };
+  d.streamIsCapturing = [](void*, int* status) { return *status = fakeEvents().capturing, 0; };
   d.memcpyDtoDAsync = [](uint64_t to, uint64_t from, size_t bytes, void*) {
     fakeEvents().calls.push_back("copy " + std::to_string(bytes));
     std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);

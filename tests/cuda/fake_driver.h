@@ -20,6 +20,9 @@ struct FakeEvents {
   std::vector<FakeLaunch> launches;
   std::vector<std::string> calls;  ///< "copy 128", "read 1", "synchronize", "allocate 4096" ...
   int failAt = -1;                 ///< the launch with this number fails
+  int graphLaunches = 0;           ///< those of the launches that were of graphs
+  int capturing = 0;               ///< every stream is being captured
+  bool refusesGraphs = false;
 };
 FakeEvents& fakeEvents();
 const runtime::cuda::Driver& fakeDriver();

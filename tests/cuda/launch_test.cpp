@@ -1,7 +1,11 @@
 // Executables on a driver that does nothing but note what is asked of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "fake_driver.h"
 #include "graph/parser.h"
@@ -33,21 +37,22 @@ class CountingHost : public runtime::cuda::Host {
 
 class CudaLaunches : public ::testing::Test {
  protected:
-  CudaLaunches()
-      : device_(fakeDriver(),
-                [this](const std::string&, const std::string&) -> absl::StatusOr<std::string> {
-                  ++compiled_;
-                  if (refuses_) return absl::InternalError("planted");
-                  return std::string(
-                      "\x7f"
-                      "ELF",
-                      4);
-                },
-                {"sm_90", 132}) {
-    fakeEvents() = {};
+  CudaLaunches() : device_(fakeDriver(), compiler(), {"sm_90", 132}) { fakeEvents() = {}; }
+
+  jit::cuda::Compiler compiler() {
+    return {[this](const std::string&, const std::string&) -> absl::StatusOr<std::string> {
+              ++compiled_;
+              const absl::MutexLock lock(&works_);
+              if (refuses_) return absl::InternalError("planted");
+              return std::string(
+                  "\x7f"
+                  "ELF",
+                  4);
+            },
+            "a compiler"};
   }
 
-  void build(std::string_view text) {
+  void build(std::string_view text, jit::cuda::Device* device = nullptr, bool wait = true) {
     auto graph = graph::parse(text);
     ASSERT_TRUE(graph.ok()) << graph.status();
     ASSERT_TRUE(graph::runPasses(*graph, {}).ok());
@@ -55,7 +60,8 @@ class CudaLaunches : public ::testing::Test {
     ASSERT_TRUE(plan.ok()) << plan.status();
     auto lowered = kernels::cuda::lowerPlan(*graph, *plan);
     ASSERT_TRUE(lowered.ok()) << lowered.status();
-    auto executable = jit::cuda::compile(device_, *std::move(graph), *std::move(plan), *std::move(lowered));
+    auto executable = jit::cuda::compile(device ? *device : device_, *std::move(graph), *std::move(plan),
+                                         *std::move(lowered), {.wait = wait});
     ASSERT_TRUE(executable.ok()) << executable.status();
     executable_ = *std::move(executable);
   }
@@ -69,7 +75,8 @@ class CudaLaunches : public ::testing::Test {
   }
   size_t launches() const { return fakeEvents().launches.size(); }
 
-  int compiled_ = 0;
+  std::atomic<int> compiled_ = 0;
+  absl::Mutex works_;  ///< the compiler is at work as long as somebody holds it
   bool refuses_ = false;
   alignas(512) char memory_[1 << 16] = {};
   CountingHost host_;
@@ -87,6 +94,15 @@ constexpr char kSum[] = R"(graph(s0: [0, inf]) {
   %0 = input() {index=0} : f32[s0]
   %1 = sum(%0) {axes=[0], keepdims=0} : f32
   return %1
+}
+)";
+
+constexpr char kTwo[] = R"(graph(s0: [0, inf], s1: [0, inf]) {
+  %0 = input() {index=0} : f32[s0]
+  %1 = input() {index=1} : f64[s1]
+  %2 = add(%0, %0) : f32[s0]
+  %3 = negative(%1) : f64[s1]
+  return %2, %3
 }
 )";
 
@@ -138,7 +154,117 @@ TEST_F(CudaLaunches, FailuresDecline) {
   refuses_ = true;
   EXPECT_EQ(run({10}), runtime::kStatusDecline);
   refuses_ = false;
+  const int compiled = compiled_;
+  EXPECT_EQ(run({10}), runtime::kStatusDecline) << "what was refused is not tried again";
+  EXPECT_EQ(compiled_, compiled);
+}
+
+TEST_F(CudaLaunches, NobodyWaitsForTheCompiler) {
+  build(kTwo, nullptr, /*wait=*/false);
+  const auto runUntilDone = [&](const std::vector<int64_t>& sizes) {
+    int status = runtime::kStatusNotYet;
+    while (status == runtime::kStatusNotYet) status = run(sizes);
+    return status;
+  };
+  {
+    const absl::MutexLock lock(&works_);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(run({1000, 100}), runtime::kStatusNotYet);
+    EXPECT_EQ(launches(), 0u);
+  }
+  EXPECT_EQ(runUntilDone({1000, 100}), 0);
+  EXPECT_EQ(launches(), 2u);
+  EXPECT_EQ(compiled_, 2);
+  {  // sizes of other forms, when everything has run already
+    const absl::MutexLock lock(&works_);
+    EXPECT_EQ(run({1000, int64_t{3} << 30}), runtime::kStatusNotYet);
+    EXPECT_EQ(run({1000, 100}), 0);
+  }
+  EXPECT_EQ(runUntilDone({1000, int64_t{3} << 30}), 0);
+  EXPECT_EQ(compiled_, 3);
+}
+
+TEST_F(CudaLaunches, TheCompilerRefusesInTheBackground) {
+  refuses_ = true;
+  build(kAdd, nullptr, /*wait=*/false);
+  int status = runtime::kStatusNotYet;
+  while (status == runtime::kStatusNotYet) status = run({1000});
+  EXPECT_EQ(status, runtime::kStatusDecline);
+  EXPECT_EQ(run({1000}), runtime::kStatusDecline);
+  EXPECT_EQ(compiled_, 1);
+}
+
+TEST_F(CudaLaunches, CodeIsKeptOnTheDisk) {
+  std::string folder = ::testing::TempDir() + "/imagesXXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto disk = [&] { return *runtime::DiskCache::open(folder, 1 << 20); };
+  const auto device = [&] {
+    return std::make_unique<jit::cuda::Device>(fakeDriver(), compiler(), runtime::cuda::DeviceFacts{"sm_90", 132},
+                                               disk());
+  };
+  auto first = device();
+  build(kAdd, first.get());
   EXPECT_EQ(run({10}), 0);
+  EXPECT_EQ(compiled_, 1);
+  auto second = device();
+  build(kAdd, second.get(), /*wait=*/false);
+  EXPECT_EQ(run({10}), 0) << "at once";
+  EXPECT_EQ(compiled_, 1);
+  EXPECT_EQ(second->compiled().kept, 1);
+  // Of another architecture, and of another compiler.
+  jit::cuda::Device other(fakeDriver(), compiler(), {"sm_80", 132}, disk());
+  build(kAdd, &other);
+  EXPECT_EQ(run({10}), 0);
+  EXPECT_EQ(compiled_, 2);
+  jit::cuda::Compiler newer = compiler();
+  newer.identity = "a newer one";
+  jit::cuda::Device updated(fakeDriver(), newer, {"sm_90", 132}, disk());
+  build(kAdd, &updated);
+  EXPECT_EQ(run({10}), 0);
+  EXPECT_EQ(compiled_, 3);
+  // What the driver does not take is compiled anew, and replaced.
+  jit::cuda::Compiler broken = compiler();
+  broken.compile = [](const std::string&, const std::string&) { return std::string("nothing that loads"); };
+  broken.identity = "broken";
+  jit::cuda::Device breaks(fakeDriver(), broken, {"sm_90", 132}, disk());
+  build(kAdd, &breaks);
+  EXPECT_EQ(run({10}), runtime::kStatusDecline);
+  broken.compile = compiler().compile;
+  jit::cuda::Device mended(fakeDriver(), broken, {"sm_90", 132}, disk());
+  build(kAdd, &mended);
+  EXPECT_EQ(run({10}), 0);
+  EXPECT_EQ(compiled_, 4);
+}
+
+TEST_F(CudaLaunches, LaunchesOfOneKindAreOneGraph) {
+  build(kAdd);
+  const auto instantiated = [] {
+    return std::count(fakeEvents().calls.begin(), fakeEvents().calls.end(), "instantiate");
+  };
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(run({1000}), 0);
+  EXPECT_EQ(launches(), 10u);
+  EXPECT_EQ(fakeEvents().graphLaunches, 9) << "all but the first";
+  EXPECT_EQ(instantiated(), 1);
+  EXPECT_EQ(fakeEvents().launches[9].gridX, 1u);
+  // Other grids: a few are kept, then graphs change their grid.
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(run({10000 * (i % 5 + 1)}), 0);
+  EXPECT_EQ(launches(), 30u);
+  EXPECT_LE(instantiated(), 3);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(fakeEvents().launches[10 + static_cast<size_t>(i)].gridX, (10000u * (i % 5 + 1) + 1023) / 1024);
+  // A stream that is being captured takes plain launches.
+  const int before = fakeEvents().graphLaunches;
+  fakeEvents().capturing = 1;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run({1000}), 0);
+  EXPECT_EQ(fakeEvents().graphLaunches, before);
+  EXPECT_EQ(launches(), 33u);
+}
+
+TEST_F(CudaLaunches, DriversWithoutGraphs) {
+  build(kSum);  // not kAdd, whose function knows graphs by now
+  fakeEvents().refusesGraphs = true;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run({1000}), 0);
+  EXPECT_EQ(fakeEvents().graphLaunches, 0);
+  EXPECT_EQ(launches(), 3u);
 }
 
 TEST_F(CudaLaunches, CountedLoopsDoNotWait) {

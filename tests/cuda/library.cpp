@@ -99,7 +99,8 @@ FW_EXPORT void* fwc_open(const char* nvrtc, int fake, char* error, int size) {
     const auto compile = [folder = std::string(nvrtc)](const std::string& source, const std::string&) {
       return testing::emulate(source, folder);
     };
-    result->device = std::make_unique<jit::cuda::Device>(*driver, compile, runtime::cuda::DeviceFacts{"sm_90", 132});
+    result->device = std::make_unique<jit::cuda::Device>(*driver, jit::cuda::Compiler{compile},
+                                                         runtime::cuda::DeviceFacts{"sm_90", 132});
     return result;
   }
   std::vector<std::string> places;
@@ -112,7 +113,7 @@ FW_EXPORT void* fwc_open(const char* nvrtc, int fake, char* error, int size) {
   const auto compile = [nvrtc = *std::move(compiler)](const std::string& source, const std::string& architecture) {
     return nvrtc.compile(source, architecture);
   };
-  result->device = std::make_unique<jit::cuda::Device>(*driver, compile, *std::move(facts));
+  result->device = std::make_unique<jit::cuda::Device>(*driver, jit::cuda::Compiler{compile}, *std::move(facts));
   return result;
 }
 
@@ -127,7 +128,8 @@ FW_EXPORT void* fwc_build(void* opened, const char* text, char* error, int size)
     runtime::SymProgram program = describing(*graph, *plan);
     auto lowered = kernels::cuda::lowerPlan(*graph, *plan);
     if (!lowered.ok()) return fail(error, size, lowered.status().ToString()), nullptr;
-    auto executable = jit::cuda::compile(*device->device, *std::move(graph), *std::move(plan), *std::move(lowered));
+    auto executable =
+        jit::cuda::compile(*device->device, *std::move(graph), *std::move(plan), *std::move(lowered), {.wait = true});
     if (!executable.ok()) return fail(error, size, executable.status().ToString()), nullptr;
     return new Built{device, std::move(program), *std::move(executable), ""};
   } catch (const std::exception& e) {

@@ -42,7 +42,7 @@ class CudaValues : public ::testing::Test {
  protected:
   CudaValues()
       : device_(fakeDriver(),
-                [](const std::string& source, const std::string&) { return emulate(source, FW_GOLDEN_DIR); },
+                {[](const std::string& source, const std::string&) { return emulate(source, FW_GOLDEN_DIR); }, ""},
                 {"sm_90", 2}) {}  // few, so that little is enough to be split
 
   void build(std::string_view text) {
@@ -59,7 +59,8 @@ class CudaValues : public ::testing::Test {
     program_ = runtime::SymProgram(graph->syms(), sizes);
     auto lowered = kernels::cuda::lowerPlan(*graph, *plan);
     ASSERT_TRUE(lowered.ok()) << lowered.status();
-    auto executable = jit::cuda::compile(device_, *std::move(graph), *std::move(plan), *std::move(lowered));
+    auto executable =
+        jit::cuda::compile(device_, *std::move(graph), *std::move(plan), *std::move(lowered), {.wait = true});
     ASSERT_TRUE(executable.ok()) << executable.status();
     executable_ = *std::move(executable);
   }

@@ -18,7 +18,8 @@ def cupy_is_missing():
 
 def run(code_or_file, tmp_path, **environment):
     (tmp_path / "libcuda.so.1").symlink_to(FAKE)
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "FUSEWIRE_NVRTC": str(tmp_path / "libcuda.so.1"), **environment}
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "FUSEWIRE_NVRTC": str(tmp_path / "libcuda.so.1"), "FUSEWIRE_BACKGROUND": "0",
+                   "FUSEWIRE_CACHE_DIR": str(tmp_path / "cache"), **environment}
     return subprocess.run([sys.executable, *code_or_file], capture_output=True, text=True, env=environment, timeout=600)
 
 
@@ -28,6 +29,22 @@ def test_functions_on_emulated_arrays(tmp_path):
     result = run([str(ROOT / "tests/cuda/emulated.py")], tmp_path)
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
     assert result.stdout.count("launches") > 25
+    folder = tmp_path / "cache/cuda"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert len(list(folder.iterdir())) > 25
+
+
+@pytest.mark.skipif(cupy_is_missing(), reason="CuPy IS NOT INSTALLED (pip install cupy-cuda13x): nothing of it is tested")
+@pytest.mark.skipif(not FAKE.exists(), reason=f"THE FAKE DRIVER IS NOT BUILT ({FAKE}): nothing of CuPy is tested")
+def test_a_cache_that_others_may_write_is_not_used(tmp_path):
+    folder = tmp_path / "cache/cuda"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tests/cuda')!r}); import emulated as e; e.use_fake_stream(); e.cp.cuda.set_allocator(e.allocate); e.check(e.affine, e.np.ones(5)); sys.exit(len(e.FAILURES))"
+    result = run(["-c", code], tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "others may write" in result.stderr
+    assert not list(folder.iterdir())
 
 
 @pytest.mark.skipif(cupy_is_missing(), reason="CuPy IS NOT INSTALLED (pip install cupy-cuda13x): nothing of it is tested")

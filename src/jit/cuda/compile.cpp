@@ -3,6 +3,7 @@
 #include "jit/cuda/compile.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/support/check.h"
@@ -19,8 +20,9 @@ using Launchers = std::vector<std::unique_ptr<Launcher>>;
 
 class CudaExecutable : public runtime::Executable {
  public:
-  CudaExecutable(Device& device, graph::Graph graph, graph::Plan plan)
+  CudaExecutable(Device& device, graph::Graph graph, graph::Plan plan, bool wait)
       : device_(device),
+        wait_(wait),
         graph_(std::move(graph)),
         plan_(std::move(plan)) {
     std::vector<graph::SymId> offsets;
@@ -50,9 +52,13 @@ class CudaExecutable : public runtime::Executable {
 
   int32_t compute(Context& context) const override {
     Run run(*this, context);
-    for (const Launchers& commit : commits_)
-      if (absl::Status s = run.prepare(commit); !s.ok()) return answer(s);
-    return answer(run.steps(plan_.steps));
+    absl::Status status;
+    for (const Launchers& commit : commits_) status.Update(run.prepare(commit));
+    // Until all of it has been there once, nothing is launched in vain.
+    if (!complete_.load(std::memory_order_relaxed)) status.Update(run.prepareSteps(plan_.steps));
+    if (status.ok()) status = run.steps(plan_.steps);
+    complete_.store(status.ok(), std::memory_order_relaxed);
+    return answer(status);
   }
   int32_t commit(Context& context) const override {
     absl::Status status;
@@ -76,16 +82,29 @@ class CudaExecutable : public runtime::Executable {
 
     absl::Status steps(const graph::Steps& steps) {
       for (const graph::Step& step : steps)
-        if (absl::Status s = std::visit([&](const auto& what) { return run(what); }, step.what); !s.ok()) return s;
+        if (absl::Status s = std::visit([&](const auto& what) { return run(what); }, step.what); !s.ok()) {
+          if (absl::IsUnavailable(s)) s.Update(prepareSteps(steps));
+          return s;
+        }
       return absl::OkStatus();
     }
 
+    /// The kernels among these steps, not those of loops and branches, whose numbers are not known.
+    absl::Status prepareSteps(const graph::Steps& steps) {
+      absl::Status status;
+      for (const graph::Step& step : steps)
+        if (const auto* kernel = std::get_if<graph::KernelStep>(&step.what))
+          status.Update(prepare(of_.groups_[static_cast<size_t>(kernel->group)]));
+      return status;
+    }
+
     absl::Status prepare(const Launchers& launchers) {
+      absl::Status status;
       for (const std::unique_ptr<Launcher>& launcher : launchers) {
         const auto address = [&](graph::BufferId id) { return this->address(id); };
-        if (absl::Status s = launcher->prepare(context_.symbols, address); !s.ok()) return s;
+        status.Update(launcher->prepare(context_.symbols, address));
       }
-      return absl::OkStatus();
+      return status;
     }
 
     absl::Status launch(const Launchers& launchers) {
@@ -211,7 +230,8 @@ class CudaExecutable : public runtime::Executable {
     Launchers& launchers = to.emplace_back();
     for (kernels::Kernel& kernel : kernels) {
       kernel.hostNumbers = hostNumbers_;
-      absl::StatusOr<std::unique_ptr<Launcher>> launcher = Launcher::make(device_, std::move(kernel), graph_.syms());
+      absl::StatusOr<std::unique_ptr<Launcher>> launcher =
+          Launcher::make(device_, std::move(kernel), graph_.syms(), wait_);
       if (!launcher.ok()) return launcher.status();
       launchers.push_back(*std::move(launcher));
     }
@@ -252,12 +272,15 @@ class CudaExecutable : public runtime::Executable {
 
   int32_t answer(const absl::Status& status) const {
     if (status.ok()) return 0;
-    if (!absl::IsOutOfRange(status))
+    if (absl::IsUnavailable(status)) return runtime::kStatusNotYet;
+    if (!absl::IsOutOfRange(status) && !absl::IsFailedPrecondition(status))  // those have been reported
       report(Channel::kOutputCode, "cuda_failed", "CUDA: " + status.ToString(), {{"status", status.ToString()}});
     return runtime::kStatusDecline;
   }
 
   Device& device_;
+  const bool wait_;
+  mutable std::atomic<bool> complete_ = false;  ///< the last call found all of its kernels
   graph::Graph graph_;
   graph::Plan plan_;
   runtime::SymProgram offsets_;
@@ -269,9 +292,9 @@ class CudaExecutable : public runtime::Executable {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<runtime::Executable>> compile(Device& device, graph::Graph graph, graph::Plan plan,
-                                                             kernels::cuda::Program program, std::vector<int> onHost) {
-  auto executable = std::make_unique<CudaExecutable>(device, std::move(graph), std::move(plan));
-  if (absl::Status s = executable->build(std::move(program), onHost); !s.ok()) return s;
+                                                             kernels::cuda::Program program, CompileOptions options) {
+  auto executable = std::make_unique<CudaExecutable>(device, std::move(graph), std::move(plan), options.wait);
+  if (absl::Status s = executable->build(std::move(program), options.onHost); !s.ok()) return s;
   return executable;
 }
 

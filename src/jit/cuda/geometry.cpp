@@ -1,5 +1,5 @@
-// The numbers were measured: a tile of 2 to 4 KB per block, rows of 16 elements per thread, parts of rows where there
-// are too few rows to fill the device.
+// The numbers were measured: a tile of 2 to 4 KB per block, 64 or 128 bytes of a row per thread, so that blocks have
+// 512 threads where they can, parts of rows where there are too few rows to fill the device.
 #include "jit/cuda/geometry.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 constexpr int kPackBytes = 16;
 constexpr int64_t kSmallTile = 16;  // shorter axes leave most of a tile idle
 constexpr int64_t kMapThreads = 256, kMapLanes = 4;
-constexpr int64_t kRowLanes = 16, kRoundLanes = 4;
-constexpr int64_t kBlock = 1024, kSmallBlock = 128, kSplitTeam = 512, kColumns = 32;
+constexpr int64_t kRowLanes = 16, kRoundLanes = 4, kRowPacks = 4, kMostLanes = 32;
+constexpr int64_t kBlock = 1024, kMediumBlock = 512, kSmallBlock = 128, kSplitTeam = 512, kColumns = 32;
 constexpr int64_t kMaxIndex = INT32_MAX - (int64_t{1} << 20);  // room for the last block's threads
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -42,7 +42,8 @@ Geometry::Geometry(const kernels::Kernel& kernel, const graph::SymContext& syms,
   };
   axes(piece.nest, outer_);
   for (const RowStep& step : piece.steps) axes(step.nest, steps_.emplace_back());
-  walk(piece.nest.levels.empty() ? piece.items : piece.nest.levels[0]->items);
+  walk(piece.nest.levels.empty() ? piece.items : piece.nest.levels[0]->items,
+       piece.kind == Piece::Kind::kMap ? &piece.nest : nullptr);
   int widest = 0;
   for (const Reach& reach : reaches_) widest = std::max(widest, reach.bytes);
   if (widest > 0) packLanes_ = kPackBytes / widest;
@@ -56,30 +57,33 @@ size_t Geometry::need(graph::SymId id) {
   return place->second;
 }
 
-void Geometry::walk(const std::vector<kernels::Item>& items) {
+void Geometry::walk(const std::vector<kernels::Item>& items, const kernels::cuda::Nest* packed) {
   for (const kernels::Item& item : items) {
     if (item.expr.valid()) {
       const kernels::Expr& e = kernel_.exprs[item.expr.index];
-      if (e.op == kernels::ScalarOp::kLoad) addReach(kernel_.accesses[e.access], e.dtype);
+      if (e.op == kernels::ScalarOp::kLoad) addReach(kernel_.accesses[e.access], e.dtype, packed);
       continue;
     }
     const kernels::Stmt& s = kernel_.stmts[item.stmt.index];
-    if (s.kind == kernels::StmtKind::kStore) addReach(kernel_.accesses[s.access], kernel_.exprs[s.value.index].dtype);
+    if (s.kind == kernels::StmtKind::kStore)
+      addReach(kernel_.accesses[s.access], kernel_.exprs[s.value.index].dtype, packed);
     single_ |= s.axis.valid() && !sizes_.contains(s.axis);
-    walk(s.body.items);
+    const auto step = std::find_if(piece_.steps.begin(), piece_.steps.end(),
+                                   [&](const RowStep& one) { return one.stmt == item.stmt && !one.nest.axes.empty(); });
+    walk(s.body.items, step == piece_.steps.end() ? packed : &step->nest);
   }
 }
 
-void Geometry::addReach(const kernels::Access& access, graph::DType dtype) {
+void Geometry::addReach(const kernels::Access& access, graph::DType dtype, const kernels::cuda::Nest* packed) {
   Reach reach{access.buffer, need(access.offset), {}, -1, 0};
   for (const kernels::Access::Term& t : access.terms) {
     const auto size = sizes_.find(t.axis);
     unknownSizes_ |= size == sizes_.end();
-    if (!piece_.nest.axes.empty() && t.axis == piece_.nest.axes.back().id)
+    if (packed && !packed->axes.empty() && t.axis == packed->axes.back().id)
       reach.innermost = static_cast<int>(reach.terms.size());
     reach.terms.push_back({size == sizes_.end() ? -1 : static_cast<int>(size->second), need(t.stride)});
   }
-  reach.bytes = kernels::cuda::packedBytes(syms_, piece_, access, dtype, 1);
+  reach.bytes = packed ? kernels::cuda::packedBytes(syms_, *packed, access, dtype, 1) : 0;
   reaches_.push_back(std::move(reach));
 }
 
@@ -95,7 +99,11 @@ bool Geometry::needsWide(const int64_t* values) const {
 
 bool Geometry::packs(const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address) const {
   if (packLanes_ < 2 || single_) return false;
-  if (outer_.size() > 1 && values[outer_.back()] % packLanes_ != 0) return false;
+  const auto isOdd = [&](const std::vector<size_t>& axes) {
+    return !axes.empty() && values[axes.back()] % packLanes_ != 0;
+  };
+  const bool rows = piece_.kind == Piece::Kind::kRows;  // else only the last pack of all may be cut
+  if (rows ? std::any_of(steps_.begin(), steps_.end(), isOdd) : outer_.size() > 1 && isOdd(outer_)) return false;
   return std::all_of(reaches_.begin(), reaches_.end(), [&](const Reach& reach) {
     if (reach.bytes == 0) return true;
     const int64_t pack = int64_t{reach.bytes} * packLanes_;
@@ -129,7 +137,7 @@ Layout Geometry::layOut(const int64_t* symbols, absl::FunctionRef<uint64_t(graph
   if (piece_.kind == Piece::Kind::kMap)
     layOutMap(layout, values.data(), address, wide);
   else
-    layOutRows(layout, multiprocessors, wide);
+    layOutRows(layout, values.data(), address, multiprocessors, wide);
   return layout;
 }
 
@@ -155,7 +163,8 @@ void Geometry::layOutMap(Layout& layout, const int64_t* values, absl::FunctionRe
   layout.launches.push_back(launch);
 }
 
-void Geometry::layOutRows(Layout& layout, int multiprocessors, bool wide) const {
+void Geometry::layOutRows(Layout& layout, const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address,
+                          int multiprocessors, bool wide) const {
   const int64_t length = *std::max_element(layout.lengths.begin(), layout.lengths.end());
   Launch launch;
   launch.form.wide = wide;
@@ -168,13 +177,20 @@ void Geometry::layOutRows(Layout& layout, int multiprocessors, bool wide) const 
     launch.blockY = static_cast<uint32_t>(launch.team);
     rowsPerBlock = width;
   } else {
-    launch.form.whole = length <= kBlock * kRowLanes;
-    if (launch.form.whole) launch.form.lanes = static_cast<int>(kRowLanes);
-    const int64_t least = std::min<int64_t>(32, ceilPower(length));
-    launch.team = launch.form.whole ? std::max(least, ceilPower(ceilDiv(length, kRowLanes))) : kBlock;
+    launch.form.packed = packs(values, address);
+    if (launch.form.packed) launch.form.pack = packLanes_;
+    const int64_t few = launch.form.packed ? kRowPacks * packLanes_ : kRowLanes;
+    const int64_t many = launch.form.packed ? std::min(2 * few, kMostLanes) : few;
+    launch.form.whole = length <= kBlock * many;
+    const int64_t round = launch.form.packed ? few : kRoundLanes;
+    const int64_t lanes = !launch.form.whole ? round : length <= kSmallBlock * few ? few : many;
+    launch.form.lanes = static_cast<int>(lanes);
+    const int64_t least = launch.form.packed ? 1 : std::min<int64_t>(32, ceilPower(length));
+    launch.team = launch.form.whole ? std::max(least, ceilPower(ceilDiv(length, lanes))) : kBlock;
     rowsPerBlock = std::max<int64_t>(1, launch.team <= 32 ? kSmallBlock / launch.team : 1);
     launch.blockX = static_cast<uint32_t>(std::max(launch.team * rowsPerBlock, int64_t{32}));
     if (launch.team * rowsPerBlock < 32) rowsPerBlock = 32 / launch.team;
+    if (launch.form.whole && launch.team <= kMediumBlock) launch.form.threads = static_cast<int>(kMediumBlock);
   }
   const int64_t blocks = ceilDiv(layout.total, rowsPerBlock);
   launch.gridX = static_cast<uint32_t>(blocks);
@@ -187,7 +203,8 @@ void Geometry::layOutRows(Layout& layout, int multiprocessors, bool wide) const 
 /// One launch for every step that iterates, and one for what stands between.
 void Geometry::split(Layout& layout, int64_t blocks, int64_t perPart, int multiprocessors, Launch launch) const {
   launch.form.whole = false;
-  launch.form.lanes = static_cast<int>(kRoundLanes);
+  launch.form.threads = static_cast<int>(kBlock);
+  if (!launch.form.packed) launch.form.lanes = static_cast<int>(kRoundLanes);
   if (!piece_.columns) {
     launch.team = kSplitTeam;
     launch.blockX = static_cast<uint32_t>(kSplitTeam);
@@ -202,7 +219,7 @@ void Geometry::split(Layout& layout, int64_t blocks, int64_t perPart, int multip
       while (i + 1 < piece_.steps.size() && piece_.steps[i + 1].kind == RowStep::Kind::kSingle) ++i;
     } else {
       layout.parts[i] = std::clamp<int64_t>(ceilDiv(layout.lengths[i], perPart), 1, wanted);
-      layout.chunks[i] = ceilDiv(layout.lengths[i], layout.parts[i]);
+      layout.chunks[i] = ceilDiv(ceilDiv(layout.lengths[i], layout.parts[i]), one.form.pack) * one.form.pack;
       one.gridY = static_cast<uint32_t>(layout.parts[i]);
     }
     one.form.to = static_cast<int>(i) + 1;

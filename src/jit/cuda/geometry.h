@@ -38,17 +38,19 @@ class Geometry {
     graph::BufferId buffer;
     size_t offset;                              ///< in the values of the program
     std::vector<std::pair<int, size_t>> terms;  ///< size (-1: unknown) and stride
-    int innermost = -1;                         ///< the term of the last axis of a map
+    int innermost = -1;                         ///< the term of the axis that packs lie along
     int bytes = 0;                              ///< of an element that moves in packs; 0: none
   };
   size_t need(graph::SymId id);
-  void walk(const std::vector<kernels::Item>& items);
-  void addReach(const kernels::Access& access, graph::DType dtype);
+  /// `packed`: the nest along whose last axis packs would lie.
+  void walk(const std::vector<kernels::Item>& items, const kernels::cuda::Nest* packed);
+  void addReach(const kernels::Access& access, graph::DType dtype, const kernels::cuda::Nest* packed);
   bool needsWide(const int64_t* values) const;
   bool packs(const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address) const;
   void layOutMap(Layout& layout, const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address,
                  bool wide) const;
-  void layOutRows(Layout& layout, int multiprocessors, bool wide) const;
+  void layOutRows(Layout& layout, const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address,
+                  int multiprocessors, bool wide) const;
   void split(Layout& layout, int64_t blocks, int64_t team, int multiprocessors, Launch launch) const;
 
   const kernels::Kernel& kernel_;

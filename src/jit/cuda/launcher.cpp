@@ -12,8 +12,8 @@ using kernels::cuda::Form;
 using kernels::cuda::Parameter;
 
 absl::StatusOr<std::unique_ptr<Launcher>> Launcher::make(Device& device, kernels::Kernel kernel,
-                                                         graph::SymContext& syms) {
-  std::unique_ptr<Launcher> launcher(new Launcher(device, std::move(kernel), syms));
+                                                         graph::SymContext& syms, bool wait) {
+  std::unique_ptr<Launcher> launcher(new Launcher(device, std::move(kernel), syms, wait));
   absl::StatusOr<std::vector<kernels::cuda::Piece>> pieces = kernels::cuda::piecesOf(launcher->kernel_, syms);
   if (!pieces.ok()) return pieces.status();
   launcher->pieces_ = *std::move(pieces);
@@ -24,30 +24,40 @@ absl::StatusOr<std::unique_ptr<Launcher>> Launcher::make(Device& device, kernels
         !source.ok())
       return source.status();
   }
+  launcher->last_ = std::make_unique<std::atomic<const Loaded*>[]>(launcher->pieces_.size());
   return launcher;
 }
 
 absl::StatusOr<const Launcher::Loaded*> Launcher::loaded(size_t piece, const Form& form) {
+  const Loaded* last = last_[piece].load(std::memory_order_acquire);
+  if (last && last->form == form) return last;
   absl::MutexLock lock(&mutex_);
   std::unique_ptr<Loaded>& entry = loaded_[{piece, form}];
-  if (entry) return entry.get();
-  absl::StatusOr<kernels::cuda::Source> source = kernels::cuda::emit(kernel_, syms_, pieces_[piece], form);
-  if (!source.ok()) return source.status();
-  absl::StatusOr<void*> function = device_.function(*source);
-  if (!function.ok()) return function.status();
-  std::vector<graph::SymId> needed;
-  for (const Parameter& parameter : source->parameters)
-    if (parameter.sym.valid()) needed.push_back(parameter.sym);
-  entry =
-      std::make_unique<Loaded>(Loaded{*function, std::move(source->parameters), runtime::SymProgram(syms_, needed)});
+  if (!entry) {
+    absl::StatusOr<kernels::cuda::Source> source = kernels::cuda::emit(kernel_, syms_, pieces_[piece], form);
+    if (!source.ok()) return source.status();
+    std::vector<graph::SymId> needed;
+    for (const Parameter& parameter : source->parameters)
+      if (parameter.sym.valid()) needed.push_back(parameter.sym);
+    runtime::SymProgram program(syms_, needed);
+    entry = std::make_unique<Loaded>(Loaded{form, *std::move(source), nullptr, std::move(program)});
+  }
+  if (!entry->function) {
+    absl::StatusOr<runtime::cuda::Function*> function = device_.function(entry->source, wait_);
+    if (!function.ok()) return function.status();
+    entry->function = *function;
+  }
+  last_[piece].store(entry.get(), std::memory_order_release);
   return entry.get();
 }
 
 absl::Status Launcher::prepare(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address) {
+  absl::Status status;
   for (size_t i = 0; i < pieces_.size(); ++i)
     for (const Launch& one : geometry_[i].layOut(symbols, address, device_.multiprocessors()).launches)
-      if (absl::StatusOr<const Loaded*> function = loaded(i, one.form); !function.ok()) return function.status();
-  return absl::OkStatus();
+      if (absl::StatusOr<const Loaded*> function = loaded(i, one.form); !function.ok())
+        status.Update(function.status());
+  return status;
 }
 
 absl::Status Launcher::launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
@@ -79,7 +89,7 @@ absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Lau
   loaded.program.run(symbols, numbers.data());
   absl::InlinedVector<uint64_t, 32> values;
   size_t next = 0;
-  for (const Parameter& p : loaded.parameters) {
+  for (const Parameter& p : loaded.source.parameters) {
     const int64_t number = p.sym.valid() ? numbers[next++] : 0;
     const auto step = static_cast<size_t>(p.step);
     int64_t value = 0;
@@ -102,12 +112,7 @@ absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Lau
     values.push_back(static_cast<uint64_t>(value));
   }
   if (values.empty()) values.push_back(0);
-  void* parameters[] = {values.data()};
-  const runtime::cuda::Driver& driver = device_.driver();
-  return runtime::cuda::check(driver,
-                              driver.launchKernel(loaded.function, launch.gridX, launch.gridY, 1, launch.blockX,
-                                                  launch.blockY, 1, 0, stream, parameters, nullptr),
-                              "cuLaunchKernel");
+  return loaded.function->launch({launch.gridX, launch.gridY, launch.blockX, launch.blockY}, values.data(), stream);
 }
 
 }  // namespace fw::jit::cuda

@@ -1,6 +1,7 @@
 // One kernel, ready to be launched at any sizes: its pieces, and the functions of the forms that have come up.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -13,14 +14,16 @@ namespace fw::jit::cuda {
 
 class Launcher {
  public:
-  static absl::StatusOr<std::unique_ptr<Launcher>> make(Device& device, kernels::Kernel kernel,
-                                                        graph::SymContext& syms);
+  /// `wait`: launch() and prepare() wait for the compiler; else they answer kUnavailable while it is at work.
+  static absl::StatusOr<std::unique_ptr<Launcher>> make(Device& device, kernels::Kernel kernel, graph::SymContext& syms,
+                                                        bool wait);
 
   /// Launches on the host's stream. `address` answers where buffers lie. Thread-safe.
   absl::Status launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
                       runtime::cuda::Host& host) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  /// Everything but the launches: what fails is known before anything is stored.
+  /// Everything but the launches: what fails is known before anything is stored. All that is needed is asked for,
+  /// so that it is compiled at the same time.
   absl::Status prepare(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -29,14 +32,16 @@ class Launcher {
 
  private:
   struct Loaded {
-    void* function;
-    std::vector<kernels::cuda::Parameter> parameters;
-    runtime::SymProgram program;  ///< one result per parameter that has a symbolic integer
+    kernels::cuda::Form form;
+    kernels::cuda::Source source;
+    runtime::cuda::Function* function;  ///< null until it is compiled
+    runtime::SymProgram program;        ///< one result per parameter that has a symbolic integer
   };
-  Launcher(Device& device, kernels::Kernel kernel, graph::SymContext& syms)
+  Launcher(Device& device, kernels::Kernel kernel, graph::SymContext& syms, bool wait)
       : device_(device),
         kernel_(std::move(kernel)),
-        syms_(syms) {}
+        syms_(syms),
+        wait_(wait) {}
   absl::StatusOr<const Loaded*> loaded(size_t piece, const kernels::cuda::Form& form) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status run(const Loaded& loaded, const Layout& layout, const Launch& launch, const int64_t* symbols,
                    absl::FunctionRef<uint64_t(graph::BufferId)> address, uint64_t scratch, void* stream) const;
@@ -44,8 +49,10 @@ class Launcher {
   Device& device_;
   const kernels::Kernel kernel_;
   graph::SymContext& syms_;
+  const bool wait_;
   std::vector<kernels::cuda::Piece> pieces_;
   std::vector<Geometry> geometry_;
+  std::unique_ptr<std::atomic<const Loaded*>[]> last_;  ///< by piece: what was launched last, which needs no lock
   absl::Mutex mutex_;
   absl::flat_hash_map<std::pair<size_t, kernels::cuda::Form>, std::unique_ptr<Loaded>> loaded_ ABSL_GUARDED_BY(mutex_);
 };

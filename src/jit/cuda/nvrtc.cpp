@@ -4,6 +4,8 @@
 #include "jit/cuda/nvrtc.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,6 +17,8 @@ namespace fw::jit::cuda {
 namespace {
 
 constexpr int kOldestMajor = 12;
+/// Denormals as in CuPy. NVRTC's own cache, since 12.9, takes code that was compiled with other options for this one's.
+constexpr const char* kOptions[] = {"-ftz=true", "-std=c++17", "-default-device", "--no-cache"};
 constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
 
 /// Files that `place` may stand for.
@@ -34,6 +38,14 @@ void openBuiltins(const std::string& file) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
     if (entry.path().filename().string().starts_with("libnvrtc-builtins.so."))
       dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+/// Size and time of the file: versions of one name have had other code.
+std::string factsOf(void* library) {
+  link_map* map = nullptr;
+  struct stat facts;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || stat(map->l_name, &facts) != 0) return "";
+  return absl::StrCat(facts.st_size, "@", facts.st_mtim.tv_sec);
 }
 
 }  // namespace
@@ -66,7 +78,11 @@ absl::StatusOr<Nvrtc> Nvrtc::open(absl::Span<const std::string> places) {
     find("nvrtcGetProgramLog", nvrtc.log_);
     find("nvrtcGetCUBINSize", nvrtc.cubinSize_);
     find("nvrtcGetCUBIN", nvrtc.cubin_);
-    if (complete && version(&nvrtc.major_, &nvrtc.minor_) == 0 && nvrtc.major_ >= kOldestMajor) return nvrtc;
+    if (complete && version(&nvrtc.major_, &nvrtc.minor_) == 0 && nvrtc.major_ >= kOldestMajor) {
+      nvrtc.identity_ = absl::StrCat("NVRTC ", nvrtc.major_, ".", nvrtc.minor_, " ", factsOf(library), " ",
+                                     absl::StrJoin(kOptions, " "));
+      return nvrtc;
+    }
     tried.push_back(complete ? absl::StrCat(file, " is version ", nvrtc.major_, ".", nvrtc.minor_)
                              : file + " is not NVRTC");
     dlclose(library);
@@ -79,11 +95,12 @@ absl::StatusOr<std::string> Nvrtc::compile(const std::string& source, const std:
   void* program = nullptr;
   if (int error = create_(&program, source.c_str(), "fusewire.cu", 0, nullptr, nullptr))
     return absl::InternalError(absl::StrCat("nvrtcCreateProgram: error ", error));
-  // NVRTC's own cache takes code that was compiled with other options for this one's. Denormals as in CuPy.
   const std::string target = "-arch=" + architecture;
-  const char* options[] = {target.c_str(), "-ftz=true", "-std=c++17", "-default-device", "--no-cache"};
-  const bool cache = major_ > 12 || (major_ == 12 && minor_ >= 9);
-  const int result = compile_(program, cache ? 5 : 4, options);
+  std::vector<const char*> options(std::begin(kOptions), std::end(kOptions));
+  const bool hasCache = major_ > 12 || (major_ == 12 && minor_ >= 9);
+  if (!hasCache) options.pop_back();
+  options.push_back(target.c_str());
+  const int result = compile_(program, static_cast<int>(options.size()), options.data());
   std::string answer;
   size_t size = 0;
   if (result != 0) {

@@ -17,6 +17,8 @@ class Nvrtc {
 
   /// E.g. 13.0 is {13, 0}.
   std::pair<int, int> version() const { return {major_, minor_}; }
+  /// Equal where the same source becomes the same code: version, file and options.
+  const std::string& identity() const { return identity_; }
   /// Machine code for an architecture ("sm_90") of a source without headers. An error holds the compiler's log.
   absl::StatusOr<std::string> compile(const std::string& source, const std::string& architecture) const;
 
@@ -31,6 +33,7 @@ class Nvrtc {
   int (*cubinSize_)(void* program, size_t* size) = nullptr;
   int (*cubin_)(void* program, char* bytes) = nullptr;
   int major_ = 0, minor_ = 0;
+  std::string identity_;
 };
 
 }  // namespace fw::jit::cuda

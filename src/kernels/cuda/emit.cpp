@@ -53,7 +53,7 @@ class MapEmitter {
   }
 
   bool isPacked(uint32_t access, DType d) const {
-    return packedBytes(w_.syms(), piece_, kernel().accesses[access], d, form_.lanes) > 0;
+    return packedBytes(w_.syms(), piece_.nest, kernel().accesses[access], d, form_.lanes) > 0;
   }
 
   bool runsAlong(uint32_t access) const {
@@ -177,10 +177,10 @@ class MapEmitter {
 
 }  // namespace
 
-int packedBytes(const graph::SymContext& syms, const Piece& piece, const Access& access, DType dtype, int lanes) {
-  if (piece.nest.axes.empty()) return 0;
+int packedBytes(const graph::SymContext& syms, const Nest& nest, const Access& access, DType dtype, int lanes) {
+  if (nest.axes.empty()) return 0;
   for (const Access::Term& t : access.terms)
-    if (t.axis == piece.nest.axes.back().id)
+    if (t.axis == nest.axes.back().id)
       return syms.isConst(t.stride, graph::itemSize(dtype)) ? graph::itemSize(dtype) * lanes : 0;
   return 0;
 }
@@ -189,7 +189,7 @@ absl::StatusOr<Source> emit(const Kernel& kernel, const graph::SymContext& syms,
   Writer writer(kernel, syms, form.wide);
   if (piece.kind == Piece::Kind::kRows) {
     emitRows(writer, piece, form);
-    return std::move(writer).finish("__launch_bounds__(1024)");
+    return std::move(writer).finish(absl::StrCat("__launch_bounds__(", form.threads, ")"));
   }
   if (form.tile >= 0)
     emitTiles(writer, piece, form);

@@ -14,11 +14,14 @@ namespace fw::kernels::cuda {
 struct Form {
   bool wide = false;  ///< indices and distances in bytes may exceed 31 bits
   int lanes = 1;      ///< iterations that a thread does at once
-  /// kMap: they are neighbours along the last axis, and accesses with packedBytes() move them together.
+  /// They are neighbours along the last axis, of the nest or of each step, and accesses with packedBytes() move `pack`
+  /// of them together: all of a map's, several times as many in a row.
   bool packed = false;
+  int pack = 1;
   /// kMap: blocks do tiles of the last axis and this one, so that reads along either are of neighbours.
   int tile = -1;
   bool whole = false;  ///< kRows: one round of the team covers a row, which is read once and kept in registers
+  int threads = 1024;  ///< kRows: a block has at most so many
   /// kRows: only these steps, each spread over several blocks per row; those before are combined from what their blocks
   /// have left in `scratch`. All of them in one launch if `to` is 0.
   int from = 0, to = 0;
@@ -27,7 +30,7 @@ struct Form {
   friend bool operator==(const Form&, const Form&) = default;
   template <class H>
   friend H AbslHashValue(H h, const Form& f) {
-    return H::combine(std::move(h), f.wide, f.lanes, f.packed, f.tile, f.whole, f.from, f.to);
+    return H::combine(std::move(h), f.wide, f.lanes, f.packed, f.pack, f.tile, f.whole, f.threads, f.from, f.to);
   }
 };
 
@@ -58,9 +61,9 @@ struct Source {
   std::vector<Parameter> parameters;
 };
 
-/// Bytes that an access of a map moves at once if its nest is done in packs of `lanes`; 0 if it does not move
+/// Bytes that an access moves at once if `nest` is done in packs of `lanes` along its last axis; 0 if it does not move
 /// neighbours.
-int packedBytes(const graph::SymContext& syms, const Piece& piece, const Access& access, DType dtype, int lanes);
+int packedBytes(const graph::SymContext& syms, const Nest& nest, const Access& access, DType dtype, int lanes);
 
 /// Sides of a tile, and the threads along its other side.
 inline constexpr int kTile = 32, kTileThreads = 8;

@@ -4,13 +4,15 @@
 //   rows       a team are neighbours along threadIdx.x; above 32 it is the block
 //   columns    a team are the threads of one threadIdx.x: neighbours read neighbouring columns
 //
-// Where one round of lanes covers the row (Form::whole), what it reads is kept in registers from step to step. A split
+// Where one round of lanes covers the row (Form::whole), what it reads is kept in registers from step to step, and so
+// is what took long to compute. The lanes of a thread lie a team apart, or, in a packed row, packs of them do. A split
 // row is spread over gridDim.y blocks, one launch per step; each block leaves its part of a reduction in memory, and
 // those of later steps combine the parts before they begin, all in the same order.
 #include "kernels/cuda/emit_rows.h"
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/text.h"
 
@@ -22,6 +24,7 @@ class RowEmitter {
   RowEmitter(Writer& w, const Piece& piece, const Form& form) : w_(w), piece_(piece), form_(form) {}
 
   void run() {
+    findRepeated();
     place();
     if (!piece_.root)
       for (ExprId id : rootExpressions(w_.kernel())) w_.expression(id);
@@ -111,36 +114,120 @@ class RowEmitter {
     w_.close();
   }
 
-  void openLane(const RowStep& step) {
-    w_.unrolled(form_.lanes);
-    w_.line(absl::StrCat("const ", w_.index(), " i = ", begin_, " + l * team + rank;"));
+  int groups() const { return form_.lanes / form_.pack; }
+  bool isPacked() const { return form_.packed; }
+  /// What a lane finds in an array of the thread's lanes, and what the pack of a group does.
+  std::string lane(const std::string& array) const { return array + (isPacked() ? "[k][l]" : "[l]"); }
+  std::string declared(const std::string& array) const {
+    return isPacked() ? absl::StrCat(array, "[", groups(), "][", form_.pack, "]")
+                      : absl::StrCat(array, "[", form_.lanes, "]");
+  }
+
+  /// Around a group: a pack, or a single lane.
+  void openGroup(const RowStep& step) {
+    const char* group = isPacked() ? "k" : "l";
+    w_.line("#pragma unroll");
+    w_.open(absl::StrCat("for (int ", group, " = 0; ", group, " < ", groups(), "; ++", group, ")"));
+    const std::string at = isPacked() ? absl::StrCat("(k * team + rank) * ", form_.pack) : "l * team + rank";
+    w_.line(absl::StrCat("const ", w_.index(), " i = ", begin_, " + ", at, ";"));
     w_.open(absl::StrCat("if (active && i < ", end_, ")"));
     w_.decode(step.nest, "i");
   }
-  void closeLane() {
+  void closeGroup() {
     w_.close();
     w_.close();
   }
 
+  /// Around the lanes of a pack; the last axis gets its own value in each.
+  void openPack(const RowStep& step) {
+    const std::string last = absl::StrCat("x", step.nest.axes.back().id.index);
+    w_.line(absl::StrCat("const ", w_.index(), " ", last, "_0 = ", last, ";"));
+    w_.unrolled(form_.pack);
+    w_.line(absl::StrCat("const ", w_.index(), " ", last, " = ", last, "_0 + l;"));
+  }
+
+  bool movesPacks(uint32_t access, DType d, const Nest& nest) const {
+    return isPacked() && packedBytes(w_.syms(), nest, kernel().accesses[access], d, form_.pack) > 0;
+  }
+
+  void load(ExprId id, const RowStep& step) {
+    const Expr& e = expr(id);
+    if (movesPacks(e.access, e.dtype, step.nest))
+      return w_.line(absl::StrCat("fw_load(", array(id), "[k], ", w_.address(e.access), ");"));
+    const std::string read = absl::StrCat(lane(array(id)), " = *reinterpret_cast<const ",
+                                          std::string(memoryType(e.dtype)), "*>(", w_.address(e.access), ");");
+    if (!isPacked()) return w_.line(read);
+    w_.open("");
+    openPack(step);
+    w_.line(read);
+    w_.close();
+    w_.close();
+  }
+
+  void declare(const std::vector<ExprId>& loads) {
+    for (ExprId id : loads)
+      w_.line(absl::StrCat(std::string(memoryType(expr(id).dtype)), " ", declared(array(id)), ";"));
+  }
+
+  /// What comes from memory is read for all lanes first, so that it is in flight together. What is the same for all
+  /// rows comes from a cache.
   void round(const RowStep& step) {
-    std::vector<ExprId> fresh;
+    std::vector<ExprId> early, late;
     const std::vector<Item> items = iterationOf(step.nest);
     for (const Item& item : items)
       if (item.expr.valid() && expr(item.expr).op == ScalarOp::kLoad && !isKept(item.expr, step.nest))
-        fresh.push_back(item.expr);
-    for (ExprId id : fresh)
-      w_.line(absl::StrCat(std::string(memoryType(expr(id).dtype)), " ", array(id), "[", form_.lanes, "];"));
-    if (!fresh.empty()) {
-      openLane(step);
-      for (ExprId id : fresh)
-        w_.line(absl::StrCat(array(id), "[l] = *reinterpret_cast<const ", std::string(memoryType(expr(id).dtype)),
-                             "*>(", w_.address(expr(id).access), ");"));
-      closeLane();
+        (form_.whole && !variesByRow(item.expr) ? late : early).push_back(item.expr);
+    declare(early);
+    if (!early.empty()) {
+      openGroup(step);
+      for (ExprId id : early) load(id, step);
+      closeGroup();
     }
-    openLane(step);
-    w_.block(items);
+    declare(late);
+    for (const Item& item : items)
+      if (const auto kept = item.expr.valid() ? repeated_.find(item.expr) : repeated_.end(); kept != repeated_.end()) {
+        const auto [known, added] = values_.try_emplace(kept->second, absl::StrCat("k", item.expr.index));
+        if (added)
+          w_.line(absl::StrCat(std::string(registerType(expr(item.expr).dtype)), " ", declared(known->second), ";"));
+        else
+          w_.preload(item.expr, lane(known->second));
+      }
+    openGroup(step);
+    for (ExprId id : late) load(id, step);
+    const std::vector<StmtId> stores = divert(step, items);
+    if (isPacked()) openPack(step);
+    for (const Item& item : items) {
+      w_.item(item);
+      if (item.expr.valid() && isFirst(item.expr))
+        w_.line(absl::StrCat(lane(absl::StrCat("k", item.expr.index)), " = v", item.expr.index, ";"));
+    }
     if (step.kind == RowStep::Kind::kReduce) accumulate(step);
-    closeLane();
+    if (isPacked()) w_.close();
+    for (StmtId id : stores) w_.line(absl::StrCat("fw_store(", w_.address(stmt(id).access), ", o", id.index, ");"));
+    closeGroup();
+  }
+
+  /// Stores of packs wait until the pack is complete.
+  std::vector<StmtId> divert(const RowStep& step, const std::vector<Item>& items) {
+    std::vector<StmtId> stores;
+    for (const Item& item : items) {
+      if (!item.stmt.valid() || stmt(item.stmt).kind != StmtKind::kStore) continue;
+      const DType d = expr(stmt(item.stmt).value).dtype;
+      if (!movesPacks(stmt(item.stmt).access, d, step.nest)) continue;
+      stores.push_back(item.stmt);
+      w_.line(absl::StrCat(std::string(memoryType(d)), " o", item.stmt.index, "[", form_.pack, "];"));
+      w_.divert(item.stmt, absl::StrCat("o", item.stmt.index, "[l]"));
+    }
+    return stores;
+  }
+
+  bool variesByRow(ExprId load) const {
+    if (piece_.nest.axes.empty()) return true;
+    const auto& terms = kernel().accesses[expr(load).access].terms;
+    return std::any_of(terms.begin(), terms.end(), [&](const Access::Term& t) {
+      return std::any_of(piece_.nest.axes.begin(), piece_.nest.axes.end(),
+                         [&](const Nest::Axis& axis) { return axis.id == t.axis; });
+    });
   }
 
   static std::string array(ExprId id) { return absl::StrCat("a", id.index); }
@@ -155,8 +242,65 @@ class RowEmitter {
       name = known->second;
       kept = !added;
     }
-    w_.preload(id, name + (e.dtype == DType::kBool ? "[l] != 0" : "[l]"));
+    w_.preload(id, lane(name) + (e.dtype == DType::kBool ? " != 0" : ""));
     return kept;
+  }
+
+  /// Whether this is what values_ got its array for.
+  bool isFirst(ExprId id) const {
+    const auto found = repeated_.find(id);
+    return found != repeated_.end() && values_.at(found->second) == absl::StrCat("k", id.index);
+  }
+
+  static bool takesLong(const Expr& e) {
+    return e.op == ScalarOp::kCallLibm || e.op == ScalarOp::kDiv || e.op == ScalarOp::kSqrt;
+  }
+
+  /// Long computations that several steps do on the same element.
+  void findRepeated() {
+    if (!form_.whole) return;
+    absl::flat_hash_map<std::string, int> steps;
+    std::vector<std::pair<ExprId, std::string>> found;
+    for (const RowStep& step : piece_.steps) {
+      absl::flat_hash_map<ExprId, std::string> keys;
+      absl::flat_hash_set<std::string> own;
+      for (const Item& item : iterationOf(step.nest)) {
+        if (!item.expr.valid()) continue;
+        const std::string key = keyOf(item.expr, step.nest, keys);
+        keys[item.expr] = key;
+        if (!takesLong(expr(item.expr)) || !own.insert(key).second) continue;
+        ++steps[key];
+        found.push_back({item.expr, key});
+      }
+    }
+    for (const auto& [id, key] : found)
+      if (steps[key] > 1) repeated_[id] = key;
+  }
+
+  /// Equal for expressions of steps that compute the same in the same iteration; of what stands around them, its name.
+  std::string keyOf(ExprId id, const Nest& nest, const absl::flat_hash_map<ExprId, std::string>& keys) const {
+    const Expr& e = expr(id);
+    if (e.op == ScalarOp::kConst) return w_.value(id);
+    if (e.op == ScalarOp::kLoad)
+      return isStored(kernel().accesses[e.access].buffer) ? absl::StrCat("v", id.index) : keyOf(e, nest);
+    if (e.op == ScalarOp::kAxis) {
+      for (size_t i = 0; i < nest.axes.size(); ++i)
+        if (nest.axes[i].id == e.axis) return absl::StrCat("axis", i, "/", nest.axes[i].size.index);
+      return absl::StrCat("x", e.axis.index);
+    }
+    std::string key = absl::StrCat(static_cast<int>(e.op), ":", static_cast<int>(e.dtype), ":", e.imm, ":",
+                                   e.sym.valid() ? e.sym.index : 0, "(");
+    if (e.operands.empty() && e.op != ScalarOp::kParam) absl::StrAppend(&key, "v", id.index);
+    for (ExprId operand : e.operands) {
+      const auto inside = keys.find(operand);
+      const bool fixed = expr(operand).op == ScalarOp::kConst;
+      absl::StrAppend(&key,
+                      inside != keys.end() ? inside->second
+                      : fixed              ? absl::StrCat(static_cast<int>(expr(operand).dtype), w_.value(operand))
+                                           : absl::StrCat("v", operand.index),
+                      ",");
+    }
+    return key + ")";
   }
 
   bool isStored(graph::BufferId buffer) const {
@@ -256,8 +400,10 @@ class RowEmitter {
   Writer& w_;
   const Piece& piece_;
   const Form& form_;
-  std::string begin_, end_;                             ///< of the iterations that are being written
-  absl::flat_hash_map<std::string, std::string> kept_;  ///< Form::whole: arrays by what they hold
+  std::string begin_, end_;                               ///< of the iterations that are being written
+  absl::flat_hash_map<std::string, std::string> kept_;    ///< Form::whole: arrays by what they hold
+  absl::flat_hash_map<ExprId, std::string> repeated_;     ///< what several steps compute, by expression
+  absl::flat_hash_map<std::string, std::string> values_;  ///< arrays of those that have been computed
 };
 
 }  // namespace

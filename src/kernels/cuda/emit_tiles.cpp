@@ -120,7 +120,9 @@ int tileAxis(const Kernel& kernel, const graph::SymContext& syms, const Piece& p
     if (!item.expr.valid() || kernel.exprs[item.expr.index].op != ScalarOp::kLoad) continue;
     const Expr& e = kernel.exprs[item.expr.index];
     const Access& access = kernel.accesses[e.access];
-    if (packedBytes(syms, piece, access, e.dtype, 1) > 0) continue;
+    if (packedBytes(syms, piece.nest, access, e.dtype, 1) > 0) continue;
+    const auto isAlong = [&](const Access::Term& t) { return t.axis == axes.back().id; };
+    if (std::none_of(access.terms.begin(), access.terms.end(), isAlong)) continue;  // the same along the last axis
     for (size_t k = 0; k + 1 < axes.size(); ++k)
       for (const Access::Term& t : access.terms)
         if (t.axis == axes[k].id && syms.isConst(t.stride, graph::itemSize(e.dtype))) return static_cast<int>(k);

@@ -154,6 +154,18 @@ __device__ __forceinline__ i32 fw_divide(i32 n, u64 d) {
   return factor == 0 ? n : i32(__umulhi(u32(n), factor) >> u32(d >> 32));
 }
 
+// a / d, with the bits of __fdiv_rn, which takes several times as long where a is 0: what a mask has left out, say.
+__device__ __forceinline__ f32 fw_div(f32 a, f32 d) {
+  const bool zero = a == 0 && d != 0 && d - d == 0;  // d is a number other than 0
+  const f32 q = __fdiv_rn(zero ? d : a, d);
+  return zero ? __fmul_rn(a, d) : q;
+}
+// f32(f64(a) / d). Where d has 24 bits, the division of f32 rounds to the same: f64 has more than twice its bits.
+__device__ __forceinline__ f32 fw_quotient(f32 a, f64 d) {
+  const f32 narrow = f32(d);
+  return f64(narrow) == d ? __fdiv_rn(a, narrow) : f32(__ddiv_rn(f64(a), d));
+}
+
 template <class T, int N>
 struct alignas(sizeof(T) * N) fw_pack {
   T at[N];

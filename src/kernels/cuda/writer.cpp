@@ -116,13 +116,16 @@ void Writer::expression(ExprId id) {
   const Expr& e = kernel_.exprs[id.index];
   if (e.op == ScalarOp::kConst || e.op == ScalarOp::kAxis || e.op == ScalarOp::kRaiseIf) return;
   std::string text;
-  if (e.op == ScalarOp::kParam) {
+  if (const auto known = preloaded_.find(id); known != preloaded_.end()) {
+    text = known->second;
+  } else if (e.op == ScalarOp::kParam) {
     text = number(e.sym);
   } else if (e.op == ScalarOp::kLoad) {
-    const auto known = preloaded_.find(id);
-    text = known != preloaded_.end() ? known->second : loadFrom(e.dtype, address(e.access));
+    text = loadFrom(e.dtype, address(e.access));
   } else if (e.op == ScalarOp::kReduceResult) {
     text = result(e.stmt, e.imm);
+  } else if (const std::string divided = quotient(e); !divided.empty()) {
+    text = divided;
   } else {
     std::vector<std::string> operands;
     for (ExprId operand : e.operands) operands.push_back(value(operand));
@@ -133,6 +136,20 @@ void Writer::expression(ExprId id) {
     text = written.ok() ? *std::move(written) : "0";
   }
   line(absl::StrCat("const ", std::string(registerType(e.dtype)), " v", id.index, " = ", text, ";"));
+}
+
+/// Means divide a sum of f32 by the count as f64, and convert the result: "" if `e` is nothing of the kind. All threads
+/// of a row do so, which takes as long as a good part of the row.
+std::string Writer::quotient(const Expr& e) const {
+  const auto at = [&](ExprId id) -> const Expr& { return kernel_.exprs[id.index]; };
+  if (e.op != ScalarOp::kCast || e.dtype != DType::kF32) return "";
+  const Expr& division = at(e.operands[0]);
+  if (division.op != ScalarOp::kDiv || division.dtype != DType::kF64) return "";
+  const Expr& dividend = at(division.operands[0]);
+  if (dividend.op != ScalarOp::kCast) return "";
+  const Expr& sum = at(dividend.operands[0]);
+  if (sum.op != ScalarOp::kReduceResult || sum.dtype != DType::kF32) return "";
+  return absl::StrCat("fw_quotient(", value(dividend.operands[0]), ", ", value(division.operands[1]), ")");
 }
 
 void Writer::statement(StmtId id) {

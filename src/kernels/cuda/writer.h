@@ -48,9 +48,8 @@ class Writer {
   void block(const std::vector<Item>& items);
   void item(const Item& item);
   void expression(ExprId id);
-  /// What a load has read already, as `text` in the register type.
+  /// What is known already, of a load or of any other expression, as `text` in the register type.
   void preload(ExprId id, std::string text) { preloaded_[id] = std::move(text); }
-  void forget(ExprId id) { preloaded_.erase(id); }
   /// A store that goes to `target` for now.
   void divert(StmtId store, std::string target) { diverted_[store] = std::move(target); }
 
@@ -67,6 +66,7 @@ class Writer {
   absl::StatusOr<Source> finish(const std::string& bounds) &&;
 
  private:
+  std::string quotient(const Expr& e) const;
   void statement(StmtId id);
   void sequential(StmtId id);
 

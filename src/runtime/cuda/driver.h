@@ -10,6 +10,15 @@
 
 namespace fw::runtime::cuda {
 
+/// CUDA_KERNEL_NODE_PARAMS_v2.
+struct KernelNode {
+  void* function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **parameters, **extra;
+  void *kernel, *context;
+};
+static_assert(sizeof(KernelNode) == 72);
+
 /// The driver's functions. Tests fill one with their own.
 struct Driver {
 #define FW_CUDA_SYMBOL(Id, name, ...) int (*Id)(__VA_ARGS__) = nullptr;

@@ -1,0 +1,48 @@
+// A kernel that is loaded, and the cheapest way to launch it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "runtime/cuda/driver.h"
+
+namespace fw::runtime::cuda {
+
+struct LaunchSize {
+  uint32_t gridX = 1, gridY = 1, blockX = 1, blockY = 1;
+  friend bool operator==(const LaunchSize&, const LaunchSize&) = default;
+};
+
+/// Lives as long as the process: what it has launched may still run.
+class Function {
+ public:
+  Function(const Driver& driver, void* handle) : driver_(driver), handle_(handle) {}
+  Function(const Function&) = delete;
+
+  /// Enqueues a launch of the function with one parameter, the structure at `parameters`, which is copied. The context
+  /// that the function was loaded into is the current one. Thread-safe.
+  absl::Status launch(const LaunchSize& size, void* parameters, void* stream);
+
+ private:
+  /// An instantiated graph of this one kernel.
+  struct Graph {
+    void *exec = nullptr, *node = nullptr;
+    void* stream = nullptr;
+    LaunchSize size;
+    uint64_t used = 0;  ///< when it was launched last
+  };
+  Graph* graphFor(const LaunchSize& size, void* stream, void* parameters);
+  bool instantiate(Graph& graph, const LaunchSize& size, void* parameters);
+  KernelNode nodeOf(const LaunchSize& size, void** parameters) const;
+
+  const Driver& driver_;
+  void* const handle_;
+  std::mutex mutex_;  ///< of all below; absl::Mutex costs a tenth of a launch
+  std::array<Graph, 8> graphs_;
+  uint64_t launches_ = 0;
+  bool plain_ = false;  ///< the driver does not take graphs
+};
+
+}  // namespace fw::runtime::cuda
