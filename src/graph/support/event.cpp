@@ -41,6 +41,13 @@ class Sinks {
   friend Sinks& sinks();
   bool wants(Channel c) const { return (wanted_.load(std::memory_order_relaxed) & bitOf(c)) != 0; }
 
+  bool isTracing() const { return tracing_.load(std::memory_order_relaxed); }
+
+  std::string path() {
+    std::lock_guard lock(mutex_);
+    return tracePath_;
+  }
+
   void setLogs(uint32_t channels) {
     std::lock_guard lock(mutex_);
     logs_ = channels;
@@ -62,6 +69,7 @@ class Sinks {
     std::lock_guard lock(mutex_);
     if (trace_ != nullptr) std::fclose(trace_);
     trace_ = file;
+    tracePath_ = path;
     tracePid_ = getpid();
     traceDirectory_ = directory;
     const std::string first = record("trace", "start", "trace opened", {{"versions", versions_}});
@@ -80,7 +88,13 @@ class Sinks {
     std::string_view name = kChannels[static_cast<int>(channel)].text;
     std::string log;
     if (always || (logs() & bitOf(channel))) log = logLines(name, text);
-    const std::string line = record(name, kind, text, data);
+    write(record(name, kind, text, data), log);
+  }
+
+  void recordOnly(std::string_view kind, const nlohmann::json& data) { write(record("trace", kind, "", data), ""); }
+
+ private:
+  void write(const std::string& line, const std::string& log) {
     followFork();
     std::lock_guard lock(mutex_);
     if (!log.empty()) std::fwrite(log.data(), 1, log.size(), stderr);
@@ -89,7 +103,6 @@ class Sinks {
     std::fflush(trace_);
   }
 
- private:
   static std::string record(std::string_view channel, std::string_view kind, std::string_view text,
                             const nlohmann::json& data) {
     nlohmann::json record = {{"schema", kTraceSchema},
@@ -124,14 +137,18 @@ class Sinks {
     open(directory);
   }
 
-  void updateLocked() { wanted_.store(trace_ != nullptr ? kAllChannels : logs_, std::memory_order_relaxed); }
+  void updateLocked() {
+    tracing_.store(trace_ != nullptr, std::memory_order_relaxed);
+    wanted_.store(trace_ != nullptr ? kAllChannels : logs_, std::memory_order_relaxed);
+  }
 
+  std::atomic<bool> tracing_{false};
   std::atomic<uint32_t> wanted_{0};
   std::mutex mutex_;  // guards everything below, and the order of lines
   uint32_t logs_ = 0;
   FILE* trace_ = nullptr;
   pid_t tracePid_ = 0;
-  std::string traceDirectory_;
+  std::string traceDirectory_, tracePath_;
   nlohmann::json versions_ = nlohmann::json::object();
 };
 
@@ -158,6 +175,14 @@ void emit(Channel channel, std::string_view kind, std::string_view text, const n
 void report(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
   sinks().emit(channel, kind, text, data, true);
 }
+
+bool isTracing() { return sinks().isTracing(); }
+
+void recordEvent(std::string_view kind, const nlohmann::json& data) {
+  if (isTracing()) sinks().recordOnly(kind, data);
+}
+
+std::string tracePath() { return sinks().path(); }
 
 void setTraceVersions(nlohmann::json versions) { sinks().setVersions(std::move(versions)); }
 
