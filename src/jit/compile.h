@@ -29,6 +29,7 @@ struct CompileOptions {
   bool checked = false;
   Deadline deadline;      ///< kDeadlineExceeded beyond it, between kernels and between functions
   bool keepText = false;  ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
+  bool textOfKnown = false;  ///< also where the same code exists: it is compiled anew for its text
 };
 
 struct CompiledText {

@@ -6,14 +6,13 @@ from __future__ import annotations
 import re
 
 from fusewire._report.examples import GUARDS, example
-from fusewire._verdict import time_text
+from fusewire._report.words import time_text
 
 MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "not measured"
 # Below this a thing is not worth a change, whatever it is.
 _LEAST_NS = 20_000
 _KEEPS_CHANGING = ("changing-value", "recompile-limit")
-_CAST = re.compile(r"^\s*%(\d+) = cast\(%(\d+)\).*?: (f64|c128)\[(?!\]).*?line=(\d+)", re.M)
-_TYPED = re.compile(r"^\s*%(\d+) = (\w+)\(([^)]*)\).*?: (\w+)(\[[^\]]*\])? line=(\d+)", re.M)
+_TYPED = re.compile(r"^\s*%(\d+) = (\w+)\(([^)]*)\)[^:\n]*: (\w+)(\[[^\]]*\])?(?: line=(\d+))?", re.M)
 
 
 def _item(kind: str, function: dict, line: int, **more) -> dict:
@@ -31,37 +30,43 @@ def _python_share(function: dict) -> tuple[float, float]:
         return 0.0, 0.0
     per_compiled = sampled["compiled_ns"] / compiled
     per_python = (sampled["ns"] - sampled["own_ns"] - sampled["compiled_ns"]) / others
-    return max(per_python - per_compiled, 0.0) * others, others
+    share = others / sampled["calls"] * function["calls"]
+    return max(per_python - per_compiled, 0.0) * share * min(function["scale"] * sampled["calls"] / function["calls"], 1.0), share
 
 
 def _recompiles(function: dict) -> list[dict]:
     groups: dict[tuple, list[dict]] = {}
     for one in function["recompiles"]:
-        groups.setdefault((one["guard"], one["source"] or one["reason"]), []).append(one)
+        kind = GUARDS.get(one["guard"], "value")
+        groups.setdefault((kind, "" if kind == "size" else one["source"] or one["reason"]), []).append(one)
     all_of_them = sum(len(group) for group in groups.values())
     stops = [b for b in function["breaks"] if b["reason"] in _KEEPS_CHANGING]
-    items = []
-    for (guard, source), group in sorted(groups.items(), key=lambda g: -len(g[1])):
+    items, one_kind = [], len(groups) == 1
+    for (kind, source), group in sorted(groups.items(), key=lambda g: -len(g[1])):
         share = len(group) / all_of_them
         count = round(function["recompile_count"] * share)
-        kind = GUARDS.get(guard, "value")
         made = sum(one["ms"] or 0 for one in group) * 1e6
+        if function["told"]:
+            made = min(made, function["overhead"]["ms"] * 1e6)  # by the clock of the thread: others were not waited for
         # Beside the variants themselves: what was looked into and thrown away, and calls that Python runs meanwhile.
         vain = function["overhead"]["in_vain_ms"] * 1e6 * share
+        if stops and one_kind:  # what was given up as a whole was compiled in parts besides; the first variant is no loss
+            made = max(made, (function["overhead"]["ms"] - function["first_ms"]) * 1e6 - vain)
         lost, python = _python_share(function)
         cost = made + vain + lost * share
         items.append(_item(
             "recompile", function, group[0]["line"], example=kind, count=count, cost_ns=cost,
             title=_title(kind, source, count), why=group[-1]["reason"], hint=group[-1]["advice"] or _hint(kind, source),
-            note=f"{time_text(made)} for compiling {len(group)} more variants" + (f", {time_text(vain)} looking in vain" if vain > 1e5 else "") +
+            note=f"{time_text(made)} for compiling more variants" + (f", {time_text(vain)} looking in vain" if vain > 1e5 else "") +
                  (f", {time_text(lost * share)} in {round(python)} calls that Python ran meanwhile" if lost * share > 1e5 else "")))
     if stops and items:
-        for stop in stops:
-            first = items[0]
-            first["cost_ns"] += function["lines"].get(stop["own_line"], {}).get("python_ns", 0)
-            first["hint"] = first["hint"] or stop["hint"]
-            first["line"] = first["line"] or stop["own_line"]
-            first["note"] += f"; then Fusewire stopped compiling for it: {stop['message']}"
+        first, stop = items[0], stops[0]
+        lines = {one["own_line"] for one in stops}
+        python = sum(function["lines"].get(line, {}).get("python_ns", 0) for line in lines) if not _python_share(function)[0] else 0
+        first["cost_ns"] += python
+        first["hint"] = first["hint"] or stop["hint"]
+        first["line"] = first["line"] or stop["own_line"]
+        first["note"] += f"; then Fusewire gave it up ({stop['message']})" + (f", and Python takes {time_text(python)}" if python else "")
     return items
 
 
@@ -92,28 +97,35 @@ def _breaks(function: dict) -> list[dict]:
         shared = at in seen
         seen.add(at)
         known = bool(function["sampled"]["count"]) and not shared
+        ways = function["ways_ns"] / max(function["stops"], 1) if known and line.get("runs") else 0
         detail = f": {stop['detail']}" if stop["detail"] else ""
         numpys = stop["runs_in"] == "numpy"
+        indexed = numpys and stop["detail"].startswith("assignment by")  # a choice among elements, most often
         items.append(_item(
-            "break", function, stop["line"] if stop["line"] > 0 else at, example=stop["reason"], count=stop["count"], file=stop["file_id"],
-            cost_ns=line.get("python_ns", 0) if known else None, basis=MEASURED if known else UNKNOWN, own_line=at, ignore=numpys or stop["advice"] == "ignore",
-            title=(f"NumPy computes {stop['detail'] or 'a call'} itself" if numpys else f"{stop['detail'] or stop['message']} runs as Python"),
-            why=stop["message"] + detail, hint=stop["hint"],
-            note="the time of its line, arguments included" if known else
+            "break", function, stop["line"] if stop["line"] > 0 else at, example="indexed-write" if indexed else stop["reason"], count=stop["count"], file=stop["file_id"],
+            cost_ns=line.get("python_ns", 0) + ways if known else None, basis=MEASURED if known else UNKNOWN, own_line=at, ignore=(numpys or stop["advice"] == "ignore") and not indexed,
+            title=("An assignment to chosen elements splits the compiled code" if indexed else f"NumPy computes {stop['detail'] or 'a call'} itself" if numpys else f"{stop['detail'] or stop['message']} runs as Python"),
+            why=stop["message"] + detail,
+            hint="write the choice as np.where(condition, new, old): it is fused with what stands around it" if indexed else stop["hint"],
+            note=f"{time_text(line.get('python_ns', 0))} in its line" + (f", {time_text(ways)} for leaving compiled code and coming back" if ways > 1e4 else "") if known else
                  ("counted with the other break of this line" if shared else "the trace tells no times of this function")))
     return items
 
 
+def _is_array(shape: str | None) -> bool:
+    return shape not in (None, "", "[]")
+
+
 def upcasts(graph: str) -> dict[int, int]:
     """By line: operations on float64 arrays that float32 arrays were converted for; all operations of the graph at -1."""
-    nodes = {m[1]: (m[2], re.findall(r"%(\d+)", m[3]), m[4], m[5], int(m[6])) for m in _TYPED.finditer(graph)}
+    nodes = {m[1]: (m[2], re.findall(r"%(\d+)", m[3]), m[4], m[5], int(m[6] or 0)) for m in _TYPED.finditer(graph)}
     narrow, found, wide = {"f32": "f64", "f16": "f64", "c64": "c128"}, {}, set()
     work = 0
     for number, (op, inputs, dtype, shape, line) in nodes.items():
-        if shape in (None, "[]") or op in ("input", "constant"):
+        if op in ("input", "constant") or not _is_array(shape):
             continue
         work += 1
-        if op == "cast" and inputs and inputs[0] in nodes and narrow.get(nodes[inputs[0]][2]) == dtype and nodes[inputs[0]][3] not in (None, "[]"):
+        if op == "cast" and inputs and inputs[0] in nodes and narrow.get(nodes[inputs[0]][2]) == dtype and _is_array(nodes[inputs[0]][3]):
             found[line] = found.get(line, 0)
             wide.add(number)
             first = line
@@ -157,7 +169,8 @@ def _others(function: dict) -> list[dict]:
                            title=f"Compiling {function['name']} is not earned back by its {function['calls']} calls",
                            why=f"it took {time_text(spent)}, and calls saved {time_text(max(saved, 0))} so far",
                            hint="decorate what is called often; longer runs earn it back", note="compile time less what was saved"))
-    small = [(v, t) for v in function["variants"] for t in v["trials"] if t["compiled_ns"] < 3000 and v["hits"] > 5000]
+    small = [(v, t) for v in function["variants"] for t in v["trials"]
+             if v["region"] is None and t["compiled_ns"] < 3000 and v["hits"] > 5000]
     if small:
         cost = sum(v["hits"] * min(t["compiled_ns"], 700) for v, t in small)
         items.append(_item("small", function, function["line"], cost_ns=cost, basis=ESTIMATED, count=function["calls"],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 _TEXT_BYTES = 256 << 20
 _RECOMPILES, _TIMELINE, _COMPILES = 400, 120_000, 2_000
-_REGION = re.compile(r"(.*) line (\d+)$", re.S)
+_REGION_NAME = re.compile(r"(.*) line (\d+)$", re.S)
 
 
 class Texts:
@@ -43,7 +43,7 @@ class Function:
     facts: dict[int, dict] = field(default_factory=dict)  # by process: what describe() told last
     file: str = ""
     line: int = 0
-    sampled: dict = field(default_factory=lambda: {"count": 0, "calls": 0, "ns": 0, "own_ns": 0, "native_ns": 0, "compiled": 0, "compiled_ns": 0})
+    sampled: dict = field(default_factory=lambda: {"count": 0, "calls": 0, "ns": 0, "own_ns": 0, "own_once_ns": 0, "native_ns": 0, "compiled": 0, "compiled_ns": 0})
     last_number: dict[int, int] = field(default_factory=dict)  # by process: of the last call that was watched
     stretches: dict[tuple, list] = field(default_factory=dict)  # (start, native, lines): runs, ns, native_ns
     compiles: list[dict] = field(default_factory=list)
@@ -61,11 +61,36 @@ def _text(value, limit: int = 400) -> str:
 
 
 def _number(value, fallback=0):
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else fallback
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
+    return value if known else fallback
 
 
 def _dicts(value) -> list[dict]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+# What facts have to hold to be worked with: a type, a list of one form, a dict of forms.
+_NUMBERS = (int, float)
+_TRIAL = {"kept": bool, "compiled_ns": _NUMBERS, "python_ns": _NUMBERS, "at_least": bool, "runs": int}
+_VARIANT = {"guards": str, "guard_list": [{"text": str, "line": int, "cost": _NUMBERS}], "sizes": [{"argument": str, "axis": int, "policy": str}], "graph": str, "plan": str,
+            "kernels": int, "hits": int, "declines": int, "guard_ns": _NUMBERS, "trials": [_TRIAL], "ms": dict}
+_BREAK = {"reason": str, "class": str, "message": str, "detail": str, "hint": str, "advice": str, "runs_in": str, "file": str, "line": int, "own_line": int}
+_REGION = {"start": int, "start_line": int, "end_lines": list, "hits": int, "misses": int, "status": str, "variants": [_VARIANT]}
+_FACTS = {"name": str, "python_calls": int, "partly_calls": int, "variants": [_VARIANT], "regions": [_REGION], "breaks": [_BREAK]}
+
+
+def _expect(value, form) -> None:
+    """TypeError or KeyError if it does not have the form."""
+    if isinstance(form, list):
+        _expect(value, list)
+        for one in value:
+            _expect(one, form[0])
+    elif isinstance(form, dict):
+        _expect(value, dict)
+        for key, inner in form.items():
+            _expect(value[key], inner)
+    elif not isinstance(value, form) or (isinstance(value, bool) and form is not bool):
+        raise TypeError(f"{type(value).__name__} is not expected")
 
 
 class Collector:
@@ -76,6 +101,7 @@ class Collector:
         self.timeline: list[tuple] = []  # (process, thread, time, duration, kind, function, text)
         self.timeline_left_out = 0
         self.process_facts: dict[int, dict] = {}
+        self._code: dict[int, dict] = {}  # by the text of its kernels
         self._pending: dict[int, dict] = {}  # by process: texts of the variant that is being compiled
 
     def function(self, name: str, file: str = "", line: int = 0) -> Function:
@@ -102,7 +128,7 @@ class Collector:
     def _split(self, data: dict) -> tuple[str, int | None]:
         """Events of a region say "name line 5"."""
         name = _text(data.get("function"))
-        found = _REGION.match(name)
+        found = _REGION_NAME.match(name)
         return (found[1], int(found[2])) if found else (name, None)
 
     # --- what a variant is made of, in the order in which it is told
@@ -143,6 +169,9 @@ class Collector:
         one = self.function(name)
         ms = {key: _number(value) for key, value in data["ms"].items()} if isinstance(data.get("ms"), dict) else {}
         waiting = self._pending.pop(process.number, {"passes": []})
+        if waiting.get("kernels", -1) >= 0:  # the same code is told once
+            code = {key: waiting[key] for key in ("llvm", "assembly") if key in waiting}
+            waiting.update(self._code.setdefault(waiting["kernels"], code))
         total = ms.get("total", 0.0)
         one.compile_count += 1
         one.compile_ms += total
@@ -167,7 +196,7 @@ class Collector:
             known.update(line=int(_number(data.get("line"))), count=0, at=at)
         if known is not None:
             known["count"] += 1
-        self._note(process, -1, at, 0, "break", name, f"{_text(data.get('message'))}: {_text(data.get('detail'))}")
+        self._note(process, -3, at, 0, "break", name, f"{_text(data.get('message'))}: {_text(data.get('detail'))}")
 
     def _on_internal_failure(self, process, at, data, event):
         self._on_graph_break(process, at, data, event)
@@ -185,7 +214,7 @@ class Collector:
         cause = misses[-1] if misses else {"variant": 0, "reason": "", "guard": "", "source": "", "line": 0, "advice": ""}
         if len(one.recompiles) < _RECOMPILES:
             one.recompiles.append({"process": process.number, "at": at, "region": region, **cause, "others": misses[:-1][-8:]})
-        self._note(process, -1, at, 0, "recompile", name, cause["reason"])
+        self._note(process, -3, at, 0, "recompile", name, cause["reason"])
 
     def _on_left_to_python(self, process, at, data, event):
         self.function(self._split(data)[0]).left = {key: _number(data.get(key)) for key in ("ran_ms", "in_vain_ms")}
@@ -199,6 +228,7 @@ class Collector:
         one.last_number[process.number] = number
         one.sampled["count"] += 1
         one.sampled["calls"] += weight
+        one.sampled["own_once_ns"] += int(_number(data.get("own_ns")))
         if data.get("compiled") is True:
             one.sampled["compiled"] += weight
             one.sampled["compiled_ns"] += weight * max(int(_number(data.get("ns"))) - int(_number(data.get("own_ns"))), 0)
@@ -218,6 +248,7 @@ class Collector:
 
     # --- what is told at the end
     def _on_function(self, process, at, data, event):
+        _expect(data, _FACTS)
         name = _text(data.get("name"))
         one = self.function(name, _text(data.get("file"), 4000), int(_number(data.get("line"))))
         one.facts[process.number] = data
@@ -227,4 +258,5 @@ class Collector:
             self.sources.setdefault(data["file"], data["text"])
 
     def _on_process(self, process, at, data, event):
+        _expect(data, {"arguments": [str], "overhead": dict, "machine": str})
         self.process_facts[process.number] = data

@@ -77,7 +77,7 @@ def merged_facts(function) -> dict:
     if not told:
         _from_events(function, facts)
     sampled = function.sampled
-    facts["call"], facts["sampled_calls"] = None, sampled["calls"]
+    facts["call"], facts["own_once_ns"] = None, sampled["own_once_ns"]
     if sampled["count"]:
         stretches = [{"start": start, "native": native, "lines": list(lines), "runs": sums[0], "ns": sums[1], "native_ns": sums[2]}
                      for (start, native, lines), sums in function.stretches.items()]
@@ -151,11 +151,27 @@ def source_lines(facts: dict, graphs: list[str]) -> dict[int, dict]:
         if line["state"] in ("python", "numpy") and weights.get(n):  # one line, several regions; or Python at first
             much = owner["native_ns"] > owner["python_ns"] and "because" not in line
             line["state"] = "compiled" if much else "mixed"
-    calls = facts["sampled_calls"]
-    scale = max(facts["timed"]["calls"] / calls, 1.0) if calls else 1.0
+    scale = scale_of(facts)
     for line in lines.values():
         line["native_ns"], line["python_ns"] = round(line["native_ns"] * scale), round(line["python_ns"] * scale)
     return lines
+
+
+def scale_of(facts: dict) -> float:
+    """From the calls that were watched to all of them: every call is timed, compiling is no part of it."""
+    call, timed = facts["call"], facts["timed"]
+    if not call or call["ns"] <= call["own_ns"] or not timed["ns"]:
+        return 1.0
+    compiling = max(facts["own_once_ns"], facts["overhead"]["ms"] * 1e6)
+    return max(timed["ns"] - compiling, 0) / (call["ns"] - call["own_ns"]) or 1.0
+
+
+def ways_of(facts: dict) -> tuple[float, int]:
+    """(time that runs of regions take beside their native code: guards, results; breaks that are met), of all calls."""
+    if not facts["call"]:
+        return 0.0, 0
+    ways = sum(max(s["ns"] - s["native_ns"], 0) for s in facts["call"]["stretches"] if s["native"])
+    return ways * scale_of(facts), len({(b["file"], b["line"]) for b in facts["breaks"]})
 
 
 def speed_of(facts: dict) -> dict:

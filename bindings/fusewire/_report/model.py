@@ -8,9 +8,10 @@ import time
 from fusewire._errors import counted
 from fusewire._report.advice import things_to_do
 from fusewire._report.collect import Collector
-from fusewire._report.lines import merged_facts, source_lines, sources, speed_of
+from fusewire._report.lines import merged_facts, scale_of, source_lines, sources, speed_of, ways_of
 from fusewire._report.read import Reading, events
-from fusewire._verdict import time_text, times
+from fusewire._report.words import time_text
+from fusewire._verdict import times
 
 MODEL = 1
 # Items of the timeline that a page draws; beyond that, neighbours of one kind become one.
@@ -107,9 +108,10 @@ def _function(one, number: int, texts, file_id, reading: Reading) -> tuple[dict,
             used.append((texts.texts[shown["graph"]], shown))
     graphs = [graph for graph, _ in used]
     try:
-        lines, speed = source_lines(facts, graphs), speed_of(facts)
+        lines, speed, ways = source_lines(facts, graphs), speed_of(facts), ways_of(facts)
     except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError) as error:
         reading.warn(f"what is told of a function does not fit together ({type(error).__name__}: {error})", one.name)
+        ways = (0.0, 0)
         lines, speed = {}, {"saved_ns": None, "state": "unknown", "lost_trials": 0, "ratio": None}
     compiles = sorted(one.compiles, key=lambda c: (c["process"], c["at"]))
     recompiles = []
@@ -131,8 +133,8 @@ def _function(one, number: int, texts, file_id, reading: Reading) -> tuple[dict,
         "id": number, "key": one.name, "name": one.name, "file": file_id(one.file), "line": one.line, "told": facts["told"],
         "calls": calls, "native": native_hits, "partly": facts["partly_calls"], "python": max(facts["python_calls"] - facts["partly_calls"], 0),
         "ns": timed["ns"], "native_ns": native_ns, "python_ns": sum(line["python_ns"] for line in lines.values()),
-        "compile_ms": one.compile_ms, "compiles": one.compile_count or len(variants), "overhead": {k: facts["overhead"].get(k, 0) for k in ("ms", "in_vain_ms")},
-        "left_to_python": bool(facts["overhead"].get("left_to_python")) or one.left is not None, "sampled": sampled, **speed,
+        "compile_ms": one.compile_ms, "first_ms": next((c["ms"].get("total", 0.0) for c in compiles if c["region"] is None), 0.0), "compiles": one.compile_count or len(variants), "overhead": {k: facts["overhead"].get(k, 0) for k in ("ms", "in_vain_ms")},
+        "left_to_python": bool(facts["overhead"].get("left_to_python")) or one.left is not None, "sampled": sampled, "scale": scale_of(facts), "ways_ns": ways[0], "stops": ways[1], **speed,
         "variants": variants[:_VARIANTS], "variant_count": len(variants), "recompiles": recompiles, "recompile_count": one.recompile_count, "breaks": breaks, "lines": lines,
         "regions": [{"line": r["start_line"], "ends": r["end_lines"], "hits": r["hits"], "misses": r["misses"], "status": r["status"]}
                     for r in facts["regions"] if r["hits"] or r["variants"]],

@@ -166,10 +166,29 @@ Sinks& sinks() {
 
 }  // namespace
 
+namespace {
+
+thread_local int64_t told = 0;
+thread_local int tellings = 0;
+
+int64_t clockNs() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Telling::Telling() : start_(tellings++ == 0 ? clockNs() : 0) {}
+Telling::~Telling() {
+  if (--tellings == 0) told += clockNs() - start_;
+}
+int64_t toldNs() { return told; }
+
 bool channelEnabled(Channel channel) { return sinks().wants(channel); }
 
 void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
-  if (sinks().wants(channel)) sinks().emit(channel, kind, text, data, false);
+  if (!sinks().wants(channel)) return;
+  const Telling telling;
+  sinks().emit(channel, kind, text, data, false);
 }
 
 void report(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {

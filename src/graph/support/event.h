@@ -28,6 +28,19 @@ bool isTracing();
 /// Writes an event of channel "trace" that is for programs alone; nothing if no trace is written.
 void recordEvent(std::string_view kind, const nlohmann::json& data);
 
+/// While one lives, this thread makes texts for events. What that takes is no part of what compiling takes.
+class Telling {
+ public:
+  Telling();
+  ~Telling();
+  Telling(const Telling&) = delete;
+
+ private:
+  int64_t start_;
+};
+/// Time that this thread has spent on texts for events so far.
+int64_t toldNs();
+
 /// Sets channels from a FUSEWIRE_LOGS specification ("graph_breaks,+guards,-perf"); answers an error message naming the
 /// unknown channel, or "".
 std::string configureLogs(std::string_view spec);

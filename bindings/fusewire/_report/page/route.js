@@ -11,11 +11,17 @@ function address() {
 
 function go(hash) { location.hash = hash; }
 
+let drawn = "";  // the address of what is on the screen
+
 // Changes the address without drawing anew.
-function remember(hash) { history.replaceState(null, "", hash); }
+function remember(hash, asStep = false) {
+  if (asStep) history.pushState(null, "", hash);
+  else history.replaceState(null, "", hash);
+  drawn = location.href;
+}
 
 function draw() {
-  if (location.hash === "#main") return;
+  drawn = location.href;
   const {name, parts, query} = address();
   const main = document.getElementById("main");
   if (cleanUp) cleanUp();
@@ -29,4 +35,9 @@ function draw() {
   const target = main.querySelector("[data-target]");
   if (target) target.scrollIntoView({block: "center"});
   else window.scrollTo(0, 0);
+}
+
+// Both events tell of a new address, depending on how it came.
+function follow() {
+  if (location.href !== drawn && location.hash !== "#main") draw();
 }

@@ -26,7 +26,7 @@ views.source = {title: "Source", draw(parts, query, main) {
     if (!at) return;
     at.classList.add("chosen");
     at.setAttribute("aria-current", "true");
-    if (push) history.pushState(null, "", `#/source/${file}/${number}`);
+    if (push) remember(`#/source/${file}/${number}`, true);
     show(panel, linePanel(file, number, lines.get(number)));
     panel.scrollTop = 0;
   };
