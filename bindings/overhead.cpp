@@ -53,12 +53,12 @@ Overhead::Charge::Charge(Overhead& account)
     : account_(account),
       wallStart_(Clock::now()),
       start_(threadCpuNs()),
-      toldStart_(toldNs()) {
+      toldStart_(toldCpuNs()) {
   account_.pulse();
 }
 
 Overhead::Charge::~Charge() {
-  const int64_t ns = std::max<int64_t>(threadCpuNs() - start_ - (toldNs() - toldStart_), 0);
+  const int64_t ns = std::max<int64_t>(threadCpuNs() - start_ - (toldCpuNs() - toldStart_), 0);
   account_.spentNs_ += ns;
   process().spentNs += ns;
   process().wallNs += std::chrono::nanoseconds(Clock::now() - wallStart_).count();

@@ -59,6 +59,7 @@ def hostile_trace(folder):
 
 def large_trace(folder, count, functions=40):
     """`count` events, in the mixture of a long run: calls, recompiles, breaks, compiles with their texts."""
+    kernels = ["kernel k0_x {\n" + "\n".join(f"  %{k} = fma %{k - 1}, %{n % 97}, {n * k % 1013} : f64" for k in range(30)) + "\n}\n" for n in range(1000)]
     file, events, at = "/work/simulation.py", [event("start", 1, versions={"fusewire": "0"})], 1000
     events.append(event("source", 2, file=file, text="\n".join(f"value_{n} = np.tanh(value_{n - 1}) + {n}" for n in range(1, 6 * functions + 1)) + "\n"))
     for n in range(count):
@@ -67,7 +68,7 @@ def large_trace(folder, count, functions=40):
         at += 20_000 + n * 31 % 9000
         if n % 13 == 0:
             graph, plan = _variant(line + 2, f"op{n % 600}")
-            kernel = "kernel k0_x {\n" + "\n".join(f"  %{k} = fma %{k - 1}, %{n % 97}, {n * k % 1013} : f64" for k in range(30)) + "\n}\n"
+            kernel = kernels[n // 13 % len(kernels)]
             events += [event("pass", at, name="fuse", text=graph), event("kernels", at, text=kernel), event("code", at, llvm="define void @k()\n" + kernel, assembly=".text\n" + kernel * 2),
                        event("graph", at, function=name, text=graph), event("plan", at, function=name, text=plan), event("compiled", at, function=name, ms={"capture": 0.1, "codegen": 2.0, "total": 2.1})]
         elif n % 13 == 5:

@@ -12,6 +12,7 @@ MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "not measured"
 # Below this a thing is not worth a change, whatever it is.
 _LEAST_NS = 20_000
 _KEEPS_CHANGING = ("changing-value", "recompile-limit")
+_WIDENED = re.compile(r"dtype is (float64, compiled for float32|complex128, compiled for complex64)")
 _TYPED = re.compile(r"^\s*%(\d+) = (\w+)\(([^)]*)\)[^:\n]*: (\w+)(\[[^\]]*\])?(?: line=(\d+))?", re.M)
 
 
@@ -145,10 +146,15 @@ def _upcasts(function: dict, graphs: list[tuple[str, float]]) -> list[dict]:
         for line, operations in found.items():
             # Half of the memory and twice the elements per instruction: half the time of what is wider than need be.
             lines[line] = lines.get(line, 0) + native_ns * 0.5 * max(operations, 1) / max(work, 1)
+    # What is returned comes back as an argument: after the first call there is nothing left to convert.
+    returns = bool(lines) and any(_WIDENED.search(one["reason"]) for one in function["recompiles"])
+    if returns:
+        lines = {min(lines): function["native_ns"] * 0.5}
     return [_item("upcast", function, line, cost_ns=cost, basis=ESTIMATED, count=function["calls"], title="float32 arrays are computed as float64 from here on",
                   why="a float64 array or NumPy scalar meets float32 arrays: NumPy converts them, and everything that follows is float64",
                   hint="make the other operand float32, or a plain Python number, which takes the type of the array",
-                  note="half of the native time of the operations that are wider than their arguments")
+                  note="half of the native time of " + ("all calls: the result comes back as an argument, and so stays float64" if returns else
+                                                        "the operations that are wider than their arguments"))
             for line, cost in lines.items()]
 
 

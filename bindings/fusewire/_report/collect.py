@@ -137,8 +137,11 @@ class Collector:
 
     def _on_pass(self, process, at, data, event):
         waiting = self._of_variant(process)
+        text = self.texts.add(data.get("text"))
+        if isinstance(data.get("text"), str) and data["text"].startswith("graph("):
+            waiting["planned"] = text  # the last one is what the plan is about
         if len(waiting["passes"]) < 40:
-            waiting["passes"].append((_text(data.get("name"), 60), self.texts.add(data.get("text"))))
+            waiting["passes"].append((_text(data.get("name"), 60), text))
 
     def _on_kernels(self, process, at, data, event):
         self._of_variant(process)["kernels"] = self.texts.add(data.get("text"))

@@ -86,7 +86,7 @@ def _variant(variant: dict, region: dict | None, texts, made: dict) -> dict:
             "ms": variant["ms"], "trials": variant["trials"], "sizes": variant["sizes"], "guards": variant["guard_list"][:_GUARDS],
             "graph": texts.add(variant["graph"]) if variant["graph"] else variant.get("graph_text", -1),
             "plan": texts.add(variant["plan"]) if variant["plan"] else variant.get("plan_text", -1),
-            "passes": made.get("passes", []), "kernel": made.get("kernels", -1), "llvm": made.get("llvm", -1),
+            "planned": made.get("planned", -1), "passes": made.get("passes", []), "kernel": made.get("kernels", -1), "llvm": made.get("llvm", -1),
             "assembly": made.get("assembly", -1), "effects": made.get("effects", -1)}
 
 

@@ -47,7 +47,7 @@ def _in_order(model: dict) -> list[int]:
     """Indices of texts, those first that are looked at first."""
     order: dict[int, None] = {}
     functions = sorted(model["functions"], key=lambda f: -f["ns"])
-    for keys in (("graph", "plan"), ("kernel", "effects"), ("passes",), ("assembly",), ("llvm",)):
+    for keys in (("graph", "plan", "planned"), ("kernel", "effects"), ("passes",), ("assembly",), ("llvm",)):
         for function in functions:
             for variant in function["variants"]:
                 for key in keys:

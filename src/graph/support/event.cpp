@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "graph/support/deadline.h"
 #include "nlohmann/json.hpp"
 
 namespace fw {
@@ -168,20 +169,21 @@ Sinks& sinks() {
 
 namespace {
 
-thread_local int64_t told = 0;
+thread_local int64_t told = 0, toldCpu = 0;
 thread_local int tellings = 0;
 
-int64_t clockNs() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+int64_t clockNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
-Telling::Telling() : start_(tellings++ == 0 ? clockNs() : 0) {}
+Telling::Telling() : start_(clockNs()), cpuStart_(threadCpuNs()) { ++tellings; }
 Telling::~Telling() {
-  if (--tellings == 0) told += clockNs() - start_;
+  if (--tellings > 0) return;  // part of another
+  told += clockNs() - start_;
+  toldCpu += threadCpuNs() - cpuStart_;
 }
 int64_t toldNs() { return told; }
+int64_t toldCpuNs() { return toldCpu; }
 
 bool channelEnabled(Channel channel) { return sinks().wants(channel); }
 

@@ -36,10 +36,11 @@ class Telling {
   Telling(const Telling&) = delete;
 
  private:
-  int64_t start_;
+  int64_t start_, cpuStart_;
 };
-/// Time that this thread has spent on texts for events so far.
+/// Time that this thread has spent on texts for events so far, as it has passed and by the thread's own clock.
 int64_t toldNs();
+int64_t toldCpuNs();
 
 /// Sets channels from a FUSEWIRE_LOGS specification ("graph_breaks,+guards,-perf"); answers an error message naming the
 /// unknown channel, or "".

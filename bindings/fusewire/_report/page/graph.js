@@ -23,9 +23,9 @@ views.graph = {title: "Graphs", draw(parts, query, main) {
     const text = textOf({kernel: variant.kernel, llvm: variant.llvm, assembly: variant.assembly}[tab]);
     return void append(main, [text ? el("pre.scroll.long", {}, text) : missing()]);
   }
-  const graph = parseGraph(textOf(variant.graph));
+  const graph = parseGraph(plannedGraph(variant));
   if (!graph.nodes.length) return void append(main, [missing()]);
-  append(main, [picture(f, variant, graph, node, path)]);
+  append(main, [textOf(variant.planned) ? null : el("p.quiet", {}, "The graph as it was captured; the trace does not have the one that was fused."), picture(f, variant, graph, node, path)]);
 }};
 
 // Boxes: one per fusion group, one for each other node that is no constant.
@@ -50,7 +50,7 @@ function clustersOf(graph, plan) {
 }
 
 function picture(f, variant, graph, chosen, path) {
-  const plan = parsePlan(textOf(variant.plan));
+  const plan = planOf(variant);
   const {clusters, byId, home} = clustersOf(graph, plan);
   const limited = clusters.length > 160 ? clusters.slice(0, 160) : clusters;
   const inside = new Set(limited);
@@ -126,7 +126,7 @@ function layOut(clusters, edges) {
     moved = false;
     for (const {from, to} of edges) if (to.rank < from.rank + 1 && from.rank < clusters.length) { to.rank = from.rank + 1; moved = true; }
   }
-  for (const cluster of [...clusters].reverse()) {  // an argument stands just above its first use
+  for (const cluster of clusters.slice().reverse()) {  // an argument stands just above its first use
     const uses = edges.filter((edge) => edge.from === cluster).map((edge) => edge.to.rank);
     if (cluster.kind !== "group" && uses.length) cluster.rank = Math.max(cluster.rank, Math.min(...uses) - 1);
   }

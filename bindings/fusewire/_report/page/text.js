@@ -56,6 +56,10 @@ function difference(before, after) {
   return rows;
 }
 
+// The graph that the plan is about, whose numbers are those of the kernels: the last one before planning.
+const plannedGraph = (variant) => textOf(variant.planned) || textOf(variant.graph);
+const planOf = (variant) => parsePlan(textOf(variant.planned) ? textOf(variant.plan) : "");
+
 // Everything that a source line has become: [{function, variant, nodes, kernels}]
 function originsOf(file, line) {
   const found = [];
@@ -63,11 +67,11 @@ function originsOf(file, line) {
     if (f.file !== file) continue;
     f.variants.forEach((variant, number) => {
       if (variant.graph < 0) return;
-      const nodes = parseGraph(textOf(variant.graph)).nodes.filter((node) => node.line === line);
+      const nodes = parseGraph(plannedGraph(variant)).nodes.filter((node) => node.line === line);
       if (!nodes.length) return;
       const ids = new Set(nodes.map((node) => node.id));
       const kernels = kernelTexts(textOf(variant.kernel));
-      const groups = parsePlan(textOf(variant.plan)).groups
+      const groups = planOf(variant).groups
         .map((group, i) => ({group, kernel: kernels[i]})).filter(({group}) => group.ids.some((id) => ids.has(id)));
       found.push({function: f, variant, number, nodes, groups});
     });

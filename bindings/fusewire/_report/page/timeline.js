@@ -160,6 +160,7 @@ function timelineRows(items) {
     let open = [];
     for (const item of row.items) {
       if (item.kind === "break" || item.kind === "recompile") continue;
+      if (item.count > 1) continue;  // several that stand close, as one
       open = open.filter((end) => end > item.at);
       item.lane = Math.min(open.length, 7);
       open.push(item.at + item.ns);
