@@ -237,3 +237,37 @@ def test_narrow_and_wide(browser, real):
             browser.open(real[1], hash)
             assert browser.js("document.documentElement.scrollWidth - innerWidth") <= 0, (width, hash)
     browser.size(1400, 900)
+
+
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+
+
+def test_the_walk_of_the_documents(browser, tmp_path):
+    """docs/report.md: its slow program, the things to do that it names, and its pictures (UPDATE_PICTURES=1 writes them)."""
+    document = (PICTURES.parent / "report.md").read_text()
+    program, changed = re.findall(r"```python\n(.*?)```", document, re.S)
+    (tmp_path / "heat.py").write_text(program.replace("2000", "300"))
+    run = lambda *arguments, **more: subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "FUSEWIRE_LOGS": "", **more})
+    run("heat.py", FUSEWIRE_TRACE=str(tmp_path / "trace"))
+    told = model.build(str(tmp_path / "trace"))
+    worth = {item["title"] for item in told["todo"] if not item["ignore"]}
+    named = set(re.findall(r"^\d\. \*\*(.*?)\*\*", document, re.M))
+    assert len(named) == 3 and named <= worth
+    of_traces("", str(tmp_path / "heat.html"), model=told)
+    browser.open(tmp_path / "heat.html")
+    assert "float64" in browser.text(".card h3")
+    if os.environ.get("UPDATE_PICTURES"):
+        PICTURES.mkdir(exist_ok=True)
+        browser.size(1240, 860)
+        browser.screenshot(PICTURES / "report-summary.png")
+        number = next(n for n, line in enumerate(program.splitlines(), 1) if "+ heat" in line)
+        browser.open(tmp_path / "heat.html", f"#/source/0/{number}")
+        browser.screenshot(PICTURES / "report-source.png")
+        browser.size(1400, 900)
+    # The changed function, called as the text says.
+    head = program[:program.index("@fusewire.compile")]
+    rest = program[program.index("def simulate"):].replace("np.zeros((200, 200))", "np.zeros((200, 200), np.float32)").replace("u = step(u, heat, log)", "u, hottest = step(u, heat)").replace("2000", "300")
+    (tmp_path / "fast.py").write_text(head + changed + "\n" + rest)
+    run("fast.py", FUSEWIRE_TRACE=str(tmp_path / "after"))
+    after = model.build(str(tmp_path / "after"))
+    assert after["functions"][0]["state"] == "compiled" and not after["functions"][0]["breaks"] and not after["functions"][0]["recompiles"]

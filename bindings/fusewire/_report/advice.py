@@ -149,11 +149,11 @@ def _upcasts(function: dict, graphs: list[tuple[str, float]]) -> list[dict]:
     # What is returned comes back as an argument: after the first call there is nothing left to convert.
     returns = bool(lines) and any(_WIDENED.search(one["reason"]) for one in function["recompiles"])
     if returns:
-        lines = {min(lines): function["native_ns"] * 0.5}
+        lines = {min(lines): 0.5 * sum(ns for graph, ns in graphs if " = call(" not in graph)}  # NumPy's own functions take what they take
     return [_item("upcast", function, line, cost_ns=cost, basis=ESTIMATED, count=function["calls"], title="float32 arrays are computed as float64 from here on",
                   why="a float64 array or NumPy scalar meets float32 arrays: NumPy converts them, and everything that follows is float64",
                   hint="make the other operand float32, or a plain Python number, which takes the type of the array",
-                  note="half of the native time of " + ("all calls: the result comes back as an argument, and so stays float64" if returns else
+                  note="half of the native time of " + ("what is fused: the result comes back as an argument, and so stays float64" if returns else
                                                         "the operations that are wider than their arguments"))
             for line, cost in lines.items()]
 

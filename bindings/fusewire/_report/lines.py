@@ -6,11 +6,12 @@ import contextlib
 import linecache
 import re
 
+from fusewire import _fusewire
 from fusewire._verdict import lines_of, measured, verdict_of
 
 _NODE = re.compile(r"^\s*%(\d+) = (\w+)\(.*\bline=(\d+)", re.M)
-# Nodes that compute nothing.
-_FREE = frozenset("input constant slice reshape transpose broadcast_to expand squeeze view cast".split())
+# What an operation weighs where nothing is measured: nothing if it computes nothing, much if it is a function of NumPy's own.
+_WEIGHTS = {row["name"]: 0 if row["class"] in ("source", "view") else 8 if row["name"] == "call" else 1 for row in _fusewire.ops()}
 
 
 @contextlib.contextmanager
@@ -111,7 +112,7 @@ def _weights(graphs: list[str]) -> dict[int, int]:
     weights: dict[int, int] = {}
     for graph in graphs:
         for _, op, line in _NODE.findall(graph):
-            weights[int(line)] = weights.get(int(line), 0) + (op not in _FREE)
+            weights[int(line)] = weights.get(int(line), 0) + _WEIGHTS.get(op, 1)
     return weights
 
 
