@@ -13,7 +13,7 @@ MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "not measured"
 _LEAST_NS = 20_000
 _KEEPS_CHANGING = ("changing-value", "recompile-limit")
 _WIDENED = re.compile(r"dtype is (float64, compiled for float32|complex128, compiled for complex64)")
-_TYPED = re.compile(r"^\s*%(\d+) = (\w+)\(([^)]*)\)[^:\n]*: (\w+)(\[[^\]]*\])?(?: line=(\d+))?", re.M)
+_TYPED = re.compile(r"^\s*%(\d+) = (\w+)\(([^)]*)\)[^:\n]*: (\w+)(\[[^\]]*\])?(?: layout=\S+)?(?: line=(\d+))?", re.M)
 
 
 def _item(kind: str, function: dict, line: int, **more) -> dict:

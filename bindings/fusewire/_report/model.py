@@ -156,10 +156,14 @@ def _summary(functions: list[dict], items: list[dict], collector: Collector) -> 
     good = states["compiled"] + states["mostly"] + states["numpy"]
     if not called:
         verdict = "No decorated function was called"
-    elif good == len(called):
+    elif states["compiled"] == len(called):
         verdict = "Compiled" if len(called) == 1 else f"All {len(called)} functions are compiled"
+    elif good == len(called):
+        verdict = "Mostly compiled"
     elif good or states["partly"]:
-        verdict = f"{good} of {counted(len(called), 'function')} {'is' if good == 1 else 'are'} compiled" + (f", {states['partly']} partly" if states["partly"] else "")
+        verdict = (f"{good} of {counted(len(called), 'function')} {'is' if good == 1 else 'are'} compiled or mostly so" if good else "Partly compiled" if states["partly"] == len(called)
+                   else f"{states['partly']} of {counted(len(called), 'function')} {'is' if states['partly'] == 1 else 'are'} compiled in parts")
+        verdict += f", {states['partly']} in parts" if good and states["partly"] else ""
     else:
         verdict = "Everything runs as Python"
     if saved is None:

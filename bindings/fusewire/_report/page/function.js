@@ -64,10 +64,13 @@ function branch(f, list, passed) {
   const checks = shared.length ? el("details.checks", {open: shared.length <= 6}, el("summary", {}, list.length > 1 ? `all of them check ${counted(shared.length, "guard")}` : counted(shared.length, "guard")),
     guardRows(list[0].variant.guards.filter((guard) => shared.includes(guard.text)), f)) : null;
   if (list.length === 1) return el("div.leaf", {}, checks, leaf(f, list[0]));
-  // The guard that splits the rest into most parts is asked next.
+  // Asked next is what all of them ask, with the fewest answers; else the first guard of each that others do not have.
   const subject = (text) => text.split(/[:=<>]/)[0].trim();
+  const left = list.map((one) => texts(one).filter((text) => !now.has(text)));
+  const asked = [...new Set(left[0].map(subject))].map((name) => ({name, answers: left.map((own) => own.find((text) => subject(text) === name))}))
+    .filter(({answers}) => answers.every(Boolean) && new Set(answers).size > 1).sort((a, b) => new Set(a.answers).size - new Set(b.answers).size);
   const groups = new Map();
-  const first = list.map((one) => texts(one).filter((text) => !now.has(text))[0] || "");
+  const first = asked.length ? asked[0].answers : left.map((own) => own[0] || "");
   list.forEach((one, i) => {
     const key = first[i];
     if (!groups.has(key)) groups.set(key, []);

@@ -133,7 +133,7 @@ function layOut(clusters, edges) {
   const rows = [];
   for (const cluster of clusters) (rows[cluster.rank] ||= []).push(cluster);
   let y = 16;
-  const widest = 1240;
+  const widest = Math.max(innerWidth - 620, 860);
   for (const row of rows) {
     if (!row) continue;
     const centre = (cluster) => {

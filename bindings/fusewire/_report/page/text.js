@@ -1,6 +1,6 @@
 // The texts of the compiler, read again: graphs, plans and kernels.
 
-const NODE = /^\s*((?:%\d+(?:, )?)+) = (\w+)\((.*?)\)\s*(\{.*?\})? ?(?:: ([^=]*?))?(?: line=(\d+))?$/;
+const NODE = /^\s*((?:%\d+(?:, )?)+) = (\w+)\((.*?)\)\s*(\{.*?\})? ?(?:: (.*?))?(?: layout=\S+)?(?: line=(\d+))?$/;
 
 // {nodes: [{id, ids, op, inputs, attrs, type, line, text}], returns: [ids]}
 function parseGraph(text) {
@@ -33,9 +33,14 @@ function parsePlan(text) {
   return {groups, buffers};
 }
 
-// The texts of the kernels, in the order of their groups.
+// The texts of the kernels, by the numbers of their groups, with which their names begin.
 function kernelTexts(text) {
-  return text.split(/^(?=kernel )/m).filter((part) => part.startsWith("kernel "));
+  const kernels = [];
+  for (const part of text.split(/^(?=kernel )/m)) {
+    const found = /^kernel k(\d+)_/.exec(part);
+    if (found) kernels[+found[1]] = (kernels[+found[1]] || "") + part;
+  }
+  return kernels;
 }
 
 // Rows of two texts: [["same"|"less"|"more", row]], by their longest common subsequence.

@@ -52,8 +52,10 @@ views.timeline = {title: "Timeline", draw(parts, query, main) {
         const x1 = x(item.at), instant = item.kind === "break" || item.kind === "recompile";
         const w = instant ? 0 : Math.max(x(item.at + item.ns) - x1, 1.5), y = row.y + item.lane * rowHeight;
         pen.fillStyle = colours[item.kind];
+        pen.globalAlpha = item.count > 1 ? 0.6 : 1;
         if (instant) mark(pen, x1, y + rowHeight / 2, item.kind);
         else pen.fillRect(x1, y + 2, w, rowHeight - 5);
+        pen.globalAlpha = 1;
         if (w > 46) {
           pen.fillStyle = item.kind === "phase" ? colour("ink") : "#fff";
           pen.save();
@@ -181,7 +183,7 @@ function describeItem(item) {
 const itemDetail = (item) => el("p.note", {}, item.id >= 0 ? [functionLink(item.id), ": "] : null, describeItem(item));
 
 function costliest(items) {
-  const long = items.filter((item) => item[4] === "compile").sort((a, b) => b[3] - a[3]).slice(0, 12);
+  const long = items.filter((item) => item[4] === "compile" && item[7] === 1).sort((a, b) => b[3] - a[3]).slice(0, 12);
   return long.length ? section("Longest compiles", table(["function", "", ">took", ">at"], long.map(([, , at, ns, , id, word]) =>
     [id >= 0 ? functionLink(id) : "?", model.timeline.words[word], timeText(ns), timeText(at)]))) : null;
 }
