@@ -28,7 +28,9 @@ bool CallSamples::isDue(int64_t now) const {
 }
 
 CallSamples::Call CallSamples::begin(PyCodeObject* code) {
-  Call call = {nowNs(), 0, depth_++ == 0};
+  const unsigned long thread = PyThread_get_thread_ident();
+  Call call = {nowNs(), 0, std::find(inside_.begin(), inside_.end(), thread) == inside_.end()};
+  inside_.push_back(thread);
   if (calls_ == 0) firstNs_ = call.startNs;
   if (!call.outermost || !isDue(call.startNs)) return call;
   call.watch = CallWatch::begin(code, /*pauseTrials=*/calls_ > 0 && longestNs_ < kLongNs);
@@ -37,7 +39,7 @@ CallSamples::Call CallSamples::begin(PyCodeObject* code) {
 }
 
 int64_t CallSamples::ended(const Call& call) {
-  --depth_;
+  inside_.erase(std::find(inside_.rbegin(), inside_.rend(), PyThread_get_thread_ident()).base() - 1);
   const int64_t ns = nowNs() - call.startNs;
   if (!call.outermost) return ns;
   ++calls_;

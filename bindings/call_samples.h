@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fw::bindings {
 
@@ -47,7 +48,7 @@ class CallSamples {
 
   uint64_t calls_ = 0;
   int64_t ns_ = 0, longestNs_ = 0, firstNs_ = 0, lastWatchNs_ = 0, watchCostNs_ = 0;
-  int depth_ = 0;
+  std::vector<unsigned long> inside_;  ///< threads that are in a call, once for each
 };
 
 }  // namespace fw::bindings

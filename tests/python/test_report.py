@@ -301,3 +301,11 @@ def test_what_is_missing_is_said(tmp_path):
 
 def test_the_report_is_not_loaded_by_import():
     assert "False" in run(["-c", "import sys, fusewire; print('fusewire._report' in sys.modules or 'jinja2' in sys.modules)"]).stdout
+
+
+def test_the_package_has_all_files_of_the_page():
+    source = Path(__file__).resolve().parents[2] / "bindings"
+    listed = set(re.findall(r"'fusewire/(_report/\S+\.\w+)'", (source / "meson.build").read_text()))
+    files = {str(path.relative_to(source / "fusewire")) for path in (source / "fusewire" / "_report").rglob("*") if path.is_file() and "__pycache__" not in str(path)}
+    assert listed == files
+    assert {path.name for path in render._PAGE.glob("*.js")} == set(render.SCRIPTS)
