@@ -123,7 +123,7 @@ class Browser:
         assert box, f"no {selector}"
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
-        self.js("return await new Promise((done) => setTimeout(done, 30));")
+        self.js("return await new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => done(1))), 30));")
 
     def key(self, key, text=None):
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, text=text if text is not None else key if len(key) == 1 else "")

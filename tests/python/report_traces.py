@@ -12,10 +12,11 @@ def event(kind, time_ns, pid=1, text="", **data):
 
 
 def write_trace(folder, events):
+    """Events, or lines of JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "fusewire-1.jsonl", "w") as file:
         for one in events:
-            file.write(json.dumps(one) + "\n")
+            file.write((one if isinstance(one, str) else json.dumps(one)) + "\n")
     return folder
 
 
@@ -77,7 +78,11 @@ def large_trace(folder, count, functions=40):
             stop = _break(file, line + 1, f"print{n % 50}()")
             events.append(event("graph_break", at, function=name, **{k: v for k, v in stop.items() if k not in ("own_line", "kinds")}))
         else:
-            events.append(_call(name, file, line, at, 8_000 + n % 7000, 7 + i % 3))
+            ns = 8_000 + n % 7000
+            events.append(f'{{"schema": 1, "pid": 1, "time_ns": {at}, "channel": "trace", "kind": "call", "text": "", "data": {{"function": "{name}", "file": "{file}", '
+                          f'"line": {line}, "thread": {7 + i % 3}, "number": 1, "start_ns": {at - ns}, "ns": {ns}, "own_ns": 0, "native_ns": {ns // 2}, "compiled": false, '
+                          f'"stretches": [{{"start": -1, "native": false, "lines": [{line + 1}], "runs": 1, "ns": {ns // 2}, "native_ns": 0}}, '
+                          f'{{"start": 4, "native": true, "lines": [{line + 2}], "runs": 1, "ns": {ns // 2}, "native_ns": {ns // 2}}}]}}}}')
     for i in range(functions):
         graph, plan = _variant(6 * i + 3, f"op{i}")
         events.append(event("function", at + 1, **_facts(f"kernel_{i}", file, 6 * i + 1, graph, plan, [_break(file, 6 * i + 2, "print0()")])))

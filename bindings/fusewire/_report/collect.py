@@ -61,6 +61,8 @@ def _text(value, limit: int = 400) -> str:
 
 
 def _number(value, fallback=0):
+    if type(value) is int and -(1 << 63) < value < 1 << 63:
+        return value
     known = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
     return value if known else fallback
 
