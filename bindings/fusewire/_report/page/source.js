@@ -86,15 +86,18 @@ function fileHint(file, lines) {
 
 function linePanel(file, number, line) {
   const result = [el("h2", {}, `Line ${number}`)];
-  if (!line) return [...result, el("p.quiet", {}, "No decorated function has come by this line while the trace was written.")];
+  const items = model.todo.filter((item) => item.file === file && (item.line === number || item.own_line === number) && !item.ignore);
+  const notes = items.map((item) => el("div.note", {}, el("a", {href: "#/summary", onclick: () => later(`todo-${item.id}`)}, rich(item.title)), ` – ${timeText(item.cost_ns)} ${item.basis}`,
+    line && line.because && item.kind === "break" ? null : [el("p", {}, el("b", {}, "Why "), item.why, "."), item.hint ? el("p", {}, el("b", {}, "Do "), item.hint, ".") : null]));
+  if (!line)
+    return [...result, notes.length ? notes : el("p.quiet", {}, "No decorated function has come by this line while the trace was written."),
+      notes.length ? el("p", {}, "in ", [...new Set(items.map((item) => item.function))].map((id, i) => [i ? ", " : "", functionLink(id)])) : null];
   result.push(el("p", {}, badge(line.state), line.runs ? ` ran ${countText(line.runs)} times in the calls that were watched` : ""));
   if (line.native_ns || line.python_ns)
     result.push(el("dl", {}, line.native_ns ? [el("dt", {}, "native"), el("dd", {}, timeText(line.native_ns), line.shared ? el("small", {}, " its share of the region, by operations") : "")] : null,
       line.python_ns ? [el("dt", {}, "Python"), el("dd", {}, timeText(line.python_ns))] : null));
   if (line.because) result.push(el("h3", {}, "Why"), el("p", {}, line.because), line.how && line.advice !== "ignore" ? el("p", {}, el("b", {}, "Do "), line.how) : null);
-  for (const item of model.todo)
-    if (item.file === file && (item.line === number || item.own_line === number) && !item.ignore)
-      result.push(el("p.note", {}, el("a", {href: "#/summary", onclick: () => later(`todo-${item.id}`)}, rich(item.title)), ` – ${timeText(item.cost_ns)} ${item.basis}`));
+  result.push(notes);
   result.push(el("p", {}, "in ", line.functions.map((id, i) => [i ? ", " : "", functionLink(id)])));
   for (const origin of originsOf(file, number).slice(0, 12)) {
     const path = `#/graph/${origin.function.id}/${origin.number}`;
