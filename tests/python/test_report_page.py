@@ -247,7 +247,7 @@ def test_the_walk_of_the_documents(browser, tmp_path):
     """docs/report.md: its slow program, the things to do that it names, and its pictures (UPDATE_PICTURES=1 writes them)."""
     document = (PICTURES.parent / "report.md").read_text()
     program, changed = re.findall(r"```python\n(.*?)```", document, re.S)
-    (tmp_path / "heat.py").write_text(program.replace("2000", "300"))
+    (tmp_path / "heat.py").write_text(program.replace("2000", "900"))
     run = lambda *arguments, **more: subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "FUSEWIRE_LOGS": "", **more})
     run("heat.py", FUSEWIRE_TRACE=str(tmp_path / "trace"))
     told = model.build(str(tmp_path / "trace"))

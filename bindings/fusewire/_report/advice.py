@@ -12,6 +12,7 @@ MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "not measured"
 # Below this a thing is not worth a change, whatever it is.
 _LEAST_NS = 20_000
 _KEEPS_CHANGING = ("changing-value", "recompile-limit")
+_FINDS = re.compile(r"callee=\"np\.(?:nonzero|argwhere|flatnonzero|where)\".*? line=(\d+)")
 _WIDENED = re.compile(r"dtype is (float64, compiled for float32|complex128, compiled for complex64)")
 _TYPED = re.compile(r"^\s*%(\d+) = (\w+)\(([^)]*)\)[^:\n]*: (\w+)(\[[^\]]*\])?(?: layout=\S+)?(?: line=(\d+))?", re.M)
 
@@ -86,7 +87,13 @@ def _hint(kind: str, source: str) -> str:
             "value": "pass it as a float or in an array if it changes often"}[kind]
 
 
-def _breaks(function: dict) -> list[dict]:
+def _finding_ns(function: dict, graphs: list[tuple[str, float]]) -> float:
+    """Native time of the lines that look for elements, of which a choice would need no list."""
+    lines = {int(line) for graph, _ in graphs for line in _FINDS.findall(graph)}
+    return sum(function["lines"].get(line, {}).get("native_ns", 0) for line in lines)
+
+
+def _breaks(function: dict, graphs: list[tuple[str, float]]) -> list[dict]:
     items, seen = [], set()
     for stop in sorted(function["breaks"], key=lambda b: b["reason"] == "unsupported-attribute"):
         if stop["reason"] in _KEEPS_CHANGING and function["recompiles"]:
@@ -102,13 +109,15 @@ def _breaks(function: dict) -> list[dict]:
         detail = f": {stop['detail']}" if stop["detail"] else ""
         numpys = stop["runs_in"] == "numpy"
         indexed = numpys and stop["detail"].startswith("assignment by")  # a choice among elements, most often
+        finding = _finding_ns(function, graphs) if indexed and known else 0
         items.append(_item(
             "break", function, stop["line"] if stop["line"] > 0 else at, example="indexed-write" if indexed else stop["reason"], count=stop["count"], file=stop["file_id"],
-            cost_ns=line.get("python_ns", 0) + ways if known else None, basis=MEASURED if known else UNKNOWN, own_line=at, ignore=(numpys or stop["advice"] == "ignore") and not indexed,
+            cost_ns=line.get("python_ns", 0) + ways + finding if known else None, basis=ESTIMATED if finding else MEASURED if known else UNKNOWN, own_line=at, ignore=(numpys or stop["advice"] == "ignore") and not indexed,
             title=("An assignment to chosen elements splits the compiled code" if indexed else f"NumPy computes {stop['detail'] or 'a call'} itself" if numpys else f"{stop['detail'] or stop['message']} runs as Python"),
             why=stop["message"] + detail,
             hint="write the choice as np.where(condition, new, old): it is fused with what stands around it" if indexed else stop["hint"],
-            note=f"{time_text(line.get('python_ns', 0))} in its line" + (f", {time_text(ways)} for leaving compiled code and coming back" if ways > 1e4 else "") if known else
+            note=f"{time_text(line.get('python_ns', 0))} in its line" + (f", {time_text(ways)} for leaving compiled code and coming back" if ways > 1e4 else "") +
+                 (f", {time_text(finding)} for finding the elements" if finding else "") if known else
                  ("counted with the other break of this line" if shared else "the trace tells no times of this function")))
     return items
 
@@ -190,7 +199,8 @@ def things_to_do(functions: list[dict], graphs: dict[int, list[tuple[str, float]
     """Ranked; those to ignore at the end. `graphs`: by function."""
     items = []
     for function in functions:
-        items += _recompiles(function) + _breaks(function) + _upcasts(function, graphs.get(function["id"], [])) + _others(function)
+        used = graphs.get(function["id"], [])
+        items += _recompiles(function) + _breaks(function, used) + _upcasts(function, used) + _others(function)
     for item in items:
         item.setdefault("ignore", False)
         if item["cost_ns"] is not None and item["cost_ns"] < _LEAST_NS:

@@ -92,7 +92,7 @@ function linePanel(file, number, line) {
   if (!line)
     return [...result, notes.length ? notes : el("p.quiet", {}, "No decorated function has come by this line while the trace was written."),
       notes.length ? el("p", {}, "in ", [...new Set(items.map((item) => item.function))].map((id, i) => [i ? ", " : "", functionLink(id)])) : null];
-  result.push(el("p", {}, badge(line.state), line.runs ? ` ran ${countText(line.runs)} times in the calls that were watched` : ""));
+  result.push(el("p", {}, badge(line.state), line.runs ? ` ran about ${countText(line.runs)} times` : ""));
   if (line.native_ns || line.python_ns)
     result.push(el("dl", {}, line.native_ns ? [el("dt", {}, "native"), el("dd", {}, timeText(line.native_ns), line.shared ? el("small", {}, " its share of the region, by operations") : "")] : null,
       line.python_ns ? [el("dt", {}, "Python"), el("dd", {}, timeText(line.python_ns))] : null));
