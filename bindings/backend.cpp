@@ -47,15 +47,17 @@ Made makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int 
   runtime::CompileTimings timings;
   timings.kernelMs = watch.lapMs();
   if (channelEnabled(Channel::kKernels)) {
+    const Telling telling;
     const std::string kernels = kernels::print(*program, graph.syms());
     emit(Channel::kKernels, "kernels", kernels, {{"text", kernels}});
   }
   jit::CompiledText text;
   options.keepText = channelEnabled(Channel::kOutputCode);
+  options.textOfKnown = options.keepText && !isTracing();  // a trace has told it
   auto executable = jit::compile(*std::move(program), graph.syms(), std::move(plan), options,
                                  options.keepText ? &text : nullptr, timings);
   if (!executable.ok()) return executable.status();
-  if (options.keepText)
+  if (options.keepText && !text.llvm.empty())
     emit(Channel::kOutputCode, "code", text.llvm + text.assembly, {{"llvm", text.llvm}, {"assembly", text.assembly}});
   return *std::move(executable);
 }

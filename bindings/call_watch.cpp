@@ -48,10 +48,11 @@ CallWatch::CallWatch(PyCodeObject* code)
       thread_(PyThread_get_thread_ident()),
       ownStart_(overheadWallNs()) {}
 
-void CallWatch::begin(PyCodeObject* code) {
-  delete current_;
+uint64_t CallWatch::begin(PyCodeObject* code, bool pauseTrials) {
+  delete std::exchange(current_, nullptr);
   current_ = new CallWatch(code);
-  Trial::pause(true);  // what is explained is what compiled code does, not Python's turn
+  Trial::pause(pauseTrials);
+  return ++begun_;
 }
 
 CallWatch::Reading CallWatch::read() const {

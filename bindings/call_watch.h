@@ -23,7 +23,10 @@ class CallWatch {
   static CallWatch* current() { return current_; }
   /// The next call of the function with this code in this thread is watched, until end(); its first frame if it calls
   /// itself. A watch that is on ends.
-  static void begin(PyCodeObject* code);
+  /// Answers the number of the watch. `pauseTrials`: the call is what compiled code does, not Python's turn in a trial.
+  static uint64_t begin(PyCodeObject* code, bool pauseTrials = true);
+  /// Whether the watch of this number is still on.
+  static bool isOn(uint64_t number) { return current_ && begun_ == number; }
   /// {ns, own_ns, native_ns, stretches: [{start, native, lines, runs, ns, native_ns}]}; null if there is no watch.
   /// `spliced`: the code of the function, null if it has no regions. Times are of all runs; those of Fusewire itself
   /// (own_ns) are in no stretch. `start`: the instruction where it begins, -1 at the beginning.
@@ -72,6 +75,7 @@ class CallWatch {
   nlohmann::json linesOf(const SplicedCode& spliced, int from, int to, bool native) const;
 
   static inline CallWatch* current_ = nullptr;
+  static inline uint64_t begun_ = 0;
 
   PyCodeObject* code_;
   unsigned long thread_;

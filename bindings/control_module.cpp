@@ -191,6 +191,13 @@ PyObject* emitEvent(PyObject*, PyObject* args) {
     raise(PyExc_ValueError, std::string("unknown channel '") + channel + "'");
   });
 }
+/// record_event(kind, JSON text)
+PyObject* pyRecordEvent(PyObject*, PyObject* args) {
+  const char *kind, *data;
+  if (!PyArg_ParseTuple(args, "ss", &kind, &data)) return nullptr;
+  return none([&] { recordEvent(kind, parsedJson(data)); });
+}
+PyObject* pyTracePath(PyObject*, PyObject*) { return PyUnicode_DecodeFSDefault(tracePath().c_str()); }
 PyObject* pySetTraceVersions(PyObject*, PyObject* text) {
   const char* data = PyUnicode_AsUTF8(text);
   return data ? none([&] { setTraceVersions(parsedJson(data)); }) : nullptr;
@@ -243,6 +250,8 @@ PyMethodDef functions[] = {
     {"plant_allocation_failure", pyPlantAllocationFailure, METH_O,
      "plant_allocation_failure(number) -> how many were missing to the last: that allocation of compiled code finds no "
      "memory; 0: all do (tests)"},
+    {"record_event", pyRecordEvent, METH_VARARGS, "record_event(kind, json): into the trace, if one is written"},
+    {"trace_path", pyTracePath, METH_NOARGS, "trace_path() -> the file of the trace that is written, '' if none is"},
     {"set_trace_versions", pySetTraceVersions, METH_O, "set_trace_versions(json)"},
     {nullptr, nullptr, 0, nullptr}};
 

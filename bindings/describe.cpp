@@ -1,6 +1,7 @@
 // What explain() shows of a function: its variants, breaks and regions.
 #include "bindings/describe.h"
 
+#include "bindings/call_samples.h"
 #include "bindings/internal_failures.h"
 
 #include <algorithm>
@@ -255,6 +256,8 @@ PyObject* describeFunction(const FunctionFacts& facts) {
                                {"told", facts.overhead->isTold()},
                                {"left_to_python", !facts.overhead->isOpen()}};
   }
+  if (facts.samples && facts.samples->calls())
+    description["timed"] = {{"calls", facts.samples->calls()}, {"ns", facts.samples->ns()}};
   return toPython(description);
 }
 

@@ -15,6 +15,8 @@ struct RecordedBreak;
 class Overhead;
 class SplicedCode;
 
+class CallSamples;
+
 struct FunctionFacts {
   std::string name;
   PyObject* callable;
@@ -24,6 +26,7 @@ struct FunctionFacts {
   uint64_t pythonCalls, partlyCalls;
   const SplicedCode* spliced = nullptr;  ///< null if the function has no compiled regions of its own
   const Overhead* overhead = nullptr;    ///< null if it cannot be compiled
+  const CallSamples* samples = nullptr;
 };
 
 /// New dict: name, file, line, python_calls (of which partly_calls met compiled regions), variants (guards, graph,

@@ -9,6 +9,7 @@
 #include "bindings/stance.h"
 #include "bindings/to_python.h"
 #include "cpython/hook.h"
+#include "graph/support/event.h"
 #include "nlohmann/json.hpp"
 
 namespace fw::bindings {
@@ -34,6 +35,29 @@ void FunctionState::adoptCode() {
 }
 
 PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  if (isTracing() && state_) [[unlikely]]
+    return callTimed(args, nargsf, keywordNames);
+  return callUntimed(args, nargsf, keywordNames);
+}
+
+PyObject* FunctionState::callTimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
+  const CallSamples::Call call = samples_.begin(state_->code());
+  const uint64_t before = pythonCalls_;
+  PyObject* result = callUntimed(args, nargsf, keywordNames);
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  const bool ended = guarded([&] {
+    samples_.end(call, [&]() -> CallSamples::Told {
+      auto* code = reinterpret_cast<PyCodeObject*>(code_.get());
+      return {state_ ? state_->name() : "", code, state_ ? state_->spliced() : nullptr, pythonCalls_ == before};
+    });
+  });
+  if (!ended) PyErr_Clear();  // nothing of the call depends on it
+  PyErr_Restore(type, value, trace);
+  return result;
+}
+
+PyObject* FunctionState::callUntimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   if (state_ && plainCalls_.contains(args, nargsf, keywordNames, function()->func_code)) {
     ++pythonCalls_;
     return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
@@ -147,7 +171,7 @@ void FunctionState::reset() {
 PyObject* FunctionState::describe() const {
   if (state_)
     return describeFunction({state_->name(), callable_.get(), true, state_->variants().variants(), state_->breaks(),
-                             pythonCalls_, partlyCalls_, state_->spliced(), &state_->overhead()});
+                             pythonCalls_, partlyCalls_, state_->spliced(), &state_->overhead(), &samples_});
   const std::string type = Py_TYPE(callable_.get())->tp_name;
   const std::vector<std::unique_ptr<Variant>> none;
   const std::string why = "a " + type + " is not a Python function";

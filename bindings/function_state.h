@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "bindings/call_samples.h"
 #include "bindings/code_state.h"
 #include "bindings/plain_calls.h"
 #include "bindings/signature.h"
@@ -41,6 +42,8 @@ class FunctionState {
   void clear();
 
  private:
+  PyObject* callUntimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
+  PyObject* callTimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callPlain(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
@@ -59,6 +62,7 @@ class FunctionState {
   std::optional<CodeState> state_;  ///< none if the callable is no Python function
   cpython::Ref spliced_;            ///< function object around spliced code
   PlainCalls plainCalls_;
+  CallSamples samples_;
   bool hookUseful_ = true;
   uint64_t pythonCalls_ = 0, partlyCalls_ = 0;  ///< calls that were no native call, and those that met regions
 };

@@ -1,5 +1,6 @@
 #include "bindings/overhead.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -48,12 +49,16 @@ void Overhead::tell(const std::string& name) {
        {{"function", name}, {"ran_ms", ranNs_ / kMs}, {"in_vain_ms", lostNs_ / kMs}});
 }
 
-Overhead::Charge::Charge(Overhead& account) : account_(account), wallStart_(Clock::now()), start_(threadCpuNs()) {
+Overhead::Charge::Charge(Overhead& account)
+    : account_(account),
+      wallStart_(Clock::now()),
+      start_(threadCpuNs()),
+      toldStart_(toldCpuNs()) {
   account_.pulse();
 }
 
 Overhead::Charge::~Charge() {
-  const int64_t ns = threadCpuNs() - start_;
+  const int64_t ns = std::max<int64_t>(threadCpuNs() - start_ - (toldCpuNs() - toldStart_), 0);
   account_.spentNs_ += ns;
   process().spentNs += ns;
   process().wallNs += std::chrono::nanoseconds(Clock::now() - wallStart_).count();

@@ -53,7 +53,7 @@ class Overhead {
    private:
     Overhead& account_;
     Clock::time_point wallStart_;
-    int64_t start_;
+    int64_t start_, toldStart_;
     bool paid_ = false;
   };
 

@@ -57,12 +57,25 @@ __all__ = [
     "mark_dynamic",
     "mark_static",
     "register_backend",
+    "report",
     "reset",
     "save_profile",
     "set_stance",
     "substitute_in_graph",
     "summary",
 ]
+
+
+def report(path=None):
+    """Makes a page of what was compiled in this process, why not more, and what that costs.
+
+    ``path``: where to write it; None keeps it in memory, and a notebook shows it. With a trace (the environment variable
+    FUSEWIRE_TRACE) the page has times by source line, recompiles and a timeline; without one, what is known without.
+    Needs Jinja2 and Pygments: ``pip install "fusewire[report]"``.
+    """
+    from fusewire._report.api import of_process
+
+    return of_process(path)
 
 
 def load_ipython_extension(ipython) -> None:
@@ -88,6 +101,7 @@ def _declare_own() -> None:
         save_profile,
         reset,
         summary,
+        report,
         compile,
         explain,
         disable,

@@ -93,7 +93,7 @@ def compile(function=None, /, **options):
 
 
 def _wrap(function, *, options: dict[str, str]):
-    from fusewire import _profile, _summary
+    from fusewire import _profile, _summary, _trace
     from fusewire._config import config
 
     if isinstance(function, type):
@@ -120,6 +120,7 @@ def _wrap(function, *, options: dict[str, str]):
     _compiled.add(compiled)
     _profile.apply(compiled)
     _summary.keep(compiled)
+    _trace.keep(compiled)
     verify = options.get("mode", config.mode) == "verify" and isinstance(function, types.FunctionType)
     if verify and not (inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or
                        inspect.isasyncgenfunction(function)):

@@ -1,4 +1,4 @@
-"""python -m fusewire: explain a function, fail a build when it breaks where it did not before, sum up a script."""
+"""python -m fusewire: explain a function, fail a build when it breaks where it did not before, sum up a script, make a report."""
 
 from __future__ import annotations
 
@@ -169,6 +169,9 @@ def main(arguments: list[str] | None = None) -> int:
     summary.add_argument("script", metavar="script.py")
     summary.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     summary.set_defaults(run=_summary)
+    from fusewire._report.cli import add_commands
+
+    add_commands(commands)
     options = parser.parse_args(arguments)
     try:
         return options.run(options)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import linecache
+import os
 import platform
+import sys
 
 import numpy as np
 
@@ -56,7 +60,19 @@ KINDS = {
     "backend_failed": _object({"backend": _TEXT, "error": _TEXT}),
     "not_verified": _object({"function": _TEXT}),
     "verify_mismatch": _object({"function": _TEXT, "reproducer": _TEXT}),
+    # Of some calls: where their time went. `stretches` as in explain().
+    "call": _object({"function": _TEXT, "file": _TEXT, "line": _INT, "thread": _INT, "number": _INT, "start_ns": _INT, "ns": _INT,
+                     "own_ns": _INT, "native_ns": _INT, "compiled": {"type": "boolean"}, "stretches": _list({"type": "object"})}),
+    # When the process ends, and when it makes a report: what is known of every function, the source, the process.
+    "function": _object({"name": _TEXT, "variants": _list({"type": "object"}), "regions": _list({"type": "object"}),
+                         "breaks": _list({"type": "object"}), "python_calls": _INT, "partly_calls": _INT}),
+    "source": _object({"file": _TEXT, "text": _TEXT}),
+    "process": _object({"arguments": _list(_TEXT), "overhead": {"type": "object"}, "machine": _TEXT}),
 }
+
+# Functions that are kept alive for the end of a trace, files that are told, and characters of one.
+_KEPT, _FILES, _FILE_SIZE = 2000, 200, 1 << 20
+_kept: dict[int, object] = {}
 
 
 def schema() -> dict:
@@ -92,3 +108,42 @@ def set_versions(version: str) -> None:
         "target": _fusewire.target(),
     }
     _fusewire.set_trace_versions(json.dumps(versions))
+
+
+def keep(compiled) -> None:
+    """While a trace is written, decorated functions stay alive until it has been told what became of them."""
+    if len(_kept) < _KEPT and _fusewire.trace_path():
+        _kept[id(compiled)] = compiled
+
+
+def facts_events():
+    """(kind, data) of every decorated function that has been called, their source, and the process."""
+    from fusewire._api import _compiled
+
+    files: dict[str, None] = {}
+    for compiled in {id(c): c for c in [*_kept.values(), *_compiled]}.values():
+        facts = _fusewire.describe(compiled)
+        if not (facts["variants"] or facts["python_calls"] or facts["breaks"]):
+            continue
+        yield "function", facts
+        for file in (facts.get("file"), *(stop.get("file") for stop in facts["breaks"])):
+            if file and len(files) < _FILES:
+                files[file] = None
+    for file in files:
+        if (lines := linecache.getlines(file)) and len(text := "".join(lines)) <= _FILE_SIZE:
+            yield "source", {"file": file, "text": text}
+    yield "process", {"arguments": [str(argument) for argument in sys.argv[:20]], "overhead": _fusewire.overhead(), "machine": machine()}
+
+
+def machine() -> str:
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {_fusewire.target()}"
+
+
+def write_facts() -> None:
+    """Into the trace, if one is written."""
+    if _fusewire.trace_path():
+        for kind, data in facts_events():
+            _fusewire.record_event(kind, json.dumps(data))
+
+
+atexit.register(write_facts)

@@ -3,6 +3,7 @@
 #include "jit/compile.h"
 
 #include "absl/strings/str_cat.h"
+#include "graph/support/event.h"
 #include "graph/support/stopwatch.h"
 #include "jit/content_name.h"
 #include "jit/emit_module.h"
@@ -86,14 +87,16 @@ absl::StatusOr<Session::Generated> make(const ProgramParts& parts, const std::ve
   llvm::raw_string_ostream errorStream(errors);
   if (llvm::verifyModule(module, &errorStream)) return absl::InternalError(absl::StrCat("bad LLVM IR: ", errors));
   session.improve(module, parts.target, options.optLevel);
+  const int64_t told = toldNs();
   if (text != nullptr && options.keepText) {
+    const Telling telling;
     llvm::raw_string_ostream stream(text->llvm);
     module.print(stream, nullptr);
     auto assembly = session.assembly(module, parts.target, options.optLevel);
     if (!assembly.ok()) return assembly.status();
     text->assembly = *std::move(assembly);
   }
-  timings.irMs = watch.lapMs();
+  timings.irMs = watch.lapMs() - static_cast<double>(toldNs() - told) / 1e6;
   if (absl::Status late = options.deadline.check("code generation"); !late.ok()) return late;
   return session.generate(module, parts.target, options.optLevel, entries, options.deadline);
 }
@@ -116,7 +119,7 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(kernels::KernelProgram progr
   if (!plan.commits.empty()) entries.push_back(name + "_commit");
   if (!program.deferred.empty()) entries.push_back(name + "_check");
   absl::StatusOr<Session::Generated> generated = Session::Generated{};
-  if (!options.keepText) generated = session.find(entries);
+  if (!options.textOfKnown) generated = session.find(entries);
   if (!generated.ok()) return generated.status();
   if (!generated->code) {
     const ProgramParts parts{program, syms, plan, **target};

@@ -27,8 +27,9 @@ struct CompileOptions {
   /// Every access is compared with its buffer first, and not made if it is outside: kStatusOutside. The functions then
   /// read the extents of the buffers (Context).
   bool checked = false;
-  Deadline deadline;      ///< kDeadlineExceeded beyond it, between kernels and between functions
-  bool keepText = false;  ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
+  Deadline deadline;         ///< kDeadlineExceeded beyond it, between kernels and between functions
+  bool keepText = false;     ///< keep LLVM IR and assembly text for FUSEWIRE_LOGS=output_code
+  bool textOfKnown = false;  ///< also where the same code exists: it is compiled anew for its text
 };
 
 struct CompiledText {

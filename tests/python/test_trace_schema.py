@@ -48,7 +48,7 @@ def w(x, seen):
 w(np.ones(3), [])
 """
 
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float)}
+TYPES = {"boolean": bool, "object": dict, "array": list, "string": str, "integer": int, "number": (int, float)}
 
 
 def problems(value, schema: dict, path: str = "$") -> list[str]:
@@ -113,7 +113,7 @@ def test_first_line_tells_versions(events):
 
 def test_kinds_of_events(events):
     kinds = {event["kind"] for event in events}
-    assert {"graph_break", "recompile", "guards", "graph", "plan", "compiled", "sizes", "side_effects"} <= kinds, kinds
+    assert {"graph_break", "recompile", "guards", "graph", "plan", "compiled", "sizes", "side_effects", "call", "function", "process"} <= kinds, kinds
     failed = [e for e in events if e["kind"] == "graph_break" and e["data"]["reason"] == "backend-failed"]
     assert failed and "ZeroDivisionError" in failed[0]["text"]
 
@@ -136,3 +136,64 @@ def test_sizes(events):
     sizes = [s for e in events if e["kind"] == "sizes" for s in e["data"]["sizes"]]
     assert {s["policy"] for s in sizes} == {"static", "dynamic"}
     assert {s["value"] for s in sizes if s["policy"] == "static"} == {3, 4}
+
+
+CALLS = """
+import sys, threading
+import numpy as np, fusewire
+
+@fusewire.compile
+def f(x, n):
+    y = np.tanh(x) * 2
+    if n == 77:
+        raise KeyError("as ever")
+    print(end="")
+    return y + (f(x, n - 1) if 0 < n < 5 else 0)
+
+@fusewire.compile
+def g(x):
+    return x * 2 + 1
+
+x = np.ones(100)
+for i in range(50):
+    f(x, 3 if i % 10 == 0 else 0)
+    g(x)
+for _ in range(3):
+    try:
+        f(x, 77)
+    except KeyError as error:
+        assert error.args == ("as ever",)
+threads = [threading.Thread(target=lambda: [g(x) for _ in range(200)]) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+explanation = fusewire.explain(g)(x)
+assert explanation.facts["call"]["compiled"], explanation
+
+@fusewire.compile
+def asks(x):
+    return fusewire.explain(g)(x).facts["call"]["ns"] + x.sum()
+for _ in range(6):
+    assert asks(x) > 0
+"""
+
+
+def test_calls_are_timed_and_some_are_watched(tmp_path):
+    result = subprocess.run([sys.executable, "-c", CALLS], capture_output=True, text=True, env={**os.environ, "FUSEWIRE_TRACE": str(tmp_path), "FUSEWIRE_LOGS": ""})
+    assert result.returncode == 0, result.stderr
+    (file,) = tmp_path.glob("*.jsonl")
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    assert not [problem for event in events for problem in problems(event, SCHEMA)]
+    facts = {e["data"]["name"]: e["data"] for e in events if e["kind"] == "function"}
+    assert facts["f"]["timed"]["calls"] == 53  # a call from within a call is part of it
+    assert facts["g"]["timed"]["calls"] == 50 + 4 * 200 + 1 + facts["asks"]["timed"]["calls"] and facts["g"]["timed"]["ns"] > 0
+    calls = [e["data"] for e in events if e["kind"] == "call"]
+    assert 4 <= sum(c["function"] == "f" for c in calls) <= 53 and {"f", "g"} <= {c["function"] for c in calls}
+    for call in calls:
+        assert 0 <= call["native_ns"] <= call["ns"] and 0 <= call["own_ns"]
+    native = [c for c in calls if c["function"] == "f" and any(s["native"] for s in c["stretches"])]
+    assert native and {3, 5, 6, 7, 8} & {n - 1 for c in native for s in c["stretches"] for n in s["lines"]}
+
+
+def test_nothing_is_timed_without_a_trace():
+    program = CALLS + "\nassert 'timed' not in fusewire._fusewire.describe(g) and not fusewire._fusewire.trace_path()\n"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, env={**os.environ, "FUSEWIRE_TRACE": ""}).returncode == 0

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "graph/support/deadline.h"
 #include "nlohmann/json.hpp"
 
 namespace fw {
@@ -41,6 +42,13 @@ class Sinks {
   friend Sinks& sinks();
   bool wants(Channel c) const { return (wanted_.load(std::memory_order_relaxed) & bitOf(c)) != 0; }
 
+  bool isTracing() const { return tracing_.load(std::memory_order_relaxed); }
+
+  std::string path() {
+    std::lock_guard lock(mutex_);
+    return tracePath_;
+  }
+
   void setLogs(uint32_t channels) {
     std::lock_guard lock(mutex_);
     logs_ = channels;
@@ -62,6 +70,7 @@ class Sinks {
     std::lock_guard lock(mutex_);
     if (trace_ != nullptr) std::fclose(trace_);
     trace_ = file;
+    tracePath_ = path;
     tracePid_ = getpid();
     traceDirectory_ = directory;
     const std::string first = record("trace", "start", "trace opened", {{"versions", versions_}});
@@ -80,7 +89,13 @@ class Sinks {
     std::string_view name = kChannels[static_cast<int>(channel)].text;
     std::string log;
     if (always || (logs() & bitOf(channel))) log = logLines(name, text);
-    const std::string line = record(name, kind, text, data);
+    write(record(name, kind, text, data), log);
+  }
+
+  void recordOnly(std::string_view kind, const nlohmann::json& data) { write(record("trace", kind, "", data), ""); }
+
+ private:
+  void write(const std::string& line, const std::string& log) {
     followFork();
     std::lock_guard lock(mutex_);
     if (!log.empty()) std::fwrite(log.data(), 1, log.size(), stderr);
@@ -89,7 +104,6 @@ class Sinks {
     std::fflush(trace_);
   }
 
- private:
   static std::string record(std::string_view channel, std::string_view kind, std::string_view text,
                             const nlohmann::json& data) {
     nlohmann::json record = {{"schema", kTraceSchema},
@@ -124,14 +138,18 @@ class Sinks {
     open(directory);
   }
 
-  void updateLocked() { wanted_.store(trace_ != nullptr ? kAllChannels : logs_, std::memory_order_relaxed); }
+  void updateLocked() {
+    tracing_.store(trace_ != nullptr, std::memory_order_relaxed);
+    wanted_.store(trace_ != nullptr ? kAllChannels : logs_, std::memory_order_relaxed);
+  }
 
+  std::atomic<bool> tracing_{false};
   std::atomic<uint32_t> wanted_{0};
   std::mutex mutex_;  // guards everything below, and the order of lines
   uint32_t logs_ = 0;
   FILE* trace_ = nullptr;
   pid_t tracePid_ = 0;
-  std::string traceDirectory_;
+  std::string traceDirectory_, tracePath_;
   nlohmann::json versions_ = nlohmann::json::object();
 };
 
@@ -149,15 +167,43 @@ Sinks& sinks() {
 
 }  // namespace
 
+namespace {
+
+thread_local int64_t told = 0, toldCpu = 0;
+thread_local int tellings = 0;
+
+int64_t clockNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+Telling::Telling() : start_(clockNs()), cpuStart_(threadCpuNs()) { ++tellings; }
+Telling::~Telling() {
+  if (--tellings > 0) return;  // part of another
+  told += clockNs() - start_;
+  toldCpu += threadCpuNs() - cpuStart_;
+}
+int64_t toldNs() { return told; }
+int64_t toldCpuNs() { return toldCpu; }
+
 bool channelEnabled(Channel channel) { return sinks().wants(channel); }
 
 void emit(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
-  if (sinks().wants(channel)) sinks().emit(channel, kind, text, data, false);
+  if (!sinks().wants(channel)) return;
+  const Telling telling;
+  sinks().emit(channel, kind, text, data, false);
 }
 
 void report(Channel channel, std::string_view kind, std::string_view text, const nlohmann::json& data) {
   sinks().emit(channel, kind, text, data, true);
 }
+
+bool isTracing() { return sinks().isTracing(); }
+
+void recordEvent(std::string_view kind, const nlohmann::json& data) {
+  if (isTracing()) sinks().recordOnly(kind, data);
+}
+
+std::string tracePath() { return sinks().path(); }
 
 void setTraceVersions(nlohmann::json versions) { sinks().setVersions(std::move(versions)); }
 
