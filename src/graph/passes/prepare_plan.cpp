@@ -23,8 +23,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/control.h"
+#include "graph/passes/fuse_draft.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
+#include "graph/passes/two_memories.h"
 #include "graph/passes/unit_reduction.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -282,7 +284,7 @@ class Preparer {
         if (user == update && at == base) {
           if (graph.node(user).operands[1] == base) return false;
         } else if (isView(graph, user)) {
-          if (directlyStored(graph, user, update)) return false;
+          if (graph.node(update).operands[1] == user && !mayStore(graph, update)) return false;
           open.push_back(user);
         } else if (!before.contains(user)) {
           return false;
@@ -292,9 +294,10 @@ class Preparer {
     return true;
   }
 
-  /// The update stores this view of its own base: the copy loop would read what it overwrites.
-  static bool directlyStored(const Graph& graph, ValueId view, ValueId update) {
-    return graph.node(update).operands[1] == view;
+  /// The update stores a view of its own base: whether a loop can do that which reads what it overwrites.
+  bool mayStore(const Graph& graph, ValueId update) const {
+    absl::StatusOr<Draft> draft = singleDraft(graph, update);
+    return draft.ok() && settleUpdates(graph, target_, *draft);
   }
 
   const Target& target_;
@@ -434,6 +437,7 @@ absl::Status forwardInAll(Graph& graph) {
 
 absl::Status prepareForPlan(PlanDraft& draft, const PassContext& context) {
   if (absl::Status s = forwardInAll(draft.graph); !s.ok()) return s;
+  if (absl::Status s = alternateMemories(draft.graph); !s.ok()) return s;
   return prepare(draft.graph, context.target, {});
 }
 
