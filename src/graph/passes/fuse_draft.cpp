@@ -346,10 +346,7 @@ bool settleUpdates(const Graph& graph, const Target& target, Draft& draft) {
     }
   }
   const int64_t most = draft.domain.size() == 1 ? target.heldElements : target.heldRows;
-  // That accesses to blocks of rows stay inside is not always proved where there are more axes, or other symbols
-  // around; in a region, that would be the end of the whole.
-  const bool provable = draft.domain.size() <= 2 && !graph.isRegion();
-  if (held && (target.heldRows == 0 || delay > most || !provable)) return false;
+  if (held && (target.heldRows == 0 || delay > most)) return false;
   if (held) draft.held = {*outermost, delay};
   return true;
 }

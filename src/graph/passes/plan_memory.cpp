@@ -397,6 +397,10 @@ class MemoryPlanner {
       const IntList& axes = group.axisMap.at(id);
       Buffer buffer{BufferKind::kTemp, 0, type.dtype, group.domain, {}, {}, syms_.constant(0), {}};
       buffer.shape[static_cast<size_t>(held.axis)] = syms_.constant(held.rows + held.delay);
+      // Of more than two axes, as large as in the array: products of its sizes are simpler than those of the slice.
+      for (size_t axis = 0; axis < axes.size() && group.domain.size() > 2; ++axis)
+        if (axes[axis] >= 0 && axes[axis] != held.axis)
+          buffer.shape[static_cast<size_t>(axes[axis])] = type.shape[axis];
       buffer.layout.order = {static_cast<int8_t>(held.axis)};
       for (int8_t axis : type.layout.order)
         if (axes[axis] >= 0 && axes[axis] != held.axis) buffer.layout.order.push_back(static_cast<int8_t>(axes[axis]));
