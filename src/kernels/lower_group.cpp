@@ -1,5 +1,5 @@
-// buildKernel: maps, updates, commits with their checks, and joins. Reductions are in lower_reduce.cpp, updates that read
-// what they overwrite in lower_held.cpp.
+// buildKernel: maps, updates, commits with their checks, and joins. Reductions are in lower_reduce.cpp, updates that
+// read what they overwrite in lower_held.cpp.
 //
 // A map is one perfect nest: axes in the memory order of the output, merged where all operands allow it, the innermost
 // vectorised, all of them parallel.
@@ -94,8 +94,8 @@ absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::
   std::stable_partition(nests.begin(), nests.end(), [&](const auto& nest) { return nest.first.size() < rank; });
   for (const auto& [runs, outputs] : nests) {
     const bool held = group.held && runs.size() == rank;
-    const absl::Status status = held ? buildHeld(b, graph, plan, group, emitter, outputs)
-                                     : mapNest(b, graph, plan, group, emitter, outputs);
+    const absl::Status status =
+        held ? buildHeld(b, graph, plan, group, emitter, outputs) : mapNest(b, graph, plan, group, emitter, outputs);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -112,7 +112,8 @@ TEST(Schedules, RowsAreHeldBack) {
     const std::string text = std::string(R"(graph(s0: [4, inf], s1: [3, inf]) {
   %0 = input() {index=0} : f64[s0, s1]
   %1 = copy(%0) : f64[s0, s1]
-  %2 = slice(%1) {starts=)") + starts + R"(, steps=[1, 1]} : f64[s0 + -3, s1 + -2] layout=c/inner
+  %2 = slice(%1) {starts=)") +
+                             starts + R"(, steps=[1, 1]} : f64[s0 + -3, s1 + -2] layout=c/inner
   %3 = update(%1, %2) {starts=[2, 1], steps=[1, 1]} : f64[s0, s1]
   return %3
 })";

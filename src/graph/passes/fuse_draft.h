@@ -16,8 +16,8 @@ struct Draft {
   std::vector<ValueId> values;  ///< ascending ids
   absl::flat_hash_map<ValueId, IntList> axisMap;
   std::optional<Group::Held> held;  ///< axis and delay
-  bool sealed = false;  ///< takes no consumers: joins, argmax
-  bool dead = false;    ///< merged into another
+  bool sealed = false;              ///< takes no consumers: joins, argmax
+  bool dead = false;                ///< merged into another
 
   bool contains(ValueId id) const { return axisMap.contains(id); }
   bool isReduced(int64_t axis) const;
