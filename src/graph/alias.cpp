@@ -198,6 +198,10 @@ std::optional<int> Footprint::line() const {
   return exact_ ? std::optional(axes_[0].of) : std::nullopt;
 }
 
+std::optional<int> Footprint::baseAxis(size_t axis) const {
+  return exact_ && axes_[axis].of != kNone ? std::optional(axes_[axis].of) : std::nullopt;
+}
+
 Alias alias(const Graph& graph, ValueId a, ValueId b) { return Footprint(graph, a).with(Footprint(graph, b)); }
 
 bool sameElements(SymContext& syms, const AffineView& a, const AffineView& b) {

@@ -63,6 +63,8 @@ class Footprint {
   /// The axis of the base that a view of one axis runs along; negative: it repeats one element. nullopt if a reshape
   /// hides it.
   std::optional<int> line() const;
+  /// The axis of the base that an axis of the view runs along, if it runs along one and a reshape does not hide it.
+  std::optional<int> baseAxis(size_t axis) const;
   /// Indices along an axis of the base.
   const Progression& along(int axis) const { return reached_[static_cast<size_t>(axis)]; }
 

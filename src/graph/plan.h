@@ -70,7 +70,7 @@ struct Group {
     kReduce,   ///< one or more reductions over reducedAxes, producers and consumers fused
     kJoin,     ///< one concatenate; each operand is stored into its part of the output
     kUpdate,   ///< a map some of whose outputs are updates, which run along all axes: the base is in the output buffer
-               ///< already, and its slice is stored over when everything at that point has been computed
+               ///< already, and its slice is stored over, at each point behind everything that is computed there
     kCommit,   ///< stores of one domain, each through its target's views into the buffer of an input of its own
     kCheck,    ///< the values of a commit, for the flags they raise: its outputs, the stores, happen in the commit only
     kControl,  ///< a loop, branch, bind or library call, with its projects: no kernel, but steps of the plan
@@ -82,6 +82,16 @@ struct Group {
   std::vector<ValueId> values;                    ///< in dependence order
   absl::flat_hash_map<ValueId, IntList> axisMap;  ///< for every entry of values
   std::vector<ValueId> outputs;                   ///< members stored to their buffer
+
+  /// kUpdate: members read what other points store to. Points are taken in the order of `axis`, some rows at a time,
+  /// and what updates store goes through buffers: it is held back until `delay` rows more have been computed.
+  struct Held {
+    int64_t axis;
+    int64_t delay;
+    int64_t rows = 0;                    ///< computed at a time
+    std::vector<BufferId> buffers = {};  ///< of rows + delay, by update among the outputs
+  };
+  std::optional<Held> held;
 };
 
 /// How graph.outputs()[i] is found after the call: the whole buffer, or a view of it. The shapes and strides are those

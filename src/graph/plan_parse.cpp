@@ -139,6 +139,17 @@ class PlanParser {
     if (cursor_.accept("over ")) group.reducedAxes = numbers();
     cursor_.expect("->");
     group.outputs = cursor_.list<std::vector<ValueId>>([&] { return cursor_.value(graph); });
+    if (cursor_.accept("held ")) {
+      Group::Held held;
+      held.delay = cursor_.number<int64_t>();
+      cursor_.expect("along ");
+      held.axis = cursor_.number<int64_t>();
+      cursor_.expect("rows ");
+      held.rows = cursor_.number<int64_t>();
+      cursor_.expect("in ");
+      held.buffers = cursor_.list<std::vector<BufferId>>([&] { return bufferId(); });
+      group.held = std::move(held);
+    }
     while (cursor_.peek("%")) {
       const size_t start = cursor_.next();
       const ValueId id = cursor_.value(graph);

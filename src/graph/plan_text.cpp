@@ -60,7 +60,11 @@ class Printer {
     const Graph& graph = regionOf(plan_, graph_, group.region);
     text_ += indent + title + ": " + std::string(kindName(group.kind)) + " " + shape(group.domain);
     if (!group.reducedAxes.empty()) text_ += " over " + listOf(group.reducedAxes, number);
-    text_ += " -> " + listOf(group.outputs, valueName) + "\n";
+    text_ += " -> " + listOf(group.outputs, valueName);
+    if (group.held)
+      text_ += " held " + number(group.held->delay) + " along " + number(group.held->axis) + " rows " +
+               number(group.held->rows) + " in " + listOf(group.held->buffers, bufferName);
+    text_ += "\n";
     for (ValueId id : group.values) {
       const Node& node = graph.node(id);
       text_ += indent + "  " + valueName(id) + " = " + std::string(info(node.op).text) + "(";

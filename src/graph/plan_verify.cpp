@@ -101,6 +101,7 @@ class Verifier {
     const auto isAxis = [&](int64_t axis) { return axis >= -1 && axis < rank; };
     require(std::all_of(group.reducedAxes.begin(), group.reducedAxes.end(), isAxis), "axes of a reduction");
     for (SymId size : group.domain) require(isKnown(size), "a group of a size that is not known yet");
+    if (group.held) heldBack(group, region);
     for (ValueId id : group.values) {
       const auto map = group.axisMap.find(id);
       const bool mapped = map != group.axisMap.end() && map->second.size() == graph.type(id).shape.size();
@@ -119,6 +120,23 @@ class Verifier {
       requireMemory({region, id});
       computed_.insert({region, id});
     }
+  }
+
+  void heldBack(const Group& group, int region) {
+    const Group::Held& held = *group.held;
+    const bool along = held.axis >= 0 && held.axis < static_cast<int64_t>(group.domain.size()) && held.delay >= 0 &&
+                       held.rows >= held.delay;
+    require(along && group.kind == Group::Kind::kUpdate, "what a group holds back");
+    size_t updates = 0;
+    for (ValueId id : group.outputs) {
+      if (in(region).node(id).op != Op::kUpdate) continue;
+      if (updates++ >= held.buffers.size()) continue;
+      const BufferId buffer = held.buffers[updates - 1];
+      require(exists(buffer) && plan_.buffers[buffer.index].dtype == in(region).type(id).dtype &&
+                  plan_.buffers[buffer.index].shape.size() == group.domain.size(),
+              "where a group holds back " + name({region, id}));
+    }
+    require(updates == held.buffers.size(), "buffers of what a group holds back");
   }
 
   void visit(const AllocStep& step, int) {

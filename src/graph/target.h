@@ -30,6 +30,11 @@ struct Target {
   size_t commitValues = 24;  ///< computed by one commit
   int checkedCost = 8;       ///< per store; beyond, computing twice costs more than writing and reading a temporary
 
+  // Updates whose values read what they overwrite: results are held back until their readers have been (Group::Held).
+  // As much as stays in the first cache:
+  int64_t heldRows = 8;         ///< 0: the points of a kernel have no order
+  int64_t heldElements = 2048;  ///< where a row is one element
+
   // What kernels are cut into.
   int64_t columnTile = 4096;  ///< elements of accumulators that stay close while rows are added to them
   size_t joinedTogether = 8;  ///< operands of a concatenate that one kernel copies; more get one each

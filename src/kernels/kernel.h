@@ -112,9 +112,10 @@ enum class StmtKind : uint8_t {
 /// uniform bounds (each lane reduces for itself, in the given order); no If. Its loads may be uniform or varying with
 /// any stride along the axis (symbolic, zero and negative too); its stores are varying: their access has a term of the
 /// axis, and different iterations store to different elements. The same buffer may be both loaded and stored in one
-/// vectorised body if the load comes first and both have the same access. In a vectorised Reduce every accumulator's
-/// element may be varying or uniform. Bodies of scalar Reduces may contain loops and reductions, vectorised ones
-/// too. lower <= upper is not promised: an empty range runs nothing and a Reduce over it answers its inits.
+/// vectorised body if loads come first, and none reads what another iteration of the body's loop stores to. In a
+/// vectorised Reduce every accumulator's element may be varying or uniform. Bodies of scalar Reduces may contain loops
+/// and reductions, vectorised ones too. lower <= upper is not promised: an empty range runs nothing and a Reduce over
+/// it answers its inits.
 struct Stmt {
   StmtKind kind = StmtKind::kLoop;
   AxisId axis;

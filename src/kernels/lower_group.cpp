@@ -1,4 +1,5 @@
-// buildKernel: maps, updates, commits with their checks, and joins. Reductions are in lower_reduce.cpp.
+// buildKernel: maps, updates, commits with their checks, and joins. Reductions are in lower_reduce.cpp, updates that
+// read what they overwrite in lower_held.cpp.
 //
 // A map is one perfect nest: axes in the memory order of the output, merged where all operands allow it, the innermost
 // vectorised, all of them parallel.
@@ -21,9 +22,6 @@ IntList loopOrder(const graph::Layout& layout, const IntList& domainAxes) {
   return order;
 }
 
-namespace {
-
-/// Elements of `outputs` at the current point, and what else may raise there.
 absl::StatusOr<std::vector<Value>> elementsOf(GroupEmitter& emitter, const std::vector<ValueId>& outputs) {
   std::vector<Value> values;
   std::vector<Val> used;
@@ -37,6 +35,8 @@ absl::StatusOr<std::vector<Value>> elementsOf(GroupEmitter& emitter, const std::
   emitter.observeUnused(used);
   return values;
 }
+
+namespace {
 
 /// Computes `stores` at the current point.
 absl::Status observe(GroupEmitter& emitter, const std::vector<ValueId>& stores) {
@@ -92,8 +92,12 @@ absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::
   // Updates run along all axes: what runs along fewer is computed before, from what is there before.
   const size_t rank = group.domain.size();
   std::stable_partition(nests.begin(), nests.end(), [&](const auto& nest) { return nest.first.size() < rank; });
-  for (const auto& [runs, outputs] : nests)
-    if (absl::Status s = mapNest(b, graph, plan, group, emitter, outputs); !s.ok()) return s;
+  for (const auto& [runs, outputs] : nests) {
+    const bool held = group.held && runs.size() == rank;
+    const absl::Status status =
+        held ? buildHeld(b, graph, plan, group, emitter, outputs) : mapNest(b, graph, plan, group, emitter, outputs);
+    if (!status.ok()) return status;
+  }
   return absl::OkStatus();
 }
 

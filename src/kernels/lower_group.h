@@ -11,6 +11,13 @@ IntList loopOrder(const graph::Layout& layout, const IntList& domainAxes);
 /// Computes all `outputs` at the current point, then stores them.
 absl::Status storeOutputs(GroupEmitter& emitter, const std::vector<ValueId>& outputs);
 
+/// Elements of `outputs` at the current point, and what else may raise there.
+absl::StatusOr<std::vector<Value>> elementsOf(GroupEmitter& emitter, const std::vector<ValueId>& outputs);
+
+/// The nest of a group that holds back what its updates store (Group::Held), for outputs that run along all axes.
+absl::Status buildHeld(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
+                       GroupEmitter& emitter, const std::vector<ValueId>& outputs);
+
 /// Keeps the floating-point errors of members that the loops of the kernel compute once per element, or not at all,
 /// while NumPy computes them once, whatever the size of what they are broadcast to. Before any loop is opened.
 absl::Status keepRaising(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter);

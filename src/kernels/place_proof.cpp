@@ -223,10 +223,9 @@ bool PlaceProver::indexed(const Extent& extent, SymId offset, absl::Span<const T
     std::vector<Part> along = parts(extent, joined);
     if (!split(along, offset, terms, itemSize - bytes)) continue;
     std::vector<SymId> claims;
-    for (const Part& part : along) {
-      claims.push_back(lowest(part.index));
-      claims.push_back(lowest(syms_.sub(syms_.sub(part.size, part.index), one)));
-    }
+    for (const Part& part : along)
+      for (SymId claim : {part.index, syms_.sub(syms_.sub(part.size, part.index), one)})
+        if (!holdsAtEnds(claim, loops_.size())) claims.push_back(lowest(claim));
     for (SymId size : extent.spread) claims.push_back(syms_.sub(size, one));
     std::erase_if(claims, [&](SymId claim) { return holds(claim, /*search=*/false); });
     if (claims.empty()) return true;
@@ -237,21 +236,49 @@ bool PlaceProver::indexed(const Extent& extent, SymId offset, absl::Span<const T
   });
 }
 
+/// `id` as slope * index + rest.
+PlaceProver::Slope PlaceProver::slopeAlong(SymId id, SymId index) {
+  graph::SymAlgebra algebra(syms_);
+  Slope result{syms_.constant(0), syms_.constant(0)};
+  for (const SymTerm& t : algebra.poly(id)) {
+    SymTerm without = t;
+    const auto at = std::find(without.atoms.begin(), without.atoms.end(), index);
+    SymId& sum = at == without.atoms.end() ? result.rest : result.slope;
+    if (at != without.atoms.end()) without.atoms.erase(at);
+    result.linear &= std::find(without.atoms.begin(), without.atoms.end(), index) == without.atoms.end();
+    sum = syms_.add(sum, algebra.fromPoly({without}));
+  }
+  return result;
+}
+
+/// Whether `id` is at least 0 at the ends of the outermost `loops` where it is smallest. A loop that begins at the
+/// greatest of several bounds begins at none below any of them, and likewise it ends: one of them is enough.
+bool PlaceProver::holdsAtEnds(SymId id, size_t loops) {
+  const auto operandsOf = [&](SymId bound, graph::SymOp op) {
+    const graph::SymNode& n = syms_.node(bound);
+    if (n.op == op) return absl::InlinedVector<SymId, 2>(n.operands.begin(), n.operands.end());
+    return absl::InlinedVector<SymId, 2>{bound};
+  };
+  while (loops-- > 0) {
+    const Loop loop = loops_[loops];
+    const auto [slope, rest, linear] = slopeAlong(id, loop.index);
+    if (!linear || syms_.isConst(slope, 0)) continue;
+    const bool rises = prover_.holdsAtOnce(slope);
+    if (!rises && !prover_.holdsAtOnce(syms_.neg(slope))) continue;
+    const auto bounds = rises ? operandsOf(loop.lower, graph::SymOp::kMax) : operandsOf(loop.upper, graph::SymOp::kMin);
+    return std::any_of(bounds.begin(), bounds.end(), [&, slope = slope, rest = rest](SymId bound) {
+      const SymId end = rises ? bound : syms_.sub(bound, syms_.constant(1));
+      return holdsAtEnds(syms_.add(rest, syms_.mul(slope, end)), loops);
+    });
+  }
+  return prover_.holdsAtOnce(id);
+}
+
 /// `id` at the ends of the loops where it is smallest, from the innermost outwards, as far as that can be told.
 SymId PlaceProver::lowest(SymId id) {
-  graph::SymAlgebra algebra(syms_);
   for (size_t i = loops_.size(); i-- > 0;) {
     const Loop& loop = loops_[i];
-    SymId rest = syms_.constant(0), slope = rest;
-    bool linear = true;
-    for (const SymTerm& t : algebra.poly(id)) {
-      SymTerm without = t;
-      const auto at = std::find(without.atoms.begin(), without.atoms.end(), loop.index);
-      SymId& sum = at == without.atoms.end() ? rest : slope;
-      if (at != without.atoms.end()) without.atoms.erase(at);
-      linear &= std::find(without.atoms.begin(), without.atoms.end(), loop.index) == without.atoms.end();
-      sum = syms_.add(sum, algebra.fromPoly({without}));
-    }
+    const auto [slope, rest, linear] = slopeAlong(id, loop.index);
     if (!linear || syms_.isConst(slope, 0)) continue;
     if (prover_.holdsAtOnce(slope))
       id = syms_.add(rest, syms_.mul(slope, loop.lower));

@@ -66,6 +66,12 @@ class PlaceProver {
   SymId takeMultiples(SymId& of, SymId stride);
   bool indexed(const Extent& extent, SymId offset, absl::Span<const Term> terms, int64_t bytes, int64_t itemSize);
   SymId lowest(SymId id);
+  bool holdsAtEnds(SymId id, size_t loops);
+  struct Slope {
+    SymId slope, rest;
+    bool linear = true;
+  };
+  Slope slopeAlong(SymId id, SymId index);
   bool holds(SymId id, bool search);
   bool inAllCases(const Extent& extent, SymId address, int64_t bytes, absl::Span<const SymId> choices);
   void collectChoices(SymId id, std::vector<SymId>& choices) const;

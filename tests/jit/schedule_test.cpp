@@ -75,6 +75,71 @@ TEST(Schedules, JacobiMovesNoMemoryInTheLoop) {
   }
 }
 
+constexpr char kInPlace[] = R"(graph(s0: [3, inf], s1: [3, inf], i0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = loop(%0) {trip=i0} : (f64[s0, s1]) {
+    %0 = input() {index=0} : f64[s0, s1]
+    %1 = constant() {value=bool(true)} : bool
+    %2 = slice(%0) {starts=[0, 1], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
+    %3 = slice(%0) {starts=[2, 2], steps=[1, 1]} : f64[s0 + -2, s1 + -2] layout=c/inner
+    %4 = add(%2, %3) : f64[s0 + -2, s1 + -2]
+    %5 = update(%0, %4) {starts=[1, 1], steps=[1, 1]} : f64[s0, s1]
+    return %1, %5
+  }
+  %2 = project(%1) {index=0} : f64[s0, s1]
+  return %2
+}
+)";
+
+TEST(Schedules, AnArrayThatIsReadElsewhereHasTwoMemories) {
+  absl::StatusOr<NativeGraph> native = NativeGraph::build(kInPlace);
+  ASSERT_TRUE(native.ok()) << native.status();
+  for (const graph::Step& step : native->plan().steps) {
+    const auto* loop = std::get_if<graph::LoopStep>(&step.what);
+    if (loop == nullptr) continue;
+    EXPECT_EQ(loop->bodies[0].steps.size(), 2u);
+    EXPECT_EQ(loop->moves.size(), 2u);
+  }
+  for (int64_t trips : {0, 1, 2, 3, 10}) {
+    SCOPED_TRACE(trips);
+    expectSame(kInPlace, {numbers({7, 9})}, {7, 9, trips});
+  }
+}
+
+TEST(Schedules, RowsAreHeldBack) {
+  for (const char* starts : {"[0, 1]", "[1, 0]", "[2, 2]", "[0, 0]", "[1, 1]", "[3, 0]"}) {
+    SCOPED_TRACE(starts);
+    const std::string text = std::string(R"(graph(s0: [4, inf], s1: [3, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = copy(%0) : f64[s0, s1]
+  %2 = slice(%1) {starts=)") +
+                             starts + R"(, steps=[1, 1]} : f64[s0 + -3, s1 + -2] layout=c/inner
+  %3 = update(%1, %2) {starts=[2, 1], steps=[1, 1]} : f64[s0, s1]
+  return %3
+})";
+    for (int64_t rows : {4, 5, 9, 11, 12, 13, 40}) {
+      SCOPED_TRACE(rows);
+      expectSame(text, {numbers({rows, 12})}, {rows, 12});
+    }
+  }
+}
+
+TEST(Schedules, ElementsAreHeldBack) {
+  const char* text = R"(graph(s0: [4, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = copy(%0) : f64[s0]
+  %2 = slice(%1) {starts=[0], steps=[1]} : f64[s0 + -3]
+  %3 = slice(%1) {starts=[3], steps=[1]} : f64[s0 + -3]
+  %4 = add(%2, %3) : f64[s0 + -3]
+  %5 = update(%1, %4) {starts=[3], steps=[1]} : f64[s0]
+  return %5
+})";
+  for (int64_t size : {4, 5, 100, 2047, 2048, 2050, 2051, 2052, 5000}) {
+    SCOPED_TRACE(size);
+    expectSame(text, {numbers({size})}, {size});
+  }
+}
+
 TEST(Schedules, WhileDependsOnData) {
   const char* text = R"(graph(s0: [0, inf]) {
   %0 = input() {index=0} : f64[s0]

@@ -57,11 +57,14 @@ SHIFTED = [
     "u.T[:, 1:] = u.T[:, :-1] + c",
     "u[1:] = u[:1]",
     "u[:] = u[:, :1] + u[:1]",
-    "u[:] = u.max(initial=0) + u",
+    "u[:] = u.sum() + u",
     "u[1:, :] = u[:-1, ::-1]",
     "u[1:-1] = np.where(u[:-2] > u[2:], u[1:-1], u[2:])",
     "u[1:] = np.minimum(u[:-1], v[1:])",
     "u[1:] = (u[:-1] > u[1:]) * 2",
+    "u[1:] = u[:-1] + np.arange(u.shape[0] - 1)[:, None]",
+    "u[:, 1:] = u[:, :-1] + np.arange(u.shape[1] - 1)",
+    "u[1:] = u[:-1] + np.eye(u.shape[0] - 1, u.shape[1])",
 ]
 SQUARE = ["u[...] = u.T", "u[...] = u.T + u", "u[1:, 1:] = u.T[:-1, :-1]"]
 # Several in one turn.

@@ -26,7 +26,8 @@
 // - Loops, branches and binds are groups of their own, with their projects, and read memory.
 // - concatenate is a group of its own and reads materialised values.
 // - An update is computed with the value that it stores where members read of the memory that it continues nothing but
-//   the element that is stored to at the same point, or what is not stored to (overwritten.h). Nobody reads it inside.
+//   the element that is stored to at the same point, or what is not stored to (overwritten.h), or rows at a known
+//   distance: then what is stored is held back (Group::Held). Nobody reads the update inside.
 // - Constants of a shape, iota and cheap arithmetic on scalars of the call are cloned into every group that reads them.
 // - Groups of one domain that do not depend on each other and load the same array are joined, for memory traffic.
 // - The copy that a sum in stretches reads (linear_sum.h) joins that sum alone, and only where its kernel copies one
@@ -91,6 +92,8 @@ class Fuser {
       }
       absl::StatusOr<Draft> draft = singleDraft(graph_, id);
       if (!draft.ok()) return Refused::of(graph_, id).in(draft.status());
+      if (!settleUpdates(graph_, target_, *draft))
+        return absl::InternalError("plan: an update reads what it overwrites");
       groupOf_[i] = static_cast<int>(drafts_.size());
       drafts_.push_back(*std::move(draft));
       order_.append();
@@ -113,6 +116,7 @@ class Fuser {
       group.kind = draft.kind;
       group.domain = draft.domain;
       group.reducedAxes = draft.reduced;
+      group.held = draft.held;
       for (ValueId id : draft.values)
         if (groupOf_[id.index] == at && materialised(id)) group.outputs.push_back(id);
       group.values = std::move(draft.values);

@@ -161,38 +161,9 @@ bool columnsFindMemory(const Graph& graph, const Draft& draft) {
   return true;
 }
 
-/// Updates store into memory that members may read: what they find there is what was there before, as every element is
-/// loaded ahead of the stores of its point. The older version itself is made by another group, and whoever reads the
-/// new one is in another. Two updates do not share memory.
-bool updatesAreSound(const Graph& graph, const Draft& draft) {
-  absl::flat_hash_set<ValueId> written;  // first versions
-  Overwritten stores(graph);
-  for (ValueId id : draft.values) {
-    if (graph.node(id).op != Op::kUpdate) continue;
-    if (draft.contains(graph.node(id).operands[0])) return false;
-    if (!written.insert(firstVersion(graph, id)).second) return false;
-    const IntList& axes = draft.axisMap.at(id);
-    const auto runs = std::count_if(axes.begin(), axes.end(), [](int64_t axis) { return axis >= 0; });
-    if (static_cast<size_t>(runs) != draft.domain.size()) return false;
-    stores.addUpdate(id, draft.axisMap.at(id), draft.domain);
-  }
-  for (ValueId user : draft.values) {
-    const Node& node = graph.node(user);
-    for (size_t i = node.op == Op::kUpdate ? 1 : 0; i < node.operands.size(); ++i) {
-      const ValueId base = viewBase(graph, node.operands[i]);
-      if (!written.contains(firstVersion(graph, base))) continue;
-      if (draft.contains(base) || !stores.writes(base)) return false;
-      const IntList axes = operandAxes(graph, draft, user, i);
-      const absl::StatusOr<bool> free = stores.undisturbed(node.operands[i], axes, draft.domain);
-      if (!free.ok() || !*free) return false;
-    }
-  }
-  return true;
-}
-
 /// Every edge inside agrees with the axis maps; nothing reads a member through a real view; a whole-array reduction has
 /// no consumer over the array, nor has one of columns; sums find their stretches in one piece.
-bool validate(const Graph& graph, const Target& target, const Draft& draft) {
+bool validate(const Graph& graph, const Target& target, Draft& draft) {
   absl::flat_hash_map<ValueId, bool> afterReduce;
   int reductions = 0;
   bool argReduction = false, columns = false, runsAgain = false;
@@ -222,7 +193,7 @@ bool validate(const Graph& graph, const Target& target, const Draft& draft) {
   if (runsAgain && (columns || draft.rowRank() == 0)) return false;
   if (columns && !columnsFindMemory(graph, draft)) return false;
   if (argReduction && reductions != 1) return false;
-  return draft.kind != Group::Kind::kUpdate || updatesAreSound(graph, draft);
+  return settleUpdates(graph, target, draft);
 }
 
 Draft unite(const Draft& from, const Draft& into, const IntList& to) {
@@ -317,6 +288,67 @@ IntList axesThrough(const Graph& graph, const Draft& draft, ValueId user, size_t
   IntList result;
   for (int64_t axis : map.axes) result.push_back(axis < 0 ? -1 : axes[axis]);
   return result;
+}
+
+namespace {
+
+/// The axis that loops of the draft run along first, in the order in which an update lies in memory.
+std::optional<int64_t> outermostAxis(const Graph& graph, const Draft& draft, ValueId update) {
+  const IntList& axes = draft.axisMap.at(update);
+  for (int8_t axis : graph.type(update).layout.order)
+    if (axes[axis] >= 0) return axes[axis];
+  return std::nullopt;
+}
+
+bool runsAlongAll(const Draft& draft, ValueId id) {
+  const IntList& axes = draft.axisMap.at(id);
+  const auto runs = std::count_if(axes.begin(), axes.end(), [](int64_t axis) { return axis >= 0; });
+  return static_cast<size_t>(runs) == draft.domain.size();
+}
+
+}  // namespace
+
+// Updates store into memory that members may read, and have to find there what was there before. The older version
+// itself is made by another group, whoever reads the new one is in another, and two updates do not share memory. So
+// three cases are left for what a member reads: nothing of it is stored to, or the very element of the point, which is
+// loaded ahead of its store; or rows that other points store to, at a distance that is known: then all stores are held
+// back so far.
+bool settleUpdates(const Graph& graph, const Target& target, Draft& draft) {
+  draft.held.reset();
+  if (draft.kind != Group::Kind::kUpdate) return true;
+  absl::flat_hash_set<ValueId> written;  // first versions
+  Overwritten stores(graph);
+  std::optional<int64_t> outermost;
+  for (ValueId id : draft.values) {
+    if (graph.node(id).op != Op::kUpdate) continue;
+    if (draft.contains(graph.node(id).operands[0]) || !runsAlongAll(draft, id)) return false;
+    if (!written.insert(firstVersion(graph, id)).second) return false;
+    stores.addUpdate(id, draft.axisMap.at(id), draft.domain);
+    if (!outermost) outermost = outermostAxis(graph, draft, id);
+  }
+  int64_t delay = 0;
+  bool held = false;
+  for (ValueId user : draft.values) {
+    const Node& node = graph.node(user);
+    for (size_t i = node.op == Op::kUpdate ? 1 : 0; i < node.operands.size(); ++i) {
+      const ValueId base = viewBase(graph, node.operands[i]);
+      if (!written.contains(firstVersion(graph, base))) continue;
+      if (draft.contains(base) || !stores.writes(base)) return false;
+      if (draft.domain.empty()) continue;  // one point: everything is loaded ahead
+      const IntList axes = operandAxes(graph, draft, user, i);
+      const absl::StatusOr<bool> free = stores.undisturbed(node.operands[i], axes, draft.domain);
+      if (!free.ok()) return false;
+      if (*free) continue;
+      const std::optional<int64_t> rows = stores.delay(node.operands[i], axes, *outermost);
+      if (!rows) return false;
+      held = true;
+      delay = std::max(delay, *rows);
+    }
+  }
+  const int64_t most = draft.domain.size() == 1 ? target.heldElements : target.heldRows;
+  if (held && (target.heldRows == 0 || delay > most)) return false;
+  if (held) draft.held = {*outermost, delay};
+  return true;
 }
 
 bool mayJoin(const Target& target, const Draft& a, const Draft& b) {

@@ -15,8 +15,9 @@ struct Draft {
   IntList reduced;              ///< sorted
   std::vector<ValueId> values;  ///< ascending ids
   absl::flat_hash_map<ValueId, IntList> axisMap;
-  bool sealed = false;  ///< takes no consumers: joins, argmax
-  bool dead = false;    ///< merged into another
+  std::optional<Group::Held> held;  ///< axis and delay
+  bool sealed = false;              ///< takes no consumers: joins, argmax
+  bool dead = false;                ///< merged into another
 
   bool contains(ValueId id) const { return axisMap.contains(id); }
   bool isReduced(int64_t axis) const;
@@ -26,6 +27,9 @@ struct Draft {
 
 /// Draft of one value.
 absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id);
+
+/// Whether updates of the draft may be stored in its loops, beside everything else that these compute; sets `held`.
+bool settleUpdates(const Graph& graph, const Target& target, Draft& draft);
 
 /// Domain axis of every axis of operand number `index` of `user` (a member of `draft`), -1 along axes of size 1.
 IntList operandAxes(const Graph& graph, const Draft& draft, ValueId user, size_t index);

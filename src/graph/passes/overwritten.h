@@ -25,11 +25,15 @@ class Overwritten {
   /// what it finds is what was there before the nest. Nothing of it is overwritten but, at most, the very element that
   /// is stored to at that point.
   absl::StatusOr<bool> undisturbed(ValueId value, const IntList& axes, const SymShape& domain) const;
+  /// How many points along an axis of the nest every store has to come after its own, so that whoever reads `value`
+  /// at any point still finds what was there before the nest. nullopt if no number says that.
+  std::optional<int64_t> delay(ValueId value, const IntList& axes, int64_t along) const;
 
  private:
   struct Store {
     Footprint footprint;
     AffineView view;  ///< along the axes of the nest
+    IntList axes;     ///< of the nest
   };
   const Graph* graph_;
   std::vector<Store> stores_;

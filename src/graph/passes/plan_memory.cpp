@@ -71,6 +71,7 @@ class MemoryPlanner {
       : graph_(graph),
         plan_(plan),
         syms_(graph.syms()),
+        target_(target),
         alignment_(target.alignment),
         plain_(plain) {
     memory_.resize(plan.regions.size());
@@ -233,21 +234,38 @@ class MemoryPlanner {
     }
   }
 
-  bool isDependent(Place value) const {
-    const SymShape& shape = in(value.region).type(value.value).shape;
+  bool isDependent(Place value) const { return isDependent(in(value.region).type(value.value).shape); }
+  bool isDependent(const SymShape& shape) const {
     return std::any_of(shape.begin(), shape.end(), [&](SymId size) { return mentions(syms_, size, plan_.bound); });
   }
 
   BufferId addTemporary(Place value, int from, int to) {
-    if (isDependent(value)) {
-      const BufferId buffer = addBuffer(BufferKind::kHeap, heap_++, value);
-      unallocated_.insert(buffer);
-      heapUntil_[buffer] = to;
-      return buffer;
+    const ValueType& type = in(value.region).type(value.value);
+    const BufferId id = addTemporary({BufferKind::kTemp,
+                                      0,
+                                      type.dtype,
+                                      type.shape,
+                                      type.layout,
+                                      materialisedStrides(in(value.region), value.value),
+                                      syms_.constant(0),
+                                      {}},
+                                     from, to);
+    plan_.memory[value] = id;
+    return id;
+  }
+
+  BufferId addTemporary(Buffer buffer, int from, int to) {
+    const bool dependent = isDependent(buffer.shape);
+    buffer.kind = dependent ? BufferKind::kHeap : BufferKind::kTemp;
+    buffer.index = dependent ? heap_++ : temporaries_++;
+    if (!dependent) buffer.offset = place(bytesOf(buffer.dtype, buffer.shape), from, to);
+    const BufferId id(plan_.buffers.size());
+    plan_.buffers.push_back(std::move(buffer));
+    if (dependent) {
+      unallocated_.insert(id);
+      heapUntil_[id] = to;
     }
-    const BufferId buffer = addBuffer(BufferKind::kTemp, temporaries_++, value);
-    plan_.buffers[buffer.index].offset = place(bytesOf(value), from, to);
-    return buffer;
+    return id;
   }
 
   /// The step in front of steps[i] that asks for the memory of a value that steps[i] stores, if that is to be done.
@@ -289,9 +307,10 @@ class MemoryPlanner {
     std::vector<BufferId> owned;  // memory that steps of this list have asked for
     for (size_t i = 0; i < steps.size(); ++i) {
       if (auto* kernel = std::get_if<KernelStep>(&steps[i].what)) {
-        const Group& group = plan_.groups[kernel->group];
+        Group& group = plan_.groups[kernel->group];
         for (ValueId id : group.outputs) placeOutput({region, id}, now_);
         for (ValueId id : group.outputs) allocate({region, id}, steps, i, owned);
+        if (group.held) placeHeld(group, steps, i, owned);
         ++now_;
       } else if (auto* call = std::get_if<CallStep>(&steps[i].what)) {
         if (absl::Status s = placeCall(*call, region, now_++); !s.ok()) return s;
@@ -370,6 +389,30 @@ class MemoryPlanner {
       return;
     }
     if (!plan_.memory.contains(value)) addTemporary(value, at, lastRead_.at(memoryOf(value)));
+  }
+
+  /// What updates of the group hold back: rows of its domain, as they follow each other in the loops.
+  void placeHeld(Group& group, Steps& steps, size_t& i, std::vector<BufferId>& owned) {
+    const Graph& graph = in(group.region);
+    Group::Held& held = *group.held;
+    held.rows = group.domain.size() == 1 ? target_.heldElements : target_.heldRows;
+    for (ValueId id : group.outputs) {
+      if (graph.node(id).op != Op::kUpdate) continue;
+      const ValueType& type = graph.type(id);
+      const IntList& axes = group.axisMap.at(id);
+      Buffer buffer{BufferKind::kTemp, 0, type.dtype, group.domain, {}, {}, syms_.constant(0), {}};
+      buffer.shape[static_cast<size_t>(held.axis)] = syms_.constant(held.rows + held.delay);
+      // Of more than two axes, as large as in the array: products of its sizes are simpler than those of the slice.
+      for (size_t axis = 0; axis < axes.size() && group.domain.size() > 2; ++axis)
+        if (axes[axis] >= 0 && axes[axis] != held.axis)
+          buffer.shape[static_cast<size_t>(axes[axis])] = type.shape[axis];
+      buffer.layout.order = {static_cast<int8_t>(held.axis)};
+      for (int8_t axis : type.layout.order)
+        if (axes[axis] >= 0 && axes[axis] != held.axis) buffer.layout.order.push_back(static_cast<int8_t>(axes[axis]));
+      buffer.strides = packedStrides(syms_, buffer.shape, buffer.layout, buffer.dtype);
+      held.buffers.push_back(addTemporary(std::move(buffer), now_, now_));
+      allocate(held.buffers.back(), steps, i, owned);
+    }
   }
 
   /// Inputs of regions are the memory of what they are given.
@@ -466,9 +509,8 @@ class MemoryPlanner {
     return absl::OkStatus();
   }
 
-  SymId bytesOf(Place value) {
-    const ValueType& type = in(value.region).type(value.value);
-    const SymId bytes = syms_.mul(syms_.product(type.shape), syms_.constant(itemSize(type.dtype)));
+  SymId bytesOf(DType dtype, const SymShape& shape) {
+    const SymId bytes = syms_.mul(syms_.product(shape), syms_.constant(itemSize(dtype)));
     if (std::optional<int64_t> fixed = syms_.asConst(bytes))
       return syms_.constant((*fixed + alignment_ - 1) / alignment_ * alignment_);
     const SymId blocks = syms_.floorDiv(syms_.add(bytes, syms_.constant(alignment_ - 1)), syms_.constant(alignment_));
@@ -513,6 +555,7 @@ class MemoryPlanner {
   const Graph& graph_;
   Plan& plan_;
   SymContext& syms_;
+  const Target& target_;
   const int64_t alignment_;
   const bool plain_;
   std::vector<std::vector<ValueId>> memory_;  // by region and value

@@ -23,8 +23,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/control.h"
+#include "graph/passes/fuse_draft.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
+#include "graph/passes/two_memories.h"
 #include "graph/passes/unit_reduction.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -432,6 +434,7 @@ absl::Status forwardInAll(Graph& graph) {
 
 absl::Status prepareForPlan(PlanDraft& draft, const PassContext& context) {
   if (absl::Status s = forwardInAll(draft.graph); !s.ok()) return s;
+  if (absl::Status s = alternateMemories(draft.graph); !s.ok()) return s;
   return prepare(draft.graph, context.target, {});
 }
 

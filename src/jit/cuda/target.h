@@ -8,6 +8,7 @@ namespace fw::jit::cuda {
 /// Of every device: plans depend on none.
 inline graph::Target planningTarget() {
   graph::Target target;
+  target.heldRows = 0;
   target.space = graph::MemorySpace::kDevice;
   return target;
 }
