@@ -73,6 +73,7 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       locks_(state.trace_.locks.size()),
       handled_(state.handled_.size()),
       advanced_(effects_ ? state.trace_.effects().back().lo : 0) {
+  state.trace_.openSharedArrays();
   for (Value& v : state.trace_.values()) {
     if ((v.source.valid() && v.kind != ValueKind::kArray) || !mayChange(state.trace_, v)) continue;
     saved_.push_back({&v, v.lazy ? v.lazy->copy() : nullptr, v.items.size(), v.overlay, v.name, v.madeAt});
@@ -120,6 +121,13 @@ void BranchState::restore() {
     owner->items.clear();
     owner->node = input;
   }
+  for (Value& v : state_.trace_.values()) {  // a view of a content that is gone: looked at anew when it is needed
+    if (v.kind != ValueKind::kArray || !v.source.valid() || !v.base || knows(&v)) continue;
+    v.kind = ValueKind::kObject;
+    v.opened = false;
+    v.base = nullptr;
+    v.items.clear();
+  }
   frame_.slots = slots_;
   frame_.stack = stack_;
   frame_.goesOn = goesOn_;
@@ -130,6 +138,7 @@ void BranchState::restore() {
     const Contents& was = before_.at(&v);
     if (v.kind == ValueKind::kArray)
       v.items.resize(std::min(v.items.size(), saved.views));  // those made since are views of another content
+    if (saved.lazy) v.lazy = saved.lazy->copy();              // loops take items that nothing else tells of
     if (Contents(v) == was) continue;
     v.kind = was.kind;
     v.name = saved.name;
@@ -142,7 +151,6 @@ void BranchState::restore() {
     v.changes = was.changes;
     v.frozen = was.frozen;
     if (v.kind != ValueKind::kArray) v.items = was.items;
-    if (v.lazy) v.lazy = saved.lazy->copy();
   }
 }
 

@@ -179,7 +179,8 @@ Value* Interpreter::local(int slot) {
   Value*& entry = frame_->slots.at(static_cast<size_t>(slot));
   if (!entry) return nullptr;
   if (entry->kind == ValueKind::kUnread && !liveSlots_[entry->position]) return nullptr;  // the caller guards or breaks
-  return look(entry);
+  Value* value = look(entry);
+  return value->kind == ValueKind::kNull ? nullptr : value;  // somebody has looked, and guarded that
 }
 
 void Interpreter::onLoadConst(const Instr& instr) {

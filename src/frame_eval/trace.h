@@ -159,6 +159,7 @@ class Trace {
   bool atomic = false;  ///< no other thread may run from the guards to the end
 
   std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp
+  void openSharedArrays();           ///< their views stand in front of what follows
   Branches branches{*this};          ///< on array data
   Turns turns{*this};                ///< of loops that become one loop of the graph
   LoopDecisions* loops = nullptr;    ///< null: all loops are unrolled
@@ -243,8 +244,7 @@ class Nesting {
   Trace& trace_;
 };
 
-/// True for exact types whose operations run no user code: int, float, complex, str, bytes, bool, None, tuples of
-/// them.
+/// Exact types whose operations run no user code: int, float, complex, str, bytes, bool, None, tuples of them.
 bool isPlain(PyObject* object);
 
 }  // namespace fw::capture

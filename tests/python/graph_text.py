@@ -68,6 +68,9 @@ class GraphText:
             return np.array(self.number(re.match(r"\w+\((.*)\)", attrs["value"])[1]), dtype)
         if op == "sym":
             return np.array(self.number(attrs["expr"]))
+        if op == "define":
+            self.names[attrs["symbol"]] = int(operands[0])
+            return np.array(True)
         if op == "full":
             return np.full(shape, operands[0], dtype)
         if op == "iota":

@@ -777,7 +777,7 @@ def test_loop_limit():
         while n > 0:
             n = n - 1
         return a + n
-    assert broken(g, A, 1000)[0] == "loop-limit"
+    assert "loop" in ops(g, A, 1000)
     assert ops(g, A, 5)[-1] == "add"
 
 

@@ -256,7 +256,21 @@ def counted(x, n):
     return j
 
 
+def last_above(h, total):
+    """Both arms of the first turn, which is one by itself, go on with the loop."""
+    last = 0
+    w = 0.0
+    for t in range(80):
+        w += h[t]
+        if w == total:
+            break
+        if w > 30:
+            last = t
+    return last
+
+
 CASES = {
+    "last_above": (last_above, lambda n: (np.arange(80.0 + n) % 9, 171)),
     "heat": (heat, lambda n: (reals(n, n + 3), 70 + n)),
     "heat_swapped": (heat_swapped, lambda n: (reals(n), 70 + n)),
     "swapped_arguments": (swapped_arguments, lambda n: (reals(n), reals(n), 70 + n)),

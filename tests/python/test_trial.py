@@ -242,7 +242,7 @@ def test_a_region_that_loops_back_gives_way(plant):
 
     def filtered(r, x, n):
         for i in range(1, n):
-            r[i] = 0.5 * r[i - 1] + x[i % len(x)]
+            r[i] = 0.5 * r[i - 1] + x[int(str(i)) % len(x)]
         return r
 
     plant(30)

@@ -178,6 +178,11 @@ Value* Trace::sharedArray(PyObject* object) {
   return nullptr;
 }
 
+void Trace::openSharedArrays() {
+  for (SharedMemory& memory : shared)
+    if (!memory.block) openShared(memory);
+}
+
 /// Sizes, strides and address of an array as symbols, under guards of its metadata.
 Trace::Geometry Trace::geometryOf(SourceId source, PyObject* object) {
   const ArrayView a = guards::viewOf(object);
