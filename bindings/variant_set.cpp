@@ -243,7 +243,7 @@ std::variant<capture::Captured, capture::Break> captureOnce(const Capture& captu
 }  // namespace
 
 std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config& config, const Capture& capture) {
-  constexpr int64_t kCaptureNs = 40'000'000;  // for thousands of instructions
+  constexpr int64_t kCaptureNs = 32'000'000;  // for thousands of instructions; compiling them takes half of that again
   const auto start = std::chrono::steady_clock::now();
   auto broken = [](capture::BreakReason reason, std::string_view detail) {
     return capture::Break{reason, std::string(detail), "", 0};
