@@ -138,6 +138,10 @@ class Memories {
       if (caller < 0) caller = static_cast<int>(i);
       root_[i] = caller;
     }
+    absl::flat_hash_map<graph::SymId, BufferId> slots;  // temporaries use memory again
+    for (size_t i = 0; i < root_.size(); ++i)
+      if (m.plan.buffers[i].kind == BufferKind::kTemp)
+        join(BufferId(i), slots.try_emplace(m.plan.buffers[i].offset, BufferId(i)).first->second);
     loops(m, m.plan.steps);
   }
   int of(BufferId id) const {

@@ -450,7 +450,7 @@ def test_other_threads_run_meanwhile():
             time.sleep(0.001)
     thread = threading.Thread(target=tick)
     thread.start()
-    compiled(x, 30_000_000)
+    compiled(x, 300_000_000)
     done.set()
     thread.join()
     assert len(ticks) > 5
