@@ -346,6 +346,8 @@ absl::Status forwardCarriedThrough(Graph& graph) {
   for (size_t i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(ValueId(i));
     if (node.op != Op::kLoop) continue;
+    if (node.regions.size() != 1 || node.regions[0]->outputs().size() != node.operands.size() + 1)
+      return absl::InternalError("plan: a loop whose turns answer another number of values than they get");
     std::vector<bool>& of = through[ValueId(i)];
     for (size_t k = 0; k < node.operands.size(); ++k) of.push_back(carriesThrough(*node.regions[0], k));
   }
