@@ -265,9 +265,9 @@ class PlanParser {
     return step;
   }
 
-  BindStep bind() {
-    BindStep step;
-    begin(step, Op::kBind);
+  /// The symbol that a step gives its value, where that stands, and its range.
+  template <class Step>
+  void symbolOf(Step& step) {
     plan_.bound.insert(step.symbol = bracketed());
     cursor_.expect("= buffer ");
     step.from = bufferId();
@@ -276,6 +276,12 @@ class PlanParser {
     if (range.size() != 2) cursor_.fail("two bounds expected");
     step.least = range[0];
     step.most = range[1];
+  }
+
+  BindStep bind() {
+    BindStep step;
+    begin(step, Op::kBind);
+    symbolOf(step);
     bodies(step);
     return step;
   }
@@ -286,15 +292,8 @@ class PlanParser {
     step.node = place();
     if (in(step.node.region).node(step.node.value).op != Op::kDefine)
       TextCursor::failAt(start, "the graph has something else there");
-    plan_.bound.insert(step.symbol = bracketed());
+    symbolOf(step);
     ++plan_.definitions;
-    cursor_.expect("= buffer ");
-    step.from = bufferId();
-    cursor_.expect("in ");
-    const SymShape range = cursor_.shape(syms_);
-    if (range.size() != 2) cursor_.fail("two bounds expected");
-    step.least = range[0];
-    step.most = range[1];
     return step;
   }
 

@@ -39,9 +39,7 @@ class FunctionState {
   /// Symbols have been bound or handles moved: values of theirs are not used any further. Goes on in a new block.
   void renew();
   void bindSymbol(graph::SymId symbol, llvm::Value* value);
-  /// In front of a loop: a handle begins as its home.
-  void openHandle(graph::BufferId id);
-  /// Behind a turn: handles on the left get what those on the right had.
+  /// Handles on the left get what those on the right, or homes, had.
   void exchange(absl::Span<const std::pair<graph::BufferId, graph::BufferId>> moves);
   /// `offset` bytes into a buffer's data.
   llvm::Value* address(graph::BufferId buffer, graph::SymId offset);

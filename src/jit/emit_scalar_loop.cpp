@@ -23,12 +23,6 @@ using llvm::Value;
 
 Value* FunctionState::homeOf(BufferId id) { return memory(plan_.buffers.at(id.index).home); }
 
-void FunctionState::openHandle(BufferId id) {
-  const BufferId home = plan_.buffers.at(id.index).home;
-  if (isNumber(id)) return storeNumber(loadNumber(id, buffer(home)), buffer(id));
-  ir_.CreateStore(buffer(home), bufferSlot(ir_, id));
-}
-
 void FunctionState::exchange(absl::Span<const std::pair<BufferId, BufferId>> moves) {
   std::vector<Number> had;
   for (const auto& [to, from] : moves)
@@ -44,19 +38,15 @@ void FunctionState::exchange(absl::Span<const std::pair<BufferId, BufferId>> mov
 
 void FunctionState::openLoop() {
   function_->addFnAttr(kOptimizeAttribute);
-  const auto reserve = [&](llvm::Type* type) {
-    llvm::IRBuilder<> top(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    return top.CreateAlloca(type);
-  };
-  status_ = reserve(ir_.getInt32Ty());
+  status_ = slot(ir_.getInt32Ty(), 1);
   entry_.CreateStore(ir_.getInt32(0), status_);
   for (BufferId id : loop_->numbers) {
     const DType d = plan_.buffers.at(id.index).dtype;
     llvm::Type* part = memoryType(graph::isComplex(d) ? graph::realOf(d) : d);
-    numbers_[id] = reserve(graph::isComplex(d) ? llvm::ArrayType::get(part, 2) : part);
+    numbers_[id] = slot(part, graph::isComplex(d) ? 2 : 1);
   }
-  for (BufferId id : loop_->handles) handleSlots_[id] = reserve(ir_.getPtrTy());
-  for (SymId id : loop_->symbols) symbolSlots_[id] = reserve(ir_.getInt64Ty());
+  for (BufferId id : loop_->handles) handleSlots_[id] = slot(ir_.getPtrTy(), 1);
+  for (SymId id : loop_->symbols) symbolSlots_[id] = slot(ir_.getInt64Ty(), 1);
 }
 
 void FunctionState::annotate(llvm::Instruction* access, BufferId id) {

@@ -56,7 +56,7 @@ class StepEmitter {
 
   void loop(const graph::LoopStep& step) {
     llvm::IRBuilder<>& ir = fn_.ir();
-    for (graph::BufferId handle : step.handles) fn_.openHandle(handle);
+    for (graph::BufferId handle : step.handles) fn_.exchange({{handle, m_.plan.buffers[handle.index].home}});
     llvm::Value* trip = step.trip ? fn_.sym(*step.trip) : fn_.i64(INT64_MAX);
     llvm::BasicBlock* exit = llvm::BasicBlock::Create(ir.getContext(), "behind");
     llvm::BasicBlock *before = ir.GetInsertBlock(), *strip = fn_.block("strip");
@@ -131,31 +131,36 @@ class StepEmitter {
     fn_.renew();
   }
 
-  void emit(const graph::CallStep& step) {
+  /// A function of the host (runtime.h) for this call; answers Status bits.
+  llvm::CallInst* callHost(const char* name, uint32_t number, llvm::ArrayRef<llvm::Value*> more = {}) {
     llvm::IRBuilder<>& ir = fn_.ir();
-    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
-    auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
-    llvm::Value* status = ir.CreateCall(m_.module.getOrInsertFunction(kCallLibrary, type),
-                                        {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
-    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)),
-                [&] { ir.CreateStore(ir.CreateOr(ir.CreateLoad(number, fn_.status()), status), fn_.status()); });
+    llvm::SmallVector<llvm::Value*, 3> arguments = {fn_.function()->getArg(0), ir.getInt32(number)};
+    arguments.append(more.begin(), more.end());
+    llvm::SmallVector<llvm::Type*, 3> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    auto* type = llvm::FunctionType::get(ir.getInt32Ty(), types, false);
+    return ir.CreateCall(m_.module.getOrInsertFunction(name, type), arguments);
+  }
+
+  /// Ends the run with the Status bits `status`, if there are any.
+  void leaveWith(llvm::Value* status) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)), [&] {
+      ir.CreateStore(ir.CreateOr(ir.CreateLoad(status->getType(), fn_.status()), status), fn_.status());
+    });
+  }
+
+  void emit(const graph::CallStep& step) {
+    leaveWith(callHost(kCallLibrary, static_cast<uint32_t>(step.number)));
     fn_.renew();
   }
 
   void emit(const graph::AllocStep& step) {
     llvm::IRBuilder<>& ir = fn_.ir();
-    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
-    llvm::Value* status = nullptr;
-    if (m_.plan.buffers[step.buffer.index].kind == graph::BufferKind::kGiven) {
-      auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
-      status = ir.CreateCall(m_.module.getOrInsertFunction(kMakeArray, type),
-                             {fn_.function()->getArg(0), ir.getInt32(static_cast<uint32_t>(step.number))});
-    } else {
-      auto* type = llvm::FunctionType::get(number, {pointer, number, ir.getInt64Ty()}, false);
-      llvm::Value* bytes = bytesOf(m_.plan.buffers[step.buffer.index]);
-      status = ir.CreateCall(m_.module.getOrInsertFunction(kAllocate, type),
-                             {fn_.function()->getArg(0), ir.getInt32(step.buffer.index), bytes});
-    }
+    const graph::Buffer& buffer = m_.plan.buffers[step.buffer.index];
+    llvm::Value* status = buffer.kind == graph::BufferKind::kGiven
+                              ? callHost(kMakeArray, static_cast<uint32_t>(step.number))
+                              : callHost(kAllocate, step.buffer.index, {bytesOf(buffer)});
     fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
     fn_.renew();
   }
@@ -203,28 +208,22 @@ class StepEmitter {
   int64_t turnsBetweenLooks(const graph::LoopStep& step) const {
     const graph::Steps& body = step.bodies[0].steps;
     if (!fn_.isOptimized()) return 1;
-    return contains<graph::LoopStep>(body) ? 16 : 1024;
+    return hasLoop(body) ? 16 : 1024;
   }
 
-  template <class Kind>
-  static bool contains(const graph::Steps& steps) {
+  static bool hasLoop(const graph::Steps& steps) {
     return std::any_of(steps.begin(), steps.end(), [](const graph::Step& step) {
-      if (std::holds_alternative<Kind>(step.what)) return true;
+      if (std::holds_alternative<graph::LoopStep>(step.what)) return true;
       const graph::ControlStep* control = graph::controlOf(step);
-      const auto inside = [](const graph::ControlStep::Body& body) { return contains<Kind>(body.steps); };
+      const auto inside = [](const graph::ControlStep::Body& body) { return hasLoop(body.steps); };
       return control && std::any_of(control->bodies.begin(), control->bodies.end(), inside);
     });
   }
 
   void leaveIfInterrupted() {
-    llvm::IRBuilder<>& ir = fn_.ir();
-    llvm::Type *pointer = ir.getPtrTy(), *number = ir.getInt32Ty();
-    auto* type = llvm::FunctionType::get(number, {pointer, number}, false);
-    llvm::CallInst* status = ir.CreateCall(m_.module.getOrInsertFunction(kLook, type),
-                                           {fn_.function()->getArg(0), ir.getInt32(fn_.isOptimized() ? 0 : 1)});
+    llvm::CallInst* status = callHost(kLook, fn_.isOptimized() ? 0 : 1);
     status->setOnlyAccessesInaccessibleMemOrArgMem();  // not what the loop works on
-    fn_.leaveIf(ir.CreateICmpNE(status, ir.getInt32(0)),
-                [&] { ir.CreateStore(ir.CreateOr(ir.CreateLoad(number, fn_.status()), status), fn_.status()); });
+    leaveWith(status);
   }
 
   void leaveIfDeclined() {

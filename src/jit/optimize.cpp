@@ -165,8 +165,9 @@ bool wantsOptimization(const llvm::Module& module) {
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   Analyses analyses(machine);
+  llvm::FunctionPassManager list = passes();
   for (llvm::Function& function : module)
-    if (function.hasFnAttribute(kOptimizeAttribute)) passes().run(function, analyses.functions);
+    if (function.hasFnAttribute(kOptimizeAttribute)) list.run(function, analyses.functions);
 }
 
 }  // namespace fw::jit

@@ -125,6 +125,14 @@ class Nest {
   const ModuleState& m_;
 };
 
+/// Null if the loop is no scalar one.
+std::optional<Nest> nestOf(const graph::LoopStep& loop, const ModuleState& m) {
+  if (m.checked) return std::nullopt;  // numbers in registers have no place to be compared with
+  Nest nest(m);
+  if (!nest.visit(loop) || nest.weight > kPartWeight) return std::nullopt;
+  return nest;
+}
+
 /// By buffer, a number of the memory that it may be in. Those of the caller, and of libraries, are one: they are not
 /// stored into before the call is accepted.
 class Memories {
@@ -175,7 +183,7 @@ void mark(const Steps& steps, const ModuleState& m, bool inside, std::vector<boo
     const graph::ControlStep* control = graph::controlOf(step);
     if (!control) continue;
     const auto* loop = std::get_if<graph::LoopStep>(&step.what);
-    const bool within = inside || (loop && scalarLoop(*loop, m));
+    const bool within = inside || (loop && nestOf(*loop, m));
     for (const auto& body : control->bodies) mark(body.steps, m, within, marked);
   }
 }
@@ -190,9 +198,8 @@ std::pair<size_t, size_t> kernelsOf(const kernels::KernelProgram& program, int g
 }
 
 std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleState& m) {
-  if (m.checked) return std::nullopt;  // numbers in registers have no place to be compared with
-  Nest nest(m);
-  if (!nest.visit(loop) || nest.weight > kPartWeight) return std::nullopt;
+  std::optional<Nest> nest = nestOf(loop, m);
+  if (!nest) return std::nullopt;
 
   Walk inside(m), outside(m, &loop);
   inside.loop(loop);
@@ -201,10 +208,10 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
   for (const graph::OutputBinding& output : m.plan.outputs) outside.found.buffers.insert(output.buffer);
 
   ScalarLoop out;
-  out.symbols = std::move(nest.symbols);
+  out.symbols = std::move(nest->symbols);
   out.results = loop.handles;
-  const absl::flat_hash_set<BufferId> exchanged(nest.handles.begin(), nest.handles.end());
-  for (BufferId id : nest.handles)
+  const absl::flat_hash_set<BufferId> exchanged(nest->handles.begin(), nest->handles.end());
+  for (BufferId id : nest->handles)
     if (!m.plan.buffers[id.index].shape.empty()) out.handles.push_back(id);
   const Memories memories(m);
   for (BufferId id : inside.found.buffers) {

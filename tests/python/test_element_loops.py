@@ -1,10 +1,19 @@
 """Element loops as textbooks have them: early exits with a value, Python ints that array data decides, places that it decides,
 minima and maxima. Plain against compiled, whether one region or not; those of ONE are one."""
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import compare
 import fusewire
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from loops import (  # noqa: E402 - what is measured is what is tested
+    argbest, binary_search, collatz, count, crc, edit_distance, first_above, histogram, insertion, knapsack, lcs,
+    life_elements, otsu, permuted, random_walk, rle, search2, sieve, spmv, viterbi,
+)
 
 RNG = np.random.default_rng(9)
 
@@ -23,13 +32,6 @@ def rows_of(n):
     return indptr, ints(n, indptr[-1]), reals(indptr[-1]), reals(n)
 
 
-def first_above(x, t):
-    for i in range(len(x)):
-        if x[i] > t:
-            return i
-    return -1
-
-
 def first_value(x, t):
     for v in x:
         if v > t:
@@ -42,14 +44,6 @@ def all_positive(x):
         if x[i] <= 0:
             return False
     return True
-
-
-def search2(a, v):
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            if a[i, j] > v:
-                return i, j
-    return -1, -1
 
 
 def newton(x, n):
@@ -70,14 +64,6 @@ def broken(x, t):
     return k
 
 
-def count(x):
-    n = 0
-    for v in x:
-        if v > 0:
-            n += 1
-    return n
-
-
 def count2(x, lo, hi):
     n = 0
     m = 0
@@ -89,47 +75,11 @@ def count2(x, lo, hi):
     return n, m
 
 
-def histogram(b, k):
-    h = np.zeros(k, dtype=np.int64)
-    for i in range(len(b)):
-        h[b[i]] += 1
-    return h
-
-
 def histogram_f(x, k):
     h = np.zeros(k)
     for i in range(len(x)):
         h[int(x[i] * k)] += 1
     return h
-
-
-def permuted(x, idx):
-    s = 0.0
-    for i in range(len(idx)):
-        s += x[idx[i]]
-    return s
-
-
-def spmv(indptr, indices, data, x):
-    y = np.zeros(len(indptr) - 1)
-    for i in range(len(indptr) - 1):
-        s = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            s += data[k] * x[indices[k]]
-        y[i] = s
-    return y
-
-
-def binary_search(a, v):
-    lo = 0
-    hi = len(a)
-    while lo < hi:
-        mid = (lo + hi) // 2
-        if a[mid] < v:
-            lo = mid + 1
-        else:
-            hi = mid
-    return lo
 
 
 def walk(a, n):
@@ -139,21 +89,6 @@ def walk(a, n):
         k += int(a[k])
         steps += 1
     return k, steps
-
-
-def collatz(starts):
-    out = np.zeros(len(starts), dtype=np.int64)
-    for i in range(len(starts)):
-        n = int(starts[i])
-        c = 0
-        while n != 1:
-            if n % 2 == 0:
-                n = n // 2
-            else:
-                n = 3 * n + 1
-            c += 1
-        out[i] = c
-    return out
 
 
 def mandelbrot(c, limit):
@@ -170,157 +105,6 @@ def mandelbrot(c, limit):
     return out
 
 
-def edit_distance(a, b):
-    d = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
-    for i in range(len(a) + 1):
-        d[i, 0] = i
-    for j in range(len(b) + 1):
-        d[0, j] = j
-    for i in range(1, len(a) + 1):
-        for j in range(1, len(b) + 1):
-            cost = 0 if a[i - 1] == b[j - 1] else 1
-            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
-    return d[len(a), len(b)]
-
-
-def lcs(a, b):
-    d = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
-    for i in range(1, len(a) + 1):
-        for j in range(1, len(b) + 1):
-            if a[i - 1] == b[j - 1]:
-                d[i, j] = d[i - 1, j - 1] + 1
-            else:
-                d[i, j] = max(d[i - 1, j], d[i, j - 1])
-    return d[len(a), len(b)]
-
-
-def knapsack(w, v, cap):
-    best = np.zeros(cap + 1)
-    for i in range(len(w)):
-        for c in range(cap, w[i] - 1, -1):
-            best[c] = max(best[c], best[c - w[i]] + v[i])
-    return best[cap]
-
-
-def crc(data):
-    c = 0xFFFF
-    for b in data:
-        c ^= int(b)
-        for _ in range(8):
-            if c & 1:
-                c = (c >> 1) ^ 0xA001
-            else:
-                c >>= 1
-    return c
-
-
-def sieve(n):
-    p = np.ones(n, dtype=np.bool_)
-    p[:2] = False
-    for i in range(2, n):
-        if i * i >= n:
-            break
-        if p[i]:
-            for j in range(i * i, n, i):
-                p[j] = False
-    return p
-
-
-def argbest(x):
-    best = x[0]
-    k = 0
-    for i in range(1, len(x)):
-        if x[i] > best:
-            best = x[i]
-            k = i
-    return k, best
-
-
-def viterbi(logp, trans):
-    n, m = logp.shape
-    back = np.zeros((n, m), dtype=np.int64)
-    v = logp[0].copy()
-    for t in range(1, n):
-        new = np.zeros(m)
-        for j in range(m):
-            best = v[0] + trans[0, j]
-            arg = 0
-            for i in range(1, m):
-                s = v[i] + trans[i, j]
-                if s > best:
-                    best = s
-                    arg = i
-            new[j] = best + logp[t, j]
-            back[t, j] = arg
-        v = new
-    path = np.zeros(n, dtype=np.int64)
-    path[n - 1] = np.argmax(v)
-    for t in range(n - 1, 0, -1):
-        path[t - 1] = back[t, path[t]]
-    return path
-
-
-def otsu(h):
-    total = h.sum()
-    sum_all = 0.0
-    for i in range(len(h)):
-        sum_all += i * h[i]
-    w = 0.0
-    s = 0.0
-    best = 0.0
-    level = 0
-    for i in range(len(h)):
-        w += h[i]
-        if w > 0 and w < total:
-            s += i * h[i]
-            m = s / w - (sum_all - s) / (total - w)
-            between = w * (total - w) * m * m
-            if between > best:
-                best = between
-                level = i
-    return level
-
-
-def rle(x):
-    values = np.zeros_like(x)
-    counts = np.zeros(len(x), dtype=np.int64)
-    k = 0
-    values[0] = x[0]
-    counts[0] = 1
-    for i in range(1, len(x)):
-        if x[i] == values[k]:
-            counts[k] += 1
-        else:
-            k += 1
-            values[k] = x[i]
-            counts[k] = 1
-    return values[:k + 1], counts[:k + 1]
-
-
-def life_elements(g):
-    n, m = g.shape
-    out = np.zeros_like(g)
-    for i in range(n):
-        for j in range(m):
-            s = 0
-            for di in range(-1, 2):
-                for dj in range(-1, 2):
-                    if di != 0 or dj != 0:
-                        s += g[(i + di) % n, (j + dj) % m]
-            if s == 3 or (s == 2 and g[i, j] == 1):
-                out[i, j] = 1
-    return out
-
-
-def random_walk(steps, n):
-    visits = np.zeros(n, dtype=np.int64)
-    pos = n // 2
-    for s in steps:
-        pos = (pos + int(s)) % n
-        visits[pos] += 1
-    return visits
-
-
 def bubble(a):
     n = len(a)
     for i in range(n):
@@ -331,17 +115,6 @@ def bubble(a):
                 swapped = True
         if not swapped:
             break
-    return a
-
-
-def insertion(a):
-    for i in range(1, len(a)):
-        key = a[i]
-        j = i - 1
-        while j >= 0 and a[j] > key:
-            a[j + 1] = a[j]
-            j -= 1
-        a[j + 1] = key
     return a
 
 
