@@ -1,6 +1,8 @@
 // Loops, branches and binds in plans: what a step needs to know of a kControl node.
 #pragma once
 
+#include <optional>
+
 #include "graph/passes/planning.h"
 
 namespace fw::graph {
@@ -20,6 +22,14 @@ bool carriesThrough(const Graph& body, size_t index);
 Layout packedLike(Layout layout);
 /// Memory that value number `index` of a control node has in its regions and as its result.
 Layout memoryLayout(const Node& control, size_t index);
+
+/// The first version of the memory that a value lives in, once prepareForPlan has decided: updates lead to their bases,
+/// what loops and branches change in place to what they are given.
+ValueId memoryOf(const Graph& graph, ValueId value);
+
+/// The input in whose place result number `result` of a control node is, if the memory of that output is this input in
+/// each of its regions (nullopt: none).
+std::optional<size_t> staysIn(Op control, size_t result, absl::Span<const std::optional<size_t>> inputs);
 
 /// The value's memory comes from a library call.
 bool isGiven(const Graph& graph, ValueId value);
