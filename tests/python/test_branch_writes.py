@@ -120,6 +120,46 @@ def test_like_python(template, statements):
     check(program(TEMPLATES[template], statements), cases(aliases=template == "in_place"))
 
 
+def stores_what_was_there(a, out):
+    whole = a * 3.0
+    rest = np.abs(whole)
+    for i in range(len(a)):
+        if rest[i] > 2:
+            whole[i] = rest[i] * 2
+    out[...] = rest
+    return whole
+
+
+def swaps_first(a, out):
+    whole = a * 3.0
+    first, last = whole[0], whole[-1]
+    for i in range(len(a) - 1):
+        whole[i] = whole[i + 1] + first
+        if whole[i] > last:
+            whole[-1] = first
+            first = whole[i]
+    out[0] = first
+    out[-1] = last
+    return whole, first + last
+
+
+def reads_between(a, out):
+    whole = a * 3.0
+    double = whole * 2
+    whole[0] = 1
+    more = whole + double
+    whole[1:] = more[1:] - whole[:-1]
+    out[...] = double + whole[0]
+    whole[-1] = double[-1] + whole[0]
+    return whole, double, more
+
+
+@pytest.mark.parametrize("f", [stores_what_was_there, swaps_first, reads_between])
+def test_read_before_overwritten(f):
+    rng = np.random.default_rng(1)
+    check(f, [(np.round(rng.random(n) * 4), np.zeros(n)) for n in (2, 3, 80, 300)])
+
+
 def test_no_copies_in_turns():
     """Ten times as many turns over an array of a million elements take not much longer: they do not copy it."""
     text = """def f(x, turns):

@@ -27,28 +27,33 @@ Layout memoryLayout(const Node& control, size_t index) {
   return {};
 }
 
-ValueId memoryOf(const Graph& graph, ValueId value) {
-  for (;;) {
-    const Node& node = graph.node(value);
-    if (node.op == Op::kUpdate) {
-      value = node.operands[0];
-      continue;
-    }
-    if (node.op != Op::kProject || !hasRegions(graph.node(node.operands[0]).op)) return value;
-    const Node& control = graph.node(node.operands[0]);
-    const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
-    std::vector<std::optional<size_t>> inputs;
-    for (const std::unique_ptr<Graph>& region : control.regions) {
-      const ValueId output = region->outputs()[index + leadingOutputs(control.op)];
-      const Node& memory = region->node(memoryOf(*region, output));
-      const bool given = memory.op == Op::kInput;
-      inputs.push_back(given ? std::optional(static_cast<size_t>(memory.attrs.integer(AttrKey::kIndex)))
-                             : std::nullopt);
-    }
-    const std::optional<size_t> input = staysIn(control.op, index, inputs);
-    if (!input) return value;
-    value = control.operands[*input + leadingOperands(control.op)];
+ValueId continues(const Graph& graph, ValueId value) {
+  const Node& node = graph.node(value);
+  if (node.op == Op::kUpdate) return node.operands[0];
+  if (node.op != Op::kProject || !hasRegions(graph.node(node.operands[0]).op)) return {};
+  const Node& control = graph.node(node.operands[0]);
+  const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
+  std::vector<std::optional<size_t>> inputs;
+  for (const std::unique_ptr<Graph>& region : control.regions) {
+    const ValueId output = region->outputs()[index + leadingOutputs(control.op)];
+    const Node& memory = region->node(memoryOf(*region, output));
+    const bool given = memory.op == Op::kInput;
+    inputs.push_back(given ? std::optional(static_cast<size_t>(memory.attrs.integer(AttrKey::kIndex))) : std::nullopt);
   }
+  const std::optional<size_t> input = staysIn(control.op, index, inputs);
+  return input ? control.operands[*input + leadingOperands(control.op)] : ValueId();
+}
+
+ValueId memoryOf(const Graph& graph, ValueId value) {
+  for (ValueId before = continues(graph, value); before.valid(); before = continues(graph, value)) value = before;
+  return value;
+}
+
+absl::flat_hash_set<ValueId> overwrittenValues(const Graph& graph) {
+  absl::flat_hash_set<ValueId> values;
+  for (size_t i = 0; i < graph.size(); ++i)
+    if (const ValueId before = continues(graph, ValueId(i)); before.valid()) values.insert(before);
+  return values;
 }
 
 std::optional<size_t> staysIn(Op control, size_t result, absl::Span<const std::optional<size_t>> inputs) {

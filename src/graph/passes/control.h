@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/passes/planning.h"
 
 namespace fw::graph {
@@ -22,6 +23,12 @@ bool carriesThrough(const Graph& body, size_t index);
 Layout packedLike(Layout layout);
 /// Memory that value number `index` of a control node has in its regions and as its result.
 Layout memoryLayout(const Node& control, size_t index);
+
+/// The value in whose memory an update, or the result of a loop, branch or bind goes on, once prepareForPlan has
+/// decided; invalid: it has memory of its own.
+ValueId continues(const Graph& graph, ValueId value);
+/// The values in whose memory others go on: what is computed from these must not move behind those.
+absl::flat_hash_set<ValueId> overwrittenValues(const Graph& graph);
 
 /// The first version of the memory that a value lives in, once prepareForPlan has decided: updates lead to their bases,
 /// what loops and branches change in place to what they are given.

@@ -8,6 +8,23 @@
 
 namespace fw::graph {
 
+namespace {
+
+constexpr size_t kAtTheEnd = SIZE_MAX;
+
+bool isOneElement(const Graph& graph, ValueId value) {
+  const SymShape& shape = graph.type(value).shape;
+  return std::all_of(shape.begin(), shape.end(), [&](SymId size) { return graph.syms().isConst(size, 1); });
+}
+
+/// Steps that may go on in the memory of operand number `index`.
+bool mayContinue(const Node& node, size_t index) {
+  if (node.op == Op::kUpdate) return index == 0;
+  return hasRegions(node.op) && index >= leadingOperands(node.op);
+}
+
+}  // namespace
+
 Overwriting::Overwriting(const Graph& graph, absl::flat_hash_set<ValueId> owned)
     : graph_(graph),
       owned_(std::move(owned)),
@@ -18,6 +35,36 @@ Overwriting::Overwriting(const Graph& graph, absl::flat_hash_set<ValueId> owned)
     if (!live[i]) continue;
     for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
   }
+  for (size_t i = 0; i < graph.size(); ++i)
+    if (live[i] && isView(graph, ValueId(i))) findTaken(ValueId(i));
+}
+
+/// The greatest number of a value that reads it, also through views.
+size_t Overwriting::lastRead(ValueId view) const {
+  size_t last = 0;
+  for (ValueId output : graph_.outputs())
+    if (output == view) last = kAtTheEnd;
+  for (ValueId reader : users(view)) {
+    const bool stores = graph_.node(reader).op == Op::kStore;
+    last = std::max(last, stores ? kAtTheEnd : isView(graph_, reader) ? lastRead(reader) : reader.index);
+  }
+  return last;
+}
+
+void Overwriting::findTaken(ValueId view) {
+  const ValueId operand = graph_.node(view).operands[0], base = viewBase(graph_, view);
+  if (!isOneElement(graph_, view) || isOneElement(graph_, operand)) return;
+  if (!graph_.isRegion() && outputs_.contains(base)) return;  // the caller's view, perhaps
+  if (isSource(graph_, base) && !owned_.contains(base)) return;
+  const auto overwrites = [&](ValueId user) {
+    const Node& node = graph_.node(user);
+    for (size_t i = 0; i < node.operands.size() && user > view; ++i)
+      if (node.operands[i] == base && mayContinue(node, i)) return true;
+    return false;
+  };
+  const std::vector<ValueId>& users = users_[base.index];
+  const auto first = std::find_if(users.begin(), users.end(), overwrites);
+  if (first != users.end() && lastRead(view) > first->index) taken_.insert(view);
 }
 
 bool Overwriting::isOurs(ValueId control, size_t index) const {
@@ -32,42 +79,23 @@ bool Overwriting::isOurs(ValueId control, size_t index) const {
   return layout.rank() != given.type.rank() || own == layout;  // of another rank: nobody reads it
 }
 
-namespace {
-
-bool isOneElement(const Graph& graph, ValueId value) {
-  const SymShape& shape = graph.type(value).shape;
-  return std::all_of(shape.begin(), shape.end(), [&](SymId size) { return graph.syms().isConst(size, 1); });
-}
-
-}  // namespace
-
 bool Overwriting::mayOverwrite(ValueId base, ValueId user) const {
   const Node& changing = graph_.node(user);
   if (std::count(changing.operands.begin(), changing.operands.end(), base) > 1) return false;
   const bool given = isSource(graph_, base) && !owned_.contains(base);
   if (given || isView(graph_, base) || outputs_.contains(base)) return false;
-  absl::flat_hash_set<ValueId> before;  // what the user needs
-  std::vector<ValueId> open = {user};
-  for (size_t i = 0; i < user.index; ++i)  // these come first (BoundSizes)
-    if (graph_.node(ValueId(i)).op == Op::kDefine) open.push_back(ValueId(i));
-  while (!open.empty()) {
-    const ValueId at = open.back();
-    open.pop_back();
-    for (ValueId operand : graph_.node(at).operands)
-      if (operand.index >= base.index && before.insert(operand).second) open.push_back(operand);
-  }
   // Readers through views count as readers of the base. Regions are given copies of views. An update may store a view
-  // of its base itself, and would read what it overwrites, but for one element.
+  // of its base itself, and would read what it overwrites, but for one element. Commits come at the end.
   const auto reads = [&](ValueId view) { return changing.op != Op::kUpdate || isOneElement(graph_, view); };
-  open = {base};
+  std::vector<ValueId> open = {base};
   while (!open.empty()) {
     const ValueId at = open.back();
     open.pop_back();
-    for (ValueId reader : users_[at.index]) {
+    for (ValueId reader : users(at)) {
       if (reader == user && (at == base || reads(at))) continue;
-      if (isView(graph_, reader)) {
+      if (isView(graph_, reader) && !isTaken(reader)) {
         open.push_back(reader);
-      } else if (!before.contains(reader)) {
+      } else if (reader >= user || graph_.node(reader).op == Op::kStore) {
         return false;
       }
     }

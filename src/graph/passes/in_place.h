@@ -15,9 +15,11 @@ class Overwriting {
   /// `owned`: inputs of a region whose memory it may overwrite.
   Overwriting(const Graph& graph, absl::flat_hash_set<ValueId> owned);
 
-  /// True if the base's memory is fresh and everything that reads it runs before `user`, an update, loop or branch that
-  /// changes it, in any order.
+  /// True if the base's memory is fresh and everything that reads it can run before `user`, an update, loop or branch
+  /// that changes it. Readers of lower numbers do (fuse.cpp), whether it needs them or not.
   bool mayOverwrite(ValueId base, ValueId user) const;
+  /// A view of one element that is read when its base has been overwritten: it is copied where it stands.
+  bool isTaken(ValueId view) const { return taken_.contains(view); }
   /// Whether operand number `index` of a control node is memory of ours in the layout that its regions get, so that
   /// nothing need be copied for them to read it.
   bool isOurs(ValueId control, size_t index) const;
@@ -28,8 +30,12 @@ class Overwriting {
 
  private:
   const Graph& graph_;
+  void findTaken(ValueId view);
+  size_t lastRead(ValueId view) const;
+
   absl::flat_hash_set<ValueId> owned_;
   absl::flat_hash_set<ValueId> outputs_;
+  absl::flat_hash_set<ValueId> taken_;
   std::vector<std::vector<ValueId>> users_;
 };
 

@@ -80,6 +80,7 @@ class Preparer {
     const Op op = rw.in().node(id).op;
     switch (info(op).cls) {
       case OpClass::kView:
+        if (overwriting_.isTaken(id)) return take(rw, id);
         if (op == Op::kReshape) return reshape(rw, id);
         if (op == Op::kSlice || op == Op::kTranspose) return view(rw, id);
         break;
@@ -125,6 +126,13 @@ class Preparer {
       return cls == OpClass::kReduction || cls == OpClass::kScan || cls == OpClass::kControl ||
              (follows && goesByMemory(graph, user));
     });
+  }
+
+  /// An element is taken from its array before that is overwritten.
+  absl::Status take(Rewriter& rw, ValueId id) {
+    rw.copyNode(id);
+    rw.set(id, addCopy(rw.out(), rw.map(id), ++copies_));
+    return absl::OkStatus();
   }
 
   /// A part of a value that an update has stored is read where it was stored: the value itself needs no memory then.
