@@ -44,6 +44,12 @@ void KernelEmitter::run() {
   emitBlock(kernel_.body);
 }
 
+void KernelEmitter::runBetween(llvm::Value* from, llvm::Value* to) {
+  from_ = from;
+  to_ = to;
+  run();
+}
+
 void KernelEmitter::observe() {
   observing_ = true;
   run();

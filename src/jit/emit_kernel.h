@@ -23,6 +23,8 @@ class KernelEmitter {
   /// What stands for a constant (kConst) in code that several kernels share.
   void bind(kernels::ExprId constant, llvm::Value* value) { numbers_[constant] = value; }
   void run();
+  /// The iterations [from, to) of its outermost loop, the only one.
+  void runBetween(llvm::Value* from, llvm::Value* to);
   /// Computes what the kernel stores and drops it, for what it raises on the way.
   void observe();
   /// Makes the checks of all accesses, but no access: what is loaded counts as 0.

@@ -32,7 +32,7 @@ std::vector<const DeferredCommit*> deferredOf(const ModuleState& m, size_t commi
 void emitEntry(const ModuleState& m, const std::string& name) {
   const std::vector<Kernel>&kernels = m.program.kernels, &commits = m.program.commits;
   KernelList emitter(m, name, KernelList::Use::kRun, pointersTo(kernels));
-  emitter.share(inScalarLoops(m));
+  emitter.share(inLoopsOfTheirOwn(m));
   FunctionState fn = emitter.open("", Kind::kEntry);
   emitReachChecks(fn, m.program.reaches);
   const auto probe = [&] {

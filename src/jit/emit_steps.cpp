@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "graph/support/check.h"
+#include "jit/emit_wavefront.h"
 #include "jit/runtime.h"
 #include "jit/scalar_loops.h"
 #include "llvm/IR/Intrinsics.h"
@@ -58,6 +59,13 @@ class StepEmitter {
     llvm::IRBuilder<>& ir = fn_.ir();
     for (graph::BufferId handle : step.handles) fn_.exchange({{handle, m_.plan.buffers[handle.index].home}});
     llvm::Value* trip = step.trip ? fn_.sym(*step.trip) : fn_.i64(INT64_MAX);
+    if (const auto wave = fn_.isOptimized() ? std::nullopt : wavefront(step, m_)) {
+      emitWavefront(m_, fn_, step, *wave, trip, [&] {
+        leaveIfDeclined();
+        leaveIfInterrupted();
+      });
+      return;
+    }
     llvm::BasicBlock* exit = llvm::BasicBlock::Create(ir.getContext(), "behind");
     llvm::BasicBlock *before = ir.GetInsertBlock(), *strip = fn_.block("strip");
     ir.CreateCondBr(ir.CreateICmpSLT(fn_.i64(0), trip), strip, exit);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "jit/memories.h"
+#include "jit/wavefront.h"
+
 namespace fw::jit {
 namespace {
 
@@ -133,47 +136,6 @@ std::optional<Nest> nestOf(const graph::LoopStep& loop, const ModuleState& m) {
   return nest;
 }
 
-/// By buffer, a number of the memory that it may be in. Those of the caller, and of libraries, are one: they are not
-/// stored into before the call is accepted.
-class Memories {
- public:
-  explicit Memories(const ModuleState& m) : root_(m.plan.buffers.size()) {
-    for (size_t i = 0; i < root_.size(); ++i) root_[i] = static_cast<int>(i);
-    int caller = -1;
-    for (size_t i = 0; i < root_.size(); ++i) {
-      const BufferKind kind = m.plan.buffers[i].kind;
-      if (kind != BufferKind::kInput && kind != BufferKind::kGiven) continue;
-      if (caller < 0) caller = static_cast<int>(i);
-      root_[i] = caller;
-    }
-    absl::flat_hash_map<graph::SymId, BufferId> slots;  // temporaries use memory again
-    for (size_t i = 0; i < root_.size(); ++i)
-      if (m.plan.buffers[i].kind == BufferKind::kTemp)
-        join(BufferId(i), slots.try_emplace(m.plan.buffers[i].offset, BufferId(i)).first->second);
-    loops(m, m.plan.steps);
-  }
-  int of(BufferId id) const {
-    int i = static_cast<int>(id.index);
-    while (root_[static_cast<size_t>(i)] != i) i = root_[static_cast<size_t>(i)];
-    return i;
-  }
-
- private:
-  void join(BufferId a, BufferId b) { root_[static_cast<size_t>(of(a))] = of(b); }
-  void loops(const ModuleState& m, const Steps& steps) {
-    for (const Step& step : steps) {
-      if (const auto* loop = std::get_if<graph::LoopStep>(&step.what)) {
-        for (BufferId handle : loop->handles) join(handle, m.plan.buffers[handle.index].home);
-        for (const auto& [to, from] : loop->moves) join(to, from);
-      }
-      if (const graph::ControlStep* control = graph::controlOf(step))
-        for (const auto& body : control->bodies) loops(m, body.steps);
-    }
-  }
-
-  std::vector<int> root_;
-};
-
 void mark(const Steps& steps, const ModuleState& m, bool inside, std::vector<bool>& marked) {
   for (const Step& step : steps) {
     if (const auto* kernel = std::get_if<graph::KernelStep>(&step.what)) {
@@ -183,7 +145,7 @@ void mark(const Steps& steps, const ModuleState& m, bool inside, std::vector<boo
     const graph::ControlStep* control = graph::controlOf(step);
     if (!control) continue;
     const auto* loop = std::get_if<graph::LoopStep>(&step.what);
-    const bool within = inside || (loop && nestOf(*loop, m));
+    const bool within = inside || (loop && (nestOf(*loop, m) || wavefront(*loop, m)));
     for (const auto& body : control->bodies) mark(body.steps, m, within, marked);
   }
 }
@@ -213,7 +175,7 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
   const absl::flat_hash_set<BufferId> exchanged(nest->handles.begin(), nest->handles.end());
   for (BufferId id : nest->handles)
     if (!m.plan.buffers[id.index].shape.empty()) out.handles.push_back(id);
-  const Memories memories(m);
+  const Memories memories(m.plan);
   for (BufferId id : inside.found.buffers) {
     out.memories[id] = memories.of(id);
     const graph::Buffer& buffer = m.plan.buffers[id.index];
@@ -230,7 +192,7 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
   return out;
 }
 
-std::vector<bool> inScalarLoops(const ModuleState& m) {
+std::vector<bool> inLoopsOfTheirOwn(const ModuleState& m) {
   std::vector<bool> marked(m.program.kernels.size(), false);
   if (!m.program.kernelsUpTo.empty()) mark(m.plan.steps, m, false, marked);
   return marked;

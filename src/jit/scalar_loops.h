@@ -26,8 +26,8 @@ struct ScalarLoop {
 /// Null if the loop does more than that, or is too long for a function.
 std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleState& m);
 
-/// Whether a kernel is part of a scalar loop, by number.
-std::vector<bool> inScalarLoops(const ModuleState& m);
+/// Whether a kernel is part of a scalar loop, or of one that is a wavefront, by number.
+std::vector<bool> inLoopsOfTheirOwn(const ModuleState& m);
 
 /// The kernels [first, second) of a group.
 std::pair<size_t, size_t> kernelsOf(const kernels::KernelProgram& program, int group);
