@@ -33,7 +33,11 @@ Overwriting::Overwriting(const Graph& graph, absl::flat_hash_set<ValueId> owned)
   const std::vector<bool> live = liveValues(graph);
   for (size_t i = 0; i < graph.size(); ++i) {
     if (!live[i]) continue;
-    for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
+    const Node& node = graph.node(ValueId(i));
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      users_[node.operands[k].index].push_back(ValueId(i));
+      if (mayContinue(node, k)) overwriters_[node.operands[k]].push_back(ValueId(i));
+    }
   }
   for (size_t i = 0; i < graph.size(); ++i)
     if (live[i] && isView(graph, ValueId(i))) findTaken(ValueId(i));
@@ -56,15 +60,10 @@ void Overwriting::findTaken(ValueId view) {
   if (!isOneElement(graph_, view) || isOneElement(graph_, operand)) return;
   if (!graph_.isRegion() && outputs_.contains(base)) return;  // the caller's view, perhaps
   if (isSource(graph_, base) && !owned_.contains(base)) return;
-  const auto overwrites = [&](ValueId user) {
-    const Node& node = graph_.node(user);
-    for (size_t i = 0; i < node.operands.size() && user > view; ++i)
-      if (node.operands[i] == base && mayContinue(node, i)) return true;
-    return false;
-  };
-  const std::vector<ValueId>& users = users_[base.index];
-  const auto first = std::find_if(users.begin(), users.end(), overwrites);
-  if (first != users.end() && lastRead(view) > first->index) taken_.insert(view);
+  const auto overwriters = overwriters_.find(base);
+  if (overwriters == overwriters_.end()) return;
+  const auto first = std::upper_bound(overwriters->second.begin(), overwriters->second.end(), view);
+  if (first != overwriters->second.end() && lastRead(view) > first->index) taken_.insert(view);
 }
 
 bool Overwriting::isOurs(ValueId control, size_t index) const {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "graph/graph.h"
 
@@ -37,6 +38,8 @@ class Overwriting {
   absl::flat_hash_set<ValueId> outputs_;
   absl::flat_hash_set<ValueId> taken_;
   std::vector<std::vector<ValueId>> users_;
+  absl::flat_hash_map<ValueId, std::vector<ValueId>>
+      overwriters_;  ///< live steps that may go on in its memory, in order
 };
 
 /// By result of a branch or bind: the input of its regions in whose memory every one of them can leave it, where one of
