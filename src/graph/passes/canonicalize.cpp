@@ -226,6 +226,9 @@ class Canonicalizer {
     }
     if (isComplex(values[0].dtype)) return std::nullopt;  // scalars and arrays differ in NumPy
     if (areUnlikeZeros(node.op, values)) return std::nullopt;
+    if (node.op == Op::kCast && isFloat(values[0].dtype) && isInteger(node.type.dtype) &&
+        !fits(values[0], node.type.dtype))
+      return std::nullopt;
     if (info(node.op).raises == Raises::kNumbers && isInteger(values[0].dtype) && values.back().lo == 0)
       return std::nullopt;
     std::feclearexcept(FE_ALL_EXCEPT);
@@ -243,6 +246,13 @@ class Canonicalizer {
     const bool extreme = op == Op::kMaximum || op == Op::kMinimum || op == Op::kFmax || op == Op::kFmin;
     return extreme && isFloat(values[0].dtype) && values[0].asDouble() == 0 && values[1].asDouble() == 0 &&
            std::signbit(values[0].asDouble()) != std::signbit(values[1].asDouble());
+  }
+
+  /// Whether the integral part is a number of the type: NumPy reports a cast where it is none.
+  static bool fits(const Scalar& value, DType integer) {
+    const int bits = 8 * itemSize(integer) - (isSigned(integer) ? 1 : 0);
+    const double whole = std::trunc(value.asDouble()), end = std::ldexp(1.0, bits);
+    return whole < end && whole >= (isSigned(integer) ? -end : 0.0);
   }
 
   std::optional<ValueId> elementwise(Rewriter& rw, ValueId id, const Node& node, Operands in) {
