@@ -178,8 +178,7 @@ class LoopEnd {
   size_t addExtra(ValueId answer) {
     Graph& g = trace_.graph();
     const graph::ValueType type = g.type(answer);
-    ValueId begin = g.constant(Scalar::ofDouble(DType::kF64, 0));
-    if (type.dtype != DType::kF64) begin = g.cast(begin, type.dtype);
+    ValueId begin = g.constant(Scalar::zero(type.dtype));
     if (type.rank() > 0) begin = g.addTyped(Op::kFull, {begin}, {type.dtype, type.shape, type.layout, {}});
     carried_.push_back({begin, {}, answer});
     return carried_.size() - 1;

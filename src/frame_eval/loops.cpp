@@ -155,7 +155,7 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   SymId number = zero;
   mayHaveNoTurn_ = varies;
   if (varies) number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
-  const Probed probed = probe(items.item(number), !varies);
+  const Probed probed = probe([&] { return items.item(number); }, !varies);
   if (varies) trace_.turns.leave();
   if (probed != Probed::kSame) {
     if (varies) refuse("a variable is of another kind behind the first turn");
@@ -196,7 +196,7 @@ bool Rolling::takeWhile() {
 }
 
 bool Rolling::rollWhile() {
-  const Probed probed = probe(nullptr, false);
+  const Probed probed = probe([] { return nullptr; }, false);
   if (probed != Probed::kSame) {
     if (probed != Probed::kLeaves) countBegun();
     return false;
@@ -327,16 +327,17 @@ void Rolling::runBody(Value* item) {
 
 /// Traces the turn at hand, and forgets it: only what it changes matters. One that leaves other kinds of things than it
 /// has found has been a turn, if it may be one.
-Rolling::Probed Rolling::probe(Value* item, bool mayKeep) {
+Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   BranchState before(in_, frame_);
   const std::vector<Value*> slots = frame_.slots;
   const size_t begin = trace_.graph().size();
   Value* outer = std::exchange(frame_.goesOn, trace_.constant(Py_True));
   Value* outerWay = std::exchange(frame_.way, trace_.pyInt(trace_.syms().constant(0)));
-  runBody(item);
-  if (leaves_) {  // for certain, in this turn
+  runBody(item());  // what the item is made of is forgotten as well
+  if (leaves_) {    // for certain, in this turn
     if (auto why = before.irreversible()) refuse("a turn " + *why);
     before.restore();
+    frame_.pc = header_;
     frame_.goesOn = outer;
     frame_.way = outerWay;
     trace_.branches.drop(begin);

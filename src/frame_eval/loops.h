@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "frame_eval/branch_state.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/region_graph.h"
@@ -95,7 +96,7 @@ class Rolling {
   void runBody(Value* item);
   /// kOthers: leaves other kinds of things, and is forgotten; so is what leaves the loop, whatever data is.
   enum class Probed : uint8_t { kSame, kKept, kOthers, kLeaves };
-  Probed probe(Value* item, bool mayKeep);
+  Probed probe(absl::FunctionRef<Value*()> item, bool mayKeep);
   std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before) const;
   int periodOf(const std::vector<Value*>& ends) const;
   bool attempt(const VirtualIterator::Items* items, std::optional<graph::SymId> count);

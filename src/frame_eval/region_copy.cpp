@@ -41,8 +41,11 @@ void RegionCopy::give(ValueId id, size_t index) { now_[id] = region_->input(stat
 bool RegionCopy::isArgument(ValueId id) const {
   const Node& node = outer_.node(id);
   if (node.op == Op::kInput) return true;
+  if (id.index >= begin_) return false;
   const OpClass cls = graph::info(node.op).cls;
-  return id.index < begin_ && cls != OpClass::kSource && cls != OpClass::kView;
+  // An element is a value of its own in Python: who needs it does not need the array, which may change meanwhile.
+  if (cls == OpClass::kView) return node.type.rank() == 0;
+  return cls != OpClass::kSource;
 }
 
 void RegionCopy::copy(const std::vector<ValueId>& roots) {

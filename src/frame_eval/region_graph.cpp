@@ -5,8 +5,8 @@
 // settle() goes backwards once. A node is needed if an output is computed from it; the results of a branch need what
 // the arms answer for them, a loop that is needed at all needs whatever it carries. What is left in a region and may
 // raise is needed by the bool that stands for such values: Python would have reported its flags, too. Regions are then
-// made, inner ones first. A region reads what was there before as arguments, but views of such values and constants are
-// made inside.
+// made, inner ones first. A region reads what was there before as arguments, but views of such values, if they are no
+// elements, and constants are made inside.
 #include "frame_eval/region_graph.h"
 
 #include <algorithm>

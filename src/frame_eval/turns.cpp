@@ -26,16 +26,36 @@ SymId Turns::enter(std::optional<SymId> last) {
 
 bool Turns::contains(SymId expr) const { return graph::mentions(trace_.syms(), expr, symbols_); }
 
+/// The most turns that the loop `inner` goes on to, over all turns of the loops between it and open_[outer]: an
+/// expression of that loop's turn and of what is around it. nullopt: not known.
+std::optional<SymId> Turns::longest(size_t inner, size_t outer) const {
+  graph::SymContext& syms = trace_.syms();
+  std::optional<SymId> last = open_[inner].last;
+  for (size_t between = inner; last && between-- > outer + 1;) {
+    const Open& loop = open_[between];
+    const auto slope = graph::slopeOf(syms, *last, loop.symbol);
+    const std::optional<int64_t> known = slope ? syms.asConst(*slope) : std::nullopt;
+    if (!known) return std::nullopt;
+    if (*known == 0) continue;
+    const std::optional<SymId> at = *known > 0 ? loop.last : std::optional(syms.constant(0));
+    last = at ? graph::withValue(syms, *last, loop.symbol, *at) : std::nullopt;
+    if (last) last = syms.canonical(*last);
+  }
+  return last;
+}
+
 /// The first and the last turn in which the loops inside of it that are entered have a turn at all: in a triangle, that
 /// may be one less.
-std::pair<SymId, std::optional<SymId>> Turns::turnsOf(const Open& loop) const {
+std::pair<SymId, std::optional<SymId>> Turns::turnsOf(size_t outer) const {
   graph::SymContext& syms = trace_.syms();
+  const Open& loop = open_[outer];
   SymId from = syms.constant(0);
   std::optional<SymId> to = loop.last;
-  for (const Open& inner : open_) {
-    if (!inner.last || inner.symbol == loop.symbol) continue;
-    const auto slope = graph::slopeOf(syms, *inner.last, loop.symbol);
-    const auto first = graph::withValue(syms, *inner.last, loop.symbol, syms.constant(0));
+  for (size_t inner = outer + 1; inner < open_.size(); ++inner) {
+    const std::optional<SymId> last = longest(inner, outer);
+    if (!last) continue;
+    const auto slope = graph::slopeOf(syms, *last, loop.symbol);
+    const auto first = graph::withValue(syms, *last, loop.symbol, syms.constant(0));
     if (!slope || !first) continue;
     if (syms.isConst(*slope, 1)) {
       const SymId least = syms.canonical(syms.neg(*first));
@@ -50,6 +70,8 @@ std::pair<SymId, std::optional<SymId>> Turns::turnsOf(const Open& loop) const {
 std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
   graph::SymContext& syms = trace_.syms();
   const SymId difference = syms.canonical(syms.sub(right, left));
+  if (relation == Relation::kLt)
+    if (const std::optional<bool> known = syms.provablyLess(left, right)) return known;
   auto loop = std::find_if(open_.rbegin(), open_.rend(),
                            [&](const Open& o) { return graph::mentions(syms, difference, o.symbol); });
   if (loop == open_.rend()) {
@@ -59,7 +81,7 @@ std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
   const Open at = *loop;
   const auto slope = graph::slopeOf(syms, difference, at.symbol);
   if (!slope) return std::nullopt;
-  const auto [from, to] = turnsOf(at);
+  const auto [from, to] = turnsOf(static_cast<size_t>(open_.rend() - loop) - 1);
   const auto first = graph::withValue(syms, difference, at.symbol, from);
   // Without a last turn: it grows, or it does not.
   const auto last = to ? graph::withValue(syms, difference, at.symbol, *to)

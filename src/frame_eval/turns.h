@@ -39,7 +39,8 @@ class Turns {
     graph::SymId symbol;
     std::optional<graph::SymId> last;
   };
-  std::pair<graph::SymId, std::optional<graph::SymId>> turnsOf(const Open& loop) const;
+  std::optional<graph::SymId> longest(size_t inner, size_t outer) const;
+  std::pair<graph::SymId, std::optional<graph::SymId>> turnsOf(size_t outer) const;
   Trace& trace_;
   std::vector<Open> open_;
   absl::flat_hash_set<graph::SymId> symbols_;  ///< of all loops, those that are over as well

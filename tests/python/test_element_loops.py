@@ -190,7 +190,6 @@ CASES = {
 BROKEN = {
     "first_value": "a number or None",
     "rle": "slices whose bounds array data decides",
-    "insertion": "a loop inside whose bounds are those of the turn",
     "collected": "appends",
 }
 

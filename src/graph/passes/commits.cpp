@@ -22,6 +22,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "graph/alias.h"
 #include "graph/passes/fuse_draft.h"
+#include "graph/passes/control.h"
 #include "graph/passes/overwritten.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
@@ -61,18 +62,17 @@ absl::StatusOr<bool> undisturbed(const Graph& graph, const Writes& earlier, cons
 
 /// What drafts ask of the whole graph.
 struct CommitFacts {
-  explicit CommitFacts(const Graph& graph) : readers(graph.size()) {
+  explicit CommitFacts(const Graph& graph) : updated(overwrittenValues(graph)), readers(graph.size()) {
     for (ValueId output : graph.outputs()) outputs.insert(viewBase(graph, output));
     const std::vector<bool> live = liveValues(graph);
     for (size_t i = 0; i < graph.size(); ++i) {
       const Node& node = graph.node(ValueId(i));
-      if (node.op == Op::kUpdate) updated.insert(viewBase(graph, node.operands[0]));
       if (!live[i] || isView(graph, ValueId(i))) continue;
       for (ValueId operand : node.operands) readers[viewBase(graph, operand).index].push_back(ValueId(i));
     }
   }
 
-  absl::flat_hash_set<ValueId> updated;       ///< memory that an update may take over once other readers are through
+  absl::flat_hash_set<ValueId> updated;       ///< memory that others take over once other readers are through
   absl::flat_hash_set<ValueId> outputs;       ///< of the call, and what they are views of
   std::vector<std::vector<ValueId>> readers;  ///< live nodes that are no views, by what they read, also through views
 };

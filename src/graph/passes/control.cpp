@@ -1,5 +1,7 @@
 #include "graph/passes/control.h"
 
+#include <algorithm>
+
 #include "graph/alias.h"
 #include "graph/support/check.h"
 
@@ -25,8 +27,44 @@ Layout memoryLayout(const Node& control, size_t index) {
   return {};
 }
 
+ValueId continues(const Graph& graph, ValueId value) {
+  const Node& node = graph.node(value);
+  if (node.op == Op::kUpdate) return node.operands[0];
+  if (node.op != Op::kProject || !hasRegions(graph.node(node.operands[0]).op)) return {};
+  const Node& control = graph.node(node.operands[0]);
+  const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
+  std::vector<std::optional<size_t>> inputs;
+  for (const std::unique_ptr<Graph>& region : control.regions) {
+    const ValueId output = region->outputs()[index + leadingOutputs(control.op)];
+    const Node& memory = region->node(memoryOf(*region, output));
+    const bool given = memory.op == Op::kInput;
+    inputs.push_back(given ? std::optional(static_cast<size_t>(memory.attrs.integer(AttrKey::kIndex))) : std::nullopt);
+  }
+  const std::optional<size_t> input = staysIn(control.op, index, inputs);
+  return input ? control.operands[*input + leadingOperands(control.op)] : ValueId();
+}
+
+ValueId memoryOf(const Graph& graph, ValueId value) {
+  for (ValueId before = continues(graph, value); before.valid(); before = continues(graph, value)) value = before;
+  return value;
+}
+
+absl::flat_hash_set<ValueId> overwrittenValues(const Graph& graph) {
+  absl::flat_hash_set<ValueId> values;
+  for (size_t i = 0; i < graph.size(); ++i)
+    if (const ValueId before = continues(graph, ValueId(i)); before.valid()) values.insert(before);
+  return values;
+}
+
+std::optional<size_t> staysIn(Op control, size_t result, absl::Span<const std::optional<size_t>> inputs) {
+  const std::optional<size_t> input = inputs.empty() ? std::nullopt : inputs.front();
+  if (std::any_of(inputs.begin(), inputs.end(), [&](const auto& other) { return other != input; })) return std::nullopt;
+  // What a loop answers in the place of another carried value moves there.
+  return control == Op::kLoop && input != result ? std::nullopt : input;
+}
+
 bool isGiven(const Graph& graph, ValueId value) {
-  const Node& node = graph.node(firstVersion(graph, value));
+  const Node& node = graph.node(memoryOf(graph, value));
   return node.op == Op::kProject && node.type.rank() > 0 && graph.node(node.operands[0]).op == Op::kCall;
 }
 

@@ -1,6 +1,9 @@
 // Loops, branches and binds in plans: what a step needs to know of a kControl node.
 #pragma once
 
+#include <optional>
+
+#include "absl/container/flat_hash_set.h"
 #include "graph/passes/planning.h"
 
 namespace fw::graph {
@@ -20,6 +23,20 @@ bool carriesThrough(const Graph& body, size_t index);
 Layout packedLike(Layout layout);
 /// Memory that value number `index` of a control node has in its regions and as its result.
 Layout memoryLayout(const Node& control, size_t index);
+
+/// The value in whose memory an update, or the result of a loop, branch or bind goes on, once prepareForPlan has
+/// decided; invalid: it has memory of its own.
+ValueId continues(const Graph& graph, ValueId value);
+/// The values in whose memory others go on: what is computed from these must not move behind those.
+absl::flat_hash_set<ValueId> overwrittenValues(const Graph& graph);
+
+/// The first version of the memory that a value lives in, once prepareForPlan has decided: updates lead to their bases,
+/// what loops and branches change in place to what they are given.
+ValueId memoryOf(const Graph& graph, ValueId value);
+
+/// The input in whose place result number `result` of a control node is, if the memory of that output is this input in
+/// each of its regions (nullopt: none).
+std::optional<size_t> staysIn(Op control, size_t result, absl::Span<const std::optional<size_t>> inputs);
 
 /// The value's memory comes from a library call.
 bool isGiven(const Graph& graph, ValueId value);

@@ -32,6 +32,7 @@
 // - Groups of one domain that do not depend on each other and load the same array are joined, for memory traffic.
 // - The copy that a sum in stretches reads (linear_sum.h) joins that sum alone, and only where its kernel copies one
 //   stretch at a time; otherwise it is a group of its own, with what it copies.
+// - What goes on in the memory of a value comes behind all who read that value.
 // - Groups never depend on each other in a cycle.
 //
 // Method: nodes are taken in order; each starts alone and is joined to the groups of its operands where the rules allow
@@ -48,6 +49,7 @@
 #include "graph/axes.h"
 #include "graph/bound_sizes.h"
 #include "graph/linear_sum.h"
+#include "graph/passes/control.h"
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/group_order.h"
 #include "graph/passes/rewriter.h"
@@ -71,13 +73,15 @@ class Fuser {
         sizes_(graph),
         users_(graph.size()),
         groupOf_(graph.size(), -1),
-        cloneCost_(graph.size(), -1) {
+        cloneCost_(graph.size(), -1),
+        readBefore_(graph.size()),
+        overwritten_(overwrittenValues(graph)) {
     for (ValueId root : roots) outputs_.insert(viewBase(graph, root));
     for (size_t i = 0; i < graph.size(); ++i)
       if (live_[i])
         for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
     for (size_t i = 0; i < graph.size(); ++i)
-      if (live_[i] && graph.node(ValueId(i)).op == Op::kUpdate) overwritten_.insert(firstVersion(graph, ValueId(i)));
+      if (live_[i]) findReadBefore(ValueId(i));
     for (size_t i = 0; i < graph.size(); ++i)
       if (live_[i] && !unclonable.contains(ValueId(i))) cloneCost_[i] = cloneCost(ValueId(i));
   }
@@ -137,6 +141,18 @@ class Fuser {
     drafts_[group].values.push_back(id);
     IntList& axes = drafts_[group].axisMap[id];
     for (int axis = 0; axis < graph_.type(id).rank(); ++axis) axes.push_back(axis);
+  }
+
+  /// What goes on in the memory of another value comes behind all that reads that one.
+  void findReadBefore(ValueId id) {
+    const ValueId before = continues(graph_, id);
+    if (!before.valid()) return;
+    const bool project = graph_.node(id).op == Op::kProject;
+    const ValueId step = project ? graph_.node(id).operands[0] : id;
+    (void)anyReader(before, [&](ValueId reader) {
+      if (reader != step && graph_.node(reader).op != Op::kStore) readBefore_[step.index].push_back(reader);
+      return false;
+    });
   }
 
   /// Cost of computing a leaf-like value again wherever it is read; -1 if it is not one.
@@ -200,6 +216,7 @@ class Fuser {
     for (ValueId id : drafts_[group].values) {
       for (ValueId operand : graph_.node(id).operands) source(viewBase(graph_, operand));
       for (ValueId call : sizes_.needs(id)) source(call);
+      for (ValueId reader : readBefore_[id.index]) source(reader);
     }
   }
 
@@ -373,8 +390,9 @@ class Fuser {
   std::vector<std::vector<ValueId>> users_;
   std::vector<int> groupOf_;  // draft of every value, -1 for sources, views and clones
   std::vector<int> cloneCost_;
-  absl::flat_hash_set<ValueId> outputs_;      // of the call, and what commits read
-  absl::flat_hash_set<ValueId> overwritten_;  // first versions of what updates continue
+  absl::flat_hash_set<ValueId> outputs_;          // of the call, and what commits read
+  std::vector<std::vector<ValueId>> readBefore_;  // by update, loop, branch: what it must not overtake
+  const absl::flat_hash_set<ValueId> overwritten_;
   std::vector<Draft> drafts_;
   GroupOrder order_;
   std::vector<uint32_t> seen_;  // by group: the last search that came by

@@ -15,14 +15,13 @@
 // place stays where it is; what it computes anew has two memories, which change places behind every iteration.
 #include <algorithm>
 #include <climits>
-#include <functional>
 #include <optional>
-#include <queue>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/bound_sizes.h"
 #include "graph/passes/control.h"
 #include "graph/passes/planning.h"
+#include "graph/passes/slot_pool.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -31,38 +30,6 @@ namespace {
 
 constexpr int kEnd = INT_MAX;  // a group number after all others
 constexpr size_t kPoolsCompared = 32;
-
-/// Slots of one size. Those that are taken come free in the order of the groups that read them last.
-class SlotPool {
- public:
-  explicit SlotPool(SymId bytes) : bytes_(bytes) {}
-  SymId bytes() const { return bytes_; }
-
-  /// The first slot that no group from `from` on reads, taken up to group `to`; nullopt if there is none.
-  std::optional<SymId> take(int from, int to) {
-    // A slot read by the storing group itself is not free: the group may store before it has read everything.
-    for (; !taken_.empty() && taken_.top().first < from; taken_.pop()) free_.push(taken_.top().second);
-    if (free_.empty()) return std::nullopt;
-    const size_t slot = free_.top();
-    free_.pop();
-    taken_.emplace(to, slot);
-    return offsets_[slot];
-  }
-
-  void add(SymId offset, int to) {
-    taken_.emplace(to, offsets_.size());
-    offsets_.push_back(offset);
-  }
-
- private:
-  template <class T>
-  using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<T>>;
-
-  SymId bytes_;
-  std::vector<SymId> offsets_;
-  LeastFirst<std::pair<int, size_t>> taken_;  // last reader, slot
-  LeastFirst<size_t> free_;
-};
 
 class MemoryPlanner {
  public:
@@ -102,23 +69,39 @@ class MemoryPlanner {
       const Node& node = graph.node(ValueId(i));
       ValueId base(i);
       if (node.op == Op::kUpdate) base = memory[node.operands[0].index];
-      if (node.op == Op::kProject && graph.node(node.operands[0]).op == Op::kLoop) {
+      if (node.op == Op::kProject && hasRegions(graph.node(node.operands[0]).op)) {
+        const Node& control = graph.node(node.operands[0]);
         const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
-        if (carriedFrom(bodies_.at({region, node.operands[0]}), index) == index)
-          base = memory[graph.node(node.operands[0]).operands[index].index];
+        if (const std::optional<size_t> input = placeOf({region, node.operands[0]}, index))
+          base = memory[control.operands[*input + leadingOperands(control.op)].index];
       }
       memory.push_back(base);
     }
-    if (region > 0) bodies_[plan_.regions[region].owner] = region;
+    if (region > 0) bodies_[plan_.regions[region].owner].push_back(region);
+  }
+
+  /// The input in whose memory a loop, branch or bind leaves result number `k`; nullopt: elsewhere.
+  std::optional<size_t> placeOf(Place control, size_t k) const {
+    const Op op = in(control.region).node(control.value).op;
+    const auto bodies = bodies_.find(control);
+    if (bodies == bodies_.end()) return std::nullopt;  // nobody runs it
+    std::vector<std::optional<size_t>> inputs;
+    for (int body : bodies->second) inputs.push_back(inputUnder(body, k + leadingOutputs(op)));
+    return staysIn(op, k, inputs);
+  }
+
+  /// The input whose memory output number `k` of a region is in; nullopt: memory of its own.
+  std::optional<size_t> inputUnder(int body, size_t k) const {
+    const Graph& inside = in(body);
+    const Node& source = inside.node(memoryOf({body, inside.outputs()[k]}).value);
+    if (source.op != Op::kInput) return std::nullopt;
+    return static_cast<size_t>(source.attrs.integer(AttrKey::kIndex));
   }
 
   /// The carried value of a loop in whose memory value number `k` is at the end of an iteration; nullopt: in memory of
   /// its own.
   std::optional<size_t> carriedFrom(int body, size_t k) const {
-    const Graph& inside = in(body);
-    const Node& source = inside.node(memoryOf({body, inside.outputs()[k + 1]}).value);
-    if (source.op != Op::kInput) return std::nullopt;
-    return static_cast<size_t>(source.attrs.integer(AttrKey::kIndex));
+    return inputUnder(body, k + leadingOutputs(Op::kLoop));
   }
 
   // ---- positions: every kernel has one, control has one before and one behind its regions
@@ -426,11 +409,16 @@ class MemoryPlanner {
     }
   }
 
-  /// Every branch stores its results in the memory of the whole.
+  /// Every branch stores its results in the memory of the whole, if it does not leave them where it was given them.
   void placeResults(ControlStep& control, int region, int begin) {
     for (size_t i = 0; i < control.results.size(); ++i) {
       if (!control.results[i].valid()) continue;
       const Place result{region, control.results[i]};
+      if (const std::optional<size_t> input = placeOf(control.node, i)) {
+        const Node& node = in(region).node(control.node.value);
+        plan_.memory[result] = plan_.bufferOf(node.operands[*input + leadingOperands(node.op)], region);
+        continue;
+      }
       if (!plan_.memory.contains(result)) addTemporary(result, begin, lastRead_.at(memoryOf(result)));
       for (const ControlStep::Body& body : control.bodies)
         plan_.memory[memoryOf({body.region, in(body.region).outputs()[i]})] = plan_.bufferOf(result.value, region);
@@ -558,8 +546,8 @@ class MemoryPlanner {
   const Target& target_;
   const int64_t alignment_;
   const bool plain_;
-  std::vector<std::vector<ValueId>> memory_;  // by region and value
-  absl::flat_hash_map<Place, int> bodies_;    // by control node: its last region
+  std::vector<std::vector<ValueId>> memory_;             // by region and value
+  absl::flat_hash_map<Place, std::vector<int>> bodies_;  // by control node: its regions
   SymId end_ = syms_.constant(0);
   std::vector<SlotPool> pools_;
   absl::flat_hash_map<SymId, size_t> poolOf_;

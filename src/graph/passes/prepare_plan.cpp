@@ -15,15 +15,16 @@
 // - store: a value that is read through views from what commits write is copied; the target's views must resolve.
 // - calls: as concatenate.
 // - loops, branches, binds: what regions get and answer is packed memory of ours, in one layout inside and outside.
-// What
-//   a loop changes is memory of its own before it begins; what a region answers is a fresh value of its own for each
-//   result, but that a loop may hand a carried value on in another's place: then memory changes places.
+//   What they change in place (in_place.h) is memory of its own before they begin; what else a region answers is a
+//   fresh value of its own for each result, but that a loop may hand a carried value on in another's place: then memory
+//   changes places.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/control.h"
 #include "graph/passes/fuse_draft.h"
+#include "graph/passes/in_place.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
 #include "graph/passes/two_memories.h"
@@ -63,28 +64,23 @@ class Preparer {
   Preparer(const Graph& graph, const Target& target, absl::flat_hash_set<ValueId> owned)
       : target_(target),
         underOutput_(viewsUnderOutputs(graph)),
-        owned_(std::move(owned)),
-        users_(graph.size()) {
-    for (ValueId output : graph.outputs()) {
-      const ValueId base = viewBase(graph, output);
-      outputs_.insert(base);
-      if (base != output) viewed_.insert(base);
-    }
+        overwriting_(graph, std::move(owned)) {
+    for (ValueId output : graph.outputs())
+      if (isView(graph, output)) viewed_.insert(viewBase(graph, output));
     const std::vector<bool> live = liveValues(graph);
     for (size_t i = 0; i < graph.size(); ++i) {
       if (!live[i]) continue;
       const Node& node = graph.node(ValueId(i));
       if (node.op == Op::kCopy) copies_ = std::max(copies_, node.attrs.integerOr(AttrKey::kIndex, 0));
-      for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
+      if (node.op == Op::kUpdate) findStored(graph, ValueId(i));
     }
-    for (size_t i = 0; i < graph.size(); ++i)
-      if (live[i] && graph.node(ValueId(i)).op == Op::kUpdate) findStored(graph, ValueId(i));
   }
 
   absl::Status visit(Rewriter& rw, ValueId id) {
     const Op op = rw.in().node(id).op;
     switch (info(op).cls) {
       case OpClass::kView:
+        if (overwriting_.isTaken(id)) return take(rw, id);
         if (op == Op::kReshape) return reshape(rw, id);
         if (op == Op::kSlice || op == Op::kTranspose) return view(rw, id);
         break;
@@ -117,18 +113,26 @@ class Preparer {
       return info(node.op).cls == OpClass::kControl || (node.op == Op::kUpdate && node.operands[0] == update);
     };
     if (classOf(graph, value) != OpClass::kElementwise) return;
-    if (std::none_of(users_[update.index].begin(), users_[update.index].end(), mayChange))
-      storedIn_.try_emplace(value, update);
+    const std::vector<ValueId>& users = overwriting_.users(update);
+    if (std::none_of(users.begin(), users.end(), mayChange)) storedIn_.try_emplace(value, update);
   }
 
   /// Reductions and calls go by the memory that NumPy's operand has.
   bool goesByMemory(const Graph& graph, ValueId view) const {
-    return std::any_of(users_[view.index].begin(), users_[view.index].end(), [&](ValueId user) {
+    const std::vector<ValueId>& users = overwriting_.users(view);
+    return std::any_of(users.begin(), users.end(), [&](ValueId user) {
       const OpClass cls = classOf(graph, user);
       const bool follows = cls == OpClass::kView || graph.node(user).op == Op::kCast;
       return cls == OpClass::kReduction || cls == OpClass::kScan || cls == OpClass::kControl ||
              (follows && goesByMemory(graph, user));
     });
+  }
+
+  /// An element is taken from its array before that is overwritten.
+  absl::Status take(Rewriter& rw, ValueId id) {
+    rw.copyNode(id);
+    rw.set(id, addCopy(rw.out(), rw.map(id), ++copies_));
+    return absl::OkStatus();
   }
 
   /// A part of a value that an update has stored is read where it was stored: the value itself needs no memory then.
@@ -148,7 +152,7 @@ class Preparer {
   absl::Status reduction(Rewriter& rw, ValueId id) {
     const ValueId operand = rw.map(rw.in().node(id).operands[0]);
     if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
-      const bool fresh = outputs_.contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
+      const bool fresh = overwriting_.outputs().contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
       rw.set(id, fresh ? addCopy(rw.out(), *now, ++copies_) : *now);
       return absl::OkStatus();
     }
@@ -174,18 +178,18 @@ class Preparer {
   absl::Status control(Rewriter& rw, ValueId id) {
     const Node& node = rw.in().node(id);
     const size_t leading = leadingOperands(node.op);
+    const std::vector<std::optional<size_t>> inPlace = answersInPlace(node);
+    const auto changes = [&](size_t i) {
+      if (node.op == Op::kLoop) return !carriesThrough(*node.regions[0], i);
+      return i >= leading && std::count(inPlace.begin(), inPlace.end(), i - leading) > 0;
+    };
     std::vector<ValueId> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId old = node.operands[i], now = rw.map(old);
-      const ValueType& type = rw.out().type(now);
-      Layout layout = i < leading ? packedLike(type.layout) : memoryLayout(node, i - leading);
-      if (layout.rank() != type.rank()) layout = packedLike(type.layout);  // nobody reads it
-      const Op op = rw.out().node(now).op;
-      const bool changes = node.op == Op::kLoop && !carriesThrough(*node.regions[0], i);
-      const bool ours = !isView(rw.out(), now) && op != Op::kConstant && op != Op::kSym &&
-                        (op != Op::kInput || rw.out().isRegion() || type.layout == packedLike(type.layout)) &&
-                        packedLike(type.layout) == layout;
-      const bool keeps = ours && (!changes || mayOverwrite(rw.in(), old, id));
+      const bool keeps = overwriting_.isOurs(id, i) && (!changes(i) || overwriting_.mayOverwrite(old, id));
+      Layout layout = packedLike(rw.in().type(old).layout);
+      if (i >= leading && memoryLayout(node, i - leading).rank() == layout.rank())
+        layout = memoryLayout(node, i - leading);
       operands.push_back(keeps ? now : addCopy(rw.out(), now, ++copies_, layout));
     }
     rw.copyNode(id, operands);
@@ -241,7 +245,7 @@ class Preparer {
     const Node& node = rw.in().node(id);
     ValueId base = rw.map(node.operands[0]);
     const ValueId value = rw.map(node.operands[1]);
-    if (!mayOverwrite(rw.in(), node.operands[0], id))
+    if (!overwriting_.mayOverwrite(node.operands[0], id))
       base = addCopy(rw.out(), base, ++copies_, packedLike(node.type.layout));
     const ValueId operands[] = {base, value};
     rw.copyNode(id, operands);
@@ -263,49 +267,13 @@ class Preparer {
     return absl::OkStatus();
   }
 
-  /// True if the base's memory is fresh and everything that reads it runs before the update, or the loop that changes
-  /// it, in any order.
-  bool mayOverwrite(const Graph& graph, ValueId base, ValueId update) const {
-    const auto& operands = graph.node(update).operands;
-    if (std::count(operands.begin(), operands.end(), base) > 1) return false;
-    const bool given = isSource(graph, base) && !owned_.contains(base);
-    if (given || isView(graph, base) || outputs_.contains(base)) return false;
-    absl::flat_hash_set<ValueId> before;  // what the update needs
-    std::vector<ValueId> open = {update};
-    for (size_t i = 0; i < update.index; ++i)  // these come first (BoundSizes)
-      if (graph.node(ValueId(i)).op == Op::kDefine) open.push_back(ValueId(i));
-    while (!open.empty()) {
-      const ValueId at = open.back();
-      open.pop_back();
-      for (ValueId operand : graph.node(at).operands)
-        if (operand.index >= base.index && before.insert(operand).second) open.push_back(operand);
-    }
-    // Readers through views count as readers of the base.
-    open = {base};
-    while (!open.empty()) {
-      const ValueId at = open.back();
-      open.pop_back();
-      for (ValueId user : users_[at.index]) {
-        if (user == update && at == base) continue;
-        if (isView(graph, user)) {
-          open.push_back(user);  // the update may store it itself: it would read what it overwrites
-        } else if (!before.contains(user)) {
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
   const Target& target_;
   absl::flat_hash_set<ValueId> underOutput_;
-  absl::flat_hash_set<ValueId> owned_;
-  absl::flat_hash_set<ValueId> outputs_;
   absl::flat_hash_set<ValueId> viewed_;             // what outputs are views of
   absl::flat_hash_map<ValueId, ValueId> storedIn_;  // by value: the update that has stored it last
   Writes writes_;                                   // by the commits so far
   int64_t copies_ = 0;  // the latest number of a copy: capture, too, keeps copies apart by numbers
-  std::vector<std::vector<ValueId>> users_;
+  const Overwriting overwriting_;
 };
 
 }  // namespace
@@ -368,8 +336,8 @@ absl::Status forwardCarriedThrough(Graph& graph) {
 
 absl::Status prepare(Graph& graph, const Target& target, absl::flat_hash_set<ValueId> owned);
 
-/// Results of a region get memory of their own.
-absl::Status settleOutputs(const Node& control, Graph& region) {
+/// Results of a region get memory of their own, but for those that stay `inPlace` (answersInPlace).
+absl::Status settleOutputs(const Node& control, absl::Span<const std::optional<size_t>> inPlace, Graph& region) {
   const size_t leading = leadingOutputs(control.op);
   absl::flat_hash_set<ValueId> taken;
   int64_t serial = -2;  // others of a graph have other numbers
@@ -382,10 +350,15 @@ absl::Status settleOutputs(const Node& control, Graph& region) {
     if (layout != own && layout.rank() != own.rank()) return absl::InternalError("plan: ranks of a result differ");
     bool keeps = !isView(region, output) && own == layout && !taken.contains(output);
     if (node.op == Op::kConstant || node.op == Op::kSym) keeps = false;
-    if (node.op == Op::kInput && result) {
-      const auto from = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
-      keeps &= control.op == Op::kLoop && (from == i - leading || !carriesThrough(region, from));
+    const Node& memory = region.node(memoryOf(region, output));
+    const std::optional<size_t> place = result ? inPlace[i - leading] : std::nullopt;
+    if (memory.op == Op::kInput && result) {
+      const auto from = static_cast<size_t>(memory.attrs.integer(AttrKey::kIndex));
+      if (control.op != Op::kLoop) keeps &= place == from;
+      if (node.op == Op::kInput && control.op == Op::kLoop)
+        keeps &= from == i - leading || !carriesThrough(region, from);
     }
+    if (place && !keeps) return absl::InternalError("plan: a result does not stay where it was to stay");
     if (isGiven(region, output)) keeps = false;
     if (!keeps) output = addCopy(region, output, serial--, layout);
     if (result) taken.insert(output);
@@ -396,6 +369,7 @@ absl::Status settleOutputs(const Node& control, Graph& region) {
 absl::Status prepareRegions(Graph& graph, const Target& target) {
   for (size_t i = 0; i < graph.size(); ++i) {
     Node& node = graph.mutableNode(ValueId(i));
+    const std::vector<std::optional<size_t>> inPlace = answersInPlace(node);
     for (std::unique_ptr<Graph>& region : node.regions) {
       const std::vector<ValueId> inputs = region->inputs();
       absl::flat_hash_set<ValueId> owned;
@@ -403,10 +377,12 @@ absl::Status prepareRegions(Graph& graph, const Target& target) {
         if (!inputs[k].valid()) continue;
         if (packedLike(region->type(inputs[k]).layout) != memoryLayout(node, k))
           return absl::UnimplementedError("plan: the layout of a value changes between regions");
-        if (node.op == Op::kLoop && !carriesThrough(*region, k)) owned.insert(inputs[k]);
+        const bool changes =
+            node.op == Op::kLoop ? !carriesThrough(*region, k) : std::count(inPlace.begin(), inPlace.end(), k) > 0;
+        if (changes) owned.insert(inputs[k]);
       }
       if (absl::Status s = prepare(*region, target, std::move(owned)); !s.ok()) return s;
-      if (absl::Status s = settleOutputs(node, *region); !s.ok()) return s;
+      if (absl::Status s = settleOutputs(node, inPlace, *region); !s.ok()) return s;
     }
   }
   return absl::OkStatus();
