@@ -1,4 +1,4 @@
-"""Whether 0 to the power of minus infinity divides by zero is told by the library that NumPy uses.
+"""Infinities that a power has exactly are reported by some of the libraries that NumPy uses.
 
 watch: log
 tolerance: 0.0001
@@ -15,3 +15,7 @@ arguments = (np.array([0.0, -0.0, 3.0] * 5), np.array([-np.inf, 1.0, -np.inf] * 
 arguments = (np.array([0.0, -0.0, 3.0], 'f4'), np.array([-np.inf, 1.0, -np.inf], 'f4'), np.float32(np.inf))
 # ---- call
 arguments = (np.array([0.0, -0.0, 3.0], 'f2'), np.array([-np.inf, 1.0, -np.inf], 'f2'), np.float16(np.inf))
+# ---- call
+arguments = (np.array([1e300, 0.5, np.inf]), np.array([np.inf, 3.0, np.inf]), 1.0)
+# ---- call
+arguments = (np.array([-1e38, 0.5, np.inf], 'f4'), np.array([np.inf, 3.0, np.inf], 'f4'), np.float32(1))
