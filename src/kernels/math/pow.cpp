@@ -125,7 +125,7 @@ Val pow(KernelBuilder& b, Val vx, Val vy) {
   raiseIf(pole & (ay < kInf), kRaiseDivide);
   // The infinities of 0 to the power of -infinity and of large numbers to that of infinity are exact, but the libraries
   // behind some of NumPy's loops report them.
-  raiseIf((pole | ((a > 1) & (a < kInf))) & (ay == kInf), kDecline);
+  raiseIf((pole & (ay == kInf)) | ((a > 1) & (a < kInf) & (y == kInf)), kDecline);
   r = select(undefined | isnan(x) | isnan(y), std::numeric_limits<double>::quiet_NaN(), r);
   return select((x == 1) | (y == 0), 1, r).v;
 }
