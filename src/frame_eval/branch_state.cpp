@@ -136,7 +136,7 @@ void BranchState::restore() {
   for (Saved& saved : saved_) {
     Value& v = *saved.value;
     const Contents& was = before_.at(&v);
-    if (v.kind == ValueKind::kArray)
+    if (was.kind == ValueKind::kArray)                        // which an arm inside may have made unjoined
       v.items.resize(std::min(v.items.size(), saved.views));  // those made since are views of another content
     if (saved.lazy) v.lazy = saved.lazy->copy();              // loops take items that nothing else tells of
     if (Contents(v) == was) continue;

@@ -36,7 +36,8 @@ class RegionGraph {
 
   explicit RegionGraph(graph::Graph& graph) : graph_(graph) {}
 
-  bool empty() const { return controls_.empty() && required_.empty(); }
+  /// Nothing is to be settled: the graph is what it shows.
+  bool empty() const { return controls_.empty() && required_.empty() && dropped_.empty(); }
   /// The nodes from `begin` on are those of an arm or a body that has ended: no node made later is one of them.
   void endArm(size_t begin);
   /// Adds a branch and answers its results. Branches and loops inside of the arms come first.

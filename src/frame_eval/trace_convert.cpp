@@ -86,13 +86,13 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kObject: refuseOpaque(value); [[fallthrough]];
     case ValueKind::kInstance:
       fail(BreakReason::kUnsupportedNumpy, std::string("operand of type ") + typeOf(value)->tp_name);
+    case ValueKind::kUnjoined: branches.refuse(value);
     case ValueKind::kIterator:
     case ValueKind::kFunction:
     case ValueKind::kMethod:
     case ValueKind::kCell:
     case ValueKind::kNull:
     case ValueKind::kSuper:
-    case ValueKind::kUnjoined: branches.refuse(value);
     case ValueKind::kUnread: fail(BreakReason::kUnsupportedNumpy, "operand that is not a number");
   }
   FW_UNREACHABLE();

@@ -128,9 +128,10 @@ Val floatFloorDivide(Lowering& l, Val a, Val b) {  // npy_floor_divide
   const Val floor = l.b.op(ScalarOp::kFloor, div);
   const Val up = l.b.op(ScalarOp::kGt, l.b.op(ScalarOp::kSub, div, floor), l.b.constant(d, 0.5));
   const Val rounded = l.b.select(up, l.b.op(ScalarOp::kAdd, floor, one(l, d)), floor);
-  const Val sign =
-      l.b.op(ScalarOp::kMul, l.b.op(ScalarOp::kCopySign, one(l, d), a), l.b.op(ScalarOp::kCopySign, one(l, d), b));
-  const Val small = l.b.select(isZero(l.b, div), l.b.op(ScalarOp::kCopySign, z, sign), rounded);
+  // The sign of a quotient of 0 is that of a / b, which may underflow.
+  const Val none = both(l, isZero(l.b, div), l.b.op(ScalarOp::kNot, byZero));
+  const Val ratio = l.b.op(ScalarOp::kDiv, l.b.select(none, a, z), l.b.select(none, b, one(l, d)));
+  const Val small = l.b.select(none, l.b.op(ScalarOp::kCopySign, z, ratio), rounded);
   return l.b.select(byZero, quotient, small);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/bound_sizes.h"
@@ -84,19 +85,32 @@ class Definitions {
   }
 
   std::vector<graph::SymId> factsFor(const Kernel& kernel) const {
+    return facts([&](graph::SymId symbol) {
+      return std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
+                         [&](const Access& access) { return graph::mentions(syms_, access.offset, symbol); });
+    });
+  }
+
+  /// Of the places in memory that are results: they come behind everything.
+  std::vector<graph::SymId> factsFor(absl::Span<const graph::OutputBinding> outputs) const {
+    return facts([&](graph::SymId symbol) {
+      return std::any_of(outputs.begin(), outputs.end(), [&](const graph::OutputBinding& output) {
+        return output.isView && graph::mentions(syms_, output.offset, symbol);
+      });
+    });
+  }
+
+ private:
+  std::vector<graph::SymId> facts(absl::FunctionRef<bool(graph::SymId)> mentioned) const {
     std::vector<graph::SymId> facts;
     for (const graph::DefineStep* step : steps_) {
-      const auto mentions = [&](graph::SymId id) { return graph::mentions(syms_, id, step->symbol); };
-      const bool known = std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
-                                     [&](const Access& access) { return mentions(access.offset); });
-      if (!known) continue;
+      if (!mentioned(step->symbol)) continue;
       facts.push_back(syms_.sub(step->symbol, step->least));
       facts.push_back(syms_.sub(step->most, step->symbol));
     }
     return facts;
   }
 
- private:
   void find(const graph::Steps& steps) {
     for (const graph::Step& step : steps) {
       if (const auto* define = std::get_if<graph::DefineStep>(&step.what)) steps_.push_back(define);
@@ -130,13 +144,17 @@ absl::StatusOr<std::vector<Reach>> unprovedReaches(const graph::Graph& graph, co
     return !late(reach.offset) && std::none_of(reach.terms.begin(), reach.terms.end(), lateTerm) &&
            std::none_of(reach.spans.begin(), reach.spans.end(), late) && std::none_of(shape.begin(), shape.end(), late);
   };
-  for (size_t result : prover.unprovedResults()) {
-    const graph::OutputBinding& output = plan.outputs[result];
-    reaches.push_back(reachOf(output, plan, graph.syms()));
-    inRegion |= !isEarly(reaches.back());
-    if (options.refuseUnproved) problems.push_back(absl::StrCat("result ", result, " in buffer ", output.buffer.index));
-  }
   const Definitions definitions(graph, plan);
+  {
+    const AccessProver::Scope defined(prover, {}, definitions.factsFor(plan.outputs));
+    for (size_t result : prover.unprovedResults()) {
+      const graph::OutputBinding& output = plan.outputs[result];
+      reaches.push_back(reachOf(output, plan, graph.syms()));
+      inRegion |= !isEarly(reaches.back());
+      if (options.refuseUnproved)
+        problems.push_back(absl::StrCat("result ", result, " in buffer ", output.buffer.index));
+    }
+  }
   const auto prove = [&](const Kernel& kernel, bool known) {
     const AccessProver::Scope defined(prover, {}, definitions.factsFor(kernel));
     for (uint32_t access : prover.unproved(kernel)) {

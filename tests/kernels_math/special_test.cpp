@@ -95,7 +95,9 @@ Expected reference(const Subject& s, DType t, double x, double y) {
   return {r, (flags & FE_INVALID ? 1u : 0u) | (flags & FE_DIVBYZERO ? 2u : 0u) | (flags & FE_OVERFLOW ? 4u : 0u)};
 }
 
-bool declined(const Subject& s, DType t, double x) {
+/// Where C's libraries agree about the result, but not about the flags, or where reduction would be too long.
+bool declined(const Subject& s, DType t, double x, double y) {
+  if (s.name == "pow" && std::isinf(y)) return y < 0 ? x == 0 : std::isfinite(x) && std::fabs(x) > 1;
   const bool trig = s.name == "sin" || s.name == "cos" || s.name == "tan";
   return trig && std::isfinite(x) && std::fabs(x) > (t == DType::kF32 ? 1e5 : 0x1p40);
 }
@@ -130,8 +132,8 @@ void checkAll(const std::string& name, DType t) {
       const double dx = unpack(t, bx), dy = unpack(t, by);
       uint64_t out;
       const uint64_t status = f.runWithStatus(&bx, &by, &out, 1);
-      if (declined(s, t, dx)) {
-        EXPECT_TRUE(status & 16) << name << " " << dx;
+      if (declined(s, t, dx, dy)) {
+        EXPECT_TRUE(status & 16) << name << " " << dx << " " << dy;
         continue;
       }
       const Expected want = reference(s, t, dx, dy);

@@ -76,8 +76,8 @@ def observe(function, arguments: tuple, also=lambda: (), keywords: dict | None =
 
 
 class _Walk:
-    def __init__(self, ulp: int | None, relative: float | None):
-        self.ulp, self.relative = ulp, relative
+    def __init__(self, ulp: int | None, relative: float | None, any_zero: bool):
+        self.ulp, self.relative, self.any_zero = ulp, relative, any_zero
         self.forth: dict[int, int] = {}
         self.back: dict[int, int] = {}
         self.keep: list = []
@@ -119,6 +119,8 @@ class _Walk:
             assert e == a, f"{where}: {_show(a)}, expected {_show(e)}"
 
     def numbers(self, e, a, where: str) -> None:
+        if self.any_zero and e.dtype.kind in "fc":
+            e, a = (np.asarray(x + x.dtype.type(0)) for x in (e, a))   # -0.0 + 0.0 is 0.0
         if self.relative is not None and e.dtype.kind in "fc":
             assert _is_near(e, a, self.relative), f"{where}: {a!r}\nexpected {e!r}"
         elif self.ulp is None or e.dtype.kind not in "fc":
@@ -296,14 +298,15 @@ def _show(value) -> str:
 
 
 def assert_same_observation(expected: Observation, actual: Observation, ulp: int | None = None,
-                            relative: float | None = None) -> None:
-    """Floats may be apart by `ulp` units in the last place, or by `relative` times the largest element of their array."""
+                            relative: float | None = None, any_zero: bool = False) -> None:
+    """Floats may be apart by `ulp` units in the last place, or by `relative` times the largest element of their array.
+    Whether 0.0 and -0.0 are the same is for `any_zero` to say."""
     if expected.error is not None or actual.error is not None:
         assert type(expected.error) is type(actual.error) or _made_class(type(expected.error), type(actual.error)), (
             f"raised {actual.error!r} {_trace(actual.error)}, expected {expected.error!r} {_trace(expected.error)}")
     assert expected.output == actual.output, f"output {actual.output!r}, expected {expected.output!r}"
     assert expected.warned == actual.warned, f"warnings {actual.warned}, expected {expected.warned}"
-    walk = _Walk(ulp, relative)
+    walk = _Walk(ulp, relative, any_zero)
     arguments, also = expected.roots
     walk.same(arguments, actual.roots[0], "arguments")
     walk.same(also, actual.roots[1], "state")

@@ -289,7 +289,11 @@ void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   const bool element = g.type(part).rank() == 0 && !parsed.ellipsis && g.type(array->node).rank() > 0;
   if (element && !trace.onDevice() && !isScalar(value) && g.type(asArray(trace, value)).rank() > 0)
     unsupported("an array as an element");
-  if (sequenceItems(trace, value)) refuseOwnItems(trace, part, value);
+  if (sequenceItems(trace, value)) {
+    if (g.type(asArray(trace, value)).rank() > g.type(part).rank())
+      raises("a sequence is nested deeper than the array");
+    refuseOwnItems(trace, part, value);
+  }
   writePart(trace, array, part, assignedNode(trace, value, g.type(part).dtype, shapeOf(trace, part)));
 }
 

@@ -61,6 +61,16 @@ ValueId checkedScalar(Trace& trace, Op op, ValueId result, const std::vector<Val
   return *node;
 }
 
+/// NumPy's f16 scalars find quotient and remainder together: what computing the other one raises is reported, too. (Of
+/// a quotient by 0 not always; then Python runs the call and tells.)
+void watchOtherHalf(Trace& trace, Op op, ValueId result, const std::vector<Value*>& operands) {
+  const graph::Graph& g = trace.graph();
+  const bool divides = op == Op::kRemainder || op == Op::kFloorDivide;
+  if (!divides || g.type(result).dtype != DType::kF16 || !std::all_of(operands.begin(), operands.end(), isScalar))
+    return;
+  ufuncNode(trace, op == Op::kRemainder ? Op::kFloorDivide : Op::kRemainder, operands);
+}
+
 /// The ufunc that array ** exponent runs instead of power, for exponents that are Python numbers known here.
 std::optional<Op> fastPower(Trace& trace, Value* base, Value* exponent) {
   if (base->kind != ValueKind::kArray || !exponent->isConstant()) return std::nullopt;
@@ -93,6 +103,7 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
   }
   ValueId node = ufuncNode(trace, op, std::vector<Value*>{left, right});
   trace.ufuncCalls += countsAsArithmetic(trace.graph().node(node));
+  watchOtherHalf(trace, op, node, {left, right});
   return checkedScalar(trace, op, node, {left, right});
 }
 

@@ -5,6 +5,10 @@
 // operand has the same layout (layouts decide summation order and result strides) and the result is no output, nor what
 // an output is an update of, where a fresh array must not become an alias; otherwise it becomes a copy.
 //
+// What is dropped with its operands (the condition of where(c, x, x)) may be the last reader of a value that may raise.
+// A graph keeps such a value as a further output; a region answers what it answers, so there nothing may lose its
+// reader.
+//
 // Not bitwise: x + 0.0 (-0.0 becomes 0.0), x * 0, x - x, and anything with complex numbers (infinities and NaN spread
 // between the parts). x + -0.0, x - 0.0, x * 1 and x / 1 are.
 #include <cfenv>
@@ -19,6 +23,7 @@
 #include "graph/passes/rewriter.h"
 #include "graph/passes/slice_of_update.h"
 #include "graph/passes/unit_reduction.h"
+#include "graph/raising.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -54,6 +59,7 @@ class Canonicalizer {
       for (ValueId operand : node.operands)
         if (ordered) reduced_[operand.index] = true;
     }
+    if (graph.isRegion()) findLoud(graph);
   }
 
   absl::Status visit(Rewriter& rw, ValueId id) {
@@ -71,10 +77,30 @@ class Canonicalizer {
  private:
   using Operands = absl::Span<const ValueId>;
 
+  void findLoud(const Graph& graph) {
+    const std::vector<bool> live = liveValues(graph);
+    loud_.resize(graph.size());
+    stays_.resize(graph.size());
+    for (ValueId value : graph.outputs()) stays_[value.index] = true;
+    for (size_t i = 0; i < graph.size(); ++i) {
+      const Node& node = graph.node(ValueId(i));
+      loud_[i] = info(node.op).cls == OpClass::kControl || mayRaise(graph, ValueId(i));
+      for (ValueId operand : node.operands) {
+        if (loud_[operand.index]) loud_[i] = true;
+        if (live[i] && node.op != Op::kSlice) stays_[operand.index] = true;
+      }
+    }
+  }
+
+  /// Whether nobody would report what the value (of the graph as it was) and what it is computed from may raise, if it
+  /// lost a reader.
+  bool wouldBeMissed(ValueId old) const { return !loud_.empty() && loud_[old.index]; }
+
   std::optional<ValueId> simplify(Rewriter& rw, ValueId id, const Node& node, Operands in) {
     switch (info(node.op).cls) {
       case OpClass::kView:
-        if (node.op == Op::kSlice && !reduced_[id.index] && !escapes_.contains(id))
+        if (node.op == Op::kSlice && !reduced_[id.index] && !escapes_.contains(id) &&
+            (!wouldBeMissed(node.operands[0]) || stays_[node.operands[0].index]))
           if (std::optional<ValueId> stored = sliceOfUpdate(rw.out(), in[0], node.attrs.syms(AttrKey::kStarts),
                                                             node.attrs.syms(AttrKey::kSteps), node.type))
             return stored;
@@ -83,6 +109,8 @@ class Canonicalizer {
         if (std::optional<ValueId> folded = fold(rw.out(), node, in)) return folded;
         return elementwise(rw, id, node, in);
       case OpClass::kReduction: {
+        const bool reads = node.op != Op::kArgmax && node.op != Op::kArgmin;  // the index 0 needs no element
+        if (!reads && wouldBeMissed(node.operands[0])) return std::nullopt;
         std::optional<ValueId> now = reduceUnitAxes(rw.out(), node, in[0]);
         // A fresh array stays one; makePlan copies there.
         if (now && escapes_.contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), in[0])) return std::nullopt;
@@ -197,6 +225,10 @@ class Canonicalizer {
       values.push_back(g.node(operand).attrs.scalar(AttrKey::kValue));
     }
     if (isComplex(values[0].dtype)) return std::nullopt;  // scalars and arrays differ in NumPy
+    if (areUnlikeZeros(node.op, values)) return std::nullopt;
+    if (node.op == Op::kCast && isFloat(values[0].dtype) && isInteger(node.type.dtype) &&
+        !fits(values[0], node.type.dtype))
+      return std::nullopt;
     if (info(node.op).raises == Raises::kNumbers && isInteger(values[0].dtype) && values.back().lo == 0)
       return std::nullopt;
     std::feclearexcept(FE_ALL_EXCEPT);
@@ -208,16 +240,32 @@ class Canonicalizer {
     return g.constant(*value);
   }
 
+  /// Which of two zeros of different sign is the greater one is the kernels' business: it depends on the dtype, and
+  /// fmax and fmin decline.
+  static bool areUnlikeZeros(Op op, const std::vector<Scalar>& values) {
+    const bool extreme = op == Op::kMaximum || op == Op::kMinimum || op == Op::kFmax || op == Op::kFmin;
+    return extreme && isFloat(values[0].dtype) && values[0].asDouble() == 0 && values[1].asDouble() == 0 &&
+           std::signbit(values[0].asDouble()) != std::signbit(values[1].asDouble());
+  }
+
+  /// Whether the integral part is a number of the type: NumPy reports a cast where it is none.
+  static bool fits(const Scalar& value, DType integer) {
+    const int bits = 8 * itemSize(integer) - (isSigned(integer) ? 1 : 0);
+    const double whole = std::trunc(value.asDouble()), end = std::ldexp(1.0, bits);
+    return whole < end && whole >= (isSigned(integer) ? -end : 0.0);
+  }
+
   std::optional<ValueId> elementwise(Rewriter& rw, ValueId id, const Node& node, Operands in) {
     Graph& g = rw.out();
     if (node.op == Op::kCast) return cast(rw, id, node, in[0]);
     if (node.op == Op::kCopy)
       return sameArray(g, node, in[0]) && !escapes_.contains(id) ? std::optional(in[0]) : std::nullopt;
     if (node.op == Op::kWhere) {
-      if (in[1] == in[2]) return instead(g, id, node, in[1]);
+      if (in[1] == in[2]) return wouldBeMissed(node.operands[0]) ? std::nullopt : instead(g, id, node, in[1]);
       const Node& condition = g.node(in[0]);
       if (condition.op != Op::kConstant) return std::nullopt;
-      return instead(g, id, node, condition.attrs.scalar(AttrKey::kValue).lo ? in[1] : in[2]);
+      const size_t taken = condition.attrs.scalar(AttrKey::kValue).lo ? 1 : 2;
+      return wouldBeMissed(node.operands[3 - taken]) ? std::nullopt : instead(g, id, node, in[taken]);
     }
     const bool undoesItself = node.op == Op::kNegative || node.op == Op::kConjugate || node.op == Op::kInvert;
     if (undoesItself && g.node(in[0]).op == node.op) return instead(g, id, node, g.node(in[0]).operands[0]);
@@ -276,6 +324,8 @@ class Canonicalizer {
 
   absl::flat_hash_set<ValueId> escapes_;  // outputs and what they are views and updates of
   std::vector<bool> reduced_;             // read, perhaps through views, by what depends on strides
+  std::vector<bool> loud_;                // in a region: may raise, or is computed from what may
+  std::vector<bool> stays_;               // in a region: read by something else than slices
   Writes writes_;                         // by the commits that are kept so far
 };
 

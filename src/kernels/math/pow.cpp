@@ -121,7 +121,11 @@ Val pow(KernelBuilder& b, Val vx, Val vy) {
   r = select((bits(x) < 0) & odd, -r, r);
   V undefined = (x < 0) & (a < kInf) & (rint(y) != y) & (ay < kInf);
   raiseIf(undefined, kRaiseInvalid);
-  raiseIf((a == 0) & negative & (ay < kInf), kRaiseDivide);
+  const V pole = (a == 0) & negative;
+  raiseIf(pole & (ay < kInf), kRaiseDivide);
+  // The infinities of 0 to the power of -infinity and of large numbers to that of infinity are exact, but the libraries
+  // behind some of NumPy's loops report them.
+  raiseIf((pole & (ay == kInf)) | ((a > 1) & (a < kInf) & (y == kInf)), kDecline);
   r = select(undefined | isnan(x) | isnan(y), std::numeric_limits<double>::quiet_NaN(), r);
   return select((x == 1) | (y == 0), 1, r).v;
 }

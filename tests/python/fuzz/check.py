@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import gc
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from observe import assert_same_observation, observe
 
 
 PLAIN_SECONDS = 20
+# Which of two zeros of different sign they pick is nobody's promise (docs/differences.md): it depends on NumPy's vectors.
+PICKS_ZEROS = re.compile(r"\.(max|min|clip|ptp)\(")
 
 
 @dataclasses.dataclass
@@ -84,7 +87,18 @@ class _Spoken:
         self.file.close()
 
 
+class _TooLong(BaseException):
+    """In plain Python."""
+
+
 def check(program: Program, mode: str = "default") -> Report:
+    try:
+        return _check(program, mode)
+    except _TooLong:   # such a program is none
+        return Report("", "unsettled", False)
+
+
+def _check(program: Program, mode: str) -> Report:
     compiled: list = []
 
     def compile_it(function):
@@ -126,7 +140,7 @@ def _calls_differ(program: Program, plain: _Side, other: _Side, compile_it, spok
         actual.warned = [warning for warning in actual.warned if "recompile limit" not in warning[1]]
         try:
             assert str(expected.error) == str(actual.error), f"raised {actual.error!r}, expected {expected.error!r}"
-            assert_same_observation(expected, actual, relative=program.tolerance)
+            assert_same_observation(expected, actual, relative=program.tolerance, any_zero=bool(PICKS_ZEROS.search(program.source)))
             spoken.take()   # generators are asked for what they still have
         except AssertionError as error:
             return f"call {i}: {error}", str(error).split()[0].split("[")[0].split(".")[0].strip(":")
@@ -187,7 +201,7 @@ def _stir(number: int) -> None:
 
 
 def _too_long(*_):
-    raise KeyboardInterrupt("plain Python takes too long")
+    raise _TooLong
 
 
 @contextlib.contextmanager
