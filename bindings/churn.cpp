@@ -23,7 +23,11 @@ bool isCurable(const guards::GuardSet& set, const guards::Guard& guard) {
   return !ofType || (*set.sources)[guard.source].kind != guards::SourceKind::kArg;
 }
 
+using capture::kProductSizes;
 using capture::kSharedPlaces;
+
+/// Sizes of matrices that have a variant of their own before one is made for all of them.
+constexpr int kMostSizes = 3;
 
 /// Whether the guard holds fast how arrays lie in memory: an equation of addresses or strides.
 bool isOfPlaces(const guards::GuardSet& set, const guards::Guard& guard) {
@@ -54,6 +58,11 @@ std::optional<Churn::Blame> Churn::blame(const Variant& newest, const Invocation
     if (changing_.contains(kSharedPlaces) || limit <= 0 || ++counts_[kSharedPlaces] < limit) return std::nullopt;
     changing_.insert(kSharedPlaces);
     return Blame{guard.at, std::move(miss.reason), true, true};
+  }
+  if (guard.pin == guards::Pin::kSize) {
+    if (changing_.contains(kProductSizes) || ++counts_[kProductSizes] < kMostSizes) return std::nullopt;
+    changing_.insert(kProductSizes);
+    return Blame{guard.at, std::move(miss.reason), true};
   }
   if (!isCurable(set, guard)) return std::nullopt;
   if (guard.pin == guards::Pin::kSetting && changing_.insert(guard.at).second)

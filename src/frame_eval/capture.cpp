@@ -131,6 +131,8 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
   Trace trace;
   trace.loops = &loops;
   trace.sizes = options.sizes;
+  trace.fixesSizes =
+      options.sizes != SizePolicy::kDynamic && !(options.changing && options.changing->contains(kProductSizes));
   trace.shared = known.groups;
   trace.mayRestart = mayRestart;
   trace.keepsWrites = options.keepWrites;

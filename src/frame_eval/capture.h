@@ -26,6 +26,7 @@ struct CallView {
 };
 
 inline constexpr int kSharedPlaces = -1;
+inline constexpr int kProductSizes = -2;
 
 struct CaptureOptions {
   int maxInlineDepth = 32;
@@ -35,7 +36,8 @@ struct CaptureOptions {
   SizePolicy sizes = SizePolicy::kAuto;  ///< of arrays that nothing more special is known of
   /// Instructions of the outermost frame whose settings (numbers among globals, class attributes, defaults) have been
   /// seen to change: every call reads them. kSharedPlaces: where arrays lie in memory that they share has been seen to
-  /// change, so that Python writes into those. Null: there are none.
+  /// change, so that Python writes into those. kProductSizes: products of small matrices have been seen with many
+  /// sizes, so that those stay symbols. Null: there are none.
   const absl::flat_hash_set<int>* changing = nullptr;
   bool evenWithoutArrays = false;  ///< do not break with kNothingToCompile (tests of capture on all of Python)
   Deadline deadline;               ///< a capture that takes longer is given up

@@ -158,18 +158,18 @@ class Trace {
   TypeLookups lookups;  ///< in classes, by this capture
   bool atomic = false;  ///< no other thread may run from the guards to the end
 
-  std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp
-  void openSharedArrays();           ///< their views stand in front of what follows
-  Branches branches{*this};          ///< on array data
-  Turns turns{*this};                ///< of loops that become one loop of the graph
-  LoopDecisions* loops = nullptr;    ///< null: all loops are unrolled
-  DataSizes decided{*this};          ///< sizes that library calls decide
-  int ufuncCalls = 0;                ///< those counted for Captured::ufuncsAreOwn
-  bool inlines = false;              ///< some call of a Python function was traced into
-  bool mayRestart = true;            ///< knowing more of them
-
+  std::vector<SharedMemory> shared;         ///< arrays known to share memory; see numpy/overlap.cpp
+  void openSharedArrays();                  ///< their views stand in front of what follows
+  Branches branches{*this};                 ///< on array data
+  Turns turns{*this};                       ///< of loops that become one loop of the graph
+  LoopDecisions* loops = nullptr;           ///< null: all loops are unrolled
+  DataSizes decided{*this};                 ///< sizes that library calls decide
+  int ufuncCalls = 0;                       ///< those counted for Captured::ufuncsAreOwn
+  bool inlines = false;                     ///< some call of a Python function was traced into
+  bool mayRestart = true;                   ///< knowing more of them
   PyObject* code = nullptr;                 ///< code object of the function being captured (borrowed)
   SizePolicy sizes = SizePolicy::kAuto;     ///< of arrays without a mark of their own
+  bool fixesSizes = true;                   ///< for products of small matrices
   std::function<bool(Value*)> objectTruth;  ///< of objects whose class decides
   int nesting = 0;                          ///< see Nesting
   int line = 0;                             ///< user's line being executed

@@ -371,8 +371,9 @@ Value* Trace::arrayFromSource(SourceId source, PyObject* object) {
                                   a.shape[axis], {SymbolBinding::From::kDim, source, axis});
     // Which axes are ties, and which interleave, is said of those that have a stride.
     const bool silent = a.shape[axis] == 1 && (type.layout.tiedAxes || type.layout.interleaved);
-    if (silent || sizePolicy(object, axis, code, argument, sizes) == SizePolicy::kStatic)
-      size = syms().constant(specialize(size));
+    const SizePolicy policy = sizePolicy(object, axis, code, argument, sizes);
+    if (policy == SizePolicy::kDynamic) fixesSizes = false;
+    if (silent || policy == SizePolicy::kStatic) size = syms().constant(specialize(size));
     type.shape.push_back(size);
   }
   if (type.layout.contiguity != graph::Contiguity::kPacked) {

@@ -140,6 +140,7 @@ absl::StatusOr<T> integerOp(Op op, DType dtype, T a, T b) {
     case ElementwiseOp::kReal:
     case ElementwiseOp::kImag:
     case ElementwiseOp::kAngle:
+    case ElementwiseOp::kFma:
     case ElementwiseOp::kWhere:
     case ElementwiseOp::kCast: break;  // answered elsewhere, or NumPy has no such loop
   }
@@ -199,6 +200,7 @@ absl::StatusOr<bool> boolOp(Op op, bool a, bool b) {
     case ElementwiseOp::kReal:
     case ElementwiseOp::kImag:
     case ElementwiseOp::kAngle:
+    case ElementwiseOp::kFma:
     case ElementwiseOp::kWhere:
     case ElementwiseOp::kCast: break;  // answered elsewhere, or NumPy has no such loop
   }
@@ -287,6 +289,7 @@ absl::StatusOr<T> floatOp(Op op, DType dtype, T a, T b) {
     case ElementwiseOp::kInvert:
     case ElementwiseOp::kLeftShift:
     case ElementwiseOp::kRightShift:
+    case ElementwiseOp::kFma:
     case ElementwiseOp::kWhere:
     case ElementwiseOp::kCast: break;  // answered elsewhere, or NumPy has no such loop
   }
@@ -373,6 +376,7 @@ absl::StatusOr<std::complex<double>> complexOp(Op op, DType dtype, std::complex<
     case ElementwiseOp::kReal:
     case ElementwiseOp::kImag:
     case ElementwiseOp::kAngle:
+    case ElementwiseOp::kFma:
     case ElementwiseOp::kWhere:
     case ElementwiseOp::kCast: break;  // answered elsewhere, or NumPy has no such loop
   }
@@ -485,11 +489,23 @@ Scalar castElement(const Scalar& value, DType to) {
   return Scalar::ofInt(to, floatToInteger(value.asDouble(), to));
 }
 
+namespace {
+
+absl::StatusOr<Scalar> fmaElement(const Scalar& a, const Scalar& b, const Scalar& c) {
+  const double x = a.asDouble(), y = b.asDouble(), z = c.asDouble();
+  if (a.dtype == DType::kF64) return Scalar::ofDouble(a.dtype, std::fma(x, y, z));
+  if (a.dtype != DType::kF32) return unknown(Op::kFma, a.dtype);
+  return Scalar::ofDouble(a.dtype, std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
+}
+
+}  // namespace
+
 absl::StatusOr<Scalar> evaluateElement(Op op, absl::Span<const Scalar> in, DType result) {
   FW_CHECK(!in.empty());
   const Scalar& a = in[0];
   const Scalar& b = in.size() > 1 ? in[1] : in[0];
   if (op == Op::kWhere) return truth(a) ? in[1] : in[2];
+  if (op == Op::kFma) return fmaElement(a, b, in[2]);
   if (op == Op::kCast) return castElement(a, result);
   if (op == Op::kCopy) return a;
   if (op == Op::kClip) return clipElement(in[0], in[1], in[2]);

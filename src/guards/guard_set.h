@@ -32,8 +32,9 @@ struct ArrayMeta {
 enum class Relation : uint8_t { kEq, kNe, kLt, kLe };
 
 /// Whether a guard holds fast one value of many, rather than one of a few answers (a < b, is None): then it may fail
-/// for ever other values. A setting is a number that was taken for a constant, though every call could read it.
-enum class Pin : uint8_t { kNone, kValue, kSetting };
+/// for ever other values. A setting is a number that was taken for a constant, though every call could read it; a size
+/// was made a constant for a product of small matrices, which can be a call of NumPy.
+enum class Pin : uint8_t { kNone, kValue, kSetting, kSize };
 
 struct Guard {
   GuardKind kind;

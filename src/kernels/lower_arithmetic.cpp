@@ -149,6 +149,11 @@ absl::StatusOr<Value> lowerMultiply(Lowering& l, Values v) {
   return partwise(l, v[0].dtype == DType::kBool ? ScalarOp::kAnd : ScalarOp::kMul, v);
 }
 
+absl::StatusOr<Value> lowerFma(Lowering& l, Values v) {
+  if (v[0].dtype != DType::kF32 && v[0].dtype != DType::kF64) return absl::UnimplementedError("fma of this type");
+  return Value{v[0].dtype, l.b.op(ScalarOp::kFma, v[0].re, v[1].re, v[2].re), {}};
+}
+
 absl::StatusOr<Value> lowerDivide(Lowering& l, Values v) {
   if (v[0].isComplex()) return complexDivide(l.b, v[0], v[1]);
   if (!graph::isFloat(v[0].dtype)) return unimplemented("true division of integers without a cast");

@@ -60,14 +60,13 @@ class ArgumentBuilder {
   std::vector<ValueId> operands_;
 };
 
-/// The function, or the method as a function.
+}  // namespace
+
 Ref functionOf(const Bound& a) {
   if (a.callable) return Ref::create(a.callable);
   const std::string_view method = a.function.substr(a.function.find('.') + 1);  // ndarray.dot
   return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), std::string(method).c_str()));
 }
-
-}  // namespace
 
 ValueType freshType(DType dtype, SymShape shape) {
   const int rank = static_cast<int>(shape.size());

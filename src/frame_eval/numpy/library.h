@@ -33,6 +33,8 @@ std::vector<ValueId> decidingCall(Bound& a, bool tuple, const MakeResults& makeR
 Value* libraryValue(Bound& a, ValueType result);
 /// The same of a function that moves, compares or counts, so that it has nothing to report of floating-point numbers.
 Value* quietValue(Bound& a, ValueType result);
+/// The function that is called, or the method as a function.
+cpython::Ref functionOf(const Bound& a);
 /// A packed array in C order.
 ValueType freshType(DType dtype, SymShape shape);
 

@@ -3,6 +3,7 @@
 // calls the function between two regions.
 #include "cpython/numpy_api.h"
 #include "frame_eval/numpy/library.h"
+#include "frame_eval/numpy/small_products.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -222,8 +223,9 @@ Value* matmul(Bound& a) {
   const ValueId left = arrayOf(a, "x1"), right = arrayOf(a, "x2");
   checkStack(a.trace, left);
   checkStack(a.trace, right);
-  return libraryValue(
-      a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), productShape(a.trace, left, right)));
+  SymShape shape = productShape(a.trace, left, right);
+  if (Value* small = smallProduct(a.trace, functionOf(a).get(), left, right)) return small;
+  return libraryValue(a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), std::move(shape)));
 }
 
 Value* dot(Bound& a) {
@@ -235,6 +237,7 @@ Value* dot(Bound& a) {
   SymShape shape = withoutLast(l, 1);
   for (size_t i = 0; i < r.size(); ++i)
     if (i + 2 != r.size() && r.size() > 1) shape.push_back(r[i]);
+  if (Value* small = smallProduct(a.trace, functionOf(a).get(), left, right)) return small;
   return libraryValue(a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), std::move(shape)));
 }
 

@@ -219,6 +219,7 @@ TEST(Evaluator, FloatCornersAreNumPys) {
   EXPECT_EQ(run(Op::kMaximum, {f64(0.0), f64(-0.0)}, DType::kF64), f64(-0.0));
   EXPECT_EQ(run(Op::kClip, {f64(-0.0), f64(0.0), f64(1.0)}, DType::kF64), f64(-0.0));
   EXPECT_EQ(run(Op::kRemainder, {f64(-1.0), f64(inf)}, DType::kF64), f64(inf));
+  EXPECT_EQ(run(Op::kFma, {f64(1 + 0x1p-52), f64(1 - 0x1p-52), f64(-1.0)}, DType::kF64), f64(-0x1p-104));
   EXPECT_EQ(run(Op::kFloorDivide, {f64(-1.0), f64(inf)}, DType::kF64), f64(-1.0));
   EXPECT_EQ(castElement(f64(1e20), DType::kI32), Scalar::ofInt(DType::kI32, INT32_MIN));
   EXPECT_EQ(castElement(f64(300.7), DType::kU8), Scalar::ofInt(DType::kU8, 44));

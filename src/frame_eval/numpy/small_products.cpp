@@ -1,0 +1,319 @@
+// A product of floats is a sum whose bits depend on its order, which is that of a kernel of NumPy's BLAS: it goes by
+// the machine, the function, the element type, the sizes and the layouts. So NumPy itself is asked, once per process
+// for each of them: it multiplies random operands, and the first order of product_orders.def that has all of its bits
+// is compiled. No order has them: the product stays a call. Sizes become constants for that, as long as the function is
+// not seen with many (CaptureOptions::changing).
+//
+// - Operands are packed in C or Fortran order and have at least two elements along every axis: all of their memory is
+//   known then. Others go through loops and copies that NumPy chooses by strides.
+// - One order is that of all elements of a result. Kernels whose last rows are summed differently fit none.
+// - A matrix times its own transpose is computed by another kernel (syrk). Whether two arrays are one is seen when the
+//   product runs, so that an order must be that of both.
+// - Kernels that begin with zero never answer -0.0: zero is added at the end, which changes nothing else.
+// - Sums of integers wrap, in any order.
+#include "frame_eval/numpy/small_products.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "cpython/numpy_api.h"
+#include "frame_eval/numpy/library.h"
+#include "graph/support/check.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+using cpython::checked;
+
+enum class Order : uint8_t {
+#define FW_PRODUCT_ORDER(Id, text, source) k##Id,
+#include "frame_eval/numpy/product_orders.def"
+};
+constexpr Order kOrders[] = {
+#define FW_PRODUCT_ORDER(Id, text, source) Order::k##Id,
+#include "frame_eval/numpy/product_orders.def"
+};
+
+/// What a sum is made of: `product(i)`, `fma(i, sum)`, `add(x, y)` of some type of values.
+template <class Terms>
+auto consecutive(Terms& terms, int64_t begin, int64_t end) {
+  auto sum = terms.product(begin);
+  for (int64_t i = begin + 1; i < end; ++i) sum = terms.fma(i, sum);
+  return sum;
+}
+
+template <class Terms>
+auto plain(Terms& terms, int64_t k) {
+  auto sum = terms.product(0);
+  for (int64_t i = 1; i < k; ++i) sum = terms.add(sum, terms.product(i));
+  return sum;
+}
+
+/// What compilers make of a(0) * b(0) + a(1) * b(1) + ...: the first product is added to the second.
+template <class Terms>
+auto contracted(Terms& terms, int64_t begin, int64_t end) {
+  auto sum = end - begin > 1 ? terms.fma(begin, terms.product(begin + 1)) : terms.product(begin);
+  for (int64_t i = begin + 2; i < end; ++i) sum = terms.fma(i, sum);
+  return sum;
+}
+
+template <class Terms>
+auto lanes(Terms& terms, int64_t k) {
+  const int64_t whole = k / 4 * 4;
+  if (!whole) return contracted(terms, 0, k);
+  const auto lane = [&](int64_t first) {
+    auto sum = terms.product(first);
+    for (int64_t i = first + 4; i < whole; i += 4) sum = terms.fma(i, sum);
+    return sum;
+  };
+  const auto sum = terms.add(terms.add(lane(0), lane(2)), terms.add(lane(1), lane(3)));
+  if (k == whole) return sum;
+  return k == whole + 1 ? terms.fma(whole, sum) : terms.add(sum, contracted(terms, whole, k));
+}
+
+template <class Terms>
+auto blocks(Terms& terms, int64_t k) {
+  const auto size = [&](int64_t begin) -> int64_t { return k - begin >= 4 ? 4 : k - begin >= 2 ? 2 : 1; };
+  auto sum = contracted(terms, 0, size(0));
+  for (int64_t at = size(0); at < k; at += size(at)) sum = terms.add(sum, contracted(terms, at, at + size(at)));
+  return sum;
+}
+
+template <class Terms>
+auto sumOf(Order order, Terms& terms, int64_t k) {
+  switch (order) {
+    case Order::kSequence: return consecutive(terms, 0, k);
+    case Order::kPlain: return plain(terms, k);
+    case Order::kLanes: return lanes(terms, k);
+    case Order::kBlocks: return blocks(terms, k);
+  }
+  FW_UNREACHABLE();
+}
+
+/// An order, and whether its sums begin with zero.
+struct Summation {
+  Order order;
+  bool fromZero;
+};
+
+/// One kind of product of floats.
+struct Kind {
+  PyObject* function;
+  DType dtype;
+  bool leftMatrix, rightMatrix;
+  bool leftFortran, rightFortran;
+  int64_t m, k, n;  ///< m or n is 1 for a vector
+
+  auto key() const { return std::tuple(function, dtype, leftMatrix, rightMatrix, leftFortran, rightFortran, m, k, n); }
+};
+
+// ---- asking NumPy ---------------------------------------------------------------------------------------------------
+
+template <class T>
+class Trial {
+ public:
+  explicit Trial(const Kind& kind)
+      : kind_(kind),
+        a_(static_cast<size_t>(kind.m * kind.k) + kMostOffset),
+        b_(static_cast<size_t>(kind.k * kind.n) + kMostOffset) {}
+
+  std::optional<Summation> run() {
+    std::vector<Summation> fitting;
+    for (Order order : kOrders)
+      for (bool fromZero : {true, false}) fitting.push_back({order, fromZero});
+    const bool maybeSquare =
+        kind_.leftMatrix && kind_.rightMatrix && kind_.m == kind_.n && kind_.leftFortran != kind_.rightFortran;
+    // Two orders agree on about every other element; every draw has its own scale of zeros, and its own alignment.
+    const int64_t draws = std::max<int64_t>(12, 400 / (kind_.m * kind_.n));
+    for (int64_t draw = 0; draw < draws && !fitting.empty(); ++draw) {
+      fill(draw);
+      const bool own = maybeSquare && draw % 2;
+      const size_t offset = static_cast<size_t>(draw / 2) % kMostOffset;
+      const T* left = a_.data() + offset;
+      const T* right = own ? left : b_.data() + offset;
+      Ref answer = multiply(left, right);
+      std::erase_if(fitting, [&](const Summation& s) { return !agrees(s, left, right, answer.get()); });
+    }
+    if (fitting.empty()) return std::nullopt;
+    return fitting.front();
+  }
+
+ private:
+  static constexpr size_t kMostOffset = 8;
+
+  void fill(int64_t draw) {
+    std::normal_distribution<T> normal;
+    const bool sparse = draw % 4 == 3;
+    for (std::vector<T>* values : {&a_, &b_}) {
+      for (T& value : *values) {
+        value = normal(random_);
+        if (sparse && random_() % 2) value = random_() % 2 ? T{0} : -T{0};
+      }
+    }
+    if (draw == 0) {  // products that are all -0.0
+      std::fill(a_.begin(), a_.end(), T{0});
+      std::fill(b_.begin(), b_.end(), T{-1});
+    }
+  }
+
+  Ref array(const T* data, bool matrix, bool fortran, int64_t rows, int64_t columns) const {
+    constexpr npy_intp kItem = sizeof(T);
+    npy_intp shape[] = {static_cast<npy_intp>(rows), static_cast<npy_intp>(columns)};
+    npy_intp strides[] = {fortran ? kItem : kItem * shape[1], fortran ? kItem * shape[0] : kItem};
+    if (!matrix) {
+      shape[0] = static_cast<npy_intp>(rows * columns);
+      strides[0] = kItem;
+    }
+    return checked(PyArray_New(&PyArray_Type, matrix ? 2 : 1, shape, sizeof(T) == 4 ? NPY_FLOAT32 : NPY_FLOAT64,
+                               strides, const_cast<T*>(data), 0, NPY_ARRAY_ALIGNED, nullptr));
+  }
+
+  Ref multiply(const T* left, const T* right) const {
+    Ref l = array(left, kind_.leftMatrix, kind_.leftFortran, kind_.m, kind_.k);
+    Ref r = array(right, kind_.rightMatrix, kind_.rightFortran, kind_.k, kind_.n);
+    return checked(PyObject_CallFunctionObjArgs(kind_.function, l.get(), r.get(), nullptr));
+  }
+
+  struct Terms {
+    const T *a, *b;
+    int64_t strideA, strideB;
+    T product(int64_t i) const { return a[i * strideA] * b[i * strideB]; }
+    T fma(int64_t i, T sum) const { return std::fma(a[i * strideA], b[i * strideB], sum); }
+    T add(T x, T y) const { return x + y; }
+  };
+
+  bool agrees(const Summation& s, const T* left, const T* right, PyObject* answer) const {
+    T scalar{};
+    const T* got = &scalar;
+    if (PyArray_Check(answer)) {
+      auto* array = reinterpret_cast<PyArrayObject*>(answer);
+      if (PyArray_SIZE(array) != kind_.m * kind_.n || !PyArray_IS_C_CONTIGUOUS(array)) return false;
+      got = static_cast<const T*>(PyArray_DATA(array));
+    } else {
+      PyArray_ScalarAsCtype(answer, &scalar);
+    }
+    const int64_t stepA = kind_.leftFortran ? kind_.m : 1, stepB = kind_.rightFortran ? 1 : kind_.n;
+    for (int64_t i = 0; i < kind_.m; ++i) {
+      for (int64_t j = 0; j < kind_.n; ++j) {
+        Terms terms{left + (kind_.leftFortran ? i : i * kind_.k), right + (kind_.rightFortran ? j * kind_.k : j), stepA,
+                    stepB};
+        T sum = sumOf(s.order, terms, kind_.k);
+        if (s.fromZero) sum = sum + T{0};
+        if (std::memcmp(&sum, got + i * kind_.n + j, sizeof(T)) != 0) return false;
+      }
+    }
+    return true;
+  }
+
+  const Kind kind_;
+  std::vector<T> a_, b_;
+  std::mt19937 random_{1};
+};
+
+std::optional<Summation> summationOf(const Kind& kind) {
+  using Key = decltype(kind.key());
+  static auto& known = *new std::map<Key, std::optional<Summation>>;  // guarded by the GIL
+  if (auto found = known.find(kind.key()); found != known.end()) return found->second;
+  const auto summation = kind.dtype == DType::kF32 ? Trial<float>(kind).run() : Trial<double>(kind).run();
+  Py_INCREF(kind.function);  // its address is part of the key
+  known.emplace(kind.key(), summation);
+  return summation;
+}
+
+// ---- the graph ------------------------------------------------------------------------------------------------------
+
+/// The elements at `index` of one axis of the operand: of a matrix with an axis of size 1 left in its place, or
+/// without.
+ValueId along(graph::Graph& g, ValueId operand, size_t axis, int64_t index, bool keeps) {
+  const ValueType& type = g.type(operand);
+  graph::SymContext& syms = g.syms();
+  SymList starts(type.shape.size(), syms.constant(0)), steps(type.shape.size(), syms.constant(1));
+  SymShape shape = type.shape;
+  starts[axis] = syms.constant(index);
+  shape[axis] = syms.constant(1);
+  const ValueId slice = g.slice(operand, std::move(starts), std::move(steps), std::move(shape));
+  return keeps ? slice : g.squeeze(slice, {static_cast<int64_t>(axis)});
+}
+
+struct Nodes {
+  graph::Graph& g;
+  ValueId left, right;
+  const ValueType& type;
+
+  ValueId a(int64_t i) const {
+    const size_t rank = g.type(left).shape.size();
+    return along(g, left, rank - 1, i, rank == 2 && g.type(right).shape.size() == 2);
+  }
+  ValueId b(int64_t i) const { return along(g, right, 0, i, false); }
+  ValueId product(int64_t i) const { return g.addTyped(Op::kMultiply, {a(i), b(i)}, type); }
+  ValueId fma(int64_t i, ValueId sum) const { return g.addTyped(Op::kFma, {a(i), b(i), sum}, type); }
+  ValueId add(ValueId x, ValueId y) const { return g.addTyped(Op::kAdd, {x, y}, type); }
+};
+
+/// The size as a constant, if it is a small one and may be guarded.
+std::optional<int64_t> smallSize(Trace& trace, SymId size, int64_t least) {
+  size = trace.syms().canonical(size);
+  std::optional<int64_t> known = trace.syms().asConst(size);
+  if (!known) {
+    if (!trace.fixesSizes || trace.decided.contains(size) || trace.turns.contains(size)) return std::nullopt;
+    known = trace.hint(size);
+  }
+  if (*known < least || *known > kSmallProduct) return std::nullopt;
+  return known;
+}
+
+}  // namespace
+
+Value* smallProduct(Trace& trace, PyObject* function, ValueId left, ValueId right) {
+  graph::Graph& g = trace.graph();
+  if (trace.onDevice()) return nullptr;
+  const DType result = graph::promote(g.type(left).dtype, g.type(right).dtype);
+  const bool integers = graph::isInteger(result);
+  if (!integers && result != DType::kF32 && result != DType::kF64) return nullptr;
+  if (!integers && g.type(left).dtype != g.type(right).dtype) return nullptr;
+  for (ValueId operand : {left, right}) {
+    const graph::Layout& layout = g.type(operand).layout;
+    const int rank = g.type(operand).rank();
+    if (rank != 1 && rank != 2) return nullptr;
+    if (!integers && (!layout.isPacked() || !(layout.isCOrder() || layout.isFOrder()))) return nullptr;
+  }
+  const SymShape l = shapeOf(trace, left), r = shapeOf(trace, right);
+  const int64_t least = integers ? 1 : 2;
+  const auto k = smallSize(trace, l.back(), least);
+  const auto m = l.size() == 2 ? smallSize(trace, l[0], least) : 1,
+             n = r.size() == 2 ? smallSize(trace, r[1], least) : 1;
+  if (!k || !m || !n) return nullptr;
+  Summation summation{Order::kPlain, false};
+  if (!integers) {
+    const Kind kind{function,
+                    result,
+                    l.size() == 2,
+                    r.size() == 2,
+                    !g.type(left).layout.isCOrder(),
+                    !g.type(right).layout.isCOrder(),
+                    *m,
+                    *k,
+                    *n};
+    const auto fitting = summationOf(kind);
+    if (!fitting) return nullptr;
+    summation = *fitting;
+  }
+  const size_t before = trace.guardSet().guards.size();
+  for (const SymShape& sizes : {l, r})
+    for (SymId size : sizes) trace.specialize(size);
+  for (size_t i = before; i < trace.guardSet().guards.size(); ++i) trace.guardSet().guards[i].pin = guards::Pin::kSize;
+  SymShape shape;
+  if (l.size() == 2) shape.push_back(trace.syms().constant(*m));
+  if (r.size() == 2) shape.push_back(trace.syms().constant(*n));
+  const ValueType type = freshType(result, std::move(shape));
+  Nodes nodes{g, g.cast(left, result), g.cast(right, result), type};
+  ValueId sum = sumOf(summation.order, nodes, *k);
+  if (summation.fromZero) sum = nodes.add(sum, g.constant(Scalar::zero(result)));
+  return trace.arrayOrScalar(sum);
+}
+
+}  // namespace fw::capture::numpy
