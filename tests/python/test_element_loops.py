@@ -10,10 +10,13 @@ import compare
 import fusewire
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-from loops import (  # noqa: E402 - what is measured is what is tested
-    argbest, binary_search, collatz, count, crc, edit_distance, first_above, histogram, insertion, knapsack, lcs,
-    life_elements, otsu, permuted, random_walk, rle, search2, sieve, spmv, viterbi,
+from textbook.images import histogram, otsu  # noqa: E402 - what is measured is what is tested
+from textbook.matrices import spmv  # noqa: E402
+from textbook.sequences import (  # noqa: E402
+    argbest, binary_search, collatz, count, crc, edit_distance, first_above, insertion, knapsack, lcs, permuted, rle, search2, sieve,
 )
+from textbook.signals import random_walk, viterbi  # noqa: E402
+from textbook.stencils import life_elements  # noqa: E402
 
 RNG = np.random.default_rng(9)
 
