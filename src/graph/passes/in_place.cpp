@@ -48,8 +48,8 @@ bool Overwriting::mayOverwrite(ValueId base, ValueId user) const {
   if (given || isView(graph_, base) || outputs_.contains(base)) return false;
   absl::flat_hash_set<ValueId> before;  // what the user needs
   std::vector<ValueId> open = {user};
-  for (size_t i = 0; i < user.index; ++i)  // these come first (BoundSizes)
-    if (graph_.node(ValueId(i)).op == Op::kDefine) open.push_back(ValueId(i));
+  for (size_t i = 0; i < user.index; ++i)  // these come first (BoundSizes), and may read the base themselves
+    if (graph_.node(ValueId(i)).op == Op::kDefine && before.insert(ValueId(i)).second) open.push_back(ValueId(i));
   while (!open.empty()) {
     const ValueId at = open.back();
     open.pop_back();
