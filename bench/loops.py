@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import dis
 import math
 import time
 import types
@@ -27,8 +28,8 @@ def seconds(function, arguments) -> float:
 
 def njit(numba, function):
     """Numba's of a function and of the functions of this project that it calls."""
-    called = {name: njit(numba, value) for name in function.__code__.co_names
-              if isinstance(value := function.__globals__.get(name), types.FunctionType)}
+    names = {at.argval for at in dis.get_instructions(function) if at.opname == "LOAD_GLOBAL"}
+    called = {name: njit(numba, value) for name in names if isinstance(value := function.__globals__.get(name), types.FunctionType)}
     return numba.njit(types.FunctionType(function.__code__, function.__globals__ | called, function.__name__))
 
 

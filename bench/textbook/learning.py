@@ -268,7 +268,7 @@ def welford(x):
     return mean, m2 / (n - 1)
 
 
-def random(seed):
+def seeded(seed):
     return np.random.default_rng(seed)
 
 
@@ -280,15 +280,15 @@ PROGRAMS = {
     "nbody": (nbody, lambda n: (r(n, 3), r(n, 3), r(n), 100), 64),
     "k_means": (k_means, lambda n: (r(n, 3), r(4, 3), 30), 500),
     "k_means_elements": (k_means_elements, lambda n: (r(n, 3), r(4, 3), 5), 400),
-    "nearest_neighbours": (nearest_neighbours, lambda n: (r(n, 4), random(5).integers(0, 3, n), r(n, 4), 5, 3), 300),
-    "nearest_neighbour_elements": (nearest_neighbour_elements, lambda n: (r(n, 4), random(5).integers(0, 3, n), r(n, 4)), 100),
+    "nearest_neighbours": (nearest_neighbours, lambda n: (r(n, 4), seeded(5).integers(0, 3, n), r(n, 4), 5, 3), 300),
+    "nearest_neighbour_elements": (nearest_neighbour_elements, lambda n: (r(n, 4), seeded(5).integers(0, 3, n), r(n, 4)), 100),
     "n_body_pairs": (n_body_pairs, lambda n: (r(n // 4, 3), r(n // 4, 3), r(n // 4), 0.001, 8), 120),
     "runge_kutta": (runge_kutta, lambda n: (np.array([10.0, 5.0]), 0.01, n), 1000),
     "runge_kutta_scalars": (runge_kutta_scalars, lambda n: (1.0, 0.0, 0.01, n), 10000),
-    "monte_carlo_pi": (monte_carlo_pi, lambda n: (random(6), n), 20000),
-    "option_price": (option_price, lambda n: (random(7), 100.0, 105.0, 0.05, 0.2, 1.0, n, 500), 252),
+    "monte_carlo_pi": (monte_carlo_pi, lambda n: (seeded(6), n), 20000),
+    "option_price": (option_price, lambda n: (seeded(7), 100.0, 105.0, 0.05, 0.2, 1.0, n, 500), 252),
     "binomial_option": (binomial_option, lambda n: (100.0, 105.0, 0.05, 0.2, 1.0, n), 120),
-    "brownian_bridge": (brownian_bridge, lambda n: (random(8).standard_normal(n), 1.0), 10000),
+    "brownian_bridge": (brownian_bridge, lambda n: (seeded(8).standard_normal(n), 1.0), 10000),
     "attitude": (attitude, lambda n: (np.array([1.0, 0.0, 0.0, 0.0]), r(n, 3), 0.01), 1000),
     "bisection": (bisection, lambda n: (r(n), 1e-9), 500),
     "simpson": (simpson, lambda n: (-1.0, 2.0, n), 5000),
