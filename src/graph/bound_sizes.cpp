@@ -55,8 +55,8 @@ BoundSizes::BoundSizes(const Graph& graph) {
       for (const auto& [symbol, call] : calls_)
         if (call.index < i && mentions(graph.syms(), id, symbol)) needs.push_back(call);
     });
-    // What is looked at before something is written is not looked at later.
-    if (node.op == Op::kUpdate)
+    // What is looked at before something is written is not looked at later; loops and branches may write in place.
+    if (node.op == Op::kUpdate || !node.regions.empty())
       for (size_t k = 0; k < i; ++k)
         if (graph.node(ValueId(k)).op == Op::kDefine) needs.push_back(ValueId(k));
     // What has no place of its own among the steps comes with its readers.

@@ -123,10 +123,11 @@ Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Va
     case ScalarOp::kGe: return compare(expr.op, operandType, v[0], v[1]);
     case ScalarOp::kFma: return fma(v[0], v[1], v[2]);
     case ScalarOp::kSelect: {
-      // An operation on one of two constants would be folded into both, and raise nothing.
+      // An operation on one of two constants would be folded into both, and raise nothing. One on a choice between a
+      // value and the constant that is neutral to it (x / 1) would be done with the value that is not chosen, too.
       Value* picked = ir.CreateSelect(v[0], v[1], v[2]);
-      const bool constants = llvm::isa<llvm::Constant>(v[1]) && llvm::isa<llvm::Constant>(v[2]);
-      return constants && picked->getType()->isFPOrFPVectorTy() ? opaque(picked) : picked;
+      const bool constant = llvm::isa<llvm::Constant>(v[1]) || llvm::isa<llvm::Constant>(v[2]);
+      return constant && picked->getType()->isFPOrFPVectorTy() ? opaque(picked) : picked;
     }
     case ScalarOp::kCast: return cast(operandType, expr.dtype, v[0]);
     case ScalarOp::kBitcast: return ir.CreateBitCast(v[0], shapedLike(fn_.scalarType(expr.dtype), v[0]));

@@ -1,6 +1,7 @@
 """Element loops as textbooks have them: early exits with a value, Python ints that array data decides, places that it decides,
 minima and maxima. Plain against compiled, whether one region or not; those of ONE are one."""
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,13 @@ import compare
 import fusewire
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-from loops import (  # noqa: E402 - what is measured is what is tested
-    argbest, binary_search, collatz, count, crc, edit_distance, first_above, histogram, insertion, knapsack, lcs,
-    life_elements, otsu, permuted, random_walk, rle, search2, sieve, spmv, viterbi,
+from textbook.images import histogram, otsu  # noqa: E402 - what is measured is what is tested
+from textbook.matrices import spmv  # noqa: E402
+from textbook.sequences import (  # noqa: E402
+    argbest, binary_search, collatz, count, crc, edit_distance, first_above, insertion, knapsack, lcs, permuted, rle, search2, sieve,
 )
+from textbook.signals import random_walk, viterbi  # noqa: E402
+from textbook.stencils import life_elements  # noqa: E402
 
 RNG = np.random.default_rng(9)
 
@@ -406,3 +410,45 @@ def test_places_found_out_in_an_arm():
     for _ in range(4):
         compare.assert_same_call(counted_if, compiled, (ints(16, 90), reals(90), np.zeros(16, dtype=np.int64)))
     compare.assert_same_call(counted_if, compiled, (ints(16, 90), reals(90) * 0, np.zeros(0, dtype=np.int64)))
+
+
+def relaxed(d, q):
+    """The ranges of ints are looked at where d is read, and d is written in the same turn."""
+    n = len(d)
+    for i in range(n):
+        for j in range(n):
+            for k in range(j):
+                c = d[i, k] + q[k]
+                if c < d[i, j]:
+                    d[i, j] = c
+    return d
+
+
+def test_ints_change_arrays_where_they_are():
+    """A copy of the array in every turn takes 200 times as long."""
+    compiled = fusewire.compile(relaxed, fullgraph=True)
+    times = []
+    for dtype in (float, np.int64):
+        for n in (70, 71, 70):
+            compare.assert_same_call(relaxed, compiled, (ints(9, n, n, dtype=dtype), ints(9, n, dtype=dtype) - 4))
+        given = ints(9, 100, 100, dtype=dtype), ints(9, 100, dtype=dtype)
+        begin = time.process_time()
+        compiled(*given)
+        times.append(time.process_time() - begin)
+    assert times[1] < 10 * times[0] + 0.01, times
+
+
+def looked_at_before(d, n):
+    total = 0
+    for i in range(n):
+        total = total + int(d[i])
+        for j in range(n):
+            d[j] = d[j] + 1
+    return total, d
+
+
+def test_what_is_looked_at_before_a_loop_writes():
+    compiled = fusewire.compile(looked_at_before)
+    for n in (80, 90, 80):
+        compare.assert_same_call(looked_at_before, compiled, (np.arange(100), n))
+        compare.assert_same_call(looked_at_before, compiled, (np.arange(100.0), n))

@@ -236,3 +236,24 @@ def test_instruction_sets(isa):
             pytest.skip(f"this machine has no {isa}")
         for x in (RNG.random(70), np.array([0.0] * 35 + [0.5] * 35)):
             compare.assert_same_call(function, compiled, (x, RNG.random(70)))
+
+
+def masked_turns(z, n):
+    for _ in range(n):
+        inside = np.abs(z) <= 2
+        z[inside] = z[inside] * z[inside] + 0.25j
+    return z
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("isa", ["avx512", "avx2", "portable"])
+def test_choices_that_are_neutral_report_nothing(isa, dtype):
+    """The magnitude of 0j divides by a 1 that is chosen: nothing is divided by the 0 that is not."""
+    for function, arguments in ((masked_turns, lambda n: (np.zeros(n, dtype), 70)), (lambda z: np.abs(z) * 2, lambda n: (np.zeros(n, dtype),))):
+        try:
+            compiled = fusewire.compile(function, isa=isa)
+        except ValueError:
+            pytest.skip(f"this machine has no {isa}")
+        for n in (1, 3, 8, 100):
+            compare.assert_same_call(function, compiled, arguments(n))
+        assert not any(v["declines"] for v in fusewire._fusewire.describe(compiled)["variants"])

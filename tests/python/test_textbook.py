@@ -1,0 +1,89 @@
+"""The programs of bench/textbook, unmodified: plain against compiled, with sizes that change; those that are not in BROKEN are one region."""
+import copy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import compare
+import fusewire
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from textbook import PROGRAMS  # noqa: E402 - what is measured is what is tested
+
+# Not one compiled region yet, and what the first break is about.
+BROKEN = {
+    "binomial_option": "powers of floats by ints that the turn decides",
+    "bitonic_sort": "an int operation on places that are not proved, in three branches",
+    "bresenham": "places that come from unpacking a row of ints",
+    "cnn": "four and five nested loops take too long to capture",
+    "components": "places that array data decides, by while loops in branches",
+    "conv2d_bias": "an access behind a loop is not proved to stay inside",
+    "convex_hull": "a slice whose bound array data decides",
+    "ema_crossing": "a number that is a float or a np.float64",
+    "fft": "ints of a while loop by operators on bits",
+    "flood_fill": "places that array data decides, in branches",
+    "gauss_pivot_rows": "indexing with a list of places",
+    "hough_lines": "int of np.ceil, round",
+    "ising_checkerboard": "numbers of a Generator",
+    "jacobi_eigenvalues": "np.diag of a matrix, and the capture takes too long",
+    "julia": "complex() of two numbers",
+    "median_filter": "an insertion sort in a window of nine elements, in nested loops",
+    "monte_carlo_pi": "numbers of a Generator",
+    "needleman_wunsch": "a while loop of two places that array data decides",
+    "option_price": "numbers of a Generator",
+    "point_in_polygon": "the place before the first, kept over turns",
+    "rle": "slices whose bounds array data decides",
+    "smith_waterman": "max() of an int and elements",
+}
+# One region, or too long to capture: the limit is in seconds, which a busy machine has fewer of.
+SOMETIMES = {"modified_gram_schmidt", "n_body_pairs"}
+# exp, sin and cos of another library: their last place, and sums of it.
+ROUNDED = {"attitude", "bilateral", "binomial_option", "black_scholes_explicit", "dft", "hmm_forward", "hmm_forward_elements", "ising_checkerboard",
+           "ising_flips", "hough_lines", "logistic_regression", "mlp", "option_price", "simpson"}
+# Programs whose work grows with a power of the size.
+SMALLER = {"cavity_flow", "conv2d_bias", "floyd_warshall", "lu_elements", "modified_gram_schmidt", "product", "red_black_sor", "syrk", "trmm"}
+
+
+def twice(arguments):
+    """The arguments, and others that are equal: Generators as well."""
+    return tuple(copy.deepcopy(a) if isinstance(a, np.random.Generator) else a for a in compare.clone(arguments))
+
+
+def assert_same(name, compiled, size):
+    function, make, _ = PROGRAMS[name]
+    arguments = make(size)
+    expected, actual = compare.run(function, twice(arguments)), compare.run(compiled, twice(arguments))
+    assert type(expected.error) is type(actual.error) and str(expected.error) == str(actual.error), actual.error
+    assert expected.warned == actual.warned
+    if name in ROUNDED:
+        compare.assert_close_value(expected.result, actual.result, 1e-11)
+    else:
+        compare.assert_same_value(expected.result, actual.result, None)
+    for i, (e, a) in enumerate(zip(expected.arguments, actual.arguments)):
+        if isinstance(e, np.random.Generator):
+            assert e.bit_generator.state == a.bit_generator.state
+        elif expected.error is None and name not in ROUNDED:
+            compare.assert_same_value(e, a, None, f"argument {i}")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_textbook(name):
+    compiled = fusewire.compile(PROGRAMS[name][0])
+    sizes = (70, 71) if name not in SMALLER else (36, 37)
+    for size in (*sizes, sizes[0]):
+        assert_same(name, compiled, size)
+    breaks = [(b["line"], b["detail"]) for b in fusewire._fusewire.describe(compiled)["breaks"]]
+    assert name in SOMETIMES or bool(breaks) == (name in BROKEN), breaks
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_few_elements(name):
+    compiled = fusewire.compile(PROGRAMS[name][0])
+    for size in (0, 1, 2, 3, 20):
+        try:
+            PROGRAMS[name][1](size)
+        except (ValueError, IndexError):   # no such arguments
+            continue
+        assert_same(name, compiled, size)
