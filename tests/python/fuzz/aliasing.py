@@ -60,7 +60,7 @@ OPERATORS = ["+=", "-=", "*=", "+=", "-="]
 INTEGER_OPERATORS = ["//=", "^=", "|=", "&=", "<<=", "%="]
 # {p}, {q}: places; {v}: a value; {u}: a new variable; {s}, {c}: subscripts.
 WRITES = ["{p}[...] = {v}", "{p}[...] = {v}", "{p}[:] = {v}", "{p} {o} {v}", "{p} {o} {v}", "{p} {o} 1", "{p}[...] = {q}", "{p}[...] = {q}[::-1]", "{p} {o} {q}",
-          "np.copyto({p}, {v})", "np.copyto({p}, {q})", "np.copyto({p}, {v}, where={q} > k)", "np.add({q}, {v}, out={p})", "np.multiply({q}, 2, {p})",
+          "np.copyto({p}, {v})", "np.copyto({p}, {q})", "np.copyto({p}, {v}, where=np.broadcast_to({q} > k, {p}.shape))", "np.add({q}, {v}, out={p})", "np.multiply({q}, 2, {p})",
           "np.subtract({p}, {q}, out={p})", "np.negative({q}, out={p})", "np.maximum({p}, {q}, {q})", "{p}.fill(k)", "{p}.fill({q}.sum())",
           "{p}[{p} > k] = {n}", "{p}[{p} > k] {o} 1", "{p}[{q} > 1] = {n}", "np.clip({v}, 0, 3, out={p})", "{q}.sum(axis=0, out={p})",
           "np.add.reduce({q}, axis=-1, out={p})", "put({p}, {v})", "put({p}, {q})", "{u} = put({p}, {q}[::-1])", "exchange({p}, {q})",
