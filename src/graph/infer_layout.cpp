@@ -229,6 +229,8 @@ absl::StatusOr<Layout> reshapeLayout(SymContext& syms, const ValueType& operand,
     bool merges = (real & inside) == 0 || (from.broadcastAxes & inside) == 0;
     if (from.contiguity == Contiguity::kPacked) merges = merges && mergesWhenPacked(from, real, group);
     bool isBroadcast = (real & inside) == 0 && (from.broadcastAxes & inside) != 0;
+    const auto isEmpty = [&] { return syms.provablyEqual(syms.product(operand.shape), syms.constant(0)) == true; };
+    if (!merges && isEmpty()) return Layout::c(static_cast<int>(shape.size()));
     if (!merges) return absl::InvalidArgumentError("the operand's memory cannot be viewed under that shape");
     if (isBroadcast) result.broadcastAxes |= toAxes;
     if ((from.negativeAxes & inside & real) != 0) result.negativeAxes |= toAxes;

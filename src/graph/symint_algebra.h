@@ -47,6 +47,9 @@ class SymAlgebra {
   std::optional<SymPoly> mul(const SymPoly& a, const SymPoly& b) const;
   std::optional<SymDivision> divide(const SymPoly& dividend, const SymPoly& divisor) const;
 
+  /// A polynomial that is not negative for the same values: without the common factor of all terms but the constant,
+  /// which is rounded down. 2a - 2b + 1 >= 0 is a - b >= 0 of integers.
+  static SymPoly inLowestTerms(const SymPoly& poly);
   /// All values of poly are >= 0. False means unknown.
   bool nonNegative(const SymPoly& poly, int depth = 0);
   /// The same, by ranges of the atoms alone.
@@ -57,6 +60,9 @@ class SymAlgebra {
   /// evaluation fails.
   SymId atom(SymOp op, SymId a, SymId b, SymRange known = {});
   SymId extreme(SymOp op, SymId a, SymId b);
+  /// What assumed equalities say beyond canonical(), as expressions that are at least 0: x // 2 == y leaves x - 2 * y
+  /// between 0 and 1.
+  std::vector<SymId> assumedBounds();
   /// See symint_facts.h.
   SymRange refine(SymId id);
   /// Looks again at the expressions known to be 0 that mention `part`, about which more is known now.

@@ -34,6 +34,7 @@ std::optional<SymTerm> quotient(const SymTerm& of, const SymTerm& without) {
 BoundProver::BoundProver(const SymContext& context, absl::Span<const SymId> guarded)
     : context_(context),
       algebra_(context_) {
+  for (SymId id : algebra_.assumedBounds()) addFact(id);
   for (SymId id : guarded) addFact(id);
 }
 
@@ -146,7 +147,8 @@ bool BoundProver::nonNegative(SymId id) {
   return false;
 }
 
-bool BoundProver::prove(const SymPoly& p, int depth) {
+bool BoundProver::prove(const SymPoly& poly, int depth) {
+  const SymPoly p = SymAlgebra::inLowestTerms(poly);
   if (impossible_ > 0 || p.empty() || algebra_.range(p).lo >= 0 || algebra_.nonNegativeByShift(p)) return true;
   if (algebra_.range(p).hi < 0 || p.size() > kMaxSize) return false;
   ++total_;

@@ -31,7 +31,7 @@ class BoundProver {
   bool lessEqual(SymId a, SymId b) { return nonNegative(context_.sub(b, a)); }
 
  private:
-  bool prove(const SymPoly& p, int depth);
+  bool prove(const SymPoly& poly, int depth);
   /// p becomes scale * p + scale - 1 - times * factor * fact.
   struct Step {
     size_t fact;

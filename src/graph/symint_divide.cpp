@@ -33,6 +33,17 @@ bool removeAtoms(absl::InlinedVector<SymId, 2>& from, const absl::InlinedVector<
 
 }  // namespace
 
+SymPoly SymAlgebra::inLowestTerms(const SymPoly& poly) {
+  uint64_t factor = 0;
+  for (const SymTerm& t : poly)
+    if (!t.atoms.empty()) factor = std::gcd(factor, magnitude(t.coefficient));
+  if (factor <= 1 || factor > INT64_MAX) return poly;
+  SymPoly result = poly;
+  for (SymTerm& t : result) t.coefficient = floorOf(t.coefficient, static_cast<int64_t>(factor));
+  std::erase_if(result, [](const SymTerm& t) { return t.coefficient == 0; });
+  return result;
+}
+
 std::optional<SymTerm> SymAlgebra::exactQuotient(const SymTerm& a, const SymTerm& b) {
   if (b.coefficient == -1 && a.coefficient == INT64_MIN) return std::nullopt;
   if (a.coefficient % b.coefficient != 0) return std::nullopt;

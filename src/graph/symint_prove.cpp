@@ -25,7 +25,9 @@ constexpr size_t kMaxDegree = 6;
 
 }  // namespace
 
-bool SymAlgebra::nonNegative(const SymPoly& p, int depth) {
+bool SymAlgebra::nonNegative(const SymPoly& poly, int depth) {
+  if (poly.empty() || range(poly).lo >= 0) return true;
+  const SymPoly p = inLowestTerms(poly);
   if (p.empty() || range(p).lo >= 0) return true;
   if (range(p).hi < 0 || ++proofSteps_ > kProofSteps) return false;
   return nonNegativeByShift(p) || nonNegativeBySubstitution(p, depth);
@@ -298,6 +300,29 @@ void SymContext::addRule(SymId from, SymId to) {
   std::sort(again.begin(), again.end());
   for (const auto& [left, right] : again) assumeEqual(left, right);
   SymAlgebra(*this).reconsiderZeros(from);
+}
+
+std::vector<SymId> SymAlgebra::assumedBounds() {
+  SymContext& c = context_;
+  std::vector<std::pair<SymId, SymId>> rules(c.assumed_.begin(), c.assumed_.end());
+  std::sort(rules.begin(), rules.end());
+  std::vector<SymId> bounds;
+  for (const auto& [from, to] : rules) {
+    const SymNode n = c.node(from);
+    if (n.op == SymOp::kMin)
+      for (SymId operand : n.operands) bounds.push_back(c.sub(operand, to));
+    if (n.op == SymOp::kMax)
+      for (SymId operand : n.operands) bounds.push_back(c.sub(to, operand));
+    if (n.op != SymOp::kFloorDiv || c.range(n.operands[1]).lo < 1) continue;
+    const SymId rest = c.sub(n.operands[0], c.mul(n.operands[1], to));  // within [0, divisor)
+    bounds.push_back(rest);
+    bounds.push_back(c.sub(c.sub(n.operands[1], c.constant(1)), rest));
+  }
+  for (SymId zero : c.zeros_) {
+    bounds.push_back(zero);
+    bounds.push_back(c.neg(zero));
+  }
+  return bounds;
 }
 
 namespace {

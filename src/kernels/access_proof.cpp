@@ -6,11 +6,23 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/symint_facts.h"
 #include "kernels/place_proof.h"
 
 namespace fw::kernels {
 
 using graph::SymRange;
+
+namespace {
+
+/// Range of an expression by what is known of its symbols now: s - 1 may be older than the guard that made s positive.
+SymRange rangeNow(graph::SymContext& syms, SymId id) {
+  const absl::InlinedVector<SymId, 2> operands = syms.node(id).operands;
+  for (SymId operand : operands) rangeNow(syms, operand);
+  return graph::refinedRange(syms, id);
+}
+
+}  // namespace
 
 struct AccessProver::Search {
   PlaceProver places;
@@ -65,7 +77,7 @@ struct AccessProver::Walk {
     }
     absl::InlinedVector<SymId, 3> x;
     for (ExprId operand : e.operands) x.push_back(value(operand));
-    const auto lo = [&](size_t i) { return syms.range(x[i]).lo; };
+    const auto lo = [&](size_t i) { return rangeNow(syms, x[i]).lo; };
     if (e.op == ScalarOp::kAdd) return syms.add(x[0], x[1]);
     if (e.op == ScalarOp::kSub) return syms.sub(x[0], x[1]);
     if (e.op == ScalarOp::kMul) return syms.mul(x[0], x[1]);

@@ -77,12 +77,14 @@ SymShape unify(Trace& trace, absl::Span<const ValueId> operands) {
   return result;
 }
 
-void decideUnitAxes(Trace& trace, absl::Span<const ValueId> operands) {
+void decideUnitAxes(Trace& trace, absl::Span<const ValueId> operands, bool zeroStridesVote) {
   const graph::Graph& g = trace.graph();
   auto isMatrix = [&](ValueId id) { return g.type(id).rank() > 1; };
   const auto matrices = std::count_if(operands.begin(), operands.end(), isMatrix);
-  const bool allC =
-      std::all_of(operands.begin(), operands.end(), [&](ValueId id) { return g.type(id).layout.isCOrder(); });
+  const bool allC = std::all_of(operands.begin(), operands.end(), [&](ValueId id) {
+    const graph::Layout& layout = g.type(id).layout;
+    return layout.isCOrder() && (!zeroStridesVote || layout.broadcastAxes == 0);
+  });
   if (matrices < 2 || allC) return;
   for (ValueId operand : operands)
     for (SymId size : shapeOf(trace, operand)) (void)sameSize(trace, size, trace.syms().constant(1));

@@ -34,7 +34,7 @@ ValueId join(Trace& trace, std::vector<ValueId> nodes, int axis) {
     }
   }
   // The order of the result's axes is that of the arrays as they are, before conversion.
-  decideUnitAxes(trace, nodes);
+  decideUnitAxes(trace, nodes, /*zeroStridesVote=*/true);
   absl::InlinedVector<graph::LayoutOperand, 4> layouts;
   std::vector<ValueType> types;
   for (ValueId node : nodes) types.push_back(g.type(node));

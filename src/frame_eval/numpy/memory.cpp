@@ -59,7 +59,10 @@ ValueId scatter(Trace& trace, ValueId view, ValueId value, ValueId owner) {
     } else if (node.op == Op::kSqueeze) {
       value = g.expand(value, node.attrs.ints(AttrKey::kAxes));
     } else if (node.op == Op::kReshape) {
-      value = g.reshape(value, g.type(operand).shape, false);
+      // The value's own memory may not allow the shape: where it is stretched, or packed in another order than C.
+      const graph::Layout& own = g.type(value).layout;
+      const bool copies = own.broadcastAxes != 0 || (own.contiguity == graph::Contiguity::kPacked && !own.isPackedC());
+      value = g.reshape(value, g.type(operand).shape, copies);
     } else {
       throw CaptureBreak(BreakReason::kUnsupportedWrite, "a write through this kind of view");
     }

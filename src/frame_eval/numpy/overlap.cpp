@@ -229,6 +229,20 @@ void Trace::openShared(SharedMemory& memory) {
     }
   }
   graph::ValueType type{.dtype = first.dtype, .shape = ends, .layout = blockLayout(first.layout, first.shape, ends)};
+  // An array that is all of the block has the block's node: what its class says of contiguity has to be the node's,
+  // whichever array comes first. It is what tells views from copies in ravel() and its like.
+  const auto isWhole = [&](size_t k) {
+    if (all[k].shape.size() != rank) return false;
+    for (size_t d = 0; d < rank; ++d) {
+      const SharedAxis& axis = memory.members[k].axes[d];
+      if (axis.own != static_cast<int>(d) || axis.step != 1 || !syms().isConst(syms().canonical(lowOf(k, d)), 0) ||
+          syms().canonical(all[k].shape[d]) != syms().canonical(ends[d]))
+        return false;
+    }
+    return true;
+  };
+  for (size_t k = 0; k < all.size(); ++k)
+    if (isWhole(k)) type.layout = all[k].layout;
   if (type.layout.contiguity != Contiguity::kPacked) {
     const std::string name = "t" + std::to_string(guards_.inputs.size()) + "_";
     for (size_t d = 0; d < rank; ++d) {

@@ -40,7 +40,9 @@ bool isContiguous(Trace& trace, ValueId node) {
   if (type.layout.isPackedC()) return true;
   if (trace.graph().node(node).op == Op::kInput) return false;  // its layout class says so
   SymShape shape = shapeOf(trace, node);
-  if (!isPositive(trace, elementCount(trace, shape))) return true;
+  const SymId count = elementCount(trace, shape);
+  // As an equality, which the graph knows: the layout of what has no elements allows every shape without any.
+  if (!isPositive(trace, count)) return trace.decide(count, Relation::kEq, trace.syms().constant(0));
   auto strides = stridesOf(trace, node);
   if (!strides) unsupported("a reshape of a view of an array that is not contiguous");
   SymId expected = trace.syms().constant(graph::itemSize(type.dtype));

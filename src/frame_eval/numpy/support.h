@@ -87,7 +87,7 @@ SymShape shapeOf(Trace& trace, ValueId node);
 SymShape unify(Trace& trace, absl::Span<const ValueId> operands);
 /// Operands in several axis orders: which of their axes are of size 1, since those have no say in the order of the
 /// result's.
-void decideUnitAxes(Trace& trace, absl::Span<const ValueId> operands);
+void decideUnitAxes(Trace& trace, absl::Span<const ValueId> operands, bool zeroStridesVote = false);
 /// Size after broadcasting a against b.
 SymId unifySizes(Trace& trace, SymId a, SymId b);
 /// Guards left == right; false if they differ now.

@@ -153,7 +153,7 @@ class Preparer {
     const ValueId operand = rw.map(rw.in().node(id).operands[0]);
     if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
       const bool fresh = overwriting_.outputs().contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
-      rw.set(id, fresh ? addCopy(rw.out(), *now, ++copies_) : *now);
+      rw.set(id, fresh ? addCopy(rw.out(), *now, ++copies_, rw.in().type(id).layout) : *now);
       return absl::OkStatus();
     }
     const Node& node = rw.in().node(id);

@@ -38,7 +38,11 @@ std::optional<ValueId> reduceUnitAxes(Graph& g, const Node& node, ValueId operan
     case ReductionOp::kPtp: return std::nullopt;  // composite: decomposed first
   }
   const bool keepdims = node.attrs.integerOr(AttrKey::kKeepdims, 0) != 0;
-  return keepdims || axes.empty() ? value : g.squeeze(value, axes);
+  if (!keepdims && !axes.empty()) value = g.squeeze(value, axes);
+  // Results go by the order of their operands' axes: a stretched axis has none, the reduction's own array has one.
+  const Layout& now = g.type(value).layout;
+  if (now.order == node.type.layout.order && now.broadcastAxes == 0) return value;
+  return g.addTyped(Op::kCopy, {value}, node.type);
 }
 
 }  // namespace fw::graph

@@ -77,6 +77,24 @@ TEST_F(Bounds, OfProductsOfDifferences) {
   EXPECT_FALSE(holds("a*s0 + -1*t*s0 + t*max(s0, b) + -1*a*max(s0, b) + -1"));
 }
 
+TEST_F(Bounds, OfEqualitiesOfQuotients) {
+  EXPECT_FALSE(holds("s0 + -2"));
+  c.assumeEqual(of("(s0 + -1*a)//2"), of("1"));  // x[a:][1::2] has one element
+  EXPECT_TRUE(holds("s0 + -1*a + -2"));
+  EXPECT_TRUE(holds("-1*s0 + a + 3"));
+  EXPECT_FALSE(holds("s0 + -1*a + -3"));
+  c.assumeEqual(of("(s1*t + 1)//2"), of("t + 1"));
+  EXPECT_TRUE(holds("s1*t + -2*t + -1"));
+  EXPECT_FALSE(holds("s1*t + -2*t + -2"));
+}
+
+TEST_F(Bounds, OfStepsOverSteps) {
+  // The last element of x[::2][::-2], and of x[::3][::-2]: of an even number that is at least -1.
+  EXPECT_TRUE(holds("2*((s0 + 1)//2) + -4*((s0 + 3)//4) + 2"));
+  EXPECT_TRUE(holds("3*((s0 + 2)//3) + -6*((s0 + 5)//6) + 3"));
+  EXPECT_FALSE(holds("3*((s0 + 2)//3) + -6*((s0 + 5)//6) + 2"));
+}
+
 TEST_F(Bounds, OfQuotients) {
   EXPECT_TRUE(holds("s0//2 + 1 + -2*((s0 + 2)//4)"));  // 2 * this >= -1
   EXPECT_FALSE(holds("s0//2 + -2*((s0 + 2)//4)"));

@@ -58,9 +58,10 @@ class Box:
 
 OPERATORS = ["+=", "-=", "*=", "+=", "-="]
 INTEGER_OPERATORS = ["//=", "^=", "|=", "&=", "<<=", "%="]
-# {p}, {q}: places; {v}: a value; {u}: a new variable; {s}, {c}: subscripts.
+# {p}, {q}: places; {v}: a value; {u}: a new variable; {s}, {c}: subscripts. Masks of np.copyto have the target's shape: whether
+# NumPy looks at it depends on strides of axes of size 1 (docs/differences.md).
 WRITES = ["{p}[...] = {v}", "{p}[...] = {v}", "{p}[:] = {v}", "{p} {o} {v}", "{p} {o} {v}", "{p} {o} 1", "{p}[...] = {q}", "{p}[...] = {q}[::-1]", "{p} {o} {q}",
-          "np.copyto({p}, {v})", "np.copyto({p}, {q})", "np.copyto({p}, {v}, where={q} > k)", "np.add({q}, {v}, out={p})", "np.multiply({q}, 2, {p})",
+          "np.copyto({p}, {v})", "np.copyto({p}, {q})", "np.copyto({p}, {v}, where=np.broadcast_to({q} > k, {p}.shape))", "np.add({q}, {v}, out={p})", "np.multiply({q}, 2, {p})",
           "np.subtract({p}, {q}, out={p})", "np.negative({q}, out={p})", "np.maximum({p}, {q}, {q})", "{p}.fill(k)", "{p}.fill({q}.sum())",
           "{p}[{p} > k] = {n}", "{p}[{p} > k] {o} 1", "{p}[{q} > 1] = {n}", "np.clip({v}, 0, 3, out={p})", "{q}.sum(axis=0, out={p})",
           "np.add.reduce({q}, axis=-1, out={p})", "put({p}, {v})", "put({p}, {q})", "{u} = put({p}, {q}[::-1])", "exchange({p}, {q})",
@@ -69,7 +70,7 @@ WRITES = ["{p}[...] = {v}", "{p}[...] = {v}", "{p}[:] = {v}", "{p} {o} {v}", "{p
           "{p}[...], {q}[...] = {q} + 1, {p} - 1", "{p}[...] = {q} = {v}", "Box({p}).shift({n})", "{u} = Box({p}); {u}.a[...] = {v}; {u}.a += {q}",
           "{u} = [{p}, {q}]; {u}[0][...] = {u}[1]", "{u} = {p}, {q}; {u}[1][...] = {u}[0]", "{p}[...] = {p} + {p}[::-1]", "{p}[1:] = {p}[:-1]", "{p}[:-1] {o} {p}[1:]",
           # masks over the target itself, at a shift
-          "np.copyto({p}[1:], {q}[1:], where={p}[:-1] > k)", "{p}[1:][{p}[:-1] > k] = {n}", "{p}[:-1][{p}[1:] > 1] {o} 1", "np.add({p}[:-1], 1, out={p}[1:], where={p}[1:] > 0)",
+          "np.copyto({p}[1:], {q}[1:], where=np.broadcast_to({p}[:-1] > k, {p}[1:].shape))", "{p}[1:][{p}[:-1] > k] = {n}", "{p}[:-1][{p}[1:] > 1] {o} 1", "np.add({p}[:-1], 1, out={p}[1:], where={p}[1:] > 0)",
           "{p}[::-1][{p} > k] = {n}", "{p}[1:-1] = [{p}[2], *{p}[1:-2]]", "{p}[:2] = {p}[1], {q}[0]",
           "{p}[0], {p}[-1] = {p}[-1], {p}[0]", "{p}[0], {p}[-1] = {p}[-1].copy(), {p}[0].copy()", "{p}[::2] = {p}[1::2]", "{p}.T[...] = {q}.T", "{p}[...] = {q}.T"]
 MAKES = ["{u} = {p}", "{u} = {p}", "{u} = {p}", "{u} = {v}", "{u} = {v}", "{u} = {p}.copy()", "{u} = {p} + {q}", "{u} = {p}.sum(axis=0)", "{u} = {p}.sum()",

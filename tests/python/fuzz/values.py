@@ -51,8 +51,11 @@ def edge(shape, dtype: str, seed: int = 0) -> np.ndarray:
 
 
 def window(memory: np.ndarray, start: int, shape: tuple, steps: tuple) -> np.ndarray:
-    """Any affine map of flat memory, overlapping itself where steps say so; steps count elements."""
+    """Any affine map of flat memory, overlapping itself where steps say so; steps count elements. Nothing outside of it."""
     size = memory.itemsize
+    ends = [start + sum(pick(0, (n - 1) * step) for n, step in zip(shape, steps)) for pick in (min, max)]
+    if 0 not in shape and not 0 <= ends[0] <= ends[1] < memory.size:
+        raise ValueError("the window leaves its memory")
     return as_strided(memory[start:], shape, tuple(s * size for s in steps))
 
 
