@@ -15,7 +15,8 @@ export CXX = $(if $(shell command -v ccache),ccache g++,g++)
 export CCACHE_SLOPPINESS = pch_defines,time_macros
 export PATH := $(bin):$(PATH)
 
-.PHONY: format demo test cpp-tests test-cpp test-python bench build wheel test-wheel sanitize clean help
+.PHONY: format demo test cpp-tests test-cpp test-python bench build wheel test-wheel sanitize sanitize-python clean \
+  help
 
 help:
 	@echo "make demo      a photograph through an image pipeline, plain and compiled"
@@ -23,7 +24,7 @@ help:
 	@echo "make bench     table against the installed peers (PEERS=1 installs numba, JAX and numexpr first)"
 	@echo "make wheel     self-contained wheel in dist/; make test-wheel tries it in an empty environment"
 	@echo "make format    C++ as .clang-format has it"
-	@echo "make sanitize  C++ tests under AddressSanitizer and UBSan"
+	@echo "make sanitize  C++ tests under AddressSanitizer and UBSan; make sanitize-python runs Python tests so"
 
 demo: build
 	$(bin)/python demo/photo.py
@@ -74,11 +75,34 @@ wheel: build
 test-wheel: wheel
 	$(bin)/python scripts/test_wheel.py dist --glibc 2.34
 
+# One folder for both: the objects are the same. The extension is installed into the folder, not into the interpreter.
+sanitize_dir := $(abspath build/sanitize)
+sanitizer_options := halt_on_error=1:print_stacktrace=1
+sanitize_setup = test -f $(sanitize_dir)/build.ninja || $(bin)/meson setup $(sanitize_dir) -Dtests=true \
+  -Dtest_modules=true -Dpython.platlibdir=$(sanitize_dir)/site -Dpython.purelibdir=$(sanitize_dir)/site \
+  -Db_sanitize=address,undefined -Db_lundef=false -Ddebug=true -Doptimization=1
+
 sanitize: $(stamps)/venv
-	test -f build/sanitize/build.ninja || $(bin)/meson setup build/sanitize -Dpython=false -Dtests=true \
-	  -Db_sanitize=address,undefined -Db_lundef=false -Ddebug=true -Doptimization=1
-	$(bin)/ninja -C build/sanitize -j$(JOBS) cpp-tests
-	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 $(bin)/python scripts/run_tests.py --cpp build/sanitize --no-python
+	$(sanitize_setup)
+	$(bin)/ninja -C $(sanitize_dir) -j$(JOBS) cpp-tests
+	UBSAN_OPTIONS=$(sanitizer_options) $(bin)/python scripts/run_tests.py --cpp $(sanitize_dir) --no-python
+
+# What these say is about time, or about memory that somebody takes away: TESTS=... runs others.
+not_sanitized := overhead scaling out_of_memory limits recompiles
+TESTS ?= $(filter-out $(not_sanitized:%=tests/python/test_%.py),$(wildcard tests/python/test_*.py))
+
+# Python's objects come from malloc, one by one, so that the use of one that is gone is seen. Reports of every process
+# that a test starts are in files; any is a failure.
+sanitize-python: $(stamps)/venv
+	$(sanitize_setup)
+	$(bin)/ninja -C $(sanitize_dir) -j$(JOBS)
+	$(bin)/meson install -C $(sanitize_dir) --no-rebuild --only-changed --quiet
+	rm -f $(sanitize_dir)/report.*
+	LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so) PYTHONMALLOC=malloc PYTHONPATH=$(sanitize_dir)/site \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:$(sanitizer_options):log_path=$(sanitize_dir)/report.address \
+	  UBSAN_OPTIONS=$(sanitizer_options):log_path=$(sanitize_dir)/report.undefined \
+	  $(bin)/python scripts/run_tests.py $(TESTS); result=$$?; \
+	  cat $(sanitize_dir)/report.* 2>/dev/null && exit 1; exit $$result
 
 cpp_files = $(shell find src bindings tests bench -name '*.cpp' -o -name '*.h')
 

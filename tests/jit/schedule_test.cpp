@@ -513,5 +513,57 @@ TEST(Calls, ThatFailLeaveArgumentsAsTheyWere) {
   expectSameCalls(text, {good, bad}, {4});
 }
 
+/// A turn that has stored into the memory of the loop, as those in front of it have, and then raises.
+TEST(Calls, ThatFailInSomeTurnLeaveArgumentsAsTheyWere) {
+  const char* text = R"(graph(s0: [1, inf], s1: [1, inf], k0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0, s1]
+  %1 = input() {index=1} : f64[s1]
+  %2 = loop(%0, %1) {trip=s0, symbol=k0} : (f64[s0, s1], f64[s1]) {
+    %0 = input() {index=0} : f64[s0, s1]
+    %1 = input() {index=1} : f64[s1]
+    %2 = constant() {value=bool(true)} : bool
+    %3 = slice(%0) {starts=[k0, 0], steps=[1, 1]} : f64[1, s1]
+    %4 = expand(%1) {axes=[0]} : f64[1, s1]
+    %5 = add(%3, %4) : f64[1, s1]
+    %6 = update(%0, %5) {starts=[k0, 0], steps=[1, 1]} : f64[s0, s1]
+    %7 = slice(%6) {starts=[k0, 0], steps=[1, 1]} : f64[1, s1]
+    %8 = squeeze(%7) {axes=[0]} : f64[s1]
+    %9 = call(%8) {site=3, callee="check"} : (f64[s1])
+    %10 = project(%9) {index=0} : f64[s1]
+    return %2, %6, %10
+  }
+  %3 = project(%2) {index=0} : f64[s0, s1]
+  %4 = project(%2) {index=1} : f64[s1]
+  %5 = store(%0, %3) : f64[s0, s1]
+  %6 = store(%1, %4) : f64[s1]
+  commit %5, %6
+  return %4
+}
+)";
+  const int64_t rows = 5, columns = 3;
+  for (int64_t bad = 0; bad <= rows; ++bad) {  // == rows: none
+    HostArray matrix = HostArray::zeros(DType::kF64, {rows, columns}), row = numbers({columns}, 3);
+    for (int64_t i = 0; i < matrix.elements(); ++i)
+      matrix.set(i, Scalar::ofDouble(DType::kF64, i == bad * columns ? -1e6 : 20 + static_cast<double>(i)));
+    for (CompileOptions::Isa isa :
+         {CompileOptions::Isa::kHost, CompileOptions::Isa::kAvx2, CompileOptions::Isa::kPortable}) {
+      CompileOptions options;
+      options.isa = isa;
+      absl::StatusOr<NativeGraph> native = NativeGraph::build(text, options);
+      ASSERT_TRUE(native.ok()) << native.status();
+      int64_t calls = 0;
+      native->setLibrary([&](int64_t site, absl::Span<const HostArray> operands) {
+        ++calls;
+        return library(site, operands);
+      });
+      const Answer out = native->run({matrix, row}, {rows, columns, 0});
+      EXPECT_EQ(calls, std::min(bad + 1, rows));  // the turn that fails is the last one
+      EXPECT_EQ((out.status & kStatusDecline) != 0, bad < rows);
+      EXPECT_EQ(difference(native->evaluate({matrix, row}, {rows, columns, 0}), out), "")
+          << print(native->plan(), native->planned());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fw::jit::testing

@@ -172,6 +172,31 @@ def test_errors_come_from_the_call_and_leave_arguments():
                                     compare.run(compiled, compare.clone((x, np.ones((4, 4))))))
 
 
+def row_by_row(s, out, b):
+    for i in range(s.shape[0]):
+        out[i] += b
+        out[i] += np.linalg.solve(s[i], out[i])
+        b *= 0.5
+    return out.sum()
+
+
+@pytest.mark.parametrize("bad", [None, 0, 1, 4, 5])
+def test_a_call_that_raises_in_some_turn_leaves_nothing_half_done(bad):
+    """Everything that the turns in front of it have stored is undone before Python runs them again: a row that was added to
+    twice would show."""
+    rng = np.random.default_rng(2)
+    compiled = fusewire.compile(row_by_row, fullgraph=True)
+    good = rng.normal(size=(6, 3, 3))
+    compare.assert_same_call(row_by_row, compiled, (good, rng.normal(size=(6, 3)), rng.normal(size=3)))
+    s = good.copy()
+    if bad is not None:
+        s[bad] = 0
+    plain = compare.assert_same_call(row_by_row, compiled, (s, rng.normal(size=(6, 3)), rng.normal(size=3)))
+    assert (plain.error is None) == (bad is None)
+    variant, = fusewire._fusewire.describe(compiled)["variants"]
+    assert variant["declines"] == (bad is not None)   # compiled code came as far as the call that raises
+
+
 def overflows(x, y):
     z = np.dot(x * 2, y)
     w = np.cumsum(z + 1)
