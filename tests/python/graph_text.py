@@ -4,6 +4,7 @@ compiler. Only for tests of capture: the order of float additions inside a node 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import numpy as np
 
@@ -24,6 +25,15 @@ def split(text: str) -> list[str]:
         else:
             part += char
     return [*parts, part.strip()] if part.strip() else parts
+
+
+def fma(a, b, c):
+    """a * b + c, rounded once (to float64 first)."""
+    numbers = [float(a), float(b), float(c)]
+    if not np.isfinite(numbers).all():
+        return a * b + c
+    x, y, z = map(Fraction, numbers)
+    return float(x * y + z) if x * y + z else a * b + c   # zeros have the sign of the plain sum
 
 
 class GraphText:
@@ -101,6 +111,7 @@ class GraphText:
             "cast": lambda: x.astype(dtype),
             "real": lambda: x.real,
             "imag": lambda: x.imag,
+            "fma": lambda: np.vectorize(fma, otypes=[dtype])(*operands),
         }
         return simple[op]() if op in simple else getattr(np, op)(*operands)
 
