@@ -112,6 +112,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   }
   before.restore();
   if (closed) {
+    remember();
     trace_.line = line_;
     trace_.graph().setLine(static_cast<uint32_t>(line_));
     left_ = endLoop(trace_, frame_, before, loop, key());

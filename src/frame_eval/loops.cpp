@@ -34,6 +34,9 @@ namespace {
 constexpr int kMostBegun = 3;
 /// Bodies that are traced until nothing more is found out.
 constexpr int kMostAttempts = 12;
+/// Turns of a loop in a loop that are unrolled where a size decides about their number: vectors, colours, small
+/// windows.
+constexpr int kMostInside = 8;
 constexpr int kMostPeriod = 4;
 
 bool isInt(const Value* v) {
@@ -42,6 +45,14 @@ bool isInt(const Value* v) {
   int overflow = 0;
   (void)PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
   return overflow == 0;
+}
+
+/// The array whose memory it is; null for what is none.
+template <typename V>
+V* ownerOf(V* value) {
+  if (!value || value->kind != ValueKind::kArray) return nullptr;
+  while (value->base) value = value->base;
+  return value;
 }
 
 struct Exhausted {
@@ -60,6 +71,11 @@ Rolling::Rolling(Interpreter& interpreter, Frame& frame, size_t header)
 LoopDecisions::Key Rolling::key() const { return {frame_.code->object(), header_}; }
 
 void Rolling::refuse(const std::string& why) {
+  if (recalled_) {
+    trace_.loops->shapes.erase(key());
+    trace_.loops->shapeless.insert(key());
+    throw LoopsDecided{};
+  }
   trace_.loops->refused[key()] = why;
   throw LoopsDecided{};
 }
@@ -108,12 +124,16 @@ bool Rolling::takeFor(const Instr& instr) {
   if (iterator_->kind != ValueKind::kIterator || !iterator_->lazy) return false;
   const std::optional<VirtualIterator::Items> items = iterator_->lazy->items(in_);
   if (!items) return false;
-  const SymId count = trace_.syms().canonical(items->count);
+  graph::SymContext& syms = trace_.syms();
+  const SymId count = syms.canonical(items->count);
   if (!isLate(count)) {
     auto known = frame_.rolled.find(header_);
     const bool begun = known != frame_.rolled.end() && known->second.iterator == iterator_;
     const int64_t now = trace_.hint(count);
-    const bool isLong = now > in_.options_.maxUnroll || begun || trace_.loops->tooLong.contains(key());
+    // In a loop of the graph, code that is unrolled is paid for by a guard of the size, and cannot become vectors.
+    const bool isSize = trace_.turns.bodies > 0 && syms.range(count).lo != syms.range(count).hi;
+    const bool isLong = now > (isSize ? std::min(kMostInside, in_.options_.maxUnroll) : in_.options_.maxUnroll) ||
+                        begun || trace_.loops->tooLong.contains(key());
     if (now < 2 || !isLong) return false;
   }
   findVariables();
@@ -155,7 +175,7 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   SymId number = zero;
   mayHaveNoTurn_ = varies;
   if (varies) number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
-  const Probed probed = probe([&] { return items.item(number); }, !varies);
+  const Probed probed = recall() ? Probed::kSame : probe([&] { return items.item(number); }, !varies);
   if (varies) trace_.turns.leave();
   if (probed != Probed::kSame) {
     if (varies) refuse("a variable is of another kind behind the first turn");
@@ -196,7 +216,7 @@ bool Rolling::takeWhile() {
 }
 
 bool Rolling::rollWhile() {
-  const Probed probed = probe([] { return nullptr; }, false);
+  const Probed probed = recall() ? Probed::kSame : probe([] { return nullptr; }, false);
   if (probed != Probed::kSame) {
     if (probed != Probed::kLeaves) countBegun();
     return false;
@@ -367,6 +387,68 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   before.restore();
   trace_.branches.drop(begin);
   return same ? Probed::kSame : Probed::kOthers;
+}
+
+/// Begins with what another trace of the loop has found out. False if there is none, or things are of other kinds now.
+bool Rolling::recall() {
+  const auto known = trace_.loops->shapes.find(key());
+  if (known == trace_.loops->shapes.end() || known->second.variables.size() != live_.size()) return false;
+  const LoopShape& shape = known->second;
+  variables_.clear();
+  contents_.clear();
+  for (size_t i = 0; i < live_.size(); ++i) {
+    const LoopShape::Variable& as = shape.variables[i];
+    Value* begin = frame_.slots[live_[i]];
+    CarriedVariable variable{as.kind, live_[i], begin};
+    bool alike = as.kind == Kind::kSame || begin;
+    switch (as.kind) {
+      case Kind::kSame: break;
+      case Kind::kInt:
+        alike = alike && isInt(begin);
+        variable.step = trace_.syms().constant(as.step);
+        break;
+      case Kind::kDataInt: alike = alike && DataInts::isInt(begin); break;
+      case Kind::kNumber:
+        alike = alike && (as.mixes ? isFloat64(trace_, begin) : numberKind(begin) == as.number && !isMixed(begin));
+        variable.mixes = as.mixes;
+        break;
+      case Kind::kArray: alike = alike && begin->kind == ValueKind::kArray && !begin->base; break;
+    }
+    if (!alike) return false;
+    variables_.push_back(variable);
+  }
+  for (size_t slot : shape.owners) {
+    Value* owner = ownerOf(frame_.slots[slot] ? in_.look(frame_.slots[slot]) : nullptr);
+    if (!owner) continue;
+    // What an array of the caller's was when the call began is noted with the first statement that writes it.
+    const auto isNoted = [&](const auto& written) { return written.first == owner; };
+    if (owner->source.valid() && std::none_of(trace_.writtenArrays.begin(), trace_.writtenArrays.end(), isNoted))
+      continue;
+    const auto isIt = [&](const CarriedContent& c) { return c.owner == owner; };
+    if (std::none_of(contents_.begin(), contents_.end(), isIt)) contents_.push_back({owner});
+  }
+  data_ = shape.decidedByData;
+  mixed_ = shape.mayBeBoth;
+  period_ = 1;
+  recalled_ = true;
+  return true;
+}
+
+/// For the next trace of the loop that has been traced. The frame is as it was in front of it.
+void Rolling::remember() {
+  if (period_ > 1 || trace_.loops->shapeless.contains(key())) return;
+  LoopShape shape{{}, {}, data_, mixed_};
+  for (const CarriedVariable& v : variables_) {
+    const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
+    if (step.lo != step.hi) return;
+    shape.variables.push_back({v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes});
+  }
+  for (size_t slot = 0; slot < frame_.slots.size(); ++slot) {
+    const Value* owner = ownerOf(frame_.slots[slot]);
+    const auto isIt = [&](const CarriedContent& c) { return c.owner == owner; };
+    if (owner && std::any_of(contents_.begin(), contents_.end(), isIt)) shape.owners.push_back(slot);
+  }
+  trace_.loops->shapes.insert_or_assign(key(), std::move(shape));
 }
 
 std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Value* end,

@@ -17,7 +17,8 @@ namespace fw::capture {
 
 /// A variable that a turn may read and writes.
 struct CarriedVariable {
-  enum class Kind : uint8_t { kSame, kNumber, kInt, kDataInt, kArray } kind;
+  using Kind = CarriedKind;
+  Kind kind;
   size_t slot;
   Value* begin;                  ///< in front of the loop
   graph::SymId step{};           ///< kInt: by which it grows in a round
@@ -97,6 +98,8 @@ class Rolling {
   /// kOthers: leaves other kinds of things, and is forgotten; so is what leaves the loop, whatever data is.
   enum class Probed : uint8_t { kSame, kKept, kOthers, kLeaves };
   Probed probe(absl::FunctionRef<Value*()> item, bool mayKeep);
+  bool recall();
+  void remember();
   std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before) const;
   int periodOf(const std::vector<Value*>& ends) const;
   bool attempt(const VirtualIterator::Items* items, std::optional<graph::SymId> count);
@@ -122,6 +125,7 @@ class Rolling {
   absl::flat_hash_set<size_t> data_;   ///< slots of ints that array data decides
   absl::flat_hash_set<size_t> mixed_;  ///< slots of what may be a float or a np.float64
   bool mayHaveNoTurn_ = false;
+  bool recalled_ = false;  ///< what it hands on has been found out before
   LoopLeft left_;
   bool leaves_ = false;  ///< the turn that was traced last ends outside of the loop
   int exit_ = -1;        ///< where turns go that leave the loop from inside

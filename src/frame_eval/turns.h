@@ -9,12 +9,15 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "frame_eval/value.h"
 #include "graph/symint.h"
 #include "guards/guard_set.h"
 
 namespace fw::capture {
 
 class Trace;
+
+enum class CarriedKind : uint8_t { kSame, kNumber, kInt, kDataInt, kArray };
 
 class Turns {
  public:
@@ -46,12 +49,28 @@ class Turns {
   absl::flat_hash_set<graph::SymId> symbols_;  ///< of all loops, those that are over as well
 };
 
+/// What a loop hands from turn to turn, as the trace of it has found out that has become one of the graph. A loop in
+/// others is met in each trace of theirs, which begins with that and need not trace a turn to find out.
+struct LoopShape {
+  struct Variable {
+    CarriedKind kind;
+    ValueKind number;  ///< kNumber: as Python sees it
+    int64_t step;      ///< kInt
+    bool mixes;
+  };
+  std::vector<Variable> variables;                       ///< by slot that a turn may read
+  std::vector<size_t> owners;                            ///< slots of arrays that it writes, or of views of those
+  absl::flat_hash_set<size_t> decidedByData, mayBeBoth;  ///< slots of ints of array data, of floats or np.float64s
+};
+
 /// What traces of one function have found out about its loops, by code object and the instruction that begins a turn.
 /// Whoever finds out more has the trace made again.
 struct LoopDecisions {
   using Key = std::pair<const void*, size_t>;
   absl::flat_hash_set<Key> tooLong;               ///< to be unrolled
   absl::flat_hash_map<Key, std::string> refused;  ///< cannot be one loop of the graph, and why
+  absl::flat_hash_map<Key, LoopShape> shapes;     ///< of loops that have been traced
+  absl::flat_hash_set<Key> shapeless;             ///< those that were not of that shape when they were met again
   /// Values that are not known behind a loop that is one: who looks at one has the loop refused.
   absl::flat_hash_map<const void*, Key> unknownBehind;
 };

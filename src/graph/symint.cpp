@@ -12,23 +12,11 @@
 
 namespace fw::graph {
 
-namespace {
-
-/// Symbols are found by name in the table of nodes, whose keys begin with an operation.
-std::string nameKey(std::string_view name) { return std::string(1, '\x7f').append(name); }
-
-}  // namespace
-
 SymContext::SymContext() = default;
 
 SymId SymContext::intern(SymNode node) {
   if (node.op != SymOp::kConst && node.op != SymOp::kSymbol && isPoint(node.range)) return constant(node.range.lo);
-  std::string key;
-  key.push_back(static_cast<char>(node.op));
-  key.push_back(node.opaque ? 1 : 0);
-  key.append(reinterpret_cast<const char*>(&node.value), sizeof node.value);
-  for (SymId o : node.operands) key.append(reinterpret_cast<const char*>(&o.index), sizeof o.index);
-  auto [it, fresh] = interned_.try_emplace(std::move(key), SymId(nodes_.size()));
+  auto [it, fresh] = interned_.try_emplace(node, SymId(nodes_.size()));
   if (fresh) nodes_.push_back(std::move(node));
   return it->second;
 }
@@ -38,7 +26,7 @@ SymId SymContext::constant(int64_t v) { return intern({SymOp::kConst, v, {}, {v,
 SymId SymContext::symbol(std::string name, SymRange range) {
   FW_CHECK_MSG(range.lo <= range.hi, "empty range of symbol " + name);
   SymId id = intern({SymOp::kSymbol, symbolCount(), {}, range, false});
-  const bool isNew = interned_.try_emplace(nameKey(name), id).second;
+  const bool isNew = named_.try_emplace(name, id).second;
   FW_CHECK_MSG(isNew, "symbol " + name + " exists");
   symbolIds_.push_back(id);
   symbolNames_.push_back(std::move(name));
@@ -46,8 +34,8 @@ SymId SymContext::symbol(std::string name, SymRange range) {
 }
 
 std::optional<SymId> SymContext::findSymbol(std::string_view name) const {
-  auto it = interned_.find(nameKey(name));
-  return it == interned_.end() ? std::nullopt : std::optional<SymId>(it->second);
+  auto it = named_.find(std::string(name));
+  return it == named_.end() ? std::nullopt : std::optional<SymId>(it->second);
 }
 
 std::optional<int64_t> SymContext::asConst(SymId id) const {

@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/hash/hash.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/support/ids.h"
@@ -99,9 +100,20 @@ class SymContext {
   std::vector<SymNode> nodes_;
   std::vector<SymId> symbolIds_;
   std::vector<std::string> symbolNames_;
-  absl::flat_hash_map<std::string, SymId> interned_;
-  absl::flat_hash_map<SymId, SymId> assumed_;  // symbols and monomials, and what stands for them
-  std::vector<SymId> zeros_;                   // expressions known to be 0 that no rule could be made of
+  /// What a node is made of tells which it is; its range is what is known about it.
+  struct SameNode {
+    bool operator()(const SymNode& a, const SymNode& b) const {
+      return a.op == b.op && a.opaque == b.opaque && a.value == b.value && a.operands == b.operands;
+    }
+  };
+  struct NodeHash {
+    size_t operator()(const SymNode& n) const { return absl::HashOf(n.op, n.opaque, n.value, n.operands); }
+  };
+  absl::flat_hash_map<SymNode, SymId, NodeHash, SameNode> interned_;
+  absl::flat_hash_map<std::string, SymId> named_;
+  absl::flat_hash_map<SymId, SymId> canonical_;  // answers of canonical() since something was learnt
+  absl::flat_hash_map<SymId, SymId> assumed_;    // symbols and monomials, and what stands for them
+  std::vector<SymId> zeros_;                     // expressions known to be 0 that no rule could be made of
 };
 
 }  // namespace fw::graph

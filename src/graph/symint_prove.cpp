@@ -275,6 +275,7 @@ void SymContext::addRule(SymId from, SymId to) {
   narrow(to, range(from));
   narrow(from, range(to));
   assumed_.emplace(from, to);
+  canonical_.clear();
   if (node(from).op == SymOp::kFloorDiv) {
     // x // c == y is 0 <= x - c * y < c: (s + 1) // 2 == s leaves 0 and 1 for s.
     const SymId x = node(from).operands[0], divisor = node(from).operands[1];
@@ -293,9 +294,11 @@ void SymContext::addRule(SymId from, SymId to) {
     }
   }
   for (const auto& pair : again) assumed_.erase(pair.first);
+  canonical_.clear();
   for (SymId s : symbols) {
     const SymId right = canonical(assumed_.at(s));
     assumed_.at(s) = right;
+    canonical_.clear();
   }
   std::sort(again.begin(), again.end());
   for (const auto& [left, right] : again) assumeEqual(left, right);
@@ -358,6 +361,7 @@ void SymContext::narrow(SymId value, SymRange known) {
     auto isSize = [this](SymId atom) { return node(atom).op == SymOp::kSymbol && range(atom).lo >= 0; };
     if (std::all_of(p[0].atoms.begin(), p[0].atoms.end(), isSize)) {
       for (SymId atom : p[0].atoms) nodes_[atom.index].range.lo = std::max<int64_t>(range(atom).lo, 1);
+      canonical_.clear();
     }
   }
   bool linear = (p.size() == 1 || (p.size() == 2 && p[1].atoms.empty())) && !p.empty() && p[0].atoms.size() == 1;
@@ -378,6 +382,7 @@ void SymContext::narrow(SymId value, SymRange known) {
   SymRange both{std::max(symbol.range.lo, r.lo), std::min(symbol.range.hi, r.hi)};
   if (both.lo > both.hi || (both.lo == symbol.range.lo && both.hi == symbol.range.hi)) return;
   symbol.range = both;
+  canonical_.clear();
   // What can have one value only is that value from now on, for everybody.
   if (isPoint(both) && !assumed_.contains(id)) return addRule(id, constant(both.lo));
   SymAlgebra(*this).reconsiderZeros(id);
@@ -422,7 +427,9 @@ SymRange SymAlgebra::refine(SymId id) {
   for (SymRange now : {range(poly(id)), rangeOfOperands(context_, n)}) {
     SymRange& known = context_.nodes_[id.index].range;
     const SymRange both{std::max(known.lo, now.lo), std::min(known.hi, now.hi)};
-    if (both.lo <= both.hi) known = both;
+    if (both.lo > both.hi || (both.lo == known.lo && both.hi == known.hi)) continue;
+    known = both;
+    context_.canonical_.clear();
   }
   return context_.range(id);
 }
@@ -501,12 +508,15 @@ SymId SymContext::rebuild(SymId id, absl::flat_hash_map<SymId, SymId>& done) {
 
 SymId SymContext::canonical(SymId id) {
   if (assumed_.empty() || node(id).op == SymOp::kConst) return id;
+  if (auto known = canonical_.find(id); known != canonical_.end()) return known->second;
+  const SymId given = id;
   for (int round = 0; round < kRewriteRounds; ++round) {
     absl::flat_hash_map<SymId, SymId> done;
     SymId next = rebuild(id, done);
     if (next == id) break;
     id = next;
   }
+  canonical_.emplace(given, id);
   return id;
 }
 
