@@ -37,6 +37,8 @@ struct Builtins {
   std::vector<Value*> sortedItems(const std::vector<Value*>& items, Value* key, Value* reverse);
 };
 
+/// x ** y of Python floats that array data decides.
+Value* floatPower(Trace& trace, graph::ValueId base, graph::ValueId exponent);
 /// Whether callBuiltin() understands calls of it with some arguments.
 bool isKnownBuiltin(PyObject* callable);
 

@@ -1,5 +1,5 @@
-// Builtins that compute with numbers, and functions of `math`: what the graph computes exactly stays symbolic, what
-// is known is computed by CPython itself, everything else breaks.
+// Builtins that compute with numbers: what the graph computes exactly stays symbolic, what is known is computed by
+// CPython itself, everything else breaks.
 #include "cpython/numpy_api.h"
 #include "frame_eval/builtins.h"
 #include "frame_eval/data_ints.h"
@@ -156,16 +156,6 @@ Value* Builtins::callDivmod(const CallArgs& args) {
   Value* quotient = interpreter.binary(cpython::kNbFloorDivide, false, args.positional[0], args.positional[1]);
   return trace.tuple(
       {quotient, interpreter.binary(cpython::kNbRemainder, false, args.positional[0], args.positional[1])});
-}
-
-/// A function of `math`: fabs() in the graph, others on numbers that are known before the compiled code runs.
-Value* Builtins::callMath(const CallArgs& args) {
-  bool fabs = std::string_view(name) == "math.fabs" && args.positional.size() == 1 && args.keywords.empty();
-  if (fabs && args.positional[0]->kind == ValueKind::kPyFloat) return callAbs(args);
-  if (args.keywords.empty()) {
-    if (Value* result = trace.numbers().apply(callable, args.positional)) return result;
-  }
-  return callPure(args);
 }
 
 }  // namespace fw::capture

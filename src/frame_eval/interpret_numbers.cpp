@@ -4,6 +4,7 @@
 // array data. Only what Python answers by raising, or by an int beyond 64 bits, is specialised to the value seen now.
 #include <algorithm>
 
+#include "frame_eval/builtins.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
@@ -93,6 +94,22 @@ Ordered ordered(int op, graph::SymId left, graph::SymId right) {
 
 bool variesByTurn(Trace& trace, Value* v) { return v->kind == ValueKind::kPyInt && trace.turns.contains(v->sym); }
 
+/// A float of array data or of the turn of a loop: what it is, no guard can tell.
+bool isDecidedOnTheWay(Trace& trace, Value* left, Value* right) {
+  const auto is = [&](Value* v) {
+    return variesByTurn(trace, v) || v->kind == ValueKind::kDataInt ||
+           (v->kind == ValueKind::kPyFloat && !trace.numbers().of(v));
+  };
+  return is(left) || is(right);
+}
+
+/// A divisor of zero raises in Python, which then makes the call.
+void requireNotZero(Trace& trace, graph::ValueId divisor) {
+  graph::Graph& g = trace.graph();
+  const graph::ValueId zero = g.constant(graph::Scalar::zero(DType::kF64));
+  DataInts{trace}.require(g.binary(Op::kNotEqual, divisor, zero));
+}
+
 /// Of ints that turns of loops decide: what is not linear in the turn, or a quotient, is computed rather than reasoned
 /// about.
 bool isLinear(Trace& trace, int op, Value* left, Value* right) {
@@ -158,18 +175,27 @@ Value* Interpreter::floatBinary(int op, Value* left, Value* right) {
         if (PyFloat_AsDouble(right->object.get()) == 0) raiseError(PyExc_ZeroDivisionError, "float division by zero");
         return result(Op::kDivide);
       }
-      if (right->kind == ValueKind::kPyInt) {
+      if (right->kind == ValueKind::kPyInt && !variesByTurn(trace_, right)) {
         if (trace_.decide(right->sym, Relation::kEq, trace_.syms().constant(0))) {
           raiseAbout(PyExc_ZeroDivisionError, "float division by zero");
         }
         return result(Op::kDivide);
       }
-      // A divisor of zero raises in Python, so what it is must be known before.
-      auto divisor = trace_.numbers().of(right);
-      if (!divisor) trace_.fail(BreakReason::kPythonException, "division by a Python float computed from array data");
-      if (trace_.numbers().truth(*divisor)) return result(Op::kDivide);
-      raiseAbout(PyExc_ZeroDivisionError, "float division by zero");
+      if (auto divisor = trace_.numbers().of(right)) {
+        if (trace_.numbers().truth(*divisor)) return result(Op::kDivide);
+        raiseAbout(PyExc_ZeroDivisionError, "float division by zero");
+      }
+      requireNotZero(trace_, asFloat(right));
+      return result(Op::kDivide);
     }
+    case cpython::kNbFloorDivide:
+    case cpython::kNbRemainder:
+      if (trace_.onDevice() || !isDecidedOnTheWay(trace_, left, right)) return specializedBinary(op, left, right);
+      requireNotZero(trace_, asFloat(right));
+      return result(op == cpython::kNbRemainder ? Op::kRemainder : Op::kFloorDivide);
+    case cpython::kNbPower:
+      if (trace_.onDevice() || !isDecidedOnTheWay(trace_, left, right)) return specializedBinary(op, left, right);
+      return floatPower(trace_, asFloat(left), asFloat(right));
     default: return specializedBinary(op, left, right);
   }
 }
@@ -225,6 +251,8 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
       return trace_.pyInt(op == cpython::kNbFloorDivide ? syms.floorDiv(a, b) : syms.mod(a, b));
     }
     case cpython::kNbTrueDivide: {
+      if (variesByTurn(trace_, right))
+        if (Value* result = DataInts{trace_}.binary(op, left, right)) return result;
       // Correctly rounded by Python; so is the division of two exactly converted operands.
       if (trace_.decide(b, Relation::kEq, syms.constant(0))) raiseAbout(PyExc_ZeroDivisionError, "division by zero");
       graph::ValueId quotient = trace_.graph().binary(Op::kDivide, asFloat(left), asFloat(right));

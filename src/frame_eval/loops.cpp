@@ -76,6 +76,13 @@ void Rolling::refuse(const std::string& why) {
     trace_.loops->shapeless.insert(key());
     throw LoopsDecided{};
   }
+  // What looks like a counter from turn to turn may be none: i //= 2.
+  bool another = false;
+  for (const CarriedVariable& v : variables_) {
+    if (v.kind != Kind::kInt || trace_.syms().asConst(v.step)) continue;
+    another |= trace_.loops->computed[key()].insert(v.slot).second;
+  }
+  if (another) throw LoopsDecided{};
   trace_.loops->refused[key()] = why;
   throw LoopsDecided{};
 }
@@ -262,6 +269,7 @@ void Rolling::findVariables() {
     const Instr& instr = code.instructions[i];
     if (loop_->contains[i] && writesSlot(instr.op)) written[static_cast<size_t>(instr.arg)] = true;
   }
+  if (auto known = trace_.loops->computed.find(key()); known != trace_.loops->computed.end()) data_ = known->second;
   const std::vector<bool>& again = flow.live.before(static_cast<int>(header_));
   for (size_t slot = 0; slot < written.size(); ++slot) {
     if (!written[slot]) continue;

@@ -93,7 +93,7 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
   if (op == Op::kPower && trace.onDevice())
     if (auto fast = deviceFastPower(trace, left, right)) return *fast;
   if (op == Op::kPower && !trace.onDevice()) {
-    right = knownExponent(trace, right);
+    right = knownExponent(trace, left, right);
     if (auto fast = fastPower(trace, left, right)) {
       // bool has no loop for square and goes to i8.
       ValueId node = left->node;

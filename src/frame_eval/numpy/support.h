@@ -141,8 +141,8 @@ Value* ravelValue(Trace& trace, Value* value);
 /// A ufunc call: converts, broadcasts, checks, adds.
 Value* ufunc(Trace& trace, Op op, std::vector<Value*> operands);
 ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& operands);
-/// The exponent of a power: Python numbers by value, anything else as it is.
-Value* knownExponent(Trace& trace, Value* exponent);
+/// The exponent of a power of an array: Python numbers by value, anything else as it is.
+Value* knownExponent(Trace& trace, Value* base, Value* exponent);
 /// The same for nodes that are not weak.
 ValueId ufuncNode(Trace& trace, Op op, std::initializer_list<ValueId> operands);
 /// max, min, argmax or argmin of a node over axes, guarded against empty axes.

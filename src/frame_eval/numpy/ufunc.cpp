@@ -55,9 +55,12 @@ std::optional<ValueId> fastPowerLoop(Trace& trace, ValueId base, ValueId exponen
 
 }  // namespace
 
-/// NumPy computes some exponents by other functions (2: square, 0.5: sqrt ...) with other results at the edges: each of
-/// those has a variant of its own, all others share one.
-Value* knownExponent(Trace& trace, Value* exponent) {
+/// NumPy computes some powers of arrays by other functions (2: square, 0.5: sqrt ...) with other results at the edges:
+/// each of those exponents has a variant of its own, all others share one. Powers of scalars are all computed alike.
+Value* knownExponent(Trace& trace, Value* base, Value* exponent) {
+  const bool scalar = base->kind != ValueKind::kArray && !sequenceItems(trace, base) &&
+                      trace.graph().type(trace.operand(base).value).rank() == 0;
+  if (scalar) return exponent;
   if (exponent->kind == ValueKind::kPyInt) {
     for (int64_t special : {2, -1, 0, 1}) {
       SymId value = trace.syms().constant(special);
@@ -79,7 +82,7 @@ Value* knownExponent(Trace& trace, Value* exponent) {
 ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   graph::Graph& g = trace.graph();
   std::vector<Value*> values = given;
-  if (op == Op::kPower && !trace.onDevice()) values[1] = knownExponent(trace, values[1]);
+  if (op == Op::kPower && !trace.onDevice()) values[1] = knownExponent(trace, values[0], values[1]);
   absl::InlinedVector<graph::UfuncOperand, 3> operands;
   absl::InlinedVector<graph::OperandType, 3> types;
   std::vector<ValueId> nodes;
