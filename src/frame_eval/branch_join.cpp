@@ -50,6 +50,13 @@ bool isFloat64(Trace& trace, const Value* v) {
 
 bool isMixed(const Value* v) { return v->kind == ValueKind::kArrayScalar && v->joined; }
 
+bool isExactInt(const Value* constant) {
+  if (!PyLong_CheckExact(constant->object.get())) return false;
+  int overflow = 0;
+  const int64_t now = PyLong_AsLongLongAndOverflow(constant->object.get(), &overflow);
+  return !overflow && std::abs(now) <= int64_t{1} << 31;
+}
+
 Value* mixed(Trace& trace, Value* number, const std::string& why) {
   trace.branches.noteNumber(number, why);
   number->joined = true;
@@ -180,7 +187,8 @@ Value* Join::numbers(Value* first, Value* second, const std::string& what) {
   const Pair pair = {nodeOf(first, 0), nodeOf(second, 1)};
   if (!areAlike(trace_, pair[0], pair[1])) return nullptr;
   Value* v = trace_.make(kind);
-  if (mixes) mixed(trace_, v, what + " is a float or a np.float64 then");
+  v->mayBeInt = first->mayBeInt || second->mayBeInt;
+  if (mixes) mixed(trace_, v, what + (v->mayBeInt ? " is an int or a float then" : " is a float or a np.float64 then"));
   addResult(v, pair, false);
   return v;
 }

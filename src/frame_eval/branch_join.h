@@ -16,6 +16,9 @@ ValueKind numberKind(const Value* value);
 bool isFloat64(Trace& trace, const Value* value);
 /// Which of both is not known.
 bool isMixed(const Value* value);
+/// An int that a float holds exactly, and sums of a few of them as well.
+bool isExactInt(const Value* constant);
+inline constexpr const char* kIntOrFloat = "a number is an int or a float then";
 /// The number, of which it is not known any more.
 Value* mixed(Trace& trace, Value* number, const std::string& why);
 /// Values of one type, shape and layout.

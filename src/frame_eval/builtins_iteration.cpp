@@ -101,14 +101,23 @@ Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
     if (!a || !b) refuse("of ints beyond 62 bits");
     return ints.make(where(a->node, b->node), {std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)});
   }
-  const bool floats = isFloat64(trace, first) && isFloat64(trace, second);
-  const bool mixes = floats && (numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));
+  // max(0, x[i])
+  const auto isSmall = [&](Value* v) { return isWhole(v) && v->isConstant() && isExactInt(v); };
+  const bool ints = isSmall(first) != isSmall(second);
+  const auto isFloat = [&](Value* v) { return isFloat64(trace, v) || isSmall(v); };
+  const bool floats = isFloat(first) && isFloat(second);
+  const bool mixes = floats && (ints || numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));
   const ValueKind kind = mixes ? ValueKind::kArrayScalar : numberKind(first);
   if (kind == ValueKind::kNull || (!mixes && kind != numberKind(second))) refuse("of numbers of several types");
-  const graph::ValueId a = trace.operand(first).value, b = trace.operand(second).value;
+  const auto nodeOf = [&](Value* v) {
+    return isSmall(v) ? trace.graph().cast(trace.operand(v).value, graph::DType::kF64) : trace.operand(v).value;
+  };
+  const graph::ValueId a = nodeOf(first), b = nodeOf(second);
   if (trace.graph().type(a).dtype != trace.graph().type(b).dtype) refuse("of numbers of several types");
   Value* number = trace.number(kind, where(a, b));
-  return mixes ? mixed(trace, number, "a number is a float or a np.float64 then") : number;
+  if (!mixes) return number;
+  number->mayBeInt = ints || first->mayBeInt || second->mayBeInt;
+  return mixed(trace, number, number->mayBeInt ? kIntOrFloat : "a number is a float or a np.float64 then");
 }
 
 Value* Builtins::callMin(const CallArgs& args) { return extreme(args, Py_LT); }

@@ -111,7 +111,17 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
     if (isNumpyOperand(other) && !isMixed(other)) return numpy::binaryOp(trace_, op, inplace, left, right);
     const bool simple = op == cpython::kNbAdd || op == cpython::kNbSubtract || op == cpython::kNbMultiply;
     if (!simple || !(isMixed(other) || isNumber(other))) trace_.branches.refuse(number);
-    return mixed(trace_, numpy::binaryOp(trace_, op, false, left, right), number->name);
+    // Products of ints know no -0.
+    const bool whole = DataInts::isInt(other), exact = whole && other->isConstant() && isExactInt(other);
+    const bool ints = number->mayBeInt && (other->mayBeInt || whole);
+    if (ints && (op == cpython::kNbMultiply || !exact)) trace_.branches.refuse(number);
+    if (!ints) return mixed(trace_, numpy::binaryOp(trace_, op, false, left, right), number->name);
+    graph::Graph& g = trace_.graph();
+    const auto node = [&](Value* v) { return g.cast(trace_.operand(v).value, graph::DType::kF64); };
+    const graph::Op with = op == cpython::kNbAdd ? graph::Op::kAdd : graph::Op::kSubtract;
+    Value* result = trace_.number(ValueKind::kArrayScalar, g.binary(with, node(left), node(right)));
+    result->mayBeInt = true;
+    return mixed(trace_, result, number->name);
   }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);

@@ -163,6 +163,7 @@ class LoopEnd {
       if (end->node.index < loop_.begin) return end;
       Value* value = trace_.make(kind);
       value->range = end->range;
+      value->mayBeInt = end->mayBeInt;
       if (isMixed(end)) mix(value);
       return after_[end] = result(value, addExtra(end->node));
     }

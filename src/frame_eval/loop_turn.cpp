@@ -161,7 +161,7 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
       }
       case Kind::kNumber:
         if (v.mixes) {
-          alike = alike && isFloat64(trace_, v.end);
+          alike = alike && isFloat64(trace_, v.end) && !v.end->mayBeInt;
           break;
         }
         if (alike && isMixed(v.end) && isFloat64(trace_, v.begin) && mixed_.insert(v.slot).second) {

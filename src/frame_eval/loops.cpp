@@ -417,7 +417,8 @@ bool Rolling::recall() {
         break;
       case Kind::kDataInt: alike = alike && DataInts::isInt(begin); break;
       case Kind::kNumber:
-        alike = alike && (as.mixes ? isFloat64(trace_, begin) : numberKind(begin) == as.number && !isMixed(begin));
+        alike = alike && !begin->mayBeInt &&
+                (as.mixes ? isFloat64(trace_, begin) : numberKind(begin) == as.number && !isMixed(begin));
         variable.mixes = as.mixes;
         break;
       case Kind::kArray: alike = alike && begin->kind == ValueKind::kArray && !begin->base; break;
@@ -478,6 +479,7 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
     return variable;
   }
   const bool differ = numberKind(begin) != numberKind(end) && (mayHaveNoTurn_ || isMixed(end));
+  if (begin->mayBeInt || end->mayBeInt) return std::nullopt;
   const bool mixes = mixed_.contains(slot) || isMixed(begin) || isMixed(end) || differ;
   if (mixes && isFloat64(trace_, begin) && isFloat64(trace_, end)) {
     variable.kind = Kind::kNumber;

@@ -98,6 +98,7 @@ struct Value {
   bool frozen = false;    ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
   bool joined = false;    ///< kArray: has the content of one array or of another (branches.h);
                           ///< kArrayScalar: a np.float64 or a float, as data wants it
+  bool mayBeInt = false;  ///< of these: an int as well, one that a float holds exactly
 
   Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items

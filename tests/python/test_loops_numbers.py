@@ -257,3 +257,49 @@ def test_choices_that_are_neutral_report_nothing(isa, dtype):
         for n in (1, 3, 8, 100):
             compare.assert_same_call(function, compiled, arguments(n))
         assert not any(v["declines"] for v in fusewire._fusewire.describe(compiled)["variants"])
+
+
+def rectified(x, out):
+    for i in range(len(x)):
+        out[i] = max(0, x[i])
+    return out
+
+
+def rectified_sums(x, out):
+    for i in range(len(x)):
+        out[i] = max(0, x[i]) + min(1, x[i]) * x[i] + (max(0, x[i]) + 1) - max(x[i], 2, x[i] * 3)
+    return out
+
+
+def rectified_and_scaled(x, out):
+    """Zeros have a sign only if they are floats."""
+    for i in range(len(x)):
+        out[i] = max(0, x[i]) * -2 + max(0, x[i]) * -1.0
+        out[i] = np.copysign(1, -max(0, x[i])) + out[i]
+    return out
+
+
+def rectified_result(x, out):
+    return max(0, x[0]), max(x[1], 0), max(0, x[2]) + 1, abs(min(0, x[3]))
+
+
+def rectified_carried(x, out):
+    s = best = 0.0
+    for i in range(len(x)):
+        s = max(0, s + x[i])
+        best = max(best, s)
+    return s, best
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "?", "c16"])
+@pytest.mark.parametrize("function", [rectified, rectified_sums, rectified_and_scaled, rectified_result, rectified_carried])
+def test_an_int_or_a_float(function, dtype):
+    compiled = fusewire.compile(function, economy=False)
+    for x in (RNG.normal(size=90), np.array([0.0, -0.0] * 45), RNG.normal(size=90).astype("f4"), np.arange(-45, 45)):
+        compare.assert_same_call(function, compiled, (x, np.zeros(90, dtype)))
+
+
+def test_an_int_or_a_float_is_stored():
+    compiled = fusewire.compile(rectified, economy=False)
+    compare.assert_same_call(rectified, compiled, (RNG.normal(size=90), np.zeros(90)))
+    assert not fusewire._fusewire.describe(compiled)["breaks"]

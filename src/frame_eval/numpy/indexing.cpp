@@ -269,6 +269,7 @@ ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& sh
     if (!graph::canCastSameKind(g.type(node).dtype, dtype)) unsupported("assignment of a sequence of another kind");
     node = g.cast(node, dtype);
   } else {
+    if (value->mayBeInt && !graph::isInexact(dtype)) trace.branches.refuse(value);
     node = elementOf(trace, value, dtype);
   }
   return broadcastInto(trace, node, shape, true);

@@ -98,6 +98,17 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
       const DType d = other.dtype;
       if (isMixed(v) && (d == DType::kF16 || d == DType::kF32 || d == DType::kC64)) trace.branches.refuse(v);
     }
+  // With a float an int is one.
+  const auto isDouble = [&](size_t i) {
+    const bool is = values[i]->kind == ValueKind::kArray || values[i]->kind == ValueKind::kArrayScalar ||
+                    numberKind(values[i]) == ValueKind::kPyFloat;
+    return is && types[i].dtype == DType::kF64 && !values[i]->mayBeInt;
+  };
+  for (Value* v : values) {
+    bool decided = !v->mayBeInt;
+    for (size_t i = 0; i < values.size(); ++i) decided |= isDouble(i);
+    if (!decided || (v->mayBeInt && op == Op::kPower)) trace.branches.refuse(v);
+  }
   unify(trace, nodes);
   auto signature = graph::resolveUfunc(op, types);
   if (!signature.ok()) orBreak(signature.status());
