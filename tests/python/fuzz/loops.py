@@ -8,6 +8,8 @@ from fuzz.draft import Draft, working
 from fuzz.program import Program
 
 HEAD = """
+import math
+
 def half(a):
     return a * 0.5
 
@@ -25,7 +27,8 @@ box.content = 0
 DTYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "c16", "f2"]
 # {v}: an array of n elements; {t}: one that the function has made; {s}: a number; {i}: a counter; {e}: an element; {n}: a plain number
 ELEMENTS = ["{v}[{i}]", "{v}[{i}]", "{v}[n - 1 - {i}]", "{v}[{i} // 2]", "{v}[-1 - {i}]", "{v}[0]", "{v}[{i} - 1]", "{v}[n // 2]"]
-NUMBERS = ["{e}", "{e}", "{s}", "{s} * 0.5", "({s} + {e}) * 0.5", "{n}", "{i}", "{i} * 0.01", "{v}.sum()", "{v}.max()", "({e} if {c} else {e})", "abs({e})", "({e} - {s})"]
+NUMBERS = ["{e}", "{e}", "{s}", "{s} * 0.5", "({s} + {e}) * 0.5", "{n}", "{i}", "{i} * 0.01", "{v}.sum()", "{v}.max()", "({e} if {c} else {e})", "abs({e})", "({e} - {s})", "math.sqrt(abs({e}))", "math.floor({e})", "math.sqrt({e})", "float({e}) // 0.7",
+           "float({e}) % (abs({s}) + 0.5)", "max(0, {e})", "min({e}, 1) + {s}", "math.copysign({e}, {s})", "1.0 / float({e})", "math.isfinite({e})"]
 CONDITIONS = ["{e} > {n}", "count > {i}", "count & 1", "{s} < {e}", "{i} % 2 == 0", "{i} > 5", "{i} == n - 1", "{e} < {e}", "{s} > {n}", "{i} < n // 2 and {e} > {n}", "not {e} > {s}", "{v}.max() > {n}"]
 ARRAYS = ["{v}", "{v}", "({a} + {v}) * 0.5", "({a} - {s})", "half({a})", "step({v}, {v})", "{v}[::-1]", "np.abs({a})", "np.where({v} > {n}, {v}, 0.5)", "{v}.copy()", "np.minimum({v}, {a})"]
 SIMPLE = ["{t}[{i}] = {s}", "{v}[{i}] = {e}", "{v}[{i}] = {s}", "{s} = {x}", "{s} = {x}", "{s} += {e}", "{t} = {a}", "{t} = {a}", "{v}[1:] = {v}[:-1]", "{v}[1:-1] = ({v}[:-2] + {v}[2:]) * 0.5", "{v} *= 0.5", "{v}[...] = {a}",
