@@ -66,6 +66,11 @@ bool leading(const Draft& draft, IntList axes) {
 
 bool mayRecompute(const Graph& graph, const Target& target, const Draft& producer, const Draft& consumer,
                   const IntList& toConsumer) {
+  // One by one, for each row of the consumer, as well (see validate()).
+  const auto isFunction = [&](ValueId id) { return costOf(graph, id) == Cost::kFunction; };
+  if (target.space == MemorySpace::kHost && !producer.domain.empty() &&
+      std::any_of(producer.values.begin(), producer.values.end(), isFunction))
+    return false;
   if (leading(consumer, toConsumer)) return true;
   int total = 0;
   for (ValueId id : producer.values) total += recomputeCost(graph, id);
@@ -166,7 +171,7 @@ bool columnsFindMemory(const Graph& graph, const Draft& draft) {
 bool validate(const Graph& graph, const Target& target, Draft& draft) {
   absl::flat_hash_map<ValueId, bool> afterReduce;
   int reductions = 0;
-  bool argReduction = false, columns = false, runsAgain = false;
+  bool argReduction = false, columns = false, runsAgain = false, rowFunction = false;
   for (ValueId user : draft.values) {
     const Node& node = graph.node(user);
     const bool reduces = classOf(graph, user) == OpClass::kReduction;
@@ -188,9 +193,12 @@ bool validate(const Graph& graph, const Target& target, Draft& draft) {
     bool runsAlongReduced = false;
     for (int64_t axis : draft.axisMap.at(user)) runsAlongReduced |= axis >= 0 && draft.isReduced(axis);
     runsAgain |= after && runsAlongReduced;
+    rowFunction |= after && !runsAlongReduced && costOf(graph, user) == Cost::kFunction;
   }
   if (reductions > target.groupReductions) return false;
   if (runsAgain && (columns || draft.rowRank() == 0)) return false;
+  // A processor takes rows one by one. By itself, a function of what each has been reduced to is computed in vectors.
+  if (rowFunction && target.space == MemorySpace::kHost && !columns && draft.rowRank() > 0) return false;
   if (columns && !columnsFindMemory(graph, draft)) return false;
   if (argReduction && reductions != 1) return false;
   return settleUpdates(graph, target, draft);
