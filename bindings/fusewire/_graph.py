@@ -156,7 +156,22 @@ def update(base, value, starts, steps):
     result[window(starts, steps, np.shape(value))] = value
     return result
 
+def fma(a, b, c):
+    from fusewire._graph import rounded_once
+    a * b + c  # for its reports
+    return rounded_once(a, b, c)
+
 '''
+
+
+def rounded_once(a, b, c) -> np.ndarray:
+    """a * b + c of floats of one type, rounded once. NumPy has no such function: the reference evaluator does it."""
+    arrays = np.broadcast_arrays(a, b, c)
+    kind = f"f{8 * arrays[0].itemsize}"
+    lines = [f"%{i} = input() {{index={i}}} : {kind}[s0]" for i in range(3)]
+    text = f"graph(s0: [0, inf]) {{\n{chr(10).join(lines)}\n%3 = fma(%0, %1, %2) : {kind}[s0]\nreturn %3\n}}\n"
+    outputs, _ = _fusewire.evaluate_graph(text, [np.ravel(array) for array in arrays], [arrays[0].size])
+    return outputs[0].reshape(arrays[0].shape)
 
 
 def _tuple(parts) -> str:
@@ -208,6 +223,8 @@ def _expression(node: Node, by_name: dict[str, Node]) -> str:
             return f"np.asarray({x}).astype({dtype})"
         case "real" | "imag":
             return f"np.{node.op}({x})"
+        case "fma":
+            return f"fma({', '.join(node.inputs)})"
     match _CLASSES[node.op]:
         case "reduction":
             return _reduction(node, by_name)

@@ -43,8 +43,9 @@ void Branches::noteJoined(Value* value, Value* first, Value* second) {
   value->opened = true;
   for (Value* array : {first, second}) {
     if (array->base || array->source.valid() || (array->joined && !isOwn(array))) value->opened = false;
-    const std::vector<Value*> more = owners(array->base ? array->base : array);
-    joined.owners.insert(joined.owners.end(), more.begin(), more.end());
+    for (Value* owner : owners(array->base ? array->base : array))  // each once: both may be joined of the same
+      if (std::find(joined.owners.begin(), joined.owners.end(), owner) == joined.owners.end())
+        joined.owners.push_back(owner);
   }
   joined_.push_back(std::move(joined));
 }

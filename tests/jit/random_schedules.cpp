@@ -264,7 +264,10 @@ void RandomSchedule::reverse(Scope& s) {
 void RandomSchedule::reduce(Scope& s) {
   const ValueId a = any(s);
   if (s.graph.type(a).rank() == 0 || s.graph.type(a).dtype == DType::kBool) return;
-  s.values.push_back(s.graph.reduce(chance(50) ? Op::kMax : Op::kMin, a, {0}, false));
+  ValueId least = s.graph.reduce(chance(50) ? Op::kMax : Op::kMin, a, {0}, false);
+  // Which of two zeros it is that differ by the sign is open (graph/pairwise_order.h).
+  if (s.graph.type(least).dtype == DType::kF64) least = *s.graph.add(Op::kAdd, {least, number(s, DType::kF64, 0)});
+  s.values.push_back(least);
 }
 
 /// A bound symbol or a size as a number.

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -608,6 +609,56 @@ def test_backend_callable():
     with pytest.raises(TypeError):
         graph.run(M)
     assert fusewire.Graph(graph.text).text == graph.text
+
+
+FMA = """graph(s0: [0, inf]) {{
+  %0 = input() {{index=0}} : {0}[s0]
+  %1 = input() {{index=1}} : {0}[s0]
+  %2 = input() {{index=2}} : {0}
+  %3 = fma(%0, %1, %2) : {0}[s0]
+  return %3
+}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_fma_of_numpy_source(kind):
+    dtype = np.dtype(kind.replace("32", "4").replace("64", "8"))
+    tiny, eps = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).eps
+    big = np.finfo(dtype).max
+    a = np.array([1 + eps, 1 + eps, 0.0, -0.0, tiny, big, big, np.inf, np.nan, 3.0, 1 + eps], dtype)
+    b = np.array([1 - eps, 1 + eps, -1.0, 1.0, 0.5, 2.0, -2.0, 0.0, 1.0, tiny, 1 + eps], dtype)
+    graph, scope = fusewire.Graph(FMA.format(kind)), {}
+    exec(graph.numpy_source(), scope)
+    for c in (-1.0, 0.0, -0.0, tiny, -tiny, eps * eps / 4 + 1, big, -np.inf):
+        c = np.array(c, dtype)
+        with np.errstate(all="ignore"):
+            (ours,), (wanted,) = scope["graph"](a, b, c), graph.run(a, b, c)
+        assert ours.dtype == dtype
+        np.testing.assert_array_equal(ours, wanted)
+        np.testing.assert_array_equal(np.signbit(ours), np.signbit(wanted))
+    exact = scope["graph"](a[:2], b[:2], np.array(-1, dtype))[0]
+    np.testing.assert_array_equal(exact, np.array([-float(eps) ** 2, 2 * float(eps) + float(eps) ** 2], dtype))
+
+
+def test_every_operation_of_elements_has_numpy_source():
+    for row in fusewire._fusewire.ops():
+        if row["class"] != "elementwise":
+            continue
+        source = fusewire._graph._expression(fusewire._graph.Node("v3", row["name"], ("v0", "v1", "v2"), {}, np.dtype("d"), (), "c", 0), {})
+        name = re.match(r"(np\.)?(\w+)", source)
+        assert hasattr(np, name[2]) if name[1] else f"def {name[2]}(" in fusewire._graph._PRELUDE, source
+
+
+def test_products_of_small_matrices_on_every_rung():
+    def f(x, y):
+        return np.dot(x, y)
+
+    x, y = np.linspace(-1, 1, 3), np.linspace(0.1, 1.7, 3)
+    for backend in ("llvm", "llvm_o0", "reference", "numpy", "statements"):
+        compiled = fusewire.compile(f, backend=backend)
+        for _ in range(2):
+            assert compiled(x, y) == f(x, y)
 
 
 def test_backends_that_write_arguments():

@@ -134,7 +134,11 @@ Value* ufuncWhere(Trace& trace, Op op, std::vector<Value*> operands, Value* wher
   }
   ValueId node = ufuncNode(trace, op, operands);
   const DType to = g.type(out->node).dtype;
-  if (!graph::canCastSameKind(g.type(node).dtype, to)) raises("UFuncTypeError: cannot cast ufunc output");
+  const DType loop = g.type(node).dtype;
+  if (!graph::canCastSameKind(loop, to)) raises("UFuncTypeError: cannot cast ufunc output");
+  // NumPy converts what is there as well, so that its loop can leave it where the mask is false.
+  if (graph::isInexact(to) && loop != DType::kBool && !graph::canCastSafely(to, loop) && !trace.onDevice())
+    unsupported("where= with an out that is wider than the loop (NumPy may warn)");
   node = broadcastInto(trace, g.cast(node, to), shapeOf(trace, out->node), false);
   writeAll(trace, out, ufuncNode(trace, Op::kWhere, {mask, node, out->node}));
   return out;

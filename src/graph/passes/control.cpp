@@ -27,12 +27,10 @@ Layout memoryLayout(const Node& control, size_t index) {
   return {};
 }
 
-ValueId continues(const Graph& graph, ValueId value) {
-  const Node& node = graph.node(value);
-  if (node.op == Op::kUpdate) return node.operands[0];
-  if (node.op != Op::kProject || !hasRegions(graph.node(node.operands[0]).op)) return {};
-  const Node& control = graph.node(node.operands[0]);
-  const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
+namespace {
+
+/// The number of the input in whose memory result number `index` of a branch, bind or loop is in its place.
+std::optional<size_t> placeOfResult(const Node& control, size_t index) {
   std::vector<std::optional<size_t>> inputs;
   for (const std::unique_ptr<Graph>& region : control.regions) {
     const ValueId output = region->outputs()[index + leadingOutputs(control.op)];
@@ -40,8 +38,33 @@ ValueId continues(const Graph& graph, ValueId value) {
     const bool given = memory.op == Op::kInput;
     inputs.push_back(given ? std::optional(static_cast<size_t>(memory.attrs.integer(AttrKey::kIndex))) : std::nullopt);
   }
-  const std::optional<size_t> input = staysIn(control.op, index, inputs);
+  return staysIn(control.op, index, inputs);
+}
+
+}  // namespace
+
+ValueId continues(const Graph& graph, ValueId value) {
+  const Node& node = graph.node(value);
+  if (node.op == Op::kUpdate) return node.operands[0];
+  if (node.op != Op::kProject || !hasRegions(graph.node(node.operands[0]).op)) return {};
+  const Node& control = graph.node(node.operands[0]);
+  const std::optional<size_t> input = placeOfResult(control, static_cast<size_t>(node.attrs.integer(AttrKey::kIndex)));
   return input ? control.operands[*input + leadingOperands(control.op)] : ValueId();
+}
+
+std::vector<ValueId> overwrittenBy(const Graph& graph, ValueId step) {
+  const Node& node = graph.node(step);
+  if (node.op == Op::kUpdate) return {node.operands[0]};
+  std::vector<ValueId> values;
+  if (node.op == Op::kLoop) {  // what it computes anew takes turns with what it was given
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      if (!carriesThrough(*node.regions[0], i)) values.push_back(node.operands[i]);
+  } else if (hasRegions(node.op)) {
+    for (size_t i = 0; i < node.type.tuple.size(); ++i)
+      if (const std::optional<size_t> input = placeOfResult(node, i))
+        values.push_back(node.operands[*input + leadingOperands(node.op)]);
+  }
+  return values;
 }
 
 ValueId memoryOf(const Graph& graph, ValueId value) {
@@ -52,7 +75,7 @@ ValueId memoryOf(const Graph& graph, ValueId value) {
 absl::flat_hash_set<ValueId> overwrittenValues(const Graph& graph) {
   absl::flat_hash_set<ValueId> values;
   for (size_t i = 0; i < graph.size(); ++i)
-    if (const ValueId before = continues(graph, ValueId(i)); before.valid()) values.insert(before);
+    for (ValueId before : overwrittenBy(graph, ValueId(i))) values.insert(before);
   return values;
 }
 

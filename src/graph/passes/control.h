@@ -27,7 +27,10 @@ Layout memoryLayout(const Node& control, size_t index);
 /// The value in whose memory an update, or the result of a loop, branch or bind goes on, once prepareForPlan has
 /// decided; invalid: it has memory of its own.
 ValueId continues(const Graph& graph, ValueId value);
-/// The values in whose memory others go on: what is computed from these must not move behind those.
+/// The operands in whose memory an update, loop, branch or bind leaves something else, once prepareForPlan has decided,
+/// whether anybody reads that or not: whoever reads one of them comes before the step.
+std::vector<ValueId> overwrittenBy(const Graph& graph, ValueId step);
+/// Those of all steps: what is computed from these must not move behind those.
 absl::flat_hash_set<ValueId> overwrittenValues(const Graph& graph);
 
 /// The first version of the memory that a value lives in, once prepareForPlan has decided: updates lead to their bases,

@@ -144,15 +144,12 @@ class Fuser {
   }
 
   /// What goes on in the memory of another value comes behind all that reads that one.
-  void findReadBefore(ValueId id) {
-    const ValueId before = continues(graph_, id);
-    if (!before.valid()) return;
-    const bool project = graph_.node(id).op == Op::kProject;
-    const ValueId step = project ? graph_.node(id).operands[0] : id;
-    (void)anyReader(before, [&](ValueId reader) {
-      if (reader != step && graph_.node(reader).op != Op::kStore) readBefore_[step.index].push_back(reader);
-      return false;
-    });
+  void findReadBefore(ValueId step) {
+    for (ValueId before : overwrittenBy(graph_, step))
+      (void)anyReader(before, [&](ValueId reader) {
+        if (reader != step && graph_.node(reader).op != Op::kStore) readBefore_[step.index].push_back(reader);
+        return false;
+      });
   }
 
   /// Cost of computing a leaf-like value again wherever it is read; -1 if it is not one.

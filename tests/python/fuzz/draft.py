@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+import sys
 import warnings
 
 import numpy as np
@@ -26,6 +27,32 @@ def _quiet():
     with np.errstate(all="ignore", call=lambda *_: None), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         yield
+
+
+STEPS = 100_000   # lines that one statement may run, on arrays of a few elements
+
+
+class _TooLong(BaseException):
+    """No error that a statement could catch."""
+
+
+@contextlib.contextmanager
+def _bounded():
+    """Ends what runs for too long: range(k) where k has been multiplied by an element, again and again."""
+    left, before = STEPS, sys.gettrace()
+
+    def trace(frame, event, argument):
+        nonlocal left
+        left -= event == "line"
+        if left < 0:
+            raise _TooLong
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def working(make, head: str = "", tries: int = 50) -> str:
@@ -92,9 +119,11 @@ class Draft:
         except SyntaxError:
             return False
         try:
-            with _quiet():
+            with _quiet(), _bounded():
                 exec(code, self.scope)
             good = self.sound()
+        except _TooLong:
+            good = False
         except Exception:
             good = keep_error
             if good:
