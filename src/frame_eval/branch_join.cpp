@@ -211,6 +211,8 @@ Value* Join::arrays(Value* first, Value* second, const std::string& what) {
   Value* v = trace_.array(ValueId());
   v->frozen = fresh && first->frozen;
   if (!fresh) trace_.branches.noteJoined(v, first, second);
+  if (fresh)
+    for (const Value* array : {first, second}) trace_.branches.noteSuccessor(v, array);
   addResult(v, nodes, false);
   return v;
 }

@@ -50,6 +50,12 @@ void Branches::noteJoined(Value* value, Value* first, Value* second) {
   joined_.push_back(std::move(joined));
 }
 
+void Branches::noteSuccessor(Value* successor, const Value* array) {
+  for (JoinedArray& joined : joined_)
+    if (std::find(joined.owners.begin(), joined.owners.end(), array) != joined.owners.end())
+      joined.owners.push_back(successor);
+}
+
 /// The array and its views.
 void Branches::forgetAs(const Value* joined, Value* array) {
   const std::vector<Value*> views = array->items;

@@ -35,6 +35,8 @@ class Branches {
   void forget(Value* value, const std::string& why);
   /// What the arms go on with as `value`, an array whose memory is that of the one or of the other.
   void noteJoined(Value* value, Value* first, Value* second);
+  /// Behind a branch or a loop, the array is that Value: what may be the one may be the other.
+  void noteSuccessor(Value* successor, const Value* array);
   /// A number about which the branch at hand decides: who needs to know more of it has the branch break.
   void noteNumber(Value* value, const std::string& why);
   /// The arrays that a joined one may be; an array that is not joined is itself.

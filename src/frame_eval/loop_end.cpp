@@ -121,6 +121,7 @@ class LoopEnd {
     const bool fresh = !v.end->joined;
     value->frozen = v.end->frozen;
     if (!loop_.certain || !fresh) trace_.branches.noteJoined(value, v.begin, fresh ? v.begin : v.end);
+    if (fresh) trace_.branches.noteSuccessor(value, v.end);
     after_[v.end] = value;
     slots_.emplace_back(v.slot, result(value, number));
   }
@@ -172,6 +173,7 @@ class LoopEnd {
     if (!fresh) return unknown(slot, "is not known");
     Value* value = trace_.array(ValueId());
     value->frozen = end->frozen;
+    trace_.branches.noteSuccessor(value, end);
     return after_[end] = result(value, addExtra(end->node));
   }
 

@@ -778,3 +778,28 @@ def test_deeply_nested():
     scope: dict = {}
     exec("def f(x):\n    y = x * 1.0\n" + "\n".join(lines) + "\n" + "    " * 21 + "y = y + 1\n    return y", scope)
     check(scope["f"], BOTH + [(np.full(N, 100.0),)])
+
+
+def identity_of_results(x, y):
+    if float(y.sum()) > 0:   # both sides trace what follows
+        pass
+    z = np.abs(y)
+    a = z if x.any() else -y
+    return z, a
+
+
+def identity_behind_a_loop(x, y):
+    a = z = np.zeros_like(y)
+    for _ in range(70):
+        z = z + np.abs(y)
+        a = z if x.any() else z - y
+    return z, a
+
+
+@pytest.mark.parametrize("function", [identity_of_results, identity_behind_a_loop])
+def test_one_array_is_one_result(function):
+    compiled = fusewire.compile(function, economy=False)
+    for x in (np.array([3, 0]), np.array([0, 0]), np.array([-1, -2])):
+        plain, result = function(x, x + 1), compiled(x, x + 1)
+        assert (plain[0] is plain[1]) == (result[0] is result[1])
+        assert_same_observation(observe(function, (x, x + 1)), observe(compiled, (x, x + 1)))
