@@ -110,6 +110,7 @@ Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
   const ValueKind kind = mixes ? ValueKind::kArrayScalar : numberKind(first);
   if (kind == ValueKind::kNull || (!mixes && kind != numberKind(second))) refuse("of numbers of several types");
   const auto nodeOf = [&](Value* v) {
+    if (v->mayBeInt) return v->node;
     return isSmall(v) ? trace.graph().cast(trace.operand(v).value, graph::DType::kF64) : trace.operand(v).value;
   };
   const graph::ValueId a = nodeOf(first), b = nodeOf(second);

@@ -117,7 +117,9 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
     if (ints && (op == cpython::kNbMultiply || !exact)) trace_.branches.refuse(number);
     if (!ints) return mixed(trace_, numpy::binaryOp(trace_, op, false, left, right), number->name);
     graph::Graph& g = trace_.graph();
-    const auto node = [&](Value* v) { return g.cast(trace_.operand(v).value, graph::DType::kF64); };
+    const auto node = [&](Value* v) {
+      return v->mayBeInt ? v->node : g.cast(trace_.operand(v).value, graph::DType::kF64);
+    };
     const graph::Op with = op == cpython::kNbAdd ? graph::Op::kAdd : graph::Op::kSubtract;
     Value* result = trace_.number(ValueKind::kArrayScalar, g.binary(with, node(left), node(right)));
     result->mayBeInt = true;

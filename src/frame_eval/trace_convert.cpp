@@ -46,6 +46,7 @@ std::optional<Scalar> scalarOf(PyObject* object) {
 graph::UfuncOperand Trace::operand(Value* value) {
   using graph::Weak;
   open(value);
+  if (value->mayBeInt) branches.refuse(value);  // who can do with a float takes the node
   switch (value->kind) {
     case ValueKind::kArray:
     case ValueKind::kArrayScalar:

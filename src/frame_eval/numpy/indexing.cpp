@@ -269,8 +269,8 @@ ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& sh
     if (!graph::canCastSameKind(g.type(node).dtype, dtype)) unsupported("assignment of a sequence of another kind");
     node = g.cast(node, dtype);
   } else {
-    if (value->mayBeInt && !graph::isInexact(dtype)) trace.branches.refuse(value);
-    node = elementOf(trace, value, dtype);
+    const bool asFloat = value->mayBeInt && graph::isInexact(dtype);
+    node = asFloat ? g.cast(value->node, dtype) : elementOf(trace, value, dtype);
   }
   return broadcastInto(trace, node, shape, true);
 }

@@ -58,8 +58,8 @@ std::optional<ValueId> fastPowerLoop(Trace& trace, ValueId base, ValueId exponen
 /// NumPy computes some powers of arrays by other functions (2: square, 0.5: sqrt ...) with other results at the edges:
 /// each of those exponents has a variant of its own, all others share one. Powers of scalars are all computed alike.
 Value* knownExponent(Trace& trace, Value* base, Value* exponent) {
-  const bool scalar = base->kind != ValueKind::kArray && !sequenceItems(trace, base) &&
-                      trace.graph().type(trace.operand(base).value).rank() == 0;
+  const bool scalar = base->mayBeInt || (base->kind != ValueKind::kArray && !sequenceItems(trace, base) &&
+                                         trace.graph().type(trace.operand(base).value).rank() == 0);
   if (scalar) return exponent;
   if (exponent->kind == ValueKind::kPyInt) {
     for (int64_t special : {2, -1, 0, 1}) {
@@ -87,7 +87,8 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   absl::InlinedVector<graph::OperandType, 3> types;
   std::vector<ValueId> nodes;
   for (Value* v : values) {
-    graph::UfuncOperand o = sequenceItems(trace, v) ? graph::UfuncOperand{asArray(trace, v)} : trace.operand(v);
+    const bool node = v->mayBeInt || sequenceItems(trace, v);
+    graph::UfuncOperand o = node ? graph::UfuncOperand{v->mayBeInt ? v->node : asArray(trace, v)} : trace.operand(v);
     operands.push_back(o);
     types.push_back(operandType(trace, o));
     nodes.push_back(o.value);
