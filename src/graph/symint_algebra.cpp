@@ -199,7 +199,17 @@ SymId SymAlgebra::extreme(SymOp op, SymId a, SymId b) {
       if (other == items[i]) return false;
       SymPoly small = poly(isMin ? other : items[i]), large = poly(isMin ? items[i] : other);
       std::optional<SymPoly> difference = add(large, small, -1);
-      return difference && nonNegative(*difference);
+      if (!difference || !nonNegative(*difference)) return false;
+      // What has been proved may be more than its range says: max(n - n // 2, 1) is a divisor.
+      const SymRange bound = context_.range(items[i]);
+      SymRange& known = context_.nodes_[other.index].range;
+      const SymRange both =
+          isMin ? SymRange{known.lo, std::min(known.hi, bound.hi)} : SymRange{std::max(known.lo, bound.lo), known.hi};
+      if (both.lo <= both.hi && (both.lo != known.lo || both.hi != known.hi)) {
+        known = both;
+        context_.canonical_.clear();
+      }
+      return true;
     });
     if (dominated) {
       items.erase(items.begin() + static_cast<ptrdiff_t>(i));

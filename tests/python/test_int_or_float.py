@@ -11,7 +11,7 @@ EXPRESSIONS = [
     "np.array([m, 2])", "np.full(3, m)", "np.asarray(m)", "isinstance(m, int)", "isinstance(m, float)", "type(m) is int", "str(m)",
     "f'{m}'", "sum([m, 1])", "np.stack([m, x[1]])", "np.array((m, max(0, x[1])))", "abs(m)", "int(m)", "float(m)", "bool(m)",
     "3 if m else 4", "x[m == 0]", "1 / (m + 1)", "m / 2", "m / x[1]", "m ** 2", "x[1] ** m", "m % 3", "round(m)", "np.sqrt(m)",
-    "math.exp(m)", "max(3, m)", "np.maximum(m, 1)", "np.abs(m)", "np.linspace(0, m, 3)", "np.arange(m)", "np.where(x > 0, m, 1)",
+    "math.sqrt(m)", "max(3, m)", "np.maximum(m, 1)", "np.abs(m)", "np.linspace(0, m, 3)", "np.arange(m)", "np.where(x > 0, m, 1)",
     "np.where(x > 0, m, x)", "np.clip(x, m, 3)", "np.arange(3) + m", "np.int64(m)", "np.float64(m) * -1", "-m", "m == 0",
     "m in (0, 1)", "{m: 1}", "m", "[m, 1]", "sorted([m, x[1]])", "m.real", "np.append(x, m)", "np.append(np.arange(3), m)",
     "np.dot(x, m)", "np.concatenate([x, [m]])", "np.full_like(x, m)", "np.full_like(np.arange(3), m)", "x * m", "'a' * m",

@@ -1,6 +1,4 @@
-"""branches 410189, everything_checked
-
-call 0: result[1]: identity: array([6], dtype=int32) is another object here
+"""Behind a branch whose sides return by themselves, what one array may be is still known.
 
 watch: box.content
 """
