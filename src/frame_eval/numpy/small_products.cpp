@@ -10,17 +10,21 @@
 // - A matrix times its own transpose is computed by another kernel (syrk). Whether two arrays are one is seen when the
 //   product runs, so that an order must be that of both.
 // - Kernels that begin with zero never answer -0.0: zero is added at the end, which changes nothing else.
+// - Kernels that work in whole vectors compute on what stands beside the operands, too, and report what comes of zeros
+//   and an infinity there. NumPy is asked for that as well; then only results that are finite are the graph's.
 // - Sums of integers wrap, in any order.
 #include "frame_eval/numpy/small_products.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 #include <tuple>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/library.h"
 #include "graph/support/check.h"
 
@@ -94,10 +98,11 @@ auto sumOf(Order order, Terms& terms, int64_t k) {
   FW_UNREACHABLE();
 }
 
-/// An order, and whether its sums begin with zero.
+/// An order, whether its sums begin with zero, and whether NumPy reports an invalid value that no result tells of.
 struct Summation {
   Order order;
   bool fromZero;
+  bool reportsMore = false;
 };
 
 /// One kind of product of floats.
@@ -139,6 +144,7 @@ class Trial {
       std::erase_if(fitting, [&](const Summation& s) { return !agrees(s, left, right, answer.get()); });
     }
     if (fitting.empty()) return std::nullopt;
+    fitting.front().reportsMore = reportsMore();
     return fitting.front();
   }
 
@@ -176,6 +182,33 @@ class Trial {
     Ref l = array(left, kind_.leftMatrix, kind_.leftFortran, kind_.m, kind_.k);
     Ref r = array(right, kind_.rightMatrix, kind_.rightFortran, kind_.k, kind_.n);
     return checked(PyObject_CallFunctionObjArgs(kind_.function, l.get(), r.get(), nullptr));
+  }
+
+  /// Sums of positive numbers of which one is infinite: nothing is invalid about them.
+  bool reportsMore() {
+    const Ref numpy = checked(PyImport_ImportModule("numpy")), nothing = checked(PyTuple_New(0));
+    const Ref set = checked(PyObject_GetAttrString(numpy.get(), "seterr")), raise = checked(PyDict_New());
+    const Ref word = checked(PyUnicode_FromString("raise"));
+    if (PyDict_SetItemString(raise.get(), "invalid", word.get()) < 0) throw cpython::PythonError();
+    const Ref before = checked(PyObject_Call(set.get(), nothing.get(), raise.get()));
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    try {
+      for (int draw = 0; draw < 8; ++draw) {
+        for (std::vector<T>* values : {&a_, &b_})
+          for (T& number : *values) number = T{1} + static_cast<T>(random_() % 8);
+        std::vector<T>& values = draw % 2 ? b_ : a_;
+        values[random_() % (values.size() - kMostOffset)] = std::numeric_limits<T>::infinity();
+        multiply(a_.data(), b_.data());
+      }
+    } catch (const cpython::PythonError&) {
+      PyErr_Fetch(&type, &value, &traceback);
+    }
+    (void)checked(PyObject_Call(set.get(), nothing.get(), before.get()));
+    if (!type) return false;
+    PyErr_Restore(type, value, traceback);
+    if (!PyErr_ExceptionMatches(PyExc_FloatingPointError)) throw cpython::PythonError();
+    PyErr_Clear();
+    return true;
   }
 
   struct Terms {
@@ -313,6 +346,12 @@ Value* smallProduct(Trace& trace, PyObject* function, ValueId left, ValueId righ
   Nodes nodes{g, g.cast(left, result), g.cast(right, result), type};
   ValueId sum = sumOf(summation.order, nodes, *k);
   if (summation.fromZero) sum = nodes.add(sum, g.constant(Scalar::zero(result)));
+  if (summation.reportsMore) {
+    graph::IntList axes;
+    for (int axis = 0; axis < type.rank(); ++axis) axes.push_back(axis);
+    const ValueId finite = g.unary(Op::kIsfinite, sum);
+    DataInts{trace}.require(axes.empty() ? finite : g.reduce(Op::kAll, finite, std::move(axes), false));
+  }
   return trace.arrayOrScalar(sum);
 }
 
