@@ -78,12 +78,12 @@ class StatementsExecutable : public runtime::Executable {
   mutable bool reported_ = false;  ///< guarded by the GIL
 };
 
-/// [(array, before, part, value, after)] by numbers of nodes.
+/// [(array, before, part, value, after, made)] by numbers of nodes.
 Ref listOf(const std::vector<capture::ProgramWrite>& writes) {
   Ref list = checked(PyList_New(0));
   for (const capture::ProgramWrite& write : writes) {
-    Ref item = checked(Py_BuildValue("(iIIII)", write.array, write.before.index, write.part.index, write.value.index,
-                                     write.after.index));
+    Ref item = checked(Py_BuildValue("(iIIIIi)", write.array, write.before.index, write.part.index, write.value.index,
+                                     write.after.index, write.made));
     checked(PyList_Append(list.get(), item.get()));
   }
   return list;

@@ -26,6 +26,7 @@ class Write(NamedTuple):
     part: str
     value: str
     after: str
+    made: bool  # by the call: its memory is not an argument's even where its first content is
 
 
 def _is_view(node: Node) -> bool:
@@ -41,7 +42,7 @@ class _Script:
         self.writes = {w.after: w for w in writes}
         self.memory: dict[str, int] = {}  # nodes that are parts of a written array's memory, and of which
         for write in reversed(writes):
-            if self.nodes[write.before].op == "input":
+            if self.nodes[write.before].op == "input" and not write.made:
                 self.memory[write.before] = write.array
         self.inputs = {array: self.nodes[name].attrs["index"] for name, array in self.memory.items()}
         self.seen: dict[str, int] = {}  # node: how many writes its memory had seen when it was made
@@ -144,7 +145,7 @@ def statements(text: str, writes: list[tuple[int, ...]]):
     graph = Graph(text)
     if graph._controlled:
         raise NotImplementedError("a graph with loops or branches")
-    script = _Script(graph, [Write(array, *(f"v{i}" for i in ids)) for array, *ids in writes])
+    script = _Script(graph, [Write(array, *(f"v{i}" for i in ids), bool(made)) for array, *ids, made in writes])
     namespace: dict = {}
     exec(compile(script.source(), "<fusewire statements>", "exec"), namespace)  # noqa: S102 - source of our own making
     function, written = namespace["script"], sorted(script.inputs.values())

@@ -13,6 +13,7 @@ struct ProgramWrite {
   graph::ValueId part;    ///< view over `before` that is written
   graph::ValueId value;
   graph::ValueId after;
+  bool made = false;  ///< the call has made the array, be it of the value of an argument that is a number
 };
 
 }  // namespace fw::capture

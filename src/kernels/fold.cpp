@@ -52,7 +52,7 @@ std::optional<uint64_t> foldConstant(ScalarOp op, DType operand, DType result, c
     if (op == ScalarOp::kSqrt && asDouble(operand, operands[0]) < 0) return std::nullopt;
     if (op == ScalarOp::kCast && !floatOut) {
       const double v = asDouble(operand, operands[0]);
-      if (std::fabs(v) > 0x1p31 || (v < 0 && !graph::isSigned(result))) return std::nullopt;
+      if (v < -0x1p31 || v >= 0x1p31 || (v < 0 && !graph::isSigned(result))) return std::nullopt;
     }
     const uint64_t bits = evalScalar(op, operand, result, operands);
     if (!floatOut) return bits;

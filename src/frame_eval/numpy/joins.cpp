@@ -1,6 +1,7 @@
 // Functions that lay arrays side by side: concatenate and what NumPy builds on it, roll and pad.
 #include "frame_eval/numpy/binding.h"
 #include "graph/symint_facts.h"
+#include "graph/views.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -33,7 +34,12 @@ ValueId join(Trace& trace, std::vector<ValueId> nodes, int axis) {
       }
     }
   }
-  // The order of the result's axes is that of the arrays as they are, before conversion.
+  // The order of the result's axes is that of the arrays as they are, before conversion, and by the strides of an empty
+  // array as well; its layout, which guards see, does not tell them.
+  for (ValueId node : nodes) {
+    if (rank == 1 || g.node(graph::viewBase(g, node)).op != graph::Op::kInput) continue;
+    if (!isPositive(trace, shapeOf(trace, node)[static_cast<size_t>(axis)])) unsupported("joining an empty argument");
+  }
   decideUnitAxes(trace, nodes, /*zeroStridesVote=*/true);
   absl::InlinedVector<graph::LayoutOperand, 4> layouts;
   std::vector<ValueType> types;

@@ -182,7 +182,7 @@ ValueId noteWrite(Trace& trace, Value* owner, ValueId part, ValueId value, Value
   attrs.set(AttrKey::kIndex, static_cast<int64_t>(trace.programWrites.size()) + 1);
   ValueType type = g.type(after);
   const ValueId memory = g.addTyped(Op::kCopy, {after}, std::move(type), std::move(attrs));
-  trace.programWrites.push_back({array, owner->node, part, value, memory});
+  trace.programWrites.push_back({array, owner->node, part, value, memory, !owner->source.valid()});
   return memory;
 }
 

@@ -186,7 +186,8 @@ class Preparer {
     std::vector<ValueId> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId old = node.operands[i], now = rw.map(old);
-      const bool keeps = overwriting_.isOurs(id, i) && (!changes(i) || overwriting_.mayOverwrite(old, id));
+      const bool viewNow = isView(rw.out(), now) && !isView(rw.in(), old);  // a reduction over axes of one element
+      const bool keeps = overwriting_.isOurs(id, i) && !viewNow && (!changes(i) || overwriting_.mayOverwrite(old, id));
       Layout layout = packedLike(rw.in().type(old).layout);
       if (i >= leading && memoryLayout(node, i - leading).rank() == layout.rank())
         layout = memoryLayout(node, i - leading);
