@@ -26,7 +26,8 @@ void Branches::forget(Value* value, const std::string& why) {
 
 void Branches::noteNumber(Value* value, const std::string& why) { note(trace_, value, why, ended); }
 
-void Branches::drop(size_t begin) {
+void Branches::drop(size_t begin, unsigned branches) {
+  begun = branches;
   graph.drop(begin);
   trace_.decided.forget(begin);
 }

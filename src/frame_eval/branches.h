@@ -29,8 +29,8 @@ class Branches {
   bool mayReturnTwice = false;    ///< what comes behind a branch may be traced on both sides
   unsigned returning = 0;         ///< branches of which it was
 
-  /// What was traced from node `begin` on is not wanted.
-  void drop(size_t begin);
+  /// What was traced from node `begin` on, in front of which that many branches had begun, is not wanted.
+  void drop(size_t begin, unsigned branches);
   /// The Value ceases to be known, because of the branch at hand.
   void forget(Value* value, const std::string& why);
   /// What the arms go on with as `value`, an array whose memory is that of the one or of the other.

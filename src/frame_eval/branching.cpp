@@ -73,6 +73,31 @@ bool isLoop(const Bytecode& code, const ControlFlow& flow, int branch, int join)
   return false;
 }
 
+/// The nearest instruction at which all ways from a branch meet that end with the turn or leave the loop: one that some
+/// of them pass in another turn only is none.
+int joinInTurn(const JoiningFlow& flow, const RollingBody& body, int branch) {
+  const int header = static_cast<int>(body.header);
+  const auto endsBefore = [&](int join) {  // some turn
+    std::vector<bool> seen(flow.flow.next.size());
+    std::vector<int> open = {branch};
+    while (!open.empty()) {
+      const int at = open.back();
+      open.pop_back();
+      for (int to : flow.flow.next[static_cast<size_t>(at)]) {
+        if (to < 0 || to == join) continue;
+        if (to == header) return true;
+        if (!body.contains(to) || seen[static_cast<size_t>(to)]) continue;
+        seen[static_cast<size_t>(to)] = true;
+        open.push_back(to);
+      }
+    }
+    return false;
+  };
+  int join = flow.joins[static_cast<size_t>(branch)];
+  while (body.contains(join) && endsBefore(join)) join = flow.joins[static_cast<size_t>(join)];
+  return join;
+}
+
 /// Where a turn of the loop begins about which a branch decides: the innermost one without an iterator. Also for the
 /// branch in front of a loop that the compiler has made of `while`, with the condition written twice. -1: of none.
 int loopOf(const Bytecode& code, const CodeFlow& flow, int branch) {
@@ -161,7 +186,7 @@ int Branching::joinOf(const Frame& frame, int branch) {
       return -1;
     }
   }
-  if (!frame.rolling.empty()) return join;
+  if (!frame.rolling.empty()) return joinInTurn(flow.joining, frame.rolling.back(), branch);
   const int end = static_cast<int>(code.instructions.size());
   const bool twice = trace.branches.mayReturnTwice && &frame == interpreter.frames_.front().get() &&
                      trace.branches.depth < kMaxReturning && join != end && tailOf(flow.joining.flow, join) <= kMaxTail;
@@ -311,7 +336,7 @@ bool Branching::takeBoth(const BothArms& both, bool last) {
   Branches& branches = trace.branches;
   BranchState before(interpreter, place.frame);
   ArmNodes arms{trace.graph().size(), 0, 0};
-  const unsigned depth = branches.depth;
+  const unsigned depth = branches.depth, begun = branches.begun;
   std::optional<ArmEnd> first, second;
   try {
     first = run(place, before, both.begin[0]);
@@ -323,7 +348,7 @@ bool Branching::takeBoth(const BothArms& both, bool last) {
     before.restore();
     backTo(place);
     branches.depth = depth;
-    branches.drop(arms.begin);
+    branches.drop(arms.begin, begun);
     return false;
   }
   trace.decided.forget(arms.begin);

@@ -71,6 +71,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   for (CarriedContent& c : contents_) c.from = c.owner->node;
   BranchState before(in_, frame_);
   const size_t begin = trace_.graph().size();
+  const unsigned branches = trace_.branches.begun;
   const SymId symbol = trace_.turns.enter(last);
   giveValues(symbol);
   frame_.goesOn = trace_.constant(Py_True);
@@ -118,7 +119,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     left_ = endLoop(trace_, frame_, before, loop, key());
     trace_.decided.forget(begin);
   } else {
-    trace_.branches.drop(begin);
+    trace_.branches.drop(begin, branches);
   }
   trace_.turns.leave();
   return closed;

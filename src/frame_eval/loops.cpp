@@ -359,6 +359,7 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   BranchState before(in_, frame_);
   const std::vector<Value*> slots = frame_.slots;
   const size_t begin = trace_.graph().size();
+  const unsigned branches = trace_.branches.begun;
   Value* outer = std::exchange(frame_.goesOn, trace_.constant(Py_True));
   Value* outerWay = std::exchange(frame_.way, trace_.pyInt(trace_.syms().constant(0)));
   runBody(item());  // what the item is made of is forgotten as well
@@ -368,7 +369,7 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
     frame_.pc = header_;
     frame_.goesOn = outer;
     frame_.way = outerWay;
-    trace_.branches.drop(begin);
+    trace_.branches.drop(begin, branches);
     return Probed::kLeaves;
   }
   const bool leaves = !frame_.goesOn->isConstant() || frame_.goesOn->object.get() != Py_True;
@@ -393,7 +394,7 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
     (void)addContents(before, nullptr);
   }
   before.restore();
-  trace_.branches.drop(begin);
+  trace_.branches.drop(begin, branches);
   return same ? Probed::kSame : Probed::kOthers;
 }
 

@@ -283,9 +283,6 @@ void setItem(Trace& trace, Value* array, Value* index, Value* value) {
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);
   const ValueId part = viewOf(trace, array->node, parsed);
-  const bool data = std::any_of(parsed.axes.begin(), parsed.axes.end(),
-                                [&](const AxisIndex& axis) { return trace.decided.contains(axis.start); });
-  if (data && trace.turns.bodies == 0) unsupported("assignment at a place that array data decides");
   // An element takes no array of one element, a part of rank 0 (with an Ellipsis) does.
   const bool element = g.type(part).rank() == 0 && !parsed.ellipsis && g.type(array->node).rank() > 0;
   if (element && !trace.onDevice() && !isScalar(value) && g.type(asArray(trace, value)).rank() > 0)
