@@ -137,6 +137,7 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
     case Kind::kArray:
     case Kind::kArrayScalar:
     case Kind::kPyFloat:
+    case Kind::kMixed:
     case Kind::kDataInt:
     case Kind::kPyBool:
     case Kind::kPyComplex:

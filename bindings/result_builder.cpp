@@ -7,6 +7,7 @@
 
 #include "bindings/exit_objects.h"
 #include "bindings/held_locks.h"
+#include "frame_eval/mixed_numbers.h"
 #include "graph/bound_sizes.h"
 #include "cpython/ref.h"
 #include "graph/support/check.h"
@@ -110,7 +111,7 @@ void ResultBuilder::checkMemory(const graph::Plan& plan) const {
     const bool array = node.kind == ExitNode::Kind::kArray;
     const bool scalar = node.kind == ExitNode::Kind::kArrayScalar || node.kind == ExitNode::Kind::kPyFloat ||
                         node.kind == ExitNode::Kind::kDataInt || node.kind == ExitNode::Kind::kPyBool ||
-                        node.kind == ExitNode::Kind::kPyComplex;
+                        node.kind == ExitNode::Kind::kPyComplex || node.kind == ExitNode::Kind::kMixed;
     if (scalar || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);
     if (!array || node.baseNode < 0) continue;
     const graph::Buffer& base = plan.buffers[views_[node.baseNode].buffer];
@@ -277,6 +278,15 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
     case ExitNode::Kind::kArrayScalar: {
       Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(views_[node.index].typeNumber)));
       result = PyArray_Scalar(data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr);
+      break;
+    }
+    case ExitNode::Kind::kMixed: {
+      const double number = *static_cast<const double*>(data());
+      const int64_t is = *static_cast<const int64_t*>(dataOf(call, views_[node.which]));
+      using capture::MixedNumbers;
+      result = is == MixedNumbers::kInt     ? PyLong_FromDouble(number)
+               : is == MixedNumbers::kFloat ? PyFloat_FromDouble(number)
+                                            : PyArray_Scalar(data(), PyArray_DescrFromType(NPY_DOUBLE), nullptr);
       break;
     }
     case ExitNode::Kind::kPyFloat: result = PyFloat_FromDouble(*static_cast<const double*>(data())); break;

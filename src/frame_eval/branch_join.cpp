@@ -12,6 +12,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -46,21 +47,6 @@ bool isFloat64(Trace& trace, const Value* v) {
   if (kind != ValueKind::kArrayScalar) return false;
   if (v->isConstant()) return PyArray_IsScalar(v->object.get(), Double);
   return trace.graph().type(v->node).dtype == graph::DType::kF64;
-}
-
-bool isMixed(const Value* v) { return v->kind == ValueKind::kArrayScalar && v->joined; }
-
-bool isExactInt(const Value* constant) {
-  if (!PyLong_CheckExact(constant->object.get())) return false;
-  int overflow = 0;
-  const int64_t now = PyLong_AsLongLongAndOverflow(constant->object.get(), &overflow);
-  return !overflow && std::abs(now) <= int64_t{1} << 31;
-}
-
-Value* mixed(Trace& trace, Value* number, const std::string& why) {
-  trace.branches.noteNumber(number, why);
-  number->joined = true;
-  return number;
 }
 
 bool areAlike(Trace& trace, ValueId first, ValueId second) {
@@ -180,15 +166,27 @@ Value* Join::numbers(Value* first, Value* second, const std::string& what) {
     addResult(v, {trace_.operand(first).value, trace_.operand(second).value}, false);
     return v;
   }
-  const bool mixes = (isFloat64(trace_, first) && isFloat64(trace_, second)) &&
-                     (numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));
-  const ValueKind kind = mixes ? ValueKind::kArrayScalar : numberKind(first);
-  if (kind == ValueKind::kNull || (!mixes && kind != numberKind(second))) return nullptr;
+  MixedNumbers numbers{trace_};
+  const ValueKind kind = numberKind(first);
+  if (numbers.canBe(first) && numbers.canBe(second) &&
+      (kind != numberKind(second) || MixedNumbers::is(first) || MixedNumbers::is(second))) {
+    Value *a = numbers.classOf(first), *b = numbers.classOf(second);
+    Value* which = a;
+    if (a->node != b->node) {
+      which = DataInts{trace_}.join(a, b);
+      addResult(which, {a->node, b->node}, false);
+    }
+    const graph::SymRange r = numbers.intRange(first), s = numbers.intRange(second);
+    Value* v = trace_.make(ValueKind::kArrayScalar);
+    numbers.note(v, which, {std::min(r.lo, s.lo), std::max(r.hi, s.hi)}, what + " is a number of one class or another then");
+    addResult(v, {numbers.node(first), numbers.node(second)}, false);
+    return v;
+  }
+  if (kind == ValueKind::kNull || kind != numberKind(second)) return nullptr;
+  if (first->kind == ValueKind::kPyBool && (first->joined || second->joined)) return nullptr;
   const Pair pair = {nodeOf(first, 0), nodeOf(second, 1)};
   if (!areAlike(trace_, pair[0], pair[1])) return nullptr;
   Value* v = trace_.make(kind);
-  v->mayBeInt = first->mayBeInt || second->mayBeInt;
-  if (mixes) mixed(trace_, v, what + (v->mayBeInt ? " is an int or a float then" : " is a float or a np.float64 then"));
   addResult(v, pair, false);
   return v;
 }

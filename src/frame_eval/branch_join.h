@@ -14,15 +14,6 @@ namespace fw::capture {
 ValueKind numberKind(const Value* value);
 /// A float or a np.float64.
 bool isFloat64(Trace& trace, const Value* value);
-/// Which of both is not known.
-bool isMixed(const Value* value);
-/// An int that a float holds exactly, and sums of a few of them as well.
-bool isExactInt(const Value* constant);
-/// Why a number is not known that is an int or a float (Value::mayBeInt). Where an int and an equal float do the same,
-/// its node stands for it; everywhere else it is refused (Trace::operand).
-inline constexpr const char* kIntOrFloat = "a number is an int or a float then";
-/// The number, of which it is not known any more.
-Value* mixed(Trace& trace, Value* number, const std::string& why);
 /// Values of one type, shape and layout.
 bool areAlike(Trace& trace, graph::ValueId first, graph::ValueId second);
 /// Both are constants of a type whose objects nobody tells apart, and equal.

@@ -44,7 +44,8 @@ class Branches {
   /// `array`, which owns memory, is about to be written: what may be the same array is not known any more. Breaks if it
   /// is joined and may exist outside.
   void write(Value* array);
-  /// Breaks at the branch behind which the Value is not known or, if joined, not known well enough.
+  /// Breaks at the branch behind which the Value is not known or, if joined, not known well enough; here if it is a
+  /// number of one of several classes.
   [[noreturn]] void refuse(const Value* value);
   /// Whether a joined array can be no array but those that the trace has made, none of them as a view.
   static bool isOwn(const Value* joined) { return joined->opened; }

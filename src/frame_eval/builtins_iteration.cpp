@@ -10,6 +10,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
 
@@ -102,23 +103,15 @@ Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
     return ints.make(where(a->node, b->node), {std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)});
   }
   // max(0, x[i])
-  const auto isSmall = [&](Value* v) { return isWhole(v) && v->isConstant() && isExactInt(v); };
-  const bool ints = isSmall(first) != isSmall(second);
-  const auto isFloat = [&](Value* v) { return isFloat64(trace, v) || isSmall(v); };
-  const bool floats = isFloat(first) && isFloat(second);
-  const bool mixes = floats && (ints || numberKind(first) != numberKind(second) || isMixed(first) || isMixed(second));
-  const ValueKind kind = mixes ? ValueKind::kArrayScalar : numberKind(first);
-  if (kind == ValueKind::kNull || (!mixes && kind != numberKind(second))) refuse("of numbers of several types");
-  const auto nodeOf = [&](Value* v) {
-    if (v->mayBeInt) return v->node;
-    return isSmall(v) ? trace.graph().cast(trace.operand(v).value, graph::DType::kF64) : trace.operand(v).value;
-  };
-  const graph::ValueId a = nodeOf(first), b = nodeOf(second);
+  MixedNumbers numbers{trace};
+  const ValueKind kind = numberKind(first);
+  const bool mixes = numbers.canBe(first) && numbers.canBe(second) &&
+                     (kind != numberKind(second) || MixedNumbers::is(first) || MixedNumbers::is(second));
+  if (mixes) return numbers.choose(condition, first, second);
+  if (kind == ValueKind::kNull || kind != numberKind(second)) refuse("of numbers of several types");
+  const graph::ValueId a = trace.operand(first).value, b = trace.operand(second).value;
   if (trace.graph().type(a).dtype != trace.graph().type(b).dtype) refuse("of numbers of several types");
-  Value* number = trace.number(kind, where(a, b));
-  if (!mixes) return number;
-  number->mayBeInt = ints || first->mayBeInt || second->mayBeInt;
-  return mixed(trace, number, number->mayBeInt ? kIntOrFloat : "a number is a float or a np.float64 then");
+  return trace.number(kind, where(a, b));
 }
 
 Value* Builtins::callMin(const CallArgs& args) { return extreme(args, Py_LT); }

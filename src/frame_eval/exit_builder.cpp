@@ -104,7 +104,8 @@ class ExitBuilder {
     switch (numpy::settled(trace_, value)->kind) {
       case ValueKind::kArray: return array(value);
       case ValueKind::kArrayScalar:
-        if (value->joined) trace_.branches.refuse(value);
+        if (value->which)
+          return {.kind = Kind::kMixed, .index = output(scalar(value->node)), .which = output(scalar(value->which->node))};
         return {.kind = Kind::kArrayScalar, .index = output(scalar(value->node))};
       case ValueKind::kPyFloat: return {.kind = Kind::kPyFloat, .index = output(scalar(value->node))};
       case ValueKind::kDataInt: return {.kind = Kind::kDataInt, .index = output(scalar(value->node))};

@@ -22,6 +22,7 @@ struct ExitNode {
     kDataInt,
     kPyBool,
     kPyComplex,  ///< graph output `index` as a Python number
+    kMixed,      ///< graph output `index`, a f64, as a number of the class that output `which` says (mixed_numbers.h)
     kPyInt,      ///< value of `sym`
     kTuple,
     kList,  ///< children
@@ -49,6 +50,7 @@ struct ExitNode {
   int baseObject = -1;    ///< kArray that views an argument: index into CallFrame::objects of the base
   int baseNode = -1;      ///< kArray that views another result: index of its graph output
   bool writeable = true;  ///< kArray views
+  int which = -1;         ///< kMixed
   graph::SymId sym;
   cpython::Ref object;
   int live = -1;  ///< kFunction, kInstance of what the plan may not hold: index into CallFrame::objects

@@ -6,6 +6,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/sets.h"
 #include "frame_eval/watched_items.h"
@@ -105,25 +106,9 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   refuseFloatOfComplex(trace_, left, right);
-  if (isMixed(left) || isMixed(right)) {
-    Value* number = isMixed(left) ? left : right;
-    Value* other = number == left ? right : left;
-    if (isNumpyOperand(other) && !isMixed(other)) return numpy::binaryOp(trace_, op, inplace, left, right);
-    const bool simple = op == cpython::kNbAdd || op == cpython::kNbSubtract || op == cpython::kNbMultiply;
-    if (!simple || !(isMixed(other) || isNumber(other))) trace_.branches.refuse(number);
-    // Products of ints know no -0.
-    const bool whole = DataInts::isInt(other), exact = whole && other->isConstant() && isExactInt(other);
-    const bool ints = number->mayBeInt && (other->mayBeInt || whole);
-    if (ints && (op == cpython::kNbMultiply || !exact)) trace_.branches.refuse(number);
-    if (!ints) return mixed(trace_, numpy::binaryOp(trace_, op, false, left, right), number->name);
-    graph::Graph& g = trace_.graph();
-    const auto node = [&](Value* v) {
-      return v->mayBeInt ? v->node : g.cast(trace_.operand(v).value, graph::DType::kF64);
-    };
-    const graph::Op with = op == cpython::kNbAdd ? graph::Op::kAdd : graph::Op::kSubtract;
-    Value* result = trace_.number(ValueKind::kArrayScalar, g.binary(with, node(left), node(right)));
-    result->mayBeInt = true;
-    return mixed(trace_, result, number->name);
+  if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
+    const auto isNumPys = [](Value* v) { return isNumpyOperand(v) && !MixedNumbers::is(v); };
+    if (!isNumPys(left) && !isNumPys(right)) return MixedNumbers{trace_}.binary(op, left, right);
   }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
@@ -151,7 +136,10 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
 
 Value* Interpreter::unary(Unary op, Value* value) {
   trace_.refuseOpaque(value);
-  if (isMixed(value)) trace_.branches.refuse(value);
+  if (MixedNumbers::is(value)) {
+    if (op != Unary::kNegative) trace_.branches.refuse(value);
+    return MixedNumbers{trace_}.negative(value);
+  }
   if (isNumpyOperand(value)) return numpy::unaryOp(trace_, op, value);
   if (isPlainConstant(value)) {
     PyObject* o = value->object.get();
@@ -196,16 +184,26 @@ void Interpreter::onUnaryInvert(const Instr&) { push(unary(Unary::kInvert, pop()
 
 void Interpreter::onCompareOp(const Instr& instr) {
   auto [left, right] = popPair();
-  push(compare(instr.arg, left, right));
+  Value* result = compare(instr.arg, left, right);
+  // A bool or a np.bool_: nobody but a branch may look at it.
+  if (result->kind == ValueKind::kPyBool && result->joined) {
+    const auto& code = frame_->code->instructions;
+    size_t next = frame_->pc;
+    while (next < code.size() && (code[next].op == cpython::Opcode::kToBool || code[next].op == cpython::Opcode::kNop)) ++next;
+    const bool decides =
+        next < code.size() && (code[next].op == cpython::Opcode::kPopJumpIfFalse || code[next].op == cpython::Opcode::kPopJumpIfTrue);
+    if (!decides) trace_.branches.refuse(MixedNumbers::is(left) ? left : right);
+  }
+  push(result);
 }
 
 Value* Interpreter::compare(int op, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   if (op == Py_EQ || op == Py_NE) refuseFloatOfComplex(trace_, left, right);
-  for (Value* number : {left, right}) {
-    Value* other = number == left ? right : left;
-    if (isMixed(number) && (!isNumpyOperand(other) || isMixed(other))) trace_.branches.refuse(number);
+  if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
+    const auto isNumPys = [](Value* v) { return isNumpyOperand(v) && !MixedNumbers::is(v); };
+    if (!isNumPys(left) && !isNumPys(right)) return MixedNumbers{trace_}.compare(op, left, right);
   }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::compare(trace_, op, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) {

@@ -7,6 +7,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/loops.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -102,6 +103,7 @@ class LoopEnd {
     }
     const size_t number = carried_.size();
     const ValueId answer = v.kind == Kind::kDataInt  ? v.answer
+                           : v.mixes                 ? MixedNumbers{trace_}.node(v.end)
                            : v.kind == Kind::kNumber ? trace_.operand(v.end).value
                                                      : v.end->node;
     carried_.push_back({v.from, v.placeholder, answer});
@@ -113,7 +115,12 @@ class LoopEnd {
     }
     if (v.kind == Kind::kNumber) {
       Value* value = trace_.make(v.mixes ? ValueKind::kArrayScalar : numberKind(v.begin));
-      if (v.mixes) mix(value);
+      if (v.mixes) {
+        Value* which = result(dataInt(v.given->which->range), carried_.size());
+        carried_.push_back({v.fromClass, v.classPlaceholder, MixedNumbers{trace_}.classOf(v.end)->node});
+        mix(value, which, v.given->range);
+        after_[v.end] = value;
+      }
       slots_.emplace_back(v.slot, result(value, number));
       return;
     }
@@ -136,10 +143,8 @@ class LoopEnd {
     slots_.emplace_back(slot, known);
   }
 
-  /// Who wants to know which of both it is has the loop taken back.
-  void mix(Value* number) {
-    mixed(trace_, number, "behind the loop, a number is a float or a np.float64");
-    trace_.loops->unknownBehind[number] = key_;
+  void mix(Value* number, Value* which, graph::SymRange range) {
+    MixedNumbers{trace_}.note(number, which, range, "behind the loop, a number is an int, a float or a np.float64");
   }
 
   Value* dataInt(graph::SymRange range) {
@@ -164,8 +169,11 @@ class LoopEnd {
       if (end->node.index < loop_.begin) return end;
       Value* value = trace_.make(kind);
       value->range = end->range;
-      value->mayBeInt = end->mayBeInt;
-      if (isMixed(end)) mix(value);
+      if (MixedNumbers::is(end)) {
+        const bool inside = end->which->node.index >= loop_.begin;
+        Value* which = inside ? result(dataInt(end->which->range), addExtra(end->which->node)) : end->which;
+        mix(value, which, end->range);
+      }
       return after_[end] = result(value, addExtra(end->node));
     }
     const bool fresh =

@@ -6,6 +6,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/loops.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -21,6 +22,8 @@ void Rolling::giveValues(SymId symbol) {
   for (CarriedVariable& v : variables_)
     if (v.kind == Kind::kNumber || v.kind == Kind::kDataInt || v.kind == Kind::kArray)
       types.push_back(trace_.graph().type(v.from));
+  for (CarriedVariable& v : variables_)
+    if (v.mixes) types.push_back(trace_.graph().type(v.fromClass));
   for (CarriedContent& c : contents_) types.push_back(trace_.graph().type(c.from));
   const std::vector<ValueId> nodes = types.empty() ? std::vector<ValueId>() : trace_.branches.graph.given(types);
   size_t next = 0;
@@ -34,14 +37,19 @@ void Rolling::giveValues(SymId symbol) {
       v.given = DataInts{trace_}.given(v.placeholder);
     } else if (v.kind == Kind::kNumber) {
       v.placeholder = nodes[next++];
-      v.given = trace_.number(v.mixes ? ValueKind::kArrayScalar : numberKind(v.begin), v.placeholder);
-      if (v.mixes) mixed(trace_, v.given, "a number is a float or a np.float64 in turns of a loop");
+      if (!v.mixes) v.given = trace_.number(numberKind(v.begin), v.placeholder);
     } else {
       v.placeholder = nodes[next++];
       v.given = trace_.array(v.placeholder);
       v.given->frozen = v.begin->frozen;
       trace_.branches.noteJoined(v.given, v.begin, v.begin);
     }
+    if (!v.mixes) frame_.slots[v.slot] = v.given;
+  }
+  for (CarriedVariable& v : variables_) {
+    if (!v.mixes) continue;
+    v.classPlaceholder = nodes[next++];
+    v.given = MixedNumbers{trace_}.given(v.placeholder, v.classPlaceholder, v.mayBeInt);
     frame_.slots[v.slot] = v.given;
   }
   for (CarriedContent& c : contents_) {
@@ -64,7 +72,8 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
                                                     : !trace_.decided.contains(*rounds) &&
                                                           trace_.turns.decide(zero, Relation::kLt, *rounds) == true);
   for (CarriedVariable& v : variables_) {
-    if (v.kind == Kind::kNumber) v.from = trace_.operand(v.begin).value;
+    if (v.kind == Kind::kNumber) v.from = v.mixes ? MixedNumbers{trace_}.node(v.begin) : trace_.operand(v.begin).value;
+    if (v.mixes) v.fromClass = MixedNumbers{trace_}.classOf(v.begin)->node;
     if (v.kind == Kind::kDataInt) v.from = DataInts{trace_}.begin(v.begin);
     if (v.kind == Kind::kArray) v.from = v.begin->node;
   }
@@ -139,6 +148,8 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
   if (!addContents(before, &forgotten)) return false;
   bool handsOn = false, writes = false;  // an array of the turn before; into one
   PyObject* names = frame_.object()->co_localsplusnames;
+  MixedNumbers numbers{trace_};
+  const auto mayBeInt = [](const Value* v) { return MixedNumbers::mayBeInt(v) || DataInts::isInt(v); };
   for (CarriedVariable& v : variables_) {
     v.end = frame_.slots[v.slot];
     const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
@@ -162,11 +173,17 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
       }
       case Kind::kNumber:
         if (v.mixes) {
-          alike = alike && isFloat64(trace_, v.end) && !v.end->mayBeInt;
+          alike = alike && numbers.canBe(v.end);
+          if (alike && !v.mayBeInt && mayBeInt(v.end)) {
+            v.mayBeInt = true;
+            return false;
+          }
+          if (alike) numbers.handOn(v.end);
           break;
         }
-        if (alike && isMixed(v.end) && isFloat64(trace_, v.begin) && mixed_.insert(v.slot).second) {
+        if (alike && MixedNumbers::is(v.end) && numbers.canBe(v.begin) && mixed_.insert(v.slot).second) {
           v.mixes = true;
+          v.mayBeInt = mayBeInt(v.begin) || mayBeInt(v.end);
           return false;
         }
         alike =

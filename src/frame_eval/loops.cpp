@@ -16,6 +16,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "frame_eval/unwind.h"
 #include "graph/rank.h"
@@ -46,6 +47,9 @@ bool isInt(const Value* v) {
   (void)PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
   return overflow == 0;
 }
+
+/// Of a number of one of several classes, or what begins as one.
+bool mayBeInt(const Value* v) { return MixedNumbers::mayBeInt(v) || isInt(v); }
 
 /// The array whose memory it is; null for what is none.
 template <typename V>
@@ -418,9 +422,10 @@ bool Rolling::recall() {
         break;
       case Kind::kDataInt: alike = alike && DataInts::isInt(begin); break;
       case Kind::kNumber:
-        alike = alike && !begin->mayBeInt &&
-                (as.mixes ? isFloat64(trace_, begin) : numberKind(begin) == as.number && !isMixed(begin));
+        alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin)
+                                   : numberKind(begin) == as.number && !MixedNumbers::is(begin));
         variable.mixes = as.mixes;
+        variable.mayBeInt = as.mayBeInt;
         break;
       case Kind::kArray: alike = alike && begin->kind == ValueKind::kArray && !begin->base; break;
     }
@@ -451,7 +456,8 @@ void Rolling::remember() {
   for (const CarriedVariable& v : variables_) {
     const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
     if (step.lo != step.hi) return;
-    shape.variables.push_back({v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes});
+    shape.variables.push_back({v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes,
+                               v.mayBeInt});
   }
   for (size_t slot = 0; slot < frame_.slots.size(); ++slot) {
     const Value* owner = ownerOf(frame_.slots[slot]);
@@ -479,13 +485,13 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
     variable.step = trace_.syms().canonical(trace_.syms().sub(trace_.asSym(end), trace_.asSym(begin)));
     return variable;
   }
-  const bool differ = numberKind(begin) != numberKind(end) && (mayHaveNoTurn_ || isMixed(end));
-  if (begin->mayBeInt || end->mayBeInt) return std::nullopt;
-  const bool mixes = mixed_.contains(slot) || isMixed(begin) || isMixed(end) || differ;
-  if (mixes && isFloat64(trace_, begin) && isFloat64(trace_, end)) {
+  const MixedNumbers numbers{trace_};
+  const bool differ = numberKind(begin) != numberKind(end) && mayHaveNoTurn_;
+  const bool mixes = mixed_.contains(slot) || MixedNumbers::is(begin) || MixedNumbers::is(end) || differ;
+  if (mixes && numbers.canBe(begin) && numbers.canBe(end)) {
     variable.kind = Kind::kNumber;
     variable.mixes = true;
-    variable.from = trace_.operand(begin).value;
+    variable.mayBeInt = mayBeInt(begin) || mayBeInt(end);
     return variable;
   }
   if (const ValueKind kind = numberKind(begin); kind != ValueKind::kNull) {

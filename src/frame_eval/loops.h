@@ -23,7 +23,9 @@ struct CarriedVariable {
   Value* begin;                  ///< in front of the loop
   graph::SymId step{};           ///< kInt: by which it grows in a round
   graph::ValueId from{};         ///< kNumber, kDataInt, kArray: the node of `begin`
-  bool mixes = false;            ///< kNumber: a float or a np.float64
+  bool mixes = false;            ///< kNumber: of one of several classes (mixed_numbers.h)
+  bool mayBeInt = false;         ///< of these: an int as well
+  graph::ValueId fromClass{}, classPlaceholder{};  ///< of these
   Value* given = nullptr;        ///< what the body finds; null for kSame
   graph::ValueId placeholder{};  ///< kNumber, kDataInt, kArray: its node
   Value* end = nullptr;          ///< what it leaves
@@ -123,7 +125,7 @@ class Rolling {
   std::vector<CarriedContent> contents_;
   std::vector<LoopEdge> edges_;        ///< by which turns leave it, to go on differently (RollingBody)
   absl::flat_hash_set<size_t> data_;   ///< slots of ints that array data decides
-  absl::flat_hash_set<size_t> mixed_;  ///< slots of what may be a float or a np.float64
+  absl::flat_hash_set<size_t> mixed_;  ///< slots of numbers of one of several classes
   bool mayHaveNoTurn_ = false;
   bool recalled_ = false;  ///< what it hands on has been found out before
   LoopLeft left_;

@@ -5,6 +5,7 @@
 #include "cpython/elements.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/classes.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"
@@ -46,7 +47,7 @@ std::optional<Scalar> scalarOf(PyObject* object) {
 graph::UfuncOperand Trace::operand(Value* value) {
   using graph::Weak;
   open(value);
-  if (value->mayBeInt) branches.refuse(value);  // who can do with a float takes the node
+  if (MixedNumbers::mayBeInt(value)) branches.refuse(value);  // who can do with a float takes the node
   switch (value->kind) {
     case ValueKind::kArray:
     case ValueKind::kArrayScalar:

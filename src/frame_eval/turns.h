@@ -56,11 +56,11 @@ struct LoopShape {
     CarriedKind kind;
     ValueKind number;  ///< kNumber: as Python sees it
     int64_t step;      ///< kInt
-    bool mixes;
+    bool mixes, mayBeInt;
   };
   std::vector<Variable> variables;                       ///< by slot that a turn may read
   std::vector<size_t> owners;                            ///< slots of arrays that it writes, or of views of those
-  absl::flat_hash_set<size_t> decidedByData, mayBeBoth;  ///< slots of ints of array data, of floats or np.float64s
+  absl::flat_hash_set<size_t> decidedByData, mayBeBoth;  ///< slots of ints of array data, of numbers of several classes
 };
 
 /// What traces of one function have found out about its loops, by code object and the instruction that begins a turn.

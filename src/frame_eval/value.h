@@ -97,8 +97,9 @@ struct Value {
                           ///< kDataInt: what a loop has given, from which it has come by `growth`
   bool frozen = false;    ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
   bool joined = false;    ///< kArray: has the content of one array or of another (branches.h);
-                          ///< kArrayScalar: a np.float64 or a float, as data wants it
-  bool mayBeInt = false;  ///< of these: an int as well, one that a float holds exactly
+                          ///< kPyBool: a bool or a np.bool_, good for decisions only
+  Value* which = nullptr;  ///< kArrayScalar: a number of one of several classes; the kDataInt that says which, and
+                           ///< `range` where it is if it is an int (mixed_numbers.h)
 
   Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items

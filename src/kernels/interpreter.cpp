@@ -70,18 +70,18 @@ class Interpreter {
                              absl::Span<const int64_t> symbols) {
     for (size_t b = 0; b < plan.buffers.size(); ++b) {
       const graph::Buffer& buffer = plan.buffers[b];
-      Extent extent{static_cast<std::byte*>(buffers_[b]), static_cast<std::byte*>(buffers_[b])};
+      int64_t first = 0, end = graph::itemSize(buffer.dtype);  // bytes from its address
       bool empty = false;
       for (size_t axis = 0; axis < buffer.shape.size(); ++axis) {
         auto size = syms.evaluate(buffer.shape[axis], symbols), stride = syms.evaluate(buffer.strides[axis], symbols);
         if (!size.ok() || !stride.ok()) return size.ok() ? stride.status() : size.status();
         empty |= *size <= 0;
         const int64_t reach = (*size - 1) * *stride;
-        (reach < 0 ? extent.first : extent.end) += reach;
+        (reach < 0 ? first : end) += reach;
       }
-      extent.end += graph::itemSize(buffer.dtype);
-      if (empty) extent.first = extent.end = static_cast<std::byte*>(buffers_[b]);
-      extents_.push_back(extent);
+      if (empty || !buffers_[b]) first = end = 0;
+      auto* at = static_cast<std::byte*>(buffers_[b]);
+      extents_.push_back({at + first, at + end});
     }
     return absl::OkStatus();
   }

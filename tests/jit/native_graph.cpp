@@ -186,7 +186,7 @@ Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_
     blocks.emplace_back(size);
     if (buffer.kind == graph::BufferKind::kInput) {
       const HostArray& input = inputs[static_cast<size_t>(buffer.index)];
-      std::memcpy(blocks.back().data(), input.data.data(), input.data.size());
+      if (!input.data.empty()) std::memcpy(blocks.back().data(), input.data.data(), input.data.size());
     }
   }
   for (size_t b = 0; b < blocks.size(); ++b) buffers[b] = blocks[b].data();

@@ -16,7 +16,6 @@ from textbook import PROGRAMS  # noqa: E402 - what is measured is what is tested
 BROKEN = {
     "components": "places that array data decides, by while loops in branches",
     "convex_hull": "a slice whose bound array data decides",
-    "ema_crossing": "a number that is a float or a np.float64",
     "fft": "ints of a while loop by operators on bits",
     "gauss_pivot_rows": "indexing with a list of places",
     "hough_lines": "int of np.ceil, round",

@@ -1,6 +1,6 @@
 // Attributes of arrays and NumPy scalars. Facts about shape and type are Python values; transposes are views.
 #include "cpython/numpy_api.h"
-#include "frame_eval/branch_join.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/binding.h"
 #include "guards/array_layout.h"
 
@@ -101,7 +101,7 @@ std::vector<std::string_view> attributeNames() {
 }
 
 std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& name) {
-  if (isMixed(self)) trace.branches.refuse(self);
+  if (MixedNumbers::is(self)) trace.branches.refuse(self);
   for (const AttributeInfo& row : kAttributes) {
     if (row.name != name) continue;
     if (Value* value = row.read(trace, self)) return value;
@@ -117,7 +117,7 @@ std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& na
 }
 
 std::optional<Value*> callMethod(Trace& trace, Value* self, const std::string& name, const CallArgs& args) {
-  if (isMixed(self)) trace.branches.refuse(self);
+  if (MixedNumbers::is(self)) trace.branches.refuse(self);
   const FunctionInfo* function = findFunction(trace, "ndarray." + name);
   if (!function) return std::nullopt;
   if (self->kind != ValueKind::kArray && !isScalarMethod(name))

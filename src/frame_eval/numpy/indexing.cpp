@@ -4,6 +4,7 @@
 
 #include "cpython/numpy_names.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/alias.h"
 #include "graph/support/check.h"
@@ -269,7 +270,7 @@ ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& sh
     if (!graph::canCastSameKind(g.type(node).dtype, dtype)) unsupported("assignment of a sequence of another kind");
     node = g.cast(node, dtype);
   } else {
-    const bool asFloat = value->mayBeInt && graph::isInexact(dtype);
+    const bool asFloat = MixedNumbers::mayBeInt(value) && graph::isInexact(dtype);
     node = asFloat ? g.cast(value->node, dtype) : elementOf(trace, value, dtype);
   }
   return broadcastInto(trace, node, shape, true);

@@ -1,6 +1,7 @@
 // Calls of ufuncs: conversion of the operands, broadcasting, and the value checks that NumPy makes before the loop
 // runs.
 #include "frame_eval/branch_join.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/support.h"
 
@@ -58,7 +59,7 @@ std::optional<ValueId> fastPowerLoop(Trace& trace, ValueId base, ValueId exponen
 /// NumPy computes some powers of arrays by other functions (2: square, 0.5: sqrt ...) with other results at the edges:
 /// each of those exponents has a variant of its own, all others share one. Powers of scalars are all computed alike.
 Value* knownExponent(Trace& trace, Value* base, Value* exponent) {
-  const bool scalar = base->mayBeInt || (base->kind != ValueKind::kArray && !sequenceItems(trace, base) &&
+  const bool scalar = MixedNumbers::mayBeInt(base) || (base->kind != ValueKind::kArray && !sequenceItems(trace, base) &&
                                          trace.graph().type(trace.operand(base).value).rank() == 0);
   if (scalar) return exponent;
   if (exponent->kind == ValueKind::kPyInt) {
@@ -87,8 +88,8 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   absl::InlinedVector<graph::OperandType, 3> types;
   std::vector<ValueId> nodes;
   for (Value* v : values) {
-    const bool node = v->mayBeInt || sequenceItems(trace, v);
-    graph::UfuncOperand o = node ? graph::UfuncOperand{v->mayBeInt ? v->node : asArray(trace, v)} : trace.operand(v);
+    const bool node = MixedNumbers::mayBeInt(v) || sequenceItems(trace, v);
+    graph::UfuncOperand o = node ? graph::UfuncOperand{MixedNumbers::mayBeInt(v) ? v->node : asArray(trace, v)} : trace.operand(v);
     operands.push_back(o);
     types.push_back(operandType(trace, o));
     nodes.push_back(o.value);
@@ -97,18 +98,18 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   for (Value* v : values)
     for (const graph::OperandType& other : types) {
       const DType d = other.dtype;
-      if (isMixed(v) && (d == DType::kF16 || d == DType::kF32 || d == DType::kC64)) trace.branches.refuse(v);
+      if (MixedNumbers::is(v) && (d == DType::kF16 || d == DType::kF32 || d == DType::kC64)) trace.branches.refuse(v);
     }
   // With a float an int is one.
   const auto isDouble = [&](size_t i) {
     const bool is = values[i]->kind == ValueKind::kArray || values[i]->kind == ValueKind::kArrayScalar ||
                     numberKind(values[i]) == ValueKind::kPyFloat;
-    return is && types[i].dtype == DType::kF64 && !values[i]->mayBeInt;
+    return is && types[i].dtype == DType::kF64 && !MixedNumbers::mayBeInt(values[i]);
   };
   for (Value* v : values) {
-    bool decided = !v->mayBeInt;
+    bool decided = !MixedNumbers::mayBeInt(v);
     for (size_t i = 0; i < values.size(); ++i) decided |= isDouble(i);
-    if (!decided || (v->mayBeInt && op == Op::kPower)) trace.branches.refuse(v);
+    if (!decided || (MixedNumbers::mayBeInt(v) && op == Op::kPower)) trace.branches.refuse(v);
   }
   unify(trace, nodes);
   auto signature = graph::resolveUfunc(op, types);
