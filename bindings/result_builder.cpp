@@ -263,6 +263,15 @@ PyObject* ResultBuilder::buildContainer(Call& call, const ExitNode& node, Progre
   return makeObject(node, node.live < 0 ? node.object.get() : call.objects[node.live], children);
 }
 
+namespace {
+
+PyObject* buildScalar(int typeNumber, void* data) {
+  Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(typeNumber)));
+  return PyArray_Scalar(data, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr);
+}
+
+}  // namespace
+
 PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) const {
   const ExitNode& node = exit_.nodes[index];
   auto data = [&] { return dataOf(call, views_[node.index]); };
@@ -275,18 +284,18 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
       result = Py_NewRef(progress.made[node.index]);
       break;
     case ExitNode::Kind::kArray: result = buildArray(call, node); break;
-    case ExitNode::Kind::kArrayScalar: {
-      Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(views_[node.index].typeNumber)));
-      result = PyArray_Scalar(data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr);
-      break;
-    }
+    case ExitNode::Kind::kArrayScalar: result = buildScalar(views_[node.index].typeNumber, data()); break;
     case ExitNode::Kind::kMixed: {
-      const double number = *static_cast<const double*>(data());
-      const int64_t is = *static_cast<const int64_t*>(dataOf(call, views_[node.which]));
-      using capture::MixedNumbers;
-      result = is == MixedNumbers::kInt     ? PyLong_FromDouble(number)
-               : is == MixedNumbers::kFloat ? PyFloat_FromDouble(number)
-                                            : PyArray_Scalar(data(), PyArray_DescrFromType(NPY_DOUBLE), nullptr);
+      const int type = views_[node.index].typeNumber;
+      const bool whole = type != NPY_DOUBLE;
+      const double* number = static_cast<const double*>(data());
+      switch (*static_cast<const int64_t*>(dataOf(call, views_[node.which]))) {
+        case capture::MixedNumbers::kInt:
+          result = whole ? PyLong_FromLongLong(*static_cast<const int64_t*>(data())) : PyLong_FromDouble(*number);
+          break;
+        case capture::MixedNumbers::kFloat: result = PyFloat_FromDouble(*number); break;
+        default: result = buildScalar(type, data());
+      }
       break;
     }
     case ExitNode::Kind::kPyFloat: result = PyFloat_FromDouble(*static_cast<const double*>(data())); break;

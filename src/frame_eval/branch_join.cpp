@@ -167,21 +167,20 @@ Value* Join::numbers(Value* first, Value* second, const std::string& what) {
     return v;
   }
   MixedNumbers numbers{trace_};
-  const ValueKind kind = numberKind(first);
-  if (numbers.canBe(first) && numbers.canBe(second) &&
-      (kind != numberKind(second) || MixedNumbers::is(first) || MixedNumbers::is(second))) {
+  if (const auto dtype = numbers.common(first, second)) {
     Value *a = numbers.classOf(first), *b = numbers.classOf(second);
     Value* which = a;
     if (a->node != b->node) {
       which = DataInts{trace_}.join(a, b);
       addResult(which, {a->node, b->node}, false);
     }
-    const graph::SymRange r = numbers.intRange(first), s = numbers.intRange(second);
+    const graph::SymRange r = numbers.intRange(first, *dtype), s = numbers.intRange(second, *dtype);
     Value* v = trace_.make(ValueKind::kArrayScalar);
     numbers.note(v, which, {std::min(r.lo, s.lo), std::max(r.hi, s.hi)}, what + " is a number of one class or another then");
-    addResult(v, {numbers.node(first), numbers.node(second)}, false);
+    addResult(v, {numbers.node(first, *dtype), numbers.node(second, *dtype)}, false);
     return v;
   }
+  const ValueKind kind = numberKind(first);
   if (kind == ValueKind::kNull || kind != numberKind(second)) return nullptr;
   if (first->kind == ValueKind::kPyBool && (first->joined || second->joined)) return nullptr;
   const Pair pair = {nodeOf(first, 0), nodeOf(second, 1)};

@@ -104,10 +104,8 @@ Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
   }
   // max(0, x[i])
   MixedNumbers numbers{trace};
+  if (numbers.common(first, second)) return numbers.choose(condition, first, second);
   const ValueKind kind = numberKind(first);
-  const bool mixes = numbers.canBe(first) && numbers.canBe(second) &&
-                     (kind != numberKind(second) || MixedNumbers::is(first) || MixedNumbers::is(second));
-  if (mixes) return numbers.choose(condition, first, second);
   if (kind == ValueKind::kNull || kind != numberKind(second)) refuse("of numbers of several types");
   const graph::ValueId a = trace.operand(first).value, b = trace.operand(second).value;
   if (trace.graph().type(a).dtype != trace.graph().type(b).dtype) refuse("of numbers of several types");

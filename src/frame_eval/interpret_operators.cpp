@@ -107,8 +107,7 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(right);
   refuseFloatOfComplex(trace_, left, right);
   if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
-    const auto isNumPys = [](Value* v) { return isNumpyOperand(v) && !MixedNumbers::is(v); };
-    if (!isNumPys(left) && !isNumPys(right)) return MixedNumbers{trace_}.binary(op, left, right);
+    if (Value* result = MixedNumbers{trace_}.binary(op, left, right)) return result;
   }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
@@ -202,8 +201,7 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
   trace_.refuseOpaque(right);
   if (op == Py_EQ || op == Py_NE) refuseFloatOfComplex(trace_, left, right);
   if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
-    const auto isNumPys = [](Value* v) { return isNumpyOperand(v) && !MixedNumbers::is(v); };
-    if (!isNumPys(left) && !isNumPys(right)) return MixedNumbers{trace_}.compare(op, left, right);
+    if (Value* result = MixedNumbers{trace_}.compare(op, left, right)) return result;
   }
   if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::compare(trace_, op, left, right);
   if (isPlainConstant(left) && isPlainConstant(right)) {

@@ -103,7 +103,7 @@ class LoopEnd {
     }
     const size_t number = carried_.size();
     const ValueId answer = v.kind == Kind::kDataInt  ? v.answer
-                           : v.mixes                 ? MixedNumbers{trace_}.node(v.end)
+                           : v.mixes                 ? v.answer
                            : v.kind == Kind::kNumber ? trace_.operand(v.end).value
                                                      : v.end->node;
     carried_.push_back({v.from, v.placeholder, answer});

@@ -72,8 +72,11 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
                                                     : !trace_.decided.contains(*rounds) &&
                                                           trace_.turns.decide(zero, Relation::kLt, *rounds) == true);
   for (CarriedVariable& v : variables_) {
-    if (v.kind == Kind::kNumber) v.from = v.mixes ? MixedNumbers{trace_}.node(v.begin) : trace_.operand(v.begin).value;
-    if (v.mixes) v.fromClass = MixedNumbers{trace_}.classOf(v.begin)->node;
+    if (v.kind == Kind::kNumber && !v.mixes) v.from = trace_.operand(v.begin).value;
+    if (v.mixes) {
+      v.from = MixedNumbers{trace_}.handOn(v.begin, *v.mixes);
+      v.fromClass = MixedNumbers{trace_}.classOf(v.begin)->node;
+    }
     if (v.kind == Kind::kDataInt) v.from = DataInts{trace_}.begin(v.begin);
     if (v.kind == Kind::kArray) v.from = v.begin->node;
   }
@@ -159,6 +162,13 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
       return value && DataInts::isInt(value) && value->kind != ValueKind::kPyBool && !isConstantOf(value, &PyBool_Type);
     };
     const bool whole = alike && isWhole(v.begin) && isWhole(v.end);
+    const bool mixes = alike && !v.mixes && v.begin && MixedNumbers::is(v.end);
+    if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt; dtype && mixed_.insert(v.slot).second) {
+      v.kind = Kind::kNumber;
+      v.mixes = dtype;
+      v.mayBeInt = mayBeInt(v.begin) || mayBeInt(v.end);
+      return false;
+    }
     switch (v.kind) {
       case Kind::kSame: alike = v.end == v.begin || (alike && v.begin && areEqualConstants(v.begin, v.end)); break;
       case Kind::kDataInt:
@@ -173,18 +183,13 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
       }
       case Kind::kNumber:
         if (v.mixes) {
-          alike = alike && numbers.canBe(v.end);
+          alike = alike && numbers.canBe(v.end, *v.mixes);
           if (alike && !v.mayBeInt && mayBeInt(v.end)) {
             v.mayBeInt = true;
             return false;
           }
-          if (alike) numbers.handOn(v.end);
+          if (alike) v.answer = numbers.handOn(v.end, *v.mixes);
           break;
-        }
-        if (alike && MixedNumbers::is(v.end) && numbers.canBe(v.begin) && mixed_.insert(v.slot).second) {
-          v.mixes = true;
-          v.mayBeInt = mayBeInt(v.begin) || mayBeInt(v.end);
-          return false;
         }
         alike =
             alike && numberKind(v.end) == numberKind(v.begin) && areAlike(trace_, v.from, trace_.operand(v.end).value);

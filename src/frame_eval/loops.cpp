@@ -422,7 +422,7 @@ bool Rolling::recall() {
         break;
       case Kind::kDataInt: alike = alike && DataInts::isInt(begin); break;
       case Kind::kNumber:
-        alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin)
+        alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin, *as.mixes)
                                    : numberKind(begin) == as.number && !MixedNumbers::is(begin));
         variable.mixes = as.mixes;
         variable.mayBeInt = as.mayBeInt;
@@ -485,12 +485,10 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
     variable.step = trace_.syms().canonical(trace_.syms().sub(trace_.asSym(end), trace_.asSym(begin)));
     return variable;
   }
-  const MixedNumbers numbers{trace_};
-  const bool differ = numberKind(begin) != numberKind(end) && mayHaveNoTurn_;
-  const bool mixes = mixed_.contains(slot) || MixedNumbers::is(begin) || MixedNumbers::is(end) || differ;
-  if (mixes && numbers.canBe(begin) && numbers.canBe(end)) {
+  const bool mixes = mixed_.contains(slot) || MixedNumbers::is(begin) || MixedNumbers::is(end) || mayHaveNoTurn_;
+  if (const auto dtype = mixes ? MixedNumbers{trace_}.common(begin, end) : std::nullopt) {
     variable.kind = Kind::kNumber;
-    variable.mixes = true;
+    variable.mixes = dtype;
     variable.mayBeInt = mayBeInt(begin) || mayBeInt(end);
     return variable;
   }

@@ -23,13 +23,13 @@ struct CarriedVariable {
   Value* begin;                  ///< in front of the loop
   graph::SymId step{};           ///< kInt: by which it grows in a round
   graph::ValueId from{};         ///< kNumber, kDataInt, kArray: the node of `begin`
-  bool mixes = false;            ///< kNumber: of one of several classes (mixed_numbers.h)
-  bool mayBeInt = false;         ///< of these: an int as well
+  std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
+  bool mayBeInt = false;                ///< of these: an int as well
   graph::ValueId fromClass{}, classPlaceholder{};  ///< of these
   Value* given = nullptr;        ///< what the body finds; null for kSame
   graph::ValueId placeholder{};  ///< kNumber, kDataInt, kArray: its node
   Value* end = nullptr;          ///< what it leaves
-  graph::ValueId answer{};       ///< kDataInt: the node of that; kInt: the same where turns are not counted
+  graph::ValueId answer{};       ///< kDataInt, mixes: the node of that; kInt: the same where turns are not counted
 };
 
 /// An array that a turn writes into.

@@ -6,54 +6,88 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/branch_join.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture {
 
 using graph::DType;
 using graph::Op;
+using graph::Scalar;
 using graph::SymRange;
 using graph::ValueId;
 
 namespace {
 
 constexpr int64_t kExact = int64_t{1} << 53;  ///< ints that a float holds
-constexpr SymRange kGiven{-kExact / 2, kExact / 2};
 constexpr int64_t kSmall = int64_t{1} << 31;  ///< known ones
+/// Where ints are that begin a turn.
+constexpr SymRange kGivenFloat{-kExact / 2, kExact / 2}, kGivenInt{-(int64_t{1} << 61), int64_t{1} << 61};
 
-std::optional<int64_t> smallInt(const Value* value) {
-  if (!value->isConstant() || !PyLong_CheckExact(value->object.get())) return std::nullopt;
+bool isSmall(const Value* value) {
+  if (!value->isConstant() || !PyLong_CheckExact(value->object.get())) return false;
   int overflow = 0;
   const int64_t now = PyLong_AsLongLongAndOverflow(value->object.get(), &overflow);
-  return !overflow && std::abs(now) <= kSmall ? std::optional(now) : std::nullopt;
+  return !overflow && std::abs(now) <= kSmall;
+}
+
+bool isPythonInt(const Value* value) {
+  return DataInts::isInt(value) && value->kind != ValueKind::kPyBool && !isConstantOf(value, &PyBool_Type);
 }
 
 bool contains(SymRange outer, SymRange inner) { return outer.lo <= inner.lo && inner.hi <= outer.hi; }
 
 }  // namespace
 
-bool MixedNumbers::canBe(const Value* value) const { return isFloat64(trace_, value) || smallInt(value); }
+/// A np.int64, or an int in i64.
+bool MixedNumbers::isWhole(const Value* value) const {
+  if (value->isConstant()) return isPythonInt(value) || PyArray_IsScalar(value->object.get(), Int64);
+  return isPythonInt(value) ||
+         (value->kind == ValueKind::kArrayScalar && trace_.graph().type(value->node).dtype == DType::kI64);
+}
 
-ValueId MixedNumbers::node(Value* value) {
+bool MixedNumbers::canBe(const Value* value, DType dtype) const {
+  if (dtype == DType::kI64) return isWhole(value);
+  return isFloat64(trace_, value) || isSmall(value);
+}
+
+std::optional<DType> MixedNumbers::common(const Value* first, const Value* second) const {
+  const bool differ = numberKind(first) != numberKind(second) || is(first) || is(second);
+  const bool ints = isPythonInt(first) && isPythonInt(second);
+  if (!differ || ints) return std::nullopt;
+  for (DType dtype : {DType::kF64, DType::kI64})
+    if (canBe(first, dtype) && canBe(second, dtype)) return dtype;
+  return std::nullopt;
+}
+
+/// As an int of Python's, by its value.
+Value* MixedNumbers::asInt(Value* value) {
+  DataInts ints{trace_};
+  if (is(value)) return ints.make(value->node, value->range);
+  Value* whole = isPythonInt(value) ? ints.of(value) : ints.fromNumber(trace_.operand(value).value);
+  if (!whole) trace_.fail(BreakReason::kUnsupportedObject, "an integer beyond 62 bits");
+  return whole;
+}
+
+ValueId MixedNumbers::node(Value* value, DType dtype) {
   if (is(value)) return value->node;
-  const std::optional<int64_t> known = smallInt(value);
-  return known ? trace_.graph().constant(graph::Scalar::ofDouble(DType::kF64, static_cast<double>(*known)))
-               : trace_.operand(value).value;
+  if (dtype == DType::kI64) return asInt(value)->node;
+  if (!isSmall(value)) return trace_.operand(value).value;
+  return trace_.graph().constant(Scalar::ofDouble(dtype, static_cast<double>(PyLong_AsLongLong(value->object.get()))));
 }
 
 Value* MixedNumbers::classOf(Value* value) {
   if (is(value)) return value->which;
-  const int64_t known = smallInt(value)                                  ? kInt
-                        : numberKind(value) == ValueKind::kPyFloat ? kFloat
-                                                                         : kNumpy;
-  const ValueId node = trace_.graph().constant(graph::Scalar::ofInt(DType::kI64, known));
-  return DataInts{trace_}.make(node, {known, known});
+  const Class known = isPythonInt(value)                            ? kInt
+                      : numberKind(value) == ValueKind::kPyFloat ? kFloat
+                                                                  : kNumpy;
+  return DataInts{trace_}.make(trace_.graph().constant(Scalar::ofInt(DType::kI64, known)), {known, known});
 }
 
-SymRange MixedNumbers::intRange(const Value* value) const {
+SymRange MixedNumbers::intRange(Value* value, DType dtype) {
   if (is(value)) return value->range;
-  const std::optional<int64_t> known = smallInt(value);
-  return known ? SymRange{*known, *known} : SymRange{0, 0};
+  if (dtype == DType::kI64 || isSmall(value)) return asInt(value)->range;
+  return {0, 0};
 }
 
 Value* MixedNumbers::make(ValueId node, Value* which, SymRange range, const std::string& why) {
@@ -71,91 +105,111 @@ Value* MixedNumbers::note(Value* number, Value* which, SymRange range, const std
 
 Value* MixedNumbers::choose(ValueId condition, Value* first, Value* second) {
   const auto where = [&](ValueId a, ValueId b) { return numpy::ufuncNode(trace_, Op::kWhere, {condition, a, b}); };
+  const DType dtype = *common(first, second);
   Value *a = classOf(first), *b = classOf(second);
-  const SymRange r = intRange(first), s = intRange(second);
+  const SymRange r = intRange(first, dtype), s = intRange(second, dtype);
   const SymRange classes{std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)};
   Value* which = a->node == b->node ? a : DataInts{trace_}.make(where(a->node, b->node), classes);
-  return make(where(node(first), node(second)), which, {std::min(r.lo, s.lo), std::max(r.hi, s.hi)},
-              "array data decides whether a number is an int, a float or a np.float64");
+  return make(where(node(first, dtype), node(second, dtype)), which, {std::min(r.lo, s.lo), std::max(r.hi, s.hi)},
+              "array data decides whether a number is Python's or NumPy's");
 }
 
 Value* MixedNumbers::given(ValueId placeholder, ValueId which, bool mayBeInt) {
   Value* classes = DataInts{trace_}.make(which, {mayBeInt ? kInt : kFloat, kNumpy});
-  return note(trace_.number(ValueKind::kArrayScalar, placeholder), classes, mayBeInt ? kGiven : SymRange{0, 0},
-              "turns of a loop decide whether a number is an int, a float or a np.float64");
+  const bool whole = trace_.graph().type(placeholder).dtype == DType::kI64;
+  return note(trace_.number(ValueKind::kArrayScalar, placeholder), classes, whole ? kGivenInt : kGivenFloat,
+              "turns of a loop decide whether a number is Python's or NumPy's");
 }
 
-void MixedNumbers::handOn(Value* end) {
-  if (!mayBeInt(end) || contains(kGiven, end->range)) return;
+ValueId MixedNumbers::handOn(Value* end, DType dtype) {
+  if (dtype == DType::kI64) return DataInts{trace_}.within(asInt(end), kGivenInt)->node;
+  if (!mayBeInt(end) || contains(kGivenFloat, end->range)) return node(end, dtype);
   graph::Graph& g = trace_.graph();
-  const ValueId zero = g.constant(graph::Scalar::ofInt(DType::kI64, kInt));
-  const ValueId most = g.constant(graph::Scalar::ofDouble(DType::kF64, static_cast<double>(kGiven.hi)));
-  const ValueId isNone = g.binary(Op::kNotEqual, end->which->node, zero);
+  const ValueId isNone = g.binary(Op::kNotEqual, end->which->node, g.constant(Scalar::ofInt(DType::kI64, kInt)));
+  const ValueId most = g.constant(Scalar::ofDouble(dtype, static_cast<double>(kGivenFloat.hi)));
   const ValueId within = g.binary(Op::kLessEqual, g.unary(Op::kAbsolute, end->node), most);
   DataInts{trace_}.require(g.binary(Op::kLogicalOr, isNone, within));
+  return end->node;
 }
 
-/// Of `about`, which is refused where the other one is of a kind that does not go with it.
-ValueId MixedNumbers::operand(Value* value, Value* about) {
-  if (canBe(value)) return node(value);
-  Value* whole = DataInts::isInt(value) ? DataInts{trace_}.of(value) : nullptr;
-  if (!whole) trace_.branches.refuse(about);
-  return DataInts{trace_}.asFloat(whole);
+/// NumPy's, whatever the other one is.
+bool MixedNumbers::isDecided(const Value* value) const {
+  if (is(value)) return false;
+  if (value->isConstant()) return numberKind(value) == ValueKind::kArrayScalar;
+  return value->kind == ValueKind::kArray || value->kind == ValueKind::kArrayScalar;
+}
+
+/// As an operand beside `about`, which is refused where there is no such operation.
+ValueId MixedNumbers::asFloat(Value* value, Value* about) {
+  if (canBe(value, DType::kF64)) return node(value, DType::kF64);
+  if (!isWhole(value)) trace_.branches.refuse(about);
+  return DataInts{trace_}.asFloat(asInt(value));
+}
+
+Value* MixedNumbers::greatestClass(Value* left, Value* right, bool divides) {
+  graph::Graph& g = trace_.graph();
+  Value *a = classOf(left), *b = classOf(right);
+  if (a->range.lo < b->range.lo) std::swap(a, b);
+  Value* which = a;
+  if (b->range.hi > a->range.lo)
+    which = DataInts{trace_}.make(g.binary(Op::kMaximum, a->node, b->node), {a->range.lo, std::max(a->range.hi, b->range.hi)});
+  if (!divides || which->range.lo > kInt) return which;
+  const ValueId least = g.constant(Scalar::ofInt(DType::kI64, kFloat));
+  return DataInts{trace_}.make(g.binary(Op::kMaximum, which->node, least), {kFloat, std::max<int64_t>(kFloat, which->range.hi)});
 }
 
 Value* MixedNumbers::binary(int op, Value* left, Value* right) {
   Value* number = is(left) ? left : right;
-  const auto isWhole = [](Value* v) { return mayBeInt(v) || DataInts::isInt(v); };
-  const bool ints = isWhole(left) && isWhole(right), divides = op == cpython::kNbTrueDivide;
+  const bool whole = isWhole(left) && isWhole(right), divides = op == cpython::kNbTrueDivide;
+  if (!whole && (isDecided(left) || isDecided(right))) return nullptr;
+  if (whole && !divides) {
+    if (op == cpython::kNbPower) trace_.branches.refuse(number);
+    Value* result = DataInts{trace_}.binary(op, asInt(left), asInt(right));
+    if (!result) trace_.branches.refuse(number);
+    return make(result->node, greatestClass(left, right, false), result->range, number->name);
+  }
   const Op with = op == cpython::kNbAdd        ? Op::kAdd
                   : op == cpython::kNbSubtract ? Op::kSubtract
                   : op == cpython::kNbMultiply ? Op::kMultiply
                                                : Op::kDivide;
   if (with == Op::kDivide && !divides) trace_.branches.refuse(number);
-  if (ints && with == Op::kMultiply) trace_.branches.refuse(number);  // products of ints know no -0
+  const auto canBeInt = [](Value* v) { return mayBeInt(v) || isPythonInt(v); };
+  const bool ints = canBeInt(left) && canBeInt(right) && !divides;
   graph::Graph& g = trace_.graph();
-  const ValueId a = operand(left, number), b = operand(right, number);
+  const ValueId a = asFloat(left, number), b = asFloat(right, number);
   SymRange range{0, 0};
-  if (ints && !divides) {
-    if (!canBe(left) || !canBe(right)) trace_.branches.refuse(number);
-    const SymRange r = intRange(left), s = intRange(right);
+  if (ints) {
+    // Products of ints know no -0.
+    const bool small = canBe(left, DType::kF64) && canBe(right, DType::kF64);
+    if (with == Op::kMultiply || !small) trace_.branches.refuse(number);
+    const SymRange r = intRange(left, DType::kF64), s = intRange(right, DType::kF64);
     range = with == Op::kAdd ? SymRange{r.lo + s.lo, r.hi + s.hi} : SymRange{r.lo - s.hi, r.hi - s.lo};
     if (!contains({-kExact, kExact}, range)) trace_.branches.refuse(number);
   }
   if (divides)  // Python's raises
-    DataInts{trace_}.require(
-        g.binary(Op::kNotEqual, b, g.constant(graph::Scalar::ofDouble(DType::kF64, 0))));
-  // The greatest class.
-  Value* which = nullptr;
-  for (Value* v : {left, right}) {
-    if (!canBe(v)) continue;  // an int
-    Value* of = classOf(v);
-    if (!which) {
-      which = of;
-    } else if (which->range.hi <= of->range.lo) {
-      which = of;
-    } else if (of->range.hi > which->range.lo) {
-      which = DataInts{trace_}.make(g.binary(Op::kMaximum, which->node, of->node),
-                                    {std::max(which->range.lo, of->range.lo), std::max(which->range.hi, of->range.hi)});
-    }
-  }
-  if (divides && which->range.lo == kInt) {
-    const ValueId one = g.constant(graph::Scalar::ofInt(DType::kI64, kFloat));
-    which = DataInts{trace_}.make(g.binary(Op::kMaximum, which->node, one), {kFloat, which->range.hi});
-  }
-  return make(g.binary(with, a, b), which, range, number->name);
+    DataInts{trace_}.require(g.binary(Op::kNotEqual, b, g.constant(Scalar::ofDouble(DType::kF64, 0))));
+  return make(g.binary(with, a, b), greatestClass(left, right, divides), range, number->name);
 }
 
 Value* MixedNumbers::compare(int op, Value* left, Value* right) {
   static constexpr Op kOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
   Value* number = is(left) ? left : right;
-  const ValueId a = operand(left, number), b = operand(right, number);
-  Value* v = trace_.number(ValueKind::kPyBool, trace_.graph().binary(kOps[op], a, b));
+  const bool whole = isWhole(left) && isWhole(right), decided = isDecided(left) || isDecided(right);
+  if (decided && !whole) return nullptr;
+  const ValueId a = whole ? node(left, DType::kI64) : asFloat(left, number);
+  const ValueId b = whole ? node(right, DType::kI64) : asFloat(right, number);
+  const ValueId node = trace_.graph().binary(kOps[op], a, b);
+  if (decided) return trace_.number(ValueKind::kArrayScalar, node);
+  Value* v = trace_.number(ValueKind::kPyBool, node);
   v->joined = true;
   return v;
 }
 
 Value* MixedNumbers::negative(Value* value) {
+  if (isWhole(value)) {
+    Value* result = DataInts{trace_}.negative(asInt(value));
+    return make(result->node, value->which, result->range, value->name);
+  }
   if (mayBeInt(value)) trace_.branches.refuse(value);  // there is no -0 among ints
   return make(trace_.graph().unary(Op::kNegative, value->node), value->which, value->range, value->name);
 }

@@ -1,6 +1,10 @@
-// Numbers of which array data decides whether they are an int, a float or a np.float64: `s = 0`, and under a condition
-// `s += x[i]`. Such a number is one f64 of the graph, which holds ints of its range exactly, and its class another
-// value. Where the class makes no difference the f64 stands for the number; what leaves the region is made by the class;
+// Numbers of which array data decides whether they are Python's or NumPy's: `s = 0`, and under a condition
+// `s += x[i]`. Such a number is one value of the graph, and its class another one:
+//
+//   f64: an int, a float or a np.float64. Ints are in a range that f64 holds exactly
+//   i64: an int or a np.int64
+//
+// Where the class makes no difference the value stands for the number; what leaves the region is made by the class;
 // everything else is refused (Trace::operand).
 #pragma once
 
@@ -20,34 +24,41 @@ class MixedNumbers {
 
   static bool is(const Value* value) { return value->which != nullptr; }
   static bool mayBeInt(const Value* value) { return is(value) && value->which->range.lo == kInt; }
-  /// Whether it can be one of several: a float, a np.float64, a small int that is known, or one that is.
-  bool canBe(const Value* value) const;
-  /// The f64 of what can be.
-  graph::ValueId node(Value* value);
+  /// The type of what may be the one or the other, of which one is mixed or both are of different classes: kF64, kI64.
+  /// An int that is known goes with both. None: there is no such number.
+  std::optional<graph::DType> common(const Value* first, const Value* second) const;
+  /// Whether a number of that type can begin as it.
+  bool canBe(const Value* value, graph::DType dtype) const;
+  /// What stands for it, of that type.
+  graph::ValueId node(Value* value, graph::DType dtype);
   /// Its class, a kDataInt.
   Value* classOf(Value* value);
   /// Where it is if it is an int; {0, 0} if it is none.
-  graph::SymRange intRange(const Value* value) const;
+  graph::SymRange intRange(Value* value, graph::DType dtype);
 
-  /// Either, as the bool tells. `first` and `second` can be.
+  /// Either, as the bool tells. They have a common type.
   Value* choose(graph::ValueId condition, Value* first, Value* second);
-  /// One number of the class. `why`: what is said where it is refused.
-  Value* make(graph::ValueId node, Value* which, graph::SymRange range, const std::string& why);
-  /// That number, which has been made elsewhere.
+  /// The number, of which is not known more from now on. `why`: what is said where it is refused.
   Value* note(Value* number, Value* which, graph::SymRange range, const std::string& why);
-  /// What begins a turn of a loop. Ints are within kGiven.
+  /// What begins a turn of a loop.
   Value* given(graph::ValueId placeholder, graph::ValueId which, bool mayBeInt);
-  /// At the end of a turn: fails the call where it is an int that is not.
-  void handOn(Value* end);
+  /// What the turn leaves. Fails the call where it is out of the range of what begins one.
+  graph::ValueId handOn(Value* end, graph::DType dtype);
 
-  /// Operator by CPython's number NB_*, on numbers of which one at least is mixed and none a NumPy operand for certain.
+  /// Operator by CPython's number NB_*, and comparison by Py_LT ..., of numbers of which one at least is mixed. Null: one
+  /// of them is NumPy's for certain and decides what happens. A comparison of Python's numbers answers a bool that may
+  /// be a np.bool_ (Value::joined).
   Value* binary(int op, Value* left, Value* right);
-  /// The bool, which is Python's or NumPy's, as nobody knows.
   Value* compare(int op, Value* left, Value* right);
   Value* negative(Value* value);
 
  private:
-  graph::ValueId operand(Value* value, Value* about);
+  bool isWhole(const Value* value) const;
+  bool isDecided(const Value* value) const;
+  Value* asInt(Value* value);
+  Value* make(graph::ValueId node, Value* which, graph::SymRange range, const std::string& why);
+  Value* greatestClass(Value* left, Value* right, bool divides);
+  graph::ValueId asFloat(Value* value, Value* about);
   Trace& trace_;
 };
 

@@ -146,6 +146,7 @@ Ref Trace::asObject(Value* value) {
 }
 
 PyTypeObject* Trace::typeOf(Value* value) {
+  if (value->which) branches.refuse(value);
   switch (value->kind) {
     case ValueKind::kConstant: {
       PyTypeObject* type = Py_TYPE(value->object.get());

@@ -56,7 +56,8 @@ struct LoopShape {
     CarriedKind kind;
     ValueKind number;  ///< kNumber: as Python sees it
     int64_t step;      ///< kInt
-    bool mixes, mayBeInt;
+    std::optional<graph::DType> mixes;
+    bool mayBeInt;
   };
   std::vector<Variable> variables;                       ///< by slot that a turn may read
   std::vector<size_t> owners;                            ///< slots of arrays that it writes, or of views of those

@@ -108,7 +108,8 @@ class CudaValues : public ::testing::Test {
     for (size_t b = 0; b < plan.buffers.size(); ++b) {
       if (plan.buffers[b].kind != graph::BufferKind::kInput) continue;
       const HostArray& input = committed[static_cast<size_t>(plan.buffers[b].index)];
-      EXPECT_EQ(std::memcmp(buffers[b], input.data.data(), input.data.size()), 0) << "input of buffer " << b;
+      if (!input.data.empty())
+        EXPECT_EQ(std::memcmp(buffers[b], input.data.data(), input.data.size()), 0) << "input of buffer " << b;
     }
   }
 

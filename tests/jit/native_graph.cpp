@@ -219,7 +219,7 @@ Answer NativeGraph::run(const std::vector<HostArray>& inputs, std::vector<int64_
   for (size_t b = 0; b < blocks.size(); ++b)
     if (plan().buffers[b].kind == graph::BufferKind::kInput) {
       HostArray& input = answer.inputs[static_cast<size_t>(plan().buffers[b].index)];
-      std::memcpy(input.data.data(), blocks[b].data(), input.data.size());
+      if (!input.data.empty()) std::memcpy(input.data.data(), blocks[b].data(), input.data.size());
     }
   return answer;
 }

@@ -270,8 +270,10 @@ ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& sh
     if (!graph::canCastSameKind(g.type(node).dtype, dtype)) unsupported("assignment of a sequence of another kind");
     node = g.cast(node, dtype);
   } else {
-    const bool asFloat = MixedNumbers::mayBeInt(value) && graph::isInexact(dtype);
-    node = asFloat ? g.cast(value->node, dtype) : elementOf(trace, value, dtype);
+    const DType is = value->which ? g.type(value->node).dtype : DType::kBool;
+    const bool alike = MixedNumbers::mayBeInt(value) && (is == dtype || dtype == DType::kF64 || dtype == DType::kC128 ||
+                                                         (is == DType::kF64 && graph::isInexact(dtype)));
+    node = alike ? g.cast(value->node, dtype) : elementOf(trace, value, dtype);
   }
   return broadcastInto(trace, node, shape, true);
 }

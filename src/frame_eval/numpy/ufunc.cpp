@@ -106,9 +106,14 @@ ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
                     numberKind(values[i]) == ValueKind::kPyFloat;
     return is && types[i].dtype == DType::kF64 && !MixedNumbers::mayBeInt(values[i]);
   };
+  const auto isLong = [&](size_t i) {
+    return types[i].dtype == DType::kI64 && !MixedNumbers::is(values[i]) &&
+           (values[i]->kind == ValueKind::kArray || values[i]->kind == ValueKind::kArrayScalar);
+  };
   for (Value* v : values) {
     bool decided = !MixedNumbers::mayBeInt(v);
-    for (size_t i = 0; i < values.size(); ++i) decided |= isDouble(i);
+    const bool whole = !decided && g.type(v->node).dtype == DType::kI64;
+    for (size_t i = 0; i < values.size(); ++i) decided |= isDouble(i) || (whole && isLong(i));
     if (!decided || (MixedNumbers::mayBeInt(v) && op == Op::kPower)) trace.branches.refuse(v);
   }
   unify(trace, nodes);

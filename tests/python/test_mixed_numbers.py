@@ -1,0 +1,94 @@
+"""Numbers of which array data decides whether they are Python's or NumPy's: in branches, from turn to turn, out of the region."""
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import fusewire
+from test_int_or_float import EXPRESSIONS
+
+# How `m` comes about.
+MAKINGS = {
+    "branch": "m = 0\n    if x[1] > 0:\n        m = x[0]",
+    "branch of a float": "m = 0.5\n    if x[1] > 0:\n        m = x[0]",
+    "branches": "m = 1 if x[1] > 2 else 2.5 if x[1] > 0 else x[0]",
+    "sum": "m = 0\n    for i in range(len(x)):\n        if x[i] > 0:\n            m += x[i]",
+    "count or sum": "m = 0\n    for i in range(len(x)):\n        if x[i] > 0:\n            m += x[i]\n        else:\n            m -= 3",
+    "greatest": "m = 0\n    for i in range(len(x)):\n        if x[i] > m:\n            m = x[i]",
+    "greatest of a float": "m = -1.0\n    for i in range(len(x)):\n        if x[i] > m:\n            m = x[i]",
+    "max": "m = -5\n    for v in x:\n        m = max(m, v)",
+    "min": "m = 5\n    for v in x:\n        m = min(v, m)",
+    "reset": "m = 0\n    for v in x:\n        m = m + v if v > 0 else 0",
+    "while": "m = 0\n    i = 0\n    while i < len(x) and x[i] < 5:\n        if x[i] > 0:\n            m += x[i]\n        i += 1",
+    "two": "m = 0\n    k = 0\n    for v in x:\n        if v > 0:\n            m, k = k, v\n        elif v < -1:\n            m = 2",
+    "inner": "m = 0\n    for i in range(len(x)):\n        for j in range(i):\n            if x[j] > x[i]:\n                m += x[j] - x[i]",
+}
+USES = ["m / 2 + 1", "m - x[0]", "x[0] < m", "3 < m", "(m + 1) / 3", "m * 0.5", "m * m", "m + m", "m - 0.5", "m // 2", "m % 3", "x[m]", "x + m",
+        "m & 1", "m << 2", "divmod(m, 2)", "m == 2 and m != 1", "min(m, 3)", "max(m, x[1])", "[0, 0.0, m][-1]", "m > 1 or m"]
+ARRAYS = [
+    np.array([1.5, -2.0, 3.25, 2.0, -0.5]), np.array([-1.5, -2.0]), np.array([2.0, 1.0, np.nan, 3.0]), np.array([-0.0, 0.0, -0.0]),
+    np.array([np.inf, 1.0, -np.inf]), np.array([1e308, 1e308, 1e308]), np.array([2, -2, 3, 4]), np.array([-1, -2]), np.array([0, 2]),
+    np.array([2**62, 2**62, 2**62]), np.array([2**53 + 1, 3]), np.array([-2**63, 1]), np.array([1, 2, -3], "f4"), np.array([5, 2, -3], "i4"),
+    np.array([True, True, False]), np.array([1 + 1j, 2]), np.array([7.0, 1.0]), np.array([7, 1]),
+]
+SIZES = [np.zeros(0), np.zeros(0, int), np.array([3.0]), np.array([3])]
+
+
+def outcome(function, x):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            result = function(x)
+        except Exception as error:
+            result = error
+    parts = result if isinstance(result, tuple) else [result]
+    return repr(result), [(type(p), getattr(p, "dtype", None)) for p in parts], [str(w.message) for w in told]
+
+
+def compiled_and_plain(making, expression, **options):
+    scope = {"np": np, "math": math}
+    exec(f"def f(x):\n    {making}\n    return {expression}\n", scope)
+    return fusewire.compile(scope["f"], **options), scope["f"]
+
+
+@pytest.mark.parametrize("expression", dict.fromkeys(["m", *USES, *EXPRESSIONS]))
+@pytest.mark.parametrize("making", ["branch", "branches", "sum"])
+def test_uses(making, expression):
+    compiled, plain = compiled_and_plain(MAKINGS[making], expression, economy=False)
+    for x in ARRAYS:
+        assert outcome(compiled, x) == outcome(plain, x), x
+
+
+@pytest.mark.parametrize("expression", ["m", "m + 1", "(m, x[0] > m)", "-m", "m / 4"])
+@pytest.mark.parametrize("making", MAKINGS)
+def test_makings(making, expression):
+    compiled, plain = compiled_and_plain(MAKINGS[making], expression, economy=False)
+    for x in [*ARRAYS, *SIZES, *ARRAYS]:
+        assert outcome(compiled, x) == outcome(plain, x), x
+
+
+@pytest.mark.parametrize("making", [name for name in MAKINGS if name != "two"])   # there m is an int or a number of two classes
+def test_one_region(making):
+    """Nothing is left to Python: f8, and i8 where it begins as an int."""
+    for x in [np.linspace(-1, 2, 100), np.arange(-10, 90)]:
+        if x.dtype == int and ("float" in making or making == "branches"):
+            continue
+        compiled, plain = compiled_and_plain(MAKINGS[making], "m", economy=False)
+        assert outcome(compiled, x) == outcome(plain, x)
+        assert fusewire._fusewire.describe(compiled)["breaks"] == []
+
+
+def test_small_ints_grow_beyond_what_a_float_holds():
+    def f(x, by):
+        m = 0
+        for i in range(len(x)):
+            if x[i] > 0:
+                m = x[i]
+            else:
+                m += 2147483648
+        return m
+
+    compiled = fusewire.compile(f, economy=False)
+    for x in [np.full(10, -1.0), np.full(100000, -1.0), np.array([-1.0, 0.5, -1.0])]:
+        assert outcome(lambda x: compiled(x, 1), x) == outcome(lambda x: f(x, 1), x)
