@@ -290,6 +290,7 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
       const bool whole = type != NPY_DOUBLE;
       const double* number = static_cast<const double*>(data());
       switch (*static_cast<const int64_t*>(dataOf(call, views_[node.which]))) {
+        case capture::MixedNumbers::kNone: result = Py_NewRef(Py_None); break;
         case capture::MixedNumbers::kInt:
           result = whole ? PyLong_FromLongLong(*static_cast<const int64_t*>(data())) : PyLong_FromDouble(*number);
           break;

@@ -176,7 +176,8 @@ Value* Join::numbers(Value* first, Value* second, const std::string& what) {
     }
     const graph::SymRange r = numbers.intRange(first, *dtype), s = numbers.intRange(second, *dtype);
     Value* v = trace_.make(ValueKind::kArrayScalar);
-    numbers.note(v, which, {std::min(r.lo, s.lo), std::max(r.hi, s.hi)}, what + " is a number of one class or another then");
+    numbers.note(v, which, {std::min(r.lo, s.lo), std::max(r.hi, s.hi)},
+                 what + " is a number of one class or another then");
     addResult(v, {numbers.node(first, *dtype), numbers.node(second, *dtype)}, false);
     return v;
   }

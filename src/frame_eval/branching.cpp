@@ -13,6 +13,7 @@
 
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/loops.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/splice/control_flow.h"
 #include "graph/support/check.h"
 
@@ -414,6 +415,13 @@ void Interpreter::branch(const Instr& instr, bool jumpsIf) {
   Branching branching{*this, trace_};
   if (auto predicate = branching.condition(value)) return branching.take(instr, *predicate, jumpsIf);
   if (trace_.truth(value) == jumpsIf) jump(instr);
+}
+
+void Interpreter::branchOnNone(const Instr& instr, bool jumpsIf) {
+  Value* value = popRaw();
+  if (MixedNumbers::mayBeNone(value))
+    return Branching{*this, trace_}.take(instr, MixedNumbers{trace_}.isNone(value)->node, jumpsIf);
+  if (isNone(value) == jumpsIf) jump(instr);
 }
 
 void Interpreter::onPopJumpIfFalse(const Instr& instr) { branch(instr, false); }

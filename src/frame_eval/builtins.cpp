@@ -4,6 +4,7 @@
 #include "frame_eval/builtins.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 
 #include <algorithm>
@@ -375,7 +376,27 @@ bool isKnownBuiltin(PyObject* callable) {
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-Value* callBuiltin(Interpreter& interpreter, Trace& trace, PyObject* callable, const CallArgs& args) {
+namespace {
+
+/// Of numbers of one of several classes, a builtin sees the value only, or nothing.
+CallArgs decided(Trace& trace, const std::string& name, const CallArgs& given) {
+  CallArgs args = given;
+  for (Value*& v : args.positional) {
+    if (!MixedNumbers::is(v) || name == "bool") continue;
+    const bool whole = trace.graph().type(v->node).dtype == graph::DType::kI64;
+    const bool byValue =
+        name == "int" || name == "float" || name == "min" || name == "max" || (name.rfind("math.", 0) == 0 && !whole);
+    if (!byValue) trace.branches.refuse(v);
+    if (MixedNumbers::mayBeNone(v)) v = MixedNumbers{trace}.present(v);
+  }
+  for (auto& [keyword, v] : args.keywords)
+    if (MixedNumbers::is(v)) trace.branches.refuse(v);
+  return args;
+}
+
+}  // namespace
+
+Value* callBuiltin(Interpreter& interpreter, Trace& trace, PyObject* callable, const CallArgs& given) {
   using Handler = Value* (Builtins::*)(const CallArgs&);
   struct Row {
     const char* name;
@@ -392,10 +413,11 @@ Value* callBuiltin(Interpreter& interpreter, Trace& trace, PyObject* callable, c
   }();
   if (Py_TYPE(callable) == &PyMethodDescr_Type) {
     Builtins call{interpreter, trace, PyUnicode_AsUTF8(PyDescr_NAME(callable)), callable};
-    return call.callUnbound(callable, args);
+    return call.callUnbound(callable, given);
   }
   std::string name = qualifiedName(callable);
   if (name.empty()) return nullptr;
+  const CallArgs args = decided(trace, name, given);
   auto it = kByName->find(name);
   if (it != kByName->end()) {
     Builtins call{interpreter, trace, it->second->name, callable};

@@ -1,6 +1,7 @@
 // Builtins that compute with numbers: what the graph computes exactly stays symbolic, what is known is computed by
 // CPython itself, everything else breaks.
 #include "cpython/numpy_api.h"
+#include "frame_eval/branch_join.h"
 #include "frame_eval/builtins.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
@@ -137,6 +138,12 @@ Value* Builtins::callRound(const CallArgs& args) {
   if (numbers) {
     if (Value* result = trace.numbers().apply(callable, args.positional)) return result;
   }
+  Value* of = args.positional[0];
+  const bool whole = args.positional.size() == 1 || interpreter.isNone(args.positional[1]);
+  if (whole && of->kind == ValueKind::kDataInt) return of;
+  const bool computed = of->kind == ValueKind::kPyFloat || of->kind == ValueKind::kArrayScalar;
+  if (whole && computed && isFloat64(trace, of) && !of->which && !of->source.valid() && !trace.onDevice())
+    return DataInts{trace}.fromNumber(trace.graph().unary(graph::Op::kRint, of->node));
   Value* number = trace.specializeNumber(args.positional[0]);
   Value* digits = args.positional.size() == 2 ? trace.specializeNumber(args.positional[1]) : nullptr;
   bool known = number && isPlain(number->object.get()) && (args.positional.size() == 1 || digits);

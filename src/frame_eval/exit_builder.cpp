@@ -105,7 +105,8 @@ class ExitBuilder {
       case ValueKind::kArray: return array(value);
       case ValueKind::kArrayScalar:
         if (value->which)
-          return {.kind = Kind::kMixed, .index = output(scalar(value->node)), .which = output(scalar(value->which->node))};
+          return {
+              .kind = Kind::kMixed, .index = output(scalar(value->node)), .which = output(scalar(value->which->node))};
         return {.kind = Kind::kArrayScalar, .index = output(scalar(value->node))};
       case ValueKind::kPyFloat: return {.kind = Kind::kPyFloat, .index = output(scalar(value->node))};
       case ValueKind::kDataInt: return {.kind = Kind::kDataInt, .index = output(scalar(value->node))};

@@ -22,8 +22,8 @@ struct ExitNode {
     kDataInt,
     kPyBool,
     kPyComplex,  ///< graph output `index` as a Python number
-    kMixed,      ///< graph output `index`, f64 or i64, as a number of the class that output `which` says (mixed_numbers.h)
-    kPyInt,      ///< value of `sym`
+    kMixed,  ///< graph output `index`, f64 or i64, as a number of the class that output `which` says (mixed_numbers.h)
+    kPyInt,  ///< value of `sym`
     kTuple,
     kList,  ///< children
     kSet,

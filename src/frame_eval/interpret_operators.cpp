@@ -106,6 +106,8 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   refuseFloatOfComplex(trace_, left, right);
+  for (Value** v : {&left, &right})
+    if (MixedNumbers::mayBeNone(*v)) *v = MixedNumbers{trace_}.present(*v);
   if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
     if (Value* result = MixedNumbers{trace_}.binary(op, left, right)) return result;
   }
@@ -135,6 +137,7 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
 
 Value* Interpreter::unary(Unary op, Value* value) {
   trace_.refuseOpaque(value);
+  if (MixedNumbers::mayBeNone(value)) value = MixedNumbers{trace_}.present(value);
   if (MixedNumbers::is(value)) {
     if (op != Unary::kNegative) trace_.branches.refuse(value);
     return MixedNumbers{trace_}.negative(value);
@@ -188,9 +191,10 @@ void Interpreter::onCompareOp(const Instr& instr) {
   if (result->kind == ValueKind::kPyBool && result->joined) {
     const auto& code = frame_->code->instructions;
     size_t next = frame_->pc;
-    while (next < code.size() && (code[next].op == cpython::Opcode::kToBool || code[next].op == cpython::Opcode::kNop)) ++next;
-    const bool decides =
-        next < code.size() && (code[next].op == cpython::Opcode::kPopJumpIfFalse || code[next].op == cpython::Opcode::kPopJumpIfTrue);
+    while (next < code.size() && (code[next].op == cpython::Opcode::kToBool || code[next].op == cpython::Opcode::kNop))
+      ++next;
+    const bool decides = next < code.size() && (code[next].op == cpython::Opcode::kPopJumpIfFalse ||
+                                                code[next].op == cpython::Opcode::kPopJumpIfTrue);
     if (!decides) trace_.branches.refuse(MixedNumbers::is(left) ? left : right);
   }
   push(result);
@@ -200,6 +204,8 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   if (op == Py_EQ || op == Py_NE) refuseFloatOfComplex(trace_, left, right);
+  for (Value** v : {&left, &right})
+    if (MixedNumbers::mayBeNone(*v)) *v = MixedNumbers{trace_}.present(*v);
   if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
     if (Value* result = MixedNumbers{trace_}.compare(op, left, right)) return result;
   }
@@ -235,7 +241,7 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
 bool Interpreter::isOrEquals(Value* left, Value* right) {
   if (isSameObject(left, right)) return true;
   for (Value* v : {left, right})
-    if (v->joined) trace_.branches.refuse(v);
+    if (v->isUnsure()) trace_.branches.refuse(v);
   auto isFloat = [](Value* v) { return v->source.valid() && v->object && PyFloat_CheckExact(v->object.get()); };
   const bool floats = isFloat(left) && isFloat(right), same = floats && left->object == right->object;
   if (!same && trace_.truth(compare(Py_EQ, left, right))) return true;
@@ -305,7 +311,7 @@ bool Interpreter::equal(Value* left, Value* right) {
 bool Interpreter::is(Value* left, Value* right) {
   if (left == right) return true;
   for (Value* v : {left, right})
-    if (v->joined) trace_.branches.refuse(v);
+    if (v->isUnsure()) trace_.branches.refuse(v);
   for (Value* v : {left, right}) {
     if (v->kind != ValueKind::kObject) continue;
     if (!Trace::isMutable(v->object.get())) trace_.open(v);
@@ -373,6 +379,13 @@ bool Interpreter::is(Value* left, Value* right) {
 void Interpreter::onIsOp(const Instr& instr) {
   Value* right = popRaw();
   Value* left = popRaw();
+  for (Value* v : {left, right}) {
+    if (!MixedNumbers::is(v) || !isNone(v == left ? right : left)) continue;
+    Value* none = MixedNumbers{trace_}.isNone(v);
+    return push(instr.arg == 1
+                    ? trace_.number(ValueKind::kPyBool, trace_.graph().unary(graph::Op::kLogicalNot, none->node))
+                    : none);
+  }
   push(trace_.constant(is(left, right) != (instr.arg == 1) ? Py_True : Py_False));
 }
 

@@ -241,13 +241,9 @@ std::optional<std::string> Interpreter::limitUnrolled(const Value* iterator) {
   return std::nullopt;
 }
 
-void Interpreter::jumpIf(const Instr& instr, bool taken) {
-  if (taken) jump(instr);
-}
-
 void Interpreter::onJump(const Instr& instr) { jump(instr); }
-void Interpreter::onPopJumpIfNone(const Instr& instr) { jumpIf(instr, isNone(popRaw())); }
-void Interpreter::onPopJumpIfNotNone(const Instr& instr) { jumpIf(instr, !isNone(popRaw())); }
+void Interpreter::onPopJumpIfNone(const Instr& instr) { branchOnNone(instr, true); }
+void Interpreter::onPopJumpIfNotNone(const Instr& instr) { branchOnNone(instr, false); }
 
 /// Guards no more than the type of an object that has not been looked into.
 bool Interpreter::isNone(Value* v) {

@@ -49,7 +49,7 @@ void Rolling::giveValues(SymId symbol) {
   for (CarriedVariable& v : variables_) {
     if (!v.mixes) continue;
     v.classPlaceholder = nodes[next++];
-    v.given = MixedNumbers{trace_}.given(v.placeholder, v.classPlaceholder, v.mayBeInt);
+    v.given = MixedNumbers{trace_}.given(v.placeholder, v.classPlaceholder, v.least);
     frame_.slots[v.slot] = v.given;
   }
   for (CarriedContent& c : contents_) {
@@ -152,7 +152,6 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
   bool handsOn = false, writes = false;  // an array of the turn before; into one
   PyObject* names = frame_.object()->co_localsplusnames;
   MixedNumbers numbers{trace_};
-  const auto mayBeInt = [](const Value* v) { return MixedNumbers::mayBeInt(v) || DataInts::isInt(v); };
   for (CarriedVariable& v : variables_) {
     v.end = frame_.slots[v.slot];
     const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
@@ -163,10 +162,11 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
     };
     const bool whole = alike && isWhole(v.begin) && isWhole(v.end);
     const bool mixes = alike && !v.mixes && v.begin && MixedNumbers::is(v.end);
-    if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt; dtype && mixed_.insert(v.slot).second) {
+    if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt;
+        dtype && mixed_.insert(v.slot).second) {
       v.kind = Kind::kNumber;
       v.mixes = dtype;
-      v.mayBeInt = mayBeInt(v.begin) || mayBeInt(v.end);
+      v.least = std::min(numbers.leastClass(v.begin), numbers.leastClass(v.end));
       return false;
     }
     switch (v.kind) {
@@ -184,8 +184,8 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
       case Kind::kNumber:
         if (v.mixes) {
           alike = alike && numbers.canBe(v.end, *v.mixes);
-          if (alike && !v.mayBeInt && mayBeInt(v.end)) {
-            v.mayBeInt = true;
+          if (alike && numbers.leastClass(v.end) < v.least) {
+            v.least = numbers.leastClass(v.end);
             return false;
           }
           if (alike) v.answer = numbers.handOn(v.end, *v.mixes);

@@ -48,9 +48,6 @@ bool isInt(const Value* v) {
   return overflow == 0;
 }
 
-/// Of a number of one of several classes, or what begins as one.
-bool mayBeInt(const Value* v) { return MixedNumbers::mayBeInt(v) || isInt(v); }
-
 /// The array whose memory it is; null for what is none.
 template <typename V>
 V* ownerOf(V* value) {
@@ -425,7 +422,7 @@ bool Rolling::recall() {
         alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin, *as.mixes)
                                    : numberKind(begin) == as.number && !MixedNumbers::is(begin));
         variable.mixes = as.mixes;
-        variable.mayBeInt = as.mayBeInt;
+        variable.least = static_cast<MixedNumbers::Class>(as.least);
         break;
       case Kind::kArray: alike = alike && begin->kind == ValueKind::kArray && !begin->base; break;
     }
@@ -456,8 +453,7 @@ void Rolling::remember() {
   for (const CarriedVariable& v : variables_) {
     const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
     if (step.lo != step.hi) return;
-    shape.variables.push_back({v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes,
-                               v.mayBeInt});
+    shape.variables.push_back({v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes, v.least});
   }
   for (size_t slot = 0; slot < frame_.slots.size(); ++slot) {
     const Value* owner = ownerOf(frame_.slots[slot]);
@@ -489,7 +485,7 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
   if (const auto dtype = mixes ? MixedNumbers{trace_}.common(begin, end) : std::nullopt) {
     variable.kind = Kind::kNumber;
     variable.mixes = dtype;
-    variable.mayBeInt = mayBeInt(begin) || mayBeInt(end);
+    variable.least = std::min(MixedNumbers{trace_}.leastClass(begin), MixedNumbers{trace_}.leastClass(end));
     return variable;
   }
   if (const ValueKind kind = numberKind(begin); kind != ValueKind::kNull) {

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "frame_eval/branch_state.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/region_graph.h"
 #include "frame_eval/turns.h"
 
@@ -20,16 +21,16 @@ struct CarriedVariable {
   using Kind = CarriedKind;
   Kind kind;
   size_t slot;
-  Value* begin;                  ///< in front of the loop
-  graph::SymId step{};           ///< kInt: by which it grows in a round
-  graph::ValueId from{};         ///< kNumber, kDataInt, kArray: the node of `begin`
+  Value* begin;                         ///< in front of the loop
+  graph::SymId step{};                  ///< kInt: by which it grows in a round
+  graph::ValueId from{};                ///< kNumber, kDataInt, kArray: the node of `begin`
   std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
-  bool mayBeInt = false;                ///< of these: an int as well
+  MixedNumbers::Class least{};          ///< of these: the least class
   graph::ValueId fromClass{}, classPlaceholder{};  ///< of these
-  Value* given = nullptr;        ///< what the body finds; null for kSame
-  graph::ValueId placeholder{};  ///< kNumber, kDataInt, kArray: its node
-  Value* end = nullptr;          ///< what it leaves
-  graph::ValueId answer{};       ///< kDataInt, mixes: the node of that; kInt: the same where turns are not counted
+  Value* given = nullptr;                          ///< what the body finds; null for kSame
+  graph::ValueId placeholder{};                    ///< kNumber, kDataInt, kArray: its node
+  Value* end = nullptr;                            ///< what it leaves
+  graph::ValueId answer{};  ///< kDataInt, mixes: the node of that; kInt: the same where turns are not counted
 };
 
 /// An array that a turn writes into.

@@ -31,6 +31,8 @@ bool isSmall(const Value* value) {
   return !overflow && std::abs(now) <= kSmall;
 }
 
+bool isNoneConstant(const Value* value) { return value->isConstant() && value->object.get() == Py_None; }
+
 bool isPythonInt(const Value* value) {
   return DataInts::isInt(value) && value->kind != ValueKind::kPyBool && !isConstantOf(value, &PyBool_Type);
 }
@@ -47,14 +49,17 @@ bool MixedNumbers::isWhole(const Value* value) const {
 }
 
 bool MixedNumbers::canBe(const Value* value, DType dtype) const {
+  if (isNoneConstant(value)) return true;
   if (dtype == DType::kI64) return isWhole(value);
   return isFloat64(trace_, value) || isSmall(value);
 }
 
 std::optional<DType> MixedNumbers::common(const Value* first, const Value* second) const {
-  const bool differ = numberKind(first) != numberKind(second) || is(first) || is(second);
+  const bool none = isNoneConstant(first) != isNoneConstant(second);
+  const bool differ = none || numberKind(first) != numberKind(second) || is(first) || is(second);
   const bool ints = isPythonInt(first) && isPythonInt(second);
   if (!differ || ints) return std::nullopt;
+  if (none && (isPythonInt(first) || isPythonInt(second))) return DType::kI64;
   for (DType dtype : {DType::kF64, DType::kI64})
     if (canBe(first, dtype) && canBe(second, dtype)) return dtype;
   return std::nullopt;
@@ -71,6 +76,7 @@ Value* MixedNumbers::asInt(Value* value) {
 
 ValueId MixedNumbers::node(Value* value, DType dtype) {
   if (is(value)) return value->node;
+  if (isNoneConstant(value)) return trace_.graph().constant(Scalar::zero(dtype));
   if (dtype == DType::kI64) return asInt(value)->node;
   if (!isSmall(value)) return trace_.operand(value).value;
   return trace_.graph().constant(Scalar::ofDouble(dtype, static_cast<double>(PyLong_AsLongLong(value->object.get()))));
@@ -78,20 +84,28 @@ ValueId MixedNumbers::node(Value* value, DType dtype) {
 
 Value* MixedNumbers::classOf(Value* value) {
   if (is(value)) return value->which;
-  const Class known = isPythonInt(value)                            ? kInt
-                      : numberKind(value) == ValueKind::kPyFloat ? kFloat
-                                                                  : kNumpy;
+  const Class known = leastClass(value);
   return DataInts{trace_}.make(trace_.graph().constant(Scalar::ofInt(DType::kI64, known)), {known, known});
+}
+
+MixedNumbers::Class MixedNumbers::leastClass(const Value* value) const {
+  if (is(value)) return static_cast<Class>(value->which->range.lo);
+  if (isNoneConstant(value)) return kNone;
+  if (isPythonInt(value)) return kInt;
+  return numberKind(value) == ValueKind::kPyFloat ? kFloat : kNumpy;
 }
 
 SymRange MixedNumbers::intRange(Value* value, DType dtype) {
   if (is(value)) return value->range;
+  if (isNoneConstant(value)) return {0, 0};
   if (dtype == DType::kI64 || isSmall(value)) return asInt(value)->range;
   return {0, 0};
 }
 
 Value* MixedNumbers::make(ValueId node, Value* which, SymRange range, const std::string& why) {
   if (which->range.lo == kFloat && which->range.hi == kFloat) return trace_.number(ValueKind::kPyFloat, node);
+  if (which->range.lo == kInt && which->range.hi == kInt && trace_.graph().type(node).dtype == DType::kI64)
+    return DataInts{trace_}.make(node, range);
   Value* number = trace_.number(ValueKind::kArrayScalar, node);
   return which->range.lo == kNumpy ? number : note(number, which, range, why);
 }
@@ -114,14 +128,26 @@ Value* MixedNumbers::choose(ValueId condition, Value* first, Value* second) {
               "array data decides whether a number is Python's or NumPy's");
 }
 
-Value* MixedNumbers::given(ValueId placeholder, ValueId which, bool mayBeInt) {
-  Value* classes = DataInts{trace_}.make(which, {mayBeInt ? kInt : kFloat, kNumpy});
+Value* MixedNumbers::isNone(Value* value) {
+  const ValueId none = trace_.graph().constant(Scalar::ofInt(DType::kI64, kNone));
+  return trace_.number(ValueKind::kPyBool, trace_.graph().binary(Op::kEqual, value->which->node, none));
+}
+
+Value* MixedNumbers::present(Value* value) {
+  DataInts ints{trace_};
+  ints.require(trace_.graph().unary(Op::kLogicalNot, isNone(value)->node));
+  return make(value->node, ints.make(value->which->node, {kInt, value->which->range.hi}), value->range, value->name);
+}
+
+Value* MixedNumbers::given(ValueId placeholder, ValueId which, Class least) {
+  Value* classes = DataInts{trace_}.make(which, {least, kNumpy});
   const bool whole = trace_.graph().type(placeholder).dtype == DType::kI64;
   return note(trace_.number(ValueKind::kArrayScalar, placeholder), classes, whole ? kGivenInt : kGivenFloat,
               "turns of a loop decide whether a number is Python's or NumPy's");
 }
 
 ValueId MixedNumbers::handOn(Value* end, DType dtype) {
+  if (isNoneConstant(end)) return node(end, dtype);
   if (dtype == DType::kI64) return DataInts{trace_}.within(asInt(end), kGivenInt)->node;
   if (!mayBeInt(end) || contains(kGivenFloat, end->range)) return node(end, dtype);
   graph::Graph& g = trace_.graph();
@@ -152,10 +178,12 @@ Value* MixedNumbers::greatestClass(Value* left, Value* right, bool divides) {
   if (a->range.lo < b->range.lo) std::swap(a, b);
   Value* which = a;
   if (b->range.hi > a->range.lo)
-    which = DataInts{trace_}.make(g.binary(Op::kMaximum, a->node, b->node), {a->range.lo, std::max(a->range.hi, b->range.hi)});
+    which = DataInts{trace_}.make(g.binary(Op::kMaximum, a->node, b->node),
+                                  {a->range.lo, std::max(a->range.hi, b->range.hi)});
   if (!divides || which->range.lo > kInt) return which;
   const ValueId least = g.constant(Scalar::ofInt(DType::kI64, kFloat));
-  return DataInts{trace_}.make(g.binary(Op::kMaximum, which->node, least), {kFloat, std::max<int64_t>(kFloat, which->range.hi)});
+  return DataInts{trace_}.make(g.binary(Op::kMaximum, which->node, least),
+                               {kFloat, std::max<int64_t>(kFloat, which->range.hi)});
 }
 
 Value* MixedNumbers::binary(int op, Value* left, Value* right) {

@@ -4,6 +4,9 @@
 //   f64: an int, a float or a np.float64. Ints are in a range that f64 holds exactly
 //   i64: an int or a np.int64
 //
+// Either may be None as well: `last = None`, and under a condition `last = i`. Whoever computes with it takes it for
+// present, which is checked.
+//
 // Where the class makes no difference the value stands for the number; what leaves the region is made by the class;
 // everything else is refused (Trace::operand).
 #pragma once
@@ -18,12 +21,14 @@ namespace fw::capture {
 class MixedNumbers {
  public:
   /// Of results of arithmetic, the greatest one of the operands.
-  enum Class : int64_t { kInt, kFloat, kNumpy };
+  enum Class : int64_t { kNone = -1, kInt, kFloat, kNumpy };
 
   explicit MixedNumbers(Trace& trace) : trace_(trace) {}
 
   static bool is(const Value* value) { return value->which != nullptr; }
-  static bool mayBeInt(const Value* value) { return is(value) && value->which->range.lo == kInt; }
+  /// An int or None as well.
+  static bool mayBeInt(const Value* value) { return is(value) && value->which->range.lo <= kInt; }
+  static bool mayBeNone(const Value* value) { return is(value) && value->which->range.lo == kNone; }
   /// The type of what may be the one or the other, of which one is mixed or both are of different classes: kF64, kI64.
   /// An int that is known goes with both. None: there is no such number.
   std::optional<graph::DType> common(const Value* first, const Value* second) const;
@@ -41,13 +46,20 @@ class MixedNumbers {
   /// The number, of which is not known more from now on. `why`: what is said where it is refused.
   Value* note(Value* number, Value* which, graph::SymRange range, const std::string& why);
   /// What begins a turn of a loop.
-  Value* given(graph::ValueId placeholder, graph::ValueId which, bool mayBeInt);
+  Value* given(graph::ValueId placeholder, graph::ValueId which, Class least);
+  /// The least class that it may be of.
+  Class leastClass(const Value* value) const;
   /// What the turn leaves. Fails the call where it is out of the range of what begins one.
   graph::ValueId handOn(Value* end, graph::DType dtype);
 
-  /// Operator by CPython's number NB_*, and comparison by Py_LT ..., of numbers of which one at least is mixed. Null: one
-  /// of them is NumPy's for certain and decides what happens. A comparison of Python's numbers answers a bool that may
-  /// be a np.bool_ (Value::joined).
+  /// The bool.
+  Value* isNone(Value* value);
+  /// The number, where None fails the call.
+  Value* present(Value* value);
+
+  /// Operator by CPython's number NB_*, and comparison by Py_LT ..., of numbers of which one at least is mixed. Null:
+  /// one of them is NumPy's for certain and decides what happens. A comparison of Python's numbers answers a bool that
+  /// may be a np.bool_ (Value::joined).
   Value* binary(int op, Value* left, Value* right);
   Value* compare(int op, Value* left, Value* right);
   Value* negative(Value* value);

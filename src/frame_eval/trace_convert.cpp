@@ -146,7 +146,6 @@ Ref Trace::asObject(Value* value) {
 }
 
 PyTypeObject* Trace::typeOf(Value* value) {
-  if (value->which) branches.refuse(value);
   switch (value->kind) {
     case ValueKind::kConstant: {
       PyTypeObject* type = Py_TYPE(value->object.get());
@@ -170,7 +169,7 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kInstance: return reinterpret_cast<PyTypeObject*>(value->object.get());
     case ValueKind::kArray: return arrays().type;
     case ValueKind::kArrayScalar:
-      if (value->joined) branches.refuse(value);
+      if (value->which) branches.refuse(value);
       return guards::scalarType(graph_.type(value->node).dtype);
     case ValueKind::kPyFloat: return &PyFloat_Type;
     case ValueKind::kDataInt:

@@ -92,14 +92,14 @@ struct Value {
   graph::ValueId node;                        ///< kArray, kArrayScalar, kPyFloat, kDataInt, kPyBool, kPyComplex
   graph::SymId sym;                           ///< kPyInt
   graph::SymRange range{0, 0}, growth{0, 0};  ///< kDataInt: where it is known to be; how far from `base`
-  Value* base = nullptr;  ///< kArray: the array whose memory this one views (NumPy's .base), or null;
-                          ///< kIterator: the list or tuple it walks, read as it goes;
-                          ///< kDataInt: what a loop has given, from which it has come by `growth`
-  bool frozen = false;    ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
-  bool joined = false;    ///< kArray: has the content of one array or of another (branches.h);
-                          ///< kPyBool: a bool or a np.bool_, good for decisions only
-  Value* which = nullptr;  ///< kArrayScalar: a number of one of several classes; the kDataInt that says which, and
-                           ///< `range` where it is if it is an int (mixed_numbers.h)
+  Value* base = nullptr;   ///< kArray: the array whose memory this one views (NumPy's .base), or null;
+                           ///< kIterator: the list or tuple it walks, read as it goes;
+                           ///< kDataInt: what a loop has given, from which it has come by `growth`
+  bool frozen = false;     ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
+  bool joined = false;     ///< kArray: has the content of one array or of another (branches.h);
+                           ///< kPyBool: a bool or a np.bool_, good for decisions only
+  Value* which = nullptr;  ///< kArrayScalar: a number of one of several classes, or None; the kDataInt that says which,
+                           ///< and `range` where it is if it is an int (mixed_numbers.h)
 
   Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items
@@ -128,6 +128,8 @@ struct Value {
   std::unique_ptr<FunctionParts>
       parts;  ///< kFunction without a source; its overlay: __name__, __doc__ and the like, as set
 
+  /// Nobody knows which object it is, or of which class.
+  bool isUnsure() const { return joined || which; }
   bool isConstant() const { return kind == ValueKind::kConstant; }
   /// Any kind that stands for numbers in the graph.
   bool isNumeric() const {

@@ -20,7 +20,7 @@ struct Function {
   Emulated run = nullptr;
 };
 std::map<void*, Function>& functions() {
-  static std::map<void*, Function> all;
+  static auto& all = *new std::map<void*, Function>;  // what is loaded stays so, as on a device
   return all;
 }
 

@@ -92,3 +92,33 @@ def test_small_ints_grow_beyond_what_a_float_holds():
     compiled = fusewire.compile(f, economy=False)
     for x in [np.full(10, -1.0), np.full(100000, -1.0), np.array([-1.0, 0.5, -1.0])]:
         assert outcome(lambda x: compiled(x, 1), x) == outcome(lambda x: f(x, 1), x)
+
+
+NONES = {
+    "last": "m = None\n    for i in range(len(x)):\n        if x[i] > 0:\n            m = i",
+    "last element": "m = None\n    for i in range(len(x)):\n        if x[i] > 0:\n            m = x[i]",
+    "least": "m = None\n    for v in x:\n        if m is None or v < m:\n            m = v",
+    "greatest from the second": "m = None\n    for i in range(1, len(x)):\n        if m is not None and x[i] > m:\n            m = x[i]\n        elif m is None and x[i] > 0:\n            m = x[i] + 1",
+    "forgotten": "m = None\n    for v in x:\n        if v > 0:\n            m = v\n        elif v < -1:\n            m = None",
+    "first": "m = None\n    i = 0\n    while m is None and i < len(x):\n        if x[i] > 1:\n            m = i\n        i += 1",
+    "branch": "m = None\n    if x[0] > 0:\n        m = x[0]",
+    "previous": "m = 0\n    last = None\n    for v in x:\n        if last is not None and v > last:\n            m += 1\n        last = v",
+}
+
+
+@pytest.mark.parametrize("expression", ["m", "(m, m is None)", "m if m is not None else -1", "0 if m is None else m * 2", "m or 7", "m == 2",
+                                        "x + m", "m + 1", "[m]", "x[m]", "str(m)", "isinstance(m, int)", "bool(m)", "np.array([m])", "float(m)", "not m"])
+@pytest.mark.parametrize("making", NONES)
+def test_none(making, expression):
+    compiled, plain = compiled_and_plain(NONES[making], expression, economy=False)
+    for x in [*ARRAYS, *SIZES, *ARRAYS]:
+        if (making, x.size) != ("branch", 0):
+            assert outcome(compiled, x) == outcome(plain, x), x
+
+
+@pytest.mark.parametrize("making", NONES)
+def test_none_is_one_region(making):
+    for x in [np.linspace(-1, 2, 100), np.arange(-10, 90)]:
+        compiled, plain = compiled_and_plain(NONES[making], "m", economy=False)
+        assert outcome(compiled, x) == outcome(plain, x)
+        assert fusewire._fusewire.describe(compiled)["breaks"] == []

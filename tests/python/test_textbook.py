@@ -17,7 +17,7 @@ BROKEN = {
     "convex_hull": "a slice whose bound array data decides",
     "fft": "ints of a while loop by operators on bits",
     "gauss_pivot_rows": "indexing with a list of places",
-    "hough_lines": "int of np.ceil, round",
+    "hough_lines": "a size that np.ceil tells",
     "ising_checkerboard": "numbers of a Generator",
     "jacobi_eigenvalues": "np.diag of a matrix",
     "julia": "complex() of two numbers",

@@ -21,7 +21,7 @@ class ArgumentBuilder {
     switch (value->kind) {
       case ValueKind::kArray: return operand(Kind::kArray, value->node);
       case ValueKind::kArrayScalar:
-        if (value->joined) trace_.branches.refuse(value);
+        if (value->which) trace_.branches.refuse(value);
         return operand(Kind::kScalar, value->node);
       case ValueKind::kPyFloat: return operand(Kind::kFloat, value->node);
       case ValueKind::kPyBool: return operand(Kind::kBool, value->node);

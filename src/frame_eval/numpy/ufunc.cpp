@@ -60,7 +60,7 @@ std::optional<ValueId> fastPowerLoop(Trace& trace, ValueId base, ValueId exponen
 /// each of those exponents has a variant of its own, all others share one. Powers of scalars are all computed alike.
 Value* knownExponent(Trace& trace, Value* base, Value* exponent) {
   const bool scalar = MixedNumbers::mayBeInt(base) || (base->kind != ValueKind::kArray && !sequenceItems(trace, base) &&
-                                         trace.graph().type(trace.operand(base).value).rank() == 0);
+                                                       trace.graph().type(trace.operand(base).value).rank() == 0);
   if (scalar) return exponent;
   if (exponent->kind == ValueKind::kPyInt) {
     for (int64_t special : {2, -1, 0, 1}) {
@@ -83,13 +83,16 @@ Value* knownExponent(Trace& trace, Value* base, Value* exponent) {
 ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   graph::Graph& g = trace.graph();
   std::vector<Value*> values = given;
+  for (Value*& v : values)
+    if (MixedNumbers::mayBeNone(v)) v = MixedNumbers{trace}.present(v);
   if (op == Op::kPower && !trace.onDevice()) values[1] = knownExponent(trace, values[0], values[1]);
   absl::InlinedVector<graph::UfuncOperand, 3> operands;
   absl::InlinedVector<graph::OperandType, 3> types;
   std::vector<ValueId> nodes;
   for (Value* v : values) {
     const bool node = MixedNumbers::mayBeInt(v) || sequenceItems(trace, v);
-    graph::UfuncOperand o = node ? graph::UfuncOperand{MixedNumbers::mayBeInt(v) ? v->node : asArray(trace, v)} : trace.operand(v);
+    graph::UfuncOperand o =
+        node ? graph::UfuncOperand{MixedNumbers::mayBeInt(v) ? v->node : asArray(trace, v)} : trace.operand(v);
     operands.push_back(o);
     types.push_back(operandType(trace, o));
     nodes.push_back(o.value);

@@ -31,7 +31,7 @@ NUMBERS = ["{e}", "{e}", "{s}", "{s} * 0.5", "({s} + {e}) * 0.5", "{n}", "{i}", 
            "float({e}) % (abs({s}) + 0.5)", "max(0, {e})", "min({e}, 1) + {s}", "math.copysign({e}, {s})", "1.0 / float({e})", "math.isfinite({e})"]
 CONDITIONS = ["{e} > {n}", "count > {i}", "count & 1", "{s} < {e}", "{i} % 2 == 0", "{i} > 5", "{i} == n - 1", "{e} < {e}", "{s} > {n}", "{i} < n // 2 and {e} > {n}", "not {e} > {s}", "{v}.max() > {n}"]
 ARRAYS = ["{v}", "{v}", "({a} + {v}) * 0.5", "({a} - {s})", "half({a})", "step({v}, {v})", "{v}[::-1]", "np.abs({a})", "np.where({v} > {n}, {v}, 0.5)", "{v}.copy()", "np.minimum({v}, {a})"]
-SIMPLE = ["{t}[{i}] = {s}", "{v}[{i}] = {e}", "{v}[{i}] = {s}", "{s} = {x}", "{s} = {x}", "{s} += {e}", "{t} = {a}", "{t} = {a}", "{v}[1:] = {v}[:-1]", "{v}[1:-1] = ({v}[:-2] + {v}[2:]) * 0.5", "{v} *= 0.5", "{v}[...] = {a}",
+SIMPLE = ["{t}[{i}] = {s}", "{v}[{i}] = {e}", "{v}[{i}] = {s}", "{s} = {x}", "{s} = {x}", "{s} += {e}", "{s} = max({s}, {e})", "{s} = {e}", "{t} = {a}", "{t} = {a}", "{v}[1:] = {v}[:-1]", "{v}[1:-1] = ({v}[:-2] + {v}[2:]) * 0.5", "{v} *= 0.5", "{v}[...] = {a}",
           "{t}, {t} = {t}, {t}", "{s}, {s} = {s}, {s}", "{v}[{i}:] *= 0.5", "{v}[:{i}] += {s}", "{v}[{i}], {v}[n - 1 - {i}] = {v}[n - 1 - {i}], {v}[{i}]", "old = {t}", "{t} = {t} + 0.25 * {v}", "np.add({v}, {n}, out={v})",
           "w = {v}[1:]", "w = {v} + 1", "{s} = max({e}, {n})", "count += 1", "count += 2", "{v}[count % n] = {s}", "{e} / {e}", "np.sqrt({v})", "p, q = {e}, {s}", "m[{i} % 3] = {s}", "count = int({e}) % 7", "count = min(count, {i})", "{s} = {v}[count % n]", "{v}[(count * 3 + {i}) % n] = {s}", "{s} = max({e}, {s})", "count = count // 2 - {i}", "m[:, {i} % 2] += {s}", "{s} = m[{i} % 4, 1]"]
 RARE = ["kept.append({e})", "box.content = {s}", "print({i})", "{v}[{i} + 1] = 0", "raise ValueError('here')", "return {t}, {s}", "assert {s} < 1e30", "x += {n}"]
@@ -104,7 +104,7 @@ def program(r: random.Random) -> Program:
     generator = _Generator(r)
     dtype, size = r.choice(DTYPES), r.choice([70, 66, 80])
     draft = generator.draft = Draft(r, HEAD, f"x = numbers(({size},), {dtype!r}, 1)\ny = numbers(({size},), {dtype!r}, 2)\nm = numbers((6, 4), {dtype!r}, 3)\narguments = (x, y, m, 2)", "x, y, m, k", wild=True)
-    for first in ("a = x * 0.5", r.choice(["b = y + 0.5", "b = y.copy()", "b = np.zeros_like(x)"]), r.choice(["s = 0.0", "s = x[0]", "s = 0", "s = x.sum()"]), "u = y[1]", "n = len(x)", "count = 0", "kept = []", "old = p = q = w = i = j = None"):
+    for first in ("a = x * 0.5", r.choice(["b = y + 0.5", "b = y.copy()", "b = np.zeros_like(x)"]), r.choice(["s = 0.0", "s = x[0]", "s = 0", "s = x.sum()"]), r.choice(["u = y[1]", "u = y[1]", "u = 0", "u = 1", "u = 2.5"]), "n = len(x)", "count = 0", "kept = []", "old = p = q = w = i = j = None"):
         draft.try_statement(first)
     for _ in range(r.randint(1, 3)):
         for _ in range(8):
