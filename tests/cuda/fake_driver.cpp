@@ -20,8 +20,16 @@ struct Function {
   Emulated run = nullptr;
 };
 std::map<void*, Function>& functions() {
-  static auto& all = *new std::map<void*, Function>;  // what is loaded stays so, as on a device
+  static auto& all = *new std::map<void*, Function>;
   return all;
+}
+
+/// Handles live as long as the process, as those do that the runtime gets from a driver (runtime/cuda/function.h).
+template <typename T>
+T* kept(T* handle) {
+  static auto& all = *new std::vector<void*>;
+  all.push_back(handle);
+  return handle;
 }
 
 struct FakeGraph {
@@ -67,7 +75,7 @@ runtime::cuda::Driver make() {
   };
   d.moduleUnload = [](void*) { return 0; };
   d.moduleGetFunction = [](void** to, void* from, const char* name) {
-    *to = std::malloc(1);
+    *to = kept(new char);
     functions()[*to] = {name, from == &module ? nullptr : reinterpret_cast<Emulated>(dlsym(from, "emulated_run"))};
     return 0;
   };
@@ -81,17 +89,17 @@ runtime::cuda::Driver make() {
     return 0;
   };
   // Graphs of one kernel: what cuGraphLaunch does is the launch of the node, with the parameters that it had last.
-  d.graphCreate = [](void** graph, unsigned) { return *graph = new char, 0; };
+  d.graphCreate = [](void** graph, unsigned) { return *graph = kept(new char), 0; };
   d.graphDestroy = [](void*) { return 0; };
   d.graphAddKernelNode = [](void** node, void*, void* const*, size_t, const runtime::cuda::KernelNode* what) {
-    *node = new runtime::cuda::KernelNode(*what);
+    *node = kept(new runtime::cuda::KernelNode(*what));
     nodeOfLastGraph() = *node;
     return 0;
   };
   d.graphInstantiate = [](void** exec, void*, unsigned long long) {
     if (fakeEvents().refusesGraphs) return 801;
     fakeEvents().calls.push_back("instantiate");
-    *exec = new FakeGraph{nodeOfLastGraph(), {}, {}};
+    *exec = kept(new FakeGraph{nodeOfLastGraph(), {}, {}});
     return 0;
   };
   d.graphExecKernelNodeSetParams = [](void* exec, void* node, const runtime::cuda::KernelNode* what) {
