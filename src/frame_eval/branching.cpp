@@ -99,6 +99,24 @@ int joinInTurn(const JoiningFlow& flow, const RollingBody& body, int branch) {
   return join;
 }
 
+/// Whether something happens on a way out of the loop before it comes to the join.
+bool actsBehind(const Bytecode& code, const JoiningFlow& flow, const RollingBody& body, int join) {
+  const auto acts = [&](int at) {
+    while (at >= 0 && at < flow.flow.size() && at != join) {
+      const Instr& instr = code.instructions[static_cast<size_t>(at)];
+      if (instr.op != Opcode::kNop && instr.op != Opcode::kJump && instr.op != Opcode::kPopTop) return true;
+      at = instr.op == Opcode::kJump ? instr.target : at + 1;
+    }
+    return false;
+  };
+  for (int i = 0; i < flow.flow.size(); ++i) {
+    if (!body.contains(i) || code.instructions[static_cast<size_t>(i)].op == Opcode::kForIter) continue;
+    for (int to : flow.flow.next[static_cast<size_t>(i)])
+      if (to >= 0 && !body.contains(to) && flow.joins[static_cast<size_t>(to)] >= 0 && acts(to)) return true;
+  }
+  return false;
+}
+
 /// Where a turn of the loop begins about which a branch decides: the innermost one without an iterator. Also for the
 /// branch in front of a loop that the compiler has made of `while`, with the condition written twice. -1: of none.
 int loopOf(const Bytecode& code, const CodeFlow& flow, int branch) {
@@ -261,11 +279,13 @@ void Branching::leaveLoop(const Place& place) {
   frame.way = trace.pyInt(trace.syms().constant(edge - edges.begin() + 1));
 }
 
-/// Whether one side leaves the loop whose body is traced.
+/// Whether one side leaves the loop whose body is traced. What it does on its way to the join it does behind the loop
+/// (`s += x[i]; break`): no turn has done it.
 void Branching::findLeaves(Place& place) {
   if (place.frame.rolling.empty() || place.frame.rolling.back().contains(place.join)) return;
   RollingBody& body = place.frame.rolling.back();
-  place.edges = place.returns() || (body.exit >= 0 && body.exit != place.join);
+  place.edges = place.returns() || (body.exit >= 0 && body.exit != place.join) ||
+                actsBehind(*place.frame.code, interpreter.flowIn(*place.frame.code).joining, body, place.join);
   if (!place.edges) body.exit = place.join;
   place.leaves = body;
 }

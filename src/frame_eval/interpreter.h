@@ -110,8 +110,7 @@ class Interpreter : InterpreterState {
   void push(Value* value) { frame_->stack.push_back(value); }
   std::vector<Value*> popMany(size_t count), popManyRaw(size_t count);
   PyObject* nameAt(int index) const;
-  void jump(const Instr& instr), branch(const Instr& instr, bool jumpsIf),
-      branchOnNone(const Instr& instr, bool jumpsIf);
+  void jump(const Instr& at), branch(const Instr& at, bool jumpsIf), branchOnNone(const Instr& at, bool jumpsIf);
   std::optional<std::string> limitUnrolled(const Value* iterator);
   void drop(Value*& entry);
   [[noreturn]] void unsupported(const Instr& instr);

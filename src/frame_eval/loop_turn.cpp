@@ -82,6 +82,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   }
   for (CarriedContent& c : contents_) c.from = c.owner->node;
   BranchState before(in_, frame_);
+  const std::vector<Value*> slots = frame_.slots;
   const size_t begin = trace_.graph().size();
   const unsigned branches = trace_.branches.begun;
   const SymId symbol = trace_.turns.enter(last);
@@ -94,6 +95,11 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     runBody(item);
     if (leaves_) refuse("it is left from inside");
   }
+  // What no instruction of the loop writes: a way out of it has done more than to leave.
+  for (size_t slot = 0; slot < slots.size(); ++slot)
+    if (frame_.slots[slot] != slots[slot] && std::find(live_.begin(), live_.end(), slot) == live_.end() &&
+        std::find(temporaries_.begin(), temporaries_.end(), slot) == temporaries_.end())
+      refuse("a variable is written on a way out of it");
   const bool endless = frame_.goesOn->isConstant();
   if (endless && (!items || frame_.goesOn->object.get() != Py_True)) refuse("it is left in every turn, or in none");
   if (!endless && period_ > 1) refuse("it is left while arrays change places");

@@ -554,3 +554,72 @@ def test_what_a_turn_may_do_besides(function):
     compiled = fusewire.compile(function)
     for n in (100, 66, 1, 100):
         compare.assert_same_call(function, compiled, (np.arange(5.0), n))
+
+
+def leaves_with_a_sum(x, y):
+    s = 0.0
+    for j in range(len(x)):
+        if x[j] > 0.5:
+            s = s + x[j]
+            break
+    return s
+
+
+def leaves_with_a_place(x, y):
+    at = -1
+    for j in range(len(x)):
+        if x[j] > 0.5:
+            at = j
+            break
+    return at
+
+
+def leaves_with_an_array(x, y):
+    for i in range(3):
+        for j in range(len(x)):
+            if -3.0 < x[j] < 0.5:
+                y = y + x
+                break
+    return y
+
+
+def leaves_a_while_loop(x, y):
+    s = x[0]
+    for i in range(3):
+        j = 0
+        while j < len(x):
+            if x[j] > 0.2:
+                if x[j] < 0.9:
+                    s = s + x[j] * i
+                    y[0] = j
+                break
+            j += 1
+    return s, y
+
+
+def leaves_in_two_ways(x, y):
+    s = 0.0
+    for j in range(len(x)):
+        if x[j] > 0.9:
+            s = s - 1.0
+            break
+        if x[j] < 0.1:
+            s = x[j] * 2
+            y[1] = s
+            break
+    else:
+        s = 7.0
+    return s
+
+
+@pytest.mark.parametrize("function", [leaves_with_a_sum, leaves_with_a_place, leaves_with_an_array, leaves_a_while_loop, leaves_in_two_ways])
+def test_what_is_done_on_the_way_out(function):
+    """A loop's variables include those that only the block in front of its `break` writes."""
+    compiled = fusewire.compile(function, economy=False)
+    rng = np.random.default_rng(1)
+    for size in (100, 2, 100, 5, 100, 3):
+        for scale in (1.0, 0.05, -1.0):
+            x = rng.random(size) * scale
+            given, own = np.zeros(size), np.zeros(size)
+            compare.assert_same_value(function(x.copy(), own), compiled(x.copy(), given), None)
+            np.testing.assert_array_equal(given, own)

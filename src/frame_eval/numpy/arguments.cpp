@@ -112,7 +112,8 @@ IntList axesArg(Trace& trace, Value* axis, int rank) {
 SymShape shapeArg(Trace& trace, Value* shape) {
   SymShape result;
   auto size = [&](Value* item) {
-    bool truth = item->isConstant() && PyBool_Check(item->object.get());
+    trace.open(item);
+    const bool truth = item->kind == ValueKind::kPyBool || (item->isConstant() && PyBool_Check(item->object.get()));
     if (truth) raises("a bool is no size");
     return trace.asSym(item);
   };

@@ -95,10 +95,7 @@ ValueId binaryNode(Trace& trace, Op op, Value* left, Value* right) {
   if (op == Op::kPower && !trace.onDevice()) {
     right = knownExponent(trace, left, right);
     if (auto fast = fastPower(trace, left, right)) {
-      // bool has no loop for square and goes to i8.
-      ValueId node = left->node;
-      if (trace.graph().type(node).dtype == DType::kBool) node = trace.graph().cast(node, DType::kI8);
-      return ufuncNode(trace, *fast, {node});
+      return ufuncNode(trace, *fast, {left->node});
     }
   }
   ValueId node = ufuncNode(trace, op, std::vector<Value*>{left, right});

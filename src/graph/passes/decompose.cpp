@@ -195,6 +195,14 @@ absl::Status decompose(Graph& graph, const PassContext& context) {
     const ValueType& type = rw.out().type(*now);
     FW_CHECK_MSG(type.dtype == node.type.dtype && type.rank() == node.type.rank(),
                  "decomposition of " + std::string(info(node.op).text) + " changes the type");
+    // An elementwise result has the layout that NumPy's had, which does not follow from the converted operands.
+    const Node& made = rw.out().node(*now);
+    if (info(made.op).cls == OpClass::kElementwise && !(made.type.layout == node.type.layout)) {
+      ValueType own = made.type;
+      own.layout = node.type.layout;
+      const absl::InlinedVector<ValueId, 3> of(made.operands.begin(), made.operands.end());
+      now = rw.out().addTyped(made.op, of, std::move(own), Attrs(made.attrs));
+    }
     rw.set(id, *now);
     return absl::OkStatus();
   });
