@@ -96,10 +96,16 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     if (leaves_) refuse("it is left from inside");
   }
   // What no instruction of the loop writes: a way out of it has done more than to leave.
-  for (size_t slot = 0; slot < slots.size(); ++slot)
-    if (frame_.slots[slot] != slots[slot] && std::find(live_.begin(), live_.end(), slot) == live_.end() &&
-        std::find(temporaries_.begin(), temporaries_.end(), slot) == temporaries_.end())
+  const auto isWritten = [&](size_t slot) {
+    return std::find(live_.begin(), live_.end(), slot) != live_.end() ||
+           std::find(temporaries_.begin(), temporaries_.end(), slot) != temporaries_.end();
+  };
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    Value* was = slots[slot];
+    if (frame_.slots[slot] == was || isWritten(slot)) continue;
+    if (!was || was->kind == ValueKind::kUnjoined || frame_.slots[slot] != in_.look(was))
       refuse("a variable is written on a way out of it");
+  }
   const bool endless = frame_.goesOn->isConstant();
   if (endless && (!items || frame_.goesOn->object.get() != Py_True)) refuse("it is left in every turn, or in none");
   if (!endless && period_ > 1) refuse("it is left while arrays change places");
