@@ -41,6 +41,13 @@ bool contains(SymRange outer, SymRange inner) { return outer.lo <= inner.lo && i
 
 }  // namespace
 
+/// An int that a float holds: a known one, or one of the call's that is small now, which is guarded then.
+bool MixedNumbers::isExact(const Value* value) const {
+  if (value->kind != ValueKind::kPyInt) return isSmall(value);
+  const graph::SymId sym = trace_.syms().canonical(value->sym);
+  return !trace_.turns.contains(sym) && !trace_.decided.contains(sym) && std::abs(trace_.hint(sym)) <= kSmall;
+}
+
 /// A np.int64, or an int in i64.
 bool MixedNumbers::isWhole(const Value* value) const {
   if (value->isConstant()) return isPythonInt(value) || PyArray_IsScalar(value->object.get(), Int64);
@@ -51,7 +58,7 @@ bool MixedNumbers::isWhole(const Value* value) const {
 bool MixedNumbers::canBe(const Value* value, DType dtype) const {
   if (isNoneConstant(value)) return true;
   if (dtype == DType::kI64) return isWhole(value);
-  return isFloat64(trace_, value) || isSmall(value);
+  return isFloat64(trace_, value) || isExact(value);
 }
 
 std::optional<DType> MixedNumbers::common(const Value* first, const Value* second) const {
@@ -78,7 +85,12 @@ ValueId MixedNumbers::node(Value* value, DType dtype) {
   if (is(value)) return value->node;
   if (isNoneConstant(value)) return trace_.graph().constant(Scalar::zero(dtype));
   if (dtype == DType::kI64) return asInt(value)->node;
-  if (!isSmall(value)) return trace_.operand(value).value;
+  if (!isExact(value)) return trace_.operand(value).value;
+  if (value->kind == ValueKind::kPyInt) {
+    if (!trace_.ensureWithin(value->sym, -kSmall, kSmall))
+      trace_.fail(BreakReason::kUnsupportedObject, "a large integer");
+    return trace_.graph().cast(asInt(value)->node, dtype);
+  }
   return trace_.graph().constant(Scalar::ofDouble(dtype, static_cast<double>(PyLong_AsLongLong(value->object.get()))));
 }
 
@@ -98,6 +110,7 @@ MixedNumbers::Class MixedNumbers::leastClass(const Value* value) const {
 SymRange MixedNumbers::intRange(Value* value, DType dtype) {
   if (is(value)) return value->range;
   if (isNoneConstant(value)) return {0, 0};
+  if (dtype == DType::kF64 && value->kind == ValueKind::kPyInt) return {-kSmall, kSmall};
   if (dtype == DType::kI64 || isSmall(value)) return asInt(value)->range;
   return {0, 0};
 }

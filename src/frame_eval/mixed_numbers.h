@@ -30,7 +30,7 @@ class MixedNumbers {
   static bool mayBeInt(const Value* value) { return is(value) && value->which->range.lo <= kInt; }
   static bool mayBeNone(const Value* value) { return is(value) && value->which->range.lo == kNone; }
   /// The type of what may be the one or the other, of which one is mixed or both are of different classes: kF64, kI64.
-  /// An int that is known goes with both. None: there is no such number.
+  /// A small int goes with both. None: there is no such number.
   std::optional<graph::DType> common(const Value* first, const Value* second) const;
   /// Whether a number of that type can begin as it.
   bool canBe(const Value* value, graph::DType dtype) const;
@@ -65,6 +65,7 @@ class MixedNumbers {
   Value* negative(Value* value);
 
  private:
+  bool isExact(const Value* value) const;
   bool isWhole(const Value* value) const;
   bool isDecided(const Value* value) const;
   Value* asInt(Value* value);

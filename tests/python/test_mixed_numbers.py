@@ -122,3 +122,58 @@ def test_none_is_one_region(making):
         compiled, plain = compiled_and_plain(NONES[making], "m", economy=False)
         assert outcome(compiled, x) == outcome(plain, x)
         assert fusewire._fusewire.describe(compiled)["breaks"] == []
+
+
+def clipped_sum(x, low, high):
+    total = 0
+    for v in x:
+        if v < low:
+            v = low
+        elif v > high:
+            v = high
+        total += v
+    return total, v
+
+
+def trades(price, fast, slow):
+    cash, shares = 1000.0, 0
+    for i in range(1, len(price)):
+        if fast[i] > slow[i] and shares == 0:
+            shares = cash / price[i]
+            cash = 0.0
+        elif fast[i] < slow[i] and shares > 0:
+            cash = shares * price[i]
+            shares = 0
+    return cash, shares
+
+
+def least_two(x):
+    first = second = None
+    for v in x:
+        if first is None or v < first:
+            first, second = v, first
+        elif second is None or v < second:
+            second = v
+    return first, second
+
+
+def smoothed(x, by):
+    e = None
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        e = x[i] if e is None else by * x[i] + (1 - by) * e
+        out[i] = e
+    return out, e
+
+
+RNG = np.random.default_rng(4)
+CALLS = [(clipped_sum, (RNG.standard_normal(200), low, high)) for low, high in [(-1, 1), (0, 2**40), (-2**70, 2**70), (-1.0, 1), (True, 2), (np.int64(-1), 1.5), (-1, 1)]]
+CALLS += [(clipped_sum, (RNG.integers(-9, 9, 200), low, high)) for low, high in [(-1, 1), (0, 2**40), (-1.5, 1), (-1, np.float32(2))]]
+CALLS += [(trades, tuple(RNG.random((3, size)))) for size in (300, 1, 2, 3)] + [(least_two, (RNG.random(size),)) for size in (100, 1, 2)]
+CALLS += [(least_two, (RNG.integers(0, 99, 100),)), (smoothed, (RNG.random(100), 0.25)), (smoothed, (RNG.random(100), 1)), (smoothed, (RNG.integers(0, 9, 100), 0.5))]
+
+
+def test_programs():
+    compiled = {function: fusewire.compile(function, economy=False) for function, _ in CALLS}
+    for function, arguments in [*CALLS, *CALLS]:
+        assert outcome(lambda _: compiled[function](*arguments), 0) == outcome(lambda _: function(*arguments), 0), (function.__name__, arguments[1:])

@@ -71,7 +71,10 @@ class _Generator:
                 if r.random() < 0.4:
                     lines += ["else:", *self.indented(depth, 1)]
             elif form < 0.24 and self.counters:
-                lines += [self.fill("if {c}:"), r.choice(["    break", "    continue", "    break", "    return {i}, count"]).replace("{i}", self.counters[-1])]
+                # What a way out of the loop does before it leaves is no turn's.
+                before = ["    " + self.fill(r.choice(SIMPLE)) for _ in range(r.choice([0, 0, 1, 2]))]
+                leave = r.choice(["    break", "    continue", "    break", "    return {i}, count"]).replace("{i}", self.counters[-1])
+                lines += [self.fill(r.choice(["if {c}:", "if {c}:", "if {c} and {c}:", "if {c} or {c}:"])), *before, leave]
             elif form < 0.34 and depth < 2:
                 lines += self.loop(depth)
             elif form < 0.38 and depth < 2 and not self.waits:
