@@ -195,15 +195,52 @@ void Interpreter::onCompareOp(const Instr& instr) {
       ++next;
     const bool decides = next < code.size() && (code[next].op == cpython::Opcode::kPopJumpIfFalse ||
                                                 code[next].op == cpython::Opcode::kPopJumpIfTrue);
-    if (!decides) trace_.branches.refuse(MixedNumbers::is(left) ? left : right);
+    if (!decides)
+      trace_.fail(BreakReason::kDataDependentBranch, "array data decides whether a bool is Python's or NumPy's");
   }
   push(result);
+}
+
+/// == and != of numbers one of which is None, or may be. Null: neither is.
+Value* Interpreter::equalsOrNone(int op, Value* left, Value* right) {
+  const auto isNumeric = [](Value* v) {
+    const bool known = numberKind(v) != ValueKind::kNull || isConstantOf(v, &PyLong_Type);
+    return known || (v->isNumeric() && v->kind != ValueKind::kArray);
+  };
+  const bool none = isNone(left) != isNone(right), wanted = op == Py_EQ;
+  if (!MixedNumbers::mayBeNone(left) && !MixedNumbers::mayBeNone(right)) {
+    const bool number = none && isNumeric(isNone(left) ? right : left);
+    return number ? trace_.constant(wanted ? Py_False : Py_True) : nullptr;
+  }
+  graph::Graph& g = trace_.graph();
+  MixedNumbers numbers{trace_};
+  const auto inverted = [&](graph::ValueId node) { return g.unary(graph::Op::kLogicalNot, node); };
+  if (none) {
+    const graph::ValueId node = numbers.isNone(isNone(left) ? right : left)->node;
+    return trace_.number(ValueKind::kPyBool, wanted ? node : inverted(node));
+  }
+  if (!isNumeric(left) || !isNumeric(right)) return nullptr;
+  const auto isNoneNode = [&](Value* v) {
+    return MixedNumbers::mayBeNone(v) ? numbers.isNone(v)->node : g.constant(graph::Scalar::ofBool(false));
+  };
+  const graph::ValueId a = isNoneNode(left), b = isNoneNode(right);
+  const graph::ValueId same =
+      g.cast(trace_.operand(compare(Py_EQ, numbers.assumed(left), numbers.assumed(right))).value, graph::DType::kBool);
+  const graph::ValueId neither = g.binary(graph::Op::kLogicalAnd, inverted(a), inverted(b));
+  const graph::ValueId node = g.binary(graph::Op::kLogicalOr, g.binary(graph::Op::kLogicalAnd, a, b),
+                                       g.binary(graph::Op::kLogicalAnd, neither, same));
+  Value* result = trace_.number(ValueKind::kPyBool, wanted ? node : inverted(node));
+  result->joined = true;
+  return result;
 }
 
 Value* Interpreter::compare(int op, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
-  if (op == Py_EQ || op == Py_NE) refuseFloatOfComplex(trace_, left, right);
+  if (op == Py_EQ || op == Py_NE) {
+    refuseFloatOfComplex(trace_, left, right);
+    if (Value* result = equalsOrNone(op, left, right)) return result;
+  }
   for (Value** v : {&left, &right})
     if (MixedNumbers::mayBeNone(*v)) *v = MixedNumbers{trace_}.present(*v);
   if (MixedNumbers::is(left) || MixedNumbers::is(right)) {

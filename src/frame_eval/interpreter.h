@@ -36,7 +36,7 @@ class Interpreter : InterpreterState {
   // Shared by the families. Values answered are open.
   Value* call(Value* callable, CallArgs args) { return trace_.open(callRaw(callable, std::move(args))); }
   Value* binary(int op, bool inplace, Value* left, Value* right);
-  Value* compare(int op, Value* left, Value* right);
+  Value *compare(int op, Value* left, Value* right), *equalsOrNone(int op, Value* left, Value* right);
   Value* unary(numpy::Unary op, Value* value);
   Value* getAttribute(Value* self, PyObject* name) { return trace_.open(attributeRaw(self, name)); }
   Value* getItem(Value* container, Value* index);

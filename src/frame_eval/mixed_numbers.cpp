@@ -147,9 +147,14 @@ Value* MixedNumbers::isNone(Value* value) {
 }
 
 Value* MixedNumbers::present(Value* value) {
-  DataInts ints{trace_};
-  ints.require(trace_.graph().unary(Op::kLogicalNot, isNone(value)->node));
-  return make(value->node, ints.make(value->which->node, {kInt, value->which->range.hi}), value->range, value->name);
+  DataInts{trace_}.require(trace_.graph().unary(Op::kLogicalNot, isNone(value)->node));
+  return assumed(value);
+}
+
+Value* MixedNumbers::assumed(Value* value) {
+  if (!mayBeNone(value)) return value;
+  Value* which = DataInts{trace_}.make(value->which->node, {kInt, value->which->range.hi});
+  return make(value->node, which, value->range, value->name);
 }
 
 Value* MixedNumbers::given(ValueId placeholder, ValueId which, Class least) {

@@ -56,6 +56,8 @@ class MixedNumbers {
   Value* isNone(Value* value);
   /// The number, where None fails the call.
   Value* present(Value* value);
+  /// The same where somebody else sees to it that None makes no difference.
+  Value* assumed(Value* value);
 
   /// Operator by CPython's number NB_*, and comparison by Py_LT ..., of numbers of which one at least is mixed. Null:
   /// one of them is NumPy's for certain and decides what happens. A comparison of Python's numbers answers a bool that

@@ -177,3 +177,40 @@ def test_programs():
     compiled = {function: fusewire.compile(function, economy=False) for function, _ in CALLS}
     for function, arguments in [*CALLS, *CALLS]:
         assert outcome(lambda _: compiled[function](*arguments), 0) == outcome(lambda _: function(*arguments), 0), (function.__name__, arguments[1:])
+
+
+def longest_run(x):
+    best = run = 0
+    last = None
+    for v in x:
+        if v == last:
+            run += 1
+        else:
+            run = 1
+        last = v
+        if run > best:
+            best = run
+    return best
+
+
+def equal_lasts(x):
+    first = last = None
+    same = other = 0
+    for i in range(len(x)):
+        if first == last:
+            same += 1
+        if first != 2 and last != i:
+            other += 1
+        if x[i] > 0.5:
+            last = i
+        elif x[i] < 0.25:
+            first = i
+    return same, other, first == None, first != None, last is None   # noqa: E711 - what is tested
+
+
+@pytest.mark.parametrize("function", [longest_run, equal_lasts])
+def test_equal_or_none(function):
+    compiled = fusewire.compile(function, economy=False)
+    rng = np.random.default_rng(5)
+    for x in [rng.integers(0, 2, 200), rng.random(200), np.round(rng.random(100)), np.zeros(3), np.ones(2), np.zeros(0), np.full(3, np.nan), rng.random(3)] * 2:
+        assert outcome(compiled, x) == outcome(function, x), x
