@@ -66,9 +66,6 @@ absl::Status mapNest(KernelBuilder& b, const graph::Graph& graph, const graph::P
   const graph::Layout& layout = commits ? graph.type(graph.node(leader).operands[0]).layout
                                         : plan.buffers[emitter.outputRef(leader).buffer.index].layout;
   const IntList order = loopOrder(layout, group.axisMap.at(leader));
-  // Nothing is computed, and nothing may be loaded: elements of an empty array are the same in all turns.
-  for (int64_t axis : order)
-    if (b.syms().isConst(b.syms().canonical(group.domain[static_cast<size_t>(axis)]), 0)) return absl::OkStatus();
   const std::vector<NestAxis> axes = mergeAxes(b.syms(), group.domain, order, emitter.refs(), {}, emitter.indexAxes());
   absl::Status status;
   emitter.scoped([&] {
