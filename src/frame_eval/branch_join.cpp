@@ -156,10 +156,7 @@ Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
 }
 
 Value* Join::numbers(Value* first, Value* second, const std::string& what) {
-  const auto isInt = [](const Value* v) {
-    return DataInts::isInt(v) && v->kind != ValueKind::kPyBool && !isConstantOf(v, &PyBool_Type);
-  };
-  if (isInt(first) && isInt(second)) {
+  if (DataInts::isWhole(first) && DataInts::isWhole(second)) {
     Value* v = DataInts{trace_}.join(first, second);
     if (!v) return nullptr;
     trace_.branches.noteNumber(v, what + " is an int or another then");
@@ -174,9 +171,8 @@ Value* Join::numbers(Value* first, Value* second, const std::string& what) {
       which = DataInts{trace_}.join(a, b);
       addResult(which, {a->node, b->node}, false);
     }
-    const graph::SymRange r = numbers.intRange(first, *dtype), s = numbers.intRange(second, *dtype);
     Value* v = trace_.make(ValueKind::kArrayScalar);
-    numbers.note(v, which, {std::min(r.lo, s.lo), std::max(r.hi, s.hi)},
+    numbers.note(v, which, hull(numbers.intRange(first, *dtype), numbers.intRange(second, *dtype)),
                  what + " is a number of one class or another then");
     addResult(v, {numbers.node(first, *dtype), numbers.node(second, *dtype)}, false);
     return v;

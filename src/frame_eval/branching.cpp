@@ -101,18 +101,11 @@ int joinInTurn(const JoiningFlow& flow, const RollingBody& body, int branch) {
 
 /// Whether something happens on a way out of the loop before it comes to the join.
 bool actsBehind(const Bytecode& code, const JoiningFlow& flow, const RollingBody& body, int join) {
-  const auto acts = [&](int at) {
-    while (at >= 0 && at < flow.flow.size() && at != join) {
-      const Instr& instr = code.instructions[static_cast<size_t>(at)];
-      if (instr.op != Opcode::kNop && instr.op != Opcode::kJump && instr.op != Opcode::kPopTop) return true;
-      at = instr.op == Opcode::kJump ? instr.target : at + 1;
-    }
-    return false;
-  };
   for (int i = 0; i < flow.flow.size(); ++i) {
     if (!body.contains(i) || code.instructions[static_cast<size_t>(i)].op == Opcode::kForIter) continue;
     for (int to : flow.flow.next[static_cast<size_t>(i)])
-      if (to >= 0 && !body.contains(to) && flow.joins[static_cast<size_t>(to)] >= 0 && acts(to)) return true;
+      if (to >= 0 && !body.contains(to) && flow.joins[static_cast<size_t>(to)] >= 0 && !leadsTo(code, to, join, true))
+        return true;
   }
   return false;
 }

@@ -387,7 +387,7 @@ CallArgs decided(Trace& trace, const std::string& name, const CallArgs& given) {
     const bool byValue =
         name == "int" || name == "float" || name == "min" || name == "max" || (name.rfind("math.", 0) == 0 && !whole);
     if (!byValue) trace.branches.refuse(v);
-    if (MixedNumbers::mayBeNone(v)) v = MixedNumbers{trace}.present(v);
+    v = MixedNumbers{trace}.present(v);
   }
   for (auto& [keyword, v] : args.keywords)
     if (MixedNumbers::is(v)) trace.branches.refuse(v);

@@ -95,12 +95,11 @@ Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
   const auto where = [&](graph::ValueId a, graph::ValueId b) {
     return numpy::ufuncNode(trace, graph::Op::kWhere, {condition, a, b});
   };
-  const auto isWhole = [](Value* v) { return DataInts::isInt(v) && v->kind != ValueKind::kPyBool; };
-  if (isWhole(first) && isWhole(second) && !isConstantOf(first, &PyBool_Type) && !isConstantOf(second, &PyBool_Type)) {
+  if (DataInts::isWhole(first) && DataInts::isWhole(second)) {
     DataInts ints{trace};
     Value *a = ints.of(first), *b = ints.of(second);
     if (!a || !b) refuse("of ints beyond 62 bits");
-    return ints.make(where(a->node, b->node), {std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)});
+    return ints.make(where(a->node, b->node), hull(a->range, b->range));
   }
   // max(0, x[i])
   MixedNumbers numbers{trace};

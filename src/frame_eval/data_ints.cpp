@@ -24,13 +24,11 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int64_t kGiven = int64_t{1} << 61;
+constexpr int64_t kGiven = kTurnInts.hi;
 constexpr int64_t kBegin = int64_t{1} << 60;
 constexpr int64_t kSlow = int64_t{1} << 9;  ///< times 2^50 turns stays below kGiven - kBegin
 constexpr int64_t kExactFloat = int64_t{1} << 53;
 constexpr SymRange kAny{-kMostDataInt, kMostDataInt};
-
-bool contains(SymRange outer, SymRange inner) { return outer.lo <= inner.lo && inner.hi <= outer.hi; }
 
 /// Of sums of what stays within 2^62.
 SymRange clamped(__int128 lo, __int128 hi) {
@@ -54,6 +52,10 @@ bool DataInts::isInt(const Value* v) {
   int overflow = 0;
   const int64_t now = PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
   return overflow == 0 && now >= -kMostDataInt && now <= kMostDataInt;
+}
+
+bool DataInts::isWhole(const Value* v) {
+  return isInt(v) && v->kind != ValueKind::kPyBool && !(v->isConstant() && PyBool_Check(v->object.get()));
 }
 
 bool DataInts::any(const Value* left, const Value* right) {
@@ -287,7 +289,7 @@ Value* DataInts::join(Value* first, Value* second) {
   };
   const SymRange a = *rangeOf(first), b = *rangeOf(second);
   Value* v = trace_.make(ValueKind::kDataInt);
-  v->range = {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+  v->range = hull(a, b);
   const auto grown = [](Value* one, Value* root) -> std::optional<SymRange> {
     if (one == root) return SymRange{0, 0};
     return one->kind == ValueKind::kDataInt && one->base == root ? std::optional(one->growth) : std::nullopt;
@@ -303,7 +305,7 @@ Value* DataInts::join(Value* first, Value* second) {
 }
 
 Value* DataInts::given(ValueId placeholder) {
-  Value* v = make(placeholder, {-kGiven, kGiven});
+  Value* v = make(placeholder, kTurnInts);
   v->base = v;
   v->growth = {0, 0};
   return v;
@@ -319,7 +321,7 @@ ValueId DataInts::handOn(Value* given, Value* end) {
   Value* v = of(end);
   if (!v) trace_.fail(BreakReason::kUnsupportedObject, "an integer beyond 62 bits");
   if (v->base == given) return v->node;
-  return within(v, {-kGiven, kGiven})->node;
+  return within(v, kTurnInts)->node;
 }
 
 }  // namespace fw::capture

@@ -11,6 +11,16 @@ namespace fw::capture {
 
 /// In magnitude. Sums of two fit into 64 bits.
 constexpr int64_t kMostDataInt = int64_t{1} << 62;
+/// Where ints are that a turn of a loop finds and hands on.
+inline constexpr graph::SymRange kTurnInts{-(int64_t{1} << 61), int64_t{1} << 61};
+
+inline bool contains(graph::SymRange outer, graph::SymRange inner) {
+  return outer.lo <= inner.lo && inner.hi <= outer.hi;
+}
+/// The least range that contains both.
+inline graph::SymRange hull(graph::SymRange a, graph::SymRange b) {
+  return {a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
 
 class DataInts {
  public:
@@ -18,6 +28,8 @@ class DataInts {
 
   /// An int or a bool, of which one at least is decided by array data or by the turn of a loop.
   static bool isInt(const Value* value);
+  /// One that is no bool.
+  static bool isWhole(const Value* value);
   /// Either is decided by array data.
   static bool any(const Value* left, const Value* right);
 

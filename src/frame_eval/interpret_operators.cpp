@@ -106,8 +106,8 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
   refuseFloatOfComplex(trace_, left, right);
-  for (Value** v : {&left, &right})
-    if (MixedNumbers::mayBeNone(*v)) *v = MixedNumbers{trace_}.present(*v);
+  left = MixedNumbers{trace_}.present(left);
+  right = MixedNumbers{trace_}.present(right);
   if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
     if (Value* result = MixedNumbers{trace_}.binary(op, left, right)) return result;
   }
@@ -137,7 +137,7 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
 
 Value* Interpreter::unary(Unary op, Value* value) {
   trace_.refuseOpaque(value);
-  if (MixedNumbers::mayBeNone(value)) value = MixedNumbers{trace_}.present(value);
+  value = MixedNumbers{trace_}.present(value);
   if (MixedNumbers::is(value)) {
     if (op != Unary::kNegative) trace_.branches.refuse(value);
     return MixedNumbers{trace_}.negative(value);
@@ -241,8 +241,8 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
     refuseFloatOfComplex(trace_, left, right);
     if (Value* result = equalsOrNone(op, left, right)) return result;
   }
-  for (Value** v : {&left, &right})
-    if (MixedNumbers::mayBeNone(*v)) *v = MixedNumbers{trace_}.present(*v);
+  left = MixedNumbers{trace_}.present(left);
+  right = MixedNumbers{trace_}.present(right);
   if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
     if (Value* result = MixedNumbers{trace_}.compare(op, left, right)) return result;
   }

@@ -23,9 +23,6 @@ using graph::ValueId;
 
 namespace {
 
-/// Where ints are that turns hand on (data_ints.cpp).
-constexpr graph::SymRange kTurns{-(int64_t{1} << 61), int64_t{1} << 61};
-
 class LoopEnd {
  public:
   LoopEnd(Trace& trace, Frame& frame, const BranchState& before, TracedLoop& loop, LoopDecisions::Key key)
@@ -91,7 +88,7 @@ class LoopEnd {
       graph::SymContext& syms = trace_.syms();
       const bool counted = loop_.certain && loop_.rounds && !loop_.again;
       if (!counted && v.answer.valid()) {
-        slots_.emplace_back(v.slot, result(dataInt(kTurns), carried_.size()));
+        slots_.emplace_back(v.slot, result(dataInt(kTurnInts), carried_.size()));
         carried_.push_back({v.from, {}, v.answer});
         return;
       }
@@ -102,13 +99,12 @@ class LoopEnd {
       return;
     }
     const size_t number = carried_.size();
-    const ValueId answer = v.kind == Kind::kDataInt  ? v.answer
-                           : v.mixes                 ? v.answer
-                           : v.kind == Kind::kNumber ? trace_.operand(v.end).value
-                                                     : v.end->node;
+    const ValueId answer = v.kind == Kind::kDataInt || v.mixes ? v.answer
+                           : v.kind == Kind::kNumber           ? trace_.operand(v.end).value
+                                                               : v.end->node;
     carried_.push_back({v.from, v.placeholder, answer});
     if (v.kind == Kind::kDataInt) {
-      Value* value = dataInt(kTurns);
+      Value* value = dataInt(kTurnInts);
       after_[v.end] = value;
       slots_.emplace_back(v.slot, result(value, number));
       return;

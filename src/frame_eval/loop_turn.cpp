@@ -19,11 +19,11 @@ using guards::Relation;
 
 void Rolling::giveValues(SymId symbol) {
   std::vector<graph::ValueType> types;
-  for (CarriedVariable& v : variables_)
+  for (CarriedVariable& v : variables_) {
     if (v.kind == Kind::kNumber || v.kind == Kind::kDataInt || v.kind == Kind::kArray)
       types.push_back(trace_.graph().type(v.from));
-  for (CarriedVariable& v : variables_)
     if (v.mixes) types.push_back(trace_.graph().type(v.fromClass));
+  }
   for (CarriedContent& c : contents_) types.push_back(trace_.graph().type(c.from));
   const std::vector<ValueId> nodes = types.empty() ? std::vector<ValueId>() : trace_.branches.graph.given(types);
   size_t next = 0;
@@ -37,19 +37,15 @@ void Rolling::giveValues(SymId symbol) {
       v.given = DataInts{trace_}.given(v.placeholder);
     } else if (v.kind == Kind::kNumber) {
       v.placeholder = nodes[next++];
-      if (!v.mixes) v.given = trace_.number(numberKind(v.begin), v.placeholder);
+      if (v.mixes) v.classPlaceholder = nodes[next++];
+      v.given = v.mixes ? MixedNumbers{trace_}.given(v.placeholder, v.classPlaceholder, v.least)
+                        : trace_.number(numberKind(v.begin), v.placeholder);
     } else {
       v.placeholder = nodes[next++];
       v.given = trace_.array(v.placeholder);
       v.given->frozen = v.begin->frozen;
       trace_.branches.noteJoined(v.given, v.begin, v.begin);
     }
-    if (!v.mixes) frame_.slots[v.slot] = v.given;
-  }
-  for (CarriedVariable& v : variables_) {
-    if (!v.mixes) continue;
-    v.classPlaceholder = nodes[next++];
-    v.given = MixedNumbers{trace_}.given(v.placeholder, v.classPlaceholder, v.least);
     frame_.slots[v.slot] = v.given;
   }
   for (CarriedContent& c : contents_) {
@@ -72,10 +68,11 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
                                                     : !trace_.decided.contains(*rounds) &&
                                                           trace_.turns.decide(zero, Relation::kLt, *rounds) == true);
   for (CarriedVariable& v : variables_) {
-    if (v.kind == Kind::kNumber && !v.mixes) v.from = trace_.operand(v.begin).value;
     if (v.mixes) {
       v.from = MixedNumbers{trace_}.handOn(v.begin, *v.mixes);
       v.fromClass = MixedNumbers{trace_}.classOf(v.begin)->node;
+    } else if (v.kind == Kind::kNumber) {
+      v.from = trace_.operand(v.begin).value;
     }
     if (v.kind == Kind::kDataInt) v.from = DataInts{trace_}.begin(v.begin);
     if (v.kind == Kind::kArray) v.from = v.begin->node;
@@ -169,10 +166,7 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
     const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
     bool alike = v.end && v.end->kind != ValueKind::kUnjoined;
     if (alike) trace_.open(v.end);
-    const auto isWhole = [](const Value* value) {
-      return value && DataInts::isInt(value) && value->kind != ValueKind::kPyBool && !isConstantOf(value, &PyBool_Type);
-    };
-    const bool whole = alike && isWhole(v.begin) && isWhole(v.end);
+    const bool whole = alike && v.begin && DataInts::isWhole(v.begin) && DataInts::isWhole(v.end);
     const bool mixes = alike && !v.mixes && v.begin && MixedNumbers::is(v.end);
     if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt;
         dtype && mixed_.insert(v.slot).second) {

@@ -311,19 +311,6 @@ bool Rolling::mayKeep(size_t slot) const {
   return false;
 }
 
-/// Whether nothing happens on the way from one instruction to another.
-bool Rolling::leadsTo(int from, int exit) const {
-  const auto& code = frame_.code->instructions;
-  using cpython::Opcode;
-  for (int steps = 0; from != exit; ++steps) {
-    if (from < 0 || from >= static_cast<int>(code.size()) || steps > 8) return false;
-    const Instr& instr = code[static_cast<size_t>(from)];
-    if (instr.op != Opcode::kNop && instr.op != Opcode::kJump) return false;
-    from = instr.op == Opcode::kJump ? instr.target : from + 1;
-  }
-  return true;
-}
-
 /// One turn. Those that leave the loop from inside end here as well (branching.cpp), and say so by Frame::goesOn.
 void Rolling::runBody(Value* item) {
   const size_t depth = frame_.stack.size();
@@ -347,7 +334,7 @@ void Rolling::runBody(Value* item) {
                     (!iterator_ || frame_.stack.back() == iterator_);
   leaves_ = !back;
   if (!back || exit < 0) return;
-  if (iterator_ && exit_ != exit && !leadsTo(exit_, exit))
+  if (iterator_ && exit_ != exit && !leadsTo(*frame_.code, exit_, exit, false))
     refuse("it goes on differently where it is left from inside");
   exit_ = exit;
 }
@@ -469,10 +456,7 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
   if (begin == end) return variable;
   if (!begin || !end || end->kind == ValueKind::kUnjoined) return std::nullopt;
   if (areEqualConstants(begin, end)) return variable;
-  const auto isWhole = [](const Value* v) {
-    return DataInts::isInt(v) && v->kind != ValueKind::kPyBool && !isConstantOf(v, &PyBool_Type);
-  };
-  if (isWhole(begin) && isWhole(end) && (data_.contains(slot) || DataInts::any(begin, end))) {
+  if (DataInts::isWhole(begin) && DataInts::isWhole(end) && (data_.contains(slot) || DataInts::any(begin, end))) {
     variable.kind = Kind::kDataInt;
     return variable;
   }

@@ -95,7 +95,6 @@ class Rolling {
   bool isLate(graph::SymId count) const;
   void countBegun();
   void findVariables();
-  bool leadsTo(int from, int exit) const;
   bool mayKeep(size_t slot) const;
   void runBody(Value* item);
   /// kOthers: leaves other kinds of things, and is forgotten; so is what leaves the loop, whatever data is.

@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kExact = int64_t{1} << 53;  ///< ints that a float holds
 constexpr int64_t kSmall = int64_t{1} << 31;  ///< known ones
 /// Where ints are that begin a turn.
-constexpr SymRange kGivenFloat{-kExact / 2, kExact / 2}, kGivenInt{-(int64_t{1} << 61), int64_t{1} << 61};
+constexpr SymRange kGivenFloat{-kExact / 2, kExact / 2}, kGivenInt = kTurnInts;
 
 bool isSmall(const Value* value) {
   if (!value->isConstant() || !PyLong_CheckExact(value->object.get())) return false;
@@ -32,12 +32,6 @@ bool isSmall(const Value* value) {
 }
 
 bool isNoneConstant(const Value* value) { return value->isConstant() && value->object.get() == Py_None; }
-
-bool isPythonInt(const Value* value) {
-  return DataInts::isInt(value) && value->kind != ValueKind::kPyBool && !isConstantOf(value, &PyBool_Type);
-}
-
-bool contains(SymRange outer, SymRange inner) { return outer.lo <= inner.lo && inner.hi <= outer.hi; }
 
 }  // namespace
 
@@ -50,8 +44,8 @@ bool MixedNumbers::isExact(const Value* value) const {
 
 /// A np.int64, or an int in i64.
 bool MixedNumbers::isWhole(const Value* value) const {
-  if (value->isConstant()) return isPythonInt(value) || PyArray_IsScalar(value->object.get(), Int64);
-  return isPythonInt(value) ||
+  if (value->isConstant()) return DataInts::isWhole(value) || PyArray_IsScalar(value->object.get(), Int64);
+  return DataInts::isWhole(value) ||
          (value->kind == ValueKind::kArrayScalar && trace_.graph().type(value->node).dtype == DType::kI64);
 }
 
@@ -64,9 +58,9 @@ bool MixedNumbers::canBe(const Value* value, DType dtype) const {
 std::optional<DType> MixedNumbers::common(const Value* first, const Value* second) const {
   const bool none = isNoneConstant(first) != isNoneConstant(second);
   const bool differ = none || numberKind(first) != numberKind(second) || is(first) || is(second);
-  const bool ints = isPythonInt(first) && isPythonInt(second);
+  const bool ints = DataInts::isWhole(first) && DataInts::isWhole(second);
   if (!differ || ints) return std::nullopt;
-  if (none && (isPythonInt(first) || isPythonInt(second))) return DType::kI64;
+  if (none && (DataInts::isWhole(first) || DataInts::isWhole(second))) return DType::kI64;
   for (DType dtype : {DType::kF64, DType::kI64})
     if (canBe(first, dtype) && canBe(second, dtype)) return dtype;
   return std::nullopt;
@@ -76,7 +70,7 @@ std::optional<DType> MixedNumbers::common(const Value* first, const Value* secon
 Value* MixedNumbers::asInt(Value* value) {
   DataInts ints{trace_};
   if (is(value)) return ints.make(value->node, value->range);
-  Value* whole = isPythonInt(value) ? ints.of(value) : ints.fromNumber(trace_.operand(value).value);
+  Value* whole = DataInts::isWhole(value) ? ints.of(value) : ints.fromNumber(trace_.operand(value).value);
   if (!whole) trace_.fail(BreakReason::kUnsupportedObject, "an integer beyond 62 bits");
   return whole;
 }
@@ -103,7 +97,7 @@ Value* MixedNumbers::classOf(Value* value) {
 MixedNumbers::Class MixedNumbers::leastClass(const Value* value) const {
   if (is(value)) return static_cast<Class>(value->which->range.lo);
   if (isNoneConstant(value)) return kNone;
-  if (isPythonInt(value)) return kInt;
+  if (DataInts::isWhole(value)) return kInt;
   return numberKind(value) == ValueKind::kPyFloat ? kFloat : kNumpy;
 }
 
@@ -134,10 +128,9 @@ Value* MixedNumbers::choose(ValueId condition, Value* first, Value* second) {
   const auto where = [&](ValueId a, ValueId b) { return numpy::ufuncNode(trace_, Op::kWhere, {condition, a, b}); };
   const DType dtype = *common(first, second);
   Value *a = classOf(first), *b = classOf(second);
-  const SymRange r = intRange(first, dtype), s = intRange(second, dtype);
-  const SymRange classes{std::min(a->range.lo, b->range.lo), std::max(a->range.hi, b->range.hi)};
-  Value* which = a->node == b->node ? a : DataInts{trace_}.make(where(a->node, b->node), classes);
-  return make(where(node(first, dtype), node(second, dtype)), which, {std::min(r.lo, s.lo), std::max(r.hi, s.hi)},
+  Value* which = a->node == b->node ? a : DataInts{trace_}.make(where(a->node, b->node), hull(a->range, b->range));
+  const SymRange range = hull(intRange(first, dtype), intRange(second, dtype));
+  return make(where(node(first, dtype), node(second, dtype)), which, range,
               "array data decides whether a number is Python's or NumPy's");
 }
 
@@ -147,6 +140,7 @@ Value* MixedNumbers::isNone(Value* value) {
 }
 
 Value* MixedNumbers::present(Value* value) {
+  if (!mayBeNone(value)) return value;
   DataInts{trace_}.require(trace_.graph().unary(Op::kLogicalNot, isNone(value)->node));
   return assumed(value);
 }
@@ -219,7 +213,7 @@ Value* MixedNumbers::binary(int op, Value* left, Value* right) {
                   : op == cpython::kNbMultiply ? Op::kMultiply
                                                : Op::kDivide;
   if (with == Op::kDivide && !divides) trace_.branches.refuse(number);
-  const auto canBeInt = [](Value* v) { return mayBeInt(v) || isPythonInt(v); };
+  const auto canBeInt = [](Value* v) { return mayBeInt(v) || DataInts::isWhole(v); };
   const bool ints = canBeInt(left) && canBeInt(right) && !divides;
   graph::Graph& g = trace_.graph();
   const ValueId a = asFloat(left, number), b = asFloat(right, number);

@@ -54,7 +54,7 @@ class MixedNumbers {
 
   /// The bool.
   Value* isNone(Value* value);
-  /// The number, where None fails the call.
+  /// The value itself; the number where it may be None as well, which fails the call.
   Value* present(Value* value);
   /// The same where somebody else sees to it that None makes no difference.
   Value* assumed(Value* value);

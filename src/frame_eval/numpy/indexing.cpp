@@ -263,7 +263,7 @@ void refuseOwnItems(Trace& trace, ValueId part, Value* value) {
 }
 
 ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& shape) {
-  if (MixedNumbers::mayBeNone(value)) value = MixedNumbers{trace}.present(value);
+  value = MixedNumbers{trace}.present(value);
   graph::Graph& g = trace.graph();
   ValueId node;
   if (sequenceItems(trace, value)) {

@@ -83,8 +83,7 @@ Value* knownExponent(Trace& trace, Value* base, Value* exponent) {
 ValueId ufuncNode(Trace& trace, Op op, const std::vector<Value*>& given) {
   graph::Graph& g = trace.graph();
   std::vector<Value*> values = given;
-  for (Value*& v : values)
-    if (MixedNumbers::mayBeNone(v)) v = MixedNumbers{trace}.present(v);
+  for (Value*& v : values) v = MixedNumbers{trace}.present(v);
   if (op == Op::kPower && !trace.onDevice()) values[1] = knownExponent(trace, values[0], values[1]);
   absl::InlinedVector<graph::UfuncOperand, 3> operands;
   absl::InlinedVector<graph::OperandType, 3> types;

@@ -145,6 +145,19 @@ JoiningFlow flowOf(const cpython::Bytecode& code) {
   return result;
 }
 
+bool leadsTo(const cpython::Bytecode& code, int from, int to, bool mayDrop) {
+  constexpr int kMostSteps = 8;
+  const int size = static_cast<int>(code.instructions.size());
+  for (int steps = 0; from != to; ++steps) {
+    if (from < 0 || from >= size || steps > kMostSteps) return false;
+    const Instr& instr = code.instructions[static_cast<size_t>(from)];
+    const bool drops = mayDrop && instr.op == Opcode::kPopTop;
+    if (instr.op != Opcode::kNop && instr.op != Opcode::kJump && !drops) return false;
+    from = instr.op == Opcode::kJump ? instr.target : from + 1;
+  }
+  return true;
+}
+
 std::vector<Loop> naturalLoops(const ControlFlow& flow) {
   Edges edges = walk(flow);
   std::vector<Loop> loops;

@@ -43,6 +43,10 @@ struct JoiningFlow {
 };
 JoiningFlow flowOf(const cpython::Bytecode& code);
 
+/// Whether nothing happens on the way from one instruction to another, of a few steps; but that items are dropped from
+/// the stack, if they may be.
+bool leadsTo(const cpython::Bytecode& code, int from, int to, bool mayDrop);
+
 /// Natural loops, smaller ones first; loops with the same header are one. An instruction belongs to a loop if it can
 /// reach a back edge without passing the header, wherever it stands in the code.
 std::vector<Loop> naturalLoops(const ControlFlow& flow);
