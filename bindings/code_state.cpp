@@ -62,8 +62,7 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
   const bool refusing = metRefused();  // every call is to be refused with its own breaks
   const int failureLimit = spliced_ ? kFailureLimitSpliced : kFailureLimit;
   if (!refusing && failures_ >= failureLimit && variants_.variants().empty()) return RunOutcome::kMiss;
-  const uint64_t kind = kindKey(slots, slotCount_);
-  if (!refusing && variants_.isLeftToPython(kind)) return RunOutcome::kMiss;
+  if (!refusing && variants_.passes(kindKey(slots, slotCount_))) return RunOutcome::kMiss;
   if (!refusing && !mayCapture()) return RunOutcome::kMiss;
   switch (onMiss(variants_.variants().size(), misses_++)) {
     case MissDecision::kCompile: break;
@@ -73,7 +72,7 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
   Variant* added;
   {
     const Claim compiling(compiling_);
-    added = compile(function, slots, kind);
+    added = compile(function, slots);
   }
   if (!added) return RunOutcome::kMiss;
   Variant* variant = nullptr;
@@ -92,7 +91,7 @@ RunOutcome CodeState::forbidden(PyFunctionObject* function, PyObject* const* slo
   return RunOutcome::kError;
 }
 
-Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, uint64_t kind) {
+Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots) {
   const std::shared_ptr<const Config> config = settings_.current();
   if (!config->flag(Setting::kEnable)) return nullptr;
   Overhead::Charge charge(*overhead_);
@@ -102,10 +101,10 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     return nullptr;
   }
   variants_.logMisses(name(), {slots, reinterpret_cast<PyObject*>(function)});
-  if (stopsChurn(function, slots, kind, *config)) return nullptr;
+  if (stopsChurn(function, slots, *config)) return nullptr;
   const size_t limit = variants_.limit(*config, decorated_);
   if (variants_.isFull(limit)) {
-    fallBack({BreakReason::kRecompileLimit, name() + " has " + std::to_string(limit) + " variants", "", 0}, kind,
+    fallBack({BreakReason::kRecompileLimit, name() + " has " + std::to_string(limit) + " variants", "", 0}, slots,
              *config);
     if (decorated_ && !std::exchange(limitReported_, true)) warnRecompileLimit(name(), limit, "arguments");
     return nullptr;
@@ -117,6 +116,8 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     if ((*variant)->kernelCount() > 0) charge.paid();
     noteVariant(name(), **variant, function, slots);
     if (wantsTrials(*config)) (*variant)->beginTrial(false);
+    std::erase_if(breaks_,
+                  [](const RecordedBreak& known) { return known.what.reason == BreakReason::kNothingToCompile; });
     return variants_.add(std::move(*variant));
   }
   auto& stop = std::get<Break>(built);
@@ -126,16 +127,16 @@ Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots, 
     for (const Break& what : refused) recordBreak(breaks_, what, name());
     refuse(name(), refused);
   }
-  fallBack(std::move(stop), kind, *config);
+  fallBack(std::move(stop), slots, *config);
   return nullptr;
 }
 
-bool CodeState::stopsChurn(PyFunctionObject* function, PyObject* const* slots, uint64_t kind, const Config& config) {
+bool CodeState::stopsChurn(PyFunctionObject* function, PyObject* const* slots, const Config& config) {
   const bool stops = !refusesBreaks(config) && config.flag(Setting::kSplice) && !unspliceable_;
   const auto limit = stops ? static_cast<int>(config.number(Setting::kChurnLimit)) : 0;
   std::optional<Churn::Blame> blame = variants_.blame({slots, reinterpret_cast<PyObject*>(function)}, limit);
   if (!blame || !makeSpliced() || spliced_->map().stopFor(blame->at) < 0) return false;
-  fallBack(spliced_->breakAt(BreakReason::kChangingValue, std::move(blame->why), blame->at), kind, config);
+  fallBack(spliced_->breakAt(BreakReason::kChangingValue, std::move(blame->why), blame->at), slots, config);
   return true;
 }
 
@@ -151,7 +152,7 @@ bool CodeState::metRefused() const {
 void CodeState::fail(PyFunctionObject* function, PyObject* const* slots, std::string failure) {
   Break what{BreakReason::kInternalError, std::move(failure), "", 0};
   reportInternalFailure(what, function, slots);
-  fallBack(std::move(what), kindKey(slots, slotCount_), *settings_.current());
+  fallBack(std::move(what), slots, *settings_.current());
 }
 
 void CodeState::giveUp(PyFunctionObject* function, PyObject* const* slots, const char* failure) {
@@ -161,12 +162,16 @@ void CodeState::giveUp(PyFunctionObject* function, PyObject* const* slots, const
   recordBreak(breaks_, std::move(what), name());
 }
 
-void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
+void CodeState::fallBack(Break what, PyObject* const* slots, const Config& config) {
   // An exception, or a branch without arrays, may be due to the values of this call: the next ones are tried again.
   const bool ofValues = what.reason == BreakReason::kPythonException || what.reason == BreakReason::kCacheMiss ||
                         what.reason == BreakReason::kNothingToCompile;
   const bool raised = ofValues && ++exceptions_ < kExceptionLimit;
-  if (!raised) variants_.leaveToPython(kind);
+  if (!raised) {
+    const bool nothing = what.reason == BreakReason::kNothingToCompile && hasArrays(slots);
+    const uint64_t kind = kindKey(slots, slotCount_);
+    nothing ? variants_.postpone(kind) : variants_.leaveToPython(kind);
+  }
   ++failures_;
   const bool limit = what.reason == BreakReason::kRecompileLimit;
   const bool generator = what.reason == BreakReason::kGenerator && what.at < 0;
@@ -177,12 +182,15 @@ void CodeState::fallBack(Break what, uint64_t kind, const Config& config) {
   if (variants_.variants().empty() && !spliced_ && failures_ >= kFailureLimit) hopeless_ = true;
 }
 
+bool CodeState::hasArrays(PyObject* const* slots) const {
+  return std::any_of(slots, slots + slotCount_,
+                     [](PyObject* o) { return o && (PyArray_Check(o) || guards::isArray(o)); });
+}
+
 bool CodeState::runsAsPython(PyObject* const* slots) const {
   if (spliced_ || anyThreadRefusesBreaks()) return false;
   if (hopeless_ || !settings_.current()->flag(Setting::kEnable)) return true;
-  const bool arrays =
-      std::any_of(slots, slots + slotCount_, [](PyObject* o) { return o && (PyArray_Check(o) || guards::isArray(o)); });
-  return !arrays && variants_.allGaveUp() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
+  return !hasArrays(slots) && variants_.allGaveUp() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
          !refusesBreaks(*settings_.current());
 }
 

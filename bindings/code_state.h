@@ -58,14 +58,15 @@ class CodeState {
  private:
   RunOutcome miss(PyFunctionObject* function, PyObject* const* slots, PyObject** result);
   /// The new variant of the whole function, null if there is none.
-  Variant* compile(PyFunctionObject* function, PyObject* const* slots, uint64_t kind);
+  Variant* compile(PyFunctionObject* function, PyObject* const* slots);
   /// Python runs this kind of call from now on, with compiled regions if that is possible.
-  void fallBack(capture::Break what, uint64_t kind, const Config& config);
+  void fallBack(capture::Break what, PyObject* const* slots, const Config& config);
   /// The same after a failure of ours, which is reported.
   void fail(PyFunctionObject* function, PyObject* const* slots, std::string failure);
   void splice(capture::Break what, const Config& config);
   /// Whether the call would only be one more value of something that changes: then Python looks at it from now on.
-  bool stopsChurn(PyFunctionObject* function, PyObject* const* slots, uint64_t kind, const Config& config);
+  bool stopsChurn(PyFunctionObject* function, PyObject* const* slots, const Config& config);
+  bool hasArrays(PyObject* const* slots) const;
   bool makeSpliced();
   bool mayCapture();
   bool metRefused() const;

@@ -176,6 +176,25 @@ void VariantSet::clear() {
   churn_.clear();
 }
 
+bool VariantSet::isLeftToPython(uint64_t kind) const {
+  if (pythonKinds_.size() >= kMostKinds) return true;
+  const auto at = pythonKinds_.find(kind);
+  return at != pythonKinds_.end() && at->second.calls == kForGood;
+}
+
+void VariantSet::postpone(uint64_t kind) {
+  Rest& rest = pythonKinds_[kind];
+  if (rest.calls == kForGood) return;
+  rest.length = rest.length == 0 ? kFirstRest : std::min(2 * rest.length, kLongestRest);
+  rest.calls = rest.length;
+}
+
+bool VariantSet::passes(uint64_t kind) {
+  if (isLeftToPython(kind)) return true;
+  const auto at = pythonKinds_.find(kind);
+  return at != pythonKinds_.end() && at->second.calls > 0 && at->second.calls-- > 0;
+}
+
 nlohmann::json VariantSet::misses(const Invocation& call) const {
   nlohmann::json list = nlohmann::json::array();
   PyObject* code = reinterpret_cast<PyFunctionObject*>(call.function)->func_code;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "bindings/churn.h"
 #include "bindings/variant.h"
 #include "graph/support/config.h"
@@ -43,8 +42,13 @@ class VariantSet {
   const std::vector<std::unique_ptr<Variant>>& variants() const { return variants_; }
 
   /// Kinds of calls that run as Python without being looked at again.
-  bool isLeftToPython(uint64_t kind) const { return pythonKinds_.size() >= kMostKinds || pythonKinds_.contains(kind); }
-  void leaveToPython(uint64_t kind) { pythonKinds_.insert(kind); }
+  bool isLeftToPython(uint64_t kind) const;
+  void leaveToPython(uint64_t kind) { pythonKinds_[kind] = {kForGood, 0}; }
+  /// Kinds that run as Python for a while, twice as long each time: calls so far had nothing to compile because of the
+  /// values that they had (empty arrays, a loop without turns), and those of later calls may be others.
+  void postpone(uint64_t kind);
+  /// Whether a call of this kind, which is counted, runs as Python without being looked at.
+  bool passes(uint64_t kind);
   size_t pythonKindCount() const { return pythonKinds_.size(); }
 
   /// Why each variant does not fit: a list as describeMiss() makes them.
@@ -74,6 +78,11 @@ class VariantSet {
   void retire(Variant* variant);
   /// Kinds that are remembered; types of every call's own would make them ever more.
   static constexpr size_t kMostKinds = 1000;
+  /// How many calls of a kind run as Python before the next look at one, and what that number was at first.
+  struct Rest {
+    uint32_t calls = 0, length = 0;
+  };
+  static constexpr uint32_t kForGood = UINT32_MAX, kFirstRest = 4, kLongestRest = 1u << 20;
   // Guarded by the GIL.
   std::vector<std::unique_ptr<Variant>> variants_;
   std::vector<std::unique_ptr<Variant>> retired_;  ///< dropped while a call was inside: freed when none is
@@ -81,7 +90,7 @@ class VariantSet {
   size_t made_ = 0;
   const Variant* newest_ = nullptr;  ///< of variants_
   Churn churn_;
-  absl::flat_hash_set<uint64_t> pythonKinds_;
+  absl::flat_hash_map<uint64_t, Rest> pythonKinds_;
   std::string failure_;
 };
 

@@ -469,6 +469,26 @@ def test_branches_without_arrays_first():
     sweep(lambda x, c: x * c if c > 1 else None, sets, 1)
 
 
+def test_empty_arrays_for_long():
+    """Calls that had nothing to compile because their arrays were empty do not decide about later ones."""
+    def f(x):
+        total = 0.0
+        for v in x:
+            total += v * v
+        return total
+
+    compiled = fusewire.compile(f, economy=False)
+    for _ in range(40):
+        assert compiled(np.zeros(0)) == 0.0
+    breaks = fusewire._fusewire.describe(compiled)["breaks"]
+    assert [b["reason"] for b in breaks] == ["nothing-to-compile"]
+    for n in range(200):
+        assert compiled(X[:9]) == f(X[:9])
+    described = fusewire._fusewire.describe(compiled)
+    assert len(described["variants"]) == 1 and not described["breaks"]
+    assert compiled(np.zeros(0)) == 0.0
+
+
 def test_fifty_shapes():
     def f(a, b):
         n, m = a.shape
