@@ -92,13 +92,13 @@ not_sanitized := overhead scaling out_of_memory limits recompiles
 TESTS ?= $(filter-out $(not_sanitized:%=tests/python/test_%.py),$(wildcard tests/python/test_*.py))
 
 # Python's objects come from malloc, one by one, so that the use of one that is gone is seen. Reports of every process
-# that a test starts are in files; any is a failure.
+# that a test starts are in files; any is a failure. The sanitizer looks for C++'s exceptions when a process begins.
 sanitize-python: $(stamps)/venv
 	$(sanitize_setup)
 	$(bin)/ninja -C $(sanitize_dir) -j$(JOBS)
 	$(bin)/meson install -C $(sanitize_dir) --no-rebuild --only-changed --quiet
 	rm -f $(sanitize_dir)/report.*
-	LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so) PYTHONMALLOC=malloc PYTHONPATH=$(sanitize_dir)/site \
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc PYTHONPATH=$(sanitize_dir)/site \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:$(sanitizer_options):log_path=$(sanitize_dir)/report.address \
 	  UBSAN_OPTIONS=$(sanitizer_options):log_path=$(sanitize_dir)/report.undefined \
 	  $(bin)/python scripts/run_tests.py $(TESTS); result=$$?; \

@@ -32,7 +32,8 @@ constexpr uint32_t kCleanControl = 0x1f80;
 
 FunctionState::FunctionState(const ModuleState& m, const std::string& name, Kind kind, llvm::ArrayRef<llvm::Type*> more,
                              const ScalarLoop* loop)
-    : target_(m.target),
+    : module_(m),
+      target_(m.target),
       syms_(m.syms),
       plan_(m.plan),
       kind_(kind),
@@ -40,11 +41,12 @@ FunctionState::FunctionState(const ModuleState& m, const std::string& name, Kind
       ir_(m.module.getContext()),
       entry_(m.module.getContext()),
       renewed_(m.module.getContext()) {
-  const bool entry = kind == Kind::kEntry, shared = kind == Kind::kShared;
+  const bool entry = kind == Kind::kEntry, shared = kind == Kind::kShared, math = kind == Kind::kMath;
   const unsigned own = kind == Kind::kPart || kind == Kind::kLoop ? 2 : 1;
   llvm::SmallVector<llvm::Type*, 8> parameters(own, ir_.getPtrTy());
   parameters.append(more.begin(), more.end());
-  auto* type = llvm::FunctionType::get(shared ? ir_.getVoidTy() : ir_.getInt32Ty(), parameters, false);
+  llvm::Type* result = shared ? ir_.getVoidTy() : math ? more[0] : ir_.getInt32Ty();
+  auto* type = llvm::FunctionType::get(result, parameters, false);
   const auto linkage = entry ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
   function_ = llvm::Function::Create(type, linkage, name, m.module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -70,7 +72,7 @@ FunctionState::FunctionState(const ModuleState& m, const std::string& name, Kind
     return;
   }
   status_ = function_->getArg(own - 1);
-  if (!shared) control_ = slot(ir_.getInt32Ty(), 1);
+  if (!shared && !math) control_ = slot(ir_.getInt32Ty(), 1);
 }
 
 void FunctionState::openEnvironment() {

@@ -25,10 +25,12 @@ class FunctionState {
     kPart,    ///< of one of those: int32_t (Context*, status); 1 if all is to end here
     kShared,  ///< void (status, ...): a kernel for several places (shared_kernels.h), which are bound
     kLoop,    ///< as kPart: a loop over numbers (scalar_loops.h), for LLVM's passes
+    kMath,    ///< T (status, T...): a function of vector mathematics (emit_math.h)
   };
   FunctionState(const ModuleState& m, const std::string& name, Kind kind, llvm::ArrayRef<llvm::Type*> more = {},
                 const ScalarLoop* loop = nullptr);
 
+  const ModuleState& module() const { return module_; }
   llvm::IRBuilder<>& ir() { return ir_; }
   const TargetSpec& target() const { return target_; }
   const graph::SymContext& syms() const { return syms_; }
@@ -130,6 +132,7 @@ class FunctionState {
   void separate(const char* name);
   llvm::Value* statusOf(llvm::Value* control);
 
+  const ModuleState& module_;
   const TargetSpec& target_;
   const graph::SymContext& syms_;
   const graph::Plan& plan_;

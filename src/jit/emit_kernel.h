@@ -84,6 +84,8 @@ class KernelEmitter {
   Lanes fullLanes(unsigned count, AxisId axis);
   Lanes tailLanes(unsigned count, AxisId axis, llvm::Value* remaining);
   unsigned unrollOf(const Stmt& stmt) const;
+  unsigned registersOf(const Stmt& stmt, unsigned widest) const;
+  bool hasInnerLoops(const Stmt& stmt) const;
 
   // emit_reduce.cpp
   void emitReduce(StmtId id);

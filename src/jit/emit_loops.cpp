@@ -19,7 +19,9 @@ namespace Intrinsic = llvm::Intrinsic;
 
 namespace {
 
-constexpr size_t kSmallBody = 14;  ///< items; up to here the loop's own overhead shows
+// Items of a body.
+constexpr size_t kSmallBody = 14;  ///< up to here the loop's own overhead shows
+constexpr size_t kLongBody = 30;   ///< from here on the latency of its operations does
 
 }  // namespace
 
@@ -79,19 +81,33 @@ KernelEmitter::Lanes KernelEmitter::tailLanes(unsigned count, AxisId axis, Value
   return lanes;
 }
 
-unsigned KernelEmitter::unrollOf(const Stmt& stmt) const {
-  for (const kernels::Item& item : stmt.body.items) {
-    if (!item.stmt.valid()) continue;
+bool KernelEmitter::hasInnerLoops(const Stmt& stmt) const {
+  return std::any_of(stmt.body.items.begin(), stmt.body.items.end(), [&](const kernels::Item& item) {
+    if (!item.stmt.valid()) return false;
     const StmtKind kind = kernel_.stmts[item.stmt.index].kind;
-    if (kind != StmtKind::kStore && kind != StmtKind::kObserve) return 1;
-  }
-  return stmt.body.items.size() <= kSmallBody ? 2 : 1;
+    return kind != StmtKind::kStore && kind != StmtKind::kObserve;
+  });
+}
+
+unsigned KernelEmitter::unrollOf(const Stmt& stmt) const {
+  return !hasInnerLoops(stmt) && stmt.body.items.size() <= kSmallBody ? 2 : 1;
+}
+
+/// Two registers of lanes go through a long body together, where there are enough of them: the next iteration is too
+/// far behind for the processor to work on it meanwhile, and the operations of one wait for each other.
+unsigned KernelEmitter::registersOf(const Stmt& stmt, unsigned widest) const {
+  const auto isCall = [&](const kernels::Item& item) {
+    return item.expr.valid() && kernel_.exprs[item.expr.index].op == ScalarOp::kCallMath && varies(item.expr);
+  };
+  const auto& items = stmt.body.items;
+  const bool isLong = items.size() > kLongBody || std::any_of(items.begin(), items.end(), isCall);
+  return isLong && !hasInnerLoops(stmt) && fn_.target().masks && widest > 1 ? 2 : 1;
 }
 
 void KernelEmitter::emitVectorLoop(const Stmt& stmt) {
   hasSingle_ = false;
   const unsigned widest = markVarying(stmt.body, stmt.axis);
-  const unsigned count = chooseLanes(widest, hasSingle_);
+  const unsigned count = chooseLanes(widest, hasSingle_) * registersOf(stmt, widest);
   const unsigned unroll = unrollOf(stmt);
   const int64_t step = int64_t{count} * unroll;
 

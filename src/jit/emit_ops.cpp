@@ -8,6 +8,7 @@
 #include "jit/emit_ops.h"
 
 #include "graph/support/check.h"
+#include "jit/emit_math.h"
 #include "jit/runtime.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/InlineAsm.h"
@@ -133,6 +134,7 @@ Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Va
     case ScalarOp::kBitcast: return ir.CreateBitCast(v[0], shapedLike(fn_.scalarType(expr.dtype), v[0]));
     case ScalarOp::kScaleB: return scaleB(operandType, v[0], v[1]);
     case ScalarOp::kCallLibm: return callPerLane(libmSymbol(expr.imm, expr.dtype), fn_.scalarType(expr.dtype), v);
+    case ScalarOp::kCallMath: return callMath(fn_, expr, v);
   }
   FW_UNREACHABLE();
 }

@@ -36,7 +36,7 @@ template <int kArity, class T>
 using FnOf = std::conditional_t<kArity == 1, Fn1<T>, Fn2<T>>;
 
 const LibmEntry kLibm[] = {
-#define FW_LIBM(Id, symbolF32, symbolF64, arity)                        \
+#define FW_LIBM(Id, symbolF32, symbolF64, arity, vector)                \
   {{"fusewire_" #symbolF32, address<FnOf<arity, float>>(&::symbolF32)}, \
    {"fusewire_" #symbolF64, address<FnOf<arity, double>>(&::symbolF64)}},
 #include "kernels/libm.def"

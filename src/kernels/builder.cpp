@@ -12,6 +12,7 @@
 #include "absl/hash/hash.h"
 #include "graph/support/check.h"
 #include "kernels/fold.h"
+#include "kernels/math_calls.h"
 
 namespace fw::kernels {
 
@@ -37,10 +38,10 @@ bool sameAccess(const Access& a, const Access& b) {
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags, Numbers numbers)
+KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags, Arithmetic arithmetic)
     : syms_(syms),
-      reportsFlags_(reportsFlags && numbers == Numbers::kNumPy),
-      numbers_(numbers) {
+      reportsFlags_(reportsFlags && arithmetic.numbers == Numbers::kNumPy),
+      arithmetic_(arithmetic) {
   kernel_.name = std::move(name);
   open(false);
 }
@@ -355,9 +356,17 @@ Val KernelBuilder::bitcast(Val a, DType to) {
   return emitOp(ScalarOp::kBitcast, to, {a});
 }
 
-Val KernelBuilder::libm(Libm function, DType result, std::vector<Val> args) {
-  Expr e = makeExpr(ScalarOp::kCallLibm, result);
-  e.imm = static_cast<uint64_t>(function);
+Val KernelBuilder::libm(Libm function, DType result, absl::Span<const Val> args) {
+  return emitCall(ScalarOp::kCallLibm, static_cast<uint64_t>(function), result, args);
+}
+
+Val KernelBuilder::callMath(Libm function, absl::Span<const Val> args) {
+  return emitCall(ScalarOp::kCallMath, MathCall{function, reportsFlags_}.imm(), args[0].dtype, args);
+}
+
+Val KernelBuilder::emitCall(ScalarOp o, uint64_t imm, DType result, absl::Span<const Val> args) {
+  Expr e = makeExpr(o, result);
+  e.imm = imm;
   uint32_t depth = 0;
   for (Val v : args) {
     FW_CHECK(v.dtype == result);

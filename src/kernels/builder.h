@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "kernels/kernel.h"
 
 namespace fw::kernels {
@@ -15,6 +16,16 @@ namespace fw::kernels {
 enum class Numbers : uint8_t {
   kNumPy,  ///< NumPy's formulas and order of addition; what NumPy reports is raised
   kCuPy,   ///< CuPy's formulas and CUDA's functions, sums in any order, nothing is reported
+};
+
+class MathCalls;
+
+/// How kernels compute.
+struct Arithmetic {
+  Arithmetic(Numbers n = Numbers::kNumPy, MathCalls* c = nullptr) : numbers(n), calls(c) {}
+
+  Numbers numbers;
+  MathCalls* calls;  ///< functions that are code of their own (math_calls.h); null: none
 };
 
 /// A typed scalar value under construction.
@@ -26,9 +37,10 @@ struct Val {
 class KernelBuilder {
  public:
   /// Unless it `reportsFlags`, raiseIf() keeps nothing but declines. CuPy's numbers report none.
-  KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags = true, Numbers numbers = Numbers::kNumPy);
+  KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags = true, Arithmetic arithmetic = {});
 
-  Numbers numbers() const { return numbers_; }
+  Numbers numbers() const { return arithmetic_.numbers; }
+  MathCalls* calls() const { return arithmetic_.calls; }
 
   graph::SymContext& syms() { return syms_; }
   Kernel take() &&;
@@ -58,7 +70,8 @@ class KernelBuilder {
   Val select(Val cond, Val a, Val b);
   Val cast(Val a, DType to);
   Val bitcast(Val a, DType to);
-  Val libm(Libm function, DType result, std::vector<Val> args);
+  Val libm(Libm function, DType result, absl::Span<const Val> args);
+  Val callMath(Libm function, absl::Span<const Val> args);
   /// Nothing for the flags of Numbers that report none.
   void raiseIf(Val cond, uint64_t statusBit);
   /// Says that NumPy computes `v` for every element, whatever reads it (Expr::whole).
@@ -93,6 +106,7 @@ class KernelBuilder {
 
   Val emit(Expr expr, uint32_t depth, bool movable = true);
   Val emitOp(ScalarOp o, DType result, std::initializer_list<Val> operands);
+  Val emitCall(ScalarOp o, uint64_t imm, DType result, absl::Span<const Val> args);
   uint32_t depthOf(ExprId id) const;
   uint32_t placement(const Expr& expr, uint32_t depth) const;
   bool sameExpr(const Expr& a, const Expr& b) const;
@@ -106,7 +120,7 @@ class KernelBuilder {
 
   graph::SymContext& syms_;
   const bool reportsFlags_;
-  const Numbers numbers_;
+  const Arithmetic arithmetic_;
   Kernel kernel_;
   std::vector<Scope> scopes_;
   std::vector<Home> exprHome_, axisHome_;

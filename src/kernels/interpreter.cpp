@@ -10,6 +10,7 @@
 #include "graph/pairwise_order.h"
 #include "graph/support/bits.h"
 #include "graph/support/check.h"
+#include "kernels/math_calls.h"
 #include "kernels/scalar_eval.h"
 
 namespace fw::kernels {
@@ -153,8 +154,22 @@ class Interpreter {
     const DType d = kernel_.exprs[e.operands[0].index].dtype;
     if (e.op == ScalarOp::kCallLibm)
       out = evalLibm(e.imm, e.dtype, operands, static_cast<int>(e.operands.size()));
+    else if (e.op == ScalarOp::kCallMath)
+      out = callMath(e, operands);
     else
       out = evalScalar(e.op, d, e.dtype, operands);
+  }
+
+  uint64_t callMath(const Expr& e, uint64_t (&operands)[3]) {
+    const MathFunction& function = mathFunction(MathCall::of(e.imm), e.dtype);
+    uint64_t result = 0;
+    std::vector<void*> buffers;
+    for (size_t i = 0; i < e.operands.size(); ++i) buffers.push_back(&operands[i]);
+    buffers.push_back(&result);
+    Interpreter own(function.kernel, buffers);
+    FW_CHECK(own.prepare(function.syms, {}).ok());
+    status_ |= own.run();
+    return result;
   }
 
   void statement(StmtId id) {

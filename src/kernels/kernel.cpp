@@ -94,6 +94,7 @@ class Printer {
     if (e.op == ScalarOp::kLoad) text += " " + access(e.access);
     if (e.op == ScalarOp::kReduceResult) text += absl::StrFormat(" s%d.%d", e.stmt.index, e.imm);
     if (e.op == ScalarOp::kCallLibm || e.op == ScalarOp::kRaiseIf) text += absl::StrFormat(" #%d", e.imm);
+    if (e.op == ScalarOp::kCallMath) text += " " + std::string(fw::kernels::name(MathCall::of(e.imm).function));
     for (size_t i = 0; i < e.operands.size(); ++i) text += (i ? ", " : " ") + value(e.operands[i]);
     line(depth, text + " : " + typeName(e.dtype));
   }
@@ -135,6 +136,15 @@ class Printer {
 }  // namespace
 
 std::string_view name(ScalarOp op) { return kScalarOps[static_cast<int>(op)].text; }
+
+std::string_view name(Libm function) {
+  static constexpr std::string_view kNames[] = {
+#define FW_LIBM(Id, symbolF32, symbolF64, arity, vector) #symbolF64,
+#include "kernels/libm.def"
+  };
+  return kNames[static_cast<int>(function)];
+}
+
 int arity(ScalarOp op) { return kScalarOps[static_cast<int>(op)].arity; }
 bool raisesFlags(ScalarOp op) { return kScalarOps[static_cast<int>(op)].flags == Flags::kRaises; }
 

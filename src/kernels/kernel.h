@@ -48,8 +48,18 @@ enum class ScalarOp : uint8_t {
 
 /// What Expr::imm of a CallLibm says.
 enum class Libm : uint8_t {
-#define FW_LIBM(Id, symbolF32, symbolF64, arity) k##Id,
+#define FW_LIBM(Id, symbolF32, symbolF64, arity, vector) k##Id,
 #include "kernels/libm.def"
+};
+inline constexpr size_t kLibmCount = static_cast<size_t>(Libm::kFmin) + 1;
+
+/// What Expr::imm of a CallMath says.
+struct MathCall {
+  Libm function = Libm::kExp;
+  bool reportsFlags = true;  ///< raises what C raises, and not only kDecline
+
+  static MathCall of(uint64_t imm) { return {static_cast<Libm>(imm >> 1), (imm & 1) != 0}; }
+  uint64_t imm() const { return static_cast<uint64_t>(function) << 1 | uint64_t{reportsFlags}; }
 };
 
 /// Address of one element: data(buffer) + offset + sum over terms of axis * stride, all in bytes.
@@ -67,7 +77,7 @@ struct Expr {
   ScalarOp op = ScalarOp::kConst;
   DType dtype = DType::kF64;  ///< of the result
   absl::InlinedVector<ExprId, 3> operands;
-  uint64_t imm = 0;     ///< Const bits, libm function, result index, status bit
+  uint64_t imm = 0;     ///< Const bits, function, result index, status bit
   SymId sym;            ///< Param
   AxisId axis;          ///< Axis
   StmtId stmt;          ///< ReduceResult
@@ -108,7 +118,7 @@ enum class StmtKind : uint8_t {
 };
 
 /// What a body may contain. A body that is not vectorised: anything. The body of a vectorised Loop or Reduce:
-/// expressions (RaiseIf and CallLibm too), Stores, Observes, and Loops and Reduces that are not vectorised and have
+/// expressions (RaiseIf and calls too), Stores, Observes, and Loops and Reduces that are not vectorised and have
 /// uniform bounds (each lane reduces for itself, in the given order); no If. Its loads may be uniform or varying with
 /// any stride along the axis (symbolic, zero and negative too); its stores are varying: their access has a term of the
 /// axis, and different iterations store to different elements. The same buffer may be both loaded and stored in one
@@ -141,6 +151,7 @@ struct Kernel {
 };
 
 std::string_view name(ScalarOp op);
+std::string_view name(Libm function);
 int arity(ScalarOp op);         ///< -1: any number
 bool raisesFlags(ScalarOp op);  ///< on floats: with floats for operands or result
 

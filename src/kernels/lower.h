@@ -11,11 +11,11 @@ namespace fw::kernels {
 
 /// The kernel that computes `group`: reads its inputs through their views, stores its outputs.
 absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
-                                   int ordinal, Numbers numbers = Numbers::kNumPy);
+                                   int ordinal, Arithmetic arithmetic = {});
 
 /// The same in the order in which they run: one kernel, but for a concatenate of many operands, which are copied by one
 /// each.
 absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group, int ordinal,
-                          std::vector<Kernel>& out, Numbers numbers = Numbers::kNumPy);
+                          std::vector<Kernel>& out, Arithmetic arithmetic = {});
 
 }  // namespace fw::kernels

@@ -1,7 +1,7 @@
 // Complex numbers as pairs of real expressions, after the formulas of NumPy's loops.
 #include "graph/support/check.h"
 #include "kernels/lower_ops.h"
-#include "kernels/math.h"
+#include "kernels/math_calls.h"
 
 namespace fw::kernels {
 
@@ -109,7 +109,7 @@ absl::StatusOr<Value> lowerAngle(Lowering& l, Values v) {
   if (!graph::isFloat(d)) return absl::UnimplementedError("angle of integers");
   const Val im = v[0].isComplex() ? v[0].im : l.b.constantBits(d, 0);
   if (l.cupy()) return Value{d, l.b.libm(Libm::kAtan2, d, {im, v[0].re}), {}};
-  return Value{d, math::atan2(l.b, im, v[0].re), {}};
+  return Value{d, math::apply(l.b, Libm::kAtan2, {im, v[0].re}), {}};
 }
 
 }  // namespace fw::kernels

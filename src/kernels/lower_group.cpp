@@ -179,14 +179,14 @@ ValueId mainValue(const graph::Graph& graph, const graph::Group& group) {
 }
 
 absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group, int ordinal,
-                             Numbers numbers) {
-  KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), plan.target.reportsFlags, numbers);
+                             Arithmetic arithmetic) {
+  KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), plan.target.reportsFlags, arithmetic);
   GroupEmitter emitter(b, graph, plan, group);
   const bool stores = group.kind != graph::Group::Kind::kCheck;
   for (ValueId id : group.outputs)
     if (stores) b.declareStored(plan.bufferOf(id, group.region));
   absl::Status status = emitter.collect();
-  if (status.ok() && numbers == Numbers::kNumPy) status = keepRaising(b, graph, group, emitter);
+  if (status.ok() && arithmetic.numbers == Numbers::kNumPy) status = keepRaising(b, graph, group, emitter);
   if (!status.ok()) return status;
   switch (group.kind) {
     case graph::Group::Kind::kMap:
@@ -211,24 +211,24 @@ absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan,
 }  // namespace
 
 absl::StatusOr<Kernel> buildKernel(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
-                                   int ordinal, Numbers numbers) {
-  absl::StatusOr<Kernel> kernel = build(graph, plan, group, ordinal, numbers);
+                                   int ordinal, Arithmetic arithmetic) {
+  absl::StatusOr<Kernel> kernel = build(graph, plan, group, ordinal, arithmetic);
   if (!kernel.ok()) return graph::Refused::of(graph, mainValue(graph, group)).in(kernel.status());
   return kernel;
 }
 
 absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group, int ordinal,
-                          std::vector<Kernel>& out, Numbers numbers) {
+                          std::vector<Kernel>& out, Arithmetic arithmetic) {
   const size_t joined =
       group.kind == graph::Group::Kind::kJoin ? graph.node(group.outputs[0]).operands.size() : size_t{0};
   if (joined <= plan.target.joinedTogether) {
-    absl::StatusOr<Kernel> kernel = buildKernel(graph, plan, group, ordinal, numbers);
+    absl::StatusOr<Kernel> kernel = buildKernel(graph, plan, group, ordinal, arithmetic);
     if (kernel.ok()) out.push_back(*std::move(kernel));
     return kernel.status();
   }
   SymId start = graph.syms().constant(0);
   for (size_t at = 0; at < joined; ++at) {
-    KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), plan.target.reportsFlags, numbers);
+    KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), plan.target.reportsFlags, arithmetic);
     b.declareStored(plan.bufferOf(group.outputs[0], group.region));
     if (absl::Status s = buildJoin(b, graph, plan, group, at, at + 1, start); !s.ok())
       return graph::Refused::of(graph, group.outputs[0]).in(s);

@@ -1,23 +1,19 @@
 // Transcendental functions and power: the vector mathematics of math.h on real types. Complex ones are refused.
 #include "graph/support/check.h"
 #include "kernels/lower_ops.h"
-#include "kernels/math.h"
+#include "kernels/math_calls.h"
 
 namespace fw::kernels {
 namespace {
 
 using Values = absl::Span<const Value>;
 
-absl::StatusOr<Value> unary(Lowering& l, Values v, Val (*f)(KernelBuilder&, Val), Libm cuda) {
-  if (!graph::isFloat(v[0].dtype)) return absl::UnimplementedError("transcendental function of this type");
-  if (l.cupy()) return Value{v[0].dtype, l.b.libm(cuda, v[0].dtype, {v[0].re}), {}};
-  return Value{v[0].dtype, f(l.b, v[0].re), {}};
-}
-
-absl::StatusOr<Value> binary(Lowering& l, Values v, Val (*f)(KernelBuilder&, Val, Val), Libm cuda) {
-  if (!graph::isFloat(v[0].dtype)) return absl::UnimplementedError("transcendental function of this type");
-  if (l.cupy()) return Value{v[0].dtype, l.b.libm(cuda, v[0].dtype, {v[0].re, v[1].re}), {}};
-  return Value{v[0].dtype, f(l.b, v[0].re, v[1].re), {}};
+absl::StatusOr<Value> function(Lowering& l, Values v, Libm f) {
+  const DType d = v[0].dtype;
+  if (!graph::isFloat(d)) return absl::UnimplementedError("transcendental function of this type");
+  absl::InlinedVector<Val, 2> operands;
+  for (const Value& operand : v) operands.push_back(operand.re);
+  return Value{d, l.cupy() ? l.b.libm(f, d, operands) : math::apply(l.b, f, operands), {}};
 }
 
 /// base ** exponent modulo 2^bits, by squaring. A constant exponent gives a short chain of multiplications, any
@@ -53,33 +49,33 @@ Val integerPower(KernelBuilder& b, Val base, Val exponent) {
 
 }  // namespace
 
-absl::StatusOr<Value> lowerCbrt(Lowering& l, Values v) { return unary(l, v, math::cbrt, Libm::kCbrt); }
-absl::StatusOr<Value> lowerExp(Lowering& l, Values v) { return unary(l, v, math::exp, Libm::kExp); }
+absl::StatusOr<Value> lowerCbrt(Lowering& l, Values v) { return function(l, v, Libm::kCbrt); }
+absl::StatusOr<Value> lowerExp(Lowering& l, Values v) { return function(l, v, Libm::kExp); }
 absl::StatusOr<Value> lowerExp2(Lowering& l, Values v) {
   if (l.cupy() && graph::isFloat(v[0].dtype))
     return Value{v[0].dtype, l.b.libm(Libm::kPow, v[0].dtype, {l.b.constant(v[0].dtype, 2), v[0].re}), {}};
-  return unary(l, v, math::exp2, Libm::kExp2);
+  return function(l, v, Libm::kExp2);
 }
-absl::StatusOr<Value> lowerExpm1(Lowering& l, Values v) { return unary(l, v, math::expm1, Libm::kExpm1); }
-absl::StatusOr<Value> lowerLog(Lowering& l, Values v) { return unary(l, v, math::log, Libm::kLog); }
-absl::StatusOr<Value> lowerLog2(Lowering& l, Values v) { return unary(l, v, math::log2, Libm::kLog2); }
-absl::StatusOr<Value> lowerLog10(Lowering& l, Values v) { return unary(l, v, math::log10, Libm::kLog10); }
-absl::StatusOr<Value> lowerLog1p(Lowering& l, Values v) { return unary(l, v, math::log1p, Libm::kLog1p); }
-absl::StatusOr<Value> lowerSin(Lowering& l, Values v) { return unary(l, v, math::sin, Libm::kSin); }
-absl::StatusOr<Value> lowerCos(Lowering& l, Values v) { return unary(l, v, math::cos, Libm::kCos); }
-absl::StatusOr<Value> lowerTan(Lowering& l, Values v) { return unary(l, v, math::tan, Libm::kTan); }
-absl::StatusOr<Value> lowerArcsin(Lowering& l, Values v) { return unary(l, v, math::asin, Libm::kAsin); }
-absl::StatusOr<Value> lowerArccos(Lowering& l, Values v) { return unary(l, v, math::acos, Libm::kAcos); }
-absl::StatusOr<Value> lowerArctan(Lowering& l, Values v) { return unary(l, v, math::atan, Libm::kAtan); }
-absl::StatusOr<Value> lowerArctan2(Lowering& l, Values v) { return binary(l, v, math::atan2, Libm::kAtan2); }
-absl::StatusOr<Value> lowerSinh(Lowering& l, Values v) { return unary(l, v, math::sinh, Libm::kSinh); }
-absl::StatusOr<Value> lowerCosh(Lowering& l, Values v) { return unary(l, v, math::cosh, Libm::kCosh); }
-absl::StatusOr<Value> lowerTanh(Lowering& l, Values v) { return unary(l, v, math::tanh, Libm::kTanh); }
-absl::StatusOr<Value> lowerHypot(Lowering& l, Values v) { return binary(l, v, math::hypot, Libm::kHypot); }
+absl::StatusOr<Value> lowerExpm1(Lowering& l, Values v) { return function(l, v, Libm::kExpm1); }
+absl::StatusOr<Value> lowerLog(Lowering& l, Values v) { return function(l, v, Libm::kLog); }
+absl::StatusOr<Value> lowerLog2(Lowering& l, Values v) { return function(l, v, Libm::kLog2); }
+absl::StatusOr<Value> lowerLog10(Lowering& l, Values v) { return function(l, v, Libm::kLog10); }
+absl::StatusOr<Value> lowerLog1p(Lowering& l, Values v) { return function(l, v, Libm::kLog1p); }
+absl::StatusOr<Value> lowerSin(Lowering& l, Values v) { return function(l, v, Libm::kSin); }
+absl::StatusOr<Value> lowerCos(Lowering& l, Values v) { return function(l, v, Libm::kCos); }
+absl::StatusOr<Value> lowerTan(Lowering& l, Values v) { return function(l, v, Libm::kTan); }
+absl::StatusOr<Value> lowerArcsin(Lowering& l, Values v) { return function(l, v, Libm::kAsin); }
+absl::StatusOr<Value> lowerArccos(Lowering& l, Values v) { return function(l, v, Libm::kAcos); }
+absl::StatusOr<Value> lowerArctan(Lowering& l, Values v) { return function(l, v, Libm::kAtan); }
+absl::StatusOr<Value> lowerArctan2(Lowering& l, Values v) { return function(l, v, Libm::kAtan2); }
+absl::StatusOr<Value> lowerSinh(Lowering& l, Values v) { return function(l, v, Libm::kSinh); }
+absl::StatusOr<Value> lowerCosh(Lowering& l, Values v) { return function(l, v, Libm::kCosh); }
+absl::StatusOr<Value> lowerTanh(Lowering& l, Values v) { return function(l, v, Libm::kTanh); }
+absl::StatusOr<Value> lowerHypot(Lowering& l, Values v) { return function(l, v, Libm::kHypot); }
 
 absl::StatusOr<Value> lowerPower(Lowering& l, Values v) {
   if (graph::isInteger(v[0].dtype)) return Value{v[0].dtype, integerPower(l.b, v[0].re, v[1].re), {}};
-  return binary(l, v, math::pow, Libm::kPow);
+  return function(l, v, Libm::kPow);
 }
 
 }  // namespace fw::kernels

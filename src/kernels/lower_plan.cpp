@@ -13,6 +13,7 @@
 #include "kernels/access_proof.h"
 #include "kernels/lower.h"
 #include "kernels/lower_group.h"
+#include "kernels/math_calls.h"
 
 namespace fw::kernels {
 namespace {
@@ -195,8 +196,12 @@ void plantOutside(const graph::Graph& graph, const graph::Plan& plan, KernelProg
 
 }  // namespace
 
-absl::StatusOr<KernelProgram> lowerPlan(const graph::Graph& graph, const graph::Plan& plan,
-                                        const LoweringOptions& options) {
+namespace {
+
+/// Kernels of groups may call functions of vector mathematics. Those of commits do not: what they report has been
+/// reported before them, and is taken out of them.
+absl::StatusOr<KernelProgram> lowerGroups(const graph::Graph& graph, const graph::Plan& plan,
+                                          const LoweringOptions& options, MathCalls& calls) {
   KernelProgram program;
   absl::flat_hash_set<graph::ValueId> checked;
   if (options.deferChecks) checked = checkedStores(plan);
@@ -204,22 +209,34 @@ absl::StatusOr<KernelProgram> lowerPlan(const graph::Graph& graph, const graph::
     return !group.outputs.empty() && checked.contains(group.outputs[0]);
   };
   int ordinal = 0;
-  const auto build = [&](const graph::Group& group, std::vector<Kernel>& list) {
+  const auto build = [&](const graph::Group& group, std::vector<Kernel>& list, MathCalls* called) {
     const int own = ordinal++;
     if (absl::Status late = options.deadline.check("kernel " + std::to_string(own)); !late.ok()) return late;
     if (group.kind == graph::Group::Kind::kCheck && isDeferred(group)) return absl::OkStatus();
-    return buildKernels(graph::regionOf(plan, graph, group.region), plan, group, own, list);
+    return buildKernels(graph::regionOf(plan, graph, group.region), plan, group, own, list, {Numbers::kNumPy, called});
   };
   for (const graph::Group& group : plan.groups) {
-    if (absl::Status built = build(group, program.kernels); !built.ok()) return built;
+    if (absl::Status built = build(group, program.kernels, &calls); !built.ok()) return built;
     program.kernelsUpTo.push_back(program.kernels.size());
   }
   for (const graph::Group& commit : plan.commits) {
     const size_t own = program.commits.size();
-    if (absl::Status built = build(commit, program.commits); !built.ok()) return built;
+    if (absl::Status built = build(commit, program.commits, nullptr); !built.ok()) return built;
     if (isDeferred(commit))
       program.deferred.push_back(deferredCommit(static_cast<int>(own), graph, commit, program.commits[own]));
   }
+  return program;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelProgram> lowerPlan(const graph::Graph& graph, const graph::Plan& plan,
+                                        const LoweringOptions& options) {
+  MathCalls calls;
+  absl::StatusOr<KernelProgram> lowered = lowerGroups(graph, plan, options, calls);
+  if (lowered.ok() && calls.settle()) lowered = lowerGroups(graph, plan, options, calls);
+  if (!lowered.ok()) return lowered;
+  KernelProgram program = *std::move(lowered);
   if (options.plantOutside) plantOutside(graph, plan, program);
   absl::StatusOr<std::vector<Reach>> reaches = unprovedReaches(graph, plan, options, program);
   if (!reaches.ok()) return reaches.status();

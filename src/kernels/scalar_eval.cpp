@@ -143,6 +143,7 @@ uint64_t evalFloat(ScalarOp op, const uint64_t* v) {
     case ScalarOp::kCast:
     case ScalarOp::kBitcast:
     case ScalarOp::kCallLibm:
+    case ScalarOp::kCallMath:
     case ScalarOp::kRaiseIf: break;
   }
   FW_CHECK_MSG(false, "no float operation: " + std::string(name(op)));
@@ -207,6 +208,7 @@ uint64_t evalInt(ScalarOp op, bool isBool, const uint64_t* v) {
     case ScalarOp::kBitcast:
     case ScalarOp::kScaleB:
     case ScalarOp::kCallLibm:
+    case ScalarOp::kCallMath:
     case ScalarOp::kRaiseIf: break;
   }
   FW_CHECK_MSG(false, "no integer operation: " + std::string(name(op)));
@@ -239,7 +241,7 @@ uint64_t evalLibm(uint64_t function, DType d, const uint64_t* operands, int coun
   };
   // Addresses as untyped pointers: the arity column says what they are.
   static const Row kRows[] = {
-#define FW_LIBM(Id, s32, s64, arity)                                                                   \
+#define FW_LIBM(Id, s32, s64, arity, vector)                                                           \
   {#Id, arity,                                                                                         \
    reinterpret_cast<void*>(                                                                            \
        static_cast<std::conditional_t<arity == 1, float (*)(float), float (*)(float, float)>>(::s32)), \

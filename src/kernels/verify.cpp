@@ -140,9 +140,10 @@ class Verifier {
 
   /// Operations that exist for some kinds of operands only.
   void domain(ScalarOp op, DType d, const std::string& who) {
-    static constexpr ScalarOp kFloatOnly[] = {
-        ScalarOp::kFma,  ScalarOp::kSqrt,     ScalarOp::kFloor, ScalarOp::kCeil,   ScalarOp::kTrunc,
-        ScalarOp::kRint, ScalarOp::kCopySign, ScalarOp::kIsNan, ScalarOp::kScaleB, ScalarOp::kCallLibm};
+    static constexpr ScalarOp kFloatOnly[] = {ScalarOp::kFma,      ScalarOp::kSqrt,    ScalarOp::kFloor,
+                                              ScalarOp::kCeil,     ScalarOp::kTrunc,   ScalarOp::kRint,
+                                              ScalarOp::kCopySign, ScalarOp::kIsNan,   ScalarOp::kScaleB,
+                                              ScalarOp::kCallLibm, ScalarOp::kCallMath};
     static constexpr ScalarOp kIntegralOnly[] = {ScalarOp::kRem,        ScalarOp::kAnd,     ScalarOp::kOr,
                                                  ScalarOp::kXor,        ScalarOp::kNot,     ScalarOp::kShl,
                                                  ScalarOp::kShrLogical, ScalarOp::kShrArith};

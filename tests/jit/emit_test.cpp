@@ -241,5 +241,50 @@ TEST(Emit, OptLevelZero) {
   }
 }
 
+TEST(Emit, CalledMathematics) {
+  using kernels::Libm;
+  struct Row {
+    Libm function;
+    int operands;
+    bool isVector;
+  };
+  static constexpr Row kRows[] = {
+#define FW_LIBM(Id, symbolF32, symbolF64, arity, vector) {Libm::k##Id, arity, std::string_view(#vector) != "nullptr"},
+#include "kernels/libm.def"
+  };
+  for (const Row& row : kRows) {
+    if (!row.isVector) continue;
+    for (DType d : {DType::kF32, DType::kF64}) {
+      const std::vector<DType> inputs(static_cast<size_t>(row.operands), d);
+      const std::string what = std::string(kernels::name(row.function)) + " of " + nameOf(d);
+      // Twice, of which one may stand in lanes that another type decides about.
+      const auto body = [&](KernelBuilder& b, std::vector<Val> v) {
+        v[0] = b.callMath(row.function, v);
+        return b.callMath(row.function, v);
+      };
+      checkMap(what, inputs, d, body, {}, true, false, {0, 1, 3, 8, 16, 31, 64, 65, 200}, /*compareStatus=*/false);
+      const auto narrowed = [&](KernelBuilder& b, std::vector<Val> v) {
+        return b.cast(b.callMath(row.function, v), d == DType::kF32 ? DType::kF64 : DType::kF32);
+      };
+      checkMap(what + " beside another width", inputs, d == DType::kF32 ? DType::kF64 : DType::kF32, narrowed, {}, true,
+               false, {1, 17, 64, 65}, /*compareStatus=*/false);
+    }
+  }
+}
+
+TEST(Emit, CalledMathematicsReportsAndDeclines) {
+  using kernels::Libm;
+  const auto call = [](Libm function) {
+    return [function](KernelBuilder& b, std::vector<Val> v) { return b.callMath(function, v); };
+  };
+  // Arguments are up to 32 in magnitude, of both signs, and 0.
+  checkMap("log", {DType::kF64}, DType::kF64, call(Libm::kLog), {}, false, false, {0, 1, 2, 7, 8, 9, 64, 100});
+  checkMap("asin", {DType::kF32}, DType::kF32, call(Libm::kAsin), {}, false, false, {0, 1, 2, 7, 8, 9, 64, 100});
+  const auto large = [](KernelBuilder& b, std::vector<Val> v) {
+    return b.callMath(Libm::kSin, {b.op(ScalarOp::kMul, v[0], b.constant(DType::kF64, 0x1p38))});
+  };
+  checkMap("sin of large numbers", {DType::kF64}, DType::kF64, large, {}, false, false, {0, 1, 2, 7, 8, 9, 64, 100});
+}
+
 }  // namespace
 }  // namespace fw::jit::testing

@@ -24,7 +24,7 @@ struct Function {
   std::string_view f32, f64;
 };
 constexpr Function kFunctions[] = {
-#define FW_LIBM(Id, symbolF32, symbolF64, arity) {#symbolF32, #symbolF64},
+#define FW_LIBM(Id, symbolF32, symbolF64, arity, vector) {#symbolF32, #symbolF64},
 #include "kernels/libm.def"
 };
 
