@@ -179,6 +179,7 @@ bool MixedNumbers::isDecided(const Value* value) const {
 
 /// As an operand beside `about`, which is refused where there is no such operation.
 ValueId MixedNumbers::asFloat(Value* value, Value* about) {
+  if (isNoneConstant(value)) trace_.branches.refuse(about);  // TypeError
   if (canBe(value, DType::kF64)) return node(value, DType::kF64);
   if (!isWhole(value)) trace_.branches.refuse(about);
   return DataInts{trace_}.asFloat(asInt(value));

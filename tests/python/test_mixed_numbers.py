@@ -214,3 +214,14 @@ def test_equal_or_none(function):
     rng = np.random.default_rng(5)
     for x in [rng.integers(0, 2, 200), rng.random(200), np.round(rng.random(100)), np.zeros(3), np.ones(2), np.zeros(0), np.full(3, np.nan), rng.random(3)] * 2:
         assert outcome(compiled, x) == outcome(function, x), x
+
+
+@pytest.mark.parametrize("expression", ["None / m", "m + None", "None - m", "m * None", "None < m", "max(None, m)", "m >= None"])
+def test_computing_with_none_raises(expression):
+    """The sides of a mixed number, of Python's and NumPy's class."""
+    scope = {}
+    exec(f"def f(x, k):\n    m = max(x.sum(), k)\n    {expression}\n    return 1\n", scope)
+    compiled = fusewire.compile(scope["f"], economy=False, compile_all=True)
+    for x, k in [(np.array([-1.0, -2.0]), 0), (np.zeros(0), 3), (np.ones(3), 1), (np.zeros(2), 3)]:
+        with pytest.raises(TypeError):
+            compiled(x, k)

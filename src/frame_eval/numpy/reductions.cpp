@@ -140,6 +140,8 @@ Value* statistic(Bound& a, Op op) {
   Opening o = opened(a, op);
   // NumPy's var subtracts the mean from the operand in the type that the two promote to.
   if (op != Op::kMean && !absent(a["dtype"]) && !graph::canCastSafely(o.input, o.types.accumulate)) a.refuse("dtype");
+  // Asked for, it is what every step rounds to; else only the end does.
+  if (o.types.output == DType::kF16 && !absent(a["dtype"])) a.refuse("dtype");
   if (o.input == DType::kF16 && !absent(a["out"])) a.refuse("out and float16");
   SymId count = reducedCount(a.trace, o.node, o.axes);
   // NumPy warns about empty slices and too few degrees of freedom.

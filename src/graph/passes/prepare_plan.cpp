@@ -152,8 +152,10 @@ class Preparer {
   absl::Status reduction(Rewriter& rw, ValueId id) {
     const ValueId operand = rw.map(rw.in().node(id).operands[0]);
     if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
-      const bool fresh = overwriting_.outputs().contains(id) && viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
-      rw.set(id, fresh ? addCopy(rw.out(), *now, ++copies_, rw.in().type(id).layout) : *now);
+      const bool shares = viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
+      const bool copies = shares && overwriting_.outputs().contains(id);
+      if (shares && !copies) borrowed_.insert(id);
+      rw.set(id, copies ? addCopy(rw.out(), *now, ++copies_, rw.in().type(id).layout) : *now);
       return absl::OkStatus();
     }
     const Node& node = rw.in().node(id);
@@ -186,8 +188,8 @@ class Preparer {
     std::vector<ValueId> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId old = node.operands[i], now = rw.map(old);
-      const bool viewNow = isView(rw.out(), now) && !isView(rw.in(), old);  // a reduction over axes of one element
-      const bool keeps = overwriting_.isOurs(id, i) && !viewNow && (!changes(i) || overwriting_.mayOverwrite(old, id));
+      const bool keeps =
+          overwriting_.isOurs(id, i) && !borrowed_.contains(old) && (!changes(i) || overwriting_.mayOverwrite(old, id));
       Layout layout = packedLike(rw.in().type(old).layout);
       if (i >= leading && memoryLayout(node, i - leading).rank() == layout.rank())
         layout = memoryLayout(node, i - leading);
@@ -246,7 +248,7 @@ class Preparer {
     const Node& node = rw.in().node(id);
     ValueId base = rw.map(node.operands[0]);
     const ValueId value = rw.map(node.operands[1]);
-    if (!overwriting_.mayOverwrite(node.operands[0], id))
+    if (borrowed_.contains(node.operands[0]) || !overwriting_.mayOverwrite(node.operands[0], id))
       base = addCopy(rw.out(), base, ++copies_, packedLike(node.type.layout));
     const ValueId operands[] = {base, value};
     rw.copyNode(id, operands);
@@ -272,6 +274,7 @@ class Preparer {
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> viewed_;             // what outputs are views of
   absl::flat_hash_map<ValueId, ValueId> storedIn_;  // by value: the update that has stored it last
+  absl::flat_hash_set<ValueId> borrowed_;           // reductions over axes of one element: their operand's memory
   Writes writes_;                                   // by the commits so far
   int64_t copies_ = 0;  // the latest number of a copy: capture, too, keeps copies apart by numbers
   const Overwriting overwriting_;
