@@ -87,8 +87,9 @@ sanitize: $(stamps)/venv
 	$(bin)/ninja -C $(sanitize_dir) -j$(JOBS) cpp-tests
 	UBSAN_OPTIONS=$(sanitizer_options) $(bin)/python scripts/run_tests.py --cpp $(sanitize_dir) --no-python
 
-# What these say is about time, or about memory that somebody takes away: TESTS=... runs others.
-not_sanitized := overhead scaling out_of_memory limits recompiles
+# What these say is about time, memory that somebody takes away or that grows, the depth of stacks, or other programs:
+# TESTS=... runs others.
+not_sanitized := overhead scaling out_of_memory limits recompiles lifetimes settings trial cpython_suite report_page
 TESTS ?= $(filter-out $(not_sanitized:%=tests/python/test_%.py),$(wildcard tests/python/test_*.py))
 
 # Python's objects come from malloc, one by one, so that the use of one that is gone is seen. Reports of every process
@@ -101,6 +102,7 @@ sanitize-python: $(stamps)/venv
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc PYTHONPATH=$(sanitize_dir)/site \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:$(sanitizer_options):log_path=$(sanitize_dir)/report.address \
 	  UBSAN_OPTIONS=$(sanitizer_options):log_path=$(sanitize_dir)/report.undefined \
+	  FUSEWIRE_ECONOMY=0 FUSEWIRE_COMPILE_LIMIT=0 \
 	  $(bin)/python scripts/run_tests.py $(TESTS); result=$$?; \
 	  cat $(sanitize_dir)/report.* 2>/dev/null && exit 1; exit $$result
 

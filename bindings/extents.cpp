@@ -74,6 +74,7 @@ BufferExtents::BufferExtents(const graph::Plan& plan, guards::GuardSet& guards) 
       members_.push_back(indexOf(guards.objects, binding.source));
   for (const graph::Buffer& buffer : plan.buffers) {
     Memory memory{.bytes = graph::itemSize(buffer.dtype)};
+    memory.asked = buffer.kind == graph::BufferKind::kInput || buffer.kind == graph::BufferKind::kOutput;
     if (buffer.kind == graph::BufferKind::kInput) {
       const guards::InputBinding& input = guards.inputs.at(static_cast<size_t>(buffer.index));
       if (input.from == guards::InputBinding::From::kArrayData) {
@@ -91,6 +92,7 @@ void BufferExtents::fill(const guards::CallFrame& frame, const ResultBuilder::Ca
   for (const int object : members_) members.push_back(extentOf(ownerOf(arrayAt(object))));
   for (size_t b = 0; b < buffers_.size(); ++b) {
     const Memory& memory = buffers_[b];
+    if (!memory.asked) continue;
     auto* data = static_cast<char*>(frame.buffers[b]);
     Range range{data, data + memory.bytes};
     if (memory.object >= 0) {
