@@ -23,7 +23,10 @@ using runtime::CallArray;
 
 /// The arguments of a call as Python objects, and the arrays among them.
 struct LibraryHost::Arguments {
-  Arguments(const runtime::Calls::Frame& frame, std::vector<Ref>& kept) : frame(frame), kept_(kept) {}
+  Arguments(const runtime::Calls::Frame& frame, PyObject* const* objects, std::vector<Ref>& kept)
+      : frame(frame),
+        objects_(objects),
+        kept_(kept) {}
   /// Windows that nobody else holds serve the next call.
   ~Arguments() {
     for (auto& [operand, window] : windows)
@@ -34,6 +37,7 @@ struct LibraryHost::Arguments {
   Ref build(const LibraryArgument& argument) {
     switch (argument.kind) {
       case LibraryArgument::Kind::kConstant: return argument.object;
+      case LibraryArgument::Kind::kObject: return Ref::create(objects_[argument.index]);
       case LibraryArgument::Kind::kArray: return window(argument.index);
       case LibraryArgument::Kind::kScalar: {
         const CallArray array = frame.operand(static_cast<size_t>(argument.index));
@@ -102,6 +106,7 @@ struct LibraryHost::Arguments {
     PyArray_UpdateFlags(reinterpret_cast<PyArrayObject*>(window), NPY_ARRAY_UPDATE_ALL);
   }
 
+  PyObject* const* objects_;
   std::vector<Ref>& kept_;
 };
 
@@ -122,11 +127,12 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
   const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
   if (!site.quiet && !stateToken_ && !(stateToken_ = enterRaisingState())) return declined();
   try {
+    if (site.uniform && drawUniform(site, number, context)) return 0;
     runtime::Calls::Frame frame(library_.calls, number, context);
     std::vector<std::vector<Ref>>& kept = library_.windows;
     if (kept.empty()) kept.resize(library_.calls.count());
     kept[static_cast<size_t>(number)].resize(frame.operandCount());
-    Arguments arguments(frame, kept[static_cast<size_t>(number)]);
+    Arguments arguments(frame, objects_, kept[static_cast<size_t>(number)]);
     absl::InlinedVector<Ref, 6> owned;
     absl::InlinedVector<PyObject*, 8> given = {nullptr};  // room for what a bound method puts in front
     for (const LibraryArgument& argument : site.positional) owned.push_back(arguments.build(argument));
@@ -139,9 +145,12 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
       }
     }
     for (const Ref& object : owned) given.push_back(object.get());
+    site.draws ? draws_.begin(owned[0].get()) : draws_.pause();
     const size_t count = site.positional.size() | PY_VECTORCALL_ARGUMENTS_OFFSET;
     Ref answer = Ref::steal(PyObject_Vectorcall(site.function.get(), given.data() + 1, count, names.get()));
     if (!answer) return declined();
+    if (site.draws && PyArray_Check(answer.get())) draws_.pause();  // it has let other threads run, as large ones do
+    if (site.python) return takeNumber(answer.get(), frame.result(0)) ? 0 : differs(site);
     return accept(answer.get(), site, frame, context, arguments);
   } catch (const PythonError&) {
     return declined();
@@ -245,6 +254,32 @@ bool LibraryHost::take(PyObject* item, const CallArray& wanted, runtime::Context
   return true;
 }
 
+bool LibraryHost::drawUniform(const capture::LibraryCall& site, int number, runtime::Context& context) {
+  const LibraryArgument& self = site.positional[0];
+  PyObject* generator = self.kind == LibraryArgument::Kind::kObject ? objects_[self.index] : self.object.get();
+  draws_.begin(generator);
+  bitgen_t* source = draws_.sourceOf(generator);
+  if (!source) return false;
+  const double drawn = source->next_double(source->state);
+  const CallArray result = runtime::Calls::Frame(library_.calls, number, context).result(0);
+  if (result.buffer >= 0) *static_cast<double*>(result.data) = drawn;
+  return true;
+}
+
+bool LibraryHost::takeNumber(PyObject* item, const CallArray& wanted) {
+  if (wanted.dtype == graph::DType::kF64) {
+    if (!PyFloat_CheckExact(item)) return false;
+    if (wanted.buffer >= 0) *static_cast<double*>(wanted.data) = PyFloat_AS_DOUBLE(item);
+    return true;
+  }
+  if (!PyLong_CheckExact(item)) return false;
+  int overflow = 0;
+  const int64_t number = PyLong_AsLongLongAndOverflow(item, &overflow);
+  if (overflow) return false;
+  if (wanted.buffer >= 0) *static_cast<int64_t*>(wanted.data) = number;
+  return true;
+}
+
 namespace {
 
 Ref takeException() {
@@ -302,6 +337,7 @@ int32_t LibraryHost::look(runtime::Context&, bool heavy) {
     sharedAt_ = std::chrono::steady_clock::now();
   }
   looked_ = now;
+  draws_.pause();  // handlers of signals may draw, too
   const bool raised = PyErr_CheckSignals() != 0;
   if (raised) error_ = takeException();
   if (unlocked) policy_.unlock();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/call_policy.h"
+#include "bindings/draws.h"
 #include "cpython/numpy_api.h"
 #include "cpython/ref.h"
 #include "frame_eval/library_call.h"
@@ -31,10 +32,13 @@ class LibraryHost : public runtime::Host {
  public:
   /// `arrays[b]` receives the array whose memory is buffer b of the plan, and owns it.
   /// `mayUnlock`: other threads may run meanwhile.
-  LibraryHost(const LibraryCalls& library, CallPolicy& policy, PyArrayObject** arrays, bool mayUnlock)
+  /// `objects`: of the call's frame.
+  LibraryHost(const LibraryCalls& library, CallPolicy& policy, PyArrayObject** arrays, PyObject* const* objects,
+              bool mayUnlock)
       : library_(library),
         policy_(policy),
         arrays_(arrays),
+        objects_(objects),
         mayUnlock_(mayUnlock) {}
   ~LibraryHost() override;
   LibraryHost(const LibraryHost&) = delete;
@@ -48,6 +52,8 @@ class LibraryHost : public runtime::Host {
   /// Handles signals. What a handler raises ends the run, and is not lost.
   int32_t look(runtime::Context& context, bool heavy) override;
 
+  /// The run is given up: what it has drawn is put back.
+  void takeBackDraws() { draws_.takeBack(); }
   /// Puts back an exception that must not be lost (KeyboardInterrupt); false if there is none.
   bool restoreError();
 
@@ -59,12 +65,18 @@ class LibraryHost : public runtime::Host {
                  runtime::Context& context, const Arguments& arguments);
   bool makeWithLock(runtime::Context& context, int number);
   bool take(PyObject* item, const runtime::CallArray& wanted, runtime::Context& context, const Arguments& arguments);
+  /// One float without a call of Python; false if that cannot be.
+  bool drawUniform(const capture::LibraryCall& site, int number, runtime::Context& context);
+  /// A number of Python's.
+  static bool takeNumber(PyObject* item, const runtime::CallArray& wanted);
   int32_t declined();
   int32_t differs(const capture::LibraryCall& site);
 
   const LibraryCalls& library_;
   CallPolicy& policy_;
   PyArrayObject** arrays_;
+  PyObject* const* objects_;
+  Draws draws_;
   PyObject* stateToken_ = nullptr;  ///< of the error state that is in force meanwhile
   cpython::Ref error_;              ///< an exception that must not be lost
   runtime::Heap heap_;

@@ -106,6 +106,9 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->library_.calls = runtime::Calls(*plan, captured.graph);
   v->asksHost_ = !plan->isStraight() || !v->library_.calls.empty();
   v->library_.sites = std::move(captured.libraryCalls);
+  v->bindObjects();
+  if (!drawInOrder(plan->steps, v->library_.sites))
+    return absl::UnimplementedError("random numbers would be drawn in another order");
   v->findSizes(captured.graph);
   auto syms = captured.graph.sharedSyms();
   v->symbols_ = static_cast<size_t>(syms->symbolCount());
@@ -143,6 +146,19 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
                      v->results_->scalarWords();
   if (v->extents_) v->scratchWords_ += v->results_->bufferCount() * BufferExtents::kWordsPerBuffer;
   return v;
+}
+
+/// Objects that library calls are given become objects of the frame.
+void Variant::bindObjects() {
+  auto& objects = guards_->objects;
+  for (capture::LibraryCall& site : library_.sites) {
+    for (capture::LibraryArgument& argument : site.positional) {
+      if (argument.kind != capture::LibraryArgument::Kind::kObject) continue;
+      const auto at = std::find(objects.begin(), objects.end(), argument.source);
+      argument.index = static_cast<int>(at - objects.begin());
+      if (at == objects.end()) objects.push_back(argument.source);
+    }
+  }
 }
 
 /// Arrays that are read from objects rather than passed as arguments become objects of the frame, for Held.
@@ -297,10 +313,12 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
       return RunOutcome::kDeclined;
     }
   } else if (asksHost_) {
-    context.host = &host.emplace(library_, policy, call.arrays, !exit.atomic);
+    context.host = &host.emplace(library_, policy, call.arrays, frame.objects, !exit.atomic);
   }
   const runtime::Transaction::Work work{results_->workspaceBytes(call), call.outputBytes, !exit.atomic};
-  switch (transaction_.run(*executable_, context, work, policy)) {
+  const runtime::Outcome outcome = transaction_.run(*executable_, context, work, policy);
+  if (outcome != runtime::Outcome::kDone && host) host->takeBackDraws();
+  switch (outcome) {
     case runtime::Outcome::kDone: break;
     case runtime::Outcome::kOutside:
       FW_CHECK_MSG(false, "an access would have gone outside of its array, and was not made\n" + planText_);

@@ -100,6 +100,7 @@ class Variant {
   Variant() = default;
   struct OwnFrame;
   void keepInputs();
+  void bindObjects();
   void countMiss(int64_t failed);
   bool leave(ResultBuilder::Call& call, PyObject** result) const;
   const guards::Stub& essentialStub();

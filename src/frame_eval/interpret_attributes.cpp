@@ -12,6 +12,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/numpy/random.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/sets.h"
 #include "frame_eval/type_lookups.h"
@@ -95,6 +96,7 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
     case ValueKind::kObject:
       trace_.refuseOpaque(self);
       if (Locks::isLock(Py_TYPE(self->object.get()))) return Locks{*this, trace_}.method(self, attribute);
+      if (Value* draw = numpy::drawMethod(trace_, self, attribute)) return draw;
       if (!container) return objectAttribute(self, name);
       break;
     case ValueKind::kException: return exceptionAttribute(self, name);

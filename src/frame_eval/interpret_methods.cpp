@@ -8,6 +8,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/numpy/random.h"
 #include "frame_eval/sets.h"
 #include "frame_eval/type_lookups.h"
 #include "frame_eval/unseen_list.h"
@@ -60,6 +61,7 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     default:
       if (self->kind == ValueKind::kObject && Locks::isLock(Py_TYPE(self->object.get())))
         return Locks{*this, trace_}.call(self, name, args);
+      if (Value* drawn = numpy::draw(trace_, self, name, args)) return drawn;
       trace_.fail(BreakReason::kUnsupportedCall, std::string(trace_.typeOf(self)->tp_name) + "." + name);
   }
 }

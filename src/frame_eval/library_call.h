@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "cpython/ref.h"
+#include "guards/source.h"
 
 namespace fw::capture {
 
 struct LibraryArgument {
   enum class Kind : uint8_t {
     kConstant,  ///< object
+    kObject,    ///< what `source` is in this call; GuardSet::objects[index] of the variant
     kArray,     ///< operand `index`
     kScalar,    ///< operand `index`, of rank 0, as a NumPy scalar ...
     kFloat,
@@ -25,10 +27,11 @@ struct LibraryArgument {
   int index = -1;
   cpython::Ref object;
   std::vector<LibraryArgument> items;
+  guards::SourceId source = {};
 };
 
-/// The function only reads its arguments, keeps none of them, and answers new arrays. What its node's type says of the
-/// results is checked when it has returned.
+/// The function only reads its arguments, but for a generator, keeps none of them, and answers new arrays. What its
+/// node's type says of the results is checked when it has returned.
 struct LibraryCall {
   cpython::Ref function;
   std::vector<LibraryArgument> positional;
@@ -36,6 +39,9 @@ struct LibraryCall {
   bool tuple = false;    ///< it answers a tuple (or list) of its results; else there is one
   bool quiet = false;    ///< it reports nothing of floating-point numbers
   bool decides = false;  ///< its data decides sizes of its results
+  bool draws = false;    ///< from the random generator that is its first argument
+  bool python = false;   ///< its answer, if of rank 0, is a number of Python's
+  bool uniform = false;  ///< it draws one float from [0, 1)
 };
 
 }  // namespace fw::capture

@@ -217,6 +217,15 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
       v.kind = Kind::kDataInt;
       return false;
     }
+    // The first turn of the loop has left it as it was, because a loop inside had no turn there.
+    if (!alike && v.kind == Kind::kSame && v.begin && v.end && !v.end->isUnsure()) {
+      const bool arrays = v.begin->kind == ValueKind::kArray && v.end->kind == ValueKind::kArray;
+      const bool numbers = numberKind(v.begin) != ValueKind::kNull && numberKind(v.begin) == numberKind(v.end);
+      if (arrays || numbers) {
+        v.kind = arrays ? Kind::kArray : Kind::kNumber;
+        return false;
+      }
+    }
     if (!alike) refuse(name + " is not of one kind in all turns");
   }
   if (handsOn && writes) refuse("it is not known which array is written");

@@ -154,7 +154,8 @@ def test_long_code_is_compiled_in_pieces():
 
 def heavy(count):
     """So many operations with long code each: seconds of code generation for a hundred."""
-    return function_of([*(f"x = np.where(x > {i}, np.tanh(x) ** 2.5, np.arctan2(x, {i}.25))" for i in range(count)), "return x"])
+    lines = (f"x = np.where(x > {i}, np.remainder(x, {i}.5) + x // 1.{i}, x % 7.{i})" for i in range(1, 6 * count))
+    return function_of([*lines, "return x"])
 
 
 @pytest.mark.parametrize("limit", (1, 200))

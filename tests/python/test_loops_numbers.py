@@ -303,3 +303,16 @@ def test_an_int_or_a_float_is_stored():
     compiled = fusewire.compile(rectified, economy=False)
     compare.assert_same_call(rectified, compiled, (RNG.normal(size=90), np.zeros(90)))
     assert not fusewire._fusewire.describe(compiled)["breaks"]
+
+
+@pytest.mark.parametrize("term", ["float(x[j])", "x[j] * j", "0.5 * j", "float(x[j]) * float(x[i])"])
+def test_sums_that_the_first_turn_leaves_alone(term):
+    """The loop inside has no turn in the first one of the loop around."""
+    scope = {}
+    exec(f"def f(x, n):\n    s = 0.0\n    for i in range(n):\n        for j in range(i):\n            s += {term}\n    return s\n", scope)
+    f = scope["f"]
+    compiled = fusewire.compile(f, economy=False)
+    x = np.linspace(-1, 2, 200)
+    for n in (100, 7, 0, 1, 2, 3, 200):
+        assert type(compiled(x, n)) is type(f(x, n)) and compiled(x, n) == f(x, n)
+    assert {b["reason"] for b in fusewire._fusewire.describe(compiled)["breaks"]} <= {"nothing-to-compile"}

@@ -18,12 +18,9 @@ BROKEN = {
     "fft": "ints of a while loop by operators on bits",
     "gauss_pivot_rows": "indexing with a list of places",
     "hough_lines": "a size that np.ceil tells",
-    "ising_checkerboard": "numbers of a Generator",
     "jacobi_eigenvalues": "np.diag of a matrix",
     "julia": "complex() of two numbers",
-    "monte_carlo_pi": "numbers of a Generator",
     "needleman_wunsch": "slices whose bounds array data decides",
-    "option_price": "numbers of a Generator",
     "rle": "slices whose bounds array data decides",
     "smith_waterman": "a pair that turns hand on",
 }

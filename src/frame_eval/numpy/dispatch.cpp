@@ -6,6 +6,7 @@
 #include "frame_eval/numpy/complex_length.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/masks.h"
+#include "frame_eval/numpy/random.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
 
@@ -243,10 +244,11 @@ std::vector<KnownName> knownNames() {
   return names;
 }
 
-bool isKnown(PyObject* callable) { return find(callable) != nullptr; }
+bool isKnown(PyObject* callable) { return find(callable) || isDraw(callable); }
 
 Value* call(Trace& trace, PyObject* callable, const CallArgs& args) {
   const Entry* entry = find(callable);
+  if (!entry && isDraw(callable)) return drawBy(trace, callable, args);
   FW_CHECK(entry);
   trace.graph().setLine(static_cast<uint32_t>(trace.line));
   if (entry->library->onDevice()) {

@@ -5,6 +5,7 @@
 
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
+#include "frame_eval/numpy/random.h"
 #include "graph/support/check.h"
 
 namespace fw::capture::numpy {
@@ -18,6 +19,7 @@ class ArgumentBuilder {
   ArgumentBuilder(Trace& trace, std::string_view function) : trace_(trace), function_(function) {}
 
   LibraryArgument build(Value* value) {
+    if (generatorOf(trace_, value)) return generator(value);
     switch (value->kind) {
       case ValueKind::kArray: return operand(Kind::kArray, value->node);
       case ValueKind::kArrayScalar:
@@ -43,6 +45,11 @@ class ArgumentBuilder {
   std::vector<ValueId>& operands() { return operands_; }
 
  private:
+  static LibraryArgument generator(const Value* value) {
+    if (value->isConstant()) return {Kind::kConstant, -1, value->object, {}};
+    return {.kind = Kind::kObject, .object = {}, .items = {}, .source = value->source};
+  }
+
   LibraryArgument operand(Kind kind, ValueId node) {
     operands_.push_back(node);
     return {kind, static_cast<int>(operands_.size()) - 1, {}, {}};
@@ -94,6 +101,8 @@ std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResul
   ArgumentBuilder builder(trace, what.name);
   LibraryCall call{std::move(what.function), {}, {}, what.tuple};
   call.quiet = what.quiet;
+  call.draws = what.draws;
+  call.python = what.python;
   for (Value* value : what.positional) call.positional.push_back(builder.build(value));
   for (const auto& [name, value] : what.keywords)
     call.keywords.emplace_back(checked(PyUnicode_InternFromString(std::string(name).c_str())), builder.build(value));

@@ -23,6 +23,8 @@ struct LibraryNode {
   std::vector<std::pair<std::string_view, Value*>> keywords = {};
   bool tuple = false;
   bool quiet = false;
+  bool draws = false;
+  bool python = false;
 };
 using MakeResults = std::function<std::vector<ValueType>(ValueId call)>;
 std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResults& makeResults);

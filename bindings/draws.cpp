@@ -1,0 +1,113 @@
+#include "bindings/draws.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fw::bindings {
+namespace {
+
+using cpython::checked;
+using cpython::Ref;
+
+/// A RandomState has numbers of its own besides those of its bit generator.
+bool isLegacy(PyObject* generator) { return PyObject_HasAttrString(generator, "get_state") != 0; }
+
+Ref stateOf(PyObject* generator) {
+  if (isLegacy(generator)) {
+    Ref get = checked(PyObject_GetAttrString(generator, "get_state"));
+    Ref names = checked(Py_BuildValue("(s)", "legacy"));
+    PyObject* legacy[] = {Py_False};
+    return checked(PyObject_Vectorcall(get.get(), legacy, 0, names.get()));
+  }
+  Ref bits = checked(PyObject_GetAttrString(generator, "bit_generator"));
+  return checked(PyObject_GetAttrString(bits.get(), "state"));
+}
+
+void setState(PyObject* generator, PyObject* state) {
+  if (isLegacy(generator)) {
+    (void)checked(PyObject_CallMethod(generator, "set_state", "O", state));
+    return;
+  }
+  Ref bits = checked(PyObject_GetAttrString(generator, "bit_generator"));
+  checked(PyObject_SetAttrString(bits.get(), "state", state));
+}
+
+/// States may hold arrays, which do not compare as a whole.
+bool areSame(PyObject* a, PyObject* b) {
+  Ref pickle = checked(PyImport_ImportModule("pickle"));
+  Ref first = checked(PyObject_CallMethod(pickle.get(), "dumps", "O", a));
+  Ref second = checked(PyObject_CallMethod(pickle.get(), "dumps", "O", b));
+  return checked(PyObject_RichCompareBool(first.get(), second.get(), Py_EQ)) == 1;
+}
+
+bool hasOtherThreads() {
+  PyThreadState* first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+  return first && PyThreadState_Next(first);
+}
+
+bool drawBehind(const graph::Steps& steps, absl::Span<const capture::LibraryCall> sites, int& last) {
+  for (const graph::Step& step : steps) {
+    if (const auto* call = std::get_if<graph::CallStep>(&step.what);
+        call && sites[static_cast<size_t>(call->site)].draws && std::exchange(last, call->site) >= call->site)
+      return false;
+    if (const graph::ControlStep* control = graph::controlOf(step))
+      for (const graph::ControlStep::Body& body : control->bodies)
+        if (!drawBehind(body.steps, sites, last)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool drawInOrder(const graph::Steps& steps, absl::Span<const capture::LibraryCall> sites) {
+  int last = -1;
+  return drawBehind(steps, sites, last);
+}
+
+void Draws::begin(PyObject* generator) {
+  for (Kept& kept : kept_) {
+    if (kept.generator.get() != generator) continue;
+    // Numbers of others stay theirs.
+    if (kept.after && !areSame(kept.after.get(), stateOf(generator).get())) kept.before = {};
+    kept.after = {};
+    return;
+  }
+  kept_.push_back({Ref::create(generator), stateOf(generator), {}});
+}
+
+bitgen_t* Draws::sourceOf(PyObject* generator) {
+  const auto kept =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.generator.get() == generator; });
+  if (kept == kept_.end() || hasOtherThreads()) return nullptr;
+  if (!kept->source) {
+    Ref bits = checked(PyObject_GetAttrString(generator, isLegacy(generator) ? "_bit_generator" : "bit_generator"));
+    Ref capsule = checked(PyObject_GetAttrString(bits.get(), "capsule"));
+    kept->source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
+    if (!kept->source) throw cpython::PythonError();
+  }
+  return kept->source;
+}
+
+void Draws::pause() {
+  if (kept_.empty() || !hasOtherThreads()) return;
+  for (Kept& kept : kept_)
+    if (!kept.after) kept.after = stateOf(kept.generator.get());
+}
+
+void Draws::takeBack() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
+    try {
+      PyObject* generator = kept->generator.get();
+      if (!kept->before || (kept->after && !areSame(kept->after.get(), stateOf(generator).get()))) continue;
+      setState(generator, kept->before.get());
+    } catch (const cpython::PythonError&) {
+      PyErr_Clear();
+    }
+  }
+  kept_.clear();
+  PyErr_Restore(type, value, trace);
+}
+
+}  // namespace fw::bindings

@@ -1,0 +1,44 @@
+// What a run has drawn from the user's random generators (frame_eval/numpy/random.h). If the run is given up, Python
+// computes the call again, and is to draw the same numbers.
+#pragma once
+
+#include <Python.h>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "cpython/ref.h"
+#include "frame_eval/library_call.h"
+#include "graph/plan.h"
+#include "numpy/random/bitgen.h"
+
+namespace fw::bindings {
+
+/// Needs the GIL.
+class Draws {
+ public:
+  /// Before a draw: keeps the state of the generator, once. Throws PythonError.
+  void begin(PyObject* generator);
+  /// The source of numbers of a generator that was drawn from before, if no other thread may use it meanwhile; else
+  /// null. Throws PythonError.
+  bitgen_t* sourceOf(PyObject* generator);
+  /// Other threads may run from here on, until the next draw.
+  void pause();
+  /// Gives the generators the states that they had. Where another thread has drawn in the meantime, the stream goes on
+  /// from there: nobody gets a number twice. Leaves an exception that is set as it is.
+  void takeBack();
+  bool empty() const { return kept_.empty(); }
+
+ private:
+  struct Kept {
+    cpython::Ref generator;
+    cpython::Ref before;
+    cpython::Ref after;          ///< when other threads could draw last
+    bitgen_t* source = nullptr;  ///< lives as long as the generator
+  };
+  absl::InlinedVector<Kept, 1> kept_;
+};
+
+/// Whether the steps draw in the order of the sites, which is that of the program.
+bool drawInOrder(const graph::Steps& steps, absl::Span<const capture::LibraryCall> sites);
+
+}  // namespace fw::bindings

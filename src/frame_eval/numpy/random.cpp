@@ -1,0 +1,210 @@
+// What draws answer. A scalar is a number of Python's, but for Generator.integers() and elements of arrays.
+#include "frame_eval/numpy/random.h"
+
+#include <algorithm>
+
+#include "cpython/numpy_api.h"
+#include "frame_eval/data_ints.h"
+#include "frame_eval/numpy/library.h"
+
+namespace fw::capture::numpy {
+namespace {
+
+using cpython::checked;
+
+/// The class of numpy.random, once somebody has imported that. Held for the life of the process.
+PyTypeObject* classOf(const char* name) {
+  static Ref known[2];
+  Ref& type = known[name[0] == 'R'];
+  if (!type) {
+    Ref module = Ref::steal(PyImport_GetModule(checked(PyUnicode_FromString("numpy.random")).get()));
+    if (module) type = Ref::steal(PyObject_GetAttrString(module.get(), name));
+    PyErr_Clear();
+  }
+  return reinterpret_cast<PyTypeObject*>(type.get());
+}
+
+const char* classNameOf(PyObject* object) {
+  for (const char* name : {"Generator", "RandomState"})
+    if (object && Py_TYPE(object) == classOf(name)) return name;
+  return nullptr;
+}
+
+/// The RandomState that a function of np.random is bound to, and the name of its method.
+PyObject* stateOf(PyObject* function) {
+  if (!PyMethod_Check(function)) return nullptr;
+  const char* name = classNameOf(PyMethod_GET_SELF(function));
+  return name && name[0] == 'R' ? PyMethod_GET_SELF(function) : nullptr;
+}
+
+std::string nameOf(PyObject* function) {
+  Ref name = checked(PyObject_GetAttrString(function, "__name__"));
+  const char* text = PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (!text) PyErr_Clear();
+  return text ? text : "";
+}
+
+const FunctionInfo* rowOf(const char* cls, const std::string& name) {
+  return cls ? findFunction(std::string(cls) + "." + name) : nullptr;
+}
+
+/// The shape that was asked for, or that of the distribution's parameters; nullopt for one number.
+std::optional<SymShape> shapeOfDraw(Bound& a, std::initializer_list<std::string_view> others) {
+  std::vector<ValueId> arrays;
+  for (const auto& [name, value] : a.values) {
+    if (name == "self" || name == "size" || std::find(others.begin(), others.end(), name) != others.end()) continue;
+    if (value->kind == ValueKind::kArray)
+      arrays.push_back(value->node);
+    else if (!isScalar(value))
+      a.refuse(name);
+  }
+  if (absent(a["size"])) {
+    if (arrays.empty()) return std::nullopt;
+    SymShape shape = unify(a.trace, arrays);
+    if (shape.empty()) a.refuse("an array of rank 0");
+    return shape;
+  }
+  if (!arrays.empty()) a.refuse("size and an array");
+  SymShape shape = shapeArg(a.trace, a["size"]);
+  if (shape.empty()) a.refuse("size");
+  return shape;
+}
+
+/// `python`: a single number is Python's.
+Value* drawn(Bound& a, DType dtype, std::optional<SymShape> shape, bool python) {
+  Value* self = a["self"];
+  const std::string method(a.function.substr(a.function.find('.') + 1));
+  LibraryNode node{.name = a.function,
+                   .function = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self->object.get())),
+                                                              method.c_str())),
+                   .positional = {},
+                   .quiet = true,
+                   .draws = true,
+                   .python = python && !shape};
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    if (i < a.positional)
+      node.positional.push_back(a.values[i].second);
+    else
+      node.keywords.push_back(a.values[i]);
+  }
+  node.positional.insert(node.positional.end(), a.rest.begin(), a.rest.end());
+  // Another thread could draw between this run and Python's, if it is given up.
+  a.trace.atomic = true;
+  const ValueId result = libraryNode(a.trace, std::move(node), [&](ValueId) {
+    return std::vector<ValueType>{freshType(dtype, shape.value_or(SymShape{}))};
+  })[0];
+  if (shape || !python) return a.trace.arrayOrScalar(result);
+  if (dtype == DType::kF64) return a.trace.number(ValueKind::kPyFloat, result);
+  return DataInts{a.trace}.fromNumber(result);
+}
+
+/// The elements that choice() and permutation() take: their type, and how many there are.
+struct Chosen {
+  DType dtype = DType::kI64;
+  SymId count;
+  bool ofArray = false;
+};
+Chosen chosenFrom(Bound& a, std::string_view name) {
+  Value* from = a[name];
+  if (from->kind == ValueKind::kArray) {
+    const ValueType& type = a.trace.graph().type(from->node);
+    if (type.rank() != 1) a.refuse("an array that is not of rank 1");
+    return {type.dtype, shapeOf(a.trace, from->node)[0], true};
+  }
+  if (!DataInts::isWhole(from)) a.refuse(name);
+  return {DType::kI64, a.trace.asSym(from), false};
+}
+
+}  // namespace
+
+const char* generatorOf(Trace& trace, Value* value) {
+  if (value->kind != ValueKind::kObject && !value->isConstant()) return nullptr;
+  const char* name = classNameOf(value->object.get());
+  if (name && !value->isConstant()) (void)trace.typeOf(value);
+  return name;
+}
+
+Value* drawMethod(Trace& trace, Value* generator, const std::string& name) {
+  if (!rowOf(generatorOf(trace, generator), name)) return nullptr;
+  Value* method = trace.make(ValueKind::kMethod);
+  method->items = {nullptr, generator};
+  method->name = name;
+  return method;
+}
+
+Value* draw(Trace& trace, Value* generator, const std::string& name, const CallArgs& args) {
+  const FunctionInfo* row = rowOf(generatorOf(trace, generator), name);
+  if (!row) return nullptr;
+  trace.graph().setLine(static_cast<uint32_t>(trace.line));
+  CallArgs bound = args;
+  bound.positional.insert(bound.positional.begin(), generator);
+  return invoke(trace, *row, bound);
+}
+
+bool isDraw(PyObject* function) {
+  PyObject* state = stateOf(function);
+  return state && rowOf("RandomState", nameOf(function));
+}
+
+Value* drawBy(Trace& trace, PyObject* function, const CallArgs& args) {
+  return draw(trace, trace.constant(stateOf(function)), nameOf(function), args);
+}
+
+namespace handlers {
+
+Value* drawFloats(Bound& a) {
+  DType dtype = DType::kF64;
+  if (!absent(a["dtype"])) dtype = dtypeArg(a.trace, a["dtype"]);
+  if (dtype != DType::kF64 && dtype != DType::kF32) a.refuse("dtype");
+  std::optional<SymShape> shape = shapeOfDraw(a, {"dtype", "method"});
+  if (!shape && dtype != DType::kF64) a.refuse("a single number of this dtype");
+  const bool one = !shape;
+  Value* number = drawn(a, dtype, std::move(shape), true);
+  constexpr std::string_view kUniform[] = {"Generator.random", "RandomState.random", "RandomState.random_sample"};
+  a.trace.libraryCalls.back().uniform = one && std::ranges::find(kUniform, a.function) != std::end(kUniform);
+  return number;
+}
+
+Value* drawOfShape(Bound& a) {
+  SymShape shape;
+  for (Value* size : a.rest) {
+    const SymShape one = shapeArg(a.trace, size);
+    if (one.size() != 1 || sequenceItems(a.trace, size)) a.refuse("size");
+    shape.push_back(one[0]);
+  }
+  const bool one = shape.empty();
+  Value* number = drawn(a, DType::kF64, one ? std::nullopt : std::optional(std::move(shape)), true);
+  a.trace.libraryCalls.back().uniform = one && a.function == "RandomState.rand";
+  return number;
+}
+
+Value* drawInts(Bound& a) { return drawn(a, DType::kI64, shapeOfDraw(a, {}), true); }
+
+Value* drawIntegers(Bound& a) {
+  const bool legacy = a.function[0] == 'R';
+  Value* asked = a["dtype"];
+  const bool python = absent(asked) ? legacy : asked->isConstant() && asked->object.get() == (PyObject*)&PyLong_Type;
+  DType dtype = absent(asked) || python ? DType::kI64 : dtypeArg(a.trace, asked);
+  if (!graph::isInteger(dtype)) a.refuse("dtype");
+  return drawn(a, dtype, shapeOfDraw(a, {"dtype", "endpoint"}), python);
+}
+
+Value* drawChoice(Bound& a) {
+  const Chosen from = chosenFrom(a, "a");
+  if (!absent(a["p"]) && a["p"]->kind != ValueKind::kArray) a.refuse("p");
+  std::optional<SymShape> shape;
+  if (!absent(a["size"])) {
+    shape = shapeArg(a.trace, a["size"]);
+    if (shape->empty()) a.refuse("size");
+  }
+  return drawn(a, from.dtype, std::move(shape), !from.ofArray);
+}
+
+Value* drawPermutation(Bound& a) {
+  const Chosen from = chosenFrom(a, "x");
+  if (!from.ofArray && !a.trace.decide(a.trace.syms().constant(0), Relation::kLe, from.count)) raises("permutation");
+  return drawn(a, from.dtype, SymShape{from.count}, false);
+}
+
+}  // namespace handlers
+}  // namespace fw::capture::numpy
