@@ -1,6 +1,10 @@
 // Transcendental functions and power: the vector mathematics of math.h on real types. Complex ones are refused.
+#include <bit>
+#include <optional>
+
 #include "graph/support/check.h"
 #include "kernels/lower_ops.h"
+#include "kernels/math.h"
 #include "kernels/math_calls.h"
 
 namespace fw::kernels {
@@ -14,6 +18,12 @@ absl::StatusOr<Value> function(Lowering& l, Values v, Libm f) {
   absl::InlinedVector<Val, 2> operands;
   for (const Value& operand : v) operands.push_back(operand.re);
   return Value{d, l.cupy() ? l.b.libm(f, d, operands) : math::apply(l.b, f, operands), {}};
+}
+
+std::optional<double> constantReal(const KernelBuilder& b, Val v) {
+  const std::optional<uint64_t> bits = b.asConstant(v);
+  if (!bits || !graph::isFloat(v.dtype)) return std::nullopt;
+  return v.dtype == DType::kF32 ? std::bit_cast<float>(static_cast<uint32_t>(*bits)) : std::bit_cast<double>(*bits);
 }
 
 /// base ** exponent modulo 2^bits, by squaring. A constant exponent gives a short chain of multiplications, any
@@ -75,6 +85,9 @@ absl::StatusOr<Value> lowerHypot(Lowering& l, Values v) { return function(l, v, 
 
 absl::StatusOr<Value> lowerPower(Lowering& l, Values v) {
   if (graph::isInteger(v[0].dtype)) return Value{v[0].dtype, integerPower(l.b, v[0].re, v[1].re), {}};
+  if (const std::optional<double> exponent = constantReal(l.b, v[1].re);
+      exponent && !l.cupy() && graph::isFloat(v[0].dtype) && math::isSmallPower(*exponent))
+    return Value{v[0].dtype, math::power(l.b, v[0].re, *exponent), {}};
   return function(l, v, Libm::kPow);
 }
 

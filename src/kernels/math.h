@@ -38,5 +38,8 @@ Val tanh(KernelBuilder& b, Val x);
 Val cbrt(KernelBuilder& b, Val x);
 Val hypot(KernelBuilder& b, Val x, Val y);
 Val pow(KernelBuilder& b, Val x, Val y);
+/// x to a constant power that is a multiple of 1/2 of magnitude up to 16, but 0; in a tenth of the operations of pow.
+bool isSmallPower(double y);
+Val power(KernelBuilder& b, Val x, double y);
 
 }  // namespace fw::kernels::math

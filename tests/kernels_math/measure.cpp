@@ -54,11 +54,61 @@ double draw(std::mt19937_64& rng, Range r) {
 
 }  // namespace
 
+/// x to a constant power.
+Subject power(const char* name, double y) {
+  return {name,
+          1,
+          [y](KernelBuilder& b, Val x, Val) { return math::power(b, x, y); },
+          [y](mpfr_t r, const mpfr_t x, const mpfr_t) {
+            mpfr_t exponent;
+            mpfr_init2(exponent, 64);
+            mpfr_set_d(exponent, y, MPFR_RNDN);
+            mpfr_pow(r, x, exponent, MPFR_RNDN);
+            mpfr_clear(exponent);
+          },
+          [y](double x, double) { return std::pow(x, y); },
+          [y](float x, float) { return std::pow(x, static_cast<float>(y)); }};
+}
+
 const std::vector<Subject>& subjects() {
   static const std::vector<Subject> all = {
-      UNARY(exp),  UNARY(exp2), UNARY(expm1), UNARY(log),  UNARY(log2),   UNARY(log10), UNARY(log1p),
-      UNARY(sin),  UNARY(cos),  UNARY(tan),   UNARY(asin), UNARY(acos),   UNARY(atan),  BINARY(atan2),
-      UNARY(sinh), UNARY(cosh), UNARY(tanh),  UNARY(cbrt), BINARY(hypot), BINARY(pow),
+      power("power2", 2),
+      power("power3", 3),
+      power("power4", 4),
+      power("power7", 7),
+      power("power12", 12),
+      power("power16", 16),
+      power("power_minus1", -1),
+      power("power_minus2", -2),
+      power("power_minus3", -3),
+      power("power_minus6", -6),
+      power("power_minus13", -13),
+      power("power_half", 0.5),
+      power("power1_5", 1.5),
+      power("power2_5", 2.5),
+      power("power_minus_half", -0.5),
+      power("power_minus1_5", -1.5),
+      power("power_minus8_5", -8.5),
+      UNARY(exp),
+      UNARY(exp2),
+      UNARY(expm1),
+      UNARY(log),
+      UNARY(log2),
+      UNARY(log10),
+      UNARY(log1p),
+      UNARY(sin),
+      UNARY(cos),
+      UNARY(tan),
+      UNARY(asin),
+      UNARY(acos),
+      UNARY(atan),
+      BINARY(atan2),
+      UNARY(sinh),
+      UNARY(cosh),
+      UNARY(tanh),
+      UNARY(cbrt),
+      BINARY(hypot),
+      BINARY(pow),
   };
   return all;
 }

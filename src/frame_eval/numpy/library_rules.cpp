@@ -2,6 +2,7 @@
 // function that is a row here runs inside of compiled code; whatever a rule does not know is refused, so that Python
 // calls the function between two regions.
 #include "cpython/numpy_api.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/library.h"
 #include "frame_eval/numpy/small_products.h"
 #include "graph/support/check.h"
@@ -171,12 +172,18 @@ Value* fourier(Bound& a, Transform kind) {
     a.refuse("axis");
   if (!isPositive(a.trace, shape.back())) raises("a transform of no points");
   graph::SymContext& syms = a.trace.syms();
+  const bool asked = !absent(a["n"]);
+  if (asked) {
+    if (!DataInts::isWhole(a["n"])) a.refuse("n");
+    shape.back() = a.trace.asSym(a["n"]);
+    if (!isPositive(a.trace, shape.back())) raises("a transform of no points");
+  }
   DType result = single ? DType::kC64 : DType::kC128;
   if (kind == Transform::kFromReal) {
     if (graph::isComplex(type)) raises("rfft of complex numbers");
     shape.back() = syms.add(syms.floorDiv(shape.back(), syms.constant(2)), syms.constant(1));
   } else if (kind == Transform::kToReal) {
-    shape.back() = syms.mul(syms.constant(2), syms.sub(shape.back(), syms.constant(1)));
+    if (!asked) shape.back() = syms.mul(syms.constant(2), syms.sub(shape.back(), syms.constant(1)));
     if (!isPositive(a.trace, shape.back())) raises("a transform of no points");
     result = single ? DType::kF32 : DType::kF64;
   }
@@ -450,6 +457,31 @@ Value* fft(Bound& a) { return fourier(a, Transform::kComplex); }
 Value* rfft(Bound& a) { return fourier(a, Transform::kFromReal); }
 Value* irfft(Bound& a) { return fourier(a, Transform::kToReal); }
 Value* fftn(Bound& a) { return fourierOfAll(a); }
+
+Value* frequencies(Bound& a) {
+  if (!DataInts::isWhole(a["n"])) a.refuse("n");
+  if (!absent(a["d"]) && (!isScalar(a["d"]) || a["d"]->kind == ValueKind::kPyComplex)) a.refuse("d");
+  graph::SymContext& syms = a.trace.syms();
+  SymId n = a.trace.asSym(a["n"]);
+  if (!isPositive(a.trace, n)) raises("frequencies of no points");
+  if (a.function == "np.fft.rfftfreq") n = syms.add(syms.floorDiv(n, syms.constant(2)), syms.constant(1));
+  return libraryValue(a, freshType(DType::kF64, {n}));
+}
+
+Value* covariance(Bound& a) {
+  const std::string_view data = a.function == "np.cov" ? "m" : "x";
+  const ValueId node = arrayOf(a, data);
+  const DType type = dtypeOf(a, node);
+  if (typeOf(a, node).rank() != 2 || graph::isComplex(type) || type == DType::kF16) a.refuse(data);
+  const SymShape shape = shapeOf(a.trace, node);
+  const bool rows = absent(a["rowvar"]) || flag(a["rowvar"], "rowvar");
+  graph::SymContext& syms = a.trace.syms();
+  const SymId variables = rows ? shape[0] : shape[1], samples = rows ? shape[1] : shape[0];
+  // A single variable is no matrix; with too few samples NumPy warns by other means than conditions.
+  for (const SymId size : {variables, samples})
+    if (!a.trace.decide(syms.constant(2), Relation::kLe, size)) a.refuse("fewer than two variables or samples");
+  return libraryValue(a, freshType(DType::kF64, {variables, variables}));
+}
 
 Value* triangle(Bound& a) {
   const ValueId node = inOrder(a, "m");
