@@ -26,7 +26,6 @@ class Draws {
   /// Gives the generators the states that they had. Where another thread has drawn in the meantime, the stream goes on
   /// from there: nobody gets a number twice. Leaves an exception that is set as it is.
   void takeBack();
-  bool empty() const { return kept_.empty(); }
 
  private:
   struct Kept {
