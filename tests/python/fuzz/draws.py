@@ -27,7 +27,7 @@ ARRAYS = ["x", "x", "y", "{g}.random(len(x))", "{g}.normal(size=len(x))", "{g}.n
           "({a} * {s})", "({a} - {s})", "np.sqrt(np.abs({a}))", "{g}.choice(x, len(x))", "np.where({a} > {s}, {a}, x)", "({a} / {s})", "{g}.standard_normal(len(x), dtype='f4')"]
 CONDITIONS = ["{s} > {s}", "{g}.random() < 0.5", "k > 1", "{a}.sum() > {s}", "not {c}", "{c} and {c}", "{c} or {c}"]
 SIMPLE = ["y = {a}", "y = {a}", "s = {s}", "s += {s}", "s = s * 0.5 + {s}", "x[0] = {s}", "x[{g}.integers(0, len(x))] = {s}", "x[1:] += {a}[1:]", "x[...] = {a}", "{g}.random({n})", "{g}.normal()", "y = {a}[{a} > {s}]; s += y.sum(); y = x",
-          "y = {a} / ({s} - {s})", "s = np.log({s})", "x[k] = {s}", "{g}.normal(0, {s})", "s = {s} / {s}", "y = {a} if {c} else {a}", "s = {s} if {c} else {s}", "print({s})", "np.linalg.inv(np.outer(x, x))", "y = y.copy()"]
+          "y = {a} / ({s} - {s})", "s = np.log({s})", "x[k] = {s}", "{g}.normal(0, {s})", "s = {s} / {s}", "y = {a} if {c} else {a}", "s = {s} if {c} else {s}", "print(k)", "np.linalg.inv(np.outer(x, x))", "y = y.copy()"]
 LOOPS = ["for i in range({n}):", "for v in x:", "for i in range(len(x)):", "for i in range(70):", "for i in range(1, {n} + 1):"]
 IN_LOOPS = ["x[i % len(x)] = {s}", "s += x[i % len(x)] * {g}.random()", "x[i % len(x)] += {g}.normal()", "s += {g}.random()", "s -= r.rand()", "{g}.normal(size=2)", "y = y + {g}.random(len(y))", "s = max(s, {g}.random())"]
 
