@@ -109,7 +109,8 @@ static Made makeOnDevice(graph::Graph graph, graph::Plan plan, const Config& con
 }
 
 Made makeExecutable(graph::Graph graph, graph::Plan plan, const Config& config, const BackendOptions& options) {
-  if (plan.groups.empty() && plan.commits.empty() && plan.calls == 0 && options.script.writes.empty() &&
+  if (plan.isStraight() && plan.groups.empty() && plan.commits.empty() && plan.calls == 0 &&
+      options.script.writes.empty() &&
       kernels::AccessProver(plan, graph.syms(), options.guarded).unprovedResults().empty())
     return std::make_unique<runtime::NullExecutable>(std::move(plan));
   if (plan.target.space == graph::MemorySpace::kDevice)

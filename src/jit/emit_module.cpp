@@ -44,7 +44,7 @@ void emitEntry(const ModuleState& m, const std::string& name) {
     probe();
     if (m.checked && !commits.empty()) fn.clearFlags();
   }
-  if (m.program.kernelsUpTo.empty() && m.plan.calls == 0)
+  if (m.program.kernelsUpTo.empty() && m.plan.isStraight() && m.plan.calls == 0)
     emitter.all(fn, /*mayLeave=*/m.checked, [&](FunctionState& part, size_t i) { emitter.kernel(part, i); });
   else
     emitSteps(m, emitter, fn, m.plan.steps);

@@ -9,9 +9,9 @@ namespace fw::runtime {
 
 class NullExecutable : public Executable {
  public:
-  /// A plan without groups and commits.
+  /// A straight plan without groups, commits and calls.
   explicit NullExecutable(graph::Plan plan) : plan_(std::move(plan)) {
-    FW_CHECK(plan_.groups.empty() && plan_.commits.empty());
+    FW_CHECK(plan_.isStraight() && plan_.groups.empty() && plan_.commits.empty() && plan_.calls == 0);
   }
   const graph::Plan& plan() const override { return plan_; }
   int32_t compute(Context&) const override { return 0; }
