@@ -16,7 +16,6 @@ from textbook import PROGRAMS  # noqa: E402 - what is measured is what is tested
 BROKEN = {
     "convex_hull": "a slice whose bound array data decides",
     "fft": "ints of a while loop by operators on bits",
-    "gauss_pivot_rows": "indexing with a list of places",
     "hough_lines": "a size that np.ceil tells",
     "jacobi_eigenvalues": "np.diag of a matrix",
     "julia": "complex() of two numbers",

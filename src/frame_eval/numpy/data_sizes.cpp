@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/library.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/alias.h"
@@ -178,7 +179,57 @@ class Gather {
 
 }  // namespace
 
+namespace {
+
+/// array[[i, j]]: a few places along the first axis, numbers of data and of turns among them, are taken one by one.
+std::optional<std::vector<Value*>> fewPlaces(Trace& trace, Value* array, Value* index) {
+  constexpr size_t kMostPlaces = 8;
+  if (index->kind != ValueKind::kList || index->cls || trace.onDevice()) return std::nullopt;
+  const auto isPlace = [&](Value* item) {
+    return DataInts::isWhole(item) ||
+           (item->kind == ValueKind::kArrayScalar && graph::isInteger(typeOf(trace, item->node).dtype));
+  };
+  const std::vector<Value*>& items = index->items;
+  if (items.empty() || items.size() > kMostPlaces || typeOf(trace, array->node).rank() == 0) return std::nullopt;
+  if (!std::all_of(items.begin(), items.end(), isPlace)) return std::nullopt;
+  return items;
+}
+
+Value* rowsAt(Trace& trace, Value* array, const std::vector<Value*>& places) {
+  refuseOrder(trace, array->node);
+  Value* rows = trace.make(ValueKind::kList);
+  for (Value* place : places) rows->items.push_back(getItem(trace, array, place));
+  return trace.array(asArray(trace, rows));
+}
+
+/// The last one of equal places wins, as with NumPy.
+void storeRows(Trace& trace, Value* array, const std::vector<Value*>& places, Value* value) {
+  settled(trace, value);
+  if (sequenceItems(trace, value)) value = trace.array(asArray(trace, value));
+  if (value->kind != ValueKind::kArray && !isScalar(value)) unsupported("assignment of this object by indices");
+  graph::SymContext& syms = trace.syms();
+  bool each = false;  // gets a row of its own
+  if (value->kind == ValueKind::kArray) {
+    const ValueType type = typeOf(trace, value->node);
+    const int rank = typeOf(trace, array->node).rank();
+    if (type.rank() > rank) raises("shape mismatch: the value has more axes");
+    each = type.rank() == rank;
+    if (each && !sameSize(trace, type.shape[0], syms.constant(static_cast<int64_t>(places.size()))))
+      unsupported("assignment by indices of rows that are fewer");
+    // What is stored is what was there before.
+    if (graph::alias(trace.graph(), array->node, value->node) != graph::Alias::kNone)
+      value = trace.array(copyAs(trace, value->node, graph::Layout::c(type.rank())));
+  }
+  for (size_t i = 0; i < places.size(); ++i)
+    setItem(trace, array, places[i],
+            each ? getItem(trace, value, trace.pyInt(syms.constant(static_cast<int64_t>(i)))) : value);
+}
+
+}  // namespace
+
 Value* gather(Trace& trace, Value* array, Value* index) {
+  if (const auto places = fewPlaces(trace, array, index); places && !isIntList(trace, index))
+    return rowsAt(trace, array, *places);
   std::vector<Value*> items{index};
   if (index->kind == ValueKind::kTuple) items = *sequenceItems(trace, index);
   const auto isArray = [&](Value* item) {
@@ -245,6 +296,10 @@ void assignThrough(Trace& trace, Value* array, Value* index, Value* value) {
 }
 
 bool scatter(Trace& trace, Value* array, Value* index, Value* value) {
+  if (const auto places = fewPlaces(trace, array, index)) {
+    storeRows(trace, array, *places, value);
+    return true;
+  }
   std::vector<Value*> items{index};
   if (index->kind == ValueKind::kTuple) items = *sequenceItems(trace, index);
   const auto isArray = [&](Value* item) {
