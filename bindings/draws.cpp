@@ -32,8 +32,10 @@ void setState(PyObject* generator, PyObject* state) {
   checked(PyObject_SetAttrString(bits.get(), "state", state));
 }
 
-/// States may hold arrays, which do not compare as a whole.
 bool areSame(PyObject* a, PyObject* b) {
+  const int same = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (same >= 0) return same == 1;
+  PyErr_Clear();  // there are arrays among them, which do not compare as a whole
   Ref pickle = checked(PyImport_ImportModule("pickle"));
   Ref first = checked(PyObject_CallMethod(pickle.get(), "dumps", "O", a));
   Ref second = checked(PyObject_CallMethod(pickle.get(), "dumps", "O", b));

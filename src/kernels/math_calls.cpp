@@ -67,8 +67,9 @@ bool MathCalls::settle() {
 }
 
 const MathFunction& mathFunction(MathCall call, DType d) {
+  using Functions = std::array<std::array<std::array<std::unique_ptr<const MathFunction>, 2>, 2>, kLibmCount>;
   static std::mutex mutex;
-  static std::unique_ptr<const MathFunction> made[kLibmCount][2][2];
+  static auto& made = *new Functions;  // never destroyed: threads may compile while the process ends
   const std::scoped_lock lock(mutex);
   auto& slot = made[static_cast<size_t>(call.function)][indexOf(d)][call.reportsFlags];
   if (!slot) slot = makeFunction(call, d);

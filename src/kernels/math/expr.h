@@ -148,6 +148,11 @@ inline DD twoProd(V a, V c) {
   V p = a * c;
   return {p, fma(a, c, -p)};
 }
+/// (a + aLo) (c + cLo)
+inline DD mul(DD a, DD c) {
+  DD p = twoProd(a.hi, c.hi);
+  return {p.hi, fma(a.hi, c.lo, fma(a.lo, c.hi, p.lo))};
+}
 
 /// Runs f32 or f64 code by the type of x.
 inline V in(KernelBuilder& b, Val x) { return {&b, x}; }

@@ -22,13 +22,6 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// (a + aLo) (c + cLo)
-DD mul(DD a, DD c) {
-  V p = a.hi * c.hi;
-  V e = fma(a.hi, c.hi, -p);
-  return {p, fma(a.hi, c.lo, fma(a.lo, c.hi, e))};
-}
-
 /// hi + lo + (c), |hi| >= |c|
 DD addTo(double hi, double lo, DD c) {
   V s = c.hi + hi;

@@ -25,11 +25,6 @@ struct Exponent {
   bool root;
 };
 
-DD mul(DD a, DD c) {
-  V p = a.hi * c.hi;
-  V e = fma(a.hi, c.hi, -p);
-  return {p, fma(a.hi, c.lo, fma(a.lo, c.hi, e))};
-}
 V mul(V a, V c) { return a * c; }
 
 /// base^n for n > 0
