@@ -66,28 +66,38 @@ bool drawInOrder(const graph::Steps& steps, absl::Span<const capture::LibraryCal
   return drawBehind(steps, sites, last);
 }
 
-void Draws::begin(PyObject* generator) {
-  for (Kept& kept : kept_) {
-    if (kept.generator.get() != generator) continue;
-    // Numbers of others stay theirs.
-    if (kept.after && !areSame(kept.after.get(), stateOf(generator).get())) kept.before = {};
-    kept.after = {};
-    return;
+Draws::Kept& Draws::streamOf(PyObject* generator) {
+  for (const auto& [known, stream] : streams_)
+    if (known == generator) return kept_[stream];
+  Ref bits = checked(PyObject_GetAttrString(generator, isLegacy(generator) ? "_bit_generator" : "bit_generator"));
+  size_t at = 0;
+  while (at < kept_.size() && kept_[at].bits.get() != bits.get()) ++at;
+  if (at == kept_.size()) {
+    kept_.push_back({bits, Ref::create(generator), stateOf(generator), {}});
+  } else if (isLegacy(generator) || isLegacy(kept_[at].generator.get())) {
+    PyErr_SetString(PyExc_RuntimeError, "a RandomState shares its numbers with another generator");
+    throw cpython::PythonError();
   }
-  kept_.push_back({Ref::create(generator), stateOf(generator), {}});
+  streams_.emplace_back(generator, at);
+  return kept_[at];
+}
+
+void Draws::begin(PyObject* generator) {
+  Kept& kept = streamOf(generator);
+  // Numbers of others stay theirs.
+  if (kept.after && !areSame(kept.after.get(), stateOf(generator).get())) kept.before = {};
+  kept.after = {};
 }
 
 bitgen_t* Draws::sourceOf(PyObject* generator) {
-  const auto kept =
-      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.generator.get() == generator; });
-  if (kept == kept_.end() || hasOtherThreads()) return nullptr;
-  if (!kept->source) {
-    Ref bits = checked(PyObject_GetAttrString(generator, isLegacy(generator) ? "_bit_generator" : "bit_generator"));
-    Ref capsule = checked(PyObject_GetAttrString(bits.get(), "capsule"));
-    kept->source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
-    if (!kept->source) throw cpython::PythonError();
+  if (hasOtherThreads()) return nullptr;
+  Kept& kept = streamOf(generator);
+  if (!kept.source) {
+    Ref capsule = checked(PyObject_GetAttrString(kept.bits.get(), "capsule"));
+    kept.source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
+    if (!kept.source) throw cpython::PythonError();
   }
-  return kept->source;
+  return kept.source;
 }
 
 void Draws::pause() {
@@ -109,6 +119,7 @@ void Draws::takeBack() {
     }
   }
   kept_.clear();
+  streams_.clear();
   PyErr_Restore(type, value, trace);
 }
 

@@ -4,6 +4,8 @@
 
 #include <Python.h>
 
+#include <utility>
+
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "cpython/ref.h"
@@ -28,13 +30,18 @@ class Draws {
   void takeBack();
 
  private:
+  /// A stream of numbers, of which several generators may take.
   struct Kept {
-    cpython::Ref generator;
+    cpython::Ref bits;
+    cpython::Ref generator;  ///< the first of them
     cpython::Ref before;
     cpython::Ref after;          ///< when other threads could draw last
-    bitgen_t* source = nullptr;  ///< lives as long as the generator
+    bitgen_t* source = nullptr;  ///< lives as long as `bits`
   };
+  Kept& streamOf(PyObject* generator);
+
   absl::InlinedVector<Kept, 1> kept_;
+  absl::InlinedVector<std::pair<PyObject*, size_t>, 1> streams_;  ///< of generators, which the call holds: their kept_
 };
 
 /// Whether the steps draw in the order of the sites, which is that of the program.

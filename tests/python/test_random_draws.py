@@ -89,6 +89,19 @@ def test_bit_generators(bits):
     check(f, lambda seed: np.random.Generator(bits(seed)), args=[(X, 4), (X, 0), (X, 3)])
 
 
+@pytest.fixture(params=["alone", "beside a thread"])
+def company(request):
+    """Where other threads live, streams are looked at before and after every draw."""
+    end = threading.Event()
+    beside = threading.Thread(target=end.wait, daemon=True)
+    if request.param != "alone":
+        beside.start()
+    yield request.param
+    end.set()
+    if beside.ident:
+        beside.join()
+
+
 LOOPS = {
     "walk": (["y = np.zeros(n)", "for i in range(1, n):", "    y[i] = y[i - 1] + g.normal()"], "y, g.random()"),
     "pi": (["hits = 0", "for _ in range(n):", "    a = g.random()", "    b = g.random()", "    if a * a + b * b <= 1.0:", "        hits += 1"],
@@ -103,12 +116,12 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_loops(name):
+def test_loops(name, company):
     lines, result = LOOPS[name]
     check(program(*lines, result=result), args=[(X, n) for n in (5, 100, 0, 1, 1000, 2)])
 
 
-def test_branches():
+def test_branches(company):
     f = program("if x.sum() > 3:", "    y = x + g.random(len(x))", "else:", "    y = x - g.normal(size=len(x))",
                 "z = g.random() if y[0] > 1 else g.normal()", result="y, z, g.random()")
     check(f, args=[(s * X, 4) for s in (1, -1, 0.1, 5)])
@@ -129,7 +142,7 @@ GIVEN_UP = {
 
 
 @pytest.mark.parametrize("name", GIVEN_UP)
-def test_what_is_given_up_is_drawn_again(name):
+def test_what_is_given_up_is_drawn_again(name, company):
     lines, result = GIVEN_UP[name]
     f = program(*lines, result=result)
     compiled = fusewire.compile(f, economy=False)
@@ -141,10 +154,11 @@ def test_what_is_given_up_is_drawn_again(name):
             assert outcome(compiled, make(seed), X.copy() + 0.5, 2) == outcome(f, make(seed), X.copy() + 0.5, 2)
 
 
-def test_generators_that_share_their_bits():
+def test_generators_that_share_their_bits(company):
     def f(g, x, n):
         h = x.shared
-        return g.random(3), h.random(), g.random() / (n - 4), h.normal(size=2)
+        return (g.random(3), h.random(), g.random() / (n - 4), (g.random(2) + 1) / (n - 4),
+                h.normal(size=2))
 
     class Box:
         def __init__(self, g):
