@@ -225,6 +225,8 @@ def _expression(node: Node, by_name: dict[str, Node]) -> str:
             return f"np.{node.op}({x})"
         case "fma":
             return f"fma({', '.join(node.inputs)})"
+        case "absolute" if not node.shape:
+            return f"abs({x}[()])"  # of complex scalars NumPy takes the hypotenuse, of arrays it does not
     match _CLASSES[node.op]:
         case "reduction":
             return _reduction(node, by_name)
