@@ -249,10 +249,13 @@ def test_the_walk_of_the_documents(browser, tmp_path):
     program, changed = re.findall(r"```python\n(.*?)```", document, re.S)
     (tmp_path / "heat.py").write_text(program.replace("2000", "900"))
     run = lambda *arguments, **more: subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True, capture_output=True, env={**os.environ, "FUSEWIRE_LOGS": "", **more})
-    run("heat.py", FUSEWIRE_TRACE=str(tmp_path / "trace"))
-    told = model.build(str(tmp_path / "trace"))
-    worth = {item["title"] for item in told["todo"] if not item["ignore"]}
     named = re.findall(r"^\d\. \*\*(.*?)\*\*", document, re.M)
+    for attempt in range(3):   # things to do are ranked by times, which a busy machine can turn round
+        run("heat.py", FUSEWIRE_TRACE=str(tmp_path / f"trace{attempt}"))
+        told = model.build(str(tmp_path / f"trace{attempt}"))
+        if told["todo"][0]["title"] == named[0]:
+            break
+    worth = {item["title"] for item in told["todo"] if not item["ignore"]}
     assert len(named) == 3 and set(named) <= worth
     of_traces("", str(tmp_path / "heat.html"), model=told)
     browser.open(tmp_path / "heat.html")
