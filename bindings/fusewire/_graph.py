@@ -225,7 +225,7 @@ def _expression(node: Node, by_name: dict[str, Node]) -> str:
             return f"np.{node.op}({x})"
         case "fma":
             return f"fma({', '.join(node.inputs)})"
-        case "absolute" if not node.shape:
+        case "absolute" if not node.shape and x in by_name and by_name[x].dtype.kind == "c":
             return f"abs({x}[()])"  # of complex scalars NumPy takes the hypotenuse, of arrays it does not
     match _CLASSES[node.op]:
         case "reduction":
