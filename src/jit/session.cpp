@@ -28,6 +28,9 @@
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -308,6 +311,41 @@ void Session::improve(llvm::Module& module, const TargetSpec& target, int optLev
   optimize(module, compilerLocked(target, optLevel).machine());
 }
 
+namespace {
+
+/// Errors of the code generator while it lives. LLVM's own handler of them ends the process.
+class CodegenErrors {
+ public:
+  explicit CodegenErrors(llvm::LLVMContext& context) : context_(context) {
+    context.setDiagnosticHandler(std::make_unique<Handler>(text_));
+  }
+  ~CodegenErrors() { context_.setDiagnosticHandler(std::make_unique<llvm::DiagnosticHandler>()); }
+  CodegenErrors(const CodegenErrors&) = delete;
+
+  absl::Status status() const {
+    return text_.empty() ? absl::OkStatus() : absl::InternalError(absl::StrCat("code generation: ", text_));
+  }
+
+ private:
+  struct Handler final : llvm::DiagnosticHandler {
+    explicit Handler(std::string& text) : text(text) {}
+    bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+      if (info.getSeverity() != llvm::DS_Error) return true;
+      llvm::raw_string_ostream stream(text);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+      stream << "; ";
+      return true;
+    }
+    std::string& text;
+  };
+
+  llvm::LLVMContext& context_;
+  std::string text_;
+};
+
+}  // namespace
+
 absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const TargetSpec& target, int optLevel,
                                                      const std::vector<std::string>& entries,
                                                      const Deadline& deadline) {
@@ -315,12 +353,14 @@ absl::StatusOr<Session::Generated> Session::generate(llvm::Module& module, const
   Stopwatch watch;
   Compiler& compiler = compilerLocked(target, optLevel);
   compiler.limit(deadline);
+  CodegenErrors errors(module.getContext());
   auto object = compiler(module);
   if (compiler.hasCut()) {
     if (!object) llvm::consumeError(object.takeError());
     return absl::DeadlineExceededError("it takes too long: given up in the middle of code generation");
   }
   if (!object) return toStatus(object.takeError());
+  if (!errors.status().ok()) return errors.status();
   const double codegenMs = watch.lapMs();
   objects_.store(entries[0], std::string_view((*object)->getBufferStart(), (*object)->getBufferSize()));
   absl::StatusOr<Generated> out = loadLocked(std::move(*object), entries);
@@ -371,7 +411,9 @@ absl::StatusOr<std::string> Session::assembly(const llvm::Module& module, const 
   if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
     return absl::InternalError("the target cannot print assembly");
   }
+  CodegenErrors errors(module.getContext());
   passes.run(*copy);
+  if (!errors.status().ok()) return errors.status();
   return std::string(text.data(), text.size());
 }
 

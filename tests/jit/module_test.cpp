@@ -7,6 +7,7 @@
 #include "jit/target.h"
 #include "kernel_case.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Module.h"
 
 namespace fw::jit::testing {
@@ -111,6 +112,28 @@ TEST(Module, IsGivenUpBeyondItsDeadline) {
   auto code = generate({});
   ASSERT_TRUE(code.ok()) << code.status();
   EXPECT_EQ(reinterpret_cast<int64_t (*)(int64_t)>(code->code->entry(1))(41), 42);
+}
+
+// LLVM's own handler of errors would end the process.
+TEST(Module, WhatTheCodeGeneratorCannotDoIsAnError) {
+  auto target = resolveTarget(Isa::kHost);
+  ASSERT_TRUE(target.ok());
+  const auto generate = [&](const char* constraint, bool assembly) {
+    llvm::LLVMContext context;
+    llvm::Module module("fusewire", context);
+    Session::instance().prepare(module, **target, 2);
+    llvm::IRBuilder<> ir(context);
+    auto* type = llvm::FunctionType::get(ir.getInt64Ty(), false);
+    auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "impossible", module);
+    ir.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+    ir.CreateRet(ir.CreateCall(type, llvm::InlineAsm::get(type, "", constraint, /*hasSideEffects=*/true)));
+    return assembly ? Session::instance().assembly(module, **target, 2).status()
+                    : Session::instance().generate(module, **target, 2, {"impossible"}).status();
+  };
+  for (bool assembly : {false, true}) {
+    EXPECT_TRUE(absl::IsInternal(generate("={nosuch}", assembly)));
+    EXPECT_TRUE(generate("=r", assembly).ok());  // nothing is left of the error
+  }
 }
 
 TEST(Module, AlikeIsWhatDiffersInPlacesSizesAndNumbers) {

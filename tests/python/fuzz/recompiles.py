@@ -8,6 +8,7 @@ the code and the defaults of helpers. A result that comes from what was true at 
 from __future__ import annotations
 
 import random
+import re
 
 from fuzz.draft import Draft, working
 from fuzz.program import Program
@@ -74,12 +75,15 @@ ARRAYS = ["numbers({s}, {t}, {i})", "numbers({s}, {t}, {i})", "numbers({s}, {t},
           "numbers({s}, {t}, {i})[..., ::2]", "np.array({n})", "ramp(9, {t})[2:5]", "numbers((), {t}, {i})[()]"]
 SIZES = ["3", "3", "3", "1", "0", "2", "4", "7", "17", "(3, 3)", "(2, 3)", "(3, 1)", "(1, 3)", "(1,)", "(2, 3, 2)", "64", "1000"]
 TYPES = ["'f8'", "'f8'", "'f8'", "'f4'", "'i8'", "'i4'", "'u1'", "'?'", "'c16'", "'f2'"]
-THIRD = ["{n}", "{n}", "{n}", "None", "'a'", "(1, 2)", "[1, 2.5]", "{{'a': 1}}", "{x}", "x", "{n}", "(x, {n})", "[x]", "{{'a': x, 'b': {n}}}", "config", "Config", "slice(1, None)", "helper", "range(3)", "'f4'", "2", "3"]
+THIRD = ["{n}", "{n}", "{n}", "None", "'a'", "(1, 2)", "[1, 2.5]", "{{'a': 1}}", "{x}", "x", "{n}", "(x, {n})", "[x]", "{{'a': x, 'b': {n}}}", "config", "Config", "slice(1, None)", "helper", "range(3)", "'f4'", "2", "3",
+         "{{'a': {n}}}", "{{'b': {n}, 'a': {n}}}", "[{n}, {n}]", "({n}, {n})", "[{n}]", "{{'a': x}}", "{{1: {n}}}", "{n}"]
 CONDITIONS = ["x.ndim > 1", "len(x) == 3", "len(x) > 2", "k", "G > 1", "FLAG", "x is y", "k is None", "isinstance(k, int)", "type(k) is float", "x.dtype == np.float64", "x.shape == y.shape", "NAME == 'a'", "'a' in TABLE",
               "x.size", "isinstance(x, np.ndarray)", "x.flags.writeable", "H < G", "hasattr(config, 'extra')", "len(ITEMS) > 2", "k in (1, 2)", "x is A", "G == 2", "x.shape[0] % 2", "callable(k)", "isinstance(config, Wide)",
               "TABLE.get('a', 0) > 1", "x.strides[0] > 0", "bool(x.any())", "k and FLAG", "not ITEMS", "x.flags.c_contiguous", "G is H", "type(x) is type(y)", "np.shares_memory(x, y)", "x.base is None", "helper is other", "x[0] > 0"]
 NUMBER_FORMS = ["G", "H", "k", "TABLE['a']", "TABLE[NAME]", "ITEMS[0]", "len(ITEMS)", "len(x)", "x.size", "x.ndim", "config.k", "config.twice", "Config.scale", "config.scale", "get(2)", "sum(ITEMS)", "x.shape[0]", "2", "helper(3)", "k + 1",
-                "TABLE.get('zz', 5)", "getattr(config, 'extra', 4)", "x[0]", "x.sum()", "G * H", "x.itemsize", "max(G, 2)", "int(FLAG)", "min(len(x), 3)", "len(TABLE)", "k * G", "x.nbytes", "globals().get('EXTRA', 1)"]
+                "TABLE.get('zz', 5)", "getattr(config, 'extra', 4)", "x[0]", "x.sum()", "G * H", "x.itemsize", "max(G, 2)", "int(FLAG)", "min(len(x), 3)", "len(TABLE)", "k * G", "x.nbytes", "globals().get('EXTRA', 1)",
+                "(k['a'] if isinstance(k, dict) and 'a' in k else 2)", "(k[0] if isinstance(k, (list, tuple)) else 3)", "(len(k) if hasattr(k, '__len__') else 1)", "(sum(k.values()) if isinstance(k, dict) else 1)",
+                "sum(v for v in ITEMS if v)", "(G if G > 1 else H)", "max(k, 1)", "(2 if k == 1 else 5)", "(1 if k < 2 else 4)", "(3 if k <= 2 else 6)"]
 ARRAY_FORMS = ["x", "y", "x", "y", "A", "config.a", "BUFFER", "x[::-1]", "x[:2]", "x[k:]", "x[:G]", "np.zeros(len(x))", "np.arange(len(x))", "np.full(3, {n})", "np.ones(G)", "y[1:]", "x.T", "np.zeros_like(x)", "x[0]", "x[x > {n}]",
                "np.asarray(k)", "np.arange({n})", "x[..., None]", "x.reshape(-1)", "x[ITEMS[0]:]", "np.full_like(x, {n})", "np.array(ITEMS)", "np.asarray(ITEMS[-1])", "y[:len(x)]"]
 EXPRESSIONS = ["{a} * {n}", "{a} + {a}", "{a} - {n}", "helper({a})", "helper({a}, {n})", "get({a})", "config.apply({a})", "inner({a}, {a})", "np.where({a} > {n}, {a}, {n})", "{a}.sum()", "{a}.sum(axis=0)", "{a}.mean()", "np.maximum({a}, {n})",
@@ -137,11 +141,16 @@ def _arguments(r: random.Random, usual: bool, dtype: str) -> str:
     return f"x = {x}\ny = {y}\narguments = (x, y, {third})"
 
 
-def _calls(r: random.Random, first: str, dtype: str) -> list[str]:
-    """Most sequences settle on few kinds of arguments; changes of the module come between."""
+NAMES = re.compile(r"\b(G|H|FLAG|NAME|A|TABLE|ITEMS|BUFFER|helper|other|put|get|config|len|EXTRA)\b")
+
+
+def _calls(r: random.Random, first: str, dtype: str, body: str) -> list[str]:
+    """Most sequences settle on few kinds of arguments; changes of the module come between, mostly of what the body names."""
+    named = set(NAMES.findall(body))
+    touching = [change for change in CHANGES if named & set(NAMES.findall(change.replace("Config", "config").replace("Wide", "config")))]
     sets = [first, *(working(lambda: _arguments(r, r.random() < 0.3, dtype), HEAD) for _ in range(r.choice([2, 3, 5])))]
     restless = r.choice([0.1, 0.3, 0.5])
-    changes = [r.choice(CHANGES) for _ in range(r.choice([1, 2, 3, 8]))]
+    changes = [r.choice(touching if touching and r.random() < 0.8 else CHANGES) for _ in range(r.choice([1, 2, 3, 8]))]
     made = []
     for _ in range(r.randint(8, 16)):
         lines = [r.choice(sets)] if r.random() < 0.8 or not made else [made[-1]]
@@ -171,4 +180,4 @@ def program(r: random.Random) -> Program:
     extra = [f"    {name} = {generator.fill('{n}')}" for name in writes]
     source = (HEAD + "\ndef f(x, y, k):\n" + "".join(f"    global {name}\n" for name in writes) + "\n".join(f"    {line}" for line in lines) + "\n" + "\n".join([*extra, f"    return {', '.join(results)},"]) + "\n")
     settings = r.choice([(), (), (), (("recompile_limit", 3),), (("churn_limit", 0),), (("churn_limit", 1),)])
-    return Program(source, tuple(_calls(r, first, dtype)), ("G", "H", "A", "TABLE", "ITEMS", "BUFFER", "config", "Config.__dict__.get('scale')", "get"), None, settings)
+    return Program(source, tuple(_calls(r, first, dtype, source.removeprefix(HEAD))), ("G", "H", "A", "TABLE", "ITEMS", "BUFFER", "config", "Config.__dict__.get('scale')", "get"), None, settings)
