@@ -124,6 +124,12 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(kernels::KernelProgram progr
   if (!generated->code) {
     const ProgramParts parts{program, syms, plan, **target};
     generated = make(parts, entries, options, text, timings);
+    if (absl::IsAborted(generated.status()) && options.optLevel > 0) {
+      // Now and then LLVM's register allocator finds no way; the simple one, which keeps values in memory, always does.
+      CompileOptions simple = options;
+      simple.optLevel = 0;
+      generated = make(parts, entries, simple, text, timings);
+    }
     if (!generated.ok()) return generated.status();
   }
   timings.codegenMs = generated->codegenMs;

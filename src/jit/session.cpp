@@ -323,7 +323,7 @@ class CodegenErrors {
   CodegenErrors(const CodegenErrors&) = delete;
 
   absl::Status status() const {
-    return text_.empty() ? absl::OkStatus() : absl::InternalError(absl::StrCat("code generation: ", text_));
+    return text_.empty() ? absl::OkStatus() : absl::AbortedError(absl::StrCat("code generation: ", text_));
   }
 
  private:

@@ -47,7 +47,7 @@ class Session {
   /// linked again. Null if it has to be made. The first entry is what it is known by: a content name.
   absl::StatusOr<Generated> find(const std::vector<std::string>& entries);
   /// Compiles the module and links it; `entries` names its exported functions. Thread-safe: one module at a time.
-  /// kDeadlineExceeded if it came before the last function, kInternal for what LLVM cannot generate code for.
+  /// kDeadlineExceeded if it came before the last function, kAborted for what LLVM cannot generate code for.
   absl::StatusOr<Generated> generate(llvm::Module& module, const TargetSpec& target, int optLevel,
                                      const std::vector<std::string>& entries, const Deadline& deadline = {});
   /// The object of code known by `name`, as long as it is kept; empty if it is not.
