@@ -29,13 +29,13 @@ help:
 demo: build
 	$(bin)/python demo/photo.py
 
-test: build cpp-tests
+test: build cpp-tests $(stamps)/test
 	$(bin)/python scripts/run_tests.py --cpp $(build_dir)
 
-test-cpp: build cpp-tests
+test-cpp: build cpp-tests $(stamps)/test
 	$(bin)/python scripts/run_tests.py --cpp $(build_dir) --no-python
 
-test-python: build
+test-python: build $(stamps)/test
 	$(bin)/python scripts/run_tests.py
 
 bench: build
@@ -46,13 +46,19 @@ bench: build
 build: $(stamps)/build
 
 $(stamps)/system: scripts/install_system_packages.sh scripts/system_packages.txt
-	$(if $(SKIP_SYSTEM_PACKAGES),,scripts/install_system_packages.sh)
+	$(if $(SKIP_SYSTEM_PACKAGES),,$< scripts/system_packages.txt)
 	@mkdir -p $(stamps) && touch $@
 
-$(stamps)/venv: requirements-dev.txt $(stamps)/system
+# What tests need and the build does not: nobody who wants to see the demo waits for a browser.
+$(stamps)/test: scripts/install_system_packages.sh scripts/test_packages.txt requirements-dev.txt $(stamps)/venv
+	$(if $(SKIP_SYSTEM_PACKAGES),,$< scripts/test_packages.txt)
+	$(bin)/pip install -q --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+$(stamps)/venv: requirements-build.txt $(stamps)/system
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else f"fusewire: Python {v[0]}.{v[1]} is not supported, use PYTHON=python3.11, 3.12 or 3.13")'
 	$(PYTHON) -m venv $(VENV)
-	$(bin)/pip install -q --disable-pip-version-check -r requirements-dev.txt
+	$(bin)/pip install -q --disable-pip-version-check -r requirements-build.txt
 	@touch $@
 
 # The build folder is kept, so that a second build compiles what changed and nothing else. It also knows the C++ tests,
@@ -82,7 +88,7 @@ sanitize_setup = test -f $(sanitize_dir)/build.ninja || $(bin)/meson setup $(san
   -Dtest_modules=true -Dpython.platlibdir=$(sanitize_dir)/site -Dpython.purelibdir=$(sanitize_dir)/site \
   -Db_sanitize=address,undefined -Db_lundef=false -Ddebug=true -Doptimization=1
 
-sanitize: $(stamps)/venv
+sanitize: $(stamps)/test
 	$(sanitize_setup)
 	$(bin)/ninja -C $(sanitize_dir) -j$(JOBS) cpp-tests
 	UBSAN_OPTIONS=$(sanitizer_options) $(bin)/python scripts/run_tests.py --cpp $(sanitize_dir) --no-python
@@ -94,7 +100,7 @@ TESTS ?= $(filter-out $(not_sanitized:%=tests/python/test_%.py),$(wildcard tests
 
 # Python's objects come from malloc, one by one, so that the use of one that is gone is seen. Reports of every process
 # that a test starts are in files; any is a failure. The sanitizer looks for C++'s exceptions when a process begins.
-sanitize-python: $(stamps)/venv
+sanitize-python: $(stamps)/test
 	$(sanitize_setup)
 	$(bin)/ninja -C $(sanitize_dir) -j$(JOBS)
 	$(bin)/meson install -C $(sanitize_dir) --no-rebuild --only-changed --quiet
@@ -108,7 +114,7 @@ sanitize-python: $(stamps)/venv
 
 cpp_files = $(shell find src bindings tests bench -name '*.cpp' -o -name '*.h')
 
-format: $(stamps)/venv
+format: $(stamps)/test
 	$(bin)/clang-format -i $(cpp_files)
 
 clean:

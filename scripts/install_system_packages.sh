@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of system_packages.txt that are missing. Says what it does; does nothing when all are there.
+# install_system_packages.sh LIST: installs the Debian packages of a list that are missing. Says what it does; does nothing
+# when all are there.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
+list=$1
 
 if ! command -v dpkg-query >/dev/null; then
   echo "fusewire: this is not a Debian system. Install these by hand, then run with SKIP_SYSTEM_PACKAGES=1:" >&2
-  grep -v '^#' "$here/system_packages.txt" >&2
+  grep -v '^#' "$list" >&2
   exit 1
 fi
 
@@ -14,7 +15,7 @@ while read -r package purpose; do
   case "$package" in '' | '#'*) continue ;; esac
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || { missing+=("$package"); echo "fusewire: needs $package ($purpose)"; }
-done < "$here/system_packages.txt"
+done < "$list"
 
 [ ${#missing[@]} -gt 0 ] || exit 0
 
