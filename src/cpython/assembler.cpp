@@ -13,11 +13,6 @@
 namespace fw::cpython {
 namespace {
 
-[[noreturn]] void fail(const char* what, int index) {
-  PyErr_Format(PyExc_SystemError, "assembler: %s (instruction %d)", what, index);
-  throw PythonError();
-}
-
 std::string_view viewOf(PyObject* bytes) {
   return {PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes))};
 }

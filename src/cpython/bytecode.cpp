@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "cpython/code_tables.h"
+#include "cpython/opcode_layout.h"
 
 namespace fw::cpython {
 namespace {

@@ -10,11 +10,6 @@
 namespace fw::cpython {
 namespace {
 
-[[noreturn]] void fail(const char* what, int index) {
-  PyErr_Format(PyExc_SystemError, "assembler: %s (instruction %d)", what, index);
-  throw PythonError();
-}
-
 /// May nothing come between two instructions that follow each other?
 bool isUnit(int first, int second) {
   if (second == raw::kRESUME || second == raw::kEND_SEND) return true;

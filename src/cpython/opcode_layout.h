@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cpython/bytecode.h"
+#include "cpython/ref.h"
 
 namespace fw::cpython {
 
@@ -28,6 +29,11 @@ struct OpcodeLayout {
 #include "opcode_layout.inc"
 
 static_assert(kLayoutVersion == (PY_VERSION_HEX >> 16), "opcode layout of another Python version");
+
+[[noreturn]] inline void fail(const char* what, int index) {
+  PyErr_Format(PyExc_SystemError, "assembler: %s (instruction %d)", what, index);
+  throw PythonError();
+}
 
 inline const OpcodeLayout& layoutOf(int opcode) { return kLayouts[opcode & 255]; }
 inline bool isJump(int opcode) {

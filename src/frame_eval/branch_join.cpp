@@ -14,6 +14,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
+#include "graph/bound_sizes.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -211,22 +212,36 @@ Value* Join::arrays(Value* first, Value* second, const std::string& what) {
   return v;
 }
 
+namespace {
+
+/// A tuple of numbers, which is as good as another one that is equal.
+bool isNumbers(const Value* v) {
+  const auto isNumber = [](const Value* item) {
+    return numberKind(item) != ValueKind::kNull || DataInts::isWhole(item);
+  };
+  return v->kind == ValueKind::kTuple && !v->cls && !v->source.valid() && v->overlay.empty() &&
+         std::all_of(v->items.begin(), v->items.end(), isNumber);
+}
+
+}  // namespace
+
 /// Of the same size, made in the arms. Null for what is no such pair.
 Value* Join::containers(Value* first, Value* second, const std::string& what) {
   const auto isKnown = [](const Value* v) { return isConstantOf(v, &PyTuple_Type) && !v->source.valid(); };
-  if (isKnown(first) != isKnown(second)) {  // one that has been folded
-    Value*& known = isKnown(first) ? first : second;
+  for (Value** side : {&first, &second}) {
+    if (!isKnown(*side)) continue;  // that has been folded
     std::vector<Value*> items;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(known->object.get()); ++i)
-      items.push_back(trace_.constant(PyTuple_GET_ITEM(known->object.get(), i)));
-    known = trace_.tuple(std::move(items));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE((*side)->object.get()); ++i)
+      items.push_back(trace_.constant(PyTuple_GET_ITEM((*side)->object.get(), i)));
+    *side = trace_.tuple(std::move(items));
   }
   const bool made = !first->source.valid() && !second->source.valid() && !before_.knows(first) &&
                     !before_.knows(second) && !first->cls && !second->cls && first->kind == second->kind &&
                     first->overlay.empty() && second->overlay.empty();
   const bool known =
       first->kind == ValueKind::kTuple || first->kind == ValueKind::kList || first->kind == ValueKind::kDict;
-  if (!made || !known || first->items.size() != second->items.size()) return nullptr;
+  const bool alike = made || (isNumbers(first) && isNumbers(second));
+  if (!alike || !known || first->items.size() != second->items.size()) return nullptr;
   if (!sameKeys(first->keys, second->keys)) return nullptr;
   if (first->kind != ValueKind::kTuple && !pair(first, second)) return nullptr;
   std::vector<Value*> items;
@@ -282,15 +297,16 @@ bool Join::mergeParts(Value* owner, ValueId first, ValueId second) {
   const ValueId before = before_.of(owner).node;
   const auto writes = updatesSince(g, first, before), others = updatesSince(g, second, before);
   if (!writes || !others) return false;
-  // A place that the arm itself has found out means nothing outside of it.
+  // A place or a size that the arm itself has found out means nothing outside of it.
   absl::flat_hash_set<graph::SymId> own;
-  for (size_t i = before.index; i < g.size(); ++i)
-    if (const graph::Node& node = g.node(ValueId(i)); node.op == graph::Op::kDefine)
-      own.insert(node.attrs.sym(graph::AttrKey::kSymbol));
+  for (size_t i = before.index; i < g.size(); ++i) graph::collectBound(g.node(ValueId(i)), own);
   const auto isOwn = [&](ValueId update) {
-    const graph::SymList& starts = g.node(update).attrs.syms(graph::AttrKey::kStarts);
-    return std::any_of(starts.begin(), starts.end(),
-                       [&](graph::SymId start) { return graph::mentions(trace_.syms(), start, own); });
+    const graph::Node& node = g.node(update);
+    const auto mentionsOwn = [&](graph::SymId id) { return graph::mentions(trace_.syms(), id, own); };
+    const graph::SymList& starts = node.attrs.syms(graph::AttrKey::kStarts);
+    const graph::SymShape& sizes = g.type(node.operands[1]).shape;
+    return std::any_of(starts.begin(), starts.end(), mentionsOwn) ||
+           std::any_of(sizes.begin(), sizes.end(), mentionsOwn);
   };
   if (!own.empty() &&
       (std::any_of(writes->begin(), writes->end(), isOwn) || std::any_of(others->begin(), others->end(), isOwn)))

@@ -155,8 +155,11 @@ void Branching::refuse(const Place& place, const std::string& why) {
 
 std::optional<ValueId> Branching::condition(Value* value) {
   if (trace.keepsWrites || interpreter.resumeAt() >= 0) return std::nullopt;
-  if (trace.onDevice()) return std::nullopt;  // the host would have to wait for it
   graph::Graph& g = trace.graph();
+  // The host waits for it, as the library does. Denormal numbers of less than 64 bits would count as zero there.
+  const bool data = trace.onDevice() && value->isNumeric() && value->kind != ValueKind::kPyInt;
+  if (data && graph::isFloat(g.type(value->node).dtype) && g.type(value->node).dtype != graph::DType::kF64)
+    return std::nullopt;
   switch (value->kind) {
     case ValueKind::kDataInt: return g.cast(value->node, graph::DType::kBool);
     case ValueKind::kPyBool:

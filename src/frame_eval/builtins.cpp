@@ -22,8 +22,6 @@ using cpython::checked;
 
 namespace {
 
-Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
-
 /// "math.sqrt", "len", "itertools.chain", "dict.fromkeys"; "" for what is no C function or type. Told by C identity,
 /// not by what the module holds now: that may have been changed.
 std::string qualifiedName(PyObject* callable) {
@@ -247,7 +245,7 @@ bool Builtins::isSubclass(PyTypeObject* type, Value* cls) {
   bool registered =
       standard && (name == "Mapping" || name == "MutableMapping" || name == "Sequence" || name == "MutableSequence");
   for (PyTypeObject* base = type; registered && base; base = base->tp_base) {
-    if (base->tp_flags & Py_TPFLAGS_HEAPTYPE && !(base->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) continue;
+    if (isUserClass(base)) continue;
     if (checked(PyObject_IsSubclass(reinterpret_cast<PyObject*>(base), object))) return true;
     break;
   }

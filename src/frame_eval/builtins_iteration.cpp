@@ -20,8 +20,6 @@ using cpython::checked;
 
 namespace {
 
-Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
-
 std::optional<VirtualIterator::Recipe> typeCall(PyTypeObject& type, std::vector<Value*> args) {
   return VirtualIterator::Recipe{reinterpret_cast<PyObject*>(&type), std::move(args)};
 }

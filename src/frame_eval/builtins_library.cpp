@@ -146,11 +146,6 @@ struct Copier {
     return plain;
   }
 
-  static PyObject* interned(const char* name) {
-    PyObject* s = PyUnicode_InternFromString(name);  // kept
-    if (!s) throw cpython::PythonError();
-    return s;
-  }
   Value* text(const char* s) const { return trace.constant(checked(PyUnicode_InternFromString(s))); }
 };
 

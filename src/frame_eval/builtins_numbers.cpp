@@ -1,8 +1,11 @@
 // Builtins that compute with numbers: what the graph computes exactly stays symbolic, what is known is computed by
 // CPython itself, everything else breaks.
+#include <algorithm>
+
 #include "cpython/numpy_api.h"
 #include "frame_eval/branch_join.h"
 #include "frame_eval/builtins.h"
+#include "frame_eval/complex_numbers.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 
@@ -14,11 +17,9 @@ using graph::Op;
 
 namespace {
 
-Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
-
 PyObject* typeObject(PyTypeObject& type) { return reinterpret_cast<PyObject*>(&type); }
 
-bool isRuntimeNumber(Value* v) {
+bool isRuntimeReal(Value* v) {
   return v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool ||
          v->kind == ValueKind::kDataInt;
 }
@@ -59,7 +60,7 @@ Value* Builtins::callInt(const CallArgs& args) {
       return DataInts{trace}.fromNumber(v->node);
     trace.fail(BreakReason::kDataDependentShape, "int() of array data");
   }
-  if (isRuntimeNumber(v)) {
+  if (isRuntimeReal(v)) {
     if (Value* result = trace.numbers().apply(typeObject(PyLong_Type), {v})) return result;
   }
   Value* known = trace.specializeNumber(v);
@@ -80,6 +81,27 @@ Value* Builtins::scalarAsInt(Value* scalar) {
                    ? number
                    : trace.numbers().call(typeObject(PyLong_Type), {*number});
   return whole ? trace.numbers().bind(*whole) : nullptr;
+}
+
+/// Of floats and ints; what is known is computed by Python.
+Value* Builtins::callComplex(const CallArgs& args) {
+  const std::vector<Value*>& given = args.positional;
+  const auto isReal = [&](Value* v) {
+    if (v->kind == ValueKind::kArrayScalar) return !v->which && !graph::isComplex(trace.graph().type(v->node).dtype);
+    return v->kind == ValueKind::kPyFloat || DataInts::isWhole(v) || isConstantOf(v, &PyFloat_Type);
+  };
+  const auto isKnown = [](Value* v) { return v->isConstant(); };
+  const bool known = std::all_of(given.begin(), given.end(), isKnown);
+  if (known || trace.onDevice() || !args.keywords.empty() || given.size() > 2 ||
+      !std::all_of(given.begin(), given.end(), isReal))
+    return callPure(args);
+  const auto asFloat = [&](Value* v) {
+    return v->kind == ValueKind::kArrayScalar ? trace.graph().cast(v->node, DType::kF64) : interpreter.asFloat(v);
+  };
+  const graph::ValueId real = asFloat(given[0]);
+  const graph::ValueId imag =
+      given.size() == 2 ? asFloat(given[1]) : trace.graph().constant(graph::Scalar::ofDouble(DType::kF64, 0));
+  return ComplexNumbers{interpreter, trace}.make(real, imag);
 }
 
 Value* Builtins::callBool(const CallArgs& args) {
@@ -122,6 +144,8 @@ Value* Builtins::callAbs(const CallArgs& args) {
     return trace.number(ValueKind::kPyFloat, trace.graph().unary(Op::kAbsolute, v->node));
   }
   if (v->kind == ValueKind::kDataInt) return DataInts{trace}.absolute(v);
+  if (v->kind == ValueKind::kPyComplex)
+    if (Value* length = ComplexNumbers{interpreter, trace}.absolute(v)) return length;
   if (v->kind == ValueKind::kPyInt) {
     bool negative = trace.decide(v->sym, guards::Relation::kLt, trace.syms().constant(0));
     return negative ? interpreter.unary(numpy::Unary::kNegative, v) : v;
@@ -134,7 +158,7 @@ Value* Builtins::callAbs(const CallArgs& args) {
 Value* Builtins::callRound(const CallArgs& args) {
   expect(args, 1, 2);
   bool numbers =
-      isRuntimeNumber(args.positional[0]) || (args.positional.size() == 2 && isRuntimeNumber(args.positional[1]));
+      isRuntimeReal(args.positional[0]) || (args.positional.size() == 2 && isRuntimeReal(args.positional[1]));
   if (numbers) {
     if (Value* result = trace.numbers().apply(callable, args.positional)) return result;
   }

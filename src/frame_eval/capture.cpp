@@ -154,11 +154,11 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     ExitPlan exit = buildExit(trace, end);
     Classes::check(trace);
     const bool branches = !trace.branches.graph.empty();
-    if (branches) trace.branches.graph.settle();
+    if (branches) trace.branches.graph.settle(!trace.onDevice());
     trace.decided.settle();
     if (!options.evenWithoutArrays && !isWorthwhile(trace.graph(), exit, region))
       return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
-    if (!branches) keepUnused(trace.graph());
+    if (!branches && !trace.onDevice()) keepUnused(trace.graph());
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
     return brokenAt(b.reason, b.detail, b.at);

@@ -15,17 +15,7 @@ using cpython::checked;
 
 namespace {
 
-PyObject* interned(const char* name) {
-  PyObject* s = PyUnicode_InternFromString(name);  // kept
-  if (!s) throw cpython::PythonError();
-  return s;
-}
-
 bool isDunder(const std::string& name) { return name.size() > 4 && name.starts_with("__") && name.ends_with("__"); }
-
-bool isUserClass(PyTypeObject* type) {
-  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
-}
 
 bool sameAsObjects(PyTypeObject* type, const char* name) {
   PyObject* key = interned(name);

@@ -11,6 +11,7 @@
 #include <bit>
 
 #include "cpython/bytecode.h"
+#include "frame_eval/interpret_common.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -27,7 +28,6 @@ namespace {
 constexpr int64_t kGiven = kTurnInts.hi;
 constexpr int64_t kBegin = int64_t{1} << 60;
 constexpr int64_t kSlow = int64_t{1} << 9;  ///< times 2^50 turns stays below kGiven - kBegin
-constexpr int64_t kExactFloat = int64_t{1} << 53;
 constexpr SymRange kAny{-kMostDataInt, kMostDataInt};
 
 /// Of sums of what stays within 2^62.

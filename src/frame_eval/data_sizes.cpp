@@ -2,7 +2,7 @@
 // takes for granted about one is checked when the call has returned, and Python runs everything else. So an answer is
 // never read off a hint. It is proved; or it is what holds of an array that is not tiny (a size is at least so much),
 // or of arrays that the program computes with together (a size is another), and becomes the range of the symbol, or the
-// other size; or it is a break.
+// other size; or it is a break. Numbers of the graph that become sizes or places (define()) are checked where they do.
 #include "frame_eval/data_sizes.h"
 
 #include <algorithm>
@@ -44,7 +44,8 @@ SymId DataSizes::make(graph::ValueId call) {
 SymId DataSizes::define(graph::ValueId number, SymId least, SymId most, graph::SymRange range) {
   if (trace_.keepsWrites) trace_.fail(BreakReason::kDataDependentShape, "a number that array data decides is checked");
   for (const Defined& known : defined_)
-    if (known.number == number && known.least == least && known.most == most) return known.symbol;
+    if (known.number == number && known.least == least && known.most == most)
+      return trace_.syms().canonical(known.symbol);
   const SymId symbol = trace_.addSymbol("k" + std::to_string(symbols_.size()), range, INT64_MIN,
                                         {guards::SymbolBinding::From::kCall, {}, 0});
   symbols_.insert(symbol);
@@ -70,12 +71,48 @@ void DataSizes::assumeSame(SymId left, SymId right) {
     if (s.range(size).lo > 0 && !trace_.decide(s.constant(s.range(size).lo), Relation::kLe, other)) break;
     s.assumeEqual(size, other);
     if (s.canonical(size) != s.canonical(other)) break;
+    checkEqual(size, other);
     return;
   }
   trace_.fail(BreakReason::kDataDependentShape, "whether two sizes are equal depends on array data");
 }
 
-bool DataSizes::decide(SymId left, Relation relation, SymId right) {
+DataSizes::Defined* DataSizes::definitionOf(SymId symbol) {
+  const auto at = std::find_if(defined_.begin(), defined_.end(), [&](const Defined& d) { return d.symbol == symbol; });
+  return at == defined_.end() ? nullptr : &*at;
+}
+
+/// From here on the symbol is at least so much. Calls are asked for the range of their symbols when they return,
+/// definitions check what they say.
+void DataSizes::narrow(SymId symbol, int64_t least) {
+  graph::SymContext& s = trace_.syms();
+  s.assumeWithin(symbol, {least, kMostElements});
+  const Defined* definition = definitionOf(symbol);
+  if (!definition) return;
+  graph::Attrs& attrs = trace_.graph().mutableNode(definition->definition).attrs;
+  attrs.set(graph::AttrKey::kLeast, s.max(attrs.sym(graph::AttrKey::kLeast), s.constant(least)));
+  if (const auto most = s.asConst(attrs.sym(graph::AttrKey::kMost)); most && *most > kMostElements)
+    attrs.set(graph::AttrKey::kMost, s.constant(kMostElements));
+}
+
+/// The definition of a symbol that is another number from here on: one that nobody reads, and a check.
+void DataSizes::checkEqual(SymId symbol, SymId other) {
+  const Defined* definition = definitionOf(symbol);
+  if (!definition) return;
+  graph::Attrs& attrs = trace_.graph().mutableNode(definition->definition).attrs;
+  // An array that has to be at least so large is known to be before anything is computed.
+  const SymId most = attrs.sym(graph::AttrKey::kMost);
+  const Defined* of = definitionOf(other);
+  const SymId largest = of ? trace_.graph().node(of->definition).attrs.sym(graph::AttrKey::kMost) : other;
+  if (!trace_.decide(largest, Relation::kLe, most))
+    trace_.fail(BreakReason::kPythonException, "a size is larger than the array that it is of");
+  const SymId unread = trace_.addSymbol("k" + std::to_string(symbols_.size()), trace_.syms().range(symbol), INT64_MIN,
+                                        {guards::SymbolBinding::From::kCall, {}, 0});
+  symbols_.insert(unread);
+  attrs.set(graph::AttrKey::kSymbol, unread).set(graph::AttrKey::kLeast, other).set(graph::AttrKey::kMost, other);
+}
+
+std::optional<bool> DataSizes::tell(SymId left, Relation relation, SymId right) {
   graph::SymContext& s = trace_.syms();
   if (relation == Relation::kLt || relation == Relation::kLe) {
     // left <= right is about right - left, a multiple of nothing but a size, and a constant.
@@ -91,12 +128,12 @@ bool DataSizes::decide(SymId left, Relation relation, SymId right) {
         }
     const int64_t margin = relation == Relation::kLt ? 1 : 0;
     if (symbols_.contains(rest) && margin - constant <= kLikely) {
-      s.assumeWithin(rest, {margin - constant, kMostElements});
+      narrow(rest, margin - constant);
       return true;
     }
     const SymId negative = s.neg(rest);
     if (symbols_.contains(negative) && constant - margin + 1 <= kLikely) {
-      s.assumeWithin(negative, {constant - margin + 1, kMostElements});
+      narrow(negative, constant - margin + 1);
       return false;
     }
     // A product is positive if all of its factors are.
@@ -106,7 +143,7 @@ bool DataSizes::decide(SymId left, Relation relation, SymId right) {
       return std::all_of(product.operands.begin(), product.operands.end(), isPositive);
     }
   }
-  trace_.fail(BreakReason::kDataDependentShape, "a size that array data decides is compared");
+  return std::nullopt;
 }
 
 void DataSizes::forget(size_t begin) {
@@ -130,6 +167,7 @@ void settleIn(graph::Graph& graph, absl::flat_hash_set<SymId> bound, const absl:
   for (size_t i = 0; i < graph.size(); ++i) {
     graph::Node& node = graph.mutableNode(graph::ValueId(i));
     for (const auto& region : node.regions) settleIn(*region, bound, decided);
+    if (node.op == graph::Op::kDefine) bound.insert(node.attrs.sym(graph::AttrKey::kSymbol));
     if (!node.attrs.has(graph::AttrKey::kSizes)) continue;
     graph::SymList own;
     graph::Attrs rest;

@@ -26,8 +26,8 @@ class DataSizes {
   /// where it cannot be.
   void assumeSame(graph::SymId left, graph::SymId right);
   /// left relation right, one of which is decided by a call: what is likely holds from here on, and is checked when the
-  /// call has returned. Breaks where nothing is likely.
-  bool decide(graph::SymId left, guards::Relation relation, graph::SymId right);
+  /// call has returned. nullopt where nothing is likely.
+  std::optional<bool> tell(graph::SymId left, guards::Relation relation, graph::SymId right);
 
   /// How many elements of a node are true, if a call has told.
   std::optional<graph::SymId> trueCount(graph::ValueId node) const;
@@ -47,6 +47,10 @@ class DataSizes {
     graph::ValueId number, definition;
     graph::SymId least, most, symbol;
   };
+  void narrow(graph::SymId symbol, int64_t least);
+  void checkEqual(graph::SymId symbol, graph::SymId other);
+  Defined* definitionOf(graph::SymId symbol);
+
   Trace& trace_;
   std::vector<Defined> defined_;
   absl::flat_hash_set<graph::SymId> symbols_;

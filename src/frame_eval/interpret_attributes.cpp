@@ -9,6 +9,7 @@
 #include "frame_eval/caches.h"
 #include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/complex_numbers.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
@@ -30,10 +31,6 @@ using guards::SourceKind;
 
 namespace {
 
-std::string describeAttribute(PyTypeObject* type, PyObject* name) {
-  return cpython::publicName(std::string(type->tp_name) + "." + text(name));
-}
-
 /// numpy imports some of its submodules when they are first asked for; nothing but the import happens then.
 bool importsSubmodule(PyObject* module, PyObject* name) {
   if (!cpython::isNumpyModule(module)) return false;
@@ -53,7 +50,7 @@ Ref wrapped(PyObject* method) { return checked(PyObject_GetAttrString(method, "_
 }  // namespace
 
 void Interpreter::guardTypeVersion(PyTypeObject* type) {
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) return;
+  if (!isUserClass(type)) return;
   if (!guardedTypes_.insert(type).second) return;
   if (madeClass(trace_, reinterpret_cast<PyObject*>(type))) {  // nobody else knows it; its bases may change
     for (PyTypeObject* base : mroOf(type).subspan(1)) guardTypeVersion(base);
@@ -128,6 +125,10 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
         change->name = attribute;
         return change;
       }
+      break;
+    case ValueKind::kPyComplex:
+      if (attribute == "real" || attribute == "imag")
+        return ComplexNumbers{*this, trace_}.part(self, attribute == "real");
       break;
     case ValueKind::kPyFloat:
     case ValueKind::kPyInt:

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "cpython/numpy_names.h"
+#include "frame_eval/trace.h"
 #include "frame_eval/value.h"
 
 namespace fw::capture {
@@ -11,6 +13,27 @@ inline std::string text(PyObject* str) {
   const char* s = PyUnicode_AsUTF8(str);
   if (!s) throw cpython::PythonError();
   return s;
+}
+
+inline constexpr int64_t kExactFloat = int64_t{1} << 53;  ///< ints up to it are floats, too
+
+/// The string `name`, kept for ever.
+inline PyObject* interned(const char* name) {
+  PyObject* s = PyUnicode_InternFromString(name);
+  if (!s) throw cpython::PythonError();
+  return s;
+}
+
+inline Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
+
+/// "Box.content", for messages.
+inline std::string describeAttribute(PyTypeObject* type, PyObject* name) {
+  return cpython::publicName(std::string(type->tp_name) + "." + text(name));
+}
+
+/// Written in Python.
+inline bool isUserClass(PyTypeObject* type) {
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
 }
 
 inline bool isNumpyValue(const Value* v) { return v->kind == ValueKind::kArray || v->kind == ValueKind::kArrayScalar; }
@@ -32,8 +55,7 @@ inline bool isReadFirst(PyObject* found) {
 /// An instance of a class written in Python that is derived from tuple or dict (collections.h).
 inline bool isSubclassValue(const Value* v) {
   if (!v->cls || (v->kind != ValueKind::kTuple && v->kind != ValueKind::kDict)) return false;
-  auto flags = reinterpret_cast<PyTypeObject*>(v->cls.get())->tp_flags;
-  return (flags & Py_TPFLAGS_HEAPTYPE) && !(flags & Py_TPFLAGS_IMMUTABLETYPE);
+  return isUserClass(reinterpret_cast<PyTypeObject*>(v->cls.get()));
 }
 
 /// An object of a class written in Python, seen from outside or made here.

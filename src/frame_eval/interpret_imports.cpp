@@ -58,10 +58,16 @@ void Interpreter::onImportName(const Instr& instr) {
   Value* module = loadedModule(name);
   size_t dot = name.find('.');
   if (dot != std::string::npos && isNone(names)) module = loadedModule(name.substr(0, dot));
+  const bool isPackage = PyDict_GetItemString(PyModule_GetDict(module->object.get()), "__path__") != nullptr;
+  if (isPackage && isConstantOf(names, &PyTuple_Type)) {
+    // One that it does not have is a submodule, which this very instruction loads.
+    PyObject* all = names->object.get();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all); ++i) getAttribute(module, PyTuple_GET_ITEM(all, i));
+  }
   push(module);
 }
 
-/// Keeps the module and pushes its attribute; one that is missing may be a submodule, which breaks.
+/// Keeps the module and pushes its attribute; one that is missing breaks.
 void Interpreter::onImportFrom(const Instr& instr) { push(getAttribute(trace_.open(top()), nameAt(instr.arg))); }
 
 }  // namespace fw::capture

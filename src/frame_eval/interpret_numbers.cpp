@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "frame_eval/builtins.h"
+#include "frame_eval/complex_numbers.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -20,16 +22,14 @@ using guards::Relation;
 
 namespace {
 
-constexpr int64_t kExactFloat = int64_t{1} << 53;
-
 bool isFloatLike(Value* v) {
   return v->kind == ValueKind::kPyFloat || (v->isConstant() && PyFloat_CheckExact(v->object.get()));
 }
 
 /// Functions of module _operator, by CPython's NB_* numbers and by Py_LT .. Py_GE.
-constexpr const char* kFunctions[] = {"add", "and_", "floordiv", "lshift", "matmul",  "mul", "mod",
-                                      "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
-constexpr const char* kComparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+constexpr const char* kOperatorFunctions[] = {"add", "and_", "floordiv", "lshift", "matmul",  "mul", "mod",
+                                              "or_", "pow",  "rshift",   "sub",    "truediv", "xor"};
+constexpr const char* kComparisonFunctions[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 
 /// log2 of a power of two, -1 for anything else.
 int exactLog2(int64_t v) { return v > 0 && (v & (v - 1)) == 0 ? __builtin_ctzll(static_cast<uint64_t>(v)) : -1; }
@@ -122,10 +122,6 @@ bool isLinear(Trace& trace, int op, Value* left, Value* right) {
   }
 }
 
-bool isComplexLike(Value* v) {
-  return v->kind == ValueKind::kPyComplex || (v->isConstant() && PyComplex_CheckExact(v->object.get()));
-}
-
 }  // namespace
 
 /// The number as f64, exactly, or a break.
@@ -149,7 +145,8 @@ graph::ValueId Interpreter::asFloat(Value* value) {
 }
 
 Value* Interpreter::specializedBinary(int op, Value* left, Value* right) {
-  if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kFunctions[op]), {left, right})) return result;
+  if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kOperatorFunctions[op]), {left, right}))
+    return result;
   Value* a = trace_.specializeNumber(left);
   Value* b = trace_.specializeNumber(right);
   if (!a || !b) {
@@ -159,8 +156,10 @@ Value* Interpreter::specializedBinary(int op, Value* left, Value* right) {
 }
 
 Value* Interpreter::floatBinary(int op, Value* left, Value* right) {
-  bool complex = isComplexLike(left) || isComplexLike(right);
-  if (complex) return specializedBinary(op, left, right);
+  if (ComplexNumbers::is(left) || ComplexNumbers::is(right)) {
+    Value* result = ComplexNumbers{*this, trace_}.binary(op, left, right);
+    return result ? result : specializedBinary(op, left, right);
+  }
   // Large constant ints are compared and added exactly by Python; leave those to Python.
   graph::Graph& g = trace_.graph();
   auto result = [&](Op graphOp) {
@@ -219,7 +218,8 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
   // Large ints would need guards that their results fit, which go one way or another; CPython computes with them as it
   // does.
   if (isWide(trace_, a) || isWide(trace_, b)) {
-    if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kFunctions[op]), {left, right})) return result;
+    if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kOperatorFunctions[op]), {left, right}))
+      return result;
   }
   switch (op) {
     case cpython::kNbAdd:
@@ -281,7 +281,9 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
 
 Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
   bool equality = op == Py_EQ || op == Py_NE;
-  if (isComplexLike(left) || isComplexLike(right)) {
+  if (ComplexNumbers::is(left) || ComplexNumbers::is(right)) {
+    if (Value* result = equality ? ComplexNumbers{*this, trace_}.equal(op == Py_EQ, left, right) : nullptr)
+      return result;
     Value* a = trace_.specializeNumber(left);
     Value* b = trace_.specializeNumber(right);
     if (!a || !b || !equality) trace_.fail(BreakReason::kUnsupportedObject, "comparison of complex numbers");
@@ -315,7 +317,7 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
     bool large = overflow || known > kExactFloat || known < -kExactFloat;
     if (v->kind == ValueKind::kPyInt) large = !trace_.ensureWithin(v->sym, -kExactFloat, kExactFloat);
     if (!large) continue;
-    if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kComparisons[op]), {left, right}))
+    if (Value* result = trace_.numbers().apply(Numbers::operatorFunction(kComparisonFunctions[op]), {left, right}))
       return result;
     trace_.fail(BreakReason::kUnsupportedObject, "comparison of a float with a large integer");
   }

@@ -20,21 +20,10 @@ namespace {
 
 constexpr char kCellVariable = 0x40;  ///< in co_localspluskinds (CO_FAST_CELL of CPython's internal headers)
 
-std::string describeAttribute(PyTypeObject* type, PyObject* name) {
-  return std::string(type->tp_name) + "." + text(name);
-}
-
-PyObject* interned(const char* name) {
-  PyObject* s = PyUnicode_InternFromString(name);
-  if (!s) throw cpython::PythonError();
-  return s;
-}
-
 /// Every class along the MRO but `object` is written in Python, so that instances are laid out as plain objects.
 bool hasPlainLayout(PyTypeObject* type) {
   for (PyTypeObject* base : mroOf(type)) {
-    bool python = (base->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(base->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
-    if (base != &PyBaseObject_Type && !python) return false;
+    if (base != &PyBaseObject_Type && !isUserClass(base)) return false;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/branch_join.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/complex_numbers.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
@@ -48,7 +49,17 @@ bool isSequence(Value* v) {
 }
 
 const char* const kOperators[] = {"+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"};
-const char* const kComparisons[] = {"<", "<=", "==", "!=", ">", ">="};
+const char* const kComparisonSigns[] = {"<", "<=", "==", "!=", ">", ">="};
+
+/// The np.float64 of a sum or product whose left side is a complex, as the float that it is there.
+Value* floatBesideComplex(Trace& trace, int op, Value* left, Value* right) {
+  const bool computes =
+      op == cpython::kNbAdd || op == cpython::kNbSubtract || op == cpython::kNbMultiply || op == cpython::kNbTrueDivide;
+  if (!computes || !ComplexNumbers::is(left) || right->kind != ValueKind::kArrayScalar || right->which ||
+      trace.onDevice() || trace.graph().type(right->node).dtype != graph::DType::kF64)
+    return right;
+  return trace.number(ValueKind::kPyFloat, right->node);
+}
 
 /// complex takes every float for its own kind, np.float64 is one, and answers a complex, or a bool to == and !=. It has
 /// no order, which it leaves to the other side.
@@ -61,7 +72,7 @@ void refuseFloatOfComplex(Trace& trace, Value* left, Value* right) {
 
 using BinaryFunction = PyObject* (*)(PyObject*, PyObject*);
 PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
-constexpr BinaryFunction kFunctions[] = {
+constexpr BinaryFunction kNumberFunctions[] = {
     PyNumber_Add,      PyNumber_And,        PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply,
     PyNumber_Multiply, PyNumber_Remainder,  PyNumber_Or,          power,           PyNumber_Rshift,
     PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
@@ -97,7 +108,7 @@ Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
   PyObject *a = left->object.get(), *b = right->object.get();
   if (isHuge(op, a, b))
     trace_.fail(BreakReason::kUnsupportedInstruction, std::string("a huge result of ") + kOperators[op]);
-  Value* result = fold(kFunctions[op](a, b));
+  Value* result = fold(kNumberFunctions[op](a, b));
   if (isSameObject(result, left)) return left;  // "s" * 1
   return isSameObject(result, right) ? right : result;
 }
@@ -105,6 +116,7 @@ Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
 Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
+  right = floatBesideComplex(trace_, op, left, right);
   refuseFloatOfComplex(trace_, left, right);
   left = MixedNumbers{trace_}.present(left);
   right = MixedNumbers{trace_}.present(right);
@@ -171,6 +183,8 @@ Value* Interpreter::unary(Unary op, Value* value) {
   if (value->kind == ValueKind::kPyFloat && op == Unary::kNegative) {
     return trace_.number(ValueKind::kPyFloat, trace_.graph().unary(graph::Op::kNegative, value->node));
   }
+  if (value->kind == ValueKind::kPyComplex && op == Unary::kNegative)
+    if (Value* result = ComplexNumbers{*this, trace_}.negative(value)) return result;
   if (isRuntimeNumber(value)) {
     if (Value* known = trace_.specializeNumber(value)) return unary(op, known);
   }
@@ -270,8 +284,8 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
     return trace_.constant(equal(left, right) == (op == Py_EQ) ? Py_True : Py_False);
   }
   if (Value* result = Collections{*this, trace_}.orderSequences(op, left, right)) return result;
-  trace_.fail(BreakReason::kUnsupportedObject,
-              std::string(trace_.typeOf(left)->tp_name) + " " + kComparisons[op] + " " + trace_.typeOf(right)->tp_name);
+  trace_.fail(BreakReason::kUnsupportedObject, std::string(trace_.typeOf(left)->tp_name) + " " + kComparisonSigns[op] +
+                                                   " " + trace_.typeOf(right)->tp_name);
 }
 
 /// How containers compare their items: a NaN is in a list that holds it, and in no other.

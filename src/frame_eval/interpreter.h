@@ -59,6 +59,7 @@ class Interpreter : InterpreterState {
   Value* iteratorOf(Value* iterable);  ///< iter(iterable)
   Value* newRange(graph::SymId first, graph::SymId step, graph::SymId size);
   Value* nextOf(Value* iterator);  ///< null when it is exhausted
+  graph::ValueId asFloat(Value* number);
 
   // Exceptions of the traced code: they unwind to its own handlers, or end the trace where there is none. What they
   // depend on must be known or guarded. (raises() always ends the trace and needs no guards.)
@@ -178,7 +179,6 @@ class Interpreter : InterpreterState {
   Value* intBinary(int op, Value* left, Value* right);
   Value* floatBinary(int op, Value* left, Value* right);
   Value* specializedBinary(int op, Value* left, Value* right);
-  graph::ValueId asFloat(Value* value);
   Value* numberCompare(int op, Value* left, Value* right);
   Value* foldBinary(int op, Value* left, Value* right);
 

@@ -19,13 +19,10 @@ using guards::Relation;
 
 namespace {
 
-constexpr size_t kMaxItems = 4096;
+constexpr size_t kMaxTurns = 4096;
 
 /// Whose next() is C code that is not followed here.
-bool isForeignIterator(PyObject* o) {
-  unsigned long flags = Py_TYPE(o)->tp_flags;
-  return Py_TYPE(o)->tp_iternext && (!(flags & Py_TPFLAGS_HEAPTYPE) || (flags & Py_TPFLAGS_IMMUTABLETYPE));
-}
+bool isForeignIterator(PyObject* o) { return Py_TYPE(o)->tp_iternext && !isUserClass(Py_TYPE(o)); }
 
 bool isView(const Value* v) { return v->kind == ValueKind::kIterator && !v->name.empty(); }
 
@@ -331,8 +328,8 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
       std::vector<Value*> items;
       while (Value* item = nextOf(iterator)) {
         items.push_back(trace_.open(item));
-        if (items.size() > kMaxItems)
-          trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(kMaxItems) + " items");
+        if (items.size() > kMaxTurns)
+          trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(kMaxTurns) + " items");
       }
       return items;
     }
@@ -354,7 +351,7 @@ std::vector<Value*> Interpreter::constantItems(Value* iterable) {
   if (!known) trace_.fail(BreakReason::kUnsupportedObject, std::string("iteration over a ") + Py_TYPE(o)->tp_name);
   Py_ssize_t size = PyObject_Size(o);
   if (size < 0) raisesPending();
-  if (size > static_cast<Py_ssize_t>(kMaxItems)) trace_.fail(BreakReason::kLoopLimit, std::to_string(size) + " items");
+  if (size > static_cast<Py_ssize_t>(kMaxTurns)) trace_.fail(BreakReason::kLoopLimit, std::to_string(size) + " items");
   std::vector<Value*> items;
   for (Py_ssize_t i = 0; i < size; ++i) items.push_back(trace_.constant(checked(PySequence_GetItem(o, i))));
   return items;

@@ -2,6 +2,7 @@
 // matters for is a result of the loop if it can be one. What is not known - a view into what the loop has written, an
 // array that may be the one from in front of the loop - is unjoined, as behind a branch.
 #include <algorithm>
+#include <utility>
 
 #include "frame_eval/branch_join.h"
 #include "frame_eval/data_ints.h"
@@ -81,21 +82,34 @@ class LoopEnd {
     return made;
   }
 
+  /// Behind the loop, the variable is that. Items of a tuple come one by one.
+  void place(const CarriedVariable& v, Value* value) {
+    if (v.item < 0) {
+      slots_.emplace_back(v.slot, value);
+      return;
+    }
+    items_.push_back(value);
+    if (v.item + 1 == v.items) slots_.emplace_back(v.slot, trace_.tuple(std::exchange(items_, {})));
+  }
+
   void addVariable(const CarriedVariable& v) {
     using Kind = CarriedVariable::Kind;
-    if (v.kind == Kind::kSame) return;
+    if (v.kind == Kind::kSame) {
+      if (v.item >= 0) place(v, v.begin);
+      return;
+    }
     if (v.kind == Kind::kInt) {
       graph::SymContext& syms = trace_.syms();
       const bool counted = loop_.certain && loop_.rounds && !loop_.again;
       if (!counted && v.answer.valid()) {
-        slots_.emplace_back(v.slot, result(dataInt(kTurnInts), carried_.size()));
+        place(v, result(dataInt(kTurnInts), carried_.size()));
         carried_.push_back({v.from, {}, v.answer});
         return;
       }
       Value* value =
           counted ? trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, *loop_.rounds))))
                   : unknown(v.slot, "depends on the number of turns");
-      slots_.emplace_back(v.slot, value);
+      place(v, value);
       return;
     }
     const size_t number = carried_.size();
@@ -106,7 +120,7 @@ class LoopEnd {
     if (v.kind == Kind::kDataInt) {
       Value* value = dataInt(kTurnInts);
       after_[v.end] = value;
-      slots_.emplace_back(v.slot, result(value, number));
+      place(v, result(value, number));
       return;
     }
     if (v.kind == Kind::kNumber) {
@@ -117,7 +131,7 @@ class LoopEnd {
         mix(value, which, v.given->range);
         after_[v.end] = value;
       }
-      slots_.emplace_back(v.slot, result(value, number));
+      place(v, result(value, number));
       return;
     }
     Value* value = trace_.array(ValueId());
@@ -126,7 +140,7 @@ class LoopEnd {
     if (!loop_.certain || !fresh) trace_.branches.noteJoined(value, v.begin, fresh ? v.begin : v.end);
     if (fresh) trace_.branches.noteSuccessor(value, v.end);
     after_[v.end] = value;
-    slots_.emplace_back(v.slot, result(value, number));
+    place(v, result(value, number));
   }
 
   void addTemporary(size_t slot, Value* end) {
@@ -172,6 +186,11 @@ class LoopEnd {
       }
       return after_[end] = result(value, addExtra(end->node));
     }
+    if (end->kind == ValueKind::kTuple && !end->cls && !end->source.valid() && end->overlay.empty()) {
+      std::vector<Value*> items;
+      for (Value* item : end->items) items.push_back(temporary(slot, item));
+      return after_[end] = trace_.tuple(std::move(items));
+    }
     const bool fresh =
         end->kind == ValueKind::kArray && !end->source.valid() && !end->base && !end->joined && !varies(end->node);
     if (!fresh) return unknown(slot, "is not known");
@@ -200,6 +219,7 @@ class LoopEnd {
   std::vector<size_t> contents_;                  ///< numbers of results
   std::vector<std::pair<Value*, size_t>> made_;   ///< and the result that each is
   std::vector<std::pair<size_t, Value*>> slots_;  ///< what they hold behind the loop
+  std::vector<Value*> items_;                     ///< of the tuple at hand
   LoopLeft left_;
   absl::flat_hash_map<Value*, Value*> after_;  ///< what a turn leaves, and what that is behind the loop
 };

@@ -46,11 +46,24 @@ void Rolling::giveValues(SymId symbol) {
       v.given->frozen = v.begin->frozen;
       trace_.branches.noteJoined(v.given, v.begin, v.begin);
     }
-    frame_.slots[v.slot] = v.given;
+    if (v.item < 0) frame_.slots[v.slot] = v.given;
   }
+  giveTuples();
   for (CarriedContent& c : contents_) {
     c.given = nodes[next++];
     numpy::setContent(trace_, c.owner, c.given);
+  }
+}
+
+void Rolling::giveTuples() {
+  for (size_t i = 0; i < variables_.size(); i += static_cast<size_t>(std::max(1, variables_[i].items))) {
+    if (variables_[i].item < 0) continue;
+    std::vector<Value*> items;
+    for (int k = 0; k < variables_[i].items; ++k) {
+      const CarriedVariable& v = variables_[i + static_cast<size_t>(k)];
+      items.push_back(v.given ? v.given : v.begin);
+    }
+    frame_.slots[variables_[i].slot] = trace_.tuple(std::move(items));
   }
 }
 
@@ -162,14 +175,14 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
   PyObject* names = frame_.object()->co_localsplusnames;
   MixedNumbers numbers{trace_};
   for (CarriedVariable& v : variables_) {
-    v.end = frame_.slots[v.slot];
+    v.end = endOf(v);
     const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
     bool alike = v.end && v.end->kind != ValueKind::kUnjoined;
     if (alike) trace_.open(v.end);
     const bool whole = alike && v.begin && DataInts::isWhole(v.begin) && DataInts::isWhole(v.end);
     const bool mixes = alike && !v.mixes && v.begin && MixedNumbers::is(v.end);
     if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt;
-        dtype && mixed_.insert(v.slot).second) {
+        dtype && mixed_.insert(v.id()).second) {
       v.kind = Kind::kNumber;
       v.mixes = dtype;
       v.least = std::min(numbers.leastClass(v.begin), numbers.leastClass(v.end));
@@ -213,7 +226,7 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
         break;
       }
     }
-    if (!alike && whole && (v.kind == Kind::kInt || v.kind == Kind::kSame) && data_.insert(v.slot).second) {
+    if (!alike && whole && (v.kind == Kind::kInt || v.kind == Kind::kSame) && data_.insert(v.id()).second) {
       v.kind = Kind::kDataInt;
       return false;
     }
@@ -221,7 +234,7 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
     if (!alike && v.kind == Kind::kSame && v.begin && v.end && !v.end->isUnsure()) {
       const bool arrays = v.begin->kind == ValueKind::kArray && v.end->kind == ValueKind::kArray;
       const bool numbers = numberKind(v.begin) != ValueKind::kNull && numberKind(v.begin) == numberKind(v.end);
-      if (arrays || numbers) {
+      if ((arrays && v.item < 0) || numbers) {
         v.kind = arrays ? Kind::kArray : Kind::kNumber;
         return false;
       }

@@ -81,7 +81,7 @@ void Rolling::refuse(const std::string& why) {
   bool another = false;
   for (const CarriedVariable& v : variables_) {
     if (v.kind != Kind::kInt || trace_.syms().asConst(v.step)) continue;
-    another |= trace_.loops->computed[key()].insert(v.slot).second;
+    another |= trace_.loops->computed[key()].insert(v.id()).second;
   }
   if (another) throw LoopsDecided{};
   trace_.loops->refused[key()] = why;
@@ -89,7 +89,7 @@ void Rolling::refuse(const std::string& why) {
 }
 
 bool Rolling::mayRoll() const {
-  return trace_.loops && !trace_.keepsWrites && !trace_.onDevice() && !in_.survey_ && in_.resumeAt() < 0 &&
+  return trace_.loops && !trace_.keepsWrites && !in_.survey_ && in_.resumeAt() < 0 &&
          !trace_.loops->refused.contains(key());
 }
 
@@ -367,12 +367,8 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   bool same = true;
   std::vector<Value*> ends;
   for (size_t slot : live_) {
-    Value* end = frame_.slots[slot];
-    ends.push_back(end);
-    if (end && end->kind != ValueKind::kUnjoined) trace_.open(end);
-    const std::optional<CarriedVariable> variable = classify(slot, slots[slot], end, before);
-    same = same && variable;
-    if (variable) variables_.push_back(*variable);
+    if (Value* end = frame_.slots[slot]; end && end->kind != ValueKind::kUnjoined) trace_.open(end);
+    same = classifyAll(slot, slots[slot], before, ends) && same;
   }
   if (!same && mayKeep && !leaves) return Probed::kKept;
   if (auto why = before.irreversible()) refuse("a turn " + *why);
@@ -435,7 +431,10 @@ bool Rolling::recall() {
 
 /// For the next trace of the loop that has been traced. The frame is as it was in front of it.
 void Rolling::remember() {
-  if (period_ > 1 || trace_.loops->shapeless.contains(key())) return;
+  const auto isItem = [](const CarriedVariable& v) { return v.item >= 0; };
+  if (period_ > 1 || trace_.loops->shapeless.contains(key()) ||
+      std::any_of(variables_.begin(), variables_.end(), isItem))
+    return;
   LoopShape shape{{}, {}, data_, mixed_};
   for (const CarriedVariable& v : variables_) {
     const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
@@ -450,13 +449,55 @@ void Rolling::remember() {
   trace_.loops->shapes.insert_or_assign(key(), std::move(shape));
 }
 
-std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Value* end,
-                                                 const BranchState& before) const {
+/// Of a tuple that the trace knows: one of another object may be looked at by others.
+std::optional<std::vector<Value*>> Rolling::itemsOf(const Value* tuple) const {
+  if (!tuple || tuple->source.valid()) return std::nullopt;
+  if (tuple->kind == ValueKind::kTuple && !tuple->cls && tuple->overlay.empty()) return tuple->items;
+  if (!isConstantOf(tuple, &PyTuple_Type)) return std::nullopt;
+  std::vector<Value*> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple->object.get()); ++i)
+    items.push_back(trace_.constant(PyTuple_GET_ITEM(tuple->object.get(), i)));
+  return items;
+}
+
+/// What a turn has left of the variable; null if its slot holds no such tuple.
+Value* Rolling::endOf(const CarriedVariable& v) const {
+  Value* end = frame_.slots[v.slot];
+  if (v.item < 0) return end;
+  const auto items = itemsOf(end);
+  return items && items->size() == static_cast<size_t>(v.items) ? (*items)[static_cast<size_t>(v.item)] : nullptr;
+}
+
+/// The variable of the slot, or, if it is a tuple of as many numbers before and after a turn, one for each. False if it
+/// is of other kinds.
+bool Rolling::classifyAll(size_t slot, Value* begin, const BranchState& before, std::vector<Value*>& ends) {
+  Value* end = frame_.slots[slot];
+  const auto first = begin == end ? std::nullopt : itemsOf(begin), last = first ? itemsOf(end) : std::nullopt;
+  if (!last || first->empty() || first->size() != last->size()) {
+    ends.push_back(end);
+    const std::optional<CarriedVariable> variable = classify(slot, begin, end, before);
+    if (variable) variables_.push_back(*variable);
+    return variable.has_value();
+  }
+  for (size_t i = 0; i < first->size(); ++i) {
+    ends.push_back((*last)[i]);
+    std::optional<CarriedVariable> variable = classify(slot, (*first)[i], (*last)[i], before, static_cast<int>(i));
+    if (!variable || variable->kind == Kind::kArray) return false;
+    variable->item = static_cast<int>(i);
+    variable->items = static_cast<int>(first->size());
+    variables_.push_back(*variable);
+  }
+  return true;
+}
+
+std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Value* end, const BranchState& before,
+                                                 int item) const {
+  const size_t id = CarriedVariable::idOf(slot, item);
   CarriedVariable variable{Kind::kSame, slot, begin};
   if (begin == end) return variable;
   if (!begin || !end || end->kind == ValueKind::kUnjoined) return std::nullopt;
   if (areEqualConstants(begin, end)) return variable;
-  if (DataInts::isWhole(begin) && DataInts::isWhole(end) && (data_.contains(slot) || DataInts::any(begin, end))) {
+  if (DataInts::isWhole(begin) && DataInts::isWhole(end) && (data_.contains(id) || DataInts::any(begin, end))) {
     variable.kind = Kind::kDataInt;
     return variable;
   }
@@ -465,7 +506,7 @@ std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Valu
     variable.step = trace_.syms().canonical(trace_.syms().sub(trace_.asSym(end), trace_.asSym(begin)));
     return variable;
   }
-  const bool mixes = mixed_.contains(slot) || MixedNumbers::is(begin) || MixedNumbers::is(end) || mayHaveNoTurn_;
+  const bool mixes = mixed_.contains(id) || MixedNumbers::is(begin) || MixedNumbers::is(end) || mayHaveNoTurn_;
   if (const auto dtype = mixes ? MixedNumbers{trace_}.common(begin, end) : std::nullopt) {
     variable.kind = Kind::kNumber;
     variable.mixes = dtype;

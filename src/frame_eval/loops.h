@@ -22,6 +22,7 @@ struct CarriedVariable {
   Kind kind;
   size_t slot;
   Value* begin;                         ///< in front of the loop
+  int item = -1, items = 0;             ///< of a tuple that the slot holds: which, of how many
   graph::SymId step{};                  ///< kInt: by which it grows in a round
   graph::ValueId from{};                ///< kNumber, kDataInt, kArray: the node of `begin`
   std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
@@ -31,6 +32,9 @@ struct CarriedVariable {
   graph::ValueId placeholder{};                    ///< kNumber, kDataInt, kArray: its node
   Value* end = nullptr;                            ///< what it leaves
   graph::ValueId answer{};  ///< kDataInt, mixes: the node of that; kInt: the same where turns are not counted
+
+  static size_t idOf(size_t slot, int item) { return slot | static_cast<size_t>(item + 1) << 32; }
+  size_t id() const { return idOf(slot, item); }
 };
 
 /// An array that a turn writes into.
@@ -102,7 +106,12 @@ class Rolling {
   Probed probe(absl::FunctionRef<Value*()> item, bool mayKeep);
   bool recall();
   void remember();
-  std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before) const;
+  std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before,
+                                          int item = -1) const;
+  bool classifyAll(size_t slot, Value* begin, const BranchState& before, std::vector<Value*>& ends);
+  std::optional<std::vector<Value*>> itemsOf(const Value* tuple) const;
+  Value* endOf(const CarriedVariable& variable) const;
+  void giveTuples();
   int periodOf(const std::vector<Value*>& ends) const;
   bool attempt(const VirtualIterator::Items* items, std::optional<graph::SymId> count);
   void giveValues(graph::SymId symbol);
@@ -124,8 +133,8 @@ class Rolling {
   std::vector<CarriedVariable> variables_;
   std::vector<CarriedContent> contents_;
   std::vector<LoopEdge> edges_;        ///< by which turns leave it, to go on differently (RollingBody)
-  absl::flat_hash_set<size_t> data_;   ///< slots of ints that array data decides
-  absl::flat_hash_set<size_t> mixed_;  ///< slots of numbers of one of several classes
+  absl::flat_hash_set<size_t> data_;   ///< ids of ints that array data decides
+  absl::flat_hash_set<size_t> mixed_;  ///< ids of numbers of one of several classes
   bool mayHaveNoTurn_ = false;
   bool recalled_ = false;  ///< what it hands on has been found out before
   LoopLeft left_;

@@ -19,10 +19,9 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int64_t kExact = int64_t{1} << 53;  ///< ints that a float holds
 constexpr int64_t kSmall = int64_t{1} << 31;  ///< known ones
 /// Where ints are that begin a turn.
-constexpr SymRange kGivenFloat{-kExact / 2, kExact / 2}, kGivenInt = kTurnInts;
+constexpr SymRange kGivenFloat{-kExactFloat / 2, kExactFloat / 2}, kGivenInt = kTurnInts;
 
 bool isSmall(const Value* value) {
   if (!value->isConstant() || !PyLong_CheckExact(value->object.get())) return false;
@@ -225,7 +224,7 @@ Value* MixedNumbers::binary(int op, Value* left, Value* right) {
     if (with == Op::kMultiply || !small) trace_.branches.refuse(number);
     const SymRange r = intRange(left, DType::kF64), s = intRange(right, DType::kF64);
     range = with == Op::kAdd ? SymRange{r.lo + s.lo, r.hi + s.hi} : SymRange{r.lo - s.hi, r.hi - s.lo};
-    if (!contains({-kExact, kExact}, range)) trace_.branches.refuse(number);
+    if (!contains({-kExactFloat, kExactFloat}, range)) trace_.branches.refuse(number);
   }
   if (divides)  // Python's raises
     DataInts{trace_}.require(g.binary(Op::kNotEqual, b, g.constant(Scalar::ofDouble(DType::kF64, 0))));

@@ -157,7 +157,7 @@ bool RegionGraph::mayReport(const Control& loop) const {
     const Node& node = graph_.node(ValueId(i));
     if (armOf_[i] == kDropped) continue;
     if (node.op == Op::kCall || node.op == Op::kBind || node.op == Op::kDefine ||
-        (!isControl(node) && graph::mayRaise(graph_, ValueId(i))))
+        (reportsFlags_ && !isControl(node) && graph::mayRaise(graph_, ValueId(i))))
       return true;
   }
   return false;
@@ -186,7 +186,7 @@ void RegionGraph::findNeeded() {
         node.op == Op::kProject ? std::optional(graph_.node(node.operands[0]).op) : std::nullopt;
     const bool required = projects == Op::kBind;
     const bool called = projects == Op::kCall && !needed[node.operands[0].index];  // it may raise
-    const bool raises = !isControl(node) && graph::mayRaise(graph_, id);
+    const bool raises = reportsFlags_ && !isControl(node) && graph::mayRaise(graph_, id);
     if (!needed[i] && (raises || required || called) && armOf_[i] != kDropped) {
       needed[i] = true;
       if (const int arm = armOf_[i]; arm >= 0)
@@ -326,7 +326,8 @@ void RegionGraph::makeLoop(Control& loop) {
   node.regions.push_back(region.take());
 }
 
-void RegionGraph::settle() {
+void RegionGraph::settle(bool reportsFlags) {
+  reportsFlags_ = reportsFlags;
   makeRequired();
   findParents();
   findNeeded();

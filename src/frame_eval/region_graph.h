@@ -51,8 +51,9 @@ class RegionGraph {
   /// Fails every call in which the bool is false, where the arm at hand is taken.
   void require(graph::ValueId condition);
   /// Once, when all outputs and commits are known: makes the regions. Values that nothing needs but that may raise
-  /// become outputs, those of a region by a bool that it computes from them. Other nodes of regions are dropped.
-  void settle();
+  /// become outputs, those of a region by a bool that it computes from them, if `reportsFlags`. Other nodes of regions
+  /// are dropped.
+  void settle(bool reportsFlags = true);
 
  private:
   struct Control {
@@ -85,6 +86,7 @@ class RegionGraph {
   void keepUsed(Control& control);
 
   graph::Graph& graph_;
+  bool reportsFlags_ = true;
   std::vector<Control> controls_;
   std::vector<graph::ValueId> required_;            ///< bind nodes
   std::vector<std::pair<size_t, size_t>> dropped_;  ///< ranges of nodes

@@ -18,16 +18,6 @@ using cpython::checked;
 
 namespace {
 
-bool isPythonClass(PyTypeObject* type) {
-  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
-}
-
-PyObject* interned(const char* name) {
-  PyObject* s = PyUnicode_InternFromString(name);
-  if (!s) throw cpython::PythonError();
-  return s;
-}
-
 bool keepsMethod(PyTypeObject* type, PyTypeObject* base, const char* name) {
   Ref key = checked(PyUnicode_InternFromString(name));
   return lookUp(type, key.get()) == lookUp(base, key.get());
@@ -50,13 +40,13 @@ bool isDefaultdict(PyTypeObject* type) {
 
 PyTypeObject* containerBase(PyTypeObject* type) {
   PyTypeObject* base = type;
-  while (base && isPythonClass(base)) base = base->tp_base;
+  while (base && isUserClass(base)) base = base->tp_base;
   bool dict = base == &PyDict_Type || base == &PyODict_Type || (base && isDefaultdict(base));
   if (!dict && base != &PyTuple_Type) return nullptr;
   if (type == base && (base == &PyTuple_Type || base == &PyDict_Type)) return nullptr;
   // Mixed-in classes have to be Python's as well.
   for (PyTypeObject* one : mroOf(type))
-    if (!isPythonClass(one) && one != &PyBaseObject_Type && !PyType_IsSubtype(base, one)) return nullptr;
+    if (!isUserClass(one) && one != &PyBaseObject_Type && !PyType_IsSubtype(base, one)) return nullptr;
   if (type == base) return base;
   static PyObject* const finalize = interned("__del__");
   bool same = type->tp_alloc == PyType_GenericAlloc && !(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) &&

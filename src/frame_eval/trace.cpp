@@ -102,17 +102,29 @@ Value* Trace::arrayOrScalar(graph::ValueId node) {
   return number(ValueKind::kArrayScalar, node);
 }
 
+namespace {
+
+/// Arithmetic of floats and comparisons, which is all there is for numbers that a device computes, are what they are in
+/// Python. Ints count turns.
+bool isExactOnDevice(ValueKind kind, graph::Op op) {
+  using graph::Op;
+  if (kind != ValueKind::kDataInt) return kind == ValueKind::kPyFloat || kind == ValueKind::kPyBool;
+  return op == Op::kSym || op == Op::kConstant || op == Op::kProject || op == Op::kAdd || op == Op::kSubtract;
+}
+
+}  // namespace
+
 Value* Trace::number(ValueKind kind, graph::ValueId node) {
   FW_CHECK(kind == ValueKind::kArrayScalar || kind == ValueKind::kPyFloat || kind == ValueKind::kPyBool ||
            kind == ValueKind::kDataInt || kind == ValueKind::kPyComplex);
   FW_CHECK(graph_.type(node).rank() == 0);
   if (onDevice() && graph_.node(node).op != graph::Op::kInput) {
-    // Numbers of the host are computed there, by the guards; what comes of arrays is on the device.
+    // Numbers of the host are computed there, by the guards; what comes of arrays and of turns is on the device.
     auto number = kind == ValueKind::kArrayScalar ? std::nullopt : numbers_.of(node);
     Value* bound = number ? numbers_.bind(*number) : nullptr;
-    if (!bound || bound->kind != kind)
+    if (bound && bound->kind == kind) return bound;
+    if (!isExactOnDevice(kind, graph_.node(node).op))
       fail(BreakReason::kUnsupportedArray, "a number that " + arrays().name + " computes");
-    return bound;
   }
   Value* v = make(kind);
   v->node = node;
@@ -253,16 +265,26 @@ std::optional<bool> Trace::decidedBefore(graph::SymId left, Relation relation, g
   FW_UNREACHABLE();
 }
 
-bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
+std::optional<bool> Trace::known(graph::SymId left, Relation relation, graph::SymId right) {
   left = syms().canonical(left);
   right = syms().canonical(right);
-  if (auto known = proven(syms(), left, relation, right)) return *known;
-  if (auto known = decidedBefore(left, relation, right)) return *known;
-  if (decided.contains(left) || decided.contains(right)) return decided.decide(left, relation, right);
-  if (turns.contains(left) || turns.contains(right)) {
-    if (auto known = turns.decide(left, relation, right)) return *known;
-    turns.refuse();
-  }
+  if (const auto answer = proven(syms(), left, relation, right)) return answer;
+  return decidedBefore(left, relation, right);
+}
+
+bool Trace::decide(graph::SymId left, Relation relation, graph::SymId right) {
+  if (const auto answer = tell(left, relation, right)) return *answer;
+  if (decided.contains(left) || decided.contains(right))
+    fail(BreakReason::kDataDependentShape, "a size that array data decides is compared");
+  turns.refuse();
+}
+
+std::optional<bool> Trace::tell(graph::SymId left, Relation relation, graph::SymId right) {
+  if (const auto answer = known(left, relation, right)) return answer;
+  left = syms().canonical(left);
+  right = syms().canonical(right);
+  if (decided.contains(left) || decided.contains(right)) return decided.tell(left, relation, right);
+  if (turns.contains(left) || turns.contains(right)) return turns.decide(left, relation, right);
   bool answer = holds(hint(left), relation, hint(right));
   Guard g{.kind = GuardKind::kSymRelation, .relation = relation, .left = left, .right = right};
   if (!answer) {

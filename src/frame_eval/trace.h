@@ -37,14 +37,6 @@ struct SideEffect {
   bool calm = false;  ///< lets go of no object, so that no code of the user runs
 };
 
-/// A write into an array that exists outside the trace, in program order.
-struct ArrayWrite {
-  Value* owner;           ///< the array with a source whose memory is written
-  graph::ValueId target;  ///< chain of views over its input
-  graph::ValueId value;
-  int at;  ///< instruction of the outermost frame
-};
-
 class Trace {
  public:
   Trace();
@@ -106,6 +98,10 @@ class Trace {
   // ---- decisions: answered from the values seen now, and guarded --------------------------------------------------
   /// left relation right? Proven without a guard where possible. Equality, once decided, is assumed by the SymContext.
   bool decide(graph::SymId left, guards::Relation relation, graph::SymId right);
+  /// The same, but nullopt where array data or the turn of a loop decides.
+  std::optional<bool> tell(graph::SymId left, guards::Relation relation, graph::SymId right);
+  /// What holds whatever the values are, or was guarded before.
+  std::optional<bool> known(graph::SymId left, guards::Relation relation, graph::SymId right);
   int64_t specialize(graph::SymId sym);  ///< to the value seen now
   /// Value seen now; breaks for what depends on the turn of a loop.
   int64_t hint(graph::SymId sym) const;
@@ -119,6 +115,8 @@ class Trace {
   graph::UfuncOperand operand(Value* value);
   /// Python int, known or symbolic (bools and NumPy integers that are constants included), or break.
   graph::SymId asSym(Value* value);
+  /// The same for a size: one that array data decides is a symbol from here on.
+  graph::SymId asSize(Value* value);
   /// Known object behind the value (constants; tuples and slices of constants are built), or null.
   Ref asObject(Value* value);
   PyTypeObject* typeOf(Value* value);  ///< guarded from then on

@@ -5,6 +5,7 @@
 #include "cpython/elements.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/classes.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/trace.h"
@@ -124,6 +125,16 @@ graph::SymId Trace::asSym(Value* value) {
     fail(BreakReason::kDataDependentShape, "an integer computed from array data");
   }
   fail(BreakReason::kUnsupportedObject, "an integer is needed here");
+}
+
+graph::SymId Trace::asSize(Value* value) {
+  constexpr int64_t kMost = int64_t{1} << 46;  // what is larger no memory holds
+  DataInts ints{*this};
+  const bool element = value->kind == ValueKind::kArrayScalar && !value->which && !onDevice() &&
+                       graph::isInteger(graph_.type(value->node).dtype);
+  if (element && !numbers_.of(value)) value = ints.fromNumber(value->node);
+  if (value->kind != ValueKind::kDataInt) return asSym(value);
+  return ints.symbol(value, syms().constant(-kMost), syms().constant(kMost));
 }
 
 Ref Trace::asObject(Value* value) {

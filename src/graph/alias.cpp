@@ -12,8 +12,6 @@
 namespace fw::graph {
 namespace {
 
-bool equal(SymContext& syms, SymId a, SymId b) { return a == b || syms.provablyEqual(a, b) == true; }
-
 bool isEmpty(SymContext& syms, SymId count) { return syms.range(count).hi <= 0; }
 
 bool isOneAtMost(SymContext& syms, SymId count) { return syms.range(count).hi <= 1; }
@@ -64,8 +62,8 @@ bool residuesApart(SymContext& syms, const Progression& a, const Progression& b)
 }
 
 bool isSame(SymContext& syms, const Progression& a, const Progression& b) {
-  return equal(syms, a.start, b.start) && equal(syms, a.count, b.count) &&
-         (isOneAtMost(syms, a.count) || equal(syms, a.step, b.step));
+  return equalSizes(syms, a.start, b.start) && equalSizes(syms, a.count, b.count) &&
+         (isOneAtMost(syms, a.count) || equalSizes(syms, a.step, b.step));
 }
 
 }  // namespace
@@ -78,18 +76,18 @@ Alias alias(SymContext& syms, const Progression& a, const Progression& b) {
 
 std::optional<CommonPart> commonPart(SymContext& syms, const Progression& read, const Progression& stored, SymId size) {
   const SymId zero = syms.constant(0), one = syms.constant(1);
-  if (equal(syms, stored.start, zero) && syms.isConst(stored.step, 1) && equal(syms, stored.count, size))
+  if (equalSizes(syms, stored.start, zero) && syms.isConst(stored.step, 1) && equalSizes(syms, stored.count, size))
     return CommonPart{read.start, zero, read.count, read.step, true};
   if (isSame(syms, read, stored)) return CommonPart{zero, zero, read.count, one, true};
   const std::optional<int64_t> step = syms.asConst(stored.step);
-  if (!step || (!isOneAtMost(syms, read.count) && !equal(syms, stored.step, read.step))) return std::nullopt;
+  if (!step || (!isOneAtMost(syms, read.count) && !equalSizes(syms, stored.step, read.step))) return std::nullopt;
   const SymId distance = syms.sub(read.start, stored.start);
   if (!syms.isConst(syms.mod(distance, stored.step), 0)) return std::nullopt;
   // What is read begins at element `shift` of what was stored.
   const SymId shift = syms.floorDiv(distance, stored.step);
   const SymId from = syms.max(shift, zero), to = syms.min(stored.count, syms.add(shift, read.count));
   const SymId count = syms.max(syms.sub(to, from), zero);
-  return CommonPart{from, syms.sub(from, shift), count, one, equal(syms, count, read.count)};
+  return CommonPart{from, syms.sub(from, shift), count, one, equalSizes(syms, count, read.count)};
 }
 
 // ---- views --------------------------------------------------------------------------------------------------------
@@ -109,8 +107,12 @@ Footprint::Footprint(const Graph& graph, ValueId view)
 }
 
 Footprint Footprint::ofUpdate(const Graph& graph, ValueId update) {
+  return ofUpdate(graph, update, graph.node(update).operands[0]);
+}
+
+Footprint Footprint::ofUpdate(const Graph& graph, ValueId update, ValueId base) {
   const Node& node = graph.node(update);
-  Footprint result(graph, node.operands[0]);
+  Footprint result(graph, base);
   result.view_ = ValueId();  // no value of the graph
   result.slice(node.attrs.syms(AttrKey::kStarts), node.attrs.syms(AttrKey::kSteps), graph.type(node.operands[1]).shape);
   return result;
@@ -123,6 +125,9 @@ void Footprint::apply(const Node& node) {
     std::vector<Axis> axes;
     for (int64_t axis : node.attrs.ints(AttrKey::kPerm)) axes.push_back(axes_[static_cast<size_t>(axis)]);
     axes_ = std::move(axes);
+  } else if (node.op == Op::kDiagonal) {  // some of what both axes reach
+    axes_ = {{kNone, node.type.shape[0]}};
+    exact_ = false;
   } else if (node.op == Op::kExpand) {
     for (int64_t axis : node.attrs.ints(AttrKey::kAxes))
       axes_.insert(axes_.begin() + axis, Axis{kNone, syms_->constant(1)});
@@ -152,7 +157,7 @@ void Footprint::stretch(const SymShape& to) {
   std::vector<Axis> axes(to.size() - axes_.size());
   axes.insert(axes.end(), axes_.begin(), axes_.end());
   for (size_t i = 0; i < to.size(); ++i) {
-    const bool runs = axes[i].of != kNone, kept = runs && equal(*syms_, axes[i].size, to[i]);
+    const bool runs = axes[i].of != kNone, kept = runs && equalSizes(*syms_, axes[i].size, to[i]);
     exact_ = exact_ && (!runs || kept || isOneAtMost(*syms_, axes[i].size));
     axes[i] = {kept ? axes[i].of : kNone, to[i]};
   }
@@ -189,7 +194,7 @@ Alias Footprint::with(const Footprint& other) const {
   if (view_.valid() && view_ == other.view_) return Alias::kSame;
   same &= exact_ && other.exact_ && axes_.size() == other.axes_.size();
   for (size_t i = 0; same && i < axes_.size(); ++i)
-    same = axes_[i].of == other.axes_[i].of && equal(*syms_, axes_[i].size, other.axes_[i].size);
+    same = axes_[i].of == other.axes_[i].of && equalSizes(*syms_, axes_[i].size, other.axes_[i].size);
   return same ? Alias::kSame : Alias::kMay;
 }
 
@@ -205,10 +210,10 @@ std::optional<int> Footprint::baseAxis(size_t axis) const {
 Alias alias(const Graph& graph, ValueId a, ValueId b) { return Footprint(graph, a).with(Footprint(graph, b)); }
 
 bool sameElements(SymContext& syms, const AffineView& a, const AffineView& b) {
-  if (a.base != b.base || a.shape.size() != b.shape.size() || !equal(syms, a.offset, b.offset)) return false;
+  if (a.base != b.base || a.shape.size() != b.shape.size() || !equalSizes(syms, a.offset, b.offset)) return false;
   for (size_t i = 0; i < a.shape.size(); ++i) {
-    if (!equal(syms, a.shape[i], b.shape[i])) return false;
-    if (!isOneAtMost(syms, a.shape[i]) && !equal(syms, a.strides[i], b.strides[i])) return false;
+    if (!equalSizes(syms, a.shape[i], b.shape[i])) return false;
+    if (!isOneAtMost(syms, a.shape[i]) && !equalSizes(syms, a.strides[i], b.strides[i])) return false;
   }
   return true;
 }

@@ -56,6 +56,8 @@ class Footprint {
   Footprint(const Graph& graph, ValueId view);
   /// What an update overwrites of its base.
   static Footprint ofUpdate(const Graph& graph, ValueId update);
+  /// The same elements of another array of that shape.
+  static Footprint ofUpdate(const Graph& graph, ValueId update, ValueId base);
   ValueId base() const { return base_; }
   /// Of two views one of which is the target of a commit: other inputs are other memory.
   Alias with(const Footprint& other) const;

@@ -13,13 +13,16 @@ void forEachSym(const ValueType& type, absl::FunctionRef<void(SymId)> visit) {
 
 }  // namespace
 
+void collectBound(const Node& node, absl::flat_hash_set<SymId>& symbols) {
+  if (node.op == Op::kDefine) symbols.insert(node.attrs.sym(AttrKey::kSymbol));
+  if (!node.attrs.has(AttrKey::kSizes)) return;
+  const SymList& sizes = node.attrs.syms(AttrKey::kSizes);
+  symbols.insert(sizes.begin(), sizes.end());
+}
+
 void forEachSym(const Node& node, absl::FunctionRef<void(SymId)> visit) {
   absl::flat_hash_set<SymId> own;
-  if (node.attrs.has(AttrKey::kSizes)) {
-    const SymList& sizes = node.attrs.syms(AttrKey::kSizes);
-    own.insert(sizes.begin(), sizes.end());
-  }
-  if (node.op == Op::kDefine) own.insert(node.attrs.sym(AttrKey::kSymbol));
+  collectBound(node, own);
   const auto pass = [&](SymId id) {
     if (!own.contains(id)) visit(id);
   };

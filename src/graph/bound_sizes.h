@@ -17,6 +17,9 @@ namespace fw::graph {
 /// that it binds itself.
 void forEachSym(const Node& node, absl::FunctionRef<void(SymId)> visit);
 
+/// Adds the symbols that the node itself binds for what comes behind it.
+void collectBound(const Node& node, absl::flat_hash_set<SymId>& symbols);
+
 /// For every node, the calls and definitions whose symbols it mentions itself or through sources and views that it
 /// reads.
 class BoundSizes {

@@ -39,6 +39,7 @@ constexpr bool isInteger(DType d) { return kindOf(d) == DTypeKind::kSigned || ki
 constexpr bool isSigned(DType d) { return kindOf(d) == DTypeKind::kSigned; }
 
 /// Type of the real and imaginary parts of a complex type; other types map to themselves.
+constexpr DType complexOf(DType d) { return d == DType::kF32 ? DType::kC64 : d == DType::kF64 ? DType::kC128 : d; }
 constexpr DType realOf(DType d) { return d == DType::kC64 ? DType::kF32 : d == DType::kC128 ? DType::kF64 : d; }
 
 std::optional<DType> dtypeFromText(std::string_view text);

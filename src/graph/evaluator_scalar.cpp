@@ -140,6 +140,7 @@ absl::StatusOr<T> integerOp(Op op, DType dtype, T a, T b) {
     case ElementwiseOp::kReal:
     case ElementwiseOp::kImag:
     case ElementwiseOp::kAngle:
+    case ElementwiseOp::kComplex:
     case ElementwiseOp::kFma:
     case ElementwiseOp::kWhere:
     case ElementwiseOp::kCast: break;  // answered elsewhere, or NumPy has no such loop
@@ -200,6 +201,7 @@ absl::StatusOr<bool> boolOp(Op op, bool a, bool b) {
     case ElementwiseOp::kReal:
     case ElementwiseOp::kImag:
     case ElementwiseOp::kAngle:
+    case ElementwiseOp::kComplex:
     case ElementwiseOp::kFma:
     case ElementwiseOp::kWhere:
     case ElementwiseOp::kCast: break;  // answered elsewhere, or NumPy has no such loop
@@ -376,6 +378,7 @@ absl::StatusOr<std::complex<double>> complexOp(Op op, DType dtype, std::complex<
     case ElementwiseOp::kReal:
     case ElementwiseOp::kImag:
     case ElementwiseOp::kAngle:
+    case ElementwiseOp::kComplex:
     case ElementwiseOp::kFma:
     case ElementwiseOp::kWhere:
     case ElementwiseOp::kCast: break;  // answered elsewhere, or NumPy has no such loop
@@ -508,6 +511,7 @@ absl::StatusOr<Scalar> evaluateElement(Op op, absl::Span<const Scalar> in, DType
   if (op == Op::kFma) return fmaElement(a, b, in[2]);
   if (op == Op::kCast) return castElement(a, result);
   if (op == Op::kCopy) return a;
+  if (op == Op::kComplex) return Scalar::ofComplex(complexOf(a.dtype), {a.asDouble(), b.asDouble()});
   if (op == Op::kClip) return clipElement(in[0], in[1], in[2]);
   if (auto answer = logic(op, truth(a), truth(b))) return Scalar::ofBool(*answer);
   if (isComplex(a.dtype)) return complexElement(op, a, b);

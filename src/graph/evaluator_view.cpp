@@ -54,6 +54,11 @@ Value applyView(const Node& node, const Value& in, const std::vector<int64_t>& s
     out.strides = std::move(strides);
     return out;
   }
+  if (node.op == Op::kDiagonal) {
+    out.strides = {in.strides[0] + in.strides[1]};
+    for (int64_t i = 0; i < shape[0]; ++i) out.array.set(i, in.array.at(i * (in.array.shape[1] + 1)));
+    return out;
+  }
   // Every other view: axis `from` of the operand for every axis of the result, -1 for none.
   const std::vector<int64_t> weights = rowMajor(in.array.shape);
   std::vector<int64_t> from(shape.size(), -1);

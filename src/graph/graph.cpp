@@ -254,6 +254,8 @@ ValueId Graph::squeeze(ValueId a, IntList axes) {
   return orDie(add(Op::kSqueeze, {a}, std::move(attrs)));
 }
 
+ValueId Graph::diagonal(ValueId a) { return orDie(add(Op::kDiagonal, {a})); }
+
 ValueId Graph::reshape(ValueId a, SymShape shape, bool copy) {
   Attrs attrs;
   attrs.set(AttrKey::kCopy, int64_t{copy});

@@ -99,6 +99,11 @@ constexpr const AttrInfo& info(AttrKey key) { return kAttrs[static_cast<int>(key
 std::string_view attrName(AttrKey key);
 
 using IntList = absl::InlinedVector<int64_t, 4>;
+template <class List, class T>
+  requires requires(const List& list) { list.begin(); }
+bool contains(const List& list, const T& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
 using SymList = absl::InlinedVector<SymId, 4>;
 using AttrValue = std::variant<int64_t, SymId, Scalar, IntList, SymList, std::string>;
 
@@ -173,6 +178,7 @@ class Graph {
   ValueId transpose(ValueId a, IntList perm);
   ValueId expand(ValueId a, IntList axes);   ///< positions in the result, sorted
   ValueId squeeze(ValueId a, IntList axes);  ///< positions in the operand, sorted
+  ValueId diagonal(ValueId a);
   ValueId reshape(ValueId a, SymShape shape, bool copy);
   ValueId full(ValueId value, SymShape shape);
   ValueId update(ValueId base, ValueId value, SymList starts, SymList steps);

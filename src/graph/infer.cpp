@@ -23,8 +23,6 @@ std::string printShape(const SymContext& syms, const SymShape& shape) {
   return out + "]";
 }
 
-bool equalSizes(SymContext& syms, SymId a, SymId b) { return a == b || syms.provablyEqual(a, b) == true; }
-
 absl::StatusOr<SymShape> broadcastTwo(SymContext& syms, const SymShape& a, const SymShape& b) {
   const SymShape& longer = a.size() >= b.size() ? a : b;
   const SymShape& shorter = a.size() >= b.size() ? b : a;
@@ -116,6 +114,12 @@ absl::StatusOr<SymShape> squeezeShape(SymContext& syms, const ValueType& operand
   return shape;
 }
 
+absl::StatusOr<SymShape> diagonalShape(SymContext& syms, const ValueType& operand) {
+  if (operand.rank() != 2 || !equalSizes(syms, operand.shape[0], operand.shape[1]))
+    return invalid(printShape(syms, operand.shape) + " is not the shape of a square matrix");
+  return SymShape{operand.shape[0]};
+}
+
 absl::Status checkSliceAttrs(SymContext& syms, const ValueType& operand, const Attrs& attrs) {
   for (AttrKey key : {AttrKey::kStarts, AttrKey::kSteps}) {
     if (!attrs.has(key)) return invalid("attribute " + std::string(attrName(key)) + " is missing");
@@ -143,6 +147,7 @@ absl::StatusOr<SymShape> viewShape(SymContext& syms, Op op, const ValueType& ope
   if (op == Op::kTranspose) return transposeShape(operand, attrs);
   if (op == Op::kExpand) return expandShape(syms, operand, attrs);
   if (op == Op::kSqueeze) return squeezeShape(syms, operand, attrs);
+  if (op == Op::kDiagonal) return diagonalShape(syms, operand);
   if (given == nullptr) return invalid("needs the result's shape");
   if (op == Op::kSlice) {
     if (absl::Status s = checkSliceAttrs(syms, operand, attrs); !s.ok()) return s;
@@ -248,6 +253,7 @@ absl::StatusOr<DType> resultDType(Op op, Operands operands, const Attrs& attrs, 
     case ResultType::kSecond: return operands[1]->dtype;
     case ResultType::kBool: return DType::kBool;
     case ResultType::kReal: return realOf(operands[0]->dtype);
+    case ResultType::kComplex: return complexOf(operands[0]->dtype);
     case ResultType::kI64: return DType::kI64;
     case ResultType::kAttr:
       if (op == Op::kConstant) {
@@ -282,6 +288,7 @@ absl::StatusOr<ValueType> inferImpl(SymContext& syms, Op op, Operands operands, 
 }  // namespace
 
 bool loopAccepts(Op op, DType d) {
+  if (info(op).result == ResultType::kComplex) return d == DType::kF32 || d == DType::kF64;
   switch (info(op).loops) {
     case Loops::kNone:
     case Loops::kNumber:

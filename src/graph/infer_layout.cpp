@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "graph/axes.h"
+#include "graph/cast_inside.h"
 #include "graph/infer_internal.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -192,6 +193,19 @@ Layout broadcastLayout(SymContext& syms, const ValueType& operand, const SymShap
   return result;
 }
 
+/// The stride is the sum of two, whose signs have to say what its sign is.
+absl::StatusOr<Layout> diagonalLayout(const SymContext& syms, const ValueType& operand, const SymShape& shape) {
+  const uint32_t real = realAxes(syms, operand.shape, operand.layout), negative = operand.layout.negativeAxes & real;
+  if (negative != 0 && negative != real)
+    return absl::InvalidArgumentError("the sign of a diagonal's stride is not known");
+  Layout result = Layout::c(1);
+  if (negative != 0) result.negativeAxes = 1;
+  if (real == 0 && operand.layout.broadcastAxes != 0) result.broadcastAxes = 1;
+  forgetUnitAxes(syms, shape, result);
+  if (realAxes(syms, shape, result) != 0) result.contiguity = Contiguity::kStrided;
+  return result;
+}
+
 /// Whether the real axes of a packed operand in [from, fromEnd) follow each other in memory in C order.
 bool mergesWhenPacked(const Layout& layout, uint32_t real, const AxisGroup& g) {
   int previous = -1;
@@ -257,6 +271,7 @@ absl::StatusOr<Layout> viewLayout(SymContext& syms, Op op, const ValueType& oper
   if (op == Op::kTranspose) return transposeLayout(syms, operand, attrs.ints(AttrKey::kPerm), shape);
   if (op == Op::kExpand) return expandLayout(operand.layout, attrs.ints(AttrKey::kAxes));
   if (op == Op::kSqueeze) return squeezeLayout(operand.layout, attrs.ints(AttrKey::kAxes));
+  if (op == Op::kDiagonal) return diagonalLayout(syms, operand, shape);
   if (op == Op::kBroadcast) return broadcastLayout(syms, operand, shape);
   if (op == Op::kReshape) return reshapeLayout(syms, operand, attrs, shape);
   FW_UNREACHABLE();
@@ -274,6 +289,15 @@ Layout reductionLayout(SymContext& syms, Op op, const ValueType& operand, const 
 }
 
 }  // namespace
+
+ValueId castInside(Graph& graph, ValueId value, DType to) {
+  ValueType type = graph.type(value);
+  if (type.dtype == to || type.rank() < 2) return graph.cast(value, to);
+  const LayoutOperand self{&type.layout, unitAxes(graph.syms(), type.shape)};
+  type.layout = ufuncResultLayout(type.rank(), {&self, 1});
+  type.dtype = to;
+  return graph.addTyped(Op::kCast, {value}, std::move(type));
+}
 
 absl::StatusOr<Layout> inferLayout(SymContext& syms, Op op, Operands operands, const Attrs& attrs,
                                    const SymShape& shape) {

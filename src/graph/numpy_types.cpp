@@ -84,6 +84,7 @@ absl::StatusOr<UfuncSignature> resolveNonUfunc(Op op, absl::Span<const OperandTy
     return UfuncSignature{{DType::kBool, common, common}, common};
   }
   if (op == Op::kReal || op == Op::kImag) return UfuncSignature{{operands[0].dtype}, realOf(operands[0].dtype)};
+  if (op == Op::kComplex) return UfuncSignature{{DType::kF64, DType::kF64}, DType::kC128};
   if (op == Op::kAngle) {
     if (isComplex(operands[0].dtype)) return UfuncSignature{{operands[0].dtype}, realOf(operands[0].dtype)};
     OperandType asArctan2[] = {{DType::kI64, Weak::kInt}, operands[0]};  // np.angle(x) is arctan2(0, x)
@@ -163,6 +164,7 @@ absl::StatusOr<ReductionTypes> resolveReduction(Op op, DType input, std::optiona
     case ResultType::kBool: return ReductionTypes{input, DType::kBool};
     case ResultType::kI64: return ReductionTypes{input, DType::kI64};
     case ResultType::kReal: return ReductionTypes{input, realOf(input)};
+    case ResultType::kComplex:
     case ResultType::kSecond:
     case ResultType::kAttr: break;
   }

@@ -50,7 +50,8 @@ enum class ResultType : uint8_t {
   kSame,    ///< type of the first operand
   kSecond,  ///< type of the second operand (where)
   kBool,
-  kReal,  ///< realOf(first)
+  kReal,     ///< realOf(first)
+  kComplex,  ///< complexOf(first)
   kI64,
   kAttr,  ///< attr dtype
 };

@@ -10,9 +10,9 @@
 namespace fw::graph {
 namespace {
 
-class Verifier {
+class PlanVerifier {
  public:
-  Verifier(const Plan& plan, const Graph& graph) : plan_(plan), graph_(graph) {}
+  PlanVerifier(const Plan& plan, const Graph& graph) : plan_(plan), graph_(graph) {}
 
   std::vector<std::string> run() {
     if (!regionsAreSound()) return std::move(problems_);
@@ -310,6 +310,6 @@ class Verifier {
 
 }  // namespace
 
-std::vector<std::string> verify(const Plan& plan, const Graph& graph) { return Verifier(plan, graph).run(); }
+std::vector<std::string> verify(const Plan& plan, const Graph& graph) { return PlanVerifier(plan, graph).run(); }
 
 }  // namespace fw::graph

@@ -116,4 +116,7 @@ class SymContext {
   std::vector<SymId> zeros_;                     // expressions known to be 0 that no rule could be made of
 };
 
+/// The sizes are the same, whatever the symbols are.
+inline bool equalSizes(SymContext& syms, SymId a, SymId b) { return a == b || syms.provablyEqual(a, b) == true; }
+
 }  // namespace fw::graph

@@ -50,6 +50,7 @@ class SymAlgebra {
   /// A polynomial that is not negative for the same values: without the common factor of all terms but the constant,
   /// which is rounded down. 2a - 2b + 1 >= 0 is a - b >= 0 of integers.
   static SymPoly inLowestTerms(const SymPoly& poly);
+  SymPoly withoutPositiveFactors(SymPoly poly) const;
   /// All values of poly are >= 0. False means unknown.
   bool nonNegative(const SymPoly& poly, int depth = 0);
   /// The same, by ranges of the atoms alone.

@@ -34,7 +34,13 @@ std::optional<SymTerm> quotient(const SymTerm& of, const SymTerm& without) {
 BoundProver::BoundProver(const SymContext& context, absl::Span<const SymId> guarded)
     : context_(context),
       algebra_(context_) {
-  for (SymId id : algebra_.assumedBounds()) addFact(id);
+  for (SymId id : algebra_.assumedBounds()) {
+    addFact(id);
+    if (!context_.isConst(context_.canonical(id), 0)) continue;
+    const SymPoly p = algebra_.poly(id);  // a rule, which knows itself only
+    push(p);
+    if (p.size() == 2 && p[0].coefficient > 0 && p[1].atoms.empty() && p[1].coefficient < 0) products_.push_back(p);
+  }
   for (SymId id : guarded) addFact(id);
 }
 
@@ -78,7 +84,51 @@ void BoundProver::push(SymPoly poly) {
       if (list.empty() || list.back() != number) list.push_back(number);
     }
   }
-  facts_.push_back(std::move(poly));
+  facts_.push_back(poly);
+  pushFactors(poly);
+}
+
+/// s * (t - 1) >= 0 of s > 0 is t >= 1; s * t >= 1 of s >= 0 is s >= 1 and t >= 1.
+void BoundProver::pushFactors(const SymPoly& poly) {
+  if (poly.size() < 2) return;
+  const bool isPositive = poly.back().atoms.empty() && poly.back().coefficient < 0;
+  SymPoly rest(poly.begin(), poly.end() - (isPositive ? 1 : 0));
+  const absl::InlinedVector<SymId, 2> atoms = rest[0].atoms;
+  SymTerm taken{1, {}};
+  for (SymId atom : atoms) {
+    const auto has = [&](const SymTerm& t) { return std::find(t.atoms.begin(), t.atoms.end(), atom) != t.atoms.end(); };
+    if (context_.range(atom).lo < (isPositive ? 0 : 1) || !std::all_of(rest.begin(), rest.end(), has)) continue;
+    for (SymTerm& t : rest) t.atoms.erase(std::find(t.atoms.begin(), t.atoms.end(), atom));
+    taken.atoms.push_back(atom);
+  }
+  if (taken.atoms.empty()) return;
+  if (isPositive && poly.size() == 2 && poly[0].atoms.size() == 1) return knowPositive(poly[0].atoms[0]);
+  if (isPositive) rest.push_back({-1, {}});
+  if (rest.size() > 1 && !rest[0].atoms.empty()) push(std::move(rest));
+  if (!isPositive) return;
+  for (SymId atom : taken.atoms) push({{1, {atom}}, {-1, {}}});
+}
+
+/// `atom` >= 1 by a fact: those that are multiples of it say as much without it.
+void BoundProver::knowPositive(SymId atom) {
+  if (context_.range(atom).lo >= 1) return;
+  // s * s >= s says that s is 1 at least, which is what it has been asked for.
+  if (std::find(asking_.begin(), asking_.end(), atom) != asking_.end()) return;
+  asking_.push_back(atom);
+  const std::vector<size_t> list = factsOf_[atom];
+  for (size_t number : list) {
+    SymPoly less = facts_[number];
+    for (SymTerm& t : less) {
+      const auto at = std::find(t.atoms.begin(), t.atoms.end(), atom);
+      if (at == t.atoms.end()) {
+        less.clear();
+        break;
+      }
+      t.atoms.erase(at);
+    }
+    if (less.size() > 1) push(std::move(less));
+  }
+  asking_.pop_back();
 }
 
 void BoundProver::release(size_t mark) {
@@ -137,6 +187,17 @@ bool BoundProver::nonNegative(SymId id) {
   if (holdsAtOnce(id)) return true;
   if (total_ > kMaxTotal) return false;
   const SymPoly p = algebra_.poly(context_.canonical(id));
+  if (search(p)) return true;
+  // 16 - 2 * s is s * t - 2 * s where s * t is 16.
+  const int64_t constant = p.empty() || !p.back().atoms.empty() ? 0 : p.back().coefficient;
+  return constant > 0 && std::any_of(products_.begin(), products_.end(), [&](const SymPoly& product) {
+           const int64_t value = -product[1].coefficient;
+           const std::optional<SymPoly> shown = algebra_.add(p, product, constant / value + (constant % value != 0));
+           return shown && search(*shown);
+         });
+}
+
+bool BoundProver::search(const SymPoly& p) {
   // Short proofs first: a wrong turn is not followed far before the others have been tried.
   for (limit_ = 2; limit_ <= kMaxDepth; limit_ += limit_ < 6 ? 1 : 3) {
     steps_ = 0;
@@ -148,14 +209,15 @@ bool BoundProver::nonNegative(SymId id) {
 }
 
 bool BoundProver::prove(const SymPoly& poly, int depth) {
+  if (steps_ > kMaxSteps) return false;  // of all ways that are open: none of them is followed to its end
   const SymPoly p = SymAlgebra::inLowestTerms(poly);
   if (impossible_ > 0 || p.empty() || algebra_.range(p).lo >= 0 || algebra_.nonNegativeByShift(p)) return true;
   if (algebra_.range(p).hi < 0 || p.size() > kMaxSize) return false;
-  ++total_;
   if (depth == limit_ || ++steps_ > kMaxSteps) {
     cut_ = true;
     return false;
   }
+  ++total_;
   knowAtoms(p);
   // Terms that may be negative, those that the fewest facts can take away first; what none can may be outweighed by
   // another term in the end. Where only the constant is too small, a smaller bound of some other term brings a larger

@@ -31,6 +31,7 @@ class BoundProver {
   bool lessEqual(SymId a, SymId b) { return nonNegative(context_.sub(b, a)); }
 
  private:
+  bool search(const SymPoly& poly);
   bool prove(const SymPoly& poly, int depth);
   /// p becomes scale * p + scale - 1 - times * factor * fact.
   struct Step {
@@ -46,6 +47,8 @@ class BoundProver {
   void knowAtoms(const SymPoly& p);
   void knowAtom(SymId atom);
   void push(SymPoly poly);
+  void pushFactors(const SymPoly& poly);
+  void knowPositive(SymId atom);
   void pushWithoutQuotients(const SymPoly& p);
   bool isBad(const SymTerm& t) const { return algebra_.range(t).lo < 0; }
 
@@ -55,7 +58,9 @@ class BoundProver {
   absl::flat_hash_map<SymId, std::vector<size_t>> factsOf_;  ///< atom -> facts that have it, ascending
   std::vector<SymId> known_;                                 ///< atoms whose own facts are there, in order
   absl::flat_hash_map<SymId, size_t> knownAt_;               ///< the same: number of the first of its facts
-  int impossible_ = 0;                                       ///< facts that never hold: then everything does
+  std::vector<SymPoly> products_;  ///< that are numbers, less those: 0, where canonical() has put the number
+  int impossible_ = 0;             ///< facts that never hold: then everything does
+  std::vector<SymId> asking_;      ///< atoms of knowPositive() at work, one inside of another
   int limit_ = 0, steps_ = 0, total_ = 0;
   bool cut_ = false;  ///< a limit has ended some attempt
 };

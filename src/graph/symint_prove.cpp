@@ -246,7 +246,8 @@ void SymContext::assumeEqual(SymId a, SymId b) {
   SymId d = sub(a, b);
   SymPoly p = algebra.poly(d);
   const auto keepZero = [this](SymId zero) {
-    zeros_.insert(std::upper_bound(zeros_.begin(), zeros_.end(), zero), zero);
+    const auto at = std::lower_bound(zeros_.begin(), zeros_.end(), zero);
+    if (at == zeros_.end() || *at != zero) zeros_.insert(at, zero);
   };
   if (node(d).opaque) return keepZero(d);
   uint64_t g = 0;
@@ -257,6 +258,7 @@ void SymContext::assumeEqual(SymId a, SymId b) {
   if (g > 1 && g <= INT64_MAX) {
     for (SymTerm& t : p) t.coefficient /= static_cast<int64_t>(g);
   }
+  p = algebra.withoutPositiveFactors(std::move(p));
   std::optional<size_t> index = termToEliminate(*this, algebra, p);
   if (!index) return keepZero(algebra.fromPoly(p));
   SymTerm t = p[*index];
@@ -272,8 +274,11 @@ void SymContext::assumeEqual(SymId a, SymId b) {
 /// The right sides of symbols stay free of eliminated symbols; rules for larger expressions that mention one are made
 /// anew.
 void SymContext::addRule(SymId from, SymId to) {
+  const SymId before = canonical(to);
   narrow(to, range(from));
   narrow(from, range(to));
+  // What has become a number by that has a rule already: this one says what the rest is then.
+  if (const SymId now = canonical(to); now != before || assumed_.contains(from)) return assumeEqual(from, now);
   assumed_.emplace(from, to);
   canonical_.clear();
   if (node(from).op == SymOp::kFloorDiv) {
@@ -316,6 +321,14 @@ std::vector<SymId> SymAlgebra::assumedBounds() {
       for (SymId operand : n.operands) bounds.push_back(c.sub(operand, to));
     if (n.op == SymOp::kMax)
       for (SymId operand : n.operands) bounds.push_back(c.sub(to, operand));
+    // What is known of a symbol holds for what stands for it, whose own range may not show it.
+    const SymRange own = n.op == SymOp::kSymbol ? n.range : SymRange{};
+    if (own.lo > c.range(to).lo) bounds.push_back(c.sub(to, c.constant(own.lo)));
+    if (own.hi < c.range(to).hi) bounds.push_back(c.sub(c.constant(own.hi), to));
+    if (n.op == SymOp::kMul) {  // s * t == 12 tells of u - 12 with s <= u, where canonical() has hidden the product
+      bounds.push_back(c.sub(from, to));
+      bounds.push_back(c.sub(to, from));
+    }
     if (n.op != SymOp::kFloorDiv || c.range(n.operands[1]).lo < 1) continue;
     const SymId rest = c.sub(n.operands[0], c.mul(n.operands[1], to));  // within [0, divisor)
     bounds.push_back(rest);
@@ -350,21 +363,41 @@ std::vector<std::pair<SymId, SymRange>> rangesOfOperands(const SymContext& conte
 
 }  // namespace
 
+namespace {
+
+/// What follows for the factors of a product of sizes from its range: if it is positive, so are they, and none of them
+/// is larger.
+SymRange rangeOfFactors(const SymContext& context, const SymTerm& product, SymRange known) {
+  if (product.coefficient == INT64_MIN) return {};
+  if (product.coefficient < 0) known = mulRanges(known, {-1, -1});
+  const auto isSize = [&](SymId atom) {
+    return context.node(atom).op == SymOp::kSymbol && context.range(atom).lo >= 0;
+  };
+  const auto isPositive = [&](SymId atom) { return context.range(atom).lo >= 1; };
+  if (!std::all_of(product.atoms.begin(), product.atoms.end(), isSize)) return {};
+  if (known.lo < 1 && !std::all_of(product.atoms.begin(), product.atoms.end(), isPositive)) return {};
+  const int64_t most = known.hi == INT64_MAX ? INT64_MAX : known.hi / std::abs(product.coefficient);
+  return most < 1 ? SymRange{} : SymRange{1, most};
+}
+
+}  // namespace
+
 /// Intersects the range of a symbol, or of the symbol x in k * x + c, with what is now known about the expression;
 /// where there is another operation in the place of x, so those of its operands.
-/// A product of sizes that is positive has only positive factors. Nodes made before keep their wider ranges, which stay
-/// sound.
+/// A sum that can have one value only is that value. Nodes made before keep their wider ranges, which stay sound.
 void SymContext::narrow(SymId value, SymRange known) {
   SymAlgebra algebra(*this);
   SymPoly p = algebra.poly(value);
-  if (known.lo >= 1 && p.size() == 1 && p[0].coefficient > 0) {
-    auto isSize = [this](SymId atom) { return node(atom).op == SymOp::kSymbol && range(atom).lo >= 0; };
-    if (std::all_of(p[0].atoms.begin(), p[0].atoms.end(), isSize)) {
-      for (SymId atom : p[0].atoms) nodes_[atom.index].range.lo = std::max<int64_t>(range(atom).lo, 1);
-      canonical_.clear();
-    }
-  }
+  if (p.size() == 1 && p[0].atoms.size() > 1)
+    if (const SymRange r = rangeOfFactors(*this, p[0], known); r.lo == 1)
+      for (SymId atom : p[0].atoms) narrow(atom, r);
   bool linear = (p.size() == 1 || (p.size() == 2 && p[1].atoms.empty())) && !p.empty() && p[0].atoms.size() == 1;
+  if (p.size() > 1 && !linear) {
+    const SymRange now = refinedRange(*this, value);
+    const SymRange both{std::max(now.lo, known.lo), std::min(now.hi, known.hi)};
+    if (isPoint(both) && !isPoint(now)) assumeEqual(value, constant(both.lo));
+    return;
+  }
   if (!linear || p[0].coefficient == INT64_MIN) return;
   if (p.size() == 2 && p[1].coefficient == INT64_MIN) return;
   int64_t c = p.size() == 2 ? p[1].coefficient : 0;
@@ -388,14 +421,53 @@ void SymContext::narrow(SymId value, SymRange known) {
   SymAlgebra(*this).reconsiderZeros(id);
 }
 
-/// What could not become a rule may become one when more is known about a part of it.
+/// What could not become a rule may become one when more is known about a part of it. And rules say more then:
+/// s * t == s that t is 1, once s is known to be positive; (s + 1) // 2 == t what t is, once s is 3 or 4.
 void SymAlgebra::reconsiderZeros(SymId part) {
   std::vector<SymId> again;
   const auto touched = [&](SymId zero) { return mentions(context_, zero, part); };
   std::copy_if(context_.zeros_.begin(), context_.zeros_.end(), std::back_inserter(again), touched);
-  if (again.empty()) return;
   std::erase_if(context_.zeros_, touched);
-  for (SymId zero : again) context_.assumeEqual(zero, context_.constant(0));
+  for (auto rule = context_.assumed_.begin(); rule != context_.assumed_.end();) {
+    const auto now = rule++;
+    const auto [from, to] = *now;
+    if (context_.node(from).op == SymOp::kSymbol || !mentions(context_, from, part)) continue;
+    absl::flat_hash_map<SymId, SymId> done;
+    const absl::InlinedVector<SymId, 2> operands = context_.node(from).operands;
+    for (SymId operand : operands) context_.rebuild(operand, done);  // brings their ranges up to date
+    const SymRange known = refine(from);
+    const SymPoly p = poly(context_.sub(from, to));
+    const bool hasFactor = !p.empty() && withoutPositiveFactors(p).front().atoms.size() < p.front().atoms.size();
+    if (isPoint(known)) {  // which the rule says from now on
+      const SymId number = context_.constant(known.lo);
+      if (to == number) continue;
+      again.push_back(context_.sub(number, to));
+      now->second = number;
+    } else if (hasFactor) {
+      again.push_back(context_.sub(from, to));
+      context_.assumed_.erase(now);
+    } else {
+      continue;
+    }
+    context_.canonical_.clear();
+  }
+  std::sort(again.begin(), again.end());
+  for (SymId zero : again) {
+    absl::flat_hash_map<SymId, SymId> done;
+    context_.assumeEqual(context_.rebuild(zero, done), context_.constant(0));
+  }
+}
+
+/// A sum without the atoms that all of its terms have and that are more than 0: it is 0 or negative where the other is.
+SymPoly SymAlgebra::withoutPositiveFactors(SymPoly p) const {
+  if (p.empty()) return p;
+  const absl::InlinedVector<SymId, 2> atoms = p[0].atoms;
+  for (SymId atom : atoms) {
+    const auto has = [&](const SymTerm& t) { return std::find(t.atoms.begin(), t.atoms.end(), atom) != t.atoms.end(); };
+    if (p.size() < 2 || context_.range(atom).lo < 1 || !std::all_of(p.begin(), p.end(), has)) continue;
+    for (SymTerm& t : p) t.atoms.erase(std::find(t.atoms.begin(), t.atoms.end(), atom));
+  }
+  return p;
 }
 
 namespace {

@@ -20,6 +20,10 @@ struct Target {
   bool reportsFlags = true;
 
   int64_t alignment = 64;  ///< bytes, of every temporary
+  /// Bytes between temporaries that may be large, a multiple of the alignment. Arrays of 2^n bytes one behind the other
+  /// would compete for the same few lines of a cache, and processors that compare the last twelve bits of addresses
+  /// take a load from the one for a load of what was stored to the other.
+  int64_t stagger = 1600;
 
   // What fusion weighs. An operation costs 1, or what recomputeCost() says.
   size_t groupValues = 128;  ///< computed by one kernel
@@ -36,8 +40,10 @@ struct Target {
   int64_t heldElements = 2048;  ///< where a row is one element
 
   // What kernels are cut into.
-  int64_t columnTile = 4096;  ///< elements of accumulators that stay close while rows are added to them
-  size_t joinedTogether = 8;  ///< operands of a concatenate that one kernel copies; more get one each
+  int64_t columnTile = 4096;      ///< elements of accumulators that stay close while rows are added to them
+  int64_t shortRow = 16;          ///< elements of a row that is reduced beside others, a row per lane
+  int64_t shortRowsTogether = 8;  ///< as many of them at least
+  size_t joinedTogether = 8;      ///< operands of a concatenate that one kernel copies; more get one each
 };
 
 }  // namespace fw::graph

@@ -199,6 +199,7 @@ class Verifier {
       Verifier(region, stage_, path, out_).run();
       if (operandsExist && out_.size() == before) checkInterface(node, region, i);
     }
+    checkResults(node);
     if ((wanted > 0 || node.op == Op::kCall) && node.type.tuple.empty()) report("has no tuple type");
     if (node.op == Op::kCond && operandsExist) {
       bool scalarBool = !node.operands.empty() && graph_.type(node.operands[0]).dtype == DType::kBool &&
@@ -234,6 +235,20 @@ class Verifier {
           break;
         }
     }
+  }
+
+  /// What regions bind is bound nowhere else: memory of a result would have any size.
+  void checkResults(const Node& node) {
+    absl::flat_hash_set<SymId> bound;
+    for (const std::unique_ptr<Graph>& region : node.regions)
+      for (size_t i = 0; i < region->size(); ++i) collectBound(region->node(ValueId(i)), bound);
+    if (bound.empty()) return;
+    for (const ValueType& type : node.type.tuple)
+      for (SymId size : type.shape)
+        if (mentions(graph_.syms(), size, bound)) {
+          report("a result has the size " + graph_.syms().print(size) + ", which is bound in a region");
+          return;
+        }
   }
 
   bool mentionsSize(const Node& node, SymId symbol) const {

@@ -25,8 +25,6 @@ SymList packedStrides(SymContext& syms, const SymShape& shape, const Layout& lay
 
 namespace {
 
-bool equalSizes(SymContext& syms, SymId a, SymId b) { return a == b || syms.provablyEqual(a, b) == true; }
-
 /// Ends of the next group: the smallest pair of prefixes with equal products.
 std::optional<std::pair<size_t, size_t>> nextGroup(SymContext& syms, const SymShape& from, const SymShape& to, size_t i,
                                                    size_t j) {
@@ -153,6 +151,9 @@ absl::Status apply(SymContext& syms, AffineView& view, const Node& node) {
     transposeView(view, node.attrs.ints(AttrKey::kPerm));
   } else if (node.op == Op::kBroadcast) {
     broadcastView(syms, view, node.type.shape);
+  } else if (node.op == Op::kDiagonal) {
+    view.shape.pop_back();
+    view.strides = {syms.add(view.strides[0], view.strides[1])};
   } else if (node.op == Op::kExpand) {
     for (int64_t axis : node.attrs.ints(AttrKey::kAxes)) {
       view.shape.insert(view.shape.begin() + axis, syms.constant(1));

@@ -22,8 +22,6 @@ std::string dtypeName(PyArray_Descr* descr) {
   return name;
 }
 
-std::string sizeText(int64_t value) { return std::to_string(value); }
-
 }  // namespace
 
 std::optional<ArrayView> Checker::loadArray(SourceId id) {
@@ -41,13 +39,13 @@ bool Checker::checkArrayMeta(const Guard& g) {
   if (!array) return false;
   std::string x = name(g.source);
   if (array->rank != g.meta.rank())
-    return fail(x + ".ndim is " + sizeText(array->rank) + ", compiled for " + sizeText(g.meta.rank()));
+    return fail(x + ".ndim is " + std::to_string(array->rank) + ", compiled for " + std::to_string(g.meta.rank()));
   if (dtypeOf(array->descr) != g.meta.dtype)
     return fail(x + ".dtype is " + dtypeName(array->descr) + ", compiled for " + dtypeName(builtinDescr(g.meta.dtype)));
   if (!array->isAligned()) return fail("the data of " + x + " is not aligned");
   const int device = set_.arrays->device(load(g.source));
   if (device != g.meta.device)
-    return fail(x + " is on device " + sizeText(device) + ", compiled for " + sizeText(g.meta.device));
+    return fail(x + " is on device " + std::to_string(device) + ", compiled for " + std::to_string(g.meta.device));
   graph::Layout layout = classifyLayout(*array);
   if (!(layout == g.meta.layout))
     return fail("memory layout of " + x + " is " + layout.print() + ", compiled for " + g.meta.layout.print());
@@ -74,7 +72,7 @@ bool Checker::checkSymRelation(const Guard& g) {
     const auto symbol = symbolNamed(word);
     wanted += symbol ? symbolSource(*symbol) : word;
     if (!symbol) continue;
-    const std::string one = symbolSource(*symbol) + " is " + sizeText(frame_.symbols[*symbol]);
+    const std::string one = symbolSource(*symbol) + " is " + std::to_string(frame_.symbols[*symbol]);
     if (now.find(one) == std::string::npos) now += (now.empty() ? "" : ", ") + one;
   }
   return fail(now + (now.empty() ? "" : ", ") + "compiled for " + wanted);
@@ -111,7 +109,8 @@ bool Checker::checkNumber(const Guard& g) {
     return fail(text + " is " + (value.i ? "True" : "False") + ", compiled for " + (value.i ? "False" : "True"));
   }
   if (g.number->type() == NumberType::kInt && (value.i < g.lo || value.i > g.hi)) {
-    return fail(text + " is " + sizeText(value.i) + ", compiled for " + sizeText(g.lo) + " to " + sizeText(g.hi));
+    return fail(text + " is " + std::to_string(value.i) + ", compiled for " + std::to_string(g.lo) + " to " +
+                std::to_string(g.hi));
   }
   for (int symbol : index_.symbolsOf[guard_]) frame_.symbols[symbol] = value.i;
   if (int input = index_.numberInputOf[guard_]; input >= 0)

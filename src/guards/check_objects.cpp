@@ -9,10 +9,6 @@ namespace fw::guards {
 
 using cpython::LookupState;
 
-namespace {
-std::string sizeText(int64_t value) { return std::to_string(value); }
-}  // namespace
-
 bool Checker::checkIdentity(const Guard& g) {
   PyObject* object = load(g.source);
   if (!object) return false;
@@ -44,8 +40,8 @@ bool Checker::checkIntRange(const Guard& g) {
   int64_t value = 0;
   if (!cpython::asInt64(object, &value)) return fail(name(g.source) + " does not fit into 64 bits");
   if (value < g.lo || value > g.hi)
-    return fail(name(g.source) + " is " + sizeText(value) + ", compiled for " + sizeText(g.lo) + " to " +
-                sizeText(g.hi));
+    return fail(name(g.source) + " is " + std::to_string(value) + ", compiled for " + std::to_string(g.lo) + " to " +
+                std::to_string(g.hi));
   return bindSymbols();
 }
 
@@ -54,8 +50,8 @@ bool Checker::checkLength(const Guard& g) {
   if (!object) return false;
   if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object))
     return fail(name(g.source) + " is a " + typeName(Py_TYPE(object)) + ", compiled for a tuple or list");
-  return Py_SIZE(object) == g.lo ||
-         fail("len(" + name(g.source) + ") is " + sizeText(Py_SIZE(object)) + ", compiled for " + sizeText(g.lo));
+  return Py_SIZE(object) == g.lo || fail("len(" + name(g.source) + ") is " + std::to_string(Py_SIZE(object)) +
+                                         ", compiled for " + std::to_string(g.lo));
 }
 
 bool Checker::checkElements(const Guard& g) {

@@ -452,3 +452,64 @@ def test_what_is_looked_at_before_a_loop_writes():
     for n in (80, 90, 80):
         compare.assert_same_call(looked_at_before, compiled, (np.arange(100), n))
         compare.assert_same_call(looked_at_before, compiled, (np.arange(100.0), n))
+
+
+def handed_on(x, y, p, q):
+    """What a turn stores and the next one reads: alone, behind a check, beside other stores, over it, two turns later."""
+    n = len(x)
+    for i in range(1, n):
+        x[i] = x[i - 1] * 0.5 + y[i]
+    for i in range(1, n):
+        k = int(p[i])
+        x[i] = x[i - 1] + y[k]
+    for i in range(1, n - 1):
+        x[i] = x[i - 1] - 1
+        x[i + 1] = y[i]
+    for i in range(1, n - 1):
+        x[i + 1] = y[i]
+        x[i] = x[i - 1] - 1
+    for i in range(2, n):
+        x[i] = x[i - 1] + x[i - 2] * 0.25
+        y[i] = y[i] - x[i - 1]
+    for i in range(n - 2, -1, -1):
+        x[i] = x[i + 1] * 0.75 + q[i, 0]
+    for i in range(1, n):
+        if y[i] > 0.5:
+            x[i] = x[i - 1] + 1
+    for i in range(1, n):
+        q[i, 1] = q[i - 1, 1] + q[i, 0]
+        q[i, 0] = q[i - 1, 1]
+    for i in range(1, n):
+        x[i] = y[i]
+        y[i] = x[i - 1] * 2
+    return x
+
+
+def joined(d, x, y):
+    """Neighbours in two directions, and elements that are as far apart as rows are long."""
+    n, m = d.shape
+    for i in range(1, n):
+        for j in range(1, m):
+            d[i, j] = min(d[i - 1, j], d[i, j - 1], d[i - 1, j - 1]) + abs(x[i] - y[j])
+    for i in range(1, n):
+        for j in range(m):
+            d[i, j] = d[i, j] + d[i - 1, j]
+            d[i - 1, j] = d[i, m - 1 - j]
+    return d
+
+
+@pytest.mark.parametrize("isa", ["host", "portable"])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 17, 1200, 2100])
+def test_elements_that_turns_hand_on(n, isa):
+    for function, made in ((handed_on, lambda: (reals(n), reals(n), ints(max(n, 1), n), reals(n, 2))),
+                           (joined, lambda: (reals(min(n, 70), min(n, 41)), reals(n), reals(n)))):
+        compiled = fusewire.compile(function, isa=isa)
+        for _ in range(3):
+            compare.assert_same_call(function, compiled, made())
+        x, *rest = made()
+        for shared in (x, x[::-1]) if x.ndim == 1 else (x[:, 0], x[0][::-1]) if n else ():
+            compare.assert_same_call(function, compiled, (x, shared, *rest[1:]) if function is handed_on else (x, *rest))
+        if function is handed_on:
+            both = reals(2 * n + 1)
+            compare.assert_same_call(function, compiled, (both[1:][:n], both[:n], *rest[1:]))
+            compare.assert_same_call(function, compiled, (both[::2][:n], both[1::2][:n], *rest[1:]))

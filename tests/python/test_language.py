@@ -290,3 +290,30 @@ def test_super_takes_no_cell_object():
             return a + 1
     behaves(X.meth, types.CellType(X()), A)
     behaves(X.meth, X(), A)
+
+
+def test_a_submodule_that_nobody_has_loaded(tmp_path, monkeypatch):
+    """`from package import submodule` loads it; what is no submodule is an ImportError as ever."""
+    package = tmp_path / "fusewire_test_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("known = 5\n")
+    (package / "below.py").write_text("value = 7\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import fusewire_test_package  # noqa: F401
+
+    @fusewire.compile
+    def f(x):
+        y = x * 2 + 1
+        from fusewire_test_package import below, known
+        return y * below.value + known
+
+    @fusewire.compile
+    def g(x):
+        y = x * 2 + 1
+        from fusewire_test_package import nothing
+        return y * nothing
+
+    for _ in range(3):
+        same(f(A), (A * 2 + 1) * 7 + 5)
+        with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+            g(A)

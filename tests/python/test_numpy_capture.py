@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import _fw_capture_test
+import fusewire
 from corpus_numpy import CASES, f_order, strided, values
 from graph_text import GraphText
 
@@ -148,3 +149,40 @@ def test_writes_are_seen_through_views():
 
     outputs = GraphText(capture(fn, 4).split("guards\n")[0]).run((4,))
     assert outputs[0].tolist() == [0, 1, 5, 0] and outputs[1].tolist() == [1, 5, 0]
+
+
+BOOLS_FOR_INTS = {
+    "reshape": lambda x, b: np.reshape(x, (b, -1)),
+    "method reshape": lambda x, b: x.reshape(b, -1),
+    "axis": lambda x, b: x.sum(axis=b),
+    "axes": lambda x, b: np.max(x, axis=(b,)),
+    "argmax": lambda x, b: x.argmax(axis=b),
+    "mean": lambda x, b: x.mean(axis=b),
+    "all": lambda x, b: (x > 0).all(axis=b),
+    "count_nonzero": lambda x, b: np.count_nonzero(x, axis=b),
+    "transpose": lambda x, b: x.transpose(0, b, 2),
+    "concatenate": lambda x, b: np.concatenate([x, x], axis=b),
+    "squeeze": lambda x, b: x[:, :1].squeeze(b),
+    "zeros": lambda x, b: np.zeros((b, 2)) + x.sum(),
+    "swapaxes": lambda x, b: x.swapaxes(0, b),
+    "expand_dims": lambda x, b: np.expand_dims(x, b),
+    "flip": lambda x, b: np.flip(x, b),
+    "roll": lambda x, b: np.roll(x, 1, axis=b),
+}
+
+
+@pytest.mark.parametrize("name", BOOLS_FOR_INTS)
+def test_bools_for_ints(name):
+    """Some functions take them, most do not."""
+    f, x = BOOLS_FOR_INTS[name], np.arange(24.0).reshape(2, 3, 4)
+    compiled = fusewire.compile(f)
+    for _ in range(2):
+        try:
+            expected = f(x, True)
+        except TypeError as error:
+            with pytest.raises(TypeError) as ours:
+                compiled(x, True)
+            assert str(ours.value) == str(error)
+        else:
+            got = compiled(x, True)
+            assert got.shape == expected.shape and np.array_equal(got, expected)

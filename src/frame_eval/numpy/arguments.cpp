@@ -86,7 +86,20 @@ DType dtypeArg(Trace& trace, Value* value) {
   return *dtype;
 }
 
+/// Where NumPy's C code wants an integer it takes no bool, but NumPy's Python code does here and there: left to it.
+static void refuseTruth(Trace& trace, Value* value) {
+  trace.open(value);
+  const bool truth = value->kind == ValueKind::kPyBool || (value->isConstant() && PyBool_Check(value->object.get()));
+  if (truth) raises("a bool is no size and no axis");
+}
+
+SymId sizeArg(Trace& trace, Value* size) {
+  refuseTruth(trace, size);
+  return trace.asSize(size);
+}
+
 int axisArg(Trace& trace, Value* axis, int rank) {
+  refuseTruth(trace, axis);
   int64_t a = knownInt(trace, axis);
   if (a < -rank || a >= rank) raises("AxisError: axis " + std::to_string(a) + " is out of bounds");
   return static_cast<int>(a < 0 ? a + rank : a);
@@ -111,16 +124,10 @@ IntList axesArg(Trace& trace, Value* axis, int rank) {
 
 SymShape shapeArg(Trace& trace, Value* shape) {
   SymShape result;
-  auto size = [&](Value* item) {
-    trace.open(item);
-    const bool truth = item->kind == ValueKind::kPyBool || (item->isConstant() && PyBool_Check(item->object.get()));
-    if (truth) raises("a bool is no size");
-    return trace.asSym(item);
-  };
   if (auto items = sequenceItems(trace, shape)) {
-    for (Value* item : *items) result.push_back(size(item));
+    for (Value* item : *items) result.push_back(sizeArg(trace, item));
   } else {
-    result.push_back(size(shape));
+    result.push_back(sizeArg(trace, shape));
   }
   for (SymId s : result) {
     if (!trace.decide(trace.syms().constant(0), Relation::kLe, s)) raises("negative dimensions are not allowed");

@@ -88,6 +88,7 @@ void decideUnitAxes(Trace& trace, absl::Span<const ValueId> operands, bool zeroS
   if (matrices < 2 || allC) return;
   for (ValueId operand : operands)
     for (SymId size : shapeOf(trace, operand)) (void)sameSize(trace, size, trace.syms().constant(1));
+  trace.graph().canonicalizeSyms();  // what was known before, types of older nodes need not show yet
 }
 
 ValueId broadcastInto(Trace& trace, ValueId node, const SymShape& shape, bool dropLeading) {

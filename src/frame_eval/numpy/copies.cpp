@@ -9,7 +9,7 @@ graph::Layout layoutFor(Trace& trace, ValueId node, char order) {
   const ValueType& type = trace.graph().type(node);
   if (order == 'C') return graph::Layout::c(type.rank());
   if (order == 'F') return graph::Layout::f(type.rank());
-  return graph::likeLayout(type.layout, graph::unitAxes(trace.syms(), type.shape));
+  return graph::likeLayout(type.layout, graph::unitAxes(trace.syms(), shapeOf(trace, node)));
 }
 
 char orderOf(Value* order, char otherwise) {

@@ -54,7 +54,7 @@ Value* like(Bound& a, std::optional<double> value) {
     return filled(a, shape, scalar, graph::Layout::c(static_cast<int>(shape.size())));
   }
   return filled(a, shapeOf(a.trace, node), scalar,
-                graph::likeLayout(type.layout, graph::unitAxes(a.trace.syms(), type.shape)));
+                graph::likeLayout(type.layout, graph::unitAxes(a.trace.syms(), shapeOf(a.trace, node))));
 }
 
 ValueId iota(Trace& trace, SymId n) {
@@ -81,7 +81,10 @@ PyObject* ceilFunction() {
   return function;
 }
 
-bool isInt(Value* v) { return v->kind == ValueKind::kPyInt || (v->isConstant() && PyLong_CheckExact(v->object.get())); }
+bool isInt(Value* v) {
+  return v->kind == ValueKind::kPyInt || v->kind == ValueKind::kDataInt ||
+         (v->isConstant() && PyLong_CheckExact(v->object.get()));
+}
 
 bool isPythonNumber(Value* v) {
   return isInt(v) || v->kind == ValueKind::kPyFloat || (v->isConstant() && PyFloat_CheckExact(v->object.get()));
@@ -209,7 +212,7 @@ Value* arange(Bound& a) {
   }
   bool integers = isInt(start) && isInt(stop) && isInt(step);
   DType dtype = dtypeOr(a, integers ? DType::kI64 : DType::kF64);
-  if (integers) return integerRange(a, a.trace.asSym(start), a.trace.asSym(stop), a.trace.asSym(step), dtype);
+  if (integers) return integerRange(a, a.trace.asSize(start), a.trace.asSize(stop), a.trace.asSym(step), dtype);
   return floatRange(a, start, stop, step, dtype);
 }
 
@@ -225,7 +228,7 @@ Value* linspace(Bound& a) {
   bool endpoint = !a["endpoint"] || flag(a["endpoint"], "endpoint");
   DType dtype = dtypeOr(a, DType::kF64);
   if (!graph::isFloat(dtype)) a.refuse("dtype");
-  SymId num = a["num"] ? t.asSym(a["num"]) : syms.constant(50), one = syms.constant(1);
+  SymId num = a["num"] ? t.asSize(a["num"]) : syms.constant(50), one = syms.constant(1);
   if (!t.decide(syms.constant(0), Relation::kLe, num)) raises("Number of samples must be non-negative.");
   checkElementCount(t, {num});
   SymId div = endpoint ? syms.sub(num, one) : num;

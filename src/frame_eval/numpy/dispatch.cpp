@@ -172,7 +172,7 @@ Value* callScalarType(Trace& trace, const Entry& entry, const CallArgs& args) {
   const ValueId node = castOperand(trace, value, entry.dtype);
   if (!array) return trace.arrayOrScalar(node);
   const ValueType type = g.type(operand.value);
-  graph::Layout layout = graph::likeLayout(type.layout, graph::unitAxes(trace.syms(), type.shape));
+  graph::Layout layout = graph::likeLayout(type.layout, graph::unitAxes(trace.syms(), shapeOf(trace, operand.value)));
   return trace.array(g.type(node).layout == layout ? node : copyAs(trace, node, std::move(layout)));
 }
 

@@ -74,7 +74,7 @@ Value* round(Bound& a) {
   if (graph::isInteger(type.dtype)) {
     if (decimals < 0) a.refuse("negative decimals of integers");
     if (type.rank() == 0) return t.arrayOrScalar(node);
-    return t.array(copyAs(t, node, graph::likeLayout(type.layout, graph::unitAxes(t.syms(), type.shape))));
+    return t.array(copyAs(t, node, graph::likeLayout(type.layout, graph::unitAxes(t.syms(), shapeOf(t, node)))));
   }
   if (decimals == 0) return ufunc(t, Op::kRint, {x});
   // The scaled array is allocated in C order, or in F order for F-contiguous arrays.

@@ -1,12 +1,11 @@
 // Questions about types and shapes: answered while tracing.
 #include "cpython/numpy_api.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/numpy/binding.h"
 #include "guards/array_layout.h"
 
 namespace fw::capture::numpy::handlers {
 namespace {
-
-Value* boolean(Trace& trace, bool value) { return trace.constant(value ? Py_True : Py_False); }
 
 bool isComplexValue(Bound& a) { return graph::isComplex(a.trace.graph().type(a.array("x")).dtype); }
 

@@ -5,6 +5,7 @@
 #include "cpython/numpy_names.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/numpy/data_slices.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/alias.h"
 #include "graph/support/check.h"
@@ -63,12 +64,7 @@ class IndexParser {
   static bool isEllipsis(Value* v) { return v->isConstant() && v->object.get() == Py_Ellipsis; }
   static bool isNewAxis(Value* v) { return v->isConstant() && v->object.get() == Py_None; }
 
-  /// A number that array data decides, or an element of an array of ints.
-  bool isData(Value* item) const {
-    return item->kind == ValueKind::kDataInt ||
-           (item->kind == ValueKind::kArrayScalar && graph::isInteger(trace_.graph().type(item->node).dtype) &&
-            !trace_.onDevice());
-  }
+  bool isData(Value* item) const { return isDataIndex(trace_, item); }
 
   void checkBasic(Value* item) const {
     if (isData(item)) return;
@@ -150,14 +146,30 @@ class IndexParser {
     parsed_.whole = false;
   }
 
-  /// A bound of a slice as PySlice_AdjustIndices() clips it to [low, high].
-  SymId clip(Value* bound, SymId n, SymId low, SymId high) {
+  /// A bound of a slice as PySlice_AdjustIndices() clips it to [low, high]. nullopt: array data decides, or the turn.
+  std::optional<SymId> clip(Value* bound, SymId n, SymId low, SymId high) {
+    if (isData(bound)) return std::nullopt;
     SymId b = trace_.asSym(bound);
-    if (less(b, constant(0))) {
-      b = syms_.add(b, n);
-      return less(b, low) ? low : b;
-    }
-    return less(high, b) ? high : b;
+    const auto negative = tell(b, constant(0));
+    if (!negative) return std::nullopt;
+    if (*negative) b = syms_.add(b, n);
+    const auto beyond = *negative ? tell(b, low) : tell(high, b);
+    if (!beyond) return std::nullopt;
+    return !*beyond ? b : *negative ? low : high;
+  }
+
+  /// left < right. That a size which data decides is not smaller than a bound is taken for granted where a bound takes
+  /// off an end (`p[1:]`, `p[:-1]`); where it takes one (`p[:5]`), there may well be less.
+  std::optional<bool> tell(SymId left, SymId right) {
+    const bool likely = takesOff_ || !(trace_.decided.contains(left) || trace_.decided.contains(right));
+    return likely ? trace_.tell(left, Relation::kLt, right) : trace_.known(left, Relation::kLt, right);
+  }
+
+  /// Whether a bound takes off what is in front of a start, or behind a stop.
+  bool takesOff(Value* bound, bool start, int64_t by) {
+    if (!bound->isConstant()) return false;
+    const auto now = syms_.asConst(trace_.asSym(bound));
+    return now && (*now >= 0) == (start == (by > 0));
   }
 
   void addSlice(Value* start, Value* stop, Value* step) {
@@ -168,19 +180,29 @@ class IndexParser {
     by = std::clamp(by, -kMostElements, kMostElements);  // longer steps do the same, and overflow
     SymId low = by > 0 ? constant(0) : constant(-1);
     SymId high = by > 0 ? n : syms_.sub(n, constant(1));
-    SymId first = isNone(start) ? (by > 0 ? low : high) : clip(start, n, low, high);
-    SymId last = isNone(stop) ? (by > 0 ? high : low) : clip(stop, n, low, high);
-    SymId span = by > 0 ? syms_.sub(last, first) : syms_.sub(first, last);
-    span = syms_.canonical(span);
-    AxisIndex axis{first, constant(by), constant(0)};
+    const auto boundOf = [&](Value* bound, bool isStart) -> std::optional<SymId> {
+      if (isNone(bound)) return isStart == (by > 0) ? low : high;
+      takesOff_ = !isData(bound) && takesOff(bound, isStart, by);
+      return clip(bound, n, low, high);
+    };
+    const std::optional<SymId> first = boundOf(start, true);
+    const std::optional<SymId> last = first ? boundOf(stop, false) : std::nullopt;
+    const std::optional<SymId> span =
+        last ? std::optional(syms_.canonical(by > 0 ? syms_.sub(*last, *first) : syms_.sub(*first, *last)))
+             : std::nullopt;
     bool whole = isNone(start) && isNone(stop);
-    if (whole || trace_.decide(constant(0), Relation::kLe, span)) {
+    const std::optional<bool> some = whole  ? std::optional(true)
+                                     : span ? trace_.tell(constant(0), Relation::kLe, *span)
+                                            : std::nullopt;
+    AxisIndex axis{constant(0), constant(1), constant(0)};
+    if (!some) {
+      const SliceOf part = sliceByData(trace_, n, start, stop, by);
+      axis = {part.start, part.step, part.size};
+    } else if (*some) {
       int64_t stride = by > 0 ? by : -by;
       // ceil(span / stride)
-      axis.size = stride == 1 ? span : syms_.floorDiv(syms_.add(span, constant(stride - 1)), constant(stride));
-    } else {
-      axis.start = constant(0);
-      axis.step = constant(1);
+      axis = {*first, constant(by),
+              stride == 1 ? *span : syms_.floorDiv(syms_.add(*span, constant(stride - 1)), constant(stride))};
     }
     axis.size = syms_.canonical(axis.size);
     if (by != 1 || !syms_.isConst(axis.start, 0) || axis.size != n) parsed_.whole = false;
@@ -192,7 +214,8 @@ class IndexParser {
   graph::SymContext& syms_;
   SymShape shape_;
   Parsed parsed_;
-  int64_t position_ = 0;  ///< next axis of the result
+  int64_t position_ = 0;   ///< next axis of the result
+  bool takesOff_ = false;  ///< see tell()
 };
 
 /// The indexed part as views of `node`.

@@ -175,8 +175,8 @@ Value* roll(Bound& a) {
   int axis = axisArg(a.trace, a["axis"], rankOf(a.trace, array));
   const ValueType type = g.type(array->node);
   ValueId rolled = rollAxis(a.trace, array->node, shift, axis);
-  return a.trace.array(
-      copyAs(a.trace, rolled, graph::likeLayout(type.layout, graph::unitAxes(a.trace.syms(), type.shape))));
+  const uint32_t units = graph::unitAxes(a.trace.syms(), shapeOf(a.trace, array->node));
+  return a.trace.array(copyAs(a.trace, rolled, graph::likeLayout(type.layout, units)));
 }
 
 namespace {

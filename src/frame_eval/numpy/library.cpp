@@ -23,13 +23,11 @@ class ArgumentBuilder {
     switch (value->kind) {
       case ValueKind::kArray: return operand(Kind::kArray, value->node);
       case ValueKind::kArrayScalar:
-        if (value->which) trace_.branches.refuse(value);
-        return operand(Kind::kScalar, value->node);
-      case ValueKind::kPyFloat: return operand(Kind::kFloat, value->node);
-      case ValueKind::kPyBool: return operand(Kind::kBool, value->node);
-      case ValueKind::kPyComplex: return operand(Kind::kComplex, value->node);
-      case ValueKind::kDataInt: return operand(Kind::kInt, value->node);
-      case ValueKind::kPyInt: return operand(Kind::kInt, trace_.graph().sym(trace_.syms().canonical(value->sym)));
+      case ValueKind::kPyFloat:
+      case ValueKind::kPyBool:
+      case ValueKind::kPyComplex:
+      case ValueKind::kDataInt:
+      case ValueKind::kPyInt: return number(value);
       case ValueKind::kTuple:
       case ValueKind::kList: return items(value);
       default: break;
@@ -45,6 +43,24 @@ class ArgumentBuilder {
   std::vector<ValueId>& operands() { return operands_; }
 
  private:
+  LibraryArgument number(Value* value) {
+    // What stands in memory of the device is not known to who calls.
+    if (trace_.onDevice() && (value->kind == ValueKind::kPyInt || value->kind == ValueKind::kDataInt ||
+                              trace_.graph().node(value->node).op != graph::Op::kInput || !trace_.numbers().of(value)))
+      unsupported(std::string(function_) + " with a number that is computed, next to arrays of a device");
+    switch (value->kind) {
+      case ValueKind::kArrayScalar:
+        if (value->which) trace_.branches.refuse(value);
+        return operand(Kind::kScalar, value->node);
+      case ValueKind::kPyFloat: return operand(Kind::kFloat, value->node);
+      case ValueKind::kPyBool: return operand(Kind::kBool, value->node);
+      case ValueKind::kPyComplex: return operand(Kind::kComplex, value->node);
+      case ValueKind::kDataInt: return operand(Kind::kInt, value->node);
+      case ValueKind::kPyInt: return operand(Kind::kInt, trace_.graph().sym(trace_.syms().canonical(value->sym)));
+      default: FW_UNREACHABLE();
+    }
+  }
+
   static LibraryArgument generator(const Value* value) {
     if (value->isConstant()) return {Kind::kConstant, -1, value->object, {}};
     return {.kind = Kind::kObject, .object = {}, .items = {}, .source = value->source};
@@ -72,7 +88,8 @@ class ArgumentBuilder {
 Ref functionOf(const Bound& a) {
   if (a.callable) return Ref::create(a.callable);
   const std::string_view method = a.function.substr(a.function.find('.') + 1);  // ndarray.dot
-  return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), std::string(method).c_str()));
+  return checked(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(a.trace.arrays().type), std::string(method).c_str()));
 }
 
 ValueType freshType(DType dtype, SymShape shape) {
@@ -97,7 +114,6 @@ LibraryNode calledBy(Bound& a, bool tuple) {
 }  // namespace
 
 std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResults& makeResults) {
-  if (trace.onDevice()) unsupported(std::string(what.name) + " of arrays of " + trace.arrays().name);
   ArgumentBuilder builder(trace, what.name);
   LibraryCall call{std::move(what.function), {}, {}, what.tuple};
   call.quiet = what.quiet;
@@ -119,6 +135,7 @@ std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResul
       if (trace.decided.contains(size) && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
         sizes.push_back(size);
   call.decides = !sizes.empty();
+  if (call.decides && trace.onDevice()) unsupported(std::string(what.name) + ": sizes that data of a device decides");
   if (call.decides) attrs.set(AttrKey::kSizes, std::move(sizes));
   trace.libraryCalls.push_back(std::move(call));
   const size_t count = type.tuple.size();

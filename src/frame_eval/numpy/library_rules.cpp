@@ -132,7 +132,9 @@ Value* alongAxis(Bound& a, ValueId node, DType type, bool flat, Value* (*call)(B
   SymShape shape = shapeOf(a.trace, node);
   if (flat) return call(a, freshType(type, {elementCount(a.trace, shape)}));
   if (shape.empty()) a.refuse("an array of rank 0");
-  if (!absent(a["axis"])) axisArg(a.trace, a["axis"], static_cast<int>(shape.size()));
+  const auto rank = static_cast<int>(shape.size());
+  if (!absent(a["axis"]) && axisArg(a.trace, a["axis"], rank) != rank - 1 && a.trace.onDevice())
+    a.refuse("another than the last axis on a device");
   return call(a, freshType(type, std::move(shape)));
 }
 
@@ -301,6 +303,7 @@ Value* solve(Bound& a) {
   const ValueId left = inOrder(a, "a"), right = inOrder(a, "b");
   const SymShape b = shapeOf(a.trace, right);
   if (typeOf(a, left).rank() != 2 || b.empty() || b.size() > 2) a.refuse("stacks");
+  if (a.trace.onDevice() && b.size() == 2) a.refuse("a matrix on a device, whose result is in F order");
   if (!sameSize(a.trace, square(a, left), b[0])) raises("solve: the sizes differ");
   return libraryValue(a, freshType(solverType(a, {left, right}), b));
 }
@@ -487,13 +490,6 @@ Value* triangle(Bound& a) {
   const ValueId node = inOrder(a, "m");
   if (typeOf(a, node).rank() < 2) a.refuse("an array of rank below 2");
   return quietValue(a, freshType(dtypeOf(a, node), shapeOf(a.trace, node)));
-}
-
-Value* diag(Bound& a) {
-  const ValueId node = arrayOf(a, "v");
-  if (typeOf(a, node).rank() != 1 || constantInt(a, "k", 0) != 0) a.refuse("this v");
-  const SymId n = shapeOf(a.trace, node)[0];
-  return quietValue(a, freshType(dtypeOf(a, node), {n, n}));
 }
 
 Value* repeat(Bound& a) {

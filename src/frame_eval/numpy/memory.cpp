@@ -198,10 +198,14 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node) {
   FW_CHECK(g.type(node).dtype == g.type(part).dtype && g.type(node).rank() == g.type(part).rank());
   ValueId after = scatter(trace, part, node, before);
   const auto isDecided = [&](ValueId view) {
-    for (; view != before && graph::isView(g, view); view = g.node(view).operands[0])
-      if (g.node(view).attrs.has(AttrKey::kStarts))
-        for (SymId start : g.node(view).attrs.syms(AttrKey::kStarts))
-          if (trace.decided.contains(start)) return true;
+    const auto decided = [&](SymId sym) { return trace.decided.contains(sym); };
+    for (; view != before && graph::isView(g, view); view = g.node(view).operands[0]) {
+      const graph::Node& node = g.node(view);
+      if (std::any_of(node.type.shape.begin(), node.type.shape.end(), decided)) return true;
+      if (!node.attrs.has(AttrKey::kStarts)) continue;
+      const SymList& starts = node.attrs.syms(AttrKey::kStarts);
+      if (std::any_of(starts.begin(), starts.end(), decided)) return true;
+    }
     return false;
   };
   // Where the part is is not known in front of the call: then all of the array is stored.

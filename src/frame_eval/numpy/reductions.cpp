@@ -1,6 +1,7 @@
 // Reductions. NumPy converts the operand to the accumulator's type, reduces and converts the result; where the
 // conversion happens inside the reduction the order of a float sum depends on it, which the attribute `buffered` says.
 #include "frame_eval/numpy/device.h"
+#include "graph/cast_inside.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -91,7 +92,7 @@ Value* accumulate(Bound& a, Op op) {
   }
   if (o.types.accumulate != o.input && graph::isInexact(o.types.accumulate))
     o.attrs.set(AttrKey::kBuffered, int64_t{1});
-  ValueId result = orBreak(g.add(op, {g.cast(o.node, o.types.accumulate)}, o.attrs));
+  ValueId result = orBreak(g.add(op, {graph::castInside(g, o.node, o.types.accumulate)}, o.attrs));
   Value* initial = a["initial"];
   if (initial && !isNone(initial)) {
     // A float sum starts from `initial`, which is not the same as adding it at the end.
@@ -115,7 +116,7 @@ Value* truthOf(Bound& a, Op op) {
   graph::Graph& g = a.trace.graph();
   ValueId node = a.array("a");
   IntList axes = reducedAxes(a, g.type(node).rank());
-  ValueId test = g.cast(node, DType::kBool);
+  ValueId test = graph::castInside(g, node, DType::kBool);
   return reduced(a, g.reduce(op, test, axes, keepdimsOf(a)));
 }
 
@@ -158,7 +159,7 @@ Value* statistic(Bound& a, Op op) {
     o.attrs.set(AttrKey::kDdof, delta);
   }
   if (o.types.accumulate != o.input) o.attrs.set(AttrKey::kBuffered, int64_t{1});
-  ValueId result = orBreak(g.add(op, {g.cast(o.node, o.types.accumulate)}, o.attrs));
+  ValueId result = orBreak(g.add(op, {graph::castInside(g, o.node, o.types.accumulate)}, o.attrs));
   return reduced(a, g.cast(result, o.types.output));
 }
 

@@ -138,7 +138,7 @@ Value* reshapeBy(Trace& trace, Value* array, const std::vector<Value*>& sizes) {
   SymShape to, known;
   int missing = -1;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    SymId s = trace.asSym(sizes[i]);
+    SymId s = sizeArg(trace, sizes[i]);
     if (trace.decide(s, Relation::kLt, syms.constant(0))) {
       if (missing >= 0) raises("can only specify one unknown dimension");
       missing = static_cast<int>(i);

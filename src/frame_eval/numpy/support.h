@@ -53,6 +53,8 @@ std::optional<DType> dtypeOfObject(PyObject* object);
 int axisArg(Trace& trace, Value* axis, int rank);
 /// axis=None (all), int or tuple of ints: sorted, non-negative, distinct.
 IntList axesArg(Trace& trace, Value* axis, int rank);
+/// An int that is no bool.
+SymId sizeArg(Trace& trace, Value* size);
 /// An int or a sequence of ints, each guarded to be non-negative.
 SymShape shapeArg(Trace& trace, Value* shape);
 /// Guards that sizes that come from numbers are not too many elements for any memory; raises if they are now.

@@ -1,6 +1,7 @@
 // Calls of ufuncs: conversion of the operands, broadcasting, and the value checks that NumPy makes before the loop
 // runs.
 #include "frame_eval/branch_join.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/support.h"
@@ -12,11 +13,10 @@ bool isWeakInt(const graph::UfuncOperand& operand) { return operand.weak == Weak
 
 /// A runtime int that may be beyond what a float holds exactly.
 bool isLarge(Trace& trace, Value* value) {
-  constexpr int64_t kExact = int64_t{1} << 53;
-  if (value->kind == ValueKind::kDataInt) return value->range.lo < -kExact || value->range.hi > kExact;
+  if (value->kind == ValueKind::kDataInt) return value->range.lo < -kExactFloat || value->range.hi > kExactFloat;
   if (value->kind != ValueKind::kPyInt) return false;
   graph::SymRange range = trace.syms().range(trace.syms().canonical(value->sym));
-  return range.lo < -kExact || range.hi > kExact;
+  return range.lo < -kExactFloat || range.hi > kExactFloat;
 }
 
 /// NumPy refuses signed integer powers with a negative exponent, which only a known exponent can rule out.

@@ -10,6 +10,7 @@
 // - `buffered` on mean, var and std says that NumPy converts inside the first sum (pairwise_order.h, rule 10).
 #include <cmath>
 
+#include "graph/cast_inside.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/rewriter.h"
 #include "graph/support/check.h"
@@ -61,7 +62,7 @@ ValueId mean(Graph& g, const Reduction& r, ValueId x) {
   const DType dtype = g.type(x).dtype;
   const SymId count = countOf(g, x, r.axes);
   if (dtype != DType::kF16) return divideByCount(g, sumOf(g, x, r.axes, r.keepdims, r.buffered), count, dtype);
-  const ValueId sum = sumOf(g, g.cast(x, DType::kF32), r.axes, r.keepdims, true);
+  const ValueId sum = sumOf(g, castInside(g, x, DType::kF32), r.axes, r.keepdims, true);
   if (r.answersScalar) return divideByCount(g, sum, count, DType::kF16);
   return g.cast(divideByCount(g, sum, count, DType::kF32), DType::kF16);
 }
@@ -98,69 +99,69 @@ ValueId clipSide(Graph& g, Op beyond, ValueId x, ValueId bound) {
   return *result;
 }
 
-using Operands = absl::Span<const ValueId>;
+using Inputs = absl::Span<const ValueId>;
 
 /// The rows that are decomposed, one specialisation each. A row without one does not compile.
 template <Op op>
-absl::StatusOr<ValueId> expand(Graph& g, const Node& node, Operands in) = delete;
+absl::StatusOr<ValueId> expand(Graph& g, const Node& node, Inputs in) = delete;
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kPositive>(Graph& g, const Node& node, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kPositive>(Graph& g, const Node& node, Inputs in) {
   return g.addTyped(Op::kCopy, {in[0]}, node.type);
 }
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kSquare>(Graph& g, const Node&, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kSquare>(Graph& g, const Node&, Inputs in) {
   return g.binary(Op::kMultiply, in[0], in[0]);
 }
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kReciprocal>(Graph& g, const Node&, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kReciprocal>(Graph& g, const Node&, Inputs in) {
   const DType dtype = g.type(in[0]).dtype;
   if (isComplex(dtype)) return absl::UnimplementedError("reciprocal of complex numbers is not 1/x in NumPy");
   if (isFloat(dtype)) return g.binary(Op::kDivide, g.constant(Scalar::one(dtype)), in[0]);
-  return g.cast(g.binary(Op::kDivide, g.constant(Scalar::one(DType::kF64)), g.cast(in[0], DType::kF64)), dtype);
+  return g.cast(g.binary(Op::kDivide, g.constant(Scalar::one(DType::kF64)), castInside(g, in[0], DType::kF64)), dtype);
 }
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kClip>(Graph& g, const Node&, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kClip>(Graph& g, const Node&, Inputs in) {
   if (isComplex(g.type(in[0]).dtype)) return absl::UnimplementedError("clip of complex numbers");
   return clipSide(g, Op::kGreater, clipSide(g, Op::kLess, in[0], in[1]), in[2]);
 }
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kMean>(Graph& g, const Node& node, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kMean>(Graph& g, const Node& node, Inputs in) {
   return mean(g, reductionOf(node), in[0]);
 }
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kVar>(Graph& g, const Node& node, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kVar>(Graph& g, const Node& node, Inputs in) {
   const SymId ddof = node.attrs.has(AttrKey::kDdof) ? node.attrs.sym(AttrKey::kDdof) : g.syms().constant(0);
   return var(g, reductionOf(node), in[0], ddof);
 }
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kStd>(Graph& g, const Node& node, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kStd>(Graph& g, const Node& node, Inputs in) {
   return g.unary(Op::kSqrt, *expand<Op::kVar>(g, node, in));
 }
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kCountNonzero>(Graph& g, const Node& node, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kCountNonzero>(Graph& g, const Node& node, Inputs in) {
   const DType dtype = g.type(in[0]).dtype;
   const ValueId nonzero =
       dtype == DType::kBool ? in[0] : g.binary(Op::kNotEqual, in[0], g.constant(Scalar::zero(dtype)));
   const Reduction r = reductionOf(node);
-  return sumOf(g, g.cast(nonzero, DType::kI64), r.axes, r.keepdims, false);
+  return sumOf(g, castInside(g, nonzero, DType::kI64), r.axes, r.keepdims, false);
 }
 
 template <>
-absl::StatusOr<ValueId> expand<Op::kPtp>(Graph& g, const Node& node, Operands in) {
+absl::StatusOr<ValueId> expand<Op::kPtp>(Graph& g, const Node& node, Inputs in) {
   const Reduction r = reductionOf(node);
   const ValueId most = g.reduce(Op::kMax, in[0], r.axes, r.keepdims);
   return g.binary(Op::kSubtract, most, g.reduce(Op::kMin, in[0], r.axes, r.keepdims));
 }
 
-using Expand = absl::StatusOr<ValueId> (*)(Graph&, const Node&, Operands);
+using Expand = absl::StatusOr<ValueId> (*)(Graph&, const Node&, Inputs);
 
 template <Op op, bool decomposes>
 constexpr Expand expansion() {

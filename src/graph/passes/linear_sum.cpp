@@ -12,8 +12,6 @@
 namespace fw::graph {
 namespace {
 
-bool contains(const IntList& list, int64_t v) { return std::find(list.begin(), list.end(), v) != list.end(); }
-
 /// `layout.order` innermost first, without axes of size 1.
 IntList layoutOrder(const Graph& graph, const ValueType& type) {
   IntList order;

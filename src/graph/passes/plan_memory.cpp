@@ -3,7 +3,7 @@
 // A temporary lives from the group that stores it to the last group that reads it. In execution order each takes the
 // first slot that is free by then and has provably its size in bytes; otherwise a new slot is appended. Sizes are
 // symbolic, so a slot is never cut up; slots of one size are kept together (SlotPool). Slots start at multiples of the
-// alignment of the target.
+// alignment of the target, and large ones not one right behind the other.
 // A temporary whose size is known only on the way does not fit into one workspace that is there from the beginning. It
 // gets memory when it is first stored, and gives it back behind its last reader; where the call returns it, it is an
 // array. Room for the largest size that is possible would do without asking, but for masks and counts that is far more
@@ -30,6 +30,7 @@ namespace {
 
 constexpr int kEnd = INT_MAX;  // a group number after all others
 constexpr size_t kPoolsCompared = 32;
+constexpr int64_t kSmallBytes = 4096;  // several of them are in the first cache together, wherever they begin
 
 class MemoryPlanner {
  public:
@@ -521,8 +522,13 @@ class MemoryPlanner {
     if (std::optional<SymId> offset = pool.take(from, to)) return *offset;
     const SymId offset = end_;
     if (!plain_) pool.add(offset, to);
-    end_ = syms_.add(end_, bytes);
+    end_ = syms_.add(end_, isSmall(bytes) ? bytes : syms_.add(bytes, syms_.constant(target_.stagger)));
     return offset;
+  }
+
+  bool isSmall(SymId bytes) const {
+    const std::optional<int64_t> fixed = syms_.asConst(bytes);
+    return fixed && *fixed < kSmallBytes;
   }
 
   absl::Status bindOutputs() {

@@ -4,7 +4,9 @@
 //
 //   loop(u) { u' = update(u, f(u)); return u' }   becomes   loop(u, w = u) { w' = update(w, f(u)); return w', u }
 //
-// The loop exchanges their memory behind every turn, as it does for a program that is written like that. Loops inside
+// The loop exchanges their memory behind every turn, as it does for a program that is written like that. What such a
+// program says with copies needs none then: `new = u.copy(); new[1:-1] = f(u); u = new` is the same loop, and so is
+// `old = u.copy(); u[1:-1] = f(old)`. Loops inside
 // of regions keep one memory: the second one would be filled in every turn of what is around them.
 #include "graph/passes/two_memories.h"
 
@@ -34,10 +36,14 @@ absl::flat_hash_set<SymId> changingSymbols(const Node& loop) {
   return symbols;
 }
 
+bool isCopyOf(const Graph& graph, ValueId id, ValueId array) {
+  const Node& node = graph.node(id);
+  return node.op == Op::kCopy && node.operands[0] == array && graph.type(id) == graph.type(array);
+}
+
 /// The value is computed, element by element, from elements of `array` that are among what the update overwrites, but
 /// not from each element itself alone.
 bool readsElsewhere(const Graph& body, ValueId update, ValueId array) {
-  const Footprint stored = Footprint::ofUpdate(body, update);
   absl::flat_hash_set<ValueId> seen;
   std::vector<ValueId> open = {body.node(update).operands[1]};
   while (!open.empty()) {
@@ -45,7 +51,10 @@ bool readsElsewhere(const Graph& body, ValueId update, ValueId array) {
     open.pop_back();
     if (!seen.insert(at).second) continue;
     const ValueId base = viewBase(body, at);
-    if (base == array && Footprint(body, at).with(stored) == Alias::kMay) return true;
+    if (base == array || isCopyOf(body, base, array)) {
+      if (Footprint(body, at).with(Footprint::ofUpdate(body, update, base)) == Alias::kMay) return true;
+      continue;
+    }
     if (classOf(body, base) != OpClass::kElementwise) continue;
     for (ValueId operand : body.node(base).operands) open.push_back(operand);
   }
@@ -57,8 +66,10 @@ bool mayAlternate(const Node& loop, size_t k, const absl::flat_hash_set<SymId>& 
   const Graph& body = *loop.regions[0];
   const ValueId update = body.outputs()[k + leadingOutputs(Op::kLoop)], array = inputOf(body, k);
   const Node& node = body.node(update);
-  if (!array.valid() || node.op != Op::kUpdate || node.operands[0] != array) return false;
-  if (std::count(body.outputs().begin(), body.outputs().end(), array) > 0) return false;  // has another place to go to
+  if (!array.valid() || node.op != Op::kUpdate) return false;
+  if (node.operands[0] != array && !isCopyOf(body, node.operands[0], array)) return false;
+  const auto leavesIt = [&](ValueId output) { return output == array || isCopyOf(body, output, array); };
+  if (std::any_of(body.outputs().begin(), body.outputs().end(), leavesIt)) return false;  // has another place to go to
   const auto changes = [&](SymId id) { return mentions(body.syms(), id, changing); };
   const SymList &starts = node.attrs.syms(AttrKey::kStarts), &steps = node.attrs.syms(AttrKey::kSteps);
   const SymShape& shape = body.type(node.operands[1]).shape;
@@ -73,9 +84,13 @@ absl::Status alternate(Graph& graph, ValueId id, size_t k) {
   Graph& body = *loop.regions[0];
   const ValueId update = body.outputs()[k + leadingOutputs(Op::kLoop)];
   const auto second = static_cast<int>(loop.operands.size());
+  const ValueId array = inputOf(body, k);
   absl::Status status = rewrite(body, [&](Rewriter& rw, ValueId at) {
     if (at != update) {
-      rw.copyNode(at);
+      if (isCopyOf(body, at, array))
+        rw.set(at, rw.map(array));
+      else
+        rw.copyNode(at);
       return absl::OkStatus();
     }
     const Node& node = rw.in().node(at);

@@ -72,6 +72,12 @@ std::string_view unknownPass(std::string_view list) {
   return "";
 }
 
+using Restriction = std::string (*)(std::string_view);
+std::vector<Restriction>& restrictions() {
+  static auto* all = new std::vector<Restriction>(settings().size());
+  return *all;
+}
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -89,6 +95,8 @@ const std::vector<std::string_view>& switchablePasses() {
   }();
   return names;
 }
+
+void restrictSetting(Setting s, Restriction expected) { restrictions()[static_cast<size_t>(s)] = expected; }
 
 Config::Config() : numbers_(settings().size()), texts_(settings().size()) {
   for (const SettingInfo& info : settings()) set(info.setting, info.fallback);
@@ -117,6 +125,8 @@ std::string Config::set(Setting s, std::string_view value) {
     case SettingType::kText:
       if (!isAllowedChoice(info.help, value))
         return wrong(value, "one of " + std::string(info.help.substr(0, info.help.find(" - "))));
+      if (const Restriction expected = restrictions()[index(s)])
+        if (const std::string why = expected(value); !why.empty()) return wrong(value, why);
       break;
     case SettingType::kPasses:
       if (const std::string_view unknown = unknownPass(value); !unknown.empty()) {
@@ -150,7 +160,8 @@ std::vector<IgnoredVariable> configFromEnvironment(Config& config) {
     const size_t equals = std::min(variable.find('='), variable.size());
     const std::string name(variable.substr(0, equals));
     const std::string_view value = variable.substr(std::min(equals + 1, variable.size()));
-    if (name == "FUSEWIRE_LOGS" || name == "FUSEWIRE_TRACE" || name == "FUSEWIRE_UPDATE_GOLDENS") continue;
+    static const std::vector<std::string_view> kOthers = {"LOGS", "TRACE", "TRACE_LIMIT", "PERF", "UPDATE_GOLDENS"};
+    if (contains(kOthers, std::string_view(name).substr(kPrefix.size()))) continue;
     std::string why;
     if (name.starts_with(kPassPrefix)) {
       const std::string pass = lower(name.substr(kPassPrefix.size()));

@@ -38,7 +38,8 @@ class Config {
   bool flag(Setting s) const { return numbers_[index(s)] != 0; }
   int64_t number(Setting s) const { return numbers_[index(s)]; }
   const std::string& text(Setting s) const { return texts_[index(s)]; }
-  /// Sets a value from its text. Answers "" or a sentence that names setting, value and what is allowed.
+  /// Sets a value from its text. Answers "" or a sentence that names setting, value and what is allowed: by the table
+  /// and by restrictSetting().
   std::string set(Setting s, std::string_view value);
 
  private:
@@ -46,6 +47,10 @@ class Config {
   std::vector<int64_t> numbers_;
   std::vector<std::string> texts_;
 };
+
+/// Adds what the table cannot know: answers what a value that is not allowed here should have been ("one of ..."), or
+/// "". For the life of the process, before any setting is read.
+void restrictSetting(Setting s, std::string (*expected)(std::string_view value));
 
 /// A variable that changed nothing.
 struct IgnoredVariable {

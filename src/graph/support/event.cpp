@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
@@ -64,18 +65,20 @@ class Sinks {
     std::error_code problem;
     std::filesystem::create_directories(directory, problem);
     if (problem) return "cannot create " + directory + ": " + problem.message();
-    std::string path = directory + "/fusewire-" + std::to_string(getpid()) + ".jsonl";
+    std::lock_guard lock(mutex_);
+    const std::string path = pathOf(directory, 0);
     FILE* file = std::fopen(path.c_str(), "ae");
     if (file == nullptr) return "cannot open " + path + ": " + std::strerror(errno);
-    std::lock_guard lock(mutex_);
     if (trace_ != nullptr) std::fclose(trace_);
     trace_ = file;
     tracePath_ = path;
     tracePid_ = getpid();
     traceDirectory_ = directory;
-    const std::string first = record("trace", "start", "trace opened", {{"versions", versions_}});
-    std::fwrite(first.data(), 1, first.size(), trace_);
-    std::fflush(trace_);
+    part_ = 0;
+    std::fseek(trace_, 0, SEEK_END);
+    written_ = std::ftell(trace_);
+    limit_ = traceLimit();
+    writeLocked(record("trace", "start", "trace opened", {{"versions", versions_}}));
     updateLocked();
     return "";
   }
@@ -92,16 +95,55 @@ class Sinks {
     write(record(name, kind, text, data), log);
   }
 
-  void recordOnly(std::string_view kind, const nlohmann::json& data) { write(record("trace", kind, "", data), ""); }
+  void recordOnly(std::string_view kind, const nlohmann::json& data) {
+    // What is told at the end stays together, and beside everything else.
+    const bool last = kind == "function" || kind == "source" || kind == "process";
+    write(record("trace", kind, "", data), "", /*mayTurn=*/!last);
+  }
 
  private:
-  void write(const std::string& line, const std::string& log) {
+  void write(const std::string& line, const std::string& log, bool mayTurn = true) {
     followFork();
     std::lock_guard lock(mutex_);
     if (!log.empty()) std::fwrite(log.data(), 1, log.size(), stderr);
     if (trace_ == nullptr) return;
+    // Half of the limit is for the beginning, which tells of most compiles and stays; a quarter each for the last and
+    // the last but one of the files that follow.
+    if (mayTurn && written_ > (part_ == 0 ? limit_ / 2 : limit_ / 4)) turnLocked();
+    if (trace_ != nullptr) writeLocked(line);
+  }
+
+  void writeLocked(const std::string& line) {
     std::fwrite(line.data(), 1, line.size(), trace_);
     std::fflush(trace_);
+    written_ += static_cast<int64_t>(line.size());
+  }
+
+  /// Goes on in a new file; of those behind the first, only the last one stays.
+  void turnLocked() {
+    FILE* file = std::fopen(pathOf(traceDirectory_, part_ + 1).c_str(), "we");
+    if (file == nullptr) {  // then the trace grows
+      written_ = 0;
+      return;
+    }
+    ++part_;
+    std::fclose(trace_);
+    trace_ = file;
+    written_ = 0;
+    if (part_ > 2) std::remove(pathOf(traceDirectory_, part_ - 2).c_str());
+    writeLocked(record("trace", "start", "trace goes on", {{"versions", versions_}, {"part", part_}}));
+  }
+
+  static std::string pathOf(const std::string& directory, int part) {
+    return directory + "/fusewire-" + std::to_string(getpid()) + (part ? "." + std::to_string(part) : "") + ".jsonl";
+  }
+
+  /// Bytes: FUSEWIRE_TRACE_LIMIT says how many MB.
+  static int64_t traceLimit() {
+    constexpr double kFallback = 1024;
+    const char* text = std::getenv("FUSEWIRE_TRACE_LIMIT");
+    const double wanted = text ? std::strtod(text, nullptr) : 0;
+    return static_cast<int64_t>((wanted > 0 && wanted < 1e9 ? wanted : kFallback) * 1e6);
   }
 
   static std::string record(std::string_view channel, std::string_view kind, std::string_view text,
@@ -149,7 +191,9 @@ class Sinks {
   uint32_t logs_ = 0;
   FILE* trace_ = nullptr;
   pid_t tracePid_ = 0;
-  std::string traceDirectory_, tracePath_;
+  std::string traceDirectory_, tracePath_;  // the path is that of the first file
+  int part_ = 0;                            // number of the file that is written
+  int64_t written_ = 0, limit_ = 0;         // bytes, of that file and of all
   nlohmann::json versions_ = nlohmann::json::object();
 };
 

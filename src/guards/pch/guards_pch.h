@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Python.h>
+#include <xbyak/xbyak.h>  // in front of structmember.h, whose macros have names of its
 
 #include <algorithm>
 #include <cstdint>

@@ -87,6 +87,8 @@ class Walk {
       Index result(index.size());
       for (size_t i = 0; i < index.size(); ++i) result[static_cast<size_t>(perm[i])] = index[i];
       return result;
+    } else if (node.op == Op::kDiagonal) {
+      return Index{index[0], index[0]};
     } else {
       index.erase(index.begin(), index.begin() + static_cast<ptrdiff_t>(index.size() - from.size()));
       const Index to = values(node.type.shape);
@@ -124,7 +126,8 @@ class Case {
 
   /// The same steps once more, or others.
   ValueId step(ValueId at) {
-    switch (pick(9)) {
+    switch (pick(10)) {
+      case 5: return diagonal(at);
       case 0: return transpose(at);
       case 1: return expand(at);
       case 2: return squeeze(at);
@@ -195,6 +198,12 @@ class Case {
     for (size_t d = 0; d < shape(at).size(); ++d)
       if (graph.syms().isConst(shape(at)[d], 1)) return graph.squeeze(at, {static_cast<int64_t>(d)});
     return at;
+  }
+
+  ValueId diagonal(ValueId at) {
+    if (shape(at).size() != 2 || graph.type(at).layout.negativeAxes != 0) return at;
+    SymContext& syms = graph.syms();
+    return syms.canonical(shape(at)[0]) == syms.canonical(shape(at)[1]) ? graph.diagonal(at) : at;
   }
 
   ValueId broadcast(ValueId at) {

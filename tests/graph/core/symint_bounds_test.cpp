@@ -77,6 +77,70 @@ TEST_F(Bounds, OfProductsOfDifferences) {
   EXPECT_FALSE(holds("a*s0 + -1*t*s0 + t*max(s0, b) + -1*a*max(s0, b) + -1"));
 }
 
+TEST_F(Bounds, OfFactorsOfProducts) {
+  EXPECT_FALSE(holds("s0 + -1"));
+  assume("s0*s1 + -1");
+  assume("s0*t + -1*s0*a");
+  assume("b*s1*t + -1*a*b*s1 + -3");
+  EXPECT_TRUE(holds("s0 + -1"));
+  EXPECT_TRUE(holds("t + -1*a"));
+  EXPECT_TRUE(holds("t + -1*a + -1"));
+  EXPECT_FALSE(holds("t + -1*a + -2"));
+  EXPECT_FALSE(holds("s0 + -2"));
+}
+
+TEST_F(Bounds, OfKnownProducts) {
+  EXPECT_FALSE(holds("9 + s1 + -1*a + -1*b*s1"));
+  c.assumeEqual(of("s0*s1"), of("9"));
+  assume("s1 + -1*a");
+  assume("s0 + -1*b");
+  EXPECT_TRUE(holds("9 + s1 + -1*a + -1*b*s1"));  // the last element of x[:b, :a].T in nine numbers
+  EXPECT_FALSE(holds("8 + s1 + -1*a + -1*b*s1"));
+  assume("s0 + -2");
+  EXPECT_TRUE(holds("9 + -2*s1"));  // x[-2]
+  EXPECT_TRUE(holds("9 + -2*s1 + t"));
+  EXPECT_FALSE(holds("8 + -2*s1"));
+}
+
+TEST_F(Bounds, OfWhatStandsForASymbol) {
+  const SymId x = c.symbol("x", {2, 5});
+  c.assumeEqual(x, of("s0 + -1*s1*t"));
+  EXPECT_TRUE(holds("s0 + -1*s1*t + -2"));
+  EXPECT_TRUE(holds("5 + -1*s0 + s1*t"));
+  EXPECT_FALSE(holds("4 + -1*s0 + s1*t"));
+}
+
+TEST_F(Bounds, ProductsThatAreAFactorOfTheirs) {
+  c.assumeEqual(of("s0*s1"), s0);
+  EXPECT_FALSE(c.asConst(c.canonical(s1)));  // s0 may be 0
+  c.assumeWithin(s0, {1, kMax});
+  EXPECT_EQ(c.asConst(c.canonical(s1)), 1);
+  c.assumeWithin(of("a*b"), {1, kMax});
+  c.assumeWithin(of("-1*a*b"), {-1, kMax});
+  EXPECT_EQ(c.asConst(c.canonical(a)), 1);
+  EXPECT_EQ(c.asConst(c.canonical(b)), 1);
+}
+
+TEST_F(Bounds, QuotientsThatBecomeNumbers) {
+  const SymId x = c.symbol("x", {0, kMax});
+  c.assumeEqual(of("(x + 1)//2"), of("x//2 + -1*x + 4"));
+  c.assumeWithin(x, {3, kMax});
+  c.assumeWithin(of("-1*x"), {-4, kMax});
+  EXPECT_EQ(c.provablyEqual(of("2 + -1*(x//2)"), of("4 + -1*x")), true);
+  SymContext alone;
+  const SymId y = alone.symbol("y", {0, kMax});
+  alone.assumeEqual(alone.floorDiv(y, alone.constant(2)), alone.constant(2));
+  EXPECT_EQ(alone.asConst(alone.canonical(*alone.parse("y//2"))), 2);
+}
+
+TEST_F(Bounds, SumsThatMeetTheirBound) {
+  const SymId x = c.symbol("x", {0, 1}), i = c.symbol("i", {INT64_MIN, -1});
+  c.assumeWithin(of("x + i"), {0, kMax});
+  EXPECT_EQ(c.asConst(c.canonical(of("x + i"))), 0);
+  EXPECT_EQ(c.asConst(c.canonical(x)), 1);
+  EXPECT_EQ(c.asConst(c.canonical(i)), -1);
+}
+
 TEST_F(Bounds, OfEqualitiesOfQuotients) {
   EXPECT_FALSE(holds("s0 + -2"));
   c.assumeEqual(of("(s0 + -1*a)//2"), of("1"));  // x[a:][1::2] has one element

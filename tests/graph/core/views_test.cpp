@@ -62,12 +62,13 @@ class Chain {
   }
 
   void step() {
-    switch (pick(6)) {
+    switch (pick(7)) {
       case 0: return slice();
       case 1: return transpose();
       case 2: return expand();
       case 3: return squeeze();
       case 4: return broadcast();
+      case 5: return diagonal();
       default: return reshape();
     }
   }
@@ -166,6 +167,16 @@ class Chain {
       address_.shape.erase(address_.shape.begin() + static_cast<ptrdiff_t>(d));
       return;
     }
+  }
+
+  /// Of squares whose axes run in one direction.
+  void diagonal() {
+    const Layout& layout = graph.type(value_).layout;
+    if (rank() != 2 || address_.shape[0] != address_.shape[1] || (layout.negativeAxes != 0 && layout.negativeAxes != 3))
+      return;
+    value_ = graph.diagonal(value_);
+    address_ = gather(address_, {address_.shape[0]},
+                      [](const std::vector<int64_t>& i) { return std::vector<int64_t>{i[0], i[0]}; });
   }
 
   void broadcast() {
