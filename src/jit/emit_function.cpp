@@ -11,6 +11,7 @@
 #include "graph/support/check.h"
 #include "jit/compile.h"
 #include "jit/emit_module.h"
+#include "jit/profilers.h"
 #include "jit/scalar_loops.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -50,6 +51,7 @@ FunctionState::FunctionState(const ModuleState& m, const std::string& name, Kind
   const auto linkage = entry ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
   function_ = llvm::Function::Create(type, linkage, name, m.module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
+  if (areProfilersOpen()) function_->addFnAttr("frame-pointer", "all");
   function_->addFnAttr("target-cpu", target_.cpu);
   function_->addFnAttr("target-features", target_.features);
   const std::string bits = std::to_string(target_.vectorBits);
@@ -171,6 +173,8 @@ Value* FunctionState::field(size_t offset) {
   Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(0), offset);
   return known = entry_.CreateLoad(ir_.getPtrTy(), address);
 }
+
+Value* FunctionState::times() { return field(offsetof(Context, times)); }
 
 Value* FunctionState::progress(size_t offset) {
   return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), field(offsetof(Context, progress)), offset);

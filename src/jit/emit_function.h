@@ -84,6 +84,8 @@ class FunctionState {
   /// Stores the Status of the flags that are up by now, in a block of its own, as element `index` (i32) of the array
   /// whose address stands at `array`; lowers them.
   void storeFlags(llvm::Value* array, int64_t index);
+  /// Context::times.
+  llvm::Value* times();
   /// Address of a field of CommitProgress.
   llvm::Value* progress(size_t offset);
 

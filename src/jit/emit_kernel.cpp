@@ -47,6 +47,7 @@ void KernelEmitter::run() {
 void KernelEmitter::runBetween(llvm::Value* from, llvm::Value* to) {
   from_ = from;
   to_ = to;
+  ofRows_ = true;
   run();
 }
 
@@ -107,11 +108,13 @@ bool KernelEmitter::isFloatOperation(const Expr& expr) const {
   return kernels::raisesFlags(expr.op) && (graph::isFloat(expr.dtype) || graph::isFloat(operandType(expr)));
 }
 
-// Observing the last operation of a chain is enough.
+// Observing the last operation of a chain is enough. Changing the sign hides none of it.
 void KernelEmitter::findKept() {
   kept_.assign(kernel_.exprs.size(), false);
-  for (const Expr& expr : kernel_.exprs) {
-    if (!isFloatOperation(expr)) continue;
+  for (size_t i = kernel_.exprs.size(); i-- > 0;) {
+    const Expr& expr = kernel_.exprs[i];
+    const bool signs = expr.op == ScalarOp::kAbs || expr.op == ScalarOp::kNeg;
+    if (!isFloatOperation(expr) && !(signs && kept_[i])) continue;
     for (ExprId operand : expr.operands) kept_[operand.index] = true;
   }
 }
@@ -131,8 +134,10 @@ Value* KernelEmitter::leaf(ExprId id, bool inLanes) {
   if (expr.op == ScalarOp::kLoad) return emitLoad(expr);
   if (expr.op == ScalarOp::kReduceResult) return reduced_[expr.stmt.index][expr.imm];
   FW_CHECK(expr.op == ScalarOp::kAxis);
-  Value* index = axes_[expr.axis.index];
-  return inLanes ? ir_.CreateAdd(fn_.splat(index, lanes_.count), lanes_.index) : index;
+  llvm::Type* type = fn_.scalarType(expr.dtype);
+  Value* index = ir_.CreateTrunc(axes_[expr.axis.index], type);  // nothing where it is i64
+  if (!inLanes) return index;
+  return ir_.CreateAdd(fn_.splat(index, lanes_.count), ir_.CreateTrunc(lanes_.index, shapedLike(type, lanes_.index)));
 }
 
 Value* KernelEmitter::computed(const Expr& expr, bool inLanes) {
@@ -195,10 +200,16 @@ bool KernelEmitter::markExpr(const Expr& expr, AxisId axis) const {
   if (expr.op == ScalarOp::kAxis) return expr.axis == axis;
   if (expr.op == ScalarOp::kLoad) return accessVaries(kernel_.accesses[expr.access], axis);
   if (expr.op == ScalarOp::kReduceResult) {
-    const kernels::Accumulator& acc = kernel_.stmts[expr.stmt.index].accumulators[expr.imm];
-    return varies(acc.init) || varies(acc.element);
+    const Stmt& reduce = kernel_.stmts[expr.stmt.index];
+    return accumulatorVaries(reduce, reduce.accumulators[expr.imm]);
   }
   return std::any_of(expr.operands.begin(), expr.operands.end(), [&](ExprId operand) { return varies(operand); });
+}
+
+/// Where an extreme stands differs from lane to lane as the extreme does.
+bool KernelEmitter::accumulatorVaries(const Stmt& reduce, const kernels::Accumulator& acc) const {
+  if (varies(acc.init) || varies(acc.element)) return true;
+  return kernels::findsExtreme(reduce.order) && varies(reduce.accumulators[0].element);
 }
 
 unsigned KernelEmitter::markVarying(const Block& body, AxisId axis) {
@@ -217,9 +228,8 @@ unsigned KernelEmitter::markVarying(const Block& body, AxisId axis) {
     const Stmt& stmt = kernel_.stmts[item.stmt.index];
     widest = std::max(widest, markVarying(stmt.body, axis));
     if (stmt.kind == StmtKind::kStore || stmt.kind == StmtKind::kObserve) count(kernel_.exprs[stmt.value.index].dtype);
-    for (const kernels::Accumulator& acc : stmt.accumulators) {
-      if (varies(acc.init) || varies(acc.element)) count(acc.dtype);
-    }
+    for (const kernels::Accumulator& acc : stmt.accumulators)
+      if (accumulatorVaries(stmt, acc)) count(acc.dtype);
   }
   return widest;
 }

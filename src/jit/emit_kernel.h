@@ -23,7 +23,8 @@ class KernelEmitter {
   /// What stands for a constant (kConst) in code that several kernels share.
   void bind(kernels::ExprId constant, llvm::Value* value) { numbers_[constant] = value; }
   void run();
-  /// The iterations [from, to) of its outermost loop, the only one.
+  /// The iterations [from, to) of its outermost loop, the only one: rows of large arrays. Vectors begin where a store
+  /// is aligned, and rows that need not follow each other go in pairs.
   void runBetween(llvm::Value* from, llvm::Value* to);
   /// Computes what the kernel stores and drops it, for what it raises on the way.
   void observe();
@@ -71,14 +72,23 @@ class KernelEmitter {
   /// Marks the expressions below `body` that depend on `axis`; answers the widest varying element in bytes.
   unsigned markVarying(const kernels::Block& body, AxisId axis);
   bool accessVaries(const kernels::Access& access, AxisId axis) const;
+  bool accumulatorVaries(const Stmt& reduce, const kernels::Accumulator& acc) const;
   bool markExpr(const kernels::Expr& expr, AxisId axis) const;
   unsigned chooseLanes(unsigned widest, bool hasSingle) const;
   void collectAccesses(const kernels::Block& body, std::vector<uint32_t>& out) const;
 
   // emit_loops.cpp
   void emitLoop(const Stmt& stmt);
+  /// The vectorised loop in the body of `stmt`, if two of its iterations can go through it together; else null.
+  const Stmt* pairedIn(const Stmt& stmt) const;
+  void emitPair(const Stmt& stmt, const Stmt& inner, llvm::Value* index);
+  void findRaised(const Stmt& stmt);
   void emitVectorLoop(const Stmt& stmt);
+  /// The first index of a loop over [lower, upper) from which on what it stores is aligned to so many lanes.
+  llvm::Value* firstAligned(const Stmt& stmt, unsigned lanes, llvm::Value* lower, llvm::Value* upper);
   void emitBody(const Stmt& stmt, llvm::Value* index);
+  /// The same in each of the rows at hand.
+  void emitRows(const Stmt& stmt, llvm::Value* index);
   /// Binds the axis, moves the pointers of the body's accesses along it, runs `body`, and restores both.
   void withAxis(const Stmt& stmt, llvm::Value* index, llvm::function_ref<void()> body);
   Lanes fullLanes(unsigned count, AxisId axis);
@@ -92,8 +102,12 @@ class KernelEmitter {
   Carried sequentialReduce(const Stmt& stmt);
   Carried vectorReduce(const Stmt& stmt, unsigned lanes);
   Carried elements(const Stmt& stmt, llvm::Value* index);
+  Carried combined(const Stmt& stmt, llvm::ArrayRef<llvm::Value*> acc, llvm::ArrayRef<llvm::Value*> next);
+  /// The same of two accumulations, neither of which comes first.
+  Carried joined(const Stmt& stmt, llvm::ArrayRef<llvm::Value*> a, llvm::ArrayRef<llvm::Value*> b);
+  Carried extremeOf(const Stmt& stmt, llvm::ArrayRef<llvm::Value*> acc, llvm::ArrayRef<llvm::Value*> next, bool first);
   llvm::Value* identity(const kernels::Accumulator& acc);
-  llvm::Value* acrossLanes(const kernels::Accumulator& acc, llvm::Value* vector);
+  Carried acrossLanes(const Stmt& stmt, const Carried& vectors);
 
   // emit_pairwise.cpp
   Carried pairwiseReduce(const Stmt& stmt);
@@ -142,7 +156,10 @@ class KernelEmitter {
   absl::flat_hash_map<uint32_t, llvm::Value*> saveShift_;  ///< by access of a store: elements from save_ to its part
   llvm::Value* from_ = nullptr;                            ///< part of the next loop to run; nullptr: all
   llvm::Value* to_ = nullptr;
-  int depth_ = 0;  ///< blocks below the vector statement's own body
+  bool unrolls_ = true;                          ///< vector loops of short bodies
+  bool ofRows_ = false;                          ///< of large arrays: see runBetween
+  std::vector<std::vector<llvm::Value*>> rows_;  ///< pointers_ of each of a pair; empty: there is one row
+  int depth_ = 0;                                ///< blocks below the vector statement's own body
 };
 
 }  // namespace fw::jit

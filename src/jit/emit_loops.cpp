@@ -23,6 +23,8 @@ namespace {
 constexpr size_t kSmallBody = 14;  ///< up to here the loop's own overhead shows
 constexpr size_t kLongBody = 30;   ///< from here on the latency of its operations does
 
+constexpr int64_t kAlignedVectors = 32;  ///< in a row, for which elements in front of the first are worth a loop
+
 }  // namespace
 
 void KernelEmitter::withAxis(const Stmt& stmt, Value* index, llvm::function_ref<void()> body) {
@@ -56,12 +58,79 @@ void KernelEmitter::emitLoop(const Stmt& stmt) {
   ++depth_;
   Value *lower = from_ ? from_ : scalar(stmt.lower), *upper = from_ ? to_ : scalar(stmt.upper);
   from_ = to_ = nullptr;
+  if (const Stmt* inner = pairedIn(stmt)) {
+    Value* pairs = ir_.CreateBinaryIntrinsic(Intrinsic::smax, ir_.CreateSub(upper, lower), fn_.i64(0));
+    Value* single = ir_.CreateAdd(lower, ir_.CreateAnd(pairs, fn_.i64(-2)));
+    fn_.loop(lower, single, 2, {}, [&](Value* index, const Carried&) {
+      emitPair(stmt, *inner, index);
+      return Carried{};
+    });
+    lower = single;
+    ofRows_ = false;  // few are left over: short code for them
+    unrolls_ = false;
+  }
   fn_.loop(lower, upper, 1, {}, [&](Value* index, const Carried&) {
     emitBody(stmt, index);
     return Carried{};
   });
+  unrolls_ = true;
   --depth_;
 }
+
+// --- rows of large arrays --------------------------------------------------------------------------------------------
+
+const kernels::Stmt* KernelEmitter::pairedIn(const Stmt& stmt) const {
+  const auto& items = stmt.body.items;
+  if (!ofRows_ || !stmt.parallel || items.size() != 1 || !items[0].stmt.valid()) return nullptr;
+  const Stmt& inner = kernel_.stmts[items[0].stmt.index];
+  if (inner.kind != StmtKind::kLoop || !inner.vectorize || unrollOf(inner) == 1) return nullptr;
+  const auto isOfTheRow = [&](const kernels::Item& item) {  // has another value in the next row
+    if (!item.expr.valid()) return false;
+    const Expr& expr = kernel_.exprs[item.expr.index];
+    return expr.op == ScalarOp::kRaiseIf || (expr.op == ScalarOp::kAxis && expr.axis == stmt.axis);
+  };
+  return std::any_of(inner.body.items.begin(), inner.body.items.end(), isOfTheRow) ? nullptr : &inner;
+}
+
+void KernelEmitter::emitPair(const Stmt& stmt, const Stmt& inner, Value* index) {
+  std::vector<std::vector<Value*>> rows;
+  for (int64_t row = 1; row >= 0; --row)
+    withAxis(stmt, row ? ir_.CreateAdd(index, fn_.i64(row)) : index, [&] { rows.insert(rows.begin(), pointers_); });
+  withAxis(stmt, index, [&] {
+    rows_ = std::move(rows);
+    emitVectorLoop(inner);
+    rows_.clear();
+  });
+}
+
+void KernelEmitter::emitRows(const Stmt& stmt, Value* index) {
+  if (rows_.empty()) return emitBody(stmt, index);
+  const std::vector<Value*> saved = pointers_;
+  for (const std::vector<Value*>& row : rows_) {
+    pointers_ = row;
+    emitBody(stmt, index);
+  }
+  pointers_ = saved;
+}
+
+Value* KernelEmitter::firstAligned(const Stmt& stmt, unsigned lanes, Value* lower, Value* upper) {
+  for (const kernels::Item& item : stmt.body.items) {
+    if (!item.stmt.valid() || kernel_.stmts[item.stmt.index].kind != StmtKind::kStore) continue;
+    const Stmt& store = kernel_.stmts[item.stmt.index];
+    const auto& terms = kernel_.accesses[store.access].terms;
+    const auto isAlong = [&](const kernels::Access::Term& term) { return term.axis == stmt.axis; };
+    const auto along = std::find_if(terms.begin(), terms.end(), isAlong);
+    const int64_t bytes = graph::itemSize(kernel_.exprs[store.value.index].dtype);
+    if (along == terms.end() || !fn_.syms().isConst(along->stride, bytes)) continue;
+    Value* first = ir_.CreatePtrToInt(advance(pointers_[store.access], along->stride, lower), ir_.getInt64Ty());
+    Value* missing = ir_.CreateAnd(ir_.CreateNeg(first), fn_.i64(bytes * lanes - 1));
+    Value* isLong = ir_.CreateICmpSGE(ir_.CreateSub(upper, lower), fn_.i64(kAlignedVectors * lanes));
+    return ir_.CreateSelect(isLong, ir_.CreateAdd(lower, ir_.CreateSDiv(missing, fn_.i64(bytes))), lower);
+  }
+  return lower;
+}
+
+// --- vectors ---------------------------------------------------------------------------------------------------------
 
 KernelEmitter::Lanes KernelEmitter::fullLanes(unsigned count, AxisId axis) {
   Lanes lanes;
@@ -104,20 +173,8 @@ unsigned KernelEmitter::registersOf(const Stmt& stmt, unsigned widest) const {
   return isLong && !hasInnerLoops(stmt) && fn_.target().masks && widest > 1 ? 2 : 1;
 }
 
-void KernelEmitter::emitVectorLoop(const Stmt& stmt) {
-  hasSingle_ = false;
-  const unsigned widest = markVarying(stmt.body, stmt.axis);
-  const unsigned count = chooseLanes(widest, hasSingle_) * registersOf(stmt, widest);
-  const unsigned unroll = unrollOf(stmt);
-  const int64_t step = int64_t{count} * unroll;
-
-  Value *lower = from_ ? from_ : scalar(stmt.lower), *upper = from_ ? to_ : scalar(stmt.upper);
-  from_ = to_ = nullptr;
-  Value* total = ir_.CreateBinaryIntrinsic(Intrinsic::smax, ir_.CreateSub(upper, lower), fn_.i64(0));
-  Value* split = ir_.CreateAdd(lower, ir_.CreateAnd(total, fn_.i64(-step)));
-
-  // RaiseIf of the body: one register of lanes per status bit.
-  Carried raisedLanes;
+/// One register of lanes per status bit that something in the body raises.
+void KernelEmitter::findRaised(const Stmt& stmt) {
   for (const kernels::Item& item : stmt.body.items) {
     if (!item.expr.valid()) continue;
     const Expr& expr = kernel_.exprs[item.expr.index];
@@ -125,6 +182,18 @@ void KernelEmitter::emitVectorLoop(const Stmt& stmt) {
     if (std::any_of(raised_.begin(), raised_.end(), [&](const Raised& r) { return r.bit == expr.imm; })) continue;
     raised_.push_back({expr.imm, nullptr});
   }
+}
+
+void KernelEmitter::emitVectorLoop(const Stmt& stmt) {
+  hasSingle_ = false;
+  const unsigned widest = markVarying(stmt.body, stmt.axis);
+  const unsigned count = chooseLanes(widest, hasSingle_) * registersOf(stmt, widest);
+  const unsigned unroll = rows_.empty() && unrolls_ ? unrollOf(stmt) : 1;
+  const int64_t step = int64_t{count} * unroll;
+
+  Value *lower = from_ ? from_ : scalar(stmt.lower), *upper = from_ ? to_ : scalar(stmt.upper);
+  from_ = to_ = nullptr;
+  findRaised(stmt);
   const int savedDepth = depth_;
   depth_ = 0;
   // Runs `emit` with the carried lanes installed; answers their new values.
@@ -142,28 +211,51 @@ void KernelEmitter::emitVectorLoop(const Stmt& stmt) {
   };
   const Carried none(raised_.size(), llvm::Constant::getNullValue(llvm::FixedVectorType::get(ir_.getInt1Ty(), count)));
 
-  Carried after = fn_.loop(lower, split, step, none, [&](Value* index, const Carried& values) {
-    return carrying(values, [&] {
-      for (unsigned u = 0; u < unroll; ++u) {
-        lanes_ = fullLanes(count, stmt.axis);
-        emitBody(stmt, u ? ir_.CreateAdd(index, fn_.i64(int64_t{u} * count), "", false, true) : index);
-      }
-    });
-  });
-  if (fn_.target().masks) {
-    after = fn_.loop(split, upper, count, after, [&](Value* index, const Carried& values) {
+  const auto inVectors = [&](Value* from, Value* to, const Carried& before) {
+    return fn_.loop(from, to, step, before, [&](Value* index, const Carried& values) {
       return carrying(values, [&] {
-        lanes_ = tailLanes(count, stmt.axis, ir_.CreateSub(upper, index));
-        emitBody(stmt, index);
+        for (unsigned u = 0; u < unroll; ++u) {
+          lanes_ = fullLanes(count, stmt.axis);
+          emitRows(stmt, u ? ir_.CreateAdd(index, fn_.i64(int64_t{u} * count), "", false, true) : index);
+        }
       });
     });
-    flush(after);
+  };
+  const auto masked = [&](Value* from, Value* to, const Carried& before) {
+    return fn_.loop(from, to, count, before, [&](Value* index, const Carried& values) {
+      return carrying(values, [&] {
+        lanes_ = tailLanes(count, stmt.axis, ir_.CreateSub(to, index));
+        emitRows(stmt, index);
+      });
+    });
+  };
+  const auto oneByOne = [&](Value* from, Value* to) {
+    lanes_ = Lanes{};
+    const Carried nothing(raised_.size(), ir_.getFalse());
+    flush(fn_.loop(from, to, 1, nothing, [&](Value* index, const Carried& values) {
+      return carrying(values, [&] { emitRows(stmt, index); });
+    }));
+  };
+
+  Carried before = none;
+  if (ofRows_ && !hasInnerLoops(stmt)) {
+    Value* aligned = firstAligned(stmt, count, lower, upper);
+    if (aligned != lower) {
+      if (fn_.target().masks)
+        before = masked(lower, aligned, none);
+      else
+        oneByOne(lower, aligned);
+    }
+    lower = aligned;
+  }
+  Value* total = ir_.CreateBinaryIntrinsic(Intrinsic::smax, ir_.CreateSub(upper, lower), fn_.i64(0));
+  Value* split = ir_.CreateAdd(lower, ir_.CreateAnd(total, fn_.i64(-step)));
+  Carried after = inVectors(lower, split, before);
+  if (fn_.target().masks) {
+    flush(masked(split, upper, after));
   } else {
     flush(after);
-    lanes_ = Lanes{};
-    flush(fn_.loop(split, upper, 1, Carried(raised_.size(), ir_.getFalse()), [&](Value* index, const Carried& values) {
-      return carrying(values, [&] { emitBody(stmt, index); });
-    }));
+    oneByOne(split, upper);
   }
   lanes_ = Lanes{};
   depth_ = savedDepth;

@@ -19,6 +19,12 @@ struct ModuleState {
   const graph::Plan& plan;
   const kernels::KernelProgram& program;
   bool checked;  ///< accesses are compared with their buffers before they are made
+  bool timed;    ///< kernels and library calls are (CompileOptions)
+
+  /// Their numbers in Context::times.
+  size_t partOfKernel(size_t i) const { return i; }
+  size_t partOfCommit(size_t i) const { return program.kernels.size() + i; }
+  size_t partOfCall(size_t number) const { return program.kernels.size() + program.commits.size() + number; }
 };
 
 /// Checked: what commits access is compared before anything is computed, since they cannot stop half-way.

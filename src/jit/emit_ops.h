@@ -20,12 +20,12 @@ class OpEmitter {
   void observe(llvm::Value* v);
   llvm::Value* constant(DType d, uint64_t bits);
   llvm::Value* combine(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
+  llvm::Value* compare(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
 
  private:
   using Lanewise = llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)>;
 
   llvm::Value* unary(kernels::ScalarOp op, DType d, llvm::Value* a);
-  llvm::Value* compare(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
   llvm::Value* quietCompare(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* quietChunk(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* minMax(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);

@@ -3,6 +3,9 @@
 // Free order: several vector accumulators side by side, so that the latency of one operation does not bound the loop; a
 // masked or scalar tail; then one fold across lanes. Sequential: one accumulator, element after element; inside a
 // vector loop (a reduction over an outer axis) that accumulator is a vector of independent sums.
+//
+// Extremes with their positions go the way of those in free order: a lane meets its elements in ascending positions,
+// and what lanes and registers have found is joined by the positions.
 #include "graph/support/check.h"
 #include "jit/emit_kernel.h"
 #include "llvm/IR/Intrinsics.h"
@@ -25,17 +28,17 @@ bool repeatable(ScalarOp op) {
 void KernelEmitter::emitReduce(StmtId id) {
   const Stmt& stmt = kernel_.stmts[id.index];
   ++depth_;
-  if (stmt.order == ReduceOrder::kSequential || stmt.order == ReduceOrder::kAny) {
+  if (stmt.order == ReduceOrder::kPairwise || stmt.order == ReduceOrder::kPairwisePart) {
+    reduced_[id.index] = pairwiseReduce(stmt);
+  } else {
     unsigned lanes = 1;
-    if (stmt.order == ReduceOrder::kAny && stmt.vectorize && lanes_.count == 1) {
+    if (stmt.order != ReduceOrder::kSequential && stmt.vectorize && lanes_.count == 1) {
       hasSingle_ = false;
       unsigned widest = markVarying(stmt.body, stmt.axis);
       for (const Accumulator& acc : stmt.accumulators) widest = std::max(widest, unsigned(graph::itemSize(acc.dtype)));
       lanes = chooseLanes(widest, hasSingle_);
     }
     reduced_[id.index] = lanes > 1 ? vectorReduce(stmt, lanes) : sequentialReduce(stmt);
-  } else {
-    reduced_[id.index] = pairwiseReduce(stmt);
   }
   --depth_;
 }
@@ -46,7 +49,7 @@ KernelEmitter::Carried KernelEmitter::elements(const Stmt& stmt, Value* index) {
   withAxis(stmt, index, [&] {
     emitBlock(stmt.body);
     for (const Accumulator& acc : stmt.accumulators) {
-      const bool wide = lanes_.count > 1 && (lanes_.axis == stmt.axis || varies(acc.init) || varies(acc.element));
+      const bool wide = lanes_.count > 1 && (lanes_.axis == stmt.axis || accumulatorVaries(stmt, acc));
       out.push_back(wide ? value(acc.element) : scalar(acc.element));
     }
   });
@@ -56,17 +59,43 @@ KernelEmitter::Carried KernelEmitter::elements(const Stmt& stmt, Value* index) {
 KernelEmitter::Carried KernelEmitter::sequentialReduce(const Stmt& stmt) {
   Carried init;
   for (const Accumulator& acc : stmt.accumulators) {
-    const bool wide = lanes_.count > 1 && (varies(acc.init) || varies(acc.element));
+    const bool wide = lanes_.count > 1 && accumulatorVaries(stmt, acc);
     init.push_back(wide ? value(acc.init) : scalar(acc.init));
   }
-  return fn_.loop(scalar(stmt.lower), scalar(stmt.upper), 1, init, [&](Value* index, const Carried& values) {
-    Carried next = elements(stmt, index);
-    for (size_t i = 0; i < next.size(); ++i) {
-      const Accumulator& acc = stmt.accumulators[i];
-      next[i] = ops_.combine(acc.combine, acc.dtype, values[i], next[i]);
+  return fn_.loop(scalar(stmt.lower), scalar(stmt.upper), 1, init,
+                  [&](Value* index, const Carried& values) { return combined(stmt, values, elements(stmt, index)); });
+}
+
+KernelEmitter::Carried KernelEmitter::combined(const Stmt& stmt, llvm::ArrayRef<Value*> acc,
+                                               llvm::ArrayRef<Value*> next) {
+  if (kernels::findsExtreme(stmt.order)) return extremeOf(stmt, acc, next, stmt.order == ReduceOrder::kFirst);
+  Carried out;
+  for (size_t i = 0; i < next.size(); ++i)
+    out.push_back(ops_.combine(stmt.accumulators[i].combine, stmt.accumulators[i].dtype, acc[i], next[i]));
+  return out;
+}
+
+KernelEmitter::Carried KernelEmitter::joined(const Stmt& stmt, llvm::ArrayRef<Value*> a, llvm::ArrayRef<Value*> b) {
+  return kernels::findsExtreme(stmt.order) ? extremeOf(stmt, a, b, false) : combined(stmt, a, b);
+}
+
+/// `first`: of two that are equal, what has been accumulated stays.
+KernelEmitter::Carried KernelEmitter::extremeOf(const Stmt& stmt, llvm::ArrayRef<Value*> acc,
+                                                llvm::ArrayRef<Value*> next, bool first) {
+  const DType d = stmt.accumulators[0].dtype, at = stmt.accumulators[1].dtype;
+  const bool min = stmt.accumulators[0].combine == ScalarOp::kMinSecond, real = graph::isFloat(d);
+  // Whatever is not in order beats the accumulated number, unless that is a NaN.
+  Value* takes = ir_.CreateNot(ops_.compare(min ? ScalarOp::kLe : ScalarOp::kGe, d, acc[0], next[0]));
+  if (real) takes = ir_.CreateAnd(takes, ir_.CreateFCmpORD(acc[0], acc[0]));
+  if (!first) {
+    Value* same = ops_.compare(ScalarOp::kEq, d, acc[0], next[0]);
+    if (real) {
+      Value* none = ir_.CreateAnd(ir_.CreateFCmpUNO(acc[0], acc[0]), ir_.CreateFCmpUNO(next[0], next[0]));
+      same = ir_.CreateOr(same, none);
     }
-    return next;
-  });
+    takes = ir_.CreateOr(takes, ir_.CreateAnd(same, ops_.compare(ScalarOp::kLt, at, next[1], acc[1])));
+  }
+  return {ir_.CreateSelect(takes, next[0], acc[0]), ir_.CreateSelect(takes, next[1], acc[1])};
 }
 
 Value* KernelEmitter::identity(const Accumulator& acc) {
@@ -80,17 +109,38 @@ Value* KernelEmitter::identity(const Accumulator& acc) {
   return scalar(acc.init);
 }
 
-Value* KernelEmitter::acrossLanes(const Accumulator& acc, Value* vector) {
-  if (acc.dtype == DType::kBool && acc.combine == ScalarOp::kOr) return ir_.CreateOrReduce(vector);
-  if (acc.dtype == DType::kBool && acc.combine == ScalarOp::kAnd) return ir_.CreateAndReduce(vector);
-  const unsigned count = lanesOf(vector);
-  for (unsigned half = count / 2; half > 0; half /= 2) {
-    // Full width to the end: narrower float vectors would get undefined lanes.
-    llvm::SmallVector<int, 64> picks;
-    for (unsigned i = 0; i < count; ++i) picks.push_back(int((i + half) % count));
-    vector = ops_.combine(acc.combine, acc.dtype, vector, ir_.CreateShuffleVector(vector, picks));
+/// What the lanes have accumulated, as scalars.
+KernelEmitter::Carried KernelEmitter::acrossLanes(const Stmt& stmt, const Carried& vectors) {
+  const unsigned count = lanesOf(vectors[0]);
+  using Join = llvm::function_ref<Carried(const Carried&, const Carried&)>;
+  auto fold = [&](Carried lanes, Join join) {
+    for (unsigned half = count / 2; half > 0; half /= 2) {
+      // Full width to the end: narrower float vectors would get undefined lanes.
+      llvm::SmallVector<int, 64> picks;
+      for (unsigned i = 0; i < count; ++i) picks.push_back(int((i + half) % count));
+      Carried others;
+      for (Value* lane : lanes) others.push_back(ir_.CreateShuffleVector(lane, picks));
+      lanes = join(lanes, others);
+    }
+    for (Value*& lane : lanes) lane = ir_.CreateExtractElement(lane, uint64_t{0});
+    return lanes;
+  };
+  if (kernels::findsExtreme(stmt.order))
+    return fold(vectors, [&](const Carried& a, const Carried& b) { return joined(stmt, a, b); });
+  Carried out;
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    const Accumulator& acc = stmt.accumulators[i];
+    if (acc.dtype == DType::kBool && acc.combine == ScalarOp::kOr) {
+      out.push_back(ir_.CreateOrReduce(vectors[i]));
+    } else if (acc.dtype == DType::kBool && acc.combine == ScalarOp::kAnd) {
+      out.push_back(ir_.CreateAndReduce(vectors[i]));
+    } else {
+      out.push_back(fold({vectors[i]}, [&](const Carried& a, const Carried& b) -> Carried {
+        return {ops_.combine(acc.combine, acc.dtype, a[0], b[0])};
+      })[0]);
+    }
   }
-  return ir_.CreateExtractElement(vector, uint64_t{0});
+  return out;
 }
 
 KernelEmitter::Carried KernelEmitter::vectorReduce(const Stmt& stmt, unsigned lanes) {
@@ -100,49 +150,38 @@ KernelEmitter::Carried KernelEmitter::vectorReduce(const Stmt& stmt, unsigned la
   Value *lower = scalar(stmt.lower), *upper = scalar(stmt.upper);
   Value* total = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ir_.CreateSub(upper, lower), fn_.i64(0));
   Value* split = ir_.CreateAdd(lower, ir_.CreateAnd(total, fn_.i64(-step)));
-  Value* mainEnd = split;
+  auto of = [&](const Carried& values, unsigned u) { return llvm::ArrayRef<Value*>(values).slice(u * n, n); };
 
-  Carried start;
+  Carried start, inits;
+  for (const Accumulator& acc : stmt.accumulators) inits.push_back(scalar(acc.init));
   for (unsigned u = 0; u < unroll; ++u) {
     for (const Accumulator& acc : stmt.accumulators) start.push_back(fn_.splat(identity(acc), lanes));
   }
-  auto combine = [&](size_t i, Value* a, Value* b) {
-    return ops_.combine(stmt.accumulators[i].combine, stmt.accumulators[i].dtype, a, b);
-  };
-  Carried sums = fn_.loop(lower, mainEnd, step, start, [&](Value* index, const Carried& values) {
+  const Carried all = fn_.loop(lower, split, step, start, [&](Value* index, const Carried& values) {
     Carried next;
     for (unsigned u = 0; u < unroll; ++u) {
       lanes_ = fullLanes(lanes, stmt.axis);
       Carried got = elements(stmt, u ? ir_.CreateAdd(index, fn_.i64(int64_t{u} * lanes), "", false, true) : index);
-      for (size_t i = 0; i < n; ++i) next.push_back(combine(i, values[u * n + i], got[i]));
+      next.append(combined(stmt, of(values, u), got));
     }
     return next;
   });
-  for (unsigned u = 1; u < unroll; ++u) {
-    for (size_t i = 0; i < n; ++i) sums[i] = combine(i, sums[i], sums[u * n + i]);
-  }
-  sums.resize(n);
+  Carried sums(of(all, 0));
+  for (unsigned u = 1; u < unroll; ++u) sums = joined(stmt, sums, of(all, u));
   if (fn_.target().masks) {
     sums = fn_.loop(split, upper, lanes, sums, [&](Value* index, const Carried& values) {
       lanes_ = tailLanes(lanes, stmt.axis, ir_.CreateSub(upper, index));
-      Carried next = elements(stmt, index);
-      for (size_t i = 0; i < n; ++i) {
-        next[i] = combine(i, values[i], next[i]);
+      Carried next = combined(stmt, values, elements(stmt, index));
+      for (size_t i = 0; i < n; ++i)
         if (!repeatable(stmt.accumulators[i].combine)) next[i] = ir_.CreateSelect(lanes_.mask, next[i], values[i]);
-      }
       return next;
     });
   }
   lanes_ = Lanes{};
-  for (size_t i = 0; i < n; ++i) {
-    sums[i] = combine(i, scalar(stmt.accumulators[i].init), acrossLanes(stmt.accumulators[i], sums[i]));
-  }
+  sums = joined(stmt, inits, acrossLanes(stmt, sums));
   if (fn_.target().masks) return sums;
-  return fn_.loop(split, upper, 1, sums, [&](Value* index, const Carried& values) {
-    Carried next = elements(stmt, index);
-    for (size_t i = 0; i < n; ++i) next[i] = combine(i, values[i], next[i]);
-    return next;
-  });
+  return fn_.loop(split, upper, 1, sums,
+                  [&](Value* index, const Carried& values) { return combined(stmt, values, elements(stmt, index)); });
 }
 
 }  // namespace fw::jit

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "graph/support/check.h"
+#include "jit/emit_clock.h"
 #include "jit/emit_wavefront.h"
 #include "jit/runtime.h"
 #include "jit/scalar_loops.h"
@@ -159,7 +160,10 @@ class StepEmitter {
   }
 
   void emit(const graph::CallStep& step) {
-    leaveWith(callHost(kCallLibrary, static_cast<uint32_t>(step.number)));
+    std::optional<EmitClock> clock(std::in_place, fn_, m_.partOfCall(static_cast<size_t>(step.number)));
+    llvm::Value* status = callHost(kCallLibrary, static_cast<uint32_t>(step.number));
+    clock.reset();
+    leaveWith(status);
     fn_.renew();
   }
 

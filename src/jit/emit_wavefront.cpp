@@ -28,10 +28,10 @@ class WaveEmitter {
     Value* atOnce = stepsAtOnce(trip);
     Value *one = fn_.i64(1), *all = ir_.CreateAdd(total_, one);
     Loop turns = open("turns", trip);
-    Value* fits = ir_.CreateICmpSLE(ir_.CreateAdd(turns.index, atOnce), trip);
-    Value* several = ir_.CreateAnd(fits, ir_.CreateICmpSGT(atOnce, one));
-    Value* steps = ir_.CreateSelect(several, atOnce, one);
-    Value* band = ir_.CreateSelect(several, whole(fn_.i64(kBandBytes), /*more=*/true), all);
+    Value* together = wholeCycles(least(atOnce, ir_.CreateSub(trip, turns.index)));
+    Value* several = ir_.CreateICmpSGT(together, one);
+    Value* steps = ir_.CreateSelect(several, together, one);
+    Value* band = ir_.CreateSelect(several, bandBytes(), all);
     Value* end = ir_.CreateAdd(total_, ir_.CreateMul(ir_.CreateSub(steps, one), skew_));
     end = most(end, one);  // memories change places, whether there is anything in them or not
     Loop bands = open("bands", end);
@@ -82,12 +82,27 @@ class WaveEmitter {
     return expr.op == kernels::ScalarOp::kConst ? fn_.i64(static_cast<int64_t>(expr.imm)) : fn_.sym(expr.sym);
   }
 
-  /// A multiple of the stride of all stages: the next one, or the greatest that is less.
-  Value* whole(Value* bytes, bool more) {
-    if (!wave_.stride.valid()) return bytes;
-    Value* stride = most(fn_.sym(wave_.stride), fn_.i64(1));
-    Value* up = more ? ir_.CreateSub(stride, fn_.i64(1)) : fn_.i64(-1);
-    return ir_.CreateMul(ir_.CreateSDiv(most(ir_.CreateAdd(bytes, up), fn_.i64(0)), stride), stride);
+  /// The next multiple of the row.
+  Value* wholeRows(Value* bytes) {
+    Value* up = most(ir_.CreateAdd(bytes, ir_.CreateSub(row_, fn_.i64(1))), fn_.i64(0));
+    return ir_.CreateMul(ir_.CreateSDiv(up, row_), row_);
+  }
+  Value* bandBytes() {
+    Value *rows = ir_.CreateMul(row_, fn_.i64(kBandRows)), *up = ir_.CreateSub(rows, fn_.i64(1));
+    return ir_.CreateMul(ir_.CreateSDiv(ir_.CreateAdd(fn_.i64(kBandBytes), up), rows), rows);
+  }
+
+  /// The longest stride of a stage, in which all progress is measured.
+  void findRow() {
+    row_ = fn_.i64(1);
+    for (const Wavefront::Stage& stage : wave_.stages) row_ = most(row_, fn_.sym(stage.stride));
+  }
+
+  /// By how much the last iteration that a stage does begins in front of its progress, at least.
+  Value* slack(const Wavefront::Stage& stage) {
+    Value* stride = most(fn_.sym(stage.stride), fn_.i64(1));
+    Value* divides = ir_.CreateICmpEQ(ir_.CreateSRem(row_, stride), fn_.i64(0));
+    return ir_.CreateSelect(divides, stride, fn_.i64(1));
   }
 
   struct Span {
@@ -107,6 +122,7 @@ class WaveEmitter {
   void measure() {
     std::vector<std::vector<Span>> spans;
     Value* zero = fn_.i64(0);
+    findRow();
     total_ = zero;
     for (const Wavefront::Stage& stage : wave_.stages) {
       spans.emplace_back();
@@ -137,16 +153,20 @@ class WaveEmitter {
       for (size_t b = 0; b < second.touches.size(); ++b) {
         const bool conflict = first.touches[a].memory == second.touches[b].memory &&
                               (first.touches[a].stores || second.touches[b].stores);
-        if (conflict) visit(whole(ir_.CreateSub(spans[later][b].high, spans[earlier][a].low), /*more=*/false));
+        if (!conflict) continue;
+        Value* apart = ir_.CreateSub(spans[later][b].high, spans[earlier][a].low);
+        visit(wholeRows(ir_.CreateSub(apart, slack(second))));
       }
   }
+
+  /// Turns after which memories that change places are where they were.
+  Value* wholeCycles(Value* turns) { return ir_.CreateSub(turns, ir_.CreateSRem(turns, fn_.i64(wave_.cycle))); }
 
   /// Turns that share the cache: a multiple of the cycle; 1 where everything fits, or where they are too few.
   Value* stepsAtOnce(Value* trip) {
     Value* each = fn_.i64(kCacheBytes / wave_.arrays);
-    Value* steps = ir_.CreateSDiv(ir_.CreateSub(each, fn_.i64(kBandBytes)), most(skew_, fn_.i64(1)));
-    steps = least(least(steps, fn_.i64(kTurnsAtOnce)), trip);
-    steps = ir_.CreateSub(steps, ir_.CreateSRem(steps, fn_.i64(wave_.cycle)));
+    Value* steps = ir_.CreateSDiv(ir_.CreateSub(each, bandBytes()), most(skew_, fn_.i64(1)));
+    steps = wholeCycles(least(least(steps, fn_.i64(kTurnsAtOnce)), trip));
     Value* large = ir_.CreateICmpSGT(total_, fn_.i64(kLargeBytes / wave_.arrays));
     Value* worth = ir_.CreateAnd(ir_.CreateICmpSGT(steps, fn_.i64(1)), large);
     return ir_.CreateSelect(worth, steps, fn_.i64(1));
@@ -175,7 +195,7 @@ class WaveEmitter {
   const graph::LoopStep& loop_;
   const Wavefront& wave_;
   std::vector<Value*> behind_;
-  Value *total_ = nullptr, *skew_ = nullptr;
+  Value *row_ = nullptr, *total_ = nullptr, *skew_ = nullptr;
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "jit/kernel_list.h"
 
+#include <optional>
 #include <utility>
 
 #include "graph/support/check.h"
+#include "jit/emit_clock.h"
 #include "jit/emit_kernel.h"
 #include "jit/scalar_loops.h"
 
@@ -41,6 +43,8 @@ void KernelList::share(const std::vector<bool>& exception) {
 }
 
 void KernelList::kernel(FunctionState& fn, size_t i) {
+  std::optional<EmitClock> clock;
+  if (use_ != Use::kObserve) clock.emplace(fn, use_ == Use::kRun ? m_.partOfKernel(i) : m_.partOfCommit(i));
   if (sharedBy_[i] >= 0) return call(fn, static_cast<size_t>(sharedBy_[i]), i);
   KernelEmitter emitter(fn, *list_[i], m_.checked && use_ != Use::kCommit);
   use_ == Use::kObserve ? emitter.observe() : emitter.run();

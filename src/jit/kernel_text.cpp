@@ -15,9 +15,9 @@ using kernels::ScalarOp;
 using kernels::Stmt;
 
 /// Writes a kernel down and keeps what the text leaves out.
-class Writer {
+class TextWriter {
  public:
-  Writer(const Kernel& kernel, const graph::SymContext& syms) : kernel_(kernel), syms_(syms) { findNumbers(); }
+  TextWriter(const Kernel& kernel, const graph::SymContext& syms) : kernel_(kernel), syms_(syms) { findNumbers(); }
 
   KernelText run() {
     put(kernel_.axisCount);
@@ -110,6 +110,6 @@ class Writer {
 
 }  // namespace
 
-KernelText writeDown(const Kernel& kernel, const graph::SymContext& syms) { return Writer(kernel, syms).run(); }
+KernelText writeDown(const Kernel& kernel, const graph::SymContext& syms) { return TextWriter(kernel, syms).run(); }
 
 }  // namespace fw::jit

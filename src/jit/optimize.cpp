@@ -2,6 +2,7 @@
 // Passes are named one by one: LLVM's own pipelines take several times as long, and link all passes there are.
 #include "jit/optimize.h"
 
+#include "jit/element_loops.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/BasicAliasAnalysis.h"
@@ -122,9 +123,20 @@ class DropObservers : public llvm::PassInfoMixin<DropObservers> {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
     if (!instruction || llvm::isa<llvm::PHINode, llvm::LoadInst>(instruction)) return true;
     return instruction->getParent() == &block && llvm::any_of(instruction->users(), [&](llvm::User* user) {
-             auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
-             return store && store->getValueOperand() == instruction && store->getParent() == &block && moves(*store);
+             auto* other = llvm::dyn_cast<llvm::Instruction>(user);
+             if (!other || other->getParent() != &block) return false;
+             if (auto* store = llvm::dyn_cast<llvm::StoreInst>(other))
+               return store->getValueOperand() == instruction && moves(*store);
+             return raises(*other) || (hasSignOf(*other) && isKept(*other, block, moves));
            });
+  }
+  /// What may raise a flag is kept itself, by an observer or by what needs it.
+  static bool raises(const llvm::Instruction& user) {
+    return user.getType()->isFloatingPointTy() && llvm::isa<llvm::BinaryOperator>(user);
+  }
+  static bool hasSignOf(const llvm::Instruction& user) {
+    const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&user);
+    return user.getOpcode() == llvm::Instruction::FNeg || (call && call->getIntrinsicID() == llvm::Intrinsic::fabs);
   }
 };
 
@@ -210,10 +222,12 @@ llvm::FunctionPassManager passes(const llvm::TargetMachine& machine) {
   list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   list.addPass(simplifyFlow(true));
   list.addPass(DropObservers());
+  list.addPass(CarriedLoads());
   list.addPass(llvm::LoopLoadEliminationPass());
   list.addPass(llvm::LoopVectorizePass());
   list.addPass(llvm::InstCombinePass());
   list.addPass(simplifyFlow(false));
+  list.addPass(HoistIndices());
   list.addPass(llvm::LoopUnrollPass());
   if (machine.getMCSubtargetInfo()->checkFeatures("+avx")) list.addPass(SelectByMask());
   return list;

@@ -132,7 +132,7 @@ class Nest {
 std::optional<Nest> nestOf(const graph::LoopStep& loop, const ModuleState& m) {
   if (m.checked) return std::nullopt;  // numbers in registers have no place to be compared with
   Nest nest(m);
-  if (!nest.visit(loop) || nest.weight > kPartWeight) return std::nullopt;
+  if (!nest.visit(loop) || nest.weight > kNestWeight) return std::nullopt;
   return nest;
 }
 

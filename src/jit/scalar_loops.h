@@ -38,4 +38,8 @@ size_t weightOf(const kernels::Kernel& kernel);
 /// Beyond this a function is cut, and parts are about as long.
 inline constexpr size_t kPartWeight = 1500;
 
+/// Beyond this a nest is no function: LLVM's passes grow faster than what they work on. Up to it they take less time
+/// than code that keeps numbers in memory.
+inline constexpr size_t kNestWeight = 4000;
+
 }  // namespace fw::jit

@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "graph/support/deadline.h"
 #include "jit/object_cache.h"
+#include "jit/profilers.h"
 #include "jit/target.h"
 
 namespace llvm {
@@ -26,6 +27,8 @@ class LoadedCode {
   /// Address of the i-th function that generate() was asked for.
   virtual void* entry(size_t i) const = 0;
   virtual size_t codeSize() const = 0;
+  /// All of its functions, named by what stands behind the first entry's name; empty unless profilers are open.
+  virtual std::vector<CodeFunction> functions() const = 0;
 };
 
 class Session {
@@ -46,7 +49,7 @@ class Session {
   /// Code that generate() has made before of a module with these entries: that which somebody still has, or its object,
   /// linked again. Null if it has to be made. The first entry is what it is known by: a content name.
   absl::StatusOr<Generated> find(const std::vector<std::string>& entries);
-  /// Compiles the module and links it; `entries` names its exported functions. Thread-safe: one module at a time.
+  /// Compiles the module and links it; `entries` names its exported functions. Threads compile side by side.
   /// kDeadlineExceeded if it came before the last function, kAborted for what LLVM cannot generate code for.
   absl::StatusOr<Generated> generate(llvm::Module& module, const TargetSpec& target, int optLevel,
                                      const std::vector<std::string>& entries, const Deadline& deadline = {});
@@ -59,7 +62,7 @@ class Session {
   Session();
   class Linker;
   class Compiler;
-  Compiler& compilerLocked(const TargetSpec& target, int optLevel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  class Borrowed;
 
   absl::StatusOr<Generated> loadLocked(std::unique_ptr<llvm::MemoryBuffer> object,
                                        const std::vector<std::string>& entries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -69,7 +72,8 @@ class Session {
   absl::flat_hash_map<std::string, std::weak_ptr<const LoadedCode>> loaded_ ABSL_GUARDED_BY(mutex_);
   size_t sweepAt_ ABSL_GUARDED_BY(mutex_) = 64;  ///< entries of loaded_ at which those of code that is gone are dropped
   std::unique_ptr<Linker> linker_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<Compiler> compilers_[3][2] ABSL_GUARDED_BY(mutex_);  ///< by instruction set and optLevel > 0
+  /// That nobody uses at the moment, by instruction set and optLevel > 0.
+  std::vector<std::unique_ptr<Compiler>> compilers_[3][2] ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace fw::jit

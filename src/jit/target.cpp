@@ -16,9 +16,9 @@ using Isa = CompileOptions::Isa;
 
 // NumPy 2.4 itself needs x86-64-v2, so nothing below it (no SSE4.1 rounding) is worth a row.
 constexpr TargetSpec kTargets[] = {
-    {Isa::kAvx512, "skylake-avx512", "", 512, true, true, true},
-    {Isa::kAvx2, "haswell", "", 256, false, true, true},
-    {Isa::kPortable, "x86-64-v2", "", 128, false, false, false},
+    {Isa::kAvx512, "avx512", "skylake-avx512", "", 512, true, true, true},
+    {Isa::kAvx2, "avx2", "haswell", "", 256, false, true, true},
+    {Isa::kPortable, "portable", "x86-64-v2", "", 128, false, false, false},
 };
 
 constexpr const char* kAvx2Needs[] = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt", "movbe"};
@@ -71,11 +71,23 @@ absl::StatusOr<const TargetSpec*> resolveTarget(Isa isa) {
 #endif
 }
 
+Isa isaNamed(std::string_view name) {
+  const auto* spec =
+      std::find_if(std::begin(kTargets), std::end(kTargets), [&](const auto& s) { return name == s.name; });
+  return spec == std::end(kTargets) ? Isa::kHost : spec->isa;
+}
+
+std::string setsOfThisMachine() {
+  std::string names;
+  for (const TargetSpec& spec : kTargets)
+    if (resolveTarget(spec.isa).ok()) absl::StrAppend(&names, names.empty() ? "" : "|", spec.name);
+  return names;
+}
+
 std::string hostTargetDescription() {
   auto spec = resolveTarget(Isa::kHost);
   if (!spec.ok()) return "none";
-  const char* name = (*spec)->isa == Isa::kAvx512 ? "avx512" : (*spec)->isa == Isa::kAvx2 ? "avx2" : "portable";
-  return absl::StrCat(name, " ", (*spec)->vectorBits, " bits (", llvm::sys::getHostCPUName().str(), ")");
+  return absl::StrCat((*spec)->name, " ", (*spec)->vectorBits, " bits (", llvm::sys::getHostCPUName().str(), ")");
 }
 
 }  // namespace fw::jit

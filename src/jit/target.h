@@ -12,6 +12,7 @@ namespace fw::jit {
 /// on every machine of a class and objects can be shared through the disk cache.
 struct TargetSpec {
   CompileOptions::Isa isa;  ///< never kHost
+  const char* name;         ///< of the setting `isa`
   const char* cpu;          ///< LLVM's name
   const char* features;     ///< LLVM feature string on top of cpu
   int vectorBits;

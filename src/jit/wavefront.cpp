@@ -43,9 +43,6 @@ class Finder {
       for (const kernels::Access& access : m_.program.kernels[k].accesses) arrays.insert(access.buffer);
     }
     found_.arrays = static_cast<int64_t>(arrays.size());
-    const graph::SymId stride = found_.stages[0].stride;
-    const auto same = [&](const Wavefront::Stage& stage) { return stage.stride == stride; };
-    if (std::all_of(found_.stages.begin(), found_.stages.end(), same)) found_.stride = stride;
     return std::move(found_);
   }
 

@@ -32,15 +32,15 @@ struct Wavefront {
     std::vector<Touch> touches;
   };
   std::vector<Stage> stages;
-  graph::SymId stride;  ///< of all stages; invalid: they differ
-  int64_t cycle = 1;    ///< turns after which memories that change places are where they were
-  int64_t arrays = 0;   ///< that the stages touch
+  int64_t cycle = 1;   ///< turns after which memories that change places are where they were
+  int64_t arrays = 0;  ///< that the stages touch
 };
 
 // What bands and turns are measured by. Not the size of this machine's cache: code is the same everywhere.
-inline constexpr int64_t kCacheBytes = int64_t{1} << 20;  ///< that the turns at work share
-inline constexpr int64_t kLargeBytes = int64_t{1} << 22;  ///< up to here arrays are near enough
-inline constexpr int64_t kBandBytes = int64_t{1} << 15;   ///< of each array, by which all turns go on
+inline constexpr int64_t kCacheBytes = int64_t{3} << 19;  ///< that the turns at work share
+inline constexpr int64_t kLargeBytes = int64_t{1} << 20;  ///< up to here arrays are near enough
+inline constexpr int64_t kBandBytes = int64_t{1} << 15;   ///< of each array, by which all turns go on, or more:
+inline constexpr int64_t kBandRows = 2;                   ///< a multiple of so many rows, which go in pairs
 inline constexpr int64_t kTurnsAtOnce = 16;
 
 /// Null if the turns do anything else, or in another order.

@@ -206,10 +206,10 @@ Val KernelBuilder::param(SymId sym) {
   return emit(std::move(e), 0);
 }
 
-Val KernelBuilder::axisValue(AxisId axis) {
+Val KernelBuilder::axisValue(AxisId axis, DType d) {
   const Home home = axisHome_[axis.index];
   FW_CHECK(home.depth < scopes_.size() && scopes_[home.depth].serial == home.serial);
-  Expr e = makeExpr(ScalarOp::kAxis, DType::kI64);
+  Expr e = makeExpr(ScalarOp::kAxis, d);
   e.axis = axis;
   return emit(std::move(e), home.depth);
 }

@@ -58,8 +58,8 @@ class KernelBuilder {
   Val constant(DType d, double v);      ///< real types; integers must be exact
   Val constantInt(DType d, int64_t v);  ///< integers and bool
   Val constantBits(DType d, uint64_t bits);
-  Val param(SymId sym);        ///< i64
-  Val axisValue(AxisId axis);  ///< i64
+  Val param(SymId sym);                               ///< i64
+  Val axisValue(AxisId axis, DType d = DType::kI64);  ///< cut to the integer type `d`
   /// A load that `stays` is made where it is written, also if it is the same in all iterations of a loop around.
   Val load(Access access, DType d, bool stays = false);
 

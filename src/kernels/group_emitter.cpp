@@ -66,8 +66,12 @@ absl::StatusOr<MemoryRef> GroupEmitter::memoryOf(ValueId value, const IntList& d
   MemoryRef ref{*at, buffer.dtype, syms.canonical(view->offset), {}};
   ref.strides.assign(group_.domain.size(), syms.constant(0));
   FW_CHECK(domainAxes.size() == view->strides.size());
-  for (size_t axis = 0; axis < domainAxes.size(); ++axis)
-    if (domainAxes[axis] >= 0) ref.strides[domainAxes[axis]] = syms.canonical(view->strides[axis]);
+  for (size_t axis = 0; axis < domainAxes.size(); ++axis) {
+    if (domainAxes[axis] < 0) continue;
+    SymId& stride = ref.strides[domainAxes[axis]];
+    stride = syms.canonical(view->strides[axis]);
+    ref.mayBeEmpty |= syms.isConst(stride, 0) && syms.range(syms.canonical(view->shape[axis])).lo < 1;
+  }
   return ref;
 }
 
@@ -133,22 +137,10 @@ void GroupEmitter::scoped(const std::function<void()>& body) {
   axes_ = axes;
 }
 
-namespace {
-
-/// An array whose elements share memory may have none, and then there is nothing to load ahead of a loop over it.
-bool mayBeEmptyBroadcast(const graph::SymContext& syms, const graph::Buffer& buffer) {
-  for (size_t axis = 0; axis < buffer.shape.size(); ++axis)
-    if (syms.isConst(buffer.strides[axis], 0) && syms.range(buffer.shape[axis]).lo < 1) return true;
-  return false;
-}
-
-}  // namespace
-
 Value GroupEmitter::load(const MemoryRef& ref) {
   const DType part = graph::realOf(ref.dtype);
-  const bool stays = mayBeEmptyBroadcast(b_.syms(), plan_.buffers[ref.buffer.index]);
-  Value v{ref.dtype, b_.load(accessOf(b_, ref, *axes_, axisOf_, 0), part, stays), {}};
-  if (v.isComplex()) v.im = b_.load(accessOf(b_, ref, *axes_, axisOf_, 1), part, stays);
+  Value v{ref.dtype, b_.load(accessOf(b_, ref, *axes_, axisOf_, 0), part, ref.mayBeEmpty), {}};
+  if (v.isComplex()) v.im = b_.load(accessOf(b_, ref, *axes_, axisOf_, 1), part, ref.mayBeEmpty);
   return v;
 }
 

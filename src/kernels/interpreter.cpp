@@ -133,7 +133,7 @@ class Interpreter {
       return;
     }
     if (e.op == ScalarOp::kAxis) {
-      out = static_cast<uint64_t>(axes_[e.axis.index]);
+      out = static_cast<uint64_t>(axes_[e.axis.index]) & (~uint64_t{0} >> (64 - 8 * graph::itemSize(e.dtype)));
       return;
     }
     if (e.op == ScalarOp::kLoad) {
@@ -207,7 +207,8 @@ class Interpreter {
     for (int64_t i = static_cast<int64_t>(values_[s.lower.index]); i < upper; ++i) {
       axes_[s.axis.index] = i;
       block(s.body);
-      for (size_t k = 0; k < n; ++k) {
+      if (findsExtreme(s.order)) takeExtreme(s, acc);
+      for (size_t k = 0; k < n && !findsExtreme(s.order); ++k) {
         const Accumulator& a = s.accumulators[k];
         const uint64_t operands[3] = {acc[k], values_[a.element.index], 0};
         if (tree)
@@ -220,6 +221,22 @@ class Interpreter {
       acc[k] = s.accumulators[k].dtype == DType::kF32 ? sumTree<float>(s.order, acc[k], elements[k])
                                                       : sumTree<double>(s.order, acc[k], elements[k]);
     results_[id.index] = std::move(acc);
+  }
+
+  /// One step of kFirst and kLowest.
+  void takeExtreme(const Stmt& s, std::vector<uint64_t>& acc) {
+    const DType d = s.accumulators[0].dtype, at = s.accumulators[1].dtype;
+    const uint64_t x = values_[s.accumulators[0].element.index], where = values_[s.accumulators[1].element.index];
+    const auto is = [](ScalarOp op, DType type, uint64_t a, uint64_t b) {
+      const uint64_t operands[3] = {a, b, 0};
+      return evalScalar(op, type, DType::kBool, operands) != 0;
+    };
+    const auto isNan = [&](uint64_t v) { return graph::isFloat(d) && is(ScalarOp::kIsNan, d, v, 0); };
+    const ScalarOp better = s.accumulators[0].combine == ScalarOp::kMaxSecond ? ScalarOp::kGt : ScalarOp::kLt;
+    bool takes = isNan(x) ? !isNan(acc[0]) : is(better, d, x, acc[0]);
+    const bool same = isNan(x) ? isNan(acc[0]) : is(ScalarOp::kEq, d, x, acc[0]);
+    takes |= s.order == ReduceOrder::kLowest && same && is(ScalarOp::kLt, at, where, acc[1]);
+    if (takes) acc = {x, where};
   }
 
   const Kernel& kernel_;

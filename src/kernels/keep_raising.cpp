@@ -17,12 +17,8 @@
 namespace fw::kernels {
 namespace {
 
+using graph::contains;
 using graph::Group;
-
-template <class List, class T>
-bool contains(const List& list, T item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
 
 /// Members that are computed from the results of reductions of the group, these included.
 absl::flat_hash_set<ValueId> behindReductions(const graph::Graph& graph, const Group& group,

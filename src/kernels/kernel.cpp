@@ -2,10 +2,12 @@
 // always built.
 #include "kernels/kernel.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_format.h"
 #include "graph/support/check.h"
+#include "graph/symint_facts.h"
 #include "kernels/scalar_eval.h"
 
 namespace fw::kernels {
@@ -28,6 +30,8 @@ std::string_view name(ReduceOrder order) {
     case ReduceOrder::kSequential: return "sequential";
     case ReduceOrder::kPairwise: return "pairwise";
     case ReduceOrder::kPairwisePart: return "pairwise_part";
+    case ReduceOrder::kFirst: return "first";
+    case ReduceOrder::kLowest: return "lowest";
   }
   FW_UNREACHABLE();
 }
@@ -135,6 +139,8 @@ class Printer {
 
 }  // namespace
 
+bool findsExtreme(ReduceOrder order) { return order == ReduceOrder::kFirst || order == ReduceOrder::kLowest; }
+
 std::string_view name(ScalarOp op) { return kScalarOps[static_cast<int>(op)].text; }
 
 std::string_view name(Libm function) {
@@ -147,6 +153,15 @@ std::string_view name(Libm function) {
 
 int arity(ScalarOp op) { return kScalarOps[static_cast<int>(op)].arity; }
 bool raisesFlags(ScalarOp op) { return kScalarOps[static_cast<int>(op)].flags == Flags::kRaises; }
+
+bool mentions(const Kernel& kernel, const graph::SymContext& syms, SymId symbol) {
+  const auto does = [&](SymId id) { return id.valid() && graph::mentions(syms, id, symbol); };
+  const auto inTerm = [&](const Access::Term& term) { return does(term.stride); };
+  return std::any_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const Expr& e) { return does(e.sym); }) ||
+         std::any_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& a) {
+           return does(a.offset) || std::any_of(a.terms.begin(), a.terms.end(), inTerm);
+         });
+}
 
 std::string print(const Kernel& kernel, const graph::SymContext& syms) { return Printer(kernel, syms).run(); }
 

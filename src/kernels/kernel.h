@@ -79,7 +79,7 @@ struct Expr {
   absl::InlinedVector<ExprId, 3> operands;
   uint64_t imm = 0;     ///< Const bits, function, result index, status bit
   SymId sym;            ///< Param
-  AxisId axis;          ///< Axis
+  AxisId axis;          ///< Axis, as i64 or cut to a shorter integer
   StmtId stmt;          ///< ReduceResult
   uint32_t access = 0;  ///< Load: index into Kernel::accesses
   bool whole = false;   ///< what computing it raises counts in every lane, also where a Select takes the other side
@@ -100,11 +100,15 @@ enum class ReduceOrder : uint8_t {
   kPairwise,      ///< init + graph::pairwiseSum(all elements), the tree of NumPy for one stretch; combine is Add on
                   ///< floats. An empty range gives init. Constant init -0.0 adds nothing: the tree alone
   kPairwisePart,  ///< the same with graph::pairwiseSumOfPart: elements are one part of complex numbers
+  kFirst,         ///< an extreme and where it stands, two accumulators: an element that beats the first takes both. NaN
+                  ///< beats all else. Positions ascend: of equal elements the first one stays
+  kLowest,        ///< the same in any order of positions: of equal elements, that of the lowest position
 };
 
 struct Accumulator {
   DType dtype;
-  ScalarOp combine;  ///< Add, Mul, MinSecond, MaxSecond, And, Or, ... accumulator first, element second
+  ScalarOp combine;  ///< Add, Mul, MinSecond, MaxSecond, And, Or, ... accumulator first, element second. In kFirst and
+                     ///< kLowest the first one's says which extreme it is, and the second's, MinSecond, nothing
   ExprId init;       ///< in the enclosing block
   ExprId element;    ///< in the body, of type dtype
 };
@@ -150,11 +154,16 @@ struct Kernel {
   std::vector<graph::BufferId> hostNumbers;
 };
 
+/// kFirst or kLowest.
+bool findsExtreme(ReduceOrder order);
+
 std::string_view name(ScalarOp op);
 std::string_view name(Libm function);
 int arity(ScalarOp op);         ///< -1: any number
 bool raisesFlags(ScalarOp op);  ///< on floats: with floats for operands or result
 
+/// Whether anything that the kernel does depends on the symbol.
+bool mentions(const Kernel& kernel, const graph::SymContext& syms, SymId symbol);
 std::string print(const Kernel& kernel, const graph::SymContext& syms);
 /// Violations of the rules above (types, dominance, one vector axis); empty if sound.
 std::vector<std::string> verify(const Kernel& kernel, const graph::SymContext& syms);

@@ -104,6 +104,10 @@ absl::StatusOr<Value> lowerImag(Lowering& l, Values v) {
   return Value{d, v[0].isComplex() ? v[0].im : l.b.constantBits(d, 0), {}};
 }
 
+absl::StatusOr<Value> lowerComplex(Lowering&, Values v) {
+  return Value{graph::complexOf(v[0].dtype), v[0].re, v[1].re};
+}
+
 absl::StatusOr<Value> lowerAngle(Lowering& l, Values v) {
   const DType d = graph::realOf(v[0].dtype);
   if (!graph::isFloat(d)) return absl::UnimplementedError("angle of integers");

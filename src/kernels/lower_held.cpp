@@ -30,7 +30,7 @@ class HeldBuilder {
     for (ValueId id : outputs) {
       if (graph.node(id).op != Op::kUpdate) continue;
       const graph::Buffer& buffer = plan.buffers[held_.buffers[next].index];
-      const MemoryRef ref{held_.buffers[next++], buffer.dtype, b.syms().constant(0), buffer.strides};
+      const MemoryRef ref{held_.buffers[next++], buffer.dtype, b.syms().constant(0), buffer.strides, false};
       stores_.push_back({id, ref, {buffer.layout.order.begin(), buffer.layout.order.end()}});
       b.declareStored(ref.buffer);
     }

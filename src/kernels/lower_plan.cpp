@@ -87,8 +87,12 @@ class Definitions {
 
   std::vector<graph::SymId> factsFor(const Kernel& kernel) const {
     return facts([&](graph::SymId symbol) {
-      return std::any_of(kernel.accesses.begin(), kernel.accesses.end(),
-                         [&](const Access& access) { return graph::mentions(syms_, access.offset, symbol); });
+      const auto places = [&](const Access& access) { return graph::mentions(syms_, access.offset, symbol); };
+      const auto counts = [&](const Expr& e) {
+        return e.op == ScalarOp::kParam && graph::mentions(syms_, e.sym, symbol);
+      };
+      return std::any_of(kernel.accesses.begin(), kernel.accesses.end(), places) ||
+             std::any_of(kernel.exprs.begin(), kernel.exprs.end(), counts);
     });
   }
 
@@ -96,7 +100,9 @@ class Definitions {
   std::vector<graph::SymId> factsFor(absl::Span<const graph::OutputBinding> outputs) const {
     return facts([&](graph::SymId symbol) {
       return std::any_of(outputs.begin(), outputs.end(), [&](const graph::OutputBinding& output) {
-        return output.isView && graph::mentions(syms_, output.offset, symbol);
+        const auto counts = [&](graph::SymId size) { return graph::mentions(syms_, size, symbol); };
+        return output.isView && (graph::mentions(syms_, output.offset, symbol) ||
+                                 std::any_of(output.shape.begin(), output.shape.end(), counts));
       });
     });
   }

@@ -74,6 +74,8 @@ absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const 
 
 namespace {
 
+constexpr size_t kShortRowValues = 16;  ///< in a kernel that has its rows in two forms
+
 class RowBuilder {
  public:
   RowBuilder(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter,
@@ -91,10 +93,20 @@ class RowBuilder {
     planStores();
     kept_ = mergeAxes(b_.syms(), group_.domain, g_.kept, emitter_.refs(), group_.reducedAxes, emitter_.indexAxes());
     vectorRows_ = manyRowsAtOnce();
-    openLoops(b_, kept_, vectorRows_, true, [&](const std::vector<AxisId>& axisOf) {
-      emitter_.setAxes(&kept_, axisOf);
-      row();
-    });
+    if (vectorRows_ || !mayTakeShortRows()) {
+      rows();
+      return status_;
+    }
+    const Val isShort = rowsAreShort();
+    if (const auto known = b_.asConstant(isShort)) {
+      vectorRows_ = shortRows_ = *known != 0;
+      rows();
+      return status_;
+    }
+    for (const bool across : {true, false}) {
+      vectorRows_ = shortRows_ = across;
+      b_.branch(across ? isShort : b_.op(ScalarOp::kNot, isShort), [&] { emitter_.scoped([&] { rows(); }); });
+    }
     return status_;
   }
 
@@ -107,6 +119,45 @@ class RowBuilder {
   }
 
  private:
+  /// Rows of a few elements leave lanes idle, and cost more than their elements: the lanes of a vector are several such
+  /// rows, where there are enough. What the code has twice for that is small.
+  bool mayTakeShortRows() const {
+    if (b_.numbers() != Numbers::kNumPy) return false;  // a device divides rows among its threads
+    if (g_.kept.empty() || g_.stages != 1 || group_.values.size() > kShortRowValues) return false;
+    const auto anyOrder = [](const Reduction& r) {
+      return r.method == Reduction::Method::kAny || r.method == Reduction::Method::kArg;
+    };
+    if (!std::all_of(g_.reductions.begin(), g_.reductions.end(), anyOrder)) return false;
+    for (ValueId id : group_.outputs)
+      if (overDomain(id) || !runsAlong(id, g_.kept.back())) return false;
+    // Short elements fill more lanes than are loaded at once, unless a position stands beside each.
+    const bool positions = std::all_of(g_.reductions.begin(), g_.reductions.end(),
+                                       [](const Reduction& r) { return r.method == Reduction::Method::kArg; });
+    return std::all_of(group_.values.begin(), group_.values.end(), [&](ValueId id) {
+      const graph::Node& node = graph_.node(id);
+      for (size_t i = 0; i < node.operands.size() && !positions; ++i) {
+        const Operand& operand = emitter_.operand(id, i);
+        if (operand.kind == Operand::Kind::kMemory && graph::itemSize(operand.memory.dtype) < 4) return false;
+      }
+      return graph::costOf(graph_, id) != graph::Cost::kFunction;
+    });
+  }
+  Val rowsAreShort() {
+    SymId length = b_.syms().constant(1);
+    for (int64_t axis : group_.reducedAxes) length = b_.syms().mul(length, group_.domain[axis]);
+    const int64_t longest = emitter_.target().shortRow, fewest = emitter_.target().shortRowsTogether;
+    const Val isShort = b_.op(ScalarOp::kLe, b_.param(length), b_.constantInt(DType::kI64, longest));
+    const Val areMany = b_.op(ScalarOp::kGe, b_.param(kept_.back().size), b_.constantInt(DType::kI64, fewest));
+    return b_.op(ScalarOp::kAnd, isShort, areMany);
+  }
+
+  void rows() {
+    openLoops(b_, kept_, vectorRows_, true, [&](const std::vector<AxisId>& axisOf) {
+      emitter_.setAxes(&kept_, axisOf);
+      row();
+    });
+  }
+
   bool overDomain(ValueId id) const { return g_.domainValues.contains(id); }
   void check(const absl::Status& s) {
     if (status_.ok() && !s.ok()) status_ = s;
@@ -404,7 +455,8 @@ class RowBuilder {
                      });
   }
 
-  /// First the extreme, then the least flat index (C order of the reduced axes) where it stands.
+  /// Where teams of threads reduce: first the extreme, then the least flat index (C order of the reduced axes) where it
+  /// stands. Else both at once.
   void argReduce(const Reduction& r) {
     Reduction extreme = r;
     extreme.method = Reduction::Method::kAny;
@@ -431,6 +483,18 @@ class RowBuilder {
     };
     Value pos;
     const DType d = a->accumulators[0].dtype;
+    if (b_.numbers() == Numbers::kNumPy) {
+      const ScalarOp combine = extreme.op == Op::kMax ? ScalarOp::kMaxSecond : ScalarOp::kMinSecond;
+      const Val worst = a->accumulators[0].init;
+      const PositionNest nest{r.id, combine, worst, axes, kept_.size(), flat, !vectorRows_, shortRows_};
+      emitter_.scoped([&] {
+        const absl::StatusOr<Val> found = positionOfExtreme(b_, emitter_, nest);
+        check(found.status());
+        if (found.ok()) pos = Value{DType::kI64, *found, {}};
+      });
+      if (status_.ok()) emitter_.define(r.id, pos);
+      return;
+    }
     emitter_.scoped([&] {
       const auto found = reduceNest(extreme, axes, kept_.size(), emitter_.axisOf(), a->accumulators,
                                     [&] { return a->elements(operand()); });
@@ -465,6 +529,7 @@ class RowBuilder {
   absl::Status status_;
   std::vector<NestAxis> kept_;
   bool vectorRows_ = false;
+  bool shortRows_ = false;  ///< in the code for rows of a few elements
   absl::flat_hash_map<ValueId, int> storeStage_;
   absl::flat_hash_map<ValueId, std::pair<int, const MemoryRef*>> scratch_;
   absl::flat_hash_set<ValueId> storedOutputs_, keptInMemory_;

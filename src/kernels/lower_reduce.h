@@ -32,6 +32,20 @@ std::optional<ColumnPlan> planColumns(const graph::Graph& graph, const graph::Gr
 absl::Status buildColumns(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter,
                           const ReduceGroup& g, const ColumnPlan& plan);
 
+/// The loops in which the position of an extreme is looked for.
+struct PositionNest {
+  ValueId id;                  ///< the reduction
+  ScalarOp combine;            ///< MinSecond or MaxSecond
+  Val worst;                   ///< what nothing is worse than
+  std::vector<NestAxis> axes;  ///< kept ones, which are open, and reduced ones
+  size_t kept = 0;
+  MemoryRef flat;          ///< flat index (C order of the reduced axes) as if it were an address
+  bool vectorize = false;  ///< the innermost loop
+  bool isShort = false;    ///< all reduced axes together are a few elements
+};
+/// The flat index, as NumPy counts it, in one pass (lower_first.cpp).
+absl::StatusOr<Val> positionOfExtreme(KernelBuilder& b, GroupEmitter& emitter, const PositionNest& nest);
+
 /// The group copies its operand stretch by stretch (graph::mayStage()).
 bool isStaged(const graph::Group& group, const graph::Graph& graph, const ReduceGroup& g);
 absl::Status buildStaged(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter,

@@ -6,9 +6,10 @@
 #include "graph/support/check.h"
 
 namespace fw::kernels {
-namespace {
 
-bool contains(const IntList& list, int64_t v) { return std::find(list.begin(), list.end(), v) != list.end(); }
+using graph::contains;
+
+namespace {
 
 bool equal(graph::SymContext& syms, SymId a, SymId b) {
   a = syms.canonical(a);

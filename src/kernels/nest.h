@@ -20,6 +20,9 @@ struct MemoryRef {
   DType dtype;
   SymId offset;     ///< bytes
   SymList strides;  ///< bytes per domain axis, 0 along axes it does not have
+  /// Along an axis that it does have the stride is 0, too, and that axis may be empty: what has no element must not be
+  /// loaded ahead of the loop over it.
+  bool mayBeEmpty = false;
 };
 
 /// One loop: domain axes that run together, outermost first.

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/symint_range.h"
 
 namespace fw::kernels {
 
@@ -23,7 +25,10 @@ using graph::SymTerm;
 namespace {
 
 constexpr size_t kMaxChoices = 4;
-constexpr size_t kMaxJoints = 4;  ///< pairs of axes that may be taken together or not, in all combinations
+constexpr uint64_t kMaxValues = 4;  ///< of a symbol, for each of which there is a proof of its own
+constexpr int kMaxValued = 2;       ///< such symbols at once
+constexpr int kMaxTried = 32;       ///< values that one prover tries
+constexpr size_t kMaxJoints = 4;    ///< pairs of axes that may be taken together or not, in all combinations
 
 /// of / by if that has no remainder.
 std::optional<SymTerm> quotient(const SymTerm& of, const SymTerm& by) {
@@ -37,22 +42,26 @@ std::optional<SymTerm> quotient(const SymTerm& of, const SymTerm& by) {
   return rest;
 }
 
-int64_t floorOf(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
-/// Larger strides have more factors.
-bool isLarger(const SymPoly& a, const SymPoly& b) {
-  const auto degree = [](const SymPoly& p) { return p.empty() ? 0 : p[0].atoms.size(); };
-  if (degree(a) != degree(b)) return degree(a) > degree(b);
-  return !a.empty() && !b.empty() && std::abs(a[0].coefficient) > std::abs(b[0].coefficient);
+graph::SymContext with(const graph::SymContext& syms, SymId symbol, int64_t value) {
+  graph::SymContext result = syms;
+  result.assumeEqual(symbol, result.constant(value));
+  return result;
 }
+
+int64_t floorOf(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 }  // namespace
 
-PlaceProver::PlaceProver(const graph::Plan& plan, const graph::SymContext& syms, absl::Span<const SymId> guarded)
+PlaceProver::PlaceProver(const graph::Plan& plan, const graph::SymContext& syms, std::vector<SymId> known, int depth)
     : plan_(plan),
-      prover_(syms, guarded),
+      prover_(syms, known),
       syms_(prover_.syms()),
-      extents_(plan.buffers.size()) {
+      extents_(plan.buffers.size()),
+      known_(std::move(known)),
+      depth_(depth) {}
+
+PlaceProver::PlaceProver(const graph::Plan& plan, const graph::SymContext& syms, absl::Span<const SymId> guarded)
+    : PlaceProver(plan, syms, {guarded.begin(), guarded.end()}, 0) {
   // The class of a layout, which is guarded, has the signs of the strides. Along one element any stride will do.
   for (const graph::Buffer& buffer : plan.buffers) {
     if (buffer.kind != graph::BufferKind::kInput) continue;
@@ -61,7 +70,7 @@ PlaceProver::PlaceProver(const graph::Plan& plan, const graph::SymContext& syms,
       if (syms_.asConst(stride)) continue;
       const bool negative = buffer.layout.isNegative(static_cast<int>(axis));
       syms_.assumeWithin(stride, negative ? SymRange{INT64_MIN, 0} : SymRange{0, INT64_MAX});
-      prover_.addFact(negative ? syms_.neg(stride) : stride);
+      addFact(negative ? syms_.neg(stride) : stride);
     }
   }
 }
@@ -71,17 +80,22 @@ SymId PlaceProver::fresh(SymRange range) {
 }
 
 SymId PlaceProver::openLoop(SymId lower, SymId upper) {
-  const SymId one = syms_.constant(1);
   const SymId from = syms_.canonical(lower);
   const SymId to = syms_.isConst(from, 0) ? ifPositive(syms_.canonical(upper)) : syms_.canonical(upper);
   SymRange range = syms_.range(from);
   range.hi = INT64_MAX;
-  const Loop loop{fresh(range), from, to, syms_.sub(to, from), prover_.mark()};
+  const SymId index = fresh(range);
+  openLoop(index, from, to);
+  return index;
+}
+
+void PlaceProver::openLoop(SymId index, SymId from, SymId to) {
+  const SymId one = syms_.constant(1);
+  const Loop loop{index, from, to, syms_.sub(to, from), prover_.mark()};
   prover_.addFact(syms_.sub(loop.iterations, one));
   prover_.addFact(syms_.sub(loop.index, from));
   prover_.addFact(syms_.sub(syms_.sub(to, loop.index), one));
   loops_.push_back(loop);
-  return loop.index;
 }
 
 /// What `upper` is if it is more than 0: then a factor max(x, 0) of it is x.
@@ -115,7 +129,8 @@ const PlaceProver::Extent& PlaceProver::extentOf(graph::BufferId id) {
                       (buffer.layout.contiguity != graph::Contiguity::kPacked || buffer.layout.broadcastAxes != 0);
   extent.first = syms_.constant(0);
   extent.end = syms_.constant(graph::itemSize(buffer.dtype));
-  for (size_t axis = 0; axis < buffer.shape.size(); ++axis) {
+  for (const int8_t number : buffer.layout.order) {
+    const auto axis = static_cast<size_t>(number);
     const SymId size = syms_.canonical(buffer.shape[axis]), stride = syms_.canonical(buffer.strides[axis]);
     extent.shape.push_back(size);
     if (syms_.isConst(stride, 0))
@@ -123,13 +138,9 @@ const PlaceProver::Extent& PlaceProver::extentOf(graph::BufferId id) {
     else
       extent.axes.push_back({size, stride});
     const SymId reach = syms_.mul(syms_.sub(size, one), stride);
-    SymId& end = buffer.layout.isNegative(static_cast<int>(axis)) ? extent.first : extent.end;
+    SymId& end = buffer.layout.isNegative(number) ? extent.first : extent.end;
     end = syms_.add(end, reach);
   }
-  graph::SymAlgebra algebra(syms_);
-  std::stable_sort(extent.axes.begin(), extent.axes.end(), [&](const auto& a, const auto& b) {
-    return isLarger(algebra.poly(a.stride), algebra.poly(b.stride));
-  });
   for (size_t i = 0; i + 1 < extent.axes.size(); ++i) {
     const Extent::Axis& next = extent.axes[i + 1];
     extent.axes[i].joinsNext = extent.axes[i].stride == syms_.canonical(syms_.mul(next.size, next.stride));
@@ -139,6 +150,10 @@ const PlaceProver::Extent& PlaceProver::extentOf(graph::BufferId id) {
 }
 
 bool PlaceProver::inside(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes) {
+  return proved(buffer, offset, terms, bytes) || forEachValue(buffer, offset, terms, bytes);
+}
+
+bool PlaceProver::proved(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes) {
   const Extent& extent = extentOf(buffer);
   offset = syms_.canonical(offset);
   if (indexed(extent, offset, terms, bytes, graph::itemSize(plan_.buffers[buffer.index].dtype))) return true;
@@ -224,16 +239,21 @@ bool PlaceProver::indexed(const Extent& extent, SymId offset, absl::Span<const T
     if (!split(along, offset, terms, itemSize - bytes)) continue;
     std::vector<SymId> claims;
     for (const Part& part : along)
-      for (SymId claim : {part.index, syms_.sub(syms_.sub(part.size, part.index), one)})
-        if (!holdsAtEnds(claim, loops_.size())) claims.push_back(lowest(claim));
+      for (SymId claim : {part.index, syms_.sub(syms_.sub(part.size, part.index), one)}) claims.push_back(claim);
     for (SymId size : extent.spread) claims.push_back(syms_.sub(size, one));
-    std::erase_if(claims, [&](SymId claim) { return holds(claim, /*search=*/false); });
+    std::erase_if(claims, [&](SymId claim) { return holdsInLoops(claim, /*search=*/false); });
     if (claims.empty()) return true;
     ways.push_back(std::move(claims));
   }
+  std::stable_sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   return std::any_of(ways.begin(), ways.end(), [&](const std::vector<SymId>& claims) {
-    return std::all_of(claims.begin(), claims.end(), [&](SymId claim) { return holds(claim, /*search=*/true); });
+    return std::all_of(claims.begin(), claims.end(), [&](SymId claim) { return holdsInLoops(claim, /*search=*/true); });
   });
+}
+
+/// Whether `id` is at least 0 at all points of the loops.
+bool PlaceProver::holdsInLoops(SymId id, bool search) {
+  return holds(lowest(id), search) || holdsAtEnds(id, loops_.size(), search);
 }
 
 /// `id` as slope * index + rest.
@@ -253,7 +273,7 @@ PlaceProver::Slope PlaceProver::slopeAlong(SymId id, SymId index) {
 
 /// Whether `id` is at least 0 at the ends of the outermost `loops` where it is smallest. A loop that begins at the
 /// greatest of several bounds begins at none below any of them, and likewise it ends: one of them is enough.
-bool PlaceProver::holdsAtEnds(SymId id, size_t loops) {
+bool PlaceProver::holdsAtEnds(SymId id, size_t loops, bool search) {
   const auto operandsOf = [&](SymId bound, graph::SymOp op) {
     const graph::SymNode& n = syms_.node(bound);
     if (n.op == op) return absl::InlinedVector<SymId, 2>(n.operands.begin(), n.operands.end());
@@ -268,10 +288,10 @@ bool PlaceProver::holdsAtEnds(SymId id, size_t loops) {
     const auto bounds = rises ? operandsOf(loop.lower, graph::SymOp::kMax) : operandsOf(loop.upper, graph::SymOp::kMin);
     return std::any_of(bounds.begin(), bounds.end(), [&, slope = slope, rest = rest](SymId bound) {
       const SymId end = rises ? bound : syms_.sub(bound, syms_.constant(1));
-      return holdsAtEnds(syms_.add(rest, syms_.mul(slope, end)), loops);
+      return holdsAtEnds(syms_.add(rest, syms_.mul(slope, end)), loops, search);
     });
   }
-  return prover_.holdsAtOnce(id);
+  return holds(id, search);
 }
 
 /// `id` at the ends of the loops where it is smallest, from the innermost outwards, as far as that can be told.
@@ -289,6 +309,51 @@ SymId PlaceProver::lowest(SymId id) {
 }
 
 bool PlaceProver::holds(SymId id, bool search) { return search ? prover_.nonNegative(id) : prover_.holdsAtOnce(id); }
+
+// --- a few values of a symbol
+
+PlaceProver::PlaceProver(const PlaceProver& outer, SymId symbol, int64_t value)
+    : PlaceProver(outer.plan_, with(outer.syms_, symbol, value), outer.known_, outer.depth_ + 1) {
+  for (const Loop& loop : outer.loops_) openLoop(loop.index, syms_.canonical(loop.lower), syms_.canonical(loop.upper));
+}
+
+/// Guards may leave a size only a few values, 3 or 4: for each of them by itself a quotient of it is a number, and a
+/// loop over what it lacks to 4 may not run.
+bool PlaceProver::forEachValue(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes) {
+  if (depth_ == kMaxValued || values_ >= kMaxTried) return false;
+  const std::optional<SymId> symbol = ofFewValues(extentOf(buffer), offset, terms);
+  if (!symbol) return false;
+  const SymRange range = syms_.range(*symbol);
+  for (int64_t value = range.lo; value <= range.hi; ++value) {
+    ++values_;
+    PlaceProver valued(*this, *symbol, value);
+    if (!valued.inside(buffer, offset, terms, bytes)) return false;
+  }
+  return true;
+}
+
+/// Of the symbols that the place depends on, the one with the fewest values; none if all have many.
+std::optional<SymId> PlaceProver::ofFewValues(const Extent& extent, SymId offset, absl::Span<const Term> terms) {
+  std::vector<SymId> open = {offset};
+  for (const Term& t : terms) open.push_back(t.stride);
+  for (const Loop& loop : loops_) open.insert(open.end(), {loop.lower, loop.upper});
+  open.insert(open.end(), extent.shape.begin(), extent.shape.end());
+  for (const Extent::Axis& axis : extent.axes) open.push_back(axis.stride);
+  absl::flat_hash_set<SymId> seen(open.begin(), open.end());
+  std::optional<SymId> best;
+  const auto count = [&](SymId id) { return static_cast<uint64_t>(syms_.range(id).hi - syms_.range(id).lo); };
+  while (!open.empty()) {
+    const SymId id = syms_.canonical(open.back());
+    open.pop_back();
+    const graph::SymNode& n = syms_.node(id);
+    for (SymId operand : n.operands)
+      if (seen.insert(operand).second) open.push_back(operand);
+    const bool isIndex = std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.index == id; });
+    if (n.op != graph::SymOp::kSymbol || isIndex || !graph::bounded(n.range) || count(id) >= kMaxValues) continue;
+    if (!best || count(id) < count(*best)) best = id;
+  }
+  return best;
+}
 
 // --- an address as a whole
 

@@ -17,10 +17,11 @@ class PlaceProver {
 
   /// The copy of the context that proofs are made in.
   graph::SymContext& syms() { return syms_; }
-  /// `id` >= 0 until everything since mark() is released; only while no loop is open.
-  void addFact(SymId id) { prover_.addFact(id); }
-  size_t mark() const { return prover_.mark(); }
-  void release(size_t mark) { prover_.release(mark); }
+  /// `id` >= 0; only while no loop is open.
+  void addFact(SymId id) {
+    known_.push_back(id);
+    prover_.addFact(id);
+  }
 
   /// Opens a loop over [lower, upper) inside of those that are open, and answers its index: a symbol of syms().
   SymId openLoop(SymId lower, SymId upper);
@@ -35,6 +36,9 @@ class PlaceProver {
   bool inside(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes);
 
  private:
+  /// The same with open loops, where `symbol` is `value`.
+  PlaceProver(const PlaceProver& outer, SymId symbol, int64_t value);
+  PlaceProver(const graph::Plan& plan, const graph::SymContext& syms, std::vector<SymId> known, int depth);
   /// First byte of a buffer and the one behind its last, from its data pointer; axes from the largest stride to the
   /// smallest.
   struct Extent {
@@ -59,6 +63,7 @@ class PlaceProver {
     SymId index;
   };
 
+  void openLoop(SymId index, SymId lower, SymId upper);
   SymId ifPositive(SymId upper);
   const Extent& extentOf(graph::BufferId id);
   std::vector<Part> parts(const Extent& extent, uint32_t joined);
@@ -66,13 +71,17 @@ class PlaceProver {
   SymId takeMultiples(SymId& of, SymId stride);
   bool indexed(const Extent& extent, SymId offset, absl::Span<const Term> terms, int64_t bytes, int64_t itemSize);
   SymId lowest(SymId id);
-  bool holdsAtEnds(SymId id, size_t loops);
+  bool holdsInLoops(SymId id, bool search);
+  bool holdsAtEnds(SymId id, size_t loops, bool search);
   struct Slope {
     SymId slope, rest;
     bool linear = true;
   };
   Slope slopeAlong(SymId id, SymId index);
   bool holds(SymId id, bool search);
+  bool proved(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes);
+  bool forEachValue(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes);
+  std::optional<SymId> ofFewValues(const Extent& extent, SymId offset, absl::Span<const Term> terms);
   bool inAllCases(const Extent& extent, SymId address, int64_t bytes, absl::Span<const SymId> choices);
   void collectChoices(SymId id, std::vector<SymId>& choices) const;
   bool reaches(const Extent& extent, SymId address, int64_t bytes);
@@ -82,7 +91,10 @@ class PlaceProver {
   graph::SymContext& syms_;
   std::vector<Extent> extents_;
   std::vector<Loop> loops_;
+  std::vector<SymId> known_;  ///< facts that hold in all loops
   int symbols_ = 0;
+  int depth_ = 0;   ///< symbols that have been given a value
+  int values_ = 0;  ///< that were tried
 };
 
 }  // namespace fw::kernels

@@ -14,6 +14,7 @@
 namespace fw::kernels {
 
 using graph::AttrKey;
+using graph::contains;
 using graph::Op;
 
 namespace {
@@ -28,8 +29,6 @@ IntList onlyReduced(const IntList& order, const IntList& reduced) {
     if (std::find(reduced.begin(), reduced.end(), axis) != reduced.end()) result.push_back(axis);
   return result;
 }
-
-bool contains(const IntList& list, int64_t v) { return std::find(list.begin(), list.end(), v) != list.end(); }
 
 /// True if neighbours outer and inner of the operand's axes are one run for NumPy (rule 2).
 absl::StatusOr<bool> oneRun(graph::SymContext& syms, const MemoryRef* memory, const graph::Layout& layout,

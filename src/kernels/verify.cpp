@@ -21,9 +21,9 @@ ResultRule resultRule(ScalarOp op) {
 bool isElementType(DType d) { return !graph::isComplex(d) && d != DType::kF16; }
 bool isIntegral(DType d) { return d == DType::kBool || graph::isInteger(d); }
 
-class Verifier {
+class KernelVerifier {
  public:
-  Verifier(const Kernel& kernel, const graph::SymContext& syms) : kernel_(kernel), syms_(syms) {
+  KernelVerifier(const Kernel& kernel, const graph::SymContext& syms) : kernel_(kernel), syms_(syms) {
     defined_.assign(kernel.exprs.size(), false);
     placed_.assign(kernel.exprs.size(), false);
     axisOpen_.assign(kernel.axisCount, false);
@@ -106,7 +106,8 @@ class Verifier {
       case ResultRule::kBool: require(e.dtype == DType::kBool, who + ": result is not bool"); break;
       case ResultRule::kAttr: break;
     }
-    if (e.op == ScalarOp::kParam || e.op == ScalarOp::kAxis) require(e.dtype == DType::kI64, who + " is not i64");
+    if (e.op == ScalarOp::kParam) require(e.dtype == DType::kI64, who + " is not i64");
+    if (e.op == ScalarOp::kAxis) require(graph::isInteger(e.dtype), who + " is no integer");
     if (e.op == ScalarOp::kParam) require(e.sym.valid(), who + ": no symbol");
     if (e.op == ScalarOp::kAxis) require(e.axis.valid() && axisOpen_[e.axis.index], who + ": axis is not open");
     if (e.op == ScalarOp::kLoad) checkAccess(e.access, who);
@@ -190,7 +191,11 @@ class Verifier {
       domain(a.combine, a.dtype, who);
       if (s.order == ReduceOrder::kPairwise || s.order == ReduceOrder::kPairwisePart)
         require(a.combine == ScalarOp::kAdd && graph::isFloat(a.dtype), who + ": pairwise adds floats");
+      if (findsExtreme(s.order))
+        require(a.combine == ScalarOp::kMinSecond || a.combine == ScalarOp::kMaxSecond, who + ": not an extreme");
     }
+    if (findsExtreme(s.order))
+      require(s.accumulators.size() == 2 && graph::isInteger(s.accumulators[1].dtype), who + ": an extreme and where");
     if (!s.axis.valid() || s.axis.index >= axisOpen_.size() || axisOpen_[s.axis.index]) return fail(who + ": axis");
     axisOpen_[s.axis.index] = true;
     if (s.vectorize) vectorAxis_ = s.axis;
@@ -239,7 +244,7 @@ class Verifier {
 }  // namespace
 
 std::vector<std::string> verify(const Kernel& kernel, const graph::SymContext& syms) {
-  return Verifier(kernel, syms).run();
+  return KernelVerifier(kernel, syms).run();
 }
 
 }  // namespace fw::kernels

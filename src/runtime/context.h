@@ -36,6 +36,12 @@ struct CommitProgress {
   int32_t* raised = nullptr;  ///< out: Status bits of commit i at [i], if it is a DeferredCommit that is `whole`
 };
 
+/// Of a kernel or library call; native code adds to it.
+struct PartTime {
+  int64_t cycles = 0;  ///< of the processor's counter
+  int64_t runs = 0;
+};
+
 /// Native code reads the fields where they stand.
 struct Context {
   int64_t* symbols = nullptr;  ///< [i]: value of symbol i of the graph's SymContext; those bound on the way are stored
@@ -45,7 +51,9 @@ struct Context {
   void* workspace = nullptr;           ///< workspaceBytes, 64-byte aligned; null if 0
   CommitProgress* progress = nullptr;  ///< while commits are stored
   Host* host = nullptr;                ///< null where nothing has to be asked for
+  PartTime* times = nullptr;           ///< by part of the executable's meter; null: nobody watches
 };
-static_assert(std::is_standard_layout_v<Context> && std::is_standard_layout_v<CommitProgress>);
+static_assert(std::is_standard_layout_v<Context> && std::is_standard_layout_v<CommitProgress> &&
+              std::is_standard_layout_v<PartTime>);
 
 }  // namespace fw::runtime

@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graph/deferred_commit.h"
 #include "graph/plan.h"
 #include "graph/support/check.h"
 #include "runtime/context.h"
+#include "runtime/part_meter.h"
 
 namespace fw::runtime {
 
@@ -45,7 +48,18 @@ class Executable {
   /// The code reads the extents of the buffers: see Context.
   virtual bool isChecked() const { return false; }
 
+  /// Whether there is code to run: kUnavailable while it is still being made, where compute() answers kStatusNotYet;
+  /// what else is no kOk says why there will be none. Not to be asked from inside of a compiler.
+  virtual absl::Status ready() const { return absl::OkStatus(); }
+  /// The same when it has been made.
+  virtual absl::Status wait() const { return ready(); }
+
+  /// As far as it has been made.
   virtual CompileTimings timings() const { return {}; }
+  /// What its parts take in runs that are watched; null if it was made without.
+  virtual PartMeter* meter() const { return nullptr; }
+  /// Names its machine code for profilers and debuggers, if they are listening.
+  virtual void announce(std::string_view) const {}
   /// Size of the machine code in bytes.
   virtual size_t codeSize() const { return 0; }
 };

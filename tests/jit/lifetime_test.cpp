@@ -66,6 +66,59 @@ TEST(Lifetime, Threads) {
   for (std::thread& thread : threads) thread.join();
 }
 
+/// out[i] = in[i] * 1 + 1 * 2 + 2 ..., and so on: more than is predicted to be quick.
+absl::StatusOr<std::unique_ptr<Executable>> compileLong(double first, int64_t limitNs) {
+  SymContext syms;
+  SymId n = syms.symbol("s0", {0, 1 << 20});
+  const SymId item = syms.constant(8), zero = syms.constant(0);
+  KernelBuilder b(syms, "long");
+  b.declareStored(BufferId(1));
+  b.loop(b.constantInt(DType::kI64, 0), b.param(n), true, true, [&](AxisId i) {
+    Val x = b.load({BufferId(0), zero, {{i, item}}}, DType::kF64);
+    for (int k = 0; k < 1500; ++k) {
+      const Val c = b.constant(DType::kF64, first + k);
+      x = b.op(ScalarOp::kSub, b.op(ScalarOp::kMul, x, b.constant(DType::kF64, 0.5)), c);
+    }
+    b.store({BufferId(1), zero, {{i, item}}}, x);
+  });
+  std::vector<kernels::Kernel> kernels;
+  kernels.push_back(std::move(b).take());
+  CompileOptions options;
+  options.background = true;
+  options.limitNs = limitNs;
+  return compile({.kernels = kernels}, syms, planOf(2, syms), options);
+}
+
+TEST(Background, TheCodeComesLater) {
+  auto executable = compileLong(1000, 0);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  double in = 3, out = -1, expected = in;
+  for (int k = 0; k < 1500; ++k) expected = expected * 0.5 - (1000.0 + k);
+  void* buffers[] = {&in, &out};
+  int64_t n = 1;
+  Context context{.symbols = &n, .buffers = buffers};
+  EXPECT_EQ((*executable)->codeSize(), 0u);
+  EXPECT_EQ((*executable)->compute(context), kStatusNotYet);  // nobody has asked whether it is ready
+  EXPECT_EQ(out, -1);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) threads.emplace_back([&] { EXPECT_TRUE((*executable)->wait().ok()); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE((*executable)->ready().ok());
+  EXPECT_EQ((*executable)->compute(context), 0);
+  EXPECT_EQ(out, expected);
+  EXPECT_GT((*executable)->timings().codegenMs, 0);
+  auto again = compileLong(1000, 0);  // there is code of this name
+  ASSERT_TRUE(again.ok());
+  EXPECT_GT((*again)->codeSize(), 0u);
+}
+
+TEST(Background, TooLong) {
+  auto executable = compileLong(5000, 1);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded((*executable)->wait())) << (*executable)->wait();
+  EXPECT_TRUE(absl::IsDeadlineExceeded((*executable)->ready()));
+}
+
 TEST(Lifetime, TextForLogs) {
   SymContext syms;
   KernelBuilder b(syms, "text");

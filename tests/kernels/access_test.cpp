@@ -115,6 +115,14 @@ constexpr const char* kParts[] = {
     "  %2 = negative(%1) : f32[(s0 + 1)//2]\n  return %2\n}\n",
     "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f32[s0] layout=c/strided/bcast(0)\n"
     "  %1 = input() {index=1} : f32[s0]\n  %2 = add(%0, %1) : f32[s0]\n  return %2\n}\n",
+    // The third element of three, no fifth of four: there are two cases. A row of an axis that is new and cut to
+    // nothing.
+    "graph(s0: [3, 4]) {\n  %0 = input() {index=0} : f64[s0]\n"
+    "  %1 = slice(%0) {starts=[2*(s0//2)], steps=[2]} : f64[-1*s0 + 4] layout=c/strided\n"
+    "  %2 = negative(%1) : f64[-1*s0 + 4]\n  return %2\n}\n",
+    "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f64[0]\n  %1 = expand(%0) {axes=[0]} : f64[1, 0]\n"
+    "  %2 = slice(%1) {starts=[1, 0], steps=[1, 1]} : f64[0, 0]\n  %3 = reshape(%2) {copy=0} : f64[0]\n"
+    "  %4 = add(%0, %3) : f64[0]\n  return %4\n}\n",
 };
 
 TEST(Accesses, OfPartsAreProved) {

@@ -174,6 +174,7 @@ TEST(Lowering, EveryRowAgreesWithItsDefinition) {
       DType result = type.dtype;
       if (row.result == graph::ResultType::kBool) result = DType::kBool;
       if (row.result == graph::ResultType::kReal) result = graph::realOf(type.dtype);
+      if (row.result == graph::ResultType::kComplex) result = graph::complexOf(type.dtype);
       const Outcome outcome = tryRow(row, types, result);
       cases += outcome.built;
       if (row.contract == graph::Contract::kExact) EXPECT_EQ(outcome.wrong, 0) << outcome.text;

@@ -34,6 +34,14 @@ BODIES = [
     ["u[5] = v[t % 7] + u[6]", "v[1:-1] = 0.5 * (u[2:] + u[:-2])", "u[1:-1] = v[1:-1]"],
     ["u += c", "v -= u", "w *= 0.5", "u -= w"],
     ["u, v = v, u"],
+    ["n = u.copy()", "n[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])", "u = n"],
+    ["old = u.copy()", "u[1:-1] = 0.5 * (old[2:] + old[:-2])", "v += old"],
+    ["old = u.copy()", "u[1:-1] = 0.5 * (old[2:] + old[:-2])", "w = old"],
+    ["old = u.copy()", "u[1:-1] = old[1:-1] * 0.5 + v[2:]", "v += old - u"],
+    ["n = u.copy()", "n[2:] = u[:-2] * 0.5", "v[1:] += n[:-1]", "m = u.copy()", "m[0] = t", "w -= m", "u = n"],
+    ["old = np.array(u)", "u[1:-1] = 0.5 * (u[2:] + u[:-2])", "c = np.abs(u - old).max()"],
+    ["old = u.copy()", "u[t] = old[t + 1] * 2", "v[1:] = u[:-1] + old[1:]"],
+    ["v[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])", "u, v = v, u"],
     ["u[t] = v[t] * 2", "v[1:] = u[:-1] + v[1:]"],
 ]
 LOOP = """def f(u, v, w, c, n):
@@ -84,7 +92,19 @@ def test_types_and_orders(statements, dtype, order):
 
 def test_turns():
     f = program(BODIES[0])
-    check(f, [(*arrays((800, 801), "f8"), 0.1, n) for n in (0, 1, 2, 16, 17, 33)])
+    check(f, [(*arrays((800, 801), "f8"), 0.1, n) for n in (0, 1, 2, 16, 17, 18, 20, 31, 33)])
+    check(program(["v[1:] = 0.5 * u[:-1]", "u, v = v, u"]), [(*arrays((800, 801), "f8"), 0.1, n) for n in (65, 66, 67, 81, 97)])
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 5, 8, 17, 130, 257, 1030])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2"])
+def test_rows_of_any_length(columns, dtype):
+    """Vectors begin where a store is aligned, and rows go in pairs (KernelEmitter::runBetween)."""
+    f = program(["u[1:-1] = 3 * u[:-2] - u[2:]", "v[1:] -= u[:-1]", "w[:, 1:] = v[:, :-1]"])
+    rows = 400_000 // columns
+    for first in range(3):
+        u, v, w = arrays((rows + first, columns), dtype)
+        check(f, [(u[first:], v[first:], w[: rows], 3, 17)])
 
 
 def test_one_axis():

@@ -172,7 +172,8 @@ void Geometry::layOutRows(Layout& layout, const int64_t* values, absl::FunctionR
   int64_t rowsPerBlock = 1;
   if (piece_.columns) {
     const int64_t width = std::min(kColumns, ceilPower(layout.total));
-    launch.team = std::clamp<int64_t>(ceilPower(ceilDiv(length, kRoundLanes)), 1, 512 / width);
+    launch.team = std::clamp<int64_t>(ceilPower(ceilDiv(length, kRoundLanes)), 1,
+                                      std::max<int64_t>(kernels::cuda::columnThreads(kernel_, piece_) / width, 1));
     launch.blockX = static_cast<uint32_t>(width);
     launch.blockY = static_cast<uint32_t>(launch.team);
     rowsPerBlock = width;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "jit/cuda/compile_threads.h"
+#include "runtime/background.h"
 
 namespace fw::jit::cuda {
 
@@ -26,6 +26,7 @@ void Images::Shared::compile(const std::string& name, const std::string& source)
   const auto start = std::chrono::steady_clock::now();
   Image image{absl::InternalError("the compiler has thrown")};
   try {
+    const runtime::CompilerUse inside;
     image.code = compiler.compile(source, architecture);
     if (disk && image.code.ok()) disk->keep(keyOf(source), *image.code);
   } catch (const std::exception& error) {
@@ -48,7 +49,7 @@ std::shared_ptr<const Images::Image> Images::find(const std::string& name, const
         return entry->second = std::make_shared<const Image>(Image{*std::move(kept), 0, true});
     }
     const auto job = [shared = shared_, name, source] { shared->compile(name, source); };
-    if (!runInBackground(job))
+    if (!runtime::runInBackground(job))
       return entry->second = std::make_shared<const Image>(Image{absl::UnavailableError("no threads to compile in")});
   }
   if (!wait) return nullptr;

@@ -61,30 +61,30 @@ absl::Status Launcher::prepare(const int64_t* symbols, absl::FunctionRef<uint64_
 }
 
 absl::Status Launcher::launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
-                              runtime::cuda::Host& host) {
+                              LaunchSink& sink) {
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const Layout layout = geometry_[i].layOut(symbols, address, device_.multiprocessors());
     void* scratch = nullptr;
     if (layout.scratchBytes > 0) {
-      scratch = host.allocate(layout.scratchBytes);
+      scratch = sink.allocate(layout.scratchBytes);
       if (!scratch) return absl::ResourceExhaustedError("no device memory for parts of reductions");
     }
     absl::Status status;
     for (const Launch& one : layout.launches) {
       absl::StatusOr<const Loaded*> function = loaded(i, one.form);
-      status = function.ok()
-                   ? run(**function, layout, one, symbols, address, reinterpret_cast<uint64_t>(scratch), host.stream())
-                   : function.status();
+      status = function.ok() ? run(**function, layout, one, symbols, address, reinterpret_cast<uint64_t>(scratch), sink)
+                             : function.status();
       if (!status.ok()) break;
     }
-    if (scratch) host.release(scratch);
+    if (scratch) sink.release(scratch);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Launch& launch, const int64_t* symbols,
-                           absl::FunctionRef<uint64_t(graph::BufferId)> address, uint64_t scratch, void* stream) const {
+                           absl::FunctionRef<uint64_t(graph::BufferId)> address, uint64_t scratch,
+                           LaunchSink& sink) const {
   absl::InlinedVector<int64_t, 32> numbers(loaded.program.resultCount());
   loaded.program.run(symbols, numbers.data());
   absl::InlinedVector<uint64_t, 32> values;
@@ -112,7 +112,8 @@ absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Lau
     values.push_back(static_cast<uint64_t>(value));
   }
   if (values.empty()) values.push_back(0);
-  return loaded.function->launch({launch.gridX, launch.gridY, launch.blockX, launch.blockY}, values.data(), stream);
+  return sink.launch(*loaded.function, {launch.gridX, launch.gridY, launch.blockX, launch.blockY},
+                     absl::MakeSpan(values));
 }
 
 }  // namespace fw::jit::cuda

@@ -8,7 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "jit/cuda/device.h"
 #include "jit/cuda/geometry.h"
-#include "runtime/cuda/host.h"
+#include "jit/cuda/launch_sink.h"
 
 namespace fw::jit::cuda {
 
@@ -18,9 +18,9 @@ class Launcher {
   static absl::StatusOr<std::unique_ptr<Launcher>> make(Device& device, kernels::Kernel kernel, graph::SymContext& syms,
                                                         bool wait);
 
-  /// Launches on the host's stream. `address` answers where buffers lie. Thread-safe.
-  absl::Status launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
-                      runtime::cuda::Host& host) ABSL_LOCKS_EXCLUDED(mutex_);
+  /// Hands its launches to the sink. `address` answers where buffers lie. Thread-safe.
+  absl::Status launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address, LaunchSink& sink)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   /// Everything but the launches: what fails is known before anything is stored. All that is needed is asked for,
   /// so that it is compiled at the same time.
@@ -44,7 +44,7 @@ class Launcher {
         wait_(wait) {}
   absl::StatusOr<const Loaded*> loaded(size_t piece, const kernels::cuda::Form& form) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status run(const Loaded& loaded, const Layout& layout, const Launch& launch, const int64_t* symbols,
-                   absl::FunctionRef<uint64_t(graph::BufferId)> address, uint64_t scratch, void* stream) const;
+                   absl::FunctionRef<uint64_t(graph::BufferId)> address, uint64_t scratch, LaunchSink& sink) const;
 
   Device& device_;
   const kernels::Kernel kernel_;

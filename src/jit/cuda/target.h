@@ -9,6 +9,8 @@ namespace fw::jit::cuda {
 inline graph::Target planningTarget() {
   graph::Target target;
   target.heldRows = 0;
+  target.stagger = 0;
+  target.reportsFlags = false;
   target.space = graph::MemorySpace::kDevice;
   return target;
 }

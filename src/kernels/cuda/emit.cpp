@@ -198,6 +198,20 @@ absl::StatusOr<Source> emit(const Kernel& kernel, const graph::SymContext& syms,
   return std::move(writer).finish("__launch_bounds__(256)");
 }
 
+size_t accumulatorWords(const Kernel& kernel, const Piece& piece) {
+  size_t words = 1;
+  for (const RowStep& step : piece.steps)
+    if (step.kind == RowStep::Kind::kReduce) words = std::max(words, kernel.stmts[step.stmt.index].accumulators.size());
+  return words;
+}
+
+int columnThreads(const Kernel& kernel, const Piece& piece) {
+  constexpr size_t kSharedWords = (48 << 10) / 8;
+  int threads = 512;
+  while (threads > 32 && static_cast<size_t>(threads) * accumulatorWords(kernel, piece) > kSharedWords) threads /= 2;
+  return threads;
+}
+
 uint64_t divisorOf(int64_t divisor) {
   if (divisor <= 1) return 0;
   int shift = 0;  // the least with 2^(shift + 1) >= divisor: then the factor fits 32 bits

@@ -65,6 +65,11 @@ struct Source {
 /// neighbours.
 int packedBytes(const graph::SymContext& syms, const Nest& nest, const Access& access, DType dtype, int lanes);
 
+/// Of the reductions of a piece: numbers of 8 bytes that a thread hands to others at once.
+size_t accumulatorWords(const Kernel& kernel, const Piece& piece);
+/// The most threads of a block that does columns: what they hand to each other fits into its memory.
+int columnThreads(const Kernel& kernel, const Piece& piece);
+
 /// Sides of a tile, and the threads along its other side.
 inline constexpr int kTile = 32, kTileThreads = 8;
 /// The axis of a map's nest along which loads read neighbours that do not along the last; -1 if there is none.

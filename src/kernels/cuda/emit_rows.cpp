@@ -60,7 +60,8 @@ class RowEmitter {
   /// Which row, and which of its team a thread is. Threads without a row do the first one and keep it to themselves.
   void place() {
     const std::string index = w_.index();
-    w_.line(absl::StrCat("__shared__ u64 room[", (piece_.columns ? 512 : 32) * accumulatorWords(), "];"));
+    const auto senders = static_cast<size_t>(piece_.columns ? columnThreads(kernel(), piece_) : 32);
+    w_.line(absl::StrCat("__shared__ u64 room[", senders * accumulatorWords(kernel(), piece_), "];"));
     if (piece_.columns) {
       w_.line("const i32 team = blockDim.y, rank = threadIdx.y;");
       w_.line(absl::StrCat("const ", index, " place = ", index, "(blockIdx.x) * blockDim.x + threadIdx.x;"));
@@ -341,13 +342,6 @@ class RowEmitter {
   }
 
   /// Words of shared memory for the accumulators of a thread.
-  size_t accumulatorWords() const {
-    size_t words = 1;
-    for (const RowStep& step : piece_.steps)
-      if (step.kind == RowStep::Kind::kReduce) words = std::max(words, stmt(step.stmt).accumulators.size());
-    return words;
-  }
-
   /// Address of what a part of a row has left of an accumulator.
   std::string slot(int step, size_t accumulator, const std::string& part) {
     Parameter scratch{Parameter::Kind::kScratch, {}, {}, step, static_cast<int>(accumulator)};

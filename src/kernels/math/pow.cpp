@@ -28,10 +28,10 @@ DD addTo(double hi, double lo, DD c) {
   return {s, (c.hi - (s - hi)) + (c.lo + lo)};
 }
 
-struct Exponent {
+struct Scaled {
   V k, f;  ///< |x| = 2^k (1 + f), f in [sqrt(1/2) - 1, sqrt 2 - 1)
 };
-Exponent splitF64(V a, bool subnormals) {
+Scaled splitF64(V a, bool subnormals) {
   V bias = a.lit(0x1p52 + 1023);
   if (subnormals) {
     V tiny = a < 0x1p-1022;

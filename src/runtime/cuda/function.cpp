@@ -9,10 +9,14 @@ namespace {
 /// Of one stream.
 constexpr int kGrids = 3;
 
-/// CU_STREAM_PER_THREAD: one name for many streams.
-bool isOneStream(void* stream) { return stream != reinterpret_cast<void*>(2); }
-
 }  // namespace
+
+bool takesGraphs(const Driver& driver, void* stream) {
+  constexpr uintptr_t kPerThread = 2;
+  int capturing = 1;
+  return reinterpret_cast<uintptr_t>(stream) != kPerThread && driver.streamIsCapturing(stream, &capturing) == 0 &&
+         capturing == 0;
+}
 
 KernelNode Function::nodeOf(const LaunchSize& size, void** parameters) const {
   KernelNode node{};
@@ -76,8 +80,7 @@ absl::Status Function::launch(const LaunchSize& size, void* parameters, void* st
   {
     const std::lock_guard lock(mutex_);
     ++launches_;
-    int capturing = 1;
-    if (!plain_ && isOneStream(stream) && driver_.streamIsCapturing(stream, &capturing) == 0 && capturing == 0) {
+    if (!plain_ && takesGraphs(driver_, stream)) {
       if (Graph* graph = graphFor(size, stream, parameters)) {
         graph->used = launches_;
         const KernelNode node = nodeOf(size, &parameters);

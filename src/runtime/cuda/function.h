@@ -15,6 +15,10 @@ struct LaunchSize {
   friend bool operator==(const LaunchSize&, const LaunchSize&) = default;
 };
 
+/// Whether graphs are launched on the stream: not while it is being captured, and not on CU_STREAM_PER_THREAD, which is
+/// one name for many streams.
+bool takesGraphs(const Driver& driver, void* stream);
+
 /// Lives as long as the process: what it has launched may still run.
 class Function {
  public:
@@ -24,6 +28,8 @@ class Function {
   /// Enqueues a launch of the function with one parameter, the structure at `parameters`, which is copied. The context
   /// that the function was loaded into is the current one. Thread-safe.
   absl::Status launch(const LaunchSize& size, void* parameters, void* stream);
+  /// The launch as a node of a graph.
+  KernelNode nodeOf(const LaunchSize& size, void** parameters) const;
 
  private:
   /// An instantiated graph of this one kernel.
@@ -35,7 +41,6 @@ class Function {
   };
   Graph* graphFor(const LaunchSize& size, void* stream, void* parameters);
   bool instantiate(Graph& graph, const LaunchSize& size, void* parameters);
-  KernelNode nodeOf(const LaunchSize& size, void** parameters) const;
 
   const Driver& driver_;
   void* const handle_;
