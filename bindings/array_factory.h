@@ -37,5 +37,9 @@ const ArrayFactory& numpyFactory();
 /// While arrays of CuPy are compiled (guards::findCupy() has found it): null with an exception set if CuPy lacks what
 /// is needed.
 const ArrayFactory* cupyFactory();
+/// An array of CuPy's over the memory that a MemoryPointer points to.
+PyObject* cupyArrayAt(const ArrayShape& shape, PyObject* pointer);
+/// One with strides at an address of a device, which `memory`, one of CuPy's objects for memory, stands for.
+PyObject* cupyWindow(const ArrayShape& shape, PyObject* memory, intptr_t data, int device);
 
 }  // namespace fw::bindings

@@ -25,16 +25,24 @@ namespace {
 using Made = absl::StatusOr<std::unique_ptr<runtime::Executable>>;
 using Make = Made (*)(graph::Graph, graph::Plan, const Config&, const BackendOptions&);
 
+/// Other threads of Python go on meanwhile.
+class WithoutLock {
+ public:
+  WithoutLock() : state_(PyEval_SaveThread()) {}
+  ~WithoutLock() { PyEval_RestoreThread(state_); }
+  WithoutLock(const WithoutLock&) = delete;
+
+ private:
+  PyThreadState* const state_;
+};
+
 Made makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int optLevel, const BackendOptions& given) {
   jit::CompileOptions options;
-  const std::string& isa = config.text(Setting::kIsa);
-  options.isa = isa == "avx512"     ? jit::CompileOptions::Isa::kAvx512
-                : isa == "avx2"     ? jit::CompileOptions::Isa::kAvx2
-                : isa == "portable" ? jit::CompileOptions::Isa::kPortable
-                                    : jit::CompileOptions::Isa::kHost;
+  options.isa = jit::isaNamed(config.text(Setting::kIsa));
   options.optLevel = optLevel;
   options.deadline = given.deadline;
   options.checked = config.flag(Setting::kChecked);
+  options.timed = isTracing();
   kernels::LoweringOptions lowering;
   lowering.deferChecks = given.deferChecks;
   lowering.guarded = given.guarded;
@@ -54,8 +62,13 @@ Made makeNative(graph::Graph graph, graph::Plan plan, const Config& config, int 
   jit::CompiledText text;
   options.keepText = channelEnabled(Channel::kOutputCode);
   options.textOfKnown = options.keepText && !isTracing();  // a trace has told it
-  auto executable = jit::compile(*std::move(program), graph.syms(), std::move(plan), options,
-                                 options.keepText ? &text : nullptr, timings);
+  options.background = given.background && config.flag(Setting::kBackground);
+  options.limitNs = config.number(Setting::kCompileLimit) * 1'000'000;
+  auto executable = [&] {
+    const WithoutLock unlocked;
+    return jit::compile(*std::move(program), graph.syms(), std::move(plan), options, options.keepText ? &text : nullptr,
+                        timings);
+  }();
   if (!executable.ok()) return executable.status();
   if (options.keepText && !text.llvm.empty())
     emit(Channel::kOutputCode, "code", text.llvm + text.assembly, {{"llvm", text.llvm}, {"assembly", text.assembly}});

@@ -26,6 +26,7 @@ struct BackendOptions {
   bool deferChecks;                   ///< it may defer checks (jit::CompileOptions)
   std::vector<graph::SymId> guarded;  ///< expressions that guards keep from falling below 0
   Deadline deadline;                  ///< as jit::CompileOptions::deadline
+  bool background;                    ///< Python may run calls until there is code
   Script script;
   std::vector<int> hostInputs;  ///< inputs that are numbers of the host, where arrays are on a device
   int device = -1;              ///< which; -1: the host, or not known

@@ -4,12 +4,18 @@
 #include <Python.h>
 
 #include <new>
+#include <string>
 #include <utility>
 
 #include "cpython/ref.h"
 #include "graph/support/check.h"
 
 namespace fw::bindings {
+
+[[noreturn]] inline void raise(PyObject* type, const std::string& what) {
+  PyErr_SetString(type, what.c_str());
+  throw cpython::PythonError();
+}
 
 /// Runs `body`; false with a Python exception set if it threw. What is a failure of ours goes to `failed`, as a text,
 /// whose answer counts.

@@ -16,6 +16,9 @@ constexpr uint64_t kFirst = 4;
 constexpr int64_t kShare = 50, kCostShare = 100;
 /// Trials wait while a call is watched. A call that may last does not hold them up.
 constexpr int64_t kLongNs = 1'000'000'000;
+/// What two reads of the clock and the rest of a timed call take, about.
+constexpr int64_t kClockNs = 80;
+constexpr int64_t kMostPassing = 63;
 
 int64_t nowNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -31,6 +34,7 @@ CallSamples::Call CallSamples::begin(PyCodeObject* code) {
   const unsigned long thread = PyThread_get_thread_ident();
   Call call = {nowNs(), 0, std::find(inside_.begin(), inside_.end(), thread) == inside_.end()};
   inside_.push_back(thread);
+  isRecursive_ |= !call.outermost;
   if (calls_ == 0) firstNs_ = call.startNs;
   if (!call.outermost || !isDue(call.startNs)) return call;
   call.watch = CallWatch::begin(code, /*pauseTrials=*/calls_ > 0 && longestNs_ < kLongNs);
@@ -43,7 +47,13 @@ int64_t CallSamples::ended(const Call& call) {
   const int64_t ns = nowNs() - call.startNs;
   if (!call.outermost) return ns;
   ++calls_;
-  ns_ += ns;
+  // A call that is watched takes longer, and one that compiles is one of a kind: those stand for themselves.
+  const bool usual = !call.watch && calls_ > kFirst;
+  ns_ += usual ? ns * (1 + passed_) : ns;
+  if (usual) passed_ = 0;
+  passing_ = 0;
+  if (calls_ >= kFirst && !isRecursive_)
+    passing_ = static_cast<uint32_t>(std::min(kClockNs * kCostShare / std::max<int64_t>(ns, 1), kMostPassing));
   longestNs_ = std::max(longestNs_, ns);
   return ns;
 }

@@ -21,6 +21,8 @@ class CallWatch {
  public:
   /// Null if no call is being watched.
   static CallWatch* current() { return current_; }
+  /// Whether a call of this thread is being watched.
+  static bool isWatching() { return current_ && current_->isHere(); }
   /// The next call of the function with this code in this thread is watched, until end(); its first frame if it calls
   /// itself. A watch that is on ends.
   /// Answers the number of the watch. `pauseTrials`: the call is what compiled code does, not Python's turn in a trial.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "bindings/call_watch.h"
 #include "bindings/claim.h"
 #include "bindings/describe.h"
 #include "bindings/internal_failures.h"
@@ -43,6 +44,8 @@ std::string CodeState::name() const { return cpython::qualifiedName(code()); }
 
 RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, PyObject** result) {
   if (isHopeless() || compiling_) return RunOutcome::kMiss;
+  if (CallWatch::current()) [[unlikely]]
+    variants_.awaitCode(*overhead_);
   Variant* variant = nullptr;
   TimedRun timed;
   const Invocation call{.args = slots, .function = reinterpret_cast<PyObject*>(function), .timed = &timed};
@@ -53,6 +56,7 @@ RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, Py
     if (timed.arm == Trial::Arm::kPython) pythonRun_ = std::move(timed);
     if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(slots, slotCount_));
     if (std::string failure = variants_.takeFailure(); !failure.empty()) fail(function, slots, std::move(failure));
+    if (auto lost = variants_.takeLost()) fail(function, slots, *std::move(lost));
   }
   return outcome;
 }
@@ -82,6 +86,7 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
     fail(function, slots, "a new variant rejects its own arguments: " + why);
   }
   if (std::string failure = variants_.takeFailure(); !failure.empty()) fail(function, slots, std::move(failure));
+  if (auto lost = variants_.takeLost()) fail(function, slots, *std::move(lost));
   return outcome;
 }
 
@@ -150,8 +155,11 @@ bool CodeState::metRefused() const {
 }
 
 void CodeState::fail(PyFunctionObject* function, PyObject* const* slots, std::string failure) {
-  Break what{BreakReason::kInternalError, std::move(failure), "", 0};
-  reportInternalFailure(what, function, slots);
+  fail(function, slots, Break{BreakReason::kInternalError, std::move(failure), "", 0});
+}
+
+void CodeState::fail(PyFunctionObject* function, PyObject* const* slots, Break what) {
+  if (isInternalFailure(what.reason)) reportInternalFailure(what, function, slots);
   fallBack(std::move(what), slots, *settings_.current());
 }
 

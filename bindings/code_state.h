@@ -47,6 +47,8 @@ class CodeState {
   const std::vector<RecordedBreak>& breaks() const { return breaks_; }
   const SplicedCode* spliced() const { return spliced_.get(); }
   /// True if nothing is compiled and nothing will be, nor is there anything to refuse.
+  /// True while a thread compiles for it, in which it must not go away.
+  bool isCompiling() const { return compiling_; }
   bool isHopeless() const { return hopeless_ && !errorOnGraphBreak(); }
   /// Whether calls with arguments of these types run the user's own code from now on, whatever the arguments are.
   bool runsAsPython(PyObject* const* slots) const;
@@ -63,6 +65,7 @@ class CodeState {
   void fallBack(capture::Break what, PyObject* const* slots, const Config& config);
   /// The same after a failure of ours, which is reported.
   void fail(PyFunctionObject* function, PyObject* const* slots, std::string failure);
+  void fail(PyFunctionObject* function, PyObject* const* slots, capture::Break what);
   void splice(capture::Break what, const Config& config);
   /// Whether the call would only be one more value of something that changes: then Python looks at it from now on.
   bool stopsChurn(PyFunctionObject* function, PyObject* const* slots, const Config& config);

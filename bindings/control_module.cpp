@@ -21,11 +21,6 @@ using capture::Declaration;
 using capture::SizePolicy;
 using cpython::PythonError;
 
-[[noreturn]] void raise(PyObject* type, const std::string& what) {
-  PyErr_SetString(type, what.c_str());
-  throw PythonError();
-}
-
 template <class F>
 PyObject* none(F&& body) {
   return guarded(std::forward<F>(body)) ? Py_NewRef(Py_None) : nullptr;

@@ -1,5 +1,7 @@
 // Fresh arrays in C order are filled by hand, which takes a tenth of the time of CuPy's constructor. Everything else
 // goes through the constructor.
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "bindings/array_factory.h"
@@ -20,13 +22,42 @@ Ref tupleOf(const int64_t* numbers, int count) {
   return tuple;
 }
 
+/// An array with strides, filled by hand.
+PyObject* filledAt(const ArrayShape& shape, Ref place, Ref dtype, int index32) {
+  const CupyFunctions& f = cupyFunctions();
+  Ref made = Ref::steal(f.makeArray(reinterpret_cast<PyTypeObject*>(f.arrayType.get()), f.noArguments.get(), nullptr));
+  if (!made) return nullptr;
+  auto* array = reinterpret_cast<CupyArray*>(made.get());
+  array->shape.assign(shape.sizes, shape.sizes + shape.rank);
+  array->strides.assign(shape.strides, shape.strides + shape.rank);
+  const npy_intp itemSize = PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(dtype.get()));
+  array->size = 1;
+  for (int i = 0; i < shape.rank; ++i) array->size *= shape.sizes[i];
+  const auto isPacked = [&](bool fortran) {
+    npy_intp step = itemSize;
+    for (int i = 0; i < shape.rank; ++i) {
+      const int axis = fortran ? i : shape.rank - 1 - i;
+      if (shape.sizes[axis] == 1) continue;
+      if (shape.strides[axis] != step) return false;
+      step *= shape.sizes[axis];
+    }
+    return true;
+  };
+  array->cOrder = array->size == 0 || isPacked(false);
+  array->fOrder = array->size == 0 || isPacked(true);
+  array->index32 = index32;
+  Py_SETREF(array->dtype, dtype.release());
+  Py_SETREF(array->data, place.release());
+  return made.release();
+}
+
 class CupyFactory final : public ArrayFactory {
  public:
   PyObject* allocate(const ArrayShape& shape, size_t bytes) const override {
     Ref memory = allocateResult(bytes);
     if (!memory) return nullptr;
     if (cupyFunctions().filled && !shape.strides && !shape.fortran) return filled(shape, std::move(memory));
-    return constructed(shape, memory.get());
+    return cupyArrayAt(shape, memory.get());
   }
 
   /// As CuPy makes views: over the memory of the array, whose base is theirs.
@@ -40,7 +71,7 @@ class CupyFactory final : public ArrayFactory {
     if (!begin) return nullptr;
     const int64_t offset = reinterpret_cast<int64_t>(data) - PyLong_AsLongLong(begin.get());
     const Ref pointer = Ref::steal(PyObject_CallFunction(cupyFunctions().pointer.get(), "OL", memory.get(), offset));
-    PyObject* result = pointer ? constructed(shape, pointer.get()) : nullptr;
+    PyObject* result = pointer ? cupyArrayAt(shape, pointer.get()) : nullptr;
     if (!result) return nullptr;
     PyObject* owner = whole->base == Py_None ? base : whole->base;
     Py_SETREF(reinterpret_cast<CupyArray*>(result)->base, Py_NewRef(owner));
@@ -86,54 +117,53 @@ class CupyFactory final : public ArrayFactory {
   }
 
   static PyObject* filledView(const ArrayShape& shape, void* data, PyObject* base) {
-    const CupyFunctions& f = cupyFunctions();
-    auto* whole = reinterpret_cast<CupyArray*>(base);
-    auto* memory = reinterpret_cast<CupyPointer*>(whole->data);
-    Ref place = pointIntoMemory(*memory, reinterpret_cast<intptr_t>(data));
-    Ref made =
-        Ref::steal(f.makeArray(reinterpret_cast<PyTypeObject*>(f.arrayType.get()), f.noArguments.get(), nullptr));
-    if (!place || !made) return nullptr;
-    auto* array = reinterpret_cast<CupyArray*>(made.get());
-    array->shape.assign(shape.sizes, shape.sizes + shape.rank);
-    array->strides.assign(shape.strides, shape.strides + shape.rank);
+    const auto* whole = reinterpret_cast<CupyArray*>(base);
+    Ref place = pointIntoMemory(*reinterpret_cast<CupyPointer*>(whole->data), reinterpret_cast<intptr_t>(data));
     const PyArray_Descr* descr = reinterpret_cast<PyArray_Descr*>(whole->dtype);
     Ref own = descr->type_num == shape.typeNumber
                   ? Ref::create(whole->dtype)
                   : Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(shape.typeNumber)));
-    const npy_intp itemSize = PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(own.get()));
-    array->size = 1;
-    for (int i = 0; i < shape.rank; ++i) array->size *= shape.sizes[i];
-    const auto isPacked = [&](bool fortran) {
-      npy_intp step = itemSize;
-      for (int i = 0; i < shape.rank; ++i) {
-        const int axis = fortran ? i : shape.rank - 1 - i;
-        if (shape.sizes[axis] == 1) continue;
-        if (shape.strides[axis] != step) return false;
-        step *= shape.sizes[axis];
-      }
-      return true;
-    };
-    array->cOrder = array->size == 0 || isPacked(false);
-    array->fOrder = array->size == 0 || isPacked(true);
-    array->index32 = whole->index32;
-    Py_SETREF(array->dtype, own.release());
-    Py_SETREF(array->data, place.release());
+    PyObject* made = place ? filledAt(shape, std::move(place), std::move(own), whole->index32) : nullptr;
+    if (!made) return nullptr;
+    auto* array = reinterpret_cast<CupyArray*>(made);
     Py_SETREF(array->base, Py_NewRef(whole->base == Py_None ? base : whole->base));
-    return made.release();
-  }
-
-  static PyObject* constructed(const ArrayShape& shape, PyObject* memory) {
-    const CupyFunctions& f = cupyFunctions();
-    const Ref sizes = tupleOf(shape.sizes, shape.rank);
-    const Ref dtype = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(shape.typeNumber)));
-    const Ref strides = shape.strides ? tupleOf(shape.strides, shape.rank) : Ref::create(Py_None);
-    if (!sizes || !dtype || !strides) return nullptr;
-    return PyObject_CallFunction(f.arrayType.get(), "OOOOs", sizes.get(), dtype.get(), memory, strides.get(),
-                                 shape.fortran ? "F" : "C");
+    return made;
   }
 };
 
 }  // namespace
+
+PyObject* cupyWindow(const ArrayShape& shape, PyObject* memory, intptr_t data, int device) {
+  const CupyFunctions& f = cupyFunctions();
+  if (f.filled) {
+    Ref place =
+        Ref::steal(f.makePointer(reinterpret_cast<PyTypeObject*>(f.pointer.get()), f.noArguments.get(), nullptr));
+    Ref dtype = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(shape.typeNumber)));
+    if (!place || !dtype) return nullptr;
+    auto* pointer = reinterpret_cast<CupyPointer*>(place.get());
+    pointer->address = data;
+    pointer->device = device;
+    Py_SETREF(pointer->memory, Py_NewRef(memory));
+    int64_t reach = static_cast<int64_t>(shape.itemSize);
+    for (int i = 0; i < shape.rank; ++i) reach += std::abs(shape.strides[i]) * std::max<int64_t>(shape.sizes[i] - 1, 0);
+    return filledAt(shape, std::move(place), std::move(dtype), reach <= (int64_t{1} << 31));
+  }
+  const Ref begin = Ref::steal(PyObject_GetAttrString(memory, "ptr"));
+  if (!begin) return nullptr;
+  const auto offset = static_cast<long long>(data - PyLong_AsLongLong(begin.get()));
+  const Ref pointer = Ref::steal(PyObject_CallFunction(f.pointer.get(), "OL", memory, offset));
+  return pointer ? cupyArrayAt(shape, pointer.get()) : nullptr;
+}
+
+PyObject* cupyArrayAt(const ArrayShape& shape, PyObject* pointer) {
+  const CupyFunctions& f = cupyFunctions();
+  const Ref sizes = tupleOf(shape.sizes, shape.rank);
+  const Ref dtype = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(shape.typeNumber)));
+  const Ref strides = shape.strides ? tupleOf(shape.strides, shape.rank) : Ref::create(Py_None);
+  if (!sizes || !dtype || !strides) return nullptr;
+  return PyObject_CallFunction(f.arrayType.get(), "OOOOs", sizes.get(), dtype.get(), pointer, strides.get(),
+                               shape.fortran ? "F" : "C");
+}
 
 const ArrayFactory* cupyFactory() {
   static const CupyFactory factory;

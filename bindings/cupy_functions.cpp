@@ -43,9 +43,11 @@ const CupyFunctions& cupyFunctions() {
     f->currentStream = from(cuda, "get_current_stream");
     f->allocate = from(cuda, "alloc");
     f->pointer = from(cuda, "MemoryPointer");
+    f->unownedMemory = from(cuda, "UnownedMemory");
     f->arrayType = from(cupy, "ndarray");
     f->noArguments = Ref::steal(PyTuple_New(0));
-    if (!f->currentStream || !f->allocate || !f->pointer || !f->arrayType || !PyType_Check(f->arrayType.get()))
+    if (!f->currentStream || !f->allocate || !f->pointer || !f->unownedMemory || !f->arrayType ||
+        !PyType_Check(f->arrayType.get()))
       f->problem = "CuPy lacks a function that memory or streams are asked of";
     PyErr_Clear();
     if (!f->problem.empty()) return f;

@@ -37,8 +37,9 @@ struct CupyFunctions {
   using Ref = cpython::Ref;
   intptr_t (*streamPointer)() = nullptr;
   PyObject* (*alloc)(PyObject* bytes, int) = nullptr;
-  PyObject* (*allocator)(int) = nullptr;            ///< in force
-  Ref currentStream, allocate, pointer, arrayType;  ///< cupy.cuda: get_current_stream, alloc, MemoryPointer; ndarray
+  PyObject* (*allocator)(int) = nullptr;  ///< in force
+  /// cupy.cuda: get_current_stream, alloc, MemoryPointer, UnownedMemory; ndarray
+  Ref currentStream, allocate, pointer, unownedMemory, arrayType;
   newfunc makeArray = nullptr, makePointer = nullptr;
   Ref noArguments;
   bool filled = false;  ///< arrays can be filled by hand

@@ -12,9 +12,6 @@ namespace fw::bindings {
 
 using cpython::Ref;
 
-namespace {
-
-/// A MemoryPointer of that many bytes.
 Ref allocateMemory(size_t bytes) {
   if (!runtime::mayAllocate()) return PyErr_NoMemory(), Ref();
   const CupyFunctions& f = cupyFunctions();
@@ -22,6 +19,8 @@ Ref allocateMemory(size_t bytes) {
   if (!size) return {};
   return Ref::steal(f.alloc ? f.alloc(size.get(), 0) : PyObject_CallOneArg(f.allocate.get(), size.get()));
 }
+
+namespace {
 
 /// Small results are cut from larger pieces of CuPy's pool, each for one stream, which is the order in which the pool
 /// gives memory out again. A piece goes back to the pool with the last result in it. Only where the default pool is in
@@ -118,56 +117,6 @@ void* addressOf(PyObject* pointer) {
   void* address;
   std::memcpy(&address, reinterpret_cast<char*>(pointer) + fields.dataIn, sizeof address);
   return address;
-}
-
-CupyHost::CupyHost() {
-  const CupyFunctions& f = cupyFunctions();
-  if (f.streamPointer) {
-    stream_ = reinterpret_cast<void*>(f.streamPointer());
-    ok_ = !PyErr_Occurred();
-    PyErr_Clear();
-    return;
-  }
-  const Ref stream = Ref::steal(PyObject_CallNoArgs(f.currentStream.get()));
-  const Ref pointer = Ref::steal(stream ? PyObject_GetAttrString(stream.get(), "ptr") : nullptr);
-  stream_ = pointer ? PyLong_AsVoidPtr(pointer.get()) : nullptr;
-  ok_ = pointer && !PyErr_Occurred();
-  PyErr_Clear();
-}
-
-CupyHost::~CupyHost() {
-  for (PyObject* pointer : held_) Py_DECREF(pointer);
-  Py_XDECREF(error_);
-}
-
-void* CupyHost::allocate(int64_t bytes) {
-  Ref pointer = allocateMemory(static_cast<size_t>(bytes));
-  if (!pointer) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    Py_XDECREF(type);
-    Py_XDECREF(traceback);
-    Py_XSETREF(error_, value);
-    return nullptr;
-  }
-  held_.push_back(pointer.release());
-  return addressOf(held_.back());
-}
-
-void CupyHost::release(void* data) {
-  for (size_t i = held_.size(); i-- > 0;) {
-    if (addressOf(held_[i]) != data) continue;
-    Py_DECREF(held_[i]);
-    held_.erase(held_.begin() + static_cast<ptrdiff_t>(i));
-    return;
-  }
-}
-
-bool CupyHost::restoreError() {
-  if (!error_) return false;
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error_)), error_);
-  return true;
 }
 
 }  // namespace fw::bindings

@@ -5,6 +5,8 @@
 #include "bindings/internal_failures.h"
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +18,7 @@
 #include "bindings/variant_set.h"
 #include "cpython/numpy_names.h"
 #include "graph/support/event.h"
+#include "jit/profilers.h"
 #include "nlohmann/json.hpp"
 
 namespace fw::bindings {
@@ -81,6 +84,33 @@ json describeTrials(const Variant& variant) {
   return list;
 }
 
+/// What kernels and library calls took in runs that were watched, and how much they did. Bytes and operations are of
+/// all those runs; they are left out where data decide on them.
+json describeParts(const Variant& variant) {
+  json list = json::array();
+  if (!variant.meter()) return list;
+  for (const runtime::PartMeter::Sum& sum : variant.meter()->sums()) {
+    list.push_back({{"name", sum.part->name},
+                    {"group", sum.part->group},
+                    {"commit", sum.part->commit},
+                    {"runs", sum.runs},
+                    {"ns", sum.ns}});
+    if (!sum.isKnown) continue;
+    list.back().update({{"bytes", sum.work.bytes}, {"operations", sum.work.operations}});
+    list.back()["best"] = {{"ns", sum.bestNs}, {"bytes", sum.bestWork.bytes}, {"operations", sum.bestWork.operations}};
+  }
+  return list;
+}
+
+/// Values of the graph's symbols when a run was watched last.
+json describeSymbols(const Variant& variant) {
+  json values = json::object();
+  if (!variant.meter()) return values;
+  const std::vector<int64_t>& last = variant.meter()->lastSymbols();
+  for (size_t i = 0; i < last.size(); ++i) values[variant.guardSet().syms->symbolName(static_cast<int>(i))] = last[i];
+  return values;
+}
+
 json describeVariant(const Variant& variant, PyObject* code) {
   return {{"guards", guards::print(variant.guardSet(), code)},
           {"guard_list", guardList(variant.guardSet(), code)},
@@ -89,10 +119,13 @@ json describeVariant(const Variant& variant, PyObject* code) {
           {"plan", variant.planText()},
           {"kernels", variant.kernelCount()},
           {"hits", variant.hits()},
+          {"pending", variant.isPending()},
           {"declines", variant.declines()},
           {"guard_ns", variant.guardNs},
           {"trials", describeTrials(variant)},
           {"on_trial", variant.trial() != nullptr},
+          {"parts", describeParts(variant)},
+          {"symbols", describeSymbols(variant)},
           {"ms", timesOf(variant)}};
 }
 
@@ -275,7 +308,22 @@ void logBreak(const std::string& function, const capture::Break& what) {
   (ours ? report : emit)(Channel::kGraphBreaks, "graph_break", text, data);
 }
 
+/// "softmax:12-15" of "softmax line 12", by the lines of the graph.
+std::string profilerName(const std::string& name, const std::string& graph) {
+  int first = INT_MAX, last = 0;
+  constexpr std::string_view kLine = " line=";
+  for (size_t at = graph.find(kLine); at != std::string::npos; at = graph.find(kLine, at + 1)) {
+    const int line = std::atoi(graph.c_str() + at + kLine.size());
+    first = std::min(first, line);
+    last = std::max(last, line);
+  }
+  const std::string own = name.substr(0, name.rfind(" line "));
+  if (last == 0) return own;
+  return own + ":" + std::to_string(first) + (first == last ? "" : "-" + std::to_string(last));
+}
+
 void noteVariant(const std::string& name, Variant& variant, PyFunctionObject* function, PyObject* const* args) {
+  if (jit::areProfilersOpen()) variant.announce(profilerName(name, variant.graphText()));
   constexpr int kChecks = 20;
   variant.guardNs = variant.timeGuards(args, reinterpret_cast<PyObject*>(function), kChecks);
   auto log = [&](Channel channel, std::string_view kind, const std::string& text) {
@@ -288,7 +336,11 @@ void noteVariant(const std::string& name, Variant& variant, PyFunctionObject* fu
   if (channelEnabled(Channel::kDynamic)) logSizes(name, variant, function->func_code);
   if (channelEnabled(Channel::kSideEffects))
     log(Channel::kSideEffects, "side_effects", sideEffects(variant, function->func_code));
-  if (channelEnabled(Channel::kPerf)) logTimes(name, variant);
+  if (!channelEnabled(Channel::kPerf)) return;
+  if (variant.isPending())
+    variant.whenReady([name](const Variant& ready) { logTimes(name, ready); });
+  else
+    logTimes(name, variant);
 }
 
 }  // namespace fw::bindings

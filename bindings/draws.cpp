@@ -12,7 +12,7 @@ using cpython::Ref;
 /// A RandomState has numbers of its own besides those of its bit generator.
 bool isLegacy(PyObject* generator) { return PyObject_HasAttrString(generator, "get_state") != 0; }
 
-Ref stateOf(PyObject* generator) {
+Ref savedState(PyObject* generator) {
   if (isLegacy(generator)) {
     Ref get = checked(PyObject_GetAttrString(generator, "get_state"));
     Ref names = checked(Py_BuildValue("(s)", "legacy"));
@@ -73,7 +73,7 @@ Draws::Kept& Draws::streamOf(PyObject* generator) {
   size_t at = 0;
   while (at < kept_.size() && kept_[at].bits.get() != bits.get()) ++at;
   if (at == kept_.size()) {
-    kept_.push_back({bits, Ref::create(generator), stateOf(generator), {}});
+    kept_.push_back({bits, Ref::create(generator), savedState(generator), {}});
   } else if (isLegacy(generator) || isLegacy(kept_[at].generator.get())) {
     PyErr_SetString(PyExc_RuntimeError, "a RandomState shares its numbers with another generator");
     throw cpython::PythonError();
@@ -85,7 +85,7 @@ Draws::Kept& Draws::streamOf(PyObject* generator) {
 void Draws::begin(PyObject* generator) {
   Kept& kept = streamOf(generator);
   // Numbers of others stay theirs.
-  if (kept.after && !areSame(kept.after.get(), stateOf(generator).get())) kept.before = {};
+  if (kept.after && !areSame(kept.after.get(), savedState(generator).get())) kept.before = {};
   kept.after = {};
 }
 
@@ -103,7 +103,7 @@ bitgen_t* Draws::sourceOf(PyObject* generator) {
 void Draws::pause() {
   if (kept_.empty() || !hasOtherThreads()) return;
   for (Kept& kept : kept_)
-    if (!kept.after) kept.after = stateOf(kept.generator.get());
+    if (!kept.after) kept.after = savedState(kept.generator.get());
 }
 
 void Draws::takeBack() {
@@ -112,7 +112,7 @@ void Draws::takeBack() {
   for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
     try {
       PyObject* generator = kept->generator.get();
-      if (!kept->before || (kept->after && !areSame(kept->after.get(), stateOf(generator).get()))) continue;
+      if (!kept->before || (kept->after && !areSame(kept->after.get(), savedState(generator).get()))) continue;
       setState(generator, kept->before.get());
     } catch (const cpython::PythonError&) {
       PyErr_Clear();

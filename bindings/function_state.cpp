@@ -35,7 +35,7 @@ void FunctionState::adoptCode() {
 }
 
 PyObject* FunctionState::call(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
-  if (isTracing() && state_) [[unlikely]]
+  if (isTracing() && state_ && !samples_.passes()) [[unlikely]]
     return callTimed(args, nargsf, keywordNames);
   return callUntimed(args, nargsf, keywordNames);
 }
@@ -84,7 +84,10 @@ PyObject* FunctionState::callAfter(const char* failure, PyObject* const* args, s
 
 PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   if (!state_) return callPlain(args, nargsf, keywordNames);
-  if (function()->func_code != reinterpret_cast<PyObject*>(state_->code())) adoptCode();
+  if (function()->func_code != reinterpret_cast<PyObject*>(state_->code())) {
+    if (state_->isCompiling()) return callPlain(args, nargsf, keywordNames);  // in another thread
+    adoptCode();
+  }
   if (everythingRunsAsPython()) return callPlain(args, nargsf, keywordNames);
   if (state_->isHopeless()) return callAsPython(args, nargsf, keywordNames);
   const Py_ssize_t count = PyVectorcall_NARGS(nargsf);

@@ -67,11 +67,6 @@ json describeNode(const graph::Graph& graph, graph::ValueId id) {
           {"regions", node.regions.size()}};
 }
 
-[[noreturn]] void raise(PyObject* type, const std::string& what) {
-  PyErr_SetString(type, what.c_str());
-  throw PythonError();
-}
-
 graph::Graph parsed(PyObject* text) {
   Py_ssize_t size;
   const char* data = PyUnicode_AsUTF8AndSize(text, &size);

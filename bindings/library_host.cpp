@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "bindings/buffer_windows.h"
+#include "bindings/call_arguments.h"
 #include "bindings/error_state.h"
 #include "bindings/output_memory.h"
 #include "graph/dtype.h"
@@ -21,47 +22,15 @@ using cpython::PythonError;
 using cpython::Ref;
 using runtime::CallArray;
 
-/// The arguments of a call as Python objects, and the arrays among them.
-struct LibraryHost::Arguments {
+/// With the arrays among them.
+struct LibraryHost::Arguments final : CallArguments {
   Arguments(const runtime::Calls::Frame& frame, PyObject* const* objects, std::vector<Ref>& kept)
-      : frame(frame),
-        objects_(objects),
+      : CallArguments(frame, objects),
         kept_(kept) {}
   /// Windows that nobody else holds serve the next call.
-  ~Arguments() {
+  ~Arguments() override {
     for (auto& [operand, window] : windows)
       if (Py_REFCNT(window.get()) == 1) kept_[static_cast<size_t>(operand)] = std::move(window);
-  }
-  Arguments(const Arguments&) = delete;
-
-  Ref build(const LibraryArgument& argument) {
-    switch (argument.kind) {
-      case LibraryArgument::Kind::kConstant: return argument.object;
-      case LibraryArgument::Kind::kObject: return Ref::create(objects_[argument.index]);
-      case LibraryArgument::Kind::kArray: return window(argument.index);
-      case LibraryArgument::Kind::kScalar: {
-        const CallArray array = frame.operand(static_cast<size_t>(argument.index));
-        Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(guards::typeNumber(array.dtype))));
-        return checked(PyArray_Scalar(array.data, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
-      }
-      case LibraryArgument::Kind::kFloat: return checked(PyFloat_FromDouble(number<double>(argument)[0]));
-      case LibraryArgument::Kind::kInt: return checked(PyLong_FromLongLong(number<int64_t>(argument)[0]));
-      case LibraryArgument::Kind::kBool: return checked(PyBool_FromLong(number<uint8_t>(argument)[0]));
-      case LibraryArgument::Kind::kComplex: {
-        const double* parts = number<double>(argument);
-        return checked(PyComplex_FromDoubles(parts[0], parts[1]));
-      }
-      case LibraryArgument::Kind::kTuple:
-      case LibraryArgument::Kind::kList: break;
-    }
-    const auto count = static_cast<Py_ssize_t>(argument.items.size());
-    const bool tuple = argument.kind == LibraryArgument::Kind::kTuple;
-    Ref items = checked(tuple ? PyTuple_New(count) : PyList_New(count));
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      Ref item = build(argument.items[static_cast<size_t>(i)]);
-      tuple ? PyTuple_SET_ITEM(items.get(), i, item.release()) : PyList_SET_ITEM(items.get(), i, item.release());
-    }
-    return items;
   }
 
   /// The array lies in memory of an operand.
@@ -73,16 +42,10 @@ struct LibraryHost::Arguments {
     return false;
   }
 
-  const runtime::Calls::Frame& frame;
   absl::InlinedVector<std::pair<int, Ref>, 4> windows;  ///< by operand
 
  private:
-  template <class T>
-  const T* number(const LibraryArgument& argument) const {
-    return static_cast<const T*>(frame.operand(static_cast<size_t>(argument.index)).data);
-  }
-
-  Ref window(int operand) {
+  Ref window(int operand) override {
     const CallArray array = frame.operand(static_cast<size_t>(operand));
     Ref window = std::move(kept_[static_cast<size_t>(operand)]);
     if (window)
@@ -106,9 +69,15 @@ struct LibraryHost::Arguments {
     PyArray_UpdateFlags(reinterpret_cast<PyArrayObject*>(window), NPY_ARRAY_UPDATE_ALL);
   }
 
-  PyObject* const* objects_;
   std::vector<Ref>& kept_;
 };
+
+std::string nameOf(const capture::LibraryCall& site) {
+  const Ref name = Ref::steal(PyObject_GetAttrString(site.function.get(), "__name__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  return text ? text : "a library function";
+}
 
 LibraryHost::~LibraryHost() {
   if (stateToken_) leaveErrorState(stateToken_);
@@ -133,21 +102,8 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
     if (kept.empty()) kept.resize(library_.calls.count());
     kept[static_cast<size_t>(number)].resize(frame.operandCount());
     Arguments arguments(frame, objects_, kept[static_cast<size_t>(number)]);
-    absl::InlinedVector<Ref, 6> owned;
-    absl::InlinedVector<PyObject*, 8> given = {nullptr};  // room for what a bound method puts in front
-    for (const LibraryArgument& argument : site.positional) owned.push_back(arguments.build(argument));
-    Ref names;
-    if (!site.keywords.empty()) {
-      names = checked(PyTuple_New(static_cast<Py_ssize_t>(site.keywords.size())));
-      for (size_t i = 0; i < site.keywords.size(); ++i) {
-        owned.push_back(arguments.build(site.keywords[i].second));
-        PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(site.keywords[i].first.get()));
-      }
-    }
-    for (const Ref& object : owned) given.push_back(object.get());
-    site.draws ? draws_.begin(owned[0].get()) : draws_.pause();
-    const size_t count = site.positional.size() | PY_VECTORCALL_ARGUMENTS_OFFSET;
-    Ref answer = Ref::steal(PyObject_Vectorcall(site.function.get(), given.data() + 1, count, names.get()));
+    const Ref answer =
+        arguments.call(site, [&](PyObject* first) { site.draws ? draws_.begin(first) : draws_.pause(); });
     if (!answer) return declined();
     if (site.draws && PyArray_Check(answer.get())) draws_.pause();  // it has let other threads run, as large ones do
     if (site.python) return takeNumber(answer.get(), frame.result(0)) ? 0 : differs(site);
@@ -307,11 +263,7 @@ int32_t LibraryHost::declined() {
 
 int32_t LibraryHost::differs(const capture::LibraryCall& site) {
   PyErr_Clear();
-  Ref name = Ref::steal(PyObject_GetAttrString(site.function.get(), "__name__"));
-  PyErr_Clear();
-  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "a library function";
-  reportFailure(text ? text : "a library function",
-                "it answered an array of another type, shape or layout than expected", library_.reported);
+  reportFailure(nameOf(site), "it answered an array of another type, shape or layout than expected", library_.reported);
   return runtime::kStatusDecline;
 }
 

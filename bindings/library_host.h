@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "bindings/call_policy.h"
@@ -26,6 +27,9 @@ struct LibraryCalls {
   /// Arrays that the operands of a call were shown as, for the next one: [call][operand], some null.
   mutable std::vector<std::vector<cpython::Ref>> windows;
 };
+
+/// Of the function, for messages.
+std::string nameOf(const capture::LibraryCall& site);
 
 /// For one run. Made and destroyed with the GIL held.
 class LibraryHost : public runtime::Host {

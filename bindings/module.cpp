@@ -22,6 +22,9 @@
 #include "guards/array_library.h"
 #include "guards/array_layout.h"
 #include "jit/compile.h"
+#include "jit/profilers.h"
+#include "runtime/background.h"
+#include "runtime/peak.h"
 
 namespace fw::bindings {
 namespace {
@@ -111,6 +114,10 @@ PyObject* pyOpenTrace(PyObject*, PyObject* directory) {
   const char* s = PyUnicode_AsUTF8(directory);
   return s ? errorOrNone(openTrace(s)) : nullptr;
 }
+
+PyObject* pyOpenProfilers(PyObject*, PyObject*) { return errorOrNone(jit::openProfilers()); }
+
+PyObject* pyPeakOperations(PyObject*, PyObject*) { return PyFloat_FromDouble(runtime::peakOperations()); }
 
 /// Reads FUSEWIRE_ variables; answers (name, why) of those that changed nothing, why being "" for unknown names.
 PyObject* readEnvironment(PyObject*, PyObject*) {
@@ -234,7 +241,7 @@ PyObject* target(PyObject*, PyObject*) {
   return result;
 }
 
-PyMethodDef methods[] = {
+PyMethodDef functions[] = {
     {"compile_function", compileFunction, METH_VARARGS, "compile_function(callable, options) -> CompiledFunction"},
     {"options_of", optionsOf, METH_O, "options_of(compiled) -> {setting: text} that compile() was given"},
     {"describe", describe, METH_O, "describe(compiled) -> dict of variants, breaks and counters"},
@@ -247,6 +254,9 @@ PyMethodDef methods[] = {
     {"is_compiling", isCompiling, METH_NOARGS, "is_compiling() -> True while a call is captured, else False"},
     {"configure_logs", pyConfigureLogs, METH_O, "configure_logs(spec): as FUSEWIRE_LOGS"},
     {"open_trace", pyOpenTrace, METH_O, "open_trace(directory): as FUSEWIRE_TRACE"},
+    {"open_profilers", pyOpenProfilers, METH_NOARGS, "open_profilers(): as FUSEWIRE_PERF=1"},
+    {"peak_operations", pyPeakOperations, METH_NOARGS,
+     "peak_operations() -> floating-point operations per second of this machine's thread, measured"},
     {"read_environment", readEnvironment, METH_NOARGS,
      "read_environment() -> (name, why) of FUSEWIRE_ variables that mean nothing"},
     {"setting_problem", settingProblem, METH_VARARGS, "setting_problem(name, text) -> what is wrong with it, or ''"},
@@ -271,12 +281,18 @@ int execute(PyObject* module) {
       PyErr_SetString(PyExc_ImportError, error.c_str());
       throw cpython::PythonError();
     }
+    restrictSetting(Setting::kIsa, [](std::string_view name) -> std::string {
+      const std::string sets = "host|" + jit::setsOfThisMachine();
+      const bool has = ("|" + sets + "|").find("|" + std::string(name) + "|") != std::string::npos;
+      return has ? "" : "an instruction set of this machine: " + sets;
+    });
     ok = cpython::importNumpy() && initializeErrorState() && capture::numpy::initialize() &&
          addCompiledFunctionType(module) && addRegionEntryType(module) && addControlFunctions(module);
     if (!ok) return;
     for (int i = 0; i < graph::kNumDTypes; ++i) guards::builtinDescr(static_cast<graph::DType>(i));  // held from now on
     capture::setIsCompiling(checked(PyObject_GetAttrString(module, "is_compiling")).get());
     capture::setUnwrapHook(unwrap);
+    Py_AtExit(runtime::endBackground);
     guards::setDeviceRefusal(cudaRefusal);
     capture::declareCallable(checked(PyObject_GetAttrString(module, "graph_break")).get(),
                              capture::Declaration::kGraphBreak);
@@ -286,7 +302,7 @@ int execute(PyObject* module) {
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};
 PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_fusewire", "Compiler core of fusewire.", 0, methods, slots, nullptr, nullptr, nullptr};
+    PyModuleDef_HEAD_INIT, "_fusewire", "Compiler core of fusewire.", 0, functions, slots, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace fw::bindings

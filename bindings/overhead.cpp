@@ -24,7 +24,7 @@ struct Process {
   std::vector<std::string> left;
 };
 
-Process& process() {
+Process& totals() {
   static auto* one = new Process;  // for the life of the process
   return *one;
 }
@@ -32,7 +32,7 @@ Process& process() {
 }  // namespace
 
 bool Overhead::isOpenToAll() const {
-  const Process& all = process();
+  const Process& all = totals();
   if (asked_ || all.lostUnaskedNs < kProcessAllowanceNs) return true;
   const int64_t ran = std::chrono::nanoseconds(Clock::now() - all.start).count();
   return all.lostUnaskedNs < kProcessAllowanceNs + ran / kProcessShare;
@@ -40,7 +40,7 @@ bool Overhead::isOpenToAll() const {
 
 void Overhead::tell(const std::string& name) {
   if (std::exchange(told_, true)) return;
-  std::vector<std::string>& left = process().left;
+  std::vector<std::string>& left = totals().left;
   if (left.size() < kMostNames) left.push_back(name);
   constexpr double kMs = 1e6;
   emit(Channel::kPerf, "left_to_python",
@@ -60,17 +60,17 @@ Overhead::Charge::Charge(Overhead& account)
 Overhead::Charge::~Charge() {
   const int64_t ns = std::max<int64_t>(threadCpuNs() - start_ - (toldCpuNs() - toldStart_), 0);
   account_.spentNs_ += ns;
-  process().spentNs += ns;
-  process().wallNs += std::chrono::nanoseconds(Clock::now() - wallStart_).count();
+  totals().spentNs += ns;
+  totals().wallNs += std::chrono::nanoseconds(Clock::now() - wallStart_).count();
   if (!paid_) {
     account_.lostNs_ += ns;
-    if (!account_.asked_) process().lostUnaskedNs += ns;
+    if (!account_.asked_) totals().lostUnaskedNs += ns;
   }
   account_.begin();  // what has passed meanwhile was no run
 }
 
-const std::vector<std::string>& leftToPython() { return process().left; }
-int64_t overheadNs() { return process().spentNs; }
-int64_t overheadWallNs() { return process().wallNs; }
+const std::vector<std::string>& leftToPython() { return totals().left; }
+int64_t overheadNs() { return totals().spentNs; }
+int64_t overheadWallNs() { return totals().wallNs; }
 
 }  // namespace fw::bindings

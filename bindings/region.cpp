@@ -94,6 +94,8 @@ int Region::run(const CurrentFrame& frame, const Port& port) {
   if (status_ == Status::kDead) return kDeclined;
   if (rest_ > 0) return --rest_, ++declines_, kDeclined;
   if (variants_.variants().empty()) return miss(frame, port);
+  if (CallWatch::current()) [[unlikely]]
+    if (const auto owner = owner_.lock()) variants_.awaitCode(owner->overhead());
   PyObject* result = nullptr;
   Variant* variant = nullptr;
   auto* function = reinterpret_cast<PyObject*>(frame.function);
@@ -152,7 +154,11 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
     if (variant && variant->hasGivenUp()) variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
     if (std::string failure = variants_.takeFailure(); !failure.empty()) {
       variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
-      failed(frame, failure);
+      failed(frame, std::move(failure));
+    }
+    if (std::optional<capture::Break> lost = variants_.takeLost()) {
+      variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
+      failed(frame, *std::move(lost));
     }
     return kDeclined;
   }
@@ -172,11 +178,15 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   return port.answers[variant->endIndex];
 }
 
-void Region::failed(const CurrentFrame& frame, const std::string& failure) {
+void Region::failed(const CurrentFrame& frame, std::string failure) {
+  failed(frame, capture::Break{BreakReason::kInternalError, std::move(failure), "", 0});
+}
+
+void Region::failed(const CurrentFrame& frame, capture::Break what) {
   const auto owner = owner_.lock();
   if (!owner) return;
-  capture::Break what = owner->breakAt(BreakReason::kInternalError, failure, place_.start);
-  reportInternalFailure(what, frame.function, frame.slots);
+  what = owner->breakAt(what.reason, std::move(what.detail), place_.start);
+  if (isInternalFailure(what.reason)) reportInternalFailure(what, frame.function, frame.slots);
   what.at = -1;
   owner->record(std::move(what));
 }

@@ -73,7 +73,8 @@ class Region {
   /// The new variant, null if there is none.
   Variant* compile(SplicedCode& owner, const cpython::CurrentFrame& frame, uint64_t kind);
   int endFor(const capture::ExitPlan& exit);
-  void failed(const cpython::CurrentFrame& frame, const std::string& failure);
+  void failed(const cpython::CurrentFrame& frame, std::string failure);
+  void failed(const cpython::CurrentFrame& frame, capture::Break what);
   int passed(uint32_t longestRest);
   void gaveWay();
   bool isUseless(const SplicedCode& owner) const;

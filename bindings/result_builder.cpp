@@ -26,10 +26,15 @@ bool isOurs(const graph::Buffer& buffer) {
   return buffer.kind == graph::BufferKind::kOutput || buffer.kind == graph::BufferKind::kGiven;
 }
 
+bool isNumber(ExitNode::Kind kind) {
+  return kind == ExitNode::Kind::kArrayScalar || kind == ExitNode::Kind::kPyFloat || kind == ExitNode::Kind::kDataInt ||
+         kind == ExitNode::Kind::kPyBool || kind == ExitNode::Kind::kPyComplex || kind == ExitNode::Kind::kMixed;
+}
+
 }  // namespace
 
 ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms,
-                             const ArrayFactory& arrays)
+                             const ArrayFactory& arrays, absl::Span<const int> hostInputs)
     : arrays_(arrays),
       exit_(std::move(exit)),
       bufferCount_(plan.buffers.size()) {
@@ -86,6 +91,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
   }
   checkMemory(plan);
   planCopies();
+  planNumbers(plan, hostInputs);
   workspace_ = append(std::vector{plan.workspaceBytes});
   for (const graph::Group& commit : plan.commits)
     written_.insert(written_.end(), commit.outputs.size(), {append(commit.domain), commit.domain.size()});
@@ -109,10 +115,7 @@ void ResultBuilder::checkMemory(const graph::Plan& plan) const {
     for (const graph::ValueId store : commit.outputs) written[plan.bufferOf(store).index] = true;
   for (const ExitNode& node : exit_.nodes) {
     const bool array = node.kind == ExitNode::Kind::kArray;
-    const bool scalar = node.kind == ExitNode::Kind::kArrayScalar || node.kind == ExitNode::Kind::kPyFloat ||
-                        node.kind == ExitNode::Kind::kDataInt || node.kind == ExitNode::Kind::kPyBool ||
-                        node.kind == ExitNode::Kind::kPyComplex || node.kind == ExitNode::Kind::kMixed;
-    if (scalar || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);
+    if (isNumber(node.kind) || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);
     if (!array || node.baseNode < 0) continue;
     const graph::Buffer& base = plan.buffers[views_[node.baseNode].buffer];
     FW_CHECK(isOurs(base) && views_[node.index].buffer == views_[node.baseNode].buffer);
@@ -133,6 +136,31 @@ void ResultBuilder::planCopies() {
     copyOf_[output] = static_cast<int>(copies_.size());
     copies_.push_back(output);
   }
+}
+
+void ResultBuilder::planNumbers(const graph::Plan& plan, absl::Span<const int> hostInputs) {
+  numberOf_.assign(views_.size(), -1);
+  if (arrays_.onHost()) return;
+  for (const ExitNode& node : exit_.nodes) {
+    if (!isNumber(node.kind)) continue;
+    const graph::Buffer& buffer = plan.buffers[views_[node.index].buffer];
+    const bool isHost = buffer.kind == graph::BufferKind::kInput &&
+                        std::find(hostInputs.begin(), hostInputs.end(), buffer.index) != hostInputs.end();
+    if (isHost || numberOf_[node.index] >= 0) continue;
+    numberOf_[node.index] = static_cast<int>(numbers_.size());
+    numbers_.push_back(node.index);
+  }
+}
+
+bool ResultBuilder::readNumbers(Call& call,
+                                absl::FunctionRef<bool(void* to, const void* from, size_t bytes)> read) const {
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const View& view = views_[static_cast<size_t>(numbers_[i])];
+    const Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(view.typeNumber)));
+    const auto bytes = static_cast<size_t>(PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(descr.get())));
+    if (!read(&call.scalars[2 * (outputs_.size() + i)], dataOf(call, view), bytes)) return false;
+  }
+  return true;
 }
 
 size_t ResultBuilder::slotOf(int output) const {
@@ -274,7 +302,11 @@ PyObject* buildScalar(int typeNumber, void* data) {
 
 PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) const {
   const ExitNode& node = exit_.nodes[index];
-  auto data = [&] { return dataOf(call, views_[node.index]); };
+  auto data = [&]() -> void* {
+    const int number = numberOf_[node.index];
+    if (number >= 0) return &call.scalars[2 * (outputs_.size() + static_cast<size_t>(number))];
+    return dataOf(call, views_[node.index]);
+  };
   PyObject* result = nullptr;
   switch (node.kind) {
     case ExitNode::Kind::kConstant: result = Py_NewRef(node.object.get()); break;

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "absl/types/span.h"
+#include "absl/functional/function_ref.h"
 #include "absl/container/inlined_vector.h"
 #include "bindings/array_factory.h"
 #include "cpython/numpy_api.h"
@@ -18,11 +20,12 @@ class HeldLocks;
 
 class ResultBuilder {
  public:
-  /// `arrays` makes the arrays of the results, and lives as long as this.
+  /// `arrays` makes the arrays of the results, and lives as long as this. `hostInputs`: inputs of the plan that are
+  /// numbers of the host, where its arrays are elsewhere.
   ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, const graph::SymContext& syms,
-                const ArrayFactory& arrays);
+                const ArrayFactory& arrays, absl::Span<const int> hostInputs);
 
-  /// Memory of one call, laid out by the caller: sizeCount() words, 2 words per output for scalars, arrayCount() array
+  /// Memory of one call, laid out by the caller: sizeCount() words, scalarWords() for scalars, arrayCount() array
   /// pointers (null-initialised).
   struct Call {
     const int64_t* symbols;
@@ -36,7 +39,7 @@ class ResultBuilder {
     int64_t outputBytes = 0;     ///< out: size of all output arrays
   };
   size_t sizeCount() const { return program_.resultCount(); }
-  size_t scalarWords() const { return 2 * outputs_.size(); }
+  size_t scalarWords() const { return 2 * (outputs_.size() + numbers_.size()); }
   size_t bufferCount() const { return bufferCount_; }
   size_t arrayCount() const { return bufferCount_ + 2 * copies_.size(); }
 
@@ -44,6 +47,9 @@ class ResultBuilder {
   /// exception set. Nothing is written by then: what behind it may still fail is small.
   bool allocate(Call& call) const;
   int64_t workspaceBytes(const Call& call) const { return call.sizes[workspace_]; }
+  /// Of arrays elsewhere: brings the numbers that the exit plan names to the host. False if `read` does not answer.
+  bool readNumbers(Call& call, absl::FunctionRef<bool(void* to, const void* from, size_t bytes)> read) const;
+  bool hasNumbersToRead() const { return !numbers_.empty(); }
   /// Everything the exit plan says. *result is a new reference if it returns. False with a Python exception set:
   /// nothing visible has changed unless memory ran out between side effects.
   bool leave(Call& call, PyObject** result) const;
@@ -81,6 +87,7 @@ class ResultBuilder {
     absl::InlinedVector<PyObject*, 16> made;  ///< exit node -> its object, borrowed, for kShared
   };
   void planCopies();
+  void planNumbers(const graph::Plan& plan, absl::Span<const int> hostInputs);
   bool allocateCopies(Call& call) const;
   bool allocateCopy(Call& call, int output) const;
   bool fillCopies(Call& call) const;
@@ -101,6 +108,8 @@ class ResultBuilder {
   std::vector<OutputBuffer> outputs_;
   std::vector<int> given_;                       ///< buffers whose arrays library calls make
   std::vector<View> views_;                      ///< where each graph output lies
+  std::vector<int> numbers_;                     ///< outputs that are numbers of Python's, computed by a device
+  std::vector<int> numberOf_;                    ///< output -> its index there, or -1
   std::vector<int> copies_;                      ///< outputs that are arrays of their own, apart from their buffer
   std::vector<int> copyOf_;                      ///< output -> its index there, or -1
   std::vector<std::pair<int, size_t>> written_;  ///< part of an array that each commit stores: first size, rank

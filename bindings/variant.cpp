@@ -12,8 +12,9 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "bindings/call_policy.h"
+#include "bindings/call_watch.h"
 #include "bindings/cuda_device.h"
-#include "bindings/cupy_memory.h"
+#include "bindings/cupy_host.h"
 #include "bindings/held_locks.h"
 #include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
@@ -73,7 +74,7 @@ void plantDelay(std::chrono::nanoseconds delay) { plantedDelay = delay; }
 Variant::~Variant() = default;
 
 absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captured, const Config& config,
-                                                        double captureMs) {
+                                                        double captureMs, bool background) {
   std::unique_ptr<Variant> v(new Variant);
   v->times_.captureMs = captureMs;
   v->graphText_ = graph::print(captured.graph);
@@ -114,15 +115,17 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->symbols_ = static_cast<size_t>(syms->symbolCount());
   for (size_t i = 0; i < v->guards_->symbols.size(); ++i)
     if (v->guards_->symbols[i].from == guards::SymbolBinding::From::kCall) v->boundSymbols_.push_back(i);
-  v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms, *arrays);
+  std::vector<int> hostInputs;
+  for (size_t i = 0; onDevice && i < v->guards_->inputs.size(); ++i)
+    if (v->guards_->inputs[i].from != guards::InputBinding::From::kArrayData) hostInputs.push_back(static_cast<int>(i));
+  v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms, *arrays, hostInputs);
   if (v->results_->hasLateCopies() && !plan->commits.empty())
     return absl::UnimplementedError("a copy whose size data decides, behind writes");
   if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
-  BackendOptions options{v->transaction_.mayDefer(), {}, context.deadline, {v->graphText_, std::move(captured.writes)}};
+  BackendOptions options{
+      v->transaction_.mayDefer(), {}, context.deadline, background, {v->graphText_, std::move(captured.writes)}};
   options.guarded = guardedExpressions(*v->guards_, *syms);
-  for (size_t i = 0; onDevice && i < v->guards_->inputs.size(); ++i)
-    if (v->guards_->inputs[i].from != guards::InputBinding::From::kArrayData)
-      options.hostInputs.push_back(static_cast<int>(i));
+  options.hostInputs = std::move(hostInputs);
   for (const guards::Guard& g : v->guards_->guards)
     if (g.kind == guards::GuardKind::kArrayMeta) options.device = v->device_ = g.meta.device;
   if (onDevice && v->device_ < 0) options.device = v->device_ = currentDevice();
@@ -130,6 +133,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   auto executable = makeExecutable(std::move(captured.graph), *std::move(plan), config, options);
   if (!executable.ok()) return executable.status();
   v->executable_ = *std::move(executable);
+  v->isLate_ = !v->executable_->ready().ok();
   v->times_.jit = v->executable_->timings();
   v->times_.compileMs = watch.lapMs() - static_cast<double>(toldNs() - told) / 1e6;
 
@@ -235,6 +239,26 @@ void Variant::beginTrial(bool region) {
   trial_ = std::make_shared<Trial>(region || sizes_.empty() ? kEntryNs + std::max(guardNs, 0.0) : 0.0, region);
 }
 
+void Variant::awaitCode() const {
+  PyThreadState* const saved = PyEval_SaveThread();
+  executable_->wait().IgnoreError();
+  PyEval_RestoreThread(saved);
+}
+
+/// The code that was still being made.
+bool Variant::hasCode() {
+  if (errorOnGraphBreak() && isPending()) awaitCode();
+  absl::Status state = executable_->ready();
+  if (absl::IsUnavailable(state) || !isLate_) return !isLate_;  // another thread may have come here meanwhile
+  isLate_ = !state.ok();
+  lost_ = std::move(state);
+  if (isLate_) return false;
+  times_.jit = executable_->timings();
+  times_.compileMs += times_.jit.codegenMs + times_.jit.linkMs;
+  if (const auto call = std::exchange(whenReady_, nullptr)) call(*this);
+  return true;
+}
+
 /// Whether Python runs this call, and if that is to be found out, times whoever runs it.
 bool Variant::leavesToPython(const guards::CallFrame& frame, TimedRun* timed) {
   unsigned bits = 0;
@@ -274,6 +298,8 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     if (&stub == stub_.get()) countMiss(failed);
     return RunOutcome::kMiss;
   }
+  if (isLate_ && !hasCode()) [[unlikely]]
+    return RunOutcome::kNotYet;
   if (trial_ && leavesToPython(frame, invocation.timed)) return RunOutcome::kDeclined;
   if (declinesInARow_ >= kDeclineStreak && ++declinesInARow_ % kRetryEvery) return RunOutcome::kDeclined;
 
@@ -307,7 +333,8 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   std::optional<CupyHost> device;
   if (onDevice_) {
     policy.hold();  // CuPy's allocators may be Python code
-    context.host = &device.emplace();
+    context.host =
+        &device.emplace(CupyHost::Surroundings{library_, policy, call.arrays, frame.objects, device_, !exit.atomic});
     if (!device->ok() || !isCurrentDevice(device_)) {
       ++declines_;
       return RunOutcome::kDeclined;
@@ -316,20 +343,24 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
     context.host = &host.emplace(library_, policy, call.arrays, frame.objects, !exit.atomic);
   }
   const runtime::Transaction::Work work{results_->workspaceBytes(call), call.outputBytes, !exit.atomic};
+  std::optional<runtime::PartMeter::Run> metered;
+  if (CallWatch::isWatching() && executable_->meter()) [[unlikely]]
+    metered.emplace(*executable_->meter(), context);
   const runtime::Outcome outcome = transaction_.run(*executable_, context, work, policy);
+  metered.reset();
   if (outcome != runtime::Outcome::kDone && host) host->takeBackDraws();
   switch (outcome) {
     case runtime::Outcome::kDone: break;
     case runtime::Outcome::kOutside:
       FW_CHECK_MSG(false, "an access would have gone outside of its array, and was not made\n" + planText_);
     case runtime::Outcome::kDeclined:
-      if (host && host->restoreError()) return RunOutcome::kError;
+      if ((host && host->restoreError()) || (device && device->restoreError())) return RunOutcome::kError;
       ++declinesInARow_;
       ++declines_;
       return RunOutcome::kDeclined;
     case runtime::Outcome::kNotYet: return RunOutcome::kNotYet;
     case runtime::Outcome::kOutOfMemory:
-      if (!device || !device->restoreError()) PyErr_NoMemory();
+      if (!device || !device->restoreMemoryError()) PyErr_NoMemory();
       return RunOutcome::kError;
     case runtime::Outcome::kFailed:
       ++hits_;
@@ -339,6 +370,10 @@ RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** resu
   declinesInARow_ = 0;
   ++hits_;
   host.reset();
+  if (results_->hasNumbersToRead()) {
+    const auto read = [&](void* to, const void* from, size_t bytes) { return device->read(to, from, bytes); };
+    if (!results_->readNumbers(call, read)) return RunOutcome::kError;
+  }
   if (!leave(call, result)) return RunOutcome::kError;
   locks.keep();
   return RunOutcome::kDone;

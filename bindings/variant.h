@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,12 +62,22 @@ struct ArgumentSize {
 
 class Variant {
  public:
+  /// `background`: Python may run calls until there is code.
   static absl::StatusOr<std::unique_ptr<Variant>> build(capture::Captured captured, const Config& config,
-                                                        double captureMs);
+                                                        double captureMs, bool background);
   ~Variant();
 
   /// On kDone side effects are done and slots written; *result is a new reference if the exit returns, else untouched.
   RunOutcome run(const Invocation& call, PyObject** result);
+
+  /// Whether its code is still being made.
+  bool isPending() const { return isLate_ && absl::IsUnavailable(executable_->ready()); }
+  /// Returns when it is not pending any more.
+  void awaitCode() const;
+  /// Not kOk if its code will never be there.
+  const absl::Status& lost() const { return lost_; }
+  /// Called once its code is there, if that is not yet so.
+  void whenReady(std::function<void(const Variant&)> call) { whenReady_ = std::move(call); }
 
   /// Why the guards reject these arguments, in a sentence ("" if they do not).
   std::string explainMiss(PyObject* const* args, PyObject* function) const { return miss(args, function).reason; }
@@ -77,6 +88,9 @@ class Variant {
   guards::SlowResult miss(PyObject* const* args, PyObject* function) const;
 
   const graph::Plan& plan() const { return executable_->plan(); }
+  void announce(std::string_view label) const { executable_->announce(label); }
+  /// What its parts take in calls that are watched; null if nobody has asked for it (runtime::Executable).
+  const runtime::PartMeter* meter() const { return executable_->meter(); }
   const guards::GuardSet& guardSet() const { return *guards_; }
   const std::string& graphText() const { return graphText_; }
   const std::string& planText() const { return planText_; }
@@ -106,12 +120,16 @@ class Variant {
   const guards::Stub& essentialStub();
   void findSizes(const graph::Graph& graph);
   bool leavesToPython(const guards::CallFrame& frame, TimedRun* timed);
+  bool hasCode();
   RunOutcome runWithScratch(const Invocation& call, PyObject** result, uint64_t* scratch);
 
   std::shared_ptr<guards::GuardSet> guards_;
   std::unique_ptr<guards::Stub> stub_;
   std::unique_ptr<guards::Stub> essentialStub_;  ///< made when it is first asked for; guarded by the GIL
   std::unique_ptr<runtime::Executable> executable_;
+  bool isLate_ = false;  ///< the code was not there when it was made; guarded by the GIL, as are these:
+  absl::Status lost_;
+  std::function<void(const Variant&)> whenReady_;
   std::unique_ptr<ResultBuilder> results_;
   LibraryCalls library_;
   bool asksHost_ = false;  ///< compiled code may ask for something while it runs

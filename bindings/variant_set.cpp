@@ -8,6 +8,7 @@
 #include "bindings/call_watch.h"
 #include "bindings/describe.h"
 #include "bindings/internal_failures.h"
+#include "bindings/refusal.h"
 #include "bindings/stance.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/refusals.h"
@@ -51,6 +52,15 @@ bool overlooksMarks(const Variant& variant, const Invocation& call) {
 /// Variants that may come and go, in recompile limits.
 constexpr size_t kChurn = 2;
 
+/// What a compile is to its caller that has ended so.
+capture::Break failedCompile(const absl::Status& status) {
+  const BreakReason reason = absl::IsUnimplemented(status)      ? BreakReason::kUnsupportedOperation
+                             : absl::IsDeadlineExceeded(status) ? BreakReason::kCompileLimit
+                             : absl::IsAborted(status)          ? BreakReason::kBackendFailed
+                                                                : BreakReason::kCompileFailed;
+  return {reason, std::string(status.message()), "", 0};
+}
+
 RunOutcome runWatched(Variant& variant, const Invocation& call, PyObject** result) {
   const CallWatch::Native native;
   return variant.run(call, result);
@@ -92,6 +102,11 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
       failIfPlanted(Planted::kRun);
       const RunOutcome outcome = CallWatch::current() ? runWatched(*variant, one, result) : variant->run(one, result);
       if (outcome == RunOutcome::kMiss) continue;
+      if (outcome == RunOutcome::kNotYet && !variant->lost().ok()) {
+        lost_ = failedCompile(variant->lost());
+        retire(variant);
+        return RunOutcome::kDeclined;
+      }
       if (call.timed && *call.timed) call.timed->addMisses(i);
       *ran = variant;
       return outcome;
@@ -102,6 +117,16 @@ RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** 
     }
   }
   return RunOutcome::kMiss;
+}
+
+void VariantSet::awaitCode(Overhead& account) {
+  Scope scope(activeCalls_);
+  for (size_t i = 0; i < variants_.size(); ++i) {
+    if (!variants_[i]->isPending()) continue;
+    Overhead::Charge charge(account);
+    charge.paid();
+    variants_[i]->awaitCode();
+  }
 }
 
 bool VariantSet::fitsElsewhere(const Invocation& call) const {
@@ -278,18 +303,16 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     if (config.text(Setting::kBackend) == "capture") return broken(capture::BreakReason::kDisabled, "backend=capture");
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms);
+    // Where breaks are errors and where somebody watches, the call is to show what the code does.
+    const bool background = !refusesBreaks(config) && !CallWatch::current() && config.text(Setting::kMode) != "verify";
+    auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms, background);
     if (variant.ok()) return *std::move(variant);
     if (auto refused = graph::Refused::from(variant.status())) {
       const capture::RefusalScope scope(*refused, std::string(variant.status().message()));
       captured = inTime();
       if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
     }
-    return broken(absl::IsUnimplemented(variant.status())      ? capture::BreakReason::kUnsupportedOperation
-                  : absl::IsDeadlineExceeded(variant.status()) ? capture::BreakReason::kCompileLimit
-                  : absl::IsAborted(variant.status())          ? capture::BreakReason::kBackendFailed
-                                                               : capture::BreakReason::kCompileFailed,
-                  std::string(variant.status().message()));
+    return failedCompile(variant.status());
   } catch (const cpython::PythonError&) {
     throw;
   } catch (const std::bad_alloc&) {

@@ -5,11 +5,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "bindings/churn.h"
+#include "bindings/overhead.h"
 #include "bindings/variant.h"
 #include "graph/support/config.h"
 #include "nlohmann/json_fwd.hpp"
@@ -32,6 +34,9 @@ class VariantSet {
   /// Runs the first variant whose guards pass; kMiss if none does. A failed check of ours retires the variant and
   /// declines.
   RunOutcome run(const Invocation& call, PyObject** result, Variant** ran);
+
+  /// For somebody who wants to see what compiled code does: waits for all that is being made.
+  void awaitCode(Overhead& account);
 
   /// True if a variant fits that leaves by an end which the caller does not know.
   bool fitsElsewhere(const Invocation& call) const;
@@ -71,6 +76,9 @@ class VariantSet {
 
   /// Drops everything. Variants that are running are kept until they have answered.
   void clear();
+  /// Set by run() when the code of a variant, which was being made, has not come about; taken by the caller, who treats
+  /// it as a compile that has ended so.
+  std::optional<capture::Break> takeLost() { return std::exchange(lost_, std::nullopt); }
   /// Set by run() when a check of ours failed in a variant; taken by the caller, who reports it.
   std::string takeFailure() { return std::exchange(failure_, {}); }
 
@@ -92,6 +100,7 @@ class VariantSet {
   Churn churn_;
   absl::flat_hash_map<uint64_t, Rest> pythonKinds_;
   std::string failure_;
+  std::optional<capture::Break> lost_;
 };
 
 /// RuntimeWarning to the user whose function (`subject`) has `limit` variants; other kinds of `what` run as Python.

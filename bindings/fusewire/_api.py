@@ -36,6 +36,17 @@ def _start(version: str) -> None:
             _fusewire.open_trace(directory)
         except ValueError as error:
             ignored.append(("FUSEWIRE_TRACE", str(error)))
+    if limit := os.environ.get("FUSEWIRE_TRACE_LIMIT"):
+        if not limit.replace(".", "", 1).isdecimal() or float(limit) <= 0:
+            ignored.append(("FUSEWIRE_TRACE_LIMIT", f"{limit!r} is not a number of MB"))
+    if perf := os.environ.get("FUSEWIRE_PERF"):
+        if perf not in ("0", "1"):
+            ignored.append(("FUSEWIRE_PERF", f"{perf!r} is neither 0 nor 1"))
+        elif perf == "1":
+            try:
+                _fusewire.open_profilers()
+            except ValueError as error:
+                ignored.append(("FUSEWIRE_PERF", str(error)))
     for name, why in ignored:
         warnings.warn(f"fusewire: environment variable {name}: {why} (ignored)", stacklevel=3)
 

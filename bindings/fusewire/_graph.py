@@ -156,6 +156,11 @@ def update(base, value, starts, steps):
     result[window(starts, steps, np.shape(value))] = value
     return result
 
+def complex_of(real, imag):
+    result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.result_type(real, np.complex64))
+    result.real, result.imag = real, imag
+    return result[()]
+
 def fma(a, b, c):
     from fusewire._graph import rounded_once
     a * b + c  # for its reports
@@ -221,6 +226,10 @@ def _expression(node: Node, by_name: dict[str, Node]) -> str:
             return f"np.array({x}, order={_order(node.layout)!r})"
         case "cast":
             return f"np.asarray({x}).astype({dtype})"
+        case "diagonal":
+            return f"np.diagonal({x})"
+        case "complex":
+            return f"complex_of({', '.join(node.inputs)})"
         case "real" | "imag":
             return f"np.{node.op}({x})"
         case "fma":

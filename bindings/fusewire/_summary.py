@@ -35,7 +35,7 @@ def _row(facts: dict) -> dict | None:
     return {"function": facts["name"], "calls": calls, "native": native, "partly": facts["partly_calls"],
             "as Python": facts["python_calls"] - facts["partly_calls"], "variants": len(variants), "breaks": len(facts["breaks"]),
             "ms compiling": overhead["ms"], "ms in vain": overhead["in_vain_ms"],
-            "ms saved": speed["saved_ns"] / 1e6 if speed else None}
+            "ms saved": speed["saved_ns"] / 1e6 if speed else None, "pending": any(v["pending"] for v in variants)}
 
 
 def summary() -> str:
@@ -59,6 +59,8 @@ def summary() -> str:
             "  breaks: "
             + ", ".join(f"{n} {reason}" for reason, n in sorted(reasons.items(), key=lambda r: (-r[1], r[0])))
         )
+    if pending := [row["function"] for row in rows if row["pending"]]:
+        lines.append("  being compiled in the background, while Python runs the calls: " + ", ".join(pending))
     lines += _failures.lines()
     process = _fusewire.overhead()
     lines.append(_balance(process["ms"], total["ms compiling"], total["ms saved"]))

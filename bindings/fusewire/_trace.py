@@ -44,7 +44,7 @@ _SIZE = _object({"argument": _TEXT, "axis": _INT, "policy": _TEXT}, value=_INT)
 
 # What `data` holds, per kind of event. Kinds that are not listed may hold anything.
 KINDS = {
-    "start": _object({"versions": {"type": "object"}}),
+    "start": _object({"versions": {"type": "object"}}, part=_INT),
     "graph_break": _object(_BREAK),
     "internal_failure": _object({**_BREAK, "reproducer": _TEXT}),
     "recompile": _object({"function": _TEXT, "misses": _list(_MISS)}),
@@ -67,7 +67,8 @@ KINDS = {
     "function": _object({"name": _TEXT, "variants": _list({"type": "object"}), "regions": _list({"type": "object"}),
                          "breaks": _list({"type": "object"}), "python_calls": _INT, "partly_calls": _INT}),
     "source": _object({"file": _TEXT, "text": _TEXT}),
-    "process": _object({"arguments": _list(_TEXT), "overhead": {"type": "object"}, "machine": _TEXT}),
+    "process": _object({"arguments": _list(_TEXT), "overhead": {"type": "object"}, "machine": _TEXT},
+                       ceiling=_object({"processor": _TEXT, "operations": _NUMBER, "memory": _NUMBER, "cache": _NUMBER})),
 }
 
 # Functions that are kept alive for the end of a trace, files that are told, and characters of one.
@@ -121,10 +122,10 @@ def facts_events():
     from fusewire._api import _compiled
 
     files: dict[str, None] = {}
-    for compiled in {id(c): c for c in [*_kept.values(), *_compiled]}.values():
-        facts = _fusewire.describe(compiled)
-        if not (facts["variants"] or facts["python_calls"] or facts["breaks"]):
-            continue
+    told = [_fusewire.describe(compiled) for compiled in {id(c): c for c in [*_kept.values(), *_compiled]}.values()]
+    told = [facts for facts in told if facts["variants"] or facts["python_calls"] or facts["breaks"]]
+    _try_narrow(told)
+    for facts in told:
         yield "function", facts
         for file in (facts.get("file"), *(stop.get("file") for stop in facts["breaks"])):
             if file and len(files) < _FILES:
@@ -132,7 +133,28 @@ def facts_events():
     for file in files:
         if (lines := linecache.getlines(file)) and len(text := "".join(lines)) <= _FILE_SIZE:
             yield "source", {"file": file, "text": text}
-    yield "process", {"arguments": [str(argument) for argument in sys.argv[:20]], "overhead": _fusewire.overhead(), "machine": machine()}
+    process = {"arguments": [str(argument) for argument in sys.argv[:20]], "overhead": _fusewire.overhead(), "machine": machine()}
+    if any(variant["parts"] for facts in told for variant in _variants(facts)):
+        from fusewire._ceiling import ceiling
+
+        process["ceiling"] = ceiling()
+    yield "process", process
+
+
+def _variants(facts: dict) -> list[dict]:
+    return [*facts["variants"], *(variant for region in facts["regions"] for variant in region["variants"])]
+
+
+def _try_narrow(told: list[dict]) -> None:
+    """Functions in which float32 meets float64: their variants get `narrow`, ns in float64 and in float32."""
+    from fusewire._report.narrow import tried, upcasts
+
+    variants = [variant for facts in told if any(upcasts(variant["graph"]) for variant in _variants(facts))
+                for variant in _variants(facts) if variant["parts"] and variant["symbols"] and ": f64[" in variant["graph"]]
+    variants.sort(key=lambda variant: -sum(part["ns"] for part in variant["parts"]))
+    for variant, times in zip(variants, tried([{"graph": v["graph"], "symbols": v["symbols"]} for v in variants])):
+        if times:
+            variant["narrow"] = times
 
 
 def machine() -> str:

@@ -260,7 +260,7 @@ def _cost_text(facts: dict, verdict: dict) -> str:
     speed = verdict.get("speed")
     if speed and speed["ratio"] >= 1.05:
         count = max(round(overhead["ms"] * 1e6 / speed["per_run_ns"]), 1)
-        text += f"; earned back by {counted(count, 'call')} like this one"
+        text += f"; earned back by about {counted(count, 'call')} like this one (estimated)"
     return text
 
 

@@ -1,20 +1,34 @@
 """Things to do, ranked by what they cost. A cost is measured where the trace has measured it; where it is worked out from what
-was measured it says so, and where nothing is known it is left open."""
+was measured it says so, and where nothing is known it is left open. Tried: the change itself was timed (narrow.py)."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from fusewire._report.examples import GUARDS, example
+from fusewire._report.narrow import upcasts
 from fusewire._report.words import time_text
 
-MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "not measured"
+MEASURED, TRIED, ESTIMATED, UNKNOWN = "measured", "tried", "estimated", "not measured"
 # Below this a thing is not worth a change, whatever it is.
 _LEAST_NS = 20_000
 _KEEPS_CHANGING = ("changing-value", "recompile-limit")
 _FINDS = re.compile(r"callee=\"np\.(?:nonzero|argwhere|flatnonzero|where)\".*? line=(\d+)")
+_FINDERS = ("np.nonzero", "np.argwhere", "np.flatnonzero", "np.where")
+_COMPILED_FOR = re.compile(r", compiled for (.+)$")
+_CONSTANT = re.compile(r"(?:[\w.\[\]']+ == )?-?\d+")
+# Variants for ways that code goes are no loss, unless they are many.
+_WAYS, _MANY_WAYS = ("relation", "branch"), 5
 _WIDENED = re.compile(r"dtype is (float64, compiled for float32|complex128, compiled for complex64)")
-_TYPED = re.compile(r"^\s*%(\d+) = (\w+)\(([^)]*)\)[^:\n]*: (\w+)(\[[^\]]*\])?(?: layout=\S+)?(?: line=(\d+))?", re.M)
+
+
+class Graph(NamedTuple):
+    """Of a variant."""
+
+    text: str
+    ns: float  # that its native code has taken
+    narrow: list[float] | None  # times of a trial (narrow.py)
 
 
 def _item(kind: str, function: dict, line: int, **more) -> dict:
@@ -39,8 +53,8 @@ def _python_share(function: dict) -> tuple[float, float]:
 def _recompiles(function: dict) -> list[dict]:
     groups: dict[tuple, list[dict]] = {}
     for one in function["recompiles"]:
-        kind = GUARDS.get(one["guard"], "value")
-        groups.setdefault((kind, "" if kind == "size" else one["source"] or one["reason"]), []).append(one)
+        kind = _kind_of(one)
+        groups.setdefault((kind, "" if kind in ("size", "relation") else one["source"] or one["reason"]), []).append(one)
     all_of_them = sum(len(group) for group in groups.values())
     stops = [b for b in function["breaks"] if b["reason"] in _KEEPS_CHANGING]
     items, one_kind = [], len(groups) == 1
@@ -58,7 +72,7 @@ def _recompiles(function: dict) -> list[dict]:
         cost = made + vain + lost * share
         items.append(_item(
             "recompile", function, group[0]["line"], example=kind, count=count, cost_ns=cost,
-            title=_title(kind, source, count), why=group[-1]["reason"], hint=group[-1]["advice"] or _hint(kind, source),
+            title=_title(kind, source, count), why=group[-1]["reason"], hint=(group[-1]["advice"] if kind not in _WAYS else "") or _hint(kind, source), ignore=kind in _WAYS and count < _MANY_WAYS,
             note=f"{time_text(made)} for compiling more variants" + (f", {time_text(vain)} looking in vain" if vain > 1e5 else "") +
                  (f", {time_text(lost * share)} in {round(python)} calls that Python ran meanwhile" if lost * share > 1e5 else "")))
     if stops and items:
@@ -72,28 +86,50 @@ def _recompiles(function: dict) -> list[dict]:
     return items
 
 
+def _kind_of(recompile: dict) -> str:
+    """A size or number that was a constant, and one of which only the way counts that it sends a branch."""
+    kind = GUARDS.get(recompile["guard"], "value")
+    found = _COMPILED_FOR.search(recompile["reason"])
+    if kind != "size" or not found or _CONSTANT.fullmatch(found[1]):
+        return kind
+    return "relation" if ".shape[" in found[1] else "branch"
+
+
 def _title(kind: str, source: str, count: int) -> str:
     name = f"`{source}`" if source else "A value"
-    return {"size": f"A size changes: {count} more variants were compiled",
-            "array": f"{name} is another kind of array or type from call to call: {count} more variants",
-            "object": f"{name} is a new object for every call: {count} more variants",
-            "value": f"{name} changes from call to call and was compiled in: {count} more variants"}[kind]
+    more = f"{count} more {'variant was' if count == 1 else 'variants were'}"
+    return {"size": f"A size changes: {more} compiled",
+            "relation": f"Sizes relate in another way to each other: {more} compiled",
+            "branch": f"A branch on a number goes another way: {more} compiled",
+            "array": f"{name} is another kind of array or type from call to call: {more} compiled",
+            "object": f"{name} is a new object for every call: {more} compiled",
+            "value": f"{name} changes from call to call and was compiled in: {more} compiled"}[kind]
 
 
 def _hint(kind: str, source: str) -> str:
     return {"size": "leave sizes dynamic: drop dynamic=False, or fusewire.mark_dynamic(array, axis)",
+            "relation": "nothing, where there are a few ways: each is compiled once. Where there are many, keep what depends on sizes out of the function",
+            "branch": "nothing, where there are a few ways: each is compiled once. Where there are many, decide outside of the function, or by np.where",
             "array": "convert the array once, before the calls",
             "object": f"make {source or 'the object'} once, outside of the loop of calls, and pass what changes as an argument of its own",
             "value": "pass it as a float or in an array if it changes often"}[kind]
 
 
-def _finding_ns(function: dict, graphs: list[tuple[str, float]]) -> float:
-    """Native time of the lines that look for elements, of which a choice would need no list."""
-    lines = {int(line) for graph, _ in graphs for line in _FINDS.findall(graph)}
+def _finding_ns(function: dict, line: int, graphs: list[Graph]) -> float:
+    """Native time of looking for elements, and of what the line does with those that were found: a choice would need neither."""
+    parts = [(variant, part) for variant in function["variants"] for part in variant["parts"]]
+    if any(part["name"] in _FINDERS for _, part in parts):
+        # From the calls that were watched to all of them, which other processes have held up more, or less.
+        all_calls = function["scale"] * function["sampled"]["calls"] / max(function["calls"], 1)
+        times = [(part["ns"] * max(variant["hits"], part["runs"]), part["name"] in _FINDERS or (part["line"] == line and not part["commit"]))
+                 for variant, part in parts]
+        ns, whole = sum(ns for ns, wanted in times if wanted), sum(ns for ns, _ in times)
+        return min(all_calls * ns, function["native_ns"] * ns / max(whole, 1))  # never more than native code has taken
+    lines = {int(line) for graph in graphs for line in _FINDS.findall(graph.text)}
     return sum(function["lines"].get(line, {}).get("native_ns", 0) for line in lines)
 
 
-def _breaks(function: dict, graphs: list[tuple[str, float]]) -> list[dict]:
+def _breaks(function: dict, graphs: list[Graph]) -> list[dict]:
     items, seen = [], set()
     for stop in sorted(function["breaks"], key=lambda b: b["reason"] == "unsupported-attribute"):
         if stop["reason"] in _KEEPS_CHANGING and function["recompiles"]:
@@ -109,7 +145,7 @@ def _breaks(function: dict, graphs: list[tuple[str, float]]) -> list[dict]:
         detail = f": {stop['detail']}" if stop["detail"] else ""
         numpys = stop["runs_in"] == "numpy"
         indexed = numpys and stop["detail"].startswith("assignment by")  # a choice among elements, most often
-        finding = _finding_ns(function, graphs) if indexed and known else 0
+        finding = _finding_ns(function, at, graphs) if indexed and known else 0
         items.append(_item(
             "break", function, stop["line"] if stop["line"] > 0 else at, example="indexed-write" if indexed else stop["reason"], count=stop["count"], file=stop["file_id"],
             cost_ns=line.get("python_ns", 0) + ways + finding if known else None, basis=ESTIMATED if finding else MEASURED if known else UNKNOWN, own_line=at, ignore=(numpys or stop["advice"] == "ignore") and not indexed,
@@ -122,48 +158,36 @@ def _breaks(function: dict, graphs: list[tuple[str, float]]) -> list[dict]:
     return items
 
 
-def _is_array(shape: str | None) -> bool:
-    return shape not in (None, "", "[]")
+def _upcasts(function: dict, graphs: list[Graph]) -> list[dict]:
+    """Where a trial has timed both, its ratio counts."""
+    def gain(graph: Graph) -> float:
+        if graph.narrow:
+            return graph.ns * max(1 - graph.narrow[1] / graph.narrow[0], 0)
+        return 0.5 * graph.ns if " = call(" not in graph.text else 0  # NumPy's own functions take what they take
 
-
-def upcasts(graph: str) -> dict[int, int]:
-    """By line: operations on float64 arrays that float32 arrays were converted for; all operations of the graph at -1."""
-    nodes = {m[1]: (m[2], re.findall(r"%(\d+)", m[3]), m[4], m[5], int(m[6] or 0)) for m in _TYPED.finditer(graph)}
-    narrow, found, wide = {"f32": "f64", "f16": "f64", "c64": "c128"}, {}, set()
-    work = 0
-    for number, (op, inputs, dtype, shape, line) in nodes.items():
-        if op in ("input", "constant") or not _is_array(shape):
-            continue
-        work += 1
-        if op == "cast" and inputs and inputs[0] in nodes and narrow.get(nodes[inputs[0]][2]) == dtype and _is_array(nodes[inputs[0]][3]):
-            found[line] = found.get(line, 0)
-            wide.add(number)
-            first = line
-            continue
-        if wide.intersection(inputs) and dtype in ("f64", "c128"):
-            wide.add(number)
-            found[first] = found.get(first, 0) + 1
-    return {**found, -1: work} if found else {}
-
-
-def _upcasts(function: dict, graphs: list[tuple[str, float]]) -> list[dict]:
-    """`graphs`: with the native time that each has taken."""
     lines: dict[int, float] = {}
-    for graph, native_ns in graphs:
-        found = upcasts(graph)
+    for graph in graphs:
+        found = upcasts(graph.text)
         work = found.pop(-1, 0)
+        if graph.narrow and found:
+            lines[min(found)] = lines.get(min(found), 0) + gain(graph)
+            continue
         for line, operations in found.items():
             # Half of the memory and twice the elements per instruction: half the time of what is wider than need be.
-            lines[line] = lines.get(line, 0) + native_ns * 0.5 * max(operations, 1) / max(work, 1)
+            lines[line] = lines.get(line, 0) + graph.ns * 0.5 * max(operations, 1) / max(work, 1)
     # What is returned comes back as an argument: after the first call there is nothing left to convert.
     returns = bool(lines) and any(_WIDENED.search(one["reason"]) for one in function["recompiles"])
     if returns:
-        lines = {min(lines): 0.5 * sum(ns for graph, ns in graphs if " = call(" not in graph)}  # NumPy's own functions take what they take
-    return [_item("upcast", function, line, cost_ns=cost, basis=ESTIMATED, count=function["calls"], title="float32 arrays are computed as float64 from here on",
+        lines = {min(lines): sum(map(gain, graphs))}
+    ratios = [graph.narrow[1] / graph.narrow[0] for graph in graphs if graph.narrow]
+    if ratios:
+        note = f"the same operations were timed in both on arrays of these sizes: float32 takes {min(ratios):.2f} of the time of float64"
+    else:
+        note = "half of the native time of " + ("what is fused: the result comes back as an argument, and so stays float64" if returns else
+                                                "the operations that are wider than their arguments")
+    return [_item("upcast", function, line, cost_ns=cost, basis=TRIED if ratios else ESTIMATED, count=function["calls"], title="float32 arrays are computed as float64 from here on",
                   why="a float64 array or NumPy scalar meets float32 arrays: NumPy converts them, and everything that follows is float64",
-                  hint="make the other operand float32, or a plain Python number, which takes the type of the array",
-                  note="half of the native time of " + ("what is fused: the result comes back as an argument, and so stays float64" if returns else
-                                                        "the operations that are wider than their arguments"))
+                  hint="make the other operand float32, or a plain Python number, which takes the type of the array", note=note)
             for line, cost in lines.items()]
 
 
@@ -195,7 +219,7 @@ def _others(function: dict) -> list[dict]:
     return items
 
 
-def things_to_do(functions: list[dict], graphs: dict[int, list[tuple[str, float]]]) -> list[dict]:
+def things_to_do(functions: list[dict], graphs: dict[int, list[Graph]]) -> list[dict]:
     """Ranked; those to ignore at the end. `graphs`: by function."""
     items = []
     for function in functions:

@@ -76,6 +76,7 @@ _NUMBERS = (int, float)
 _TRIAL = {"kept": bool, "compiled_ns": _NUMBERS, "python_ns": _NUMBERS, "at_least": bool, "runs": int}
 _VARIANT = {"guards": str, "guard_list": [{"text": str, "line": int, "cost": _NUMBERS}], "sizes": [{"argument": str, "axis": int, "policy": str}], "graph": str, "plan": str,
             "kernels": int, "hits": int, "declines": int, "guard_ns": _NUMBERS, "trials": [_TRIAL], "ms": dict}
+_PART = {"name": str, "group": int, "commit": bool, "runs": int, "ns": _NUMBERS}  # in newer traces
 _BREAK = {"reason": str, "class": str, "message": str, "detail": str, "hint": str, "advice": str, "runs_in": str, "file": str, "line": int, "own_line": int}
 _REGION = {"start": int, "start_line": int, "end_lines": list, "hits": int, "misses": int, "status": str, "variants": [_VARIANT]}
 _FACTS = {"name": str, "python_calls": int, "partly_calls": int, "variants": [_VARIANT], "regions": [_REGION], "breaks": [_BREAK]}
@@ -254,6 +255,8 @@ class Collector:
     # --- what is told at the end
     def _on_function(self, process, at, data, event):
         _expect(data, _FACTS)
+        for variant in [*data["variants"], *(v for region in data["regions"] for v in region["variants"])]:
+            _expect(variant.get("parts", []), [_PART])
         name = _text(data.get("name"))
         one = self.function(name, _text(data.get("file"), 4000), int(_number(data.get("line"))))
         one.facts[process.number] = data

@@ -65,6 +65,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
         "@fusewire.compile(dynamic=False)\ndef f(x): ...\n\nfor n in sizes:\n    # each size is compiled\n    f(np.ones(n))",
         "# sizes are symbols: one variant for all\n@fusewire.compile\ndef f(x): ...",
     ),
+    "branch": (
+        "def f(x, i):\n    # a variant for each way\n    return x + i if i % 3 == 0 else x",
+        "# the decision stands outside\ndef f(x, i):\n    return x + i\n\nx = f(x, i) if i % 3 == 0 else x",
+    ),
     "array": (
         "# three kinds of arrays, three variants\nf(x.astype(\"f4\")); f(x); f(x.T)",
         "# once, before the calls\nx = np.ascontiguousarray(x, dtype=float)\nf(x)",

@@ -9,7 +9,8 @@ import re
 from fusewire import _fusewire
 from fusewire._verdict import lines_of, measured, verdict_of
 
-_NODE = re.compile(r"^\s*%(\d+) = (\w+)\(.*\bline=(\d+)", re.M)
+_NODE = re.compile(r"^\s*%(\d+)(?:, %\d+)* = (\w+)\(.*\bline=(\d+)", re.M)
+_STEP = re.compile(r"^\s*(?:group (\d+)|call (?:\d+\.)?%(\d+) \"([^\"]*)\"|%(\d+) = )", re.M)
 # What an operation weighs where nothing is measured: nothing if it computes nothing, much if it is a function of NumPy's own.
 _WEIGHTS = {row["name"]: 0 if row["class"] in ("source", "view") else 8 if row["name"] == "call" else 1 for row in _fusewire.ops()}
 
@@ -44,6 +45,17 @@ def _sum_variants(variants: list[dict]) -> list[dict]:
         for phase, ms in (variant.get("ms") or {}).items():
             one["ms"][phase] = one["ms"].get(phase, 0) + ms
         one["trials"] += variant.get("trials") or []
+        one["parts"] = _sum_parts(one.get("parts") or [], variant.get("parts") or [])
+    return list(known.values())
+
+
+def _sum_parts(parts: list[dict], more: list[dict]) -> list[dict]:
+    known = {part["name"]: dict(part) for part in parts}
+    for part in more:
+        one = known.setdefault(part["name"], {**part, "runs": 0, "ns": 0, **{key: 0 for key in ("bytes", "operations") if key in part}})
+        for key in ("runs", "ns", "bytes", "operations"):
+            if key in one and key in part:
+                one[key] += part[key]
     return list(known.values())
 
 
@@ -107,18 +119,56 @@ def _from_events(function, facts: dict) -> None:
     facts["regions"] = list(regions.values())
 
 
-def _weights(graphs: list[str]) -> dict[int, int]:
-    """Operations per line: how the time of a compiled stretch is shared out among its lines."""
-    weights: dict[int, int] = {}
-    for graph in graphs:
-        for _, op, line in _NODE.findall(graph):
-            weights[int(line)] = weights.get(int(line), 0) + _WEIGHTS.get(op, 1)
+def _node_lines(graph: str) -> dict[str, tuple[int, int]]:
+    """By number of a node: its line, and what it weighs."""
+    return {number: (int(line), _WEIGHTS.get(op, 1)) for number, op, line in _NODE.findall(graph)}
+
+
+def name_parts(graph: str, plan: str, parts: list[dict]) -> None:
+    """Parts get `lines`, of the source: each with its share of their time. Library calls get the names of their functions."""
+    nodes = _node_lines(graph)
+    groups: dict[int, list[str]] = {}
+    calls, last = [], None
+    for group, call, callee, member in _STEP.findall(plan):
+        if group:
+            last = groups.setdefault(int(group), [])
+        elif call:
+            calls.append((call, callee))
+        elif last is not None:
+            last.append(member)
+    for part in parts:
+        members = groups.get(part["group"], []) if not part["commit"] else []
+        if 0 <= part["number"] < len(calls):
+            members, part["name"] = [calls[part["number"]][0]], calls[part["number"]][1]
+        known = [nodes[one] for one in members if one in nodes]
+        whole, shares = sum(weight for _, weight in known), {}
+        for line, weight in known:
+            shares[line] = shares.get(line, 0) + (weight / whole if whole else 1 / len(known))
+        part["lines"] = shares
+        part["line"] = next(iter(shares)) if len(shares) == 1 else 0
+
+
+def weights_of(variants: list[tuple[str, list[dict]]]) -> dict[int, float]:
+    """By line: how the time of compiled stretches is shared out among their lines. As kernels and library calls were timed; of
+    variants of which none was watched, by their operations. `variants`: (text of the graph, its parts)."""
+    weights: dict[int, float] = {}
+    others: list[tuple[int, int]] = []
+    for graph, parts in variants:
+        for part in parts:
+            for line, share in part["lines"].items():
+                weights[line] = weights.get(line, 0) + part["ns"] * part["runs"] * share
+        if not any(part["lines"] for part in parts):
+            others += _node_lines(graph).values()
+    timed = set(weights)
+    scale = sum(weights.values()) / max(len(weights), 1) or 1.0
+    for line, weight in others:
+        if line not in timed:
+            weights[line] = weights.get(line, 0) + weight * scale
     return weights
 
 
-def source_lines(facts: dict, graphs: list[str]) -> dict[int, dict]:
+def source_lines(facts: dict, weights: dict[int, float]) -> dict[int, dict]:
     """By line: state (compiled, python, numpy, mixed), native_ns, python_ns, runs, why. Times are those of all calls."""
-    weights = _weights(graphs)
     lines: dict[int, dict] = {}
     entries = lines_of(facts) if facts["call"] else []
     groups: dict[int, list[int]] = {}

@@ -6,9 +6,9 @@ import os
 import time
 
 from fusewire._errors import counted
-from fusewire._report.advice import things_to_do
+from fusewire._report.advice import Graph, things_to_do
 from fusewire._report.collect import Collector
-from fusewire._report.lines import merged_facts, scale_of, source_lines, sources, speed_of, ways_of
+from fusewire._report.lines import merged_facts, name_parts, scale_of, source_lines, sources, speed_of, ways_of, weights_of
 from fusewire._report.read import Reading, events
 from fusewire._report.words import time_text
 from fusewire._verdict import times
@@ -16,7 +16,7 @@ from fusewire._verdict import times
 MODEL = 1
 # Items of the timeline that a page draws; beyond that, neighbours of one kind become one.
 _DRAWN = 16_000
-_VARIANTS, _GUARDS = 60, 300
+_VARIANTS, _GUARDS, _PARTS = 60, 300, 200
 
 
 def build(path: str) -> dict:
@@ -62,6 +62,7 @@ def model_of(collector: Collector, reading: Reading) -> dict:
     return {
         "model": MODEL, "made": time.strftime("%Y-%m-%d %H:%M"), "warnings": reading.warnings(), "events": reading.events, "bytes": reading.bytes,
         "processes": [_process(p, collector.process_facts.get(p.number, {})) for p in reading.processes],
+        "ceiling": next((known for facts in collector.process_facts.values() if (known := _ceiling(facts))), None),
         "summary": _summary(functions, items, collector), "todo": items, "functions": functions, "timeline": timeline,
         "files": [{"name": n, "short": os.path.relpath(n, common) if common and os.path.isabs(n) else n, "text": collector.texts.add(collector.sources.get(n, ""))}
                   for n in names],
@@ -80,14 +81,57 @@ def _process(process, facts: dict) -> dict:
             "arguments": [str(a) for a in facts.get("arguments", [])], "machine": str(facts.get("machine", "")), "events": process.events}
 
 
+def _ceiling(facts: dict) -> dict | None:
+    """What the machine can do at most, per second: operations, and bytes from memory and from the cache."""
+    known = facts.get("ceiling")
+    if not isinstance(known, dict) or not all(isinstance(known.get(key), (int, float)) and 0 < known[key] < 1e18 for key in ("operations", "memory", "cache")):
+        return None
+    return {"processor": str(known.get("processor", ""))[:100], **{key: known[key] for key in ("operations", "memory", "cache")}}
+
+
 def _variant(variant: dict, region: dict | None, texts, made: dict) -> dict:
     return {"region": region["start_line"] if region else None, "ends": region["end_lines"] if region else [], "end": variant.get("end"),
             "hits": variant["hits"], "declines": variant["declines"], "guard_ns": variant["guard_ns"], "kernels": variant["kernels"],
-            "ms": variant["ms"], "trials": variant["trials"], "sizes": variant["sizes"], "guards": variant["guard_list"][:_GUARDS],
+            "symbols": _symbols(variant), "ms": variant["ms"], "trials": variant["trials"], "sizes": variant["sizes"], "guards": variant["guard_list"][:_GUARDS],
             "graph": texts.add(variant["graph"]) if variant["graph"] else variant.get("graph_text", -1),
             "plan": texts.add(variant["plan"]) if variant["plan"] else variant.get("plan_text", -1),
             "planned": made.get("planned", -1), "passes": made.get("passes", []), "kernel": made.get("kernels", -1), "llvm": made.get("llvm", -1),
-            "assembly": made.get("assembly", -1), "effects": made.get("effects", -1)}
+            "assembly": made.get("assembly", -1), "effects": made.get("effects", -1), "parts": _parts(variant), "narrow": _narrow(variant)}
+
+
+def _parts(variant: dict) -> list[dict]:
+    """Kernels and library calls as they were timed: of one run each, {name, group, commit, runs, ns, bytes, operations}."""
+    known = []
+    for part in variant.get("parts") or []:
+        runs = part.get("runs") if isinstance(part, dict) else 0
+        if not isinstance(runs, int) or runs <= 0 or not isinstance(part.get("ns"), (int, float)) or not isinstance(part.get("group"), int):
+            continue
+        of_one = {key: part[key] / runs if isinstance(part.get(key), (int, float)) else None for key in ("bytes", "operations")}
+        name = str(part.get("name", ""))[:200]
+        number = int(name[5:]) if part["group"] < 0 and name.startswith("call ") and name[5:].isdecimal() else -1
+        known.append({"name": name, "number": number, "line": 0, "lines": {}, "group": part["group"], "commit": part.get("commit") is True, "runs": runs,
+                      "ns": part["ns"] / runs, **of_one, "best": _best(part)})
+    return known[:_PARTS]
+
+
+def _best(part: dict) -> dict | None:
+    """Of the fastest run of usual size: {ns, bytes, operations}."""
+    best = part.get("best")
+    good = isinstance(best, dict) and all(isinstance(best.get(key), (int, float)) and 0 <= best[key] < 1e18 for key in ("ns", "bytes", "operations")) and best["ns"] > 0
+    return {key: best[key] for key in ("ns", "bytes", "operations")} if good else None
+
+
+def _symbols(variant: dict) -> dict[str, int]:
+    """Sizes of the last run that was watched."""
+    known = variant.get("symbols")
+    return {str(name)[:40]: value for name, value in list(known.items())[:200] if isinstance(value, int) and abs(value) < 1 << 62} if isinstance(known, dict) else {}
+
+
+def _narrow(variant: dict) -> list[float] | None:
+    """Times of a trial: in float64, in float32."""
+    times = variant.get("narrow")
+    good = isinstance(times, list) and len(times) == 2 and all(isinstance(ns, (int, float)) and 0 < ns < 1e12 for ns in times)
+    return times if good else None
 
 
 def _function(one, number: int, texts, file_id, reading: Reading) -> tuple[dict, list]:
@@ -106,9 +150,12 @@ def _function(one, number: int, texts, file_id, reading: Reading) -> tuple[dict,
         variants.append(shown)
         if shown["graph"] >= 0:
             used.append((texts.texts[shown["graph"]], shown))
-    graphs = [graph for graph, _ in used]
+    text = lambda index: texts.texts[index] if index >= 0 else ""
+    for _, v in used:
+        name_parts(text(v["planned"]) or text(v["graph"]), text(v["plan"]), v["parts"])
+    weights = weights_of([(graph, v["parts"]) for graph, v in used])
     try:
-        lines, speed, ways = source_lines(facts, graphs), speed_of(facts), ways_of(facts)
+        lines, speed, ways = source_lines(facts, weights), speed_of(facts), ways_of(facts)
     except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError) as error:
         reading.warn(f"what is told of a function does not fit together ({type(error).__name__}: {error})", one.name)
         ways = (0.0, 0)
@@ -141,9 +188,12 @@ def _function(one, number: int, texts, file_id, reading: Reading) -> tuple[dict,
         "failures": one.failures[:20]}
     if not told and function["python"] and function["state"] == "python" and not variants:
         function["state"] = "idle"
-    whole = sum(v["native_ns"] or 0 for v in variants) or 1
-    return function, [(graph, native_ns * (v["native_ns"] or 0) / whole if any(x["native_ns"] for x in variants) else native_ns / len(used))
-                      for graph, v in used]
+    # The native time of the function, shared out as its variants were timed: their kernels, else in trials, else evenly.
+    times = [sum(part["ns"] * part["runs"] for part in v["parts"]) for _, v in used]
+    if not any(times):
+        times = [v["native_ns"] or 0 for _, v in used]
+    whole = sum(times)
+    return function, [Graph(graph, native_ns * ns / whole if whole else native_ns / len(used), v["narrow"]) for (graph, v), ns in zip(used, times)]
 
 
 def _summary(functions: list[dict], items: list[dict], collector: Collector) -> dict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 
 from fusewire._trace import VERSION
@@ -11,6 +12,9 @@ from fusewire._trace import VERSION
 # A line that is longer is no event of ours; a gap in time that is longer is a clock that was set.
 _LONGEST = 64 << 20
 _JUMP_NS = 24 * 3600 * 10**9
+
+
+_PART = re.compile(r"(.*)\.(\d{1,9})\.jsonl$", re.S)
 
 
 @dataclass
@@ -48,8 +52,14 @@ class Reading:
 def trace_files(path: str) -> list[str]:
     if os.path.isfile(path):
         return [path]
-    names = sorted(name for name in os.listdir(path) if name.endswith(".jsonl"))
+    names = sorted((name for name in os.listdir(path) if name.endswith(".jsonl")), key=_order)
     return [os.path.join(path, name) for name in names]
+
+
+def _order(name: str) -> tuple:
+    """Files of one process in the order in which they were written: fusewire-7.jsonl, fusewire-7.1.jsonl."""
+    found = _PART.match(name)
+    return (found[1], int(found[2])) if found else (name.removesuffix(".jsonl"), 0)
 
 
 def _lines(file, reading: Reading, name: str):
@@ -105,9 +115,17 @@ def _time(event: dict, process: Process, reading: Reading, where: str) -> int:
 
 def events(path: str, reading: Reading):
     """(process, time in ns, event) of a folder or a file. OSError if it cannot be read at all."""
+    known: dict[int, Process] = {}
+    before, last = "", 0  # the process of the last file, and the number of its part
     for file_name in trace_files(path):
         short = os.path.basename(file_name)
-        known: dict[int, Process] = {}
+        name, part = _order(short)
+        goes_on = name == before and part > 0
+        if goes_on and part > last + 1:
+            reading.warn("the trace has reached its limit (FUSEWIRE_TRACE_LIMIT): what lies before this file is left out", short)
+        if not goes_on:
+            known = {}
+        before, last = name, part
         try:
             file = open(file_name, "rb")
         except OSError as error:
@@ -120,7 +138,8 @@ def events(path: str, reading: Reading):
                     continue
                 pid = event.get("pid") if isinstance(event.get("pid"), int) else 0
                 process = known.get(pid)
-                if process is None or (event["kind"] == "start" and process.events):
+                begins = event["kind"] == "start" and not (goes_on and event["data"].get("part"))
+                if process is None or (begins and process.events):
                     if process is not None:
                         reading.warn("two processes have had the same number; they are shown one after the other", where)
                     versions = event["data"].get("versions")

@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 
 _PAGE = Path(__file__).parent / "page"
-SCRIPTS = ("base.js", "text.js", "route.js", "summary.js", "source.js", "function.js", "graph.js", "timeline.js", "compare.js", "search.js", "main.js")
+SCRIPTS = ("base.js", "text.js", "route.js", "summary.js", "source.js", "function.js", "memory.js", "graph.js", "timeline.js", "kernels.js", "compare.js", "search.js", "main.js")
 # Of compressed texts: what makes the page larger than it should be is left out, the least expensive first.
 _BUDGET = 1_000_000
 _MISSING = "fusewire: reports need {}: pip install \"fusewire[report]\""

@@ -62,7 +62,7 @@ function branch(f, list, passed) {
   const shared = texts(list[0]).filter((text) => list.every((one) => one.variant.guards.some((guard) => guard.text === text)));
   const now = new Set([...passed, ...shared]);
   const checks = shared.length ? el("details.checks", {open: shared.length <= 6}, el("summary", {}, list.length > 1 ? `all of them check ${counted(shared.length, "guard")}` : counted(shared.length, "guard")),
-    guardRows(list[0].variant.guards.filter((guard) => shared.includes(guard.text)), f)) : null;
+    guardRows(list[0].variant.guards.filter((guard) => shared.includes(guard.text)), f, list[0].variant)) : null;
   if (list.length === 1) return el("div.leaf", {}, checks, leaf(f, list[0]));
   // Asked next is what all of them ask, with the fewest answers; else the first guard of each that others do not have.
   const subject = (text) => text.split(/[:=<>]/)[0].trim();
@@ -81,9 +81,18 @@ function branch(f, list, passed) {
     el("li", {}, key ? el("code.test", {title: subject(key)}, key) : el("span.test", {}, "otherwise"), branch(f, part, new Set([...now, key]))))));
 }
 
-function guardRows(guards, f) {
-  return el("ul.guards", {}, guards.map((guard) => el("li", {}, el("code", {}, guard.text), guard.line > 0 ? [" ", lineLink(f.file, guard.line, `line ${guard.line}`)] : null,
-    el("small", {}, ` weight ${guard.cost}`))));
+// All checks of a variant are timed as one; each has its share by what it weighs.
+function guardRows(guards, f, variant) {
+  const whole = variant.guards.reduce((sum, guard) => sum + guard.cost, 0);
+  const cost = (guard) => (variant.guard_ns > 0 && whole ? ` about ${three(variant.guard_ns * guard.cost / whole)}\u202fns` : ` weight ${guard.cost}`);
+  return el("ul.guards", {}, guards.map((guard) => el("li", {}, el("code", {}, guard.text), guard.line > 0 ? [" asked for by ", lineLink(f.file, guard.line, `line ${guard.line}`)] : null,
+    el("small", {}, cost(guard)))));
+}
+
+// What kernels and library calls take together; null where some run more often than others.
+function straightNs(variant) {
+  if (!variant.parts.length || /^\s*(loop|cond|bind) /m.test(textOf(variant.plan))) return null;
+  return variant.parts.reduce((sum, part) => sum + part.ns, 0);
 }
 
 function leaf(f, {variant, number}) {
@@ -93,6 +102,7 @@ function leaf(f, {variant, number}) {
     el("span", {}, counted(variant.hits, "hit")),
     variant.declines ? el("span", {}, `${countText(variant.declines)} left to NumPy, which warns or raises there`) : null,
     variant.guard_ns >= 0 ? el("span", {}, `guards ${variant.guard_ns.toFixed(0)}\u202fns`) : null,
+    straightNs(variant) ? el("a", {href: "#/kernels"}, `kernels and library calls take ${timeText(straightNs(variant))} of a run`) : null,
     el("span", {}, `compiled in ${timeText((variant.ms.total || 0) * 1e6)}`),
     trial ? el("span", {}, trial.kept ? `${timeText(trial.compiled_ns)} against ${timeText(trial.python_ns)} in Python` : `left to Python, which is faster: ${timeText(trial.python_ns)} against ${timeText(trial.compiled_ns)}`) : null);
 }
@@ -104,7 +114,24 @@ function recompiles(f) {
       String(i + 1), one.guard || "–", one.source ? el("code", {}, one.source) : "–", one.reason, one.line > 0 ? lineLink(f.file, one.line, `line ${one.line}`) : "–",
       one.ms === null ? "–" : timeText(one.ms * 1e6), timeText(one.at)])),
     f.recompile_count > 100 ? el("p.quiet", {}, `and ${f.recompile_count - 100} more`) : null,
+    histories(f),
     [...new Set(f.recompiles.map((one) => one.advice).filter(Boolean))].slice(0, 4).map((text) => el("p", {}, el("b", {}, "Do "), text, ".")));
+}
+
+// What each value that led to recompiles has been, in order: "3 → 4 → 5".
+function histories(f) {
+  const known = new Map();
+  for (const one of f.recompiles) {
+    const found = /^(.*?) is (.+), compiled for (.+)$/.exec(one.reason);
+    if (!found) continue;
+    const key = one.source || found[1];
+    if (!known.has(key)) known.set(key, [{value: found[3].replace(/^.* == /, ""), at: null}]);
+    known.get(key).push({value: found[2], at: one.at, ms: one.ms});
+  }
+  if (!known.size) return null;
+  return [el("h3", {}, "What changed, call by call"), [...known].slice(0, 20).map(([name, values]) => el("p.history", {}, el("code", {}, name), " ",
+    values.slice(0, 24).map(({value, at, ms}, i) => [i ? " → " : "", el("span.chip", {title: at === null ? "compiled for this first" : `after ${timeText(at)}${ms ? `, compiled in ${timeText(ms * 1e6)}` : ""}`}, value)]),
+    values.length > 24 ? ` … ${values.length - 24} more` : ""))];
 }
 
 function breaksOf(f) {

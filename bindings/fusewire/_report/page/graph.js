@@ -18,7 +18,7 @@ views.graph = {title: "Graphs", draw(parts, query, main) {
     el("div.tabs", {role: "tablist"}, tabs.map(([id, title]) => el("a", {href: `${path}?show=${id}`, role: "tab", "aria-selected": String(id === tab)}, title)))]);
   const missing = () => el("p.quiet", {}, "The trace has no such text, or it was left out to keep the page small.");
   if (tab === "passes") return void append(main, [passes(f, variant, number, query)]);
-  if (tab === "plan") return void append(main, [variant.plan >= 0 && textOf(variant.plan) ? planTable(textOf(variant.plan), f) : missing()]);
+  if (tab === "plan") return void append(main, [variant.plan >= 0 && textOf(variant.plan) ? planTable(textOf(variant.plan), variant) : missing()]);
   if (tab !== "picture") {
     const text = textOf({kernel: variant.kernel, llvm: variant.llvm, assembly: variant.assembly}[tab]);
     return void append(main, [text ? el("pre.scroll.long", {}, text) : missing()]);
@@ -176,9 +176,9 @@ function passes(f, variant, number, query) {
       el("pre.scroll.diff", {}, rows.map(([kind, row]) => el(`span.${kind}`, {}, {same: "  ", less: "− ", more: "+ "}[kind] + row + "\n")))));
 }
 
-function planTable(text, f) {
+function planTable(text, variant) {
   const plan = parsePlan(text);
   const cell = (row, pattern) => (pattern.exec(row) || ["", ""])[1];
-  return [el("pre.scroll", {}, text), el("h2", {}, "Buffers"), table(["buffer", "is", "type", "strides", "holds"], plan.buffers.map((row) => [
+  return [memoryTimeline(variant), el("pre.scroll", {}, text), el("h2", {}, "Buffers"), table(["buffer", "is", "type", "strides", "holds"], plan.buffers.map((row) => [
     cell(row, /^buffer (\d+)/), cell(row, /^buffer \d+: (\w+(?: \d+)?)/), el("code", {}, cell(row, /^buffer \d+: \w+(?: \d+)? (\S+)/)), cell(row, /strides=(\S+)/), cell(row, /holds (.*)/)]))];
 }

@@ -1,6 +1,6 @@
 // Begins when the data are unpacked.
 
-const KEYS = [["1 … 6", "views"], ["/", "search"], ["j, k", "next and previous: thing to do, or line that ran"], ["Enter", "open what has the focus"], ["+ − ← → 0", "zoom and move the timeline"], ["t", "light or dark"], ["?", "this list"]];
+const KEYS = [["1 … 7", "views"], ["/", "search"], ["j, k", "next and previous: thing to do, or line that ran"], ["Enter", "open what has the focus"], ["+ − ← → 0", "zoom and move the timeline"], ["t", "light or dark"], ["?", "this list"]];
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
