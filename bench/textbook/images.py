@@ -334,7 +334,20 @@ def bresenham(image, lines):
     return image
 
 
+def newton_fractal(n, steps):
+    """Which root of z**3 - 1 Newton's method finds from each place."""
+    out = np.zeros((n, n), dtype=np.int64)
+    for i in range(n):
+        for j in range(n):
+            z = complex(-2.0 + 4.0 * (j + 0.5) / n, -2.0 + 4.0 * (i + 0.5) / n)
+            for _ in range(steps):
+                z = z - (z ** 3 - 1) / (3 * z ** 2)
+            out[i, j] = 0 if z.real > 0 else 1 if z.imag > 0 else 2
+    return out
+
+
 PROGRAMS = {
+    "newton_fractal": (newton_fractal, lambda n: (n, 20), 20),
     "mandelbrot": (mandelbrot, lambda n: (np.linspace(-2, 1, n), np.linspace(-1, 1, n), np.zeros((n, n))), 90),
     "escape_counts": (escape_counts, lambda n: (3 * r(n, n) - 2 + 1j * r(n, n), 100), 30),
     "otsu": (otsu, lambda n: (ints(1000, n).astype(float),), 256),

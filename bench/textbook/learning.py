@@ -272,7 +272,27 @@ def seeded(seed):
     return np.random.default_rng(seed)
 
 
+def correlation(x):
+    c = np.cov(x)
+    d = np.sqrt(np.diag(c))
+    return c / np.outer(d, d)
+
+
+def closest_pair(x, y):
+    least = np.inf
+    pair = (0, 0)
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            d = (x[i] - x[j]) ** 2 + (y[i] - y[j]) ** 2
+            if d < least:
+                least = d
+                pair = (i, j)
+    return pair, least
+
+
 PROGRAMS = {
+    "correlation": (correlation, lambda n: (r(8, n),), 20000),
+    "closest_pair": (closest_pair, lambda n: (r(n), r(n)), 150),
     "leapfrog": (leapfrog, lambda n: (r(n), r(n), 1000), 100),
     "lorenz": (lorenz, lambda n: (np.array([1.0, 1.0, 1.0]), n), 1000),
     "newton": (newton, lambda n: (r(n) + 1,), 1000),

@@ -356,7 +356,22 @@ def convex_hull(x, y):
     return hull[:k - 1]
 
 
+def longest_palindrome(s):
+    start = 0
+    longest = 0
+    for i in range(len(s)):
+        for lo, hi in ((i, i), (i, i + 1)):
+            while lo >= 0 and hi < len(s) and s[lo] == s[hi]:
+                lo -= 1
+                hi += 1
+            if hi - lo - 1 > longest:
+                longest = hi - lo - 1
+                start = lo + 1
+    return s[start:start + longest]
+
+
 PROGRAMS = {
+    "longest_palindrome": (longest_palindrome, lambda n: (ints(2, n),), 500),
     "floyd_warshall": (floyd_warshall, lambda n: (r(n, n),), 80),
     "bubble": (bubble, lambda n: (r(n),), 150),
     "insertion": (insertion, lambda n: (r(n),), 150),

@@ -283,7 +283,31 @@ def hmm(n):
     return np.random.default_rng(3).integers(0, 5, n), stochastic(1, 4)[0], stochastic(4, 4), stochastic(4, 5)
 
 
+def peaks(x, most):
+    """The places of the highest local maxima."""
+    places = np.where((x[1:-1] > x[:-2]) & (x[1:-1] > x[2:]))[0] + 1
+    order = np.argsort(x[places])[::-1][:most]
+    return places[order]
+
+
+def centred_mean(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i] = x[max(0, i - w):i + w + 1].mean()
+    return out
+
+
+def segment_means(x, ends):
+    out = np.zeros(len(ends) - 1)
+    for k in range(len(ends) - 1):
+        out[k] = x[ends[k]:ends[k + 1]].sum() / max(1, ends[k + 1] - ends[k])
+    return out
+
+
 PROGRAMS = {
+    "peaks": (peaks, lambda n: (r(n), 5), 20000),
+    "centred_mean": (centred_mean, lambda n: (r(n), 3), 2000),
+    "segment_means": (segment_means, lambda n: (r(n), np.sort(ints(n + 1, n // 10 + 1))), 20000),
     "smooth": (smooth, lambda n: (r(n), 0.3), 20000),
     "prefix": (prefix, lambda n: (r(n),), 20000),
     "kalman": (kalman, lambda n: (r(n, 2), np.eye(4) + 0.1 * np.eye(4, k=2), np.eye(2, 4), 0.01 * np.eye(4), 0.1 * np.eye(2), np.zeros(4), np.eye(4)), 200),

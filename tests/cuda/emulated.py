@@ -3,6 +3,7 @@ fake_libraries.cpp, which run kernels on the host. The same functions on NumPy's
 tests/python/test_cupy.py, which puts the libraries in front: prints a line per case, and exits with the number of failures."""
 
 import ctypes
+import signal
 import sys
 import time
 
@@ -11,6 +12,7 @@ import cupy_backends.cuda.stream
 import numpy as np
 
 import fusewire
+import loop_cases
 
 driver = ctypes.CDLL("libcuda.so.1")
 FAILURES = []
@@ -334,9 +336,108 @@ def check_objects():
         FAILURES.append(f"references: {before} -> {after}")
 
 
+def use_host_functions():
+    """Some of CuPy's functions, by NumPy: they are replaced before anything is compiled. Answers how often each has been called."""
+    calls = {}
+
+    def by_numpy(function, name):
+        def call(*args, **keywords):
+            calls[name] = calls.get(name, 0) + 1
+            return device(np.asarray(function(*[host(a).copy() if isinstance(a, cp.ndarray) else a for a in args], **keywords)))
+
+        call.__name__ = name
+        return call
+
+    for name in ("matmul", "sort", "cumsum", "linalg.inv", "linalg.det"):
+        module, _, last = name.rpartition(".")
+        setattr(getattr(cp, module) if module else cp, last, by_numpy(getattr(getattr(np, module) if module else np, last), name))
+    return calls
+
+
+def library(a, x):
+    return np.linalg.det(a) * x, np.linalg.inv(a + 1) @ x, np.sort(x)[::-1] + 1, np.cumsum(x, 0)[1:]
+
+
+def both_sides(a, x):
+    if (x.sum() > 0) and float(x[0]) < 10:
+        y = x + 1
+    else:
+        y = x * 2
+    return a @ y, float(y[0]) * 2 > 1
+
+
+def check_calls(calls):
+    rng = np.random.default_rng(1)
+    f = lambda *shape: rng.standard_normal(shape).astype("f4")
+    check(loop_cases.mlp, f(5, 7), f(7, 6), f(6), f(6, 3), f(3))
+    if calls.get("matmul", 0) < 4:
+        FAILURES.append(f"products were not CuPy's: {calls}")
+    a, x = rng.standard_normal((6, 6)), rng.standard_normal(6)
+    check(library, a, x)
+    check(loop_cases.powers, a, x, 40)
+    for sign in (1, -1):
+        check(both_sides, a, sign * abs(x))
+    if any(calls.get(name, 0) < 2 for name in ("sort", "cumsum", "linalg.inv", "linalg.det")):
+        FAILURES.append(f"functions were not CuPy's: {calls}")
+
+    def refuses(a, x):
+        return np.linalg.inv(a) + x  # of another shape: Python is asked, and raises
+
+    for function in (refuses, fusewire.compile(refuses)):
+        try:
+            function(device(rng.standard_normal((3, 4))), device(x))
+            FAILURES.append("a call that raises")
+        except Exception as e:
+            if "LinAlgError" not in type(e).__name__:
+                FAILURES.append(f"a call that raises: {e!r}")
+
+
+def check_loops():
+    for name, function, args, _ in loop_cases.loops(np.random.default_rng(2)):
+        before = driver.fake_chain_launches()
+        check(function, *args, launches=args[0].size > 0 and args[-1] != 0)
+        alike = function in (loop_cases.heat, loop_cases.jacobi, loop_cases.gray_scott, loop_cases.ping_pong) and args[0].shape == (9, 12) and args[-1] >= 40
+        graphs = driver.fake_chain_launches() - before
+        if alike and graphs < 2:
+            FAILURES.append(f"{name}: {graphs} graphs")
+    shared = np.random.default_rng(3).standard_normal((9, 12))  # arrays that share memory
+    for make in (lambda x: (x, x), lambda x: (x, x[::-1]), lambda x: (x[1:], x[:-1])):
+        results = []
+        for array in (shared.copy(), device(shared)):
+            function = loop_cases.two_arrays if isinstance(array, np.ndarray) else fusewire.compile(loop_cases.two_arrays, fullgraph=True)
+            with np.errstate(all="ignore"):
+                results.append((function(*make(array), 30), array))
+        if not same(results[1][0], results[0][0]) or not same(results[1][1], results[0][1]):
+            FAILURES.append("a loop over arrays that share memory")
+
+
+def check_interrupt():
+    """Ctrl-C ends a loop between launches; the arrays are as before the call."""
+    compiled = fusewire.compile(loop_cases.jacobi)
+    x = np.random.default_rng(4).standard_normal((9, 12))
+    array = device(x)
+    compiled(array, 0)
+
+    def handler(*_):
+        raise KeyboardInterrupt("planted")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        compiled(array, 10**9)
+        FAILURES.append("nobody noticed a signal")
+    except KeyboardInterrupt as e:
+        if str(e) != "planted" or not same(array, x):
+            FAILURES.append("an interrupted loop has left something")
+    signal.signal(signal.SIGALRM, before)
+    if not same(compiled(array, 3), loop_cases.jacobi(x.copy(), 3)):
+        FAILURES.append("after an interrupted loop")
+
+
 def main():
     use_fake_stream()
     cp.cuda.set_allocator(allocate)
+    calls = use_host_functions()
     rng = np.random.default_rng(0)
     a, b, d = rng.standard_normal((5, 7)).astype("f4"), rng.standard_normal((5, 7)).astype("f4"), rng.standard_normal((5, 7))
     i = rng.integers(-9, 9, (5, 7)).astype("i4")
@@ -357,6 +458,9 @@ def main():
     check(affine, np.zeros((0, 4), "f4"), launches=False)
     check(affine, np.ones((1, 1)))
     check(affine, np.full((), 3.0))
+    check_loops()
+    check_calls(calls)
+    check_interrupt()
     check_failures()
     check_slabs()
     check_background()

@@ -32,15 +32,19 @@ T* kept(T* handle) {
   return handle;
 }
 
-struct FakeGraph {
-  void* node;
+/// A node of a graph: what it launches, and its parameters, which are looked at where the caller keeps them: the real
+/// driver copies them, as it knows their size.
+struct FakeNode {
   runtime::cuda::KernelNode what;
   void* parameters;
 };
-void*& nodeOfLastGraph() {
-  static void* node = nullptr;
-  return node;
-}
+struct FakeGraph {
+  std::vector<FakeNode*> nodes;
+};
+struct FakeExec {
+  std::map<void*, FakeNode> nodes;  ///< by node of the graph
+  std::vector<void*> order;
+};
 
 runtime::cuda::Driver make() {
   runtime::cuda::Driver d;
@@ -88,35 +92,50 @@ runtime::cuda::Driver make() {
     if (f.run) f.run(parameters[0], gridX, gridY, blockX, blockY);
     return 0;
   };
-  // Graphs of one kernel: what cuGraphLaunch does is the launch of the node, with the parameters that it had last.
-  d.graphCreate = [](void** graph, unsigned) { return *graph = kept(new char), 0; };
+  // What cuGraphLaunch does are the launches of the nodes, with the parameters that each had last.
+  d.graphCreate = [](void** graph, unsigned) { return *graph = kept(new FakeGraph), 0; };
   d.graphDestroy = [](void*) { return 0; };
-  d.graphAddKernelNode = [](void** node, void*, void* const*, size_t, const runtime::cuda::KernelNode* what) {
-    *node = kept(new runtime::cuda::KernelNode(*what));
-    nodeOfLastGraph() = *node;
+  d.graphAddKernelNode = [](void** node, void* graph, void* const* after, size_t count,
+                            const runtime::cuda::KernelNode* what) {
+    std::vector<FakeNode*>& nodes = static_cast<FakeGraph*>(graph)->nodes;
+    // Chains only: each node stands behind the one before.
+    if (count != (nodes.empty() ? 0u : 1u) || (count == 1 && after[0] != nodes.back())) return 1;
+    nodes.push_back(kept(new FakeNode{*what, what->parameters[0]}));
+    *node = nodes.back();
     return 0;
   };
-  d.graphInstantiate = [](void** exec, void*, unsigned long long) {
+  d.graphInstantiate = [](void** exec, void* graph, unsigned long long) {
     if (fakeEvents().refusesGraphs) return 801;
     fakeEvents().calls.push_back("instantiate");
-    *exec = kept(new FakeGraph{nodeOfLastGraph(), {}, {}});
+    auto* made = kept(new FakeExec);
+    for (FakeNode* node : static_cast<FakeGraph*>(graph)->nodes) {
+      made->nodes[node] = *node;
+      made->order.push_back(node);
+    }
+    *exec = made;
     return 0;
   };
+  d.graphExecDestroy = [](void*) { return fakeEvents().calls.push_back("destroy"), 0; };
   d.graphExecKernelNodeSetParams = [](void* exec, void* node, const runtime::cuda::KernelNode* what) {
-    auto* graph = static_cast<FakeGraph*>(exec);
-    if (graph->node != node) return 1;
-    graph->what = *what;
-    // The driver copies parameters, whose size it knows; here they are looked at again at once.
-    graph->parameters = what->parameters[0];
+    auto* graph = static_cast<FakeExec*>(exec);
+    if (!graph->nodes.contains(node)) return 1;
+    fakeEvents().calls.push_back("replace");
+    graph->nodes[node] = {*what, what->parameters[0]};
     return 0;
   };
   d.graphLaunch = [](void* exec, void* stream) {
-    const auto* graph = static_cast<FakeGraph*>(exec);
-    void* parameters[] = {graph->parameters};
+    auto* graph = static_cast<FakeExec*>(exec);
     ++fakeEvents().graphLaunches;
     if (fakeEvents().capturing) return 900;
-    return fakeDriver().launchKernel(graph->what.function, graph->what.gridX, graph->what.gridY, 1, graph->what.blockX,
-                                     graph->what.blockY, 1, 0, stream, parameters, nullptr);
+    fakeEvents().chainLaunches += graph->order.size() > 1;
+    for (void* at : graph->order) {
+      FakeNode& node = graph->nodes[at];
+      void* parameters[] = {node.parameters};
+      if (int e = fakeDriver().launchKernel(node.what.function, node.what.gridX, node.what.gridY, 1, node.what.blockX,
+                                            node.what.blockY, 1, 0, stream, parameters, nullptr))
+        return e;
+    }
+    return 0;
   };
   d.streamIsCapturing = [](void*, int* status) { return *status = fakeEvents().capturing, 0; };
   d.memcpyDtoDAsync = [](uint64_t to, uint64_t from, size_t bytes, void*) {

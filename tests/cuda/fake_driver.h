@@ -21,6 +21,7 @@ struct FakeEvents {
   std::vector<std::string> calls;  ///< "copy 128", "read 1", "synchronize", "allocate 4096" ...
   int failAt = -1;                 ///< the launch with this number fails
   int graphLaunches = 0;           ///< those of the launches that were of graphs
+  int chainLaunches = 0;           ///< launches of graphs of several kernels
   int capturing = 0;               ///< every stream is being captured
   bool refusesGraphs = false;
 };

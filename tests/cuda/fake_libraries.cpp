@@ -29,6 +29,8 @@ FW_EXPORT int fake_launches() {
   testing::fakeEvents().launches.clear();
   return count;
 }
+/// Launches of graphs of several kernels, so far.
+FW_EXPORT int fake_chain_launches() { return testing::fakeEvents().chainLaunches; }
 /// The launch of that number from now on fails; -1: none.
 FW_EXPORT void fake_fail_at(int number) {
   testing::fakeEvents().failAt = number < 0 ? -1 : static_cast<int>(testing::fakeEvents().launches.size()) + number;

@@ -30,7 +30,11 @@ class CountingHost : public runtime::cuda::Host {
   }
   int32_t call(runtime::Context&, int) override { return runtime::kStatusDecline; }
   void* stream() override { return this; }
+  int32_t look(runtime::Context&, bool) override {
+    return looksUntilEnd > 0 && --looksUntilEnd == 0 ? runtime::kStatusDecline : 0;
+  }
 
+  int looksUntilEnd = 0;  ///< 0: nobody wants the run to end
   int allocated = 0, held = 0;
   bool full = false;
 };
@@ -283,6 +287,91 @@ TEST_F(CudaLaunches, CountedLoopsDoNotWait) {
   EXPECT_EQ(run({100, 10}), 0);
   EXPECT_GE(launches(), 10u);
   for (const std::string& call : fakeEvents().calls) EXPECT_NE(call, "synchronize");
+}
+
+/// Two arrays that change places; `again` is a constant, and the body does not look at the number of the turn.
+constexpr char kPingPong[] = R"(graph(s0: [1, inf], i0: [0, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = input() {index=1} : f64[s0]
+  %2 = negative(%0) : f64[s0]
+  %3 = negative(%1) : f64[s0]
+  %4 = loop(%2, %3) {trip=i0} : (f64[s0], f64[s0]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = input() {index=1} : f64[s0]
+    %2 = constant() {value=bool(true)} : bool
+    %3 = add(%0, %1) : f64[s0]
+    return %2, %1, %3
+  }
+  %5 = project(%4) {index=0} : f64[s0]
+  %6 = project(%4) {index=1} : f64[s0]
+  return %5, %6
+}
+)";
+
+TEST_F(CudaLaunches, TurnsThatAreAlikeAreOneGraph) {
+  build(kPingPong);
+  const auto count = [](const char* what) {
+    return std::count(fakeEvents().calls.begin(), fakeEvents().calls.end(), what);
+  };
+  ASSERT_EQ(run({100, 5}), 0);  // too few
+  EXPECT_EQ(fakeEvents().chainLaunches, 0);
+  const size_t others = launches() - 5;  // in front of the loop and behind it
+  const auto launchesOf = [&](int64_t size, int64_t turns) {
+    const size_t before = launches();
+    EXPECT_EQ(run({size, turns}), 0);
+    return launches() - before - others;
+  };
+  EXPECT_EQ(launchesOf(100, 100), 100u) << "what is known of the loop is not stored";
+  const int first = fakeEvents().chainLaunches;
+  EXPECT_GE(first, 4);
+  const auto replaced = count("replace"), made = count("instantiate");
+  EXPECT_EQ(launchesOf(100, 100), 100u);
+  EXPECT_EQ(fakeEvents().chainLaunches, 2 * first);
+  EXPECT_EQ(count("instantiate"), made) << "the same graph";
+  EXPECT_LE(count("replace"), replaced + static_cast<ptrdiff_t>(others) + 20) << "nothing in it has changed";
+  EXPECT_EQ(launchesOf(3000, 47), 47u) << "other sizes: the graph gets other grids";
+  EXPECT_EQ(fakeEvents().launches.back().stream, &host_);
+  for (const std::string& call : fakeEvents().calls) EXPECT_NE(call, "synchronize");
+  // A stream that is being captured, and a driver that takes none.
+  fakeEvents().capturing = 1;
+  const int chains = fakeEvents().chainLaunches;
+  EXPECT_EQ(launchesOf(100, 60), 60u);
+  fakeEvents().capturing = 0;
+  EXPECT_EQ(fakeEvents().chainLaunches, chains);
+  // What fails in the middle declines, and the next call is done.
+  fakeEvents().failAt = static_cast<int>(launches()) + 50;
+  EXPECT_EQ(run({100, 100}), runtime::kStatusDecline);
+  fakeEvents().failAt = -1;
+  EXPECT_EQ(launchesOf(100, 100), 100u);
+  executable_.reset();
+  EXPECT_EQ(count("destroy"), 1);
+}
+
+TEST_F(CudaLaunches, SomebodyLooksBetweenGraphs) {
+  build(kPingPong);
+  host_.looksUntilEnd = 3;
+  EXPECT_EQ(run({100, int64_t{1} << 40}), runtime::kStatusDecline);
+  EXPECT_LT(launches(), 200u);
+}
+
+TEST_F(CudaLaunches, TurnsThatDifferAreLaunchedOneByOne) {
+  build(R"(graph(s0: [100, inf], i0: [0, 100], k0: [0, 99]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = loop(%0) {trip=i0, symbol=k0} : (f64[s0]) {
+    %0 = input() {index=0} : f64[s0]
+    %1 = constant() {value=bool(true)} : bool
+    %2 = sym() {expr=k0} : i64
+    %3 = cast(%2) : f64
+    %4 = add(%0, %3) : f64[s0]
+    return %1, %4
+  }
+  %2 = project(%1) {index=0} : f64[s0]
+  return %2
+}
+)");
+  EXPECT_EQ(run({1000, 60, 0}), 0);
+  EXPECT_EQ(fakeEvents().chainLaunches, 0);
+  EXPECT_GE(launches(), 60u);
 }
 
 TEST_F(CudaLaunches, BoundNumbersOutOfRangeDecline) {

@@ -1,5 +1,5 @@
 """Compares decorated functions on CuPy arrays with the same functions undecorated, then times them:
-`python package_on_gpu.py [elementwise] [functions] [programs] [rest] [time] [first]` with fusewire on the path (bundle.py). Prints one line per
+`python package_on_gpu.py [elementwise] [functions] [programs] [loops] [rest] [time] [timeloops] [first]` with fusewire on the path (bundle.py). Prints one line per
 finding; exits with the number of failures."""
 
 import gc
@@ -12,6 +12,7 @@ import cupy as cp
 import numpy as np
 
 import fusewire
+import loop_cases
 from fusewire import _fusewire
 
 FAILURES = []
@@ -514,6 +515,41 @@ def check_programs():
     print(f"programs done ({time.time() - STARTED:.0f} s)", flush=True)
 
 
+def check_loops():
+    """Time steps, and functions of CuPy's inside of a region: the same bits, layouts and errors as undecorated."""
+    rng = np.random.default_rng(7)
+    for name, function, args, exact in loop_cases.loops(rng):
+        compare(name, function, *[cp.asarray(a) if isinstance(a, np.ndarray) else a for a in args], exact=exact, times=3)
+    base = cp.asarray(rng.standard_normal((40, 12)))
+    for name, pair in (("itself", (base, base)), ("reversed", (base, base[::-1])), ("shifted", (base[1:], base[:-1]))):
+        compare(f"two_arrays, {name}", loop_cases.two_arrays, *pair, 30, times=3)
+    big = cp.asarray(rng.standard_normal((300, 400)).astype("f4"))
+    compare("normalised, large", loop_cases.normalised, big, 50, exact=False)  # sums over several blocks in a graph
+    compare("last_of_turns, large", loop_cases.last_of_turns, big, 50, exact=False)
+    with cp.cuda.Stream(non_blocking=True):
+        compare("jacobi on another stream", loop_cases.jacobi, big, 70)
+    for t in ("f4", "f8"):
+        f = lambda *shape: cp.asarray(rng.standard_normal(shape).astype(t))
+        a, b, x, s = f(6, 8), f(8, 5), f(8), f(6, 6)
+        spd = s @ s.T + 6 * cp.eye(6, dtype=t)
+        calls = {
+            "a @ b": (lambda a, b: (a + 1) @ b * 2, (a, b)), "a.T @ b": (lambda a, b: a.T @ b + 1, (f(8, 6), b)), "a @ x": (lambda a, x: a @ (x * 2), (a, x)), "x @ x": (lambda x: (x + 1) @ x * 2, (x,)),
+            "stacks": (lambda a, b: a @ b + 1, (f(3, 6, 8), f(3, 8, 5))), "dot": (lambda a, b: cp.dot(a, b) + a.dot(b), (a, b)), "vdot": (lambda x: cp.vdot(x, x) + 1, (x,)), "inner": (lambda a, x: cp.inner(a, x) * 2, (a, x)),
+            "tensordot": (lambda a, b: cp.tensordot(a, b, 1) * 2, (a, b)), "trace": (lambda a: a.trace() + cp.trace(a), (s,)), "inv": (lambda s: cp.linalg.inv(s + 1) * 2, (spd,)),
+            "solve": (lambda s, x: cp.linalg.solve(s, x + 1) * 2, (spd, f(6))), "det": (lambda s: cp.linalg.det(s) * s, (spd,)), "cholesky": (lambda s: cp.linalg.cholesky(s) + 1, (spd,)),
+            "norm": (lambda a: a / cp.linalg.norm(a), (a,)), "norm of rows": (lambda a: cp.linalg.norm(a, axis=1) * 2, (a,)), "sort": (lambda a: cp.sort(a + 1)[:, ::-1], (a,)), "argsort": (lambda x: cp.argsort(x * 2) + 1, (x,)),
+            "cumsum": (lambda x: cp.cumsum(x + 1) * 2, (x,)), "cumsum of rows": (lambda a: cp.cumsum(a, axis=1) * 2, (a,)), "cumprod": (lambda x: (x + 1).cumprod(), (x,)), "searchsorted": (lambda x, y: cp.searchsorted(x, y * 2) + 1, (cp.sort(x), f(5))),
+            "fft": (lambda x: cp.fft.fft(x * 2) * 2, (x,)), "rfft": (lambda x: cp.fft.rfft(x * 2) * 2, (x,)), "irfft": (lambda x: cp.fft.irfft(x * 2) * 2, (x,)), "fft2": (lambda a: cp.fft.fft2(a * 2) * 2, (a,)),
+            "tril": (lambda a: cp.tril(a * 2) + cp.triu(a), (a,)), "repeat": (lambda x: cp.repeat(x * 2, 3) + 1, (x,)), "tile": (lambda x: cp.tile(x * 2, 3) + 1, (x,)), "take": (lambda a, i: cp.take(a * 2, i, axis=0) + 1, (a, cp.asarray([0, 2, -1]))),
+            "mlp": (loop_cases.mlp, (f(32, 20), f(20, 30), f(30), f(30, 4), f(4))), "powers": (loop_cases.powers, (spd, f(6), 40)), "numpy's": (lambda a, b: np.matmul(a, b) + np.linalg.norm(a), (a, b)),
+        }
+        for name, (function, args) in calls.items():
+            compare(f"{name} {t}", function, *args, exact=name not in ("powers",), times=3)
+    compare("product of other shapes", lambda a, b: (a + 1) @ b, a, a, whole=MAYBE)
+    compare("inverse of no matrix", lambda a: cp.linalg.inv(a + 1), x, whole=MAYBE)
+    print(f"loops and calls done ({time.time() - STARTED:.0f} s)", flush=True)
+
+
 # --- times -------------------------------------------------------------------------------------------------------------
 
 
@@ -593,6 +629,28 @@ def time_all():
     print(f"jacobi 512 x 512, 20 steps  {own:>10.0f}{cupys:>10.0f}", flush=True)
 
 
+def time_loops():
+    print(f"{'device us':40}{'fusewire':>12}{'CuPy':>12}{'ratio':>8}")
+
+    def row(name, function, args, rounds=5):
+        compiled = fusewire.compile(fresh(function), fullgraph=True)
+        own, cupys = device_us(lambda: compiled(*args), rounds), device_us(lambda: function(*args), rounds)
+        print(f"{name:40}{own:>12.1f}{cupys:>12.1f}{cupys / own:>8.1f}", flush=True)
+
+    for t in ("f4", "f8"):
+        for n in (512, 4096):
+            u = cp.random.standard_normal((n, n)).astype(t)
+            row(f"jacobi {t} {n} x {n}, 100 steps", jacobi, (u, 100))
+            row(f"ping-pong {t} {n} x {n}, 100 steps", loop_cases.ping_pong, (u, 100))
+    u, v = cp.random.random((512, 512), dtype="f4"), cp.random.random((512, 512), dtype="f4") * 0.1
+    row("gray-scott f4 512 x 512, 100 steps", loop_cases.gray_scott, (u, v, 100))
+    row("wave f4 512 x 512, 100 steps", loop_cases.wave, (u, v, 0.1, 100))
+    row("until f4 512 x 512, 24 turns", loop_cases.until_small, (u, 1e-7))
+    for batch, width in ((32, 64), (256, 1024), (4096, 4096)):
+        f = lambda *shape: cp.random.standard_normal(shape, dtype="f4") * 0.02
+        row(f"mlp f4 {batch} x {width}", loop_cases.mlp, (f(batch, width), f(width, width), f(width), f(width, width), f(width)))
+
+
 TEN = "t = x * y + 3; t = cp.sin(t) - y / 7; t = cp.exp(-t * t) + x; return cp.sqrt(cp.abs(t)) * y - 1"
 FIRST = r"""
 import os, sys, time
@@ -644,10 +702,10 @@ def time_first():
 
 
 def main():
-    what = sys.argv[1:] or ["elementwise", "functions", "programs", "rest", "time", "first"]
+    what = sys.argv[1:] or ["elementwise", "functions", "programs", "loops", "rest", "time", "timeloops", "first"]
     cp.zeros(1).sum()  # a context
     print(f"{cp.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cp.__version__}, NumPy {np.__version__}", flush=True)
-    checks = {"programs": check_programs, "rest": check_rest, "functions": check_functions, "elementwise": check_elementwise, "time": time_all, "first": time_first}
+    checks = {"programs": check_programs, "loops": check_loops, "rest": check_rest, "functions": check_functions, "elementwise": check_elementwise, "time": time_all, "timeloops": time_loops, "first": time_first}
     with np.errstate(all="ignore"):
         for name, check in checks.items():
             if name in what:

@@ -36,6 +36,12 @@ def fma(a, b, c):
     return float(x * y + z) if x * y + z else a * b + c   # zeros have the sign of the plain sum
 
 
+def join_parts(real, imag):
+    joined = np.empty(np.shape(real), "c16")
+    joined.real, joined.imag = real, imag
+    return joined
+
+
 class GraphText:
     """One captured graph. Arguments are expected to be read in their order, which holds for positional ones."""
 
@@ -111,6 +117,8 @@ class GraphText:
             "cast": lambda: x.astype(dtype),
             "real": lambda: x.real,
             "imag": lambda: x.imag,
+            "diagonal": lambda: np.diagonal(x),
+            "complex": lambda: join_parts(*operands),
             "fma": lambda: np.vectorize(fma, otypes=[dtype])(*operands),
         }
         return simple[op]() if op in simple else getattr(np, op)(*operands)

@@ -72,7 +72,7 @@ def run_part(part: str, command: Command, compile_all: bool, timeout: float, cou
     started = time.time()
     environment = {k: v for k, v in os.environ.items() if k != COMPILE_ALL} | {"PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "1"}
     if compile_all:
-        environment |= {COMPILE_ALL: "1", "FUSEWIRE_ECONOMY": "0", **(settings or {})}
+        environment |= {COMPILE_ALL: "1", "FUSEWIRE_ECONOMY": "0", "FUSEWIRE_BACKGROUND": "0", **(settings or {})}
     for attempt in range(RESTARTS):
         with tempfile.TemporaryDirectory() as folder:
             report = os.path.join(folder, "report.jsonl")

@@ -29,7 +29,9 @@ def _variant(line, name):
 def _facts(name, file, line, graph, plan, breaks=()):
     guards = [{"text": f"array x: f64, rank 1, c {name}", "kind": "array", "line": line, "cost": 40}]
     variant = {"guards": guards[0]["text"], "guard_list": guards, "sizes": [], "graph": graph, "plan": plan, "kernels": 1, "hits": 5, "declines": 0,
-               "guard_ns": 5.0, "trials": [], "on_trial": False, "ms": {"total": 1.0}}
+               "guard_ns": 5.0, "trials": [], "on_trial": False, "ms": {"total": 1.0}, "symbols": {"s0": 100, name: 3},
+               "parts": [{"name": f"k0_{name}", "group": 0, "commit": False, "runs": 3, "ns": 900.0, "bytes": 4800.0, "operations": 300.0,
+                          "best": {"ns": 200.0, "bytes": 1600.0, "operations": 100.0}}, {"name": "call 0", "group": -1, "commit": False, "runs": 1, "ns": 50.0}]}
     return {"name": name, "file": file, "line": line, "python_calls": 1, "partly_calls": 0, "variants": [variant], "breaks": list(breaks), "regions": [], "stops": []}
 
 
@@ -55,7 +57,8 @@ def hostile_trace(folder):
                    event("kernels", 10_000_000 * (i + 1), text=f"kernel k0_{text} {{\n  {text}\n}}\n"), event("graph", 10_000_000 * (i + 1), function=text, text=graph),
                    event("compiled", 10_000_000 * (i + 1), function=text, ms={"total": 3.0, text: 1.0}),
                    event("source", 10_000_000 * (i + 1), file=file, text=source), event("function", 10_000_000 * (i + 1), **_facts(text, file, 1, graph, plan, [_break(file, 2, text)]))]
-    return write_trace(folder, [*events, event("process", 10**9, arguments=HOSTILE, overhead={"ms": 1.0}, machine=HOSTILE[0])])
+    return write_trace(folder, [*events, event("process", 10**9, arguments=HOSTILE, overhead={"ms": 1.0}, machine=HOSTILE[0],
+                                              ceiling={"processor": HOSTILE[1], "operations": 4e10, "memory": 1e10, "cache": 5e10})])
 
 
 def large_trace(folder, count, functions=40):

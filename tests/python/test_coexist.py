@@ -35,4 +35,5 @@ def test_only_the_init_function_is_exported():
 
     symbols = subprocess.run(["nm", "-D", "--defined-only", fusewire._fusewire.__file__], capture_output=True, text=True)
     assert symbols.returncode == 0, symbols.stderr
-    assert [line.split()[-1] for line in symbols.stdout.splitlines()] == ["PyInit__fusewire"]
+    # The others are what GDB looks for; each library in a process may have them.
+    assert {line.split()[-1] for line in symbols.stdout.splitlines()} == {"PyInit__fusewire", "__jit_debug_register_code", "__jit_debug_descriptor"}

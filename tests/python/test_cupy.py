@@ -73,7 +73,7 @@ def test_rows_of_cupy_bind_as_its_functions():
     if cupy_is_missing():
         pytest.skip("CuPy IS NOT INSTALLED: its signatures are not compared")
     code = f"""
-import inspect, re, cupy
+import inspect, operator, re, cupy
 text = open({str(ROOT / "src/frame_eval/numpy/cupy_functions.def")!r}).read()
 wrong = []
 for names, signature in re.findall(r'FW_NUMPY\\("([^"]+)", "([^"]+)"', text):
@@ -82,8 +82,10 @@ for names, signature in re.findall(r'FW_NUMPY\\("([^"]+)", "([^"]+)"', text):
             assert hasattr(cupy.ndarray, name.split(".")[1]), name
             continue
         try:
-            theirs = list(inspect.signature(getattr(cupy, name[3:])).parameters)
+            theirs = list(inspect.signature(operator.attrgetter(name[3:])(cupy)).parameters)
         except (ValueError, TypeError):
+            continue
+        if theirs[0] == "args":  # a generalised ufunc names none
             continue
         words = [w for w in signature.split() if w not in "*/"]
         nameless = signature.split().index("/") if "/" in signature.split() else 0

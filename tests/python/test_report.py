@@ -17,7 +17,7 @@ from report_traces import HOSTILE, event, hostile_trace, large_trace, write_trac
 pytest.importorskip("jinja2")
 pytest.importorskip("pygments")
 
-from fusewire._report import advice, bundle, compare, model, perfetto, render  # noqa: E402
+from fusewire._report import advice, bundle, compare, model, narrow, perfetto, render  # noqa: E402
 from fusewire._report.api import of_traces  # noqa: E402
 
 PROGRAM = """
@@ -205,6 +205,181 @@ def test_scripts_make_no_html_and_no_code_of_data():
     for name in render.SCRIPTS:
         text = (render._PAGE / name).read_text()
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setTimeout\(\"|javascript:|fetch\(|XMLHttpRequest|import\(", text), name
+
+
+KERNELS = """
+import numpy as np, fusewire
+
+@fusewire.compile
+def poly(x, y):
+    return x * x + y
+
+@fusewire.compile
+def shifted(x):
+    return x[1:] - x[:-1]
+
+@fusewire.compile
+def summed(x):
+    return np.sqrt(x).sum()
+
+@fusewire.compile
+def solved(a, b):
+    return np.linalg.solve(a, b * 2) + 1
+
+@fusewire.compile
+def stepped(u, n):
+    for _ in range(n):
+        u = u * 0.5 + 1
+    return u
+
+@fusewire.compile
+def looped(u, n):
+    for _ in range(n):
+        u = u * 0.5 + u.sum()
+    return u
+
+@fusewire.compile
+def stored(u):
+    u[1:] *= 0.5
+
+@fusewire.compile
+def mapped(x):
+    return np.exp(x)
+
+x, y = np.linspace(0.1, 1, 20_000), np.ones(20_000, np.float32)
+for _ in range(12):
+    poly(x, x), poly(y, y), shifted(x), summed(x), solved(np.eye(20), np.ones(20)), stepped(x, 7), looped(x, 300), stored(x.copy()), mapped(x)
+"""
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "k.py").write_text(KERNELS)
+    result = run([str(folder / "k.py")], FUSEWIRE_TRACE=str(folder / "trace"), FUSEWIRE_ECONOMY="0")
+    assert result.returncode == 0, result.stderr
+    return model.build(str(folder / "trace"))
+
+
+def parts_of(told, name):
+    return [part for f in told["functions"] if f["name"] == name for v in f["variants"] for part in v["parts"]]
+
+
+def test_kernels_are_timed_and_their_work_is_counted(kernels):
+    n = 20_000
+    # x and y are one array here, read once
+    assert {(p["bytes"], p["operations"]) for p in parts_of(kernels, "poly")} == {(16 * n, 2 * n), (8 * n, 2 * n)}
+    (part,) = parts_of(kernels, "shifted")
+    assert (part["bytes"], part["operations"]) == (8 * n + 8 * (n - 1), n - 1)  # what is read twice counts once
+    assert sum(p["operations"] for p in parts_of(kernels, "summed")) == 2 * n
+    assert sum(p["operations"] for p in parts_of(kernels, "stepped")) == 7 * 2 * n  # unrolled
+    looped = parts_of(kernels, "looped")
+    assert max(p["runs"] for p in looped) % 300 == 0 and sum(p["operations"] for p in looped if p["runs"] >= 300) == 3 * n
+    stored = parts_of(kernels, "stored")
+    assert max(p["bytes"] for p in stored) >= 16 * (n - 1)
+    (part,) = parts_of(kernels, "mapped")
+    assert part["bytes"] == 16 * n and 10 * n < part["operations"] < 80 * n  # the polynomial
+    for name in ("poly", "shifted", "summed", "solved", "stepped", "looped", "stored", "mapped"):
+        assert parts_of(kernels, name) and all(p["ns"] > 0 and p["runs"] > 0 for p in parts_of(kernels, name)), name
+
+
+def test_library_calls_are_timed(kernels):
+    line = next(i for i, text in enumerate(KERNELS.splitlines(), 1) if "linalg" in text)
+    (call,) = [p for p in parts_of(kernels, "solved") if p["group"] < 0]
+    assert call["name"] == "np.linalg.solve" and call["line"] == line and call["bytes"] is None
+    assert call["ns"] > 1000
+
+
+def test_times_of_parts_are_within_those_of_calls(kernels):
+    for f in kernels["functions"]:
+        for v in f["variants"]:
+            assert sum(p["ns"] * p["runs"] for p in v["parts"]) <= 1.05 * f["sampled"]["ns"], f["name"]
+
+
+def test_the_machine_is_measured(kernels, tmp_path):
+    most = kernels["ceiling"]
+    assert 1e8 < most["operations"] < 1e13 and 1e8 < most["memory"] and most["memory"] < 2e12 and most["cache"] > 1e8
+    code = "from fusewire._ceiling import ceiling; import json; print(json.dumps([ceiling() for _ in range(6)]))"
+    told = json.loads(run(["-c", code], FUSEWIRE_CACHE_DIR=str(tmp_path / "c")).stdout)
+    assert told[3] == told[4] == told[5] == json.loads((tmp_path / "c" / "ceiling.json").read_text()) and told[0]["tries"] == 1
+    assert all(a[key] <= b[key] for a, b in zip(told, told[1:]) for key in ("operations", "memory", "cache"))
+    for broken in ("{", "[]", '{"version": 1, "processor": "another", "operations": 1.0, "memory": 1.0, "cache": 1.0}'):
+        (tmp_path / "c" / "ceiling.json").write_text(broken)
+        made, *_ = json.loads(run(["-c", code], FUSEWIRE_CACHE_DIR=str(tmp_path / "c")).stdout)
+        assert made["operations"] > 1e8
+
+
+def test_strange_parts_are_no_parts(tmp_path):
+    graph = "graph(s0: [0, inf]) {\n  %0 = input() {index=0} : f64[s0] line=3\n  return %0\n}\n"
+    for parts in ([{"name": "k0_x", "group": 0, "commit": False, "runs": 0, "ns": 1.0}], [{"name": "call 99", "group": -1, "commit": False, "runs": 1, "ns": 1e999}],
+                  [{"name": "call x", "group": -7, "commit": True, "runs": 3, "ns": -5.0, "bytes": "x", "operations": None}], "x", [3], [{}]):
+        variant = {"guards": "", "guard_list": [], "sizes": [], "graph": graph, "plan": "", "kernels": 1, "hits": 5, "declines": 0, "guard_ns": 5.0, "trials": [],
+                   "on_trial": False, "ms": {"total": 1.0}, "parts": parts, "symbols": {"s0": "x", "s1": 4}, "narrow": ["x", 1]}
+        facts = {"name": "f", "file": "/x.py", "line": 1, "python_calls": 1, "partly_calls": 0, "variants": [variant], "breaks": [], "regions": [], "stops": []}
+        told = model.build(str(write_trace(tmp_path, [event("start", 1), event("function", 2, **facts), event("process", 3, arguments=[], overhead={}, machine="", ceiling={"operations": "x"})])))
+        assert of_traces("", None, model=told).html and told["ceiling"] is None
+
+
+def test_a_trace_has_a_limit(tmp_path):
+    code = "import numpy as np, fusewire\n@fusewire.compile(dynamic=False, recompile_limit=100)\ndef f(x):\n    return np.tanh(x) + x * x\nfor n in range(1, 60):\n    f(np.ones(n))\n"
+    result = run(["-c", code], FUSEWIRE_TRACE=str(tmp_path / "t"), FUSEWIRE_TRACE_LIMIT="0.3")
+    assert result.returncode == 0, result.stderr
+    files = sorted((tmp_path / "t").glob("*.jsonl"))
+    facts = sum(len(line) for file in files for line in file.read_bytes().splitlines() if b'"kind":"function"' in line)
+    assert len(files) in (2, 3) and sum(file.stat().st_size for file in files) - facts < 500_000
+    told = model.build(str(tmp_path / "t"))
+    assert len(told["processes"]) == 1 and told["processes"][0]["ended"]
+    assert any("limit" in w for w in told["warnings"]) and not any("same number" in w for w in told["warnings"])
+    assert [f["name"] for f in told["functions"]] == ["f"] and told["functions"][0]["calls"] == 59
+    assert "is not a number" in run(["-c", "import fusewire"], FUSEWIRE_TRACE_LIMIT="much").stderr
+
+
+def test_ways_of_a_branch_are_no_size_that_changes(tmp_path):
+    (tmp_path / "s.py").write_text("""import numpy as np, fusewire
+@fusewire.compile
+def step(u, frame):
+    u = u * 0.5
+    if frame % 10 == 0:
+        u = u + 1
+    return np.tanh(u)
+@fusewire.compile
+def tail(u, k):
+    return u[k:] * 2 if len(u) > 8 else u
+for frame in range(40):
+    step(np.ones(100), frame), tail(np.ones(5 + frame % 7), 2)
+""")
+    assert run([str(tmp_path / "s.py")], FUSEWIRE_TRACE=str(tmp_path / "t")).returncode == 0
+    items = [item for item in model.build(str(tmp_path / "t"))["todo"] if item["kind"] == "recompile"]
+    assert {item["title"].split(":")[0] for item in items} == {"A branch on a number goes another way", "Sizes relate in another way to each other"}, items
+    assert all(item["ignore"] and "nothing, where" in item["hint"] and "dynamic=False" not in item["hint"] for item in items)
+
+
+def test_short_calls_are_counted_without_a_clock_each(tmp_path):
+    code = "import numpy as np, fusewire\n@fusewire.compile\ndef f(x):\n    return x * 2 + 1\nx = np.ones(8)\nfor _ in range(40_000):\n    f(x)\n" \
+           "import time\nbegin = time.perf_counter_ns()\nfor _ in range(20_000):\n    f(x)\nprint((time.perf_counter_ns() - begin) / 20_000)\n"
+    result = run(["-c", code], FUSEWIRE_TRACE=str(tmp_path / "t"))
+    (f,) = model.build(str(tmp_path / "t"))["functions"]
+    assert f["calls"] == 60_000 and f["ns"] > 0
+    assert f["ns"] / 60_000 < 6 * float(result.stdout) + 2000  # not off by the number of calls that one stands for
+
+
+def test_what_float32_would_take_is_tried():
+    graph = """graph(s0: [0, inf]) {
+  %0 = input() {index=0} : f32[s0] line=3
+  %1 = input() {index=1} : f64[1] line=3
+  %2 = cast(%0) : f64[s0] line=3
+  %3 = multiply(%2, %1) : f64[s0] line=3
+  %4 = constant() {value=f64(0.5)} : f64 line=4
+  %5 = add(%3, %4) : f64[s0] line=4
+  return %5
+}
+"""
+    other = narrow.narrowed(graph)
+    assert "f64" not in other and "cast" not in other and "%2 = multiply(%0, %1) : f32[s0]" in other and "add(%2, %3)" in other
+    assert fusewire.Graph(other).numpy_source()
+    wide, slim = narrow.tried([{"graph": graph, "symbols": {"s0": 400_000}}])[0]
+    assert 0 < slim < wide
+    assert narrow.tried([{"graph": "nothing", "symbols": {}}, {"graph": graph, "symbols": {"s0": 1 << 40}}]) == [None, None]
 
 
 def test_upcasts_are_found_where_they_begin():

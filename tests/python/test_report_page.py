@@ -86,7 +86,7 @@ def test_why_it_is_not_faster_in_three_clicks(browser, real):
 def test_every_view_draws(browser, real):
     told = model.build(str(real[0] / "trace"))
     browser.open(real[1])
-    views = ["#/summary", "#/source", "#/function", "#/timeline", "#/nothing", "#/function/999", "#/source/99/99", "#/graph/99/9", "#/source/0/9999", "#/graph/0/0?node=999", "#/timeline?from=x&to=-1"]
+    views = ["#/summary", "#/source", "#/function", "#/timeline", "#/kernels", "#/nothing", "#/function/999", "#/source/99/99", "#/graph/99/9", "#/source/0/9999", "#/graph/0/0?node=999", "#/timeline?from=x&to=-1"]
     for f in told["functions"]:
         views += [f"#/function/{f['id']}", *(f"#/graph/{f['id']}/{i}?show={tab}" for i in range(len(f["variants"])) for tab in ("picture", "passes", "plan", "kernel", "llvm", "assembly"))]
     for view in views:
@@ -106,7 +106,7 @@ def test_search_and_keys(browser, real):
     chosen = browser.js("location.hash")
     browser.key("k")
     assert browser.js("location.hash") != chosen
-    for number, view in enumerate(("summary", "source", "function", "graph", "timeline"), 1):
+    for number, view in enumerate(("summary", "source", "function", "graph", "timeline", "kernels"), 1):
         browser.key(str(number))
         browser.wait(f"location.hash === '#/{view}'")
     browser.key("1")
@@ -170,6 +170,32 @@ def test_timeline(browser, real):
     browser.click("canvas")
 
 
+def test_kernels_against_the_machine(browser, real):
+    browser.open(real[1], "#/kernels")
+    assert "GB/s" in browser.text() and "k0_tanh" in browser.text() and "np." not in browser.text("h1")
+    assert browser.js("document.querySelectorAll('svg.roofline .dot').length") >= 2 and browser.js("document.querySelectorAll('svg.roofline .roof').length") == 2
+    inside = """const box = document.querySelector("svg.roofline").getBoundingClientRect();
+        return [...document.querySelectorAll("svg.roofline .dot")].every((dot) => { const r = dot.getBoundingClientRect(); return r.left >= box.left && r.right <= box.right && r.top >= box.top - 14 && r.bottom <= box.bottom; });"""
+    assert browser.js(inside)
+    browser.click("main table a[href*='show=kernel']")
+    assert "kernel k0_" in browser.text()
+
+
+def test_memory_over_the_steps(browser, real):
+    browser.open(real[1], "#/kernels")
+    graph = browser.js("""return [...document.querySelectorAll("main table a[href*='show=kernel']")].find((a) => a.innerText.includes("tanh")).getAttribute("href").replace("kernel", "plan");""")
+    browser.js(f"location.hash = {json.dumps(graph)}")
+    browser.wait("document.querySelector('svg.memory') !== null")
+    assert browser.js("document.querySelectorAll('svg.memory .life').length") >= 2 and "8 kB at once" in browser.text().replace("\u202f", " ")  # 500 elements in, 500 out
+
+
+def test_what_a_value_has_been(browser, real):
+    told = model.build(str(real[0] / "trace"))
+    sized = next(f["id"] for f in told["functions"] if f["name"] == "sized")
+    browser.open(real[1], f"#/function/{sized}")
+    assert browser.js("[...document.querySelectorAll('.history .chip')].map((chip) => chip.innerText)") == ["3", "4", "5"]
+
+
 def test_comparison(browser, real, tmp_path):
     new, path = model.build(str(real[0] / "trace")), tmp_path / "c.html"
     old = json.loads(json.dumps(new))
@@ -188,7 +214,7 @@ def test_hostile_names_do_nothing(browser, tmp_path):
     browser.open(path)
     title = browser.js("document.title")
     elements = "document.querySelectorAll('img, iframe, object, [onload], [onerror], a[href^=\"javascript\"], main b b').length"
-    hashes = ["#/summary", "#/source", "#/timeline", *(f"#/function/{f['id']}" for f in told["functions"]), *(f"#/source/{i}/3" for i in range(len(told["files"]))),
+    hashes = ["#/summary", "#/source", "#/timeline", "#/kernels", *(f"#/function/{f['id']}" for f in told["functions"]), *(f"#/source/{i}/3" for i in range(len(told["files"]))),
               *(f"#/graph/{f['id']}/0?show={tab}" for f in told["functions"] for tab in ("picture", "kernel", "plan"))]
     for hash in hashes:
         browser.js(f"location.hash = {json.dumps(hash)}")
@@ -267,6 +293,8 @@ def test_the_walk_of_the_documents(browser, tmp_path):
         number = next(n for n, line in enumerate(program.splitlines(), 1) if "+ heat" in line)
         browser.open(tmp_path / "heat.html", f"#/source/0/{number}")
         browser.screenshot(PICTURES / "report-source.png")
+        browser.open(tmp_path / "heat.html", "#/kernels")
+        browser.screenshot(PICTURES / "report-kernels.png")
         browser.size(1400, 900)
     # The changed function, called as the text says.
     head = program[:program.index("@fusewire.compile")]

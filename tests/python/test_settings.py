@@ -86,6 +86,19 @@ def test_ranges(name):
     assert getattr(fusewire.config, name) == before
 
 
+def test_an_instruction_set_that_this_machine_lacks_is_refused():
+    """Not as late as by the code generator, and not as a failure of ours."""
+    has = fusewire._fusewire.target().split()[0]
+    lacks = {"avx512": [], "avx2": ["avx512"], "portable": ["avx512", "avx2"]}[has]
+    for isa in lacks:
+        with pytest.raises(ValueError, match=f"'{isa}' is not an instruction set of this machine: host.*portable"):
+            fusewire.compile(isa=isa)
+        told = run_python("import fusewire; print(fusewire.config.isa)", FUSEWIRE_ISA=isa)
+        assert told.stdout == "host\n" and f"'{isa}' is not an instruction set of this machine" in told.stderr
+    for isa in {"avx512", "avx2", "portable"} - set(lacks):
+        assert run_python("import fusewire; print(fusewire.config.isa)", FUSEWIRE_ISA=isa).stdout == f"{isa}\n"
+
+
 def test_code_is_told_what_was_meant():
     for raises in (lambda: setattr(fusewire.config, "recompile_limits", 3), lambda: fusewire.config.recompile_limits,
                    lambda: fusewire.config.patch(recompile_limits=3)):

@@ -14,14 +14,7 @@ from textbook import PROGRAMS  # noqa: E402 - what is measured is what is tested
 
 # Not one compiled region yet, and what the first break is about.
 BROKEN = {
-    "convex_hull": "a slice whose bound array data decides",
     "fft": "ints of a while loop by operators on bits",
-    "hough_lines": "a size that np.ceil tells",
-    "jacobi_eigenvalues": "np.diag of a matrix",
-    "julia": "complex() of two numbers",
-    "needleman_wunsch": "slices whose bounds array data decides",
-    "rle": "slices whose bounds array data decides",
-    "smith_waterman": "a pair that turns hand on",
 }
 # One region, or too long to capture: the limit is in seconds, which a busy machine has fewer of.
 SOMETIMES = {"cnn", "modified_gram_schmidt", "n_body_pairs"}

@@ -58,8 +58,9 @@ class Box:
 
 OPERATORS = ["+=", "-=", "*=", "+=", "-="]
 INTEGER_OPERATORS = ["//=", "^=", "|=", "&=", "<<=", "%="]
-# {p}, {q}: places; {v}: a value; {u}: a new variable; {s}, {c}: subscripts. Masks of np.copyto have the target's shape: whether
-# NumPy looks at it depends on strides of axes of size 1 (docs/differences.md).
+# {p}, {q}: places; {v}: a value; {u}: a new variable; {s}, {c}: subscripts. Masks of np.copyto have the target's shape, and
+# programs that have one get no read-only arrays: whether NumPy looks at that depends on strides of axes of size 1
+# (docs/differences.md).
 WRITES = ["{p}[...] = {v}", "{p}[...] = {v}", "{p}[:] = {v}", "{p} {o} {v}", "{p} {o} {v}", "{p} {o} 1", "{p}[...] = {q}", "{p}[...] = {q}[::-1]", "{p} {o} {q}",
           "np.copyto({p}, {v})", "np.copyto({p}, {q})", "np.copyto({p}, {v}, where=np.broadcast_to({q} > k, {p}.shape))", "np.add({q}, {v}, out={p})", "np.multiply({q}, 2, {p})",
           "np.subtract({p}, {q}, out={p})", "np.negative({q}, out={p})", "np.maximum({p}, {q}, {q})", "{p}.fill(k)", "{p}.fill({q}.sum())",
@@ -186,5 +187,7 @@ def program(r: random.Random) -> Program:
     lines = [line for statement in draft.lines for line in statement.split("\n")]
     source = HEAD + "\ndef f(x, y, z, k):\n" + "\n".join(f"    {line}" for line in lines) + f"\n    return {', '.join(results)},\n"
     suites = [first, *(working(lambda: generator.suite(small=r.random() < 0.4)) for _ in range(r.randint(2, 4)))]
+    if "np.copyto" in source:
+        suites = [suite.replace("frozen(x)", "x") for suite in suites]
     r.shuffle(suites)
     return Program(source, tuple([suites[0], *suites, *r.sample(suites, 2)]), ("memory",))

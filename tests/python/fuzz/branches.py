@@ -46,6 +46,7 @@ ARRAYS = ["x", "y", "{v}", "{v}", "{v}", "({a} + {a})", "({a} * {n})", "({a} - {
 SIMPLE = ["{u} = {a}", "{u} = {a}", "{v} = {a}", "{v} = {a}", "{v} = {v}", "{v} += {n}", "{v} *= {a}", "{v}[1:] = {n}", "{v}[:1] = {s}", "{v}[...] = {a}", "{u} = {v}[1:]", "{u} = {s}", "{v} -= {v}", "np.add({v}, {n}, out={v})",
           "{a} / {n}", "np.sqrt({a})", "kept.append({a})", "kept = [{a}, {s}]", "{v}, {v} = {v}, {v}", "{u} = ({a}, {s})", "{u} = {a} if {c} else {a}", "{u} = {n} if {c} else {n}", "{v} = {v} if {c} else {a}", "pass",
           "{u} = {v}.T", "{v} = np.abs({v})"]
+SIMPLE += ["{u} = np.diag(np.outer({a}.ravel()[:3], {a}.ravel()[:3]))", "{u} = {a}.ravel()[:int(abs({v}).sum()) % 4]", "{u} = {a}.ravel()[np.argmax({v}):]", "{v}.ravel()[int(abs({v}).sum()) % 3:] *= 2", "{u} = np.zeros(int(abs({v}).sum()) % 5)"]
 RARE = ["box.content = {a}", "print({n})", "assert {c}", "raise ValueError('here')", "return {v}", "return {a}, {s}", "return None", "del kept[:]", "x += {n}", "x[...] = {a}", "y *= 2"]
 
 

@@ -102,7 +102,7 @@ def _check(program: Program, mode: str) -> Report:
     compiled: list = []
 
     def compile_it(function):
-        made = fusewire.compile(function, **{**dict(program.settings), **MODES[mode]})
+        made = fusewire.compile(function, **{"background": False, **dict(program.settings), **MODES[mode]})
         compiled.append(made)
         return made
 

@@ -1,7 +1,9 @@
 """Floating-point errors, warnings filters, and exceptions half-way.
 
 Which warning, error or call of a handler comes, how often, at which line, and what has been written by then. `main` is plain
-Python and sets the error state and the filters that `f` meets; `f` changes them again.
+Python and sets the error state and the filters that `f` meets. Three kinds of programs: one or two operations that may report
+and nothing else that could keep a call from compiled code; updates in place, whose warnings compiled code gives by itself; and
+anything, where `f` changes state and filters again.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ class Target:
 def show(message, category, filename, lineno, file=None, line=None):
     log.append((str(message), category.__name__, lineno))
 
+def strict(message, *rest):
+    raise ValueError(str(message))
+
 def ratio(a, b):
     return a / b
 
@@ -37,6 +42,7 @@ def check(a, k):
         raise ValueError('check')
     return a
 """
+BODY = len(HEAD.splitlines()) + 4   # a line of f
 DTYPES = ["f8", "f8", "f8", "f4", "f2", "i8", "i4", "u1", "c16"]
 SHAPES = ["(0,)", "(1,)", "(2,)", "(3,)", "(5,)", "(9,)", "(3,)", "(2, 3)", "(3, 2)", "(3, 3)", "(0, 3)", "(17,)", "(33,)", "()"]
 # {a}: an array; {k}: a number; {e}: any expression; {u}: a new name; {l}: where it stands in a statement
@@ -60,8 +66,25 @@ ACTIONS = ["error", "ignore", "always", "default", "once", "module", "error"]
 KINDS = ["all", "divide", "over", "under", "invalid", "all", "invalid", "divide"]
 ERRORS = ["FloatingPointError", "FloatingPointError", "RuntimeWarning", "ValueError", "Exception", "ZeroDivisionError", "(FloatingPointError, RuntimeWarning)", "IndexError"]
 AROUND = ["pass", "pass", "np.seterr({state})", "np.seterr({states})", "np.seterrcall(handler); np.seterr({state})", "np.seterrcall(failing); np.seterr({state})", "np.seterrcall(Target()); np.seterr({state})",
-          "warnings.simplefilter('{action}')", "warnings.simplefilter('{action}', RuntimeWarning)", "warnings.filterwarnings('{action}', '.*divide.*')", "warnings.filterwarnings('{action}', lineno=28)",
-          "warnings.showwarning = show"]
+          "warnings.simplefilter('{action}')", "warnings.simplefilter('{action}', RuntimeWarning)", "warnings.filterwarnings('{action}', '.*divide.*')", f"warnings.filterwarnings('{{action}}', lineno={BODY})",
+          "warnings.showwarning = show", "warnings.showwarning = strict", "warnings.filterwarnings('{action}', module='fuzzed')", "warnings.simplefilter('error'); warnings.simplefilter('ignore', UserWarning)",
+          "warnings.resetwarnings(); warnings.defaultaction = 'error'"]
+# Of calm programs. {c}: an array of one number, {s}: a number that may report, {r}: anything that may
+CALM = ["x", "x", "y", "y", "x[1:]", "y[::-1]", "x + y", "x * 2", "x.T", "-x", "np.abs(y)", "x[:0]", "x[5:]", "x[::2]"]
+CALM_NUMBERS = ["k", "k", "2", "0.5", "x[0]", "-1", "y.sum()", "0", "x.size", "np.float64(3)", "1e200"]
+SAME = ["np.zeros(3)", "np.ones(3)", "np.full(3, -1.0)", "np.full(3, 1e300)", "np.zeros(3, 'i4')", "np.full(3, np.inf)", "np.full(3, 60000, 'f2')", "np.full(3, np.nan)", "np.full(3, 2)", "np.zeros(0)"]
+LOUD_NUMBERS = ["({k} / x[0])", "({k} % y[-1])", "(x[0] / y[0])", "np.sqrt(x[-1])", "(x.sum() / {k})", "np.log(y[0])", "(x[0] ** -1)", "np.float64({k}) / {k}", "(x[0] * 1e200 * y[0])", "np.float32(x[0])"]
+REPORTS = ["{a} / {a}", "{a} / {k}", "{k} / {a}", "{a} % {a}", "{a} // {a}", "{a} // -1", "{a} // {k}", "np.sqrt({a})", "np.log({a})", "{a} ** -1", "np.exp({a})", "{a} * {k}", "{a}.astype('f2')", "{a}.astype('f4')",
+           "{a}.astype('f4')", "{a}.astype('i4')", "{a} < {k}", "{a} >= {a}", "np.maximum({a}, {a})", "{a} * {a}", "{a} - {a}", "{a} + {a}", "np.zeros(0) + {s}", "{a}[5:] * {s}", "{a}[:0] - {s}", "np.full(0, {s})", "{a} + {s}",
+           "np.zeros((0, 3)) * ({a}[:3] / {k})", "{a}[None][:0] + {a} / {a}", "{a} / {c}", "{c} / {k}", "np.log({c})", "{c} * {k}", "{c} // {k}", "{c} - {c}", "({c} * 2) ** 2", "{c}.astype('f2')", "{c} * {c} * {c}",
+           "np.where({a} > 0, {a} / {k}, 0)", "np.where({a} > 0, np.log({a}), {a})", "np.where({a} != 0, {k} / {a}, {a})", "({a} / {k}).sum()", "{a}.mean()", "{a}.max()", "np.maximum({a} / {k}, {a})", "({a} / {a} > {k})",
+           "np.abs({a})", "{a}.prod()", "np.square({a})", "np.isnan({a} / {a})", "np.hypot({a}, {a})", "np.fmod({a}, {k})", "np.arcsin({a})", "np.isfinite({a} * {k})"]
+CALM_SIMPLE = ["{u} = {r}", "{u} = {r}", "{u} = {r}", "{u} = {r}", "{r}", "{r}", "x[...] = {r}", "y[:0] = {r}", "y[...] = {a}", "{u} = {a} + 1", "{u} = {s}", "{s}", "{u} = {a} * 2", "with np.errstate({state}): {u} = {r}",
+               "with np.errstate({state}): {r}", "{u} = [{r}, {r}]", "if k > 1: {r}", "log.append(np.geterr()['over'])"]
+UPDATES = ["x {o} {v}", "y {o} {v}", "x {o} {v}", "y[1:] {o} {w}[1:]", "x[::-1] {o} {v}", "x[...] = {v}", "y[:-1] = {w}[1:]", "x {o} {v}; y {o} {v}", "y {o} x * k; x {o} y * k"]
+UPDATE_VALUES = ["y", "x", "k", "y * k", "x + y * k", "x * y", "1e200", "1e-200", "y / x", "x - y * 2", "(x + y) / k", "x * x", "-y"]
+LARGE = ["(700,)", "(5000,)", "(90, 60)", "(9000,)", "(40, 130)"]   # where checks are deferred (runtime/transaction.cpp)
+PLANTED = ["0", "0", "-1", "np.inf", "np.nan", "1e300", "-1e300", "1e-310", "1e-200", "70000", "2**31", "np.iinfo('i4').min", "np.iinfo('i8').min", "1e39", "1e-6", "-0.0"]
 
 
 class _Generator:
@@ -116,6 +139,52 @@ class _Generator:
         return [self.fill(r.choice(["np.seterr({state})", "old = np.seterr({state}); log.append(old)", "np.geterr()['over']", "log.append(np.geterr())", "np.seterrcall(handler)", "warnings.simplefilter('{action}')"]))]
 
 
+class _Calm(_Generator):
+    """Programs of the first two kinds."""
+
+    def __init__(self, r: random.Random, updates: bool):
+        super().__init__(r)
+        self.updates = updates
+        self.same = 0.5 if r.random() < 0.2 else 0.05   # how often an array is one of constants
+
+    def fill(self, form: str, depth: int = 0) -> str:
+        r = self.r
+        parts = {"r": lambda: r.choice(REPORTS), "s": lambda: r.choice(LOUD_NUMBERS), "v": lambda: r.choice(UPDATE_VALUES), "w": lambda: r.choice(["x", "y"]),
+                 "a": lambda: r.choice(SAME) if r.random() < self.same else r.choice(self.draft.arrays() or ["x"]) if r.random() < 0.3 else r.choice(CALM),
+                 "c": lambda: r.choice(SAME), "k": lambda: r.choice(CALM_NUMBERS), "o": lambda: r.choice(["+=", "-=", "*=", "/=", "*=", "/="])}
+        for key, part in parts.items():
+            while f"{{{key}}}" in form:
+                form = form.replace(f"{{{key}}}", part(), 1)
+        return super().fill(form, depth)
+
+    def block(self, depth: int, count: int) -> list[str]:
+        line = self.fill(self.r.choice(UPDATES if self.updates and self.r.random() < 0.9 else CALM_SIMPLE))
+        if self.r.random() < 0.15:
+            head = self.fill(self.r.choice(["try:", "with np.errstate({state}):", "for i in range(2):", "if x[0] > k:"]))
+            return [head, f"    {line}"] + (["except Exception as err:", "    log.append(str(err))"] if head == "try:" else [])
+        return [line]
+
+
+def _calm_suite(r: random.Random, dtypes: list[str], shapes: list[str], arounds: list[str], numbers: list[str]) -> str:
+    """Most arrays have numbers that nothing reports; some end, or begin, with one."""
+    lines = []
+    for name in ("x", "y"):
+        lines.append(f"{name} = numbers({r.choice(shapes)}, {r.choice(dtypes)!r}, {r.randrange(50)})")
+        for _ in range(r.choice([0, 0, 1, 2])):
+            lines.append(f"{name}.flat[{r.choice(['-1:', '-1:', ':1', '1:2', '-1:', '-1:', ':'])}] = {r.choice(PLANTED)}")
+    return "\n".join([*lines, "def around():", f"    {r.choice(arounds)}", f"arguments = (x, y, {r.choice(numbers)})"])
+
+
+def _calm_suites(r: random.Random, generator: _Calm, dtype: str) -> list[str]:
+    """Calls whose states differ, over arguments of one kind or two."""
+    dtypes = [dtype] * 9 + [r.choice(DTYPES)] * r.choice([0, 0, 3, 9])
+    shapes = [r.choice(LARGE if generator.updates and r.random() < 0.7 else SHAPES)] * 4 + [r.choice(SHAPES)] * (r.random() < 0.5)
+    arounds = [generator.fill(r.choice(AROUND)) for _ in range(3)] + ["pass"] * r.choice([1, 3])
+    numbers = r.choice([["2.0", "0.5", "2.0", "1e200", "0.0"], ["2", "2", "0", "3", "-1"]])
+    suites = [working(lambda: _calm_suite(r, dtypes, shapes, arounds, numbers), HEAD) for _ in range(r.randint(5, 9))]
+    return [*suites, *r.sample(suites, 3)]
+
+
 def _suite(r: random.Random, generator: _Generator, dtype: str) -> str:
     array = lambda: f"{r.choice(['edge', 'edge', 'numbers', 'numbers'])}({shape}, {dtype!r}, {r.randrange(50)})"
     shape = r.choice(SHAPES)
@@ -127,12 +196,13 @@ def _suite(r: random.Random, generator: _Generator, dtype: str) -> str:
 
 
 def program(r: random.Random) -> Program:
-    generator = _Generator(r)
-    dtype = r.choice(DTYPES)
+    kind = r.choice(["anything", "calm", "calm", "updates"])
+    generator = _Generator(r) if kind == "anything" else _Calm(r, kind == "updates")
+    dtype = r.choice(["f8", "f8", "f4"] if kind == "updates" else DTYPES)
     draft = generator.draft = Draft(r, HEAD, f"x = numbers((3,), {dtype!r}, 1)\ny = numbers((3,), {dtype!r}, 2)\narguments = (x, y, 2)", "x, y, k", wild=True)
-    for _ in range(r.randint(2, 6)):
+    for _ in range(r.randint(2, 6) if kind == "anything" else r.randint(1, 3)):
         for _ in range(5):
-            if draft.try_statement("\n".join(generator.block(0, 1)), keep_error=r.random() < 0.08):
+            if draft.try_statement("\n".join(generator.block(0, 1)), keep_error=kind == "anything" and r.random() < 0.08):
                 break
     # A name that not every path binds ends in NameError on both sides, which is no use for what comes behind it.
     made = [name for name in draft.names() if name not in ("w", "k") and r.random() < 0.8 and not _is_conditional(name, draft.lines)] or ["x"]
@@ -148,10 +218,12 @@ def main(x, y, k):
     finally:
         np.seterr(**before[0])
         np.seterrcall(before[1])
+        warnings.defaultaction = 'default'
 """
-    suites = [working(lambda: _suite(r, generator, dtype if r.random() < 0.8 else r.choice(DTYPES))) for _ in range(r.randint(2, 5))]
+    suites = _calm_suites(r, generator, dtype) if kind != "anything" else [working(lambda: _suite(r, generator, dtype if r.random() < 0.8 else r.choice(DTYPES))) for _ in range(r.randint(2, 5))]
     rough = "**" in source or any(f"{name}(" in source for name in APPROXIMATE.values())   # right to the last places only
-    return Program(source, (suites[0], *suites, *r.sample(suites, len(suites))), ("log", "x"), 1e-4 if rough else None)
+    calls = (suites[0], *suites, *r.sample(suites, len(suites))) if kind == "anything" else suites
+    return Program(source, tuple(calls), ("log", "x"), 1e-4 if rough else None)
 
 
 def _is_conditional(name: str, lines: list[str]) -> bool:

@@ -34,6 +34,10 @@ ARRAYS = ["{v}", "{v}", "({a} + {v}) * 0.5", "({a} - {s})", "half({a})", "step({
 SIMPLE = ["{t}[{i}] = {s}", "{v}[{i}] = {e}", "{v}[{i}] = {s}", "{s} = {x}", "{s} = {x}", "{s} += {e}", "{s} = max({s}, {e})", "{s} = {e}", "{t} = {a}", "{t} = {a}", "{v}[1:] = {v}[:-1]", "{v}[1:-1] = ({v}[:-2] + {v}[2:]) * 0.5", "{v} *= 0.5", "{v}[...] = {a}",
           "{t}, {t} = {t}, {t}", "{s}, {s} = {s}, {s}", "{v}[{i}:] *= 0.5", "{v}[:{i}] += {s}", "{v}[{i}], {v}[n - 1 - {i}] = {v}[n - 1 - {i}], {v}[{i}]", "old = {t}", "{t} = {t} + 0.25 * {v}", "np.add({v}, {n}, out={v})",
           "w = {v}[1:]", "w = {v} + 1", "{s} = max({e}, {n})", "count += 1", "count += 2", "{v}[count % n] = {s}", "{e} / {e}", "np.sqrt({v})", "p, q = {e}, {s}", "m[{i} % 3] = {s}", "count = int({e}) % 7", "count = min(count, {i})", "{s} = {v}[count % n]", "{v}[(count * 3 + {i}) % n] = {s}", "{s} = max({e}, {s})", "count = count // 2 - {i}", "m[:, {i} % 2] += {s}", "{s} = m[{i} % 4, 1]"]
+# Slices whose bounds data or the turn decides; tuples of numbers that turns hand on; complex numbers of elements.
+SIMPLE += ["{v}[count:] *= 0.5", "{s} = {v}[:count].sum()", "{v}[count:count + 3] = {s}", "{v}[{i} - 2:{i} + 2] += {s}", "{s} = {v}[max(0, {i} - 2):{i} + 3].sum()", "{v}[count:{i}] = {v}[count:{i}][::-1]", "{s} = {v}[{i}:count].size",
+           "{t}[:int({e}) % 9] = {e}", "{s} += {v}[int({e}) % 5 - 7:count].sum()", "pair = ({i}, count)", "pair = (pair[1], pair[0] + 1)", "count = pair[0]", "pair = ({i}, pair[1])", "{s} += pair[1]", "z = complex({i}, count)", "z = z * 0.5 + 1",
+           "z = z * z - 1j if abs(z) < 2 else z", "{s} += z.real"]
 RARE = ["kept.append({e})", "box.content = {s}", "print({i})", "{v}[{i} + 1] = 0", "raise ValueError('here')", "return {t}, {s}", "assert {s} < 1e30", "x += {n}"]
 
 
@@ -107,7 +111,7 @@ def program(r: random.Random) -> Program:
     generator = _Generator(r)
     dtype, size = r.choice(DTYPES), r.choice([70, 66, 80])
     draft = generator.draft = Draft(r, HEAD, f"x = numbers(({size},), {dtype!r}, 1)\ny = numbers(({size},), {dtype!r}, 2)\nm = numbers((6, 4), {dtype!r}, 3)\narguments = (x, y, m, 2)", "x, y, m, k", wild=True)
-    for first in ("a = x * 0.5", r.choice(["b = y + 0.5", "b = y.copy()", "b = np.zeros_like(x)"]), r.choice(["s = 0.0", "s = x[0]", "s = 0", "s = x.sum()"]), r.choice(["u = y[1]", "u = y[1]", "u = 0", "u = 1", "u = 2.5"]), "n = len(x)", "count = 0", "kept = []", "old = p = q = w = i = j = None"):
+    for first in ("a = x * 0.5", r.choice(["b = y + 0.5", "b = y.copy()", "b = np.zeros_like(x)"]), r.choice(["s = 0.0", "s = x[0]", "s = 0", "s = x.sum()"]), r.choice(["u = y[1]", "u = y[1]", "u = 0", "u = 1", "u = 2.5"]), "n = len(x)", "count = 0", "pair = (0, 0)", "z = 0j", "kept = []", "old = p = q = w = i = j = None"):
         draft.try_statement(first)
     for _ in range(r.randint(1, 3)):
         for _ in range(8):
@@ -117,7 +121,7 @@ def program(r: random.Random) -> Program:
                 draft.lines[-1] = text
                 break
     lines = [line for statement in draft.lines for line in statement.split("\n")]
-    made = [name for name in ("a", "b", "s", "u", "x", "y", "m", "i", "old", "p", "w", "count") if r.random() < 0.4] or ["a"]
+    made = [name for name in ("a", "b", "s", "u", "x", "y", "m", "i", "old", "p", "w", "count", "pair", "z") if r.random() < 0.4] or ["a"]
     source = HEAD + "\ndef f(x, y, m, k):\n" + "\n".join(f"    {line}" for line in lines) + f"\n    return {', '.join(made)}, kept\n"
     calls = [working(lambda: _suite(r, dtype, size), HEAD) for _ in range(3)]
     calls += [working(lambda: _suite(r, dtype, r.choice([size, 70, 75, 3, 1])), HEAD) for _ in range(2)]
