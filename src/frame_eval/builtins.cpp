@@ -176,9 +176,12 @@ Value* Builtins::rangeOfData(const CallArgs& args) {
     const graph::SymId by = trace.syms().canonical(step->sym), none = trace.syms().constant(0);
     if (!trace.turns.contains(by) || trace.turns.decide(none, guards::Relation::kLt, by) != true) return nullptr;
   } else {
-    const graph::SymRange by = ints.of(step)->range;
-    if (by.lo <= 0 && by.hi >= 0) return nullptr;
-    up = by.lo > 0;
+    step = ints.of(step);
+    up = step->range.lo > 0;
+    if (step->range.lo <= 0 && step->range.hi >= 0) {  // what is written with a minus goes down, or the call fails
+      up = trace.graph().node(step->node).op != graph::Op::kNegative;
+      step = ints.within(step, up ? graph::SymRange{1, kTurnInts.hi} : graph::SymRange{kTurnInts.lo, -1});
+    }
   }
   auto binary = [&](int op, Value* left, Value* right) {
     Value* result = ints.binary(op, left, right);

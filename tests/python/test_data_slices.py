@@ -237,3 +237,45 @@ def test_bounds_that_are_no_ints():
     compiled = fusewire.compile(function)
     for k in (np.array([3]), np.array([2.5]), np.array([True]), np.array([3], dtype=np.uint64), np.array([2**64 - 1], dtype=np.uint64)):
         assert_same_call(function, compiled, (np.arange(5.0), k))
+
+
+def doubling(x, steps):
+    s = 0.0
+    length = 1
+    while length < len(x):
+        for i in range(0, len(x), length):
+            s += x[i] * length
+        length *= 2
+    return s
+
+
+def strided_sums(x, steps):
+    """A harmonic sieve: every step of the array."""
+    out = np.zeros(len(steps))
+    for k in range(len(steps)):
+        for i in range(0, len(x), steps[k]):
+            out[k] += x[i]
+    return out
+
+
+def downwards(x, steps):
+    out = np.zeros(len(steps))
+    for k in range(len(steps)):
+        by = int(steps[k])
+        for i in range(len(x) - 1, -1, -by):
+            out[k] += x[i]
+    return out
+
+
+@pytest.mark.parametrize("function", [doubling, strided_sums, downwards], ids=lambda f: f.__name__)
+def test_steps_that_data_decides(function):
+    """A step that is written with a minus is taken to go down, any other one up: else the call is Python's."""
+    compiled = fusewire.compile(function)
+    for n in (0, 1, 2, 7, 100):
+        for steps in ([1, 2, 3], [7, 1, 200], [5]):
+            assert_same_call(function, compiled, (np.random.default_rng(n).random(n), np.array(steps)))
+    described = fusewire._fusewire.describe(compiled)
+    assert not described["breaks"] and not any(v["declines"] for v in described["variants"])
+    for steps in ([1, 0, 2], [2, -1, 3], [-3], [2**62, 1], [-(2**62)]):
+        for n in (0, 3, 30):
+            assert_same_call(function, compiled, (np.random.default_rng(n).random(n), np.array(steps)))
