@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -82,10 +81,11 @@ class Threads {
   std::atomic<bool> isStopping_ = false;
 };
 
-/// Of all compilers of the process. The locks are the C library's, which fork() may leave to a child.
+/// Of all compilers of the process. The locks are the C library's, which fork() may leave to a child; to wait by
+/// std::condition_variable would take a newer C++ library than anything else in the wheel.
 struct Gate {
   std::mutex mutex;
-  std::condition_variable changed;
+  pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
   int inside = 0;
   bool closed = false;
 
@@ -95,19 +95,19 @@ struct Gate {
   }
 
   void enter() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return !closed; });
+    const std::scoped_lock lock(mutex);
+    while (closed) waitForChange();
     ++inside;
   }
   void leave() {
     const std::scoped_lock lock(mutex);
-    if (--inside == 0) changed.notify_all();
+    if (--inside == 0) pthread_cond_broadcast(&changed);
   }
 
   /// When nobody is inside.
   void close() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return inside == 0; });
+    const std::scoped_lock lock(mutex);
+    while (inside > 0) waitForChange();
     closed = true;
   }
 
@@ -116,10 +116,14 @@ struct Gate {
     Gate& gate = instance();
     const std::scoped_lock lock(gate.mutex);
     gate.closed = false;
-    gate.changed.notify_all();
+    pthread_cond_broadcast(&gate.changed);
   }
   /// Those who have been waiting are not there.
   static void inChild() { new (&instance()) Gate; }
+
+ private:
+  /// With the mutex held, and held again.
+  void waitForChange() { pthread_cond_wait(&changed, mutex.native_handle()); }
 };
 
 }  // namespace

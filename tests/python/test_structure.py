@@ -113,3 +113,15 @@ def test_switches_over_rows_name_all_of_them():
             elif re.search(r"\bdefault:", line) and labels:
                 wrong.append(f"{path.relative_to(ROOT)}:{number}: a default among {labels}")
     assert not wrong, wrong
+
+
+@pytest.mark.skipif(not shutil.which("objdump"), reason="needs binutils")
+def test_the_extension_runs_with_old_libraries():
+    """What the wheel promises (glibc 2.34, the C++ library of GCC 11) is seen without building it."""
+    import fusewire
+
+    symbols = subprocess.run(["objdump", "-T", fusewire._fusewire.__file__], capture_output=True, text=True, check=True).stdout
+    newest = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13)}
+    needed = re.findall(r"\((GLIBC|GLIBCXX|CXXABI)_([\d.]+)\)\s+(\S+)", symbols)
+    assert needed
+    assert not [name for library, version, name in needed if tuple(map(int, version.split("."))) > newest[library]]
