@@ -109,8 +109,7 @@ StretchRange rangeOf(KernelBuilder& b, const Stretches& s, Val index) {
 
 void declineUnitAxes(KernelBuilder& b, const graph::SymShape& domain, const Reduction& r) {
   for (int64_t axis : r.notUnit) {
-    const graph::SymRange range = b.syms().range(b.syms().canonical(domain[axis]));
-    if (range.lo > 1 || range.hi < 1) continue;
+    if (b.syms().provablyEqual(domain[axis], b.syms().constant(1)) == false) continue;
     b.raiseIf(b.op(ScalarOp::kEq, b.param(domain[axis]), b.constantInt(DType::kI64, 1)), kDecline);
   }
 }

@@ -159,7 +159,33 @@ MATRIX = {
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_one_variant_for_all_matrices(name):
-    sweep(MATRIX[name], matrices(), 1, ulp=2)
+    most = 2 if name == "split_uneven" else 1   # a part of one column is added in another order
+    sweep(MATRIX[name], matrices(), most, ulp=2)
+
+
+COLUMNS = {
+    "sum": lambda a: (a * 2 + 1).sum(axis=0),
+    "mean": lambda a: a.mean(axis=0),
+    "var": lambda a: a.var(axis=0),
+    "rows": lambda a: a.sum(axis=1),
+    "scores": lambda a: (a - a.mean(axis=0)) / a.std(axis=0),
+    "pairs": lambda a: (a[:, :, None] + a[:, None, :]).sum(axis=(0, 2)),
+    "every_second": lambda a: a[::2].sum(),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("columns", [(1, 3, 2, 1), (3, 1, 2, 3)])
+def test_a_column_is_as_good_as_a_matrix(name, columns):
+    """NumPy adds along an axis of one element in another order: that is a guard, and no call is left to Python for it."""
+    compiled = fusewire.compile(COLUMNS[name])
+    rng = np.random.default_rng(1)
+    for n in columns:
+        for rows in (300, 40):
+            assert_same_call(COLUMNS[name], compiled, (rng.random((rows, n)),))
+            assert_same_call(COLUMNS[name], compiled, (np.asfortranarray(rng.random((rows, n))),))
+    assert not breaks(compiled)
+    assert not any(v["declines"] for v in fusewire._fusewire.describe(compiled)["variants"])
 
 
 def test_unpacked_shape():

@@ -1,5 +1,7 @@
 // Reductions. NumPy converts the operand to the accumulator's type, reduces and converts the result; where the
 // conversion happens inside the reduction the order of a float sum depends on it, which the attribute `buffered` says.
+#include <algorithm>
+
 #include "frame_eval/numpy/device.h"
 #include "graph/cast_inside.h"
 
@@ -49,6 +51,22 @@ ValueId initialOf(Bound& a, DType dtype) {
   return castOperand(a.trace, a["initial"], dtype);
 }
 
+/// NumPy adds floats in another order where an axis has one element: its neighbours in memory are one run then
+/// (kernels/reduction.h, notUnit). A column is as common as a matrix: which of both it is, is a guard.
+void decideOrder(Trace& trace, ValueId node, const IntList& axes) {
+  const ValueType& type = trace.graph().type(node);
+  const graph::Layout layout = type.layout;
+  const bool copied = axes.size() > 1 && (layout.contiguity != graph::Contiguity::kPacked || layout.broadcastAxes);
+  bool below = false;
+  for (int8_t axis : layout.order) {
+    const bool isReduced = std::find(axes.begin(), axes.end(), axis) != axes.end();
+    const SymId size = shapeOf(trace, node)[static_cast<size_t>(axis)];
+    const bool known = !trace.decided.contains(size) && !trace.turns.contains(size);
+    if (known && (copied || (below && !isReduced))) (void)sameSize(trace, size, trace.syms().constant(1));
+    below |= isReduced;
+  }
+}
+
 /// What sum, prod, mean, var and std have in common.
 struct Opening {
   ValueId node;
@@ -66,6 +84,8 @@ Opening opened(Bound& a, Op op) {
   o.axes = reducedAxes(a, g.type(o.node).rank());
   if (a.trace.onDevice()) checkDeviceReduction(op, o.input);
   o.types = typesOf(op, o.input, requestedType(a));
+  const bool ordered = op != Op::kProd && graph::isInexact(o.types.accumulate) && !a.trace.onDevice();
+  if (ordered) decideOrder(a.trace, o.node, o.axes);
   o.attrs = reductionAttrs(o.axes, keepdimsOf(a));
   return o;
 }
