@@ -80,6 +80,8 @@ void Emitter::emitUnpackInt(const std::function<void()>& ifLong) {
   });
 }
 
+bool Emitter::isPowerOfTwo(graph::SymId id) const { return exactLog2(literal(*set_.syms, id).value_or(0)) >= 0; }
+
 bool Emitter::canEmitExpr(graph::SymId id, size_t depth) const {
   if (depth >= std::size(kScratch)) return false;
   const graph::SymNode& node = set_.syms->node(id);
@@ -88,7 +90,8 @@ bool Emitter::canEmitExpr(graph::SymId id, size_t depth) const {
     case graph::SymOp::kSymbol: return true;
     case graph::SymOp::kFloorDiv:
     case graph::SymOp::kMod:
-      return exactLog2(literal(*set_.syms, node.operands[1]).value_or(0)) >= 0 && canEmitExpr(node.operands[0], depth);
+      if (!canEmitExpr(node.operands[0], depth)) return false;
+      return isPowerOfTwo(node.operands[1]) || canEmitExpr(node.operands[1], depth + 1);
     case graph::SymOp::kAdd:
     case graph::SymOp::kMul:
     case graph::SymOp::kMin:
@@ -98,6 +101,48 @@ bool Emitter::canEmitExpr(graph::SymId id, size_t depth) const {
       return true;
   }
   return false;
+}
+
+void Emitter::emitDivision(graph::SymOp op, const Xbyak::Reg64& out, const Xbyak::Reg64& divisor) {
+  Xbyak::Label divide, done;
+  test(divisor, divisor);
+  jz(failLabel());
+  cmp(divisor, -1);  // the processor traps where the quotient is 2^63
+  jne(divide);
+  if (op == graph::SymOp::kFloorDiv) {
+    neg(out);
+    jo(failLabel());
+  } else {
+    xor_(out, out);
+  }
+  jmp(done);
+
+  L(divide);
+  movq(xmm13, rax);
+  movq(xmm14, rdx);
+  mov(r11, divisor);
+  mov(rax, out);
+  cqo();
+  idiv(r11);
+  Xbyak::Label floored;  // a rest of the other sign than the divisor is one divisor off
+  test(rdx, rdx);
+  jz(floored);
+  if (op == graph::SymOp::kFloorDiv) {
+    xor_(rdx, r11);
+    jns(floored);
+    dec(rax);
+  } else {
+    mov(rax, rdx);
+    xor_(rax, r11);
+    jns(floored);
+    add(rdx, r11);
+  }
+  L(floored);
+  mov(r11, op == graph::SymOp::kFloorDiv ? rax : rdx);
+  movq(rax, xmm13);
+  movq(rdx, xmm14);
+  mov(out, r11);
+  L(done);
 }
 
 bool Emitter::emitExpr(graph::SymId id, size_t depth) {
@@ -112,6 +157,11 @@ bool Emitter::emitExpr(graph::SymId id, size_t depth) {
     return true;
   }
   emitExpr(node.operands[0], depth);
+  if ((node.op == graph::SymOp::kFloorDiv || node.op == graph::SymOp::kMod) && !isPowerOfTwo(node.operands[1])) {
+    emitExpr(node.operands[1], depth + 1);
+    emitDivision(node.op, out, kScratch[depth + 1]);
+    return true;
+  }
   if (node.op == graph::SymOp::kFloorDiv || node.op == graph::SymOp::kMod) {
     int log2 = exactLog2(*literal(*set_.syms, node.operands[1]));
     if (node.op == graph::SymOp::kFloorDiv) {

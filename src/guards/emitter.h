@@ -75,6 +75,9 @@ class Emitter : public Xbyak::CodeGenerator {
   bool canEmitNumber(const NumberProgram& program) const;  ///< in registers, without calls
   void emitNumberInline(const Guard& g);
   bool canEmitExpr(graph::SymId id, size_t depth) const;
+  /// out = out // divisor or out % divisor as Python has them; fails the guard for 0. Clobbers r11, xmm13 and xmm14.
+  void emitDivision(graph::SymOp op, const Xbyak::Reg64& out, const Xbyak::Reg64& divisor);
+  bool isPowerOfTwo(graph::SymId id) const;
   void storeInt(SourceId source);      ///< rcx to the symbols and scalars that read this source
   void storeSymbols(SourceId source);  ///< those that the guard at hand makes readable, of the object in rax
   void loadArrayData(const Xbyak::Reg64& to);
