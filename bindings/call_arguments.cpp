@@ -29,6 +29,9 @@ Ref CallArguments::build(const LibraryArgument& argument) {
     }
     case LibraryArgument::Kind::kTuple:
     case LibraryArgument::Kind::kList: break;
+    case LibraryArgument::Kind::kSlice:
+      return checked(
+          PySlice_New(build(argument.items[0]).get(), build(argument.items[1]).get(), build(argument.items[2]).get()));
   }
   const auto count = static_cast<Py_ssize_t>(argument.items.size());
   const bool tuple = argument.kind == LibraryArgument::Kind::kTuple;

@@ -167,13 +167,13 @@ PyObject* raisingState(int32_t bits) {
 
 }  // namespace
 
-PyObject* enterRaisingState() {
+PyObject* enterRaisingState(graph::ErrorRules rules) {
   const Seen now = askState();
   if (!stateVariable) {
     PyErr_SetString(PyExc_RuntimeError, "this NumPy keeps its error state in an unknown way");
     return nullptr;
   }
-  PyObject* state = raisingState(now.warned | now.other);
+  PyObject* state = raisingState(((now.warned | now.other) & ~rules.ignored) | rules.reported);
   return state ? PyContextVar_Set(stateVariable, state) : nullptr;
 }
 

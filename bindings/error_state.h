@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/error_rules.h"
 #include "runtime/raised_flags.h"
 
 namespace fw::bindings {
@@ -18,9 +19,9 @@ bool initializeErrorState();
 /// bits under the error state in force, or because a kernel declined. Needs the GIL; leaves no exception behind.
 bool mustReport(int32_t status);
 
-/// From now on what NumPy would report of floating-point numbers in some way raises. Answers what leaveErrorState()
-/// takes, null with an exception set. Needs the GIL.
-PyObject* enterRaisingState();
+/// From now on what NumPy would report of floating-point numbers in some way, under these rules, raises. Answers what
+/// leaveErrorState() takes, null with an exception set. Needs the GIL.
+PyObject* enterRaisingState(graph::ErrorRules rules = {});
 /// Ends that; a pending exception stays.
 void leaveErrorState(PyObject* token);
 

@@ -10,6 +10,7 @@
 #include "bindings/call_arguments.h"
 #include "bindings/error_state.h"
 #include "bindings/output_memory.h"
+#include "cpython/warning_watch.h"
 #include "graph/dtype.h"
 #include "guards/array_layout.h"
 #include "runtime/memory.h"
@@ -102,9 +103,16 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
     if (kept.empty()) kept.resize(library_.calls.count());
     kept[static_cast<size_t>(number)].resize(frame.operandCount());
     Arguments arguments(frame, objects_, kept[static_cast<size_t>(number)]);
+    PyObject* const token = site.errors.any() ? enterRaisingState(site.errors) : nullptr;
+    if (site.errors.any() && !token) return declined();
+    std::optional<cpython::WarningWatch> watch;
+    if (site.watched) watch.emplace();
     const Ref answer =
         arguments.call(site, [&](PyObject* first) { site.draws ? draws_.begin(first) : draws_.pause(); });
-    if (!answer) return declined();
+    const bool warned = watch && watch->hasWarned();
+    watch.reset();
+    if (token) leaveErrorState(token);
+    if (!answer || warned) return declined();
     if (site.draws && PyArray_Check(answer.get())) draws_.pause();  // it has let other threads run, as large ones do
     if (site.python) return takeNumber(answer.get(), frame.result(0)) ? 0 : differs(site);
     return accept(answer.get(), site, frame, context, arguments);
@@ -113,27 +121,62 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
   }
 }
 
+namespace {
+
+using Item = capture::LibraryItem::Kind;
+
+/// The items of the answer that are results; false if others are not what they should be.
+bool valuesIn(PyObject* answer, const capture::LibraryCall& site, absl::InlinedVector<PyObject*, 4>& found) {
+  const auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(answer));
+  found.clear();
+  if (!site.items.empty() && count != site.items.size()) return false;
+  for (size_t i = 0; i < count; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(answer, static_cast<Py_ssize_t>(i));
+    if (site.items.empty() || site.items[i].kind != Item::kFixed) {
+      found.push_back(item);
+      continue;
+    }
+    PyObject* fixed = site.items[i].object.get();  // plain: comparing runs no code of the user
+    const bool same = Py_TYPE(item) == Py_TYPE(fixed) && PyObject_RichCompareBool(item, fixed, Py_EQ) == 1;
+    if (!same) return false;
+  }
+  return true;
+}
+
+/// Whether result `which` is to be a number of Python's.
+bool isNumberOf(const capture::LibraryCall& site, size_t which) {
+  for (const capture::LibraryItem& item : site.items) {
+    if (item.kind == Item::kFixed) continue;
+    if (which-- == 0) return item.kind != Item::kValue;
+  }
+  return false;
+}
+
+}  // namespace
+
 int32_t LibraryHost::accept(PyObject* answer, const capture::LibraryCall& site, runtime::Calls::Frame& frame,
                             runtime::Context& context, const Arguments& arguments) {
   const bool sequence = site.tuple && (PyTuple_Check(answer) || PyList_Check(answer));
   if (site.tuple != sequence) return differs(site);
-  const size_t count = site.tuple ? static_cast<size_t>(PySequence_Fast_GET_SIZE(answer)) : 1;
-  if (count != frame.resultCount()) return differs(site);
-  const auto item = [&](size_t i) {
-    return site.tuple ? PySequence_Fast_GET_ITEM(answer, static_cast<Py_ssize_t>(i)) : answer;
-  };
+  absl::InlinedVector<PyObject*, 4> found = {answer};
+  if (site.tuple && !valuesIn(answer, site, found)) return differs(site);
+  if (found.size() != frame.resultCount()) return differs(site);
   // Sizes that data decides may be others than what the trace has assumed: that is nobody's mistake.
   if (site.decides) {
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < found.size(); ++i) {
       if (frame.result(i).rank == 0) continue;
-      auto* array = reinterpret_cast<PyArrayObject*>(item(i));
-      if (!PyArray_CheckExact(item(i)) || PyArray_NDIM(array) != frame.result(i).rank) return differs(site);
+      auto* array = reinterpret_cast<PyArrayObject*>(found[i]);
+      if (!PyArray_CheckExact(found[i]) || PyArray_NDIM(array) != frame.result(i).rank) return differs(site);
       if (!frame.bind(i, PyArray_DIMS(array))) return runtime::kStatusDecline;
     }
     frame.settle();
   }
-  for (size_t i = 0; i < count; ++i)
-    if (!take(item(i), frame.result(i), context, arguments)) return differs(site);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const bool number = PyFloat_CheckExact(found[i]) || PyLong_CheckExact(found[i]);
+    const bool taken = number ? isNumberOf(site, i) && takeNumber(found[i], frame.result(i))
+                              : take(found[i], frame.result(i), context, arguments);
+    if (!taken) return differs(site);
+  }
   return 0;
 }
 
@@ -263,6 +306,7 @@ int32_t LibraryHost::declined() {
 
 int32_t LibraryHost::differs(const capture::LibraryCall& site) {
   PyErr_Clear();
+  if (site.guessed) return runtime::kStatusDecline;
   reportFailure(nameOf(site), "it answered an array of another type, shape or layout than expected", library_.reported);
   return runtime::kStatusDecline;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 #include "bindings/call_watch.h"
 #include "bindings/describe.h"
@@ -307,10 +308,20 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     const bool background = !refusesBreaks(config) && !CallWatch::current() && config.text(Setting::kMode) != "verify";
     auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms, background);
     if (variant.ok()) return *std::move(variant);
-    if (auto refused = graph::Refused::from(variant.status())) {
-      const capture::RefusalScope scope(*refused, std::string(variant.status().message()));
+    constexpr int kMostRefused = 8;
+    struct Scopes : std::deque<capture::RefusalScope> {
+      ~Scopes() {
+        while (!empty()) pop_back();  // they are nested
+      }
+    } scopes;
+    for (int i = 0; i < kMostRefused; ++i) {
+      const auto refused = graph::Refused::from(variant.status());
+      if (!refused) break;
+      scopes.emplace_back(*refused, std::string(variant.status().message()));
       captured = inTime();
       if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
+      variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms, background);
+      if (variant.ok()) return *std::move(variant);
     }
     return failedCompile(variant.status());
   } catch (const cpython::PythonError&) {

@@ -24,19 +24,31 @@ def supported() -> str:
     ops = [dict(op, numpy=", ".join(f"`{n}`" for n in op["numpy"].split("|")),
                 contract={"exact": "bitwise", "ulp": "1 ULP (f64), 2 ULP (f32)"}[op["contract"]])
            for op in _fusewire.ops() if op["numpy"]]
-    known = _fusewire.numpy_names()
+    known = [row for row in _fusewire.numpy_names() if "._" not in row["name"]]  # NumPy's private ones
     functions = [dict(row, name=f"`{row['name']}`", arguments=arguments(row["arguments"])) for row in known if row["kind"] == "function"]
     listed = lambda kind: ", ".join(f"`{row['name']}`" for row in known if row["kind"] == kind) + ".\n"
-    return (NOTE + "# What is compiled\n\nEverything not listed here runs as Python, with a recorded reason.\n\n"
+    return (NOTE + "# What is compiled\n\nWhat stands in none of these tables runs as Python, with a recorded reason.\n\n"
             "## Ufuncs and operators\n\nAn operator of arrays (`+`) is its function of the module `operator`.\n\n"
             + table(ops, {"name": "operation", "numpy": "NumPy names", "contract": "agreement with NumPy"})
             + "\n## Functions and methods\n\nBitwise NumPy's, but for what they compute by a ufunc of the table above. An argument that is not "
             "listed has to have its default.\n\n" + table(functions, {"name": "name", "arguments": "arguments"})
+            + "\n## Functions that are followed or called\n\nNumPy's other functions that are written in Python are followed into their code, as the "
+            "user's own are. Other ufuncs, `reduce`, `accumulate`, `reduceat`, `outer` and `at` of all of them, and the functions below are called from compiled "
+            "code: the library computes them, on the region's arrays, and what it warns of or raises is Python's. What they answer is told by small examples "
+            "(docs/schedules.md); a call that answers something else is Python's.\n\n" + called()
             + "\n## Attributes\n\n" + listed("attribute")
             + "\n## Views and writes\n\nIndices and slices of basic indexing, boolean masks, arrays and lists of ints (writes by arrays of ints where a good part of the array is stored), `a[...] = b`, `a += b`.\n"
             + "\n## Functions of constants\n\n" + listed("constant")
             + "\n# Why a call may run as Python\n\n"
             + table(_fusewire.break_reasons(), {"id": "reason", "class": "class", "message": "meaning", "advice": "advice", "hint": "hint"}))
+
+
+def called() -> str:
+    modules: dict[str, list[str]] = {}
+    for module, names in re.findall(r'FW_EXAMPLES\("([^"]+)", "([^"]+)"\)', (ROOT / "src/frame_eval/numpy/examples.def").read_text()):
+        modules.setdefault(module, []).extend(names.split("|"))
+    text = lambda names: "all functions" if names == ["*"] else ", ".join(f"`{name}`" for name in sorted(names))
+    return "".join(f"- `{module}`: {text(names)}\n" for module, names in modules.items())
 
 
 def arguments(signature: str) -> str:

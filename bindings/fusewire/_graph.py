@@ -161,6 +161,12 @@ def complex_of(real, imag):
     result.real, result.imag = real, imag
     return result[()]
 
+def under(errors, compute):
+    """compute() under np.errstate: four bits of what is ignored, four of what is reported."""
+    names = [(i, name) for i, name in enumerate(("invalid", "divide", "over", "under")) if errors >> i & 0x11]
+    with np.errstate(**{name: "ignore" if errors >> i & 1 else "raise" for i, name in names}):
+        return compute()
+
 def fma(a, b, c):
     from fusewire._graph import rounded_once
     a * b + c  # for its reports
@@ -194,6 +200,11 @@ def _order(layout: str) -> str:
 
 
 def _expression(node: Node, by_name: dict[str, Node]) -> str:
+    text = _operation(node, by_name)
+    return f"under({node.attrs['errors']}, lambda: {text})" if node.attrs.get("errors") else text
+
+
+def _operation(node: Node, by_name: dict[str, Node]) -> str:
     attrs, shape, dtype = node.attrs, _tuple(node.shape), f"np.{node.dtype.type.__name__}"
     x = node.inputs[0] if node.inputs else ""
     syms = lambda key: _tuple(attrs[key])

@@ -35,6 +35,8 @@ bool isNumpyModule(PyObject* object) {
 
 bool isNumpyType(PyTypeObject* type) { return isNumpyName(type->tp_name); }
 
+bool isNoValue(PyObject* object) { return Py_TYPE(object)->tp_name == std::string_view("_NoValueType"); }
+
 bool isUfunc(PyObject* object) { return Py_TYPE(object)->tp_name == std::string_view("numpy.ufunc"); }
 
 bool isArrayFunction(PyObject* object) {

@@ -9,6 +9,8 @@
 
 namespace fw::cpython {
 
+/// np._NoValue, the only instance of its class: an argument that was not given.
+bool isNoValue(PyObject* object);
 /// "numpy", or another library of arrays, or something in it: a module, or the full name of a function.
 bool isNumpyName(std::string_view name);
 /// A dotted name as users write it: "numpy.random._generator.Generator" is numpy.random.Generator.

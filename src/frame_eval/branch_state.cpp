@@ -72,6 +72,7 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       writes_(state.trace_.arrayWrites.size()),
       locks_(state.trace_.locks.size()),
       handled_(state.handled_.size()),
+      errors_(state.trace_.graph().errors()),
       advanced_(effects_ ? state.trace_.effects().back().lo : 0) {
   state.trace_.openSharedArrays();
   for (Value& v : state.trace_.values()) {
@@ -88,6 +89,7 @@ std::optional<std::string> BranchState::irreversible() const {
   if (affected) return "changes an object that outlives the call";
   if (trace.locks.size() != locks_) return "takes a lock";
   if (state_.handled_.size() != handled_) return "ends in a handler";
+  if (state_.trace_.graph().errors() != errors_) return "changes np.errstate";
   for (const Saved& saved : saved_) {
     const Value& v = *saved.value;
     const bool fixed = v.kind == ValueKind::kSet || (v.lazy && !saved.lazy);
@@ -116,6 +118,7 @@ void BranchState::dropWrites() { state_.trace_.arrayWrites.resize(writes_); }
 
 void BranchState::restore() {
   dropWrites();
+  state_.trace_.graph().setErrors(errors_);
   for (auto& [owner, input] : state_.trace_.writtenArrays) {
     if (knows(owner)) continue;
     owner->items.clear();

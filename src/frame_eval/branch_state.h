@@ -68,6 +68,7 @@ class BranchState {
   std::vector<Saved> saved_;
   absl::flat_hash_map<const Value*, Contents> before_;
   size_t effects_, writes_, locks_, handled_;
+  graph::ErrorRules errors_;
   int64_t advanced_;  ///< of the last effect, which grows where it is another step of an iterator
 };
 

@@ -226,9 +226,9 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
     if (use.branch < place.number) throw;  // of a branch before this one
     refuse(place, "in it, " + use.detail);
   } catch (const CaptureBreak& b) {
-    const bool raises = b.reason == BreakReason::kPythonException && interpreter.frame_ == &frame &&
-                        frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs;
-    if (raises && !before.irreversible()) {
+    const bool raises =
+        b.reason == BreakReason::kPythonException && frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs;
+    if ((raises || b.warns) && interpreter.frame_ == &frame && !before.irreversible()) {
       --frame.arms;
       before.restore();
       return std::nullopt;

@@ -33,6 +33,7 @@ class CaptureBreak : public std::exception {
   BreakReason reason;
   std::string detail;  ///< names the thing: "np.linalg.svd", "LOAD_BUILD_CLASS", "argument 'x' is a matrix"
   int at;              ///< instruction of the outermost frame that Python must run; -1: the one being executed
+  bool warns = false;  ///< the instruction gives a warning: a way there is as one that raises
 };
 
 }  // namespace fw::capture

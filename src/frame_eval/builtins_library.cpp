@@ -169,8 +169,11 @@ bool isOutput(PyObject* callable) {
   return false;
 }
 
-void refuseOutput(Trace& trace, PyObject* callable) {
-  if (isOutput(callable)) trace.fail(BreakReason::kInputOutput, calleeName(callable) + "()");
+void refuseOutput(Trace&, PyObject* callable) {
+  if (!isOutput(callable)) return;
+  CaptureBreak why(BreakReason::kInputOutput, calleeName(callable) + "()");
+  why.warns = why.detail == "_warnings.warn()";
+  throw why;
 }
 
 Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args) {

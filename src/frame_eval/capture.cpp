@@ -10,6 +10,7 @@
 #include "frame_eval/exit_builder.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/numpy/error_state.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/survey.h"
 #include "frame_eval/unused.h"
@@ -123,13 +124,20 @@ bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) 
   return numpy && (!region || work.cost >= kRegionCost);
 }
 
+/// What traces of one function have found out, by which the next one goes.
+struct Decisions {
+  LoopDecisions loops;
+  LibraryWays ways;
+};
+
 /// Runs one trace; `execute` answers how its frame ends.
 template <typename Execute>
 std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool region, Execute execute,
                                         const SharedMemoryFound& known, bool mayRestart, bool& returnsTwice,
-                                        LoopDecisions& loops) {
+                                        Decisions& decisions) {
   Trace trace;
-  trace.loops = &loops;
+  trace.loops = &decisions.loops;
+  trace.ways = &decisions.ways;
   trace.sizes = options.sizes;
   trace.fixesSizes =
       options.sizes != SizePolicy::kDynamic && !(options.changing && options.changing->contains(kProductSizes));
@@ -151,6 +159,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     interpreter.checkGenerators();
     numpy::finishWrites(trace);
     Locks::check(trace);
+    numpy::checkErrorState(trace);
     ExitPlan exit = buildExit(trace, end);
     Classes::check(trace);
     const bool branches = !trace.branches.graph.empty();
@@ -167,18 +176,19 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
   }
 }
 
-/// The same, again for whatever is found out about loops.
+/// The same, again for whatever is found out about loops and calls.
 template <typename Execute>
 std::variant<Captured, Break> traceLoops(const CaptureOptions& options, bool region, Execute execute,
                                          const SharedMemoryFound& known, bool mayRestart, bool& returnsTwice,
-                                         LoopDecisions& loops) {
+                                         Decisions& decisions) {
   const bool mayReturnTwice = returnsTwice;
   while (true) {
     try {
-      loops.unknownBehind.clear();
+      decisions.loops.unknownBehind.clear();
       returnsTwice = mayReturnTwice;
-      return traceOnce(options, region, execute, known, mayRestart, returnsTwice, loops);
-    } catch (const LoopsDecided&) {}
+      return traceOnce(options, region, execute, known, mayRestart, returnsTwice, decisions);
+    } catch (const LoopsDecided&) {
+    } catch (const WayRefused&) {}
   }
 }
 
@@ -188,20 +198,20 @@ constexpr int kMaxAttempts = 4;
 /// `returnsTwice`: Branches::mayReturnTwice, and whether that was made use of.
 template <typename Execute>
 std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool region, Execute execute,
-                                          bool& returnsTwice, LoopDecisions& loops) {
+                                          bool& returnsTwice, Decisions& decisions) {
   const bool mayReturnTwice = returnsTwice;
   SharedMemoryFound known;
   const bool mayShare = !options.changing || !options.changing->contains(kSharedPlaces);
   for (int attempt = 1; attempt < kMaxAttempts && mayShare; ++attempt) {
     try {
       returnsTwice = mayReturnTwice;
-      return traceLoops(options, region, execute, known, true, returnsTwice, loops);
+      return traceLoops(options, region, execute, known, true, returnsTwice, decisions);
     } catch (SharedMemoryFound& found) {
       known = std::move(found);
     }
   }
   returnsTwice = mayReturnTwice;
-  return traceLoops(options, region, execute, {}, false, returnsTwice, loops);
+  return traceLoops(options, region, execute, {}, false, returnsTwice, decisions);
 }
 
 /// What cannot be captured with the rest of the function in both arms of a branch is traced again with arms that end
@@ -209,11 +219,11 @@ std::variant<Captured, Break> captureWith(const CaptureOptions& options, bool re
 template <typename Execute>
 std::variant<Captured, Break> captureBest(const CaptureOptions& options, bool region, Execute execute) {
   bool returnsTwice = true;
-  LoopDecisions loops;
-  auto traced = captureWith(options, region, execute, returnsTwice, loops);
+  Decisions decisions;
+  auto traced = captureWith(options, region, execute, returnsTwice, decisions);
   if (std::holds_alternative<Captured>(traced) || !returnsTwice) return traced;
   returnsTwice = false;
-  return captureWith(options, region, execute, returnsTwice, loops);
+  return captureWith(options, region, execute, returnsTwice, decisions);
 }
 
 }  // namespace
@@ -232,13 +242,13 @@ std::vector<Break> survey(const CallView& call, const CaptureOptions& options, c
   while (survey.next()) {
     try {
       bool returnsTwice = false;
-      LoopDecisions loops;
+      Decisions decisions;
       auto execute = [&](Interpreter& interpreter) -> FrameEnd {
         interpreter.follow(&survey);
         interpreter.run(call);
         throw SurveyEnd{};  // what comes then is for complete traces
       };
-      auto traced = captureWith(options, false, execute, returnsTwice, loops);
+      auto traced = captureWith(options, false, execute, returnsTwice, decisions);
       if (auto* what = std::get_if<Break>(&traced)) survey.ended(std::move(*what));
     } catch (const SurveyEnd&) {
     } catch (const InternalError&) {  // of a trace that is not used; what was found until then holds

@@ -13,6 +13,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/numpy/error_state.h"
 #include "frame_eval/numpy/random.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/sets.h"
@@ -92,6 +93,7 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
     case ValueKind::kConstant: return constantAttribute(self, name);
     case ValueKind::kObject:
       trace_.refuseOpaque(self);
+      if (numpy::holdsErrorState(self->object.get())) return numpy::errorStateMethod(trace_, self, attribute);
       if (Locks::isLock(Py_TYPE(self->object.get()))) return Locks{*this, trace_}.method(self, attribute);
       if (Value* draw = numpy::drawMethod(trace_, self, attribute)) return draw;
       if (!container) return objectAttribute(self, name);
@@ -458,7 +460,7 @@ bool Interpreter::hasAttribute(Value* self, PyObject* name) {
   if (self->isConstant() && PyType_Check(self->object.get())) return typeHasAttribute(self, name);
   bool builtin = !self->cls &&
                  (self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict);
-  if (builtin || (self->isConstant() && isPlain(self->object.get())))
+  if (builtin || self->kind == ValueKind::kArrayScalar || (self->isConstant() && isPlain(self->object.get())))
     return lookUp(trace_.typeOf(self), name) != nullptr;
   if (self->kind != ValueKind::kObject && self->kind != ValueKind::kInstance && !isSubclassValue(self)) {
     trace_.fail(BreakReason::kUnsupportedCall, std::string("hasattr() of a ") + trace_.typeOf(self)->tp_name);

@@ -10,6 +10,7 @@
 #include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/library_calls.h"
 #include "frame_eval/policy.h"
 #include "frame_eval/type_lookups.h"
 #include "frame_eval/unseen_list.h"
@@ -29,13 +30,6 @@ std::string attributeText(PyObject* object, const char* name) {
   Ref value = Ref::steal(PyObject_GetAttrString(object, name));
   if (!value) PyErr_Clear();
   return value && PyUnicode_Check(value.get()) ? text(value.get()) : "";
-}
-
-/// Functions of NumPy's own Python files are never inlined: they are handled by name or not at all.
-bool belongsToNumpy(PyObject* function) {
-  PyObject* globals = reinterpret_cast<PyFunctionObject*>(function)->func_globals;
-  PyObject* name = PyDict_GetItemString(globals, "__name__");
-  return name && PyUnicode_Check(name) && cpython::isNumpyName(text(name));
 }
 
 }  // namespace
@@ -156,12 +150,10 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
     for (Value* value : args.positional) trace_.open(value);
     for (auto& [name, value] : args.keywords) trace_.open(value);
   }
-  if (numpy::isKnown(object)) return numpy::call(trace_, object, args);
+  if (LibraryCalls::isLibraryFunction(object)) return LibraryCalls{*this, trace_}.call(object, std::move(args));
   refuseOutput(trace_, object);
   if (Value* result = callBuiltin(*this, trace_, object, args)) return result;
   if (PyFunction_Check(object)) {
-    if (belongsToNumpy(object) && !isAllowedInGraph(object))
-      trace_.fail(BreakReason::kUnsupportedNumpy, calleeName(object));
     if (Value* result = callLibrary(*this, trace_, object, args)) return result;
     return callFunction(callable, std::move(args));
   }

@@ -7,7 +7,9 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/library_calls.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/numpy/error_state.h"
 #include "frame_eval/numpy/random.h"
 #include "frame_eval/sets.h"
 #include "frame_eval/type_lookups.h"
@@ -28,9 +30,7 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
   if (isForeignSet(self)) return Sets{*this, trace_}.foreignMethod(self, name, args);
   switch (self->kind) {
     case ValueKind::kArray:
-    case ValueKind::kArrayScalar:
-      if (auto result = numpy::callMethod(trace_, self, name, args)) return *result;
-      trace_.fail(BreakReason::kUnsupportedNumpy, "ndarray." + name);
+    case ValueKind::kArrayScalar: return LibraryCalls{*this, trace_}.callMethod(self, name, std::move(args));
     case ValueKind::kList:
     case ValueKind::kTuple: return listMethod(self, name, args);
     case ValueKind::kDict: return dictMethod(self, name, args);
@@ -59,6 +59,8 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
       if (self->name == "property") return Classes::changed(trace_, self, name, args);
       [[fallthrough]];
     default:
+      if (self->kind == ValueKind::kObject && numpy::holdsErrorState(self->object.get()))
+        return numpy::callErrorState(trace_, name, args);
       if (self->kind == ValueKind::kObject && Locks::isLock(Py_TYPE(self->object.get())))
         return Locks{*this, trace_}.call(self, name, args);
       if (Value* drawn = numpy::draw(trace_, self, name, args)) return drawn;

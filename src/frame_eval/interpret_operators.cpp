@@ -1,6 +1,7 @@
 // Operators. Arrays and NumPy scalars go to the NumPy side; numbers known while tracing are computed by CPython itself;
 // runtime numbers go to interpret_numbers.cpp, sequences to interpret_containers.cpp.
 #include "cpython/numpy_api.h"
+#include "cpython/numpy_names.h"
 #include "frame_eval/branch_join.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/complex_numbers.h"
@@ -327,7 +328,7 @@ bool Interpreter::equal(Value* left, Value* right) {
     if (!v->isConstant()) return false;
     PyObject* o = v->object.get();
     return o == Py_None || o == Py_Ellipsis || PyFunction_Check(o) || PyModule_Check(o) || Py_TYPE(o) == &PyType_Type ||
-           PyCFunction_Check(o);
+           PyCFunction_Check(o) || cpython::isNoValue(o);
   };
   auto builtin = [&](Value* v) {
     return byIdentity(v) || isPlainConstant(v) || isRuntimeNumber(v) || isSequence(v) || v->kind == ValueKind::kDict ||
@@ -385,7 +386,8 @@ bool Interpreter::is(Value* left, Value* right) {
     if (!v->isConstant()) return false;
     PyObject* o = v->object.get();
     return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
-           PyFunction_Check(o) || PyModule_Check(o) || PyCFunction_Check(o) || PyArray_DescrCheck(o);
+           PyFunction_Check(o) || PyModule_Check(o) || PyCFunction_Check(o) || PyArray_DescrCheck(o) ||
+           cpython::isNoValue(o);
   };
   if (singleton(left) || singleton(right)) {
     Value* other = singleton(left) ? right : left;

@@ -80,6 +80,7 @@ class Interpreter : InterpreterState {
   friend class Rolling;
   friend struct Builtins;
   friend struct DeclaredCalls;
+  friend struct LibraryCalls;
   friend struct Collections;
   friend struct Sets;
   friend struct Copier;
@@ -221,8 +222,7 @@ class Interpreter : InterpreterState {
   bool sameKey(Value* held, Value* wanted);
   Value* plainItem(Value* container, Value* index);
   void updateDict(Value* dict, const CallArgs& args);
-  bool equal(Value* left, Value* right);
-  bool isOrEquals(Value* left, Value* right);
+  bool equal(Value* left, Value* right), isOrEquals(Value* left, Value* right);
   void setKey(Value* dict, Value* key, Value* value);
   void eraseKey(Value* dict, int at);
   void spliceList(Value* list, size_t lo, size_t hi, std::vector<Value*> items);

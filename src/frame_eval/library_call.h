@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpython/ref.h"
+#include "graph/error_rules.h"
 #include "guards/source.h"
 
 namespace fw::capture {
@@ -21,7 +22,8 @@ struct LibraryArgument {
     kBool,
     kComplex,  ///< ... or a Python number
     kTuple,
-    kList,  ///< items
+    kList,
+    kSlice,  ///< items
   };
   Kind kind;
   int index = -1;
@@ -30,18 +32,34 @@ struct LibraryArgument {
   guards::SourceId source = {};
 };
 
+/// What stands somewhere in the tuple that a function answers.
+struct LibraryItem {
+  enum class Kind : uint8_t {
+    kValue,  ///< the next result of the node: an array, or a NumPy scalar
+    kFloat,
+    kInt,    ///< the next result, as a number of Python's
+    kFixed,  ///< an object equal to this one
+  };
+  Kind kind = Kind::kValue;
+  cpython::Ref object = {};
+};
+
 /// The function only reads its arguments, but for a generator, keeps none of them, and answers new arrays. What its
 /// node's type says of the results is checked when it has returned.
 struct LibraryCall {
   cpython::Ref function;
   std::vector<LibraryArgument> positional;
   std::vector<std::pair<cpython::Ref, LibraryArgument>> keywords;  ///< names are interned strings
-  bool tuple = false;    ///< it answers a tuple (or list) of its results; else there is one
-  bool quiet = false;    ///< it reports nothing of floating-point numbers
-  bool decides = false;  ///< its data decides sizes of its results
-  bool draws = false;    ///< from the random generator that is its first argument
-  bool python = false;   ///< its answer, if of rank 0, is a number of Python's
-  bool uniform = false;  ///< it draws one float from [0, 1)
+  bool tuple = false;              ///< it answers a tuple (or list) of its results; else there is one
+  std::vector<LibraryItem> items;  ///< of that tuple; empty: the results
+  bool quiet = false;              ///< it reports nothing of floating-point numbers
+  bool decides = false;            ///< its data decides sizes of its results
+  bool draws = false;              ///< from the random generator that is its first argument
+  bool python = false;             ///< its answer, if of rank 0, is a number of Python's
+  graph::ErrorRules errors;        ///< what becomes of conditions that it raises
+  bool watched = false;            ///< it may give warnings, other than of floating-point conditions
+  bool guessed = false;            ///< what it answers has been told from examples: something else is nobody's mistake
+  bool uniform = false;            ///< it draws one float from [0, 1)
 };
 
 }  // namespace fw::capture

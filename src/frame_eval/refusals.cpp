@@ -22,12 +22,13 @@ RefusalScope::RefusalScope(const graph::Refused& refused, std::string why)
 RefusalScope::~RefusalScope() { current = outer_; }
 
 void checkRefusals(const graph::Graph& graph, size_t from) {
-  if (!current) return;
-  const graph::Refused& refused = current->refused_;
-  for (size_t i = from; i < graph.size(); ++i) {
-    const graph::Refused here = graph::Refused::of(graph, graph::ValueId(i));
-    const bool madeOf = graph::info(here.op).cpu == "Decompose" && here.line == refused.line;
-    if (here == refused || madeOf) throw CaptureBreak(BreakReason::kUnsupportedOperation, current->why_);
+  for (const RefusalScope* scope = current; scope; scope = scope->outer_) {
+    const graph::Refused& refused = scope->refused_;
+    for (size_t i = from; i < graph.size(); ++i) {
+      const graph::Refused here = graph::Refused::of(graph, graph::ValueId(i));
+      const bool madeOf = graph::info(here.op).cpu == "Decompose" && here.line == refused.line;
+      if (here == refused || madeOf) throw CaptureBreak(BreakReason::kUnsupportedOperation, scope->why_);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Operations that the compiler turned out to have no code for - in passes, planning, lowering, code generation, when
-// the trace they came from is gone. The call is captured once more while one of them is refused: that capture breaks at
-// the very instruction that asks for it, like for anything else that is not supported.
+// the trace they came from is gone. The call is captured once more while one of them is refused: that capture has the
+// operation computed by NumPy, or breaks at the very instruction that asks for it, like for anything else that is not
+// supported.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace fw::capture {
 
-/// While it lives, captures of this thread break where the operation is asked for.
+/// While it lives, captures of this thread do without the operation, in addition to those of scopes around.
 class RefusalScope {
  public:
   RefusalScope(const graph::Refused& refused, std::string why);

@@ -17,25 +17,15 @@
 #include "frame_eval/type_lookups.h"
 #include "frame_eval/exit_plan.h"
 #include "frame_eval/library_call.h"
+#include "frame_eval/library_ways.h"
 #include "frame_eval/numpy/overlap.h"
 #include "frame_eval/program_write.h"
+#include "frame_eval/side_effect.h"
 #include "frame_eval/turns.h"
 #include "frame_eval/value.h"
 #include "graph/numpy_types.h"
 
 namespace fw::capture {
-
-/// A change of an object that exists outside the trace, in program order (Effect in exit_plan.h, on Values).
-struct SideEffect {
-  Effect::Kind kind;
-  Value* target;
-  Value* key = nullptr;
-  Value* value = nullptr;     ///< null deletes
-  std::vector<Value*> items;  ///< kListSlice: what stands at [lo, hi) afterwards; kCall: arguments
-  int64_t lo = 0, hi = 0;
-  int at = -1;        ///< instruction of the outermost frame
-  bool calm = false;  ///< lets go of no object, so that no code of the user runs
-};
 
 class Trace {
  public:
@@ -161,9 +151,11 @@ class Trace {
   Branches branches{*this};                 ///< on array data
   Turns turns{*this};                       ///< of loops that become one loop of the graph
   LoopDecisions* loops = nullptr;           ///< null: all loops are unrolled
+  LibraryWays* ways = nullptr;              ///< of calls of library functions
   DataSizes decided{*this};                 ///< sizes that library calls decide
   int ufuncCalls = 0;                       ///< those counted for Captured::ufuncsAreOwn
   bool inlines = false;                     ///< some call of a Python function was traced into
+  int errorsAt = -1;                        ///< instruction that has entered the error state in force
   bool mayRestart = true;                   ///< knowing more of them
   PyObject* code = nullptr;                 ///< code object of the function being captured (borrowed)
   SizePolicy sizes = SizePolicy::kAuto;     ///< of arrays without a mark of their own

@@ -10,6 +10,7 @@
 #include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/numpy/examples.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/reading.h"
 #include "frame_eval/trace.h"
@@ -46,7 +47,8 @@ bool isIdentityConstant(PyObject* o) {
   return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) || PyType_Check(o) ||
          PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || PyArray_DescrCheck(o) ||
          Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
-         Py_TYPE(o) == &PyMemberDescr_Type || cpython::isUfunc(o) || cpython::isArrayFunction(o) || numpy::isKnown(o);
+         Py_TYPE(o) == &PyMemberDescr_Type || cpython::isUfunc(o) || cpython::isArrayFunction(o) || numpy::isKnown(o) ||
+         numpy::hasExamples(o) || cpython::isNoValue(o);
 }
 
 bool isContainer(PyObject* o) { return PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyDict_CheckExact(o); }
@@ -190,6 +192,7 @@ bool Trace::isMadeByFrame(SourceId source, PyObject* function) const {
   auto* f = reinterpret_cast<PyFunctionObject*>(function);
   bool nested = (reinterpret_cast<PyCodeObject*>(f->func_code)->co_flags & CO_NESTED) != 0;
   if (!nested || f->func_kwdefaults || declarationOf(function).kind != Declaration::kNone) return false;
+  if (numpy::hasExamples(function)) return false;  // by which it is known
   const guards::Source* at = &(*guards_.sources)[source];
   while (at->kind == SourceKind::kContents || at->kind == SourceKind::kClosureCell) {
     at = &(*guards_.sources)[at->base];

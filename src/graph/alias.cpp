@@ -128,6 +128,11 @@ void Footprint::apply(const Node& node) {
   } else if (node.op == Op::kDiagonal) {  // some of what both axes reach
     axes_ = {{kNone, node.type.shape[0]}};
     exact_ = false;
+  } else if (node.op == Op::kWindows) {  // all that the axis reaches, more than once
+    axes_[static_cast<size_t>(node.attrs.integer(AttrKey::kAxis))] = {kNone, SymId()};
+    axes_.push_back({kNone, node.type.shape.back()});
+    for (size_t i = 0; i < axes_.size(); ++i) axes_[i].size = node.type.shape[i];
+    exact_ = false;
   } else if (node.op == Op::kExpand) {
     for (int64_t axis : node.attrs.ints(AttrKey::kAxes))
       axes_.insert(axes_.begin() + axis, Axis{kNone, syms_->constant(1)});

@@ -59,6 +59,18 @@ Value applyView(const Node& node, const Value& in, const std::vector<int64_t>& s
     for (int64_t i = 0; i < shape[0]; ++i) out.array.set(i, in.array.at(i * (in.array.shape[1] + 1)));
     return out;
   }
+  if (node.op == Op::kWindows) {
+    const auto axis = static_cast<size_t>(node.attrs.integer(AttrKey::kAxis));
+    const std::vector<int64_t> weights = rowMajor(in.array.shape), own = rowMajor(shape);
+    out.strides = in.strides;
+    out.strides.push_back(in.strides[axis]);
+    for (int64_t i = 0; i < out.array.elements(); ++i) {
+      int64_t at = 0;
+      for (size_t d = 0; d < shape.size(); ++d) at += i / own[d] % shape[d] * weights[d < weights.size() ? d : axis];
+      out.array.set(i, in.array.at(at));
+    }
+    return out;
+  }
   // Every other view: axis `from` of the operand for every axis of the result, -1 for none.
   const std::vector<int64_t> weights = rowMajor(in.array.shape);
   std::vector<int64_t> from(shape.size(), -1);

@@ -118,7 +118,7 @@ bool isPure(const Node& node) {
 
 Graph::Graph() : syms_(std::make_shared<SymContext>()) {}
 
-Graph::Graph(Graph& parent) : syms_(parent.syms_), line_(parent.line_), region_(true) {}
+Graph::Graph(Graph& parent) : syms_(parent.syms_), line_(parent.line_), errors_(parent.errors_), region_(true) {}
 
 Graph Graph::another() const {
   Graph graph(const_cast<Graph&>(*this));
@@ -135,6 +135,7 @@ ValueId Graph::append(Node node) {
 /// present state, and hence a changed node may have an equal twin. eliminateCommonSubexpressions merges those.
 ValueId Graph::addPure(Node node) {
   if (node.type.rank() > kMaxRank) throw TooManyAxes();
+  if (errors_.any() && info(node.op).raises != Raises::kNothing) node.attrs.set(AttrKey::kErrors, errors_.code());
   if (!isPure(node)) return append(std::move(node));
   auto& candidates = consed_[hashOf(node)];
   for (ValueId id : candidates) {
@@ -252,6 +253,12 @@ ValueId Graph::squeeze(ValueId a, IntList axes) {
   Attrs attrs;
   attrs.set(AttrKey::kAxes, std::move(axes));
   return orDie(add(Op::kSqueeze, {a}, std::move(attrs)));
+}
+
+ValueId Graph::windows(ValueId a, int axis, SymId size) {
+  Attrs attrs;
+  attrs.set(AttrKey::kAxis, int64_t{axis}).set(AttrKey::kExpr, size);
+  return orDie(add(Op::kWindows, {a}, std::move(attrs)));
 }
 
 ValueId Graph::diagonal(ValueId a) { return orDie(add(Op::kDiagonal, {a})); }

@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/dtype.h"
+#include "graph/error_rules.h"
 #include "graph/layout.h"
 #include "graph/op.h"
 #include "graph/support/ids.h"
@@ -126,6 +127,9 @@ class Attrs {
   absl::InlinedVector<std::pair<AttrKey, AttrValue>, 2> entries_;
 };
 
+/// Of a node with that attribute; else the error state of the call is in force.
+inline ErrorRules rulesOf(const Attrs& attrs) { return ErrorRules::of(attrs.integerOr(AttrKey::kErrors, 0)); }
+
 struct Node {
   Op op;
   absl::InlinedVector<ValueId, 3> operands;
@@ -151,6 +155,9 @@ class Graph {
 
   /// Source line given to nodes added from here on.
   void setLine(uint32_t line) { line_ = line; }
+  /// What becomes of conditions that nodes raise which are added from here on.
+  void setErrors(ErrorRules rules) { errors_ = rules; }
+  ErrorRules errors() const { return errors_; }
 
   // Typed constructors of sources.
   ValueId input(int index, ValueType type);
@@ -179,6 +186,7 @@ class Graph {
   ValueId expand(ValueId a, IntList axes);   ///< positions in the result, sorted
   ValueId squeeze(ValueId a, IntList axes);  ///< positions in the operand, sorted
   ValueId diagonal(ValueId a);
+  ValueId windows(ValueId a, int axis, SymId size);
   ValueId reshape(ValueId a, SymShape shape, bool copy);
   ValueId full(ValueId value, SymShape shape);
   ValueId update(ValueId base, ValueId value, SymList starts, SymList steps);
@@ -213,6 +221,7 @@ class Graph {
   std::vector<ValueId> outputs_, commits_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<ValueId, 1>> consed_;
   uint32_t line_ = 0;
+  ErrorRules errors_;
   bool region_ = false;
 };
 

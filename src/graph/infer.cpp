@@ -120,6 +120,17 @@ absl::StatusOr<SymShape> diagonalShape(SymContext& syms, const ValueType& operan
   return SymShape{operand.shape[0]};
 }
 
+absl::StatusOr<SymShape> windowsShape(SymContext& syms, const ValueType& operand, const Attrs& attrs) {
+  const int64_t axis = attrs.integerOr(AttrKey::kAxis, -1);
+  if (axis < 0 || axis >= operand.rank() || !attrs.has(AttrKey::kExpr)) return invalid("windows along no axis");
+  SymShape shape = operand.shape;
+  SymId& places = shape[static_cast<size_t>(axis)];
+  const SymId size = attrs.sym(AttrKey::kExpr);
+  places = syms.add(syms.sub(places, size), syms.constant(1));
+  shape.push_back(size);
+  return shape;
+}
+
 absl::Status checkSliceAttrs(SymContext& syms, const ValueType& operand, const Attrs& attrs) {
   for (AttrKey key : {AttrKey::kStarts, AttrKey::kSteps}) {
     if (!attrs.has(key)) return invalid("attribute " + std::string(attrName(key)) + " is missing");
@@ -148,6 +159,7 @@ absl::StatusOr<SymShape> viewShape(SymContext& syms, Op op, const ValueType& ope
   if (op == Op::kExpand) return expandShape(syms, operand, attrs);
   if (op == Op::kSqueeze) return squeezeShape(syms, operand, attrs);
   if (op == Op::kDiagonal) return diagonalShape(syms, operand);
+  if (op == Op::kWindows) return windowsShape(syms, operand, attrs);
   if (given == nullptr) return invalid("needs the result's shape");
   if (op == Op::kSlice) {
     if (absl::Status s = checkSliceAttrs(syms, operand, attrs); !s.ok()) return s;

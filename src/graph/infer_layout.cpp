@@ -206,6 +206,22 @@ absl::StatusOr<Layout> diagonalLayout(const SymContext& syms, const ValueType& o
   return result;
 }
 
+/// The windows lie behind the axis that they are of, with its stride. Capture makes none of memory that is shared
+/// already.
+Layout windowsLayout(SymContext& syms, const ValueType& operand, const Attrs& attrs, const SymShape& shape) {
+  const auto axis = static_cast<int8_t>(attrs.integer(AttrKey::kAxis)), added = static_cast<int8_t>(operand.rank());
+  Layout result = operand.layout;
+  result.order.insert(std::find(result.order.begin(), result.order.end(), axis) + 1, added);
+  if (result.isBroadcast(axis)) result.broadcastAxes |= bit(added);
+  if (result.isNegative(axis)) result.negativeAxes |= bit(added);
+  const bool both = !syms.isConst(shape[static_cast<size_t>(axis)], 1) && !syms.isConst(shape.back(), 1);
+  if (both && !result.isBroadcast(axis)) result.tiedAxes |= bit(added);
+  if (result.contiguity == Contiguity::kPacked) result.contiguity = Contiguity::kInner;
+  forgetUnitAxes(syms, shape, result);
+  if (realAxes(syms, shape, result) == 0) result.contiguity = Contiguity::kPacked;
+  return result;
+}
+
 /// Whether the real axes of a packed operand in [from, fromEnd) follow each other in memory in C order.
 bool mergesWhenPacked(const Layout& layout, uint32_t real, const AxisGroup& g) {
   int previous = -1;
@@ -272,6 +288,7 @@ absl::StatusOr<Layout> viewLayout(SymContext& syms, Op op, const ValueType& oper
   if (op == Op::kExpand) return expandLayout(operand.layout, attrs.ints(AttrKey::kAxes));
   if (op == Op::kSqueeze) return squeezeLayout(operand.layout, attrs.ints(AttrKey::kAxes));
   if (op == Op::kDiagonal) return diagonalLayout(syms, operand, shape);
+  if (op == Op::kWindows) return windowsLayout(syms, operand, attrs, shape);
   if (op == Op::kBroadcast) return broadcastLayout(syms, operand, shape);
   if (op == Op::kReshape) return reshapeLayout(syms, operand, attrs, shape);
   FW_UNREACHABLE();

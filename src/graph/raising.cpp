@@ -21,7 +21,7 @@ bool isResultOfCall(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-bool mayRaise(const Graph& graph, ValueId id) {
+bool mayRaiseFlags(const Graph& graph, ValueId id) {
   const Node& node = graph.node(id);
   const auto operandType = [&] { return graph.type(node.operands[0]).dtype; };
   switch (info(node.op).raises) {
@@ -34,6 +34,23 @@ bool mayRaise(const Graph& graph, ValueId id) {
     case Raises::kAnything: return node.op != Op::kCall && node.op != Op::kDefine && !isResultOfCall(graph, node);
   }
   FW_UNREACHABLE();
+}
+
+bool mayRaise(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  const bool ignored = rulesOf(node.attrs).ignored == ErrorRules::kAll && info(node.op).raises != Raises::kAnything;
+  return !ignored && mayRaiseFlags(graph, id);
+}
+
+std::optional<ErrorRules> commonRules(const Graph& graph, absl::Span<const ValueId> values) {
+  std::optional<ErrorRules> common;
+  for (ValueId id : values) {
+    if (!mayRaiseFlags(graph, id)) continue;
+    const ErrorRules rules = rulesOf(graph.node(id).attrs);
+    FW_CHECK_MSG(!common || *common == rules, "values of several error states in one group");
+    common = rules;
+  }
+  return common;
 }
 
 }  // namespace fw::graph

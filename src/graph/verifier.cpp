@@ -19,8 +19,9 @@ constexpr RequiredAttr kRequired[] = {
     {Op::kInput, AttrKey::kIndex},  {Op::kConstant, AttrKey::kValue},   {Op::kSym, AttrKey::kExpr},
     {Op::kSlice, AttrKey::kStarts}, {Op::kSlice, AttrKey::kSteps},      {Op::kTranspose, AttrKey::kPerm},
     {Op::kExpand, AttrKey::kAxes},  {Op::kSqueeze, AttrKey::kAxes},     {Op::kUpdate, AttrKey::kStarts},
-    {Op::kUpdate, AttrKey::kSteps}, {Op::kConcatenate, AttrKey::kAxis}, {Op::kProject, AttrKey::kIndex},
-    {Op::kCall, AttrKey::kSite},    {Op::kCall, AttrKey::kCallee},
+    {Op::kUpdate, AttrKey::kSteps}, {Op::kConcatenate, AttrKey::kAxis}, {Op::kWindows, AttrKey::kAxis},
+    {Op::kWindows, AttrKey::kExpr}, {Op::kProject, AttrKey::kIndex},    {Op::kCall, AttrKey::kSite},
+    {Op::kCall, AttrKey::kCallee},
 };
 
 class Verifier {

@@ -154,6 +154,9 @@ absl::Status apply(SymContext& syms, AffineView& view, const Node& node) {
   } else if (node.op == Op::kDiagonal) {
     view.shape.pop_back();
     view.strides = {syms.add(view.strides[0], view.strides[1])};
+  } else if (node.op == Op::kWindows) {
+    view.strides.push_back(view.strides[static_cast<size_t>(node.attrs.integer(AttrKey::kAxis))]);
+    view.shape = node.type.shape;
   } else if (node.op == Op::kExpand) {
     for (int64_t axis : node.attrs.ints(AttrKey::kAxes)) {
       view.shape.insert(view.shape.begin() + axis, syms.constant(1));

@@ -44,6 +44,7 @@ class Writer {
   void put(const kernels::Kernel& kernel) {
     const KernelText written = writeDown(kernel, syms_);
     put(written.text);
+    put(static_cast<uint64_t>(kernel.errors ? kernel.errors->code() : 0));
     put(uint64_t{written.arguments.places.size()});
     for (const auto& [buffer, offset] : written.arguments.places) {
       put(buffer);

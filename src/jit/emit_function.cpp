@@ -149,6 +149,25 @@ void FunctionState::clearFlags() {
   separate("cleared");
 }
 
+void FunctionState::withRules(graph::ErrorRules rules, llvm::function_ref<void()> body) {
+  if (!rules.any()) return body();
+  separate("ruled");
+  Value* before = slot(ir_.getInt32Ty(), 1);
+  ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {before});
+  clearFlags();
+  body();
+  separate("judged");
+  ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {control_});
+  Value* raised = ir_.CreateLoad(ir_.getInt32Ty(), control_);
+  if (rules.reported != 0)
+    raise(ir_.CreateICmpNE(ir_.CreateAnd(statusOf(raised), rules.reported), ir_.getInt32(0)), kStatusDecline);
+  const uint32_t ignored = (rules.ignored & 1u) | (rules.ignored & 0xeu) << 1;  // see statusOf()
+  Value* left = ir_.CreateAnd(raised, ir_.getInt32(~ignored));
+  ir_.CreateStore(ir_.CreateOr(left, ir_.CreateLoad(ir_.getInt32Ty(), before)), control_);
+  ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {control_});
+  separate("rulesEnd");
+}
+
 void FunctionState::storeFlags(Value* array, int64_t index) {
   Value* status = raisedFlags(ir_.getInt32(-1));
   Value* at = ir_.CreateConstInBoundsGEP1_64(ir_.getInt32Ty(), ir_.CreateLoad(ir_.getPtrTy(), array), index);

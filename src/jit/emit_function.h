@@ -81,6 +81,8 @@ class FunctionState {
   llvm::Value* raisedFlags(llvm::Value* bits);
   /// Lowers all flags, in a block of its own.
   void clearFlags();
+  /// Runs what `body` emits with flags of its own: those that these rules leave join the others behind it.
+  void withRules(graph::ErrorRules rules, llvm::function_ref<void()> body);
   /// Stores the Status of the flags that are up by now, in a block of its own, as element `index` (i32) of the array
   /// whose address stands at `array`; lowers them.
   void storeFlags(llvm::Value* array, int64_t index);

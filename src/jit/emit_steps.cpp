@@ -52,7 +52,7 @@ class StepEmitter {
     StepEmitter(m_, kernels_, own).loop(step);
     own.leave();
     own.finish();
-    fn_.callPart(own, /*mayLeave=*/true);
+    fn_.withRules(scalar->errors, [&] { fn_.callPart(own, /*mayLeave=*/true); });
     fn_.renew();
   }
 

@@ -184,7 +184,9 @@ class WaveEmitter {
     Value *from = iteration(ir_.CreateSub(progress, band)), *to = iteration(progress);
     fn_.when(ir_.CreateICmpSLT(from, to), [&] {
       fn_.renew();  // what is read in here is not known behind it
-      KernelEmitter(fn_, m_.program.kernels[stage.kernel]).runBetween(from, to);
+      const kernels::Kernel& kernel = m_.program.kernels[stage.kernel];
+      fn_.withRules(kernel.errors.value_or(graph::ErrorRules{}),
+                    [&] { KernelEmitter(fn_, kernel).runBetween(from, to); });
     });
     fn_.renew();
   }

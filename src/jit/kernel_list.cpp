@@ -45,9 +45,13 @@ void KernelList::share(const std::vector<bool>& exception) {
 void KernelList::kernel(FunctionState& fn, size_t i) {
   std::optional<EmitClock> clock;
   if (use_ != Use::kObserve) clock.emplace(fn, use_ == Use::kRun ? m_.partOfKernel(i) : m_.partOfCommit(i));
-  if (sharedBy_[i] >= 0) return call(fn, static_cast<size_t>(sharedBy_[i]), i);
-  KernelEmitter emitter(fn, *list_[i], m_.checked && use_ != Use::kCommit);
-  use_ == Use::kObserve ? emitter.observe() : emitter.run();
+  // A loop over numbers has the rules of all that is in it. What commits compute goes by none.
+  const bool own = use_ == Use::kRun && !fn.isOptimized() && list_[i]->errors;
+  fn.withRules(own ? *list_[i]->errors : graph::ErrorRules{}, [&] {
+    if (sharedBy_[i] >= 0) return call(fn, static_cast<size_t>(sharedBy_[i]), i);
+    KernelEmitter emitter(fn, *list_[i], m_.checked && use_ != Use::kCommit);
+    use_ == Use::kObserve ? emitter.observe() : emitter.run();
+  });
 }
 
 void KernelList::range(FunctionState& main, bool mayLeave, size_t from, size_t to, const Emit& emit) {

@@ -82,6 +82,7 @@ class Nest {
  public:
   explicit Nest(const ModuleState& m) : m_(m) {}
   size_t weight = 0;
+  std::optional<graph::ErrorRules> errors;
   absl::flat_hash_set<graph::SymId> symbols;
   ScalarLoop::Buffers handles;
 
@@ -102,6 +103,8 @@ class Nest {
     for (size_t k = first; k < end; ++k) {
       const kernels::Kernel& kernel = m_.program.kernels[k];
       weight += weightOf(kernel);
+      if (errors && kernel.errors && *errors != *kernel.errors) return false;  // flags are all of the loop's
+      if (kernel.errors) errors = kernel.errors;
       const auto loops = [](const kernels::Stmt& s) {
         return s.kind == kernels::StmtKind::kLoop || s.kind == kernels::StmtKind::kReduce;
       };
@@ -172,6 +175,7 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
   ScalarLoop out;
   out.symbols = std::move(nest->symbols);
   out.results = loop.handles;
+  out.errors = nest->errors.value_or(graph::ErrorRules{});
   const absl::flat_hash_set<BufferId> exchanged(nest->handles.begin(), nest->handles.end());
   for (BufferId id : nest->handles)
     if (!m.plan.buffers[id.index].shape.empty()) out.handles.push_back(id);

@@ -14,6 +14,7 @@ namespace fw::jit {
 struct ScalarLoop {
   using Buffers = std::vector<graph::BufferId>;
 
+  graph::ErrorRules errors;  ///< what becomes of all flags that it raises
   Buffers numbers;   ///< of rank 0, in registers: temporaries, and handles whose addresses nobody needs meanwhile
   Buffers entering;  ///< of those: have a value when the loop begins
   Buffers leaving;   ///< of those: somebody may read behind the loop what it stores

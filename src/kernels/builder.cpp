@@ -38,9 +38,9 @@ bool sameAccess(const Access& a, const Access& b) {
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags, Arithmetic arithmetic)
+KernelBuilder::KernelBuilder(graph::SymContext& syms, std::string name, graph::ErrorRules errors, Arithmetic arithmetic)
     : syms_(syms),
-      reportsFlags_(reportsFlags && arithmetic.numbers == Numbers::kNumPy),
+      errors_(arithmetic.numbers == Numbers::kNumPy ? errors : graph::ErrorRules{graph::ErrorRules::kAll}),
       arithmetic_(arithmetic) {
   kernel_.name = std::move(name);
   open(false);
@@ -361,7 +361,8 @@ Val KernelBuilder::libm(Libm function, DType result, absl::Span<const Val> args)
 }
 
 Val KernelBuilder::callMath(Libm function, absl::Span<const Val> args) {
-  return emitCall(ScalarOp::kCallMath, MathCall{function, reportsFlags_}.imm(), args[0].dtype, args);
+  return emitCall(ScalarOp::kCallMath, MathCall{function, errors_.ignored != graph::ErrorRules::kAll}.imm(),
+                  args[0].dtype, args);
 }
 
 Val KernelBuilder::emitCall(ScalarOp o, uint64_t imm, DType result, absl::Span<const Val> args) {
@@ -378,7 +379,8 @@ Val KernelBuilder::emitCall(ScalarOp o, uint64_t imm, DType result, absl::Span<c
 
 void KernelBuilder::raiseIf(Val cond, uint64_t statusBit) {
   FW_CHECK(cond.dtype == DType::kBool);
-  if (!reportsFlags_) statusBit &= kDecline;
+  if (statusBit & errors_.reported) statusBit |= kDecline;
+  statusBit &= ~uint64_t{errors_.ignored};
   if (statusBit == 0 || asConstant(cond) == 0) return;
   Expr e = makeExpr(ScalarOp::kRaiseIf, DType::kBool);
   e.imm = statusBit;

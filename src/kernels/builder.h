@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "graph/error_rules.h"
 #include "kernels/kernel.h"
 
 namespace fw::kernels {
@@ -36,8 +37,9 @@ struct Val {
 
 class KernelBuilder {
  public:
-  /// Unless it `reportsFlags`, raiseIf() keeps nothing but declines. CuPy's numbers report none.
-  KernelBuilder(graph::SymContext& syms, std::string name, bool reportsFlags = true, Arithmetic arithmetic = {});
+  /// raiseIf() keeps what is not ignored by these rules, and declines for what they say is reported. CuPy's numbers
+  /// report nothing.
+  KernelBuilder(graph::SymContext& syms, std::string name, graph::ErrorRules errors = {}, Arithmetic arithmetic = {});
 
   Numbers numbers() const { return arithmetic_.numbers; }
   MathCalls* calls() const { return arithmetic_.calls; }
@@ -119,7 +121,7 @@ class KernelBuilder {
   std::optional<Val> simplify(ScalarOp o, Val a, Val b);
 
   graph::SymContext& syms_;
-  const bool reportsFlags_;
+  const graph::ErrorRules errors_;
   const Arithmetic arithmetic_;
   Kernel kernel_;
   std::vector<Scope> scopes_;

@@ -71,7 +71,9 @@ class Printer {
   Printer(const Kernel& kernel, const graph::SymContext& syms) : kernel_(kernel), syms_(syms) {}
 
   std::string run() {
-    out_ = "kernel " + kernel_.name + " {\n";
+    out_ = "kernel " + kernel_.name;
+    if (const auto& e = kernel_.errors; e && e->any()) out_ += absl::StrFormat(" errors=%d", e->code());
+    out_ += " {\n";
     block(kernel_.body, 1);
     return out_ + "}\n";
   }

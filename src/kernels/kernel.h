@@ -11,11 +11,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "graph/error_rules.h"
 #include "graph/plan.h"
 #include "graph/support/ids.h"
 
@@ -150,6 +152,8 @@ struct Kernel {
   std::vector<Access> accesses;
   uint32_t axisCount = 0;
   Block body;
+  /// What becomes of floating-point flags that it raises; nullopt: it raises none.
+  std::optional<graph::ErrorRules> errors;
   /// Buffers of one number that stand in memory of the host, where the kernel runs elsewhere: it gets their values.
   std::vector<graph::BufferId> hostNumbers;
 };

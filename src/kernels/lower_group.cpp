@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/raising.h"
 #include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -178,9 +179,20 @@ ValueId mainValue(const graph::Graph& graph, const graph::Group& group) {
   return group.outputs[0];
 }
 
+/// What becomes of flags that the group raises; nullopt: it raises none that anybody asks for.
+std::optional<graph::ErrorRules> errorsOf(const graph::Graph& graph, const graph::Plan& plan,
+                                          const graph::Group& group) {
+  if (plan.target.reportsFlags) return graph::commonRules(graph, group.values);
+  return graph::ErrorRules{graph::ErrorRules::kAll};
+}
+
 absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group, int ordinal,
                              Arithmetic arithmetic) {
-  KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), plan.target.reportsFlags, arithmetic);
+  const std::optional<graph::ErrorRules> errors = errorsOf(graph, plan, group);
+  const graph::ErrorRules rules = errors.value_or(graph::ErrorRules{});
+  // Functions that are called know all reports, or none.
+  if (rules.reported || (rules.ignored && rules.ignored != graph::ErrorRules::kAll)) arithmetic.calls = nullptr;
+  KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), rules, arithmetic);
   GroupEmitter emitter(b, graph, plan, group);
   const bool stores = group.kind != graph::Group::Kind::kCheck;
   for (ValueId id : group.outputs)
@@ -203,6 +215,7 @@ absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan,
   }
   if (!status.ok()) return status;
   Kernel kernel = std::move(b).take();
+  if (plan.target.reportsFlags) kernel.errors = errors;
   if (group.kind == graph::Group::Kind::kCommit)
     if (absl::Status s = keepQuiet(plan, group, kernel); !s.ok()) return s;
   return kernel;
@@ -228,7 +241,7 @@ absl::Status buildKernels(const graph::Graph& graph, const graph::Plan& plan, co
   }
   SymId start = graph.syms().constant(0);
   for (size_t at = 0; at < joined; ++at) {
-    KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), plan.target.reportsFlags, arithmetic);
+    KernelBuilder b(graph.syms(), kernelName(graph, group, ordinal), {}, arithmetic);
     b.declareStored(plan.bufferOf(group.outputs[0], group.region));
     if (absl::Status s = buildJoin(b, graph, plan, group, at, at + 1, start); !s.ok())
       return graph::Refused::of(graph, group.outputs[0]).in(s);

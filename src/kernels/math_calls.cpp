@@ -39,7 +39,8 @@ Val operations(KernelBuilder& b, Libm function, absl::Span<const Val> operands) 
 
 std::unique_ptr<const MathFunction> makeFunction(MathCall call, DType d) {
   auto made = std::make_unique<MathFunction>();
-  KernelBuilder b(made->syms, std::string(name(call.function)), call.reportsFlags);
+  KernelBuilder b(made->syms, std::string(name(call.function)),
+                  call.reportsFlags ? graph::ErrorRules{} : graph::ErrorRules{graph::ErrorRules::kAll});
   const SymId start = made->syms.constant(0);
   std::vector<Val> operands;
   const size_t arity = kRows[static_cast<size_t>(call.function)].unary ? 1 : 2;

@@ -20,7 +20,7 @@ def refusals(compiled):
 def in_the_middle(x, z):
     a = x * 2 + 1
     b = a * a - x
-    w = np.sqrt(z)
+    w = z ** 1.5
     c = b * 3 - a
     return (c / 2).sum() + w.real, b
 
@@ -29,12 +29,12 @@ def in_a_loop(x, z):
     total = x * 0
     for i in range(4):
         total = total + x * i
-        z = np.exp(z * 0.5)
+        z = z ** 0.3
         total -= z.real * 2 + x
     return total, z
 
 
-def of_helper(z): return np.log(z) + 1
+def of_helper(z): return z ** 2.5 + 1
 
 
 def in_a_helper(x, z):
@@ -45,16 +45,16 @@ def in_a_helper(x, z):
 
 def several(x, z):
     a = x * 2 + 1
-    u = np.sin(z); v = np.cos(z)
+    u = z ** 1.5; v = z ** 2.5
     a = a * x - 3
-    w = np.tan(z) + u * v
+    w = z ** 3.5 + u * v
     return a + x, w
 
 
 def caught(x, z):
     try:
         a = x * 2 + 1
-        w = np.arctan(z)
+        w = z ** 1.5
         return a - x, w
     finally:
         x += 1
@@ -62,13 +62,12 @@ def caught(x, z):
 
 def in_a_condition(x, z):
     a = x * 2 + 1
-    if np.sqrt(z[0]).real > 0.5:
+    if (z[0] ** 1.5).real > 0.5:
         return a * 3 - x
     return a - x * 4
 
 
-FORMS = {in_the_middle: "sqrt of c128", in_a_loop: "exp of c128", in_a_helper: "log of c128", several: "sin of c128",
-         caught: "arctan of c128", in_a_condition: "sqrt of c128"}
+FORMS = (in_the_middle, in_a_loop, in_a_helper, several, caught, in_a_condition)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
@@ -80,7 +79,7 @@ def test_break_at_its_line(form):
         assert_same_outcome(run(form, clone(arguments)), run(compiled, clone(arguments)))
     breaks = refusals(compiled)
     lines = range(form.__code__.co_firstlineno + 1, form.__code__.co_firstlineno + 12)
-    assert any(FORMS[form] in b["detail"] for b in breaks), breaks
+    assert any("power of c128" in b["detail"] for b in breaks), breaks
     assert form is in_a_helper or all(b["line"] in lines for b in breaks), breaks
     assert [r for r in facts(compiled)["regions"] if r["variants"]], "nothing around it is compiled"
     assert not [b for b in facts(compiled)["breaks"] if b["class"] == "bug"]
@@ -89,12 +88,12 @@ def test_break_at_its_line(form):
 def test_fullgraph_names_the_line():
     with pytest.raises(fusewire.GraphBreakError) as error:
         fusewire.compile(in_the_middle, fullgraph=True)(np.ones(5), np.ones(5) + 0j)
-    assert "sqrt of c128" in str(error.value)
+    assert "power of c128" in str(error.value)
     assert f".py:{in_the_middle.__code__.co_firstlineno + 3}:" in str(error.value), error.value
 
 
 def test_many_refusals_take_bounded_time():
-    lines = "".join(f"    a = a * x + {i}\n    z = np.sqrt(z)\n" for i in range(60))
+    lines = "".join(f"    a = a * x + {i}\n    z = z ** 0.7\n" for i in range(60))
     made = {"np": np}
     exec(f"def f(x, z):\n    a = x\n{lines}    return a, z\n", made)
     compiled, arguments = fusewire.compile(made["f"]), (np.ones(4), np.ones(4) + 1j)

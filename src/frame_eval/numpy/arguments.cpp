@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/numpy_api.h"
+#include "cpython/numpy_names.h"
 #include "frame_eval/numpy/support.h"
 #include "guards/array_layout.h"
 #include "guards/set_index.h"
@@ -23,8 +24,7 @@ ValueId orBreak(absl::StatusOr<ValueId> value) {
 bool isNone(Value* value) {
   if (!value->isConstant()) return false;
   PyObject* o = value->object.get();
-  // np._NoValue is the only instance of its class.
-  return o == Py_None || std::string_view(Py_TYPE(o)->tp_name) == "_NoValueType";
+  return o == Py_None || cpython::isNoValue(o);
 }
 
 bool absent(Value* value) { return !value || isNone(value); }
@@ -59,10 +59,21 @@ std::optional<std::string> textOf(Value* value) {
   return text;
 }
 
+namespace {
+
+/// NumPy warns of names that begin so, with or without a byte order; they are of bytes.
+bool isOldName(PyObject* text) {
+  const Py_ssize_t at = PyUnicode_FindChar(text, 'a', 0, 2, 1);
+  return at == 0 || (at == 1 && std::string_view("<>=|").find(static_cast<char>(PyUnicode_READ_CHAR(text, 0))) !=
+                                    std::string_view::npos);
+}
+
+}  // namespace
+
 std::optional<DType> dtypeOfObject(PyObject* object) {
   // Only objects whose conversion runs no user code.
   bool plain =
-      PyArray_DescrCheck(object) || PyUnicode_CheckExact(object) ||
+      PyArray_DescrCheck(object) || (PyUnicode_CheckExact(object) && !isOldName(object)) ||
       object == reinterpret_cast<PyObject*>(&PyFloat_Type) || object == reinterpret_cast<PyObject*>(&PyLong_Type) ||
       object == reinterpret_cast<PyObject*>(&PyBool_Type) || object == reinterpret_cast<PyObject*>(&PyComplex_Type);
   if (!plain && PyType_Check(object)) {

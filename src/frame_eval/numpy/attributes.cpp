@@ -2,6 +2,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/examples.h"
 #include "guards/array_layout.h"
 
 namespace fw::capture::numpy {
@@ -107,7 +108,7 @@ std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& na
     if (Value* value = row.read(trace, self)) return value;
     return std::nullopt;
   }
-  if (findFunction(trace, "ndarray." + name)) {
+  if (findFunction(trace, "ndarray." + name) || (self->kind == ValueKind::kArray && methodWithExamples(trace, name))) {
     Value* method = trace.make(ValueKind::kMethod);
     method->items = {nullptr, self};
     method->name = name;

@@ -40,6 +40,15 @@ struct FunctionInfo {
 /// Attributes of arrays that are no methods.
 std::vector<std::string_view> attributeNames();
 
+/// A ufunc of the op table, or another: then by its own name, without an op.
+struct UfuncOf {
+  std::string name;  ///< "np.add"
+  Op op;
+};
+/// A method of a ufunc, such as add.reduce, and a call of it. Breaks for what is computed by NumPy alone.
+bool isMethodOfUfunc(PyObject* callable);
+Value* callUfuncMethod(Trace& trace, PyObject* callable, const UfuncOf& ufunc, const CallArgs& args);
+
 /// Rows by name, one entry per name.
 const std::vector<FunctionInfo>& functionTable();
 const FunctionInfo* findFunction(std::string_view name);

@@ -77,12 +77,19 @@ Value* asarray(Bound& a) {
   const bool always = given && flag(a["copy"], "copy"), never = given && !always;
   if (!scalar && order == 'K' && dtype == from && !always) return object;
   if (never) raises("ValueError: Unable to avoid copy while creating an array as requested.");
-  if (!scalar && order != 'K') a.refuse("order");
+  const graph::Layout& layout = a.trace.graph().type(node).layout;
+  if (!scalar && order != 'K' && dtype == from && !always) {
+    if (order == 'C' ? layout.isPackedC() : layout.isPacked() && layout.isFOrder()) return object;
+    a.refuse("order");
+  }
   if (scalar && dtype != from && !graph::canCastSafely(from, dtype)) a.refuse("a narrowing dtype");
   return a.trace.array(scalar ? a.trace.graph().cast(node, dtype) : convert(a.trace, node, dtype, order));
 }
 
-Value* array(Bound& a) {
+namespace {
+
+/// np.array but for ndmin.
+Value* arrayOf(Bound& a) {
   Value* object = a["object"];
   if (object->kind == ValueKind::kArray) {
     DType from = a.trace.graph().type(object->node).dtype;
@@ -95,7 +102,7 @@ Value* array(Bound& a) {
     }
     return a.trace.array(convert(a.trace, object->node, dtype, orderOf(a["order"], 'K')));
   }
-  if (a["copy"] && !flag(a["copy"], "copy")) a.refuse("copy=False");
+  if (a["copy"] && !isNone(a["copy"]) && !flag(a["copy"], "copy")) a.refuse("copy=False");
   checkOrder(a["order"], "KN");
   ValueId node = a.array("object");
   DType from = a.trace.graph().type(node).dtype;
@@ -104,6 +111,19 @@ Value* array(Bound& a) {
   if (!graph::canCastSafely(from, dtype) && !(graph::isFloat(from) && graph::isFloat(dtype)))
     a.refuse("a narrowing dtype");
   return a.trace.array(a.trace.graph().cast(node, dtype));
+}
+
+}  // namespace
+
+/// Axes that ndmin asks for stand in front: a view, also of what has just been made.
+Value* array(Bound& a) {
+  Value* made = arrayOf(a);
+  if (absent(a["ndmin"])) return made;
+  const int64_t least = knownInt(a.trace, a["ndmin"]), rank = a.trace.graph().type(made->node).rank();
+  if (rank >= least) return made;
+  IntList axes;
+  for (int64_t axis = 0; axis < least - rank; ++axis) axes.push_back(axis);
+  return makeView(a.trace, made, a.trace.graph().expand(made->node, axes));
 }
 
 Value* ascontiguousarray(Bound& a) {

@@ -5,6 +5,7 @@
 
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/numpy/examples.h"
 #include "frame_eval/numpy/library.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/alias.h"
@@ -70,7 +71,7 @@ ValueId conditionOf(Bound& a, std::string_view name) {
 }  // namespace
 
 ValueId selectByMask(Trace& trace, ValueId node, ValueId mask) {
-  refuseOrder(trace, node);
+  if (typeOf(trace, mask).rank() < typeOf(trace, node).rank()) refuseOrder(trace, node);  // else it has one axis
   return indexed(trace, trace.array(node), trace.array(mask), [&](ValueId call) {
     SymShape shape = shapeOf(trace, node);
     shape.erase(shape.begin(), shape.begin() + typeOf(trace, mask).rank());
@@ -101,7 +102,9 @@ class Gather {
   Value* run() {
     refuseOrder(trace_, array_->node);
     const SymShape from = shapeOf(trace_, array_->node);
-    if (items_.size() > from.size()) raises("too many indices for array");
+    if (items_.size() > from.size() && std::none_of(items_.begin(), items_.end(), isOther))
+      raises("too many indices for array");
+    if (items_.size() > from.size()) return byExample();
     SymShape before, chosen, after;
     std::vector<Value*> index;
     bool masked = false, ended = false, arrays = false;
@@ -113,8 +116,7 @@ class Gather {
         if (item) index.push_back(item);
         continue;
       }
-      if (ended) unsupported("indices that do not stand side by side");
-      if (masked || (arrays && isMask(trace_, item))) unsupported("a mask beside other indices");
+      if (ended || masked || (arrays && isMask(trace_, item)) || isOther(item)) return byExample();
       masked = isMask(trace_, item);
       const SymShape own = masked ? maskShape(item, from[axis]) : shapeOfIndex(item);
       chosen = arrays ? broadcast(chosen, own) : own;
@@ -138,6 +140,20 @@ class Gather {
   }
 
  private:
+  /// Other rules than those of indices side by side among whole axes: the library tells.
+  Value* byExample() {
+    Value* index = items_.size() == 1 ? items_[0] : trace_.tuple(items_);
+    return callByExample(trace_, getItemFunction().get(), {.positional = {array_, index}, .keywords = {}});
+  }
+
+  /// Part of an axis, a new axis, or an Ellipsis.
+  static bool isOther(Value* item) {
+    if (item->kind == ValueKind::kSlice) return true;
+    if (!item->isConstant()) return false;
+    PyObject* object = item->object.get();
+    return object == Py_None || object == Py_Ellipsis || PySlice_Check(object);
+  }
+
   static bool isWhole(Value* item) {
     const auto none = [](Value* v) { return v->isConstant() && v->object.get() == Py_None; };
     if (item->kind == ValueKind::kSlice) return std::all_of(item->items.begin(), item->items.end(), none);
@@ -232,8 +248,8 @@ Value* gather(Trace& trace, Value* array, Value* index) {
     return rowsAt(trace, array, *places);
   std::vector<Value*> items{index};
   if (index->kind == ValueKind::kTuple) items = *sequenceItems(trace, index);
+  for (Value* item : items) settled(trace, item);
   const auto isArray = [&](Value* item) {
-    settled(trace, item);
     return (item->kind == ValueKind::kArray && typeOf(trace, item->node).rank() > 0) || isIntList(trace, item);
   };
   // A number that is computed from data picks an element; what it leaves of a matrix would be a view.
@@ -260,15 +276,20 @@ Ref assignedFunction() {
   return checked(PyCFunction_New(&method, nullptr));
 }
 
-/// Places that the indices name, as far as it is known before the call.
-int64_t placesNow(Trace& trace, const std::vector<Value*>& items) {
-  int64_t most = 0;
-  for (Value* item : items) {
-    if (item->kind != ValueKind::kArray) continue;
-    const SymId count = elementCount(trace, shapeOf(trace, item->node));
-    if (!trace.decided.contains(count)) most = std::max(most, trace.hint(count));
-  }
-  return most;
+/// What is stored into is copied: that is worth it where much of it is stored, or where there is little of it. Calls of
+/// which that is not so are other variants.
+bool isWorthACopy(Trace& trace, SymId size, const std::vector<Value*>& items) {
+  constexpr int64_t kSmall = 2048, kShare = 4;
+  graph::SymContext& syms = trace.syms();
+  const auto holds = [&](SymId most) {
+    return trace.hint(size) <= trace.hint(most) && trace.tell(size, Relation::kLe, most) != false;
+  };
+  if (holds(syms.constant(kSmall))) return true;
+  return std::any_of(items.begin(), items.end(), [&](Value* item) {
+    if (item->kind != ValueKind::kArray) return false;
+    const SymId count = elementCount(trace, shapeOf(trace, item->node));  // places, or the elements of a mask
+    return !trace.decided.contains(count) && holds(syms.mul(syms.constant(kShare), count));
+  });
 }
 
 }  // namespace
@@ -302,15 +323,13 @@ bool scatter(Trace& trace, Value* array, Value* index, Value* value) {
   }
   std::vector<Value*> items{index};
   if (index->kind == ValueKind::kTuple) items = *sequenceItems(trace, index);
+  for (Value* item : items) settled(trace, item);
   const auto isArray = [&](Value* item) {
-    settled(trace, item);
     return item->kind == ValueKind::kArray && typeOf(trace, item->node).rank() > 0;
   };
   if (std::none_of(items.begin(), items.end(), isArray)) return false;
-  // What is stored into is copied: that is worth it where much of it is stored.
-  constexpr int64_t kWorth = 4;
-  const int64_t size = trace.hint(elementCount(trace, shapeOf(trace, array->node)));
-  if (size > kWorth * placesNow(trace, items)) unsupported("assignment by indices to few elements of an array");
+  if (!isWorthACopy(trace, elementCount(trace, shapeOf(trace, array->node)), items))
+    unsupported("assignment by indices to few elements of a large array");
   assignThrough(trace, array, index, value);
   return true;
 }

@@ -108,9 +108,13 @@ const Entry* find(PyObject* callable) {
 
 /// Keyword arguments of a ufunc that ask for what happens anyway.
 bool isDefault(const std::string& name, Value* value) {
-  if (isNone(value)) return name == "out" || name == "dtype" || name == "signature" || name == "sig";
+  if (isNone(value)) {  // "no value" for `where` is true
+    const bool noValue = name == "where" && value->object.get() != Py_None;
+    return noValue || name == "out" || name == "dtype" || name == "signature" || name == "sig";
+  }
   if (!value->isConstant()) return false;
-  if (name == "where" || name == "subok") return value->object.get() == Py_True;
+  if (name == "where") return value->object.get() == Py_True;
+  if (name == "subok") return PyBool_Check(value->object.get());  // there are no subclasses
   auto text = textOf(value);
   return text && ((name == "casting" && *text == "same_kind") || (name == "order" && *text == "K"));
 }
@@ -124,9 +128,14 @@ Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
   const bool deprecated = entry.op == Op::kMaximum || entry.op == Op::kMinimum;
   if (out && deprecated) unsupported(entry.name + " with a third positional argument (NumPy may warn)");
   Value* where = nullptr;
+  bool unsafe = false;
   for (auto& [name, value] : args.keywords) {
     if (name == "where" && value->kind == ValueKind::kArray) {
       where = value;
+      continue;
+    }
+    if (name == "casting" && textOf(value) == "unsafe") {
+      unsafe = true;
       continue;
     }
     if (name == "out" && out) raises(entry.name + " got out twice");
@@ -145,6 +154,9 @@ Value* callUfunc(Trace& trace, const Entry& entry, const CallArgs& args) {
   trace.ufuncCalls += countsAsArithmetic(trace.graph().node(node));
   if (!out) return trace.arrayOrScalar(node);
   checkOwnProduct(trace, entry.op, out);
+  const graph::Graph& g = trace.graph();
+  if (unsafe && !graph::canCastSameKind(g.type(node).dtype, g.type(out->node).dtype))
+    unsupported(entry.name + " with an unsafe cast");
   return writeOut(trace, out, node, true);
 }
 
@@ -244,11 +256,25 @@ std::vector<KnownName> knownNames() {
   return names;
 }
 
-bool isKnown(PyObject* callable) { return find(callable) || isDraw(callable); }
+namespace {
+
+/// The ufunc whose method this is, if it is one of ours.
+const Entry* ufuncOf(PyObject* method) {
+  const Entry* entry = isMethodOfUfunc(method) ? find(PyCFunction_GET_SELF(method)) : nullptr;
+  return entry && entry->kind == Entry::Kind::kUfunc && !entry->library->onDevice() ? entry : nullptr;
+}
+
+}  // namespace
+
+bool isKnown(PyObject* callable) { return find(callable) || isDraw(callable) || ufuncOf(callable); }
 
 Value* call(Trace& trace, PyObject* callable, const CallArgs& args) {
   const Entry* entry = find(callable);
   if (!entry && isDraw(callable)) return drawBy(trace, callable, args);
+  if (const Entry* ufunc = entry ? nullptr : ufuncOf(callable)) {
+    trace.graph().setLine(static_cast<uint32_t>(trace.line));
+    return callUfuncMethod(trace, callable, {ufunc->name, ufunc->op}, args);
+  }
   FW_CHECK(entry);
   trace.graph().setLine(static_cast<uint32_t>(trace.line));
   if (entry->library->onDevice()) {

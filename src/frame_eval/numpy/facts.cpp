@@ -7,6 +7,8 @@
 namespace fw::capture::numpy::handlers {
 namespace {
 
+using cpython::checked;
+
 bool isComplexValue(Bound& a) { return graph::isComplex(a.trace.graph().type(a.array("x")).dtype); }
 
 }  // namespace
@@ -34,8 +36,15 @@ Value* isrealobj(Bound& a) { return boolean(a.trace, !isComplexValue(a)); }
 Value* isscalar(Bound& a) {
   Value* v = a["element"];
   if (v->kind == ValueKind::kArray) return boolean(a.trace, false);
-  if (!v->isNumeric()) a.refuse("this object");
-  return boolean(a.trace, true);
+  if (v->isNumeric()) return boolean(a.trace, true);
+  const Ref object = a.trace.asObject(v);
+  if (!object || !isPlain(object.get())) a.refuse("this object");
+  return boolean(a.trace, PyNumber_Check(object.get()) || PyUnicode_Check(object.get()) || PyBytes_Check(object.get()));
+}
+
+Value* normalizeAxisIndex(Bound& a) {
+  const int64_t rank = knownInt(a.trace, a["ndim"]);
+  return a.trace.constant(checked(PyLong_FromLong(axisArg(a.trace, a["axis"], static_cast<int>(rank)))));
 }
 
 Value* resultType(Bound& a) {

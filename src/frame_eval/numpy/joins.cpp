@@ -99,6 +99,10 @@ namespace handlers {
 Value* concatenate(Bound& a) {
   std::vector<Value*> values = items(a, "arrays");
   if (a["axis"] && isNone(a["axis"])) {
+    // Here Python's numbers take the type of the arrays; elsewhere they have become arrays before.
+    const auto weak = [](Value* v) { return v->kind != ValueKind::kArray && v->kind != ValueKind::kArrayScalar; };
+    const auto some = static_cast<size_t>(std::count_if(values.begin(), values.end(), weak));
+    if (some != 0 && some != values.size()) a.refuse("Python's numbers among arrays");
     std::vector<ValueId> flat;
     for (Value* v : values) flat.push_back(ravelValue(a.trace, v)->node);
     return a.trace.array(join(a.trace, std::move(flat), 0));

@@ -29,7 +29,8 @@ class ArgumentBuilder {
       case ValueKind::kDataInt:
       case ValueKind::kPyInt: return number(value);
       case ValueKind::kTuple:
-      case ValueKind::kList: return items(value);
+      case ValueKind::kList:
+      case ValueKind::kSlice: return items(value);
       default: break;
     }
     Ref object = trace_.asObject(value);
@@ -73,7 +74,13 @@ class ArgumentBuilder {
 
   LibraryArgument items(Value* value) {
     if (value->cls) unsupported(std::string(function_) + " with an instance of a subclass");
-    LibraryArgument list{value->kind == ValueKind::kTuple ? Kind::kTuple : Kind::kList, -1, {}, {}};
+    const bool slice = value->kind == ValueKind::kSlice;
+    LibraryArgument list{slice                              ? Kind::kSlice
+                         : value->kind == ValueKind::kTuple ? Kind::kTuple
+                                                            : Kind::kList,
+                         -1,
+                         {},
+                         {}};
     for (Value* item : value->items) list.items.push_back(build(item));
     return list;
   }
@@ -119,6 +126,10 @@ std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResul
   call.quiet = what.quiet;
   call.draws = what.draws;
   call.python = what.python;
+  call.guessed = what.guessed;
+  call.watched = what.watched;
+  call.items = std::move(what.items);
+  call.errors = trace.graph().errors();
   for (Value* value : what.positional) call.positional.push_back(builder.build(value));
   for (const auto& [name, value] : what.keywords)
     call.keywords.emplace_back(checked(PyUnicode_InternFromString(std::string(name).c_str())), builder.build(value));

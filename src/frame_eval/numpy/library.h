@@ -25,6 +25,9 @@ struct LibraryNode {
   bool quiet = false;
   bool draws = false;
   bool python = false;
+  bool guessed = false;
+  bool watched = false;
+  std::vector<LibraryItem> items = {};
 };
 using MakeResults = std::function<std::vector<ValueType>(ValueId call)>;
 std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResults& makeResults);

@@ -47,16 +47,19 @@ Value* copyto(Bound& a) {
   graph::Graph& g = t.graph();
   Value* target = a["dst"];
   if (target->kind != ValueKind::kArray) raises("TypeError: copyto() argument 1 must be numpy.ndarray");
-  if (a["casting"] && textOf(a["casting"]) != "same_kind") a.refuse("casting");
+  const std::optional<std::string> casting = a["casting"] ? textOf(a["casting"]) : "same_kind";
+  const bool any = casting == "unsafe";
+  if (!any && casting != "same_kind") a.refuse("this casting");
   checkWriteable(t, target);
   const DType to = g.type(target->node).dtype;
   const SymShape shape = shapeOf(t, target->node);
   Value* source = a["src"];
   const bool array = source->kind == ValueKind::kArray || source->kind == ValueKind::kArrayScalar;
-  if (array && !graph::canCastSameKind(g.type(source->node).dtype, to)) raises("TypeError: Cannot cast array data");
+  if (!any && array && !graph::canCastSameKind(g.type(source->node).dtype, to))
+    raises("TypeError: Cannot cast array data");
   // Python numbers are tested as the types that they have by default.
   const bool bad =
-      !array && !sequenceItems(t, source) && to == DType::kBool && g.type(t.operand(source).value).dtype != to;
+      !any && !array && !sequenceItems(t, source) && to == DType::kBool && g.type(t.operand(source).value).dtype != to;
   if (bad) raises("TypeError: Cannot cast scalar");
   ValueId node = assignedNode(t, source, to, shape);
   Value* where = a["where"];

@@ -160,6 +160,7 @@ Value* reshapeBy(Trace& trace, Value* array, const std::vector<Value*>& sizes) {
 
 std::vector<Value*> shapeItems(Trace& trace, Value* shape) {
   if (auto items = sequenceItems(trace, shape)) return *items;
+  if (shape->kind == ValueKind::kArray && rankOf(trace, shape) > 0) unsupported("sizes or axes that an array holds");
   return {shape};
 }
 
@@ -378,9 +379,65 @@ Value* broadcastTo(Bound& a) {
   return view;
 }
 
+Value* slidingWindowView(Bound& a) {
+  Value* array = a["x"];
+  if (array->kind != ValueKind::kArray) a.refuse("something that is no array");
+  if (a.trace.onDevice()) a.refuse("an array of a device");
+  graph::Graph& g = a.trace.graph();
+  const graph::Layout& layout = g.type(array->node).layout;
+  if (layout.tiedAxes || layout.interleaved || layout.broadcastAxes) a.refuse("an array whose elements share memory");
+  std::vector<Value*> sizes{a["window_shape"]};
+  if (auto items = sequenceItems(a.trace, sizes[0])) sizes = *items;
+  const int rank = rankOf(a.trace, array);
+  std::vector<int> axes;
+  if (absent(a["axis"])) {
+    for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  } else if (auto items = sequenceItems(a.trace, a["axis"])) {
+    for (Value* item : *items) axes.push_back(axisArg(a.trace, item, rank));
+  } else {
+    axes.push_back(axisArg(a.trace, a["axis"], rank));
+  }
+  if (axes.size() != sizes.size()) raises("ValueError: Must provide a window for each axis");
+  graph::SymContext& syms = a.trace.syms();
+  ValueId node = array->node;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (std::find(axes.begin(), axes.begin() + static_cast<ptrdiff_t>(i), axes[i]) !=
+        axes.begin() + static_cast<ptrdiff_t>(i))
+      a.refuse("an axis twice");
+    const SymId size = sizeArg(a.trace, sizes[i]), own = shapeOf(a.trace, node)[static_cast<size_t>(axes[i])];
+    if (!a.trace.decide(syms.constant(1), Relation::kLe, size)) a.refuse("a window of no elements");
+    if (!a.trace.decide(size, Relation::kLe, own)) raises("ValueError: window shape cannot be larger than input array");
+    node = g.windows(node, axes[i], syms.canonical(size));
+  }
+  Value* view = makeView(a.trace, array, node);
+  view->frozen = true;
+  return view;
+}
+
 Value* flip(Bound& a) {
   Value* array = arrayValue(a.trace, a["m"]);
   return flipAxes(a.trace, array, axesArg(a.trace, a["axis"], rankOf(a.trace, array)));
+}
+
+/// Turned by multiples of 90 degrees: NumPy's own way by flips and a transposition.
+Value* rot90(Bound& a) {
+  Value* array = arrayValue(a.trace, a["m"]);
+  const int rank = rankOf(a.trace, array);
+  IntList axes{0, 1};
+  if (!absent(a["axes"])) {
+    axes.clear();
+    for (Value* axis : shapeItems(a.trace, a["axes"])) axes.push_back(axisArg(a.trace, axis, rank));
+  }
+  if (axes.size() != 2 || rank < 2 || axes[0] == axes[1]) raises("axes that rot90 does not turn");
+  const int64_t turns = a["k"] ? ((knownInt(a.trace, a["k"]) % 4) + 4) % 4 : 1;
+  IntList perm = naturalOrder(rank);
+  std::swap(perm[static_cast<size_t>(axes[0])], perm[static_cast<size_t>(axes[1])]);
+  switch (turns) {
+    case 0: return flipAxes(a.trace, array, {});
+    case 1: return transposeBy(a.trace, flipAxes(a.trace, array, {axes[1]}), perm);
+    case 2: return flipAxes(a.trace, array, axes);
+    default: return flipAxes(a.trace, transposeBy(a.trace, array, perm), {axes[1]});
+  }
 }
 
 Value* fliplr(Bound& a) {

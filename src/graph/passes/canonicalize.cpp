@@ -158,7 +158,7 @@ class Canonicalizer {
     if (node.op == Op::kExpand || node.op == Op::kSqueeze) return unitAxes(g, node, in);
     if (node.op == Op::kBroadcast) return broadcast(g, node, in);
     if (node.op == Op::kSlice) return slice(g, g.syms(), node, in);
-    if (node.op == Op::kDiagonal) return std::nullopt;
+    if (node.op == Op::kDiagonal || node.op == Op::kWindows) return std::nullopt;
     FW_CHECK(node.op == Op::kReshape);
     const bool same = g.type(in).shape == node.type.shape && node.attrs.integerOr(AttrKey::kCopy, 0) == 0;
     return same ? std::optional(in) : std::nullopt;

@@ -183,6 +183,9 @@ class CommitDrafter {
            static_cast<size_t>(runs) == rank;
   }
 
+  /// Flags that it raises are not for whoever judges those of the commit.
+  bool hasOwnRules(ValueId id) const { return rulesOf(graph_.node(id).attrs).any() && mayRaiseFlags(graph_, id); }
+
   /// A temporary of full size.
   bool needsMemory(const Draft& draft, const CommitDraft& result) const {
     return std::any_of(result.kept.begin(), result.kept.end(),
@@ -243,7 +246,7 @@ class CommitDrafter {
         } else {
           const IntList axes = axesThrough(graph_, draft, user, i, map);
           const bool checked = reach == Reach::kChecked && mayCheck(memory, axes, draft.domain.size());
-          if (!checked && !isQuiet(graph_, memory)) {
+          if ((!checked && !isQuiet(graph_, memory)) || hasOwnRules(memory)) {
             result.kept.push_back(memory);
             continue;
           }

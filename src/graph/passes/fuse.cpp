@@ -53,6 +53,7 @@
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/group_order.h"
 #include "graph/passes/rewriter.h"
+#include "graph/raising.h"
 #include "graph/refused.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -77,6 +78,7 @@ class Fuser {
         readBefore_(graph.size()),
         overwritten_(overwrittenValues(graph)) {
     for (ValueId root : roots) outputs_.insert(viewBase(graph, root));
+    for (size_t i = 0; i < graph.size(); ++i) rules_ |= graph.node(ValueId(i)).attrs.has(AttrKey::kErrors);
     for (size_t i = 0; i < graph.size(); ++i)
       if (live_[i])
         for (ValueId operand : graph.node(ValueId(i)).operands) users_[operand.index].push_back(ValueId(i));
@@ -157,6 +159,7 @@ class Fuser {
     const OpClass cls = classOf(graph_, id);
     const bool scalar = graph_.type(id).rank() == 0 && cls == OpClass::kElementwise;
     if ((cls != OpClass::kCreation && !scalar) || outputs_.contains(id)) return -1;
+    if (rules_ && mayRaiseFlags(graph_, id)) return -1;  // whoever reads it may go by others
     int cost = recomputeCost(graph_, id);
     for (ValueId operand : graph_.node(id).operands) {
       const ValueId base = followIndexMaps(graph_, operand).base;
@@ -387,6 +390,7 @@ class Fuser {
   std::vector<std::vector<ValueId>> users_;
   std::vector<int> groupOf_;  // draft of every value, -1 for sources, views and clones
   std::vector<int> cloneCost_;
+  bool rules_ = false;                            // some values go by error rules of their own
   absl::flat_hash_set<ValueId> outputs_;          // of the call, and what commits read
   std::vector<std::vector<ValueId>> readBefore_;  // by update, loop, branch: what it must not overtake
   const absl::flat_hash_set<ValueId> overwritten_;

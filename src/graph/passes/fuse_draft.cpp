@@ -18,6 +18,7 @@
 #include "graph/cost.h"
 #include "graph/linear_sum.h"
 #include "graph/passes/overwritten.h"
+#include "graph/raising.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -212,6 +213,7 @@ Draft unite(const Draft& from, const Draft& into, const IntList& to) {
   }
   std::sort(joined.values.begin(), joined.values.end());
   joined.sealed = from.sealed || into.sealed;
+  if (!joined.errors) joined.errors = from.errors;
   if (from.kind == Group::Kind::kUpdate) joined.kind = from.kind;
   if (from.kind == Group::Kind::kReduce) {
     joined.kind = Group::Kind::kReduce;
@@ -240,6 +242,7 @@ absl::StatusOr<Draft> singleDraft(const Graph& graph, ValueId id) {
   const Node& node = graph.node(id);
   Draft draft;
   draft.values = {id};
+  draft.errors = commonRules(graph, draft.values);
   const OpClass cls = info(node.op).cls;
   if (cls == OpClass::kControl) {
     draft.kind = Group::Kind::kControl;
@@ -365,6 +368,8 @@ bool mayJoin(const Target& target, const Draft& a, const Draft& b) {
     return draft.kind == Kind::kMap || (draft.kind == Kind::kReduce && other.kind != Kind::kUpdate) ||
            (draft.kind == Kind::kUpdate && other.kind != Kind::kReduce);
   };
+  // Flags are the kernel's, not the operation's.
+  if (target.reportsFlags && a.errors && b.errors && *a.errors != *b.errors) return false;
   return joinable(a, b) && joinable(b, a) && a.values.size() + b.values.size() <= target.groupValues;
 }
 

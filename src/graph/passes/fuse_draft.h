@@ -15,9 +15,10 @@ struct Draft {
   IntList reduced;              ///< sorted
   std::vector<ValueId> values;  ///< ascending ids
   absl::flat_hash_map<ValueId, IntList> axisMap;
-  std::optional<Group::Held> held;  ///< axis and delay
-  bool sealed = false;              ///< takes no consumers: joins, argmax
-  bool dead = false;                ///< merged into another
+  std::optional<Group::Held> held;   ///< axis and delay
+  std::optional<ErrorRules> errors;  ///< that flags of the values go by; nullopt: they raise none
+  bool sealed = false;               ///< takes no consumers: joins, argmax
+  bool dead = false;                 ///< merged into another
 
   bool contains(ValueId id) const { return axisMap.contains(id); }
   bool isReduced(int64_t axis) const;

@@ -24,6 +24,7 @@ ValueId Rewriter::copyNode(ValueId old) {
 ValueId Rewriter::copyNode(ValueId old, absl::Span<const ValueId> operands) {
   Node& node = in_.mutableNode(old);
   out_.setLine(node.line);
+  out_.setErrors(rulesOf(node.attrs));
   ValueId now;
   if (node.op == Op::kInput)
     now = out_.input(static_cast<int>(node.attrs.integer(AttrKey::kIndex)), node.type);
@@ -103,6 +104,7 @@ absl::Status rewrite(Graph& graph, absl::FunctionRef<absl::Status(Rewriter&, Val
   for (size_t i = 0; i < live.size(); ++i) {
     if (!live[i]) continue;
     rewriter.out().setLine(graph.node(ValueId(i)).line);
+    rewriter.out().setErrors(rulesOf(graph.node(ValueId(i)).attrs));
     if (absl::Status status = visit(rewriter, ValueId(i)); !status.ok())
       return Refused::of(graph, ValueId(i)).in(std::move(status));
     FW_CHECK(rewriter.mapped(ValueId(i)));

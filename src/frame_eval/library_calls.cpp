@@ -1,0 +1,128 @@
+// Calls of functions of an array library: by the rule that we have for it; else its own Python code is traced, which
+// says the same as NumPy's documentation, and says it exactly. Where that does not succeed NumPy computes the call,
+// between two regions.
+#include "absl/container/inlined_vector.h"
+#include "cpython/numpy_api.h"
+#include "cpython/numpy_names.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/library_calls.h"
+#include "frame_eval/numpy/examples.h"
+#include "frame_eval/policy.h"
+#include "frame_eval/refusals.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using cpython::checked;
+
+namespace {
+
+/// The Python function that a callable is made of: itself, or what stands behind a dispatcher of NumPy's. Null if it is
+/// none.
+Ref pythonOf(PyObject* callable) {
+  Ref function = Ref::create(callable);
+  if (cpython::isArrayFunction(callable)) function = checked(PyObject_GetAttrString(callable, "_implementation"));
+  return PyFunction_Check(function.get()) ? function : Ref();
+}
+
+/// It stands in a file of NumPy's or CuPy's.
+bool isOfArrays(PyObject* function) {
+  PyObject* name = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+  return name && PyUnicode_Check(name) && cpython::isNumpyName(text(name));
+}
+
+/// What another way may do better with, and what is no business of the user's.
+bool isAboutTheWay(const CaptureBreak& b) {
+  const bool limit = b.reason == BreakReason::kLoopLimit || b.reason == BreakReason::kInlineLimit;
+  return info(b.reason).cls == BreakClass::kUnsupported || limit || b.warns;
+}
+
+}  // namespace
+
+bool LibraryCalls::isLibraryFunction(PyObject* callable) {
+  if (Py_TYPE(callable) == &PyMethodDescr_Type) return false;  // callMethod
+  if (numpy::isKnown(callable) || numpy::hasExamples(callable)) return true;
+  const Ref python = pythonOf(callable);
+  return python && isOfArrays(python.get());
+}
+
+Value* LibraryCalls::call(PyObject* callable, CallArgs args) {
+  absl::InlinedVector<LibraryWay, 3> ways;
+  if (numpy::isKnown(callable)) ways.push_back(LibraryWay::kRule);
+  // CuPy's are not followed: what they do with memory of the device is not for us to repeat. Code of NumPy and of the
+  // user becomes kernels; that of other libraries mostly prepares for a call of theirs.
+  const Ref python = trace.onDevice() ? Ref() : pythonOf(callable);
+  const bool called = !trace.onDevice() && numpy::hasExamples(callable);
+  const bool first = python && (isOfArrays(python.get()) || isAllowedInGraph(callable));
+  if (first) ways.push_back(LibraryWay::kFollow);
+  if (called) ways.push_back(LibraryWay::kCall);
+  if (python && !first) ways.push_back(LibraryWay::kFollow);
+  if (ways.empty()) trace.fail(BreakReason::kUnsupportedNumpy, calleeName(callable));
+
+  const auto take = [&](size_t way) -> Value* {
+    switch (ways[way]) {
+      case LibraryWay::kRule: {
+        const size_t nodes = trace.graph().size();
+        Value* value = numpy::call(trace, callable, args);
+        checkRefusals(trace.graph(), nodes);
+        return value;
+      }
+      case LibraryWay::kCall: return numpy::callByExample(trace, callable, args);
+      case LibraryWay::kFollow: return interpreter.callFunction(trace.constant(python.get()), args);
+    }
+    FW_UNREACHABLE();
+  };
+  return takeWays(callable, ways.size(), take, ways.back() == LibraryWay::kRule ? "" : calleeName(callable));
+}
+
+Value* LibraryCalls::takeWays(PyObject* callable, size_t count, const std::function<Value*(size_t)>& take,
+                              const std::string& name) {
+  auto& frames = interpreter.frames_;
+  auto& frame = interpreter.frame_;
+  const LibraryWays::Site site{callable, frame->code->object(), frame->pc};
+  const size_t way = std::min(trace.ways->tried(site), count - 1);
+  const int line = trace.line;
+  const size_t depth = frames.size();
+  Frame* const caller = frame;
+  try {
+    return take(way);
+  } catch (const CaptureBreak& b) {
+    // Whatever library code does that cannot be followed is no concern of who calls it.
+    const bool inside = frames.size() > depth;
+    if (!isAboutTheWay(b) && !(inside && way + 1 < count)) throw;
+    // What code inside of the call does is told of as something that is not compiled.
+    LibraryWays::Refusal refusal{b.reason, b.detail};
+    if (inside && b.reason != BreakReason::kUnsupportedNumpy)
+      refusal = {BreakReason::kUnsupportedNumpy, std::string(info(b.reason).message) + ": " + b.detail};
+    if (way + 1 < count) {
+      trace.ways->refuse(site, std::move(refusal));
+      throw WayRefused{};
+    }
+    if (name.empty()) throw;
+    // What stands in a library's files is nothing that the user could change.
+    trace.line = line;
+    frames.resize(depth);
+    frame = caller;
+    if (const LibraryWays::Refusal* first = trace.ways->first(site)) refusal = *first;
+    trace.fail(refusal.reason, refusal.why.empty() || refusal.why == name ? name : name + ": " + refusal.why);
+  }
+}
+
+/// By the rule that we have for it, or as a call of the method.
+Value* LibraryCalls::callMethod(Value* self, const std::string& name, CallArgs args) {
+  PyObject* method = self->kind == ValueKind::kArray ? numpy::methodWithExamples(trace, name) : nullptr;
+  const auto byRule = [&] {
+    if (auto result = numpy::callMethod(trace, self, name, args)) return *result;
+    trace.fail(BreakReason::kUnsupportedNumpy, "ndarray." + name);
+  };
+  if (!method) return byRule();
+  const auto take = [&](size_t way) {
+    if (way == 0) return byRule();
+    CallArgs given = args;
+    given.positional.insert(given.positional.begin(), self);
+    return numpy::callByExample(trace, method, given);
+  };
+  return takeWays(method, 2, take, "ndarray." + name);
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,64 @@
+// A function of an array library can be taken into a graph in several ways. Which one a call is taken in, traces find
+// out by trying: whoever finds that a way does not work has the trace made again.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "frame_eval/break_reason.h"
+
+namespace fw::capture {
+
+enum class LibraryWay : uint8_t {
+  kRule,    ///< a row of numpy_functions.def, a ufunc of the op table
+  kFollow,  ///< its own Python code is traced, as the user's would be
+  kCall,    ///< it is called, and examples tell what it answers (numpy/examples.h)
+};
+
+/// What traces of one function have found out about its calls, by callable, code object and instruction.
+class LibraryWays {
+ public:
+  struct Site {
+    const void* callable;
+    const void* code;
+    size_t instruction;
+    friend bool operator==(const Site&, const Site&) = default;
+    template <class H>
+    friend H AbslHashValue(H h, const Site& site) {
+      return H::combine(std::move(h), site.callable, site.code, site.instruction);
+    }
+  };
+
+  /// How many ways have been tried in vain.
+  size_t tried(const Site& site) const {
+    const auto at = refused_.find(site);
+    return at == refused_.end() ? 0 : at->second.ways;
+  }
+  struct Refusal {
+    BreakReason reason;
+    std::string why;
+  };
+  void refuse(const Site& site, Refusal refusal) {
+    Refused& refused = refused_[site];
+    ++refused.ways;
+    if (!refused.first) refused.first = std::move(refusal);
+  }
+  /// Why the first way was refused, which is what users should hear of; null if it was not.
+  const Refusal* first(const Site& site) const {
+    const auto at = refused_.find(site);
+    return at == refused_.end() || !at->second.first ? nullptr : &*at->second.first;
+  }
+
+ private:
+  struct Refused {
+    size_t ways = 0;
+    std::optional<Refusal> first;
+  };
+  absl::flat_hash_map<Site, Refused> refused_;
+};
+
+/// Thrown by whoever has added to LibraryWays.
+struct WayRefused {};
+
+}  // namespace fw::capture
