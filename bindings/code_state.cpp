@@ -13,6 +13,7 @@
 #include "bindings/stance.h"
 #include "guards/array_library.h"
 #include "cpython/code_facts.h"
+#include "cpython/version.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/policy.h"
 #include "nlohmann/json.hpp"
@@ -98,7 +99,7 @@ RunOutcome CodeState::forbidden(PyFunctionObject* function, PyObject* const* slo
 
 Variant* CodeState::compile(PyFunctionObject* function, PyObject* const* slots) {
   const std::shared_ptr<const Config> config = settings_.current();
-  if (!config->flag(Setting::kEnable)) return nullptr;
+  if (!config->flag(Setting::kEnable) || cpython::isFinalizing()) return nullptr;
   Overhead::Charge charge(*overhead_);
   const bool profiled = !capture::profiledStops(reinterpret_cast<PyObject*>(code_)).empty();
   if (profiled && !refusesBreaks(*config) && makeSpliced()) {  // it is known that Python must run some of it

@@ -7,6 +7,7 @@
 
 #include "bindings/describe.h"
 #include "cpython/code_facts.h"
+#include "cpython/version.h"
 #include "frame_eval/policy.h"
 #include "graph/support/event.h"
 #include "nlohmann/json.hpp"
@@ -199,6 +200,7 @@ bool SplicedCode::isDue(const Region& region, uint64_t entry) {
 }
 
 bool SplicedCode::mayCapture() {
+  if (cpython::isFinalizing()) return false;
   if (overhead_->isOpen() || !config()->flag(Setting::kEconomy)) return true;
   overhead_->tell(name());
   return false;

@@ -42,8 +42,8 @@ def _callable(function, what: str):
 def allow_in_graph(function, /):
     """Promise that ``function`` computes its result from its arguments alone, so that compiled code may contain it.
 
-    It is followed like a function of your own even if it belongs to a library that is otherwise left to Python, NumPy's
-    own Python functions included. What it does that cannot be compiled still breaks the graph at its call.
+    Capture follows its code; where that cannot be, and where it is written in C, compiled code calls it. To learn what it
+    answers, it is called on a few small arrays of the same kinds when a call of it is compiled.
     """
     _callable(function, "allow_in_graph")
     inner = getattr(function, "__wrapped__", None)

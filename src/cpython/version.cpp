@@ -115,6 +115,14 @@ std::string checkRuntimeVersion() {
   return "";
 }
 
+bool isFinalizing() {
+#if FW_PY_MINOR >= 13
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
 unsigned int ensureTypeVersion(PyTypeObject* type) {
 #if FW_PY_MINOR == 11
   // A cacheable look-up assigns the tag as a side effect.

@@ -33,6 +33,9 @@ std::string versionMismatch(unsigned long compiled, unsigned long running);
 /// reads, tried on live objects. "" if all is well, else a sentence for the ImportError.
 std::string checkRuntimeVersion();
 
+/// The interpreter is ending: destructors still run Python code, but modules may be gone.
+bool isFinalizing();
+
 /// Version tag of a type, assigned if it has none; 0 if it cannot have one (CPython ran out of tags).
 unsigned int ensureTypeVersion(PyTypeObject* type);
 

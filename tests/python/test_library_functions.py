@@ -3,6 +3,8 @@ examples tell. Each as part of one region, with sizes, element types and memory 
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -341,8 +343,72 @@ def test_code_that_is_followed_is_guarded(monkeypatch):
 calls = 0
 
 
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
+def test_parts_of_functions_are_not_called(mode):
+    """numpy.linalg's own ufuncs trust their caller, and change what they are given."""
+    def f(A):
+        return [part + 1 for part in np.linalg.qr(A * 2, mode=mode)] if mode != "r" else np.linalg.qr(A * 2, mode="r") + 1
+
+    compiled = fusewire.compile(f)
+    for shape in ((4, 3), (3, 4), (0, 3), (3, 0), (0, 0), (1, 1)):
+        A = np.random.default_rng(3).random(shape)
+        for mine, plain in zip(compiled(A), f(A)):
+            np.testing.assert_array_equal(mine, plain)
+
+
 def test_allow_in_graph_of_what_cannot_be_followed():
     opaque = fusewire.allow_in_graph(lambda x: eval("np.sort(x)[:2]", {"np": np, "x": x}))
     f = fusewire.compile(lambda x: opaque(x * 2) + 1, fullgraph=True)
     for size in (3, 4, 2, 7):
         np.testing.assert_array_equal(f(np.arange(float(size))[::-1].copy()), [1, 3])
+
+
+def test_numbers_that_are_joined_flat():
+    compiled = fusewire.compile(lambda x: np.concatenate([x * 2, 1.0], axis=None) * 2)
+    for dtype in "fd":
+        x = np.ones(3, dtype)
+        assert compiled(x).dtype == dtype
+        assert compiled(x[0]).dtype == dtype
+
+
+@pytest.mark.parametrize("op", [np.floor_divide, np.remainder, np.divmod, np.fmod])
+@pytest.mark.parametrize("dtype", [np.int8, np.int64])
+def test_divisions_of_constants_that_are_reported(op, dtype):
+    least = np.iinfo(dtype).min
+    for a, b in ((least, -1), (least, 0), (5, 0), (5, -1), (-7, 2)):
+        def f():
+            return op(dtype(a), dtype(b))
+
+        compiled = fusewire.compile(f, economy=False)
+        for _ in range(2):
+            expected, actual = compare.run(f, ()), compare.run(compiled, ())
+            assert expected.warned == actual.warned, (a, b)
+            np.testing.assert_array_equal(expected.result, actual.result)
+
+
+def test_outdated_names_of_types_are_warned_of_once():
+    for f in (lambda: np.dtype("a"), lambda: np.zeros(3, "a")):
+        compiled = fusewire.compile(f, economy=False)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            compiled()
+        assert len(caught) == 1 and caught[0].lineno == f.__code__.co_firstlineno
+
+
+def test_interpreters_that_are_finalized():
+    """A destructor that the last collection of garbage calls, when modules are gone."""
+    program = """
+import builtins, numpy as np, fusewire
+class Loop:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        f(np.ones(3))
+        print("done")
+@fusewire.compile(economy=False, fullgraph=True)
+def f(x):
+    return np.gradient(x) * 2
+builtins.kept = Loop(), f, np
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

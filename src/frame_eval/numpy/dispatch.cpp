@@ -2,6 +2,7 @@
 // functions of numpy_functions.def, scalar types (np.float32(x)), and functions that answer constants for constant
 // arguments.
 #include "cpython/numpy_api.h"
+#include "cpython/warning_watch.h"
 #include "frame_eval/numpy/binding.h"
 #include "frame_eval/numpy/complex_length.h"
 #include "frame_eval/numpy/device.h"
@@ -197,7 +198,9 @@ Value* fold(Trace& trace, PyObject* callable, const Entry& entry, const CallArgs
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), object.release());
   }
   if (!args.keywords.empty()) unsupported(entry.name + " with keywords");
+  const cpython::WarningWatch watch;
   Ref result = Ref::steal(PyObject_CallObject(callable, positional.get()));
+  if (watch.hasWarned()) unsupported(entry.name + " of something that it warns of");
   if (!result) {
     PyErr_Clear();
     raises(entry.name + " raises");

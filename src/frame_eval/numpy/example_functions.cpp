@@ -96,7 +96,9 @@ PyObject* methodWithExamples(const Trace& trace, const std::string& name) {
 }
 
 bool hasExamples(PyObject* callable) {
-  if (cpython::isUfunc(callable)) return computes(callable);
+  // Those that go over whole axes may be parts of something, and want operands that only that prepares.
+  const bool parts = cpython::isUfunc(callable) && reinterpret_cast<PyUFuncObject*>(callable)->core_enabled;
+  if (cpython::isUfunc(callable) && !parts) return computes(callable);
   if (isPureMethod(callable)) return true;
   if (isAllowedInGraph(callable)) return true;
   return registry().functions.contains(callable);

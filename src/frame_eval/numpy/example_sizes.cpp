@@ -47,6 +47,7 @@ SymId SizeRule::build(graph::SymContext& syms, absl::Span<const SymId> arguments
 
 SizeRule ruleOf(absl::Span<const std::vector<int64_t>> arguments, absl::Span<const int64_t> sizes) {
   constexpr int64_t kFar = 64;  // by which a size is more likely to be off than by a product
+  constexpr int64_t kNear = 2;
   const size_t count = arguments[0].size();
   const auto holds = [&](const SizeRule& rule) {
     for (size_t i = 0; i < sizes.size(); ++i)
@@ -64,8 +65,9 @@ SizeRule ruleOf(absl::Span<const std::vector<int64_t>> arguments, absl::Span<con
     return sizes[0] == 0 ? SizeRule{} : constant;
   if (sizes.size() > 1) {
     for (Form form : {Form::kOne, Form::kTwice, Form::kHalf}) {
+      const int64_t far = form == Form::kOne ? kFar : kNear;
       for (size_t a = 0; a < count; ++a)
-        if (const SizeRule rule = offset({form, a}); std::abs(rule.offset) <= kFar && holds(rule)) return rule;
+        if (const SizeRule rule = offset({form, a}); std::abs(rule.offset) <= far && holds(rule)) return rule;
     }
   }
   for (Form form : {Form::kLeast, Form::kMost, Form::kSum, Form::kAround, Form::kProduct, Form::kDistance}) {

@@ -39,6 +39,16 @@ struct Found {
   Ref cls;
   std::vector<Result> results;
   std::vector<std::pair<size_t, size_t>> equal;  ///< base symbols, by number
+  bool fixesInts = false;                        ///< other ints than those at hand would be other functions: axes
+
+  /// Sizes of results that no rule tells.
+  int64_t decided() const {
+    int64_t count = 0;
+    for (const Result& result : results)
+      count += std::count_if(result.shape.begin(), result.shape.end(),
+                             [](const SizeRule& rule) { return rule.form == SizeRule::Form::kDecided; });
+    return count;
+  }
 };
 
 class Examples {
@@ -63,6 +73,8 @@ class Examples {
     for (size_t i = 0; i < base_.size(); ++i)  // which are the same, and which number an int is, is tried
       for (size_t j = 0; j < i; ++j)
         if (isSameNow(base_[i], base_[j])) kind += std::to_string(j) + '=' + std::to_string(i);
+    for (const Base& base : base_)
+      if (!base.isSize) kind += '#' + std::to_string(hint(base.symbol).value_or(0));
     static auto* known = new absl::flat_hash_map<std::string, std::optional<Found>>;  // guarded by the GIL
     constexpr size_t kMostKnown = 4096;
     auto at = known->find(kind);
@@ -289,8 +301,7 @@ class Examples {
   std::optional<Found> find() {
     std::vector<size_t> classes(base_.size());
     for (size_t i = 0; i < classes.size(); ++i) classes[i] = i;
-    for (bool vary : {true, false})
-      if (auto found = ruleFrom(sizesBy(classes, vary))) return found;
+    if (auto found = findApart(classes)) return found;
     if (auto found = findEqual(classes)) return found;
     std::vector<int64_t> symbols(static_cast<size_t>(trace_.syms().symbolCount()), 1);
     for (const Base& base : base_) {
@@ -299,6 +310,19 @@ class Examples {
       symbols[indexOf(base)] = *value;
     }
     return ruleFrom({&symbols, 1});
+  }
+
+  /// All sizes are told apart. Ints that are more than a size, such as axes, have to be what they are.
+  std::optional<Found> findApart(const std::vector<size_t>& classes) {
+    std::vector<std::vector<int64_t>> sizes = sizesBy(classes, false);
+    std::optional<Found> found = ruleFrom(sizes);
+    const auto isInt = [](const Base& base) { return !base.isSize; };
+    if (std::none_of(base_.begin(), base_.end(), isInt)) return found;
+    for (auto& varied : sizesBy(classes, true)) sizes.push_back(std::move(varied));
+    std::optional<Found> whatever = ruleFrom(sizes);
+    if (whatever && (!found || whatever->decided() <= found->decided())) return whatever;
+    if (found) found->fixesInts = true;
+    return found;
   }
 
   /// Both are sizes, and happen to be the same.
@@ -334,6 +358,10 @@ class Examples {
   Value* build(const Found& found) {
     for (const auto& [a, b] : found.equal)
       if (!sameSize(trace_, base_[a].symbol, base_[b].symbol)) unsupported(name_ + " of sizes that differ");
+    for (const Base& base : base_) {
+      const bool computed = trace_.turns.contains(base.symbol) || trace_.decided.contains(base.symbol);
+      if (found.fixesInts && !base.isSize && !computed) trace_.specialize(base.symbol);
+    }
     LibraryNode what{.name = name_, .function = Ref::create(callable_), .positional = args_.positional};
     for (const auto& [name, value] : args_.keywords) what.keywords.emplace_back(name, value);
     what.tuple = bool(found.cls);

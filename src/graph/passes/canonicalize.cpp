@@ -230,8 +230,12 @@ class Canonicalizer {
     if (node.op == Op::kCast && isFloat(values[0].dtype) && isInteger(node.type.dtype) &&
         !fits(values[0], node.type.dtype))
       return std::nullopt;
-    if (info(node.op).raises == Raises::kNumbers && isInteger(values[0].dtype) && values.back().lo == 0)
-      return std::nullopt;
+    // By zero, and the least number by -1.
+    if (info(node.op).raises == Raises::kNumbers && isInteger(values[0].dtype)) {
+      const DType type = values.back().dtype;
+      if (values.back().lo == 0 || (isSigned(type) && values.back().lo == Scalar::ofInt(type, -1).lo))
+        return std::nullopt;
+    }
     std::feclearexcept(FE_ALL_EXCEPT);
     absl::StatusOr<Scalar> value = evaluateElement(node.op, values, node.type.dtype);
     const bool flags = std::fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) != 0;
