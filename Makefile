@@ -13,6 +13,8 @@ sources := $(shell find src bindings -type f -not -name '*.pyc') meson.build mes
 # they may.
 export CXX = $(if $(shell command -v ccache),ccache g++,g++)
 export CCACHE_SLOPPINESS = pch_defines,time_macros
+# A precompiled header knows its files by their text: one from the cache has to be of the same comments.
+export CCACHE_COMMENTS = 1
 export PATH := $(bin):$(PATH)
 
 .PHONY: format demo test cpp-tests test-cpp test-python bench build wheel test-wheel sanitize sanitize-python clean \

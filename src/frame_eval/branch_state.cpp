@@ -34,6 +34,7 @@ bool mayChange(const Trace& trace, const Value& v) {
     case ValueKind::kPyBool:
     case ValueKind::kPyComplex:
     case ValueKind::kSlice:
+    case ValueKind::kRange:
     case ValueKind::kMethod:
     case ValueKind::kObject:
     case ValueKind::kSuper:

@@ -260,7 +260,9 @@ void Branching::leaveLoop(const Place& place) {
       frame.stack.size() >= body.stack.size() && std::equal(body.stack.begin(), body.stack.end(), frame.stack.begin());
   LoopEdge left{static_cast<int>(frame.pc), {}};
   if (begins) left.iterators.assign(frame.stack.begin() + static_cast<ptrdiff_t>(body.stack.size()), frame.stack.end());
-  const auto isIterator = [](const Value* v) { return v->kind == ValueKind::kIterator; };
+  const auto isIterator = [](const Value* v) {  // also one that a loop inside has left on the way
+    return v->kind == ValueKind::kIterator || (v->kind == ValueKind::kUnjoined && v->lazy);
+  };
   const bool known = begins && std::all_of(left.iterators.begin(), left.iterators.end(), isIterator);
   if (frame.result || frame.yielded || !known) refuse(place, "leaves a loop with more on the stack");
   frame.stack = body.stack;

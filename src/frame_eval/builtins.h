@@ -15,7 +15,7 @@ struct Builtins {
 #define FW_BUILTIN(name, handler) Value* handler(const CallArgs& args);
 #define FW_BUILTIN_ALIAS(name, handler)
 #include "frame_eval/builtins.def"
-  Value *rangeOfLoop(const CallArgs& args), *rangeOfData(const CallArgs& args);
+  Value *rangeOfSymbols(const CallArgs& args), *rangeOfData(Value* first, Value* stop, Value* step);
   Value* scalarAsInt(Value* scalar);
   Value* callMath(const CallArgs& args);
   Value* callOperator(const CallArgs& args);

@@ -174,6 +174,18 @@ std::optional<VirtualIterator::Items> itemsOf(Interpreter& in, const Value* iter
   return lazy ? iterator->lazy->items(in) : std::nullopt;
 }
 
+/// No iterator is among them twice, also as the source of another one: zip(it, it).
+bool areDistinct(const std::vector<Value*>& iterators) {
+  std::vector<Value*> all = iterators;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (std::count(all.begin(), all.end(), all[i]) > 1) return false;
+    if (all[i]->kind != ValueKind::kIterator || !all[i]->lazy) continue;
+    const std::vector<Value*> more = all[i]->lazy->sources();
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return true;
+}
+
 }  // namespace
 
 Value* Builtins::callEnumerate(const CallArgs& original) {
@@ -183,17 +195,18 @@ Value* Builtins::callEnumerate(const CallArgs& original) {
   Value* index = args.positional.size() == 2 ? args.positional[1] : number(0);
   Value* source = interpreter.iteratorOf(args.positional[0]);
   struct Step {
-    Value *index, *source, *one;
+    Value *index, *one;
+    std::vector<Value*> sources;  ///< one
     Value* operator()(Interpreter& in) {
-      Value* item = in.nextOf(source);
+      Value* item = in.nextOf(sources[0]);
       if (!item) return nullptr;
       Value* pair = in.tupleOf({index, in.opened(item)});
       index = in.binary(cpython::kNbAdd, false, index, one);
       return pair;
     }
-    std::optional<VirtualIterator::Recipe> recipe(Trace&) { return typeCall(PyEnum_Type, {source, index}); }
+    std::optional<VirtualIterator::Recipe> recipe(Trace&) { return typeCall(PyEnum_Type, {sources[0], index}); }
     std::optional<VirtualIterator::Items> items(Interpreter& in) {
-      auto inner = own ? itemsOf(in, source) : std::nullopt;
+      auto inner = itemsOf(in, sources[0]);
       if (!inner) return std::nullopt;
       return VirtualIterator::Items{
           inner->count, [step = *this, item = inner->item, &in](graph::SymId number) {
@@ -203,14 +216,12 @@ Value* Builtins::callEnumerate(const CallArgs& original) {
     }
     void skip() {
       index = trace.pyInt(trace.syms().add(trace.asSym(index), trace.syms().constant(1)));
-      source->lazy->skip();
-      ++source->position;
+      sources[0]->lazy->skip();
+      ++sources[0]->position;
     }
     Trace& trace;
-    bool own;  ///< nobody else has the source
   };
-  const bool own = args.positional[0]->kind != ValueKind::kIterator;
-  return makeIterator(trace, &PyEnum_Type, Step{index, source, number(1), trace, own});
+  return makeIterator(trace, &PyEnum_Type, Step{index, number(1), {source}, trace});
 }
 
 Value* Builtins::callZip(const CallArgs& original) {
@@ -253,7 +264,8 @@ Value* Builtins::callZip(const CallArgs& original) {
     std::optional<VirtualIterator::Items> items(Interpreter& in) {
       std::vector<std::function<Value*(graph::SymId)>> each;
       graph::SymId count;
-      for (Value* source : own ? sources : std::vector<Value*>()) {
+      if (!areDistinct(sources)) return std::nullopt;
+      for (Value* source : sources) {
         auto inner = itemsOf(in, source);
         if (!inner || trace.turns.contains(inner->count)) return std::nullopt;
         if (count.valid() && !trace.decide(count, guards::Relation::kEq, inner->count)) return std::nullopt;
@@ -274,16 +286,14 @@ Value* Builtins::callZip(const CallArgs& original) {
       }
     }
     Trace& trace;
-    bool own;
   };
-  const bool own = std::none_of(args.positional.begin(), args.positional.end(),
-                                [](const Value* v) { return v->kind == ValueKind::kIterator; });
-  return makeIterator(trace, &PyZip_Type, Step{std::move(step), sources, strict, trace, own});
+  return makeIterator(trace, &PyZip_Type, Step{std::move(step), sources, strict, trace});
 }
 
 Value* Builtins::callReversed(const CallArgs& args) {
   expect(args, 1, 1);
   Value* v = args.positional[0];
+  if (Value* range = interpreter.rangeIterator(v, true)) return range;
   if (v->kind == ValueKind::kDict) return interpreter.dictIterator(interpreter.viewOf(v, "keys"), true);
   if (v->kind == ValueKind::kIterator && !v->name.empty()) return interpreter.dictIterator(v, true);
   if (v->kind == ValueKind::kDeque) return Collections{interpreter, trace}.dequeIterator(v, true);

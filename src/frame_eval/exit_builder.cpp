@@ -118,6 +118,7 @@ class ExitBuilder {
       case ValueKind::kDict: return value->cls ? subclass(Kind::kDict, value) : container(Kind::kDict, value);
       case ValueKind::kDeque: return deque(value);
       case ValueKind::kSlice: return container(Kind::kSlice, value);
+      case ValueKind::kRange: return container(Kind::kRange, value);
       case ValueKind::kFunction: return function(value);
       case ValueKind::kMethod: return method(value);
       case ValueKind::kIterator: return iterator(value);

@@ -32,6 +32,13 @@ std::string attributeText(PyObject* object, const char* name) {
   return value && PyUnicode_Check(value.get()) ? text(value.get()) : "";
 }
 
+/// Asks its arguments for their items, and no more.
+bool walksOnly(PyObject* callable) {
+  for (const PyTypeObject* type : {&PyEnum_Type, &PyZip_Type, &PyReversed_Type, &PyMap_Type, &PyFilter_Type})
+    if (callable == reinterpret_cast<const PyObject*>(type)) return true;
+  return false;
+}
+
 }  // namespace
 
 std::string calleeName(PyObject* callable) {
@@ -147,7 +154,8 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
     if (one && isUnseenList(args.positional[0]) && PyCFunction_Check(object) && calleeName(object) == "len")
       return length(args.positional[0]);
     if (Value* result = unseenMethod(object, args)) return result;
-    for (Value* value : args.positional) trace_.open(value);
+    for (Value* value : args.positional)
+      if (value->kind != ValueKind::kRange || !walksOnly(object)) trace_.open(value);
     for (auto& [name, value] : args.keywords) trace_.open(value);
   }
   if (LibraryCalls::isLibraryFunction(object)) return LibraryCalls{*this, trace_}.call(object, std::move(args));

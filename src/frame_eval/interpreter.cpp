@@ -201,6 +201,8 @@ void Interpreter::onNop(const Instr&) {}
 void Interpreter::onResume(const Instr&) {}
 void Interpreter::onPopTop(const Instr&) {
   FW_CHECK(!frame_->stack.empty());
+  const Value* top = frame_->stack.back();
+  if (top->kind == ValueKind::kUnjoined && !top->opened) return frame_->stack.pop_back();  // made by the trace
   drop(frame_->stack.back());
   popRaw();
 }

@@ -57,8 +57,7 @@ class Interpreter : InterpreterState {
   Value* tupleOf(std::vector<Value*> items) { return trace_.tuple(std::move(items)); }
   bool typeHasAttribute(Value* self, PyObject* name);
   Value* iteratorOf(Value* iterable);  ///< iter(iterable)
-  Value* newRange(graph::SymId first, graph::SymId step, graph::SymId size);
-  Value* nextOf(Value* iterator);  ///< null when it is exhausted
+  Value* nextOf(Value* iterator);      ///< null when it is exhausted
   graph::ValueId asFloat(Value* number);
 
   // Exceptions of the traced code: they unwind to its own handlers, or end the trace where there is none. What they
@@ -199,7 +198,8 @@ class Interpreter : InterpreterState {
 
   // Iteration, generators, imports.
   Value *viewOf(Value* dict, const std::string& name), *arrayIterator(Value* array, bool reversed);
-  Value *dictIterator(Value* view, bool reversed), *setIterator(Value* set), *rangeIterator(Value* range);
+  Value *dictIterator(Value* view, bool reversed), *setIterator(Value* set),
+      *rangeIterator(Value* range, bool reversed);
   std::vector<Value*> viewItems(Value* view), constantItems(Value* iterable);
   void suspend();
   bool suspendedInHandler(const GeneratorIterator& generator) const;

@@ -84,82 +84,6 @@ struct DictStep {
   static PyObject* reversedType() { return reinterpret_cast<PyObject*>(&PyReversed_Type); }
 };
 
-struct RangeStep {
-  Trace& trace;
-  Value* range;
-  Py_ssize_t size, at = 0;
-
-  Value* operator()(Interpreter&) {
-    return at < size ? trace.constant(checked(PySequence_GetItem(range->object.get(), at++))) : nullptr;
-  }
-  std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
-    return VirtualIterator::Recipe{iterFunction(t), {range}, static_cast<size_t>(at)};
-  }
-  std::optional<VirtualIterator::Items> items(Interpreter&) {
-    int64_t fields[4];
-    constexpr int64_t kWide = int64_t{1} << 61;
-    if (!cpython::readRange(range->object.get(), fields)) return std::nullopt;
-    for (int64_t field : fields)
-      if (field < -kWide || field > kWide) return std::nullopt;
-    graph::SymContext& syms = trace.syms();
-    const graph::SymId first = syms.constant(fields[0] + fields[2] * at), step = syms.constant(fields[2]);
-    return VirtualIterator::Items{syms.constant(size - at), [&t = trace, first, step](graph::SymId number) {
-                                    graph::SymContext& s = t.syms();
-                                    return t.pyInt(s.add(first, s.mul(step, number)));
-                                  }};
-  }
-  void skip() { ++at; }
-};
-
-/// Of a range that is never seen but by its loop, and whose bounds are not all known.
-struct NewRangeStep {
-  Trace& trace;
-  graph::SymId first, step, size;
-  int64_t at = 0;
-
-  Value* operator()(Interpreter&) {
-    if (at >= trace.specialize(size)) return nullptr;
-    return item(trace.syms().constant(at++));
-  }
-  /// Of a range whose bounds are held fast.
-  std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
-    const int64_t begin = t.specialize(first), by = t.specialize(step), end = begin + by * t.specialize(size);
-    Ref range = checked(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", begin, end, by));
-    return VirtualIterator::Recipe{iterFunction(t), {t.constant(std::move(range))}, static_cast<size_t>(at)};
-  }
-  std::optional<VirtualIterator::Items> items(Interpreter&) {
-    graph::SymContext& syms = trace.syms();
-    const graph::SymId taken = syms.constant(at);
-    return VirtualIterator::Items{syms.sub(size, taken), [step = *this, taken](graph::SymId number) {
-                                    return step.item(step.trace.syms().add(taken, number));
-                                  }};
-  }
-  void skip() { ++at; }
-  Value* item(graph::SymId number) const {
-    graph::SymContext& syms = trace.syms();
-    return trace.pyInt(syms.canonical(syms.add(first, syms.mul(step, number))));
-  }
-};
-
-/// Of a range of which array data decides where it begins, or how long it is.
-struct DataRangeStep {
-  Trace& trace;
-  Value *first, *step;
-  graph::SymId size;
-
-  Value* operator()(Interpreter&) {
-    trace.fail(BreakReason::kDataDependentShape, "a range that array data decides, item by item");
-  }
-  std::optional<VirtualIterator::Items> items(Interpreter& in) {
-    return VirtualIterator::Items{size, [range = *this, &in](graph::SymId number) {
-                                    Value* at = in.binary(cpython::kNbMultiply, false, range.step,
-                                                          range.trace.pyInt(range.trace.syms().canonical(number)));
-                                    return in.binary(cpython::kNbAdd, false, range.first, at);
-                                  }};
-  }
-  void skip() { trace.fail(BreakReason::kDataDependentShape, "a range that array data decides, item by item"); }
-};
-
 /// Of a str, bytes or constant tuple.
 struct ConstantStep {
   Value* over;
@@ -230,6 +154,7 @@ Value* Interpreter::setIterator(Value* set) {
 // ---- iter() and next() --------------------------------------------------------------------------------------------
 
 Value* Interpreter::iteratorOf(Value* iterable) {
+  if (Value* range = rangeIterator(iterable, false)) return range;
   trace_.open(iterable);
   if (isView(iterable)) return dictIterator(iterable, false);
   switch (iterable->kind) {
@@ -250,7 +175,6 @@ Value* Interpreter::iteratorOf(Value* iterable) {
       break;
     case ValueKind::kConstant:
       if (isConstantOf(iterable, &PyFrozenSet_Type)) return setIterator(iterable);
-      if (PyRange_Check(iterable->object.get())) return rangeIterator(iterable);
       if (Value* members = Collections{*this, trace_}.metaSpecial(iterable, "__iter__", {})) return members;
       return makeIterator(trace_, isTuple(iterable) ? &PyTupleIter_Type : nullptr,
                           ConstantStep{iterable, iterate(iterable)});
@@ -267,12 +191,6 @@ Value* Interpreter::iteratorOf(Value* iterable) {
     iterator->items = iterate(iterable);
   }
   return iterator;
-}
-
-Value* Interpreter::rangeIterator(Value* range) {
-  Py_ssize_t size = PyObject_Size(range->object.get());
-  if (size < 0) raisesPending();
-  return makeIterator(trace_, &PyRangeIter_Type, RangeStep{trace_, range, size});
 }
 
 Value* Interpreter::nextOf(Value* iterator) {
@@ -367,16 +285,7 @@ Value* Interpreter::arrayIterator(Value* array, bool reversed) {
 
 // ---- instructions -------------------------------------------------------------------------------------------------
 
-void Interpreter::onGetIter(const Instr&) { push(iteratorOf(pop())); }
-
-/// An iterator over range(first, first + step * size, step), of which nothing else is seen.
-Value* Interpreter::newRange(graph::SymId first, graph::SymId step, graph::SymId size) {
-  return makeIterator(trace_, &PyRangeIter_Type, NewRangeStep{trace_, first, step, size});
-}
-
-Value* dataRange(Trace& trace, Value* first, Value* step, graph::SymId size) {
-  return makeIterator(trace, &PyRangeIter_Type, DataRangeStep{trace, first, step, size});
-}
+void Interpreter::onGetIter(const Instr&) { push(iteratorOf(popRaw())); }
 
 void Interpreter::onForIter(const Instr& instr) {
   Value* iterator = trace_.open(top());

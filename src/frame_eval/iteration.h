@@ -9,7 +9,7 @@ namespace fw::capture {
 PyObject* iterFunction(Trace& trace);
 
 /// Items that are computed by a function object: `auto step(Interpreter&) -> Value*`; it may have a `recipe(Trace&)`
-/// and `items(Interpreter&)` with `skip()`.
+/// `items(Interpreter&)` with `skip()`, and a list `sources` of the iterators that it takes its items from.
 template <typename Step>
 class StepIterator : public VirtualIterator {
  public:
@@ -31,6 +31,10 @@ class StepIterator : public VirtualIterator {
   void skip() override {
     if constexpr (requires { step_.skip(); }) step_.skip();
   }
+  std::vector<Value*> sources() const override {
+    if constexpr (requires { step_.sources; }) return step_.sources;
+    return {};
+  }
   std::optional<Recipe> recipe(Trace& trace) override {
     if constexpr (requires { step_.recipe(trace); }) return step_.recipe(trace);
     return std::nullopt;
@@ -49,8 +53,5 @@ Value* makeIterator(Trace& trace, PyTypeObject* cls, Step step) {
   v->cls = Ref::create(reinterpret_cast<PyObject*>(cls));
   return v;
 }
-
-/// An iterator over range(first, first + step * size, step) of which array data decides what it is.
-Value* dataRange(Trace& trace, Value* first, Value* step, graph::SymId size);
 
 }  // namespace fw::capture

@@ -116,7 +116,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     if (!was || was->kind == ValueKind::kUnjoined || frame_.slots[slot] != in_.look(was))
       refuse("a variable is written on a way out of it");
   }
-  const bool endless = frame_.goesOn->isConstant();
+  const bool endless = endless_ = frame_.goesOn->isConstant();
   if (endless && (!items || frame_.goesOn->object.get() != Py_True)) refuse("it is left in every turn, or in none");
   if (!endless && period_ > 1) refuse("it is left while arrays change places");
   TracedLoop loop{begin, 0, symbol, rounds};

@@ -208,7 +208,7 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
     if (!attempt(&items, count)) continue;
     FW_CHECK(frame_.stack.back() == iterator_);
     frame_.stack.pop_back();
-    iterator_->lazy = std::make_unique<StepIterator<Exhausted>>(Exhausted{});
+    exhaust(iterator_);
     goOnBehind();
     return true;
   }
@@ -237,6 +237,16 @@ bool Rolling::rollWhile() {
       return true;
     }
   refuse("it changes more and more");
+}
+
+/// All items have been taken; or as many as there were turns, and who goes on with the iterator has to know.
+void Rolling::exhaust(Value* iterator) {
+  for (Value* source : iterator->lazy->sources()) exhaust(source);
+  iterator->lazy = std::make_unique<StepIterator<Exhausted>>(Exhausted{});
+  ++iterator->position;  // it is another one now
+  if (endless_) return;
+  trace_.branches.forget(iterator, "behind the loop, an iterator has been left by it on the way");
+  trace_.loops->unknownBehind[iterator] = key();
 }
 
 /// Goes on where the loop has been left.

@@ -116,7 +116,7 @@ class Rolling {
   bool attempt(const VirtualIterator::Items* items, std::optional<graph::SymId> count);
   void giveValues(graph::SymId symbol);
   bool mayBeWritten(Value* joined) const;
-  void goOnBehind();
+  void goOnBehind(), exhaust(Value* iterator);
   bool isClosed(const BranchState& before, std::vector<Value*>& forgotten);
   bool addContents(const BranchState& before, std::vector<Value*>* forgotten);
   [[noreturn]] void refuse(const std::string& why);
@@ -138,6 +138,7 @@ class Rolling {
   bool mayHaveNoTurn_ = false;
   bool recalled_ = false;  ///< what it hands on has been found out before
   LoopLeft left_;
+  bool endless_ = true;  ///< no turn leaves it from inside
   bool leaves_ = false;  ///< the turn that was traced last ends outside of the loop
   int exit_ = -1;        ///< where turns go that leave the loop from inside
   int period_ = 1;       ///< turns until arrays that change places are where they were: these are one round

@@ -158,6 +158,7 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kList:
     case ValueKind::kDict:
     case ValueKind::kSlice:
+    case ValueKind::kRange:
     case ValueKind::kIterator:
     case ValueKind::kFunction:
     case ValueKind::kMethod:

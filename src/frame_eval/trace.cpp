@@ -401,6 +401,7 @@ bool Trace::truth(Value* value) {
     case ValueKind::kNull:
     case ValueKind::kCell:
     case ValueKind::kUnjoined: branches.refuse(value);
+    case ValueKind::kRange:
     case ValueKind::kUnread: break;
   }
   FW_UNREACHABLE();

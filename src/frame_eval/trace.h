@@ -52,7 +52,8 @@ class Trace {
   Value* tuple(std::vector<Value*> items);
   Value* list(std::vector<Value*> items);
   Value* slice(Value* start, Value* stop, Value* step);
-  Value* make(ValueKind kind);  ///< blank
+  void holdRange(Value* range);  ///< a kRange becomes a constant, by guards
+  Value* make(ValueKind kind);   ///< blank
   std::deque<Value>& values() { return values_; }
   /// The value of an object that exists outside the trace, unopened: a kObject without guards, which can be moved and
   /// handed back. One Value per source, and one per mutable object: a second source of the same object is guarded to be

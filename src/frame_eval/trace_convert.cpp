@@ -80,6 +80,7 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kList: fail(BreakReason::kUnsupportedNumpy, "operand of type list");
     case ValueKind::kDict: fail(BreakReason::kUnsupportedNumpy, "operand of type dict");
     case ValueKind::kSlice: fail(BreakReason::kUnsupportedNumpy, "operand of type slice");
+    case ValueKind::kRange: fail(BreakReason::kUnsupportedNumpy, "operand of type range");
     case ValueKind::kSet: fail(BreakReason::kUnsupportedNumpy, "operand of type set");
     case ValueKind::kDeque: fail(BreakReason::kUnsupportedNumpy, "operand of type deque");
     case ValueKind::kOpaque:
@@ -195,6 +196,7 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kDict: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyDict_Type;
     case ValueKind::kDeque: return cpython::dequeType();
     case ValueKind::kSlice: return &PySlice_Type;
+    case ValueKind::kRange: return &PyRange_Type;
     case ValueKind::kFunction: return &PyFunction_Type;
     case ValueKind::kMethod: return value->name.empty() ? &PyMethod_Type : &PyCFunction_Type;
     case ValueKind::kCell:

@@ -159,6 +159,7 @@ Value* Trace::fromSource(SourceId source, PyObject* object) {
 
 Value* Trace::open(Value* v) {
   if (v->kind == ValueKind::kUnjoined) branches.refuse(v);
+  if (v->kind == ValueKind::kRange) holdRange(v);
   if (v->kind != ValueKind::kObject || v->opened) return v;
   if (v->written && PyDict_CheckExact(v->object.get()))
     fail(BreakReason::kUnsupportedObject, "globals() after writing a global");

@@ -32,6 +32,8 @@ enum class ValueKind : uint8_t {
   kList,         ///< items; identity is the Value itself
   kDict,         ///< keys[i] (constants) -> items[i], in insertion order
   kSlice,        ///< items = start, stop, step
+  kRange,        ///< items = start, stop, step, which are not all known; `sym` = how many it yields. Opened, it is held
+                 ///< fast and becomes a constant; `opened`: array data decides
   kIterator,  ///< items not yet taken, from `position` on; with a `name`: a view of a dict, walked any number of times
   kFunction,  ///< Python function made during the trace (a constant function has kind kConstant)
   kMethod,    ///< items[0] = function or builtin value, items[1] = self; `name` for methods of arrays
@@ -79,6 +81,8 @@ struct VirtualIterator {
   virtual std::optional<Items> items(Interpreter&) { return std::nullopt; }
   /// One that has items() goes on behind the first of them.
   virtual void skip() {}
+  /// Iterators that this one takes its items from.
+  virtual std::vector<Value*> sources() const { return {}; }
   /// Another that will answer the same. Null: there is no way to make one.
   virtual std::unique_ptr<VirtualIterator> copy() const { return nullptr; }
 };

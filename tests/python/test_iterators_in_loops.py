@@ -1,0 +1,170 @@
+"""Loops over ranges and iterators that nobody knows in advance: what they walk, and where they are behind the loop."""
+import numpy as np
+import pytest
+
+import fusewire
+from compare import assert_same_call
+
+
+def enumerated_pairs(x, y, k):
+    s = 0.0
+    for i, (a, b) in enumerate(zip(x, y)):
+        s += i * a - b
+    return s
+
+
+def zip_of_enumerated(x, y, k):
+    s = 0.0
+    for (i, a), b in zip(enumerate(x, k), reversed(y)):
+        s += i * a - b
+    return s
+
+
+def backwards(x, y, k):
+    s = 0.0
+    for i in reversed(range(len(x))):
+        s = s * 0.5 + x[i]
+    return s
+
+
+def backwards_by_steps(x, y, k):
+    s = 0.0
+    for i in reversed(range(1, len(x), 3)):
+        s = s * 0.5 + x[i] * i
+    return s
+
+
+def counted_range(x, y, k):
+    s = 0.0
+    for n, i in enumerate(range(0, len(x), 2)):
+        s += n * x[i]
+    return s
+
+
+def zipped_range(x, y, k):
+    s = 0.0
+    for i, a in zip(range(len(x)), y):
+        s += x[i] * a * i
+    return s
+
+
+def steps(x, y, k):
+    s = 0.0
+    for i in range(0, len(x), k):
+        s += x[i]
+    for i in range(len(x) - 1, -1, -k):
+        s -= 0.5 * x[i] * i
+    return s
+
+
+def kept_range(x, y, k):
+    r = range(len(x))
+    s = 0.0
+    for i in r:
+        s += x[i]
+    for i in r:
+        s -= 0.5 * y[i]
+    return s, len(r), r
+
+
+def returned_range(x, y, k):
+    return x + 1, range(k, 2 * len(x) - 1, 2)
+
+
+def triangle(x, y, k):
+    s = 0.0
+    for i in range(len(x)):
+        for j in reversed(range(i)):
+            s = s * 0.75 + x[j] * y[i]
+    return s
+
+
+ONE_LOOP = [enumerated_pairs, zip_of_enumerated, backwards, backwards_by_steps, counted_range, zipped_range, steps, triangle]
+
+
+@pytest.mark.parametrize("function", ONE_LOOP, ids=lambda f: f.__name__)
+def test_one_loop(function):
+    compiled = fusewire.compile(function, fullgraph=True)
+    for n in (70, 500, 71, 70):
+        x = np.random.default_rng(n).random(n)
+        for k in (3, 7):
+            assert_same_call(function, compiled, (x, x[::-1] - 0.25, k))
+
+
+@pytest.mark.parametrize("function", [*ONE_LOOP, kept_range, returned_range], ids=lambda f: f.__name__)
+def test_sizes(function):
+    compiled = fusewire.compile(function)
+    for n in (0, 1, 2, 5, 100, 3):
+        x = np.random.default_rng(n).random(n)
+        for k in (1, 2, 200):
+            assert_same_call(function, compiled, (x, x[::-1] - 0.25, k))
+
+
+def rest_of_an_array(x, limit):
+    it = iter(x)
+    s = 0.0
+    for v in it:
+        s += v
+        if v > limit:
+            break
+    return s, next(it, -1.0)
+
+
+def rest_of_enumerate(x, limit):
+    it = enumerate(x)
+    s = 0.0
+    for _, v in it:
+        s += v
+        if v > limit:
+            break
+    return s, list(it)[:2]
+
+
+def rest_of_what_was_zipped(x, limit):
+    it = iter(range(len(x)))
+    s = 0.0
+    for i, v in zip(it, x):
+        s += v * i
+        if v > limit:
+            break
+    for i in it:
+        s -= x[i]
+    return s
+
+
+def used_up(x, limit):
+    it = iter(x)
+    s = 0.0
+    for v in it:
+        s += v
+    for v in it:
+        s += 1000.0
+    return s, next(it, -1.0)
+
+
+def used_up_inside(x, limit):
+    it = iter(x)
+    s = 0.0
+    for k in range(100):
+        for v in it:
+            s += v
+        s *= 0.5
+    return s
+
+
+def twice_the_same(x, limit):
+    it = iter(x)
+    s = 0.0
+    for a, b in zip(it, it):
+        s = s * 0.5 + a - b
+    return s
+
+
+@pytest.mark.parametrize("limit", [0.25, 0.97, 2.0])
+@pytest.mark.parametrize("function", [rest_of_an_array, rest_of_enumerate, rest_of_what_was_zipped, used_up, used_up_inside, twice_the_same], ids=lambda f: f.__name__)
+def test_where_an_iterator_is_behind_the_loop(function, limit):
+    """A loop that is left from inside has taken as many items as it had turns: who goes on with the iterator finds the rest."""
+    compiled = fusewire.compile(function)
+    for n in (100, 71, 3, 0):
+        for seed in range(3):
+            assert_same_call(function, compiled, (np.random.default_rng(seed).random(n), limit))
