@@ -113,6 +113,7 @@ class SymContext {
   absl::flat_hash_map<std::string, SymId> named_;
   absl::flat_hash_map<SymId, SymId> canonical_;  // answers of canonical() since something was learnt
   absl::flat_hash_map<SymId, SymId> assumed_;    // symbols and monomials, and what stands for them
+  bool learnt_ = false;                          // a rule, or a range of a symbol
   std::vector<SymId> zeros_;                     // expressions known to be 0 that no rule could be made of
 };
 

@@ -66,6 +66,9 @@ class SymAlgebra {
   std::vector<SymId> assumedBounds();
   /// See symint_facts.h.
   SymRange refine(SymId id);
+  /// What a sum that is 0, or at least 0, says of the ranges of its symbols.
+  void narrowFactors(const SymPoly& zero);
+  void narrowByQuotients(const SymPoly& notNegative);
   /// Looks again at the expressions known to be 0 that mention `part`, about which more is known now.
   void reconsiderZeros(SymId part);
   /// id, or the constant that it must be by the ranges of its operands.

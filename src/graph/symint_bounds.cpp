@@ -19,7 +19,7 @@ constexpr int kMaxTotal = 40000;  ///< of one prover: what has not been proved b
 constexpr size_t kMaxSize = 48;   ///< terms
 
 /// The atoms of `of` without those of `without`; nullopt if some are missing.
-std::optional<SymTerm> quotient(const SymTerm& of, const SymTerm& without) {
+std::optional<SymTerm> termWithout(const SymTerm& of, const SymTerm& without) {
   SymTerm rest{1, of.atoms};
   for (SymId atom : without.atoms) {
     auto at = std::find(rest.atoms.begin(), rest.atoms.end(), atom);
@@ -86,6 +86,28 @@ void BoundProver::push(SymPoly poly) {
   }
   facts_.push_back(poly);
   pushFactors(poly);
+  pushTogether(poly);
+}
+
+/// 2t >= s + 1 and s + 5 >= 3t leave 4 >= t: what two facts about the same two atoms say of one of them.
+void BoundProver::pushTogether(const SymPoly& poly) {
+  const auto ofTwo = [](const SymPoly& p) {
+    return p.size() >= 2 && p.size() <= 3 && p[0].atoms.size() == 1 && p[1].atoms.size() == 1 &&
+           (p.size() == 2 || p[2].atoms.empty());
+  };
+  if (!ofTwo(poly)) return;
+  const std::vector<size_t> list = factsOf_[poly[0].atoms[0]];
+  for (size_t number : list) {
+    const SymPoly other = facts_[number];
+    if (!ofTwo(other) || other[0].atoms != poly[0].atoms || other[1].atoms != poly[1].atoms) continue;
+    for (size_t gone : {0, 1}) {
+      const int64_t x = poly[gone].coefficient, y = other[gone].coefficient;
+      if (x == INT64_MIN || y == INT64_MIN || (x > 0) == (y > 0)) continue;
+      const std::optional<SymPoly> scaled = algebra_.add({}, poly, std::abs(y));
+      const std::optional<SymPoly> sum = scaled ? algebra_.add(*scaled, other, std::abs(x)) : std::nullopt;
+      if (sum && sum->size() == 2 && algebra_.range(*sum).lo < 0) push(SymAlgebra::inLowestTerms(*sum));
+    }
+  }
 }
 
 /// s * (t - 1) >= 0 of s > 0 is t >= 1; s * t >= 1 of s >= 0 is s >= 1 and t >= 1.
@@ -188,13 +210,17 @@ bool BoundProver::nonNegative(SymId id) {
   if (total_ > kMaxTotal) return false;
   const SymPoly p = algebra_.poly(context_.canonical(id));
   if (search(p)) return true;
-  // 16 - 2 * s is s * t - 2 * s where s * t is 16.
+  // 16 - 2 * s is s * t - 2 * s where s * t is 16, and s * u - 16 is s * u - s * t.
   const int64_t constant = p.empty() || !p.back().atoms.empty() ? 0 : p.back().coefficient;
-  return constant > 0 && std::any_of(products_.begin(), products_.end(), [&](const SymPoly& product) {
-           const int64_t value = -product[1].coefficient;
-           const std::optional<SymPoly> shown = algebra_.add(p, product, constant / value + (constant % value != 0));
-           return shown && search(*shown);
-         });
+  return std::any_of(products_.begin(), products_.end(), [&](const SymPoly& product) {
+    const int64_t value = -product[1].coefficient, times = constant / value, rest = constant % value;
+    for (const int64_t way : {rest > 0 ? times + 1 : times, rest < 0 ? times - 1 : times}) {
+      const std::optional<SymPoly> shown = way == 0 ? std::nullopt : algebra_.add(p, product, way);
+      if (shown && search(*shown)) return true;
+      if (rest >= 0) break;
+    }
+    return false;
+  });
 }
 
 bool BoundProver::search(const SymPoly& p) {
@@ -317,7 +343,7 @@ std::vector<BoundProver::Step> BoundProver::stepsAgainst(const SymPoly& p, const
   for (size_t number : candidates) {
     for (const SymTerm& t : facts_[number]) {
       if (term.atoms.empty() != t.atoms.empty()) continue;
-      std::optional<SymTerm> factor = quotient(term, t);
+      std::optional<SymTerm> factor = termWithout(term, t);
       if (!factor) continue;
       const SymRange sign = algebra_.range(*factor);
       if (sign.lo < 0 && sign.hi > 0) continue;

@@ -48,6 +48,7 @@ class BoundProver {
   void knowAtom(SymId atom);
   void push(SymPoly poly);
   void pushFactors(const SymPoly& poly);
+  void pushTogether(const SymPoly& poly);
   void knowPositive(SymId atom);
   void pushWithoutQuotients(const SymPoly& p);
   bool isBad(const SymTerm& t) const { return algebra_.range(t).lo < 0; }

@@ -77,16 +77,18 @@ class RegionScopes {
   std::optional<AccessProver::Scope> scope_;
 };
 
-/// What definitions say of their symbols. A kernel that mentions one comes behind it, so that it holds there; others
-/// may come before, or run without it.
+/// What definitions say of their symbols.
 class Definitions {
  public:
-  Definitions(const graph::Graph& graph, const graph::Plan& plan) : syms_(graph.syms()) {
-    if (plan.definitions > 0) find(plan.steps);
+  Definitions(const graph::Graph& graph, const graph::Plan& plan)
+      : syms_(graph.syms()),
+        inFrontOf_(plan.groups.size()) {
+    if (plan.definitions > 0) find(plan.steps, {});
   }
 
+  /// Of the definitions that the kernel mentions, which come in front of it wherever it stands.
   std::vector<graph::SymId> factsFor(const Kernel& kernel) const {
-    return facts([&](graph::SymId symbol) {
+    return facts(all_, [&](graph::SymId symbol) {
       const auto places = [&](const Access& access) { return graph::mentions(syms_, access.offset, symbol); };
       const auto counts = [&](const Expr& e) {
         return e.op == ScalarOp::kParam && graph::mentions(syms_, e.sym, symbol);
@@ -96,9 +98,14 @@ class Definitions {
     });
   }
 
+  /// Of all that have been made whenever the group runs.
+  std::vector<graph::SymId> factsInFrontOf(size_t group) const {
+    return facts(inFrontOf_[group], [](graph::SymId) { return true; });
+  }
+
   /// Of the places in memory that are results: they come behind everything.
   std::vector<graph::SymId> factsFor(absl::Span<const graph::OutputBinding> outputs) const {
-    return facts([&](graph::SymId symbol) {
+    return facts(all_, [&](graph::SymId symbol) {
       return std::any_of(outputs.begin(), outputs.end(), [&](const graph::OutputBinding& output) {
         const auto counts = [&](graph::SymId size) { return graph::mentions(syms_, size, symbol); };
         return output.isView && (graph::mentions(syms_, output.offset, symbol) ||
@@ -108,26 +115,35 @@ class Definitions {
   }
 
  private:
-  std::vector<graph::SymId> facts(absl::FunctionRef<bool(graph::SymId)> mentioned) const {
+  using List = std::vector<const graph::DefineStep*>;
+
+  std::vector<graph::SymId> facts(const List& list, absl::FunctionRef<bool(graph::SymId)> wanted) const {
     std::vector<graph::SymId> facts;
-    for (const graph::DefineStep* step : steps_) {
-      if (!mentioned(step->symbol)) continue;
+    for (const graph::DefineStep* step : list) {
+      if (!wanted(step->symbol)) continue;
       facts.push_back(syms_.sub(step->symbol, step->least));
       facts.push_back(syms_.sub(step->most, step->symbol));
     }
     return facts;
   }
 
-  void find(const graph::Steps& steps) {
+  /// `made`: those in front of the steps. What a body defines ends with it.
+  void find(const graph::Steps& steps, List made) {
     for (const graph::Step& step : steps) {
-      if (const auto* define = std::get_if<graph::DefineStep>(&step.what)) steps_.push_back(define);
+      if (const auto* define = std::get_if<graph::DefineStep>(&step.what)) {
+        all_.push_back(define);
+        made.push_back(define);
+      }
+      if (const auto* kernel = std::get_if<graph::KernelStep>(&step.what))
+        inFrontOf_[static_cast<size_t>(kernel->group)] = made;
       if (const graph::ControlStep* control = graph::controlOf(step))
-        for (const graph::ControlStep::Body& body : control->bodies) find(body.steps);
+        for (const graph::ControlStep::Body& body : control->bodies) find(body.steps, made);
     }
   }
 
   graph::SymContext& syms_;
-  std::vector<const graph::DefineStep*> steps_;
+  List all_;
+  std::vector<List> inFrontOf_;  ///< by group
 };
 
 /// How far the accesses reach that are not proved to stay inside of their buffers, and results that are views. An error
@@ -162,9 +178,15 @@ absl::StatusOr<std::vector<Reach>> unprovedReaches(const graph::Graph& graph, co
         problems.push_back(absl::StrCat("result ", result, " in buffer ", output.buffer.index));
     }
   }
-  const auto prove = [&](const Kernel& kernel, bool known) {
-    const AccessProver::Scope defined(prover, {}, definitions.factsFor(kernel));
-    for (uint32_t access : prover.unproved(kernel)) {
+  const auto unproved = [&](const Kernel& kernel, const std::vector<graph::SymId>& facts) {
+    const AccessProver::Scope defined(prover, {}, facts);
+    return prover.unproved(kernel);
+  };
+  const auto prove = [&](const Kernel& kernel, std::optional<size_t> group, bool known) {
+    std::vector<uint32_t> open = unproved(kernel, definitions.factsFor(kernel));
+    // What has been cut out of a part that data decides need not mention it, and lies where it does all the same.
+    if (!open.empty() && group && plan.definitions > 0) open = unproved(kernel, definitions.factsInFrontOf(*group));
+    for (uint32_t access : open) {
       std::optional<Reach> reach = reachOf(kernel, access, graph.syms());
       inRegion |= !known || (reach && !isEarly(*reach));
       if (options.refuseUnproved || !reach)
@@ -175,9 +197,9 @@ absl::StatusOr<std::vector<Reach>> unprovedReaches(const graph::Graph& graph, co
   };
   for (size_t group = 0, k = 0; group < program.kernelsUpTo.size(); ++group) {
     const RegionScopes scopes(prover, graph, plan, plan.groups[group].region);
-    for (; k < program.kernelsUpTo[group]; ++k) prove(program.kernels[k], plan.isStraight());
+    for (; k < program.kernelsUpTo[group]; ++k) prove(program.kernels[k], group, plan.isStraight());
   }
-  for (const Kernel& commit : program.commits) prove(commit, plan.isStraight());
+  for (const Kernel& commit : program.commits) prove(commit, std::nullopt, plan.isStraight());
   if (inRegion && !options.refuseUnproved)
     return absl::UnimplementedError(
         "an access behind a loop, branch or call is not proved to stay inside of its array");

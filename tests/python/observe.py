@@ -48,11 +48,12 @@ class Observation:
 
 
 def user_frames(error: BaseException) -> list:
-    """Function, file, line and columns of every frame of the traceback but those of this file. Columns of an unbound
-    local are left out: CPython tells those of the local before it where it loads both in one instruction."""
-    exact = not isinstance(error, UnboundLocalError)
-    return [(f.f_code.co_name, f.f_code.co_filename, *(where if exact else where[:1])) for f, where in _positions(error.__traceback__)
-            if f.f_code.co_filename != __file__]
+    """Function, file, line and columns of every frame of the traceback but those of this file. Where a local is not bound,
+    CPython tells the place of the instruction before, if it has made one of both: there only the function counts."""
+    frames = [(f.f_code.co_name, f.f_code.co_filename, *where) for f, where in _positions(error.__traceback__) if f.f_code.co_filename != __file__]
+    if isinstance(error, UnboundLocalError) and frames:
+        frames[-1] = frames[-1][:2]
+    return frames
 
 
 def _positions(tb):

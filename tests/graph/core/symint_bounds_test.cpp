@@ -102,6 +102,34 @@ TEST_F(Bounds, OfKnownProducts) {
   EXPECT_FALSE(holds("8 + -2*s1"));
 }
 
+TEST_F(Bounds, OfTheFactorsOfANumber) {
+  c.assumeEqual(of("s0*s1 + -1*s1"), of("12"));
+  EXPECT_EQ(c.range(s0).lo, 2);
+  EXPECT_EQ(c.range(s0).hi, 13);
+  EXPECT_EQ(c.range(s1).lo, 1);
+  EXPECT_TRUE(holds("s0 + -2"));
+  EXPECT_FALSE(holds("s0 + -3"));
+}
+
+TEST_F(Bounds, OfAProductThatIsLessThanAnother) {
+  c.assumeEqual(of("s1*t"), of("12"));
+  assume("s0 + -1*t + -1");
+  EXPECT_TRUE(holds("s0*s1 + -1*s1 + -12"));
+  EXPECT_FALSE(holds("s0*s1 + -1*s1 + -13"));
+}
+
+TEST_F(Bounds, OfTwoQuotientsThatAreEqual) {
+  c.assumeEqual(of("(s0 + 3)//4"), of("(s0 + 1)//2"));
+  EXPECT_EQ(c.range(s0).hi, 3);
+}
+
+TEST_F(Bounds, OfTwoFactsAboutTwoSymbols) {
+  assume("(s0 + 2)//3 + -1*s1 + 1");
+  assume("2*s1 + -1*s0 + -1");
+  EXPECT_TRUE(holds("4 + -1*s1"));
+  EXPECT_FALSE(holds("3 + -1*s1"));
+}
+
 TEST_F(Bounds, OfWhatStandsForASymbol) {
   const SymId x = c.symbol("x", {2, 5});
   c.assumeEqual(x, of("s0 + -1*s1*t"));

@@ -1,5 +1,6 @@
 // Symbolic integers: simplifications by example, everything else by comparing random expressions with plain arithmetic.
 #include "graph/symint.h"
+#include "graph/symint_bounds.h"
 
 #include <functional>
 #include <random>
@@ -349,6 +350,43 @@ TEST(SymFuzz, AssumptionsKeepValues) {
       }
     }
   }
+}
+
+TEST(SymFuzz, BoundsAreNeverWrong) {
+  // What guards say holds for the chosen values: nothing that is -1 for them is proved not to be negative.
+  int proved = 0;
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    Fuzz fuzz(seed);
+    SymContext& c = fuzz.context;
+    const Values v = fuzz.sample();
+    const auto shifted = [&](const Expression& e, int64_t value) {
+      return c.add(e.id, c.constant(value - static_cast<int64_t>(e.f(v))));
+    };
+    std::vector<SymId> guarded;
+    for (int i = 0; i < 3; ++i) {
+      const SymId atLeastZero = shifted(fuzz.make(2), fuzz.random.between(0, 2));
+      if (fuzz.random.between(0, 1)) c.assumeWithin(atLeastZero, {0, INT64_MAX});
+      guarded.push_back(atLeastZero);
+    }
+    for (int i = 0; i < 2; ++i) c.assumeEqual(shifted(fuzz.make(2), 0), c.constant(0));
+    std::vector<std::pair<SymId, SymId>> claims;
+    for (int i = 0; i < 6; ++i) {
+      // Parts of what is known are what proofs begin with; half of the claims are sums of them.
+      Expression claim = fuzz.make(2);
+      SymId id = claim.id;
+      const SymId more = guarded[static_cast<size_t>(i) % guarded.size()];
+      if (i % 2 == 0) id = c.add(c.mul(more, c.constant(fuzz.random.between(1, 3))), c.sub(id, id));
+      const absl::StatusOr<int64_t> value = c.evaluate(id, v);
+      ASSERT_TRUE(value.ok());
+      claims.emplace_back(c.sub(id, c.constant(*value + 1)), c.add(id, c.constant(-*value + 3)));
+    }
+    BoundProver prover(c, guarded);
+    for (const auto& [wrong, possible] : claims) {
+      ASSERT_FALSE(prover.nonNegative(wrong)) << c.print(wrong) << " seed " << seed;
+      proved += prover.nonNegative(possible);
+    }
+  }
+  EXPECT_GT(proved, 100);
 }
 
 }  // namespace
