@@ -370,7 +370,8 @@ SymPoly SymAlgebra::withoutPositiveFactors(SymPoly p) const {
   const absl::InlinedVector<SymId, 2> atoms = p[0].atoms;
   for (SymId atom : atoms) {
     const auto has = [&](const SymTerm& t) { return std::find(t.atoms.begin(), t.atoms.end(), atom) != t.atoms.end(); };
-    if (p.size() < 2 || context_.range(atom).lo < 1 || !std::all_of(p.begin(), p.end(), has)) continue;
+    if (p.size() == 1 && p[0].atoms.size() == 1) break;
+    if (context_.range(atom).lo < 1 || !std::all_of(p.begin(), p.end(), has)) continue;
     for (SymTerm& t : p) t.atoms.erase(std::find(t.atoms.begin(), t.atoms.end(), atom));
   }
   return p;

@@ -98,19 +98,27 @@ void PlaceProver::openLoop(SymId index, SymId from, SymId to) {
   loops_.push_back(loop);
 }
 
-/// What `upper` is if it is more than 0: then a factor max(x, 0) of it is x.
+/// What `atom` is if it is more than 0: then max(x, 0) is x, and so are all operands of a minimum.
+SymId PlaceProver::positive(SymId atom) {
+  const graph::SymNode n = syms_.node(atom);
+  if (n.op == graph::SymOp::kMax && n.operands.size() == 2)
+    for (int side : {0, 1})
+      if (syms_.isConst(n.operands[side], 0)) return positive(n.operands[1 - side]);
+  if (n.op != graph::SymOp::kMin) return atom;
+  SymId least = positive(n.operands[0]);
+  for (size_t i = 1; i < n.operands.size(); ++i) least = syms_.min(least, positive(n.operands[i]));
+  return least;
+}
+
+/// What `upper` is if it is more than 0: then all of its factors are.
 SymId PlaceProver::ifPositive(SymId upper) {
   graph::SymAlgebra algebra(syms_);
   const SymPoly p = algebra.poly(upper);
   if (p.size() != 1 || p[0].coefficient <= 0) return upper;
   SymId result = syms_.constant(p[0].coefficient);
   for (SymId atom : p[0].atoms) {
-    const graph::SymNode n = syms_.node(atom);
-    if (p[0].atoms.size() > 1 && n.range.lo < 0) return upper;
-    if (n.op == graph::SymOp::kMax && n.operands.size() == 2)
-      for (int side : {0, 1})
-        if (syms_.isConst(n.operands[side], 0)) atom = n.operands[1 - side];
-    result = syms_.mul(result, atom);
+    if (p[0].atoms.size() > 1 && syms_.range(atom).lo < 0) return upper;
+    result = syms_.mul(result, positive(atom));
   }
   return result;
 }

@@ -64,6 +64,7 @@ class PlaceProver {
   };
 
   void openLoop(SymId index, SymId lower, SymId upper);
+  SymId positive(SymId atom);
   SymId ifPositive(SymId upper);
   const Extent& extentOf(graph::BufferId id);
   std::vector<Part> parts(const Extent& extent, uint32_t joined);
