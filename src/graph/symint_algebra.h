@@ -69,6 +69,8 @@ class SymAlgebra {
   /// What a sum that is 0, or at least 0, says of the ranges of its symbols.
   void narrowFactors(const SymPoly& zero);
   void narrowByQuotients(const SymPoly& notNegative);
+  /// Puts `value` in the place of a symbol that it does not mention, whichever of its symbols is the latest.
+  void replace(SymId symbol, SymId value);
   /// Looks again at the expressions known to be 0 that mention `part`, about which more is known now.
   void reconsiderZeros(SymId part);
   /// id, or the constant that it must be by the ranges of its operands.

@@ -125,6 +125,11 @@ void SymContext::assumeEqual(SymId a, SymId b) {
   addRule(from, to);
 }
 
+void SymAlgebra::replace(SymId symbol, SymId value) {
+  const SymId now = context_.canonical(value);
+  if (context_.canonical(symbol) == symbol && !mentions(context_, now, symbol)) context_.addRule(symbol, now);
+}
+
 /// The right sides of symbols stay free of eliminated symbols; rules for larger expressions that mention one are made
 /// anew.
 void SymContext::addRule(SymId from, SymId to) {

@@ -150,6 +150,11 @@ void BoundProver::knowPositive(SymId atom) {
     }
     if (less.size() > 1) push(std::move(less));
   }
+  // max(x, 0) is x then.
+  const SymNode n = context_.node(atom);
+  if (n.op == SymOp::kMax && n.operands.size() == 2)
+    for (const int side : {0, 1})
+      if (context_.range(n.operands[side]).hi < 1) push(algebra_.poly(context_.sub(n.operands[1 - side], atom)));
   asking_.pop_back();
 }
 

@@ -26,8 +26,8 @@ namespace {
 
 constexpr size_t kMaxChoices = 4;
 constexpr uint64_t kMaxValues = 4;  ///< of a symbol, for each of which there is a proof of its own
-constexpr int kMaxValued = 2;       ///< such symbols at once
-constexpr int kMaxTried = 32;       ///< values that one prover tries
+constexpr int kMaxValued = 2;       ///< symbols at once that are something else in a proof
+constexpr int kMaxTried = 32;       ///< values and differences that one prover tries
 constexpr size_t kMaxJoints = 4;    ///< pairs of axes that may be taken together or not, in all combinations
 
 /// of / by if that has no remainder.
@@ -158,7 +158,8 @@ const PlaceProver::Extent& PlaceProver::extentOf(graph::BufferId id) {
 }
 
 bool PlaceProver::inside(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes) {
-  return proved(buffer, offset, terms, bytes) || forEachValue(buffer, offset, terms, bytes);
+  return proved(buffer, offset, terms, bytes) || forEachValue(buffer, offset, terms, bytes) ||
+         byDifference(buffer, offset, terms, bytes);
 }
 
 bool PlaceProver::proved(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes) {
@@ -318,10 +319,11 @@ SymId PlaceProver::lowest(SymId id) {
 
 bool PlaceProver::holds(SymId id, bool search) { return search ? prover_.nonNegative(id) : prover_.holdsAtOnce(id); }
 
-// --- a few values of a symbol
+// --- a few values of a symbol, or another in its place
 
-PlaceProver::PlaceProver(const PlaceProver& outer, SymId symbol, int64_t value)
-    : PlaceProver(outer.plan_, with(outer.syms_, symbol, value), outer.known_, outer.depth_ + 1) {
+PlaceProver::PlaceProver(const PlaceProver& outer, const graph::SymContext& syms)
+    : PlaceProver(outer.plan_, syms, outer.known_, outer.depth_ + 1) {
+  symbols_ = outer.symbols_;
   for (const Loop& loop : outer.loops_) openLoop(loop.index, syms_.canonical(loop.lower), syms_.canonical(loop.upper));
 }
 
@@ -334,22 +336,46 @@ bool PlaceProver::forEachValue(graph::BufferId buffer, SymId offset, absl::Span<
   const SymRange range = syms_.range(*symbol);
   for (int64_t value = range.lo; value <= range.hi; ++value) {
     ++values_;
-    PlaceProver valued(*this, *symbol, value);
+    PlaceProver valued(*this, with(syms_, *symbol, value));
     if (!valued.inside(buffer, offset, terms, bytes)) return false;
   }
   return true;
 }
 
-/// Of the symbols that the place depends on, the one with the fewest values; none if all have many.
-std::optional<SymId> PlaceProver::ofFewValues(const Extent& extent, SymId offset, absl::Span<const Term> terms) {
+/// x[k:] has s - k rows. That s >= k is a guard: with k + d in the place of s sizes, strides and offsets are products
+/// again, where there were sums of them.
+bool PlaceProver::byDifference(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes) {
+  if (depth_ == kMaxValued || values_ >= kMaxTried) return false;
+  const absl::flat_hash_set<SymId> named = symbolsOf(extentOf(buffer), offset, terms);
+  absl::flat_hash_set<SymId> tried;
+  for (SymId fact : known_) {
+    graph::SymAlgebra algebra(syms_);
+    const SymPoly p = algebra.poly(syms_.canonical(fact));
+    const auto isNamed = [&](const SymTerm& t) { return t.atoms.size() == 1 && named.contains(t.atoms[0]); };
+    if (p.size() < 2 || p.size() > 3 || !isNamed(p[0]) || !isNamed(p[1]) || (p.size() == 3 && !p[2].atoms.empty()))
+      continue;
+    const size_t larger = p[0].coefficient == 1 ? 0 : 1;
+    const SymId symbol = p[larger].atoms[0];
+    if (p[larger].coefficient != 1 || std::abs(p[1 - larger].coefficient) != 1 || !tried.insert(symbol).second)
+      continue;
+    ++values_;
+    graph::SymContext measured = syms_;
+    const SymId difference = measured.symbol(absl::StrCat("#", symbols_++), SymRange{0, INT64_MAX});
+    graph::SymAlgebra(measured).replace(symbol, measured.add(difference, measured.sub(symbol, algebra.fromPoly(p))));
+    PlaceProver inner(*this, measured);
+    if (inner.inside(buffer, offset, terms, bytes)) return true;
+  }
+  return false;
+}
+
+/// The symbols that the place, the loops around it and the extent of the buffer depend on.
+absl::flat_hash_set<SymId> PlaceProver::symbolsOf(const Extent& extent, SymId offset, absl::Span<const Term> terms) {
   std::vector<SymId> open = {offset};
   for (const Term& t : terms) open.push_back(t.stride);
   for (const Loop& loop : loops_) open.insert(open.end(), {loop.lower, loop.upper});
   open.insert(open.end(), extent.shape.begin(), extent.shape.end());
   for (const Extent::Axis& axis : extent.axes) open.push_back(axis.stride);
-  absl::flat_hash_set<SymId> seen(open.begin(), open.end());
-  std::optional<SymId> best;
-  const auto count = [&](SymId id) { return static_cast<uint64_t>(syms_.range(id).hi - syms_.range(id).lo); };
+  absl::flat_hash_set<SymId> seen(open.begin(), open.end()), symbols;
   while (!open.empty()) {
     const SymId id = syms_.canonical(open.back());
     open.pop_back();
@@ -357,8 +383,18 @@ std::optional<SymId> PlaceProver::ofFewValues(const Extent& extent, SymId offset
     for (SymId operand : n.operands)
       if (seen.insert(operand).second) open.push_back(operand);
     const bool isIndex = std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.index == id; });
-    if (n.op != graph::SymOp::kSymbol || isIndex || !graph::bounded(n.range) || count(id) >= kMaxValues) continue;
-    if (!best || count(id) < count(*best)) best = id;
+    if (n.op == graph::SymOp::kSymbol && !isIndex) symbols.insert(id);
+  }
+  return symbols;
+}
+
+/// Of the symbols that the place depends on, the one with the fewest values; none if all have many.
+std::optional<SymId> PlaceProver::ofFewValues(const Extent& extent, SymId offset, absl::Span<const Term> terms) {
+  std::optional<SymId> best;
+  const auto count = [&](SymId id) { return static_cast<uint64_t>(syms_.range(id).hi - syms_.range(id).lo); };
+  for (SymId id : symbolsOf(extent, offset, terms)) {
+    if (!graph::bounded(syms_.range(id)) || count(id) >= kMaxValues) continue;
+    if (!best || count(id) < count(*best) || (count(id) == count(*best) && id < *best)) best = id;
   }
   return best;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/symint_bounds.h"
 #include "kernels/kernel.h"
 
@@ -36,8 +37,8 @@ class PlaceProver {
   bool inside(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes);
 
  private:
-  /// The same with open loops, where `symbol` is `value`.
-  PlaceProver(const PlaceProver& outer, SymId symbol, int64_t value);
+  /// The same with open loops, in a context that knows more of some symbol.
+  PlaceProver(const PlaceProver& outer, const graph::SymContext& syms);
   PlaceProver(const graph::Plan& plan, const graph::SymContext& syms, std::vector<SymId> known, int depth);
   /// First byte of a buffer and the one behind its last, from its data pointer; axes from the largest stride to the
   /// smallest.
@@ -82,6 +83,8 @@ class PlaceProver {
   bool holds(SymId id, bool search);
   bool proved(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes);
   bool forEachValue(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes);
+  bool byDifference(graph::BufferId buffer, SymId offset, absl::Span<const Term> terms, int64_t bytes);
+  absl::flat_hash_set<SymId> symbolsOf(const Extent& extent, SymId offset, absl::Span<const Term> terms);
   std::optional<SymId> ofFewValues(const Extent& extent, SymId offset, absl::Span<const Term> terms);
   bool inAllCases(const Extent& extent, SymId address, int64_t bytes, absl::Span<const SymId> choices);
   void collectChoices(SymId id, std::vector<SymId>& choices) const;
@@ -94,7 +97,7 @@ class PlaceProver {
   std::vector<Loop> loops_;
   std::vector<SymId> known_;  ///< facts that hold in all loops
   int symbols_ = 0;
-  int depth_ = 0;   ///< symbols that have been given a value
+  int depth_ = 0;   ///< symbols that are something else here
   int values_ = 0;  ///< that were tried
 };
 
