@@ -12,7 +12,7 @@ using cpython::Ref;
 
 namespace {
 
-TypeLookups* active = nullptr;
+thread_local TypeLookups* active = nullptr;  // captures of other threads go on while one runs Python code
 
 bool isDunder(PyObject* name) {
   const Py_ssize_t length = PyUnicode_GET_LENGTH(name);

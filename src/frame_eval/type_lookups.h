@@ -11,7 +11,7 @@
 
 namespace fw::capture {
 
-/// What lookUp() answers while one exists; they nest. The GIL guards them.
+/// What lookUp() answers in this thread while one exists; they nest.
 class TypeLookups {
  public:
   TypeLookups();

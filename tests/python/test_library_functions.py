@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy as np
@@ -412,3 +413,35 @@ builtins.kept = Loop(), f, np
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_captures_of_several_threads():
+    """Examples run Python code, so that other threads come to capture meanwhile."""
+    opaque = fusewire.allow_in_graph(lambda x: eval("[None for _ in range(30000)] and np.sort(x)", {"np": np, "x": x}))
+    wrong = []
+
+    def work():
+        for _ in range(5):
+            class Scale:
+                by = 2.0
+
+                def of(self, x):
+                    return x * self.by
+
+            compiled = fusewire.compile(lambda scale, x: opaque(scale.of(x)) + scale.of(x), economy=False)
+            x = np.arange(7.0)
+            for _ in range(2):
+                if not np.array_equal(compiled(Scale(), x), x * 4):
+                    wrong.append(compiled)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
