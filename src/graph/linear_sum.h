@@ -11,7 +11,8 @@
 
 namespace fw::graph {
 
-/// On sum and prod of such a copy: NumPy's byte strides of the leading reduced axes, innermost first.
+/// On sum and prod of such a copy, or, where none is made (Target::listedSums), of any operand that would have needed
+/// one: NumPy's byte strides of the leading reduced axes, innermost first.
 inline constexpr AttrKey kRunStrides = AttrKey::kSteps;
 /// On copy: stays in memory; its readers are not fused with it.
 inline constexpr AttrKey kOwnMemory = AttrKey::kCopy;

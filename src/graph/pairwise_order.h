@@ -52,8 +52,10 @@
 //    where= or a reduction after np.setbufsize(); NumPy older than 2.3; layouts whose order is unknown.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 
 namespace fw::graph {
@@ -91,6 +93,24 @@ inline ReductionChunk chunkOf(absl::Span<const int64_t> runs, bool casting) {
   ReductionChunk chunk{best, best};
   if ((casting || joined) && best > kNumpyBufferElements) chunk.length = core * (kNumpyBufferElements / core);
   return chunk;
+}
+
+/// Rule 2, and chunkOf() of what it gives: of the leading reduced axes, innermost first, with their sizes at run time
+/// and the strides of NumPy's array. Lengths are at least 1.
+inline ReductionChunk chunkOfAxes(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides, bool casting) {
+  absl::InlinedVector<int64_t, 8> runs;
+  int64_t next = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    if (!runs.empty() && strides[i] == next)
+      runs.back() *= sizes[i];
+    else
+      runs.push_back(sizes[i]);
+    next = strides[i] * sizes[i];
+  }
+  if (runs.empty()) runs.push_back(1);
+  const ReductionChunk chunk = chunkOf(runs, casting);
+  return {std::max<int64_t>(chunk.length, 1), std::max<int64_t>(chunk.period, 1)};
 }
 
 /// Rules 6 to 8. `get(i)` answers element i; T is float or double (for f16 use float).

@@ -15,6 +15,9 @@ struct Target {
 
   /// Floating-point numbers are added up in NumPy's order, so that sums have its bits; else in any order.
   bool numpySums = true;
+  /// Kernels take the elements of such a sum as one list, wherever they lie: operands are not copied so that NumPy's
+  /// stretches are one axis, and memory may be walked unevenly (kernels/kernel.h, ListedSum).
+  bool listedSums = false;
   /// Floating-point errors are noticed, for NumPy's error state; else nobody asks for them, and what is not needed is
   /// not computed for their sake. What NumPy answers with an exception still declines where it is computed.
   bool reportsFlags = true;

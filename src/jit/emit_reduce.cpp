@@ -27,6 +27,7 @@ bool repeatable(ScalarOp op) {
 
 void KernelEmitter::emitReduce(StmtId id) {
   const Stmt& stmt = kernel_.stmts[id.index];
+  FW_CHECK_MSG(stmt.order != ReduceOrder::kListed, "sums of this target are not listed");
   ++depth_;
   if (stmt.order == ReduceOrder::kPairwise || stmt.order == ReduceOrder::kPairwisePart) {
     reduced_[id.index] = pairwiseReduce(stmt);

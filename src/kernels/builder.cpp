@@ -444,6 +444,13 @@ std::vector<Val> KernelBuilder::reduce(Val lower, Val upper, bool vectorize, Red
   return results;
 }
 
+void KernelBuilder::listSum(ListedSum sum) {
+  Stmt& outermost = kernel_.stmts.back();
+  FW_CHECK(outermost.kind == StmtKind::kReduce && outermost.order == ReduceOrder::kListed);
+  outermost.sum = static_cast<int>(kernel_.sums.size());
+  kernel_.sums.push_back(std::move(sum));
+}
+
 void KernelBuilder::declareStored(graph::BufferId buffer) {
   FW_CHECK_MSG(!moved_.contains(buffer), "declareStored() after a load of the buffer");
   stored_.insert(buffer);

@@ -89,6 +89,8 @@ class KernelBuilder {
   /// `body` answers one element per accumulator; the results come back in the same order.
   std::vector<Val> reduce(Val lower, Val upper, bool vectorize, ReduceOrder order, std::vector<Acc> accumulators,
                           const std::function<std::vector<Val>(AxisId)>& body);
+  /// The last reduction that was built is the outermost of a kListed sum.
+  void listSum(ListedSum sum);
   void store(Access access, Val value);
   void observe(Val value);
   void branch(Val cond, const std::function<void()>& body);

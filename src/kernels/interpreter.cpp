@@ -37,6 +37,22 @@ uint64_t sumTree(ReduceOrder order, uint64_t init, const std::vector<uint64_t>& 
   return bitsOf(sum);
 }
 
+/// init + the elements as `by` adds them, stretch by stretch.
+template <class T>
+uint64_t sumOfList(ListedSum::By by, graph::ReductionChunk chunk, uint64_t init, const std::vector<uint64_t>& list) {
+  const auto get = [&](int64_t i) { return fromBits<T>(list[static_cast<size_t>(i)]); };
+  const auto n = static_cast<int64_t>(list.size());
+  T sum = fromBits<T>(init);
+  for (int64_t i = 0; by == ListedSum::By::kElement && i < n; ++i) sum = sum + get(i);
+  for (int64_t period = 0; by != ListedSum::By::kElement && period < n; period += chunk.period)
+    for (int64_t first = period, end = std::min(period + chunk.period, n); first < end; first += chunk.length) {
+      const int64_t count = std::min(chunk.length, end - first);
+      sum = sum + (by == ListedSum::By::kPairs ? graph::pairwiseSum<T>(first, count, get)
+                                               : graph::pairwiseSumOfPart<T>(first, count, get));
+    }
+  return bitsOf(sum);
+}
+
 class Interpreter {
  public:
   Interpreter(const Kernel& kernel, absl::Span<void* const> buffers) : kernel_(kernel), buffers_(buffers) {}
@@ -50,6 +66,16 @@ class Interpreter {
       auto v = syms.evaluate(kernel_.exprs[i].sym, symbols);
       if (!v.ok()) return v.status();
       values_[i] = static_cast<uint64_t>(*v);
+    }
+    for (const ListedSum& sum : kernel_.sums) {
+      std::vector<int64_t> numbers[2];
+      for (const auto& [from, to] : {std::pair(&sum.sizes, &numbers[0]), std::pair(&sum.strides, &numbers[1])})
+        for (SymId id : *from) {
+          auto v = syms.evaluate(id, symbols);
+          if (!v.ok()) return v.status();
+          to->push_back(*v);
+        }
+      chunks_.push_back(graph::chunkOfAxes(numbers[0], numbers[1], sum.casting));
     }
     for (const Access& a : kernel_.accesses) {
       Address address;
@@ -197,7 +223,40 @@ class Interpreter {
     FW_UNREACHABLE();
   }
 
+  /// All elements of a nest of kListed loops, by accumulator.
+  void list(const Stmt& s, std::vector<std::vector<uint64_t>>& lists) {
+    const int64_t upper = static_cast<int64_t>(values_[s.upper.index]);
+    for (int64_t i = static_cast<int64_t>(values_[s.lower.index]); i < upper; ++i) {
+      axes_[s.axis.index] = i;
+      const Stmt* inner = nullptr;
+      for (const Item& item : s.body.items) {
+        const bool nests = item.stmt.valid() && kernel_.stmts[item.stmt.index].order == ReduceOrder::kListed &&
+                           kernel_.stmts[item.stmt.index].sum < 0;
+        if (nests)
+          list(*(inner = &kernel_.stmts[item.stmt.index]), lists);
+        else if (!inner)
+          block({{item}});
+      }
+      for (size_t k = 0; k < lists.size() && !inner; ++k) lists[k].push_back(values_[s.accumulators[k].element.index]);
+    }
+  }
+
+  void sumList(StmtId id, const Stmt& s) {
+    std::vector<std::vector<uint64_t>> lists(s.accumulators.size());
+    list(s, lists);
+    const auto at = static_cast<size_t>(s.sum);
+    std::vector<uint64_t>& results = results_[id.index];
+    results.clear();
+    for (size_t k = 0; k < lists.size(); ++k) {
+      const Accumulator& a = s.accumulators[k];
+      const uint64_t init = values_[a.init.index];
+      results.push_back(a.dtype == DType::kF32 ? sumOfList<float>(kernel_.sums[at].by, chunks_[at], init, lists[k])
+                                               : sumOfList<double>(kernel_.sums[at].by, chunks_[at], init, lists[k]));
+    }
+  }
+
   void reduce(StmtId id, const Stmt& s) {
+    if (s.order == ReduceOrder::kListed) return sumList(id, s);
     const bool tree = s.order == ReduceOrder::kPairwise || s.order == ReduceOrder::kPairwisePart;
     const size_t n = s.accumulators.size();
     std::vector<uint64_t> acc(n);
@@ -245,7 +304,8 @@ class Interpreter {
   std::vector<int64_t> axes_;
   std::vector<std::vector<uint64_t>> results_;
   std::vector<Address> addresses_;
-  std::vector<Extent> extents_;  ///< of the buffers, if accesses are checked
+  std::vector<graph::ReductionChunk> chunks_;  ///< of the kernel's listed sums
+  std::vector<Extent> extents_;                ///< of the buffers, if accesses are checked
   std::optional<uint32_t> outside_;
   std::byte nowhere_[16] = {};
   uint64_t status_ = 0;

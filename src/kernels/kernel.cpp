@@ -32,6 +32,7 @@ std::string_view name(ReduceOrder order) {
     case ReduceOrder::kPairwisePart: return "pairwise_part";
     case ReduceOrder::kFirst: return "first";
     case ReduceOrder::kLowest: return "lowest";
+    case ReduceOrder::kListed: return "listed";
   }
   FW_UNREACHABLE();
 }
@@ -89,6 +90,14 @@ class Printer {
     return text + "]";
   }
 
+  std::string sum(const ListedSum& s) const {
+    static constexpr const char* kWays[] = {" by element", " by pairs", " by pairs of parts"};
+    std::string text = kWays[static_cast<int>(s.by)];
+    for (size_t i = 0; i < s.sizes.size(); ++i)
+      text += (i ? ", " : " of ") + syms_.print(s.sizes[i]) + "*(" + syms_.print(s.strides[i]) + ")";
+    return text + (s.casting ? " casting" : "");
+  }
+
   void line(int depth, const std::string& text) { out_ += std::string(2 * depth, ' ') + text + "\n"; }
 
   void expression(ExprId id, int depth) {
@@ -116,6 +125,7 @@ class Printer {
       case StmtKind::kReduce: text = absl::StrFormat("s%d = reduce %s", id.index, std::string(name(s.order))); break;
     }
     if (s.axis.valid()) text += " " + axis(s.axis) + " in [" + value(s.lower) + ", " + value(s.upper) + ")";
+    if (s.sum >= 0) text += sum(kernel_.sums[static_cast<size_t>(s.sum)]);
     if (s.vectorize) text += " vector";
     if (s.parallel) text += " parallel";
     line(depth, text + " {");
@@ -160,8 +170,12 @@ bool mentions(const Kernel& kernel, const graph::SymContext& syms, SymId symbol)
   const auto does = [&](SymId id) { return id.valid() && graph::mentions(syms, id, symbol); };
   const auto inTerm = [&](const Access::Term& term) { return does(term.stride); };
   return std::any_of(kernel.exprs.begin(), kernel.exprs.end(), [&](const Expr& e) { return does(e.sym); }) ||
-         std::any_of(kernel.accesses.begin(), kernel.accesses.end(), [&](const Access& a) {
-           return does(a.offset) || std::any_of(a.terms.begin(), a.terms.end(), inTerm);
+         std::any_of(
+             kernel.accesses.begin(), kernel.accesses.end(),
+             [&](const Access& a) { return does(a.offset) || std::any_of(a.terms.begin(), a.terms.end(), inTerm); }) ||
+         std::any_of(kernel.sums.begin(), kernel.sums.end(), [&](const ListedSum& sum) {
+           return std::any_of(sum.sizes.begin(), sum.sizes.end(), does) ||
+                  std::any_of(sum.strides.begin(), sum.strides.end(), does);
          });
 }
 

@@ -105,6 +105,20 @@ enum class ReduceOrder : uint8_t {
   kFirst,         ///< an extreme and where it stands, two accumulators: an element that beats the first takes both. NaN
                   ///< beats all else. Positions ascend: of equal elements the first one stays
   kLowest,        ///< the same in any order of positions: of equal elements, that of the lowest position
+  kListed,        ///< the elements of this loop and of the kListed loops right inside as one list, added as
+                  ///< Kernel::sums[Stmt::sum] of the outermost says; for devices
+};
+
+/// init + stretch + stretch ..., NumPy's stretches of a list (graph/pairwise_order.h, rule 5), each added up pairwise;
+/// or init + element + element ...
+struct ListedSum {
+  enum class By : uint8_t { kElement, kPairs, kPairsOfParts };  ///< kPairsOfParts: as ReduceOrder::kPairwisePart
+  By by = By::kElement;
+  bool casting = false;
+  /// Of the leading reduced axes, innermost first: sizes, and the strides in NumPy's array that say which are one run.
+  absl::InlinedVector<SymId, 4> sizes, strides;
+
+  friend bool operator==(const ListedSum&, const ListedSum&) = default;
 };
 
 struct Accumulator {
@@ -139,6 +153,7 @@ struct Stmt {
   bool vectorize = false;
   bool parallel = false;  ///< iterations are independent: the jit may split them over threads
   ReduceOrder order = ReduceOrder::kAny;
+  int sum = -1;  ///< the outermost of kListed loops: in Kernel::sums
   std::vector<Accumulator> accumulators;
   Block body;
   ExprId value;         ///< kStore, kIf, kObserve
@@ -150,6 +165,7 @@ struct Kernel {
   std::vector<Expr> exprs;
   std::vector<Stmt> stmts;
   std::vector<Access> accesses;
+  std::vector<ListedSum> sums;
   uint32_t axisCount = 0;
   Block body;
   /// What becomes of floating-point flags that it raises; nullopt: it raises none.

@@ -29,7 +29,7 @@ using graph::Op;
 using graph::OpClass;
 
 absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const graph::Group& group,
-                                               const GroupEmitter& emitter, Numbers numbers) {
+                                               const GroupEmitter& emitter) {
   ReduceGroup g;
   const auto isReduced = [&](int64_t axis) {
     return std::find(group.reducedAxes.begin(), group.reducedAxes.end(), axis) != group.reducedAxes.end();
@@ -61,7 +61,7 @@ absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const 
           g.order.push_back(static_cast<int64_t>(axis));
       g.order.insert(g.order.end(), own.begin(), own.end());
     }
-    absl::StatusOr<Reduction> r = analyseReduction(graph, group, emitter, id, g.order, numbers);
+    absl::StatusOr<Reduction> r = analyseReduction(graph, group, emitter, id, g.order);
     if (!r.ok()) return graph::Refused::of(graph, id).in(r.status());
     r->level = g.level[id];
     g.reductions.push_back(*std::move(r));
@@ -387,18 +387,21 @@ class RowBuilder {
                               const ElementsFn& elements) {
     const Val zero = b_.constantInt(DType::kI64, 0), size = b_.param(axes[at].size);
     const bool last = at + 1 == axes.size(), pairwise = r.method == Reduction::Method::kPairwise;
+    const bool listed = r.method == Reduction::Method::kListed;
     if (last && r.linear) return stretchedSum(r, axes, open, accs, elements);
     if (last && pairwise && r.buffered) return bufferedSum(r, axes, open, accs, elements);
     if (last) return innermost(r, axes, zero, size, open, accs, elements);
     std::vector<KernelBuilder::Acc> inner = accs;
     if (pairwise)
       for (KernelBuilder::Acc& acc : inner) acc.init = b_.constant(acc.dtype, -0.0);
-    const ReduceOrder order = pairwise ? ReduceOrder::kSequential : ReduceOrder::kAny;
-    return b_.reduce(zero, size, false, order, accs, [&](AxisId axis) {
+    const ReduceOrder order = pairwise ? ReduceOrder::kSequential : listed ? ReduceOrder::kListed : ReduceOrder::kAny;
+    std::vector<Val> results = b_.reduce(zero, size, false, order, accs, [&](AxisId axis) {
       std::vector<AxisId> deeper = open;
       deeper.push_back(axis);
       return reduceNest(r, axes, at + 1, deeper, inner, elements);
     });
+    if (listed && at == kept_.size()) b_.listSum(r.list);
+    return results;
   }
 
   std::vector<Val> innermost(const Reduction& r, const std::vector<NestAxis>& axes, Val lower, Val upper,
@@ -408,8 +411,9 @@ class RowBuilder {
     if (r.method == Reduction::Method::kSequential) order = ReduceOrder::kSequential;
     if (r.method == Reduction::Method::kPairwise)
       order = graph::isComplex(r.dtype) ? ReduceOrder::kPairwisePart : ReduceOrder::kPairwise;
+    if (r.method == Reduction::Method::kListed) order = ReduceOrder::kListed;
     const bool vectorize = !vectorRows_ && order != ReduceOrder::kSequential;
-    return b_.reduce(lower, upper, vectorize, order, accs, [&](AxisId axis) {
+    std::vector<Val> results = b_.reduce(lower, upper, vectorize, order, accs, [&](AxisId axis) {
       std::vector<AxisId> all = open;
       all.push_back(axis);
       std::vector<Val> result;
@@ -419,6 +423,8 @@ class RowBuilder {
       });
       return result;
     });
+    if (order == ReduceOrder::kListed && axes.size() == kept_.size() + 1) b_.listSum(r.list);
+    return results;
   }
 
   /// Stretches of a linear copy, one after the other.
@@ -540,7 +546,7 @@ class RowBuilder {
 
 absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group,
                          GroupEmitter& emitter) {
-  absl::StatusOr<ReduceGroup> g = analyseReduceGroup(graph, group, emitter, b.numbers());
+  absl::StatusOr<ReduceGroup> g = analyseReduceGroup(graph, group, emitter);
   if (!g.ok()) return g.status();
   if (b.numbers() != Numbers::kNumPy) return RowBuilder(b, graph, group, emitter, *g).run();
   for (const Reduction& r : g->reductions) declineUnitAxes(b, group.domain, r);

@@ -18,7 +18,7 @@ struct ReduceGroup {
 };
 
 absl::StatusOr<ReduceGroup> analyseReduceGroup(const graph::Graph& graph, const graph::Group& group,
-                                               const GroupEmitter& emitter, Numbers numbers);
+                                               const GroupEmitter& emitter);
 
 /// Accumulators in memory, for each of the reductions.
 struct ColumnPlan {

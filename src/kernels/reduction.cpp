@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "graph/linear_sum.h"
 #include "graph/pairwise_order.h"
@@ -98,11 +99,45 @@ absl::Status orderFloatSum(const graph::Graph& graph, const graph::Group& group,
   return absl::OkStatus();
 }
 
+/// Where the order is not known, any will do.
+void orderListedSum(const graph::Graph& graph, const graph::Group& group, const GroupEmitter& emitter, Reduction& r) {
+  const graph::Node& node = graph.node(r.id);
+  const bool casting = std::exchange(r.buffered, false);
+  if (r.op != Op::kSum) return;  // products of one element after the other would keep a device waiting
+  const ValueId source = graph::orderingOperand(graph, node);
+  const IntList iteration = graph::iterationOrder(graph, source), domainAxes = emitter.operandAxes(r.id, 0);
+  IntList order;  // innermost first
+  for (int64_t axis : iteration)
+    if (domainAxes[axis] >= 0) order.push_back(domainAxes[axis]);
+  ListedSum list;
+  list.casting = casting;
+  size_t leading = 0;
+  while (leading < order.size() && contains(group.reducedAxes, order[leading])) ++leading;
+  graph::SymContext& syms = graph.syms();
+  for (size_t i = 0; i < leading; ++i) list.sizes.push_back(group.domain[order[i]]);
+  if (leading > 0) list.by = graph::isComplex(r.dtype) ? ListedSum::By::kPairsOfParts : ListedSum::By::kPairs;
+  if (node.attrs.has(graph::kRunStrides)) {
+    const SymList& strides = node.attrs.syms(graph::kRunStrides);
+    if (strides.size() != leading) return;
+    list.strides.assign(strides.begin(), strides.end());
+  } else if (leading == 1) {
+    list.strides.push_back(syms.constant(graph::itemSize(graph.type(source).dtype)));
+  } else if (leading > 1) {
+    const std::optional<SymList> strides = graph::numpyStrides(graph, source);
+    if (!strides) return;
+    for (int64_t axis : iteration)
+      if (list.strides.size() < leading && domainAxes[axis] >= 0) list.strides.push_back((*strides)[axis]);
+  }
+  r.method = Reduction::Method::kListed;
+  r.list = std::move(list);
+  std::reverse(order.begin(), order.end());
+  r.order = onlyReduced(order, group.reducedAxes);
+}
+
 }  // namespace
 
 absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const graph::Group& group,
-                                           const GroupEmitter& emitter, ValueId id, const IntList& order,
-                                           Numbers numbers) {
+                                           const GroupEmitter& emitter, ValueId id, const IntList& order) {
   const graph::Node& node = graph.node(id);
   Reduction r;
   r.id = id;
@@ -114,8 +149,12 @@ absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const grap
   if (graph::isComplex(r.dtype) && r.op != Op::kSum && r.op != Op::kAny && r.op != Op::kAll)
     return absl::UnimplementedError(std::string(graph::info(r.op).text) + " of complex numbers");
   const bool ordered = graph::isInexact(r.dtype) && (r.op == Op::kSum || r.op == Op::kProd);
-  if (!ordered || !emitter.target().numpySums || numbers != Numbers::kNumPy) {
+  if (!ordered || !emitter.target().numpySums) {
     r.buffered = false;
+    return r;
+  }
+  if (emitter.target().listedSums) {
+    orderListedSum(graph, group, emitter, r);
     return r;
   }
   if (node.attrs.has(graph::kRunStrides))

@@ -10,6 +10,7 @@ struct Reduction {
     kAny,         ///< exact in any order, or any will do (Target::numpySums)
     kSequential,  ///< NumPy adds or multiplies element by element
     kPairwise,    ///< sum over stretches along `run`, one after the other along the outer axes
+    kListed,      ///< sum of a list, as `list` says (Target::listedSums)
     kArg,         ///< position of the extreme
   };
   ValueId id;
@@ -22,22 +23,22 @@ struct Reduction {
   bool buffered = false;  ///< kPairwise: stretches of 8192
   bool linear = false;    ///< the operand is a linear copy; its stretches are those of `runStrides`
   SymList runStrides;     ///< linear: see graph::kRunStrides
-  IntList notUnit;        ///< domain axes whose size must not be 1 for this order to be NumPy's
+  ListedSum list;
+  IntList notUnit;  ///< domain axes whose size must not be 1 for this order to be NumPy's
 
   /// Same loops: may share one Reduce statement.
   bool sameLoops(const Reduction& other) const {
     return method == other.method && order == other.order && run == other.run && buffered == other.buffered &&
-           linear == other.linear && runStrides == other.runStrides &&
+           linear == other.linear && runStrides == other.runStrides && list == other.list &&
            (method != Method::kPairwise || graph::isComplex(dtype) == graph::isComplex(other.dtype));
   }
 };
 
 /// Decides method and order from the operand's layout (graph/pairwise_order.h). kUnimplemented for orders that
-/// kernels do not reproduce. Where `numbers` have no order, kAny. `order` is the group's loop order, used where any
-/// will do.
+/// kernels do not reproduce; a target of listed sums adds those in any order. `order` is the group's loop order, used
+/// where any will do.
 absl::StatusOr<Reduction> analyseReduction(const graph::Graph& graph, const graph::Group& group,
-                                           const GroupEmitter& emitter, ValueId id, const IntList& order,
-                                           Numbers numbers);
+                                           const GroupEmitter& emitter, ValueId id, const IntList& order);
 
 /// The accumulators of one reduction.
 struct Accumulation {

@@ -189,13 +189,15 @@ class KernelVerifier {
       require(isElementType(a.dtype), who + ": accumulator type");
       require(arity(a.combine) == 2 && resultRule(a.combine) == ResultRule::kSame, who + ": cannot combine by it");
       domain(a.combine, a.dtype, who);
-      if (s.order == ReduceOrder::kPairwise || s.order == ReduceOrder::kPairwisePart)
-        require(a.combine == ScalarOp::kAdd && graph::isFloat(a.dtype), who + ": pairwise adds floats");
+      if (s.order == ReduceOrder::kPairwise || s.order == ReduceOrder::kPairwisePart || s.order == ReduceOrder::kListed)
+        require(a.combine == ScalarOp::kAdd && graph::isFloat(a.dtype), who + ": pairwise and listed sums add floats");
       if (findsExtreme(s.order))
         require(a.combine == ScalarOp::kMinSecond || a.combine == ScalarOp::kMaxSecond, who + ": not an extreme");
     }
     if (findsExtreme(s.order))
       require(s.accumulators.size() == 2 && graph::isInteger(s.accumulators[1].dtype), who + ": an extreme and where");
+    if (s.sum >= 0)
+      require(s.order == ReduceOrder::kListed && static_cast<size_t>(s.sum) < kernel_.sums.size(), who + ": no list");
     if (!s.axis.valid() || s.axis.index >= axisOpen_.size() || axisOpen_[s.axis.index]) return fail(who + ": axis");
     axisOpen_[s.axis.index] = true;
     if (s.vectorize) vectorAxis_ = s.axis;

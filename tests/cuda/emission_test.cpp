@@ -103,6 +103,8 @@ std::vector<std::string> oneOperation(graph::Op op) {
   return graphs;
 }
 
+constexpr const char* kArchitectures[] = {"sm_80", "sm_90"};
+
 absl::StatusOr<jit::cuda::Nvrtc> nvrtc() {
   std::vector<std::string> places;
   if (const char* place = std::getenv("FUSEWIRE_NVRTC")) places.push_back(place);
@@ -132,16 +134,21 @@ TEST(CudaSources, EveryOperationCompiles) {
   EXPECT_GT(operations, 60) << "elementwise rows that have a form on CUDA";
   auto compiler = nvrtc();
   if (!compiler.ok()) GTEST_SKIP() << "NOT COMPILED: " << compiler.status();
-  auto image = compiler->compile(source, "sm_90");
-  EXPECT_TRUE(image.ok()) << image.status().message();
+  for (const char* architecture : kArchitectures) {
+    auto image = compiler->compile(source, architecture);
+    EXPECT_TRUE(image.ok()) << architecture << ": " << image.status().message();
+  }
 }
 
 TEST(CudaSources, EveryFormCompiles) {
   auto compiler = nvrtc();
   if (!compiler.ok()) GTEST_SKIP() << "NOT COMPILED: " << compiler.status();
   for (const Case& c : readCases(std::string(FW_GOLDEN_DIR) + "/emission.golden")) {
-    auto image = compiler->compile(std::string(kernels::cuda::prelude()) + outcome(c, /*comments=*/false), "sm_90");
-    EXPECT_TRUE(image.ok()) << c.name << ": " << image.status().message();
+    const std::string source = std::string(kernels::cuda::prelude()) + outcome(c, /*comments=*/false);
+    for (const char* architecture : kArchitectures) {
+      auto image = compiler->compile(source, architecture);
+      EXPECT_TRUE(image.ok()) << c.name << " for " << architecture << ": " << image.status().message();
+    }
   }
 }
 

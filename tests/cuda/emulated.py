@@ -13,6 +13,7 @@ import numpy as np
 
 import fusewire
 import loop_cases
+import sum_cases
 
 driver = ctypes.CDLL("libcuda.so.1")
 FAILURES = []
@@ -411,6 +412,20 @@ def check_loops():
             FAILURES.append("a loop over arrays that share memory")
 
 
+def check_sums():
+    """NumPy's bits."""
+    long, short = ((2, 2, 3000),), ((3, 4, 5), (3, 40, 20), (300, 2, 5))
+    for name, functions, layout, x in [*sum_cases.cases(long, ("f4",)), *sum_cases.cases(short)]:
+        for function in functions:
+            compiled = fusewire.compile(function, fullgraph=True)
+            driver.fake_launches()
+            results = compiled(layout(device(x)))
+            if not driver.fake_launches():
+                FAILURES.append(f"{function.__name__} of {name}: nothing is compiled")
+            for text in sum_cases.differences([host(r) for r in results], sum_cases.right(function, layout(x))):
+                FAILURES.append(f"{function.__name__} of {name}: {text}")
+
+
 def check_interrupt():
     """Ctrl-C ends a loop between launches; the arrays are as before the call."""
     compiled = fusewire.compile(loop_cases.jacobi)
@@ -458,6 +473,7 @@ def main():
     check(affine, np.zeros((0, 4), "f4"), launches=False)
     check(affine, np.ones((1, 1)))
     check(affine, np.full((), 3.0))
+    check_sums()
     check_loops()
     check_calls(calls)
     check_interrupt()

@@ -1,10 +1,12 @@
 // CUDA C++ as C++ for the host: the threads of a block are fibers that change places at barriers, one block after the
-// other. Sources have no divergent barriers, so that a round over all fibers is one.
+// other. A barrier lets nobody on before all threads of the block, or of the warp, have come to one of its kind: where
+// some wait for others that never come, the process ends.
 #pragma once
 
 // Only headers of C, which are read quickly.
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -22,31 +24,55 @@ struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
 inline Index blockIdx, blockDim, gridDim;
+enum class Wait : uint8_t { kNobody, kBlock, kWarp, kEver };
 struct Fiber {
   ucontext_t context;
   char stack[kStack];
   Index index;
-  bool done = false;
+  Wait wait = Wait::kNobody;
 };
 inline Fiber* fibers = nullptr;
 inline ucontext_t scheduler;
 inline size_t current = 0;
 inline uint64_t slots[1024];
 inline void (*body)() = nullptr;
+/// Shared memory whose size the launch says; behind that nobody writes.
+inline unsigned sharedBytes = 0;
+alignas(128) inline char shared[(227 << 10) + 4096];
 
-inline void barrier() { swapcontext(&fibers[current].context, &scheduler); }
+inline void wait(Wait what) {
+  fibers[current].wait = what;
+  swapcontext(&fibers[current].context, &scheduler);
+}
 inline void start() {
   body();
-  fibers[current].done = true;
-  barrier();
+  wait(Wait::kEver);
+}
+
+/// Lets on whoever waits for nobody but threads that wait themselves.
+inline bool release(size_t from, size_t to, Wait what) {
+  bool any = false;
+  for (size_t t = from; t < to; ++t) {
+    if (fibers[t].wait != what && fibers[t].wait != Wait::kEver) return false;
+    any |= fibers[t].wait == what;
+  }
+  for (size_t t = from; t < to && any; ++t)
+    if (fibers[t].wait == what) fibers[t].wait = Wait::kNobody;
+  return any;
+}
+
+inline void fail(const char* why) {
+  fprintf(stderr, "emulated kernel, block %u %u: %s\n", blockIdx.x, blockIdx.y, why);
+  abort();
 }
 
 inline void runBlock() {
   const size_t threads = size_t{blockDim.x} * blockDim.y;
   if (!fibers) fibers = static_cast<Fiber*>(malloc(1024 * sizeof(Fiber)));
+  memset(shared, 0xff, sizeof shared);
   for (size_t t = 0; t < threads; ++t) {
     Fiber& f = fibers[t];
-    f.done = false;
+    f.wait = Wait::kNobody;
     f.index = {static_cast<unsigned>(t % blockDim.x), static_cast<unsigned>(t / blockDim.x), 0};
     getcontext(&f.context);
     f.context.uc_stack.ss_sp = f.stack;
@@ -56,11 +82,17 @@ inline void runBlock() {
   for (bool busy = true; busy;) {
     busy = false;
     for (current = 0; current < threads; ++current) {
-      if (fibers[current].done) continue;
+      if (fibers[current].wait != Wait::kNobody) continue;
       swapcontext(&scheduler, &fibers[current].context);
       busy = true;
     }
+    for (size_t t = 0; t < threads; t += 32) busy |= release(t, t + 32 < threads ? t + 32 : threads, Wait::kWarp);
+    busy |= release(0, threads, Wait::kBlock);
   }
+  for (size_t t = 0; t < threads; ++t)
+    if (fibers[t].wait != Wait::kEver) fail("threads wait for others that never come");
+  for (size_t i = sharedBytes; i < sizeof shared; ++i)
+    if (shared[i] != static_cast<char>(0xff)) fail("shared memory is written behind its end");
 }
 
 /// What `lane(own)` of the warp of the thread has.
@@ -68,10 +100,10 @@ template <class T, class F>
 T exchange(T v, F lane) {
   const size_t own = current;
   memcpy(&slots[own], &v, sizeof v);
-  barrier();
+  wait(Wait::kWarp);
   T other;
   memcpy(&other, &slots[own / 32 * 32 + lane(own % 32) % 32], sizeof other);
-  barrier();
+  wait(Wait::kWarp);
   return other;
 }
 
@@ -92,6 +124,7 @@ inline void assembly(const char* text, float& f, uint16_t& h) {
   else
     h = narrow(f);
 }
+inline void assembly(const char*, float& f, float& h) { f += h; }  // the one addition
 
 template <class To, class From>
 To bits(From from) {
@@ -105,9 +138,13 @@ To bits(From from) {
 #define threadIdx (emulation::fibers[emulation::current].index)
 using emulation::blockDim;
 using emulation::blockIdx;
+using emulation::gridDim;
 #define asm(...) emulation::assembly(#__VA_ARGS__, f, h)
 
-inline void __syncthreads() { emulation::barrier(); }
+#define FW_SHARED_BY_SIZE(name) char* const name = emulation::shared
+
+inline void __syncthreads() { emulation::wait(emulation::Wait::kBlock); }
+inline void __syncwarp() { emulation::wait(emulation::Wait::kWarp); }
 template <class T>
 T __shfl_xor_sync(unsigned, T v, int distance) {
   return emulation::exchange(v, [&](size_t lane) { return lane ^ static_cast<size_t>(distance); });
@@ -118,6 +155,8 @@ T __shfl_sync(unsigned, T v, int from, int width = 32) {
     return lane / static_cast<size_t>(width) * static_cast<size_t>(width) + static_cast<size_t>(from);
   });
 }
+inline int __clz(int n) { return n ? __builtin_clz(static_cast<unsigned>(n)) : 32; }
+inline int __clzll(long long n) { return n ? __builtin_clzll(static_cast<unsigned long long>(n)) : 64; }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((uint64_t{a} * b) >> 32); }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
@@ -142,10 +181,12 @@ inline double __longlong_as_double(long long a) { return emulation::bits<double>
 #define FW_EMULATED(Name, Params)                                                                                    \
   static const Params* emulatedParameters;                                                                           \
   extern "C" void emulated_run(const void* parameters, unsigned gridX, unsigned gridY, unsigned blockX,              \
-                               unsigned blockY) {                                                                    \
+                               unsigned blockY, unsigned sharedBytes) {                                              \
     emulatedParameters = static_cast<const Params*>(parameters);                                                     \
     emulation::body = [] { Name(*emulatedParameters); };                                                             \
     emulation::blockDim = {blockX, blockY, 1};                                                                       \
+    emulation::gridDim = {gridX, gridY, 1};                                                                          \
+    emulation::sharedBytes = sharedBytes;                                                                            \
     for (emulation::blockIdx.y = 0; emulation::blockIdx.y < gridY; ++emulation::blockIdx.y)                          \
       for (emulation::blockIdx.x = 0; emulation::blockIdx.x < gridX; ++emulation::blockIdx.x) emulation::runBlock(); \
   }

@@ -13,7 +13,8 @@ namespace {
 
 /// In front of the path of a library that stands for machine code.
 constexpr char kEmulated[] = "emulated:";
-using Emulated = void (*)(const void* parameters, unsigned gridX, unsigned gridY, unsigned blockX, unsigned blockY);
+using Emulated = void (*)(const void* parameters, unsigned gridX, unsigned gridY, unsigned blockX, unsigned blockY,
+                          unsigned sharedBytes);
 
 struct Function {
   std::string name;
@@ -54,7 +55,7 @@ runtime::cuda::Driver make() {
   d.getErrorString = [](int, const char** text) { return *text = "planted", 0; };
   d.deviceGet = [](int* device, int) { return *device = 0, 0; };
   d.deviceGetAttribute = [](int* value, int attribute, int) {
-    *value = attribute == 16 ? 132 : attribute == 75 ? 9 : 0;
+    *value = attribute == 16 ? 132 : attribute == 75 ? 9 : attribute == 97 ? 227 << 10 : 0;
     return 0;
   };
   d.primaryCtxRetain = [](void** to, int) { return *to = &context, 0; };
@@ -83,13 +84,14 @@ runtime::cuda::Driver make() {
     functions()[*to] = {name, from == &module ? nullptr : reinterpret_cast<Emulated>(dlsym(from, "emulated_run"))};
     return 0;
   };
+  d.funcSetAttribute = [](void*, int, int) { return 0; };
   d.launchKernel = [](void* function, unsigned gridX, unsigned gridY, unsigned, unsigned blockX, unsigned blockY,
-                      unsigned, unsigned, void* stream, void** parameters, void**) {
+                      unsigned, unsigned sharedBytes, void* stream, void** parameters, void**) {
     FakeEvents& events = fakeEvents();
     if (events.failAt == static_cast<int>(events.launches.size())) return 1;
     const Function& f = functions()[function];
     events.launches.push_back({f.name, gridX, gridY, blockX, blockY, stream});
-    if (f.run) f.run(parameters[0], gridX, gridY, blockX, blockY);
+    if (f.run) f.run(parameters[0], gridX, gridY, blockX, blockY, sharedBytes);
     return 0;
   };
   // What cuGraphLaunch does are the launches of the nodes, with the parameters that each had last.
@@ -132,7 +134,7 @@ runtime::cuda::Driver make() {
       FakeNode& node = graph->nodes[at];
       void* parameters[] = {node.parameters};
       if (int e = fakeDriver().launchKernel(node.what.function, node.what.gridX, node.what.gridY, 1, node.what.blockX,
-                                            node.what.blockY, 1, 0, stream, parameters, nullptr))
+                                            node.what.blockY, 1, node.what.sharedBytes, stream, parameters, nullptr))
         return e;
     }
     return 0;
@@ -170,7 +172,7 @@ absl::StatusOr<std::string> emulate(const std::string& source, const std::string
   char path[] = "/tmp/emulatedXXXXXX";
   if (!mkdtemp(path)) return absl::InternalError("no temporary folder");
   const std::string file = std::string(path) + "/kernel" + std::to_string(number++);
-  const size_t at = source.find("struct fw_") + 7;
+  const size_t at = source.rfind("struct fw_") + 7;
   const std::string params = source.substr(at, source.find(' ', at) - at);
   FILE* out = std::fopen((file + ".cpp").c_str(), "w");
   std::fprintf(out, "#include \"emulation.h\"\n%s\nFW_EMULATED(%s, %s)\n", source.c_str(),

@@ -2,6 +2,7 @@
 
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
+#include "jit/cuda/target.h"
 #include "kernels/lower.h"
 
 namespace fw::testing {
@@ -10,7 +11,7 @@ absl::StatusOr<std::vector<Emitted>> emitAll(std::string_view text, const std::v
   absl::StatusOr<graph::Graph> graph = graph::parse(text);
   if (!graph.ok()) return graph.status();
   if (absl::Status s = graph::runPasses(*graph, {}); !s.ok()) return s;
-  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, {});
+  absl::StatusOr<graph::Plan> plan = graph::makePlan(*graph, {.target = jit::cuda::planningTarget()});
   if (!plan.ok()) return plan.status();
   std::vector<kernels::Kernel> kernels;
   for (size_t i = 0; i < plan->groups.size(); ++i) {
@@ -27,7 +28,8 @@ absl::StatusOr<std::vector<Emitted>> emitAll(std::string_view text, const std::v
     for (const kernels::cuda::Piece& piece : *pieces) {
       const jit::cuda::Geometry geometry(kernel, graph->syms(), piece);
       const auto address = [](graph::BufferId id) { return 512 * (id.index + uint64_t{1}); };
-      for (const jit::cuda::Launch& launch : geometry.layOut(symbols.data(), address, 132).launches) {
+      for (const jit::cuda::Launch& launch :
+           geometry.layOut(symbols.data(), address, {"sm_90", 132, 219 << 10}).launches) {
         auto source = kernels::cuda::emit(kernel, graph->syms(), piece, simple ? kernels::cuda::Form{} : launch.form);
         if (!source.ok()) return source.status();
         result.push_back({*std::move(source), launch});

@@ -11,6 +11,7 @@
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
 #include "jit/cuda/compile.h"
+#include "jit/cuda/target.h"
 #include "runtime/cuda/host.h"
 
 namespace fw::testing {
@@ -60,7 +61,7 @@ class CudaLaunches : public ::testing::Test {
     auto graph = graph::parse(text);
     ASSERT_TRUE(graph.ok()) << graph.status();
     ASSERT_TRUE(graph::runPasses(*graph, {}).ok());
-    auto plan = graph::makePlan(*graph, {});
+    auto plan = graph::makePlan(*graph, {.target = jit::cuda::planningTarget()});
     ASSERT_TRUE(plan.ok()) << plan.status();
     auto lowered = kernels::cuda::lowerPlan(*graph, *plan);
     ASSERT_TRUE(lowered.ok()) << lowered.status();
@@ -138,7 +139,7 @@ TEST_F(CudaLaunches, LongSumsAreSpreadOverTheDevice) {
   EXPECT_EQ(host_.allocated, 0);
   EXPECT_EQ(run({100 << 20}), 0);
   ASSERT_EQ(launches(), 3u);
-  EXPECT_EQ(fakeEvents().launches[1].gridY, 8u * 132);
+  EXPECT_EQ(fakeEvents().launches[1].gridY, 16384u) << "a block for each part of at most 8192 elements";
   EXPECT_EQ(fakeEvents().launches[2].gridY, 1u);
   EXPECT_EQ(host_.allocated, 1);
   EXPECT_EQ(host_.held, 0);

@@ -10,6 +10,7 @@
 #include "graph/passes/pass_manager.h"
 #include "graph/support/event.h"
 #include "jit/cuda/compile.h"
+#include "jit/cuda/target.h"
 #include "jit/cuda/nvrtc.h"
 #include "nlohmann/json.hpp"
 #include "runtime/cuda/host.h"
@@ -123,7 +124,7 @@ FW_EXPORT void* fwc_build(void* opened, const char* text, char* error, int size)
     auto graph = graph::parse(text);
     if (!graph.ok()) return fail(error, size, graph.status().ToString()), nullptr;
     if (absl::Status s = graph::runPasses(*graph, {}); !s.ok()) return fail(error, size, s.ToString()), nullptr;
-    auto plan = graph::makePlan(*graph, {});
+    auto plan = graph::makePlan(*graph, {.target = jit::cuda::planningTarget()});
     if (!plan.ok()) return fail(error, size, plan.status().ToString()), nullptr;
     runtime::SymProgram program = describing(*graph, *plan);
     auto lowered = kernels::cuda::lowerPlan(*graph, *plan);

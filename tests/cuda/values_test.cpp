@@ -2,14 +2,17 @@
 // integers, so that sums are the same in every order.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
+#include "absl/strings/str_replace.h"
 #include "fake_driver.h"
 #include "graph/evaluator.h"
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
 #include "jit/cuda/compile.h"
+#include "jit/cuda/target.h"
 #include "runtime/cuda/host.h"
 #include "runtime/sym_program.h"
 
@@ -38,6 +41,19 @@ HostArray numbers(std::vector<int64_t> shape, DType dtype = DType::kF64, uint64_
   return array;
 }
 
+/// Numbers whose sum is another in every order.
+HostArray fractions(std::vector<int64_t> shape, DType dtype) {
+  std::mt19937_64 rng(7);
+  HostArray array = HostArray::zeros(dtype, std::move(shape));
+  const auto next = [&] {
+    return std::ldexp(static_cast<double>(rng() % 2000001) - 1e6, static_cast<int>(rng() % 20) - 20);
+  };
+  for (int64_t i = 0; i < array.elements(); ++i)
+    array.set(i, graph::isComplex(dtype) ? graph::Scalar::ofComplex(dtype, {next(), next()})
+                                         : graph::Scalar::ofDouble(dtype, next()));
+  return array;
+}
+
 class CudaValues : public ::testing::Test {
  protected:
   CudaValues()
@@ -50,7 +66,7 @@ class CudaValues : public ::testing::Test {
     auto graph = graph::parse(text);
     ASSERT_TRUE(graph.ok()) << graph.status();
     ASSERT_TRUE(graph::runPasses(*graph, {}).ok());
-    auto plan = graph::makePlan(*graph, {});
+    auto plan = graph::makePlan(*graph, {.target = jit::cuda::planningTarget()});
     ASSERT_TRUE(plan.ok()) << plan.status();
     std::vector<graph::SymId> sizes{plan->workspaceBytes};
     for (const graph::Buffer& buffer : plan->buffers) sizes.push_back(graph->syms().product(buffer.shape));
@@ -176,6 +192,80 @@ TEST_F(CudaValues, ColumnsAndAxesApart) {
 )");
   for (std::vector<int64_t> shape : {std::vector<int64_t>{1, 1, 1}, {5, 4, 3}, {100, 3, 50}, {9000, 2, 3}})
     expectSame({numbers(shape, DType::kI64)}, shape);
+}
+
+/// NumPy's bits: sums of numbers whose order shows.
+TEST_F(CudaValues, SumsOfRowsInNumPysOrder) {
+  for (const std::string type : {"f32", "f64"}) {
+    build(absl::StrReplaceAll(R"(graph(s0: [0, inf], s1: [2, inf]) {
+  %0 = input() {index=0} : T[s0, s1]
+  %1 = sum(%0) {axes=[1], keepdims=1} : T[s0, 1]
+  %2 = multiply(%0, %1) : T[s0, s1]
+  %3 = sum(%2) {axes=[1], keepdims=0} : T[s0]
+  return %3, %1, %2
+}
+)",
+                              {{"T", type}}));
+    const DType dtype = type == "f32" ? DType::kF32 : DType::kF64;
+    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{9, 2},
+                                 {5, 7},
+                                 {3, 8},
+                                 {3, 41},
+                                 {7, 128},
+                                 {2, 129},
+                                 {2, 300},
+                                 {3, 1023},
+                                 {1, 1024},
+                                 {1, 8192},
+                                 {2, 8200},
+                                 {2, 20001},
+                                 {600, 33},
+                                 {8, 40000},
+                                 {1, 70003}})
+      expectSame({fractions({rows, columns}, dtype)}, {rows, columns});
+  }
+}
+
+TEST_F(CudaValues, SumsOfColumnsAndOfEverythingInNumPysOrder) {
+  build(R"(graph(s0: [2, inf], s1: [2, inf]) {
+  %0 = input() {index=0} : f32[s0, s1]
+  %1 = sum(%0) {axes=[0], keepdims=0} : f32[s1]
+  %2 = sum(%0) {axes=[0, 1], keepdims=0} : f32
+  %3 = multiply(%0, %0) : f32[s0, s1]
+  %4 = sum(%3) {axes=[0], keepdims=0} : f32[s1]
+  return %1, %2, %4
+}
+)");
+  for (auto [rows, columns] :
+       {std::pair<int64_t, int64_t>{2, 2}, {3, 7}, {40, 33}, {1000, 3}, {129, 64}, {5, 3000}, {300, 300}, {2100, 33}})
+    expectSame({fractions({rows, columns}, DType::kF32)}, {rows, columns});
+}
+
+/// Stretches: axes apart, views with gaps, casts inside of the sum, complex numbers.
+TEST_F(CudaValues, SumsOfStretchesInNumPysOrder) {
+  build(R"(graph(s0: [2, inf], s1: [2, inf], s2: [2, inf]) {
+  %0 = input() {index=0} : f32[s0, s1, s2]
+  %1 = sum(%0) {axes=[0, 2], keepdims=0} : f32[s1]
+  %2 = slice(%0) {starts=[0, 0, 1], steps=[1, 1, 1]} : f32[s0, s1, s2 + -1]
+  %3 = sum(%2) {axes=[0, 1, 2], keepdims=0} : f32
+  %4 = sum(%2) {axes=[1, 2], keepdims=0} : f32[s0]
+  %5 = cast(%0) : f64[s0, s1, s2]
+  %6 = sum(%5) {axes=[0, 1, 2], keepdims=0, buffered=1} : f64
+  return %1, %3, %4, %6
+}
+)");
+  for (std::vector<int64_t> shape :
+       {std::vector<int64_t>{2, 2, 2}, {3, 4, 5}, {40, 3, 9}, {3, 5, 1000}, {2, 70, 130}, {3, 2, 9000}, {2, 3, 20000}})
+    expectSame({fractions(shape, DType::kF32)}, shape);
+  build(R"(graph(s0: [2, inf], s1: [2, inf]) {
+  %0 = input() {index=0} : c64[s0, s1]
+  %1 = sum(%0) {axes=[1], keepdims=0} : c64[s0]
+  %2 = sum(%0) {axes=[0], keepdims=0} : c64[s1]
+  return %1, %2
+}
+)");
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{3, 3}, {2, 65}, {3, 1000}, {2, 9000}, {300, 2}})
+    expectSame({fractions({rows, columns}, DType::kC64)}, {rows, columns});
 }
 
 TEST_F(CudaValues, LoopsCommitsAndBoundNumbers) {

@@ -56,7 +56,8 @@ ValueId initialOf(Bound& a, DType dtype) {
 void decideOrder(Trace& trace, ValueId node, const IntList& axes) {
   const ValueType& type = trace.graph().type(node);
   const graph::Layout layout = type.layout;
-  const bool copied = axes.size() > 1 && (layout.contiguity != graph::Contiguity::kPacked || layout.broadcastAxes);
+  const bool copied =
+      !trace.onDevice() && axes.size() > 1 && (layout.contiguity != graph::Contiguity::kPacked || layout.broadcastAxes);
   bool below = false;
   for (int8_t axis : layout.order) {
     const bool isReduced = std::find(axes.begin(), axes.end(), axis) != axes.end();
@@ -84,7 +85,7 @@ Opening opened(Bound& a, Op op) {
   o.axes = reducedAxes(a, g.type(o.node).rank());
   if (a.trace.onDevice()) checkDeviceReduction(op, o.input);
   o.types = typesOf(op, o.input, requestedType(a));
-  const bool ordered = op != Op::kProd && graph::isInexact(o.types.accumulate) && !a.trace.onDevice();
+  const bool ordered = op != Op::kProd && graph::isInexact(o.types.accumulate);
   if (ordered) decideOrder(a.trace, o.node, o.axes);
   o.attrs = reductionAttrs(o.axes, keepdimsOf(a));
   return o;

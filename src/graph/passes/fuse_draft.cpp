@@ -178,7 +178,8 @@ bool validate(const Graph& graph, const Target& target, Draft& draft) {
     const bool reduces = classOf(graph, user) == OpClass::kReduction;
     reductions += reduces;
     columns |= reduces && reducesColumns(graph, draft, user);
-    if (reduces && target.numpySums && !stretchesAreLinear(graph, draft, user)) return false;
+    const bool stretches = reduces && target.numpySums && !target.listedSums;
+    if (stretches && !stretchesAreLinear(graph, draft, user)) return false;
     argReduction |= isArgReduction(node.op);
     bool after = reduces;
     for (size_t i = node.op == Op::kUpdate ? 1 : 0; i < node.operands.size(); ++i) {
@@ -377,8 +378,8 @@ std::optional<Draft> joinAlongEdge(const Graph& graph, const Target& target, con
                                    const Draft& consumer, ValueId user, size_t index, const IndexMap& map,
                                    bool closed) {
   if (!mayJoin(target, producer, consumer)) return std::nullopt;
-  const bool stages = closed && producer.values.size() == 1 && consumer.values.size() == 1 && mayStage(graph, user) &&
-                      graph.node(user).operands[0] == producer.values[0];
+  const bool stages = closed && !target.listedSums && producer.values.size() == 1 && consumer.values.size() == 1 &&
+                      mayStage(graph, user) && graph.node(user).operands[0] == producer.values[0];
   if (producer.sealed && !stages) return std::nullopt;
   const IntList& from = producer.axisMap.at(map.base);
   const IntList through = axesThrough(graph, consumer, user, index, map);

@@ -161,9 +161,15 @@ class Preparer {
     const Node& node = rw.in().node(id);
     absl::StatusOr<std::optional<LinearSum>> linear = std::nullopt;
     if (target_.numpySums) linear = linearise(rw.in(), node);
-    if (!linear.ok()) return linear.status();
-    if (!linear->has_value()) {
+    if (!linear.ok() && !target_.listedSums) return linear.status();
+    if (!linear.ok() || !linear->has_value()) {
       rw.copyNode(id);
+      return absl::OkStatus();
+    }
+    if (target_.listedSums) {
+      Attrs attrs = node.attrs;
+      attrs.set(kRunStrides, (*linear)->runStrides);
+      rw.set(id, rw.out().addTyped(node.op, {operand}, node.type, std::move(attrs)));
       return absl::OkStatus();
     }
     ValueType type = rw.out().type(operand);

@@ -18,6 +18,8 @@ using runtime::cuda::Function;
 
 namespace {
 
+constexpr int kMostSharedBytes = 8;  // CUfunction_attribute
+
 /// A file with the source, for a report; "" if it could not be written.
 std::string writeSource(const std::string& source) {
   std::error_code error;
@@ -48,21 +50,26 @@ absl::StatusOr<runtime::cuda::Function*> Device::function(const kernels::cuda::S
     const std::shared_ptr<const Images::Image> image = images_.find(source.name, text, wait);
     if (!image) return function.status();
     count(source, *image);
-    function = image->code.ok() ? load(*image->code, source.name) : image->code.status();
+    function = image->code.ok() ? load(*image->code, source) : image->code.status();
     if (image->code.ok() && !function.ok()) again = images_.discard(source.name, text);
   }
   if (!function.ok()) function = refuse(source, function.status());
   return answer(functions_.insert_or_assign({*context, source.name}, std::move(function)).first->second);
 }
 
-absl::StatusOr<std::unique_ptr<Function>> Device::load(const std::string& image, const std::string& name) const {
+absl::StatusOr<std::unique_ptr<Function>> Device::load(const std::string& image,
+                                                       const kernels::cuda::Source& source) const {
   void *module = nullptr, *function = nullptr;
   int result = driver_.moduleLoadData(&module, image.data());
   if (absl::Status s = runtime::cuda::check(driver_, result, "cuModuleLoadData"); !s.ok()) return s;
-  result = driver_.moduleGetFunction(&function, module, name.c_str());
+  result = driver_.moduleGetFunction(&function, module, source.name.c_str());
   if (absl::Status s = runtime::cuda::check(driver_, result, "cuModuleGetFunction"); !s.ok()) {
     driver_.moduleUnload(module);
     return s;
+  }
+  if (source.sharesBySize) {
+    result = driver_.funcSetAttribute(function, kMostSharedBytes, static_cast<int>(facts_.sharedBytes));
+    if (absl::Status s = runtime::cuda::check(driver_, result, "cuFuncSetAttribute"); !s.ok()) return s;
   }
   return std::make_unique<Function>(driver_, function);
 }

@@ -26,7 +26,7 @@ class Device {
         images_(std::move(compiler), facts_.architecture, std::move(disk)) {}
 
   const runtime::cuda::Driver& driver() const { return driver_; }
-  int multiprocessors() const { return facts_.multiprocessors; }
+  const runtime::cuda::DeviceFacts& facts() const { return facts_; }
 
   /// The function of a source in the current context. Equal sources are compiled once; functions stay loaded.
   /// kUnavailable: it is being compiled; with `wait` it is there when this returns. What cannot be compiled or loaded
@@ -43,7 +43,7 @@ class Device {
 
  private:
   absl::StatusOr<std::unique_ptr<runtime::cuda::Function>> load(const std::string& image,
-                                                                const std::string& name) const;
+                                                                const kernels::cuda::Source& source) const;
   absl::Status refuse(const kernels::cuda::Source& source, const absl::Status& status) const;
   void count(const kernels::cuda::Source& source, const Images::Image& image) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -5,7 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "jit/cuda/sum_layout.h"
 #include "kernels/cuda/emit.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/sym_program.h"
 
 namespace fw::jit::cuda {
@@ -14,13 +16,16 @@ namespace fw::jit::cuda {
 struct Launch {
   kernels::cuda::Form form;
   uint32_t gridX = 1, gridY = 1, blockX = 1, blockY = 1;
+  int64_t sharedBytes = 0;  ///< of the shared memory that the text has no size for
   int64_t team = 1;
 };
 
 struct Layout {
   int64_t total = 0;                            ///< threads of a map, or rows
   std::vector<int64_t> lengths, parts, chunks;  ///< by step
-  std::vector<int64_t> scratch;                 ///< by step: where its parts begin in the scratch memory
+  std::vector<SumLayout> sums;                  ///< by step, of listed sums
+  StageLayout stage;
+  std::vector<int64_t> scratch;  ///< by step: where its parts begin in the scratch memory
   int64_t scratchBytes = 0;
   std::vector<Launch> launches;
 };
@@ -31,7 +36,7 @@ class Geometry {
 
   /// `address` answers where a buffer lies.
   Layout layOut(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
-                int multiprocessors) const;
+                const runtime::cuda::DeviceFacts& device) const;
 
  private:
   struct Reach {  ///< of one access
@@ -50,8 +55,16 @@ class Geometry {
   void layOutMap(Layout& layout, const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address,
                  bool wide) const;
   void layOutRows(Layout& layout, const int64_t* values, absl::FunctionRef<uint64_t(graph::BufferId)> address,
-                  int multiprocessors, bool wide) const;
-  void split(Layout& layout, int64_t blocks, int64_t team, int multiprocessors, Launch launch) const;
+                  const runtime::cuda::DeviceFacts& device, bool wide) const;
+  void layOutColumns(Layout& layout, Launch launch, const runtime::cuda::DeviceFacts& device) const;
+  bool fitsOneRound(const Layout& layout, const int64_t* values, int64_t most,
+                    const runtime::cuda::DeviceFacts& device) const;
+  graph::ReductionChunk chunkOf(size_t step, const int64_t* values) const;
+  void layOutSums(Layout& layout, const int64_t* values, int64_t tile) const;
+  /// Bytes of shared memory that each team needs for its lists.
+  int64_t listBytes(const Layout& layout) const { return layout.stage.all * listedBytes_; }
+  void split(Layout& layout, int64_t blocks, int64_t team, const runtime::cuda::DeviceFacts& device,
+             Launch launch) const;
 
   const kernels::Kernel& kernel_;
   const graph::SymContext& syms_;
@@ -60,6 +73,11 @@ class Geometry {
   absl::flat_hash_map<graph::SymId, size_t> places_;  ///< of those in the values of the program
   std::vector<size_t> outer_;                         ///< sizes of the nest
   std::vector<std::vector<size_t>> steps_;            ///< sizes of each step
+  struct List {
+    std::vector<size_t> sizes, strides;
+  };
+  std::vector<List> lists_;  ///< of each step, what its stretches follow from
+  int64_t listedBytes_ = 0;  ///< of the accumulators of a listed sum, the most; 0: there is none
   absl::flat_hash_map<kernels::AxisId, size_t> sizes_;
   std::vector<Reach> reaches_;
   bool unknownSizes_ = false, single_ = false;

@@ -8,8 +8,36 @@
 
 namespace fw::jit::cuda {
 
+using kernels::cuda::CutNumber;
 using kernels::cuda::Form;
 using kernels::cuda::Parameter;
+using kernels::cuda::StageNumber;
+
+namespace {
+
+int64_t cutNumber(const SumLayout& sum, CutNumber what) {
+  switch (what) {
+    case CutNumber::kStretch: return sum.stretch;
+    case CutNumber::kPeriod: return sum.period;
+    case CutNumber::kPer: return sum.per;
+    case CutNumber::kStretches: return sum.stretches;
+    case CutNumber::kTogether: return sum.together;
+    case CutNumber::kDepth: return sum.depth;
+    case CutNumber::kTiles: return sum.tiles;
+  }
+  FW_UNREACHABLE();
+}
+
+int64_t stageNumber(const StageLayout& stage, StageNumber what) {
+  switch (what) {
+    case StageNumber::kParts: return stage.parts;
+    case StageNumber::kTotals: return stage.totals;
+    case StageNumber::kAll: return stage.all;
+  }
+  FW_UNREACHABLE();
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Launcher>> Launcher::make(Device& device, kernels::Kernel kernel,
                                                          graph::SymContext& syms, bool wait) {
@@ -54,7 +82,7 @@ absl::StatusOr<const Launcher::Loaded*> Launcher::loaded(size_t piece, const For
 absl::Status Launcher::prepare(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address) {
   absl::Status status;
   for (size_t i = 0; i < pieces_.size(); ++i)
-    for (const Launch& one : geometry_[i].layOut(symbols, address, device_.multiprocessors()).launches)
+    for (const Launch& one : geometry_[i].layOut(symbols, address, device_.facts()).launches)
       if (absl::StatusOr<const Loaded*> function = loaded(i, one.form); !function.ok())
         status.Update(function.status());
   return status;
@@ -63,7 +91,7 @@ absl::Status Launcher::prepare(const int64_t* symbols, absl::FunctionRef<uint64_
 absl::Status Launcher::launch(const int64_t* symbols, absl::FunctionRef<uint64_t(graph::BufferId)> address,
                               LaunchSink& sink) {
   for (size_t i = 0; i < pieces_.size(); ++i) {
-    const Layout layout = geometry_[i].layOut(symbols, address, device_.multiprocessors());
+    const Layout layout = geometry_[i].layOut(symbols, address, device_.facts());
     void* scratch = nullptr;
     if (layout.scratchBytes > 0) {
       scratch = sink.allocate(layout.scratchBytes);
@@ -105,6 +133,8 @@ absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Lau
       case Parameter::Kind::kHost:
         std::memcpy(&value, reinterpret_cast<const char*>(address(p.buffer)) + 8 * p.slot, sizeof value);
         break;
+      case Parameter::Kind::kCut: value = cutNumber(layout.sums[step], static_cast<CutNumber>(p.slot)); break;
+      case Parameter::Kind::kStage: value = stageNumber(layout.stage, static_cast<StageNumber>(p.slot)); break;
       case Parameter::Kind::kScratch:
         value = static_cast<int64_t>(scratch) + layout.scratch[step] + 8 * p.slot * layout.total * layout.parts[step];
         break;
@@ -112,8 +142,10 @@ absl::Status Launcher::run(const Loaded& loaded, const Layout& layout, const Lau
     values.push_back(static_cast<uint64_t>(value));
   }
   if (values.empty()) values.push_back(0);
-  return sink.launch(*loaded.function, {launch.gridX, launch.gridY, launch.blockX, launch.blockY},
-                     absl::MakeSpan(values));
+  return sink.launch(
+      *loaded.function,
+      {launch.gridX, launch.gridY, launch.blockX, launch.blockY, static_cast<uint32_t>(launch.sharedBytes)},
+      absl::MakeSpan(values));
 }
 
 }  // namespace fw::jit::cuda

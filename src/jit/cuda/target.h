@@ -10,6 +10,7 @@ inline graph::Target planningTarget() {
   graph::Target target;
   target.heldRows = 0;
   target.stagger = 0;
+  target.listedSums = true;
   target.reportsFlags = false;
   target.space = graph::MemorySpace::kDevice;
   return target;

@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda/emit_sums.h"
 #include "kernels/cuda/text.h"
 
 namespace fw::kernels::cuda {
@@ -21,7 +22,11 @@ namespace {
 
 class RowEmitter {
  public:
-  RowEmitter(Writer& w, const Piece& piece, const Form& form) : w_(w), piece_(piece), form_(form) {}
+  RowEmitter(Writer& w, const Piece& piece, const Form& form)
+      : w_(w),
+        piece_(piece),
+        form_(form),
+        sums_(w, piece, form) {}
 
   void run() {
     findRepeated();
@@ -74,6 +79,7 @@ class RowEmitter {
     w_.line(absl::StrCat("const bool active = place < ", number(Parameter::Kind::kTotal), ";"));
     w_.line(absl::StrCat("const ", index, " row = active ? place : 0;"));
     w_.decode(piece_.nest, "row");
+    sums_.place();
   }
 
   void perform(int number) {
@@ -87,11 +93,60 @@ class RowEmitter {
       case RowStep::Kind::kLoop: return share(number, step);
       case RowStep::Kind::kReduce:
         w_.declareResults(step.stmt);
+        if (step.list) return sum(number, step);
         share(number, step);
         combineTeam(step.stmt);
         if (form_.split()) leave(number, step.stmt);
         return;
     }
+  }
+
+  /// A listed sum.
+  void sum(int number, const RowStep& step) {
+    sums_.open(step);
+    if (form_.gathers && number == form_.from) return sums_.gather(number, step);
+    const std::string index = w_.index(), n = std::to_string(number);
+    const std::string length = this->number(Parameter::Kind::kLength, number);
+    if (piece_.columns) return sumColumns(number, step, length);
+    begin_ = "begin" + n;
+    end_ = "end" + n;
+    if (form_.whole) {
+      w_.line(absl::StrCat("const ", index, " ", begin_, " = 0, ", end_, " = ", length, ";"));
+      place_ = "fw_at(i32(i))";
+      round(step);
+      return sums_.whole(step, end_);
+    }
+    sums_.openTiles(number, step);
+    w_.line(absl::StrCat("const ", index, " ", begin_, " = ", index, "(range.first), ", end_, " = ", begin_,
+                         " + range.count;"));
+    place_ = absl::StrCat("fw_at(i32(i - ", begin_, "))");
+    w_.open(absl::StrCat("for (", index, " base = ", begin_, "; base < ", end_, "; base += team * ", form_.lanes, ")"));
+    begin_ = "base";
+    round(step);
+    w_.close();
+    sums_.closeTiles(number, step);
+  }
+
+  /// What the next rows hold is read while the threads of the first row add up the last ones.
+  void sumColumns(int number, const RowStep& step, const std::string& length) {
+    const std::string index = w_.index(), n = std::to_string(number), begin = "begin" + n, rows = "rows" + n;
+    end_ = "end" + n;
+    w_.line(absl::StrCat("const ", index, " ", end_, " = ", length, ", ", rows, " = team * ", form_.lanes, ";"));
+    w_.line("i32 flip = 0;");
+    const std::vector<ExprId> early = loadsOf(step);
+    declare(early);
+    begin_ = "0";
+    loadAll(early, step);
+    w_.open(absl::StrCat("for (", index, " ", begin, " = 0; ", begin, " < ", end_, "; ", begin, " += ", rows, ")"));
+    begin_ = begin;
+    place_ = "flip + (l * team + rank) * i32(blockDim.x) + threadIdx.x";
+    compute(step, {});
+    w_.line(absl::StrCat("const ", index, " next = ", begin, " + ", rows, ";"));
+    begin_ = "next";
+    loadAll(early, step);
+    sums_.chain(step, absl::StrCat("i32(next < ", end_, " ? ", rows, " : ", end_, " - ", begin, ")"));
+    w_.close();
+    sums_.endChain(number, step);
   }
 
   /// The iterations of a nest, `lanes` of them at once.
@@ -174,17 +229,32 @@ class RowEmitter {
   /// rows comes from a cache.
   void round(const RowStep& step) {
     std::vector<ExprId> early, late;
-    const std::vector<Item> items = iterationOf(step.nest);
-    for (const Item& item : items)
-      if (item.expr.valid() && expr(item.expr).op == ScalarOp::kLoad && !isKept(item.expr, step.nest))
-        (form_.whole && !variesByRow(item.expr) ? late : early).push_back(item.expr);
+    for (ExprId id : loadsOf(step)) (form_.whole && !variesByRow(id) ? late : early).push_back(id);
     declare(early);
-    if (!early.empty()) {
-      openGroup(step);
-      for (ExprId id : early) load(id, step);
-      closeGroup();
-    }
+    loadAll(early, step);
     declare(late);
+    compute(step, late);
+  }
+
+  /// What has to be read.
+  std::vector<ExprId> loadsOf(const RowStep& step) {
+    std::vector<ExprId> loads;
+    for (const Item& item : iterationOf(step.nest))
+      if (item.expr.valid() && expr(item.expr).op == ScalarOp::kLoad && !isKept(item.expr, step.nest))
+        loads.push_back(item.expr);
+    return loads;
+  }
+
+  void loadAll(const std::vector<ExprId>& loads, const RowStep& step) {
+    if (loads.empty()) return;
+    openGroup(step);
+    for (ExprId id : loads) load(id, step);
+    closeGroup();
+  }
+
+  /// `late`: what is read on the way.
+  void compute(const RowStep& step, const std::vector<ExprId>& late) {
+    const std::vector<Item> items = iterationOf(step.nest);
     for (const Item& item : items)
       if (const auto kept = item.expr.valid() ? repeated_.find(item.expr) : repeated_.end(); kept != repeated_.end()) {
         const auto [known, added] = values_.try_emplace(kept->second, absl::StrCat("k", item.expr.index));
@@ -196,14 +266,19 @@ class RowEmitter {
     openGroup(step);
     for (ExprId id : late) load(id, step);
     const std::vector<StmtId> stores = divert(step, items);
+    if (isPacked() && step.list) sums_.openPack(step);
     if (isPacked()) openPack(step);
     for (const Item& item : items) {
       w_.item(item);
       if (item.expr.valid() && isFirst(item.expr))
         w_.line(absl::StrCat(lane(absl::StrCat("k", item.expr.index)), " = v", item.expr.index, ";"));
     }
-    if (step.kind == RowStep::Kind::kReduce) accumulate(step);
+    if (step.list)
+      sums_.lane(step, place_);
+    else if (step.kind == RowStep::Kind::kReduce)
+      accumulate(step);
     if (isPacked()) w_.close();
+    if (isPacked() && step.list) sums_.closePack(step, place_);
     for (StmtId id : stores) w_.line(absl::StrCat("fw_store(", w_.address(stmt(id).access), ", o", id.index, ");"));
     closeGroup();
   }
@@ -341,7 +416,6 @@ class RowEmitter {
       w_.line(absl::StrCat(Writer::result(reduce, i), " = ", all, ".at", i, ";"));
   }
 
-  /// Words of shared memory for the accumulators of a thread.
   /// Address of what a part of a row has left of an accumulator.
   std::string slot(int step, size_t accumulator, const std::string& part) {
     Parameter scratch{Parameter::Kind::kScratch, {}, {}, step, static_cast<int>(accumulator)};
@@ -364,6 +438,7 @@ class RowEmitter {
     if (step.kind != RowStep::Kind::kReduce) return;
     const Stmt& s = stmt(step.stmt);
     w_.declareResults(step.stmt);
+    if (step.list) return sums_.recall(number, step);
     w_.open(absl::StrCat("for (i32 part = rank; part < i32(", w_.field({Parameter::Kind::kParts, {}, {}, number}),
                          "); part += team)"));
     for (size_t i = 0; i < s.accumulators.size(); ++i) {
@@ -394,7 +469,9 @@ class RowEmitter {
   Writer& w_;
   const Piece& piece_;
   const Form& form_;
+  SumEmitter sums_;
   std::string begin_, end_;                               ///< of the iterations that are being written
+  std::string place_;                                     ///< where their elements go that are listed
   absl::flat_hash_map<std::string, std::string> kept_;    ///< Form::whole: arrays by what they hold
   absl::flat_hash_map<ExprId, std::string> repeated_;     ///< what several steps compute, by expression
   absl::flat_hash_map<std::string, std::string> values_;  ///< arrays of those that have been computed

@@ -77,8 +77,10 @@ class Splitter {
 
   /// Loops from `first` inwards. `parallel`: only those whose iterations are independent.
   std::optional<Nest> nestAt(StmtId first, bool parallel) const {
+    const ReduceOrder order = stmt(first).order;
+    if (order != ReduceOrder::kAny && order != ReduceOrder::kListed) return std::nullopt;
     const auto fits = [&](const Stmt& s) {
-      return sizeOf(s) && s.order == ReduceOrder::kAny && (!parallel || s.parallel);
+      return sizeOf(s) && s.order == order && (s.sum < 0 || &s == &stmt(first)) && (!parallel || s.parallel);
     };
     Nest nest;
     for (StmtId at = first; fits(stmt(at));) {
@@ -98,7 +100,7 @@ class Splitter {
   /// `items` as a row that begins with a reduction, if a team can share it.
   std::optional<Piece> rows(Nest nest, const std::vector<Item>& items) const {
     Piece piece{Piece::Kind::kRows, std::move(nest), items, {}};
-    bool reduces = false;
+    bool reduces = false, adjacent = false;
     for (const Item& item : items) {
       if (!item.stmt.valid()) continue;
       const Stmt& s = stmt(item.stmt);
@@ -109,6 +111,8 @@ class Splitter {
         const bool reduce = s.kind == StmtKind::kReduce;
         if (hasReduction(*inner->levels.back())) return std::nullopt;
         step = {reduce ? RowStep::Kind::kReduce : RowStep::Kind::kLoop, item.stmt, *std::move(inner)};
+        if (s.sum >= 0) step.list = &kernel_.sums[static_cast<size_t>(s.sum)];
+        adjacent |= step.list && step.list->by != ListedSum::By::kElement;
         reduces |= reduce;
       } else if (s.kind == StmtKind::kIf) {
         return std::nullopt;
@@ -116,7 +120,7 @@ class Splitter {
       piece.steps.push_back(std::move(step));
     }
     if (!reduces) return std::nullopt;
-    piece.columns = !piece.nest.axes.empty() && stmt(piece.nest.innermost).vectorize;
+    piece.columns = !adjacent && !piece.nest.axes.empty() && stmt(piece.nest.innermost).vectorize;
     return piece;
   }
 

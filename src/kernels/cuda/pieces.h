@@ -29,7 +29,8 @@ struct RowStep {
   enum class Kind : uint8_t { kReduce, kLoop, kSingle };
   Kind kind;
   StmtId stmt;
-  Nest nest;  ///< kReduce, kLoop
+  Nest nest;                        ///< kReduce, kLoop
+  const ListedSum* list = nullptr;  ///< kReduce: in which order it adds
 };
 
 struct Piece {

@@ -27,8 +27,8 @@ void Writer::close() {
 }
 
 std::string Writer::field(Parameter parameter) {
-  static constexpr const char* kNames[] = {"address", "number", "divisor", "total", "length",
-                                           "parts",   "chunk",  "team",    "host",  "scratch"};
+  static constexpr const char* kNames[] = {"address", "number", "divisor", "total",   "length", "parts",
+                                           "chunk",   "team",   "host",    "scratch", "cut",    "stage"};
   const std::string key = absl::StrCat(static_cast<int>(parameter.kind), ".", parameter.buffer.index, ".",
                                        parameter.sym.index, ".", parameter.step, ".", parameter.slot);
   const auto [found, added] = fields_.try_emplace(key, static_cast<int>(parameters_.size()));
@@ -174,8 +174,8 @@ void Writer::statement(StmtId id) {
 
 void Writer::sequential(StmtId id) {
   const Stmt& s = kernel_.stmts[id.index];
-  if (s.order == ReduceOrder::kPairwise || s.order == ReduceOrder::kPairwisePart)
-    if (status_.ok()) status_ = absl::UnimplementedError("pairwise sums on CUDA");
+  if (s.order != ReduceOrder::kAny && s.order != ReduceOrder::kSequential)
+    if (status_.ok()) status_ = absl::UnimplementedError("a reduction in this order by one thread, on CUDA");
   if (s.kind == StmtKind::kReduce) declareResults(id);
   const std::string axis = absl::StrCat("x", s.axis.index), index = index_;
   open(absl::StrCat("for (", index, " ", axis, " = ", index, "(", value(s.lower), "); ", axis, " < ", index, "(",
@@ -237,7 +237,7 @@ absl::StatusOr<Source> Writer::finish(const std::string& bounds) && {
   const std::string name = absl::StrFormat("fw_%016x", contentHash(absl::StrCat(bounds, fields, body)));
   std::string inner = body;
   inner.replace(inner.find("params"), 6, name + "_params");
-  Source source{name, "", std::move(parameters_)};
+  Source source{name, "", std::move(parameters_), sharesBySize_};
   absl::StrAppend(&source.text, "struct ", name, "_params {\n", fields, "};\n", "extern \"C\" __global__ void ", bounds,
                   " ", name, inner);
   return source;

@@ -61,6 +61,8 @@ class Writer {
   void accumulate(StmtId reduce);
   std::string combined(const Accumulator& a, const std::string& x, const std::string& y);
 
+  /// The text has shared memory whose size the launch says.
+  void sharesBySize() { sharesBySize_ = true; }
   absl::Status status() const { return status_; }
   /// The finished source; `bounds` says how many threads a block has at most.
   absl::StatusOr<Source> finish(const std::string& bounds) &&;
@@ -80,6 +82,7 @@ class Writer {
   absl::flat_hash_map<std::string, int> fields_;
   absl::flat_hash_map<ExprId, std::string> preloaded_;
   absl::flat_hash_map<StmtId, std::string> diverted_;
+  bool sharesBySize_ = false;
   absl::Status status_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace fw::runtime::cuda {
@@ -11,7 +13,10 @@ namespace {
 
 /// Of the functions' signatures.
 constexpr int kInterface = 12000;
-constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76;  // CUdevice_attribute
+// CUdevice_attribute
+constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76, kSharedBytesOnDemand = 97;
+/// Memory that blocks share by the text of a kernel, at most.
+constexpr int kSharedByText = 8 << 10;
 
 using GetProcAddress = int (*)(const char* name, void** function, int version, uint64_t flags, void* status);
 
@@ -64,13 +69,16 @@ absl::StatusOr<void*> currentContext(const Driver& driver) {
 
 absl::StatusOr<DeviceFacts> deviceFacts(const Driver& driver) {
   if (absl::StatusOr<void*> context = currentContext(driver); !context.ok()) return context.status();
-  int device = 0, major = 0, minor = 0, processors = 0;
+  int device = 0, major = 0, minor = 0, processors = 0, shared = 0;
   int result = driver.ctxGetDevice(&device);
   if (result == 0) result = driver.deviceGetAttribute(&major, kMajor, device);
   if (result == 0) result = driver.deviceGetAttribute(&minor, kMinor, device);
   if (result == 0) result = driver.deviceGetAttribute(&processors, kMultiprocessors, device);
+  if (result == 0) result = driver.deviceGetAttribute(&shared, kSharedBytesOnDemand, device);
   if (absl::Status s = check(driver, result, "properties of the device"); !s.ok()) return s;
-  return DeviceFacts{absl::StrCat("sm_", major, minor), processors};
+  DeviceFacts facts{absl::StrCat("sm_", major, minor), processors};
+  facts.sharedBytes = std::max<int64_t>(facts.sharedBytes, shared - kSharedByText);
+  return facts;
 }
 
 }  // namespace fw::runtime::cuda

@@ -37,6 +37,7 @@ absl::StatusOr<void*> currentContext(const Driver& driver);
 struct DeviceFacts {
   std::string architecture;  ///< "sm_90"
   int multiprocessors;
+  int64_t sharedBytes = 40 << 10;  ///< that a block may share, besides what is in the text of a kernel
 };
 /// Of the current context's device.
 absl::StatusOr<DeviceFacts> deviceFacts(const Driver& driver);

@@ -27,6 +27,7 @@ KernelNode Function::nodeOf(const LaunchSize& size, void** parameters) const {
   node.blockX = size.blockX;
   node.blockY = size.blockY;
   node.blockZ = 1;
+  node.sharedBytes = size.sharedBytes;
   node.parameters = parameters;
   return node;
 }
@@ -91,8 +92,8 @@ absl::Status Function::launch(const LaunchSize& size, void* parameters, void* st
     }
   }
   return check(driver_,
-               driver_.launchKernel(handle_, size.gridX, size.gridY, 1, size.blockX, size.blockY, 1, 0, stream,
-                                    &parameters, nullptr),
+               driver_.launchKernel(handle_, size.gridX, size.gridY, 1, size.blockX, size.blockY, 1, size.sharedBytes,
+                                    stream, &parameters, nullptr),
                "cuLaunchKernel");
 }
 

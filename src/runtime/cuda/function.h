@@ -12,6 +12,7 @@ namespace fw::runtime::cuda {
 
 struct LaunchSize {
   uint32_t gridX = 1, gridY = 1, blockX = 1, blockY = 1;
+  uint32_t sharedBytes = 0;  ///< of memory that a block shares, besides what the kernel's text says
   friend bool operator==(const LaunchSize&, const LaunchSize&) = default;
 };
 
