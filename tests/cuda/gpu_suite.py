@@ -9,8 +9,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CHECKS = [["package_on_gpu.py", part] for part in ("elementwise", "functions", "programs", "loops", "rest")]
+CHECKS += [["package_on_gpu.py", "sums", t] for t in ("f4", "f8", "c8", "c16")]
 CHECKS += [["corpus_on_gpu.py", part] for part in ("cases", "photo", "corpus")] + [["run_on_gpu.py", "check"]]
-TIMES = [["package_on_gpu.py", "time"], ["package_on_gpu.py", "timeloops"], ["package_on_gpu.py", "first"], ["run_on_gpu.py", "time"]]
+TIMES = [["times_on_gpu.py", part] for part in ("calls", "arrays", "loops", "first")] + [["run_on_gpu.py", "time"]]
 
 
 def main():

@@ -1,8 +1,9 @@
-"""Compares decorated functions on CuPy arrays with the same functions undecorated, then times them:
-`python package_on_gpu.py [elementwise] [functions] [programs] [loops] [rest] [time] [timeloops] [first]` with fusewire on the path (bundle.py). Prints one line per
+"""Compares decorated functions on CuPy arrays with the same functions undecorated:
+`python package_on_gpu.py [elementwise] [functions] [sums [f4] [f8] [c8] [c16]] [programs] [loops] [rest]` with fusewire on the path (bundle.py). Prints one line per
 finding; exits with the number of failures."""
 
 import gc
+import itertools
 import sys
 import threading
 import time
@@ -13,6 +14,7 @@ import numpy as np
 
 import fusewire
 import loop_cases
+import sum_cases
 from fusewire import _fusewire
 
 FAILURES = []
@@ -250,6 +252,21 @@ def check_functions():
         for kind, args in (("", (a, b)), (" fortran", (f, b)), (" strided", (cp.asarray(values("f4", 960).reshape(24, 40))[::2, ::4], b))):
             compare(name + kind, function, *args, exact=True, whole=True if kind == "" else MAYBE)
     print(f"functions done ({time.time() - STARTED:.0f} s)", flush=True)
+
+
+def check_sums():
+    """NumPy's bits; of the types that are named, or all."""
+    shapes = (7, 5, 3), (1, 1, 1), (40, 3, 129), (4, 1, 5), (1, 7, 1), (300, 500, 7), (3, 2, 70001), (70001, 3, 2), (2, 9000, 3), (20, 30, 8192), (2, 3, 1 << 20), (1 << 20, 2, 3), (1, 1, (3 << 20) + 5)
+    count, few = 0, ((7, 5, 3), (40, 3, 129), (3, 2, 70001), (70001, 3, 2))
+    cases = {"f4": [*sum_cases.cases(shapes, ("f4",), ("c",)), *sum_cases.cases(few, ("f4",), ("transposed", "reversed", "every second"))], **{t: sum_cases.cases(few, (t,), ("c", "transposed")) for t in ("f8", "c8", "c16")}}
+    chosen = [t for t in cases if t in sys.argv] or list(cases)
+    for name, functions, layout, x in itertools.chain(*(cases[t] for t in chosen)):
+        for function in functions:
+            results = fusewire.compile(function, fullgraph=True)(layout(cp.asarray(x)))
+            count += len(results)
+            for text in sum_cases.differences([cp.asnumpy(r) for r in results], sum_cases.right(function, layout(x))):
+                fail(f"{function.__name__} of {name}: {text}")
+    print(f"sums of {', '.join(chosen)}: {count} with NumPy's bits ({time.time() - STARTED:.0f} s)", flush=True)
 
 
 # --- writes, aliases, breaks -------------------------------------------------------------------------------------------
@@ -550,162 +567,11 @@ def check_loops():
     print(f"loops and calls done ({time.time() - STARTED:.0f} s)", flush=True)
 
 
-# --- times -------------------------------------------------------------------------------------------------------------
-
-
-def host_us(call, count=2000, rounds=9):
-    call()
-    best = []
-    for _ in range(rounds):
-        cp.cuda.Device().synchronize()
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-        best.append((time.perf_counter() - start) / count * 1e6)
-    cp.cuda.Device().synchronize()
-    return float(np.median(best))
-
-
-def device_us(call, rounds=9):
-    call()
-    cp.cuda.Device().synchronize()
-    start = time.perf_counter()
-    call()
-    cp.cuda.Device().synchronize()
-    burst = max(1, min(200, int(5e-3 / max(time.perf_counter() - start, 1e-6))))
-    times = []
-    for _ in range(rounds):
-        begin, end = cp.cuda.Event(), cp.cuda.Event()
-        begin.record()
-        for _ in range(burst):
-            call()
-        end.record()
-        end.synchronize()
-        times.append(cp.cuda.get_elapsed_time(begin, end) * 1e3 / burst)
-    return float(np.median(times))
-
-
-def chain(a, b):
-    return (cp.tanh(a * b + a) * 0.5 + 0.5) * b
-
-
-def time_all():
-    a, b = cp.ones(8, "f4"), cp.ones(8, "f4")
-    rows = {"a + b": (lambda x, y: x + y, (a, b)), "a += b": (add_to, (a, cp.zeros(8, "f4"))), "a * 2.5": (lambda x, s: x * s, (a, 2.5)), "chain": (chain, (a, b)),
-            "a.sum()": (lambda x: x.sum(), (a,)), "a[1:]": (lambda x: x[1:], (a,))}
-    print(f"{'host us, 8 elements':28}{'fusewire':>10}{'CuPy':>10}{'ratio':>8}")
-    for name, (function, args) in rows.items():
-        own, cupys = host_us(lambda f=fusewire.compile(function): f(*args)), host_us(lambda: function(*args))
-        print(f"{name:28}{own:>10.2f}{cupys:>10.2f}{own / cupys:>8.2f}", flush=True)
-    x, y = (cp.random.standard_normal((16384, 8192), dtype="f4") for _ in range(2))
-    g, target = cp.ones(8192, "f4"), cp.empty_like(x)
-    copy = device_us(lambda: target.data.copy_from_device_async(x.data, x.nbytes, cp.cuda.get_current_stream()))
-    print(f"{'device us, 16384 x 8192 f4':28}{'fusewire':>10}{'CuPy':>10}{'x copy':>8}   (copy of one array {copy:.0f})")
-    rows = {"x * 2 + 1": (lambda x: x * 2 + 1, (x,)), "chain of two arrays": (chain, (x, y)), "softmax": (softmax, (x,)), "layer norm": (layer_norm, (x, g, g)),
-            "gelu with bias": (gelu, (x, g)), "sum of rows": (lambda x: x.sum(axis=1), (x,)), "sum of columns": (lambda x: x.sum(axis=0), (x,)), "x += y": (add_to, (x, y))}
-    for name, (function, args) in rows.items():
-        own, cupys = device_us(lambda f=fusewire.compile(function): f(*args)), device_us(lambda: function(*args))
-        print(f"{name:28}{own:>10.0f}{cupys:>10.0f}{own / copy:>8.2f}", flush=True)
-    x = cp.random.standard_normal((16384, 8192), dtype="f4")  # x += y has made large numbers of them
-    masked = cp.where(x > 0, x, -cp.inf)
-    print(f"softmax where half is -inf: {device_us(lambda f=fusewire.compile(softmax): f(masked)) / copy:.2f} x copy", flush=True)
-    del masked
-    soft, layer = fusewire.compile(fresh(softmax)), fusewire.compile(fresh(layer_norm))
-    widths = (128, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
-    for measured in (False, True):  # nothing compiles while times are taken
-        for width in widths:
-            x, g = x.reshape(-1, width), cp.ones(width, "f4")
-            soft(x), layer(x, g, g)
-            if not measured:
-                continue
-            copy = device_us(lambda: target.data.copy_from_device_async(x.data, x.nbytes, cp.cuda.get_current_stream()))
-            times = device_us(lambda: soft(x)) / copy, device_us(lambda: layer(x, g, g)) / copy
-            print(f"rows of {width:6}, x copy: softmax {times[0]:.3f}, layer norm {times[1]:.3f}", flush=True)
-    x, y = cp.random.standard_normal((8192, 8192), dtype="f4"), cp.random.standard_normal((8192, 8192), dtype="f4")
-    plain, turned = (device_us(lambda f=fusewire.compile(f): f(x, y)) for f in (lambda x, y: x + y, lambda x, y: x.T + y))
-    print(f"a.T + b, 8192 x 8192: {turned:.0f} us, {turned / plain:.3f} of a + b", flush=True)
-    u = cp.zeros((512, 512), "f4")
-    own, cupys = device_us(lambda f=fusewire.compile(jacobi): f(u, 20)), device_us(lambda: jacobi(u, 20))
-    print(f"jacobi 512 x 512, 20 steps  {own:>10.0f}{cupys:>10.0f}", flush=True)
-
-
-def time_loops():
-    print(f"{'device us':40}{'fusewire':>12}{'CuPy':>12}{'ratio':>8}")
-
-    def row(name, function, args, rounds=5):
-        compiled = fusewire.compile(fresh(function), fullgraph=True)
-        own, cupys = device_us(lambda: compiled(*args), rounds), device_us(lambda: function(*args), rounds)
-        print(f"{name:40}{own:>12.1f}{cupys:>12.1f}{cupys / own:>8.1f}", flush=True)
-
-    for t in ("f4", "f8"):
-        for n in (512, 4096):
-            u = cp.random.standard_normal((n, n)).astype(t)
-            row(f"jacobi {t} {n} x {n}, 100 steps", jacobi, (u, 100))
-            row(f"ping-pong {t} {n} x {n}, 100 steps", loop_cases.ping_pong, (u, 100))
-    u, v = cp.random.random((512, 512), dtype="f4"), cp.random.random((512, 512), dtype="f4") * 0.1
-    row("gray-scott f4 512 x 512, 100 steps", loop_cases.gray_scott, (u, v, 100))
-    row("wave f4 512 x 512, 100 steps", loop_cases.wave, (u, v, 0.1, 100))
-    row("until f4 512 x 512, 24 turns", loop_cases.until_small, (u, 1e-7))
-    for batch, width in ((32, 64), (256, 1024), (4096, 4096)):
-        f = lambda *shape: cp.random.standard_normal(shape, dtype="f4") * 0.02
-        row(f"mlp f4 {batch} x {width}", loop_cases.mlp, (f(batch, width), f(width, width), f(width), f(width, width), f(width)))
-
-
-TEN = "t = x * y + 3; t = cp.sin(t) - y / 7; t = cp.exp(-t * t) + x; return cp.sqrt(cp.abs(t)) * y - 1"
-FIRST = r"""
-import os, sys, time
-import cupy as cp
-import fusewire
-a, b = cp.ones(100_000, "f4"), cp.ones(100_000, "f4")
-cp.cuda.Device().synchronize()
-namespace = {"cp": cp}
-names = ["first", "second", "third"]
-for k, name in enumerate(names):  # other constants: other kernels
-    exec(compile("def %s(x, y):\n    " % name + TEN.replace("7", str(7 + k)).replace("3", str(3 + k)), f"<{name}>", "exec"), namespace)
-def timed(call):
-    start = time.perf_counter()
-    result = call()
-    cp.cuda.Device().synchronize()
-    return (time.perf_counter() - start) * 1e3, result
-eager = WHO == "cupy"
-for name in names:
-    f = namespace[name] if eager else fusewire.compile(namespace[name])
-    ms, result = timed(lambda: f(a, b))
-    line = f"{WHO:10} {name:7} first call {ms:7.1f} ms"
-    if not eager:
-        begun, calls, slowest = time.perf_counter(), 0, 0
-        while not any(v["hits"] for v in fusewire._fusewire.describe(f)["variants"]) and time.perf_counter() - begun < 5:
-            slowest = max(slowest, timed(lambda: f(a, b))[0])
-            calls += 1
-        line += f", compiled code in use after {ms + (time.perf_counter() - begun) * 1e3:7.1f} ms, {calls} calls meanwhile, the slowest {slowest:.2f} ms"
-        if not (f(a, b) == namespace[name](a, b)).all():
-            line += ", OTHER RESULT"
-    print(line, flush=True)
-"""
-
-
-def time_first():
-    """First calls of functions of ten operations, in processes of their own, which keep nothing that others have compiled; then from the disk."""
-    import os
-    import subprocess
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        for who, label in (("cupy", "kernels of CuPy's not kept"), ("cupy", "kept"), ("fusewire", "nothing kept"), ("fusewire", "kept")):
-            environment = {**os.environ, "FUSEWIRE_BACKGROUND": "1", "FUSEWIRE_CACHE_DIR": f"{folder}/fusewire", "CUPY_CACHE_DIR": f"{folder}/{who}"}
-            print(f"{who}, {label}:", flush=True)
-            code = f"TEN, WHO = {TEN!r}, {who!r}\n" + FIRST
-            result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-            print(result.stdout, result.stderr[-2000:], flush=True)
-            if result.returncode or "OTHER" in result.stdout:
-                fail(f"first calls of {who}")
-
-
 def main():
-    what = sys.argv[1:] or ["elementwise", "functions", "programs", "loops", "rest", "time", "timeloops", "first"]
+    what = sys.argv[1:] or ["elementwise", "functions", "sums", "programs", "loops", "rest"]
     cp.zeros(1).sum()  # a context
     print(f"{cp.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cp.__version__}, NumPy {np.__version__}", flush=True)
-    checks = {"programs": check_programs, "loops": check_loops, "rest": check_rest, "functions": check_functions, "elementwise": check_elementwise, "time": time_all, "timeloops": time_loops, "first": time_first}
+    checks = {"programs": check_programs, "loops": check_loops, "rest": check_rest, "functions": check_functions, "sums": check_sums, "elementwise": check_elementwise}
     with np.errstate(all="ignore"):
         for name, check in checks.items():
             if name in what:
