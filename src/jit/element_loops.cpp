@@ -108,7 +108,11 @@ class LoopOfElements {
   }
 
   bool isElsewhere(const Walking& read, llvm::LoadInst& load, llvm::StoreInst& other) {
-    if (aliases_.isNoAlias(llvm::MemoryLocation::get(&other), llvm::MemoryLocation::get(&load))) return true;
+    // In any two turns: that two places of one turn are apart says nothing of the next one.
+    const auto allAround = [](const llvm::Instruction& access) {
+      return llvm::MemoryLocation::get(&access).getWithNewSize(llvm::LocationSize::beforeOrAfterPointer());
+    };
+    if (aliases_.isNoAlias(allAround(other), allAround(load))) return true;
     const std::optional<Walking> written = walking(other.getPointerOperand());
     return written && written->step == read.step && isApart(read, load, *written, other, 0) &&
            isApart(read, load, *written, other, 1);
