@@ -61,6 +61,12 @@ V longPower(V m, V q, const Exponent& y) {
   return r.hi + r.lo;
 }
 
+/// Which is rounded once: a product, a quotient, a root.
+bool isOneOperation(const Exponent& y) {
+  const int operations = (y.value < 0) + y.factors - (y.factors > 0) + y.root + (y.root && y.factors > 0);
+  return operations <= 1;
+}
+
 }  // namespace
 
 bool isSmallPower(double y) { return y != 0 && std::fabs(y) <= kMostFactors && 2 * y == std::rint(2 * y); }
@@ -70,6 +76,7 @@ Val power(KernelBuilder& b, Val vx, double exponent) {
   const Exponent y(exponent);
   const double inf = std::numeric_limits<double>::infinity();
   if (y.root) x = select(x == -inf, inf, x + 0.0);  // what C does with -0 and -infinity
+  if (isOneOperation(y)) return inDouble(x, y).v;
   if (x.is32()) return cast(inDouble(cast(x, DType::kF64), y), DType::kF32).v;
   // x = 2^shift u, where shift * y is a whole number.
   const double size = std::fabs(exponent);
