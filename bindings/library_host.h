@@ -56,6 +56,7 @@ class LibraryHost : public runtime::Host {
   /// Handles signals. What a handler raises ends the run, and is not lost.
   int32_t look(runtime::Context& context, bool heavy) override;
 
+  void beginAgain() override { takeBackDraws(); }
   /// The run is given up: what it has drawn is put back.
   void takeBackDraws() { draws_.takeBack(); }
   /// Puts back an exception that must not be lost (KeyboardInterrupt); false if there is none.

@@ -18,6 +18,7 @@ enum Status : int32_t {
   kStatusDecline = 16,  ///< a kernel refused: always run as Python
   kStatusOutside = 32,  ///< an access would have gone outside of its buffer, and was not made
   kStatusNotYet = 64,   ///< the code is still being made: run this call as Python, and ask again the next time
+  kStatusDoubt = 128,   ///< the code has met what it does not expect, and answers nothing: see Executable::exact()
 };
 
 constexpr int64_t kPartElements = 1024;  // with operands and what is saved of them in the first-level cache

@@ -45,6 +45,11 @@ class Executable {
     return 0;
   }
   virtual absl::Span<const DeferredCommit> deferred() const { return {}; }
+  /// Asked when compute() has answered `status`, and the call would be given up. Where compute() may raise flags that
+  /// the program does not, or expects what need not be (kStatusDoubt): what computes the same on the same context, from
+  /// the beginning, and does neither. It is made when it is first asked for. Null: the status is what it is, or there
+  /// is nobody to tell more; then a status with kStatusDoubt is one of a call that is given up.
+  virtual const Executable* exact(int32_t /*status*/) const { return nullptr; }
   /// The code reads the extents of the buffers: see Context.
   virtual bool isChecked() const { return false; }
 

@@ -37,6 +37,12 @@ class Unlocked {
   Policy* policy_;
 };
 
+/// It may have to be made first.
+const Executable* exactly(const Executable& executable, int32_t status, bool unlock, Policy& policy) {
+  const Unlocked unlocked(policy, unlock);
+  return executable.exact(status);
+}
+
 }  // namespace
 
 /// What deferred commits have to look out for, and what it takes.
@@ -131,9 +137,19 @@ Outcome Transaction::run(const Executable& executable, Context& context, const W
     const Unlocked unlocked(policy, unlock);
     return compute();
   };
-  const int32_t status = run([&] { return executable.compute(context); });
+  int32_t status = run([&] { return executable.compute(context); });
+  const auto isRefused = [&] {
+    if (status == 0 || (status & kStatusOutside)) return false;
+    return (status & kStatusDoubt) || policy.mustReport(status);
+  };
+  bool refused = isRefused();
+  if (const Executable* exact = refused ? exactly(executable, status, work.mayUnlock, policy) : nullptr) {
+    if (context.host) context.host->beginAgain();
+    status = run([&] { return exact->compute(context); });
+    refused = isRefused();
+  }
   if (status & kStatusOutside) return Outcome::kOutside;
-  if (status != 0 && policy.mustReport(status)) return Outcome::kDeclined;
+  if (refused) return Outcome::kDeclined;
   if (executable.plan().commits.empty()) return Outcome::kDone;
 
   Watch watch;

@@ -11,6 +11,7 @@
 #include "graph/parser.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/plan.h"
+#include "runtime/host.h"
 #include "runtime/memory.h"
 
 namespace fw::runtime {
@@ -115,9 +116,14 @@ class FakeExecutable : public Executable {
     return 0;
   }
   absl::Span<const DeferredCommit> deferred() const override { return deferred_; }
+  const Executable* exact(int32_t status) const override {
+    log_.push_back("exact " + std::to_string(status));
+    return twin;
+  }
 
   int32_t computed = 0, checked = 0;
   bool expectsWorkspace = false;
+  const Executable* twin = nullptr;
 
  private:
   const graph::Plan& plan_;
@@ -139,7 +145,7 @@ struct Case {
     log.clear();
     void* buffers[] = {x.data(), &factor};
     int64_t size = static_cast<int64_t>(x.size());
-    Context context{.symbols = &size, .buffers = buffers};
+    Context context{.symbols = &size, .buffers = buffers, .host = host};
     executable.expectsWorkspace = work.workspaceBytes != 0;
     return transaction.run(executable, context, work, policy);
   }
@@ -155,6 +161,7 @@ struct Case {
   Transaction transaction;
   FakeExecutable executable;
   FakePolicy policy;
+  Host* host = nullptr;
   std::vector<double> x = std::vector<double>(kSize, 1.5);
   double factor = 2;
   size_t bad = SIZE_MAX;
@@ -172,11 +179,66 @@ TEST(Transaction, DeclinesWhatMustBeReported) {
   Case c(/*defers=*/false);
   c.executable.computed = kStatusOverflow;
   EXPECT_EQ(c.run(), Outcome::kDeclined);
-  EXPECT_EQ(c.log, (Log{"compute", "ask 4"}));
+  EXPECT_EQ(c.log, (Log{"compute", "ask 4", "exact 4"}));
   EXPECT_TRUE(c.untouched());
   c.policy.reported = kStatusDecline;
   EXPECT_EQ(c.run(), Outcome::kDone);
   c.expectStored(1);
+}
+
+/// Once more from the beginning, and what it has drawn is put back before.
+class FakeHost : public Host {
+ public:
+  explicit FakeHost(Log& log) : log_(log) {}
+  void* allocate(int64_t) override { return nullptr; }
+  void release(void*) override {}
+  int32_t call(Context&, int) override { return 0; }
+  void beginAgain() override { log_.push_back("begin again"); }
+
+ private:
+  Log& log_;
+};
+
+TEST(Transaction, ResolvesDoubtsByTheExactTwin) {
+  Case c(/*defers=*/false);
+  FakeHost host(c.log);
+  c.host = &host;
+  FakeExecutable twin(c.written.plan, c.log, /*defers=*/false, /*whole=*/false);
+  c.executable.twin = &twin;
+  c.executable.computed = kStatusOverflow;
+  EXPECT_EQ(c.run(), Outcome::kDone);
+  EXPECT_EQ(c.log, (Log{"compute", "ask 4", "exact 4", "begin again", "compute", "commit"}));
+  c.expectStored(1);
+  // A doubt is none of the surroundings' business.
+  c.executable.computed = kStatusDoubt | kStatusOverflow;
+  twin.computed = kStatusUnderflow;
+  EXPECT_EQ(c.run(), Outcome::kDone);
+  EXPECT_EQ(c.log, (Log{"compute", "exact 132", "begin again", "compute", "ask 8", "commit"}));
+}
+
+TEST(Transaction, DeclinesWhatTheExactTwinRaisesToo) {
+  Case c(/*defers=*/false);
+  FakeExecutable twin(c.written.plan, c.log, /*defers=*/false, /*whole=*/false);
+  c.executable.twin = &twin;
+  c.executable.computed = kStatusDoubt;
+  twin.computed = kStatusInvalid;
+  EXPECT_EQ(c.run(), Outcome::kDeclined);
+  EXPECT_EQ(c.log, (Log{"compute", "exact 128", "compute", "ask 1"}));
+  twin.computed = kStatusOutside | kStatusDecline;
+  EXPECT_EQ(c.run(), Outcome::kOutside);
+  c.executable.twin = nullptr;  // nobody who could tell
+  EXPECT_EQ(c.run(), Outcome::kDeclined);
+  EXPECT_TRUE(c.untouched());
+}
+
+TEST(Transaction, UnlocksWhileTheExactTwinIsMade) {
+  Case c(/*defers=*/false);
+  FakeExecutable twin(c.written.plan, c.log, /*defers=*/false, /*whole=*/false);
+  c.executable.twin = &twin;
+  c.executable.computed = kStatusInvalid;
+  c.work.mayUnlock = true;
+  EXPECT_EQ(c.run(), Outcome::kDone);
+  EXPECT_EQ(c.log, (Log{"compute", "ask 1", "unlock", "exact 1", "lock", "compute", "commit"}));
 }
 
 TEST(Transaction, TellsOfAccessesOutside) {
