@@ -11,6 +11,7 @@
 #include "graph/support/stopwatch.h"
 #include "jit/content_name.h"
 #include "jit/emit_module.h"
+#include "jit/scalar_loops.h"
 #include "jit/session.h"
 #include "jit/target.h"
 #include "kernels/work.h"
@@ -43,11 +44,25 @@ class NativeExecutable : public Executable {
     if (!job_) takeCode();
   }
   int32_t compute(Context& context) const override {
-    return isReady_.load(std::memory_order_acquire) ? compute_(&context) : kStatusNotYet;
+    if (!isReady_.load(std::memory_order_acquire)) return kStatusNotYet;
+    if (!exact_) return compute_(&context);
+    if (prefersExact_.load(std::memory_order_relaxed)) return exact_->compute(context);
+    runs_.store(runs_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return compute_(&context);
   }
   int32_t check(Context& context) const override { return check_ ? check_(&context) : 0; }
   int32_t commit(Context& context) const override { return commit_ ? commit_(&context) : 0; }
   absl::Span<const DeferredCommit> deferred() const override { return deferred_; }
+  const Executable* exact(int32_t status) const override {
+    constexpr int32_t kFlags = kStatusInvalid | kStatusDivide | kStatusOverflow | kStatusUnderflow;
+    if (!exact_ || (status & ~(kFlags | kStatusDoubt)) || prefersExact_ || !exact_->wait().ok()) return nullptr;
+    // Where one run of eight is made twice, the slower code is faster.
+    const int64_t asked = asked_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (asked >= 4 && 8 * asked > runs_.load(std::memory_order_relaxed)) prefersExact_ = true;
+    return exact_.get();
+  }
+  /// This one takes no liberties.
+  void takeExact(std::unique_ptr<NativeExecutable> exact) { exact_ = std::move(exact); }
   bool isChecked() const override { return checked_; }
   absl::Status ready() const override { return isReady_ ? absl::OkStatus() : settled(job_->state()); }
   absl::Status wait() const override { return isReady_ ? absl::OkStatus() : settled(job_->wait()); }
@@ -77,6 +92,9 @@ class NativeExecutable : public Executable {
   }
 
   std::unique_ptr<runtime::PartMeter> meter_;
+  std::unique_ptr<NativeExecutable> exact_;
+  mutable std::atomic<bool> prefersExact_ = false;
+  mutable std::atomic<int64_t> runs_ = 0, asked_ = 0;  ///< about
   graph::Plan plan_;
   std::shared_ptr<const Made> made_;  ///< filled by the job
   std::vector<DeferredCommit> deferred_;
@@ -136,6 +154,9 @@ std::unique_ptr<runtime::PartMeter> makeMeter(const kernels::KernelProgram& prog
   return std::make_unique<runtime::PartMeter>(std::move(parts), static_cast<size_t>(syms.symbolCount()));
 }
 
+/// Of CompileOptions: no liberties are taken.
+constexpr int kExactLevel = 1;
+
 /// LLVM IR on its way to machine code. It depends on nothing else, so that another thread may go on with it.
 struct Draft {
   explicit Draft(const TargetSpec& spec) : target(spec) {}
@@ -145,10 +166,14 @@ struct Draft {
   llvm::Module module{"fusewire", context};
 };
 
+ModuleState stateOf(const ProgramParts& parts, const CompileOptions& options, llvm::Module& module) {
+  return {module,        parts.target,    parts.syms,    parts.plan,
+          parts.program, options.checked, options.timed, options.optLevel > kExactLevel};
+}
+
 absl::Status draw(const ProgramParts& parts, const CompileOptions& options, Draft& draft) {
   Session::instance().prepare(draft.module, parts.target, options.optLevel);
-  const ModuleState state{draft.module,  parts.target,    parts.syms,   parts.plan,
-                          parts.program, options.checked, options.timed};
+  const ModuleState state = stateOf(parts, options, draft.module);
   size_t next = 0;
   emitEntry(state, draft.entries[next++]);
   if (!parts.plan.commits.empty()) emitCommits(state, draft.entries[next++]);
@@ -158,6 +183,22 @@ absl::Status draw(const ProgramParts& parts, const CompileOptions& options, Draf
   llvm::raw_string_ostream errorStream(errors);
   if (llvm::verifyModule(draft.module, &errorStream)) return absl::InternalError(absl::StrCat("bad LLVM IR: ", errors));
   return absl::OkStatus();
+}
+
+std::vector<std::string> entriesOf(const ProgramParts& parts, const CompileOptions& options) {
+  const std::string name = contentName(parts.program, parts.syms, parts.plan, parts.target, options);
+  std::vector<std::string> entries = {name};
+  if (!parts.plan.commits.empty()) entries.push_back(name + "_commit");
+  if (!parts.program.deferred.empty()) entries.push_back(name + "_check");
+  return entries;
+}
+
+/// Code that there is already; none if there is none.
+absl::StatusOr<Made> findMade(const std::vector<std::string>& entries, CompileTimings timings) {
+  absl::StatusOr<Session::Generated> known = Session::instance().find(entries);
+  if (!known.ok()) return known.status();
+  timings.linkMs = known->linkMs;
+  return Made{std::move(known->code), timings};
 }
 
 /// What the code generator will take, by the number of operations of the kernels: 15 to 26 us each in programs of 800
@@ -231,6 +272,34 @@ std::shared_ptr<runtime::Job> makeLater(std::shared_ptr<Draft> draft, const Comp
   return job;
 }
 
+/// The exact code, which the first that asks for it makes.
+std::unique_ptr<NativeExecutable> makeExact(const ProgramParts& parts, CompileOptions options) {
+  struct Source {
+    kernels::KernelProgram program;
+    graph::SymContext syms;
+    graph::Plan plan;
+  };
+  options.optLevel = kExactLevel;
+  auto made = std::make_shared<Made>();
+  const auto work = [source = Source{parts.program, parts.syms, parts.plan}, target = &parts.target, options,
+                     made]() mutable -> absl::Status {
+    const ProgramParts own{source.program, source.syms, source.plan, *target};
+    options.deadline = options.limitNs > 0 ? Deadline::after(options.limitNs) : Deadline();
+    auto draft = std::make_unique<Draft>(*target);
+    draft->entries = entriesOf(own, options);
+    absl::StatusOr<Made> done = findMade(draft->entries, {});
+    if (done.ok() && !done->code) {
+      if (absl::Status s = draw(own, options, *draft); !s.ok()) return s;
+      done = makeNow(own, options, std::move(draft), nullptr, {});
+    }
+    if (done.ok()) *made = *std::move(done);
+    return done.status();
+  };
+  const bool checked = options.checked || !parts.program.reaches.empty();
+  return std::make_unique<NativeExecutable>(parts.plan, made, parts.program.deferred, checked, nullptr,
+                                            std::make_shared<runtime::Job>(work));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> compile(kernels::KernelProgram program, const graph::SymContext& syms,
@@ -244,22 +313,21 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(kernels::KernelProgram progr
   if (!target.ok()) return target.status();
   std::optional<runtime::CompilerUse> inside(std::in_place);
   Stopwatch watch;
+  const ProgramParts parts{program, syms, plan, **target};
   auto draft = std::make_unique<Draft>(**target);
-  const std::string name = contentName(program, syms, plan, **target, options);
-  draft->entries = {name};
-  if (!plan.commits.empty()) draft->entries.push_back(name + "_commit");
-  if (!program.deferred.empty()) draft->entries.push_back(name + "_check");
+  draft->entries = entriesOf(parts, options);
+  std::unique_ptr<NativeExecutable> exact;
+  if (options.optLevel > kExactLevel && takesLiberties(stateOf(parts, options, draft->module)))
+    exact = makeExact(parts, options);
   auto made = std::make_shared<Made>(Made{nullptr, timings});
   std::shared_ptr<runtime::Job> job;
   if (!options.textOfKnown) {
-    absl::StatusOr<Session::Generated> known = Session::instance().find(draft->entries);
+    absl::StatusOr<Made> known = findMade(draft->entries, timings);
     if (!known.ok()) return known.status();
-    made->timings.linkMs = known->linkMs;
-    made->code = std::move(known->code);
+    *made = *std::move(known);
   }
   auto meter = options.timed ? makeMeter(program, syms, plan) : nullptr;
   if (!made->code) {
-    const ProgramParts parts{program, syms, plan, **target};
     if (absl::Status s = draw(parts, options, *draft); !s.ok()) return s;
     timings.irMs = watch.lapMs();
     // Profilers are told of code when its executable is made.
@@ -273,9 +341,11 @@ absl::StatusOr<std::unique_ptr<Executable>> compile(kernels::KernelProgram progr
       *made = *std::move(now);
     }
   }
-  return std::make_unique<NativeExecutable>(std::move(plan), std::move(made), std::move(program.deferred),
-                                            options.checked || !program.reaches.empty(), std::move(meter),
-                                            std::move(job));
+  auto executable =
+      std::make_unique<NativeExecutable>(std::move(plan), std::move(made), std::move(program.deferred),
+                                         options.checked || !program.reaches.empty(), std::move(meter), std::move(job));
+  executable->takeExact(std::move(exact));
+  return executable;
 }
 
 }  // namespace fw::jit

@@ -24,7 +24,9 @@ using enum runtime::Status;
 struct CompileOptions {
   enum class Isa : uint8_t { kHost, kAvx512, kAvx2, kPortable };
   Isa isa = Isa::kHost;  ///< kHost: the widest that this machine has; asking for more than it has is an error
-  int optLevel = 2;      ///< 0: fast code generation, for isolating faults
+  /// 0: fast code generation, for isolating faults. 2: loops over numbers take liberties, and there is
+  /// Executable::exact().
+  int optLevel = 2;
   /// Every access is compared with its buffer first, and not made if it is outside: kStatusOutside. The functions then
   /// read the extents of the buffers (Context).
   bool checked = false;

@@ -157,7 +157,7 @@ std::string contentName(const kernels::KernelProgram& program, const graph::SymC
   Writer w(syms);
   w.put(std::string_view(target.cpu));
   w.put(std::string_view(target.features));
-  w.put(static_cast<uint64_t>(options.timed) << 2 | static_cast<uint64_t>(options.optLevel > 0) << 1 | options.checked);
+  w.put(static_cast<uint64_t>(options.optLevel) << 2 | static_cast<uint64_t>(options.timed) << 1 | options.checked);
   w.list(program.kernels);
   w.put(uint64_t{program.kernelsUpTo.size()});
   for (size_t count : program.kernelsUpTo) w.put(uint64_t{count});

@@ -149,7 +149,7 @@ void FunctionState::clearFlags() {
   separate("cleared");
 }
 
-void FunctionState::withRules(graph::ErrorRules rules, llvm::function_ref<void()> body) {
+void FunctionState::withRules(graph::ErrorRules rules, llvm::function_ref<void()> body, uint32_t verdict) {
   if (!rules.any()) return body();
   separate("ruled");
   Value* before = slot(ir_.getInt32Ty(), 1);
@@ -160,7 +160,7 @@ void FunctionState::withRules(graph::ErrorRules rules, llvm::function_ref<void()
   ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {control_});
   Value* raised = ir_.CreateLoad(ir_.getInt32Ty(), control_);
   if (rules.reported != 0)
-    raise(ir_.CreateICmpNE(ir_.CreateAnd(statusOf(raised), rules.reported), ir_.getInt32(0)), kStatusDecline);
+    raise(ir_.CreateICmpNE(ir_.CreateAnd(statusOf(raised), rules.reported), ir_.getInt32(0)), verdict);
   const uint32_t ignored = (rules.ignored & 1u) | (rules.ignored & 0xeu) << 1;  // see statusOf()
   Value* left = ir_.CreateAnd(raised, ir_.getInt32(~ignored));
   ir_.CreateStore(ir_.CreateOr(left, ir_.CreateLoad(ir_.getInt32Ty(), before)), control_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -58,6 +59,16 @@ class FunctionState {
   bool isNumber(graph::BufferId id) const { return numbers_.contains(id); }
   /// Whether LLVM's passes will see the code, to which operations have no effects.
   bool isOptimized() const { return kind_ == Kind::kLoop; }
+  /// Of ModuleState.
+  bool takesLiberties() const;
+  /// kLoop with liberties: a number that is nothing but a place, which is expected not to count from the end.
+  bool isPlace(graph::BufferId id) const;
+  /// kLoop with liberties: nobody asks for the symbol, so that it may turn out later that there is none.
+  bool isUnused(graph::SymId symbol) const;
+  /// From now on the run is in doubt if `number` (i64, no sign) has more than so many bits. Those who leave ask, and
+  /// loops now and then.
+  void doubt(llvm::Value* number, int bits);
+  void leaveIfInDoubt();
   /// kLoop: says which memory a load or store is of, and which it cannot be of.
   void annotate(llvm::Instruction* access, graph::BufferId id);
   /// Runs a part of this function that stands in one of its own; `mayLeave` says that it may end this one, too.
@@ -81,8 +92,9 @@ class FunctionState {
   llvm::Value* raisedFlags(llvm::Value* bits);
   /// Lowers all flags, in a block of its own.
   void clearFlags();
-  /// Runs what `body` emits with flags of its own: those that these rules leave join the others behind it.
-  void withRules(graph::ErrorRules rules, llvm::function_ref<void()> body);
+  /// Runs what `body` emits with flags of its own: those that these rules leave join the others behind it, and those
+  /// that they report raise `verdict`.
+  void withRules(graph::ErrorRules rules, llvm::function_ref<void()> body, uint32_t verdict = runtime::kStatusDecline);
   /// Stores the Status of the flags that are up by now, in a block of its own, as element `index` (i32) of the array
   /// whose address stands at `array`; lowers them.
   void storeFlags(llvm::Value* array, int64_t index);
@@ -161,6 +173,7 @@ class FunctionState {
   // kLoop: slots of numbers, and what stands for entries of the tables of the call.
   absl::flat_hash_map<graph::BufferId, llvm::Value*> numbers_, handleSlots_;
   absl::flat_hash_map<graph::SymId, llvm::Value*> symbolSlots_;
+  std::map<int, llvm::Value*> doubts_;  ///< by number of bits: address of an i64, which has more if the run is in doubt
   absl::flat_hash_map<llvm::Constant*, llvm::Value*> fenced_;
   struct Scope {
     llvm::MDNode *own, *others;

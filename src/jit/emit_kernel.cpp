@@ -149,7 +149,7 @@ Value* KernelEmitter::computed(const Expr& expr, bool inLanes) {
     const bool selects = expr.op == ScalarOp::kSelect;
     if (!probing_ && (selects || !expr.whole)) ops_.observe(operands.back());
     // A masked instruction would compute, and raise, in the lanes only that take this side.
-    if (selects && fn_.target().masks) operands.back() = ops_.opaque(operands.back());
+    if (selects && fn_.target().masks && !fn_.takesLiberties()) operands.back() = ops_.opaque(operands.back());
   }
   return ops_.emit(expr, operandType(expr), operands);
 }

@@ -117,6 +117,8 @@ class KernelEmitter {
 
   // emit_memory.cpp
   llvm::Value* emitLoad(const kernels::Expr& expr);
+  /// What is stored: of a place (FunctionState::isPlace) that counts from the end where it is negative, the number.
+  ExprId storedBy(const Stmt& stmt) const;
   /// Compares what `access` reaches at this point with its buffer, if the code is checked.
   void check(uint32_t access, llvm::Type* element);
   void emitStore(const Stmt& stmt);

@@ -62,10 +62,23 @@ Value* KernelEmitter::emitLoad(const Expr& expr) {
   return loaded;
 }
 
+kernels::ExprId KernelEmitter::storedBy(const Stmt& stmt) const {
+  using kernels::ScalarOp;
+  if (!fn_.isPlace(kernel_.accesses[stmt.access].buffer)) return stmt.value;
+  const auto is = [&](ExprId id, ScalarOp op) { return kernel_.exprs[id.index].op == op; };
+  const auto operand = [&](ExprId id, size_t i) { return kernel_.exprs[id.index].operands[i]; };
+  if (!is(stmt.value, ScalarOp::kSelect)) return stmt.value;
+  const ExprId below = operand(stmt.value, 0), wrapped = operand(stmt.value, 1), number = operand(stmt.value, 2);
+  const bool fits = is(below, ScalarOp::kLt) && operand(below, 0) == number &&
+                    is(operand(below, 1), ScalarOp::kConst) && kernel_.exprs[operand(below, 1).index].imm == 0 &&
+                    is(wrapped, ScalarOp::kAdd) && (operand(wrapped, 0) == number || operand(wrapped, 1) == number);
+  return fits ? number : stmt.value;
+}
+
 void KernelEmitter::emitStore(const Stmt& stmt) {
   check(stmt.access, fn_.memoryType(kernel_.exprs[stmt.value.index].dtype));
   const Access& access = kernel_.accesses[stmt.access];
-  Value* stored = lanes_.count > 1 ? value(stmt.value) : scalar(stmt.value);
+  Value* stored = lanes_.count > 1 ? value(stmt.value) : scalar(storedBy(stmt));
   if (kernel_.exprs[stmt.value.index].dtype == DType::kBool) {
     stored = ir_.CreateZExt(stored, shapedLike(ir_.getInt8Ty(), stored));
   }

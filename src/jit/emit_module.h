@@ -20,6 +20,9 @@ struct ModuleState {
   const kernels::KernelProgram& program;
   bool checked;  ///< accesses are compared with their buffers before they are made
   bool timed;    ///< kernels and library calls are (CompileOptions)
+  /// Loops over numbers may raise flags that the program does not, and give up where an index counts from the end
+  /// (Executable::exact).
+  bool liberties;
 
   /// Their numbers in Context::times.
   size_t partOfKernel(size_t i) const { return i; }

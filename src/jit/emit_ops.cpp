@@ -126,9 +126,10 @@ Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Va
     case ScalarOp::kSelect: {
       // An operation on one of two constants would be folded into both, and raise nothing. One on a choice between a
       // value and the constant that is neutral to it (x / 1) would be done with the value that is not chosen, too.
+      // Constants of loops over numbers are fenced themselves.
       Value* picked = ir.CreateSelect(v[0], v[1], v[2]);
       const bool constant = llvm::isa<llvm::Constant>(v[1]) || llvm::isa<llvm::Constant>(v[2]);
-      return constant && picked->getType()->isFPOrFPVectorTy() ? opaque(picked) : picked;
+      return constant && picked->getType()->isFPOrFPVectorTy() && !fn_.takesLiberties() ? opaque(picked) : picked;
     }
     case ScalarOp::kCast: return cast(operandType, expr.dtype, v[0]);
     case ScalarOp::kBitcast: return ir.CreateBitCast(v[0], shapedLike(fn_.scalarType(expr.dtype), v[0]));
@@ -198,6 +199,7 @@ Value* OpEmitter::compare(ScalarOp op, DType d, Value* a, Value* b) {
 
 Value* OpEmitter::quietCompare(ScalarOp op, Value* a, Value* b) {
   const unsigned bits = a->getType()->getScalarSizeInBits();
+  if (fn_.takesLiberties() && lanesOf(a) == 1) return plainCompare(op, a, b);
   if (lanesOf(a) == 1) {
     // A scalar comparison that feeds a select would become cmpltss or minss, which signal. ucomiss does not; a number
     // that is unordered is not above.
@@ -215,6 +217,14 @@ Value* OpEmitter::quietCompare(ScalarOp op, Value* a, Value* b) {
   }
   const unsigned chunk = chunkLanes(lanesOf(a), bits);
   return inChunks(chunk, {a, b}, [&](ArrayRef<Value*> v) { return quietChunk(op, v[0], v[1]); });
+}
+
+/// Raises `invalid` where one is no number.
+Value* OpEmitter::plainCompare(ScalarOp op, Value* a, Value* b) {
+  llvm::IRBuilder<>& ir = fn_.ir();
+  if (op == ScalarOp::kLt) return ir.CreateFCmpOLT(a, b);
+  if (op == ScalarOp::kLe) return ir.CreateFCmpOLE(a, b);
+  return op == ScalarOp::kGt ? ir.CreateFCmpOGT(a, b) : ir.CreateFCmpOGE(a, b);
 }
 
 Value* OpEmitter::quietChunk(ScalarOp op, Value* a, Value* b) {

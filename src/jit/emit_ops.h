@@ -27,6 +27,7 @@ class OpEmitter {
 
   llvm::Value* unary(kernels::ScalarOp op, DType d, llvm::Value* a);
   llvm::Value* quietCompare(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* plainCompare(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* quietChunk(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* minMax(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);

@@ -4,7 +4,8 @@
 // loop that ends the run puts nothing anywhere: nobody looks.
 //
 // LLVM takes operations on floats for free of effects. What keeps their flags: every constant is fenced, so that
-// nothing is computed at compile time, and values that no store needs are observed (emit_kernel.cpp).
+// nothing is computed at compile time, and values that no store needs are observed (emit_kernel.cpp). Where flags may
+// be invented, comparisons are plain ones, and what branches choose may be computed on both sides.
 #include <algorithm>
 #include <cstddef>
 
@@ -36,8 +37,34 @@ void FunctionState::exchange(absl::Span<const std::pair<BufferId, BufferId>> mov
   }
 }
 
+bool FunctionState::isPlace(BufferId id) const { return takesLiberties() && loop_->places.contains(id); }
+
+bool FunctionState::isUnused(SymId symbol) const { return takesLiberties() && loop_->unused.contains(symbol); }
+
+// All numbers of as many bits in one: a bit that one of them has too much stays.
+void FunctionState::doubt(Value* number, int bits) {
+  Value*& all = doubts_[bits];
+  if (!all) {
+    all = slot(ir_.getInt64Ty(), 1);
+    entry_.CreateStore(i64(0), all);
+  }
+  ir_.CreateStore(ir_.CreateOr(ir_.CreateLoad(ir_.getInt64Ty(), all), number), all);
+}
+
+void FunctionState::leaveIfInDoubt() {
+  if (doubts_.empty()) return;
+  Value* any = ir_.getFalse();
+  for (const auto& [bits, all] : doubts_) {
+    Value* tooMuch = ir_.CreateLShr(ir_.CreateLoad(ir_.getInt64Ty(), all), i64(bits));
+    any = ir_.CreateOr(any, ir_.CreateICmpNE(tooMuch, i64(0)));
+  }
+  leaveIf(any, [&] { raise(ir_.getTrue(), kStatusDoubt); });
+}
+
+bool FunctionState::takesLiberties() const { return isOptimized() && module_.liberties; }
+
 void FunctionState::openLoop() {
-  function_->addFnAttr(kOptimizeAttribute);
+  function_->addFnAttr(kOptimizeAttribute, takesLiberties() ? kFree : kExact);
   status_ = slot(ir_.getInt32Ty(), 1);
   entry_.CreateStore(ir_.getInt32(0), status_);
   for (BufferId id : loop_->numbers) {
@@ -89,6 +116,7 @@ void FunctionState::enter() {
 }
 
 void FunctionState::leave() {
+  leaveIfInDoubt();
   for (BufferId id : loop_->leaving) storeNumber(loadNumber(id, buffer(id)), memory(id));
   for (BufferId id : loop_->results) {
     Value* table = ir_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), field(offsetof(Context, buffers)), id.index);

@@ -1,6 +1,7 @@
 #include "jit/emit_steps.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <variant>
 
@@ -52,7 +53,9 @@ class StepEmitter {
     StepEmitter(m_, kernels_, own).loop(step);
     own.leave();
     own.finish();
-    fn_.withRules(scalar->errors, [&] { fn_.callPart(own, /*mayLeave=*/true); });
+    fn_.withRules(
+        scalar->errors, [&] { fn_.callPart(own, /*mayLeave=*/true); },
+        own.takesLiberties() ? kStatusDoubt : kStatusDecline);
     fn_.renew();
   }
 
@@ -87,13 +90,18 @@ class StepEmitter {
     llvm::Value *next = ir.CreateAdd(index, fn_.i64(1)), *again = truth(step.again);
     fn_.exchange(step.moves);
     leaveIfDeclined();  // what it goes on with may be anything, and never end
-    index->addIncoming(next, ir.GetInsertBlock());
+    // Two branches: an outcome that is joined from several places would have to be made a number.
+    llvm::BasicBlock* goesOn = fn_.block("goes_on");
+    ir.CreateCondBr(again, goesOn, exit);
+    ir.SetInsertPoint(goesOn);
+    index->addIncoming(next, goesOn);
     llvm::BasicBlock* stripped = llvm::BasicBlock::Create(ir.getContext(), "stripped");
-    ir.CreateCondBr(ir.CreateAnd(again, ir.CreateICmpSLT(next, end)), head, stripped);
+    ir.CreateCondBr(ir.CreateICmpNE(next, end), head, stripped);
     fn_.place(stripped);
     llvm::BasicBlock* looking = fn_.block("looking");
-    ir.CreateCondBr(ir.CreateAnd(again, ir.CreateICmpSLT(next, trip)), looking, exit);
+    ir.CreateCondBr(ir.CreateICmpSLT(next, trip), looking, exit);
     ir.SetInsertPoint(looking);
+    fn_.leaveIfInDoubt();
     leaveIfInterrupted();
     first->addIncoming(next, ir.GetInsertBlock());
     ir.CreateBr(strip);
@@ -130,12 +138,35 @@ class StepEmitter {
 
   void emit(const graph::DefineStep& step) { define(step.symbol, step.from, step.least, step.most); }
 
+  llvm::Value* isOutside(llvm::Value* number, graph::SymId least, graph::SymId most) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    if (m_.syms.isConst(least, 0) && m_.syms.range(most).lo >= -1) {  // one comparison: below 0 is above all
+      llvm::Value* count = ir.CreateAdd(fn_.sym(most), fn_.i64(1));
+      return ir.CreateICmpUGE(number, count);
+    }
+    return ir.CreateOr(ir.CreateICmpSLT(number, fn_.sym(least)), ir.CreateICmpSGT(number, fn_.sym(most)));
+  }
+
+  /// Of a range that powers of two bound, the number beside the upper one counts as outside.
+  void doubtIfOutside(llvm::Value* number, int64_t least, int64_t most) {
+    llvm::IRBuilder<>& ir = fn_.ir();
+    const auto isPower = [](int64_t v) { return v > 0 && (v & (v - 1)) == 0; };
+    const auto bitsOf = [](int64_t power) { return std::countr_zero(static_cast<uint64_t>(power)); };
+    if (isPower(most) && least == -most) return fn_.doubt(ir.CreateAdd(number, fn_.i64(most)), bitsOf(most) + 1);
+    if (least == 0 && most < INT64_MAX && isPower(most + 1)) return fn_.doubt(number, bitsOf(most + 1));
+    llvm::Value *low = ir.CreateICmpSLT(number, fn_.i64(least)), *high = ir.CreateICmpSGT(number, fn_.i64(most));
+    fn_.doubt(ir.CreateZExt(ir.CreateOr(low, high), ir.getInt64Ty()), 0);
+  }
+
   void define(graph::SymId symbol, graph::BufferId from, graph::SymId least, graph::SymId most) {
     llvm::IRBuilder<>& ir = fn_.ir();
     llvm::Value* number = ir.CreateLoad(ir.getInt64Ty(), fn_.buffer(from));
-    llvm::Value* low = ir.CreateICmpSLT(number, fn_.sym(least));
-    llvm::Value* high = ir.CreateICmpSGT(number, fn_.sym(most));
-    fn_.leaveIf(ir.CreateOr(low, high), [&] { fn_.raise(ir.getTrue(), kStatusDecline); });
+    // Bounds that are sizes say something of those, which accesses may rely on without mentioning the symbol: they are
+    // to hold there and then.
+    const auto low = m_.syms.asConst(least), high = m_.syms.asConst(most);
+    if (low && high && fn_.isUnused(symbol)) return doubtIfOutside(number, *low, *high);
+    fn_.leaveIf(isOutside(number, least, most),
+                [&] { fn_.raise(ir.getTrue(), fn_.isPlace(from) ? kStatusDoubt : kStatusDecline); });
     fn_.bindSymbol(symbol, number);
     fn_.renew();
   }

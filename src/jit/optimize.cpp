@@ -2,7 +2,10 @@
 // Passes are named one by one: LLVM's own pipelines take several times as long, and link all passes there are.
 #include "jit/optimize.h"
 
+#include <optional>
+
 #include "jit/element_loops.h"
+#include "jit/observers.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/BasicAliasAnalysis.h"
@@ -23,7 +26,6 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -90,56 +92,6 @@ struct Analyses {
   llvm::ModuleAnalysisManager modules;
 };
 
-/// Calls that LLVM cannot take away need their operand (OpEmitter::observe), and forbid much else. They have done their
-/// work when invariant code has moved: from here on, a store keeps what it stores, unless every turn stores to one
-/// place, and no load or phi raises a flag.
-class DropObservers : public llvm::PassInfoMixin<DropObservers> {
- public:
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-    auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
-    auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
-    llvm::SmallVector<llvm::Instruction*, 16> dropped;
-    for (llvm::BasicBlock& block : function) {
-      const llvm::Loop* loop = loops.getLoopFor(&block);
-      const auto moves = [&](llvm::StoreInst& store) {
-        return !loop || !evolution.isLoopInvariant(evolution.getSCEV(store.getPointerOperand()), loop);
-      };
-      for (llvm::Instruction& instruction : block)
-        if (isObserver(instruction) && isKept(*instruction.getOperand(0), block, moves))
-          dropped.push_back(&instruction);
-    }
-    for (llvm::Instruction* instruction : dropped) instruction->eraseFromParent();
-    return dropped.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
-  }
-
- private:
-  static bool isObserver(const llvm::Instruction& instruction) {
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    const auto* code = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
-    return code && code->hasSideEffects() && call->getType()->isVoidTy() && code->getAsmString().empty();
-  }
-  static bool isKept(llvm::Value& value, const llvm::BasicBlock& block,
-                     llvm::function_ref<bool(llvm::StoreInst&)> moves) {
-    auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
-    if (!instruction || llvm::isa<llvm::PHINode, llvm::LoadInst>(instruction)) return true;
-    return instruction->getParent() == &block && llvm::any_of(instruction->users(), [&](llvm::User* user) {
-             auto* other = llvm::dyn_cast<llvm::Instruction>(user);
-             if (!other || other->getParent() != &block) return false;
-             if (auto* store = llvm::dyn_cast<llvm::StoreInst>(other))
-               return store->getValueOperand() == instruction && moves(*store);
-             return raises(*other) || (hasSignOf(*other) && isKept(*other, block, moves));
-           });
-  }
-  /// What may raise a flag is kept itself, by an observer or by what needs it.
-  static bool raises(const llvm::Instruction& user) {
-    return user.getType()->isFloatingPointTy() && llvm::isa<llvm::BinaryOperator>(user);
-  }
-  static bool hasSignOf(const llvm::Instruction& user) {
-    const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&user);
-    return user.getOpcode() == llvm::Instruction::FNeg || (call && call->getIntrinsicID() == llvm::Intrinsic::fabs);
-  }
-};
-
 /// A float that a quiet comparison of floats chooses, in a vector register: the code generator would take the outcome
 /// to the flags, from there to a mask, and by that to the number, one after the other in every turn of a running
 /// maximum (12 cycles in place of 2 to 7).
@@ -196,7 +148,8 @@ class SelectByMask : public llvm::PassInfoMixin<SelectByMask> {
   }
 };
 
-llvm::FunctionPassManager passes(const llvm::TargetMachine& machine) {
+/// `exact`: what is computed in some turns only raises its flags there only.
+llvm::FunctionPassManager passes(const llvm::TargetMachine& machine, bool exact) {
   const auto simplifyFlow = [](bool sink) {
     return llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().sinkCommonInsts(sink).hoistCommonInsts(sink));
   };
@@ -208,7 +161,7 @@ llvm::FunctionPassManager passes(const llvm::TargetMachine& machine) {
   {
     llvm::LoopPassManager loops;
     llvm::LICMOptions options;
-    options.AllowSpeculation = false;  // what is computed in some turns only raises its flags there only
+    options.AllowSpeculation = !exact;
     loops.addPass(llvm::LICMPass(options));
     list.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   }
@@ -221,7 +174,7 @@ llvm::FunctionPassManager passes(const llvm::TargetMachine& machine) {
   list.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   list.addPass(simplifyFlow(true));
-  list.addPass(DropObservers());
+  list.addPass(DropObservers(exact));
   list.addPass(CarriedLoads());
   list.addPass(llvm::LoopLoadEliminationPass());
   list.addPass(llvm::LoopVectorizePass());
@@ -241,9 +194,14 @@ bool wantsOptimization(const llvm::Module& module) {
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   Analyses analyses(machine);
-  llvm::FunctionPassManager list = passes(machine);
-  for (llvm::Function& function : module)
-    if (function.hasFnAttribute(kOptimizeAttribute)) list.run(function, analyses.functions);
+  std::optional<llvm::FunctionPassManager> exact, free;
+  for (llvm::Function& function : module) {
+    if (!function.hasFnAttribute(kOptimizeAttribute)) continue;
+    const bool isExact = function.getFnAttribute(kOptimizeAttribute).getValueAsString() == kExact;
+    auto& list = isExact ? exact : free;
+    if (!list) list = passes(machine, isExact);
+    list->run(function, analyses.functions);
+  }
 }
 
 }  // namespace fw::jit

@@ -7,8 +7,9 @@
 
 namespace fw::jit {
 
-/// Of functions that optimize() works on.
-inline constexpr char kOptimizeAttribute[] = "fusewire-optimize";
+/// Of functions that optimize() works on. Its value: whether flags come up where the program raises them and nowhere
+/// else, or elsewhere too (ModuleState::liberties); none is lost.
+inline constexpr char kOptimizeAttribute[] = "fusewire-optimize", kExact[] = "exact", kFree[] = "free";
 
 /// Whether the module has such functions.
 bool wantsOptimization(const llvm::Module& module);

@@ -14,9 +14,17 @@ using graph::BufferKind;
 using graph::Step;
 using graph::Steps;
 
+/// One element, whatever the rank.
+bool isNumber(const graph::Buffer& buffer, const graph::SymContext& syms) {
+  return std::all_of(buffer.shape.begin(), buffer.shape.end(),
+                     [&](graph::SymId size) { return syms.isConst(size, 1); });
+}
+
 /// What some steps and kernels mention.
 struct Mentioned {
   absl::flat_hash_set<BufferId> buffers, stored;
+  absl::flat_hash_set<BufferId> places, read;  ///< by definitions from 0 on, and by anything else
+  absl::flat_hash_set<graph::SymId> syms;      ///< with what they are made of
 };
 
 class Walk {
@@ -28,22 +36,40 @@ class Walk {
     for (const Step& step : list) std::visit([&](const auto& what) { visit(what); }, step.what);
   }
   void loop(const graph::LoopStep& step) {
-    found.buffers.insert(step.again);
+    if (step.trip) mention(*step.trip);
+    read(step.again);
     for (BufferId handle : step.handles) {
-      found.buffers.insert(handle);
-      found.buffers.insert(m_.plan.buffers[handle.index].home);
+      read(handle);
+      read(m_.plan.buffers[handle.index].home);
     }
-    for (const auto& [to, from] : step.moves) found.buffers.insert({to, from});
+    for (const auto& [to, from] : step.moves)
+      for (BufferId id : {to, from}) read(id);
     steps(step.bodies[0].steps);
   }
   void kernel(const kernels::Kernel& kernel) {
-    for (const kernels::Access& access : kernel.accesses) found.buffers.insert(access.buffer);
+    for (const kernels::Access& access : kernel.accesses) {
+      found.buffers.insert(access.buffer);
+      mention(access.offset);
+      for (const kernels::Access::Term& term : access.terms) mention(term.stride);
+    }
     for (const kernels::Stmt& stmt : kernel.stmts)
       if (stmt.kind == kernels::StmtKind::kStore) found.stored.insert(kernel.accesses[stmt.access].buffer);
+    for (const kernels::Expr& expr : kernel.exprs) {
+      if (expr.op == kernels::ScalarOp::kLoad) read(kernel.accesses[expr.access].buffer);
+      if (expr.op == kernels::ScalarOp::kParam) mention(expr.sym);
+    }
   }
   Mentioned found;
 
  private:
+  void mention(graph::SymId id) {
+    if (!id.valid() || !found.syms.insert(id).second) return;
+    for (graph::SymId operand : m_.syms.node(id).operands) mention(operand);
+  }
+  void read(BufferId id) {
+    found.buffers.insert(id);
+    found.read.insert(id);
+  }
   void visit(const graph::KernelStep& step) {
     const auto [first, end] = kernelsOf(m_.program, step.group);
     for (size_t k = first; k < end; ++k) kernel(m_.program.kernels[k]);
@@ -52,22 +78,31 @@ class Walk {
     if (&step != without_) loop(step);
   }
   void visit(const graph::CondStep& step) {
-    found.buffers.insert(step.predicate);
+    read(step.predicate);
     for (const auto& body : step.bodies) steps(body.steps);
   }
   void visit(const graph::BindStep& step) {
-    found.buffers.insert(step.from);
+    read(step.from);
+    mention(step.least);
+    mention(step.most);
     steps(step.bodies[0].steps);
   }
-  void visit(const graph::DefineStep& step) { found.buffers.insert(step.from); }
+  void visit(const graph::DefineStep& step) {
+    mention(step.least);
+    mention(step.most);
+    if (!m_.syms.isConst(step.least, 0)) return read(step.from);
+    found.buffers.insert(step.from);
+    found.places.insert(step.from);
+  }
   void visit(const graph::CallStep& step) {
-    for (const graph::Window& operand : step.operands) found.buffers.insert(operand.buffer);
+    for (const graph::Window& operand : step.operands) read(operand.buffer);
     found.buffers.insert(step.results.begin(), step.results.end());
   }
   void visit(const graph::AllocStep& step) { found.buffers.insert(step.buffer); }
   void visit(const graph::FreeStep& step) { found.buffers.insert(step.buffer); }
   void visit(const graph::CopyStep& step) {
-    found.buffers.insert({step.from, step.to});
+    read(step.from);
+    found.buffers.insert(step.to);
     found.stored.insert(step.to);
   }
   void visit(const graph::AcceptStep&) {}
@@ -121,7 +156,7 @@ class Nest {
     symbols.insert(step.symbol);
     return true;
   }
-  bool visit(const graph::CopyStep& step) { return m_.plan.buffers[step.to.index].shape.empty(); }
+  bool visit(const graph::CopyStep& step) { return isNumber(m_.plan.buffers[step.to.index], m_.syms); }
   bool visit(const graph::CallStep&) { return false; }
   bool visit(const graph::AllocStep&) { return false; }
   bool visit(const graph::FreeStep&) { return false; }
@@ -153,7 +188,31 @@ void mark(const Steps& steps, const ModuleState& m, bool inside, std::vector<boo
   }
 }
 
+bool hasFloats(const kernels::Kernel& kernel) {
+  return std::any_of(kernel.exprs.begin(), kernel.exprs.end(),
+                     [](const kernels::Expr& expr) { return graph::isFloat(expr.dtype); });
+}
+
+bool takesLiberties(const Steps& steps, const ModuleState& m, bool inside) {
+  return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+    if (const auto* kernel = std::get_if<graph::KernelStep>(&step.what)) {
+      const auto [first, end] = kernelsOf(m.program, kernel->group);
+      const auto* list = m.program.kernels.data();
+      return inside && std::any_of(list + first, list + end, hasFloats);
+    }
+    if (std::holds_alternative<graph::DefineStep>(step.what)) return inside;
+    if (std::holds_alternative<graph::BindStep>(step.what) && inside) return true;
+    const graph::ControlStep* control = graph::controlOf(step);
+    const auto* loop = std::get_if<graph::LoopStep>(&step.what);
+    const bool within = inside || (loop && nestOf(*loop, m));
+    return control && std::any_of(control->bodies.begin(), control->bodies.end(),
+                                  [&](const auto& body) { return takesLiberties(body.steps, m, within); });
+  });
+}
+
 }  // namespace
+
+bool takesLiberties(const ModuleState& m) { return takesLiberties(m.plan.steps, m, false); }
 
 size_t weightOf(const kernels::Kernel& kernel) { return kernel.exprs.size() + 16 * kernel.stmts.size(); }
 
@@ -178,18 +237,22 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
   out.errors = nest->errors.value_or(graph::ErrorRules{});
   const absl::flat_hash_set<BufferId> exchanged(nest->handles.begin(), nest->handles.end());
   for (BufferId id : nest->handles)
-    if (!m.plan.buffers[id.index].shape.empty()) out.handles.push_back(id);
+    if (!isNumber(m.plan.buffers[id.index], m.syms)) out.handles.push_back(id);
   const Memories memories(m.plan);
   for (BufferId id : inside.found.buffers) {
     out.memories[id] = memories.of(id);
     const graph::Buffer& buffer = m.plan.buffers[id.index];
     const bool mayStay = buffer.kind == BufferKind::kTemp || buffer.kind == BufferKind::kHandle;
-    if (!buffer.shape.empty() || !mayStay) continue;
+    if (!isNumber(buffer, m.syms) || !mayStay) continue;
     out.numbers.push_back(id);
     if (exchanged.contains(id) || !outside.found.buffers.contains(id)) continue;
     out.entering.push_back(id);
     if (inside.found.stored.contains(id)) out.leaving.push_back(id);
   }
+  for (graph::SymId symbol : out.symbols)
+    if (!inside.found.syms.contains(symbol)) out.unused.insert(symbol);
+  for (BufferId id : inside.found.places)
+    if (!inside.found.read.contains(id) && !outside.found.buffers.contains(id)) out.places.insert(id);
   // Code is the same in every process (content_name.h).
   for (ScalarLoop::Buffers* list : {&out.numbers, &out.entering, &out.leaving})
     std::sort(list->begin(), list->end(), [](BufferId a, BufferId b) { return a.index < b.index; });

@@ -15,13 +15,15 @@ struct ScalarLoop {
   using Buffers = std::vector<graph::BufferId>;
 
   graph::ErrorRules errors;  ///< what becomes of all flags that it raises
-  Buffers numbers;   ///< of rank 0, in registers: temporaries, and handles whose addresses nobody needs meanwhile
+  Buffers numbers;   ///< of one element, in registers: temporaries, and handles whose addresses nobody needs meanwhile
   Buffers entering;  ///< of those: have a value when the loop begins
   Buffers leaving;   ///< of those: somebody may read behind the loop what it stores
   Buffers handles;   ///< of arrays, exchanged by loops of the nest
   Buffers results;   ///< handles of the outermost loop, numbers and arrays
   absl::flat_hash_map<graph::BufferId, int> memories;  ///< of the nest: those of different numbers do not overlap
   absl::flat_hash_set<graph::SymId> symbols;           ///< that loops and binds of the nest give their values
+  absl::flat_hash_set<graph::SymId> unused;            ///< of those: nobody mentions
+  absl::flat_hash_set<graph::BufferId> places;         ///< numbers that nobody looks at but a definition from 0 on
 };
 
 /// Null if the loop does more than that, or is too long for a function.
@@ -29,6 +31,9 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
 
 /// Whether a kernel is part of a scalar loop, or of one that is a wavefront, by number.
 std::vector<bool> inLoopsOfTheirOwn(const ModuleState& m);
+
+/// Whether there are loops over numbers, and what they do differs where they take liberties (ModuleState).
+bool takesLiberties(const ModuleState& m);
 
 /// The kernels [first, second) of a group.
 std::pair<size_t, size_t> kernelsOf(const kernels::KernelProgram& program, int group);

@@ -147,6 +147,30 @@ def taking_turns(x, y):
     return a, b
 
 
+def overwritten_on_one_side(x, y):
+    """What the next turn looks at is stored twice, once under a condition."""
+    for i in range(1, len(x)):
+        if x[i] > 0.5:
+            y[i] = x[i]
+        y[i] = max(y[i - 1], 0.5)
+    return y
+
+
+def overwritten_behind(x, y):
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] * 0.5 + x[i]
+        if x[i] > 0.5:
+            y[i] = 0.25
+    return y
+
+
+def quotient_that_is_overwritten(x, y):
+    for i in range(len(x)):
+        y[i] = y[i] / x[i]
+        y[i] = 0.5 + y[0]
+    return y
+
+
 def rows_that_change_places(x, y):
     before, row = x.copy(), y.copy()
     for i in range(len(x)):
@@ -186,7 +210,8 @@ def leaves(x, y):
 
 PROGRAMS = [last_value, value_that_nobody_uses, one_place, stored_twice, constant_in_the_first_turn, constant_on_one_side, compared_only,
             invariant_on_one_side, skipped_where_it_would_warn, empty_inside, three_inside, sum_of_products, into_integers, singles,
-            complex_numbers, least, exchanged, taking_turns, rows_that_change_places, wrapping, until_small, leaves]
+            complex_numbers, least, exchanged, taking_turns, overwritten_on_one_side, overwritten_behind,
+            quotient_that_is_overwritten, rows_that_change_places, wrapping, until_small, leaves]
 
 
 def inputs(size):
