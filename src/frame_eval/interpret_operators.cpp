@@ -80,6 +80,10 @@ constexpr BinaryFunction kNumberFunctions[] = {
 
 /// True for results that could take forever or fill memory: they are left to run time.
 bool isHuge(int op, PyObject* left, PyObject* right) {
+  constexpr size_t kMostBits = 4096;
+  if (PyLong_Check(left) && PyLong_Check(right) &&
+      (_PyLong_NumBits(left) > kMostBits || _PyLong_NumBits(right) > kMostBits))
+    return true;
   if (op == cpython::kNbPower || op == cpython::kNbLshift) {
     if (!PyLong_Check(left) || !PyLong_Check(right)) return false;
     int overflow = 0;

@@ -2,6 +2,7 @@
 call answers what Python answers, exceptions included."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -263,6 +264,22 @@ def test_runtime_rows():
     sweep(lambda x, k: x.reshape(-1, k).sum(axis=1), sets, 2)
     sweep(lambda x, k: x.reshape(k, -1).sum(axis=1), sets, 2)
     sweep(lambda x, k: x.reshape(x.size // k, k).sum(axis=1), sets, 2)
+
+
+def test_ints_that_grow_are_pythons():
+    """Capture does not compute what may take for ever."""
+    def f(x, n, turns):
+        for _ in range(turns):
+            n *= n * 7
+        return x * 2, n % 10
+
+    compiled, x = fusewire.compile(f), np.ones(3)
+    for turns in (16, 3, 17):
+        begin = time.perf_counter()
+        expected = f(x, 3, turns)
+        plain = time.perf_counter() - begin
+        assert compiled(x, 3, turns)[1] == expected[1]
+        assert time.perf_counter() - begin < 3 * plain + 2
 
 
 def test_huge_sizes_fail_as_in_python():
