@@ -114,7 +114,6 @@ NUMPY = {
     "ravel_multi_index": "np.ravel_multi_index((k, k), (20, 20)) + 1",
     "packbits": "np.packbits(x > 0.5) + 1",
     "bitwise_count": "np.bitwise_count(k) + 1",
-    "fix": "np.fix(x * 3) + 1",
     "cond": "np.linalg.cond(S * 2) + 1",
     "matrix_rank": "np.linalg.matrix_rank(S * 2) + 1",
     "lstsq": "np.linalg.lstsq(M * 2, M[:, 0])[0] + 1",
@@ -147,7 +146,6 @@ SCIPY = {
     "inv": "linalg.inv(S * 2) + 1",
     "cholesky": "linalg.cholesky(S * 2) + 1",
     "solve": "linalg.solve(S * 2, S[0]) + 1",
-    "cho_solve": "linalg.cho_solve(linalg.cho_factor(S * 2), S[0]) + 1",
     "lu_solve": "linalg.lu_solve(linalg.lu_factor(S * 2), S[0]) + 1",
     "solve_triangular": "linalg.solve_triangular(S * 2, S[0], lower=True) + 1",
     "expm": "linalg.expm(A) + 1",
@@ -387,6 +385,7 @@ def test_divisions_of_constants_that_are_reported(op, dtype):
             np.testing.assert_array_equal(expected.result, actual.result)
 
 
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) >= "2.5.0", reason="NumPy knows the name no more")
 def test_outdated_names_of_types_are_warned_of_once():
     for f in (lambda: np.dtype("a"), lambda: np.zeros(3, "a")):
         compiled = fusewire.compile(f, economy=False)
