@@ -237,10 +237,10 @@ def test_explain_names_the_break():
     @fusewire.compile
     def f(x):
         y = x + 1
-        return np.linalg.eig(y)
+        return np.apply_along_axis(np.sort, 0, y)
 
     text = str(fusewire.explain(f, verbose=True)(np.eye(3)))
-    assert "linalg" in text and f"{__file__}:{f.__code__.co_firstlineno + 3}" in text
+    assert "apply_along_axis" in text and f"{__file__}:{f.__code__.co_firstlineno + 3}" in text
 
 
 def test_options_are_checked():
@@ -257,7 +257,7 @@ def run_python(code, **environment):
 LOGGED = """
 import numpy as np, fusewire
 f = fusewire.compile(lambda x: np.tanh(x) + 1)
-g = fusewire.compile(lambda x: np.linalg.eig(x))
+g = fusewire.compile(lambda x: np.apply_along_axis(np.sort, 0, x))
 f(np.ones(3)); f(np.ones((2, 2))); g(np.eye(2))
 """
 
@@ -265,7 +265,7 @@ f(np.ones(3)); f(np.ones((2, 2))); g(np.eye(2))
 def test_logs():
     result = run_python(LOGGED, FUSEWIRE_LOGS="graph_breaks,recompiles,guards,graph,kernels,perf")
     assert result.returncode == 0, result.stderr
-    for wanted in ("graph_breaks]", "linalg", "recompiles]", "guards]", "tanh", "perf]"):
+    for wanted in ("graph_breaks]", "apply_along_axis", "recompiles]", "guards]", "tanh", "perf]"):
         assert wanted in result.stderr, f"{wanted} not in\n{result.stderr}"
 
 

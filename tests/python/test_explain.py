@@ -131,13 +131,13 @@ def test_a_loop_that_compiled_code_leads_up_to():
 
 def test_numpys_own_functions_are_no_reproach():
     def decomposed(x):
-        return np.linalg.eig(x * 2)[0] + 1
+        return np.apply_along_axis(np.sort, 0, x * 2)[0] + 1
 
     f = fusewire.compile(decomposed)
     for _ in range(5):
         f(np.eye(60))
     text = str(fusewire.explain(f)(np.eye(60)))
-    assert "ignore: NumPy computes it, usually fine: numpy.linalg.eig" in text, text
+    assert "ignore: NumPy computes it, usually fine: numpy.apply_along_axis" in text, text
     assert "fix" not in text
 
 
