@@ -167,21 +167,22 @@ PyObject* raisingState(int32_t bits) {
 
 }  // namespace
 
-PyObject* enterRaisingState(graph::ErrorRules rules) {
+RaisingState::RaisingState(graph::ErrorRules rules) {
   const Seen now = askState();
   if (!stateVariable) {
     PyErr_SetString(PyExc_RuntimeError, "this NumPy keeps its error state in an unknown way");
-    return nullptr;
+    return;
   }
   PyObject* state = raisingState(((now.warned | now.other) & ~rules.ignored) | rules.reported);
-  return state ? PyContextVar_Set(stateVariable, state) : nullptr;
+  if (state) token_ = PyContextVar_Set(stateVariable, state);
 }
 
-void leaveErrorState(PyObject* token) {
+RaisingState::~RaisingState() {
+  if (!token_) return;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  if (PyContextVar_Reset(stateVariable, token) < 0) PyErr_WriteUnraisable(token);
-  Py_DECREF(token);
+  if (PyContextVar_Reset(stateVariable, token_) < 0) PyErr_WriteUnraisable(token_);
+  Py_DECREF(token_);
   PyErr_Restore(type, value, trace);
 }
 

@@ -19,11 +19,20 @@ bool initializeErrorState();
 /// bits under the error state in force, or because a kernel declined. Needs the GIL; leaves no exception behind.
 bool mustReport(int32_t status);
 
-/// From now on what NumPy would report of floating-point numbers in some way, under these rules, raises. Answers what
-/// leaveErrorState() takes, null with an exception set. Needs the GIL.
-PyObject* enterRaisingState(graph::ErrorRules rules = {});
-/// Ends that; a pending exception stays.
-void leaveErrorState(PyObject* token);
+/// While it lives, what NumPy would report of floating-point numbers in some way, under these rules, raises. Made and
+/// destroyed with the GIL held; they nest. A pending exception stays.
+class RaisingState {
+ public:
+  explicit RaisingState(graph::ErrorRules rules = {});
+  ~RaisingState();
+  RaisingState(const RaisingState&) = delete;
+
+  /// If not, an exception is set.
+  bool isEntered() const { return token_ != nullptr; }
+
+ private:
+  PyObject* token_ = nullptr;  ///< what leads back
+};
 
 /// The runtime::Status bits that NumPy would report, if all it would do is to issue warnings, none of which can become
 /// an exception or reach the user's code as things stand; nullopt otherwise. Needs the GIL; leaves no exception behind.

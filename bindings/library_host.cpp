@@ -80,10 +80,6 @@ std::string nameOf(const capture::LibraryCall& site) {
   return text ? text : "a library function";
 }
 
-LibraryHost::~LibraryHost() {
-  if (stateToken_) leaveErrorState(stateToken_);
-}
-
 int32_t LibraryHost::call(runtime::Context& context, int number) {
   const bool unlocked = policy_.isUnlocked();
   if (unlocked) policy_.lock();
@@ -95,7 +91,8 @@ int32_t LibraryHost::call(runtime::Context& context, int number) {
 
 int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
   const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
-  if (!site.quiet && !stateToken_ && !(stateToken_ = enterRaisingState())) return declined();
+  if (!site.quiet && !state_) state_.emplace();
+  if (state_ && !state_->isEntered()) return declined();
   try {
     if (site.uniform && drawUniform(site, number, context)) return 0;
     runtime::Calls::Frame frame(library_.calls, number, context);
@@ -103,15 +100,15 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
     if (kept.empty()) kept.resize(library_.calls.count());
     kept[static_cast<size_t>(number)].resize(frame.operandCount());
     Arguments arguments(frame, objects_, kept[static_cast<size_t>(number)]);
-    PyObject* const token = site.errors.any() ? enterRaisingState(site.errors) : nullptr;
-    if (site.errors.any() && !token) return declined();
+    std::optional<RaisingState> own;
+    if (site.errors.any() && !own.emplace(site.errors).isEntered()) return declined();
     std::optional<cpython::WarningWatch> watch;
     if (site.watched) watch.emplace();
     const Ref answer =
         arguments.call(site, [&](PyObject* first) { site.draws ? draws_.begin(first) : draws_.pause(); });
     const bool warned = watch && watch->hasWarned();
     watch.reset();
-    if (token) leaveErrorState(token);
+    own.reset();
     if (!answer || warned) return declined();
     if (site.draws && PyArray_Check(answer.get())) draws_.pause();  // it has let other threads run, as large ones do
     if (site.python) return takeNumber(answer.get(), frame.result(0)) ? 0 : differs(site);
@@ -125,15 +122,22 @@ namespace {
 
 using Item = capture::LibraryItem::Kind;
 
-/// The items of the answer that are results; false if others are not what they should be.
-bool valuesIn(PyObject* answer, const capture::LibraryCall& site, absl::InlinedVector<PyObject*, 4>& found) {
+/// An item of the answer that is a result.
+struct Given {
+  PyObject* object;
+  Item kind;
+};
+using AllGiven = absl::InlinedVector<Given, 4>;
+
+/// The results in a tuple or list; false if its other items are not what they should be.
+bool resultsIn(PyObject* answer, const capture::LibraryCall& site, AllGiven& found) {
   const auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(answer));
-  found.clear();
   if (!site.items.empty() && count != site.items.size()) return false;
   for (size_t i = 0; i < count; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(answer, static_cast<Py_ssize_t>(i));
-    if (site.items.empty() || site.items[i].kind != Item::kFixed) {
-      found.push_back(item);
+    const Item kind = site.items.empty() ? Item::kValue : site.items[i].kind;
+    if (kind != Item::kFixed) {
+      found.push_back({item, kind});
       continue;
     }
     PyObject* fixed = site.items[i].object.get();  // plain: comparing runs no code of the user
@@ -143,38 +147,30 @@ bool valuesIn(PyObject* answer, const capture::LibraryCall& site, absl::InlinedV
   return true;
 }
 
-/// Whether result `which` is to be a number of Python's.
-bool isNumberOf(const capture::LibraryCall& site, size_t which) {
-  for (const capture::LibraryItem& item : site.items) {
-    if (item.kind == Item::kFixed) continue;
-    if (which-- == 0) return item.kind != Item::kValue;
-  }
-  return false;
-}
-
 }  // namespace
 
 int32_t LibraryHost::accept(PyObject* answer, const capture::LibraryCall& site, runtime::Calls::Frame& frame,
                             runtime::Context& context, const Arguments& arguments) {
   const bool sequence = site.tuple && (PyTuple_Check(answer) || PyList_Check(answer));
   if (site.tuple != sequence) return differs(site);
-  absl::InlinedVector<PyObject*, 4> found = {answer};
-  if (site.tuple && !valuesIn(answer, site, found)) return differs(site);
+  AllGiven found;
+  if (!site.tuple) found.push_back({answer, Item::kValue});
+  if (site.tuple && !resultsIn(answer, site, found)) return differs(site);
   if (found.size() != frame.resultCount()) return differs(site);
   // Sizes that data decides may be others than what the trace has assumed: that is nobody's mistake.
   if (site.decides) {
     for (size_t i = 0; i < found.size(); ++i) {
       if (frame.result(i).rank == 0) continue;
-      auto* array = reinterpret_cast<PyArrayObject*>(found[i]);
-      if (!PyArray_CheckExact(found[i]) || PyArray_NDIM(array) != frame.result(i).rank) return differs(site);
+      auto* array = reinterpret_cast<PyArrayObject*>(found[i].object);
+      if (!PyArray_CheckExact(found[i].object) || PyArray_NDIM(array) != frame.result(i).rank) return differs(site);
       if (!frame.bind(i, PyArray_DIMS(array))) return runtime::kStatusDecline;
     }
     frame.settle();
   }
   for (size_t i = 0; i < found.size(); ++i) {
-    const bool number = PyFloat_CheckExact(found[i]) || PyLong_CheckExact(found[i]);
-    const bool taken = number ? isNumberOf(site, i) && takeNumber(found[i], frame.result(i))
-                              : take(found[i], frame.result(i), context, arguments);
+    const auto& [object, kind] = found[i];
+    const bool taken =
+        kind == Item::kValue ? take(object, frame.result(i), context, arguments) : takeNumber(object, frame.result(i));
     if (!taken) return differs(site);
   }
   return 0;

@@ -4,11 +4,13 @@
 #include <Python.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bindings/call_policy.h"
 #include "bindings/draws.h"
+#include "bindings/error_state.h"
 #include "cpython/numpy_api.h"
 #include "cpython/ref.h"
 #include "frame_eval/library_call.h"
@@ -44,7 +46,6 @@ class LibraryHost : public runtime::Host {
         arrays_(arrays),
         objects_(objects),
         mayUnlock_(mayUnlock) {}
-  ~LibraryHost() override;
   LibraryHost(const LibraryHost&) = delete;
 
   /// What goes wrong in a function declines the call, so that Python reports it: floating-point conditions raise
@@ -82,8 +83,8 @@ class LibraryHost : public runtime::Host {
   PyArrayObject** arrays_;
   PyObject* const* objects_;
   Draws draws_;
-  PyObject* stateToken_ = nullptr;  ///< of the error state that is in force meanwhile
-  cpython::Ref error_;              ///< an exception that must not be lost
+  std::optional<RaisingState> state_;  ///< from the first call that may report on
+  cpython::Ref error_;                 ///< an exception that must not be lost
   runtime::Heap heap_;
   bool mayUnlock_;
   std::chrono::steady_clock::time_point looked_{}, sharedAt_{};

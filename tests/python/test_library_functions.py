@@ -306,6 +306,17 @@ def test_what_is_not_as_in_the_examples_is_left_to_python():
         np.testing.assert_array_equal(result, expected)
 
 
+def test_numbers_of_another_class_are_left_to_python():
+    """A float in the examples, and np.float64 in larger calls."""
+    opaque = fusewire.allow_in_graph(lambda x: eval("(float(x.sum()) if x.size < 100 else x.sum(), x * 2)", {"x": x}))
+    compiled = fusewire.compile(lambda x: opaque(x + 1))
+    for size in (5, 200, 5, 200):
+        x = np.arange(float(size))
+        (number, array), (expected, _) = compiled(x), opaque(x + 1)
+        assert type(number) is type(expected) and number == expected
+        np.testing.assert_array_equal(array, (x + 1) * 2)
+
+
 def test_views_stay_views():
     def f(x):
         y = np.broadcast_arrays(x, x)[0]

@@ -53,14 +53,14 @@ void fill(PyArrayObject* array, DType dtype, absl::Span<const int64_t> shape, bo
 
 std::optional<Answer::Result> resultOf(PyObject* object) {
   if (object == Py_None || PyBool_Check(object) || PyUnicode_CheckExact(object))
-    return Answer::Result{.dtype = DType::kBool, .number = Answer::Number::kFixed, .fixed = Ref::create(object)};
-  if (PyFloat_CheckExact(object)) return Answer::Result{DType::kF64, Answer::Number::kFloat};
-  if (PyLong_CheckExact(object)) return Answer::Result{DType::kI64, Answer::Number::kInt};
+    return Answer::Result{.dtype = DType::kBool, .kind = Answer::Kind::kFixed, .fixed = Ref::create(object)};
+  if (PyFloat_CheckExact(object)) return Answer::Result{DType::kF64, Answer::Kind::kFloat};
+  if (PyLong_CheckExact(object)) return Answer::Result{DType::kI64, Answer::Kind::kInt};
   if (PyArray_IsScalar(object, Generic)) {
     const Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
     const auto dtype = guards::dtypeOf(reinterpret_cast<PyArray_Descr*>(descr.get()));
     if (!dtype || Py_TYPE(object) != guards::scalarType(*dtype)) return std::nullopt;
-    return Answer::Result{*dtype, Answer::Number::kScalar};
+    return Answer::Result{*dtype};
   }
   if (!PyArray_CheckExact(object)) return std::nullopt;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
@@ -68,7 +68,7 @@ std::optional<Answer::Result> resultOf(PyObject* object) {
   const bool c = PyArray_IS_C_CONTIGUOUS(array), f = PyArray_IS_F_CONTIGUOUS(array);
   if (!dtype || PyArray_NDIM(array) == 0 || !(c || f) || !PyArray_ISWRITEABLE(array)) return std::nullopt;
   return Answer::Result{
-      *dtype, Answer::Number::kNone, !c, {PyArray_DIMS(array), PyArray_DIMS(array) + PyArray_NDIM(array)}};
+      *dtype, Answer::Kind::kValue, !c, {PyArray_DIMS(array), PyArray_DIMS(array) + PyArray_NDIM(array)}};
 }
 
 /// Floating-point conditions are ignored.
@@ -116,7 +116,7 @@ std::optional<Answer> answerOf(PyObject* object, absl::Span<const Ref> arrays) {
     PyObject* item = sequence ? PySequence_Fast_GET_ITEM(object, i) : object;
     std::optional<Answer::Result> result = resultOf(item);
     if (!result || isOfAnArgument(item, arrays)) return std::nullopt;
-    if (!sequence && result->number == Answer::Number::kFixed) return std::nullopt;
+    if (!sequence && result->kind == Answer::Kind::kFixed) return std::nullopt;
     answer.results.push_back(*std::move(result));
   }
   return answer;
@@ -125,8 +125,8 @@ std::optional<Answer> answerOf(PyObject* object, absl::Span<const Ref> arrays) {
 }  // namespace
 
 bool Answer::Result::isLike(const Result& other) const {
-  if (dtype != other.dtype || number != other.number) return false;
-  if (number == Number::kFixed)
+  if (dtype != other.dtype || kind != other.kind) return false;
+  if (kind == Kind::kFixed)
     return Py_TYPE(fixed.get()) == Py_TYPE(other.fixed.get()) &&
            PyObject_RichCompareBool(fixed.get(), other.fixed.get(), Py_EQ) == 1;
   return fortran == other.fortran && shape.size() == other.shape.size();

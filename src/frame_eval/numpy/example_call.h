@@ -9,17 +9,18 @@
 
 #include "absl/types/span.h"
 #include "cpython/ref.h"
+#include "frame_eval/library_call.h"
 #include "graph/graph.h"
 
 namespace fw::capture::numpy {
 
 /// What an example has answered.
 struct Answer {
-  enum class Number : uint8_t { kNone, kScalar, kFloat, kInt, kFixed };
+  using Kind = LibraryItem::Kind;
   struct Result {
     graph::DType dtype;
-    Number number = Number::kNone;  ///< kNone: an array; kScalar: NumPy's
-    bool fortran = false;           ///< in F order, not in C order
+    Kind kind = Kind::kValue;  ///< of rank 0: a NumPy scalar
+    bool fortran = false;      ///< in F order, not in C order
     std::vector<int64_t> shape = {};
     cpython::Ref fixed = {};  ///< kFixed: None, a bool or a string, the same in every answer
     bool isLike(const Result& other) const;

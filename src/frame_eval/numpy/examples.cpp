@@ -367,19 +367,13 @@ class Examples {
     what.tuple = bool(found.cls);
     what.guessed = true;
     what.watched = !cpython::isUfunc(callable_) && !isMethodOfUfunc(callable_);
-    using Number = Answer::Number;
-    for (const Found::Result& result : found.results) {
-      constexpr LibraryItem::Kind kKinds[] = {LibraryItem::Kind::kValue, LibraryItem::Kind::kValue,
-                                              LibraryItem::Kind::kFloat, LibraryItem::Kind::kInt,
-                                              LibraryItem::Kind::kFixed};
-      what.items.push_back({kKinds[static_cast<size_t>(result.like.number)], result.like.fixed});
-    }
-    const Number only = found.results[0].like.number;
-    what.python = !what.tuple && (only == Number::kFloat || only == Number::kInt);
+    for (const Found::Result& result : found.results) what.items.push_back({result.like.kind, result.like.fixed});
+    const Answer::Kind only = found.results[0].like.kind;
+    what.python = !what.tuple && (only == Answer::Kind::kFloat || only == Answer::Kind::kInt);
     const std::vector<ValueId> nodes = libraryNode(trace_, std::move(what), [&](ValueId call) {
       std::vector<ValueType> types;
       for (const Found::Result& result : found.results) {
-        if (result.like.number == Number::kFixed) continue;
+        if (result.like.kind == Answer::Kind::kFixed) continue;
         SymShape shape;
         for (const SizeRule& rule : result.shape)
           shape.push_back(rule.form == SizeRule::Form::kDecided ? trace_.decided.make(call)
@@ -392,8 +386,8 @@ class Examples {
     std::vector<Value*> items;
     auto node = nodes.begin();
     for (const Found::Result& result : found.results)
-      items.push_back(result.like.number == Number::kFixed ? trace_.constant(result.like.fixed.get())
-                                                           : valueOf(result.like.number, *node++));
+      items.push_back(result.like.kind == Answer::Kind::kFixed ? trace_.constant(result.like.fixed.get())
+                                                               : valueOf(result.like.kind, *node++));
     if (!found.cls) return items[0];
     if (found.cls.get() == reinterpret_cast<PyObject*>(&PyList_Type)) return trace_.list(std::move(items));
     Value* value = trace_.tuple(std::move(items));
@@ -401,9 +395,9 @@ class Examples {
     return value;
   }
 
-  Value* valueOf(Answer::Number number, ValueId node) {
-    if (number == Answer::Number::kFloat) return trace_.number(ValueKind::kPyFloat, node);
-    if (number == Answer::Number::kInt) return DataInts{trace_}.fromNumber(node);
+  Value* valueOf(Answer::Kind kind, ValueId node) {
+    if (kind == Answer::Kind::kFloat) return trace_.number(ValueKind::kPyFloat, node);
+    if (kind == Answer::Kind::kInt) return DataInts{trace_}.fromNumber(node);
     return trace_.arrayOrScalar(node);
   }
 
