@@ -306,24 +306,21 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     // Where breaks are errors and where somebody watches, the call is to show what the code does.
     const bool background = !refusesBreaks(config) && !CallWatch::current() && config.text(Setting::kMode) != "verify";
-    auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms, background);
-    if (variant.ok()) return *std::move(variant);
-    constexpr int kMostRefused = 8;
+    constexpr size_t kMostRefused = 8;
     struct Scopes : std::deque<capture::RefusalScope> {
       ~Scopes() {
         while (!empty()) pop_back();  // they are nested
       }
     } scopes;
-    for (int i = 0; i < kMostRefused; ++i) {
+    while (true) {
+      auto variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms, background);
+      if (variant.ok()) return *std::move(variant);
       const auto refused = graph::Refused::from(variant.status());
-      if (!refused) break;
+      if (!refused || scopes.size() == kMostRefused) return failedCompile(variant.status());
       scopes.emplace_back(*refused, std::string(variant.status().message()));
       captured = inTime();
       if (auto* stop = std::get_if<capture::Break>(&captured)) return std::move(*stop);
-      variant = Variant::build(std::get<capture::Captured>(std::move(captured)), config, ms, background);
-      if (variant.ok()) return *std::move(variant);
     }
-    return failedCompile(variant.status());
   } catch (const cpython::PythonError&) {
     throw;
   } catch (const std::bad_alloc&) {

@@ -46,6 +46,6 @@ bool isKnownBuiltin(PyObject* callable);
 Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args);
 /// Breaks if this brings something in or out: print, open, logging ...
 bool isOutput(PyObject* callable);
-void refuseOutput(Trace& trace, PyObject* callable);
+void refuseOutput(PyObject* callable);
 
 }  // namespace fw::capture

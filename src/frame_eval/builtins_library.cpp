@@ -169,7 +169,7 @@ bool isOutput(PyObject* callable) {
   return false;
 }
 
-void refuseOutput(Trace&, PyObject* callable) {
+void refuseOutput(PyObject* callable) {
   if (!isOutput(callable)) return;
   CaptureBreak why(BreakReason::kInputOutput, calleeName(callable) + "()");
   why.warns = why.detail == "_warnings.warn()";

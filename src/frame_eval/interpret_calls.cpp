@@ -158,8 +158,8 @@ Value* Interpreter::callConstant(Value* callable, CallArgs args) {
       if (value->kind != ValueKind::kRange || !walksOnly(object)) trace_.open(value);
     for (auto& [name, value] : args.keywords) trace_.open(value);
   }
-  if (LibraryCalls::isLibraryFunction(object)) return LibraryCalls{*this, trace_}.call(object, std::move(args));
-  refuseOutput(trace_, object);
+  if (Value* result = LibraryCalls{*this, trace_}.call(object, args)) return result;
+  refuseOutput(object);
   if (Value* result = callBuiltin(*this, trace_, object, args)) return result;
   if (PyFunction_Check(object)) {
     if (Value* result = callLibrary(*this, trace_, object, args)) return result;

@@ -1,6 +1,6 @@
 // Calls of functions of an array library: by the rule that we have for it; else its own Python code is traced, which
-// says the same as NumPy's documentation, and says it exactly. Where that does not succeed NumPy computes the call,
-// between two regions.
+// says the same as NumPy's documentation, and says it exactly; else the function is called from compiled code. Where no
+// way succeeds the call is Python's, between two regions.
 #include "absl/container/inlined_vector.h"
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
@@ -39,24 +39,22 @@ bool isAboutTheWay(const CaptureBreak& b) {
 
 }  // namespace
 
-bool LibraryCalls::isLibraryFunction(PyObject* callable) {
-  if (Py_TYPE(callable) == &PyMethodDescr_Type) return false;  // callMethod
-  if (numpy::isKnown(callable) || numpy::hasExamples(callable)) return true;
+Value* LibraryCalls::call(PyObject* callable, const CallArgs& args) {
+  if (Py_TYPE(callable) == &PyMethodDescr_Type) return nullptr;  // callMethod
   const Ref python = pythonOf(callable);
-  return python && isOfArrays(python.get());
-}
-
-Value* LibraryCalls::call(PyObject* callable, CallArgs args) {
+  const bool known = numpy::isKnown(callable), called = numpy::hasExamples(callable);
+  const bool ofArrays = python && isOfArrays(python.get());
+  if (!known && !called && !ofArrays) return nullptr;
   absl::InlinedVector<LibraryWay, 3> ways;
-  if (numpy::isKnown(callable)) ways.push_back(LibraryWay::kRule);
+  if (known) ways.push_back(LibraryWay::kRule);
   // CuPy's are not followed: what they do with memory of the device is not for us to repeat. Code of NumPy and of the
   // user becomes kernels; that of other libraries mostly prepares for a call of theirs.
-  const Ref python = trace.onDevice() ? Ref() : pythonOf(callable);
-  const bool called = !trace.onDevice() && numpy::hasExamples(callable);
-  const bool first = python && (isOfArrays(python.get()) || isAllowedInGraph(callable));
-  if (first) ways.push_back(LibraryWay::kFollow);
-  if (called) ways.push_back(LibraryWay::kCall);
-  if (python && !first) ways.push_back(LibraryWay::kFollow);
+  if (!trace.onDevice()) {
+    const bool first = ofArrays || isAllowedInGraph(callable);
+    if (python && first) ways.push_back(LibraryWay::kFollow);
+    if (called) ways.push_back(LibraryWay::kCall);
+    if (python && !first) ways.push_back(LibraryWay::kFollow);
+  }
   if (ways.empty()) trace.fail(BreakReason::kUnsupportedNumpy, calleeName(callable));
 
   const auto take = [&](size_t way) -> Value* {

@@ -14,8 +14,8 @@ struct LibraryCalls {
   Interpreter& interpreter;
   Trace& trace;
 
-  static bool isLibraryFunction(PyObject* callable);
-  Value* call(PyObject* callable, CallArgs args);
+  /// The call's value; null if the function belongs to no library.
+  Value* call(PyObject* callable, const CallArgs& args);
   Value* callMethod(Value* self, const std::string& name, CallArgs args);
 
  private:

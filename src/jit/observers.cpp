@@ -1,9 +1,8 @@
 // A value is needed where it is computed if something else is done whenever it is, and would come out wrong without it:
 // - a store keeps what it stores, unless every turn stores to one place, or another store may overwrite it;
 // - an operation that may raise a flag keeps its operands: it is kept itself, by an observer or by what needs it;
-// - what a turn hands on to the next one, or the sides of a branch to the instructions behind it, is needed if those
-// need
-//   it;
+// - what a turn hands on to the next one, or the sides of a branch to the instructions behind it, is needed where those
+//   need it;
 // - a comparison is, if its outcome decides about a store, about the way out of the loop, or about what is handed on.
 //
 // "Whenever it is" leaves aside the ways out of the function by which the run is given up: nobody looks at flags then.

@@ -3,6 +3,7 @@
 
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
+#include "cpython/warning_watch.h"
 #include "frame_eval/numpy/support.h"
 #include "guards/array_layout.h"
 #include "guards/set_index.h"
@@ -59,21 +60,10 @@ std::optional<std::string> textOf(Value* value) {
   return text;
 }
 
-namespace {
-
-/// NumPy warns of names that begin so, with or without a byte order; they are of bytes.
-bool isOldName(PyObject* text) {
-  const Py_ssize_t at = PyUnicode_FindChar(text, 'a', 0, 2, 1);
-  return at == 0 || (at == 1 && std::string_view("<>=|").find(static_cast<char>(PyUnicode_READ_CHAR(text, 0))) !=
-                                    std::string_view::npos);
-}
-
-}  // namespace
-
 std::optional<DType> dtypeOfObject(PyObject* object) {
   // Only objects whose conversion runs no user code.
   bool plain =
-      PyArray_DescrCheck(object) || (PyUnicode_CheckExact(object) && !isOldName(object)) ||
+      PyArray_DescrCheck(object) || PyUnicode_CheckExact(object) ||
       object == reinterpret_cast<PyObject*>(&PyFloat_Type) || object == reinterpret_cast<PyObject*>(&PyLong_Type) ||
       object == reinterpret_cast<PyObject*>(&PyBool_Type) || object == reinterpret_cast<PyObject*>(&PyComplex_Type);
   if (!plain && PyType_Check(object)) {
@@ -82,11 +72,14 @@ std::optional<DType> dtypeOfObject(PyObject* object) {
   }
   if (!plain) return std::nullopt;
   PyArray_Descr* descr = nullptr;
+  std::optional<cpython::WarningWatch> watch;  // some names are outdated
+  if (PyUnicode_CheckExact(object)) watch.emplace();
   if (!PyArray_DescrConverter(object, &descr)) {
     PyErr_Clear();
     return std::nullopt;
   }
   Ref owned = Ref::steal(reinterpret_cast<PyObject*>(descr));
+  if (watch && watch->hasWarned()) return std::nullopt;
   return guards::dtypeOf(descr);
 }
 

@@ -6,6 +6,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/examples.h"
+#include "frame_eval/numpy/in_place.h"
 #include "frame_eval/numpy/library.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/alias.h"
@@ -33,13 +34,13 @@ SymId countOf(Trace& trace, ValueId node, ValueId call) {
   return count;
 }
 
-Ref getItemFunction() {
+Ref operatorFunction(const char* name) {
   Ref module = checked(PyImport_ImportModule("operator"));
-  return checked(PyObject_GetAttrString(module.get(), "getitem"));
+  return checked(PyObject_GetAttrString(module.get(), name));
 }
 
 ValueId indexed(Trace& trace, Value* array, Value* index, const MakeResults& results) {
-  LibraryNode node{.name = "operator.getitem", .function = getItemFunction(), .positional = {array, index}};
+  LibraryNode node{.name = "operator.getitem", .function = operatorFunction("getitem"), .positional = {array, index}};
   node.quiet = true;
   return libraryNode(trace, std::move(node), results)[0];
 }
@@ -143,7 +144,7 @@ class Gather {
   /// Other rules than those of indices side by side among whole axes: the library tells.
   Value* byExample() {
     Value* index = items_.size() == 1 ? items_[0] : trace_.tuple(items_);
-    return callByExample(trace_, getItemFunction().get(), {.positional = {array_, index}, .keywords = {}});
+    return callByExample(trace_, operatorFunction("getitem").get(), {.positional = {array_, index}, .keywords = {}});
   }
 
   /// Part of an axis, a new axis, or an Ellipsis.
@@ -261,21 +262,6 @@ Value* gather(Trace& trace, Value* array, Value* index) {
 
 namespace {
 
-/// A copy of the array in which an assignment has been done.
-PyObject* assigned(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 3 || !PyArray_Check(arguments[0])) return PyErr_Format(PyExc_TypeError, "not an array");
-  auto* array = reinterpret_cast<PyArrayObject*>(arguments[0]);
-  Ref copy = Ref::steal(PyArray_NewCopy(array, NPY_CORDER));
-  if (!copy || PyObject_SetItem(copy.get(), arguments[1], arguments[2]) < 0) return nullptr;
-  return copy.release();
-}
-
-Ref assignedFunction() {
-  static PyMethodDef method = {"__setitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(assigned)),
-                               METH_FASTCALL, nullptr};
-  return checked(PyCFunction_New(&method, nullptr));
-}
-
 /// What is stored into is copied: that is worth it where much of it is stored, or where there is little of it. Calls of
 /// which that is not so are other variants.
 bool isWorthACopy(Trace& trace, SymId size, const std::vector<Value*>& items) {
@@ -307,7 +293,7 @@ void assignThrough(Trace& trace, Value* array, Value* index, Value* value) {
   if (value->kind == ValueKind::kArray && graph::alias(g, array->node, node) != graph::Alias::kNone)
     throw CaptureBreak(BreakReason::kUnsupportedWrite, "an array gets parts of its own by indices");
   LibraryNode what{.name = "ndarray.__setitem__",
-                   .function = assignedFunction(),
+                   .function = changing(operatorFunction("setitem")),
                    .positional = {trace.array(array->node), index, value}};
   what.quiet = graph::canCastSafely(from, type.dtype);
   const ValueId result = libraryNode(trace, std::move(what), [&](ValueId) {

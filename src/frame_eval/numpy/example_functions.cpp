@@ -20,6 +20,7 @@ constexpr Row kRows[] = {
 
 /// Functions of the rows whose modules have been imported. Guarded by the GIL.
 struct Registry {
+  Py_ssize_t modules = 0;  ///< that there were when it was last looked for more of them
   bool seen[std::size(kRows)] = {};
   absl::flat_hash_set<PyObject*> functions;  // owned
 };
@@ -59,6 +60,8 @@ PyObject* ownerOf(std::string_view name) {
 
 const Registry& registry() {
   static auto* r = new Registry;  // never destroyed: it holds references that outlive the interpreter's end
+  const Py_ssize_t modules = PyDict_GET_SIZE(PyImport_GetModuleDict());
+  if (std::exchange(r->modules, modules) == modules) return *r;
   for (size_t i = 0; i < std::size(kRows); ++i) {
     if (r->seen[i]) continue;
     PyObject* owner = ownerOf(kRows[i].module);

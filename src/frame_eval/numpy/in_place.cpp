@@ -20,12 +20,6 @@ PyObject* changed(PyObject* function, PyObject* const* arguments, Py_ssize_t cou
   return done ? Py_NewRef(copy.get()) : nullptr;
 }
 
-Ref changing(const Ref& function) {
-  static PyMethodDef method = {"changed", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(changed)),
-                               METH_FASTCALL | METH_KEYWORDS, nullptr};
-  return checked(PyCFunction_New(&method, function.get()));
-}
-
 void refuseShared(Trace& trace, ValueId array, Value* argument) {
   const Nesting nesting(trace);
   settled(trace, argument);
@@ -36,6 +30,12 @@ void refuseShared(Trace& trace, ValueId array, Value* argument) {
 }
 
 }  // namespace
+
+Ref changing(const Ref& function) {
+  static PyMethodDef method = {"changed", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(changed)),
+                               METH_FASTCALL | METH_KEYWORDS, nullptr};
+  return checked(PyCFunction_New(&method, function.get()));
+}
 
 void changeBy(Trace& trace, Value* array, Ref function, LibraryNode what) {
   checkWriteable(trace, array);
