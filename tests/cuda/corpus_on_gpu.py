@@ -12,7 +12,7 @@ import warnings
 import cupy as cp
 import numpy as np
 import package_on_gpu as checks
-import times_on_gpu
+from gpu_clock import device_us
 
 import fusewire
 
@@ -119,7 +119,7 @@ def check_photo():
             checks.fail(f"photograph x {enlarged}: {wrong}")
         numpys = photo.develop(image, 1.6, 0.8)
         off = int(np.abs(numpys.astype(int) - cp.asnumpy(got)).max())
-        own, cupys = times_on_gpu.device_us(lambda: compiled(*args)), times_on_gpu.device_us(lambda: photo.develop(*args))
+        own, cupys = device_us(lambda: compiled(*args)), device_us(lambda: photo.develop(*args))
         print(f"photograph {image.shape}: {sum(v['kernels'] for v in facts['variants'])} kernels, {len(facts['breaks'])} breaks, {own:.0f} us, CuPy {cupys:.0f} us; "
               f"largest difference to NumPy {off} of 255", flush=True)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import cases
 from cuda_graph import NUMPY, Library
+from gpu_clock import device_us
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAILURES = []
@@ -239,26 +240,6 @@ def check_programs(lib):
 
 
 # --- times ------------------------------------------------------------------------------------------------------------
-
-
-def device_us(call, rounds=9):
-    """Median microseconds of a call on the device, in bursts long enough to be measured."""
-    call()
-    cp.cuda.Device().synchronize()
-    start = time.perf_counter()
-    call()
-    cp.cuda.Device().synchronize()
-    burst = max(1, min(200, int(5e-3 / max(time.perf_counter() - start, 1e-6))))
-    times = []
-    for _ in range(rounds):
-        begin, end = cp.cuda.Event(), cp.cuda.Event()
-        begin.record()
-        for _ in range(burst):
-            call()
-        end.record()
-        end.synchronize()
-        times.append(cp.cuda.get_elapsed_time(begin, end) * 1e3 / burst)
-    return float(np.median(times))
 
 
 def time_all(lib):

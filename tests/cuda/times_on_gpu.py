@@ -11,6 +11,7 @@ import time
 import cupy as cp
 import loop_cases
 import numpy as np
+from gpu_clock import device_us
 from package_on_gpu import add_to, fresh, gelu, jacobi, layer_norm, softmax
 
 import fusewire
@@ -29,25 +30,6 @@ def host_us(call, count=2000, rounds=9):
         best.append((time.perf_counter() - start) / count * 1e6)
     cp.cuda.Device().synchronize()
     return float(np.median(best))
-
-
-def device_us(call, rounds=9):
-    call()
-    cp.cuda.Device().synchronize()
-    start = time.perf_counter()
-    call()
-    cp.cuda.Device().synchronize()
-    burst = max(1, min(200, int(5e-3 / max(time.perf_counter() - start, 1e-6))))
-    times = []
-    for _ in range(rounds):
-        begin, end = cp.cuda.Event(), cp.cuda.Event()
-        begin.record()
-        for _ in range(burst):
-            call()
-        end.record()
-        end.synchronize()
-        times.append(cp.cuda.get_elapsed_time(begin, end) * 1e3 / burst)
-    return float(np.median(times))
 
 
 def chain(a, b):

@@ -372,6 +372,19 @@ __device__ __forceinline__ T fw_chain_column(T sum, const T* list, i32 n) {
   return sum;
 }
 
+// What the stretches of a tile add up to, each handed on by one thread; answers how many there are.
+template <int J, class T, class Keep>
+__device__ __forceinline__ i32 fw_totals(const T* parts, const fw_cut& cut, i64 tile, i32 rank, i32 team, Keep keep) {
+  const i64 from = tile * cut.together, left = cut.stretches - from;
+  const i32 depth = fw_depth<J>(cut.stretch), count = left < cut.together ? i32(left) : cut.together;
+  i64 first, own;
+  for (i32 at = rank; at < count; at += team) {
+    fw_stretch(cut, from + at, first, own);
+    keep(at, fw_climb<T>(i64(1) << fw_depth<J>(own), [&](i64 node) { return parts[(at << depth) + node]; }));
+  }
+  return count;
+}
+
 // A tile behind the other tiles of its list, whose sum the thread of rank 0 gets.
 template <int J, class T>
 __device__ __forceinline__ void fw_take(T& sum, fw_spine<T>& spine, const T* parts, T* totals, const fw_cut& cut,
@@ -391,13 +404,7 @@ __device__ __forceinline__ void fw_take(T& sum, fw_spine<T>& spine, const T* par
     if (node + 1 == i64(1) << depth) sum = fw_plus(sum, spine.at[depth]);
     return;
   }
-  const i64 from = tile * cut.together, left = cut.stretches - from;
-  const i32 depth = fw_depth<J>(cut.stretch), count = left < cut.together ? i32(left) : cut.together;
-  i64 first, own;
-  for (i32 at = rank; at < count; at += team) {
-    fw_stretch(cut, from + at, first, own);
-    totals[at] = fw_climb<T>(i64(1) << fw_depth<J>(own), [&](i64 node) { return parts[(at << depth) + node]; });
-  }
+  const i32 count = fw_totals<J>(parts, cut, tile, rank, team, [&](i32 at, const T& total) { totals[at] = total; });
   fw_sync(team);
   if (rank == 0)
     for (i32 at = 0; at < count; ++at) sum = fw_plus(sum, totals[at]);
@@ -412,14 +419,9 @@ __device__ __forceinline__ void fw_leave(char* slots, const T* parts, const fw_c
     if (rank == 0) *reinterpret_cast<T*>(slots + 8 * tile) = part;
     return;
   }
-  const i64 from = tile * cut.together, left = cut.stretches - from;
-  const i32 depth = fw_depth<J>(cut.stretch), count = left < cut.together ? i32(left) : cut.together;
-  i64 first, own;
-  for (i32 at = rank; at < count; at += team) {
-    fw_stretch(cut, from + at, first, own);
-    *reinterpret_cast<T*>(slots + 8 * (from + at)) =
-        fw_climb<T>(i64(1) << fw_depth<J>(own), [&](i64 node) { return parts[(at << depth) + node]; });
-  }
+  fw_totals<J>(parts, cut, tile, rank, team, [&](i32 at, const T& total) {
+    *reinterpret_cast<T*>(slots + 8 * (tile * cut.together + at)) = total;
+  });
 }
 // What the slots of a list add up to, for all threads.
 template <int J, class T>
