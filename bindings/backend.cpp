@@ -12,6 +12,8 @@
 #include "graph/support/stopwatch.h"
 #include "jit/compile.h"
 #include "jit/cuda/compile.h"
+#include "jit/cuda/target.h"
+#include "jit/target.h"
 #include "kernels/cuda/lower.h"
 #include "kernels/access_proof.h"
 #include "kernels/lower_plan.h"
@@ -97,6 +99,8 @@ Made makeScripted(graph::Graph graph, graph::Plan plan, const Config&, const Bac
   return makeStatements(std::move(graph), std::move(plan), options.script);
 }
 
+bool isNative(const std::string& backend) { return backend == "llvm" || backend == "llvm_o0"; }
+
 constexpr struct {
   std::string_view name;
   Make make;
@@ -111,7 +115,7 @@ constexpr struct {
 /// Backends other than native code are NumPy's.
 static Made makeOnDevice(graph::Graph graph, graph::Plan plan, const Config& config, const BackendOptions& options) {
   const std::string& name = config.text(Setting::kBackend);
-  if (name != "llvm" && name != "llvm_o0") return absl::UnimplementedError("arrays of a device by this backend");
+  if (!isNative(name)) return absl::UnimplementedError("arrays of a device by this backend");
   if (!options.script.writes.empty()) return absl::UnimplementedError("statements on arrays of a device");
   absl::StatusOr<jit::cuda::Device*> device = cudaDevice(options.device);
   if (!device.ok()) return device.status();
@@ -119,6 +123,13 @@ static Made makeOnDevice(graph::Graph graph, graph::Plan plan, const Config& con
   if (!program.ok()) return program.status();
   return jit::cuda::compile(**device, std::move(graph), std::move(plan), *std::move(program),
                             {options.hostInputs, !config.flag(Setting::kBackground)});
+}
+
+graph::Target planningTarget(const Config& config, bool onDevice) {
+  if (onDevice) return jit::cuda::planningTarget();
+  graph::Target target = jit::planningTarget();
+  target.rewritesInputs = isNative(config.text(Setting::kBackend)) && !config.flag(Setting::kChecked);
+  return target;
 }
 
 Made makeExecutable(graph::Graph graph, graph::Plan plan, const Config& config, const BackendOptions& options) {
@@ -130,8 +141,7 @@ Made makeExecutable(graph::Graph graph, graph::Plan plan, const Config& config, 
     return makeOnDevice(std::move(graph), std::move(plan), config, options);
   const std::string& name = config.text(Setting::kBackend);
   if (name.front() == '@') return makePython(name, std::move(graph), std::move(plan));
-  if (plan.calls > 0 && name != "llvm" && name != "llvm_o0")
-    return absl::UnimplementedError("a backend that makes no library calls");
+  if (plan.calls > 0 && !isNative(name)) return absl::UnimplementedError("a backend that makes no library calls");
   for (const auto& backend : kBackends)
     if (backend.name == name) return backend.make(std::move(graph), std::move(plan), config, options);
   return absl::InvalidArgumentError("no backend computes graphs under setting 'backend'");

@@ -11,6 +11,7 @@
 #include "graph/plan.h"
 #include "graph/support/config.h"
 #include "graph/support/deadline.h"
+#include "graph/target.h"
 #include "runtime/executable.h"
 
 namespace fw::bindings {
@@ -31,6 +32,9 @@ struct BackendOptions {
   std::vector<int> hostInputs;  ///< inputs that are numbers of the host, where arrays are on a device
   int device = -1;              ///< which; -1: the host, or not known
 };
+
+/// What that backend wants graphs to be planned for.
+graph::Target planningTarget(const Config& config, bool onDevice);
 
 /// By the backend that the setting `backend` names.
 absl::StatusOr<std::unique_ptr<runtime::Executable>> makeExecutable(graph::Graph graph, graph::Plan plan,

@@ -24,8 +24,6 @@
 #include "graph/symint_facts.h"
 #include "guards/builders.h"
 #include "guards/set_index.h"
-#include "jit/cuda/target.h"
-#include "jit/target.h"
 #include "nlohmann/json.hpp"
 
 namespace fw::bindings {
@@ -87,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   context.disabled = disabled;
   if (const int64_t ms = config.number(Setting::kCompileLimit)) context.deadline = Deadline::after(ms * 1'000'000);
   const bool onDevice = v->guards_->arrays->onDevice();
-  context.target = onDevice ? jit::cuda::planningTarget() : jit::planningTarget();
+  context.target = planningTarget(config, onDevice);
   const ArrayFactory* arrays = onDevice ? cupyFactory() : &numpyFactory();
   if (!arrays) throw cpython::PythonError();
   v->onDevice_ = onDevice;
@@ -119,7 +117,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   for (size_t i = 0; onDevice && i < v->guards_->inputs.size(); ++i)
     if (v->guards_->inputs[i].from != guards::InputBinding::From::kArrayData) hostInputs.push_back(static_cast<int>(i));
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms, *arrays, hostInputs);
-  if (v->results_->hasLateCopies() && !plan->commits.empty())
+  if (v->results_->hasLateCopies() && !captured.graph.commits().empty())
     return absl::UnimplementedError("a copy whose size data decides, behind writes");
   if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
   BackendOptions options{

@@ -132,6 +132,7 @@ struct LoopStep : ControlStep {
   /// Behind every iteration the handles on the left get the addresses that those on the right had; each stands once on
   /// either side.
   std::vector<std::pair<BufferId, BufferId>> moves;
+  std::vector<BufferId> rewrites;  ///< inputs that it stores into (rewriting.h)
 };
 
 /// bodies[0] if the predicate holds, else bodies[1].
@@ -221,6 +222,7 @@ struct Plan {
   int calls = 0;                     ///< CallSteps
   int definitions = 0;               ///< DefineSteps
   int madeArrays = 0;                ///< AllocSteps of kGiven buffers
+  bool rewrites = false;             ///< a loop rewrites inputs
   absl::flat_hash_set<SymId> bound;  ///< symbols that loops, binds and calls give their values
 
   /// Where a value lives that has memory (FW_CHECKed).

@@ -245,6 +245,8 @@ class PlanParser {
     step.again = bufferId();
     step.trip = option("trip=");
     if ((step.index = option("symbol="))) plan_.bound.insert(*step.index);
+    if (cursor_.accept("rewriting ")) step.rewrites = cursor_.list<std::vector<BufferId>>([&] { return bufferId(); });
+    plan_.rewrites |= !step.rewrites.empty();
     bodies(step);
     if (cursor_.accept("handles ")) step.handles = cursor_.list<std::vector<BufferId>>([&] { return bufferId(); });
     if (cursor_.accept("moves "))

@@ -93,6 +93,7 @@ class Printer {
     text_ += " while buffer " + bufferName(step.again);
     if (step.trip) text_ += option(" trip=", *step.trip);
     if (step.index) text_ += option(" symbol=", *step.index);
+    if (!step.rewrites.empty()) text_ += " rewriting " + listOf(step.rewrites, bufferName);
     bodies(step, indent);
     if (!step.handles.empty()) text_ += indent + "handles " + listOf(step.handles, bufferName) + "\n";
     if (!step.moves.empty())

@@ -119,6 +119,10 @@ class PlanVerifier {
               name({region, id}) + " has no memory");
       requireMemory({region, id});
       computed_.insert({region, id});
+      if (group.kind == Group::Kind::kCommit || group.kind == Group::Kind::kCheck) continue;
+      const std::optional<BufferId> memory = plan_.findBuffer(id, region);
+      require(!memory || plan_.buffers[memory->index].kind != BufferKind::kInput || rewritten_.contains(*memory),
+              name({region, id}) + " is stored into an input");
     }
   }
 
@@ -207,7 +211,11 @@ class PlanVerifier {
       require(isHandle(move.first) && isHandle(move.second), "a loop moves what is no handle");
       require(to.insert(move.first).second && from.insert(move.second).second, "a loop moves memory to two places");
     }
+    for (BufferId id : step.rewrites)
+      require(exists(id) && plan_.buffers[id.index].kind == BufferKind::kInput && rewritten_.insert(id).second,
+              "a loop rewrites what is no input");
     control(step, region, Op::kLoop);
+    for (BufferId id : step.rewrites) rewritten_.erase(id);
   }
   void visit(const CondStep& step, int region) {
     require(holds(step.predicate, DType::kBool), "what a branch is taken by");
@@ -305,6 +313,7 @@ class PlanVerifier {
   int calls_ = 0, definitions_ = 0;
   absl::flat_hash_set<SymId> unbound_;  ///< symbols of calls and definitions that are still to come
   absl::flat_hash_set<BufferId> allocated_;
+  absl::flat_hash_set<BufferId> rewritten_;  ///< by the loop at hand
   bool accepted_ = false;
 };
 

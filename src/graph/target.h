@@ -22,6 +22,9 @@ struct Target {
   /// not computed for their sake. What NumPy answers with an exception still declines where it is computed.
   bool reportsFlags = true;
 
+  /// Loops may store into inputs while the call may still be given up (rewriting.h).
+  bool rewritesInputs = false;
+
   int64_t alignment = 64;  ///< bytes, of every temporary
   /// Bytes between temporaries that may be large, a multiple of the alignment. Arrays of 2^n bytes one behind the other
   /// would compete for the same few lines of a cache, and processors that compare the last twelve bits of addresses

@@ -219,6 +219,16 @@ class Verifier {
       if (graph_.syms().node(symbol).op != SymOp::kSymbol) report("binds what is no symbol");
     }
     if (node.attrs.has(AttrKey::kSizes)) checkSizes(node);
+    if (node.attrs.has(AttrKey::kRewrites)) checkRewrites(node);
+  }
+
+  void checkRewrites(const Node& node) {
+    if (node.op != Op::kLoop) report("only a loop rewrites inputs");
+    for (int64_t index : node.attrs.ints(AttrKey::kRewrites)) {
+      const bool exists = index >= 0 && static_cast<size_t>(index) < node.operands.size();
+      const bool input = exists && graph_.node(node.operands[static_cast<size_t>(index)]).op == Op::kInput;
+      if (!input || graph_.isRegion()) report("rewrites what is no input");
+    }
   }
 
   /// Symbols that a call binds are sizes of its results, and nothing in front of it knows them.

@@ -87,7 +87,7 @@ void FunctionState::openEnvironment() {
   entry_.CreateStore(ir_.getInt32(0), status_);
 }
 
-void FunctionState::finish(bool answersFlags) {
+void FunctionState::finish(bool answersFlags, llvm::function_ref<void()> beforeLeaving) {
   if (kind_ == Kind::kShared) {
     ir_.CreateRetVoid();
     return;
@@ -104,6 +104,7 @@ void FunctionState::finish(bool answersFlags) {
     end(0);
     if (!last_) return;
     place(last_);
+    if (beforeLeaving) beforeLeaving();
     end(1);
     return;
   }
@@ -191,6 +192,11 @@ Value* FunctionState::field(size_t offset) {
   if (known) return known;
   Value* address = entry_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(0), offset);
   return known = entry_.CreateLoad(ir_.getPtrTy(), address);
+}
+
+Value* FunctionState::reported() {
+  Value* at = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(0), offsetof(Context, reported));
+  return ir_.CreateTrunc(ir_.CreateLoad(ir_.getInt64Ty(), at), ir_.getInt32Ty());
 }
 
 Value* FunctionState::times() { return field(offsetof(Context, times)); }

@@ -84,8 +84,9 @@ class FunctionState {
   llvm::Value* fenced(llvm::Constant* constant);
   /// Sets the status bit if `condition` (i1) holds.
   void raise(llvm::Value* condition, uint64_t bit);
-  /// Writes the epilogue: status from the flags, environment restored.
-  void finish(bool answersFlags = true);
+  /// Writes the epilogue: status from the flags, environment restored. A part or loop runs what `beforeLeaving` emits
+  /// where it ends before its end.
+  void finish(bool answersFlags = true, llvm::function_ref<void()> beforeLeaving = {});
   /// Ends the function here if `condition` holds, after `before`.
   void leaveIf(llvm::Value* condition, llvm::function_ref<void()> before);
   /// Those of `bits` (Status, i32) whose flags are up by now, in a block of its own.
@@ -100,6 +101,8 @@ class FunctionState {
   void storeFlags(llvm::Value* array, int64_t index);
   /// Context::times.
   llvm::Value* times();
+  /// Context::reported, as i32.
+  llvm::Value* reported();
   /// Address of a field of CommitProgress.
   llvm::Value* progress(size_t offset);
 

@@ -66,6 +66,7 @@ bool FunctionState::takesLiberties() const { return isOptimized() && module_.lib
 void FunctionState::openLoop() {
   function_->addFnAttr(kOptimizeAttribute, takesLiberties() ? kFree : kExact);
   status_ = slot(ir_.getInt32Ty(), 1);
+  control_ = slot(ir_.getInt32Ty(), 1);
   entry_.CreateStore(ir_.getInt32(0), status_);
   for (BufferId id : loop_->numbers) {
     const DType d = plan_.buffers.at(id.index).dtype;

@@ -10,6 +10,7 @@
 #include "jit/emit_wavefront.h"
 #include "jit/runtime.h"
 #include "jit/scalar_loops.h"
+#include "jit/undo_log.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace fw::jit {
@@ -17,7 +18,11 @@ namespace {
 
 class StepEmitter {
  public:
-  StepEmitter(const ModuleState& m, KernelList& kernels, FunctionState& fn) : m_(m), kernels_(kernels), fn_(fn) {}
+  StepEmitter(const ModuleState& m, KernelList& kernels, FunctionState& fn, UndoLog* undo = nullptr)
+      : m_(m),
+        kernels_(kernels),
+        fn_(fn),
+        undo_(undo) {}
 
   void steps(const graph::Steps& steps) {
     for (size_t i = 0; i < steps.size(); ++i) {
@@ -50,9 +55,12 @@ class StepEmitter {
     if (!scalar) return loop(step);
     FunctionState own = kernels_.open("_loop", FunctionState::Kind::kLoop, {}, &*scalar);
     own.enter();
-    StepEmitter(m_, kernels_, own).loop(step);
+    UndoLog undo(own, scalar->rewritten);
+    undo.settle();
+    StepEmitter(m_, kernels_, own, &undo).loop(step);
+    undo.settle();
     own.leave();
-    own.finish();
+    own.finish(true, [&] { undo.putBack(); });
     fn_.withRules(
         scalar->errors, [&] { fn_.callPart(own, /*mayLeave=*/true); },
         own.takesLiberties() ? kStatusDoubt : kStatusDecline);
@@ -77,13 +85,16 @@ class StepEmitter {
     llvm::PHINode* first = ir.CreatePHI(ir.getInt64Ty(), 2);
     first->addIncoming(fn_.i64(0), before);
     // As many turns as run without looking at anything else.
-    llvm::Value* end = ir.CreateAdd(first, fn_.i64(turnsBetweenLooks(step)));
-    end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, trip);
+    llvm::Value* turns = fn_.i64(turnsBetweenLooks(step));
+    if (undo_) turns = undo_->turns(step, first, turns);
+    llvm::Value* end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir.CreateAdd(first, turns), trip);
+    if (undo_) undo_->save(step, first, end);
+    llvm::BasicBlock* stripStart = ir.GetInsertBlock();
     llvm::BasicBlock* head = fn_.block("steps");
     ir.CreateBr(head);
     ir.SetInsertPoint(head);
     llvm::PHINode* index = ir.CreatePHI(ir.getInt64Ty(), 2);
-    index->addIncoming(first, strip);
+    index->addIncoming(first, stripStart);
     if (step.index) fn_.bindSymbol(*step.index, index);
     fn_.renew();
     steps(step.bodies[0].steps);
@@ -278,6 +289,7 @@ class StepEmitter {
   const ModuleState& m_;
   KernelList& kernels_;
   FunctionState& fn_;
+  UndoLog* const undo_;  ///< of a loop over numbers
 };
 
 }  // namespace

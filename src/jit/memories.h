@@ -8,7 +8,7 @@
 namespace fw::jit {
 
 /// By buffer, a number of the memory that it may be in. Those of the caller, and of libraries, are one: they are not
-/// stored into before the call is accepted.
+/// stored into before the call is accepted. But for inputs that loops rewrite: those share memory with no other.
 class Memories {
  public:
   explicit Memories(const graph::Plan& plan);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/support/check.h"
+#include "jit/undo_log.h"
 #include "runtime/host.h"
 
 namespace fw::jit {
@@ -102,6 +103,11 @@ void copy(void* to, const void* from, int64_t bytes) {
   if (to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
+void putBack(const UndoEntry* entries, int64_t count) {
+  for (const UndoEntry* entry = entries + count; entry-- != entries;)
+    std::memcpy(entry->place, entry->saved, static_cast<size_t>(entry->bytes));
+}
+
 template <class T>
 using Fn3 = T(T, T, T);
 
@@ -119,6 +125,7 @@ absl::Span<const RuntimeSymbol> runtimeSymbols() {
         {kFloatToHalf, address(&toHalf<float>)},
         {kDoubleToHalf, address(&toHalf<double>)},
         {kCopy, address(&copy)},
+        {kPutBack, address(&putBack)},
         {kLook, address(&look)},
         {kCallLibrary, address(&callLibrary)},
         {kAllocate, address(&allocateBuffer)},

@@ -17,6 +17,8 @@ inline constexpr char kFmaFloat[] = "fusewire_fma_f32";
 inline constexpr char kFmaDouble[] = "fusewire_fma_f64";
 /// void (void* to, const void* from, int64_t bytes), unless both are one memory.
 inline constexpr char kCopy[] = "fusewire_copy";
+/// void (const UndoEntry* entries, int64_t count): puts back what was saved (undo_log.h), the latest first.
+inline constexpr char kPutBack[] = "fusewire_put_back";
 /// int32_t (Context*, int32_t number): that library call, through the context's host, in an environment of its own:
 /// neither sees the floating-point flags of the other. Answers Status bits.
 inline constexpr char kCallLibrary[] = "fusewire_call_library";

@@ -1,8 +1,11 @@
 #include "jit/scalar_loops.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
+#include "graph/rewriting.h"
+#include "graph/support/check.h"
 #include "jit/memories.h"
 #include "jit/wavefront.h"
 
@@ -174,6 +177,84 @@ std::optional<Nest> nestOf(const graph::LoopStep& loop, const ModuleState& m) {
   return nest;
 }
 
+/// What the loops of a nest store to inputs.
+class RewrittenPlaces {
+ public:
+  RewrittenPlaces(const ModuleState& m, ScalarLoop& out) : m_(m), out_(out) {}
+
+  void loop(const graph::LoopStep& step) {
+    path_.push_back(&step);
+    steps(step.bodies[0].steps);
+    path_.pop_back();
+  }
+
+ private:
+  void steps(const Steps& list) {
+    for (const Step& step : list) {
+      if (const auto* kernel = std::get_if<graph::KernelStep>(&step.what)) {
+        const auto [first, end] = kernelsOf(m_.program, kernel->group);
+        for (size_t k = first; k < end; ++k) stores(m_.program.kernels[k]);
+      } else if (const auto* loop = std::get_if<graph::LoopStep>(&step.what)) {
+        this->loop(*loop);
+      } else if (const graph::ControlStep* control = graph::controlOf(step)) {
+        for (const auto& body : control->bodies) steps(body.steps);
+      }
+    }
+  }
+
+  void stores(const kernels::Kernel& kernel) {
+    for (const kernels::Stmt& stmt : kernel.stmts) {
+      if (stmt.kind != kernels::StmtKind::kStore) continue;
+      const kernels::Access& access = kernel.accesses[stmt.access];
+      if (m_.plan.buffers[access.buffer.index].kind == BufferKind::kInput) add(access);
+    }
+  }
+
+  void add(const kernels::Access& access) {
+    FW_CHECK_MSG(access.terms.empty(), "a loop over numbers stores more than one");
+    std::vector<std::optional<graph::SymId>> trips;
+    for (size_t i = path_.size(); i-- > 0;) trips.push_back(path_[i]->trip);
+    const size_t at = path_.size() - 1 - graph::shortLoops(m_.syms, trips);
+    const int64_t item = graph::itemSize(m_.plan.buffers[access.buffer.index].dtype);
+    RewrittenPlace place{access.buffer, access.offset, 0, item, {}};
+    for (size_t i = at + 1; i < path_.size(); ++i)
+      if (path_[i]->index) place.shorts.push_back({*path_[i]->index, *m_.syms.asConst(*path_[i]->trip)});
+    std::vector<RewrittenPlace>& known = out_.rewritten[path_[at]];
+    for (RewrittenPlace& other : known) {
+      if (other.buffer != place.buffer) continue;
+      const std::optional<int64_t> distance = distanceOf(other.offset, place.offset);
+      if (!distance || std::abs(*distance) > kTogether) continue;
+      other.low = std::min(other.low, *distance);
+      other.high = std::max(other.high, *distance + item);
+      return;
+    }
+    known.push_back(std::move(place));
+  }
+
+  /// From one to the other, if both are the same sum but for a constant.
+  std::optional<int64_t> distanceOf(graph::SymId from, graph::SymId to) const {
+    int64_t constants[2] = {0, 0};
+    std::vector<graph::SymId> rests[2];
+    for (const int side : {0, 1}) {
+      const graph::SymId id = side ? to : from;
+      const graph::SymNode& node = m_.syms.node(id);
+      const bool sum = node.op == graph::SymOp::kAdd;
+      for (graph::SymId part :
+           sum ? absl::Span<const graph::SymId>(node.operands) : absl::Span<const graph::SymId>(&id, 1))
+        if (const std::optional<int64_t> constant = m_.syms.asConst(part))
+          constants[side] += *constant;
+        else
+          rests[side].push_back(part);
+    }
+    return rests[0] == rests[1] ? std::optional(constants[1] - constants[0]) : std::nullopt;
+  }
+
+  static constexpr int64_t kTogether = 512;  ///< bytes between places that are saved as one stretch
+  const ModuleState& m_;
+  ScalarLoop& out_;
+  std::vector<const graph::LoopStep*> path_;  ///< outermost first
+};
+
 void mark(const Steps& steps, const ModuleState& m, bool inside, std::vector<bool>& marked) {
   for (const Step& step : steps) {
     if (const auto* kernel = std::get_if<graph::KernelStep>(&step.what)) {
@@ -253,6 +334,7 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
     if (!inside.found.syms.contains(symbol)) out.unused.insert(symbol);
   for (BufferId id : inside.found.places)
     if (!inside.found.read.contains(id) && !outside.found.buffers.contains(id)) out.places.insert(id);
+  if (!loop.rewrites.empty()) RewrittenPlaces(m, out).loop(loop);
   // Code is the same in every process (content_name.h).
   for (ScalarLoop::Buffers* list : {&out.numbers, &out.entering, &out.leaving})
     std::sort(list->begin(), list->end(), [](BufferId a, BufferId b) { return a.index < b.index; });

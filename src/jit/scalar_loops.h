@@ -11,6 +11,18 @@
 
 namespace fw::jit {
 
+/// Elements of an input that a loop stores to, in every turn and in those of short loops inside (graph/rewriting.h).
+struct RewrittenPlace {
+  graph::BufferId buffer;
+  graph::SymId offset;  ///< bytes
+  int64_t low, high;    ///< bytes: of the first of them and behind the last one, from there
+  struct Short {
+    graph::SymId symbol;
+    int64_t trip;
+  };
+  std::vector<Short> shorts;
+};
+
 struct ScalarLoop {
   using Buffers = std::vector<graph::BufferId>;
 
@@ -23,7 +35,8 @@ struct ScalarLoop {
   absl::flat_hash_map<graph::BufferId, int> memories;  ///< of the nest: those of different numbers do not overlap
   absl::flat_hash_set<graph::SymId> symbols;           ///< that loops and binds of the nest give their values
   absl::flat_hash_set<graph::SymId> unused;            ///< of those: nobody mentions
-  absl::flat_hash_set<graph::BufferId> places;         ///< numbers that nobody looks at but a definition from 0 on
+  absl::flat_hash_map<const graph::LoopStep*, std::vector<RewrittenPlace>> rewritten;  ///< by the loop to save them in
+  absl::flat_hash_set<graph::BufferId> places;  ///< numbers that nobody looks at but a definition from 0 on
 };
 
 /// Null if the loop does more than that, or is too long for a function.

@@ -28,7 +28,8 @@ class Executable {
   virtual const graph::Plan& plan() const = 0;
 
   /// Computes the results, and what commits need of the values before them. Answers Status bits. Nothing visible has
-  /// happened by then.
+  /// happened by then, but that loops may have rewritten inputs (graph/rewriting.h): who begins again, at this or as
+  /// Python, finds all that it reads as it was.
   virtual int32_t compute(Context& context) const = 0;
   /// Computes what deferred commits will store, for the flags only: after compute().
   virtual int32_t check(Context&) const {

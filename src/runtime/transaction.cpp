@@ -43,6 +43,13 @@ const Executable* exactly(const Executable& executable, int32_t status, bool unl
   return executable.exact(status);
 }
 
+int64_t reported(Policy& policy) {
+  int64_t bits = 0;
+  for (const int32_t bit : {kStatusInvalid, kStatusDivide, kStatusOverflow, kStatusUnderflow})
+    if (policy.mustReport(bit)) bits |= bit;
+  return bits;
+}
+
 }  // namespace
 
 /// What deferred commits have to look out for, and what it takes.
@@ -137,6 +144,7 @@ Outcome Transaction::run(const Executable& executable, Context& context, const W
     const Unlocked unlocked(policy, unlock);
     return compute();
   };
+  if (executable.plan().rewrites) context.reported = reported(policy);
   int32_t status = run([&] { return executable.compute(context); });
   const auto isRefused = [&] {
     if (status == 0 || (status & kStatusOutside)) return false;

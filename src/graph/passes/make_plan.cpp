@@ -3,6 +3,7 @@
 #include "graph/passes/pass_manager.h"
 #include "graph/passes/planning.h"
 #include "graph/refused.h"
+#include "graph/rewriting.h"
 #include "graph/verifier.h"
 
 namespace fw::graph {
@@ -140,6 +141,10 @@ class Planner {
 }  // namespace
 
 absl::Status planCommits(PlanDraft& draft, const PassContext& context) {
+  if (rewritesInputs(draft.graph)) {  // what is to be stored is, when the loop is done
+    for (ValueId store : draft.graph.commits()) draft.kept.push_back(draft.graph.node(store).operands[1]);
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::vector<CommitDraft>> commits =
       draftCommits(draft.graph, context.target, context.isOff("commits"));
   if (!commits.ok()) return commits.status();

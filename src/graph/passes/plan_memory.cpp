@@ -22,6 +22,7 @@
 #include "graph/passes/control.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/slot_pool.h"
+#include "graph/rewriting.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -452,6 +453,9 @@ class MemoryPlanner {
     std::vector<BufferId> outer, handleOf(count), sources;
     for (size_t k = 0; k < count; ++k) {
       outer.push_back(plan_.bufferOf(node.operands[k], region));
+      if (node.attrs.has(kRewrites) && contains(node.attrs.ints(kRewrites), static_cast<int64_t>(k)))
+        loop.rewrites.push_back(outer.back());
+      plan_.rewrites |= !loop.rewrites.empty();
       if (carriedFrom(body.region, k) == k) continue;
       std::optional<Place> input;
       if (k < inputs.size() && inputs[k].valid()) input = Place{body.region, inputs[k]};

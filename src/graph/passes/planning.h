@@ -57,8 +57,10 @@ struct PlanDraft {
   std::vector<Group> checks;  ///< run after all that computes, because they may read any of it
 };
 
+/// Marks loops that may store into inputs (rewriting.h).
+absl::Status findRewrites(PlanDraft& draft, const PassContext& context);
 /// Inserts copies so that afterwards every reshape resolves to a view, no update writes into memory that is still
-/// read (or the caller's), and every output is an input, a fresh value or a view of one.
+/// read (or the caller's, but for rewriting loops), and every output is an input, a fresh value or a view of one.
 absl::Status prepareForPlan(PlanDraft& draft, const PassContext& context);
 /// Groups of the commits, and what they need.
 absl::Status planCommits(PlanDraft& draft, const PassContext& context);

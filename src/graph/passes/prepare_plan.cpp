@@ -15,9 +15,9 @@
 // - store: a value that is read through views from what commits write is copied; the target's views must resolve.
 // - calls: as concatenate.
 // - loops, branches, binds: what regions get and answer is packed memory of ours, in one layout inside and outside.
-//   What they change in place (in_place.h) is memory of its own before they begin; what else a region answers is a
-//   fresh value of its own for each result, but that a loop may hand a carried value on in another's place: then memory
-//   changes places.
+//   What they change in place (in_place.h) is memory of its own before they begin, but for inputs that a loop rewrites;
+//   what else a region answers is a fresh value of its own for each result, but that a loop may hand a carried value on
+//   in another's place: then memory changes places.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -29,6 +29,7 @@
 #include "graph/passes/rewriter.h"
 #include "graph/passes/two_memories.h"
 #include "graph/passes/unit_reduction.h"
+#include "graph/rewriting.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
 
@@ -187,6 +188,9 @@ class Preparer {
     const Node& node = rw.in().node(id);
     const size_t leading = leadingOperands(node.op);
     const std::vector<std::optional<size_t>> inPlace = answersInPlace(node);
+    const auto isRewritten = [&](size_t i) {
+      return node.attrs.has(kRewrites) && contains(node.attrs.ints(kRewrites), static_cast<int64_t>(i));
+    };
     const auto changes = [&](size_t i) {
       if (node.op == Op::kLoop) return !carriesThrough(*node.regions[0], i);
       return i >= leading && std::count(inPlace.begin(), inPlace.end(), i - leading) > 0;
@@ -194,8 +198,8 @@ class Preparer {
     std::vector<ValueId> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId old = node.operands[i], now = rw.map(old);
-      const bool keeps =
-          overwriting_.isOurs(id, i) && !borrowed_.contains(old) && (!changes(i) || overwriting_.mayOverwrite(old, id));
+      const bool keeps = isRewritten(i) || overwriting_.isOurs(id, i) && !borrowed_.contains(old) &&
+                                               (!changes(i) || overwriting_.mayOverwrite(old, id));
       Layout layout = packedLike(rw.in().type(old).layout);
       if (i >= leading && memoryLayout(node, i - leading).rank() == layout.rank())
         layout = memoryLayout(node, i - leading);
