@@ -32,11 +32,33 @@ bool isStretched(SymContext& syms, SymId from, SymId to) {
   return syms.provablyEqual(from, to) != true;
 }
 
+IntList gatheredAlong(int from, int rank, const Attrs& attrs) {
+  const IntList& gathered = attrs.ints(AttrKey::kAxes);
+  const int64_t first = attrs.integer(AttrKey::kAxis), chosen = rank - (from - static_cast<int64_t>(gathered.size()));
+  IntList result;
+  int64_t next = 0;
+  for (int64_t axis = 0; axis < from; ++axis) {
+    if (std::find(gathered.begin(), gathered.end(), axis) != gathered.end()) {
+      result.push_back(-1);
+      continue;
+    }
+    result.push_back(next < first ? next : next + chosen);
+    ++next;
+  }
+  return result;
+}
+
 IntList operandAxes(const Graph& graph, const IntList& axes, const IntList& reduced, ValueId user, size_t index) {
   const Node& node = graph.node(user);
   const OpClass cls = info(node.op).cls;
   if (cls == OpClass::kReduction) return reductionOperandAxes(graph, axes, reduced, node);
   const SymShape& shape = graph.type(node.operands[index]).shape;
+  if (cls == OpClass::kGather && index == 0) {
+    IntList result = gatheredAlong(static_cast<int>(shape.size()), static_cast<int>(axes.size()), node.attrs);
+    for (int64_t& axis : result)
+      if (axis >= 0) axis = axes[static_cast<size_t>(axis)];
+    return result;
+  }
   FW_CHECK(axes.size() >= shape.size());
   const size_t shift = axes.size() - shape.size();
   // The axes of an update are those of the stored value, not of its result; those of a join follow each other.

@@ -11,6 +11,10 @@ namespace fw::graph {
 /// An axis of size `from`, broadcast to size `to`, is repeated along it.
 bool isStretched(SymContext& syms, SymId from, SymId to);
 
+/// Axis of the result, of rank `rank`, that every axis of a gather's source, of rank `from`, runs along; -1 for those
+/// that are gathered.
+IntList gatheredAlong(int from, int rank, const Attrs& attrs);
+
 /// Domain axis of every axis of operand `index` of `user`, -1 where it does not run along one. `axes` is the entry of
 /// `user` in Group::axisMap, `reduced` are the group's reduced axes.
 IntList operandAxes(const Graph& graph, const IntList& axes, const IntList& reduced, ValueId user, size_t index);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/axes.h"
 #include "graph/evaluator_internal.h"
 #include "graph/evaluator_scalar.h"
 #include "graph/passes/pass_manager.h"
@@ -238,6 +239,7 @@ class Evaluator {
           out.set(i, node.op == Op::kIota ? Scalar::ofInt(node.type.dtype, i) : operand(node, 0).array.at(0));
         return absl::OkStatus();
       case OpClass::kJoin: join(node, out); return absl::OkStatus();
+      case OpClass::kGather: gather(node, out); return absl::OkStatus();
       case OpClass::kUpdate: return update(node, out);
       case OpClass::kReduction:
       case OpClass::kScan:
@@ -247,16 +249,19 @@ class Evaluator {
     return absl::UnimplementedError("reference evaluator: " + std::string(info(node.op).text));
   }
 
+  /// Of an array as it is broadcast to a rank.
+  static std::vector<int64_t> broadcastWeights(const std::vector<int64_t>& shape, size_t rank) {
+    std::vector<int64_t> weights = eval::rowMajor(shape);
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] == 1) weights[axis] = 0;
+    weights.insert(weights.begin(), rank - shape.size(), 0);
+    return weights;
+  }
+
   absl::Status elementwise(const Node& node, HostArray& out) const {
     std::vector<std::vector<int64_t>> weights;
-    for (size_t i = 0; i < node.operands.size(); ++i) {
-      const std::vector<int64_t>& shape = operand(node, i).array.shape;
-      std::vector<int64_t> own = eval::rowMajor(shape);
-      for (size_t axis = 0; axis < shape.size(); ++axis)
-        if (shape[axis] == 1) own[axis] = 0;
-      own.insert(own.begin(), out.shape.size() - shape.size(), 0);
-      weights.push_back(std::move(own));
-    }
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      weights.push_back(broadcastWeights(operand(node, i).array.shape, out.shape.size()));
     absl::Status status;
     int64_t flat = 0;
     std::vector<Scalar> in(node.operands.size());
@@ -284,6 +289,29 @@ class Evaluator {
       });
       offset += part.shape[axis];
     }
+  }
+
+  void gather(const Node& node, HostArray& out) const {
+    const HostArray& source = operand(node, 0).array;
+    const int from = static_cast<int>(source.shape.size()), rank = static_cast<int>(out.shape.size());
+    const IntList along = gatheredAlong(from, rank, node.attrs);
+    const std::vector<int64_t> weights = eval::rowMajor(source.shape);
+    int64_t flat = 0;
+    eval::forEachIndex(out.shape, [&](absl::Span<const int64_t> index) {
+      int64_t at = 0;
+      size_t next = 1;
+      for (size_t axis = 0; axis < along.size(); ++axis) {
+        if (along[axis] >= 0) {
+          at += index[static_cast<size_t>(along[axis])] * weights[axis];
+          continue;
+        }
+        const HostArray& numbers = operand(node, next++).array;
+        const Scalar number = numbers.at(eval::flatIndex(index, broadcastWeights(numbers.shape, out.shape.size())));
+        const int64_t size = source.shape[axis], place = static_cast<int64_t>(number.lo) % size;
+        at += (place < 0 ? place + size : place) * weights[axis];
+      }
+      out.set(flat++, source.at(at));
+    });
   }
 
   absl::Status update(const Node& node, HostArray& out) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "graph/axes.h"
 #include "graph/infer_internal.h"
 #include "graph/rank.h"
 #include "graph/support/check.h"
@@ -194,6 +195,33 @@ absl::StatusOr<SymShape> concatenateShape(SymContext& syms, Operands operands, c
   return shape;
 }
 
+absl::StatusOr<SymShape> gatherShape(SymContext& syms, Operands operands, const Attrs& attrs) {
+  if (!attrs.has(AttrKey::kAxes) || !attrs.has(AttrKey::kAxis)) return invalid("attribute axes or axis is missing");
+  const IntList& axes = attrs.ints(AttrKey::kAxes);
+  const ValueType& source = *operands[0];
+  if (axes.empty() || axes.size() + 1 != operands.size()) return invalid("takes an index for each gathered axis");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] < (i > 0 ? axes[i - 1] + 1 : 0) || axes[i] >= source.rank()) return invalid("axes are out of range");
+    const SymId size = syms.canonical(source.shape[static_cast<size_t>(axes[i])]);
+    if (!syms.provablyLessEqual(syms.constant(1), size)) return invalid("a gathered axis may have no elements");
+  }
+  absl::StatusOr<SymShape> shape = broadcastTypes(syms, operands.subspan(1));
+  if (!shape.ok()) return shape;
+  const int rank = static_cast<int>(shape->size()), whole = source.rank() - static_cast<int>(axes.size());
+  for (size_t i = 1; i < operands.size(); ++i)
+    if (operands[i]->rank() != rank) return invalid("indices do not have the rank of the result");
+  const int64_t axis = attrs.integer(AttrKey::kAxis);
+  if (axis < 0 || axis > whole || whole > rank) return invalid("axis is out of range");
+  const IntList along = gatheredAlong(source.rank(), rank, attrs);
+  for (size_t i = 0; i < along.size(); ++i) {
+    if (along[i] < 0) continue;
+    SymId& size = (*shape)[static_cast<size_t>(along[i])];
+    if (!syms.isConst(size, 1)) return invalid("an index runs along an axis of the source");
+    size = source.shape[i];
+  }
+  return shape;
+}
+
 absl::StatusOr<SymShape> updateShape(SymContext& syms, Operands operands, const Attrs& attrs) {
   if (absl::Status s = checkSliceAttrs(syms, *operands[0], attrs); !s.ok()) return s;
   if (operands[1]->rank() != operands[0]->rank()) return invalid("base and value differ in rank");
@@ -230,6 +258,7 @@ absl::StatusOr<SymShape> resultShape(SymContext& syms, Op op, Operands operands,
       if (op == Op::kIota && given->size() != 1) return invalid("the result has rank 1");
       return *given;
     case OpClass::kJoin: return concatenateShape(syms, operands, attrs);
+    case OpClass::kGather: return gatherShape(syms, operands, attrs);
     case OpClass::kUpdate: return op == Op::kStore ? storeShape(syms, operands) : updateShape(syms, operands, attrs);
     case OpClass::kControl: return invalid("needs the result's type");
   }
@@ -246,7 +275,9 @@ absl::Status checkOperandTypes(Op op, Operands operands) {
   if (op == Op::kWhere && operands[0]->dtype != DType::kBool) return invalid("the condition is not bool");
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands[i]->tuple.empty()) return invalid("operand " + std::to_string(i) + " is a tuple");
-    if (i > first && operands[i]->dtype != operands[first]->dtype) {
+    if (row.cls == OpClass::kGather) {
+      if (i > 0 && operands[i]->dtype != DType::kI64) return invalid("an index is not i64");
+    } else if (i > first && operands[i]->dtype != operands[first]->dtype) {
       return invalid("operands differ in element type: " + std::string(name(operands[first]->dtype)) + " and " +
                      std::string(name(operands[i]->dtype)));
     }

@@ -325,6 +325,7 @@ absl::StatusOr<Layout> inferLayout(SymContext& syms, Op op, Operands operands, c
     case OpClass::kSource:
     case OpClass::kCreation:
     case OpClass::kScan:
+    case OpClass::kGather:
     case OpClass::kControl: return Layout::c(rank);
     case OpClass::kElementwise:
       if (op == Op::kCast || op == Op::kCopy) return likeLayout(operands[0]->layout, all[0].unitAxes);

@@ -83,6 +83,7 @@ std::string_view name(OpClass cls) {
     case OpClass::kView: return "view";
     case OpClass::kCreation: return "creation";
     case OpClass::kJoin: return "join";
+    case OpClass::kGather: return "gather";
     case OpClass::kUpdate: return "update";
     case OpClass::kControl: return "control";
   }

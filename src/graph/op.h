@@ -23,6 +23,7 @@ enum class OpClass : uint8_t {
   kView,         ///< result aliases the operand: an affine map of its index space
   kCreation,     ///< new array from symbolic sizes and scalars
   kJoin,         ///< concatenate and friends: operands laid side by side
+  kGather,       ///< elements of its first operand, which is memory, by numbers
   kUpdate,       ///< write of a value into a view of a base: functional (update), or into an input (store)
   kControl,      ///< loop, cond and their projections
 };

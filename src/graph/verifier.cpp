@@ -21,7 +21,7 @@ constexpr RequiredAttr kRequired[] = {
     {Op::kExpand, AttrKey::kAxes},  {Op::kSqueeze, AttrKey::kAxes},     {Op::kUpdate, AttrKey::kStarts},
     {Op::kUpdate, AttrKey::kSteps}, {Op::kConcatenate, AttrKey::kAxis}, {Op::kWindows, AttrKey::kAxis},
     {Op::kWindows, AttrKey::kExpr}, {Op::kProject, AttrKey::kIndex},    {Op::kCall, AttrKey::kSite},
-    {Op::kCall, AttrKey::kCallee},
+    {Op::kCall, AttrKey::kCallee},  {Op::kGather, AttrKey::kAxes},      {Op::kGather, AttrKey::kAxis},
 };
 
 class Verifier {

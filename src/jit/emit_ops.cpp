@@ -91,6 +91,7 @@ Value* OpEmitter::emit(const kernels::Expr& expr, DType operandType, ArrayRef<Va
     case ScalarOp::kParam:
     case ScalarOp::kAxis:
     case ScalarOp::kLoad:
+    case ScalarOp::kLoadAt:
     case ScalarOp::kReduceResult:
     case ScalarOp::kRaiseIf: break;  // not functions of operands: the kernel emitter's own
     case ScalarOp::kNeg:

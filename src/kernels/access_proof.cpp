@@ -167,19 +167,31 @@ bool AccessProver::coversBuffer(const Walk& walk, const Access& a, int64_t bytes
   return true;
 }
 
-void AccessProver::access(Walk& walk, uint32_t number, int64_t bytes) {
+/// `places` are the operands of a LoadAt: each index is, once it is wrapped, that of a loop over its size.
+void AccessProver::access(Walk& walk, uint32_t number, int64_t bytes, absl::Span<const ExprId> places) {
   const Access& a = walk.kernel.accesses[number];
   const graph::Buffer& buffer = plan_.buffers.at(a.buffer.index);
   const auto known = [&](SymId id) { return isKnown(id); };
   bool sound = isKnown(a.offset) && std::all_of(buffer.shape.begin(), buffer.shape.end(), known) &&
                std::all_of(buffer.strides.begin(), buffer.strides.end(), known);
   for (const Access::Term& t : a.terms) sound &= isKnown(t.stride) && walk.find(t.axis) < walk.loops.size();
-  if (sound && coversBuffer(walk, a, bytes)) return;
+  if (sound && places.empty() && coversBuffer(walk, a, bytes)) return;
   if (sound) {
-    PlaceProver& places = walk.places();
+    PlaceProver& prover = walk.places();
     std::vector<PlaceProver::Term> terms;
     for (const Access::Term& t : a.terms) terms.push_back({walk.find(t.axis), t.stride});
-    if (places.inside(a.buffer, a.offset, terms, bytes)) return;
+    size_t opened = 0;
+    bool exist = true;
+    for (size_t i = 0; i + 2 < places.size() && exist; i += 3) {
+      const SymId size = walk.value(places[i + 1]);
+      exist = rangeNow(prover.syms(), size).lo >= 1;
+      if (!exist) break;
+      prover.openLoop(prover.syms().constant(0), size);
+      terms.push_back({walk.loops.size() + opened++, walk.value(places[i + 2])});
+    }
+    const bool inside = exist && prover.inside(a.buffer, a.offset, terms, bytes);
+    for (; opened > 0; --opened) prover.closeLoop();
+    if (inside) return;
   }
   walk.unproved.push_back(number);
 }
@@ -188,12 +200,12 @@ void AccessProver::block(Walk& walk, const Block& b) {
   for (const Item& item : b.items) {
     if (item.expr.valid()) {
       const Expr& e = walk.kernel.exprs[item.expr.index];
-      if (e.op == ScalarOp::kLoad) access(walk, e.access, graph::itemSize(e.dtype));
+      if (isLoad(e.op)) access(walk, e.access, graph::itemSize(e.dtype), e.operands);
       continue;
     }
     const Stmt& s = walk.kernel.stmts[item.stmt.index];
     switch (s.kind) {
-      case StmtKind::kStore: access(walk, s.access, graph::itemSize(walk.kernel.exprs[s.value.index].dtype)); break;
+      case StmtKind::kStore: access(walk, s.access, graph::itemSize(walk.kernel.exprs[s.value.index].dtype), {}); break;
       case StmtKind::kLoop:
       case StmtKind::kReduce: loop(walk, s); break;
       case StmtKind::kIf: block(walk, s.body); break;

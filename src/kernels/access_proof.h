@@ -51,7 +51,7 @@ class AccessProver {
   Search& search();
   void block(Walk& walk, const Block& b);
   void loop(Walk& walk, const Stmt& s);
-  void access(Walk& walk, uint32_t number, int64_t bytes);
+  void access(Walk& walk, uint32_t number, int64_t bytes, absl::Span<const ExprId> places);
   bool coversBuffer(const Walk& walk, const Access& a, int64_t bytes) const;
   bool isKnown(SymId id) const;
 

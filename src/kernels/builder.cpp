@@ -93,14 +93,14 @@ bool KernelBuilder::sameExpr(const Expr& a, const Expr& b) const {
   if (a.op != b.op || a.dtype != b.dtype || a.operands != b.operands || a.imm != b.imm || a.sym != b.sym ||
       a.axis != b.axis || a.stmt != b.stmt)
     return false;
-  return a.op != ScalarOp::kLoad || sameAccess(kernel_.accesses[a.access], kernel_.accesses[b.access]);
+  return !isLoad(a.op) || sameAccess(kernel_.accesses[a.access], kernel_.accesses[b.access]);
 }
 
 uint64_t KernelBuilder::hashExpr(const Expr& e) const {
   uint64_t h =
       absl::HashOf(static_cast<int>(e.op), static_cast<int>(e.dtype), e.imm, e.sym.index, e.axis.index, e.stmt.index);
   for (ExprId id : e.operands) h = absl::HashOf(h, id.index);
-  if (e.op == ScalarOp::kLoad) {
+  if (isLoad(e.op)) {
     const Access& a = kernel_.accesses[e.access];
     h = absl::HashOf(h, a.buffer.index, a.offset.index);
     for (const Access::Term& t : a.terms) h = absl::HashOf(h, t.axis.index, t.stride.index);
@@ -124,7 +124,7 @@ Val KernelBuilder::emit(Expr expr, uint32_t depth, bool movable) {
     if (it == scopes_[d].consed.end()) continue;
     for (ExprId known : it->second) {
       if (!sameExpr(kernel_.exprs[known.index], expr)) continue;
-      if (expr.op == ScalarOp::kLoad) kernel_.accesses.pop_back();
+      if (isLoad(expr.op)) kernel_.accesses.pop_back();
       return {known, dtype};
     }
   }
@@ -214,11 +214,18 @@ Val KernelBuilder::axisValue(AxisId axis, DType d) {
   return emit(std::move(e), home.depth);
 }
 
-Val KernelBuilder::load(Access access, DType d, bool stays) {
+Val KernelBuilder::load(Access access, DType d, bool stays, absl::Span<const Place> places) {
   const graph::BufferId buffer = access.buffer;
-  Expr e = makeExpr(ScalarOp::kLoad, d);
-  e.access = addAccess(std::move(access));
+  Expr e = makeExpr(places.empty() ? ScalarOp::kLoad : ScalarOp::kLoadAt, d);
   uint32_t depth = 0;
+  for (const Place& place : places) {
+    FW_CHECK(place.index.dtype == DType::kI64);
+    for (Val v : {place.index, param(place.size), param(place.stride)}) {
+      depth = std::max(depth, depthOf(v.id));
+      e.operands.push_back(v.id);
+    }
+  }
+  e.access = addAccess(std::move(access));
   for (const Access::Term& t : kernel_.accesses[e.access].terms) {
     const Home home = axisHome_[t.axis.index];
     FW_CHECK(home.depth < scopes_.size() && scopes_[home.depth].serial == home.serial);

@@ -35,6 +35,12 @@ struct Val {
   DType dtype = DType::kF64;
 };
 
+/// An element along one axis by a number, which is wrapped into its size: see LoadAt.
+struct Place {
+  Val index;
+  SymId size, stride;  ///< in bytes
+};
+
 class KernelBuilder {
  public:
   /// raiseIf() keeps what is not ignored by these rules, and declines for what they say is reported. CuPy's numbers
@@ -63,7 +69,8 @@ class KernelBuilder {
   Val param(SymId sym);                               ///< i64
   Val axisValue(AxisId axis, DType d = DType::kI64);  ///< cut to the integer type `d`
   /// A load that `stays` is made where it is written, also if it is the same in all iterations of a loop around.
-  Val load(Access access, DType d, bool stays = false);
+  /// `places` move it on.
+  Val load(Access access, DType d, bool stays = false, absl::Span<const Place> places = {});
 
   // Operations; operand types must agree (see scalar_ops.def).
   Val op(ScalarOp o, Val a);

@@ -10,7 +10,6 @@
 #include "graph/raising.h"
 #include "graph/refused.h"
 #include "graph/support/check.h"
-#include "graph/views.h"
 
 namespace fw::kernels {
 
@@ -61,7 +60,7 @@ absl::StatusOr<MemoryRef> GroupEmitter::memoryOf(ValueId value, const IntList& d
     return absl::InternalError("operand of a kernel has no buffer: " +
                                std::string(graph::info(graph_.node(base).op).text));
   const graph::Buffer& buffer = plan_.buffers[at->index];
-  absl::StatusOr<graph::AffineView> view = graph::resolveView(graph_, value, buffer.strides);
+  absl::StatusOr<graph::AffineView> view = viewOf(value, *at);
   if (!view.ok()) return view.status();
   MemoryRef ref{*at, buffer.dtype, syms.canonical(view->offset), {}};
   ref.strides.assign(group_.domain.size(), syms.constant(0));
@@ -73,6 +72,22 @@ absl::StatusOr<MemoryRef> GroupEmitter::memoryOf(ValueId value, const IntList& d
     ref.mayBeEmpty |= syms.isConst(stride, 0) && syms.range(syms.canonical(view->shape[axis])).lo < 1;
   }
   return ref;
+}
+
+absl::StatusOr<graph::AffineView> GroupEmitter::viewOf(ValueId value, graph::BufferId buffer) const {
+  return graph::resolveView(graph_, value, plan_.buffers[buffer.index].strides);
+}
+
+/// The axes that numbers run along: those of the domain that the others run along are in `source.memory`.
+absl::Status GroupEmitter::findPlaces(ValueId user, Operand& source) const {
+  const Node& node = graph_.node(user);
+  absl::StatusOr<graph::AffineView> view = viewOf(node.operands[0], source.memory.buffer);
+  if (!view.ok()) return view.status();
+  for (int64_t axis : node.attrs.ints(graph::AttrKey::kAxes)) {
+    const auto at = static_cast<size_t>(axis);
+    source.places.push_back({graph_.syms().canonical(view->shape[at]), graph_.syms().canonical(view->strides[at])});
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Operand> GroupEmitter::resolve(ValueId user, size_t index) {
@@ -94,6 +109,8 @@ absl::StatusOr<Operand> GroupEmitter::resolve(ValueId user, size_t index) {
   absl::StatusOr<MemoryRef> ref = memoryOf(value, operandAxes(user, index));
   if (!ref.ok()) return ref.status();
   operand.memory = *std::move(ref);
+  if (graph::info(graph_.node(user).op).cls == OpClass::kGather && index == 0)
+    if (absl::Status s = findPlaces(user, operand); !s.ok()) return s;
   return operand;
 }
 
@@ -137,11 +154,27 @@ void GroupEmitter::scoped(const std::function<void()>& body) {
   axes_ = axes;
 }
 
-Value GroupEmitter::load(const MemoryRef& ref) {
+Value GroupEmitter::load(const MemoryRef& ref, absl::Span<const Place> places) {
   const DType part = graph::realOf(ref.dtype);
-  Value v{ref.dtype, b_.load(accessOf(b_, ref, *axes_, axisOf_, 0), part, ref.mayBeEmpty), {}};
-  if (v.isComplex()) v.im = b_.load(accessOf(b_, ref, *axes_, axisOf_, 1), part, ref.mayBeEmpty);
+  const auto read = [&](int which) {
+    return b_.load(accessOf(b_, ref, *axes_, axisOf_, which), part, ref.mayBeEmpty, places);
+  };
+  Value v{ref.dtype, read(0), {}};
+  if (v.isComplex()) v.im = read(1);
   return v;
+}
+
+/// NumPy raises for indices that are out of bounds, CuPy wraps them.
+absl::StatusOr<Value> GroupEmitter::gathered(ValueId member) {
+  if (b_.numbers() != Numbers::kCuPy) return absl::UnimplementedError("a gather with NumPy's bounds");
+  const Operand& source = operands_.at(member)[0];
+  std::vector<Place> places;
+  for (size_t i = 0; i < source.places.size(); ++i) {
+    absl::StatusOr<Value> index = operandElement(member, i + 1);
+    if (!index.ok()) return index;
+    places.push_back({index->re, source.places[i].size, source.places[i].stride});
+  }
+  return load(source.memory, places);
 }
 
 void GroupEmitter::store(const MemoryRef& ref, const Value& v) {
@@ -204,6 +237,11 @@ absl::StatusOr<Value> GroupEmitter::element(ValueId member) {
     const int64_t axis = group_.axisMap.at(member)[0];
     const Val i = axis < 0 ? b_.constantInt(DType::kI64, 0) : index(axis);
     return memo_[member] = Value{DType::kI64, i, {}};
+  }
+  if (cls == OpClass::kGather) {
+    absl::StatusOr<Value> v = gathered(member);
+    if (!v.ok()) return graph::Refused::of(graph_, member).in(v.status());
+    return memo_[member] = *v;
   }
   absl::InlinedVector<Value, 3> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {

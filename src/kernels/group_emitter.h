@@ -3,10 +3,15 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "graph/views.h"
 #include "kernels/lower_ops.h"
 #include "kernels/nest.h"
 
 namespace fw::kernels {
+
+struct AxisStride {
+  SymId size, stride;  ///< in bytes
+};
 
 /// Where one operand of a member comes from.
 struct Operand {
@@ -14,6 +19,7 @@ struct Operand {
   Kind kind;
   ValueId value;  ///< member, constant or sym node
   MemoryRef memory;
+  std::vector<AxisStride> places;  ///< what a gather takes from: its axes of these sizes are gathered
 };
 
 class GroupEmitter {
@@ -41,7 +47,7 @@ class GroupEmitter {
   const std::vector<AxisId>& axisOf() const { return axisOf_; }
   absl::StatusOr<Value> element(ValueId member);
   absl::StatusOr<Value> operandElement(ValueId user, size_t index);
-  Value load(const MemoryRef& ref);
+  Value load(const MemoryRef& ref, absl::Span<const Place> places = {});
   void store(const MemoryRef& ref, const Value& v);
   void observe(const Value& v);
   /// Observes what has been computed since the last time, may raise, and is not needed for any of `used`: NumPy
@@ -59,6 +65,9 @@ class GroupEmitter {
  private:
   absl::StatusOr<Operand> resolve(ValueId user, size_t index);
   absl::StatusOr<MemoryRef> memoryOf(ValueId value, const IntList& domainAxes);
+  absl::StatusOr<graph::AffineView> viewOf(ValueId value, graph::BufferId buffer) const;
+  absl::Status findPlaces(ValueId user, Operand& source) const;
+  absl::StatusOr<Value> gathered(ValueId member);
   absl::Status collectOutput(ValueId id);
 
   KernelBuilder& b_;

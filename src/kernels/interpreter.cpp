@@ -131,9 +131,9 @@ class Interpreter {
     std::vector<std::pair<AxisId, int64_t>> terms;
   };
 
-  std::byte* locate(uint32_t access, DType dtype) {
+  std::byte* locate(uint32_t access, DType dtype, int64_t distance = 0) {
     const Address& a = addresses_[access];
-    std::byte* p = a.base;
+    std::byte* p = a.base + distance;
     for (const auto& [axis, stride] : a.terms) p += axes_[axis.index] * stride;
     if (extents_.empty()) return p;
     const Extent& extent = extents_[kernel_.accesses[access].buffer.index];
@@ -165,6 +165,18 @@ class Interpreter {
     if (e.op == ScalarOp::kLoad) {
       out = 0;
       std::memcpy(&out, locate(e.access, e.dtype), graph::itemSize(e.dtype));
+      return;
+    }
+    if (e.op == ScalarOp::kLoadAt) {
+      int64_t distance = 0;
+      for (size_t i = 0; i < e.operands.size(); i += 3) {
+        const auto number = [&](size_t k) { return static_cast<int64_t>(values_[e.operands[i + k].index]); };
+        FW_CHECK_MSG(number(1) > 0, "an element of an axis that is empty");
+        const int64_t place = number(0) % number(1);
+        distance += (place < 0 ? place + number(1) : place) * number(2);
+      }
+      out = 0;
+      std::memcpy(&out, locate(e.access, e.dtype, distance), graph::itemSize(e.dtype));
       return;
     }
     if (e.op == ScalarOp::kReduceResult) {

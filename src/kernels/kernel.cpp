@@ -106,7 +106,7 @@ class Printer {
     if (e.op == ScalarOp::kConst) text += " " + constantText(e.dtype, e.imm);
     if (e.op == ScalarOp::kParam) text += " " + syms_.print(e.sym);
     if (e.op == ScalarOp::kAxis) text += " " + axis(e.axis);
-    if (e.op == ScalarOp::kLoad) text += " " + access(e.access);
+    if (isLoad(e.op)) text += " " + access(e.access);
     if (e.op == ScalarOp::kReduceResult) text += absl::StrFormat(" s%d.%d", e.stmt.index, e.imm);
     if (e.op == ScalarOp::kCallLibm || e.op == ScalarOp::kRaiseIf) text += absl::StrFormat(" #%d", e.imm);
     if (e.op == ScalarOp::kCallMath) text += " " + std::string(fw::kernels::name(MathCall::of(e.imm).function));

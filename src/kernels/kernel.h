@@ -83,7 +83,7 @@ struct Expr {
   SymId sym;            ///< Param
   AxisId axis;          ///< Axis, as i64 or cut to a shorter integer
   StmtId stmt;          ///< ReduceResult
-  uint32_t access = 0;  ///< Load: index into Kernel::accesses
+  uint32_t access = 0;  ///< Load, LoadAt: index into Kernel::accesses
   bool whole = false;   ///< what computing it raises counts in every lane, also where a Select takes the other side
 };
 
@@ -176,6 +176,9 @@ struct Kernel {
 
 /// kFirst or kLowest.
 bool findsExtreme(ReduceOrder order);
+
+/// Whether it reads Expr::access.
+constexpr bool isLoad(ScalarOp op) { return op == ScalarOp::kLoad || op == ScalarOp::kLoadAt; }
 
 std::string_view name(ScalarOp op);
 std::string_view name(Libm function);

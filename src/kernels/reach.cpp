@@ -29,6 +29,7 @@ class Finder {
       if (item.expr.valid()) {
         const Expr& e = kernel_.exprs[item.expr.index];
         if (e.op == ScalarOp::kLoad && e.access == access_) return found(graph::itemSize(e.dtype));
+        if (e.op == ScalarOp::kLoadAt && e.access == access_) return true;  // it is proved or not made
         continue;
       }
       const Stmt& s = kernel_.stmts[item.stmt.index];

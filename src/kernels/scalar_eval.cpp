@@ -130,6 +130,7 @@ uint64_t evalFloat(ScalarOp op, const uint64_t* v) {
     case ScalarOp::kParam:
     case ScalarOp::kAxis:
     case ScalarOp::kLoad:
+    case ScalarOp::kLoadAt:
     case ScalarOp::kReduceResult:
     case ScalarOp::kRem:
     case ScalarOp::kAnd:
@@ -194,6 +195,7 @@ uint64_t evalInt(ScalarOp op, bool isBool, const uint64_t* v) {
     case ScalarOp::kParam:
     case ScalarOp::kAxis:
     case ScalarOp::kLoad:
+    case ScalarOp::kLoadAt:
     case ScalarOp::kReduceResult:
     case ScalarOp::kFma:
     case ScalarOp::kSqrt:

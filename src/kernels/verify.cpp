@@ -72,7 +72,7 @@ class KernelVerifier {
     const Expr& e = kernel_.exprs[id.index];
     if (e.op == ScalarOp::kAxis) return e.axis == vectorAxis_;
     if (e.op == ScalarOp::kReduceResult) return true;
-    if (e.op == ScalarOp::kLoad)
+    if (isLoad(e.op))
       for (const Access::Term& t : kernel_.accesses[e.access].terms)
         if (t.axis == vectorAxis_) return true;
     for (ExprId operand : e.operands)
@@ -110,7 +110,12 @@ class KernelVerifier {
     if (e.op == ScalarOp::kAxis) require(graph::isInteger(e.dtype), who + " is no integer");
     if (e.op == ScalarOp::kParam) require(e.sym.valid(), who + ": no symbol");
     if (e.op == ScalarOp::kAxis) require(e.axis.valid() && axisOpen_[e.axis.index], who + ": axis is not open");
-    if (e.op == ScalarOp::kLoad) checkAccess(e.access, who);
+    if (isLoad(e.op)) checkAccess(e.access, who);
+    if (e.op == ScalarOp::kLoadAt) {
+      require(!e.operands.empty() && e.operands.size() % 3 == 0, who + ": index, size and stride");
+      for (size_t i = 0; i < e.operands.size(); ++i)
+        require(operand(static_cast<int>(i)) == DType::kI64, who + ": not i64");
+    }
     if (e.op == ScalarOp::kReduceResult) {
       require(e.stmt.valid() && reduceDone_[e.stmt.index], who + ": the reduction does not come before");
       require(e.stmt.valid() && e.imm < kernel_.stmts[e.stmt.index].accumulators.size() &&

@@ -47,7 +47,7 @@ class WorkCounter {
   void expr(ExprId id, double times) {
     const Expr& e = kernel_.exprs[id.index];
     numbers_[id.index] = number(e);
-    if (e.op == ScalarOp::kLoad) move(e.access, /*isStore=*/false);
+    if (isLoad(e.op)) move(e.access, /*isStore=*/false);
     if (graph::isFloat(e.dtype)) work_.operations += operationsOf(e) * times;
   }
 

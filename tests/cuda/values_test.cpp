@@ -2,6 +2,7 @@
 // integers, so that sums are the same in every order.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -266,6 +267,63 @@ TEST_F(CudaValues, SumsOfStretchesInNumPysOrder) {
 )");
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{3, 3}, {2, 65}, {3, 1000}, {2, 9000}, {300, 2}})
     expectSame({fractions({rows, columns}, DType::kC64)}, {rows, columns});
+}
+
+/// Numbers are out of bounds as a rule.
+TEST_F(CudaValues, ElementsByNumbers) {
+  build(R"(graph(s0: [1, inf], s1: [1, inf], s2: [1, inf]) {
+  %0 = input() {index=0} : f32[s0, s1]
+  %1 = input() {index=1} : i64[s2]
+  %2 = expand(%1) {axes=[1]} : i64[s2, 1]
+  %3 = gather(%0, %2) {axes=[0], axis=0} : f32[s2, s1]
+  %4 = multiply(%3, %3) : f32[s2, s1]
+  %5 = max(%4) {axes=[1], keepdims=1} : f32[s2, 1]
+  %6 = subtract(%3, %5) : f32[s2, s1]
+  %7 = gather(%0, %1, %1) {axes=[0, 1], axis=0} : f32[s2]
+  %8 = expand(%1) {axes=[0]} : i64[1, s2]
+  %9 = gather(%0, %8) {axes=[1], axis=1} : f32[s0, s2]
+  %10 = negative(%9) : f32[s0, s2]
+  %11 = gather(%4, %2) {axes=[0], axis=0} : f32[s2, s1]
+  return %6, %7, %10, %11
+}
+)");
+  for (auto [rows, columns, count] :
+       {std::array<int64_t, 3>{1, 1, 1}, {3, 5, 2}, {7, 3, 40}, {5, 300, 9}, {33, 64, 1000}})
+    expectSame({numbers({rows, columns}, DType::kF32), numbers({count}, DType::kI64, 2)}, {rows, columns, count});
+  build(R"(graph(s0: [1, inf], s1: [1, inf]) {
+  %0 = input() {index=0} : c64[s0]
+  %1 = input() {index=1} : i32[s1]
+  %2 = cast(%1) : i64[s1]
+  %3 = gather(%0, %2) {axes=[0], axis=0} : c64[s1]
+  %4 = gather(%2, %2) {axes=[0], axis=0} : i64[s1]
+  %5 = conjugate(%3) : c64[s1]
+  %6 = gather(%0, %4) {axes=[0], axis=0} : c64[s1]
+  return %5, %6, %4
+}
+)");
+  for (auto [from, to] : {std::pair<int64_t, int64_t>{4, 1}, {9, 9}, {1, 5000}})
+    expectSame({fractions({from}, DType::kC64), numbers({to}, DType::kI32, 2)}, {from, to});
+}
+
+/// What is overwritten is read before, wherever that is.
+TEST_F(CudaValues, ElementsByNumbersOfWhatIsOverwritten) {
+  build(R"(graph(s0: [2, inf]) {
+  %0 = input() {index=0} : f64[s0]
+  %1 = input() {index=1} : i64[s0]
+  %2 = gather(%0, %1) {axes=[0], axis=0} : f64[s0]
+  %3 = add(%2, %0) : f64[s0]
+  %4 = slice(%3) {starts=[1], steps=[1]} : f64[s0 + -1]
+  %5 = update(%3, %4) {starts=[0], steps=[1]} : f64[s0]
+  %6 = gather(%3, %1) {axes=[0], axis=0} : f64[s0]
+  %7 = slice(%6) {starts=[0], steps=[1]} : f64[s0 + -1]
+  %8 = update(%5, %7) {starts=[1], steps=[1]} : f64[s0]
+  %9 = gather(%8, %1) {axes=[0], axis=0} : f64[s0]
+  %10 = store(%0, %9) : f64[s0]
+  commit %10
+  return %8, %6
+}
+)");
+  for (int64_t n : {2, 3, 40, 3000}) expectSame({numbers({n}), numbers({n}, DType::kI64, 2)}, {n});
 }
 
 TEST_F(CudaValues, LoopsCommitsAndBoundNumbers) {

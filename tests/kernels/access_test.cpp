@@ -100,6 +100,59 @@ TEST(Accesses, ASizeNeedsItsGuard) {
   EXPECT_EQ(unprovedCount(*built), 1);
 }
 
+/// By numbers along each axis, along the first, along the last, of a view; of what the graph has computed.
+constexpr const char* kGathers[] = {
+    "graph(s0: [1, inf], s1: [1, inf], s2: [0, inf]) {\n  %0 = input() {index=0} : f32[s0, s1]\n"
+    "  %1 = input() {index=1} : i64[s2]\n  %2 = gather(%0, %1, %1) {axes=[0, 1], axis=0} : f32[s2]\n  return %2\n}\n",
+    "graph(s0: [1, inf], s1: [0, inf], s2: [0, inf]) {\n  %0 = input() {index=0} : f32[s0, s1]\n"
+    "  %1 = input() {index=1} : i64[s2]\n  %2 = expand(%1) {axes=[1]} : i64[s2, 1]\n"
+    "  %3 = gather(%0, %2) {axes=[0], axis=0} : f32[s2, s1]\n  return %3\n}\n",
+    "graph(s0: [0, inf], s1: [1, inf], s2: [0, inf]) {\n  %0 = input() {index=0} : c64[s0, s1]\n"
+    "  %1 = input() {index=1} : i64[s2]\n  %2 = expand(%1) {axes=[0]} : i64[1, s2]\n"
+    "  %3 = gather(%0, %2) {axes=[1], axis=1} : c64[s0, s2]\n  return %3\n}\n",
+    "graph(s0: [2, inf], s1: [2, inf], s2: [0, inf]) {\n  %0 = input() {index=0} : f32[s0, s1]\n"
+    "  %1 = negative(%0) : f32[s0, s1]\n"
+    "  %2 = slice(%1) {starts=[s0 + -1, 1], steps=[-1, 1]} : f32[s0, s1 + -1] layout=c/inner/neg(0)\n"
+    "  %3 = input() {index=1} : i64[s2]\n  %4 = gather(%2, %3, %3) {axes=[0, 1], axis=0} : f32[s2]\n  return %4\n}\n",
+};
+
+TEST(Accesses, ByNumbersAreProvedWhereTheseAreWrapped) {
+  for (const char* text : kGathers) {
+    absl::StatusOr<BuiltGraph> built = build(text, {}, Numbers::kCuPy);
+    ASSERT_TRUE(built.ok()) << built.status();
+    EXPECT_EQ(unprovedCount(*built), 0) << text << built->text();
+    graph::SymContext& syms = built->graph.syms();
+    size_t gathers = 0;
+    for (const Kernel& kernel : built->kernels) {
+      for (size_t at = 0; at < kernel.exprs.size(); ++at) {
+        if (kernel.exprs[at].op != ScalarOp::kLoadAt) continue;
+        ++gathers;
+        for (size_t operand : {1, 2}) {  // a longer axis, a wider stride
+          Kernel wrong = kernel;
+          Expr other = kernel.exprs[kernel.exprs[at].operands[operand].index];
+          if (other.op == ScalarOp::kParam)
+            other.sym = syms.add(syms.mul(other.sym, syms.constant(2)), syms.constant(1));
+          else
+            other.imm *= 2;
+          // In the place of the one that is not shared with others.
+          wrong.exprs.push_back(other);
+          wrong.exprs[at].operands[operand] = ExprId(wrong.exprs.size() - 1);
+          wrong.body.items.insert(wrong.body.items.begin(), Item{ExprId(wrong.exprs.size() - 1), {}});
+          EXPECT_EQ(AccessProver(built->plan, syms).unproved(wrong), std::vector<uint32_t>{kernel.exprs[at].access})
+              << text << operand;
+        }
+      }
+    }
+    EXPECT_GT(gathers, 0) << text;
+  }
+}
+
+TEST(Accesses, NumPysBoundsAreNotWrapped) {
+  absl::StatusOr<BuiltGraph> built = build(kGathers[0]);
+  ASSERT_FALSE(built.ok());
+  EXPECT_NE(std::string(built.status().message()).find("bounds"), std::string::npos) << built.status();
+}
+
 /// Parts of arrays whose proof needs more than one axis at a time, or what loops and guards say.
 constexpr const char* kParts[] = {
     // Behind a guard that leaves two rows at least; flat and reversed; every other one; broadcast along what is empty.

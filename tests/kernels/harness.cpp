@@ -13,7 +13,7 @@ std::string BuiltGraph::text() const {
   return all;
 }
 
-absl::StatusOr<BuiltGraph> build(std::string_view text, const graph::Target& target) {
+absl::StatusOr<BuiltGraph> build(std::string_view text, const graph::Target& target, Arithmetic arithmetic) {
   absl::StatusOr<graph::Graph> parsed = graph::parse(text);
   if (!parsed.ok()) return parsed.status();
   BuiltGraph built{*std::move(parsed), {}, {}};
@@ -22,7 +22,7 @@ absl::StatusOr<BuiltGraph> build(std::string_view text, const graph::Target& tar
   built.plan = *std::move(plan);
   int ordinal = 0;
   for (const graph::Group& group : built.plan.groups) {
-    absl::StatusOr<Kernel> kernel = buildKernel(built.graph, built.plan, group, ordinal++);
+    absl::StatusOr<Kernel> kernel = buildKernel(built.graph, built.plan, group, ordinal++, arithmetic);
     if (!kernel.ok()) return kernel.status();
     const std::vector<std::string> problems = verify(*kernel, built.graph.syms());
     if (!problems.empty()) return absl::InternalError(problems[0] + "\n" + kernels::print(*kernel, built.graph.syms()));

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
+#include "kernels/builder.h"
 #include "kernels/kernel.h"
 
 namespace fw::kernels::testing {
@@ -23,7 +24,7 @@ struct BuiltGraph {
 };
 
 /// Parses and plans `text` and builds its kernels; an unsound kernel is an internal error.
-absl::StatusOr<BuiltGraph> build(std::string_view text, const graph::Target& target = {});
+absl::StatusOr<BuiltGraph> build(std::string_view text, const graph::Target& target = {}, Arithmetic arithmetic = {});
 
 struct Result {
   std::vector<std::vector<std::byte>> outputs;  ///< output buffers, in their layout

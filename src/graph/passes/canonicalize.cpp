@@ -120,6 +120,7 @@ class Canonicalizer {
       case OpClass::kScan:
       case OpClass::kCreation:
       case OpClass::kJoin:
+      case OpClass::kGather:
       case OpClass::kControl: return std::nullopt;
       case OpClass::kUpdate:
         if (node.op == Op::kStore) return store(rw.out(), in);

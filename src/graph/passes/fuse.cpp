@@ -24,7 +24,9 @@
 // is
 //   cheap, or if its axes lead the loop nest, where it is computed once per row. Otherwise it is materialised.
 // - Loops, branches and binds are groups of their own, with their projects, and read memory.
-// - concatenate is a group of its own and reads materialised values.
+// - concatenate is a group of its own and reads materialised values. So is what a gather takes from, which may be any
+// of
+//   it at every point; its indices are read as the operands of any elementwise value.
 // - An update is computed with the value that it stores where members read of the memory that it continues nothing but
 //   the element that is stored to at the same point, or what is not stored to (overwritten.h), or rows at a known
 //   distance: then what is stored is held back (Group::Held). Nobody reads the update inside.
@@ -135,9 +137,6 @@ class Fuser {
  private:
   bool clonable(ValueId id) const { return cloneCost_[id.index] >= 0; }
 
-  /// The first operand whose elements are read: what an update continues is in its memory.
-  size_t firstRead(ValueId user) const { return classOf(graph_, user) == OpClass::kUpdate ? 1 : 0; }
-
   void addProject(ValueId id) {
     const int group = groupOf_[id.index] = groupOf_[graph_.node(id).operands[0].index];
     drafts_[group].values.push_back(id);
@@ -175,7 +174,7 @@ class Fuser {
     for (ValueId user : users_[id.index]) {
       const OpClass cls = classOf(graph_, user);
       if (cls == OpClass::kJoin || cls == OpClass::kControl) return true;
-      if (cls == OpClass::kUpdate && graph_.node(user).operands[0] == id) return true;
+      if (firstRead(graph_, user) > 0 && graph_.node(user).operands[0] == id) return true;
       if (cls != OpClass::kView) continue;
       const IndexMap map = followIndexMaps(graph_, user);
       if (map.base == user || readFromMemory(user)) return true;
@@ -259,7 +258,7 @@ class Fuser {
 
   void joinOperands(ValueId user) {
     const size_t count = graph_.node(user).operands.size();
-    for (size_t i = firstRead(user); i < count; ++i) {
+    for (size_t i = firstRead(graph_, user); i < count; ++i) {
       const IndexMap map = followIndexMaps(graph_, graph_.node(user).operands[i]);
       const int producer = groupOf_[map.base.index], consumer = groupOf_[user.index];
       if (producer < 0 || producer == consumer) continue;
@@ -276,7 +275,7 @@ class Fuser {
   absl::flat_hash_set<ValueId> loads(int group) const {
     absl::flat_hash_set<ValueId> result;
     for (ValueId id : drafts_[group].values)
-      for (size_t i = firstRead(id); i < graph_.node(id).operands.size(); ++i) {
+      for (size_t i = firstRead(graph_, id); i < graph_.node(id).operands.size(); ++i) {
         const ValueId base = viewBase(graph_, graph_.node(id).operands[i]);
         if (groupOf_[base.index] != group && !clonable(base) && graph_.type(base).rank() > 0) result.insert(base);
       }
@@ -367,7 +366,7 @@ class Fuser {
     while (!open.empty()) {
       const ValueId user = open.top();
       open.pop();
-      for (size_t i = firstRead(user); i < graph_.node(user).operands.size(); ++i) {
+      for (size_t i = firstRead(graph_, user); i < graph_.node(user).operands.size(); ++i) {
         const IndexMap map = followIndexMaps(graph_, graph_.node(user).operands[i]);
         if (!clonable(map.base)) continue;
         const IntList axes = axesThrough(graph_, draft, user, i, map);

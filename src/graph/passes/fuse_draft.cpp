@@ -115,7 +115,7 @@ bool stretchesAreLinear(const Graph& graph, const Draft& draft, ValueId sum) {
   if (reduction.attrs.has(kRunStrides) && draft.contains(reduction.operands[0])) return draft.values.size() == 2;
   for (ValueId user : draft.values) {
     const Node& node = graph.node(user);
-    for (size_t i = 0; i < node.operands.size(); ++i) {
+    for (size_t i = firstRead(graph, user); i < node.operands.size(); ++i) {
       const ValueId base = viewBase(graph, node.operands[i]);
       if (draft.contains(followIndexMaps(graph, node.operands[i]).base) || graph.type(base).rank() == 0) continue;
       const IntList axes = operandAxes(graph, draft, user, i);
@@ -182,7 +182,8 @@ bool validate(const Graph& graph, const Target& target, Draft& draft) {
     if (stretches && !stretchesAreLinear(graph, draft, user)) return false;
     argReduction |= isArgReduction(node.op);
     bool after = reduces;
-    for (size_t i = node.op == Op::kUpdate ? 1 : 0; i < node.operands.size(); ++i) {
+    if (readsAnywhere(graph, user, 0) && draft.contains(viewBase(graph, node.operands[0]))) return false;
+    for (size_t i = firstRead(graph, user); i < node.operands.size(); ++i) {
       const IndexMap map = followIndexMaps(graph, node.operands[i]);
       if (!draft.contains(map.base)) {
         if (draft.contains(viewBase(graph, map.base))) return false;
@@ -345,7 +346,7 @@ bool settleUpdates(const Graph& graph, const Target& target, Draft& draft) {
     for (size_t i = node.op == Op::kUpdate ? 1 : 0; i < node.operands.size(); ++i) {
       const ValueId base = viewBase(graph, node.operands[i]);
       if (!written.contains(firstVersion(graph, base))) continue;
-      if (draft.contains(base) || !stores.writes(base)) return false;
+      if (draft.contains(base) || !stores.writes(base) || readsAnywhere(graph, user, i)) return false;
       if (draft.domain.empty()) continue;  // one point: everything is loaded ahead
       const IntList axes = operandAxes(graph, draft, user, i);
       const absl::StatusOr<bool> free = stores.undisturbed(node.operands[i], axes, draft.domain);

@@ -15,6 +15,17 @@ inline OpClass classOf(const Graph& graph, ValueId id) { return info(graph.node(
 inline bool isView(const Graph& graph, ValueId id) { return classOf(graph, id) == OpClass::kView; }
 inline bool isSource(const Graph& graph, ValueId id) { return classOf(graph, id) == OpClass::kSource; }
 
+/// The first operand that is read at the point of a loop nest which `user` is computed at: what an update continues,
+/// and what a gather takes from, is memory.
+inline size_t firstRead(const Graph& graph, ValueId user) {
+  const OpClass cls = classOf(graph, user);
+  return cls == OpClass::kUpdate || cls == OpClass::kGather ? 1 : 0;
+}
+/// Whether `user` reads all of its operand at every point.
+inline bool readsAnywhere(const Graph& graph, ValueId user, size_t operand) {
+  return classOf(graph, user) == OpClass::kGather && operand == 0;
+}
+
 /// How the axes of `base` lie in a value read through expand, squeeze, broadcast and reshapes that only add or drop
 /// axes of size 1: base axis d is axis axes[d] of the value, or -1 where the base has size 1.
 struct IndexMap {

@@ -86,7 +86,8 @@ class Preparer {
         if (op == Op::kSlice || op == Op::kTranspose) return view(rw, id);
         break;
       case OpClass::kUpdate: return op == Op::kStore ? store(rw, id) : update(rw, id);
-      case OpClass::kJoin: return join(rw, id);
+      case OpClass::kJoin:
+      case OpClass::kGather: return join(rw, id);
       case OpClass::kReduction: return reduction(rw, id);
       case OpClass::kSource:
         rw.copyNode(id);
@@ -209,7 +210,7 @@ class Preparer {
     return absl::OkStatus();
   }
 
-  /// Joins and calls read memory: scalars of the graph get some.
+  /// Joins, gathers and calls read memory: scalars of the graph get some.
   absl::Status join(Rewriter& rw, ValueId id) {
     std::vector<ValueId> operands;
     for (ValueId old : rw.in().node(id).operands) {

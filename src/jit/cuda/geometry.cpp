@@ -73,6 +73,7 @@ void Geometry::walk(const std::vector<kernels::Item>& items, const kernels::cuda
     if (item.expr.valid()) {
       const kernels::Expr& e = kernel_.exprs[item.expr.index];
       if (e.op == kernels::ScalarOp::kLoad) addReach(kernel_.accesses[e.access], e.dtype, packed);
+      if (e.op == kernels::ScalarOp::kLoadAt) addReach(kernel_.accesses[e.access], e.dtype, nullptr);
       continue;
     }
     const kernels::Stmt& s = kernel_.stmts[item.stmt.index];

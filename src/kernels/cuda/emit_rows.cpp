@@ -357,6 +357,7 @@ class RowEmitter {
   std::string keyOf(ExprId id, const Nest& nest, const absl::flat_hash_map<ExprId, std::string>& keys) const {
     const Expr& e = expr(id);
     if (e.op == ScalarOp::kConst) return w_.value(id);
+    if (e.op == ScalarOp::kLoadAt) return absl::StrCat("v", id.index);  // of its own: nobody looks where it reads
     if (e.op == ScalarOp::kLoad)
       return isStored(kernel().accesses[e.access].buffer) ? absl::StrCat("v", id.index) : keyOf(e, nest);
     if (e.op == ScalarOp::kAxis) {

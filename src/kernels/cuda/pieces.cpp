@@ -153,7 +153,7 @@ class Splitter {
     for (const Stmt& s : kernel_.stmts)
       if (s.kind == StmtKind::kStore) stored.insert(kernel_.accesses[s.access].buffer);
     return std::any_of(kernel_.body.items.begin(), kernel_.body.items.end(), [&](const Item& item) {
-      if (!item.expr.valid() || kernel_.exprs[item.expr.index].op != ScalarOp::kLoad) return false;
+      if (!item.expr.valid() || !isLoad(kernel_.exprs[item.expr.index].op)) return false;
       return stored.contains(kernel_.accesses[kernel_.exprs[item.expr.index].access].buffer);
     });
   }

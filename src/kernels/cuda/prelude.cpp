@@ -38,6 +38,13 @@ __device__ __forceinline__ i32 fw_divide(i32 n, u64 d) {
   return factor == 0 ? n : i32(__umulhi(u32(n), factor) >> u32(d >> 32));
 }
 
+// The rest of a division by a size, which is not negative. Most indices are inside: no division then.
+__device__ __forceinline__ i64 fw_wrap(i64 index, i64 size) {
+  if (u64(index) < u64(size)) return index;
+  index %= size;
+  return index < 0 ? index + size : index;
+}
+
 // a / d, with the bits of __fdiv_rn, which takes several times as long where a is 0: what a mask has left out, say.
 __device__ __forceinline__ f32 fw_div(f32 a, f32 d) {
   const bool zero = a == 0 && d != 0 && d - d == 0;  // d is a number other than 0

@@ -122,6 +122,12 @@ void Writer::expression(ExprId id) {
     text = number(e.sym);
   } else if (e.op == ScalarOp::kLoad) {
     text = loadFrom(e.dtype, address(e.access));
+  } else if (e.op == ScalarOp::kLoadAt) {
+    std::string at = address(e.access);
+    for (size_t i = 0; i < e.operands.size(); i += 3)
+      absl::StrAppend(&at, " + fw_wrap(", value(e.operands[i]), ", ", value(e.operands[i + 1]), ") * ",
+                      value(e.operands[i + 2]));
+    text = loadFrom(e.dtype, at);
   } else if (e.op == ScalarOp::kReduceResult) {
     text = result(e.stmt, e.imm);
   } else if (const std::string divided = quotient(e); !divided.empty()) {
