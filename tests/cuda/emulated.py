@@ -12,6 +12,7 @@ import cupy_backends.cuda.stream
 import numpy as np
 
 import fusewire
+import gather_cases
 import loop_cases
 import sum_cases
 
@@ -60,12 +61,13 @@ def same(got, want):
 
 
 def check(function, *args, launches=True):
+    """`launches`: whether there are any; None: nobody knows."""
     compiled = fusewire.compile(function, fullgraph=True)
     name = f"{function.__name__} of {', '.join(str(getattr(a, 'dtype', a)) for a in args)}"
     try:
         for _ in range(2):  # the first call compiles
-            own = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
-            theirs = [device(a) for a in args]
+            own = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in gather_cases.inside(args)]
+            theirs = [device(a) for a in gather_cases.raw(args)]
             with np.errstate(all="ignore"):
                 want = function(*own)
             driver.fake_launches()
@@ -73,9 +75,9 @@ def check(function, *args, launches=True):
             count = driver.fake_launches()
     except Exception as e:
         return FAILURES.append(f"{name}: {type(e).__name__} {e}")
-    if not same(got, want) or not all(same(t, o) for t, o in zip(theirs, own) if isinstance(o, np.ndarray)):
+    if not same(got, want) or not all(same(t, o) for t, o, a in zip(theirs, own, args) if isinstance(a, np.ndarray)):
         FAILURES.append(f"{name}: wrong")
-    elif launches != (count > 0):
+    elif launches is not None and launches != (count > 0):
         FAILURES.append(f"{name}: {count} launches")
     else:
         print(f"{name}: {count} launches")
@@ -426,6 +428,21 @@ def check_sums():
                 FAILURES.append(f"{function.__name__} of {name}: {text}")
 
 
+def check_gathers():
+    for function, args, _ in [*gather_cases.cases(np.random.default_rng(5)), *gather_cases.selections(np.random.default_rng(6))]:
+        check(function, *args, launches=None)
+    for function, args in gather_cases.left(np.random.default_rng(7)):
+        # An index that CuPy takes by rules of its own is a call of CuPy's; the rest is where Python goes on.
+        called = function is gather_cases.row or args[1].dtype == "u8"
+        try:
+            fusewire.compile(function, fullgraph=True)(*map(device, args))
+            FAILURES.append(f"{function.__name__}: nothing is left to CuPy")
+        except Exception as e:
+            text = str(e)
+            if not ("by a mask on a device" in text or "or a mask on a device" in text or (called and ("cuda" in type(e).__module__ or type(e) is IndexError))):
+                FAILURES.append(f"{function.__name__}: {e!r}")
+
+
 def check_interrupt():
     """Ctrl-C ends a loop between launches; the arrays are as before the call."""
     compiled = fusewire.compile(loop_cases.jacobi)
@@ -474,6 +491,7 @@ def main():
     check(affine, np.ones((1, 1)))
     check(affine, np.full((), 3.0))
     check_sums()
+    check_gathers()
     check_loops()
     check_calls(calls)
     check_interrupt()

@@ -1,5 +1,5 @@
 """Compares decorated functions on CuPy arrays with the same functions undecorated:
-`python package_on_gpu.py [elementwise] [functions] [sums [f4] [f8] [c8] [c16]] [programs] [loops] [rest]` with fusewire on the path (bundle.py). Prints one line per
+`python package_on_gpu.py [elementwise] [functions] [sums [f4] [f8] [c8] [c16]] [programs] [gathers] [loops] [rest]` with fusewire on the path (bundle.py). Prints one line per
 finding; exits with the number of failures."""
 
 import gc
@@ -13,6 +13,7 @@ import cupy as cp
 import numpy as np
 
 import fusewire
+import gather_cases
 import loop_cases
 import sum_cases
 from fusewire import _fusewire
@@ -532,6 +533,24 @@ def check_programs():
     print(f"programs done ({time.time() - STARTED:.0f} s)", flush=True)
 
 
+def check_gathers():
+    """Elements by arrays of indices and masks: CuPy's bits, whatever the index."""
+    on = lambda args: [cp.asarray(a) if isinstance(a, np.ndarray) else a for a in gather_cases.raw(args)]
+    rng = np.random.default_rng(5)
+    for function, args, exact in [*gather_cases.cases(rng), *gather_cases.selections(rng)]:
+        compare(f"{function.__name__} {[(str(a.dtype), a.shape) for a in on(args) if isinstance(a, cp.ndarray)]}", function, *on(args), exact=exact)
+    for function, args in gather_cases.left(rng):
+        compare(f"{function.__name__}, left to CuPy", function, *on(args), whole=False, exact=False, times=3)
+    big = cp.asarray(rng.standard_normal((4000, 300)).astype("f4"))
+    far = cp.asarray(rng.integers(-9000, 9000, 10**6))
+    compare("elements of a large array", gather_cases.pairs, big, far, far[::-1] % 7)
+    compare("rows of a large array", gather_cases.scaled, big, far[:70000], big[0])
+    compare("columns of a large array", gather_cases.columns, big, far[:1000])
+    compare("rows and their softmax", gather_cases.shifted_rows, big, far[:5000], exact=False)
+    compare("a large array by another", gather_cases.row, cp.asarray(rng.standard_normal(10**7)), cp.asarray(rng.integers(-(2**62), 2**62, 10**7)))
+    print(f"gathers done ({time.time() - STARTED:.0f} s)", flush=True)
+
+
 def check_loops():
     """Time steps, and functions of CuPy's inside of a region: the same bits, layouts and errors as undecorated."""
     rng = np.random.default_rng(7)
@@ -568,10 +587,10 @@ def check_loops():
 
 
 def main():
-    what = sys.argv[1:] or ["elementwise", "functions", "sums", "programs", "loops", "rest"]
+    what = sys.argv[1:] or ["elementwise", "functions", "sums", "programs", "gathers", "loops", "rest"]
     cp.zeros(1).sum()  # a context
     print(f"{cp.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cp.__version__}, NumPy {np.__version__}", flush=True)
-    checks = {"programs": check_programs, "loops": check_loops, "rest": check_rest, "functions": check_functions, "sums": check_sums, "elementwise": check_elementwise}
+    checks = {"programs": check_programs, "gathers": check_gathers, "loops": check_loops, "rest": check_rest, "functions": check_functions, "sums": check_sums, "elementwise": check_elementwise}
     with np.errstate(all="ignore"):
         for name, check in checks.items():
             if name in what:

@@ -5,6 +5,7 @@
 
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/examples.h"
 #include "frame_eval/numpy/in_place.h"
 #include "frame_eval/numpy/library.h"
@@ -81,9 +82,6 @@ ValueId selectByMask(Trace& trace, ValueId node, ValueId mask) {
   });
 }
 
-namespace {
-
-/// A list of ints that are known.
 bool isIntList(Trace& trace, Value* item) {
   if (item->kind != ValueKind::kList && !(item->isConstant() && PyList_CheckExact(item->object.get()))) return false;
   const auto items = sequenceItems(trace, item);
@@ -91,6 +89,8 @@ bool isIntList(Trace& trace, Value* item) {
            return i->isConstant() && PyLong_CheckExact(i->object.get());
          });
 }
+
+namespace {
 
 /// Indices of one subscript that is not a basic one.
 class Gather {
@@ -131,10 +131,11 @@ class Gather {
       shape.insert(shape.end(), chosen.begin(), chosen.end());
       shape.insert(shape.end(), after.begin(), after.end());
       ValueType type = freshType(typeOf(trace_, array_->node).dtype, std::move(shape));
-      // What the indices choose is walked outermost.
+      // NumPy walks what the indices choose outermost.
       auto& order = type.layout.order;
-      std::rotate(order.begin(), order.begin() + static_cast<ptrdiff_t>(before.size()),
-                  order.begin() + static_cast<ptrdiff_t>(before.size() + chosen.size()));
+      if (!trace_.onDevice())
+        std::rotate(order.begin(), order.begin() + static_cast<ptrdiff_t>(before.size()),
+                    order.begin() + static_cast<ptrdiff_t>(before.size() + chosen.size()));
       return std::vector{std::move(type)};
     });
     return trace_.arrayOrScalar(result);
@@ -251,12 +252,14 @@ Value* gather(Trace& trace, Value* array, Value* index) {
   if (index->kind == ValueKind::kTuple) items = *sequenceItems(trace, index);
   for (Value* item : items) settled(trace, item);
   const auto isArray = [&](Value* item) {
-    return (item->kind == ValueKind::kArray && typeOf(trace, item->node).rank() > 0) || isIntList(trace, item);
+    const bool array = item->kind == ValueKind::kArray;  // of a device's, also those of rank 0
+    return (array && (typeOf(trace, item->node).rank() > 0 || trace.onDevice())) || isIntList(trace, item);
   };
   // A number that is computed from data picks an element; what it leaves of a matrix would be a view.
   const bool element = items.size() == 1 && index->kind == ValueKind::kArrayScalar &&
                        graph::isInteger(typeOf(trace, index->node).dtype) && typeOf(trace, array->node).rank() == 1;
   if (!element && std::none_of(items.begin(), items.end(), isArray)) return nullptr;
+  if (Value* result = trace.onDevice() ? gatherOnDevice(trace, array, items) : nullptr) return result;
   return Gather(trace, array, std::move(items)).run();
 }
 
@@ -281,6 +284,8 @@ bool isWorthACopy(Trace& trace, SymId size, const std::vector<Value*>& items) {
 }  // namespace
 
 void assignThrough(Trace& trace, Value* array, Value* index, Value* value) {
+  // CuPy changes the array where it stands: a copy of all of it would take longer than going on behind the statement.
+  if (trace.onDevice()) unsupported("an assignment by indices or a mask on a device");
   graph::Graph& g = trace.graph();
   refuseOrder(trace, array->node);
   settled(trace, value);

@@ -9,7 +9,7 @@ namespace fw::capture::numpy {
 namespace {
 
 bool hasArray(Value* value) {
-  if (value->kind == ValueKind::kArray) return true;
+  if (value->kind == ValueKind::kArray || isSelection(value)) return true;
   if (value->kind != ValueKind::kTuple && value->kind != ValueKind::kList) return false;
   for (Value* item : value->items)
     if (item && hasArray(item)) return true;

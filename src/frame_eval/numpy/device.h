@@ -15,6 +15,10 @@ void checkDeviceLoop(Op op, DType loop);
 void checkDeviceClip(Bound& a);
 /// The same of reductions.
 void checkDeviceReduction(Op op, DType input);
+/// array[items], arrays of integers among them; null for what is left to the library.
+Value* gatherOnDevice(Trace& trace, Value* array, const std::vector<Value*>& items);
+/// take() by an array, likewise.
+Value* takeOnDevice(Bound& a);
 /// What the handler of a row has answered, in the memory order that the library gives to it.
 Value* orderedOnDevice(Trace& trace, const FunctionInfo& function, Value* result);
 

@@ -242,6 +242,10 @@ ValueId viewOf(Trace& trace, ValueId node, const Parsed& parsed) {
 
 }  // namespace
 
+ValueId basicPart(Trace& trace, ValueId node, Value* index) {
+  return viewOf(trace, node, IndexParser(trace, shapeOf(trace, node)).parse(index));
+}
+
 ValueId elementOf(Trace& trace, Value* value, DType dtype) {
   graph::UfuncOperand operand = trace.operand(value);
   DType from = trace.graph().type(operand.value).dtype;
@@ -260,7 +264,6 @@ ValueId elementOf(Trace& trace, Value* value, DType dtype) {
 
 Value* getItem(Trace& trace, Value* array, Value* index) {
   if (array->kind != ValueKind::kArray) unsupported("indexing of a NumPy scalar");
-  if (isMask(trace, index) && trace.onDevice()) unsupported("a selection by a mask on a device");
   if (isMask(trace, index)) return select(trace, array, index);
   const bool inLoop = trace.turns.bodies > 0;
   const bool element = inLoop && (index->kind == ValueKind::kArrayScalar || index->kind == ValueKind::kDataInt);

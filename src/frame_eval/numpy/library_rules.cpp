@@ -3,6 +3,7 @@
 // calls the function between two regions.
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/library.h"
 #include "frame_eval/numpy/small_products.h"
 #include "graph/support/check.h"
@@ -543,6 +544,7 @@ Value* tile(Bound& a) {
 }
 
 Value* take(Bound& a) {
+  if (Value* gathered = a.trace.onDevice() ? takeOnDevice(a) : nullptr) return gathered;
   const ValueId node = inOrder(a, "a"), indices = arrayOf(a, "indices");
   if (!graph::isInteger(dtypeOf(a, indices))) a.refuse("indices");
   const SymShape chosen = shapeOf(a.trace, indices), from = shapeOf(a.trace, node);

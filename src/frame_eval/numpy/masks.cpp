@@ -3,9 +3,13 @@
 // operations work on that, and a store through the same mask, which is the same node, is a `where`. For any other use
 // it is settled: NumPy selects, and the size of what it answers is bound then (data_sizes.cpp).
 //
+// On a device nobody knows the size of a selection that is settled: Python goes on from where it was made.
+//
 // What the mask leaves out is replaced by one where something is selected, so that operations on it raise no flags, as
 // a rule; if one does, Python runs the call.
 #include "frame_eval/numpy/masks.h"
+
+#include <algorithm>
 
 #include "frame_eval/numpy/binding.h"
 #include "graph/support/check.h"
@@ -69,6 +73,8 @@ bool haveOneShape(Trace& trace, ValueId left, ValueId right) {
 
 Value* settled(Trace& trace, Value* value) {
   if (!isSelection(value)) return value;
+  if (trace.onDevice())
+    throw CaptureBreak(BreakReason::kUnsupportedNumpy, "a selection by a mask on a device", value->madeAt);
   const ValueId mask = maskOf(value);
   const ValueId from = value->items.size() > 1 ? value->items[1]->node : value->node;
   const ValueId node = selectByMask(trace, from, mask);
@@ -99,7 +105,12 @@ Value* selectionOp(Trace& trace, Op op, bool inplace, Value* left, Value* right)
   // Exponents other than known numbers raise for some elements, which may be such as are not selected.
   if (op == Op::kPower && !(isSelection(left) && right->isConstant())) return nullptr;
   const ValueId node = operatorNode(trace, op, a, b);
-  if (!inplace) return selection(trace, mask, node);
+  if (!inplace) {
+    Value* result = selection(trace, mask, node);
+    for (const Value* from : {left, right})
+      if (isSelection(from)) result->madeAt = std::min(result->madeAt, from->madeAt);
+    return result;
+  }
   const DType to = trace.graph().type(left->node).dtype;
   if (!graph::canCastSameKind(trace.graph().type(node).dtype, to))
     raises("UFuncTypeError: cannot cast the result of an in-place operation");

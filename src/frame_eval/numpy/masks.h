@@ -12,6 +12,8 @@ Value* select(Trace& trace, Value* array, Value* index);
 ValueId selectByMask(Trace& trace, ValueId node, ValueId mask);
 /// array[index], where arrays of ints, masks, or lists of ints are among the indices; null where there are none.
 Value* gather(Trace& trace, Value* array, Value* index);
+/// A list of ints that are known.
+bool isIntList(Trace& trace, Value* item);
 /// array[index] = value by NumPy itself, for any index of arrays.
 void assignThrough(Trace& trace, Value* array, Value* index, Value* value);
 /// The same where arrays of ints or masks are among the indices, and enough is stored; false if there are none.

@@ -117,6 +117,8 @@ void writePart(Trace& trace, Value* target, ValueId part, ValueId node);
 void checkWriteable(Trace& trace, Value* target);
 /// An element of type `dtype` that a value is stored as: NumPy raises if a Python scalar does not fit.
 ValueId elementOf(Trace& trace, Value* value, DType dtype);
+/// The part of `node` that a basic index says, as views of it.
+ValueId basicPart(Trace& trace, ValueId node, Value* index);
 /// What target[...] = value stores: converted and broadcast to `shape`; raises or breaks where NumPy raises.
 ValueId assignedNode(Trace& trace, Value* value, DType dtype, const SymShape& shape);
 /// out= of a call that computed `node`: converts it as a ufunc does, writes it and answers the array. A ufunc

@@ -24,7 +24,7 @@ Value* reduceBy(Trace& trace, std::string_view function, const CallArgs& args) {
   CallArgs given = args;
   const bool axis = given.positional.size() > 1 ||
                     std::ranges::any_of(given.keywords, [](const auto& keyword) { return keyword.first == "axis"; });
-  if (!axis) given.keywords.emplace_back("axis", trace.constant(checked(PyLong_FromLong(0))));
+  if (!axis) given.keywords.emplace_back("axis", trace.constant(cpython::checked(PyLong_FromLong(0))));
   return callNamed(trace, function, given);
 }
 
