@@ -39,7 +39,7 @@ if len(sys.argv) > 3:
         copy_with_absl(file, folder / "fusewire")
 here = Path(__file__).resolve().parent
 root = here.parents[1]
-for script in ("cuda_graph.py", "cases.py", "loop_cases.py", "sum_cases.py", "gather_cases.py", "gpu_clock.py", "run_on_gpu.py", "package_on_gpu.py", "times_on_gpu.py", "corpus_on_gpu.py", "gpu_suite.py"):
+for script in ("cuda_graph.py", "cases.py", "loop_cases.py", "sum_cases.py", "gather_cases.py", "foreign_cases.py", "gpu_clock.py", "run_on_gpu.py", "package_on_gpu.py", "times_on_gpu.py", "corpus_on_gpu.py", "gpu_suite.py"):
     shutil.copy(here / script, folder)
 shutil.copy(root / "bench/cases.py", folder / "bench_cases.py")
 for file in ("demo/photo.py", "demo/images/grace_hopper.jpg"):

@@ -12,6 +12,7 @@ import cupy_backends.cuda.stream
 import numpy as np
 
 import fusewire
+import foreign_cases
 import gather_cases
 import loop_cases
 import sum_cases
@@ -351,6 +352,12 @@ def use_host_functions():
         call.__name__ = name
         return call
 
+    def asarray(a, dtype=None, order=None, *, copy=None, blocking=False):
+        calls["asarray"] = calls.get("asarray", 0) + 1
+        seen = a.__cuda_array_interface__
+        return cp.ndarray(seen["shape"], seen["typestr"], cp.cuda.MemoryPointer(cp.cuda.UnownedMemory(seen["data"][0], 8 * a.array.size, a, 0), 0))
+
+    cp.asarray = asarray
     for name in ("matmul", "sort", "cumsum", "linalg.inv", "linalg.det"):
         module, _, last = name.rpartition(".")
         setattr(getattr(cp, module) if module else cp, last, by_numpy(getattr(getattr(np, module) if module else np, last), name))
@@ -443,6 +450,41 @@ def check_gathers():
                 FAILURES.append(f"{function.__name__}: {e!r}")
 
 
+def check_foreign(calls):
+    """What another library's array is converted to goes on as an array of CuPy's; the array itself is an object among others."""
+    x = np.random.default_rng(8).standard_normal((3, 4))
+    for function, want in ((foreign_cases.converted, (x * 3, (x * 3).sum())), (foreign_cases.converted_on_the_way, (x * 4, x)), (foreign_cases.passed_through, (x * 2, x * 2 + 1))):
+        compiled, before = fusewire.compile(function), calls.get("asarray", 0)
+        try:
+            compiled(device(x), foreign_cases.ByInterface(device(x)))  # a first call with a break is CuPy's
+        except cp.cuda.runtime.CUDARuntimeError:
+            before = calls.get("asarray", 0)
+        for _ in range(3):
+            array = device(x)
+            driver.fake_launches()
+            got = compiled(array, foreign_cases.ByInterface(array))
+            if not driver.fake_launches() or not all(map(same, got, want)):
+                FAILURES.append(f"{function.__name__} of another library's array")
+        if calls.get("asarray", 0) - before != (0 if function is foreign_cases.passed_through else 3):
+            FAILURES.append(f"{function.__name__}: {calls} calls")
+    for function, want in ((foreign_cases.own, (x * 2, True, x + 1, x[1:] + 1, x + 1)), (foreign_cases.to_other_types, (x.astype("f4"), x * 2 + 0j, x.astype("f4"), x)), (foreign_cases.by_module, np.sin(x))):
+        compiled, before = fusewire.compile(function, fullgraph=True), calls.get("asarray", 0)
+        for _ in range(2):
+            if not same(compiled(device(x)), want) or calls.get("asarray", 0) != before:
+                FAILURES.append(f"{function.__name__} of CuPy's own array")
+    for T in (foreign_cases.ByInterface, foreign_cases.ByCapsule):
+        array = device(x)
+        for function in foreign_cases.ALL:  # what CuPy, which has no device here, says to it
+            outcomes = []
+            for run in (function, fusewire.compile(function)):
+                try:
+                    outcomes.append(type(run(array, T(array))))
+                except Exception as e:
+                    outcomes.append((type(e), str(e)))
+            if outcomes[0] != outcomes[1] and "cuda" not in outcomes[0][0].__module__:
+                FAILURES.append(f"{function.__name__} of {T.__name__}: {outcomes}")
+
+
 def check_interrupt():
     """Ctrl-C ends a loop between launches; the arrays are as before the call."""
     compiled = fusewire.compile(loop_cases.jacobi)
@@ -494,6 +536,7 @@ def main():
     check_gathers()
     check_loops()
     check_calls(calls)
+    check_foreign(calls)
     check_interrupt()
     check_failures()
     check_slabs()

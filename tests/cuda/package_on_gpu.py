@@ -1,5 +1,5 @@
 """Compares decorated functions on CuPy arrays with the same functions undecorated:
-`python package_on_gpu.py [elementwise] [functions] [sums [f4] [f8] [c8] [c16]] [programs] [gathers] [loops] [rest]` with fusewire on the path (bundle.py). Prints one line per
+`python package_on_gpu.py [elementwise] [functions] [sums [f4] [f8] [c8] [c16]] [programs] [gathers] [foreign] [loops] [rest]` with fusewire on the path (bundle.py). Prints one line per
 finding; exits with the number of failures."""
 
 import gc
@@ -13,6 +13,7 @@ import cupy as cp
 import numpy as np
 
 import fusewire
+import foreign_cases
 import gather_cases
 import loop_cases
 import sum_cases
@@ -551,6 +552,27 @@ def check_gathers():
     print(f"gathers done ({time.time() - STARTED:.0f} s)", flush=True)
 
 
+def check_foreign():
+    """Arrays of other libraries: what CuPy makes of them undecorated, results and errors."""
+    kinds = {"interface": foreign_cases.ByInterface, "DLPack": foreign_cases.ByCapsule}
+    try:
+        import torch
+
+        kinds["torch"] = torch.from_dlpack
+    except ImportError:
+        print("NO TORCH HERE: its tensors are not tried")
+    for t in ("f4", "f8", "i8"):
+        array = plain(t, (6, 7), 1)
+        for kind, make in kinds.items():
+            other = make(plain(t, (6, 7), 2) % 5)
+            for function in foreign_cases.ALL:
+                compare(f"{function.__name__} of {kind} {t}", function, array, other, whole=False, exact=False, times=3)
+        for function in (foreign_cases.own, foreign_cases.to_other_types, foreign_cases.by_module):
+            for name, view in (("itself", array), ("transposed", array.T), ("every other", array[::2, ::2])):
+                compare(f"{function.__name__} {t} {name}", function, view, whole=MAYBE)
+    print(f"foreign arrays done ({time.time() - STARTED:.0f} s)", flush=True)
+
+
 def check_loops():
     """Time steps, and functions of CuPy's inside of a region: the same bits, layouts and errors as undecorated."""
     rng = np.random.default_rng(7)
@@ -587,10 +609,10 @@ def check_loops():
 
 
 def main():
-    what = sys.argv[1:] or ["elementwise", "functions", "sums", "programs", "gathers", "loops", "rest"]
+    what = sys.argv[1:] or ["elementwise", "functions", "sums", "programs", "gathers", "foreign", "loops", "rest"]
     cp.zeros(1).sum()  # a context
     print(f"{cp.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cp.__version__}, NumPy {np.__version__}", flush=True)
-    checks = {"programs": check_programs, "gathers": check_gathers, "loops": check_loops, "rest": check_rest, "functions": check_functions, "sums": check_sums, "elementwise": check_elementwise}
+    checks = {"programs": check_programs, "gathers": check_gathers, "foreign": check_foreign, "loops": check_loops, "rest": check_rest, "functions": check_functions, "sums": check_sums, "elementwise": check_elementwise}
     with np.errstate(all="ignore"):
         for name, check in checks.items():
             if name in what:

@@ -64,6 +64,7 @@ Value* callNamed(Trace& trace, std::string_view name, const CallArgs& args);
 #define FW_NUMPY(names, signature, handler) Value* handler(Bound&);
 namespace handlers {
 #include "frame_eval/numpy/numpy_functions.def"
-}
+Value* arrayModule(Bound&);  // CuPy's alone
+}  // namespace handlers
 
 }  // namespace fw::capture::numpy

@@ -68,6 +68,7 @@ Value* astype(Bound& a) {
 
 Value* asarray(Bound& a) {
   Value* object = a["a"];
+  if (a.trace.onDevice() && object->kind != ValueKind::kArray) a.refuse("what is no array of CuPy's yet");
   char order = orderOf(a["order"], 'K');
   ValueId node = a.array("a");
   DType from = a.trace.graph().type(node).dtype;
@@ -128,6 +129,8 @@ Value* array(Bound& a) {
 
 Value* ascontiguousarray(Bound& a) {
   Value* object = a["a"];
+  const bool ours = object->kind == ValueKind::kArray && a.trace.graph().type(object->node).layout.isPackedC();
+  if (a.trace.onDevice() && !ours) a.refuse("what may be contiguous for CuPy, or no array of its");
   ValueId node = a.array("a");
   DType from = a.trace.graph().type(node).dtype;
   DType dtype = absent(a["dtype"]) ? from : dtypeArg(a.trace, a["dtype"]);
@@ -138,6 +141,14 @@ Value* ascontiguousarray(Bound& a) {
   bool known = object->kind != ValueKind::kArray || a.trace.graph().node(node).op == Op::kInput;
   if (!known) a.refuse("a view that may be contiguous");
   return a.trace.array(copyAs(a.trace, node, graph::Layout::c(type.rank())));
+}
+
+/// The module that is asked, where one of the arguments is an array of its own.
+Value* arrayModule(Bound& a) {
+  for (const Value* value : a.rest)
+    if (a.trace.onDevice() && value->kind == ValueKind::kArray)
+      return a.trace.constant(cpython::checked(PyImport_ImportModule(a.trace.arrays().name.c_str())).get());
+  a.refuse("no array of CuPy's");
 }
 
 /// x.item() of a scalar or an array of one element known by its shape.
