@@ -351,31 +351,12 @@ __device__ __forceinline__ T fw_chain(T sum, const T* list, i32 n) {
   for (i32 i = 0; i < n; ++i) sum = fw_plus(sum, list[fw_at(i)]);
   return sum;
 }
-// The same of elements that are a row of the block apart. Eight are on their way while others are added.
+// The same of elements that are a row of the block apart.
 template <class T>
 __device__ __forceinline__ T fw_chain_column(T sum, const T* list, i32 n) {
   const i32 stride = blockDim.x;
-  if (n >= 8) {
-    T next[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) next[i] = list[i * stride];
-    for (; n >= 16; n -= 8) {
-      T own[8];
-      list += 8 * stride;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        own[i] = next[i];
-        next[i] = list[i * stride];
-      }
-#pragma unroll
-      for (int i = 0; i < 8; ++i) sum = fw_plus(sum, own[i]);
-    }
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sum = fw_plus(sum, next[i]);
-    list += 8 * stride;
-    n -= 8;
-  }
-  for (; n > 0; --n, list += stride) sum = fw_plus(sum, *list);
+#pragma unroll 8
+  for (i32 i = 0; i < n; ++i) sum = fw_plus(sum, list[i * stride]);
   return sum;
 }
 
