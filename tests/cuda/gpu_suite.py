@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 CHECKS = [["package_on_gpu.py", part] for part in ("elementwise", "functions", "programs", "gathers", "foreign", "loops", "rest")]
 CHECKS += [["package_on_gpu.py", "sums", t] for t in ("f4", "f8", "c8", "c16")]
 CHECKS += [["corpus_on_gpu.py", part] for part in ("cases", "photo", "corpus")] + [["run_on_gpu.py", "check"]]
-TIMES = [["times_on_gpu.py", part] for part in ("calls", "arrays", "loops", "first")] + [["run_on_gpu.py", "time"]]
+TIMES = [["times_on_gpu.py", part] for part in ("calls", "arrays", "gathers", "loops", "first")] + [["run_on_gpu.py", "time"]]
 
 
 def main():

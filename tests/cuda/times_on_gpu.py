@@ -1,5 +1,5 @@
 """Times of decorated functions on CuPy arrays beside peers of the same run: CuPy, and PyTorch where it is installed.
-`python times_on_gpu.py [calls] [arrays] [loops] [first]` with fusewire on the path (bundle.py)."""
+`python times_on_gpu.py [calls] [arrays] [gathers] [loops] [first]` with fusewire on the path (bundle.py)."""
 
 import contextlib
 import os
@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import cupy as cp
+import gather_cases
 import loop_cases
 import numpy as np
 from gpu_clock import device_us
@@ -106,6 +107,22 @@ def time_arrays():
     print(f"a.T + b, 8192 x 8192: {turned:.0f} us, {turned / plain:.3f} of a + b", flush=True)
 
 
+def time_gathers():
+    x, g = cp.random.standard_normal((16384, 8192), dtype="f4"), cp.ones(8192, "f4")
+    target, mask = cp.empty_like(x), x > 0
+    copy = device_us(lambda: target.data.copy_from_device_async(x.data, x.nbytes, cp.cuda.get_current_stream()))
+    narrow, flat = x.reshape(-1, 128), x.reshape(-1)[: 1 << 24]
+    places = {n: cp.random.permutation(n) for n in (len(x), len(narrow), len(flat))}
+    rows = {"rows of 8192": (gather_cases.row, (x, places[len(x)])), "rows of 8192, scaled": (gather_cases.scaled, (x, places[len(x)], g)), "rows of 128": (gather_cases.row, (narrow, places[len(narrow)])),
+            "rows of 128, i32": (gather_cases.row, (narrow, places[len(narrow)].astype("i4"))), "columns": (gather_cases.columns, (x, places[len(x)] % 8192)),
+            "2^24 elements, anywhere": (gather_cases.row, (flat, places[len(flat)])), "2^24 elements in order": (gather_cases.row, (flat, cp.arange(len(flat)))), "softmax of rows": (gather_cases.shifted_rows, (x, places[len(x)])),
+            "x[m] = 0": (gather_cases.marked_rows, (x, mask, 0)), "x[m] += 1, three times": (gather_cases.changed_where, (x, mask))}
+    print(f"{'over a copy of 16384 x 8192':28}{'fusewire':>10}{'CuPy':>10}")
+    for name, (function, args) in rows.items():
+        own, cupys = device_us(lambda f=fusewire.compile(fresh(function), fullgraph=True): f(*args)), device_us(lambda: function(*args))
+        print(f"{name:28}{own / copy:>10.3f}{cupys / copy:>10.3f}", flush=True)
+
+
 def time_loops():
     print(f"{'device us':40}{'fusewire':>12}{'CuPy':>12}{'ratio':>8}")
 
@@ -178,11 +195,11 @@ def main():
     global torch
     with contextlib.suppress(ImportError):
         import torch
-    what = sys.argv[1:] or ["calls", "arrays", "loops", "first"]
+    what = sys.argv[1:] or ["calls", "arrays", "gathers", "loops", "first"]
     cp.zeros(1).sum()  # a context
     peer = f", PyTorch {torch.__version__}" if torch else ""
     print(f"{cp.cuda.runtime.getDeviceProperties(0)['name'].decode()}, CuPy {cp.__version__}, NumPy {np.__version__}{peer}", flush=True)
-    times = {"calls": time_calls, "arrays": time_arrays, "loops": time_loops, "first": time_first}
+    times = {"calls": time_calls, "arrays": time_arrays, "gathers": time_gathers, "loops": time_loops, "first": time_first}
     with np.errstate(all="ignore"):
         for name, measure in times.items():
             if name in what:
