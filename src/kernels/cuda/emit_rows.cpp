@@ -329,10 +329,11 @@ class RowEmitter {
   }
 
   static bool takesLong(const Expr& e) {
-    return e.op == ScalarOp::kCallLibm || e.op == ScalarOp::kDiv || e.op == ScalarOp::kSqrt;
+    return e.op == ScalarOp::kCallLibm || e.op == ScalarOp::kDiv || e.op == ScalarOp::kSqrt ||
+           e.op == ScalarOp::kLoadAt;
   }
 
-  /// Long computations that several steps do on the same element.
+  /// Long computations, and reads by numbers, that several steps do on the same element.
   void findRepeated() {
     if (!form_.whole) return;
     absl::flat_hash_map<std::string, int> steps;
@@ -357,9 +358,8 @@ class RowEmitter {
   std::string keyOf(ExprId id, const Nest& nest, const absl::flat_hash_map<ExprId, std::string>& keys) const {
     const Expr& e = expr(id);
     if (e.op == ScalarOp::kConst) return w_.value(id);
-    if (e.op == ScalarOp::kLoadAt) return absl::StrCat("v", id.index);  // of its own: nobody looks where it reads
-    if (e.op == ScalarOp::kLoad)
-      return isStored(kernel().accesses[e.access].buffer) ? absl::StrCat("v", id.index) : keyOf(e, nest);
+    if (isLoad(e.op) && isStored(kernel().accesses[e.access].buffer)) return absl::StrCat("v", id.index);
+    if (e.op == ScalarOp::kLoad) return keyOf(e, nest);
     if (e.op == ScalarOp::kAxis) {
       for (size_t i = 0; i < nest.axes.size(); ++i)
         if (nest.axes[i].id == e.axis) return absl::StrCat("axis", i, "/", nest.axes[i].size.index);
@@ -367,6 +367,7 @@ class RowEmitter {
     }
     std::string key = absl::StrCat(static_cast<int>(e.op), ":", static_cast<int>(e.dtype), ":", e.imm, ":",
                                    e.sym.valid() ? e.sym.index : 0, "(");
+    if (e.op == ScalarOp::kLoadAt) absl::StrAppend(&key, keyOf(e, nest), ",");
     if (e.operands.empty() && e.op != ScalarOp::kParam) absl::StrAppend(&key, "v", id.index);
     for (ExprId operand : e.operands) {
       const auto inside = keys.find(operand);
