@@ -438,6 +438,12 @@ def check_sums():
 def check_gathers():
     for function, args, _ in [*gather_cases.cases(np.random.default_rng(5)), *gather_cases.selections(np.random.default_rng(6))]:
         check(function, *args, launches=None)
+    x, i = np.random.default_rng(9).standard_normal((9, 12)).astype("f4"), np.array([0, -1, -1, 0, -1, 0, 0])
+    for a, of_array in enumerate(gather_cases.ARRAY_VIEWS):
+        for b, of_index in enumerate(gather_cases.INDEX_VIEWS):
+            got = fusewire.compile(gather_cases.at_arguments, fullgraph=True)(of_array(device(x), cp), of_index(device(i), cp))
+            if not same(got, gather_cases.at_arguments(of_array(x, np), of_index(i, np))):
+                FAILURES.append(f"view {a} of an array by view {b} of indices")
     for function, args in gather_cases.left(np.random.default_rng(7)):
         # An index that CuPy takes by rules of its own is a call of CuPy's; the rest is where Python goes on.
         called = function is gather_cases.row or args[1].dtype == "u8"

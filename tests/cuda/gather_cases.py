@@ -196,6 +196,16 @@ def computed_where(x, y, m):
     return x
 
 
+def at_arguments(x, i):
+    return x[i] * 2, x[:, i], x[i, i] + 1, x[i[:3], 1:], x[i].max(axis=1)
+
+
+# Of a matrix, and of indices along both of its axes: what is handed to a function. `xp` is the module that the arrays are of.
+ARRAY_VIEWS = [lambda x, xp: x.T, lambda x, xp: x[::-1], lambda x, xp: x[:, ::-1], lambda x, xp: x[::2, 1:], lambda x, xp: x[::-2, ::-3], lambda x, xp: xp.broadcast_to(x[0], (5, 12)), lambda x, xp: xp.broadcast_to(x[:, :1], (9, 6)),
+               lambda x, xp: x.T[::-1], lambda x, xp: x[2:3], lambda x, xp: x[:, 4:5], lambda x, xp: x]
+INDEX_VIEWS = [lambda i, xp: i, lambda i, xp: i[::-1], lambda i, xp: i[::2], lambda i, xp: xp.broadcast_to(i[0], (4,)), lambda i, xp: i[:1]]
+
+
 # --- left to CuPy ----------------------------------------------------------------------------------------------------------
 
 

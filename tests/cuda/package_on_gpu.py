@@ -542,6 +542,10 @@ def check_gathers():
         compare(f"{function.__name__} {[(str(a.dtype), a.shape) for a in on(args) if isinstance(a, cp.ndarray)]}", function, *on(args), exact=exact)
     for function, args in gather_cases.left(rng):
         compare(f"{function.__name__}, left to CuPy", function, *on(args), whole=False, exact=False, times=3)
+    x, i = cp.asarray(rng.standard_normal((9, 12)).astype("f4")), cp.asarray(rng.integers(-99, 99, 7))
+    for a, of_array in enumerate(gather_cases.ARRAY_VIEWS):
+        for b, of_index in enumerate(gather_cases.INDEX_VIEWS):
+            compare(f"view {a} of an array by view {b} of indices", gather_cases.at_arguments, of_array(x, cp), of_index(i, cp))
     big = cp.asarray(rng.standard_normal((4000, 300)).astype("f4"))
     far = cp.asarray(rng.integers(-9000, 9000, 10**6))
     compare("elements of a large array", gather_cases.pairs, big, far, far[::-1] % 7)
