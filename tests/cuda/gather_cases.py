@@ -71,6 +71,10 @@ def taken(x, i):
     return np.take(x, i, axis=0), x.take(i, axis=-1) * 2, np.take(x[0, 0], i)
 
 
+def taken_flat(x, i):
+    return np.take(x * 2, i) + 1
+
+
 def at_number(x, k):
     return x[k], x[k, 1:], x[:, k, k]
 
@@ -243,6 +247,9 @@ def assigned_marked(x, m, v):
     return x
 
 
+# Of uint64, of everything, and of nothing: calls of CuPy's own.
+CALLED = [row, columns, taken_flat]
+
 GATHERED_TYPES = ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", "c8", "c16"]
 
 
@@ -296,6 +303,7 @@ def left(rng):
     some = rng.standard_normal(int(mask.sum()))
     result = [(f, (x, m)) for f in (selected, selected_before) for m in (mask, mask[:, 0].copy(), mask & False)]
     result += [(selected_in_turns, (x, mask, 3)), (assigned, (x, places, 2.5)), (assigned, (x, places, x[:4] + 1)), (assigned_through, (x, places, x[:4] + 1))]
+    result += [(f, (x, np.array([2, 0, 2**64 - 1, 6], "u8"))) for f in CALLED] + [(taken_flat, (x, places))]
     return result + [(assigned_marked, (x, mask, some)), (assigned, (x[:, 0].copy(), places.astype("u8"), 1)), (row, (np.ones((0, 3)), np.zeros(0, "i8"))), (row, (np.ones((0, 3)), places))]
 
 
