@@ -65,6 +65,8 @@ def differ(got, want, exact=True):
         return next((d for d in map(lambda g, w: differ(g, w, exact), got, want) if d), "")
     if type(got) is not type(want):
         return f"{type(got)} instead of {type(want)}"
+    if hasattr(want, "__dlpack__") and not isinstance(want, cp.ndarray):
+        return differ(cp.from_dlpack(got), cp.from_dlpack(want), exact)
     if not isinstance(want, cp.ndarray):
         return "" if got == want else f"{got!r} instead of {want!r}"
     if got.dtype != want.dtype or got.shape != want.shape:
