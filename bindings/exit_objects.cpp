@@ -132,6 +132,8 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
     case Kind::kCell: return PyCell_New(children.empty() ? nullptr : children[0]);
     case Kind::kInstance:
       return object ? makeInstance(object, children) : makeInstance(children[0], children.subspan(1));
+    case Kind::kItems:
+    case Kind::kRow:
     case Kind::kConstant:
     case Kind::kObject:
     case Kind::kArray:

@@ -298,7 +298,72 @@ PyObject* buildScalar(int typeNumber, void* data) {
   return PyArray_Scalar(data, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr);
 }
 
+PyObject* buildNumber(ExitNode::Kind kind, int typeNumber, void* data) {
+  switch (kind) {
+    case ExitNode::Kind::kPyFloat: return PyFloat_FromDouble(*static_cast<const double*>(data));
+    case ExitNode::Kind::kDataInt: return PyLong_FromLongLong(*static_cast<const int64_t*>(data));
+    case ExitNode::Kind::kPyBool: return PyBool_FromLong(*static_cast<const uint8_t*>(data));
+    case ExitNode::Kind::kPyComplex: {
+      const double* parts = static_cast<const double*>(data);
+      return PyComplex_FromDoubles(parts[0], parts[1]);
+    }
+    default: return buildScalar(typeNumber, data);
+  }
+}
+
+/// A number of one of several classes.
+PyObject* buildMixed(int typeNumber, void* data, int64_t which) {
+  const bool whole = typeNumber != NPY_DOUBLE;
+  const double* number = static_cast<const double*>(data);
+  switch (which) {
+    case capture::MixedNumbers::kNone: return Py_NewRef(Py_None);
+    case capture::MixedNumbers::kInt:
+      return whole ? PyLong_FromLongLong(*static_cast<const int64_t*>(data)) : PyLong_FromDouble(*number);
+    case capture::MixedNumbers::kFloat: return PyFloat_FromDouble(*number);
+    default: return buildScalar(typeNumber, data);
+  }
+}
+
 }  // namespace
+
+PyObject* ResultBuilder::buildItems(Call& call, const ExitNode& node, Progress& progress) const {
+  const Ref length = Ref::steal(buildNode(call, node.children[0], progress));
+  if (!length) return nullptr;
+  const Py_ssize_t count = PyLong_AsSsize_t(length.get());
+  Ref list = Ref::steal(count < 0 ? nullptr : PyList_New(count));
+  for (Py_ssize_t i = 0; list && i < count; ++i) {
+    PyObject* item = buildItem(call, node.children[1], i);
+    if (!item) return nullptr;
+    PyList_SET_ITEM(list.get(), i, item);
+  }
+  return list.release();
+}
+
+PyObject* ResultBuilder::buildItem(Call& call, int index, Py_ssize_t number) const {
+  const ExitNode& node = exit_.nodes[index];
+  if (node.kind == ExitNode::Kind::kTuple) {
+    Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(node.children.size())));
+    for (size_t i = 0; tuple && i < node.children.size(); ++i) {
+      PyObject* item = buildItem(call, node.children[i], number);
+      if (!item) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+    }
+    return tuple.release();
+  }
+  const View& view = views_[node.index];
+  const auto place = [&](const View& of) {
+    return static_cast<char*>(dataOf(call, of)) + number * call.sizes[of.strides];
+  };
+  char* data = place(view);
+  if (node.kind == ExitNode::Kind::kMixed)
+    return buildMixed(view.typeNumber, data, *reinterpret_cast<const int64_t*>(place(views_[node.which])));
+  if (node.kind != ExitNode::Kind::kRow) return buildNumber(node.kind, view.typeNumber, data);
+  const Ref row = Ref::steal(
+      arrays_.view({view.typeNumber, 0, view.rank - 1, call.sizes + view.sizes + 1, call.sizes + view.strides + 1},
+                   data, nullptr, false));
+  if (!row || !runtime::mayAllocate()) return row ? PyErr_NoMemory() : nullptr;
+  return PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(row.get()), NPY_CORDER);
+}
 
 PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) const {
   const ExitNode& node = exit_.nodes[index];
@@ -316,29 +381,17 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
       result = Py_NewRef(progress.made[node.index]);
       break;
     case ExitNode::Kind::kArray: result = buildArray(call, node); break;
-    case ExitNode::Kind::kArrayScalar: result = buildScalar(views_[node.index].typeNumber, data()); break;
-    case ExitNode::Kind::kMixed: {
-      const int type = views_[node.index].typeNumber;
-      const bool whole = type != NPY_DOUBLE;
-      const double* number = static_cast<const double*>(data());
-      switch (*static_cast<const int64_t*>(dataOf(call, views_[node.which]))) {
-        case capture::MixedNumbers::kNone: result = Py_NewRef(Py_None); break;
-        case capture::MixedNumbers::kInt:
-          result = whole ? PyLong_FromLongLong(*static_cast<const int64_t*>(data())) : PyLong_FromDouble(*number);
-          break;
-        case capture::MixedNumbers::kFloat: result = PyFloat_FromDouble(*number); break;
-        default: result = buildScalar(type, data());
-      }
+    case ExitNode::Kind::kArrayScalar:
+    case ExitNode::Kind::kPyFloat:
+    case ExitNode::Kind::kDataInt:
+    case ExitNode::Kind::kPyBool:
+    case ExitNode::Kind::kPyComplex: result = buildNumber(node.kind, views_[node.index].typeNumber, data()); break;
+    case ExitNode::Kind::kMixed:
+      result = buildMixed(views_[node.index].typeNumber, data(),
+                          *static_cast<const int64_t*>(dataOf(call, views_[node.which])));
       break;
-    }
-    case ExitNode::Kind::kPyFloat: result = PyFloat_FromDouble(*static_cast<const double*>(data())); break;
-    case ExitNode::Kind::kDataInt: result = PyLong_FromLongLong(*static_cast<const int64_t*>(data())); break;
-    case ExitNode::Kind::kPyBool: result = PyBool_FromLong(*static_cast<const uint8_t*>(data())); break;
-    case ExitNode::Kind::kPyComplex: {
-      const double* parts = static_cast<const double*>(data());
-      result = PyComplex_FromDoubles(parts[0], parts[1]);
-      break;
-    }
+    case ExitNode::Kind::kItems: result = buildItems(call, node, progress); break;
+    case ExitNode::Kind::kRow: FW_UNREACHABLE();
     case ExitNode::Kind::kPyInt: result = PyLong_FromLongLong(call.sizes[intResults_[index]]); break;
     case ExitNode::Kind::kTuple:
     case ExitNode::Kind::kList:

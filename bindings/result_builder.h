@@ -95,6 +95,9 @@ class ResultBuilder {
   /// A slot of Call::arrays for each output that is an array: its buffer's, or its copy's.
   size_t slotOf(int output) const;
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
+  PyObject* buildItems(Call& call, const capture::ExitNode& node, Progress& progress) const;
+  /// The `number`th item of a list, from what node `index` says of each.
+  PyObject* buildItem(Call& call, int index, Py_ssize_t number) const;
   PyObject* buildArray(Call& call, const capture::ExitNode& node) const;
   PyObject* buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const;
   void* dataOf(const Call& call, const View& view) const;

@@ -12,6 +12,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/bound_sizes.h"
@@ -252,12 +253,55 @@ Value* Join::containers(Value* first, Value* second, const std::string& what) {
   return v;
 }
 
+/// A list that a loop of one arm or of both has filled, with the same room in both.
+bool Join::mergeFilled(Value* list, const Contents& first, const Contents& second) {
+  const Contents& filled = first.kind == ValueKind::kLongList ? first : second;
+  const graph::SymId room = LongList::roomIn(trace_, filled);
+  std::array<std::vector<ValueId>, 2> arrays;
+  for (int arm : {0, 1}) {
+    const Contents& own = arm == 0 ? first : second;
+    if (own.kind == ValueKind::kList) {
+      Value* made = LongList::make(trace_, filled.base, room, own.items);
+      if (!made) return false;
+      for (size_t i = 2; i < made->items.size(); ++i) arrays[arm].push_back(made->items[i]->node);
+    } else {
+      const bool alike = LongList::areAlike(trace_, own.base, filled.base) && own.position == LongList::kClosed &&
+                         LongList::roomIn(trace_, own) == room && own.items.size() == filled.items.size();
+      if (!alike) return false;
+      for (size_t i = 2; i < own.items.size(); ++i) arrays[arm].push_back(nodeOf(own.items[i], arm));
+    }
+  }
+  std::vector<Value*> items{merge(LongList::lengthIn(trace_, first), LongList::lengthIn(trace_, second), "a length"),
+                            filled.items[1]};
+  for (size_t i = 0; i < arrays[0].size(); ++i) {
+    if (!areAlike(trace_, arrays[0][i], arrays[1][i])) return false;
+    items.push_back(trace_.array(ValueId()));
+    addResult(items.back(), {arrays[0][i], arrays[1][i]}, false);
+  }
+  list->kind = ValueKind::kLongList;
+  list->base = filled.base;
+  list->position = LongList::kClosed;
+  list->items = std::move(items);
+  list->keys.clear();
+  list->changes = std::max(first.changes, second.changes) + 1;
+  return true;
+}
+
 bool Join::mergeContainer(Value* value, const Contents& first, const Contents& second) {
+  const Contents& was = before_.of(value);
+  if (trace_.turns.bodies > 0 && !value->source.valid() && LongList::mayJoin(was, first, second)) {
+    Value* length =
+        merge(LongList::lengthIn(trace_, first), LongList::lengthIn(trace_, second), "the length of a list");
+    return LongList{trace_, value}.join(was, first, second, length);
+  }
+  const bool filled = first.kind == ValueKind::kLongList || second.kind == ValueKind::kLongList;
+  if (filled && was.kind == ValueKind::kList && !value->source.valid() && LongList::mayJoin(was, first, second))
+    return mergeFilled(value, first, second);
   const bool same = first.kind == value->kind && second.kind == value->kind &&
                     first.items.size() == second.items.size() && sameKeys(first.keys, second.keys) &&
                     first.overlay.size() == second.overlay.size() && first.base == second.base &&
                     first.position == second.position && first.frozen == second.frozen;
-  if (!same) return false;
+  if (!same || (isLongList(value) && !LongList::shareParts(first, second))) return false;
   for (size_t i = 0; i < first.overlay.size(); ++i)
     if (first.overlay[i].first != second.overlay[i].first) return false;
   const std::string what = "what an object holds";
@@ -267,9 +311,17 @@ bool Join::mergeContainer(Value* value, const Contents& first, const Contents& s
   for (size_t i = 0; i < first.overlay.size(); ++i)
     overlay.emplace_back(Ref::create(first.overlay[i].first),
                          merge(first.overlay[i].second, second.overlay[i].second, what));
+  const Contents& before = before_.of(value);
+  trace_.noteChange(value);
+  for (size_t i = 0; i < items.size() && value->source.valid(); ++i)
+    if (before.items.size() != items.size() || items[i] != before.items[i])
+      trace_.effectHeld(value, i, false, items[i]);
   value->items = std::move(items);
   value->overlay = std::move(overlay);
   value->keys = first.keys;
+  for (size_t i = 0; i < value->overlay.size() && value->source.valid(); ++i)
+    if (before.overlay.size() <= i || value->overlay[i].second != before.overlay[i].second)
+      trace_.effectHeld(value, i, true, value->overlay[i].second);
   value->changes = std::max(first.changes, second.changes);
   return true;
 }
@@ -342,7 +394,7 @@ void Join::addPart(Value* owner, ValueId update, Pair pair) {
   rewritten_.push_back(false);
 }
 
-void Join::mergeContents() {
+bool Join::mergeContents() {
   std::vector<Value*> values;
   for (const auto& [value, contents] : ends_[0]->changed) values.push_back(value);
   for (const auto& [value, contents] : ends_[1]->changed)
@@ -362,8 +414,10 @@ void Join::mergeContents() {
     } else if (value->kind != ValueKind::kIterator && mergeContainer(value, first, second)) {
       continue;
     }
+    if (value->source.valid() && value->kind != ValueKind::kArray) return false;
     trace_.branches.forget(value, "an object is left in another state on each side");
   }
+  return true;
 }
 
 void Join::finish(ValueId predicate, ArmNodes arms) {

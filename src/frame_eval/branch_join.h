@@ -35,8 +35,9 @@ class Join {
   /// Null is an unbound variable. Values that cannot be told apart before the predicate is known become kUnjoined:
   /// whoever looks at one ends the trace in favour of a break at the branch.
   Value* merge(Value* first, Value* second, const std::string& what);
-  /// Everything that the arms have left in what was there before.
-  void mergeContents();
+  /// Everything that the arms have left in what was there before. False if there is an object that exists outside which
+  /// would hold something that nobody knows.
+  bool mergeContents();
   /// Once, behind all merge(): adds the branch to the graph.
   void finish(graph::ValueId predicate, ArmNodes arms);
 
@@ -49,6 +50,7 @@ class Join {
   Value* unjoined(const Value* first, const Value* second, const std::string& why);
   bool mergeParts(Value* owner, graph::ValueId first, graph::ValueId second);
   void addPart(Value* owner, graph::ValueId update, Pair pair);
+  bool mergeFilled(Value* list, const Contents& first, const Contents& second);
   bool mergeContainer(Value* value, const Contents& first, const Contents& second);
   const Contents& contentsOf(const Value* value, int arm) const;
   graph::ValueId nodeOf(Value* value, int arm) const;

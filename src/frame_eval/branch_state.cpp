@@ -1,10 +1,12 @@
 // Values that have a source are not saved, but arrays: what they hold is found out as the trace goes, and is changed by
-// side effects only, which are counted. What an array holds is a node of the graph, whether it exists outside or not.
+// side effects only, in front of which the trace notes what the object holds (Trace::noteChange). What an array holds
+// is a node of the graph, whether it exists outside or not.
 #include "frame_eval/branch_state.h"
 
 #include <algorithm>
 
 #include "frame_eval/generator.h"
+#include "frame_eval/interpret_common.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -16,6 +18,7 @@ bool mayChange(const Trace& trace, const Value& v) {
     case ValueKind::kArray:
     case ValueKind::kTuple:
     case ValueKind::kList:
+    case ValueKind::kLongList:
     case ValueKind::kDict:
     case ValueKind::kDeque:
     case ValueKind::kSet:
@@ -70,11 +73,13 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       goesOn_(frame.goesOn),
       way_(frame.way),
       effects_(state.trace_.effects().size()),
+      undone_(state.trace_.changes.size()),
       writes_(state.trace_.arrayWrites.size()),
       locks_(state.trace_.locks.size()),
       handled_(state.handled_.size()),
       errors_(state.trace_.graph().errors()),
       advanced_(effects_ ? state.trace_.effects().back().lo : 0) {
+  ++state.trace_.watchers;
   state.trace_.openSharedArrays();
   for (Value& v : state.trace_.values()) {
     if ((v.source.valid() && v.kind != ValueKind::kArray) || !mayChange(state.trace_, v)) continue;
@@ -83,10 +88,35 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
   }
 }
 
+BranchState::~BranchState() { --state_.trace_.watchers; }
+
+namespace {
+
+/// It changes what an object holds that the trace has looked into, and a Value shows.
+bool isReversible(const SideEffect& effect) {
+  const Value& target = *effect.target;
+  switch (effect.kind) {
+    case Effect::Kind::kSetAttr: return effect.value && isUserObject(&target);
+    case Effect::Kind::kSetItem: return effect.value && target.kind == ValueKind::kDict;
+    case Effect::Kind::kSetCell: return effect.value != nullptr;
+    case Effect::Kind::kListSlice: return target.kind == ValueKind::kList;
+    case Effect::Kind::kSetAdd:
+    case Effect::Kind::kSetDiscard:
+    case Effect::Kind::kCall:
+    case Effect::Kind::kAdvance:
+    case Effect::Kind::kRelease: return false;
+  }
+  FW_UNREACHABLE();
+}
+
+}  // namespace
+
 std::optional<std::string> BranchState::irreversible() const {
   const Trace& trace = state_.trace_;
   if (frame_.yielded) return "yields";
-  const bool affected = trace.effects().size() != effects_ || (effects_ && trace.effects().back().lo != advanced_);
+  const std::vector<SideEffect>& effects = trace.effects();
+  const bool affected = !std::all_of(effects.begin() + static_cast<ptrdiff_t>(effects_), effects.end(), isReversible) ||
+                        (effects_ && effects[effects_ - 1].lo != advanced_);
   if (affected) return "changes an object that outlives the call";
   if (trace.locks.size() != locks_) return "takes a lock";
   if (state_.handled_.size() != handled_) return "ends in a handler";
@@ -106,8 +136,17 @@ bool BranchState::writesNewArrays() const {
                      [&](const ArrayWrite& write) { return !knows(write.owner); });
 }
 
-std::vector<std::pair<Value*, Contents>> BranchState::changed() const {
+std::vector<std::pair<Value*, Contents>> BranchState::changed() {
   std::vector<std::pair<Value*, Contents>> result;
+  const auto& changes = state_.trace_.changes;
+  absl::flat_hash_set<Value*> seen;
+  for (size_t i = undone_; i < changes.size(); ++i) {
+    Value* value = changes[i].first;
+    if (!seen.insert(value).second) continue;
+    outside_.try_emplace(value, changes[i].second);
+    Contents now(*value);
+    if (now != changes[i].second) result.emplace_back(value, std::move(now));
+  }
   for (const Saved& saved : saved_) {
     Contents now(*saved.value);
     if (now != before_.at(saved.value)) result.emplace_back(saved.value, std::move(now));
@@ -120,6 +159,7 @@ void BranchState::dropWrites() { state_.trace_.arrayWrites.resize(writes_); }
 void BranchState::restore() {
   dropWrites();
   state_.trace_.graph().setErrors(errors_);
+  state_.trace_.undo(effects_, undone_);
   for (auto& [owner, input] : state_.trace_.writtenArrays) {
     if (knows(owner)) continue;
     owner->items.clear();

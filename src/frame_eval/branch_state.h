@@ -2,7 +2,8 @@
 //
 // Most of a trace only grows: guards, inputs, facts about objects outside, which hold for the whole call whichever arm
 // has found them. The rest is here: the frame of the branch, what containers made by the trace hold, what arrays hold.
-// Changes of other objects that exist outside are side effects, which no arm may have.
+// Changes of other objects that exist outside are side effects. Those of what objects hold - attributes, items of lists
+// and dicts, cells - are undone; no arm may have others.
 #pragma once
 
 #include <optional>
@@ -10,39 +11,24 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "frame_eval/contents.h"
 #include "frame_eval/interpreter_state.h"
 
 namespace fw::capture {
-
-/// What a Value of the trace holds.
-struct Contents {
-  explicit Contents(const Value& value);
-  friend bool operator==(const Contents&, const Contents&) = default;
-
-  ValueKind kind;
-  graph::ValueId node;
-  std::vector<Value*> items;  ///< not of arrays, which list their views there
-  std::vector<Value*> keys;
-  std::vector<std::pair<PyObject*, Value*>> overlay;
-  Value* base;
-  size_t position;
-  unsigned changes;
-  bool frozen;
-  const void* generator = nullptr;  ///< its frame, and the next instruction there
-  size_t pc = 0;
-};
 
 /// The state at one point of a trace, as far as code can change it.
 class BranchState {
  public:
   BranchState(InterpreterState& state, Frame& frame);
+  BranchState(const BranchState&) = delete;
+  ~BranchState();
 
   /// Why the trace cannot go back from where it is now; nothing if it can.
   std::optional<std::string> irreversible() const;
   /// Arrays that exist outside have been written since then that the trace did not know then.
   bool writesNewArrays() const;
   /// Values that hold something else now than they did here, in the order of their making; with what they hold now.
-  std::vector<std::pair<Value*, Contents>> changed() const;
+  std::vector<std::pair<Value*, Contents>> changed();
   /// Everything as it was here.
   void restore();
   /// What has been written since then into arrays that exist outside will be done by who writes what they hold now.
@@ -50,7 +36,10 @@ class BranchState {
 
   /// Whether the Value was there.
   bool knows(const Value* value) const { return before_.contains(value); }
-  const Contents& of(const Value* value) const { return before_.at(value); }
+  const Contents& of(const Value* value) const {
+    const auto known = before_.find(value);
+    return known != before_.end() ? known->second : outside_.at(value);
+  }
 
  private:
   struct Saved {
@@ -67,7 +56,8 @@ class BranchState {
   Value *goesOn_, *way_;
   std::vector<Saved> saved_;
   absl::flat_hash_map<const Value*, Contents> before_;
-  size_t effects_, writes_, locks_, handled_;
+  absl::flat_hash_map<const Value*, Contents> outside_;  ///< what objects held that have been found changed since
+  size_t effects_, undone_, writes_, locks_, handled_;
   graph::ErrorRules errors_;
   int64_t advanced_;  ///< of the last effect, which grows where it is another step of an iterator
 };

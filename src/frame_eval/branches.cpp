@@ -51,7 +51,17 @@ void Branches::noteJoined(Value* value, Value* first, Value* second) {
   joined_.push_back(std::move(joined));
 }
 
+void Branches::noteItem(Value* array, const Value* list) {
+  noteJoined(array, array, array);
+  note(trace_, array, "an array may be the one or the other of a list then", ended);
+  array->opened = false;
+  for (size_t i = 0, count = held_.size(); i < count; ++i)
+    if (held_[i].first == list) held_.emplace_back(array, held_[i].second);
+}
+
 void Branches::noteSuccessor(Value* successor, const Value* array) {
+  for (size_t i = 0, count = held_.size(); i < count; ++i)
+    if (held_[i].second == array) held_.emplace_back(held_[i].first, successor);
   for (JoinedArray& joined : joined_)
     if (std::find(joined.owners.begin(), joined.owners.end(), array) != joined.owners.end())
       joined.owners.push_back(successor);
@@ -71,9 +81,19 @@ void Branches::forgetAs(const Value* joined, Value* array) {
   forget(array);
 }
 
+void Branches::forgetHolders(const std::vector<Value*>& written) {
+  for (const auto& [holder, array] : held_) {
+    const bool known = holder->kind == ValueKind::kLongList || holder->kind == ValueKind::kArray;
+    if (!known || std::find(written.begin(), written.end(), array) == written.end()) continue;
+    forget(holder, "an array is written that a list holds");
+  }
+}
+
 void Branches::write(Value* array) {
-  if (joined_.empty()) return;
+  if (joined_.empty() && held_.empty()) return;
   const std::vector<Value*> own = owners(array);
+  forgetHolders(own);
+  if (array->joined) forgetHolders({array});
   if (array->joined) {
     if (!isOwn(array)) refuse(array);
     for (Value* owner : own)

@@ -39,6 +39,12 @@ class Branches {
   void noteSuccessor(Value* successor, const Value* array);
   /// A number about which the branch at hand decides: who needs to know more of it has the branch break.
   void noteNumber(Value* value, const std::string& why);
+  /// A list holds the array from now on, as it is now: who writes it has the list forgotten.
+  void hold(Value* list, Value* array) { held_.push_back({list, array}); }
+  /// An array that a list holds, nobody knows which.
+  void noteItem(Value* array, const Value* list);
+  /// What lists hold, by list and array; in the order of the holding.
+  const std::vector<std::pair<Value*, Value*>>& held() const { return held_; }
   /// The arrays that a joined one may be; an array that is not joined is itself.
   std::vector<Value*> owners(Value* array) const;
   /// `array`, which owns memory, is about to be written: what may be the same array is not known any more. Breaks if it
@@ -56,9 +62,11 @@ class Branches {
     std::vector<Value*> owners;
   };
   void forgetAs(const Value* joined, Value* array);
+  void forgetHolders(const std::vector<Value*>& written);
 
   Trace& trace_;
   std::vector<JoinedArray> joined_;
+  std::vector<std::pair<Value*, Value*>> held_;
 };
 
 }  // namespace fw::capture

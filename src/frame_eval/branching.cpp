@@ -288,17 +288,25 @@ void Branching::findLeaves(Place& place) {
   place.leaves = body;
 }
 
+/// One loop of the graph has each branch once: a loop that is unrolled around the code at hand, in it or in a function
+/// that calls it, is to become one.
+void Branching::rollAround() {
+  for (auto at = interpreter.frames_.rbegin(); at != interpreter.frames_.rend(); ++at) {
+    Frame& frame = **at;
+    for (const Loop& loop : interpreter.flowIn(*frame.code).loops) {
+      const auto header = static_cast<size_t>(loop.header);
+      const bool unrolled = frame.unrolled.contains(header + 1) && loop.contains[frame.pc - 1];
+      if (unrolled && Rolling(interpreter, frame, header).isWanted()) return;
+    }
+  }
+}
+
 /// Branches of the trace are counted.
 void Branching::enter(const Place& place) {
   Branches& branches = trace.branches;
   const bool deep = branches.depth == kMaxDepth;
   if (deep || branches.begun == kMaxBranches) {
-    // One loop of the graph has each branch once.
-    for (const Loop& loop : interpreter.flowIn(*place.frame.code).loops) {
-      const auto header = static_cast<size_t>(loop.header);
-      const bool unrolled = place.frame.unrolled.contains(header + 1) && loop.contains[place.frame.pc - 1];
-      if (unrolled && Rolling(interpreter, place.frame, header).isWanted()) break;
-    }
+    rollAround();
     refuse(place, deep ? "too many such branches are nested" : "there are too many such branches");
   }
   ++branches.begun;
@@ -422,7 +430,7 @@ void Branching::join(const Place& place, BranchState& before, ArmEnd& first, Arm
     frame.way = merge(first.way, second.way, "how a loop is left");
     frame.pc = place.leaves ? place.leaves->header : static_cast<size_t>(place.join);
   }
-  join.mergeContents();
+  if (!join.mergeContents()) refuse(place, "what depends on it changes an object that outlives the call");
   join.finish(predicate, arms);
 }
 

@@ -36,7 +36,7 @@ struct Branching {
   bool takeBoth(const BothArms& both, bool last);
   int joinOf(const Frame& frame, int branch);
   void findLeaves(Place& place);
-  void enter(const Place& place);
+  void enter(const Place& place), rollAround();
   std::optional<ArmEnd> run(const Place& place, BranchState& before, const std::function<void()>& begin);
   void leaveLoop(const Place& place);
   void join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, graph::ValueId predicate,

@@ -1,6 +1,7 @@
 // Calls of builtin functions and types, and of C functions of the standard library (the table is builtins.def).
 #pragma once
 
+#include "absl/functional/function_ref.h"
 #include "frame_eval/interpreter.h"
 
 namespace fw::capture {
@@ -28,6 +29,11 @@ struct Builtins {
   Value* number(int64_t value) const;
   Ref realObject(Value* value);
   Value* extreme(const CallArgs& args, int op);
+  /// So many that they are not taken one by one.
+  bool isLong(const Value* iterable) const;
+  /// What `combine` makes of `first` and all items of such a one; without a `first`, of the items. Null: of nothing.
+  Value* fold(Value* iterable, Value* first, absl::FunctionRef<Value*(Value* total, Value* item)> combine);
+  Value *sumOfMany(Value* iterable, Value* start), *extremeOfMany(Value* iterable, int op);
   Value* oneOf(graph::ValueId condition, Value* first, Value* second);
   PyObject* interned(Value* text);
   bool isSubclass(PyTypeObject* type, Value* cls);

@@ -63,6 +63,12 @@ Value* Builtins::extreme(const CallArgs& original, int op) {
   if (!args.keywords.empty() || args.positional.empty()) refuse("with these arguments");
   std::vector<Value*> items = args.positional;
   if (items.size() == 1) {
+    if (Value* list = interpreter.collected(items[0])) items[0] = list;
+    if ((!key || interpreter.isNone(key)) && isLong(items[0])) {
+      Value* best = extremeOfMany(items[0], op);
+      if (!best && !fallback) interpreter.raiseAbout(PyExc_ValueError, std::string(name) + "() of an empty sequence");
+      return best ? best : fallback;
+    }
     items = interpreter.iterate(items[0]);
   } else if (fallback) {
     refuse("with default");
@@ -117,6 +123,8 @@ Value* Builtins::callSum(const CallArgs& original) {
   if (Value* start = take(args, "start")) args.positional.push_back(start);
   expect(args, 1, 2);
   Value* total = args.positional.size() == 2 ? args.positional[1] : number(0);
+  if (Value* list = interpreter.collected(args.positional[0])) args.positional[0] = list;
+  if (isLong(args.positional[0])) return sumOfMany(args.positional[0], total);
   std::vector<Value*> items = interpreter.iterate(args.positional[0]);
   // 3.12 sums floats with compensation: only CPython knows how.
   bool floats = false, known = true;
@@ -368,6 +376,7 @@ Value* Builtins::callTuple(const CallArgs& args) {
 
 Value* Builtins::callList(const CallArgs& args) {
   expect(args, 0, 1);
+  if (Value* list = args.positional.empty() ? nullptr : interpreter.collected(args.positional[0])) return list;
   return trace.list(args.positional.empty() ? std::vector<Value*>() : interpreter.iterate(args.positional[0]));
 }
 

@@ -11,6 +11,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
@@ -115,6 +116,7 @@ class ExitBuilder {
       case ValueKind::kPyInt: return {.kind = Kind::kPyInt, .sym = trace_.syms().canonical(value->sym)};
       case ValueKind::kTuple: return value->cls ? subclass(Kind::kTuple, value) : container(Kind::kTuple, value);
       case ValueKind::kList: return container(Kind::kList, value);
+      case ValueKind::kLongList: return longList(value);
       case ValueKind::kDict: return value->cls ? subclass(Kind::kDict, value) : container(Kind::kDict, value);
       case ValueKind::kDeque: return deque(value);
       case ValueKind::kSlice: return container(Kind::kSlice, value);
@@ -363,6 +365,40 @@ class ExitBuilder {
     return node;
   }
 
+  ExitNode longList(Value* value) {
+    if (LongList{trace_, value}.isCounted()) cannotLeave(value, "a list of which array data decides how long it is");
+    for (const auto& [list, array] : trace_.branches.held()) {
+      if (list != value) continue;
+      Value* as = leaving_.try_emplace(array, value).first->second;
+      if (as != value) trace_.branches.refuse(value);
+    }
+    ExitNode node{.kind = ExitNode::Kind::kItems};
+    node.children.push_back(addNode(describe(LongList{trace_, value}.length())));
+    size_t part = 2;
+    node.children.push_back(itemOf(value->base, *value, part));
+    return node;
+  }
+
+  int itemOf(const Value* form, const Value& list, size_t& part) {
+    if (form->kind == ValueKind::kTuple) {
+      ExitNode node{.kind = ExitNode::Kind::kTuple};
+      for (const Value* item : form->items) node.children.push_back(itemOf(item, list, part));
+      return addNode(std::move(node));
+    }
+    const int index = output(list.items[part++]->node);
+    if (form->which)
+      return addNode({.kind = ExitNode::Kind::kMixed, .index = index, .which = output(list.items[part++]->node)});
+    switch (form->kind) {
+      case ValueKind::kArray: return addNode({.kind = ExitNode::Kind::kRow, .index = index});
+      case ValueKind::kArrayScalar: return addNode({.kind = ExitNode::Kind::kArrayScalar, .index = index});
+      case ValueKind::kPyFloat: return addNode({.kind = ExitNode::Kind::kPyFloat, .index = index});
+      case ValueKind::kDataInt: return addNode({.kind = ExitNode::Kind::kDataInt, .index = index});
+      case ValueKind::kPyBool: return addNode({.kind = ExitNode::Kind::kPyBool, .index = index});
+      case ValueKind::kPyComplex: return addNode({.kind = ExitNode::Kind::kPyComplex, .index = index});
+      default: FW_UNREACHABLE();
+    }
+  }
+
   ExitNode array(Value* value) {
     ExitNode node{.kind = ExitNode::Kind::kArray, .writeable = !value->frozen};
     Value* root = value;
@@ -393,6 +429,8 @@ class ExitBuilder {
   /// Which array leaves must be known: an array may leave as one that may be another only if that does not leave, too.
   void checkIdentity(Value* root) {
     if (root->kind == ValueKind::kUnjoined || (root->joined && !Branches::isOwn(root))) trace_.branches.refuse(root);
+    if (auto as = leaving_.find(root); as != leaving_.end() && as->second->kind == ValueKind::kLongList)
+      trace_.branches.refuse(as->second);
     for (Value* owner : trace_.branches.owners(root)) {
       Value* as = leaving_.try_emplace(owner, root).first->second;
       if (as != root) trace_.branches.refuse(as->joined ? as : root);

@@ -25,7 +25,10 @@ struct ExitNode {
     kMixed,  ///< graph output `index`, f64 or i64, as a number of the class that output `which` says (mixed_numbers.h)
     kPyInt,  ///< value of `sym`
     kTuple,
-    kList,  ///< children
+    kList,   ///< children
+    kItems,  ///< a list: children[0] = its length, children[1] = what an item is like, a tree of tuples and of numbers
+             ///< and kRow, of which each item has the next element of the graph output
+    kRow,    ///< in kItems: part of graph output `index` as an array of its own
     kSet,
     kFrozenSet,  ///< children, hashable by code that is not the user's
     kDict,       ///< children = key, value, key, value ...

@@ -13,6 +13,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/numpy/error_state.h"
 #include "frame_eval/numpy/random.h"
 #include "frame_eval/policy.h"
@@ -150,7 +151,8 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
   PyObject* found = lookUp(type, name);
   container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kDeque || self->kind == ValueKind::kIterator ||
                self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict ||
-               self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
+               isLongList(self) || self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt ||
+               self->kind == ValueKind::kPyBool;
   if (!container || !found || !PyObject_TypeCheck(found, &PyMethodDescr_Type)) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }

@@ -6,6 +6,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
 
@@ -46,6 +47,10 @@ void Interpreter::spliceList(Value* list, size_t lo, size_t hi, std::vector<Valu
 
 /// Appends without looking at what is there.
 void Interpreter::extendList(Value* list, std::vector<Value*> items) {
+  if (isLongList(list)) {
+    for (Value* item : items) LongList{trace_, list}.append(item);
+    return;
+  }
   if (list->kind == ValueKind::kList) {
     size_t end = list->items.size();
     return spliceList(list, end, end, std::move(items));
@@ -171,6 +176,7 @@ Value* Interpreter::length(Value* container) {
   numpy::settled(trace_, container);
   if (isNumpy(container)) return numpy::length(trace_, container);
   switch (container->kind) {
+    case ValueKind::kLongList: return LongList{trace_, container}.length();
     case ValueKind::kTuple:
     case ValueKind::kList:
     case ValueKind::kDict:
@@ -250,6 +256,7 @@ Value* Interpreter::getItem(Value* container, Value* index) {
 Value* Interpreter::plainItem(Value* container, Value* index) {
   numpy::settled(trace_, container);
   if (isNumpy(container)) return numpy::getItem(trace_, container, index);
+  if (isLongList(container)) return LongList{trace_, container}.item(index);
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     bool slice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
     if (slice) return sliceItems(container, index);

@@ -3,7 +3,10 @@
 // that ends the trace suspended inside try or with makes a break where it was made.
 #include "frame_eval/generator.h"
 
+#include <algorithm>
+
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/unwind.h"
 #include "graph/support/check.h"
 
@@ -238,7 +241,29 @@ Value* Interpreter::closeGenerator(GeneratorIterator& generator) {
 
 void Interpreter::onYieldValue(const Instr&) {
   if (!frame_->generator) trace_.fail(BreakReason::kGenerator, text(frame_->object()->co_qualname));
-  frame_->yielded = trace_.open(popRaw());
+  Value* value = trace_.open(popRaw());
+  if (!frame_->collects) {
+    frame_->yielded = value;
+    return;
+  }
+  extendList(frame_->collects, {value});
+  push(trace_.constant(Py_None));
+}
+
+/// What a generator yields that is not started and has a loop of the graph, as a list; null for others.
+Value* Interpreter::collected(Value* iterable) {
+  GeneratorIterator* generator = trace_.loops ? generatorOf(iterable) : nullptr;
+  const bool whole = generator && generator->frame && !generator->started && !generator->running &&
+                     trace_.loops->yields.contains(generator->frame->object());
+  if (!whole) return nullptr;
+  Value* list = trace_.list({});
+  generator->frame->collects = list;
+  (void)resume(*generator, nullptr, nullptr);
+  const bool numbers = isLongList(list) || std::all_of(list->items.begin(), list->items.end(), [](Value* item) {
+                         return item->isNumeric() || (item->isConstant() && isPlain(item->object.get()));
+                       });
+  if (!numbers) trace_.fail(BreakReason::kGenerator, "a generator of other things than numbers");
+  return list;
 }
 
 void Interpreter::onGetYieldFromIter(const Instr&) { push(iteratorOf(pop())); }

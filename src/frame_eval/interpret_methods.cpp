@@ -9,6 +9,7 @@
 #include "frame_eval/interpreter.h"
 #include "frame_eval/library_calls.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/numpy/error_state.h"
 #include "frame_eval/numpy/random.h"
 #include "frame_eval/sets.h"
@@ -31,6 +32,11 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
   switch (self->kind) {
     case ValueKind::kArray:
     case ValueKind::kArrayScalar: return LibraryCalls{*this, trace_}.callMethod(self, name, std::move(args));
+    case ValueKind::kLongList:
+      if (!args.keywords.empty() || args.positional.size() != 1 || (name != "append" && name != "extend"))
+        trace_.fail(BreakReason::kUnsupportedCall, "list." + name + " of a long list");
+      extendList(self, name == "append" ? args.positional : iterate(args.positional[0]));
+      return trace_.constant(Py_None);
     case ValueKind::kList:
     case ValueKind::kTuple: return listMethod(self, name, args);
     case ValueKind::kDict: return dictMethod(self, name, args);

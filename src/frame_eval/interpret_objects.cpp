@@ -89,6 +89,7 @@ void Interpreter::genericStore(Value* self, PyTypeObject* type, PyObject* name, 
   }
   if (!slot && !hasInstanceDict(type)) raises("AttributeError: " + describeAttribute(type, name));
   if (!value && !storedAttribute(self, name, slot)) raises("AttributeError: " + describeAttribute(type, name));
+  const auto isIt = [&](const auto& attribute) { return attribute.first.get() == name; };
   if (self->source.valid()) {
     cpython::AttributeCell cell(name);
     auto own = slot ? cpython::instanceAttribute(self->object.get(), cell)
@@ -96,6 +97,11 @@ void Interpreter::genericStore(Value* self, PyTypeObject* type, PyObject* name, 
     if (own.state == cpython::LookupState::kRefused) {
       trace_.fail(BreakReason::kUnsupportedWrite, "attribute " + describeAttribute(type, name));
     }
+    // Who may go back has to find what there was.
+    const bool unread = trace_.watchers > 0 && own.state == cpython::LookupState::kFound &&
+                        std::none_of(self->overlay.begin(), self->overlay.end(), isIt);
+    if (Value* was = unread ? storedAttribute(self, name, slot) : nullptr)
+      self->overlay.emplace_back(Ref::create(name), was);
   }
   trace_.effectAttr(self, trace_.constant(name), value);
   for (size_t i = 0; i < self->overlay.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/sets.h"
@@ -417,10 +418,11 @@ bool Interpreter::is(Value* left, Value* right) {
   }
   // One Value per mutable object, so that these are two; what has a source may be another object in the next call.
   auto identifiable = [](Value* v) {
-    return v->kind == ValueKind::kArray || v->kind == ValueKind::kList || v->kind == ValueKind::kDict ||
-           v->kind == ValueKind::kSet || v->kind == ValueKind::kDeque || v->kind == ValueKind::kException ||
-           v->kind == ValueKind::kOpaque || v->kind == ValueKind::kObject || v->kind == ValueKind::kInstance ||
-           v->kind == ValueKind::kCell || v->kind == ValueKind::kFunction || v->kind == ValueKind::kIterator;
+    return v->kind == ValueKind::kArray || v->kind == ValueKind::kList || isLongList(v) ||
+           v->kind == ValueKind::kDict || v->kind == ValueKind::kSet || v->kind == ValueKind::kDeque ||
+           v->kind == ValueKind::kException || v->kind == ValueKind::kOpaque || v->kind == ValueKind::kObject ||
+           v->kind == ValueKind::kInstance || v->kind == ValueKind::kCell || v->kind == ValueKind::kFunction ||
+           v->kind == ValueKind::kIterator;
   };
   if (identifiable(left) && identifiable(right)) {
     bool outside = left->source.valid() && right->source.valid();

@@ -258,16 +258,18 @@ void Interpreter::onLoadDeref(const Instr& instr) {
 
 void Interpreter::onStoreDeref(const Instr& instr) {
   Value* cell = cellAt(instr.arg);
-  cell->items[0] = popRaw();
+  Value* content = popRaw();
+  if (trace_.watchers > 0) (void)contentOf(cell);
+  trace_.effectCell(cell, content);
+  cell->items[0] = content;
   cell->opened = true;
-  trace_.effectCell(cell, cell->items[0]);
 }
 
 void Interpreter::onDeleteDeref(const Instr& instr) {
   Value* cell = cellAt(instr.arg);
   if (!contentOf(cell)) raises("NameError");
-  cell->items[0] = nullptr;
   trace_.effectCell(cell, nullptr);
+  cell->items[0] = nullptr;
 }
 
 // ---- globals ------------------------------------------------------------------------------------------------------

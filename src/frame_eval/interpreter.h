@@ -206,7 +206,7 @@ class Interpreter : InterpreterState {
   [[noreturn]] void stopIteration(Value* returned);
   Value *thrownBy(const CallArgs& args), *delegate(const GeneratorIterator& generator),
       *closeGenerator(GeneratorIterator& generator);
-  Value* throwInto(GeneratorIterator& generator, Value* exception);
+  Value *throwInto(GeneratorIterator& generator, Value* exception), *collected(Value* iterable);
   Value* generatorMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* iteratorMethod(Value* self, const std::string& name, const CallArgs& args);
   Value *returnedBy(Value* iterator), *callMade(Value* made, CallArgs args), *loadedModule(const std::string& name);

@@ -7,6 +7,7 @@
 #include "cpython/objects.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
@@ -180,6 +181,7 @@ Value* Interpreter::iteratorOf(Value* iterable) {
                           ConstantStep{iterable, iterate(iterable)});
     case ValueKind::kDeque: return Collections{*this, trace_}.dequeIterator(iterable, false);
     case ValueKind::kArray: return arrayIterator(iterable, false);
+    case ValueKind::kLongList: return LongList{trace_, iterable}.iterator();
     default: break;
   }
   Value* iterator = trace_.make(ValueKind::kIterator);

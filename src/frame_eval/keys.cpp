@@ -7,6 +7,7 @@
 #include "cpython/hash_tables.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
@@ -80,7 +81,7 @@ Value* Interpreter::key(Value* value) {
     Ref object = trace_.asObject(value);
     return object && isPlain(object.get()) ? trace_.constant(object) : value;
   }
-  bool unhashable = value->kind == ValueKind::kList || value->kind == ValueKind::kDict ||
+  bool unhashable = value->kind == ValueKind::kList || isLongList(value) || value->kind == ValueKind::kDict ||
                     value->kind == ValueKind::kSet || value->kind == ValueKind::kArray ||
                     value->kind == ValueKind::kDeque;
   if (unhashable) raiseAbout(PyExc_TypeError, std::string("unhashable type: '") + trace_.typeOf(value)->tp_name + "'");

@@ -7,6 +7,7 @@
 #include "frame_eval/branch_join.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
@@ -34,7 +35,7 @@ class LoopEnd {
         key_(key) {}
 
   LoopLeft run() {
-    for (const CarriedVariable& v : loop_.variables) addVariable(v);
+    for (CarriedVariable& v : loop_.variables) addVariable(v);
     for (const CarriedContent& c : loop_.contents) {
       contents_.push_back(carried_.size());
       carried_.push_back({c.from, c.given, c.end});
@@ -48,6 +49,18 @@ class LoopEnd {
       numpy::replaceContent(trace_, loop_.contents[i].owner, results[contents_[i]]);
     for (const auto& [value, result] : made_) value->node = results[result];
     for (const auto& [slot, value] : slots_) frame_.slots[slot] = value;
+    for (const CarriedParts& parts : loop_.parts) {
+      const bool same = parts.shape.size() == 1 && loop_.variables[parts.first].kind == CarriedKind::kSame;
+      if (same) continue;
+      const CarriedPlace& place = parts.place;
+      Value* after = assemble(trace_, parts, [&](size_t variable) { return loop_.variables[variable].after; });
+      if (place.owner) {
+        trace_.effectHeld(place.owner, place.at, place.attribute, after);
+        ++place.owner->changes;
+      }
+      valueAt(frame_, place) = after;
+    }
+    for (const auto& [list, room] : loop_.rooms) list->items[1] = trace_.pyInt(room);
     for (Value* value : loop_.forgotten) forget(value, "an array is written in the loop that it may be");
     if (way) left_.way = DataInts{trace_}.make(results[*way], {0, 16});
     return std::move(left_);
@@ -59,11 +72,13 @@ class LoopEnd {
     trace_.loops->unknownBehind[value] = key_;
   }
 
-  Value* unknown(size_t slot, const std::string& why) {
+  Value* unknown(const std::string& what, const std::string& why) {
     Value* v = trace_.make(ValueKind::kUnjoined);
-    PyObject* name = PyTuple_GET_ITEM(frame_.object()->co_localsplusnames, static_cast<Py_ssize_t>(slot));
-    forget(v, text(name) + " " + why);
+    forget(v, what + " " + why);
     return v;
+  }
+  std::string nameOf(size_t slot) const {
+    return text(PyTuple_GET_ITEM(frame_.object()->co_localsplusnames, static_cast<Py_ssize_t>(slot)));
   }
 
   /// Whether it may be another in each turn. What calls decide may be, wherever they are.
@@ -82,34 +97,22 @@ class LoopEnd {
     return made;
   }
 
-  /// Behind the loop, the variable is that. Items of a tuple come one by one.
-  void place(const CarriedVariable& v, Value* value) {
-    if (v.item < 0) {
-      slots_.emplace_back(v.slot, value);
-      return;
-    }
-    items_.push_back(value);
-    if (v.item + 1 == v.items) slots_.emplace_back(v.slot, trace_.tuple(std::exchange(items_, {})));
-  }
-
-  void addVariable(const CarriedVariable& v) {
+  void addVariable(CarriedVariable& v) {
     using Kind = CarriedVariable::Kind;
     if (v.kind == Kind::kSame) {
-      if (v.item >= 0) place(v, v.begin);
+      v.after = v.begin;
       return;
     }
     if (v.kind == Kind::kInt) {
       graph::SymContext& syms = trace_.syms();
-      const bool counted = loop_.certain && loop_.rounds && !loop_.again;
+      const bool counted = loop_.rounds && !loop_.again && (loop_.certain || loop_.counted);
       if (!counted && v.answer.valid()) {
-        place(v, result(dataInt(kTurnInts), carried_.size()));
+        v.after = result(dataInt(kTurnInts), carried_.size());
         carried_.push_back({v.from, {}, v.answer});
         return;
       }
-      Value* value =
-          counted ? trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, *loop_.rounds))))
-                  : unknown(v.slot, "depends on the number of turns");
-      place(v, value);
+      v.after = counted ? trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, *loop_.rounds))))
+                        : unknown("a number", "depends on the number of turns");
       return;
     }
     const size_t number = carried_.size();
@@ -120,7 +123,7 @@ class LoopEnd {
     if (v.kind == Kind::kDataInt) {
       Value* value = dataInt(kTurnInts);
       after_[v.end] = value;
-      place(v, result(value, number));
+      v.after = result(value, number);
       return;
     }
     if (v.kind == Kind::kNumber) {
@@ -131,7 +134,7 @@ class LoopEnd {
         mix(value, which, v.given->range);
         after_[v.end] = value;
       }
-      place(v, result(value, number));
+      v.after = result(value, number);
       return;
     }
     Value* value = trace_.array(ValueId());
@@ -140,7 +143,7 @@ class LoopEnd {
     if (!loop_.certain || !fresh) trace_.branches.noteJoined(value, v.begin, fresh ? v.begin : v.end);
     if (fresh) trace_.branches.noteSuccessor(value, v.end);
     after_[v.end] = value;
-    place(v, result(value, number));
+    v.after = result(value, number);
   }
 
   void addTemporary(size_t slot, Value* end) {
@@ -148,7 +151,7 @@ class LoopEnd {
     Value* known = end && end->kind != ValueKind::kNull ? temporary(slot, end) : end;
     if (!loop_.certain && known) {  // a turn that has left the loop has been one
       if (loop_.way.valid()) left_.slots.emplace_back(slot, known);
-      known = unknown(slot, "is known only if there is a turn");
+      known = unknown(nameOf(slot), "is known only if there is a turn");
     }
     slots_.emplace_back(slot, known);
   }
@@ -171,7 +174,7 @@ class LoopEnd {
       if (!varies(number)) return end;
       const std::optional<SymId> last =
           loop_.again || trace_.decided.contains(number) ? std::nullopt : trace_.turns.inLastTurn(end->sym);
-      return last ? trace_.pyInt(*last) : unknown(slot, "is not known");
+      return last ? trace_.pyInt(*last) : unknown(nameOf(slot), "is not known");
     }
     if (auto known = after_.find(end); known != after_.end()) return known->second;
     if (before_.knows(end)) return end;
@@ -193,7 +196,7 @@ class LoopEnd {
     }
     const bool fresh =
         end->kind == ValueKind::kArray && !end->source.valid() && !end->base && !end->joined && !varies(end->node);
-    if (!fresh) return unknown(slot, "is not known");
+    if (!fresh) return unknown(nameOf(slot), "is not known");
     Value* value = trace_.array(ValueId());
     value->frozen = end->frozen;
     trace_.branches.noteSuccessor(value, end);
@@ -219,7 +222,6 @@ class LoopEnd {
   std::vector<size_t> contents_;                  ///< numbers of results
   std::vector<std::pair<Value*, size_t>> made_;   ///< and the result that each is
   std::vector<std::pair<size_t, Value*>> slots_;  ///< what they hold behind the loop
-  std::vector<Value*> items_;                     ///< of the tuple at hand
   LoopLeft left_;
   absl::flat_hash_map<Value*, Value*> after_;  ///< what a turn leaves, and what that is behind the loop
 };

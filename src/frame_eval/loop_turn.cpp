@@ -5,6 +5,7 @@
 #include "frame_eval/branch_join.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
@@ -46,24 +47,18 @@ void Rolling::giveValues(SymId symbol) {
       v.given->frozen = v.begin->frozen;
       trace_.branches.noteJoined(v.given, v.begin, v.begin);
     }
-    if (v.item < 0) frame_.slots[v.slot] = v.given;
   }
-  giveTuples();
+  for (const CarriedParts& parts : parts_) {
+    const CarriedVariable& first = variables_[parts.first];
+    if (parts.shape.size() == 1 && first.kind == Kind::kSame) continue;
+    if (parts.place.owner) trace_.noteChange(parts.place.owner);
+    valueAt(frame_, parts.place) = assemble(trace_, parts, [&](size_t i) {
+      return variables_[i].kind == Kind::kSame ? variables_[i].begin : variables_[i].given;
+    });
+  }
   for (CarriedContent& c : contents_) {
     c.given = nodes[next++];
     numpy::setContent(trace_, c.owner, c.given);
-  }
-}
-
-void Rolling::giveTuples() {
-  for (size_t i = 0; i < variables_.size(); i += static_cast<size_t>(std::max(1, variables_[i].items))) {
-    if (variables_[i].item < 0) continue;
-    std::vector<Value*> items;
-    for (int k = 0; k < variables_[i].items; ++k) {
-      const CarriedVariable& v = variables_[i + static_cast<size_t>(k)];
-      items.push_back(v.given ? v.given : v.begin);
-    }
-    frame_.slots[variables_[i].slot] = trace_.tuple(std::move(items));
   }
 }
 
@@ -96,14 +91,21 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   const size_t begin = trace_.graph().size();
   const unsigned branches = trace_.branches.begun;
   const SymId symbol = trace_.turns.enter(last);
+  symbol_ = symbol;
+  rounds_ = rounds;
+  held_ = trace_.branches.held().size();
   giveValues(symbol);
   frame_.goesOn = trace_.constant(Py_True);
   frame_.way = trace_.pyInt(syms.constant(0));
+  const auto itemOf = [&](int turn) -> Value* {
+    return items ? items->item(syms.canonical(syms.add(syms.mul(period, symbol), syms.constant(turn)))) : nullptr;
+  };
   for (int turn = 0; turn < period_; ++turn) {
-    Value* item = nullptr;
-    if (items) item = items->item(syms.canonical(syms.add(syms.mul(period, symbol), syms.constant(turn))));
+    Value* item = itemOf(turn);
     runBody(item);
     if (leaves_) refuse("it is left from inside");
+    const auto grows = [](const CarriedParts& parts) { return parts.place.owner && isLongList(parts.place.owner); };
+    if (item && std::any_of(parts_.begin(), parts_.end(), grows)) (void)itemOf(turn);  // breaks if it walks that
   }
   // What no instruction of the loop writes: a way out of it has done more than to leave.
   const auto isWritten = [&](size_t slot) {
@@ -121,6 +123,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (!endless && period_ > 1) refuse("it is left while arrays change places");
   TracedLoop loop{begin, 0, symbol, rounds};
   loop.certain = certain;
+  loop.counted = endless && rounds && (certain || graph::refinedRange(syms, *rounds).lo >= 0);
   if (!endless) loop.again = trace_.operand(frame_.goesOn).value;
   const bool closed = isClosed(before, loop.forgotten);
   if (closed) {
@@ -129,12 +132,13 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     auto counted = [&](Value* v) { return v && v->kind == ValueKind::kPyInt && trace_.turns.contains(v->sym); };
     if (!edges_.empty()) loop.way = ints.of(frame_.way)->node;
     for (CarriedVariable& v : variables_) {
-      if (v.kind != Kind::kInt || endless) continue;
+      if (v.kind != Kind::kInt || loop.counted) continue;
       Value *from = ints.of(v.begin), *to = ints.of(v.end);
       if (!from || !to) continue;
       v.from = from->node;
       v.answer = to->node;
     }
+    loop.parts = parts_;
     loop.variables = variables_;
     for (size_t slot : temporaries_) {
       Value* end = frame_.slots[slot];
@@ -143,6 +147,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     }
     for (CarriedContent& c : contents_) c.end = c.owner->node;
     loop.contents = contents_;
+    loop.rooms = rooms_;
     loop.end = trace_.graph().size();
   }
   before.restore();
@@ -151,11 +156,14 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     trace_.line = line_;
     trace_.graph().setLine(static_cast<uint32_t>(line_));
     left_ = endLoop(trace_, frame_, before, loop, key());
+    closeLists();
     trace_.decided.forget(begin);
   } else {
     trace_.branches.drop(begin, branches);
   }
   trace_.turns.leave();
+  if (!closed) growLists(before);
+  symbol_.reset();
   return closed;
 }
 
@@ -167,22 +175,47 @@ bool Rolling::mayBeWritten(Value* joined) const {
   });
 }
 
+/// Whether lists get arrays that the next turn finds. What a list gets has to be another array each time, which the
+/// turn has made, or the one before.
+bool Rolling::holdsHandedOn(const BranchState& before) {
+  const auto& held = trace_.branches.held();
+  const auto isHeld = [&](const Value* array) {
+    return std::any_of(held.begin() + static_cast<ptrdiff_t>(held_), held.end(),
+                       [&](const auto& h) { return h.second == array && h.first->kind != ValueKind::kArray; });
+  };
+  std::vector<Value*> earlier;  // what such an array may be
+  bool handsOn = false;
+  for (const CarriedVariable& v : variables_) {
+    handsOn |= v.end && isHeld(v.end);
+    if (v.kind != Kind::kArray || !v.given || !isHeld(v.given)) continue;
+    handsOn = true;
+    if (v.end->joined || isHeld(v.end)) refuse("a list may get an array twice");
+    earlier.push_back(v.given);
+    for (Value* owner : trace_.branches.owners(v.given)) earlier.push_back(owner);
+  }
+  for (size_t i = held_; i < held.size(); ++i) {
+    const auto& [list, array] = held[i];
+    if (list->kind == ValueKind::kArray || std::find(earlier.begin(), earlier.end(), array) != earlier.end()) continue;
+    if (array->joined || before.knows(array)) refuse("a list gets an array that was there before");
+  }
+  return handsOn;
+}
+
 /// Whether the turn leaves, of everything that it changes, what a turn finds.
-bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten) {
+bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
   if (auto why = before.irreversible()) refuse("a turn " + *why);
-  if (!addContents(before, &forgotten)) return false;
+  const Found found = addContents(before, &forgotten);
+  if (found == Found::kOthers) refuse("a turn changes what a container or an object holds");
+  if (found == Found::kMore) return false;
+  findEnds();
   bool handsOn = false, writes = false;  // an array of the turn before; into one
-  PyObject* names = frame_.object()->co_localsplusnames;
   MixedNumbers numbers{trace_};
   for (CarriedVariable& v : variables_) {
-    v.end = endOf(v);
-    const std::string name = text(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(v.slot)));
     bool alike = v.end && v.end->kind != ValueKind::kUnjoined;
     if (alike) trace_.open(v.end);
     const bool whole = alike && v.begin && DataInts::isWhole(v.begin) && DataInts::isWhole(v.end);
     const bool mixes = alike && !v.mixes && v.begin && MixedNumbers::is(v.end);
-    if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt;
-        dtype && mixed_.insert(v.id()).second) {
+    if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt; dtype && mixed_.insert(v.id).second) {
       v.kind = Kind::kNumber;
       v.mixes = dtype;
       v.least = std::min(numbers.leastClass(v.begin), numbers.leastClass(v.end));
@@ -219,14 +252,14 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
         const bool fresh = alike && !v.end->source.valid() && !v.end->joined && !before.knows(v.end);
         alike = alike && (fresh || v.end->joined);
         handsOn |= !fresh;
-        if (alike && !fresh && mayBeWritten(v.end)) refuse(name + " may be an array that is written");
+        if (alike && !fresh && mayBeWritten(v.end)) refuse(nameOf(v) + " may be an array that is written");
         writes |= v.given->node != v.placeholder;
         for (const CarriedVariable& o : variables_)
-          if (fresh && &o != &v && o.kind == Kind::kArray && frame_.slots[o.slot] == v.end) alike = false;
+          if (fresh && &o != &v && o.kind == Kind::kArray && o.end == v.end) alike = false;
         break;
       }
     }
-    if (!alike && whole && (v.kind == Kind::kInt || v.kind == Kind::kSame) && data_.insert(v.id()).second) {
+    if (!alike && whole && (v.kind == Kind::kInt || v.kind == Kind::kSame) && data_.insert(v.id).second) {
       v.kind = Kind::kDataInt;
       return false;
     }
@@ -234,17 +267,18 @@ bool Rolling::isClosed(const BranchState& before, std::vector<Value*>& forgotten
     if (!alike && v.kind == Kind::kSame && v.begin && v.end && !v.end->isUnsure()) {
       const bool arrays = v.begin->kind == ValueKind::kArray && v.end->kind == ValueKind::kArray;
       const bool numbers = numberKind(v.begin) != ValueKind::kNull && numberKind(v.begin) == numberKind(v.end);
-      if ((arrays && v.item < 0) || numbers) {
+      if (arrays || numbers) {
         v.kind = arrays ? Kind::kArray : Kind::kNumber;
         return false;
       }
     }
-    if (!alike) refuse(name + " is not of one kind in all turns");
+    if (!alike) refuse(nameOf(v) + " is not of one kind in all turns");
   }
+  handsOn |= holdsHandedOn(before);
   if (handsOn && writes) refuse("it is not known which array is written");
   for (const CarriedContent& c : contents_)
     if (!areAlike(trace_, c.from, c.owner->node)) refuse("an array has another layout behind a turn");
-  return true;
+  return findRooms(before);
 }
 
 }  // namespace fw::capture

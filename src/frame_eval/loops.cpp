@@ -16,6 +16,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "frame_eval/unwind.h"
@@ -39,14 +40,6 @@ constexpr int kMostAttempts = 12;
 /// windows.
 constexpr int kMostInside = 8;
 constexpr int kMostPeriod = 4;
-
-bool isInt(const Value* v) {
-  if (v->kind == ValueKind::kPyInt) return true;
-  if (!v->isConstant() || !PyLong_CheckExact(v->object.get())) return false;
-  int overflow = 0;
-  (void)PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
-  return overflow == 0;
-}
 
 /// The array whose memory it is; null for what is none.
 template <typename V>
@@ -81,7 +74,7 @@ void Rolling::refuse(const std::string& why) {
   bool another = false;
   for (const CarriedVariable& v : variables_) {
     if (v.kind != Kind::kInt || trace_.syms().asConst(v.step)) continue;
-    another |= trace_.loops->computed[key()].insert(v.id()).second;
+    another |= trace_.loops->computed[key()].insert(v.id).second;
   }
   if (another) throw LoopsDecided{};
   trace_.loops->refused[key()] = why;
@@ -182,7 +175,8 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   // Where there may be no turn, what is decided in one holds for any.
   SymId number = zero;
   mayHaveNoTurn_ = varies;
-  if (varies) number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
+  symbol_.reset();
+  if (varies) symbol_ = number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
   const Probed probed = recall() ? Probed::kSame : probe([&] { return items.item(number); }, !varies);
   if (varies) trace_.turns.leave();
   if (probed != Probed::kSame) {
@@ -361,7 +355,8 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   Value* outer = std::exchange(frame_.goesOn, trace_.constant(Py_True));
   Value* outerWay = std::exchange(frame_.way, trace_.pyInt(trace_.syms().constant(0)));
   runBody(item());  // what the item is made of is forgotten as well
-  if (leaves_) {    // for certain, in this turn
+  if (frame_.yielded && trace_.loops->yields.insert(frame_.object()).second) throw LoopsDecided{};
+  if (leaves_) {  // for certain, in this turn
     if (auto why = before.irreversible()) refuse("a turn " + *why);
     before.restore();
     frame_.pc = header_;
@@ -374,21 +369,22 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   frame_.goesOn = outer;
   frame_.way = outerWay;
   variables_.clear();
+  parts_.clear();
   bool same = true;
-  std::vector<Value*> ends;
   for (size_t slot : live_) {
-    if (Value* end = frame_.slots[slot]; end && end->kind != ValueKind::kUnjoined) trace_.open(end);
-    same = classifyAll(slot, slots[slot], before, ends) && same;
+    Value* end = frame_.slots[slot];
+    if (end && end->kind != ValueKind::kUnjoined) trace_.open(end);
+    same = addParts({nullptr, slot}, slots[slot], end, before) && same;
   }
+  contents_.clear();
+  grown_.clear();
+  same = addContents(before, nullptr) != Found::kOthers && same;
   if (!same && mayKeep && !leaves) return Probed::kKept;
   if (auto why = before.irreversible()) refuse("a turn " + *why);
-  if (same) {
-    period_ = periodOf(ends);
-    contents_.clear();
-    (void)addContents(before, nullptr);
-  }
+  if (same) period_ = period();
   before.restore();
   trace_.branches.drop(begin, branches);
+  if (same) growLists(before);
   return same ? Probed::kSame : Probed::kOthers;
 }
 
@@ -398,16 +394,19 @@ bool Rolling::recall() {
   if (known == trace_.loops->shapes.end() || known->second.variables.size() != live_.size()) return false;
   const LoopShape& shape = known->second;
   variables_.clear();
+  parts_.clear();
   contents_.clear();
+  grown_.clear();
   for (size_t i = 0; i < live_.size(); ++i) {
     const LoopShape::Variable& as = shape.variables[i];
     Value* begin = frame_.slots[live_[i]];
-    CarriedVariable variable{as.kind, live_[i], begin};
+    CarriedVariable variable{.kind = as.kind, .part = i, .begin = begin, .id = live_[i]};
+    parts_.push_back({{nullptr, live_[i]}, i, {-1}});
     bool alike = as.kind == Kind::kSame || begin;
     switch (as.kind) {
       case Kind::kSame: break;
       case Kind::kInt:
-        alike = alike && isInt(begin);
+        alike = alike && isSymbolicInt(begin);
         variable.step = trace_.syms().constant(as.step);
         break;
       case Kind::kDataInt: alike = alike && DataInts::isInt(begin); break;
@@ -441,9 +440,8 @@ bool Rolling::recall() {
 
 /// For the next trace of the loop that has been traced. The frame is as it was in front of it.
 void Rolling::remember() {
-  const auto isItem = [](const CarriedVariable& v) { return v.item >= 0; };
-  if (period_ > 1 || trace_.loops->shapeless.contains(key()) ||
-      std::any_of(variables_.begin(), variables_.end(), isItem))
+  const auto isVariable = [](const CarriedParts& p) { return !p.place.owner && p.shape.size() == 1; };
+  if (period_ > 1 || trace_.loops->shapeless.contains(key()) || !std::all_of(parts_.begin(), parts_.end(), isVariable))
     return;
   LoopShape shape{{}, {}, data_, mixed_};
   for (const CarriedVariable& v : variables_) {
@@ -459,94 +457,15 @@ void Rolling::remember() {
   trace_.loops->shapes.insert_or_assign(key(), std::move(shape));
 }
 
-/// Of a tuple that the trace knows: one of another object may be looked at by others.
-std::optional<std::vector<Value*>> Rolling::itemsOf(const Value* tuple) const {
-  if (!tuple || tuple->source.valid()) return std::nullopt;
-  if (tuple->kind == ValueKind::kTuple && !tuple->cls && tuple->overlay.empty()) return tuple->items;
-  if (!isConstantOf(tuple, &PyTuple_Type)) return std::nullopt;
-  std::vector<Value*> items;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple->object.get()); ++i)
-    items.push_back(trace_.constant(PyTuple_GET_ITEM(tuple->object.get(), i)));
-  return items;
-}
-
-/// What a turn has left of the variable; null if its slot holds no such tuple.
-Value* Rolling::endOf(const CarriedVariable& v) const {
-  Value* end = frame_.slots[v.slot];
-  if (v.item < 0) return end;
-  const auto items = itemsOf(end);
-  return items && items->size() == static_cast<size_t>(v.items) ? (*items)[static_cast<size_t>(v.item)] : nullptr;
-}
-
-/// The variable of the slot, or, if it is a tuple of as many numbers before and after a turn, one for each. False if it
-/// is of other kinds.
-bool Rolling::classifyAll(size_t slot, Value* begin, const BranchState& before, std::vector<Value*>& ends) {
-  Value* end = frame_.slots[slot];
-  const auto first = begin == end ? std::nullopt : itemsOf(begin), last = first ? itemsOf(end) : std::nullopt;
-  if (!last || first->empty() || first->size() != last->size()) {
-    ends.push_back(end);
-    const std::optional<CarriedVariable> variable = classify(slot, begin, end, before);
-    if (variable) variables_.push_back(*variable);
-    return variable.has_value();
-  }
-  for (size_t i = 0; i < first->size(); ++i) {
-    ends.push_back((*last)[i]);
-    std::optional<CarriedVariable> variable = classify(slot, (*first)[i], (*last)[i], before, static_cast<int>(i));
-    if (!variable || variable->kind == Kind::kArray) return false;
-    variable->item = static_cast<int>(i);
-    variable->items = static_cast<int>(first->size());
-    variables_.push_back(*variable);
-  }
-  return true;
-}
-
-std::optional<CarriedVariable> Rolling::classify(size_t slot, Value* begin, Value* end, const BranchState& before,
-                                                 int item) const {
-  const size_t id = CarriedVariable::idOf(slot, item);
-  CarriedVariable variable{Kind::kSame, slot, begin};
-  if (begin == end) return variable;
-  if (!begin || !end || end->kind == ValueKind::kUnjoined) return std::nullopt;
-  if (areEqualConstants(begin, end)) return variable;
-  if (DataInts::isWhole(begin) && DataInts::isWhole(end) && (data_.contains(id) || DataInts::any(begin, end))) {
-    variable.kind = Kind::kDataInt;
-    return variable;
-  }
-  if (isInt(begin) && isInt(end)) {
-    variable.kind = Kind::kInt;
-    variable.step = trace_.syms().canonical(trace_.syms().sub(trace_.asSym(end), trace_.asSym(begin)));
-    return variable;
-  }
-  const bool mixes = mixed_.contains(id) || MixedNumbers::is(begin) || MixedNumbers::is(end) || mayHaveNoTurn_;
-  if (const auto dtype = mixes ? MixedNumbers{trace_}.common(begin, end) : std::nullopt) {
-    variable.kind = Kind::kNumber;
-    variable.mixes = dtype;
-    variable.least = std::min(MixedNumbers{trace_}.leastClass(begin), MixedNumbers{trace_}.leastClass(end));
-    return variable;
-  }
-  if (const ValueKind kind = numberKind(begin); kind != ValueKind::kNull) {
-    if (kind != numberKind(end)) return std::nullopt;
-    variable.kind = Kind::kNumber;
-    variable.from = trace_.operand(begin).value;
-    if (!areAlike(trace_, variable.from, trace_.operand(end).value)) return std::nullopt;
-    return variable;
-  }
-  if (begin->kind != ValueKind::kArray || end->kind != ValueKind::kArray) return std::nullopt;
-  variable.kind = Kind::kArray;
-  const ValueId was = before.knows(begin) ? before.of(begin).node : begin->node;
-  if (begin->frozen != end->frozen || begin->base || !areAlike(trace_, was, end->node)) return std::nullopt;
-  if (end->base) return std::nullopt;
-  return variable;
-}
-
 /// After how many turns arrays that change places are where they were; 1 if something else happens, too.
-int Rolling::periodOf(const std::vector<Value*>& ends) const {
+int Rolling::period() const {
   std::vector<size_t> moved;  // indices of variables
   for (size_t i = 0; i < variables_.size(); ++i)
     if (variables_[i].kind == Kind::kArray) moved.push_back(i);
   if (moved.empty()) return 1;
   auto from = [&](size_t i) -> std::optional<size_t> {  // whose array it gets
     for (size_t k : moved)
-      if (variables_[k].begin == ends[i]) return k;
+      if (variables_[k].begin == variables_[i].end) return k;
     return std::nullopt;
   };
   int period = 1;
@@ -563,15 +482,15 @@ int Rolling::periodOf(const std::vector<Value*>& ends) const {
   return period <= kMostPeriod ? period : 1;
 }
 
-/// Arrays that hold something else now. False if there are some that were not known.
-bool Rolling::addContents(const BranchState& before, std::vector<Value*>* forgotten) {
-  bool all = true;
+/// Arrays and containers that hold something else now.
+Rolling::Found Rolling::addContents(BranchState& before, std::vector<Value*>* forgotten) {
+  Found found = Found::kNothing;
   auto add = [&](Value* owner) {
     const bool known =
         std::any_of(contents_.begin(), contents_.end(), [&](const CarriedContent& c) { return c.owner == owner; });
     if (known) return;
     contents_.push_back({owner});
-    all = false;
+    found = std::max(found, Found::kMore);
   };
   for (const auto& [value, contents] : before.changed()) {
     if (value->kind == ValueKind::kUnjoined) {
@@ -579,12 +498,12 @@ bool Rolling::addContents(const BranchState& before, std::vector<Value*>* forgot
     } else if (value->kind == ValueKind::kArray) {
       if (!value->base) add(value);
     } else if (value != iterator_) {
-      refuse("a turn changes what a container or an object holds");
+      found = std::max(found, addHeld(value, contents, before));
     }
   }
   for (const auto& [owner, input] : trace_.writtenArrays)
     if (!before.knows(owner) && owner->node != input) add(owner);
-  return all;
+  return found;
 }
 
 }  // namespace fw::capture

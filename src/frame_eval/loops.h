@@ -16,13 +16,28 @@
 
 namespace fw::capture {
 
-/// A variable that a turn may read and writes.
+/// Where turns find something and leave it: a slot of the frame, or an item or attribute of what the trace has made.
+struct CarriedPlace {
+  Value* owner = nullptr;  ///< null: the frame
+  size_t at = 0;           ///< slot, item (of a cell: 0), entry of the overlay
+  bool attribute = false;
+  friend bool operator==(const CarriedPlace&, const CarriedPlace&) = default;
+};
+
+/// What a place holds, as far as turns hand it on: a variable, or those that a tuple consists of.
+struct CarriedParts {
+  CarriedPlace place;
+  size_t first;            ///< number of the first variable
+  std::vector<int> shape;  ///< of the tuple, outside first: numbers of items, -1 for a variable
+};
+
+/// What a turn may read and writes.
 struct CarriedVariable {
   using Kind = CarriedKind;
   Kind kind;
-  size_t slot;
+  size_t part;                          ///< number of its CarriedParts
   Value* begin;                         ///< in front of the loop
-  int item = -1, items = 0;             ///< of a tuple that the slot holds: which, of how many
+  size_t id = 0;                        ///< the same in all traces of the loop
   graph::SymId step{};                  ///< kInt: by which it grows in a round
   graph::ValueId from{};                ///< kNumber, kDataInt, kArray: the node of `begin`
   std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
@@ -31,11 +46,15 @@ struct CarriedVariable {
   Value* given = nullptr;                          ///< what the body finds; null for kSame
   graph::ValueId placeholder{};                    ///< kNumber, kDataInt, kArray: its node
   Value* end = nullptr;                            ///< what it leaves
+  Value* after = nullptr;                          ///< what it is behind the loop
   graph::ValueId answer{};  ///< kDataInt, mixes: the node of that; kInt: the same where turns are not counted
-
-  static size_t idOf(size_t slot, int item) { return slot | static_cast<size_t>(item + 1) << 32; }
-  size_t id() const { return idOf(slot, item); }
 };
+
+/// What the place holds, made of what stands for its variables.
+Value* assemble(Trace& trace, const CarriedParts& parts, absl::FunctionRef<Value*(size_t variable)> value);
+Value*& valueAt(Frame& frame, const CarriedPlace& place);
+/// An int of Python's that is a symbol, or known and of 64 bits.
+bool isSymbolicInt(const Value* value);
 
 /// An array that a turn writes into.
 struct CarriedContent {
@@ -50,8 +69,11 @@ struct TracedLoop {
   std::optional<graph::SymId> rounds;   ///< how many, at most if `again`
   std::optional<graph::ValueId> again;  ///< whether there is another one
   bool certain = false;                 ///< there is at least one
+  bool counted = false;                 ///< `rounds` says how many there are
+  std::vector<CarriedParts> parts;
   std::vector<CarriedVariable> variables;
   std::vector<CarriedContent> contents;
+  std::vector<std::pair<Value*, graph::SymId>> rooms;  ///< of lists that are counted (long_list.h), behind it
   std::vector<std::pair<size_t, Value*>> temporaries;  ///< slots that are only read behind the loop; what a turn leaves
   std::vector<Value*> forgotten;                       ///< arrays that are not known any more
   graph::ValueId way;                                  ///< by which edge it is left; invalid if there are none
@@ -106,19 +128,33 @@ class Rolling {
   Probed probe(absl::FunctionRef<Value*()> item, bool mayKeep);
   bool recall();
   void remember();
-  std::optional<CarriedVariable> classify(size_t slot, Value* begin, Value* end, const BranchState& before,
-                                          int item = -1) const;
-  bool classifyAll(size_t slot, Value* begin, const BranchState& before, std::vector<Value*>& ends);
-  std::optional<std::vector<Value*>> itemsOf(const Value* tuple) const;
-  Value* endOf(const CarriedVariable& variable) const;
-  void giveTuples();
-  int periodOf(const std::vector<Value*>& ends) const;
+  std::string nameOf(const CarriedVariable& variable) const;
+  bool addParts(const CarriedPlace& place, Value* begin, Value* end, const BranchState& before);
+  bool split(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
+  bool classify(CarriedVariable& variable, const BranchState& before) const;
+  /// What is found out about a turn: kMore was not known before; kOthers cannot be handed on.
+  enum class Found : uint8_t { kNothing, kMore, kOthers };
+  Found addHeld(Value* container, const Contents& now, const BranchState& before);
+  // Lists that turns append to (long_list.h).
+  struct Grown {
+    Value* list;
+    Value* form;
+    Value* end;                          ///< how long it is behind a turn
+    bool counts = false;                 ///< it is counted in turns
+    std::optional<graph::SymId> room{};  ///< how many it gets room for
+  };
+  bool findRooms(const BranchState& before);
+  void growLists(const BranchState& before), closeLists();
+  std::optional<graph::SymId> mostInTurn(graph::SymId growth) const;
+  void findEnds();
+  int period() const;
   bool attempt(const VirtualIterator::Items* items, std::optional<graph::SymId> count);
   void giveValues(graph::SymId symbol);
   bool mayBeWritten(Value* joined) const;
   void goOnBehind(), exhaust(Value* iterator);
-  bool isClosed(const BranchState& before, std::vector<Value*>& forgotten);
-  bool addContents(const BranchState& before, std::vector<Value*>* forgotten);
+  bool holdsHandedOn(const BranchState& before);
+  bool isClosed(BranchState& before, std::vector<Value*>& forgotten);
+  Found addContents(BranchState& before, std::vector<Value*>* forgotten);
   [[noreturn]] void refuse(const std::string& why);
 
   Interpreter& in_;
@@ -130,11 +166,16 @@ class Rolling {
   const Loop* loop_ = nullptr;
   std::vector<size_t> live_;         ///< slots that the body writes and a turn may read
   std::vector<size_t> temporaries_;  ///< slots that the body writes, and that may be read behind the loop only
+  std::vector<CarriedParts> parts_;
   std::vector<CarriedVariable> variables_;
   std::vector<CarriedContent> contents_;
-  std::vector<LoopEdge> edges_;        ///< by which turns leave it, to go on differently (RollingBody)
-  absl::flat_hash_set<size_t> data_;   ///< ids of ints that array data decides
-  absl::flat_hash_set<size_t> mixed_;  ///< ids of numbers of one of several classes
+  std::vector<Grown> grown_;
+  std::vector<std::pair<Value*, graph::SymId>> rooms_;
+  std::optional<graph::SymId> symbol_, rounds_;  ///< of the turns being traced
+  size_t held_ = 0;                              ///< how many arrays lists held in front of the turn
+  std::vector<LoopEdge> edges_;                  ///< by which turns leave it, to go on differently (RollingBody)
+  absl::flat_hash_set<size_t> data_;             ///< ids of ints that array data decides
+  absl::flat_hash_set<size_t> mixed_;            ///< ids of numbers of one of several classes
   bool mayHaveNoTurn_ = false;
   bool recalled_ = false;  ///< what it hands on has been found out before
   LoopLeft left_;

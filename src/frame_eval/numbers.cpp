@@ -156,6 +156,7 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kPyComplex:
     case ValueKind::kTuple:
     case ValueKind::kList:
+    case ValueKind::kLongList:
     case ValueKind::kDict:
     case ValueKind::kSlice:
     case ValueKind::kRange:

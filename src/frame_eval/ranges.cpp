@@ -9,6 +9,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/numpy/support.h"
+#include "graph/symint_facts.h"
 
 namespace fw::capture {
 
@@ -170,6 +171,7 @@ Value* Builtins::rangeOfSymbols(const CallArgs& args) {
   if (!trace.turns.contains(span) && !trace.decide(none, guards::Relation::kLt, span))
     return makeRange(trace, first, stop, step, none, false);
   graph::SymId size = span;
+  if (graph::refinedRange(syms, stride).lo < 1) return nullptr;
   if (!syms.isConst(stride, 1))
     size = syms.canonical(syms.floorDiv(syms.add(span, syms.sub(stride, syms.constant(1))), stride));
   return makeRange(trace, first, stop, step, size, false);

@@ -7,6 +7,7 @@
 
 #include "cpython/numpy_api.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
@@ -384,6 +385,7 @@ bool Trace::truth(Value* value) {
     case ValueKind::kDict:
       if (isSubclassValue(value)) return objectTruth(value);
       return !value->items.empty();
+    case ValueKind::kLongList: return LongList{*this, value}.truth();
     case ValueKind::kList:
     case ValueKind::kDeque: return !value->items.empty();
     case ValueKind::kSet: return checked(PyObject_IsTrue(value->object.get())) != 0;

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "frame_eval/branches.h"
 #include "frame_eval/break_reason.h"
+#include "frame_eval/contents.h"
 #include "frame_eval/data_sizes.h"
 #include "frame_eval/numbers.h"
 #include "frame_eval/policy.h"
@@ -79,6 +80,13 @@ class Trace {
   /// A method of a builtin container, called for what it does.
   void effectCall(Value* target, const char* method, std::vector<Value*> args);
   void effectRelease(size_t index);  ///< of locks[index]
+  /// What the object holds - item `at`, or entry `at` of its attributes - becomes another thing.
+  void effectHeld(Value* object, size_t at, bool attribute, Value* value);
+  void noteChange(Value* object);  ///< in front of it, while somebody may want to go back (`watchers`)
+  int watchers = 0;
+  std::vector<std::pair<Value*, Contents>> changes;
+  /// Goes back to where there were so many effects and changes.
+  void undo(size_t effects, size_t changes);
   /// Guards that the objects written are no others that were read by another name; once, at the end.
   void guardAliases();
   /// Notes that names are read straight from the dict `source` (globals, a module's), which must not have been written

@@ -77,6 +77,7 @@ graph::UfuncOperand Trace::operand(Value* value) {
       fail(BreakReason::kUnsupportedNumpy, "operand of type " + typeName(o));
     }
     case ValueKind::kTuple: fail(BreakReason::kUnsupportedNumpy, "operand of type tuple");
+    case ValueKind::kLongList:
     case ValueKind::kList: fail(BreakReason::kUnsupportedNumpy, "operand of type list");
     case ValueKind::kDict: fail(BreakReason::kUnsupportedNumpy, "operand of type dict");
     case ValueKind::kSlice: fail(BreakReason::kUnsupportedNumpy, "operand of type slice");
@@ -192,6 +193,7 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kOpaque: return reinterpret_cast<PyTypeObject*>(value->cls.get());
     case ValueKind::kException: return reinterpret_cast<PyTypeObject*>(value->object.get());
     case ValueKind::kTuple: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyTuple_Type;
+    case ValueKind::kLongList:
     case ValueKind::kList: return &PyList_Type;
     case ValueKind::kDict: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyDict_Type;
     case ValueKind::kDeque: return cpython::dequeType();

@@ -14,9 +14,41 @@ using guards::SourceKind;
 
 void Trace::record(SideEffect effect) {
   if (!effect.target->source.valid()) return;
+  noteChange(effect.target);
   effect.target->written = true;
   effect.at = at;
   effects_.push_back(std::move(effect));
+}
+
+void Trace::noteChange(Value* object) {
+  if (watchers > 0 && object->source.valid()) changes.emplace_back(object, Contents(*object));
+}
+
+void Trace::undo(size_t effects, size_t from) {
+  effects_.resize(effects);
+  while (changes.size() > from) {
+    const auto& [object, was] = changes.back();
+    if (object->kind != was.kind) object->opened = false;  // a list that nobody had looked into then
+    object->kind = was.kind;
+    object->items = was.items;
+    object->keys = was.keys;
+    object->overlay.clear();
+    for (const auto& [name, value] : was.overlay) object->overlay.emplace_back(Ref::create(name), value);
+    object->base = was.base;
+    object->position = was.position;
+    object->changes = was.changes;
+    changes.pop_back();
+  }
+}
+
+void Trace::effectHeld(Value* object, size_t at, bool attribute, Value* value) {
+  if (!object->source.valid()) return;
+  const auto place = static_cast<int64_t>(at);
+  if (attribute) return effectAttr(object, constant(object->overlay[at].first.get()), value);
+  if (object->kind == ValueKind::kDict) return effectItem(object, object->keys[at], value);
+  if (object->kind == ValueKind::kCell) return effectCell(object, value);
+  FW_CHECK(object->kind == ValueKind::kList);
+  effectSlice(object, place, place + 1, {value});
 }
 
 void Trace::effectAttr(Value* target, Value* name, Value* value) {

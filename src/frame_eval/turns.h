@@ -72,7 +72,8 @@ struct LoopDecisions {
   absl::flat_hash_map<Key, std::string> refused;                   ///< cannot be one loop of the graph, and why
   absl::flat_hash_map<Key, LoopShape> shapes;                      ///< of loops that have been traced
   absl::flat_hash_map<Key, absl::flat_hash_set<size_t>> computed;  ///< slots of ints that no step counts
-  absl::flat_hash_set<Key> shapeless;  ///< those that were not of that shape when they were met again
+  absl::flat_hash_set<const void*> yields;  ///< code objects of generators with a loop too long to be unrolled
+  absl::flat_hash_set<Key> shapeless;       ///< those that were not of that shape when they were met again
   /// Values that are not known behind a loop that is one: who looks at one has the loop refused.
   absl::flat_hash_map<const void*, Key> unknownBehind;
 };

@@ -30,6 +30,7 @@ enum class ValueKind : uint8_t {
   kPyComplex,    ///< rank-0 c128 graph value
   kTuple,        ///< items
   kList,         ///< items; identity is the Value itself
+  kLongList,     ///< one that loops append to; see long_list.h
   kDict,         ///< keys[i] (constants) -> items[i], in insertion order
   kSlice,        ///< items = start, stop, step
   kRange,        ///< items = start, stop, step, which are not all known; `sym` = how many it yields. Opened, it is held

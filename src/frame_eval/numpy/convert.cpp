@@ -4,6 +4,7 @@
 
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture::numpy {
@@ -64,6 +65,7 @@ ValueId stackSequence(Trace& trace, const std::vector<Value*>& items) {
 }  // namespace
 
 ValueId asArray(Trace& trace, Value* value) {
+  if (isLongList(value)) return LongList{trace, value}.array();
   if (auto items = sequenceItems(trace, value)) {
     if (countLeaves(trace, value, kMaxLiteral) > kMaxLiteral) unsupported("an array made of a long sequence");
     return stackSequence(trace, *items);

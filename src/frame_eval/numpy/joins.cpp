@@ -1,4 +1,5 @@
 // Functions that lay arrays side by side: concatenate and what NumPy builds on it, roll and pad.
+#include "frame_eval/long_list.h"
 #include "frame_eval/numpy/binding.h"
 #include "graph/symint_facts.h"
 #include "graph/views.h"
@@ -16,6 +17,26 @@ std::vector<Value*> items(Bound& a, std::string_view name) {
   if (list->empty()) raises("need at least one array to concatenate");
   if (list->size() > kMostJoined) unsupported("joining more than " + std::to_string(kMostJoined) + " arrays at once");
   return *list;
+}
+
+/// The items of a list that loops have filled, one above the other: rows of one array. None: it is no such list.
+std::optional<ValueId> rowsOf(Bound& a, std::string_view name, int axis) {
+  if (!isLongList(a[name])) return std::nullopt;
+  Trace& t = a.trace;
+  const ValueId node = LongList{t, a[name]}.array();
+  const bool rows = a[name]->base->kind == ValueKind::kArray || t.graph().type(node).rank() == 1;
+  if (axis != 0 || !rows) a.refuse(name);
+  if (!isPositive(t, shapeOf(t, node)[0])) raises("need at least one array to concatenate");
+  return node;
+}
+
+/// The same side by side along the first axis that they have by themselves.
+ValueId joinedRows(Trace& trace, ValueId rows) {
+  SymShape shape = shapeOf(trace, rows);
+  const SymId first = trace.syms().canonical(trace.syms().mul(shape[0], shape[1]));
+  shape.erase(shape.begin());
+  shape[0] = first;
+  return trace.graph().reshape(rows, shape, false);
 }
 
 /// np.concatenate along a known axis.
@@ -97,6 +118,13 @@ ValueId rollAxis(Trace& trace, ValueId node, SymId shift, int axis) {
 namespace handlers {
 
 Value* concatenate(Bound& a) {
+  if (isLongList(a["arrays"])) {
+    const int rank = a.trace.graph().type(LongList{a.trace, a["arrays"]}.array()).rank() - 1;
+    if (rank == 0) raises("zero-dimensional arrays cannot be concatenated");
+    if (a["axis"] && isNone(a["axis"])) a.refuse("arrays");
+    const int axis = a["axis"] ? axisArg(a.trace, a["axis"], rank) : 0;
+    return a.trace.array(joinedRows(a.trace, *rowsOf(a, "arrays", axis)));
+  }
   std::vector<Value*> values = items(a, "arrays");
   if (a["axis"] && isNone(a["axis"])) {
     // Here Python's numbers take the type of the arrays; elsewhere they have become arrays before.
@@ -113,6 +141,11 @@ Value* concatenate(Bound& a) {
 }
 
 Value* stack(Bound& a) {
+  if (isLongList(a["arrays"])) {
+    const int rank = a.trace.graph().type(LongList{a.trace, a["arrays"]}.array()).rank();
+    const int axis = a["axis"] ? axisArg(a.trace, a["axis"], rank) : 0;
+    return a.trace.array(*rowsOf(a, "arrays", axis));
+  }
   std::vector<Value*> values = items(a, "arrays");
   int rank = rankOf(a.trace, values[0]) + 1;
   int axis = a["axis"] ? axisArg(a.trace, a["axis"], rank) : 0;
@@ -130,12 +163,24 @@ Value* stack(Bound& a) {
 }
 
 Value* vstack(Bound& a) {
+  if (const auto rows = rowsOf(a, "tup", 0)) {
+    const int rank = a.trace.graph().type(*rows).rank();
+    if (rank == 1)
+      return a.trace.array(
+          a.trace.graph().reshape(*rows, {shapeOf(a.trace, *rows)[0], a.trace.syms().constant(1)}, false));
+    return a.trace.array(rank == 2 ? *rows : joinedRows(a.trace, *rows));
+  }
   std::vector<ValueId> nodes;
   for (Value* v : items(a, "tup")) nodes.push_back(atLeastRank(a.trace, v, 2)->node);
   return a.trace.array(join(a.trace, std::move(nodes), 0));
 }
 
 Value* hstack(Bound& a) {
+  if (const auto rows = rowsOf(a, "tup", 0)) {
+    const int rank = a.trace.graph().type(*rows).rank();
+    if (rank > 2) a.refuse("tup");
+    return a.trace.array(rank == 1 ? *rows : joinedRows(a.trace, *rows));
+  }
   std::vector<ValueId> nodes;
   for (Value* v : items(a, "tup")) nodes.push_back(atLeastRank(a.trace, v, 1)->node);
   return a.trace.array(join(a.trace, nodes, a.trace.graph().type(nodes[0]).rank() == 1 ? 0 : 1));

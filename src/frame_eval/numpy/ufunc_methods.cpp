@@ -6,6 +6,9 @@
 #include "frame_eval/numpy/in_place.h"
 
 namespace fw::capture::numpy {
+
+using cpython::checked;
+
 namespace {
 
 struct Reduction {

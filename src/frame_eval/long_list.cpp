@@ -1,0 +1,486 @@
+// Reading a list is reading its arrays, as far as there are items. An array that is appended is copied when it is: it
+// has to be one that the turn has made, so that nobody can have known it before, and from there on the list may be
+// found changed by who writes it (Branches::hold). An array that is read from the list is one that is known to be read
+// only, as a joined array that may be one of others.
+#include "frame_eval/long_list.h"
+
+#include <algorithm>
+
+#include "frame_eval/branch_join.h"
+#include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/iteration.h"
+#include "frame_eval/mixed_numbers.h"
+#include "frame_eval/numpy/support.h"
+#include "graph/support/check.h"
+
+namespace fw::capture {
+
+using graph::DType;
+using graph::SymId;
+using graph::ValueId;
+using guards::Relation;
+
+namespace {
+
+constexpr size_t kFirstPart = 2;
+/// Bytes of the arrays of a list: who appends to a long one only now and then would pay for what is never used.
+constexpr int64_t kMostBytes = int64_t{1} << 28;
+constexpr graph::SymRange kAnyInt{-kMostDataInt, kMostDataInt};
+
+Value* one(Trace& trace) { return trace.pyInt(trace.syms().constant(1)); }
+
+/// Items of a plain tuple.
+std::optional<std::vector<Value*>> tupleItems(Trace& trace, Value* value) {
+  if (value->cls || !value->overlay.empty() || !isTuple(value)) return std::nullopt;
+  return numpy::sequenceItems(trace, value);
+}
+
+Value* sum(Trace& trace, Value* a, Value* b) {
+  if (DataInts::any(a, b)) {
+    DataInts ints{trace};
+    return ints.binary(cpython::kNbAdd, a, b);
+  }
+  return trace.pyInt(trace.syms().canonical(trace.syms().add(trace.asSym(a), trace.asSym(b))));
+}
+
+/// Numbers and arrays of a form, in order. A number of one of several classes is two.
+void leavesOf(Value* form, std::vector<Value*>& leaves) {
+  if (form->kind != ValueKind::kTuple) {
+    leaves.push_back(form);
+    if (form->which) leaves.push_back(form->which);
+    return;
+  }
+  for (Value* item : form->items) leavesOf(item, leaves);
+}
+
+DType typeOf(Trace& trace, const Value* leaf) { return trace.graph().type(leaf->node).dtype; }
+
+}  // namespace
+
+void LongList::refuse(const std::string& why) const { trace.fail(BreakReason::kUnsupportedObject, why); }
+
+// ---- forms --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Value* mixedForm(Trace& trace, DType dtype, MixedNumbers::Class least) {
+  graph::Graph& g = trace.graph();
+  Value* form = trace.make(ValueKind::kArrayScalar);
+  form->node = g.constant(graph::Scalar::zero(dtype));
+  form->which = DataInts{trace}.make(g.constant(graph::Scalar::ofInt(DType::kI64, 0)), {least, MixedNumbers::kNumpy});
+  return form;
+}
+
+}  // namespace
+
+/// The form of all of them; null if there is none.
+Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
+  const LongList any{trace, nullptr};
+  Value* form = items.empty() ? nullptr : formOf(trace, items[0]);
+  const auto fits = [&](Value* item) { return any.fits(form, item); };
+  if (!form || std::all_of(items.begin(), items.end(), fits)) return form;
+  if (form->kind == ValueKind::kTuple) {
+    std::vector<std::vector<Value*>> columns(form->items.size());
+    for (Value* item : items) {
+      const auto row = tupleItems(trace, item);
+      if (!row || row->size() != columns.size()) return nullptr;
+      for (size_t i = 0; i < columns.size(); ++i) columns[i].push_back((*row)[i]);
+    }
+    std::vector<Value*> forms;
+    for (const std::vector<Value*>& column : columns) {
+      forms.push_back(formOf(trace, column));
+      if (!forms.back()) return nullptr;
+    }
+    return trace.tuple(std::move(forms));
+  }
+  MixedNumbers numbers{trace};
+  for (DType dtype : {DType::kF64, DType::kI64}) {
+    if (!std::all_of(items.begin(), items.end(), [&](Value* item) { return numbers.canBe(item, dtype); })) continue;
+    MixedNumbers::Class least = MixedNumbers::kNumpy;
+    for (Value* item : items) least = std::min(least, numbers.leastClass(item));
+    return mixedForm(trace, dtype, least);
+  }
+  return nullptr;
+}
+
+Value* LongList::formOf(Trace& trace, Value* item) {
+  const Nesting nesting(trace);
+  trace.open(item);
+  if (item->source.valid() && !item->isNumeric()) return nullptr;
+  if (const auto items = tupleItems(trace, item)) {
+    std::vector<Value*> forms;
+    for (Value* part : *items) {
+      forms.push_back(formOf(trace, part));
+      if (!forms.back()) return nullptr;
+    }
+    return forms.empty() ? nullptr : trace.tuple(std::move(forms));
+  }
+  if (MixedNumbers::is(item)) return mixedForm(trace, typeOf(trace, item), MixedNumbers{trace}.leastClass(item));
+  if (DataInts::isWhole(item)) {
+    Value* form = trace.make(ValueKind::kDataInt);
+    form->node = trace.graph().constant(graph::Scalar::ofInt(DType::kI64, 0));
+    return form;
+  }
+  const bool array = item->kind == ValueKind::kArray;
+  const ValueKind kind = array ? ValueKind::kArray : numberKind(item);
+  if (kind == ValueKind::kNull || (kind == ValueKind::kPyBool && item->joined)) return nullptr;
+  Value* form = trace.make(kind);
+  form->node = array ? item->node : trace.operand(item).value;
+  if (!array) return form;
+  const graph::ValueType& type = trace.graph().type(item->node);
+  const auto isLate = [&](SymId size) { return trace.turns.contains(size) || trace.decided.contains(size); };
+  const bool fixed = std::none_of(type.shape.begin(), type.shape.end(), isLate);
+  return fixed && type.rank() > 0 && type.layout.isCOrder() ? form : nullptr;
+}
+
+bool LongList::fits(Value* form, Value* item) const {
+  if (form->kind == ValueKind::kTuple) {
+    const auto items = tupleItems(trace, item);
+    if (!items || items->size() != form->items.size()) return false;
+    for (size_t i = 0; i < items->size(); ++i)
+      if (!fits(form->items[i], (*items)[i])) return false;
+    return true;
+  }
+  if (MixedNumbers::is(form)) {
+    MixedNumbers numbers{trace};
+    return numbers.canBe(trace.open(item), typeOf(trace, form)) && numbers.leastClass(item) >= numbers.leastClass(form);
+  }
+  Value* own = formOf(trace, item);
+  if (!own || MixedNumbers::is(own) || own->kind != form->kind || typeOf(trace, own) != typeOf(trace, form))
+    return false;
+  if (own->kind != ValueKind::kArray) return true;
+  const graph::SymShape a = numpy::shapeOf(trace, own->node), b = numpy::shapeOf(trace, form->node);
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (!numpy::sameSize(trace, a[i], b[i])) return false;
+  return true;
+}
+
+bool LongList::holdsArrays() const {
+  std::vector<Value*> leaves;
+  leavesOf(list->base, leaves);
+  return std::any_of(leaves.begin(), leaves.end(), [](const Value* v) { return v->kind == ValueKind::kArray; });
+}
+
+// ---- items --------------------------------------------------------------------------------------------------------
+
+SymId LongList::room() const { return trace.asSym(list->items[1]); }
+
+Value* LongList::length() const {
+  Value* length = list->items[0];
+  if (length->kind == ValueKind::kUnjoined) trace.branches.refuse(length);
+  if (length->kind != ValueKind::kDataInt) return length;
+  return DataInts{trace}.make(length->node, {0, std::max<int64_t>(0, length->range.hi)});
+}
+
+bool LongList::truth() const {
+  Value* size = length();
+  if (size->kind == ValueKind::kDataInt)
+    trace.fail(BreakReason::kDataDependentBranch, "array data decides whether a list is empty");
+  return trace.decide(trace.syms().constant(0), Relation::kLt, trace.asSym(size));
+}
+
+/// Its length as a symbol, which is within the arrays.
+SymId LongList::size() const {
+  if (isCounted()) refuse("an item of a list of which array data decides how long it is");
+  Value* own = length();
+  if (own->kind != ValueKind::kDataInt) {
+    const SymId size = trace.syms().canonical(trace.asSym(own));
+    if (trace.tell(size, Relation::kLe, room()) == true) return size;
+    own = DataInts{trace}.of(own);
+    if (!own) refuse("a list of this length");
+  }
+  return DataInts{trace}.symbol(own, trace.syms().constant(0), room());
+}
+
+void LongList::store(Value* form, Value* item, Value* place, size_t& part) const {
+  if (form->kind == ValueKind::kTuple) {
+    const auto items = tupleItems(trace, item);
+    for (size_t i = 0; i < items->size(); ++i) store(form->items[i], (*items)[i], place, part);
+    return;
+  }
+  Value* array = list->items[kFirstPart + part++];
+  if (form->kind == ValueKind::kArray) {
+    if (item->source.valid() || item->base || item->frozen || (item->joined && !Branches::isOwn(item)))
+      refuse("a list gets an array that others may write");
+    const auto& held = trace.branches.held();
+    if (std::find(held.begin(), held.end(), std::pair(list, item)) != held.end())
+      refuse("a list gets an array that it may have already");
+    if (item->joined)  // that of the turn before, or the one from in front of the loop
+      for (Value* owner : trace.branches.owners(item)) trace.branches.hold(list, owner);
+    trace.branches.hold(list, item);
+  }
+  if (!form->which) return numpy::setItem(trace, array, place, item);
+  MixedNumbers numbers{trace};
+  const ValueId node = numbers.handOn(item, typeOf(trace, form));
+  numpy::setItem(trace, array, place, trace.number(ValueKind::kArrayScalar, node));
+  numpy::setItem(trace, list->items[kFirstPart + part++], place, numbers.classOf(item));
+}
+
+ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) const {
+  graph::Graph& g = trace.graph();
+  if (list->position == kCounted) {  // some value of this type
+    const graph::ValueType& type = g.type(form->node);
+    return trace.branches.graph.given({{type.dtype, type.shape, type.layout, {}}})[0];
+  }
+  const ValueId all = list->items[kFirstPart + part]->node;
+  graph::SymShape shape = numpy::shapeOf(trace, all);
+  const graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
+  shape[0] = size;
+  const ValueId node = numpy::getItem(trace, trace.array(g.slice(all, starts, steps, shape)), index)->node;
+  return form->kind == ValueKind::kArray ? numpy::copyAs(trace, node, g.type(form->node).layout) : node;
+}
+
+Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const {
+  if (form->kind == ValueKind::kTuple) {
+    std::vector<Value*> items;
+    for (Value* item : form->items) items.push_back(load(item, index, size, part));
+    return trace.tuple(std::move(items));
+  }
+  const ValueId node = at(form, index, size, part++);
+  if (form->which)
+    return MixedNumbers{trace}.given(node, at(form->which, index, size, part++), MixedNumbers{trace}.leastClass(form));
+  if (form->kind == ValueKind::kDataInt) return DataInts{trace}.make(node, kAnyInt);
+  if (form->kind != ValueKind::kArray) return trace.number(form->kind, node);
+  Value* array = trace.array(node);
+  trace.branches.noteItem(array, list);
+  return array;
+}
+
+Value* LongList::item(Value* index) const {
+  if (!DataInts::isWhole(index)) refuse("an item of a long list by this index");
+  size_t part = 0;
+  return load(list->base, index, list->position == kCounted ? trace.syms().constant(0) : size(), part);
+}
+
+void LongList::append(Value* item) const {
+  if (!fits(list->base, item)) {
+    Value* form = list->position == kCounted ? formOf(trace, {list->base, item}) : nullptr;
+    if (!form) refuse("a list gets an item of another kind");
+    list->base = form;
+  }
+  if (list->position == kClosed && trace.turns.bodies == 0)
+    makeRoom(trace.syms().canonical(trace.syms().add(size(), trace.syms().constant(1))));
+  else if (list->position == kClosed)
+    list->position = kJoined;
+  Value* length = this->length();
+  if (isCounted()) {
+    list->items[1] = sum(trace, list->items[1], one(trace));
+  } else {
+    size_t part = 0;
+    store(list->base, item, length, part);
+  }
+  list->items[0] = sum(trace, length, one(trace));
+  ++list->changes;
+}
+
+namespace {
+
+struct LongListStep {
+  Trace& trace;
+  Value* list;
+  SymId size;
+  unsigned changes;
+  int64_t at = 0;
+
+  Value* operator()(Interpreter&) {
+    if (list->changes != changes || !isLongList(list))
+      trace.fail(BreakReason::kUnsupportedObject, "a long list that grows while it is walked");
+    if (at == trace.specialize(size)) return nullptr;
+    return item(trace.syms().constant(at++));
+  }
+  std::optional<VirtualIterator::Items> items(Interpreter&) {
+    const SymId taken = trace.syms().constant(at);
+    return VirtualIterator::Items{trace.syms().sub(size, taken), [step = *this, taken](SymId number) {
+                                    return step.item(step.trace.syms().add(taken, number));
+                                  }};
+  }
+  void skip() { ++at; }
+  Value* item(SymId number) const {
+    if (list->changes != changes || !isLongList(list))
+      trace.fail(BreakReason::kUnsupportedObject, "a long list that grows while it is walked");
+    return LongList{trace, list}.item(trace.pyInt(trace.syms().canonical(number)));
+  }
+};
+
+}  // namespace
+
+Value* LongList::iterator() const {
+  return makeIterator(trace, &PyListIter_Type, LongListStep{trace, list, size(), list->changes});
+}
+
+ValueId LongList::part(size_t number) const {
+  const ValueId all = list->items.at(kFirstPart + number)->node;
+  graph::SymShape shape = numpy::shapeOf(trace, all);
+  const graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
+  shape[0] = size();
+  return trace.graph().slice(all, starts, steps, shape);
+}
+
+ValueId LongList::array() const {
+  graph::Graph& g = trace.graph();
+  if (isCounted()) refuse("an array of a list of which array data decides how long it is");
+  const bool tuples = list->base->kind == ValueKind::kTuple;
+  const std::vector<Value*> columns = tuples ? list->base->items : std::vector<Value*>{list->base};
+  for (const Value* column : columns) {
+    if (column->kind == ValueKind::kTuple || (tuples && column->kind == ValueKind::kArray))
+      refuse("an array of nested tuples");
+    const bool ints = MixedNumbers::is(column) && typeOf(trace, column) == DType::kI64;
+    if (MixedNumbers::is(column) && column->which->range.lo < (ints ? MixedNumbers::kInt : MixedNumbers::kFloat))
+      refuse("an array of a list that may be one of ints, or of more than numbers");
+  }
+  if (!numpy::isPositive(trace, size()))
+    return g.full(g.constant(graph::Scalar::zero(DType::kF64)), {trace.syms().constant(0)});
+  std::vector<ValueId> parts;
+  size_t number = 0;
+  for (const Value* column : columns) {
+    parts.push_back(part(number));
+    number += column->which ? 2 : 1;
+  }
+  if (tuples) {
+    DType dtype = g.type(parts[0]).dtype;
+    for (ValueId node : parts) dtype = graph::promote(dtype, g.type(node).dtype);
+    for (ValueId& node : parts) node = g.expand(g.cast(node, dtype), {1});
+    graph::Attrs attrs;
+    attrs.set(graph::AttrKey::kAxis, int64_t{1});
+    parts = {numpy::orBreak(g.add(graph::Op::kConcatenate, parts, attrs))};
+  }
+  return numpy::copyAs(trace, parts[0], graph::Layout::c(g.type(parts[0]).rank()));
+}
+
+// ---- growing ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool isKnownList(const Contents& contents) {
+  return contents.kind == ValueKind::kList || contents.kind == ValueKind::kLongList;
+}
+
+/// It is the list that was, and maybe more.
+bool beginsWith(const Contents& now, const Contents& was) {
+  return now.items.size() >= was.items.size() && std::equal(was.items.begin(), was.items.end(), now.items.begin());
+}
+
+}  // namespace
+
+bool LongList::shareParts(const Contents& first, const Contents& second) {
+  return first.items.size() == second.items.size() && first.base == second.base &&
+         std::equal(first.items.begin() + 1, first.items.end(), second.items.begin() + 1);
+}
+
+Value* LongList::lengthIn(Trace& trace, const Contents& c) {
+  if (c.kind == ValueKind::kLongList) return c.items[0];
+  return trace.pyInt(trace.syms().constant(static_cast<int64_t>(c.items.size())));
+}
+
+SymId LongList::roomIn(Trace& trace, const Contents& c) {
+  if (c.kind == ValueKind::kLongList) return trace.syms().canonical(trace.asSym(c.items[1]));
+  return trace.syms().constant(static_cast<int64_t>(c.items.size()));
+}
+
+Value* LongList::grownBy(Trace& trace, const Contents& was, const Contents& now) {
+  if (!isKnownList(was) || !isKnownList(now)) return nullptr;
+  if (was.kind == ValueKind::kLongList) {
+    const bool stays = now.position < kCounted && shareParts(was, now);
+    return was.position == kClosed && !stays && areAlike(trace, was.base, now.base) ? now.base : nullptr;
+  }
+  if (now.kind == ValueKind::kLongList) return now.base;
+  if (!beginsWith(now, was) || now.items.size() == was.items.size()) return nullptr;
+  return formOf(trace, now.items);
+}
+
+bool LongList::mayJoin(const Contents& was, const Contents& first, const Contents& second) {
+  if (!isKnownList(was) || !isKnownList(first) || !isKnownList(second)) return false;
+  const bool lists = first.kind == ValueKind::kList && second.kind == ValueKind::kList;
+  if (lists && first.items.size() == second.items.size()) return false;
+  for (const Contents* arm : {&first, &second}) {
+    if (arm->kind == ValueKind::kList && (was.kind != ValueKind::kList || !beginsWith(*arm, was))) return false;
+    if (arm->kind == ValueKind::kLongList && arm->position == kOpen) return false;
+  }
+  return true;
+}
+
+bool LongList::join(const Contents& was, const Contents& first, const Contents& second, Value* length) const {
+  std::vector<Value*> known;
+  for (const Contents* arm : {&first, &second})
+    if (arm->kind == ValueKind::kList) known.insert(known.end(), arm->items.begin(), arm->items.end());
+  Value* form = first.kind == ValueKind::kLongList    ? first.base
+                : second.kind == ValueKind::kLongList ? second.base
+                                                      : formOf(trace, known);
+  if (form && second.kind == ValueKind::kLongList && !fits(form, second.base))
+    form = formOf(trace, {second.base, form});
+  if (!form) return false;
+  const auto fitsIt = [&](Value* item) { return fits(form, item); };
+  if (!std::all_of(known.begin(), known.end(), fitsIt)) return false;
+  graph::SymContext& syms = trace.syms();
+  const SymId a = roomIn(trace, first), b = roomIn(trace, second);
+  const auto difference = syms.asConst(syms.canonical(syms.sub(a, b)));
+  const SymId most = !difference ? syms.canonical(syms.max(a, b)) : *difference > 0 ? a : b;
+  std::vector<Value*> items{length, trace.pyInt(most)};
+  if (was.kind == ValueKind::kLongList) items.insert(items.end(), was.items.begin() + kFirstPart, was.items.end());
+  list->keys = was.kind == ValueKind::kList ? was.items : was.keys;
+  list->kind = ValueKind::kLongList;
+  list->base = form;
+  list->items = std::move(items);
+  list->position = was.kind == ValueKind::kLongList && was.position == kCounted ? kCounted : kJoined;
+  list->changes = std::max(first.changes, second.changes) + 1;
+  return true;
+}
+
+Value* LongList::make(Trace& trace, Value* form, SymId room, const std::vector<Value*>& items) {
+  const LongList made{trace, trace.list(items)};
+  if (!std::all_of(items.begin(), items.end(), [&](Value* item) { return made.fits(form, item); })) return nullptr;
+  made.count(form);
+  made.makeRoom(room);
+  return made.list;
+}
+
+void LongList::count(Value* form) const {
+  if (list->kind == ValueKind::kList) {
+    Value* size = trace.pyInt(trace.syms().constant(static_cast<int64_t>(list->items.size())));
+    list->keys = std::exchange(list->items, {size, size});
+    list->base = form;
+    list->kind = ValueKind::kLongList;
+  }
+  list->position = kCounted;
+}
+
+void LongList::makeRoom(SymId room) const {
+  graph::Graph& g = trace.graph();
+  graph::SymContext& syms = trace.syms();
+  std::vector<Value*> leaves;
+  leavesOf(list->base, leaves);
+  std::vector<ValueId> before;
+  list->position = kClosed;  // so that it can be read
+  const bool stored = list->items.size() > kFirstPart;
+  for (size_t i = 0; stored && i < leaves.size(); ++i) before.push_back(part(i));
+  const std::vector<Value*> heads = std::exchange(list->keys, {});
+  SymId bytes = syms.constant(0);
+  std::vector<Value*> arrays;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    graph::SymShape shape;
+    if (leaves[i]->kind == ValueKind::kArray) shape = numpy::shapeOf(trace, leaves[i]->node);
+    const DType dtype = typeOf(trace, leaves[i]);
+    shape.insert(shape.begin(), room);
+    bytes = syms.add(bytes, syms.mul(numpy::elementCount(trace, shape), syms.constant(graph::itemSize(dtype))));
+    ValueId node = g.full(g.constant(graph::Scalar::zero(dtype)), shape);
+    if (stored) {
+      const graph::SymList starts(shape.size(), syms.constant(0)), steps(shape.size(), syms.constant(1));
+      node = g.update(node, before[i], starts, steps);
+    }
+    arrays.push_back(trace.array(node));
+  }
+  if (!trace.decide(syms.canonical(bytes), Relation::kLe, syms.constant(kMostBytes)))
+    refuse("a list may become longer than is worth it");
+  list->items.resize(kFirstPart);
+  list->items[1] = trace.pyInt(room);
+  list->items.insert(list->items.end(), arrays.begin(), arrays.end());
+  list->position = kOpen;
+  for (size_t i = 0; i < heads.size(); ++i) {
+    size_t part = 0;
+    store(list->base, heads[i], trace.pyInt(syms.constant(static_cast<int64_t>(i))), part);
+  }
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,76 @@
+// Lists that loops append to: out = [], and in each turn out.append(x). A turn is traced without knowing how many items
+// there are: they are of one form - numbers, arrays of one shape, tuples of those - and stand one behind the other in
+// arrays of the graph. What leaves the trace is a list of them.
+//
+// A kLongList: base = the form, a Value like an item; items[0] = its length, items[1] = how many it has room for, both
+// ints, and behind them an array for each number or array of the form; position = Mode; keys = what it held before, as
+// long as it is counted.
+#pragma once
+
+#include <optional>
+
+#include "frame_eval/contents.h"
+#include "frame_eval/interpreter.h"
+
+namespace fw::capture {
+
+inline bool isLongList(const Value* value) { return value->kind == ValueKind::kLongList; }
+
+struct LongList {
+  /// kOpen: there is room for what the loop at hand appends. kCounted: nothing is stored; items[1] says how many there
+  /// are at most, so that a loop finds out how much room it takes, and is traced again with that. kJoined: the same of
+  /// a list of which no loop knows yet.
+  enum Mode : size_t { kClosed, kOpen, kCounted, kJoined };
+
+  Trace& trace;
+  Value* list;
+
+  void append(Value* item) const;
+  Value* length() const;
+  bool truth() const;
+  /// list[index]
+  Value* item(Value* index) const;
+  Value* iterator() const;
+  /// np.array(list)
+  graph::ValueId array() const;
+  /// One of the arrays that its items stand in, as far as there are items; in the order of the form.
+  graph::ValueId part(size_t number) const;
+  bool holdsArrays() const;
+  bool isCounted() const { return list->position >= kCounted; }
+
+  // ---- growing ----------------------------------------------------------------------------------------------------
+  /// What an item is like that stands for all that are appended; null if there is no such form.
+  static Value* formOf(Trace& trace, Value* item);
+  static Value* formOf(Trace& trace, const std::vector<Value*>& items);
+  static bool areAlike(Trace& trace, Value* form, Value* other) {
+    const LongList any{trace, nullptr};
+    return form == other || (any.fits(form, other) && any.fits(other, form));
+  }
+  /// How it has grown from there, of which more is to be known: what is appended. None: it has not, or it is known.
+  static Value* grownBy(Trace& trace, const Contents& was, const Contents& now);
+  /// What the arms of a branch have left of it, which is counted from there on: the greater room. Null if that is
+  /// not so. `length`: what it is behind the branch.
+  static bool mayJoin(const Contents& was, const Contents& first, const Contents& second);
+  bool join(const Contents& was, const Contents& first, const Contents& second, Value* length) const;
+  /// The arrays are the same ones.
+  static bool shareParts(const Contents& first, const Contents& second);
+  static Value* lengthIn(Trace& trace, const Contents& contents);
+  static graph::SymId roomIn(Trace& trace, const Contents& contents);
+  /// One with room for so many that holds the items. Null if they are not of the form.
+  static Value* make(Trace& trace, Value* form, graph::SymId room, const std::vector<Value*>& items);
+  /// From here on it is counted.
+  void count(Value* form) const;
+  /// From here on it has room for so many; it was counted.
+  void makeRoom(graph::SymId room) const;
+
+ private:
+  bool fits(Value* form, Value* item) const;
+  graph::SymId room() const;
+  graph::SymId size() const;
+  void store(Value* form, Value* item, Value* place, size_t& part) const;
+  Value* load(Value* form, Value* index, graph::SymId size, size_t& part) const;
+  graph::ValueId at(const Value* form, Value* index, graph::SymId size, size_t part) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+};
+
+}  // namespace fw::capture

@@ -1,0 +1,269 @@
+// What turns of a loop hand on, by where it is: in variables of the frame, and in what the trace has made - items of
+// lists and dicts, cells, attributes of instances. A tuple is handed on item by item, tuples in it as well.
+#include <algorithm>
+
+#include "frame_eval/branch_join.h"
+#include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
+#include "frame_eval/loops.h"
+#include "frame_eval/mixed_numbers.h"
+#include "graph/support/check.h"
+#include "graph/symint_facts.h"
+
+namespace fw::capture {
+
+using graph::ValueId;
+
+namespace {
+
+constexpr int kLeaf = -1;  ///< in CarriedParts::shape
+constexpr int64_t kGuessedTurns = 4096;
+
+/// Of a tuple that the trace knows: one of another object may be looked at by others.
+std::optional<std::vector<Value*>> itemsOf(Trace& trace, const Value* tuple) {
+  if (!tuple || tuple->source.valid()) return std::nullopt;
+  if (tuple->kind == ValueKind::kTuple && !tuple->cls && tuple->overlay.empty()) return tuple->items;
+  if (!isConstantOf(tuple, &PyTuple_Type)) return std::nullopt;
+  std::vector<Value*> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple->object.get()); ++i)
+    items.push_back(trace.constant(PyTuple_GET_ITEM(tuple->object.get(), i)));
+  return items;
+}
+
+/// The same but for what it holds at places that both have.
+bool isOfOneForm(const Contents& was, const Contents& now) {
+  const bool holds = now.kind == ValueKind::kList || now.kind == ValueKind::kDict || now.kind == ValueKind::kDeque ||
+                     now.kind == ValueKind::kCell || now.kind == ValueKind::kInstance ||
+                     now.kind == ValueKind::kObject || now.kind == ValueKind::kLongList;
+  const auto isAttribute = [](const auto& a, const auto& b) {
+    return a.first == b.first && (a.second == b.second || (a.second && b.second));
+  };
+  const bool isLong = now.kind == ValueKind::kLongList && now.kind == was.kind;
+  if (isLong && now.position == was.position && now.position < LongList::kCounted && !LongList::shareParts(was, now))
+    return false;
+  return holds && now.kind == was.kind && now.items.size() == was.items.size() && now.keys == was.keys &&
+         now.base == was.base && now.position == was.position &&
+         std::equal(now.overlay.begin(), now.overlay.end(), was.overlay.begin(), was.overlay.end(), isAttribute);
+}
+
+}  // namespace
+
+bool isSymbolicInt(const Value* v) {
+  if (v->kind == ValueKind::kPyInt) return true;
+  if (!v->isConstant() || !PyLong_CheckExact(v->object.get())) return false;
+  int overflow = 0;
+  (void)PyLong_AsLongLongAndOverflow(v->object.get(), &overflow);
+  return overflow == 0;
+}
+
+Value* assemble(Trace& trace, const CarriedParts& parts, absl::FunctionRef<Value*(size_t variable)> value) {
+  size_t at = 0, variable = parts.first;
+  const auto make = [&](const auto& self) -> Value* {
+    const int size = parts.shape[at++];
+    if (size == kLeaf) return value(variable++);
+    std::vector<Value*> items;
+    for (int i = 0; i < size; ++i) items.push_back(self(self));
+    return trace.tuple(std::move(items));
+  };
+  return make(make);
+}
+
+Value*& valueAt(Frame& frame, const CarriedPlace& place) {
+  if (!place.owner) return frame.slots[place.at];
+  return place.attribute ? place.owner->overlay[place.at].second : place.owner->items[place.at];
+}
+
+std::string Rolling::nameOf(const CarriedVariable& variable) const {
+  const CarriedPlace& place = parts_[variable.part].place;
+  if (place.owner) return place.attribute ? "an attribute" : "what a container holds";
+  return text(PyTuple_GET_ITEM(frame_.object()->co_localsplusnames, static_cast<Py_ssize_t>(place.at)));
+}
+
+/// Adds what the place holds before and after a turn. False if it is of other kinds then.
+bool Rolling::addParts(const CarriedPlace& place, Value* begin, Value* end, const BranchState& before) {
+  parts_.push_back({place, variables_.size(), {}});
+  return split(parts_.back(), begin, end, before);
+}
+
+bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchState& before) {
+  const auto first = begin == end ? std::nullopt : itemsOf(trace_, begin),
+             last = first ? itemsOf(trace_, end) : std::nullopt;
+  if (last && !first->empty() && first->size() == last->size()) {
+    parts.shape.push_back(static_cast<int>(first->size()));
+    bool known = true;
+    for (size_t i = 0; i < first->size(); ++i) known = split(parts, (*first)[i], (*last)[i], before) && known;
+    return known;
+  }
+  // Ids are the same in every trace of the loop.
+  const size_t part = parts_.size() - 1, leaf = variables_.size() - parts.first;
+  const size_t where = parts.place.owner ? (size_t{1} << 24) + part : parts.place.at;
+  CarriedVariable variable{.kind = Kind::kSame, .part = part, .begin = begin};
+  variable.id = where | (parts.shape.empty() ? 0 : leaf + 1) << 32;
+  variable.end = end;
+  parts.shape.push_back(kLeaf);
+  const bool known = classify(variable, before);
+  variables_.push_back(variable);
+  return known;
+}
+
+/// What kind of variable it is, which is `begin` before and `end` after a turn. False if it is none.
+bool Rolling::classify(CarriedVariable& v, const BranchState& before) const {
+  Value *begin = v.begin, *end = v.end;
+  if (begin == end) return true;
+  if (!begin || !end || end->kind == ValueKind::kUnjoined) return false;
+  if (areEqualConstants(begin, end)) return true;
+  if (DataInts::isWhole(begin) && DataInts::isWhole(end) && (data_.contains(v.id) || DataInts::any(begin, end))) {
+    v.kind = Kind::kDataInt;
+    return true;
+  }
+  if (isSymbolicInt(begin) && isSymbolicInt(end)) {
+    v.kind = Kind::kInt;
+    v.step = trace_.syms().canonical(trace_.syms().sub(trace_.asSym(end), trace_.asSym(begin)));
+    if (!symbol_ || !graph::mentions(trace_.syms(), v.step, *symbol_)) return true;
+    v.kind = Kind::kDataInt;  // no step counts it
+    return true;
+  }
+  const bool mixes = mixed_.contains(v.id) || MixedNumbers::is(begin) || MixedNumbers::is(end) || mayHaveNoTurn_;
+  if (const auto dtype = mixes ? MixedNumbers{trace_}.common(begin, end) : std::nullopt) {
+    v.kind = Kind::kNumber;
+    v.mixes = dtype;
+    v.least = std::min(MixedNumbers{trace_}.leastClass(begin), MixedNumbers{trace_}.leastClass(end));
+    return true;
+  }
+  if (const ValueKind kind = numberKind(begin); kind != ValueKind::kNull) {
+    v.kind = Kind::kNumber;
+    if (kind != numberKind(end)) return false;
+    v.from = trace_.operand(begin).value;
+    return areAlike(trace_, v.from, trace_.operand(end).value);
+  }
+  v.kind = Kind::kArray;
+  if (begin->kind != ValueKind::kArray || end->kind != ValueKind::kArray || begin->base || end->base) return false;
+  const ValueId was = before.knows(begin) ? before.of(begin).node : begin->node;
+  return begin->frozen == end->frozen && areAlike(trace_, was, end->node);
+}
+
+/// Adds what the container holds that is another thing now.
+Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const BranchState& before) {
+  const Contents& was = before.of(container);
+  if (!container->source.valid() && !trace_.onDevice())
+    if (Value* form = LongList::grownBy(trace_, was, now)) {
+      const auto isIt = [&](const Grown& grown) { return grown.list == container; };
+      if (std::any_of(grown_.begin(), grown_.end(), isIt)) return Found::kOthers;
+      grown_.push_back({container, form, LongList::lengthIn(trace_, now)});
+      return Found::kMore;
+    }
+  if (isLongList(container) && was.position == LongList::kCounted && now.base != was.base) {
+    const auto own = std::find_if(grown_.begin(), grown_.end(), [&](const Grown& g) { return g.list == container; });
+    if (own == grown_.end()) return Found::kOthers;
+    own->form = now.base;
+    return Found::kMore;
+  }
+  if (!isOfOneForm(was, now)) return Found::kOthers;
+  Found found = Found::kNothing;
+  const auto add = [&](const CarriedPlace& place, Value* begin, Value* end) {
+    const auto isIt = [&](const CarriedParts& parts) { return parts.place == place; };
+    if (begin == end || std::any_of(parts_.begin(), parts_.end(), isIt)) return;
+    if (!begin || !end) {  // a cell that was empty, or is
+      found = Found::kOthers;
+      return;
+    }
+    for (Value* value : {begin, end})
+      if (value->kind != ValueKind::kUnjoined) trace_.open(value);
+    found = std::max(found, addParts(place, begin, end, before) ? Found::kMore : Found::kOthers);
+  };
+  const size_t items = now.kind == ValueKind::kLongList ? 1 : now.items.size();  // its length
+  for (size_t i = 0; i < items; ++i) add({container, i}, was.items[i], now.items[i]);
+  for (size_t i = 0; i < now.overlay.size(); ++i)
+    add({container, i, true}, was.overlay[i].second, now.overlay[i].second);
+  return found;
+}
+
+// ---- lists that grow ----------------------------------------------------------------------------------------------
+
+/// By how much a turn lets a list grow, over all turns. None: that cannot be told.
+std::optional<graph::SymId> Rolling::mostInTurn(graph::SymId growth) const {
+  if (trace_.decided.contains(growth)) return std::nullopt;
+  graph::SymContext& syms = trace_.syms();
+  if (!symbol_ || !graph::mentions(syms, growth, *symbol_)) return growth;
+  for (const std::optional<graph::SymId> end :
+       {trace_.turns.inLastTurn(growth), graph::withValue(syms, growth, *symbol_, syms.constant(0))})
+    if (end && trace_.turns.decide(growth, guards::Relation::kLe, *end) == true) return syms.canonical(*end);
+  return std::nullopt;
+}
+
+/// Behind a turn that is closed: how much room the lists need that it counts. False if it is to be traced again, with
+/// that room.
+bool Rolling::findRooms(const BranchState& before) {
+  graph::SymContext& syms = trace_.syms();
+  bool again = false;
+  rooms_.clear();
+  for (const CarriedParts& parts : parts_) {
+    Value* list = parts.place.owner;
+    if (!list || list->kind != ValueKind::kLongList || !LongList{trace_, list}.isCounted()) continue;
+    const graph::SymId was = LongList::roomIn(trace_, before.of(list)), now = LongList::roomIn(trace_, Contents(*list));
+    const auto most = mostInTurn(syms.canonical(syms.sub(now, was)));
+    const auto own = std::find_if(grown_.begin(), grown_.end(), [&](const Grown& grown) { return grown.list == list; });
+    // Where nobody counts the turns: more of them decline the call.
+    const bool guesses = !rounds_ && own != grown_.end() && !LongList{trace_, list}.holdsArrays();
+    if (!most || (!rounds_ && !guesses)) refuse("it is not known how long a list may become");
+    const graph::SymId turns = rounds_ ? *rounds_ : syms.constant(kGuessedTurns);
+    const graph::SymId room = syms.canonical(syms.add(was, syms.mul(*most, turns)));
+    if (own == grown_.end()) {
+      rooms_.emplace_back(list, room);
+    } else {
+      own->room = room;
+      again = true;
+    }
+  }
+  return !again;
+}
+
+/// In front of the loop: what has been found out about lists that grow.
+void Rolling::growLists(const BranchState& before) {
+  for (Grown& grown : grown_) {
+    if (grown.counts && LongList{trace_, grown.list}.isCounted()) grown.list->base = grown.form;
+    if (!grown.counts) {
+      LongList{trace_, grown.list}.count(grown.form);
+      grown.counts = true;
+      const CarriedPlace place{grown.list, 0};
+      const auto isIt = [&](const CarriedParts& parts) { return parts.place == place; };
+      Value* begin = grown.list->items[0];
+      if (std::none_of(parts_.begin(), parts_.end(), isIt) && !addParts(place, begin, grown.end, before))
+        refuse("a turn changes what a container or an object holds");
+    } else if (grown.room) {
+      LongList{trace_, grown.list}.makeRoom(*grown.room);
+      grown.room.reset();
+      for (size_t i = 2; i < grown.list->items.size(); ++i) contents_.push_back({grown.list->items[i]});
+    }
+  }
+}
+
+/// Behind the loop, lists have no room left that somebody knows of.
+void Rolling::closeLists() {
+  for (const Grown& grown : grown_) {
+    if (grown.list->kind != ValueKind::kLongList) continue;
+    grown.list->position = LongList::kClosed;
+    if (LongList{trace_, grown.list}.holdsArrays()) trace_.loops->unknownBehind[grown.list] = key();
+  }
+}
+
+/// What a turn has left of the variables; null where a place holds no such tuple.
+void Rolling::findEnds() {
+  for (const CarriedParts& parts : parts_) {
+    size_t at = 0, variable = parts.first;
+    const auto walk = [&](const auto& self, Value* value) -> void {
+      const int size = parts.shape[at++];
+      if (size == kLeaf) {
+        variables_[variable++].end = value;
+        return;
+      }
+      const auto items = itemsOf(trace_, value);
+      const bool fits = items && items->size() == static_cast<size_t>(size);
+      for (int i = 0; i < size; ++i) self(self, fits ? (*items)[static_cast<size_t>(i)] : nullptr);
+    };
+    walk(walk, valueAt(frame_, parts.place));
+  }
+}
+
+}  // namespace fw::capture
