@@ -167,7 +167,7 @@ def test_runs_as_python():
     def total(values):
         seen = []
         for v in values:
-            seen.append(v)
+            seen.append(str(v))
         return len(seen)
 
     f = fusewire.compile(total)

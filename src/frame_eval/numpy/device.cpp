@@ -29,8 +29,9 @@ bool isLogic(Op op) {
 constexpr Op kComplex[] = {Op::kAdd,      Op::kSubtract, Op::kMultiply,  Op::kDivide, Op::kNegative,
                            Op::kPositive, Op::kSquare,   Op::kConjugate, Op::kIsnan,  Op::kWhere};
 /// Rows whose results follow the order of the argument where that is C or F.
-constexpr std::string_view kOrdered[] = {"ndarray.astype", "np.asarray", "np.asanyarray",   "ndarray.copy",  "ndarray.flatten",
-                                         "np.zeros_like",  "np.ones_like", "np.empty_like", "np.full_like"};
+constexpr std::string_view kOrdered[] = {"ndarray.astype", "np.asarray",      "np.asanyarray",
+                                         "ndarray.copy",   "ndarray.flatten", "np.zeros_like",
+                                         "np.ones_like",   "np.empty_like",   "np.full_like"};
 /// Functions of NumPy's that no array of another library takes for its own.
 constexpr std::string_view kNumPysOwn[] = {"np.asarray", "np.asanyarray", "np.ascontiguousarray"};
 /// Rows whose order is not known where the arguments are not in C order.
