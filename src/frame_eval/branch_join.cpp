@@ -313,12 +313,15 @@ bool Join::mergeContainer(Value* value, const Contents& first, const Contents& s
                          merge(first.overlay[i].second, second.overlay[i].second, what));
   const Contents& before = before_.of(value);
   trace_.noteChange(value);
-  for (size_t i = 0; i < items.size() && value->source.valid(); ++i)
-    if (before.items.size() != items.size() || items[i] != before.items[i])
-      trace_.effectHeld(value, i, false, items[i]);
+  value->keys = first.keys;
+  const bool outside = value->source.valid(), resized = before.items.size() != items.size();
+  if (outside && resized && value->kind == ValueKind::kList)
+    trace_.effectSlice(value, 0, static_cast<int64_t>(before.items.size()), items);
+  else
+    for (size_t i = 0; i < items.size() && outside; ++i)
+      if (resized || items[i] != before.items[i]) trace_.effectHeld(value, i, false, items[i]);
   value->items = std::move(items);
   value->overlay = std::move(overlay);
-  value->keys = first.keys;
   for (size_t i = 0; i < value->overlay.size() && value->source.valid(); ++i)
     if (before.overlay.size() <= i || value->overlay[i].second != before.overlay[i].second)
       trace_.effectHeld(value, i, true, value->overlay[i].second);

@@ -272,3 +272,109 @@ def test_one_object_by_two_names():
         g, b = (f, a) if same else (Filter(), Filter())
         compare.assert_same_value(two_names(f, g, x), compiled(a, b, x), None)
         compare.assert_same_value([state(f), state(g)], [state(a), state(b)], None)
+
+
+def appended(held, y):
+    if y.sum() > 0:
+        held.append(1.0)
+    else:
+        held.append(2.0)
+    return len(held)
+
+
+def inserted(held, y):
+    if y.sum() > 0:
+        held.insert(0, 1.0)
+    else:
+        held.insert(0, 2.0)
+    held[1] = 7.0
+    return len(held)
+
+
+def popped(held, y):
+    if y.sum() > 0:
+        v = held.pop()
+    else:
+        v = held.pop() * 2
+    return v
+
+
+def emptied(held, y):
+    if y.sum() > 0:
+        held.clear()
+    else:
+        del held[:]
+    return y * 2
+
+
+def turned(held, y):
+    if y.sum() > 0:
+        held.reverse()
+    else:
+        held.reverse()
+        held[0] = 9.0
+    return y * 2
+
+
+def extended(held, y):
+    if y.sum() > 0:
+        held += [1.0, 2.0]
+    else:
+        held.extend((3.0, 4.0))
+    held.append(y.sum())
+    return held
+
+
+def shortened_behind(held, y):
+    if y.sum() > 0:
+        if y.sum() > 1:
+            pass
+        del held[1]
+    return held
+
+
+def new_keys(held, y):
+    if y.sum() > 0:
+        held["n"] = 1.0
+        held["m"] = 2.0
+    else:
+        held["n"] = 3.0
+        held["m"] = 4.0
+    return y * 2
+
+
+def other_keys(held, y):
+    if y.sum() > 0:
+        held["n"] = 1.0
+    else:
+        held["m"] = 4.0
+    return y * 2
+
+
+def lost_keys(held, y):
+    if y.sum() > 0:
+        held.pop("a")
+    else:
+        del held["a"]
+    return y * 2
+
+
+def default_keys(held, y):
+    if y.sum() > 0:
+        held.setdefault("q", 1.0)
+    else:
+        held.setdefault("q", 2.0)
+    held["a"] = 5.0
+    return list(held)
+
+
+@pytest.mark.parametrize("function", [appended, inserted, popped, emptied, turned, extended, shortened_behind, new_keys, other_keys, lost_keys, default_keys])
+@pytest.mark.parametrize("options", [{}, {"compile_all": True, "economy": False, "warm_up": 0}])
+def test_branches_that_change_how_much_an_object_of_the_caller_holds(function, options):
+    compiled = fusewire.compile(function, **options)
+    for n in (1, -1, 1, -1, -1, 1):
+        y = np.full(5, float(n))
+        plain, ours = ({"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 2.0}) if "keys" in function.__name__ else ([1.5, 2.5, 3.5], [1.5, 2.5, 3.5])
+        want, got = function(plain, y), compiled(ours, y)
+        assert str(want) == str(got)
+        assert str(plain) == str(ours)
