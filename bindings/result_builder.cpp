@@ -113,6 +113,9 @@ void ResultBuilder::checkMemory(const graph::Plan& plan) const {
   std::vector<bool> written(bufferCount_, false);
   for (const graph::Group& commit : plan.commits)
     for (const graph::ValueId store : commit.outputs) written[plan.bufferOf(store).index] = true;
+  for (const graph::Step& step : plan.steps)
+    if (const auto* loop = std::get_if<graph::LoopStep>(&step.what))
+      for (const graph::BufferId id : loop->rewrites) written[id.index] = true;
   for (const ExitNode& node : exit_.nodes) {
     const bool array = node.kind == ExitNode::Kind::kArray;
     if (isNumber(node.kind) || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);

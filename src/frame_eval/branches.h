@@ -41,6 +41,9 @@ class Branches {
   void noteNumber(Value* value, const std::string& why);
   /// A list holds the array from now on, as it is now: who writes it has the list forgotten.
   void hold(Value* list, Value* array) { held_.push_back({list, array}); }
+  /// A tuple that stands for an item of a list: the list's own is another object.
+  void holdTuple(Value* list, Value* tuple) { tuples_.push_back({list, tuple}); }
+  const std::vector<std::pair<Value*, Value*>>& tuples() const { return tuples_; }
   /// An array that a list holds, nobody knows which.
   void noteItem(Value* array, const Value* list);
   /// What lists hold, by list and array; in the order of the holding.
@@ -66,7 +69,7 @@ class Branches {
 
   Trace& trace_;
   std::vector<JoinedArray> joined_;
-  std::vector<std::pair<Value*, Value*>> held_;
+  std::vector<std::pair<Value*, Value*>> held_, tuples_;
 };
 
 }  // namespace fw::capture

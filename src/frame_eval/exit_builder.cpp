@@ -114,7 +114,9 @@ class ExitBuilder {
       case ValueKind::kPyBool: return {.kind = Kind::kPyBool, .index = output(scalar(value->node))};
       case ValueKind::kPyComplex: return {.kind = Kind::kPyComplex, .index = output(scalar(value->node))};
       case ValueKind::kPyInt: return {.kind = Kind::kPyInt, .sym = trace_.syms().canonical(value->sym)};
-      case ValueKind::kTuple: return value->cls ? subclass(Kind::kTuple, value) : container(Kind::kTuple, value);
+      case ValueKind::kTuple:
+        if (Value* as = leaving_.try_emplace(value, value).first->second; as != value) trace_.branches.refuse(as);
+        return value->cls ? subclass(Kind::kTuple, value) : container(Kind::kTuple, value);
       case ValueKind::kList: return container(Kind::kList, value);
       case ValueKind::kLongList: return longList(value);
       case ValueKind::kDict: return value->cls ? subclass(Kind::kDict, value) : container(Kind::kDict, value);
@@ -372,6 +374,8 @@ class ExitBuilder {
       Value* as = leaving_.try_emplace(array, value).first->second;
       if (as != value) trace_.branches.refuse(value);
     }
+    for (const auto& [list, tuple] : trace_.branches.tuples())
+      if (list == value && leaving_.try_emplace(tuple, value).first->second != value) trace_.branches.refuse(value);
     ExitNode node{.kind = ExitNode::Kind::kItems};
     node.children.push_back(addNode(describe(LongList{trace_, value}.length())));
     size_t part = 2;
@@ -498,7 +502,7 @@ class ExitBuilder {
   Trace& trace_;
   ExitPlan plan_;
   absl::flat_hash_map<Value*, int> seen_, fresh_;
-  absl::flat_hash_map<Value*, Value*> leaving_;  ///< arrays, by what they may be
+  absl::flat_hash_map<Value*, Value*> leaving_;  ///< arrays, by what they may be, and tuples
   absl::flat_hash_set<Value*> open_;             ///< being described
   std::vector<Value*> filledLater_;              ///< cells
   absl::flat_hash_map<ValueId, bool> taken_;

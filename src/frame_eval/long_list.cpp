@@ -236,7 +236,9 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
   if (form->kind == ValueKind::kTuple) {
     std::vector<Value*> items;
     for (Value* item : form->items) items.push_back(load(item, index, size, part));
-    return trace.tuple(std::move(items));
+    Value* tuple = trace.tuple(std::move(items));
+    trace.branches.holdTuple(list, tuple);
+    return tuple;
   }
   const ValueId node = at(form, index, size, part++);
   if (form->which)

@@ -1029,3 +1029,31 @@ def test_uses(make, use):
     compiled = fusewire.compile(both)
     for n in (80, 0, 1, 2, 3, 100, 80):
         assert_same_call(both, compiled, (np.random.default_rng(n).random(n),))
+
+
+def test_tuples_beside_the_list_that_holds_them():
+    """They are the same objects; numbers may be others of the same value."""
+    def first(x):
+        out = []
+        for i in range(len(x)):
+            out.append((i, x[i]))
+        return out, out[1]
+
+    def alone(x):
+        out = []
+        for i in range(len(x)):
+            out.append((i, x[i]))
+        return out[1], len(out)
+
+    def inside(x):
+        out = []
+        for i in range(len(x)):
+            out.append((i, x[i]))
+        return {"last": out[-1], "all": out}
+
+    for function, same in ((first, lambda r: r[0][1] is r[1]), (alone, lambda r: True), (inside, lambda r: r["all"][-1] is r["last"])):
+        compiled = fusewire.compile(function)
+        for n in (70, 70, 200, 3):
+            x = np.arange(float(n))
+            got = compiled(x)
+            assert str(got) == str(function(x)) and same(got)
