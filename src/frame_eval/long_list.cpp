@@ -197,6 +197,10 @@ SymId LongList::size() const {
 void LongList::store(Value* form, Value* item, Value* place, size_t& part) const {
   if (form->kind == ValueKind::kTuple) {
     const auto items = tupleItems(trace, item);
+    const auto& held = trace.branches.tuples();
+    if (std::any_of(held.begin(), held.end(), [&](const auto& h) { return h.second == item; }))
+      refuse("a list gets a tuple that a list has already");
+    trace.branches.holdTuple(list, item);
     for (size_t i = 0; i < items->size(); ++i) store(form->items[i], (*items)[i], place, part);
     return;
   }

@@ -1051,7 +1051,25 @@ def test_tuples_beside_the_list_that_holds_them():
             out.append((i, x[i]))
         return {"last": out[-1], "all": out}
 
-    for function, same in ((first, lambda r: r[0][1] is r[1]), (alone, lambda r: True), (inside, lambda r: r["all"][-1] is r["last"])):
+    def again(x):
+        out = []
+        for v in x:
+            out.append((v,))
+            out.append(out[-1])
+        return out
+
+    def twice(x):
+        out = []
+        for v in x:
+            t = (v, 1)
+            out.append(t)
+            out.append(t)
+        return out
+
+    def each(r):
+        return all(r[k] is r[k + 1] for k in range(0, len(r), 2))
+
+    for function, same in ((again, each), (twice, each), (first, lambda r: r[0][1] is r[1]), (alone, lambda r: True), (inside, lambda r: r["all"][-1] is r["last"])):
         compiled = fusewire.compile(function)
         for n in (70, 70, 200, 3):
             x = np.arange(float(n))
