@@ -83,7 +83,7 @@ class CudaLaunches : public ::testing::Test {
   std::atomic<int> compiled_ = 0;
   absl::Mutex works_;  ///< the compiler is at work as long as somebody holds it
   bool refuses_ = false;
-  alignas(512) char memory_[1 << 16] = {};
+  alignas(512) char memory_[1 << 18] = {};  ///< temporaries, too
   CountingHost host_;
   jit::cuda::Device device_;
   std::unique_ptr<runtime::Executable> executable_;
