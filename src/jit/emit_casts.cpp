@@ -83,7 +83,12 @@ Value* OpEmitter::halfToFloat(Value* bits) {
     return callPerLane(kHalfToFloat, ir.getFloatTy(), {bits});
   }
   Value* half = ir.CreateBitCast(bits, shapedLike(ir.getHalfTy(), bits));
-  return opaque(ir.CreateFPExt(half, shapedLike(ir.getFloatTy(), bits)));
+  if (bits->getType()->isVectorTy()) return opaque(ir.CreateFPExt(half, shapedLike(ir.getFloatTy(), bits)));
+  // The instruction converts four. What happens to stand in the others must not raise flags.
+  Value* four = llvm::Constant::getNullValue(llvm::FixedVectorType::get(ir.getHalfTy(), 4));
+  four = ir.CreateInsertElement(four, half, uint64_t{0});
+  four = opaque(ir.CreateFPExt(four, llvm::FixedVectorType::get(ir.getFloatTy(), 4)));
+  return ir.CreateExtractElement(four, uint64_t{0});
 }
 
 Value* OpEmitter::floatToHalf(DType from, Value* a) {
