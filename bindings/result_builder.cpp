@@ -10,6 +10,7 @@
 #include "frame_eval/mixed_numbers.h"
 #include "graph/bound_sizes.h"
 #include "cpython/ref.h"
+#include "graph/rewriting.h"
 #include "graph/support/check.h"
 #include "guards/array_layout.h"
 #include "runtime/memory.h"
@@ -113,9 +114,7 @@ void ResultBuilder::checkMemory(const graph::Plan& plan) const {
   std::vector<bool> written(bufferCount_, false);
   for (const graph::Group& commit : plan.commits)
     for (const graph::ValueId store : commit.outputs) written[plan.bufferOf(store).index] = true;
-  for (const graph::Step& step : plan.steps)
-    if (const auto* loop = std::get_if<graph::LoopStep>(&step.what))
-      for (const graph::BufferId id : loop->rewrites) written[id.index] = true;
+  for (const graph::BufferId id : graph::rewrittenInputs(plan)) written[id.index] = true;
   for (const ExitNode& node : exit_.nodes) {
     const bool array = node.kind == ExitNode::Kind::kArray;
     if (isNumber(node.kind) || (array && node.baseObject < 0)) FW_CHECK(!written[views_[node.index].buffer]);

@@ -196,7 +196,7 @@ Value* FunctionState::field(size_t offset) {
 
 Value* FunctionState::reported() {
   Value* at = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(0), offsetof(Context, reported));
-  return ir_.CreateTrunc(ir_.CreateLoad(ir_.getInt64Ty(), at), ir_.getInt32Ty());
+  return ir_.CreateLoad(ir_.getInt32Ty(), at);
 }
 
 Value* FunctionState::times() { return field(offsetof(Context, times)); }

@@ -86,9 +86,8 @@ class StepEmitter {
     first->addIncoming(fn_.i64(0), before);
     // As many turns as run without looking at anything else.
     llvm::Value* turns = fn_.i64(turnsBetweenLooks(step));
-    if (undo_) turns = undo_->turns(step, first, turns);
-    llvm::Value* end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir.CreateAdd(first, turns), trip);
-    if (undo_) undo_->save(step, first, end);
+    llvm::Value* end = undo_ ? undo_->strip(step, first, turns, trip)
+                             : ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir.CreateAdd(first, turns), trip);
     llvm::BasicBlock* stripStart = ir.GetInsertBlock();
     llvm::BasicBlock* head = fn_.block("steps");
     ir.CreateBr(head);

@@ -1,31 +1,20 @@
 #include "jit/memories.h"
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "graph/rewriting.h"
 
 namespace fw::jit {
 
 using graph::BufferId;
 using graph::BufferKind;
 
-namespace {
-
-void collectRewritten(const graph::Steps& steps, absl::flat_hash_set<BufferId>& rewritten) {
-  for (const graph::Step& step : steps)
-    if (const auto* loop = std::get_if<graph::LoopStep>(&step.what))
-      rewritten.insert(loop->rewrites.begin(), loop->rewrites.end());
-}
-
-}  // namespace
-
 Memories::Memories(const graph::Plan& plan) : root_(plan.buffers.size()) {
   for (size_t i = 0; i < root_.size(); ++i) root_[i] = static_cast<int>(i);
-  absl::flat_hash_set<BufferId> rewritten;
-  if (plan.rewrites) collectRewritten(plan.steps, rewritten);
+  const std::vector<BufferId> rewritten = graph::rewrittenInputs(plan);
   int caller = -1;
   for (size_t i = 0; i < root_.size(); ++i) {
     const BufferKind kind = plan.buffers[i].kind;
-    if ((kind != BufferKind::kInput && kind != BufferKind::kGiven) || rewritten.contains(BufferId(i))) continue;
+    if ((kind != BufferKind::kInput && kind != BufferKind::kGiven) || graph::contains(rewritten, BufferId(i))) continue;
     if (caller < 0) caller = static_cast<int>(i);
     root_[i] = caller;
   }

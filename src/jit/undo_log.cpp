@@ -44,43 +44,44 @@ Value* UndoLog::offset(const graph::LoopStep& loop, const RewrittenPlace& place,
 }
 
 UndoLog::Reach UndoLog::reach(const graph::LoopStep& loop, const RewrittenPlace& place, Value* turn) {
-  Reach reach{};
-  for (size_t corner = 0; corner >> place.shorts.size() == 0; ++corner) {
-    Value* at = offset(loop, place, turn, corner);
-    reach.low = corner ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, reach.low, at) : at;
-    reach.high = corner ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, reach.high, at) : at;
-  }
   Value* here = offset(loop, place, turn, 0);
+  Reach reach{here, here, nullptr};
+  for (size_t corner = 1; corner >> place.shorts.size() == 0; ++corner) {
+    Value* at = offset(loop, place, turn, corner);
+    reach.low = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, reach.low, at);
+    reach.high = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, reach.high, at);
+  }
   reach.step = ir_.CreateSub(offset(loop, place, ir_.CreateAdd(turn, fn_.i64(1)), 0), here);
   return reach;
 }
 
-Value* UndoLog::turns(const graph::LoopStep& loop, Value* first, Value* most) {
+Value* UndoLog::strip(const graph::LoopStep& loop, Value* first, Value* most, Value* trip) {
+  const auto endOf = [&](Value* turns) {
+    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateAdd(first, turns), trip);
+  };
   const auto known = places_.find(&loop);
-  if (known == places_.end()) return most;
-  const auto share = kAreaBytes / static_cast<int64_t>(known->second.size()) - 64;
-  for (const RewrittenPlace& place : known->second) {
-    const Reach one = reach(loop, place, first);
+  if (known == places_.end()) return endOf(most);
+  const std::vector<RewrittenPlace>& places = known->second;
+  std::vector<Reach> reaches;
+  const auto share = kAreaBytes / static_cast<int64_t>(places.size()) - 64;
+  for (const RewrittenPlace& place : places) {
+    const Reach& one = reaches.emplace_back(reach(loop, place, first));
     Value* step = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, one.step, ir_.getFalse());
     Value* room = ir_.CreateSub(fn_.i64(share + place.low - place.high), ir_.CreateSub(one.high, one.low));
     Value* fits = ir_.CreateSDiv(room, ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, step, fn_.i64(1)));
     most = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, most, fits);
   }
-  return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most, fn_.i64(1));
-}
-
-void UndoLog::save(const graph::LoopStep& loop, Value* first, Value* end) {
-  const auto known = places_.find(&loop);
-  if (known == places_.end()) return;
+  Value* end = endOf(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most, fn_.i64(1)));
   Value* more = ir_.CreateSub(ir_.CreateSub(end, fn_.i64(1)), first);
   struct Stretch {
     graph::BufferId buffer;
-    Value *low, *bytes;
+    Value *low, *bytes, *room;
   };
   std::vector<Stretch> stretches;
   Value* needed = fn_.i64(0);
-  for (const RewrittenPlace& place : known->second) {
-    const Reach one = reach(loop, place, first);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const RewrittenPlace& place = places[i];
+    const Reach& one = reaches[i];
     Value* way = ir_.CreateMul(one.step, more);
     const graph::Buffer& buffer = fn_.module().plan.buffers[place.buffer.index];
     Value* size = fn_.i64(graph::itemSize(buffer.dtype));
@@ -92,8 +93,9 @@ void UndoLog::save(const graph::LoopStep& loop, Value* first, Value* end) {
     low = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, fn_.i64(0));
     high = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateAdd(high, fn_.i64(place.high)), size);
     Value* bytes = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ir_.CreateSub(high, low), fn_.i64(0));
-    stretches.push_back({place.buffer, low, bytes});
-    needed = ir_.CreateAdd(needed, ir_.CreateAnd(ir_.CreateAdd(bytes, fn_.i64(7)), fn_.i64(-8)));
+    Value* room = ir_.CreateAnd(ir_.CreateAdd(bytes, fn_.i64(7)), fn_.i64(-8));
+    stretches.push_back({place.buffer, low, bytes, room});
+    needed = ir_.CreateAdd(needed, room);
   }
   Value* isFull = ir_.CreateICmpSGT(ir_.CreateAdd(load(used_), needed), fn_.i64(kAreaBytes));
   isFull =
@@ -109,10 +111,10 @@ void UndoLog::save(const graph::LoopStep& loop, Value* first, Value* end) {
     ir_.CreateStore(place, entry);
     ir_.CreateStore(saved, ir_.CreateConstGEP1_64(ir_.getInt64Ty(), entry, 1));
     ir_.CreateStore(stretch.bytes, ir_.CreateConstGEP1_64(ir_.getInt64Ty(), entry, 2));
-    Value* next = ir_.CreateAdd(used, ir_.CreateAnd(ir_.CreateAdd(stretch.bytes, fn_.i64(7)), fn_.i64(-8)));
-    ir_.CreateStore(next, used_);
+    ir_.CreateStore(ir_.CreateAdd(used, stretch.room), used_);
     ir_.CreateStore(ir_.CreateAdd(count, fn_.i64(1)), count_);
   }
+  return end;
 }
 
 void UndoLog::settle() {

@@ -27,10 +27,9 @@ class UndoLog {
 
   UndoLog(FunctionState& fn, const Places& places);
 
-  /// How many turns of the loop from `first` on may be one strip, of at most `most`.
-  llvm::Value* turns(const graph::LoopStep& loop, llvm::Value* first, llvm::Value* most);
-  /// What its turns [first, end) store to.
-  void save(const graph::LoopStep& loop, llvm::Value* first, llvm::Value* end);
+  /// Saves what a strip of turns of the loop stores to, from `first` on: as many turns as there is room for, `most` at
+  /// most, and not beyond `trip`. Answers where it ends.
+  llvm::Value* strip(const graph::LoopStep& loop, llvm::Value* first, llvm::Value* most, llvm::Value* trip);
   /// Leaves the function unless all is well so far.
   void settle();
   /// Where the function is left.

@@ -54,7 +54,7 @@ struct Context {
   Host* host = nullptr;                ///< null where nothing has to be asked for
   PartTime* times = nullptr;           ///< by part of the executable's meter; null: nobody watches
   /// Status bits that must be reported: a loop that rewrites inputs is given up where they are up.
-  int64_t reported = kStatusInvalid | kStatusDivide | kStatusOverflow | kStatusUnderflow;
+  int32_t reported = kStatusInvalid | kStatusDivide | kStatusOverflow | kStatusUnderflow;
 };
 static_assert(std::is_standard_layout_v<Context> && std::is_standard_layout_v<CommitProgress> &&
               std::is_standard_layout_v<PartTime>);

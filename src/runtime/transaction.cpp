@@ -43,8 +43,8 @@ const Executable* exactly(const Executable& executable, int32_t status, bool unl
   return executable.exact(status);
 }
 
-int64_t reported(Policy& policy) {
-  int64_t bits = 0;
+int32_t reported(Policy& policy) {
+  int32_t bits = 0;
   for (const int32_t bit : {kStatusInvalid, kStatusDivide, kStatusOverflow, kStatusUnderflow})
     if (policy.mustReport(bit)) bits |= bit;
   return bits;

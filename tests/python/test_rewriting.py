@@ -1,7 +1,9 @@
 """Loops that store into arrays of the caller while the call may still be given up (docs/loops.md). Whatever ends them, the arrays are
 those of plain Python; but for an interrupt, which leaves them as some number of turns would."""
 import signal
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,22 +11,10 @@ import pytest
 import compare
 import fusewire
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from kernels import edit_distance, leaky, rotation, smooth  # noqa: E402 - what is measured is what is tested
+
 RNG = np.random.default_rng(17)
-
-
-def leaky(x, y):
-    for i in range(len(x)):
-        if x[i] > 0.0:
-            y[i] = 2.0 * x[i]
-        else:
-            y[i] = 0.5 * x[i]
-
-
-def smooth(x, y, a):
-    s = x[0]
-    for i in range(len(x)):
-        s = a * x[i] + (1.0 - a) * s
-        y[i] = s
 
 
 def quotients(x, y):
@@ -80,15 +70,6 @@ def stencil(u, v):
             v[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
 
 
-def rotate(r, p, q):
-    for i in range(len(p)):
-        for j in range(3):
-            s = 0.0
-            for k in range(3):
-                s += r[j, k] * p[i, k]
-            q[i, j] = s
-
-
 def row_sums(u, y):
     for i in range(u.shape[0]):
         y[i] = 0.0
@@ -136,13 +117,6 @@ def trajectory(p, h):
     for k in range(len(p) - 1):
         p[k + 1, 0] = p[k, 0] + h * p[k, 1]
         p[k + 1, 1] = p[k, 1] - h * p[k, 0]
-
-
-def edit_distance(a, b, d):
-    for i in range(1, len(a) + 1):
-        for j in range(1, len(b) + 1):
-            cost = 0 if a[i - 1] == b[j - 1] else 1
-            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
 
 
 def stored_then_read(x, y):
@@ -242,8 +216,8 @@ PROGRAMS = {
     "until negative": (until_negative, vectors, None),
     "two at once": (two_at_once, lambda n: (*vectors(n), reals(n)), True),
     "stencil": (stencil, lambda n: (reals(n, n // 2 + 1), reals(n, n // 2 + 1)), True),
-    "rotate": (rotate, lambda n: (reals(3, 3), reals(n, 3), reals(n, 3)), True),
-    "rotate wide": (rotate, lambda n: (reals(3, 3), reals(n, 3), reals(n, 300)), True),
+    "rotate": (rotation, lambda n: (reals(3, 3), reals(n, 3), reals(n, 3)), True),
+    "rotate wide": (rotation, lambda n: (reals(3, 3), reals(n, 3), reals(n, 300)), True),
     "row sums": (row_sums, lambda n: (reals(n, 5), reals(n)), None),
     "columns": (columns, lambda n: (reals(n, 7), reals(n, 7)), False),
     "triangle": (triangle, lambda n: (reals(n, n), reals(n, n)), True),

@@ -14,8 +14,17 @@ namespace fw::graph {
 
 bool rewritesInputs(const Graph& graph) {
   for (size_t i = 0; i < graph.size(); ++i)
-    if (graph.node(ValueId(i)).attrs.has(kRewrites)) return true;
+    if (graph.node(ValueId(i)).attrs.has(AttrKey::kRewrites)) return true;
   return false;
+}
+
+std::vector<BufferId> rewrittenInputs(const Plan& plan) {
+  std::vector<BufferId> inputs;
+  if (!plan.rewrites) return inputs;
+  for (const Step& step : plan.steps)  // no loop in another one rewrites any
+    if (const auto* loop = std::get_if<LoopStep>(&step.what))
+      inputs.insert(inputs.end(), loop->rewrites.begin(), loop->rewrites.end());
+  return inputs;
 }
 
 size_t shortLoops(const SymContext& syms, absl::Span<const std::optional<SymId>> trips) {
@@ -31,11 +40,6 @@ namespace {
 
 constexpr size_t kMaxRewritten = 4;  ///< arrays of one loop: what is saved of all of them stays in the first cache
 constexpr size_t kMaxNodes = 200;    ///< in the loop: longer ones are no function of their own
-
-bool isOneElement(const Graph& graph, const ValueType& type) {
-  const auto isOne = [&](SymId size) { return graph.syms().isConst(size, 1); };
-  return std::all_of(type.shape.begin(), type.shape.end(), isOne);
-}
 
 using Users = std::vector<std::vector<ValueId>>;
 
@@ -59,7 +63,7 @@ class Numbers {
       if (node.attrs.has(AttrKey::kSymbol)) bound_.insert(node.attrs.sym(AttrKey::kSymbol));
       const bool whole = node.op == Op::kInput || node.op == Op::kUpdate || node.op == Op::kProject ||
                          hasRegions(node.op) || isView(body, ValueId(i));
-      if (node.op == Op::kCall || !(whole || isOneElement(body, node.type))) return false;
+      if (node.op == Op::kCall || !(whole || isOneElement(body, ValueId(i)))) return false;
       if (classOf(body, ValueId(i)) == OpClass::kReduction || classOf(body, ValueId(i)) == OpClass::kScan) return false;
       for (const std::unique_ptr<Graph>& region : node.regions)
         if (!areAll(*region)) return false;
@@ -100,7 +104,7 @@ class Accesses {
 
   bool add(const Graph& region, bool stores, ValueId element, const SymList& starts, bool keeps = false) {
     accesses_.push_back({stores, starts, path_, keeps});
-    return accesses_.size() <= kMaxAccesses && isOneElement(region, region.type(element));
+    return accesses_.size() <= kMaxAccesses && isOneElement(region, element);
   }
 
   // ---- the way of the array through the nest; accesses are found in the order of the program
@@ -350,7 +354,7 @@ class Finder {
     if (loop.attrs.has(AttrKey::kSymbol)) bound.insert(loop.attrs.sym(AttrKey::kSymbol));
     for (int64_t index : carried)
       if (!Accesses(graph_.syms(), bound).mayBeRepeated(loop, static_cast<size_t>(index))) return;
-    graph_.mutableNode(loop_).attrs.set(kRewrites, std::move(carried));
+    graph_.mutableNode(loop_).attrs.set(AttrKey::kRewrites, std::move(carried));
   }
 
  private:

@@ -24,9 +24,8 @@
 // is
 //   cheap, or if its axes lead the loop nest, where it is computed once per row. Otherwise it is materialised.
 // - Loops, branches and binds are groups of their own, with their projects, and read memory.
-// - concatenate is a group of its own and reads materialised values. So is what a gather takes from, which may be any
-// of
-//   it at every point; its indices are read as the operands of any elementwise value.
+// - concatenate is a group of its own and reads materialised values. So is what a gather takes
+//   from, which may be any of it at every point; its indices are read as the operands of any elementwise value.
 // - An update is computed with the value that it stores where members read of the memory that it continues nothing but
 //   the element that is stored to at the same point, or what is not stored to (overwritten.h), or rows at a known
 //   distance: then what is stored is held back (Group::Held). Nobody reads the update inside.

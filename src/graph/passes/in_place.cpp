@@ -12,11 +12,6 @@ namespace {
 
 constexpr size_t kAtTheEnd = SIZE_MAX;
 
-bool isOneElement(const Graph& graph, ValueId value) {
-  const SymShape& shape = graph.type(value).shape;
-  return std::all_of(shape.begin(), shape.end(), [&](SymId size) { return graph.syms().isConst(size, 1); });
-}
-
 /// Steps that may go on in the memory of operand number `index`.
 bool mayContinue(const Node& node, size_t index) {
   if (node.op == Op::kUpdate) return index == 0;

@@ -453,8 +453,7 @@ class MemoryPlanner {
     std::vector<BufferId> outer, handleOf(count), sources;
     for (size_t k = 0; k < count; ++k) {
       outer.push_back(plan_.bufferOf(node.operands[k], region));
-      if (node.attrs.has(kRewrites) && contains(node.attrs.ints(kRewrites), static_cast<int64_t>(k)))
-        loop.rewrites.push_back(outer.back());
+      if (rewrites(node, k)) loop.rewrites.push_back(outer.back());
       plan_.rewrites |= !loop.rewrites.empty();
       if (carriedFrom(body.region, k) == k) continue;
       std::optional<Place> input;

@@ -1,6 +1,8 @@
 // The steps of makePlan (plan_steps.def), and what they share.
 #pragma once
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,6 +26,12 @@ inline size_t firstRead(const Graph& graph, ValueId user) {
 /// Whether `user` reads all of its operand at every point.
 inline bool readsAnywhere(const Graph& graph, ValueId user, size_t operand) {
   return classOf(graph, user) == OpClass::kGather && operand == 0;
+}
+
+/// Whatever the rank.
+inline bool isOneElement(const Graph& graph, ValueId value) {
+  const SymShape& shape = graph.type(value).shape;
+  return std::all_of(shape.begin(), shape.end(), [&](SymId size) { return graph.syms().isConst(size, 1); });
 }
 
 /// How the axes of `base` lie in a value read through expand, squeeze, broadcast and reshapes that only add or drop

@@ -189,9 +189,6 @@ class Preparer {
     const Node& node = rw.in().node(id);
     const size_t leading = leadingOperands(node.op);
     const std::vector<std::optional<size_t>> inPlace = answersInPlace(node);
-    const auto isRewritten = [&](size_t i) {
-      return node.attrs.has(kRewrites) && contains(node.attrs.ints(kRewrites), static_cast<int64_t>(i));
-    };
     const auto changes = [&](size_t i) {
       if (node.op == Op::kLoop) return !carriesThrough(*node.regions[0], i);
       return i >= leading && std::count(inPlace.begin(), inPlace.end(), i - leading) > 0;
@@ -199,8 +196,8 @@ class Preparer {
     std::vector<ValueId> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId old = node.operands[i], now = rw.map(old);
-      const bool keeps = isRewritten(i) || overwriting_.isOurs(id, i) && !borrowed_.contains(old) &&
-                                               (!changes(i) || overwriting_.mayOverwrite(old, id));
+      const bool keeps = rewrites(node, i) || overwriting_.isOurs(id, i) && !borrowed_.contains(old) &&
+                                                  (!changes(i) || overwriting_.mayOverwrite(old, id));
       Layout layout = packedLike(rw.in().type(old).layout);
       if (i >= leading && memoryLayout(node, i - leading).rank() == layout.rank())
         layout = memoryLayout(node, i - leading);
