@@ -131,6 +131,8 @@ std::optional<bool> SymContext::provablyEqual(SymId a, SymId b) {
   SymId expanded = expandMods(*this, d);
   if (isConst(expanded, 0)) return true;
   SymPoly p = algebra.poly(expanded);
+  // s * t * u is 0 where s * t is known to be 0 and u to be positive.
+  if (isConst(canonical(algebra.fromPoly(algebra.withoutPositiveFactors(p))), 0)) return true;
   if (std::optional<SymPoly> less = algebra.add(p, algebra.constantPoly(-1)); less && algebra.nonNegative(*less)) {
     return false;
   }

@@ -102,6 +102,17 @@ TEST_F(Bounds, OfKnownProducts) {
   EXPECT_FALSE(holds("8 + -2*s1"));
 }
 
+TEST_F(Bounds, OfProductsThatAreNothing) {
+  c.assumeEqual(of("s0*s1*t"), of("0"));
+  EXPECT_EQ(c.provablyEqual(of("s0*s1*t"), of("0")), true);
+  c.assumeWithin(t, {1, 100});
+  EXPECT_EQ(c.provablyEqual(of("s0*s1"), of("0")), true);
+  EXPECT_EQ(c.provablyEqual(of("s0*s1*t"), of("0")), true);
+  c.assumeWithin(s1, {2, 100});
+  EXPECT_EQ(c.provablyEqual(s0, of("0")), true);
+  EXPECT_EQ(c.provablyEqual(of("s0*s1*t"), of("0")), true);
+}
+
 TEST_F(Bounds, OfTheFactorsOfANumber) {
   c.assumeEqual(of("s0*s1 + -1*s1"), of("12"));
   EXPECT_EQ(c.range(s0).lo, 2);
