@@ -20,6 +20,7 @@
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
@@ -162,6 +163,42 @@ class LoopOfElements {
   llvm::SmallVector<llvm::StoreInst*, 8> stores_;
 };
 
+/// Whether a value comes from one that the turn before has handed on, by few steps, and not from a mere count.
+bool isHandedOn(const llvm::Value* value, const Loop& loop, int steps = 4) {
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction || !loop.contains(instruction) || steps == 0) return false;
+  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction); phi && phi->getParent() == loop.getHeader()) {
+    const auto* next = llvm::dyn_cast<llvm::BinaryOperator>(phi->getIncomingValueForBlock(loop.getLoopLatch()));
+    return !next || !llvm::is_contained(next->operands(), phi);
+  }
+  return llvm::isa<llvm::BinaryOperator, llvm::CastInst>(instruction) &&
+         llvm::any_of(instruction->operands(),
+                      [&](const llvm::Use& operand) { return isHandedOn(operand, loop, steps - 1); });
+}
+
+/// The operand of `minimum` that is handed on, if the other one is not.
+std::optional<unsigned> carriedOperand(const llvm::MinMaxIntrinsic& minimum, const Loop& loop) {
+  const bool left = isHandedOn(minimum.getLHS(), loop), right = isHandedOn(minimum.getRHS(), loop);
+  return left != right ? std::optional(left ? 0U : 1U) : std::nullopt;
+}
+
+/// min(min(carried, a), b) as min(min(a, b), carried).
+bool takeCarriedLast(llvm::MinMaxIntrinsic& outer, const Loop& loop) {
+  for (const unsigned side : {0U, 1U}) {
+    auto* inner = llvm::dyn_cast<llvm::MinMaxIntrinsic>(outer.getArgOperand(side));
+    if (!inner || inner->getIntrinsicID() != outer.getIntrinsicID() || !inner->hasOneUse() || !loop.contains(inner))
+      continue;
+    const std::optional<unsigned> carried = carriedOperand(*inner, loop);
+    if (!carried || isHandedOn(outer.getArgOperand(1 - side), loop)) continue;
+    llvm::Value* late = inner->getArgOperand(*carried);
+    inner->setArgOperand(*carried, outer.getArgOperand(1 - side));
+    outer.setArgOperand(1 - side, late);
+    inner->moveBefore(outer.getIterator());
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses HoistIndices::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -179,6 +216,22 @@ llvm::PreservedAnalyses HoistIndices::run(llvm::Function& function, llvm::Functi
         instruction.moveBefore(before->getTerminator()->getIterator());
         changed = true;
       }
+  }
+  if (!changed) return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses kept;
+  kept.preserveSet<llvm::CFGAnalyses>();
+  return kept;
+}
+
+llvm::PreservedAnalyses CarriedLast::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  bool changed = false;
+  for (Loop* loop : loops.getLoopsInPreorder()) {
+    if (!loop->isInnermost() || !loop->getLoopLatch()) continue;
+    for (llvm::BasicBlock* block : loop->blocks())
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(*block))
+        if (auto* minimum = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&instruction))
+          changed |= takeCarriedLast(*minimum, *loop);
   }
   if (!changed) return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;

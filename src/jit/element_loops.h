@@ -22,4 +22,11 @@ class CarriedLoads : public llvm::PassInfoMixin<CarriedLoads> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
+/// Takes what the turn before has computed last into a minimum or maximum of three and more integers, whose order is
+/// free: min(min(carried, a), b) waits for two comparisons in every turn, min(min(a, b), carried) for one.
+class CarriedLast : public llvm::PassInfoMixin<CarriedLast> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
 }  // namespace fw::jit

@@ -65,6 +65,10 @@ class FunctionState {
   bool isPlace(graph::BufferId id) const;
   /// kLoop with liberties: nobody asks for the symbol, so that it may turn out later that there is none.
   bool isUnused(graph::SymId symbol) const;
+  /// kLoop with liberties: a later definition of the turn asks the same, and more.
+  bool isCovered(graph::SymId symbol) const;
+  /// kLoop with liberties: what the definition of the symbol has to ask besides.
+  std::optional<int64_t> limitOf(graph::SymId symbol) const;
   /// From now on the run is in doubt if `number` (i64, no sign) has more than so many bits. Those who leave ask, and
   /// loops now and then.
   void doubt(llvm::Value* number, int bits);

@@ -6,6 +6,7 @@
 // Masked loads give inactive lanes a copy of lane 0, so that whatever is computed from them raises no flag of its own.
 // Bools are bytes 0 and 1 in memory and i1 in registers.
 #include "jit/emit_kernel.h"
+#include "jit/scalar_loops.h"
 
 #include "llvm/IR/Intrinsics.h"
 
@@ -63,16 +64,7 @@ Value* KernelEmitter::emitLoad(const Expr& expr) {
 }
 
 kernels::ExprId KernelEmitter::storedBy(const Stmt& stmt) const {
-  using kernels::ScalarOp;
-  if (!fn_.isPlace(kernel_.accesses[stmt.access].buffer)) return stmt.value;
-  const auto is = [&](ExprId id, ScalarOp op) { return kernel_.exprs[id.index].op == op; };
-  const auto operand = [&](ExprId id, size_t i) { return kernel_.exprs[id.index].operands[i]; };
-  if (!is(stmt.value, ScalarOp::kSelect)) return stmt.value;
-  const ExprId below = operand(stmt.value, 0), wrapped = operand(stmt.value, 1), number = operand(stmt.value, 2);
-  const bool fits = is(below, ScalarOp::kLt) && operand(below, 0) == number &&
-                    is(operand(below, 1), ScalarOp::kConst) && kernel_.exprs[operand(below, 1).index].imm == 0 &&
-                    is(wrapped, ScalarOp::kAdd) && (operand(wrapped, 0) == number || operand(wrapped, 1) == number);
-  return fits ? number : stmt.value;
+  return fn_.isPlace(kernel_.accesses[stmt.access].buffer) ? indexNumber(kernel_, stmt.value) : stmt.value;
 }
 
 void KernelEmitter::emitStore(const Stmt& stmt) {

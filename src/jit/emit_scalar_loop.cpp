@@ -41,6 +41,14 @@ bool FunctionState::isPlace(BufferId id) const { return takesLiberties() && loop
 
 bool FunctionState::isUnused(SymId symbol) const { return takesLiberties() && loop_->unused.contains(symbol); }
 
+bool FunctionState::isCovered(SymId symbol) const { return takesLiberties() && loop_->covered.contains(symbol); }
+
+std::optional<int64_t> FunctionState::limitOf(SymId symbol) const {
+  if (!takesLiberties()) return std::nullopt;
+  const auto limit = loop_->limits.find(symbol);
+  return limit == loop_->limits.end() ? std::nullopt : std::optional(limit->second);
+}
+
 // All numbers of as many bits in one: a bit that one of them has too much stays.
 void FunctionState::doubt(Value* number, int bits) {
   Value*& all = doubts_[bits];

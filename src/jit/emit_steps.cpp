@@ -148,13 +148,13 @@ class StepEmitter {
 
   void emit(const graph::DefineStep& step) { define(step.symbol, step.from, step.least, step.most); }
 
-  llvm::Value* isOutside(llvm::Value* number, graph::SymId least, graph::SymId most) {
+  llvm::Value* isOutside(llvm::Value* number, graph::SymId least, graph::SymId most, std::optional<int64_t> limit) {
     llvm::IRBuilder<>& ir = fn_.ir();
-    if (m_.syms.isConst(least, 0) && m_.syms.range(most).lo >= -1) {  // one comparison: below 0 is above all
-      llvm::Value* count = ir.CreateAdd(fn_.sym(most), fn_.i64(1));
-      return ir.CreateICmpUGE(number, count);
-    }
-    return ir.CreateOr(ir.CreateICmpSLT(number, fn_.sym(least)), ir.CreateICmpSGT(number, fn_.sym(most)));
+    llvm::Value* end = fn_.sym(most);
+    if (limit) end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, fn_.i64(*limit));
+    if (m_.syms.isConst(least, 0) && m_.syms.range(most).lo >= -1)  // one comparison: below 0 is above all
+      return ir.CreateICmpUGE(number, ir.CreateAdd(end, fn_.i64(1)));
+    return ir.CreateOr(ir.CreateICmpSLT(number, fn_.sym(least)), ir.CreateICmpSGT(number, end));
   }
 
   /// Of a range that powers of two bound, the number beside the upper one counts as outside.
@@ -163,19 +163,23 @@ class StepEmitter {
     const auto isPower = [](int64_t v) { return v > 0 && (v & (v - 1)) == 0; };
     const auto bitsOf = [](int64_t power) { return std::countr_zero(static_cast<uint64_t>(power)); };
     if (isPower(most) && least == -most) return fn_.doubt(ir.CreateAdd(number, fn_.i64(most)), bitsOf(most) + 1);
-    if (least == 0 && most < INT64_MAX && isPower(most + 1)) return fn_.doubt(number, bitsOf(most + 1));
+    if (most < INT64_MAX && isPower(most + 1)) {
+      if (least == 0) return fn_.doubt(number, bitsOf(most + 1));
+      if (least == -most - 1) return fn_.doubt(ir.CreateAdd(number, fn_.i64(most + 1)), bitsOf(most + 1) + 1);
+    }
     llvm::Value *low = ir.CreateICmpSLT(number, fn_.i64(least)), *high = ir.CreateICmpSGT(number, fn_.i64(most));
     fn_.doubt(ir.CreateZExt(ir.CreateOr(low, high), ir.getInt64Ty()), 0);
   }
 
   void define(graph::SymId symbol, graph::BufferId from, graph::SymId least, graph::SymId most) {
+    if (fn_.isCovered(symbol)) return;
     llvm::IRBuilder<>& ir = fn_.ir();
     llvm::Value* number = ir.CreateLoad(ir.getInt64Ty(), fn_.buffer(from));
     // Bounds that are sizes say something of those, which accesses may rely on without mentioning the symbol: they are
     // to hold there and then.
     const auto low = m_.syms.asConst(least), high = m_.syms.asConst(most);
     if (low && high && fn_.isUnused(symbol)) return doubtIfOutside(number, *low, *high);
-    fn_.leaveIf(isOutside(number, least, most),
+    fn_.leaveIf(isOutside(number, least, most, fn_.limitOf(symbol)),
                 [&] { fn_.raise(ir.getTrue(), fn_.isPlace(from) ? kStatusDoubt : kStatusDecline); });
     fn_.bindSymbol(symbol, number);
     fn_.renew();

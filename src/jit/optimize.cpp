@@ -181,6 +181,7 @@ llvm::FunctionPassManager passes(const llvm::TargetMachine& machine, bool exact)
   list.addPass(llvm::InstCombinePass());
   list.addPass(simplifyFlow(false));
   list.addPass(HoistIndices());
+  list.addPass(CarriedLast());
   list.addPass(llvm::LoopUnrollPass());
   if (machine.getMCSubtargetInfo()->checkFeatures("+avx")) list.addPass(SelectByMask());
   return list;

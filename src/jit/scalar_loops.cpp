@@ -255,6 +255,61 @@ class RewrittenPlaces {
   std::vector<const graph::LoopStep*> path_;  ///< outermost first
 };
 
+/// Finds definitions that only ask whether a number is within a range, where a later one of the same list of steps asks
+/// whether it is within another that begins no earlier, and can ask for the end of both: of an index, that it is an
+/// integer of so many bits, and that it is in its array.
+class CoveredRanges {
+ public:
+  CoveredRanges(const ModuleState& m, ScalarLoop& out) : m_(m), out_(out) {}
+
+  void steps(const Steps& list) {
+    absl::flat_hash_map<BufferId, Number> numbers;  // by where they are
+    std::vector<std::pair<Number, const graph::DefineStep*>> asked;
+    for (const Step& step : list) {
+      if (const auto* kernel = std::get_if<graph::KernelStep>(&step.what)) {
+        store(*kernel, numbers);
+      } else if (const auto* define = std::get_if<graph::DefineStep>(&step.what)) {
+        const auto number = numbers.find(define->from);
+        if (number == numbers.end()) continue;
+        for (const auto& [other, before] : asked)
+          if (other == number->second) cover(*before, *define);
+        if (out_.unused.contains(define->symbol)) asked.emplace_back(number->second, define);
+      } else if (const graph::ControlStep* control = graph::controlOf(step)) {
+        for (const auto& body : control->bodies) steps(body.steps);
+        numbers.clear();  // some may be stored anew in there
+      }
+    }
+  }
+
+ private:
+  using Number = std::pair<const kernels::Kernel*, uint32_t>;
+
+  void store(const graph::KernelStep& step, absl::flat_hash_map<BufferId, Number>& numbers) const {
+    const auto [first, end] = kernelsOf(m_.program, step.group);
+    for (size_t k = first; k < end; ++k) {
+      const kernels::Kernel& kernel = m_.program.kernels[k];
+      for (const kernels::Stmt& stmt : kernel.stmts) {
+        if (stmt.kind != kernels::StmtKind::kStore) continue;
+        const BufferId id = kernel.accesses[stmt.access].buffer;
+        const kernels::ExprId value = out_.places.contains(id) ? indexNumber(kernel, stmt.value) : stmt.value;
+        numbers[id] = {&kernel, value.index};
+      }
+    }
+  }
+
+  void cover(const graph::DefineStep& outer, const graph::DefineStep& inner) {
+    const auto low = m_.syms.asConst(outer.least), high = m_.syms.asConst(outer.most);
+    if (!low || !high || m_.syms.range(inner.least).lo < *low) return;
+    out_.covered.insert(outer.symbol);
+    if (m_.syms.range(inner.most).hi <= *high) return;
+    const auto limit = out_.limits.try_emplace(inner.symbol, *high).first;
+    limit->second = std::min(limit->second, *high);
+  }
+
+  const ModuleState& m_;
+  ScalarLoop& out_;
+};
+
 void mark(const Steps& steps, const ModuleState& m, bool inside, std::vector<bool>& marked) {
   for (const Step& step : steps) {
     if (const auto* kernel = std::get_if<graph::KernelStep>(&step.what)) {
@@ -302,6 +357,18 @@ std::pair<size_t, size_t> kernelsOf(const kernels::KernelProgram& program, int g
   return {g == 0 ? 0 : program.kernelsUpTo[g - 1], program.kernelsUpTo[g]};
 }
 
+kernels::ExprId indexNumber(const kernels::Kernel& kernel, kernels::ExprId value) {
+  using kernels::ScalarOp;
+  const auto is = [&](kernels::ExprId id, ScalarOp op) { return kernel.exprs[id.index].op == op; };
+  const auto operand = [&](kernels::ExprId id, size_t i) { return kernel.exprs[id.index].operands[i]; };
+  if (!is(value, ScalarOp::kSelect)) return value;
+  const kernels::ExprId below = operand(value, 0), wrapped = operand(value, 1), number = operand(value, 2);
+  const bool fits = is(below, ScalarOp::kLt) && operand(below, 0) == number &&
+                    is(operand(below, 1), ScalarOp::kConst) && kernel.exprs[operand(below, 1).index].imm == 0 &&
+                    is(wrapped, ScalarOp::kAdd) && (operand(wrapped, 0) == number || operand(wrapped, 1) == number);
+  return fits ? number : value;
+}
+
 std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleState& m) {
   std::optional<Nest> nest = nestOf(loop, m);
   if (!nest) return std::nullopt;
@@ -334,6 +401,7 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
     if (!inside.found.syms.contains(symbol)) out.unused.insert(symbol);
   for (BufferId id : inside.found.places)
     if (!inside.found.read.contains(id) && !outside.found.buffers.contains(id)) out.places.insert(id);
+  CoveredRanges(m, out).steps(loop.bodies[0].steps);
   if (!loop.rewrites.empty()) RewrittenPlaces(m, out).loop(loop);
   // Code is the same in every process (content_name.h).
   for (ScalarLoop::Buffers* list : {&out.numbers, &out.entering, &out.leaving})

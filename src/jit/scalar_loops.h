@@ -35,6 +35,8 @@ struct ScalarLoop {
   absl::flat_hash_map<graph::BufferId, int> memories;  ///< of the nest: those of different numbers do not overlap
   absl::flat_hash_set<graph::SymId> symbols;           ///< that loops and binds of the nest give their values
   absl::flat_hash_set<graph::SymId> unused;            ///< of those: nobody mentions
+  absl::flat_hash_set<graph::SymId> covered;           ///< of those: a later definition of the turn asks, with a limit:
+  absl::flat_hash_map<graph::SymId, int64_t> limits;   ///< what is defined is not above
   absl::flat_hash_map<const graph::LoopStep*, std::vector<RewrittenPlace>> rewritten;  ///< by the loop to save them in
   absl::flat_hash_set<graph::BufferId> places;  ///< numbers that nobody looks at but a definition from 0 on
 };
@@ -47,6 +49,9 @@ std::vector<bool> inLoopsOfTheirOwn(const ModuleState& m);
 
 /// Whether there are loops over numbers, and what they do differs where they take liberties (ModuleState).
 bool takesLiberties(const ModuleState& m);
+
+/// Of an index that counts from the end where it is negative, the number; of another value, that.
+kernels::ExprId indexNumber(const kernels::Kernel& kernel, kernels::ExprId value);
 
 /// The kernels [first, second) of a group.
 std::pair<size_t, size_t> kernelsOf(const kernels::KernelProgram& program, int group);

@@ -72,7 +72,8 @@ void setCodegenSwitches() {
                                   "-disable-copyprop",
                                   "-disable-early-ifcvt",
                                   "-disable-post-ra",
-                                  "-disable-ssc"};
+                                  "-disable-ssc",
+                                  "-x86-cmov-converter=false"};
   std::string text;
   llvm::raw_string_ostream errors(text);
   // A name unknown to this LLVM only costs compile time, so it is not an error.

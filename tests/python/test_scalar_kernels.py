@@ -325,7 +325,14 @@ def counts_beyond(x, places, out):
     return s % 1000003
 
 
-PLACES = [gathered, scattered, sums_of_ints, products_of_ints, steps_until_one, quotients_of_ints, shifted, walked, leaves_early, counts_beyond]
+def summed_places(x, places, out):
+    for i in range(len(places)):
+        out[i] = x[places[i] + places[len(places) // 2]]
+        out[places[i] - 1] += 1.0
+    return out
+
+
+PLACES = [gathered, scattered, summed_places, sums_of_ints, products_of_ints, steps_until_one, quotients_of_ints, shifted, walked, leaves_early, counts_beyond]
 
 
 def lists_of_places(size):
@@ -346,6 +353,72 @@ def test_places_and_ints(function, size):
     lists = list(lists_of_places(size))
     for places in lists if size < 100 else lists[::5]:
         compare.assert_same_call(function, compiled, (RNG.random(size), places, np.zeros(size)))
+
+
+def binned(x, counts):
+    for i in range(len(x)):
+        counts[int(x[i] * 16.0)] += 1
+
+
+def test_places_of_floats():
+    compiled = fusewire.compile(binned, economy=False)
+    for value in (0.5, 0.999, 1.0, -0.01, -0.5, -1.0, -1.1, np.nan, np.inf, -np.inf, 1e300, 2.0**58, 2.0**59, -(2.0**59), 2.0**62, 0.0):
+        for place in (0, 19, 39):
+            x = RNG.random(40)
+            x[place] = value
+            counts = np.zeros(16, np.int64)
+            counts[3] = RNG.choice([0, 2**62 - 1, 2**62, 2**63 - 2, -(2**63)])
+            compare.assert_same_call(binned, compiled, (x, counts))
+
+
+def test_places_in_an_array_of_more_elements_than_memory_has():
+    compiled = fusewire.compile(gathered, economy=False)
+    many = np.broadcast_to(np.float64(3), 2**63 // 8 - 1)   # too many to be compared
+    for value in (0, 5, 2**59, 2**60 - 2, 2**60 - 1, 2**60, -1, -(2**60)):
+        places, seen = np.arange(20), []
+        places[7] = value
+        for function in (gathered, compiled):
+            out = np.zeros(20)
+            try:
+                function(many, places, out)
+                seen.append(out.tolist())
+            except IndexError as error:
+                seen.append((str(error), out.tolist()))
+        assert seen[0] == seen[1]
+
+
+def narrow_sums(x, y, out):
+    for i in range(len(x)):
+        out[i] = max(out[i], x[i] + y[i])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u4"])
+def test_sums_of_narrow_ints(dtype):
+    compiled = fusewire.compile(narrow_sums, economy=False)
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for a, b in ((most, 0), (most, 1), (most - 1, 1), (least, 0), (least, most), (most // 2 + 1, most // 2), (most // 2 + 1, most // 2 + 1), (1, 1)):
+        x, y, out = RNG.integers(0, 9, 33).astype(dtype), RNG.integers(0, 9, 33).astype(dtype), np.full(33, least, dtype)
+        x[20], y[20] = a, b
+        compare.assert_same_call(narrow_sums, compiled, (x, y, out))
+        x[21], y[21] = least // 2, least // 2
+        compare.assert_same_call(narrow_sums, compiled, (x, y, out.copy()))
+
+
+def least_of_many(x, y, d):
+    for i in range(1, len(d)):
+        d[i] = min(d[i - 1] + 1, x[i] + 2, y[i - 1], d[i - 1] + y[i])
+    for i in range(1, len(d)):
+        d[i] = max(min(d[i - 1] + 1, x[i]), y[i], d[i - 1] - 1, x[i - 1] - y[i])
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "f8"])
+def test_minima_of_what_the_turn_before_has_computed(dtype):
+    compiled = fusewire.compile(least_of_many, economy=False)
+    for turn in range(20):
+        x, y, d = ((RNG.integers(-9, 9, 50) if turn % 2 else RNG.integers(0, 1000, 50)).astype(dtype) for _ in range(3))
+        if dtype == "f8" and turn % 3 == 0:
+            y[turn] = (np.nan, np.inf, -0.0)[turn % 4 % 3]
+        compare.assert_same_call(least_of_many, compiled, (x, y, d))
 
 
 def test_places_from_the_end_are_the_twins():
