@@ -74,6 +74,12 @@ Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
   return ir.CreateTrunc(toSigned(a, wide), type);
 }
 
+/// The conversions of halves take four numbers. What happens to stand in the other three must not raise flags.
+Value* OpEmitter::besideZeros(Value* number) {
+  Value* zeros = llvm::Constant::getNullValue(llvm::FixedVectorType::get(number->getType(), 4));
+  return fn_.ir().CreateInsertElement(zeros, number, uint64_t{0});
+}
+
 // The conversions are all that there is of half precision. Operations of f32 next to them are kept apart, or the code
 // generator joins the two into an operation on halves (copysign of an extended half), which becomes a call of a library
 // function that nobody has.
@@ -84,10 +90,7 @@ Value* OpEmitter::halfToFloat(Value* bits) {
   }
   Value* half = ir.CreateBitCast(bits, shapedLike(ir.getHalfTy(), bits));
   if (bits->getType()->isVectorTy()) return opaque(ir.CreateFPExt(half, shapedLike(ir.getFloatTy(), bits)));
-  // The instruction converts four. What happens to stand in the others must not raise flags.
-  Value* four = llvm::Constant::getNullValue(llvm::FixedVectorType::get(ir.getHalfTy(), 4));
-  four = ir.CreateInsertElement(four, half, uint64_t{0});
-  four = opaque(ir.CreateFPExt(four, llvm::FixedVectorType::get(ir.getFloatTy(), 4)));
+  Value* four = opaque(ir.CreateFPExt(besideZeros(half), llvm::FixedVectorType::get(ir.getFloatTy(), 4)));
   return ir.CreateExtractElement(four, uint64_t{0});
 }
 
@@ -100,8 +103,12 @@ Value* OpEmitter::floatToHalf(DType from, Value* a) {
   if (!fn_.target().f16c) {
     return callPerLane(kFloatToHalf, ir.getInt16Ty(), {a});
   }
-  Value* half = ir.CreateFPTrunc(opaque(a), shapedLike(ir.getHalfTy(), a));
-  return ir.CreateBitCast(half, shapedLike(ir.getInt16Ty(), a));
+  if (a->getType()->isVectorTy()) {
+    Value* half = ir.CreateFPTrunc(opaque(a), shapedLike(ir.getHalfTy(), a));
+    return ir.CreateBitCast(half, shapedLike(ir.getInt16Ty(), a));
+  }
+  Value* four = ir.CreateFPTrunc(opaque(besideZeros(a)), llvm::FixedVectorType::get(ir.getHalfTy(), 4));
+  return ir.CreateBitCast(ir.CreateExtractElement(four, uint64_t{0}), ir.getInt16Ty());
 }
 
 }  // namespace fw::jit
