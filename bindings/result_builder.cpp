@@ -98,7 +98,7 @@ ResultBuilder::ResultBuilder(const graph::Plan& plan, capture::ExitPlan exit, co
     written_.insert(written_.end(), commit.outputs.size(), {append(commit.domain), commit.domain.size()});
   for (const ExitNode& node : exit_.nodes)
     intResults_.push_back(node.kind == ExitNode::Kind::kPyInt ? append(std::vector{node.sym}) : -1);
-  program_ = runtime::SymProgram(syms, wanted);
+  program_ = runtime::RepeatedSymProgram(runtime::SymProgram(syms, wanted));
   late_ =
       std::any_of(wanted.begin(), wanted.end(), [&](graph::SymId id) { return graph::mentions(syms, id, decided); });
 }

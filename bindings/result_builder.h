@@ -117,8 +117,8 @@ class ResultBuilder {
   std::vector<int> copyOf_;                      ///< output -> its index there, or -1
   std::vector<std::pair<int, size_t>> written_;  ///< part of an array that each commit stores: first size, rank
   std::vector<int> intResults_;                  ///< exit node -> index in sizes for kPyInt
-  runtime::SymProgram program_;
-  bool late_ = false;  ///< some of it depends on sizes that the data of the call decides
+  mutable runtime::RepeatedSymProgram program_;  ///< the GIL is held
+  bool late_ = false;                            ///< some of it depends on sizes that the data of the call decides
   int workspace_ = 0;
   size_t bufferCount_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "runtime/sym_program.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
@@ -88,6 +89,35 @@ void SymProgram::run(const int64_t* symbols, int64_t* results) const {
     }
   }
   for (size_t i = 0; i < results_.size(); ++i) results[i] = regs[results_[i]];
+}
+
+std::vector<int64_t> SymProgram::symbols() const {
+  std::vector<int64_t> numbers;
+  for (const Step& step : steps_)
+    if (step.op == SymOp::kSymbol) numbers.push_back(step.value);
+  return numbers;
+}
+
+RepeatedSymProgram::RepeatedSymProgram(SymProgram program)
+    : program_(std::move(program)),
+      numbers_(program_.symbols()),
+      symbols_(numbers_.size()) {
+  results_.reserve(program_.resultCount());
+}
+
+void RepeatedSymProgram::run(const int64_t* symbols, int64_t* results) {
+  bool known = !results_.empty();
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const int64_t now = symbols[numbers_[i]];
+    known &= symbols_[i] == now;
+    symbols_[i] = now;
+  }
+  if (known) {
+    std::copy(results_.begin(), results_.end(), results);
+    return;
+  }
+  program_.run(symbols, results);
+  results_.assign(results, results + resultCount());
 }
 
 }  // namespace fw::runtime
