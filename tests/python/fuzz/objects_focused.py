@@ -42,6 +42,17 @@ class Scope:
             self.log.append(len(error.args))
         return kind is not None and issubclass(kind, self.swallowed)
 
+class Quiet:
+    __qualname__ = '<locals>.Quiet'
+    def __init__(self, log):
+        self.log = log
+    def __enter__(self):
+        return self
+    def __exit__(self, *what):
+        self.log.append(what[0])
+        self.log.append(what[1] is None)
+        return True
+
 @contextlib.contextmanager
 def scoped(log, n):
     log.append(n)
@@ -141,6 +152,13 @@ class Item:
     def prop(self):
         self.log.append('deleted')
         self.k = 0
+    def get_level(self):
+        return self.extra
+    def set_level(self, v=1):
+        self.extra = v
+    def reset_level(self):
+        self.extra, self.k = 0, self.k + 1
+    level = property(get_level, set_level, reset_level)
     def __repr__(self):
         return 'an item'
 
@@ -150,7 +168,7 @@ class Heir(Item):
     def meth(self, a):
         return super().meth(a) + self.k
 
-methods = [Item.meth, lambda self, a: a + 5, lambda self, a: a - self.scale, Heir.meth]
+methods = [Item.meth, lambda self, a: a + 5, lambda self, a: a - self.scale, lambda self, a: a * self.k]
 props = [Item.__dict__['prop'], property(lambda self: 9, lambda self, v: self.log.append('set'), lambda self: self.log.append('gone')), property(lambda self: self.scale, Item.prop.fset)]
 stores = [object.__setattr__, lambda self, name, v: object.__setattr__(self, name, [v])]
 reads = [object.__getattribute__, lambda self, name: 5 if name in ('k', 'scale') else object.__getattribute__(self, name)]
@@ -158,6 +176,21 @@ log, table, other = [1, 2, 3], {{'a': 1, 'b': 2}}, {{'b': 3, 'c': 4}}
 both = (log, log)
 o, p, q = Item(numbers(4), 1), Item(numbers(4, seed=1), 2), Heir(numbers(4, seed=2), 3)
 feed, more = iter(()), iter(())
+
+def factory(start):
+    count, held = start, [start]
+    def bump(by):
+        nonlocal count
+        count += by
+        return count
+    def hold(a):
+        nonlocal held
+        held = a
+    def peek():
+        return count, held
+    return bump, hold, peek
+
+bump, hold, peek = factory(1)
 
 def drop(target, *names):
     for name in names:
@@ -183,34 +216,34 @@ SCENES = {
                 "try:\n    raise {e}({n})\nexcept {e}:\n    g = handling({a}, {n})\n    v = next(g)\n    w = repr(sys.exc_info()[1]), next(g)", "g = handling({n}, 1)\nv = next(g)\nw = sys.exc_info()[0], list(g)", "g = handling({n}, 1)\nh = handling({a}, 2)\nv = next(g), next(h), next(g), next(h)\ntry:\n    raise {e}(1)\nexcept {e} as error:\n    w = repr(error.__context__)"],
     "throw": ["g = catching({n})\nv = next(g), g.throw(ValueError(1, {n})), g.throw(ValueError)\ng.close()", "g = closing({a}, log)\nv = next(g), g.throw(ValueError('t'))\ng.close()", "g = closing({a}, log)\nv = next(g)\ng.close()\nw = next(g, None)", "g = closing({n}, log)\nnext(g)\ntry:\n    g.throw({e}({n}))\nexcept {b} as error:\n    v = repr(error)\ng.close()",
               "g = silent({n})\nnext(g)\ntry:\n    g.throw({e}('t', {n}))\nexcept {b} as error:\n    v = error.args\nw = list(g)", "g = outer({n}, 2)\nnext(g)\ntry:\n    g.throw({e}({n}))\nexcept {b} as error:\n    v = error.args\nw = next(g, 7)"],
-    "caught": ["try:\n    raise {e}({n})\nexcept {b} as error:\n    v = repr(error)", "try:\n    if n > {i}:\n        raise {e}('r', {n})\n    v = x + 1\nexcept {b} as error:\n    v = error.args", "try:\n    failing({e}, {n})\nexcept ({b}, TypeError) as error:\n    v = type(error), len(error.args)", "try:\n    try:\n        failing({e}, {n})\n    except {e2} as error:\n        v = 1, x * 2\nexcept {b} as error:\n    v = 2, x * 3",
+    "caught": ["try:\n    raise {e}({n})\nexcept {b} as error:\n    v = x * 3", "try:\n    try:\n        failing({e}, {n})\n    except {b}:\n        v = 'inner'\nexcept {e}:\n    v = 'outer'", "v = 0\ntry:\n    try:\n        raise {e}({n})\n    except {b}:\n        v = 1\n        raise\nexcept Exception:\n    v += 2", "def tried(kind):\n    try:\n        failing(kind, {n})\n    except {b} as error:\n        return 1\ntry:\n    v = tried({e}), x * 2\nexcept {e}:\n    v = 3", "try:\n    with suppress({b}):\n        failing({e}, {n})\n    v = 1\nexcept {e}:\n    v = 2", "try:\n    if n > {i}:\n        raise {e}('r', {n})\n    v = x + 1\nexcept {b} as error:\n    v = error.args", "try:\n    failing({e}, {n})\nexcept ({b}, TypeError) as error:\n    v = type(error), len(error.args)", "try:\n    try:\n        failing({e}, {n})\n    except {e2} as error:\n        v = 1, x * 2\nexcept {b} as error:\n    v = 2, x * 3",
                "try:\n    passing({e}, {n})\nexcept {b}:\n    v = log[-1]", "try:\n    v = table['zz']\nexcept LookupError as error:\n    v = error.args, x * 2", "try:\n    v = {n} // (n - {i})\nexcept ArithmeticError as error:\n    v = str(error)", "try:\n    v = log[{n} + 9]\nexcept {b} as error:\n    v = 'b'\nexcept LookupError:\n    v = 'l'", "v = 0\nfor kind in ({e}, {e2}, {e}):\n    try:\n        raise kind(v)\n    except {b}:\n        v += 1\n    except Exception:\n        v += 10",
                "with suppress({b}):\n    v = x * 2\n    raise {e}({n})\nw = y", "try:\n    raise {e}\nexcept {e2}:\n    v = 1\nexcept {b}:\n    v = 2\nelse:\n    v = 3\nfinally:\n    w = x * n"],
-    "args": ["try:\n    raise {e}({n}, {n})\nexcept {b} as error:\n    v = error.args\n    error.args = ({n}, 'z')\n    w = error.args, repr(error)", "error = {e}({n}, 2)\nv = error.args\nerror.args = (x, {n})\nw = error.args, error", "error = {e}({n})\nv = error.args is error.args, str(error)\nerror.args = ()\nw = error.args", "error = Boom({n})\nv = len(error.args)\nerror.__init__({n}, x)\nw = error.args",
-             "try:\n    raise Kept({n}, {a})\nexcept Exception as error:\n    v = error.first, error.count, error.args", "try:\n    raise Noted({n})\nexcept ValueError as error:\n    v = error.n, error.more, x * error.n", "error = Kept({n}, 2, 3)\nv = error.first\nw = error", "v = Noted({n}, {n})\nw = v.more, v.args", "error = {e}({n})\nerror.add_note('n')\nerror.mark = {n}\nv = error.__notes__, error.mark, error",
+    "args": ["try:\n    raise {e}({n}, {n})\nexcept {b} as error:\n    v = error.args\n    error.args = ({n}, 'z')\n    w = error.args", "error = {e}({n}, 2)\nv = error.args\nerror.args = (x, {n})\nw = error.args", "error = {e}({n})\nv = error.args\nerror.args = ()\nw = len(error.args)", "error = Boom({n})\nv = len(error.args)\nerror.__init__({n}, x)\nw = error.args",
+             "try:\n    raise Kept({n}, {a})\nexcept Exception as error:\n    v = error.first, error.count, error.args", "try:\n    raise Noted({n})\nexcept ValueError as error:\n    v = error.n, error.more, x * error.n", "error = Kept({n}, 2, 3)\nv = error.first\nw = x * error.count", "v = Noted({n}, {n})\nw = v.more, v.args", "error = {e}({n})\nerror.add_note('n')\nerror.mark = {n}\nv = error.__notes__, error.mark",
              "try:\n    raise Kept\nexcept Kept as error:\n    v = error.first, error.count", "try:\n    failing(Kept, {n})\nexcept Kept as error:\n    v = error.count, error.first"],
-    "context": ["try:\n    try:\n        raise {e}({n})\n    except {b}:\n        raise {e2}({n})\nexcept Exception as error:\n    v = repr(error.__context__), repr(error.__cause__)", "try:\n    raise {e}({n})\nexcept {e}:\n    try:\n        raise {e2}(2)\n    except {e2} as error:\n        v = error.__context__\n        w = x * 2", "try:\n    try:\n        failing({e}, {n})\n    except {b} as first:\n        raise {e2}('c') from first\nexcept Exception as error:\n    v = repr(error.__cause__), error.__suppress_context__",
+    "context": ["kept = {e}(1)\nv = []\nfor kind in ({e2}, LookupError):\n    try:\n        try:\n            raise kind({n}, 2)\n        except kind:\n            raise kept\n    except {e}:\n        v.append((type(kept.__context__), kept.__context__.args))", "try:\n    try:\n        raise {e}({n})\n    except {b}:\n        raise {e2}({n})\nexcept {e2} as error:\n    v = error.__context__.args, error.__cause__ is None", "first = {e}({n})\ntry:\n    try:\n        raise first\n    except {b}:\n        raise {e2}(2)\nexcept {e2} as second:\n    try:\n        raise first\n    except {b}:\n        v = first.__context__ is second, second.__context__ is None", "try:\n    try:\n        raise {e}({n})\n    except {b} as first:\n        raise {e2}('c') from first\nexcept {e2} as error:\n    v = error.__cause__.args, error.__context__ is error.__cause__, error.__suppress_context__", "try:\n    try:\n        raise {e}({n})\n    except {b}:\n        raise {e2}({n})\nexcept Exception as error:\n    v = repr(error.__context__), repr(error.__cause__)", "try:\n    raise {e}({n})\nexcept {e}:\n    try:\n        raise {e2}(2)\n    except {e2} as error:\n        v = error.__context__\n        w = x * 2", "try:\n    try:\n        failing({e}, {n})\n    except {b} as first:\n        raise {e2}('c') from first\nexcept Exception as error:\n    v = repr(error.__cause__), error.__suppress_context__",
                 "try:\n    try:\n        raise {e}({n})\n    finally:\n        raise {e2}(n)\nexcept Exception as error:\n    v = type(error.__context__), error.args", "try:\n    try:\n        raise {e}\n    except {b}:\n        raise {e2} from None\nexcept Exception as error:\n    v = repr(error.__context__), error.__suppress_context__", "try:\n    try:\n        raise {e}(1)\n    except {b}:\n        v = table['zz']\nexcept Exception as error:\n    w = repr(error.__context__), x * n",
                 "try:\n    raise {e}({n})\nexcept {b}:\n    v = x * 2\n    w = sys.exc_info()[1]", "kept = {e2}({n})\ntry:\n    try:\n        raise {e}(1)\n    except {b}:\n        raise kept\nexcept Exception as error:\n    v = error is kept, repr(kept.__context__)", "try:\n    raise {e}({n})\nexcept {b}:\n    x = x * 2\n    log.append(1)\n    raise {e2}({n})"],
-    "with": ["with Scope(log, {b}) as v:\n    w = x * 2\n    raise {e}({n})", "with Scope(log, {b}):\n    if n > {i}:\n        raise {e}('w', {n})\n    w = x * 3\nv = len(log)", "s = Scope(log, {e2})\ntry:\n    with s as v:\n        failing({e}, {n})\nexcept {b} as error:\n    w = repr(error)", "with Scope(log):\n    v = x + {n}", "with Scope(log, {b}) as s, Scope(s.log):\n    raise {e}", "with scoped(log, {n}) as v:\n    w = x * v", "with scoped(log, {n}) as v:\n    raise ValueError({n})",
+    "with": ["with Quiet(log):\n    failing({e}, {n})\nv = log[-1]", "with Quiet(log):\n    if n > {i}:\n        raise {e}({n})\n    v = x * 3", "try:\n    with Scope(log, {e2}):\n        w = x * 2\n        failing({e}, {n})\nexcept {b} as error:\n    v = len(log)", "try:\n    with Scope(log):\n        raise {e}({n})\nexcept {b}:\n    v = log[-1]", "with Scope(log, {b}) as v:\n    w = x * 2\n    raise {e}({n})", "with Scope(log, {b}):\n    if n > {i}:\n        raise {e}('w', {n})\n    w = x * 3\nv = len(log)", "s = Scope(log, {e2})\ntry:\n    with s as v:\n        failing({e}, {n})\nexcept {b} as error:\n    w = error.args", "with Scope(log):\n    v = x + {n}", "with Scope(log, {b}) as s, Scope(s.log):\n    raise {e}", "with scoped(log, {n}) as v:\n    w = x * v", "with scoped(log, {n}) as v:\n    raise ValueError({n})",
              "for i in range({i}):\n    with Scope(log, {b}):\n        if i == 1:\n            raise {e}(i)\n        v = i", "with Scope([], {b}) as s:\n    raise {e}({n})\nv = s.log, s"],
     "made": ["v = {{'a': {a}, 'b': {n}}}", "v = {{'b': {n}, 'a': {a}, 'c': {n}}}", "v = {{w: {n} * 2 for w in ('z', 'y', 'x')}}", "v = dict(q={a}, p={n})", "v = dict(zip(('b', 'a'), ({a}, {n})))", "v = {{**table, 'z': {n}, 'a': {a}}}", "v = table | {{'y': {n}, 'x': {a}}}", "v = {{}}\nv['b'] = {n}\nv['a'] = {a}\ndel v['b']\nv['b'] = 4", "v = {{'a': {n}, 'b': {{'d': {a}, 'c': {n}}}}}",
-             "v = {{'a': 1, 'b': {a}}}\nw = v.pop('a')\nv['a'] = {n}", "v = Item({a}, {n})\nv.k = {n}", "v = Item({a}, {n})\ndel v.k\nv.k = {n}", "v = Item({a}, {n})\ndel v.extra\nv.extra = {n}\nw = list(vars(v))", "v = Heir({a}, {n})\nv.later = {a}\nw = vars(v)", "v = [{a}, {n}, [{n}, {a}]]", "v = ({n}, {a}), {n}", "v = lambda a, by={n}: a * by\nw = v(x)", "v = {{1, 3, {n}}}", "v = [{{'k': w, 'j': {n}}} for w in (x, {n})]", "v = Item({a}, {n}).tick()\nw = {{'o': v, 'n': v.k}}"],
-    "order": ["del {o}.k\n{o}.k = {n}\nv = list(vars({o}))", "del {o}.extra\n{o}.extra = {n}\nv = list({o}.__dict__)\nw = x * {n}", "v = {o}.extra\ndel {o}.extra\n{o}.later = {n}\n{o}.extra = v\nw = list(vars({o}).items())[-2:]", "{o}.later = {a}\n{o}.k = {n}\nv = [*vars({o})]", "del {o}.later\nw = vars({o}).get('later', 3)", "delattr({o}, 'log')\nsetattr({o}, 'log', [{n}])\nv = vars({o}).keys()\nw = list(v)",
+             "v = {{'a': 1, 'b': {a}}}\nw = v.pop('a')\nv['a'] = {n}", "v = Item({a}, {n})\nv.k = {n}", "v = Item({a}, {n})\ndel v.k\nv.k = {n}", "v = Item({a}, {n})\ndel v.extra\nw = hasattr(v, 'extra'), x * 2", "v = Item({a}, {n})\nfor i in range({i}):\n    del v.k\n    v.k = i", "v = Item({a}, {n})\ndel v.extra\nv.extra = {n}\nw = list(vars(v))", "v = Heir({a}, {n})\nv.later = {a}\nw = vars(v)", "v = [{a}, {n}, [{n}, {a}]]", "v = ({n}, {a}), {n}", "v = lambda a, by={n}: a * by\nw = v(x)", "v = {{1, 3, {n}}}", "v = [{{'k': w, 'j': {n}}} for w in (x, {n})]", "v = Item({a}, {n}).tick()\nw = {{'o': v, 'n': v.k}}"],
+    "order": ["del {o}.k\n{o}.k = {n}\nv = list(vars({o}))", "del {o}.extra\n{o}.extra = {n}\nv = list({o}.__dict__)\nw = x * {n}", "v = {o}.extra\ndel {o}.extra\n{o}.later = {n}\n{o}.extra = v\nw = list(vars({o}).items())[-2:]", "{o}.later = {a}\n{o}.k = {n}\nv = [*vars({o})]", "v = {o}.extra\ndel {o}.extra\n{o}.k = {n}\n{o}.extra = v + 1\nw = x * {o}.extra", "delattr({o}, 'log')\nsetattr({o}, 'log', [{n}])\nv = vars({o}).keys()\nw = list(v)",
               "v = table.pop('a')\ntable['a'] = {n}\nw = list(table)", "del table['b']\ntable['z'] = {a}\ntable['b'] = {n}", "table.update(other)\nv = list(table), x * 2", "v = table.setdefault('q', {n})\nw = [*table.items()][0]", "{o}.k = {n}\ndel {o}.k\nv = hasattr({o}, 'k')\n{o}.k = 2", "try:\n    del {o}.later\n    {o}.later = 2\nexcept AttributeError:\n    {o}.later = {n}\nv = list(vars({o}))", "for name in ('extra', 'k'):\n    v = getattr({o}, name)\n    delattr({o}, name)\n    setattr({o}, name, v)\nw = list(vars({o}))"],
-    "property": ["del {o}.prop\nv = {o}.k", "{o}.prop = {n}\nv = {o}.prop * x", "{o}.prop = {n}\ndel {o}.prop\nv = {o}.log", "{o}.prop += {n}\nv = {o}.k", "v = {o}.prop, type({o}).prop.fdel is None", "delattr({o}, 'prop')\nw = x * {o}.prop", "setattr({o}, 'prop', {n})\nv = x + {o}.prop", "v = {o}.prop\ndel {o}.prop\nw = v, {o}.prop"],
+    "property": ["del {o}.level\nv = {o}.extra, {o}.k", "{o}.level = {n}\ndel {o}.level\nv = {o}.extra", "{o}.level += {n}\nv = x * {o}.level", "delattr({o}, 'level')\nv = x + {o}.level", "del {o}.prop\nv = {o}.k", "{o}.prop = {n}\nv = {o}.prop * x", "{o}.prop = {n}\ndel {o}.prop\nv = {o}.log", "{o}.prop += {n}\nv = {o}.k", "v = {o}.prop, type({o}).prop.fdel is None", "delattr({o}, 'prop')\nw = x * {o}.prop", "setattr({o}, 'prop', {n})\nv = x + {o}.prop", "v = {o}.prop\ndel {o}.prop\nw = v, {o}.prop"],
     "feed": ["v = next(feed)", "v = next(feed), next(feed)", "v = next(feed)\nw = x * next(feed)", "v = next(feed, 7)\nw = next(feed, 8), next(feed, 9)", "for w in feed:\n    if w == {n}:\n        break\nv = x + 1", "for i, w in zip(range({i}), feed):\n    v = w", "v = next(feed), next(more), next(feed)", "v = [w for w in feed]", "v = next(feed)\nlog.append(v)\nw = next(feed)", "v = sum(feed)\nw = x * n", "a, b = next(feed), next(more)\nv = x * 2", "if n > {i}:\n    v = next(feed)\nelse:\n    v = next(more)\nw = next(feed, None)",
              "v = list(zip(feed, more))", "v = {n} in feed", "try:\n    v = next(feed), next(feed), next(feed), next(feed)\nexcept StopIteration:\n    v = x * 2", "v = next(w for w in feed if w != {n})", "a, *b = feed\nv = a", "v = max(feed, default=0)"],
     "same": ["{o}.k = {n}\n{p}.k = {n} + 7\nv = {o}.k", "o.k = 1\np.k = {n}\nv = x * o.k", "o.log.append({n})\nv = len(p.log)", "p.log.append(x)\no.log[0] = {n}\nv = p.log[0]", "o.x[0] = {n}\nv = p.x * 2", "v = o.swap(p)\nw = p.k", "o.tick()\nv = p.tick().k", "o.extra = p\np.extra = {n}\nv = o.extra", "v = o is p\no.k += 2", "v = 2 if o is p else 3\nw = x * v", "del o.extra\nv = hasattr(p, 'extra')\no.extra = {n}", "a, b = both\na.append({n})\nv = len(b)", "both[0][0] = {n}\nv = both[1][0]", "log.append({n})\nv = both[1][-1]", "both[1].clear()\nv = len(both[0]), len(log)",
-             "table['a'] = {n}\nother['a'] = {n} + 1\nv = table['a']", "table['k'] = {n}\nv = other.get('k', 4)", "o.k = {n}\nv = [w.k for w in (o, p)]", "x[0] = {n}\nv = y * 2", "log.append(1)\nv = o.log[-1]", "o.log = p.log\np.log.append({n})\nv = o.log", "v = o == p, o in (p,), [o].count(p)"],
+             "table['a'] = {n}\nother['a'] = {n} + 1\nv = table['a']", "table['k'] = {n}\nv = other.get('k', 4)", "o.k = {n}\nv = [w.k for w in (o, p)]", "x[0] = {n}\nv = y * 2", "log.append(1)\nv = o.log[-1]", "o.log = p.log\np.log.append({n})\nv = o.log", "v = o == p, o in (p,), [o].count(p)", "o.k, p.k = {n}, 8\nv = x * o.k", "a = [o, p]\na[0].k = {n}\nv = a[1].k"],
     "class": ["v = {o}.meth({a})", "v = {o}.meth(x) + {p}.meth(y)", "v = x * {o}.prop", "v = {o}.k\nw = x * {o}.scale", "{o}.k = {n}\nv = {o}.k", "v = Item.meth({o}, x)", "v = Item.scale\nw = x * type({o}).count", "v = hasattr({o}, 'zz'), x * 2", "v = getattr({o}, 'zz', 3)\nw = x * v", "{o}.mark = {n}\nv = x + 1", "v = q.meth(x), isinstance({o}, Heir)", "v = [w.meth(x) for w in (o, p)]", "Item.count += {n}\nv = {o}.count", "v = x * 2 if {o} else y", "v = {o} == {p}, x * 3"],
-    "cells": ["def made(a):\n    nonlocal v\n    v = a\n    return a * n\nw = made({a})", "c = {n}\ndef made():\n    nonlocal c\n    c += 1\n    return c\nv = made(), made(), c", "fs = [lambda a: a * i for i in (1, 2)]\nv = fs[0]({a})", "def made(by):\n    return lambda a: a + by\nv = made({n})({a}), made({n})", "c = {n}\nget = lambda: c\nc = {a}\nv = get()"],
+    "cells": ["v = bump({n})\nw = x * peek()[0]", "hold({a})\nv = peek()", "v = bump({n}), bump({n})", "hold([{n}])\npeek()[1].append({a})\nv = len(peek()[1])", "bump({n})\ntry:\n    failing({e}, bump(1))\nexcept {b}:\n    v = peek()[0]", "def made(a):\n    nonlocal v\n    v = a\n    return a * n\nw = made({a})", "c = {n}\ndef made():\n    nonlocal c\n    c += 1\n    return c\nv = made(), made(), c", "fs = [lambda a: a * i for i in (1, 2)]\nv = fs[0]({a})", "def made(by):\n    return lambda a: a + by\nv = made({n})({a}), made({n})", "c = {n}\nget = lambda: c\nc = {a}\nv = get()"],
 }
 # Between the calls of a scene about classes; what replaces what lives on.
 CHANGES = ["Item.meth = methods[{m}]", "Item.meth = methods[{m}]", "Heir.meth = methods[{m}]", "Item.prop = props[{l}]", "Item.prop = props[{l}]", "Item.__setattr__ = stores[{s}]", "drop(Item, '__setattr__')", "Item.__getattribute__ = reads[{s}]", "drop(Item, '__getattribute__')", "Item.scale = {m}", "Item.zz = {m}", "drop(Item, 'zz')", "Item.__bool__ = lambda self: False", "drop(Item, '__bool__')",
-           "Item.__eq__ = lambda self, other: True", "Item.__getattr__ = lambda self, name: 8", "drop(Item, '__getattr__')", "Heir.scale = {m}", "drop(Heir, 'scale')", "o.__class__ = Heir", "o.__class__ = Item"]
+           "Item.__eq__ = lambda self, other: True", "Item.__getattr__ = lambda self, name: 8", "drop(Item, '__getattr__')", "Heir.scale = {m}", "drop(Heir, 'scale')", "o.__class__ = Heir", "o.__class__ = Item", "o.scale = {m}", "p.scale = {m}", "drop(o, 'scale')", "o.meth = abs", "drop(o, 'meth')", "o.zz = {m}", "drop(o, 'zz')"]
 FEEDS = ["iter([1, 2, 3, 4])", "iter([1, 2, 3, 4])", "iter((5, 6, 7))", "iter(range(6))", "iter(range(2, 9, 3))", "reversed([1, 2, 3])", "iter([1])", "enumerate([4, 5, 6])", "zip([1, 2, 3], [4, 5, 6])", "iter({'a': 1, 'b': 2})", "map(abs, [-1, -2, 3])"]
-RESETS = {"same": "log = [1, 2, 3]; both = {both}; table = {{'a': 1, 'b': 2}}; other = {other}", "order": "table = {{'a': 1, 'b': 2}}; o, p = Item(numbers(4), 1), Item(numbers(4), 2)", "class": "o.__dict__.update(k=1); p.__dict__.update(k=2)", "made": "table = {{'a': 1, 'b': 2}}"}
+RESETS = {"with": "log = []", "throw": "log = []", "property": "o.log[:] = [1]; p.log[:] = [2]", "same": "log = [1, 2, 3]; both = {both}; table = {{'a': 1, 'b': 2}}; other = {other}", "order": "table = {{'a': 1, 'b': 2}}; o, p = Item(numbers(4), 1), Item(numbers(4), 2)", "class": "o.__dict__.update(k=1); p.__dict__.update(k=2)", "made": "table = {{'a': 1, 'b': 2}}"}
 INSTANCES = ["o, p", "o, p", "o, p", "o, o", "p, o", "q, p", "q, q"]
 
 
@@ -268,5 +301,5 @@ def program(r: random.Random) -> Program:
     slots = r.random() < 0.15 and scene.name not in ("order", "made", "class")
     lines = [line for part in scene.body() for line in part.split("\n")]
     source = MODULE.format(slots="__slots__ = 'x', 'k', 'log', '__dict__'" if slots else "pass") + "".join(f"    {line}\n" for line in lines)
-    watch = ("o", "p", "q", "vars(o)", "Item.count", "log", "table", "other", "both", *(("feed", "more") if scene.name == "feed" else ()))
+    watch = ("o", "p", "q", "vars(o)", "Item.count", "log", "table", "other", "both", *(("feed", "more") if scene.name == "feed" else ("(bump, hold, peek)",) if scene.name == "cells" else ()))
     return Program(source, tuple(_calls(r, scene)), watch)
