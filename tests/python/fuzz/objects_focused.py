@@ -11,6 +11,8 @@ import random
 from fuzz.program import Program
 
 MODULE = """
+import collections
+
 class Boom(Exception):
     __qualname__ = '<locals>.Boom'
 
@@ -177,6 +179,8 @@ both = (log, log)
 o, p, q = Item(numbers(4), 1), Item(numbers(4, seed=1), 2), Heir(numbers(4, seed=2), 3)
 feed, more = iter(()), iter(())
 
+ring, named = collections.deque([1, 2, 3], 4), collections.OrderedDict(a=1, b=2)
+
 def factory(start):
     count, held = start, [start]
     def bump(by):
@@ -237,13 +241,15 @@ SCENES = {
     "same": ["{o}.k = {n}\n{p}.k = {n} + 7\nv = {o}.k", "o.k = 1\np.k = {n}\nv = x * o.k", "o.log.append({n})\nv = len(p.log)", "p.log.append(x)\no.log[0] = {n}\nv = p.log[0]", "o.x[0] = {n}\nv = p.x * 2", "v = o.swap(p)\nw = p.k", "o.tick()\nv = p.tick().k", "o.extra = p\np.extra = {n}\nv = o.extra", "v = o is p\no.k += 2", "v = 2 if o is p else 3\nw = x * v", "del o.extra\nv = hasattr(p, 'extra')\no.extra = {n}", "a, b = both\na.append({n})\nv = len(b)", "both[0][0] = {n}\nv = both[1][0]", "log.append({n})\nv = both[1][-1]", "both[1].clear()\nv = len(both[0]), len(log)",
              "table['a'] = {n}\nother['a'] = {n} + 1\nv = table['a']", "table['k'] = {n}\nv = other.get('k', 4)", "o.k = {n}\nv = [w.k for w in (o, p)]", "x[0] = {n}\nv = y * 2", "log.append(1)\nv = o.log[-1]", "o.log = p.log\np.log.append({n})\nv = o.log", "v = o == p, o in (p,), [o].count(p)", "o.k, p.k = {n}, 8\nv = x * o.k", "a = [o, p]\na[0].k = {n}\nv = a[1].k"],
     "class": ["v = {o}.meth({a})", "v = {o}.meth(x) + {p}.meth(y)", "v = x * {o}.prop", "v = {o}.k\nw = x * {o}.scale", "{o}.k = {n}\nv = {o}.k", "v = Item.meth({o}, x)", "v = Item.scale\nw = x * type({o}).count", "v = hasattr({o}, 'zz'), x * 2", "v = getattr({o}, 'zz', 3)\nw = x * v", "{o}.mark = {n}\nv = x + 1", "v = q.meth(x), isinstance({o}, Heir)", "v = [w.meth(x) for w in (o, p)]", "Item.count += {n}\nv = {o}.count", "v = x * 2 if {o} else y", "v = {o} == {p}, x * 3"],
+    "held": ["ring.append({n})\nv = len(ring)", "ring.appendleft({a})\nv = ring[-1]", "v = ring.pop()\nring.appendleft(v)", "ring.rotate({n})\nv = ring[0]", "ring.extend([{n}, {a}])\nv = x * 2", "ring[0] = {n}\nv = list(ring)", "ring.reverse()\nring.append({n})", "v = ring.popleft() if ring else 4\nring.append(v)", "named['c'] = {a}\nv = list(named)", "named.move_to_end('a')\nv = [*named]", "v = named.pop('b')\nnamed['b'] = {n}", "ring.clear()\nring.append({n})",
+             "log.append({n})\nv = log.pop()", "log.insert(1, {a})\nv = len(log)", "v = log.pop(0)\nlog += [v, {n}]", "log.reverse()\nv = log[0]", "log[1:2] = [{n}, {n}]\nv = log[-1]", "log.extend(ring)\nv = len(log)", "del log[0]\nlog.append({a})", "v = log.pop(), x * 2", "v = [log.pop() for i in range({i})]"],
     "cells": ["v = bump({n})\nw = x * peek()[0]", "hold({a})\nv = peek()", "v = bump({n}), bump({n})", "hold([{n}])\npeek()[1].append({a})\nv = len(peek()[1])", "bump({n})\ntry:\n    failing({e}, bump(1))\nexcept {b}:\n    v = peek()[0]", "def made(a):\n    nonlocal v\n    v = a\n    return a * n\nw = made({a})", "c = {n}\ndef made():\n    nonlocal c\n    c += 1\n    return c\nv = made(), made(), c", "fs = [lambda a: a * i for i in (1, 2)]\nv = fs[0]({a})", "def made(by):\n    return lambda a: a + by\nv = made({n})({a}), made({n})", "c = {n}\nget = lambda: c\nc = {a}\nv = get()"],
 }
 # Between the calls of a scene about classes; what replaces what lives on.
 CHANGES = ["Item.meth = methods[{m}]", "Item.meth = methods[{m}]", "Heir.meth = methods[{m}]", "Item.prop = props[{l}]", "Item.prop = props[{l}]", "Item.__setattr__ = stores[{s}]", "drop(Item, '__setattr__')", "Item.__getattribute__ = reads[{s}]", "drop(Item, '__getattribute__')", "Item.scale = {m}", "Item.zz = {m}", "drop(Item, 'zz')", "Item.__bool__ = lambda self: False", "drop(Item, '__bool__')",
            "Item.__eq__ = lambda self, other: True", "Item.__getattr__ = lambda self, name: 8", "drop(Item, '__getattr__')", "Heir.scale = {m}", "drop(Heir, 'scale')", "o.__class__ = Heir", "o.__class__ = Item", "o.scale = {m}", "p.scale = {m}", "drop(o, 'scale')", "o.meth = abs", "drop(o, 'meth')", "o.zz = {m}", "drop(o, 'zz')"]
 FEEDS = ["iter([1, 2, 3, 4])", "iter([1, 2, 3, 4])", "iter((5, 6, 7))", "iter(range(6))", "iter(range(2, 9, 3))", "reversed([1, 2, 3])", "iter([1])", "enumerate([4, 5, 6])", "zip([1, 2, 3], [4, 5, 6])", "iter({'a': 1, 'b': 2})", "map(abs, [-1, -2, 3])"]
-RESETS = {"with": "log = []", "throw": "log = []", "property": "o.log[:] = [1]; p.log[:] = [2]", "same": "log = [1, 2, 3]; both = {both}; table = {{'a': 1, 'b': 2}}; other = {other}", "order": "table = {{'a': 1, 'b': 2}}; o, p = Item(numbers(4), 1), Item(numbers(4), 2)", "class": "o.__dict__.update(k=1); p.__dict__.update(k=2)", "made": "table = {{'a': 1, 'b': 2}}"}
+RESETS = {"held": "log = [1, 2, 3]; ring = collections.deque([1, 2, 3], 4); named = collections.OrderedDict(a=1, b=2)", "with": "log = []", "throw": "log = []", "property": "o.log[:] = [1]; p.log[:] = [2]", "same": "log = [1, 2, 3]; both = {both}; table = {{'a': 1, 'b': 2}}; other = {other}", "order": "table = {{'a': 1, 'b': 2}}; o, p = Item(numbers(4), 1), Item(numbers(4), 2)", "class": "o.__dict__.update(k=1); p.__dict__.update(k=2)", "made": "table = {{'a': 1, 'b': 2}}"}
 INSTANCES = ["o, p", "o, p", "o, p", "o, o", "p, o", "q, p", "q, q"]
 
 
@@ -301,5 +307,5 @@ def program(r: random.Random) -> Program:
     slots = r.random() < 0.15 and scene.name not in ("order", "made", "class")
     lines = [line for part in scene.body() for line in part.split("\n")]
     source = MODULE.format(slots="__slots__ = 'x', 'k', 'log', '__dict__'" if slots else "pass") + "".join(f"    {line}\n" for line in lines)
-    watch = ("o", "p", "q", "vars(o)", "Item.count", "log", "table", "other", "both", *(("feed", "more") if scene.name == "feed" else ("(bump, hold, peek)",) if scene.name == "cells" else ()))
+    watch = ("o", "p", "q", "vars(o)", "Item.count", "log", "table", "other", "both", "list(ring)", "list(named.items())", *(("feed", "more") if scene.name == "feed" else ("(bump, hold, peek)",) if scene.name == "cells" else ()))
     return Program(source, tuple(_calls(r, scene)), watch)
