@@ -258,7 +258,7 @@ INSTANCES = ["o, p", "o, p", "o, p", "o, o", "p, o", "q, p", "q, q"]
 class _Scene:
     def __init__(self, r: random.Random):
         self.r = r
-        self.name = r.choice(list(SCENES))
+        self.name = r.choice([*SCENES, "class", "class", "same"])
 
     def fill(self, form: str) -> str:
         r = self.r

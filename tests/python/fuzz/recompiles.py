@@ -166,7 +166,7 @@ def _calls(r: random.Random, first: str, dtype: str, body: str) -> list[str]:
 
 
 def program(r: random.Random) -> Program:
-    if r.random() < 0.4:
+    if r.random() < 0.5:
         return recompiles_focused.program(r)
     generator = _Generator(r)
     dtype = r.choice(TYPES)

@@ -74,15 +74,17 @@ class Base:
 class Heir(Thing):
     __qualname__ = '<locals>.Heir'
 
-thing, heir = Thing(3), Heir(3)
+thing, twin, heir = Thing(3), Thing(3), Heir(3)
+grid, wider = numbers((3, 3), seed=5), numbers((6, 6), seed=6)
+first, second = ITEMS, PAIR
 # They live as long as the module: what has gone is told apart by that alone.
 methods = [Thing.apply, lambda self, a: a + 5, lambda self, a: a * a, Base.apply]
 props = [Thing.__dict__['prop'], property(lambda self: self.k * 5), property(lambda self: 6, lambda self, v: None), 4]
 fixeds = [Thing.__dict__['fixed'], staticmethod(double), staticmethod(less), classmethod(lambda cls, a: a - cls.scale), double]
 ofclasses = [Thing.__dict__['ofclass'], classmethod(lambda cls, a: a * 7), staticmethod(double)]
 specials = [lambda self, *rest: 0, lambda self, *rest: 1, lambda self, *rest: 2, lambda self, *rest: True, lambda self, *rest: False]
-stores = [object.__setattr__, lambda self, name, v: object.__setattr__(self, name, v + 1), lambda self, name, v: None]
-reads = [object.__getattribute__, lambda self, name: 5 if name in ('k', 'scale') else object.__getattribute__(self, name), lambda self, name: object.__getattribute__(self, 'k' if name == 'zz' else name)]
+stores = [lambda self, name, v: object.__setattr__(self, name, v + 1), lambda self, name, v: None]
+reads = [lambda self, name: 5 if name in ('k', 'scale') else object.__getattribute__(self, name), lambda self, name: object.__getattribute__(self, 'k' if name == 'zz' else name)]
 
 def drop(target, *names):
     for name in names:
@@ -123,7 +125,11 @@ VALUES = {
     "function": (["double", "less", "lambda a: a + 3", "np.abs", "np.negative", "thing.apply", "heir.apply", "Thing.fixed"], ["{q}(2)", "(2 if {q} is double else 3)"], ["{q}(x)", "{q}(x) + {q}(y)", "{q} is less", "[{q}(w) for w in (x, y)]", "{q} in (double, np.abs)", "callable({q})"]),
     "range": (["range(2)", "range(3)", "range(1, 3)", "range(0, 4, 2)", "range(2, 0, -1)", "range(0)"], ["len({q})", "sum({q})", "(2 if 1 in {q} else 3)"], ["list({q})", "1 in {q}", "[x * w for w in {q}]", "{q}[0]", "list(zip({q}, x))", "np.array({q})"]),
     "class": (["Thing", "Heir", "Base", "Box", "thing", "heir", "box"], ["getattr({q}, 'scale', 4)", "(2 if isinstance({q}, Thing) else 3)", "(2 if {q} is Thing else 3)", "(5 if hasattr({q}, 'apply') else 6)"], ["{q}.scale", "issubclass({q}, Thing)", "hasattr({q}, 'other')", "{q} is heir", "isinstance({q}, Heir)", "type({q}) is Thing", "{q}.apply(x)"]),
-    "objects": (["(x, y)", "(x, x)", "(y, y)", "(thing, heir)", "(thing, thing)", "(ITEMS, PAIR)", "(ITEMS, ITEMS)", "(x, ITEMS)"], ["(2 if {q}[0] is {q}[1] else 3)", "(5 if {q}[0] is x else 6)"], ["{q}[0] is {q}[1]", "{q}[0] is not ITEMS", "{q}[0] is x", "({q}[0], {q}[1])", "type({q}[0]) is type({q}[1])"]),
+    "arrays": (["(x, y)", "(x, x)", "(y, y)", "(y, x)"], ["(2 if {q}[0] is {q}[1] else 3)", "(5 if {q}[0] is x else 6)"], ["{q}[0] is {q}[1]", "{q}[0] is x", "{q}[0] is not y", "({q}[0], {q}[1])", "{q}[0] + {q}[1]"]),
+    "things": (["(thing, twin)", "(thing, thing)", "(twin, thing)", "(twin, twin)"], ["(2 if {q}[0] is {q}[1] else 3)", "(5 if {q}[0] == {q}[1] else 6)", "(5 if {q}[0] is not thing else 6)"], ["{q}[0] is {q}[1]", "(setattr({q}[0], 'k', {i}), setattr({q}[1], 'k', {j}), {q}[0].k)", "{q}[0] in ({q}[1], 1)", "{q}[0] is thing"]),
+    "lists": (["(ITEMS, PAIR)", "(ITEMS, ITEMS)", "(PAIR, ITEMS)", "(PAIR, PAIR)"], ["(2 if {q}[0] is {q}[1] else 3)", "len({q}[0])"], ["{q}[0] is {q}[1]", "({q}[0].append({i}), {q}[1][-1])", "({q}[1].reverse(), {q}[0][0])", "{q}[0] is ITEMS", "{q}[0] == {q}[1]"]),
+    "layout": (["grid", "grid.T", "grid[::-1]", "grid[:, ::-1]", "wider[::2, ::2]", "wider[:3, :3]", "wider[::2, :3]", "wider[3:]", "wider[:, :3]", "grid[::-1, ::-1]", "np.broadcast_to(x.ravel()[:3], (3, 3))", "grid[:, :1]", "grid[:1]", "np.broadcast_to(grid[:, :1], (3, 3))", "wider.T[:3, :3]", "grid.copy()"],
+               ["{q}.sum()", "{q}[0, 1]", "{q}.strides[0]", "len({q})", "{q}[-1, 0]", "(2 if {q}.flags.c_contiguous else 3)"], ["{q} + 1", "{q} * {q}", "{q}.T - 1", "{q}.sum(axis=0)", "{q}.reshape(-1)", "{q}.ravel()", "{q} + grid", "{q}[1:] - {q}[:-1]", "{q}[:, 0] * 2", "{q}.copy()", "{q}.strides", "{q}.max(axis=1)", "{q}[::-1] + 1", "np.concatenate([{q}, grid[:, :1]], axis=1)"]),
 }
 # what is changed in place: changes; reads; others. Every change leaves the rest of its kind as it was at the first call.
 CHANGES = {
@@ -135,7 +141,7 @@ CHANGES = {
     "special": (["Thing.__len__ = specials[{m}]", "Thing.__bool__ = specials[-{l} - 1]", "Thing.__eq__ = specials[{m}]", "Thing.__getitem__ = specials[{m}]", "Thing.__call__ = specials[{m}]", "Thing.__add__ = specials[{m}]", "Thing.__contains__ = specials[-{l} - 1]", "drop(Thing, '__len__', '__bool__')", "drop(Thing, '__eq__', '__call__')",
                  "Thing.__hash__ = specials[{l}]", "Thing.__radd__ = specials[{m}]", "Thing.__lt__ = specials[{m}]", "Thing.__index__ = specials[{m}]", "Thing.__neg__ = specials[{m}]", "drop(Thing, '__getitem__')"],
                 ["(2 if {o} else 3)", "({o} == 3)", "(4 if {o} != thing else 5)", "callable({o})"], ["bool({o})", "len({o})", "{o} == 3", "{o}[1]", "{o}(x)", "{o} + 1", "3 in {o}", "not {o}", "{o} < 2", "x[:{o}]", "-{o}", "x if {o} else y", "1 + {o}", "hasattr(Thing, '__len__')", "{o} in (1, {o})"]),
-    "store": (["Thing.__setattr__ = stores[{l}]", "drop(Thing, '__setattr__')", "Thing.__getattribute__ = reads[{l}]", "drop(Thing, '__getattribute__')", "Thing.__getattr__ = specials[{m}]", "drop(Thing, '__getattr__')", "Thing.k = props[2]", "drop(Thing, 'k')"],
+    "store": (["Thing.__setattr__ = stores[{s}]", "drop(Thing, '__setattr__')", "Thing.__getattribute__ = reads[{s}]", "drop(Thing, '__getattribute__')", "Thing.__getattr__ = specials[{m}]", "drop(Thing, '__getattr__')", "Thing.k = props[2]", "drop(Thing, 'k')"],
               ["{o}.k", "getattr({o}, 'zz', 3)", "{o}.scale", "(4 if hasattr({o}, 'zz') else 5)"], ["{o}.k", "{o}.apply(x)", "hasattr({o}, 'zz')", "getattr({o}, 'zz', x)", "setattr({o}, 'k', 3)", "setattr({o}, 'n', {i})", "{o}.__dict__.get('n')"]),
     "bases": (["Heir.__bases__ = (Thing,)", "Heir.__bases__ = (Thing, Base)", "Heir.__bases__ = (Base, Thing)", "thing.__class__ = Heir", "thing.__class__ = Thing", "heir.__class__ = Thing", "heir.__class__ = Heir"], ["{o}.scale", "Heir.other", "isinstance({o}, Heir)", "isinstance({o}, Base)"], ["{o}.apply(x)", "type({o}) is Thing", "Heir.apply(heir, x)", "issubclass(Heir, Base)"]),
     "fields": (["plain.__defaults__ = None", "plain.__defaults__ = ({n},)", "plain.__kwdefaults__ = None", "plain.__kwdefaults__ = {{'by': {n}}}", "wide.__defaults__ = ({n},)", "wide.__kwdefaults__ = {{'to': {n}}}", "wide.__defaults__ = None", "plain.__code__ = (lambda a, by: a - by).__code__", "plain.mark = {n}", "drop(plain, 'mark')", "wide.mark = {n}", "drop(wide, 'mark')"],
@@ -144,13 +150,15 @@ CHANGES = {
                 ["len(x)", "abs(-2)", "max(k, 3)", "isinstance(k, int)", "globals().get('EXTRA', 4)"], ["len(x)", "abs(x)", "max(1, 2)", "EXTRA", "'EXTRA' in globals()", "[len(w) for w in (x, y)]", "isinstance(x, np.ndarray)"]),
     "names": (["double, less = less, double", "double.__code__ = less.__code__", "double = lambda a: a + {n}", "Thing, Base = Base, Thing", "np = __import__('numpy')", "thing, heir = heir, thing", "ITEMS, PAIR = PAIR, ITEMS", "get, put = holder({n})", "box = Box(); box.q = {n}"], ["double({i})", "len(ITEMS)", "get()", "box.q", "thing.scale"],
               ["double(x)", "less(double(x))", "ITEMS is PAIR", "thing is heir", "thing.apply(x)", "isinstance(thing, Thing)", "[w for w in ITEMS]"]),
+    "aliases": (["second = first", "second = PAIR", "first = ITEMS", "first, second = second, first", "first = [{n}]; second = [{n}]", "first = thing; second = twin", "first = thing; second = thing", "first = TABLE; second = {{'p': 1, 'q': 2}}", "first = second = TABLE", "first = grid; second = wider[:3, :3]", "first = second = grid"],
+                ["(2 if first is second else 3)", "len(first)", "(3 if first == second else 4)"], ["first is second", "(first.append({i}), second[-1])", "(setattr(first, 'k', {i}), second.k)", "(first.update(p={i}), second['p'])", "(second.clear(), len(first))", "first is not ITEMS", "np.shares_memory(first, second)", "(first.fill({i}), second * 2)"]),
     "contents": (["ITEMS[:] = [{n}, 2, 3]", "ITEMS[:] = [2, {n}]", "ITEMS.reverse()", "TABLE['p'] = {n}", "TABLE['r'] = {n}", "TABLE.pop('r', None)", "TABLE = dict(reversed(TABLE.items()))", "thing.k = {n}", "thing.k = [{n}]", "PAIR[0] = ITEMS", "PAIR[0] = PAIR[1]", "put({n})", "put([{n}])", "thing.n = {n}", "drop(thing, 'n')"],
                  ["ITEMS[0]", "sum(ITEMS)", "TABLE.get('r', 5)", "len(TABLE)", "TABLE['p']", "sum((i + 1) * v for i, v in enumerate(TABLE.values()))", "(2 if 'r' in TABLE else 3)"], ["list(TABLE)", "'r' in TABLE", "ITEMS[-1]", "thing.k", "get()", "PAIR[0] is ITEMS", "list(vars(thing))", "[v for v in TABLE.values()]", "max(ITEMS)", "hasattr(thing, 'n')"]),
 }
 NUMBER_USES = ["return x * {n}", "return x + {n}, {n}", "return x * {n} + y", "return x - {n}, {r}", "return np.full(3, {n}) + x", "for i in range(2):\n    x = x * {n}\nreturn x", "v = {n}\nreturn x * v, v", "return x * {n}, {n}"]
 READ_USES = ["return x * 2, {r}", "v = {r}\nreturn x + y, v", "return x + 1 if ({r}) else x * 2", "if {r}:\n    return x * 2\nreturn x - y", "w = x - 1\nreturn w, {r}, {r}", "try:\n    v = {r}\nexcept (TypeError, LookupError, AttributeError) as error:\n    return x * 2, str(error)\nreturn x * 3, v",
              "v = x * {n}\nreturn v, {r}", "v = 3\nwhile v > 1 and ({r}):\n    v -= 1\nreturn x * v", "x = x * 2 if not ({r}) else y * 3\nreturn x + 1"]
-WATCH = ("Q", "box", "TABLE", "PAIR", "ITEMS", "vars(thing)", "vars(heir)")
+WATCH = ("Q", "box", "TABLE", "PAIR", "ITEMS", "vars(thing)", "vars(twin)", "vars(heir)", "first", "second", "grid")
 
 
 class _Words:
@@ -163,7 +171,7 @@ class _Words:
 
     def fill(self, form: str) -> str:
         r = self.r
-        words = {**self.fixed, "n": r.choice(["1", "2", "3", "5", "-2", "0", "-1"]), "f": r.choice(["0.5", "1.5", "2.5", "1.5", "2.0", "0.0"]), "m": str(r.randrange(4)), "l": str(r.randrange(3))}
+        words = {**self.fixed, "n": r.choice(["1", "2", "3", "5", "-2", "0", "-1"]), "f": r.choice(["0.5", "1.5", "2.5", "1.5", "2.0", "0.0"]), "m": str(r.randrange(4)), "l": str(r.randrange(3)), "s": str(r.randrange(2))}
         for key, word in words.items():
             form = form.replace(f"{{{key}}}", word)
         return form.replace("{{", "{").replace("}}", "}")
@@ -185,7 +193,7 @@ def _order(r: random.Random, states: list[str]) -> list[str]:
 
 
 def _values(r: random.Random, words: _Words):
-    values, numbers, reads = VALUES[r.choice(list(VALUES))]
+    values, numbers, reads = VALUES[r.choice([*VALUES, "sign", "few", "layout", "layout"])]
     place, store = r.choice(PLACES)
     states = [store.format(v=words.fill(v)) for v in r.sample(values, min(len(values), r.choice([2, 2, 3, 4])))]
     put = lambda forms: [form.replace("{q}", place) for form in forms]
@@ -193,7 +201,7 @@ def _values(r: random.Random, words: _Words):
 
 
 def _changes(r: random.Random, words: _Words):
-    changes, numbers, reads = CHANGES[r.choice(list(CHANGES))]
+    changes, numbers, reads = CHANGES[r.choice([*CHANGES, "store", "store", "method", "property"])]
     some = [words.fill(change) for change in r.sample(changes, min(len(changes), r.choice([1, 2, 3, 4])))]
     return ["pass", *some], numbers, reads
 
