@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import textwrap
 
+from fuzz import objects_focused
 from fuzz.program import Program
 
 CALLS = 9
@@ -280,4 +281,6 @@ def _calls(r: random.Random) -> list[str]:
 
 
 def program(r: random.Random) -> Program:
+    if r.random() < 0.5:
+        return objects_focused.program(r)
     return Program(_Generator(r).program(), tuple(_calls(r)), ("o", "p", "Base", "Sub", "super_log", "kept", "tally", "(bump, peek, hold)"))

@@ -16,6 +16,7 @@ import marshal
 import random
 import sys
 import warnings
+import zlib
 
 import numpy as np
 
@@ -70,7 +71,8 @@ def _stored(source: str) -> bytes:
 
 
 def scope_of(source: str, compiled=lambda function: function) -> dict:
-    """A fresh module, whose code objects are no other module's: what is compiled is found by them."""
-    scope = {**NAMES, "compiled": compiled, "__name__": "fuzzed"}
+    """A fresh module, whose code objects are no other module's: what is compiled is found by them. Each program has a module of
+    its own: of one name, the classes of a few programs are taken for one that every call makes anew, which is left to Python."""
+    scope = {**NAMES, "compiled": compiled, "__name__": f"fuzzed_{zlib.crc32(source.encode())}"}
     exec(marshal.loads(_stored(source)), scope)
     return scope

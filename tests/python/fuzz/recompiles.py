@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 
+from fuzz import recompiles_focused
 from fuzz.draft import Draft, working
 from fuzz.program import Program
 
@@ -165,6 +166,8 @@ def _calls(r: random.Random, first: str, dtype: str, body: str) -> list[str]:
 
 
 def program(r: random.Random) -> Program:
+    if r.random() < 0.5:
+        return recompiles_focused.program(r)
     generator = _Generator(r)
     dtype = r.choice(TYPES)
     first = working(lambda: _arguments(r, True, dtype), HEAD)
