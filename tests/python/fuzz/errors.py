@@ -99,9 +99,9 @@ PLANTED = ["0", "0", "-1", "np.inf", "np.nan", "1e300", "-1e300", "1e-310", "1e-
 # Of focused programs. {t}: an array; {k}: a number; {r}: an operation that may report; {c}, {d}: constants; {u}: a new name
 FOCUS_PARTS = {
     "r": ["{t} / {k}", "{k} / {t}", "{t} / {t}", "x / y", "y / x", "x * {k}", "x * y", "x * x", "np.sqrt({t})", "x - y", "({t} + {t}) * {k}", "{t} * 1e200 * {k}", "np.square({t})", "{t} / {k} + {t}", "np.log({t})"],
-    "t": ["x", "x", "y"], "k": ["k", "k", "2", "0.5", "x[0]", "y[-1]", "1e200"], "o": ["+", "-", "*", "/", "*", "/"], "i": ["//", "%"], "e": ["ValueError", "IndexError", "Mine", "FloatingPointError"],
-    "v": ["k", "{t} * k", "{t} / k", "k / {t}", "{t} * {t}", "{t} * 1e200 * {t}", "-{t} / {t}", "{t} * k - {t} / {t}", "({t} - 1) / ({t} - k)", "k * {t} - {t} * {t}", "{t} / 1e200 * k", "{t} * {t} + k / {t}", "1e-200", "1e200"],
-    "c": ["np.float64({n})", "np.float32({n})", "np.full(3, {n})", "np.full(3, {n}, 'f4')", "np.full((2, 3), {n})", "np.float64({n})"], "n": ["0.0", "-0.0", "1.0", "2.5", "-3.0", "1e300", "1e-300", "1e20", "1e-30", "3e-320", "-1.0", "7.0"],
+    "t": ["x", "x", "y"], "k": ["k", "k", "2", "0.5", "x[0]", "y[-1]", "1e200"], "o": ["+", "-", "*", "/", "*", "/"], "p": ["+", "-", "*", "*"], "i": ["//", "%"], "e": ["ValueError", "IndexError", "Mine", "FloatingPointError"],
+    "v": ["k", "{t} * k", "{t} / k", "{t} * {t}", "{t} * k * {t}", "-{t} * {t}", "{t} * k - {t} * {t}", "({t} - 1) * ({t} - k)", "k * {t} - {t} * {t}", "{t} * 1e-200 * k", "{t} * {t} + k", "{n}", "{t} * {n} - {t}", "({t} + {t}) * {t}", "{t} * {t} * k"],
+    "c": ["np.float64({n})", "np.float64({n})", "np.float32({n})", "np.float64({n})", "np.full(3, {n})", "np.full(3, {n}, 'f4')"], "n": ["0.0", "-0.0", "1.0", "2.5", "-3.0", "1e300", "1e-300", "1e-200", "1e30", "1e-30", "-1.0", "1e300", "1e-300", "300.0", "1e10", "-1e-200"],
     "h": ["np.float16({m})", "np.full(3, {m}, 'f2')", "np.full(3, np.float16({m}))"], "m": ["60000", "40000", "2", "6e-5", "1e-7", "0.001", "-50000", "0", "1000"],
     "d": ["np.{j}({w})", "np.full(3, {w}, {j!r})", "np.full(3, np.{j}({w}))"], "w": ["0", "0", "-1", "1", "7", "2", "np.iinfo('{j}').min", "np.iinfo('{j}').min", "np.iinfo('{j}').max"],
     "s": ["({k} / y[-1])", "(y[-1] / {k})", "np.sqrt(y[-1])", "(y[-1] * 1e200)", "np.float64({k}) / y[-1]", "(y[-1] * y[-1])", "(y[-1] - y[0])", "(y[0] / y[-1] + {k})", "np.log(y[-1])"],
@@ -113,12 +113,13 @@ FOCUS_PARTS["q"] = ["x > 0", "x > y", "x > {k}", "x < {k}", "x == x", "y != 0"]
 FOCUS_PARTS["b"] = BOTH_ZEROS
 # Name: statements, types, shapes, what stands in some of the arguments, kinds of states
 FOCI = {
-    "large updates": (["{t} {o}= {v}", "{t} {o}= {v}", "{t}[...] = {v}", "{t}[1:] {o}= k", "np.multiply({t}, k, {t})", "np.divide({t}, k, out={t})"],
-                      ["f8", "f8", "f4"], ["(5000,)", "(9000,)", "(9000,)", "(90, 120)", "(20000,)"], ["0", "1e300", "-1e300", "1e-310", "1e30", "1e-30", "np.inf", "k", "1", "0", "1e200"]),
+    "large updates": (["{t} {p}= {v}", "{t} {p}= {v}", "{t} {p}= {v}", "{t}[...] = {v}", "{t}[...] = {v}", "{t}[1:] {p}= k", "np.multiply({t}, k, {t})", "{t} {o}= {v}"],
+                      ["f8", "f8", "f4"], ["(5000,)", "(9000,)", "(9000,)", "(90, 120)", "(20000,)"], ["1e300", "-1e300", "1e-300", "1e30", "1e-30", "np.inf", "1e300", "1e-300", "-np.inf"]),
     "constants": (["{u} = {c} {o} {c}", "{u} = {h} {o} {h}", "{u} = x {o} ({c} {o} {c})", "{u} = np.sqrt({c})", "{u} = ({c} {o} {c}) {o} {c}", "{u} = ({c}).astype('f4')", "{u} = np.square({h})", "{u} = np.float32({n}) {o} np.float32({n})",
-                   "{u} = np.reciprocal({c})", "{u} = {c} % {c}", "{u} = {c} // {c}", "{u} = np.maximum({c}, {c})", "{u} = x {o} ({h} {o} {h})", "{u} = np.float16({n}) {o} x", "{u} = np.fmod({c}, {c})", "{c} {o} {c}"],
+                   "{u} = np.reciprocal({c})", "{u} = {c} % {c}", "{u} = {c} // {c}", "{u} = np.maximum({c}, {c})", "{u} = x {o} ({h} {o} {h})", "{u} = np.float16({n}) {o} x", "{u} = np.fmod({c}, {c})", "{c} {o} {c}", "{u} = np.float64({n}) * np.float64({n})", "{u} = np.multiply({n}, {n})", "{u} = np.divide({n}, {n})",
+                   "{u} = np.float64({n}).astype('{g}')", "{u} = {c}.astype('{g}')", "{u} = np.float64({n}).astype('{g}') + 1"],
                   ["f8", "f4", "f2"], ["(3,)", "(1,)", "(2, 3)"], ["1", "2"]),
-    "whole constants": (["{u} = {d} {i} {d}", "{u} = {d} {i} {d}", "{u} = np.floor_divide({d}, {d})", "{d} {i} {d}", "{u} = x {i} {d}", "{u} = ({d} {i} {d}) + x"], ["i8", "i4", "i1", "u1", "i2", "u8"], ["(3,)", "(2, 3)", "()"], ["0", "-1"]),
+    "whole constants": (["{u} = {d} {i} {d}", "{u} = {d} {i} {d}", "{u} = np.floor_divide({d}, {d})", "{d} {i} {d}", "{u} = np.floor_divide({w}, {w})", "{u} = np.remainder({w}, {w})", "{u} = np.floor_divide(np.{j}({w}), np.{j}({w}))", "{u} = np.remainder(np.{j}({w}), np.{j}({w})) + x", "{u} = x {i} {d}", "{u} = ({d} {i} {d}) + x"], ["i8", "i4", "i1", "u1", "i2", "u8"], ["(3,)", "(2, 3)", "()"], ["0", "-1"]),
     "whole numbers": (["{u} = x {i} y", "{u} = x {i} -1", "x {i}= y", "y {i}= x", "{u} = x {i} y[-1]", "{u} = x[0] {i} y", "{u} = np.floor_divide(x, y)", "{u} = np.divmod(x, y)[0]", "{u} = x {i} k", "{u} = -(x {i} y)", "{u} = x // y + x % y",
                        "x[1:] {i}= y[1:]", "{u} = (x {i} y).sum()", "{u} = x[0] {i} y[0]", "{u} = np.remainder(x, y)"], ["i8", "i4", "i1", "i2", "u1", "i8", "i4"], ["(3,)", "(9,)", "(1,)", "(2, 3)", "(33,)"],
                       ["0", "-1", "np.iinfo(x.dtype).min", "np.iinfo(x.dtype).min", "0", "-1", "-1"]),
@@ -268,11 +269,11 @@ def _suite(r: random.Random, generator: _Generator, dtype: str) -> str:
 class _Focused:
     def __init__(self, r: random.Random):
         self.r = r
-        self.focus = r.choice(list(FOCI))
+        self.focus = r.choice([*FOCI, *(["large updates"] * 3 + ["constants"])])
         self.statements, dtypes, shapes, self.plants = FOCI[self.focus]
         self.dtype, self.shape = r.choice(dtypes), r.choice(shapes)
         self.shapes = [self.shape] + (r.choices(shapes, k=2) if r.random() < 0.3 or self.focus in ("nothing", "rows") else [])
-        self.row = self.focus in ("nothing", "rows")
+        self.row, self.large = self.focus in ("nothing", "rows"), self.focus == "large updates"
         self.positive = np.dtype(self.dtype).kind in "iuf" and r.random() < 0.8
         self.numbers = r.choice([["2.0"], ["2.0", "1e200"], ["0.5", "0.0"], ["1e-200"], ["2"], ["0", "3"]] if self.focus != "exceptions" else [["0", "3"], ["1", "2"]])
 
@@ -286,7 +287,7 @@ class _Focused:
 
     def statement(self) -> str:
         form = self.r.choice(self.statements)
-        if "{t}" in form and self.focus == "large updates":   # each array by itself: nothing but its update is left to the end
+        if self.large:   # each array by itself: nothing but its update is left to the end
             form = re.sub(r"\{(v)\}", self.part, form).replace("{t}", self.r.choice("xy"))
         return self.fill(form)
 
@@ -298,8 +299,9 @@ class _Focused:
             array = f"numbers({'(3,)' if self.row and name == 'y' else shape}, {self.dtype!r}, {r.randrange(50)})"
             lines.append(f"{name} = " + (f"np.asarray(np.abs({array}) + 1, {self.dtype!r})" if self.positive else array))
         for _ in range(plants):
-            name = r.choice("yyyx" if self.row else "xy")
-            lines.append(f"if {name}.size: {name}.flat[{r.choice(['-1', '-1', '0'])}] = {r.choice(self.plants)}")
+            plant = r.choice(self.plants)
+            for name in "xy" if self.large else r.choice("yyyx" if self.row else "xy"):
+                lines.append(f"if {name}.size: {name}.flat[{r.choice(['-1', '-1', '0', '7' if self.large else '0'])}] = {plant}")
         return "\n".join([*lines, f"arguments = (x, y, {r.choice(self.numbers)})"])
 
     def states(self) -> list[str]:
@@ -317,7 +319,7 @@ class _Focused:
     def suites(self) -> list[str]:
         r = self.r
         states = self.states()
-        arguments = [working(lambda: self.arguments(count), HEAD) for count in (0, 1, 1, r.choice([1, 2]))]
+        arguments = [working(lambda: self.arguments(count), HEAD) for count in (0, 1, 1, r.choice([1, 2, 2]))]
         made = [(arguments[0], states[0]), (arguments[1], states[0])] + [(r.choice(arguments), r.choice(states)) for _ in range(r.randint(4, 7))]
         return [f"{given}\ndef around():\n    {state}" for given, state in made]
 
