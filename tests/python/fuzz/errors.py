@@ -100,7 +100,7 @@ PLANTED = ["0", "0", "-1", "np.inf", "np.nan", "1e300", "-1e300", "1e-310", "1e-
 FOCUS_PARTS = {
     "r": ["{t} / {k}", "{k} / {t}", "{t} / {t}", "x / y", "y / x", "x * {k}", "x * y", "x * x", "np.sqrt({t})", "x - y", "({t} + {t}) * {k}", "{t} * 1e200 * {k}", "np.square({t})", "{t} / {k} + {t}", "np.log({t})"],
     "t": ["x", "x", "y"], "k": ["k", "k", "2", "0.5", "x[0]", "y[-1]", "1e200"], "o": ["+", "-", "*", "/", "*", "/"], "p": ["+", "-", "*", "*"], "i": ["//", "%"], "e": ["ValueError", "IndexError", "Mine", "FloatingPointError"],
-    "v": ["k", "{t} * k", "{t} / k", "{t} * {t}", "{t} * k * {t}", "-{t} * {t}", "{t} * k - {t} * {t}", "({t} - 1) * ({t} - k)", "k * {t} - {t} * {t}", "{t} * 1e-200 * k", "{t} * {t} + k", "{n}", "{t} * {n} - {t}", "({t} + {t}) * {t}", "{t} * {t} * k"],
+    "v": ["k", "{t} * k", "{t} * {t}", "{t} * k * {t}", "-{t} * {t}", "{t} * {t} * {t}", "{t} * k - {t} * {t}", "({t} - 1) * ({t} - k)", "k * {t} - {t} * {t}", "{t} * 1e-200 * k", "{t} * {t} + k", "{n}", "{t} * {n} - {t}", "({t} + {t}) * {t}", "{t} * {t} * k"],
     "c": ["np.float64({n})", "np.float64({n})", "np.float32({n})", "np.float64({n})", "np.full(3, {n})", "np.full(3, {n}, 'f4')"], "n": ["0.0", "-0.0", "1.0", "2.5", "-3.0", "1e300", "1e-300", "1e-200", "1e30", "1e-30", "-1.0", "1e300", "1e-300", "300.0", "1e10", "-1e-200"],
     "h": ["np.float16({m})", "np.full(3, {m}, 'f2')", "np.full(3, np.float16({m}))"], "m": ["60000", "40000", "2", "6e-5", "1e-7", "0.001", "-50000", "0", "1000"],
     "d": ["np.{j}({w})", "np.full(3, {w}, {j!r})", "np.full(3, np.{j}({w}))"], "w": ["0", "0", "-1", "1", "7", "2", "np.iinfo('{j}').min", "np.iinfo('{j}').min", "np.iinfo('{j}').max"],
@@ -113,7 +113,7 @@ FOCUS_PARTS["q"] = ["x > 0", "x > y", "x > {k}", "x < {k}", "x == x", "y != 0"]
 FOCUS_PARTS["b"] = BOTH_ZEROS
 # Name: statements, types, shapes, what stands in some of the arguments, kinds of states
 FOCI = {
-    "large updates": (["{t} {p}= {v}", "{t} {p}= {v}", "{t} {p}= {v}", "{t}[...] = {v}", "{t}[...] = {v}", "{t}[1:] {p}= k", "np.multiply({t}, k, {t})", "{t} {o}= {v}"],
+    "large updates": (["{t} {p}= {v}", "{t} {p}= {v}", "{t} {p}= {v}", "{t}[...] = {v}", "{t}[...] = {v}", "{t}[1:] {p}= k", "np.multiply({t}, k, {t})", "{t} {o}= k"],
                       ["f8", "f8", "f4"], ["(5000,)", "(9000,)", "(9000,)", "(90, 120)", "(20000,)"], ["1e300", "-1e300", "1e-300", "1e30", "1e-30", "np.inf", "1e300", "1e-300", "-np.inf"]),
     "constants": (["{u} = {c} {o} {c}", "{u} = {h} {o} {h}", "{u} = x {o} ({c} {o} {c})", "{u} = np.sqrt({c})", "{u} = ({c} {o} {c}) {o} {c}", "{u} = ({c}).astype('f4')", "{u} = np.square({h})", "{u} = np.float32({n}) {o} np.float32({n})",
                    "{u} = np.reciprocal({c})", "{u} = {c} % {c}", "{u} = {c} // {c}", "{u} = np.maximum({c}, {c})", "{u} = x {o} ({h} {o} {h})", "{u} = np.float16({n}) {o} x", "{u} = np.fmod({c}, {c})", "{c} {o} {c}", "{u} = np.float64({n}) * np.float64({n})", "{u} = np.multiply({n}, {n})", "{u} = np.divide({n}, {n})",
@@ -142,7 +142,7 @@ FOCI = {
 }
 FOCUS_PARTS |= {
     "state": ["{kind}={mode}"], "states": ["{kind}={mode}, {kind}={mode}"], "kind": KINDS, "mode": [repr(state) for state in STATES],
-    "ax": ["", "0", "-1", "1"], "g": ["f4", "f2", "f4", "f2", "i4", "i1", "u1", "?", "c8", "i8", "u8"], "as": ["", " as err"], "x": ["Exception", "ValueError", "LookupError", "ArithmeticError", "IndexError", "Base", "Mine", "KeyError", "RuntimeError", "ZeroDivisionError"],
+    "ax": ["", "0", "-1", "1"], "g": ["f4", "f2", "f4", "f2", "i4", "i1", "u1", "?", "c8", "i8", "u8"], "as": ["", " as err"], "x": ["Exception", "Exception", "Exception", "ValueError", "LookupError", "ArithmeticError", "IndexError", "Base", "Mine", "KeyError", "RuntimeError", "ZeroDivisionError"],
     "l": ["log.append('caught')", "{u} = {t} + 1", "x[0] = 7", "log.append(k)", "raise", "raise KeyError(k)", "k = k + 1"],
     "f": ["raise ValueError('here')", "raise Mine(k)", "raise Base", "check(x, 3)", "check(x, k)", "log[99]", "{u} = (1, 2)[k]", "{u} = [x, y][7]", "raise IndexError(k)", "{u} = {'a': x}['b']", "{u} = 1 // (k - k)", "{u} = 1 / 0", "{u} = int('a')", "raise OverflowError"],
 }
@@ -269,7 +269,7 @@ def _suite(r: random.Random, generator: _Generator, dtype: str) -> str:
 class _Focused:
     def __init__(self, r: random.Random):
         self.r = r
-        self.focus = r.choice([*FOCI, *(["large updates"] * 3 + ["constants"])])
+        self.focus = r.choices(list(FOCI), [4 if name == "large updates" else 2 if name in ("constants", "rows", "exceptions") else 1 for name in FOCI])[0]
         self.statements, dtypes, shapes, self.plants = FOCI[self.focus]
         self.dtype, self.shape = r.choice(dtypes), r.choice(shapes)
         self.shapes = [self.shape] + (r.choices(shapes, k=2) if r.random() < 0.3 or self.focus in ("nothing", "rows") else [])
@@ -298,10 +298,9 @@ class _Focused:
         for name in "xy":
             array = f"numbers({'(3,)' if self.row and name == 'y' else shape}, {self.dtype!r}, {r.randrange(50)})"
             lines.append(f"{name} = " + (f"np.asarray(np.abs({array}) + 1, {self.dtype!r})" if self.positive else array))
-        for _ in range(plants):
-            plant = r.choice(self.plants)
+        for place, plant in zip(r.sample(["-1", "0", "7"] if self.large else ["-1", "0"], plants), r.sample(self.plants, plants)):
             for name in "xy" if self.large else r.choice("yyyx" if self.row else "xy"):
-                lines.append(f"if {name}.size: {name}.flat[{r.choice(['-1', '-1', '0', '7' if self.large else '0'])}] = {plant}")
+                lines.append(f"if {name}.size: {name}.flat[{place}] = {plant}")
         return "\n".join([*lines, f"arguments = (x, y, {r.choice(self.numbers)})"])
 
     def states(self) -> list[str]:
@@ -319,7 +318,7 @@ class _Focused:
     def suites(self) -> list[str]:
         r = self.r
         states = self.states()
-        arguments = [working(lambda: self.arguments(count), HEAD) for count in (0, 1, 1, r.choice([1, 2, 2]))]
+        arguments = [working(lambda: self.arguments(count), HEAD) for count in ((0, 1, 2, 2) if self.large else (0, 1, 1, 2))]
         made = [(arguments[0], states[0]), (arguments[1], states[0])] + [(r.choice(arguments), r.choice(states)) for _ in range(r.randint(4, 7))]
         return [f"{given}\ndef around():\n    {state}" for given, state in made]
 
@@ -334,7 +333,7 @@ def _focused(r: random.Random) -> Program:
 
 
 def program(r: random.Random) -> Program:
-    if r.random() < 0.4:
+    if r.random() < 0.5:
         return _focused(r)
     kind = r.choice(["anything", "calm", "calm", "updates"])
     generator = _Generator(r) if kind == "anything" else _Calm(r, kind == "updates")
