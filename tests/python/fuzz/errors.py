@@ -269,7 +269,7 @@ def _suite(r: random.Random, generator: _Generator, dtype: str) -> str:
 class _Focused:
     def __init__(self, r: random.Random):
         self.r = r
-        self.focus = r.choices(list(FOCI), [4 if name == "large updates" else 2 if name in ("constants", "rows", "exceptions") else 1 for name in FOCI])[0]
+        self.focus = r.choices(list(FOCI), [8 if name == "large updates" else 2 if name in ("constants", "rows", "exceptions") else 1 for name in FOCI])[0]
         self.statements, dtypes, shapes, self.plants = FOCI[self.focus]
         self.dtype, self.shape = r.choice(dtypes), r.choice(shapes)
         self.shapes = [self.shape] + (r.choices(shapes, k=2) if r.random() < 0.3 or self.focus in ("nothing", "rows") else [])
