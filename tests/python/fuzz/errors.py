@@ -100,26 +100,24 @@ PLANTED = ["0", "0", "-1", "np.inf", "np.nan", "1e300", "-1e300", "1e-310", "1e-
 FOCUS_PARTS = {
     "r": ["{t} / {k}", "{k} / {t}", "{t} / {t}", "x / y", "y / x", "x * {k}", "x * y", "x * x", "np.sqrt({t})", "x - y", "({t} + {t}) * {k}", "{t} * 1e200 * {k}", "np.square({t})", "{t} / {k} + {t}", "np.log({t})"],
     "t": ["x", "x", "y"], "k": ["k", "k", "2", "0.5", "x[0]", "y[-1]", "1e200"], "o": ["+", "-", "*", "/", "*", "/"], "p": ["+", "-", "*", "*"], "i": ["//", "%"], "e": ["ValueError", "IndexError", "Mine", "FloatingPointError"],
-    "v": ["k", "{t} * k", "{t} * {t}", "{t} * k * {t}", "-{t} * {t}", "{t} * {t} * {t}", "{t} * k - {t} * {t}", "({t} - 1) * ({t} - k)", "k * {t} - {t} * {t}", "{t} * 1e-200 * k", "{t} * {t} + k", "{n}", "{t} * {n} - {t}", "({t} + {t}) * {t}", "{t} * {t} * k"],
+    "v": ["k", "{t} * k", "{t} * k * {t}", "-{t} * {t}", "{t} * {t} * {t}", "{t} * {t} - k * {t}", "{t} * k - {t} * {t}", "({t} - 1) * ({t} - k)", "k * {t} - {t} * {t}", "{t} * 1e-200 * k", "{t} * {t} + k", "{t} * {n} - {t}", "({t} + {t}) * {t}", "{t} * {t} * k"],
     "c": ["np.float64({n})", "np.float64({n})", "np.float32({n})", "np.float64({n})", "np.full(3, {n})", "np.full(3, {n}, 'f4')"], "n": ["0.0", "-0.0", "1.0", "2.5", "-3.0", "1e300", "1e-300", "1e-200", "1e30", "1e-30", "-1.0", "1e300", "1e-300", "300.0", "1e10", "-1e-200"],
     "h": ["np.float16({m})", "np.full(3, {m}, 'f2')", "np.full(3, np.float16({m}))"], "m": ["60000", "40000", "2", "6e-5", "1e-7", "0.001", "-50000", "0", "1000"],
     "d": ["np.{j}({w})", "np.full(3, {w}, {j!r})", "np.full(3, np.{j}({w}))"], "w": ["0", "0", "-1", "1", "7", "2", "np.iinfo('{j}').min", "np.iinfo('{j}').min", "np.iinfo('{j}').max"],
     "s": ["({k} / y[-1])", "(y[-1] / {k})", "np.sqrt(y[-1])", "(y[-1] * 1e200)", "np.float64({k}) / y[-1]", "(y[-1] * y[-1])", "(y[-1] - y[0])", "(y[0] / y[-1] + {k})", "np.log(y[-1])"],
     "z": ["y[-1:] / {k}", "{k} / y", "y / y", "np.sqrt(y)", "y * y", "y * {k}", "np.log(y)", "y - {k}", "y[:1] / {k}"],
 }
-COMPARISONS = ["<", ">", "<=", "==", "!="]
-BOTH_ZEROS = ["np.where({q}, 0.0, 2.0)", "np.where({q}, -1.0, 4.0)", "np.where({q}, 1e200, 1.0)", "np.where({q}, 1e-200, 3.0)", "np.where({q}, np.inf, 1.0)", "np.where({q}, x, 0.0)", "np.where({q}, 1.0, x)", "np.where({q}, {k}, 0.0)"]
+FOCUS_PARTS["b"] = ["np.where({q}, 0.0, 2.0)", "np.where({q}, -1.0, 4.0)", "np.where({q}, 1e200, 1.0)", "np.where({q}, 1e-200, 3.0)", "np.where({q}, np.inf, 1.0)", "np.where({q}, x, 0.0)", "np.where({q}, 1.0, x)", "np.where({q}, {k}, 0.0)"]
 FOCUS_PARTS["q"] = ["x > 0", "x > y", "x > {k}", "x < {k}", "x == x", "y != 0"]
-FOCUS_PARTS["b"] = BOTH_ZEROS
 # Name: statements, types, shapes, what stands in some of the arguments, kinds of states
 FOCI = {
-    "large updates": (["{t} {p}= {v}", "{t} {p}= {v}", "{t} {p}= {v}", "{t}[...] = {v}", "{t}[...] = {v}", "{t}[1:] {p}= k", "np.multiply({t}, k, {t})", "{t} {o}= k"],
+    "large updates": (["{t} {p}= {v}", "{t} {p}= {v}", "{t} {p}= {v}", "{t}[...] = {v}", "{t}[...] = {v}", "{t}[1:] {p}= {t}[1:] * k", "np.multiply({t}, k, {t})"],
                       ["f8", "f8", "f4"], ["(5000,)", "(9000,)", "(9000,)", "(90, 120)", "(20000,)"], ["1e300", "-1e300", "1e-300", "1e30", "1e-30", "np.inf", "1e300", "1e-300", "-np.inf"]),
     "constants": (["{u} = {c} {o} {c}", "{u} = {h} {o} {h}", "{u} = x {o} ({c} {o} {c})", "{u} = np.sqrt({c})", "{u} = ({c} {o} {c}) {o} {c}", "{u} = ({c}).astype('f4')", "{u} = np.square({h})", "{u} = np.float32({n}) {o} np.float32({n})",
                    "{u} = np.reciprocal({c})", "{u} = {c} % {c}", "{u} = {c} // {c}", "{u} = np.maximum({c}, {c})", "{u} = x {o} ({h} {o} {h})", "{u} = np.float16({n}) {o} x", "{u} = np.fmod({c}, {c})", "{c} {o} {c}", "{u} = np.float64({n}) * np.float64({n})", "{u} = np.multiply({n}, {n})", "{u} = np.divide({n}, {n})",
                    "{u} = np.float64({n}).astype('{g}')", "{u} = {c}.astype('{g}')", "{u} = np.float64({n}).astype('{g}') + 1"],
                   ["f8", "f4", "f2"], ["(3,)", "(1,)", "(2, 3)"], ["1", "2"]),
-    "whole constants": (["{u} = {d} {i} {d}", "{u} = {d} {i} {d}", "{u} = np.floor_divide({d}, {d})", "{d} {i} {d}", "{u} = np.floor_divide({w}, {w})", "{u} = np.remainder({w}, {w})", "{u} = np.floor_divide(np.{j}({w}), np.{j}({w}))", "{u} = np.remainder(np.{j}({w}), np.{j}({w})) + x", "{u} = x {i} {d}", "{u} = ({d} {i} {d}) + x"], ["i8", "i4", "i1", "u1", "i2", "u8"], ["(3,)", "(2, 3)", "()"], ["0", "-1"]),
+    "whole constants": (["{u} = {d} {i} {d}", "{u} = np.floor_divide({d}, {d})", "{u} = np.remainder({d}, {d})", "{u} = x + np.floor_divide({w}, {w})", "{d} {i} {d}", "{u} = np.floor_divide({w}, {w})", "{u} = np.remainder({w}, {w})", "{u} = np.floor_divide(np.{j}({w}), np.{j}({w}))", "{u} = np.remainder(np.{j}({w}), np.{j}({w})) + x", "{u} = x {i} {d}", "{u} = ({d} {i} {d}) + x"], ["i8", "i4", "i1", "u1", "i2", "u8"], ["(3,)", "(2, 3)", "()"], ["0", "-1"]),
     "whole numbers": (["{u} = x {i} y", "{u} = x {i} -1", "x {i}= y", "y {i}= x", "{u} = x {i} y[-1]", "{u} = x[0] {i} y", "{u} = np.floor_divide(x, y)", "{u} = np.divmod(x, y)[0]", "{u} = x {i} k", "{u} = -(x {i} y)", "{u} = x // y + x % y",
                        "x[1:] {i}= y[1:]", "{u} = (x {i} y).sum()", "{u} = x[0] {i} y[0]", "{u} = np.remainder(x, y)"], ["i8", "i4", "i1", "i2", "u1", "i8", "i4"], ["(3,)", "(9,)", "(1,)", "(2, 3)", "(33,)"],
                       ["0", "-1", "np.iinfo(x.dtype).min", "np.iinfo(x.dtype).min", "0", "-1", "-1"]),
@@ -137,12 +135,15 @@ FOCI = {
                 "with np.errstate({state}):\n    {u} = {r}\n    with np.errstate({state}): {u} = {r}", "x {o}= {k}", "y[...] = {r}"], ["f8", "f8", "f4", "f2"], ["(3,)", "(9,)", "(33,)"], ["0", "-1", "1e300", "1e-310", "np.inf", "1e200", "1e-200"]),
     "casts": (["{u} = {t}.astype('{g}')", "{u} = {t}.astype('{g}') {o} 2", "y[...] = x", "{u} = np.asarray({t}, '{g}')", "{u} = ({t} {o} 2).astype('{g}')", "{u} = np.{j}({t}[-1])", "{u} = np.float32({t}[-1])", "{u} = np.add({t}, 1, dtype='{g}', casting='unsafe')",
                "{u} = np.float16({t}[-1])", "{u} = np.full(2, {t}[-1], '{g}')"], ["f8", "f8", "f4", "f2", "c16", "i4"], ["(3,)", "(9,)", "(33,)", "()", "(1,)"], ["70000", "1e39", "-1e39", "1e-40", "np.nan", "np.inf", "2**31", "-1", "1e19", "300", "1e-8", "65519", "65520"]),
+    "complex": (["{u} = x {less} y", "{u} = x {less} {k}", "{u} = np.maximum(x, y)", "{u} = x.max()", "{u} = {r}", "{u} = x / y", "{u} = x * y", "{u} = np.abs(x)", "{u} = x - y", "{u} = np.where(x {less} y, x, y)", "{u} = np.sqrt(x)", "{u} = np.square(x)",
+                 "{u} = x.astype('c8')", "{u} = np.reciprocal(x)", "x {o}= y", "{u} = np.minimum(x, {k})", "{u} = x.argmax()"], ["c16", "c8"], ["(3,)", "(9,)", "(17,)", "()"],
+                ["np.nan", "np.inf", "0", "complex(0, np.nan)", "complex(np.inf, 1)", "1e300", "1e-300", "complex(1e200, 1e200)", "complex(np.nan, 0)"]),
     "exceptions": (["try:\n    {f}\nexcept {x}{as}:\n    {l}", "try:\n    {f}\nexcept {x}:\n    {l}\nexcept Exception as err:\n    log.append(str(err))", "try:\n    {f}\nexcept ({x}, {x}):\n    {l}\nfinally:\n    log.append('end')",
                     "try:\n    try:\n        {f}\n    except {x}:\n        {l}\nexcept {x}:\n    {l}", "{u} = {r}"], ["f8"], ["(3,)", "(1,)"], ["1", "0"]),
 }
 FOCUS_PARTS |= {
     "state": ["{kind}={mode}"], "states": ["{kind}={mode}, {kind}={mode}"], "kind": KINDS, "mode": [repr(state) for state in STATES],
-    "ax": ["", "0", "-1", "1"], "g": ["f4", "f2", "f4", "f2", "i4", "i1", "u1", "?", "c8", "i8", "u8"], "as": ["", " as err"], "x": ["Exception", "Exception", "Exception", "ValueError", "LookupError", "ArithmeticError", "IndexError", "Base", "Mine", "KeyError", "RuntimeError", "ZeroDivisionError"],
+    "ax": ["", "0", "-1", "1"], "less": ["<", ">", "<=", ">=", "==", "!="], "g": ["f4", "f2", "f4", "f2", "i4", "i1", "u1", "?", "c8", "i8", "u8"], "as": ["", " as err"], "x": ["Exception", "Exception", "Exception", "ValueError", "LookupError", "ArithmeticError", "IndexError", "Base", "Mine", "KeyError", "RuntimeError", "ZeroDivisionError"],
     "l": ["log.append('caught')", "{u} = {t} + 1", "x[0] = 7", "log.append(k)", "raise", "raise KeyError(k)", "k = k + 1"],
     "f": ["raise ValueError('here')", "raise Mine(k)", "raise Base", "check(x, 3)", "check(x, k)", "log[99]", "{u} = (1, 2)[k]", "{u} = [x, y][7]", "raise IndexError(k)", "{u} = {'a': x}['b']", "{u} = 1 // (k - k)", "{u} = 1 / 0", "{u} = int('a')", "raise OverflowError"],
 }
@@ -269,7 +270,7 @@ def _suite(r: random.Random, generator: _Generator, dtype: str) -> str:
 class _Focused:
     def __init__(self, r: random.Random):
         self.r = r
-        self.focus = r.choices(list(FOCI), [8 if name == "large updates" else 2 if name in ("constants", "rows", "exceptions") else 1 for name in FOCI])[0]
+        self.focus = r.choices(list(FOCI), [8 if name == "large updates" else 2 if name in ("constants", "whole constants", "rows", "exceptions") else 1 for name in FOCI])[0]
         self.statements, dtypes, shapes, self.plants = FOCI[self.focus]
         self.dtype, self.shape = r.choice(dtypes), r.choice(shapes)
         self.shapes = [self.shape] + (r.choices(shapes, k=2) if r.random() < 0.3 or self.focus in ("nothing", "rows") else [])
@@ -300,7 +301,7 @@ class _Focused:
             lines.append(f"{name} = " + (f"np.asarray(np.abs({array}) + 1, {self.dtype!r})" if self.positive else array))
         for place, plant in zip(r.sample(["-1", "0", "7"] if self.large else ["-1", "0"], plants), r.sample(self.plants, plants)):
             for name in "xy" if self.large else r.choice("yyyx" if self.row else "xy"):
-                lines.append(f"if {name}.size: {name}.flat[{place}] = {plant}")
+                lines.append(f"if {name}.size: {name}.flat[{place}] = np.asarray({plant}).astype({self.dtype!r})")
         return "\n".join([*lines, f"arguments = (x, y, {r.choice(self.numbers)})"])
 
     def states(self) -> list[str]:
