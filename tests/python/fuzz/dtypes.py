@@ -3,12 +3,15 @@
 The operations come from the table of what is compiled. A program is exact or has a tolerance: transcendental functions are
 right to the last places only, so what they answer is neither compared nor rounded, cast to integers or counted on the way. The sign of a
 NaN and the sign of a zero that `max` or `clip` picks are nobody's promise: what would show them is left out where they occur.
+
+A third of the programs is focused: a few statements about one thing in which types differ, over the numbers where it shows.
 """
 
 from __future__ import annotations
 
 import functools
 import random
+import re
 
 import numpy as np
 
@@ -195,7 +198,82 @@ class _Generator:
         return f"if {self.leaf()}: pass\n{text}" if chance > 0.97 and self.exact else text
 
 
+# Of focused programs. {a}: an argument; {u}: a new name; {g}, {h}, {i}: types; others: see FOCUS_PARTS
+FOCUS_PARTS = {
+    "a": ["a0", "a0", "a1"], "less": ["<", ">", "<=", ">=", "==", "!="], "o": ["+", "-", "*"], "g": INTEGERS + FLOATS + ["?"], "i": INTEGERS, "h": ["f2", "f2", "f4"], "w": ["//", "%"],
+    "n": ["0", "1", "2", "-1", "300", "-200", "127", "128", "255", "256", "70000", "2**31", "2**31 - 1", "-2**31", "2**32", "2**63", "2**63 - 1", "-2**63"], "z": ["0", "0.0", "-0.0", "1", "1.0", "-1", "2", "False", "True"],
+    "c": ["np.int8({k})", "np.int16({k})", "np.int32({k})", "np.int64({k})", "np.uint8({k})", "{k}", "np.int64({k})"], "k": ["0", "0", "-1", "1", "7", "-128", "-2**31", "3"], "f": ["300.0", "-1.0", "1e10", "2.5", "70000.0", "-129.0", "1e300", "0.5", "3e9", "127.9"],
+    "s": ["", "", "1", "2", "-1", "-2", "3", "7", "8", "-4"], "t": ["2", "3", "2", "4", "-2", "-3", "5", "7", "-1", ""], "q": ["np.isinf", "np.isfinite", "np.isnan", "np.isinf", "np.abs", "np.square", "np.conjugate", "np.logical_not", "np.positive"],
+    "r": ["sum", "prod", "mean", "max", "min", "any", "all", "argmax", "mean", "sum"], "ax": ["", "", "axis=0", "axis=-1", "keepdims=True"],
+}
+# Name: statements, types of the arguments, how they are made
+FOCI = {
+    "comparisons": (["{u} = a0 {less} a1", "{u} = a1 {less} a0", "{u} = np.where(a0 {less} a1, 1, 0)", "{u} = np.maximum(a0, a1)", "{u} = a0[0] {less} a1", "{u} = (a0 {less} a1).sum()", "{u} = a0 {less} a1[-1]", "{u} = np.equal(a0, a1)", "{u} = a0 {o} a1"],
+                    [("u8", "i8"), ("i8", "u8"), ("u8", "i4"), ("u4", "i4"), ("i8", "f8"), ("u8", "f8"), ("i2", "u2"), ("i8", "i4"), ("i1", "u8")], ["near"]),
+    "numbers of Python": (["{u} = a0 {less} {n}", "{u} = a0 {o} {n}", "{u} = {n} {o} a0", "{u} = np.maximum(a0, {n})", "{u} = a0 & {n}", "{u} = a0[0] {less} {n}", "{u} = {n} {less} a1", "a0 {o}= {n}", "{u} = np.where(a0 > 0, a0, {n})", "{u} = a0[0] {o} {n}", "a0[0] = {n}",
+                           "{u} = np.full_like(a0, {n})", "{u} = a0 << {z}", "{u} = a0 / {n}"], [(i, i) for i in INTEGERS] + [("f4", "i1"), ("?", "u1")], ["edge", "numbers"]),
+    "halves": (["{u} = a0 {o} a1", "{u} = a0.mean({ax})", "{u} = a0.sum({ax})", "{u} = a0.astype('f2')", "{u} = a1.astype('f2')", "{u} = (a0 {o} a1).astype('f2')", "{u} = a0.prod({ax})", "{u} = np.add(a0, a1, dtype='f2')", "{u} = a0 / a1", "{u} = np.float16(a1[-1])", "a0[...] = a1",
+                "{u} = a0 {o} a1 {o} a0", "{u} = a0.mean()", "{u} = a0 {o} 0.1", "{u} = np.sqrt(np.abs(a0))", "{u} = a0.var()", "{u} = a0.astype('f4') {o} a1", "{u} = a1.astype('f4').astype('f2')", "{u} = a0[0] {o} a1[-1]", "{u} = np.full(3, a1[0], 'f2')"],
+               [("f2", "f2"), ("f2", "f8"), ("f2", "f8"), ("f8", "f8"), ("f4", "f8"), ("f2", "f4")], ["ties", "tenths", "tenths", "edge"]),
+    "zeros": (["{u} = {a} + {z}", "{u} = {z} + {a}", "{u} = {a} - {z}", "{u} = {a} * {z}", "{u} = {a} / {z}", "{u} = {z} - {a}", "{u} = -{a} + {z}", "{u} = {a} + np.zeros_like({a})", "{u} = {a}[-1] + {z}", "{u} = {a} + np.float64({z})", "{u} = {a} // {z}", "{u} = ({a} + {z}) * {z}",
+               "{a} += {z}", "{u} = {a} ** {z}", "{u} = np.copysign(1, {a} + {z})"], [(f, f) for f in FLOATS] + [("f8", "i8"), ("c16", "f4"), ("i4", "?")], ["edge", "signs", "signs"]),
+    "complex": (["{u} = {q}({a})", "{u} = {q}(a0)", "{u} = a0 {less} a1", "{u} = a0 * a1", "{u} = a0 == a1", "{u} = ~{q}(a0)", "{u} = a0.astype('?')", "{u} = np.where(a0, a1, a0)", "{u} = {q}(a0 {o} a1)", "{u} = a0.real {o} a0.imag", "{u} = a0.any()", "{u} = {q}(a0[-1])", "{u} = a0 != 0"],
+                [("c16", "c16"), ("c8", "c8"), ("c16", "f8"), ("c8", "i4")], ["edge", "parts", "parts"]),
+    "truth": (["{u} = {a}.astype('?')", "{u} = np.asarray({a}, '?')", "{u} = np.logical_and(a0, a1)", "{u} = np.logical_not({a})", "{u} = bool({a}[-1])", "{u} = 1 if {a}[0] else 2", "{u} = {a}.any()", "{u} = {a}.all()", "{u} = np.where({a}, 1, 2)", "{u} = {a} != 0", "{u} = np.logical_xor(a0, a1)",
+               "{u} = np.bool_({a}[-1])", "{u} = np.count_nonzero({a})", "{u} = {a}.astype('?').astype('{g}')", "{u} = {a}.astype('?') + 1", "{u} = ({a} {o} 1).astype('?')", "{u} = np.logical_or({a}, False)"],
+              [(d, d) for d in FLOATS * 2] + [("f2", "c16"), ("i1", "f2"), ("?", "f8"), ("u8", "f4")], ["edge", "signs"]),
+    "conversions": (["{u} = {a}.astype('{g}')", "{u} = {a}.astype('{g}').astype('{g}')", "{u} = a0.astype('f8').astype('{i}')", "{u} = a0.astype('f4').astype('{i}')", "{u} = a0.astype('{i}').astype('{i}')", "{u} = a0.astype('f8').astype(a0.dtype)", "{u} = a0.astype('{g}') {o} a1", "{u} = np.asarray({a}, '{g}')",
+                     "{u} = a0.astype('i8').astype('f4')", "{u} = {a}.astype('f4')", "{u} = np.add(a0, a1, dtype='{g}', casting='unsafe')", "a0[...] = a1", "{u} = {a}[-1].astype('{g}')", "{u} = a0.astype('{h}').astype('f8')"],
+                    [("i8", "u8"), ("u8", "i8"), ("i8", "f8"), ("f8", "i4"), ("i4", "u4"), ("f8", "f4"), ("u1", "i1"), ("f4", "f2")], ["edge", "near", "numbers"]),
+    "slices": (["{u} = {a}[{s}:{s}:{t}]", "{u} = {a}[{s}:{s}:{t}] + 1", "{u} = {a}[{s}:{s}:{t}].sum()", "{a}[{s}:{s}:{t}] {o}= 2", "{u} = {a}[::{t}] {o} {a}[::{t}]", "{u} = len({a}[{s}:{s}:{t}])", "{u} = {a}[{s}:][::{t}]", "{u} = {a}[{s}:{s}:{t}][::{t}] * 1", "{a}[{s}:{s}:{t}] = 7", "{u} = a0[{s}:{s}:{t}].copy()"],
+               [("f8", "f8"), ("i4", "u1"), ("i8", "f4")], ["numbers"]),
+    "whole constants": (["{u} = np.floor_divide({c}, {c})", "{u} = np.remainder({c}, {c})", "{u} = {c} {w} {c}", "{u} = a0 + np.floor_divide({c}, {c})", "{u} = np.full(3, {c}) {w} {c}", "{u} = np.float64({f}).astype('{i}')", "{u} = np.float32({f}).astype('{i}')", "{u} = a0 {w} {c}", "{u} = np.float64({f}).astype('{i}') + a0",
+                         "{u} = np.float16({f}).astype('{g}')"], [("i8", "i8"), ("i4", "f8"), ("u1", "i2")], ["numbers"]),
+    "whole division": (["{u} = a0 {w} a1", "{u} = a0 {w} -1", "{u} = a0[0] {w} a1", "a0 {w}= a1", "{u} = np.floor_divide(a0, a1)", "{u} = a0 {w} a1[0]", "{u} = np.fmod(a0, a1)", "{u} = (a0 {w} a1).sum()", "{u} = -(a0 {w} a1)", "{u} = abs(a0)", "{u} = a0[-1] {w} a1[-1]", "{u} = np.abs(a0) {w} a1"],
+                       [(i, i) for i in INTEGERS] + [("i8", "i4"), ("u8", "u1"), ("f2", "f2")], ["edge", "edge", "numbers"]),
+}
+MAKERS = {
+    "edge": "edge({shape}, {dtype!r}, {seed})", "numbers": "numbers({shape}, {dtype!r}, {seed})", "tenths": "(numbers({shape}, 'f8', {seed}) * 0.1).astype({dtype!r})",
+    "near": "(edge({shape}, 'i8', {near}) + edge({shape}, '?', {seed})).astype({dtype!r})", "signs": "(numbers({shape}, 'f8', {seed}) * edge({shape}, 'f8', {seed}) * 0.0).astype({dtype!r})",
+    "ties": "((1 + 2.0**-11 + edge({shape}, '?', {seed}) * 2.0**-40) * 2.0 ** np.asarray(edge({shape}, '?', {near}))).astype({dtype!r})",   # between two numbers of 16 bits
+    "parts": "(np.where(edge({shape}, '?', {seed}), 1.0, edge({shape}, 'f8', {near})) + 1j * edge({shape}, '?', {seed})).astype({dtype!r})",
+}
+
+
+class _Focused:
+    def __init__(self, r: random.Random):
+        self.r = r
+        self.focus = r.choice(list(FOCI))
+        self.statements, kinds, self.makers = FOCI[self.focus]
+        self.kinds = r.choice(kinds)
+        shapes = ["(9,)", "(17,)", "(40,)", "(200,)", "(2, 3)", "(3,)", "(1,)"]
+        self.shapes = [f"({n},)" for n in r.sample(range(12), 5)] if self.focus == "slices" else [r.choice(shapes)] * 3 + [r.choice(shapes)]
+
+    def fill(self, form: str) -> str:
+        while (filled := re.sub(r"\{([a-z]+)\}", lambda found: self.draft.new("t") if found[1] == "u" else self.r.choice(FOCUS_PARTS[found[1]]), form)) != form:
+            form = filled
+        return form
+
+    def suite(self, head: str) -> str:
+        r, near, shape = self.r, self.r.randrange(100), self.r.choice(self.shapes)
+        maker = r.choice(self.makers)
+        made = [MAKERS[maker].format(shape=shape, dtype=dtype, seed=r.randrange(100), near=near) for dtype in self.kinds]
+        return f"{head}arguments = ({', '.join(made)})"
+
+
+def _focused(r: random.Random) -> Program:
+    generator = _Focused(r)
+    head = r.choice(["np.seterr(all='ignore')\n", "", "np.seterr(all='warn')\n"])
+    suites = [working(lambda: generator.suite(head)) for _ in range(r.randint(4, 6))]
+    draft = generator.draft = Draft(r, "", suites[0], "a0, a1", wild=True)
+    for _ in range(r.randint(1, 3)):
+        any(draft.try_statement(generator.fill(r.choice(generator.statements)), keep_error=r.random() < 0.2) for _ in range(6))
+    return _finished(r, draft, "a0, a1", (suites[0], *suites))
+
+
 def program(r: random.Random) -> Program:
+    if r.random() < 0.35:
+        return _focused(r)
     generator = _Generator(r)
     count = r.randint(2, 4) if generator.plain else r.randint(1, 3)
     parameters = ", ".join(f"a{i}" for i in range(count))
@@ -209,10 +287,14 @@ def program(r: random.Random) -> Program:
         for _ in range(6):
             if draft.try_statement(generator.statement(), keep_error=r.random() < 0.02):
                 break
+    suites = [first, *(working(lambda: suite(r.random() < 0.7)) for _ in range(r.randint(1, 4)))]
+    return _finished(r, draft, parameters, (suites[0], *suites, suites[-1]), generator.exact)
+
+
+def _finished(r: random.Random, draft: Draft, parameters: str, suites: tuple[str, ...], exact: bool = True) -> Program:
     made = draft.names()
     results = [name for name in made if r.random() < 0.85] or made[-1:]
     lines = [line for statement in draft.lines for line in statement.split("\n")]
-    source = f"def f({parameters}):\n" + "\n".join(f"    {line}" for line in lines) + f"\n    return {', '.join(results)},\n"
-    suites = [first, *(working(lambda: suite(r.random() < 0.7)) for _ in range(r.randint(1, 4)))]
+    source = f"def f({parameters}):\n" + "\n".join(f"    {line}" for line in lines or ["pass"]) + f"\n    return {', '.join(results)},\n"
     # Over- and underflow happen in intermediate values of rough programs too; where their results cancel, nothing is promised.
-    return Program(source, (suites[0], *suites, suites[-1]), (), None if generator.exact else 1e-4)
+    return Program(source, suites, (), None if exact else 1e-4)

@@ -1,14 +1,18 @@
 """Floating-point errors, warnings filters, and exceptions half-way.
 
 Which warning, error or call of a handler comes, how often, at which line, and what has been written by then. `main` is plain
-Python and sets the error state and the filters that `f` meets. Three kinds of programs: one or two operations that may report
-and nothing else that could keep a call from compiled code; updates in place, whose warnings compiled code gives by itself; and
-anything, where `f` changes state and filters again.
+Python and sets the error state and the filters that `f` meets. Four kinds of programs: one or two operations that may report
+and nothing else that could keep a call from compiled code; updates in place, whose warnings compiled code gives by itself;
+anything, where `f` changes state and filters again; and focused ones, a few statements about one thing that may be reported,
+whose calls differ in that thing and in one part of the state only.
 """
 
 from __future__ import annotations
 
 import random
+import re
+
+import numpy as np
 
 from fuzz.draft import Draft, working
 from fuzz.dtypes import APPROXIMATE
@@ -33,6 +37,12 @@ def show(message, category, filename, lineno, file=None, line=None):
 
 def strict(message, *rest):
     raise ValueError(str(message))
+
+class Base(Exception):
+    pass
+
+class Mine(Base):
+    pass
 
 def ratio(a, b):
     return a / b
@@ -85,6 +95,68 @@ UPDATES = ["x {o} {v}", "y {o} {v}", "x {o} {v}", "y[1:] {o} {w}[1:]", "x[::-1] 
 UPDATE_VALUES = ["y", "x", "k", "y * k", "x + y * k", "x * y", "1e200", "1e-200", "y / x", "x - y * 2", "(x + y) / k", "x * x", "-y"]
 LARGE = ["(700,)", "(5000,)", "(90, 60)", "(9000,)", "(40, 130)"]   # where checks are deferred (runtime/transaction.cpp)
 PLANTED = ["0", "0", "-1", "np.inf", "np.nan", "1e300", "-1e300", "1e-310", "1e-200", "70000", "2**31", "np.iinfo('i4').min", "np.iinfo('i8').min", "1e39", "1e-6", "-0.0"]
+
+# Of focused programs. {t}: an array; {k}: a number; {r}: an operation that may report; {c}, {d}: constants; {u}: a new name
+FOCUS_PARTS = {
+    "r": ["{t} / {k}", "{k} / {t}", "{t} / {t}", "x / y", "y / x", "x * {k}", "x * y", "x * x", "np.sqrt({t})", "x - y", "({t} + {t}) * {k}", "{t} * 1e200 * {k}", "np.square({t})", "{t} / {k} + {t}", "np.log({t})"],
+    "t": ["x", "x", "y"], "k": ["k", "k", "2", "0.5", "x[0]", "y[-1]", "1e200"], "o": ["+", "-", "*", "/", "*", "/"], "p": ["+", "-", "*", "*"], "i": ["//", "%"], "e": ["ValueError", "IndexError", "Mine", "FloatingPointError"],
+    "v": ["k", "{t} * k", "{t} * k * {t}", "-{t} * {t}", "{t} * {t} * {t}", "{t} * {t} - k * {t}", "{t} * k - {t} * {t}", "({t} - 1) * ({t} - k)", "k * {t} - {t} * {t}", "{t} * 1e-200 * k", "{t} * {t} + k", "{t} * {n} - {t}", "({t} + {t}) * {t}", "{t} * {t} * k"],
+    "c": ["np.float64({n})", "np.float64({n})", "np.float32({n})", "np.float64({n})", "np.full(3, {n})", "np.full(3, {n}, 'f4')"], "n": ["0.0", "-0.0", "1.0", "2.5", "-3.0", "1e300", "1e-300", "1e-200", "1e30", "1e-30", "-1.0", "1e300", "1e-300", "300.0", "1e10", "-1e-200"],
+    "h": ["np.float16({m})", "np.full(3, {m}, 'f2')", "np.full(3, np.float16({m}))"], "m": ["60000", "40000", "2", "6e-5", "1e-7", "0.001", "-50000", "0", "1000"],
+    "d": ["np.{j}({w})", "np.full(3, {w}, {j!r})", "np.full(3, np.{j}({w}))"], "w": ["0", "0", "-1", "1", "7", "2", "np.iinfo('{j}').min", "np.iinfo('{j}').min", "np.iinfo('{j}').max"],
+    "s": ["({k} / y[-1])", "(y[-1] / {k})", "np.sqrt(y[-1])", "(y[-1] * 1e200)", "np.float64({k}) / y[-1]", "(y[-1] * y[-1])", "(y[-1] - y[0])", "(y[0] / y[-1] + {k})", "np.log(y[-1])"],
+    "z": ["y[-1:] / {k}", "{k} / y", "y / y", "np.sqrt(y)", "y * y", "y * {k}", "np.log(y)", "y - {k}", "y[:1] / {k}"],
+}
+FOCUS_PARTS["b"] = ["np.where({q}, 0.0, 2.0)", "np.where({q}, -1.0, 4.0)", "np.where({q}, 1e200, 1.0)", "np.where({q}, 1e-200, 3.0)", "np.where({q}, np.inf, 1.0)", "np.where({q}, x, 0.0)", "np.where({q}, 1.0, x)", "np.where({q}, {k}, 0.0)"]
+FOCUS_PARTS["q"] = ["x > 0", "x > y", "x > {k}", "x < {k}", "x == x", "y != 0"]
+# Name: statements, types, shapes, what stands in some of the arguments, kinds of states
+FOCI = {
+    "large updates": (["{t} {p}= {v}", "{t} {p}= {v}", "{t} {p}= {v}", "{t}[...] = {v}", "{t}[...] = {v}", "{t}[1:] {p}= {t}[1:] * k", "np.multiply({t}, k, {t})"],
+                      ["f8", "f8", "f4"], ["(5000,)", "(9000,)", "(9000,)", "(90, 120)", "(20000,)"], ["1e300", "-1e300", "1e-300", "1e30", "1e-30", "np.inf", "1e300", "1e-300", "-np.inf"]),
+    "constants": (["{u} = {c} {o} {c}", "{u} = {h} {o} {h}", "{u} = x {o} ({c} {o} {c})", "{u} = np.sqrt({c})", "{u} = ({c} {o} {c}) {o} {c}", "{u} = ({c}).astype('f4')", "{u} = np.square({h})", "{u} = np.float32({n}) {o} np.float32({n})",
+                   "{u} = np.reciprocal({c})", "{u} = {c} % {c}", "{u} = {c} // {c}", "{u} = np.maximum({c}, {c})", "{u} = x {o} ({h} {o} {h})", "{u} = np.float16({n}) {o} x", "{u} = np.fmod({c}, {c})", "{c} {o} {c}", "{u} = np.float64({n}) * np.float64({n})", "{u} = np.multiply({n}, {n})", "{u} = np.divide({n}, {n})",
+                   "{u} = np.float64({n}).astype('{g}')", "{u} = {c}.astype('{g}')", "{u} = np.float64({n}).astype('{g}') + 1"],
+                  ["f8", "f4", "f2"], ["(3,)", "(1,)", "(2, 3)"], ["1", "2"]),
+    "whole constants": (["{u} = {d} {i} {d}", "{u} = np.floor_divide({d}, {d})", "{u} = np.remainder({d}, {d})", "{u} = x + np.floor_divide({w}, {w})", "{d} {i} {d}", "{u} = np.floor_divide({w}, {w})", "{u} = np.remainder({w}, {w})", "{u} = np.floor_divide(np.{j}({w}), np.{j}({w}))", "{u} = np.remainder(np.{j}({w}), np.{j}({w})) + x", "{u} = x {i} {d}", "{u} = ({d} {i} {d}) + x"], ["i8", "i4", "i1", "u1", "i2", "u8"], ["(3,)", "(2, 3)", "()"], ["0", "-1"]),
+    "whole numbers": (["{u} = x {i} y", "{u} = x {i} -1", "x {i}= y", "y {i}= x", "{u} = x {i} y[-1]", "{u} = x[0] {i} y", "{u} = np.floor_divide(x, y)", "{u} = np.divmod(x, y)[0]", "{u} = x {i} k", "{u} = -(x {i} y)", "{u} = x // y + x % y",
+                       "x[1:] {i}= y[1:]", "{u} = (x {i} y).sum()", "{u} = x[0] {i} y[0]", "{u} = np.remainder(x, y)"], ["i8", "i4", "i1", "i2", "u1", "i8", "i4"], ["(3,)", "(9,)", "(1,)", "(2, 3)", "(33,)"],
+                      ["0", "-1", "np.iinfo(x.dtype).min", "np.iinfo(x.dtype).min", "0", "-1", "-1"]),
+    "choices": (["{u} = {b} {o} {k}", "{u} = {k} {o} {b}", "{u} = x {o} {b}", "{u} = {b} {o} {b}", "{u} = np.sqrt({b})", "{u} = {b} * 1e200", "x {o}= {b}", "{u} = 1 / {b}", "{u} = ({b} {o} {k}).sum()", "{u} = np.where({q}, {r}, 0.0)",
+                 "{u} = np.where({q}, {r}, {t})", "{u} = np.square({b})", "{u} = np.where({q}, {k}, {r})", "{u} = {b} {o} np.float64({n})"], ["f8", "f8", "f4"], ["(3,)", "(9,)", "(17,)", "(33,)", "()"], ["0", "-1", "1e300", "1e-300", "-0.0", "np.inf"]),
+    "nothing": (["{u} = x * {s}", "{u} = x {o} {s}", "{u} = x[5:] {o} {s}", "{u} = x[:0] {o} {s}", "{u} = np.full(len(x), {s})", "x[...] = {s}", "x {o}= {s}", "{u} = np.zeros(0) {o} {s}", "{u} = (x {o} {s}).sum()", "{u} = np.where(x > 0, {s}, x)"],
+                ["f8", "f8", "f4"], ["(0,)", "(3,)", "(9,)", "(0, 3)", "(3, 0)"], ["0", "-1", "1e300", "1e-310", "1", "0", "1e200"]),
+    "rows": (["{u} = x {o} ({z})", "{u} = ({z}) {o} x", "{u} = (x {o} ({z})).sum({ax})", "{u} = x + ({z}) * x", "{u} = (x {o} ({z})).max(initial=0)", "{u} = x {o} ({z})[:, None][:1]", "{u} = np.where(x > 0, {z}, x)"],
+             ["f8", "f8", "f4"], ["(0, 3)", "(3, 3)", "(2, 3)"], ["0", "-1", "1e300", "1e-310", "0", "1e200"]),
+    "unneeded": (["{u} = np.abs({r}) < 0", "{u} = np.where({q}, {r}, {r})", "{u} = np.where({r} > k, 1, 1)", "{u} = ({r} > k) & False", "{u} = ({r} > k) | True", "{r}", "{u} = {r}", "{u} = ({r})[:1]", "{u} = ({r})[:0]", "{u} = len({r})",
+                  "{u} = np.where(x == x, x, {r})", "{u} = np.isnan({r}) & (x != x)", "{u} = ({r}) ** 0", "{u} = ({r}) * 0", "{u} = np.signbit(np.abs({r}))", "{u} = np.isfinite({r}) | True", "{u} = {r}; {u} = {r}", "x[:0] = ({r})[:0]",
+                  "{u} = np.where(False, {r}, {t})", "{u} = np.minimum(np.abs({r}), -1)", "{u} = ({r}).astype('?') | True", "{u} = np.sqrt({r}) >= 0", "{u} = np.where({q}, {r}, {r}) * 0", "{u} = {r} if len(x) > 99 else {r}"],
+                 ["f8", "f8", "f4", "f2"], ["(3,)", "(9,)", "(17,)", "(33,)", "(1,)"], ["0", "-1", "1e300", "1e-310", "np.inf", "1e200"]),
+    "states": (["{u} = {r}", "with np.errstate({state}): {u} = {r}", "with np.errstate({state}): {u} = {r}; {u} = {r}", "with np.errstate({state}): {r}", "with np.errstate({states}): x[...] = {r}", "log.append(np.geterr()['over'])",
+                "with np.errstate({state}):\n    {u} = {r}\n    with np.errstate({state}): {u} = {r}", "x {o}= {k}", "y[...] = {r}"], ["f8", "f8", "f4", "f2"], ["(3,)", "(9,)", "(33,)"], ["0", "-1", "1e300", "1e-310", "np.inf", "1e200", "1e-200"]),
+    "casts": (["{u} = {t}.astype('{g}')", "{u} = {t}.astype('{g}') {o} 2", "y[...] = x", "{u} = np.asarray({t}, '{g}')", "{u} = ({t} {o} 2).astype('{g}')", "{u} = np.{j}({t}[-1])", "{u} = np.float32({t}[-1])", "{u} = np.add({t}, 1, dtype='{g}', casting='unsafe')",
+               "{u} = np.float16({t}[-1])", "{u} = np.full(2, {t}[-1], '{g}')"], ["f8", "f8", "f4", "f2", "c16", "i4"], ["(3,)", "(9,)", "(33,)", "()", "(1,)"], ["70000", "1e39", "-1e39", "1e-40", "np.nan", "np.inf", "2**31", "-1", "1e19", "300", "1e-8", "65519", "65520"]),
+    "complex": (["{u} = x {less} y", "{u} = x {less} {k}", "{u} = np.maximum(x, y)", "{u} = x.max()", "{u} = {r}", "{u} = x / y", "{u} = x * y", "{u} = np.abs(x)", "{u} = x - y", "{u} = np.where(x {less} y, x, y)", "{u} = np.sqrt(x)", "{u} = np.square(x)",
+                 "{u} = x.astype('c8')", "{u} = np.reciprocal(x)", "x {o}= y", "{u} = np.minimum(x, {k})", "{u} = x.argmax()"], ["c16", "c8"], ["(3,)", "(9,)", "(17,)", "()"],
+                ["np.nan", "np.inf", "0", "complex(0, np.nan)", "complex(np.inf, 1)", "1e300", "1e-300", "complex(1e200, 1e200)", "complex(np.nan, 0)"]),
+    "exceptions": (["try:\n    {f}\nexcept {x}{as}:\n    {l}", "try:\n    {f}\nexcept {x}:\n    {l}\nexcept Exception as err:\n    log.append(str(err))", "try:\n    {f}\nexcept ({x}, {x}):\n    {l}\nfinally:\n    log.append('end')",
+                    "try:\n    try:\n        {f}\n    except {x}:\n        {l}\nexcept {x}:\n    {l}", "{u} = {r}"], ["f8"], ["(3,)", "(1,)"], ["1", "0"]),
+}
+FOCUS_PARTS |= {
+    "state": ["{kind}={mode}"], "states": ["{kind}={mode}, {kind}={mode}"], "kind": KINDS, "mode": [repr(state) for state in STATES],
+    "ax": ["", "0", "-1", "1"], "less": ["<", ">", "<=", ">=", "==", "!="], "g": ["f4", "f2", "f4", "f2", "i4", "i1", "u1", "?", "c8", "i8", "u8"], "as": ["", " as err"], "x": ["Exception", "Exception", "Exception", "ValueError", "LookupError", "ArithmeticError", "IndexError", "Base", "Mine", "KeyError", "RuntimeError", "ZeroDivisionError"],
+    "l": ["log.append('caught')", "{u} = {t} + 1", "x[0] = 7", "log.append(k)", "raise", "raise KeyError(k)", "k = k + 1"],
+    "f": ["raise ValueError('here')", "raise Mine(k)", "raise Base", "check(x, 3)", "check(x, k)", "log[99]", "{u} = (1, 2)[k]", "{u} = [x, y][7]", "raise IndexError(k)", "{u} = {'a': x}['b']", "{u} = 1 // (k - k)", "{u} = 1 / 0", "{u} = int('a')", "raise OverflowError"],
+}
+
+# What is changed between the calls of one program
+CHANGES = [
+    ["np.seterr({kind}={mode})", "np.seterr({kind}={mode})", "np.seterrcall(handler); np.seterr({kind}='call')", "np.seterrcall(failing); np.seterr({kind}='call')", "np.seterr({kind}={mode}, {other}={mode})"],
+    ["np.seterr({kind}={mode})", "np.seterr({kind}={mode})", "np.seterr(all={mode})", "np.seterr(all={mode})"],
+    ["warnings.simplefilter('{action}')", "warnings.simplefilter('{action}', RuntimeWarning)", "warnings.filterwarnings('{action}', '.*divide.*')", "warnings.simplefilter('{action}', UserWarning)", "warnings.filterwarnings('{action}', module='fuzzed')",
+     "warnings.filterwarnings('{action}', module='other')", f"warnings.filterwarnings('{{action}}', lineno={BODY})", "warnings.filterwarnings('{action}', module='fuzzed')"],
+    ["warnings.showwarning = show", "warnings.showwarning = strict", "warnings.showwarning = strict", "warnings.simplefilter('{action}')"],
+    ["warnings.resetwarnings()", "warnings.resetwarnings(); warnings.defaultaction = '{action}'", "warnings.resetwarnings(); warnings.defaultaction = 'error'", "warnings.resetwarnings(); warnings.simplefilter('{action}')"],
+]
 
 
 class _Generator:
@@ -195,7 +267,75 @@ def _suite(r: random.Random, generator: _Generator, dtype: str) -> str:
     return f"x = {x}\ny = {y}\ndef around():\n    {around}\narguments = (x, y, {r.choice(['0', '1', '2', '3', '0.5', 'np.float64(0)', '2'])})"
 
 
+class _Focused:
+    def __init__(self, r: random.Random):
+        self.r = r
+        self.focus = r.choices(list(FOCI), [8 if name == "large updates" else 2 if name in ("constants", "whole constants", "rows", "exceptions") else 1 for name in FOCI])[0]
+        self.statements, dtypes, shapes, self.plants = FOCI[self.focus]
+        self.dtype, self.shape = r.choice(dtypes), r.choice(shapes)
+        self.shapes = [self.shape] + (r.choices(shapes, k=2) if r.random() < 0.3 or self.focus in ("nothing", "rows") else [])
+        self.row, self.large = self.focus in ("nothing", "rows"), self.focus == "large updates"
+        self.positive = np.dtype(self.dtype).kind in "iuf" and r.random() < 0.8
+        self.numbers = r.choice([["2.0"], ["2.0", "1e200"], ["0.5", "0.0"], ["1e-200"], ["2"], ["0", "3"]] if self.focus != "exceptions" else [["0", "3"], ["1", "2"]])
+
+    def fill(self, form: str) -> str:
+        while (filled := re.sub(r"\{([a-z]+)\}", self.part, form.replace("{j!r}", "'{j}'"))) != form:
+            form = filled
+        return form
+
+    def part(self, found: re.Match) -> str:
+        return np.dtype(self.dtype).name if found[1] == "j" else self.draft.new("t") if found[1] == "u" else self.r.choice(FOCUS_PARTS[found[1]])
+
+    def statement(self) -> str:
+        form = self.r.choice(self.statements)
+        if self.large:   # each array by itself: nothing but its update is left to the end
+            form = re.sub(r"\{(v)\}", self.part, form).replace("{t}", self.r.choice("xy"))
+        return self.fill(form)
+
+    def arguments(self, plants: int) -> str:
+        r = self.r
+        lines = []
+        shape = r.choice(self.shapes)
+        for name in "xy":
+            array = f"numbers({'(3,)' if self.row and name == 'y' else shape}, {self.dtype!r}, {r.randrange(50)})"
+            lines.append(f"{name} = " + (f"np.asarray(np.abs({array}) + 1, {self.dtype!r})" if self.positive else array))
+        for place, plant in zip(r.sample(["-1", "0", "7"] if self.large else ["-1", "0"], plants), r.sample(self.plants, plants)):
+            for name in "xy" if self.large else r.choice("yyyx" if self.row else "xy"):
+                lines.append(f"if {name}.size: {name}.flat[{place}] = np.asarray({plant}).astype({self.dtype!r})")
+        return "\n".join([*lines, f"arguments = (x, y, {r.choice(self.numbers)})"])
+
+    def states(self) -> list[str]:
+        r = self.r
+        forms = r.choice(CHANGES)
+        base = r.choice(["", "", "np.seterr(all='warn'); ", "np.seterr(under='warn'); ", "np.seterr(under='warn'); "])
+        kind, other = r.sample(["all", "divide", "over", "under", "invalid"], 2)
+        words = {"kind": kind, "other": other}
+        made = ["pass"]
+        for _ in range(r.randint(2, 4)):
+            words |= {"mode": repr(r.choice(STATES)), "action": r.choice(ACTIONS)}
+            made.append(r.choice(forms).format(**words))
+        return [base + state for state in made]
+
+    def suites(self) -> list[str]:
+        r = self.r
+        states = self.states()
+        arguments = [working(lambda: self.arguments(count), HEAD) for count in ((0, 1, 2, 2) if self.large else (0, 1, 1, 2))]
+        made = [(arguments[0], states[0]), (arguments[1], states[0])] + [(r.choice(arguments), r.choice(states)) for _ in range(r.randint(4, 7))]
+        return [f"{given}\ndef around():\n    {state}" for given, state in made]
+
+
+def _focused(r: random.Random) -> Program:
+    generator = _Focused(r)
+    suites = generator.suites()
+    draft = generator.draft = Draft(r, HEAD, suites[0], "x, y, k", wild=True, largest=50_000)
+    for _ in range(r.randint(1, 3)):
+        any(draft.try_statement(generator.statement()) for _ in range(8))
+    return _finished(r, draft, suites)
+
+
 def program(r: random.Random) -> Program:
+    if r.random() < 0.5:
+        return _focused(r)
     kind = r.choice(["anything", "calm", "calm", "updates"])
     generator = _Generator(r) if kind == "anything" else _Calm(r, kind == "updates")
     dtype = r.choice(["f8", "f8", "f4"] if kind == "updates" else DTYPES)
@@ -204,6 +344,11 @@ def program(r: random.Random) -> Program:
         for _ in range(5):
             if draft.try_statement("\n".join(generator.block(0, 1)), keep_error=kind == "anything" and r.random() < 0.08):
                 break
+    suites = _calm_suites(r, generator, dtype) if kind != "anything" else [working(lambda: _suite(r, generator, dtype if r.random() < 0.8 else r.choice(DTYPES))) for _ in range(r.randint(2, 5))]
+    return _finished(r, draft, [suites[0], *suites, *r.sample(suites, len(suites))] if kind == "anything" else suites)
+
+
+def _finished(r: random.Random, draft: Draft, suites: list[str]) -> Program:
     # A name that not every path binds ends in NameError on both sides, which is no use for what comes behind it.
     made = [name for name in draft.names() if name not in ("w", "k") and r.random() < 0.8 and not _is_conditional(name, draft.lines)] or ["x"]
     lines = [line for statement in draft.lines for line in statement.split("\n")]
@@ -220,10 +365,8 @@ def main(x, y, k):
         np.seterrcall(before[1])
         warnings.defaultaction = 'default'
 """
-    suites = _calm_suites(r, generator, dtype) if kind != "anything" else [working(lambda: _suite(r, generator, dtype if r.random() < 0.8 else r.choice(DTYPES))) for _ in range(r.randint(2, 5))]
     rough = "**" in source or any(f"{name}(" in source for name in APPROXIMATE.values())   # right to the last places only
-    calls = (suites[0], *suites, *r.sample(suites, len(suites))) if kind == "anything" else suites
-    return Program(source, tuple(calls), ("log", "x"), 1e-4 if rough else None)
+    return Program(source, tuple(suites), ("log", "x"), 1e-4 if rough else None)
 
 
 def _is_conditional(name: str, lines: list[str]) -> bool:
