@@ -200,7 +200,7 @@ class _Generator:
 
 # Of focused programs. {a}: an argument; {u}: a new name; {g}, {h}, {i}: types; others: see FOCUS_PARTS
 FOCUS_PARTS = {
-    "a": ["a0", "a0", "a1"], "less": ["<", ">", "<=", ">=", "==", "!="], "o": ["+", "-", "*"], "g": INTEGERS + FLOATS + ["?"], "i": INTEGERS, "h": ["f2", "f2", "f4"], "w": ["//", "%"],
+    "a": ["a0", "a0", "a1"], "less": ["<", ">", "<=", ">=", "==", "!="], "o": ["+", "-", "*"], "g": INTEGERS + FLOATS + ["?"], "i": INTEGERS, "h": ["f2", "f4"], "w": ["//", "%"],
     "n": ["0", "1", "2", "-1", "300", "-200", "127", "128", "255", "256", "70000", "2**31", "2**31 - 1", "-2**31", "2**32", "2**63", "2**63 - 1", "-2**63"], "z": ["0", "0.0", "-0.0", "1", "1.0", "-1", "2", "False", "True"],
     "c": ["np.int8({k})", "np.int16({k})", "np.int32({k})", "np.int64({k})", "np.uint8({k})", "{k}", "np.int64({k})"], "k": ["0", "0", "-1", "1", "7", "-128", "-2**31", "3"], "f": ["300.0", "-1.0", "1e10", "2.5", "70000.0", "-129.0", "1e300", "0.5", "3e9", "127.9"],
     "s": ["", "", "1", "2", "-1", "-2", "3", "7", "8", "-4"], "t": ["2", "3", "2", "4", "-2", "-3", "5", "7", "-1", ""], "q": ["np.isinf", "np.isfinite", "np.isnan", "np.isinf", "np.abs", "np.square", "np.conjugate", "np.logical_not", "np.positive"],
@@ -223,8 +223,8 @@ FOCI = {
                "{u} = np.bool_({a}[-1])", "{u} = np.count_nonzero({a})", "{u} = {a}.astype('?').astype('{g}')", "{u} = {a}.astype('?') + 1", "{u} = ({a} {o} 1).astype('?')", "{u} = np.logical_or({a}, False)"],
               [(d, d) for d in FLOATS * 2] + [("f2", "c16"), ("i1", "f2"), ("?", "f8"), ("u8", "f4")], ["edge", "signs"]),
     "conversions": (["{u} = {a}.astype('{g}')", "{u} = {a}.astype('{g}').astype('{g}')", "{u} = a0.astype('f8').astype('{i}')", "{u} = a0.astype('f4').astype('{i}')", "{u} = a0.astype('{i}').astype('{i}')", "{u} = a0.astype('f8').astype(a0.dtype)", "{u} = a0.astype('{g}') {o} a1", "{u} = np.asarray({a}, '{g}')",
-                     "{u} = a0.astype('i8').astype('f4')", "{u} = {a}.astype('f4')", "{u} = np.add(a0, a1, dtype='{g}', casting='unsafe')", "a0[...] = a1", "{u} = {a}[-1].astype('{g}')", "{u} = a0.astype('{h}').astype('f8')"],
-                    [("i8", "u8"), ("u8", "i8"), ("i8", "f8"), ("f8", "i4"), ("i4", "u4"), ("f8", "f4"), ("u1", "i1"), ("f4", "f2")], ["edge", "near", "numbers"]),
+                     "{u} = a0.astype('i8').astype('f4')", "{u} = {a}.astype('f4')", "{u} = np.add(a0, a1, dtype='{g}', casting='unsafe')", "a0[...] = a1", "{u} = {a}[-1].astype('{g}')", "{a}.astype('{h}')", "{a}.astype('f4')", "{a}.astype('{g}')", "{u} = len(a0.astype('{h}'))", "{u} = a0.astype('{h}')[:1]", "{u} = a0.astype('{h}').astype('f8')"],
+                    [("i8", "u8"), ("u8", "i8"), ("i8", "f8"), ("f8", "i4"), ("i4", "u4"), ("f8", "f4"), ("f8", "f8"), ("f8", "c16"), ("u1", "i1"), ("f4", "f2")], ["edge", "near", "numbers"]),
     "slices": (["{u} = {a}[{s}:{s}:{t}]", "{u} = {a}[{s}:{s}:{t}] + 1", "{u} = {a}[{s}:{s}:{t}].sum()", "{a}[{s}:{s}:{t}] {o}= 2", "{u} = {a}[::{t}] {o} {a}[::{t}]", "{u} = len({a}[{s}:{s}:{t}])", "{u} = {a}[{s}:][::{t}]", "{u} = {a}[{s}:{s}:{t}][::{t}] * 1", "{a}[{s}:{s}:{t}] = 7", "{u} = a0[{s}:{s}:{t}].copy()"],
                [("f8", "f8"), ("i4", "u1"), ("i8", "f4")], ["numbers"]),
     "whole constants": (["{u} = np.floor_divide({c}, {c})", "{u} = np.remainder({c}, {c})", "{u} = {c} {w} {c}", "{u} = a0 + np.floor_divide({c}, {c})", "{u} = np.full(3, {c}) {w} {c}", "{u} = np.float64({f}).astype('{i}')", "{u} = np.float32({f}).astype('{i}')", "{u} = a0 {w} {c}", "{u} = np.float64({f}).astype('{i}') + a0",
@@ -236,7 +236,7 @@ MAKERS = {
     "edge": "edge({shape}, {dtype!r}, {seed})", "numbers": "numbers({shape}, {dtype!r}, {seed})", "tenths": "(numbers({shape}, 'f8', {seed}) * 0.1).astype({dtype!r})",
     "near": "(edge({shape}, 'i8', {near}) + edge({shape}, '?', {seed})).astype({dtype!r})", "signs": "(numbers({shape}, 'f8', {seed}) * edge({shape}, 'f8', {seed}) * 0.0).astype({dtype!r})",
     "ties": "((1 + 2.0**-11 + edge({shape}, '?', {seed}) * 2.0**-40) * 2.0 ** np.asarray(edge({shape}, '?', {near}))).astype({dtype!r})",   # between two numbers of 16 bits
-    "parts": "(np.where(edge({shape}, '?', {seed}), 1.0, edge({shape}, 'f8', {near})) + 1j * edge({shape}, '?', {seed})).astype({dtype!r})",
+    "parts": "np.stack([numbers({shape}, 'f8', {seed}) * edge({shape}, '?', {near}), edge({shape}, 'f8', {near})], -1).view('c16')[..., 0].astype({dtype!r})",
 }
 
 
