@@ -97,6 +97,7 @@ def drop(target, *names):
 # How what lies there is read, and how it is changed.
 PLACES = [("k", "k = {v}"), ("k", "k = {v}"), ("Q", "Q = {v}"), ("Q", "Q = {v}"), ("box.q", "box.q = {v}"), ("box.c", "Box.c = {v}"), ("Box.c", "Box.c = {v}"), ("TABLE['q']", "TABLE['q'] = {v}"), ("PAIR[0]", "PAIR[0] = {v}"),
           ("get()", "put({v})"), ("ask()", "ask.__defaults__ = ({v},)")]
+SETTINGS = ("Q", "box.c", "Box.c", "ask()")   # a number there is a constant of what is compiled; elsewhere only what is asked about it counts
 # kind: values; numbers read from one; other reads. {i}, {j}: one and another of some, the same wherever the program has them
 VALUES = {
     "int": (["1", "-1", "2", "-2", "3", "-3", "0", "1", "-1", "2", "127", "128", "255", "256", "-128", "-129", "300", "65536", "1 << 30", "-(1 << 30)", "(1 << 31) - 1", "1 << 31", "-(1 << 31)", "1 << 40", "-(1 << 40)", "1 << 61", "1 << 62", "1 << 70"],
@@ -201,15 +202,17 @@ def _order(r: random.Random, states: list[str]) -> list[str]:
 
 
 def _values(r: random.Random, words: _Words):
-    values, numbers, reads = VALUES[r.choice([*VALUES, "sign", "few", "layout", "layout"])]
-    place, store = r.choice(PLACES)
+    kind = r.choice([*VALUES, "sign", "sign", "few", "few", "few", "layout", "layout", "dict"])
+    values, numbers, reads = VALUES[kind]
+    fitting = [place for place in PLACES if (place[0] in SETTINGS) == (kind == "sign")] if kind in ("few", "float", "sign") else PLACES
+    place, store = r.choice(fitting)
     states = [store.format(v=words.fill(v)) for v in r.sample(values, min(len(values), r.choice([2, 2, 3, 4])))]
     put = lambda forms: [form.replace("{q}", place) for form in forms]
     return states, put(numbers), put(reads)
 
 
 def _changes(r: random.Random, words: _Words):
-    changes, numbers, reads = CHANGES[r.choice([*CHANGES, "store", "store", "method", "property"])]
+    changes, numbers, reads = CHANGES[r.choice([*CHANGES, "store", "store", "method", "property", "wrapped", "fields", "fields"])]
     some = [words.fill(change) for change in r.sample(changes, min(len(changes), r.choice([1, 2, 3, 4])))]
     return ["pass", *some], numbers, reads
 
