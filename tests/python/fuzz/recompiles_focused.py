@@ -11,6 +11,8 @@ import random
 from fuzz.program import Program
 
 HEAD = """
+import collections
+
 Q, TABLE, PAIR, ITEMS = 1, {'p': 0, 'q': 1}, [1, 0], [1, 2, 3]
 
 def double(a):
@@ -95,6 +97,7 @@ def drop(target, *names):
 # How what lies there is read, and how it is changed.
 PLACES = [("k", "k = {v}"), ("k", "k = {v}"), ("Q", "Q = {v}"), ("Q", "Q = {v}"), ("box.q", "box.q = {v}"), ("box.c", "Box.c = {v}"), ("Box.c", "Box.c = {v}"), ("TABLE['q']", "TABLE['q'] = {v}"), ("PAIR[0]", "PAIR[0] = {v}"),
           ("get()", "put({v})"), ("ask()", "ask.__defaults__ = ({v},)")]
+SETTINGS = ("Q", "box.c", "Box.c", "ask()")   # a number there is a constant of what is compiled; elsewhere only what is asked about it counts
 # kind: values; numbers read from one; other reads. {i}, {j}: one and another of some, the same wherever the program has them
 VALUES = {
     "int": (["1", "-1", "2", "-2", "3", "-3", "0", "1", "-1", "2", "127", "128", "255", "256", "-128", "-129", "300", "65536", "1 << 30", "-(1 << 30)", "(1 << 31) - 1", "1 << 31", "-(1 << 31)", "1 << 40", "-(1 << 40)", "1 << 61", "1 << 62", "1 << 70"],
@@ -125,6 +128,12 @@ VALUES = {
     "function": (["double", "less", "lambda a: a + 3", "np.abs", "np.negative", "thing.apply", "heir.apply", "Thing.fixed"], ["{q}(2)", "(2 if {q} is double else 3)"], ["{q}(x)", "{q}(x) + {q}(y)", "{q} is less", "[{q}(w) for w in (x, y)]", "{q} in (double, np.abs)", "callable({q})"]),
     "range": (["range(2)", "range(3)", "range(1, 3)", "range(0, 4, 2)", "range(2, 0, -1)", "range(0)"], ["len({q})", "sum({q})", "(2 if 1 in {q} else 3)"], ["list({q})", "1 in {q}", "[x * w for w in {q}]", "{q}[0]", "list(zip({q}, x))", "np.array({q})"]),
     "class": (["Thing", "Heir", "Base", "Box", "thing", "heir", "box"], ["getattr({q}, 'scale', 4)", "(2 if isinstance({q}, Thing) else 3)", "(2 if {q} is Thing else 3)", "(5 if hasattr({q}, 'apply') else 6)"], ["{q}.scale", "issubclass({q}, Thing)", "hasattr({q}, 'other')", "{q} is heir", "isinstance({q}, Heir)", "type({q}) is Thing", "{q}.apply(x)"]),
+    "deque": (["collections.deque([{i}, {j}])", "collections.deque([{j}, {i}])", "collections.deque([{i}, {j}], 2)", "collections.deque([{i}, {j}], 3)", "collections.deque([{i}, {j}, 2])", "collections.deque()"], ["len({q})", "{q}[0]", "sum({q})", "(2 if {i} in {q} else 3)", "{q}[-1]"],
+              ["{q}[0]", "list({q})", "({q}.append({i}), list({q}))", "({q}.rotate(1), {q}[0])", "{q}.popleft()", "[x * w for w in {q}]", "{q}.maxlen", "{q}[1]", "bool({q})"]),
+    "ordered": (["collections.OrderedDict(a={i}, b={j})", "collections.OrderedDict(b={j}, a={i})", "collections.OrderedDict(a={i})", "collections.OrderedDict(a={i}, c={j})", "collections.defaultdict(int, a={i})", "collections.OrderedDict(a={i}, b={j}, c=1)"], ["len({q})", "{q}.get('b', 4)", "sum({q}.values())", "{q}['a']", "(2 if 'b' in {q} else 3)"],
+                ["list({q})", "{q}['b']", "({q}.move_to_end('a'), list({q}))", "next(iter({q}))", "[*{q}.items()]", "{q}.pop('a')", "({q}.update(z=1), list({q}))"]),
+    "iterator": (["iter([{i}, {j}])", "iter([{i}, {j}, 2])", "iter([{j}])", "iter([])", "iter(({i}, {j}))", "iter(range(3))", "iter(range({i}, 9))", "enumerate([{i}, {j}])", "enumerate([{i}, {j}, 2], 1)", "zip([{i}], [{j}])", "zip([{i}, 2], [{j}, 3])", "reversed([{i}, {j}])", "iter({{'a': {i}}})"], ["sum(1 for w in {q})", "len(list({q}))"],
+                 ["next({q})", "list({q})", "next({q}, 7)", "[w for w in {q}]", "(next({q}, 7), next({q}, 8))", "max({q}, default=3)", "sorted({q}, key=str)", "[(v, w) for v, w in zip({q}, x)]"]),
     "arrays": (["(x, y)", "(x, x)", "(y, y)", "(y, x)"], ["(2 if {q}[0] is {q}[1] else 3)", "(5 if {q}[0] is x else 6)"], ["{q}[0] is {q}[1]", "{q}[0] is x", "{q}[0] is not y", "({q}[0], {q}[1])", "{q}[0] + {q}[1]"]),
     "things": (["(thing, twin)", "(thing, thing)", "(twin, thing)", "(twin, twin)"], ["(2 if {q}[0] is {q}[1] else 3)", "(5 if {q}[0] == {q}[1] else 6)", "(5 if {q}[0] is not thing else 6)"], ["{q}[0] is {q}[1]", "(setattr({q}[0], 'k', {i}), setattr({q}[1], 'k', {j}), {q}[0].k)", "{q}[0] in ({q}[1], 1)", "{q}[0] is thing"]),
     "lists": (["(ITEMS, PAIR)", "(ITEMS, ITEMS)", "(PAIR, ITEMS)", "(PAIR, PAIR)"], ["(2 if {q}[0] is {q}[1] else 3)", "len({q}[0])"], ["{q}[0] is {q}[1]", "({q}[0].append({i}), {q}[1][-1])", "({q}[1].reverse(), {q}[0][0])", "{q}[0] is ITEMS", "{q}[0] == {q}[1]"]),
@@ -156,7 +165,7 @@ CHANGES = {
                  ["ITEMS[0]", "sum(ITEMS)", "TABLE.get('r', 5)", "len(TABLE)", "TABLE['p']", "sum((i + 1) * v for i, v in enumerate(TABLE.values()))", "(2 if 'r' in TABLE else 3)"], ["list(TABLE)", "'r' in TABLE", "ITEMS[-1]", "thing.k", "get()", "PAIR[0] is ITEMS", "list(vars(thing))", "[v for v in TABLE.values()]", "max(ITEMS)", "hasattr(thing, 'n')"]),
 }
 NUMBER_USES = ["return x * {n}", "return x + {n}, {n}", "return x * {n} + y", "return x - {n}, {r}", "return np.full(3, {n}) + x", "for i in range(2):\n    x = x * {n}\nreturn x", "v = {n}\nreturn x * v, v", "return x * {n}, {n}"]
-READ_USES = ["return x * 2, {r}", "v = {r}\nreturn x + y, v", "return x + 1 if ({r}) else x * 2", "if {r}:\n    return x * 2\nreturn x - y", "w = x - 1\nreturn w, {r}, {r}", "try:\n    v = {r}\nexcept (TypeError, LookupError, AttributeError) as error:\n    return x * 2, str(error)\nreturn x * 3, v",
+READ_USES = ["return x * 2, {r}", "return {'v': x * 2, 'b': {r}, 'a': 3}", "return x + 1, {'z': {r}, 'b': y, 'c': {n}}", "v = {r}\nreturn x + y, v", "return x + 1 if ({r}) else x * 2", "if {r}:\n    return x * 2\nreturn x - y", "w = x - 1\nreturn w, {r}, {r}", "try:\n    v = {r}\nexcept (TypeError, LookupError, AttributeError) as error:\n    return x * 2, str(error)\nreturn x * 3, v",
              "v = x * {n}\nreturn v, {r}", "v = 3\nwhile v > 1 and ({r}):\n    v -= 1\nreturn x * v", "x = x * 2 if not ({r}) else y * 3\nreturn x + 1"]
 WATCH = ("Q", "box", "TABLE", "PAIR", "ITEMS", "vars(thing)", "vars(twin)", "vars(heir)", "first", "second", "grid")
 
@@ -193,15 +202,17 @@ def _order(r: random.Random, states: list[str]) -> list[str]:
 
 
 def _values(r: random.Random, words: _Words):
-    values, numbers, reads = VALUES[r.choice([*VALUES, "sign", "few", "layout", "layout"])]
-    place, store = r.choice(PLACES)
+    kind = r.choice([*VALUES, "sign", "sign", "few", "few", "few", "layout", "layout", "dict"])
+    values, numbers, reads = VALUES[kind]
+    fitting = [place for place in PLACES if (place[0] in SETTINGS) == (kind == "sign")] if kind in ("few", "float", "sign") else PLACES
+    place, store = r.choice(fitting)
     states = [store.format(v=words.fill(v)) for v in r.sample(values, min(len(values), r.choice([2, 2, 3, 4])))]
     put = lambda forms: [form.replace("{q}", place) for form in forms]
     return states, put(numbers), put(reads)
 
 
 def _changes(r: random.Random, words: _Words):
-    changes, numbers, reads = CHANGES[r.choice([*CHANGES, "store", "store", "method", "property"])]
+    changes, numbers, reads = CHANGES[r.choice([*CHANGES, "store", "store", "method", "property", "wrapped", "fields", "fields"])]
     some = [words.fill(change) for change in r.sample(changes, min(len(changes), r.choice([1, 2, 3, 4])))]
     return ["pass", *some], numbers, reads
 
