@@ -178,7 +178,7 @@ class _Generator:
 
 # Of focused programs. {t}: what is written; {q}: what is read; {u}: a new name; others: see FOCUS_PARTS. {f}, {g}: a way to look at an array
 FOCUS_PARTS = {
-    "t": ["x", "x", "y"], "q": ["x", "y", "y", "z"], "o": ["+", "-", "*", "+"], "n": ["k", "1", "2", "7"], "i": ["0", "1", "2", "-1"], "s": ["1:", ":-1", "::2", "1::2", ":3", "2:", "::-1", "-3:", "::3", "1:4"],
+    "t": ["x", "x", "y"], "q": ["x", "y", "y", "z"], "o": ["+", "-", "*", "+"], "r": ["z", "y", "z", "x"], "n": ["k", "1", "2", "7"], "i": ["0", "1", "2", "-1"], "s": ["1:", ":-1", "::2", "1::2", ":3", "2:", "::-1", "-3:", "::3", "1:4"],
     "f": [".T", ".T", "[::-1].T", ".T[::-1]", ".swapaxes(0, 1)", "[:, ::-1]", ".transpose(1, 0)", "[::-1]", ""], "g": ["[None]", ".T", ".reshape(-1)", "[..., None]", ".T", "[:, None]", "", ".swapaxes(0, -1)"],
     "c": [".ravel()", ".flatten()", ".reshape(-1)", ".T.ravel()", "[::2].ravel()", "[::-1].ravel()", ".T.reshape(-1)", "[::2].flatten()", ".ravel()[::2].ravel()", ".T.flatten()", "[1:].reshape(-1)", ".copy()", "[::-1].reshape(-1).ravel()"],
 }
@@ -193,6 +193,11 @@ FOCI = {
     "steps": (["{u} = {t}[{s}]{g}; {u}[{s}] {o}= {n}", "{u} = {t}[{s}]{g}[{s}]; {u}[...] = {t}[{s}].sum()", "{t}[{s}]{g}[{s}] = {n}; {u} = {t}[{s}] * 1", "{u} = {t}[{s}][{s}]; {t}[{s}] {o}= {n}; {u} = {u} + 0", "{u} = {t}[{s}]{f}[{s}]; {t}[{i}] = {n}; {u} = {u} {o} 1",
                "{u} = {t}[{s}]{f}; {u}[{s}] = {n}; {u} = {t}[{s}]{f}[{s}] + 0", "{u} = {t}{f}[{s}]{f}; {u}[{s}] {o}= {u}[{s}]", "{t}[{s}]{f}[{s}] {o}= {t}[{s}]{f}[{s}]", "{u} = {t}[{s}]{f}[{s}]; {u}[...] = {n}; {t}[{i}] {o}= {n}", "{t}[{s}]{f}[{i}] = {t}[{s}]{f}[{i}] {o} {n}",
                "{u} = {t}[{s}]{f}[{s}].copy(); {t}[{s}]{f}[{s}] = {n}; {t}[{s}]{f}[{i}] = {u}[0]", "{t}[{s}] {o}= {n}; {t}[{s}] {o}= {n}", "{t}[{i}] {o}= {n}; {t}[{i}] {o}= {t}[{i}]"], [1, 2, 2], False),
+    "once computed": (["{u} = {q} {o} {r}; {t}{left} = {u}{left}; {t}{right} = {u}{right} {o} {r}{right}", "{u} = {q}{left} {o} {r}{left}; {t}{left} = {u}; {t}{right} = {u}", "{u} = {r}{left} {o} {q}{left}; {t}{left} = {u}; {t}{right} = {u} {o} {r}{right}",
+                       "{u} = {r}{right} {o} {n}; {t}{left} {o}= {u}; {t}{right} = {u} {o} {q}{left}", "{t}{left} {o}= {q}{right}; {t}{right} = {t}{left} {o} {n}", "{u} = {q} {o} {r}; {t}[...] = {u}; {r}[...] = {u} {o} {q}", "{t} {o}= {q}; {r} {o}= {t}", "{u} = {q}{left} {o} {n}; {t}{right} = {u}; {t}{left} = {u} {o} {r}{left}",
+                       "{t}{left} = {q}{left} {o} {r}{left}; {t}{right} = {t}{left} {o} {q}{left}; {u} = {t} + 0"], [1, 1, 2], True),
+    "reshaped": (["{t}.reshape({t}.shape[::-1])[...] = {q}.T", "{u} = {t}.reshape({t}.shape[::-1]); {u}[...] = {q}.T {o} {r}.T; {u} = {t} {o} {n}", "{u} = {t}.reshape(-1); {u}[{s}] = {n}; {t} {o}= {q}", "{t}.reshape({t}.shape[::-1])[...] {o}= {q}.T; {t} {o}= {n}", "{t}.reshape(-1)[...] = {q}.T.reshape(-1)",
+                  "{u} = {t}.reshape({t}.shape[::-1]).T; {u} {o}= {q}; {t} {o}= {r}", "{t}.reshape({t}.shape[::-1])[{s}] = {q}.T[{s}]; {u} = {t} * 1", "{u} = {t}.ravel(); {u}[...] = {q}.T.ravel(); {u} = {t} {o} {u}.reshape({t}.shape)"], [2], True),
     "copies": (["{u} = {t}{c}; {t}[...] = {n}", "{u} = {t}{c}; {u}[...] = {n}", "{u} = {t}{c}; {t} {o}= {n}; {u} = {u} + 1", "{u} = {t}{c}; {u} {o}= {n}", "{u} = {t}{c}; {t}[{s}] = {n}", "{u} = {t}{c}; {u}[{s}] {o}= {n}; {t} {o}= {n}", "{u} = {t}[{s}]{c}; {t}[{i}] = {n}", "{u} = {t}[{s}]{c}; {u}[{i}] = {n}",
                 "{u} = {t}{c}; {u} {o}= {u}[::-1]", "{t}{c}[{s}] = {n}"], [1, 1, 2], False),
 }
@@ -212,6 +217,8 @@ class _Focused:
     def fill(self, form: str) -> str:
         if self.r.random() < 0.7:   # most often one array is written
             form = form.replace("{t}", self.r.choice("xxy"))
+        left, right = self.r.choice([("[:-1]", "[1:]"), ("[1:]", "[:-1]"), ("[:2]", "[1:3]"), ("[::2]", "[::2]"), ("[2:]", "[:-2]"), ("[0]", "[1]"), ("[1:3]", "[:2]"), ("[:-2]", "[2:]")])
+        form = form.replace("{left}", left).replace("{right}", right)
         name = self.draft.new("t")
         return re.sub(r"\{([a-z])\}", lambda found: name if found[1] == "u" else self.r.choice(FOCUS_PARTS[found[1]]), form)
 
