@@ -2,7 +2,8 @@
 
 All arguments of a call lie in `memory`, with margins that nothing may touch. The calls of a program differ in how the
 arguments overlap: the same array, reversed, transposed, shifted, strided, adjacent, windows that overlap themselves, strides
-of zero, frozen.
+of zero, frozen. A third of the programs is focused: a few statements over arrays that meet in one way, and calls that differ
+in nothing but that.
 """
 
 from __future__ import annotations
@@ -175,19 +176,94 @@ class _Generator:
                 self.compound()
 
 
+# Of focused programs. {t}: what is written; {q}: what is read; {u}: a new name; others: see FOCUS_PARTS. {f}, {g}: a way to look at an array
+FOCUS_PARTS = {
+    "t": ["x", "x", "y"], "q": ["x", "y", "y", "z"], "o": ["+", "-", "*", "+"], "r": ["z", "y", "z", "x"], "n": ["k", "1", "2", "7"], "i": ["0", "1", "2", "-1"], "s": ["1:", ":-1", "::2", "1::2", ":3", "2:", "::-1", "-3:", "::3", "1:4"],
+    "f": [".T", ".T", "[::-1].T", ".T[::-1]", ".swapaxes(0, 1)", "[:, ::-1]", ".transpose(1, 0)", "[::-1]", ""], "g": ["[None]", ".T", ".reshape(-1)", "[..., None]", ".T", "[:, None]", "", ".swapaxes(0, -1)"],
+    "c": [".ravel()", ".flatten()", ".reshape(-1)", ".T.ravel()", "[::2].ravel()", "[::-1].ravel()", ".T.reshape(-1)", "[::2].flatten()", ".ravel()[::2].ravel()", ".T.flatten()", "[1:].reshape(-1)", ".copy()", "[::-1].reshape(-1).ravel()"],
+}
+# Name: statements, ranks, whether the arguments are apart in the first calls
+FOCI = {
+    "met later": (["x[...] = y + z", "x {o}= y", "x[...] = y {o} z", "x[1:] = y[:-1] {o} z[1:]", "x {o}= y {o} z", "x[...] = z[::-1]; x += y", "np.add(y, z, out=x)", "y[...] = x {o} z", "x[:-1] {o}= y[1:]; y[0] = z[0]", "{u} = y + z; x[...] = y; {u} += z",
+                   "x[...] = {n}; {u} = y + z", "z[...] = x {o} y", "x[1:] {o}= {n}; {u} = y * 1 + z", "{u} = x {o} y; x {o}= z", "z[::2] = x[::2]; {u} = y + x"], [1, 1, 2], True),
+    "shared": (["{t} {o}= {n}", "{t}[...] = {q} {o} {n}", "{t} {o}= {q}", "{t}[1:] {o}= {q}[:-1]", "x[...] = {n}; y[...] = {n}", "x {o}= {n}; y {o}= {n}", "x[1:] {o}= {n}; y[:-1] {o}= {n}", "{u} = {q} {o} {q}", "x[...] = y; y[...] = {n}", "x[...] = y {o} {n}; y[...] = x {o} {n}",
+                "{t}[{s}] = {n}", "{t}[::-1] {o}= {q}", "np.add({q}, {n}, out={t})", "{u} = {q}.copy(); {t} {o}= {n}", "{u} = {q}.sum()"], [1, 1, 2, 2], False),
+    "turned": (["{t}[...] = {t}{f}", "{t} {o}= {t}{f}", "{u} = {t}[:3, :3]; {u} {o}= {u}{f}", "{u} = {t}[:3, :3]; {u}[...] = {u}{f} {o} {n}", "{u} = {t}[:2, :2]; {u}[...] = {u}{f}", "np.add({t}, {t}{f}, out={t})", "{u} = x * 1; {u} {o}= {u}{f}", "{u} = {t}[1:3, 1:3]; {u}{f}[...] = {u} {o} {u}.T",
+                "{t}{f}[...] = {t}{f}", "{u} = np.zeros((3, 3)) + {t}[:3, :3]; {u}[...] = {u}{f}; {u} {o}= {u}{f}", "{t}[:2, :2] = {t}[:2, :2]{f}", "{t}[:3, :3] {o}= {t}[:3, :3]{f}", "{t} {o}= {t}{f}{f}", "{u} = {t}[:2, :2]; {t}[:2, :2] = {n}; {u} = {u}{f} * 1"], [2], False),
+    "steps": (["{u} = {t}[{s}]{g}; {u}[{s}] {o}= {n}", "{u} = {t}[{s}]{g}[{s}]; {u}[...] = {t}[{s}].sum()", "{t}[{s}]{g}[{s}] = {n}; {u} = {t}[{s}] * 1", "{u} = {t}[{s}][{s}]; {t}[{s}] {o}= {n}; {u} = {u} + 0", "{u} = {t}[{s}]{f}[{s}]; {t}[{i}] = {n}; {u} = {u} {o} 1",
+               "{u} = {t}[{s}]{f}; {u}[{s}] = {n}; {u} = {t}[{s}]{f}[{s}] + 0", "{u} = {t}{f}[{s}]{f}; {u}[{s}] {o}= {u}[{s}]", "{t}[{s}]{f}[{s}] {o}= {t}[{s}]{f}[{s}]", "{u} = {t}[{s}]{f}[{s}]; {u}[...] = {n}; {t}[{i}] {o}= {n}", "{t}[{s}]{f}[{i}] = {t}[{s}]{f}[{i}] {o} {n}",
+               "{u} = {t}[{s}]{f}[{s}].copy(); {t}[{s}]{f}[{s}] = {n}; {t}[{s}]{f}[{i}] = {u}[0]", "{t}[{s}] {o}= {n}; {t}[{s}] {o}= {n}", "{t}[{i}] {o}= {n}; {t}[{i}] {o}= {t}[{i}]"], [1, 2, 2], False),
+    "once computed": (["w = {q} {o} {r}; {t}{left} = w{left}; {t}{right} = w{right} {o} {r}{right}", "w = {q}{left} {o} {r}{left}; {t}{left} = w; {t}{right} = w", "w = {r}{left} {o} {q}{left}; {t}{left} = w; {t}{right} = w {o} {r}{right}", "w = {r}{left} {o} {q}{left}; {t}{left} = w; {t}{right} = w {o} {r}{left}",
+                       "w = {r}{right} {o} {n}; {t}{left} {o}= w; {t}{right} = w {o} {q}{left}", "{t}{left} {o}= {q}{right}; {t}{right} = {t}{left} {o} {n}", "w = {q} {o} {r}; {t}[...] = w; {r}[...] = w {o} {q}", "w = {q}{left} {o} {n}; {t}{right} = w; {t}{left} = w {o} {r}{left}",
+                       "{t}{left} = {q}{left} {o} {r}{left}; {t}{right} = {t}{left} {o} {q}{left}; {u} = {t} + 0", "w = {r}{right} {o} {q}{right}; {t}{left} = w; {t}{right} = w {o} {q}{right}"], [1, 1, 2], True),
+    "reshaped": (["{t}.reshape({t}.shape[::-1])[...] = {q}.T", "{u} = {t}.reshape({t}.shape[::-1]); {u}[...] = {q}.T {o} {r}.T; {u} = {t} {o} {n}", "{u} = {t}.reshape(-1); {u}[{s}] = {n}; {t} {o}= {q}", "{t}.reshape({t}.shape[::-1])[...] {o}= {q}.T; {t} {o}= {n}", "{t}.reshape(-1)[...] = {q}.T.reshape(-1)",
+                  "{u} = {t}.reshape({t}.shape[::-1]).T; {u} {o}= {q}; {t} {o}= {r}", "{t}.reshape({t}.shape[::-1])[{s}] = {q}.T[{s}]; {u} = {t} * 1", "{u} = {t}.ravel(); {u}[...] = {q}.T.ravel(); {u} = {t} {o} {u}.reshape({t}.shape)"], [2], True),
+    "copies": (["{u} = {t}{c}; {t}[...] = {n}", "{u} = {t}{c}; {u}[...] = {n}", "{u} = {t}{c}; {t} {o}= {n}; {u} = {u} + 1", "{u} = {t}{c}; {u} {o}= {n}", "{u} = {t}{c}; {t}[{s}] = {n}", "{u} = {t}{c}; {u}[{s}] {o}= {n}; {t} {o}= {n}", "{u} = {t}[{s}]{c}; {t}[{i}] = {n}", "{u} = {t}[{s}]{c}; {u}[{i}] = {n}",
+                "{u} = {t}{c}; {u} {o}= {u}[::-1]", "{t}{c}[{s}] = {n}"], [1, 1, 2], False),
+}
+# Steps of x and of y along their axes, in elements, for sizes n and m
+STEPS = {1: [("1", "1"), ("2", "2"), ("2", "4"), ("2", "6"), ("2", "2"), ("4", "2"), ("-1", "-1"), ("1", "-1"), ("2", "-2"), ("3", "3"), ("4", "4"), ("1", "2")],
+         2: [("{m}, 1", "{m}, 1"), ("2 * {m}, 1", "2 * {m}, 1"), ("2 * {m}, 1", "4 * {m}, 1"), ("{m} + 2, 1", "{m} + 2, 1"), ("2 * {m}, 2", "2 * {m}, 2"), ("{m} + 2, 1", "{m} + 3, 1"), ("2 * {m}, 1", "2 * {m}, 2"), ("1, {n}", "1, {n}"), ("{m}, 1", "1, {n}")]}
+
+
+class _Focused:
+    def __init__(self, r: random.Random):
+        self.r = r
+        self.statements, ranks, self.apart = FOCI[r.choice(list(FOCI))]
+        self.rank, self.dtype = r.choice(ranks), r.choice(["f8", "f8", "i8", "f4", "i2"])
+        self.steps = r.sample(STEPS[self.rank], 2)
+        self.sizes = r.choice([(3, 3), (4, 4), (5, 3), (3, 5), (8, 8), (2, 2)])
+
+    def fill(self, form: str) -> str:
+        if self.r.random() < 0.7:   # most often one array is written
+            form = form.replace("{t}", self.r.choice("xxy"))
+        left, right = self.r.choice([("[:-1]", "[1:]"), ("[1:]", "[:-1]"), ("[:2]", "[1:3]"), ("[::2]", "[::2]"), ("[2:]", "[:-2]"), ("[0]", "[1]"), ("[1:3]", "[:2]"), ("[:-2]", "[2:]")])
+        form = form.replace("{left}", left).replace("{right}", right)
+        name = self.draft.new("t")
+        return re.sub(r"\{([a-z])\}", lambda found: name if found[1] == "u" else self.r.choice(FOCUS_PARTS[found[1]]), form)
+
+    def suite(self, apart: bool) -> str:
+        r = self.r
+        n, m = self.sizes if r.random() < 0.8 else r.choice([(4, 4), (3, 5), (6, 6), (9, 2)])
+        size, shape = (n, f"({n},)") if self.rank == 1 else (n * m, f"({n}, {m})")
+        room = 8 * size + 40   # what the widest steps reach
+        steps = [f"({text.format(n=n, m=m)},)" for text in r.choice(self.steps)]
+        shift = r.choice([0, 1, 1, 2, -1, -2, n, m, -m, size // 2])
+        places = [2 * room, 2 * room + shift, 2 * room + r.choice([0, 1, -1, 4 * room])] if not apart else r.choice([[room, 3 * room, 5 * room], [3 * room, room, 5 * room], [5 * room, 3 * room, room]])
+        if not apart and r.random() < 0.5:
+            places[2] = 5 * room
+        arrays = [f"{name} = window(memory, {place}, {shape}, {step})" for name, place, step in zip("xyz", places, [*steps, r.choice(steps)])]
+        return "\n".join([f"memory = ramp({7 * room}, {self.dtype!r})", *arrays, f"arguments = (x, y, z, {r.choice([1, 2, 3])})"])
+
+
+def _focused(r: random.Random) -> Program:
+    generator = _Focused(r)
+    suites = [working(lambda: generator.suite(generator.apart and number < 2)) for number in range(r.randint(4, 6))]
+    draft = generator.draft = Draft(r, HEAD, suites[0], "x, y, z, k")
+    for _ in range(r.randint(1, 2)):
+        any(draft.try_statement(generator.fill(r.choice(generator.statements))) for _ in range(8))
+    return _finished(r, draft, [suites[0], *suites, *r.sample(suites, 2)])
+
+
 def program(r: random.Random) -> Program:
+    if r.random() < 0.35:
+        return _focused(r)
     generator = _Generator(r)
     first = working(lambda: generator.suite(small=True))
     draft = generator.draft = Draft(r, HEAD, first, "x, y, z, k")
     generator.body()
+    suites = [first, *(working(lambda: generator.suite(small=r.random() < 0.4)) for _ in range(r.randint(2, 4)))]
+    r.shuffle(suites)
+    return _finished(r, draft, [suites[0], *suites, *r.sample(suites, 2)])
+
+
+def _finished(r: random.Random, draft: Draft, suites: list[str]) -> Program:
     made = [name for name in draft.names() if name not in ("k", "w", "w1")]
     results = [name for name in made if r.random() < 0.7] or ["x"]
     if r.random() < 0.5:
         results.append(draft.place())
     lines = [line for statement in draft.lines for line in statement.split("\n")]
     source = HEAD + "\ndef f(x, y, z, k):\n" + "\n".join(f"    {line}" for line in lines) + f"\n    return {', '.join(results)},\n"
-    suites = [first, *(working(lambda: generator.suite(small=r.random() < 0.4)) for _ in range(r.randint(2, 4)))]
     if "np.copyto" in source:
         suites = [suite.replace("frozen(x)", "x") for suite in suites]
-    r.shuffle(suites)
-    return Program(source, tuple([suites[0], *suites, *r.sample(suites, 2)]), ("memory",))
+    return Program(source, tuple(suites), ("memory",))

@@ -5,6 +5,7 @@ reported.
 from __future__ import annotations
 
 import random
+import re
 
 from fuzz.draft import Draft, working
 from fuzz.program import Program
@@ -106,12 +107,35 @@ def _suite(r: random.Random, dtype: str, shape: str) -> str:
     return f"x = np.asarray({array()})\ny = np.asarray({y})\nbox.content = 0\narguments = (x, y, {r.choice(['0', '1', '2', '3', '0.5'])})"
 
 
+# Of focused programs: names for one of several arrays, which is written by one of its names and read by others.
+# {p}: such a name; {w}: any name; {h}: a condition
+FOCUS_CONDITIONS = ["x.sum() > {n}", "x.max() > y.max()", "x[0] > {n}", "(x > y).any()", "y.min() < {n}", "x.sum() > y.sum()", "abs(x).sum() > {n}", "y[-1] > {n} or x[0] > {n}", "not x[0] > {n}"]
+FOCUS_JOINS = ["{p} = {w} if {h} else {w}", "if {h}:\n    {p} = {w}\nelse:\n    {p} = {w}", "if {h}:\n    {p} = {w}", "if {h}:\n    {p} = {w}\nelse:\n    {p} = {w}[::-1]", "{p} = {w}\nif {h}:\n    {p} = {w}\n    {w} += {n}", "if {h}:\n    p1, p2 = {w}, {w}", "{p} = {w}[1:] if {h} else {w}[:-1]"]
+FOCUS_WRITES = ["{w} += {n}", "{w}[...] = {n}", "{w}[1:] = {n}", "{w} *= {w}", "{w}[:1] -= {n}", "np.add({w}, {n}, out={w})", "if {h}:\n    {w} += {n}", "{w}[...] = {w}[::-1] * {n}", "{p} += {w}", "{p}[:] = {n}", "{p} *= {n}"]
+FOCUS_READS = ["{u} = {w} * {n}", "{u} = {w} + {w}", "{u} = {w}.sum()", "kept.append({w} - {n})", "{u} = {p} * 2", "{u} = {p} - {w}", "kept.append({p} + 0)", "if {p}.sum() > {n}:\n    kept.append({w} * 1)"]
+
+
+def _focused_fill(r: random.Random, draft: Draft, form: str) -> str:
+    parts = {"h": FOCUS_CONDITIONS, "n": ["1", "2", "0.5", "3", "k"], "p": ["p1", "p2"], "w": ["a1", "a1", "b1", "b1", "c1", "p1", "p2"]}
+    name = draft.new("t")
+    while (filled := re.sub(r"\{([a-z])\}", lambda found: name if found[1] == "u" else r.choice(parts[found[1]]), form)) != form:
+        form = filled
+    return form
+
+
+def _focused(r: random.Random) -> Program:
+    draft, dtype, shape = _begun(r, ["p1 = a1", "p2 = b1"])
+    for forms in (FOCUS_JOINS, r.choice([FOCUS_JOINS, FOCUS_WRITES]), FOCUS_WRITES, r.choice([FOCUS_READS, FOCUS_WRITES]), FOCUS_READS):
+        any(draft.try_statement(_focused_fill(r, draft, r.choice(forms))) for _ in range(8))
+    return _finished(r, draft, dtype, shape)
+
+
 def program(r: random.Random) -> Program:
+    if r.random() < 0.3:
+        return _focused(r)
     generator = _Generator(r)
-    dtype, shape = r.choice(DTYPES), r.choice(SHAPES)
-    draft = generator.draft = Draft(r, HEAD, f"x = numbers({shape}, {dtype!r}, 1)\ny = numbers({shape}, {dtype!r}, 2)\narguments = (x, y, 2)", "x, y, k", wild=True)
-    for first in ("a1 = x * 1.0", "b1 = y + 0.5", "kept = []", "p1 = p2 = None", r.choice(["c1 = a1", "c1 = a1[1:]", "c1 = x", "c1 = b1"])):
-        draft.try_statement(first)
+    draft, dtype, shape = _begun(r, ["p1 = p2 = None"])
+    generator.draft = draft
     for _ in range(r.randint(2, 6)):
         for _ in range(5):
             text = "\n".join(generator.block(0, 1))
@@ -119,6 +143,19 @@ def program(r: random.Random) -> Program:
             if draft.try_statement(inside):  # what does not run at all tells nothing
                 draft.lines[-1] = text
                 break
+    return _finished(r, draft, dtype, shape)
+
+
+def _begun(r: random.Random, more: list[str]) -> tuple[Draft, str, str]:
+    """Names and what they are at first."""
+    dtype, shape = r.choice(DTYPES), r.choice(SHAPES)
+    draft = Draft(r, HEAD, f"x = numbers({shape}, {dtype!r}, 1)\ny = numbers({shape}, {dtype!r}, 2)\narguments = (x, y, 2)", "x, y, k", wild=True)
+    for first in ("a1 = x * 1.0", "b1 = y + 0.5", "kept = []", *more, r.choice(["c1 = a1", "c1 = a1[1:]", "c1 = x", "c1 = b1"])):
+        draft.try_statement(first)
+    return draft, dtype, shape
+
+
+def _finished(r: random.Random, draft: Draft, dtype: str, shape: str) -> Program:
     lines = [line for statement in draft.lines for line in statement.split("\n")]
     always = {name.strip(" ,") for line in lines if line[0] != " " for name in line.split(" = ")[0].split(",")}
     made = [name for name in draft.names() if name in always | {"x", "y"} and r.random() < 0.6] or ["a1"]

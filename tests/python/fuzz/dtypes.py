@@ -4,7 +4,7 @@ The operations come from the table of what is compiled. A program is exact or ha
 right to the last places only, so what they answer is neither compared nor rounded, cast to integers or counted on the way. The sign of a
 NaN and the sign of a zero that `max` or `clip` picks are nobody's promise: what would show them is left out where they occur.
 
-A third of the programs is focused: a few statements about one thing in which types differ, over the numbers where it shows.
+Many programs are focused: a few statements about one thing in which types differ, over the numbers where it shows.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class _Generator:
 
 # Of focused programs. {a}: an argument; {u}: a new name; {g}, {h}, {i}: types; others: see FOCUS_PARTS
 FOCUS_PARTS = {
-    "a": ["a0", "a0", "a1"], "less": ["<", ">", "<=", ">=", "==", "!="], "o": ["+", "-", "*"], "g": INTEGERS + FLOATS + ["?"], "i": INTEGERS, "h": ["f2", "f4"], "w": ["//", "%"],
+    "a": ["a0", "a0", "a1"], "v": ["1e5", "-70000.0", "65504.0", "65520.0", "1e39", "1e300", "-1e39", "1e-8", "1e-46", "0.1", "1.0", "-0.0", "float('inf')", "float('nan')", "70000", "3.4e38"], "less": ["<", ">", "<=", ">=", "==", "!="], "o": ["+", "-", "*"], "g": INTEGERS + FLOATS + ["?"], "i": INTEGERS, "h": ["f2", "f4"], "w": ["//", "%"],
     "n": ["0", "1", "2", "-1", "300", "-200", "127", "128", "255", "256", "70000", "2**31", "2**31 - 1", "-2**31", "2**32", "2**63", "2**63 - 1", "-2**63"], "z": ["0", "0.0", "-0.0", "1", "1.0", "-1", "2", "False", "True"],
     "c": ["np.int8({k})", "np.int16({k})", "np.int32({k})", "np.int64({k})", "np.uint8({k})", "{k}", "np.int64({k})"], "k": ["0", "0", "-1", "1", "7", "-128", "-2**31", "3"], "f": ["300.0", "-1.0", "1e10", "2.5", "70000.0", "-129.0", "1e300", "0.5", "3e9", "127.9"],
     "s": ["", "", "1", "2", "-1", "-2", "3", "7", "8", "-4"], "t": ["2", "3", "2", "4", "-2", "-3", "5", "7", "-1", ""], "q": ["np.isinf", "np.isfinite", "np.isnan", "np.isinf", "np.abs", "np.square", "np.conjugate", "np.logical_not", "np.positive"],
@@ -212,11 +212,13 @@ FOCI = {
                     [("u8", "i8"), ("i8", "u8"), ("u8", "i4"), ("u4", "i4"), ("i8", "f8"), ("u8", "f8"), ("i2", "u2"), ("i8", "i4"), ("i1", "u8")], ["near"]),
     "numbers of Python": (["{u} = a0 {less} {n}", "{u} = a0 {o} {n}", "{u} = {n} {o} a0", "{u} = np.maximum(a0, {n})", "{u} = a0 & {n}", "{u} = a0[0] {less} {n}", "{u} = {n} {less} a1", "a0 {o}= {n}", "{u} = np.where(a0 > 0, a0, {n})", "{u} = a0[0] {o} {n}", "a0[0] = {n}",
                            "{u} = np.full_like(a0, {n})", "{u} = a0 << {z}", "{u} = a0 / {n}"], [(i, i) for i in INTEGERS] + [("f4", "i1"), ("?", "u1")], ["edge", "numbers"]),
+    "floats of Python": (["{u} = a0 {o} {v}", "{u} = {v} {o} a0", "{u} = a0 {less} {v}", "{u} = np.maximum(a0, {v})", "{u} = a0[0] {o} {v}", "a0 {o}= {v}", "a0[1:] = {v}", "{u} = np.where(a0 > 0, a0, {v})", "{u} = np.full_like(a0, {v})", "{u} = a0 / {v}", "{u} = a1 {o} {v}",
+                          "{u} = np.add(a0, {v})", "{u} = a0[-1] {less} {v}", "{u} = a0 // {v}", "{u} = a0 {o} {v} {o} a1"], [("f2", "f4"), ("f4", "f2"), ("f2", "f2"), ("c8", "f4"), ("i4", "f2"), ("f8", "f4"), ("f2", "u1")], ["numbers", "tenths", "edge"]),
     "halves": (["{u} = a0 {o} a1", "{u} = a0.mean({ax})", "{u} = a0.sum({ax})", "{u} = a0.astype('f2')", "{u} = a1.astype('f2')", "{u} = (a0 {o} a1).astype('f2')", "{u} = a0.prod({ax})", "{u} = np.add(a0, a1, dtype='f2')", "{u} = a0 / a1", "{u} = np.float16(a1[-1])", "a0[...] = a1",
                 "{u} = a0 {o} a1 {o} a0", "{u} = a0.mean()", "{u} = a0 {o} 0.1", "{u} = np.sqrt(np.abs(a0))", "{u} = a0.var()", "{u} = a0.astype('f4') {o} a1", "{u} = a1.astype('f4').astype('f2')", "{u} = a0[0] {o} a1[-1]", "{u} = np.full(3, a1[0], 'f2')"],
                [("f2", "f2"), ("f2", "f8"), ("f2", "f8"), ("f8", "f8"), ("f4", "f8"), ("f2", "f4")], ["ties", "tenths", "tenths", "edge"]),
-    "zeros": (["{u} = {a} + {z}", "{u} = {z} + {a}", "{u} = {a} - {z}", "{u} = {a} * {z}", "{u} = {a} / {z}", "{u} = {z} - {a}", "{u} = -{a} + {z}", "{u} = {a} + np.zeros_like({a})", "{u} = {a}[-1] + {z}", "{u} = {a} + np.float64({z})", "{u} = {a} // {z}", "{u} = ({a} + {z}) * {z}",
-               "{a} += {z}", "{u} = {a} ** {z}", "{u} = np.copysign(1, {a} + {z})"], [(f, f) for f in FLOATS] + [("f8", "i8"), ("c16", "f4"), ("i4", "?")], ["edge", "signs", "signs"]),
+    "zeros": (["{u} = {a} + {z}", "{u} = {z} + {a}", "{u} = {a} - {z}", "{u} = {a} * {z}", "{u} = {a} / {z}", "{u} = {z} - {a}", "{u} = -{a} + {z}", "{u} = {a} + np.zeros_like({a})", "{u} = {a}[-1] + {z}", "{u} = {a} + np.float64({z})", "{u} = {a} // {z}", "{u} = {a} // 1", "{u} = {a} // 1.0", "{u} = ({a} + {z}) * {z}",
+               "{a} += {z}", "{u} = {a} ** {z}", "{u} = np.copysign(1, {a} + {z})"], [(f, f) for f in FLOATS] + [("f8", "i8"), ("c16", "f4"), ("i4", "?")], ["edge", "signs", "signs", "tenths"]),
     "complex": (["{u} = {q}({a})", "{u} = {q}(a0)", "{u} = a0 {less} a1", "{u} = a0 * a1", "{u} = a0 == a1", "{u} = ~{q}(a0)", "{u} = a0.astype('?')", "{u} = np.where(a0, a1, a0)", "{u} = {q}(a0 {o} a1)", "{u} = a0.real {o} a0.imag", "{u} = a0.any()", "{u} = {q}(a0[-1])", "{u} = a0 != 0"],
                 [("c16", "c16"), ("c8", "c8"), ("c16", "f8"), ("c8", "i4")], ["edge", "parts", "parts"]),
     "truth": (["{u} = {a}.astype('?')", "{u} = np.asarray({a}, '?')", "{u} = np.logical_and(a0, a1)", "{u} = np.logical_not({a})", "{u} = bool({a}[-1])", "{u} = 1 if {a}[0] else 2", "{u} = {a}.any()", "{u} = {a}.all()", "{u} = np.where({a}, 1, 2)", "{u} = {a} != 0", "{u} = np.logical_xor(a0, a1)",
@@ -243,7 +245,7 @@ MAKERS = {
 class _Focused:
     def __init__(self, r: random.Random):
         self.r = r
-        self.focus = r.choice(list(FOCI))
+        self.focus = r.choices(list(FOCI), [2 if name in ("whole constants", "zeros", "conversions") else 1 for name in FOCI])[0]
         self.statements, kinds, self.makers = FOCI[self.focus]
         self.kinds = r.choice(kinds)
         shapes = ["(9,)", "(17,)", "(40,)", "(200,)", "(2, 3)", "(3,)", "(1,)"]
@@ -272,7 +274,7 @@ def _focused(r: random.Random) -> Program:
 
 
 def program(r: random.Random) -> Program:
-    if r.random() < 0.35:
+    if r.random() < 0.4:
         return _focused(r)
     generator = _Generator(r)
     count = r.randint(2, 4) if generator.plain else r.randint(1, 3)
