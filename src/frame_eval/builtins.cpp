@@ -195,7 +195,9 @@ Value* Builtins::callIssubclass(const CallArgs& args) {
 
 Value* Builtins::callCallable(const CallArgs& args) {
   expect(args, 1, 1);
-  return boolean(trace, trace.typeOf(args.positional[0])->tp_call != nullptr);
+  PyTypeObject* type = trace.typeOf(args.positional[0]);
+  interpreter.guardTypeVersion(type);  // a class may learn to be called
+  return boolean(trace, type->tp_call != nullptr);
 }
 
 // ---- attributes ---------------------------------------------------------------------------------------------------

@@ -142,7 +142,10 @@ bool Interpreter::unwind(Frame& frame, Value* exception) {
   if (!h) return false;
   inFlight_ = handled_.empty() ? trace_.at : handled_.front().at;
   FW_CHECK(frame.stack.size() >= static_cast<size_t>(h->depth));
-  frame.stack.resize(static_cast<size_t>(h->depth));
+  const auto depth = static_cast<size_t>(h->depth);
+  for (size_t i = frame.stack.size(); i > depth; --i)
+    drop(frame.stack[i - 1]);  // a generator of the loop, which ends here
+  frame.stack.resize(depth);
   if (h->lasti) frame.stack.push_back(trace_.constant(checked(PyLong_FromSize_t(frame.pc - 1))));
   frame.stack.push_back(exception);
   frame.pc = static_cast<size_t>(h->target);

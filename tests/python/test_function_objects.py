@@ -455,3 +455,17 @@ def test_whole(fn):
         expected = observe(fn, (array.copy(),))
         assert_same_observation(expected, observe(compiled, (array.copy(),)), None)
     assert not fusewire._fusewire.describe(compiled)["breaks"]
+
+
+def test_a_class_that_learns_to_be_called():
+    class Thing:
+        pass
+
+    thing, x = Thing(), np.arange(3.0)
+    compiled = fusewire.compile(lambda x, k: x * 2 + callable(k), background=False)
+    for _ in range(4):
+        assert compiled(x, thing)[0] == 0
+    Thing.__call__ = lambda self: 1
+    assert compiled(x, thing)[0] == 1
+    del Thing.__call__
+    assert compiled(x, thing)[0] == 0

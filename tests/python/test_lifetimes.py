@@ -405,3 +405,31 @@ def test_no_dtype_is_held_by_what_was_dropped():
     for _ in range(5):
         run()
     assert [sys.getrefcount(d) for d in dtypes] == before
+
+
+def test_a_generator_that_an_exception_leaves_ends_there():
+    """Also where compiled code begins inside of its loop: what comes behind the handler comes behind its end."""
+    log = []
+
+    def walk():
+        try:
+            yield 1
+        except GeneratorExit:
+            log.append("ended")
+
+    def fail():
+        raise ValueError
+
+    def left(x):
+        try:
+            for _ in walk():
+                fail()
+        except ValueError:
+            pass
+        log.append("behind")
+        return x + 1
+
+    compiled = fusewire.compile(left, background=False)
+    for _ in range(5):
+        compiled(np.arange(3.0))
+    assert log == ["ended", "behind"] * 5
