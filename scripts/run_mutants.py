@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -44,9 +45,11 @@ def table() -> dict[str, dict]:
 
 
 def problems(rows: dict[str, dict]) -> list[str]:
-    """Fragments that do not occur exactly once, or lie inside one another."""
+    """Fragments that do not occur exactly once, lie inside one another, or are no expressions and do not say so."""
     found, spans = [], {}
     for name, row in rows.items():
+        if not row.get("statement") and (re.match(r"(if|for|while|switch|return|case)\b", row["original"]) or ";" in row["original"]):
+            found.append(f"{name}: no expression")
         text = (ROOT / row["file"]).read_text(encoding="utf-8")
         if (count := text.count(row["original"])) != 1:
             found.append(f"{name}: occurs {count} times in {row['file']}")

@@ -199,6 +199,14 @@ bool takeCarriedLast(llvm::MinMaxIntrinsic& outer, const Loop& loop) {
   return false;
 }
 
+/// None of the passes adds or removes a block.
+llvm::PreservedAnalyses whatIsKept(bool changed) {
+  if (!changed) return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses kept;
+  kept.preserveSet<llvm::CFGAnalyses>();
+  return kept;
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses HoistIndices::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -217,10 +225,7 @@ llvm::PreservedAnalyses HoistIndices::run(llvm::Function& function, llvm::Functi
         changed = true;
       }
   }
-  if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return whatIsKept(changed);
 }
 
 llvm::PreservedAnalyses CarriedLast::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -233,10 +238,7 @@ llvm::PreservedAnalyses CarriedLast::run(llvm::Function& function, llvm::Functio
         if (auto* minimum = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&instruction))
           changed |= takeCarriedLast(*minimum, *loop);
   }
-  if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return whatIsKept(changed);
 }
 
 llvm::PreservedAnalyses CarriedLoads::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -247,10 +249,7 @@ llvm::PreservedAnalyses CarriedLoads::run(llvm::Function& function, llvm::Functi
   bool changed = false;
   for (Loop* loop : loops.getLoopsInPreorder())
     if (loop->isInnermost()) changed |= LoopOfElements(*loop, evolution, dominators, aliases).run();
-  if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return whatIsKept(changed);
 }
 
 }  // namespace fw::jit

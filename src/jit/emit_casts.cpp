@@ -56,9 +56,7 @@ Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
     static constexpr llvm::Intrinsic::ID kIds[2][2] = {
         {llvm::Intrinsic::x86_sse2_cvttsd2si, llvm::Intrinsic::x86_sse2_cvttsd2si64},
         {llvm::Intrinsic::x86_sse_cvttss2si, llvm::Intrinsic::x86_sse_cvttss2si64}};
-    auto* lanes = llvm::FixedVectorType::get(v->getType(), single ? 4 : 2);
-    Value* low = ir.CreateInsertElement(llvm::Constant::getNullValue(lanes), v, uint64_t{0});
-    return ir.CreateIntrinsic(kIds[single][bits == 64], {low});
+    return ir.CreateIntrinsic(kIds[single][bits == 64], {besideZeros(v, single ? 4 : 2)});
   };
   if (to == DType::kI64 || to == DType::kI32) return toSigned(a, type);
   if (to == DType::kU64) {
@@ -74,9 +72,9 @@ Value* OpEmitter::floatToInt(DType from, DType to, Value* a) {
   return ir.CreateTrunc(toSigned(a, wide), type);
 }
 
-/// The conversions of halves take four numbers. What happens to stand in the other three must not raise flags.
-Value* OpEmitter::besideZeros(Value* number) {
-  Value* zeros = llvm::Constant::getNullValue(llvm::FixedVectorType::get(number->getType(), 4));
+/// For instructions that convert more lanes than one: what happens to stand in the others must not raise flags.
+Value* OpEmitter::besideZeros(Value* number, unsigned lanes) {
+  Value* zeros = llvm::Constant::getNullValue(llvm::FixedVectorType::get(number->getType(), lanes));
   return fn_.ir().CreateInsertElement(zeros, number, uint64_t{0});
 }
 
@@ -90,7 +88,7 @@ Value* OpEmitter::halfToFloat(Value* bits) {
   }
   Value* half = ir.CreateBitCast(bits, shapedLike(ir.getHalfTy(), bits));
   if (bits->getType()->isVectorTy()) return opaque(ir.CreateFPExt(half, shapedLike(ir.getFloatTy(), bits)));
-  Value* four = opaque(ir.CreateFPExt(besideZeros(half), llvm::FixedVectorType::get(ir.getFloatTy(), 4)));
+  Value* four = opaque(ir.CreateFPExt(besideZeros(half, 4), llvm::FixedVectorType::get(ir.getFloatTy(), 4)));
   return ir.CreateExtractElement(four, uint64_t{0});
 }
 
@@ -107,7 +105,7 @@ Value* OpEmitter::floatToHalf(DType from, Value* a) {
     Value* half = ir.CreateFPTrunc(opaque(a), shapedLike(ir.getHalfTy(), a));
     return ir.CreateBitCast(half, shapedLike(ir.getInt16Ty(), a));
   }
-  Value* four = ir.CreateFPTrunc(opaque(besideZeros(a)), llvm::FixedVectorType::get(ir.getHalfTy(), 4));
+  Value* four = ir.CreateFPTrunc(opaque(besideZeros(a, 4)), llvm::FixedVectorType::get(ir.getHalfTy(), 4));
   return ir.CreateBitCast(ir.CreateExtractElement(four, uint64_t{0}), ir.getInt16Ty());
 }
 

@@ -34,7 +34,7 @@ class OpEmitter {
   llvm::Value* cast(DType from, DType to, llvm::Value* a);
   llvm::Value* floatToInt(DType from, DType to, llvm::Value* a);
   llvm::Value* halfToFloat(llvm::Value* bits);
-  llvm::Value* besideZeros(llvm::Value* number);
+  llvm::Value* besideZeros(llvm::Value* number, unsigned lanes);
   llvm::Value* floatToHalf(DType from, llvm::Value* a);
   llvm::Value* scaleB(DType d, llvm::Value* x, llvm::Value* n);
   llvm::Value* scaleBInSteps(DType d, llvm::Value* x, llvm::Value* n);

@@ -274,9 +274,10 @@ class CoveredRanges {
         for (const auto& [other, before] : asked)
           if (other == number->second) cover(*before, *define);
         if (out_.unused.contains(define->symbol)) asked.emplace_back(number->second, define);
-      } else if (const graph::ControlStep* control = graph::controlOf(step)) {
-        for (const auto& body : control->bodies) steps(body.steps);
-        numbers.clear();  // some may be stored anew in there
+      } else {
+        if (const graph::ControlStep* control = graph::controlOf(step))
+          for (const auto& body : control->bodies) steps(body.steps);
+        numbers.clear();  // some may be stored anew
       }
     }
   }

@@ -116,6 +116,7 @@ void RepeatedSymProgram::run(const int64_t* symbols, int64_t* results) {
     std::copy(results_.begin(), results_.end(), results);
     return;
   }
+  results_.clear();  // running may throw
   program_.run(symbols, results);
   results_.assign(results, results + resultCount());
 }

@@ -1,6 +1,5 @@
 """The table of planted defects fits the source; scripts/run_mutants.py runs them."""
 
-import re
 import sys
 from pathlib import Path
 
@@ -18,5 +17,3 @@ def test_fragments_occur_once():
         assert set(row) <= {"finds", "file", "original", "mutated", "statement"}, name
         assert row["finds"] and set(row["finds"]) <= set(GENERATORS), name
         assert row["original"] != row["mutated"], name
-        if not row.get("statement"):
-            assert not re.match(r"(if|for|while|switch|return|case)\b", row["original"]) and ";" not in row["original"], f"{name}: no expression"

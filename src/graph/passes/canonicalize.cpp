@@ -122,7 +122,12 @@ class Canonicalizer {
       case OpClass::kCreation:
       case OpClass::kJoin:
       case OpClass::kGather: return std::nullopt;
-      case OpClass::kControl: return node.op == Op::kProject ? project(rw.out(), id, node, in[0]) : std::nullopt;
+      case OpClass::kControl: {
+        if (node.op != Op::kProject) return std::nullopt;
+        const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
+        const ValueId given = handedOn(rw.out(), in[0], index);
+        return given.valid() ? instead(rw.out(), id, node, given) : std::nullopt;
+      }
       case OpClass::kUpdate:
         if (node.op == Op::kStore) return store(rw.out(), in);
         if (!writesBack(rw.out(), node, in)) return std::nullopt;
@@ -131,14 +136,6 @@ class Canonicalizer {
         return in[0];
     }
     FW_UNREACHABLE();
-  }
-
-  /// What a loop hands on from turn to turn is what it was given.
-  std::optional<ValueId> project(Graph& g, ValueId id, const Node& node, ValueId control) const {
-    const Node& loop = g.node(control);
-    const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
-    if (loop.op != Op::kLoop || index >= loop.operands.size()) return std::nullopt;
-    return carriesThrough(*loop.regions[0], index) ? instead(g, id, node, loop.operands[index]) : std::nullopt;
   }
 
   /// A store of what its target held before the call is dropped where no earlier commit has written; elsewhere it

@@ -18,6 +18,14 @@ bool carriesThrough(const Graph& body, size_t index) {
   return node.op == Op::kInput && node.attrs.integer(AttrKey::kIndex) == static_cast<int64_t>(index);
 }
 
+ValueId handedOn(const Graph& graph, ValueId control, size_t index) {
+  const Node& loop = graph.node(control);
+  if (loop.op != Op::kLoop || index >= loop.operands.size()) return {};
+  const Graph& body = *loop.regions[0];
+  const bool answers = index + leadingOutputs(Op::kLoop) < body.outputs().size();
+  return answers && carriesThrough(body, index) ? loop.operands[index] : ValueId();
+}
+
 Layout packedLike(Layout layout) { return layout.packed(); }
 
 Layout memoryLayout(const Node& control, size_t index) {

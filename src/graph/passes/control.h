@@ -18,6 +18,9 @@ inline bool hasRegions(Op op) { return op == Op::kLoop || op == Op::kCond || op 
 ValueId inputOf(const Graph& region, size_t index);
 /// A loop hands this carried value on as it was.
 bool carriesThrough(const Graph& body, size_t index);
+/// What result number `index` of a loop is where its turns only hand it on: what the loop was given. Invalid if they
+/// do not, or `control` is no loop.
+ValueId handedOn(const Graph& graph, ValueId control, size_t index);
 
 /// Packed memory with the axes in the same order.
 Layout packedLike(Layout layout);

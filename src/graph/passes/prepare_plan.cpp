@@ -322,22 +322,21 @@ namespace {
 
 /// The project of a value that a loop hands on is that value.
 absl::Status forwardCarriedThrough(Graph& graph) {
-  absl::flat_hash_map<ValueId, std::vector<bool>> through;
+  bool some = false;
   for (size_t i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(ValueId(i));
     if (node.op != Op::kLoop) continue;
     if (node.regions.size() != 1 || node.regions[0]->outputs().size() != node.operands.size() + 1)
       return absl::InternalError("plan: a loop whose turns answer another number of values than they get");
-    std::vector<bool>& of = through[ValueId(i)];
-    for (size_t k = 0; k < node.operands.size(); ++k) of.push_back(carriesThrough(*node.regions[0], k));
+    some = true;
   }
-  if (through.empty()) return absl::OkStatus();
-  return rewrite(graph, [&](Rewriter& rw, ValueId id) {
+  if (!some) return absl::OkStatus();
+  return rewrite(graph, [](Rewriter& rw, ValueId id) {
     const Node& node = rw.in().node(id);
-    if (node.op == Op::kProject && rw.in().node(node.operands[0]).op == Op::kLoop) {
+    if (node.op == Op::kProject) {
       const auto index = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
-      if (through.at(node.operands[0])[index]) {
-        rw.set(id, rw.map(rw.in().node(node.operands[0]).operands[index]));
+      if (const ValueId given = handedOn(rw.out(), rw.map(node.operands[0]), index); given.valid()) {
+        rw.set(id, given);
         return absl::OkStatus();
       }
     }

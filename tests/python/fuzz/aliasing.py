@@ -13,7 +13,7 @@ import re
 
 import numpy as np
 
-from fuzz.draft import Draft, working
+from fuzz.draft import Draft, filled, working
 from fuzz.program import Program
 
 TYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "u1", "i2", "c16", "?", "f2"]
@@ -220,7 +220,7 @@ class _Focused:
         left, right = self.r.choice([("[:-1]", "[1:]"), ("[1:]", "[:-1]"), ("[:2]", "[1:3]"), ("[::2]", "[::2]"), ("[2:]", "[:-2]"), ("[0]", "[1]"), ("[1:3]", "[:2]"), ("[:-2]", "[2:]")])
         form = form.replace("{left}", left).replace("{right}", right)
         name = self.draft.new("t")
-        return re.sub(r"\{([a-z])\}", lambda found: name if found[1] == "u" else self.r.choice(FOCUS_PARTS[found[1]]), form)
+        return filled(form, lambda word: name if word == "u" else self.r.choice(FOCUS_PARTS[word]))
 
     def suite(self, apart: bool) -> str:
         r = self.r

@@ -5,9 +5,8 @@ reported.
 from __future__ import annotations
 
 import random
-import re
 
-from fuzz.draft import Draft, working
+from fuzz.draft import Draft, filled, working
 from fuzz.program import Program
 
 HEAD = """
@@ -118,9 +117,7 @@ FOCUS_READS = ["{u} = {w} * {n}", "{u} = {w} + {w}", "{u} = {w}.sum()", "kept.ap
 def _focused_fill(r: random.Random, draft: Draft, form: str) -> str:
     parts = {"h": FOCUS_CONDITIONS, "n": ["1", "2", "0.5", "3", "k"], "p": ["p1", "p2"], "w": ["a1", "a1", "b1", "b1", "c1", "p1", "p2"]}
     name = draft.new("t")
-    while (filled := re.sub(r"\{([a-z])\}", lambda found: name if found[1] == "u" else r.choice(parts[found[1]]), form)) != form:
-        form = filled
-    return form
+    return filled(form, lambda word: name if word == "u" else r.choice(parts[word]))
 
 
 def _focused(r: random.Random) -> Program:

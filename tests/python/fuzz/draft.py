@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+import re
 import sys
 import warnings
 
@@ -67,6 +68,13 @@ def working(make, head: str = "", tries: int = 50) -> str:
         except Exception:
             continue
     raise AssertionError(f"no arguments: {text}")
+
+
+def filled(form: str, part) -> str:
+    """The form with what ``part`` answers for every {word} of it, and of what it has answered."""
+    while (longer := re.sub(r"\{([a-z]+)\}", lambda found: part(found[1]), form)) != form:
+        form = longer
+    return form
 
 
 class Draft:

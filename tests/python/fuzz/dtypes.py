@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import functools
 import random
-import re
 
 import numpy as np
 
 import fusewire
-from fuzz.draft import Draft, working
+from fuzz.draft import Draft, filled, working
 from fuzz.program import Program
 
 FLOATS, COMPLEX = ["f2", "f4", "f8"], ["c8", "c16"]
@@ -252,9 +251,7 @@ class _Focused:
         self.shapes = [f"({n},)" for n in r.sample(range(12), 5)] if self.focus == "slices" else [r.choice(shapes)] * 3 + [r.choice(shapes)]
 
     def fill(self, form: str) -> str:
-        while (filled := re.sub(r"\{([a-z]+)\}", lambda found: self.draft.new("t") if found[1] == "u" else self.r.choice(FOCUS_PARTS[found[1]]), form)) != form:
-            form = filled
-        return form
+        return filled(form, lambda word: self.draft.new("t") if word == "u" else self.r.choice(FOCUS_PARTS[word]))
 
     def suite(self, head: str) -> str:
         r, near, shape = self.r, self.r.randrange(100), self.r.choice(self.shapes)

@@ -14,7 +14,7 @@ import re
 
 import numpy as np
 
-from fuzz.draft import Draft, working
+from fuzz.draft import Draft, filled, working
 from fuzz.dtypes import APPROXIMATE
 from fuzz.program import Program
 
@@ -103,7 +103,7 @@ FOCUS_PARTS = {
     "v": ["k", "{t} * k", "{t} * k * {t}", "-{t} * {t}", "{t} * {t} * {t}", "{t} * {t} - k * {t}", "{t} * k - {t} * {t}", "({t} - 1) * ({t} - k)", "k * {t} - {t} * {t}", "{t} * 1e-200 * k", "{t} * {t} + k", "{t} * {n} - {t}", "({t} + {t}) * {t}", "{t} * {t} * k"],
     "c": ["np.float64({n})", "np.float64({n})", "np.float32({n})", "np.float64({n})", "np.full(3, {n})", "np.full(3, {n}, 'f4')"], "n": ["0.0", "-0.0", "1.0", "2.5", "-3.0", "1e300", "1e-300", "1e-200", "1e30", "1e-30", "-1.0", "1e300", "1e-300", "300.0", "1e10", "-1e-200"],
     "h": ["np.float16({m})", "np.full(3, {m}, 'f2')", "np.full(3, np.float16({m}))"], "m": ["60000", "40000", "2", "6e-5", "1e-7", "0.001", "-50000", "0", "1000"],
-    "d": ["np.{j}({w})", "np.full(3, {w}, {j!r})", "np.full(3, np.{j}({w}))"], "w": ["0", "0", "-1", "1", "7", "2", "np.iinfo('{j}').min", "np.iinfo('{j}').min", "np.iinfo('{j}').max"],
+    "d": ["np.{j}({w})", "np.full(3, {w}, '{j}')", "np.full(3, np.{j}({w}))"], "w": ["0", "0", "-1", "1", "7", "2", "np.iinfo('{j}').min", "np.iinfo('{j}').min", "np.iinfo('{j}').max"],
     "s": ["({k} / y[-1])", "(y[-1] / {k})", "np.sqrt(y[-1])", "(y[-1] * 1e200)", "np.float64({k}) / y[-1]", "(y[-1] * y[-1])", "(y[-1] - y[0])", "(y[0] / y[-1] + {k})", "np.log(y[-1])"],
     "z": ["y[-1:] / {k}", "{k} / y", "y / y", "np.sqrt(y)", "y * y", "y * {k}", "np.log(y)", "y - {k}", "y[:1] / {k}"],
 }
@@ -279,17 +279,17 @@ class _Focused:
         self.numbers = r.choice([["2.0"], ["2.0", "1e200"], ["0.5", "0.0"], ["1e-200"], ["2"], ["0", "3"]] if self.focus != "exceptions" else [["0", "3"], ["1", "2"]])
 
     def fill(self, form: str) -> str:
-        while (filled := re.sub(r"\{([a-z]+)\}", self.part, form.replace("{j!r}", "'{j}'"))) != form:
-            form = filled
-        return form
+        return filled(form, self.part)
 
-    def part(self, found: re.Match) -> str:
-        return np.dtype(self.dtype).name if found[1] == "j" else self.draft.new("t") if found[1] == "u" else self.r.choice(FOCUS_PARTS[found[1]])
+    def part(self, word: str) -> str:
+        if word == "j":
+            return np.dtype(self.dtype).name
+        return self.draft.new("t") if word == "u" else self.r.choice(FOCUS_PARTS[word])
 
     def statement(self) -> str:
         form = self.r.choice(self.statements)
         if self.large:   # each array by itself: nothing but its update is left to the end
-            form = re.sub(r"\{(v)\}", self.part, form).replace("{t}", self.r.choice("xy"))
+            form = re.sub(r"\{v\}", lambda _: self.part("v"), form).replace("{t}", self.r.choice("xy"))
         return self.fill(form)
 
     def arguments(self, plants: int) -> str:
