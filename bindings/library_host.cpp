@@ -62,6 +62,7 @@ struct LibraryHost::Arguments final : CallArguments {
   static void point(PyArrayObject_fields* window, const CallArray& array) {
     const size_t bytes = static_cast<size_t>(array.rank) * sizeof(npy_intp);
     if (array.data) window->data = static_cast<char*>(array.data);
+    if (array.rank == 0) return;  // then nobody has a shape
     if (std::memcmp(window->dimensions, array.shape, bytes) == 0 &&
         std::memcmp(window->strides, array.strides, bytes) == 0)
       return;

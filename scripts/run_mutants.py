@@ -111,34 +111,34 @@ def differs(generator: str, seed: int, mutant: int, known: dict) -> bool:
     return known[key]
 
 
-def find(generator: str, mutant: int, count: int, seconds: float, known: dict):
+def find(generator: str, mutant: int, seeds: range, seconds: float, known: dict):
     """The first program that differs by itself, and does not without the mutant, or None; and how many were tried."""
     from fuzz.work import run_many
 
     end = time.monotonic() + seconds
     os.environ["FW_MUTANT"] = str(mutant)
-    for result in run_many(generator, "mixed", range(count)):
+    for result in run_many(generator, "mixed", seeds):
         if result.report.difference and differs(generator, result.seed, mutant, known) and not differs(generator, result.seed, NONE, known):
-            return result, result.seed + 1
+            return result, result.seed + 1 - seeds.start
         os.environ["FW_MUTANT"] = str(mutant)
         if time.monotonic() > end:
-            return None, result.seed + 1
-    return None, count
+            return None, result.seed + 1 - seeds.start
+    return None, len(seeds)
 
 
-def score(generator: str, count: int, seconds: float, only: list[str]) -> tuple[str, int, int, float]:
+def score(generator: str, seeds: range, seconds: float, only: list[str]) -> tuple[str, int, int, float]:
     """Generator, how many were planted and found, and how many programs that took (median)."""
     needed, missed, known = [], [], {}
     for number, (name, row) in enumerate(table().items()):
         if generator not in row["finds"] or (only and name not in only):
             continue
-        first, tried = find(generator, number, count, seconds, known)
+        first, tried = find(generator, number, seeds, seconds, known)
         if first:
             needed.append(tried)
         else:
             missed.append(name)
         print(f"  {name}: " + (f"seed {first.seed}, {first.report.difference[:120]!r}" if first else f"not found in {tried} programs"), flush=True)
-    print(f"{generator}: not found among {count} programs each, or in time: {missed}", flush=True)
+    print(f"{generator}: not found among {len(seeds)} programs each, or in time: {missed}", flush=True)
     return generator, len(needed) + len(missed), len(needed), statistics.median(needed or [0])
 
 
@@ -148,6 +148,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--generator", action="append", default=[])
     parser.add_argument("--count", type=int, default=400, help="programs per mutant at most")
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--seconds", type=float, default=180, help="per mutant at most")
     parser.add_argument("--mutant", action="append", default=[], help="only these")
     options = parser.parse_args()
@@ -155,7 +156,8 @@ def main() -> None:
         build(options.jobs)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(SCRATCH / "site"), str(ROOT / "tests" / "python")])
     sys.path[:0] = os.environ["PYTHONPATH"].split(os.pathsep)
-    results = [score(generator, options.count, options.seconds, options.mutant) for generator in options.generator]
+    seeds = range(options.seed, options.seed + options.count)
+    results = [score(generator, seeds, options.seconds, options.mutant) for generator in options.generator]
     if results:
         print(f"{'generator':12} planted found   %  programs to find (median)")
     for generator, planted, found, programs in results:

@@ -312,7 +312,9 @@ void Graph::canonicalizeSyms() {
     canonicalizeType(*syms_, node.type);
     Attrs attrs;
     for (auto [key, value] : node.attrs.entries()) {
-      if (auto* s = std::get_if<SymId>(&value)) *s = syms_->canonical(*s);
+      // A definition keeps its name though the number is known by now: it still checks the number.
+      auto* s = std::get_if<SymId>(&value);
+      if (s && key != AttrKey::kSymbol) *s = syms_->canonical(*s);
       if (auto* list = std::get_if<SymList>(&value)) {
         for (SymId& s : *list) s = syms_->canonical(s);
       }

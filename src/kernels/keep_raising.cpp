@@ -4,7 +4,8 @@
 // loops of the group, and if one of the axes that the value lacks has size 0, nowhere. Three cases:
 //
 //   no axes       computed in front of all loops anyway; observed there, so that nothing depends on a reader
-//   rows          members of a reduction's group that lack reduced axes only: computed for every row all the same
+//   rows          members of a reduction's group that lack reduced axes only: computed for every row all the same, but
+//                 where whole rows are accumulated (lower_columns.cpp): there, inside the loops over reduced axes
 //   others        the kernel declines where such an axis is empty, and Python runs the call
 //
 // Outputs of a map have a nest of their own. What a commit computes raises nothing, or was checked in a kCheck group.
@@ -39,7 +40,8 @@ absl::flat_hash_set<ValueId> behindReductions(const graph::Graph& graph, const G
 
 }  // namespace
 
-absl::Status keepRaising(KernelBuilder& b, const graph::Graph& graph, const Group& group, GroupEmitter& emitter) {
+absl::Status keepRaising(KernelBuilder& b, const graph::Graph& graph, const Group& group, GroupEmitter& emitter,
+                         Rows rows) {
   if (!emitter.target().reportsFlags) return absl::OkStatus();
   if (group.kind == Group::Kind::kCommit || group.kind == Group::Kind::kJoin) return absl::OkStatus();
   graph::SymContext& syms = b.syms();
@@ -67,8 +69,8 @@ absl::Status keepRaising(KernelBuilder& b, const graph::Graph& graph, const Grou
     }
     // Nobody reads a row where the reduced axis is known to be empty, and the code generator sees that.
     for (int64_t axis : lacking) {
-      const bool row = reduces && contains(group.reducedAxes, axis) && !syms.isConst(group.domain[axis], 0);
-      if (!row && !contains(needed, axis)) needed.push_back(axis);
+      const bool row = contains(group.reducedAxes, axis) && !syms.isConst(group.domain[axis], 0);
+      if (!(row && rows == Rows::kOneByOne) && !contains(needed, axis)) needed.push_back(axis);
     }
   }
   emitter.observeUnused(observed);

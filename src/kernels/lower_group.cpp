@@ -198,7 +198,8 @@ absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan,
   for (ValueId id : group.outputs)
     if (stores) b.declareStored(plan.bufferOf(id, group.region));
   absl::Status status = emitter.collect();
-  if (status.ok() && arithmetic.numbers == Numbers::kNumPy) status = keepRaising(b, graph, group, emitter);
+  if (status.ok() && arithmetic.numbers == Numbers::kNumPy && group.kind != graph::Group::Kind::kReduce)
+    status = keepRaising(b, graph, group, emitter, Rows::kTogether);
   if (!status.ok()) return status;
   switch (group.kind) {
     case graph::Group::Kind::kMap:

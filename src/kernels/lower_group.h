@@ -18,9 +18,16 @@ absl::StatusOr<std::vector<Value>> elementsOf(GroupEmitter& emitter, const std::
 absl::Status buildHeld(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
                        GroupEmitter& emitter, const std::vector<ValueId>& outputs);
 
+/// Where members of a reduction's group that lack its reduced axes are computed.
+enum class Rows {
+  kOneByOne,  ///< in front of the loops over these axes
+  kTogether,  ///< inside of them: whole rows are accumulated; or there is no reduction
+};
+
 /// Keeps the floating-point errors of members that the loops of the kernel compute once per element, or not at all,
 /// while NumPy computes them once, whatever the size of what they are broadcast to. Before any loop is opened.
-absl::Status keepRaising(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter);
+absl::Status keepRaising(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter,
+                         Rows rows);
 
 /// Kernel of a kReduce group.
 absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const graph::Group& group, GroupEmitter& emitter);

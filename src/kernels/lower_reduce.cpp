@@ -549,10 +549,13 @@ absl::Status buildReduce(KernelBuilder& b, const graph::Graph& graph, const grap
   absl::StatusOr<ReduceGroup> g = analyseReduceGroup(graph, group, emitter);
   if (!g.ok()) return g.status();
   if (b.numbers() != Numbers::kNumPy) return RowBuilder(b, graph, group, emitter, *g).run();
+  const bool staged = isStaged(group, graph, *g);
+  const std::optional<ColumnPlan> columns = staged ? std::nullopt : planColumns(graph, group, emitter, *g);
+  if (absl::Status s = keepRaising(b, graph, group, emitter, columns ? Rows::kTogether : Rows::kOneByOne); !s.ok())
+    return s;
   for (const Reduction& r : g->reductions) declineUnitAxes(b, group.domain, r);
-  if (isStaged(group, graph, *g)) return buildStaged(b, graph, group, emitter, *g);
-  if (std::optional<ColumnPlan> columns = planColumns(graph, group, emitter, *g))
-    return buildColumns(b, graph, group, emitter, *g, *columns);
+  if (staged) return buildStaged(b, graph, group, emitter, *g);
+  if (columns) return buildColumns(b, graph, group, emitter, *g, *columns);
   return RowBuilder(b, graph, group, emitter, *g).run();
 }
 

@@ -317,6 +317,33 @@ def test_reports(form):
         compare(form, compiled, {}, action)
 
 
+OF_COLUMNS = {
+    "sum": lambda x, y: (x * (y / y)).sum(axis=0),
+    "any": lambda x, y: (x * (y / y)).any(axis=0),
+    "chosen": lambda x, y: np.where(x > 0, np.sqrt(y - np.inf), 1.0).sum(axis=0),
+    "nonzero": lambda x, y: np.count_nonzero(x * (y / y), axis=0),
+    "several": lambda x, y: ((x * (y / y)).sum(axis=0), (x * (y / y)).prod(axis=0), x * y),
+    "beside": lambda x, y: (x.sum(axis=0), y / y * x),
+    "rows": lambda x, y: (x * (y / y)[:1, None]).sum(axis=1),
+}
+
+
+@pytest.mark.parametrize("name", OF_COLUMNS)
+@pytest.mark.parametrize("shape", [(0, 2), (2, 2), (0, 1), (1, 1), (2, 0)], ids=str)
+def test_columns_of_any_number_of_rows(name, shape):
+    """What every row is multiplied by is computed once, even if there is no row."""
+    form = OF_COLUMNS[name]
+    compiled = fusewire.compile(form, **OPTIONS)
+    for x, y in [(np.ones(shape), np.full(2, np.inf)), (np.ones(shape), np.full(1, np.inf))] * 2:
+        try:
+            np.broadcast_shapes(x.shape, y.shape)
+        except ValueError:
+            continue
+        expected, actual = observed(form, (x, y), {}, "always"), observed(compiled, (x, y), {}, "always")
+        assert list(expected[0]) == list(actual[0])
+        assert_same_value(expected[1], actual[1], 4)
+
+
 @pytest.mark.parametrize("rows", [32, 33, 44])
 def test_a_loop_that_rewrites_its_rows(rows):
     """Variants come and go here; NumPy's reports are the same on the first call and on later ones."""
