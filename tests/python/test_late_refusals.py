@@ -175,3 +175,19 @@ def test_length_along_negative_strides_is_pythons():
     for _ in range(3):
         assert_same_call(f, compiled, (z,))
     assert {b["line"] for b in facts(compiled)["breaks"]} == {f.__code__.co_firstlineno}
+
+
+@pytest.mark.parametrize("turned", [np.s_[::-1], np.s_[::-3], np.s_[::2]], ids=str)
+def test_length_of_written_memory_that_goes_backwards(turned):
+    def scaled(z):
+        z *= 1
+        return np.abs(z)
+
+    def shifted(z):
+        z[1:] = z[:-1] * 2
+        return np.abs(z), np.abs(z[1:])
+    rng = np.random.default_rng(3)
+    for f in (scaled, shifted):
+        compiled = fusewire.compile(f, economy=False)
+        for _ in range(20):
+            assert_same_call(f, compiled, ((rng.standard_normal(40) + 1j * rng.standard_normal(40))[turned],))

@@ -6,6 +6,7 @@
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
 #include "frame_eval/numpy/random.h"
+#include "graph/alias.h"
 #include "graph/support/check.h"
 
 namespace fw::capture::numpy {
@@ -67,7 +68,13 @@ class ArgumentBuilder {
     return {.kind = Kind::kObject, .object = {}, .items = {}, .source = value->source};
   }
 
+  /// A call sees strides, and the bits of some go by them. Memory that goes backwards and has been written here is
+  /// handed over as other memory, which goes forwards.
   LibraryArgument operand(Kind kind, ValueId node) {
+    const graph::Graph& g = trace_.graph();
+    const ValueId base = graph::Footprint(g, node).base();
+    if (g.node(base).op != Op::kInput && g.type(base).layout.negativeAxes != 0)
+      unsupported(std::string(function_) + " of an array that goes backwards and has been written");
     operands_.push_back(node);
     return {kind, static_cast<int>(operands_.size()) - 1, {}, {}};
   }
