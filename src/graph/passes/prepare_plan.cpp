@@ -156,7 +156,7 @@ class Preparer {
     if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
       const bool shares = viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
       const bool copies = shares && overwriting_.outputs().contains(id);
-      if (shares && !copies) borrowed_.insert(id);
+      if ((shares || isView(rw.out(), *now)) && !copies) borrowed_.insert(id);
       rw.set(id, copies ? addCopy(rw.out(), *now, ++copies_, rw.in().type(id).layout) : *now);
       return absl::OkStatus();
     }
