@@ -117,12 +117,12 @@ def find(generator: str, mutant: int, seeds: range, seconds: float, known: dict)
 
     end = time.monotonic() + seconds
     os.environ["FW_MUTANT"] = str(mutant)
-    for result in run_many(generator, "mixed", seeds):
+    for tried, result in enumerate(run_many(generator, "mixed", seeds), 1):
         if result.report.difference and differs(generator, result.seed, mutant, known) and not differs(generator, result.seed, NONE, known):
-            return result, result.seed + 1 - seeds.start
+            return result, tried
         os.environ["FW_MUTANT"] = str(mutant)
         if time.monotonic() > end:
-            return None, result.seed + 1 - seeds.start
+            return None, tried
     return None, len(seeds)
 
 

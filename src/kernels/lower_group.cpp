@@ -199,7 +199,7 @@ absl::StatusOr<Kernel> build(const graph::Graph& graph, const graph::Plan& plan,
     if (stores) b.declareStored(plan.bufferOf(id, group.region));
   absl::Status status = emitter.collect();
   if (status.ok() && arithmetic.numbers == Numbers::kNumPy && group.kind != graph::Group::Kind::kReduce)
-    status = keepRaising(b, graph, group, emitter, Rows::kTogether);
+    status = keepRaising(b, graph, group, emitter, Rows::kOneByOne);
   if (!status.ok()) return status;
   switch (group.kind) {
     case graph::Group::Kind::kMap:

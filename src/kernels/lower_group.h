@@ -18,10 +18,10 @@ absl::StatusOr<std::vector<Value>> elementsOf(GroupEmitter& emitter, const std::
 absl::Status buildHeld(KernelBuilder& b, const graph::Graph& graph, const graph::Plan& plan, const graph::Group& group,
                        GroupEmitter& emitter, const std::vector<ValueId>& outputs);
 
-/// Where members of a reduction's group that lack its reduced axes are computed.
+/// Where members of a reduction's group that lack its reduced axes are computed; without a reduction there are none.
 enum class Rows {
   kOneByOne,  ///< in front of the loops over these axes
-  kTogether,  ///< inside of them: whole rows are accumulated; or there is no reduction
+  kTogether,  ///< inside of them: whole rows are accumulated
 };
 
 /// Keeps the floating-point errors of members that the loops of the kernel compute once per element, or not at all,

@@ -6,8 +6,8 @@
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
 #include "frame_eval/numpy/random.h"
-#include "graph/alias.h"
 #include "graph/support/check.h"
+#include "graph/views.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -72,7 +72,7 @@ class ArgumentBuilder {
   /// handed over as other memory, which goes forwards.
   LibraryArgument operand(Kind kind, ValueId node) {
     const graph::Graph& g = trace_.graph();
-    const ValueId base = graph::Footprint(g, node).base();
+    const ValueId base = graph::viewBase(g, node);
     if (g.node(base).op != Op::kInput && g.type(base).layout.negativeAxes != 0)
       unsupported(std::string(function_) + " of an array that goes backwards and has been written");
     operands_.push_back(node);

@@ -282,7 +282,7 @@ class Preparer {
   absl::flat_hash_set<ValueId> underOutput_;
   absl::flat_hash_set<ValueId> viewed_;             // what outputs are views of
   absl::flat_hash_map<ValueId, ValueId> storedIn_;  // by value: the update that has stored it last
-  absl::flat_hash_set<ValueId> borrowed_;           // reductions over axes of one element: their operand's memory
+  absl::flat_hash_set<ValueId> borrowed_;           // reductions over axes of one element: memory of others
   Writes writes_;                                   // by the commits so far
   int64_t copies_ = 0;  // the latest number of a copy: capture, too, keeps copies apart by numbers
   const Overwriting overwriting_;
