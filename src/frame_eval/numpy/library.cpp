@@ -17,7 +17,11 @@ using Kind = LibraryArgument::Kind;
 
 class ArgumentBuilder {
  public:
-  ArgumentBuilder(Trace& trace, std::string_view function) : trace_(trace), function_(function) {}
+  /// `quiet`: it moves, compares or counts.
+  ArgumentBuilder(Trace& trace, std::string_view function, bool quiet)
+      : trace_(trace),
+        function_(function),
+        quiet_(quiet) {}
 
   LibraryArgument build(Value* value) {
     if (generatorOf(trace_, value)) return generator(value);
@@ -68,12 +72,12 @@ class ArgumentBuilder {
     return {.kind = Kind::kObject, .object = {}, .items = {}, .source = value->source};
   }
 
-  /// A call sees strides, and the bits of some go by them. Memory that goes backwards and has been written here is
-  /// handed over as other memory, which goes forwards.
+  /// A call sees strides, and the bits of what computes may go by them. Memory that goes backwards and has been written
+  /// here is handed over as other memory, which goes forwards.
   LibraryArgument operand(Kind kind, ValueId node) {
     const graph::Graph& g = trace_.graph();
     const ValueId base = graph::viewBase(g, node);
-    if (g.node(base).op != Op::kInput && g.type(base).layout.negativeAxes != 0)
+    if (!quiet_ && g.node(base).op != Op::kInput && g.type(base).layout.negativeAxes != 0)
       unsupported(std::string(function_) + " of an array that goes backwards and has been written");
     operands_.push_back(node);
     return {kind, static_cast<int>(operands_.size()) - 1, {}, {}};
@@ -94,6 +98,7 @@ class ArgumentBuilder {
 
   Trace& trace_;
   std::string_view function_;
+  bool quiet_;
   std::vector<ValueId> operands_;
 };
 
@@ -128,7 +133,7 @@ LibraryNode calledBy(Bound& a, bool tuple) {
 }  // namespace
 
 std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResults& makeResults) {
-  ArgumentBuilder builder(trace, what.name);
+  ArgumentBuilder builder(trace, what.name, what.quiet);
   LibraryCall call{std::move(what.function), {}, {}, what.tuple};
   call.quiet = what.quiet;
   call.draws = what.draws;
