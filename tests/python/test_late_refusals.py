@@ -191,3 +191,15 @@ def test_length_of_written_memory_that_goes_backwards(turned):
         compiled = fusewire.compile(f, economy=False)
         for _ in range(20):
             assert_same_call(f, compiled, ((rng.standard_normal(40) + 1j * rng.standard_normal(40))[turned],))
+
+
+@pytest.mark.parametrize("turned", [np.s_[::-1], np.s_[::-3]], ids=str)
+def test_order_of_written_memory_that_goes_backwards(turned):
+    """What moves or compares does not go by the order of memory: no break in front of it."""
+    def ordered(x):
+        x *= 2
+        return np.sort(x), np.argsort(x, kind="stable"), np.searchsorted(np.sort(x), x)
+    compiled = fusewire.compile(ordered, economy=False)
+    for size in (0, 1, 2, 40, 300):
+        assert_same_call(ordered, compiled, (np.random.default_rng(size).standard_normal(size)[turned],))
+    assert not facts(compiled)["breaks"]

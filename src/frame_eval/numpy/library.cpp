@@ -187,9 +187,7 @@ Value* libraryValue(Bound& a, ValueType result) {
 }
 
 Value* quietValue(Bound& a, ValueType result) {
-  Value* value = libraryValue(a, std::move(result));
-  a.trace.libraryCalls.back().quiet = true;
-  return value;
+  return a.trace.arrayOrScalar(decidingCall(a, false, [&](ValueId) { return std::vector{std::move(result)}; })[0]);
 }
 
 }  // namespace fw::capture::numpy
