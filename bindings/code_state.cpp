@@ -49,7 +49,7 @@ RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, Py
     variants_.awaitCode(*overhead_);
   Variant* variant = nullptr;
   TimedRun timed;
-  const Invocation call{.args = slots, .function = reinterpret_cast<PyObject*>(function), .timed = &timed};
+  Invocation call{.args = slots, .function = reinterpret_cast<PyObject*>(function), .timed = &timed};
   const RunOutcome outcome = variants_.run(call, result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(function, slots, result);
   if (timed && outcome == RunOutcome::kDone) timed.end();
@@ -81,7 +81,8 @@ RunOutcome CodeState::miss(PyFunctionObject* function, PyObject* const* slots, P
   }
   if (!added) return RunOutcome::kMiss;
   Variant* variant = nullptr;
-  const RunOutcome outcome = variants_.run({slots, reinterpret_cast<PyObject*>(function)}, result, &variant);
+  Invocation again{slots, reinterpret_cast<PyObject*>(function)};
+  const RunOutcome outcome = variants_.run(again, result, &variant);
   if (outcome == RunOutcome::kMiss) {
     const std::string why = added->explainMiss(slots, reinterpret_cast<PyObject*>(function));
     fail(function, slots, "a new variant rejects its own arguments: " + why);

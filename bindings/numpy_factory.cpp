@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "bindings/array_factory.h"
 #include "bindings/output_memory.h"
 #include "cpython/numpy_api.h"
@@ -11,13 +9,9 @@ namespace {
 class NumpyFactory final : public ArrayFactory {
  public:
   PyObject* allocate(const ArrayShape& shape, size_t bytes) const override {
-    std::optional<PooledAllocation> pooled;
-    if (bytes >= kPooledBytes) {
-      pooled.emplace();
-      if (!pooled->ok()) return nullptr;
-    }
-    if (!runtime::mayAllocate()) return PyErr_NoMemory();
-    return make(shape, nullptr, shape.fortran ? NPY_ARRAY_F_CONTIGUOUS : 0);
+    if (bytes < kPooledBytes) return allocate(shape);
+    const PooledAllocation pooled;
+    return pooled.ok() ? allocate(shape) : nullptr;
   }
   PyObject* view(const ArrayShape& shape, void* data, PyObject* base, bool writeable) const override {
     PyObject* result = make(shape, data, writeable ? NPY_ARRAY_WRITEABLE : 0);
@@ -35,6 +29,10 @@ class NumpyFactory final : public ArrayFactory {
   }
 
  private:
+  static PyObject* allocate(const ArrayShape& shape) {
+    if (!runtime::mayAllocate()) return PyErr_NoMemory();
+    return make(shape, nullptr, shape.fortran ? NPY_ARRAY_F_CONTIGUOUS : 0);
+  }
   static PyObject* make(const ArrayShape& shape, void* data, int flags) {
     PyArray_Descr* descr = PyArray_DescrFromType(shape.typeNumber);  // which the array takes over
     return PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, reinterpret_cast<const npy_intp*>(shape.sizes),

@@ -100,8 +100,8 @@ int Region::run(const CurrentFrame& frame, const Port& port) {
   Variant* variant = nullptr;
   auto* function = reinterpret_cast<PyObject*>(frame.function);
   TimedRun timed;
-  const RunOutcome outcome = variants_.run(
-      {frame.slots, function, frame.slots, &port.answers, openRun.run ? nullptr : &timed}, &result, &variant);
+  Invocation invocation{frame.slots, function, frame.slots, &port.answers, openRun.run ? nullptr : &timed};
+  const RunOutcome outcome = variants_.run(invocation, &result, &variant);
   if (outcome == RunOutcome::kMiss) return miss(frame, port);
   const int answer = finish(outcome, variant, result, frame, port);
   const bool done = outcome == RunOutcome::kDone;
@@ -234,7 +234,7 @@ int Region::miss(const CurrentFrame& frame, const Port& port) {
     ++declines_;
     return kDeclined;
   }
-  const Invocation invocation{frame.slots, reinterpret_cast<PyObject*>(frame.function), frame.slots, &port.answers};
+  Invocation invocation{frame.slots, reinterpret_cast<PyObject*>(frame.function), frame.slots, &port.answers};
   if (variants_.fitsElsewhere(invocation)) return kDeclined;  // stubs of later calls know that end
   const uint64_t kind = kindKey(frame.slots, place_.stackBase);
   if (!owner || variants_.isLeftToPython(kind)) {

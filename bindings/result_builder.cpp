@@ -198,7 +198,7 @@ bool ResultBuilder::allocate(Call& call) const {
   }
   for (size_t i = 0; i < outputs_.size(); ++i)
     if (!allocateOne(call, i)) return false;
-  return allocateCopies(call);
+  return copies_.empty() || allocateCopies(call);
 }
 
 bool ResultBuilder::allocateCopies(Call& call) const {
@@ -429,7 +429,7 @@ PyObject* ResultBuilder::buildResult(Call& call) const {
 
 bool ResultBuilder::leave(Call& call, PyObject** result) const {
   if (late_) program_.run(call.symbols, call.sizes);
-  if (!fillCopies(call)) return false;
+  if (!copies_.empty() && !fillCopies(call)) return false;
   if (!exit_.effects.empty() || !exit_.slots.empty() || exit_.end != capture::ExitPlan::kReturn)
     return leaveRegion(call, result);
   *result = buildResult(call);

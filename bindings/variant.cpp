@@ -1,6 +1,4 @@
-// Building a variant: passes, plan, native code, stub. Running one: a scratch area on the stack, the stub, output
-// arrays, the native function, the result. The run path allocates nothing but the outputs, up to kInlineScratchWords of
-// scratch.
+// Building a variant: passes, plan, native code, stub. How one runs is in variant_run.cpp.
 #include "bindings/variant.h"
 
 #include <algorithm>
@@ -29,12 +27,6 @@
 namespace fw::bindings {
 namespace {
 
-constexpr size_t kInlineScratchWords = 512;
-/// Misses after which the guards are put in the order of their failures, and again after its square.
-constexpr uint64_t kReorderAfter = 64;
-/// After this many declined calls in a row, only one call in kRetryEvery still tries the native code.
-constexpr uint32_t kDeclineStreak = 8, kRetryEvery = 64;
-
 std::vector<std::string_view> splitList(const std::string& text) {
   std::vector<std::string_view> names;
   for (size_t at = 0; at < text.size();) {
@@ -45,7 +37,6 @@ std::vector<std::string_view> splitList(const std::string& text) {
   return names;
 }
 
-std::chrono::nanoseconds plantedDelay{0};
 /// Expressions that are at least 0 in every call that passes the guards: for the proof of accesses.
 std::vector<graph::SymId> guardedExpressions(const guards::GuardSet& guards, graph::SymContext& syms) {
   std::vector<graph::SymId> result;
@@ -66,8 +57,6 @@ std::vector<graph::SymId> guardedExpressions(const guards::GuardSet& guards, gra
 }
 
 }  // namespace
-
-void plantDelay(std::chrono::nanoseconds delay) { plantedDelay = delay; }
 
 Variant::~Variant() = default;
 
@@ -143,11 +132,20 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   if (!stub.ok()) return stub.status();
   v->stub_ = *std::move(stub);
   v->times_.stubMs = watch.lapMs();
-  v->scratchWords_ = v->symbols_ + v->results_->bufferCount() + v->results_->arrayCount() +
-                     v->guards_->inputs.size() * 2 + v->guards_->objects.size() + v->results_->sizeCount() +
-                     v->results_->scalarWords();
-  if (v->extents_) v->scratchWords_ += v->results_->bufferCount() * BufferExtents::kWordsPerBuffer;
+  v->layOutScratch();
   return v;
+}
+
+void Variant::layOutScratch() {
+  size_t words = symbols_;
+  const auto carve = [&](size_t count) { return std::exchange(words, words + count); };
+  scratch_.buffers = carve(results_->bufferCount() * (extents_ ? 1 + BufferExtents::kWordsPerBuffer : 1));
+  scratch_.inputs = carve(guards_->inputs.size() * 2);
+  scratch_.objects = carve(guards_->objects.size());
+  scratch_.sizes = carve(results_->sizeCount());
+  scratch_.scalars = carve(results_->scalarWords());
+  scratch_.arrays = carve(results_->arrayCount());
+  scratch_.words = words;
 }
 
 /// Objects that library calls are given become objects of the frame.
@@ -174,50 +172,6 @@ void Variant::keepInputs() {
   }
 }
 
-RunOutcome Variant::run(const Invocation& call, PyObject** result) {
-  if (scratchWords_ <= kInlineScratchWords) {
-    uint64_t scratch[kInlineScratchWords];
-    return runWithScratch(call, result, scratch);
-  }
-  std::vector<uint64_t> scratch(scratchWords_);
-  return runWithScratch(call, result, scratch.data());
-}
-
-/// Builds the result and does the side effects. Behind commits nothing can be left to Python any more.
-bool Variant::leave(ResultBuilder::Call& call, PyObject** result) const {
-  try {
-    return results_->leave(call, result);
-  } catch (const InternalError& error) {
-    if (plan().commits.empty()) throw;
-    PyErr_Format(PyExc_SystemError, "fusewire: internal error after arrays were written: %s", error.what());
-    return false;
-  }
-}
-
-/// The user vouches for the rest. Side effects rely on every guard.
-const guards::Stub& Variant::essentialStub() {
-  if (!results_->exit().effects.empty()) return *stub_;
-  if (!essentialStub_) {
-    auto made = guards::emitStub(std::make_shared<guards::GuardSet>(essentialGuards(*guards_)));
-    if (!made.ok()) return *stub_;
-    essentialStub_ = *std::move(made);
-  }
-  return *essentialStub_;
-}
-
-/// Guards that fail often move to the front after a while, so that misses become cheap.
-void Variant::countMiss(int64_t failed) {
-  history_.resize(guards_->guards.size());
-  if (failed <= static_cast<int64_t>(history_.size())) ++history_[static_cast<size_t>(failed) - 1];
-  if (++misses_ != kReorderAfter && misses_ != kReorderAfter * kReorderAfter) return;
-  auto set = std::make_shared<guards::GuardSet>(*guards_);
-  guards::reorder(*set, history_);
-  if (auto stub = guards::emitStub(set); stub.ok()) {
-    stub_ = *std::move(stub);
-    guards_ = std::move(set);
-  }
-}
-
 void Variant::findSizes(const graph::Graph& graph) {
   std::vector<int64_t> symbols;
   for (size_t i = 0; i < graph.size(); ++i)
@@ -241,140 +195,6 @@ void Variant::awaitCode() const {
   PyThreadState* const saved = PyEval_SaveThread();
   executable_->wait().IgnoreError();
   PyEval_RestoreThread(saved);
-}
-
-/// The code that was still being made.
-bool Variant::hasCode() {
-  if (errorOnGraphBreak() && isPending()) awaitCode();
-  absl::Status state = executable_->ready();
-  if (absl::IsUnavailable(state) || !isLate_) return !isLate_;  // another thread may have come here meanwhile
-  isLate_ = !state.ok();
-  lost_ = std::move(state);
-  if (isLate_) return false;
-  times_.jit = executable_->timings();
-  times_.compileMs += times_.jit.codegenMs + times_.jit.linkMs;
-  if (const auto call = std::exchange(whenReady_, nullptr)) call(*this);
-  return true;
-}
-
-/// Whether Python runs this call, and if that is to be found out, times whoever runs it.
-bool Variant::leavesToPython(const guards::CallFrame& frame, TimedRun* timed) {
-  unsigned bits = 0;
-  for (const size_t symbol : sizes_) bits += Trial::bitsOf(frame.symbols[symbol]);
-  const unsigned sizeClass = Trial::sizeClass(bits);
-  trial_->count(sizeClass);
-  if (!timed) return trial_->cases()[sizeClass].verdict == Trial::Verdict::kGivenUp;
-  const Trial::Arm arm = trial_->next(sizeClass);
-  if (arm == Trial::Arm::kUntimed) return false;
-  if (arm == Trial::Arm::kGivenUp) {
-    gaveUp_ = sizes_.empty();
-    timed->arm = arm;
-    return true;
-  }
-  *timed = {trial_, sizeClass, arm, TimedRun::Clock::now()};
-  return arm == Trial::Arm::kPython;
-}
-
-RunOutcome Variant::runWithScratch(const Invocation& invocation, PyObject** result, uint64_t* scratch) {
-  auto carve = [&]<class T>(T*, size_t count) {
-    T* part = reinterpret_cast<T*>(scratch);
-    scratch += count;
-    return part;
-  };
-  const size_t bufferCount = results_->bufferCount();
-  guards::CallFrame frame;
-  frame.args = invocation.args;
-  frame.function = invocation.function;
-  frame.symbols = carve(static_cast<int64_t*>(nullptr), symbols_);
-  frame.buffers =
-      carve(static_cast<void**>(nullptr), bufferCount * (extents_ ? 1 + BufferExtents::kWordsPerBuffer : 1));
-  frame.scalars = carve(static_cast<uint64_t*>(nullptr), guards_->inputs.size() * 2);
-  frame.objects = carve(static_cast<PyObject**>(nullptr), guards_->objects.size());
-
-  const guards::Stub& stub = stanceWord() != 0 && skipGuards() && invocation.alone ? essentialStub() : *stub_;
-  if (const int64_t failed = stub.entry()(&frame); failed != 0) {
-    if (&stub == stub_.get()) countMiss(failed);
-    return RunOutcome::kMiss;
-  }
-  if (isLate_ && !hasCode()) [[unlikely]]
-    return RunOutcome::kNotYet;
-  if (trial_ && leavesToPython(frame, invocation.timed)) return RunOutcome::kDeclined;
-  if (declinesInARow_ >= kDeclineStreak && ++declinesInARow_ % kRetryEvery) return RunOutcome::kDeclined;
-
-  HeldLocks locks;
-  const capture::ExitPlan& exit = results_->exit();
-  if (!exit.locks.empty() && !locks.take(frame.objects, exit.locks)) {
-    ++declines_;
-    return RunOutcome::kDeclined;
-  }
-  ResultBuilder::Call call;
-  call.locks = &locks;
-  call.symbols = frame.symbols;
-  call.buffers = frame.buffers;
-  call.objects = frame.objects;
-  call.slots = invocation.slots;
-  call.sizes = carve(static_cast<int64_t*>(nullptr), results_->sizeCount());
-  call.scalars = carve(static_cast<uint64_t*>(nullptr), results_->scalarWords());
-  call.arrays = carve(static_cast<PyArrayObject**>(nullptr), results_->arrayCount());
-  std::memset(call.arrays, 0, results_->arrayCount() * sizeof(void*));
-  for (const size_t symbol : boundSymbols_) frame.symbols[symbol] = 0;
-  const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
-
-  if (!results_->allocate(call)) return RunOutcome::kError;
-  if (extents_) extents_->fill(frame, call);
-  if (plantedDelay.count() > 0) [[unlikely]]
-    std::this_thread::sleep_for(plantedDelay);
-  CallPolicy policy({frame.objects, guards_->objects.size()}, frame.function);
-  if (holdsObjects_) policy.hold();
-  runtime::Context context{frame.symbols, frame.buffers};
-  std::optional<LibraryHost> host;
-  std::optional<CupyHost> device;
-  if (onDevice_) {
-    policy.hold();  // CuPy's allocators may be Python code
-    context.host =
-        &device.emplace(CupyHost::Surroundings{library_, policy, call.arrays, frame.objects, device_, !exit.atomic});
-    if (!device->ok() || !isCurrentDevice(device_)) {
-      ++declines_;
-      return RunOutcome::kDeclined;
-    }
-  } else if (asksHost_) {
-    context.host = &host.emplace(library_, policy, call.arrays, frame.objects, !exit.atomic);
-  }
-  const runtime::Transaction::Work work{results_->workspaceBytes(call), call.outputBytes, !exit.atomic};
-  std::optional<runtime::PartMeter::Run> metered;
-  if (CallWatch::isWatching() && executable_->meter()) [[unlikely]]
-    metered.emplace(*executable_->meter(), context);
-  const runtime::Outcome outcome = transaction_.run(*executable_, context, work, policy);
-  metered.reset();
-  if (outcome != runtime::Outcome::kDone && host) host->takeBackDraws();
-  switch (outcome) {
-    case runtime::Outcome::kDone: break;
-    case runtime::Outcome::kOutside:
-      FW_CHECK_MSG(false, "an access would have gone outside of its array, and was not made\n" + planText_);
-    case runtime::Outcome::kDeclined:
-      if ((host && host->restoreError()) || (device && device->restoreError())) return RunOutcome::kError;
-      ++declinesInARow_;
-      ++declines_;
-      return RunOutcome::kDeclined;
-    case runtime::Outcome::kNotYet: return RunOutcome::kNotYet;
-    case runtime::Outcome::kOutOfMemory:
-      if (!device || !device->restoreMemoryError()) PyErr_NoMemory();
-      return RunOutcome::kError;
-    case runtime::Outcome::kFailed:
-      ++hits_;
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "CUDA failed while arrays were written");
-      return RunOutcome::kError;
-  }
-  declinesInARow_ = 0;
-  ++hits_;
-  host.reset();
-  if (results_->hasNumbersToRead()) {
-    const auto read = [&](void* to, const void* from, size_t bytes) { return device->read(to, from, bytes); };
-    if (!results_->readNumbers(call, read)) return RunOutcome::kError;
-  }
-  if (!leave(call, result)) return RunOutcome::kError;
-  locks.keep();
-  return RunOutcome::kDone;
 }
 
 /// A CallFrame with memory of its own, for runs of the guards outside of a call.

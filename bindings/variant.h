@@ -37,7 +37,8 @@ struct Invocation {
   /// and variants that leave by it do not run. Null for whole functions.
   const std::vector<int>* answers = nullptr;
   TimedRun* timed = nullptr;  ///< out: the run is being timed, or Python's, if it is declined
-  bool alone = false;         ///< there is no other variant to tell this one from (see skipGuards() in stance.h)
+  bool alone =
+      false;  ///< set by VariantSet: there is no other variant to tell this one from (see skipGuards() in stance.h)
   bool knows(int end) const { return !answers || (end < static_cast<int>(answers->size()) && (*answers)[end] >= 0); }
 };
 
@@ -121,7 +122,22 @@ class Variant {
   void findSizes(const graph::Graph& graph);
   bool leavesToPython(const guards::CallFrame& frame, TimedRun* timed);
   bool hasCode();
+  void layOutScratch();
   RunOutcome runWithScratch(const Invocation& call, PyObject** result, uint64_t* scratch);
+  /// What else a call has, apart from what its guards find.
+  struct Surroundings {
+    PyObject** slots;  ///< regions: of the frame
+    HeldLocks* locks = nullptr;
+  };
+  RunOutcome compute(guards::CallFrame& frame, Surroundings around, uint64_t* scratch, PyObject** result);
+  RunOutcome runWithHost(ResultBuilder::Call& call, runtime::Context& context, CallPolicy& policy);
+  RunOutcome runOnDevice(ResultBuilder::Call& call, runtime::Context& context, CallPolicy& policy);
+  runtime::Outcome transact(const ResultBuilder::Call& call, runtime::Context& context, CallPolicy& policy);
+  /// What the end of a transaction is to the caller.
+  RunOutcome ended(runtime::Outcome outcome) {
+    return outcome == runtime::Outcome::kDone ? RunOutcome::kDone : notDone(outcome);
+  }
+  RunOutcome notDone(runtime::Outcome outcome);
 
   std::shared_ptr<guards::GuardSet> guards_;
   std::unique_ptr<guards::Stub> stub_;
@@ -146,7 +162,11 @@ class Variant {
   uint64_t misses_ = 0;
   std::vector<uint32_t> history_;  ///< failures of each guard
   size_t symbols_ = 0;             ///< those that the guards find, then those that the code binds
-  size_t scratchWords_ = 0;
+  /// Where each part of a call's scratch area begins, in words; symbols stand at 0.
+  struct Scratch {
+    size_t buffers, inputs, objects, sizes, scalars, arrays;
+    size_t words;  ///< of all
+  } scratch_{};
   bool onDevice_ = false;      ///< the arrays of its calls are on a device
   int device_ = -1;            ///< which
   bool holdsObjects_ = false;  ///< some object of a call has no other owner that is known to last

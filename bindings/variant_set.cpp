@@ -92,16 +92,15 @@ uint64_t kindKey(PyObject* const* slots, int count) {
   return hash;
 }
 
-RunOutcome VariantSet::run(const Invocation& call, PyObject** result, Variant** ran) {
+RunOutcome VariantSet::run(Invocation& call, PyObject** result, Variant** ran) {
   Scope scope(activeCalls_);
-  Invocation one = call;
-  one.alone = variants_.size() == 1;
+  call.alone = variants_.size() == 1;
   for (size_t i = 0; i < variants_.size(); ++i) {
     Variant* variant = variants_[i].get();  // alive while activeCalls_ counts us, even if a thread clears the set
     if (variant->hasGivenUp() || !call.knows(variant->endIndex) || overlooksMarks(*variant, call)) continue;
     try {
       failIfPlanted(Planted::kRun);
-      const RunOutcome outcome = CallWatch::current() ? runWatched(*variant, one, result) : variant->run(one, result);
+      const RunOutcome outcome = CallWatch::current() ? runWatched(*variant, call, result) : variant->run(call, result);
       if (outcome == RunOutcome::kMiss) continue;
       if (outcome == RunOutcome::kNotYet && !variant->lost().ok()) {
         lost_ = failedCompile(variant->lost());

@@ -33,7 +33,7 @@ class VariantSet {
 
   /// Runs the first variant whose guards pass; kMiss if none does. A failed check of ours retires the variant and
   /// declines.
-  RunOutcome run(const Invocation& call, PyObject** result, Variant** ran);
+  RunOutcome run(Invocation& call, PyObject** result, Variant** ran);
 
   /// For somebody who wants to see what compiled code does: waits for all that is being made.
   void awaitCode(Overhead& account);

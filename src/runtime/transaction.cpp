@@ -37,6 +37,17 @@ class Unlocked {
   Policy* policy_;
 };
 
+template <class Work>
+auto unlocked(Policy& policy, bool unlock, Work work) {
+  const Unlocked scope(policy, unlock);
+  return work();
+}
+
+bool isRefused(int32_t status, Policy& policy) {
+  if (status == 0 || (status & kStatusOutside)) return false;
+  return (status & kStatusDoubt) || policy.mustReport(status);
+}
+
 /// It may have to be made first.
 const Executable* exactly(const Executable& executable, int32_t status, bool unlock, Policy& policy) {
   const Unlocked unlocked(policy, unlock);
@@ -134,35 +145,43 @@ Outcome Transaction::runOnDevice(const Executable& executable, Context& context,
 Outcome Transaction::run(const Executable& executable, Context& context, const Work& work, Policy& policy) const {
   if (executable.plan().target.space == graph::MemorySpace::kDevice)
     return runOnDevice(executable, context, work, policy);
-  alignas(64) std::byte near[kNearBytes];  // not initialised
-  const bool fits = work.workspaceBytes <= kNearBytes;
-  const Workspace workspace(fits ? 0 : work.workspaceBytes);
+  if (work.workspaceBytes == 0) return runOnHost(executable, context, work, policy);
+  if (work.workspaceBytes <= kNearBytes) return runNear(executable, context, work, policy);
+  const Workspace workspace(work.workspaceBytes);
   if (!workspace.ok()) return Outcome::kOutOfMemory;
-  context.workspace = work.workspaceBytes > 0 && fits ? near : workspace.data();
-  const bool unlock = work.mayUnlock && work.workspaceBytes + work.resultBytes >= kUnlockBytes;
-  const auto run = [&](auto compute) {
-    const Unlocked unlocked(policy, unlock);
-    return compute();
-  };
-  if (executable.plan().rewrites) context.reported = reported(policy);
-  int32_t status = run([&] { return executable.compute(context); });
-  const auto isRefused = [&] {
-    if (status == 0 || (status & kStatusOutside)) return false;
-    return (status & kStatusDoubt) || policy.mustReport(status);
-  };
-  bool refused = isRefused();
-  if (const Executable* exact = refused ? exactly(executable, status, work.mayUnlock, policy) : nullptr) {
-    if (context.host) context.host->beginAgain();
-    status = run([&] { return exact->compute(context); });
-    refused = isRefused();
-  }
-  if (status & kStatusOutside) return Outcome::kOutside;
-  if (refused) return Outcome::kDeclined;
-  if (executable.plan().commits.empty()) return Outcome::kDone;
+  context.workspace = workspace.data();
+  return runOnHost(executable, context, work, policy);
+}
 
+/// Apart, for calls without a workspace would have these bytes in their frame, too.
+[[gnu::noinline]] Outcome Transaction::runNear(const Executable& executable, Context& context, const Work& work,
+                                               Policy& policy) const {
+  alignas(64) std::byte near[kNearBytes];  // not initialised
+  context.workspace = near;
+  return runOnHost(executable, context, work, policy);
+}
+
+Outcome Transaction::runOnHost(const Executable& executable, Context& context, const Work& work, Policy& policy) const {
+  const bool unlock = work.mayUnlock && work.workspaceBytes + work.resultBytes >= kUnlockBytes;
+  if (executable.plan().rewrites) context.reported = reported(policy);
+  int32_t status = unlocked(policy, unlock, [&] { return executable.compute(context); });
+  if (status != 0) [[unlikely]] {
+    if (const Executable* exact =
+            isRefused(status, policy) ? exactly(executable, status, work.mayUnlock, policy) : nullptr) {
+      if (context.host) context.host->beginAgain();
+      status = unlocked(policy, unlock, [&] { return exact->compute(context); });
+    }
+    if (status & kStatusOutside) return Outcome::kOutside;
+    if (isRefused(status, policy)) return Outcome::kDeclined;
+  }
+  return executable.plan().commits.empty() ? Outcome::kDone : commit(executable, context, work, unlock, policy);
+}
+
+Outcome Transaction::commit(const Executable& executable, Context& context, const Work& work, bool unlock,
+                            Policy& policy) const {
   Watch watch;
   if (!executable.deferred().empty() && !this->watch(executable, context, work.resultBytes, policy, watch)) {
-    const int32_t raised = run([&] { return executable.check(context); });
+    const int32_t raised = unlocked(policy, unlock, [&] { return executable.check(context); });
     if (raised & kStatusOutside) return Outcome::kOutside;
     if (raised != 0 && policy.mustReport(raised)) return Outcome::kDeclined;
   }

@@ -58,6 +58,9 @@ class Transaction {
   struct Watch;
   bool watch(const Executable& executable, const Context& context, int64_t bytes, Policy& policy, Watch& watch) const;
   Outcome runOnDevice(const Executable& executable, Context& context, const Work& work, Policy& policy) const;
+  Outcome runNear(const Executable& executable, Context& context, const Work& work, Policy& policy) const;
+  Outcome runOnHost(const Executable& executable, Context& context, const Work& work, Policy& policy) const;
+  Outcome commit(const Executable& executable, Context& context, const Work& work, bool unlock, Policy& policy) const;
   Outcome store(const Executable& executable, Context& context, Watch& watch, bool unlock, Policy& policy) const;
 
   std::optional<CommitReporter> reporter_;
