@@ -448,7 +448,8 @@ class ExitBuilder {
     if (auto it = fresh_.find(value); it != fresh_.end()) return it->second;
     ValueId id = value->node;
     OpClass cls = graph::info(trace_.graph().node(id).op).cls;
-    bool borrowed = cls == OpClass::kView || trace_.graph().node(id).op == Op::kInput;
+    const bool borrowed = cls == OpClass::kView || trace_.graph().node(id).op == Op::kInput ||
+                          (!value->returned && trace_.isReturned(id));  // which may be a view of what the library made
     if (borrowed) id = copyOf(id);
     while (taken_.contains(id)) id = copyOf(id);
     taken_[id] = true;

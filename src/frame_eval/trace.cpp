@@ -88,12 +88,18 @@ void Trace::useArrays(const guards::ArrayLibrary& library) {
   hasArrays_ = true;
 }
 
+bool Trace::isReturned(graph::ValueId node) const {
+  if (!node.valid() || graph_.node(node).op != graph::Op::kProject) return false;
+  return graph_.node(graph_.node(node).operands[0]).op == graph::Op::kCall;
+}
+
 Value* Trace::array(graph::ValueId node, Value* base) {
   hasArrays_ = true;
   Value* v = make(ValueKind::kArray);
   v->node = node;
   v->base = base;
   if (base) v->frozen = base->frozen;
+  v->returned = !base && isReturned(node);
   return v;
 }
 

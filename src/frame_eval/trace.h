@@ -46,6 +46,7 @@ class Trace {
   Value* constant(PyObject* borrowed);  ///< known object
   Value* constant(Ref owned);
   Value* array(graph::ValueId node, Value* base = nullptr);
+  bool isReturned(graph::ValueId node) const;  ///< an array as a library call returns it
   /// A result that NumPy would return as a scalar if its rank is 0, else as an array.
   Value* arrayOrScalar(graph::ValueId node);
   Value* number(ValueKind kind, graph::ValueId node);  ///< kArrayScalar, kPyFloat, kPyBool, kPyComplex

@@ -101,6 +101,7 @@ struct Value {
                            ///< kIterator: the list or tuple it walks, read as it goes;
                            ///< kDataInt: what a loop has given, from which it has come by `growth`
   bool frozen = false;     ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
+  bool returned = false;   ///< kArray: a library call has returned this very array
   bool joined = false;     ///< kArray: has the content of one array or of another (branches.h);
                            ///< kPyBool: a bool or a np.bool_, good for decisions only
   Value* which = nullptr;  ///< kArrayScalar: a number of one of several classes, or None; the kDataInt that says which,

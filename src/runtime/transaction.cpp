@@ -166,13 +166,14 @@ Outcome Transaction::runOnHost(const Executable& executable, Context& context, c
   if (executable.plan().rewrites) context.reported = reported(policy);
   int32_t status = unlocked(policy, unlock, [&] { return executable.compute(context); });
   if (status != 0) [[unlikely]] {
-    if (const Executable* exact =
-            isRefused(status, policy) ? exactly(executable, status, work.mayUnlock, policy) : nullptr) {
+    bool refused = isRefused(status, policy);
+    if (const Executable* exact = refused ? exactly(executable, status, work.mayUnlock, policy) : nullptr) {
       if (context.host) context.host->beginAgain();
       status = unlocked(policy, unlock, [&] { return exact->compute(context); });
+      refused = isRefused(status, policy);
     }
     if (status & kStatusOutside) return Outcome::kOutside;
-    if (isRefused(status, policy)) return Outcome::kDeclined;
+    if (refused) return Outcome::kDeclined;
   }
   return executable.plan().commits.empty() ? Outcome::kDone : commit(executable, context, work, unlock, policy);
 }

@@ -409,3 +409,30 @@ def test_in_branches_on_data():
         plain = compare.run(chosen, (x, other))
         if plain.error is None:
             compare.assert_same_call(chosen, compiled, (x, other))
+
+
+@pytest.mark.parametrize("call", ["np.kron(v, w)", "np.tile(v, 2)", "np.roll(v[::-1], 1)", "np.cross(v[:3], w[:3])", "np.repeat(v, 2)", "np.sort(v)",
+                                  "np.nanmedian(x, 0)", "np.tensordot(x, x, 1)", "np.linalg.eigvals(x)"])
+def test_an_array_that_takes_a_result_over_is_no_view(call):
+    """Some functions answer views of what they have made. Those leave as they are; what such a result was copied into
+    has no base, whichever of them leave, and in which order."""
+    source = f"""
+def f(v, w, x):
+    r = {call}
+    t = np.empty_like(r)
+    t[...] = r
+    return LEAVE
+"""
+    rng = np.random.default_rng(5)
+    v, w, x = rng.random(6), rng.random(6), rng.random((4, 4)) + np.eye(4)
+    for leave in ("t", "r", "(r, t)", "(t, r)", "(t, r.copy())", "(r, r.copy(), t[1:])", "(t[1:], r)"):
+        scope = {"np": np}
+        exec(source.replace("LEAVE", leave), scope)
+        compiled = fusewire.compile(scope["f"], economy=False, warm_up=0)
+        expected = scope["f"](v, w, x)
+        for _ in range(3):
+            result = compiled(v, w, x)
+            compare.assert_same_value(expected, result, 4)
+            for one, other in zip(expected if isinstance(expected, tuple) else [expected], result if isinstance(result, tuple) else [result]):
+                assert (one.base is None) == (other.base is None), leave
+                assert one.flags.owndata == other.flags.owndata, leave
