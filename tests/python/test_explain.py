@@ -42,7 +42,7 @@ def opening_of(text):
 
 
 def test_a_compiled_function():
-    f = fusewire.compile(whole)
+    f = fusewire.compile(whole, economy=True)
     for _ in range(120):
         f(X, 2.0)
     explanation = fusewire.explain(f)(X, 2.0)
@@ -185,7 +185,7 @@ def test_left_to_python():
         print(end="")
         return y
 
-    f, g = fusewire.compile(whole), fusewire.compile(apart)
+    f, g = fusewire.compile(whole, economy=True), fusewire.compile(apart, economy=True)
     _fusewire.plant_delay(60_000)
     try:
         for _ in range(150):

@@ -39,9 +39,9 @@ def write(folder, text=MODULE, name="cli_module"):
     (folder / f"{name}.py").write_text(text)
 
 
-def cli(folder, *arguments):
+def cli(folder, *arguments, **settings):
     return subprocess.run([sys.executable, "-m", "fusewire", *arguments], cwd=folder, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **settings})
 
 
 def test_text(tmp_path):
@@ -160,7 +160,7 @@ def test_functions_of_files(tmp_path):
     """The main part of the file does not run, and its module does not see the arguments of the command."""
     (tmp_path / "inner").mkdir()
     write(tmp_path / "inner", SCRIPT, "script")
-    result = cli(tmp_path, "explain", "inner/script.py:scaled", "--args", "np.ones(1000), 2.0")
+    result = cli(tmp_path, "explain", "inner/script.py:scaled", "--args", "np.ones(1000), 2.0", FUSEWIRE_ECONOMY="1")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("arguments []\nscaled (") and "\nmain\n" not in result.stdout
     assert "compiled" in result.stdout and "not measured" not in result.stdout, result.stdout
