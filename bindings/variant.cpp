@@ -3,18 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <optional>
-#include <thread>
+#include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
-#include "bindings/call_policy.h"
-#include "bindings/call_watch.h"
 #include "bindings/cuda_device.h"
-#include "bindings/cupy_host.h"
-#include "bindings/held_locks.h"
-#include "bindings/stance.h"
 #include "graph/passes/pass_manager.h"
 #include "graph/support/check.h"
 #include "graph/support/event.h"

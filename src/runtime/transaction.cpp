@@ -50,8 +50,7 @@ bool isRefused(int32_t status, Policy& policy) {
 
 /// It may have to be made first.
 const Executable* exactly(const Executable& executable, int32_t status, bool unlock, Policy& policy) {
-  const Unlocked unlocked(policy, unlock);
-  return executable.exact(status);
+  return unlocked(policy, unlock, [&] { return executable.exact(status); });
 }
 
 int32_t reported(Policy& policy) {
