@@ -16,8 +16,8 @@ from textbook import PROGRAMS  # noqa: E402 - what is measured is what is tested
 BROKEN = {}
 # One region, or too long to capture: the limit is in seconds, which a busy machine has fewer of.
 SOMETIMES = {"cnn", "modified_gram_schmidt", "n_body_pairs"}
-# exp, sin and cos of another library: their last place, and sums of it.
-ROUNDED = {"attitude", "bilateral", "binomial_option", "black_scholes_explicit", "black_scholes_paths", "dft", "fft", "histogram_entropy", "hmm_forward", "hmm_forward_elements",
+# exp, sin, cos and powers of numbers of another library (0.09 % of the squares that C's pow gives are not x * x): their last place, and sums of it.
+ROUNDED = {"attitude", "bilateral", "binomial_option", "black_scholes_explicit", "black_scholes_paths", "closest_pair", "dft", "fft", "histogram_entropy", "hmm_forward", "hmm_forward_elements",
            "ising_checkerboard", "ising_flips", "hough_lines", "logistic_regression", "mlp", "mlp_softmax", "n_body_frames", "option_price", "simpson"}
 # Programs whose work grows with a power of the size.
 SMALLER = {"cavity_flow", "conv2d_bias", "floyd_warshall", "lu_elements", "modified_gram_schmidt", "product", "red_black_sor", "syrk", "trmm"}
