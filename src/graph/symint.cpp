@@ -45,6 +45,8 @@ std::optional<int64_t> SymContext::asConst(SymId id) const {
 }
 
 SymId SymContext::add(SymId a, SymId b) {
+  if (isConst(a, 0)) return b;
+  if (isConst(b, 0)) return a;
   SymAlgebra algebra(*this);
   std::optional<SymPoly> sum = algebra.add(algebra.poly(a), algebra.poly(b));
   return sum ? algebra.fromPoly(*sum) : algebra.opaque(SymOp::kAdd, {a, b});
@@ -53,12 +55,17 @@ SymId SymContext::add(SymId a, SymId b) {
 SymId SymContext::neg(SymId a) { return mul(constant(-1), a); }
 
 SymId SymContext::sub(SymId a, SymId b) {
+  if (isConst(b, 0)) return a;
+  if (a == b) return constant(0);
   SymAlgebra algebra(*this);
   std::optional<SymPoly> difference = algebra.add(algebra.poly(a), algebra.poly(b), -1);
   return difference ? algebra.fromPoly(*difference) : algebra.opaque(SymOp::kAdd, {a, neg(b)});
 }
 
 SymId SymContext::mul(SymId a, SymId b) {
+  if (isConst(a, 1)) return b;
+  if (isConst(b, 1)) return a;
+  if (isConst(a, 0) || isConst(b, 0)) return constant(0);
   SymAlgebra algebra(*this);
   std::optional<SymPoly> product = algebra.mul(algebra.poly(a), algebra.poly(b));
   return product ? algebra.fromPoly(*product) : algebra.opaque(SymOp::kMul, {a, b});

@@ -1,5 +1,5 @@
-// Most accesses run over all of their buffer, element by element: that is seen by comparing the loops with the buffer's
-// axes. For any other there is a PlaceProver, with a symbol for the index of every loop around.
+// Most accesses run over their buffer element by element, in one go or in tiles: that is seen by comparing the loops
+// with the buffer's axes. For any other there is a PlaceProver, with a symbol for the index of every loop around.
 #include "kernels/access_proof.h"
 
 #include <algorithm>
@@ -46,6 +46,26 @@ struct AccessProver::Walk {
   size_t find(AxisId axis) const {
     const auto at = std::find_if(loops.begin(), loops.end(), [&](const Loop& l) { return l.stmt->axis == axis; });
     return static_cast<size_t>(at - loops.begin());
+  }
+
+  /// Whether `id` is seen to be at least 0: constants, parameters, indices of open loops, sums and products of these.
+  bool isNonNegative(ExprId id) const {
+    const Expr& e = kernel.exprs[id.index];
+    const auto both = [&] { return isNonNegative(e.operands[0]) && isNonNegative(e.operands[1]); };
+    if (e.op == ScalarOp::kConst) return static_cast<int64_t>(e.imm) >= 0;
+    if (e.op == ScalarOp::kParam) return owner.syms_.range(e.sym).lo >= 0 && owner.isKnown(e.sym);
+    if (e.op == ScalarOp::kAxis) {
+      const size_t number = find(e.axis);
+      return number < loops.size() && isNonNegative(loops[number].stmt->lower);
+    }
+    return (e.op == ScalarOp::kAdd || e.op == ScalarOp::kMul) && both();
+  }
+
+  /// Whether `id` is seen to be at most `size`: it is, or a minimum with it.
+  bool isAtMost(ExprId id, SymId size) const {
+    const Expr& e = kernel.exprs[id.index];
+    if (e.op == ScalarOp::kParam) return e.sym == size;
+    return e.op == ScalarOp::kMinSecond && (isAtMost(e.operands[0], size) || isAtMost(e.operands[1], size));
   }
 
   /// Tells the PlaceProver of all open loops.
@@ -146,8 +166,8 @@ std::vector<uint32_t> AccessProver::unproved(const Kernel& kernel) {
   return std::move(walk.unproved);
 }
 
-/// Every loop runs from 0 over all of another axis of the buffer, and no axis is left out.
-bool AccessProver::coversBuffer(const Walk& walk, const Access& a, int64_t bytes) const {
+/// Every loop runs over another axis of the buffer or a part of it, and no axis is left out.
+bool AccessProver::runsAlongAxes(const Walk& walk, const Access& a, int64_t bytes) const {
   const graph::Buffer& buffer = plan_.buffers[a.buffer.index];
   if (!syms_.isConst(a.offset, 0) || bytes > graph::itemSize(buffer.dtype)) return false;
   if (a.terms.size() != buffer.shape.size() || a.terms.size() > 32) return false;
@@ -155,11 +175,10 @@ bool AccessProver::coversBuffer(const Walk& walk, const Access& a, int64_t bytes
   for (const Access::Term& t : a.terms) {
     const size_t number = walk.find(t.axis);
     if (number == walk.loops.size()) return false;
-    const Expr& lower = walk.kernel.exprs[walk.loops[number].stmt->lower.index];
-    const Expr& upper = walk.kernel.exprs[walk.loops[number].stmt->upper.index];
-    if (lower.op != ScalarOp::kConst || lower.imm != 0 || upper.op != ScalarOp::kParam) return false;
+    const Stmt& loop = *walk.loops[number].stmt;
+    if (!walk.isNonNegative(loop.lower)) return false;
     size_t axis = 0;
-    const auto fits = [&] { return buffer.strides[axis] == t.stride && buffer.shape[axis] == upper.sym; };
+    const auto fits = [&] { return buffer.strides[axis] == t.stride && walk.isAtMost(loop.upper, buffer.shape[axis]); };
     while (axis < buffer.shape.size() && ((seen >> axis & 1) != 0 || !fits())) ++axis;
     if (axis == buffer.shape.size()) return false;
     seen |= 1u << axis;
@@ -175,7 +194,7 @@ void AccessProver::access(Walk& walk, uint32_t number, int64_t bytes, absl::Span
   bool sound = isKnown(a.offset) && std::all_of(buffer.shape.begin(), buffer.shape.end(), known) &&
                std::all_of(buffer.strides.begin(), buffer.strides.end(), known);
   for (const Access::Term& t : a.terms) sound &= isKnown(t.stride) && walk.find(t.axis) < walk.loops.size();
-  if (sound && places.empty() && coversBuffer(walk, a, bytes)) return;
+  if (sound && places.empty() && runsAlongAxes(walk, a, bytes)) return;
   if (sound) {
     PlaceProver& prover = walk.places();
     std::vector<PlaceProver::Term> terms;

@@ -52,7 +52,7 @@ class AccessProver {
   void block(Walk& walk, const Block& b);
   void loop(Walk& walk, const Stmt& s);
   void access(Walk& walk, uint32_t number, int64_t bytes, absl::Span<const ExprId> places);
-  bool coversBuffer(const Walk& walk, const Access& a, int64_t bytes) const;
+  bool runsAlongAxes(const Walk& walk, const Access& a, int64_t bytes) const;
   bool isKnown(SymId id) const;
 
   const graph::Plan& plan_;

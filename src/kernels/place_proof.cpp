@@ -91,7 +91,7 @@ SymId PlaceProver::openLoop(SymId lower, SymId upper) {
 
 void PlaceProver::openLoop(SymId index, SymId from, SymId to) {
   const SymId one = syms_.constant(1);
-  const Loop loop{index, from, to, syms_.sub(to, from), prover_.mark()};
+  const Loop loop{index, from, to, syms_.sub(to, from), prover_.mark(), shown_.size()};
   prover_.addFact(syms_.sub(loop.iterations, one));
   prover_.addFact(syms_.sub(loop.index, from));
   prover_.addFact(syms_.sub(syms_.sub(to, loop.index), one));
@@ -125,6 +125,10 @@ SymId PlaceProver::ifPositive(SymId upper) {
 
 void PlaceProver::closeLoop() {
   prover_.release(loops_.back().mark);
+  while (shown_.size() > loops_.back().shown) {
+    isShown_.erase(shown_.back());
+    shown_.pop_back();
+  }
   loops_.pop_back();
 }
 
@@ -240,7 +244,9 @@ bool PlaceProver::indexed(const Extent& extent, SymId offset, absl::Span<const T
   const SymId one = syms_.constant(1);
   std::vector<std::vector<SymId>> ways;  // what has to hold, all of one of them
   const size_t joints = std::min(kMaxJoints, extent.axes.empty() ? 0 : extent.axes.size() - 1);
-  for (uint32_t joined = 0; joined < 1u << joints; ++joined) {
+  const bool together = terms.size() < extent.axes.size();  // then a loop is likely to run over several axes
+  for (uint32_t number = 0; number < 1u << joints; ++number) {
+    const uint32_t joined = together ? (1u << joints) - 1 - number : number;
     bool possible = bytes <= itemSize;
     for (size_t i = 0; i < joints; ++i) possible &= (joined >> i & 1) == 0 || extent.axes[i].joinsNext;
     if (!possible) continue;
@@ -260,23 +266,32 @@ bool PlaceProver::indexed(const Extent& extent, SymId offset, absl::Span<const T
   });
 }
 
-/// Whether `id` is at least 0 at all points of the loops.
+/// Whether `id` is at least 0 at all points of the loops. What has been shown is remembered: the accesses of one loop
+/// run along the same axes.
 bool PlaceProver::holdsInLoops(SymId id, bool search) {
-  return holds(lowest(id), search) || holdsAtEnds(id, loops_.size(), search);
+  if (isShown_.contains(id)) return true;
+  if (!holds(lowest(id), search) && !holdsAtEnds(id, loops_.size(), search)) return false;
+  isShown_.insert(id);
+  shown_.push_back(id);
+  return true;
 }
 
 /// `id` as slope * index + rest.
 PlaceProver::Slope PlaceProver::slopeAlong(SymId id, SymId index) {
   graph::SymAlgebra algebra(syms_);
-  Slope result{syms_.constant(0), syms_.constant(0)};
-  for (const SymTerm& t : algebra.poly(id)) {
-    SymTerm without = t;
-    const auto at = std::find(without.atoms.begin(), without.atoms.end(), index);
-    SymId& sum = at == without.atoms.end() ? result.rest : result.slope;
-    if (at != without.atoms.end()) without.atoms.erase(at);
-    result.linear &= std::find(without.atoms.begin(), without.atoms.end(), index) == without.atoms.end();
-    sum = syms_.add(sum, algebra.fromPoly({without}));
+  Slope result{syms_.constant(0), id};
+  SymPoly rest;
+  for (SymTerm& t : algebra.poly(id)) {
+    const auto at = std::find(t.atoms.begin(), t.atoms.end(), index);
+    if (at == t.atoms.end()) {
+      rest.push_back(std::move(t));
+      continue;
+    }
+    t.atoms.erase(at);
+    result.linear &= std::find(t.atoms.begin(), t.atoms.end(), index) == t.atoms.end();
+    result.slope = syms_.add(result.slope, algebra.fromPoly({t}));
   }
+  if (!syms_.isConst(result.slope, 0)) result.rest = algebra.fromPoly(rest);
   return result;
 }
 
