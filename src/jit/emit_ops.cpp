@@ -14,6 +14,7 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/PatternMatch.h"
 
 namespace fw::jit {
 
@@ -184,9 +185,12 @@ Value* OpEmitter::combine(ScalarOp op, DType d, Value* a, Value* b) {
 Value* OpEmitter::compare(ScalarOp op, DType d, Value* a, Value* b) {
   llvm::IRBuilder<>& ir = fn_.ir();
   if (graph::isFloat(d)) {
-    if (op == ScalarOp::kEq) return ir.CreateFCmpOEQ(a, b);
-    if (op == ScalarOp::kNe) return ir.CreateFCmpUNE(a, b);
-    return quietCompare(op, a, b);
+    if (op != ScalarOp::kEq && op != ScalarOp::kNe) return quietCompare(op, a, b);
+    // LLVM takes x == inf for x >= inf where the target has both: that is loud for NaN.
+    const auto hidden = [&](Value* v) { return match(v, llvm::PatternMatch::m_Inf()) ? opaque(v) : v; };
+    a = hidden(a);
+    b = hidden(b);
+    return op == ScalarOp::kEq ? ir.CreateFCmpOEQ(a, b) : ir.CreateFCmpUNE(a, b);
   }
   if (op == ScalarOp::kEq) return ir.CreateICmpEQ(a, b);
   if (op == ScalarOp::kNe) return ir.CreateICmpNE(a, b);

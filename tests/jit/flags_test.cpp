@@ -1,6 +1,7 @@
 // The status word: which IEEE flags and RaiseIf conditions a call reports, and that it leaves the caller's
 // floating-point environment alone.
 #include <cfenv>
+#include <cmath>
 
 #include "jit/compile.h"
 #include "kernel_case.h"
@@ -55,6 +56,28 @@ TEST(Flags, ComparisonsAndMinMaxAreQuiet) {
           (at % 2 ? a : c)[at] = NAN;
           EXPECT_EQ(f32.status<float>(a, c), 0) << isaName(isa) << " " << kernels::name(o) << " n=" << n;
           EXPECT_EQ(f64.status<double>({a.begin(), a.end()}, {c.begin(), c.end()}), 0) << kernels::name(o);
+        }
+      }
+    }
+  }
+}
+
+TEST(Flags, ComparisonsWithConstantsAreQuiet) {
+  for (Isa isa : availableIsas()) {
+    for (ScalarOp o : {ScalarOp::kEq, ScalarOp::kNe, ScalarOp::kLt, ScalarOp::kLe, ScalarOp::kGt, ScalarOp::kGe}) {
+      for (double value : {0.0, 1.0, HUGE_VAL, -HUGE_VAL, 3e38}) {
+        for (bool magnitude : {false, true}) {
+          auto body = [&](KernelBuilder& b, Val x, Val y) {
+            const Val limit = b.constant(x.dtype, value);
+            return b.select(b.op(o, magnitude ? b.op(ScalarOp::kAbs, x) : x, limit), y, x);
+          };
+          BinaryCase f32(DType::kF32, body, isa), f64(DType::kF64, body, isa);
+          for (size_t n : {1, 2, 5, 17}) {
+            EXPECT_EQ(f32.status<float>(std::vector<float>(n, NAN), std::vector<float>(n, 1.f)), 0)
+                << isaName(isa) << " " << kernels::name(o) << " " << value << " n=" << n;
+            EXPECT_EQ(f64.status<double>(std::vector<double>(n, NAN), std::vector<double>(n, 1)), 0)
+                << isaName(isa) << " " << kernels::name(o) << " " << value << " n=" << n;
+          }
         }
       }
     }

@@ -176,7 +176,8 @@ class _Generator:
                 self.compound()
 
 
-# Of focused programs. {t}: what is written; {q}: what is read; {u}: a new name; others: see FOCUS_PARTS. {f}, {g}: a way to look at an array
+# Of focused programs. {t}: what is written; {q}: what is read; {u}, {v}: new names; others: see FOCUS_PARTS. {f}, {g}: a way to look at an array;
+# {one}, {other}: as many elements in other places
 FOCUS_PARTS = {
     "t": ["x", "x", "y"], "q": ["x", "y", "y", "z"], "o": ["+", "-", "*", "+"], "r": ["z", "y", "z", "x"], "n": ["k", "1", "2", "7"], "i": ["0", "1", "2", "-1"], "s": ["1:", ":-1", "::2", "1::2", ":3", "2:", "::-1", "-3:", "::3", "1:4"],
     "f": [".T", ".T", "[::-1].T", ".T[::-1]", ".swapaxes(0, 1)", "[:, ::-1]", ".transpose(1, 0)", "[::-1]", ""], "g": ["[None]", ".T", ".reshape(-1)", "[..., None]", ".T", "[:, None]", "", ".swapaxes(0, -1)"],
@@ -200,6 +201,15 @@ FOCI = {
                   "{u} = {t}.reshape({t}.shape[::-1]).T; {u} {o}= {q}; {t} {o}= {r}", "{t}.reshape({t}.shape[::-1])[{s}] = {q}.T[{s}]; {u} = {t} * 1", "{u} = {t}.ravel(); {u}[...] = {q}.T.ravel(); {u} = {t} {o} {u}.reshape({t}.shape)"], [2], True),
     "copies": (["{u} = {t}{c}; {t}[...] = {n}", "{u} = {t}{c}; {u}[...] = {n}", "{u} = {t}{c}; {t} {o}= {n}; {u} = {u} + 1", "{u} = {t}{c}; {u} {o}= {n}", "{u} = {t}{c}; {t}[{s}] = {n}", "{u} = {t}{c}; {u}[{s}] {o}= {n}; {t} {o}= {n}", "{u} = {t}[{s}]{c}; {t}[{i}] = {n}", "{u} = {t}[{s}]{c}; {u}[{i}] = {n}",
                 "{u} = {t}{c}; {u} {o}= {u}[::-1]", "{t}{c}[{s}] = {n}"], [1, 1, 2], False),
+    "paces": (["{t}[{one}] = {n}; {u} = {t}[{other}] * 1", "{t}[{one}] {o}= {n}; {t}[{other}] {o}= {t}[{one}]", "{t}[{one}] = {q}[{other}]; {u} = {t}[{other}] {o} {n}", "{u} = {t}[{one}] {o} {n}; {t}[{one}] = {u}; {t}[{other}] = {u}",
+               "{t}[::2]{f}[1:2] = {n}; {u} = {t}[2:3] * 1", "{t}[::3][1:] = {n}; {u} = {t}[3:4] {o} {t}[1:2]", "{t}[1::2][1:] {o}= {n}; {u} = {t}[3:] * 1; {t}[1] = {n}", "{u} = {t}[{one}]; {t}[{other}] = {n}; {u} = {u} {o} 1"], [1, 1, 2], False),
+    "tiles": (["{t}.T[:2, :3] = {q}[:2, :3]; {u} = {t}[:2, :3] * 1", "{t}[:2, :3] = {n}; {u} = {t}.T[:2, :3] {o} {n}", "{t}[:2, :3] {o}= {t}.T[:2, :3]", "{u} = {t}[1:, :2]; {t}.T[1:, :2] = {n}; {u} = {u} {o} {n}", "{t}.T[1:, :2] = {q}[1:, :2]; {t}[1:, :2] {o}= {n}",
+               "{t}[:3, :2] = {q}[:3, :2]; {t}.T[:3, :2] = {q}[:3, :2]; {u} = {t} {o} {n}", "{t}.swapaxes(0, 1)[:2] = {n}; {u} = {t}[:2] * 1"], [2], False),
+    "twice": (["{u} = x + k; {v} = x + k", "{u} = x * y; {v} = x * y; {u}[...] = {n}", "{u} = -{t}; {v} = {u} * 1; {v} {o}= {n}", "{u} = x[1:] - y[:-1]; {v} = x[1:] - y[:-1]; {v} += {u}", "{u} = {v} = x {o} y", "{u} = x + y; {v} = {u}; {v} {o}= {n}",
+               "{u} = x.copy(); {v} = x.copy()", "{u} = np.zeros_like(x); {v} = np.zeros_like(x)", "{u} = {t} {o} 1; {v} = {u}[...]; {u} = {u} + 0", "{u} = x * 2; {v} = x * 2; x[...] = {u}"], [1, 1, 2], False),
+    "read-only": (["{t} {o}= {n}", "{t}[...] = {q} {o} {n}", "{t}[1:] = {n}", "try:\n    {t} {o}= {n}\nexcept ValueError:\n    {u} = {n}", "try:\n    {t}[::2] = {n}\nexcept ValueError as error:\n    {u} = str(error)",
+                   "{u} = np.broadcast_to({q}, (2, *{q}.shape))\ntry:\n    {u}[0] = {n}\nexcept ValueError:\n    {u} = {n}", "{u} = np.broadcast_to({q} {o} {n}, (2, *{q}.shape))\ntry:\n    {u} {o}= {n}\nexcept ValueError:\n    {u} = {u} + 1",
+                   "np.add({t}, {n}, out={t})", "{t}[{i}] = {n}"], [1, 1, 2], False),
 }
 # Steps of x and of y along their axes, in elements, for sizes n and m
 STEPS = {1: [("1", "1"), ("2", "2"), ("2", "4"), ("2", "6"), ("2", "2"), ("4", "2"), ("-1", "-1"), ("1", "-1"), ("2", "-2"), ("3", "3"), ("4", "4"), ("1", "2")],
@@ -209,7 +219,8 @@ STEPS = {1: [("1", "1"), ("2", "2"), ("2", "4"), ("2", "6"), ("2", "2"), ("4", "
 class _Focused:
     def __init__(self, r: random.Random):
         self.r = r
-        self.statements, ranks, self.apart = FOCI[r.choice(list(FOCI))]
+        self.focus = r.choice(list(FOCI))
+        self.statements, ranks, self.apart = FOCI[self.focus]
         self.rank, self.dtype = r.choice(ranks), r.choice(["f8", "f8", "i8", "f4", "i2"])
         self.steps = r.sample(STEPS[self.rank], 2)
         self.sizes = r.choice([(3, 3), (4, 4), (5, 3), (3, 5), (8, 8), (2, 2)])
@@ -219,10 +230,12 @@ class _Focused:
             form = form.replace("{t}", self.r.choice("xxy"))
         left, right = self.r.choice([("[:-1]", "[1:]"), ("[1:]", "[:-1]"), ("[:2]", "[1:3]"), ("[::2]", "[::2]"), ("[2:]", "[:-2]"), ("[0]", "[1]"), ("[1:3]", "[:2]"), ("[:-2]", "[2:]")])
         form = form.replace("{left}", left).replace("{right}", right)
-        name = self.draft.new("t")
-        return filled(form, lambda word: name if word == "u" else self.r.choice(FOCUS_PARTS[word]))
+        one, other = self.r.choice([(":3", ":6:2"), (":6:2", ":3"), ("1:4", "1:7:2"), ("1:7:2", "1:4"), (":2", ":4:3"), ("::2", ":3"), (":2", ":4:2"), ("2:0:-1", "2:4")])
+        form = form.replace("{one}", one).replace("{other}", other)
+        names = {word: self.draft.new("t") for word in "uv"}
+        return filled(form, lambda word: names.get(word) or self.r.choice(FOCUS_PARTS[word]))
 
-    def suite(self, apart: bool) -> str:
+    def suite(self, apart: bool, freezes: bool) -> str:
         r = self.r
         n, m = self.sizes if r.random() < 0.8 else r.choice([(4, 4), (3, 5), (6, 6), (9, 2)])
         size, shape = (n, f"({n},)") if self.rank == 1 else (n * m, f"({n}, {m})")
@@ -233,12 +246,15 @@ class _Focused:
         if not apart and r.random() < 0.5:
             places[2] = 5 * room
         arrays = [f"{name} = window(memory, {place}, {shape}, {step})" for name, place, step in zip("xyz", places, [*steps, r.choice(steps)])]
+        if freezes and self.focus == "read-only" and r.random() < 0.5:
+            name = r.choice("xxyz")
+            arrays.append(f"{name} = frozen({name})")
         return "\n".join([f"memory = ramp({7 * room}, {self.dtype!r})", *arrays, f"arguments = (x, y, z, {r.choice([1, 2, 3])})"])
 
 
 def _focused(r: random.Random) -> Program:
     generator = _Focused(r)
-    suites = [working(lambda: generator.suite(generator.apart and number < 2)) for number in range(r.randint(4, 6))]
+    suites = [working(lambda: generator.suite(generator.apart and number < 2, number > 0)) for number in range(r.randint(4, 6))]
     draft = generator.draft = Draft(r, HEAD, suites[0], "x, y, z, k")
     for _ in range(r.randint(1, 2)):
         any(draft.try_statement(generator.fill(r.choice(generator.statements))) for _ in range(8))

@@ -230,8 +230,14 @@ FOCI = {
                [("f8", "f8"), ("i4", "u1"), ("i8", "f4")], ["numbers"]),
     "whole constants": (["{u} = np.floor_divide({c}, {c})", "{u} = np.remainder({c}, {c})", "{u} = {c} {w} {c}", "{u} = a0 + np.floor_divide({c}, {c})", "{u} = np.full(3, {c}) {w} {c}", "{u} = np.float64({f}).astype('{i}')", "{u} = np.float32({f}).astype('{i}')", "{u} = a0 {w} {c}", "{u} = np.float64({f}).astype('{i}') + a0",
                          "{u} = np.float16({f}).astype('{g}')"], [("i8", "i8"), ("i4", "f8"), ("u1", "i2")], ["numbers"]),
-    "whole division": (["{u} = a0 {w} a1", "{u} = a0 {w} -1", "{u} = a0[0] {w} a1", "a0 {w}= a1", "{u} = np.floor_divide(a0, a1)", "{u} = a0 {w} a1[0]", "{u} = np.fmod(a0, a1)", "{u} = (a0 {w} a1).sum()", "{u} = -(a0 {w} a1)", "{u} = abs(a0)", "{u} = a0[-1] {w} a1[-1]", "{u} = np.abs(a0) {w} a1"],
+    "whole division": (["{u} = a0 {w} a1", "{u} = a0 {w} -1", "{u} = a0[0] {w} a1", "a0 {w}= a1", "{u} = np.floor_divide(a0, a1)", "{u} = a0 {w} a1[0]", "{u} = np.fmod(a0, a1)", "{u} = (a0 {w} a1).sum()", "{u} = -(a0 {w} a1)", "{u} = abs(a0)", "{u} = a0[-1] {w} a1[-1]", "{u} = np.abs(a0) {w} a1", "{u} = a0 // -1", "{u} = np.floor_divide(a1, -1)"],
                        [(i, i) for i in INTEGERS] + [("i8", "i4"), ("u8", "u1"), ("f2", "f2")], ["edge", "edge", "numbers"]),
+    # Zeros have one sign here: which of two an extreme picks is nobody's promise.
+    "extremes": (["{u} = np.minimum(a0 + 0, a1 + 0)", "{u} = np.maximum(a0 + 0, a1 + 0)", "{u} = np.minimum(a1 + 0, a0 + 0)", "{u} = np.fmin(a0 + 0, a1 + 0)", "{u} = np.fmax(a1 + 0, a0 + 0)", "{u} = (a0 + 0).min({ax})", "{u} = (a0 + 0).max({ax})", "{u} = np.minimum(a0 + 0, 2)", "{u} = np.minimum(2, a0 + 0)",
+                  "{u} = np.maximum(a0 + 0, a1[0] + 0)", "{u} = np.minimum(a0[-1] + 0, a1 + 0)", "{u} = np.clip(a0 + 0, -2, 5)", "{u} = np.minimum(a0 + 0, a1 + 0) {o} 1", "{u} = (a0 + 0).argmin()", "{u} = (a0 + 0).argmax({ax})"],
+                 [(f, f) for f in FLOATS] + [("f8", "f4"), ("c16", "c16"), ("i4", "f8")], ["edge", "edge", "numbers"]),
+    "fresh": (["{u} = {a}.astype({a}.dtype)", "{u} = +{a}", "{u} = np.positive({a})", "{u} = {a}.copy()", "{u} = np.array({a})", "{u} = {a}.astype('{g}'); a0[...] = 1", "{u} = a0.astype(a1.dtype)", "{u} = {a} * 1; {u} += 1", "{u} = np.asarray({a}); {a}[...] = 0", "{u} = {a}.astype({a}.dtype, copy=False)"],
+              [(d, d) for d in ("f8", "i4", "?", "c8", "f2", "u1")] + [("f4", "f8")], ["numbers"]),
 }
 MAKERS = {
     "edge": "edge({shape}, {dtype!r}, {seed})", "numbers": "numbers({shape}, {dtype!r}, {seed})", "tenths": "(numbers({shape}, 'f8', {seed}) * 0.1).astype({dtype!r})",
@@ -244,7 +250,7 @@ MAKERS = {
 class _Focused:
     def __init__(self, r: random.Random):
         self.r = r
-        self.focus = r.choices(list(FOCI), [2 if name in ("whole constants", "zeros", "conversions") else 1 for name in FOCI])[0]
+        self.focus = r.choices(list(FOCI), [2 if name in ("whole constants", "whole division", "zeros", "conversions", "complex") else 1 for name in FOCI])[0]
         self.statements, kinds, self.makers = FOCI[self.focus]
         self.kinds = r.choice(kinds)
         shapes = ["(9,)", "(17,)", "(40,)", "(200,)", "(2, 3)", "(3,)", "(1,)"]

@@ -115,7 +115,8 @@ FOCI = {
                       ["f8", "f8", "f4"], ["(5000,)", "(9000,)", "(9000,)", "(90, 120)", "(20000,)"], ["1e300", "-1e300", "1e-300", "1e30", "1e-30", "np.inf", "1e300", "1e-300", "-np.inf"]),
     "constants": (["{u} = {c} {o} {c}", "{u} = {h} {o} {h}", "{u} = x {o} ({c} {o} {c})", "{u} = np.sqrt({c})", "{u} = ({c} {o} {c}) {o} {c}", "{u} = ({c}).astype('f4')", "{u} = np.square({h})", "{u} = np.float32({n}) {o} np.float32({n})",
                    "{u} = np.reciprocal({c})", "{u} = {c} % {c}", "{u} = {c} // {c}", "{u} = np.maximum({c}, {c})", "{u} = x {o} ({h} {o} {h})", "{u} = np.float16({n}) {o} x", "{u} = np.fmod({c}, {c})", "{c} {o} {c}", "{u} = np.float64({n}) * np.float64({n})", "{u} = np.multiply({n}, {n})", "{u} = np.divide({n}, {n})",
-                   "{u} = np.float64({n}).astype('{g}')", "{u} = {c}.astype('{g}')", "{u} = np.float64({n}).astype('{g}') + 1"],
+                   "{u} = np.float64({n}).astype('{g}')", "{u} = {c}.astype('{g}')", "{u} = np.float64({n}).astype('{g}') + 1", "{u} = np.float64({n}).astype('{gi}')", "{u} = x + np.float64({n}).astype('{gi}')",
+                   "{u} = np.full(3, {n}).astype('{gi}')"],
                   ["f8", "f4", "f2"], ["(3,)", "(1,)", "(2, 3)"], ["1", "2"]),
     "whole constants": (["{u} = {d} {i} {d}", "{u} = np.floor_divide({d}, {d})", "{u} = np.remainder({d}, {d})", "{u} = x + np.floor_divide({w}, {w})", "{d} {i} {d}", "{u} = np.floor_divide({w}, {w})", "{u} = np.remainder({w}, {w})", "{u} = np.floor_divide(np.{j}({w}), np.{j}({w}))", "{u} = np.remainder(np.{j}({w}), np.{j}({w})) + x", "{u} = x {i} {d}", "{u} = ({d} {i} {d}) + x"], ["i8", "i4", "i1", "u1", "i2", "u8"], ["(3,)", "(2, 3)", "()"], ["0", "-1"]),
     "whole numbers": (["{u} = x {i} y", "{u} = x {i} -1", "x {i}= y", "y {i}= x", "{u} = x {i} y[-1]", "{u} = x[0] {i} y", "{u} = np.floor_divide(x, y)", "{u} = np.divmod(x, y)[0]", "{u} = x {i} k", "{u} = -(x {i} y)", "{u} = x // y + x % y",
@@ -143,7 +144,7 @@ FOCI = {
 }
 FOCUS_PARTS |= {
     "state": ["{kind}={mode}"], "states": ["{kind}={mode}, {kind}={mode}"], "kind": KINDS, "mode": [repr(state) for state in STATES],
-    "ax": ["", "0", "-1", "1"], "less": ["<", ">", "<=", ">=", "==", "!="], "g": ["f4", "f2", "f4", "f2", "i4", "i1", "u1", "?", "c8", "i8", "u8"], "as": ["", " as err"], "x": ["Exception", "Exception", "Exception", "ValueError", "LookupError", "ArithmeticError", "IndexError", "Base", "Mine", "KeyError", "RuntimeError", "ZeroDivisionError"],
+    "ax": ["", "0", "-1", "1"], "less": ["<", ">", "<=", ">=", "==", "!="], "gi": ["i4", "i1", "u1", "i8", "u8", "i2"], "g": ["f4", "f2", "f4", "f2", "i4", "i1", "u1", "?", "c8", "i8", "u8"], "as": ["", " as err"], "x": ["Exception", "Exception", "Exception", "ValueError", "LookupError", "ArithmeticError", "IndexError", "Base", "Mine", "KeyError", "RuntimeError", "ZeroDivisionError"],
     "l": ["log.append('caught')", "{u} = {t} + 1", "x[0] = 7", "log.append(k)", "raise", "raise KeyError(k)", "k = k + 1"],
     "f": ["raise ValueError('here')", "raise Mine(k)", "raise Base", "check(x, 3)", "check(x, k)", "log[99]", "{u} = (1, 2)[k]", "{u} = [x, y][7]", "raise IndexError(k)", "{u} = {'a': x}['b']", "{u} = 1 // (k - k)", "{u} = 1 / 0", "{u} = int('a')", "raise OverflowError"],
 }
@@ -270,7 +271,7 @@ def _suite(r: random.Random, generator: _Generator, dtype: str) -> str:
 class _Focused:
     def __init__(self, r: random.Random):
         self.r = r
-        self.focus = r.choices(list(FOCI), [8 if name == "large updates" else 2 if name in ("constants", "whole constants", "rows", "exceptions") else 1 for name in FOCI])[0]
+        self.focus = r.choices(list(FOCI), [8 if name == "large updates" else 2 if name in ("constants", "whole constants", "rows", "exceptions", "complex", "nothing") else 1 for name in FOCI])[0]
         self.statements, dtypes, shapes, self.plants = FOCI[self.focus]
         self.dtype, self.shape = r.choice(dtypes), r.choice(shapes)
         self.shapes = [self.shape] + (r.choices(shapes, k=2) if r.random() < 0.3 or self.focus in ("nothing", "rows") else [])
