@@ -63,7 +63,7 @@ for f in (lambda x: x + 1, fusewire.compile(lambda x: x + 1)):
         errors.append((type(e), str(e)))
 assert len(errors) == 2 and errors[0] == errors[1], errors
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "FUSEWIRE_LOGS": "graph_breaks"})
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "FUSEWIRE_LOGS": "graph_breaks", "CUDA_VISIBLE_DEVICES": ""})
     assert result.returncode == 0, result.stderr
     assert "no CUDA driver" in result.stderr or "CUDA" in result.stderr
 

@@ -14,8 +14,8 @@ from textbook import PROGRAMS  # noqa: E402 - what is measured is what is tested
 
 # Not one compiled region yet, and what the first break is about.
 BROKEN = {}
-# One region, or too long to capture: the limit is in seconds, which a busy machine has fewer of.
-SOMETIMES = {"cnn", "modified_gram_schmidt", "n_body_pairs"}
+# One region, or too long to capture: the limit is in seconds of the processor, of which slow machines need more.
+SOMETIMES = {"cnn", "jacobi_eigenvalues", "modified_gram_schmidt", "n_body_pairs"}
 # exp, sin, cos and powers of numbers of another library (0.09 % of the squares that C's pow gives are not x * x): their last place, and sums of it.
 ROUNDED = {"attitude", "bilateral", "binomial_option", "black_scholes_explicit", "black_scholes_paths", "closest_pair", "dft", "fft", "histogram_entropy", "hmm_forward", "hmm_forward_elements",
            "ising_checkerboard", "ising_flips", "hough_lines", "logistic_regression", "mlp", "mlp_softmax", "n_body_frames", "option_price", "simpson"}
