@@ -44,6 +44,8 @@ std::optional<int64_t> SymContext::asConst(SymId id) const {
   return n.range.lo;
 }
 
+// Neutral operands are most frequent: they are seen before polynomials are made.
+
 SymId SymContext::add(SymId a, SymId b) {
   if (isConst(a, 0)) return b;
   if (isConst(b, 0)) return a;

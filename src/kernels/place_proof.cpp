@@ -91,7 +91,7 @@ SymId PlaceProver::openLoop(SymId lower, SymId upper) {
 
 void PlaceProver::openLoop(SymId index, SymId from, SymId to) {
   const SymId one = syms_.constant(1);
-  const Loop loop{index, from, to, syms_.sub(to, from), prover_.mark(), shown_.size()};
+  const Loop loop{index, from, to, syms_.sub(to, from), prover_.mark()};
   prover_.addFact(syms_.sub(loop.iterations, one));
   prover_.addFact(syms_.sub(loop.index, from));
   prover_.addFact(syms_.sub(syms_.sub(to, loop.index), one));
@@ -125,10 +125,6 @@ SymId PlaceProver::ifPositive(SymId upper) {
 
 void PlaceProver::closeLoop() {
   prover_.release(loops_.back().mark);
-  while (shown_.size() > loops_.back().shown) {
-    isShown_.erase(shown_.back());
-    shown_.pop_back();
-  }
   loops_.pop_back();
 }
 
@@ -269,10 +265,9 @@ bool PlaceProver::indexed(const Extent& extent, SymId offset, absl::Span<const T
 /// Whether `id` is at least 0 at all points of the loops. What has been shown is remembered: the accesses of one loop
 /// run along the same axes.
 bool PlaceProver::holdsInLoops(SymId id, bool search) {
-  if (isShown_.contains(id)) return true;
+  if (std::any_of(loops_.begin(), loops_.end(), [&](const Loop& loop) { return loop.shown.contains(id); })) return true;
   if (!holds(lowest(id), search) && !holdsAtEnds(id, loops_.size(), search)) return false;
-  isShown_.insert(id);
-  shown_.push_back(id);
+  if (!loops_.empty()) loops_.back().shown.insert(id);
   return true;
 }
 
@@ -304,7 +299,7 @@ bool PlaceProver::holdsAtEnds(SymId id, size_t loops, bool search) {
     return absl::InlinedVector<SymId, 2>{bound};
   };
   while (loops-- > 0) {
-    const Loop loop = loops_[loops];
+    const Loop& loop = loops_[loops];
     const auto [slope, rest, linear] = slopeAlong(id, loop.index);
     if (!linear || syms_.isConst(slope, 0)) continue;
     const bool rises = prover_.holdsAtOnce(slope);

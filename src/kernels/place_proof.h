@@ -56,8 +56,8 @@ class PlaceProver {
   };
   struct Loop {
     SymId index, lower, upper, iterations;
-    size_t mark;   ///< of the prover, before its facts
-    size_t shown;  ///< how much has been shown before
+    size_t mark;                            ///< of the prover, before its facts
+    absl::flat_hash_set<SymId> shown = {};  ///< to be at least 0 at all of its points
   };
   /// An element's index along each axis, for a buffer some of whose axes are taken as one.
   struct Part {
@@ -96,9 +96,7 @@ class PlaceProver {
   graph::SymContext& syms_;
   std::vector<Extent> extents_;
   std::vector<Loop> loops_;
-  std::vector<SymId> shown_;            ///< to be at least 0 at all points of the open loops
-  absl::flat_hash_set<SymId> isShown_;  ///< the same
-  std::vector<SymId> known_;            ///< facts that hold in all loops
+  std::vector<SymId> known_;  ///< facts that hold in all loops
   int symbols_ = 0;
   int depth_ = 0;   ///< symbols that are something else here
   int values_ = 0;  ///< that were tried

@@ -183,6 +183,11 @@ FOCUS_PARTS = {
     "f": [".T", ".T", "[::-1].T", ".T[::-1]", ".swapaxes(0, 1)", "[:, ::-1]", ".transpose(1, 0)", "[::-1]", ""], "g": ["[None]", ".T", ".reshape(-1)", "[..., None]", ".T", "[:, None]", "", ".swapaxes(0, -1)"],
     "c": [".ravel()", ".flatten()", ".reshape(-1)", ".T.ravel()", "[::2].ravel()", "[::-1].ravel()", ".T.reshape(-1)", "[::2].flatten()", ".ravel()[::2].ravel()", ".T.flatten()", "[1:].reshape(-1)", ".copy()", "[::-1].reshape(-1).ravel()"],
 }
+# Words that are chosen together
+FOCUS_PAIRS = {
+    ("left", "right"): [("[:-1]", "[1:]"), ("[1:]", "[:-1]"), ("[:2]", "[1:3]"), ("[::2]", "[::2]"), ("[2:]", "[:-2]"), ("[0]", "[1]"), ("[1:3]", "[:2]"), ("[:-2]", "[2:]")],
+    ("one", "other"): [(":3", ":6:2"), (":6:2", ":3"), ("1:4", "1:7:2"), ("1:7:2", "1:4"), (":2", ":4:3"), ("::2", ":3"), (":2", ":4:2"), ("2:0:-1", "2:4")],
+}
 # Name: statements, ranks, whether the arguments are apart in the first calls
 FOCI = {
     "met later": (["x[...] = y + z", "x {o}= y", "x[...] = y {o} z", "x[1:] = y[:-1] {o} z[1:]", "x {o}= y {o} z", "x[...] = z[::-1]; x += y", "np.add(y, z, out=x)", "y[...] = x {o} z", "x[:-1] {o}= y[1:]; y[0] = z[0]", "{u} = y + z; x[...] = y; {u} += z",
@@ -228,10 +233,9 @@ class _Focused:
     def fill(self, form: str) -> str:
         if self.r.random() < 0.7:   # most often one array is written
             form = form.replace("{t}", self.r.choice("xxy"))
-        left, right = self.r.choice([("[:-1]", "[1:]"), ("[1:]", "[:-1]"), ("[:2]", "[1:3]"), ("[::2]", "[::2]"), ("[2:]", "[:-2]"), ("[0]", "[1]"), ("[1:3]", "[:2]"), ("[:-2]", "[2:]")])
-        form = form.replace("{left}", left).replace("{right}", right)
-        one, other = self.r.choice([(":3", ":6:2"), (":6:2", ":3"), ("1:4", "1:7:2"), ("1:7:2", "1:4"), (":2", ":4:3"), ("::2", ":3"), (":2", ":4:2"), ("2:0:-1", "2:4")])
-        form = form.replace("{one}", one).replace("{other}", other)
+        for words, pairs in FOCUS_PAIRS.items():
+            for word, part in zip(words, self.r.choice(pairs)):
+                form = form.replace(f"{{{word}}}", part)
         names = {word: self.draft.new("t") for word in "uv"}
         return filled(form, lambda word: names.get(word) or self.r.choice(FOCUS_PARTS[word]))
 
