@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -94,6 +95,7 @@ class SymContext {
  private:
   friend class SymAlgebra;  // symint_algebra.h: polynomials over this context
   SymId intern(SymNode node);
+  std::optional<bool> compared(SymId a, SymId b);
   SymId rebuild(SymId id, absl::flat_hash_map<SymId, SymId>& done);
   void addRule(SymId from, SymId to);
   void narrow(SymId value, SymRange range);
@@ -111,10 +113,16 @@ class SymContext {
   };
   absl::flat_hash_map<SymNode, SymId, NodeHash, SameNode> interned_;
   absl::flat_hash_map<std::string, SymId> named_;
-  absl::flat_hash_map<SymId, SymId> canonical_;  // answers of canonical() since something was learnt
-  absl::flat_hash_map<SymId, SymId> assumed_;    // symbols and monomials, and what stands for them
-  bool learnt_ = false;                          // a rule, or a range of a symbol
-  std::vector<SymId> zeros_;                     // expressions known to be 0 that no rule could be made of
+  // Answers of canonical() and provablyLess() since something was learnt: nests of loops ask the same of each element.
+  absl::flat_hash_map<SymId, SymId> canonical_;
+  absl::flat_hash_map<std::pair<SymId, SymId>, std::optional<bool>> less_;
+  void forgetAnswers() {
+    canonical_.clear();
+    less_.clear();
+  }
+  absl::flat_hash_map<SymId, SymId> assumed_;  // symbols and monomials, and what stands for them
+  bool learnt_ = false;                        // a rule, or a range of a symbol
+  std::vector<SymId> zeros_;                   // expressions known to be 0 that no rule could be made of
 };
 
 /// The sizes are the same, whatever the symbols are.

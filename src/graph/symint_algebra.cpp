@@ -207,7 +207,7 @@ SymId SymAlgebra::extreme(SymOp op, SymId a, SymId b) {
           isMin ? SymRange{known.lo, std::min(known.hi, bound.hi)} : SymRange{std::max(known.lo, bound.lo), known.hi};
       if (both.lo <= both.hi && (both.lo != known.lo || both.hi != known.hi)) {
         known = both;
-        context_.canonical_.clear();
+        context_.forgetAnswers();
       }
       return true;
     });

@@ -140,7 +140,7 @@ void SymContext::addRule(SymId from, SymId to) {
   if (const SymId now = canonical(to); now != before || assumed_.contains(from)) return assumeEqual(from, now);
   assumed_.emplace(from, to);
   learnt_ = true;
-  canonical_.clear();
+  forgetAnswers();
   if (node(from).op == SymOp::kFloorDiv) {
     // x // c == y is 0 <= x - c * y < c: (s + 1) // 2 == s leaves 0 and 1 for s.
     const SymId x = node(from).operands[0], divisor = node(from).operands[1];
@@ -159,11 +159,11 @@ void SymContext::addRule(SymId from, SymId to) {
     }
   }
   for (const auto& pair : again) assumed_.erase(pair.first);
-  canonical_.clear();
+  forgetAnswers();
   for (SymId s : symbols) {
     const SymId right = canonical(assumed_.at(s));
     assumed_.at(s) = right;
-    canonical_.clear();
+    forgetAnswers();
   }
   std::sort(again.begin(), again.end());
   for (const auto& [left, right] : again) assumeEqual(left, right);
@@ -280,7 +280,7 @@ void SymContext::narrow(SymId value, SymRange known) {
   if (both.lo > both.hi || (both.lo == symbol.range.lo && both.hi == symbol.range.hi)) return;
   symbol.range = both;
   learnt_ = true;
-  canonical_.clear();
+  forgetAnswers();
   // What can have one value only is that value from now on, for everybody.
   if (isPoint(both) && !assumed_.contains(id)) return addRule(id, constant(both.lo));
   SymAlgebra(*this).reconsiderZeros(id);
@@ -360,7 +360,7 @@ void SymAlgebra::reconsiderZeros(SymId part) {
     } else {
       continue;
     }
-    context_.canonical_.clear();
+    context_.forgetAnswers();
   }
   std::sort(again.begin(), again.end());
   for (SymId zero : again) {

@@ -144,6 +144,13 @@ std::optional<bool> SymContext::provablyEqual(SymId a, SymId b) {
 }
 
 std::optional<bool> SymContext::provablyLess(SymId a, SymId b) {
+  if (auto known = less_.find({a, b}); known != less_.end()) return known->second;
+  const std::optional<bool> answer = compared(a, b);
+  less_.emplace(std::pair(a, b), answer);
+  return answer;
+}
+
+std::optional<bool> SymContext::compared(SymId a, SymId b) {
   SymAlgebra algebra(*this);
   SymPoly x = algebra.poly(canonical(a)), y = algebra.poly(canonical(b));
   std::optional<SymPoly> difference = algebra.add(y, x, -1);
@@ -192,7 +199,7 @@ SymRange SymAlgebra::refine(SymId id) {
     const SymRange both{std::max(known.lo, now.lo), std::min(known.hi, now.hi)};
     if (both.lo > both.hi || (both.lo == known.lo && both.hi == known.hi)) continue;
     known = both;
-    context_.canonical_.clear();
+    context_.forgetAnswers();
   }
   return context_.range(id);
 }

@@ -81,6 +81,51 @@ def test_shapes(function, dtype):
             same(fusewire.compile(function)(a, b), function(a, b))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("short, inner", [(3, 3), (2, 3), (4, 2), (4, 4), (3, 5)])
+def test_many_points(short, inner, dtype):
+    """One axis is long: points, colours and homogeneous coordinates times a small matrix or vector."""
+    for length in (17, 40, 333, 1031, 5003, 100_001):
+        a, b, v = numbers(dtype, length, inner), numbers(dtype, inner, short), numbers(dtype, inner)
+        for left, right in ((a, b), (a, b.T.copy().T), (b.T, a.T), (np.ascontiguousarray(b.T), np.ascontiguousarray(a.T)), (a, v), (v, np.ascontiguousarray(a.T)), (a[::2], b)):
+            for function in (matmul, dot):
+                same(fusewire.compile(function)(left, right), function(left, right))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m, k, n", [(3, 3, 3), (2, 2, 2), (4, 4, 4), (3, 3, 1), (1, 3, 3), (2, 5, 3), (8, 8, 8), (9, 3, 3)])
+def test_stacks(m, k, n, dtype):
+    for stack in ((1,), (2,), (7,), (0,), (300,), (4, 5), (2, 1, 3)):
+        a, b = numbers(dtype, *stack, m, k), numbers(dtype, *stack, k, n)
+        for left, right in ((a, b), (a, b[(0,) * len(stack)] if all(stack) else b), (numbers(dtype, m, k), b), (a, numbers(dtype, k)), (numbers(dtype, k), b), (a, numbers(dtype, n, k).T),
+                            (a, b[:1]), (a[:, None], b), (a[::2], b[::2])):
+            try:
+                want = left @ right
+            except ValueError:
+                continue
+            same(fusewire.compile(matmul)(left, right), want)
+
+
+@pytest.mark.parametrize("length", [17, 1500, 4000])
+def test_reports_of_many_points(length):
+    compiled = fusewire.compile(matmul)
+    for value in (np.inf, np.nan, 1e300, -1e-300):
+        for at in (0, length // 2, length - 1):
+            a, b = numbers(np.float64, length, 3), numbers(np.float64, 3, 3) * 1e10
+            a[at, 1] = value
+            b[1, 2] = 0
+            for state in ("ignore", "warn", "raise"):
+                reports = []
+                for function in (compiled, matmul):
+                    with np.errstate(all=state), warnings.catch_warnings(record=True) as caught:
+                        warnings.simplefilter("always")
+                        try:
+                            reports.append((np.nan_to_num(function(a, b)).tobytes(), [str(w.message) for w in caught]))
+                        except FloatingPointError as error:
+                            reports.append(str(error))
+                assert reports[0] == reports[1]
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
 @pytest.mark.parametrize("first, second", itertools.product(LAYOUTS, repeat=2))
 def test_layouts(first, second, dtype):
@@ -152,9 +197,12 @@ def test_out():
 def test_small_products_are_no_calls():
     """If the BLAS of this machine adds in an order that is known here."""
     compiled = fusewire.compile(matmul)
-    a = RNG.integers(0, 9, (4, 4))
+    a, long = RNG.integers(0, 9, (4, 4)), RNG.integers(0, 9, (1000, 4))
     same(compiled(a, a), a @ a)
+    same(compiled(long, a), long @ a)
     assert " = call(" not in capture(matmul, a, a)
+    assert " = call(" not in capture(matmul, long, a)
+    assert " = call(" not in capture(matmul, RNG.integers(0, 9, (30, 4, 4)), a)
 
 
 def test_many_sizes_share_a_variant():

@@ -234,7 +234,7 @@ Value* matmul(Bound& a) {
   checkStack(a.trace, left);
   checkStack(a.trace, right);
   SymShape shape = productShape(a.trace, left, right);
-  if (Value* small = smallProduct(a.trace, functionOf(a).get(), left, right)) return small;
+  if (Value* small = smallProduct(a.trace, functionOf(a).get(), left, right, shape)) return small;
   return libraryValue(a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), std::move(shape)));
 }
 
@@ -247,7 +247,9 @@ Value* dot(Bound& a) {
   SymShape shape = withoutLast(l, 1);
   for (size_t i = 0; i < r.size(); ++i)
     if (i + 2 != r.size() && r.size() > 1) shape.push_back(r[i]);
-  if (Value* small = smallProduct(a.trace, functionOf(a).get(), left, right)) return small;
+  Value* small = nullptr;
+  if (l.size() <= 2 && r.size() <= 2) small = smallProduct(a.trace, functionOf(a).get(), left, right, shape);
+  if (small) return small;
   return libraryValue(a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), std::move(shape)));
 }
 

@@ -7,11 +7,15 @@
 // - Operands are packed in C or Fortran order and have at least two elements along every axis: all of their memory is
 //   known then. Others go through loops and copies that NumPy chooses by strides.
 // - One order is that of all elements of a result. Kernels whose last rows are summed differently fit none.
+// - What holds for a matrix in a stack is asked of stacks of three, and holds for as many as there are.
+// - Of many points times a small matrix (one axis is long), NumPy is also asked about lengths that end in every way in
+//   which a kernel, or the share of a thread, may end; rows at both ends and some between them are compared.
 // - A matrix times its own transpose is computed by another kernel (syrk). Whether two arrays are one is seen when the
 //   product runs, so that an order must be that of both.
 // - Kernels that begin with zero never answer -0.0: zero is added at the end, which changes nothing else.
 // - Kernels that work in whole vectors compute on what stands beside the operands, too, and report what comes of zeros
-//   and an infinity there. NumPy is asked for that as well; then only results that are finite are the graph's.
+//   and an infinity there; what the threads of a long product report, nobody sees. NumPy is asked for that as well;
+//   then only results that are finite are the graph's.
 // - Sums of integers wrap, in any order.
 #include "frame_eval/numpy/small_products.h"
 
@@ -98,22 +102,30 @@ auto sumOf(Order order, Terms& terms, int64_t k) {
   FW_UNREACHABLE();
 }
 
-/// An order, whether its sums begin with zero, and whether NumPy reports an invalid value that no result tells of.
+/// An order, whether its sums begin with zero, and whether only products of finite results are sure to be reported
+/// alike.
 struct Summation {
   Order order;
   bool fromZero;
-  bool reportsMore = false;
+  bool reportsOtherwise = false;
 };
 
 /// One kind of product of floats.
 struct Kind {
   PyObject* function;
   DType dtype;
-  bool leftMatrix, rightMatrix;
+  int leftRank, rightRank;  ///< 3: a stack of matrices
   bool leftFortran, rightFortran;
   int64_t m, k, n;  ///< m or n is 1 for a vector
 
-  auto key() const { return std::tuple(function, dtype, leftMatrix, rightMatrix, leftFortran, rightFortran, m, k, n); }
+  bool isLong() const { return std::max(m, n) > kSmallProduct; }
+  /// The same of another length.
+  Kind withLength(int64_t length) const {
+    Kind other = *this;
+    (m > n ? other.m : other.n) = length;
+    return other;
+  }
+  auto key() const { return std::tuple(function, dtype, leftRank, rightRank, leftFortran, rightFortran, m, k, n); }
 };
 
 // ---- asking NumPy ---------------------------------------------------------------------------------------------------
@@ -123,17 +135,15 @@ class Trial {
  public:
   explicit Trial(const Kind& kind)
       : kind_(kind),
-        a_(static_cast<size_t>(kind.m * kind.k) + kMostOffset),
-        b_(static_cast<size_t>(kind.k * kind.n) + kMostOffset) {}
+        a_(static_cast<size_t>(kind.m * kind.k * inStack(kind.leftRank)) + kMostOffset),
+        b_(static_cast<size_t>(kind.k * kind.n * inStack(kind.rightRank)) + kMostOffset) {}
 
-  std::optional<Summation> run() {
-    std::vector<Summation> fitting;
-    for (Order order : kOrders)
-      for (bool fromZero : {true, false}) fitting.push_back({order, fromZero});
+  /// Takes away those that NumPy does not add like.
+  void filter(std::vector<Summation>& fitting) {
     const bool maybeSquare =
-        kind_.leftMatrix && kind_.rightMatrix && kind_.m == kind_.n && kind_.leftFortran != kind_.rightFortran;
+        kind_.leftRank == 2 && kind_.rightRank == 2 && kind_.m == kind_.n && kind_.leftFortran != kind_.rightFortran;
     // Two orders agree on about every other element; every draw has its own scale of zeros, and its own alignment.
-    const int64_t draws = std::max<int64_t>(12, 400 / (kind_.m * kind_.n));
+    const int64_t draws = kind_.isLong() ? 4 : std::max<int64_t>(12, 400 / (kind_.m * kind_.n));
     for (int64_t draw = 0; draw < draws && !fitting.empty(); ++draw) {
       fill(draw);
       const bool own = maybeSquare && draw % 2;
@@ -143,63 +153,84 @@ class Trial {
       Ref answer = multiply(left, right);
       std::erase_if(fitting, [&](const Summation& s) { return !agrees(s, left, right, answer.get()); });
     }
-    if (fitting.empty()) return std::nullopt;
-    fitting.front().reportsMore = reportsMore();
-    return fitting.front();
+  }
+
+  /// Whether NumPy reports what no result tells of, or not all that results tell of: both are seen where results are
+  /// not finite. Sums of positive numbers of which one is infinite have nothing invalid about them; a sum that
+  /// overflows is not reported if another thread has added it.
+  bool reportsOtherwise() {
+    const auto small = [&](size_t) { return T{1} + static_cast<T>(random_() % 8); };
+    for (int draw = 0; draw < 8; ++draw) {
+      for (std::vector<T>* values : {&a_, &b_}) repeat(*values, small);
+      std::vector<T>& values = draw % 2 ? b_ : a_;
+      const size_t count = values.size() - kMostOffset, place = random_() % std::min(count, kPattern);
+      values[draw % 4 < 2 ? count - 1 - place : place] = std::numeric_limits<T>::infinity();
+      if (raises("invalid")) return true;
+    }
+    if (!kind_.isLong()) return false;
+    std::vector<T>& values = kind_.m > kind_.n ? a_ : b_;
+    for (const size_t place : {size_t{0}, values.size() - kMostOffset - 1}) {
+      for (std::vector<T>* all : {&a_, &b_}) std::fill(all->begin(), all->end(), T{2});
+      values[place] = std::numeric_limits<T>::max();
+      if (!raises("over")) return true;
+    }
+    return false;
   }
 
  private:
   static constexpr size_t kMostOffset = 8;
+  static constexpr size_t kPattern = 1021;  ///< numbers that are drawn for a long operand, which has them repeatedly
+
+  template <class Make>
+  static void repeat(std::vector<T>& values, Make make) {
+    for (size_t i = 0; i < values.size(); ++i) values[i] = i < kPattern ? make(i) : values[i - kPattern];
+  }
 
   void fill(int64_t draw) {
     std::normal_distribution<T> normal;
     const bool sparse = draw % 4 == 3;
-    for (std::vector<T>* values : {&a_, &b_}) {
-      for (T& value : *values) {
-        value = normal(random_);
-        if (sparse && random_() % 2) value = random_() % 2 ? T{0} : -T{0};
-      }
-    }
+    const auto value = [&](size_t) {
+      if (sparse && random_() % 2) return random_() % 2 ? T{0} : -T{0};
+      return normal(random_);
+    };
+    for (std::vector<T>* values : {&a_, &b_}) repeat(*values, value);
     if (draw == 0) {  // products that are all -0.0
       std::fill(a_.begin(), a_.end(), T{0});
       std::fill(b_.begin(), b_.end(), T{-1});
     }
   }
 
-  Ref array(const T* data, bool matrix, bool fortran, int64_t rows, int64_t columns) const {
+  /// How many matrices an operand of the trial has.
+  static int64_t inStack(int rank) { return rank == 3 ? 3 : 1; }
+
+  Ref array(const T* data, int rank, bool fortran, int64_t rows, int64_t columns) const {
     constexpr npy_intp kItem = sizeof(T);
-    npy_intp shape[] = {static_cast<npy_intp>(rows), static_cast<npy_intp>(columns)};
-    npy_intp strides[] = {fortran ? kItem : kItem * shape[1], fortran ? kItem * shape[0] : kItem};
-    if (!matrix) {
-      shape[0] = static_cast<npy_intp>(rows * columns);
-      strides[0] = kItem;
+    npy_intp shape[] = {inStack(rank), rows, columns};
+    npy_intp strides[] = {kItem * rows * columns, fortran ? kItem : kItem * columns, fortran ? kItem * rows : kItem};
+    if (rank == 1) {
+      shape[2] = rows * columns;
+      strides[2] = kItem;
     }
-    return checked(PyArray_New(&PyArray_Type, matrix ? 2 : 1, shape, sizeof(T) == 4 ? NPY_FLOAT32 : NPY_FLOAT64,
-                               strides, const_cast<T*>(data), 0, NPY_ARRAY_ALIGNED, nullptr));
+    return checked(PyArray_New(&PyArray_Type, rank, shape + 3 - rank, sizeof(T) == 4 ? NPY_FLOAT32 : NPY_FLOAT64,
+                               strides + 3 - rank, const_cast<T*>(data), 0, NPY_ARRAY_ALIGNED, nullptr));
   }
 
   Ref multiply(const T* left, const T* right) const {
-    Ref l = array(left, kind_.leftMatrix, kind_.leftFortran, kind_.m, kind_.k);
-    Ref r = array(right, kind_.rightMatrix, kind_.rightFortran, kind_.k, kind_.n);
+    Ref l = array(left, kind_.leftRank, kind_.leftFortran, kind_.m, kind_.k);
+    Ref r = array(right, kind_.rightRank, kind_.rightFortran, kind_.k, kind_.n);
     return checked(PyObject_CallFunctionObjArgs(kind_.function, l.get(), r.get(), nullptr));
   }
 
-  /// Sums of positive numbers of which one is infinite: nothing is invalid about them.
-  bool reportsMore() {
+  /// Whether a product of what the operands hold now is an error where reports of that kind are.
+  bool raises(const char* kind) const {
     const Ref numpy = checked(PyImport_ImportModule("numpy")), nothing = checked(PyTuple_New(0));
     const Ref set = checked(PyObject_GetAttrString(numpy.get(), "seterr")), raise = checked(PyDict_New());
     const Ref word = checked(PyUnicode_FromString("raise"));
-    if (PyDict_SetItemString(raise.get(), "invalid", word.get()) < 0) throw cpython::PythonError();
+    if (PyDict_SetItemString(raise.get(), kind, word.get()) < 0) throw cpython::PythonError();
     const Ref before = checked(PyObject_Call(set.get(), nothing.get(), raise.get()));
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     try {
-      for (int draw = 0; draw < 8; ++draw) {
-        for (std::vector<T>* values : {&a_, &b_})
-          for (T& number : *values) number = T{1} + static_cast<T>(random_() % 8);
-        std::vector<T>& values = draw % 2 ? b_ : a_;
-        values[random_() % (values.size() - kMostOffset)] = std::numeric_limits<T>::infinity();
-        multiply(a_.data(), b_.data());
-      }
+      multiply(a_.data(), b_.data());
     } catch (const cpython::PythonError&) {
       PyErr_Fetch(&type, &value, &traceback);
     }
@@ -219,19 +250,36 @@ class Trial {
     T add(T x, T y) const { return x + y; }
   };
 
+  /// The index to look at next: all at the ends, every 61st between them.
+  static int64_t next(int64_t i, int64_t size) {
+    constexpr int64_t kEnds = 64, kStep = 61;
+    return i < kEnds || i + kStep >= size - kEnds ? i + 1 : i + kStep;
+  }
+
   bool agrees(const Summation& s, const T* left, const T* right, PyObject* answer) const {
     T scalar{};
     const T* got = &scalar;
+    const int64_t count = std::max(inStack(kind_.leftRank), inStack(kind_.rightRank));
     if (PyArray_Check(answer)) {
       auto* array = reinterpret_cast<PyArrayObject*>(answer);
-      if (PyArray_SIZE(array) != kind_.m * kind_.n || !PyArray_IS_C_CONTIGUOUS(array)) return false;
+      if (PyArray_SIZE(array) != kind_.m * kind_.n * count || !PyArray_IS_C_CONTIGUOUS(array)) return false;
       got = static_cast<const T*>(PyArray_DATA(array));
     } else {
       PyArray_ScalarAsCtype(answer, &scalar);
     }
+    for (int64_t at = 0; at < count; ++at) {
+      if (!agree(s, left, right, got)) return false;
+      left += kind_.leftRank == 3 ? kind_.m * kind_.k : 0;
+      right += kind_.rightRank == 3 ? kind_.k * kind_.n : 0;
+      got += kind_.m * kind_.n;
+    }
+    return true;
+  }
+
+  bool agree(const Summation& s, const T* left, const T* right, const T* got) const {
     const int64_t stepA = kind_.leftFortran ? kind_.m : 1, stepB = kind_.rightFortran ? 1 : kind_.n;
-    for (int64_t i = 0; i < kind_.m; ++i) {
-      for (int64_t j = 0; j < kind_.n; ++j) {
+    for (int64_t i = 0; i < kind_.m; i = next(i, kind_.m)) {
+      for (int64_t j = 0; j < kind_.n; j = next(j, kind_.n)) {
         Terms terms{left + (kind_.leftFortran ? i : i * kind_.k), right + (kind_.rightFortran ? j * kind_.k : j), stepA,
                     stepB};
         T sum = sumOf(s.order, terms, kind_.k);
@@ -247,11 +295,27 @@ class Trial {
   std::mt19937 random_{1};
 };
 
+template <class T>
+std::optional<Summation> find(const Kind& kind) {
+  std::vector<Summation> fitting;
+  for (Order order : kOrders)
+    for (bool fromZero : {true, false}) fitting.push_back({order, fromZero});
+  Trial<T> trial(kind);
+  trial.filter(fitting);
+  constexpr int64_t kLengths = 1024, kEnds = 16;
+  for (int64_t end = 0; kind.isLong() && end < kEnds && !fitting.empty(); ++end)
+    Trial<T>(kind.withLength(std::max(kind.m, kind.n) < kLengths ? kSmallProduct + 1 + end : kLengths + end))
+        .filter(fitting);
+  if (fitting.empty()) return std::nullopt;
+  fitting.front().reportsOtherwise = trial.reportsOtherwise();
+  return fitting.front();
+}
+
 std::optional<Summation> summationOf(const Kind& kind) {
   using Key = decltype(kind.key());
   static auto& known = *new std::map<Key, std::optional<Summation>>;  // guarded by the GIL
   if (auto found = known.find(kind.key()); found != known.end()) return found->second;
-  const auto summation = kind.dtype == DType::kF32 ? Trial<float>(kind).run() : Trial<double>(kind).run();
+  const auto summation = kind.dtype == DType::kF32 ? find<float>(kind) : find<double>(kind);
   Py_INCREF(kind.function);  // its address is part of the key
   known.emplace(kind.key(), summation);
   return summation;
@@ -278,75 +342,79 @@ struct Nodes {
   const ValueType& type;
 
   ValueId a(int64_t i) const {
-    const size_t rank = g.type(left).shape.size();
-    return along(g, left, rank - 1, i, rank == 2 && g.type(right).shape.size() == 2);
+    return along(g, left, g.type(left).shape.size() - 1, i, isMatrix(left) && isMatrix(right));
   }
-  ValueId b(int64_t i) const { return along(g, right, 0, i, false); }
+  ValueId b(int64_t i) const {
+    const size_t rank = g.type(right).shape.size();
+    return along(g, right, rank < 2 ? 0 : rank - 2, i, rank > 2 && isMatrix(left));
+  }
+  bool isMatrix(ValueId operand) const { return g.type(operand).shape.size() >= 2; }
   ValueId product(int64_t i) const { return g.addTyped(Op::kMultiply, {a(i), b(i)}, type); }
   ValueId fma(int64_t i, ValueId sum) const { return g.addTyped(Op::kFma, {a(i), b(i), sum}, type); }
   ValueId add(ValueId x, ValueId y) const { return g.addTyped(Op::kAdd, {x, y}, type); }
 };
 
-/// The size as a constant, if it is a small one and may be guarded.
-std::optional<int64_t> smallSize(Trace& trace, SymId size, int64_t least) {
+/// The size as a constant, if it may be guarded.
+std::optional<int64_t> fixedSize(Trace& trace, SymId size) {
   size = trace.syms().canonical(size);
   std::optional<int64_t> known = trace.syms().asConst(size);
   if (!known) {
     if (!trace.fixesSizes || trace.decided.contains(size) || trace.turns.contains(size)) return std::nullopt;
     known = trace.hint(size);
   }
-  if (*known < least || *known > kSmallProduct) return std::nullopt;
   return known;
+}
+
+/// Whether everything is small, or of one axis so long that memory is what counts all that lies beside it is.
+bool isSmall(int64_t m, int64_t k, int64_t n, bool inStack) {
+  const auto [less, more] = std::minmax(m, n);
+  if (inStack) return more <= kSmallInStack && k <= kSmallInStack;
+  if (more <= kSmallProduct) return k <= kSmallProduct;
+  return less <= kShortBesideLong && k <= kShortBesideLong && more <= kLongProduct;
 }
 
 }  // namespace
 
-Value* smallProduct(Trace& trace, PyObject* function, ValueId left, ValueId right) {
+Value* smallProduct(Trace& trace, PyObject* function, ValueId left, ValueId right, SymShape shape) {
   graph::Graph& g = trace.graph();
   if (trace.onDevice()) return nullptr;
   const DType result = graph::promote(g.type(left).dtype, g.type(right).dtype);
   const bool integers = graph::isInteger(result);
   if (!integers && result != DType::kF32 && result != DType::kF64) return nullptr;
   if (!integers && g.type(left).dtype != g.type(right).dtype) return nullptr;
+  const SymShape l = shapeOf(trace, left), r = shapeOf(trace, right);
+  if (l.empty() || r.empty()) return nullptr;
+  const bool leftVector = l.size() == 1, rightVector = r.size() == 1, inStack = l.size() > 2 || r.size() > 2;
   for (ValueId operand : {left, right}) {
     const graph::Layout& layout = g.type(operand).layout;
-    const int rank = g.type(operand).rank();
-    if (rank != 1 && rank != 2) return nullptr;
     if (!integers && (!layout.isPacked() || !(layout.isCOrder() || layout.isFOrder()))) return nullptr;
   }
-  const SymShape l = shapeOf(trace, left), r = shapeOf(trace, right);
+  const std::optional<int64_t> k = fixedSize(trace, l.back()), m = leftVector ? 1 : fixedSize(trace, l[l.size() - 2]),
+                               n = rightVector ? 1 : fixedSize(trace, r.back());
+  if (!k || !m || !n || !isSmall(*m, *k, *n, inStack)) return nullptr;
   const int64_t least = integers ? 1 : 2;
-  const auto k = smallSize(trace, l.back(), least);
-  const auto m = l.size() == 2 ? smallSize(trace, l[0], least) : 1,
-             n = r.size() == 2 ? smallSize(trace, r[1], least) : 1;
-  if (!k || !m || !n) return nullptr;
+  if (*k < least || (!leftVector && *m < least) || (!rightVector && *n < least)) return nullptr;
   Summation summation{Order::kPlain, false};
   if (!integers) {
-    const Kind kind{function,
-                    result,
-                    l.size() == 2,
-                    r.size() == 2,
-                    !g.type(left).layout.isCOrder(),
-                    !g.type(right).layout.isCOrder(),
-                    *m,
-                    *k,
-                    *n};
+    const auto rank = [](const SymShape& sizes) { return static_cast<int>(std::min<size_t>(sizes.size(), 3)); };
+    const Kind kind{
+        function, result, rank(l), rank(r), !g.type(left).layout.isCOrder(), !g.type(right).layout.isCOrder(),
+        *m,       *k,     *n};
     const auto fitting = summationOf(kind);
     if (!fitting) return nullptr;
     summation = *fitting;
   }
   const size_t before = trace.guardSet().guards.size();
   for (const SymShape& sizes : {l, r})
-    for (SymId size : sizes) trace.specialize(size);
+    for (size_t axis = sizes.size() > 2 ? sizes.size() - 2 : 0; axis < sizes.size(); ++axis)
+      trace.specialize(sizes[axis]);
   for (size_t i = before; i < trace.guardSet().guards.size(); ++i) trace.guardSet().guards[i].pin = guards::Pin::kSize;
-  SymShape shape;
-  if (l.size() == 2) shape.push_back(trace.syms().constant(*m));
-  if (r.size() == 2) shape.push_back(trace.syms().constant(*n));
+  for (SymId& size : shape) size = trace.syms().canonical(size);
   const ValueType type = freshType(result, std::move(shape));
   Nodes nodes{g, g.cast(left, result), g.cast(right, result), type};
   ValueId sum = sumOf(summation.order, nodes, *k);
   if (summation.fromZero) sum = nodes.add(sum, g.constant(Scalar::zero(result)));
-  if (summation.reportsMore) {
+  if (summation.reportsOtherwise) {
     graph::IntList axes;
     for (int axis = 0; axis < type.rank(); ++axis) axes.push_back(axis);
     const ValueId finite = g.unary(Op::kIsfinite, sum);
