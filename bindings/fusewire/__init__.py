@@ -118,3 +118,4 @@ def _declare_own() -> None:
 
 _declare_own()
 del _declare_own
+from fusewire import _substitutes  # noqa: E402, F401
