@@ -110,6 +110,8 @@ PyObject* declare(PyObject*, PyObject* args) {
       {"control", Declaration::kControl},
       {"allow_in_graph", Declaration::kAllowInGraph},
       {"substitute", Declaration::kSubstitute},
+      {"stands_for_numpy", Declaration::kStandsForNumpy},
+      {"left_to_numpy", Declaration::kLeftToNumpy},
       {"assume_constant", Declaration::kAssumeConstant}};
   return none([&] {
     for (const auto& [name, declaration] : kKinds)

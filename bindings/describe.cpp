@@ -16,6 +16,7 @@
 #include "bindings/spliced_code.h"
 #include "bindings/to_python.h"
 #include "bindings/variant_set.h"
+#include "bindings/duel.h"
 #include "cpython/numpy_names.h"
 #include "graph/support/event.h"
 #include "jit/profilers.h"
@@ -281,6 +282,10 @@ PyObject* describeFunction(const FunctionFacts& facts) {
       description["regions"].push_back(describeRegion(*facts.spliced, *region, code));
     for (int stop : facts.spliced->pythonStops()) description["stops"].push_back(stop);
   }
+  if (facts.duel && facts.duel->pythonNs() > 0)
+    description["whole"] = {{"compiled_ns", facts.duel->splicedNs()},
+                            {"python_ns", facts.duel->pythonNs()},
+                            {"kept", !facts.duel->isLost()}};
   if (facts.overhead) {
     constexpr double kMs = 1e6;
     description["overhead"] = {{"ms", facts.overhead->spentNs() / kMs},

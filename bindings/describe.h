@@ -16,6 +16,7 @@ class Overhead;
 class SplicedCode;
 
 class CallSamples;
+class Duel;
 
 struct FunctionFacts {
   std::string name;
@@ -27,10 +28,12 @@ struct FunctionFacts {
   const SplicedCode* spliced = nullptr;  ///< null if the function has no compiled regions of its own
   const Overhead* overhead = nullptr;    ///< null if it cannot be compiled
   const CallSamples* samples = nullptr;
+  const Duel* duel = nullptr;
 };
 
 /// New dict: name, file, line, python_calls (of which partly_calls met compiled regions), variants (guards, graph,
-/// plan, times ...), breaks, regions, stops, overhead. nullptr with an exception set.
+/// plan, times ...), breaks, regions, stops, overhead, and if it is known for calls with compiled regions `whole`:
+/// {compiled_ns, python_ns, kept}. nullptr with an exception set.
 PyObject* describeFunction(const FunctionFacts& facts);
 
 /// {reason, class, message, detail, hint, advice, runs_in, file, line}; advice: "fix" or "ignore", runs_in: "numpy" or

@@ -128,16 +128,31 @@ PyObject* FunctionState::callPlain(PyObject* const* args, size_t nargsf, PyObjec
 PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   if (!state_) return callPlain(args, nargsf, keywordNames);
   state_->overhead().begin();
-  PyObject* result = callCode(state_->codeForCall(), args, nargsf, keywordNames);
+  const Duel::Arm arm = duelArm();
+  const bool timed = !duelling_ && (arm == Duel::Arm::kTimedSpliced || arm == Duel::Arm::kTimedPython);
+  if (timed) duelling_ = arm;
+  DuelRun run(duel_, timed ? arm : Duel::Arm::kSpliced);
+  const bool plain = arm == Duel::Arm::kPython || arm == Duel::Arm::kTimedPython;
+  PyObject* result =
+      plain ? callPlain(args, nargsf, keywordNames) : callCode(state_->codeForCall(), args, nargsf, keywordNames);
+  if (timed) duelling_.reset();
+  if (result) run.end();
   if (state_) state_->overhead().end();  // not if the call has come to the end of this function
   return result;
+}
+
+Duel::Arm FunctionState::duelArm() {
+  if (duelling_) return *duelling_;
+  const SplicedCode* spliced = state_->spliced();
+  if (!spliced || partlyCalls_ == 0 || !wantsTrials(*settings_.current())) return Duel::Arm::kSpliced;
+  return duel_.next(!spliced->isOnTrial());
 }
 
 PyObject* FunctionState::callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   if (code == function()->func_code) return callPlain(args, nargsf, keywordNames);
   ++pythonCalls_;
   Ref function = Ref::create(splicedFunction(code));  // a reset from within the call must not take it away
-  NestedScope nested(state_->wantsHook(), &hookUseful_);
+  NestedScope nested(state_->wantsHook(), nestedUse_);
   const uint64_t before = Region::allHits();
   PyObject* result = cpython::callNested(function.get(), args, nargsf, keywordNames);
   partlyCalls_ += Region::allHits() != before;
@@ -168,13 +183,14 @@ void FunctionState::reset() {
   spliced_ = Ref();
   plainCalls_.forget();
   pythonCalls_ = partlyCalls_ = 0;
-  hookUseful_ = true;
+  nestedUse_ = {};
+  duel_ = {};
 }
 
 PyObject* FunctionState::describe() const {
   if (state_)
     return describeFunction({state_->name(), callable_.get(), true, state_->variants().variants(), state_->breaks(),
-                             pythonCalls_, partlyCalls_, state_->spliced(), &state_->overhead(), &samples_});
+                             pythonCalls_, partlyCalls_, state_->spliced(), &state_->overhead(), &samples_, &duel_});
   const std::string type = Py_TYPE(callable_.get())->tp_name;
   const std::vector<std::unique_ptr<Variant>> none;
   const std::string why = "a " + type + " is not a Python function";

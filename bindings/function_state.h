@@ -9,6 +9,8 @@
 
 #include "bindings/call_samples.h"
 #include "bindings/code_state.h"
+#include "bindings/duel.h"
+#include "bindings/nested_frames.h"
 #include "bindings/plain_calls.h"
 #include "bindings/signature.h"
 
@@ -46,6 +48,7 @@ class FunctionState {
   PyObject* callTimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callPlain(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
+  Duel::Arm duelArm();
   PyObject* callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callAfter(const char* failure, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
@@ -63,7 +66,9 @@ class FunctionState {
   cpython::Ref spliced_;            ///< function object around spliced code
   PlainCalls plainCalls_;
   CallSamples samples_;
-  bool hookUseful_ = true;
+  NestedUse nestedUse_;
+  Duel duel_;
+  std::optional<Duel::Arm> duelling_;           ///< a timed call runs, and those within it go the same way
   uint64_t pythonCalls_ = 0, partlyCalls_ = 0;  ///< calls that were no native call, and those that met regions
 };
 

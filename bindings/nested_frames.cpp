@@ -19,8 +19,9 @@ using cpython::Ref;
 
 namespace {
 
-/// Frames seen from one caller, none of them compiled, after which its calls do without the hook.
-constexpr uint64_t kUselessFrames = 2000;
+/// Frames that the calls of one function reach before it counts how many of them are compiled: if that is a smaller
+/// part, calls do without the hook, more of them after each look in vain.
+constexpr uint64_t kFewFrames = 2000, kLeastShare = 50, kMostCalls = uint64_t{1} << 20;
 
 struct Record {
   std::unique_ptr<CodeState> state;
@@ -161,21 +162,31 @@ void leaveAlone(PyObject* code) {
   record->skip = true;
 }
 
-NestedScope::NestedScope(bool wanted, bool* useful)
-    : installed_(wanted && *useful),
-      useful_(useful),
+NestedScope::NestedScope(bool wanted, NestedUse& use)
+    : installed_(wanted && use.rest == 0),
+      use_(use),
       seen_(framesSeen),
       compiled_(framesCompiled) {
+  if (use.rest > 0) --use.rest;
   if (!installed_) return;
   ++scopes;
   cpython::installHook();
 }
 
+/// While the hook is installed, CPython calls Python functions by way of C, which all of them pay for.
 NestedScope::~NestedScope() {
   if (!installed_) return;
   --scopes;
   cpython::uninstallHook();
-  if (framesCompiled == compiled_ && framesSeen - seen_ > kUselessFrames) *useful_ = false;
+  if (framesCompiled != compiled_) {
+    use_ = {};
+    return;
+  }
+  use_.seen += framesSeen - seen_;
+  if (use_.seen <= kFewFrames) return;
+  use_.rest = use_.nextRest;
+  use_.nextRest = std::min(use_.nextRest * 4, kMostCalls);
+  use_.seen = kFewFrames;  // the next look is a short one
 }
 
 }  // namespace fw::bindings

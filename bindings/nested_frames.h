@@ -15,17 +15,23 @@ bool initializeNestedFrames(bool compileAll);
 /// Frames of this code object run as they are: it has been taken care of elsewhere.
 void leaveAlone(PyObject* code);
 
+/// What looking at the frames that one caller's calls reach has come to.
+struct NestedUse {
+  uint64_t seen = 0;  ///< frames since one was compiled
+  uint64_t rest = 0;  ///< calls that do without the hook
+  uint64_t nextRest = 64;
+};
+
 /// For the time of a call that may reach other Python functions through its breaks.
 class NestedScope {
  public:
-  /// `useful`: in and out, false once it has turned out that nothing below this caller is ever compiled.
-  NestedScope(bool wanted, bool* useful);
+  NestedScope(bool wanted, NestedUse& use);
   ~NestedScope();
   NestedScope(const NestedScope&) = delete;
 
  private:
   bool installed_;
-  bool* useful_;
+  NestedUse& use_;
   uint64_t seen_, compiled_;
 };
 

@@ -246,6 +246,12 @@ PyObject* SplicedCode::codeForCall() {
   return code_ ? code_.get() : reinterpret_cast<PyObject*>(map_.object());
 }
 
+bool SplicedCode::isOnTrial() const {
+  return std::any_of(regions_.begin(), regions_.end(), [](const auto& entry) {
+    return entry.second->status() == Region::Status::kActive && entry.second->isOnTrial();
+  });
+}
+
 /// Markers where the ways of compiled code and of Python through a region on trial meet again, if no stub is there.
 std::vector<capture::Stub> SplicedCode::markers(const std::vector<capture::Stub>& stubs) {
   std::map<int, bool> places;  // instruction, and whether it stands in front of a return

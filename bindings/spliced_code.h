@@ -65,6 +65,7 @@ class SplicedCode : public std::enable_shared_from_this<SplicedCode> {
   std::string name() const;
   /// True if some stop is a call, whose callee the hook may compile.
   bool callsOut() const { return callsOut_; }
+  bool isOnTrial() const;
 
  private:
   SplicedCode(PyCodeObject* code, FunctionSettings settings, std::shared_ptr<Overhead> overhead, bool decorated);

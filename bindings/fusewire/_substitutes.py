@@ -1,22 +1,41 @@
 """Functions of NumPy that call a function of the user for each element, or each row, as capture follows them.
 
 What stands here does what NumPy's own code does, in the same order, in a form of which capture makes a loop of the graph. It
-is never run by Python: where it ends in a call that stands in no graph (``np.frompyfunc``, NumPy's own way), or raises, the
-call that it stands for is left to NumPy as a whole.
+is never run by Python: where it calls ``_left_to_numpy()``, or raises, the call that it stands for is NumPy's as a whole.
 """
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 
-from fusewire._declare import substitute_in_graph
+from fusewire import _fusewire
 
 _ELEMENTS = "?bBhHiIlLqQefdFD"  # type characters of elements that Python has a number for
 _RESULTS = "?lqdD"  # the same for results: what Python's own numbers become
 
 
-@substitute_in_graph(np.vectorize.__call__)
-def _call_vectorized(self, *args, **kwargs):
+def _left_to_numpy(what: str) -> None:
+    """Nothing, if Python runs it."""
+
+
+_fusewire.declare(_left_to_numpy, "left_to_numpy", None)
+
+
+def _stands_for(original):
+    """Decorator. Another signature than is known here is another NumPy, which says itself what it does."""
+
+    def declare(substitute):
+        if str(inspect.signature(original)) == str(inspect.signature(substitute)):
+            _fusewire.declare(original, "stands_for_numpy", substitute)
+        return substitute
+
+    return declare
+
+
+@_stands_for(np.vectorize.__call__)
+def vectorize(self, *args, **kwargs):
     if self.pyfunc is np._NoValue or kwargs or not args or self.signature is not None or self.cache:
         return self._call_as_normal(*args, **kwargs)
     arrays = [np.asarray(argument) for argument in args]
@@ -38,7 +57,7 @@ def _call_vectorized(self, *args, **kwargs):
     rows = [array.ravel() for array in arrays]
     if self.otypes is not None:
         if len(self.otypes) != 1:
-            np.frompyfunc(function, len(args), 2)
+            _left_to_numpy("np.vectorize with several results")
         result = np.dtype(self.otypes[0])
     elif size:
         # NumPy asks what the function makes of the first elements, which are NumPy's scalars then and no numbers of Python.
@@ -46,7 +65,7 @@ def _call_vectorized(self, *args, **kwargs):
     else:
         return self._call_as_normal(*args)
     if result.char not in _RESULTS:
-        np.frompyfunc(function, len(args), 1)
+        _left_to_numpy("np.vectorize with results that are no numbers, or short ones")
     out = np.empty(shape, result)
     results = out.reshape(-1)
     for i in range(size):
@@ -54,11 +73,11 @@ def _call_vectorized(self, *args, **kwargs):
     return out
 
 
-@substitute_in_graph(np.apply_along_axis)
-def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
+@_stands_for(np.apply_along_axis)
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     arr = np.asanyarray(arr)
     if arr.ndim != 2 or axis not in (0, 1, -1, -2) or not arr.size:
-        np.frompyfunc(func1d, 1, 1)
+        _left_to_numpy("np.apply_along_axis of an array without elements, or with other than two axes")
     last = axis in (1, -1)
     rows = arr if last else arr.T
     first = np.asanyarray(func1d(rows[0], *args, **kwargs))

@@ -32,6 +32,9 @@ def _row(facts: dict) -> dict | None:
         return None
     overhead = facts.get("overhead", {"ms": 0.0, "in_vain_ms": 0.0})
     speed = measured(variants)
+    if duel := facts.get("whole"):
+        of_parts = measured(facts["variants"]) or {"saved_ns": 0.0}
+        speed = {"saved_ns": of_parts["saved_ns"] + max(duel["python_ns"] - duel["compiled_ns"], 0.0) * facts["partly_calls"]}
     return {"function": facts["name"], "calls": calls, "native": native, "partly": facts["partly_calls"],
             "as Python": facts["python_calls"] - facts["partly_calls"], "variants": len(variants), "breaks": len(facts["breaks"]),
             "ms compiling": overhead["ms"], "ms in vain": overhead["in_vain_ms"],

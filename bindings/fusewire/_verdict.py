@@ -181,7 +181,9 @@ def verdict_of(facts: dict) -> dict:
                                "parts": len(parts), "parts_measured": sum(p is not None for p in parts)}
         share = (native + numpys) / whole
         result["state"] = ("python" if not ran else "numpy" if numpys > whole / 2 else "mostly" if share >= MOSTLY else "partly")
-    result["lost"] = given_up(everything)
+        if duel := facts.get("whole"):   # with what the parts cost the rest of the call
+            result["speed"] = {"ratio": duel["python_ns"] / duel["compiled_ns"], "per_run_ns": duel["python_ns"] - duel["compiled_ns"], "at_least": False} if duel["kept"] else None
+    result["lost"] = given_up(everything) if facts.get("whole", {}).get("kept", True) else facts["whole"]
     result["compiling"] = bool(everything) and result["state"] != "compiled" and call["own_ns"] > WORTH * call["ns"]
     return result
 

@@ -88,7 +88,16 @@ std::string kindText(const Value* v) {
   if (v->isConstant() && v->object.get() == Py_None) return "None";
   if (v->kind == ValueKind::kPyInt || isConstantOf(v, &PyLong_Type)) return "an int";
   if (v->kind == ValueKind::kArray) return "an array";
+  if (v->kind == ValueKind::kTuple || isConstantOf(v, &PyTuple_Type)) return "a tuple";
+  if (v->kind == ValueKind::kList) return "a list";
+  if (isConstantOf(v, &PyUnicode_Type)) return "a string";
   return "an object";
+}
+
+/// What is one or the other.
+std::string eitherText(const Value* first, const Value* second) {
+  const std::string one = kindText(first), other = kindText(second);
+  return one == other ? one + " or another" : one + " or " + other;
 }
 
 }  // namespace
@@ -154,7 +163,7 @@ Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
   if (Value* number = numbers(first, second, what)) return number;
   if (first->kind == ValueKind::kArray && second->kind == ValueKind::kArray) return arrays(first, second, what);
   if (Value* container = containers(first, second, what)) return container;
-  return unjoined(first, second, what + " is " + kindText(first) + " or " + kindText(second) + " then");
+  return unjoined(first, second, what + " is " + eitherText(first, second) + " then");
 }
 
 Value* Join::numbers(Value* first, Value* second, const std::string& what) {

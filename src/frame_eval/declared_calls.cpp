@@ -17,16 +17,27 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
     case Declaration::kAllowInGraph:
       if (!declared.replacement || numpy::isKnown(object)) return nullptr;
       return interpreter.callConstant(trace.constant(declared.replacement), std::move(args));
-    case Declaration::kGraphBreak: {
+    case Declaration::kGraphBreak:
+    case Declaration::kLeftToNumpy: {
       std::string why;
       for (Value* value : args.positional)
         if (Ref text = trace.asObject(value); text && PyUnicode_Check(text.get()))
           if (const char* s = PyUnicode_AsUTF8(text.get())) why = s;
-      trace.fail(BreakReason::kGraphBreak, why);
+      trace.fail(declared.kind == Declaration::kGraphBreak ? BreakReason::kGraphBreak : BreakReason::kUnsupportedNumpy,
+                 why);
     }
     case Declaration::kControl: trace.fail(BreakReason::kControl, calleeName(object));
     case Declaration::kSubstitute:
       return interpreter.callConstant(trace.constant(declared.replacement), std::move(args));
+    case Declaration::kStandsForNumpy: {
+      const int line = trace.line;
+      try {
+        return interpreter.callConstant(trace.constant(declared.replacement), std::move(args));
+      } catch (const CaptureBreak&) {
+        trace.line = line;
+        throw;
+      }
+    }
     case Declaration::kAssumeConstant: return assumeConstant(object, args);
   }
   return nullptr;

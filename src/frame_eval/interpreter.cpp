@@ -32,8 +32,11 @@ std::string instructionName(const Instr& instr) {
 }  // namespace
 
 std::string Interpreter::file() const {
-  if (frames_.empty()) return "";
-  return text(frames_.back()->object()->co_filename);
+  for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
+    std::string name = text((*frame)->object()->co_filename);
+    if (!name.ends_with("/fusewire/_substitutes.py")) return name;  // what stands for NumPy breaks where it is called
+  }
+  return "";
 }
 
 const Bytecode& Interpreter::decoded(PyCodeObject* code) {
@@ -74,7 +77,7 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
       trace_.fail(BreakReason::kGraphLimit, "the capture takes too long");
     FW_CHECK(frame.pc < frame.code->instructions.size());
     if (atStop(frame)) {
-      if (frame.arms) trace_.fail(BreakReason::kGraphBreak, "Python runs an instruction of it");
+      if (frame.arms) trace_.fail(BreakReason::kUnsupportedInstruction, "it lies behind a branch");
       break;
     }
     if (trace_.graph().size() > kMaxNodes)

@@ -286,6 +286,9 @@ void Rolling::findVariables() {
   }
   for (size_t slot : live_)
     if (frame_.slots[slot]) trace_.open(in_.look(frame_.slots[slot]));
+  // What a turn would be the first to settle is settled in front of all.
+  for (size_t slot = 0; slot < frame_.slots.size() && !trace_.onDevice(); ++slot)
+    if (again[slot] && frame_.slots[slot]) numpy::settled(trace_, frame_.slots[slot]);
 }
 
 /// Whether a turn may read the slot before it writes it, or leave it as it was.
@@ -496,6 +499,7 @@ Rolling::Found Rolling::addContents(BranchState& before, std::vector<Value*>* fo
     if (value->kind == ValueKind::kUnjoined) {
       if (forgotten) forgotten->push_back(value);
     } else if (value->kind == ValueKind::kArray) {
+      if (contents.kind != ValueKind::kArray) refuse("what a mask selects is an array behind the first turn");
       if (!value->base) add(value);
     } else if (value != iterator_) {
       found = std::max(found, addHeld(value, contents, before));

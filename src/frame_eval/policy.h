@@ -37,6 +37,8 @@ enum class Declaration : uint8_t {
   kAllowInGraph,  ///< inlined even where library code is skipped; `replacement` is the Python function behind it, if it
                   ///< is none
   kSubstitute,    ///< `replacement` is inlined in its place
+  kStandsForNumpy,  ///< the same by code of ours: where it breaks, the call that it stands for does
+  kLeftToNumpy,     ///< in a substitute: NumPy computes the call that it stands for, which the argument describes
   kAssumeConstant,  ///< called once during capture, the result is a constant
 };
 struct Declared {

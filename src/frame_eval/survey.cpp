@@ -50,6 +50,8 @@ std::optional<std::pair<BreakReason, std::string>> breaksAnyway(const Value* cal
     case Declaration::kControl: return std::pair{BreakReason::kControl, calleeName(object)};
     case Declaration::kAllowInGraph:
     case Declaration::kSubstitute:
+    case Declaration::kStandsForNumpy:
+    case Declaration::kLeftToNumpy:
     case Declaration::kAssumeConstant: return std::nullopt;
     case Declaration::kNone: break;
   }

@@ -237,7 +237,7 @@ def test_explain_names_the_break():
     @fusewire.compile
     def f(x):
         y = x + 1
-        return np.apply_along_axis(np.sort, 0, y)
+        return np.apply_along_axis(np.sort, 0, y[None])
 
     text = str(fusewire.explain(f, verbose=True)(np.eye(3)))
     assert "apply_along_axis" in text and f"{__file__}:{f.__code__.co_firstlineno + 3}" in text
@@ -257,7 +257,7 @@ def run_python(code, **environment):
 LOGGED = """
 import numpy as np, fusewire
 f = fusewire.compile(lambda x: np.tanh(x) + 1)
-g = fusewire.compile(lambda x: np.apply_along_axis(np.sort, 0, x))
+g = fusewire.compile(lambda x: np.apply_along_axis(np.sort, 0, x[None]))
 f(np.ones(3)); f(np.ones((2, 2))); g(np.eye(2))
 """
 

@@ -131,13 +131,13 @@ def test_a_loop_that_compiled_code_leads_up_to():
 
 def test_numpys_own_functions_are_no_reproach():
     def decomposed(x):
-        return np.apply_along_axis(np.sort, 0, x * 2)[0] + 1
+        return np.apply_along_axis(np.sort, 0, x[None] * 2)[0] + 1
 
     f = fusewire.compile(decomposed)
     for _ in range(5):
         f(np.eye(60))
     text = str(fusewire.explain(f)(np.eye(60)))
-    assert "ignore: NumPy computes it, usually fine: numpy.apply_along_axis" in text, text
+    assert "ignore: NumPy computes it, usually fine: np.apply_along_axis of an array" in text, text
     assert "fix" not in text
 
 
@@ -195,7 +195,7 @@ def test_left_to_python():
     explanation = fusewire.explain(f)(X[:8], 2.0)
     text = str(explanation)
     parts = str(fusewire.explain(g)(X[:8], 2.0))
-    assert "runs as Python" in parts and "ignore: Python is faster here, " in parts, parts
+    assert "runs as Python" in parts and "Python is faster here" in parts, parts
     assert explanation.facts["verdict"]["state"] == "python" and re.search(r"Python is faster here and runs it, .* against .* compiled", text), text
 
 

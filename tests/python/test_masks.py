@@ -144,3 +144,43 @@ def test_masks_of_another_shape():
     compiled = fusewire.compile(f)
     for m in (np.ones(3, bool), np.ones((5, 4), bool), np.ones((5, 3), bool), np.ones(5, bool), np.array(True)):
         assert_same_call(f, compiled, (values((5, 4), "f8", 1), m))
+
+
+def test_selections_in_loops():
+    """What a loop is the first to settle is settled in front of it."""
+
+    def inner(r, m, p, n):
+        r = r[m]
+        d = np.zeros(n)
+        for i in range(n):
+            for k in range(p[i], p[i + 1]):
+                d[i] += r[k]
+        return d
+
+    def boxed(r, m, p, n):
+        box, s = [r[m]], 0.0
+        for i in range(n):
+            for k in range(i + 1):
+                s += box[0][k]
+        return s, box[0]
+
+    def written(r, m, p, n):
+        q = r[m]
+        q *= 2
+        for i in range(n):
+            q[i] += 1
+        r[m] = q
+        return q
+
+    def selected_again(r, m, p, n):
+        q = r[m]
+        for _ in range(n):
+            r[m] += q
+        return q
+
+    p = np.array([0, 3, 8, 12, 16])
+    for f in (inner, boxed, written, selected_again):
+        compiled = fusewire.compile(f)
+        for m in (np.ones(20, bool), np.arange(20) > 3, np.arange(20) % 5 > 0):
+            assert_same_call(f, compiled, (np.arange(20.0), m, p, 4))
+            assert_same_call(f, compiled, (np.arange(20), m, p, 4))

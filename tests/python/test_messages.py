@@ -65,7 +65,7 @@ def test_every_reason_says_whether_to_care():
 
 
 def test_breaks_have_the_advice():
-    f = fusewire.compile(lambda x: np.apply_along_axis(np.sort, 0, x)[0] + 1)
+    f = fusewire.compile(lambda x: np.apply_along_axis(np.sort, 0, x[None])[0] + 1)
     for _ in range(3):
         f(np.eye(3))
     stops = fusewire.explain(f)(np.eye(3)).facts["breaks"]

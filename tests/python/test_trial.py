@@ -273,3 +273,83 @@ def test_what_gave_way_does_not_come_back(plant):
     for _ in range(100):
         compiled(np.arange(8.0))
     assert hits_of(compiled) == before
+
+
+def whole_of(function):
+    return fusewire._fusewire.describe(function).get("whole")
+
+
+def test_a_function_gives_way_as_a_whole_and_comes_back(plant):
+    """What its parts cost the rest of a call, no trial of theirs tells: here, what comes when they have been decided."""
+
+    def head(x, sink):
+        y = polynomial(x)
+        print(end="", file=sink)
+        return y
+
+    compiled = fusewire.compile(head)
+    x, sink = np.arange(1000.0), io.StringIO()
+
+    def call(times):
+        for _ in range(times):
+            np.testing.assert_array_equal(compiled(x, sink), head(x, sink))
+
+    call(200)
+    assert all(trial["kept"] for variant in known_variants(compiled) for trial in variant["trials"])
+    plant(60)
+    for _ in range(20):
+        call(200)
+        if (whole := whole_of(compiled)) and not whole["kept"]:
+            break
+    assert not whole["kept"] and whole["compiled_ns"] > whole["python_ns"]
+    assert "Python is faster here and runs it" in str(fusewire.explain(compiled)(x, sink))
+    before = hits_of(compiled)
+    call(100)
+    assert hits_of(compiled) == before
+    plant(0)
+    for _ in range(20):
+        call(200)
+        if whole_of(compiled)["kept"]:
+            break
+    before = hits_of(compiled)
+    call(10)
+    assert whole_of(compiled)["kept"] and hits_of(compiled) > before
+
+
+def test_no_function_gives_way_without_economy(plant):
+    def head(x, sink):
+        y = polynomial(x)
+        print(end="", file=sink)
+        return y
+
+    compiled = fusewire.compile(head, economy=False)
+    plant(20)
+    for _ in range(300):
+        compiled(np.arange(8.0), io.StringIO())
+    assert whole_of(compiled) is None and hits_of(compiled) > 250
+
+
+def test_calls_within_timed_calls():
+    """A function that calls itself, while calls of the two kinds take turns."""
+
+    @fusewire.compile
+    def down(x, n, sink):
+        print(file=sink)
+        y = polynomial(x) * 1e-3
+        if n == 0:
+            return y
+        if n == 3:
+            raise ValueError(n)
+        z = down(y, n - 1, sink)
+        print(file=sink)
+        return z + y
+
+    for i in range(300):
+        sink = io.StringIO()
+        if i % 5 == 4:
+            with pytest.raises(ValueError, match="3"):
+                down(np.arange(8.0), 5, sink)
+            assert sink.getvalue() == "\n" * 3
+        else:
+            np.testing.assert_array_equal(down(np.arange(8.0), 2, sink), down.__wrapped__(np.arange(8.0), 2, io.StringIO()))
+            assert sink.getvalue() == "\n" * 5

@@ -29,7 +29,8 @@ ValueId replay(Trace& trace, ValueId view, ValueId from, ValueId to) {
   if (view == from) return to;
   graph::Graph& g = trace.graph();
   Op op = g.node(view).op;
-  FW_CHECK(graph::info(op).cls == graph::OpClass::kView || op == Op::kReal || op == Op::kImag);
+  FW_CHECK_MSG(graph::info(op).cls == graph::OpClass::kView || op == Op::kReal || op == Op::kImag,
+               std::string("no view: ") + std::string(graph::info(op).text));
   ValueId operand = replay(trace, g.node(view).operands[0], from, to);
   if (op == Op::kReal || op == Op::kImag) return g.unary(op, operand);
   const graph::Node& node = g.node(view);
