@@ -106,6 +106,9 @@ def lines_of(facts: dict) -> list[dict]:
         entry["native_ns"] += stretch["ns"] if stretch["native"] else stretch["native_ns"]
         entry["python_ns"] += 0 if stretch["native"] else max(stretch["ns"] - stretch["native_ns"], 0)
         if not stretch["native"]:
+            # Of its time nobody knows which part is NumPy's, where other lines call something, too.
+            if any("(" in text_of(facts, n) and breaks.get(n, {}).get("runs_in") != "numpy" for n in numbers):
+                entry["shared"] = True
             for number in numbers:
                 if number == owner or number in breaks or not lines[number]["native_ns"]:
                     lines[number]["where"] = "Python"
@@ -113,8 +116,13 @@ def lines_of(facts: dict) -> list[dict]:
     for number, entry in lines.items():
         stop = breaks.get(number)
         if stop and entry["where"] == "Python" or (stop and entry["python_ns"]):
-            entry["where"] = "NumPy" if stop["runs_in"] == "numpy" else "Python"
+            numpys = stop["runs_in"] == "numpy"
+            if stop["line"] != stop["own_line"] and "/numpy/" not in stop["file"]:   # met in a function of the user's, all of which Python runs
+                entry["shared"] = True
+            entry["where"] = "NumPy" if numpys and not entry.get("shared") else "Python"
             entry.update(_verdict(stop, entry["python_ns"] / whole))
+            if numpys and entry.get("shared"):
+                entry["because"] += "; Python runs what is around it"
         elif entry["python_ns"] > max(WORTH * whole, entry["native_ns"]):
             entry["where"] = "Python"
         elif entry["native_ns"]:

@@ -138,13 +138,13 @@ class Trial {
         a_(static_cast<size_t>(kind.m * kind.k * inStack(kind.leftRank)) + kMostOffset),
         b_(static_cast<size_t>(kind.k * kind.n * inStack(kind.rightRank)) + kMostOffset) {}
 
-  /// Takes away those that NumPy does not add like.
-  void filter(std::vector<Summation>& fitting) {
+  /// Takes away those that NumPy does not add like. `brief`: by two draws, of numbers and of zeros among them.
+  void filter(std::vector<Summation>& fitting, bool brief = false) {
     const bool maybeSquare =
         kind_.leftRank == 2 && kind_.rightRank == 2 && kind_.m == kind_.n && kind_.leftFortran != kind_.rightFortran;
     // Two orders agree on about every other element; every draw has its own scale of zeros, and its own alignment.
     const int64_t draws = kind_.isLong() ? 4 : std::max<int64_t>(12, 400 / (kind_.m * kind_.n));
-    for (int64_t draw = 0; draw < draws && !fitting.empty(); ++draw) {
+    for (int64_t draw = brief; draw < draws && !fitting.empty(); draw += 1 + brief) {
       fill(draw);
       const bool own = maybeSquare && draw % 2;
       const size_t offset = static_cast<size_t>(draw / 2) % kMostOffset;
@@ -155,10 +155,9 @@ class Trial {
     }
   }
 
-  /// Whether NumPy reports what no result tells of, or not all that results tell of: both are seen where results are
-  /// not finite. Sums of positive numbers of which one is infinite have nothing invalid about them; a sum that
-  /// overflows is not reported if another thread has added it.
-  bool reportsOtherwise() {
+  /// Whether NumPy reports what no result tells of: sums of positive numbers of which one is infinite have nothing
+  /// invalid about them.
+  bool reportsMore() {
     const auto small = [&](size_t) { return T{1} + static_cast<T>(random_() % 8); };
     for (int draw = 0; draw < 8; ++draw) {
       for (std::vector<T>* values : {&a_, &b_}) repeat(*values, small);
@@ -167,7 +166,12 @@ class Trial {
       values[draw % 4 < 2 ? count - 1 - place : place] = std::numeric_limits<T>::infinity();
       if (raises("invalid")) return true;
     }
-    if (!kind_.isLong()) return false;
+    return false;
+  }
+
+  /// Whether NumPy does not report all that results tell of: a sum that overflows is not if another thread has added
+  /// it.
+  bool reportsLess() {
     std::vector<T>& values = kind_.m > kind_.n ? a_ : b_;
     for (const size_t place : {size_t{0}, values.size() - kMostOffset - 1}) {
       for (std::vector<T>* all : {&a_, &b_}) std::fill(all->begin(), all->end(), T{2});
@@ -301,13 +305,22 @@ std::optional<Summation> find(const Kind& kind) {
   for (Order order : kOrders)
     for (bool fromZero : {true, false}) fitting.push_back({order, fromZero});
   Trial<T> trial(kind);
-  trial.filter(fitting);
+  trial.filter(fitting, kind.isLong());
+  if (!kind.isLong()) {
+    if (fitting.empty()) return std::nullopt;
+    fitting.front().reportsOtherwise = trial.reportsMore();
+    return fitting.front();
+  }
   constexpr int64_t kLengths = 1024, kEnds = 16;
-  for (int64_t end = 0; kind.isLong() && end < kEnds && !fitting.empty(); ++end)
-    Trial<T>(kind.withLength(std::max(kind.m, kind.n) < kLengths ? kSmallProduct + 1 + end : kLengths + end))
-        .filter(fitting);
+  const int64_t least = std::max(kind.m, kind.n) < kLengths ? kSmallProduct + 1 : kLengths;
+  bool reportsOtherwise = trial.reportsLess();
+  for (int64_t end = 0; end < kEnds && !fitting.empty(); ++end) {
+    Trial<T> shorter(kind.withLength(least + end));
+    shorter.filter(fitting);
+    reportsOtherwise = reportsOtherwise || shorter.reportsMore();
+  }
   if (fitting.empty()) return std::nullopt;
-  fitting.front().reportsOtherwise = trial.reportsOtherwise();
+  fitting.front().reportsOtherwise = reportsOtherwise;
   return fitting.front();
 }
 
