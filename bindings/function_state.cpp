@@ -145,6 +145,7 @@ Duel::Arm FunctionState::duelArm() {
   if (duelling_) return *duelling_;
   const SplicedCode* spliced = state_->spliced();
   if (!spliced || partlyCalls_ == 0 || !wantsTrials(*settings_.current())) return Duel::Arm::kSpliced;
+  if (CallWatch::current()) return duel_.isLost() ? Duel::Arm::kPython : Duel::Arm::kSpliced;
   return duel_.next(!spliced->isOnTrial());
 }
 
