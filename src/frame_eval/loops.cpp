@@ -499,7 +499,7 @@ Rolling::Found Rolling::addContents(BranchState& before, std::vector<Value*>* fo
     if (value->kind == ValueKind::kUnjoined) {
       if (forgotten) forgotten->push_back(value);
     } else if (value->kind == ValueKind::kArray) {
-      if (contents.kind != ValueKind::kArray) refuse("what a mask selects is an array behind the first turn");
+      if (before.of(value).kind != ValueKind::kArray) refuse("what a mask selects is an array behind the first turn");
       if (!value->base) add(value);
     } else if (value != iterator_) {
       found = std::max(found, addHeld(value, contents, before));

@@ -146,6 +146,11 @@ def test_masks_of_another_shape():
         assert_same_call(f, compiled, (values((5, 4), "f8", 1), m))
 
 
+class Box:
+    def __init__(self, a):
+        self.a = a
+
+
 def test_selections_in_loops():
     """What a loop is the first to settle is settled in front of it."""
 
@@ -178,8 +183,16 @@ def test_selections_in_loops():
             r[m] += q
         return q
 
+    def held(r, m, p, n):
+        box, other, d = Box(r[m]), Box(r[m]), np.zeros(n)
+        for i in range(len(d)):
+            for k in range(p[i], p[i + 1]):
+                if other.a[k] == i:
+                    d[i] = box.a[k]
+        return d, box.a
+
     p = np.array([0, 3, 8, 12, 16])
-    for f in (inner, boxed, written, selected_again):
+    for f in (inner, boxed, written, selected_again, held):
         compiled = fusewire.compile(f)
         for m in (np.ones(20, bool), np.arange(20) > 3, np.arange(20) % 5 > 0):
             assert_same_call(f, compiled, (np.arange(20.0), m, p, 4))
