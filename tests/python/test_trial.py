@@ -353,3 +353,18 @@ def test_calls_within_timed_calls():
         else:
             np.testing.assert_array_equal(down(np.arange(8.0), 2, sink), down.__wrapped__(np.arange(8.0), 2, io.StringIO()))
             assert sink.getvalue() == "\n" * 5
+
+
+def test_generator_functions_take_no_turns(plant):
+    @fusewire.compile
+    def walk(x, n):
+        for i in range(n):
+            x = polynomial(x) * 1e-3 + i
+            print(end="", file=sink)
+            yield x
+
+    sink, x = io.StringIO(), np.arange(8.0)
+    for _ in range(120):
+        for mine, theirs in zip(walk(x, 3), walk.__wrapped__(x, 3), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert whole_of(walk) is None
