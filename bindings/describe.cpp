@@ -2,6 +2,7 @@
 #include "bindings/describe.h"
 
 #include "bindings/call_samples.h"
+#include "bindings/duel.h"
 #include "bindings/internal_failures.h"
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include "bindings/spliced_code.h"
 #include "bindings/to_python.h"
 #include "bindings/variant_set.h"
-#include "bindings/duel.h"
 #include "cpython/numpy_names.h"
 #include "graph/support/event.h"
 #include "jit/profilers.h"

@@ -37,23 +37,25 @@ void Duel::Side::add(double ns) {
 
 double Duel::Side::mean() const { return std::exp(logs / std::max(count, 1)); }
 
-Duel::Arm Duel::next(bool ready) {
-  ++calls_;
-  if (!begun_) {
-    if (calls_ < next_ || (!ready && calls_ < next_ + kPatience)) return lost_ ? Arm::kPython : Arm::kSpliced;
-    begun_ = true;
-    spoilt_ = 0;
-    spliced_ = python_ = {};
-  }
-  // Two calls of the spliced code before the first of Python's; then by the parity of bits (Thue and Morse).
+bool Duel::isDue(bool ready) {
+  if (running_) return false;
+  if (begun_) return true;
+  if (calls_ < next_ || (!ready && calls_ < next_ + kPatience)) return false;
+  begun_ = true;
+  spoilt_ = 0;
+  spliced_ = python_ = {};
+  return true;
+}
+
+/// Two calls of the spliced code before the first of Python's; then by the parity of bits (Thue and Morse).
+Duel::Arm Duel::turn() const {
   const auto turn = static_cast<unsigned>(spliced_.count + python_.count);
-  const bool python = turn >= 2 && std::popcount(turn) % 2 == 0;
-  return python ? Arm::kTimedPython : Arm::kTimedSpliced;
+  return turn >= 2 && std::popcount(turn) % 2 == 0 ? Arm::kPython : Arm::kSpliced;
 }
 
 void Duel::add(Arm arm, double ns) {
   if (!begun_) return;
-  (arm == Arm::kTimedPython ? python_ : spliced_).add(ns);
+  (arm == Arm::kPython ? python_ : spliced_).add(ns);
   if (spliced_.best > kTooLongNs) return decide(false);
   if (python_.count == 0) return;
   const bool clear = python_.best > kClearLoss * spliced_.worst;
@@ -82,11 +84,17 @@ void Duel::decide(bool lost) {
   next_ = calls_ + rest_;
 }
 
-DuelRun::DuelRun(Duel& duel, Duel::Arm arm) : duel_(nullptr), arm_(arm) {
-  if (arm != Duel::Arm::kTimedSpliced && arm != Duel::Arm::kTimedPython) return;
+DuelRun::DuelRun(Duel& duel, bool ready) : arm_(duel.untimed()) {
+  if (!duel.isDue(ready)) return;
   duel_ = &duel;
+  arm_ = duel.turn();
+  duel.running_ = arm_;
   overheadNs_ = bindings::overheadNs();
   start_ = Clock::now();
+}
+
+DuelRun::~DuelRun() {
+  if (duel_) duel_->running_.reset();
 }
 
 void DuelRun::end() {

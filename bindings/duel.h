@@ -6,16 +6,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace fw::bindings {
 
 class Duel {
  public:
   enum class Arm : uint8_t {
-    kSpliced,       ///< compiled regions run
-    kTimedSpliced,  ///< ... and are timed
-    kTimedPython,   ///< the user's own code runs and is timed
-    kPython,        ///< the user's own code runs
+    kSpliced,  ///< compiled regions run
+    kPython,   ///< the user's own code runs
   };
   struct Side {
     int count = 0;
@@ -24,11 +23,10 @@ class Duel {
     double mean() const;  ///< geometric
   };
 
-  /// What the next call does. `ready`: no region of the function is on trial.
-  Arm next(bool ready);
-  void add(Arm arm, double ns);
-  /// A timed call has been no fair one: something has been compiled in it.
-  void spoil();
+  /// One more call. Whether the duel has anything to say about it: else it is spliced code's, and costs nothing here.
+  bool count() { return ++calls_ >= next_ || lost_ || running_; }
+  /// Who runs a call that is not timed: within a timed one, whoever runs that.
+  Arm untimed() const { return running_ ? *running_ : lost_ ? Arm::kPython : Arm::kSpliced; }
 
   bool isLost() const { return lost_; }
   /// Of the last duel that has been decided: ns of a call in the geometric mean, 0 if there was none.
@@ -36,8 +34,16 @@ class Duel {
   double pythonNs() const { return pythonNs_; }
 
  private:
+  friend class DuelRun;
+  /// Whether the next call is to be timed. `ready`: no region of the function is on trial.
+  bool isDue(bool ready);
+  Arm turn() const;
+  void add(Arm arm, double ns);
+  /// A timed call has been no fair one: something has been compiled in it.
+  void spoil();
   void decide(bool lost);
 
+  std::optional<Arm> running_;  ///< in a timed call
   bool begun_ = false, decided_ = false, lost_ = false;
   uint64_t calls_ = 0, next_ = kFirst, rest_ = kFirstRest;
   int spoilt_ = 0;
@@ -46,16 +52,22 @@ class Duel {
   static constexpr uint64_t kFirst = 24, kFirstRest = 512;
 };
 
-/// A timed call of a duel, or none.
+/// A call, which is timed if the duel is due.
 class DuelRun {
  public:
-  DuelRun(Duel& duel, Duel::Arm arm);
-  /// The call has returned a result.
+  /// A call that is not timed.
+  explicit DuelRun(Duel::Arm arm) : arm_(arm) {}
+  DuelRun(Duel& duel, bool ready);
+  ~DuelRun();
+  DuelRun(const DuelRun&) = delete;
+
+  bool isPython() const { return arm_ == Duel::Arm::kPython; }
+  /// It has returned a result.
   void end();
 
  private:
   using Clock = std::chrono::steady_clock;
-  Duel* duel_;
+  Duel* duel_ = nullptr;  ///< none: not timed
   Duel::Arm arm_;
   int64_t overheadNs_ = 0;
   Clock::time_point start_{};

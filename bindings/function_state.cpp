@@ -2,7 +2,6 @@
 // regions in its bytecode if there are any.
 #include "bindings/function_state.h"
 
-#include "absl/cleanup/cleanup.h"
 #include "bindings/boundary.h"
 #include "bindings/call_watch.h"
 #include "bindings/describe.h"
@@ -129,29 +128,21 @@ PyObject* FunctionState::callPlain(PyObject* const* args, size_t nargsf, PyObjec
 PyObject* FunctionState::callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   if (!state_) return callPlain(args, nargsf, keywordNames);
   state_->overhead().begin();
-  const Duel::Arm arm = duelArm();
-  const bool timed = !duelling_ && (arm == Duel::Arm::kTimedSpliced || arm == Duel::Arm::kTimedPython);
-  if (timed) duelling_ = arm;
-  const absl::Cleanup over = [&] {
-    if (timed) duelling_.reset();
-  };
-  DuelRun run(duel_, timed ? arm : Duel::Arm::kSpliced);
-  const bool plain = arm == Duel::Arm::kPython || arm == Duel::Arm::kTimedPython;
-  PyObject* result =
-      plain ? callPlain(args, nargsf, keywordNames) : callCode(state_->codeForCall(), args, nargsf, keywordNames);
+  DuelRun run = nextRun();
+  PyObject* result = run.isPython() ? callPlain(args, nargsf, keywordNames)
+                                    : callCode(state_->codeForCall(), args, nargsf, keywordNames);
   if (result) run.end();
   if (state_) state_->overhead().end();  // not if the call has come to the end of this function
   return result;
 }
 
-Duel::Arm FunctionState::duelArm() {
-  if (duelling_) return *duelling_;
+DuelRun FunctionState::nextRun() {
   const SplicedCode* spliced = state_->spliced();
-  if (!spliced || partlyCalls_ == 0 || !wantsTrials(*settings_.current())) return Duel::Arm::kSpliced;
+  if (!spliced || partlyCalls_ == 0 || !duel_.count()) return DuelRun(Duel::Arm::kSpliced);
   constexpr int kSuspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;  // the call only makes what runs later
-  if (state_->code()->co_flags & kSuspends) return Duel::Arm::kSpliced;
-  if (CallWatch::current()) return duel_.isLost() ? Duel::Arm::kPython : Duel::Arm::kSpliced;
-  return duel_.next(!spliced->isOnTrial());
+  if (state_->code()->co_flags & kSuspends || !wantsTrials(*settings_.current())) return DuelRun(Duel::Arm::kSpliced);
+  if (CallWatch::current()) return DuelRun(duel_.untimed());
+  return DuelRun(duel_, !spliced->isOnTrial());
 }
 
 PyObject* FunctionState::callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {

@@ -48,7 +48,7 @@ class FunctionState {
   PyObject* callTimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callPlain(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callAsPython(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
-  Duel::Arm duelArm();
+  DuelRun nextRun();
   PyObject* callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* callAfter(const char* failure, PyObject* const* args, size_t nargsf, PyObject* keywordNames);
   PyObject* dispatch(PyObject* const* args, size_t nargsf, PyObject* keywordNames);
@@ -68,7 +68,6 @@ class FunctionState {
   CallSamples samples_;
   NestedUse nestedUse_;
   Duel duel_;
-  std::optional<Duel::Arm> duelling_;           ///< a timed call runs, and those within it go the same way
   uint64_t pythonCalls_ = 0, partlyCalls_ = 0;  ///< calls that were no native call, and those that met regions
 };
 

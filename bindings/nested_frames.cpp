@@ -19,9 +19,9 @@ using cpython::Ref;
 
 namespace {
 
-/// Frames that the calls of one function reach before it counts how many of them are compiled: if that is a smaller
-/// part, calls do without the hook, more of them after each look in vain.
-constexpr uint64_t kFewFrames = 2000, kLeastShare = 50, kMostCalls = uint64_t{1} << 20;
+/// Frames in a row that calls of one function reach, none of them compiled, after which its calls do without the hook:
+/// more of them after each look in vain.
+constexpr uint64_t kFewFrames = 2000, kMostCalls = uint64_t{1} << 20;
 
 struct Record {
   std::unique_ptr<CodeState> state;

@@ -33,6 +33,7 @@ from fusewire._graph import Graph
 from fusewire._profile import load_profile, save_profile
 from fusewire._stance import error_on_graph_break, set_stance
 from fusewire._summary import summary
+from fusewire import _substitutes  # noqa: F401 - capture follows it from here on
 
 __all__ = [
     "CompiledFunction",
@@ -118,4 +119,3 @@ def _declare_own() -> None:
 
 _declare_own()
 del _declare_own
-from fusewire import _substitutes  # noqa: E402, F401

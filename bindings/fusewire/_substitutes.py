@@ -6,11 +6,10 @@ is never run by Python: where it calls ``_left_to_numpy()``, or raises, the call
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 
 from fusewire import _fusewire
+from fusewire._declare import _compare_signatures
 
 _ELEMENTS = "?bBhHiIlLqQefdFD"  # type characters of elements that Python has a number for
 _RESULTS = "?lqdD"  # the same for results: what Python's own numbers become
@@ -27,8 +26,11 @@ def _stands_for(original):
     """Decorator. Another signature than is known here is another NumPy, which says itself what it does."""
 
     def declare(substitute):
-        if str(inspect.signature(original)) == str(inspect.signature(substitute)):
-            _fusewire.declare(original, "stands_for_numpy", substitute)
+        try:
+            _compare_signatures(original, substitute)
+        except TypeError:
+            return substitute
+        _fusewire.declare(original, "stands_for_numpy", substitute)
         return substitute
 
     return declare
@@ -47,12 +49,10 @@ def vectorize(self, *args, **kwargs):
             # Calls go by the order of memory, which is that of indices for one axis and for what is packed.
             if (array.ndim > 1 and np.ascontiguousarray(array) is not array) or (shape and array.shape != shape):
                 return self._call_as_normal(*args)
-            shape = array.shape
+            shape, size = array.shape, array.size
         if array.dtype.kind in "fc" and np.isnan(array).any():
             # Python's comparisons set the flag that NumPy looks for when the function has been called for all elements.
             raise FloatingPointError("not a number")
-    for length in shape:
-        size = size * length
     function = self.pyfunc
     rows = [array.ravel() for array in arrays]
     if self.otypes is not None:

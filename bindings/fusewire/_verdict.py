@@ -117,11 +117,11 @@ def lines_of(facts: dict) -> list[dict]:
         stop = breaks.get(number)
         if stop and entry["where"] == "Python" or (stop and entry["python_ns"]):
             numpys = stop["runs_in"] == "numpy"
-            if stop["line"] != stop["own_line"] and "/numpy/" not in stop["file"]:   # met in a function of the user's, all of which Python runs
-                entry["shared"] = True
-            entry["where"] = "NumPy" if numpys and not entry.get("shared") else "Python"
+            inside = stop["line"] != stop["own_line"] and "/numpy/" not in stop["file"]   # of a function of the user's, all of which Python runs
+            shared = entry.get("shared") or inside
+            entry["where"] = "NumPy" if numpys and not shared else "Python"
             entry.update(_verdict(stop, entry["python_ns"] / whole))
-            if numpys and entry.get("shared"):
+            if numpys and shared:
                 entry["because"] += "; Python runs what is around it"
         elif entry["python_ns"] > max(WORTH * whole, entry["native_ns"]):
             entry["where"] = "Python"
@@ -189,9 +189,10 @@ def verdict_of(facts: dict) -> dict:
                                "parts": len(parts), "parts_measured": sum(p is not None for p in parts)}
         share = (native + numpys) / whole
         result["state"] = ("python" if not ran else "numpy" if numpys > whole / 2 else "mostly" if share >= MOSTLY else "partly")
-        if duel := facts.get("whole"):   # with what the parts cost the rest of the call
-            result["speed"] = {"ratio": duel["python_ns"] / duel["compiled_ns"], "per_run_ns": duel["python_ns"] - duel["compiled_ns"], "at_least": False} if duel["kept"] else None
-    result["lost"] = given_up(everything) if facts.get("whole", {}).get("kept", True) else facts["whole"]
+    duel = facts.get("whole")   # with what the parts cost the rest of the call
+    if duel and not call["compiled"]:
+        result["speed"] = {"ratio": duel["python_ns"] / duel["compiled_ns"], "per_run_ns": duel["python_ns"] - duel["compiled_ns"], "at_least": False} if duel["kept"] else None
+    result["lost"] = duel if duel and not duel["kept"] else given_up(everything)
     result["compiling"] = bool(everything) and result["state"] != "compiled" and call["own_ns"] > WORTH * call["ns"]
     return result
 

@@ -247,9 +247,8 @@ Value* dot(Bound& a) {
   SymShape shape = withoutLast(l, 1);
   for (size_t i = 0; i < r.size(); ++i)
     if (i + 2 != r.size() && r.size() > 1) shape.push_back(r[i]);
-  Value* small = nullptr;
-  if (l.size() <= 2 && r.size() <= 2) small = smallProduct(a.trace, functionOf(a).get(), left, right, shape);
-  if (small) return small;
+  const bool stacks = l.size() > 2 || r.size() > 2;  // dot() combines those, and does not pair them
+  if (Value* small = stacks ? nullptr : smallProduct(a.trace, functionOf(a).get(), left, right, shape)) return small;
   return libraryValue(a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), std::move(shape)));
 }
 
