@@ -223,10 +223,7 @@ bool hasLayout(PyArrayObject* array, const CallArray& wanted) {
 bool LibraryHost::take(PyObject* item, const CallArray& wanted, runtime::Context& context, const Arguments& arguments) {
   const int type = guards::typeNumber(wanted.dtype);
   if (wanted.rank == 0) {
-    const bool scalar = PyArray_IsScalar(item, Generic);
-    if (!scalar) return false;
-    Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(item)));
-    if (!descr || reinterpret_cast<PyArray_Descr*>(descr.get())->type_num != type) return false;
+    if (Py_TYPE(item) != guards::scalarType(wanted.dtype)) return false;
     if (wanted.buffer < 0) return true;
     PyArray_ScalarAsCtype(item, wanted.data);
     return true;

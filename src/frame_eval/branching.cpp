@@ -148,9 +148,26 @@ struct Branching::BothArms {
   ValueId predicate;
 };
 
+namespace {
+
+constexpr std::string_view kRefusal = "the condition is array data, and ";
+
+/// Why a side cannot be traced. Of branches in branches, what stopped the innermost one counts.
+std::string reasonOf(const CaptureBreak& b, int line) {
+  const std::string where = "in line " + std::to_string(line) + ": ";
+  if (b.reason == BreakReason::kDataDependentBranch && b.detail.starts_with(kRefusal)) {
+    std::string inner = b.detail.substr(kRefusal.size());
+    return inner.starts_with("in line ") ? inner : where + inner;
+  }
+  std::string why = where + std::string(info(b.reason).message);
+  return b.detail.empty() ? why : why + " (" + b.detail + ")";
+}
+
+}  // namespace
+
 void Branching::refuse(const Place& place, const std::string& why) {
   trace.line = place.line;
-  throw CaptureBreak(BreakReason::kDataDependentBranch, "the condition is array data, and " + why, place.at);
+  throw CaptureBreak(BreakReason::kDataDependentBranch, std::string(kRefusal) + why, place.at);
 }
 
 std::optional<ValueId> Branching::condition(Value* value) {
@@ -209,13 +226,17 @@ int Branching::joinOf(const Frame& frame, int branch) {
   return twice ? end : join;
 }
 
-/// Traces one arm and goes back. None if the arm does nothing but to raise.
+/// Traces one arm and goes back. None if the arm raises, and does nothing or what Python has to do (the message says
+/// what array data is): Python makes the call then, from its beginning.
 std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, const std::function<void()>& enter) {
   Frame& frame = place.frame;
   const size_t begin = trace.graph().size();
+  bool endsInRaise = false;
   try {
     ++frame.arms;
     enter();
+    endsInRaise =
+        frame.pc < frame.code->instructions.size() && interpreter.flowIn(*frame.code).joining.joins[frame.pc] < 0;
     const int header = place.leaves ? static_cast<int>(place.leaves->header) : -1;
     if (place.edges)
       interpreter.runTo(frame, header, header, &place.leaves->loop->contains);
@@ -226,15 +247,14 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
     if (use.branch < place.number) throw;  // of a branch before this one
     refuse(place, "in it, " + use.detail);
   } catch (const CaptureBreak& b) {
-    const bool raises =
-        b.reason == BreakReason::kPythonException && frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs;
+    const bool raises = endsInRaise || (b.reason == BreakReason::kPythonException &&
+                                        frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs);
     if ((raises || b.warns) && interpreter.frame_ == &frame && !before.irreversible()) {
       --frame.arms;
       before.restore();
       return std::nullopt;
     }
-    std::string why = "in line " + std::to_string(trace.line) + ": " + std::string(info(b.reason).message);
-    refuse(place, b.detail.empty() ? why : why + " (" + b.detail + ")");
+    refuse(place, reasonOf(b, trace.line));
   }
   if (auto why = before.irreversible()) refuse(place, "what depends on it " + *why);
   if (before.writesNewArrays()) throw WritesNewArrays{};
@@ -282,7 +302,8 @@ void Branching::leaveLoop(const Place& place) {
 void Branching::findLeaves(Place& place) {
   if (place.frame.rolling.empty() || place.frame.rolling.back().contains(place.join)) return;
   RollingBody& body = place.frame.rolling.back();
-  place.edges = place.returns() || (body.exit >= 0 && body.exit != place.join) ||
+  const bool skips = body.behind >= 0 && !leadsTo(*place.frame.code, body.behind, place.join, false);  // an `else`
+  place.edges = place.returns() || skips || (body.exit >= 0 && body.exit != place.join) ||
                 actsBehind(*place.frame.code, interpreter.flowIn(*place.frame.code).joining, body, place.join);
   if (!place.edges) body.exit = place.join;
   place.leaves = body;

@@ -41,6 +41,7 @@ struct RollingBody {
   Value* iterator;               ///< of a `for`, which stands on the stack
   std::vector<Value*> stack;     ///< where a turn begins and ends
   std::vector<LoopEdge>* edges;  ///< by which turns have been found to leave it
+  int behind = -1;               ///< where it goes on without an item for another turn; -1: it asks for none
   int exit = -1;                 ///< where those end that leave the loop from inside; -1: none does
   bool contains(int instr) const {
     return instr >= 0 && static_cast<size_t>(instr) < loop->contains.size() &&

@@ -106,7 +106,12 @@ void Interpreter::onListExtend(const Instr& instr) {
   extendList(top(instr.arg), std::move(items));
 }
 
-void Interpreter::onListToTuple(const Instr&) { push(trace_.tuple(pop()->items)); }
+void Interpreter::onListToTuple(const Instr& instr) {
+  Value* list = pop();
+  trace_.refuseOpaque(list);
+  if (list->kind != ValueKind::kList) unsupported(instr);  // resumed inside of a call: it need not be the trace's own
+  push(trace_.tuple(list->items));
+}
 
 void Interpreter::onMapAdd(const Instr& instr) {
   Value* item = pop();
@@ -260,6 +265,7 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     bool slice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
     if (slice) return sliceItems(container, index);
+    LongList::findIndexed(trace_, container, index);
     const char* outside = isTuple(container) ? "tuple index out of range" : "list index out of range";
     return container->items[itemIndex(container, index, outside)];
   }
@@ -297,10 +303,12 @@ void Interpreter::onStoreSubscr(const Instr&) {
   Value* value = pop();
   numpy::settled(trace_, container);
   if (container->kind == ValueKind::kArray) return numpy::setItem(trace_, container, index, value);
+  if (isLongList(container)) return LongList{trace_, container}.setItem(index, value);
   if (container->kind == ValueKind::kList) {
     if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) {
       return storeSlice(container, index, iterate(value), false);
     }
+    LongList::findIndexed(trace_, container, index);
     size_t at = itemIndex(container, index, "list assignment index out of range");
     return spliceList(container, at, at + 1, {value});
   }
@@ -390,15 +398,25 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   Value* count = sequence == left ? right : left;
   bool number = count->kind == ValueKind::kPyInt || (count->isConstant() && PyLong_Check(count->object.get()));
   if (!number) return nullptr;
+  const LoopDecisions::Key site(frame_->object(), frame_->pc - 1);
+  const bool equal = isList(sequence) && sequence->items.size() == 1 && !inplace;
+  constexpr int64_t kMostItems = 4096;
+  if (equal && trace_.hint(trace_.asSym(count)) > kMostItems) trace_.loops->lists.try_emplace(site);
+  if (equal && trace_.loops->lists.contains(site)) {
+    if (Value* list = LongList::filled(trace_, sequence->items[0], trace_.asSym(count), site)) return list;
+  }
   int64_t times = trace_.specialize(trace_.asSym(count));
   std::vector<Value*> items = iterate(sequence), result;
-  if (times > 0 && static_cast<int64_t>(items.size()) * std::min<int64_t>(times, 1 << 20) > 4096) {
-    trace_.fail(BreakReason::kUnsupportedObject, "a sequence of more than 4096 items");
-  }
+  if (times > 0 && static_cast<int64_t>(items.size()) * std::min<int64_t>(times, 1 << 20) > kMostItems)
+    trace_.fail(BreakReason::kUnsupportedObject, "a sequence of more than " + std::to_string(kMostItems) + " items");
   if (isTuple(sequence) && !sequence->cls && (times == 1 || items.empty())) return sequence;
   for (int64_t i = 0; i < times; ++i) result.insert(result.end(), items.begin(), items.end());
   if (isTuple(sequence)) return trace_.tuple(std::move(result));
-  if (!inplace || sequence != left) return trace_.list(std::move(result));
+  if (!inplace || sequence != left) {
+    Value* list = trace_.list(std::move(result));
+    if (equal) list->site = site;
+    return list;
+  }
   spliceList(left, 0, left->items.size(), std::move(result));
   return left;
 }

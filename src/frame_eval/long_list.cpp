@@ -254,10 +254,70 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
   return array;
 }
 
+namespace {
+
+bool isPlace(Trace& trace, const Value* index) {
+  return DataInts::isWhole(index) ||
+         (index->kind == ValueKind::kArrayScalar && !index->which && graph::isInteger(typeOf(trace, index)));
+}
+
+}  // namespace
+
 Value* LongList::item(Value* index) const {
-  if (!DataInts::isWhole(index)) refuse("an item of a long list by this index");
+  if (!isPlace(trace, index)) refuse("an item of a long list by this index");
   size_t part = 0;
   return load(list->base, index, list->position == kCounted ? trace.syms().constant(0) : size(), part);
+}
+
+void LongList::setItem(Value* index, Value* item) const {
+  const bool number = list->base->kind != ValueKind::kTuple && list->base->kind != ValueKind::kArray;
+  if (!number || !isPlace(trace, index)) refuse("an item of a long list is set by this index, or to this");
+  Value* size = length();
+  if (isCounted() || size->kind == ValueKind::kDataInt || !numpy::sameSize(trace, trace.asSym(size), room()))
+    refuse("an item of a list is set that turns append to");
+  if (!fits(list->base, item)) {
+    Value* form = formOf(trace, {list->base, item});
+    if (!form || !list->site.first) refuse("a list gets an item of another kind");
+    trace.loops->lists[list->site] = {typeOf(trace, form), MixedNumbers{trace}.leastClass(form)};
+    throw LoopsDecided{};
+  }
+  size_t part = 0;
+  store(list->base, item, index, part);
+}
+
+Value* LongList::filled(Trace& trace, Value* item, SymId count, std::pair<const void*, size_t> site) {
+  const LoopDecisions::NumberList known = trace.loops->lists.at(site);
+  MixedNumbers numbers{trace};
+  Value* form = formOf(trace, item);
+  if (!form || form->kind == ValueKind::kTuple || form->kind == ValueKind::kArray) return nullptr;
+  if (!numpy::isPositive(trace, count)) return nullptr;
+  if (known.mixes) {
+    if (!numbers.canBe(item, *known.mixes)) return nullptr;
+    form = mixedForm(trace, *known.mixes,
+                     std::min(static_cast<MixedNumbers::Class>(known.least), numbers.leastClass(item)));
+  }
+  graph::Graph& g = trace.graph();
+  Value* list = trace.list({});
+  list->kind = ValueKind::kLongList;
+  list->base = form;
+  list->position = kClosed;
+  list->site = site;
+  list->items = {trace.pyInt(count), trace.pyInt(count)};
+  const auto add = [&](ValueId number, DType dtype) {
+    list->items.push_back(trace.array(g.full(g.cast(number, dtype), {count})));
+  };
+  add(form->which ? numbers.handOn(item, typeOf(trace, form)) : trace.operand(item).value, typeOf(trace, form));
+  if (form->which) add(numbers.classOf(item)->node, DType::kI64);
+  const SymId bytes = trace.syms().canonical(trace.syms().mul(count, trace.syms().constant(form->which ? 16 : 8)));
+  if (!trace.decide(bytes, Relation::kLe, trace.syms().constant(kMostBytes)))
+    LongList{trace, list}.refuse("a list is longer than is worth it");
+  return list;
+}
+
+void LongList::findIndexed(Trace& trace, const Value* list, const Value* index) {
+  const bool known = index->isConstant() || (index->kind == ValueKind::kPyInt && !trace.turns.contains(index->sym));
+  if (!list->site.first || known || !isPlace(trace, index)) return;
+  if (trace.loops->lists.try_emplace(list->site).second) throw LoopsDecided{};
 }
 
 void LongList::append(Value* item) const {

@@ -30,6 +30,8 @@ struct LongList {
   bool truth() const;
   /// list[index]
   Value* item(Value* index) const;
+  /// list[index] = item
+  void setItem(Value* index, Value* item) const;
   Value* iterator() const;
   /// np.array(list)
   graph::ValueId array() const;
@@ -58,6 +60,11 @@ struct LongList {
   static graph::SymId roomIn(Trace& trace, const Contents& contents);
   /// One with room for so many that holds the items. Null if they are not of the form.
   static Value* make(Trace& trace, Value* form, graph::SymId room, const std::vector<Value*>& items);
+  /// [item] * count, for a number and a count above 0; null if it is not that.
+  static Value* filled(Trace& trace, Value* item, graph::SymId count, std::pair<const void*, size_t> site);
+  /// Whether an item of a list of numbers is asked for by an index that is another in each turn, so that the list has
+  /// to be one of these: has the trace made again if its site says so.
+  static void findIndexed(Trace& trace, const Value* list, const Value* index);
   /// From here on it is counted.
   void count(Value* form) const;
   /// From here on it has room for so many; it was counted.

@@ -325,7 +325,7 @@ void Rolling::runBody(Value* item) {
   frame_.pc = header_;
   ++frame_.arms;
   ++trace_.turns.bodies;
-  frame_.rolling.push_back({loop_, header_, iterator_, frame_.stack, &edges_});
+  frame_.rolling.push_back({loop_, header_, iterator_, frame_.stack, &edges_, iterator_ ? exit_ : -1});
   if (item) {
     frame_.stack.push_back(item);
     ++frame_.pc;
@@ -340,10 +340,7 @@ void Rolling::runBody(Value* item) {
   const bool back = !frame_.result && !frame_.yielded && frame_.pc == header_ && frame_.stack.size() == depth &&
                     (!iterator_ || frame_.stack.back() == iterator_);
   leaves_ = !back;
-  if (!back || exit < 0) return;
-  if (iterator_ && exit_ != exit && !leadsTo(*frame_.code, exit_, exit, false))
-    refuse("it goes on differently where it is left from inside");
-  exit_ = exit;
+  if (back && exit >= 0) exit_ = exit;
 }
 
 // ---- one turn by itself -------------------------------------------------------------------------------------------

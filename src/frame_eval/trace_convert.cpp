@@ -25,10 +25,7 @@ std::string typeName(PyObject* object) { return Py_TYPE(object)->tp_name; }
 
 /// Element of a NumPy scalar object as graph constant.
 std::optional<Scalar> scalarOf(PyObject* object) {
-  if (!PyArray_IsScalar(object, Generic)) return std::nullopt;
-  Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
-  auto* d = reinterpret_cast<PyArray_Descr*>(descr.get());
-  auto dtype = guards::dtypeOf(d);
+  auto dtype = guards::dtypeOfScalarType(Py_TYPE(object));
   if (!dtype) return std::nullopt;
   Scalar s{.dtype = *dtype};
   char bytes[16] = {};

@@ -315,10 +315,8 @@ Value* Trace::numberFromSource(SourceId source, PyObject* object) {
     auto from = real ? InputBinding::From::kPyFloat : InputBinding::From::kPyComplex;
     return number(real ? ValueKind::kPyFloat : ValueKind::kPyComplex, addInput(from, source, t));
   }
-  Ref descr = checked(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
-  auto* d = reinterpret_cast<PyArray_Descr*>(descr.get());
-  auto dtype = guards::dtypeOf(d);
-  if (!dtype || d->typeobj != Py_TYPE(object)) return nullptr;
+  auto dtype = guards::dtypeOfScalarType(Py_TYPE(object));
+  if (!dtype) return nullptr;
   guard({.kind = GuardKind::kType, .source = source, .object = Ref::create(type)});
   return number(ValueKind::kArrayScalar, addInput(InputBinding::From::kNumpyScalar, source, {.dtype = *dtype}));
 }

@@ -73,7 +73,14 @@ struct LoopDecisions {
   absl::flat_hash_map<Key, LoopShape> shapes;                      ///< of loops that have been traced
   absl::flat_hash_map<Key, absl::flat_hash_set<size_t>> computed;  ///< slots of ints that no step counts
   absl::flat_hash_set<const void*> yields;  ///< code objects of generators with a loop too long to be unrolled
-  absl::flat_hash_set<Key> shapeless;       ///< those that were not of that shape when they were met again
+  /// Of lists of equal numbers ([0] * n): the instruction that makes one of which turns read or write items. `mixes`:
+  /// they are of several classes, by that type, `least` the least one (mixed_numbers.h).
+  struct NumberList {
+    std::optional<graph::DType> mixes;
+    int64_t least = 0;
+  };
+  absl::flat_hash_map<Key, NumberList> lists;
+  absl::flat_hash_set<Key> shapeless;  ///< those that were not of that shape when they were met again
   /// Values that are not known behind a loop that is one: who looks at one has the loop refused.
   absl::flat_hash_map<const void*, Key> unknownBehind;
 };

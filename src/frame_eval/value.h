@@ -119,6 +119,7 @@ struct Value {
   unsigned changes = 0;  ///< kDeque: how often items came, went or moved
   std::string name;      ///< kMethod, kIterator: see there; kObject: why it could not be opened further
   int madeAt = -1;       ///< instruction of the outermost frame during which it came into being
+  std::pair<const void*, size_t> site{};  ///< kList, kLongList: of LoopDecisions::lists; null if that cannot help
   bool opened = false;   ///< kObject: see Trace::open(); kCell with contents: items[0] is known; kSet: see needOrder();
                          ///< kArray: see Branches::isOwn(); kUnjoined: one of the sides has a source
   bool typed = false;    ///< kObject: its exact type is guarded

@@ -152,4 +152,10 @@ PyArray_Descr* builtinDescr(DType dtype) {
 
 PyTypeObject* scalarType(DType dtype) { return builtinDescr(dtype)->typeobj; }
 
+std::optional<DType> dtypeOfScalarType(const PyTypeObject* type) {
+  for (const graph::DTypeInfo& info : graph::kDTypes)
+    if (type == scalarType(info.dtype)) return info.dtype;
+  return std::nullopt;
+}
+
 }  // namespace fw::guards

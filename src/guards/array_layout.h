@@ -34,6 +34,9 @@ PyArray_Descr* builtinDescr(graph::DType dtype);
 
 /// Exact NumPy scalar type of a dtype (np.float32 ...).
 PyTypeObject* scalarType(graph::DType dtype);
+/// The dtype of which this is the exact scalar type. NumPy is not asked for a scalar's dtype: it reads attributes that
+/// classes of the user may define, and raises over them.
+std::optional<graph::DType> dtypeOfScalarType(const PyTypeObject* type);
 
 /// NumPy scalars of our dtypes keep their value at this offset in the object.
 inline constexpr int kNumpyScalarOffset = 16;

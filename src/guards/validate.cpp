@@ -21,11 +21,7 @@ bool isType(const Guard& g, PyTypeObject* type) {
   return g.kind == GuardKind::kEquals && Py_TYPE(object) == type;
 }
 
-bool isScalarType(PyObject* type) {
-  for (const graph::DTypeInfo& info : graph::kDTypes)
-    if (type == reinterpret_cast<PyObject*>(scalarType(info.dtype))) return true;
-  return false;
-}
+bool isScalarType(PyObject* type) { return dtypeOfScalarType(reinterpret_cast<PyTypeObject*>(type)).has_value(); }
 
 /// Whether a pass of `g` proves that its source can be read as `from` says.
 bool proves(const Guard& g, InputBinding::From from) {

@@ -92,3 +92,32 @@ def test_a_step_through_interleaved_axes_is_pythons():
         x = array((4, 7), (step, 1))
         assert compiled(x).strides == f(x).strides
     assert ["axes interleave" in b["detail"] for b in fusewire._fusewire.describe(compiled)["breaks"]] == [True]
+
+
+INDICES = {
+    "C order": lambda i: i,
+    "F order": np.asfortranarray,
+    "F order backwards": lambda i: np.asfortranarray(i)[::-1],
+    "backwards": lambda i: i[:, ::-1],
+    "parts": lambda i: np.repeat(np.repeat(i, 2, 0), 2, 1)[::2, ::2],
+    "one row": lambda i: np.broadcast_to(i[:1], i.shape),
+    "one column": lambda i: np.broadcast_to(i[:, :1], i.shape),
+}
+
+
+@pytest.mark.parametrize("text", ["s[i] * 2 + s[i]", "s[i, j] + 1", "s[:, i] + 1", "s[:, i, j]", "s[i, 0] + 1"])
+def test_what_indices_of_several_axes_choose(text, capsys):
+    scope = {}
+    exec(f"def f(s, i, j): return {text}", scope)
+    plain = scope["f"]
+    draw = np.random.default_rng(0).integers
+    arrays = [s for s in (np.arange(60.0), np.arange(60.0).reshape(5, 12), np.arange(60.0).reshape(5, 4, 3)) if s.ndim > text.count(",")]
+    for first, second in itertools.product(INDICES.values(), INDICES.values()):
+        compiled = fusewire.compile(plain)
+        for shape, s in itertools.product([(3, 4), (1, 4), (3, 1)], arrays):
+            i, j = first(draw(0, 3, shape)), second(draw(0, 3, shape))
+            expected, actual = plain(s, i, j), compiled(s, i, j)
+            assert np.array_equal(expected, actual)
+            steps = [[step for step, size in zip(a.strides, a.shape) if size > 1] for a in (expected, actual)]
+            assert steps[0] == steps[1]
+    assert "another type, shape or layout" not in capsys.readouterr().err

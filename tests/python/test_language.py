@@ -97,6 +97,28 @@ def test_containers_in_themselves():
     assert result[1] is result and np.array_equal(result[0], A + 1)
 
 
+def test_arguments_behind_a_star_with_a_list_in_itself():
+    """The call goes on behind a stop where its arguments are a list that cannot be looked into."""
+    def g(*args):
+        return len(args), args[0] is args[0][-1], args[1:]
+    def f(x, d, more):
+        return g(d, *map(str, more), x.sum(), *more)
+    d = [1]
+    d.append(d)
+    compiled = fusewire.compile(f)
+    for more in ((1, 2), (), (3,), list(range(50)), (1, 2)):
+        assert compiled(A, d, more) == f(A, d, more)
+
+
+def test_scalars_of_classes_with_a_dtype_of_their_own():
+    """NumPy, asked for the dtype of such a scalar, raises over the class's attribute."""
+    class Record(np.void):
+        dtype = "f,f"
+    def f(x, r):
+        return x + len(type(r).__name__)
+    assert np.array_equal(fusewire.compile(f)(A, Record(1)), f(A, Record(1)))
+
+
 def test_deep_tuples():
     def f(a):
         t = ()

@@ -623,3 +623,34 @@ def test_what_is_done_on_the_way_out(function):
             given, own = np.zeros(size), np.zeros(size)
             compare.assert_same_value(function(x.copy(), own), compiled(x.copy(), given), None)
             np.testing.assert_array_equal(given, own)
+
+
+def sweeps(a, b, x, turns):
+    for k in range(turns):
+        delta = 0.0
+        for i in range(len(b)):
+            s = b[i]
+            for j in range(len(b)):
+                s -= a[i, j] * x[j]
+            new = s / a[i, i]
+            delta = max(delta, abs(new))
+            x[i] += new
+        if delta < 1e-10:
+            break
+    else:
+        k = -1
+    return x, k
+
+
+def calls_sweeps(a, b, x, turns):
+    x, k = sweeps(a, b, x, turns)
+    return x * 2, k
+
+
+@pytest.mark.parametrize("function", [sweeps, calls_sweeps])
+def test_an_else_of_a_loop_that_is_left_from_inside(function):
+    compiled = fusewire.compile(function, fullgraph=True)
+    rng = np.random.default_rng(0)
+    for n, turns in ((30, 15), (30, 3), (40, 0), (30, 40), (2, 50)):
+        a, b = rng.random((n, n)) + 2 * n * np.eye(n), rng.random(n)
+        compare.assert_same_call(function, compiled, (a, b, np.zeros(n), turns))

@@ -131,11 +131,7 @@ class Gather {
       shape.insert(shape.end(), chosen.begin(), chosen.end());
       shape.insert(shape.end(), after.begin(), after.end());
       ValueType type = freshType(typeOf(trace_, array_->node).dtype, std::move(shape));
-      // NumPy walks what the indices choose outermost.
-      auto& order = type.layout.order;
-      if (!trace_.onDevice())
-        std::rotate(order.begin(), order.begin() + static_cast<ptrdiff_t>(before.size()),
-                    order.begin() + static_cast<ptrdiff_t>(before.size() + chosen.size()));
+      if (!trace_.onDevice()) type.layout.order = orderOf(before.size(), chosen.size(), after.size());
       return std::vector{std::move(type)};
     });
     return trace_.arrayOrScalar(result);
@@ -179,6 +175,24 @@ class Gather {
     const bool array = item->kind == ValueKind::kArray || item->kind == ValueKind::kArrayScalar;
     if (!array || !graph::isInteger(typeOf(trace_, item->node).dtype)) unsupported("this index");
     return shapeOf(trace_, item->node);
+  }
+
+  /// NumPy walks what the indices choose outermost; where nothing lies beside it, in the order of the indices in
+  /// memory.
+  absl::InlinedVector<int8_t, 4> orderOf(size_t before, size_t chosen, size_t after) {
+    std::vector<graph::LayoutOperand> indices;
+    for (Value* item : items_) {
+      if (item->kind != ValueKind::kArray || isMask(trace_, item)) continue;
+      const ValueType& type = typeOf(trace_, item->node);
+      indices.push_back({&type.layout, graph::unitAxes(trace_.syms(), type.shape)});
+    }
+    absl::InlinedVector<int8_t, 4> order;
+    if (before + after > 0) indices.clear();
+    const graph::Layout walked = graph::ufuncResultLayout(static_cast<int>(chosen), indices);
+    for (int8_t axis : walked.order) order.push_back(static_cast<int8_t>(static_cast<size_t>(axis) + before));
+    for (size_t axis = 0; axis < before; ++axis) order.push_back(static_cast<int8_t>(axis));
+    for (size_t axis = 0; axis < after; ++axis) order.push_back(static_cast<int8_t>(before + chosen + axis));
+    return order;
   }
 
   SymShape broadcast(SymShape left, SymShape right) {

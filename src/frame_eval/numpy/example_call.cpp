@@ -57,9 +57,8 @@ std::optional<Answer::Result> resultOf(PyObject* object) {
   if (PyFloat_CheckExact(object)) return Answer::Result{DType::kF64, Answer::Kind::kFloat};
   if (PyLong_CheckExact(object)) return Answer::Result{DType::kI64, Answer::Kind::kInt};
   if (PyArray_IsScalar(object, Generic)) {
-    const Ref descr = Ref::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
-    const auto dtype = guards::dtypeOf(reinterpret_cast<PyArray_Descr*>(descr.get()));
-    if (!dtype || Py_TYPE(object) != guards::scalarType(*dtype)) return std::nullopt;
+    const auto dtype = guards::dtypeOfScalarType(Py_TYPE(object));
+    if (!dtype) return std::nullopt;
     return Answer::Result{*dtype};
   }
   if (!PyArray_CheckExact(object)) return std::nullopt;

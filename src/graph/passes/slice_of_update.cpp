@@ -14,9 +14,12 @@ namespace {
 
 /// Versions that one slice is looked for in: as many reads as writes would otherwise be quadratic work.
 constexpr int kMaxVersions = 256;
+/// Stored values that it may be put together of: what is known of no two places whether they are the same (pixels that
+/// ints of the user say) would be put together of all writes before it, in every read.
+constexpr int kMostParts = 8;
 
 std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& starts, const SymList& steps,
-                               const ValueType& type, int versions) {
+                               const ValueType& type, int versions, int& parts) {
   SymContext& syms = graph.syms();
   const Node& update = graph.node(updated);
   if (update.op != Op::kUpdate || versions == 0) return std::nullopt;
@@ -30,8 +33,8 @@ std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& sta
     const Progression here{starts[i], steps[i], type.shape[i]}, there{storedStarts[i], storedSteps[i], stored[i]};
     const std::optional<CommonPart> common = commonPart(syms, here, there, size[i]);
     if (!(common && common->all) && alias(syms, here, there) == Alias::kNone) {
-      if (std::optional<ValueId> older = sliceOf(graph, base, starts, steps, type, versions - 1)) return older;
-      if (graph.isRegion()) return std::nullopt;
+      if (std::optional<ValueId> older = sliceOf(graph, base, starts, steps, type, versions - 1, parts)) return older;
+      if (graph.isRegion() || parts == 0) return std::nullopt;
       return graph.slice(base, starts, steps, type.shape);
     }
     known &= common.has_value();
@@ -45,11 +48,14 @@ std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& sta
   }
   if (!known) return std::nullopt;
   if (all) {
-    if (std::optional<ValueId> older = sliceOf(graph, value, inValue, valueSteps, type, versions - 1)) return older;
+    if (std::optional<ValueId> older = sliceOf(graph, value, inValue, valueSteps, type, versions - 1, parts))
+      return older;
+    if (parts == 0) return std::nullopt;
     return graph.slice(value, inValue, valueSteps, type.shape);
   }
-  if (!thin || graph.isRegion()) return std::nullopt;
-  std::optional<ValueId> line = sliceOf(graph, base, starts, steps, type, versions - 1);
+  if (!thin || graph.isRegion() || --parts == 0) return std::nullopt;
+  std::optional<ValueId> line = sliceOf(graph, base, starts, steps, type, versions - 1, parts);
+  if (parts == 0) return std::nullopt;
   if (!line) line = graph.slice(base, starts, steps, type.shape);
   const ValueId part = graph.slice(value, inValue, valueSteps, counts);
   return graph.update(*line, part, inRead, SymList(size.size(), syms.constant(1)));
@@ -59,7 +65,8 @@ std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& sta
 
 std::optional<ValueId> sliceOfUpdate(Graph& graph, ValueId updated, const SymList& starts, const SymList& steps,
                                      const ValueType& type) {
-  return sliceOf(graph, updated, starts, steps, type, kMaxVersions);
+  int parts = kMostParts;
+  return sliceOf(graph, updated, starts, steps, type, kMaxVersions, parts);
 }
 
 }  // namespace fw::graph
