@@ -226,6 +226,16 @@ int Branching::joinOf(const Frame& frame, int branch) {
   return twice ? end : join;
 }
 
+/// Whether code of the trace handles what is raised here. That may happen often: Python would make all of these calls.
+bool Branching::isHandled() const {
+  const auto handles = [](const auto& frame) {
+    const int at = static_cast<int>(frame->pc) - 1;
+    const auto& handlers = frame->code->handlers;
+    return std::any_of(handlers.begin(), handlers.end(), [at](const auto& h) { return h.start <= at && at < h.end; });
+  };
+  return std::any_of(interpreter.frames_.begin(), interpreter.frames_.end(), handles);
+}
+
 /// Traces one arm and goes back. None if the arm raises, and does nothing or what Python has to do (the message says
 /// what array data is): Python makes the call then, from its beginning.
 std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, const std::function<void()>& enter) {
@@ -235,8 +245,8 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
   try {
     ++frame.arms;
     enter();
-    endsInRaise =
-        frame.pc < frame.code->instructions.size() && interpreter.flowIn(*frame.code).joining.joins[frame.pc] < 0;
+    endsInRaise = frame.pc < frame.code->instructions.size() &&
+                  interpreter.flowIn(*frame.code).joining.joins[frame.pc] < 0 && !isHandled();
     const int header = place.leaves ? static_cast<int>(place.leaves->header) : -1;
     if (place.edges)
       interpreter.runTo(frame, header, header, &place.leaves->loop->contains);
