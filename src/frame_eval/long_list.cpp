@@ -5,6 +5,7 @@
 #include "frame_eval/long_list.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frame_eval/branch_join.h"
 #include "frame_eval/data_ints.h"
@@ -278,7 +279,8 @@ void LongList::setItem(Value* index, Value* item) const {
   if (!fits(list->base, item)) {
     Value* form = formOf(trace, {list->base, item});
     if (!form || !list->site.first) refuse("a list gets an item of another kind");
-    trace.loops->lists[list->site] = {typeOf(trace, form), MixedNumbers{trace}.leastClass(form)};
+    const LoopDecisions::NumberList wider{typeOf(trace, form), MixedNumbers{trace}.leastClass(form)};
+    if (std::exchange(trace.loops->lists[list->site], wider) == wider) refuse("a list gets an item of another kind");
     throw LoopsDecided{};
   }
   size_t part = 0;

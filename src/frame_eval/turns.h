@@ -78,6 +78,7 @@ struct LoopDecisions {
   struct NumberList {
     std::optional<graph::DType> mixes;
     int64_t least = 0;
+    friend bool operator==(const NumberList&, const NumberList&) = default;
   };
   absl::flat_hash_map<Key, NumberList> lists;
   absl::flat_hash_set<Key> shapeless;  ///< those that were not of that shape when they were met again
