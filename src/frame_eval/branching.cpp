@@ -154,13 +154,9 @@ constexpr std::string_view kRefusal = "the condition is array data, and ";
 
 /// Why a side cannot be traced. Of branches in branches, what stopped the innermost one counts.
 std::string reasonOf(const CaptureBreak& b, int line) {
-  const std::string where = "in line " + std::to_string(line) + ": ";
-  if (b.reason == BreakReason::kDataDependentBranch && b.detail.starts_with(kRefusal)) {
-    std::string inner = b.detail.substr(kRefusal.size());
-    return inner.starts_with("in line ") ? inner : where + inner;
-  }
-  std::string why = where + std::string(info(b.reason).message);
-  return b.detail.empty() ? why : why + " (" + b.detail + ")";
+  if (b.reason != BreakReason::kDataDependentBranch || !b.detail.starts_with(kRefusal)) return b.inLine(line);
+  std::string inner = b.detail.substr(kRefusal.size());
+  return inner.starts_with("in line ") ? inner : "in line " + std::to_string(line) + ": " + inner;
 }
 
 }  // namespace
@@ -226,18 +222,9 @@ int Branching::joinOf(const Frame& frame, int branch) {
   return twice ? end : join;
 }
 
-/// Whether code of the trace handles what is raised here. That may happen often: Python would make all of these calls.
-bool Branching::isHandled() const {
-  const auto handles = [](const auto& frame) {
-    const int at = static_cast<int>(frame->pc) - 1;
-    const auto& handlers = frame->code->handlers;
-    return std::any_of(handlers.begin(), handlers.end(), [at](const auto& h) { return h.start <= at && at < h.end; });
-  };
-  return std::any_of(interpreter.frames_.begin(), interpreter.frames_.end(), handles);
-}
-
 /// Traces one arm and goes back. None if the arm raises, and does nothing or what Python has to do (the message says
-/// what array data is): Python makes the call then, from its beginning.
+/// what array data is): Python makes the call then, from its beginning. Of what is handled in the trace that might be
+/// all calls.
 std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, const std::function<void()>& enter) {
   Frame& frame = place.frame;
   const size_t begin = trace.graph().size();
@@ -246,7 +233,7 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
     ++frame.arms;
     enter();
     endsInRaise = frame.pc < frame.code->instructions.size() &&
-                  interpreter.flowIn(*frame.code).joining.joins[frame.pc] < 0 && !isHandled();
+                  interpreter.flowIn(*frame.code).joining.joins[frame.pc] < 0 && !interpreter.isHandled();
     const int header = place.leaves ? static_cast<int>(place.leaves->header) : -1;
     if (place.edges)
       interpreter.runTo(frame, header, header, &place.leaves->loop->contains);

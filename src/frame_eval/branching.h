@@ -39,7 +39,6 @@ struct Branching {
   void enter(const Place& place), rollAround();
   std::optional<ArmEnd> run(const Place& place, BranchState& before, const std::function<void()>& begin);
   void leaveLoop(const Place& place);
-  bool isHandled() const;
   void join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, graph::ValueId predicate,
             ArmNodes arms);
   void backTo(const Place& place);

@@ -18,4 +18,9 @@ const BreakInfo& info(BreakReason reason) {
   return kInfos[static_cast<int>(reason)];
 }
 
+std::string CaptureBreak::inLine(int line) const {
+  std::string why = "in line " + std::to_string(line) + ": " + std::string(info(reason).message);
+  return detail.empty() ? why : why + " (" + detail + ")";
+}
+
 }  // namespace fw::capture

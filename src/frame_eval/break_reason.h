@@ -30,6 +30,8 @@ class CaptureBreak : public std::exception {
         detail(std::move(detail)),
         at(at) {}
   const char* what() const noexcept override { return detail.c_str(); }
+  /// As a part of the reason of another break: "in line 3: message (detail)".
+  std::string inLine(int line) const;
   BreakReason reason;
   std::string detail;  ///< names the thing: "np.linalg.svd", "LOAD_BUILD_CLASS", "argument 'x' is a matrix"
   int at;              ///< instruction of the outermost frame that Python must run; -1: the one being executed

@@ -16,7 +16,7 @@ using graph::ValueId;
 using guards::Relation;
 
 bool Builtins::isLong(const Value* iterable) const {
-  if (!trace.loops || trace.keepsWrites || interpreter.survey_ || trace.onDevice()) return false;
+  if (!interpreter.mayRoll() || trace.onDevice()) return false;
   if (isLongList(iterable)) return true;
   if (iterable->kind != ValueKind::kArray) return false;
   const graph::SymShape& shape = trace.graph().type(iterable->node).shape;

@@ -399,8 +399,7 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   bool number = count->kind == ValueKind::kPyInt || (count->isConstant() && PyLong_Check(count->object.get()));
   if (!number) return nullptr;
   const LoopDecisions::Key site(frame_->object(), frame_->pc - 1);
-  const bool rolls = trace_.loops && !trace_.keepsWrites && !survey_ && !trace_.onDevice();
-  const bool equal = rolls && isList(sequence) && sequence->items.size() == 1 && !inplace;
+  const bool equal = mayRoll() && !trace_.onDevice() && isList(sequence) && sequence->items.size() == 1 && !inplace;
   constexpr int64_t kMostItems = 4096;
   if (equal && trace_.hint(trace_.asSym(count)) > kMostItems) trace_.loops->lists.try_emplace(site);
   if (equal && trace_.loops->lists.contains(site)) {

@@ -3,6 +3,8 @@
 // with the stack that CPython would have there. An exception that nobody handles ends the trace: Python raises it.
 // While one is handled, sys.exc_info() is not what the thread believes, so that no region may end there: resumeAt()
 // says where Python must take over instead.
+#include <algorithm>
+
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/type_lookups.h"
@@ -49,14 +51,16 @@ bool Interpreter::isInstanceOf(Value* exception, PyObject* cls) { return isA(exc
 
 // ---- raising ------------------------------------------------------------------------------------------------------
 
+bool InterpreterState::isHandled() const {
+  return std::any_of(frames_.begin(), frames_.end(), [](const auto& frame) {
+    return handlerOf(*frame->code, static_cast<int>(frame->pc) - 1) != nullptr;
+  });
+}
+
 void Interpreter::raiseValue(Value* exception) {
   FW_CHECK(exception->kind == ValueKind::kException);
   exception->opened = false;
-  bool handled = catchers_ > 0;
-  for (const auto& frame : frames_) {
-    handled |= handlerOf(*frame->code, static_cast<int>(frame->pc) - 1) != nullptr;
-  }
-  if (!handled) escaped(exception);
+  if (catchers_ == 0 && !isHandled()) escaped(exception);
   throw VirtualRaise(exception);
 }
 

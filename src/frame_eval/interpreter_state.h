@@ -62,6 +62,11 @@ struct InterpreterState {
   absl::flat_hash_map<const Value*, KeyIndex> keyIndices_;                 ///< see findKey()
   absl::flat_hash_map<const Bytecode*, std::unique_ptr<CodeFlow>> flows_;  ///< see flowIn()
 
+  /// Whether loops may become loops of the graph, and what goes with that.
+  bool mayRoll() const { return trace_.loops && !trace_.keepsWrites && !survey_; }
+  /// Whether code of a frame handles what is raised here.
+  bool isHandled() const;
+
   /// Of code with branches on array data, or with loops that become loops of the graph.
   const CodeFlow& flowIn(const Bytecode& code) {
     auto& known = flows_[&code];

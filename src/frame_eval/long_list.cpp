@@ -168,6 +168,12 @@ bool LongList::holdsArrays() const {
 
 SymId LongList::room() const { return trace.asSym(list->items[1]); }
 
+void LongList::requireWorth(SymId bytes) const {
+  graph::SymContext& syms = trace.syms();
+  if (!trace.decide(syms.canonical(bytes), Relation::kLe, syms.constant(kMostBytes)))
+    refuse("a list may become longer than is worth it");
+}
+
 Value* LongList::length() const {
   Value* length = list->items[0];
   if (length->kind == ValueKind::kUnjoined) trace.branches.refuse(length);
@@ -257,10 +263,8 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
 
 namespace {
 
-bool isPlace(Trace& trace, const Value* index) {
-  return DataInts::isWhole(index) ||
-         (index->kind == ValueKind::kArrayScalar && !index->which && graph::isInteger(typeOf(trace, index)));
-}
+/// Not one that may be None as well.
+bool isPlace(Trace& trace, const Value* index) { return !index->which && numpy::isPlace(trace, index); }
 
 }  // namespace
 
@@ -305,14 +309,14 @@ Value* LongList::filled(Trace& trace, Value* item, SymId count, std::pair<const 
   list->position = kClosed;
   list->site = site;
   list->items = {trace.pyInt(count), trace.pyInt(count)};
+  int64_t bytes = 0;  // of an item; the list that leaves has a pointer to each number
   const auto add = [&](ValueId number, DType dtype) {
     list->items.push_back(trace.array(g.full(g.cast(number, dtype), {count})));
+    bytes += std::max<int64_t>(graph::itemSize(dtype), sizeof(PyObject*));
   };
   add(form->which ? numbers.handOn(item, typeOf(trace, form)) : trace.operand(item).value, typeOf(trace, form));
   if (form->which) add(numbers.classOf(item)->node, DType::kI64);
-  const SymId bytes = trace.syms().canonical(trace.syms().mul(count, trace.syms().constant(form->which ? 16 : 8)));
-  if (!trace.decide(bytes, Relation::kLe, trace.syms().constant(kMostBytes)))
-    LongList{trace, list}.refuse("a list is longer than is worth it");
+  LongList{trace, list}.requireWorth(trace.syms().mul(count, trace.syms().constant(bytes)));
   return list;
 }
 
@@ -539,8 +543,7 @@ void LongList::makeRoom(SymId room) const {
     }
     arrays.push_back(trace.array(node));
   }
-  if (!trace.decide(syms.canonical(bytes), Relation::kLe, syms.constant(kMostBytes)))
-    refuse("a list may become longer than is worth it");
+  requireWorth(bytes);
   list->items.resize(kFirstPart);
   list->items[1] = trace.pyInt(room);
   list->items.insert(list->items.end(), arrays.begin(), arrays.end());

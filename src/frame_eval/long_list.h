@@ -73,6 +73,7 @@ struct LongList {
  private:
   bool fits(Value* form, Value* item) const;
   graph::SymId room() const;
+  void requireWorth(graph::SymId bytes) const;
   graph::SymId size() const;
   void store(Value* form, Value* item, Value* place, size_t& part) const;
   Value* load(Value* form, Value* index, graph::SymId size, size_t& part) const;

@@ -81,10 +81,7 @@ void Rolling::refuse(const std::string& why) {
   throw LoopsDecided{};
 }
 
-bool Rolling::mayRoll() const {
-  return trace_.loops && !trace_.keepsWrites && !in_.survey_ && in_.resumeAt() < 0 &&
-         !trace_.loops->refused.contains(key());
-}
+bool Rolling::mayRoll() const { return in_.mayRoll() && in_.resumeAt() < 0 && !trace_.loops->refused.contains(key()); }
 
 void Rolling::tooLong(const std::string& why) {
   if (const std::string known = whyNot(); !known.empty()) trace_.fail(BreakReason::kLoopLimit, why + "; " + known);
@@ -110,8 +107,7 @@ bool Rolling::guarded(Roll roll) {
     return roll();
   } catch (const CaptureBreak& b) {
     if (in_.options_.deadline.isOver()) throw;
-    const std::string why = "in line " + std::to_string(trace_.line) + ": " + std::string(info(b.reason).message);
-    refuse(b.detail.empty() ? why : why + " (" + b.detail + ")");
+    refuse(b.inLine(trace_.line));
   } catch (const VirtualRaise&) {
     refuse("in line " + std::to_string(trace_.line) + ", it raises");
   } catch (const graph::TooManyAxes& e) {

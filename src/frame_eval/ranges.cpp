@@ -149,7 +149,7 @@ Value* Interpreter::rangeIterator(Value* range, bool reversed) {
 
 /// range() of bounds that are not all known. Null for others.
 Value* Builtins::rangeOfSymbols(const CallArgs& args) {
-  if (!trace.loops || trace.keepsWrites || interpreter.survey_) return nullptr;
+  if (!interpreter.mayRoll()) return nullptr;
   Value *zero = number(0), *one = number(1);
   const std::vector<Value*>& given = args.positional;
   Value* first = given.size() > 1 ? given[0] : zero;

@@ -4,6 +4,7 @@
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
 #include "cpython/warning_watch.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/support.h"
 #include "guards/array_layout.h"
 #include "guards/set_index.h"
@@ -167,6 +168,11 @@ void checkOrder(Value* order, const char* also) {
     return;
   if (isNone(order) && std::string_view(also).find('N') != std::string_view::npos) return;
   unsupported("this order= argument");
+}
+
+bool isPlace(Trace& trace, const Value* index) {
+  return DataInts::isWhole(index) ||
+         (index->kind == ValueKind::kArrayScalar && graph::isInteger(trace.graph().type(index->node).dtype));
 }
 
 bool isPositive(Trace& trace, SymId size) { return trace.decide(trace.syms().constant(1), Relation::kLe, size); }

@@ -131,7 +131,12 @@ class Gather {
       shape.insert(shape.end(), chosen.begin(), chosen.end());
       shape.insert(shape.end(), after.begin(), after.end());
       ValueType type = freshType(typeOf(trace_, array_->node).dtype, std::move(shape));
-      if (!trace_.onDevice()) type.layout.order = orderOf(before.size(), chosen.size(), after.size());
+      auto& order = type.layout.order;
+      if (!trace_.onDevice() && before.empty() && after.empty())
+        order = layoutOfIndices(chosen.size()).order;
+      else if (!trace_.onDevice())  // NumPy walks what the indices choose outermost
+        std::rotate(order.begin(), order.begin() + static_cast<ptrdiff_t>(before.size()),
+                    order.begin() + static_cast<ptrdiff_t>(before.size() + chosen.size()));
       return std::vector{std::move(type)};
     });
     return trace_.arrayOrScalar(result);
@@ -177,22 +182,15 @@ class Gather {
     return shapeOf(trace_, item->node);
   }
 
-  /// NumPy walks what the indices choose outermost; where nothing lies beside it, in the order of the indices in
-  /// memory.
-  absl::InlinedVector<int8_t, 4> orderOf(size_t before, size_t chosen, size_t after) {
+  /// The order in which arrays that choose all axes lie in memory: NumPy walks them so.
+  graph::Layout layoutOfIndices(size_t chosen) {
     std::vector<graph::LayoutOperand> indices;
     for (Value* item : items_) {
       if (item->kind != ValueKind::kArray || isMask(trace_, item)) continue;
       const ValueType& type = typeOf(trace_, item->node);
       indices.push_back({&type.layout, graph::unitAxes(trace_.syms(), type.shape)});
     }
-    absl::InlinedVector<int8_t, 4> order;
-    if (before + after > 0) indices.clear();
-    const graph::Layout walked = graph::ufuncResultLayout(static_cast<int>(chosen), indices);
-    for (int8_t axis : walked.order) order.push_back(static_cast<int8_t>(static_cast<size_t>(axis) + before));
-    for (size_t axis = 0; axis < before; ++axis) order.push_back(static_cast<int8_t>(axis));
-    for (size_t axis = 0; axis < after; ++axis) order.push_back(static_cast<int8_t>(before + chosen + axis));
-    return order;
+    return graph::ufuncResultLayout(static_cast<int>(chosen), indices);
   }
 
   SymShape broadcast(SymShape left, SymShape right) {
@@ -217,13 +215,10 @@ namespace {
 std::optional<std::vector<Value*>> fewPlaces(Trace& trace, Value* array, Value* index) {
   constexpr size_t kMostPlaces = 8;
   if (index->kind != ValueKind::kList || index->cls || trace.onDevice()) return std::nullopt;
-  const auto isPlace = [&](Value* item) {
-    return DataInts::isWhole(item) ||
-           (item->kind == ValueKind::kArrayScalar && graph::isInteger(typeOf(trace, item->node).dtype));
-  };
   const std::vector<Value*>& items = index->items;
   if (items.empty() || items.size() > kMostPlaces || typeOf(trace, array->node).rank() == 0) return std::nullopt;
-  if (!std::all_of(items.begin(), items.end(), isPlace)) return std::nullopt;
+  if (!std::all_of(items.begin(), items.end(), [&](const Value* item) { return isPlace(trace, item); }))
+    return std::nullopt;
   return items;
 }
 

@@ -56,11 +56,7 @@ std::optional<Answer::Result> resultOf(PyObject* object) {
     return Answer::Result{.dtype = DType::kBool, .kind = Answer::Kind::kFixed, .fixed = Ref::create(object)};
   if (PyFloat_CheckExact(object)) return Answer::Result{DType::kF64, Answer::Kind::kFloat};
   if (PyLong_CheckExact(object)) return Answer::Result{DType::kI64, Answer::Kind::kInt};
-  if (PyArray_IsScalar(object, Generic)) {
-    const auto dtype = guards::dtypeOfScalarType(Py_TYPE(object));
-    if (!dtype) return std::nullopt;
-    return Answer::Result{*dtype};
-  }
+  if (const auto dtype = guards::dtypeOfScalarType(Py_TYPE(object))) return Answer::Result{*dtype};
   if (!PyArray_CheckExact(object)) return std::nullopt;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   const auto dtype = guards::dtypeOf(PyArray_DESCR(array));

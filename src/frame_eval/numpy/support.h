@@ -61,6 +61,8 @@ SymShape shapeArg(Trace& trace, Value* shape);
 void checkElementCount(Trace& trace, const SymShape& shape);
 /// order= of a function that answers C order for these: breaks unless absent, 'C' or one of `also`.
 void checkOrder(Value* order, const char* also);
+/// Whether it picks one item of a sequence: an int, or a NumPy scalar of an integer type.
+bool isPlace(Trace& trace, const Value* index);
 /// A str constant, or nullopt.
 std::optional<std::string> textOf(Value* value);
 /// Guards size > 0, answers false if it is empty now.
