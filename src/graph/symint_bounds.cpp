@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMaxDepth = 12;
 constexpr int kMaxSteps = 100;    ///< for each depth
-constexpr int kMaxTotal = 40000;  ///< of one prover: what has not been proved by then is not worth the time
+constexpr int kMaxTotal = 4000;  ///< of one prover: what has not been proved by then is not worth the time
 constexpr size_t kMaxSize = 48;   ///< terms
 
 /// The atoms of `of` without those of `without`; nullopt if some are missing.

@@ -29,6 +29,8 @@ class BoundProver {
   /// The same from the ranges of the symbols alone, which is quick.
   bool holdsAtOnce(SymId id);
   bool lessEqual(SymId a, SymId b) { return nonNegative(context_.sub(b, a)); }
+  /// What the other one has spent of the time that proofs are worth is spent.
+  void continueFrom(const BoundProver& other) { total_ = other.total_; }
 
  private:
   bool search(const SymPoly& poly);

@@ -75,6 +75,16 @@ PlaceProver::PlaceProver(const graph::Plan& plan, const graph::SymContext& syms,
   }
 }
 
+void PlaceProver::addFact(SymId id) {
+  known_.push_back(id);
+  prover_.addFact(id);
+  if (syms_.node(id).op == graph::SymOp::kSymbol) atLeast0_.push_back(id);
+  for (SymId symbol : atLeast0_) {
+    const Slope along = slopeAlong(id, symbol);
+    if (along.linear && syms_.isConst(along.slope, -1)) turns_.push_back({symbol, along.rest});
+  }
+}
+
 SymId PlaceProver::fresh(SymRange range) {
   return syms_.symbol(absl::StrCat("#", symbols_++), range);  // a name that no symbol of the program has
 }
@@ -266,7 +276,7 @@ bool PlaceProver::indexed(const Extent& extent, SymId offset, absl::Span<const T
 /// run along the same axes.
 bool PlaceProver::holdsInLoops(SymId id, bool search) {
   if (std::any_of(loops_.begin(), loops_.end(), [&](const Loop& loop) { return loop.shown.contains(id); })) return true;
-  if (!holds(lowest(id), search) && !holdsAtEnds(id, loops_.size(), search)) return false;
+  if (!holdsAtEnds(id, turns_.size() + loops_.size(), search) && !holds(lowest(id), search)) return false;
   if (!loops_.empty()) loops_.back().shown.insert(id);
   return true;
 }
@@ -290,25 +300,36 @@ PlaceProver::Slope PlaceProver::slopeAlong(SymId id, SymId index) {
   return result;
 }
 
-/// Whether `id` is at least 0 at the ends of the outermost `loops` where it is smallest. A loop that begins at the
-/// greatest of several bounds begins at none below any of them, and likewise it ends: one of them is enough.
-bool PlaceProver::holdsAtEnds(SymId id, size_t loops, bool search) {
+/// Whether `id` is at least 0 at the ends of the outermost `ranges` - loops of the schedule, then loops - where it is
+/// smallest: at both ends, where nobody knows which one that is. A loop that begins at the greatest of several bounds
+/// begins at none below any of them, and likewise it ends: one of them is enough.
+bool PlaceProver::holdsAtEnds(SymId id, size_t ranges, bool search) {
   const auto operandsOf = [&](SymId bound, graph::SymOp op) {
     const graph::SymNode& n = syms_.node(bound);
     if (n.op == op) return absl::InlinedVector<SymId, 2>(n.operands.begin(), n.operands.end());
     return absl::InlinedVector<SymId, 2>{bound};
   };
-  while (loops-- > 0) {
-    const Loop& loop = loops_[loops];
-    const auto [slope, rest, linear] = slopeAlong(id, loop.index);
+  while (ranges-- > 0) {
+    const Loop* loop = ranges >= turns_.size() ? &loops_[ranges - turns_.size()] : nullptr;
+    const auto [slope, rest, linear] = slopeAlong(id, loop ? loop->index : turns_[ranges].index);
     if (!linear || syms_.isConst(slope, 0)) continue;
-    const bool rises = prover_.holdsAtOnce(slope);
-    if (!rises && !prover_.holdsAtOnce(syms_.neg(slope))) continue;
-    const auto bounds = rises ? operandsOf(loop.lower, graph::SymOp::kMax) : operandsOf(loop.upper, graph::SymOp::kMin);
-    return std::any_of(bounds.begin(), bounds.end(), [&, slope = slope, rest = rest](SymId bound) {
-      const SymId end = rises ? bound : syms_.sub(bound, syms_.constant(1));
-      return holdsAtEnds(syms_.add(rest, syms_.mul(slope, end)), loops, search);
-    });
+    const auto holdsAt = [&, slope = slope, rest = rest](SymId end) {
+      return holdsAtEnds(syms_.add(rest, syms_.mul(slope, end)), ranges, search);
+    };
+    const auto holdsAtFirst = [&] {
+      if (!loop) return holdsAt(syms_.constant(0));
+      const auto bounds = operandsOf(loop->lower, graph::SymOp::kMax);
+      return std::any_of(bounds.begin(), bounds.end(), holdsAt);
+    };
+    const auto holdsAtLast = [&] {
+      if (!loop) return holdsAt(turns_[ranges].last);
+      const auto bounds = operandsOf(loop->upper, graph::SymOp::kMin);
+      return std::any_of(bounds.begin(), bounds.end(),
+                         [&](SymId bound) { return holdsAt(syms_.sub(bound, syms_.constant(1))); });
+    };
+    if (prover_.holdsAtOnce(slope)) return holdsAtFirst();
+    if (prover_.holdsAtOnce(syms_.neg(slope))) return holdsAtLast();
+    if (holdsAtFirst() && holdsAtLast()) return true;
   }
   return holds(id, search);
 }
@@ -334,6 +355,9 @@ bool PlaceProver::holds(SymId id, bool search) { return search ? prover_.nonNega
 PlaceProver::PlaceProver(const PlaceProver& outer, const graph::SymContext& syms)
     : PlaceProver(outer.plan_, syms, outer.known_, outer.depth_ + 1) {
   symbols_ = outer.symbols_;
+  prover_.continueFrom(outer.prover_);
+  for (const Turn& turn : outer.turns_)
+    if (syms_.canonical(turn.index) == turn.index) turns_.push_back({turn.index, syms_.canonical(turn.last)});
   for (const Loop& loop : outer.loops_) openLoop(loop.index, syms_.canonical(loop.lower), syms_.canonical(loop.upper));
 }
 
@@ -347,7 +371,9 @@ bool PlaceProver::forEachValue(graph::BufferId buffer, SymId offset, absl::Span<
   for (int64_t value = range.lo; value <= range.hi; ++value) {
     ++values_;
     PlaceProver valued(*this, with(syms_, *symbol, value));
-    if (!valued.inside(buffer, offset, terms, bytes)) return false;
+    const bool holds = valued.inside(buffer, offset, terms, bytes);
+    prover_.continueFrom(valued.prover_);
+    if (!holds) return false;
   }
   return true;
 }
@@ -373,7 +399,9 @@ bool PlaceProver::byDifference(graph::BufferId buffer, SymId offset, absl::Span<
     const SymId difference = measured.symbol(absl::StrCat("#", symbols_++), SymRange{0, INT64_MAX});
     graph::SymAlgebra(measured).replace(symbol, measured.add(difference, measured.sub(symbol, algebra.fromPoly(p))));
     PlaceProver inner(*this, measured);
-    if (inner.inside(buffer, offset, terms, bytes)) return true;
+    const bool holds = inner.inside(buffer, offset, terms, bytes);
+    prover_.continueFrom(inner.prover_);
+    if (holds) return true;
   }
   return false;
 }

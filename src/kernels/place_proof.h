@@ -19,10 +19,7 @@ class PlaceProver {
   /// The copy of the context that proofs are made in.
   graph::SymContext& syms() { return syms_; }
   /// `id` >= 0; only while no loop is open.
-  void addFact(SymId id) {
-    known_.push_back(id);
-    prover_.addFact(id);
-  }
+  void addFact(SymId id);
 
   /// Opens a loop over [lower, upper) inside of those that are open, and answers its index: a symbol of syms().
   SymId openLoop(SymId lower, SymId upper);
@@ -59,6 +56,10 @@ class PlaceProver {
     size_t mark;                            ///< of the prover, before its facts
     absl::flat_hash_set<SymId> shown = {};  ///< to be at least 0 at all of its points
   };
+  /// A symbol of a loop of the schedule, which runs from 0 to `last`, by facts.
+  struct Turn {
+    SymId index, last;
+  };
   /// An element's index along each axis, for a buffer some of whose axes are taken as one.
   struct Part {
     SymId size, stride;
@@ -75,7 +76,7 @@ class PlaceProver {
   bool indexed(const Extent& extent, SymId offset, absl::Span<const Term> terms, int64_t bytes, int64_t itemSize);
   SymId lowest(SymId id);
   bool holdsInLoops(SymId id, bool search);
-  bool holdsAtEnds(SymId id, size_t loops, bool search);
+  bool holdsAtEnds(SymId id, size_t ranges, bool search);
   struct Slope {
     SymId slope, rest;
     bool linear = true;
@@ -96,6 +97,8 @@ class PlaceProver {
   graph::SymContext& syms_;
   std::vector<Extent> extents_;
   std::vector<Loop> loops_;
+  std::vector<SymId> atLeast0_;  ///< symbols of which that is a fact
+  std::vector<Turn> turns_;
   std::vector<SymId> known_;  ///< facts that hold in all loops
   int symbols_ = 0;
   int depth_ = 0;   ///< symbols that are something else here

@@ -224,6 +224,24 @@ TEST(Accesses, SymbolsOfAScope) {
   EXPECT_EQ(prover.unproved(fill.kernel).size(), 1) << "behind the loop";
 }
 
+TEST(Accesses, TurnsByAStepOfAnySign) {
+  // for i in range(n): x[i * step:i * step + 1] = 0, where guards have looked at the first turn and at the last.
+  Fill fill;
+  const graph::SymRange any{-1 << 20, 1 << 20};
+  const SymId i = fill.syms.symbol("i", {INT64_MIN, INT64_MAX}), n = fill.syms.symbol("n", any),
+              step = fill.syms.symbol("step", any);
+  const SymId one = fill.syms.constant(1), last = fill.syms.mul(fill.syms.sub(n, one), step);
+  fill.make(fill.syms.mul(i, step), one);
+  const SymId within = fill.minus(fill.size, last, 1);
+  for (const bool above : {true, false}) {
+    std::vector<SymId> guarded{fill.syms.sub(n, one), fill.syms.sub(fill.size, one), within};
+    if (above) guarded.push_back(last);
+    AccessProver prover(fill.plan, fill.syms, guarded, {i});
+    const AccessProver::Scope loop(prover, {i}, {i, fill.minus(n, i, 1)});
+    EXPECT_EQ(prover.unproved(fill.kernel).empty(), above) << "nothing keeps the last turn above 0";
+  }
+}
+
 TEST(Accesses, SizesThatDependOnData) {
   // k of the s0 elements are selected; x[i:k] = 0 for i in range(k), in nested scopes.
   Fill fill;

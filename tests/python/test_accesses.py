@@ -1,5 +1,7 @@
 """No access outside of an array: sizes that are 1 by inequality or by clipping, arrays of very many axes, and checked code."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,23 @@ def test_rows_with_gaps_are_summed_by_native_code():
         for shape in ((3, 5), (40, 300), (2, 3), (700, 41)):
             assert_same_call(function, compiled, (vector(shape[0] * shape[1]).reshape(shape),))
         assert not _fusewire.describe(compiled)["breaks"]
+
+
+def test_parts_of_turns_at_a_step_of_any_sign():
+    """x[i * step:i * step + k] in turns: the first and the last one are looked at, and those between lie between."""
+    def overlap_add(frames, window, out, norm, count, step, size):
+        for i in range(count):
+            out[..., i * step:i * step + size] += frames[..., i] * window
+            norm[..., i * step:i * step + size] += window ** 2
+        return out
+
+    compiled = fusewire.compile(overlap_add, economy=False)
+    started = time.perf_counter()
+    for count, step in ((20, 8), (100, 8), (1, 8), (1, -3), (30, 0), (30, -2), (0, 4)):
+        x = np.zeros(max(0, count * step) + 16)
+        assert_same_call(overlap_add, compiled, (vector(16 * count).reshape(16, count), np.hanning(16), x, x.copy(), count, step, 16))
+    assert time.perf_counter() - started < 3
+    assert not [b for b in _fusewire.describe(compiled)["breaks"] if b["class"] == "bug"]
 
 
 # --- a size that is 1 because nothing else is possible
