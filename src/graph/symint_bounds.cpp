@@ -14,9 +14,9 @@ namespace fw::graph {
 namespace {
 
 constexpr int kMaxDepth = 12;
-constexpr int kMaxSteps = 100;    ///< for each depth
+constexpr int kMaxSteps = 100;   ///< for each depth
 constexpr int kMaxTotal = 4000;  ///< of one prover: what has not been proved by then is not worth the time
-constexpr size_t kMaxSize = 48;   ///< terms
+constexpr size_t kMaxSize = 48;  ///< terms
 
 /// The atoms of `of` without those of `without`; nullopt if some are missing.
 std::optional<SymTerm> termWithout(const SymTerm& of, const SymTerm& without) {
