@@ -83,7 +83,8 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
   state.trace_.openSharedArrays();
   for (Value& v : state.trace_.values()) {
     if ((v.source.valid() && v.kind != ValueKind::kArray) || !mayChange(state.trace_, v)) continue;
-    saved_.push_back({&v, v.lazy ? v.lazy->copy() : nullptr, v.items.size(), v.overlay, v.name, v.madeAt});
+    const bool moves = v.lazy && !v.lazy->isAsked;
+    saved_.push_back({&v, moves ? v.lazy->copy() : nullptr, v.items.size(), v.overlay, v.name, v.madeAt});
     before_.try_emplace(&v, v);
   }
 }

@@ -106,6 +106,7 @@ class Printer {
 
   /// Only of types whose repr is CPython's own.
   static std::string repr(PyObject* object) {
+    if (!object) return "nothing";
     bool plain = object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
                  PyUnicode_CheckExact(object);
     if (!plain) return Py_TYPE(object)->tp_name;

@@ -4,6 +4,9 @@
 // container, as in CPython.
 #include "frame_eval/iteration.h"
 
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
 #include "cpython/objects.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
@@ -222,7 +225,12 @@ Value* Interpreter::nextOf(Value* iterator) {
   }
   if (iterator->lazy) {
     ++iterator->position;
-    return iterator->lazy->next(*this);
+    VirtualIterator& lazy = *iterator->lazy;
+    if (lazy.isAsked && !generatorOf(iterator))
+      trace_.fail(BreakReason::kUnsupportedObject, "an iterator that asks itself for an item");
+    const bool outer = std::exchange(lazy.isAsked, true);
+    const absl::Cleanup asked = [&] { lazy.isAsked = outer; };
+    return lazy.next(*this);
   }
   std::vector<Value*>& items = iterator->base ? iterator->base->items : iterator->items;
   if (iterator->position < items.size()) return items[iterator->position++];

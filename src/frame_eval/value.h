@@ -86,6 +86,7 @@ struct VirtualIterator {
   virtual std::vector<Value*> sources() const { return {}; }
   /// Another that will answer the same. Null: there is no way to make one.
   virtual std::unique_ptr<VirtualIterator> copy() const { return nullptr; }
+  bool isAsked = false;  ///< next() is at work: what code it runs leaves it as it is
 };
 
 /// Owned by the Trace, never copied: identity of Values is identity of the Python objects they stand for.

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import fusewire
+from fusewire import _fusewire
 from compare import assert_same_call
 
 
@@ -168,3 +169,64 @@ def test_where_an_iterator_is_behind_the_loop(function, limit):
     for n in (100, 71, 3, 0):
         for seed in range(3):
             assert_same_call(function, compiled, (np.random.default_rng(seed).random(n), limit))
+
+
+# ---- what an iterator asks for an item runs code with branches of its own
+
+def changed(x, flags):
+    for i, flag in enumerate(flags):
+        y, z = np.copy(x), np.copy(x)
+        if flag:
+            y[i] = x[i] * 2
+            z[i] = x[i] * 3
+        else:
+            y[i] = x[i] - 1
+        yield y
+        yield z
+
+
+def of_map(x, flags):
+    items = map(lambda y: y.sum() * 2, changed(x, flags))
+    return [next(items) for _ in range(4)]
+
+
+def of_enumerate(x, flags):
+    items = enumerate(changed(x, flags), 5)
+    return next(items), next(items), next(items), next(items)
+
+
+def of_zip(x, flags):
+    items = zip(changed(x, flags), range(10), changed(x + 1, flags))
+    return next(items), next(items), next(items)
+
+
+def of_filter(x, flags):
+    items = filter(lambda y: y.shape[0] == 3, changed(x, flags))
+    return next(items) + next(items), next(items)
+
+
+def of_enumerated_map(x, flags):
+    total = 0.0
+    items = enumerate(map(np.sin, changed(x, flags)))
+    for _ in range(5):
+        i, y = next(items)
+        total = total + i * y.sum()
+    return total
+
+
+def of_itself(x, flags):
+    items = map(lambda y: next(items), changed(x, flags))
+    try:
+        return next(items)
+    except Exception as error:
+        return type(error).__name__
+
+
+@pytest.mark.parametrize("function", (of_map, of_enumerate, of_zip, of_filter, of_enumerated_map, of_itself), ids=lambda f: f.__name__)
+def test_branches_on_data_inside_of_next(function):
+    compiled = fusewire.compile(function, economy=False)
+    for flags in ([True, False, True], [False, False, False], [True, True, True], [False, True, False]):
+        for scale in (1.0, 0.1):
+            assert_same_call(function, compiled, (np.array([0.3, 0.6, 0.9]) * scale, np.array(flags)))
+    breaks = _fusewire.describe(compiled)["breaks"]
+    assert not [b for b in breaks if b["class"] == "bug"], breaks
