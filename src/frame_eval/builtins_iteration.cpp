@@ -10,6 +10,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
@@ -376,8 +377,17 @@ Value* Builtins::callTuple(const CallArgs& args) {
 
 Value* Builtins::callList(const CallArgs& args) {
   expect(args, 0, 1);
-  if (Value* list = args.positional.empty() ? nullptr : interpreter.collected(args.positional[0])) return list;
-  return trace.list(args.positional.empty() ? std::vector<Value*>() : interpreter.iterate(args.positional[0]));
+  if (args.positional.empty()) return trace.list({});
+  Value* iterable = args.positional[0];
+  if (Value* list = interpreter.collected(iterable)) return list;
+  const LoopDecisions::Key site = interpreter.site();
+  if (site.first && trace.loops->lists.contains(site))
+    if (Value* list = LongList::ofRange(trace, iterable, site)) return list;
+  const bool range =
+      iterable->kind == ValueKind::kRange || (iterable->isConstant() && PyRange_Check(iterable->object.get()));
+  Value* list = trace.list(interpreter.iterate(iterable));
+  if (range) list->site = site;
+  return list;
 }
 
 Value* Builtins::callSet(const CallArgs& args) {

@@ -34,7 +34,8 @@ std::string attributeText(PyObject* object, const char* name) {
 
 /// Asks its arguments for their items, and no more.
 bool walksOnly(PyObject* callable) {
-  for (const PyTypeObject* type : {&PyEnum_Type, &PyZip_Type, &PyReversed_Type, &PyMap_Type, &PyFilter_Type})
+  for (const PyTypeObject* type :
+       {&PyEnum_Type, &PyZip_Type, &PyReversed_Type, &PyMap_Type, &PyFilter_Type, &PyList_Type})
     if (callable == reinterpret_cast<const PyObject*>(type)) return true;
   return false;
 }

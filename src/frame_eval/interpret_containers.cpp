@@ -7,6 +7,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/loops.h"
 #include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
 
@@ -52,6 +53,7 @@ void Interpreter::extendList(Value* list, std::vector<Value*> items) {
     return;
   }
   if (list->kind == ValueKind::kList) {
+    if (LongList::isIndexed(trace_, list)) Rolling::require(*this, *frame_);
     size_t end = list->items.size();
     return spliceList(list, end, end, std::move(items));
   }
@@ -72,7 +74,10 @@ void Interpreter::eraseKey(Value* dict, int at) {
 // ---- building -----------------------------------------------------------------------------------------------------
 
 void Interpreter::onBuildTuple(const Instr& instr) { push(trace_.tuple(popMany(static_cast<size_t>(instr.arg)))); }
-void Interpreter::onBuildList(const Instr& instr) { push(trace_.list(popMany(static_cast<size_t>(instr.arg)))); }
+void Interpreter::onBuildList(const Instr& instr) {
+  push(trace_.list(popMany(static_cast<size_t>(instr.arg))));
+  if (instr.arg == 0) top()->site = site();
+}
 
 void Interpreter::onBuildMap(const Instr& instr) {
   std::vector<Value*> flat = popMany(static_cast<size_t>(instr.arg) * 2);
@@ -398,8 +403,8 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   Value* count = sequence == left ? right : left;
   bool number = count->kind == ValueKind::kPyInt || (count->isConstant() && PyLong_Check(count->object.get()));
   if (!number) return nullptr;
-  const LoopDecisions::Key site(frame_->object(), frame_->pc - 1);
-  const bool equal = mayRoll() && !trace_.onDevice() && isList(sequence) && sequence->items.size() == 1 && !inplace;
+  const LoopDecisions::Key site = this->site();
+  const bool equal = site.first && isList(sequence) && sequence->items.size() == 1 && !inplace;
   constexpr int64_t kMostItems = 4096;
   if (equal && trace_.hint(trace_.asSym(count)) > kMostItems) trace_.loops->lists.try_emplace(site);
   if (equal && trace_.loops->lists.contains(site)) {

@@ -64,6 +64,11 @@ struct InterpreterState {
 
   /// Whether loops may become loops of the graph, and what goes with that.
   bool mayRoll() const { return trace_.loops && !trace_.keepsWrites && !survey_; }
+  /// Of a list that is made here (LoopDecisions::lists); none where it has to be one that the trace knows.
+  LoopDecisions::Key site() const {
+    return mayRoll() && !trace_.onDevice() ? LoopDecisions::Key(frame_->object(), frame_->pc - 1)
+                                           : LoopDecisions::Key();
+  }
   /// Whether code of a frame handles what is raised here.
   bool isHandled() const;
 

@@ -63,18 +63,6 @@ void LongList::refuse(const std::string& why) const { trace.fail(BreakReason::kU
 
 // ---- forms --------------------------------------------------------------------------------------------------------
 
-namespace {
-
-Value* mixedForm(Trace& trace, DType dtype, MixedNumbers::Class least) {
-  graph::Graph& g = trace.graph();
-  Value* form = trace.make(ValueKind::kArrayScalar);
-  form->node = g.constant(graph::Scalar::zero(dtype));
-  form->which = DataInts{trace}.make(g.constant(graph::Scalar::ofInt(DType::kI64, 0)), {least, MixedNumbers::kNumpy});
-  return form;
-}
-
-}  // namespace
-
 /// The form of all of them; null if there is none.
 Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
   const LongList any{trace, nullptr};
@@ -261,69 +249,38 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
   return array;
 }
 
-namespace {
+/// Not a number that may be None, or a float, as well.
+bool LongList::isPlace(Trace& trace, const Value* index) {
+  return numpy::isPlace(trace, index) && !MixedNumbers::mayBeNone(index);
+}
 
-/// Not one that may be None as well.
-bool isPlace(Trace& trace, const Value* index) { return !index->which && numpy::isPlace(trace, index); }
-
-}  // namespace
+/// An index that may be an int of Python's or one of NumPy's: both mean the same item.
+Value* LongList::place(Value* index) const { return index->which ? DataInts{trace}.make(index->node, kAnyInt) : index; }
 
 Value* LongList::item(Value* index) const {
   if (!isPlace(trace, index)) refuse("an item of a long list by this index");
   size_t part = 0;
-  return load(list->base, index, list->position == kCounted ? trace.syms().constant(0) : size(), part);
+  return load(list->base, place(index), list->position == kCounted ? trace.syms().constant(0) : size(), part);
 }
 
 void LongList::setItem(Value* index, Value* item) const {
-  const bool number = list->base->kind != ValueKind::kTuple && list->base->kind != ValueKind::kArray;
-  if (!number || !isPlace(trace, index)) refuse("an item of a long list is set by this index, or to this");
+  if (!isNumber(list->base) || !isPlace(trace, index))
+    refuse("an item of a long list is set by this index, or to this");
   Value* size = length();
   if (isCounted() || size->kind == ValueKind::kDataInt || !numpy::sameSize(trace, trace.asSym(size), room()))
     refuse("an item of a list is set that turns append to");
   if (!fits(list->base, item)) {
-    Value* form = formOf(trace, {list->base, item});
-    if (!form || !list->site.first) refuse("a list gets an item of another kind");
-    const LoopDecisions::NumberList wider{typeOf(trace, form), MixedNumbers{trace}.leastClass(form)};
-    if (std::exchange(trace.loops->lists[list->site], wider) == wider) refuse("a list gets an item of another kind");
+    std::optional<LoopDecisions::NumberList> wider;
+    if (Value* form = formOf(trace, {list->base, item}))
+      wider = {typeOf(trace, form), MixedNumbers{trace}.leastClass(form)};
+    else if (list->base->kind == ValueKind::kDataInt && MixedNumbers{trace}.canBe(item, DType::kF64))
+      wider = {DType::kF64, MixedNumbers::kInt};  // if what it begins with are ints that f64 has
+    if (!wider || !list->site.first || std::exchange(trace.loops->lists[list->site], *wider) == *wider)
+      refuse("a list gets an item of another kind");
     throw LoopsDecided{};
   }
   size_t part = 0;
-  store(list->base, item, index, part);
-}
-
-Value* LongList::filled(Trace& trace, Value* item, SymId count, std::pair<const void*, size_t> site) {
-  const LoopDecisions::NumberList known = trace.loops->lists.at(site);
-  MixedNumbers numbers{trace};
-  Value* form = formOf(trace, item);
-  if (!form || form->kind == ValueKind::kTuple || form->kind == ValueKind::kArray) return nullptr;
-  if (!numpy::isPositive(trace, count)) return nullptr;
-  if (known.mixes) {
-    if (!numbers.canBe(item, *known.mixes)) return nullptr;
-    form = mixedForm(trace, *known.mixes,
-                     std::min(static_cast<MixedNumbers::Class>(known.least), numbers.leastClass(item)));
-  }
-  graph::Graph& g = trace.graph();
-  Value* list = trace.list({});
-  list->kind = ValueKind::kLongList;
-  list->base = form;
-  list->position = kClosed;
-  list->site = site;
-  list->items = {trace.pyInt(count), trace.pyInt(count)};
-  int64_t bytes = 0;  // of an item; the list that leaves has a pointer to each number
-  const auto add = [&](ValueId number, DType dtype) {
-    list->items.push_back(trace.array(g.full(g.cast(number, dtype), {count})));
-    bytes += std::max<int64_t>(graph::itemSize(dtype), sizeof(PyObject*));
-  };
-  add(form->which ? numbers.handOn(item, typeOf(trace, form)) : trace.operand(item).value, typeOf(trace, form));
-  if (form->which) add(numbers.classOf(item)->node, DType::kI64);
-  LongList{trace, list}.requireWorth(trace.syms().mul(count, trace.syms().constant(bytes)));
-  return list;
-}
-
-void LongList::findIndexed(Trace& trace, const Value* list, const Value* index) {
-  const bool known = index->isConstant() || (index->kind == ValueKind::kPyInt && !trace.turns.contains(index->sym));
-  if (!list->site.first || known || !isPlace(trace, index)) return;
-  if (trace.loops->lists.try_emplace(list->site).second) throw LoopsDecided{};
+  store(list->base, item, place(index), part);
 }
 
 void LongList::append(Value* item) const {

@@ -11,6 +11,7 @@
 
 #include "frame_eval/contents.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/mixed_numbers.h"
 
 namespace fw::capture {
 
@@ -21,6 +22,8 @@ struct LongList {
   /// are at most, so that a loop finds out how much room it takes, and is traced again with that. kJoined: the same of
   /// a list of which no loop knows yet.
   enum Mode : size_t { kClosed, kOpen, kCounted, kJoined };
+
+  using Site = std::pair<const void*, size_t>;  ///< of LoopDecisions::lists
 
   Trace& trace;
   Value* list;
@@ -61,17 +64,33 @@ struct LongList {
   /// One with room for so many that holds the items. Null if they are not of the form.
   static Value* make(Trace& trace, Value* form, graph::SymId room, const std::vector<Value*>& items);
   /// [item] * count, for a number and a count above 0; null if it is not that.
-  static Value* filled(Trace& trace, Value* item, graph::SymId count, std::pair<const void*, size_t> site);
+  static Value* filled(Trace& trace, Value* item, graph::SymId count, Site site);
+  /// list(range), for a range with numbers in it that array data does not decide; null for others.
+  static Value* ofRange(Trace& trace, Value* range, Site site);
   /// Whether an item of a list of numbers is asked for by an index that is another in each turn, so that the list has
   /// to be one of these: has the trace made again if its site says so.
   static void findIndexed(Trace& trace, const Value* list, const Value* index);
+  /// It has to be one of these, if it is a list of numbers and its site can see to that.
+  static void standInArrays(Trace& trace, const Value* list);
+  /// The form that it has to have, where other items than of this one have been found to be set.
+  static Value* formFor(Trace& trace, const Value* list, Value* form);
+  /// Whether it is one that has been found to be indexed like that.
+  static bool isIndexed(const Trace& trace, const Value* list) {
+    return list->site.first && trace.loops && trace.loops->lists.contains(list->site);
+  }
+  /// Of numbers of that type and of that class or a greater one (mixed_numbers.h).
+  static Value* mixedForm(Trace& trace, graph::DType dtype, MixedNumbers::Class least);
+  static bool isNumber(const Value* form) { return form->kind != ValueKind::kTuple && form->kind != ValueKind::kArray; }
   /// From here on it is counted.
   void count(Value* form) const;
   /// From here on it has room for so many; it was counted.
   void makeRoom(graph::SymId room) const;
 
  private:
+  static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& arrays, graph::SymId count, Site site);
   bool fits(Value* form, Value* item) const;
+  static bool isPlace(Trace& trace, const Value* index);
+  Value* place(Value* index) const;
   graph::SymId room() const;
   void requireWorth(graph::SymId bytes) const;
   graph::SymId size() const;

@@ -150,7 +150,7 @@ Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const Bra
     if (Value* form = LongList::grownBy(trace_, was, now)) {
       const auto isIt = [&](const Grown& grown) { return grown.list == container; };
       if (std::any_of(grown_.begin(), grown_.end(), isIt)) return Found::kOthers;
-      grown_.push_back({container, form, LongList::lengthIn(trace_, now)});
+      grown_.push_back({container, LongList::formFor(trace_, container, form), LongList::lengthIn(trace_, now)});
       return Found::kMore;
     }
   if (isLongList(container) && was.position == LongList::kCounted && now.base != was.base) {
@@ -176,6 +176,7 @@ Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const Bra
   for (size_t i = 0; i < items; ++i) add({container, i}, was.items[i], now.items[i]);
   for (size_t i = 0; i < now.overlay.size(); ++i)
     add({container, i, true}, was.overlay[i].second, now.overlay[i].second);
+  if (found == Found::kOthers) LongList::standInArrays(trace_, container);
   return found;
 }
 

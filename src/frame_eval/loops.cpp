@@ -95,6 +95,14 @@ bool Rolling::isWanted() {
   return true;
 }
 
+void Rolling::require(Interpreter& interpreter, Frame& frame) {
+  for (const Loop& loop : interpreter.flowIn(*frame.code).loops)
+    if (loop.contains[frame.pc - 1]) {  // smaller ones first
+      (void)Rolling(interpreter, frame, static_cast<size_t>(loop.header)).isWanted();
+      return;
+    }
+}
+
 std::string Rolling::whyNot() const {
   if (!trace_.loops) return "";
   auto known = trace_.loops->refused.find(key());

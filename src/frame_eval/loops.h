@@ -103,6 +103,9 @@ class Rolling {
   /// Whether a loop that array data decides about is to become one of the graph. Has the trace made again if nobody has
   /// thought of it.
   bool isWanted();
+  /// The innermost loop around the instruction at hand is to become one of the graph, if there is one. Has the trace
+  /// made again if nobody has thought of it.
+  static void require(Interpreter& interpreter, Frame& frame);
   bool isPlanned() const { return mayRoll() && trace_.loops->tooLong.contains(key()); }
   /// Why it is none; empty if nobody has tried.
   std::string whyNot() const;

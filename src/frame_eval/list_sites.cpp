@@ -1,0 +1,122 @@
+// Lists of numbers that a function makes whole - [0] * n, list(range(n)) - and those that short loops fill: they are
+// lists of the trace, item by item, until somebody finds that turns of a loop ask for an item by an index. From then on
+// what their instruction makes stands in arrays (LoopDecisions::lists).
+#include <algorithm>
+
+#include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
+#include "frame_eval/mixed_numbers.h"
+#include "frame_eval/numpy/support.h"
+
+namespace fw::capture {
+
+using graph::DType;
+using graph::SymId;
+using graph::ValueId;
+
+Value* LongList::mixedForm(Trace& trace, DType dtype, MixedNumbers::Class least) {
+  graph::Graph& g = trace.graph();
+  Value* form = trace.make(ValueKind::kArrayScalar);
+  form->node = g.constant(graph::Scalar::zero(dtype));
+  form->which = DataInts{trace}.make(g.constant(graph::Scalar::ofInt(DType::kI64, 0)), {least, MixedNumbers::kNumpy});
+  return form;
+}
+
+/// A list that is full of the items in the arrays, one for each leaf of the form.
+Value* LongList::of(Trace& trace, Value* form, const std::vector<ValueId>& arrays, SymId count, Site site) {
+  Value* list = trace.list({});
+  list->kind = ValueKind::kLongList;
+  list->base = form;
+  list->position = kClosed;
+  list->site = site;
+  list->items = {trace.pyInt(count), trace.pyInt(count)};
+  int64_t bytes = 0;  // of an item; the list that leaves has a pointer to each number
+  for (ValueId array : arrays) {
+    list->items.push_back(trace.array(array));
+    bytes += std::max<int64_t>(graph::itemSize(trace.graph().type(array).dtype), sizeof(PyObject*));
+  }
+  LongList{trace, list}.requireWorth(trace.syms().mul(count, trace.syms().constant(bytes)));
+  return list;
+}
+
+Value* LongList::filled(Trace& trace, Value* item, SymId count, Site site) {
+  const LoopDecisions::NumberList known = trace.loops->lists.at(site);
+  MixedNumbers numbers{trace};
+  Value* form = formOf(trace, item);
+  if (!form || !isNumber(form)) return nullptr;
+  if (!numpy::isPositive(trace, count)) return nullptr;
+  if (known.mixes) {
+    if (!numbers.canBe(item, *known.mixes)) return nullptr;
+    form = mixedForm(trace, *known.mixes,
+                     std::min(static_cast<MixedNumbers::Class>(known.least), numbers.leastClass(item)));
+  }
+  graph::Graph& g = trace.graph();
+  const auto full = [&](ValueId number) { return g.full(number, {count}); };
+  const ValueId number =
+      form->which ? numbers.handOn(item, trace.graph().type(form->node).dtype) : trace.operand(item).value;
+  std::vector<ValueId> arrays{full(g.cast(number, trace.graph().type(form->node).dtype))};
+  if (form->which) arrays.push_back(full(numbers.classOf(item)->node));
+  return of(trace, form, arrays, count, site);
+}
+
+Value* LongList::ofRange(Trace& trace, Value* range, Site site) {
+  const LoopDecisions::NumberList known = trace.loops->lists.at(site);
+  const bool symbolic = range->kind == ValueKind::kRange && !range->opened;
+  const bool constant = range->isConstant() && PyRange_Check(range->object.get());
+  if (!symbolic && !constant) return nullptr;
+  graph::SymContext& syms = trace.syms();
+  graph::Graph& g = trace.graph();
+  SymId first, step, count;
+  if (symbolic) {
+    first = trace.asSym(range->items[0]), step = trace.asSym(range->items[2]), count = syms.canonical(range->sym);
+  } else {
+    const auto part = [&](const char* name) -> std::optional<SymId> {
+      const Ref number = cpython::checked(PyObject_GetAttrString(range->object.get(), name));
+      int overflow = 0;
+      const int64_t value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+      return overflow || std::abs(value) > kMostDataInt ? std::nullopt : std::optional(syms.constant(value));
+    };
+    const auto from = part("start"), to = part("stop"), by = part("step");
+    if (!from || !to || !by) return nullptr;
+    first = *from, step = *by, count = syms.constant(PyObject_Size(range->object.get()));
+  }
+  if (!numpy::isPositive(trace, count)) return nullptr;
+  ValueId numbers = g.addTyped(graph::Op::kIota, {}, {DType::kI64, {count}, graph::Layout::c(1), {}});
+  if (!syms.isConst(step, 1)) numbers = g.binary(graph::Op::kMultiply, numbers, g.sym(step));
+  if (!syms.isConst(first, 0)) numbers = g.binary(graph::Op::kAdd, numbers, g.sym(first));
+  if (!known.mixes) {
+    Value* form = trace.make(ValueKind::kDataInt);
+    form->node = g.constant(graph::Scalar::ofInt(DType::kI64, 0));
+    return of(trace, form, {numbers}, count, site);
+  }
+  constexpr int64_t kSmall = int64_t{1} << 24;  // times the greatest count: still exact in f64
+  if (!trace.ensureWithin(first, -kSmall, kSmall) || !trace.ensureWithin(step, -kSmall, kSmall)) return nullptr;
+  const auto least = std::min(static_cast<MixedNumbers::Class>(known.least), MixedNumbers::kInt);
+  const ValueId classes = g.full(g.constant(graph::Scalar::ofInt(DType::kI64, MixedNumbers::kInt)), {count});
+  return of(trace, mixedForm(trace, *known.mixes, least), {g.cast(numbers, *known.mixes), classes}, count, site);
+}
+
+void LongList::findIndexed(Trace& trace, const Value* list, const Value* index) {
+  const bool known = index->isConstant() || (index->kind == ValueKind::kPyInt && !trace.turns.contains(index->sym));
+  if (!known && isPlace(trace, index)) standInArrays(trace, list);
+}
+
+void LongList::standInArrays(Trace& trace, const Value* list) {
+  if (!list->site.first || list->kind != ValueKind::kList || trace.loops->lists.contains(list->site)) return;
+  const Value* form = formOf(trace, list->items);
+  if (!form || !isNumber(form)) return;
+  trace.loops->lists.try_emplace(list->site);
+  throw LoopsDecided{};
+}
+
+Value* LongList::formFor(Trace& trace, const Value* list, Value* form) {
+  if (!isIndexed(trace, list) || !isNumber(form)) return form;
+  const LoopDecisions::NumberList known = trace.loops->lists.at(list->site);
+  MixedNumbers numbers{trace};
+  if (!known.mixes || !numbers.canBe(form, *known.mixes)) return form;
+  return mixedForm(trace, *known.mixes,
+                   std::min(static_cast<MixedNumbers::Class>(known.least), numbers.leastClass(form)));
+}
+
+}  // namespace fw::capture
