@@ -378,20 +378,22 @@ class ExitBuilder {
       if (list == value && leaving_.try_emplace(tuple, value).first->second != value) trace_.branches.refuse(value);
     ExitNode node{.kind = ExitNode::Kind::kItems};
     node.children.push_back(addNode(describe(LongList{trace_, value}.length())));
-    size_t part = 2;
-    node.children.push_back(itemOf(value->base, *value, part));
+    const absl::Span<Value* const> arrays = LongList{trace_, value}.arrays();
+    for (Value* array : arrays) checkIdentity(array);
+    size_t part = 0;
+    node.children.push_back(itemOf(value->base, arrays, part));
     return node;
   }
 
-  int itemOf(const Value* form, const Value& list, size_t& part) {
+  int itemOf(const Value* form, absl::Span<Value* const> arrays, size_t& part) {
     if (form->kind == ValueKind::kTuple) {
       ExitNode node{.kind = ExitNode::Kind::kTuple};
-      for (const Value* item : form->items) node.children.push_back(itemOf(item, list, part));
+      for (const Value* item : form->items) node.children.push_back(itemOf(item, arrays, part));
       return addNode(std::move(node));
     }
-    const int index = output(list.items[part++]->node);
+    const int index = output(arrays[part++]->node);
     if (form->which)
-      return addNode({.kind = ExitNode::Kind::kMixed, .index = index, .which = output(list.items[part++]->node)});
+      return addNode({.kind = ExitNode::Kind::kMixed, .index = index, .which = output(arrays[part++]->node)});
     switch (form->kind) {
       case ValueKind::kArray: return addNode({.kind = ExitNode::Kind::kRow, .index = index});
       case ValueKind::kArrayScalar: return addNode({.kind = ExitNode::Kind::kArrayScalar, .index = index});

@@ -387,6 +387,12 @@ Value* Interpreter::dictUnion(int op, bool inplace, Value* left, Value* right) {
 /// + and * of tuples and lists; null if the operands do not fit.
 Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* right) {
   auto isList = [](Value* v) { return v->kind == ValueKind::kList; };
+  const LoopDecisions::Key site = this->site();
+  const bool lists = (isList(left) || isLongList(left)) && (isList(right) || isLongList(right));
+  if (op == cpython::kNbAdd && lists && !inplace && site.first) {
+    if (isLongList(left) || isLongList(right) || trace_.loops->lists.contains(site))
+      if (Value* list = LongList::joined(trace_, left, right, site)) return list;
+  }
   if (op == cpython::kNbAdd && inplace && isList(left) && !isNumpy(right)) {
     extendList(left, iterate(right));
     return left;
@@ -396,14 +402,16 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
     bool tuples = isTuple(left) && !left->cls && !right->cls;
     if (tuples && (items.empty() || more.empty())) return more.empty() ? left : right;  // t + () is t
     items.insert(items.end(), more.begin(), more.end());
-    return isTuple(left) ? trace_.tuple(std::move(items)) : trace_.list(std::move(items));
+    if (isTuple(left)) return trace_.tuple(std::move(items));
+    Value* list = trace_.list(std::move(items));
+    list->site = site;
+    return list;
   }
   if (op != cpython::kNbMultiply) return nullptr;
   Value* sequence = isList(left) || isTuple(left) ? left : right;
   Value* count = sequence == left ? right : left;
   bool number = count->kind == ValueKind::kPyInt || (count->isConstant() && PyLong_Check(count->object.get()));
   if (!number) return nullptr;
-  const LoopDecisions::Key site = this->site();
   const bool equal = site.first && isList(sequence) && sequence->items.size() == 1 && !inplace;
   constexpr int64_t kMostItems = 4096;
   if (equal && trace_.hint(trace_.asSym(count)) > kMostItems) trace_.loops->lists.try_emplace(site);

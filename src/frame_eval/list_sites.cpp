@@ -2,6 +2,7 @@
 // lists of the trace, item by item, until somebody finds that turns of a loop ask for an item by an index. From then on
 // what their instruction makes stands in arrays (LoopDecisions::lists).
 #include <algorithm>
+#include <array>
 
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
@@ -108,6 +109,41 @@ void LongList::standInArrays(Trace& trace, const Value* list) {
   if (!form || !isNumber(form)) return;
   trace.loops->lists.try_emplace(list->site);
   throw LoopsDecided{};
+}
+
+Value* LongList::joined(Trace& trace, Value* left, Value* right, Site site) {
+  std::array<Value*, 2> both{left, right};
+  for (Value*& list : both) {
+    if (isLongList(list)) continue;
+    if (list->items.size() > 1) standInArrays(trace, list);
+    Value* form = formOf(trace, list->items);
+    if (!form || !isNumber(form)) return nullptr;
+    list = make(trace, form, trace.syms().constant(static_cast<int64_t>(list->items.size())), list->items);
+    if (!list) return nullptr;
+    list->position = kClosed;
+  }
+  const LongList first{trace, both[0]}, second{trace, both[1]};
+  for (const LongList& list : {first, second})
+    if (list.isCounted() || !isNumber(list.list->base) || list.length()->kind == ValueKind::kDataInt) return nullptr;
+  if (!areAlike(trace, both[0]->base, both[1]->base)) return nullptr;
+  graph::Attrs attrs;
+  attrs.set(graph::AttrKey::kAxis, int64_t{0});
+  std::vector<ValueId> arrays;
+  for (size_t i = 0; i < first.arrays().size(); ++i)
+    arrays.push_back(
+        numpy::orBreak(trace.graph().add(graph::Op::kConcatenate, {first.part(i), second.part(i)}, attrs)));
+  graph::SymContext& syms = trace.syms();
+  const SymId count = syms.canonical(syms.add(trace.asSym(first.length()), trace.asSym(second.length())));
+  return of(trace, both[0]->base, arrays, count, site);
+}
+
+std::optional<LoopDecisions::NumberList> LongList::widened(Trace& trace, Value* form, Value* item) {
+  MixedNumbers numbers{trace};
+  if (Value* both = formOf(trace, {form, item}))
+    return LoopDecisions::NumberList{trace.graph().type(both->node).dtype, numbers.leastClass(both)};
+  // A list may begin with ints that f64 has.
+  const bool floats = form->kind == ValueKind::kDataInt && numbers.canBe(item, DType::kF64);
+  return floats ? std::optional(LoopDecisions::NumberList{DType::kF64, MixedNumbers::kInt}) : std::nullopt;
 }
 
 Value* LongList::formFor(Trace& trace, const Value* list, Value* form) {

@@ -156,6 +156,41 @@ bool LongList::holdsArrays() const {
 
 SymId LongList::room() const { return trace.asSym(list->items[1]); }
 
+absl::Span<Value* const> LongList::arrays() const {
+  for (size_t i = kFirstPart; i < list->items.size(); ++i)
+    if (list->items[i]->kind == ValueKind::kUnjoined) trace.branches.refuse(list->items[i]);
+  return absl::MakeConstSpan(list->items).subspan(kFirstPart);
+}
+
+bool LongList::isFull(const Value* list) const {
+  const bool known = list->position == kClosed && list->items[0]->kind != ValueKind::kDataInt && isNumber(list->base);
+  return known && numpy::sameSize(trace, trace.asSym(list->items[0]), trace.asSym(list->items[1]));
+}
+
+bool LongList::isLike(Value* other) const {
+  if (!isFull(list) || !isFull(other)) return false;
+  if (!numpy::sameSize(trace, trace.asSym(list->items[0]), trace.asSym(other->items[0]))) return false;
+  if (areAlike(trace, list->base, other->base)) return true;
+  if (const auto wider = widened(trace, list->base, other->base)) {
+    bool more = false;
+    for (const Value* one : {list, other})
+      more |= one->site.first && std::exchange(trace.loops->lists[one->site], *wider) != *wider;
+    if (more) throw LoopsDecided{};
+  }
+  return false;
+}
+
+Value* LongList::with(const std::vector<Value*>& arrays) const {
+  Value* made = trace.list({});
+  made->kind = ValueKind::kLongList;
+  made->base = list->base;
+  made->position = kClosed;
+  made->site = list->site;
+  made->items = {list->items[0], list->items[0]};
+  made->items.insert(made->items.end(), arrays.begin(), arrays.end());
+  return made;
+}
+
 void LongList::requireWorth(SymId bytes) const {
   graph::SymContext& syms = trace.syms();
   if (!trace.decide(syms.canonical(bytes), Relation::kLe, syms.constant(kMostBytes)))
@@ -199,7 +234,7 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
     for (size_t i = 0; i < items->size(); ++i) store(form->items[i], (*items)[i], place, part);
     return;
   }
-  Value* array = list->items[kFirstPart + part++];
+  Value* array = arrays()[part++];
   if (form->kind == ValueKind::kArray) {
     if (item->source.valid() || item->base || item->frozen || (item->joined && !Branches::isOwn(item)))
       refuse("a list gets an array that others may write");
@@ -214,7 +249,7 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
   MixedNumbers numbers{trace};
   const ValueId node = numbers.handOn(item, typeOf(trace, form));
   numpy::setItem(trace, array, place, trace.number(ValueKind::kArrayScalar, node));
-  numpy::setItem(trace, list->items[kFirstPart + part++], place, numbers.classOf(item));
+  numpy::setItem(trace, arrays()[part++], place, numbers.classOf(item));
 }
 
 ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) const {
@@ -223,7 +258,7 @@ ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) c
     const graph::ValueType& type = g.type(form->node);
     return trace.branches.graph.given({{type.dtype, type.shape, type.layout, {}}})[0];
   }
-  const ValueId all = list->items[kFirstPart + part]->node;
+  const ValueId all = arrays()[part]->node;
   graph::SymShape shape = numpy::shapeOf(trace, all);
   const graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
   shape[0] = size;
@@ -270,11 +305,7 @@ void LongList::setItem(Value* index, Value* item) const {
   if (isCounted() || size->kind == ValueKind::kDataInt || !numpy::sameSize(trace, trace.asSym(size), room()))
     refuse("an item of a list is set that turns append to");
   if (!fits(list->base, item)) {
-    std::optional<LoopDecisions::NumberList> wider;
-    if (Value* form = formOf(trace, {list->base, item}))
-      wider = {typeOf(trace, form), MixedNumbers{trace}.leastClass(form)};
-    else if (list->base->kind == ValueKind::kDataInt && MixedNumbers{trace}.canBe(item, DType::kF64))
-      wider = {DType::kF64, MixedNumbers::kInt};  // if what it begins with are ints that f64 has
+    const auto wider = widened(trace, list->base, item);
     if (!wider || !list->site.first || std::exchange(trace.loops->lists[list->site], *wider) == *wider)
       refuse("a list gets an item of another kind");
     throw LoopsDecided{};
@@ -340,7 +371,7 @@ Value* LongList::iterator() const {
 }
 
 ValueId LongList::part(size_t number) const {
-  const ValueId all = list->items.at(kFirstPart + number)->node;
+  const ValueId all = arrays()[number]->node;
   graph::SymShape shape = numpy::shapeOf(trace, all);
   const graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
   shape[0] = size();

@@ -57,6 +57,13 @@ struct LongList {
   /// not so. `length`: what it is behind the branch.
   static bool mayJoin(const Contents& was, const Contents& first, const Contents& second);
   bool join(const Contents& was, const Contents& first, const Contents& second, Value* length) const;
+  /// The arrays that items stand in, which are known.
+  absl::Span<Value* const> arrays() const;
+  /// Another list, full of items of the same form and as many. Has the trace made again if their sites can see to that.
+  bool isLike(Value* other) const;
+  bool isFull(const Value* list) const;
+  /// A list like that in other arrays.
+  Value* with(const std::vector<Value*>& arrays) const;
   /// The arrays are the same ones.
   static bool shareParts(const Contents& first, const Contents& second);
   static Value* lengthIn(Trace& trace, const Contents& contents);
@@ -67,11 +74,16 @@ struct LongList {
   static Value* filled(Trace& trace, Value* item, graph::SymId count, Site site);
   /// list(range), for a range with numbers in it that array data does not decide; null for others.
   static Value* ofRange(Trace& trace, Value* range, Site site);
+  /// left + right, of which one at least is a long list or the result has been found to be indexed; null if they are
+  /// not of one form.
+  static Value* joined(Trace& trace, Value* left, Value* right, Site site);
   /// Whether an item of a list of numbers is asked for by an index that is another in each turn, so that the list has
   /// to be one of these: has the trace made again if its site says so.
   static void findIndexed(Trace& trace, const Value* list, const Value* index);
   /// It has to be one of these, if it is a list of numbers and its site can see to that.
   static void standInArrays(Trace& trace, const Value* list);
+  /// What a list of such items has to be one of that gets another one; none: it cannot.
+  static std::optional<LoopDecisions::NumberList> widened(Trace& trace, Value* form, Value* item);
   /// The form that it has to have, where other items than of this one have been found to be set.
   static Value* formFor(Trace& trace, const Value* list, Value* form);
   /// Whether it is one that has been found to be indexed like that.

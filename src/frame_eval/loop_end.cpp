@@ -36,6 +36,10 @@ class LoopEnd {
 
   LoopLeft run() {
     for (CarriedVariable& v : loop_.variables) addVariable(v);
+    for (CarriedParts& parts : loop_.parts) {
+      parts.after = assemble(trace_, parts, [&](size_t variable) { return loop_.variables[variable].after; });
+      if (parts.shape.size() > 1 && isLongList(parts.after)) after_[parts.end] = parts.after;
+    }
     for (const CarriedContent& c : loop_.contents) {
       contents_.push_back(carried_.size());
       carried_.push_back({c.from, c.given, c.end});
@@ -53,12 +57,11 @@ class LoopEnd {
       const bool same = parts.shape.size() == 1 && loop_.variables[parts.first].kind == CarriedKind::kSame;
       if (same) continue;
       const CarriedPlace& place = parts.place;
-      Value* after = assemble(trace_, parts, [&](size_t variable) { return loop_.variables[variable].after; });
       if (place.owner) {
-        trace_.effectHeld(place.owner, place.at, place.attribute, after);
+        trace_.effectHeld(place.owner, place.at, place.attribute, parts.after);
         ++place.owner->changes;
       }
-      valueAt(frame_, place) = after;
+      valueAt(frame_, place) = parts.after;
     }
     for (const auto& [list, room] : loop_.rooms) list->items[1] = trace_.pyInt(room);
     for (Value* value : loop_.forgotten) forget(value, "an array is written in the loop that it may be");

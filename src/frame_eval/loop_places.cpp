@@ -17,7 +17,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kLeaf = -1;  ///< in CarriedParts::shape
+constexpr int kLeaf = -1, kArrays = -2;  ///< in CarriedParts::shape
 constexpr int64_t kGuessedTurns = 4096;
 
 /// Of a tuple that the trace knows: one of another object may be looked at by others.
@@ -58,10 +58,16 @@ bool isSymbolicInt(const Value* v) {
 }
 
 Value* assemble(Trace& trace, const CarriedParts& parts, absl::FunctionRef<Value*(size_t variable)> value) {
-  size_t at = 0, variable = parts.first;
+  size_t at = 0, variable = parts.first, list = 0;
   const auto make = [&](const auto& self) -> Value* {
     const int size = parts.shape[at++];
     if (size == kLeaf) return value(variable++);
+    if (size == kArrays) {
+      const LongList form{trace, parts.lists[list++]};
+      std::vector<Value*> arrays;
+      for (size_t i = 0; i < form.arrays().size(); ++i) arrays.push_back(self(self));
+      return form.with(arrays);
+    }
     std::vector<Value*> items;
     for (int i = 0; i < size; ++i) items.push_back(self(self));
     return trace.tuple(std::move(items));
@@ -95,6 +101,29 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
     for (size_t i = 0; i < first->size(); ++i) known = split(parts, (*first)[i], (*last)[i], before) && known;
     return known;
   }
+  if (isAnother(begin, end, before)) {
+    parts.shape.push_back(kArrays);
+    parts.lists.push_back(begin);
+    const absl::Span<Value* const> from = LongList{trace_, begin}.arrays(), to = LongList{trace_, end}.arrays();
+    bool known = true;
+    for (size_t i = 0; i < from.size(); ++i) known = addVariable(parts, from[i], to[i], before) && known;
+    return known;
+  }
+  return addVariable(parts, begin, end, before);
+}
+
+/// Whether a turn leaves a list of its own making where it has found one of the same kind and length: they are what
+/// stands in their arrays, then.
+bool Rolling::isAnother(Value* begin, Value* end, const BranchState& before) const {
+  const auto isList = [](const Value* v) { return v && (v->kind == ValueKind::kList || isLongList(v)); };
+  if (begin != end && isList(begin) && isList(end))
+    for (const Value* list : {begin, end}) LongList::standInArrays(trace_, list);
+  if (!begin || !end || begin == end || !isLongList(begin) || !isLongList(end)) return false;
+  if (before.knows(end) && !handsListsOn_) return false;
+  return LongList{trace_, begin}.isLike(end);
+}
+
+bool Rolling::addVariable(CarriedParts& parts, Value* begin, Value* end, const BranchState& before) {
   // Ids are the same in every trace of the loop.
   const size_t part = parts_.size() - 1, leaf = variables_.size() - parts.first;
   const size_t where = parts.place.owner ? (size_t{1} << 24) + part : parts.place.at;
@@ -113,6 +142,10 @@ bool Rolling::classify(CarriedVariable& v, const BranchState& before) const {
   if (begin == end) return true;
   if (!begin || !end || end->kind == ValueKind::kUnjoined) return false;
   if (areEqualConstants(begin, end)) return true;
+  if (isLongList(begin) && isLongList(end) && before.knows(end)) {  // lists that may change places
+    v.kind = Kind::kArray;
+    return true;
+  }
   if (DataInts::isWhole(begin) && DataInts::isWhole(end) && (data_.contains(v.id) || DataInts::any(begin, end))) {
     v.kind = Kind::kDataInt;
     return true;
@@ -249,21 +282,29 @@ void Rolling::closeLists() {
   }
 }
 
-/// What a turn has left of the variables; null where a place holds no such tuple.
+/// What a turn has left of the variables; null where a place holds no such tuple or list.
 void Rolling::findEnds() {
-  for (const CarriedParts& parts : parts_) {
-    size_t at = 0, variable = parts.first;
+  for (CarriedParts& parts : parts_) {
+    size_t at = 0, variable = parts.first, list = 0;
     const auto walk = [&](const auto& self, Value* value) -> void {
       const int size = parts.shape[at++];
       if (size == kLeaf) {
         variables_[variable++].end = value;
         return;
       }
+      if (size == kArrays) {
+        const LongList form{trace_, parts.lists[list++]};
+        const bool fits = value && isLongList(value) && form.isLike(value);
+        for (size_t i = 0; i < form.arrays().size(); ++i)
+          self(self, fits ? LongList{trace_, value}.arrays()[i] : nullptr);
+        return;
+      }
       const auto items = itemsOf(trace_, value);
       const bool fits = items && items->size() == static_cast<size_t>(size);
       for (int i = 0; i < size; ++i) self(self, fits ? (*items)[static_cast<size_t>(i)] : nullptr);
     };
-    walk(walk, valueAt(frame_, parts.place));
+    parts.end = valueAt(frame_, parts.place);
+    walk(walk, parts.end);
   }
 }
 

@@ -372,6 +372,26 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   const bool leaves = !frame_.goesOn->isConstant() || frame_.goesOn->object.get() != Py_True;
   frame_.goesOn = outer;
   frame_.way = outerWay;
+  bool same = findParts(slots, before);
+  const auto isMoved = [](const CarriedVariable& v) { return v.kind == Kind::kArray && isLongList(v.begin); };
+  handsListsOn_ = same && std::any_of(variables_.begin(), variables_.end(), isMoved) && period() == 1;
+  if (handsListsOn_) same = findParts(slots, before);
+  contents_.clear();
+  grown_.clear();
+  same = addContents(before, nullptr) != Found::kOthers && same;
+  if (!same && mayKeep && !leaves) return Probed::kKept;
+  if (auto why = before.irreversible()) refuse("a turn " + *why);
+  if (same) period_ = period();
+  if (same && period_ == 1 && std::any_of(variables_.begin(), variables_.end(), isMoved))
+    refuse("a variable becomes another name of a list");
+  before.restore();
+  trace_.branches.drop(begin, branches);
+  if (same) growLists(before);
+  return same ? Probed::kSame : Probed::kOthers;
+}
+
+/// What the slots held in front of the turn and hold now. False if some hold things of other kinds.
+bool Rolling::findParts(const std::vector<Value*>& slots, const BranchState& before) {
   variables_.clear();
   parts_.clear();
   bool same = true;
@@ -380,16 +400,7 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
     if (end && end->kind != ValueKind::kUnjoined) trace_.open(end);
     same = addParts({nullptr, slot}, slots[slot], end, before) && same;
   }
-  contents_.clear();
-  grown_.clear();
-  same = addContents(before, nullptr) != Found::kOthers && same;
-  if (!same && mayKeep && !leaves) return Probed::kKept;
-  if (auto why = before.irreversible()) refuse("a turn " + *why);
-  if (same) period_ = period();
-  before.restore();
-  trace_.branches.drop(begin, branches);
-  if (same) growLists(before);
-  return same ? Probed::kSame : Probed::kOthers;
+  return same;
 }
 
 /// Begins with what another trace of the loop has found out. False if there is none, or things are of other kinds now.

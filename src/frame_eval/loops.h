@@ -24,11 +24,15 @@ struct CarriedPlace {
   friend bool operator==(const CarriedPlace&, const CarriedPlace&) = default;
 };
 
-/// What a place holds, as far as turns hand it on: a variable, or those that a tuple consists of.
+/// What a place holds, as far as turns hand it on: a variable, those that a tuple consists of, or the arrays of a list
+/// that is another one behind each turn.
 struct CarriedParts {
   CarriedPlace place;
-  size_t first;            ///< number of the first variable
-  std::vector<int> shape;  ///< of the tuple, outside first: numbers of items, -1 for a variable
+  size_t first;  ///< number of the first variable
+  std::vector<int>
+      shape;  ///< of tuples, outside first: numbers of items; -1 for a variable, -2 for a list, and those of its arrays
+  std::vector<Value*> lists{};             ///< those, in front of the loop
+  Value *end = nullptr, *after = nullptr;  ///< what the turn leaves, and what is there behind the loop
 };
 
 /// What a turn may read and writes.
@@ -129,11 +133,14 @@ class Rolling {
   /// kOthers: leaves other kinds of things, and is forgotten; so is what leaves the loop, whatever data is.
   enum class Probed : uint8_t { kSame, kKept, kOthers, kLeaves };
   Probed probe(absl::FunctionRef<Value*()> item, bool mayKeep);
+  bool findParts(const std::vector<Value*>& slots, const BranchState& before);
   bool recall();
   void remember();
   std::string nameOf(const CarriedVariable& variable) const;
   bool addParts(const CarriedPlace& place, Value* begin, Value* end, const BranchState& before);
   bool split(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
+  bool addVariable(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
+  bool isAnother(Value* begin, Value* end, const BranchState& before) const;
   bool classify(CarriedVariable& variable, const BranchState& before) const;
   /// What is found out about a turn: kMore was not known before; kOthers cannot be handed on.
   enum class Found : uint8_t { kNothing, kMore, kOthers };
@@ -180,7 +187,8 @@ class Rolling {
   absl::flat_hash_set<size_t> data_;             ///< ids of ints that array data decides
   absl::flat_hash_set<size_t> mixed_;            ///< ids of numbers of one of several classes
   bool mayHaveNoTurn_ = false;
-  bool recalled_ = false;  ///< what it hands on has been found out before
+  bool handsListsOn_ = false;  ///< lists are what stands in their arrays: they change places, and do not come back
+  bool recalled_ = false;      ///< what it hands on has been found out before
   LoopLeft left_;
   bool endless_ = true;  ///< no turn leaves it from inside
   bool leaves_ = false;  ///< the turn that was traced last ends outside of the loop

@@ -1,4 +1,4 @@
-"""Lists of equal numbers that programs make (`a = [0] * n`) and whose items turns of loops read and set by an index: of the turn,
+"""Lists of numbers that programs make (`a = [0] * n`, `list(range(n))`, comprehensions, appends) and whose items turns of loops read and set by an index: of the turn,
 of array data, of other lists, from the end, outside. Lists have several names, go to helpers, leave, and are used like any list.
 """
 
@@ -28,7 +28,10 @@ PLACES = ["i", "i", "i", "i % m", "n - 1 - i", "-1 - i", "i // 2", "k", "int(v *
 NUMBERS = ["i", "i * 2", "v", "float(v)", "int(v * 10)", "k", "s", "{l}[{p}]", "{l}[{p}] + 1", "{l}[{p}] + v", "max({l}[{p}], i)", "max({l}[{p}], {l}[{q}] + i)", "min({l}[{p}], v)", "v > 0.5", "i % 3 == 0", "True", "0", "1.5", "q[i]",
            "-i", "v if v > 0.6 else i", "not {l}[{p}]", "{l}[{p}] - {l}[{q}]", "{l}[{p}] * 2", "None if v > 0.97 else i", "len({l})", "i ** 2", "1j"]
 CONDITIONS = ["v > 0.5", "i % 2 == 0", "{l}[{p}]", "{l}[{p}] < i", "{l}[{p}] <= {l}[{q}]", "not {l}[{p}]", "k > 4", "s < 3", "i < m"]
-SIMPLE = ["s += v", "k += 1", "k = i", "s = s + {l}[{p}]", "k = int(v * 5)", "put({l}, {p}, {v})", "k = find(r, {p})", "r[{p}] = r[{q}]", "box.add({p}, i)", "a, b = b, a", "c = a", "b = [0] * m", "a = list(a)", "s += len(a)",
+WHOLE = ["list(range(m))", "[j for j in range(m)]", "[j * 0.5 for j in range(n + 1)]", "list(range(m, 0, -1))", "[j % 3 == 0 for j in range(m)]",
+         "[x[j % len(x)] for j in range(m)]", "list(range(3, 3 + 2 * m, 2))", "[j for j in range(12)]", "[1 << j for j in range(5)]"]
+
+SIMPLE = ["s += v", "k += 1", "k = i", "s = s + {l}[{p}]", "k = int(v * 5)", "put({l}, {p}, {v})", "k = find(r, {p})", "r[{p}] = r[{q}]", "box.add({p}, i)", "a, b = b, a", "c = a", "b = [0] * m", "a = list(a)", "a = b", "c = b", "a = c", "c = [0] * m", "b = [i] + [0] * (m - 1)", "b = [0.0] * len(a)", "a, b, c = b, c, a", "c[{p}] = b[{q}]", "s += len(a)",
           "a.append({v})", "k = {l}[{p}]", "x[i % len(x)] = {l}[{p}]", "for w in {l}: s = w", "{l}[{p}], {l}[{q}] = {l}[{q}], {l}[{p}]", "e.append({l}[{p}])"]
 LEAVE = ["if s > 90: break", "if v > 0.97: continue", "if k > 70: return a, k", "if v > 0.98: raise ValueError(f'{{v}} {{k}}')"]
 BEHIND = ["s = sum(a)", "k = len(a) + len(c)", "s = max(a) if m else 0", "y = np.array(a)", "a = a[::-1]", "a.sort()", "a[1:3] = [7, 8]", "b = a[:]", "a.append(1)", "a.pop()", "k = a.index(a[-1])", "s = a[-1]", "c = sorted(b)", "a == b", "a[0] = x[0]",
@@ -67,7 +70,7 @@ class _Generator:
 
 def program(r: random.Random) -> Program:
     generator = _Generator(r)
-    lines = ["s, k, y, d, e = 0.0, 0, 0, 0, []", f"a = [{r.choice(FIRST)}] * m", f"b = {r.choice(['[0] * m', '[0.0] * (n + 1)', 'a', 'm * [False]', '[1] * 3'])}", "c = " + r.choice(["a", "b", "[2] * m"]), "r = [0] * m", "for i in range(m): r[i] = i", "box = Box(m)",
+    lines = ["s, k, y, d, e = 0.0, 0, 0, 0, []", "a = " + r.choice([f"[{r.choice(FIRST)}] * m", r.choice(WHOLE)]), f"b = {r.choice(['[0] * m', '[0.0] * (n + 1)', 'a', 'm * [False]', '[1] * 3', *WHOLE])}", "c = " + r.choice(["a", "b", "[2] * m", r.choice(WHOLE)]), *r.choice([["r = [0] * m", "for i in range(m): r[i] = i"], ["r = list(range(m))"], ["r = []", "for i in range(m): r.append(i)"]]), "box = Box(m)",
              *generator.loop()]
     for _ in range(r.randint(0, 3)):
         lines += generator.loop() if r.random() < 0.4 else [r.choice(BEHIND)]
