@@ -3,6 +3,7 @@
 // what their instruction makes stands in arrays (LoopDecisions::lists).
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
@@ -144,6 +145,16 @@ std::optional<LoopDecisions::NumberList> LongList::widened(Trace& trace, Value* 
   // A list may begin with ints that f64 has.
   const bool floats = form->kind == ValueKind::kDataInt && numbers.canBe(item, DType::kF64);
   return floats ? std::optional(LoopDecisions::NumberList{DType::kF64, MixedNumbers::kInt}) : std::nullopt;
+}
+
+bool LongList::widen(Trace& trace, const Value* list, LoopDecisions::NumberList wider) {
+  if (!list->site.first) return false;
+  LoopDecisions::NumberList& known = trace.loops->lists[list->site];
+  if (known.mixes) {  // it only ever becomes wider, so that traces come to an end
+    wider.least = std::min(wider.least, known.least);
+    if (*known.mixes == DType::kF64) wider.mixes = known.mixes;
+  }
+  return std::exchange(known, wider) != wider;
 }
 
 Value* LongList::formFor(Trace& trace, const Value* list, Value* form) {

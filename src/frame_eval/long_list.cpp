@@ -172,10 +172,8 @@ bool LongList::isLike(Value* other) const {
   if (!numpy::sameSize(trace, trace.asSym(list->items[0]), trace.asSym(other->items[0]))) return false;
   if (areAlike(trace, list->base, other->base)) return true;
   if (const auto wider = widened(trace, list->base, other->base)) {
-    bool more = false;
-    for (const Value* one : {list, other})
-      more |= one->site.first && std::exchange(trace.loops->lists[one->site], *wider) != *wider;
-    if (more) throw LoopsDecided{};
+    const bool first = widen(trace, list, *wider), second = widen(trace, other, *wider);
+    if (first || second) throw LoopsDecided{};
   }
   return false;
 }
@@ -306,8 +304,7 @@ void LongList::setItem(Value* index, Value* item) const {
     refuse("an item of a list is set that turns append to");
   if (!fits(list->base, item)) {
     const auto wider = widened(trace, list->base, item);
-    if (!wider || !list->site.first || std::exchange(trace.loops->lists[list->site], *wider) == *wider)
-      refuse("a list gets an item of another kind");
+    if (!wider || !widen(trace, list, *wider)) refuse("a list gets an item of another kind");
     throw LoopsDecided{};
   }
   size_t part = 0;

@@ -84,6 +84,8 @@ struct LongList {
   static void standInArrays(Trace& trace, const Value* list);
   /// What a list of such items has to be one of that gets another one; none: it cannot.
   static std::optional<LoopDecisions::NumberList> widened(Trace& trace, Value* form, Value* item);
+  /// Notes that with the list's site. False if that is no news, or cannot help.
+  static bool widen(Trace& trace, const Value* list, LoopDecisions::NumberList wider);
   /// The form that it has to have, where other items than of this one have been found to be set.
   static Value* formFor(Trace& trace, const Value* list, Value* form);
   /// Whether it is one that has been found to be indexed like that.
