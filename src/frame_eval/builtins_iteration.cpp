@@ -381,12 +381,13 @@ Value* Builtins::callList(const CallArgs& args) {
   Value* iterable = args.positional[0];
   if (Value* list = interpreter.collected(iterable)) return list;
   const LoopDecisions::Key site = interpreter.site();
+  if (Value* list = LongList::copied(trace, iterable, site)) return list;
   if (site.first && trace.loops->lists.contains(site))
     if (Value* list = LongList::ofRange(trace, iterable, site)) return list;
-  const bool range =
-      iterable->kind == ValueKind::kRange || (iterable->isConstant() && PyRange_Check(iterable->object.get()));
+  const bool numbers = iterable->kind == ValueKind::kRange || iterable->kind == ValueKind::kList ||
+                       (iterable->isConstant() && PyRange_Check(iterable->object.get()));
   Value* list = trace.list(interpreter.iterate(iterable));
-  if (range) list->site = site;
+  if (numbers) list->site = site;
   return list;
 }
 

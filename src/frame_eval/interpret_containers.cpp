@@ -239,6 +239,19 @@ Ref Interpreter::constantSlice(Value* index) {
   return trace_.asObject(trace_.slice(bounds[0], bounds[1], bounds[2]));
 }
 
+namespace {
+
+/// [:]
+bool isWholeSlice(const Value* index) {
+  if (index->kind == ValueKind::kSlice)
+    return std::all_of(index->items.begin(), index->items.end(),
+                       [](const Value* v) { return isConstantOf(v, Py_TYPE(Py_None)); });
+  const auto* slice = reinterpret_cast<const PySliceObject*>(index->object.get());
+  return slice->start == Py_None && slice->stop == Py_None && slice->step == Py_None;
+}
+
+}  // namespace
+
 Value* Interpreter::sliceItems(Value* container, Value* index) {
   Ref slice = constantSlice(index);
   if (container->isConstant()) {
@@ -250,7 +263,11 @@ Value* Interpreter::sliceItems(Value* container, Value* index) {
   Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(container->items.size()), &start, &stop, step);
   std::vector<Value*> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back(container->items[start + i * step]);
-  if (container->kind == ValueKind::kList) return trace_.list(std::move(items));
+  if (container->kind == ValueKind::kList) {
+    Value* part = trace_.list(std::move(items));
+    part->site = site();
+    return part;
+  }
   if (items.size() == container->items.size() && step == 1) return container;  // tuple[:] is the tuple
   return trace_.tuple(std::move(items));
 }
@@ -266,10 +283,12 @@ Value* Interpreter::getItem(Value* container, Value* index) {
 Value* Interpreter::plainItem(Value* container, Value* index) {
   numpy::settled(trace_, container);
   if (isNumpy(container)) return numpy::getItem(trace_, container, index);
+  const bool isSlice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
+  if (isSlice && isWholeSlice(index))
+    if (Value* copy = LongList::copied(trace_, container, site())) return copy;
   if (isLongList(container)) return LongList{trace_, container}.item(index);
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
-    bool slice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
-    if (slice) return sliceItems(container, index);
+    if (isSlice) return sliceItems(container, index);
     LongList::findIndexed(trace_, container, index);
     const char* outside = isTuple(container) ? "tuple index out of range" : "list index out of range";
     return container->items[itemIndex(container, index, outside)];

@@ -33,6 +33,8 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     case ValueKind::kArray:
     case ValueKind::kArrayScalar: return LibraryCalls{*this, trace_}.callMethod(self, name, std::move(args));
     case ValueKind::kLongList:
+      if (name == "copy" && args.positional.empty() && args.keywords.empty())
+        if (Value* copy = LongList::copied(trace_, self, site())) return copy;
       if (!args.keywords.empty() || args.positional.size() != 1 || (name != "append" && name != "extend"))
         trace_.fail(BreakReason::kUnsupportedCall, "list." + name + " of a long list");
       extendList(self, name == "append" ? args.positional : iterate(args.positional[0]));
@@ -123,7 +125,12 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
     if (name == "index") raiseAbout(PyExc_ValueError, "not in list");
     return trace_.constant(checked(PyLong_FromSsize_t(found)));
   }
-  if (list && simple && name == "copy" && count == 0) return trace_.list(items);
+  if (list && simple && name == "copy" && count == 0) {
+    if (Value* copy = LongList::copied(trace_, self, site())) return copy;
+    Value* copy = trace_.list(items);
+    copy->site = site();
+    return copy;
+  }
   if (list && simple && name == "remove" && count == 1) {
     for (size_t i = 0; i < items.size(); ++i) {
       if (!isSameObject(items[i], args.positional[0]) && !trace_.truth(compare(Py_EQ, items[i], args.positional[0])))

@@ -124,18 +124,57 @@ Value* LongList::joined(Trace& trace, Value* left, Value* right, Site site) {
     list->position = kClosed;
   }
   const LongList first{trace, both[0]}, second{trace, both[1]};
-  for (const LongList& list : {first, second})
-    if (list.isCounted() || !isNumber(list.list->base) || list.length()->kind == ValueKind::kDataInt) return nullptr;
-  if (!areAlike(trace, both[0]->base, both[1]->base)) return nullptr;
+  if (!first.isKnown() || !second.isKnown()) return nullptr;
+  const auto known = trace.loops->lists.find(site);
+  const auto mixes = known == trace.loops->lists.end() ? std::nullopt : known->second.mixes;
+  Value* form = both[0]->base;
+  if (mixes) {
+    MixedNumbers numbers{trace};
+    int64_t least = known->second.least;
+    for (const Value* list : both) {
+      if (!numbers.canBe(list->base, *mixes)) return nullptr;
+      least = std::min<int64_t>(least, numbers.leastClass(list->base));
+    }
+    form = mixedForm(trace, *mixes, static_cast<MixedNumbers::Class>(least));
+  } else if (!areAlike(trace, form, both[1]->base)) {
+    return nullptr;
+  }
   graph::Attrs attrs;
   attrs.set(graph::AttrKey::kAxis, int64_t{0});
   std::vector<ValueId> arrays;
-  for (size_t i = 0; i < first.arrays().size(); ++i)
-    arrays.push_back(
-        numpy::orBreak(trace.graph().add(graph::Op::kConcatenate, {first.part(i), second.part(i)}, attrs)));
+  for (size_t i = 0; i < (form->which ? 2 : 1); ++i) {
+    const std::vector<ValueId> parts{first.partOf(i, form), second.partOf(i, form)};
+    arrays.push_back(numpy::orBreak(trace.graph().add(graph::Op::kConcatenate, parts, attrs)));
+  }
   graph::SymContext& syms = trace.syms();
   const SymId count = syms.canonical(syms.add(trace.asSym(first.length()), trace.asSym(second.length())));
-  return of(trace, both[0]->base, arrays, count, site);
+  return of(trace, form, arrays, count, site);
+}
+
+/// Its numbers, or the classes of those, as a list of the form has them.
+ValueId LongList::partOf(size_t number, const Value* form) const {
+  graph::Graph& g = trace.graph();
+  if (number == 0) return g.cast(part(0), g.type(form->node).dtype);
+  if (list->base->which) return part(1);
+  const int64_t least = MixedNumbers{trace}.leastClass(list->base);
+  return g.full(g.constant(graph::Scalar::ofInt(DType::kI64, least)), {trace.asSym(length())});
+}
+
+/// A list of numbers of which it is known how many there are.
+bool LongList::isKnown() const { return !isCounted() && isNumber(list->base) && length()->kind != ValueKind::kDataInt; }
+
+Value* LongList::copied(Trace& trace, Value* list, Site site) {
+  if (list->kind == ValueKind::kList && site.first && trace.loops->lists.contains(site)) standInArrays(trace, list);
+  const LongList known{trace, list};
+  return isLongList(list) && known.isKnown() ? known.copy(site) : nullptr;
+}
+
+Value* LongList::copy(Site site) const {
+  const SymId count = trace.syms().canonical(trace.asSym(length()));
+  std::vector<ValueId> arrays;
+  for (size_t i = 0; i < this->arrays().size(); ++i)
+    arrays.push_back(numpy::copyAs(trace, part(i), graph::Layout::c(1)));
+  return of(trace, list->base, arrays, count, site);
 }
 
 std::optional<LoopDecisions::NumberList> LongList::widened(Trace& trace, Value* form, Value* item) {

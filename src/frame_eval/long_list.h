@@ -77,6 +77,8 @@ struct LongList {
   /// left + right, of which one at least is a long list or the result has been found to be indexed; null if they are
   /// not of one form.
   static Value* joined(Trace& trace, Value* left, Value* right, Site site);
+  /// A list with the same numbers; null if it is no such list, or one of which nobody knows how many there are.
+  static Value* copied(Trace& trace, Value* list, Site site);
   /// Whether an item of a list of numbers is asked for by an index that is another in each turn, so that the list has
   /// to be one of these: has the trace made again if its site says so.
   static void findIndexed(Trace& trace, const Value* list, const Value* index);
@@ -105,6 +107,9 @@ struct LongList {
   bool fits(Value* form, Value* item) const;
   static bool isPlace(Trace& trace, const Value* index);
   Value* place(Value* index) const;
+  bool isKnown() const;
+  Value* copy(Site site) const;
+  graph::ValueId partOf(size_t number, const Value* form) const;
   graph::SymId room() const;
   void requireWorth(graph::SymId bytes) const;
   graph::SymId size() const;

@@ -189,9 +189,161 @@ def joined(a, b):
     return ends, s
 
 
+def left_by_an_error(a, b):
+    prev = [0] * (len(b) + 1); i = -1
+    try:
+        for i in range(len(a)):
+            cur = [0] * (len(b) + 1)
+            for j in range(len(b)): cur[j + 1] = prev[j] + 10 // int(a[i])
+            prev = cur
+    except ZeroDivisionError: return prev, i
+    return prev
+
+
+def outside_of_it(a, b):
+    prev = [0] * (len(b) + 1); cur = None
+    for i in range(len(a)):
+        cur = [i] + [0] * len(b)
+        for j in range(len(b)): cur[j + a[i]] = prev[j] + 1
+        prev = cur
+    return prev, cur
+
+
+def nested_turns(a, b):
+    best = None; total = 0
+    for k in range(3):
+        prev = list(range(len(b) + 1))
+        for i in range(len(a)):
+            cur = [i + 1] + [0] * len(b)
+            for j in range(len(b)): cur[j + 1] = min(prev[j] + (a[i] != b[j]), prev[j + 1] + 1, cur[j] + 1)
+            prev = cur
+        total += prev[-1]
+        best = prev if best is None or prev[-1] < best[-1] else best
+    return total, best
+
+
+def helper(prev, x, b):
+    cur = [0] * len(prev)
+    for j in range(len(b)): cur[j + 1] = prev[j] + x
+    return cur
+
+
+def made_by_a_function(a, b):
+    prev = [0] * (len(b) + 1)
+    for i in range(len(a)): prev = helper(prev, int(a[i]), b)
+    return prev
+
+
+def in_a_cell(a, b):
+    prev = [0] * (len(b) + 1)
+    def get(j): return prev[j]
+    for i in range(len(a)):
+        cur = [0] * (len(b) + 1)
+        for j in range(len(b)): cur[j + 1] = get(j) + int(b[j])
+        prev = cur
+    return prev, get(1)
+
+
+def swap_in_helper(x, y): return y, x
+
+
+def swapped_by_a_function(a, b):
+    x = [0] * (len(b) + 1); y = [1] * (len(b) + 1)
+    for i in range(len(a)):
+        for j in range(len(b)): x[j] = y[j + 1] + int(b[j])
+        x, y = swap_in_helper(x, y)
+    return x, y, x is y
+
+
+def items_swapped(a, b):
+    rows = [[0] * (len(b) + 1), [1] * (len(b) + 1)]
+    for i in range(len(a)):
+        for j in range(len(b)): rows[0][j] = rows[1][j + 1] + int(b[j])
+        rows[0], rows[1] = rows[1], rows[0]
+    return rows
+
+
+def by_parity(a, b):
+    rows = [[0] * (len(b) + 1), [1] * (len(b) + 1)]
+    for i in range(len(a)):
+        cur, prev = rows[i % 2], rows[1 - i % 2]
+        for j in range(len(b)): cur[j] = prev[j + 1] + int(b[j])
+    return rows
+
+
+def three_places(a, b):
+    p, q, r = [0] * (len(b) + 1), [1] * (len(b) + 1), [2] * (len(b) + 1)
+    for i in range(len(a)):
+        for j in range(len(b)): r[j] = p[j] + q[j + 1]
+        p, q, r = q, r, p
+    return p, q, r
+
+
+def copied(a, b):
+    prev = [0] * (len(b) + 1)
+    for i in range(len(a)):
+        cur = prev[:]
+        for j in range(len(b)): cur[j] = cur[j] + prev[j + 1] + int(a[i])
+        prev = cur
+    return prev
+
+
+def copied_otherwise(a, b):
+    prev = [0] * (len(b) + 1)
+    for i in range(len(a)):
+        cur = list(prev)
+        for j in range(len(b)): cur[j] = cur[j] + prev[j + 1] + int(a[i])
+        prev = cur.copy()
+    return prev, sum(prev), max(prev)
+
+
+def comprehended(a, b):
+    prev = [0 for _ in range(len(b) + 1)]
+    for i in range(len(a)):
+        cur = [0 for _ in range(len(b) + 1)]
+        for j in range(len(b)): cur[j + 1] = prev[j] + int(a[i])
+        prev = cur
+    return prev
+
+
+def each_a_comprehension(a, b):
+    prev = [j * 0.5 for j in range(len(b) + 1)]
+    for i in range(len(a)):
+        prev = [prev[j - 1] + prev[j] * 0.25 for j in range(len(prev))]
+    return prev
+
+
+def emptied(a, b):
+    prev = [1] * len(b)
+    for i in range(len(a)):
+        cur = [0] * len(b)
+        for j in range(len(b)): cur[j] = prev[j] * 2 % 101
+        prev = cur
+    return prev
+
+
+def items_taken(a, b):
+    q = list(range(len(b) + 1))
+    for i in range(len(a)):
+        k = a[i] % len(q)
+        v = q[k]; q[k] = q[-1]
+        if len(q) > 2: q.pop()
+    return q
+
+
+def asked_for(a, b):
+    q = list(range(len(b)))
+    n = 0
+    for i in range(len(a)):
+        if a[i] in q: n += 1
+        q[i % max(1, len(q))] = -1
+    return n, q, q.count(-1), q.index(-1) if -1 in q else None
+
+
 FUNCTIONS = (edit_distance, swapped_rows, behind_the_loop, first_one_kept, first_one_read, first_one_written, two_names, two_behind,
              swapped_with_another_name, history, in_a_branch, shorter_each_turn, while_turns, in_an_attribute, in_a_tuple, generations,
-             floats_behind_ints, joined)
+             floats_behind_ints, joined, left_by_an_error, outside_of_it, nested_turns, made_by_a_function, in_a_cell, swapped_by_a_function, items_swapped,
+             by_parity, three_places, copied, copied_otherwise, comprehended, each_a_comprehension, emptied, items_taken, asked_for)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -206,7 +358,8 @@ def test_as_python(function):
         assert not [b for b in breaks if b["class"] == "bug"], breaks
 
 
-@pytest.mark.parametrize("function", (edit_distance, swapped_rows, behind_the_loop, two_behind, generations, in_a_tuple),
+@pytest.mark.parametrize("function", (edit_distance, swapped_rows, behind_the_loop, two_behind, generations, in_a_tuple, made_by_a_function, in_a_cell,
+                                      swapped_by_a_function, items_swapped, three_places, copied, comprehended, each_a_comprehension),
                          ids=lambda f: f.__name__)
 def test_one_region(function):
     compiled = fusewire.compile(function, economy=False, fullgraph=True)

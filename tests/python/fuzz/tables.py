@@ -31,7 +31,7 @@ CONDITIONS = ["v > 0.5", "i % 2 == 0", "{l}[{p}]", "{l}[{p}] < i", "{l}[{p}] <= 
 WHOLE = ["list(range(m))", "[j for j in range(m)]", "[j * 0.5 for j in range(n + 1)]", "list(range(m, 0, -1))", "[j % 3 == 0 for j in range(m)]",
          "[x[j % len(x)] for j in range(m)]", "list(range(3, 3 + 2 * m, 2))", "[j for j in range(12)]", "[1 << j for j in range(5)]"]
 
-SIMPLE = ["s += v", "k += 1", "k = i", "s = s + {l}[{p}]", "k = int(v * 5)", "put({l}, {p}, {v})", "k = find(r, {p})", "r[{p}] = r[{q}]", "box.add({p}, i)", "a, b = b, a", "c = a", "b = [0] * m", "a = list(a)", "a = b", "c = b", "a = c", "c = [0] * m", "b = [i] + [0] * (m - 1)", "b = [0.0] * len(a)", "a, b, c = b, c, a", "c[{p}] = b[{q}]", "s += len(a)",
+SIMPLE = ["s += v", "k += 1", "k = i", "s = s + {l}[{p}]", "k = int(v * 5)", "put({l}, {p}, {v})", "k = find(r, {p})", "r[{p}] = r[{q}]", "box.add({p}, i)", "a, b = b, a", "c = a", "b = [0] * m", "a = list(a)", "a = a[:]", "b = list(c)", "c = b.copy()", "b = b + [i]", "a = c[:]", "a = b", "c = b", "a = c", "c = [0] * m", "b = [i] + [0] * (m - 1)", "b = [0.0] * len(a)", "a, b, c = b, c, a", "c[{p}] = b[{q}]", "s += len(a)",
           "a.append({v})", "k = {l}[{p}]", "x[i % len(x)] = {l}[{p}]", "for w in {l}: s = w", "{l}[{p}], {l}[{q}] = {l}[{q}], {l}[{p}]", "e.append({l}[{p}])"]
 LEAVE = ["if s > 90: break", "if v > 0.97: continue", "if k > 70: return a, k", "if v > 0.98: raise ValueError(f'{{v}} {{k}}')"]
 BEHIND = ["s = sum(a)", "k = len(a) + len(c)", "s = max(a) if m else 0", "y = np.array(a)", "a = a[::-1]", "a.sort()", "a[1:3] = [7, 8]", "b = a[:]", "a.append(1)", "a.pop()", "k = a.index(a[-1])", "s = a[-1]", "c = sorted(b)", "a == b", "a[0] = x[0]",
