@@ -469,7 +469,8 @@ bool Interpreter::hasAttribute(Value* self, PyObject* name) {
   }
   PyTypeObject* type = trace_.typeOf(self);
   PyObject* found = lookUp(type, name);
-  bool asks = type->tp_getattro != PyObject_GenericGetAttr || isReadFirst(found);
+  const bool computed = found && Py_TYPE(found)->tp_descr_get && isUserClass(Py_TYPE(found));  // and may raise
+  bool asks = type->tp_getattro != PyObject_GenericGetAttr || isReadFirst(found) || computed;
   if (asks) return orMissing([&] { return attributeRaw(self, name); });
   guardTypeVersion(type);
   return found || storedAttribute(self, name, false);

@@ -345,6 +345,28 @@ def class_with_metaclass(x):
 
 
 @case
+def class_with_descriptors_that_raise(x):
+    class Asked:
+        def __init__(self, there):
+            self.there = there
+
+        def __get__(self, instance, owner=None):
+            instance.asked += 1
+            if not self.there:
+                raise AttributeError("not here")
+            return instance.asked
+
+    class P:
+        asked = 0
+        here = Asked(True)
+        gone = Asked(False)
+
+    p, q = P(), P()
+    q.gone = 5
+    return hasattr(p, "here"), hasattr(p, "gone"), p.asked, getattr(p, "here", 7), getattr(p, "gone", 8), p.asked, hasattr(q, "gone"), q.asked, x + 1
+
+
+@case
 def class_with_getattr(x):
     class P:
         def __getattr__(self, name):
