@@ -166,13 +166,24 @@ const ArrayLibrary& numpyArrays() {
   return *library;
 }
 
+namespace {
+
+/// Python's own mark: whoever calls into a module meanwhile, from its import or from another thread, finds parts of it.
+bool isBeingImported(PyObject* module) {
+  const Ref spec = attribute(module, "__spec__"), mark = spec ? attribute(spec.get(), "_initializing") : Ref();
+  PyErr_Clear();
+  return mark && mark.get() == Py_True;
+}
+
+}  // namespace
+
 const ArrayLibrary* findCupy() {
   Cupy& c = cupy();
   if (c.looked) return c.usable ? &c.library : nullptr;
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "cupy");  // borrowed
   if (!module) return nullptr;
   const Ref held = Ref::create(module), type = attribute(module, "ndarray"), cuda = attribute(module, "cuda");
-  if (!type || !cuda || !PyType_Check(type.get())) {  // it is being imported
+  if (!type || !cuda || !PyType_Check(type.get()) || isBeingImported(module)) {
     PyErr_Clear();
     return nullptr;
   }

@@ -60,7 +60,9 @@ Ref numpyAttribute(PyObject* module, std::string_view name) {
 }
 
 void addUfuncs(PyObject* module, Registry& r, const guards::ArrayLibrary& library) {
-  PyObject* ufuncType = reinterpret_cast<PyObject*>(Py_TYPE(numpyAttribute(module, "add").get()));
+  const Ref add = numpyAttribute(module, "add");
+  if (!add) return;
+  PyObject* ufuncType = reinterpret_cast<PyObject*>(Py_TYPE(add.get()));
   for (const graph::OpInfo& row : graph::opTable()) {
     if (row.cls != graph::OpClass::kElementwise || row.loops == graph::Loops::kNone) continue;
     std::string_view names = row.numpy;
