@@ -26,18 +26,25 @@ Value* LongList::mixedForm(Trace& trace, DType dtype, MixedNumbers::Class least)
 }
 
 /// A list that is full of the items in the arrays, one for each leaf of the form.
-Value* LongList::of(Trace& trace, Value* form, const std::vector<ValueId>& arrays, SymId count, Site site) {
-  Value* list = trace.list({});
+Value* LongList::full(Trace& trace, Value* form, Value* length, const std::vector<Value*>& arrays, Site site) {
+  Value* list = trace.list({length, length});
   list->kind = ValueKind::kLongList;
   list->base = form;
   list->position = kClosed;
   list->site = site;
-  list->items = {trace.pyInt(count), trace.pyInt(count)};
+  list->items.insert(list->items.end(), arrays.begin(), arrays.end());
+  return list;
+}
+
+/// The same of nodes, if it is not too long.
+Value* LongList::of(Trace& trace, Value* form, const std::vector<ValueId>& nodes, SymId count, Site site) {
+  std::vector<Value*> arrays;
   int64_t bytes = 0;  // of an item; the list that leaves has a pointer to each number
-  for (ValueId array : arrays) {
-    list->items.push_back(trace.array(array));
-    bytes += std::max<int64_t>(graph::itemSize(trace.graph().type(array).dtype), sizeof(PyObject*));
+  for (ValueId node : nodes) {
+    arrays.push_back(trace.array(node));
+    bytes += std::max<int64_t>(graph::itemSize(trace.graph().type(node).dtype), sizeof(PyObject*));
   }
+  Value* list = full(trace, form, trace.pyInt(count), arrays, site);
   LongList{trace, list}.requireWorth(trace.syms().mul(count, trace.syms().constant(bytes)));
   return list;
 }
@@ -87,11 +94,7 @@ Value* LongList::ofRange(Trace& trace, Value* range, Site site) {
   ValueId numbers = g.addTyped(graph::Op::kIota, {}, {DType::kI64, {count}, graph::Layout::c(1), {}});
   if (!syms.isConst(step, 1)) numbers = g.binary(graph::Op::kMultiply, numbers, g.sym(step));
   if (!syms.isConst(first, 0)) numbers = g.binary(graph::Op::kAdd, numbers, g.sym(first));
-  if (!known.mixes) {
-    Value* form = trace.make(ValueKind::kDataInt);
-    form->node = g.constant(graph::Scalar::ofInt(DType::kI64, 0));
-    return of(trace, form, {numbers}, count, site);
-  }
+  if (!known.mixes) return of(trace, formOf(trace, trace.pyInt(first)), {numbers}, count, site);
   constexpr int64_t kSmall = int64_t{1} << 24;  // times the greatest count: still exact in f64
   if (!trace.ensureWithin(first, -kSmall, kSmall) || !trace.ensureWithin(step, -kSmall, kSmall)) return nullptr;
   const auto least = std::min(static_cast<MixedNumbers::Class>(known.least), MixedNumbers::kInt);

@@ -162,13 +162,12 @@ absl::Span<Value* const> LongList::arrays() const {
   return absl::MakeConstSpan(list->items).subspan(kFirstPart);
 }
 
-bool LongList::isFull(const Value* list) const {
-  const bool known = list->position == kClosed && list->items[0]->kind != ValueKind::kDataInt && isNumber(list->base);
-  return known && numpy::sameSize(trace, trace.asSym(list->items[0]), trace.asSym(list->items[1]));
+bool LongList::isFull() const {
+  return list->position == kClosed && isKnown() && numpy::sameSize(trace, trace.asSym(list->items[0]), room());
 }
 
 bool LongList::isLike(Value* other) const {
-  if (!isFull(list) || !isFull(other)) return false;
+  if (!isFull() || !LongList{trace, other}.isFull()) return false;
   if (!numpy::sameSize(trace, trace.asSym(list->items[0]), trace.asSym(other->items[0]))) return false;
   if (areAlike(trace, list->base, other->base)) return true;
   if (const auto wider = widened(trace, list->base, other->base)) {
@@ -179,14 +178,7 @@ bool LongList::isLike(Value* other) const {
 }
 
 Value* LongList::with(const std::vector<Value*>& arrays) const {
-  Value* made = trace.list({});
-  made->kind = ValueKind::kLongList;
-  made->base = list->base;
-  made->position = kClosed;
-  made->site = list->site;
-  made->items = {list->items[0], list->items[0]};
-  made->items.insert(made->items.end(), arrays.begin(), arrays.end());
-  return made;
+  return full(trace, list->base, list->items[0], arrays, list->site);
 }
 
 void LongList::requireWorth(SymId bytes) const {

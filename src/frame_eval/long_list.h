@@ -61,7 +61,6 @@ struct LongList {
   absl::Span<Value* const> arrays() const;
   /// Another list, full of items of the same form and as many. Has the trace made again if their sites can see to that.
   bool isLike(Value* other) const;
-  bool isFull(const Value* list) const;
   /// A list like that in other arrays.
   Value* with(const std::vector<Value*>& arrays) const;
   /// The arrays are the same ones.
@@ -103,11 +102,12 @@ struct LongList {
   void makeRoom(graph::SymId room) const;
 
  private:
-  static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& arrays, graph::SymId count, Site site);
+  static Value* full(Trace& trace, Value* form, Value* length, const std::vector<Value*>& arrays, Site site);
+  static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& nodes, graph::SymId count, Site site);
   bool fits(Value* form, Value* item) const;
   static bool isPlace(Trace& trace, const Value* index);
   Value* place(Value* index) const;
-  bool isKnown() const;
+  bool isKnown() const, isFull() const;
   Value* copy(Site site) const;
   graph::ValueId partOf(size_t number, const Value* form) const;
   graph::SymId room() const;
