@@ -31,6 +31,15 @@ bool isOfArrays(PyObject* function) {
   return name && PyUnicode_Check(name) && cpython::isNumpyName(text(name));
 }
 
+LibraryWays::Site siteOf(PyObject* callable, const Frame& frame) {
+  LibraryWays::Site site{callable, nullptr, frame.code->object(), frame.pc};
+  if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable)) {
+    site.callable = PyCFunction_GET_SELF(callable);
+    site.method = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
+  }
+  return site;
+}
+
 /// What another way may do better with, and what is no business of the user's.
 bool isAboutTheWay(const CaptureBreak& b) {
   const bool limit = b.reason == BreakReason::kLoopLimit || b.reason == BreakReason::kInlineLimit;
@@ -77,7 +86,7 @@ Value* LibraryCalls::takeWays(PyObject* callable, size_t count, const std::funct
                               const std::string& name) {
   auto& frames = interpreter.frames_;
   auto& frame = interpreter.frame_;
-  const LibraryWays::Site site{callable, frame->code->object(), frame->pc};
+  const LibraryWays::Site site = siteOf(callable, *frame);
   const size_t way = std::min(trace.ways->tried(site), count - 1);
   const int line = trace.line;
   const size_t depth = frames.size();
@@ -92,7 +101,7 @@ Value* LibraryCalls::takeWays(PyObject* callable, size_t count, const std::funct
     LibraryWays::Refusal refusal{b.reason, b.detail};
     if (inside && b.reason != BreakReason::kUnsupportedNumpy)
       refusal = {BreakReason::kUnsupportedNumpy, std::string(info(b.reason).message) + ": " + b.detail};
-    if (way + 1 < count) {
+    if (way + 1 < count && trace.ways->mayRefuse()) {
       trace.ways->refuse(site, std::move(refusal));
       throw WayRefused{};
     }

@@ -20,13 +20,14 @@ enum class LibraryWay : uint8_t {
 class LibraryWays {
  public:
   struct Site {
-    const void* callable;
+    const void* callable;  ///< of a method written in C what it is bound to: each look-up makes another method object
+    const void* method;    ///< its definition, or null
     const void* code;
     size_t instruction;
     friend bool operator==(const Site&, const Site&) = default;
     template <class H>
     friend H AbslHashValue(H h, const Site& site) {
-      return H::combine(std::move(h), site.callable, site.code, site.instruction);
+      return H::combine(std::move(h), site.callable, site.method, site.code, site.instruction);
     }
   };
 
@@ -39,7 +40,10 @@ class LibraryWays {
     BreakReason reason;
     std::string why;
   };
+  /// False: so many traces were made again that this one has to do with what is known; callables may be new each time.
+  bool mayRefuse() const { return refusals_ < kMaxRefusals; }
   void refuse(const Site& site, Refusal refusal) {
+    ++refusals_;
     Refused& refused = refused_[site];
     ++refused.ways;
     if (!refused.first) refused.first = std::move(refusal);
@@ -55,7 +59,9 @@ class LibraryWays {
     size_t ways = 0;
     std::optional<Refusal> first;
   };
+  static constexpr int kMaxRefusals = 500;  // as many traces: of functions with far more calls than people write
   absl::flat_hash_map<Site, Refused> refused_;
+  int refusals_ = 0;
 };
 
 /// Thrown by whoever has added to LibraryWays.

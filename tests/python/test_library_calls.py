@@ -4,6 +4,8 @@ types, layouts and sizes; what goes wrong in them; and how they stand beside ker
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
 import sys
 import threading
 
@@ -436,3 +438,33 @@ def f(v, w, x):
             for one, other in zip(expected if isinstance(expected, tuple) else [expected], result if isinstance(result, tuple) else [result]):
                 assert (one.base is None) == (other.base is None), leave
                 assert one.flags.owndata == other.flags.owndata, leave
+
+
+def test_a_method_of_a_ufunc_that_each_look_up_makes_anew():
+    """Traces are made again until all of its ways are tried, wherever in memory the method object stands each time: with
+    Python's debugging allocator never where it was."""
+    program = """
+import numpy as np, fusewire
+def made():
+    handled = {}
+    class Duck:
+        def __array_function__(self, function, types, args, kwargs):
+            return handled[function](*args, **kwargs)
+    def implements(function):
+        def register(own):
+            handled[function] = own
+            return own
+        return register
+    return Duck, implements
+def ask():
+    Duck, implements = made()
+    @implements(np.sum)
+    def own(array):
+        return "its own"
+    return np.sum(Duck())
+ask = fusewire.compile(ask, economy=False)
+print(ask(), ask())
+"""
+    environment = {**os.environ, "PYTHONMALLOC": "debug"}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60)
+    assert ran.stdout.strip() == "its own its own", ran.stderr
