@@ -45,7 +45,7 @@ def supported() -> str:
 
 def called() -> str:
     modules: dict[str, list[str]] = {}
-    for module, names in re.findall(r'FW_EXAMPLES\("([^"]+)", "([^"]+)"\)', (ROOT / "src/frame_eval/numpy/examples.def").read_text()):
+    for module, names in re.findall(r'FW_EXAMPLES(?:_OF_LETTERS)?\("([^"]+)", "([^"]+)"\)', (ROOT / "src/frame_eval/numpy/examples.def").read_text()):
         modules.setdefault(module, []).extend(names.split("|"))
     text = lambda names: "all functions" if names == ["*"] else ", ".join(f"`{name}`" for name in sorted(names))
     return "".join(f"- `{module}`: {text(names)}\n" for module, names in modules.items())

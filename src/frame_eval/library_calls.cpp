@@ -31,15 +31,6 @@ bool isOfArrays(PyObject* function) {
   return name && PyUnicode_Check(name) && cpython::isNumpyName(text(name));
 }
 
-LibraryWays::Site siteOf(PyObject* callable, const Frame& frame) {
-  LibraryWays::Site site{callable, nullptr, frame.code->object(), frame.pc};
-  if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable)) {
-    site.callable = PyCFunction_GET_SELF(callable);
-    site.method = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
-  }
-  return site;
-}
-
 /// What another way may do better with, and what is no business of the user's.
 bool isAboutTheWay(const CaptureBreak& b) {
   const bool limit = b.reason == BreakReason::kLoopLimit || b.reason == BreakReason::kInlineLimit;
@@ -86,7 +77,7 @@ Value* LibraryCalls::takeWays(PyObject* callable, size_t count, const std::funct
                               const std::string& name) {
   auto& frames = interpreter.frames_;
   auto& frame = interpreter.frame_;
-  const LibraryWays::Site site = siteOf(callable, *frame);
+  const LibraryWays::Site site{identityOf(callable), frame->code->object(), frame->pc};
   const size_t way = std::min(trace.ways->tried(site), count - 1);
   const int line = trace.line;
   const size_t depth = frames.size();

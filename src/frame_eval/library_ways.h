@@ -2,6 +2,8 @@
 // out by trying: whoever finds that a way does not work has the trace made again.
 #pragma once
 
+#include <Python.h>
+
 #include <optional>
 #include <string>
 
@@ -16,18 +18,30 @@ enum class LibraryWay : uint8_t {
   kCall,    ///< it is called, and examples tell what it answers (numpy/examples.h)
 };
 
+/// Which callable it is. Of a method written in C each look-up makes another object, mostly where the last one was: it
+/// is known by what it is bound to and its definition.
+struct CalleeIdentity {
+  const void* object;
+  const void* method;  ///< or null
+  friend bool operator==(const CalleeIdentity&, const CalleeIdentity&) = default;
+};
+
+inline CalleeIdentity identityOf(PyObject* callable) {
+  if (!PyCFunction_Check(callable) || !PyCFunction_GET_SELF(callable)) return {callable, nullptr};
+  return {PyCFunction_GET_SELF(callable), reinterpret_cast<PyCFunctionObject*>(callable)->m_ml};
+}
+
 /// What traces of one function have found out about its calls, by callable, code object and instruction.
 class LibraryWays {
  public:
   struct Site {
-    const void* callable;  ///< of a method written in C what it is bound to: each look-up makes another method object
-    const void* method;    ///< its definition, or null
+    CalleeIdentity callable;
     const void* code;
     size_t instruction;
     friend bool operator==(const Site&, const Site&) = default;
     template <class H>
     friend H AbslHashValue(H h, const Site& site) {
-      return H::combine(std::move(h), site.callable, site.method, site.code, site.instruction);
+      return H::combine(std::move(h), site.callable.object, site.callable.method, site.code, site.instruction);
     }
   };
 

@@ -3,6 +3,7 @@ examples tell. Each as part of one region, with sizes, element types and memory 
 
 from __future__ import annotations
 
+import time
 import subprocess
 import sys
 import threading
@@ -455,3 +456,19 @@ def test_captures_of_several_threads():
     finally:
         sys.setswitchinterval(interval)
     assert not wrong
+
+
+@pytest.mark.parametrize("subscripts", ["ea,fb,gc,hd,abcd->efgh", "ea,fb,...,hd->...", "acdf,jbje,gihb,hfac,gfac,gifabc,hfac"])
+def test_examples_of_einsum_take_no_longer_than_they_may(subscripts):
+    """The work of a call with n letters is the n-th power of a size: with arrays of ten or twenty along each axis it takes
+    seconds, or hours."""
+    operands = [np.ones((2,) * len(term.replace(".", ""))) for term in subscripts.split("->")[0].split(",")]
+
+    def contract(*operands):
+        return np.einsum(subscripts, *operands) + 1
+
+    compiled = fusewire.compile(contract, economy=False)
+    begin = time.perf_counter()
+    result = compiled(*operands)
+    assert time.perf_counter() - begin < 1.5
+    assert np.array_equal(result, contract(*operands))

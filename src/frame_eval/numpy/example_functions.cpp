@@ -1,5 +1,5 @@
 // Which functions may be called to see what they answer.
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
 #include "frame_eval/numpy/binding.h"
@@ -12,9 +12,11 @@ namespace {
 
 struct Row {
   std::string_view module, names;
+  bool letters = false;
 };
 constexpr Row kRows[] = {
 #define FW_EXAMPLES(module, names) {module, names},
+#define FW_EXAMPLES_OF_LETTERS(module, names) {module, names, true},
 #include "frame_eval/numpy/examples.def"
 };
 
@@ -22,27 +24,28 @@ constexpr Row kRows[] = {
 struct Registry {
   Py_ssize_t modules = 0;  ///< that there were when it was last looked for more of them
   bool seen[std::size(kRows)] = {};
-  absl::flat_hash_set<PyObject*> functions;  // owned
+  absl::flat_hash_map<PyObject*, const Row*> functions;  // keys are owned
 };
 
-void add(Registry& registry, PyObject* owner, std::string_view name) {
+void add(Registry& registry, const Row& row, PyObject* owner, std::string_view name) {
   Ref function = Ref::steal(PyObject_GetAttrString(owner, std::string(name).c_str()));
   PyErr_Clear();
   if (!function || PyType_Check(function.get()) || !PyCallable_Check(function.get())) return;
-  if (registry.functions.insert(function.get()).second) (void)function.release();
+  if (registry.functions.emplace(function.get(), &row).second) (void)function.release();
 }
 
-void addRow(Registry& registry, PyObject* owner, std::string_view names) {
+void addRow(Registry& registry, const Row& row, PyObject* owner) {
+  std::string_view names = row.names;
   if (names == "*") {
     const Ref all = Ref::steal(PyObject_GetAttrString(owner, "__all__"));
     PyErr_Clear();
     for (Py_ssize_t i = 0; all && PyList_CheckExact(all.get()) && i < PyList_GET_SIZE(all.get()); ++i)
-      if (const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(all.get(), i))) add(registry, owner, name);
+      if (const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(all.get(), i))) add(registry, row, owner, name);
     return;
   }
   while (!names.empty()) {
     const size_t end = std::min(names.find('|'), names.size());
-    add(registry, owner, names.substr(0, end));
+    add(registry, row, owner, names.substr(0, end));
     names.remove_prefix(std::min(end + 1, names.size()));
   }
 }
@@ -67,7 +70,7 @@ const Registry& registry() {
     PyObject* owner = ownerOf(kRows[i].module);
     if (!owner) continue;
     r->seen[i] = true;
-    addRow(*r, owner, kRows[i].names);
+    addRow(*r, kRows[i], owner);
   }
   return *r;
 }
@@ -105,6 +108,11 @@ bool hasExamples(PyObject* callable) {
   if (isPureMethod(callable)) return true;
   if (isAllowedInGraph(callable)) return true;
   return registry().functions.contains(callable);
+}
+
+bool worksByLetters(PyObject* callable) {
+  const auto at = registry().functions.find(callable);
+  return at != registry().functions.end() && at->second->letters;
 }
 
 }  // namespace fw::capture::numpy

@@ -7,13 +7,20 @@
 #include "frame_eval/numpy/examples.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/library_ways.h"
 #include "frame_eval/numpy/binding.h"
 #include "frame_eval/numpy/example_call.h"
 #include "frame_eval/numpy/example_sizes.h"
@@ -60,7 +67,8 @@ class Examples {
         name_(cpython::publicName(calleeName(callable))) {}
 
   Value* run() {
-    std::string kind = std::to_string(reinterpret_cast<uintptr_t>(callable_));
+    const CalleeIdentity callee = identityOf(callable_);
+    std::string kind = absl::StrCat(absl::Hex(callee.object), ".", absl::Hex(callee.method), " ");
     for (Value* value : args_.positional) kind += describe(value) + ',';
     for (const auto& [keyword, value] : args_.keywords) {
       // A ufunc leaves alone what `where` leaves out, in memory that nobody has written.
@@ -228,6 +236,7 @@ class Examples {
 
   /// Rules from examples with these sizes, each with both sets of numbers if it takes both.
   std::optional<Found> ruleFrom(absl::Span<const std::vector<int64_t>> sizes) {
+    if (sizes.empty()) return std::nullopt;
     std::vector<std::vector<int64_t>> arguments;
     std::vector<Answer> answers;
     std::vector<std::vector<std::vector<bool>>> decided;
@@ -270,22 +279,59 @@ class Examples {
   }
 
   /// What symbols are taken to be: those of one class are the same. Ints among the arguments are what they are at hand,
-  /// or a little more.
+  /// or a little more. None where a call may take long.
   std::vector<std::vector<int64_t>> sizesBy(const std::vector<size_t>& classes, bool vary) {
-    constexpr int64_t kSizes[][8] = {
+    using Rows = int64_t[3][8];
+    constexpr Rows kSizes = {
         {11, 14, 17, 9, 20, 12, 23, 15}, {26, 20, 23, 31, 22, 28, 19, 35}, {18, 29, 14, 25, 36, 16, 27, 13}};
-    std::vector<std::vector<int64_t>> all;
-    for (const auto& row : kSizes) {
-      std::vector<int64_t> symbols(static_cast<size_t>(trace_.syms().symbolCount()), 1);
-      for (size_t i = 0; i < base_.size(); ++i) {
-        const size_t which = classes[i] % std::size(row), round = classes[i] / std::size(row);
+    constexpr Rows kSmall = {{4, 3, 5, 2, 8, 6, 7, 9}, {2, 5, 4, 6, 7, 3, 8, 9}, {5, 2, 3, 8, 6, 7, 9, 4}};
+    constexpr double kMostWork = 1 << 20;
+    std::vector<size_t> different;  // classes of sizes
+    for (size_t i = 0; i < base_.size(); ++i)
+      if (base_[i].isSize && !absl::c_linear_search(different, classes[i])) different.push_back(classes[i]);
+    const auto sizeIn = [](const int64_t(&row)[8], size_t which) {
+      return row[which % std::size(row)] + *absl::c_max_element(row) * static_cast<int64_t>(which / std::size(row));
+    };
+    const std::optional<int> axes = axesByLetters();
+    for (const Rows* rows : {&kSizes, &kSmall}) {
+      std::vector<std::vector<int64_t>> all;
+      double work = 0;
+      for (const auto& row : *rows) {
+        double product = 1, most = 1;
+        for (size_t which = 0; which < different.size(); ++which) {
+          const auto size = static_cast<double>(sizeIn(row, which));
+          product *= size, most = std::max(most, size);
+        }
+        work = std::max(work, axes ? std::pow(most, *axes) : product);
         const int64_t more = vary ? static_cast<int64_t>(all.size()) : 0;
-        symbols[indexOf(base_[i])] =
-            base_[i].isSize ? row[which] + 20 * static_cast<int64_t>(round) : hint(base_[i].symbol).value_or(1) + more;
+        std::vector<int64_t> symbols(static_cast<size_t>(trace_.syms().symbolCount()), 1);
+        for (size_t i = 0; i < base_.size(); ++i) {
+          const auto which = static_cast<size_t>(absl::c_find(different, classes[i]) - different.begin());
+          symbols[indexOf(base_[i])] = base_[i].isSize ? sizeIn(row, which) : hint(base_[i].symbol).value_or(1) + more;
+        }
+        all.push_back(std::move(symbols));
       }
-      all.push_back(std::move(symbols));
+      if (work <= kMostWork) return all;
     }
-    return all;
+    return {};
+  }
+
+  /// The work is the product of the sizes of this many axes, of which two may be of one size; that of other functions
+  /// is at most the product of all sizes.
+  std::optional<int> axesByLetters() const {
+    if (!worksByLetters(callable_)) return std::nullopt;
+    absl::flat_hash_set<char> letters;
+    int axes = 0;  // those that have no letter
+    const auto add = [&](const Value* value) {
+      if (value->kind == ValueKind::kArray) axes += trace_.graph().type(value->node).rank();
+    };
+    const Value* first = args_.positional.empty() ? nullptr : args_.positional[0];
+    const bool named = first && first->isConstant() && PyUnicode_Check(first->object.get());
+    const std::string subscripts = named ? text(first->object.get()) : "";
+    for (const char c : subscripts)
+      if (absl::ascii_isalpha(static_cast<unsigned char>(c))) letters.insert(c);
+    if (!named || absl::StrContains(subscripts, '.')) absl::c_for_each(args_.positional, add);
+    return axes + static_cast<int>(letters.size());
   }
 
   size_t indexOf(const Base& base) { return static_cast<size_t>(trace_.syms().node(base.symbol).value); }

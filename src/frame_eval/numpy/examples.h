@@ -15,6 +15,9 @@ namespace fw::capture::numpy {
 /// Whether calls of the function may be tried.
 bool hasExamples(PyObject* callable);
 
+/// Its work is the product of the sizes of the letters in its first argument, as that of einsum.
+bool worksByLetters(PyObject* callable);
+
 /// The method of arrays of that name, borrowed, if calls of it may be tried; null if not.
 PyObject* methodWithExamples(const Trace& trace, const std::string& name);
 
