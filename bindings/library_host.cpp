@@ -82,6 +82,8 @@ std::string nameOf(const capture::LibraryCall& site) {
 }
 
 int32_t LibraryHost::call(runtime::Context& context, int number) {
+  const auto site = static_cast<size_t>(library_.calls.site(number));
+  if (library_.products[site] && multiply(*library_.products[site], number, context)) return 0;
   const bool unlocked = policy_.isUnlocked();
   if (unlocked) policy_.lock();
   policy_.hold();
@@ -95,7 +97,7 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
   if (!site.quiet && !state_) state_.emplace();
   if (state_ && !state_->isEntered()) return declined();
   try {
-    if (site.uniform && drawUniform(site, number, context)) return 0;
+    if (site.direct == capture::LibraryCall::Direct::kUniform && drawUniform(site, number, context)) return 0;
     runtime::Calls::Frame frame(library_.calls, number, context);
     std::vector<std::vector<Ref>>& kept = library_.windows;
     if (kept.empty()) kept.resize(library_.calls.count());
@@ -245,6 +247,62 @@ bool LibraryHost::take(PyObject* item, const CallArray& wanted, runtime::Context
   context.buffers[wanted.buffer] = PyArray_DATA(array);
   Py_XSETREF(arrays_[wanted.buffer], reinterpret_cast<PyArrayObject*>(held.release()));
   return true;
+}
+
+bool LibraryHost::multiply(const DirectProduct& product, int number, runtime::Context& context) {
+  const runtime::Calls::Frame frame(library_.calls, number, context);
+  const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
+  const CallArray left = frame.operand(static_cast<size_t>(site.positional[0].index));
+  const CallArray right = frame.operand(static_cast<size_t>(site.positional[1].index));
+  const CallArray result = frame.result(0);
+  if (result.buffer < 0) return false;
+  void* out = result.rank == 0 ? result.data : memoryFor(result, context, left, right);
+  return out && product.compute(left, right, result, out);
+}
+
+namespace {
+
+/// From its first byte to the one behind its last.
+std::pair<const char*, const char*> extentOf(const CallArray& array) {
+  const char *first = static_cast<const char*>(array.data), *last = first;
+  for (int axis = 0; axis < array.rank; ++axis) {
+    if (array.shape[axis] == 0) return {first, first};
+    const int64_t way = (array.shape[axis] - 1) * array.strides[axis];
+    (way < 0 ? first : last) += way;
+  }
+  return {first, last + graph::itemSize(array.dtype)};
+}
+
+}  // namespace
+
+void* LibraryHost::memoryFor(const CallArray& result, runtime::Context& context, const CallArray& left,
+                             const CallArray& right) {
+  if (PyArrayObject* last = arrays_[result.buffer]) {
+    const char* memory = PyArray_BYTES(last);
+    const auto liesIn = [&](const CallArray& operand) {
+      const auto [first, end] = extentOf(operand);
+      return first < memory + PyArray_NBYTES(last) && memory < end;
+    };
+    const bool same = Py_REFCNT(last) == 1 && PyArray_TYPE(last) == guards::typeNumber(result.dtype) &&
+                      PyArray_NDIM(last) == result.rank && PyArray_CHKFLAGS(last, NPY_ARRAY_OWNDATA) &&
+                      std::equal(result.shape, result.shape + result.rank, PyArray_DIMS(last)) &&
+                      std::equal(result.strides, result.strides + result.rank, PyArray_STRIDES(last));
+    if (same && !liesIn(left) && !liesIn(right)) return context.buffers[result.buffer] = PyArray_DATA(last);
+  }
+  const bool unlocked = policy_.isUnlocked();
+  if (unlocked) policy_.lock();
+  PyObject* array =
+      PyArray_SimpleNew(result.rank, reinterpret_cast<const npy_intp*>(result.shape), guards::typeNumber(result.dtype));
+  const bool good = array && hasLayout(reinterpret_cast<PyArrayObject*>(array), result);
+  if (good) {
+    context.buffers[result.buffer] = PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));
+    Py_XSETREF(arrays_[result.buffer], reinterpret_cast<PyArrayObject*>(array));
+  } else {
+    Py_XDECREF(array);
+    PyErr_Clear();
+  }
+  if (unlocked) policy_.unlock();
+  return good ? context.buffers[result.buffer] : nullptr;
 }
 
 bool LibraryHost::drawUniform(const capture::LibraryCall& site, int number, runtime::Context& context) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings/call_policy.h"
+#include "bindings/direct_products.h"
 #include "bindings/draws.h"
 #include "bindings/error_state.h"
 #include "cpython/numpy_api.h"
@@ -24,6 +25,7 @@ namespace fw::bindings {
 struct LibraryCalls {
   runtime::Calls calls;
   std::vector<capture::LibraryCall> sites;
+  std::vector<std::optional<DirectProduct>> products;  ///< by site
   // Guarded by the GIL:
   mutable bool reported = false;  ///< that a function answered something else than its rule says
   /// Arrays that the operands of a call were shown as, for the next one: [call][operand], some null.
@@ -71,6 +73,11 @@ class LibraryHost : public runtime::Host {
                  runtime::Context& context, const Arguments& arguments);
   bool makeWithLock(runtime::Context& context, int number);
   bool take(PyObject* item, const runtime::CallArray& wanted, runtime::Context& context, const Arguments& arguments);
+  /// A product without a call of Python; false if that cannot be.
+  bool multiply(const DirectProduct& product, int number, runtime::Context& context);
+  /// Memory for a result that is an array: that of the last one, if nobody else has it and no operand lies in it.
+  void* memoryFor(const runtime::CallArray& result, runtime::Context& context, const runtime::CallArray& left,
+                  const runtime::CallArray& right);
   /// One float without a call of Python; false if that cannot be.
   bool drawUniform(const capture::LibraryCall& site, int number, runtime::Context& context);
   /// A number of Python's.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpython/ref.h"
+#include "graph/dtype.h"
 #include "graph/error_rules.h"
 #include "guards/source.h"
 
@@ -47,6 +48,13 @@ struct LibraryItem {
 /// The function only reads its arguments, but for a generator, keeps none of them, and answers new arrays. What its
 /// node's type says of the results is checked when it has returned.
 struct LibraryCall {
+  /// What needs no call of Python's.
+  enum class Direct : uint8_t {
+    kNo,
+    kUniform,  ///< one float drawn from [0, 1)
+    kMatmul,   ///< np.matmul of vectors and matrices of one type
+    kDot,      ///< np.dot of two vectors of one inexact type
+  };
   cpython::Ref function;
   std::vector<LibraryArgument> positional;
   std::vector<std::pair<cpython::Ref, LibraryArgument>> keywords;  ///< names are interned strings
@@ -59,7 +67,8 @@ struct LibraryCall {
   graph::ErrorRules errors;        ///< what becomes of conditions that it raises
   bool watched = false;            ///< it may give warnings, other than of floating-point conditions
   bool guessed = false;            ///< what it answers has been told from examples: something else is nobody's mistake
-  bool uniform = false;            ///< it draws one float from [0, 1)
+  Direct direct = Direct::kNo;
+  graph::DType type = {};  ///< of the operands of a product that is computed directly
 };
 
 }  // namespace fw::capture

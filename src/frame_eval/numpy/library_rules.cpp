@@ -1,6 +1,7 @@
 // What NumPy's own functions answer: types, shapes and layouts of their results, from those of their arguments. A
 // function that is a row here runs inside of compiled code; whatever a rule does not know is refused, so that Python
 // calls the function between two regions.
+#include "absl/algorithm/container.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/device.h"
@@ -229,13 +230,27 @@ Value* slide(Bound& a, const char* mode) {
 
 namespace handlers {
 
+/// A product of vectors and matrices that NumPy's own loop can be asked for.
+Value* productValue(Bound& a, ValueId left, ValueId right, SymShape shape, LibraryCall::Direct how, int mostAxes) {
+  const DType l = dtypeOf(a, left), r = dtypeOf(a, right);
+  Value* value = libraryValue(a, freshType(graph::promote(l, r), std::move(shape)));
+  LibraryCall& call = a.trace.libraryCalls.back();
+  const auto isArray = [](const LibraryArgument& argument) { return argument.kind == LibraryArgument::Kind::kArray; };
+  const bool plain = call.positional.size() == 2 && call.keywords.empty() && absl::c_all_of(call.positional, isArray);
+  const int axes = std::max(typeOf(a, left).rank(), typeOf(a, right).rank());
+  if (a.trace.onDevice() || !plain || l != r || axes > mostAxes) return value;
+  call.direct = how;
+  call.type = l;
+  return value;
+}
+
 Value* matmul(Bound& a) {
   const ValueId left = arrayOf(a, "x1"), right = arrayOf(a, "x2");
   checkStack(a.trace, left);
   checkStack(a.trace, right);
   SymShape shape = productShape(a.trace, left, right);
   if (Value* small = smallProduct(a.trace, functionOf(a).get(), left, right, shape)) return small;
-  return libraryValue(a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), std::move(shape)));
+  return productValue(a, left, right, std::move(shape), LibraryCall::Direct::kMatmul, 2);
 }
 
 Value* dot(Bound& a) {
@@ -249,7 +264,9 @@ Value* dot(Bound& a) {
     if (i + 2 != r.size() && r.size() > 1) shape.push_back(r[i]);
   const bool stacks = l.size() > 2 || r.size() > 2;  // dot() combines those, and does not pair them
   if (Value* small = stacks ? nullptr : smallProduct(a.trace, functionOf(a).get(), left, right, shape)) return small;
-  return libraryValue(a, freshType(graph::promote(dtypeOf(a, left), dtypeOf(a, right)), std::move(shape)));
+  const bool blas = graph::isInexact(dtypeOf(a, left)) && dtypeOf(a, left) != DType::kF16;
+  const auto how = blas ? LibraryCall::Direct::kDot : LibraryCall::Direct::kNo;
+  return productValue(a, left, right, std::move(shape), how, 1);
 }
 
 Value* inner(Bound& a) {

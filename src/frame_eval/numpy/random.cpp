@@ -161,7 +161,8 @@ Value* drawFloats(Bound& a) {
   const bool one = !shape;
   Value* number = drawn(a, dtype, std::move(shape), true);
   constexpr std::string_view kUniform[] = {"Generator.random", "RandomState.random", "RandomState.random_sample"};
-  a.trace.libraryCalls.back().uniform = one && std::ranges::find(kUniform, a.function) != std::end(kUniform);
+  if (one && std::ranges::find(kUniform, a.function) != std::end(kUniform))
+    a.trace.libraryCalls.back().direct = LibraryCall::Direct::kUniform;
   return number;
 }
 
@@ -174,7 +175,7 @@ Value* drawOfShape(Bound& a) {
   }
   const bool one = shape.empty();
   Value* number = drawn(a, DType::kF64, one ? std::nullopt : std::optional(std::move(shape)), true);
-  a.trace.libraryCalls.back().uniform = one && a.function == "RandomState.rand";
+  if (one && a.function == "RandomState.rand") a.trace.libraryCalls.back().direct = LibraryCall::Direct::kUniform;
   return number;
 }
 

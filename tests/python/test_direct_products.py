@@ -1,0 +1,150 @@
+"""Products of vectors and matrices by the loops of NumPy's functions (bindings/direct_products.h): bits, reports, memory."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import compare
+import fusewire
+
+SHAPES = [((0,), (0,)), ((1,), (1,)), ((2,), (2,)), ((17,), (17,)), ((100,), (100,)),
+          ((0, 2), (2,)), ((1, 18), (18,)), ((20, 18), (18,)), ((20, 1), (1,)), ((3, 0), (0,)),
+          ((2,), (2, 0)), ((18,), (18, 1)), ((18,), (18, 20)), ((1,), (1, 20)),
+          ((1, 18), (18, 1)), ((20, 18), (18, 19)), ((20, 1), (1, 19)), ((20, 2), (2, 1)), ((3, 0), (0, 4))]
+
+
+def layouts(rng, shape, dtype):
+    """Arrays of this shape in several layouts."""
+
+    def numbers(shape):
+        x = 10 * rng.standard_normal(shape)
+        return (x + 1j * rng.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
+
+    yield numbers(shape)
+    yield numbers(shape)[tuple(slice(None, None, -1) for _ in shape)]
+    yield numbers([2 * n for n in shape])[tuple(slice(None, None, 2) for _ in shape)]
+    yield numbers(shape[::-1]).T
+    if shape[0]:
+        yield np.broadcast_to(numbers(shape)[:1], shape)
+
+
+def products(a, b):
+    r = a @ b
+    for _ in range(3):
+        r = r + a @ b
+    return r, np.matmul(b.T, a.T)
+
+
+def dots(a, b):
+    return np.dot(a, b) + 0, a.dot(b), np.dot(b, b)
+
+
+@pytest.mark.parametrize("dtype", "?bhilefdFD")
+@pytest.mark.parametrize("function", [products, dots])
+def test_bits(function, dtype):
+    rng = np.random.default_rng(1)
+    for left, right in SHAPES:
+        for a, b in itertools.product(layouts(rng, left, np.dtype(dtype)), layouts(rng, right, np.dtype(dtype))):
+            if function is dots and len(left) + len(right) > 2:
+                continue
+            compiled = fusewire.compile(function, economy=False)
+            with np.errstate(all="ignore"):
+                for expected, result in zip(function(a, b), compiled(a, b)):
+                    compare.assert_same_value(expected, result, 0)
+
+
+def steps(a, x, n):
+    lengths = []
+    for _ in range(n):
+        x = a @ x
+        x = x / np.sqrt(x @ x)
+        lengths.append(np.dot(x, x))
+    return x, lengths
+
+
+def test_what_numpy_reports():
+    """inf * 0 in a product is Python's to warn of, as often as it does; np.dot is silent."""
+    compiled = fusewire.compile(steps, economy=False)
+    rng = np.random.default_rng(2)
+    for bad in (None, np.inf, np.nan, 1e200):
+        a, x = rng.random((20, 20)), rng.random(20)
+        if bad is not None:
+            a[3, 4] = bad
+            x[4] = 0
+        seen = []
+        for function in (steps, compiled):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                seen.append((function(a, x, 4), [(str(w.message), w.lineno) for w in caught]))
+        compare.assert_same_value(seen[0][0], seen[1][0], 0)
+        assert seen[0][1] == seen[1][1]
+        with np.errstate(all="raise"):
+            errors = []
+            for function in (steps, compiled):
+                try:
+                    errors.append(repr(function(a, x, 4)))
+                except FloatingPointError as e:
+                    errors.append(str(e))
+            assert errors[0] == errors[1]
+
+
+def kept(a, x, n):
+    """Results that are still there when the same call is made again."""
+    before, all_of_them = x, []
+    for i in range(n):
+        after = a @ before
+        change = after - before
+        all_of_them.append(after)
+        before = after
+        if i % 2:
+            before = before - change
+    return after, change, np.array(all_of_them)
+
+
+def test_results_of_turns_are_apart():
+    compiled = fusewire.compile(kept, economy=False)
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 5, 40):
+        a, x = rng.random((18, 18)) / 9, rng.random(18)
+        for expected, result in zip(kept(a, x, n), compiled(a, x, n)):
+            compare.assert_same_value(expected, result, 0)
+
+
+def handed_out(a, x):
+    one, other = a @ x, a @ x
+    return one, other, one[2:], x
+
+
+def test_results_belong_to_who_gets_them():
+    compiled = fusewire.compile(handed_out, economy=False)
+    a, x = np.random.default_rng(4).random((20, 20)), np.arange(20.0)
+    results = [compiled(a, x) for _ in range(4)]
+    for one, other, part, same in results:
+        assert one.flags.owndata and one.base is None and same is x
+        one[:] = 0
+        assert part.base is one and not part.any() and other.all()
+
+
+def test_threads():
+    compiled = fusewire.compile(steps, economy=False)
+    rng = np.random.default_rng(5)
+    inputs = [(rng.random((20, 20)), rng.random(20), 300) for _ in range(4)]
+    expected = [steps(*given) for given in inputs]
+    results = [None] * len(inputs)
+
+    def run(i):
+        for _ in range(5):
+            results[i] = compiled(*inputs[i])
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one, other in zip(expected, results):
+        compare.assert_same_value(one, other, 0)
