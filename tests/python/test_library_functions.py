@@ -472,3 +472,20 @@ def test_examples_of_einsum_take_no_longer_than_they_may(subscripts):
     result = compiled(*operands)
     assert time.perf_counter() - begin < 1.5
     assert np.array_equal(result, contract(*operands))
+
+
+@pytest.mark.parametrize("call", ["norm(x)", "norm(x, 2)", "norm(x, 'fro')", "norm(x, axis=0)", "norm(x, 2, -1)", "norm(x, 1, axis=0)", "norm(x, axis=1, keepdims=True)",
+                                  "norm(x, keepdims=True)", "norm(x, axis=(0,))", "norm(x, np.inf, 0)", "norm(x, 1)"])
+def test_norms(call):
+    scope = {"np": np, "norm": np.linalg.norm}
+    exec(f"def f(x): return {call} * 2", scope)
+    rng = np.random.default_rng(6)
+    for dtype in "dfFle":
+        for shape in [(1,), (2,), (17,), (300,), (3, 4), (20, 30), (1, 1), (0,)]:
+            whole = (9 * rng.standard_normal([2 * n for n in shape])).astype(dtype)
+            part = whole[tuple(slice(None, None, 2) for _ in shape)]
+            for x in (part.copy(), part, part.T, part[::-1]):
+                outcome = compare.run(scope["f"], (x,))
+                compiled = fusewire.compile(scope["f"], economy=False)
+                for _ in range(2):
+                    compare.assert_same_outcome(outcome, compare.run(compiled, (x,)))

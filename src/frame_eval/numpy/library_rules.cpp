@@ -6,6 +6,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/library.h"
+#include "frame_eval/numpy/norms.h"
 #include "frame_eval/numpy/small_products.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -411,6 +412,7 @@ Value* norm(Bound& a) {
   notEmpty(a, node);
   const int rank = typeOf(a, node).rank();
   if (!absent(a["ord"]) && !a["ord"]->isConstant()) a.refuse("ord");
+  if (Value* sums = type == dtypeOf(a, node) ? normBySums(a) : nullptr) return sums;
   if (constantFlag(a, "keepdims", false)) a.refuse("keepdims");
   if (absent(a["axis"])) {
     if (!absent(a["ord"]) && rank > 2) raises("norm: improper number of dimensions");
