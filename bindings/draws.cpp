@@ -82,16 +82,20 @@ Draws::Kept& Draws::streamOf(PyObject* generator) {
   return kept_[at];
 }
 
-void Draws::begin(PyObject* generator) {
+void Draws::begin(PyObject* generator) { begun(generator); }
+
+Draws::Kept& Draws::begun(PyObject* generator) {
   Kept& kept = streamOf(generator);
   // Numbers of others stay theirs.
   if (kept.after && !areSame(kept.after.get(), savedState(generator).get())) kept.before = {};
   kept.after = {};
+  return kept;
 }
 
 bitgen_t* Draws::sourceOf(PyObject* generator) {
-  if (hasOtherThreads()) return nullptr;
-  Kept& kept = streamOf(generator);
+  Kept& kept = begun(generator);
+  alone_ = alone_ || !hasOtherThreads();
+  if (!alone_) return nullptr;
   if (!kept.source) {
     Ref capsule = checked(PyObject_GetAttrString(kept.bits.get(), "capsule"));
     kept.source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
@@ -101,6 +105,7 @@ bitgen_t* Draws::sourceOf(PyObject* generator) {
 }
 
 void Draws::pause() {
+  alone_ = false;
   if (kept_.empty() || !hasOtherThreads()) return;
   for (Kept& kept : kept_)
     if (!kept.after) kept.after = savedState(kept.generator.get());

@@ -20,11 +20,15 @@ class Draws {
  public:
   /// Before a draw: keeps the state of the generator, once. Throws PythonError.
   void begin(PyObject* generator);
-  /// The source of numbers of a generator that was drawn from before, if no other thread may use it meanwhile; else
-  /// null. Throws PythonError.
+  /// The same, and the source of numbers of the generator, if no other thread may use it meanwhile; else null. Throws
+  /// PythonError.
   bitgen_t* sourceOf(PyObject* generator);
   /// Other threads may run from here on, until the next draw.
   void pause();
+  /// No other thread has run since sourceOf(): what it answered may be asked again.
+  bool isAlone() const { return alone_; }
+  /// Other threads may have run.
+  void wake() { alone_ = false; }
   /// Gives the generators the states that they had. Where another thread has drawn in the meantime, the stream goes on
   /// from there: nobody gets a number twice. Leaves an exception that is set as it is.
   void takeBack();
@@ -39,7 +43,9 @@ class Draws {
     bitgen_t* source = nullptr;  ///< lives as long as `bits`
   };
   Kept& streamOf(PyObject* generator);
+  Kept& begun(PyObject* generator);
 
+  bool alone_ = false;  ///< there are no other threads
   absl::InlinedVector<Kept, 1> kept_;
   absl::InlinedVector<std::pair<PyObject*, size_t>, 1> streams_;  ///< of generators, which the call holds: their kept_
 };

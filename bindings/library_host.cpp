@@ -85,7 +85,15 @@ int32_t LibraryHost::call(runtime::Context& context, int number) {
   const auto site = static_cast<size_t>(library_.calls.site(number));
   if (library_.products[site] && multiply(*library_.products[site], number, context)) return 0;
   const bool unlocked = policy_.isUnlocked();
-  if (unlocked) policy_.lock();
+  const std::optional<DirectDraw>& direct = library_.draws[site];
+  if (direct && !unlocked && draws_.isAlone() && !sources_.empty()) {
+    bitgen_t* source = sources_[static_cast<size_t>(number)];
+    if (source && drawFrom(source, *direct, number, context)) return 0;
+  }
+  if (unlocked) {
+    policy_.lock();
+    draws_.wake();
+  }
   policy_.hold();
   const int32_t status = callWithLock(context, number);
   if (unlocked) policy_.unlock();
@@ -97,7 +105,8 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
   if (!site.quiet && !state_) state_.emplace();
   if (state_ && !state_->isEntered()) return declined();
   try {
-    if (site.direct == capture::LibraryCall::Direct::kUniform && drawUniform(site, number, context)) return 0;
+    const std::optional<DirectDraw>& direct = library_.draws[static_cast<size_t>(library_.calls.site(number))];
+    if (direct && drawOne(*direct, number, context)) return 0;
     runtime::Calls::Frame frame(library_.calls, number, context);
     std::vector<std::vector<Ref>>& kept = library_.windows;
     if (kept.empty()) kept.resize(library_.calls.count());
@@ -305,16 +314,22 @@ void* LibraryHost::memoryFor(const CallArray& result, runtime::Context& context,
   return good ? context.buffers[result.buffer] : nullptr;
 }
 
-bool LibraryHost::drawUniform(const capture::LibraryCall& site, int number, runtime::Context& context) {
+bool LibraryHost::drawOne(const DirectDraw& direct, int number, runtime::Context& context) {
+  const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
   const LibraryArgument& self = site.positional[0];
   PyObject* generator = self.kind == LibraryArgument::Kind::kObject ? objects_[self.index] : self.object.get();
-  draws_.begin(generator);
   bitgen_t* source = draws_.sourceOf(generator);
   if (!source) return false;
-  const double drawn = source->next_double(source->state);
-  const CallArray result = runtime::Calls::Frame(library_.calls, number, context).result(0);
-  if (result.buffer >= 0) *static_cast<double*>(result.data) = drawn;
-  return true;
+  sources_.resize(library_.calls.count());
+  sources_[static_cast<size_t>(number)] = source;
+  return drawFrom(source, direct, number, context);
+}
+
+bool LibraryHost::drawFrom(bitgen_t* source, const DirectDraw& direct, int number, runtime::Context& context) {
+  const runtime::Calls::Frame frame(library_.calls, number, context);
+  const CallArray result = frame.result(0);
+  int64_t nobodys = 0;
+  return direct.draw(source, frame, result.buffer < 0 ? &nobodys : result.data);
 }
 
 bool LibraryHost::takeNumber(PyObject* item, const CallArray& wanted) {

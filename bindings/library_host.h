@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings/call_policy.h"
+#include "bindings/direct_draws.h"
 #include "bindings/direct_products.h"
 #include "bindings/draws.h"
 #include "bindings/error_state.h"
@@ -26,6 +27,7 @@ struct LibraryCalls {
   runtime::Calls calls;
   std::vector<capture::LibraryCall> sites;
   std::vector<std::optional<DirectProduct>> products;  ///< by site
+  std::vector<std::optional<DirectDraw>> draws;
   // Guarded by the GIL:
   mutable bool reported = false;  ///< that a function answered something else than its rule says
   /// Arrays that the operands of a call were shown as, for the next one: [call][operand], some null.
@@ -61,7 +63,10 @@ class LibraryHost : public runtime::Host {
 
   void beginAgain() override { takeBackDraws(); }
   /// The run is given up: what it has drawn is put back.
-  void takeBackDraws() { draws_.takeBack(); }
+  void takeBackDraws() {
+    sources_.clear();
+    draws_.takeBack();
+  }
   /// Puts back an exception that must not be lost (KeyboardInterrupt); false if there is none.
   bool restoreError();
 
@@ -78,8 +83,9 @@ class LibraryHost : public runtime::Host {
   /// Memory for a result that is an array: that of the last one, if nobody else has it and no operand lies in it.
   void* memoryFor(const runtime::CallArray& result, runtime::Context& context, const runtime::CallArray& left,
                   const runtime::CallArray& right);
-  /// One float without a call of Python; false if that cannot be.
-  bool drawUniform(const capture::LibraryCall& site, int number, runtime::Context& context);
+  /// One number without a call of Python; false if that cannot be.
+  bool drawOne(const DirectDraw& direct, int number, runtime::Context& context);
+  bool drawFrom(bitgen_t* source, const DirectDraw& direct, int number, runtime::Context& context);
   /// A number of Python's.
   static bool takeNumber(PyObject* item, const runtime::CallArray& wanted);
   int32_t declined();
@@ -90,6 +96,7 @@ class LibraryHost : public runtime::Host {
   PyArrayObject** arrays_;
   PyObject* const* objects_;
   Draws draws_;
+  std::vector<bitgen_t*> sources_;     ///< by call: of single draws that were made
   std::optional<RaisingState> state_;  ///< from the first call that may report on
   cpython::Ref error_;                 ///< an exception that must not be lost
   runtime::Heap heap_;

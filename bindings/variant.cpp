@@ -86,7 +86,10 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->library_.calls = runtime::Calls(*plan, captured.graph);
   v->asksHost_ = !plan->isStraight() || !v->library_.calls.empty();
   v->library_.sites = std::move(captured.libraryCalls);
-  for (const capture::LibraryCall& site : v->library_.sites) v->library_.products.push_back(DirectProduct::of(site));
+  for (const capture::LibraryCall& site : v->library_.sites) {
+    v->library_.products.push_back(DirectProduct::of(site));
+    v->library_.draws.push_back(DirectDraw::of(site));
+  }
   v->bindObjects();
   if (!drawInOrder(plan->steps, v->library_.sites))
     return absl::UnimplementedError("random numbers would be drawn in another order");

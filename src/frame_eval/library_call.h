@@ -1,7 +1,7 @@
 // A call of a library function that stands in compiled code: what the function gets, told by the operands of its node.
 #pragma once
 
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,9 +51,9 @@ struct LibraryCall {
   /// What needs no call of Python's.
   enum class Direct : uint8_t {
     kNo,
-    kUniform,  ///< one float drawn from [0, 1)
-    kMatmul,   ///< np.matmul of vectors and matrices of one type
-    kDot,      ///< np.dot of two vectors of one inexact type
+    kDraw,    ///< one number drawn from a generator, by `method`
+    kMatmul,  ///< np.matmul of vectors and matrices of one type
+    kDot,     ///< np.dot of two vectors of one inexact type
   };
   cpython::Ref function;
   std::vector<LibraryArgument> positional;
@@ -68,7 +68,8 @@ struct LibraryCall {
   bool watched = false;            ///< it may give warnings, other than of floating-point conditions
   bool guessed = false;            ///< what it answers has been told from examples: something else is nobody's mistake
   Direct direct = Direct::kNo;
-  graph::DType type = {};  ///< of the operands of a product that is computed directly
+  std::string_view method;  ///< "Generator.normal", if it draws one number
+  graph::DType type = {};   ///< of the operands of a product that is computed directly
 };
 
 }  // namespace fw::capture

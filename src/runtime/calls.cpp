@@ -40,6 +40,10 @@ class Calls::Builder {
 
   Call build() {
     call_.program = SymProgram(syms_, wanted_);
+    if (call_.program.symbols().empty()) {
+      call_.known.resize(wanted_.size());
+      call_.program.run(nullptr, call_.known.data());
+    }
     return std::move(call_);
   }
 
@@ -101,13 +105,16 @@ Calls::Frame Calls::Frame::ofMade(const Calls& calls, int made, const Context& c
 Calls::Frame::Frame(const Call& call, const Context& context)
     : call_(call),
       context_(context),
-      words_(call.program.resultCount()) {
-  call_.program.run(context.symbols, words_.data());
+      words_(call.known.data()) {
+  if (!call.known.empty()) return;
+  own_.resize(call.program.resultCount());
+  words_ = own_.data();
+  call_.program.run(context.symbols, own_.data());
 }
 
 bool Calls::Frame::bind(size_t result, const int64_t* shape) {
   const Array& array = call_.results[result];
-  const int64_t* wanted = words_.data() + array.words;
+  const int64_t* wanted = words_ + array.words;
   for (int axis = 0; axis < array.rank; ++axis) {
     const int number = array.binds.empty() ? -1 : array.binds[static_cast<size_t>(axis)];
     if (number < 0) {
@@ -125,11 +132,11 @@ bool Calls::Frame::bind(size_t result, const int64_t* shape) {
 }
 
 void Calls::Frame::settle() {
-  if (binds()) call_.program.run(context_.symbols, words_.data());
+  if (binds() && !own_.empty()) call_.program.run(context_.symbols, own_.data());
 }
 
 CallArray Calls::Frame::array(const Array& array) const {
-  const int64_t* shape = words_.data() + array.words;
+  const int64_t* shape = words_ + array.words;
   const int64_t* strides = shape + array.rank;
   char* start = nullptr;
   switch (array.where) {

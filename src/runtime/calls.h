@@ -41,6 +41,7 @@ class Calls {
     std::vector<Array> operands, results;
     std::vector<Size> sizes;
     SymProgram program;
+    std::vector<int64_t> known;  ///< its results, if they depend on nothing
   };
   class Builder;
 
@@ -76,7 +77,8 @@ class Calls {
     CallArray array(const Array& array) const;
     const Call& call_;
     const Context& context_;
-    absl::InlinedVector<int64_t, 24> words_;
+    absl::InlinedVector<int64_t, 24> own_;  ///< empty: the call's, which are known
+    const int64_t* words_;
     uint64_t bound_ = 0;  ///< bits of the sizes that are bound
   };
 

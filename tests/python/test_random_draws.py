@@ -268,3 +268,35 @@ def test_wrong_arguments():
         compiled = fusewire.compile(f, economy=False)
         for seed in range(4):
             assert outcome(compiled, np.random.default_rng(seed), X, 4) == outcome(f, np.random.default_rng(seed), X, 4), draw
+
+
+SINGLE = ["g.random()", "g.standard_normal()", "g.standard_exponential()", "g.standard_exponential(method='inv')", "g.standard_cauchy()",
+          "g.exponential()", "g.exponential(v)", "g.exponential(scale=2)", "g.rayleigh(v)", "g.normal()", "g.normal(v, 1 + v)",
+          "g.normal(scale=v)", "g.normal(i, loc=2) if n < 0 else g.normal(i)", "g.laplace(v)", "g.logistic(0, v)", "g.gumbel(v, i)",
+          "g.lognormal(v)", "g.lognormal(sigma=v, mean=1)", "g.uniform()", "g.uniform(v)", "g.uniform(-v, v)", "g.uniform(low=v, high=n + 1)",
+          "g.uniform(0, i)", "g.integers(n)", "g.integers(i + 1)", "g.integers(-i, n)", "g.integers(high=n + 1, low=i - n)", "g.integers(2**40)",
+          "g.integers(-2**62, 2**62)", "g.integers(2**32)", "g.integers(2**32 - 1)", "g.integers(i, n, endpoint=True)",
+          "g.integers(n, dtype='i4')", "g.integers(n, None)", "g.poisson()", "g.poisson(v)", "g.poisson(20 * v)", "g.poisson(v * i)"]
+SINGLE_OF_STATES = ["g.rand()", "g.random()", "g.random_sample()", "g.uniform(-1, v)", "g.uniform(high=v)", "g.randint(n)", "g.randint(-i, n)",
+                    "g.randint(low=0, high=i + 1)", "g.randint(2**40)", "g.normal(v)", "g.standard_normal()", "g.poisson(v)"]
+
+
+@pytest.mark.parametrize("draw", SINGLE + SINGLE_OF_STATES[2:])
+def test_single_numbers(draw, company):
+    """Those that NumPy's own functions draw without their methods: in turns, with numbers that change as arguments."""
+    f = program("s = []", "t = 0.0", "for i in range(n):", "    v = x[i % 4] * 0.75", f"    d = {draw}", "    t += d", "    s.append(d)",
+                result="s, t, type(d) if n else None, g.random()")
+    makes = [np.random.RandomState] if draw in SINGLE_OF_STATES else [np.random.default_rng, lambda seed: np.random.Generator(np.random.MT19937(seed))]
+    for make in makes:
+        compiled = fusewire.compile(f, economy=False)
+        for seed, n in enumerate((1, 40, 300, 7)):
+            assert outcome(compiled, make(seed), X, n) == outcome(f, make(seed), X, n)
+
+
+@pytest.mark.parametrize("draw", ["g.normal(0, 20.0 - i)", "g.exponential(20.0 - i)", "g.uniform(0, 20 - i)", "g.uniform(0, x[0] / (20 - i))",
+                                  "g.integers(20 - i)", "g.integers(i, 20)", "g.poisson(20.0 - i)", "g.rayleigh(x[0] * (20 - i))", "g.poisson(10.0**i)"])
+def test_wrong_arguments_of_single_numbers(draw, company):
+    f = program("s = 0.0", "for i in range(n):", f"    s += {draw}", result="s")
+    compiled = fusewire.compile(f, economy=False)
+    for seed, n in enumerate((5, 30, 19, 25)):
+        assert outcome(compiled, np.random.default_rng(seed), X, n) == outcome(f, np.random.default_rng(seed), X, n)

@@ -93,6 +93,10 @@ Value* drawn(Bound& a, DType dtype, std::optional<SymShape> shape, bool python) 
   const ValueId result = libraryNode(a.trace, std::move(node), [&](ValueId) {
     return std::vector<ValueType>{freshType(dtype, shape.value_or(SymShape{}))};
   })[0];
+  if (!shape && (dtype == DType::kF64 || dtype == DType::kI64)) {
+    a.trace.libraryCalls.back().direct = LibraryCall::Direct::kDraw;
+    a.trace.libraryCalls.back().method = a.function;
+  }
   if (shape || !python) return a.trace.arrayOrScalar(result);
   if (dtype == DType::kF64) return a.trace.number(ValueKind::kPyFloat, result);
   return DataInts{a.trace}.fromNumber(result);
@@ -158,12 +162,7 @@ Value* drawFloats(Bound& a) {
   if (dtype != DType::kF64 && dtype != DType::kF32) a.refuse("dtype");
   std::optional<SymShape> shape = shapeOfDraw(a, {"dtype", "method"});
   if (!shape && dtype != DType::kF64) a.refuse("a single number of this dtype");
-  const bool one = !shape;
-  Value* number = drawn(a, dtype, std::move(shape), true);
-  constexpr std::string_view kUniform[] = {"Generator.random", "RandomState.random", "RandomState.random_sample"};
-  if (one && std::ranges::find(kUniform, a.function) != std::end(kUniform))
-    a.trace.libraryCalls.back().direct = LibraryCall::Direct::kUniform;
-  return number;
+  return drawn(a, dtype, std::move(shape), true);
 }
 
 Value* drawOfShape(Bound& a) {
@@ -174,9 +173,7 @@ Value* drawOfShape(Bound& a) {
     shape.push_back(one[0]);
   }
   const bool one = shape.empty();
-  Value* number = drawn(a, DType::kF64, one ? std::nullopt : std::optional(std::move(shape)), true);
-  if (one && a.function == "RandomState.rand") a.trace.libraryCalls.back().direct = LibraryCall::Direct::kUniform;
-  return number;
+  return drawn(a, DType::kF64, one ? std::nullopt : std::optional(std::move(shape)), true);
 }
 
 Value* drawInts(Bound& a) { return drawn(a, DType::kI64, shapeOfDraw(a, {}), true); }

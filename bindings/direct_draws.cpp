@@ -1,0 +1,257 @@
+#include "bindings/direct_draws.h"
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstring>
+#include <string_view>
+
+#include "cpython/numpy_api.h"
+#include "cpython/ref.h"
+
+namespace fw::bindings {
+
+using capture::LibraryArgument;
+using capture::LibraryCall;
+using cpython::checked;
+using cpython::Ref;
+
+namespace {
+
+enum class How : uint8_t {
+  kUniform,   ///< from [0, 1)
+  kPlain,     ///< double f(bitgen_t*)
+  kScale,     ///< double f(bitgen_t*, scale), which is not negative
+  kLocScale,  ///< double f(bitgen_t*, location, scale)
+  kRange,     ///< double f(bitgen_t*, low, high - low)
+  kRate,      ///< int64_t f(bitgen_t*, rate)
+  kIntegers,  ///< random_bounded_uint64_fill: from [low, high), or from [0, low)
+  kMasked,    ///< the same by another method, which the legacy generator has
+};
+
+}  // namespace
+
+struct DirectDraw::Row {
+  std::string_view method;
+  How how;
+  const char* function;
+  const char* names[2];  ///< of the parameters
+  double otherwise[2];   ///< what they are if they are not given
+};
+
+namespace {
+
+constexpr double kMostRate = 1e9;
+constexpr char kBounded[] = "random_bounded_uint64_fill";
+constexpr DirectDraw::Row kRows[] = {
+    {"Generator.random", How::kUniform, nullptr, {}, {}},
+    {"RandomState.random", How::kUniform, nullptr, {}, {}},
+    {"RandomState.random_sample", How::kUniform, nullptr, {}, {}},
+    {"RandomState.rand", How::kUniform, nullptr, {}, {}},
+    {"Generator.standard_normal", How::kPlain, "random_standard_normal", {}, {}},
+    {"Generator.standard_exponential", How::kPlain, "random_standard_exponential", {}, {}},
+    {"Generator.standard_cauchy", How::kPlain, "random_standard_cauchy", {}, {}},
+    {"Generator.exponential", How::kScale, "random_exponential", {"scale"}, {1}},
+    {"Generator.rayleigh", How::kScale, "random_rayleigh", {"scale"}, {1}},
+    {"Generator.normal", How::kLocScale, "random_normal", {"loc", "scale"}, {0, 1}},
+    {"Generator.laplace", How::kLocScale, "random_laplace", {"loc", "scale"}, {0, 1}},
+    {"Generator.logistic", How::kLocScale, "random_logistic", {"loc", "scale"}, {0, 1}},
+    {"Generator.gumbel", How::kLocScale, "random_gumbel", {"loc", "scale"}, {0, 1}},
+    {"Generator.lognormal", How::kLocScale, "random_lognormal", {"mean", "sigma"}, {0, 1}},
+    {"Generator.uniform", How::kRange, "random_uniform", {"low", "high"}, {0, 1}},
+    {"RandomState.uniform", How::kRange, "random_uniform", {"low", "high"}, {0, 1}},
+    {"Generator.poisson", How::kRate, "random_poisson", {"lam"}, {1}},
+    {"Generator.integers", How::kIntegers, kBounded, {"low", "high"}, {}},
+    {"RandomState.randint", How::kMasked, kBounded, {"low", "high"}, {}},
+};
+
+bool fromRange(How how) { return how == How::kIntegers || how == How::kMasked; }
+bool isLegacy(const DirectDraw::Row& row) { return row.method.starts_with("RandomState"); }
+
+/// A function of the library of Generator; that of RandomState has the same ones inside.
+void* functionOf(const DirectDraw::Row& row) {
+  const Ref module = checked(PyImport_ImportModule("numpy.random._generator"));
+  const Ref file = checked(PyObject_GetAttrString(module.get(), "__file__"));
+  const char* path = PyUnicode_Check(file.get()) ? PyUnicode_AsUTF8(file.get()) : nullptr;
+  void* library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;  // never closed: it is there as long as Python
+  return library ? dlsym(library, row.function) : nullptr;
+}
+
+bitgen_t* sourceOf(PyObject* generator, const DirectDraw::Row& row) {
+  const Ref bits = checked(PyObject_GetAttrString(generator, isLegacy(row) ? "_bit_generator" : "bit_generator"));
+  const Ref capsule = checked(PyObject_GetAttrString(bits.get(), "capsule"));
+  auto* source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
+  if (!source) throw cpython::PythonError();
+  return source;
+}
+
+/// A constant, or an operand; nullopt where the argument is something else.
+std::optional<DirectDraw::Parameter> parameterOf(const LibraryArgument& argument) {
+  DirectDraw::Parameter parameter;
+  switch (argument.kind) {
+    case LibraryArgument::Kind::kFloat:
+    case LibraryArgument::Kind::kInt:
+    case LibraryArgument::Kind::kScalar: parameter.operand = argument.index; return parameter;
+    case LibraryArgument::Kind::kConstant: break;
+    default: return std::nullopt;
+  }
+  PyObject* object = argument.object.get();
+  if (PyFloat_CheckExact(object)) {
+    parameter.real = PyFloat_AS_DOUBLE(object);
+    return parameter;
+  }
+  if (!PyLong_CheckExact(object)) return std::nullopt;
+  int overflow = 0;
+  parameter.whole = PyLong_AsLongLongAndOverflow(object, &overflow);
+  parameter.real = static_cast<double>(parameter.whole);
+  parameter.isWhole = true;
+  return overflow ? std::nullopt : std::optional(parameter);
+}
+
+bool read(DirectDraw::Parameter& parameter, const runtime::Calls::Frame& frame) {
+  if (parameter.operand < 0) return true;
+  const runtime::CallArray number = frame.operand(static_cast<size_t>(parameter.operand));
+  if (number.dtype == graph::DType::kF64) {
+    parameter.real = *static_cast<const double*>(number.data);
+    return true;
+  }
+  if (number.dtype != graph::DType::kI64) return false;
+  parameter.whole = *static_cast<const int64_t*>(number.data);
+  parameter.real = static_cast<double>(parameter.whole);
+  return parameter.isWhole = true;
+}
+
+}  // namespace
+
+bool DirectDraw::drawWith(bitgen_t* source, const Parameter& first, const Parameter& second, void* out) const {
+  const double a = first.real, b = second.real;
+  auto* number = static_cast<double*>(out);
+  switch (row_->how) {
+    case How::kUniform: *number = source->next_double(source->state); return true;
+    case How::kPlain: *number = reinterpret_cast<double (*)(bitgen_t*)>(function_)(source); return true;
+    case How::kScale:
+      if (std::isnan(a) || std::signbit(a)) return false;
+      *number = reinterpret_cast<double (*)(bitgen_t*, double)>(function_)(source, a);
+      return true;
+    case How::kRate:
+      if (!(a > 0 && a < kMostRate)) return false;
+      *static_cast<int64_t*>(out) = reinterpret_cast<int64_t (*)(bitgen_t*, double)>(function_)(source, a);
+      return true;
+    case How::kLocScale:
+      if (std::isnan(b) || std::signbit(b)) return false;
+      *number = reinterpret_cast<double (*)(bitgen_t*, double, double)>(function_)(source, a, b);
+      return true;
+    case How::kRange:
+      if (!std::isfinite(b - a) || std::signbit(b - a)) return false;
+      *number = reinterpret_cast<double (*)(bitgen_t*, double, double)>(function_)(source, a, b - a);
+      return true;
+    case How::kIntegers:
+    case How::kMasked: break;
+  }
+  if (!first.isWhole || !second.isWhole || first.whole >= second.whole) return false;
+  using Fill = void (*)(bitgen_t*, uint64_t, uint64_t, npy_intp, bool, uint64_t*);
+  const auto low = static_cast<uint64_t>(first.whole), range = static_cast<uint64_t>(second.whole) - 1 - low;
+  reinterpret_cast<Fill>(function_)(source, low, range, 1, row_->how == How::kMasked, static_cast<uint64_t*>(out));
+  return true;
+}
+
+bool DirectDraw::draw(bitgen_t* source, const runtime::Calls::Frame& frame, void* out) const {
+  std::array<Parameter, 2> given = parameters_;
+  return read(given[0], frame) && read(given[1], frame) && drawWith(source, given[0], given[1], out);
+}
+
+namespace {
+
+/// The method and the function draw the same numbers, from generators in the same state: it is what the method calls,
+/// and calls in this way.
+bool agree(const DirectDraw::Row& row, const DirectDraw& direct) {
+  const Ref random = checked(PyImport_ImportModule("numpy.random"));
+  const auto make = [&] {
+    if (isLegacy(row)) return checked(PyObject_CallMethod(random.get(), "RandomState", "i", 29));
+    return checked(PyObject_CallMethod(random.get(), "default_rng", "i", 29));
+  };
+  const Ref one = make(), other = make();
+  bitgen_t* source = sourceOf(other.get(), row);
+  const std::string method(row.method.substr(row.method.find('.') + 1));
+  for (int i = 0; i < 40; ++i) {
+    DirectDraw::Parameter a{.real = 0.25}, b{.real = 1.5};
+    if (fromRange(row.how)) a = {.whole = -3, .isWhole = true}, b = {.whole = int64_t{1} << (i + 1), .isWhole = true};
+    const bool single = row.how == How::kScale || row.how == How::kRate;
+    if (single) a.real = 1.5;
+    const Ref answer = row.how == How::kUniform || row.how == How::kPlain
+                           ? checked(PyObject_CallMethod(one.get(), method.c_str(), nullptr))
+                       : single ? checked(PyObject_CallMethod(one.get(), method.c_str(), "d", a.real))
+                       : fromRange(row.how)
+                           ? checked(PyObject_CallMethod(one.get(), method.c_str(), "LL", a.whole, b.whole))
+                           : checked(PyObject_CallMethod(one.get(), method.c_str(), "dd", a.real, b.real));
+    union {
+      double real;
+      int64_t whole;
+    } drawn = {};
+    if (!direct.drawWith(source, a, b, &drawn)) return false;
+    if (fromRange(row.how) || row.how == How::kRate) {
+      const Ref index = checked(PyNumber_Index(answer.get()));
+      if (PyLong_AsLongLong(index.get()) != drawn.whole) return false;
+    } else if (!PyFloat_Check(answer.get()) || PyFloat_AS_DOUBLE(answer.get()) != drawn.real) {
+      return false;
+    }
+  }
+  const Ref last = checked(PyObject_CallMethod(one.get(), "random", nullptr));
+  return PyFloat_Check(last.get()) && PyFloat_AS_DOUBLE(last.get()) == source->next_double(source->state);
+}
+
+/// What is known of the functions of the rows. Guarded by the GIL.
+struct Known {
+  bool looked = false;
+  bool good = false;
+  void* function = nullptr;
+};
+Known known[std::size(kRows)];
+
+}  // namespace
+
+std::optional<DirectDraw> DirectDraw::of(const LibraryCall& site) {
+  if (site.direct != LibraryCall::Direct::kDraw) return std::nullopt;
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.method == site.method; });
+  if (row == std::end(kRows)) return std::nullopt;
+  Known& found = known[row - kRows];
+  DirectDraw draw;
+  draw.row_ = row;
+  if (!std::exchange(found.looked, true)) {
+    try {
+      draw.function_ = found.function = row->function ? functionOf(*row) : nullptr;
+      found.good = (found.function || !row->function) && agree(*row, draw);
+    } catch (const cpython::PythonError&) {
+      PyErr_Clear();
+    }
+  }
+  if (!found.good) return std::nullopt;
+  draw.function_ = found.function;
+  const LibraryArgument* given[2] = {};
+  const size_t most = row->names[0] == nullptr ? 0 : row->names[1] == nullptr ? 1 : 2;
+  if (site.positional.size() > 1 + most) return std::nullopt;
+  for (size_t i = 1; i < site.positional.size(); ++i) given[i - 1] = &site.positional[i];
+  for (const auto& [name, argument] : site.keywords) {
+    const char* text = PyUnicode_AsUTF8(name.get());
+    size_t at = 0;
+    while (at < most && (!text || std::strcmp(text, row->names[at]) != 0)) ++at;
+    if (at < most) given[at] = &argument;
+    const bool left = argument.kind == LibraryArgument::Kind::kConstant && argument.object.get() == Py_None;
+    if (at == most && !left) return std::nullopt;
+  }
+  for (size_t i = 0; i < most; ++i) {
+    const bool none =
+        given[i] && given[i]->kind == LibraryArgument::Kind::kConstant && given[i]->object.get() == Py_None;
+    draw.parameters_[i].real = row->otherwise[i];
+    if (!given[i] || (none && fromRange(row->how))) continue;
+    const auto parameter = parameterOf(*given[i]);
+    if (!parameter) return std::nullopt;
+    draw.parameters_[i] = *parameter;
+  }
+  const bool one = fromRange(row->how) && draw.parameters_[1].operand < 0 && !draw.parameters_[1].isWhole;
+  if (one) draw.parameters_ = {Parameter{.isWhole = true}, draw.parameters_[0]};
+  return draw;
+}
+
+}  // namespace fw::bindings
