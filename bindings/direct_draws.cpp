@@ -43,7 +43,7 @@ namespace {
 
 constexpr double kMostRate = 1e9;
 constexpr char kBounded[] = "random_bounded_uint64_fill";
-constexpr DirectDraw::Row kRows[] = {
+constexpr DirectDraw::Row kDrawRows[] = {
     {"Generator.random", How::kUniform, nullptr, {}, {}},
     {"RandomState.random", How::kUniform, nullptr, {}, {}},
     {"RandomState.random_sample", How::kUniform, nullptr, {}, {}},
@@ -206,16 +206,16 @@ struct Known {
   bool good = false;
   void* function = nullptr;
 };
-Known known[std::size(kRows)];
+Known known[std::size(kDrawRows)];
 
 }  // namespace
 
 std::optional<DirectDraw> DirectDraw::of(const LibraryCall& site) {
   if (site.direct != LibraryCall::Direct::kDraw) return std::nullopt;
   const auto* row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.method == site.method; });
-  if (row == std::end(kRows)) return std::nullopt;
-  Known& found = known[row - kRows];
+      std::find_if(std::begin(kDrawRows), std::end(kDrawRows), [&](const Row& r) { return r.method == site.method; });
+  if (row == std::end(kDrawRows)) return std::nullopt;
+  Known& found = known[row - kDrawRows];
   DirectDraw draw;
   draw.row_ = row;
   if (!std::exchange(found.looked, true)) {

@@ -83,7 +83,7 @@ std::string nameOf(const capture::LibraryCall& site) {
 
 int32_t LibraryHost::call(runtime::Context& context, int number) {
   const auto site = static_cast<size_t>(library_.calls.site(number));
-  if (library_.products[site] && multiply(*library_.products[site], number, context)) return 0;
+  if (library_.loops[site] && runLoop(*library_.loops[site], number, context)) return 0;
   const bool unlocked = policy_.isUnlocked();
   const std::optional<DirectDraw>& direct = library_.draws[site];
   if (direct && !unlocked && draws_.isAlone() && !sources_.empty()) {
@@ -258,15 +258,21 @@ bool LibraryHost::take(PyObject* item, const CallArray& wanted, runtime::Context
   return true;
 }
 
-bool LibraryHost::multiply(const DirectProduct& product, int number, runtime::Context& context) {
+bool LibraryHost::runLoop(const DirectLoop& loop, int number, runtime::Context& context) {
   const runtime::Calls::Frame frame(library_.calls, number, context);
   const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
-  const CallArray left = frame.operand(static_cast<size_t>(site.positional[0].index));
-  const CallArray right = frame.operand(static_cast<size_t>(site.positional[1].index));
-  const CallArray result = frame.result(0);
-  if (result.buffer < 0) return false;
-  void* out = result.rank == 0 ? result.data : memoryFor(result, context, left, right);
-  return out && product.compute(left, right, result, out);
+  absl::InlinedVector<CallArray, 2> operands, results;
+  absl::InlinedVector<void*, 2> out;
+  for (const LibraryArgument& argument : site.positional)
+    operands.push_back(frame.operand(static_cast<size_t>(argument.index)));
+  for (size_t i = 0; i < frame.resultCount(); ++i) {
+    const CallArray result = frame.result(i);
+    void* memory = result.buffer < 0 ? nullptr : result.rank == 0 ? result.data : memoryFor(result, context, operands);
+    if (!memory) return false;
+    results.push_back(result);
+    out.push_back(memory);
+  }
+  return loop.compute(operands, results, out);
 }
 
 namespace {
@@ -284,8 +290,7 @@ std::pair<const char*, const char*> extentOf(const CallArray& array) {
 
 }  // namespace
 
-void* LibraryHost::memoryFor(const CallArray& result, runtime::Context& context, const CallArray& left,
-                             const CallArray& right) {
+void* LibraryHost::memoryFor(const CallArray& result, runtime::Context& context, absl::Span<const CallArray> operands) {
   if (PyArrayObject* last = arrays_[result.buffer]) {
     const char* memory = PyArray_BYTES(last);
     const auto liesIn = [&](const CallArray& operand) {
@@ -296,7 +301,7 @@ void* LibraryHost::memoryFor(const CallArray& result, runtime::Context& context,
                       PyArray_NDIM(last) == result.rank && PyArray_CHKFLAGS(last, NPY_ARRAY_OWNDATA) &&
                       std::equal(result.shape, result.shape + result.rank, PyArray_DIMS(last)) &&
                       std::equal(result.strides, result.strides + result.rank, PyArray_STRIDES(last));
-    if (same && !liesIn(left) && !liesIn(right)) return context.buffers[result.buffer] = PyArray_DATA(last);
+    if (same && std::ranges::none_of(operands, liesIn)) return context.buffers[result.buffer] = PyArray_DATA(last);
   }
   const bool unlocked = policy_.isUnlocked();
   if (unlocked) policy_.lock();

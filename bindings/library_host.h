@@ -10,7 +10,7 @@
 
 #include "bindings/call_policy.h"
 #include "bindings/direct_draws.h"
-#include "bindings/direct_products.h"
+#include "bindings/direct_loops.h"
 #include "bindings/draws.h"
 #include "bindings/error_state.h"
 #include "cpython/numpy_api.h"
@@ -26,7 +26,7 @@ namespace fw::bindings {
 struct LibraryCalls {
   runtime::Calls calls;
   std::vector<capture::LibraryCall> sites;
-  std::vector<std::optional<DirectProduct>> products;  ///< by site
+  std::vector<std::optional<DirectLoop>> loops;  ///< by site
   std::vector<std::optional<DirectDraw>> draws;
   // Guarded by the GIL:
   mutable bool reported = false;  ///< that a function answered something else than its rule says
@@ -78,11 +78,11 @@ class LibraryHost : public runtime::Host {
                  runtime::Context& context, const Arguments& arguments);
   bool makeWithLock(runtime::Context& context, int number);
   bool take(PyObject* item, const runtime::CallArray& wanted, runtime::Context& context, const Arguments& arguments);
-  /// A product without a call of Python; false if that cannot be.
-  bool multiply(const DirectProduct& product, int number, runtime::Context& context);
+  /// Without a call of Python; false if that cannot be.
+  bool runLoop(const DirectLoop& loop, int number, runtime::Context& context);
   /// Memory for a result that is an array: that of the last one, if nobody else has it and no operand lies in it.
-  void* memoryFor(const runtime::CallArray& result, runtime::Context& context, const runtime::CallArray& left,
-                  const runtime::CallArray& right);
+  void* memoryFor(const runtime::CallArray& result, runtime::Context& context,
+                  absl::Span<const runtime::CallArray> operands);
   /// One number without a call of Python; false if that cannot be.
   bool drawOne(const DirectDraw& direct, int number, runtime::Context& context);
   bool drawFrom(bitgen_t* source, const DirectDraw& direct, int number, runtime::Context& context);

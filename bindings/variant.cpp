@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->asksHost_ = !plan->isStraight() || !v->library_.calls.empty();
   v->library_.sites = std::move(captured.libraryCalls);
   for (const capture::LibraryCall& site : v->library_.sites) {
-    v->library_.products.push_back(DirectProduct::of(site));
+    v->library_.loops.push_back(DirectLoop::of(site));
     v->library_.draws.push_back(DirectDraw::of(site));
   }
   v->bindObjects();

@@ -51,9 +51,9 @@ struct LibraryCall {
   /// What needs no call of Python's.
   enum class Direct : uint8_t {
     kNo,
-    kDraw,    ///< one number drawn from a generator, by `method`
-    kMatmul,  ///< np.matmul of vectors and matrices of one type
-    kDot,     ///< np.dot of two vectors of one inexact type
+    kDraw,  ///< one number drawn from a generator, by `method`: "Generator.normal"
+    kLoop,  ///< a generalised ufunc of NumPy's, named `method`, of operands and results of one type: "matmul"
+    kDot,   ///< np.dot of two vectors of one inexact type
   };
   cpython::Ref function;
   std::vector<LibraryArgument> positional;
@@ -68,8 +68,8 @@ struct LibraryCall {
   bool watched = false;            ///< it may give warnings, other than of floating-point conditions
   bool guessed = false;            ///< what it answers has been told from examples: something else is nobody's mistake
   Direct direct = Direct::kNo;
-  std::string_view method;  ///< "Generator.normal", if it draws one number
-  graph::DType type = {};   ///< of the operands of a product that is computed directly
+  std::string_view method;  ///< of `direct`
+  graph::DType type = {};   ///< of what kLoop and kDot compute
 };
 
 }  // namespace fw::capture

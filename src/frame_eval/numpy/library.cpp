@@ -190,4 +190,22 @@ Value* quietValue(Bound& a, ValueType result) {
   return a.trace.arrayOrScalar(decidingCall(a, false, [&](ValueId) { return std::vector{std::move(result)}; })[0]);
 }
 
+void directly(Bound& a, LibraryCall::Direct how, std::string_view method, DType type, size_t count) {
+  LibraryCall& call = a.trace.libraryCalls.back();
+  const auto isArray = [](const LibraryArgument& argument) { return argument.kind == Kind::kArray; };
+  const bool plain = call.positional.size() == count && std::ranges::all_of(call.positional, isArray);
+  if (a.trace.onDevice() || !plain || !call.keywords.empty()) return;
+  call.direct = how;
+  call.method = method;
+  call.type = type;
+}
+
+void solvedDirectly(Bound& a, std::string_view method, std::initializer_list<ValueId> nodes) {
+  const ValueType& first = a.trace.graph().type(*nodes.begin());
+  const auto isOfType = [&](ValueId node) { return a.trace.graph().type(node).dtype == first.dtype; };
+  const bool isDouble = first.dtype == DType::kF64 || first.dtype == DType::kC128;
+  if (first.rank() == 2 && isDouble && std::ranges::all_of(nodes, isOfType))
+    directly(a, LibraryCall::Direct::kLoop, method, first.dtype, nodes.size());
+}
+
 }  // namespace fw::capture::numpy

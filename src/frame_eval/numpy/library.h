@@ -38,6 +38,10 @@ std::vector<ValueId> decidingCall(Bound& a, bool tuple, const MakeResults& makeR
 Value* libraryValue(Bound& a, ValueType result);
 /// The same of a function that moves, compares or counts, so that it has nothing to report of floating-point numbers.
 Value* quietValue(Bound& a, ValueType result);
+/// The call that was added last needs none of Python's (LibraryCall::Direct), if its arguments are `count` arrays.
+void directly(Bound& a, LibraryCall::Direct how, std::string_view method, DType type, size_t count);
+/// The same of a solver of matrices, which computes in double precision.
+void solvedDirectly(Bound& a, std::string_view method, std::initializer_list<ValueId> nodes);
 /// The function that is called, or the method as a function.
 cpython::Ref functionOf(const Bound& a);
 /// A packed array in C order.

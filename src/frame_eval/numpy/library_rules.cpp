@@ -1,7 +1,6 @@
 // What NumPy's own functions answer: types, shapes and layouts of their results, from those of their arguments. A
 // function that is a row here runs inside of compiled code; whatever a rule does not know is refused, so that Python
 // calls the function between two regions.
-#include "absl/algorithm/container.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/device.h"
@@ -231,27 +230,17 @@ Value* slide(Bound& a, const char* mode) {
 
 namespace handlers {
 
-/// A product of vectors and matrices that NumPy's own loop can be asked for.
-Value* productValue(Bound& a, ValueId left, ValueId right, SymShape shape, LibraryCall::Direct how, int mostAxes) {
-  const DType l = dtypeOf(a, left), r = dtypeOf(a, right);
-  Value* value = libraryValue(a, freshType(graph::promote(l, r), std::move(shape)));
-  LibraryCall& call = a.trace.libraryCalls.back();
-  const auto isArray = [](const LibraryArgument& argument) { return argument.kind == LibraryArgument::Kind::kArray; };
-  const bool plain = call.positional.size() == 2 && call.keywords.empty() && absl::c_all_of(call.positional, isArray);
-  const int axes = std::max(typeOf(a, left).rank(), typeOf(a, right).rank());
-  if (a.trace.onDevice() || !plain || l != r || axes > mostAxes) return value;
-  call.direct = how;
-  call.type = l;
-  return value;
-}
-
 Value* matmul(Bound& a) {
   const ValueId left = arrayOf(a, "x1"), right = arrayOf(a, "x2");
   checkStack(a.trace, left);
   checkStack(a.trace, right);
   SymShape shape = productShape(a.trace, left, right);
   if (Value* small = smallProduct(a.trace, functionOf(a).get(), left, right, shape)) return small;
-  return productValue(a, left, right, std::move(shape), LibraryCall::Direct::kMatmul, 2);
+  const DType l = dtypeOf(a, left), r = dtypeOf(a, right);
+  const bool stacks = typeOf(a, left).rank() > 2 || typeOf(a, right).rank() > 2;
+  Value* value = libraryValue(a, freshType(graph::promote(l, r), std::move(shape)));
+  if (l == r && !stacks) directly(a, LibraryCall::Direct::kLoop, "matmul", l, 2);
+  return value;
 }
 
 Value* dot(Bound& a) {
@@ -265,9 +254,11 @@ Value* dot(Bound& a) {
     if (i + 2 != r.size() && r.size() > 1) shape.push_back(r[i]);
   const bool stacks = l.size() > 2 || r.size() > 2;  // dot() combines those, and does not pair them
   if (Value* small = stacks ? nullptr : smallProduct(a.trace, functionOf(a).get(), left, right, shape)) return small;
-  const bool blas = graph::isInexact(dtypeOf(a, left)) && dtypeOf(a, left) != DType::kF16;
-  const auto how = blas ? LibraryCall::Direct::kDot : LibraryCall::Direct::kNo;
-  return productValue(a, left, right, std::move(shape), how, 1);
+  const DType type = dtypeOf(a, left);
+  const bool blas = type == dtypeOf(a, right) && graph::isInexact(type) && type != DType::kF16;
+  Value* value = libraryValue(a, freshType(graph::promote(type, dtypeOf(a, right)), std::move(shape)));
+  if (blas && l.size() == 1 && r.size() == 1) directly(a, LibraryCall::Direct::kDot, "", type, 2);
+  return value;
 }
 
 Value* inner(Bound& a) {
@@ -316,7 +307,9 @@ Value* kron(Bound& a) {
 Value* squareResult(Bound& a) {
   const ValueId node = inOrder(a, "a");
   square(a, node);
-  return libraryValue(a, freshType(solverType(a, {node}), shapeOf(a.trace, node)));
+  Value* value = libraryValue(a, freshType(solverType(a, {node}), shapeOf(a.trace, node)));
+  solvedDirectly(a, a.function == "np.linalg.inv" ? "inv" : "cholesky_lo", {node});
+  return value;
 }
 
 Value* solve(Bound& a) {
@@ -325,13 +318,18 @@ Value* solve(Bound& a) {
   if (typeOf(a, left).rank() != 2 || b.empty() || b.size() > 2) a.refuse("stacks");
   if (a.trace.onDevice() && b.size() == 2) a.refuse("a matrix on a device, whose result is in F order");
   if (!sameSize(a.trace, square(a, left), b[0])) raises("solve: the sizes differ");
-  return libraryValue(a, freshType(solverType(a, {left, right}), b));
+  const std::string_view method = b.size() == 1 ? "solve1" : "solve";
+  Value* value = libraryValue(a, freshType(solverType(a, {left, right}), b));
+  solvedDirectly(a, method, {left, right});
+  return value;
 }
 
 Value* determinant(Bound& a) {
   const ValueId node = inOrder(a, "a");
   square(a, node);
-  return libraryValue(a, freshType(solverType(a, {node}), withoutLast(shapeOf(a.trace, node), 2)));
+  Value* value = libraryValue(a, freshType(solverType(a, {node}), withoutLast(shapeOf(a.trace, node), 2)));
+  solvedDirectly(a, "det", {node});
+  return value;
 }
 
 Value* signAndLogOfDeterminant(Bound& a) {
@@ -346,7 +344,10 @@ Value* signAndLogOfDeterminant(Bound& a) {
 Value* hermitianEigenvalues(Bound& a) {
   const ValueId node = inOrder(a, "a");
   square(a, node);
-  return libraryValue(a, freshType(graph::realOf(solverType(a, {node})), withoutLast(shapeOf(a.trace, node), 1)));
+  const DType type = graph::realOf(solverType(a, {node}));
+  Value* value = libraryValue(a, freshType(type, withoutLast(shapeOf(a.trace, node), 1)));
+  solvedDirectly(a, "eigvalsh_lo", {node});
+  return value;
 }
 
 Value* hermitianEigen(Bound& a) {
@@ -354,9 +355,10 @@ Value* hermitianEigen(Bound& a) {
   square(a, node);
   const DType type = solverType(a, {node});
   const SymShape shape = shapeOf(a.trace, node);
-  return tupleOf(a,
-                 libraryCall(a, {freshType(graph::realOf(type), withoutLast(shape, 1)), freshType(type, shape)}, true),
-                 "EighResult");
+  const auto parts =
+      libraryCall(a, {freshType(graph::realOf(type), withoutLast(shape, 1)), freshType(type, shape)}, true);
+  solvedDirectly(a, "eigh_lo", {node});
+  return tupleOf(a, parts, "EighResult");
 }
 
 Value* qr(Bound& a) {

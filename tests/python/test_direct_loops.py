@@ -148,3 +148,31 @@ def test_threads():
         thread.join()
     for one, other in zip(expected, results):
         compare.assert_same_value(one, other, 0)
+
+
+SOLVERS = ["np.linalg.inv(a)", "np.linalg.det(a)", "np.linalg.solve(a, b)", "np.linalg.solve(a, b[:, None])", "np.linalg.solve(a, a @ a)",
+           "np.linalg.cholesky(a)", "np.linalg.eigvalsh(a)", "np.linalg.eigh(a)[0]", "np.linalg.eigh(a)[1]", "np.linalg.eigh(a, 'U')[0]"]
+
+
+@pytest.mark.parametrize("call", SOLVERS)
+def test_solvers(call):
+    """In turns of which one has no answer, or has conditions to report: with exceptions and warnings of Python's."""
+    scope = {"np": np}
+    exec(f"def f(s, b, kept):\n    for i in range(len(s)):\n        a = s[i]\n        kept.append({call})\n    return np.array(kept)", scope)
+    rng = np.random.default_rng(7)
+    for dtype in "dDf":
+        for n in (1, 3, 60):
+            x = rng.standard_normal((4, n, n)) * 3
+            stack = (x @ x.transpose(0, 2, 1) + np.eye(n) * n).astype(dtype)
+            singular, bad, large, negative = stack.copy(), stack.copy(), stack.copy(), stack.copy()
+            singular[2] = 1 if n > 1 else 0
+            negative[1] *= -1
+            bad[1, 0, 0] = np.nan
+            large[3] *= 1e30 if dtype == "f" else 1e300
+            other = np.asfortranarray(stack.transpose(0, 2, 1))
+            for given in (stack, singular, bad, large, negative, other, stack[::-1, ::-1, ::-1], stack[:0]):
+                compiled = fusewire.compile(scope["f"], economy=False)
+                b = rng.standard_normal(n).astype(dtype)
+                for _ in range(2):
+                    expected, result = compare.run(scope["f"], (given, b, [])), compare.run(compiled, (given, b, []))
+                    compare.assert_same_outcome(expected, result)

@@ -1,0 +1,174 @@
+#include "bindings/direct_loops.h"
+
+#include <xmmintrin.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "absl/container/inlined_vector.h"
+#include "cpython/numpy_names.h"
+#include "cpython/ref.h"
+#include "guards/array_layout.h"
+
+namespace fw::bindings {
+
+using capture::LibraryCall;
+using cpython::checked;
+using cpython::Ref;
+using runtime::CallArray;
+
+namespace {
+
+/// Steps that may be made without letting other threads run, as NumPy does for long calls.
+constexpr double kMostSteps = 1 << 17;
+
+constexpr unsigned kInvalid = _MM_EXCEPT_INVALID;
+constexpr unsigned kAll = kInvalid | _MM_EXCEPT_DIV_ZERO | _MM_EXCEPT_OVERFLOW | _MM_EXCEPT_UNDERFLOW;
+
+/// A generalised ufunc, and what the function around it reports of floating-point conditions: solvers only that there
+/// is no answer.
+struct LoopRow {
+  std::string_view name;
+  const char* module;
+  unsigned reported;
+};
+constexpr char kLinalg[] = "numpy.linalg._umath_linalg";
+constexpr LoopRow kLoopRows[] = {
+    {"matmul", "numpy", kAll},          {"det", kLinalg, kAll},         {"inv", kLinalg, kInvalid},
+    {"solve", kLinalg, kInvalid},       {"solve1", kLinalg, kInvalid},  {"cholesky_lo", kLinalg, kInvalid},
+    {"eigvalsh_lo", kLinalg, kInvalid}, {"eigh_lo", kLinalg, kInvalid},
+};
+
+/// The number of the loop for operands and results of one type; -1 if there is none.
+int loopOf(const PyUFuncObject* ufunc, int type) {
+  for (int i = 0; i < ufunc->ntypes; ++i) {
+    const char* types = ufunc->types + i * ufunc->nargs;
+    if (ufunc->functions[i] && std::all_of(types, types + ufunc->nargs, [&](char own) { return own == type; }))
+      return i;
+  }
+  return -1;
+}
+
+/// The sizes of the core dimensions, and the strides of all operands along theirs: those of length one do not move.
+class CoreSizes {
+ public:
+  explicit CoreSizes(const PyUFuncObject* ufunc)
+      : ufunc_(ufunc),
+        sizes_(static_cast<size_t>(ufunc->core_num_dim_ix) + 1, -1),
+        steps_(static_cast<size_t>(ufunc->nargs), 0) {
+    sizes_[0] = 1;  // times
+  }
+
+  /// False if the array does not fit.
+  bool add(int operand, const CallArray& array) {
+    const int axes = ufunc_->core_num_dims[operand];
+    int missing = axes - array.rank, axis = 0;
+    for (int i = 0; i < axes; ++i) {
+      const int dimension = ufunc_->core_dim_ixs[ufunc_->core_offsets[operand] + i];
+      const bool left = missing > 0 && ufunc_->core_dim_flags[dimension] & UFUNC_CORE_DIM_CAN_IGNORE;
+      if (!left && axis == array.rank) return false;
+      const npy_intp size = left ? 1 : array.shape[axis];
+      npy_intp& known = sizes_[static_cast<size_t>(dimension) + 1];
+      if (known >= 0 && known != size) return false;
+      known = size;
+      steps_.push_back(size == 1 ? 0 : array.strides[axis]);
+      left ? --missing : ++axis;
+    }
+    return axis == array.rank;
+  }
+
+  /// As many as there can be, for products and solvers of matrices.
+  double steps() const {
+    double most = 1, product = 1;
+    for (const npy_intp size : sizes_) {
+      product *= static_cast<double>(size);
+      most = std::max(most, static_cast<double>(size));
+    }
+    return sizes_.size() > 3 ? product : most * most * most;
+  }
+
+  bool isEmpty() const { return std::find(sizes_.begin(), sizes_.end(), 0) != sizes_.end(); }
+  const npy_intp* sizes() const { return sizes_.data(); }
+  const npy_intp* strides() const { return steps_.data(); }
+
+ private:
+  const PyUFuncObject* ufunc_;
+  absl::InlinedVector<npy_intp, 4> sizes_;
+  absl::InlinedVector<npy_intp, 12> steps_;
+};
+
+}  // namespace
+
+std::optional<DirectLoop> DirectLoop::of(const LibraryCall& site) {
+  DirectLoop loop;
+  const int type = guards::typeNumber(site.type);
+  if (site.direct == LibraryCall::Direct::kDot) {
+    PyArray_Descr* descr = PyArray_DescrFromType(type);
+    loop.dot_ = PyDataType_GetArrFuncs(descr)->dotfunc;
+    Py_DECREF(descr);
+    return loop.dot_ ? std::optional(loop) : std::nullopt;
+  }
+  if (site.direct != LibraryCall::Direct::kLoop) return std::nullopt;
+  const auto* row =
+      std::find_if(std::begin(kLoopRows), std::end(kLoopRows), [&](const LoopRow& r) { return r.name == site.method; });
+  if (row == std::end(kLoopRows)) return std::nullopt;
+  try {
+    const Ref module = checked(PyImport_ImportModule(row->module));
+    const Ref found = checked(PyObject_GetAttrString(module.get(), std::string(row->name).c_str()));
+    if (!cpython::isUfunc(found.get())) return std::nullopt;
+    loop.ufunc_ = reinterpret_cast<PyUFuncObject*>(found.get());
+  } catch (const cpython::PythonError&) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const bool own = site.function.get() == reinterpret_cast<const PyObject*>(loop.ufunc_) || row->module == kLinalg;
+  loop.loop_ = loop.ufunc_->core_enabled && own ? loopOf(loop.ufunc_, type) : -1;
+  loop.reported_ = row->reported;
+  return loop.loop_ >= 0 ? std::optional(loop) : std::nullopt;
+}
+
+bool DirectLoop::compute(absl::Span<const CallArray> operands, absl::Span<const CallArray> results,
+                         absl::Span<void* const> out) const {
+  // Conditions that stand from before are others' to report.
+  const unsigned before = _mm_getcsr();
+  if (before & _MM_EXCEPT_MASK) _mm_setcsr(before & ~_MM_EXCEPT_MASK);
+  const bool done = dot_ ? dot(operands[0], operands[1], out[0]) : run(operands, results, out);
+  const unsigned after = _mm_getcsr();
+  if (after != before) _mm_setcsr(before);
+  return done && !(after & reported_);
+}
+
+bool DirectLoop::run(absl::Span<const CallArray> operands, absl::Span<const CallArray> results,
+                     absl::Span<void* const> out) const {
+  if (static_cast<int>(operands.size()) != ufunc_->nin || static_cast<int>(results.size()) != ufunc_->nout)
+    return false;
+  CoreSizes core(ufunc_);
+  absl::InlinedVector<char*, 4> memory;
+  for (const CallArray& operand : operands) {
+    if (!core.add(static_cast<int>(memory.size()), operand)) return false;
+    memory.push_back(static_cast<char*>(operand.data));
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!core.add(static_cast<int>(memory.size()), results[i])) return false;
+    memory.push_back(static_cast<char*>(out[i]));
+  }
+  const bool product = reported_ == kAll && ufunc_->nin == 2;
+  if (core.steps() > kMostSteps || (core.isEmpty() && !product)) return false;
+  void* data = ufunc_->data ? ufunc_->data[loop_] : nullptr;
+  ufunc_->functions[loop_](memory.data(), core.sizes(), core.strides(), data);
+  return true;
+}
+
+/// np.dot reports nothing. It multiplies vectors of one element in another way, and copies those that do not go
+/// forwards element by element.
+bool DirectLoop::dot(const CallArray& left, const CallArray& right, void* out) const {
+  const int64_t size = left.shape[0];
+  if (size < 2 || static_cast<double>(size) > kMostSteps || right.shape[0] != size) return false;
+  const int64_t item = graph::itemSize(left.dtype);
+  for (const int64_t stride : {left.strides[0], right.strides[0]})
+    if (stride <= 0 || stride % item != 0) return false;
+  dot_(left.data, left.strides[0], right.data, right.strides[0], out, size, nullptr);
+  return true;
+}
+
+}  // namespace fw::bindings

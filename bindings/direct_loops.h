@@ -1,0 +1,39 @@
+// Products of vectors and matrices, inverses, solutions: by the loops that NumPy's own functions run on them, in the
+// way that they run them: the same bits, without what stands around the loops, which takes longer than small matrices
+// do.
+#pragma once
+
+#include <Python.h>
+
+#include <optional>
+
+#include "absl/types/span.h"
+#include "cpython/numpy_api.h"
+#include "frame_eval/library_call.h"
+#include "numpy/ufuncobject.h"
+#include "runtime/calls.h"
+
+namespace fw::bindings {
+
+class DirectLoop {
+ public:
+  /// What computes the calls of the site; nullopt where a call of the function has to. Needs the GIL.
+  static std::optional<DirectLoop> of(const capture::LibraryCall& site);
+
+  /// Writes the results to `out`, which have the sizes and strides of `results`. False: the function is to be called,
+  /// which knows what to report, or does it in another way. Needs no lock.
+  bool compute(absl::Span<const runtime::CallArray> operands, absl::Span<const runtime::CallArray> results,
+               absl::Span<void* const> out) const;
+
+ private:
+  bool run(absl::Span<const runtime::CallArray> operands, absl::Span<const runtime::CallArray> results,
+           absl::Span<void* const> out) const;
+  bool dot(const runtime::CallArray& left, const runtime::CallArray& right, void* out) const;
+
+  const PyUFuncObject* ufunc_ = nullptr;  ///< a generalised one, which lives as long as NumPy; or else
+  int loop_ = 0;                          ///< number of its loop
+  unsigned reported_ = 0;                 ///< conditions that the function looks for, as bits of MXCSR
+  PyArray_DotFunc* dot_ = nullptr;
+};
+
+}  // namespace fw::bindings
