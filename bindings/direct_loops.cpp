@@ -108,6 +108,11 @@ std::optional<DirectLoop> DirectLoop::of(const LibraryCall& site) {
     Py_DECREF(descr);
     return loop.dot_ ? std::optional(loop) : std::nullopt;
   }
+  if (site.direct == LibraryCall::Direct::kMedian) {
+    loop.median_ = medianOf(site.type);
+    loop.reported_ = kAll;
+    return loop.median_ ? std::optional(loop) : std::nullopt;
+  }
   if (site.direct != LibraryCall::Direct::kLoop) return std::nullopt;
   const auto* row =
       std::find_if(std::begin(kLoopRows), std::end(kLoopRows), [&](const LoopRow& r) { return r.name == site.method; });
@@ -132,7 +137,9 @@ bool DirectLoop::compute(absl::Span<const CallArray> operands, absl::Span<const 
   // Conditions that stand from before are others' to report.
   const unsigned before = _mm_getcsr();
   if (before & _MM_EXCEPT_MASK) _mm_setcsr(before & ~_MM_EXCEPT_MASK);
-  const bool done = dot_ ? dot(operands[0], operands[1], out[0]) : run(operands, results, out);
+  const bool done = dot_      ? dot(operands[0], operands[1], out[0])
+                    : median_ ? median_(operands[0], out[0])
+                              : run(operands, results, out);
   const unsigned after = _mm_getcsr();
   if (after != before) _mm_setcsr(before);
   return done && !(after & reported_);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/types/span.h"
+#include "bindings/direct_median.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/library_call.h"
 #include "numpy/ufuncobject.h"
@@ -34,6 +35,7 @@ class DirectLoop {
   int loop_ = 0;                          ///< number of its loop
   unsigned reported_ = 0;                 ///< conditions that the function looks for, as bits of MXCSR
   PyArray_DotFunc* dot_ = nullptr;
+  DirectMedian* median_ = nullptr;
 };
 
 }  // namespace fw::bindings

@@ -51,9 +51,10 @@ struct LibraryCall {
   /// What needs no call of Python's.
   enum class Direct : uint8_t {
     kNo,
-    kDraw,  ///< one number drawn from a generator, by `method`: "Generator.normal"
-    kLoop,  ///< a generalised ufunc of NumPy's, named `method`, of operands and results of one type: "matmul"
-    kDot,   ///< np.dot of two vectors of one inexact type
+    kDraw,    ///< one number drawn from a generator, by `method`: "Generator.normal"
+    kLoop,    ///< a generalised ufunc of NumPy's, named `method`, of operands and results of one type: "matmul"
+    kDot,     ///< np.dot of two vectors of one inexact type
+    kMedian,  ///< np.median of all numbers of an array
   };
   cpython::Ref function;
   std::vector<LibraryArgument> positional;
@@ -69,7 +70,7 @@ struct LibraryCall {
   bool guessed = false;            ///< what it answers has been told from examples: something else is nobody's mistake
   Direct direct = Direct::kNo;
   std::string_view method;  ///< of `direct`
-  graph::DType type = {};   ///< of what kLoop and kDot compute
+  graph::DType type = {};   ///< of the operands of kLoop, kDot and kMedian
 };
 
 }  // namespace fw::capture

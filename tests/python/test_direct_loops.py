@@ -176,3 +176,28 @@ def test_solvers(call):
                 for _ in range(2):
                     expected, result = compare.run(scope["f"], (given, b, [])), compare.run(compiled, (given, b, []))
                     compare.assert_same_outcome(expected, result)
+
+
+def medians(stack, kept):
+    for i in range(len(stack)):
+        kept.append(np.median(stack[i]))
+    return kept
+
+
+@pytest.mark.parametrize("dtype", "bBhHiIlLfd?eD")
+def test_medians(dtype):
+    rng = np.random.default_rng(9)
+    for shape in [(9,), (1,), (2,), (3, 3), (4, 5), (2, 2, 2), (300,), (50, 50), (0,)]:
+        x = rng.integers(0, 100, (3, *shape)).astype(dtype)
+        fractions = (rng.standard_normal((3, *shape)) * 9).astype(dtype) if dtype in "fde" else x
+        nan, zeros, large = fractions.copy(), x.copy() * 0, fractions.copy()
+        if dtype in "fd" and x.size:
+            nan[1, ..., 0] = np.nan
+            zeros[0, ..., ::2] = -0.0
+            large *= np.finfo(dtype).max
+            large[2] = np.finfo(dtype).tiny * fractions[2]
+        for given in (x, fractions, nan, zeros, large, x[:, ..., ::-1], x[:, ..., ::2], np.asfortranarray(x)):
+            compiled = fusewire.compile(medians, economy=False)
+            for _ in range(2):
+                expected, result = compare.run(medians, (given, [])), compare.run(compiled, (given, []))
+                compare.assert_same_outcome(expected, result)

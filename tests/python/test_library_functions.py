@@ -489,3 +489,24 @@ def test_norms(call):
                 compiled = fusewire.compile(scope["f"], economy=False)
                 for _ in range(2):
                     compare.assert_same_outcome(outcome, compare.run(compiled, (x,)))
+
+
+def test_cross_products():
+    """Of vectors of three, in kernels: with the base that NumPy's result has."""
+
+    def chain(a, b):
+        c = np.cross(a, b)
+        return c, np.cross(c, a)[..., 0], np.linalg.norm(c, axis=-1)
+
+    rng = np.random.default_rng(8)
+    for dtype, other in [("d", "d"), ("f", "f"), ("f", "d"), ("l", "l"), ("e", "e"), ("b", "d"), ("?", "?"), ("D", "d")]:
+        for left, right in [((3,), (3,)), ((5, 3), (5, 3)), ((5, 3), (3,)), ((3,), (4, 3)), ((2, 4, 3), (4, 3)), ((0, 3), (0, 3)),
+                            ((5, 2), (5, 2)), ((3,), (2,)), ((1, 3), (5, 3)), ((4, 3), (5, 3))]:
+            a, b = (9 * rng.standard_normal(left)).astype(dtype), (9 * rng.standard_normal(right)).astype(other)
+            for given in ((a, b), (a[::-1], b), (np.asfortranarray(a), b), (a * np.float16(1e4), b)):
+                compiled = fusewire.compile(chain, economy=False)
+                for _ in range(2):
+                    expected, result = compare.run(chain, given), compare.run(compiled, given)
+                    compare.assert_same_outcome(expected, result)
+                    if expected.error is None:
+                        assert result.result[0].base is not None and not result.result[0].flags.owndata

@@ -5,8 +5,8 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/library.h"
-#include "frame_eval/numpy/norms.h"
 #include "frame_eval/numpy/small_products.h"
+#include "frame_eval/numpy/vectors.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -476,7 +476,11 @@ Value* interp(Bound& a) {
 
 Value* convolve(Bound& a) { return slide(a, "full"); }
 Value* correlate(Bound& a) { return slide(a, "valid"); }
-Value* median(Bound& a) { return orderStatistic(a, "a", ""); }
+Value* median(Bound& a) {
+  Value* value = orderStatistic(a, "a", "");
+  directly(a, LibraryCall::Direct::kMedian, "", dtypeOf(a, arrayOf(a, "a")), 1);
+  return value;
+}
 Value* percentile(Bound& a) { return orderStatistic(a, "a", "q"); }
 
 Value* fft(Bound& a) { return fourier(a, Transform::kComplex); }
@@ -577,18 +581,6 @@ Value* take(Bound& a) {
   shape.insert(shape.end(), chosen.begin(), chosen.end());
   shape.insert(shape.end(), from.begin() + static_cast<ptrdiff_t>(axis) + 1, from.end());
   return quietValue(a, freshType(dtypeOf(a, node), std::move(shape)));
-}
-
-Value* cross(Bound& a) {
-  const ValueId left = inOrder(a, "a"), right = inOrder(a, "b");
-  const SymShape l = shapeOf(a.trace, left), r = shapeOf(a.trace, right);
-  if (l.size() != r.size() || l.empty()) a.refuse("arrays of different ranks");
-  for (size_t i = 0; i < l.size(); ++i)
-    if (!sameSize(a.trace, l[i], r[i])) a.refuse("arrays of different shapes");
-  if (!sameSize(a.trace, l.back(), a.trace.syms().constant(3))) a.refuse("vectors that are not of size 3");
-  const DType type = graph::promote(dtypeOf(a, left), dtypeOf(a, right));
-  if (type == DType::kBool) a.refuse("bools");
-  return libraryValue(a, freshType(type, l));
 }
 
 }  // namespace handlers

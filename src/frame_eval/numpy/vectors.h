@@ -1,4 +1,4 @@
-// Norms of vectors that NumPy computes by operations which the graph has.
+// Functions of vectors that NumPy computes by operations which the graph has.
 #pragma once
 
 #include "frame_eval/numpy/binding.h"
