@@ -106,6 +106,7 @@ std::optional<DirectLoop> DirectLoop::of(const LibraryCall& site) {
     PyArray_Descr* descr = PyArray_DescrFromType(type);
     loop.dot_ = PyDataType_GetArrFuncs(descr)->dotfunc;
     Py_DECREF(descr);
+    loop.reported_ = kAll;
     return loop.dot_ ? std::optional(loop) : std::nullopt;
   }
   if (site.direct == LibraryCall::Direct::kMedian) {

@@ -68,7 +68,7 @@ def steps(a, x, n):
 
 
 def test_what_numpy_reports():
-    """inf * 0 in a product is Python's to warn of, as often as it does; np.dot is silent."""
+    """inf * 0 and overflows in a product are Python's to warn of, as often as it does."""
     compiled = fusewire.compile(steps, economy=False)
     rng = np.random.default_rng(2)
     for bad in (None, np.inf, np.nan, 1e200):

@@ -21,7 +21,7 @@ box.g = np.random.default_rng(3)
 """
 GENERATORS = ["g", "g", "g", "h", "box.g"]
 # {g}: a Generator; {s}: a number; {n}: a size; {a}: an array; {c}: a condition
-NUMBERS = ["{g}.random()", "{g}.random()", "{g}.normal()", "{g}.normal({s}, 1.5)", "{g}.uniform(-1, 2)", "{g}.integers(5)", "{g}.integers({n} + 1)", "{g}.poisson(2.0)", "{g}.exponential()", "r.rand()", "r.randn()", "r.randint(4)",
+NUMBERS = ["{g}.random()", "{g}.random()", "{g}.normal()", "{g}.normal({s}, 1.5)", "{g}.uniform(-1, 2)", "{g}.integers(5)", "{g}.integers({n} + 1)", "{g}.poisson(2.0)", "{g}.exponential()", "{g}.standard_normal()", "{g}.uniform({s}, 3)", "{g}.integers(-3, {n} + 2)", "{g}.laplace({s}, 2)", "{g}.lognormal()", "{g}.poisson({s})", "{g}.exponential(scale={s})", "r.uniform(-1, {s})", "r.randint(-3, 9)", "r.rand()", "r.randn()", "r.randint(4)",
            "{g}.choice(4)", "{g}.choice(x)", "s", "s", "x.sum()", "{a}.max()", "0.5", "2", "k", "float({g}.integers(3))"]
 ARRAYS = ["x", "x", "y", "{g}.random(len(x))", "{g}.normal(size=len(x))", "{g}.normal(x)", "{g}.random(x.shape)", "{g}.integers(0, 9, len(x))", "r.rand(len(x))", "r.normal(0, 1, len(x))", "{g}.permutation(x)", "({a} + {a})",
           "({a} * {s})", "({a} - {s})", "np.sqrt(np.abs({a}))", "{g}.choice(x, len(x))", "np.where({a} > {s}, {a}, x)", "({a} / {s})", "{g}.standard_normal(len(x), dtype='f4')"]
