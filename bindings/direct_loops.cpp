@@ -97,6 +97,14 @@ class CoreSizes {
   absl::InlinedVector<npy_intp, 12> steps_;
 };
 
+/// Conditions of the x87 unit, whose bits are those of MXCSR: the C library raises overflows there.
+unsigned conditionsOfX87() {
+  unsigned short status;
+  asm volatile("fnstsw %0" : "=am"(status));
+  return status & kAll;
+}
+void clearX87() { asm volatile("fnclex"); }
+
 }  // namespace
 
 std::optional<DirectLoop> DirectLoop::of(const LibraryCall& site) {
@@ -138,12 +146,13 @@ bool DirectLoop::compute(absl::Span<const CallArray> operands, absl::Span<const 
   // Conditions that stand from before are others' to report.
   const unsigned before = _mm_getcsr();
   if (before & _MM_EXCEPT_MASK) _mm_setcsr(before & ~_MM_EXCEPT_MASK);
+  if (conditionsOfX87()) clearX87();
   const bool done = dot_      ? dot(operands[0], operands[1], out[0])
                     : median_ ? median_(operands[0], out[0])
                               : run(operands, results, out);
   const unsigned after = _mm_getcsr();
   if (after != before) _mm_setcsr(before);
-  return done && !(after & reported_);
+  return done && !((after | conditionsOfX87()) & reported_);
 }
 
 bool DirectLoop::run(absl::Span<const CallArray> operands, absl::Span<const CallArray> results,

@@ -93,6 +93,23 @@ def test_what_numpy_reports():
             assert errors[0] == errors[1]
 
 
+@pytest.mark.parametrize("dtype", "efd")
+def test_overflows(dtype):
+    """Those of half precision are raised by the C library, in another unit of the processor."""
+
+    def rows(m, n):
+        for i in range(n):
+            m[0] = m[1] @ m[:3]
+        return m, m[2] @ m[0, :3].copy().repeat(1) if m.shape[1] == 3 else m
+
+    m = np.full((4, 4), np.finfo(dtype).max / 2, dtype)
+    compiled = fusewire.compile(rows, economy=False)
+    with np.errstate(all="raise"):
+        for given in (m[:, :3], np.asfortranarray(m)[:3, :3]):
+            for n in (4, 20):
+                compare.assert_same_outcome(compare.run(rows, (given.copy(), n)), compare.run(compiled, (given.copy(), n)))
+
+
 def kept(a, x, n):
     """Results that are still there when the same call is made again."""
     before, all_of_them = x, []
