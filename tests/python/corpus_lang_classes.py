@@ -454,7 +454,7 @@ def class_of_same_name_twice(x):
 group("caches")
 
 
-@case(x=[Lazy(numbers(4)), Lazy(numbers(4)), LazySub(numbers(3)), Lazy(numbers(6, "f4"))])
+@case(x=[lambda: Lazy(numbers(4)), lambda: Lazy(numbers(4)), lambda: LazySub(numbers(3)), lambda: Lazy(numbers(6, "f4"))])
 def cached_property_outside(x, y):
     return y * x.total, x.total is x.total, sorted(x.__dict__)
 
