@@ -130,9 +130,25 @@ LibraryNode calledBy(Bound& a, bool tuple) {
   return node;
 }
 
+/// Two arrays of Python's that are one here, since they were computed alike: the bits of a product of a matrix with its
+/// own transpose are others than those with the transpose of its twin.
+void refuseTwins(Trace& trace, const LibraryNode& what) {
+  const graph::Graph& g = trace.graph();
+  absl::InlinedVector<std::pair<const Value*, ValueId>, 4> arrays;
+  for (Value* value : what.positional) {
+    if (value->kind != ValueKind::kArray) continue;
+    const std::pair<const Value*, ValueId> array(value->base ? value->base : value, graph::viewBase(g, value->node));
+    for (const auto& [owner, base] : arrays)
+      if (base == array.second && owner != array.first && g.node(base).op != Op::kInput)
+        unsupported(std::string(what.name) + " of two arrays that were computed alike");
+    arrays.push_back(array);
+  }
+}
+
 }  // namespace
 
 std::vector<ValueId> libraryNode(Trace& trace, LibraryNode what, const MakeResults& makeResults) {
+  if (!what.quiet) refuseTwins(trace, what);
   ArgumentBuilder builder(trace, what.name, what.quiet);
   LibraryCall call{std::move(what.function), {}, {}, what.tuple};
   call.quiet = what.quiet;
