@@ -258,23 +258,6 @@ bool LibraryHost::take(PyObject* item, const CallArray& wanted, runtime::Context
   return true;
 }
 
-bool LibraryHost::runLoop(const DirectLoop& loop, int number, runtime::Context& context) {
-  const runtime::Calls::Frame frame(library_.calls, number, context);
-  const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
-  absl::InlinedVector<CallArray, 2> operands, results;
-  absl::InlinedVector<void*, 2> out;
-  for (const LibraryArgument& argument : site.positional)
-    operands.push_back(frame.operand(static_cast<size_t>(argument.index)));
-  for (size_t i = 0; i < frame.resultCount(); ++i) {
-    const CallArray result = frame.result(i);
-    void* memory = result.buffer < 0 ? nullptr : result.rank == 0 ? result.data : memoryFor(result, context, operands);
-    if (!memory) return false;
-    results.push_back(result);
-    out.push_back(memory);
-  }
-  return loop.compute(operands, results, out);
-}
-
 namespace {
 
 /// From its first byte to the one behind its last.
@@ -288,35 +271,71 @@ std::pair<const char*, const char*> extentOf(const CallArray& array) {
   return {first, last + graph::itemSize(array.dtype)};
 }
 
+/// In C order; null if there is no memory, or the result is in another.
+PyArrayObject* newArray(const CallArray& result) {
+  const auto* shape = reinterpret_cast<const npy_intp*>(result.shape);
+  PyObject* array = PyArray_SimpleNew(result.rank, shape, guards::typeNumber(result.dtype));
+  if (array && hasLayout(reinterpret_cast<PyArrayObject*>(array), result))
+    return reinterpret_cast<PyArrayObject*>(array);
+  PyErr_Clear();
+  Py_XDECREF(array);
+  return nullptr;
+}
+
 }  // namespace
 
-void* LibraryHost::memoryFor(const CallArray& result, runtime::Context& context, absl::Span<const CallArray> operands) {
-  if (PyArrayObject* last = arrays_[result.buffer]) {
-    const char* memory = PyArray_BYTES(last);
-    const auto liesIn = [&](const CallArray& operand) {
-      const auto [first, end] = extentOf(operand);
-      return first < memory + PyArray_NBYTES(last) && memory < end;
-    };
-    const bool same = Py_REFCNT(last) == 1 && PyArray_TYPE(last) == guards::typeNumber(result.dtype) &&
-                      PyArray_NDIM(last) == result.rank && PyArray_CHKFLAGS(last, NPY_ARRAY_OWNDATA) &&
-                      std::equal(result.shape, result.shape + result.rank, PyArray_DIMS(last)) &&
-                      std::equal(result.strides, result.strides + result.rank, PyArray_STRIDES(last));
-    if (same && std::ranges::none_of(operands, liesIn)) return context.buffers[result.buffer] = PyArray_DATA(last);
-  }
+void* LibraryHost::memoryOfLast(const CallArray& result, absl::Span<const CallArray> operands) const {
+  PyArrayObject* last = arrays_[result.buffer];
+  if (!last || Py_REFCNT(last) != 1) return nullptr;
+  const char* memory = PyArray_BYTES(last);
+  const auto liesIn = [&](const CallArray& operand) {
+    const auto [first, end] = extentOf(operand);
+    return first < memory + PyArray_NBYTES(last) && memory < end;
+  };
+  const bool same = PyArray_TYPE(last) == guards::typeNumber(result.dtype) && PyArray_NDIM(last) == result.rank &&
+                    PyArray_CHKFLAGS(last, NPY_ARRAY_OWNDATA) &&
+                    std::equal(result.shape, result.shape + result.rank, PyArray_DIMS(last)) &&
+                    std::equal(result.strides, result.strides + result.rank, PyArray_STRIDES(last));
+  return same && std::ranges::none_of(operands, liesIn) ? PyArray_DATA(last) : nullptr;
+}
+
+/// What the last call has answered is given up when this one is done: operands may lie in it.
+bool LibraryHost::runLoop(const DirectLoop& loop, int number, runtime::Context& context) {
+  const runtime::Calls::Frame frame(library_.calls, number, context);
+  const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
+  absl::InlinedVector<CallArray, 2> operands, results;
+  absl::InlinedVector<void*, 2> out;
+  for (const LibraryArgument& argument : site.positional)
+    operands.push_back(frame.operand(static_cast<size_t>(argument.index)));
+  absl::InlinedVector<std::pair<int, PyArrayObject*>, 2> fresh;
   const bool unlocked = policy_.isUnlocked();
+  bool done = true;
+  for (size_t i = 0; done && i < frame.resultCount(); ++i) {
+    const CallArray result = frame.result(i);
+    void* memory = nullptr;
+    if (result.buffer >= 0) memory = result.rank == 0 ? result.data : memoryOfLast(result, operands);
+    if (!memory && result.buffer >= 0) {
+      if (unlocked) policy_.lock();
+      PyArrayObject* array = newArray(result);
+      if (unlocked) policy_.unlock();
+      if (array) fresh.emplace_back(result.buffer, array);
+      memory = array ? PyArray_DATA(array) : nullptr;
+    }
+    done = memory != nullptr;
+    results.push_back(result);
+    out.push_back(memory);
+  }
+  done = done && loop.compute(operands, results, out);
+  for (size_t i = 0; done && i < results.size(); ++i)
+    if (results[i].rank > 0) context.buffers[results[i].buffer] = out[i];
+  if (fresh.empty()) return done;
   if (unlocked) policy_.lock();
-  PyObject* array =
-      PyArray_SimpleNew(result.rank, reinterpret_cast<const npy_intp*>(result.shape), guards::typeNumber(result.dtype));
-  const bool good = array && hasLayout(reinterpret_cast<PyArrayObject*>(array), result);
-  if (good) {
-    context.buffers[result.buffer] = PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));
-    Py_XSETREF(arrays_[result.buffer], reinterpret_cast<PyArrayObject*>(array));
-  } else {
+  for (auto [buffer, array] : fresh) {
+    if (done) std::swap(arrays_[buffer], array);
     Py_XDECREF(array);
-    PyErr_Clear();
   }
   if (unlocked) policy_.unlock();
-  return good ? context.buffers[result.buffer] : nullptr;
+  return done;
 }
 
 bool LibraryHost::drawOne(const DirectDraw& direct, int number, runtime::Context& context) {

@@ -80,9 +80,9 @@ class LibraryHost : public runtime::Host {
   bool take(PyObject* item, const runtime::CallArray& wanted, runtime::Context& context, const Arguments& arguments);
   /// Without a call of Python; false if that cannot be.
   bool runLoop(const DirectLoop& loop, int number, runtime::Context& context);
-  /// Memory for a result that is an array: that of the last one, if nobody else has it and no operand lies in it.
-  void* memoryFor(const runtime::CallArray& result, runtime::Context& context,
-                  absl::Span<const runtime::CallArray> operands);
+  /// Of the array that the same call has answered last, if it can hold this result, nobody else has it, and no operand
+  /// lies in it; else null.
+  void* memoryOfLast(const runtime::CallArray& result, absl::Span<const runtime::CallArray> operands) const;
   /// One number without a call of Python; false if that cannot be.
   bool drawOne(const DirectDraw& direct, int number, runtime::Context& context);
   bool drawFrom(bitgen_t* source, const DirectDraw& direct, int number, runtime::Context& context);

@@ -132,6 +132,29 @@ def test_results_of_turns_are_apart():
             compare.assert_same_value(expected, result, 0)
 
 
+def powers(a, x, n):
+    p, m = a, x
+    for i in range(n):
+        x = a @ x
+        p = p @ a
+        m, x = x, m
+    return x, p, m, a @ p @ p
+
+
+@pytest.mark.parametrize("size", [17, 40, 130])
+def test_the_result_of_the_last_turn_is_an_operand(size):
+    """It is there until the call is done, and when the call is made by Python after all."""
+    rng = np.random.default_rng(10)
+    compiled = fusewire.compile(powers, economy=False)
+    for bad in (None, 1e300, np.inf):
+        a, x = rng.standard_normal((size, size)) / size**0.5, rng.standard_normal(size)
+        if bad:
+            x[3] = bad
+            a[1, 3] = 1e60
+        for n in (1, 2, 9, 20):
+            compare.assert_same_outcome(compare.run(powers, (a, x, n)), compare.run(compiled, (a, x, n)))
+
+
 def handed_out(a, x):
     one, other = a @ x, a @ x
     return one, other, one[2:], x
