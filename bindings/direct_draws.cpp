@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "bindings/draws.h"
 #include "cpython/numpy_api.h"
 #include "cpython/ref.h"
 
@@ -75,14 +76,6 @@ void* functionOf(const DirectDraw::Row& row) {
   const char* path = PyUnicode_Check(file.get()) ? PyUnicode_AsUTF8(file.get()) : nullptr;
   void* library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : nullptr;  // never closed: it is there as long as Python
   return library ? dlsym(library, row.function) : nullptr;
-}
-
-bitgen_t* sourceOf(PyObject* generator, const DirectDraw::Row& row) {
-  const Ref bits = checked(PyObject_GetAttrString(generator, isLegacy(row) ? "_bit_generator" : "bit_generator"));
-  const Ref capsule = checked(PyObject_GetAttrString(bits.get(), "capsule"));
-  auto* source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
-  if (!source) throw cpython::PythonError();
-  return source;
 }
 
 /// A constant, or an operand; nullopt where the argument is something else.
@@ -171,7 +164,7 @@ bool agree(const DirectDraw::Row& row, const DirectDraw& direct) {
     return checked(PyObject_CallMethod(random.get(), "default_rng", "i", 29));
   };
   const Ref one = make(), other = make();
-  bitgen_t* source = sourceOf(other.get(), row);
+  bitgen_t* source = sourceIn(bitGeneratorOf(other.get()).get());
   const std::string method(row.method.substr(row.method.find('.') + 1));
   for (int i = 0; i < 40; ++i) {
     DirectDraw::Parameter a{.real = 0.25}, b{.real = 1.5};
@@ -206,51 +199,58 @@ struct Known {
   bool good = false;
   void* function = nullptr;
 };
-Known known[std::size(kDrawRows)];
+
+bool isNone(const LibraryArgument* argument) {
+  return argument && argument->kind == LibraryArgument::Kind::kConstant && argument->object.get() == Py_None;
+}
 
 }  // namespace
 
-std::optional<DirectDraw> DirectDraw::of(const LibraryCall& site) {
-  if (site.direct != LibraryCall::Direct::kDraw) return std::nullopt;
-  const auto* row =
-      std::find_if(std::begin(kDrawRows), std::end(kDrawRows), [&](const Row& r) { return r.method == site.method; });
-  if (row == std::end(kDrawRows)) return std::nullopt;
-  Known& found = known[row - kDrawRows];
-  DirectDraw draw;
-  draw.row_ = row;
+bool DirectDraw::findFunction() {
+  static Known known[std::size(kDrawRows)];
+  Known& found = known[row_ - kDrawRows];
   if (!std::exchange(found.looked, true)) {
     try {
-      draw.function_ = found.function = row->function ? functionOf(*row) : nullptr;
-      found.good = (found.function || !row->function) && agree(*row, draw);
+      function_ = found.function = row_->function ? functionOf(*row_) : nullptr;
+      found.good = (found.function || !row_->function) && agree(*row_, *this);
     } catch (const cpython::PythonError&) {
       PyErr_Clear();
     }
   }
-  if (!found.good) return std::nullopt;
-  draw.function_ = found.function;
+  function_ = found.function;
+  return found.good;
+}
+
+bool DirectDraw::findParameters(const LibraryCall& site) {
   const LibraryArgument* given[2] = {};
-  const size_t most = row->names[0] == nullptr ? 0 : row->names[1] == nullptr ? 1 : 2;
-  if (site.positional.size() > 1 + most) return std::nullopt;
+  const size_t most = row_->names[0] == nullptr ? 0 : row_->names[1] == nullptr ? 1 : 2;
+  if (site.positional.size() > 1 + most) return false;
   for (size_t i = 1; i < site.positional.size(); ++i) given[i - 1] = &site.positional[i];
   for (const auto& [name, argument] : site.keywords) {
     const char* text = PyUnicode_AsUTF8(name.get());
     size_t at = 0;
-    while (at < most && (!text || std::strcmp(text, row->names[at]) != 0)) ++at;
+    while (at < most && (!text || std::strcmp(text, row_->names[at]) != 0)) ++at;
     if (at < most) given[at] = &argument;
-    const bool left = argument.kind == LibraryArgument::Kind::kConstant && argument.object.get() == Py_None;
-    if (at == most && !left) return std::nullopt;
+    if (at == most && !isNone(&argument)) return false;
   }
   for (size_t i = 0; i < most; ++i) {
-    const bool none =
-        given[i] && given[i]->kind == LibraryArgument::Kind::kConstant && given[i]->object.get() == Py_None;
-    draw.parameters_[i].real = row->otherwise[i];
-    if (!given[i] || (none && fromRange(row->how))) continue;
+    parameters_[i].real = row_->otherwise[i];
+    if (!given[i] || (isNone(given[i]) && fromRange(row_->how))) continue;
     const auto parameter = parameterOf(*given[i]);
-    if (!parameter) return std::nullopt;
-    draw.parameters_[i] = *parameter;
+    if (!parameter) return false;
+    parameters_[i] = *parameter;
   }
-  const bool one = fromRange(row->how) && draw.parameters_[1].operand < 0 && !draw.parameters_[1].isWhole;
-  if (one) draw.parameters_ = {Parameter{.isWhole = true}, draw.parameters_[0]};
+  const bool one = fromRange(row_->how) && parameters_[1].operand < 0 && !parameters_[1].isWhole;
+  if (one) parameters_ = {Parameter{.isWhole = true}, parameters_[0]};
+  return true;
+}
+
+std::optional<DirectDraw> DirectDraw::of(const LibraryCall& site) {
+  if (site.direct != LibraryCall::Direct::kDraw) return std::nullopt;
+  DirectDraw draw;
+  draw.row_ =
+      std::find_if(std::begin(kDrawRows), std::end(kDrawRows), [&](const Row& r) { return r.method == site.method; });
+  if (draw.row_ == std::end(kDrawRows) || !draw.findFunction() || !draw.findParameters(site)) return std::nullopt;
   return draw;
 }
 

@@ -32,6 +32,9 @@ class DirectDraw {
   bool drawWith(bitgen_t* source, const Parameter& first, const Parameter& second, void* out) const;
 
  private:
+  bool findFunction();
+  bool findParameters(const capture::LibraryCall& site);
+
   const Row* row_ = nullptr;
   void* function_ = nullptr;  ///< null: the generator's own next_double
   std::array<Parameter, 2> parameters_;

@@ -142,42 +142,43 @@ std::optional<DirectLoop> DirectLoop::of(const LibraryCall& site) {
 }
 
 bool DirectLoop::compute(absl::Span<const CallArray> operands, absl::Span<const CallArray> results,
-                         absl::Span<void* const> out) const {
+                         Memory memory) const {
   // Conditions that stand from before are others' to report.
   const unsigned before = _mm_getcsr();
   if (before & _MM_EXCEPT_MASK) _mm_setcsr(before & ~_MM_EXCEPT_MASK);
   if (conditionsOfX87()) clearX87();
-  const bool done = dot_      ? dot(operands[0], operands[1], out[0])
-                    : median_ ? median_(operands[0], out[0])
-                              : run(operands, results, out);
+  bool done = false;
+  if (ufunc_)
+    done = run(operands, results, memory);
+  else if (void* out = memory(results[0]))
+    done = dot_ ? dot(operands[0], operands[1], out) : median_(operands[0], out);
   const unsigned after = _mm_getcsr();
   if (after != before) _mm_setcsr(before);
   return done && !((after | conditionsOfX87()) & reported_);
 }
 
-bool DirectLoop::run(absl::Span<const CallArray> operands, absl::Span<const CallArray> results,
-                     absl::Span<void* const> out) const {
+bool DirectLoop::run(absl::Span<const CallArray> operands, absl::Span<const CallArray> results, Memory memory) const {
   if (static_cast<int>(operands.size()) != ufunc_->nin || static_cast<int>(results.size()) != ufunc_->nout)
     return false;
   CoreSizes core(ufunc_);
-  absl::InlinedVector<char*, 4> memory;
-  for (const CallArray& operand : operands) {
-    if (!core.add(static_cast<int>(memory.size()), operand)) return false;
-    memory.push_back(static_cast<char*>(operand.data));
+  int number = 0;
+  for (const auto& arrays : {operands, results})
+    for (const CallArray& array : arrays)
+      if (!core.add(number++, array)) return false;
+  if (core.steps() > kMostSteps || core.isEmpty()) return false;
+  absl::InlinedVector<char*, 4> places;
+  for (const CallArray& operand : operands) places.push_back(static_cast<char*>(operand.data));
+  for (const CallArray& result : results) {
+    places.push_back(static_cast<char*>(memory(result)));
+    if (!places.back()) return false;
   }
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!core.add(static_cast<int>(memory.size()), results[i])) return false;
-    memory.push_back(static_cast<char*>(out[i]));
-  }
-  const bool product = reported_ == kAll && ufunc_->nin == 2;
-  if (core.steps() > kMostSteps || (core.isEmpty() && !product)) return false;
   void* data = ufunc_->data ? ufunc_->data[loop_] : nullptr;
-  ufunc_->functions[loop_](memory.data(), core.sizes(), core.strides(), data);
+  ufunc_->functions[loop_](places.data(), core.sizes(), core.strides(), data);
   return true;
 }
 
-/// np.dot reports nothing. It multiplies vectors of one element in another way, and copies those that do not go
-/// forwards element by element.
+/// np.dot multiplies vectors of one element in another way, and copies those that do not go forwards element by
+/// element.
 bool DirectLoop::dot(const CallArray& left, const CallArray& right, void* out) const {
   const int64_t size = left.shape[0];
   if (size < 2 || static_cast<double>(size) > kMostSteps || right.shape[0] != size) return false;

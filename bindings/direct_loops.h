@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "bindings/direct_median.h"
 #include "cpython/numpy_api.h"
@@ -21,14 +22,17 @@ class DirectLoop {
   /// What computes the calls of the site; nullopt where a call of the function has to. Needs the GIL.
   static std::optional<DirectLoop> of(const capture::LibraryCall& site);
 
-  /// Writes the results to `out`, which have the sizes and strides of `results`. False: the function is to be called,
+  /// Memory of the sizes and strides of a result; null if there is none.
+  using Memory = absl::FunctionRef<void*(const runtime::CallArray& result)>;
+
+  /// Writes the results to memory that it asks for when it knows that it can. False: the function is to be called,
   /// which knows what to report, or does it in another way. Needs no lock.
   bool compute(absl::Span<const runtime::CallArray> operands, absl::Span<const runtime::CallArray> results,
-               absl::Span<void* const> out) const;
+               Memory memory) const;
 
  private:
   bool run(absl::Span<const runtime::CallArray> operands, absl::Span<const runtime::CallArray> results,
-           absl::Span<void* const> out) const;
+           Memory memory) const;
   bool dot(const runtime::CallArray& left, const runtime::CallArray& right, void* out) const;
 
   const PyUFuncObject* ufunc_ = nullptr;  ///< a generalised one, which lives as long as NumPy; or else

@@ -61,6 +61,17 @@ bool drawBehind(const graph::Steps& steps, absl::Span<const capture::LibraryCall
 
 }  // namespace
 
+Ref bitGeneratorOf(PyObject* generator) {
+  return checked(PyObject_GetAttrString(generator, isLegacy(generator) ? "_bit_generator" : "bit_generator"));
+}
+
+bitgen_t* sourceIn(PyObject* bitGenerator) {
+  const Ref capsule = checked(PyObject_GetAttrString(bitGenerator, "capsule"));
+  auto* source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
+  if (!source) throw cpython::PythonError();
+  return source;
+}
+
 bool drawInOrder(const graph::Steps& steps, absl::Span<const capture::LibraryCall> sites) {
   int last = -1;
   return drawBehind(steps, sites, last);
@@ -69,7 +80,7 @@ bool drawInOrder(const graph::Steps& steps, absl::Span<const capture::LibraryCal
 Draws::Kept& Draws::streamOf(PyObject* generator) {
   for (const auto& [known, stream] : streams_)
     if (known == generator) return kept_[stream];
-  Ref bits = checked(PyObject_GetAttrString(generator, isLegacy(generator) ? "_bit_generator" : "bit_generator"));
+  Ref bits = bitGeneratorOf(generator);
   size_t at = 0;
   while (at < kept_.size() && kept_[at].bits.get() != bits.get()) ++at;
   if (at == kept_.size()) {
@@ -96,11 +107,7 @@ bitgen_t* Draws::sourceOf(PyObject* generator) {
   Kept& kept = begun(generator);
   alone_ = alone_ || !hasOtherThreads();
   if (!alone_) return nullptr;
-  if (!kept.source) {
-    Ref capsule = checked(PyObject_GetAttrString(kept.bits.get(), "capsule"));
-    kept.source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
-    if (!kept.source) throw cpython::PythonError();
-  }
+  if (!kept.source) kept.source = sourceIn(kept.bits.get());
   return kept.source;
 }
 

@@ -15,6 +15,11 @@
 
 namespace fw::bindings {
 
+/// Of a Generator or a RandomState. Throws PythonError.
+cpython::Ref bitGeneratorOf(PyObject* generator);
+/// Lives as long as the bit generator. Throws PythonError.
+bitgen_t* sourceIn(PyObject* bitGenerator);
+
 /// Needs the GIL.
 class Draws {
  public:

@@ -21,19 +21,9 @@ bool isWhole(const graph::Buffer& buffer, const guards::GuardSet& guards, guards
   return found == buffer.shape.size();
 }
 
-struct Range {
-  char *first, *end;
-};
-
-Range extentOf(PyArrayObject* array) {
-  char* data = PyArray_BYTES(array);
-  Range range{data, data + PyArray_ITEMSIZE(array)};
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    if (PyArray_DIM(array, axis) == 0) return {data, data};
-    const npy_intp reach = (PyArray_DIM(array, axis) - 1) * PyArray_STRIDE(array, axis);
-    (reach < 0 ? range.first : range.end) += reach;
-  }
-  return range;
+ByteRange extentOf(PyArrayObject* array) {
+  return reachOf(PyArray_BYTES(array), PyArray_ITEMSIZE(array), PyArray_NDIM(array), PyArray_DIMS(array),
+                 PyArray_STRIDES(array));
 }
 
 PyArrayObject* ownerOf(PyArrayObject* array) {
@@ -44,11 +34,11 @@ PyArrayObject* ownerOf(PyArrayObject* array) {
 
 /// What hangs together with the memory that `first` is a part of. That their owner is an array, and all of one, is not
 /// said: arrays over one buffer object, windows made by as_strided.
-Range joined(std::vector<Range> parts, Range first) {
+ByteRange joined(std::vector<ByteRange> parts, ByteRange first) {
   parts.push_back(first);
-  std::sort(parts.begin(), parts.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
-  Range run = parts.front();
-  for (const Range& part : parts) {
+  std::sort(parts.begin(), parts.end(), [](const ByteRange& a, const ByteRange& b) { return a.first < b.first; });
+  ByteRange run = parts.front();
+  for (const ByteRange& part : parts) {
     if (part.first <= run.end) {
       run.end = std::max(run.end, part.end);
     } else if (first.first < run.end) {
@@ -88,13 +78,13 @@ BufferExtents::BufferExtents(const graph::Plan& plan, guards::GuardSet& guards) 
 
 void BufferExtents::fill(const guards::CallFrame& frame, const ResultBuilder::Call& call) const {
   auto arrayAt = [&](int object) { return reinterpret_cast<PyArrayObject*>(frame.objects[object]); };
-  std::vector<Range> members;
+  std::vector<ByteRange> members;
   for (const int object : members_) members.push_back(extentOf(ownerOf(arrayAt(object))));
   for (size_t b = 0; b < buffers_.size(); ++b) {
     const Memory& memory = buffers_[b];
     if (!memory.asked) continue;
     auto* data = static_cast<char*>(frame.buffers[b]);
-    Range range{data, data + memory.bytes};
+    ByteRange range{data, data + memory.bytes};
     if (memory.object >= 0) {
       PyArrayObject* array = arrayAt(memory.object);
       range = memory.block ? joined(members, extentOf(ownerOf(array))) : extentOf(array);

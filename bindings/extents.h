@@ -9,6 +9,20 @@
 
 namespace fw::bindings {
 
+/// The bytes that an array reaches, from the first to the one behind the last; none if it has no elements.
+struct ByteRange {
+  char *first, *end;
+};
+inline ByteRange reachOf(char* data, int64_t itemSize, int rank, const int64_t* shape, const int64_t* strides) {
+  ByteRange range{data, data + itemSize};
+  for (int axis = 0; axis < rank; ++axis) {
+    if (shape[axis] == 0) return {data, data};
+    const int64_t reach = (shape[axis] - 1) * strides[axis];
+    (reach < 0 ? range.first : range.end) += reach;
+  }
+  return range;
+}
+
 class BufferExtents {
  public:
   /// The arrays of the call become objects of its frames (GuardSet::objects).

@@ -9,6 +9,7 @@
 #include "bindings/buffer_windows.h"
 #include "bindings/call_arguments.h"
 #include "bindings/error_state.h"
+#include "bindings/extents.h"
 #include "bindings/output_memory.h"
 #include "cpython/warning_watch.h"
 #include "graph/dtype.h"
@@ -260,17 +261,6 @@ bool LibraryHost::take(PyObject* item, const CallArray& wanted, runtime::Context
 
 namespace {
 
-/// From its first byte to the one behind its last.
-std::pair<const char*, const char*> extentOf(const CallArray& array) {
-  const char *first = static_cast<const char*>(array.data), *last = first;
-  for (int axis = 0; axis < array.rank; ++axis) {
-    if (array.shape[axis] == 0) return {first, first};
-    const int64_t way = (array.shape[axis] - 1) * array.strides[axis];
-    (way < 0 ? first : last) += way;
-  }
-  return {first, last + graph::itemSize(array.dtype)};
-}
-
 /// In C order; null if there is no memory, or the result is in another.
 PyArrayObject* newArray(const CallArray& result) {
   const auto* shape = reinterpret_cast<const npy_intp*>(result.shape);
@@ -289,7 +279,8 @@ void* LibraryHost::memoryOfLast(const CallArray& result, absl::Span<const CallAr
   if (!last || Py_REFCNT(last) != 1) return nullptr;
   const char* memory = PyArray_BYTES(last);
   const auto liesIn = [&](const CallArray& operand) {
-    const auto [first, end] = extentOf(operand);
+    const auto [first, end] = reachOf(static_cast<char*>(operand.data), graph::itemSize(operand.dtype), operand.rank,
+                                      operand.shape, operand.strides);
     return first < memory + PyArray_NBYTES(last) && memory < end;
   };
   const bool same = PyArray_TYPE(last) == guards::typeNumber(result.dtype) && PyArray_NDIM(last) == result.rank &&
@@ -304,30 +295,29 @@ bool LibraryHost::runLoop(const DirectLoop& loop, int number, runtime::Context& 
   const runtime::Calls::Frame frame(library_.calls, number, context);
   const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
   absl::InlinedVector<CallArray, 2> operands, results;
-  absl::InlinedVector<void*, 2> out;
   for (const LibraryArgument& argument : site.positional)
     operands.push_back(frame.operand(static_cast<size_t>(argument.index)));
+  for (size_t i = 0; i < frame.resultCount(); ++i) results.push_back(frame.result(i));
+  absl::InlinedVector<std::pair<int, void*>, 2> places;
   absl::InlinedVector<std::pair<int, PyArrayObject*>, 2> fresh;
   const bool unlocked = policy_.isUnlocked();
-  bool done = true;
-  for (size_t i = 0; done && i < frame.resultCount(); ++i) {
-    const CallArray result = frame.result(i);
-    void* memory = nullptr;
-    if (result.buffer >= 0) memory = result.rank == 0 ? result.data : memoryOfLast(result, operands);
-    if (!memory && result.buffer >= 0) {
+  const auto memoryFor = [&](const CallArray& result) -> void* {
+    if (result.buffer < 0 || result.rank == 0) return result.buffer < 0 ? nullptr : result.data;
+    void* memory = memoryOfLast(result, operands);
+    if (!memory) {
       if (unlocked) policy_.lock();
       PyArrayObject* array = newArray(result);
       if (unlocked) policy_.unlock();
-      if (array) fresh.emplace_back(result.buffer, array);
-      memory = array ? PyArray_DATA(array) : nullptr;
+      if (!array) return nullptr;
+      fresh.emplace_back(result.buffer, array);
+      memory = PyArray_DATA(array);
     }
-    done = memory != nullptr;
-    results.push_back(result);
-    out.push_back(memory);
-  }
-  done = done && loop.compute(operands, results, out);
-  for (size_t i = 0; done && i < results.size(); ++i)
-    if (results[i].rank > 0) context.buffers[results[i].buffer] = out[i];
+    places.emplace_back(result.buffer, memory);
+    return memory;
+  };
+  const bool done = loop.compute(operands, results, memoryFor);
+  if (done)
+    for (const auto& [buffer, memory] : places) context.buffers[buffer] = memory;
   if (fresh.empty()) return done;
   if (unlocked) policy_.lock();
   for (auto [buffer, array] : fresh) {

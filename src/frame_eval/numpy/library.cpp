@@ -224,4 +224,10 @@ void solvedDirectly(Bound& a, std::string_view method, std::initializer_list<Val
     directly(a, LibraryCall::Direct::kLoop, method, first.dtype, nodes.size());
 }
 
+Value* solverValue(Bound& a, ValueType result, std::string_view method, std::initializer_list<ValueId> nodes) {
+  Value* value = libraryValue(a, std::move(result));
+  solvedDirectly(a, method, nodes);
+  return value;
+}
+
 }  // namespace fw::capture::numpy

@@ -42,6 +42,8 @@ Value* quietValue(Bound& a, ValueType result);
 void directly(Bound& a, LibraryCall::Direct how, std::string_view method, DType type, size_t count);
 /// The same of a solver of matrices, which computes in double precision.
 void solvedDirectly(Bound& a, std::string_view method, std::initializer_list<ValueId> nodes);
+/// The result of such a solver.
+Value* solverValue(Bound& a, ValueType result, std::string_view method, std::initializer_list<ValueId> nodes);
 /// The function that is called, or the method as a function.
 cpython::Ref functionOf(const Bound& a);
 /// A packed array in C order.

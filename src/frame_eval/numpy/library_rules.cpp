@@ -307,9 +307,8 @@ Value* kron(Bound& a) {
 Value* squareResult(Bound& a) {
   const ValueId node = inOrder(a, "a");
   square(a, node);
-  Value* value = libraryValue(a, freshType(solverType(a, {node}), shapeOf(a.trace, node)));
-  solvedDirectly(a, a.function == "np.linalg.inv" ? "inv" : "cholesky_lo", {node});
-  return value;
+  const ValueType result = freshType(solverType(a, {node}), shapeOf(a.trace, node));
+  return solverValue(a, result, a.function == "np.linalg.inv" ? "inv" : "cholesky_lo", {node});
 }
 
 Value* solve(Bound& a) {
@@ -319,17 +318,13 @@ Value* solve(Bound& a) {
   if (a.trace.onDevice() && b.size() == 2) a.refuse("a matrix on a device, whose result is in F order");
   if (!sameSize(a.trace, square(a, left), b[0])) raises("solve: the sizes differ");
   const std::string_view method = b.size() == 1 ? "solve1" : "solve";
-  Value* value = libraryValue(a, freshType(solverType(a, {left, right}), b));
-  solvedDirectly(a, method, {left, right});
-  return value;
+  return solverValue(a, freshType(solverType(a, {left, right}), b), method, {left, right});
 }
 
 Value* determinant(Bound& a) {
   const ValueId node = inOrder(a, "a");
   square(a, node);
-  Value* value = libraryValue(a, freshType(solverType(a, {node}), withoutLast(shapeOf(a.trace, node), 2)));
-  solvedDirectly(a, "det", {node});
-  return value;
+  return solverValue(a, freshType(solverType(a, {node}), withoutLast(shapeOf(a.trace, node), 2)), "det", {node});
 }
 
 Value* signAndLogOfDeterminant(Bound& a) {
@@ -345,9 +340,7 @@ Value* hermitianEigenvalues(Bound& a) {
   const ValueId node = inOrder(a, "a");
   square(a, node);
   const DType type = graph::realOf(solverType(a, {node}));
-  Value* value = libraryValue(a, freshType(type, withoutLast(shapeOf(a.trace, node), 1)));
-  solvedDirectly(a, "eigvalsh_lo", {node});
-  return value;
+  return solverValue(a, freshType(type, withoutLast(shapeOf(a.trace, node), 1)), "eigvalsh_lo", {node});
 }
 
 Value* hermitianEigen(Bound& a) {

@@ -22,8 +22,10 @@ bool isRootOfDot(Bound& a, int rank) {
 
 /// 1 or 2, of norms along one axis that NumPy computes as sums.
 std::optional<int> orderOfVectorNorm(Bound& a) {
-  if (absent(a["axis"]) || a["axis"]->kind != ValueKind::kPyInt && !a["axis"]->isConstant()) return std::nullopt;
-  if (a["axis"]->isConstant() && !PyLong_CheckExact(a["axis"]->object.get())) return std::nullopt;
+  if (absent(a["axis"])) return std::nullopt;
+  const Value* axis = a["axis"];
+  const bool whole = axis->isConstant() ? PyLong_CheckExact(axis->object.get()) != 0 : axis->kind == ValueKind::kPyInt;
+  if (!whole) return std::nullopt;
   if (absent(a["ord"])) return 2;
   if (!PyLong_CheckExact(a["ord"]->object.get())) return std::nullopt;
   const int64_t order = knownInt(a.trace, a["ord"]);
