@@ -350,32 +350,21 @@ Value* OpEmitter::scaleB(DType d, Value* x, Value* n) {
   });
 }
 
-// x * 2^n for any n by three exact-or-final multiplications: two steps bring n into the exponent range, with the
-// downward step short by the precision, so that only the last multiplication can round.
+// x * 2^(n/2) is exact, and the second multiplication rounds, overflows or vanishes once. NaN is x's business.
 Value* OpEmitter::scaleBInSteps(DType d, Value* x, Value* n) {
   llvm::IRBuilder<>& ir = fn_.ir();
   const bool single = d == DType::kF32;
-  const double maxExp = single ? 127 : 1023, minExp = single ? -126 : -1022, downStep = single ? -102 : -969;
   llvm::Type* type = x->getType();
   llvm::Type* integers = shapedLike(ir.getIntNTy(single ? 32 : 64), x);
   auto real = [&](double v) { return llvm::ConstantFP::get(type, v); };
-  Value* steps = n;
-  for (int i = 0; i < 2; ++i) {
-    Value* tooHigh = compare(ScalarOp::kGt, d, steps, real(maxExp));
-    Value* tooLow = compare(ScalarOp::kLt, d, steps, real(minExp));
-    Value* step = ir.CreateSelect(tooHigh, real(maxExp), ir.CreateSelect(tooLow, real(downStep), real(0)));
-    Value* factor = ir.CreateSelect(tooHigh, real(std::ldexp(1.0, int(maxExp))),
-                                    ir.CreateSelect(tooLow, real(std::ldexp(1.0, int(downStep))), real(1)));
-    x = ir.CreateFMul(x, factor);
-    steps = ir.CreateFSub(steps, step);
-  }
-  steps = minMax(ScalarOp::kMinSecond, d, steps, real(maxExp));
-  steps = minMax(ScalarOp::kMaxSecond, d, steps, real(minExp));
   // The low bits of n + 1.5 * 2^(precision - 1) + bias are the biased exponent.
-  const double magic = (single ? 0x1.8p23 : 0x1.8p52) + maxExp;
-  Value* bits = ir.CreateBitCast(ir.CreateFAdd(steps, real(magic)), integers);
-  Value* power = ir.CreateBitCast(ir.CreateShl(bits, single ? 23 : 52), type);
-  return ir.CreateSelect(ir.CreateFCmpUNO(n, n), n, ir.CreateFMul(x, power));
+  const double magic = single ? 0x1.8p23 + 127 : 0x1.8p52 + 1023;
+  const auto power = [&](Value* exponent) {
+    Value* bits = ir.CreateBitCast(ir.CreateFAdd(exponent, real(magic)), integers);
+    return ir.CreateBitCast(ir.CreateShl(bits, single ? 23 : 52), type);
+  };
+  Value* half = ir.CreateUnaryIntrinsic(Intrinsic::rint, ir.CreateFMul(n, real(0.5)));
+  return ir.CreateFMul(ir.CreateFMul(x, power(half)), power(ir.CreateFSub(n, half)));
 }
 
 // --- calls and chunks ----------------------------------------------------------------------------------------------

@@ -183,8 +183,16 @@ TEST(Emit, ScaleB) {
     checkMap(
         "scaleb", {d, DType::kI16}, d,
         [&](KernelBuilder& b, std::vector<Val> v) {
-          Val n = b.op(ScalarOp::kShrArith, v[1], b.constantInt(DType::kI16, 4));
-          return b.op(ScalarOp::kScaleB, v[0], b.cast(n, d));
+          const bool single = d == DType::kF32;
+          const DType bits = single ? DType::kI32 : DType::kI64;
+          const int64_t fraction = single ? 0x7fffff : 0xfffffffffffff, one = single ? 0x3f800000 : 0x3ff0000000000000;
+          Val x = b.op(ScalarOp::kAnd, b.bitcast(v[0], bits), b.constantInt(bits, fraction));
+          x = b.bitcast(b.op(ScalarOp::kOr, x, b.constantInt(bits, one)), d);
+          const int64_t most = single ? 252 : 2044;
+          Val n = b.op(ScalarOp::kShrArith, v[1], b.constantInt(DType::kI16, single ? 7 : 4));
+          n = b.op(ScalarOp::kMaxSecond, n, b.constantInt(DType::kI16, -most));
+          n = b.op(ScalarOp::kMinSecond, n, b.constantInt(DType::kI16, most));
+          return b.op(ScalarOp::kScaleB, x, b.cast(n, d));
         },
         {}, true, false, lengths(), false);
   }
