@@ -392,7 +392,7 @@ int32_t LibraryHost::differs(const capture::LibraryCall& site) {
   return runtime::kStatusDecline;
 }
 
-int32_t LibraryHost::look(runtime::Context&, bool heavy) {
+int32_t LibraryHost::look(runtime::Context& context, bool heavy) {
   // A clock costs more than a short turn: the pause between looks grows while they come too often. Turns of one loop
   // may take very different times, so that of longer ones fewer are left out.
   constexpr std::chrono::microseconds kOften(200), kRarely(2000);
@@ -402,7 +402,7 @@ int32_t LibraryHost::look(runtime::Context&, bool heavy) {
   int32_t& pause = pauses_[heavy ? 1 : 0];
   if (since < kOften) pause = std::min(2 * pause, most);
   if (since > kRarely) pause = 1;
-  untilLook[heavy ? 1 : 0] = pause;
+  context.untilLook[heavy ? 1 : 0] = pause;
   const bool unlocked = policy_.isUnlocked();
   if (unlocked) policy_.lock();
   policy_.hold();

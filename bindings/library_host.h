@@ -102,7 +102,7 @@ class LibraryHost : public runtime::Host {
   runtime::Heap heap_;
   bool mayUnlock_;
   std::chrono::steady_clock::time_point looked_{}, sharedAt_{};
-  int32_t pauses_[2] = {1, 1};  ///< calls of look() that are left out, as Host::untilLook
+  int32_t pauses_[2] = {1, 1};  ///< calls of look() that are left out, as Context::untilLook
 };
 
 }  // namespace fw::bindings

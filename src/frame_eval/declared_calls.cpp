@@ -38,6 +38,11 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
         throw;
       }
     }
+    case Declaration::kAsWithout: {
+      Value* function = args.positional.at(0);
+      args.positional.erase(args.positional.begin());
+      return interpreter.callConstant(function, std::move(args), false);
+    }
     case Declaration::kAssumeConstant: return assumeConstant(object, args);
   }
   return nullptr;

@@ -145,10 +145,11 @@ Value* Interpreter::callRaw(Value* callable, CallArgs args) {
   }
 }
 
-Value* Interpreter::callConstant(Value* callable, CallArgs args) {
+Value* Interpreter::callConstant(Value* callable, CallArgs args, bool asDeclared) {
   PyObject* object = callable->object.get();
   if (isIsCompiling(object)) return trace_.constant(Py_True);
-  if (Value* result = DeclaredCalls{*this, trace_}.call(callable, args)) return result;
+  if (asDeclared)
+    if (Value* result = DeclaredCalls{*this, trace_}.call(callable, args)) return result;
   if (PyObject* inner = unwrapCompiled(object)) return callFunction(trace_.constant(inner), std::move(args));
   if (!PyFunction_Check(object)) {
     bool one = args.positional.size() == 1 && args.keywords.empty();

@@ -127,7 +127,7 @@ class Interpreter : InterpreterState {
   Value *makeMethod(const CallArgs& args), *callFunctionSlot(PyObject* wrapper, const CallArgs& args);
   Value *memberOf(Value* object, const char* name), *orMissing(const std::function<Value*()>& ask);
   Value* callFunction(Value* function, CallArgs args, Value* names = nullptr);
-  Value* callConstant(Value* callable, CallArgs args);
+  Value* callConstant(Value* callable, CallArgs args, bool asDeclared = true);
   Value* callMethod(Value* self, const std::string& name, CallArgs args);
   Value* constantMethod(Value* self, const std::string& name, const CallArgs& args);
   void bind(Frame& frame, Value* function, CallArgs args);

@@ -108,6 +108,14 @@ Value* LibraryCalls::takeWays(PyObject* callable, size_t count, const std::funct
 
 /// By the rule that we have for it, or as a call of the method.
 Value* LibraryCalls::callMethod(Value* self, const std::string& name, CallArgs args) {
+  if (self->kind == ValueKind::kArray) {
+    Ref attribute = cpython::checked(PyUnicode_InternFromString(name.c_str()));
+    PyObject* descriptor = lookUp(trace.typeOf(self), attribute.get());
+    if (descriptor && declarationOf(descriptor).kind == Declaration::kStandsForNumpy) {
+      args.positional.insert(args.positional.begin(), self);
+      return interpreter.callConstant(trace.constant(descriptor), std::move(args));
+    }
+  }
   PyObject* method = self->kind == ValueKind::kArray ? numpy::methodWithExamples(trace, name) : nullptr;
   const auto byRule = [&] {
     if (auto result = numpy::callMethod(trace, self, name, args)) return *result;

@@ -201,6 +201,11 @@ Value* FunctionState::reported() {
 
 Value* FunctionState::times() { return field(offsetof(Context, times)); }
 
+Value* FunctionState::untilLook() {
+  constexpr size_t kOffset = offsetof(Context, untilLook) + sizeof(Context::untilLook[0]);
+  return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(0), kOffset);
+}
+
 Value* FunctionState::progress(size_t offset) {
   return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), field(offsetof(Context, progress)), offset);
 }

@@ -105,6 +105,8 @@ class FunctionState {
   void storeFlags(llvm::Value* array, int64_t index);
   /// Context::times.
   llvm::Value* times();
+  /// Address of what Context::untilLook says of loops that work on more than a few numbers.
+  llvm::Value* untilLook();
   /// Context::reported, as i32.
   llvm::Value* reported();
   /// Address of a field of CommitProgress.

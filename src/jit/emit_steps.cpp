@@ -278,9 +278,16 @@ class StepEmitter {
   }
 
   void leaveIfInterrupted() {
-    llvm::CallInst* status = callHost(kLook, fn_.isOptimized() ? 0 : 1);
-    status->setOnlyAccessesInaccessibleMemOrArgMem();  // not what the loop works on
-    leaveWith(status);
+    if (fn_.isOptimized()) {
+      llvm::CallInst* status = callHost(kLook, 0);
+      status->setOnlyAccessesInaccessibleMemOrArgMem();  // not what the loop works on
+      return leaveWith(status);
+    }
+    llvm::IRBuilder<>& ir = fn_.ir();
+    llvm::Value* at = fn_.untilLook();
+    llvm::Value* left = ir.CreateSub(ir.CreateLoad(ir.getInt32Ty(), at), ir.getInt32(1));
+    ir.CreateStore(left, at);
+    fn_.when(ir.CreateICmpSLE(left, ir.getInt32(0)), [&] { leaveWith(callHost(kLook, 1)); });
   }
 
   void leaveIfDeclined() {

@@ -28,7 +28,7 @@ inline constexpr char kAllocate[] = "fusewire_allocate";
 inline constexpr char kRelease[] = "fusewire_release";
 /// int32_t (Context*, int32_t number): an array that the plan makes on the way. Answers Status bits.
 inline constexpr char kMakeArray[] = "fusewire_make_array";
-/// int32_t (Context*, int32_t heavy): Host::look(), if its time has come.
+/// int32_t (Context*, int32_t heavy): Host::look(). Of heavy ones the caller knows that its time has come.
 inline constexpr char kLook[] = "fusewire_look";
 /// Of a function of kernels/libm.def, for f32 or f64.
 const char* libmSymbol(uint64_t function, graph::DType d);

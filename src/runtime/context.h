@@ -55,6 +55,8 @@ struct Context {
   PartTime* times = nullptr;           ///< by part of the executable's meter; null: nobody watches
   /// Status bits that must be reported: a loop that rewrites inputs is given up where they are up.
   int32_t reported = kStatusInvalid | kStatusDivide | kStatusOverflow | kStatusUnderflow;
+  /// Until Host::look() is called: turns of loops that work on more than a few numbers, and of others strips of turns.
+  int32_t untilLook[2] = {1, 1};
 };
 static_assert(std::is_standard_layout_v<Context> && std::is_standard_layout_v<CommitProgress> &&
               std::is_standard_layout_v<PartTime>);

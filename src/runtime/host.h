@@ -22,12 +22,10 @@ class Host {
   /// made again. Binds the symbols that the call binds. Answers Status bits: anything but 0 ends the run.
   virtual int32_t call(Context& context, int number) = 0;
   /// Looks whether somebody wants the run to end: a signal has come. Status bits, as of call(). Compiled loops ask
-  /// between turns, each kind of them once `untilLook` has come down to 0; look() says when the next time is.
+  /// between turns, each kind of them once Context::untilLook has come down to 0; look() says when the next time is.
   virtual int32_t look(Context&, bool /*heavy*/) { return 0; }
   /// The same run begins once more: what it has drawn is put back.
   virtual void beginAgain() {}
-  /// Of loops whose turns are a few numbers, and of those whose turns are more.
-  int32_t untilLook[2] = {1, 1};
 };
 
 }  // namespace fw::runtime

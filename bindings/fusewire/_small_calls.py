@@ -1,0 +1,157 @@
+"""Functions of NumPy as loops over numbers and views, for arguments of which the call itself takes most of the time.
+
+As in ``_substitutes``: each answers, bit by bit, what NumPy does, and is never run by Python. What it is not made for goes on
+as if nothing stood here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fusewire import _fusewire
+from fusewire._substitutes import _stands_for
+
+_WHOLE = 2**53  # ints up to here are floats as they are
+
+
+def _numpys(function, *args, **kwargs):
+    """The call of ``function`` for which nothing stands."""
+
+
+_fusewire.declare(_numpys, "as_without", None)
+
+
+def _stands_for_method(name: str):
+    """Decorator: for the function of that name, and for the method of arrays."""
+
+    def declare(substitute):
+        _fusewire.declare(getattr(np.ndarray, name), "stands_for_numpy", substitute)
+        return _stands_for(getattr(np, name))(substitute)
+
+    return declare
+
+
+def _is_vector(a) -> bool:
+    return type(a) is np.ndarray and a.ndim == 1 and a.dtype == np.float64
+
+
+def _is_whole(v) -> bool:
+    return isinstance(v, (int, np.int64)) and -_WHOLE <= v <= _WHOLE
+
+
+@_stands_for_method("searchsorted")
+def searchsorted(a, v, side="left", sorter=None):
+    if not (type(a) is np.ndarray and a.ndim == 1 and sorter is None and (side == "left" or side == "right")):
+        return _numpys(np.searchsorted, a, v, side, sorter)
+    if a.dtype == np.float64 and _is_whole(v):
+        v = float(v)
+    if not (a.dtype == np.float64 and isinstance(v, float)) and not (a.dtype == np.int64 and _is_whole(v)):
+        return _numpys(np.searchsorted, a, v, side, sorter)
+    low, high = 0, len(a)
+    while low < high:
+        middle = low + (high - low) // 2
+        at = a[middle]
+        # NaN is above all numbers.
+        if (at < v or (v != v and at == at)) if side == "left" else not (v < at or (at != at and v == v)):
+            low = middle + 1
+        else:
+            high = middle
+    return np.int64(low)
+
+
+@_stands_for(np.interp)
+def interp(x, xp, fp, left=None, right=None, period=None):
+    if not (
+        isinstance(x, float) and _is_vector(xp) and _is_vector(fp) and len(xp) == len(fp) and len(xp) > 1
+        and (left is None or isinstance(left, float)) and (right is None or isinstance(right, float)) and period is None
+    ):
+        return _numpys(np.interp, x, xp, fp, left, right, period)
+    x = np.float64(x)
+    n = len(xp)
+    if x != x:
+        return x
+    if x > xp[n - 1]:
+        return fp[n - 1] if right is None else np.float64(right)
+    if x < xp[0]:
+        return fp[0] if left is None else np.float64(left)
+    # Which of several places is found matters where xp is not sorted: the first ones are asked one by one, then what is near.
+    if n < 5:
+        low = 0
+        while low < n - 1 and x >= xp[low + 1]:
+            low += 1
+    elif x < xp[1]:
+        low = 0
+    elif x < xp[2]:
+        low = 1
+    elif x < xp[3]:
+        low = 2
+    else:
+        low, high = 3, n
+        if n > 10 and x < xp[9]:
+            high = 9
+        while low < high:
+            middle = low + (high - low) // 2
+            if x >= xp[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        low -= 1
+    if low == n - 1 or xp[low] == x:
+        return fp[low]
+    slope = (fp[low + 1] - fp[low]) / (xp[low + 1] - xp[low])
+    y = slope * (x - xp[low]) + fp[low]
+    if y != y:
+        y = slope * (x - xp[low + 1]) + fp[low + 1]
+        if y != y and fp[low] == fp[low + 1]:
+            y = fp[low]
+    return y
+
+
+@_stands_for_method("cumsum")
+def cumsum(a, axis=None, dtype=None, out=None):
+    if not (_is_vector(a) and (axis is None or axis == 0 or axis == -1) and dtype is None and out is None):
+        return _numpys(np.cumsum, a, axis, dtype, out)
+    sums = np.empty(len(a))
+    total = np.float64(-0.0)  # to which adding the first is exact
+    for i in range(len(a)):
+        total = total + a[i]
+        sums[i] = total
+    return sums
+
+
+@_stands_for_method("cumprod")
+def cumprod(a, axis=None, dtype=None, out=None):
+    if not (_is_vector(a) and (axis is None or axis == 0 or axis == -1) and dtype is None and out is None):
+        return _numpys(np.cumprod, a, axis, dtype, out)
+    products = np.empty(len(a))
+    total = np.float64(1.0)
+    for i in range(len(a)):
+        total = total * a[i]
+        products[i] = total
+    return products
+
+
+@_stands_for_method("trace")
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    if not (type(a) is np.ndarray and a.ndim == 2 and a.dtype == np.float64 and offset == 0 and axis1 == 0 and axis2 == 1 and dtype is None and out is None):
+        return _numpys(np.trace, a, offset, axis1, axis2, dtype, out)
+    return np.diagonal(a).sum()
+
+
+@_stands_for(np.inner)
+def inner(a, b, /):
+    return np.dot(a, b) if _is_vector(a) and _is_vector(b) else _numpys(np.inner, a, b)
+
+
+@_stands_for(np.vdot)
+def vdot(a, b, /):
+    # It adds in another order than np.dot() where they do not lie together.
+    packed = _is_vector(a) and _is_vector(b) and np.ascontiguousarray(a) is a and np.ascontiguousarray(b) is b
+    return np.dot(a, b) if packed else _numpys(np.vdot, a, b)
+
+
+@_stands_for_method("take")
+def take(a, indices, axis=None, out=None, mode="raise"):
+    if type(a) is np.ndarray and a.ndim == 1 and isinstance(indices, int) and (axis is None or axis == 0) and out is None and mode == "raise":
+        return a[indices]
+    return _numpys(np.take, a, indices, axis, out, mode)
