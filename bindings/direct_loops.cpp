@@ -3,6 +3,8 @@
 #include <xmmintrin.h>
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 #include <string_view>
 
 #include "absl/container/inlined_vector.h"
@@ -117,6 +119,21 @@ std::optional<DirectLoop> DirectLoop::of(const LibraryCall& site) {
     loop.reported_ = kAll;
     return loop.dot_ ? std::optional(loop) : std::nullopt;
   }
+  if (site.direct == LibraryCall::Direct::kQuantile) {
+    loop.place_ = site.place;
+    loop.reported_ = kAll;
+    return loop;
+  }
+  if (site.direct == LibraryCall::Direct::kSort || site.direct == LibraryCall::Direct::kArgsort) {
+    PyArray_Descr* descr = PyArray_DescrFromType(type);
+    const bool places = site.direct == LibraryCall::Direct::kArgsort;
+    if (places)
+      loop.argsort_ = PyDataType_GetArrFuncs(descr)->argsort[NPY_QUICKSORT];
+    else
+      loop.sort_ = PyDataType_GetArrFuncs(descr)->sort[NPY_QUICKSORT];
+    Py_DECREF(descr);
+    return loop.sort_ || loop.argsort_ ? std::optional(loop) : std::nullopt;
+  }
   if (site.direct == LibraryCall::Direct::kMedian) {
     loop.median_ = medianOf(site.type);
     loop.reported_ = kAll;
@@ -151,7 +168,10 @@ bool DirectLoop::compute(absl::Span<const CallArray> operands, absl::Span<const 
   if (ufunc_)
     done = run(operands, results, memory);
   else if (void* out = memory(results[0]))
-    done = dot_ ? dot(operands[0], operands[1], out) : median_(operands[0], out);
+    done = dot_                ? dot(operands[0], operands[1], out)
+           : sort_ || argsort_ ? sort(operands[0], out)
+           : place_            ? quantile(operands[0], *place_, out)
+                               : median_(operands[0], out);
   const unsigned after = _mm_getcsr();
   if (after != before) _mm_setcsr(before);
   return done && !((after | conditionsOfX87()) & reported_);
@@ -187,6 +207,25 @@ bool DirectLoop::dot(const CallArray& left, const CallArray& right, void* out) c
     if (stride <= 0 || stride % item != 0) return false;
   dot_(left.data, left.strides[0], right.data, right.strides[0], out, size, nullptr);
   return true;
+}
+
+bool DirectLoop::sort(const CallArray& array, void* out) const {
+  constexpr int64_t kMost = 4096;  // beyond that, a call costs little beside what it computes
+  const int64_t size = array.shape[0], item = graph::itemSize(array.dtype);
+  if (array.rank != 1 || size > kMost) return false;
+  absl::InlinedVector<char, 512> copy;
+  char* numbers = static_cast<char*>(out);
+  if (argsort_) {
+    copy.resize(static_cast<size_t>(size * item));
+    numbers = copy.data();
+  }
+  for (int64_t i = 0; i < size; ++i)
+    std::memcpy(numbers + i * item, static_cast<const char*>(array.data) + i * array.strides[0],
+                static_cast<size_t>(item));
+  if (!argsort_) return sort_(numbers, size, nullptr) == 0;
+  auto* places = static_cast<npy_intp*>(out);
+  std::iota(places, places + size, npy_intp{0});
+  return argsort_(numbers, places, size, nullptr) == 0;
 }
 
 }  // namespace fw::bindings

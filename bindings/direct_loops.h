@@ -9,7 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "bindings/direct_median.h"
+#include "bindings/direct_orders.h"
 #include "cpython/numpy_api.h"
 #include "frame_eval/library_call.h"
 #include "numpy/ufuncobject.h"
@@ -34,12 +34,16 @@ class DirectLoop {
   bool run(absl::Span<const runtime::CallArray> operands, absl::Span<const runtime::CallArray> results,
            Memory memory) const;
   bool dot(const runtime::CallArray& left, const runtime::CallArray& right, void* out) const;
+  bool sort(const runtime::CallArray& array, void* out) const;
 
   const PyUFuncObject* ufunc_ = nullptr;  ///< a generalised one, which lives as long as NumPy; or else
   int loop_ = 0;                          ///< number of its loop
   unsigned reported_ = 0;                 ///< conditions that the function looks for, as bits of MXCSR
   PyArray_DotFunc* dot_ = nullptr;
   DirectMedian* median_ = nullptr;
+  std::optional<double> place_;  ///< of a quantile
+  PyArray_SortFunc* sort_ = nullptr;
+  PyArray_ArgSortFunc* argsort_ = nullptr;
 };
 
 }  // namespace fw::bindings

@@ -296,7 +296,8 @@ bool LibraryHost::runLoop(const DirectLoop& loop, int number, runtime::Context& 
   const capture::LibraryCall& site = library_.sites[static_cast<size_t>(library_.calls.site(number))];
   absl::InlinedVector<CallArray, 2> operands, results;
   for (const LibraryArgument& argument : site.positional)
-    operands.push_back(frame.operand(static_cast<size_t>(argument.index)));
+    if (argument.kind == LibraryArgument::Kind::kArray)
+      operands.push_back(frame.operand(static_cast<size_t>(argument.index)));
   for (size_t i = 0; i < frame.resultCount(); ++i) results.push_back(frame.result(i));
   absl::InlinedVector<std::pair<int, void*>, 2> places;
   absl::InlinedVector<std::pair<int, PyArrayObject*>, 2> fresh;

@@ -133,8 +133,10 @@ def cumprod(a, axis=None, dtype=None, out=None):
 
 @_stands_for_method("trace")
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    if not (type(a) is np.ndarray and a.ndim == 2 and a.dtype == np.float64 and offset == 0 and axis1 == 0 and axis2 == 1 and dtype is None and out is None):
+    if axis1 != 0 or axis2 != 1:
         return _numpys(np.trace, a, offset, axis1, axis2, dtype, out)
+    if not (type(a) is np.ndarray and a.ndim == 2 and a.dtype == np.float64 and offset == 0 and dtype is None and out is None):
+        return _numpys(np.trace, a, offset, dtype=dtype, out=out)
     return np.diagonal(a).sum()
 
 
@@ -148,6 +150,42 @@ def vdot(a, b, /):
     # It adds in another order than np.dot() where they do not lie together.
     packed = _is_vector(a) and _is_vector(b) and np.ascontiguousarray(a) is a and np.ascontiguousarray(b) is b
     return np.dot(a, b) if packed else _numpys(np.vdot, a, b)
+
+
+def _are_places(a, q) -> bool:
+    """Several quantiles of 64-bit floats, a few: one by one they cost less."""
+    if type(a) is not np.ndarray or a.dtype != np.float64 or not isinstance(q, (list, tuple)) or not 0 < len(q) < 9:
+        return False
+    for place in q:
+        if type(place) is not float and type(place) is not int:
+            return False
+    return True
+
+
+@_stands_for(np.percentile)
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    if out is not None or overwrite_input is not False or method != "linear" or keepdims is not False or weights is not None:
+        return _numpys(np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    if axis is not None:
+        return _numpys(np.percentile, a, q, axis)
+    if _are_places(a, q):
+        found = np.array([np.percentile(a, place) for place in q])
+        # Of zeros, which have signs, another may stand at a place if others are looked for as well.
+        return _numpys(np.percentile, a, q) if (found == 0).any() else found
+    return _numpys(np.percentile, a, q)
+
+
+@_stands_for(np.quantile)
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    if out is not None or overwrite_input is not False or method != "linear" or keepdims is not False or weights is not None:
+        return _numpys(np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    if axis is not None:
+        return _numpys(np.quantile, a, q, axis)
+    if _are_places(a, q):
+        found = np.array([np.quantile(a, float(place)) for place in q])
+        # Of zeros, which have signs, another may stand at a place if others are looked for as well.
+        return _numpys(np.quantile, a, q) if (found == 0).any() else found
+    return _numpys(np.quantile, a, q)
 
 
 @_stands_for_method("take")

@@ -147,8 +147,14 @@ Value* Join::merge(Value* first, Value* second, const std::string& what) {
   auto unbound = [](const Value* v) { return !v || v->kind == ValueKind::kNull; };
   if (first == second || (unbound(first) && unbound(second))) return first;
   if (unbound(first) || unbound(second)) return unjoined(first, second, what + " exists on one side only");
-  for (const Value* v : {first, second})
+  for (const int arm : {0, 1}) {
+    const Value* v = arm == 0 ? first : second;
     if (v->kind == ValueKind::kUnjoined) return unjoined(first, second, v->name);
+    // It was known in front of the branch, and is so again while the arms are joined.
+    const auto ceased = changed_[arm].find(v);
+    if (ceased != changed_[arm].end() && ceased->second->kind == ValueKind::kUnjoined)
+      return unjoined(first, second, "an array is written that another may be");
+  }
   if (auto known = known_.find({first, second}); known != known_.end()) return known->second;
   Nesting nesting(trace_);
   Value* merged = mergeNew(first, second, what);

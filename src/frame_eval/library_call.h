@@ -51,10 +51,13 @@ struct LibraryCall {
   /// What needs no call of Python's.
   enum class Direct : uint8_t {
     kNo,
-    kDraw,    ///< one number drawn from a generator, by `method`: "Generator.normal"
-    kLoop,    ///< a generalised ufunc of NumPy's, named `method`, of operands and results of one type: "matmul"
-    kDot,     ///< np.dot of two vectors of one inexact type
-    kMedian,  ///< np.median of all numbers of an array
+    kDraw,      ///< one number drawn from a generator, by `method`: "Generator.normal"
+    kLoop,      ///< a generalised ufunc of NumPy's, named `method`, of operands and results of one type: "matmul"
+    kDot,       ///< np.dot of two vectors of one inexact type
+    kMedian,    ///< np.median of all numbers of an array
+    kQuantile,  ///< np.quantile of all numbers of an array of float64, at `place`
+    kSort,      ///< np.sort of a vector
+    kArgsort,   ///< np.argsort of a vector
   };
   cpython::Ref function;
   std::vector<LibraryArgument> positional;
@@ -70,7 +73,8 @@ struct LibraryCall {
   bool guessed = false;            ///< what it answers has been told from examples: something else is nobody's mistake
   Direct direct = Direct::kNo;
   std::string_view method;  ///< of `direct`
-  graph::DType type = {};   ///< of the operands of kLoop, kDot and kMedian
+  graph::DType type = {};   ///< of the operands, but for kDraw
+  double place = 0;         ///< of kQuantile, in [0, 1]
 };
 
 }  // namespace fw::capture

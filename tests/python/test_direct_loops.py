@@ -241,3 +241,44 @@ def test_medians(dtype):
             for _ in range(2):
                 expected, result = compare.run(medians, (given, [])), compare.run(compiled, (given, []))
                 compare.assert_same_outcome(expected, result)
+
+
+def in_order(stack, kept):
+    for i in range(len(stack)):
+        kept.append((np.sort(stack[i]), np.argsort(stack[i]), stack[i].argsort()))
+    return kept
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8", "u8", "f2", "f4", "f8", "c16"])
+def test_sorted(dtype):
+    """Which of equal numbers stands first is NumPy's choice, and seen in their places."""
+    rng = np.random.default_rng(11)
+    for n in (0, 1, 2, 3, 7, 16, 17, 40, 300, 5000):
+        x = rng.integers(0, 9, (3, n)).astype(dtype)
+        others = [rng.standard_normal((3, n)).astype(dtype)] if dtype[0] in "fc" else []
+        if others and n > 2:
+            others.append(np.where(rng.random((3, n)) < 0.3, np.nan, x).astype(dtype))
+            others.append(np.where(rng.random((3, n)) < 0.5, -0.0, 0.0).astype(dtype))
+        for given in (x, x[:, ::-1], x[:, ::2], *others):
+            compiled = fusewire.compile(in_order, economy=False)
+            expected, result = compare.run(in_order, (given, [])), compare.run(compiled, (given, []))
+            compare.assert_same_outcome(expected, result)
+
+
+@pytest.mark.parametrize("place", ["0", "100", "50", "37.5", "1e-300", "[25, 75]", "(0.0, 50, 99.9)", "[]", "[50]", "np.float64(20.0)", "np.array([1.0, 2.0])", "101", "-1", "True", "x[0]", "50, axis=-1", "50, method='lower'", "30, keepdims=True"])
+def test_quantiles(place):
+    scope = {"np": np}
+    other = "0.3" if place[0] not in "[(" else "[0.25, 1]"
+    exec(f"def f(s, kept):\n    for x in s:\n        kept.append((np.percentile(x, {place}), np.quantile(x, {other})))\n    return kept", scope)
+    rng = np.random.default_rng(12)
+    for dtype in ("f8", "f4", "i8"):
+        for shape in [(1,), (2,), (3,), (10,), (101,), (4, 5), (3000,), (0,)]:
+            x = (rng.standard_normal((3, *shape)) * 50).astype(dtype)
+            nan, infinite, zeros = x.copy(), x.copy(), x * 0
+            if dtype != "i8" and x.size:
+                nan[1, ..., 0], infinite[0, ..., -1], infinite[2, ..., -1] = np.nan, np.inf, -np.inf
+            large = np.where(x > 0, 1.7e308, -1.7e308) if dtype == "f8" else x
+            for given in (x, nan, infinite, zeros, large, x[..., ::-1]):
+                compiled = fusewire.compile(scope["f"], economy=False)
+                expected, result = compare.run(scope["f"], (given, [])), compare.run(compiled, (given, []))
+                compare.assert_same_outcome(expected, result)

@@ -17,7 +17,7 @@ VECTORS = {
     "reversed": np.arange(9.0)[::-1], "steps": np.arange(24.0)[::3], "zeros": np.array([-0.0, 0.0, -0.0, 0.0, -0.0]), "NaN at the end": np.array([0.0, 1.0, 2.0, NAN, NAN]), "NaN inside": np.array([0.0, NAN, 1.0, NAN, 2.0, 3.0]),
     "infinite": np.array([-INF, -1.0, 0.0, 1.0, INF]), "large": np.array([-1e308, -1e300, 1e300, 1e308, 1.5e308]), "tiny": np.array([5e-324, 1e-310, 1e-300, 1e-3, 1.0]), "whole": np.arange(-5, 6), "unsigned": np.arange(6, dtype="u8"),
     "singles": np.linspace(-1, 1, 6, dtype="f4"), "halves": np.linspace(-1, 1, 6, dtype="f2"), "complex": np.arange(5) + 1j, "flags": np.array([False, False, True]), "table": np.arange(12.0).reshape(3, 4), "other order": np.arange(5.0).astype(">f8"),
-    "list": [0.0, 1.0, 2.0, 3.0, 4.0], "text": np.array(["a", "b"]), "matrix": np.arange(4.0).reshape(2, 2).view(np.matrix), "locked": np.broadcast_to(np.float64(1.5), 6), "long": RNG.standard_normal(300), "long steps": RNG.standard_normal(900)[::3],
+    "list": [0.0, 1.0, 2.0, 3.0, 4.0], "text": np.array(["a", "b"]), "square": RNG.standard_normal((20, 20)), "tall": RNG.standard_normal((300, 260)).T, "matrix": np.arange(4.0).reshape(2, 2).view(np.matrix), "locked": np.broadcast_to(np.float64(1.5), 6), "long": RNG.standard_normal(300), "long steps": RNG.standard_normal(900)[::3],
 }
 NUMBERS = [0.3, 1.0, -0.0, 4.0, -100.0, 100.0, NAN, INF, -INF, 1, -3, True, 2**53 + 1, 2**62, 2**70, np.float64(0.5), np.float32(0.3), np.int64(2), np.int8(2), np.uint64(3), np.bool_(True), 0.5 + 0j, None, np.array(0.5), np.array([0.5, 2.5]), [1.0, 2.0]]
 

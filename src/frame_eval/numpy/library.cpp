@@ -216,6 +216,19 @@ void directly(Bound& a, LibraryCall::Direct how, std::string_view method, DType 
   call.type = type;
 }
 
+void quantileDirectly(Bound& a, double whole) {
+  LibraryCall& call = a.trace.libraryCalls.back();
+  if (a.trace.onDevice() || call.positional.size() != 2 || !call.keywords.empty()) return;
+  PyObject* q = a["q"]->object.get();
+  if (call.positional[0].kind != Kind::kArray || !(PyFloat_CheckExact(q) || PyLong_CheckExact(q))) return;
+  const double place = PyFloat_AsDouble(q) / whole;
+  if (PyErr_Occurred()) PyErr_Clear();
+  if (!(place >= 0 && place <= 1)) return;
+  call.direct = LibraryCall::Direct::kQuantile;
+  call.type = DType::kF64;
+  call.place = place;
+}
+
 void solvedDirectly(Bound& a, std::string_view method, std::initializer_list<ValueId> nodes) {
   const ValueType& first = a.trace.graph().type(*nodes.begin());
   const auto isOfType = [&](ValueId node) { return a.trace.graph().type(node).dtype == first.dtype; };

@@ -40,6 +40,8 @@ Value* libraryValue(Bound& a, ValueType result);
 Value* quietValue(Bound& a, ValueType result);
 /// The call that was added last needs none of Python's (LibraryCall::Direct), if its arguments are `count` arrays.
 void directly(Bound& a, LibraryCall::Direct how, std::string_view method, DType type, size_t count);
+/// The same for a quantile, the second argument, of which `whole` is all.
+void quantileDirectly(Bound& a, double whole);
 /// The same of a solver of matrices, which computes in double precision.
 void solvedDirectly(Bound& a, std::string_view method, std::initializer_list<ValueId> nodes);
 /// The result of such a solver.

@@ -422,16 +422,23 @@ Value* trace(Bound& a) {
   return libraryValue(a, freshType(summed(dtypeOf(a, node)), {}));
 }
 
+Value* sortedDirectly(Bound& a, ValueId node, Value* sorted, LibraryCall::Direct how) {
+  if (const DType type = dtypeOf(a, node);
+      typeOf(a, node).rank() == 1 && type != DType::kBool && !graph::isComplex(type))
+    directly(a, how, "", type, 1);
+  return sorted;
+}
+
 Value* sort(Bound& a) {
   const ValueId node = inOrder(a, "a");
   const bool flat = a["axis"] && isNone(a["axis"]);
-  return alongAxis(a, node, dtypeOf(a, node), flat, quietValue);
+  return sortedDirectly(a, node, alongAxis(a, node, dtypeOf(a, node), flat, quietValue), LibraryCall::Direct::kSort);
 }
 
 Value* argsort(Bound& a) {
   const ValueId node = inOrder(a, "a");
   const bool flat = a["axis"] && isNone(a["axis"]);
-  return alongAxis(a, node, DType::kI64, flat, quietValue);
+  return sortedDirectly(a, node, alongAxis(a, node, DType::kI64, flat, quietValue), LibraryCall::Direct::kArgsort);
 }
 
 Value* cumulative(Bound& a) {
@@ -474,7 +481,12 @@ Value* median(Bound& a) {
   directly(a, LibraryCall::Direct::kMedian, "", dtypeOf(a, arrayOf(a, "a")), 1);
   return value;
 }
-Value* percentile(Bound& a) { return orderStatistic(a, "a", "q"); }
+Value* percentile(Bound& a) {
+  Value* value = orderStatistic(a, "a", "q");
+  if (dtypeOf(a, arrayOf(a, "a")) == DType::kF64 && absent(a["axis"]))
+    quantileDirectly(a, a.function == "np.percentile" ? 100 : 1);
+  return value;
+}
 
 Value* fft(Bound& a) { return fourier(a, Transform::kComplex); }
 Value* rfft(Bound& a) { return fourier(a, Transform::kFromReal); }

@@ -1,4 +1,4 @@
-// The median of a few numbers, as np.median answers it.
+// Medians and quantiles of a few numbers, as np.median and np.quantile answer them.
 #pragma once
 
 #include "runtime/calls.h"
@@ -11,5 +11,8 @@ using DirectMedian = bool(const runtime::CallArray& numbers, void* out);
 
 /// For numbers of this type; null if there is none.
 DirectMedian* medianOf(graph::DType type);
+
+/// The same of the quantile at `place`, in [0, 1], of float64, as method "linear" has it.
+bool quantile(const runtime::CallArray& numbers, double place, void* out);
 
 }  // namespace fw::bindings

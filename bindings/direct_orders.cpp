@@ -1,4 +1,4 @@
-#include "bindings/direct_median.h"
+#include "bindings/direct_orders.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,35 +24,60 @@ void gather(const runtime::CallArray& array, int axis, const char* from, Numbers
   for (int64_t i = 0; i < array.shape[axis]; ++i) gather(array, axis + 1, from + i * array.strides[axis], numbers);
 }
 
+/// False if there are none, too many, or NaNs.
 template <class T>
-bool median(const runtime::CallArray& array, void* out) {
-  using Float = std::conditional_t<std::is_integral_v<T>, double, T>;
+bool gatherAll(const runtime::CallArray& array, Numbers<T>& numbers) {
   int64_t count = 1;
   for (int axis = 0; axis < array.rank; ++axis)
     if (array.shape[axis] > kMost || (count *= array.shape[axis]) > kMost) return false;
   if (count == 0) return false;
-  Numbers<T> numbers;
   numbers.reserve(static_cast<size_t>(count));
   gather(array, 0, static_cast<const char*>(array.data), numbers);
-  if constexpr (!std::is_integral_v<T>) {
-    for (const T number : numbers)
-      if (std::isnan(number)) return false;
-  }
+  if constexpr (std::is_integral_v<T>) return true;
+  return std::none_of(numbers.begin(), numbers.end(), [](T number) { return std::isnan(number); });
+}
+
+/// Which of equal numbers stands at a place does not matter, but for zeros.
+template <class T>
+bool isSettled(T answer, const Numbers<T>& numbers) {
+  const auto isNegativeZero = [](T number) { return number == 0 && std::signbit(number); };
+  return std::isfinite(answer) && (answer != 0 || std::none_of(numbers.begin(), numbers.end(), isNegativeZero));
+}
+
+template <class T>
+bool median(const runtime::CallArray& array, void* out) {
+  using Float = std::conditional_t<std::is_integral_v<T>, double, T>;
+  Numbers<T> numbers;
+  if (!gatherAll(array, numbers)) return false;
+  const auto count = static_cast<int64_t>(numbers.size());
   const auto middle = numbers.begin() + count / 2;
   std::nth_element(numbers.begin(), middle, numbers.end());
   auto answer = static_cast<Float>(*middle);
   if (count % 2 == 0) answer = (static_cast<Float>(*std::max_element(numbers.begin(), middle)) + answer) / 2;
   if constexpr (!std::is_integral_v<T>) {
-    if (!std::isfinite(answer)) return false;
-    // Which of equal numbers stands in the middle does not matter, but for zeros.
-    const auto isNegativeZero = [](T number) { return number == 0 && std::signbit(number); };
-    if (answer == 0 && std::any_of(numbers.begin(), numbers.end(), isNegativeZero)) return false;
+    if (!isSettled(answer, numbers)) return false;
   }
   *static_cast<Float*>(out) = answer;
   return true;
 }
 
 }  // namespace
+
+bool quantile(const runtime::CallArray& array, double place, void* out) {
+  Numbers<double> numbers;
+  if (!gatherAll(array, numbers)) return false;
+  const auto last = static_cast<int64_t>(numbers.size()) - 1;
+  const double rank = static_cast<double>(last) * place;
+  const auto low = std::min(static_cast<int64_t>(std::floor(rank)), last);
+  const auto at = numbers.begin() + low;
+  std::nth_element(numbers.begin(), at, numbers.end());
+  const double below = *at, above = low == last ? below : *std::min_element(at + 1, numbers.end());
+  const double difference = above - below, part = rank - static_cast<double>(low);
+  const double answer = part >= 0.5 ? above - difference * (1 - part) : below + difference * part;
+  if (!isSettled(answer, numbers)) return false;
+  *static_cast<double*>(out) = answer;
+  return true;
+}
 
 DirectMedian* medianOf(graph::DType type) {
   switch (type) {
