@@ -8,6 +8,7 @@
 #include "graph/support/check.h"
 #include "jit/emit_clock.h"
 #include "jit/emit_wavefront.h"
+#include "jit/hoist_checks.h"
 #include "jit/runtime.h"
 #include "jit/scalar_loops.h"
 #include "jit/undo_log.h"
@@ -88,6 +89,7 @@ class StepEmitter {
     llvm::Value* turns = fn_.i64(turnsBetweenLooks(step));
     llvm::Value* end = undo_ ? undo_->strip(step, first, turns, trip)
                              : ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir.CreateAdd(first, turns), trip);
+    if (fn_.takesLiberties()) fn_.leaveIf(checksAhead(ir), [&] { fn_.raise(ir.getTrue(), kStatusDoubt); });
     llvm::BasicBlock* stripStart = ir.GetInsertBlock();
     llvm::BasicBlock* head = fn_.block("steps");
     ir.CreateBr(head);

@@ -25,6 +25,26 @@
 #include "llvm/IR/IntrinsicInst.h"
 
 namespace fw::jit {
+
+bool isGivenUp(const llvm::BasicBlock* block) {
+  const llvm::BasicBlock* from = nullptr;
+  for (int i = 0; i < 4 && block; ++i) {
+    const llvm::Instruction* end = block->getTerminator();
+    if (const auto* leaves = llvm::dyn_cast<llvm::ReturnInst>(end)) {
+      const llvm::Value* answer = leaves->getReturnValue();
+      const auto* joined = llvm::dyn_cast_or_null<llvm::PHINode>(answer);
+      if (joined && from && joined->getParent() == block) answer = joined->getIncomingValueForBlock(from);
+      const auto* constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(answer);
+      return constant && !constant->isZero();
+    }
+    const auto* on = llvm::dyn_cast<llvm::BranchInst>(end);
+    if (!on || on->isConditional()) return false;
+    from = block;
+    block = on->getSuccessor(0);
+  }
+  return false;
+}
+
 namespace {
 
 using llvm::BasicBlock;
@@ -53,26 +73,6 @@ class Ways {
       way.push_back(block);
     }
     return way;
-  }
-
-  /// From here the run is given up.
-  static bool isGivenUp(const BasicBlock* block) {
-    const BasicBlock* from = nullptr;
-    for (int i = 0; i < 4 && block; ++i) {
-      const Instruction* end = block->getTerminator();
-      if (const auto* leaves = llvm::dyn_cast<llvm::ReturnInst>(end)) {
-        const Value* answer = leaves->getReturnValue();
-        const auto* joined = llvm::dyn_cast_or_null<llvm::PHINode>(answer);
-        if (joined && from && joined->getParent() == block) answer = joined->getIncomingValueForBlock(from);
-        const auto* constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(answer);
-        return constant && !constant->isZero();
-      }
-      const auto* on = llvm::dyn_cast<BranchInst>(end);
-      if (!on || on->isConditional()) return false;
-      from = block;
-      block = on->getSuccessor(0);
-    }
-    return false;
   }
 
  private:
@@ -184,7 +184,7 @@ class Need {
   /// Whether it matters which way a branch goes.
   bool decides(BranchInst& branch) {
     BasicBlock *first = branch.getSuccessor(0), *second = branch.getSuccessor(1);
-    if (Ways::isGivenUp(first) || Ways::isGivenUp(second)) return true;
+    if (isGivenUp(first) || isGivenUp(second)) return true;
     if (loop_ && (!loop_->contains(first) || !loop_->contains(second))) return true;
     const auto way = ways_.behind(first, loop_), other = ways_.behind(second, loop_);
     const auto meeting = llvm::find_if(other, [&](BasicBlock* at) { return llvm::is_contained(way, at); });

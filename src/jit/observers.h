@@ -4,7 +4,14 @@
 
 #include "llvm/IR/PassManager.h"
 
+namespace llvm {
+class BasicBlock;
+}
+
 namespace fw::jit {
+
+/// Whether a part or loop ends before its end from here on: it answers that all is to end.
+bool isGivenUp(const llvm::BasicBlock* block);
 
 /// Calls that LLVM cannot take away need their operand (OpEmitter::observe), and forbid much else. They have done their
 /// work when invariant code has moved: this pass takes away those whose value is needed anyhow, in the place where it

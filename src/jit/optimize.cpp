@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "jit/element_loops.h"
+#include "jit/hoist_checks.h"
 #include "jit/observers.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/AssumptionCache.h"
@@ -173,6 +174,7 @@ llvm::FunctionPassManager passes(const llvm::TargetMachine& machine, bool exact)
   }
   list.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  if (!exact) list.addPass(HoistChecks());
   list.addPass(simplifyFlow(true));
   list.addPass(DropObservers(exact));
   list.addPass(CarriedLoads());
