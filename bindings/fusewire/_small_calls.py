@@ -152,6 +152,50 @@ def vdot(a, b, /):
     return np.dot(a, b) if packed else _numpys(np.vdot, a, b)
 
 
+@_stands_for(np.histogram)
+def histogram(a, bins=10, range=None, density=None, weights=None):
+    plain = type(a) is np.ndarray and a.dtype == np.float64 and a.size > 0 and type(bins) is int and bins > 0
+    if not plain or range is not None or weights is not None or density not in (None, False):
+        return _numpys(np.histogram, a, bins, range, density, weights)
+    values = a.ravel()
+    first, last = values.min(), values.max()
+    if not (np.isfinite(first) and np.isfinite(last)):
+        raise ValueError("the range is not finite")
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    step = (last - first) / bins
+    edges = np.arange(bins + 1, dtype=np.float64) * step + first
+    edges[-1] = last
+    if step == 0 or (edges[:-1] >= edges[1:]).any():
+        raise ValueError("too many bins")
+    counts = np.zeros(bins, dtype=np.int64)
+    for value in values:
+        at = int((value - first) / (last - first) * bins)
+        if at == bins:
+            at -= 1
+        # What has been rounded may be off by one.
+        if value < edges[at]:
+            at -= 1
+        if at != bins - 1 and value >= edges[at + 1]:
+            at += 1
+        counts[at] += 1
+    return counts, edges[:]  # which np.linspace makes as a view
+
+
+@_stands_for(np.kron)
+def kron(a, b):
+    if _is_vector(a) and _is_vector(b):
+        return (a[:, None] * b).reshape(len(a) * len(b))
+    return _numpys(np.kron, a, b)
+
+
+@_stands_for(np.tensordot)
+def tensordot(a, b, axes=2):
+    if type(a) is np.ndarray and type(b) is np.ndarray and a.ndim == 2 and b.ndim == 2 and type(axes) is int and axes == 1:
+        return np.dot(a, b)[:]  # which NumPy makes as a view
+    return _numpys(np.tensordot, a, b, axes)
+
+
 def _are_places(a, q) -> bool:
     """Several quantiles of 64-bit floats, a few: one by one they cost less."""
     if type(a) is not np.ndarray or a.dtype != np.float64 or not isinstance(q, (list, tuple)) or not 0 < len(q) < 9:

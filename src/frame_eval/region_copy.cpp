@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/op.h"
+#include "graph/views.h"
 
 namespace fw::capture {
 
@@ -43,8 +44,9 @@ bool RegionCopy::isArgument(ValueId id) const {
   if (node.op == Op::kInput) return true;
   if (id.index >= begin_) return false;
   const OpClass cls = graph::info(node.op).cls;
-  // An element is a value of its own in Python: who needs it does not need the array, which may change meanwhile.
-  if (cls == OpClass::kView) return node.type.rank() == 0;
+  // An element is a value of its own in Python: who needs it does not need the array, which may change meanwhile. What
+  // is laid out anew is an array of its own, and would be in each turn.
+  if (cls == OpClass::kView) return node.type.rank() == 0 || graph::viewBase(outer_, id) == id;
   return cls != OpClass::kSource;
 }
 

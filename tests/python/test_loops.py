@@ -654,3 +654,22 @@ def test_an_else_of_a_loop_that_is_left_from_inside(function):
     for n, turns in ((30, 15), (30, 3), (40, 0), (30, 40), (2, 50)):
         a, b = rng.random((n, n)) + 2 * n * np.eye(n), rng.random(n)
         compare.assert_same_call(function, compiled, (a, b, np.zeros(n), turns))
+
+
+def test_what_is_laid_out_anew_is_so_once():
+    """A copy that is made in front of a loop, in whose turns elements of it are read."""
+
+    def total(x):
+        row, s = x.ravel(), 0.0
+        for i in range(len(row)):
+            s = s * 0.5 + row[i]
+        for v in x.reshape(-1):
+            s -= v
+        return s
+
+    compiled = fusewire.compile(total)
+    for x in (np.arange(91.0).reshape(7, 13).T, np.arange(182.0).reshape(7, 26)[:, ::2], np.arange(91.0).reshape(7, 13)):
+        compare.assert_same_call(total, compiled, (x,))
+    graph = fusewire._fusewire.describe(compiled)["variants"][0]["graph"]
+    inside = [line for line in graph.splitlines() if line.startswith("    ") and "reshape" in line]
+    assert not inside, graph

@@ -17,7 +17,7 @@ VECTORS = {
     "reversed": np.arange(9.0)[::-1], "steps": np.arange(24.0)[::3], "zeros": np.array([-0.0, 0.0, -0.0, 0.0, -0.0]), "NaN at the end": np.array([0.0, 1.0, 2.0, NAN, NAN]), "NaN inside": np.array([0.0, NAN, 1.0, NAN, 2.0, 3.0]),
     "infinite": np.array([-INF, -1.0, 0.0, 1.0, INF]), "large": np.array([-1e308, -1e300, 1e300, 1e308, 1.5e308]), "tiny": np.array([5e-324, 1e-310, 1e-300, 1e-3, 1.0]), "whole": np.arange(-5, 6), "unsigned": np.arange(6, dtype="u8"),
     "singles": np.linspace(-1, 1, 6, dtype="f4"), "halves": np.linspace(-1, 1, 6, dtype="f2"), "complex": np.arange(5) + 1j, "flags": np.array([False, False, True]), "table": np.arange(12.0).reshape(3, 4), "other order": np.arange(5.0).astype(">f8"),
-    "list": [0.0, 1.0, 2.0, 3.0, 4.0], "text": np.array(["a", "b"]), "square": RNG.standard_normal((20, 20)), "tall": RNG.standard_normal((300, 260)).T, "matrix": np.arange(4.0).reshape(2, 2).view(np.matrix), "locked": np.broadcast_to(np.float64(1.5), 6), "long": RNG.standard_normal(300), "long steps": RNG.standard_normal(900)[::3],
+    "list": [0.0, 1.0, 2.0, 3.0, 4.0], "text": np.array(["a", "b"]), "square": RNG.standard_normal((20, 20)), "tall": RNG.standard_normal((60, 50)).T, "matrix": np.arange(4.0).reshape(2, 2).view(np.matrix), "locked": np.broadcast_to(np.float64(1.5), 6), "long": RNG.standard_normal(300), "long steps": RNG.standard_normal(900)[::3],
 }
 NUMBERS = [0.3, 1.0, -0.0, 4.0, -100.0, 100.0, NAN, INF, -INF, 1, -3, True, 2**53 + 1, 2**62, 2**70, np.float64(0.5), np.float32(0.3), np.int64(2), np.int8(2), np.uint64(3), np.bool_(True), 0.5 + 0j, None, np.array(0.5), np.array([0.5, 2.5]), [1.0, 2.0]]
 
@@ -27,7 +27,14 @@ of_numbers = {
 }
 of_vectors = {
     "cumsum": lambda a: np.cumsum(a), "cumsum of the array": lambda a: a.cumsum(), "cumsum of an axis": lambda a: np.cumsum(a, axis=-1), "cumprod": lambda a: np.cumprod(a), "cumprod of the array": lambda a: a.cumprod(axis=0),
-    "inner": lambda a: np.inner(a, a[::-1]), "inner with itself": lambda a: np.inner(a, a), "vdot": lambda a: np.vdot(a, a + a), "vdot of strides": lambda a: np.vdot(a[::-1], a * 3), "trace": lambda a: np.trace(a), "trace of the array": lambda a: a.trace(), "cumsum in single": lambda a: np.cumsum(a, dtype="f4"),
+    "inner": lambda a: np.inner(a, a[::-1]), "inner with itself": lambda a: np.inner(a, a), "vdot": lambda a: np.vdot(a, a + a), "vdot of strides": lambda a: np.vdot(a[::-1], a * 3), "trace": lambda a: np.trace(a), "trace of the array": lambda a: a.trace(),
+    "kron": lambda a: np.kron(a, a[:3]), "tensordot": lambda a: np.tensordot(a, a.T, 1), "several percentiles": lambda a: np.percentile(a, [25, 50.0, 99]),
+    "histogram": lambda a: np.histogram(a), "histogram of few": lambda a: np.histogram(a, 3), "histogram of many": lambda a: np.histogram(a, bins=1000),
+}
+# What nothing stands for.
+others = {
+    "cumsum in single": lambda a: np.cumsum(a, dtype="f4"), "tensordot of two axes": lambda a: np.tensordot(a, a), "density": lambda a: np.histogram(a, 4, density=True), "histogram of a range": lambda a: np.histogram(a, 4, (0, 1)),
+    "histogram by edges": lambda a: np.histogram(a, [0.0, 0.5, 2.0]), "weighted histogram": lambda a: np.histogram(a, 4, weights=a), "lower quantile": lambda a: np.quantile(a, 0.3, method="lower"), "trace beside": lambda a: np.trace(a, 1),
 }
 
 
@@ -47,6 +54,13 @@ def test_calls_with_a_vector(name, vector):
     compiled = fusewire.compile(function)
     for _ in range(2):
         assert_same_call(function, compiled, (VECTORS[vector],))
+
+
+@pytest.mark.parametrize("name", others)
+@pytest.mark.parametrize("vector", ["sorted", "none", "zeros", "NaN inside", "whole", "table", "list"])
+def test_other_calls(name, vector):
+    function = others[name]
+    assert_same_call(function, fusewire.compile(function), (VECTORS[vector],))
 
 
 @pytest.mark.parametrize("state", ["raise", "warn", "ignore"])
@@ -77,6 +91,20 @@ def test_many_tables():
         for xp in (np.sort(RNG.integers(0, 9, n).astype(float)), RNG.integers(0, 9, n).astype(float), RNG.standard_normal(n)):
             xs = np.concatenate([xp, xp + 0.5, [NAN, INF, -INF, -1.0, 10.0]])
             assert_same_call(look_up, compiled, (xs, xp, RNG.standard_normal(n)))
+
+
+def test_many_histograms():
+    """Numbers on the edges of bins, and beside them."""
+
+    def counts(x, edges):
+        return np.histogram(x, 7), np.histogram(edges, 13), np.histogram(x[::2], 10)
+
+    compiled = fusewire.compile(counts)
+    for k in range(60):
+        x = RNG.choice([RNG.standard_normal(50), RNG.integers(0, 8, 50) / 7, RNG.random(50) * 1e-300, RNG.random(50) * 10.0 ** RNG.integers(-20, 20)])
+        low, high = x.min(), x.max()
+        edges = np.linspace(low, high, 14)
+        assert_same_call(counts, compiled, (np.concatenate([x, np.linspace(low, high, 8), [low, high]]), np.concatenate([edges, np.nextafter(edges[1:-1], low), np.nextafter(edges[1:-1], high)])))
 
 
 def test_they_are_compiled_in_loops():
