@@ -39,7 +39,55 @@ def _is_whole(v) -> bool:
     return isinstance(v, (int, np.int64)) and -_WHOLE <= v <= _WHOLE
 
 
-@_stands_for_method("searchsorted")
+def _lies_before(at, v, right: bool) -> bool:
+    """NaN is above all numbers."""
+    if right:
+        if v < at or (at != at and v == v):
+            return False
+        return True
+    if at < v or (v != v and at == at):
+        return True
+    return False
+
+
+def _by_bisection(a, v, right: bool):
+    low, high = 0, len(a)
+    while low < high:
+        middle = low + (high - low) // 2
+        if _lies_before(a[middle], v, right):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _by_halves(a, v, right: bool):
+    low, high = 0, len(a)
+    if high == 0:
+        return low
+    while high - low > 1:
+        half = (high - low) // 2
+        if _lies_before(a[low + half], v, right):
+            low += half
+        else:
+            high -= half
+    if _lies_before(a[low], v, right):
+        low += 1
+    return low
+
+
+def _finds_as_numpy():
+    """How this NumPy looks for a number, which is seen in arrays that are not sorted; None if in neither way."""
+    table = np.arange(41.0) * 29 % 64
+    for search in (_by_halves, _by_bisection):
+        if all(search(table, place, False) == np.searchsorted(table, place) for place in (2.5, 9.5, 17.5, 23.5, 31.5, 44.5, 52.5, 60.5)):
+            return search
+    return None
+
+
+_search = _finds_as_numpy()
+
+
 def searchsorted(a, v, side="left", sorter=None):
     if not (type(a) is np.ndarray and a.ndim == 1 and sorter is None and (side == "left" or side == "right")):
         return _numpys(np.searchsorted, a, v, side, sorter)
@@ -47,16 +95,11 @@ def searchsorted(a, v, side="left", sorter=None):
         v = float(v)
     if not (a.dtype == np.float64 and isinstance(v, float)) and not (a.dtype == np.int64 and _is_whole(v)):
         return _numpys(np.searchsorted, a, v, side, sorter)
-    low, high = 0, len(a)
-    while low < high:
-        middle = low + (high - low) // 2
-        at = a[middle]
-        # NaN is above all numbers.
-        if (at < v or (v != v and at == at)) if side == "left" else not (v < at or (at != at and v == v)):
-            low = middle + 1
-        else:
-            high = middle
-    return np.int64(low)
+    return np.int64(_search(a, v, side == "right"))
+
+
+if _search is not None:
+    _stands_for_method("searchsorted")(searchsorted)
 
 
 @_stands_for(np.interp)
