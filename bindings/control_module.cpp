@@ -112,6 +112,7 @@ PyObject* declare(PyObject*, PyObject* args) {
       {"substitute", Declaration::kSubstitute},
       {"stands_for_numpy", Declaration::kStandsForNumpy},
       {"left_to_numpy", Declaration::kLeftToNumpy},
+      {"small_call", Declaration::kSmallCall},
       {"as_without", Declaration::kAsWithout},
       {"assume_constant", Declaration::kAssumeConstant}};
   return none([&] {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fusewire import _fusewire
-from fusewire._substitutes import _stands_for
+from fusewire._substitutes import _stands_for as _stands
 
 _WHOLE = 2**53  # ints up to here are floats as they are
 
@@ -21,11 +21,15 @@ def _numpys(function, *args, **kwargs):
 _fusewire.declare(_numpys, "as_without", None)
 
 
+def _stands_for(original):
+    return _stands(original, "small_call")
+
+
 def _stands_for_method(name: str):
     """Decorator: for the function of that name, and for the method of arrays."""
 
     def declare(substitute):
-        _fusewire.declare(getattr(np.ndarray, name), "stands_for_numpy", substitute)
+        _fusewire.declare(getattr(np.ndarray, name), "small_call", substitute)
         return _stands_for(getattr(np, name))(substitute)
 
     return declare

@@ -22,7 +22,7 @@ def _left_to_numpy(what: str) -> None:
 _fusewire.declare(_left_to_numpy, "left_to_numpy", None)
 
 
-def _stands_for(original):
+def _stands_for(original, how: str = "stands_for_numpy"):
     """Decorator. Another signature than is known here is another NumPy, which says itself what it does."""
 
     def declare(substitute):
@@ -30,7 +30,7 @@ def _stands_for(original):
             _compare_signatures(original, substitute)
         except TypeError:
             return substitute
-        _fusewire.declare(original, "stands_for_numpy", substitute)
+        _fusewire.declare(original, how, substitute)
         return substitute
 
     return declare

@@ -3,6 +3,7 @@
 // place where capture runs user code, because the user has said that it may.
 #include "frame_eval/declared_calls.h"
 
+#include "frame_eval/library_ways.h"
 #include "frame_eval/policy.h"
 
 namespace fw::capture {
@@ -38,6 +39,7 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
         throw;
       }
     }
+    case Declaration::kSmallCall: return smallCall(callable, declared.replacement, args);
     case Declaration::kAsWithout: {
       Value* function = args.positional.at(0);
       args.positional.erase(args.positional.begin());
@@ -46,6 +48,24 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
     case Declaration::kAssumeConstant: return assumeConstant(object, args);
   }
   return nullptr;
+}
+
+Value* DeclaredCalls::smallCall(Value* callable, PyObject* replacement, const CallArgs& args) {
+  // The function's own ways are told apart by the function alone.
+  const LibraryWays::Site site{
+      {callable->object.get(), replacement}, interpreter.frame_->code->object(), interpreter.frame_->pc};
+  if (trace.ways->tried(site) > 0) return nullptr;
+  const int line = trace.line;
+  try {
+    return interpreter.callConstant(trace.constant(replacement), args);
+  } catch (const CaptureBreak& b) {
+    if (trace.ways->mayRefuse()) {
+      trace.ways->refuse(site, {b.reason, b.detail});
+      throw WayRefused{};
+    }
+    trace.line = line;
+    throw;
+  }
 }
 
 /// The object behind an argument, guarded so that the call would get the same again.

@@ -14,6 +14,7 @@ struct DeclaredCalls {
   Value* call(Value* callable, CallArgs& args);
 
  private:
+  Value* smallCall(Value* callable, PyObject* replacement, const CallArgs& args);
   Value* assumeConstant(PyObject* function, const CallArgs& args);
   Ref constantOf(Value* value);
 };

@@ -4,6 +4,7 @@
 #include "absl/container/inlined_vector.h"
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
+#include "frame_eval/declared_calls.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/library_calls.h"
 #include "frame_eval/numpy/examples.h"
@@ -111,9 +112,10 @@ Value* LibraryCalls::callMethod(Value* self, const std::string& name, CallArgs a
   if (self->kind == ValueKind::kArray) {
     Ref attribute = cpython::checked(PyUnicode_InternFromString(name.c_str()));
     PyObject* descriptor = lookUp(trace.typeOf(self), attribute.get());
-    if (descriptor && declarationOf(descriptor).kind == Declaration::kStandsForNumpy) {
-      args.positional.insert(args.positional.begin(), self);
-      return interpreter.callConstant(trace.constant(descriptor), std::move(args));
+    if (descriptor && declarationOf(descriptor).kind == Declaration::kSmallCall) {
+      CallArgs given = args;
+      given.positional.insert(given.positional.begin(), self);
+      if (Value* result = DeclaredCalls{interpreter, trace}.call(trace.constant(descriptor), given)) return result;
     }
   }
   PyObject* method = self->kind == ValueKind::kArray ? numpy::methodWithExamples(trace, name) : nullptr;

@@ -39,6 +39,7 @@ enum class Declaration : uint8_t {
   kSubstitute,    ///< `replacement` is inlined in its place
   kStandsForNumpy,  ///< the same by code of ours: where it breaks, the call that it stands for does
   kLeftToNumpy,     ///< in a substitute: NumPy computes the call that it stands for, which the argument describes
+  kSmallCall,       ///< as kStandsForNumpy, but where it breaks, the call is taken as if nothing stood for it
   kAsWithout,       ///< in a substitute: the function that is its first argument is called as if none stood for it
   kAssumeConstant,  ///< called once during capture, the result is a constant
 };

@@ -52,6 +52,7 @@ std::optional<std::pair<BreakReason, std::string>> breaksAnyway(const Value* cal
     case Declaration::kSubstitute:
     case Declaration::kStandsForNumpy:
     case Declaration::kLeftToNumpy:
+    case Declaration::kSmallCall:
     case Declaration::kAsWithout:
     case Declaration::kAssumeConstant: return std::nullopt;
     case Declaration::kNone: break;

@@ -132,3 +132,19 @@ def test_sizes_do_not_make_variants():
     for n in (100, 200, 1000, 5000, 70, 300):
         assert_same_call(total, compiled, (np.arange(n) * 0.01,))
     assert len(fusewire._fusewire.describe(compiled)["variants"]) <= 2
+
+
+def test_a_call_stays_in_the_region_where_its_loop_cannot():
+    def summary(x, y):
+        counts = np.histogram(x, 5)[0]
+        quartiles = np.percentile(x, [25, 75])
+        where = np.searchsorted(y, x[0])
+        print(end="") if counts[0] < 0 else None
+        return counts[0] + quartiles[1] + where, np.cumsum(x)[-1]
+
+    compiled = fusewire.compile(summary)
+    arguments = (RNG.standard_normal(500), np.sort(RNG.standard_normal(500)))
+    for _ in range(3):
+        assert_same_call(summary, compiled, arguments)
+    told = [stop["message"] for stop in fusewire._fusewire.describe(compiled)["breaks"]]
+    assert not [message for message in told if "loop" in message or "iterations" in message], told
