@@ -59,10 +59,11 @@ def main() -> None:
                     raise
                 candidates[i] = None
         best = [math.inf] * 3
-        for _ in range(options.rounds):
-            for i, candidate in enumerate(candidates):
-                if candidate is not None:
-                    best[i] = min(best[i], seconds(candidate, arguments))
+        for turn in range(options.rounds):
+            # Whoever comes behind Python finds caches that are Python's.
+            for i in range(len(candidates))[:: -1 if turn % 2 else 1]:
+                if candidates[i] is not None:
+                    best[i] = min(best[i], seconds(candidates[i], arguments))
         ratio, peer = best[0] / best[1], best[0] / best[2] if best[2] < math.inf else 1.0
         ratios.append(ratio)
         peers.append(peer)
