@@ -296,7 +296,10 @@ std::variant<std::unique_ptr<Variant>, capture::Break> buildVariant(const Config
     failIfPlanted(Planted::kBuild);
     const auto inTime = [&] {
       capture::CaptureOptions options = captureOptions(config);
-      if (config.flag(Setting::kEconomy)) options.deadline = Deadline::after(kCaptureNs);
+      if (config.flag(Setting::kEconomy)) {
+        options.deadline = Deadline::after(kCaptureNs);
+        options.deadlineOfLoops = Deadline::after(4 * kCaptureNs);
+      }
       return captureOnce(capture, options);
     };
     auto captured = inTime();

@@ -41,6 +41,7 @@ struct CaptureOptions {
   const absl::flat_hash_set<int>* changing = nullptr;
   bool evenWithoutArrays = false;  ///< do not break with kNothingToCompile (tests of capture on all of Python)
   Deadline deadline;               ///< a capture that takes longer is given up
+  Deadline deadlineOfLoops;        ///< the same of one that has made a loop of the graph: a turn is worth more work
   bool keepWrites = false;         ///< fill Captured::writes
 };
 
