@@ -6,6 +6,8 @@ as if nothing stood here.
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from fusewire import _fusewire
@@ -35,8 +37,12 @@ def _stands_for_method(name: str):
     return declare
 
 
+def _is_doubles(a) -> bool:
+    return type(a) is np.ndarray and a.dtype == np.float64
+
+
 def _is_vector(a) -> bool:
-    return type(a) is np.ndarray and a.ndim == 1 and a.dtype == np.float64
+    return _is_doubles(a) and a.ndim == 1
 
 
 def _is_whole(v) -> bool:
@@ -54,8 +60,7 @@ def _lies_before(at, v, right: bool) -> bool:
     return False
 
 
-def _by_bisection(a, v, right: bool):
-    low, high = 0, len(a)
+def _between(low, high, a, v, right: bool):
     while low < high:
         middle = low + (high - low) // 2
         if _lies_before(a[middle], v, right):
@@ -63,6 +68,10 @@ def _by_bisection(a, v, right: bool):
         else:
             high = middle
     return low
+
+
+def _by_bisection(a, v, right: bool):
+    return _between(0, len(a), a, v, right)
 
 
 def _by_halves(a, v, right: bool):
@@ -133,16 +142,10 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     elif x < xp[3]:
         low = 2
     else:
-        low, high = 3, n
+        high = n
         if n > 10 and x < xp[9]:
             high = 9
-        while low < high:
-            middle = low + (high - low) // 2
-            if x >= xp[middle]:
-                low = middle + 1
-            else:
-                high = middle
-        low -= 1
+        low = _between(3, high, xp, x, True) - 1
     if low == n - 1 or xp[low] == x:
         return fp[low]
     slope = (fp[low + 1] - fp[low]) / (xp[low + 1] - xp[low])
@@ -154,35 +157,33 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     return y
 
 
+def _accumulated(function, combine, start, a, axis, dtype, out):
+    """``start`` is a number to which combining the first is exact."""
+    if not (_is_vector(a) and (axis is None or axis == 0 or axis == -1) and dtype is None and out is None):
+        return _numpys(function, a, axis, dtype, out)
+    results = np.empty(len(a))
+    total = np.float64(start)
+    for i in range(len(a)):
+        total = combine(total, a[i])
+        results[i] = total
+    return results
+
+
 @_stands_for_method("cumsum")
 def cumsum(a, axis=None, dtype=None, out=None):
-    if not (_is_vector(a) and (axis is None or axis == 0 or axis == -1) and dtype is None and out is None):
-        return _numpys(np.cumsum, a, axis, dtype, out)
-    sums = np.empty(len(a))
-    total = np.float64(-0.0)  # to which adding the first is exact
-    for i in range(len(a)):
-        total = total + a[i]
-        sums[i] = total
-    return sums
+    return _accumulated(np.cumsum, operator.add, -0.0, a, axis, dtype, out)
 
 
 @_stands_for_method("cumprod")
 def cumprod(a, axis=None, dtype=None, out=None):
-    if not (_is_vector(a) and (axis is None or axis == 0 or axis == -1) and dtype is None and out is None):
-        return _numpys(np.cumprod, a, axis, dtype, out)
-    products = np.empty(len(a))
-    total = np.float64(1.0)
-    for i in range(len(a)):
-        total = total * a[i]
-        products[i] = total
-    return products
+    return _accumulated(np.cumprod, operator.mul, 1.0, a, axis, dtype, out)
 
 
 @_stands_for_method("trace")
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     if axis1 != 0 or axis2 != 1:
         return _numpys(np.trace, a, offset, axis1, axis2, dtype, out)
-    if not (type(a) is np.ndarray and a.ndim == 2 and a.dtype == np.float64 and offset == 0 and dtype is None and out is None):
+    if not (_is_doubles(a) and a.ndim == 2 and offset == 0 and dtype is None and out is None):
         return _numpys(np.trace, a, offset, dtype=dtype, out=out)
     return np.diagonal(a).sum()
 
@@ -201,7 +202,7 @@ def vdot(a, b, /):
 
 @_stands_for(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
-    plain = type(a) is np.ndarray and a.dtype == np.float64 and a.size > 0 and type(bins) is int and bins > 0
+    plain = _is_doubles(a) and a.size > 0 and type(bins) is int and bins > 0
     if not plain or range is not None or weights is not None or density not in (None, False):
         return _numpys(np.histogram, a, bins, range, density, weights)
     values = a.ravel()
@@ -243,40 +244,36 @@ def tensordot(a, b, axes=2):
     return _numpys(np.tensordot, a, b, axes)
 
 
-def _are_places(a, q) -> bool:
-    """Several quantiles of 64-bit floats, a few: one by one they cost less."""
-    if type(a) is not np.ndarray or a.dtype != np.float64 or not isinstance(q, (list, tuple)) or not 0 < len(q) < 9:
+def _are_few(places) -> bool:
+    """One by one they cost less."""
+    if not isinstance(places, (list, tuple)) or not 0 < len(places) < 9:
         return False
-    for place in q:
+    for place in places:
         if type(place) is not float and type(place) is not int:
             return False
     return True
 
 
+def _quantiles(function, a, q, axis, out, overwrite_input, method, keepdims, weights):
+    if out is not None or overwrite_input is not False or method != "linear" or keepdims is not False or weights is not None:
+        return _numpys(function, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    if axis is not None:
+        return _numpys(function, a, q, axis)
+    if _is_doubles(a) and _are_few(q):
+        found = np.array([function(a, float(place)) for place in q])
+        # Of zeros, which have signs, another may stand at a place if others are looked for as well.
+        return _numpys(function, a, q) if (found == 0).any() else found
+    return _numpys(function, a, q)
+
+
 @_stands_for(np.percentile)
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    if out is not None or overwrite_input is not False or method != "linear" or keepdims is not False or weights is not None:
-        return _numpys(np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
-    if axis is not None:
-        return _numpys(np.percentile, a, q, axis)
-    if _are_places(a, q):
-        found = np.array([np.percentile(a, place) for place in q])
-        # Of zeros, which have signs, another may stand at a place if others are looked for as well.
-        return _numpys(np.percentile, a, q) if (found == 0).any() else found
-    return _numpys(np.percentile, a, q)
+    return _quantiles(np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights)
 
 
 @_stands_for(np.quantile)
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    if out is not None or overwrite_input is not False or method != "linear" or keepdims is not False or weights is not None:
-        return _numpys(np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
-    if axis is not None:
-        return _numpys(np.quantile, a, q, axis)
-    if _are_places(a, q):
-        found = np.array([np.quantile(a, float(place)) for place in q])
-        # Of zeros, which have signs, another may stand at a place if others are looked for as well.
-        return _numpys(np.quantile, a, q) if (found == 0).any() else found
-    return _numpys(np.quantile, a, q)
+    return _quantiles(np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights)
 
 
 @_stands_for_method("take")

@@ -117,7 +117,7 @@ def test_they_are_compiled_in_loops():
             total += (np.cumsum(table * steps[i])[-1] + np.cumprod(values)[-1]) * np.inner(table, values) - np.vdot(values, table)
         return total
 
-    compiled = fusewire.compile(walk, fullgraph=True)
+    compiled = fusewire.compile(walk, fullgraph=True, economy=False)
     arguments = (np.sort(RNG.random(6)), RNG.random(6), RNG.random(50))
     assert_same_call(walk, compiled, arguments)
     graph = fusewire._fusewire.describe(compiled)["variants"][0]["graph"]
