@@ -26,8 +26,10 @@ namespace {
 
 /// Branches inside of arms of branches; compiled code nests as deep.
 constexpr unsigned kMaxDepth = 12;
-/// Of one trace: what follows a branch that may return is traced twice.
-constexpr unsigned kMaxBranches = 48;
+/// Of one trace: what follows a branch that may return is traced twice. From the first number on, a loop that is
+/// unrolled around the next one is to become one of the graph.
+constexpr unsigned kManyBranches = 48;
+constexpr unsigned kMaxBranches = 192;
 
 /// Times that the arms of one branch are traced.
 constexpr int kMostNewArrays = 4;
@@ -323,10 +325,9 @@ void Branching::rollAround() {
 void Branching::enter(const Place& place) {
   Branches& branches = trace.branches;
   const bool deep = branches.depth == kMaxDepth;
-  if (deep || branches.begun == kMaxBranches) {
-    rollAround();
+  if (deep || branches.begun >= kManyBranches) rollAround();
+  if (deep || branches.begun >= kMaxBranches)
     refuse(place, deep ? "too many such branches are nested" : "there are too many such branches");
-  }
   ++branches.begun;
   ++branches.depth;
 }

@@ -228,6 +228,10 @@ std::variant<Captured, Break> captureBest(const CaptureOptions& options, bool re
 
 }  // namespace
 
+bool CaptureOptions::isLate(const LoopDecisions* loops) const {
+  return (loops && !loops->shapes.empty() ? deadlineOfLoops : deadline).isOver();
+}
+
 std::variant<Captured, Break> capture(const CallView& call, const CaptureOptions& options) {
   return captureBest(options, false,
                      [&](Interpreter& interpreter) { return FrameEnd{.result = interpreter.run(call)}; });

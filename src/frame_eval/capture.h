@@ -17,6 +17,7 @@
 namespace fw::capture {
 
 class CodeMap;
+struct LoopDecisions;
 
 /// A call with its arguments bound: args[i] is argument slot i (order of co_varnames: positional, keyword-only, *args
 /// tuple, **kwargs dict).
@@ -43,6 +44,9 @@ struct CaptureOptions {
   Deadline deadline;               ///< a capture that takes longer is given up
   Deadline deadlineOfLoops;        ///< the same of one that has made a loop of the graph: a turn is worth more work
   bool keepWrites = false;         ///< fill Captured::writes
+
+  /// Whether a capture that has found out `loops` (null: it rolls none) has taken longer than it may.
+  bool isLate(const LoopDecisions* loops) const;
 };
 
 /// A frame of the user's own code that stands before an instruction.

@@ -73,8 +73,7 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
     if (++executed_ > options_.maxInstructions) {
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");
     }
-    const bool rolls = trace_.loops && !trace_.loops->shapes.empty();
-    if (executed_ % kBetweenLooks == 0 && (rolls ? options_.deadlineOfLoops : options_.deadline).isOver())
+    if (executed_ % kBetweenLooks == 0 && options_.isLate(trace_.loops))
       trace_.fail(BreakReason::kGraphLimit, "the capture takes too long");
     FW_CHECK(frame.pc < frame.code->instructions.size());
     if (atStop(frame)) {

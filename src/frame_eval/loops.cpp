@@ -114,7 +114,7 @@ bool Rolling::guarded(Roll roll) {
   try {
     return roll();
   } catch (const CaptureBreak& b) {
-    if (in_.options_.deadline.isOver()) throw;
+    if (in_.options_.isLate(trace_.loops)) throw;
     refuse(b.inLine(trace_.line));
   } catch (const VirtualRaise&) {
     refuse("in line " + std::to_string(trace_.line) + ", it raises");
