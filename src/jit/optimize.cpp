@@ -7,6 +7,7 @@
 #include "jit/element_loops.h"
 #include "jit/hoist_checks.h"
 #include "jit/observers.h"
+#include "jit/spare_doubts.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/BasicAliasAnalysis.h"
@@ -179,6 +180,7 @@ llvm::FunctionPassManager passes(const llvm::TargetMachine& machine, bool exact)
   list.addPass(DropObservers(exact));
   list.addPass(CarriedLoads());
   list.addPass(llvm::LoopLoadEliminationPass());
+  if (!exact) list.addPass(SpareDoubts());
   list.addPass(llvm::LoopVectorizePass());
   list.addPass(llvm::InstCombinePass());
   list.addPass(simplifyFlow(false));

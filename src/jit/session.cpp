@@ -240,6 +240,12 @@ class FunctionPlaces : public llvm::orc::ObjectLinkingLayer::Plugin {
  public:
   void modifyPassConfig(llvm::orc::MaterializationResponsibility&, llvm::jitlink::LinkGraph&,
                         llvm::jitlink::PassConfiguration& config) override {
+    // Calls inside of an object need no symbol, without which loops would have no name.
+    config.PrePrunePasses.push_back([](llvm::jitlink::LinkGraph& graph) {
+      for (llvm::jitlink::Symbol* symbol : graph.defined_symbols())
+        if (symbol->isCallable()) symbol->setLive(true);
+      return llvm::Error::success();
+    });
     config.PostFixupPasses.push_back([this](llvm::jitlink::LinkGraph& graph) {
       for (const llvm::jitlink::Symbol* symbol : graph.defined_symbols())
         if (symbol->isCallable() && symbol->hasName())

@@ -1,0 +1,485 @@
+// In a strip, let W be a bound of the magnitudes of all anchors and of what turns have handed on so far, T one of the
+// anchors alone. A value is bounded by `alone`, in terms of T, or by W + `beyond`; both are wanted, since a minimum of
+// what is handed on and of an anchor is below W, and their sum below W + T. What turns hand on (header phis) may be as
+// large as W: a turn adds at most the largest `beyond` of what it hands on, so that W is at most T + turns * that.
+//
+// The numbers collected have been moved above zero (number + 2^62), and are asked for bits that they should not have
+// then (the sign): one is spared where its bound shows that it has none of them.
+#include "jit/spare_doubts.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "graph/support/check.h"
+#include "jit/observers.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+
+namespace fw::jit {
+
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Instruction;
+using llvm::Loop;
+using llvm::PHINode;
+using llvm::Value;
+
+/// A magnitude; beyond what ints have, no sums of two are formed.
+using Size = __int128;
+constexpr Size kUnbounded = Size{1} << 100;
+
+Size sum(Size a, Size b) { return std::min(a + b, kUnbounded); }
+
+struct Bound {
+  Size alone = kUnbounded, beyond = kUnbounded;
+};
+
+/// A number that is collected: `use` is its place among the others. It is `moved` + `by`, which should have few bits.
+struct Collected {
+  llvm::Use* use;
+  Value* moved;
+  Size by;
+};
+
+struct Anchors {
+  int bits = 0;                                  ///< of the magnitude of each
+  llvm::SmallSetVector<Instruction*, 8> inside;  ///< of each turn
+  llvm::SmallSetVector<Value*, 8> outside;       ///< what a strip begins with
+};
+
+struct Proof {
+  Anchors anchors;
+  std::vector<Collected> spared;
+};
+
+/// Bounds of values of a loop, of which anchors have at most so many bits.
+class Bounds {
+ public:
+  Bounds(const Loop& loop, llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators, int bits)
+      : loop_(loop),
+        evolution_(evolution),
+        dominators_(dominators),
+        anchor_(Size{1} << bits) {
+    anchors.bits = bits;
+  }
+
+  Bound of(Value* value) {
+    if (const auto known = known_.find(value); known != known_.end()) return known->second;
+    known_[value] = Bound();  // while it is looked for
+    Bound found = find(value);
+    found.beyond = std::min(found.beyond, std::max(found.alone - anchor_, Size{0}));
+    return known_[value] = found;
+  }
+  Anchors anchors;  ///< asked for so far
+  llvm::SmallSetVector<PHINode*, 8> handedOn;
+
+ private:
+  Bound find(Value* value) {
+    using namespace llvm::PatternMatch;
+    if (!value->getType()->isIntegerTy(64)) return {};
+    const llvm::ConstantRange range = evolution_.getSignedRange(evolution_.getSCEV(value));
+    const Size most = std::max(sizeOf(range.getSignedMax()), sizeOf(range.getSignedMin()));
+    if (most <= kSmall) return {most, kUnbounded};
+    auto* instruction = llvm::dyn_cast<Instruction>(value);
+    if (!instruction || !loop_.contains(instruction)) {
+      if (!llvm::isa<llvm::Constant>(value)) anchors.outside.insert(value);
+      return llvm::isa<llvm::Constant>(value) ? Bound() : Bound{anchor_, 0};
+    }
+    if (auto* phi = llvm::dyn_cast<PHINode>(value)) {
+      if (phi->getParent() == loop_.getHeader()) {
+        handedOn.insert(phi);
+        return {kUnbounded, 0};
+      }
+      return largest(phi->incoming_values());
+    }
+    Value *first, *second;
+    if (match(value, m_Add(m_Value(first), m_Value(second))) || match(value, m_Sub(m_Value(first), m_Value(second)))) {
+      const Bound a = of(first), b = of(second);
+      return {sum(a.alone, b.alone), std::min(sum(a.beyond, b.alone), sum(a.alone, b.beyond))};
+    }
+    if (match(value, m_SMin(m_Value(first), m_Value(second))) || match(value, m_SMax(m_Value(first), m_Value(second))))
+      return largest(std::array{first, second});
+    if (match(value, m_Select(m_Value(), m_Value(first), m_Value(second)))) return largest(std::array{first, second});
+    const llvm::APInt* number;
+    if (match(value, m_Mul(m_Value(first), m_APInt(number))) && sizeOf(*number) <= kSmall)
+      return {product(of(first).alone, sizeOf(*number)), kUnbounded};
+    if (match(value, m_Shl(m_Value(first), m_APInt(number))) && number->ult(kSmallBits))
+      return {product(of(first).alone, Size{1} << number->getZExtValue()), kUnbounded};
+    if (!dominators_.dominates(instruction->getParent(), loop_.getLoopLatch())) return {};
+    anchors.inside.insert(instruction);
+    return {anchor_, 0};
+  }
+
+  template <class Values>
+  Bound largest(const Values& values) {
+    Bound most = {0, 0};
+    for (Value* one : values) {
+      const Bound bound = of(one);
+      most = {std::max(most.alone, bound.alone), std::max(most.beyond, bound.beyond)};
+    }
+    return most;
+  }
+  static Size sizeOf(const llvm::APInt& number) {
+    const Size value = number.getSExtValue();
+    return value < 0 ? -value : value;
+  }
+
+  static Size product(Size size, Size small) { return size >= kUnbounded ? size : std::min(size * small, kUnbounded); }
+
+  static constexpr unsigned kSmallBits = 26;  ///< so that a product is no overflow of a Size
+  static constexpr Size kSmall = Size{1} << kSmallBits;
+
+  const Loop& loop_;
+  llvm::ScalarEvolution& evolution_;
+  const llvm::DominatorTree& dominators_;
+  const Size anchor_;
+  llvm::DenseMap<Value*, Bound> known_;
+};
+
+/// One number into which a loop collects others.
+class Collection {
+ public:
+  Collection(Loop& loop, PHINode& all, llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators,
+             int64_t turns)
+      : loop_(loop),
+        all_(all),
+        evolution_(evolution),
+        dominators_(dominators),
+        turns_(turns) {}
+
+  /// `asked`: anchors that are asked for anyway; those that are wanted besides join them.
+  bool spare(Anchors& asked) {
+    if (!findChain()) return false;
+    const bool hoists = hoistWhatStays();
+    if (!findBits()) return hoists;
+    Proof best;
+    int gain = 0;
+    for (const int bits : kBits) {
+      if (asked.bits > 0 && bits != asked.bits) continue;
+      Proof proof = prove(bits, asked);
+      const int gained = static_cast<int>(proof.spared.size()) - newOf(proof.anchors, asked);
+      if (gained > gain) {
+        gain = gained;
+        best = std::move(proof);
+      }
+    }
+    if (gain == 0) return hoists;
+    for (const Collected& one : best.spared) one.use->set(llvm::ConstantInt::get(all_.getType(), 0));
+    asked.bits = best.anchors.bits;
+    asked.inside.insert_range(best.anchors.inside);
+    asked.outside.insert_range(best.anchors.outside);
+    return true;
+  }
+
+  /// Behind the loop, everything is too large if one of the anchors is.
+  void ask(const Anchors& asked) {
+    llvm::Type* type = all_.getType();
+    const auto zero = llvm::ConstantInt::get(type, 0);
+    const auto above = [&](llvm::IRBuilder<>& ir, Value* number) {
+      return ir.CreateAdd(number, ir.getInt64(uint64_t{1} << asked.bits));
+    };
+    llvm::IRBuilder<> before(loop_.getLoopPreheader()->getTerminator());
+    Value* begin = zero;
+    for (Value* number : asked.outside) {
+      const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(number);
+      if (constant && constant->getValue().abs().ule(uint64_t{1} << 40)) continue;
+      begin = before.CreateOr(begin, above(before, number));
+    }
+    Value* end = begin;
+    if (!asked.inside.empty()) {
+      llvm::IRBuilder<> first(&all_);
+      PHINode* anchors = first.CreatePHI(type, 2, "anchors");
+      anchors->addIncoming(begin, loop_.getLoopPreheader());
+      llvm::IRBuilder<> last(loop_.getLoopLatch()->getTerminator());
+      end = anchors;
+      for (Instruction* anchor : asked.inside) end = last.CreateOr(end, above(last, anchor));
+      anchors->addIncoming(end, loop_.getLoopLatch());
+    }
+    BasicBlock* exit = loop_.getUniqueLatchExitBlock();
+    llvm::IRBuilder<> behind(exit, exit->getFirstInsertionPt());
+    PHINode* joined = PHINode::Create(type, 1, "anchors.lcssa", exit->begin());
+    joined->addIncoming(end, loop_.getLoopLatch());
+    Value* large = behind.CreateICmpNE(behind.CreateLShr(joined, static_cast<uint64_t>(asked.bits) + 1), zero);
+    Value* doubt = behind.CreateSExt(large, type);
+    llvm::SmallVector<PHINode*, 2> leaving;
+    for (PHINode& phi : exit->phis())
+      if (&phi != joined && isOfChain(phi.getIncomingValue(0))) leaving.push_back(&phi);
+    FW_CHECK(!leaving.empty());
+    for (PHINode* phi : leaving) {
+      Value* all = behind.CreateOr(phi, doubt);
+      phi->replaceUsesWithIf(all, [&](llvm::Use& use) { return use.getUser() != all; });
+    }
+  }
+
+ private:
+  static constexpr int kBits[] = {61, 58, 54, 50, 46, 40};
+  static constexpr size_t kLongest = 256;
+
+  /// What the collected numbers become part of in a turn; false if that is not all that is done with them.
+  bool findChain() {
+    llvm::SmallVector<Instruction*, 16> open = {&all_};
+    chain_.insert(&all_);
+    while (!open.empty()) {
+      Instruction* one = open.pop_back_val();
+      for (llvm::Use& use : one->uses()) {
+        auto* user = llvm::cast<Instruction>(use.getUser());
+        if (!passesOn(use)) {
+          if (loop_.contains(user)) return false;
+          continue;
+        }
+        if (!loop_.contains(user) || !chain_.insert(user)) continue;
+        if (chain_.size() > kLongest) return false;
+        open.push_back(user);
+      }
+    }
+    for (Instruction* one : chain_) {
+      if (one == &all_ || one->getOpcode() == Instruction::Or) continue;
+      for (size_t i = llvm::isa<llvm::SelectInst>(one) ? 1 : 0; i < one->getNumOperands(); ++i)
+        if (!isOfChain(one->getOperand(i))) return false;
+    }
+    return isOfChain(all_.getIncomingValueForBlock(loop_.getLoopLatch()));
+  }
+
+  static bool passesOn(const llvm::Use& use) {
+    const auto* user = llvm::cast<Instruction>(use.getUser());
+    return llvm::isa<PHINode>(user) || user->getOpcode() == Instruction::Or ||
+           (llvm::isa<llvm::SelectInst>(user) && use.getOperandNo() > 0);
+  }
+
+  /// What is the same in each turn is collected in front of the loop.
+  bool hoistWhatStays() {
+    BasicBlock* before = loop_.getLoopPreheader();
+    Value* begin = all_.getIncomingValueForBlock(before);
+    Value* had = begin;
+    llvm::IRBuilder<> ir(before->getTerminator());
+    forEachCollected([&](llvm::Use& use) {
+      const auto* user = llvm::cast<Instruction>(use.getUser());
+      if (!loop_.isLoopInvariant(use.get()) || !dominators_.dominates(user->getParent(), loop_.getLoopLatch())) return;
+      begin = ir.CreateOr(begin, use.get());
+      use.set(llvm::ConstantInt::get(all_.getType(), 0));
+    });
+    all_.setIncomingValueForBlock(before, begin);
+    return begin != had;
+  }
+
+  /// Which bits are asked for in the end, and by nobody but behind the last turn; false if that cannot be told.
+  bool findBits() {
+    llvm::SmallSetVector<Instruction*, 32> open;
+    for (Instruction* one : chain_) open.insert(one);
+    std::optional<unsigned> bits;
+    for (size_t i = 0; i < open.size(); ++i) {
+      if (i > kLongest) return false;
+      for (llvm::Use& use : open[i]->uses()) {
+        auto* user = llvm::cast<Instruction>(use.getUser());
+        if (loop_.contains(open[i]) && !loop_.contains(user) && user->getParent() != loop_.getUniqueLatchExitBlock())
+          return false;
+        if (passesOn(use)) {
+          open.insert(user);
+          continue;
+        }
+        const std::optional<unsigned> asked = firstAskedFor(use);
+        if (!asked || (bits && bits != asked)) return false;
+        bits = asked;
+      }
+    }
+    if (bits) bits_ = *bits;
+    return bits.has_value();
+  }
+
+  /// The lowest bit such that it and those above are asked for, whether any is set.
+  static std::optional<unsigned> firstAskedFor(const llvm::Use& use) {
+    using namespace llvm::PatternMatch;
+    const auto* user = llvm::cast<Instruction>(use.getUser());
+    const llvm::APInt* number;
+    if (use.getOperandNo() != 0) return std::nullopt;
+    if (match(user, m_LShr(m_Value(), m_APInt(number))) && number->ult(64)) return number->getZExtValue();
+    const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(user);
+    if (!compare || !match(compare->getOperand(1), m_APInt(number))) return std::nullopt;
+    switch (compare->getPredicate()) {
+      case llvm::ICmpInst::ICMP_SGT: return number->isAllOnes() ? std::optional(63u) : std::nullopt;
+      case llvm::ICmpInst::ICMP_SLT: return number->isZero() ? std::optional(63u) : std::nullopt;
+      case llvm::ICmpInst::ICMP_UGT: return number->isMask() ? std::optional(number->popcount()) : std::nullopt;
+      case llvm::ICmpInst::ICMP_ULT: return number->isPowerOf2() ? std::optional(number->logBase2()) : std::nullopt;
+      default: return std::nullopt;
+    }
+  }
+
+  template <class Visit>
+  void forEachCollected(Visit visit) {
+    for (Instruction* one : chain_) {
+      if (one->getOpcode() != Instruction::Or) continue;
+      for (llvm::Use& use : one->operands())
+        if (!isOfChain(use.get())) visit(use);
+    }
+  }
+
+  bool isOfChain(Value* value) const {
+    auto* instruction = llvm::dyn_cast<Instruction>(value);
+    return instruction && chain_.contains(instruction);
+  }
+
+  /// The numbers of which `use` is one or which it joins; false if one is of another form.
+  bool partsOf(llvm::Use& use, Value* value, std::vector<Collected>& parts, int depth = 0) {
+    using namespace llvm::PatternMatch;
+    Value *first, *second;
+    const llvm::APInt* by;
+    if (depth > kDeepest) return false;
+    if (match(value, m_NonNegative())) return true;
+    if (match(value, m_Or(m_Value(first), m_Value(second))) ||
+        match(value, m_Select(m_Value(), m_Value(first), m_Value(second))))
+      return partsOf(use, first, parts, depth + 1) && partsOf(use, second, parts, depth + 1);
+    if (auto* phi = llvm::dyn_cast<PHINode>(value); phi && loop_.contains(phi) && phi->getParent() != loop_.getHeader())
+      return llvm::all_of(phi->incoming_values(), [&](Value* v) { return partsOf(use, v, parts, depth + 1); });
+    if (!match(value, m_Add(m_Value(first), m_APInt(by))) || by->isNegative()) return false;
+    parts.push_back({&use, first, by->getSExtValue()});
+    return true;
+  }
+
+  /// What can be spared if anchors have at most so many bits.
+  Proof prove(int bits, const Anchors& asked) {
+    struct Candidate {
+      Collected what;  ///< one of its parts, for its use
+      std::vector<Collected> parts;
+    };
+    std::vector<Candidate> candidates;
+    forEachCollected([&](llvm::Use& use) {
+      Candidate candidate;
+      if (!partsOf(use, use.get(), candidate.parts) || candidate.parts.empty()) return;
+      candidate.what = candidate.parts[0];
+      candidates.push_back(std::move(candidate));
+    });
+    // Anchors that one number alone would need are no better than the number.
+    Proof proof;
+    for (bool again = true; again && !candidates.empty();) {
+      again = false;
+      std::vector<Proof> each;
+      for (const Candidate& candidate : candidates) each.push_back(proofOf(candidate.parts, bits));
+      llvm::DenseMap<Instruction*, int> users;
+      for (const Proof& one : each)
+        if (!one.spared.empty())
+          for (Instruction* anchor : one.anchors.inside) users[anchor] += asked.inside.contains(anchor) ? 2 : 1;
+      for (size_t i = candidates.size(); i-- > 0;) {
+        const bool fails = each[i].spared.empty();
+        const bool vain = llvm::any_of(each[i].anchors.inside, [&](Instruction* anchor) { return users[anchor] < 2; });
+        if (!fails && !vain) continue;
+        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
+        again = true;
+        if (!fails) break;  // the users of others have changed
+      }
+      if (again) continue;
+      proof.anchors.bits = bits;
+      for (size_t i = 0; i < candidates.size(); ++i) {
+        proof.spared.push_back(candidates[i].what);
+        proof.anchors.inside.insert_range(each[i].anchors.inside);
+        proof.anchors.outside.insert_range(each[i].anchors.outside);
+      }
+    }
+    return proof;
+  }
+
+  /// Nothing is spared if a part may be too large.
+  Proof proofOf(const std::vector<Collected>& parts, int bits) {
+    const Proof none;
+    Bounds bounds(loop_, evolution_, dominators_, bits);
+    std::vector<Bound> of;
+    for (const Collected& part : parts) of.push_back(bounds.of(part.moved));
+    Size growth = 0;
+    for (size_t i = 0; i < bounds.handedOn.size(); ++i) {  // which may find others
+      PHINode* phi = bounds.handedOn[i];
+      growth = std::max(growth, bounds.of(phi->getIncomingValueForBlock(loop_.getLoopLatch())).beyond);
+      bounds.anchors.outside.insert(phi->getIncomingValueForBlock(loop_.getLoopPreheader()));
+    }
+    const Size all = sum(Size{1} << bits, growth >= kUnbounded >> 20 ? kUnbounded : growth * turns_);
+    if (!bounds.handedOn.empty() && all >= Size{1} << 62) return none;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Size most = std::min(of[i].alone, sum(all, of[i].beyond));
+      if (most > parts[i].by || most + parts[i].by >= Size{1} << bits_) return none;
+    }
+    return Proof{bounds.anchors, {parts[0]}};
+  }
+
+  static int newOf(const Anchors& anchors, const Anchors& asked) {
+    return static_cast<int>(llvm::count_if(anchors.inside, [&](Instruction* a) { return !asked.inside.contains(a); }));
+  }
+
+  static constexpr int kDeepest = 6;
+  Loop& loop_;
+  PHINode& all_;
+  llvm::ScalarEvolution& evolution_;
+  const llvm::DominatorTree& dominators_;
+  const int64_t turns_;
+  llvm::SmallSetVector<Instruction*, 32> chain_;
+  unsigned bits_ = 0;  ///< that a collected number may have
+};
+
+/// The turns of a strip at most (see emit_steps.cpp); nothing if it is none, or is left in other ways than behind its
+/// last turn and by giving up.
+std::optional<int64_t> turnsOf(const Loop& loop) {
+  using namespace llvm::PatternMatch;
+  BasicBlock *latch = loop.getLoopLatch(), *before = loop.getLoopPreheader();
+  if (!latch || !before || !loop.isLoopExiting(latch)) return std::nullopt;
+  llvm::SmallVector<BasicBlock*, 8> exits;
+  loop.getUniqueExitBlocks(exits);
+  const BasicBlock* behind = loop.getUniqueLatchExitBlock();
+  if (!behind || behind->getSinglePredecessor() != latch) return std::nullopt;
+  if (!llvm::all_of(exits, [&](BasicBlock* exit) { return exit == behind || isGivenUp(exit); })) return std::nullopt;
+  Value *next, *end, *counter, *begin;
+  const llvm::APInt* most;
+  const auto* branch = llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator());
+  if (!branch || !branch->isConditional()) return std::nullopt;
+  const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
+  if (!compare || !compare->isEquality()) return std::nullopt;
+  next = compare->getOperand(0);
+  end = compare->getOperand(1);
+  if (!loop.isLoopInvariant(end)) std::swap(next, end);
+  if (!match(end, m_c_SMin(m_Add(m_Value(begin), m_APInt(most)), m_Value())) || most->ugt(4096)) return std::nullopt;
+  if (!match(next, m_Add(m_Value(counter), m_One()))) return std::nullopt;
+  const auto* phi = llvm::dyn_cast<PHINode>(counter);
+  if (!phi || phi->getParent() != loop.getHeader() || phi->getIncomingValueForBlock(before) != begin)
+    return std::nullopt;
+  return most->getSExtValue();
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses SpareDoubts::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+  auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+  bool changed = false;
+  for (Loop* loop : loops.getLoopsInPreorder()) {
+    if (!loop->isInnermost()) continue;
+    llvm::SmallVector<PHINode*, 4> numbers;
+    for (PHINode& phi : loop->getHeader()->phis())
+      if (phi.getType()->isIntegerTy(64)) numbers.push_back(&phi);
+    if (numbers.size() < 2) continue;
+    changed |= llvm::simplifyLoop(loop, &dominators, &loops, &evolution, nullptr, nullptr, /*PreserveLCSSA=*/false);
+    const std::optional<int64_t> turns = turnsOf(*loop);
+    if (!turns) continue;
+    changed |= llvm::formLCSSA(*loop, dominators, &loops, &evolution);
+    Anchors asked;
+    std::optional<Collection> asks;
+    for (PHINode* phi : numbers) {
+      Collection collection(*loop, *phi, evolution, dominators, *turns);
+      changed |= collection.spare(asked);
+      if (asked.bits > 0 && !asks) asks.emplace(std::move(collection));
+    }
+    if (asks) asks->ask(asked);
+  }
+  return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+}
+
+}  // namespace fw::jit
