@@ -116,36 +116,68 @@ bool read(DirectDraw::Parameter& parameter, const runtime::Calls::Frame& frame) 
 
 }  // namespace
 
+bool DirectDraw::fits(const Parameter& first, const Parameter& second) const {
+  const double a = first.real, b = second.real;
+  switch (row_->how) {
+    case How::kUniform:
+    case How::kPlain: return true;
+    case How::kScale: return !std::isnan(a) && !std::signbit(a);
+    case How::kRate: return a > 0 && a < kMostRate;
+    case How::kLocScale: return !std::isnan(b) && !std::signbit(b);
+    case How::kRange: return std::isfinite(b - a) && !std::signbit(b - a);
+    case How::kIntegers:
+    case How::kMasked: break;
+  }
+  return first.isWhole && second.isWhole && first.whole < second.whole;
+}
+
 bool DirectDraw::drawWith(bitgen_t* source, const Parameter& first, const Parameter& second, void* out) const {
+  if (!fits(first, second)) return false;
   const double a = first.real, b = second.real;
   auto* number = static_cast<double*>(out);
   switch (row_->how) {
     case How::kUniform: *number = source->next_double(source->state); return true;
     case How::kPlain: *number = reinterpret_cast<double (*)(bitgen_t*)>(function_)(source); return true;
-    case How::kScale:
-      if (std::isnan(a) || std::signbit(a)) return false;
-      *number = reinterpret_cast<double (*)(bitgen_t*, double)>(function_)(source, a);
-      return true;
+    case How::kScale: *number = reinterpret_cast<double (*)(bitgen_t*, double)>(function_)(source, a); return true;
     case How::kRate:
-      if (!(a > 0 && a < kMostRate)) return false;
       *static_cast<int64_t*>(out) = reinterpret_cast<int64_t (*)(bitgen_t*, double)>(function_)(source, a);
       return true;
     case How::kLocScale:
-      if (std::isnan(b) || std::signbit(b)) return false;
       *number = reinterpret_cast<double (*)(bitgen_t*, double, double)>(function_)(source, a, b);
       return true;
     case How::kRange:
-      if (!std::isfinite(b - a) || std::signbit(b - a)) return false;
       *number = reinterpret_cast<double (*)(bitgen_t*, double, double)>(function_)(source, a, b - a);
       return true;
     case How::kIntegers:
     case How::kMasked: break;
   }
-  if (!first.isWhole || !second.isWhole || first.whole >= second.whole) return false;
   using Fill = void (*)(bitgen_t*, uint64_t, uint64_t, npy_intp, bool, uint64_t*);
   const auto low = static_cast<uint64_t>(first.whole), range = static_cast<uint64_t>(second.whole) - 1 - low;
   reinterpret_cast<Fill>(function_)(source, low, range, 1, row_->how == How::kMasked, static_cast<uint64_t*>(out));
   return true;
+}
+
+runtime::CallShortcut DirectDraw::shortcut(bitgen_t* source, Whole& kept) const {
+  const auto [first, second] = parameters_;
+  if (first.operand >= 0 || second.operand >= 0 || !fits(first, second)) return {};
+  switch (row_->how) {
+    case How::kUniform: return {reinterpret_cast<void*>(source->next_double), source->state};
+    case How::kPlain: return {function_, source};
+    case How::kScale: return {function_, source, {first.real}};
+    case How::kLocScale: return {function_, source, {first.real, second.real}};
+    case How::kRange: return {function_, source, {first.real, second.real - first.real}};
+    case How::kRate:
+    case How::kIntegers:
+    case How::kMasked: break;
+  }
+  kept = {this, source};
+  int64_t (*draw)(void*) = [](void* given) {
+    const Whole& whole = *static_cast<const Whole*>(given);
+    int64_t number = 0;
+    whole.direct->drawWith(whole.source, whole.direct->parameters_[0], whole.direct->parameters_[1], &number);
+    return number;
+  };
+  return {reinterpret_cast<void*>(draw), &kept};
 }
 
 bool DirectDraw::draw(bitgen_t* source, const runtime::Calls::Frame& frame, void* out) const {

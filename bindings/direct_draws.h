@@ -10,6 +10,7 @@
 #include "frame_eval/library_call.h"
 #include "numpy/random/bitgen.h"
 #include "runtime/calls.h"
+#include "runtime/context.h"
 
 namespace fw::bindings {
 
@@ -31,7 +32,17 @@ class DirectDraw {
   bool draw(bitgen_t* source, const runtime::Calls::Frame& frame, void* out) const;
   bool drawWith(bitgen_t* source, const Parameter& first, const Parameter& second, void* out) const;
 
+  struct Whole {
+    const DirectDraw* direct;
+    bitgen_t* source;
+  };
+  /// What draws from that source; no function if parameters are operands, or none that is drawn with. It may refer to
+  /// `kept`.
+  runtime::CallShortcut shortcut(bitgen_t* source, Whole& kept) const;
+
  private:
+  /// The method draws with such parameters.
+  bool fits(const Parameter& first, const Parameter& second) const;
   bool findFunction();
   bool findParameters(const capture::LibraryCall& site);
 

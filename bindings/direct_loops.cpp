@@ -22,7 +22,7 @@ using runtime::CallArray;
 namespace {
 
 /// Steps that may be made without letting other threads run, as NumPy does for long calls.
-constexpr double kMostSteps = 1 << 17;
+constexpr int64_t kMostSteps = 1 << 17;
 
 constexpr unsigned kInvalid = _MM_EXCEPT_INVALID;
 constexpr unsigned kAll = kInvalid | _MM_EXCEPT_DIV_ZERO | _MM_EXCEPT_OVERFLOW | _MM_EXCEPT_UNDERFLOW;
@@ -105,17 +105,28 @@ unsigned conditionsOfX87() {
   asm volatile("fnstsw %0" : "=am"(status));
   return status & kAll;
 }
+/// Null if there is none.
+PyArray_DotFunc* dotOf(int type) {
+  PyArray_Descr* descr = PyArray_DescrFromType(type);
+  PyArray_DotFunc* function = PyDataType_GetArrFuncs(descr)->dotfunc;
+  Py_DECREF(descr);
+  return function;
+}
+
 void clearX87() { asm volatile("fnclex"); }
 
 }  // namespace
+
+runtime::CallShortcut DirectLoop::ofVectors() const {
+  return {.function = reinterpret_cast<void*>(vectors_), .most = kMostSteps, .mask = item_ - 1};
+}
 
 std::optional<DirectLoop> DirectLoop::of(const LibraryCall& site) {
   DirectLoop loop;
   const int type = guards::typeNumber(site.type);
   if (site.direct == LibraryCall::Direct::kDot) {
-    PyArray_Descr* descr = PyArray_DescrFromType(type);
-    loop.dot_ = PyDataType_GetArrFuncs(descr)->dotfunc;
-    Py_DECREF(descr);
+    loop.dot_ = loop.vectors_ = dotOf(type);
+    loop.item_ = graph::itemSize(site.type);
     loop.reported_ = kAll;
     return loop.dot_ ? std::optional(loop) : std::nullopt;
   }
@@ -155,6 +166,11 @@ std::optional<DirectLoop> DirectLoop::of(const LibraryCall& site) {
   const bool own = site.function.get() == reinterpret_cast<const PyObject*>(loop.ufunc_) || row->module == kLinalg;
   loop.loop_ = loop.ufunc_->core_enabled && own ? loopOf(loop.ufunc_, type) : -1;
   loop.reported_ = row->reported;
+  const bool isReal = site.type == graph::DType::kF64 || site.type == graph::DType::kF32;
+  if (row->name == "matmul" && isReal) {
+    loop.vectors_ = dotOf(type);
+    loop.item_ = graph::itemSize(site.type);
+  }
   return loop.loop_ >= 0 ? std::optional(loop) : std::nullopt;
 }
 
@@ -185,7 +201,7 @@ bool DirectLoop::run(absl::Span<const CallArray> operands, absl::Span<const Call
   for (const auto& arrays : {operands, results})
     for (const CallArray& array : arrays)
       if (!core.add(number++, array)) return false;
-  if (core.steps() > kMostSteps || core.isEmpty()) return false;
+  if (core.steps() > double{kMostSteps} || core.isEmpty()) return false;
   absl::InlinedVector<char*, 4> places;
   for (const CallArray& operand : operands) places.push_back(static_cast<char*>(operand.data));
   for (const CallArray& result : results) {
@@ -201,7 +217,7 @@ bool DirectLoop::run(absl::Span<const CallArray> operands, absl::Span<const Call
 /// element.
 bool DirectLoop::dot(const CallArray& left, const CallArray& right, void* out) const {
   const int64_t size = left.shape[0];
-  if (size < 2 || static_cast<double>(size) > kMostSteps || right.shape[0] != size) return false;
+  if (size < 2 || size > kMostSteps || right.shape[0] != size) return false;
   const int64_t item = graph::itemSize(left.dtype);
   for (const int64_t stride : {left.strides[0], right.strides[0]})
     if (stride <= 0 || stride % item != 0) return false;

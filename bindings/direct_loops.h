@@ -14,6 +14,7 @@
 #include "frame_eval/library_call.h"
 #include "numpy/ufuncobject.h"
 #include "runtime/calls.h"
+#include "runtime/context.h"
 
 namespace fw::bindings {
 
@@ -24,6 +25,10 @@ class DirectLoop {
 
   /// Memory of the sizes and strides of a result; null if there is none.
   using Memory = absl::FunctionRef<void*(const runtime::CallArray& result)>;
+
+  /// Of two vectors, a number: NumPy's function for it (runtime::CallShortcut); no function if it computes other
+  /// things.
+  runtime::CallShortcut ofVectors() const;
 
   /// Writes the results to memory that it asks for when it knows that it can. False: the function is to be called,
   /// which knows what to report, or does it in another way. Needs no lock.
@@ -40,6 +45,8 @@ class DirectLoop {
   int loop_ = 0;                          ///< number of its loop
   unsigned reported_ = 0;                 ///< conditions that the function looks for, as bits of MXCSR
   PyArray_DotFunc* dot_ = nullptr;
+  PyArray_DotFunc* vectors_ = nullptr;  ///< what np.dot and np.matmul do with vectors
+  int64_t item_ = 0;                    ///< bytes of an element of theirs
   DirectMedian* median_ = nullptr;
   std::optional<double> place_;  ///< of a quantile
   PyArray_SortFunc* sort_ = nullptr;

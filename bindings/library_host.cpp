@@ -94,10 +94,14 @@ int32_t LibraryHost::call(runtime::Context& context, int number) {
   if (unlocked) {
     policy_.lock();
     draws_.wake();
+    forgetSources();
   }
   policy_.hold();
   const int32_t status = callWithLock(context, number);
-  if (unlocked) policy_.unlock();
+  if (unlocked) {
+    forgetSources();
+    policy_.unlock();
+  }
   return status;
 }
 
@@ -117,8 +121,10 @@ int32_t LibraryHost::callWithLock(runtime::Context& context, int number) {
     if (site.errors.any() && !own.emplace(site.errors).isEntered()) return declined();
     std::optional<cpython::WarningWatch> watch;
     if (site.watched) watch.emplace();
-    const Ref answer =
-        arguments.call(site, [&](PyObject* first) { site.draws ? draws_.begin(first) : draws_.pause(); });
+    const Ref answer = arguments.call(site, [&](PyObject* first) {
+      forgetSources();
+      site.draws ? draws_.begin(first) : draws_.pause();
+    });
     const bool warned = watch && watch->hasWarned();
     watch.reset();
     own.reset();
@@ -340,11 +346,20 @@ bool LibraryHost::drawOne(const DirectDraw& direct, int number, runtime::Context
   return drawFrom(source, direct, number, context);
 }
 
+void LibraryHost::forgetSources() {
+  for (size_t i = 0; i < shortcuts_.size(); ++i)
+    if (library_.draws[static_cast<size_t>(library_.calls.site(static_cast<int>(i)))]) shortcuts_[i].function = nullptr;
+}
+
 bool LibraryHost::drawFrom(bitgen_t* source, const DirectDraw& direct, int number, runtime::Context& context) {
   const runtime::Calls::Frame frame(library_.calls, number, context);
   const CallArray result = frame.result(0);
   int64_t nobodys = 0;
-  return direct.draw(source, frame, result.buffer < 0 ? &nobodys : result.data);
+  if (!direct.draw(source, frame, result.buffer < 0 ? &nobodys : result.data)) return false;
+  if (!draws_.isAlone() || shortcuts_.empty()) return true;
+  wholes_.resize(shortcuts_.size());
+  shortcuts_[static_cast<size_t>(number)] = direct.shortcut(source, wholes_[static_cast<size_t>(number)]);
+  return true;
 }
 
 bool LibraryHost::takeNumber(PyObject* item, const CallArray& wanted) {
@@ -416,6 +431,7 @@ int32_t LibraryHost::look(runtime::Context& context, bool heavy) {
   }
   looked_ = now;
   draws_.pause();  // handlers of signals may draw, too
+  forgetSources();
   const bool raised = PyErr_CheckSignals() != 0;
   if (raised) error_ = takeException();
   if (unlocked) policy_.unlock();

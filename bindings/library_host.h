@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "bindings/call_policy.h"
 #include "bindings/direct_draws.h"
 #include "bindings/direct_loops.h"
@@ -28,6 +29,7 @@ struct LibraryCalls {
   std::vector<capture::LibraryCall> sites;
   std::vector<std::optional<DirectLoop>> loops;  ///< by site
   std::vector<std::optional<DirectDraw>> draws;
+  std::vector<runtime::CallShortcut> shortcuts;  ///< by call; empty: there are none, and none can come
   // Guarded by the GIL:
   mutable bool reported = false;  ///< that a function answered something else than its rule says
   /// Arrays that the operands of a call were shown as, for the next one: [call][operand], some null.
@@ -49,8 +51,11 @@ class LibraryHost : public runtime::Host {
         policy_(policy),
         arrays_(arrays),
         objects_(objects),
+        shortcuts_(library.shortcuts.begin(), library.shortcuts.end()),
         mayUnlock_(mayUnlock) {}
   LibraryHost(const LibraryHost&) = delete;
+  /// For Context::shortcuts.
+  runtime::CallShortcut* shortcuts() { return shortcuts_.empty() ? nullptr : shortcuts_.data(); }
 
   /// What goes wrong in a function declines the call, so that Python reports it: floating-point conditions raise
   /// meanwhile where they are not ignored.
@@ -64,6 +69,7 @@ class LibraryHost : public runtime::Host {
   void beginAgain() override { takeBackDraws(); }
   /// The run is given up: what it has drawn is put back.
   void takeBackDraws() {
+    forgetSources();
     sources_.clear();
     draws_.takeBack();
   }
@@ -86,6 +92,8 @@ class LibraryHost : public runtime::Host {
   /// One number without a call of Python; false if that cannot be.
   bool drawOne(const DirectDraw& direct, int number, runtime::Context& context);
   bool drawFrom(bitgen_t* source, const DirectDraw& direct, int number, runtime::Context& context);
+  /// Other threads or other code may draw from here on.
+  void forgetSources();
   /// A number of Python's.
   static bool takeNumber(PyObject* item, const runtime::CallArray& wanted);
   int32_t declined();
@@ -96,9 +104,11 @@ class LibraryHost : public runtime::Host {
   PyArrayObject** arrays_;
   PyObject* const* objects_;
   Draws draws_;
-  std::vector<bitgen_t*> sources_;     ///< by call: of single draws that were made
-  std::optional<RaisingState> state_;  ///< from the first call that may report on
-  cpython::Ref error_;                 ///< an exception that must not be lost
+  std::vector<bitgen_t*> sources_;  ///< by call: of single draws that were made
+  absl::InlinedVector<runtime::CallShortcut, 4> shortcuts_;
+  absl::InlinedVector<DirectDraw::Whole, 4> wholes_;  ///< of those, likewise
+  std::optional<RaisingState> state_;                 ///< from the first call that may report on
+  cpython::Ref error_;                                ///< an exception that must not be lost
   runtime::Heap heap_;
   bool mayUnlock_;
   std::chrono::steady_clock::time_point looked_{}, sharedAt_{};

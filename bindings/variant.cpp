@@ -90,6 +90,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
     v->library_.loops.push_back(DirectLoop::of(site));
     v->library_.draws.push_back(DirectDraw::of(site));
   }
+  v->findShortcuts();
   v->bindObjects();
   if (!drawInOrder(plan->steps, v->library_.sites))
     return absl::UnimplementedError("random numbers would be drawn in another order");
@@ -145,6 +146,19 @@ void Variant::layOutScratch() {
 }
 
 /// Objects that library calls are given become objects of the frame.
+/// Of vectors; those of draws come with the first one of each run.
+void Variant::findShortcuts() {
+  std::vector<runtime::CallShortcut> found;
+  bool any = false;
+  for (size_t i = 0; i < library_.calls.count(); ++i) {
+    const auto site = static_cast<size_t>(library_.calls.site(static_cast<int>(i)));
+    const std::optional<DirectLoop>& loop = library_.loops[site];
+    found.push_back(loop && !library_.sites[site].errors.any() ? loop->ofVectors() : runtime::CallShortcut{});
+    any |= found.back().function || library_.draws[site];
+  }
+  if (any) library_.shortcuts = std::move(found);
+}
+
 void Variant::bindObjects() {
   auto& objects = guards_->objects;
   for (capture::LibraryCall& site : library_.sites) {

@@ -115,6 +115,7 @@ class Variant {
   Variant() = default;
   struct OwnFrame;
   void keepInputs();
+  void findShortcuts();
   void bindObjects();
   void countMiss(int64_t failed);
   bool leave(ResultBuilder::Call& call, PyObject** result) const;

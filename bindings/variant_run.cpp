@@ -171,6 +171,7 @@ RunOutcome Variant::compute(guards::CallFrame& frame, Surroundings around, uint6
 RunOutcome Variant::runWithHost(ResultBuilder::Call& call, runtime::Context& context, CallPolicy& policy) {
   LibraryHost host(library_, policy, call.arrays, call.objects, !exit().atomic);
   context.host = &host;
+  context.shortcuts = host.shortcuts();
   const runtime::Outcome outcome = transact(call, context, policy);
   if (outcome != runtime::Outcome::kDone) host.takeBackDraws();
   if (outcome == runtime::Outcome::kDeclined && host.restoreError()) return RunOutcome::kError;

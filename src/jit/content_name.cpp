@@ -104,6 +104,13 @@ class Writer {
   void show(const graph::CommitStep& step) { put(static_cast<uint64_t>(step.commit)); }
   void show(const graph::CallStep& step) {
     put(static_cast<uint64_t>(step.number));
+    for (const graph::Window& operand : step.operands) {
+      put(operand.buffer);
+      put(operand.offset);
+      list(operand.shape);
+      list(operand.strides);
+    }
+    list(step.results);
     list(step.sizes);
   }
   void show(const graph::AllocStep& step) {

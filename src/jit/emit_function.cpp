@@ -201,6 +201,8 @@ Value* FunctionState::reported() {
 
 Value* FunctionState::times() { return field(offsetof(Context, times)); }
 
+Value* FunctionState::shortcuts() { return field(offsetof(Context, shortcuts)); }
+
 Value* FunctionState::untilLook() {
   constexpr size_t kOffset = offsetof(Context, untilLook) + sizeof(Context::untilLook[0]);
   return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(0), kOffset);

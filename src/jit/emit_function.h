@@ -107,6 +107,12 @@ class FunctionState {
   llvm::Value* times();
   /// Address of what Context::untilLook says of loops that work on more than a few numbers.
   llvm::Value* untilLook();
+  /// Context::shortcuts.
+  llvm::Value* shortcuts();
+  /// The host is to put a number into memory of the call, where it asks for it, and has done so: the number is to be
+  /// where code of this function finds it.
+  void lend(graph::BufferId number);
+  void fetch(graph::BufferId number);
   /// Context::reported, as i32.
   llvm::Value* reported();
   /// Address of a field of CommitProgress.
@@ -145,6 +151,8 @@ class FunctionState {
   /// Where a buffer is in memory: numbers too.
   llvm::Value* memory(graph::BufferId id);
   llvm::Value* homeOf(graph::BufferId id);
+  bool isHandle(graph::BufferId id) const;
+  llvm::Value* tableEntry(graph::BufferId id);  ///< of Context::buffers
   using Number = llvm::SmallVector<llvm::Value*, 2>;  ///< its parts
   Number loadNumber(graph::BufferId id, llvm::Value* from);
   void storeNumber(const Number& parts, llvm::Value* to);

@@ -24,6 +24,14 @@ using llvm::Value;
 
 Value* FunctionState::homeOf(BufferId id) { return memory(plan_.buffers.at(id.index).home); }
 
+bool FunctionState::isHandle(BufferId id) const {
+  return plan_.buffers.at(id.index).kind == graph::BufferKind::kHandle;
+}
+
+Value* FunctionState::tableEntry(BufferId id) {
+  return ir_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), field(offsetof(Context, buffers)), id.index);
+}
+
 void FunctionState::exchange(absl::Span<const std::pair<BufferId, BufferId>> moves) {
   std::vector<Number> had;
   for (const auto& [to, from] : moves)
@@ -124,13 +132,22 @@ void FunctionState::enter() {
   for (BufferId id : loop_->entering) storeNumber(loadNumber(id, memory(id)), buffer(id));
 }
 
+void FunctionState::lend(BufferId number) {
+  if (isNumber(number) && isHandle(number)) ir_.CreateStore(homeOf(number), tableEntry(number));
+}
+
+void FunctionState::fetch(BufferId number) {
+  if (!isNumber(number)) return;
+  Value* from = isHandle(number) ? homeOf(number) : memory(number);
+  storeNumber(loadNumber(number, from), buffer(number));
+}
+
 void FunctionState::leave() {
   leaveIfInDoubt();
   for (BufferId id : loop_->leaving) storeNumber(loadNumber(id, buffer(id)), memory(id));
   for (BufferId id : loop_->results) {
-    Value* table = ir_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), field(offsetof(Context, buffers)), id.index);
     if (isNumber(id)) storeNumber(loadNumber(id, buffer(id)), homeOf(id));
-    ir_.CreateStore(isNumber(id) ? homeOf(id) : buffer(id), table);
+    ir_.CreateStore(isNumber(id) ? homeOf(id) : buffer(id), tableEntry(id));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "graph/support/check.h"
+#include "jit/emit_call.h"
 #include "jit/emit_clock.h"
 #include "jit/emit_wavefront.h"
 #include "jit/hoist_checks.h"
@@ -208,7 +209,8 @@ class StepEmitter {
 
   void emit(const graph::CallStep& step) {
     std::optional<EmitClock> clock(std::in_place, fn_, m_.partOfCall(static_cast<size_t>(step.number)));
-    llvm::Value* status = callHost(kCallLibrary, static_cast<uint32_t>(step.number));
+    llvm::Value* status =
+        emitCall(m_, fn_, step, [&] { return callHost(kCallLibrary, static_cast<uint32_t>(step.number)); });
     clock.reset();
     leaveWith(status);
     fn_.renew();

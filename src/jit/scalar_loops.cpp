@@ -6,6 +6,7 @@
 
 #include "graph/rewriting.h"
 #include "graph/support/check.h"
+#include "jit/emit_call.h"
 #include "jit/memories.h"
 #include "jit/wavefront.h"
 
@@ -99,6 +100,8 @@ class Walk {
   }
   void visit(const graph::CallStep& step) {
     for (const graph::Window& operand : step.operands) read(operand.buffer);
+    for (BufferId id : step.results)
+      if (id.valid()) found.stored.insert(id);
     found.buffers.insert(step.results.begin(), step.results.end());
   }
   void visit(const graph::AllocStep& step) { found.buffers.insert(step.buffer); }
@@ -160,7 +163,7 @@ class Nest {
     return true;
   }
   bool visit(const graph::CopyStep& step) { return isNumber(m_.plan.buffers[step.to.index], m_.syms); }
-  bool visit(const graph::CallStep&) { return false; }
+  bool visit(const graph::CallStep& step) { return answersNumber(step, m_.plan); }
   bool visit(const graph::AllocStep&) { return false; }
   bool visit(const graph::FreeStep&) { return false; }
   bool visit(const graph::AcceptStep&) { return false; }

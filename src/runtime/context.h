@@ -43,6 +43,17 @@ struct PartTime {
   int64_t runs = 0;
 };
 
+/// A function that makes a library call in place of Host::call(): what it raises counts as the code's own.
+/// Of calls without operands, a number: double f(argument, numbers[0], numbers[1]), or int64_t f(argument).
+/// Of two vectors, a number: void f(left, its stride, right, its stride, result, size, null), for sizes from 2 to
+/// `most` and strides (bytes) above 0 that have no bit of `mask`.
+struct CallShortcut {
+  void* function = nullptr;  ///< null: there is none for now. The host may change it whenever it is called.
+  void* argument = nullptr;
+  double numbers[2] = {0, 0};
+  int64_t most = 0, mask = 0;
+};
+
 /// Native code reads the fields where they stand.
 struct Context {
   int64_t* symbols = nullptr;  ///< [i]: value of symbol i of the graph's SymContext; those bound on the way are stored
@@ -52,6 +63,7 @@ struct Context {
   void* workspace = nullptr;           ///< workspaceBytes, 64-byte aligned; null if 0
   CommitProgress* progress = nullptr;  ///< while commits are stored
   Host* host = nullptr;                ///< null where nothing has to be asked for
+  CallShortcut* shortcuts = nullptr;   ///< by library call of the plan; null: there are none
   PartTime* times = nullptr;           ///< by part of the executable's meter; null: nobody watches
   /// Status bits that must be reported: a loop that rewrites inputs is given up where they are up.
   int32_t reported = kStatusInvalid | kStatusDivide | kStatusOverflow | kStatusUnderflow;
@@ -59,6 +71,6 @@ struct Context {
   int32_t untilLook[2] = {1, 1};
 };
 static_assert(std::is_standard_layout_v<Context> && std::is_standard_layout_v<CommitProgress> &&
-              std::is_standard_layout_v<PartTime>);
+              std::is_standard_layout_v<PartTime> && std::is_standard_layout_v<CallShortcut>);
 
 }  // namespace fw::runtime

@@ -31,6 +31,7 @@ def _quiet():
 
 
 STEPS = 100_000   # lines that one statement may run, on arrays of a few elements
+LONGEST = 10_000   # bits
 
 
 class _TooLong(BaseException):
@@ -39,13 +40,13 @@ class _TooLong(BaseException):
 
 @contextlib.contextmanager
 def _bounded():
-    """Ends what runs for too long: range(k) where k has been multiplied by an element, again and again."""
+    """Ends what runs for too long: range(k) where k has been multiplied by an element, again and again; ints squared in every turn."""
     left, before = STEPS, sys.gettrace()
 
     def trace(frame, event, argument):
         nonlocal left
         left -= event == "line"
-        if left < 0:
+        if left < 0 or any(type(value) is int and value.bit_length() > LONGEST for value in frame.f_locals.values()):
             raise _TooLong
         return trace
 
