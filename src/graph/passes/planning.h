@@ -43,6 +43,9 @@ struct IndexMap {
 /// Follows such views down from `value`; stops at the first node that is none. The identity for other values.
 IndexMap followIndexMaps(const Graph& graph, ValueId value);
 
+/// The input of the whole graph, not packed, in whose memory `value`, an input, is; nullopt for all other values.
+std::optional<int64_t> lentInput(const Graph& graph, ValueId value);
+
 /// Strides of the memory a value is found in once it is materialised: symbols or packed for inputs, packed otherwise.
 SymList materialisedStrides(const Graph& graph, ValueId value);
 

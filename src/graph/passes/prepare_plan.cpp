@@ -14,7 +14,9 @@
 // - outputs: constants and symbolic integers are copied into a buffer.
 // - store: a value that is read through views from what commits write is copied; the target's views must resolve.
 // - calls: as concatenate.
-// - loops, branches, binds: what regions get and answer is packed memory of ours, in one layout inside and outside.
+// - loops, branches, binds: what regions get and answer is packed memory of ours, in one layout inside and outside;
+//   but an input that is only read where library functions are called stays where it is: what those compute may depend
+//   on the strides of what they are given.
 //   What they change in place (in_place.h) is memory of its own before they begin, but for inputs that a loop rewrites;
 //   what else a region answers is a fresh value of its own for each result, but that a loop may hand a carried value on
 //   in another's place: then memory changes places.
@@ -184,6 +186,26 @@ class Preparer {
     return absl::OkStatus();
   }
 
+  static bool callsLibrary(const Graph& graph) {
+    for (size_t i = 0; i < graph.size(); ++i) {
+      const Node& node = graph.node(ValueId(i));
+      const auto calls = [](const std::unique_ptr<Graph>& region) { return callsLibrary(*region); };
+      if (node.op == Op::kCall || std::any_of(node.regions.begin(), node.regions.end(), calls)) return true;
+    }
+    return false;
+  }
+
+  /// The regions of `node` take `given`, their input number k, as it lies in memory.
+  static bool mayLend(const Node& node, size_t k, ValueId given, const Graph& graph) {
+    bool calls = false;
+    for (const std::unique_ptr<Graph>& region : node.regions) {
+      const ValueId input = inputOf(*region, k);
+      if (input.valid() && region->type(input).layout != graph.type(given).layout) return false;
+      calls |= callsLibrary(*region);
+    }
+    return calls;
+  }
+
   /// What regions are given.
   absl::Status control(Rewriter& rw, ValueId id) {
     const Node& node = rw.in().node(id);
@@ -201,7 +223,9 @@ class Preparer {
       Layout layout = packedLike(rw.in().type(old).layout);
       if (i >= leading && memoryLayout(node, i - leading).rank() == layout.rank())
         layout = memoryLayout(node, i - leading);
-      operands.push_back(keeps ? now : addCopy(rw.out(), now, ++copies_, layout));
+      const bool lends =
+          i >= leading && !changes(i) && lentInput(rw.in(), old) && mayLend(node, i - leading, old, rw.in());
+      operands.push_back(keeps || lends ? now : addCopy(rw.out(), now, ++copies_, layout));
     }
     rw.copyNode(id, operands);
     return absl::OkStatus();
@@ -290,17 +314,24 @@ class Preparer {
 
 }  // namespace
 
+std::optional<int64_t> lentInput(const Graph& graph, ValueId value) {
+  const Node& node = graph.node(value);
+  const Layout& layout = node.type.layout;
+  const bool regular = layout.contiguity == Contiguity::kPacked && !layout.broadcastAxes && !layout.negativeAxes;
+  if (node.op != Op::kInput || regular) return std::nullopt;
+  if (!graph.isRegion()) return node.attrs.integer(AttrKey::kIndex);
+  return node.attrs.has(AttrKey::kLent) ? std::optional(node.attrs.integer(AttrKey::kLent)) : std::nullopt;
+}
+
 SymList materialisedStrides(const Graph& graph, ValueId value) {
   SymContext& syms = graph.syms();
-  const Node& node = graph.node(value);
-  const ValueType& type = node.type;
+  const ValueType& type = graph.type(value);
   const Layout& layout = type.layout;
-  const bool regular = layout.contiguity == Contiguity::kPacked && !layout.broadcastAxes && !layout.negativeAxes;
   // Memory of ours is packed, also where NumPy's array at that point of the program is not.
-  if (node.op != Op::kInput || regular || graph.isRegion())
-    return packedStrides(syms, type.shape, packedLike(layout), type.dtype);
+  const std::optional<int64_t> given = lentInput(graph, value);
+  if (!given) return packedStrides(syms, type.shape, packedLike(layout), type.dtype);
   SymList strides;
-  const std::string prefix = "t" + std::to_string(node.attrs.integer(AttrKey::kIndex)) + "_";
+  const std::string prefix = "t" + std::to_string(*given) + "_";
   for (int axis = 0; axis < type.rank(); ++axis) {
     const bool inner = layout.contiguity == Contiguity::kInner && axis == layout.order.back();
     const std::string name = prefix + std::to_string(axis);
@@ -390,7 +421,11 @@ absl::Status prepareRegions(Graph& graph, const Target& target) {
           return absl::UnimplementedError("plan: the layout of a value changes between regions");
         const bool changes =
             node.op == Op::kLoop ? !carriesThrough(*region, k) : std::count(inPlace.begin(), inPlace.end(), k) > 0;
-        if (changes) owned.insert(inputs[k]);
+        if (changes) {
+          owned.insert(inputs[k]);
+        } else if (const ValueId outer = node.operands[k + leadingOperands(node.op)]; lentInput(graph, outer)) {
+          region->mutableNode(inputs[k]).attrs.set(AttrKey::kLent, *lentInput(graph, outer));
+        }
       }
       if (absl::Status s = prepare(*region, target, std::move(owned)); !s.ok()) return s;
       if (absl::Status s = settleOutputs(node, inPlace, *region); !s.ok()) return s;

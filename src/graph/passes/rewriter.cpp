@@ -26,14 +26,16 @@ ValueId Rewriter::copyNode(ValueId old, absl::Span<const ValueId> operands) {
   out_.setLine(node.line);
   out_.setErrors(rulesOf(node.attrs));
   ValueId now;
-  if (node.op == Op::kInput)
+  if (node.op == Op::kInput) {
     now = out_.input(static_cast<int>(node.attrs.integer(AttrKey::kIndex)), node.type);
-  else if (node.op == Op::kConstant)
+    out_.mutableNode(now).attrs = node.attrs;
+  } else if (node.op == Op::kConstant) {
     now = out_.constant(node.attrs.scalar(AttrKey::kValue));
-  else if (node.op == Op::kSym)
+  } else if (node.op == Op::kSym) {
     now = out_.sym(node.attrs.sym(AttrKey::kExpr));
-  else
+  } else {
     now = out_.addTyped(node.op, operands, node.type, node.attrs, std::move(node.regions));
+  }
   set(old, now);
   return now;
 }
