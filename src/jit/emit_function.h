@@ -152,7 +152,7 @@ class FunctionState {
   llvm::Value* memory(graph::BufferId id);
   llvm::Value* homeOf(graph::BufferId id);
   bool isHandle(graph::BufferId id) const;
-  llvm::Value* tableEntry(graph::BufferId id);  ///< of Context::buffers
+  llvm::Value* tableEntry(graph::BufferId id);        ///< of Context::buffers
   using Number = llvm::SmallVector<llvm::Value*, 2>;  ///< its parts
   Number loadNumber(graph::BufferId id, llvm::Value* from);
   void storeNumber(const Number& parts, llvm::Value* to);

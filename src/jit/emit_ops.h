@@ -30,6 +30,7 @@ class OpEmitter {
   llvm::Value* plainCompare(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* quietChunk(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* minMax(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
+  llvm::Value* remainderOfNear(llvm::Value* a, llvm::Value* b);
   llvm::Value* divide(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(DType from, DType to, llvm::Value* a);
   llvm::Value* floatToInt(DType from, DType to, llvm::Value* a);

@@ -67,6 +67,24 @@ uint16_t toHalf(T value) {
   return bits;
 }
 
+/// No flags are up, and nothing traps, while code of others runs; what it raises is not ours. Changing the register
+/// takes longer than short calls, so a result that was not exact, which nobody looks for, stays noted.
+class CleanFlags {
+ public:
+  CleanFlags() : own_(_mm_getcsr()) {
+    if (!isClean(own_)) _mm_setcsr(kClean);
+  }
+  ~CleanFlags() {
+    if (!isClean(own_) || !isClean(_mm_getcsr())) _mm_setcsr(own_);
+  }
+  CleanFlags(const CleanFlags&) = delete;
+
+ private:
+  static constexpr unsigned kClean = 0x1f80;
+  static bool isClean(unsigned state) { return (state & ~unsigned{_MM_EXCEPT_INEXACT}) == kClean; }
+  const unsigned own_;
+};
+
 int32_t look(runtime::Context* context, int32_t heavy) {
   if (!heavy && --context->untilLook[0] > 0) return 0;
   runtime::Host* host = context->host;
@@ -74,21 +92,13 @@ int32_t look(runtime::Context* context, int32_t heavy) {
     context->untilLook[heavy] = INT32_MAX;
     return 0;
   }
-  constexpr unsigned kClean = 0x1f80;
-  const unsigned own = _mm_getcsr();
-  _mm_setcsr(kClean);  // a handler may run
-  const int32_t status = host->look(*context, heavy != 0);
-  _mm_setcsr(own);
-  return status;
+  const CleanFlags clean;  // a handler may run
+  return host->look(*context, heavy != 0);
 }
 
 int32_t callLibrary(runtime::Context* context, int32_t number) {
-  constexpr unsigned kClean = 0x1f80;  // no flags, nothing traps
-  const unsigned own = _mm_getcsr();
-  _mm_setcsr(kClean);
-  const int32_t status = context->host->call(*context, number);
-  _mm_setcsr(own);
-  return status;
+  const CleanFlags clean;
+  return context->host->call(*context, number);
 }
 
 int32_t allocateBuffer(runtime::Context* context, int32_t buffer, int64_t bytes) {

@@ -47,22 +47,10 @@ struct Bound {
   Size alone = kUnbounded, beyond = kUnbounded;
 };
 
-/// A number that is collected: `use` is its place among the others. It is `moved` + `by`, which should have few bits.
-struct Collected {
-  llvm::Use* use;
-  Value* moved;
-  Size by;
-};
-
 struct Anchors {
   int bits = 0;                                  ///< of the magnitude of each
   llvm::SmallSetVector<Instruction*, 8> inside;  ///< of each turn
   llvm::SmallSetVector<Value*, 8> outside;       ///< what a strip begins with
-};
-
-struct Proof {
-  Anchors anchors;
-  std::vector<Collected> spared;
 };
 
 /// Bounds of values of a loop, of which anchors have at most so many bits.
@@ -152,36 +140,60 @@ class Bounds {
 /// One number into which a loop collects others.
 class Collection {
  public:
-  Collection(Loop& loop, PHINode& all, llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators,
-             int64_t turns)
+  Collection(Loop& loop, PHINode& all, const llvm::DominatorTree& dominators)
       : loop_(loop),
         all_(all),
-        evolution_(evolution),
-        dominators_(dominators),
-        turns_(turns) {}
+        dominators_(dominators) {}
 
-  /// `asked`: anchors that are asked for anyway; those that are wanted besides join them.
-  bool spare(Anchors& asked) {
-    if (!findChain()) return false;
-    const bool hoists = hoistWhatStays();
-    if (!findBits()) return hoists;
-    Proof best;
-    int gain = 0;
-    for (const int bits : kBits) {
-      if (asked.bits > 0 && bits != asked.bits) continue;
-      Proof proof = prove(bits, asked);
-      const int gained = static_cast<int>(proof.spared.size()) - newOf(proof.anchors, asked);
-      if (gained > gain) {
-        gain = gained;
-        best = std::move(proof);
+  /// False if the number is something else.
+  bool find() { return findChain(); }
+  /// What is the same in each turn is collected in front of the loop.
+  bool hoistWhatStays() {
+    BasicBlock* before = loop_.getLoopPreheader();
+    Value* begin = all_.getIncomingValueForBlock(before);
+    Value* had = begin;
+    llvm::IRBuilder<> ir(before->getTerminator());
+    forEachCollected([&](llvm::Use& use) {
+      const auto* user = llvm::cast<Instruction>(use.getUser());
+      if (!loop_.isLoopInvariant(use.get()) || !dominators_.dominates(user->getParent(), loop_.getLoopLatch())) return;
+      begin = ir.CreateOr(begin, use.get());
+      use.set(llvm::ConstantInt::get(all_.getType(), 0));
+    });
+    all_.setIncomingValueForBlock(before, begin);
+    return begin != had;
+  }
+
+  /// How many bits a collected number may have: the others are asked for in the end, by nobody but behind the last
+  /// turn; nullopt if that cannot be told.
+  std::optional<unsigned> findBits() const {
+    llvm::SmallSetVector<Instruction*, 32> open;
+    for (Instruction* one : chain_) open.insert(one);
+    std::optional<unsigned> bits;
+    for (size_t i = 0; i < open.size(); ++i) {
+      if (i > kLongest) return std::nullopt;
+      for (llvm::Use& use : open[i]->uses()) {
+        auto* user = llvm::cast<Instruction>(use.getUser());
+        if (loop_.contains(open[i]) && !loop_.contains(user) && user->getParent() != loop_.getUniqueLatchExitBlock())
+          return std::nullopt;
+        if (passesOn(use)) {
+          open.insert(user);
+          continue;
+        }
+        const std::optional<unsigned> asked = firstAskedFor(use);
+        if (!asked || (bits && bits != asked)) return std::nullopt;
+        bits = asked;
       }
     }
-    if (gain == 0) return hoists;
-    for (const Collected& one : best.spared) one.use->set(llvm::ConstantInt::get(all_.getType(), 0));
-    asked.bits = best.anchors.bits;
-    asked.inside.insert_range(best.anchors.inside);
-    asked.outside.insert_range(best.anchors.outside);
-    return true;
+    return bits;
+  }
+
+  template <class Visit>
+  void forEachCollected(Visit visit) {
+    for (Instruction* one : chain_) {
+      if (one->getOpcode() != Instruction::Or) continue;
+      for (llvm::Use& use : one->operands())
+        if (!isOfChain(use.get())) visit(use);
+    }
   }
 
   /// Behind the loop, everything is too large if one of the anchors is.
@@ -225,7 +237,6 @@ class Collection {
   }
 
  private:
-  static constexpr int kBits[] = {61, 58, 54, 50, 46, 40};
   static constexpr size_t kLongest = 256;
 
   /// What the collected numbers become part of in a turn; false if that is not all that is done with them.
@@ -259,46 +270,6 @@ class Collection {
            (llvm::isa<llvm::SelectInst>(user) && use.getOperandNo() > 0);
   }
 
-  /// What is the same in each turn is collected in front of the loop.
-  bool hoistWhatStays() {
-    BasicBlock* before = loop_.getLoopPreheader();
-    Value* begin = all_.getIncomingValueForBlock(before);
-    Value* had = begin;
-    llvm::IRBuilder<> ir(before->getTerminator());
-    forEachCollected([&](llvm::Use& use) {
-      const auto* user = llvm::cast<Instruction>(use.getUser());
-      if (!loop_.isLoopInvariant(use.get()) || !dominators_.dominates(user->getParent(), loop_.getLoopLatch())) return;
-      begin = ir.CreateOr(begin, use.get());
-      use.set(llvm::ConstantInt::get(all_.getType(), 0));
-    });
-    all_.setIncomingValueForBlock(before, begin);
-    return begin != had;
-  }
-
-  /// Which bits are asked for in the end, and by nobody but behind the last turn; false if that cannot be told.
-  bool findBits() {
-    llvm::SmallSetVector<Instruction*, 32> open;
-    for (Instruction* one : chain_) open.insert(one);
-    std::optional<unsigned> bits;
-    for (size_t i = 0; i < open.size(); ++i) {
-      if (i > kLongest) return false;
-      for (llvm::Use& use : open[i]->uses()) {
-        auto* user = llvm::cast<Instruction>(use.getUser());
-        if (loop_.contains(open[i]) && !loop_.contains(user) && user->getParent() != loop_.getUniqueLatchExitBlock())
-          return false;
-        if (passesOn(use)) {
-          open.insert(user);
-          continue;
-        }
-        const std::optional<unsigned> asked = firstAskedFor(use);
-        if (!asked || (bits && bits != asked)) return false;
-        bits = asked;
-      }
-    }
-    if (bits) bits_ = *bits;
-    return bits.has_value();
-  }
-
   /// The lowest bit such that it and those above are asked for, whether any is set.
   static std::optional<unsigned> firstAskedFor(const llvm::Use& use) {
     using namespace llvm::PatternMatch;
@@ -317,85 +288,116 @@ class Collection {
     }
   }
 
-  template <class Visit>
-  void forEachCollected(Visit visit) {
-    for (Instruction* one : chain_) {
-      if (one->getOpcode() != Instruction::Or) continue;
-      for (llvm::Use& use : one->operands())
-        if (!isOfChain(use.get())) visit(use);
-    }
-  }
-
   bool isOfChain(Value* value) const {
     auto* instruction = llvm::dyn_cast<Instruction>(value);
     return instruction && chain_.contains(instruction);
   }
 
-  /// The numbers of which `use` is one or which it joins; false if one is of another form.
-  bool partsOf(llvm::Use& use, Value* value, std::vector<Collected>& parts, int depth = 0) {
+  Loop& loop_;
+  PHINode& all_;
+  const llvm::DominatorTree& dominators_;
+  llvm::SmallSetVector<Instruction*, 32> chain_;
+};
+
+/// What the collections of a loop need not ask for.
+class Sparing {
+ public:
+  Sparing(Loop& loop, llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators, int64_t turns)
+      : loop_(loop),
+        evolution_(evolution),
+        dominators_(dominators),
+        turns_(turns) {}
+
+  void add(Collection& collection, unsigned bits) {
+    collection.forEachCollected([&](llvm::Use& use) {
+      Candidate candidate{&use, bits, {}};
+      if (partsOf(use.get(), candidate.parts) && !candidate.parts.empty()) candidates_.push_back(std::move(candidate));
+    });
+  }
+
+  /// The anchors to ask for in place of what is not collected any more; nullopt if nothing would be gained.
+  std::optional<Anchors> spare() const {
+    Proof best;
+    int most = 0;
+    for (const int bits : kBits) {
+      Proof proof = prove(bits);
+      const int gain = static_cast<int>(proof.spared.size()) - static_cast<int>(proof.anchors.inside.size());
+      if (gain <= most) continue;
+      most = gain;
+      best = std::move(proof);
+    }
+    if (most == 0) return std::nullopt;
+    for (llvm::Use* use : best.spared) use->set(llvm::ConstantInt::get(use->get()->getType(), 0));
+    return std::move(best.anchors);
+  }
+
+ private:
+  static constexpr int kBits[] = {61, 58, 54, 50, 46, 40};
+  static constexpr int kDeepest = 6;
+
+  /// A part of what is collected: `moved` + `by`, which should have few bits.
+  struct Part {
+    Value* moved;
+    Size by;
+  };
+  struct Candidate {
+    llvm::Use* use;
+    unsigned bits;  ///< that it may have
+    std::vector<Part> parts;
+  };
+  struct Proof {
+    Anchors anchors;
+    std::vector<llvm::Use*> spared;
+  };
+
+  /// The numbers that `value` is or joins; false if one is of another form.
+  bool partsOf(Value* value, std::vector<Part>& parts, int depth = 0) const {
     using namespace llvm::PatternMatch;
     Value *first, *second;
     const llvm::APInt* by;
     if (depth > kDeepest) return false;
-    if (match(value, m_NonNegative())) return true;
+    if (match(value, m_Zero())) return true;
     if (match(value, m_Or(m_Value(first), m_Value(second))) ||
         match(value, m_Select(m_Value(), m_Value(first), m_Value(second))))
-      return partsOf(use, first, parts, depth + 1) && partsOf(use, second, parts, depth + 1);
+      return partsOf(first, parts, depth + 1) && partsOf(second, parts, depth + 1);
     if (auto* phi = llvm::dyn_cast<PHINode>(value); phi && loop_.contains(phi) && phi->getParent() != loop_.getHeader())
-      return llvm::all_of(phi->incoming_values(), [&](Value* v) { return partsOf(use, v, parts, depth + 1); });
+      return llvm::all_of(phi->incoming_values(), [&](Value* v) { return partsOf(v, parts, depth + 1); });
     if (!match(value, m_Add(m_Value(first), m_APInt(by))) || by->isNegative()) return false;
-    parts.push_back({&use, first, by->getSExtValue()});
+    parts.push_back({first, by->getSExtValue()});
     return true;
   }
 
   /// What can be spared if anchors have at most so many bits.
-  Proof prove(int bits, const Anchors& asked) {
-    struct Candidate {
-      Collected what;  ///< one of its parts, for its use
-      std::vector<Collected> parts;
-    };
-    std::vector<Candidate> candidates;
-    forEachCollected([&](llvm::Use& use) {
-      Candidate candidate;
-      if (!partsOf(use, use.get(), candidate.parts) || candidate.parts.empty()) return;
-      candidate.what = candidate.parts[0];
-      candidates.push_back(std::move(candidate));
-    });
+  Proof prove(int bits) const {
+    std::vector<std::pair<const Candidate*, Anchors>> proved;
+    for (const Candidate& candidate : candidates_)
+      if (std::optional<Anchors> anchors = anchorsOf(candidate, bits))
+        proved.emplace_back(&candidate, *std::move(anchors));
     // Anchors that one number alone would need are no better than the number.
-    Proof proof;
-    for (bool again = true; again && !candidates.empty();) {
-      again = false;
-      std::vector<Proof> each;
-      for (const Candidate& candidate : candidates) each.push_back(proofOf(candidate.parts, bits));
+    for (bool again = true; again;) {
       llvm::DenseMap<Instruction*, int> users;
-      for (const Proof& one : each)
-        if (!one.spared.empty())
-          for (Instruction* anchor : one.anchors.inside) users[anchor] += asked.inside.contains(anchor) ? 2 : 1;
-      for (size_t i = candidates.size(); i-- > 0;) {
-        const bool fails = each[i].spared.empty();
-        const bool vain = llvm::any_of(each[i].anchors.inside, [&](Instruction* anchor) { return users[anchor] < 2; });
-        if (!fails && !vain) continue;
-        candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
-        again = true;
-        if (!fails) break;  // the users of others have changed
-      }
-      if (again) continue;
-      proof.anchors.bits = bits;
-      for (size_t i = 0; i < candidates.size(); ++i) {
-        proof.spared.push_back(candidates[i].what);
-        proof.anchors.inside.insert_range(each[i].anchors.inside);
-        proof.anchors.outside.insert_range(each[i].anchors.outside);
-      }
+      for (const auto& [candidate, anchors] : proved)
+        for (Instruction* anchor : anchors.inside) ++users[anchor];
+      const auto vain = llvm::find_if(proved, [&](const auto& one) {
+        return llvm::any_of(one.second.inside, [&](Instruction* anchor) { return users[anchor] < 2; });
+      });
+      again = vain != proved.end();
+      if (again) proved.erase(vain);
+    }
+    Proof proof{{.bits = bits}, {}};
+    for (const auto& [candidate, anchors] : proved) {
+      proof.spared.push_back(candidate->use);
+      proof.anchors.inside.insert_range(anchors.inside);
+      proof.anchors.outside.insert_range(anchors.outside);
     }
     return proof;
   }
 
-  /// Nothing is spared if a part may be too large.
-  Proof proofOf(const std::vector<Collected>& parts, int bits) {
-    const Proof none;
+  /// nullopt if a part may be too large.
+  std::optional<Anchors> anchorsOf(const Candidate& candidate, int bits) const {
     Bounds bounds(loop_, evolution_, dominators_, bits);
     std::vector<Bound> of;
-    for (const Collected& part : parts) of.push_back(bounds.of(part.moved));
+    for (const Part& part : candidate.parts) of.push_back(bounds.of(part.moved));
     Size growth = 0;
     for (size_t i = 0; i < bounds.handedOn.size(); ++i) {  // which may find others
       PHINode* phi = bounds.handedOn[i];
@@ -403,26 +405,19 @@ class Collection {
       bounds.anchors.outside.insert(phi->getIncomingValueForBlock(loop_.getLoopPreheader()));
     }
     const Size all = sum(Size{1} << bits, growth >= kUnbounded >> 20 ? kUnbounded : growth * turns_);
-    if (!bounds.handedOn.empty() && all >= Size{1} << 62) return none;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const Size most = std::min(of[i].alone, sum(all, of[i].beyond));
-      if (most > parts[i].by || most + parts[i].by >= Size{1} << bits_) return none;
+    if (!bounds.handedOn.empty() && all >= Size{1} << 62) return std::nullopt;
+    for (size_t i = 0; i < of.size(); ++i) {
+      const Size most = std::min(of[i].alone, sum(all, of[i].beyond)), by = candidate.parts[i].by;
+      if (most > by || most + by >= Size{1} << candidate.bits) return std::nullopt;
     }
-    return Proof{bounds.anchors, {parts[0]}};
+    return bounds.anchors;
   }
 
-  static int newOf(const Anchors& anchors, const Anchors& asked) {
-    return static_cast<int>(llvm::count_if(anchors.inside, [&](Instruction* a) { return !asked.inside.contains(a); }));
-  }
-
-  static constexpr int kDeepest = 6;
   Loop& loop_;
-  PHINode& all_;
   llvm::ScalarEvolution& evolution_;
   const llvm::DominatorTree& dominators_;
   const int64_t turns_;
-  llvm::SmallSetVector<Instruction*, 32> chain_;
-  unsigned bits_ = 0;  ///< that a collected number may have
+  std::vector<Candidate> candidates_;
 };
 
 /// The turns of a strip at most (see emit_steps.cpp); nothing if it is none, or is left in other ways than behind its
@@ -470,14 +465,21 @@ llvm::PreservedAnalyses SpareDoubts::run(llvm::Function& function, llvm::Functio
     const std::optional<int64_t> turns = turnsOf(*loop);
     if (!turns) continue;
     changed |= llvm::formLCSSA(*loop, dominators, &loops, &evolution);
-    Anchors asked;
-    std::optional<Collection> asks;
+    Sparing sparing(*loop, evolution, dominators, *turns);
+    std::vector<Collection> collections;
     for (PHINode* phi : numbers) {
-      Collection collection(*loop, *phi, evolution, dominators, *turns);
-      changed |= collection.spare(asked);
-      if (asked.bits > 0 && !asks) asks.emplace(std::move(collection));
+      Collection collection(*loop, *phi, dominators);
+      if (!collection.find()) continue;
+      changed |= collection.hoistWhatStays();
+      const std::optional<unsigned> bits = collection.findBits();
+      if (!bits) continue;
+      sparing.add(collection, *bits);
+      collections.push_back(std::move(collection));
     }
-    if (asks) asks->ask(asked);
+    const std::optional<Anchors> anchors = sparing.spare();
+    if (!anchors) continue;
+    collections.front().ask(*anchors);
+    changed = true;
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }

@@ -290,6 +290,34 @@ def test_zero_divisors_and_no_numbers():
         compare.assert_same_call(whole, compiled, (np.append(reals(80) * 100 - 50, last),))
 
 
+def test_remainders_near_and_far():
+    def ring(a, n):
+        total = 0
+        for i in range(len(a)):
+            total = total * 3 % 1009 + a[(i - 1) % len(a)] - a[(i + 1) % len(a)] + (i - 3) % n
+        return total
+
+    def remainders(a, b):
+        out = np.zeros(len(a), dtype=np.int64)
+        for i in range(len(a)):
+            out[i] = int(a[i]) % int(b[i])
+        return out
+
+    compiled = fusewire.compile(ring)
+    for size in (1, 2, 3, 80):
+        for n in (1, 2, -2, 7, -7, 100, 2**62, -2**62):
+            compare.assert_same_call(ring, compiled, (ints(9, size), n))
+    most = 2**63 - 1
+    near = [0, 1, -1, 2, -2, 5, -5, 6, 7, -7, 13, 14, -14, 15, 2**60, 2**61, 2**61 - 1, -2**61, 2**62, most - 1, most, -most]
+    pairs = np.array([(a, b) for a in [*near, -most - 1] for b in near if b != 0])
+    compiled = fusewire.compile(remainders, background=False)
+    small = (ints(9, 40), ints(9, 40) + 1)
+    for arguments in (small, small, (pairs[:, 0].copy(), pairs[:, 1].copy()), small, (np.array([5, -3]), np.array([2, 0]))):
+        compare.assert_same_call(remainders, compiled, arguments)
+    for a, b in pairs[::7]:   # each by itself: large ones have the loop run in another way
+        compare.assert_same_call(remainders, compiled, (np.array([a]), np.array([b])))
+
+
 def bits(x, n):
     h = 5381
     for i in range(len(x)):
