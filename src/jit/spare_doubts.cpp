@@ -145,8 +145,34 @@ class Collection {
         all_(all),
         dominators_(dominators) {}
 
-  /// False if the number is something else.
-  bool find() { return findChain(); }
+  /// Finds what the collected numbers become part of in a turn; false if that is not all that is done with them, or
+  /// more than the last turn's is used behind.
+  bool find() {
+    llvm::SmallVector<Instruction*, 16> open = {&all_};
+    const Value* last = all_.getIncomingValueForBlock(loop_.getLoopLatch());
+    chain_.insert(&all_);
+    while (!open.empty()) {
+      Instruction* one = open.pop_back_val();
+      for (llvm::Use& use : one->uses()) {
+        auto* user = llvm::cast<Instruction>(use.getUser());
+        if (!loop_.contains(user)) {
+          if (one != last) return false;
+          continue;
+        }
+        if (!passesOn(use)) return false;
+        if (!chain_.insert(user)) continue;
+        if (chain_.size() > kLongest) return false;
+        open.push_back(user);
+      }
+    }
+    for (Instruction* one : chain_) {
+      if (one == &all_ || one->getOpcode() == Instruction::Or) continue;
+      for (size_t i = llvm::isa<llvm::SelectInst>(one) ? 1 : 0; i < one->getNumOperands(); ++i)
+        if (!isOfChain(one->getOperand(i))) return false;
+    }
+    return isOfChain(all_.getIncomingValueForBlock(loop_.getLoopLatch()));
+  }
+
   /// What is the same in each turn is collected in front of the loop.
   bool hoistWhatStays() {
     BasicBlock* before = loop_.getLoopPreheader();
@@ -163,8 +189,8 @@ class Collection {
     return begin != had;
   }
 
-  /// How many bits a collected number may have: the others are asked for in the end, by nobody but behind the last
-  /// turn; nullopt if that cannot be told.
+  /// How many bits a collected number may have: whether it has others decides in the end whether the run is given up,
+  /// and nothing else; nullopt if that cannot be told.
   std::optional<unsigned> findBits() const {
     llvm::SmallSetVector<Instruction*, 32> open;
     for (Instruction* one : chain_) open.insert(one);
@@ -179,7 +205,7 @@ class Collection {
           open.insert(user);
           continue;
         }
-        const std::optional<unsigned> asked = firstAskedFor(use);
+        const std::optional<unsigned> asked = bitsAskedBy(use);
         if (!asked || (bits && bits != asked)) return std::nullopt;
         bits = asked;
       }
@@ -239,53 +265,49 @@ class Collection {
  private:
   static constexpr size_t kLongest = 256;
 
-  /// What the collected numbers become part of in a turn; false if that is not all that is done with them.
-  bool findChain() {
-    llvm::SmallVector<Instruction*, 16> open = {&all_};
-    chain_.insert(&all_);
-    while (!open.empty()) {
-      Instruction* one = open.pop_back_val();
-      for (llvm::Use& use : one->uses()) {
-        auto* user = llvm::cast<Instruction>(use.getUser());
-        if (!passesOn(use)) {
-          if (loop_.contains(user)) return false;
-          continue;
-        }
-        if (!loop_.contains(user) || !chain_.insert(user)) continue;
-        if (chain_.size() > kLongest) return false;
-        open.push_back(user);
-      }
-    }
-    for (Instruction* one : chain_) {
-      if (one == &all_ || one->getOpcode() == Instruction::Or) continue;
-      for (size_t i = llvm::isa<llvm::SelectInst>(one) ? 1 : 0; i < one->getNumOperands(); ++i)
-        if (!isOfChain(one->getOperand(i))) return false;
-    }
-    return isOfChain(all_.getIncomingValueForBlock(loop_.getLoopLatch()));
-  }
-
   static bool passesOn(const llvm::Use& use) {
     const auto* user = llvm::cast<Instruction>(use.getUser());
     return llvm::isa<PHINode>(user) || user->getOpcode() == Instruction::Or ||
            (llvm::isa<llvm::SelectInst>(user) && use.getOperandNo() > 0);
   }
 
-  /// The lowest bit such that it and those above are asked for, whether any is set.
-  static std::optional<unsigned> firstAskedFor(const llvm::Use& use) {
+  /// The number of bits that the outcome leaves out, with all others clear if the run goes on.
+  static std::optional<unsigned> bitsAskedBy(const llvm::Use& use) {
     using namespace llvm::PatternMatch;
-    const auto* user = llvm::cast<Instruction>(use.getUser());
+    auto* user = llvm::cast<Instruction>(use.getUser());
     const llvm::APInt* number;
     if (use.getOperandNo() != 0) return std::nullopt;
-    if (match(user, m_LShr(m_Value(), m_APInt(number))) && number->ult(64)) return number->getZExtValue();
+    if (match(user, m_LShr(m_Value(), m_APInt(number))) && number->ult(64)) {
+      const bool decides = llvm::all_of(user->users(), [](llvm::User* test) {
+        const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(test);
+        return compare && compare->isEquality() && match(compare->getOperand(1), m_Zero()) &&
+               givesUp(*test, compare->getPredicate() == llvm::ICmpInst::ICMP_NE);
+      });
+      return decides ? std::optional(static_cast<unsigned>(number->getZExtValue())) : std::nullopt;
+    }
     const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(user);
     if (!compare || !match(compare->getOperand(1), m_APInt(number))) return std::nullopt;
+    const auto asks = [&](bool fits, unsigned bits, bool outcome) {
+      return fits && givesUp(*user, outcome) ? std::optional(bits) : std::nullopt;
+    };
     switch (compare->getPredicate()) {
-      case llvm::ICmpInst::ICMP_SGT: return number->isAllOnes() ? std::optional(63u) : std::nullopt;
-      case llvm::ICmpInst::ICMP_SLT: return number->isZero() ? std::optional(63u) : std::nullopt;
-      case llvm::ICmpInst::ICMP_UGT: return number->isMask() ? std::optional(number->popcount()) : std::nullopt;
-      case llvm::ICmpInst::ICMP_ULT: return number->isPowerOf2() ? std::optional(number->logBase2()) : std::nullopt;
+      case llvm::ICmpInst::ICMP_SGT: return asks(number->isAllOnes(), 63, false);
+      case llvm::ICmpInst::ICMP_SLT: return asks(number->isZero(), 63, true);
+      case llvm::ICmpInst::ICMP_UGT: return asks(number->isMask(), number->popcount(), true);
+      case llvm::ICmpInst::ICMP_ULT: return asks(number->isPowerOf2(), number->logBase2(), false);
       default: return std::nullopt;
     }
+  }
+
+  /// Whether nothing follows from `test` but that the run is given up on that outcome.
+  static bool givesUp(llvm::User& test, bool outcome) {
+    using namespace llvm::PatternMatch;
+    return llvm::all_of(test.users(), [&](llvm::User* user) {
+      if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(user)) return isGivenUp(branch->getSuccessor(!outcome));
+      if (match(user, m_Not(m_Specific(&test)))) return givesUp(*user, !outcome);
+      const bool joins = outcome ? match(user, m_LogicalOr()) : match(user, m_LogicalAnd());
+      return joins && givesUp(*user, outcome);
+    });
   }
 
   bool isOfChain(Value* value) const {

@@ -119,7 +119,27 @@ def unchanging(a, b):
     return s
 
 
-FUNCTIONS = [unchanging, both_ways, around, edit_row, total, alternating, total_of_ints, largest_sum, chosen, weighted, doubled, products, offset]
+def bits_of_the_program(a, b):
+    """Collected by the program itself."""
+    seen = last = both = 0
+    for i in range(len(a)):
+        last = seen
+        seen |= b[0]
+        both |= a[i] + b[0]
+    return seen, last, both
+
+
+def sign_of_the_program(a, b):
+    seen = flags = 0
+    for i in range(len(a)):
+        seen |= a[i] + b[0]
+        flags |= a[i] - b[0]
+    if seen < 0:
+        return "negative"
+    return flags > 2**62 - 1
+
+
+FUNCTIONS = [bits_of_the_program, sign_of_the_program, unchanging, both_ways, around, edit_row, total, alternating, total_of_ints, largest_sum, chosen, weighted, doubled, products, offset]
 
 
 def small(n, seed):
