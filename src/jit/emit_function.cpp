@@ -82,9 +82,26 @@ void FunctionState::openEnvironment() {
   control_ = slot(ir_.getInt32Ty(), 1);
   status_ = slot(ir_.getInt32Ty(), 1);
   entry_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {savedControl_});
+  entry_.CreateStore(ir_.getInt32(0), status_);
+  // Changing the register takes longer than a small kernel.
+  llvm::BasicBlock* before = entry_.GetInsertBlock();
+  llvm::BasicBlock *clearing = block("clearing"), *opened = before->splitBasicBlock(entry_.GetInsertPoint(), "opened");
+  before->getTerminator()->eraseFromParent();
+  clearing->moveAfter(before);
+  opened->moveAfter(clearing);
+  entry_.SetInsertPoint(before);
+  entry_.CreateCondBr(isClean(entry_, savedControl_), opened, clearing);
+  entry_.SetInsertPoint(clearing);
   entry_.CreateStore(ir_.getInt32(kCleanControl), control_);
   entry_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {control_});
-  entry_.CreateStore(ir_.getInt32(0), status_);
+  entry_.CreateBr(opened);
+  entry_.SetInsertPoint(opened->getTerminator());
+}
+
+Value* FunctionState::isClean(llvm::IRBuilder<>& at, Value* control) {
+  constexpr uint32_t kInexact = 1 << 5;  // nobody asks for it
+  Value* state = at.CreateOr(at.CreateLoad(ir_.getInt32Ty(), control), kInexact);
+  return at.CreateICmpEQ(state, ir_.getInt32(kCleanControl | kInexact));
 }
 
 void FunctionState::finish(bool answersFlags, llvm::function_ref<void()> beforeLeaving) {
@@ -114,7 +131,8 @@ void FunctionState::finish(bool answersFlags, llvm::function_ref<void()> beforeL
   ir_.CreateBr(last_);
   ir_.SetInsertPoint(last_);
   ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {control_});
-  ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {savedControl_});
+  Value* asBefore = ir_.CreateAnd(isClean(ir_, control_), isClean(ir_, savedControl_));
+  when(ir_.CreateNot(asBefore), [&] { ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {savedControl_}); });
   Value* flags = ir_.CreateLoad(ir_.getInt32Ty(), control_);
   Value* status = ir_.CreateLoad(ir_.getInt32Ty(), status_);
   ir_.CreateRet(answersFlags ? ir_.CreateOr(statusOf(flags), status) : status);

@@ -143,6 +143,8 @@ class FunctionState {
 
  private:
   void openEnvironment();
+  /// Whether the state of MXCSR that stands at `control` is that of an entry: no flags, nothing traps.
+  llvm::Value* isClean(llvm::IRBuilder<>& at, llvm::Value* control);
   void openLoop();
   llvm::Value* emitSym(llvm::IRBuilder<>& at, graph::SymId id);
   bool isBound(graph::SymId id);
