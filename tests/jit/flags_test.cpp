@@ -1,5 +1,7 @@
 // The status word: which IEEE flags and RaiseIf conditions a call reports, and that it leaves the caller's
 // floating-point environment alone.
+#include <immintrin.h>
+
 #include <cfenv>
 #include <cmath>
 
@@ -146,6 +148,28 @@ TEST(Flags, CallersEnvironmentStays) {
     EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT & ~FE_INEXACT), FE_UNDERFLOW);
     std::fesetround(FE_TONEAREST);
     std::feclearexcept(FE_ALL_EXCEPT);
+  }
+}
+
+TEST(Flags, EachStateOfTheCallerStaysAndDoesNotMatter) {
+  constexpr unsigned kClean = 0x1f80, kInexact = 0x20, kInvalid = 1, kUnmasksDivide = 0x0200, kDenormalsAreZero = 0x40;
+  for (Isa isa : availableIsas()) {
+    BinaryCase f32(DType::kF32, [](KernelBuilder& b, Val x, Val y) { return b.op(ScalarOp::kDiv, x, y); }, isa);
+    const unsigned states[] = {kClean,
+                               kClean | kInexact,
+                               kClean | kInvalid,
+                               kClean | kInvalid | kInexact,
+                               kClean & ~kUnmasksDivide,
+                               kClean | kDenormalsAreZero};
+    for (const unsigned state : states)
+      for (const bool raises : {false, true, false}) {
+        _mm_setcsr(state);
+        const auto status = f32.status<float>({1, 2, 3}, {raises ? 0.f : 3.f, 1, 1});
+        const unsigned after = _mm_getcsr();
+        _mm_setcsr(kClean);
+        EXPECT_EQ(status, raises ? kStatusDivide : 0) << isaName(isa) << " " << std::hex << state;
+        EXPECT_EQ(after | kInexact, state | kInexact) << isaName(isa) << " " << std::hex << state << " " << after;
+      }
   }
 }
 
