@@ -84,7 +84,14 @@ Value* Builtins::extreme(const CallArgs& original, int op) {
     Value* better = interpreter.compare(op, itemKey, bestKey);
     if (const auto data = Branching{interpreter, trace}.condition(better)) {
       if (keyed) refuse("by a key of array data");
-      best = bestKey = oneOf(*data, items[i], best);
+      Value* chosen = oneOf(*data, items[i], best);
+      if (DataInts::isWhole(items[i]) && DataInts::isWhole(best)) {
+        DataInts ints{trace};
+        const graph::SymRange a = ints.of(items[i])->range, b = ints.of(best)->range;
+        const auto choose = [&](int64_t x, int64_t y) { return op == Py_GT ? std::max(x, y) : std::min(x, y); };
+        chosen->range = {choose(a.lo, b.lo), choose(a.hi, b.hi)};
+      }
+      best = bestKey = chosen;
       continue;
     }
     if (!trace.truth(better)) continue;

@@ -15,6 +15,9 @@ def ends(x, i): return x[:i[0]], x[i[1]:]
 def every_second(x, i): return x[i[0]:i[1]:2].copy()
 def backwards(x, i): return x[i[0]:i[1]:-1].copy()
 def sums(x, i): return x[i[0]:i[1]].sum() + x[i[1]:i[0]].sum()
+def chosen_bounds(x, i):
+    a, b = int(i[0]), int(i[1])
+    return x[max(0, a):min(b, 7)].copy(), x[max(-3, a):max(a, b, 1)].copy(), x[min(-1, a):min(-1, b)].copy(), x[max(a, b):][::2].copy(), x[min(0, a):].copy()
 
 
 def window_of_a_known_size(x, i):
