@@ -159,7 +159,7 @@ bool DirectDraw::drawWith(bitgen_t* source, const Parameter& first, const Parame
 
 runtime::CallShortcut DirectDraw::shortcut(bitgen_t* source, Whole& kept) const {
   const auto [first, second] = parameters_;
-  if (first.operand >= 0 || second.operand >= 0 || !fits(first, second)) return {};
+  if (hasOperands() || !fits(first, second)) return {};
   switch (row_->how) {
     case How::kUniform: return {reinterpret_cast<void*>(source->next_double), source->state};
     case How::kPlain: return {function_, source};

@@ -32,11 +32,14 @@ class DirectDraw {
   bool draw(bitgen_t* source, const runtime::Calls::Frame& frame, void* out) const;
   bool drawWith(bitgen_t* source, const Parameter& first, const Parameter& second, void* out) const;
 
+  /// Parameters are computed: there is no shortcut.
+  bool hasOperands() const { return parameters_[0].operand >= 0 || parameters_[1].operand >= 0; }
+  /// What a shortcut to whole numbers is given.
   struct Whole {
     const DirectDraw* direct;
     bitgen_t* source;
   };
-  /// What draws from that source; no function if parameters are operands, or none that is drawn with. It may refer to
+  /// What draws from that source; no function if parameters are operands, or none that are drawn with. It may refer to
   /// `kept`.
   runtime::CallShortcut shortcut(bitgen_t* source, Whole& kept) const;
 

@@ -105,6 +105,8 @@ unsigned conditionsOfX87() {
   asm volatile("fnstsw %0" : "=am"(status));
   return status & kAll;
 }
+void clearX87() { asm volatile("fnclex"); }
+
 /// Null if there is none.
 PyArray_DotFunc* dotOf(int type) {
   PyArray_Descr* descr = PyArray_DescrFromType(type);
@@ -112,8 +114,6 @@ PyArray_DotFunc* dotOf(int type) {
   Py_DECREF(descr);
   return function;
 }
-
-void clearX87() { asm volatile("fnclex"); }
 
 }  // namespace
 

@@ -347,8 +347,8 @@ bool LibraryHost::drawOne(const DirectDraw& direct, int number, runtime::Context
 }
 
 void LibraryHost::forgetSources() {
-  for (size_t i = 0; i < shortcuts_.size(); ++i)
-    if (library_.draws[static_cast<size_t>(library_.calls.site(static_cast<int>(i)))]) shortcuts_[i].function = nullptr;
+  for (const size_t number : drawing_) shortcuts_[number].function = nullptr;
+  drawing_.clear();
 }
 
 bool LibraryHost::drawFrom(bitgen_t* source, const DirectDraw& direct, int number, runtime::Context& context) {
@@ -356,9 +356,12 @@ bool LibraryHost::drawFrom(bitgen_t* source, const DirectDraw& direct, int numbe
   const CallArray result = frame.result(0);
   int64_t nobodys = 0;
   if (!direct.draw(source, frame, result.buffer < 0 ? &nobodys : result.data)) return false;
-  if (!draws_.isAlone() || shortcuts_.empty()) return true;
+  if (!draws_.isAlone() || shortcuts_.empty() || direct.hasOperands()) return true;
   wholes_.resize(shortcuts_.size());
-  shortcuts_[static_cast<size_t>(number)] = direct.shortcut(source, wholes_[static_cast<size_t>(number)]);
+  const auto at = static_cast<size_t>(number);
+  if (shortcuts_[at].function) return true;
+  shortcuts_[at] = direct.shortcut(source, wholes_[at]);
+  drawing_.push_back(at);
   return true;
 }
 

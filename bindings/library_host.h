@@ -107,6 +107,7 @@ class LibraryHost : public runtime::Host {
   std::vector<bitgen_t*> sources_;  ///< by call: of single draws that were made
   absl::InlinedVector<runtime::CallShortcut, 4> shortcuts_;
   absl::InlinedVector<DirectDraw::Whole, 4> wholes_;  ///< of those, likewise
+  absl::InlinedVector<size_t, 4> drawing_;            ///< calls whose shortcuts draw
   std::optional<RaisingState> state_;                 ///< from the first call that may report on
   cpython::Ref error_;                                ///< an exception that must not be lost
   runtime::Heap heap_;

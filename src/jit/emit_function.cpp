@@ -12,6 +12,7 @@
 #include "jit/compile.h"
 #include "jit/emit_module.h"
 #include "jit/profilers.h"
+#include "jit/runtime.h"
 #include "jit/scalar_loops.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -27,7 +28,6 @@ using llvm::Value;
 namespace {
 
 // All exceptions masked, round to nearest, denormals kept, no flag set: what NumPy's results are defined under.
-constexpr uint32_t kCleanControl = 0x1f80;
 
 }  // namespace
 
@@ -99,9 +99,8 @@ void FunctionState::openEnvironment() {
 }
 
 Value* FunctionState::isClean(llvm::IRBuilder<>& at, Value* control) {
-  constexpr uint32_t kInexact = 1 << 5;  // nobody asks for it
-  Value* state = at.CreateOr(at.CreateLoad(ir_.getInt32Ty(), control), kInexact);
-  return at.CreateICmpEQ(state, ir_.getInt32(kCleanControl | kInexact));
+  Value* state = at.CreateOr(at.CreateLoad(ir_.getInt32Ty(), control), kInexactControl);
+  return at.CreateICmpEQ(state, ir_.getInt32(kCleanControl | kInexactControl));
 }
 
 void FunctionState::finish(bool answersFlags, llvm::function_ref<void()> beforeLeaving) {
@@ -277,6 +276,10 @@ Value* FunctionState::symbolSlot(llvm::IRBuilder<>& at, SymId symbol) {
 
 Value* FunctionState::bufferSlot(llvm::IRBuilder<>& at, BufferId id) {
   if (const auto own = handleSlots_.find(id); own != handleSlots_.end()) return own->second;
+  return tableEntry(at, id);
+}
+
+Value* FunctionState::tableEntry(llvm::IRBuilder<>& at, BufferId id) {
   return at.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), field(offsetof(Context, buffers)), id.index);
 }
 

@@ -154,8 +154,8 @@ class FunctionState {
   llvm::Value* memory(graph::BufferId id);
   llvm::Value* homeOf(graph::BufferId id);
   bool isHandle(graph::BufferId id) const;
-  llvm::Value* tableEntry(graph::BufferId id);        ///< of Context::buffers
-  using Number = llvm::SmallVector<llvm::Value*, 2>;  ///< its parts
+  llvm::Value* tableEntry(llvm::IRBuilder<>& at, graph::BufferId id);  ///< of Context::buffers
+  using Number = llvm::SmallVector<llvm::Value*, 2>;                   ///< its parts
   Number loadNumber(graph::BufferId id, llvm::Value* from);
   void storeNumber(const Number& parts, llvm::Value* to);
   /// The pointer that stands in a field of Context.

@@ -28,10 +28,6 @@ bool FunctionState::isHandle(BufferId id) const {
   return plan_.buffers.at(id.index).kind == graph::BufferKind::kHandle;
 }
 
-Value* FunctionState::tableEntry(BufferId id) {
-  return ir_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), field(offsetof(Context, buffers)), id.index);
-}
-
 void FunctionState::exchange(absl::Span<const std::pair<BufferId, BufferId>> moves) {
   std::vector<Number> had;
   for (const auto& [to, from] : moves)
@@ -133,7 +129,7 @@ void FunctionState::enter() {
 }
 
 void FunctionState::lend(BufferId number) {
-  if (isNumber(number) && isHandle(number)) ir_.CreateStore(homeOf(number), tableEntry(number));
+  if (isNumber(number) && isHandle(number)) ir_.CreateStore(homeOf(number), tableEntry(ir_, number));
 }
 
 void FunctionState::fetch(BufferId number) {
@@ -147,7 +143,7 @@ void FunctionState::leave() {
   for (BufferId id : loop_->leaving) storeNumber(loadNumber(id, buffer(id)), memory(id));
   for (BufferId id : loop_->results) {
     if (isNumber(id)) storeNumber(loadNumber(id, buffer(id)), homeOf(id));
-    ir_.CreateStore(isNumber(id) ? homeOf(id) : buffer(id), tableEntry(id));
+    ir_.CreateStore(isNumber(id) ? homeOf(id) : buffer(id), tableEntry(ir_, id));
   }
 }
 

@@ -72,7 +72,7 @@ uint16_t toHalf(T value) {
 class CleanFlags {
  public:
   CleanFlags() : own_(_mm_getcsr()) {
-    if (!isClean(own_)) _mm_setcsr(kClean);
+    if (!isClean(own_)) _mm_setcsr(kCleanControl);
   }
   ~CleanFlags() {
     if (!isClean(own_) || !isClean(_mm_getcsr())) _mm_setcsr(own_);
@@ -80,8 +80,7 @@ class CleanFlags {
   CleanFlags(const CleanFlags&) = delete;
 
  private:
-  static constexpr unsigned kClean = 0x1f80;
-  static bool isClean(unsigned state) { return (state & ~unsigned{_MM_EXCEPT_INEXACT}) == kClean; }
+  static bool isClean(unsigned state) { return (state & ~kInexactControl) == kCleanControl; }
   const unsigned own_;
 };
 

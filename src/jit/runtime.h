@@ -21,6 +21,9 @@ inline constexpr char kCopy[] = "fusewire_copy";
 inline constexpr char kPutBack[] = "fusewire_put_back";
 /// int32_t (Context*, int32_t number): that library call, through the context's host, in an environment of its own:
 /// neither sees the floating-point flags of the other. Answers Status bits.
+/// Of MXCSR: no flags, nothing traps; and the flag of results that were not exact, which nobody asks for.
+inline constexpr uint32_t kCleanControl = 0x1f80, kInexactControl = 0x20;
+
 inline constexpr char kCallLibrary[] = "fusewire_call_library";
 /// int32_t (Context*, int32_t buffer, int64_t bytes): memory for a kHeap buffer. Answers Status bits.
 inline constexpr char kAllocate[] = "fusewire_allocate";

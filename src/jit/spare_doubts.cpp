@@ -8,6 +8,7 @@
 #include "jit/spare_doubts.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include "jit/observers.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -149,7 +149,7 @@ class Collection {
   /// more than the last turn's is used behind.
   bool find() {
     llvm::SmallVector<Instruction*, 16> open = {&all_};
-    const Value* last = all_.getIncomingValueForBlock(loop_.getLoopLatch());
+    Value* last = all_.getIncomingValueForBlock(loop_.getLoopLatch());
     chain_.insert(&all_);
     while (!open.empty()) {
       Instruction* one = open.pop_back_val();
@@ -170,11 +170,12 @@ class Collection {
       for (size_t i = llvm::isa<llvm::SelectInst>(one) ? 1 : 0; i < one->getNumOperands(); ++i)
         if (!isOfChain(one->getOperand(i))) return false;
     }
-    return isOfChain(all_.getIncomingValueForBlock(loop_.getLoopLatch()));
+    return isOfChain(last);
   }
 
-  /// What is the same in each turn is collected in front of the loop.
+  /// What is the same in each turn is collected in front of the loop, if turns do not choose whether they collect it.
   bool hoistWhatStays() {
+    if (llvm::any_of(chain_, [](Instruction* one) { return llvm::isa<llvm::SelectInst>(one); })) return false;
     BasicBlock* before = loop_.getLoopPreheader();
     Value* begin = all_.getIncomingValueForBlock(before);
     Value* had = begin;
@@ -199,8 +200,6 @@ class Collection {
       if (i > kLongest) return std::nullopt;
       for (llvm::Use& use : open[i]->uses()) {
         auto* user = llvm::cast<Instruction>(use.getUser());
-        if (loop_.contains(open[i]) && !loop_.contains(user) && user->getParent() != loop_.getUniqueLatchExitBlock())
-          return std::nullopt;
         if (passesOn(use)) {
           open.insert(user);
           continue;
@@ -396,15 +395,14 @@ class Sparing {
       if (std::optional<Anchors> anchors = anchorsOf(candidate, bits))
         proved.emplace_back(&candidate, *std::move(anchors));
     // Anchors that one number alone would need are no better than the number.
-    for (bool again = true; again;) {
+    for (size_t before = 0; before != proved.size();) {
+      before = proved.size();
       llvm::DenseMap<Instruction*, int> users;
       for (const auto& [candidate, anchors] : proved)
         for (Instruction* anchor : anchors.inside) ++users[anchor];
-      const auto vain = llvm::find_if(proved, [&](const auto& one) {
+      llvm::erase_if(proved, [&](const auto& one) {
         return llvm::any_of(one.second.inside, [&](Instruction* anchor) { return users[anchor] < 2; });
       });
-      again = vain != proved.end();
-      if (again) proved.erase(vain);
     }
     Proof proof{{.bits = bits}, {}};
     for (const auto& [candidate, anchors] : proved) {
@@ -492,9 +490,9 @@ llvm::PreservedAnalyses SpareDoubts::run(llvm::Function& function, llvm::Functio
     for (PHINode* phi : numbers) {
       Collection collection(*loop, *phi, dominators);
       if (!collection.find()) continue;
-      changed |= collection.hoistWhatStays();
       const std::optional<unsigned> bits = collection.findBits();
-      if (!bits) continue;
+      if (!bits) continue;  // bits of the program itself
+      changed |= collection.hoistWhatStays();
       sparing.add(collection, *bits);
       collections.push_back(std::move(collection));
     }

@@ -129,6 +129,16 @@ def bits_of_the_program(a, b):
     return seen, last, both
 
 
+def bits_in_some_turns(a, b):
+    seen = other = 0
+    most = int(b[0])
+    for i in range(len(a)):
+        if a[i] > 4:
+            seen |= most
+        other = other | most if a[i] < -4 else other
+    return seen, other
+
+
 def sign_of_the_program(a, b):
     seen = flags = 0
     for i in range(len(a)):
@@ -139,7 +149,7 @@ def sign_of_the_program(a, b):
     return flags > 2**62 - 1
 
 
-FUNCTIONS = [bits_of_the_program, sign_of_the_program, unchanging, both_ways, around, edit_row, total, alternating, total_of_ints, largest_sum, chosen, weighted, doubled, products, offset]
+FUNCTIONS = [bits_in_some_turns, bits_of_the_program, sign_of_the_program, unchanging, both_ways, around, edit_row, total, alternating, total_of_ints, largest_sum, chosen, weighted, doubled, products, offset]
 
 
 def small(n, seed):

@@ -423,8 +423,8 @@ absl::Status prepareRegions(Graph& graph, const Target& target) {
             node.op == Op::kLoop ? !carriesThrough(*region, k) : std::count(inPlace.begin(), inPlace.end(), k) > 0;
         if (changes) {
           owned.insert(inputs[k]);
-        } else if (const ValueId outer = node.operands[k + leadingOperands(node.op)]; lentInput(graph, outer)) {
-          region->mutableNode(inputs[k]).attrs.set(AttrKey::kLent, *lentInput(graph, outer));
+        } else if (const auto lent = lentInput(graph, node.operands[k + leadingOperands(node.op)])) {
+          region->mutableNode(inputs[k]).attrs.set(AttrKey::kLent, *lent);
         }
       }
       if (absl::Status s = prepare(*region, target, std::move(owned)); !s.ok()) return s;
