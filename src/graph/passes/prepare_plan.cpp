@@ -13,7 +13,7 @@
 // - float sums that NumPy adds in stretches across rows: over a linear copy of the operand (linear_sum.h).
 // - outputs: constants and symbolic integers are copied into a buffer.
 // - store: a value that is read through views from what commits write is copied; the target's views must resolve.
-// - calls: as concatenate.
+// - calls: as concatenate; and what lies otherwise than in NumPy is copied (lying.h).
 // - loops, branches, binds: what regions get and answer is packed memory of ours, in one layout inside and outside;
 //   but an input that is only read where library functions are called stays where it is: what those compute may depend
 //   on the strides of what they are given.
@@ -27,6 +27,7 @@
 #include "graph/passes/control.h"
 #include "graph/passes/fuse_draft.h"
 #include "graph/passes/in_place.h"
+#include "graph/passes/lying.h"
 #include "graph/passes/planning.h"
 #include "graph/passes/rewriter.h"
 #include "graph/passes/two_memories.h"
@@ -239,6 +240,8 @@ class Preparer {
       const Op base = rw.out().node(viewBase(rw.out(), operand)).op;
       const bool scalar = base == Op::kConstant || base == Op::kSym;
       operands.push_back(scalar ? addCopy(rw.out(), operand, ++copies_) : operand);
+      if (rw.in().node(id).op == Op::kCall && liesOtherwise(rw.out(), operand))
+        operands.back() = copyWithGaps(rw.out(), operand, ++copies_);
     }
     rw.copyNode(id, operands);
     return absl::OkStatus();
