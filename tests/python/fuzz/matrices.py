@@ -1,5 +1,5 @@
 """Products, solvers, norms and medians of small arrays in loops, on views, on what was just written, on results of the turn before that are
-kept; with matrices that have no inverse and numbers that overflow.
+kept, on arrays with gaps and other layouts; with matrices that have no inverse and numbers that overflow.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ NUMBERS = ["{v} @ {v}", "np.dot({v}, {v})", "np.linalg.norm({v})", "np.linalg.no
 STATEMENTS = ["v = {V}", "w = {V}", "e = {V}", "A = {M}", "C = {M}", "B = {M}", "s += {N}", "s = {N}", "v[...] = {V}", "v[0] = {N}", "A[i % n] = {V}", "A[:, 0] = {V}", "B[...] = {M}", "C[1:] = ({M})[1:]", "S[i % 3] = {M}", "v += {V}", "A *= 0.5", "kept.append({V})", "kept.append({N})",
               "kept.append({M})", "v, w = w, v", "A, B = B, A", "e = v", "C = A", "k += 1", "w = v.copy()", "t = {V}; v = t; w = t * 2", "t = {M}; kept.append(t[0])", "s = s / (1 + {N})", "v = {V}; e = {V}; w = v - e", "kept.append(np.cross(v[:3], w[:3]) if n > 2 else v)"]
 LEAVE = ["if s > 1e6: break", "if k > 9: return v, k", "if {N} < 0: continue", "if {N} > 50: raise ValueError(f'{{s:.3g}}')", "if s != s: break"]
+LAYOUTS = ["v = np.repeat(v, 2)[::2]", "w = np.repeat(w[::-1], 3)[::-3]", "v, w = np.stack([v, w], axis=1).T", "A = A.T", "A = np.repeat(A, 2, axis=1)[:, ::2]", "B = np.repeat(B, 2, axis=0)[::2]", "A = A[::-1]", "B = B[:, ::-1]", "A = np.hstack([A, A])[:, :n]",
+           "S = S[:, :, ::-1]", "S = np.asfortranarray(S)", "A, B = np.stack([A, B], axis=2).transpose(2, 0, 1)"]
 HEADS = ["for i in range({n}):", "for i in range(1, {n}):", "for i, row in enumerate(A):", "for i in range({n} - 1, -1, -1):"]
 
 
@@ -60,6 +62,7 @@ def program(r: random.Random) -> Program:
     def call(n: int) -> str:
         fill = fills[r.choice([*fills, "plain", "plain"])] if dtype != "i8" else ""
         return (f"rng = np.random.default_rng({r.randrange(50)})\nn = {n}\nA, B, S, v, w = [(rng.standard_normal(s) * 2).astype({dtype!r}) for s in ((n, n), (n, n), (3, n, n), (n,), (n,))]\n"
+                + (r.choice(LAYOUTS) + "\n" if r.random() < 0.4 else "")
                 + (f"{fill.replace('1e160', '1e30') if dtype == 'f4' else fill}\n" if fill else "") + "arguments = (A, B, S, v, w, n)")
 
     calls = tuple(call(n) for n in r.sample([1, 2, 3, 4, 8, 17, 20, 33], r.randint(2, 4)))
