@@ -94,6 +94,11 @@ SymId DataInts::symbol(Value* value, SymId least, SymId most) {
   return trace_.decided.define(value->node, least, most, {low ? *low : -kMostDataInt, high ? *high : range.hi});
 }
 
+bool DataInts::isWithin(Value* value, SymRange range) {
+  const Value* v = of(value);
+  return v && contains(range, v->range);
+}
+
 Value* DataInts::within(Value* value, SymRange range) {
   if (contains(range, value->range)) return value;
   graph::SymContext& syms = trace_.syms();
@@ -157,12 +162,12 @@ Value* DataInts::product(Value* left, Value* right) {
   left = within(left, kAny);
   right = within(right, kAny);
   const auto size = [](SymRange r) { return std::max<int64_t>({1, std::abs(r.lo), std::abs(r.hi)}); };
-  constexpr int64_t kRoot = int64_t{1} << 30;
+  constexpr int64_t kRoot = int64_t{1} << 31;  // of kMostDataInt
   // The smaller one says how large the other one may be.
   if (size(left->range) < size(right->range)) std::swap(left, right);
-  if (size(right->range) > kRoot && __int128{size(left->range)} * size(right->range) > kGiven)
-    right = within(right, {-kRoot, kRoot});
-  const int64_t most = kGiven / size(right->range);
+  const bool fits = __int128{size(left->range)} * size(right->range) <= kMostDataInt;
+  if (size(right->range) > kRoot && !fits && right->range.lo != right->range.hi) right = within(right, {-kRoot, kRoot});
+  const int64_t most = kMostDataInt / size(right->range);
   left = within(left, {-most, most});
   const int64_t ends[] = {left->range.lo * right->range.lo, left->range.lo * right->range.hi,
                           left->range.hi * right->range.lo, left->range.hi * right->range.hi};
@@ -304,8 +309,9 @@ Value* DataInts::join(Value* first, Value* second) {
   return v;
 }
 
-Value* DataInts::given(ValueId placeholder) {
-  Value* v = make(placeholder, kTurnInts);
+Value* DataInts::given(ValueId placeholder, SymRange range) {
+  Value* v = make(placeholder, range);
+  if (range != kTurnInts) return v;
   v->base = v;
   v->growth = {0, 0};
   return v;
@@ -321,7 +327,15 @@ ValueId DataInts::handOn(Value* given, Value* end) {
   Value* v = of(end);
   if (!v) trace_.fail(BreakReason::kUnsupportedObject, "an integer beyond 62 bits");
   if (v->base == given) return v->node;
-  return within(v, kTurnInts)->node;
+  return within(v, given->range)->node;
+}
+
+SymRange DataInts::inAllTurns(Value* begin, Value* given, Value* end) {
+  if (given->range != kTurnInts) return given->range;
+  Value *from = of(begin), *to = of(end);
+  if (!from || !to || to->base == given) return kTurnInts;
+  const SymRange range = hull(from->range, to->range);
+  return {std::max(range.lo, -kBegin), std::min(range.hi, kBegin)};
 }
 
 }  // namespace fw::capture

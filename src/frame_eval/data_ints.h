@@ -41,6 +41,8 @@ class DataInts {
   Value* of(Value* value);
   /// The int as a symbol that is in the range; fails the call where it is not.
   graph::SymId symbol(Value* value, graph::SymId least, graph::SymId most);
+  /// Whether the int is known to be in the range.
+  bool isWithin(Value* value, graph::SymRange range);
   /// Fails the call where it is not in the range.
   Value* within(Value* value, graph::SymRange range);
   /// Fails the call where the bool is false.
@@ -58,9 +60,11 @@ class DataInts {
   /// What either int is behind a branch; null where one is too large.
   Value* join(Value* first, Value* second);
   /// What begins a turn of a loop as such an int, and whether what a turn leaves can be handed on as one. See there.
-  Value* given(graph::ValueId placeholder);
+  Value* given(graph::ValueId placeholder, graph::SymRange range = kTurnInts);
   graph::ValueId begin(Value* value);
   graph::ValueId handOn(Value* given, Value* end);
+  /// Where it is in front of a loop and behind each turn, as far as a turn tells that finds any int.
+  graph::SymRange inAllTurns(Value* begin, Value* given, Value* end);
 
  private:
   Value* sum(Value* left, Value* right, bool minus);

@@ -124,7 +124,7 @@ class LoopEnd {
                                                                : v.end->node;
     carried_.push_back({v.from, v.placeholder, answer});
     if (v.kind == Kind::kDataInt) {
-      Value* value = dataInt(kTurnInts);
+      Value* value = dataInt(v.range);
       after_[v.end] = value;
       v.after = result(value, number);
       return;

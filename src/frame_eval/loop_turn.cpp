@@ -18,6 +18,20 @@ using graph::SymId;
 using graph::ValueId;
 using guards::Relation;
 
+namespace {
+
+/// Whether nodes from `begin` on check ints.
+bool hasChecks(const graph::Graph& graph, size_t begin) {
+  for (size_t i = begin; i < graph.size(); ++i) {
+    const graph::Node& node = graph.node(ValueId(i));
+    const auto inside = [](const std::unique_ptr<graph::Graph>& region) { return hasChecks(*region, 0); };
+    if (node.op == graph::Op::kDefine || std::any_of(node.regions.begin(), node.regions.end(), inside)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void Rolling::giveValues(SymId symbol) {
   std::vector<graph::ValueType> types;
   for (CarriedVariable& v : variables_) {
@@ -35,7 +49,7 @@ void Rolling::giveValues(SymId symbol) {
       v.given = trace_.pyInt(syms.canonical(syms.add(trace_.asSym(v.begin), syms.mul(v.step, symbol))));
     } else if (v.kind == Kind::kDataInt) {
       v.placeholder = nodes[next++];
-      v.given = DataInts{trace_}.given(v.placeholder);
+      v.given = DataInts{trace_}.given(v.placeholder, v.range);
     } else if (v.kind == Kind::kNumber) {
       v.placeholder = nodes[next++];
       if (v.mixes) v.classPlaceholder = nodes[next++];
@@ -128,7 +142,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   loop.certain = certain;
   loop.counted = endless && rounds && (certain || graph::refinedRange(syms, *rounds).lo >= 0);
   if (!endless) loop.again = trace_.operand(frame_.goesOn).value;
-  const bool closed = isClosed(before, loop.forgotten);
+  const bool closed = isClosed(before, loop.forgotten) && !isNarrowed(begin);
   if (closed) {
     DataInts ints{trace_};
     // Where nobody counts the turns, ints of the turn are data.
@@ -168,6 +182,19 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (!closed) growLists(before);
   symbol_.reset();
   return closed;
+}
+
+/// What the turn, which has been traced for any ints, tells about those that it leaves. True if it is worth to trace it
+/// once more for these alone: if something is checked in it.
+bool Rolling::isNarrowed(size_t begin) {
+  bool narrowed = false;
+  for (CarriedVariable& v : variables_) {
+    if (v.kind != Kind::kDataInt || v.settled) continue;
+    const graph::SymRange range = DataInts{trace_}.inAllTurns(v.begin, v.given, v.end);
+    narrowed |= range != v.given->range;
+    v.range = range;
+  }
+  return narrowed && hasChecks(trace_.graph(), begin);
 }
 
 /// Whether a joined array may be one of those that turns write into.
@@ -228,7 +255,13 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
       case Kind::kSame: alike = v.end == v.begin || (alike && v.begin && areEqualConstants(v.begin, v.end)); break;
       case Kind::kDataInt:
         alike = whole;
-        if (alike) v.answer = DataInts{trace_}.handOn(v.given, v.end);
+        if (!alike) break;
+        if (v.given->range != kTurnInts && !contains(v.given->range, DataInts{trace_}.of(v.end)->range)) {
+          v.range = kTurnInts;
+          v.settled = true;
+          return false;
+        }
+        v.answer = DataInts{trace_}.handOn(v.given, v.end);
         break;
       case Kind::kInt: {
         graph::SymContext& syms = trace_.syms();

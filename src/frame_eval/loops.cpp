@@ -70,15 +70,19 @@ void Rolling::refuse(const std::string& why) {
     trace_.loops->shapeless.insert(key());
     throw LoopsDecided{};
   }
-  // What looks like a counter from turn to turn may be none: i //= 2.
+  doubtCounters(false);
+  trace_.loops->refused[key()] = why;
+  throw LoopsDecided{};
+}
+
+/// What looks like a counter from turn to turn may be none: i //= 2; or, from a number that is known, s = s * 5 % 8.
+void Rolling::doubtCounters(bool alsoKnown) {
   bool another = false;
   for (const CarriedVariable& v : variables_) {
-    if (v.kind != Kind::kInt || trace_.syms().asConst(v.step)) continue;
+    if (v.kind != Kind::kInt || (!alsoKnown && trace_.syms().asConst(v.step))) continue;
     another |= trace_.loops->computed[key()].insert(v.id).second;
   }
   if (another) throw LoopsDecided{};
-  trace_.loops->refused[key()] = why;
-  throw LoopsDecided{};
 }
 
 bool Rolling::mayRoll() const { return in_.mayRoll() && in_.resumeAt() < 0 && !trace_.loops->refused.contains(key()); }
@@ -115,6 +119,7 @@ bool Rolling::guarded(Roll roll) {
     return roll();
   } catch (const CaptureBreak& b) {
     if (in_.options_.isLate(trace_.loops)) throw;
+    if (b.reason == BreakReason::kDataDependentBranch) doubtCounters(true);
     refuse(b.inLine(trace_.line));
   } catch (const VirtualRaise&) {
     refuse("in line " + std::to_string(trace_.line) + ", it raises");
@@ -424,7 +429,10 @@ bool Rolling::recall() {
         alike = alike && isSymbolicInt(begin);
         variable.step = trace_.syms().constant(as.step);
         break;
-      case Kind::kDataInt: alike = alike && DataInts::isInt(begin); break;
+      case Kind::kDataInt:
+        alike = alike && DataInts::isInt(begin);
+        if (alike && DataInts{trace_}.isWithin(begin, as.range)) variable.range = as.range;
+        break;
       case Kind::kNumber:
         alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin, *as.mixes)
                                    : numberKind(begin) == as.number && !MixedNumbers::is(begin));
@@ -462,7 +470,8 @@ void Rolling::remember() {
   for (const CarriedVariable& v : variables_) {
     const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
     if (step.lo != step.hi) return;
-    shape.variables.push_back({v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes, v.least});
+    shape.variables.push_back(
+        {v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes, v.least, v.range});
   }
   for (size_t slot = 0; slot < frame_.slots.size(); ++slot) {
     const Value* owner = ownerOf(frame_.slots[slot]);

@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "frame_eval/branch_state.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/region_graph.h"
@@ -43,6 +44,8 @@ struct CarriedVariable {
   Value* begin;                         ///< in front of the loop
   size_t id = 0;                        ///< the same in all traces of the loop
   graph::SymId step{};                  ///< kInt: by which it grows in a round
+  graph::SymRange range = kTurnInts;    ///< kDataInt: where it is in all turns
+  bool settled = false;                 ///< that has been tried in vain
   graph::ValueId from{};                ///< kNumber, kDataInt, kArray: the node of `begin`
   std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
   MixedNumbers::Class least{};          ///< of these: the least class
@@ -127,6 +130,7 @@ class Rolling {
   bool rollWhile();
   bool isLate(graph::SymId count) const;
   void countBegun();
+  void doubtCounters(bool alsoKnown);
   void findVariables();
   bool mayKeep(size_t slot) const;
   void runBody(Value* item);
@@ -136,6 +140,7 @@ class Rolling {
   bool findParts(const std::vector<Value*>& slots, const BranchState& before);
   bool recall();
   void remember();
+  bool isNarrowed(size_t begin);
   std::string nameOf(const CarriedVariable& variable) const;
   bool addParts(const CarriedPlace& place, Value* begin, Value* end, const BranchState& before);
   bool split(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);

@@ -57,7 +57,8 @@ struct LoopShape {
     ValueKind number;  ///< kNumber: as Python sees it
     int64_t step;      ///< kInt
     std::optional<graph::DType> mixes;
-    int64_t least;  ///< class of a mixed one
+    int64_t least;          ///< class of a mixed one
+    graph::SymRange range;  ///< kDataInt
   };
   std::vector<Variable> variables;                       ///< by slot that a turn may read
   std::vector<size_t> owners;                            ///< slots of arrays that it writes, or of views of those

@@ -32,6 +32,7 @@ enum class SymOp : uint8_t { kConst, kSymbol, kAdd, kMul, kFloorDiv, kMod, kMin,
 struct SymRange {
   int64_t lo = INT64_MIN;
   int64_t hi = INT64_MAX;
+  friend bool operator==(const SymRange&, const SymRange&) = default;
 };
 
 struct SymNode {

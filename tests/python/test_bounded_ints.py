@@ -1,0 +1,139 @@
+"""Ints that turns hand on and that stay within bounds: where a turn tells by itself where they are, nothing is checked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fusewire
+from compare import assert_same_outcome, run
+
+
+def glibc(n, s):
+    total = 0
+    for _ in range(n):
+        s = (1103515245 * s + 12345) % 2**31
+        total += s / 2**31
+    return s, total
+
+
+def glibc_from_a_constant(n, s):
+    s = 12345
+    for _ in range(n):
+        s = (1103515245 * s + 12345) & 0x7FFFFFFF
+    return s
+
+
+def numerical_recipes(n, s):
+    out = 0
+    for _ in range(n):
+        s = 1664525 * s + 1013904223 & 0xFFFFFFFF
+        out ^= s
+    return out
+
+
+def park_miller(n, s):
+    for _ in range(n):
+        s = 16807 * s % 2147483647
+    return s
+
+
+def xorshift(n, s):
+    for _ in range(n):
+        s ^= s << 13 & 0xFFFFFFFF
+        s ^= s >> 17
+        s ^= s << 5 & 0xFFFFFFFF
+    return s
+
+
+def negative(n, s):
+    for _ in range(n):
+        s = (7 * s - 3) % -1000
+    return s
+
+
+def two_that_feed_each_other(n, s):
+    a, b = s % 97, 1
+    for _ in range(n):
+        a, b = (a * b + 1) % 10007, (a + b) % 10009
+    return a, b
+
+
+def one_grows(n, s):
+    steps = 0
+    for i in range(n):
+        s = (s * 5 + i) % 1000
+        if s < 500:
+            steps += 1
+    return s, steps
+
+
+def in_a_loop(n, s):
+    total = 0
+    for i in range(n % 50):
+        k = i
+        while k != 1 and k > 0:
+            k = k * k % 61 + 1 if k % 2 else k // 2
+            total += 1
+            if total > 100000:
+                return total
+    return total
+
+
+def power(n, s):
+    base, result, modulus = s % 1000003, 1, 1000003
+    while n:
+        if n % 2:
+            result = result * base % modulus
+        base = base * base % modulus
+        n //= 2
+    return result
+
+
+def grows_in_the_end(n, s):
+    h = 1
+    for i in range(n):
+        h = h * 3 % 1000 if i < 3000 else h * 3
+    return h
+
+
+def bounded_by_data(x, n):
+    k, total = 0, 0
+    for i in range(n):
+        k = min(max(k + x[i % len(x)], 0), 50)
+        total += x[k % len(x)]
+    return k, total
+
+
+def looks_like_a_counter(n, s):
+    k = 4
+    for _ in range(n):
+        k = k * 3 - 4
+        k %= 17
+    return k
+
+
+FUNCTIONS = [glibc, glibc_from_a_constant, numerical_recipes, park_miller, xorshift, negative, two_that_feed_each_other, one_grows, in_a_loop, power, grows_in_the_end, looks_like_a_counter]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_recurrences(function):
+    compiled = fusewire.compile(function)
+    for n, s in [(3000, 7), (3000, 8), (0, 5), (1, 5), (70, 2**31 - 1), (70, 0), (70, -1), (3000, 2**31), (70, 2**40), (70, -(2**62)), (70, 2**62), (70, 2**63 - 1), (70, -(2**63)), (70, 2**70), (3050, 12)]:
+        assert_same_outcome(run(function, (n, s)), run(compiled, (n, s)))
+
+
+def test_places():
+    compiled = fusewire.compile(bounded_by_data)
+    for x in (np.arange(-5, 60), np.arange(3), np.array([2**62, -(2**62), 5]), np.array([2**63 - 1, 1, -(2**63)])):
+        for n in (0, 1, 100, 3000):
+            assert_same_outcome(run(bounded_by_data, (x, n)), run(compiled, (x, n)))
+
+
+@pytest.mark.parametrize("function", [glibc, glibc_from_a_constant, numerical_recipes, park_miller, xorshift, one_grows, looks_like_a_counter])
+def test_they_are_compiled(function):
+    compiled = fusewire.compile(function, economy=False, background=False)
+    for _ in range(3):
+        assert compiled(3000, 7) == function(3000, 7)
+    described = fusewire._fusewire.describe(compiled)
+    assert not described["breaks"] and described["variants"][0]["hits"] >= 2
