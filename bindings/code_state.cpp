@@ -178,11 +178,11 @@ void CodeState::fallBack(Break what, PyObject* const* slots, const Config& confi
                         what.reason == BreakReason::kNothingToCompile;
   const bool raised = ofValues && ++exceptions_ < kExceptionLimit;
   if (!raised) {
-    const bool nothing = what.reason == BreakReason::kNothingToCompile && hasArrays(slots);
+    const bool nothing = what.reason == BreakReason::kNothingToCompile && (what.mayGrow || hasArrays(slots));
     const uint64_t kind = kindKey(slots, slotCount_);
     nothing ? variants_.postpone(kind) : variants_.leaveToPython(kind);
   }
-  ++failures_;
+  if (!what.mayGrow) ++failures_;
   const bool limit = what.reason == BreakReason::kRecompileLimit;
   const bool generator = what.reason == BreakReason::kGenerator && what.at < 0;
   if (!raised && (limit || generator || what.at >= 0) && what.reason != BreakReason::kNothingToCompile)

@@ -4,9 +4,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include "bindings/draws.h"
+#include "bindings/python_random.h"
 #include "cpython/numpy_api.h"
 #include "cpython/ref.h"
 
@@ -28,6 +31,11 @@ enum class How : uint8_t {
   kRate,      ///< int64_t f(bitgen_t*, rate)
   kIntegers,  ///< random_bounded_uint64_fill: from [low, high), or from [0, low)
   kMasked,    ///< the same by another method, which the legacy generator has
+  // Of a RandomState, whose functions are not to be found; agree() tells whether they are these.
+  kLegacyNormal,       ///< without parameters
+  kLegacyLocScale,     ///< location, and a scale that is not negative
+  kLegacyExponential,  ///< a scale that is not negative
+  kBits,               ///< k bits of a random.Random
 };
 
 }  // namespace
@@ -45,6 +53,12 @@ namespace {
 constexpr double kMostRate = 1e9;
 constexpr char kBounded[] = "random_bounded_uint64_fill";
 constexpr DirectDraw::Row kDrawRows[] = {
+    {"Random.random", How::kUniform, nullptr, {}, {}},
+    {"Random.getrandbits", How::kBits, nullptr, {"k"}, {}},
+    {"RandomState.standard_normal", How::kLegacyNormal, nullptr, {}, {}},
+    {"RandomState.randn", How::kLegacyNormal, nullptr, {}, {}},
+    {"RandomState.normal", How::kLegacyLocScale, nullptr, {"loc", "scale"}, {0, 1}},
+    {"RandomState.exponential", How::kLegacyExponential, nullptr, {"scale"}, {1}},
     {"Generator.random", How::kUniform, nullptr, {}, {}},
     {"RandomState.random", How::kUniform, nullptr, {}, {}},
     {"RandomState.random_sample", How::kUniform, nullptr, {}, {}},
@@ -67,7 +81,33 @@ constexpr DirectDraw::Row kDrawRows[] = {
 };
 
 bool fromRange(How how) { return how == How::kIntegers || how == How::kMasked; }
-bool isLegacy(const DirectDraw::Row& row) { return row.method.starts_with("RandomState"); }
+std::string_view classOf(const DirectDraw::Row& row) { return row.method.substr(0, row.method.find('.')); }
+bool isWhole(How how) { return fromRange(how) || how == How::kRate || how == How::kBits; }
+bool isPlain(How how) { return how == How::kUniform || how == How::kPlain || how == How::kLegacyNormal; }
+
+/// Two at a time, by the polar method of Marsaglia.
+double legacyNormal(bitgen_t* source) {
+  LegacySource& own = *LegacySource::of(source);
+  if (std::exchange(own.hasNormal, 0)) return std::exchange(own.normal, 0.0);
+  double x, y, square;
+  do {
+    x = 2.0 * source->next_double(source->state) - 1.0;
+    y = 2.0 * source->next_double(source->state) - 1.0;
+    square = x * x + y * y;
+  } while (square >= 1.0 || square == 0.0);
+  const double factor = std::sqrt(-2.0 * std::log(square) / square);
+  own.normal = factor * x;
+  own.hasNormal = 1;
+  return factor * y;
+}
+
+double legacyLocScale(bitgen_t* source, double location, double scale) {
+  return location + scale * legacyNormal(source);
+}
+
+double legacyExponential(bitgen_t* source, double scale) {
+  return scale * -std::log(1.0 - source->next_double(source->state));
+}
 
 /// A function of the library of Generator; that of RandomState has the same ones inside.
 void* functionOf(const DirectDraw::Row& row) {
@@ -120,9 +160,13 @@ bool DirectDraw::fits(const Parameter& first, const Parameter& second) const {
   const double a = first.real, b = second.real;
   switch (row_->how) {
     case How::kUniform:
-    case How::kPlain: return true;
+    case How::kPlain:
+    case How::kLegacyNormal: return true;
+    case How::kBits: return first.isWhole && first.whole >= 1 && first.whole <= 62;
+    case How::kLegacyExponential:
     case How::kScale: return !std::isnan(a) && !std::signbit(a);
     case How::kRate: return a > 0 && a < kMostRate;
+    case How::kLegacyLocScale:
     case How::kLocScale: return !std::isnan(b) && !std::signbit(b);
     case How::kRange: return std::isfinite(b - a) && !std::signbit(b - a);
     case How::kIntegers:
@@ -131,8 +175,14 @@ bool DirectDraw::fits(const Parameter& first, const Parameter& second) const {
   return first.isWhole && second.isWhole && first.whole < second.whole;
 }
 
+/// Normal numbers come in pairs from generators that keep one of them.
+bool DirectDraw::isKnownTo(bitgen_t* source) const {
+  const bool pairs = row_->how == How::kLegacyNormal || row_->how == How::kLegacyLocScale;
+  return !pairs || LegacySource::of(source) != nullptr;
+}
+
 bool DirectDraw::drawWith(bitgen_t* source, const Parameter& first, const Parameter& second, void* out) const {
-  if (!fits(first, second)) return false;
+  if (!fits(first, second) || !isKnownTo(source)) return false;
   const double a = first.real, b = second.real;
   auto* number = static_cast<double*>(out);
   switch (row_->how) {
@@ -148,6 +198,10 @@ bool DirectDraw::drawWith(bitgen_t* source, const Parameter& first, const Parame
     case How::kRange:
       *number = reinterpret_cast<double (*)(bitgen_t*, double, double)>(function_)(source, a, b - a);
       return true;
+    case How::kLegacyNormal: *number = legacyNormal(source); return true;
+    case How::kLegacyLocScale: *number = legacyLocScale(source, a, b); return true;
+    case How::kLegacyExponential: *number = legacyExponential(source, a); return true;
+    case How::kBits: *static_cast<int64_t*>(out) = python_random::bits(source, first.whole); return true;
     case How::kIntegers:
     case How::kMasked: break;
   }
@@ -159,14 +213,18 @@ bool DirectDraw::drawWith(bitgen_t* source, const Parameter& first, const Parame
 
 runtime::CallShortcut DirectDraw::shortcut(bitgen_t* source, Whole& kept) const {
   const auto [first, second] = parameters_;
-  if (hasOperands() || !fits(first, second)) return {};
+  if (hasOperands() || !fits(first, second) || !isKnownTo(source)) return {};
   switch (row_->how) {
     case How::kUniform: return {reinterpret_cast<void*>(source->next_double), source->state};
     case How::kPlain: return {function_, source};
     case How::kScale: return {function_, source, {first.real}};
     case How::kLocScale: return {function_, source, {first.real, second.real}};
     case How::kRange: return {function_, source, {first.real, second.real - first.real}};
+    case How::kLegacyNormal: return {reinterpret_cast<void*>(legacyNormal), source};
+    case How::kLegacyLocScale: return {reinterpret_cast<void*>(legacyLocScale), source, {first.real, second.real}};
+    case How::kLegacyExponential: return {reinterpret_cast<void*>(legacyExponential), source, {first.real}};
     case How::kRate:
+    case How::kBits:
     case How::kIntegers:
     case How::kMasked: break;
   }
@@ -190,22 +248,24 @@ namespace {
 /// The method and the function draw the same numbers, from generators in the same state: it is what the method calls,
 /// and calls in this way.
 bool agree(const DirectDraw::Row& row, const DirectDraw& direct) {
-  const Ref random = checked(PyImport_ImportModule("numpy.random"));
-  const auto make = [&] {
-    if (isLegacy(row)) return checked(PyObject_CallMethod(random.get(), "RandomState", "i", 29));
-    return checked(PyObject_CallMethod(random.get(), "default_rng", "i", 29));
-  };
+  const bool python = classOf(row) == "Random";
+  const Ref random = checked(PyImport_ImportModule(python ? "random" : "numpy.random"));
+  const std::string maker(classOf(row) == "Generator" ? "default_rng" : classOf(row));
+  const auto make = [&] { return checked(PyObject_CallMethod(random.get(), maker.c_str(), "i", 29)); };
   const Ref one = make(), other = make();
-  bitgen_t* source = sourceIn(bitGeneratorOf(other.get()).get());
+  std::unique_ptr<bitgen_t> own;
+  bitgen_t* source = sourceIn(other.get(), bitGeneratorOf(other.get()).get(), own);
+  if (!source) return false;
   const std::string method(row.method.substr(row.method.find('.') + 1));
   for (int i = 0; i < 40; ++i) {
     DirectDraw::Parameter a{.real = 0.25}, b{.real = 1.5};
     if (fromRange(row.how)) a = {.whole = -3, .isWhole = true}, b = {.whole = int64_t{1} << (i + 1), .isWhole = true};
-    const bool single = row.how == How::kScale || row.how == How::kRate;
+    const bool single = row.how == How::kScale || row.how == How::kRate || row.how == How::kLegacyExponential;
     if (single) a.real = 1.5;
-    const Ref answer = row.how == How::kUniform || row.how == How::kPlain
-                           ? checked(PyObject_CallMethod(one.get(), method.c_str(), nullptr))
-                       : single ? checked(PyObject_CallMethod(one.get(), method.c_str(), "d", a.real))
+    if (row.how == How::kBits) a = {.whole = 1 + i * 61 / 39, .isWhole = true};
+    const Ref answer = row.how == How::kBits ? checked(PyObject_CallMethod(one.get(), method.c_str(), "L", a.whole))
+                       : isPlain(row.how)    ? checked(PyObject_CallMethod(one.get(), method.c_str(), nullptr))
+                       : single              ? checked(PyObject_CallMethod(one.get(), method.c_str(), "d", a.real))
                        : fromRange(row.how)
                            ? checked(PyObject_CallMethod(one.get(), method.c_str(), "LL", a.whole, b.whole))
                            : checked(PyObject_CallMethod(one.get(), method.c_str(), "dd", a.real, b.real));
@@ -214,7 +274,7 @@ bool agree(const DirectDraw::Row& row, const DirectDraw& direct) {
       int64_t whole;
     } drawn = {};
     if (!direct.drawWith(source, a, b, &drawn)) return false;
-    if (fromRange(row.how) || row.how == How::kRate) {
+    if (isWhole(row.how)) {
       const Ref index = checked(PyNumber_Index(answer.get()));
       if (PyLong_AsLongLong(index.get()) != drawn.whole) return false;
     } else if (!PyFloat_Check(answer.get()) || PyFloat_AS_DOUBLE(answer.get()) != drawn.real) {

@@ -46,6 +46,7 @@ class DirectDraw {
  private:
   /// The method draws with such parameters.
   bool fits(const Parameter& first, const Parameter& second) const;
+  bool isKnownTo(bitgen_t* source) const;
   bool findFunction();
   bool findParameters(const capture::LibraryCall& site);
 

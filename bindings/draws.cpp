@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "bindings/python_random.h"
+
 namespace fw::bindings {
 namespace {
 
@@ -13,6 +15,7 @@ using cpython::Ref;
 bool isLegacy(PyObject* generator) { return PyObject_HasAttrString(generator, "get_state") != 0; }
 
 Ref savedState(PyObject* generator) {
+  if (python_random::is(generator)) return python_random::state(generator);
   if (isLegacy(generator)) {
     Ref get = checked(PyObject_GetAttrString(generator, "get_state"));
     Ref names = checked(Py_BuildValue("(s)", "legacy"));
@@ -24,6 +27,7 @@ Ref savedState(PyObject* generator) {
 }
 
 void setState(PyObject* generator, PyObject* state) {
+  if (python_random::is(generator)) return python_random::setState(generator, state);
   if (isLegacy(generator)) {
     (void)checked(PyObject_CallMethod(generator, "set_state", "O", state));
     return;
@@ -62,14 +66,40 @@ bool drawBehind(const graph::Steps& steps, absl::Span<const capture::LibraryCall
 }  // namespace
 
 Ref bitGeneratorOf(PyObject* generator) {
+  if (python_random::is(generator)) return Ref::create(generator);
   return checked(PyObject_GetAttrString(generator, isLegacy(generator) ? "_bit_generator" : "bit_generator"));
 }
 
-bitgen_t* sourceIn(PyObject* bitGenerator) {
+LegacySource* LegacySource::of(bitgen_t* source) {
+  auto* legacy = reinterpret_cast<LegacySource*>(source);  // sources are followed by more than a pointer in any case
+  return legacy->itself == source ? legacy : nullptr;
+}
+
+namespace {
+
+/// The struct is known to Cython only: it is found by the pointer to its own beginning.
+bitgen_t* legacySourceIn(PyObject* generator, const bitgen_t* source) {
+  const Py_ssize_t last = Py_TYPE(generator)->tp_basicsize - static_cast<Py_ssize_t>(sizeof(LegacySource));
+  for (Py_ssize_t at = sizeof(PyObject); at <= last; at += static_cast<Py_ssize_t>(sizeof(void*))) {
+    auto* numbers = reinterpret_cast<bitgen_t*>(reinterpret_cast<char*>(generator) + at);
+    if (LegacySource::of(numbers) && numbers->state == source->state && numbers->next_double == source->next_double)
+      return numbers;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bitgen_t* sourceIn(PyObject* generator, PyObject* bitGenerator, std::unique_ptr<bitgen_t>& own) {
+  if (python_random::is(generator)) {
+    own = python_random::sourceOf(generator);
+    return own.get();
+  }
   const Ref capsule = checked(PyObject_GetAttrString(bitGenerator, "capsule"));
   auto* source = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.get(), "BitGenerator"));
   if (!source) throw cpython::PythonError();
-  return source;
+  bitgen_t* legacy = isLegacy(generator) ? legacySourceIn(generator, source) : nullptr;
+  return legacy ? legacy : source;
 }
 
 bool drawInOrder(const graph::Steps& steps, absl::Span<const capture::LibraryCall> sites) {
@@ -84,7 +114,7 @@ Draws::Kept& Draws::streamOf(PyObject* generator) {
   size_t at = 0;
   while (at < kept_.size() && kept_[at].bits.get() != bits.get()) ++at;
   if (at == kept_.size()) {
-    kept_.push_back({bits, Ref::create(generator), savedState(generator), {}});
+    kept_.push_back({.bits = bits, .generator = Ref::create(generator), .before = savedState(generator), .after = {}});
   } else if (isLegacy(generator) || isLegacy(kept_[at].generator.get())) {
     PyErr_SetString(PyExc_RuntimeError, "a RandomState shares its numbers with another generator");
     throw cpython::PythonError();
@@ -107,7 +137,7 @@ bitgen_t* Draws::sourceOf(PyObject* generator) {
   Kept& kept = begun(generator);
   alone_ = alone_ || !hasOtherThreads();
   if (!alone_) return nullptr;
-  if (!kept.source) kept.source = sourceIn(kept.bits.get());
+  if (!kept.source) kept.source = sourceIn(kept.generator.get(), kept.bits.get(), kept.own);
   return kept.source;
 }
 

@@ -4,6 +4,7 @@
 
 #include <Python.h>
 
+#include <memory>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -15,10 +16,20 @@
 
 namespace fw::bindings {
 
-/// Of a Generator or a RandomState. Throws PythonError.
+/// Of a Generator or a RandomState; a random.Random itself. Throws PythonError.
 cpython::Ref bitGeneratorOf(PyObject* generator);
-/// Lives as long as the bit generator. Throws PythonError.
-bitgen_t* sourceIn(PyObject* bitGenerator);
+/// What draws from it, as long as that and `own` live; null if that cannot be told. Throws PythonError.
+bitgen_t* sourceIn(PyObject* generator, PyObject* bitGenerator, std::unique_ptr<bitgen_t>& own);
+
+/// In a RandomState: a copy of its source, and the second one of the two normal numbers that it draws at a time.
+struct LegacySource {
+  bitgen_t numbers;
+  bitgen_t* itself;
+  int hasNormal;
+  double normal;
+  /// Null if the source is none of these.
+  static LegacySource* of(bitgen_t* source);
+};
 
 /// Needs the GIL.
 class Draws {
@@ -45,7 +56,8 @@ class Draws {
     cpython::Ref generator;  ///< the first of them
     cpython::Ref before;
     cpython::Ref after;          ///< when other threads could draw last
-    bitgen_t* source = nullptr;  ///< lives as long as `bits`
+    bitgen_t* source = nullptr;  ///< lives as long as `bits` and `own`
+    std::unique_ptr<bitgen_t> own{};
   };
   Kept& streamOf(PyObject* generator);
   Kept& begun(PyObject* generator);

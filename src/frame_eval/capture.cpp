@@ -166,7 +166,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     if (branches) trace.branches.graph.settle(!trace.onDevice());
     trace.decided.settle();
     if (!options.evenWithoutArrays && !isWorthwhile(trace.graph(), exit, region))
-      return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line};
+      return Break{BreakReason::kNothingToCompile, "", interpreter.file(), trace.line, -1, trace.turns.unrolled};
     if (!branches && !trace.onDevice()) keepUnused(trace.graph());
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {

@@ -77,7 +77,8 @@ struct Break {
   std::string detail;
   std::string file;
   int line = 0;
-  int at = -1;  ///< neutral instruction of the outermost frame that Python must run itself
+  int at = -1;           ///< neutral instruction of the outermost frame that Python must run itself
+  bool mayGrow = false;  ///< kNothingToCompile: there is a loop, and other arguments may give it more turns
 };
 
 /// Runs no user code and changes nothing outside. Throws PythonError only if CPython itself fails (memory, interrupt).

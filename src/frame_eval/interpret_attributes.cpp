@@ -96,7 +96,7 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
       trace_.refuseOpaque(self);
       if (numpy::holdsErrorState(self->object.get())) return numpy::errorStateMethod(trace_, self, attribute);
       if (Locks::isLock(Py_TYPE(self->object.get()))) return Locks{*this, trace_}.method(self, attribute);
-      if (Value* draw = numpy::drawMethod(trace_, self, attribute)) return draw;
+      if (Value* draw = numpy::drawMethod(trace_, self, attribute, false)) return draw;
       if (!container) return objectAttribute(self, name);
       break;
     case ValueKind::kException: return exceptionAttribute(self, name);
@@ -282,6 +282,8 @@ Value* Interpreter::bindDescriptor(Value* self, Value* cls, PyTypeObject* type, 
   };
   if (self) {
     if (Value* bound = Collections{*this, trace_}.bind(self, found)) return bound;
+    const bool native = Py_TYPE(found) == &PyMethodDescr_Type;
+    if (Value* bound = native ? numpy::drawMethod(trace_, self, text(name), true) : nullptr) return bound;
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type) {
     Value* function = trace_.constant(wrapped(found));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
@@ -290,6 +291,7 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     if (isSlice) return sliceItems(container, index);
     LongList::findIndexed(trace_, container, index);
+    if (Value* item = isLateIndex(trace_, index) ? chosenItem(trace_, container->items, index) : nullptr) return item;
     const char* outside = isTuple(container) ? "tuple index out of range" : "list index out of range";
     return container->items[itemIndex(container, index, outside)];
   }
@@ -300,6 +302,8 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   }
   if (container->isConstant() && (isPlain(container->object.get()) || PyRange_Check(container->object.get()))) {
     if (index->kind == ValueKind::kSlice) return sliceItems(container, index);
+    const auto items = isLateIndex(trace_, index) ? tupleItems(trace_, container) : std::nullopt;
+    if (Value* item = items ? chosenItem(trace_, *items, index) : nullptr) return item;
     Value* known = trace_.specializeNumber(index);
     if (known) return fold(PyObject_GetItem(container->object.get(), known->object.get()));
   }

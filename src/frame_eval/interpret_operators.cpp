@@ -432,6 +432,20 @@ bool Interpreter::is(Value* left, Value* right) {
     return false;
   }
   if (identifiable(left) != identifiable(right)) return false;
+  // There is one object of each small int.
+  constexpr int64_t kLeast = -5, kMost = 256;
+  const auto mayBeSmall = [](Value* v) {
+    if (v->kind == ValueKind::kPyInt) return true;
+    if (!isConstantOf(v, &PyLong_Type)) return false;
+    int overflow = 0;
+    const long number = PyLong_AsLongAndOverflow(v->object.get(), &overflow);
+    return overflow == 0 && number >= kLeast && number <= kMost;
+  };
+  if (mayBeSmall(left) && mayBeSmall(right)) {
+    const graph::SymId number = trace_.asSym(left);
+    if (!trace_.decide(number, guards::Relation::kEq, trace_.asSym(right))) return false;
+    if (trace_.ensureWithin(number, kLeast, kMost)) return true;
+  }
   trace_.fail(BreakReason::kUnsupportedObject, "identity of numbers, strings or tuples");
 }
 

@@ -226,6 +226,7 @@ void Interpreter::jump(const Instr& instr) {
   if (whileLoop) {
     Rolling rolling(*this, *frame_, target);
     const bool planned = rolling.isPlanned();  // its first turns may be traced by themselves
+    trace_.turns.unrolled = true;
     if (!planned && ++frame_->backJumps[frame_->pc] > options_.maxUnroll)
       rolling.tooLong("more than " + std::to_string(options_.maxUnroll) + " iterations");
     if (auto why = planned ? std::nullopt : limitUnrolled(nullptr)) rolling.tooLong(*why);

@@ -301,6 +301,7 @@ void Interpreter::onForIter(const Instr& instr) {
   Value* iterator = trace_.open(top());
   Rolling rolling(*this, *frame_, frame_->pc - 1);
   if (rolling.takeFor(instr)) return;
+  trace_.turns.unrolled = true;
   auto limit = static_cast<size_t>(options_.maxUnroll);
   bool sized = iterator->kind == ValueKind::kIterator && !iterator->lazy;
   if (sized) {

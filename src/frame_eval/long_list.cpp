@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/chosen_item.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
@@ -30,12 +31,6 @@ constexpr int64_t kMostBytes = int64_t{1} << 28;
 constexpr graph::SymRange kAnyInt{-kMostDataInt, kMostDataInt};
 
 Value* one(Trace& trace) { return trace.pyInt(trace.syms().constant(1)); }
-
-/// Items of a plain tuple.
-std::optional<std::vector<Value*>> tupleItems(Trace& trace, Value* value) {
-  if (value->cls || !value->overlay.empty() || !isTuple(value)) return std::nullopt;
-  return numpy::sequenceItems(trace, value);
-}
 
 Value* sum(Trace& trace, Value* a, Value* b) {
   if (DataInts::any(a, b)) {

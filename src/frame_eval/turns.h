@@ -28,7 +28,8 @@ class Turns {
   graph::SymId enter(std::optional<graph::SymId> last);
   /// The loop entered last is over.
   void leave() { open_.pop_back(); }
-  int bodies = 0;  ///< being traced, one inside of the other
+  int bodies = 0;         ///< being traced, one inside of the other
+  bool unrolled = false;  ///< some loop is
   /// Whether the expression may be another in each turn of some loop.
   bool contains(graph::SymId expr) const;
   /// left relation right, if that is the same in all turns; of the first and the last ones it is decided and guarded.

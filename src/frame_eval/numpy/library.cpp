@@ -24,7 +24,7 @@ class ArgumentBuilder {
         quiet_(quiet) {}
 
   LibraryArgument build(Value* value) {
-    if (generatorOf(trace_, value)) return generator(value);
+    if (isGenerator(trace_, value)) return generator(value);
     switch (value->kind) {
       case ValueKind::kArray: return operand(Kind::kArray, value->node);
       case ValueKind::kArrayScalar:

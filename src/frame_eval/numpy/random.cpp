@@ -12,29 +12,40 @@ namespace {
 
 using cpython::checked;
 
-/// The class of numpy.random, once somebody has imported that. Held for the life of the process.
-PyTypeObject* classOf(const char* name) {
-  static Ref known[2];
-  Ref& type = known[name[0] == 'R'];
+struct GeneratorClass {
+  const char *name, *module;
+  bool hasFunctions;  ///< functions of the module are methods of an instance
+  bool hasDict;       ///< an instance may have attributes of its own
+};
+constexpr GeneratorClass kClasses[] = {{"Generator", "numpy.random", false, false},
+                                       {"RandomState", "numpy.random", true, false},
+                                       {"Random", "random", true, true}};
+
+/// Once somebody has imported the module. Held for the life of the process.
+PyTypeObject* classOf(const GeneratorClass& row) {
+  static Ref known[std::size(kClasses)];
+  Ref& type = known[&row - kClasses];
   if (!type) {
-    Ref module = Ref::steal(PyImport_GetModule(checked(PyUnicode_FromString("numpy.random")).get()));
-    if (module) type = Ref::steal(PyObject_GetAttrString(module.get(), name));
+    Ref module = Ref::steal(PyImport_GetModule(checked(PyUnicode_FromString(row.module)).get()));
+    if (module) type = Ref::steal(PyObject_GetAttrString(module.get(), row.name));
     PyErr_Clear();
   }
   return reinterpret_cast<PyTypeObject*>(type.get());
 }
 
-const char* classNameOf(PyObject* object) {
-  for (const char* name : {"Generator", "RandomState"})
-    if (object && Py_TYPE(object) == classOf(name)) return name;
+const GeneratorClass* classOf(PyObject* object) {
+  for (const GeneratorClass& row : kClasses)
+    if (object && Py_TYPE(object) == classOf(row)) return &row;
   return nullptr;
 }
 
-/// The RandomState that a function of np.random is bound to, and the name of its method.
+/// The generator that a function of the module is bound to.
 PyObject* stateOf(PyObject* function) {
-  if (!PyMethod_Check(function)) return nullptr;
-  const char* name = classNameOf(PyMethod_GET_SELF(function));
-  return name && name[0] == 'R' ? PyMethod_GET_SELF(function) : nullptr;
+  PyObject* self = PyMethod_Check(function)      ? PyMethod_GET_SELF(function)
+                   : PyCFunction_Check(function) ? PyCFunction_GET_SELF(function)
+                                                 : nullptr;
+  const GeneratorClass* row = classOf(self);
+  return row && row->hasFunctions ? self : nullptr;
 }
 
 std::string nameOf(PyObject* function) {
@@ -44,8 +55,8 @@ std::string nameOf(PyObject* function) {
   return text ? text : "";
 }
 
-const FunctionInfo* rowOf(const char* cls, const std::string& name) {
-  return cls ? findFunction(std::string(cls) + "." + name) : nullptr;
+const FunctionInfo* rowOf(const GeneratorClass* cls, const std::string& name) {
+  return cls ? findFunction(std::string(cls->name) + "." + name) : nullptr;
 }
 
 /// The shape that was asked for, or that of the distribution's parameters; nullopt for one number.
@@ -121,15 +132,24 @@ Chosen chosenFrom(Bound& a, std::string_view name) {
 
 }  // namespace
 
-const char* generatorOf(Trace& trace, Value* value) {
-  if (value->kind != ValueKind::kObject && !value->isConstant()) return nullptr;
-  const char* name = classNameOf(value->object.get());
-  if (name && !value->isConstant()) (void)trace.typeOf(value);
-  return name;
+bool isGenerator(Trace& trace, Value* value) {
+  if (value->kind != ValueKind::kObject && !value->isConstant()) return false;
+  const bool is = classOf(value->object.get()) != nullptr;
+  if (is && !value->isConstant()) (void)trace.typeOf(value);
+  return is;
 }
 
-Value* drawMethod(Trace& trace, Value* generator, const std::string& name) {
-  if (!rowOf(generatorOf(trace, generator), name)) return nullptr;
+namespace {
+
+const FunctionInfo* methodOf(Trace& trace, Value* generator, const std::string& name) {
+  return isGenerator(trace, generator) ? rowOf(classOf(generator->object.get()), name) : nullptr;
+}
+
+}  // namespace
+
+Value* drawMethod(Trace& trace, Value* generator, const std::string& name, bool ofClass) {
+  if (!methodOf(trace, generator, name)) return nullptr;
+  if (!ofClass && classOf(generator->object.get())->hasDict) return nullptr;
   Value* method = trace.make(ValueKind::kMethod);
   method->items = {nullptr, generator};
   method->name = name;
@@ -137,7 +157,7 @@ Value* drawMethod(Trace& trace, Value* generator, const std::string& name) {
 }
 
 Value* draw(Trace& trace, Value* generator, const std::string& name, const CallArgs& args) {
-  const FunctionInfo* row = rowOf(generatorOf(trace, generator), name);
+  const FunctionInfo* row = methodOf(trace, generator, name);
   if (!row) return nullptr;
   trace.graph().setLine(static_cast<uint32_t>(trace.line));
   CallArgs bound = args;
@@ -147,7 +167,7 @@ Value* draw(Trace& trace, Value* generator, const std::string& name, const CallA
 
 bool isDraw(PyObject* function) {
   PyObject* state = stateOf(function);
-  return state && rowOf("RandomState", nameOf(function));
+  return state && rowOf(classOf(state), nameOf(function));
 }
 
 Value* drawBy(Trace& trace, PyObject* function, const CallArgs& args) {
@@ -163,6 +183,18 @@ Value* drawFloats(Bound& a) {
   std::optional<SymShape> shape = shapeOfDraw(a, {"dtype", "method"});
   if (!shape && dtype != DType::kF64) a.refuse("a single number of this dtype");
   return drawn(a, dtype, std::move(shape), true);
+}
+
+Value* drawFloat(Bound& a) { return drawn(a, DType::kF64, std::nullopt, true); }
+
+/// From [0, 2 ** k).
+Value* drawBits(Bound& a) {
+  Value* k = a["k"];
+  int overflow = 0;
+  const bool known = k->isConstant() && PyLong_CheckExact(k->object.get());
+  const long bits = known ? PyLong_AsLongAndOverflow(k->object.get(), &overflow) : 0;
+  if (bits < 1 || bits > 62 || overflow != 0) a.refuse("k");
+  return DataInts{a.trace}.make(drawn(a, DType::kI64, std::nullopt, true)->node, {0, (int64_t{1} << bits) - 1});
 }
 
 Value* drawOfShape(Bound& a) {

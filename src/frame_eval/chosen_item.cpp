@@ -1,0 +1,114 @@
+#include "frame_eval/chosen_item.h"
+
+#include <algorithm>
+
+#include "frame_eval/branch_join.h"
+#include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/numpy/support.h"
+
+namespace fw::capture {
+namespace {
+
+using graph::Op;
+using graph::ValueId;
+
+/// Comparisons and choices one after the other: a table in memory is faster from there on.
+constexpr size_t kMostItems = 16;
+
+class Choice {
+ public:
+  Choice(Trace& trace, ValueId index) : trace_(trace), index_(index) {}
+
+  Value* among(const std::vector<Value*>& items) {
+    if (std::all_of(items.begin(), items.end(), [&](Value* v) { return areEqualConstants(items[0], v); }))
+      return items[0];
+    if (std::all_of(items.begin(), items.end(), DataInts::isWhole)) return amongInts(items);
+    if (std::all_of(items.begin(), items.end(), isFloat)) return amongFloats(items);
+    return std::all_of(items.begin(), items.end(), isTuple) ? amongTuples(items) : nullptr;
+  }
+
+ private:
+  static bool isFloat(const Value* v) { return numberKind(v) == ValueKind::kPyFloat; }
+
+  ValueId amongNodes(const std::vector<ValueId>& nodes) {
+    graph::Graph& g = trace_.graph();
+    ValueId chosen = nodes[0];
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      const ValueId number = g.constant(graph::Scalar::ofInt(graph::DType::kI64, static_cast<int64_t>(i)));
+      chosen = numpy::ufuncNode(trace_, Op::kWhere, {g.binary(Op::kEqual, index_, number), nodes[i], chosen});
+    }
+    return chosen;
+  }
+
+  Value* amongInts(const std::vector<Value*>& items) {
+    DataInts ints{trace_};
+    std::vector<ValueId> nodes;
+    graph::SymRange range{INT64_MAX, INT64_MIN};
+    for (Value* item : items) {
+      const Value* number = ints.of(item);
+      if (!number) return nullptr;
+      nodes.push_back(number->node);
+      range = {std::min(range.lo, number->range.lo), std::max(range.hi, number->range.hi)};
+    }
+    return ints.make(amongNodes(nodes), range);
+  }
+
+  Value* amongFloats(const std::vector<Value*>& items) {
+    std::vector<ValueId> nodes;
+    for (Value* item : items) nodes.push_back(trace_.operand(item).value);
+    return trace_.number(ValueKind::kPyFloat, amongNodes(nodes));
+  }
+
+  Value* amongTuples(const std::vector<Value*>& items) {
+    std::vector<std::vector<Value*>> columns;
+    for (size_t i = 0; i < items.size(); ++i) {
+      const auto own = tupleItems(trace_, items[i]);
+      if (own && i == 0) columns.resize(own->size());
+      if (!own || own->size() != columns.size()) return nullptr;
+      for (size_t k = 0; k < own->size(); ++k) columns[k].push_back((*own)[k]);
+    }
+    std::vector<Value*> chosen;
+    for (const std::vector<Value*>& column : columns) {
+      Value* item = among(column);
+      if (!item) return nullptr;
+      chosen.push_back(item);
+    }
+    return trace_.tuple(std::move(chosen));
+  }
+
+  Trace& trace_;
+  ValueId index_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Value*>> tupleItems(Trace& trace, Value* value) {
+  if (value->cls || !value->overlay.empty() || !isTuple(value)) return std::nullopt;
+  return numpy::sequenceItems(trace, value);
+}
+
+bool isLateIndex(Trace& trace, const Value* index) {
+  if (index->kind == ValueKind::kDataInt) return true;
+  if (index->kind == ValueKind::kArrayScalar) return graph::isInteger(trace.graph().type(index->node).dtype);
+  return index->kind == ValueKind::kPyInt && (trace.turns.contains(index->sym) || trace.decided.contains(index->sym));
+}
+
+Value* chosenItem(Trace& trace, const std::vector<Value*>& items, Value* index) {
+  if (items.empty() || items.size() > kMostItems) return nullptr;
+  DataInts ints{trace};
+  Value* number = ints.ofScalar(index);
+  if (!number) return nullptr;
+  const auto size = static_cast<int64_t>(items.size());
+  number = ints.within(number, {-size, size - 1});
+  ValueId place = number->node;
+  if (number->range.lo < 0) {
+    graph::Graph& g = trace.graph();
+    const auto constant = [&](int64_t v) { return g.constant(graph::Scalar::ofInt(graph::DType::kI64, v)); };
+    const ValueId fromEnd = g.binary(Op::kLess, place, constant(0));
+    place = numpy::ufuncNode(trace, Op::kWhere, {fromEnd, g.binary(Op::kAdd, place, constant(size)), place});
+  }
+  return Choice{trace, place}.among(items);
+}
+
+}  // namespace fw::capture

@@ -1,0 +1,19 @@
+// moves[k] of a few numbers, or tuples of numbers, where array data or the turn of a loop decides about k.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "frame_eval/trace.h"
+
+namespace fw::capture {
+
+/// Items of a plain tuple; nullopt for anything else.
+std::optional<std::vector<Value*>> tupleItems(Trace& trace, Value* value);
+/// Whether it is known while the code runs only which item `index` names.
+bool isLateIndex(Trace& trace, const Value* index);
+/// The item, as one value that stands for any of them; an index that is none of theirs fails the call. Null if there
+/// are too many for this, or things that cannot be one value.
+Value* chosenItem(Trace& trace, const std::vector<Value*>& items, Value* index);
+
+}  // namespace fw::capture
