@@ -80,7 +80,7 @@ BREAKS = [
     ("unsupported-numpy", "operator @", lambda x: x @ [1.0]),
     ("unsupported-numpy", "order", lambda x: x.copy(order="A")),
     ("unsupported-numpy", "integer power", lambda x: x.astype("i4").max() ** x.astype("i4").min()),
-    ("data-dependent-shape", "has to be known", lambda x: x * [1.0, 2.0][len(x[x > 0])]),
+    ("data-dependent-shape", "has to be known", lambda x: x * [1.0, x][len(x[x > 0])]),
     ("data-dependent-shape", "whether two sizes are equal", lambda x: np.squeeze(x[x > 0][:, None], axis=0)),
     ("unsupported-numpy", "indexing with a list", lambda x: x[[True, False, True, False, True]]),
     ("python-exception", "axis 3", lambda x: np.sum(x, axis=3)),

@@ -2,6 +2,7 @@
 
 import itertools
 import operator
+import random
 import warnings
 
 import numpy as np
@@ -55,7 +56,7 @@ def test_a_name_stands_in_one_row():
 
 
 def test_names_are_numpys():
-    homes = {"np": np, "ndarray": np.ndarray, "operator": operator, "Generator": np.random.Generator, "RandomState": np.random.RandomState}
+    homes = {"np": np, "ndarray": np.ndarray, "operator": operator, "Generator": np.random.Generator, "RandomState": np.random.RandomState, "Random": random.Random}
     for name in NAMES + [row["name"] for row in KNOWN]:
         home, attribute = name.split(".", 1)
         operator.attrgetter(attribute)(homes[home])

@@ -6,6 +6,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/library.h"
+#include "graph/symint_facts.h"
 
 namespace fw::capture::numpy {
 namespace {
@@ -130,6 +131,43 @@ Chosen chosenFrom(Bound& a, std::string_view name) {
   return {DType::kI64, a.trace.asSym(from), false};
 }
 
+/// choice(a) and choice(a, p=p): what NumPy's code does.
+Value* chosenOne(Bound& a) {
+  Trace& trace = a.trace;
+  const bool legacy = a.function[0] == 'R';
+  graph::Graph& g = trace.graph();
+  DataInts ints{trace};
+  const auto zero = trace.syms().constant(0);
+  if (!trace.decide(zero, Relation::kLt, chosenFrom(a, "a").count)) raises("choice");
+  const SymId count = chosenFrom(a, "a").count;
+  Value* place = nullptr;
+  if (absent(a["p"])) {
+    const CallArgs range{{trace.pyInt(zero), trace.pyInt(count)}, {}};
+    place = draw(trace, a["self"], legacy ? "randint" : "integers", range);
+  } else {
+    Value* p = a["p"];
+    const bool isVector = p->kind == ValueKind::kArray && g.type(p->node).rank() == 1;
+    if (!isVector || g.type(p->node).dtype != DType::kF64) a.refuse("p");
+    if (!trace.decide(count, Relation::kEq, shapeOf(trace, p->node)[0])) raises("choice");
+    // NumPy accepts more; what is beyond that is for it to say.
+    const auto constant = [&](double v) { return g.constant(graph::Scalar::ofDouble(DType::kF64, v)); };
+    const ValueId sum = trace.operand(callNamed(trace, "np.sum", {{p}, {}})).value;
+    const ValueId least = trace.operand(callNamed(trace, "np.min", {{p}, {}})).value;
+    const ValueId far = g.unary(Op::kAbsolute, g.binary(Op::kSubtract, sum, constant(1)));
+    ints.require(g.binary(Op::kLess, far, constant(1e-9)));
+    ints.require(g.binary(Op::kGreaterEqual, least, constant(0)));
+    Value* sums = callNamed(trace, "np.cumsum", {{p}, {}});
+    Value* last = getItem(trace, sums, trace.pyInt(trace.syms().constant(-1)));
+    Value* parts = callNamed(trace, "np.true_divide", {{sums, last}, {}});
+    Value* drawn = draw(trace, a["self"], legacy ? "random_sample" : "random", {});
+    // Where NumPy searches: the parts grow.
+    place = callNamed(trace, "np.sum", {{callNamed(trace, "np.less_equal", {{parts, drawn}, {}})}, {}});
+  }
+  const ValueId node = ints.ofScalar(place)->node;
+  Value* index = ints.make(node, {0, graph::refinedRange(trace.syms(), count).hi - 1});
+  return a["a"]->kind == ValueKind::kArray ? getItem(trace, a["a"], index) : index;
+}
+
 }  // namespace
 
 bool isGenerator(Trace& trace, Value* value) {
@@ -220,6 +258,10 @@ Value* drawIntegers(Bound& a) {
 }
 
 Value* drawChoice(Bound& a) {
+  for (auto& [name, value] : a.values)
+    if ((name == "a" || name == "p") && sequenceItems(a.trace, value)) value = a.trace.array(asArray(a.trace, value));
+  const bool plain = absent(a["replace"]) && (absent(a["p"]) || a["p"]->kind == ValueKind::kArray);
+  if (absent(a["size"]) && plain) return chosenOne(a);
   const Chosen from = chosenFrom(a, "a");
   if (!absent(a["p"]) && a["p"]->kind != ValueKind::kArray) a.refuse("p");
   std::optional<SymShape> shape;
