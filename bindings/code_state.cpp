@@ -9,6 +9,7 @@
 #include "bindings/claim.h"
 #include "bindings/describe.h"
 #include "bindings/internal_failures.h"
+#include "bindings/plain_calls.h"
 #include "bindings/refusal.h"
 #include "bindings/stance.h"
 #include "guards/array_library.h"
@@ -197,11 +198,11 @@ bool CodeState::hasArrays(PyObject* const* slots) const {
                      [](PyObject* o) { return o && (PyArray_Check(o) || guards::isArray(o)); });
 }
 
-bool CodeState::runsAsPython(PyObject* const* slots) const {
-  if (spliced_ || anyThreadRefusesBreaks()) return false;
-  if (hopeless_ || !settings_.current()->flag(Setting::kEnable)) return true;
-  return !hasArrays(slots) && variants_.allGaveUp() && variants_.isLeftToPython(kindKey(slots, slotCount_)) &&
-         !refusesBreaks(*settings_.current());
+uint32_t CodeState::plainCalls(PyObject* const* slots) {
+  if (spliced_ || anyThreadRefusesBreaks()) return 0;
+  if (hopeless_ || !settings_.current()->flag(Setting::kEnable)) return PlainCalls::kForever;
+  if (hasArrays(slots) || !variants_.allGaveUp() || refusesBreaks(*settings_.current())) return 0;
+  return variants_.takeRest(kindKey(slots, slotCount_));
 }
 
 /// Whether captures may cost time now.

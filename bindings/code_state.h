@@ -50,8 +50,9 @@ class CodeState {
   /// True while a thread compiles for it, in which it must not go away.
   bool isCompiling() const { return compiling_; }
   bool isHopeless() const { return hopeless_ && !errorOnGraphBreak(); }
-  /// Whether calls with arguments of these types run the user's own code from now on, whatever the arguments are.
-  bool runsAsPython(PyObject* const* slots) const;
+  /// How many calls with arguments of these types run the user's own code from now on, whatever the arguments are. They
+  /// are the caller's to count.
+  uint32_t plainCalls(PyObject* const* slots);
   Overhead& overhead() { return *overhead_; }
   const Overhead& overhead() const { return *overhead_; }
   /// Whether calls of other Python functions from here may be worth a look by the hook.

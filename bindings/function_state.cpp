@@ -58,7 +58,7 @@ PyObject* FunctionState::callTimed(PyObject* const* args, size_t nargsf, PyObjec
 }
 
 PyObject* FunctionState::callUntimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
-  if (state_ && plainCalls_.contains(args, nargsf, keywordNames, function()->func_code)) {
+  if (state_ && plainCalls_.take(args, nargsf, keywordNames, function()->func_code)) {
     ++pythonCalls_;
     return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
   }
@@ -102,7 +102,8 @@ PyObject* FunctionState::dispatch(PyObject* const* args, size_t nargsf, PyObject
     case RunOutcome::kDone: return result;
     case RunOutcome::kError: return nullptr;
     case RunOutcome::kMiss:
-      if (state_->runsAsPython(slots)) plainCalls_.remember(args, nargsf, keywordNames, code_.get());
+      if (plainCalls_.canRemember(nargsf, keywordNames))
+        if (const uint32_t times = state_->plainCalls(slots)) plainCalls_.remember(args, nargsf, code_.get(), times);
       break;
     case RunOutcome::kNotYet: break;
     case RunOutcome::kDeclined:

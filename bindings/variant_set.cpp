@@ -9,6 +9,7 @@
 #include "bindings/call_watch.h"
 #include "bindings/describe.h"
 #include "bindings/internal_failures.h"
+#include "bindings/plain_calls.h"
 #include "bindings/refusal.h"
 #include "bindings/stance.h"
 #include "cpython/numpy_api.h"
@@ -212,6 +213,12 @@ void VariantSet::postpone(uint64_t kind) {
   if (rest.calls == kForGood) return;
   rest.length = rest.length == 0 ? kFirstRest : std::min(2 * rest.length, kLongestRest);
   rest.calls = rest.length;
+}
+
+uint32_t VariantSet::takeRest(uint64_t kind) {
+  if (isLeftToPython(kind)) return PlainCalls::kForever;
+  const auto at = pythonKinds_.find(kind);
+  return at == pythonKinds_.end() ? 0 : std::exchange(at->second.calls, 0);
 }
 
 bool VariantSet::passes(uint64_t kind) {

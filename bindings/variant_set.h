@@ -52,6 +52,8 @@ class VariantSet {
   /// Kinds that run as Python for a while, twice as long each time: calls so far had nothing to compile because of the
   /// values that they had (empty arrays, a loop without turns), and those of later calls may be others.
   void postpone(uint64_t kind);
+  /// For how many calls it is: these are not counted any more. PlainCalls::kForever if for good.
+  uint32_t takeRest(uint64_t kind);
   /// Whether a call of this kind, which is counted, runs as Python without being looked at.
   bool passes(uint64_t kind);
   size_t pythonKindCount() const { return pythonKinds_.size(); }

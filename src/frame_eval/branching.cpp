@@ -183,7 +183,11 @@ std::optional<ValueId> Branching::condition(Value* value) {
       if (trace.numbers().of(value)) return std::nullopt;
       return g.cast(value->node, graph::DType::kBool);
     case ValueKind::kPyInt:
-      if (!trace.decided.contains(value->sym)) return std::nullopt;
+      if (trace.turns.contains(value->sym)) {
+        if (trace.turns.decide(value->sym, guards::Relation::kNe, trace.syms().constant(0))) return std::nullopt;
+      } else if (!trace.decided.contains(value->sym)) {
+        return std::nullopt;
+      }
       return g.cast(g.sym(value->sym), graph::DType::kBool);
     case ValueKind::kPyComplex:
       if (value->source.valid()) return std::nullopt;

@@ -29,13 +29,20 @@ class CaptureBreak : public std::exception {
       : reason(reason),
         detail(std::move(detail)),
         at(at) {}
+  /// What loops that are unrolled grow into: there would be no reason if they were loops of the graph.
+  static CaptureBreak ofUnrolled(BreakReason reason, std::string detail) {
+    CaptureBreak b(reason, std::move(detail));
+    b.unrolls = true;
+    return b;
+  }
   const char* what() const noexcept override { return detail.c_str(); }
   /// As a part of the reason of another break: "in line 3: message (detail)".
   std::string inLine(int line) const;
   BreakReason reason;
-  std::string detail;  ///< names the thing: "np.linalg.svd", "LOAD_BUILD_CLASS", "argument 'x' is a matrix"
-  int at;              ///< instruction of the outermost frame that Python must run; -1: the one being executed
-  bool warns = false;  ///< the instruction gives a warning: a way there is as one that raises
+  std::string detail;    ///< names the thing: "np.linalg.svd", "LOAD_BUILD_CLASS", "argument 'x' is a matrix"
+  int at;                ///< instruction of the outermost frame that Python must run; -1: the one being executed
+  bool unrolls = false;  ///< see ofUnrolled()
+  bool warns = false;    ///< the instruction gives a warning: a way there is as one that raises
 };
 
 }  // namespace fw::capture

@@ -1,6 +1,8 @@
 // Functions of `math`. Numbers that are known before the compiled code runs are CPython's to compute; those of array
 // data are computed in the graph, by the functions that NumPy's names stand for. Where Python raises for an operand,
 // the call fails, so that Python does it.
+#include <numbers>
+
 #include "absl/container/flat_hash_map.h"
 #include "frame_eval/builtins.h"
 #include "frame_eval/data_ints.h"
@@ -23,6 +25,7 @@ enum class MathDomain : uint8_t {
   kWithinOne,      ///< |x| <= 1; NaN
   kNotInfinite,
   kFiniteResult,  ///< the result of finite operands is finite
+  kNumberResult,  ///< that of numbers is a number
 };
 
 enum class MathAnswer : uint8_t { kFloat, kInt, kBool };
@@ -32,11 +35,13 @@ struct MathFunction {
   Op op;
   MathDomain domain;
   MathAnswer answer;
+  double factor = 0;  ///< of a product
 };
 
 const MathFunction* find(std::string_view name) {
   static const MathFunction kRows[] = {
 #define FW_MATH(name, op, domain) {name, Op::k##op, MathDomain::domain, MathAnswer::kFloat},
+#define FW_MATH_TIMES(name, factor) {name, Op::kMultiply, MathDomain::kAny, MathAnswer::kFloat, factor},
 #define FW_MATH_WHOLE(name, op) {name, Op::k##op, MathDomain::kAny, MathAnswer::kInt},
 #define FW_MATH_TEST(name, op) {name, Op::k##op, MathDomain::kAny, MathAnswer::kBool},
 #include "frame_eval/math_functions.def"
@@ -71,6 +76,11 @@ void requireDomain(Trace& trace, MathDomain domain, const std::vector<ValueId>& 
         fine = g.binary(Op::kLogicalOr, fine, g.unary(Op::kLogicalNot, g.unary(Op::kIsfinite, operand)));
       return checks.require(fine);
     }
+    case MathDomain::kNumberResult: {
+      const auto isNumber = [&](ValueId v) { return g.binary(Op::kEqual, v, v); };
+      const ValueId numbers = g.binary(Op::kLogicalAnd, isNumber(x), isNumber(operands[1]));
+      return refuse(g.binary(Op::kLogicalAnd, numbers, g.unary(Op::kLogicalNot, isNumber(result))));
+    }
   }
 }
 
@@ -90,7 +100,9 @@ Value* Builtins::callMath(const CallArgs& args) {
   const auto isData = [](Value* v) { return v->isNumeric() && !v->isConstant(); };
   const bool data = std::any_of(args.positional.begin(), args.positional.end(), isData);
   if (!function || !data || trace.onDevice()) return callPure(args);
-  if (static_cast<int>(args.positional.size()) != graph::info(function->op).arity) return callPure(args);
+  const bool product = function->factor != 0;
+  const size_t arity = product ? 1 : static_cast<size_t>(graph::info(function->op).arity);
+  if (args.positional.size() != arity) return callPure(args);
   std::vector<ValueId> operands;
   for (Value* v : args.positional) {
     if (function->answer == MathAnswer::kInt && DataInts::isInt(v)) return callInt(args);
@@ -105,6 +117,7 @@ Value* Builtins::callMath(const CallArgs& args) {
     }
   }
   graph::Graph& g = trace.graph();
+  if (product) operands.push_back(g.constant(graph::Scalar::ofDouble(DType::kF64, function->factor)));
   const ValueId result =
       operands.size() == 1 ? g.unary(function->op, operands[0]) : g.binary(function->op, operands[0], operands[1]);
   requireDomain(trace, function->domain, operands, result);

@@ -175,6 +175,18 @@ Value* DataInts::product(Value* left, Value* right) {
               {*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)});
 }
 
+/// Of small exponents; null for others.
+Value* DataInts::power(Value* base, int64_t exponent) {
+  constexpr int64_t kMost = 16;
+  if (exponent < 1 || exponent > kMost) return nullptr;
+  Value* result = nullptr;
+  for (Value* square = base;; square = product(square, square)) {
+    if (exponent % 2 != 0) result = result ? product(result, square) : square;
+    exponent /= 2;
+    if (exponent == 0) return result;
+  }
+}
+
 /// // and %, by Python's rule, which is NumPy's.
 Value* DataInts::quotient(Value* left, Value* right, bool rest) {
   left = within(left, kAny);
@@ -247,9 +259,7 @@ Value* DataInts::binary(int op, Value* first, Value* second) {
     case cpython::kNbXor: return bits(op, left, right);
     case cpython::kNbLshift: return shift(left, right, true);
     case cpython::kNbRshift: return shift(left, right, false);
-    case cpython::kNbPower:
-      if (right->range.lo == 2 && right->range.hi == 2) return product(left, left);
-      return nullptr;
+    case cpython::kNbPower: return right->range.lo == right->range.hi ? power(left, right->range.lo) : nullptr;
     default: return nullptr;
   }
 }

@@ -69,6 +69,7 @@ class DataInts {
  private:
   Value* sum(Value* left, Value* right, bool minus);
   Value* product(Value* left, Value* right);
+  Value* power(Value* base, int64_t exponent);
   Value* quotient(Value* left, Value* right, bool rest);
   Value* bits(int op, Value* left, Value* right);
   Value* shift(Value* left, Value* right, bool up);

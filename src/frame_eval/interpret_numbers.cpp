@@ -42,7 +42,8 @@ bool isWide(Trace& trace, graph::SymId sym) {
   std::vector<int64_t> symbols;
   guards::symbolsIn(trace.syms(), sym, symbols);
   if (symbols.size() > kMostLeaves)
-    trace.fail(BreakReason::kGraphLimit, "an int computed from more than " + std::to_string(kMostLeaves) + " ints");
+    throw CaptureBreak::ofUnrolled(BreakReason::kGraphLimit,
+                                   "an int computed from more than " + std::to_string(kMostLeaves) + " ints");
   return std::any_of(symbols.begin(), symbols.end(), [&](int64_t symbol) {
     using From = guards::SymbolBinding::From;
     const From from = trace.guardSet().symbols[static_cast<size_t>(symbol)].from;

@@ -88,6 +88,9 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
     if (begins && Rolling(*this, frame, frame.pc).takeWhile()) continue;
     try {
       step(frame);
+    } catch (const CaptureBreak& b) {
+      if (b.unrolls) Rolling::require(*this, frame);
+      throw;
     } catch (const VirtualRaise& raise) {
       frame_ = &frame;
       if (frame.arms) trace_.fail(BreakReason::kDataDependentBranch, "an exception leaves it for a handler");

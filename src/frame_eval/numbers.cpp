@@ -320,7 +320,7 @@ std::shared_ptr<const guards::NumberProgram> Numbers::program(NumberId id, int o
 
 void Numbers::guard(NumberId id, int64_t lo, int64_t hi, int ordinal) {
   auto number = program(id, ordinal);
-  if (!number) trace_.fail(BreakReason::kUnsupportedObject, "a number that many operations compute");
+  if (!number) throw CaptureBreak::ofUnrolled(BreakReason::kUnsupportedObject, "a number that many operations compute");
   guards::Guard g{.kind = guards::GuardKind::kNumber, .lo = lo, .hi = hi, .list = number->sources};
   g.number = std::move(number);
   trace_.guard(std::move(g));

@@ -113,7 +113,34 @@ def looks_like_a_counter(n, s):
     return k
 
 
-FUNCTIONS = [glibc, glibc_from_a_constant, numerical_recipes, park_miller, xorshift, negative, two_that_feed_each_other, one_grows, in_a_loop, power, grows_in_the_end, looks_like_a_counter]
+def digits(n, s):
+    best = 0
+    for k in range(n):
+        m, total = k, 0
+        while m:
+            total += (m % 10) ** 3
+            m //= 10
+        if total == k:
+            best = k
+    return best
+
+
+def powers(n, s):
+    total = 0
+    for i in range(n):
+        total = (total + i**3 - (i % 7) ** 1 + (s % 11 - i % 5) ** 4 + (i % 3) ** 9) % 1000003
+    return total
+
+
+def steps_of_one_number(n, s):
+    count = 0
+    while s != 1 and count < n and s > 0:
+        s = 3 * s + 1 if s % 2 else s // 2
+        count += 1
+    return count, s
+
+
+FUNCTIONS = [digits, powers, steps_of_one_number, glibc, glibc_from_a_constant, numerical_recipes, park_miller, xorshift, negative, two_that_feed_each_other, one_grows, in_a_loop, power, grows_in_the_end, looks_like_a_counter]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -130,10 +157,50 @@ def test_places():
             assert_same_outcome(run(bounded_by_data, (x, n)), run(compiled, (x, n)))
 
 
-@pytest.mark.parametrize("function", [glibc, glibc_from_a_constant, numerical_recipes, park_miller, xorshift, one_grows, looks_like_a_counter])
+@pytest.mark.parametrize("function", [digits, powers, glibc, glibc_from_a_constant, numerical_recipes, park_miller, xorshift, one_grows, looks_like_a_counter])
 def test_they_are_compiled(function):
     compiled = fusewire.compile(function, economy=False, background=False)
     for _ in range(3):
         assert compiled(3000, 7) == function(3000, 7)
     described = fusewire._fusewire.describe(compiled)
     assert not described["breaks"] and described["variants"][0]["hits"] >= 2
+
+
+def test_first_calls_of_few_turns():
+    """A loop of few turns is not worth compiled code; the same function with many is, whenever that is found out."""
+
+    def total(n, factor):
+        s = 0.0
+        for i in range(n):
+            s += i * factor
+        return s
+
+    compiled = fusewire.compile(total, background=False)
+    for n in [1, 2, 3, 0, 5] * 20:
+        assert compiled(n, 0.5) == total(n, 0.5)
+    for _ in range(600):
+        assert compiled(500, 0.5) == total(500, 0.5)
+    assert fusewire._fusewire.describe(compiled)["variants"]
+
+
+def test_numbers_that_many_operations_compute():
+    """Of the caller's numbers, in a loop of fewer turns than are unrolled."""
+
+    def adaptive(y, end):
+        t, h, steps = 0.0, 0.1, 0
+        while t < end:
+            h = min(h, end - t)
+            a = h * (1.5 - y * t)
+            b = h * (1.5 - (y + a / 2) * (t + h / 2))
+            error = abs(a - b)
+            if error < 1e-3:
+                t += h
+                y += b
+                steps += 1
+            h *= min(2.0, max(0.3, 0.9 * 1e-3 / (error + 1e-12)))
+        return y, steps
+
+    compiled = fusewire.compile(adaptive, economy=False, background=False)
+    for y, end in [(1.0, 5.0), (0.5, 5.0), (1.0, 0.0), (1.0, 0.01), (2.0, 1.0)]:
+        assert compiled(y, end) == adaptive(y, end)
+    assert fusewire._fusewire.describe(compiled)["variants"]

@@ -9,8 +9,8 @@ import compare
 import fusewire
 
 ONE = ["sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-       "fabs", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite"]
-TWO = ["atan2", "pow", "copysign"]
+       "fabs", "radians", "degrees", "exp2", "cbrt", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite"]
+TWO = ["atan2", "pow", "copysign", "hypot", "fmod"]
 EDGES = [0.0, -0.0, 0.5, 1.0, -1.0, 1.5, -2.5, 1e-310, 800.0, -800.0, 1e300, math.inf, -math.inf, math.nan]
 OPERATORS = ["/", "//", "%", "**"]
 
