@@ -31,11 +31,7 @@ enum class How : uint8_t {
   kRate,      ///< int64_t f(bitgen_t*, rate)
   kIntegers,  ///< random_bounded_uint64_fill: from [low, high), or from [0, low)
   kMasked,    ///< the same by another method, which the legacy generator has
-  // Of a RandomState, whose functions are not to be found; agree() tells whether they are these.
-  kLegacyNormal,       ///< without parameters
-  kLegacyLocScale,     ///< location, and a scale that is not negative
-  kLegacyExponential,  ///< a scale that is not negative
-  kBits,               ///< k bits of a random.Random
+  kBits,      ///< k bits of a random.Random
 };
 
 }  // namespace
@@ -46,19 +42,50 @@ struct DirectDraw::Row {
   const char* function;
   const char* names[2];  ///< of the parameters
   double otherwise[2];   ///< what they are if they are not given
+  void* own = nullptr;   ///< in place of a function of NumPy's that cannot be found
+  bool pairs = false;    ///< draws two numbers at a time, of which the source keeps one
 };
 
 namespace {
 
+/// By the polar method of Marsaglia.
+double legacyNormal(bitgen_t* source) {
+  LegacySource& own = *LegacySource::of(source);
+  if (std::exchange(own.hasNormal, 0)) return std::exchange(own.normal, 0.0);
+  double x, y, square;
+  do {
+    x = 2.0 * source->next_double(source->state) - 1.0;
+    y = 2.0 * source->next_double(source->state) - 1.0;
+    square = x * x + y * y;
+  } while (square >= 1.0 || square == 0.0);
+  const double factor = std::sqrt(-2.0 * std::log(square) / square);
+  own.normal = factor * x;
+  own.hasNormal = 1;
+  return factor * y;
+}
+
+double legacyLocScale(bitgen_t* source, double location, double scale) {
+  return location + scale * legacyNormal(source);
+}
+
+double legacyExponential(bitgen_t* source, double scale) {
+  return scale * -std::log(1.0 - source->next_double(source->state));
+}
+
+template <typename F>
+void* addressOf(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
 constexpr double kMostRate = 1e9;
 constexpr char kBounded[] = "random_bounded_uint64_fill";
-constexpr DirectDraw::Row kDrawRows[] = {
+const DirectDraw::Row kDrawRows[] = {
     {"Random.random", How::kUniform, nullptr, {}, {}},
     {"Random.getrandbits", How::kBits, nullptr, {"k"}, {}},
-    {"RandomState.standard_normal", How::kLegacyNormal, nullptr, {}, {}},
-    {"RandomState.randn", How::kLegacyNormal, nullptr, {}, {}},
-    {"RandomState.normal", How::kLegacyLocScale, nullptr, {"loc", "scale"}, {0, 1}},
-    {"RandomState.exponential", How::kLegacyExponential, nullptr, {"scale"}, {1}},
+    {"RandomState.standard_normal", How::kPlain, nullptr, {}, {}, addressOf(legacyNormal), true},
+    {"RandomState.randn", How::kPlain, nullptr, {}, {}, addressOf(legacyNormal), true},
+    {"RandomState.normal", How::kLocScale, nullptr, {"loc", "scale"}, {0, 1}, addressOf(legacyLocScale), true},
+    {"RandomState.exponential", How::kScale, nullptr, {"scale"}, {1}, addressOf(legacyExponential)},
     {"Generator.random", How::kUniform, nullptr, {}, {}},
     {"RandomState.random", How::kUniform, nullptr, {}, {}},
     {"RandomState.random_sample", How::kUniform, nullptr, {}, {}},
@@ -83,31 +110,6 @@ constexpr DirectDraw::Row kDrawRows[] = {
 bool fromRange(How how) { return how == How::kIntegers || how == How::kMasked; }
 std::string_view classOf(const DirectDraw::Row& row) { return row.method.substr(0, row.method.find('.')); }
 bool isWhole(How how) { return fromRange(how) || how == How::kRate || how == How::kBits; }
-bool isPlain(How how) { return how == How::kUniform || how == How::kPlain || how == How::kLegacyNormal; }
-
-/// Two at a time, by the polar method of Marsaglia.
-double legacyNormal(bitgen_t* source) {
-  LegacySource& own = *LegacySource::of(source);
-  if (std::exchange(own.hasNormal, 0)) return std::exchange(own.normal, 0.0);
-  double x, y, square;
-  do {
-    x = 2.0 * source->next_double(source->state) - 1.0;
-    y = 2.0 * source->next_double(source->state) - 1.0;
-    square = x * x + y * y;
-  } while (square >= 1.0 || square == 0.0);
-  const double factor = std::sqrt(-2.0 * std::log(square) / square);
-  own.normal = factor * x;
-  own.hasNormal = 1;
-  return factor * y;
-}
-
-double legacyLocScale(bitgen_t* source, double location, double scale) {
-  return location + scale * legacyNormal(source);
-}
-
-double legacyExponential(bitgen_t* source, double scale) {
-  return scale * -std::log(1.0 - source->next_double(source->state));
-}
 
 /// A function of the library of Generator; that of RandomState has the same ones inside.
 void* functionOf(const DirectDraw::Row& row) {
@@ -160,13 +162,10 @@ bool DirectDraw::fits(const Parameter& first, const Parameter& second) const {
   const double a = first.real, b = second.real;
   switch (row_->how) {
     case How::kUniform:
-    case How::kPlain:
-    case How::kLegacyNormal: return true;
+    case How::kPlain: return true;
     case How::kBits: return first.isWhole && first.whole >= 1 && first.whole <= 62;
-    case How::kLegacyExponential:
     case How::kScale: return !std::isnan(a) && !std::signbit(a);
     case How::kRate: return a > 0 && a < kMostRate;
-    case How::kLegacyLocScale:
     case How::kLocScale: return !std::isnan(b) && !std::signbit(b);
     case How::kRange: return std::isfinite(b - a) && !std::signbit(b - a);
     case How::kIntegers:
@@ -175,11 +174,8 @@ bool DirectDraw::fits(const Parameter& first, const Parameter& second) const {
   return first.isWhole && second.isWhole && first.whole < second.whole;
 }
 
-/// Normal numbers come in pairs from generators that keep one of them.
-bool DirectDraw::isKnownTo(bitgen_t* source) const {
-  const bool pairs = row_->how == How::kLegacyNormal || row_->how == How::kLegacyLocScale;
-  return !pairs || LegacySource::of(source) != nullptr;
-}
+/// Numbers that come in pairs need a source that keeps the second one.
+bool DirectDraw::isKnownTo(bitgen_t* source) const { return !row_->pairs || LegacySource::of(source) != nullptr; }
 
 bool DirectDraw::drawWith(bitgen_t* source, const Parameter& first, const Parameter& second, void* out) const {
   if (!fits(first, second) || !isKnownTo(source)) return false;
@@ -198,9 +194,6 @@ bool DirectDraw::drawWith(bitgen_t* source, const Parameter& first, const Parame
     case How::kRange:
       *number = reinterpret_cast<double (*)(bitgen_t*, double, double)>(function_)(source, a, b - a);
       return true;
-    case How::kLegacyNormal: *number = legacyNormal(source); return true;
-    case How::kLegacyLocScale: *number = legacyLocScale(source, a, b); return true;
-    case How::kLegacyExponential: *number = legacyExponential(source, a); return true;
     case How::kBits: *static_cast<int64_t*>(out) = python_random::bits(source, first.whole); return true;
     case How::kIntegers:
     case How::kMasked: break;
@@ -220,9 +213,6 @@ runtime::CallShortcut DirectDraw::shortcut(bitgen_t* source, Whole& kept) const 
     case How::kScale: return {function_, source, {first.real}};
     case How::kLocScale: return {function_, source, {first.real, second.real}};
     case How::kRange: return {function_, source, {first.real, second.real - first.real}};
-    case How::kLegacyNormal: return {reinterpret_cast<void*>(legacyNormal), source};
-    case How::kLegacyLocScale: return {reinterpret_cast<void*>(legacyLocScale), source, {first.real, second.real}};
-    case How::kLegacyExponential: return {reinterpret_cast<void*>(legacyExponential), source, {first.real}};
     case How::kRate:
     case How::kBits:
     case How::kIntegers:
@@ -260,12 +250,13 @@ bool agree(const DirectDraw::Row& row, const DirectDraw& direct) {
   for (int i = 0; i < 40; ++i) {
     DirectDraw::Parameter a{.real = 0.25}, b{.real = 1.5};
     if (fromRange(row.how)) a = {.whole = -3, .isWhole = true}, b = {.whole = int64_t{1} << (i + 1), .isWhole = true};
-    const bool single = row.how == How::kScale || row.how == How::kRate || row.how == How::kLegacyExponential;
+    const bool single = row.how == How::kScale || row.how == How::kRate;
     if (single) a.real = 1.5;
     if (row.how == How::kBits) a = {.whole = 1 + i * 61 / 39, .isWhole = true};
     const Ref answer = row.how == How::kBits ? checked(PyObject_CallMethod(one.get(), method.c_str(), "L", a.whole))
-                       : isPlain(row.how)    ? checked(PyObject_CallMethod(one.get(), method.c_str(), nullptr))
-                       : single              ? checked(PyObject_CallMethod(one.get(), method.c_str(), "d", a.real))
+                       : row.how == How::kUniform || row.how == How::kPlain
+                           ? checked(PyObject_CallMethod(one.get(), method.c_str(), nullptr))
+                       : single ? checked(PyObject_CallMethod(one.get(), method.c_str(), "d", a.real))
                        : fromRange(row.how)
                            ? checked(PyObject_CallMethod(one.get(), method.c_str(), "LL", a.whole, b.whole))
                            : checked(PyObject_CallMethod(one.get(), method.c_str(), "dd", a.real, b.real));
@@ -303,7 +294,7 @@ bool DirectDraw::findFunction() {
   Known& found = known[row_ - kDrawRows];
   if (!std::exchange(found.looked, true)) {
     try {
-      function_ = found.function = row_->function ? functionOf(*row_) : nullptr;
+      function_ = found.function = row_->function ? functionOf(*row_) : row_->own;
       found.good = (found.function || !row_->function) && agree(*row_, *this);
     } catch (const cpython::PythonError&) {
       PyErr_Clear();

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "frame_eval/numpy/random.h"
+
 namespace fw::bindings::python_random {
 namespace {
 
@@ -57,16 +59,6 @@ bool agrees(PyObject* object) {
   return true;
 }
 
-PyTypeObject* type() {
-  static Ref known;
-  if (!known) {
-    const Ref module = Ref::steal(PyImport_GetModule(checked(PyUnicode_FromString("random")).get()));
-    if (module) known = Ref::steal(PyObject_GetAttrString(module.get(), "Random"));
-    PyErr_Clear();
-  }
-  return reinterpret_cast<PyTypeObject*>(known.get());
-}
-
 template <auto Next>
 constexpr auto kDraw = [](void* state) { return (static_cast<Twister*>(state)->*Next)(); };
 
@@ -78,7 +70,10 @@ bool isAsExpected(PyObject* object) {
 
 }  // namespace
 
-bool is(PyObject* object) { return Py_TYPE(object) == type(); }
+bool is(PyObject* object) {
+  const char* name = capture::numpy::generatorClass(object);
+  return name && std::strcmp(name, "Random") == 0;
+}
 
 std::unique_ptr<bitgen_t> sourceOf(PyObject* object) {
   if (!isAsExpected(object)) return nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/chosen_item.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
@@ -21,14 +22,8 @@ constexpr int kLeaf = -1, kArrays = -2;  ///< in CarriedParts::shape
 constexpr int64_t kGuessedTurns = 4096;
 
 /// Of a tuple that the trace knows: one of another object may be looked at by others.
-std::optional<std::vector<Value*>> itemsOf(Trace& trace, const Value* tuple) {
-  if (!tuple || tuple->source.valid()) return std::nullopt;
-  if (tuple->kind == ValueKind::kTuple && !tuple->cls && tuple->overlay.empty()) return tuple->items;
-  if (!isConstantOf(tuple, &PyTuple_Type)) return std::nullopt;
-  std::vector<Value*> items;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple->object.get()); ++i)
-    items.push_back(trace.constant(PyTuple_GET_ITEM(tuple->object.get(), i)));
-  return items;
+std::optional<std::vector<Value*>> itemsOf(Trace& trace, Value* tuple) {
+  return tuple && !tuple->source.valid() ? tupleItems(trace, tuple) : std::nullopt;
 }
 
 /// The same but for what it holds at places that both have.

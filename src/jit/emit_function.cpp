@@ -25,12 +25,6 @@ using graph::SymId;
 using graph::SymOp;
 using llvm::Value;
 
-namespace {
-
-// All exceptions masked, round to nearest, denormals kept, no flag set: what NumPy's results are defined under.
-
-}  // namespace
-
 FunctionState::FunctionState(const ModuleState& m, const std::string& name, Kind kind, llvm::ArrayRef<llvm::Type*> more,
                              const ScalarLoop* loop)
     : module_(m),

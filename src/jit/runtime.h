@@ -9,6 +9,10 @@
 
 namespace fw::jit {
 
+/// Of MXCSR: all exceptions masked, round to nearest, denormals kept, no flag set - what NumPy's results are defined
+/// under; and the flag of results that were not exact, which nobody asks for.
+inline constexpr uint32_t kCleanControl = 0x1f80, kInexactControl = 0x20;
+
 /// Symbols of code begin with a prefix of ours: LLVM thinks that it knows what `sin` is.
 inline constexpr char kHalfToFloat[] = "fusewire_half_to_float";    ///< float (uint16_t)
 inline constexpr char kFloatToHalf[] = "fusewire_float_to_half";    ///< uint16_t (float)
@@ -21,9 +25,6 @@ inline constexpr char kCopy[] = "fusewire_copy";
 inline constexpr char kPutBack[] = "fusewire_put_back";
 /// int32_t (Context*, int32_t number): that library call, through the context's host, in an environment of its own:
 /// neither sees the floating-point flags of the other. Answers Status bits.
-/// Of MXCSR: no flags, nothing traps; and the flag of results that were not exact, which nobody asks for.
-inline constexpr uint32_t kCleanControl = 0x1f80, kInexactControl = 0x20;
-
 inline constexpr char kCallLibrary[] = "fusewire_call_library";
 /// int32_t (Context*, int32_t buffer, int64_t bytes): memory for a kHeap buffer. Answers Status bits.
 inline constexpr char kAllocate[] = "fusewire_allocate";

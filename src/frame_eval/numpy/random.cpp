@@ -138,8 +138,8 @@ Value* chosenOne(Bound& a) {
   graph::Graph& g = trace.graph();
   DataInts ints{trace};
   const auto zero = trace.syms().constant(0);
-  if (!trace.decide(zero, Relation::kLt, chosenFrom(a, "a").count)) raises("choice");
   const SymId count = chosenFrom(a, "a").count;
+  if (!trace.decide(zero, Relation::kLt, count)) raises("choice");
   Value* place = nullptr;
   if (absent(a["p"])) {
     const CallArgs range{{trace.pyInt(zero), trace.pyInt(count)}, {}};
@@ -169,6 +169,11 @@ Value* chosenOne(Bound& a) {
 }
 
 }  // namespace
+
+const char* generatorClass(PyObject* object) {
+  const GeneratorClass* row = classOf(object);
+  return row ? row->name : nullptr;
+}
 
 bool isGenerator(Trace& trace, Value* value) {
   if (value->kind != ValueKind::kObject && !value->isConstant()) return false;

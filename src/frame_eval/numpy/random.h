@@ -10,6 +10,8 @@
 
 namespace fw::capture::numpy {
 
+/// "Generator", "RandomState" or "Random" if the object is exactly one of these; null for others. Needs the GIL.
+const char* generatorClass(PyObject* object);
 /// Whether the value is exactly one of these, as the trace then relies on.
 bool isGenerator(Trace& trace, Value* value);
 /// generator.name as a method, and its call; null if there is none that is followed. `ofClass`: it has been found in

@@ -44,10 +44,7 @@ ValueId copyWithGaps(Graph& graph, ValueId value, int64_t serial) {
     shape.push_back(syms.constant(2));
     now = graph.broadcastTo(graph.expand(now, {layout.rank()}), shape);
   }
-  Attrs attrs;
-  attrs.set(AttrKey::kIndex, serial);
-  now = graph.addTyped(Op::kCopy, {now}, ValueType{graph.type(value).dtype, shape, std::move(memory), {}},
-                       std::move(attrs));
+  now = addCopy(graph, now, serial, std::move(memory));
   if (gaps) {
     const SymList starts(shape.size(), syms.constant(0)), steps(shape.size(), syms.constant(1));
     shape.back() = syms.constant(1);

@@ -46,6 +46,9 @@ IndexMap followIndexMaps(const Graph& graph, ValueId value);
 /// The input of the whole graph, not packed, in whose memory `value`, an input, is; nullopt for all other values.
 std::optional<int64_t> lentInput(const Graph& graph, ValueId value);
 
+/// A packed copy: `serial` keeps it from merging with another copy of the same value, whose memory may be written.
+ValueId addCopy(Graph& graph, ValueId value, int64_t serial, Layout layout);
+
 /// Strides of the memory a value is found in once it is materialised: symbols or packed for inputs, packed otherwise.
 SymList materialisedStrides(const Graph& graph, ValueId value);
 

@@ -37,9 +37,7 @@
 #include "graph/views.h"
 
 namespace fw::graph {
-namespace {
 
-/// A packed copy: `serial` keeps it from merging with another copy of the same value, whose memory may be written.
 ValueId addCopy(Graph& graph, ValueId value, int64_t serial, Layout layout) {
   const ValueType& from = graph.type(value);
   ValueType type{from.dtype, from.shape, std::move(layout), {}};
@@ -47,6 +45,8 @@ ValueId addCopy(Graph& graph, ValueId value, int64_t serial, Layout layout) {
   attrs.set(AttrKey::kIndex, serial);
   return graph.addTyped(Op::kCopy, {value}, std::move(type), std::move(attrs));
 }
+
+namespace {
 
 ValueId addCopy(Graph& graph, ValueId value, int64_t serial) {
   return addCopy(graph, value, serial, Layout::c(graph.type(value).rank()));
@@ -240,8 +240,10 @@ class Preparer {
       const Op base = rw.out().node(viewBase(rw.out(), operand)).op;
       const bool scalar = base == Op::kConstant || base == Op::kSym;
       operands.push_back(scalar ? addCopy(rw.out(), operand, ++copies_) : operand);
-      if (rw.in().node(id).op == Op::kCall && liesOtherwise(rw.out(), operand))
-        operands.back() = copyWithGaps(rw.out(), operand, ++copies_);
+      if (rw.in().node(id).op != Op::kCall || !liesOtherwise(rw.out(), operand)) continue;
+      ValueId& copy = lying_[operand];
+      if (!copy.valid()) copy = copyWithGaps(rw.out(), operand, ++copies_);
+      operands.back() = copy;
     }
     rw.copyNode(id, operands);
     return absl::OkStatus();
@@ -310,6 +312,7 @@ class Preparer {
   absl::flat_hash_set<ValueId> viewed_;             // what outputs are views of
   absl::flat_hash_map<ValueId, ValueId> storedIn_;  // by value: the update that has stored it last
   absl::flat_hash_set<ValueId> borrowed_;           // reductions over axes of one element: memory of others
+  absl::flat_hash_map<ValueId, ValueId> lying_;     // copies for calls, of values of the result
   Writes writes_;                                   // by the commits so far
   int64_t copies_ = 0;  // the latest number of a copy: capture, too, keeps copies apart by numbers
   const Overwriting overwriting_;
