@@ -134,6 +134,7 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
       return object ? makeInstance(object, children) : makeInstance(children[0], children.subspan(1));
     case Kind::kItems:
     case Kind::kRow:
+    case Kind::kRowList:
     case Kind::kConstant:
     case Kind::kObject:
     case Kind::kArray:

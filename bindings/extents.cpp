@@ -56,6 +56,13 @@ int indexOf(std::vector<guards::SourceId>& objects, guards::SourceId source) {
   return static_cast<int>(at - objects.begin());
 }
 
+/// Of a list, or of a list of lists of one length.
+int64_t numbersIn(PyObject* list) {
+  const int64_t count = PyList_GET_SIZE(list);
+  PyObject* first = count > 0 ? PyList_GET_ITEM(list, 0) : nullptr;
+  return first && PyList_CheckExact(first) ? count * PyList_GET_SIZE(first) : count;
+}
+
 }  // namespace
 
 BufferExtents::BufferExtents(const graph::Plan& plan, guards::GuardSet& guards) {
@@ -71,6 +78,7 @@ BufferExtents::BufferExtents(const graph::Plan& plan, guards::GuardSet& guards) 
         memory.object = indexOf(guards.objects, input.source);
         memory.block = !isWhole(buffer, guards, input.source);
       }
+      if (guards::isList(input.from)) memory.list = indexOf(guards.objects, input.source);
     }
     buffers_.push_back(memory);
   }
@@ -88,6 +96,8 @@ void BufferExtents::fill(const guards::CallFrame& frame, const ResultBuilder::Ca
     if (memory.object >= 0) {
       PyArrayObject* array = arrayAt(memory.object);
       range = memory.block ? joined(members, extentOf(ownerOf(array))) : extentOf(array);
+    } else if (memory.list >= 0) {
+      range.end = data + memory.bytes * numbersIn(frame.objects[memory.list]);
     } else if (call.arrays[b]) {
       range = extentOf(call.arrays[b]);
     }

@@ -334,27 +334,43 @@ PyObject* ResultBuilder::buildItems(Call& call, const ExitNode& node, Progress& 
   const Py_ssize_t count = PyLong_AsSsize_t(length.get());
   Ref list = Ref::steal(count < 0 ? nullptr : PyList_New(count));
   for (Py_ssize_t i = 0; list && i < count; ++i) {
-    PyObject* item = buildItem(call, node.children[1], i);
+    PyObject* item = buildItem(call, node.children[1], {i});
     if (!item) return nullptr;
     PyList_SET_ITEM(list.get(), i, item);
   }
   return list.release();
 }
 
-PyObject* ResultBuilder::buildItem(Call& call, int index, Py_ssize_t number) const {
+/// `at`: its place in the axes of the outputs.
+PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) const {
   const ExitNode& node = exit_.nodes[index];
   if (node.kind == ExitNode::Kind::kTuple) {
     Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(node.children.size())));
     for (size_t i = 0; tuple && i < node.children.size(); ++i) {
-      PyObject* item = buildItem(call, node.children[i], number);
+      PyObject* item = buildItem(call, node.children[i], at);
       if (!item) return nullptr;
       PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
     }
     return tuple.release();
   }
   const View& view = views_[node.index];
+  if (node.kind == ExitNode::Kind::kRowList) {
+    const Py_ssize_t count = call.sizes[view.sizes + at.size()];
+    Ref list = Ref::steal(PyList_New(count));
+    ItemPlace inner(at.begin(), at.end());
+    inner.push_back(0);
+    for (Py_ssize_t i = 0; list && i < count; ++i) {
+      inner.back() = i;
+      PyObject* item = buildItem(call, node.children[0], inner);
+      if (!item) return nullptr;
+      PyList_SET_ITEM(list.get(), i, item);
+    }
+    return list.release();
+  }
   const auto place = [&](const View& of) {
-    return static_cast<char*>(dataOf(call, of)) + number * call.sizes[of.strides];
+    char* data = static_cast<char*>(dataOf(call, of));
+    for (size_t axis = 0; axis < at.size(); ++axis) data += at[axis] * call.sizes[of.strides + axis];
+    return data;
   };
   char* data = place(view);
   if (node.kind == ExitNode::Kind::kMixed)
@@ -393,7 +409,8 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
                           *static_cast<const int64_t*>(dataOf(call, views_[node.which])));
       break;
     case ExitNode::Kind::kItems: result = buildItems(call, node, progress); break;
-    case ExitNode::Kind::kRow: FW_UNREACHABLE();
+    case ExitNode::Kind::kRow:
+    case ExitNode::Kind::kRowList: FW_UNREACHABLE();
     case ExitNode::Kind::kPyInt: result = PyLong_FromLongLong(call.sizes[intResults_[index]]); break;
     case ExitNode::Kind::kTuple:
     case ExitNode::Kind::kList:

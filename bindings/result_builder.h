@@ -97,7 +97,8 @@ class ResultBuilder {
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
   PyObject* buildItems(Call& call, const capture::ExitNode& node, Progress& progress) const;
   /// The `number`th item of a list, from what node `index` says of each.
-  PyObject* buildItem(Call& call, int index, Py_ssize_t number) const;
+  using ItemPlace = absl::InlinedVector<Py_ssize_t, 2>;
+  PyObject* buildItem(Call& call, int index, const ItemPlace& at) const;
   PyObject* buildArray(Call& call, const capture::ExitNode& node) const;
   PyObject* buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const;
   void* dataOf(const Call& call, const View& view) const;

@@ -122,6 +122,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->times_.compileMs = watch.lapMs() - static_cast<double>(toldNs() - told) / 1e6;
 
   v->keepInputs();
+  v->listInputs_ = listInputs(*v->guards_);
   if (v->executable_->isChecked()) v->extents_.emplace(v->plan(), *v->guards_);
   for (guards::SourceId id : v->guards_->objects)
     v->holdsObjects_ |= (*v->guards_->sources)[id].kind == guards::SourceKind::kWeak;

@@ -12,6 +12,7 @@
 #include "bindings/backend.h"
 #include "bindings/extents.h"
 #include "bindings/library_host.h"
+#include "bindings/list_items.h"
 #include "bindings/result_builder.h"
 #include "bindings/trial.h"
 #include "cpython/numpy_api.h"
@@ -156,7 +157,8 @@ class Variant {
   PhaseTimes times_;
   std::shared_ptr<Trial> trial_;  ///< null: none
   bool gaveUp_ = false;
-  std::vector<size_t> sizes_;         ///< symbols that sizes of arrays depend on
+  std::vector<size_t> sizes_;  ///< symbols that sizes of arrays depend on
+  std::vector<ListInput> listInputs_;
   std::vector<size_t> boundSymbols_;  ///< those that library calls bind
   uint64_t hits_ = 0, declines_ = 0;
   uint32_t declinesInARow_ = 0;

@@ -152,6 +152,9 @@ RunOutcome Variant::compute(guards::CallFrame& frame, Surroundings around, uint6
   std::memset(call.arrays, 0, results_->arrayCount() * sizeof(void*));
   const absl::Cleanup release = [&] { results_->release(call); };  // of those that were not handed over
 
+  ListItems lists;
+  if (!listInputs_.empty() && !lists.fill(frame, listInputs_)) [[unlikely]]
+    return notDone(runtime::Outcome::kDeclined);
   if (!results_->allocate(call)) return RunOutcome::kError;
   if (extents_) extents_->fill(frame, call);
   if (plantedDelay.count() > 0) [[unlikely]]

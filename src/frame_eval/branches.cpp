@@ -108,6 +108,7 @@ void Branches::write(Value* array) {
 
 void Branches::refuse(const Value* value) {
   if (value->which) trace_.fail(BreakReason::kDataDependentBranch, value->name);  // it can leave the region
+  if (value->kind == ValueKind::kLongList && value->joined) trace_.fail(BreakReason::kUnsupportedObject, value->name);
   if (LoopDecisions* loops = trace_.loops) {
     if (auto loop = loops->unknownBehind.find(value); loop != loops->unknownBehind.end()) {
       loops->refused[loop->second] = value->name;

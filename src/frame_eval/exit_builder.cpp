@@ -379,11 +379,21 @@ class ExitBuilder {
     ExitNode node{.kind = ExitNode::Kind::kItems};
     node.children.push_back(addNode(describe(LongList{trace_, value}.length())));
     const absl::Span<Value* const> arrays = LongList{trace_, value}.arrays();
-    for (Value* array : arrays) checkIdentity(array);
+    for (Value* array : arrays) {
+      if (array->frozen) cannotLeave(value, "a list in a list of the caller's");
+      checkIdentity(array);
+      Value* root = array->base ? array->base : array;
+      const bool rows = value->joined || isLongList(value->base);  // either the list of them leaves, or one of them
+      if (rows && listOf_.try_emplace(root, value).first->second != value)
+        cannotLeave(value, "a list of lists and one of those");
+    }
     size_t part = 0;
     node.children.push_back(itemOf(value->base, arrays, part));
     return node;
   }
+
+  /// Of an array that a list's items stand in, which may be a view of those of a list of lists.
+  int numberOutput(const Value* array) { return output(array->base ? copyOf(array->node) : array->node); }
 
   int itemOf(const Value* form, absl::Span<Value* const> arrays, size_t& part) {
     if (form->kind == ValueKind::kTuple) {
@@ -391,9 +401,16 @@ class ExitBuilder {
       for (const Value* item : form->items) node.children.push_back(itemOf(item, arrays, part));
       return addNode(std::move(node));
     }
-    const int index = output(arrays[part++]->node);
+    if (isLongList(form)) {
+      const int item = itemOf(form->base, arrays, part);
+      return addNode({.kind = ExitNode::Kind::kRowList,
+                      .index = plan_.nodes[static_cast<size_t>(item)].index,
+                      .children = {item}});
+    }
+
+    const int index = numberOutput(arrays[part++]);
     if (form->which)
-      return addNode({.kind = ExitNode::Kind::kMixed, .index = index, .which = output(arrays[part++]->node)});
+      return addNode({.kind = ExitNode::Kind::kMixed, .index = index, .which = numberOutput(arrays[part++])});
     switch (form->kind) {
       case ValueKind::kArray: return addNode({.kind = ExitNode::Kind::kRow, .index = index});
       case ValueKind::kArrayScalar: return addNode({.kind = ExitNode::Kind::kArrayScalar, .index = index});
@@ -506,6 +523,7 @@ class ExitBuilder {
   ExitPlan plan_;
   absl::flat_hash_map<Value*, int> seen_, fresh_;
   absl::flat_hash_map<Value*, Value*> leaving_;  ///< arrays, by what they may be, and tuples
+  absl::flat_hash_map<Value*, Value*> listOf_;   ///< arrays that lists in a list stand in, by the list that leaves
   absl::flat_hash_set<Value*> open_;             ///< being described
   std::vector<Value*> filledLater_;              ///< cells
   absl::flat_hash_map<ValueId, bool> taken_;

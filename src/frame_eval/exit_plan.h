@@ -25,10 +25,11 @@ struct ExitNode {
     kMixed,  ///< graph output `index`, f64 or i64, as a number of the class that output `which` says (mixed_numbers.h)
     kPyInt,  ///< value of `sym`
     kTuple,
-    kList,   ///< children
-    kItems,  ///< a list: children[0] = its length, children[1] = what an item is like, a tree of tuples and of numbers
-             ///< and kRow, of which each item has the next element of the graph output
-    kRow,    ///< in kItems: part of graph output `index` as an array of its own
+    kList,     ///< children
+    kItems,    ///< a list: children[0] = its length, children[1] = what an item is like, a tree of tuples, numbers,
+               ///< kRow and kRowList, of which each item has the next element of the graph output
+    kRow,      ///< in kItems: part of graph output `index` as an array of its own
+    kRowList,  ///< in kItems: a list of what children[0] is like, along the next axis of its graph output `index`
     kSet,
     kFrozenSet,  ///< children, hashable by code that is not the user's
     kDict,       ///< children = key, value, key, value ...

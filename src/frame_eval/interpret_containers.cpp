@@ -76,8 +76,11 @@ void Interpreter::eraseKey(Value* dict, int at) {
 
 void Interpreter::onBuildTuple(const Instr& instr) { push(trace_.tuple(popMany(static_cast<size_t>(instr.arg)))); }
 void Interpreter::onBuildList(const Instr& instr) {
-  push(trace_.list(popMany(static_cast<size_t>(instr.arg))));
-  if (instr.arg == 0) top()->site = site();
+  Value* list = trace_.list(popMany(static_cast<size_t>(instr.arg)));
+  list->site = site();
+  list->opened = instr.arg > 0;
+  Value* inArrays = list->opened ? LongList::ofItems(trace_, list) : nullptr;
+  push(inArrays ? inArrays : list);
 }
 
 void Interpreter::onBuildMap(const Instr& instr) {
@@ -321,6 +324,7 @@ void Interpreter::onBinarySubscr(const Instr&) {
   Value* container = popRaw();
   if (isUnseenList(container)) {
     if (Value* item = UnseenList{trace_, container}.item(index)) return push(item);
+    LongList::findOutside(trace_, container, index);
   }
   trace_.open(container);
   push(getItem(container, index));

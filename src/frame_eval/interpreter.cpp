@@ -71,6 +71,7 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
   };
   while (!frame.result && !frame.yielded && !isStop()) {
     if (++executed_ > options_.maxInstructions) {
+      Rolling::requireAll(*this);
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(options_.maxInstructions) + " instructions");
     }
     if (executed_ % kBetweenLooks == 0 && options_.isLate(trace_.loops))
@@ -230,6 +231,7 @@ void Interpreter::jump(const Instr& instr) {
     Rolling rolling(*this, *frame_, target);
     const bool planned = rolling.isPlanned();  // its first turns may be traced by themselves
     trace_.turns.unrolled = true;
+    rolling.noteUnrolled();
     if (!planned && ++frame_->backJumps[frame_->pc] > options_.maxUnroll)
       rolling.tooLong("more than " + std::to_string(options_.maxUnroll) + " iterations");
     if (auto why = planned ? std::nullopt : limitUnrolled(nullptr)) rolling.tooLong(*why);

@@ -53,6 +53,7 @@ struct InterpreterState {
   PyObject* const* liveSlots_ = nullptr;           ///< regions: what the frame holds
   Survey* survey_ = nullptr;
   int executed_ = 0;
+  absl::flat_hash_set<LoopDecisions::Key> unrolled_;  ///< loops of which turns have been traced one by one
   std::vector<Handled> handled_;                      ///< exceptions being handled, innermost last
   int inFlight_ = -1;                                 ///< an exception is on its way to its handler: as Handled::at
   int catchers_ = 0;                                  ///< see CatchScope

@@ -189,6 +189,8 @@ Value* Interpreter::iteratorOf(Value* iterable) {
   }
   Value* iterator = trace_.make(ValueKind::kIterator);
   if (iterable->kind == ValueKind::kList || iterable->kind == ValueKind::kTuple) {
+    if (mayRoll() && iterable->items.size() > static_cast<size_t>(options_.maxUnroll))
+      LongList::standOutside(trace_, iterable);
     iterator->base = iterable;
     PyTypeObject* type = iterable->kind == ValueKind::kList ? &PyListIter_Type : &PyTupleIter_Type;
     iterator->cls = Ref::create(reinterpret_cast<PyObject*>(type));
@@ -311,9 +313,13 @@ void Interpreter::onForIter(const Instr& instr) {
   }
   Value* item = nextOf(iterator);
   if (item) {
+    if (!sized) rolling.noteUnrolled();
     bool endless = sized ? iterator->position > limit : ++frame_->backJumps[frame_->pc] > options_.maxUnroll;
     if (endless) rolling.tooLong("more than " + std::to_string(limit) + " iterations");
-    if (auto why = limitUnrolled(iterator)) rolling.tooLong(*why);
+    if (auto why = limitUnrolled(iterator)) {
+      if (sized && iterator->base && mayRoll()) LongList::standOutside(trace_, iterator->base);
+      rolling.tooLong(*why);
+    }
     return push(item);
   }
   frame_->backJumps[frame_->pc] = 0;

@@ -104,15 +104,33 @@ Value* LongList::ofRange(Trace& trace, Value* range, Site site) {
 
 void LongList::findIndexed(Trace& trace, const Value* list, const Value* index) {
   const bool known = index->isConstant() || (index->kind == ValueKind::kPyInt && !trace.turns.contains(index->sym));
-  if (!known && isPlace(trace, index)) standInArrays(trace, list);
+  // Of a few numbers that are written out, one is chosen (chosen_item.h).
+  const bool chosen = list->opened && std::all_of(list->items.begin(), list->items.end(),
+                                                  [](const Value* item) { return item->kind != ValueKind::kList; });
+  if (!known && !chosen && isPlace(trace, index)) standInArrays(trace, list);
 }
 
-void LongList::standInArrays(Trace& trace, const Value* list) {
+void LongList::standInArrays(Trace& trace, const Value* list, bool written) {
+  if (list->source.valid() && standOutside(trace, list)) return;
+  if (list->opened && !written && list->kind == ValueKind::kList) return;
   if (!list->site.first || list->kind != ValueKind::kList || trace.loops->lists.contains(list->site)) return;
   const Value* form = formOf(trace, list->items);
-  if (!form || !isNumber(form)) return;
+  if (!form || !(isNumber(form) || isLongList(form))) return;
   trace.loops->lists.try_emplace(list->site);
   throw LoopsDecided{};
+}
+
+/// [a, b, c] that has been found to stand in arrays; null for others.
+Value* LongList::ofItems(Trace& trace, const Value* list) {
+  if (!isIndexed(trace, list)) return nullptr;
+  Value* form = formOf(trace, list->items);
+  if (!form || !(isNumber(form) || isLongList(form))) return nullptr;
+  const SymId count = trace.syms().constant(static_cast<int64_t>(list->items.size()));
+  Value* made = make(trace, formFor(trace, list, form), count, list->items);
+  if (!made) return nullptr;
+  made->position = kClosed;
+  made->site = list->site;
+  return made;
 }
 
 Value* LongList::joined(Trace& trace, Value* left, Value* right, Site site) {

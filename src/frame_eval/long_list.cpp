@@ -25,7 +25,6 @@ using guards::Relation;
 
 namespace {
 
-constexpr size_t kFirstPart = 2;
 /// Bytes of the arrays of a list: who appends to a long one only now and then would pay for what is never used.
 constexpr int64_t kMostBytes = int64_t{1} << 28;
 constexpr graph::SymRange kAnyInt{-kMostDataInt, kMostDataInt};
@@ -40,112 +39,9 @@ Value* sum(Trace& trace, Value* a, Value* b) {
   return trace.pyInt(trace.syms().canonical(trace.syms().add(trace.asSym(a), trace.asSym(b))));
 }
 
-/// Numbers and arrays of a form, in order. A number of one of several classes is two.
-void leavesOf(Value* form, std::vector<Value*>& leaves) {
-  if (form->kind != ValueKind::kTuple) {
-    leaves.push_back(form);
-    if (form->which) leaves.push_back(form->which);
-    return;
-  }
-  for (Value* item : form->items) leavesOf(item, leaves);
-}
-
-DType typeOf(Trace& trace, const Value* leaf) { return trace.graph().type(leaf->node).dtype; }
-
 }  // namespace
 
 void LongList::refuse(const std::string& why) const { trace.fail(BreakReason::kUnsupportedObject, why); }
-
-// ---- forms --------------------------------------------------------------------------------------------------------
-
-/// The form of all of them; null if there is none.
-Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
-  const LongList any{trace, nullptr};
-  Value* form = items.empty() ? nullptr : formOf(trace, items[0]);
-  const auto fits = [&](Value* item) { return any.fits(form, item); };
-  if (!form || std::all_of(items.begin(), items.end(), fits)) return form;
-  if (form->kind == ValueKind::kTuple) {
-    std::vector<std::vector<Value*>> columns(form->items.size());
-    for (Value* item : items) {
-      const auto row = tupleItems(trace, item);
-      if (!row || row->size() != columns.size()) return nullptr;
-      for (size_t i = 0; i < columns.size(); ++i) columns[i].push_back((*row)[i]);
-    }
-    std::vector<Value*> forms;
-    for (const std::vector<Value*>& column : columns) {
-      forms.push_back(formOf(trace, column));
-      if (!forms.back()) return nullptr;
-    }
-    return trace.tuple(std::move(forms));
-  }
-  MixedNumbers numbers{trace};
-  for (DType dtype : {DType::kF64, DType::kI64}) {
-    if (!std::all_of(items.begin(), items.end(), [&](Value* item) { return numbers.canBe(item, dtype); })) continue;
-    MixedNumbers::Class least = MixedNumbers::kNumpy;
-    for (Value* item : items) least = std::min(least, numbers.leastClass(item));
-    return mixedForm(trace, dtype, least);
-  }
-  return nullptr;
-}
-
-Value* LongList::formOf(Trace& trace, Value* item) {
-  const Nesting nesting(trace);
-  trace.open(item);
-  if (item->source.valid() && !item->isNumeric()) return nullptr;
-  if (const auto items = tupleItems(trace, item)) {
-    std::vector<Value*> forms;
-    for (Value* part : *items) {
-      forms.push_back(formOf(trace, part));
-      if (!forms.back()) return nullptr;
-    }
-    return forms.empty() ? nullptr : trace.tuple(std::move(forms));
-  }
-  if (MixedNumbers::is(item)) return mixedForm(trace, typeOf(trace, item), MixedNumbers{trace}.leastClass(item));
-  if (DataInts::isWhole(item)) {
-    Value* form = trace.make(ValueKind::kDataInt);
-    form->node = trace.graph().constant(graph::Scalar::ofInt(DType::kI64, 0));
-    return form;
-  }
-  const bool array = item->kind == ValueKind::kArray;
-  const ValueKind kind = array ? ValueKind::kArray : numberKind(item);
-  if (kind == ValueKind::kNull || (kind == ValueKind::kPyBool && item->joined)) return nullptr;
-  Value* form = trace.make(kind);
-  form->node = array ? item->node : trace.operand(item).value;
-  if (!array) return form;
-  const graph::ValueType& type = trace.graph().type(item->node);
-  const auto isLate = [&](SymId size) { return trace.turns.contains(size) || trace.decided.contains(size); };
-  const bool fixed = std::none_of(type.shape.begin(), type.shape.end(), isLate);
-  return fixed && type.rank() > 0 && type.layout.isCOrder() ? form : nullptr;
-}
-
-bool LongList::fits(Value* form, Value* item) const {
-  if (form->kind == ValueKind::kTuple) {
-    const auto items = tupleItems(trace, item);
-    if (!items || items->size() != form->items.size()) return false;
-    for (size_t i = 0; i < items->size(); ++i)
-      if (!fits(form->items[i], (*items)[i])) return false;
-    return true;
-  }
-  if (MixedNumbers::is(form)) {
-    MixedNumbers numbers{trace};
-    return numbers.canBe(trace.open(item), typeOf(trace, form)) && numbers.leastClass(item) >= numbers.leastClass(form);
-  }
-  Value* own = formOf(trace, item);
-  if (!own || MixedNumbers::is(own) || own->kind != form->kind || typeOf(trace, own) != typeOf(trace, form))
-    return false;
-  if (own->kind != ValueKind::kArray) return true;
-  const graph::SymShape a = numpy::shapeOf(trace, own->node), b = numpy::shapeOf(trace, form->node);
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i)
-    if (!numpy::sameSize(trace, a[i], b[i])) return false;
-  return true;
-}
-
-bool LongList::holdsArrays() const {
-  std::vector<Value*> leaves;
-  leavesOf(list->base, leaves);
-  return std::any_of(leaves.begin(), leaves.end(), [](const Value* v) { return v->kind == ValueKind::kArray; });
-}
 
 // ---- items --------------------------------------------------------------------------------------------------------
 
@@ -158,18 +54,15 @@ absl::Span<Value* const> LongList::arrays() const {
 }
 
 bool LongList::isFull() const {
-  return list->position == kClosed && isKnown() && numpy::sameSize(trace, trace.asSym(list->items[0]), room());
+  return list->position == kClosed && length()->kind != ValueKind::kDataInt &&
+         numpy::sameSize(trace, trace.asSym(list->items[0]), room());
 }
 
 bool LongList::isLike(Value* other) const {
   if (!isFull() || !LongList{trace, other}.isFull()) return false;
   if (!numpy::sameSize(trace, trace.asSym(list->items[0]), trace.asSym(other->items[0]))) return false;
   if (areAlike(trace, list->base, other->base)) return true;
-  if (const auto wider = widened(trace, list->base, other->base)) {
-    const bool first = widen(trace, list, *wider), second = widen(trace, other, *wider);
-    if (first || second) throw LoopsDecided{};
-  }
-  return false;
+  return makeAlike(trace, list, other);
 }
 
 Value* LongList::with(const std::vector<Value*>& arrays) const {
@@ -219,22 +112,30 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
     for (size_t i = 0; i < items->size(); ++i) store(form->items[i], (*items)[i], place, part);
     return;
   }
-  Value* array = arrays()[part++];
-  if (form->kind == ValueKind::kArray) {
-    if (item->source.valid() || item->base || item->frozen || (item->joined && !Branches::isOwn(item)))
-      refuse("a list gets an array that others may write");
-    const auto& held = trace.branches.held();
-    if (std::find(held.begin(), held.end(), std::pair(list, item)) != held.end())
-      refuse("a list gets an array that it may have already");
-    if (item->joined)  // that of the turn before, or the one from in front of the loop
-      for (Value* owner : trace.branches.owners(item)) trace.branches.hold(list, owner);
-    trace.branches.hold(list, item);
+  if (isLongList(form)) {
+    for (Value* own : LongList{trace, item}.arrays()) hold(own, place, part);
+    return;
   }
+  if (form->kind == ValueKind::kArray) return hold(item, place, part);
+  Value* array = arrays()[part++];
   if (!form->which) return numpy::setItem(trace, array, place, item);
   MixedNumbers numbers{trace};
   const ValueId node = numbers.handOn(item, typeOf(trace, form));
   numpy::setItem(trace, array, place, trace.number(ValueKind::kArrayScalar, node));
   numpy::setItem(trace, arrays()[part++], place, numbers.classOf(item));
+}
+
+/// Stores an array that is an item, or what the numbers of a row stand in.
+void LongList::hold(Value* item, Value* place, size_t& part) const {
+  if (item->source.valid() || item->base || item->frozen || (item->joined && !Branches::isOwn(item)))
+    refuse("a list gets an array or a list that others may write");
+  const auto& held = trace.branches.held();
+  if (std::find(held.begin(), held.end(), std::pair(list, item)) != held.end())
+    refuse("a list gets an array or a list that it may have already");
+  if (item->joined)  // that of the turn before, or the one from in front of the loop
+    for (Value* owner : trace.branches.owners(item)) trace.branches.hold(list, owner);
+  trace.branches.hold(list, item);
+  numpy::setItem(trace, arrays()[part++], place, item);
 }
 
 ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) const {
@@ -259,6 +160,7 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
     trace.branches.holdTuple(list, tuple);
     return tuple;
   }
+  if (isLongList(form)) return row(form, index, size, part);
   const ValueId node = at(form, index, size, part++);
   if (form->which)
     return MixedNumbers{trace}.given(node, at(form->which, index, size, part++), MixedNumbers{trace}.leastClass(form));
@@ -267,6 +169,31 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
   Value* array = trace.array(node);
   trace.branches.noteItem(array, list);
   return array;
+}
+
+/// A list that is an item: its arrays are views of ours, so that it is that very list wherever it is read or written.
+Value* LongList::row(Value* form, Value* index, SymId size, size_t& part) const {
+  graph::SymContext& syms = trace.syms();
+  std::vector<Value*> parts;
+  for (const Value* leaf : leavesOf(form)) {
+    if (list->position == kCounted) {  // some values of this type
+      const graph::ValueType& type = trace.graph().type(leaf->node);
+      parts.push_back(trace.array(trace.branches.graph.given({{type.dtype, type.shape, type.layout, {}}})[0]));
+      continue;
+    }
+    Value* all = arrays()[part++];
+    graph::SymShape shape = numpy::shapeOf(trace, all->node);
+    if (shape[0] != size) {
+      const graph::SymList starts(shape.size(), syms.constant(0)), steps(shape.size(), syms.constant(1));
+      shape[0] = size;
+      all = numpy::makeView(trace, all, trace.graph().slice(all->node, starts, steps, shape));
+    }
+    parts.push_back(numpy::getItem(trace, all, index));
+  }
+  Value* own = full(trace, form->base, form->items[0], parts, form->site);
+  own->joined = true;
+  own->name = "an item of a list of lists may be any of them";
+  return own;
 }
 
 /// Not a number that may be None, or a float, as well.
@@ -284,6 +211,7 @@ Value* LongList::item(Value* index) const {
 }
 
 void LongList::setItem(Value* index, Value* item) const {
+  if (isOutside()) refuse("an item of the caller's list is set by turns of a loop");
   if (!isNumber(list->base) || !isPlace(trace, index))
     refuse("an item of a long list is set by this index, or to this");
   Value* size = length();
@@ -299,6 +227,7 @@ void LongList::setItem(Value* index, Value* item) const {
 }
 
 void LongList::append(Value* item) const {
+  if (list->joined || isOutside()) refuse("a list of the caller's or in a list of lists becomes longer");
   if (!fits(list->base, item)) {
     Value* form = list->position == kCounted ? formOf(trace, {list->base, item}) : nullptr;
     if (!form) refuse("a list gets an item of another kind");
@@ -368,8 +297,8 @@ ValueId LongList::array() const {
   const bool tuples = list->base->kind == ValueKind::kTuple;
   const std::vector<Value*> columns = tuples ? list->base->items : std::vector<Value*>{list->base};
   for (const Value* column : columns) {
-    if (column->kind == ValueKind::kTuple || (tuples && column->kind == ValueKind::kArray))
-      refuse("an array of nested tuples");
+    while (isLongList(column) && !tuples) column = column->base;
+    if (column->kind == ValueKind::kTuple || (tuples && !isNumber(column))) refuse("an array of nested tuples");
     const bool ints = MixedNumbers::is(column) && typeOf(trace, column) == DType::kI64;
     if (MixedNumbers::is(column) && column->which->range.lo < (ints ? MixedNumbers::kInt : MixedNumbers::kFloat))
       refuse("an array of a list that may be one of ints, or of more than numbers");
@@ -493,12 +422,14 @@ void LongList::count(Value* form) const {
 void LongList::makeRoom(SymId room) const {
   graph::Graph& g = trace.graph();
   graph::SymContext& syms = trace.syms();
-  std::vector<Value*> leaves;
-  leavesOf(list->base, leaves);
+  const std::vector<Value*> leaves = leavesOf(list->base);
   std::vector<ValueId> before;
   list->position = kClosed;  // so that it can be read
   const bool stored = list->items.size() > kFirstPart;
-  for (size_t i = 0; stored && i < leaves.size(); ++i) before.push_back(part(i));
+  for (size_t i = 0; stored && i < leaves.size(); ++i) {
+    if (!arrays()[i]->items.empty()) refuse("a list of lists becomes longer of which some are known");
+    before.push_back(part(i));
+  }
   const std::vector<Value*> heads = std::exchange(list->keys, {});
   SymId bytes = syms.constant(0);
   std::vector<Value*> arrays;

@@ -1,10 +1,10 @@
 // Lists that loops append to: out = [], and in each turn out.append(x). A turn is traced without knowing how many items
-// there are: they are of one form - numbers, arrays of one shape, tuples of those - and stand one behind the other in
-// arrays of the graph. What leaves the trace is a list of them.
+// there are: they are of one form - numbers, arrays of one shape, lists of as many numbers, tuples of those - and stand
+// one behind the other in arrays of the graph. What leaves the trace is a list of them.
 //
 // A kLongList: base = the form, a Value like an item; items[0] = its length, items[1] = how many it has room for, both
-// ints, and behind them an array for each number or array of the form; position = Mode; keys = what it held before, as
-// long as it is counted.
+// ints, and behind them an array for each leaf of the form; position = Mode; keys = what it held before, as long as it
+// is counted; joined = it is an item of a list of lists, one of several, and its arrays are views of that list's.
 #pragma once
 
 #include <optional>
@@ -22,6 +22,8 @@ struct LongList {
   /// are at most, so that a loop finds out how much room it takes, and is traced again with that. kJoined: the same of
   /// a list of which no loop knows yet.
   enum Mode : size_t { kClosed, kOpen, kCounted, kJoined };
+
+  static constexpr size_t kFirstPart = 2;
 
   using Site = std::pair<const void*, size_t>;  ///< of LoopDecisions::lists
 
@@ -42,6 +44,8 @@ struct LongList {
   graph::ValueId part(size_t number) const;
   bool holdsArrays() const;
   bool isCounted() const { return list->position >= kCounted; }
+  /// The caller has it, or the list that it is an item of.
+  bool isOutside() const { return list->source.valid() || (!isCounted() && arrays()[0]->frozen); }
 
   // ---- growing ----------------------------------------------------------------------------------------------------
   /// What an item is like that stands for all that are appended; null if there is no such form.
@@ -71,6 +75,13 @@ struct LongList {
   static Value* make(Trace& trace, Value* form, graph::SymId room, const std::vector<Value*>& items);
   /// [item] * count, for a number and a count above 0; null if it is not that.
   static Value* filled(Trace& trace, Value* item, graph::SymId count, Site site);
+  /// The same of a list that exists outside of the trace; null for others than lists of numbers.
+  static Value* ofOutside(Trace& trace, const Value* list);
+  /// Has the trace made again with the list as one of these, if it can be one and is not. False.
+  static bool standOutside(Trace& trace, const Value* list);
+  /// Notes that it has to be one, if it is not opened yet and the index is another in each turn.
+  static void findOutside(Trace& trace, const Value* list, const Value* index);
+  static Value* ofItems(Trace& trace, const Value* list);
   /// list(range), for a range with numbers in it that array data does not decide; null for others.
   static Value* ofRange(Trace& trace, Value* range, Site site);
   /// left + right, of which one at least is a long list or the result has been found to be indexed; null if they are
@@ -81,8 +92,9 @@ struct LongList {
   /// Whether an item of a list of numbers is asked for by an index that is another in each turn, so that the list has
   /// to be one of these: has the trace made again if its site says so.
   static void findIndexed(Trace& trace, const Value* list, const Value* index);
-  /// It has to be one of these, if it is a list of numbers and its site can see to that.
-  static void standInArrays(Trace& trace, const Value* list);
+  /// It has to be one of these, if it is a list of numbers and its site can see to that; [a, b, c] `written` out as
+  /// well.
+  static void standInArrays(Trace& trace, const Value* list, bool written = true);
   /// What a list of such items has to be one of that gets another one; none: it cannot.
   static std::optional<LoopDecisions::NumberList> widened(Trace& trace, Value* form, Value* item);
   /// Notes that with the list's site. False if that is no news, or cannot help.
@@ -95,7 +107,12 @@ struct LongList {
   }
   /// Of numbers of that type and of that class or a greater one (mixed_numbers.h).
   static Value* mixedForm(Trace& trace, graph::DType dtype, MixedNumbers::Class least);
-  static bool isNumber(const Value* form) { return form->kind != ValueKind::kTuple && form->kind != ValueKind::kArray; }
+  static bool isNumber(const Value* form) {
+    return form->kind != ValueKind::kTuple && form->kind != ValueKind::kArray && !isLongList(form);
+  }
+  /// Where two lists cannot be of one form because of their numbers' classes: has the trace made again with both wide
+  /// enough, if their sites can see to that. False else.
+  static bool makeAlike(Trace& trace, const Value* list, const Value* other);
   /// From here on it is counted.
   void count(Value* form) const;
   /// From here on it has room for so many; it was counted.
@@ -104,6 +121,10 @@ struct LongList {
  private:
   static Value* full(Trace& trace, Value* form, Value* length, const std::vector<Value*>& arrays, Site site);
   static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& nodes, graph::SymId count, Site site);
+  static std::vector<Value*> leavesOf(Value* form);
+  static graph::DType typeOf(Trace& trace, const Value* leaf);
+  static bool isLate(Trace& trace, graph::SymId size);
+  Value* rowForm() const;
   bool fits(Value* form, Value* item) const;
   static bool isPlace(Trace& trace, const Value* index);
   Value* place(Value* index) const;
@@ -114,6 +135,8 @@ struct LongList {
   void requireWorth(graph::SymId bytes) const;
   graph::SymId size() const;
   void store(Value* form, Value* item, Value* place, size_t& part) const;
+  void hold(Value* item, Value* place, size_t& part) const;
+  Value* row(Value* form, Value* index, graph::SymId size, size_t& part) const;
   Value* load(Value* form, Value* index, graph::SymId size, size_t& part) const;
   graph::ValueId at(const Value* form, Value* index, graph::SymId size, size_t part) const;
   [[noreturn]] void refuse(const std::string& why) const;

@@ -204,7 +204,8 @@ Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const Bra
   for (size_t i = 0; i < items; ++i) add({container, i}, was.items[i], now.items[i]);
   for (size_t i = 0; i < now.overlay.size(); ++i)
     add({container, i, true}, was.overlay[i].second, now.overlay[i].second);
-  if (found == Found::kOthers) LongList::standInArrays(trace_, container);
+  if (found == Found::kOthers)
+    LongList::standInArrays(trace_, container, false);  // few items are better handed on alone
   return found;
 }
 

@@ -107,6 +107,15 @@ void Rolling::require(Interpreter& interpreter, Frame& frame) {
     }
 }
 
+void Rolling::requireAll(Interpreter& interpreter) {
+  if (!interpreter.mayRoll() || interpreter.resumeAt() >= 0) return;
+  LoopDecisions& loops = *interpreter.trace_.loops;
+  bool another = false;
+  for (const LoopDecisions::Key& key : interpreter.unrolled_)
+    if (!loops.refused.contains(key)) another |= loops.tooLong.insert(key).second;
+  if (another) throw LoopsDecided{};
+}
+
 std::string Rolling::whyNot() const {
   if (!trace_.loops) return "";
   auto known = trace_.loops->refused.find(key());

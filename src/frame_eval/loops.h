@@ -113,6 +113,9 @@ class Rolling {
   /// The innermost loop around the instruction at hand is to become one of the graph, if there is one. Has the trace
   /// made again if nobody has thought of it.
   static void require(Interpreter& interpreter, Frame& frame);
+  /// A trace that unrolls loops is too long: has it made again without.
+  static void requireAll(Interpreter& interpreter);
+  void noteUnrolled() const { in_.unrolled_.insert(key()); }
   bool isPlanned() const { return mayRoll() && trace_.loops->tooLong.contains(key()); }
   /// Why it is none; empty if nobody has tried.
   std::string whyNot() const;

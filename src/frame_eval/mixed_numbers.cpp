@@ -38,7 +38,11 @@ bool isNoneConstant(const Value* value) { return value->isConstant() && value->o
 bool MixedNumbers::isExact(const Value* value) const {
   if (value->kind != ValueKind::kPyInt) return isSmall(value);
   const graph::SymId sym = trace_.syms().canonical(value->sym);
-  return !trace_.turns.contains(sym) && !trace_.decided.contains(sym) && std::abs(trace_.hint(sym)) <= kSmall;
+  if (trace_.turns.contains(sym) || trace_.decided.contains(sym)) {  // no guard can see to that
+    const SymRange range = trace_.syms().range(sym);
+    return range.lo >= -kSmall && range.hi <= kSmall;
+  }
+  return std::abs(trace_.hint(sym)) <= kSmall;
 }
 
 /// A np.int64, or an int in i64.

@@ -67,6 +67,7 @@ class Trace {
   /// locals, in cells, in attributes and as self of methods.
   Value* open(Value* value);
   graph::SymId lengthOf(SourceId source, int64_t seen);  ///< of a list by its own source, whose type is guarded
+  graph::ValueId addInput(guards::InputBinding::From from, SourceId source, graph::ValueType type);
   void refuseOpaque(Value* value);  ///< breaks with the reason why the kObject is not understood, if there is one
 
   // ---- side effects: the Values are changed by the caller, at once ------------------------------------------------
@@ -205,7 +206,6 @@ class Trace {
   Value* numberFromSource(SourceId source, PyObject* object);
   Value* containerFromSource(SourceId source, PyObject* object);
   void record(SideEffect effect);
-  graph::ValueId addInput(guards::InputBinding::From from, SourceId source, graph::ValueType type);
   graph::SymId addSymbol(std::string name, graph::SymRange range, int64_t hint, guards::SymbolBinding binding);
   std::optional<bool> concreteTruth(Value* value);
 

@@ -13,6 +13,7 @@
 #include "frame_eval/numpy/examples.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/reading.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/trace.h"
 #include "graph/rank.h"
 #include "graph/support/check.h"
@@ -157,6 +158,21 @@ Value* Trace::fromSource(SourceId source, PyObject* object) {
   return v;
 }
 
+namespace {
+
+bool standInArray(Trace& trace, Value* v) {
+  Value* list = LongList::ofOutside(trace, v);
+  if (!list) return false;
+  v->kind = list->kind;
+  v->base = list->base;
+  v->items = std::move(list->items);
+  v->position = list->position;
+  v->name.clear();
+  return true;
+}
+
+}  // namespace
+
 Value* Trace::open(Value* v) {
   if (v->kind == ValueKind::kUnjoined) branches.refuse(v);
   if (v->kind == ValueKind::kRange) holdRange(v);
@@ -167,7 +183,10 @@ Value* Trace::open(Value* v) {
   std::vector<Value*> appended = std::move(v->items);                   // to a list or deque, unseen
   auto popped = static_cast<ptrdiff_t>(std::exchange(v->position, 0));  // from a list, unseen
   v->items.clear();
+  const bool untouched = appended.empty() && popped == 0 && !v->written;
+  if (untouched && loops && loops->outside.contains(v->object.get()) && standInArray(*this, v)) return v;
   convertSource(v->source, v->object.get(), v);
+  if (untouched && v->kind == ValueKind::kObject && standInArray(*this, v)) return v;
   if (v->kind == ValueKind::kList) v->items.erase(v->items.end() - popped, v->items.end());
   v->items.insert(v->items.end(), appended.begin(), appended.end());
   if (v->kind == ValueKind::kDeque && v->items.size() > v->position) {

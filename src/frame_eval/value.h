@@ -104,7 +104,7 @@ struct Value {
   bool frozen = false;     ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
   bool returned = false;   ///< kArray: a library call has returned this very array
   bool joined = false;     ///< kArray: has the content of one array or of another (branches.h);
-                           ///< kPyBool: a bool or a np.bool_, good for decisions only
+                           ///< kPyBool: a bool or a np.bool_, good for decisions only; kLongList: see long_list.h
   Value* which = nullptr;  ///< kArrayScalar: a number of one of several classes, or None; the kDataInt that says which,
                            ///< and `range` where it is if it is an int (mixed_numbers.h)
 
@@ -122,7 +122,8 @@ struct Value {
   int madeAt = -1;       ///< instruction of the outermost frame during which it came into being
   std::pair<const void*, size_t> site{};  ///< kList, kLongList: of LoopDecisions::lists; null if that cannot help
   bool opened = false;   ///< kObject: see Trace::open(); kCell with contents: items[0] is known; kSet: see needOrder();
-                         ///< kArray: see Branches::isOwn(); kUnjoined: one of the sides has a source
+                         ///< kArray: see Branches::isOwn(); kUnjoined: one of the sides has a source; kList: its items
+                         ///< are written out, [a, b, c]
   bool typed = false;    ///< kObject: its exact type is guarded
   bool written = false;  ///< has a source and an effect changes it
 

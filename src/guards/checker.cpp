@@ -91,6 +91,8 @@ bool Checker::bindInput(size_t index) {
     case InputBinding::From::kPyComplex:
       std::memcpy(words, &reinterpret_cast<PyComplexObject*>(object)->cval, 16);
       break;
+    case InputBinding::From::kListOfFloats:
+    case InputBinding::From::kListOfInts:
     case InputBinding::From::kNumber: break;
     case InputBinding::From::kNumpyScalar:
       frame_.buffers[index] = reinterpret_cast<char*>(object) + kNumpyScalarOffset;

@@ -259,6 +259,7 @@ void Emitter::bindInputs() {
   // yet.
   for (size_t i = 0; i < set_.inputs.size(); ++i) {
     const InputBinding& input = set_.inputs[i];
+    if (isList(input.from)) continue;
     if (input.from != InputBinding::From::kPyInt && input.from != InputBinding::From::kNumber) load(input.source);
     mov(r9, ptr[rdi + kBuffers]);
     if (input.from == InputBinding::From::kArrayData) {
@@ -277,6 +278,8 @@ void Emitter::bindInputs() {
     switch (input.from) {
       case InputBinding::From::kArrayData:
       case InputBinding::From::kNumpyScalar:
+      case InputBinding::From::kListOfFloats:
+      case InputBinding::From::kListOfInts:
       case InputBinding::From::kPyInt:          // storeInt has written it
       case InputBinding::From::kNumber: break;  // emitNumber
       case InputBinding::From::kPyFloat:

@@ -76,10 +76,24 @@ struct SymbolBinding {
 
 /// How input number i of the graph gets its data pointer.
 struct InputBinding {
-  enum class From : uint8_t { kArrayData, kPyFloat, kPyInt, kPyBool, kPyComplex, kNumpyScalar, kNumber } from;
+  enum class From : uint8_t {
+    kArrayData,
+    kPyFloat,
+    kPyInt,
+    kPyBool,
+    kPyComplex,
+    kNumpyScalar,
+    kNumber,
+    kListOfFloats,
+    kListOfInts  ///< the numbers of a list, or of lists in it: whoever runs the variant makes an array of them
+  } from;
   SourceId source;   ///< none for kNumber
   int ordinal = -1;  ///< kNumber: float or bool that the Number guard of this ordinal has computed
 };
+
+inline bool isList(InputBinding::From from) {
+  return from == InputBinding::From::kListOfFloats || from == InputBinding::From::kListOfInts;
+}
 
 struct GuardSet {
   std::shared_ptr<SourceTable> sources;

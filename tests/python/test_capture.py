@@ -797,11 +797,17 @@ def test_finfo():
 
 
 def test_graph_limit():
+    steps = "\n".join("    a = a + 1" for _ in range(50))
+    exec(f"def f(a):\n{steps}\n    return a", namespace := {})
+    assert broken(namespace["f"], A, max_instructions=100)[0] == "graph-limit"
+
+
+def test_unrolled_loops_are_rolled_before_the_limit():
     def f(a):
         for i in range(50):
             a = a + i
         return a
-    assert broken(f, A, max_instructions=100)[0] == "graph-limit"
+    assert ops(f, A, max_instructions=100).count("loop") == 1
 
 
 def test_python_exception():

@@ -45,14 +45,52 @@ IntList inverse(const IntList& perm) {
   return result;
 }
 
-/// Content of `owner` after the view `view` of it was replaced by `value`.
+/// A part of an array that gets other content.
+struct Part {
+  ValueId content;
+  SymList starts, steps;
+
+  /// From a view to what it is a view of; false where no slice of that has the part.
+  bool follow(graph::Graph& g, const graph::Node& view) {
+    graph::SymContext& syms = g.syms();
+    if (view.op == Op::kSlice) {
+      const SymList &from = view.attrs.syms(AttrKey::kStarts), &by = view.attrs.syms(AttrKey::kSteps);
+      for (size_t i = 0; i < starts.size(); ++i) {
+        starts[i] = syms.add(from[i], syms.mul(starts[i], by[i]));
+        steps[i] = syms.mul(steps[i], by[i]);
+      }
+    } else if (view.op == Op::kTranspose) {
+      const IntList& perm = view.attrs.ints(AttrKey::kPerm);
+      const Part own = *this;
+      for (size_t i = 0; i < perm.size(); ++i) {
+        starts[static_cast<size_t>(perm[i])] = own.starts[i];
+        steps[static_cast<size_t>(perm[i])] = own.steps[i];
+      }
+      content = g.transpose(content, inverse(perm));
+    } else if (view.op == Op::kSqueeze) {
+      for (int64_t axis : view.attrs.ints(AttrKey::kAxes)) {
+        starts.insert(starts.begin() + axis, syms.constant(0));
+        steps.insert(steps.begin() + axis, syms.constant(1));
+      }
+      content = g.expand(content, view.attrs.ints(AttrKey::kAxes));
+    } else {
+      return false;
+    }
+    return true;
+  }
+};
+
+/// Content of `owner` after the view `view` of it was replaced by `value`. What is said of a part's part - x[i][j] = v
+/// - is an update of the array, not of all of the part.
 ValueId scatter(Trace& trace, ValueId view, ValueId value, ValueId owner) {
   graph::Graph& g = trace.graph();
   while (view != owner) {
     const graph::Node& node = g.node(view);
     ValueId operand = node.operands[0];
     if (node.op == Op::kSlice) {
-      value = g.update(operand, value, node.attrs.syms(AttrKey::kStarts), node.attrs.syms(AttrKey::kSteps));
+      Part part{value, node.attrs.syms(AttrKey::kStarts), node.attrs.syms(AttrKey::kSteps)};
+      while (operand != owner && part.follow(g, g.node(operand))) operand = g.node(operand).operands[0];
+      value = g.update(operand, part.content, part.starts, part.steps);
     } else if (node.op == Op::kTranspose) {
       value = g.transpose(value, inverse(node.attrs.ints(AttrKey::kPerm)));
     } else if (node.op == Op::kExpand) {

@@ -1,0 +1,67 @@
+#include "bindings/list_items.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpython/objects.h"
+#include "frame_eval/data_ints.h"
+
+namespace fw::bindings {
+namespace {
+
+/// One after the other to `to`, which has room.
+bool copyNumbers(PyObject* list, bool ints, int64_t* to) {
+  const Py_ssize_t count = PyList_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < count; ++i, ++to) {
+    PyObject* item = PyList_GET_ITEM(list, i);
+    if (!ints) {
+      if (!PyFloat_CheckExact(item)) return false;
+      std::memcpy(to, &reinterpret_cast<PyFloatObject*>(item)->ob_fval, sizeof(double));
+    } else if (!PyLong_CheckExact(item) || !cpython::asInt64(item, to) || *to > capture::kMostDataInt ||
+               *to < -capture::kMostDataInt) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool copyAll(PyObject* list, bool ints, std::vector<int64_t>& memory) {
+  const Py_ssize_t count = PyList_GET_SIZE(list);
+  if (count == 0 || !PyList_CheckExact(PyList_GET_ITEM(list, 0))) {
+    memory.resize(static_cast<size_t>(count));
+    return copyNumbers(list, ints, memory.data());
+  }
+  const Py_ssize_t size = PyList_GET_SIZE(PyList_GET_ITEM(list, 0));
+  memory.resize(static_cast<size_t>(count) * static_cast<size_t>(size));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* row = PyList_GET_ITEM(list, i);
+    if (!PyList_CheckExact(row) || PyList_GET_SIZE(row) != size || !copyNumbers(row, ints, memory.data() + i * size))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<ListInput> listInputs(guards::GuardSet& guards) {
+  std::vector<ListInput> inputs;
+  for (size_t i = 0; i < guards.inputs.size(); ++i) {
+    if (!guards::isList(guards.inputs[i].from)) continue;
+    const auto at = std::find(guards.objects.begin(), guards.objects.end(), guards.inputs[i].source);
+    inputs.push_back({i, static_cast<int>(at - guards.objects.begin()),
+                      guards.inputs[i].from == guards::InputBinding::From::kListOfInts});
+    if (at == guards.objects.end()) guards.objects.push_back(guards.inputs[i].source);
+  }
+  return inputs;
+}
+
+bool ListItems::fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs) {
+  memory_.resize(inputs.size());
+  for (size_t n = 0; n < inputs.size(); ++n) {
+    if (!copyAll(frame.objects[inputs[n].object], inputs[n].ints, memory_[n])) return false;
+    frame.buffers[inputs[n].input] = memory_[n].data();
+  }
+  return true;
+}
+
+}  // namespace fw::bindings

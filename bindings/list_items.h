@@ -1,0 +1,33 @@
+// Arrays of the numbers in lists of the caller's, made for one call.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "guards/guard_set.h"
+
+namespace fw::bindings {
+
+/// An input of the graph that is such a list.
+struct ListInput {
+  size_t input;  ///< of the graph
+  int object;    ///< index into CallFrame::objects
+  bool ints;     ///< within 62 bits, i64; else floats, f64
+};
+
+/// The lists among a set's inputs, which become objects of the frame.
+std::vector<ListInput> listInputs(guards::GuardSet& guards);
+
+class ListItems {
+ public:
+  /// Copies the lists' numbers, C order, and points the frame's buffers to them. False where an item is of another
+  /// class than the first, or too great, or a list in a list of another length, or where there is no memory.
+  bool fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs);
+  /// Bytes of the n-th one.
+  size_t bytes(size_t n) const { return memory_[n].size() * sizeof(int64_t); }
+
+ private:
+  std::vector<std::vector<int64_t>> memory_;
+};
+
+}  // namespace fw::bindings
