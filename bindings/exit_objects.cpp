@@ -2,6 +2,9 @@
 // builtin types and plain instances.
 #include "bindings/exit_objects.h"
 
+#include <cstring>
+
+#include "cpython/objects.h"
 #include "cpython/ref.h"
 #include "graph/support/check.h"
 
@@ -150,11 +153,38 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
   FW_UNREACHABLE();
 }
 
+namespace {
+
+bool isSameNumber(PyObject* a, PyObject* b) {
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_CheckExact(a))
+    return std::memcmp(&reinterpret_cast<PyFloatObject*>(a)->ob_fval, &reinterpret_cast<PyFloatObject*>(b)->ob_fval,
+                       sizeof(double)) == 0;
+  int64_t left = 0, right = 0;
+  return PyLong_CheckExact(a) && cpython::asInt64(a, &left) && cpython::asInt64(b, &right) && left == right;
+}
+
+/// An item that is the number that it was stays the object that it was.
+void setNumbers(PyObject* list, PyObject* numbers) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(numbers); ++i) {
+    PyObject *was = PyList_GET_ITEM(list, i), *is = PyList_GET_ITEM(numbers, i);
+    if (PyList_CheckExact(was)) {
+      setNumbers(was, is);
+    } else if (!isSameNumber(was, is)) {
+      PyList_SET_ITEM(list, i, Py_NewRef(is));
+      Py_DECREF(was);
+    }
+  }
+}
+
+}  // namespace
+
 bool applyEffect(const Effect& effect, PyObject* target, PyObject* key, PyObject* value) {
   switch (effect.kind) {
     case Effect::Kind::kSetAttr: return PyObject_GenericSetAttr(target, key, value) == 0;
     case Effect::Kind::kSetItem: return storeItem(target, key, value);
     case Effect::Kind::kListSlice: return PyList_SetSlice(target, effect.lo, effect.hi, value) == 0;
+    case Effect::Kind::kListNumbers: setNumbers(target, value); return true;
     case Effect::Kind::kSetAdd: return PySet_Add(target, key) == 0;
     case Effect::Kind::kSetDiscard: return PySet_Discard(target, key) >= 0;
     case Effect::Kind::kSetCell: return PyCell_Set(target, value) == 0;

@@ -41,6 +41,19 @@ bool copyAll(PyObject* list, bool ints, std::vector<int64_t>& memory) {
   return true;
 }
 
+/// Whether all are different lists, with those in them.
+bool areApart(const guards::CallFrame& frame, const std::vector<ListInput>& inputs) {
+  std::vector<PyObject*> lists;
+  for (const ListInput& input : inputs) {
+    PyObject* list = frame.objects[input.object];
+    lists.push_back(list);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list) && PyList_CheckExact(PyList_GET_ITEM(list, i)); ++i)
+      lists.push_back(PyList_GET_ITEM(list, i));
+  }
+  std::sort(lists.begin(), lists.end());
+  return std::adjacent_find(lists.begin(), lists.end()) == lists.end();
+}
+
 }  // namespace
 
 std::vector<ListInput> listInputs(guards::GuardSet& guards) {
@@ -49,13 +62,15 @@ std::vector<ListInput> listInputs(guards::GuardSet& guards) {
     if (!guards::isList(guards.inputs[i].from)) continue;
     const auto at = std::find(guards.objects.begin(), guards.objects.end(), guards.inputs[i].source);
     inputs.push_back({i, static_cast<int>(at - guards.objects.begin()),
-                      guards.inputs[i].from == guards::InputBinding::From::kListOfInts});
+                      guards.inputs[i].from == guards::InputBinding::From::kListOfInts, guards.inputs[i].written});
     if (at == guards.objects.end()) guards.objects.push_back(guards.inputs[i].source);
   }
   return inputs;
 }
 
 bool ListItems::fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs) {
+  const auto isWritten = [](const ListInput& input) { return input.written; };
+  if (std::any_of(inputs.begin(), inputs.end(), isWritten) && !areApart(frame, inputs)) return false;
   memory_.resize(inputs.size());
   for (size_t n = 0; n < inputs.size(); ++n) {
     if (!copyAll(frame.objects[inputs[n].object], inputs[n].ints, memory_[n])) return false;

@@ -13,6 +13,7 @@ struct ListInput {
   size_t input;  ///< of the graph
   int object;    ///< index into CallFrame::objects
   bool ints;     ///< within 62 bits, i64; else floats, f64
+  bool written;
 };
 
 /// The lists among a set's inputs, which become objects of the frame.
@@ -21,7 +22,8 @@ std::vector<ListInput> listInputs(guards::GuardSet& guards);
 class ListItems {
  public:
   /// Copies the lists' numbers, C order, and points the frame's buffers to them. False where an item is of another
-  /// class than the first, or too great, or a list in a list of another length, or where there is no memory.
+  /// class than the first, or too great, or a list in a list of another length, or where
+  /// some are written and a list is there twice.
   bool fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs);
   /// Bytes of the n-th one.
   size_t bytes(size_t n) const { return memory_[n].size() * sizeof(int64_t); }

@@ -101,6 +101,7 @@ bool isReversible(const SideEffect& effect) {
     case Effect::Kind::kSetItem: return effect.value && target.kind == ValueKind::kDict;
     case Effect::Kind::kSetCell: return effect.value != nullptr;
     case Effect::Kind::kListSlice: return target.kind == ValueKind::kList;
+    case Effect::Kind::kListNumbers:
     case Effect::Kind::kSetAdd:
     case Effect::Kind::kSetDiscard:
     case Effect::Kind::kCall:
@@ -132,6 +133,9 @@ std::optional<std::string> BranchState::irreversible() const {
 }
 
 bool BranchState::writesNewArrays() const {
+  const auto& arrays = state_.trace_.writtenArrays;
+  const auto isNew = [&](const auto& array) { return !knows(array.first) && array.first->node != array.second; };
+  if (std::any_of(arrays.begin(), arrays.end(), isNew)) return true;
   const std::vector<ArrayWrite>& writes = state_.trace_.arrayWrites;
   return std::any_of(writes.begin() + static_cast<ptrdiff_t>(writes_), writes.end(),
                      [&](const ArrayWrite& write) { return !knows(write.owner); });

@@ -5,6 +5,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/support.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/sets.h"
 #include "frame_eval/type_lookups.h"
 

@@ -9,6 +9,7 @@
 #include "frame_eval/classes.h"
 #include "frame_eval/exit_builder.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/locks.h"
 #include "frame_eval/numpy/error_state.h"
 #include "frame_eval/numpy/numpy_ops.h"
@@ -157,6 +158,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
   try {
     FrameEnd end = execute(interpreter);
     interpreter.checkGenerators();
+    LongList::finishWrites(trace);
     numpy::finishWrites(trace);
     Locks::check(trace);
     numpy::checkErrorState(trace);

@@ -6,6 +6,7 @@
 #include "frame_eval/builtins.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/nesting.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {

@@ -12,6 +12,7 @@
 #include "frame_eval/keys.h"
 #include "frame_eval/locks.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
@@ -380,7 +381,7 @@ class ExitBuilder {
     node.children.push_back(addNode(describe(LongList{trace_, value}.length())));
     const absl::Span<Value* const> arrays = LongList{trace_, value}.arrays();
     for (Value* array : arrays) {
-      if (array->frozen) cannotLeave(value, "a list in a list of the caller's");
+      if (value->joined && LongList{trace_, value}.isOutside()) cannotLeave(value, "a list in a list of the caller's");
       checkIdentity(array);
       Value* root = array->base ? array->base : array;
       const bool rows = value->joined || isLongList(value->base);  // either the list of them leaves, or one of them

@@ -22,6 +22,7 @@ class Printer {
                     from = e.lo == INT64_MAX ? "end" : std::to_string(e.lo);
         return target + "[" + from + ":" + to + "] = " + orNone(e.value);
       }
+      case Effect::Kind::kListNumbers: return "items of " + target + " = " + orNone(e.value);
       case Effect::Kind::kSetAdd: return target + ".add(" + orNone(e.key) + ")";
       case Effect::Kind::kSetDiscard: return target + ".discard(" + orNone(e.key) + ")";
       case Effect::Kind::kSetCell: return "content of " + target + " = " + orNone(e.value);

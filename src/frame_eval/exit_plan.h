@@ -65,15 +65,16 @@ struct ExitNode {
 /// and the slots need exist, so that a failure (memory) leaves everything as it was.
 struct Effect {
   enum class Kind : uint8_t {
-    kSetAttr,     ///< target.key = value, as PyObject_GenericSetAttr does; value -1 deletes
-    kSetItem,     ///< target[key] = value by dict's own methods; value -1 deletes
-    kListSlice,   ///< target[lo:hi] = value (a list node) of an exact list
-    kSetAdd,      ///< target.add(key) of an exact set
-    kSetDiscard,  ///< target.discard(key)
-    kSetCell,     ///< content of the cell `target`; value -1 empties it
-    kCall,        ///< target.key(*value) of a builtin container; value: a tuple node
-    kAdvance,     ///< takes `lo` items from the exact builtin iterator `target`
-    kRelease,     ///< releases ExitPlan::locks[lo]
+    kSetAttr,      ///< target.key = value, as PyObject_GenericSetAttr does; value -1 deletes
+    kSetItem,      ///< target[key] = value by dict's own methods; value -1 deletes
+    kListSlice,    ///< target[lo:hi] = value (a list node) of an exact list
+    kListNumbers,  ///< items of an exact list of numbers, or of the lists in it, as in `value`, where they differ
+    kSetAdd,       ///< target.add(key) of an exact set
+    kSetDiscard,   ///< target.discard(key)
+    kSetCell,      ///< content of the cell `target`; value -1 empties it
+    kCall,         ///< target.key(*value) of a builtin container; value: a tuple node
+    kAdvance,      ///< takes `lo` items from the exact builtin iterator `target`
+    kRelease,      ///< releases ExitPlan::locks[lo]
   };
   Kind kind;
   int target = -1, key = -1, value = -1;  ///< nodes

@@ -322,7 +322,7 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
 void Interpreter::onBinarySubscr(const Instr&) {
   Value* index = pop();
   Value* container = popRaw();
-  if (isUnseenList(container)) {
+  if (isUnseenList(container) && !LongList::standsOutside(trace_, container)) {
     if (Value* item = UnseenList{trace_, container}.item(index)) return push(item);
     LongList::findOutside(trace_, container, index);
   }

@@ -10,6 +10,7 @@
 #include "frame_eval/interpreter.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/sets.h"
 #include "frame_eval/watched_items.h"

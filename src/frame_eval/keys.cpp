@@ -8,6 +8,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"

@@ -8,6 +8,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture {

@@ -211,7 +211,6 @@ Value* LongList::item(Value* index) const {
 }
 
 void LongList::setItem(Value* index, Value* item) const {
-  if (isOutside()) refuse("an item of the caller's list is set by turns of a loop");
   if (!isNumber(list->base) || !isPlace(trace, index))
     refuse("an item of a long list is set by this index, or to this");
   Value* size = length();

@@ -45,7 +45,13 @@ struct LongList {
   bool holdsArrays() const;
   bool isCounted() const { return list->position >= kCounted; }
   /// The caller has it, or the list that it is an item of.
-  bool isOutside() const { return list->source.valid() || (!isCounted() && arrays()[0]->frozen); }
+  bool isOutside() const {
+    if (list->source.valid()) return true;
+    const Value* array = isCounted() ? nullptr : arrays()[0];
+    return array && (array->base ? array->base : array)->outside;
+  }
+  /// What has been set in lists of the caller's becomes effects.
+  static void finishWrites(Trace& trace);
 
   // ---- growing ----------------------------------------------------------------------------------------------------
   /// What an item is like that stands for all that are appended; null if there is no such form.
@@ -77,10 +83,13 @@ struct LongList {
   static Value* filled(Trace& trace, Value* item, graph::SymId count, Site site);
   /// The same of a list that exists outside of the trace; null for others than lists of numbers.
   static Value* ofOutside(Trace& trace, const Value* list);
-  /// Has the trace made again with the list as one of these, if it can be one and is not. False.
+  /// Has the trace made again with a list that exists outside as one of these, if it can be one and is not. False.
   static bool standOutside(Trace& trace, const Value* list);
-  /// Notes that it has to be one, if it is not opened yet and the index is another in each turn.
+  /// The same if the index is another in each turn.
   static void findOutside(Trace& trace, const Value* list, const Value* index);
+  static bool standsOutside(const Trace& trace, const Value* list) {
+    return trace.loops && trace.loops->outside.contains(list->object.get());
+  }
   static Value* ofItems(Trace& trace, const Value* list);
   /// list(range), for a range with numbers in it that array data does not decide; null for others.
   static Value* ofRange(Trace& trace, Value* range, Site site);

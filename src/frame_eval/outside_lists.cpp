@@ -1,7 +1,7 @@
 // Lists of the caller's that are longer than what is read item by item, or of which turns of a loop ask for items by an
 // index: lists of floats, of ints, and of as many such lists of one length. The call copies their numbers into an array
-// of the graph (bindings/list_items.h); what it finds to be of another kind then is Python's. They are read only: an
-// item that is set would have to be set in the caller's list.
+// of the graph (bindings/list_items.h); what it finds to be of another kind then is Python's. Items that the trace has
+// set are set in the caller's list at the end.
 #include <algorithm>
 
 #include "frame_eval/interpret_common.h"
@@ -80,7 +80,8 @@ Value* LongList::ofOutside(Trace& trace, const Value* list) {
   Value* array = trace.array(
       trace.addInput(ints ? guards::InputBinding::From::kListOfInts : guards::InputBinding::From::kListOfFloats,
                      list->source, {numbers->dtype, shape, layout, {}}));
-  array->frozen = true;
+  array->outside = true;
+  trace.writtenArrays.emplace_back(array, array->node);
   Value* form = trace.make(ints ? ValueKind::kDataInt : ValueKind::kPyFloat);
   form->node = trace.graph().constant(graph::Scalar::zero(numbers->dtype));
   if (numbers->nested) {
@@ -92,17 +93,44 @@ Value* LongList::ofOutside(Trace& trace, const Value* list) {
 }
 
 bool LongList::standOutside(Trace& trace, const Value* list) {
-  const bool known = list->kind == ValueKind::kList && list->source.valid() && !list->written && trace.loops;
-  if (!known || !list->object || !numbersOf(list->object.get())) return false;
+  const bool may = trace.loops && !trace.keepsWrites && list->source.valid() && list->object;
+  if (!may || !numbersOf(list->object.get())) return false;
+  // From the beginning: a list in it is no Value of its own then.
   if (trace.loops->outside.insert(list->object.get()).second) throw LoopsDecided{};
   return false;
 }
 
 void LongList::findOutside(Trace& trace, const Value* list, const Value* index) {
-  const bool whole = isUnseenList(list) && trace.loops && list->items.empty() && list->position == 0;
   const bool known = index->isConstant() || (index->kind == ValueKind::kPyInt && !trace.turns.contains(index->sym));
-  if (whole && !known && isPlace(trace, index) && numbersOf(list->object.get()))
-    trace.loops->outside.insert(list->object.get());
+  if (!known && isPlace(trace, index)) standOutside(trace, list);
+}
+
+/// The items of lists in a list are no Values of their own: nothing says which of them are the same list as another one
+/// that the trace knows. Among those that are copied, the call finds that out.
+void LongList::finishWrites(Trace& trace) {
+  std::vector<Value*> written;
+  bool nested = false, others = false;  // others: that have been looked at
+  for (Value& value : trace.values()) {
+    if (!value.source.valid() || !value.object || !PyList_CheckExact(value.object.get())) continue;
+    if (!isLongList(&value)) {
+      others |= value.kind != ValueKind::kObject || value.typed || value.written;
+      continue;
+    }
+    nested |= isLongList(value.base);
+    if (trace.graph().node(value.items[kFirstPart]->node).op != graph::Op::kInput) written.push_back(&value);
+  }
+  const std::vector<SideEffect>& effects = trace.effects();
+  const bool changes = std::any_of(effects.begin(), effects.end(), [](const SideEffect& effect) {
+    return effect.target->object && PyList_CheckExact(effect.target->object.get());
+  });
+  if (nested && (changes || (!written.empty() && others)))
+    trace.fail(BreakReason::kUnsupportedWrite, "a list is written, and there are lists in a list that may be the same");
+  for (Value* list : written) {
+    Value* array = trace.array(list->items[kFirstPart]->node);
+    trace.effectNumbers(list, full(trace, list->base, list->items[0], {array}, {}));
+    for (guards::InputBinding& input : trace.guardSet().inputs)
+      if (input.source == list->source && guards::isList(input.from)) input.written = true;
+  }
 }
 
 }  // namespace fw::capture

@@ -76,6 +76,7 @@ class Trace {
   void effectAttr(Value* target, Value* name, Value* value);
   void effectItem(Value* dict, Value* key, Value* value);
   void effectSlice(Value* list, int64_t lo, int64_t hi, std::vector<Value*> items);
+  void effectNumbers(Value* list, Value* numbers);  ///< all of its items, or those of its items
   void effectSet(Value* set, Value* item, bool add);
   void effectCell(Value* cell, Value* content);
   void effectAdvance(Value* iterator, int64_t count);
@@ -148,7 +149,8 @@ class Trace {
   bool keepsWrites = false;                                      ///< CaptureOptions::keepWrites
   std::vector<ProgramWrite> programWrites;                       ///< if so
   absl::flat_hash_map<Value*, int> programArrays;                ///< their arrays, numbered
-  std::vector<std::pair<Value*, graph::ValueId>> writtenArrays;  ///< owners, and the inputs that they were
+  std::vector<std::pair<Value*, graph::ValueId>> writtenArrays;  ///< owners, and the inputs that they were;
+                                                                 ///< those of lists, whether written or not
 
   std::vector<LibraryCall> libraryCalls;            ///< by the sites of the graph's calls
   std::vector<Value*> locks;                        ///< taken before the compiled code runs; see locks.h
@@ -227,21 +229,6 @@ class Trace {
   bool hasArrays_ = false;                                  ///< arrays() is settled
   int sourceDepth_ = 0;                                     ///< nesting of containers being read
   std::vector<std::pair<SourceId, PyObject*>> namespaces_;  ///< see readNamespace()
-};
-
-/// One step down into nested containers, which may be deep, or contain themselves: breaks before the C stack ends.
-class Nesting {
- public:
-  explicit Nesting(Trace& trace) : trace_(trace) {
-    if (trace_.nesting >= kMost) trace_.fail(BreakReason::kUnsupportedObject, "containers nested too deeply");
-    ++trace_.nesting;
-  }
-  ~Nesting() { --trace_.nesting; }
-  Nesting(const Nesting&) = delete;
-
- private:
-  static constexpr int kMost = 100;
-  Trace& trace_;
 };
 
 /// Exact types whose operations run no user code: int, float, complex, str, bytes, bool, None, tuples of them.

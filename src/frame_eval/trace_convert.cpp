@@ -7,6 +7,7 @@
 #include "frame_eval/classes.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/trace.h"
 #include "graph/support/check.h"

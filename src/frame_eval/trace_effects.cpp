@@ -63,6 +63,10 @@ void Trace::effectSlice(Value* list, int64_t lo, int64_t hi, std::vector<Value*>
   record({.kind = Effect::Kind::kListSlice, .target = list, .items = std::move(items), .lo = lo, .hi = hi});
 }
 
+void Trace::effectNumbers(Value* list, Value* numbers) {
+  record({.kind = Effect::Kind::kListNumbers, .target = list, .value = numbers});
+}
+
 void Trace::effectSet(Value* set, Value* item, bool add) {
   record({.kind = add ? Effect::Kind::kSetAdd : Effect::Kind::kSetDiscard, .target = set, .key = item});
 }

@@ -10,6 +10,7 @@
 #include "frame_eval/classes.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/examples.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/reading.h"
@@ -184,9 +185,10 @@ Value* Trace::open(Value* v) {
   auto popped = static_cast<ptrdiff_t>(std::exchange(v->position, 0));  // from a list, unseen
   v->items.clear();
   const bool untouched = appended.empty() && popped == 0 && !v->written;
-  if (untouched && loops && loops->outside.contains(v->object.get()) && standInArray(*this, v)) return v;
+  if (untouched && LongList::standsOutside(*this, v) && standInArray(*this, v)) return v;
   convertSource(v->source, v->object.get(), v);
-  if (untouched && v->kind == ValueKind::kObject && standInArray(*this, v)) return v;
+  if (untouched && v->kind == ValueKind::kObject && PyList_CheckExact(v->object.get()))
+    LongList::standOutside(*this, v);
   if (v->kind == ValueKind::kList) v->items.erase(v->items.end() - popped, v->items.end());
   v->items.insert(v->items.end(), appended.begin(), appended.end());
   if (v->kind == ValueKind::kDeque && v->items.size() > v->position) {

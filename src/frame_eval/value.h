@@ -102,6 +102,7 @@ struct Value {
                            ///< kIterator: the list or tuple it walks, read as it goes;
                            ///< kDataInt: what a loop has given, from which it has come by `growth`
   bool frozen = false;     ///< kArray: read-only by what the trace did (np.broadcast_to), whatever its memory is
+  bool outside = false;    ///< kArray: the numbers of a list of the caller's
   bool returned = false;   ///< kArray: a library call has returned this very array
   bool joined = false;     ///< kArray: has the content of one array or of another (branches.h);
                            ///< kPyBool: a bool or a np.bool_, good for decisions only; kLongList: see long_list.h

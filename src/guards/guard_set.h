@@ -87,8 +87,9 @@ struct InputBinding {
     kListOfFloats,
     kListOfInts  ///< the numbers of a list, or of lists in it: whoever runs the variant makes an array of them
   } from;
-  SourceId source;   ///< none for kNumber
-  int ordinal = -1;  ///< kNumber: float or bool that the Number guard of this ordinal has computed
+  SourceId source;       ///< none for kNumber
+  int ordinal = -1;      ///< kNumber: float or bool that the Number guard of this ordinal has computed
+  bool written = false;  ///< lists: the call sets items
 };
 
 inline bool isList(InputBinding::From from) {

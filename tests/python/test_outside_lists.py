@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 
 import numpy as np
@@ -111,6 +112,47 @@ def changed_behind(x, n):
     return x[-1] + x[0]
 
 
+def sorted_in_place(x, n):
+    count = 0
+    for i in range(min(len(x), 60)):
+        for j in range(min(len(x), 60) - 1 - i):
+            if x[j] > x[j + 1]:
+                x[j], x[j + 1] = x[j + 1], x[j]
+                count += 1
+    return count
+
+
+def written_in_a_branch(x, n):
+    last = None
+    for i in range(len(x)):
+        if x[i] > 0:
+            x[i] -= x[i // 2]
+        elif i % 3:
+            x[-1 - i] = x[i]
+    last = x[0]
+    return last, x
+
+
+def written_to_itself(x, n):
+    for i in range(len(x)):
+        x[i] = x[i]
+    return x
+
+
+def other_number(x, n):
+    for i in range(1, len(x)):
+        x[i] = 7 if i == 5 else x[i - 1] / 2
+    return x
+
+
+def fails_half_way(x, n):
+    for i in range(len(x)):
+        x[i] = x[i] * 2
+        if i == len(x) - 2:
+            x[i + 2]
+    return x
+
+
 def read_again(x, n):
     total = 0
     for _ in range(3):
@@ -121,7 +163,7 @@ def read_again(x, n):
 
 
 FLAT = [squares, neighbours, from_both_ends, pairs, zipped, filled, searched, to_array, itself, too_far, written, appended, changed_before,
-        changed_behind, read_again]  # fmt: skip
+        changed_behind, read_again, sorted_in_place, written_in_a_branch, written_to_itself, other_number, fails_half_way]  # fmt: skip
 
 rng = random.Random(1)
 LISTS = {
@@ -141,7 +183,7 @@ LISTS = {
 def test_lists(function):
     """Of all classes in turn, so that one variant meets what it was not made for."""
     compiled = fusewire.compile(function, economy=False, background=False)
-    for n in (100, 1, 70, 5, 300):
+    for n in (100, 1, 70, 5, 300, 2000):
         for make in LISTS.values():
             x = make(n)
             for _ in range(2):
@@ -215,6 +257,26 @@ def also_written(a, b):
     return len(a), len(b), total
 
 
+def eliminated(a, b):
+    n = min(len(a), len(a[0]))
+    for k in range(n - 1):
+        if a[k][k] == 0:
+            continue
+        for i in range(k + 1, n):
+            f = a[i][k] / a[k][k]
+            for j in range(k, n):
+                a[i][j] = a[i][j] - f * a[k][j]
+    return a
+
+
+def both_written(a, b):
+    for i in range(len(a)):
+        for j in range(len(a[i])):
+            a[i][j] += 1
+            b[i % len(b)][j % len(b[0])] -= a[i][j]
+    return a
+
+
 def row_written_elsewhere(a, b):
     total = 0
     for i in range(len(a)):
@@ -225,13 +287,13 @@ def row_written_elsewhere(a, b):
     return total
 
 
-NESTED = [product, by_rows, transposed, row_leaves, row_is_written, rows_copied, also_written, row_written_elsewhere]
+NESTED = [product, by_rows, transposed, row_leaves, row_is_written, rows_copied, also_written, row_written_elsewhere, eliminated, both_written]
 
 
 @pytest.mark.parametrize("function", NESTED, ids=lambda f: f.__name__)
 def test_lists_of_lists(function):
     compiled = fusewire.compile(function, economy=False, background=False)
-    for n in (80, 1, 3, 70):
+    for n in (66, 1, 3):
         for make in LISTS.values():
             a, b = [make(n) for _ in range(n)], [make(n) for _ in range(n)]
             shared = a[:2] + a[:1]
@@ -242,8 +304,6 @@ def test_lists_of_lists(function):
 
 def run_both(function, compiled, arguments):
     """What came out, with the identity of all lists in it."""
-    import copy
-
     results = []
     for f in (function, compiled):
         given = copy.deepcopy(arguments)
@@ -265,12 +325,13 @@ def run_both(function, compiled, arguments):
     return results
 
 
-@pytest.mark.parametrize("function", [product, by_rows, transposed, rows_copied], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [product, by_rows, transposed, rows_copied, eliminated, both_written], ids=lambda f: f.__name__)
 def test_lists_of_lists_are_compiled(function):
     compiled = fusewire.compile(function, economy=False, background=False)
     for n in (80, 90, 70):
         a, b = ([[rng.random() for _ in range(n)] for _ in range(n)] for _ in range(2))
-        assert compiled(a, b) == function(a, b)
+        own, other = copy.deepcopy((a, b)), copy.deepcopy((a, b))
+        assert compiled(*own) == function(*other) and own == other
     described = fusewire._fusewire.describe(compiled)
     assert described["breaks"] == [] and len(described["variants"]) == 1 and described["variants"][0]["hits"] >= 2
 

@@ -5,6 +5,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/support.h"
 
 namespace fw::capture::numpy {

@@ -1,3 +1,4 @@
+#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/in_place.h"
 
 #include "cpython/numpy_api.h"

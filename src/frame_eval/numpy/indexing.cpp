@@ -5,6 +5,7 @@
 #include "cpython/numpy_names.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/data_slices.h"
 #include "frame_eval/numpy/masks.h"
 #include "graph/alias.h"
