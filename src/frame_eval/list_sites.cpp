@@ -111,7 +111,7 @@ void LongList::findIndexed(Trace& trace, const Value* list, const Value* index) 
 }
 
 void LongList::standInArrays(Trace& trace, const Value* list, bool written) {
-  if (list->source.valid() && standOutside(trace, list)) return;
+  if (written) standOutside(trace, list);
   if (list->opened && !written && list->kind == ValueKind::kList) return;
   if (!list->site.first || list->kind != ValueKind::kList || trace.loops->lists.contains(list->site)) return;
   const Value* form = formOf(trace, list->items);

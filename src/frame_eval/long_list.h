@@ -83,8 +83,8 @@ struct LongList {
   static Value* filled(Trace& trace, Value* item, graph::SymId count, Site site);
   /// The same of a list that exists outside of the trace; null for others than lists of numbers.
   static Value* ofOutside(Trace& trace, const Value* list);
-  /// Has the trace made again with a list that exists outside as one of these, if it can be one and is not. False.
-  static bool standOutside(Trace& trace, const Value* list);
+  /// Has the trace made again with a list that exists outside as one of these, if it can be one and is not.
+  static void standOutside(Trace& trace, const Value* list);
   /// The same if the index is another in each turn.
   static void findOutside(Trace& trace, const Value* list, const Value* index);
   static bool standsOutside(const Trace& trace, const Value* list) {

@@ -92,12 +92,11 @@ Value* LongList::ofOutside(Trace& trace, const Value* list) {
   return full(trace, form, trace.pyInt(shape[0]), {array}, {});
 }
 
-bool LongList::standOutside(Trace& trace, const Value* list) {
+void LongList::standOutside(Trace& trace, const Value* list) {
   const bool may = trace.loops && !trace.keepsWrites && list->source.valid() && list->object;
-  if (!may || !numbersOf(list->object.get())) return false;
+  if (!may || !numbersOf(list->object.get())) return;
   // From the beginning: a list in it is no Value of its own then.
   if (trace.loops->outside.insert(list->object.get()).second) throw LoopsDecided{};
-  return false;
 }
 
 void LongList::findOutside(Trace& trace, const Value* list, const Value* index) {
