@@ -18,6 +18,7 @@ VECTORS = {
 MATRICES = {
     "c": lambda m, n: m[:n, :n].copy(), "f": lambda m, n: m[:n, :n].copy("F"), "rows with gaps": lambda m, n: m[:n, :n], "gaps": lambda m, n: m[::2, ::2], "every second column": lambda m, n: m[:n, ::2], "rows reversed": lambda m, n: m[:n, :n][::-1],
     "columns reversed": lambda m, n: m[:n, :n][:, ::-1], "reversed": lambda m, n: m[::-2, ::-2], "transposed, with gaps": lambda m, n: m[:n, ::2].T,
+    "every second row": lambda m, n: np.repeat(m[:n, :n], 2, axis=0)[::2], "f, a part": lambda m, n: np.asfortranarray(m)[:n, 1 : n + 1], "f, every second column": lambda m, n: np.asfortranarray(m)[:n, ::2],
 }
 
 
@@ -63,6 +64,12 @@ def products(a, x, turns):
     return a @ x, np.dot(a, a), a.T @ x, np.linalg.norm(a), np.dot(a[:, 1], x), np.dot(a[1], x), np.linalg.solve(a, x)
 
 
+def dots(a, x, turns):
+    a *= 0.5
+    x += 0.25 * turns
+    return a.T.dot(x), a.dot(x), np.dot(x, a), np.inner(a, x), a[:2].dot(x), a[:, :2].T.dot(x), np.dot(a.T, a), np.inner(a, a), np.dot(a.T[1], x)
+
+
 @pytest.mark.parametrize("vectors", VECTORS)
 @pytest.mark.parametrize("function", [restored, scaled, straight])
 @pytest.mark.parametrize("turns", [3, 80])
@@ -74,7 +81,7 @@ def test_vectors(function, turns, vectors):
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
-@pytest.mark.parametrize("function", [iterated, products])
+@pytest.mark.parametrize("function", [iterated, products, dots])
 @pytest.mark.parametrize("turns", [3, 80])
 def test_matrices(function, turns, matrix):
     compiled = fusewire.compile(function, economy=False, background=False)

@@ -7,7 +7,7 @@
 namespace fw::graph {
 namespace {
 
-bool hasGaps(const Layout& layout) { return layout.contiguity == Contiguity::kStrided; }
+bool hasGaps(const Layout& layout) { return layout.contiguity != Contiguity::kPacked; }
 
 /// The axes that have a negative stride, the other way round.
 ValueId turned(Graph& graph, ValueId value, const Layout& layout) {
@@ -39,8 +39,9 @@ ValueId copyWithGaps(Graph& graph, ValueId value, int64_t serial) {
   const bool gaps = hasGaps(layout);
   ValueId now = turned(graph, value, layout);
   Layout memory = packedLike(layout);
-  if (gaps) {  // every element twice, of which the first is taken
-    memory.order.push_back(static_cast<int8_t>(layout.rank()));
+  if (gaps) {  // every element twice, or every line of them, of which the first is taken
+    const bool lines = layout.contiguity == Contiguity::kInner;
+    memory.order.insert(memory.order.end() - (lines ? 1 : 0), static_cast<int8_t>(layout.rank()));
     shape.push_back(syms.constant(2));
     now = graph.broadcastTo(graph.expand(now, {layout.rank()}), shape);
   }
