@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "cpython/objects.h"
 #include "frame_eval/data_ints.h"
@@ -68,7 +69,7 @@ std::vector<ListInput> listInputs(guards::GuardSet& guards) {
   return inputs;
 }
 
-bool ListItems::fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs) {
+bool ListItems::fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs) try {
   const auto isWritten = [](const ListInput& input) { return input.written; };
   if (std::any_of(inputs.begin(), inputs.end(), isWritten) && !areApart(frame, inputs)) return false;
   memory_.resize(inputs.size());
@@ -77,6 +78,8 @@ bool ListItems::fill(const guards::CallFrame& frame, const std::vector<ListInput
     frame.buffers[inputs[n].input] = memory_[n].data();
   }
   return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 }  // namespace fw::bindings

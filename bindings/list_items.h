@@ -1,7 +1,6 @@
 // Arrays of the numbers in lists of the caller's, made for one call.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "guards/guard_set.h"
@@ -13,7 +12,7 @@ struct ListInput {
   size_t input;  ///< of the graph
   int object;    ///< index into CallFrame::objects
   bool ints;     ///< within 62 bits, i64; else floats, f64
-  bool written;
+  bool written;  ///< the call sets items
 };
 
 /// The lists among a set's inputs, which become objects of the frame.
@@ -22,11 +21,9 @@ std::vector<ListInput> listInputs(guards::GuardSet& guards);
 class ListItems {
  public:
   /// Copies the lists' numbers, C order, and points the frame's buffers to them. False where an item is of another
-  /// class than the first, or too great, or a list in a list of another length, or where
-  /// some are written and a list is there twice.
+  /// class than the first, or too great, or a list in a list of another length; where some are written and a list is
+  /// there twice; and where there is no memory.
   bool fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs);
-  /// Bytes of the n-th one.
-  size_t bytes(size_t n) const { return memory_[n].size() * sizeof(int64_t); }
 
  private:
   std::vector<std::vector<int64_t>> memory_;

@@ -341,7 +341,6 @@ PyObject* ResultBuilder::buildItems(Call& call, const ExitNode& node, Progress& 
   return list.release();
 }
 
-/// `at`: its place in the axes of the outputs.
 PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) const {
   const ExitNode& node = exit_.nodes[index];
   if (node.kind == ExitNode::Kind::kTuple) {

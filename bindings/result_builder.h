@@ -96,8 +96,9 @@ class ResultBuilder {
   size_t slotOf(int output) const;
   PyObject* buildNode(Call& call, int node, Progress& progress) const;
   PyObject* buildItems(Call& call, const capture::ExitNode& node, Progress& progress) const;
-  /// The `number`th item of a list, from what node `index` says of each.
   using ItemPlace = absl::InlinedVector<Py_ssize_t, 2>;
+  /// An item of a list, or of a list in it, from what node `index` says of each. `at`: its place in the axes of the
+  /// outputs.
   PyObject* buildItem(Call& call, int index, const ItemPlace& at) const;
   PyObject* buildArray(Call& call, const capture::ExitNode& node) const;
   PyObject* buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const;

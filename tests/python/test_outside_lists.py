@@ -68,6 +68,18 @@ def to_array(x, n):
     return total, np.array(x)
 
 
+def made_an_array(x, n):
+    a = np.array(x)
+    return np.sqrt(np.abs(a)).sum(), a.dtype, np.asarray(x) * 2, np.mean(x)
+
+
+def given_to_the_library(x, n):
+    y = []
+    for v in x:
+        y.append(v * 0.5)
+    return np.percentile(x, 50), np.dot(x, y), np.argsort(x), np.median(y), np.cumsum(x), np.sort(y), np.outer(x, x[:2])[0, 0]
+
+
 def itself(x, n):
     total = 0
     for i in range(len(x)):
@@ -162,7 +174,7 @@ def read_again(x, n):
     return total
 
 
-FLAT = [squares, neighbours, from_both_ends, pairs, zipped, filled, searched, to_array, itself, too_far, written, appended, changed_before,
+FLAT = [made_an_array, given_to_the_library, squares, neighbours, from_both_ends, pairs, zipped, filled, searched, to_array, itself, too_far, written, appended, changed_before,
         changed_behind, read_again, sorted_in_place, written_in_a_branch, written_to_itself, other_number, fails_half_way]  # fmt: skip
 
 rng = random.Random(1)
@@ -213,6 +225,10 @@ def product(a, b):
             for k in range(len(b)):
                 c[i][j] += a[i][k] * b[k][j]
     return c
+
+
+def made_arrays(a, b):
+    return np.array(a) @ np.asarray(b).T if len(a[0]) == len(b[0]) else 0, np.sum(a, axis=0)
 
 
 def by_rows(a, b):
@@ -287,7 +303,7 @@ def row_written_elsewhere(a, b):
     return total
 
 
-NESTED = [product, by_rows, transposed, row_leaves, row_is_written, rows_copied, also_written, row_written_elsewhere, eliminated, both_written]
+NESTED = [made_arrays, product, by_rows, transposed, row_leaves, row_is_written, rows_copied, also_written, row_written_elsewhere, eliminated, both_written]
 
 
 @pytest.mark.parametrize("function", NESTED, ids=lambda f: f.__name__)

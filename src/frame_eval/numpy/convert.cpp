@@ -68,7 +68,10 @@ ValueId stackSequence(Trace& trace, const std::vector<Value*>& items) {
 ValueId asArray(Trace& trace, Value* value) {
   if (isLongList(value)) return LongList{trace, value}.array();
   if (auto items = sequenceItems(trace, value)) {
-    if (countLeaves(trace, value, kMaxLiteral) > kMaxLiteral) unsupported("an array made of a long sequence");
+    if (countLeaves(trace, value, kMaxLiteral) > kMaxLiteral) {
+      LongList::standOutside(trace, value);
+      unsupported("an array made of a long sequence");
+    }
     return stackSequence(trace, *items);
   }
   return trace.operand(value).value;
