@@ -113,7 +113,7 @@ def row_by_row(n):
             total += x
     for i, row in enumerate(grid):
         row[i] = -1
-    return total, [sum(row) for row in grid], max(grid[i][j] for i in range(n) for j in range(n)), len(grid), len(grid[0])
+    return total, [sum(r) for r in grid], max(grid[i][j] for i in range(n) for j in range(n)), len(grid), len(grid[0])
 
 
 def cube(n):
