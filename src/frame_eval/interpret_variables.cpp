@@ -202,8 +202,12 @@ void Interpreter::onLoadFastAndClear(const Instr& instr) {
 void Interpreter::onStoreFast(const Instr& instr) {
   FW_CHECK(!frame_->stack.empty());
   // What LOAD_FAST_AND_CLEAR has put aside goes back without being looked at.
-  Value* v = frame_->stack.back()->kind == ValueKind::kUnread ? frame_->stack.back() : popRaw();
-  if (v->kind == ValueKind::kUnread) frame_->stack.pop_back();
+  Value* v = frame_->stack.back();
+  if (v->kind == ValueKind::kUnread || v->kind == ValueKind::kUnjoined) {
+    frame_->stack.pop_back();
+  } else {
+    v = popRaw();
+  }
   Value*& slot = frame_->slots.at(static_cast<size_t>(instr.arg));
   if (slot != v) drop(slot);
   slot = v->kind == ValueKind::kNull ? nullptr : v;
