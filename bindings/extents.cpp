@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bindings/list_items.h"
 #include "cpython/numpy_api.h"
 
 namespace fw::bindings {
@@ -50,35 +51,21 @@ ByteRange joined(std::vector<ByteRange> parts, ByteRange first) {
   return run;
 }
 
-int indexOf(std::vector<guards::SourceId>& objects, guards::SourceId source) {
-  auto at = std::find(objects.begin(), objects.end(), source);
-  if (at == objects.end()) at = objects.insert(at, source);
-  return static_cast<int>(at - objects.begin());
-}
-
-/// Of a list, or of a list of lists of one length.
-int64_t numbersIn(PyObject* list) {
-  const int64_t count = PyList_GET_SIZE(list);
-  PyObject* first = count > 0 ? PyList_GET_ITEM(list, 0) : nullptr;
-  return first && PyList_CheckExact(first) ? count * PyList_GET_SIZE(first) : count;
-}
-
 }  // namespace
 
 BufferExtents::BufferExtents(const graph::Plan& plan, guards::GuardSet& guards) {
   for (const guards::SymbolBinding& binding : guards.symbols)
-    if (binding.from == guards::SymbolBinding::From::kAddress)
-      members_.push_back(indexOf(guards.objects, binding.source));
+    if (binding.from == guards::SymbolBinding::From::kAddress) members_.push_back(guards.objectIndex(binding.source));
   for (const graph::Buffer& buffer : plan.buffers) {
     Memory memory{.bytes = graph::itemSize(buffer.dtype)};
     memory.asked = buffer.kind == graph::BufferKind::kInput || buffer.kind == graph::BufferKind::kOutput;
     if (buffer.kind == graph::BufferKind::kInput) {
       const guards::InputBinding& input = guards.inputs.at(static_cast<size_t>(buffer.index));
       if (input.from == guards::InputBinding::From::kArrayData) {
-        memory.object = indexOf(guards.objects, input.source);
+        memory.object = guards.objectIndex(input.source);
         memory.block = !isWhole(buffer, guards, input.source);
       }
-      if (guards::isList(input.from)) memory.list = indexOf(guards.objects, input.source);
+      if (guards::isList(input.from)) memory.list = guards.objectIndex(input.source);
     }
     buffers_.push_back(memory);
   }

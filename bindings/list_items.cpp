@@ -26,18 +26,15 @@ bool copyNumbers(PyObject* list, bool ints, int64_t* to) {
   return true;
 }
 
-bool copyAll(PyObject* list, bool ints, std::vector<int64_t>& memory) {
-  const Py_ssize_t count = PyList_GET_SIZE(list);
-  if (count == 0 || !PyList_CheckExact(PyList_GET_ITEM(list, 0))) {
-    memory.resize(static_cast<size_t>(count));
-    return copyNumbers(list, ints, memory.data());
-  }
+bool isNested(PyObject* list) { return PyList_GET_SIZE(list) > 0 && PyList_CheckExact(PyList_GET_ITEM(list, 0)); }
+
+/// The same of lists in it, which are as long as the first.
+bool copyAll(PyObject* list, bool ints, int64_t* to) {
+  if (!isNested(list)) return copyNumbers(list, ints, to);
   const Py_ssize_t size = PyList_GET_SIZE(PyList_GET_ITEM(list, 0));
-  memory.resize(static_cast<size_t>(count) * static_cast<size_t>(size));
-  for (Py_ssize_t i = 0; i < count; ++i) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     PyObject* row = PyList_GET_ITEM(list, i);
-    if (!PyList_CheckExact(row) || PyList_GET_SIZE(row) != size || !copyNumbers(row, ints, memory.data() + i * size))
-      return false;
+    if (!PyList_CheckExact(row) || PyList_GET_SIZE(row) != size || !copyNumbers(row, ints, to + i * size)) return false;
   }
   return true;
 }
@@ -48,8 +45,7 @@ bool areApart(const guards::CallFrame& frame, const std::vector<ListInput>& inpu
   for (const ListInput& input : inputs) {
     PyObject* list = frame.objects[input.object];
     lists.push_back(list);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list) && PyList_CheckExact(PyList_GET_ITEM(list, i)); ++i)
-      lists.push_back(PyList_GET_ITEM(list, i));
+    for (Py_ssize_t i = 0; isNested(list) && i < PyList_GET_SIZE(list); ++i) lists.push_back(PyList_GET_ITEM(list, i));
   }
   std::sort(lists.begin(), lists.end());
   return std::adjacent_find(lists.begin(), lists.end()) == lists.end();
@@ -57,14 +53,17 @@ bool areApart(const guards::CallFrame& frame, const std::vector<ListInput>& inpu
 
 }  // namespace
 
+int64_t numbersIn(PyObject* list) {
+  const int64_t count = PyList_GET_SIZE(list);
+  return isNested(list) ? count * PyList_GET_SIZE(PyList_GET_ITEM(list, 0)) : count;
+}
+
 std::vector<ListInput> listInputs(guards::GuardSet& guards) {
   std::vector<ListInput> inputs;
   for (size_t i = 0; i < guards.inputs.size(); ++i) {
     if (!guards::isList(guards.inputs[i].from)) continue;
-    const auto at = std::find(guards.objects.begin(), guards.objects.end(), guards.inputs[i].source);
-    inputs.push_back({i, static_cast<int>(at - guards.objects.begin()),
+    inputs.push_back({i, guards.objectIndex(guards.inputs[i].source),
                       guards.inputs[i].from == guards::InputBinding::From::kListOfInts, guards.inputs[i].written});
-    if (at == guards.objects.end()) guards.objects.push_back(guards.inputs[i].source);
   }
   return inputs;
 }
@@ -74,8 +73,10 @@ bool ListItems::fill(const guards::CallFrame& frame, const std::vector<ListInput
   if (std::any_of(inputs.begin(), inputs.end(), isWritten) && !areApart(frame, inputs)) return false;
   memory_.resize(inputs.size());
   for (size_t n = 0; n < inputs.size(); ++n) {
-    if (!copyAll(frame.objects[inputs[n].object], inputs[n].ints, memory_[n])) return false;
-    frame.buffers[inputs[n].input] = memory_[n].data();
+    PyObject* list = frame.objects[inputs[n].object];
+    memory_[n] = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(numbersIn(list)));
+    if (!copyAll(list, inputs[n].ints, memory_[n].get())) return false;
+    frame.buffers[inputs[n].input] = memory_[n].get();
   }
   return true;
 } catch (const std::bad_alloc&) {

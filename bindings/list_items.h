@@ -1,6 +1,7 @@
 // Arrays of the numbers in lists of the caller's, made for one call.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "guards/guard_set.h"
@@ -18,6 +19,9 @@ struct ListInput {
 /// The lists among a set's inputs, which become objects of the frame.
 std::vector<ListInput> listInputs(guards::GuardSet& guards);
 
+/// How many numbers are in a list, or in the lists of one length in it.
+int64_t numbersIn(PyObject* list);
+
 class ListItems {
  public:
   /// Copies the lists' numbers, C order, and points the frame's buffers to them. False where an item is of another
@@ -26,7 +30,7 @@ class ListItems {
   bool fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs);
 
  private:
-  std::vector<std::vector<int64_t>> memory_;
+  std::vector<std::unique_ptr<int64_t[]>> memory_;
 };
 
 }  // namespace fw::bindings

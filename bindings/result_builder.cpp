@@ -330,13 +330,17 @@ PyObject* buildMixed(int typeNumber, void* data, int64_t which) {
 
 PyObject* ResultBuilder::buildItems(Call& call, const ExitNode& node, Progress& progress) const {
   const Ref length = Ref::steal(buildNode(call, node.children[0], progress));
-  if (!length) return nullptr;
-  const Py_ssize_t count = PyLong_AsSsize_t(length.get());
+  return length ? buildList(call, node.children[1], PyLong_AsSsize_t(length.get()), {}) : nullptr;
+}
+
+PyObject* ResultBuilder::buildList(Call& call, int item, Py_ssize_t count, ItemPlace at) const {
   Ref list = Ref::steal(count < 0 ? nullptr : PyList_New(count));
+  at.push_back(0);
   for (Py_ssize_t i = 0; list && i < count; ++i) {
-    PyObject* item = buildItem(call, node.children[1], {i});
-    if (!item) return nullptr;
-    PyList_SET_ITEM(list.get(), i, item);
+    at.back() = i;
+    PyObject* built = buildItem(call, item, at);
+    if (!built) return nullptr;
+    PyList_SET_ITEM(list.get(), i, built);
   }
   return list.release();
 }
@@ -353,19 +357,8 @@ PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) c
     return tuple.release();
   }
   const View& view = views_[node.index];
-  if (node.kind == ExitNode::Kind::kRowList) {
-    const Py_ssize_t count = call.sizes[view.sizes + at.size()];
-    Ref list = Ref::steal(PyList_New(count));
-    ItemPlace inner(at.begin(), at.end());
-    inner.push_back(0);
-    for (Py_ssize_t i = 0; list && i < count; ++i) {
-      inner.back() = i;
-      PyObject* item = buildItem(call, node.children[0], inner);
-      if (!item) return nullptr;
-      PyList_SET_ITEM(list.get(), i, item);
-    }
-    return list.release();
-  }
+  if (node.kind == ExitNode::Kind::kRowList)
+    return buildList(call, node.children[0], call.sizes[view.sizes + at.size()], at);
   const auto place = [&](const View& of) {
     char* data = static_cast<char*>(dataOf(call, of));
     for (size_t axis = 0; axis < at.size(); ++axis) data += at[axis] * call.sizes[of.strides + axis];

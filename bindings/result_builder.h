@@ -100,6 +100,8 @@ class ResultBuilder {
   /// An item of a list, or of a list in it, from what node `index` says of each. `at`: its place in the axes of the
   /// outputs.
   PyObject* buildItem(Call& call, int index, const ItemPlace& at) const;
+  /// A list of those along the next axis.
+  PyObject* buildList(Call& call, int item, Py_ssize_t count, ItemPlace at) const;
   PyObject* buildArray(Call& call, const capture::ExitNode& node) const;
   PyObject* buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const;
   void* dataOf(const Call& call, const View& view) const;

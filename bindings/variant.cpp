@@ -161,13 +161,10 @@ void Variant::findShortcuts() {
 }
 
 void Variant::bindObjects() {
-  auto& objects = guards_->objects;
   for (capture::LibraryCall& site : library_.sites) {
     for (capture::LibraryArgument& argument : site.positional) {
       if (argument.kind != capture::LibraryArgument::Kind::kObject) continue;
-      const auto at = std::find(objects.begin(), objects.end(), argument.source);
-      argument.index = static_cast<int>(at - objects.begin());
-      if (at == objects.end()) objects.push_back(argument.source);
+      argument.index = guards_->objectIndex(argument.source);
     }
   }
 }

@@ -135,10 +135,7 @@ std::optional<std::string> BranchState::irreversible() const {
 bool BranchState::writesNewArrays() const {
   const auto& arrays = state_.trace_.writtenArrays;
   const auto isNew = [&](const auto& array) { return !knows(array.first) && array.first->node != array.second; };
-  if (std::any_of(arrays.begin(), arrays.end(), isNew)) return true;
-  const std::vector<ArrayWrite>& writes = state_.trace_.arrayWrites;
-  return std::any_of(writes.begin() + static_cast<ptrdiff_t>(writes_), writes.end(),
-                     [&](const ArrayWrite& write) { return !knows(write.owner); });
+  return std::any_of(arrays.begin(), arrays.end(), isNew);
 }
 
 std::vector<std::pair<Value*, Contents>> BranchState::changed() {

@@ -380,14 +380,12 @@ class ExitBuilder {
     ExitNode node{.kind = ExitNode::Kind::kItems};
     node.children.push_back(addNode(describe(LongList{trace_, value}.length())));
     const absl::Span<Value* const> arrays = LongList{trace_, value}.arrays();
-    for (Value* array : arrays) {
-      if (value->joined && LongList{trace_, value}.isOutside()) cannotLeave(value, "a list in a list of the caller's");
-      checkIdentity(array);
-      Value* root = array->base ? array->base : array;
-      const bool rows = value->joined || isLongList(value->base);  // either the list of them leaves, or one of them
-      if (rows && listOf_.try_emplace(root, value).first->second != value)
-        cannotLeave(value, "a list of lists and one of those");
-    }
+    if (value->joined && LongList{trace_, value}.isOutside()) cannotLeave(value, "a list in a list of the caller's");
+    for (Value* array : arrays) checkIdentity(array);
+    // Either a list of lists leaves, or one of those.
+    Value* owner = value->joined || isLongList(value->base) ? LongList::ownerOf(arrays[0]) : nullptr;
+    if (owner && listOf_.try_emplace(owner, value).first->second != value)
+      cannotLeave(value, "a list of lists and one of those");
     size_t part = 0;
     node.children.push_back(itemOf(value->base, arrays, part));
     return node;
@@ -408,7 +406,6 @@ class ExitBuilder {
                       .index = plan_.nodes[static_cast<size_t>(item)].index,
                       .children = {item}});
     }
-
     const int index = numberOutput(arrays[part++]);
     if (form->which)
       return addNode({.kind = ExitNode::Kind::kMixed, .index = index, .which = numberOutput(arrays[part++])});

@@ -110,14 +110,13 @@ Value* LongList::rowForm() const {
   return full(trace, list->base, list->items[0], leaves, list->site);
 }
 
-bool LongList::makeAlike(Trace& trace, const Value* list, const Value* other) {
-  if (!isLongList(list) || !isLongList(other)) return false;
+void LongList::makeAlike(Trace& trace, const Value* list, const Value* other) {
+  if (!isLongList(list) || !isLongList(other)) return;
   if (isLongList(list->base)) return makeAlike(trace, list->base, other->base);
   const auto wider = widened(trace, list->base, other->base);
-  if (!wider) return false;
+  if (!wider) return;
   const bool first = widen(trace, list, *wider), second = widen(trace, other, *wider);
   if (first || second) throw LoopsDecided{};
-  return false;
 }
 
 bool LongList::fits(Value* form, Value* item) const {

@@ -102,12 +102,17 @@ Value* LongList::ofRange(Trace& trace, Value* range, Site site) {
   return of(trace, mixedForm(trace, *known.mixes, least), {g.cast(numbers, *known.mixes), classes}, count, site);
 }
 
-void LongList::findIndexed(Trace& trace, const Value* list, const Value* index) {
+/// It says another item in each turn.
+bool LongList::isOfTheTurn(Trace& trace, const Value* index) {
   const bool known = index->isConstant() || (index->kind == ValueKind::kPyInt && !trace.turns.contains(index->sym));
+  return !known && isPlace(trace, index);
+}
+
+void LongList::findIndexed(Trace& trace, const Value* list, const Value* index) {
   // Of a few numbers that are written out, one is chosen (chosen_item.h).
   const bool chosen = list->opened && std::all_of(list->items.begin(), list->items.end(),
                                                   [](const Value* item) { return item->kind != ValueKind::kList; });
-  if (!known && !chosen && isPlace(trace, index)) standInArrays(trace, list);
+  if (!chosen && isOfTheTurn(trace, index)) standInArrays(trace, list);
 }
 
 void LongList::standInArrays(Trace& trace, const Value* list, bool written) {
@@ -115,21 +120,16 @@ void LongList::standInArrays(Trace& trace, const Value* list, bool written) {
   if (list->opened && !written && list->kind == ValueKind::kList) return;
   if (!list->site.first || list->kind != ValueKind::kList || trace.loops->lists.contains(list->site)) return;
   const Value* form = formOf(trace, list->items);
-  if (!form || !(isNumber(form) || isLongList(form))) return;
+  if (!mayStand(form)) return;
   trace.loops->lists.try_emplace(list->site);
   throw LoopsDecided{};
 }
 
-/// [a, b, c] that has been found to stand in arrays; null for others.
 Value* LongList::ofItems(Trace& trace, const Value* list) {
   if (!isIndexed(trace, list)) return nullptr;
   Value* form = formOf(trace, list->items);
-  if (!form || !(isNumber(form) || isLongList(form))) return nullptr;
-  const SymId count = trace.syms().constant(static_cast<int64_t>(list->items.size()));
-  Value* made = make(trace, formFor(trace, list, form), count, list->items);
-  if (!made) return nullptr;
-  made->position = kClosed;
-  made->site = list->site;
+  Value* made = mayStand(form) ? closed(trace, formFor(trace, list, form), list->items) : nullptr;
+  if (made) made->site = list->site;
   return made;
 }
 
@@ -140,9 +140,8 @@ Value* LongList::joined(Trace& trace, Value* left, Value* right, Site site) {
     if (list->items.size() > 1) standInArrays(trace, list);
     Value* form = formOf(trace, list->items);
     if (!form || !isNumber(form)) return nullptr;
-    list = make(trace, form, trace.syms().constant(static_cast<int64_t>(list->items.size())), list->items);
+    list = closed(trace, form, list->items);
     if (!list) return nullptr;
-    list->position = kClosed;
   }
   const LongList first{trace, both[0]}, second{trace, both[1]};
   if (!first.isKnown() || !second.isKnown()) return nullptr;

@@ -62,7 +62,8 @@ bool LongList::isLike(Value* other) const {
   if (!isFull() || !LongList{trace, other}.isFull()) return false;
   if (!numpy::sameSize(trace, trace.asSym(list->items[0]), trace.asSym(other->items[0]))) return false;
   if (areAlike(trace, list->base, other->base)) return true;
-  return makeAlike(trace, list, other);
+  makeAlike(trace, list, other);
+  return false;
 }
 
 Value* LongList::with(const std::vector<Value*>& arrays) const {
@@ -138,18 +139,25 @@ void LongList::hold(Value* item, Value* place, size_t& part) const {
   numpy::setItem(trace, arrays()[part++], place, item);
 }
 
-ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) const {
-  graph::Graph& g = trace.graph();
-  if (list->position == kCounted) {  // some value of this type
-    const graph::ValueType& type = g.type(form->node);
-    return trace.branches.graph.given({{type.dtype, type.shape, type.layout, {}}})[0];
-  }
-  const ValueId all = arrays()[part]->node;
-  graph::SymShape shape = numpy::shapeOf(trace, all);
+/// So many of the array's, along its first axis.
+ValueId LongList::firstOf(ValueId array, SymId size) const {
+  graph::SymShape shape = numpy::shapeOf(trace, array);
   const graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
   shape[0] = size;
-  const ValueId node = numpy::getItem(trace, trace.array(g.slice(all, starts, steps, shape)), index)->node;
-  return form->kind == ValueKind::kArray ? numpy::copyAs(trace, node, g.type(form->node).layout) : node;
+  return trace.graph().slice(array, starts, steps, shape);
+}
+
+/// Some value of this type, where nothing is stored.
+ValueId LongList::someOf(const Value* leaf) const {
+  const graph::ValueType& type = trace.graph().type(leaf->node);
+  return trace.branches.graph.given({{type.dtype, type.shape, type.layout, {}}})[0];
+}
+
+ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) const {
+  if (list->position == kCounted) return someOf(form);
+  const ValueId node = numpy::getItem(trace, trace.array(firstOf(arrays()[part]->node, size)), index)->node;
+  const bool array = form->kind == ValueKind::kArray;
+  return array ? numpy::copyAs(trace, node, trace.graph().type(form->node).layout) : node;
 }
 
 Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const {
@@ -173,21 +181,15 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
 
 /// A list that is an item: its arrays are views of ours, so that it is that very list wherever it is read or written.
 Value* LongList::row(Value* form, Value* index, SymId size, size_t& part) const {
-  graph::SymContext& syms = trace.syms();
   std::vector<Value*> parts;
   for (const Value* leaf : leavesOf(form)) {
-    if (list->position == kCounted) {  // some values of this type
-      const graph::ValueType& type = trace.graph().type(leaf->node);
-      parts.push_back(trace.array(trace.branches.graph.given({{type.dtype, type.shape, type.layout, {}}})[0]));
+    if (list->position == kCounted) {
+      parts.push_back(trace.array(someOf(leaf)));
       continue;
     }
     Value* all = arrays()[part++];
-    graph::SymShape shape = numpy::shapeOf(trace, all->node);
-    if (shape[0] != size) {
-      const graph::SymList starts(shape.size(), syms.constant(0)), steps(shape.size(), syms.constant(1));
-      shape[0] = size;
-      all = numpy::makeView(trace, all, trace.graph().slice(all->node, starts, steps, shape));
-    }
+    const bool whole = numpy::shapeOf(trace, all->node)[0] == size;
+    if (!whole) all = numpy::makeView(trace, all, firstOf(all->node, size));
     parts.push_back(numpy::getItem(trace, all, index));
   }
   Value* own = full(trace, form->base, form->items[0], parts, form->site);
@@ -282,13 +284,7 @@ Value* LongList::iterator() const {
   return makeIterator(trace, &PyListIter_Type, LongListStep{trace, list, size(), list->changes});
 }
 
-ValueId LongList::part(size_t number) const {
-  const ValueId all = arrays()[number]->node;
-  graph::SymShape shape = numpy::shapeOf(trace, all);
-  const graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
-  shape[0] = size();
-  return trace.graph().slice(all, starts, steps, shape);
-}
+ValueId LongList::part(size_t number) const { return firstOf(arrays()[number]->node, size()); }
 
 ValueId LongList::array() const {
   graph::Graph& g = trace.graph();
@@ -406,6 +402,13 @@ Value* LongList::make(Trace& trace, Value* form, SymId room, const std::vector<V
   made.count(form);
   made.makeRoom(room);
   return made.list;
+}
+
+/// One that is full of the items, if they are of the form.
+Value* LongList::closed(Trace& trace, Value* form, const std::vector<Value*>& items) {
+  Value* list = make(trace, form, trace.syms().constant(static_cast<int64_t>(items.size())), items);
+  if (list) list->position = kClosed;
+  return list;
 }
 
 void LongList::count(Value* form) const {

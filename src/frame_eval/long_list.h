@@ -45,11 +45,9 @@ struct LongList {
   bool holdsArrays() const;
   bool isCounted() const { return list->position >= kCounted; }
   /// The caller has it, or the list that it is an item of.
-  bool isOutside() const {
-    if (list->source.valid()) return true;
-    const Value* array = isCounted() ? nullptr : arrays()[0];
-    return array && (array->base ? array->base : array)->outside;
-  }
+  bool isOutside() const;
+  /// The array whose view one is that items stand in: of the list that this one is an item of, if it is one.
+  static Value* ownerOf(Value* array);
   /// What has been set in lists of the caller's becomes effects.
   static void finishWrites(Trace& trace);
 
@@ -81,7 +79,7 @@ struct LongList {
   static Value* make(Trace& trace, Value* form, graph::SymId room, const std::vector<Value*>& items);
   /// [item] * count, for a number and a count above 0; null if it is not that.
   static Value* filled(Trace& trace, Value* item, graph::SymId count, Site site);
-  /// The same of a list that exists outside of the trace; null for others than lists of numbers.
+  /// One that exists outside of the trace, and has been found to be indexed; null for others.
   static Value* ofOutside(Trace& trace, const Value* list);
   /// Has the trace made again with a list that exists outside as one of these, if it can be one and is not.
   static void standOutside(Trace& trace, const Value* list);
@@ -90,6 +88,7 @@ struct LongList {
   static bool standsOutside(const Trace& trace, const Value* list) {
     return trace.loops && trace.loops->outside.contains(list->object.get());
   }
+  /// [a, b, c] that has been found to stand in arrays; null for others.
   static Value* ofItems(Trace& trace, const Value* list);
   /// list(range), for a range with numbers in it that array data does not decide; null for others.
   static Value* ofRange(Trace& trace, Value* range, Site site);
@@ -120,14 +119,15 @@ struct LongList {
     return form->kind != ValueKind::kTuple && form->kind != ValueKind::kArray && !isLongList(form);
   }
   /// Where two lists cannot be of one form because of their numbers' classes: has the trace made again with both wide
-  /// enough, if their sites can see to that. False else.
-  static bool makeAlike(Trace& trace, const Value* list, const Value* other);
+  /// enough, if their sites can see to that.
+  static void makeAlike(Trace& trace, const Value* list, const Value* other);
   /// From here on it is counted.
   void count(Value* form) const;
   /// From here on it has room for so many; it was counted.
   void makeRoom(graph::SymId room) const;
 
  private:
+  static Value* closed(Trace& trace, Value* form, const std::vector<Value*>& items);
   static Value* full(Trace& trace, Value* form, Value* length, const std::vector<Value*>& arrays, Site site);
   static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& nodes, graph::SymId count, Site site);
   static std::vector<Value*> leavesOf(Value* form);
@@ -136,6 +136,8 @@ struct LongList {
   Value* rowForm() const;
   bool fits(Value* form, Value* item) const;
   static bool isPlace(Trace& trace, const Value* index);
+  static bool isOfTheTurn(Trace& trace, const Value* index);
+  static bool mayStand(const Value* form) { return form && (isNumber(form) || isLongList(form)); }
   Value* place(Value* index) const;
   bool isKnown() const, isFull() const;
   Value* copy(Site site) const;
@@ -147,6 +149,8 @@ struct LongList {
   void hold(Value* item, Value* place, size_t& part) const;
   Value* row(Value* form, Value* index, graph::SymId size, size_t& part) const;
   Value* load(Value* form, Value* index, graph::SymId size, size_t& part) const;
+  graph::ValueId firstOf(graph::ValueId array, graph::SymId size) const;
+  graph::ValueId someOf(const Value* leaf) const;
   graph::ValueId at(const Value* form, Value* index, graph::SymId size, size_t part) const;
   [[noreturn]] void refuse(const std::string& why) const;
 };

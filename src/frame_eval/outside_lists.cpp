@@ -4,11 +4,9 @@
 // set are set in the caller's list at the end.
 #include <algorithm>
 
+#include "cpython/objects.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
-#include "cpython/objects.h"
-#include "frame_eval/unseen_list.h"
-#include "guards/source.h"
 
 namespace fw::capture {
 
@@ -54,7 +52,7 @@ std::optional<Numbers> numbersOf(PyObject* list) {
 
 Value* LongList::ofOutside(Trace& trace, const Value* list) {
   PyObject* object = list->object.get();
-  const auto numbers = trace.loops && !trace.keepsWrites && !trace.onDevice() ? numbersOf(object) : std::nullopt;
+  const auto numbers = standsOutside(trace, list) ? numbersOf(object) : std::nullopt;
   if (!numbers) return nullptr;
   const auto length = [&](guards::SourceId source, PyObject* of, SymId known) {
     trace.guard({.kind = GuardKind::kType,
@@ -93,16 +91,19 @@ Value* LongList::ofOutside(Trace& trace, const Value* list) {
 }
 
 void LongList::standOutside(Trace& trace, const Value* list) {
-  const bool may = trace.loops && !trace.keepsWrites && list->source.valid() && list->object;
-  if (!may || !numbersOf(list->object.get())) return;
-  // From the beginning: a list in it is no Value of its own then.
-  if (trace.loops->outside.insert(list->object.get()).second) throw LoopsDecided{};
+  const bool may = trace.loops && !trace.keepsWrites && !trace.onDevice() && list->source.valid() && list->object;
+  if (!may || standsOutside(trace, list) || !numbersOf(list->object.get())) return;
+  trace.loops->outside.insert(list->object.get());
+  throw LoopsDecided{};  // from the beginning: a list in it is no Value of its own then
 }
 
 void LongList::findOutside(Trace& trace, const Value* list, const Value* index) {
-  const bool known = index->isConstant() || (index->kind == ValueKind::kPyInt && !trace.turns.contains(index->sym));
-  if (!known && isPlace(trace, index)) standOutside(trace, list);
+  if (isOfTheTurn(trace, index)) standOutside(trace, list);
 }
+
+Value* LongList::ownerOf(Value* array) { return array->base ? array->base : array; }
+
+bool LongList::isOutside() const { return list->source.valid() || (!isCounted() && ownerOf(arrays()[0])->outside); }
 
 /// The items of lists in a list are no Values of their own: nothing says which of them are the same list as another one
 /// that the trace knows. Among those that are copied, the call finds that out.

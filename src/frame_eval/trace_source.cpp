@@ -159,21 +159,6 @@ Value* Trace::fromSource(SourceId source, PyObject* object) {
   return v;
 }
 
-namespace {
-
-bool standInArray(Trace& trace, Value* v) {
-  Value* list = LongList::ofOutside(trace, v);
-  if (!list) return false;
-  v->kind = list->kind;
-  v->base = list->base;
-  v->items = std::move(list->items);
-  v->position = list->position;
-  v->name.clear();
-  return true;
-}
-
-}  // namespace
-
 Value* Trace::open(Value* v) {
   if (v->kind == ValueKind::kUnjoined) branches.refuse(v);
   if (v->kind == ValueKind::kRange) holdRange(v);
@@ -184,11 +169,7 @@ Value* Trace::open(Value* v) {
   std::vector<Value*> appended = std::move(v->items);                   // to a list or deque, unseen
   auto popped = static_cast<ptrdiff_t>(std::exchange(v->position, 0));  // from a list, unseen
   v->items.clear();
-  const bool untouched = appended.empty() && popped == 0 && !v->written;
-  if (untouched && LongList::standsOutside(*this, v) && standInArray(*this, v)) return v;
   convertSource(v->source, v->object.get(), v);
-  if (untouched && v->kind == ValueKind::kObject && PyList_CheckExact(v->object.get()))
-    LongList::standOutside(*this, v);
   if (v->kind == ValueKind::kList) v->items.erase(v->items.end() - popped, v->items.end());
   v->items.insert(v->items.end(), appended.begin(), appended.end());
   if (v->kind == ValueKind::kDeque && v->items.size() > v->position) {
@@ -288,9 +269,12 @@ void Trace::convertSource(SourceId source, PyObject* object, Value* into) {
     become(numberFromSource(source, object));
   } else if (PyArray_IsScalar(object, Generic)) {
     if (Value* number = numberFromSource(source, object)) become(number);
+  } else if (Value* numbers = into->written ? nullptr : LongList::ofOutside(*this, into)) {
+    become(numbers);
   } else if (PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object)) {
     ++sourceDepth_;
     if (const char* why = containerRefusal(*this, object, sourceDepth_)) {
+      if (!into->written) LongList::standOutside(*this, into);
       into->name = why;
     } else {
       become(containerFromSource(source, object));

@@ -2,9 +2,18 @@
 // check_*.cpp, how it is emitted in emit_*.cpp.
 #include "guards/guard_set.h"
 
+#include <algorithm>
+
 #include "cpython/objects.h"
 
 namespace fw::guards {
+
+int GuardSet::objectIndex(SourceId source) {
+  const auto at = std::find(objects.begin(), objects.end(), source);
+  const auto index = static_cast<int>(at - objects.begin());
+  if (at == objects.end()) objects.push_back(source);
+  return index;
+}
 
 namespace {
 struct KindInfo {

@@ -104,6 +104,8 @@ struct GuardSet {
   std::vector<SymbolBinding> symbols;           ///< symbol index -> binding
   std::vector<InputBinding> inputs;             ///< input index -> binding
   std::vector<SourceId> objects;                ///< objects the exit plan needs: views' bases, returned arguments ...
+  /// Number of the object among `objects`, which it joins.
+  int objectIndex(SourceId source);
   int boundSlots = 0;  ///< kArg sources below this are never null (arguments of a call); others may be
                        ///< unbound slots of a frame, which fails the guard that needs them
 };

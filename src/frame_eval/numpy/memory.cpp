@@ -10,6 +10,8 @@
 // is computed. Reads in between, which see some version of the content, are functional and touch no argument. Arrays
 // that share memory are views of one Value (overlap.cpp).
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "frame_eval/numpy/support.h"
@@ -45,69 +47,71 @@ IntList inverse(const IntList& perm) {
   return result;
 }
 
-/// A part of an array that gets other content.
+/// A view that gets other content, or a slice of it.
 struct Part {
+  graph::Graph& g;
   ValueId content;
-  SymList starts, steps;
+  std::optional<SymList> starts = std::nullopt;
+  SymList steps = {};
 
-  /// From a view to what it is a view of; false where no slice of that has the part.
-  bool follow(graph::Graph& g, const graph::Node& view) {
+  /// The same of what `view` is a view of.
+  void follow(ValueId view) {
     graph::SymContext& syms = g.syms();
-    if (view.op == Op::kSlice) {
-      const SymList &from = view.attrs.syms(AttrKey::kStarts), &by = view.attrs.syms(AttrKey::kSteps);
-      for (size_t i = 0; i < starts.size(); ++i) {
-        starts[i] = syms.add(from[i], syms.mul(starts[i], by[i]));
-        steps[i] = syms.mul(steps[i], by[i]);
+    const graph::Node& node = g.node(view);
+    const ValueId operand = node.operands[0];
+    if (node.op == Op::kSlice) {
+      SymList from = node.attrs.syms(AttrKey::kStarts), by = node.attrs.syms(AttrKey::kSteps);
+      for (size_t i = 0; starts && i < from.size(); ++i) {
+        from[i] = syms.add(from[i], syms.mul((*starts)[i], by[i]));
+        by[i] = syms.mul(steps[i], by[i]);
       }
-    } else if (view.op == Op::kTranspose) {
-      const IntList& perm = view.attrs.ints(AttrKey::kPerm);
-      const Part own = *this;
-      for (size_t i = 0; i < perm.size(); ++i) {
-        starts[static_cast<size_t>(perm[i])] = own.starts[i];
-        steps[static_cast<size_t>(perm[i])] = own.steps[i];
-      }
-      content = g.transpose(content, inverse(perm));
-    } else if (view.op == Op::kSqueeze) {
-      for (int64_t axis : view.attrs.ints(AttrKey::kAxes)) {
-        starts.insert(starts.begin() + axis, syms.constant(0));
+      starts = std::move(from), steps = std::move(by);
+    } else if (node.op == Op::kTranspose) {
+      const IntList back = inverse(node.attrs.ints(AttrKey::kPerm));
+      if (starts) starts = inOrder(*starts, back), steps = inOrder(steps, back);
+      content = g.transpose(content, back);
+    } else if (node.op == Op::kSqueeze) {
+      const IntList axes = node.attrs.ints(AttrKey::kAxes);
+      for (int64_t axis : axes) {
+        if (!starts) break;
+        starts->insert(starts->begin() + axis, syms.constant(0));
         steps.insert(steps.begin() + axis, syms.constant(1));
       }
-      content = g.expand(content, view.attrs.ints(AttrKey::kAxes));
+      content = g.expand(content, axes);
+    } else if (node.op == Op::kExpand) {
+      const IntList axes = node.attrs.ints(AttrKey::kAxes);
+      content = g.squeeze(whole(view), axes);
+    } else if (node.op == Op::kReshape) {
+      content = whole(view);
+      // The value's own memory may not allow the shape: where it is stretched, or packed in another order than C.
+      const graph::Layout& own = g.type(content).layout;
+      const bool copies = own.broadcastAxes != 0 || (own.contiguity == graph::Contiguity::kPacked && !own.isPackedC());
+      content = g.reshape(content, g.type(operand).shape, copies);
     } else {
-      return false;
+      throw CaptureBreak(BreakReason::kUnsupportedWrite, "a write through this kind of view");
     }
-    return true;
+  }
+
+  /// All of the view.
+  ValueId whole(ValueId view) {
+    if (starts) content = g.update(view, content, *std::exchange(starts, std::nullopt), steps);
+    return content;
+  }
+
+ private:
+  static SymList inOrder(const SymList& list, const IntList& order) {
+    SymList result;
+    for (int64_t axis : order) result.push_back(list[static_cast<size_t>(axis)]);
+    return result;
   }
 };
 
 /// Content of `owner` after the view `view` of it was replaced by `value`. What is said of a part's part - x[i][j] = v
 /// - is an update of the array, not of all of the part.
 ValueId scatter(Trace& trace, ValueId view, ValueId value, ValueId owner) {
-  graph::Graph& g = trace.graph();
-  while (view != owner) {
-    const graph::Node& node = g.node(view);
-    ValueId operand = node.operands[0];
-    if (node.op == Op::kSlice) {
-      Part part{value, node.attrs.syms(AttrKey::kStarts), node.attrs.syms(AttrKey::kSteps)};
-      while (operand != owner && part.follow(g, g.node(operand))) operand = g.node(operand).operands[0];
-      value = g.update(operand, part.content, part.starts, part.steps);
-    } else if (node.op == Op::kTranspose) {
-      value = g.transpose(value, inverse(node.attrs.ints(AttrKey::kPerm)));
-    } else if (node.op == Op::kExpand) {
-      value = g.squeeze(value, node.attrs.ints(AttrKey::kAxes));
-    } else if (node.op == Op::kSqueeze) {
-      value = g.expand(value, node.attrs.ints(AttrKey::kAxes));
-    } else if (node.op == Op::kReshape) {
-      // The value's own memory may not allow the shape: where it is stretched, or packed in another order than C.
-      const graph::Layout& own = g.type(value).layout;
-      const bool copies = own.broadcastAxes != 0 || (own.contiguity == graph::Contiguity::kPacked && !own.isPackedC());
-      value = g.reshape(value, g.type(operand).shape, copies);
-    } else {
-      throw CaptureBreak(BreakReason::kUnsupportedWrite, "a write through this kind of view");
-    }
-    view = operand;
-  }
-  return value;
+  Part part{trace.graph(), value};
+  for (; view != owner; view = trace.graph().node(view).operands[0]) part.follow(view);
+  return part.whole(owner);
 }
 
 }  // namespace
