@@ -30,10 +30,16 @@ constexpr int64_t kBegin = int64_t{1} << 60;
 constexpr int64_t kSlow = int64_t{1} << 9;  ///< times 2^50 turns stays below kGiven - kBegin
 constexpr SymRange kAny{-kMostDataInt, kMostDataInt};
 
-/// Of sums of what stays within 2^62.
-SymRange clamped(__int128 lo, __int128 hi) {
+struct SumRange {
+  SymRange range;
+  bool fits;  ///< no sum needs more than 64 bits
+};
+SumRange rangeOfSum(SymRange a, SymRange b, bool minus) {
+  const __int128 lo = minus ? __int128{a.lo} - b.hi : __int128{a.lo} + b.lo;
+  const __int128 hi = minus ? __int128{a.hi} - b.lo : __int128{a.hi} + b.hi;
   const auto clamp = [](__int128 v) { return static_cast<int64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX)); };
-  return {clamp(lo), clamp(hi)};
+  const SymRange range{clamp(lo), clamp(hi)};
+  return {range, range.lo == lo && range.hi == hi};
 }
 
 /// The least 2^n - 1 that is not below.
@@ -139,12 +145,12 @@ ValueId DataInts::asFloat(Value* value) {
 // ---- operators ----------------------------------------------------------------------------------------------------
 
 Value* DataInts::sum(Value* left, Value* right, bool minus) {
+  const auto total = [&] { return rangeOfSum(left->range, right->range, minus); };
+  const bool fits = total().fits;
   // Where only one is beyond kAny, so is a sum that wraps around.
-  if (!contains(kAny, left->range)) right = within(right, {-kGiven, kGiven});
-  if (!contains(kAny, right->range)) left = within(left, {-kGiven, kGiven});
-  const SymRange a = left->range, b = right->range;
-  const SymRange range = minus ? clamped(__int128{a.lo} - b.hi, __int128{a.hi} - b.lo)
-                               : clamped(__int128{a.lo} + b.lo, __int128{a.hi} + b.hi);
+  if (!fits && !contains(kAny, left->range)) right = within(right, {-kGiven, kGiven});
+  if (!fits && !contains(kAny, right->range)) left = within(left, {-kGiven, kGiven});
+  const SymRange b = right->range, range = total().range;
   const ValueId node = trace_.graph().binary(minus ? Op::kSubtract : Op::kAdd, left->node, right->node);
   Value* v = trace_.number(ValueKind::kDataInt, node);
   v->range = range;
@@ -155,7 +161,7 @@ Value* DataInts::sum(Value* left, Value* right, bool minus) {
                       : SymRange{left->growth.lo + b.lo, left->growth.hi + b.hi};
     if (v->growth.lo < -kSlow || v->growth.hi > kSlow) v->base = nullptr;
   }
-  return within(v, kAny);
+  return fits ? v : within(v, kAny);
 }
 
 Value* DataInts::product(Value* left, Value* right) {
@@ -165,10 +171,13 @@ Value* DataInts::product(Value* left, Value* right) {
   constexpr int64_t kRoot = int64_t{1} << 31;  // of kMostDataInt
   // The smaller one says how large the other one may be.
   if (size(left->range) < size(right->range)) std::swap(left, right);
-  const bool fits = __int128{size(left->range)} * size(right->range) <= kMostDataInt;
-  if (size(right->range) > kRoot && !fits && right->range.lo != right->range.hi) right = within(right, {-kRoot, kRoot});
-  const int64_t most = kMostDataInt / size(right->range);
-  left = within(left, {-most, most});
+  const auto fits = [&] { return __int128{size(left->range)} * size(right->range) <= INT64_MAX; };
+  if (size(right->range) > kRoot && !fits() && right->range.lo != right->range.hi)
+    right = within(right, {-kRoot, kRoot});
+  if (!fits()) {  // powers of two are looked at sooner
+    const auto most = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(INT64_MAX / size(right->range))));
+    left = within(left, {-most, most});
+  }
   const int64_t ends[] = {left->range.lo * right->range.lo, left->range.lo * right->range.hi,
                           left->range.hi * right->range.lo, left->range.hi * right->range.hi};
   return make(trace_.graph().binary(Op::kMultiply, left->node, right->node),

@@ -1,6 +1,6 @@
-// Python ints that array data decides: i64 values of the graph. Python's have no bounds; these stay within
-// kMostDataInt, and what would leave it fails the call, so that Python computes it. What is known of an int by how it
-// was computed is its range, which saves most of the checks.
+// Python ints that array data decides: i64 values of the graph. Python's have no bounds; of these, what might not fit
+// into 64 bits is asked to stay within kMostDataInt, and fails the call if it does not, so that Python computes it.
+// What is known of an int by how it was computed is its range, which saves most of the checks.
 #pragma once
 
 #include <optional>

@@ -199,6 +199,76 @@ bool takeCarriedLast(llvm::MinMaxIntrinsic& outer, const Loop& loop) {
   return false;
 }
 
+/// Products and sums of numbers handed on, in the block that every turn begins with.
+class LoopOfProducts {
+ public:
+  LoopOfProducts(Loop& loop, const llvm::DominatorTree& dominators)
+      : loop_(loop),
+        dominators_(dominators),
+        before_(loop.getLoopPreheader()),
+        latch_(loop.getLoopLatch()) {}
+
+  bool run() {
+    if (!before_ || !latch_) return false;
+    bool changed = false;
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(*loop_.getHeader())) {
+      if (!isWorthwhile(instruction)) continue;
+      llvm::Instruction* next = nextOf(instruction);
+      if (!next) continue;
+      replace(instruction, *next);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  static bool isWorthwhile(const llvm::Instruction& instruction) {
+    return llvm::isa<llvm::BinaryOperator>(instruction) &&
+           (instruction.getType()->isFloatingPointTy() || instruction.getOpcode() == llvm::Instruction::Mul);
+  }
+
+  /// What `value` will be in the next turn (or is in the first one); null if that is not known.
+  llvm::Value* along(llvm::Value* value, llvm::BasicBlock* from) const {
+    auto* phi = llvm::dyn_cast<llvm::PHINode>(value);
+    if (phi && phi->getParent() == loop_.getHeader()) return phi->getIncomingValueForBlock(from);
+    return loop_.isLoopInvariant(value) ? value : nullptr;
+  }
+
+  /// Computes in each turn what `instruction` will in the next one.
+  llvm::Instruction* nextOf(llvm::Instruction& instruction) const {
+    llvm::Value *first = along(instruction.getOperand(0), latch_), *second = along(instruction.getOperand(1), latch_);
+    if (!first || !second) return nullptr;
+    llvm::Value* varies = loop_.isLoopInvariant(first) ? second : first;
+    if (loop_.isLoopInvariant(varies)) return nullptr;
+    for (llvm::User* user : varies->users()) {
+      auto* other = llvm::dyn_cast<llvm::Instruction>(user);
+      if (!other || other == &instruction || other->getOpcode() != instruction.getOpcode()) continue;
+      const bool same = other->getOperand(0) == first && other->getOperand(1) == second;
+      const bool turned = other->isCommutative() && other->getOperand(0) == second && other->getOperand(1) == first;
+      if ((same || turned) && loop_.contains(other) && dominators_.dominates(other->getParent(), latch_)) return other;
+    }
+    return nullptr;
+  }
+
+  void replace(llvm::Instruction& instruction, llvm::Instruction& next) {
+    llvm::Instruction* first = instruction.clone();
+    for (llvm::Use& operand : first->operands()) operand.set(along(operand.get(), before_));
+    first->insertBefore(before_->getTerminator()->getIterator());
+    next.andIRFlags(&instruction);
+    first->andIRFlags(&next);
+    auto* carried = llvm::PHINode::Create(instruction.getType(), 2, "carried");
+    carried->insertBefore(loop_.getHeader()->begin());
+    carried->addIncoming(first, before_);
+    carried->addIncoming(&next, latch_);
+    instruction.replaceAllUsesWith(carried);
+    instruction.eraseFromParent();
+  }
+
+  Loop& loop_;
+  const llvm::DominatorTree& dominators_;
+  llvm::BasicBlock *before_, *latch_;
+};
+
 /// None of the passes adds or removes a block.
 llvm::PreservedAnalyses whatIsKept(bool changed) {
   if (!changed) return llvm::PreservedAnalyses::all();
@@ -225,6 +295,14 @@ llvm::PreservedAnalyses HoistIndices::run(llvm::Function& function, llvm::Functi
         changed = true;
       }
   }
+  return whatIsKept(changed);
+}
+
+llvm::PreservedAnalyses CarriedProducts::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+  bool changed = false;
+  for (Loop* loop : loops.getLoopsInPreorder()) changed |= LoopOfProducts(*loop, dominators).run();
   return whatIsKept(changed);
 }
 

@@ -22,6 +22,13 @@ class CarriedLoads : public llvm::PassInfoMixin<CarriedLoads> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
+/// Hands numbers on that the turn before has computed for its condition: of `while x * x + y * y < 4:`, x * x, which
+/// begins the body of the next turn. LLVM's GVN makes nothing available across the way back to the next turn.
+class CarriedProducts : public llvm::PassInfoMixin<CarriedProducts> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
 /// Takes what the turn before has computed last into a minimum or maximum of three and more integers, whose order is
 /// free: min(min(carried, a), b) waits for two comparisons in every turn, min(min(a, b), carried) for one.
 class CarriedLast : public llvm::PassInfoMixin<CarriedLast> {

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "jit/compile.h"
+#include "jit/emit_module.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace fw::jit {

@@ -140,6 +140,12 @@ Value* KernelEmitter::leaf(ExprId id, bool inLanes) {
   return ir_.CreateAdd(fn_.splat(index, lanes_.count), ir_.CreateTrunc(lanes_.index, shapedLike(type, lanes_.index)));
 }
 
+/// A place beside another one, as far as an operation shows it.
+static bool isStep(const Expr& expr) {
+  const bool moves = expr.op == ScalarOp::kParam || expr.op == ScalarOp::kAdd || expr.op == ScalarOp::kSub;
+  return moves && expr.dtype == DType::kI64;
+}
+
 Value* KernelEmitter::computed(const Expr& expr, bool inLanes) {
   llvm::SmallVector<Value*, 3> operands;
   for (ExprId operand : expr.operands) {
@@ -151,6 +157,8 @@ Value* KernelEmitter::computed(const Expr& expr, bool inLanes) {
     // A masked instruction would compute, and raise, in the lanes only that take this side.
     if (selects && fn_.target().masks && !fn_.takesLiberties()) operands.back() = ops_.opaque(operands.back());
   }
+  if (expr.op == ScalarOp::kRem && fn_.isOptimized() && !inLanes && isStep(kernel_.exprs[expr.operands[0].index]))
+    return ops_.remainderOfNear(operands[0], operands[1]);
   return ops_.emit(expr, operandType(expr), operands);
 }
 

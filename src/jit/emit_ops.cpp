@@ -293,6 +293,7 @@ Value* OpEmitter::minMax(ScalarOp op, DType d, Value* a, Value* b) {
 Value* OpEmitter::remainderOfNear(Value* a, Value* b) {
   constexpr int64_t kLargest = int64_t{1} << 61;  // so that nothing overflows
   llvm::IRBuilder<>& ir = fn_.ir();
+  if (llvm::isa<llvm::Constant>(b)) return ir.CreateSRem(a, b);
   Value* near = ir.CreateSelect(ir.CreateICmpSGE(a, b), ir.CreateSub(a, b), a);
   // -b < near < b
   Value* isIt =
@@ -320,8 +321,6 @@ Value* OpEmitter::divide(ScalarOp op, DType d, Value* a, Value* b) {
   const bool byFloat = lanesOf(a) > 1 && (bits <= 16 || (bits == 32 && (isSigned || fn_.target().masks)));
   if (!byFloat) {
     if (op == ScalarOp::kDiv) return isSigned ? ir.CreateSDiv(a, b) : ir.CreateUDiv(a, b);
-    const bool isIndex = isSigned && bits == 64 && lanesOf(a) == 1 && !llvm::isa<llvm::Constant>(b);
-    if (isIndex && fn_.isOptimized()) return remainderOfNear(a, b);
     return isSigned ? ir.CreateSRem(a, b) : ir.CreateURem(a, b);
   }
   llvm::Type* real = shapedLike(bits <= 16 ? ir.getFloatTy() : ir.getDoubleTy(), a);

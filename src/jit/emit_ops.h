@@ -19,6 +19,8 @@ class OpEmitter {
   /// with the flags that they raise. No instruction comes of it.
   void observe(llvm::Value* v);
   llvm::Value* constant(DType d, uint64_t bits);
+  /// a % b of i64 as in C, sooner where it is within b of a.
+  llvm::Value* remainderOfNear(llvm::Value* a, llvm::Value* b);
   llvm::Value* combine(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
   llvm::Value* compare(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
 
@@ -30,7 +32,6 @@ class OpEmitter {
   llvm::Value* plainCompare(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* quietChunk(kernels::ScalarOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* minMax(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
-  llvm::Value* remainderOfNear(llvm::Value* a, llvm::Value* b);
   llvm::Value* divide(kernels::ScalarOp op, DType d, llvm::Value* a, llvm::Value* b);
   llvm::Value* cast(DType from, DType to, llvm::Value* a);
   llvm::Value* floatToInt(DType from, DType to, llvm::Value* a);

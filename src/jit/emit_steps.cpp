@@ -100,7 +100,8 @@ class StepEmitter {
     if (step.index) fn_.bindSymbol(*step.index, index);
     fn_.renew();
     steps(step.bodies[0].steps);
-    llvm::Value *next = ir.CreateAdd(index, fn_.i64(1)), *again = truth(step.again);
+    llvm::Value* next = ir.CreateAdd(index, fn_.i64(1), "", /*HasNUW=*/true, /*HasNSW=*/true);
+    llvm::Value* again = truth(step.again);
     fn_.exchange(step.moves);
     leaveIfDeclined();  // what it goes on with may be anything, and never end
     // Two branches: an outcome that is joined from several places would have to be made a number.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "jit/element_loops.h"
+#include "jit/float_outcomes.h"
 #include "jit/hoist_checks.h"
 #include "jit/observers.h"
 #include "jit/spare_doubts.h"
@@ -18,6 +19,7 @@
 #include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryDependenceAnalysis.h"
 #include "llvm/Analysis/MemorySSA.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -27,15 +29,11 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopLoadElimination.h"
@@ -76,6 +74,7 @@ struct Analyses {
     functions.registerPass([] { return llvm::LastRunTrackingAnalysis(); });
     functions.registerPass([] { return llvm::LoopAccessAnalysis(); });
     functions.registerPass([] { return llvm::LoopAnalysis(); });
+    functions.registerPass([] { return llvm::MemoryDependenceAnalysis(); });
     functions.registerPass([] { return llvm::MemorySSAAnalysis(); });
     functions.registerPass([] { return llvm::OptimizationRemarkEmitterAnalysis(); });
     functions.registerPass([] { return llvm::PostDominatorTreeAnalysis(); });
@@ -92,62 +91,6 @@ struct Analyses {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::ModuleAnalysisManager modules;
-};
-
-/// A float that a quiet comparison of floats chooses, in a vector register: the code generator would take the outcome
-/// to the flags, from there to a mask, and by that to the number, one after the other in every turn of a running
-/// maximum (12 cycles in place of 2 to 7).
-class SelectByMask : public llvm::PassInfoMixin<SelectByMask> {
- public:
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    llvm::SmallVector<llvm::SelectInst*, 16> selects;
-    for (llvm::Instruction& instruction : llvm::instructions(function))
-      if (auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) selects.push_back(select);
-    bool changed = false;
-    for (llvm::SelectInst* select : selects) changed |= replace(*select);
-    return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
-  }
-
- private:
-  struct Row {
-    llvm::Intrinsic::ID comparison, mask, blend;
-    uint8_t predicate;
-  };
-  static const Row* rowOf(const llvm::CallInst* call) {
-    using namespace llvm::Intrinsic;
-    enum : uint8_t { kGeQuiet = 0x1d, kGtQuiet = 0x1e };
-    static constexpr Row kRows[] = {{x86_sse2_ucomige_sd, x86_sse2_cmp_sd, x86_sse41_blendvpd, kGeQuiet},
-                                    {x86_sse2_ucomigt_sd, x86_sse2_cmp_sd, x86_sse41_blendvpd, kGtQuiet},
-                                    {x86_sse_ucomige_ss, x86_sse_cmp_ss, x86_sse41_blendvps, kGeQuiet},
-                                    {x86_sse_ucomigt_ss, x86_sse_cmp_ss, x86_sse41_blendvps, kGtQuiet}};
-    const auto* row = call ? llvm::find_if(kRows, [&](const Row& r) { return r.comparison == call->getIntrinsicID(); })
-                           : std::end(kRows);
-    return row == std::end(kRows) ? nullptr : row;
-  }
-
-  static bool replace(llvm::SelectInst& select) {
-    const auto* outcome = llvm::dyn_cast<llvm::ICmpInst>(select.getCondition());
-    const bool fits = outcome && outcome->isEquality() && llvm::isa<llvm::ConstantInt>(outcome->getOperand(1)) &&
-                      llvm::cast<llvm::ConstantInt>(outcome->getOperand(1))->isZero();
-    auto* comparison = fits ? llvm::dyn_cast<llvm::CallInst>(outcome->getOperand(0)) : nullptr;
-    const Row* row = rowOf(comparison);
-    if (!row || (!select.getType()->isFloatTy() && !select.getType()->isDoubleTy())) return false;
-    auto* vector = llvm::cast<llvm::FixedVectorType>(comparison->getArgOperand(0)->getType());
-    if (vector->getElementType() != select.getType()) return false;
-    llvm::IRBuilder<> ir(&select);
-    const auto low = [&](llvm::Value* v) {
-      return ir.CreateInsertElement(llvm::PoisonValue::get(vector), v, uint64_t{0});
-    };
-    const bool chosen = outcome->getPredicate() == llvm::CmpInst::ICMP_NE;
-    llvm::Value* mask = ir.CreateIntrinsic(
-        row->mask, {comparison->getArgOperand(0), comparison->getArgOperand(1), ir.getInt8(row->predicate)});
-    llvm::Value* other = chosen ? select.getFalseValue() : select.getTrueValue();
-    llvm::Value* above = chosen ? select.getTrueValue() : select.getFalseValue();
-    llvm::Value* both = ir.CreateIntrinsic(row->blend, {low(other), low(above), mask});
-    select.replaceAllUsesWith(ir.CreateExtractElement(both, uint64_t{0}));
-    select.eraseFromParent();
-    return true;
-  }
 };
 
 /// `exact`: what is computed in some turns only raises its flags there only.
@@ -177,6 +120,7 @@ llvm::FunctionPassManager passes(const llvm::TargetMachine& machine, bool exact)
   list.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   if (!exact) list.addPass(HoistChecks());
   list.addPass(simplifyFlow(true));
+  list.addPass(llvm::GVNPass());
   list.addPass(DropObservers(exact));
   list.addPass(CarriedLoads());
   list.addPass(llvm::LoopLoadEliminationPass());
@@ -186,7 +130,9 @@ llvm::FunctionPassManager passes(const llvm::TargetMachine& machine, bool exact)
   list.addPass(simplifyFlow(false));
   list.addPass(HoistIndices());
   list.addPass(CarriedLast());
+  list.addPass(CarriedProducts());
   list.addPass(llvm::LoopUnrollPass());
+  list.addPass(BranchOneByOne());
   if (machine.getMCSubtargetInfo()->checkFeatures("+avx")) list.addPass(SelectByMask());
   return list;
 }

@@ -385,7 +385,8 @@ std::optional<ScalarLoop> scalarLoop(const graph::LoopStep& loop, const ModuleSt
 
   ScalarLoop out;
   out.symbols = std::move(nest->symbols);
-  out.results = loop.handles;
+  for (BufferId id : loop.handles)
+    if (!isNumber(m.plan.buffers[id.index], m.syms) || outside.found.buffers.contains(id)) out.results.push_back(id);
   out.errors = nest->errors.value_or(graph::ErrorRules{});
   const absl::flat_hash_set<BufferId> exchanged(nest->handles.begin(), nest->handles.end());
   for (BufferId id : nest->handles)

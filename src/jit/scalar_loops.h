@@ -31,7 +31,7 @@ struct ScalarLoop {
   Buffers entering;  ///< of those: have a value when the loop begins
   Buffers leaving;   ///< of those: somebody may read behind the loop what it stores
   Buffers handles;   ///< of arrays, exchanged by loops of the nest
-  Buffers results;   ///< handles of the outermost loop, numbers and arrays
+  Buffers results;   ///< handles of the outermost loop: arrays, and numbers that somebody mentions behind it
   absl::flat_hash_map<graph::BufferId, int> memories;  ///< of the nest: those of different numbers do not overlap
   absl::flat_hash_set<graph::SymId> symbols;           ///< that loops and binds of the nest give their values
   absl::flat_hash_set<graph::SymId> unused;            ///< of those: nobody mentions

@@ -305,11 +305,38 @@ Val KernelBuilder::op(ScalarOp o, Val a, Val b, Val c) {
   return emitOp(o, a.dtype, {a, b, c});
 }
 
+/// How a parameter compares with a constant that lies outside of its range.
+std::optional<bool> KernelBuilder::orderByRange(ScalarOp o, Val a, Val b) const {
+  if (a.dtype != DType::kI64 || !answersBool(o)) return std::nullopt;
+  const auto rangeOf = [&](Val v) -> std::optional<graph::SymRange> {
+    if (expr(v).op == ScalarOp::kParam) return syms_.range(expr(v).sym);
+    const auto constant = asConstant(v);
+    if (!constant) return std::nullopt;
+    const auto number = static_cast<int64_t>(*constant);
+    return graph::SymRange{number, number};
+  };
+  const std::optional<graph::SymRange> x = rangeOf(a), y = rangeOf(b);
+  if (!x || !y) return std::nullopt;
+  const bool below = x->hi<y->lo, above = x->lo> y->hi, notAbove = x->hi <= y->lo, notBelow = x->lo >= y->hi;
+  const auto decided = [](bool holds, bool fails) { return holds || fails ? std::optional(holds) : std::nullopt; };
+  switch (o) {
+    case ScalarOp::kEq: return decided(false, below || above);
+    case ScalarOp::kNe: return decided(below || above, false);
+    case ScalarOp::kLt: return decided(below, notBelow);
+    case ScalarOp::kLe: return decided(notAbove, above);
+    case ScalarOp::kGt: return decided(above, notAbove);
+    case ScalarOp::kGe: return decided(notBelow, below);
+    default: return std::nullopt;
+  }
+}
+
 /// Identities of integers and bool. Floats get none: zero signs, NaNs and flags would have to be kept.
 std::optional<Val> KernelBuilder::simplify(ScalarOp o, Val a, Val b) {
   if (graph::isFloat(a.dtype)) return std::nullopt;
   const auto ca = asConstant(a), cb = asConstant(b);
   if (ca && cb) return std::nullopt;
+  if (const std::optional<bool> known = orderByRange(o, a, b)) return constantInt(DType::kBool, *known);
+  if (o == ScalarOp::kNe && a.dtype == DType::kBool) o = ScalarOp::kXor;
   const uint64_t ones = a.dtype == DType::kBool ? 1 : ~uint64_t{0} >> (64 - 8 * graph::itemSize(a.dtype));
   const auto is = [](const std::optional<uint64_t>& c, uint64_t v) { return c && *c == v; };
   switch (identityOf(o)) {

@@ -128,6 +128,7 @@ class KernelBuilder {
   AxisId newAxis();
   uint32_t addAccess(Access access);
   std::optional<Val> simplify(ScalarOp o, Val a, Val b);
+  std::optional<bool> orderByRange(ScalarOp o, Val a, Val b) const;
 
   graph::SymContext& syms_;
   const graph::ErrorRules errors_;

@@ -114,6 +114,27 @@ TEST_F(BuilderTest, FoldsWhatRaisesNoFlag) {
   EXPECT_NE(b.op(ScalarOp::kAdd, y, f64(0)).id, y.id);  // -0.0 + 0.0 is 0.0
 }
 
+TEST_F(BuilderTest, RangesDecideComparisons) {
+  const auto param = [&](int64_t lo, int64_t hi) {
+    return b.param(syms.symbol("r" + std::to_string(hi - lo), {lo, hi}));
+  };
+  const auto decided = [&](ScalarOp op, Val x, Val y) -> std::optional<bool> {
+    const auto constant = b.asConstant(b.op(op, x, y));
+    return constant ? std::optional(*constant != 0) : std::nullopt;
+  };
+  const Val small = param(2, 9), any = param(INT64_MIN, INT64_MAX), large = param(10, INT64_MAX);
+  EXPECT_EQ(decided(ScalarOp::kEq, small, i64(0)), false);
+  EXPECT_EQ(decided(ScalarOp::kNe, i64(10), small), true);
+  EXPECT_EQ(decided(ScalarOp::kEq, small, i64(2)), std::nullopt);
+  EXPECT_EQ(decided(ScalarOp::kLt, small, large), true);
+  EXPECT_EQ(decided(ScalarOp::kLe, small, i64(9)), true);
+  EXPECT_EQ(decided(ScalarOp::kGt, small, i64(9)), false);
+  EXPECT_EQ(decided(ScalarOp::kGe, large, i64(11)), std::nullopt);
+  EXPECT_EQ(decided(ScalarOp::kLt, any, i64(0)), std::nullopt);
+  const Val outcome = b.op(ScalarOp::kLt, any, i64(0)), never = b.op(ScalarOp::kLt, small, i64(0));
+  EXPECT_EQ(b.op(ScalarOp::kNe, never, outcome).id, outcome.id);
+}
+
 TEST_F(BuilderTest, ValuesDieWithTheirBlock) {
   Val inside;
   b.loop(i64(0), i64(2), false, false, [&](AxisId i) { inside = b.axisValue(i); });

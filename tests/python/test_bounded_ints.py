@@ -204,3 +204,92 @@ def test_numbers_that_many_operations_compute():
     for y, end in [(1.0, 5.0), (0.5, 5.0), (1.0, 0.0), (1.0, 0.01), (2.0, 1.0)]:
         assert compiled(y, end) == adaptive(y, end)
     assert fusewire._fusewire.describe(compiled)["variants"]
+
+
+def sums_of_items(a, n):
+    out, above = [], 0
+    for i in range(n):
+        x, y = int(a[i % len(a)]), int(a[(i + 1) % len(a)])
+        s, d = x + y, x - y
+        if s + d > 2**62 or s - y - y < -(2**61):
+            above += 1
+        out.append(s)
+        out.append(d + 5)
+    return out, above
+
+
+def products_of_items(a, n):
+    total, most = 0, 0
+    for i in range(n):
+        x = int(a[i % len(a)])
+        p = 3 * x + 1
+        q = x * -2 - (5 * x - 1)
+        most = max(most, p, -q, key=abs) if p > q else max(most, q)
+        total ^= (p if p > 0 else -p) & 0xFFFF
+    return total, most
+
+
+def halved_or_tripled(a, n):
+    steps = 0
+    for i in range(n):
+        m = int(a[i % len(a)])
+        while m > 1 and steps < 5000:
+            m = 3 * m + 1 if m % 2 else m // 2
+            steps += 1
+    return steps
+
+
+def walking(a, n):
+    place, error, least = 0, 0, 0
+    for i in range(n):
+        x = int(a[i % len(a)])
+        if 2 * error >= x:
+            error += x
+            place += 1
+        if 2 * error <= place:
+            error -= x // 3
+            place -= 2
+        least = min(least, place)
+    return place, error, least
+
+
+@pytest.mark.parametrize("function", [sums_of_items, products_of_items, halved_or_tripled, walking])
+def test_ends_of_64_bits(function):
+    """Sums and products that fit are not looked at; those that do not are Python's."""
+    compiled = fusewire.compile(function)
+    for _ in range(4):
+        assert_same_outcome(run(function, (np.arange(1, 90), 80)), run(compiled, (np.arange(1, 90), 80)))
+    for bits in (59, 60, 61, 62, 63):
+        for by in (-2, -1, 0, 1, 2):
+            for sign in (1, -1):
+                end = min(max(sign * (2**bits + by), -(2**63)), 2**63 - 1)
+                a = np.array([end, 3, end // 3, -end - 1, end - 1 if end > 0 else end + 1, 7, end // 2])
+                assert_same_outcome(run(function, (a, 80)), run(compiled, (a, 80)))
+
+
+def divided_by_turns(n, m):
+    out = []
+    for i in range(n):
+        out.append((m - i) % (i + 2) + (m + 5 * i) // (i + 1) - (i - 40) % (n + 1))
+    return out
+
+
+def divided_down(n, m):
+    total = 0
+    for i in range(n):
+        total += (m + i) % (n - i) - (m - i) // (-1 - i)
+    return total
+
+
+def divided_through_zero(n, m):
+    total = 0
+    for i in range(n):
+        total += m % (i - 90)
+    return total
+
+
+@pytest.mark.parametrize("function", [divided_by_turns, divided_down, divided_through_zero])
+def test_divisors_that_turns_tell(function):
+    compiled = fusewire.compile(function)
+    for n, m in [(80, 1000), (80, 1001), (85, -7), (120, 3), (90, 0), (91, 5), (80, 2**40), (80, -(2**61)), (80, 2**62), (80, -(2**63)), (0, 1), (1, 1)]:
+        assert_same_outcome(run(function, (n, m)), run(compiled, (n, m)))
