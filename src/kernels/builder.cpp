@@ -319,15 +319,12 @@ std::optional<bool> KernelBuilder::orderByRange(ScalarOp o, Val a, Val b) const 
   if (!x || !y) return std::nullopt;
   const bool below = x->hi<y->lo, above = x->lo> y->hi, notAbove = x->hi <= y->lo, notBelow = x->lo >= y->hi;
   const auto decided = [](bool holds, bool fails) { return holds || fails ? std::optional(holds) : std::nullopt; };
-  switch (o) {
-    case ScalarOp::kEq: return decided(false, below || above);
-    case ScalarOp::kNe: return decided(below || above, false);
-    case ScalarOp::kLt: return decided(below, notBelow);
-    case ScalarOp::kLe: return decided(notAbove, above);
-    case ScalarOp::kGt: return decided(above, notAbove);
-    case ScalarOp::kGe: return decided(notBelow, below);
-    default: return std::nullopt;
-  }
+  if (o == ScalarOp::kEq) return decided(false, below || above);
+  if (o == ScalarOp::kNe) return decided(below || above, false);
+  if (o == ScalarOp::kLt) return decided(below, notBelow);
+  if (o == ScalarOp::kLe) return decided(notAbove, above);
+  if (o == ScalarOp::kGt) return decided(above, notAbove);
+  return o == ScalarOp::kGe ? decided(notBelow, below) : std::nullopt;
 }
 
 /// Identities of integers and bool. Floats get none: zero signs, NaNs and flags would have to be kept.
