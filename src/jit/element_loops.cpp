@@ -33,7 +33,8 @@ using llvm::SCEV;
 /// Whole numbers and addresses that may be computed in vain: no division, no memory, no float.
 bool isIndex(const llvm::Instruction& instruction) {
   const auto isWhole = [](const llvm::Type* type) { return type->isIntegerTy() || type->isPointerTy(); };
-  return llvm::isa<llvm::BinaryOperator, llvm::GetElementPtrInst, llvm::CastInst, llvm::ICmpInst>(instruction) &&
+  return llvm::isa<llvm::BinaryOperator, llvm::GetElementPtrInst, llvm::CastInst, llvm::ICmpInst,
+                   llvm::MinMaxIntrinsic>(instruction) &&
          isWhole(instruction.getType()) && llvm::isSafeToSpeculativelyExecute(&instruction) &&
          llvm::all_of(instruction.operands(), [&](const llvm::Use& operand) { return isWhole(operand->getType()); });
 }

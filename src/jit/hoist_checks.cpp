@@ -1,6 +1,7 @@
 #include "jit/hoist_checks.h"
 
 #include "jit/observers.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/InstructionSimplify.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -61,12 +62,23 @@ class LoopOfChecks {
     Value* count = expander.expandCodeFor(turns, type, at->getIterator());
     llvm::IRBuilder<> ir(at);
     Value* fails = ir.CreateICmpUGT(count, ir.getInt64(kMostTurns));
+    llvm::MapVector<const llvm::SCEVAddRecExpr*, Value*> nearest;  // of the ends of one number, the nearest
     for (const Check& check : checks) {
-      const SCEV* step = check.number->getStepRecurrence(evolution_);
-      Value* first = expander.expandCodeFor(check.number->getStart(), type, at->getIterator());
       Value* end = expander.expandCodeFor(check.end, type, at->getIterator());
+      const auto [known, isNew] = nearest.try_emplace(check.number, end);
+      if (!isNew && known->second != end)
+        known->second = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, known->second, end);
+    }
+    for (const auto& [number, end] : nearest) {
+      const SCEV* step = number->getStepRecurrence(evolution_);
+      Value* first = expander.expandCodeFor(number->getStart(), type, at->getIterator());
       // Small steps, few turns, and a first number below 2^63: the last one may wrap to a negative number at most.
-      Value* way = ir.CreateMul(count, ir.getInt64(llvm::cast<llvm::SCEVConstant>(step)->getAPInt().getZExtValue()));
+      Value* by = expander.expandCodeFor(step, type, at->getIterator());
+      if (!llvm::isa<llvm::Constant>(by)) {
+        Value* large = ir.CreateICmpUGT(ir.CreateAdd(by, ir.getInt64(kLargestStep)), ir.getInt64(2 * kLargestStep));
+        fails = ir.CreateOr(fails, ir.CreateAnd(large, ir.CreateICmpNE(count, ir.getInt64(0))));
+      }
+      Value* way = ir.CreateMul(count, by);
       fails = ir.CreateOr(fails, ir.CreateICmpSLT(end, ir.getInt64(0)));
       fails = ir.CreateOr(fails, ir.CreateICmpUGE(first, end));
       fails = ir.CreateOr(fails, ir.CreateICmpUGE(ir.CreateAdd(first, way), end));
@@ -83,7 +95,7 @@ class LoopOfChecks {
 
  private:
   static constexpr uint64_t kMostTurns = uint64_t{1} << 32;
-  static constexpr int64_t kLargestStep = 1 << 20;
+  static constexpr int64_t kLargestStep = 1 << 30;
 
   bool endsWithItsTurns(const BasicBlock* latch) {
     llvm::SmallVector<BasicBlock*, 8> exiting;
@@ -128,8 +140,9 @@ class LoopOfChecks {
       return;
     const auto* linear = llvm::dyn_cast<llvm::SCEVAddRecExpr>(number);
     if (!linear || linear->getLoop() != &loop_ || !linear->isAffine()) return;
-    const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(linear->getStepRecurrence(evolution_));
-    if (!step || step->getAPInt().abs().ugt(kLargestStep)) return;
+    const SCEV* step = linear->getStepRecurrence(evolution_);
+    const auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(step);
+    if (constant ? constant->getAPInt().abs().ugt(kLargestStep) : !isKnown(step, at, expander)) return;
     if (isKnown(linear->getStart(), at, expander) && isKnown(end, at, expander))
       checks.push_back({&outcome, stays, linear, end});
   }

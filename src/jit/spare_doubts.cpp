@@ -1,8 +1,3 @@
-// In a strip, let W be a bound of the magnitudes of all anchors and of what turns have handed on so far, T one of the
-// anchors alone. A value is bounded by `alone`, in terms of T, or by W + `beyond`; both are wanted, since a minimum of
-// what is handed on and of an anchor is below W, and their sum below W + T. What turns hand on (header phis) may be as
-// large as W: a turn adds at most the largest `beyond` of what it hands on, so that W is at most T + turns * that.
-//
 // The numbers collected have been moved above zero (number + 2^62), and are asked for bits that they should not have
 // then (the sign): one is spared where its bound shows that it has none of them.
 #include "jit/spare_doubts.h"
@@ -14,11 +9,13 @@
 
 #include "graph/support/check.h"
 #include "jit/observers.h"
+#include "jit/strip_bounds.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
@@ -26,6 +23,7 @@
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 namespace fw::jit {
 
@@ -35,106 +33,13 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Loop;
 using llvm::PHINode;
+using llvm::SCEV;
 using llvm::Value;
 
-/// A magnitude; beyond what ints have, no sums of two are formed.
-using Size = __int128;
-constexpr Size kUnbounded = Size{1} << 100;
-
-Size sum(Size a, Size b) { return std::min(a + b, kUnbounded); }
-
-struct Bound {
-  Size alone = kUnbounded, beyond = kUnbounded;
-};
-
-struct Anchors {
-  int bits = 0;                                  ///< of the magnitude of each
-  llvm::SmallSetVector<Instruction*, 8> inside;  ///< of each turn
-  llvm::SmallSetVector<Value*, 8> outside;       ///< what a strip begins with
-};
-
-/// Bounds of values of a loop, of which anchors have at most so many bits.
-class Bounds {
- public:
-  Bounds(const Loop& loop, llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators, int bits)
-      : loop_(loop),
-        evolution_(evolution),
-        dominators_(dominators),
-        anchor_(Size{1} << bits) {
-    anchors.bits = bits;
-  }
-
-  Bound of(Value* value) {
-    if (const auto known = known_.find(value); known != known_.end()) return known->second;
-    known_[value] = Bound();  // while it is looked for
-    Bound found = find(value);
-    found.beyond = std::min(found.beyond, std::max(found.alone - anchor_, Size{0}));
-    return known_[value] = found;
-  }
-  Anchors anchors;  ///< asked for so far
-  llvm::SmallSetVector<PHINode*, 8> handedOn;
-
- private:
-  Bound find(Value* value) {
-    using namespace llvm::PatternMatch;
-    if (!value->getType()->isIntegerTy(64)) return {};
-    const llvm::ConstantRange range = evolution_.getSignedRange(evolution_.getSCEV(value));
-    const Size most = std::max(sizeOf(range.getSignedMax()), sizeOf(range.getSignedMin()));
-    if (most <= kSmall) return {most, kUnbounded};
-    auto* instruction = llvm::dyn_cast<Instruction>(value);
-    if (!instruction || !loop_.contains(instruction)) {
-      if (!llvm::isa<llvm::Constant>(value)) anchors.outside.insert(value);
-      return llvm::isa<llvm::Constant>(value) ? Bound() : Bound{anchor_, 0};
-    }
-    if (auto* phi = llvm::dyn_cast<PHINode>(value)) {
-      if (phi->getParent() == loop_.getHeader()) {
-        handedOn.insert(phi);
-        return {kUnbounded, 0};
-      }
-      return largest(phi->incoming_values());
-    }
-    Value *first, *second;
-    if (match(value, m_Add(m_Value(first), m_Value(second))) || match(value, m_Sub(m_Value(first), m_Value(second)))) {
-      const Bound a = of(first), b = of(second);
-      return {sum(a.alone, b.alone), std::min(sum(a.beyond, b.alone), sum(a.alone, b.beyond))};
-    }
-    if (match(value, m_SMin(m_Value(first), m_Value(second))) || match(value, m_SMax(m_Value(first), m_Value(second))))
-      return largest(std::array{first, second});
-    if (match(value, m_Select(m_Value(), m_Value(first), m_Value(second)))) return largest(std::array{first, second});
-    const llvm::APInt* number;
-    if (match(value, m_Mul(m_Value(first), m_APInt(number))) && sizeOf(*number) <= kSmall)
-      return {product(of(first).alone, sizeOf(*number)), kUnbounded};
-    if (match(value, m_Shl(m_Value(first), m_APInt(number))) && number->ult(kSmallBits))
-      return {product(of(first).alone, Size{1} << number->getZExtValue()), kUnbounded};
-    if (!dominators_.dominates(instruction->getParent(), loop_.getLoopLatch())) return {};
-    anchors.inside.insert(instruction);
-    return {anchor_, 0};
-  }
-
-  template <class Values>
-  Bound largest(const Values& values) {
-    Bound most = {0, 0};
-    for (Value* one : values) {
-      const Bound bound = of(one);
-      most = {std::max(most.alone, bound.alone), std::max(most.beyond, bound.beyond)};
-    }
-    return most;
-  }
-  static Size sizeOf(const llvm::APInt& number) {
-    const Size value = number.getSExtValue();
-    return value < 0 ? -value : value;
-  }
-
-  static Size product(Size size, Size small) { return size >= kUnbounded ? size : std::min(size * small, kUnbounded); }
-
-  static constexpr unsigned kSmallBits = 26;  ///< so that a product is no overflow of a Size
-  static constexpr Size kSmall = Size{1} << kSmallBits;
-
-  const Loop& loop_;
-  llvm::ScalarEvolution& evolution_;
-  const llvm::DominatorTree& dominators_;
-  const Size anchor_;
-  llvm::DenseMap<Value*, Bound> known_;
+/// A loop of the turns [begin, end), of which there are `most` at most.
+struct Strip {
+  Value *begin, *end;
+  int64_t most;
 };
 
 /// One number into which a loop collects others.
@@ -173,17 +78,33 @@ class Collection {
     return isOfChain(last);
   }
 
-  /// What is the same in each turn is collected in front of the loop, if turns do not choose whether they collect it.
-  bool hoistWhatStays() {
+  /// What is the same in each turn is collected in front of the loop, if turns do not choose whether they collect it;
+  /// of what walks through the turns, what it is in the first and in the last one.
+  bool hoist(const Strip& strip, llvm::ScalarEvolution& evolution, unsigned bits) {
     if (llvm::any_of(chain_, [](Instruction* one) { return llvm::isa<llvm::SelectInst>(one); })) return false;
     BasicBlock* before = loop_.getLoopPreheader();
     Value* begin = all_.getIncomingValueForBlock(before);
     Value* had = begin;
     llvm::IRBuilder<> ir(before->getTerminator());
+    llvm::SCEVExpander expander(evolution, "walk");
     forEachCollected([&](llvm::Use& use) {
       const auto* user = llvm::cast<Instruction>(use.getUser());
-      if (!loop_.isLoopInvariant(use.get()) || !dominators_.dominates(user->getParent(), loop_.getLoopLatch())) return;
-      begin = ir.CreateOr(begin, use.get());
+      if (!dominators_.dominates(user->getParent(), loop_.getLoopLatch())) return;
+      if (loop_.isLoopInvariant(use.get())) {
+        begin = ir.CreateOr(begin, use.get());
+      } else if (const std::optional<Walk> walk = walkOf(use.get(), evolution, bits)) {
+        if (!expander.isSafeToExpandAt(walk->number->getStart(), before->getTerminator())) return;
+        Value* first = expander.expandCodeFor(walk->number->getStart(), all_.getType(), before->getTerminator());
+        Value* turns = ir.CreateSub(ir.CreateSub(strip.end, strip.begin), ir.getInt64(1));
+        const SCEV* step = walk->number->getStepRecurrence(evolution);
+        Value* way = ir.CreateMul(turns, llvm::cast<llvm::SCEVConstant>(step)->getValue());
+        for (Value* number : {first, ir.CreateAdd(first, way)}) {
+          if (walk->end) number = ir.CreateZExt(ir.CreateICmpULT(number, walk->end), all_.getType());
+          begin = ir.CreateOr(begin, number);
+        }
+      } else {
+        return;
+      }
       use.set(llvm::ConstantInt::get(all_.getType(), 0));
     });
     all_.setIncomingValueForBlock(before, begin);
@@ -263,6 +184,30 @@ class Collection {
 
  private:
   static constexpr size_t kLongest = 256;
+
+  /// What is collected grows by the same in each turn, or asks whether something that does is below `end`, without a
+  /// sign. Whether it is too large in between is known from both ends.
+  struct Walk {
+    const llvm::SCEVAddRecExpr* number;
+    llvm::ConstantInt* end = nullptr;
+  };
+
+  std::optional<Walk> walkOf(Value* value, llvm::ScalarEvolution& evolution, unsigned bits) const {
+    using namespace llvm::PatternMatch;
+    constexpr int64_t kLargestStep = int64_t{1} << 40;  // in a strip, no way around all numbers of 64 bits
+    Value* number = value;
+    llvm::ConstantInt* end = nullptr;
+    if (match(value, m_ZExt(m_SpecificICmp(llvm::ICmpInst::ICMP_ULT, m_Value(number), m_ConstantInt(end))))) {
+      if (end->getValue().ult(uint64_t{1} << 56)) return std::nullopt;
+    } else if (bits > 63) {
+      return std::nullopt;
+    }
+    const auto* linear = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution.getSCEV(number));
+    if (!linear || linear->getLoop() != &loop_ || !linear->isAffine()) return std::nullopt;
+    const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(linear->getStepRecurrence(evolution));
+    if (!step || step->getAPInt().abs().ugt(kLargestStep)) return std::nullopt;
+    return Walk{linear, end};
+  }
 
   static bool passesOn(const llvm::Use& use) {
     const auto* user = llvm::cast<Instruction>(use.getUser());
@@ -440,9 +385,8 @@ class Sparing {
   std::vector<Candidate> candidates_;
 };
 
-/// The turns of a strip at most (see emit_steps.cpp); nothing if it is none, or is left in other ways than behind its
-/// last turn and by giving up.
-std::optional<int64_t> turnsOf(const Loop& loop) {
+/// Nothing if it is none (see emit_steps.cpp), or is left in other ways than behind its last turn and by giving up.
+std::optional<Strip> stripOf(const Loop& loop) {
   using namespace llvm::PatternMatch;
   BasicBlock *latch = loop.getLoopLatch(), *before = loop.getLoopPreheader();
   if (!latch || !before || !loop.isLoopExiting(latch)) return std::nullopt;
@@ -465,7 +409,7 @@ std::optional<int64_t> turnsOf(const Loop& loop) {
   const auto* phi = llvm::dyn_cast<PHINode>(counter);
   if (!phi || phi->getParent() != loop.getHeader() || phi->getIncomingValueForBlock(before) != begin)
     return std::nullopt;
-  return most->getSExtValue();
+  return Strip{begin, end, most->getSExtValue()};
 }
 
 }  // namespace
@@ -482,17 +426,17 @@ llvm::PreservedAnalyses SpareDoubts::run(llvm::Function& function, llvm::Functio
       if (phi.getType()->isIntegerTy(64)) numbers.push_back(&phi);
     if (numbers.size() < 2) continue;
     changed |= llvm::simplifyLoop(loop, &dominators, &loops, &evolution, nullptr, nullptr, /*PreserveLCSSA=*/false);
-    const std::optional<int64_t> turns = turnsOf(*loop);
-    if (!turns) continue;
+    const std::optional<Strip> strip = stripOf(*loop);
+    if (!strip) continue;
     changed |= llvm::formLCSSA(*loop, dominators, &loops, &evolution);
-    Sparing sparing(*loop, evolution, dominators, *turns);
+    Sparing sparing(*loop, evolution, dominators, strip->most);
     std::vector<Collection> collections;
     for (PHINode* phi : numbers) {
       Collection collection(*loop, *phi, dominators);
       if (!collection.find()) continue;
       const std::optional<unsigned> bits = collection.findBits();
       if (!bits) continue;  // bits of the program itself
-      changed |= collection.hoistWhatStays();
+      changed |= collection.hoist(*strip, evolution, *bits);
       sparing.add(collection, *bits);
       collections.push_back(std::move(collection));
     }

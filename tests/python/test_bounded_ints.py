@@ -224,7 +224,7 @@ def products_of_items(a, n):
         x = int(a[i % len(a)])
         p = 3 * x + 1
         q = x * -2 - (5 * x - 1)
-        most = max(most, p, -q, key=abs) if p > q else max(most, q)
+        most = max(most, p, -q) if p > q else max(most, q)
         total ^= (p if p > 0 else -p) & 0xFFFF
     return total, most
 
@@ -293,3 +293,44 @@ def test_divisors_that_turns_tell(function):
     compiled = fusewire.compile(function)
     for n, m in [(80, 1000), (80, 1001), (85, -7), (120, 3), (90, 0), (91, 5), (80, 2**40), (80, -(2**61)), (80, 2**62), (80, -(2**63)), (0, 1), (1, 1)]:
         assert_same_outcome(run(function, (n, m)), run(compiled, (n, m)))
+
+
+def strides(x, bounds):
+    """Places whose first one, end and step data decides."""
+    for k in range(len(bounds)):
+        for j in range(int(bounds[k, 0]), int(bounds[k, 1]), int(bounds[k, 2])):
+            x[j] += k
+    return x
+
+
+def strides_and_sums(x, bounds):
+    total = 0
+    for k in range(len(bounds)):
+        step = int(bounds[k, 2])
+        place = int(bounds[k, 0])
+        for j in range(int(bounds[k, 1])):
+            total += int(x[place]) + 3 * j + place
+            place += step
+    return total
+
+
+BOUNDS = [[0, 40, 1], [3, 40, 7], [39, -1, -1], [39, 0, -9], [5, 5, 1], [5, 3, 1], [5, 6, 2**40], [0, 40, 2**62], [39, 5, -(2**62)], [10, 12, 10]]
+
+
+@pytest.mark.parametrize("more", [[], [[-3, 10, 2]], [[-40, 0, 1]], [[-41, 0, 1]], [[0, 41, 1]], [[1, 42, 4]], [[38, -5, -1]], [[38, -42, -1]], [[2**62, 2**62 + 1, 1]], [[0, 100, 60]]])
+def test_strides(more):
+    compiled = fusewire.compile(strides)
+    warm = np.array([[0, 40, 1]] * 20)
+    for bounds in (warm, np.array(BOUNDS + more), np.array(more + BOUNDS), warm, np.array(BOUNDS * 3 + more), np.array(more * 12 + BOUNDS)):
+        given = np.arange(40), np.arange(40)
+        assert_same_outcome(run(strides, (given[0], bounds.reshape(-1, 3))), run(compiled, (given[1], bounds.reshape(-1, 3))))
+        assert (given[0] == given[1]).all()
+
+
+@pytest.mark.parametrize("more", [[], [[0, 40, 1]], [[39, 40, -1]], [[0, 41, 1]], [[5, 3, 17]], [[0, 1, 2**61]], [[0, 2, 2**61]], [[-1, 39, -1]], [[-1, 40, -1]], [[-1, 41, -1]]])
+def test_strides_of_a_variable(more):
+    compiled = fusewire.compile(strides_and_sums)
+    warm = np.array([[0, 40, 1]] * 20)
+    for x in (np.arange(40), np.full(40, 2**60), np.full(40, 2**62 - 9), np.full(40, -(2**62))):
+        for bounds in (warm, np.array(more + [[3, 5, 4]] * 9), np.array([[3, 5, 4]] * 9 + more)):
+            assert_same_outcome(run(strides_and_sums, (x, bounds)), run(compiled, (x, bounds)))
