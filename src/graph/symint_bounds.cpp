@@ -14,9 +14,15 @@ namespace fw::graph {
 namespace {
 
 constexpr int kMaxDepth = 12;
-constexpr int kMaxSteps = 100;   ///< for each depth
-constexpr int kMaxTotal = 4000;  ///< of one prover: what has not been proved by then is not worth the time
-constexpr size_t kMaxSize = 48;  ///< terms
+constexpr int kMaxSteps = 100;         ///< for each depth
+constexpr int kMaxTotal = 4000;        ///< of one prover: what has not been proved by then is not worth the time
+constexpr int64_t kMaxWork = 300'000;  ///< of one prover: atoms in the polynomials of its steps
+constexpr size_t kMaxSize = 48;        ///< terms
+
+int64_t sizeOf(const SymPoly& p) {
+  return std::accumulate(p.begin(), p.end(), int64_t{0},
+                         [](int64_t sum, const SymTerm& t) { return sum + 1 + static_cast<int64_t>(t.atoms.size()); });
+}
 
 /// The atoms of `of` without those of `without`; nullopt if some are missing.
 std::optional<SymTerm> termWithout(const SymTerm& of, const SymTerm& without) {
@@ -212,7 +218,7 @@ bool BoundProver::holdsAtOnce(SymId id) {
 
 bool BoundProver::nonNegative(SymId id) {
   if (holdsAtOnce(id)) return true;
-  if (total_ > kMaxTotal) return false;
+  if (total_ > kMaxTotal || work_ > kMaxWork) return false;
   const SymPoly p = algebra_.poly(context_.canonical(id));
   if (search(p)) return true;
   // 16 - 2 * s is s * t - 2 * s where s * t is 16, and s * u - 16 is s * u - s * t.
@@ -240,7 +246,7 @@ bool BoundProver::search(const SymPoly& p) {
 }
 
 bool BoundProver::prove(const SymPoly& poly, int depth) {
-  if (steps_ > kMaxSteps) return false;  // of all ways that are open: none of them is followed to its end
+  if (isSpent()) return false;  // of all ways that are open: none of them is followed to its end
   const SymPoly p = SymAlgebra::inLowestTerms(poly);
   if (impossible_ > 0 || p.empty() || algebra_.range(p).lo >= 0 || algebra_.nonNegativeByShift(p)) return true;
   if (algebra_.range(p).hi < 0 || p.size() > kMaxSize) return false;
@@ -249,6 +255,7 @@ bool BoundProver::prove(const SymPoly& poly, int depth) {
     return false;
   }
   ++total_;
+  work_ += sizeOf(p);
   knowAtoms(p);
   // Terms that may be negative, those that the fewest facts can take away first; what none can may be outweighed by
   // another term in the end. Where only the constant is too small, a smaller bound of some other term brings a larger
@@ -264,10 +271,15 @@ bool BoundProver::prove(const SymPoly& poly, int depth) {
     for (const SymTerm& t : p) ways.push_back(stepsAgainst(p, t));
   std::stable_sort(ways.begin(), ways.end(), [](const auto& x, const auto& y) { return x.size() < y.size(); });
   for (const std::vector<Step>& steps : ways)
-    for (const Step& step : steps)
+    for (const Step& step : steps) {
+      if (isSpent()) return false;
+      work_ += sizeOf(p);
       if (std::optional<SymPoly> rest = apply(p, step); rest && prove(*rest, depth + 1)) return true;
+    }
   return proveAsProduct(p, depth) || splitCases(p, depth);
 }
+
+bool BoundProver::isSpent() const { return steps_ > kMaxSteps || work_ > kMaxWork; }
 
 /// What `atom` is at least, or at most: its range, and facts that name it once and alone.
 std::vector<SymPoly> BoundProver::boundsOf(SymId atom, bool lower) const {
@@ -305,6 +317,8 @@ bool BoundProver::proveAsProduct(const SymPoly& p, int depth) {
     for (SymId atom : term.atoms) {
       if (std::find(tried.begin(), tried.end(), atom) != tried.end()) continue;
       tried.push_back(atom);
+      if (isSpent()) return false;
+      work_ += sizeOf(p);
       SymPoly slope, rest;
       bool linear = true;
       for (SymTerm t : p) {

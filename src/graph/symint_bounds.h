@@ -30,7 +30,10 @@ class BoundProver {
   bool holdsAtOnce(SymId id);
   bool lessEqual(SymId a, SymId b) { return nonNegative(context_.sub(b, a)); }
   /// What the other one has spent of the time that proofs are worth is spent.
-  void continueFrom(const BoundProver& other) { total_ = other.total_; }
+  void continueFrom(const BoundProver& other) {
+    total_ = other.total_;
+    work_ = other.work_;
+  }
 
  private:
   bool search(const SymPoly& poly);
@@ -44,6 +47,7 @@ class BoundProver {
   std::vector<Step> stepsAgainst(const SymPoly& p, const SymTerm& term) const;
   std::optional<SymPoly> apply(const SymPoly& p, const Step& step) const;
   bool splitCases(const SymPoly& p, int depth);
+  bool isSpent() const;
   bool proveAsProduct(const SymPoly& p, int depth);
   std::vector<SymPoly> boundsOf(SymId atom, bool lower) const;
   void knowAtoms(const SymPoly& p);
@@ -65,6 +69,7 @@ class BoundProver {
   int impossible_ = 0;             ///< facts that never hold: then everything does
   std::vector<SymId> asking_;      ///< atoms of knowPositive() at work, one inside of another
   int limit_ = 0, steps_ = 0, total_ = 0;
+  int64_t work_ = 0;
   bool cut_ = false;  ///< a limit has ended some attempt
 };
 

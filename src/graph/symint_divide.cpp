@@ -6,6 +6,7 @@
 
 #include "graph/support/check.h"
 #include "graph/symint_algebra.h"
+#include "graph/symint_facts.h"
 #include "graph/symint_range.h"
 
 namespace fw::graph {
@@ -180,6 +181,15 @@ std::optional<SymDivision> SymAlgebra::divide(const SymPoly& dividend, const Sym
   if (divisor.size() > 1) return divideByPoly(dividend, divisor);
   FW_CHECK(divisor[0].coefficient > 0);
   return divideByMonomial(dividend, divisor[0]);
+}
+
+std::optional<SymId> exactQuotient(SymContext& context, SymId a, SymId b) {
+  SymAlgebra algebra(context);
+  const SymPoly dividend = algebra.poly(context.canonical(a)), divisor = algebra.poly(context.canonical(b));
+  if (divisor.empty() || (divisor.size() == 1 && divisor[0].coefficient <= 0)) return std::nullopt;
+  const std::optional<SymDivision> d = algebra.divide(dividend, divisor);
+  if (!d || !d->rest.empty() || d->residue != 0) return std::nullopt;
+  return algebra.fromPoly(d->quotient);
 }
 
 }  // namespace fw::graph

@@ -19,4 +19,7 @@ std::optional<SymId> withValue(SymContext& context, SymId id, SymId symbol, SymI
 /// By how much the expression grows when the symbol grows by 1, if that is the same for every value of the symbol.
 std::optional<SymId> slopeOf(SymContext& context, SymId id, SymId symbol);
 
+/// a / b, where a is a multiple of b whatever the symbols are; b is not 0.
+std::optional<SymId> exactQuotient(SymContext& context, SymId a, SymId b);
+
 }  // namespace fw::graph

@@ -240,12 +240,26 @@ void AccessProver::loop(Walk& walk, const Stmt& s) {
   walk.loops.pop_back();
 }
 
+/// A packed array of as many elements as its buffer has, which a search would have to find out axis by axis.
+static bool isWhole(const graph::OutputBinding& output, const graph::Plan& plan, graph::SymContext& syms) {
+  const graph::Buffer& buffer = plan.buffers[output.buffer.index];
+  const SymId bytes = syms.constant(graph::itemSize(buffer.dtype));
+  SymId size = bytes, all = bytes;
+  for (size_t axis = output.shape.size(); axis-- > 0;) {
+    if (syms.canonical(output.strides[axis]) != syms.canonical(size)) return false;
+    size = syms.mul(size, output.shape[axis]);
+  }
+  for (SymId length : buffer.shape) all = syms.mul(all, length);
+  return syms.isConst(output.offset, 0) && syms.canonical(size) == syms.canonical(all);
+}
+
 std::vector<size_t> AccessProver::unprovedResults() {
   std::vector<size_t> result;
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const graph::OutputBinding& output = plan_.outputs[i];
     if (!output.isView) continue;
     PlaceProver& places = search().places;
+    if (isWhole(output, plan_, places.syms())) continue;
     std::vector<PlaceProver::Term> terms;
     for (size_t axis = 0; axis < output.shape.size(); ++axis) {
       places.openLoop(places.syms().constant(0), output.shape[axis]);

@@ -703,3 +703,44 @@ def test_bounds_that_meet_are_guarded():
         f = fusewire.compile(plain)
         for n in (5, 2, 3, 2, 4, 5, 1, 6, 7, 3, 2, 8, 3, 1):
             np.testing.assert_array_equal(f(x, n), plain(x, n), err_msg=f"{plain.__name__}, n = {n}")
+
+
+def columns_of_patches(x, w):
+    """im2col, as convolutions are written everywhere."""
+    filters, channels, kh, kw = w.shape
+    images, _, height, width = x.shape
+    oh, ow = height - kh + 1, width - kw + 1
+    col = np.zeros((images, channels, kh, kw, oh, ow))
+    for i in range(kh):
+        for j in range(kw):
+            col[:, :, i, j] = x[:, :, i:i + oh, j:j + ow]
+    col = col.transpose(0, 4, 5, 1, 2, 3).reshape(images * oh * ow, -1)
+    return (col @ w.reshape(filters, -1).T).reshape(images, oh, ow, filters), col.shape
+
+
+def untouched_columns(x, w):
+    filters, channels, kh, kw = w.shape
+    images, _, height, width = x.shape
+    oh, ow = height - kh + 1, width - kw + 1
+    return np.zeros((images, channels, kh, kw, oh, ow)).reshape(images * oh * ow, -1)
+
+
+def rows_of_products(x, w):
+    images, channels, height, width = x.shape
+    flat = x.reshape(images * channels, -1)
+    return flat, x.reshape(-1, height * width), (x + 1).reshape(channels * images, width, -1), np.ones((width, 2 * images, 3)).reshape(6, -1)
+
+
+@pytest.mark.parametrize("form", [columns_of_patches, untouched_columns, rows_of_products], ids=lambda f: f.__name__)
+def test_sizes_left_over_of_products(form):
+    shapes = [((4, 3, 12, 11), (2, 3, 3, 3)), ((2, 3, 9, 7), (2, 3, 3, 3)), ((5, 3, 20, 16), (4, 3, 3, 3)), ((3, 3, 8, 31), (7, 3, 3, 3))]
+    began = time.process_time()
+    filled = lambda shape, modulus: np.reshape(np.arange(math.prod(shape)) * 0.5 % modulus, shape)
+    sweep(form, [(filled(a, 7), filled(b, 3)) for a, b in shapes], 1)
+    assert time.process_time() - began < 4   # a proof of where the elements are once never came to an end
+
+
+def test_sizes_left_over_that_do_not_fit():
+    compiled = fusewire.compile(lambda x, n: x.reshape(n * len(x), -1))
+    for shape, n in [((4, 6), 1), ((4, 6), 2), ((4, 6), 5), ((0, 6), 2), ((4, 0), 2), ((4, 6), 0), ((3, 7), 7), ((3, 7), 3), ((1, 1), 1)]:
+        assert_same_call(lambda x, n: x.reshape(n * len(x), -1), compiled, (np.ones(shape), n))

@@ -104,20 +104,30 @@ Value* reshapeTo(Trace& trace, Value* value, const SymShape& to) {
   return makeView(trace, array, trace.graph().reshape(array->node, to, false));
 }
 
+/// Takes common factors out of two products; those of `b` are not 0.
+void cancel(graph::SymContext& syms, SymShape& a, SymShape& b) {
+  for (SymId& y : b) {
+    for (SymId& x : a) {
+      if (syms.isConst(y, 1)) break;
+      if (const std::optional<SymId> more = graph::exactQuotient(syms, x, y)) {
+        x = *more;
+        y = syms.constant(1);
+      } else if (const std::optional<SymId> rest = graph::exactQuotient(syms, y, x)) {
+        x = syms.constant(1);
+        y = *rest;
+      }
+    }
+  }
+  for (SymShape* product : {&a, &b})
+    product->erase(std::remove(product->begin(), product->end(), syms.constant(1)), product->end());
+}
+
 /// The size that stands for -1, given the others.
 SymId missingSize(Trace& trace, SymShape total, SymShape known) {
   graph::SymContext& syms = trace.syms();
   if (!isPositive(trace, elementCount(trace, known)))
     raises("cannot reshape an array of size 0 with an unknown dimension");
-  for (size_t i = 0; i < known.size();) {
-    auto it = std::find(total.begin(), total.end(), known[i]);
-    if (it == total.end()) {
-      ++i;
-      continue;
-    }
-    total.erase(it);
-    known.erase(known.begin() + static_cast<ptrdiff_t>(i));
-  }
+  cancel(syms, total, known);
   // One factor after the other: their ranges are known, that of a product made before its factors were guarded may be
   // not.
   SymId size = elementCount(trace, total), divisor = elementCount(trace, known);
