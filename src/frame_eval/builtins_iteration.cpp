@@ -6,6 +6,7 @@
 #include "frame_eval/branching.h"
 #include "frame_eval/builtins.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/numpy/support.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
@@ -310,6 +311,7 @@ Value* Builtins::callReversed(const CallArgs& args) {
   expect(args, 1, 1);
   Value* v = args.positional[0];
   if (Value* range = interpreter.rangeIterator(v, true)) return range;
+  numpy::settled(trace, v);
   if (v->kind == ValueKind::kDict) return interpreter.dictIterator(interpreter.viewOf(v, "keys"), true);
   if (v->kind == ValueKind::kIterator && !v->name.empty()) return interpreter.dictIterator(v, true);
   if (v->kind == ValueKind::kDeque) return Collections{interpreter, trace}.dequeIterator(v, true);

@@ -59,6 +59,11 @@ SymId DataSizes::define(graph::ValueId number, SymId least, SymId most, graph::S
 
 bool DataSizes::contains(SymId sym) const { return graph::mentions(trace_.syms(), sym, symbols_); }
 
+bool DataSizes::areOfArrays(SymId sym) const {
+  return contains(sym) && std::none_of(defined_.begin(), defined_.end(),
+                                       [&](const Defined& d) { return graph::mentions(trace_.syms(), sym, d.symbol); });
+}
+
 void DataSizes::assumeSame(SymId left, SymId right) {
   graph::SymContext& s = trace_.syms();
   left = s.canonical(left);

@@ -22,6 +22,8 @@ class DataSizes {
   graph::SymId define(graph::ValueId number, graph::SymId least, graph::SymId most, graph::SymRange range);
   /// Whether a library call or a definition decides about the number.
   bool contains(graph::SymId sym) const;
+  /// The same, of sizes of arrays that calls have made: memory for as many elements has been there.
+  bool areOfArrays(graph::SymId sym) const;
   /// left == right from here on, one of which is decided by a call: that is checked when the call has returned. Breaks
   /// where it cannot be.
   void assumeSame(graph::SymId left, graph::SymId right);

@@ -12,6 +12,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
+#include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
 #include "graph/support/check.h"
@@ -159,7 +160,7 @@ Value* Interpreter::setIterator(Value* set) {
 
 Value* Interpreter::iteratorOf(Value* iterable) {
   if (Value* range = rangeIterator(iterable, false)) return range;
-  trace_.open(iterable);
+  numpy::settled(trace_, trace_.open(iterable));
   if (isView(iterable)) return dictIterator(iterable, false);
   switch (iterable->kind) {
     case ValueKind::kIterator: return iterable;
@@ -242,7 +243,7 @@ Value* Interpreter::nextOf(Value* iterator) {
 }
 
 std::vector<Value*> Interpreter::iterate(Value* iterable) {
-  trace_.open(iterable);
+  numpy::settled(trace_, trace_.open(iterable));
   if (isView(iterable)) return viewItems(iterable);
   switch (iterable->kind) {
     case ValueKind::kTuple:
@@ -330,7 +331,7 @@ void Interpreter::onForIter(const Instr& instr) {
 void Interpreter::onEndFor(const Instr&) { FW_UNREACHABLE(); }
 
 void Interpreter::onUnpackSequence(const Instr& instr) {
-  Value* sequence = pop();
+  Value* sequence = numpy::settled(trace_, pop());
   auto wanted = static_cast<size_t>(instr.arg);
   if (sequence->kind == ValueKind::kArray) {
     const graph::SymShape& shape = trace_.graph().type(sequence->node).shape;

@@ -72,7 +72,9 @@ Value* LongList::with(const std::vector<Value*>& arrays) const {
 
 void LongList::requireWorth(SymId bytes) const {
   graph::SymContext& syms = trace.syms();
-  if (!trace.decide(syms.canonical(bytes), Relation::kLe, syms.constant(kMostBytes)))
+  bytes = syms.canonical(bytes);
+  if (trace.decided.areOfArrays(bytes)) return;
+  if (!trace.decide(bytes, Relation::kLe, syms.constant(kMostBytes)))
     refuse("a list may become longer than is worth it");
 }
 

@@ -290,8 +290,12 @@ std::optional<bool> Trace::tell(graph::SymId left, Relation relation, graph::Sym
   if (const auto answer = known(left, relation, right)) return answer;
   left = syms().canonical(left);
   right = syms().canonical(right);
-  if (decided.contains(left) || decided.contains(right)) return decided.tell(left, relation, right);
-  if (turns.contains(left) || turns.contains(right)) return turns.decide(left, relation, right);
+  const bool ofTurns = turns.contains(left) || turns.contains(right);
+  if (decided.contains(left) || decided.contains(right)) {
+    const std::optional<bool> answer = ofTurns ? turns.decide(left, relation, right) : std::nullopt;
+    return answer ? answer : decided.tell(left, relation, right);
+  }
+  if (ofTurns) return turns.decide(left, relation, right);
   bool answer = holds(hint(left), relation, hint(right));
   Guard g{.kind = GuardKind::kSymRelation, .relation = relation, .left = left, .right = right};
   if (!answer) {

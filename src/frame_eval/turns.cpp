@@ -97,8 +97,13 @@ std::optional<bool> Turns::decide(SymId left, Relation relation, SymId right) {
       return decide(low, how, high);
     return trace_.decide(low, how, high);
   };
-  if (relation == Relation::kLt || relation == Relation::kLe)
+  if (relation == Relation::kLt || relation == Relation::kLe) {
+    // In a turn there is one, however few there may be: what falls is largest in the first.
+    const graph::SymRange rises = syms.range(*slope);
+    const auto least = rises.lo >= 0 ? first : rises.hi <= 0 && to ? last : std::nullopt;
+    if (least && trace_.known(zero, relation, *least) == true) return true;
     return atBoth([&](SymId d) { return decided(zero, relation, d); });
+  }
   const bool equal = relation == Relation::kEq;
   if (atBoth([&](SymId d) { return decided(zero, Relation::kLt, d); }) == true) return !equal;
   if (atBoth([&](SymId d) { return decided(d, Relation::kLt, zero); }) == true) return !equal;
