@@ -147,13 +147,19 @@ DuelRun FunctionState::nextRun() {
 }
 
 PyObject* FunctionState::callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
-  if (code == function()->func_code) return callPlain(args, nargsf, keywordNames);
+  // Where nothing of the function itself is worth compiling, what it calls may be.
+  const bool own = code == function()->func_code;
+  if (own && (!state_->wantsHook() || nestedUse_.rest > 1)) {
+    if (nestedUse_.rest > 1) --nestedUse_.rest;
+    return callPlain(args, nargsf, keywordNames);
+  }
   ++pythonCalls_;
-  Ref function = Ref::create(splicedFunction(code));  // a reset from within the call must not take it away
-  NestedScope nested(state_->wantsHook(), nestedUse_);
+  Ref callable =
+      Ref::create(own ? callable_.get() : splicedFunction(code));  // a reset from within must not take it away
+  NestedScope nested(state_->wantsHook(), nestedUse_, code);
   const uint64_t before = Region::allHits();
-  PyObject* result = cpython::callNested(function.get(), args, nargsf, keywordNames);
-  partlyCalls_ += Region::allHits() != before;
+  PyObject* result = cpython::callNested(callable.get(), args, nargsf, keywordNames);
+  partlyCalls_ += Region::allHits() != before || nested.hasReachedCompiled();
   return result;
 }
 

@@ -47,6 +47,8 @@ constexpr uint64_t kPatience = 16, kLongestRest = 1 << 12;
 
 /// Calls of this thread that want their callees compiled: the hook sees all threads.
 thread_local int scopes = 0;
+/// Of the innermost of those, while its own frame has not begun.
+thread_local PyObject* beginning = nullptr;
 
 void destroy(void* record) { delete static_cast<Record*>(record); }
 
@@ -76,6 +78,7 @@ class NestedFrames : public cpython::FrameHandler {
   HookDecision onFrame(const FrameView& frame) override {
     HookDecision decision;
     if ((scopes == 0 && !compileAll_) || everythingRunsAsPython() || isReportingFailure()) return decision;
+    if (std::exchange(beginning, nullptr) == reinterpret_cast<PyObject*>(frame.code)) return decision;
     auto failed = [&](const char* what) { return guarded([&] { giveUp(frame, what); }); };
     guarded([&] { decision = decide(frame); }, failed);
     return decision;
@@ -162,7 +165,7 @@ void leaveAlone(PyObject* code) {
   record->skip = true;
 }
 
-NestedScope::NestedScope(bool wanted, NestedUse& use)
+NestedScope::NestedScope(bool wanted, NestedUse& use, PyObject* own)
     : installed_(wanted && use.rest == 0),
       use_(use),
       seen_(framesSeen),
@@ -170,13 +173,17 @@ NestedScope::NestedScope(bool wanted, NestedUse& use)
   if (use.rest > 0) --use.rest;
   if (!installed_) return;
   ++scopes;
+  around_ = std::exchange(beginning, own);
   cpython::installHook();
 }
+
+bool NestedScope::hasReachedCompiled() const { return installed_ && framesCompiled != compiled_; }
 
 /// While the hook is installed, CPython calls Python functions by way of C, which all of them pay for.
 NestedScope::~NestedScope() {
   if (!installed_) return;
   --scopes;
+  beginning = around_;
   cpython::uninstallHook();
   if (framesCompiled != compiled_) {
     use_ = {};

@@ -25,13 +25,18 @@ struct NestedUse {
 /// For the time of a call that may reach other Python functions through its breaks.
 class NestedScope {
  public:
-  NestedScope(bool wanted, NestedUse& use);
+  /// `own`: the code of the call itself, whose first frame runs as it is.
+  NestedScope(bool wanted, NestedUse& use, PyObject* own);
   ~NestedScope();
   NestedScope(const NestedScope&) = delete;
+
+  /// Frames that the call has reached, of any thread, have run compiled code.
+  bool hasReachedCompiled() const;
 
  private:
   bool installed_;
   NestedUse& use_;
+  PyObject* around_ = nullptr;
   uint64_t seen_, compiled_;
 };
 
