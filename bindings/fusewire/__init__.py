@@ -33,7 +33,7 @@ from fusewire._graph import Graph
 from fusewire._profile import load_profile, save_profile
 from fusewire._stance import error_on_graph_break, set_stance
 from fusewire._summary import summary
-from fusewire import _small_calls, _substitutes  # noqa: F401 - capture follows them from here on
+from fusewire import _places, _small_calls, _substitutes  # noqa: F401 - capture follows them from here on
 
 __all__ = [
     "CompiledFunction",

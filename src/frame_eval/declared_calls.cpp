@@ -3,7 +3,11 @@
 // place where capture runs user code, because the user has said that it may.
 #include "frame_eval/declared_calls.h"
 
+#include <algorithm>
+
 #include "frame_eval/library_ways.h"
+#include "frame_eval/numpy/binding.h"
+#include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/policy.h"
 
 namespace fw::capture {
@@ -12,6 +16,7 @@ using cpython::checked;
 
 Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
   PyObject* object = callable->object.get();
+  if (numpy::isMethodOfUfunc(object)) return methodOfUfunc(object, args);
   const Declared declared = declarationOf(object);
   switch (declared.kind) {
     case Declaration::kNone: return nullptr;
@@ -48,6 +53,34 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
     case Declaration::kAssumeConstant: return assumeConstant(object, args);
   }
   return nullptr;
+}
+
+/// A new object each time that it is asked for: what is declared is the method of all ufuncs.
+Value* DeclaredCalls::methodOfUfunc(PyObject* method, const CallArgs& args) {
+  PyObject* self = PyCFunction_GET_SELF(method);
+  const char* name = reinterpret_cast<PyCFunctionObject*>(method)->m_ml->ml_name;
+  PyObject* descriptor = PyDict_GetItemString(Py_TYPE(self)->tp_dict, name);
+  const Declared declared = descriptor ? declarationOf(descriptor) : Declared();
+  if (declared.kind != Declaration::kSmallCall || !args.keywords.empty() || args.positional.size() < 2) return nullptr;
+  Value* changed = args.positional[0];
+  const auto isApart = [&](Value* value) { return !numpy::mayShareMemory(trace, changed, value); };
+  if (trace.turns.bodies == 0 || !numpy::arePlaces(trace, changed, args.positional[1])) return nullptr;
+  if (!std::all_of(args.positional.begin() + 2, args.positional.end(), isApart)) return nullptr;
+  CallArgs given = args;
+  given.positional.insert(given.positional.begin(), trace.constant(self));
+  return smallCall(trace.constant(descriptor), declared.replacement, given);
+}
+
+bool DeclaredCalls::storeAtPlaces(Value* array, Value* index, Value* value) {
+  // Elsewhere NumPy is as fast.
+  if (trace.turns.bodies == 0) return false;
+  if (!numpy::arePlaces(trace, array, index) || numpy::mayShareMemory(trace, array, value)) return false;
+  static PyObject* const setitem = [] {
+    Ref module = checked(PyImport_ImportModule("operator"));
+    return checked(PyObject_GetAttrString(module.get(), "setitem")).release();
+  }();
+  const Declared declared = declarationOf(setitem);
+  return declared.replacement && smallCall(trace.constant(setitem), declared.replacement, {{array, index, value}, {}});
 }
 
 Value* DeclaredCalls::smallCall(Value* callable, PyObject* replacement, const CallArgs& args) {

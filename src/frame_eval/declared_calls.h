@@ -12,8 +12,11 @@ struct DeclaredCalls {
 
   /// The call's value; null if nothing is declared that changes how it is followed.
   Value* call(Value* callable, CallArgs& args);
+  /// In a loop, array[index] = value as one over the places, where they are made for it and it can be traced.
+  bool storeAtPlaces(Value* array, Value* index, Value* value);
 
  private:
+  Value* methodOfUfunc(PyObject* method, const CallArgs& args);
   Value* smallCall(Value* callable, PyObject* replacement, const CallArgs& args);
   Value* assumeConstant(PyObject* function, const CallArgs& args);
   Ref constantOf(Value* value);

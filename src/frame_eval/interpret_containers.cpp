@@ -5,6 +5,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/declared_calls.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/long_list.h"
@@ -334,7 +335,10 @@ void Interpreter::onStoreSubscr(const Instr&) {
   auto [container, index] = popPair();
   Value* value = pop();
   numpy::settled(trace_, container);
-  if (container->kind == ValueKind::kArray) return numpy::setItem(trace_, container, index, value);
+  if (container->kind == ValueKind::kArray) {
+    if (DeclaredCalls{*this, trace_}.storeAtPlaces(container, index, value)) return;
+    return numpy::setItem(trace_, container, index, value);
+  }
   if (isLongList(container)) return LongList{trace_, container}.setItem(index, value);
   if (container->kind == ValueKind::kList) {
     if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) {

@@ -316,6 +316,27 @@ void assignThrough(Trace& trace, Value* array, Value* index, Value* value) {
   writeAll(trace, array, result);
 }
 
+bool mayShareMemory(Trace& trace, Value* first, Value* second) {
+  return first->kind == ValueKind::kArray && second->kind == ValueKind::kArray &&
+         graph::alias(trace.graph(), first->node, second->node) != graph::Alias::kNone;
+}
+
+bool arePlaces(Trace& trace, Value* array, Value* index) {
+  if (trace.onDevice() || array->kind != ValueKind::kArray) return false;
+  std::vector<Value*> items{index};
+  if (index->kind == ValueKind::kTuple) items = index->items;
+  const auto rank = static_cast<size_t>(typeOf(trace, array->node).rank());
+  if (items.size() != rank || rank > 2) return false;
+  const auto isArray = [&](Value* item) {
+    if (item->kind != ValueKind::kArray || mayShareMemory(trace, array, item)) return false;
+    const ValueType type = typeOf(trace, item->node);
+    return type.rank() == 1 && graph::isInteger(type.dtype) && graph::isSigned(type.dtype);
+  };
+  const auto isNumber = [&](Value* item) { return DataInts::isWhole(item); };
+  return std::any_of(items.begin(), items.end(), isArray) &&
+         std::all_of(items.begin(), items.end(), [&](Value* item) { return isArray(item) || isNumber(item); });
+}
+
 bool scatter(Trace& trace, Value* array, Value* index, Value* value) {
   if (const auto places = fewPlaces(trace, array, index)) {
     storeRows(trace, array, *places, value);

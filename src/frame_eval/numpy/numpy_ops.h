@@ -53,6 +53,10 @@ Value* unaryOp(Trace& trace, Unary op, Value* operand);
 /// array[index] and array[index] = value.
 Value* getItem(Trace& trace, Value* array, Value* index);
 void setItem(Trace& trace, Value* array, Value* index, Value* value);
+/// Whether `index` is one array of ints for each axis of `array`, or such an array and an int.
+bool arePlaces(Trace& trace, Value* array, Value* index);
+/// Whether two arrays, if both are arrays, may have elements in common.
+bool mayShareMemory(Trace& trace, Value* first, Value* second);
 /// array[mask], as long as it is not looked at as an array (masks.cpp).
 bool isSelection(const Value* value);
 /// A selection becomes the array that it stands for, in place; other values stay what they are.
