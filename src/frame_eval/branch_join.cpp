@@ -236,7 +236,8 @@ bool isNumbers(const Value* v) {
   const auto isNumber = [](const Value* item) {
     return numberKind(item) != ValueKind::kNull || DataInts::isWhole(item);
   };
-  return v->kind == ValueKind::kTuple && !v->cls && !v->source.valid() && v->overlay.empty() &&
+  return v->kind == ValueKind::kTuple && !v->cls && v->overlay.empty() &&
+         (!v->source.valid() || (v->object && PyTuple_CheckExact(v->object.get()))) &&
          std::all_of(v->items.begin(), v->items.end(), isNumber);
 }
 
