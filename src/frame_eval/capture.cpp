@@ -9,6 +9,7 @@
 #include "frame_eval/classes.h"
 #include "frame_eval/exit_builder.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/logs.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/locks.h"
 #include "frame_eval/numpy/error_state.h"
@@ -150,6 +151,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
   for (SharedMemory& memory : trace.shared)
     for (SharedMember& member : memory.members)
       member.source = copyPath(*known.sources, member.source, trace.sources());
+  Logs{trace}.begin();
   Interpreter interpreter(trace, options);
   auto brokenAt = [&](BreakReason reason, std::string detail, int at) {
     if (at < 0) at = interpreter.resumeAt() >= 0 ? interpreter.resumeAt() : trace.at;
@@ -158,6 +160,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
   try {
     FrameEnd end = execute(interpreter);
     interpreter.checkGenerators();
+    Logs{trace}.finish();
     LongList::finishWrites(trace);
     numpy::finishWrites(trace);
     Locks::check(trace);

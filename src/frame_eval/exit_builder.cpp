@@ -81,7 +81,7 @@ class ExitBuilder {
     out.target = add(effect.target);
     if (effect.key) out.key = add(effect.key);
     if (effect.value) out.value = add(effect.value);
-    if (effect.kind == Effect::Kind::kListSlice || effect.kind == Effect::Kind::kCall) {
+    if (!effect.value && (effect.kind == Effect::Kind::kListSlice || effect.kind == Effect::Kind::kCall)) {
       ExitNode list{.kind = effect.kind == Effect::Kind::kCall ? ExitNode::Kind::kTuple : ExitNode::Kind::kList};
       for (Value* item : effect.items) list.children.push_back(add(item));
       out.value = addNode(std::move(list));

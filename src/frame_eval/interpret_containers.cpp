@@ -8,6 +8,7 @@
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/logs.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/unseen_list.h"
@@ -62,6 +63,7 @@ void Interpreter::extendList(Value* list, std::vector<Value*> items) {
   bool unseen = list->kind == ValueKind::kObject && PyList_CheckExact(list->object.get());
   if (!unseen) trace_.fail(BreakReason::kUnsupportedWrite, std::string("append to a ") + trace_.typeOf(list)->tp_name);
   (void)trace_.typeOf(list);
+  if (Value* log = list->opened ? nullptr : Logs{trace_}.of(list)) return extendList(log, std::move(items));
   trace_.effectSlice(list, INT64_MAX, INT64_MAX, items);
   if (!list->opened) list->items.insert(list->items.end(), items.begin(), items.end());
 }

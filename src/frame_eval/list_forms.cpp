@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "frame_eval/branch_join.h"
+#include "frame_eval/chosen_item.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"

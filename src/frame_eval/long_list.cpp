@@ -85,6 +85,8 @@ Value* LongList::length() const {
   return DataInts{trace}.make(length->node, {0, std::max<int64_t>(0, length->range.hi)});
 }
 
+Value* LongList::lengthBehind(Value* others) const { return sum(trace, others, length()); }
+
 bool LongList::truth() const {
   Value* size = length();
   if (size->kind == ValueKind::kDataInt)

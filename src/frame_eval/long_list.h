@@ -32,6 +32,7 @@ struct LongList {
 
   void append(Value* item) const;
   Value* length() const;
+  Value* lengthBehind(Value* others) const;  ///< of a list that has so many other items in front
   bool truth() const;
   /// list[index]
   Value* item(Value* index) const;

@@ -2,6 +2,8 @@
 // map and filter over such. Their items are read ahead through guarded sources, so that one variant serves every
 // position; that they are advanced is a side effect. zip, map and filter keep nothing themselves: what they go over is
 // advanced.
+#include <algorithm>
+
 #include "cpython/elements.h"
 #include "cpython/objects.h"
 #include "frame_eval/collections.h"
@@ -50,6 +52,8 @@ struct SequenceAhead : Positioned {
     PyObject* item = cpython::elementOf(object, taken);
     if (item) return trace.fromSource(trace.sources().intern(SourceKind::kElement, source, taken++), item);
     // A list that has grown meanwhile may have been its.
+    if (std::any_of(trace.logs.begin(), trace.logs.end(), [](const Trace::Log& log) { return log.list; }))
+      trace.fail(BreakReason::kUnsupportedObject, "the end of an iterator, after a list was changed");
     for (const SideEffect& effect : trace.effects()) {
       if (effect.kind == Effect::Kind::kListSlice)
         trace.fail(BreakReason::kUnsupportedObject, "the end of an iterator, after a list was changed");

@@ -76,6 +76,7 @@ class Trace {
   void effectAttr(Value* target, Value* name, Value* value);
   void effectItem(Value* dict, Value* key, Value* value);
   void effectSlice(Value* list, int64_t lo, int64_t hi, std::vector<Value*> items);
+  void effectItems(Value* list, Value* items);      ///< those of another list are appended
   void effectNumbers(Value* list, Value* numbers);  ///< all of its items, or those of its items
   void effectSet(Value* set, Value* item, bool add);
   void effectCell(Value* cell, Value* content);
@@ -159,11 +160,16 @@ class Trace {
   TypeLookups lookups;  ///< in classes, by this capture
   bool atomic = false;  ///< no other thread may run from the guards to the end
 
-  std::vector<SharedMemory> shared;         ///< arrays known to share memory; see numpy/overlap.cpp
-  void openSharedArrays();                  ///< their views stand in front of what follows
-  Branches branches{*this};                 ///< on array data
-  Turns turns{*this};                       ///< of loops that become one loop of the graph
-  LoopDecisions* loops = nullptr;           ///< null: all loops are unrolled
+  std::vector<SharedMemory> shared;  ///< arrays known to share memory; see numpy/overlap.cpp
+  void openSharedArrays();           ///< their views stand in front of what follows
+  Branches branches{*this};          ///< on array data
+  Turns turns{*this};                ///< of loops that become one loop of the graph
+  LoopDecisions* loops = nullptr;    ///< null: all loops are unrolled
+  struct Log {
+    const void* object;
+    Value *list, *items;  ///< the caller's, once something has been appended; what has been
+  };
+  std::vector<Log> logs;                    ///< see logs.h
   LibraryWays* ways = nullptr;              ///< of calls of library functions
   DataSizes decided{*this};                 ///< sizes that library calls decide
   int ufuncCalls = 0;                       ///< those counted for Captured::ufuncsAreOwn

@@ -63,6 +63,10 @@ void Trace::effectSlice(Value* list, int64_t lo, int64_t hi, std::vector<Value*>
   record({.kind = Effect::Kind::kListSlice, .target = list, .items = std::move(items), .lo = lo, .hi = hi});
 }
 
+void Trace::effectItems(Value* list, Value* items) {
+  record({.kind = Effect::Kind::kListSlice, .target = list, .value = items, .lo = INT64_MAX, .hi = INT64_MAX});
+}
+
 void Trace::effectNumbers(Value* list, Value* numbers) {
   record({.kind = Effect::Kind::kListNumbers, .target = list, .value = numbers});
 }

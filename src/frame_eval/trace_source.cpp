@@ -13,6 +13,7 @@
 #include "frame_eval/numpy/examples.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/reading.h"
+#include "frame_eval/logs.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/nesting.h"
 #include "frame_eval/trace.h"
@@ -163,6 +164,7 @@ Value* Trace::open(Value* v) {
   if (v->kind == ValueKind::kUnjoined) branches.refuse(v);
   if (v->kind == ValueKind::kRange) holdRange(v);
   if (v->kind != ValueKind::kObject || v->opened) return v;
+  Logs{*this}.settle(v);
   if (v->written && PyDict_CheckExact(v->object.get()))
     fail(BreakReason::kUnsupportedObject, "globals() after writing a global");
   v->opened = true;

@@ -84,6 +84,7 @@ struct LoopDecisions {
   };
   absl::flat_hash_map<Key, NumberList> lists;
   absl::flat_hash_set<const void*> outside;  ///< lists of the caller's that stand in arrays (LongList::ofOutside)
+  std::vector<const void*> logs;             ///< lists of the caller's that loops append to (logs.h)
   absl::flat_hash_set<Key> shapeless;        ///< those that were not of that shape when they were met again
   /// Values that are not known behind a loop that is one: who looks at one has the loop refused.
   absl::flat_hash_map<const void*, Key> unknownBehind;

@@ -1,6 +1,8 @@
 #include "frame_eval/unseen_list.h"
 
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/logs.h"
+#include "frame_eval/long_list.h"
 
 namespace fw::capture {
 
@@ -24,6 +26,7 @@ Value* UnseenList::fromEnd(int64_t back) const {
 }
 
 Value* UnseenList::item(Value* index) const {
+  Logs{trace}.settle(list);
   bool known = index->isConstant() && PyLong_CheckExact(index->object.get());
   if (!known) return nullptr;
   int overflow = 0;
@@ -38,6 +41,7 @@ Value* UnseenList::item(Value* index) const {
 }
 
 Value* UnseenList::pop() const {
+  Logs{trace}.settle(list);
   Value* last = nullptr;
   if (!list->items.empty()) {
     last = list->items.back();
@@ -60,11 +64,15 @@ graph::SymId UnseenList::symbol() const {
 }
 
 Value* UnseenList::length() const {
+  if (Value* log = Logs{trace}.filled(list); log && isLongList(log))
+    return LongList{trace, log}.lengthBehind(trace.pyInt(symbol()));
+  Logs{trace}.settle(list);
   auto change = static_cast<int64_t>(list->items.size()) - static_cast<int64_t>(list->position);
   return trace.pyInt(trace.syms().add(symbol(), trace.syms().constant(change)));
 }
 
 bool UnseenList::truth() const {
+  Logs{trace}.settle(list);
   if (!list->items.empty()) return true;
   return trace.decide(trace.syms().constant(static_cast<int64_t>(list->position)), Relation::kLt, symbol());
 }
