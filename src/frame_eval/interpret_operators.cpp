@@ -1,5 +1,7 @@
 // Operators. Arrays and NumPy scalars go to the NumPy side; numbers known while tracing are computed by CPython itself;
 // runtime numbers go to interpret_numbers.cpp, sequences to interpret_containers.cpp.
+#include <algorithm>
+
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
 #include "frame_eval/branch_join.h"
@@ -120,6 +122,20 @@ Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
   return isSameObject(result, right) ? right : result;
 }
 
+bool InterpreterState::isHeld(const Value* value) const {
+  const auto has = [&](const std::vector<Value*>& values) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  };
+  for (const auto& frame : frames_)
+    if (has(frame->slots) || has(frame->stack) || has(frame->closure)) return true;
+  for (const Value& other : trace_.values()) {
+    if (has(other.items) || has(other.keys) || other.base == value) return true;
+    for (const auto& [name, held] : other.overlay)
+      if (held == value) return true;
+  }
+  return false;
+}
+
 Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   trace_.refuseOpaque(left);
   trace_.refuseOpaque(right);
@@ -130,7 +146,11 @@ Value* Interpreter::binary(int op, bool inplace, Value* left, Value* right) {
   if (MixedNumbers::is(left) || MixedNumbers::is(right)) {
     if (Value* result = MixedNumbers{trace_}.binary(op, left, right)) return result;
   }
-  if (isNumpyOperand(left) || isNumpyOperand(right)) return numpy::binaryOp(trace_, op, inplace, left, right);
+  if (isNumpyOperand(left) || isNumpyOperand(right)) {
+    Value* result = numpy::binaryOp(trace_, op, inplace, left, right);
+    if (inplace) return result;
+    return numpy::inPlaceOfTemporary(trace_, op, left, right, result, [&](const Value* v) { return isHeld(v); });
+  }
   if (isPlainConstant(left) && isPlainConstant(right)) return foldBinary(op, left, right);
   if (isNumber(left) && isNumber(right)) {
     bool floating = left->kind == ValueKind::kPyFloat || right->kind == ValueKind::kPyFloat ||

@@ -70,6 +70,8 @@ struct InterpreterState {
     return mayRoll() && !trace_.onDevice() ? LoopDecisions::Key(frame_->object(), frame_->pc - 1)
                                            : LoopDecisions::Key();
   }
+  /// Whether anything but the instruction at hand, which has taken it from the stack, refers to a Value.
+  bool isHeld(const Value* value) const;
   /// Whether code of a frame handles what is raised here.
   bool isHandled() const;
 

@@ -121,3 +121,68 @@ def test_what_indices_of_several_axes_choose(text, capsys):
             steps = [[step for step, size in zip(a.strides, a.shape) if size > 1] for a in (expected, actual)]
             assert steps[0] == steps[1]
     assert "another type, shape or layout" not in capsys.readouterr().err
+
+
+def _twice(x):
+    return x * 2
+
+
+def _named(x, y):
+    t = x + 1
+    return t * y
+
+
+def _named_twice(x, y):
+    t = u = x + 1
+    return (t * y) + u
+
+
+def _listed(x, y):
+    t = [x + 1]
+    return t[0] * y
+
+
+def _looped(x, y):
+    for _ in range(70):
+        x = (x + 1) * y
+    return x
+
+
+def _viewed(x, y):
+    return (x + 1).T * y.T
+
+
+TEMPORARIES = {
+    "left": lambda x, y: (x + 1) * y, "right": lambda x, y: y * (x + 1), "both": lambda x, y: (x + 1) * (y + 1), "both turned": lambda x, y: (y + 1) + (x + 1), "not commutative": lambda x, y: (x + 1) - y, "not commutative, right": lambda x, y: y - (x + 1),
+    "quotient": lambda x, y: (x + 1) / y, "floored": lambda x, y: (x + 1) // y, "power": lambda x, y: (x + 1) ** y, "remainder": lambda x, y: (x + 1) % y, "negative": lambda x, y: -(x + 1) * y, "absolute": lambda x, y: abs(x - 1) + y, "copied": lambda x, y: x.copy() * y,
+    "of a call": lambda x, y: np.sqrt(x) * y, "in a call": lambda x, y: np.multiply(x + 1, y), "of a function": lambda x, y: _twice(x) * y, "stretched": lambda x, y: (x[:, :1] + 1) * y, "of a row": lambda x, y: (x + 1) * y[0], "long": lambda x, y: ((x + 1) * y + x) * (y + 2) - x,
+    "compared": lambda x, y: (x + 1) < y, "named": _named, "named twice": _named_twice, "listed": _listed, "looped": _looped, "viewed": _viewed, "argument": lambda x, y: x * y,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TEMPORARIES)
+def test_operands_that_nobody_holds(name):
+    """From 256 KiB on, NumPy computes an operator in their place, whatever the layout of the other one."""
+    plain = TEMPORARIES[name]
+    compiled = fusewire.compile(plain, economy=False)
+    make = np.random.default_rng(0).random
+    for shape in ((10, 12), (400, 90), (364, 90), (365, 90), (4, 9), (90, 30, 20)):
+        for dtypes in (("f8", "f8"), ("f4", "f8"), ("f8", "f4"), ("f4", "f4")):
+            x, y = np.asfortranarray(make(shape) + 0.5).astype(dtypes[0], order="K"), (make(shape) + 0.5).astype(dtypes[1])
+            for a, b in ((x, y), (y, x), (x, x.copy(order="K")), (y, y.copy())):
+                expected, actual = plain(a, b), compiled(a, b)
+                assert expected.strides == actual.strides and expected.dtype == actual.dtype, (shape, dtypes)
+                if name not in ("power",):
+                    assert np.array_equal(expected, actual, equal_nan=True)
+
+
+def test_sums_of_what_nobody_holds():
+    def total(x, y):
+        return ((x + 1) * y).sum(), ((x + 1) * y).ravel(order="K")
+
+    compiled = fusewire.compile(total, economy=False)
+    for shape in ((300, 120), (30, 12), (301, 120)):
+        x, y = np.asfortranarray(np.random.default_rng(1).random(shape)), np.random.default_rng(2).random(shape)
+        for a, b in zip(total(x, y), compiled(x, y)):
+            assert np.array_equal(a, b)

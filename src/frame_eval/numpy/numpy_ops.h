@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "frame_eval/trace.h"
 
 namespace fw::capture::numpy {
@@ -45,6 +46,10 @@ std::optional<Value*> attribute(Trace& trace, Value* self, const std::string& na
 /// Binary operator with at least one array or NumPy scalar operand. `op` is CPython's NB_* number without the in-place
 /// bit.
 Value* binaryOp(Trace& trace, int op, bool inplace, Value* left, Value* right);
+/// `result` of an operator that is not in-place, with the layout that it gets where NumPy computes it in the place of
+/// an operand that nobody holds (elision.cpp).
+Value* inPlaceOfTemporary(Trace& trace, int op, Value* left, Value* right, Value* result,
+                          absl::FunctionRef<bool(const Value*)> isHeld);
 /// Rich comparison, Py_LT .. Py_GE.
 Value* compare(Trace& trace, int op, Value* left, Value* right);
 enum class Unary : uint8_t { kNegative, kPositive, kInvert };
