@@ -1075,3 +1075,20 @@ def test_tuples_beside_the_list_that_holds_them():
             x = np.arange(float(n))
             got = compiled(x)
             assert str(got) == str(function(x)) and same(got)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, 3, -1, -2, -3])
+@pytest.mark.parametrize("shape", [(), (4,), (1,), (2, 3), (1, 3), (2, 1), (2, 3, 4)], ids=str)
+def test_stacked_along_any_axis(shape, axis):
+    def stacked(x):
+        out = []
+        for v in x:
+            out.append(np.full(shape, v) * 2)
+        return np.stack(out, axis=axis)
+
+    compiled = fusewire.compile(stacked, economy=False)
+    for n in (80, 1, 2, 100):
+        x = np.random.default_rng(n).random(n)
+        assert_same_call(stacked, compiled, (x,))
+        if -len(shape) - 1 <= axis <= len(shape):
+            assert compiled(x).strides == stacked(x).strides

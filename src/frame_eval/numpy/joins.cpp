@@ -20,14 +20,25 @@ std::vector<Value*> items(Bound& a, std::string_view name) {
 }
 
 /// The items of a list that loops have filled, one above the other: rows of one array. None: it is no such list.
-std::optional<ValueId> rowsOf(Bound& a, std::string_view name, int axis) {
+std::optional<ValueId> rowsOf(Bound& a, std::string_view name) {
   if (!isLongList(a[name])) return std::nullopt;
   Trace& t = a.trace;
   const ValueId node = LongList{t, a[name]}.array();
   const bool rows = a[name]->base->kind == ValueKind::kArray || t.graph().type(node).rank() == 1;
-  if (axis != 0 || !rows) a.refuse(name);
+  if (!rows) a.refuse(name);
   if (!isPositive(t, shapeOf(t, node)[0])) raises("need at least one array to concatenate");
   return node;
+}
+
+/// The same one behind the other along another axis, in memory of the order of the axes.
+ValueId stackedRows(Trace& trace, ValueId rows, int axis) {
+  graph::Graph& g = trace.graph();
+  const int rank = g.type(rows).rank();
+  if (axis == 0) return rows;
+  graph::IntList perm;
+  for (int i = 1; i < rank; ++i) perm.push_back(i);
+  perm.insert(perm.begin() + axis, 0);
+  return copyAs(trace, g.transpose(rows, perm), graph::Layout::c(rank));
 }
 
 /// The same side by side along the first axis that they have by themselves.
@@ -122,8 +133,8 @@ Value* concatenate(Bound& a) {
     const int rank = a.trace.graph().type(LongList{a.trace, a["arrays"]}.array()).rank() - 1;
     if (rank == 0) raises("zero-dimensional arrays cannot be concatenated");
     if (a["axis"] && isNone(a["axis"])) a.refuse("arrays");
-    const int axis = a["axis"] ? axisArg(a.trace, a["axis"], rank) : 0;
-    return a.trace.array(joinedRows(a.trace, *rowsOf(a, "arrays", axis)));
+    if (a["axis"] && axisArg(a.trace, a["axis"], rank) != 0) a.refuse("axis");
+    return a.trace.array(joinedRows(a.trace, *rowsOf(a, "arrays")));
   }
   std::vector<Value*> values = items(a, "arrays");
   if (a["axis"] && isNone(a["axis"])) {
@@ -144,7 +155,7 @@ Value* stack(Bound& a) {
   if (isLongList(a["arrays"])) {
     const int rank = a.trace.graph().type(LongList{a.trace, a["arrays"]}.array()).rank();
     const int axis = a["axis"] ? axisArg(a.trace, a["axis"], rank) : 0;
-    return a.trace.array(*rowsOf(a, "arrays", axis));
+    return a.trace.array(stackedRows(a.trace, *rowsOf(a, "arrays"), axis));
   }
   std::vector<Value*> values = items(a, "arrays");
   int rank = rankOf(a.trace, values[0]) + 1;
@@ -163,7 +174,7 @@ Value* stack(Bound& a) {
 }
 
 Value* vstack(Bound& a) {
-  if (const auto rows = rowsOf(a, "tup", 0)) {
+  if (const auto rows = rowsOf(a, "tup")) {
     const int rank = a.trace.graph().type(*rows).rank();
     if (rank == 1)
       return a.trace.array(
@@ -176,7 +187,7 @@ Value* vstack(Bound& a) {
 }
 
 Value* hstack(Bound& a) {
-  if (const auto rows = rowsOf(a, "tup", 0)) {
+  if (const auto rows = rowsOf(a, "tup")) {
     const int rank = a.trace.graph().type(*rows).rank();
     if (rank > 2) a.refuse("tup");
     return a.trace.array(rank == 1 ? *rows : joinedRows(a.trace, *rows));
@@ -188,6 +199,10 @@ Value* hstack(Bound& a) {
 
 Value* columnStack(Bound& a) {
   graph::Graph& g = a.trace.graph();
+  if (const auto rows = rowsOf(a, "tup")) {
+    if (g.type(*rows).rank() != 2) a.refuse("tup");
+    return a.trace.array(stackedRows(a.trace, *rows, 1));
+  }
   std::vector<ValueId> nodes;
   for (Value* v : items(a, "tup")) {
     ValueId node = asArray(a.trace, v);
