@@ -5,11 +5,13 @@ in everything that can be seen; CAPTURED ones must be one graph (`fullgraph=True
 by a graph break with a reason.
 """
 
+import time
+
 import numpy as np
 import pytest
 
 import fusewire
-from compare import clone
+from compare import assert_same_call, clone
 from observe import assert_same_observation, observe
 
 N = 6
@@ -803,3 +805,27 @@ def test_one_array_is_one_result(function):
         plain, result = function(x, x + 1), compiled(x, x + 1)
         assert (plain[0] is plain[1]) == (result[0] is result[1])
         assert_same_observation(observe(function, (x, x + 1)), observe(compiled, (x, x + 1)))
+
+
+def _nested_branches(depth):
+    lines = ["def f(x, y, z, n):", "    a = b = c = 0.0", "    for i in range(n):"]
+    for d in range(depth):
+        pad = "    " * (2 + d)
+        lines += [f"{pad}x[i % 5] += {d}.5", f"{pad}a += x[{d % 5}]", f"{pad}if x[i % 5] + y[{d % 5}] > {d}:"]
+    lines += ["    " * (2 + depth) + line for line in ("z[i % 5] = a", "b += 1.0")]
+    for d in range(depth - 1, -1, -1):
+        lines += ["    " * (2 + d) + line for line in ("else:", "    y[i % 5] -= 0.25", "    c += 1.0")]
+    namespace = {}
+    exec("\n".join([*lines, "    return a, b, c"]), namespace)
+    return namespace["f"]
+
+
+@pytest.mark.parametrize("depth", [1, 5, 10])
+def test_branches_in_branches(depth):
+    """What a branch leaves where it was is asked once, however many branches and results it goes through."""
+    f = _nested_branches(depth)
+    compiled = fusewire.compile(f, background=False, economy=False, fullgraph=True)
+    began = time.process_time()
+    for n in (100, 90):
+        assert_same_call(f, compiled, (np.arange(5.0), np.arange(5.0), np.zeros(5), n))
+    assert time.process_time() - began < 3

@@ -1,6 +1,7 @@
 #include "graph/passes/in_place.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "graph/passes/control.h"
 #include "graph/passes/planning.h"
@@ -99,8 +100,38 @@ bool Overwriting::mayOverwrite(ValueId base, ValueId user) const {
 
 namespace {
 
+using Inputs = std::vector<std::optional<size_t>>;
+
+/// What is found out about one node, and all that are inside of its regions: each of those once, however many results
+/// go through it.
+class Answers {
+ public:
+  const Inputs& of(const Node& control) {
+    if (const auto known = known_.find(&control); known != known_.end()) return *known->second;
+    auto input = std::make_unique<Inputs>(find(control));
+    return *known_.try_emplace(&control, std::move(input)).first->second;
+  }
+
+ private:
+  Inputs find(const Node& control);
+  std::optional<size_t> stays(const Graph& region, const Overwriting& overwriting, ValueId value, bool& changes);
+
+  const Overwriting& inside(const Graph& region) {
+    std::unique_ptr<Overwriting>& known = inside_[&region];
+    if (!known) {
+      const std::vector<ValueId> inputs = region.inputs();
+      known = std::make_unique<Overwriting>(region, absl::flat_hash_set<ValueId>(inputs.begin(), inputs.end()));
+    }
+    return *known;
+  }
+
+  absl::flat_hash_map<const Node*, std::unique_ptr<Inputs>> known_;
+  absl::flat_hash_map<const Graph*, std::unique_ptr<Overwriting>> inside_;
+};
+
 /// The input that a region's value is the latest version of, if all versions can stand in its memory.
-std::optional<size_t> stays(const Graph& region, const Overwriting& overwriting, ValueId value, bool& changes) {
+std::optional<size_t> Answers::stays(const Graph& region, const Overwriting& overwriting, ValueId value,
+                                     bool& changes) {
   for (;;) {
     const Node& node = region.node(value);
     if (node.op == Op::kInput) return static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
@@ -112,15 +143,11 @@ std::optional<size_t> stays(const Graph& region, const Overwriting& overwriting,
       const auto result = static_cast<size_t>(node.attrs.integer(AttrKey::kIndex));
       if (control.op == Op::kLoop) {
         const Graph& body = *control.regions[0];
-        const Overwriting inside(body, [&] {
-          const std::vector<ValueId> inputs = body.inputs();
-          return absl::flat_hash_set<ValueId>(inputs.begin(), inputs.end());
-        }());
-        if (stays(body, inside, body.outputs()[result + leadingOutputs(control.op)], changes) != result)
+        if (stays(body, inside(body), body.outputs()[result + leadingOutputs(control.op)], changes) != result)
           return std::nullopt;
         operand = result;
       } else if (hasRegions(control.op)) {
-        const std::optional<size_t> input = answersInPlace(control)[result];
+        const std::optional<size_t> input = of(control)[result];
         if (!input) return std::nullopt;
         operand = *input + leadingOperands(control.op);
       } else {
@@ -137,19 +164,15 @@ std::optional<size_t> stays(const Graph& region, const Overwriting& overwriting,
   }
 }
 
-}  // namespace
-
-std::vector<std::optional<size_t>> answersInPlace(const Node& control) {
+Inputs Answers::find(const Node& control) {
   const size_t count = control.type.tuple.size();
-  std::vector<std::optional<size_t>> input(count);
+  Inputs input(count);
   if (control.op == Op::kLoop || !hasRegions(control.op)) return input;
-  std::vector<bool> changes(count), first(count, true);
+  std::vector<bool> changes(count);
   for (const std::unique_ptr<Graph>& region : control.regions) {
-    const std::vector<ValueId> inputs = region->inputs();
-    const Overwriting overwriting(*region, {inputs.begin(), inputs.end()});
     for (size_t k = 0; k < count; ++k) {
       bool changed = false;
-      const std::optional<size_t> here = stays(*region, overwriting, region->outputs()[k], changed);
+      const std::optional<size_t> here = stays(*region, inside(*region), region->outputs()[k], changed);
       if (region == control.regions.front()) input[k] = here;
       if (here != input[k]) input[k] = std::nullopt;
       if (changed) changes[k] = true;
@@ -163,5 +186,9 @@ std::vector<std::optional<size_t>> answersInPlace(const Node& control) {
   }
   return input;
 }
+
+}  // namespace
+
+std::vector<std::optional<size_t>> answersInPlace(const Node& control) { return Answers().of(control); }
 
 }  // namespace fw::graph
