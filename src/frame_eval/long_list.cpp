@@ -73,7 +73,19 @@ Value* LongList::with(const std::vector<Value*>& arrays) const {
 void LongList::requireWorth(SymId bytes) const {
   graph::SymContext& syms = trace.syms();
   bytes = syms.canonical(bytes);
-  if (trace.decided.areOfArrays(bytes)) return;
+  // A few bytes for each element that an array has had.
+  const auto isFew = [&](SymId term) {
+    constexpr int64_t kMost = 64;
+    const graph::SymNode& node = syms.node(term);
+    if (node.op == graph::SymOp::kConst || node.op == graph::SymOp::kSymbol) return true;
+    const auto factor =
+        node.op == graph::SymOp::kMul && node.operands.size() == 2 ? syms.asConst(node.operands[0]) : std::nullopt;
+    return factor && *factor <= kMost && syms.node(node.operands[1]).op == graph::SymOp::kSymbol;
+  };
+  const graph::SymNode& sum = syms.node(bytes);
+  const bool few =
+      sum.op == graph::SymOp::kAdd ? std::all_of(sum.operands.begin(), sum.operands.end(), isFew) : isFew(bytes);
+  if (few && trace.decided.areOfArrays(bytes)) return;
   if (!trace.decide(bytes, Relation::kLe, syms.constant(kMostBytes)))
     refuse("a list may become longer than is worth it");
 }
