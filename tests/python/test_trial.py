@@ -368,3 +368,27 @@ def test_generator_functions_take_no_turns(plant):
         for mine, theirs in zip(walk(x, 3), walk.__wrapped__(x, 3), strict=True):
             np.testing.assert_array_equal(mine, theirs)
     assert whole_of(walk) is None
+
+
+def _logged_work(x, log):
+    total = 0.0
+    for i in range(400):
+        y = np.sqrt(x * i + 1.0) * 0.5 + x
+        total += y[3]
+        log.append(str(i))   # which is Python's in every turn
+    return total
+
+
+def test_what_a_function_calls_stays_compiled():
+    """Nothing of the function itself is compiled; what it calls is, in parts, also when the function has been given up."""
+    def caller(x):
+        return _logged_work(x, [])
+
+    compiled, x = fusewire.compile(caller, background=False), np.linspace(0, 1, 60)
+    expected = caller(x)
+    for _ in range(60):
+        assert compiled(x) == expected
+    before = fusewire._fusewire.describe(compiled)["partly_calls"]
+    for _ in range(20):
+        assert compiled(x) == expected
+    assert fusewire._fusewire.describe(compiled)["partly_calls"] - before >= 10
