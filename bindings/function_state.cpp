@@ -149,10 +149,7 @@ DuelRun FunctionState::nextRun() {
 PyObject* FunctionState::callCode(PyObject* code, PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   // Where nothing of the function itself is worth compiling, what it calls may be.
   const bool own = code == function()->func_code;
-  if (own && (!state_->wantsHook() || nestedUse_.rest > 1)) {
-    if (nestedUse_.rest > 1) --nestedUse_.rest;
-    return callPlain(args, nargsf, keywordNames);
-  }
+  if (own && !state_->wantsHook()) return callPlain(args, nargsf, keywordNames);
   ++pythonCalls_;
   Ref callable =
       Ref::create(own ? callable_.get() : splicedFunction(code));  // a reset from within must not take it away

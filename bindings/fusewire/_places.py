@@ -1,16 +1,14 @@
 """Assignments by arrays of indices, and np.add.at, as loops over the places, in the order in which NumPy comes by.
 
-As in ``_small_calls``. An index that is outside of its array is an exception here, upon which the statement is NumPy's as a
-whole, which looks at all indices before it assigns anything.
+As in ``_small_calls``, but asked for by capture itself (declared_calls.cpp), which has made sure that the places are arrays of
+ints, or one such array and an int, as many as the array has axes, and that nothing shares memory with it. An index that is outside of
+its array is an exception here, upon which the statement is NumPy's as a whole, which looks at all indices before it assigns anything.
 """
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
-from fusewire import _fusewire
 from fusewire._substitutes import _left_to_numpy
 
 
@@ -30,50 +28,28 @@ def _check(a, count: int, value) -> bool:
 
 
 def setitem(a, index, value):
-    if type(index) is not tuple:
-        if a.ndim != 1:
-            _left_to_numpy("an assignment by indices to rows")
-        if _check(a, len(index), value):
-            for k in range(len(index)):
-                a[index[k]] = value[k]
-        else:
-            for k in range(len(index)):
-                a[index[k]] = value
+    if a.ndim == 1:
+        index = index[0] if type(index) is tuple else index
+        each = _check(a, len(index), value)
+        for k in range(len(index)):
+            a[index[k]] = value[k] if each else value
         return
     first, second = index
-    if not _is_places(first):
-        if _check(a, len(second), value):
-            for k in range(len(second)):
-                a[first, second[k]] = value[k]
-        else:
-            for k in range(len(second)):
-                a[first, second[k]] = value
-    elif not _is_places(second):
-        if _check(a, len(first), value):
-            for k in range(len(first)):
-                a[first[k], second] = value[k]
-        else:
-            for k in range(len(first)):
-                a[first[k], second] = value
-    else:
-        if len(first) != len(second):
-            _left_to_numpy("an assignment by indices of several lengths")
-        if _check(a, len(first), value):
-            for k in range(len(first)):
-                a[first[k], second[k]] = value[k]
-        else:
-            for k in range(len(first)):
-                a[first[k], second[k]] = value
+    of_rows, of_columns = _is_places(first), _is_places(second)
+    count = len(first) if of_rows else len(second)
+    if of_rows and of_columns and len(second) != count:
+        _left_to_numpy("an assignment by indices of several lengths")
+    each = _check(a, count, value)
+    for k in range(count):
+        a[first[k] if of_rows else first, second[k] if of_columns else second] = value[k] if each else value
 
 
 def at(self, a, indices, b=None, /):
-    if type(a) is not np.ndarray or a.dtype.kind not in "fi" or a.dtype.itemsize < 4 or b is None:
+    if a.dtype.kind not in "fi" or a.dtype.itemsize < 4 or b is None:
         _left_to_numpy("ufunc.at of these arguments")
     if self is not np.add and self is not np.subtract:
         _left_to_numpy("ufunc.at of this ufunc")
-    if type(indices) is tuple:
-        if a.ndim != 2 or len(indices) != 2:
-            _left_to_numpy("ufunc.at of these indices")
+    if a.ndim == 2:
         first, second = indices
         if not _is_places(first) or not _is_places(second) or len(first) != len(second):
             _left_to_numpy("ufunc.at of these indices")
@@ -85,8 +61,7 @@ def at(self, a, indices, b=None, /):
             for k in range(len(first)):
                 a[first[k], second[k]] -= b[k] if each else b
         return
-    if a.ndim != 1 or not _is_places(indices):
-        _left_to_numpy("ufunc.at of these indices")
+    indices = indices[0] if type(indices) is tuple else indices
     each = _check(a, len(indices), b)
     if self is np.add:
         for k in range(len(indices)):
@@ -95,6 +70,3 @@ def at(self, a, indices, b=None, /):
         for k in range(len(indices)):
             a[indices[k]] -= b[k] if each else b
 
-
-_fusewire.declare(operator.setitem, "small_call", setitem)
-_fusewire.declare(np.ufunc.at, "small_call", at)

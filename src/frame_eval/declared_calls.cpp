@@ -55,32 +55,30 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
   return nullptr;
 }
 
-/// A new object each time that it is asked for: what is declared is the method of all ufuncs.
+/// A function of _places.py, in a loop: elsewhere NumPy is as fast. `others` may be arrays, but share no memory with
+/// it.
+Value* DeclaredCalls::atPlaces(const char* name, Value* array, Value* index, absl::Span<Value* const> others,
+                               std::vector<Value*> arguments) {
+  if (trace.turns.bodies == 0 || !numpy::arePlaces(trace, array, index)) return nullptr;
+  const auto shares = [&](Value* value) { return numpy::mayShareMemory(trace, array, value); };
+  if (std::any_of(others.begin(), others.end(), shares)) return nullptr;
+  Ref module = checked(PyImport_ImportModule("fusewire._places"));
+  Ref function = checked(PyObject_GetAttrString(module.get(), name));  // the module keeps it
+  return smallCall(trace.constant(function.get()), function.get(), {std::move(arguments), {}});
+}
+
+/// np.add.at(array, index, ...)
 Value* DeclaredCalls::methodOfUfunc(PyObject* method, const CallArgs& args) {
-  PyObject* self = PyCFunction_GET_SELF(method);
-  const char* name = reinterpret_cast<PyCFunctionObject*>(method)->m_ml->ml_name;
-  PyObject* descriptor = PyDict_GetItemString(Py_TYPE(self)->tp_dict, name);
-  const Declared declared = descriptor ? declarationOf(descriptor) : Declared();
-  if (declared.kind != Declaration::kSmallCall || !args.keywords.empty() || args.positional.size() < 2) return nullptr;
-  Value* changed = args.positional[0];
-  const auto isApart = [&](Value* value) { return !numpy::mayShareMemory(trace, changed, value); };
-  if (trace.turns.bodies == 0 || !numpy::arePlaces(trace, changed, args.positional[1])) return nullptr;
-  if (!std::all_of(args.positional.begin() + 2, args.positional.end(), isApart)) return nullptr;
-  CallArgs given = args;
-  given.positional.insert(given.positional.begin(), trace.constant(self));
-  return smallCall(trace.constant(descriptor), declared.replacement, given);
+  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(method)->m_ml->ml_name;
+  if (name != "at" || !args.keywords.empty() || args.positional.size() < 2) return nullptr;
+  std::vector<Value*> given = args.positional;
+  given.insert(given.begin(), trace.constant(PyCFunction_GET_SELF(method)));
+  return atPlaces("at", args.positional[0], args.positional[1], absl::MakeSpan(args.positional).subspan(2),
+                  std::move(given));
 }
 
 bool DeclaredCalls::storeAtPlaces(Value* array, Value* index, Value* value) {
-  // Elsewhere NumPy is as fast.
-  if (trace.turns.bodies == 0) return false;
-  if (!numpy::arePlaces(trace, array, index) || numpy::mayShareMemory(trace, array, value)) return false;
-  static PyObject* const setitem = [] {
-    Ref module = checked(PyImport_ImportModule("operator"));
-    return checked(PyObject_GetAttrString(module.get(), "setitem")).release();
-  }();
-  const Declared declared = declarationOf(setitem);
-  return declared.replacement && smallCall(trace.constant(setitem), declared.replacement, {{array, index, value}, {}});
+  return atPlaces("setitem", array, index, {value}, {array, index, value}) != nullptr;
 }
 
 Value* DeclaredCalls::smallCall(Value* callable, PyObject* replacement, const CallArgs& args) {

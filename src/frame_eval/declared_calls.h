@@ -1,6 +1,9 @@
 // Calls of functions that users have declared something about (policy.h), and of Fusewire's own.
 #pragma once
 
+#include <vector>
+
+#include "absl/types/span.h"
 #include "frame_eval/interpreter.h"
 
 namespace fw::capture {
@@ -16,6 +19,8 @@ struct DeclaredCalls {
   bool storeAtPlaces(Value* array, Value* index, Value* value);
 
  private:
+  Value* atPlaces(const char* name, Value* array, Value* index, absl::Span<Value* const> others,
+                  std::vector<Value*> arguments);
   Value* methodOfUfunc(PyObject* method, const CallArgs& args);
   Value* smallCall(Value* callable, PyObject* replacement, const CallArgs& args);
   Value* assumeConstant(PyObject* function, const CallArgs& args);

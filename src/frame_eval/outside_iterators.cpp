@@ -52,12 +52,11 @@ struct SequenceAhead : Positioned {
     PyObject* item = cpython::elementOf(object, taken);
     if (item) return trace.fromSource(trace.sources().intern(SourceKind::kElement, source, taken++), item);
     // A list that has grown meanwhile may have been its.
-    if (std::any_of(trace.logs.begin(), trace.logs.end(), [](const Trace::Log& log) { return log.list; }))
+    const std::vector<SideEffect>& effects = trace.effects();
+    if (std::any_of(trace.logs.begin(), trace.logs.end(), [](const Trace::Log& log) { return log.list; }) ||
+        std::any_of(effects.begin(), effects.end(),
+                    [](const SideEffect& effect) { return effect.kind == Effect::Kind::kListSlice; }))
       trace.fail(BreakReason::kUnsupportedObject, "the end of an iterator, after a list was changed");
-    for (const SideEffect& effect : trace.effects()) {
-      if (effect.kind == Effect::Kind::kListSlice)
-        trace.fail(BreakReason::kUnsupportedObject, "the end of an iterator, after a list was changed");
-    }
     trace.guard({.kind = GuardKind::kElements, .source = source, .lo = taken, .hi = -1});
     return nullptr;
   }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,22 @@ def from_itself(a, index, values):
     return a
 
 
+def by_other_names(a, index, values):
+    for k in range(len(values)):
+        operator.setitem(a, index, a[:len(index)])
+        np.ufunc.at(np.add, a, index, a[:len(index)])
+        np.ufunc.at(np.add, a, index, values[k])
+    return a
+
+
+def in_a_tuple(a, index, values):
+    for k in range(len(values)):
+        a[(index,)] = values[k]
+        np.add.at(a, (index,), values[k])
+        a[np.where(a > 0.5)] = 0.25
+    return a
+
+
 def by_itself(a, index, values):
     for k in range(len(values)):
         a[a[:5]] = k % 5
@@ -83,7 +101,7 @@ def counts(n):
     return np.array([3, 0, 3, 7, 7, 7, 1])[:n]
 
 
-VECTORS = [put, put_numbers, added, from_itself]
+VECTORS = [put, put_numbers, added, from_itself, by_other_names, in_a_tuple]
 MATRICES = [row_by_row, diagonal, added_to_matrix]
 
 

@@ -62,7 +62,7 @@ Value* inPlaceOfTemporary(Trace& trace, int number, Value* left, Value* right, V
   const auto layoutOf = [&](const Value* operand) { return trace.graph().type(operand->node).layout; };
   if (type.rank() < 2 || (layoutOf(left) == type.layout && layoutOf(right) == type.layout)) return result;
   const auto mayBe = [&](const Value* operand, const Value* other) {
-    const ValueType own = trace.graph().type(operand->node), others = trace.graph().type(other->node);
+    const ValueType &own = trace.graph().type(operand->node), &others = trace.graph().type(other->node);
     return own.shape == type.shape && others.shape == own.shape && own.dtype == type.dtype &&
            own.dtype != graph::DType::kBool && graph::canCastSafely(others.dtype, own.dtype) && !operand->base &&
            !operand->source.valid() && trace.graph().node(operand->node).op != graph::Op::kInput && !isHeld(operand);
