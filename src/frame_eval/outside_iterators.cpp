@@ -154,6 +154,19 @@ struct OutsideIterators {
     return iterator(std::move(lazy));
   }
 
+  /// A range itself.
+  Value* numbers() const {
+    int64_t fields[4];
+    if (!cpython::readRange(object, fields)) return nullptr;
+    guard(GuardKind::kRange);
+    Value* v = trace.make(ValueKind::kRange);
+    const auto part = [&](From from, int64_t hint) { return trace.pyInt(symbol("r", from, hint)); };
+    v->items = {part(From::kRangeStart, fields[0]), part(From::kRangeStop, fields[1]),
+                part(From::kRangeStep, fields[2])};
+    v->sym = symbol("r", From::kLength, fields[3]);
+    return v;
+  }
+
   Value* range() const {
     int64_t fields[3];
     if (!cpython::readRangeIterator(object, fields)) return nullptr;
@@ -211,6 +224,7 @@ Value* openIterator(Trace& trace, SourceId source, PyObject* object) {
   OutsideIterators outside{trace, source, object};
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyListIter_Type || type == &PyTupleIter_Type) return outside.sequence();
+  if (type == &PyRange_Type) return outside.numbers();
   if (type == &PyRangeIter_Type) return outside.range();
   if (type == &PyEnum_Type) return outside.enumerated();
   return cpython::isWalker(type) ? outside.walker() : nullptr;

@@ -117,6 +117,7 @@ void Trace::holdRange(Value* range) {
 
 /// iter(range) or reversed(range); null for what is no range.
 Value* Interpreter::rangeIterator(Value* range, bool reversed) {
+  if (range->kind == ValueKind::kObject && PyRange_Check(range->object.get())) trace_.openRange(range);
   if (range->isConstant() && PyRange_Check(range->object.get())) {
     if (reversed) {
       Ref backwards = checked(PySlice_New(nullptr, nullptr, checked(PyLong_FromLong(-1)).get()));

@@ -161,8 +161,13 @@ Value* Trace::fromSource(SourceId source, PyObject* object) {
 }
 
 Value* Trace::open(Value* v) {
-  if (v->kind == ValueKind::kUnjoined) branches.refuse(v);
+  openRange(v);
   if (v->kind == ValueKind::kRange) holdRange(v);
+  return v;
+}
+
+Value* Trace::openRange(Value* v) {
+  if (v->kind == ValueKind::kUnjoined) branches.refuse(v);
   if (v->kind != ValueKind::kObject || v->opened) return v;
   Logs{*this}.settle(v);
   if (v->written && PyDict_CheckExact(v->object.get()))

@@ -230,3 +230,72 @@ def test_branches_on_data_inside_of_next(function):
             assert_same_call(function, compiled, (np.array([0.3, 0.6, 0.9]) * scale, np.array(flags)))
     breaks = _fusewire.describe(compiled)["breaks"]
     assert not [b for b in breaks if b["class"] == "bug"], breaks
+
+
+# ---- what stands in front of a loop is compiled with it
+
+def total_as_text(x):
+    s = 0.0
+    for v in x:
+        s += v * v / (v + 2)
+    return str(s)
+
+
+def totals_by_weight(x):
+    totals = {}
+    for w in [0.1, 0.5, 2.0]:
+        s = 0.0
+        for v in x:
+            s += v * v / (v + w)
+        totals[w] = s
+    return min(totals, key=totals.get), totals
+
+
+@pytest.mark.parametrize("program", [total_as_text, totals_by_weight], ids=lambda f: f.__name__)
+def test_a_loop_that_begins_a_function_is_compiled_in_front_of_a_break(program):
+    compiled = fusewire.compile(program, economy=False)
+    for n in (100, 300, 2, 70):
+        assert_same_call(program, compiled, (np.random.default_rng(n).random(n),))
+    found = _fusewire.describe(compiled)
+    assert found["partly_calls"] == 4 and found["regions"][0]["variants"]
+
+
+# ---- ranges that exist outside
+
+def sum_over(r, x):
+    s = 0.0
+    for i in r:
+        s += x[i]
+    return s
+
+
+def crossed(r, x):
+    a = x.copy()
+    for i, j in zip(r, reversed(r)):
+        a[i] += x[j]
+    return a, r.step
+
+
+def looked_into(r, x):
+    return x + len(r), r, r[1:], r.start, 3 in r, bool(r), list(r)[-2:]
+
+
+RANGES = [range(200), range(3), range(4, 100, 3), range(50, 2, -1), range(1, 5), range(290, 310), range(5, 2),
+          range(2 ** 70, 2 ** 70 + 2)]
+
+
+@pytest.mark.parametrize("program", [sum_over, crossed, looked_into], ids=lambda f: f.__name__)
+def test_ranges_of_the_caller(program):
+    compiled = fusewire.compile(program, economy=False)
+    for r in RANGES + RANGES[::-1]:
+        assert_same_call(program, compiled, (r, np.random.default_rng(0).random(300)))
+    kept = range(9)
+    assert fusewire.compile(looked_into)(kept, np.ones(3))[1] is kept
+
+
+def test_one_variant_serves_ranges_that_are_walked():
+    compiled = fusewire.compile(sum_over, fullgraph=True)
+    x = np.random.default_rng(0).random(300)
+    for r in RANGES[:5]:
+        assert compiled(r, x) == sum_over(r, x)
+    assert len(_fusewire.describe(compiled)["variants"]) <= 2

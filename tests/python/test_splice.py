@@ -756,6 +756,14 @@ def test_candidates():
     assert any(c <= minus and c in {h for h in rows[minus]["headers"]} for c in m["candidates"])
     assert find(code, "CALL") + 1 not in m["candidates"]
 
+    def walks(x):
+        for v in x:                            # nothing but the loop before what it does
+            n = v * 2
+        return n
+
+    m = s.map(walks.__code__)
+    assert m["candidates"] == [m["entry"], find(walks.__code__, "FOR_ITER") + 1]
+
     def calls(a, f):
         b = a * f(a)
         return f(b)

@@ -224,10 +224,15 @@ std::vector<int> CodeMap::candidates() const {
   std::sort(starts.begin(), starts.end());
   starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
   if (!starts.empty() && starts.front() < 0) starts.erase(starts.begin());
+  std::vector<bool> works;
+  for (const Instr& instr : code) works.push_back(isWork(instr.op));
+  for (const Loop& loop : loops_)  // `for v in x` is nothing by itself; what stands in it is
+    for (int i = 0; i < size && !works[loop.header]; ++i) works[loop.header] = loop.contains[i] && isWork(code[i].op);
   std::vector<int> worthwhile;
   for (size_t k = 0; k < starts.size(); ++k) {
-    auto first = code.begin() + starts[k], last = k + 1 < starts.size() ? code.begin() + starts[k + 1] : code.end();
-    if (std::any_of(first, last, [](const Instr& i) { return isWork(i.op); })) worthwhile.push_back(starts[k]);
+    const auto first = works.begin() + starts[k],
+               last = k + 1 < starts.size() ? works.begin() + starts[k + 1] : works.end();
+    if (std::find(first, last, true) != last) worthwhile.push_back(starts[k]);
   }
   return worthwhile;
 }
