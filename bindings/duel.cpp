@@ -15,8 +15,9 @@ namespace fw::bindings {
 namespace {
 
 constexpr int kTurns = 8, kTurnsOfUneven = 32, kMostSpoilt = 128;
-/// Calls for which a duel waits until no region is on trial.
+/// Calls for which a duel waits until no region is on trial, where they are not as long as this.
 constexpr uint64_t kPatience = 400;
+constexpr double kImpatientNs = 1e6;
 constexpr uint64_t kLongestRest = uint64_t{1} << 20;
 /// Calls of spliced code that are longer are judged by less.
 constexpr double kLongNs = 20e6, kTooLongNs = 1e9;
@@ -40,7 +41,8 @@ double Duel::Side::mean() const { return std::exp(logs / std::max(count, 1)); }
 bool Duel::isDue(bool ready) {
   if (running_) return false;
   if (begun_) return true;
-  if (calls_ < next_ || (!ready && calls_ < next_ + kPatience)) return false;
+  if (calls_ < next_) return false;
+  if (!ready && !isLong_ && calls_ < next_ + kPatience) return calls_ == next_;  // to see how long a call is
   begun_ = true;
   spoilt_ = 0;
   spliced_ = python_ = {};
@@ -54,7 +56,10 @@ Duel::Arm Duel::turn() const {
 }
 
 void Duel::add(Arm arm, double ns) {
-  if (!begun_) return;
+  if (!begun_) {
+    isLong_ = ns > kImpatientNs;
+    return;
+  }
   (arm == Arm::kPython ? python_ : spliced_).add(ns);
   if (spliced_.best > kTooLongNs) return decide(false);
   if (python_.count == 0) return;

@@ -45,6 +45,7 @@ class Duel {
 
   std::optional<Arm> running_;  ///< in a timed call
   bool begun_ = false, decided_ = false, lost_ = false;
+  bool isLong_ = false;  ///< what the calls do takes long
   uint64_t calls_ = 0, next_ = kFirst, rest_ = kFirstRest;
   int spoilt_ = 0;
   Side spliced_, python_;

@@ -392,3 +392,29 @@ def test_what_a_function_calls_stays_compiled():
     for _ in range(20):
         assert compiled(x) == expected
     assert fusewire._fusewire.describe(compiled)["partly_calls"] - before >= 10
+
+
+def test_long_calls_are_judged_before_their_regions_are():
+    """A region that runs once in a call is on trial for long; what the call loses meanwhile may be seconds."""
+    def board(n):
+        count, columns = 0, np.zeros(n, int)
+
+        def place(row):
+            nonlocal count
+            if row == n:
+                count += 1
+                return
+            for c in range(n):
+                for r in range(row):
+                    if columns[r] == c or abs(columns[r] - c) == row - r:
+                        break
+                else:
+                    columns[row] = c
+                    place(row + 1)
+        place(0)
+        return count
+
+    compiled = fusewire.compile(board, background=False)
+    for _ in range(80):
+        assert compiled(7) == 40
+    assert whole_of(compiled) is not None
