@@ -86,3 +86,16 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     for i in range(1, len(rows)):
         out[i] = np.asanyarray(func1d(rows[i], *args, **kwargs))
     return out[:] if last or out.ndim == 1 else np.moveaxis(out, 0, -1)
+
+
+# ---- what min(), max() and next() of a generator expression answer (consumed_generators.cpp)
+
+
+def _or_default(found, default):
+    return default if found is None else found
+
+
+def _if_any(found):
+    if found is None:
+        raise ValueError("nothing in it")
+    return found

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "absl/functional/function_ref.h"
+#include "frame_eval/consumed_generators.h"
 #include "frame_eval/interpreter.h"
 
 namespace fw::capture {
@@ -33,6 +34,9 @@ struct Builtins {
   bool isLong(const Value* iterable) const;
   /// What `combine` makes of `first` and all items of such a one; without a `first`, of the items. Null: of nothing.
   Value* fold(Value* iterable, Value* first, absl::FunctionRef<Value*(Value* total, Value* item)> combine);
+  Value* consumed(Value* iterable, Consumer consumer, Value* otherwise = nullptr) const {
+    return ConsumedGenerators{interpreter, trace}.consume(iterable, consumer, otherwise);
+  }
   Value *sumOfMany(Value* iterable, Value* start), *extremeOfMany(Value* iterable, int op);
   Value* oneOf(graph::ValueId condition, Value* first, Value* second);
   PyObject* interned(Value* text);

@@ -42,6 +42,7 @@ std::vector<Value*> Builtins::iterators(const std::vector<Value*>& iterables) {
 
 Value* Builtins::callAny(const CallArgs& args) {
   expect(args, 1, 1);
+  if (Value* answer = consumed(args.positional[0], Consumer::kAny)) return answer;
   Value* iterator = interpreter.iteratorOf(args.positional[0]);
   while (Value* item = interpreter.nextOf(iterator)) {
     if (trace.truth(trace.open(item))) return boolean(trace, true);
@@ -51,6 +52,7 @@ Value* Builtins::callAny(const CallArgs& args) {
 
 Value* Builtins::callAll(const CallArgs& args) {
   expect(args, 1, 1);
+  if (Value* answer = consumed(args.positional[0], Consumer::kAll)) return answer;
   Value* iterator = interpreter.iteratorOf(args.positional[0]);
   while (Value* item = interpreter.nextOf(iterator)) {
     if (!trace.truth(trace.open(item))) return boolean(trace, false);
@@ -65,6 +67,8 @@ Value* Builtins::extreme(const CallArgs& original, int op) {
   if (!args.keywords.empty() || args.positional.empty()) refuse("with these arguments");
   std::vector<Value*> items = args.positional;
   if (items.size() == 1) {
+    if (!key || interpreter.isNone(key))
+      if (Value* best = consumed(items[0], op == Py_LT ? Consumer::kMin : Consumer::kMax, fallback)) return best;
     if (Value* list = interpreter.collected(items[0])) items[0] = list;
     if ((!key || interpreter.isNone(key)) && isLong(items[0])) {
       Value* best = extremeOfMany(items[0], op);
@@ -132,6 +136,7 @@ Value* Builtins::callSum(const CallArgs& original) {
   if (Value* start = take(args, "start")) args.positional.push_back(start);
   expect(args, 1, 2);
   Value* total = args.positional.size() == 2 ? args.positional[1] : number(0);
+  if (Value* sum = consumed(args.positional[0], Consumer::kSum, total)) return sum;
   if (Value* list = interpreter.collected(args.positional[0])) args.positional[0] = list;
   if (isLong(args.positional[0])) return sumOfMany(args.positional[0], total);
   std::vector<Value*> items = interpreter.iterate(args.positional[0]);
@@ -178,6 +183,8 @@ Value* Builtins::callIter(const CallArgs& args) {
 
 Value* Builtins::callNext(const CallArgs& args) {
   expect(args, 1, 2);
+  Value* otherwise = args.positional.size() == 2 ? args.positional[1] : nullptr;
+  if (Value* item = consumed(args.positional[0], Consumer::kNext, otherwise)) return item;
   if (Value* item = interpreter.nextOf(args.positional[0])) return trace.open(item);
   if (args.positional.size() == 2) return args.positional[1];
   Value* returned = interpreter.returnedBy(args.positional[0]);
@@ -272,12 +279,12 @@ Value* Builtins::callZip(const CallArgs& original) {
   struct Step {
     decltype(step) take;
     std::vector<Value*> sources;
-    bool strict;
+    bool strict, isGiven;
     Value* operator()(Interpreter& in) { return take(in); }
     std::optional<VirtualIterator::Recipe> recipe(Trace&) {
       return strict ? std::nullopt : typeCall(PyZip_Type, sources);
     }
-    /// As many as all of the sources have, which is guarded.
+    /// As many as all of the sources have, or the shortest of them, which is guarded.
     std::optional<VirtualIterator::Items> items(Interpreter& in) {
       std::vector<std::function<Value*(graph::SymId)>> each;
       graph::SymId count;
@@ -285,8 +292,12 @@ Value* Builtins::callZip(const CallArgs& original) {
       for (Value* source : sources) {
         auto inner = itemsOf(in, source);
         if (!inner || trace.turns.contains(inner->count)) return std::nullopt;
-        if (count.valid() && !trace.decide(count, guards::Relation::kEq, inner->count)) return std::nullopt;
-        count = inner->count;
+        if (!count.valid()) {
+          count = inner->count;
+        } else if (!trace.decide(count, guards::Relation::kEq, inner->count)) {
+          if (strict || isGiven) return std::nullopt;  // who has the iterators may find out what is left of each
+          if (trace.decide(inner->count, guards::Relation::kLt, count)) count = inner->count;
+        }
         each.push_back(std::move(inner->item));
       }
       if (each.empty()) return std::nullopt;
@@ -304,7 +315,10 @@ Value* Builtins::callZip(const CallArgs& original) {
     }
     Trace& trace;
   };
-  return makeIterator(trace, &PyZip_Type, Step{std::move(step), sources, strict, trace});
+  const bool isGiven = std::any_of(sources.begin(), sources.end(), [&](const Value* source) {
+    return std::find(args.positional.begin(), args.positional.end(), source) != args.positional.end();
+  });
+  return makeIterator(trace, &PyZip_Type, Step{std::move(step), sources, strict, isGiven, trace});
 }
 
 Value* Builtins::callReversed(const CallArgs& args) {

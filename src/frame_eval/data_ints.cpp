@@ -87,8 +87,13 @@ Value* DataInts::of(Value* value) {
   const SymId sym = trace_.syms().canonical(value->sym);
   const SymRange range = graph::refinedRange(trace_.syms(), sym);
   if (!contains(kAny, range)) {
-    if (trace_.turns.contains(sym) || trace_.decided.contains(sym)) return nullptr;
-    if (!trace_.ensureWithin(sym, kAny.lo, kAny.hi)) return nullptr;
+    if (trace_.decided.contains(sym)) return nullptr;
+    graph::SymContext& syms = trace_.syms();
+    const bool within = trace_.turns.contains(sym)
+                            ? trace_.turns.decide(syms.constant(kAny.lo), guards::Relation::kLe, sym) == true &&
+                                  trace_.turns.decide(sym, guards::Relation::kLe, syms.constant(kAny.hi)) == true
+                            : trace_.ensureWithin(sym, kAny.lo, kAny.hi);
+    if (!within) return nullptr;
   }
   return make(g.sym(sym), {std::max(range.lo, kAny.lo), std::min(range.hi, kAny.hi)});
 }

@@ -242,6 +242,11 @@ Value* Interpreter::closeGenerator(GeneratorIterator& generator) {
 void Interpreter::onYieldValue(const Instr&) {
   if (!frame_->generator) trace_.fail(BreakReason::kGenerator, text(frame_->object()->co_qualname));
   Value* value = trace_.open(popRaw());
+  if (frame_->yieldsFloats) {
+    const PyTypeObject* type = trace_.typeOf(value);
+    *frame_->yieldsFloats |= type == &PyFloat_Type || type == &PyComplex_Type;
+    return push(value);
+  }
   if (!frame_->collects) {
     frame_->yielded = value;
     return;

@@ -51,7 +51,6 @@ class Interpreter : InterpreterState {
   std::vector<Value*> sorted(std::vector<Value*> items, Value* keyFunction, bool reverse);
   /// Key as a plain constant, or break.
   Value* key(Value* value);
-  /// Conveniences for iterators.
   Value* viewItem(Value* view, size_t index);
   Value* opened(Value* value) { return trace_.open(value); }
   Value* tupleOf(std::vector<Value*> items) { return trace_.tuple(std::move(items)); }
@@ -78,6 +77,7 @@ class Interpreter : InterpreterState {
   friend struct Branching;
   friend class Rolling;
   friend struct Builtins;
+  friend struct ConsumedGenerators;
   friend struct DeclaredCalls;
   friend struct LibraryCalls;
   friend struct Collections;

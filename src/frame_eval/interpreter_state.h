@@ -42,6 +42,7 @@ struct InterpreterState {
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* frame_ = nullptr;
   absl::flat_hash_map<PyCodeObject*, std::unique_ptr<Bytecode>> decoded_;
+  absl::flat_hash_map<std::pair<PyCodeObject*, int>, std::unique_ptr<Bytecode>> consumed_;  ///< by Consumer
   absl::flat_hash_set<PyTypeObject*> guardedTypes_;
   absl::flat_hash_set<std::pair<SourceId, PyObject*>> absentAttributes_;  ///< guarded NoInstanceAttr
   absl::flat_hash_set<SourceId> guardedFunctions_;

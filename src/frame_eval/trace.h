@@ -66,7 +66,7 @@ class Trace {
   /// arrays of other kinds) stays a kObject that only its users refuse. Unopened Values occur only on the stack, in
   /// locals, in cells, in attributes and as self of methods.
   Value* open(Value* value);
-  Value* openRange(Value* value);  ///< of a range that is only walked, the bounds stay unknown
+  Value* openRange(Value* value);                        ///< of a range that is only walked, the bounds stay unknown
   graph::SymId lengthOf(SourceId source, int64_t seen);  ///< of a list by its own source, whose type is guarded
   graph::ValueId addInput(guards::InputBinding::From from, SourceId source, graph::ValueType type);
   void refuseOpaque(Value* value);  ///< breaks with the reason why the kObject is not understood, if there is one

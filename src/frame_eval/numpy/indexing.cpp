@@ -251,14 +251,14 @@ ValueId elementOf(Trace& trace, Value* value, DType dtype) {
   graph::UfuncOperand operand = trace.operand(value);
   DType from = trace.graph().type(operand.value).dtype;
   if (graph::isComplex(from) && !graph::isComplex(dtype)) unsupported("assignment of complex values to a real array");
-  bool number = value->kind != ValueKind::kArray;
-  if (number && graph::isInexact(from) && graph::isInteger(dtype)) {
-    unsupported("assignment of a float scalar to an integer array");
-  }
-  // NumPy integers are checked like Python ints here, unless they are arrays.
-  if (number && operand.weak == Weak::kNo && graph::isInteger(from) && graph::isInteger(dtype) &&
-      !graph::canCastSafely(from, dtype)) {
-    unsupported("assignment of a NumPy integer of a wider type");
+  // A float is stored as int() of it, and a NumPy integer as the int. What the dtype has no room for is an error, or
+  // wraps, by what it is: Python's business.
+  const bool narrows = graph::isInexact(from) ||
+                       (operand.weak == Weak::kNo && graph::isInteger(from) && !graph::canCastSafely(from, dtype));
+  if (value->kind != ValueKind::kArray && graph::isInteger(dtype) && narrows) {
+    if (trace.onDevice()) unsupported("assignment of a scalar to an array of a narrower type");
+    DataInts ints{trace};
+    return *ints.inDtype(ints.fromNumber(operand.value), dtype);
   }
   return castOperand(trace, value, dtype);
 }
