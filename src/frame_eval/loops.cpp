@@ -39,6 +39,8 @@ constexpr int kMostAttempts = 12;
 /// Turns of a loop in a loop that are unrolled where a size decides about their number: vectors, colours, small
 /// windows.
 constexpr int kMostInside = 8;
+/// The same where several numbers decide about it: how often a window fits into a size, say, which are many as a rule.
+constexpr int kMostOfSeveral = 2;
 constexpr int kMostPeriod = 4;
 
 /// The array whose memory it is; null for what is none.
@@ -47,6 +49,18 @@ V* ownerOf(V* value) {
   if (!value || value->kind != ValueKind::kArray) return nullptr;
   while (value->base) value = value->base;
   return value;
+}
+
+bool isOfSeveral(const graph::SymContext& syms, SymId count) {
+  absl::flat_hash_set<SymId> symbols;
+  std::vector<SymId> open{count};
+  while (!open.empty() && symbols.size() < 2) {
+    const graph::SymNode& node = syms.node(open.back());
+    if (node.op == graph::SymOp::kSymbol) symbols.insert(open.back());
+    open.pop_back();
+    open.insert(open.end(), node.operands.begin(), node.operands.end());
+  }
+  return symbols.size() > 1;
 }
 
 struct Exhausted {
@@ -151,8 +165,8 @@ bool Rolling::takeFor(const Instr& instr) {
     const int64_t now = trace_.hint(count);
     // In a loop of the graph, code that is unrolled is paid for by a guard of the size, and cannot become vectors.
     const bool isSize = trace_.turns.bodies > 0 && syms.range(count).lo != syms.range(count).hi;
-    const bool isLong = now > (isSize ? std::min(kMostInside, in_.options_.maxUnroll) : in_.options_.maxUnroll) ||
-                        begun || trace_.loops->tooLong.contains(key());
+    const int most = isOfSeveral(syms, count) ? kMostOfSeveral : isSize ? kMostInside : in_.options_.maxUnroll;
+    const bool isLong = now > std::min(most, in_.options_.maxUnroll) || begun || trace_.loops->tooLong.contains(key());
     if (now < 2 || !isLong) return false;
   }
   findVariables();
