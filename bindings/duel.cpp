@@ -15,9 +15,8 @@ namespace fw::bindings {
 namespace {
 
 constexpr int kTurns = 8, kTurnsOfUneven = 32, kMostSpoilt = 128;
-/// Calls for which a duel waits until no region is on trial, where they are not as long as this.
-constexpr uint64_t kPatience = 400;
-constexpr double kImpatientNs = 1e6;
+/// Calls as long as this wait for less until they are compared, longer ones for nothing.
+constexpr double kLongishNs = 5e4, kImpatientNs = 1e6;
 constexpr uint64_t kLongestRest = uint64_t{1} << 20;
 /// Calls of spliced code that are longer are judged by less.
 constexpr double kLongNs = 20e6, kTooLongNs = 1e9;
@@ -42,7 +41,7 @@ bool Duel::isDue(bool ready) {
   if (running_) return false;
   if (begun_) return true;
   if (calls_ < next_) return false;
-  if (!ready && !isLong_ && calls_ < next_ + kPatience) return calls_ == next_;  // to see how long a call is
+  if (!ready && calls_ < next_ + patience_) return calls_ == next_;  // to see how long a call is
   begun_ = true;
   spoilt_ = 0;
   spliced_ = python_ = {};
@@ -57,7 +56,7 @@ Duel::Arm Duel::turn() const {
 
 void Duel::add(Arm arm, double ns) {
   if (!begun_) {
-    isLong_ = ns > kImpatientNs;
+    patience_ = ns > kImpatientNs ? 0 : ns > kLongishNs ? kSomePatience : kPatience;
     return;
   }
   (arm == Arm::kPython ? python_ : spliced_).add(ns);

@@ -43,14 +43,17 @@ class Duel {
   void spoil();
   void decide(bool lost);
 
+  /// It waits for less where calls are long.
+  static constexpr uint64_t kPatience = 400, kSomePatience = 64;
+  static constexpr uint64_t kFirst = 24, kFirstRest = 512;
+
   std::optional<Arm> running_;  ///< in a timed call
   bool begun_ = false, decided_ = false, lost_ = false;
-  bool isLong_ = false;  ///< what the calls do takes long
   uint64_t calls_ = 0, next_ = kFirst, rest_ = kFirstRest;
+  uint64_t patience_ = kPatience;  ///< calls for which it waits until no region is on trial
   int spoilt_ = 0;
   Side spliced_, python_;
   double splicedNs_ = 0, pythonNs_ = 0;
-  static constexpr uint64_t kFirst = 24, kFirstRest = 512;
 };
 
 /// A call, which is timed if the duel is due.

@@ -330,6 +330,7 @@ Value* Builtins::callReversed(const CallArgs& args) {
   if (v->kind == ValueKind::kIterator && !v->name.empty()) return interpreter.dictIterator(v, true);
   if (v->kind == ValueKind::kDeque) return Collections{interpreter, trace}.dequeIterator(v, true);
   if (v->kind == ValueKind::kArray) return interpreter.arrayIterator(v, true);
+  if (isLongList(v)) return LongList{trace, v}.iterator(true);
   bool sequence = v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->isConstant();
   if (!sequence) refuse("of this object");
   if (v->kind == ValueKind::kList) {

@@ -222,7 +222,31 @@ bool LongList::isPlace(Trace& trace, const Value* index) {
 /// An index that may be an int of Python's or one of NumPy's: both mean the same item.
 Value* LongList::place(Value* index) const { return index->which ? DataInts{trace}.make(index->node, kAnyInt) : index; }
 
+/// Another list, of the items that a slice takes of this one.
+Value* LongList::slice(Value* slice) const {
+  graph::Graph& g = trace.graph();
+  const std::vector<Value*> leaves = leavesOf(list->base);
+  const auto isRow = [](const Value* leaf) { return leaf->kind == ValueKind::kArray; };
+  if (isCounted() || std::any_of(leaves.begin(), leaves.end(), isRow)) refuse("a slice of a list like that");
+  const ValueId all = part(0), first = numpy::getItem(trace, trace.array(all), slice)->node;
+  const bool whole = first == all;
+  if (!whole && (g.node(first).op != graph::Op::kSlice || g.node(first).operands[0] != all))
+    refuse("a slice of a list by these bounds");
+  std::vector<Value*> arrays;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    ValueId taken = i == 0 ? first : part(i);
+    if (i > 0 && !whole) {
+      const graph::Attrs& attrs = g.node(first).attrs;
+      const graph::SymList starts = attrs.syms(graph::AttrKey::kStarts), steps = attrs.syms(graph::AttrKey::kSteps);
+      taken = g.slice(taken, starts, steps, numpy::shapeOf(trace, first));
+    }
+    arrays.push_back(trace.array(numpy::copyAs(trace, taken, graph::Layout::c(1))));
+  }
+  return full(trace, list->base, trace.pyInt(numpy::shapeOf(trace, first)[0]), arrays, {});
+}
+
 Value* LongList::item(Value* index) const {
+  if (index->kind == ValueKind::kSlice) return slice(index);
   if (!isPlace(trace, index)) refuse("an item of a long list by this index");
   size_t part = 0;
   return load(list->base, place(index), list->position == kCounted ? trace.syms().constant(0) : size(), part);
@@ -272,6 +296,7 @@ struct LongListStep {
   Value* list;
   SymId size;
   unsigned changes;
+  bool reversed;
   int64_t at = 0;
 
   Value* operator()(Interpreter&) {
@@ -290,14 +315,16 @@ struct LongListStep {
   Value* item(SymId number) const {
     if (list->changes != changes || !isLongList(list))
       trace.fail(BreakReason::kUnsupportedObject, "a long list that grows while it is walked");
+    if (reversed) number = trace.syms().sub(trace.syms().sub(size, trace.syms().constant(1)), number);
     return LongList{trace, list}.item(trace.pyInt(trace.syms().canonical(number)));
   }
 };
 
 }  // namespace
 
-Value* LongList::iterator() const {
-  return makeIterator(trace, &PyListIter_Type, LongListStep{trace, list, size(), list->changes});
+Value* LongList::iterator(bool reversed) const {
+  PyTypeObject* type = reversed ? &PyListRevIter_Type : &PyListIter_Type;
+  return makeIterator(trace, type, LongListStep{trace, list, size(), list->changes, reversed});
 }
 
 ValueId LongList::part(size_t number) const { return firstOf(arrays()[number]->node, size()); }

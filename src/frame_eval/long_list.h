@@ -34,11 +34,11 @@ struct LongList {
   Value* length() const;
   Value* lengthBehind(Value* others) const;  ///< of a list that has so many other items in front
   bool truth() const;
-  /// list[index]
+  /// list[index], which may be a slice
   Value* item(Value* index) const;
   /// list[index] = item
   void setItem(Value* index, Value* item) const;
-  Value* iterator() const;
+  Value* iterator(bool reversed = false) const;
   /// np.array(list)
   graph::ValueId array() const;
   /// One of the arrays that its items stand in, as far as there are items; in the order of the form.
@@ -141,6 +141,7 @@ struct LongList {
   static bool mayStand(const Value* form) { return form && (isNumber(form) || isLongList(form)); }
   Value* place(Value* index) const;
   bool isKnown() const, isFull() const;
+  Value* slice(Value* slice) const;
   Value* copy(Site site) const;
   graph::ValueId partOf(size_t number, const Value* form) const;
   graph::SymId room() const;
