@@ -29,7 +29,6 @@ void FunctionState::adoptCode() {
   // Until what was compiled from it is gone.
   const Ref before = std::exchange(code_, Ref::create(function()->func_code));
   state_.emplace(reinterpret_cast<PyCodeObject*>(code_.get()), settings_, /*decorated=*/true);
-  leaveAlone(function()->func_code);
   spliced_ = Ref();
   plainCalls_.forget();
 }
@@ -60,6 +59,7 @@ PyObject* FunctionState::callTimed(PyObject* const* args, size_t nargsf, PyObjec
 PyObject* FunctionState::callUntimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
   if (state_ && plainCalls_.take(args, nargsf, keywordNames, function()->func_code)) {
     ++pythonCalls_;
+    runsAsItIs(code_.get());
     return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
   }
   PyObject* result = nullptr;
@@ -122,6 +122,7 @@ PyObject* FunctionState::callPlain(PyObject* const* args, size_t nargsf, PyObjec
   ++pythonCalls_;
   if (!callable_) return PyErr_Format(PyExc_ReferenceError, "the compiled function has been collected");
   if (!state_) return PyObject_Vectorcall(callable_.get(), args, nargsf, keywordNames);
+  runsAsItIs(function()->func_code);
   return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
 }
 
@@ -153,7 +154,8 @@ PyObject* FunctionState::callCode(PyObject* code, PyObject* const* args, size_t 
   ++pythonCalls_;
   Ref callable =
       Ref::create(own ? callable_.get() : splicedFunction(code));  // a reset from within must not take it away
-  NestedScope nested(state_->wantsHook(), nestedUse_, code);
+  NestedScope nested(state_->wantsHook(), nestedUse_);
+  runsAsItIs(code);
   const uint64_t before = Region::allHits();
   PyObject* result = cpython::callNested(callable.get(), args, nargsf, keywordNames);
   partlyCalls_ += Region::allHits() != before || nested.hasReachedCompiled();

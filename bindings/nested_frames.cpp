@@ -47,8 +47,9 @@ constexpr uint64_t kPatience = 16, kLongestRest = 1 << 12;
 
 /// Calls of this thread that want their callees compiled: the hook sees all threads.
 thread_local int scopes = 0;
-/// Of the innermost of those, while its own frame has not begun.
+/// See runsAsItIs().
 thread_local PyObject* beginning = nullptr;
+bool compilesAll = false;
 
 void destroy(void* record) { delete static_cast<Record*>(record); }
 
@@ -148,8 +149,13 @@ bool initializeNestedFrames(bool compileAll) {
   if (std::exchange(done, true)) return true;
   if (!cpython::initCodeExtra(destroy)) return false;
   cpython::setFrameHandler(new NestedFrames(compileAll));  // for the life of the process
+  compilesAll = compileAll;
   if (compileAll) cpython::installHook();
   return true;
+}
+
+void runsAsItIs(PyObject* code) {
+  if (scopes > 0 || compilesAll) beginning = code;
 }
 
 void leaveAlone(PyObject* code) {
@@ -165,7 +171,7 @@ void leaveAlone(PyObject* code) {
   record->skip = true;
 }
 
-NestedScope::NestedScope(bool wanted, NestedUse& use, PyObject* own)
+NestedScope::NestedScope(bool wanted, NestedUse& use)
     : installed_(wanted && use.rest == 0),
       use_(use),
       seen_(framesSeen),
@@ -173,7 +179,6 @@ NestedScope::NestedScope(bool wanted, NestedUse& use, PyObject* own)
   if (use.rest > 0) --use.rest;
   if (!installed_) return;
   ++scopes;
-  around_ = std::exchange(beginning, own);
   cpython::installHook();
 }
 
@@ -183,7 +188,6 @@ bool NestedScope::hasReachedCompiled() const { return installed_ && framesCompil
 NestedScope::~NestedScope() {
   if (!installed_) return;
   --scopes;
-  beginning = around_;
   cpython::uninstallHook();
   if (framesCompiled != compiled_) {
     use_ = {};

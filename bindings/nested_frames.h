@@ -15,6 +15,10 @@ bool initializeNestedFrames(bool compileAll);
 /// Frames of this code object run as they are: it has been taken care of elsewhere.
 void leaveAlone(PyObject* code);
 
+/// The next frame of this thread runs as it is if it is of this code: who has decorated the function sees to its calls.
+/// Others, of the same function by its own name, are frames like any.
+void runsAsItIs(PyObject* code);
+
 /// What looking at the frames that one caller's calls reach has come to.
 struct NestedUse {
   uint64_t seen = 0;  ///< frames since one was compiled
@@ -25,8 +29,7 @@ struct NestedUse {
 /// For the time of a call that may reach other Python functions through its breaks.
 class NestedScope {
  public:
-  /// `own`: the code of the call itself, whose first frame runs as it is.
-  NestedScope(bool wanted, NestedUse& use, PyObject* own);
+  NestedScope(bool wanted, NestedUse& use);
   ~NestedScope();
   NestedScope(const NestedScope&) = delete;
 
@@ -36,7 +39,6 @@ class NestedScope {
  private:
   bool installed_;
   NestedUse& use_;
-  PyObject* around_ = nullptr;
   uint64_t seen_, compiled_;
 };
 

@@ -47,6 +47,8 @@ struct Builtins {
   std::vector<Value*> sortedItems(const std::vector<Value*>& items, Value* key, Value* reverse);
 };
 
+/// From 3.12 on, sum() of floats makes up for what is lost by rounding.
+bool sumsPlainly();
 /// x ** y of Python floats that array data decides.
 Value* floatPower(Trace& trace, graph::ValueId base, graph::ValueId exponent);
 /// Whether callBuiltin() understands calls of it with some arguments.

@@ -59,9 +59,6 @@ Value* Builtins::fold(Value* iterable, Value* first, absl::FunctionRef<Value*(Va
   return whole ? ints.make(result, kTurnInts) : trace.number(kind, result);
 }
 
-namespace {
-
-/// From 3.12 on, sum() of floats makes up for what is lost by rounding.
 bool sumsPlainly() {
   static const bool plainly = [] {
     const Ref numbers = cpython::checked(Py_BuildValue("[dddd]", 1.0, 1e100, 1.0, -1e100));
@@ -71,8 +68,6 @@ bool sumsPlainly() {
   }();
   return plainly;
 }
-
-}  // namespace
 
 Value* Builtins::sumOfMany(Value* iterable, Value* start) {
   return fold(iterable, start, [&](Value* total, Value* item) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/builtins.h"
 #include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/mixed_numbers.h"
@@ -198,7 +199,7 @@ Value* ConsumedGenerators::consume(Value* iterable, Consumer consumer, Value* ot
     case Consumer::kSum: {
       bool floats = false;
       Value* total = run(*generator, *known, otherwise, &floats);
-      if (floats) trace.fail(BreakReason::kUnsupportedCall, "sum() of Python floats");
+      if (floats && !sumsPlainly()) trace.fail(BreakReason::kUnsupportedCall, "sum() of Python floats");
       return total;
     }
     case Consumer::kNext:
