@@ -29,6 +29,8 @@ class Churn {
   /// Whether the variant was made for one value of what is to blame.
   static bool reliesOn(const Variant& variant, const Blame& blame);
 
+  /// The next capture knows; false if one has known.
+  bool learn(int what) { return changing_.insert(what).second; }
   /// Instructions whose settings were to blame, and capture::kSharedPlaces if those were.
   const absl::flat_hash_set<int>& changing() const { return changing_; }
 

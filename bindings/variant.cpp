@@ -105,6 +105,7 @@ absl::StatusOr<std::unique_ptr<Variant>> Variant::build(capture::Captured captur
   v->results_ = std::make_unique<ResultBuilder>(*plan, std::move(captured.exit), *syms, *arrays, hostInputs);
   if (v->results_->hasLateCopies() && !captured.graph.commits().empty())
     return absl::UnimplementedError("a copy whose size data decides, behind writes");
+  v->leavesRaises_ = captured.leavesRaises;
   if (captured.ufuncsAreOwn) v->transaction_ = runtime::Transaction(captured.graph, *plan);
   BackendOptions options{
       v->transaction_.mayDefer(), {}, context.deadline, background, {v->graphText_, std::move(captured.writes)}};

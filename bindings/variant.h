@@ -108,11 +108,14 @@ class Variant {
   const Trial* trial() const { return trial_.get(); }
   /// Python is faster whatever the sizes: no call is to be tried any more.
   bool hasGivenUp() const { return gaveUp_; }
+  /// It was captured in the hope that few calls raise what the function handles, and most have been Python's.
+  bool keepsDeclining() const { return leavesRaises_ && declines_ >= kManyDeclines && declines_ > hits_; }
   int endIndex = 0;                 ///< which end of its region this variant leaves by
   std::vector<ArgumentSize> sizes;  ///< set when it joins a VariantSet
   double guardNs = -1;              ///< what a check of the guards took when it was made; negative: not measured
 
  private:
+  static constexpr uint64_t kManyDeclines = 8;
   Variant() = default;
   struct OwnFrame;
   void keepInputs();
@@ -156,7 +159,7 @@ class Variant {
   std::string graphText_, planText_;
   PhaseTimes times_;
   std::shared_ptr<Trial> trial_;  ///< null: none
-  bool gaveUp_ = false;
+  bool gaveUp_ = false, leavesRaises_ = false;
   std::vector<size_t> sizes_;  ///< symbols that sizes of arrays depend on
   std::vector<ListInput> listInputs_;
   std::vector<size_t> boundSymbols_;  ///< those that library calls bind

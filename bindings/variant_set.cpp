@@ -152,12 +152,17 @@ Variant* VariantSet::add(std::unique_ptr<Variant> variant) {
   return added;
 }
 
-void VariantSet::retire(Variant* variant) {
+void VariantSet::retire(const Variant* variant) {
   auto at = std::find_if(variants_.begin(), variants_.end(), [&](const auto& v) { return v.get() == variant; });
   if (at == variants_.end()) return;
   if (newest_ == variant) newest_ = nullptr;
   retired_.push_back(std::move(*at));
   variants_.erase(at);
+}
+
+void VariantSet::declined(const Variant* variant, uint64_t kind) {
+  if (variant->keepsDeclining() && churn_.learn(capture::kHandledRaises)) return retire(variant);
+  if (variant->hasGivenUp()) leaveToPython(kind);
 }
 
 std::optional<Churn::Blame> VariantSet::blame(const Invocation& call, int limit) {

@@ -49,6 +49,8 @@ class VariantSet {
   /// Kinds of calls that run as Python without being looked at again.
   bool isLeftToPython(uint64_t kind) const;
   void leaveToPython(uint64_t kind) { pythonKinds_[kind] = {kForGood, 0}; }
+  /// The variant has declined a call of that kind. Where that is the rule, another one may do better, or Python.
+  void declined(const Variant* variant, uint64_t kind);
   /// Kinds that run as Python for a while, twice as long each time: calls so far had nothing to compile because of the
   /// values that they had (empty arrays, a loop without turns), and those of later calls may be others.
   void postpone(uint64_t kind);
@@ -85,7 +87,7 @@ class VariantSet {
   std::string takeFailure() { return std::exchange(failure_, {}); }
 
  private:
-  void retire(Variant* variant);
+  void retire(const Variant* variant);
   /// Kinds that are remembered; types of every call's own would make them ever more.
   static constexpr size_t kMostKinds = 1000;
   /// How many calls of a kind run as Python before the next look at one, and what that number was at first.

@@ -229,8 +229,8 @@ int Branching::joinOf(const Frame& frame, int branch) {
 }
 
 /// Traces one arm and goes back. None if the arm raises, and does nothing or what Python has to do (the message says
-/// what array data is): Python makes the call then, from its beginning. Of what is handled in the trace that might be
-/// all calls.
+/// what array data is): Python makes the call then, from its beginning, also where the function handles it. If those
+/// are all calls, the compiled code gives way.
 std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, const std::function<void()>& enter) {
   Frame& frame = place.frame;
   const size_t begin = trace.graph().size();
@@ -239,7 +239,8 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
     ++frame.arms;
     enter();
     endsInRaise = frame.pc < frame.code->instructions.size() &&
-                  interpreter.flowIn(*frame.code).joining.joins[frame.pc] < 0 && !interpreter.isHandled();
+                  interpreter.flowIn(*frame.code).joining.joins[frame.pc] < 0 &&
+                  (interpreter.leavesRaises() || !interpreter.isHandled());
     const int header = place.leaves ? static_cast<int>(place.leaves->header) : -1;
     if (place.edges)
       interpreter.runTo(frame, header, header, &place.leaves->loop->contains);
@@ -254,6 +255,7 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
                                         frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs);
     if ((raises || b.warns) && interpreter.frame_ == &frame && !before.irreversible()) {
       --frame.arms;
+      trace.leavesRaises |= interpreter.isHandled();
       before.restore();
       return std::nullopt;
     }

@@ -62,8 +62,13 @@ struct CaptureSession {
     guards::sortGuards(trace.guards_);
     const bool ufuncsAreOwn =
         !trace.inlines && trace.branches.graph.empty() && countArithmetic(trace.graph_) == trace.ufuncCalls;
-    return {std::move(trace.graph_),       std::move(trace.guards_),       std::move(exit),
-            std::move(trace.libraryCalls), std::move(trace.programWrites), ufuncsAreOwn};
+    return {std::move(trace.graph_),
+            std::move(trace.guards_),
+            std::move(exit),
+            std::move(trace.libraryCalls),
+            std::move(trace.programWrites),
+            ufuncsAreOwn,
+            trace.leavesRaises};
   }
 };
 

@@ -28,6 +28,7 @@ struct CallView {
 
 inline constexpr int kSharedPlaces = -1;
 inline constexpr int kProductSizes = -2;
+inline constexpr int kHandledRaises = -3;
 
 struct CaptureOptions {
   int maxInlineDepth = 32;
@@ -38,7 +39,8 @@ struct CaptureOptions {
   /// Instructions of the outermost frame whose settings (numbers among globals, class attributes, defaults) have been
   /// seen to change: every call reads them. kSharedPlaces: where arrays lie in memory that they share has been seen to
   /// change, so that Python writes into those. kProductSizes: products of small matrices have been seen with many
-  /// sizes, so that those stay symbols. Null: there are none.
+  /// sizes, so that those stay symbols. kHandledRaises: calls raise what the function handles, as a rule, so that it is
+  /// not for each of them to be Python's. Null: there are none.
   const absl::flat_hash_set<int>* changing = nullptr;
   bool evenWithoutArrays = false;  ///< do not break with kNothingToCompile (tests of capture on all of Python)
   Deadline deadline;               ///< a capture that takes longer is given up
@@ -70,6 +72,8 @@ struct Captured {
   /// Every sum, difference, product and quotient of float arrays in the graph is one call of that ufunc, made by the
   /// outermost frame at the node's line.
   bool ufuncsAreOwn = false;
+  /// Calls that raise what the function handles itself are Python's.
+  bool leavesRaises = false;
 };
 
 struct Break {

@@ -94,7 +94,8 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
       throw;
     } catch (const VirtualRaise& raise) {
       frame_ = &frame;
-      if (frame.arms) trace_.fail(BreakReason::kDataDependentBranch, "an exception leaves it for a handler");
+      const BreakReason reason = leavesRaises() ? BreakReason::kPythonException : BreakReason::kDataDependentBranch;
+      if (frame.arms) trace_.fail(reason, "an exception leaves it for a handler");
       if (unwind(frame, raise.exception)) continue;
       if (outermost) escaped(raise.exception);
       throw;

@@ -73,6 +73,8 @@ struct InterpreterState {
   }
   /// Whether anything but the instruction at hand, which has taken it from the stack, refers to a Value.
   bool isHeld(const Value* value) const;
+  /// Whether a call that raises in an arm what the function handles is Python's as a whole.
+  bool leavesRaises() const { return !options_.changing || !options_.changing->contains(kHandledRaises); }
   /// Whether code of a frame handles what is raised here.
   bool isHandled() const;
 

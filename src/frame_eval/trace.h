@@ -173,6 +173,7 @@ class Trace {
   std::vector<Log> logs;                    ///< see logs.h
   LibraryWays* ways = nullptr;              ///< of calls of library functions
   DataSizes decided{*this};                 ///< sizes that library calls decide
+  bool leavesRaises = false;                ///< Captured::leavesRaises
   int ufuncCalls = 0;                       ///< those counted for Captured::ufuncsAreOwn
   bool inlines = false;                     ///< some call of a Python function was traced into
   int errorsAt = -1;                        ///< instruction that has entered the error state in force

@@ -96,3 +96,98 @@ def test_one_region(function):
     compiled = fusewire.compile(function, fullgraph=True)
     for size in (400, 300):
         assert_same_call(function, compiled, (np.random.default_rng(size).random(size) * 0.5, 1.5))
+
+
+# ---- what the function handles itself
+
+def in_a_turn(x, tol):
+    s, bad = 0.0, 0
+    for v in x:
+        try:
+            if v > tol:
+                raise ValueError("large")
+            s += v
+        except ValueError:
+            bad += 1
+    return s, bad
+
+
+def around_a_loop(x, tol):
+    try:
+        s = 0.0
+        for i in range(len(x)):
+            if x[i] > tol:
+                raise ValueError(f"element {i}")
+            s += x[i] * x[i]
+        return s
+    except ValueError as error:
+        return str(error)
+    finally:
+        x[0] = 0.0
+
+
+def checked_sum(x, tol):
+    if not x.max() <= tol:  # as an assertion, which pytest would write anew
+        raise AssertionError(f"{x.max()}")
+    s = 0.0
+    for v in x:
+        if v > tol:
+            raise ArithmeticError("large")
+        s += v
+    return s
+
+
+def of_a_called_function(x, tol):
+    try:
+        return checked_sum(x, tol)
+    except (AssertionError, ArithmeticError) as error:
+        return type(error).__name__
+
+
+def within_errstate(x, tol):
+    s = 0.0
+    with np.errstate(all="ignore"):
+        for v in x:
+            if v > tol:
+                raise ValueError("large")
+            s += 1 / v
+    return s
+
+
+def two_ways(x, tol):
+    try:
+        y = x * 2 + 1
+        if y.max() > tol:
+            raise ValueError("large")
+        return y
+    except ValueError:
+        z = np.sqrt(x) + x * 3
+        return z * 2
+
+
+HANDLED = [in_a_turn, around_a_loop, of_a_called_function, within_errstate, two_ways]
+
+
+@pytest.mark.parametrize("function", HANDLED, ids=lambda f: f.__name__)
+def test_handled_as_python(function):
+    compiled = fusewire.compile(function)
+    for seed in range(3):
+        for size in (400, 3, 1):
+            for tol in (5.0, 0.9, 0.3, -1.0):
+                for _ in range(4):
+                    assert_same_call(function, compiled, (np.random.default_rng(seed).random(size), tol))
+
+
+@pytest.mark.parametrize("function", HANDLED, ids=lambda f: f.__name__)
+def test_handled_in_one_region(function):
+    compiled = fusewire.compile(function, fullgraph=True)
+    for size in (400, 300):
+        assert_same_call(function, compiled, (np.random.default_rng(size).random(size), 5.0))
+
+
+def test_where_all_calls_raise_both_ways_are_compiled():
+    compiled, x = fusewire.compile(two_ways, economy=False, background=False), np.random.default_rng(0).random(300)
+    for _ in range(60):
+        assert_same_call(two_ways, compiled, (x, 0.0))
+    found = fusewire._fusewire.describe(compiled)
+    assert found["regions"] and any(region["hits"] for region in found["regions"])
