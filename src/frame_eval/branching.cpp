@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/cleanup/cleanup.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
@@ -235,6 +236,8 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
   Frame& frame = place.frame;
   const size_t begin = trace.graph().size();
   bool endsInRaise = false;
+  trace.decided.enterArm();
+  const absl::Cleanup leave = [this] { trace.decided.leaveArm(); };
   try {
     ++frame.arms;
     enter();

@@ -38,8 +38,12 @@ SymId DataSizes::make(graph::ValueId call) {
   const SymId size = trace_.addSymbol("k" + std::to_string(symbols_.size()), {0, kMostElements}, INT64_MIN,
                                       {guards::SymbolBinding::From::kCall, {}, 0});
   symbols_.insert(size);
+  madeBy_[size] = call.index;
   return size;
 }
+
+void DataSizes::enterArm() { arms_.push_back(trace_.graph().size()); }
+void DataSizes::leaveArm() { arms_.pop_back(); }
 
 SymId DataSizes::define(graph::ValueId number, SymId least, SymId most, graph::SymRange range) {
   if (trace_.keepsWrites) trace_.fail(BreakReason::kDataDependentShape, "a number that array data decides is checked");
@@ -54,6 +58,7 @@ SymId DataSizes::define(graph::ValueId number, SymId least, SymId most, graph::S
   const graph::ValueId definition =
       trace_.graph().addTyped(graph::Op::kDefine, {number}, {graph::DType::kBool, {}, {}, {}}, std::move(attrs));
   defined_.push_back({number, definition, least, most, symbol});
+  madeBy_[symbol] = definition.index;
   return symbol;
 }
 
@@ -87,9 +92,20 @@ DataSizes::Defined* DataSizes::definitionOf(SymId symbol) {
   return at == defined_.end() ? nullptr : &*at;
 }
 
+/// In an arm: that the symbol, which stands in front of it, is at least so much. Other calls go another way, and
+/// nothing is taken for granted about it there. False if it is of the arm, or there is none.
+bool DataSizes::checkInArm(SymId symbol, int64_t least) {
+  const auto made = madeBy_.find(symbol);
+  if (arms_.empty() || made == madeBy_.end() || made->second >= arms_.back()) return false;
+  graph::SymContext& s = trace_.syms();
+  (void)define(trace_.graph().sym(symbol), s.constant(least), s.constant(kMostElements), {least, kMostElements});
+  return true;
+}
+
 /// From here on the symbol is at least so much. Calls are asked for the range of their symbols when they return,
 /// definitions check what they say.
 void DataSizes::narrow(SymId symbol, int64_t least) {
+  if (checkInArm(symbol, least)) return;
   graph::SymContext& s = trace_.syms();
   s.assumeWithin(symbol, {least, kMostElements});
   const Defined* definition = definitionOf(symbol);

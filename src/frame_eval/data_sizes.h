@@ -31,6 +31,10 @@ class DataSizes {
   /// call has returned. nullopt where nothing is likely.
   std::optional<bool> tell(graph::SymId left, guards::Relation relation, graph::SymId right);
 
+  /// An arm of a branch begins with the next node, or ends. What is likely of a size that is known outside of it is
+  /// checked in it, and holds there only.
+  void enterArm(), leaveArm();
+
   /// How many elements of a node are true, if a call has told.
   std::optional<graph::SymId> trueCount(graph::ValueId node) const;
   void setTrueCount(graph::ValueId node, graph::SymId count, graph::ValueId call);
@@ -50,12 +54,15 @@ class DataSizes {
     graph::SymId least, most, symbol;
   };
   void narrow(graph::SymId symbol, int64_t least);
+  bool checkInArm(graph::SymId symbol, int64_t least);
   void checkEqual(graph::SymId symbol, graph::SymId other);
   Defined* definitionOf(graph::SymId symbol);
 
   Trace& trace_;
   std::vector<Defined> defined_;
   absl::flat_hash_set<graph::SymId> symbols_;
+  absl::flat_hash_map<graph::SymId, size_t> madeBy_;  ///< the node from which on it means something
+  std::vector<size_t> arms_;                          ///< the first node of each that is traced
   std::vector<TrueCount> trueCounts_;
 };
 

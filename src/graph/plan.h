@@ -154,6 +154,7 @@ struct DefineStep {
   SymId symbol;
   BufferId from;
   SymId least, most;
+  SymId of = {};  ///< what the number is, where that is an expression; it is within the bounds as well then
 };
 
 /// An array in a buffer.

@@ -123,6 +123,9 @@ class Definitions {
       if (!wanted(step->symbol)) continue;
       facts.push_back(syms_.sub(step->symbol, step->least));
       facts.push_back(syms_.sub(step->most, step->symbol));
+      if (!step->of.valid()) continue;
+      facts.push_back(syms_.sub(step->of, step->least));
+      facts.push_back(syms_.sub(step->most, step->of));
     }
     return facts;
   }

@@ -402,3 +402,59 @@ def test_no_memory_is_lost():
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert after - before < 300_000
+
+
+# ---- sizes that a branch has asked for
+
+def mean_where_any(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        window = x[max(0, i - w + 1):i + 1]
+        window = window[window > 0.5]
+        if len(window) >= 1:
+            out[i] = np.mean(window)
+    return out
+
+
+def greatest_or(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        window = x[max(0, i - w + 1):i + 1]
+        window = window[~np.isnan(window)]
+        if window.size:
+            out[i] = window.max() - window[0]
+        else:
+            out[i] = -1
+    return out
+
+
+def spread_or_next(x, w):
+    out = []
+    for i in range(len(x)):
+        window = x[max(0, i - w + 1):i + 1]
+        window = window[window > 0.7]
+        if window.size == 0:
+            continue
+        out.append(window.std() + window[-1])
+    return np.array(out)
+
+
+def without_a_loop(x, w):
+    found = x[x > w / 4]
+    if len(found) > 0:
+        return found.mean() + found[0] + found[-1], len(found)
+    return 0.0, 0
+
+
+@pytest.mark.parametrize("function", [mean_where_any, greatest_or, spread_or_next, without_a_loop], ids=lambda f: f.__name__)
+def test_a_size_that_a_branch_has_asked_for(function):
+    """Nothing is taken for granted outside of the branch: calls with empty parts are compiled code's as well."""
+    compiled = fusewire.compile(function, economy=False, background=False)
+    for n in (100, 80, 3):
+        for w in (1, 2, 3, 5):
+            x = np.random.default_rng(n).random(n)
+            x[::7] = np.nan
+            assert_same_call(function, compiled, (x, w))
+            assert_same_call(function, compiled, (np.full(n, np.nan), w))
+            assert_same_call(function, compiled, (x * 0.4, w))
+    assert all(variant["declines"] == 0 for variant in fusewire._fusewire.describe(compiled)["variants"])

@@ -100,8 +100,10 @@ class Planner {
       const SymId symbol = node.attrs.sym(AttrKey::kSymbol);
       plan_.bound.insert(symbol);
       ++plan_.definitions;
-      out.push_back(
-          {DefineStep{{region, id}, symbol, {}, node.attrs.sym(AttrKey::kLeast), node.attrs.sym(AttrKey::kMost)}});
+      DefineStep define{{region, id}, symbol, {}, node.attrs.sym(AttrKey::kLeast), node.attrs.sym(AttrKey::kMost)};
+      const Node& number = graph.node(node.operands[0]);
+      if (number.op == Op::kSym) define.of = number.attrs.sym(AttrKey::kExpr);
+      out.push_back({define});
       return absl::OkStatus();
     }
     Step step;
