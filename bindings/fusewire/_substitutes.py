@@ -99,3 +99,26 @@ def _if_any(found):
     if found is None:
         raise ValueError("nothing in it")
     return found
+
+
+# ---- min() and max() by a key
+
+
+def _least_by(iterator, key):
+    best = next(iterator)
+    least = key(best)
+    for item in iterator:
+        own = key(item)
+        if own < least:
+            best, least = item, own
+    return best
+
+
+def _greatest_by(iterator, key):
+    best = next(iterator)
+    greatest = key(best)
+    for item in iterator:
+        own = key(item)
+        if own > greatest:
+            best, greatest = item, own
+    return best

@@ -29,7 +29,8 @@ struct Builtins {
   Value* take(CallArgs& args, std::string_view key) const;
   Value* number(int64_t value) const;
   Ref realObject(Value* value);
-  Value* extreme(const CallArgs& args, int op);
+  Value *extreme(const CallArgs& args, int op), *extremeByKey(Value* iterable, Value* key, int op);
+  Value* firstOfMany(Value* iterator);
   /// So many that they are not taken one by one.
   bool isLong(const Value* iterable) const;
   /// What `combine` makes of `first` and all items of such a one; without a `first`, of the items. Null: of nothing.

@@ -60,6 +60,26 @@ Value* Builtins::callAll(const CallArgs& args) {
   return boolean(trace, true);
 }
 
+namespace {
+
+std::optional<VirtualIterator::Items> itemsOf(Interpreter& in, const Value* iterator) {
+  const bool lazy = iterator->kind == ValueKind::kIterator && iterator->lazy;
+  return lazy ? iterator->lazy->items(in) : std::nullopt;
+}
+
+}  // namespace
+
+/// By a key, of what may be a loop of the graph; null for others.
+Value* Builtins::extremeByKey(Value* iterable, Value* key, int op) {
+  const bool numbers = iterable->kind == ValueKind::kRange || iterable->kind == ValueKind::kArray ||
+                       (iterable->isConstant() && PyRange_Check(iterable->object.get()));
+  const bool lazy = iterable->kind == ValueKind::kIterator && iterable->lazy && !interpreter.generatorOf(iterable);
+  if (!key || interpreter.isNone(key) || !interpreter.mayRoll() || !(numbers || lazy)) return nullptr;
+  Value* iterator = interpreter.iteratorOf(iterable);
+  if (!itemsOf(interpreter, iterator)) return nullptr;
+  return ConsumedGenerators{interpreter, trace}.byUs(op == Py_LT ? "_least_by" : "_greatest_by", {iterator, key});
+}
+
 Value* Builtins::extreme(const CallArgs& original, int op) {
   CallArgs args = original;
   Value* key = take(args, "key");
@@ -69,6 +89,7 @@ Value* Builtins::extreme(const CallArgs& original, int op) {
   if (items.size() == 1) {
     if (!key || interpreter.isNone(key))
       if (Value* best = consumed(items[0], op == Py_LT ? Consumer::kMin : Consumer::kMax, fallback)) return best;
+    if (Value* best = fallback ? nullptr : extremeByKey(items[0], key, op)) return best;
     if (Value* list = interpreter.collected(items[0])) items[0] = list;
     if ((!key || interpreter.isNone(key)) && isLong(items[0])) {
       Value* best = extremeOfMany(items[0], op);
@@ -181,10 +202,23 @@ Value* Builtins::callIter(const CallArgs& args) {
   return interpreter.iteratorOf(args.positional[0]);
 }
 
+/// The next item of an iterator of which a loop of the graph may take the others; null if there may be none.
+Value* Builtins::firstOfMany(Value* iterator) {
+  const auto items = interpreter.mayRoll() ? itemsOf(interpreter, iterator) : std::nullopt;
+  if (!items || trace.turns.contains(items->count) || trace.decided.contains(items->count)) return nullptr;
+  graph::SymContext& syms = trace.syms();
+  if (!trace.decide(syms.constant(0), guards::Relation::kLt, items->count)) return nullptr;
+  Value* item = trace.open(items->item(syms.constant(0)));
+  iterator->lazy->skip();
+  ++iterator->position;
+  return item;
+}
+
 Value* Builtins::callNext(const CallArgs& args) {
   expect(args, 1, 2);
   Value* otherwise = args.positional.size() == 2 ? args.positional[1] : nullptr;
   if (Value* item = consumed(args.positional[0], Consumer::kNext, otherwise)) return item;
+  if (Value* item = firstOfMany(args.positional[0])) return item;
   if (Value* item = interpreter.nextOf(args.positional[0])) return trace.open(item);
   if (args.positional.size() == 2) return args.positional[1];
   Value* returned = interpreter.returnedBy(args.positional[0]);
@@ -192,11 +226,6 @@ Value* Builtins::callNext(const CallArgs& args) {
 }
 
 namespace {
-
-std::optional<VirtualIterator::Items> itemsOf(Interpreter& in, const Value* iterator) {
-  const bool lazy = iterator->kind == ValueKind::kIterator && iterator->lazy;
-  return lazy ? iterator->lazy->items(in) : std::nullopt;
-}
 
 /// No iterator is among them twice, also as the source of another one: zip(it, it).
 bool areDistinct(const std::vector<Value*>& iterators) {

@@ -176,11 +176,9 @@ Value* ConsumedGenerators::run(GeneratorIterator& generator, const Bytecode& cod
   return generator.returned;
 }
 
-/// What a function of _substitutes.py makes of a result that may be None, for nothing.
-Value* ConsumedGenerators::found(Value* result, const char* function, std::vector<Value*> args) {
+Value* ConsumedGenerators::byUs(const char* function, std::vector<Value*> args) {
   const Ref module = cpython::checked(PyImport_ImportModule("fusewire._substitutes"));
   const Ref callable = cpython::checked(PyObject_GetAttrString(module.get(), function));  // the module keeps it
-  args.insert(args.begin(), result);
   return in.callConstant(trace.constant(callable.get()), {.positional = std::move(args), .keywords = {}});
 }
 
@@ -217,8 +215,8 @@ Value* ConsumedGenerators::consume(Value* iterable, Consumer consumer, Value* ot
   }
   if (result->isConstant() && result->object.get() == Py_None)
     trace.fail(BreakReason::kUnsupportedCall, "min(), max() or next() of what may be None");
-  if (otherwise) return found(result, "_or_default", {otherwise});
-  return MixedNumbers::mayBeNone(result) ? found(result, "_if_any", {}) : result;
+  if (otherwise) return byUs("_or_default", {result, otherwise});
+  return MixedNumbers::mayBeNone(result) ? byUs("_if_any", {result}) : result;
 }
 
 }  // namespace fw::capture

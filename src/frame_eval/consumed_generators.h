@@ -21,9 +21,11 @@ struct ConsumedGenerators {
   /// has been taken. `otherwise`: a default of next(), min() or max(), a start of sum(), which has one always.
   Value* consume(Value* iterable, Consumer consumer, Value* otherwise = nullptr);
 
+  /// A call of a function of _substitutes.py.
+  Value* byUs(const char* function, std::vector<Value*> args);
+
  private:
   Value* run(GeneratorIterator& generator, const Bytecode& code, Value* bottom, bool* floats);
-  Value* found(Value* result, const char* function, std::vector<Value*> args);
 };
 
 }  // namespace fw::capture

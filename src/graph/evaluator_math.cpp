@@ -14,6 +14,8 @@ template <class W>
 W function(MathOp op, W x, W y) {
   switch (op) {
     case MathOp::kCbrt: return std::cbrt(x);
+    case MathOp::kErf: return std::erf(x);
+    case MathOp::kErfc: return std::erfc(x);
     case MathOp::kExp: return std::exp(x);
     case MathOp::kExp2: return std::exp2(x);
     case MathOp::kExpm1: return std::expm1(x);
@@ -63,6 +65,8 @@ std::optional<std::complex<W>> function(MathOp op, std::complex<W> x, std::compl
     case MathOp::kTanh: return std::tanh(x);
     case MathOp::kPower: return std::pow(x, y);
     case MathOp::kCbrt:
+    case MathOp::kErf:
+    case MathOp::kErfc:
     case MathOp::kArctan2:
     case MathOp::kHypot: return std::nullopt;  // of real numbers only
   }

@@ -57,7 +57,8 @@ void KernelList::kernel(FunctionState& fn, size_t i) {
 void KernelList::range(FunctionState& main, bool mayLeave, size_t from, size_t to, const Emit& emit) {
   size_t total = 0;
   for (size_t i = from; i < to; ++i) total += weight(i);
-  if (total <= kPartWeight) {
+  // A loop over numbers has its symbols and numbers in registers, where no other function finds them.
+  if (total <= kPartWeight || main.isOptimized()) {
     for (size_t i = from; i < to; ++i) emit(main, i);
     return;
   }

@@ -1,5 +1,6 @@
 """Programs that use a function of vector mathematics often call it: one function, made once, in place of copies. What a use answers
 and reports is the same in either form, and the time to compile grows with what is new."""
+import math
 import time
 import warnings
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import fusewire
+from compare import assert_same_call
 
 ONE = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
        "cbrt"]
@@ -109,3 +111,29 @@ def test_time_to_compile():
     few = min(first_call(20, salt) for salt in range(3))
     many = min(first_call(200, salt) for salt in range(3, 6))
     assert many < 12 * few + 0.02
+
+
+# ---- the error function
+
+def normal_prices(s, k, t):
+    def cdf(v):
+        return 0.5 * (1.0 + math.erf(v / math.sqrt(2.0)))
+    out = np.zeros(len(s))
+    for i in range(len(s)):
+        d = (math.log(s[i] / k) + 0.05 * t) / (0.2 * math.sqrt(t))
+        out[i] = s[i] * cdf(d) - k * cdf(d - 0.2 * math.sqrt(t))
+    return out
+
+
+def errors(x):
+    return [math.erf(v) for v in x], [math.erfc(v) for v in x]
+
+
+def test_error_functions_are_the_c_library_s():
+    compiled = fusewire.compile(errors, fullgraph=True)
+    for x in (np.random.default_rng(0).standard_normal(300) * 3,
+              np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-310, 5e-324, 30, -30, 27.0] * 20)):
+        assert_same_call(errors, compiled, (x,), ulp=1)
+    prices = fusewire.compile(normal_prices, fullgraph=True)
+    for n in (200, 70):
+        assert_same_call(normal_prices, prices, (np.random.default_rng(n).random(n) * 100 + 1, 60.0, 1.0), ulp=64)

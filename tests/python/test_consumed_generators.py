@@ -177,3 +177,47 @@ def test_what_items_do_happens_as_often(n):
     compiled = fusewire.compile(acts, economy=False)
     for k in range(3):
         assert_same_call(acts, compiled, (np.random.default_rng(n + k).random(n) * 0.6, []))
+
+
+# ---- by a key, and what is left behind the first item
+
+def place_of_the_greatest(x):
+    return max(range(len(x)), key=lambda i: x[i])
+
+
+def least_pair(x):
+    return min(enumerate(x), key=lambda pair: pair[1])
+
+
+def closest_to(x):
+    return min(x, key=lambda v: abs(v - 0.5)), max(zip(x, x[1:]), key=lambda pair: pair[0] * pair[1])
+
+
+def closest_of_each(x):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i] = min(range(len(x)), key=lambda j: abs(x[j] - 0.3 * i))
+    return out
+
+
+def behind_the_first(x):
+    it = iter(x)
+    last = next(it)
+    s = 0.0
+    for v in it:
+        s += abs(v - last)
+        last = v
+    return s, next(it, None)
+
+
+@pytest.mark.parametrize("program", [place_of_the_greatest, least_pair, closest_to, closest_of_each, behind_the_first],
+                         ids=lambda f: f.__name__)
+def test_by_a_key(program):
+    compiled = fusewire.compile(program, economy=False)
+    for n in (100, 70, 200, 1, 2, 3, 0, 100):
+        x = np.random.default_rng(n).random(n)
+        for given in (x, np.round(x, 1), np.zeros(n), np.where(x > 0.8, np.nan, x), x.astype("f")):
+            assert_same_call(program, compiled, (given,))
+    whole = fusewire.compile(program, fullgraph=True)
+    for n in (100, 300):
+        assert_same_call(program, whole, (np.random.default_rng(n).random(n),))

@@ -590,3 +590,21 @@ def test_random_loops(seeds):
             try_random_loop(seed)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}:\n{Writer(seed).program()}\n{error}") from error
+
+
+def _long_turn(statements):
+    """A loop over numbers whose turn is longer than what other code is cut into functions by."""
+    lines = [f"        y[i] = max(z[i, {k % 3}] * {k}.5 + s, x[i]); s = s * 0.5 + y[i] * {k + 1}" for k in range(statements)]
+    namespace = {}
+    exec("\n".join(["def f(x, y, z):", "    s = 0.0", "    for i in range(len(x)):", *lines, "    return s"]), namespace)
+    return namespace["f"]
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("statements", [20, 40, 60])
+def test_a_long_turn_stays_in_one_function(statements, dynamic):
+    function = _long_turn(statements)
+    compiled = fusewire.compile(function, economy=False, background=False, dynamic=dynamic)
+    for n in (100, 3, 70):
+        rng = np.random.default_rng(n)
+        compare.assert_same_call(function, compiled, (rng.random(n), rng.random(n), rng.random((n, 3))))

@@ -10,6 +10,7 @@ import _fw_capture_test
 import numpy as np
 import pytest
 
+import compare
 import fusewire
 
 RNG = np.random.default_rng(5)
@@ -211,3 +212,20 @@ def test_many_sizes_share_a_variant():
         a, b = numbers(np.float64, n, n), numbers(np.float64, n, n)
         same(compiled(a, b), a @ b)
     assert len(fusewire._fusewire.describe(compiled)["variants"]) <= 4
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (3, 3, 3), (4, 4, 4), (2, 5, 3), (6, 7, 8), (16, 16, 16)], ids=str)
+def test_products_that_are_too_small(sizes, dtype):
+    """A sum that becomes -0 by rounding is -0 where NumPy's kernels round it with a zero, and 0 where they add it."""
+    m, k, n = sizes
+    functions = [lambda a, b: a @ b, np.dot, lambda a, b: a @ b[:, 0], lambda a, b: a[0] @ b, lambda a, b: a[0] @ b[:, 0],
+                 lambda a, b: b.T @ a.T]
+    least = np.finfo(dtype).minexp
+    for function in functions:
+        compiled = fusewire.compile(lambda a, b, f=function: f(a, b), economy=False)
+        for seed in range(24):
+            rng = np.random.default_rng(seed)
+            scale = np.ldexp(1.0, least // 2 - seed)
+            a, b = (rng.standard_normal(s) * scale for s in ((m, k), (k, n)))
+            compare.assert_same_call(lambda a, b: function(a, b), compiled, (a.astype(dtype), b.astype(dtype)))

@@ -12,7 +12,9 @@
 //   which a kernel, or the share of a thread, may end; rows at both ends and some between them are compared.
 // - A matrix times its own transpose is computed by another kernel (syrk). Whether two arrays are one is seen when the
 //   product runs, so that an order must be that of both.
-// - Kernels that begin with zero never answer -0.0: zero is added at the end, which changes nothing else.
+// - Kernels that begin with zero answer -0.0 for no sum of zeros, but for one that becomes too small for a number if
+// they
+//   add the first product without rounding it: the zero is added first or last, or both.
 // - Kernels that work in whole vectors compute on what stands beside the operands, too, and report what comes of zeros
 //   and an infinity there; what the threads of a long product report, nobody sees. NumPy is asked for that as well;
 //   then only results that are finite are the graph's.
@@ -20,6 +22,7 @@
 #include "frame_eval/numpy/small_products.h"
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -102,11 +105,11 @@ auto sumOf(Order order, Terms& terms, int64_t k) {
   FW_UNREACHABLE();
 }
 
-/// An order, whether its sums begin with zero, and whether only products of finite results are sure to be reported
+/// An order, where its sums have a zero added, and whether only products of finite results are sure to be reported
 /// alike.
 struct Summation {
   Order order;
-  bool fromZero;
+  bool zeroFirst, zeroLast;  ///< to products that begin a sum, which are rounded with it; to the whole
   bool reportsOtherwise = false;
 };
 
@@ -130,6 +133,40 @@ struct Kind {
 
 // ---- asking NumPy ---------------------------------------------------------------------------------------------------
 
+/// np.seterr(all="ignore") as long as it lives: nobody has asked for what is tried out. Flags are those from before,
+/// too.
+class Quietly {
+ public:
+  Quietly() {
+    std::fegetexceptflag(&flags_, FE_ALL_EXCEPT);
+    const Ref numpy = checked(PyImport_ImportModule("numpy")), keywords = checked(PyDict_New());
+    set_ = checked(PyObject_GetAttrString(numpy.get(), "seterr"));
+    const Ref ignore = checked(PyUnicode_FromString("ignore"));
+    if (PyDict_SetItemString(keywords.get(), "all", ignore.get()) < 0) throw cpython::PythonError();
+    before_ = call(keywords);
+  }
+  ~Quietly() {
+    std::fesetexceptflag(&flags_, FE_ALL_EXCEPT);
+    PyObject *type, *value, *traceback;  // of what may have been thrown
+    PyErr_Fetch(&type, &value, &traceback);
+    try {
+      (void)call(before_);
+    } catch (const cpython::PythonError&) {
+      PyErr_Clear();
+    }
+    PyErr_Restore(type, value, traceback);
+  }
+  Quietly(const Quietly&) = delete;
+
+ private:
+  Ref call(const Ref& keywords) const {
+    const Ref nothing = checked(PyTuple_New(0));
+    return checked(PyObject_Call(set_.get(), nothing.get(), keywords.get()));
+  }
+  std::fexcept_t flags_;
+  Ref set_, before_;
+};
+
 template <class T>
 class Trial {
  public:
@@ -138,13 +175,14 @@ class Trial {
         a_(static_cast<size_t>(kind.m * kind.k * inStack(kind.leftRank)) + kMostOffset),
         b_(static_cast<size_t>(kind.k * kind.n * inStack(kind.rightRank)) + kMostOffset) {}
 
-  /// Takes away those that NumPy does not add like. `brief`: by two draws, of numbers and of zeros among them.
+  /// Takes away those that NumPy does not add like. `brief`: by three draws, of numbers, of small ones, and of zeros
+  /// among them.
   void filter(std::vector<Summation>& fitting, bool brief = false) {
     const bool maybeSquare =
         kind_.leftRank == 2 && kind_.rightRank == 2 && kind_.m == kind_.n && kind_.leftFortran != kind_.rightFortran;
     // Two orders agree on about every other element; every draw has its own scale of zeros, and its own alignment.
     const int64_t draws = kind_.isLong() ? 4 : std::max<int64_t>(12, 400 / (kind_.m * kind_.n));
-    for (int64_t draw = brief; draw < draws && !fitting.empty(); draw += 1 + brief) {
+    for (int64_t draw = brief; draw < draws && !fitting.empty(); ++draw) {
       fill(draw);
       const bool own = maybeSquare && draw % 2;
       const size_t offset = static_cast<size_t>(draw / 2) % kMostOffset;
@@ -198,6 +236,11 @@ class Trial {
       return normal(random_);
     };
     for (std::vector<T>* values : {&a_, &b_}) repeat(*values, value);
+    if (draw % 4 == 2) {  // products that are too small to be numbers, or nearly so
+      const T scale = std::ldexp(T{1}, std::numeric_limits<T>::min_exponent / 2 - std::numeric_limits<T>::digits / 2);
+      for (std::vector<T>* values : {&a_, &b_})
+        for (T& value : *values) value *= scale;
+    }
     if (draw == 0) {  // products that are all -0.0
       std::fill(a_.begin(), a_.end(), T{0});
       std::fill(b_.begin(), b_.end(), T{-1});
@@ -249,7 +292,8 @@ class Trial {
   struct Terms {
     const T *a, *b;
     int64_t strideA, strideB;
-    T product(int64_t i) const { return a[i * strideA] * b[i * strideB]; }
+    bool zeroFirst;
+    T product(int64_t i) const { return zeroFirst ? fma(i, 0) : a[i * strideA] * b[i * strideB]; }
     T fma(int64_t i, T sum) const { return std::fma(a[i * strideA], b[i * strideB], sum); }
     T add(T x, T y) const { return x + y; }
   };
@@ -285,9 +329,9 @@ class Trial {
     for (int64_t i = 0; i < kind_.m; i = next(i, kind_.m)) {
       for (int64_t j = 0; j < kind_.n; j = next(j, kind_.n)) {
         Terms terms{left + (kind_.leftFortran ? i : i * kind_.k), right + (kind_.rightFortran ? j * kind_.k : j), stepA,
-                    stepB};
+                    stepB, s.zeroFirst};
         T sum = sumOf(s.order, terms, kind_.k);
-        if (s.fromZero) sum = sum + T{0};
+        if (s.zeroLast) sum = sum + T{0};
         if (std::memcmp(&sum, got + i * kind_.n + j, sizeof(T)) != 0) return false;
       }
     }
@@ -303,7 +347,8 @@ template <class T>
 std::optional<Summation> find(const Kind& kind) {
   std::vector<Summation> fitting;
   for (Order order : kOrders)
-    for (bool fromZero : {true, false}) fitting.push_back({order, fromZero});
+    for (bool zeroFirst : {false, true})
+      for (bool zeroLast : {true, false}) fitting.push_back({order, zeroFirst, zeroLast});
   Trial<T> trial(kind);
   trial.filter(fitting, kind.isLong());
   if (!kind.isLong()) {
@@ -328,6 +373,7 @@ std::optional<Summation> summationOf(const Kind& kind) {
   using Key = decltype(kind.key());
   static auto& known = *new std::map<Key, std::optional<Summation>>;  // guarded by the GIL
   if (auto found = known.find(kind.key()); found != known.end()) return found->second;
+  const Quietly quietly;
   const auto summation = kind.dtype == DType::kF32 ? find<float>(kind) : find<double>(kind);
   Py_INCREF(kind.function);  // its address is part of the key
   known.emplace(kind.key(), summation);
@@ -353,6 +399,7 @@ struct Nodes {
   graph::Graph& g;
   ValueId left, right;
   const ValueType& type;
+  bool zeroFirst;
 
   ValueId a(int64_t i) const {
     return along(g, left, g.type(left).shape.size() - 1, i, isMatrix(left) && isMatrix(right));
@@ -362,7 +409,9 @@ struct Nodes {
     return along(g, right, rank < 2 ? 0 : rank - 2, i, rank > 2 && isMatrix(left));
   }
   bool isMatrix(ValueId operand) const { return g.type(operand).shape.size() >= 2; }
-  ValueId product(int64_t i) const { return g.addTyped(Op::kMultiply, {a(i), b(i)}, type); }
+  ValueId product(int64_t i) const {
+    return zeroFirst ? fma(i, g.constant(Scalar::zero(type.dtype))) : g.addTyped(Op::kMultiply, {a(i), b(i)}, type);
+  }
   ValueId fma(int64_t i, ValueId sum) const { return g.addTyped(Op::kFma, {a(i), b(i), sum}, type); }
   ValueId add(ValueId x, ValueId y) const { return g.addTyped(Op::kAdd, {x, y}, type); }
 };
@@ -407,7 +456,7 @@ Value* smallProduct(Trace& trace, PyObject* function, ValueId left, ValueId righ
   if (!k || !m || !n || !isSmall(*m, *k, *n, inStack)) return nullptr;
   const int64_t least = integers ? 1 : 2;
   if (*k < least || (!leftVector && *m < least) || (!rightVector && *n < least)) return nullptr;
-  Summation summation{Order::kPlain, false};
+  Summation summation{Order::kPlain, false, false};
   if (!integers) {
     const auto rank = [](const SymShape& sizes) { return static_cast<int>(std::min<size_t>(sizes.size(), 3)); };
     const Kind kind{
@@ -424,9 +473,9 @@ Value* smallProduct(Trace& trace, PyObject* function, ValueId left, ValueId righ
   for (size_t i = before; i < trace.guardSet().guards.size(); ++i) trace.guardSet().guards[i].pin = guards::Pin::kSize;
   for (SymId& size : shape) size = trace.syms().canonical(size);
   const ValueType type = freshType(result, std::move(shape));
-  Nodes nodes{g, g.cast(left, result), g.cast(right, result), type};
+  Nodes nodes{g, g.cast(left, result), g.cast(right, result), type, summation.zeroFirst};
   ValueId sum = sumOf(summation.order, nodes, *k);
-  if (summation.fromZero) sum = nodes.add(sum, g.constant(Scalar::zero(result)));
+  if (summation.zeroLast) sum = nodes.add(sum, g.constant(Scalar::zero(result)));
   if (summation.reportsOtherwise) {
     graph::IntList axes;
     for (int axis = 0; axis < type.rank(); ++axis) axes.push_back(axis);
