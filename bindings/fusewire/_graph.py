@@ -172,6 +172,14 @@ def fma(a, b, c):
     a * b + c  # for its reports
     return rounded_once(a, b, c)
 
+def erf(x):
+    import math
+    return np.vectorize(math.erf, otypes=[np.asarray(x).dtype])(x)
+
+def erfc(x):
+    import math
+    return np.vectorize(math.erfc, otypes=[np.asarray(x).dtype])(x)
+
 '''
 
 
@@ -243,6 +251,8 @@ def _operation(node: Node, by_name: dict[str, Node]) -> str:
             return f"complex_of({', '.join(node.inputs)})"
         case "real" | "imag":
             return f"np.{node.op}({x})"
+        case "erf" | "erfc":
+            return f"{node.op}({x})"
         case "fma":
             return f"fma({', '.join(node.inputs)})"
         case "absolute" if not node.shape and x in by_name and by_name[x].dtype.kind == "c":

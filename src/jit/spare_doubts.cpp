@@ -421,14 +421,16 @@ llvm::PreservedAnalyses SpareDoubts::run(llvm::Function& function, llvm::Functio
   bool changed = false;
   for (Loop* loop : loops.getLoopsInPreorder()) {
     if (!loop->isInnermost()) continue;
-    llvm::SmallVector<PHINode*, 4> numbers;
-    for (PHINode& phi : loop->getHeader()->phis())
-      if (phi.getType()->isIntegerTy(64)) numbers.push_back(&phi);
-    if (numbers.size() < 2) continue;
+    const auto isNumber = [](const PHINode& phi) { return phi.getType()->isIntegerTy(64); };
+    if (llvm::count_if(loop->getHeader()->phis(), isNumber) < 2) continue;
+    // It takes away those that are a number already.
     changed |= llvm::simplifyLoop(loop, &dominators, &loops, &evolution, nullptr, nullptr, /*PreserveLCSSA=*/false);
     const std::optional<Strip> strip = stripOf(*loop);
     if (!strip) continue;
     changed |= llvm::formLCSSA(*loop, dominators, &loops, &evolution);
+    llvm::SmallVector<PHINode*, 4> numbers;
+    for (PHINode& phi : loop->getHeader()->phis())
+      if (isNumber(phi)) numbers.push_back(&phi);
     Sparing sparing(*loop, evolution, dominators, strip->most);
     std::vector<Collection> collections;
     for (PHINode* phi : numbers) {

@@ -608,3 +608,41 @@ def test_a_long_turn_stays_in_one_function(statements, dynamic):
     for n in (100, 3, 70):
         rng = np.random.default_rng(n)
         compare.assert_same_call(function, compiled, (rng.random(n), rng.random(n), rng.random((n, 3))))
+
+
+# ---- turns that begin at the end: LLVM takes away numbers that the loop hands on
+
+def handed_on_around(x):
+    for i in range(len(x)):
+        x[i] = x[i - 1]
+    return x
+
+
+def exchanged_around(x):
+    for i in range(len(x)):
+        x[i], x[i - 1] = x[i - 1], x[i]
+    return x
+
+
+def counted_around(x):
+    hits = np.zeros(len(x), dtype=np.int64)
+    for i in range(len(x)):
+        hits[i - 1] = hits[i] + i
+        hits[i - 2] += 1
+    return hits
+
+
+def exchanged_in_a_list(x):
+    b = [j for j in range(12)]
+    for i, v in enumerate(x):
+        b[i], b[i + 1] = b[i + 1], b[i]
+    return b
+
+
+@pytest.mark.parametrize("function", [handed_on_around, exchanged_around, counted_around, exchanged_in_a_list],
+                         ids=lambda f: f.__name__)
+def test_places_from_the_end_in_the_first_turn(function):
+    compiled = fusewire.compile(function, economy=False, background=False)
+    for n in (70, 1, 2, 3, 9, 300):
+        for dtype in ("d", "l"):
+            compare.assert_same_call(function, compiled, (np.arange(n).astype(dtype),))
