@@ -168,7 +168,8 @@ Value* Builtins::callSum(const CallArgs& original) {
     known &= item->isConstant() && isPlain(item->object.get());
   }
   if (floats && known) return callPure({.positional = {trace.list(items), total}, .keywords = {}});
-  if (floats && !sumsPlainly()) refuse("of Python floats");
+  const bool few = items.size() <= static_cast<size_t>(interpreter.options_.maxUnroll);
+  if (floats && !(few && sumsPlainly())) refuse("of Python floats");
   if (trace.typeOf(total) == &PyUnicode_Type) refuse("of strings");
   for (Value* item : items) total = interpreter.binary(cpython::kNbAdd, false, total, item);
   return total;
