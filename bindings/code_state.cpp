@@ -56,7 +56,8 @@ RunOutcome CodeState::run(PyFunctionObject* function, PyObject* const* slots, Py
   if (timed && outcome == RunOutcome::kDone) timed.end();
   if (outcome == RunOutcome::kDeclined) {
     if (timed.arm == Trial::Arm::kPython) pythonRun_ = std::move(timed);
-    if (variant) variants_.declined(variant, kindKey(slots, slotCount_));
+    if (variant && !variants_.givesWay(variant) && variant->hasGivenUp())
+      variants_.leaveToPython(kindKey(slots, slotCount_));
     if (std::string failure = variants_.takeFailure(); !failure.empty()) fail(function, slots, std::move(failure));
     if (auto lost = variants_.takeLost()) fail(function, slots, *std::move(lost));
   }

@@ -57,11 +57,8 @@ PyObject* FunctionState::callTimed(PyObject* const* args, size_t nargsf, PyObjec
 }
 
 PyObject* FunctionState::callUntimed(PyObject* const* args, size_t nargsf, PyObject* keywordNames) {
-  if (state_ && plainCalls_.take(args, nargsf, keywordNames, function()->func_code)) {
-    ++pythonCalls_;
-    runsAsItIs(code_.get());
-    return cpython::callNested(callable_.get(), args, nargsf, keywordNames);
-  }
+  if (state_ && plainCalls_.take(args, nargsf, keywordNames, function()->func_code))
+    return callPlain(args, nargsf, keywordNames);
   PyObject* result = nullptr;
   const uint64_t before = pythonCalls_;
   auto failed = [&](const char* what) {

@@ -151,7 +151,8 @@ int Region::finish(RunOutcome outcome, const Variant* variant, PyObject* result,
   if (outcome == RunOutcome::kNotYet) return kDeclined;
   if (outcome != RunOutcome::kDone) {
     passed(kShortRest);
-    if (variant) variants_.declined(variant, kindKey(frame.slots, place_.stackBase));
+    if (variant && !variants_.givesWay(variant) && variant->hasGivenUp())
+      variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
     if (std::string failure = variants_.takeFailure(); !failure.empty()) {
       variants_.leaveToPython(kindKey(frame.slots, place_.stackBase));
       failed(frame, std::move(failure));

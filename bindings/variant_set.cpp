@@ -160,9 +160,10 @@ void VariantSet::retire(const Variant* variant) {
   variants_.erase(at);
 }
 
-void VariantSet::declined(const Variant* variant, uint64_t kind) {
-  if (variant->keepsDeclining() && churn_.learn(capture::kHandledRaises)) return retire(variant);
-  if (variant->hasGivenUp()) leaveToPython(kind);
+bool VariantSet::givesWay(const Variant* variant) {
+  const bool gives = variant->keepsDeclining() && churn_.learn(capture::kHandledRaises);
+  if (gives) retire(variant);
+  return gives;
 }
 
 std::optional<Churn::Blame> VariantSet::blame(const Invocation& call, int limit) {

@@ -49,8 +49,8 @@ class VariantSet {
   /// Kinds of calls that run as Python without being looked at again.
   bool isLeftToPython(uint64_t kind) const;
   void leaveToPython(uint64_t kind) { pythonKinds_[kind] = {kForGood, 0}; }
-  /// The variant has declined a call of that kind. Where that is the rule, another one may do better, or Python.
-  void declined(const Variant* variant, uint64_t kind);
+  /// The variant has declined a call. Where that is the rule and another one may do better, it is retired.
+  bool givesWay(const Variant* variant);
   /// Kinds that run as Python for a while, twice as long each time: calls so far had nothing to compile because of the
   /// values that they had (empty arrays, a loop without turns), and those of later calls may be others.
   void postpone(uint64_t kind);

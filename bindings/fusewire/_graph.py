@@ -143,6 +143,8 @@ def _root(by_name: dict[str, Node], name: str) -> Node:
 
 
 _PRELUDE = '''\
+import math
+
 import numpy as np
 
 def window(starts, steps, sizes):
@@ -171,14 +173,6 @@ def fma(a, b, c):
     from fusewire._graph import rounded_once
     a * b + c  # for its reports
     return rounded_once(a, b, c)
-
-def erf(x):
-    import math
-    return np.vectorize(math.erf, otypes=[np.asarray(x).dtype])(x)
-
-def erfc(x):
-    import math
-    return np.vectorize(math.erfc, otypes=[np.asarray(x).dtype])(x)
 
 '''
 
@@ -252,7 +246,7 @@ def _operation(node: Node, by_name: dict[str, Node]) -> str:
         case "real" | "imag":
             return f"np.{node.op}({x})"
         case "erf" | "erfc":
-            return f"{node.op}({x})"
+            return f"np.vectorize(math.{node.op}, otypes=[{dtype}])({x})"
         case "fma":
             return f"fma({', '.join(node.inputs)})"
         case "absolute" if not node.shape and x in by_name and by_name[x].dtype.kind == "c":

@@ -104,21 +104,11 @@ def _if_any(found):
 # ---- min() and max() by a key
 
 
-def _least_by(iterator, key):
+def _extreme_by(iterator, key, greatest):
     best = next(iterator)
-    least = key(best)
+    extreme = key(best)
     for item in iterator:
         own = key(item)
-        if own < least:
-            best, least = item, own
-    return best
-
-
-def _greatest_by(iterator, key):
-    best = next(iterator)
-    greatest = key(best)
-    for item in iterator:
-        own = key(item)
-        if own > greatest:
-            best, greatest = item, own
+        if own > extreme if greatest else own < extreme:
+            best, extreme = item, own
     return best

@@ -74,24 +74,26 @@ Value* Builtins::extremeByKey(Value* iterable, Value* key, int op) {
   const bool numbers = iterable->kind == ValueKind::kRange || iterable->kind == ValueKind::kArray ||
                        (iterable->isConstant() && PyRange_Check(iterable->object.get()));
   const bool lazy = iterable->kind == ValueKind::kIterator && iterable->lazy && !interpreter.generatorOf(iterable);
-  if (!key || interpreter.isNone(key) || !interpreter.mayRoll() || !(numbers || lazy)) return nullptr;
+  if (!interpreter.mayRoll() || !(numbers || lazy)) return nullptr;
   Value* iterator = interpreter.iteratorOf(iterable);
   if (!itemsOf(interpreter, iterator)) return nullptr;
-  return ConsumedGenerators{interpreter, trace}.byUs(op == Py_LT ? "_least_by" : "_greatest_by", {iterator, key});
+  return ConsumedGenerators{interpreter, trace}.byUs("_extreme_by", {iterator, key, boolean(trace, op == Py_GT)});
 }
 
 Value* Builtins::extreme(const CallArgs& original, int op) {
   CallArgs args = original;
   Value* key = take(args, "key");
+  if (key && interpreter.isNone(key)) key = nullptr;
   Value* fallback = take(args, "default");
   if (!args.keywords.empty() || args.positional.empty()) refuse("with these arguments");
   std::vector<Value*> items = args.positional;
   if (items.size() == 1) {
-    if (!key || interpreter.isNone(key))
-      if (Value* best = consumed(items[0], op == Py_LT ? Consumer::kMin : Consumer::kMax, fallback)) return best;
-    if (Value* best = fallback ? nullptr : extremeByKey(items[0], key, op)) return best;
+    Value* of = !key        ? consumed(items[0], op == Py_LT ? Consumer::kMin : Consumer::kMax, fallback)
+                : !fallback ? extremeByKey(items[0], key, op)
+                            : nullptr;
+    if (of) return of;
     if (Value* list = interpreter.collected(items[0])) items[0] = list;
-    if ((!key || interpreter.isNone(key)) && isLong(items[0])) {
+    if (!key && isLong(items[0])) {
       Value* best = extremeOfMany(items[0], op);
       if (!best && !fallback) interpreter.raiseAbout(PyExc_ValueError, std::string(name) + "() of an empty sequence");
       return best ? best : fallback;
@@ -102,14 +104,13 @@ Value* Builtins::extreme(const CallArgs& original, int op) {
   }
   if (items.empty() && fallback) return fallback;
   if (items.empty()) interpreter.raiseAbout(PyExc_ValueError, std::string(name) + "() of an empty sequence");
-  bool keyed = key && !interpreter.isNone(key);
-  auto keyOf = [&](Value* item) { return keyed ? firstOf(key, {item}, interpreter) : item; };
+  auto keyOf = [&](Value* item) { return key ? firstOf(key, {item}, interpreter) : item; };
   Value *best = items[0], *bestKey = keyOf(best);
   for (size_t i = 1; i < items.size(); ++i) {
     Value* itemKey = keyOf(items[i]);
     Value* better = interpreter.compare(op, itemKey, bestKey);
     if (const auto data = Branching{interpreter, trace}.condition(better)) {
-      if (keyed) refuse("by a key of array data");
+      if (key) refuse("by a key of array data");
       Value* chosen = oneOf(*data, items[i], best);
       if (DataInts::isWhole(items[i]) && DataInts::isWhole(best)) {
         DataInts ints{trace};
@@ -221,7 +222,7 @@ Value* Builtins::callNext(const CallArgs& args) {
   if (Value* item = consumed(args.positional[0], Consumer::kNext, otherwise)) return item;
   if (Value* item = firstOfMany(args.positional[0])) return item;
   if (Value* item = interpreter.nextOf(args.positional[0])) return trace.open(item);
-  if (args.positional.size() == 2) return args.positional[1];
+  if (otherwise) return otherwise;
   Value* returned = interpreter.returnedBy(args.positional[0]);
   interpreter.stopIteration(returned);
 }

@@ -1,10 +1,7 @@
 #include "frame_eval/consumed_generators.h"
 
-#include <algorithm>
-#include <array>
-
-#include "frame_eval/branch_join.h"
 #include "frame_eval/builtins.h"
+#include "frame_eval/declared_calls.h"
 #include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/mixed_numbers.h"
@@ -177,8 +174,7 @@ Value* ConsumedGenerators::run(GeneratorIterator& generator, const Bytecode& cod
 }
 
 Value* ConsumedGenerators::byUs(const char* function, std::vector<Value*> args) {
-  const Ref module = cpython::checked(PyImport_ImportModule("fusewire._substitutes"));
-  const Ref callable = cpython::checked(PyObject_GetAttrString(module.get(), function));  // the module keeps it
+  const Ref callable = functionOfOurs("fusewire._substitutes", function);
   return in.callConstant(trace.constant(callable.get()), {.positional = std::move(args), .keywords = {}});
 }
 

@@ -55,6 +55,11 @@ Value* DeclaredCalls::call(Value* callable, CallArgs& args) {
   return nullptr;
 }
 
+Ref functionOfOurs(const char* module, const char* name) {
+  const Ref found = checked(PyImport_ImportModule(module));
+  return checked(PyObject_GetAttrString(found.get(), name));
+}
+
 /// A function of _places.py, in a loop: elsewhere NumPy is as fast. `others` may be arrays, but share no memory with
 /// it.
 Value* DeclaredCalls::atPlaces(const char* name, Value* array, Value* index, absl::Span<Value* const> others,
@@ -62,8 +67,7 @@ Value* DeclaredCalls::atPlaces(const char* name, Value* array, Value* index, abs
   if (trace.turns.bodies == 0 || !numpy::arePlaces(trace, array, index)) return nullptr;
   const auto shares = [&](Value* value) { return numpy::mayShareMemory(trace, array, value); };
   if (std::any_of(others.begin(), others.end(), shares)) return nullptr;
-  Ref module = checked(PyImport_ImportModule("fusewire._places"));
-  Ref function = checked(PyObject_GetAttrString(module.get(), name));  // the module keeps it
+  const Ref function = functionOfOurs("fusewire._places", name);
   return smallCall(trace.constant(function.get()), function.get(), {std::move(arguments), {}});
 }
 

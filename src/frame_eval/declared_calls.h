@@ -8,6 +8,9 @@
 
 namespace fw::capture {
 
+/// A function of a module of our own, which keeps it.
+Ref functionOfOurs(const char* module, const char* name);
+
 /// One call in progress.
 struct DeclaredCalls {
   Interpreter& interpreter;

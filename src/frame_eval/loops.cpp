@@ -23,6 +23,7 @@
 #include "graph/rank.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
+#include "guards/set_index.h"
 
 namespace fw::capture {
 
@@ -52,15 +53,9 @@ V* ownerOf(V* value) {
 }
 
 bool isOfSeveral(const graph::SymContext& syms, SymId count) {
-  absl::flat_hash_set<SymId> symbols;
-  std::vector<SymId> open{count};
-  while (!open.empty() && symbols.size() < 2) {
-    const graph::SymNode& node = syms.node(open.back());
-    if (node.op == graph::SymOp::kSymbol) symbols.insert(open.back());
-    open.pop_back();
-    open.insert(open.end(), node.operands.begin(), node.operands.end());
-  }
-  return symbols.size() > 1;
+  std::vector<int64_t> symbols;
+  guards::symbolsIn(syms, count, symbols);
+  return std::any_of(symbols.begin(), symbols.end(), [&](int64_t symbol) { return symbol != symbols.front(); });
 }
 
 struct Exhausted {

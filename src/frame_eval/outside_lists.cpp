@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "cpython/objects.h"
-#include "frame_eval/interpret_common.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 
 namespace fw::capture {

@@ -20,12 +20,6 @@ absl::StatusOr<Value> function(Lowering& l, Values v, Libm f) {
   return Value{d, l.cupy() ? l.b.libm(f, d, operands) : math::apply(l.b, f, operands), {}};
 }
 
-/// The C library's, element by element.
-absl::StatusOr<Value> called(Lowering& l, Values v, Libm f) {
-  if (!graph::isFloat(v[0].dtype)) return absl::UnimplementedError("transcendental function of this type");
-  return Value{v[0].dtype, l.b.libm(f, v[0].dtype, {v[0].re}), {}};
-}
-
 std::optional<double> constantReal(const KernelBuilder& b, Val v) {
   const std::optional<uint64_t> bits = b.asConstant(v);
   if (!bits || !graph::isFloat(v.dtype)) return std::nullopt;
@@ -65,8 +59,8 @@ Val integerPower(KernelBuilder& b, Val base, Val exponent) {
 
 }  // namespace
 
-absl::StatusOr<Value> lowerErf(Lowering& l, Values v) { return called(l, v, Libm::kErf); }
-absl::StatusOr<Value> lowerErfc(Lowering& l, Values v) { return called(l, v, Libm::kErfc); }
+absl::StatusOr<Value> lowerErf(Lowering& l, Values v) { return function(l, v, Libm::kErf); }
+absl::StatusOr<Value> lowerErfc(Lowering& l, Values v) { return function(l, v, Libm::kErfc); }
 absl::StatusOr<Value> lowerCbrt(Lowering& l, Values v) { return function(l, v, Libm::kCbrt); }
 absl::StatusOr<Value> lowerExp(Lowering& l, Values v) { return function(l, v, Libm::kExp); }
 absl::StatusOr<Value> lowerExp2(Lowering& l, Values v) {

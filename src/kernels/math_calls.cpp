@@ -80,6 +80,8 @@ const MathFunction& mathFunction(MathCall call, DType d) {
 namespace math {
 
 Val apply(KernelBuilder& b, Libm function, absl::Span<const Val> operands) {
+  const Row& row = kRows[static_cast<size_t>(function)];
+  if (!row.unary && !row.binary) return b.libm(function, operands[0].dtype, operands);
   MathCalls* calls = b.calls();
   return calls && calls->use(function, operands[0].dtype) ? b.callMath(function, operands)
                                                           : operations(b, function, operands);

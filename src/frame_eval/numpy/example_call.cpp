@@ -6,6 +6,7 @@
 
 #include "cpython/numpy_api.h"
 #include "cpython/warning_watch.h"
+#include "frame_eval/numpy/errors_as.h"
 #include "guards/array_layout.h"
 
 namespace fw::capture::numpy {
@@ -65,30 +66,6 @@ std::optional<Answer::Result> resultOf(PyObject* object) {
   return Answer::Result{
       *dtype, Answer::Kind::kValue, !c, {PyArray_DIMS(array), PyArray_DIMS(array) + PyArray_NDIM(array)}};
 }
-
-/// Floating-point conditions are ignored.
-class Quiet {
- public:
-  Quiet() {
-    const Ref numpy = checked(PyImport_ImportModule("numpy"));
-    const Ref state = checked(PyObject_GetAttrString(numpy.get(), "errstate"));
-    const Ref none = checked(PyTuple_New(0)), all = checked(PyDict_New());
-    checked(PyDict_SetItemString(all.get(), "all", checked(PyUnicode_FromString("ignore")).get()));
-    state_ = checked(PyObject_Call(state.get(), none.get(), all.get()));
-    (void)checked(PyObject_CallMethod(state_.get(), "__enter__", nullptr));
-  }
-  ~Quiet() {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    const Ref left = Ref::steal(PyObject_CallMethod(state_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    if (!left) PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-  }
-  Quiet(const Quiet&) = delete;
-
- private:
-  Ref state_;
-};
 
 /// Its elements lie in memory of an argument: what Python writes into it later would be seen there.
 bool isOfAnArgument(PyObject* item, absl::Span<const Ref> arrays) {
@@ -150,7 +127,7 @@ std::optional<Answer> callForExample(PyObject* callable, PyObject* positional, P
     before.push_back(checked(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(array.get()), NPY_KEEPORDER)));
   Ref answer;
   {
-    const Quiet quiet;
+    const ErrorsAs quiet("all", "ignore");
     const cpython::WarningWatch watch;
     answer = Ref::steal(PyObject_Call(callable, positional, keywords));
     if (!answer && !PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();

@@ -22,7 +22,6 @@
 #include "frame_eval/numpy/small_products.h"
 
 #include <algorithm>
-#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -32,6 +31,7 @@
 
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/numpy/errors_as.h"
 #include "frame_eval/numpy/library.h"
 #include "graph/support/check.h"
 
@@ -132,40 +132,6 @@ struct Kind {
 };
 
 // ---- asking NumPy ---------------------------------------------------------------------------------------------------
-
-/// np.seterr(all="ignore") as long as it lives: nobody has asked for what is tried out. Flags are those from before,
-/// too.
-class Quietly {
- public:
-  Quietly() {
-    std::fegetexceptflag(&flags_, FE_ALL_EXCEPT);
-    const Ref numpy = checked(PyImport_ImportModule("numpy")), keywords = checked(PyDict_New());
-    set_ = checked(PyObject_GetAttrString(numpy.get(), "seterr"));
-    const Ref ignore = checked(PyUnicode_FromString("ignore"));
-    if (PyDict_SetItemString(keywords.get(), "all", ignore.get()) < 0) throw cpython::PythonError();
-    before_ = call(keywords);
-  }
-  ~Quietly() {
-    std::fesetexceptflag(&flags_, FE_ALL_EXCEPT);
-    PyObject *type, *value, *traceback;  // of what may have been thrown
-    PyErr_Fetch(&type, &value, &traceback);
-    try {
-      (void)call(before_);
-    } catch (const cpython::PythonError&) {
-      PyErr_Clear();
-    }
-    PyErr_Restore(type, value, traceback);
-  }
-  Quietly(const Quietly&) = delete;
-
- private:
-  Ref call(const Ref& keywords) const {
-    const Ref nothing = checked(PyTuple_New(0));
-    return checked(PyObject_Call(set_.get(), nothing.get(), keywords.get()));
-  }
-  std::fexcept_t flags_;
-  Ref set_, before_;
-};
 
 template <class T>
 class Trial {
@@ -270,23 +236,15 @@ class Trial {
 
   /// Whether a product of what the operands hold now is an error where reports of that kind are.
   bool raises(const char* kind) const {
-    const Ref numpy = checked(PyImport_ImportModule("numpy")), nothing = checked(PyTuple_New(0));
-    const Ref set = checked(PyObject_GetAttrString(numpy.get(), "seterr")), raise = checked(PyDict_New());
-    const Ref word = checked(PyUnicode_FromString("raise"));
-    if (PyDict_SetItemString(raise.get(), kind, word.get()) < 0) throw cpython::PythonError();
-    const Ref before = checked(PyObject_Call(set.get(), nothing.get(), raise.get()));
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    const ErrorsAs raised(kind, "raise");
     try {
       multiply(a_.data(), b_.data());
     } catch (const cpython::PythonError&) {
-      PyErr_Fetch(&type, &value, &traceback);
+      if (!PyErr_ExceptionMatches(PyExc_FloatingPointError)) throw;
+      PyErr_Clear();
+      return true;
     }
-    (void)checked(PyObject_Call(set.get(), nothing.get(), before.get()));
-    if (!type) return false;
-    PyErr_Restore(type, value, traceback);
-    if (!PyErr_ExceptionMatches(PyExc_FloatingPointError)) throw cpython::PythonError();
-    PyErr_Clear();
-    return true;
+    return false;
   }
 
   struct Terms {
@@ -373,7 +331,7 @@ std::optional<Summation> summationOf(const Kind& kind) {
   using Key = decltype(kind.key());
   static auto& known = *new std::map<Key, std::optional<Summation>>;  // guarded by the GIL
   if (auto found = known.find(kind.key()); found != known.end()) return found->second;
-  const Quietly quietly;
+  const ErrorsAs ignored("all", "ignore");
   const auto summation = kind.dtype == DType::kF32 ? find<float>(kind) : find<double>(kind);
   Py_INCREF(kind.function);  // its address is part of the key
   known.emplace(kind.key(), summation);
