@@ -112,3 +112,95 @@ def _extreme_by(iterator, key, greatest):
         if own > extreme if greatest else own < extreme:
             best, extreme = item, own
     return best
+
+
+# ---- heapq and bisect, step by step as the C code takes them
+
+
+def _heappush(heap, item):
+    heap.append(item)
+    _sift_towards_root(heap, 0, len(heap) - 1)
+
+
+def _heappop(heap):
+    first = heap[0]
+    last = heap.pop()
+    if heap:
+        heap[0] = last
+        _sift_from_root(heap, 0)
+    return first
+
+
+def _heapify(heap):
+    for i in reversed(range(len(heap) // 2)):
+        _sift_from_root(heap, i)
+
+
+def _heappushpop(heap, item):
+    if heap and heap[0] < item:
+        first = heap[0]
+        heap[0] = item
+        _sift_from_root(heap, 0)
+        return first
+    return item
+
+
+def _heapreplace(heap, item):
+    first = heap[0]
+    heap[0] = item
+    _sift_from_root(heap, 0)
+    return first
+
+
+def _sift_towards_root(heap, root, at):
+    item = heap[at]
+    while at > root:
+        above = (at - 1) >> 1
+        parent = heap[above]
+        if not item < parent:
+            break
+        heap[at] = parent
+        at = above
+    heap[at] = item
+
+
+def _sift_from_root(heap, root):
+    at, end, item = root, len(heap), heap[root]
+    child = 2 * at + 1
+    while child < end:
+        other = child + 1
+        if other < end and not heap[child] < heap[other]:
+            child = other
+        heap[at] = heap[child]
+        at = child
+        child = 2 * at + 1
+    heap[at] = item
+    _sift_towards_root(heap, root, at)
+
+
+def _bisect_left(a, x, lo=0, hi=None):
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    if hi is None:
+        hi = len(a)
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if a[middle] < x:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+def _bisect_right(a, x, lo=0, hi=None):
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    if hi is None:
+        hi = len(a)
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if x < a[middle]:
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo

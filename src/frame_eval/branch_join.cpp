@@ -17,6 +17,7 @@
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/bound_sizes.h"
+#include "frame_eval/work_list.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -305,6 +306,8 @@ bool Join::mergeFilled(Value* list, const Contents& first, const Contents& secon
 }
 
 bool Join::mergeContainer(Value* value, const Contents& first, const Contents& second) {
+  const bool resizes = first.kind != second.kind || first.items.size() != second.items.size();
+  if (resizes) WorkList::requireIfPopped(trace_, value);
   const Contents& was = before_.of(value);
   if (trace_.turns.bodies > 0 && !value->source.valid() && LongList::mayJoin(was, first, second)) {
     Value* length =
@@ -318,6 +321,8 @@ bool Join::mergeContainer(Value* value, const Contents& first, const Contents& s
                     first.items.size() == second.items.size() && sameKeys(first.keys, second.keys) &&
                     first.overlay.size() == second.overlay.size() && first.base == second.base &&
                     first.position == second.position && first.frozen == second.frozen;
+  const bool isList = value->kind == ValueKind::kList || value->kind == ValueKind::kDeque;
+  if (resizes && isList && first.kind == second.kind) WorkList::require(trace_, value);
   if (!same || (isLongList(value) && !LongList::shareParts(first, second))) return false;
   for (size_t i = 0; i < first.overlay.size(); ++i)
     if (first.overlay[i].first != second.overlay[i].first) return false;

@@ -13,6 +13,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/splice/control_flow.h"
@@ -205,6 +206,11 @@ std::optional<ValueId> Branching::condition(Value* value) {
       const ValueId element = axes.empty() ? value->node : g.squeeze(value->node, std::move(axes));
       return g.cast(element, graph::DType::kBool);
     }
+    case ValueKind::kLongList: {
+      const LongList list{trace, value};
+      if (list.knownEmpty()) return std::nullopt;
+      return g.cast(list.length()->node, graph::DType::kBool);
+    }
     default: return std::nullopt;
   }
 }
@@ -385,6 +391,31 @@ void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
   for (int attempt = 0; !takeBoth(both, attempt == kMostNewArrays); ++attempt) {}
 }
 
+namespace {
+
+bool isNothing(const Value* value) { return value->isConstant() && value->object.get() == Py_None; }
+
+bool isContainer(const Value* value) {
+  return value->kind == ValueKind::kArray || value->kind == ValueKind::kList || value->kind == ValueKind::kLongList ||
+         value->kind == ValueKind::kTuple || value->kind == ValueKind::kDict;
+}
+
+}  // namespace
+
+/// A call that answers None where others answer an array, a list and the like is Python's, as one that raises is: no
+/// value stands for both. If most do, both sides are compiled apart.
+void Branching::leaveNothing(const Place& place, std::optional<ArmEnd>& first, std::optional<ArmEnd>& second) {
+  const bool known = first && second && first->result && second->result;
+  if (!known || !place.returns() || place.edges || !interpreter.leavesRaises()) return;
+  for (auto* arms : {&first, &second}) {
+    const ArmEnd& other = arms == &first ? *second : *first;
+    if (!isNothing((*arms)->result) || !isContainer(other.result)) continue;
+    trace.leavesRaises = true;
+    arms->reset();
+    return;
+  }
+}
+
 /// False if an arm writes into arrays that nobody has looked at before: they are known now.
 bool Branching::takeBoth(const BothArms& both, bool last) {
   const Place& place = both.place;
@@ -409,6 +440,7 @@ bool Branching::takeBoth(const BothArms& both, bool last) {
   trace.decided.forget(arms.begin);
   arms.end = trace.graph().size();
   --branches.depth;
+  leaveNothing(place, first, second);
   if (first && second) {
     join(place, before, *first, *second, both.predicate, arms);
     return true;

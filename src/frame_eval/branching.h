@@ -34,6 +34,7 @@ struct Branching {
   struct BothArms;
   struct WritesNewArrays;
   bool takeBoth(const BothArms& both, bool last);
+  void leaveNothing(const Place& place, std::optional<ArmEnd>& first, std::optional<ArmEnd>& second);
   int joinOf(const Frame& frame, int branch);
   void findLeaves(Place& place);
   void enter(const Place& place), rollAround();

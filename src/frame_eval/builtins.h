@@ -27,6 +27,7 @@ struct Builtins {
   void expect(const CallArgs& args, size_t least, size_t most) const;
   [[noreturn]] void refuse(const std::string& why) const;
   Value* take(CallArgs& args, std::string_view key) const;
+  Value* byStepsOfOurs(const CallArgs& args);
   Value* number(int64_t value) const;
   Ref realObject(Value* value);
   Value *extreme(const CallArgs& args, int op), *extremeByKey(Value* iterable, Value* key, int op);

@@ -1,14 +1,42 @@
 // The collections module: types written in C, and the functions in C behind its Python code, which is inlined.
 #include "frame_eval/builtins.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/consumed_generators.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/type_lookups.h"
+#include "frame_eval/unwind.h"
+#include "frame_eval/work_list.h"
 
 namespace fw::capture {
 
 using cpython::checked;
 
 Value* Builtins::callDeque(const CallArgs& args) { return Collections{interpreter, trace}.makeDeque(args); }
+
+/// By the same steps in Python, but for what it raises.
+Value* Builtins::byStepsOfOurs(const CallArgs& args) {
+  const std::string_view full = name;
+  const std::string own = "_" + std::string(full.substr(full.find('.') + 1));
+  try {
+    return ConsumedGenerators{interpreter, trace}.byUs(own.c_str(), args.positional);
+  } catch (const VirtualRaise&) {
+    refuse("that raises");
+  }
+}
+
+/// In a list that is worked off, if it may be one.
+Value* Builtins::callHeap(const CallArgs& args) {
+  expect(args, 1, 2);
+  Value* heap = args.positional[0];
+  if (heap->kind != ValueKind::kList && !WorkList::is(heap)) refuse("of this list");
+  WorkList::require(trace, heap);
+  return byStepsOfOurs(args);
+}
+
+Value* Builtins::callBisect(const CallArgs& args) {
+  expect(args, 2, 4);
+  return byStepsOfOurs(args);
+}
 
 /// Behind Counter.update(): for dicts whose get and __setitem__ are dict's own.
 Value* Builtins::callCountElements(const CallArgs& args) {

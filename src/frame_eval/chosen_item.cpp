@@ -94,6 +94,20 @@ bool isLateIndex(Trace& trace, const Value* index) {
   return index->kind == ValueKind::kPyInt && (trace.turns.contains(index->sym) || trace.decided.contains(index->sym));
 }
 
+bool mayBeChosen(const std::vector<Value*>& items) {
+  const auto isKnown = [](const auto& self, PyObject* o) -> bool {
+    if (PyLong_CheckExact(o) || PyFloat_CheckExact(o)) return true;
+    if (!PyTuple_CheckExact(o)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
+      if (!self(self, PyTuple_GET_ITEM(o, i))) return false;
+    return true;
+  };
+  const auto isNumber = [&](const Value* item) {
+    return item->isConstant() && !item->source.valid() && isKnown(isKnown, item->object.get());
+  };
+  return items.size() > 1 && items.size() <= kMostItems && std::all_of(items.begin(), items.end(), isNumber);
+}
+
 Value* chosenItem(Trace& trace, const std::vector<Value*>& items, Value* index) {
   if (items.empty() || items.size() > kMostItems) return nullptr;
   DataInts ints{trace};

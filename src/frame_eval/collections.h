@@ -43,6 +43,8 @@ struct Collections {
   Value* metaSpecial(Value* cls, const char* name, CallArgs args);
   /// <, <=, > and >= of two tuples, lists or deques; null if they are not.
   Value* orderSequences(int op, Value* left, Value* right);
+  /// == and != of plain tuples of numbers, of which array data decides some; null for others.
+  Value* equalTuples(int op, Value* left, Value* right);
   /// == of dicts of any class, by their items.
   bool equalDicts(Value* left, Value* right);
   void fill(Value* dict, CallArgs args);
@@ -50,6 +52,9 @@ struct Collections {
   Value* orderedMethod(Value* self, const std::string& name, const CallArgs& args);
 
   Value* makeDeque(CallArgs args);
+  /// A list of the items, or a deque by its class, if what is made at the site has been found to be worked off
+  /// (work_list.h); null for others.
+  Value* workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls = nullptr);
   Value* dequeMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* dequeItem(Value* self, Value* index);
   Value* dequeIterator(Value* self, bool reversed);
@@ -62,6 +67,8 @@ struct Collections {
   Value* pull(Value* deque, bool left);
   Value* rotate(Value* deque, int64_t by);
   size_t position(Value* deque, Value* index);
+  graph::SymId roomOfWork();
+  graph::ValueId truthNode(Value* value);
   void replace(Value* deque, std::vector<Value*> items);
 };
 

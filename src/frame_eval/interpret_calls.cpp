@@ -304,11 +304,17 @@ void Interpreter::bind(Frame& frame, Value* function, CallArgs args) {
   }
 }
 
+/// Calls of a function by itself, in loops or behind branches that array data decides about.
+constexpr int kMostNested = 3;
+
 Value* Interpreter::callFunction(Value* function, CallArgs args, Value* names) {
   Ref code = codeOf(function);
   auto* object = reinterpret_cast<PyCodeObject*>(code.get());
   if (isDisabled(code.get())) trace_.fail(BreakReason::kDisabled, disabledDetail(code.get()));
-  if (static_cast<int>(frames_.size()) > options_.maxInlineDepth) {
+  // Each loop that is traced for all of its turns is traced a few times, and so is all that is called in it.
+  const auto isAround = [&](const auto& f) { return f->object() == object && (!f->rolling.empty() || f->arms > 0); };
+  const bool nests = std::count_if(frames_.begin(), frames_.end(), isAround) >= kMostNested;
+  if (nests || static_cast<int>(frames_.size()) > options_.maxInlineDepth) {
     trace_.fail(BreakReason::kInlineLimit, text(object->co_qualname));
   }
   int callLine = trace_.line;

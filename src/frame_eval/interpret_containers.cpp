@@ -12,6 +12,7 @@
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/unseen_list.h"
+#include "frame_eval/work_list.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -56,6 +57,7 @@ void Interpreter::extendList(Value* list, std::vector<Value*> items) {
     return;
   }
   if (list->kind == ValueKind::kList) {
+    if (!items.empty()) WorkList::noteItem(trace_, list, items[0]);
     if (LongList::isIndexed(trace_, list)) Rolling::require(*this, *frame_);
     size_t end = list->items.size();
     return spliceList(list, end, end, std::move(items));
@@ -82,6 +84,7 @@ void Interpreter::onBuildList(const Instr& instr) {
   Value* list = trace_.list(popMany(static_cast<size_t>(instr.arg)));
   list->site = site();
   list->opened = instr.arg > 0;
+  if (Value* worked = Collections{*this, trace_}.workedOff(list->items, list->site)) return push(worked);
   Value* inArrays = list->opened ? LongList::ofItems(trace_, list) : nullptr;
   push(inArrays ? inArrays : list);
 }

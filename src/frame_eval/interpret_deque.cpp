@@ -7,6 +7,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/watched_items.h"
+#include "frame_eval/work_list.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -37,9 +38,13 @@ Value* Collections::makeDeque(CallArgs args) {
     if (most < 0) in.raiseError(PyExc_ValueError, "maxlen must be non-negative");
     deque->position = static_cast<size_t>(most);
   }
-  if (!args.positional.empty() && args.positional[0]) {
-    for (Value* item : in.iterate(args.positional[0])) push(deque, item, false);
+  std::vector<Value*> items;
+  if (!args.positional.empty() && args.positional[0]) items = in.iterate(args.positional[0]);
+  if (!limit || in.isNone(limit)) {
+    deque->site = in.site();
+    if (Value* worked = workedOff(items, deque->site, cpython::dequeType())) return worked;
   }
+  for (Value* item : items) push(deque, item, false);
   return deque;
 }
 
@@ -58,6 +63,7 @@ void Collections::push(Value* deque, Value* item, bool left) {
 
 Value* Collections::pull(Value* deque, bool left) {
   if (deque->items.empty()) in.raiseError(PyExc_IndexError, "pop from an empty deque");
+  WorkList::notePop(trace, deque);
   trace.effectCall(deque, left ? "popleft" : "pop", {});
   ++deque->changes;
   Value* item = left ? deque->items.front() : deque->items.back();
@@ -132,6 +138,7 @@ Value* Collections::dequeMethod(Value* self, const std::string& name, const Call
   if (!args.keywords.empty()) refuse();
   Value* first = count > 0 ? args.positional[0] : nullptr;
   if ((name == "append" || name == "appendleft") && count == 1) {
+    if (name == "append") WorkList::noteItem(trace, self, first);
     trace.effectCall(self, name.c_str(), {first});
     push(self, first, name == "appendleft");
     return none();

@@ -15,6 +15,7 @@
 #include "frame_eval/sets.h"
 #include "frame_eval/type_lookups.h"
 #include "frame_eval/unseen_list.h"
+#include "frame_eval/work_list.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -35,6 +36,7 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     case ValueKind::kLongList:
       if (name == "copy" && args.positional.empty() && args.keywords.empty())
         if (Value* copy = LongList::copied(trace_, self, site())) return copy;
+      if (Value* result = WorkList::method(trace_, self, name, args)) return result;
       if (!args.keywords.empty() || args.positional.size() != 1 || (name != "append" && name != "extend"))
         trace_.fail(BreakReason::kUnsupportedCall, "list." + name + " of a long list");
       extendList(self, name == "append" ? args.positional : iterate(args.positional[0]));
@@ -154,6 +156,7 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
     const char* outside = items.empty() ? "pop from empty list" : "pop index out of range";
     Value* index = count ? args.positional[0] : trace_.constant(checked(PyLong_FromLong(-1)));
     size_t at = itemIndex(self, index, outside);
+    WorkList::notePop(trace_, self);
     Value* item = items[at];
     spliceList(self, at, at + 1, {});
     return item;

@@ -308,6 +308,7 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
     if (dtype && dtypeLike(left) && dtypeLike(right)) {
       return fold(PyObject_RichCompare(left->object.get(), right->object.get(), op));
     }
+    if (Value* result = Collections{*this, trace_}.equalTuples(op, left, right)) return result;
     return trace_.constant(equal(left, right) == (op == Py_EQ) ? Py_True : Py_False);
   }
   if (Value* result = Collections{*this, trace_}.orderSequences(op, left, right)) return result;

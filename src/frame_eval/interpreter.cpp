@@ -2,6 +2,7 @@
 // traced code arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
 #include "frame_eval/interpreter.h"
 
+#include "cpython/loop_tests.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/refusals.h"
@@ -22,6 +23,9 @@ namespace {
 constexpr int kBetweenLooks = 64;
 /// Of one graph. Compile time grows with them; what is longer is captured in pieces.
 constexpr size_t kMaxNodes = 4000;
+/// Of few turns that are left, as many more operations may be unrolled: they know what they work on.
+constexpr int64_t kFewTurns = 8;
+constexpr size_t kMoreForFew = 2;
 
 constexpr int kGeneratorFlags = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
 
@@ -41,7 +45,10 @@ std::string Interpreter::file() const {
 
 const Bytecode& Interpreter::decoded(PyCodeObject* code) {
   auto& slot = decoded_[code];
-  if (!slot) slot = std::make_unique<Bytecode>(cpython::decode(code));
+  if (!slot) {
+    slot = std::make_unique<Bytecode>(cpython::decode(code));
+    cpython::joinLoopTests(slot->instructions);
+  }
   return *slot;
 }
 
@@ -81,7 +88,7 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
       if (frame.arms) trace_.fail(BreakReason::kUnsupportedInstruction, "it lies behind a branch");
       break;
     }
-    if (trace_.graph().size() > kMaxNodes)
+    if (trace_.branches.graph.size() > kMaxNodes)
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(kMaxNodes) + " operations");
     if (survey_ && outermost && passUnknown(frame)) continue;
     const bool begins = trace_.loops && trace_.loops->tooLong.contains({frame.object(), frame.pc}) &&
@@ -247,7 +254,12 @@ std::optional<std::string> Interpreter::limitUnrolled(const Value* iterator) {
   auto [loop, first] = frame_->unrolled.try_emplace(frame_->pc, UnrolledLoop{iterator, size});
   if (first || loop->second.iterator != iterator) {
     loop->second = {iterator, size};
-  } else if (size - loop->second.before > static_cast<size_t>(options_.maxUnrolledOps)) {
+    return std::nullopt;
+  }
+  const auto items = iterator && iterator->lazy ? iterator->lazy->items(*this) : std::nullopt;
+  const auto left = items ? trace_.syms().asConst(trace_.syms().canonical(items->count)) : std::nullopt;
+  const size_t most = static_cast<size_t>(options_.maxUnrolledOps) * (left && *left <= kFewTurns ? kMoreForFew : 1);
+  if (size - loop->second.before > most) {
     return "unrolled, the loop has more than " + std::to_string(options_.maxUnrolledOps) + " operations";
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "cpython/objects.h"
+#include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
@@ -89,16 +90,52 @@ struct DictStep {
   static PyObject* reversedType() { return reinterpret_cast<PyObject*>(&PyReversed_Type); }
 };
 
+/// Those that are left of a few that may be chosen from; none: they may not.
+std::optional<VirtualIterator::Items> chosenItems(Trace& trace, const std::vector<Value*>& items, size_t taken) {
+  if (!mayBeChosen(items)) return std::nullopt;
+  graph::SymContext& syms = trace.syms();
+  return VirtualIterator::Items{
+      syms.constant(static_cast<int64_t>(items.size() - taken)), [&trace, items, taken](graph::SymId number) {
+        graph::SymContext& s = trace.syms();
+        const graph::SymId at = s.canonical(s.add(number, s.constant(static_cast<int64_t>(taken))));
+        if (const auto known = s.asConst(at)) return items[static_cast<size_t>(*known)];
+        Value* item = chosenItem(trace, items, trace.pyInt(at));
+        if (!item) trace.fail(BreakReason::kUnsupportedObject, "items of several kinds, of which a turn takes one");
+        return item;
+      }};
+}
+
 /// Of a str, bytes or constant tuple.
 struct ConstantStep {
+  Trace& trace;
   Value* over;
-  std::vector<Value*> items;
+  std::vector<Value*> known;
   size_t at = 0;
 
-  Value* operator()(Interpreter&) { return at < items.size() ? items[at++] : nullptr; }
+  Value* operator()(Interpreter&) { return at < known.size() ? known[at++] : nullptr; }
   std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
     return VirtualIterator::Recipe{iterFunction(t), {over}, at};
   }
+  std::optional<VirtualIterator::Items> items(Interpreter&) { return chosenItems(trace, known, at); }
+  void skip() { ++at; }
+};
+
+/// Of a list or a tuple of numbers that are known, or of tuples of those: read as it goes.
+struct KnownNumbersStep {
+  Trace& trace;
+  Value* over;
+  std::vector<Value*> known;
+  size_t at = 0;
+
+  Value* operator()(Interpreter&) { return at < over->items.size() ? over->items[at++] : nullptr; }
+  std::optional<VirtualIterator::Recipe> recipe(Trace& t) {
+    if (over->items != known) return std::nullopt;
+    return VirtualIterator::Recipe{iterFunction(t), {over}, at};
+  }
+  std::optional<VirtualIterator::Items> items(Interpreter&) {
+    return over->items == known ? chosenItems(trace, known, at) : std::nullopt;
+  }
+  void skip() { ++at; }
 };
 
 /// Of an array: what an element is when its turn comes, which may have been written since the beginning.
@@ -182,7 +219,7 @@ Value* Interpreter::iteratorOf(Value* iterable) {
       if (isConstantOf(iterable, &PyFrozenSet_Type)) return setIterator(iterable);
       if (Value* members = Collections{*this, trace_}.metaSpecial(iterable, "__iter__", {})) return members;
       return makeIterator(trace_, isTuple(iterable) ? &PyTupleIter_Type : nullptr,
-                          ConstantStep{iterable, iterate(iterable)});
+                          ConstantStep{trace_, iterable, iterate(iterable)});
     case ValueKind::kDeque: return Collections{*this, trace_}.dequeIterator(iterable, false);
     case ValueKind::kArray: return arrayIterator(iterable, false);
     case ValueKind::kLongList: return LongList{trace_, iterable}.iterator();
@@ -194,6 +231,8 @@ Value* Interpreter::iteratorOf(Value* iterable) {
       LongList::standOutside(trace_, iterable);
     iterator->base = iterable;
     PyTypeObject* type = iterable->kind == ValueKind::kList ? &PyListIter_Type : &PyTupleIter_Type;
+    if (mayRoll() && !iterable->source.valid() && !iterable->cls && mayBeChosen(iterable->items))
+      return makeIterator(trace_, type, KnownNumbersStep{trace_, iterable, iterable->items});
     iterator->cls = Ref::create(reinterpret_cast<PyObject*>(type));
   } else {
     iterator->items = iterate(iterable);

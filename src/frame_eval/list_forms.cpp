@@ -69,7 +69,7 @@ Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
 Value* LongList::formOf(Trace& trace, Value* item) {
   const Nesting nesting(trace);
   trace.open(item);
-  if (item->source.valid() && !item->isNumeric()) return nullptr;
+  if (item->source.valid() && !item->isNumeric() && !tupleItems(trace, item)) return nullptr;
   if (item->kind == ValueKind::kList) standInArrays(trace, item);
   if (isLongList(item)) return LongList{trace, item}.rowForm();
   if (const auto items = tupleItems(trace, item)) {
@@ -124,7 +124,8 @@ void LongList::makeAlike(Trace& trace, const Value* list, const Value* other) {
 bool LongList::fits(Value* form, Value* item) const {
   if (isLongList(form)) {
     const LongList row{trace, item};
-    return formOf(trace, item) && numpy::sameSize(trace, trace.asSym(form->items[0]), trace.asSym(row.length())) &&
+    return formOf(trace, item) && isLongList(item) &&
+           numpy::sameSize(trace, trace.asSym(form->items[0]), trace.asSym(row.length())) &&
            areAlike(trace, form->base, item->base);
   }
   if (form->kind == ValueKind::kTuple) {

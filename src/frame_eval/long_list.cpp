@@ -14,6 +14,7 @@
 #include "frame_eval/iteration.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/work_list.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -94,20 +95,29 @@ Value* LongList::length() const {
   Value* length = list->items[0];
   if (length->kind == ValueKind::kUnjoined) trace.branches.refuse(length);
   if (length->kind != ValueKind::kDataInt) return length;
-  return DataInts{trace}.make(length->node, {0, std::max<int64_t>(0, length->range.hi)});
+  return DataInts{trace}.make(length->node,
+                              {std::max<int64_t>(0, length->range.lo), std::max<int64_t>(0, length->range.hi)});
 }
 
 Value* LongList::lengthBehind(Value* others) const { return sum(trace, others, length()); }
 
-bool LongList::truth() const {
+std::optional<bool> LongList::knownEmpty() const {
   Value* size = length();
-  if (size->kind == ValueKind::kDataInt)
-    trace.fail(BreakReason::kDataDependentBranch, "array data decides whether a list is empty");
-  return trace.decide(trace.syms().constant(0), Relation::kLt, trace.asSym(size));
+  if (size->kind != ValueKind::kDataInt)
+    return !trace.decide(trace.syms().constant(0), Relation::kLt, trace.asSym(size));
+  if (size->range.lo > 0) return false;
+  return size->range.hi <= 0 ? std::optional(true) : std::nullopt;
+}
+
+bool LongList::truth() const {
+  const auto empty = knownEmpty();
+  if (!empty) trace.fail(BreakReason::kDataDependentBranch, "array data decides whether a list is empty");
+  return !*empty;
 }
 
 /// Its length as a symbol, which is within the arrays.
 SymId LongList::size() const {
+  if (list->position == kJoined) WorkList::require(trace, list);
   if (isCounted()) refuse("an item of a list of which array data decides how long it is");
   Value* own = length();
   if (own->kind != ValueKind::kDataInt) {
@@ -119,12 +129,28 @@ SymId LongList::size() const {
   return DataInts{trace}.symbol(own, trace.syms().constant(0), room());
 }
 
+LongList::Extent LongList::extent() const {
+  Value* head = list->position == kWorked ? WorkList{trace, list}.head() : nullptr;
+  if (!head) return {{}, size()};
+  DataInts ints{trace};
+  const SymId first = ints.symbol(head, trace.syms().constant(0), room());
+  return {first, ints.symbol(length(), trace.syms().constant(0), trace.syms().sub(room(), first))};
+}
+
+void LongList::holdTuples(Value* item) const {
+  if (item->kind != ValueKind::kTuple) return;
+  trace.branches.holdTuple(list, item);
+  for (Value* part : item->items) holdTuples(part);
+}
+
 void LongList::store(Value* form, Value* item, Value* place, size_t& part) const {
   if (form->kind == ValueKind::kTuple) {
     const auto items = tupleItems(trace, item);
     const auto& held = trace.branches.tuples();
-    if (std::any_of(held.begin(), held.end(), [&](const auto& h) { return h.second == item; }))
-      refuse("a list gets a tuple that a list has already");
+    const auto isIt = [&](const auto& h) { return h.second == item; };
+    // Those of lists that are worked off are moved from list to list, and between places; the caller's is in none.
+    const bool moves = list->position == kWorked || item->source.valid();
+    if (!moves && std::any_of(held.begin(), held.end(), isIt)) refuse("a list gets a tuple that a list has already");
     trace.branches.holdTuple(list, item);
     for (size_t i = 0; i < items->size(); ++i) store(form->items[i], (*items)[i], place, part);
     return;
@@ -155,11 +181,13 @@ void LongList::hold(Value* item, Value* place, size_t& part) const {
   numpy::setItem(trace, arrays()[part++], place, item);
 }
 
-/// So many of the array's, along its first axis.
-ValueId LongList::firstOf(ValueId array, SymId size) const {
+/// What the array has of them, along its first axis.
+ValueId LongList::itemsOf(ValueId array, const Extent& extent) const {
   graph::SymShape shape = numpy::shapeOf(trace, array);
-  const graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
-  shape[0] = size;
+  graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
+  if (!extent.first && shape[0] == extent.size) return array;
+  if (extent.first) starts[0] = *extent.first;
+  shape[0] = extent.size;
   return trace.graph().slice(array, starts, steps, shape);
 }
 
@@ -169,25 +197,24 @@ ValueId LongList::someOf(const Value* leaf) const {
   return trace.branches.graph.given({{type.dtype, type.shape, type.layout, {}}})[0];
 }
 
-ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) const {
+ValueId LongList::at(const Value* form, Value* index, const Extent& extent, size_t part) const {
   if (list->position == kCounted) return someOf(form);
-  const ValueId node = numpy::getItem(trace, trace.array(firstOf(arrays()[part]->node, size)), index)->node;
+  const ValueId node = numpy::getItem(trace, trace.array(itemsOf(arrays()[part]->node, extent)), index)->node;
   const bool array = form->kind == ValueKind::kArray;
   return array ? numpy::copyAs(trace, node, trace.graph().type(form->node).layout) : node;
 }
 
-Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const {
+Value* LongList::load(Value* form, Value* index, const Extent& extent, size_t& part) const {
   if (form->kind == ValueKind::kTuple) {
     std::vector<Value*> items;
-    for (Value* item : form->items) items.push_back(load(item, index, size, part));
-    Value* tuple = trace.tuple(std::move(items));
-    trace.branches.holdTuple(list, tuple);
-    return tuple;
+    for (Value* item : form->items) items.push_back(load(item, index, extent, part));
+    return trace.tuple(std::move(items));
   }
-  if (isLongList(form)) return row(form, index, size, part);
-  const ValueId node = at(form, index, size, part++);
+  if (isLongList(form)) return row(form, index, extent, part);
+  const ValueId node = at(form, index, extent, part++);
   if (form->which)
-    return MixedNumbers{trace}.given(node, at(form->which, index, size, part++), MixedNumbers{trace}.leastClass(form));
+    return MixedNumbers{trace}.given(node, at(form->which, index, extent, part++),
+                                     MixedNumbers{trace}.leastClass(form));
   if (form->kind == ValueKind::kDataInt) return DataInts{trace}.make(node, kAnyInt);
   if (form->kind != ValueKind::kArray) return trace.number(form->kind, node);
   Value* array = trace.array(node);
@@ -196,7 +223,7 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
 }
 
 /// A list that is an item: its arrays are views of ours, so that it is that very list wherever it is read or written.
-Value* LongList::row(Value* form, Value* index, SymId size, size_t& part) const {
+Value* LongList::row(Value* form, Value* index, const Extent& extent, size_t& part) const {
   std::vector<Value*> parts;
   for (const Value* leaf : leavesOf(form)) {
     if (list->position == kCounted) {
@@ -204,8 +231,7 @@ Value* LongList::row(Value* form, Value* index, SymId size, size_t& part) const 
       continue;
     }
     Value* all = arrays()[part++];
-    const bool whole = numpy::shapeOf(trace, all->node)[0] == size;
-    if (!whole) all = numpy::makeView(trace, all, firstOf(all->node, size));
+    if (const ValueId items = itemsOf(all->node, extent); items != all->node) all = numpy::makeView(trace, all, items);
     parts.push_back(numpy::getItem(trace, all, index));
   }
   Value* own = full(trace, form->base, form->items[0], parts, form->site);
@@ -249,15 +275,21 @@ Value* LongList::item(Value* index) const {
   if (index->kind == ValueKind::kSlice) return slice(index);
   if (!isPlace(trace, index)) refuse("an item of a long list by this index");
   size_t part = 0;
-  return load(list->base, place(index), list->position == kCounted ? trace.syms().constant(0) : size(), part);
+  const Extent counted{{}, trace.syms().constant(0)};
+  Value* item = load(list->base, place(index), list->position == kCounted ? counted : extent(), part);
+  holdTuples(item);
+  return item;
 }
 
 void LongList::setItem(Value* index, Value* item) const {
+  if (list->position == kWorked) return WorkList{trace, list}.setItem(index, item);
   if (!isNumber(list->base) || !isPlace(trace, index))
     refuse("an item of a long list is set by this index, or to this");
   Value* size = length();
-  if (isCounted() || size->kind == ValueKind::kDataInt || !numpy::sameSize(trace, trace.asSym(size), room()))
+  if (isCounted() || size->kind == ValueKind::kDataInt || !numpy::sameSize(trace, trace.asSym(size), room())) {
+    WorkList::require(trace, list);
     refuse("an item of a list is set that turns append to");
+  }
   if (!fits(list->base, item)) {
     const auto wider = widened(trace, list->base, item);
     if (!wider || !widen(trace, list, *wider)) refuse("a list gets an item of another kind");
@@ -270,6 +302,7 @@ void LongList::setItem(Value* index, Value* item) const {
 void LongList::append(Value* item) const {
   if (list->joined || isOutside()) refuse("a list of the caller's or in a list of lists becomes longer");
   if (!fits(list->base, item)) {
+    if (list->position == kWorked) WorkList{trace, list}.widen(item);
     Value* form = list->position == kCounted ? formOf(trace, {list->base, item}) : nullptr;
     if (!form) refuse("a list gets an item of another kind");
     list->base = form;
@@ -282,8 +315,9 @@ void LongList::append(Value* item) const {
   if (isCounted()) {
     list->items[1] = sum(trace, list->items[1], one(trace));
   } else {
+    Value* head = list->position == kWorked ? WorkList{trace, list}.head() : nullptr;
     size_t part = 0;
-    store(list->base, item, length, part);
+    store(list->base, item, head ? sum(trace, head, length) : length, part);
   }
   list->items[0] = sum(trace, length, one(trace));
   ++list->changes;
@@ -327,7 +361,7 @@ Value* LongList::iterator(bool reversed) const {
   return makeIterator(trace, type, LongListStep{trace, list, size(), list->changes, reversed});
 }
 
-ValueId LongList::part(size_t number) const { return firstOf(arrays()[number]->node, size()); }
+ValueId LongList::part(size_t number) const { return itemsOf(arrays()[number]->node, extent()); }
 
 ValueId LongList::array() const {
   graph::Graph& g = trace.graph();
@@ -407,7 +441,7 @@ bool LongList::mayJoin(const Contents& was, const Contents& first, const Content
   if (lists && first.items.size() == second.items.size()) return false;
   for (const Contents* arm : {&first, &second}) {
     if (arm->kind == ValueKind::kList && (was.kind != ValueKind::kList || !beginsWith(*arm, was))) return false;
-    if (arm->kind == ValueKind::kLongList && arm->position == kOpen) return false;
+    if (arm->kind == ValueKind::kLongList && (arm->position == kOpen || arm->position == kWorked)) return false;
   }
   return true;
 }
@@ -484,7 +518,7 @@ void LongList::makeRoom(SymId room) const {
     const DType dtype = typeOf(trace, leaves[i]);
     shape.insert(shape.begin(), room);
     bytes = syms.add(bytes, syms.mul(numpy::elementCount(trace, shape), syms.constant(graph::itemSize(dtype))));
-    ValueId node = g.full(g.constant(graph::Scalar::zero(dtype)), shape);
+    ValueId node = g.empty(dtype, shape);
     if (stored) {
       const graph::SymList starts(shape.size(), syms.constant(0)), steps(shape.size(), syms.constant(1));
       node = g.update(node, before[i], starts, steps);

@@ -18,10 +18,10 @@ namespace fw::capture {
 inline bool isLongList(const Value* value) { return value->kind == ValueKind::kLongList; }
 
 struct LongList {
-  /// kOpen: there is room for what the loop at hand appends. kCounted: nothing is stored; items[1] says how many there
-  /// are at most, so that a loop finds out how much room it takes, and is traced again with that. kJoined: the same of
-  /// a list of which no loop knows yet.
-  enum Mode : size_t { kClosed, kOpen, kCounted, kJoined };
+  /// kOpen: there is room for what the loop at hand appends. kWorked: always (work_list.h). kCounted: nothing is
+  /// stored; items[1] says how many there are at most, so that a loop finds out how much room it takes, and is traced
+  /// again with that. kJoined: the same of a list of which no loop knows yet.
+  enum Mode : size_t { kClosed, kOpen, kWorked, kCounted, kJoined };
 
   static constexpr size_t kFirstPart = 2;
 
@@ -33,6 +33,8 @@ struct LongList {
   void append(Value* item) const;
   Value* length() const;
   Value* lengthBehind(Value* others) const;  ///< of a list that has so many other items in front
+  /// Whether it is empty; none: array data decides.
+  std::optional<bool> knownEmpty() const;
   bool truth() const;
   /// list[index], which may be a slice
   Value* item(Value* index) const;
@@ -128,6 +130,12 @@ struct LongList {
   void makeRoom(graph::SymId room) const;
 
  private:
+  friend struct WorkList;
+  /// Which of the places of its arrays there are items at.
+  struct Extent {
+    std::optional<graph::SymId> first;  ///< none: from the beginning
+    graph::SymId size;
+  };
   static Value* closed(Trace& trace, Value* form, const std::vector<Value*>& items);
   static Value* full(Trace& trace, Value* form, Value* length, const std::vector<Value*>& arrays, Site site);
   static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& nodes, graph::SymId count, Site site);
@@ -147,13 +155,15 @@ struct LongList {
   graph::SymId room() const;
   void requireWorth(graph::SymId bytes) const;
   graph::SymId size() const;
+  Extent extent() const;
   void store(Value* form, Value* item, Value* place, size_t& part) const;
   void hold(Value* item, Value* place, size_t& part) const;
-  Value* row(Value* form, Value* index, graph::SymId size, size_t& part) const;
-  Value* load(Value* form, Value* index, graph::SymId size, size_t& part) const;
-  graph::ValueId firstOf(graph::ValueId array, graph::SymId size) const;
+  void holdTuples(Value* item) const;
+  Value* row(Value* form, Value* index, const Extent& extent, size_t& part) const;
+  Value* load(Value* form, Value* index, const Extent& extent, size_t& part) const;
+  graph::ValueId itemsOf(graph::ValueId array, const Extent& extent) const;
   graph::ValueId someOf(const Value* leaf) const;
-  graph::ValueId at(const Value* form, Value* index, graph::SymId size, size_t part) const;
+  graph::ValueId at(const Value* form, Value* index, const Extent& extent, size_t part) const;
   [[noreturn]] void refuse(const std::string& why) const;
 };
 

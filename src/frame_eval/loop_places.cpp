@@ -9,6 +9,7 @@
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/work_list.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -118,12 +119,15 @@ bool Rolling::isAnother(Value* begin, Value* end, const BranchState& before) con
   return LongList{trace_, begin}.isLike(end);
 }
 
+size_t Rolling::idOf(const CarriedPlace& place, size_t part) {
+  return place.owner ? (size_t{1} << 24) + part : place.at;
+}
+
 bool Rolling::addVariable(CarriedParts& parts, Value* begin, Value* end, const BranchState& before) {
   // Ids are the same in every trace of the loop.
   const size_t part = parts_.size() - 1, leaf = variables_.size() - parts.first;
-  const size_t where = parts.place.owner ? (size_t{1} << 24) + part : parts.place.at;
   CarriedVariable variable{.kind = Kind::kSame, .part = part, .begin = begin};
-  variable.id = where | (parts.shape.empty() ? 0 : leaf + 1) << 32;
+  variable.id = idOf(parts.place, part) | (parts.shape.empty() ? 0 : leaf + 1) << 32;
   variable.end = end;
   parts.shape.push_back(kLeaf);
   const bool known = classify(variable, before);
@@ -187,6 +191,7 @@ Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const Bra
     own->form = now.base;
     return Found::kMore;
   }
+  if (was.items.size() != now.items.size()) WorkList::requireIfPopped(trace_, container);
   if (!isOfOneForm(was, now)) return Found::kOthers;
   Found found = Found::kNothing;
   const auto add = [&](const CarriedPlace& place, Value* begin, Value* end) {

@@ -20,6 +20,7 @@
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/work_list.h"
 #include "graph/rank.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -245,6 +246,7 @@ bool Rolling::takeWhile() {
 }
 
 bool Rolling::rollWhile() {
+  mayHaveNoTurn_ = true;
   const Probed probed = recall() ? Probed::kSame : probe([] { return nullptr; }, false);
   if (probed != Probed::kSame) {
     if (probed != Probed::kLeaves) countBegun();
@@ -429,17 +431,25 @@ bool Rolling::findParts(const std::vector<Value*>& slots, const BranchState& bef
 /// Begins with what another trace of the loop has found out. False if there is none, or things are of other kinds now.
 bool Rolling::recall() {
   const auto known = trace_.loops->shapes.find(key());
-  if (known == trace_.loops->shapes.end() || known->second.variables.size() != live_.size()) return false;
+  if (known == trace_.loops->shapes.end()) return false;
   const LoopShape& shape = known->second;
+  const auto isOfFrame = [](const LoopShape::Variable& v) { return !v.place; };
+  if (std::count_if(shape.variables.begin(), shape.variables.end(), isOfFrame) != std::ssize(live_)) return false;
   variables_.clear();
   parts_.clear();
   contents_.clear();
   grown_.clear();
-  for (size_t i = 0; i < live_.size(); ++i) {
+  for (size_t i = 0; i < shape.variables.size(); ++i) {
     const LoopShape::Variable& as = shape.variables[i];
-    Value* begin = frame_.slots[live_[i]];
-    CarriedVariable variable{.kind = as.kind, .part = i, .begin = begin, .id = live_[i]};
-    parts_.push_back({{nullptr, live_[i]}, i, {-1}});
+    CarriedPlace place{nullptr, as.place ? as.place->at : live_[i]};
+    if (as.place) {
+      place.owner = frame_.slots[as.place->slot];
+      place.attribute = as.place->attribute;
+      if (!place.owner || !WorkList::is(place.owner) || (place.attribute && place.owner->overlay.empty())) return false;
+    }
+    Value* begin = valueAt(frame_, place);
+    CarriedVariable variable{.kind = as.kind, .part = i, .begin = begin, .id = idOf(place, i)};
+    parts_.push_back({place, i, {-1}});
     bool alike = as.kind == Kind::kSame || begin;
     switch (as.kind) {
       case Kind::kSame: break;
@@ -472,6 +482,11 @@ bool Rolling::recall() {
     const auto isIt = [&](const CarriedContent& c) { return c.owner == owner; };
     if (std::none_of(contents_.begin(), contents_.end(), isIt)) contents_.push_back({owner});
   }
+  for (size_t slot : shape.lists) {
+    Value* list = frame_.slots[slot];
+    if (!list || !WorkList::is(list)) return false;
+    for (Value* array : LongList{trace_, list}.arrays()) contents_.push_back({array});
+  }
   data_ = shape.decidedByData;
   mixed_ = shape.mayBeBoth;
   period_ = 1;
@@ -481,20 +496,32 @@ bool Rolling::recall() {
 
 /// For the next trace of the loop that has been traced. The frame is as it was in front of it.
 void Rolling::remember() {
-  const auto isVariable = [](const CarriedParts& p) { return !p.place.owner && p.shape.size() == 1; };
+  const auto slotOf = [&](const Value* list) {
+    return static_cast<size_t>(std::find(frame_.slots.begin(), frame_.slots.end(), list) - frame_.slots.begin());
+  };
+  const auto isVariable = [&](const CarriedParts& p) {
+    const Value* owner = p.place.owner;
+    return p.shape.size() == 1 && (!owner || (WorkList::is(owner) && slotOf(owner) < frame_.slots.size()));
+  };
   if (period_ > 1 || trace_.loops->shapeless.contains(key()) || !std::all_of(parts_.begin(), parts_.end(), isVariable))
     return;
-  LoopShape shape{{}, {}, data_, mixed_};
+  LoopShape shape{.decidedByData = data_, .mayBeBoth = mixed_};
   for (const CarriedVariable& v : variables_) {
     const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
     if (step.lo != step.hi) return;
     shape.variables.push_back(
         {v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes, v.least, v.range});
+    const CarriedPlace& place = parts_[v.part].place;
+    if (place.owner) shape.variables.back().place = {slotOf(place.owner), place.at, place.attribute};
   }
   for (size_t slot = 0; slot < frame_.slots.size(); ++slot) {
     const Value* owner = ownerOf(frame_.slots[slot]);
     const auto isIt = [&](const CarriedContent& c) { return c.owner == owner; };
     if (owner && std::any_of(contents_.begin(), contents_.end(), isIt)) shape.owners.push_back(slot);
+    const Value* list = frame_.slots[slot];
+    if (!list || !WorkList::is(list) || slotOf(list) != slot) continue;
+    owner = LongList{trace_, frame_.slots[slot]}.arrays()[0];
+    if (std::any_of(contents_.begin(), contents_.end(), isIt)) shape.lists.push_back(slot);
   }
   trace_.loops->shapes.insert_or_assign(key(), std::move(shape));
 }

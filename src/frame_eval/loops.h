@@ -147,6 +147,7 @@ class Rolling {
   std::string nameOf(const CarriedVariable& variable) const;
   bool addParts(const CarriedPlace& place, Value* begin, Value* end, const BranchState& before);
   bool split(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
+  static size_t idOf(const CarriedPlace& place, size_t part);
   bool addVariable(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
   bool isAnother(Value* begin, Value* end, const BranchState& before) const;
   bool classify(CarriedVariable& variable, const BranchState& before) const;

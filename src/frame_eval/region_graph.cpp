@@ -106,7 +106,12 @@ std::vector<ValueId> RegionGraph::add(const Loop& loop) {
 
 void RegionGraph::drop(size_t begin) {
   endArm(begin);
+  while (!dropped_.empty() && dropped_.back().first >= begin) {
+    droppedNodes_ -= dropped_.back().second - dropped_.back().first;
+    dropped_.pop_back();
+  }
   dropped_.emplace_back(begin, graph_.size());
+  droppedNodes_ += graph_.size() - begin;
   std::erase_if(controls_, [&](const Control& control) { return control.node.index >= begin; });
   std::erase_if(required_, [&](ValueId bind) { return bind.index >= begin; });
 }

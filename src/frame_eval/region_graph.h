@@ -37,6 +37,8 @@ class RegionGraph {
   explicit RegionGraph(graph::Graph& graph) : graph_(graph) {}
 
   /// Nothing is to be settled: the graph is what it shows.
+  /// Nodes that are wanted, as far as that is known.
+  size_t size() const { return graph_.size() - droppedNodes_; }
   bool empty() const { return controls_.empty() && required_.empty() && dropped_.empty(); }
   /// The nodes from `begin` on are those of an arm or a body that has ended: no node made later is one of them.
   void endArm(size_t begin);
@@ -89,8 +91,9 @@ class RegionGraph {
   bool reportsFlags_ = true;
   std::vector<Control> controls_;
   std::vector<graph::ValueId> required_;            ///< bind nodes
-  std::vector<std::pair<size_t, size_t>> dropped_;  ///< ranges of nodes
-  std::vector<int> armOf_;                          ///< by node: 2 * control + arm of the innermost; kNone, kDropped
+  std::vector<std::pair<size_t, size_t>> dropped_;  ///< ranges of nodes, none in another
+  size_t droppedNodes_ = 0;
+  std::vector<int> armOf_;  ///< by node: 2 * control + arm of the innermost; kNone, kDropped
 };
 
 }  // namespace fw::capture

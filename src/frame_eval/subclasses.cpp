@@ -219,19 +219,6 @@ Value* Collections::orderedMethod(Value* self, const std::string& name, const Ca
   return trace.constant(Py_None);
 }
 
-Value* Collections::orderSequences(int op, Value* left, Value* right) {
-  bool tuples = isTuple(left) && isTuple(right),
-       lists = left->kind == ValueKind::kList && right->kind == ValueKind::kList;
-  bool deques = left->kind == ValueKind::kDeque && right->kind == ValueKind::kDeque;
-  if (!tuples && !lists && !deques) return nullptr;
-  std::vector<Value*> a = in.iterate(left), b = in.iterate(right);
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (!isSameObject(a[i], b[i]) && !trace.truth(in.compare(Py_EQ, a[i], b[i]))) return in.compare(op, a[i], b[i]);
-  }
-  Ref sizes[] = {checked(PyLong_FromSize_t(a.size())), checked(PyLong_FromSize_t(b.size()))};
-  return trace.constant(checked(PyObject_RichCompare(sizes[0].get(), sizes[1].get(), op)));
-}
-
 bool Collections::equalDicts(Value* left, Value* right) {
   if (left->items.size() != right->items.size()) return false;
   bool ordered = isOrdered(left) && isOrdered(right);

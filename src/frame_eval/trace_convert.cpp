@@ -192,6 +192,8 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kException: return reinterpret_cast<PyTypeObject*>(value->object.get());
     case ValueKind::kTuple: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyTuple_Type;
     case ValueKind::kLongList:
+      if (value->cls) return reinterpret_cast<PyTypeObject*>(value->cls.get());
+      [[fallthrough]];
     case ValueKind::kList: return &PyList_Type;
     case ValueKind::kDict: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyDict_Type;
     case ValueKind::kDeque: return cpython::dequeType();

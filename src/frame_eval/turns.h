@@ -53,6 +53,10 @@ class Turns {
 /// What a loop hands from turn to turn, as the trace of it has found out that has become one of the graph. A loop in
 /// others is met in each trace of theirs, which begins with that and need not trace a turn to find out.
 struct LoopShape {
+  struct Place {  ///< of a list that is worked off: as CarriedPlace, the list by its slot
+    size_t slot, at;
+    bool attribute;
+  };
   struct Variable {
     CarriedKind kind;
     ValueKind number;  ///< kNumber: as Python sees it
@@ -60,8 +64,10 @@ struct LoopShape {
     std::optional<graph::DType> mixes;
     int64_t least;          ///< class of a mixed one
     graph::SymRange range;  ///< kDataInt
+    std::optional<Place> place{};
   };
-  std::vector<Variable> variables;                       ///< by slot that a turn may read
+  std::vector<Variable> variables;                       ///< by slot that a turn may read; behind them those of places
+  std::vector<size_t> lists;                             ///< slots of lists that are worked off, which it writes
   std::vector<size_t> owners;                            ///< slots of arrays that it writes, or of views of those
   absl::flat_hash_set<size_t> decidedByData, mayBeBoth;  ///< slots of ints of array data, of numbers of several classes
 };
@@ -83,6 +89,22 @@ struct LoopDecisions {
     friend bool operator==(const NumberList&, const NumberList&) = default;
   };
   absl::flat_hash_map<Key, NumberList> lists;
+  /// Of lists and deques that are worked off (work_list.h): the instruction that makes one. What an item is like: sizes
+  /// of tuples, outside first, -1 for a number; nothing if it has been made empty, and nobody knows yet.
+  struct WorkedList {
+    struct Number {
+      ValueKind kind;
+      graph::DType dtype;
+      std::optional<int64_t> least;  ///< of one of several classes: the least one
+      friend bool operator==(const Number&, const Number&) = default;
+    };
+    std::vector<int> shape;
+    std::vector<Number> numbers;
+    bool hasHead = false;  ///< items are taken from in front as well
+    bool refused = false;  ///< it gets things that are no numbers
+  };
+  absl::flat_hash_map<Key, WorkedList> works;
+  absl::flat_hash_set<Key> popped;           ///< lists and deques that items are taken from
   absl::flat_hash_set<const void*> outside;  ///< lists of the caller's that stand in arrays (LongList::ofOutside)
   std::vector<const void*> logs;             ///< lists of the caller's that loops append to (logs.h)
   absl::flat_hash_set<Key> shapeless;        ///< those that were not of that shape when they were met again

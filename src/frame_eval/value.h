@@ -109,7 +109,7 @@ struct Value {
   Value* which = nullptr;  ///< kArrayScalar: a number of one of several classes, or None; the kDataInt that says which,
                            ///< and `range` where it is if it is an int (mixed_numbers.h)
 
-  Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator where it is not the plain one (subclasses.h)
+  Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator, kLongList where it is not the plain one
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items
 
   std::vector<Value*> items;

@@ -236,7 +236,9 @@ class Evaluator {
       case OpClass::kElementwise: return elementwise(node, out);
       case OpClass::kCreation:
         for (int64_t i = 0; i < out.elements(); ++i)
-          out.set(i, node.op == Op::kIota ? Scalar::ofInt(node.type.dtype, i) : operand(node, 0).array.at(0));
+          out.set(i, node.op == Op::kIota    ? Scalar::ofInt(node.type.dtype, i)
+                     : node.op == Op::kEmpty ? Scalar::zero(node.type.dtype)
+                                             : operand(node, 0).array.at(0));
         return absl::OkStatus();
       case OpClass::kJoin: join(node, out); return absl::OkStatus();
       case OpClass::kGather: gather(node, out); return absl::OkStatus();

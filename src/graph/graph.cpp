@@ -273,6 +273,12 @@ ValueId Graph::full(ValueId value, SymShape shape) {
   return addTyped(Op::kFull, {value}, {type(value).dtype, std::move(shape), {}, {}});
 }
 
+ValueId Graph::empty(DType dtype, SymShape shape) {
+  Attrs attrs;
+  attrs.set(AttrKey::kIndex, static_cast<int64_t>(size()));
+  return addTyped(Op::kEmpty, {}, {dtype, std::move(shape), {}, {}}, std::move(attrs));
+}
+
 ValueId Graph::update(ValueId base, ValueId value, SymList starts, SymList steps) {
   Attrs attrs;
   attrs.set(AttrKey::kStarts, std::move(starts)).set(AttrKey::kSteps, std::move(steps));

@@ -189,6 +189,7 @@ class Graph {
   ValueId windows(ValueId a, int axis, SymId size);
   ValueId reshape(ValueId a, SymShape shape, bool copy);
   ValueId full(ValueId value, SymShape shape);
+  ValueId empty(DType dtype, SymShape shape);
   ValueId update(ValueId base, ValueId value, SymList starts, SymList steps);
   /// Adds a store of `value` into `target`, a view of an input of the same type, as the last commit.
   ValueId commit(ValueId target, ValueId value);

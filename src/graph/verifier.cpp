@@ -22,6 +22,7 @@ constexpr RequiredAttr kRequired[] = {
     {Op::kUpdate, AttrKey::kSteps}, {Op::kConcatenate, AttrKey::kAxis}, {Op::kWindows, AttrKey::kAxis},
     {Op::kWindows, AttrKey::kExpr}, {Op::kProject, AttrKey::kIndex},    {Op::kCall, AttrKey::kSite},
     {Op::kCall, AttrKey::kCallee},  {Op::kGather, AttrKey::kAxes},      {Op::kGather, AttrKey::kAxis},
+    {Op::kEmpty, AttrKey::kIndex},
 };
 
 class Verifier {

@@ -238,6 +238,7 @@ absl::StatusOr<Value> GroupEmitter::element(ValueId member) {
     const Val i = axis < 0 ? b_.constantInt(DType::kI64, 0) : index(axis);
     return memo_[member] = Value{DType::kI64, i, {}};
   }
+  if (node.op == Op::kEmpty) return memo_[member] = constantValue(b_, graph::Scalar::zero(node.type.dtype));
   if (cls == OpClass::kGather) {
     absl::StatusOr<Value> v = gathered(member);
     if (!v.ok()) return graph::Refused::of(graph_, member).in(v.status());

@@ -82,6 +82,7 @@ absl::Status buildMap(KernelBuilder& b, const graph::Graph& graph, const graph::
                       GroupEmitter& emitter) {
   std::vector<std::pair<IntList, std::vector<ValueId>>> nests;  // by the axes they run along
   for (ValueId id : group.outputs) {
+    if (graph.node(id).op == graph::Op::kEmpty) continue;
     IntList runs = loopOrder(graph::Layout::c(static_cast<int>(group.axisMap.at(id).size())), group.axisMap.at(id));
     std::sort(runs.begin(), runs.end());
     auto nest = std::find_if(nests.begin(), nests.end(), [&](const auto& n) { return n.first == runs; });

@@ -89,6 +89,8 @@ class GraphText:
             return np.array(True)
         if op == "full":
             return np.full(shape, operands[0], dtype)
+        if op == "empty":
+            return np.zeros(shape, dtype)
         if op == "iota":
             return np.arange(shape[0])
         if op in ("slice", "update"):

@@ -267,7 +267,8 @@ Value* getItem(Trace& trace, Value* array, Value* index) {
   if (array->kind != ValueKind::kArray) unsupported("indexing of a NumPy scalar");
   if (isMask(trace, index)) return select(trace, array, index);
   const bool inLoop = trace.turns.bodies > 0;
-  const bool element = inLoop && (index->kind == ValueKind::kArrayScalar || index->kind == ValueKind::kDataInt);
+  const bool number = index->kind == ValueKind::kArrayScalar || index->kind == ValueKind::kDataInt;
+  const bool element = (inLoop && number) || (index->which && !MixedNumbers::mayBeNone(index));
   if (Value* gathered = element ? nullptr : gather(trace, array, index)) return gathered;
   graph::Graph& g = trace.graph();
   Parsed parsed = IndexParser(trace, shapeOf(trace, array->node)).parse(index);

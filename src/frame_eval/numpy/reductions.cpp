@@ -153,7 +153,15 @@ Value* position(Bound& a, Op op) {
     if (keepdimsOf(a)) a.refuse("keepdims");
   }
   IntList axes = reducedAxes(a, rank);
-  return reduced(a, reduceNode(a.trace, op, node, axes, keepdimsOf(a)));
+  const bool keepdims = keepdimsOf(a);
+  SymShape shape = shapeOf(a.trace, node);
+  const auto isOne = [&](int64_t axis) { return a.trace.syms().isConst(shape[static_cast<size_t>(axis)], 1); };
+  if (std::all_of(axes.begin(), axes.end(), isOne)) {  // needs no element
+    std::sort(axes.begin(), axes.end());
+    for (size_t i = axes.size(); i-- > 0 && !keepdims;) shape.erase(shape.begin() + axes[i]);
+    return reduced(a, g.full(g.constant(Scalar::zero(DType::kI64)), shape));
+  }
+  return reduced(a, reduceNode(a.trace, op, node, axes, keepdims));
 }
 
 /// mean, var and std: one composite op over operands of the accumulator's type.

@@ -156,7 +156,11 @@ class Preparer {
 
   absl::Status reduction(Rewriter& rw, ValueId id) {
     const ValueId operand = rw.map(rw.in().node(id).operands[0]);
-    if (std::optional<ValueId> now = reduceUnitAxes(rw.out(), rw.in().node(id), operand)) {
+    // The index 0 needs no element; in a region, what that may raise has no other reader.
+    const Op op = rw.in().node(id).op;
+    const bool misses = rw.in().isRegion() && (op == Op::kArgmax || op == Op::kArgmin);
+    const auto now = misses ? std::nullopt : reduceUnitAxes(rw.out(), rw.in().node(id), operand);
+    if (now) {
       const bool shares = viewBase(rw.out(), *now) == viewBase(rw.out(), operand);
       const bool copies = shares && overwriting_.outputs().contains(id);
       if ((shares || isView(rw.out(), *now)) && !copies) borrowed_.insert(id);

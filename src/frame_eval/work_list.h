@@ -1,0 +1,53 @@
+// Lists and deques that are worked off: `while stack: v = stack.pop()`, queues, heaps. How long one is array data
+// decides, in every turn anew. So it is a long list (long_list.h) that has room from the beginning, and stays one: an
+// item comes behind the others and goes from there; where items are taken from in front as well, it has a head. A call
+// that needs more room is Python's.
+//
+// Position LongList::kWorked; overlay = the head, if it has one; cls = that of a deque.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frame_eval/interpreter.h"
+#include "frame_eval/long_list.h"
+
+namespace fw::capture {
+
+struct WorkList {
+  Trace& trace;
+  Value* list;
+
+  static bool is(const Value* value) { return isLongList(value) && value->position == LongList::kWorked; }
+
+  /// Notes that items are taken from it, one by one.
+  static void notePop(Trace& trace, const Value* list);
+  /// Has the trace made again with a list from which items are taken as one of these, if it can be one and is not.
+  /// `first`: from in front.
+  static void require(Trace& trace, const Value* list, bool first = false);
+  /// The same where it is of another size in each turn, or behind each arm of a branch, if items are taken from it.
+  static void requireIfPopped(Trace& trace, const Value* list);
+  /// What it is made to hold was not known when the list was made empty.
+  static void noteItem(Trace& trace, const Value* list, Value* item);
+
+  /// list.pop(), deque.popleft() and the like; null if it is another method.
+  static Value* method(Trace& trace, Value* list, const std::string& name, const CallArgs& args);
+
+  Value* pop(bool first) const;
+  void clear() const;
+  void setItem(Value* index, Value* item) const;
+  /// Where its first item stands; null where that is the beginning.
+  Value* head() const;
+  /// A list with another kind of items: has the trace made again, with one that has room for both, or with none of
+  /// these.
+  [[noreturn]] void widen(Value* item) const;
+
+ private:
+  friend struct Collections;
+  static LoopDecisions::WorkedList describe(Trace& trace, const Value* form);
+  static Value* formOf(Trace& trace, const LoopDecisions::WorkedList& known);
+  void make(Value* form, graph::SymId room) const;
+  static Value* wider(Trace& trace, Value* form, Value* item);
+};
+
+}  // namespace fw::capture

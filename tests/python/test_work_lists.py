@@ -1,0 +1,678 @@
+"""Lists and deques that are worked off in loops: stacks, queues, heaps; and what is searched by bisect."""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+from collections import deque
+from heapq import heappop, heappush
+
+import numpy as np
+import pytest
+
+import fusewire
+from compare import assert_same_call
+
+STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
+
+
+def rng():
+    return np.random.default_rng(3)
+
+
+def grid(h, w, blocked=0.3):
+    g = (rng().random((h, w)) < blocked).astype(int)
+    if g.size:
+        g[0, 0] = g[-1, -1] = 0
+    return g
+
+
+def graph(n, share):
+    w = np.where(rng().random((n, n)) < share, rng().random((n, n)), 0.0)
+    return w
+
+
+def flood(g, r, c, new):
+    h, w = g.shape
+    out = g.copy()
+    old = out[r, c]
+    if old == new:
+        return out
+    stack = [(r, c)]
+    while stack:
+        y, x = stack.pop()
+        if y < 0 or y >= h or x < 0 or x >= w:
+            continue
+        if out[y, x] != old:
+            continue
+        out[y, x] = new
+        stack.append((y + 1, x))
+        stack.append((y - 1, x))
+        stack.append((y, x + 1))
+        stack.append((y, x - 1))
+    return out
+
+
+def breadth_first(g, start):
+    h, w = g.shape
+    dist = np.full((h, w), -1)
+    dist[start] = 0
+    q = deque([start])
+    while q:
+        r, c = q.popleft()
+        for dr, dc in STEPS:
+            rr, cc = r + dr, c + dc
+            if 0 <= rr < h and 0 <= cc < w and g[rr, cc] == 0 and dist[rr, cc] < 0:
+                dist[rr, cc] = dist[r, c] + 1
+                q.append((rr, cc))
+    return dist
+
+
+def moves_in_a_list(g, start):
+    h, w = g.shape
+    seen = np.zeros((h, w), bool)
+    seen[start] = True
+    moves = [(1, 1), (-1, -1), (1, -1), (-1, 1), (0, 1), (1, 0), (0, -1), (-1, 0)]
+    q, longest = [start], 0
+    while len(q) > 0:
+        longest = max(longest, len(q))
+        r, c = q.pop(0)
+        for dr, dc in moves:
+            rr, cc = r + dr, c + dc
+            if rr < 0 or rr >= h or cc < 0 or cc >= w or g[rr, cc] or seen[rr, cc]:
+                continue
+            seen[rr, cc] = True
+            q.append((rr, cc))
+    return seen, longest
+
+
+def components(w):
+    n = w.shape[0]
+    label = np.zeros(n, dtype=int)
+    k = 0
+    for s in range(n):
+        if label[s]:
+            continue
+        k += 1
+        stack = [s]
+        label[s] = k
+        while stack:
+            u = stack.pop()
+            for v in range(n):
+                if w[u, v] > 0 and not label[v]:
+                    label[v] = k
+                    stack.append(v)
+    return k, label
+
+
+def order_of_a_queue(w, s):
+    n = len(w)
+    d = np.full(n, -1)
+    d[s] = 0
+    queue, head, order = [s], 0, []
+    while head < len(queue):
+        u = queue[head]
+        head += 1
+        order.append(u)
+        for v in range(n):
+            if w[u, v] > 0 and d[v] < 0:
+                d[v] = d[u] + 1
+                queue.append(v)
+    return d, order
+
+
+def from_an_empty_one(w, s):
+    n = len(w)
+    d = np.full(n, -1)
+    d[s] = 0
+    queue = []
+    queue.append(s)
+    while queue:
+        u = queue.pop(0)
+        for v in np.nonzero(w[u])[0]:
+            if d[v] < 0:
+                d[v] = d[u] + 1
+                queue.append(v)
+    return d
+
+
+def topological(w):
+    n = len(w)
+    indegree = np.zeros(n, dtype=int)
+    for i in range(n):
+        for j in range(i + 1, n):
+            if w[i, j] > 0:
+                indegree[j] += 1
+    ready = deque()
+    for i in range(n):
+        if indegree[i] == 0:
+            ready.append(i)
+    order = []
+    while ready:
+        u = ready.popleft()
+        order.append(u)
+        for v in range(u + 1, n):
+            if w[u, v] > 0:
+                indegree[v] -= 1
+                if indegree[v] == 0:
+                    ready.append(v)
+    return order
+
+
+def dijkstra(w, s):
+    n = len(w)
+    dist = np.full(n, np.inf)
+    dist[s] = 0.0
+    heap = [(0.0, s)]
+    while heap:
+        d, u = heapq.heappop(heap)
+        if d > dist[u]:
+            continue
+        for v in range(n):
+            if w[u, v] > 0:
+                nd = d + w[u, v]
+                if nd < dist[v]:
+                    dist[v] = nd
+                    heapq.heappush(heap, (nd, v))
+    return dist
+
+
+def sparse_dijkstra(w, s):
+    present = w > 0
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    return relax(indptr, np.nonzero(present)[1], w[present], s)
+
+
+def relax(indptr, indices, data, s):
+    n = len(indptr) - 1
+    dist = np.full(n, np.inf)
+    done = np.zeros(n, dtype=bool)
+    dist[s] = 0
+    heap = []
+    heappush(heap, (0, s))
+    while heap:
+        d, u = heappop(heap)
+        if done[u]:
+            continue
+        done[u] = True
+        for k in range(indptr[u], indptr[u + 1]):
+            v = indices[k]
+            nd = d + data[k]
+            if nd < dist[v]:
+                dist[v] = nd
+                heappush(heap, (nd, v))
+    return dist
+
+
+def astar(g, start, goal):
+    h, w = g.shape
+    cost = np.full((h, w), np.inf)
+    cost[start] = 0
+    closed = np.zeros((h, w), bool)
+    parent = -np.ones((h, w, 2), int)
+    heap = [(abs(start[0] - goal[0]) + abs(start[1] - goal[1]), start)]
+    while heap:
+        _, now = heappop(heap)
+        if now == goal:
+            break
+        if closed[now]:
+            continue
+        closed[now] = True
+        for dr, dc in [(-1, 0), (1, 0), (0, -1), (0, 1)]:
+            r, c = now[0] + dr, now[1] + dc
+            if r < 0 or r >= h or c < 0 or c >= w or g[r, c]:
+                continue
+            new = cost[now] + 1
+            if new < cost[r, c]:
+                cost[r, c] = new
+                parent[r, c, 0] = now[0]
+                parent[r, c, 1] = now[1]
+                heappush(heap, (new + abs(r - goal[0]) + abs(c - goal[1]), (r, c)))
+    if not np.isfinite(cost[goal]):
+        return None
+    path = [goal]
+    r, c = goal
+    while (r, c) != start:
+        r, c = parent[r, c]
+        path.append((int(r), int(c)))
+    return path[::-1]
+
+
+def largest(x, k):
+    heap = []
+    for v in x:
+        if len(heap) < k:
+            heapq.heappush(heap, v)
+        elif v > heap[0]:
+            heapq.heapreplace(heap, v)
+    out, i = np.zeros(len(heap)), len(heap)
+    while heap:
+        i -= 1
+        out[i] = heapq.heappop(heap)
+    return out
+
+
+def pushed_and_popped(x):
+    heap = [0.25, 0.75, 0.5, 0.125]
+    heapq.heapify(heap)
+    total = 0.0
+    for v in x:
+        total = total * 0.5 + heapq.heappushpop(heap, v)
+    return total, len(heap)
+
+
+def events(rate, end, x):
+    queue = [0.1 * k for k in range(5)]
+    heapq.heapify(queue)
+    n, total = 0, 0.0
+    while queue:
+        t = heapq.heappop(queue)
+        if t > end:
+            break
+        n += 1
+        total += t
+        x = (1103515245 * x + 12345) % 2147483648
+        heapq.heappush(queue, t + rate * x / 2147483648)
+    return n, total
+
+
+def intervals(x):
+    """Tuples whose first items are often equal: the second ones decide."""
+    heap, out = [], []
+    for i in range(len(x)):
+        heapq.heappush(heap, (int(x[i] * 4), i))
+        if len(heap) > 5:
+            out.append(heapq.heappop(heap)[1])
+    return out
+
+
+def next_greater(x):
+    out = np.full(len(x), -1)
+    stack = []
+    for i in range(len(x)):
+        while stack and x[stack[-1]] < x[i]:
+            out[stack.pop()] = i
+        stack.append(i)
+    return out
+
+
+def histogram_rectangle(x):
+    best, stack = 0.0, []
+    for i in range(len(x) + 1):
+        h = x[i] if i < len(x) else 0.0
+        while stack and x[stack[-1]] >= h:
+            top = stack.pop()
+            width = i if not stack else i - stack[-1] - 1
+            best = max(best, x[top] * width)
+        stack.append(i)
+    return best
+
+
+def window_maxima(x, k):
+    out, q = [], deque()
+    for i in range(len(x)):
+        while q and x[q[-1]] <= x[i]:
+            q.pop()
+        q.append(i)
+        if q[0] <= i - k:
+            q.popleft()
+        if i >= k - 1:
+            out.append(x[q[0]])
+    return np.array(out)
+
+
+def quicksort(x):
+    a = x.copy()
+    stack = [(0, len(a) - 1)]
+    while stack:
+        lo, hi = stack.pop()
+        if lo >= hi:
+            continue
+        pivot, i = a[hi], lo
+        for j in range(lo, hi):
+            if a[j] < pivot:
+                a[i], a[j] = a[j], a[i]
+                i += 1
+        a[i], a[hi] = a[hi], a[i]
+        stack.append((lo, i - 1))
+        stack.append((i + 1, hi))
+    return a
+
+
+def hanoi(n):
+    """Numbers alone; the items are tuples of four."""
+    moves, stack = 0, [(n, 0, 2, 1)]
+    while stack:
+        k, a, b, c = stack.pop()
+        if k == 0:
+            continue
+        if k == 1:
+            moves += a + 3 * b
+            continue
+        stack.append((k - 1, c, b, a))
+        stack.append((1, a, b, c))
+        stack.append((k - 1, a, c, b))
+    return moves
+
+
+def bisection_of_intervals(a, b, tol):
+    """An adaptive Simpson rule without recursion."""
+    def f(x):
+        return np.exp(-x * x) * np.cos(9 * x)
+
+    total, stack = 0.0, [(a, b)]
+    while stack:
+        lo, hi = stack.pop()
+        mid = 0.5 * (lo + hi)
+        whole = (hi - lo) / 6 * (f(lo) + 4 * f(mid) + f(hi))
+        left = (mid - lo) / 6 * (f(lo) + 4 * f(0.5 * (lo + mid)) + f(mid))
+        right = (hi - mid) / 6 * (f(mid) + 4 * f(0.5 * (mid + hi)) + f(hi))
+        if abs(left + right - whole) < tol or hi - lo < 1e-6:
+            total += left + right
+        else:
+            stack.append((lo, mid))
+            stack.append((mid, hi))
+    return total
+
+
+def two_stacks(x):
+    """Items go from one to the other."""
+    inbox, outbox, out = [], [], []
+    for i in range(len(x)):
+        inbox.append((i, x[i]))
+        if x[i] > 0.6:
+            if not outbox:
+                while inbox:
+                    outbox.append(inbox.pop())
+            out.append(outbox.pop()[0])
+    return out, len(inbox), len(outbox)
+
+
+def changed_in_place(x):
+    stack = [0.0]
+    for v in x:
+        if v > 0.5:
+            stack.append(v)
+        else:
+            stack[-1] = stack[-1] * 0.5 + v
+        if len(stack) > 6:
+            stack.pop()
+            stack[0] += 1.0
+        if v > 0.97:
+            stack.clear()
+            stack.append(v)
+    return stack, len(stack)
+
+
+def left_as_a_list(x):
+    stack = []
+    for i in range(len(x)):
+        if x[i] > 0.3:
+            stack.append(i)
+        elif stack:
+            stack.pop()
+    return stack
+
+
+def ints_then_floats(x):
+    stack, s = [0], 0
+    while stack and s < 60:
+        v = stack.pop()
+        s += 1
+        if v < 4:
+            stack.append(v + x[s])
+            stack.append(v)
+        elif x[s] > 0.5:
+            stack.append(1)
+    return stack, s
+
+
+def from_empty(x):
+    stack = [1]
+    for v in x:
+        if v > 0.2:
+            stack.pop()
+        else:
+            stack.append(2)
+    return len(stack)
+
+
+def searched(x):
+    edges = [0.1, 0.2, 0.45, 0.7, 0.9]
+    counts = np.zeros(6, dtype=int)
+    for v in x:
+        counts[bisect.bisect(edges, v)] += 1
+        counts[bisect.bisect_left(edges, v, 1, 4)] += 2
+    return counts
+
+
+def searched_array(x):
+    s, total = np.sort(x), 0
+    for i in range(len(x)):
+        total += bisect.bisect_left(s, x[i]) * i
+    return total
+
+
+def longest_increasing(x):
+    tails = []
+    for v in x:
+        at = bisect.bisect_left(tails, v)
+        if at == len(tails):
+            tails.append(v)
+        else:
+            tails[at] = v
+    return len(tails)
+
+
+def compared(x):
+    """Tuples of data, by each operator."""
+    n = np.zeros(6, dtype=int)
+    last = (0.0, 0)
+    for i in range(len(x)):
+        now = (np.floor(x[i] * 3), i % 2)
+        n[0] += 1 if now < last else 0
+        n[1] += 1 if now <= last else 0
+        n[2] += 1 if now > last else 0
+        n[3] += 1 if now >= last else 0
+        n[4] += 1 if now == last else 0
+        n[5] += 1 if now != last else 0
+        last = now
+    return n
+
+
+W = graph(40, 0.08)
+X = rng().random(300)
+PROGRAMS = [
+    (flood, (grid(20, 25), 0, 0, 5)), (breadth_first, (grid(21, 20), (0, 0))), (moves_in_a_list, (grid(15, 18, 0.5), (0, 0))),
+    (components, (graph(40, 0.03),)), (order_of_a_queue, (W, 0)), (from_an_empty_one, (W, 2)), (topological, (W,)),
+    (dijkstra, (W, 0)), (sparse_dijkstra, (W, 1)), (astar, (grid(16, 20, 0.2), (0, 0), (15, 19))), (largest, (X, 9)),
+    (pushed_and_popped, (X,)), (events, (0.5, 30.0, 7)), (intervals, (X,)), (next_greater, (X,)),
+    (histogram_rectangle, (X,)), (window_maxima, (X, 7)), (quicksort, (X,)), (hanoi, (7,)),
+    (bisection_of_intervals, (0.0, 2.0, 1e-7)), (two_stacks, (X,)), (changed_in_place, (X,)), (left_as_a_list, (X,)),
+    (ints_then_floats, (X,)), (from_empty, (X,)), (searched, (X,)), (searched_array, (X,)), (longest_increasing, (X,)),
+    (compared, (X,)),
+]
+IDS = [program.__name__ for program, _ in PROGRAMS]
+#: what does not become one piece of native code
+IN_PARTS = {"from_an_empty_one", "searched_array"}
+
+
+@pytest.mark.parametrize(("program", "arguments"), PROGRAMS, ids=IDS)
+def test_programs(program, arguments):
+    compiled = fusewire.compile(program, background=False)
+    for _ in range(3):
+        assert_same_call(program, compiled, arguments)
+    if program.__name__ not in IN_PARTS | {"from_empty"}:  # which raises
+        assert fusewire._fusewire.describe(compiled)["breaks"] == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 70])
+@pytest.mark.parametrize("program", [largest, pushed_and_popped, intervals, next_greater, histogram_rectangle, window_maxima,
+                                     quicksort, two_stacks, changed_in_place, left_as_a_list, from_empty, searched,
+                                     longest_increasing, compared])
+def test_other_sizes(program, size):
+    compiled = fusewire.compile(program, background=False)
+    more = (3,) if program in (largest, window_maxima) else ()
+    for x in (X[:size], -X[:size], X[:size] * 0, X[:size][::-1], (X[:size] * 9).astype(int)):
+        assert_same_call(program, compiled, (x, *more))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 7), (2, 2), (9, 30)])
+def test_other_grids(size):
+    for program in (flood, breadth_first, moves_in_a_list, astar):
+        compiled = fusewire.compile(program, background=False)
+        for blocked in (0.0, 0.3, 0.9):
+            g = grid(*size, blocked)
+            more = {flood: (0, 0, 7), astar: ((0, 0), (size[0] - 1, size[1] - 1))}.get(program, ((0, 0),))
+            assert_same_call(program, compiled, (g, *more))
+
+
+def test_numbers_that_are_none():
+    x = X.copy()
+    x[5::7] = np.nan
+    for program in (largest, pushed_and_popped, intervals, next_greater, window_maxima, quicksort, compared, longest_increasing):
+        compiled = fusewire.compile(program, background=False)
+        assert_same_call(program, compiled, (x, 4) if program in (largest, window_maxima) else (x,))
+
+
+def test_more_than_there_is_room_for():
+    def doubled(n):
+        stack, turns = [0], 0
+        while stack and turns < n:
+            v = stack.pop()
+            turns += 1
+            stack.append(v + 1)
+            stack.append(v + 2)
+        return len(stack), stack[-1]
+
+    compiled = fusewire.compile(doubled, background=False)
+    for n in (10, 200_000, 50):
+        assert_same_call(doubled, compiled, (n,))
+
+
+def test_items_that_are_no_numbers():
+    class Node:
+        def __init__(self, k):
+            self.k = k
+
+    def objects(x):
+        stack, s = [Node(0)], 0
+        while stack:
+            node = stack.pop()
+            s += node.k
+            if x[node.k] > 0.4:
+                stack.append(Node(node.k + 1))
+        return s
+
+    def texts(x):
+        stack, out = ["a"], []
+        for v in x:
+            if v > 0.5:
+                stack.append("b")
+            elif stack:
+                out.append(stack.pop())
+        return out, stack
+
+    def arrays(x):
+        stack, s = [x], 0.0
+        while stack:
+            part = stack.pop()
+            if len(part) < 4 or part.max() < 0.9:
+                s += part.sum()
+            else:
+                stack.append(part[: len(part) // 2])
+                stack.append(part[len(part) // 2:])
+        return s
+
+    for program in (objects, texts, arrays):
+        compiled = fusewire.compile(program, background=False)
+        for x in (X, X[::-1].copy(), X[:9]):
+            assert_same_call(program, compiled, (x,))
+
+
+def test_what_is_popped_from_nothing():
+    def bottom(x):
+        stack = [1.0]
+        for v in x:
+            if v > 0.5:
+                stack.append(v)
+            else:
+                stack.pop()
+        return stack
+
+    def queue(x):
+        q = deque([1.0])
+        try:
+            for v in x:
+                if v > 0.5:
+                    q.append(v)
+                else:
+                    q.popleft()
+        except IndexError:
+            return -1
+        return len(q)
+
+    for program in (bottom, queue):
+        compiled = fusewire.compile(program, background=False)
+        for x in (X, X * 0, X * 0 + 1, X * 0.5 + 0.5):
+            assert_same_call(program, compiled, (x,))
+
+
+def test_arguments_that_share_memory():
+    def paint(a, b):
+        stack = [0]
+        while stack:
+            i = stack.pop()
+            if i >= len(a) or b[i] > 0.8:
+                continue
+            a[i] = b[i] + 1.0
+            stack.append(i + 1)
+            if i % 5 == 0:
+                stack.append(len(a))
+        return a
+
+    compiled = fusewire.compile(paint, background=False)
+    for shift in (0, 1, 2):
+        x = X * 0.5
+        y = x.copy()
+        expected, actual = paint(x[shift:], x[:len(x) - shift]), compiled(y[shift:], y[:len(y) - shift])
+        np.testing.assert_array_equal(expected, actual)
+        np.testing.assert_array_equal(x, y)
+
+
+def test_heaps_of_things_that_are_no_numbers():
+    class Job:
+        def __init__(self, k):
+            self.k = k
+
+        def __lt__(self, other):
+            return self.k < other.k
+
+    def jobs(x):
+        heap = [Job(3.0), Job(1.0)]
+        heapq.heapify(heap)
+        heapq.heappush(heap, Job(float(x[0])))
+        return [heapq.heappop(heap).k for _ in range(3)]
+
+    def refused(x, other):
+        heap = [[x[0]], other]
+        heapq.heapify(heap)
+        return heap
+
+    def nothing(x):
+        heap = []
+        for v in x:
+            if v > 2.0:
+                heapq.heappush(heap, v)
+        try:
+            return heapq.heappop(heap)
+        except IndexError as error:
+            return str(error)
+
+    def negative(x):
+        return bisect.bisect_left([0.1, 0.5], x[0], -1)
+
+    for program, arguments in ((jobs, (X,)), (refused, (X, 2)), (refused, (X, [0.5])), (nothing, (X,)), (nothing, (X + 2,)), (negative, (X,))):
+        compiled = fusewire.compile(program, background=False)
+        for _ in range(3):
+            assert_same_call(program, compiled, arguments)
