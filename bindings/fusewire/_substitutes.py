@@ -204,3 +204,83 @@ def _bisect_right(a, x, lo=0, hi=None):
         else:
             lo = middle + 1
     return lo
+
+
+# ---- methods of lists that are worked off, and sorted() of those; longer ones than are sorted here are Python's
+
+
+def _list_insert(items, at, item):
+    size = len(items)
+    if at < 0:
+        at = max(at + size, 0)
+    at = min(at, size)
+    items.append(item)
+    place = size
+    while place > at:
+        items[place] = items[place - 1]
+        place -= 1
+    items[at] = item
+
+
+def _list_pop(items, at):
+    last = len(items) - 1
+    if at < 0:
+        at += last + 1
+    if at < 0:
+        raise IndexError("pop index out of range")
+    item = items[at]
+    while at < last:
+        items[at] = items[at + 1]
+        at += 1
+    items.pop()
+    return item
+
+
+def _list_index(items, item):
+    if not item == item:
+        raise ValueError("whether it is one of them, its identity says")
+    for i in range(len(items)):
+        if items[i] == item:
+            return i
+    raise ValueError("not in the list")
+
+
+def _list_remove(items, item):
+    _list_pop(items, _list_index(items, item))
+
+
+def _list_count(items, item):
+    if not item == item:
+        raise ValueError("whether it is one of them, its identity says")
+    count = 0
+    for other in items:
+        if other == item:
+            count += 1
+    return count
+
+
+def _list_reverse(items):
+    last = len(items) - 1
+    for i in range(len(items) // 2):
+        items[i], items[last - i] = items[last - i], items[i]
+
+
+def _sorted(items, result, reverse):
+    if len(items) > 64:
+        raise ValueError("too many for steps that grow with the square")
+    for item in items:
+        if not item == item:
+            raise ValueError("no order")
+        at = len(result)
+        result.append(item)
+        while at > 0 and (result[at - 1] < item if reverse else item < result[at - 1]):
+            result[at] = result[at - 1]
+            at -= 1
+        result[at] = item
+    return result
+
+
+def _list_sort(items, result, reverse):
+    _sorted(items, result, reverse)
+    for i in range(len(items)):
+        items[i] = result[i]

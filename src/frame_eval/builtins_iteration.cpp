@@ -185,6 +185,11 @@ Value* Builtins::callSorted(const CallArgs& original) {
   CallArgs args = original;
   Value *key = take(args, "key"), *reverse = take(args, "reverse");
   expect(args, 1, 1);
+  Value* list = args.positional[0];
+  if ((isLongList(list) || list->kind == ValueKind::kList) && (!key || interpreter.isNone(key)))
+    if (Value* sorted =
+            Collections{interpreter, trace}.sortedWork(list, reverse ? reverse : boolean(trace, false), false))
+      return sorted;
   return trace.list(sortedItems(interpreter.iterate(args.positional[0]), key, reverse));
 }
 

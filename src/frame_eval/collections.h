@@ -53,8 +53,13 @@ struct Collections {
 
   Value* makeDeque(CallArgs args);
   /// A list of the items, or a deque by its class, if what is made at the site has been found to be worked off
-  /// (work_list.h); null for others.
-  Value* workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls = nullptr);
+  /// (work_list.h); null for others. `most`: of items, where a deque has been told.
+  Value* workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls = nullptr,
+                   std::optional<int64_t> most = {});
+  /// A method of a list that is worked off, or that can be; null for others.
+  Value* workMethod(Value* list, const std::string& name, const CallArgs& args);
+  /// sorted(list), or list.sort(), of such a list with not too many items; null for others.
+  Value* sortedWork(Value* list, Value* reverse, bool inPlace);
   Value* dequeMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* dequeItem(Value* self, Value* index);
   Value* dequeIterator(Value* self, bool reversed);
@@ -63,6 +68,7 @@ struct Collections {
   Value* blindMethod(Value* self, const std::string& name, const CallArgs& args);
 
  private:
+  Value* bySteps(const char* function, std::vector<Value*> args);
   void push(Value* deque, Value* item, bool left);
   Value* pull(Value* deque, bool left);
   Value* rotate(Value* deque, int64_t by);

@@ -381,6 +381,7 @@ void Interpreter::storeSlice(Value* list, Value* index, std::vector<Value*> item
 void Interpreter::onDeleteSubscr(const Instr& instr) {
   auto [container, index] = popPair();
   if (isSubclassValue(container) && callSpecial(container, "__delitem__", {index})) return;
+  if (isLongList(container) && Collections{*this, trace_}.workMethod(container, "pop", {{index}, {}})) return;
   if (container->kind == ValueKind::kDeque) return Collections{*this, trace_}.storeDequeItem(container, index, nullptr);
   if (container->kind == ValueKind::kDict) {
     int found = findKey(container, key(index));

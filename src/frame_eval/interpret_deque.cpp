@@ -40,9 +40,11 @@ Value* Collections::makeDeque(CallArgs args) {
   }
   std::vector<Value*> items;
   if (!args.positional.empty() && args.positional[0]) items = in.iterate(args.positional[0]);
-  if (!limit || in.isNone(limit)) {
+  const bool limited = deque->position != SIZE_MAX;
+  if (deque->position > 0 && (!limited || items.size() <= deque->position)) {
     deque->site = in.site();
-    if (Value* worked = workedOff(items, deque->site, cpython::dequeType())) return worked;
+    const auto most = limited ? std::optional(static_cast<int64_t>(deque->position)) : std::nullopt;
+    if (Value* worked = workedOff(items, deque->site, cpython::dequeType(), most)) return worked;
   }
   for (Value* item : items) push(deque, item, false);
   return deque;

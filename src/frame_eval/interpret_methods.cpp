@@ -36,12 +36,13 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     case ValueKind::kLongList:
       if (name == "copy" && args.positional.empty() && args.keywords.empty())
         if (Value* copy = LongList::copied(trace_, self, site())) return copy;
-      if (Value* result = WorkList::method(trace_, self, name, args)) return result;
+      if (Value* result = Collections{*this, trace_}.workMethod(self, name, args)) return result;
+      if (name == "sort") return sortList(self, args);
       if (!args.keywords.empty() || args.positional.size() != 1 || (name != "append" && name != "extend"))
         trace_.fail(BreakReason::kUnsupportedCall, "list." + name + " of a long list");
       extendList(self, name == "append" ? args.positional : iterate(args.positional[0]));
       return trace_.constant(Py_None);
-    case ValueKind::kList:
+    case ValueKind::kList: (void)Collections{*this, trace_}.workMethod(self, name, args); [[fallthrough]];
     case ValueKind::kTuple: return listMethod(self, name, args);
     case ValueKind::kDict: return dictMethod(self, name, args);
     case ValueKind::kDeque: return Collections{*this, trace_}.dequeMethod(self, name, args);

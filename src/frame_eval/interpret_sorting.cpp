@@ -3,8 +3,10 @@
 // are kept until the sort has given up.
 #include <exception>
 
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/unwind.h"
 #include "graph/support/check.h"
 
@@ -130,11 +132,15 @@ std::vector<Value*> Interpreter::sorted(std::vector<Value*> items, Value* keyFun
 
 Value* Interpreter::sortList(Value* list, const CallArgs& args) {
   Value* keyFunction = nullptr;
-  bool reverse = false;
+  Value* descends = trace_.constant(Py_False);
   for (auto& [name, value] : args.keywords) {
     if (name == "key" && !isNone(value)) keyFunction = value;
-    if (name == "reverse") reverse = trace_.truth(value);
+    if (name == "reverse") descends = value;
   }
+  if (!keyFunction && args.positional.empty() && Collections{*this, trace_}.sortedWork(list, descends, true))
+    return trace_.constant(Py_None);
+  if (isLongList(list)) trace_.fail(BreakReason::kUnsupportedCall, "list.sort of a long list");
+  const bool reverse = trace_.truth(descends);
   if (!args.positional.empty()) raises("TypeError: sort() takes no positional arguments");
   const std::vector<Value*> before = list->items;
   std::vector<Value*> items = before;

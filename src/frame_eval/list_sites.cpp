@@ -69,6 +69,25 @@ Value* LongList::filled(Trace& trace, Value* item, SymId count, Site site) {
   return of(trace, form, arrays, count, site);
 }
 
+Value* LongList::ofArray(Trace& trace, ValueId array) {
+  graph::Graph& g = trace.graph();
+  const DType dtype = g.type(array).dtype;
+  const bool known = g.type(array).rank() == 1 && !graph::isComplex(dtype) && dtype != DType::kU64;
+  if (!known) return nullptr;
+  const SymId count = trace.syms().canonical(g.type(array).shape[0]);
+  const bool whole = graph::isInteger(dtype);
+  if (dtype == DType::kI64) {
+    const auto bound = [&](int64_t v) { return g.constant(graph::Scalar::ofInt(DType::kI64, v)); };
+    const ValueId above = g.binary(graph::Op::kLessEqual, bound(-kMostDataInt), array);
+    const ValueId below = g.binary(graph::Op::kLessEqual, array, bound(kMostDataInt));
+    DataInts{trace}.require(g.reduce(graph::Op::kAll, g.binary(graph::Op::kLogicalAnd, above, below), {0}, false));
+  }
+  const DType own = whole ? DType::kI64 : dtype == DType::kBool ? DType::kBool : DType::kF64;
+  const ValueKind kind = whole ? ValueKind::kDataInt : own == DType::kBool ? ValueKind::kPyBool : ValueKind::kPyFloat;
+  Value* form = trace.number(kind, g.constant(graph::Scalar::zero(own)));
+  return of(trace, form, {numpy::copyAs(trace, g.cast(array, own), graph::Layout::c(1))}, count, {});
+}
+
 Value* LongList::ofRange(Trace& trace, Value* range, Site site) {
   const LoopDecisions::NumberList known = trace.loops->lists.at(site);
   const bool symbolic = range->kind == ValueKind::kRange && !range->opened;

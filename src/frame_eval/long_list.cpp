@@ -117,7 +117,7 @@ bool LongList::truth() const {
 
 /// Its length as a symbol, which is within the arrays.
 SymId LongList::size() const {
-  if (list->position == kJoined) WorkList::require(trace, list);
+  if (isCounted()) WorkList::require(trace, list);
   if (isCounted()) refuse("an item of a list of which array data decides how long it is");
   Value* own = length();
   if (own->kind != ValueKind::kDataInt) {
@@ -127,14 +127,6 @@ SymId LongList::size() const {
     if (!own) refuse("a list of this length");
   }
   return DataInts{trace}.symbol(own, trace.syms().constant(0), room());
-}
-
-LongList::Extent LongList::extent() const {
-  Value* head = list->position == kWorked ? WorkList{trace, list}.head() : nullptr;
-  if (!head) return {{}, size()};
-  DataInts ints{trace};
-  const SymId first = ints.symbol(head, trace.syms().constant(0), room());
-  return {first, ints.symbol(length(), trace.syms().constant(0), trace.syms().sub(room(), first))};
 }
 
 void LongList::holdTuples(Value* item) const {
@@ -181,13 +173,12 @@ void LongList::hold(Value* item, Value* place, size_t& part) const {
   numpy::setItem(trace, arrays()[part++], place, item);
 }
 
-/// What the array has of them, along its first axis.
-ValueId LongList::itemsOf(ValueId array, const Extent& extent) const {
+/// So many of the array's, along its first axis.
+ValueId LongList::firstOf(ValueId array, SymId size) const {
   graph::SymShape shape = numpy::shapeOf(trace, array);
-  graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
-  if (!extent.first && shape[0] == extent.size) return array;
-  if (extent.first) starts[0] = *extent.first;
-  shape[0] = extent.size;
+  if (shape[0] == size) return array;
+  const graph::SymList starts(shape.size(), trace.syms().constant(0)), steps(shape.size(), trace.syms().constant(1));
+  shape[0] = size;
   return trace.graph().slice(array, starts, steps, shape);
 }
 
@@ -197,24 +188,23 @@ ValueId LongList::someOf(const Value* leaf) const {
   return trace.branches.graph.given({{type.dtype, type.shape, type.layout, {}}})[0];
 }
 
-ValueId LongList::at(const Value* form, Value* index, const Extent& extent, size_t part) const {
+ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) const {
   if (list->position == kCounted) return someOf(form);
-  const ValueId node = numpy::getItem(trace, trace.array(itemsOf(arrays()[part]->node, extent)), index)->node;
+  const ValueId node = numpy::getItem(trace, trace.array(firstOf(arrays()[part]->node, size)), index)->node;
   const bool array = form->kind == ValueKind::kArray;
   return array ? numpy::copyAs(trace, node, trace.graph().type(form->node).layout) : node;
 }
 
-Value* LongList::load(Value* form, Value* index, const Extent& extent, size_t& part) const {
+Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const {
   if (form->kind == ValueKind::kTuple) {
     std::vector<Value*> items;
-    for (Value* item : form->items) items.push_back(load(item, index, extent, part));
+    for (Value* item : form->items) items.push_back(load(item, index, size, part));
     return trace.tuple(std::move(items));
   }
-  if (isLongList(form)) return row(form, index, extent, part);
-  const ValueId node = at(form, index, extent, part++);
+  if (isLongList(form)) return row(form, index, size, part);
+  const ValueId node = at(form, index, size, part++);
   if (form->which)
-    return MixedNumbers{trace}.given(node, at(form->which, index, extent, part++),
-                                     MixedNumbers{trace}.leastClass(form));
+    return MixedNumbers{trace}.given(node, at(form->which, index, size, part++), MixedNumbers{trace}.leastClass(form));
   if (form->kind == ValueKind::kDataInt) return DataInts{trace}.make(node, kAnyInt);
   if (form->kind != ValueKind::kArray) return trace.number(form->kind, node);
   Value* array = trace.array(node);
@@ -223,7 +213,7 @@ Value* LongList::load(Value* form, Value* index, const Extent& extent, size_t& p
 }
 
 /// A list that is an item: its arrays are views of ours, so that it is that very list wherever it is read or written.
-Value* LongList::row(Value* form, Value* index, const Extent& extent, size_t& part) const {
+Value* LongList::row(Value* form, Value* index, SymId size, size_t& part) const {
   std::vector<Value*> parts;
   for (const Value* leaf : leavesOf(form)) {
     if (list->position == kCounted) {
@@ -231,7 +221,7 @@ Value* LongList::row(Value* form, Value* index, const Extent& extent, size_t& pa
       continue;
     }
     Value* all = arrays()[part++];
-    if (const ValueId items = itemsOf(all->node, extent); items != all->node) all = numpy::makeView(trace, all, items);
+    if (const ValueId items = firstOf(all->node, size); items != all->node) all = numpy::makeView(trace, all, items);
     parts.push_back(numpy::getItem(trace, all, index));
   }
   Value* own = full(trace, form->base, form->items[0], parts, form->site);
@@ -275,8 +265,8 @@ Value* LongList::item(Value* index) const {
   if (index->kind == ValueKind::kSlice) return slice(index);
   if (!isPlace(trace, index)) refuse("an item of a long list by this index");
   size_t part = 0;
-  const Extent counted{{}, trace.syms().constant(0)};
-  Value* item = load(list->base, place(index), list->position == kCounted ? counted : extent(), part);
+  if (list->position == kWorked) return WorkList{trace, list}.item(index);
+  Value* item = load(list->base, place(index), list->position == kCounted ? trace.syms().constant(0) : size(), part);
   holdTuples(item);
   return item;
 }
@@ -307,7 +297,9 @@ void LongList::append(Value* item) const {
     if (!form) refuse("a list gets an item of another kind");
     list->base = form;
   }
-  if (list->position == kClosed && trace.turns.bodies == 0)
+  const bool closed = list->position == kClosed && trace.turns.bodies == 0;
+  if (closed && length()->kind == ValueKind::kDataInt) WorkList::require(trace, list);
+  if (closed)
     makeRoom(trace.syms().canonical(trace.syms().add(size(), trace.syms().constant(1))));
   else if (list->position == kClosed)
     list->position = kJoined;
@@ -315,11 +307,11 @@ void LongList::append(Value* item) const {
   if (isCounted()) {
     list->items[1] = sum(trace, list->items[1], one(trace));
   } else {
-    Value* head = list->position == kWorked ? WorkList{trace, list}.head() : nullptr;
     size_t part = 0;
-    store(list->base, item, head ? sum(trace, head, length) : length, part);
+    store(list->base, item, list->position == kWorked ? WorkList{trace, list}.end() : length, part);
   }
   list->items[0] = sum(trace, length, one(trace));
+  if (list->position == kWorked) WorkList{trace, list}.limit(true);
   ++list->changes;
 }
 
@@ -361,7 +353,10 @@ Value* LongList::iterator(bool reversed) const {
   return makeIterator(trace, type, LongListStep{trace, list, size(), list->changes, reversed});
 }
 
-ValueId LongList::part(size_t number) const { return itemsOf(arrays()[number]->node, extent()); }
+ValueId LongList::part(size_t number) const {
+  if (!list->overlay.empty()) refuse("an array of a queue, or a part of one");
+  return firstOf(arrays()[number]->node, size());
+}
 
 ValueId LongList::array() const {
   graph::Graph& g = trace.graph();

@@ -93,6 +93,8 @@ struct LongList {
   }
   /// [a, b, c] that has been found to stand in arrays; null for others.
   static Value* ofItems(Trace& trace, const Value* list);
+  /// array.tolist(), for one axis of Python's floats, ints of 62 bits, or bools; null for others.
+  static Value* ofArray(Trace& trace, graph::ValueId array);
   /// list(range), for a range with numbers in it that array data does not decide; null for others.
   static Value* ofRange(Trace& trace, Value* range, Site site);
   /// left + right, of which one at least is a long list or the result has been found to be indexed; null if they are
@@ -131,11 +133,6 @@ struct LongList {
 
  private:
   friend struct WorkList;
-  /// Which of the places of its arrays there are items at.
-  struct Extent {
-    std::optional<graph::SymId> first;  ///< none: from the beginning
-    graph::SymId size;
-  };
   static Value* closed(Trace& trace, Value* form, const std::vector<Value*>& items);
   static Value* full(Trace& trace, Value* form, Value* length, const std::vector<Value*>& arrays, Site site);
   static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& nodes, graph::SymId count, Site site);
@@ -155,15 +152,14 @@ struct LongList {
   graph::SymId room() const;
   void requireWorth(graph::SymId bytes) const;
   graph::SymId size() const;
-  Extent extent() const;
   void store(Value* form, Value* item, Value* place, size_t& part) const;
   void hold(Value* item, Value* place, size_t& part) const;
   void holdTuples(Value* item) const;
-  Value* row(Value* form, Value* index, const Extent& extent, size_t& part) const;
-  Value* load(Value* form, Value* index, const Extent& extent, size_t& part) const;
-  graph::ValueId itemsOf(graph::ValueId array, const Extent& extent) const;
+  Value* row(Value* form, Value* index, graph::SymId size, size_t& part) const;
+  Value* load(Value* form, Value* index, graph::SymId size, size_t& part) const;
+  graph::ValueId firstOf(graph::ValueId array, graph::SymId size) const;
   graph::ValueId someOf(const Value* leaf) const;
-  graph::ValueId at(const Value* form, Value* index, const Extent& extent, size_t part) const;
+  graph::ValueId at(const Value* form, Value* index, graph::SymId size, size_t part) const;
   [[noreturn]] void refuse(const std::string& why) const;
 };
 

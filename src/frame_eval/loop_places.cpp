@@ -19,7 +19,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kLeaf = -1, kArrays = -2;  ///< in CarriedParts::shape
+constexpr int kLeaf = -1, kArrays = -2, kWorked = -3;  ///< in CarriedParts::shape
 constexpr int64_t kGuessedTurns = 4096;
 
 /// Of a tuple that the trace knows: one of another object may be looked at by others.
@@ -64,6 +64,12 @@ Value* assemble(Trace& trace, const CarriedParts& parts, absl::FunctionRef<Value
       for (size_t i = 0; i < form.arrays().size(); ++i) arrays.push_back(self(self));
       return form.with(arrays);
     }
+    if (size == kWorked) {
+      const WorkList form{trace, parts.lists[list++]};
+      std::vector<Value*> held;
+      for (size_t i = 0; i < form.held().size(); ++i) held.push_back(self(self));
+      return form.with(held);
+    }
     std::vector<Value*> items;
     for (int i = 0; i < size; ++i) items.push_back(self(self));
     return trace.tuple(std::move(items));
@@ -97,6 +103,14 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
     for (size_t i = 0; i < first->size(); ++i) known = split(parts, (*first)[i], (*last)[i], before) && known;
     return known;
   }
+  if (isAnother(begin, end, before) && WorkList::is(begin)) {
+    parts.shape.push_back(kWorked);
+    parts.lists.push_back(begin);
+    const std::vector<Value*> from = WorkList{trace_, begin}.held(), to = WorkList{trace_, end}.held();
+    bool known = true;
+    for (size_t i = 0; i < from.size(); ++i) known = addVariable(parts, from[i], to[i], before) && known;
+    return known;
+  }
   if (isAnother(begin, end, before)) {
     parts.shape.push_back(kArrays);
     parts.lists.push_back(begin);
@@ -112,10 +126,12 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
 /// stands in their arrays, then.
 bool Rolling::isAnother(Value* begin, Value* end, const BranchState& before) const {
   const auto isList = [](const Value* v) { return v && (v->kind == ValueKind::kList || isLongList(v)); };
+  if (begin && end && WorkList::is(end) && begin->kind == ValueKind::kList) WorkList::require(trace_, begin);
   if (begin != end && isList(begin) && isList(end))
     for (const Value* list : {begin, end}) LongList::standInArrays(trace_, list);
   if (!begin || !end || begin == end || !isLongList(begin) || !isLongList(end)) return false;
   if (before.knows(end) && !handsListsOn_) return false;
+  if (WorkList::is(begin) || WorkList::is(end)) return WorkList::is(begin) && WorkList{trace_, begin}.isLike(end);
   return LongList{trace_, begin}.isLike(end);
 }
 
@@ -192,6 +208,7 @@ Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const Bra
     return Found::kMore;
   }
   if (was.items.size() != now.items.size()) WorkList::requireIfPopped(trace_, container);
+  if (container->kind == ValueKind::kDeque && was.items != now.items) WorkList::require(trace_, container);
   if (!isOfOneForm(was, now)) return Found::kOthers;
   Found found = Found::kNothing;
   const auto add = [&](const CarriedPlace& place, Value* begin, Value* end) {
@@ -298,6 +315,13 @@ void Rolling::findEnds() {
         const bool fits = value && isLongList(value) && form.isLike(value);
         for (size_t i = 0; i < form.arrays().size(); ++i)
           self(self, fits ? LongList{trace_, value}.arrays()[i] : nullptr);
+        return;
+      }
+      if (size == kWorked) {
+        const WorkList form{trace_, parts.lists[list++]};
+        const bool fits = value && isLongList(value) && form.isLike(value);
+        const std::vector<Value*> held = fits ? WorkList{trace_, value}.held() : std::vector<Value*>();
+        for (size_t i = 0; i < form.held().size(); ++i) self(self, fits ? held[i] : nullptr);
         return;
       }
       const auto items = itemsOf(trace_, value);

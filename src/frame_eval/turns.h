@@ -100,7 +100,7 @@ struct LoopDecisions {
     };
     std::vector<int> shape;
     std::vector<Number> numbers;
-    bool hasHead = false;  ///< items are taken from in front as well
+    bool hasHead = false;  ///< items are taken from in front as well, or put there
     bool refused = false;  ///< it gets things that are no numbers
   };
   absl::flat_hash_map<Key, WorkedList> works;

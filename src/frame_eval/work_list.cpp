@@ -5,10 +5,12 @@
 #include "frame_eval/branch_join.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/consumed_generators.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/unwind.h"
 
 namespace fw::capture {
 
@@ -23,7 +25,7 @@ namespace {
 constexpr int64_t kRoomOfElement = 8, kLeastRoom = 1 << 16, kMostRoom = int64_t{1} << 22;
 /// Items that it may begin with: each is stored by itself.
 constexpr size_t kMostBegun = 64;
-constexpr const char* kHead = "head";
+constexpr const char *kHead = "head", *kMost = "most";
 
 Value* zero(Trace& trace) { return trace.pyInt(trace.syms().constant(0)); }
 
@@ -172,29 +174,34 @@ void WorkList::widen(Value* item) const {
 
 // ---- items --------------------------------------------------------------------------------------------------------
 
-Value* Collections::workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls) {
+Value* Collections::workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls,
+                              std::optional<int64_t> most) {
   if (!site.first || !trace.loops || items.size() > kMostBegun) return nullptr;
   const auto known = trace.loops->works.find(site);
   if (known == trace.loops->works.end() || known->second.refused || known->second.shape.empty()) return nullptr;
   Value* list = trace.list(items);
   list->site = site;
-  const bool hasHead = known->second.hasHead;
-  WorkList{trace, list}.make(WorkList::formOf(trace, known->second), roomOfWork());
   if (cls) list->cls = Ref::create(reinterpret_cast<PyObject*>(cls));
-  if (hasHead) list->overlay.emplace_back(checked(PyUnicode_InternFromString(kHead)), DataInts{trace}.of(zero(trace)));
+  WorkList{trace, list}.make(known->second, roomOfWork(), most);
   return list;
 }
 
-void WorkList::make(Value* form, SymId room) const {
+void WorkList::make(const LoopDecisions::WorkedList& as, SymId room, std::optional<int64_t> most) const {
   const LongList all{trace, list};
-  list->base = form;
-  for (Value* item : list->items)
-    if (!all.fits(form, item)) widen(item);
-  Value* count = trace.constant(checked(PyLong_FromSize_t(list->items.size())));
+  const std::vector<Value*> items = std::exchange(list->items, {});
+  Value* form = formOf(trace, as);
   all.count(form);
   all.makeRoom(room);
   list->position = LongList::kWorked;
-  list->items[0] = DataInts{trace}.of(count);
+  list->items[0] = DataInts{trace}.of(zero(trace));
+  const auto note = [&](const char* name, SymId number) {
+    list->overlay.emplace_back(checked(PyUnicode_InternFromString(name)), DataInts{trace}.of(trace.pyInt(number)));
+  };
+  graph::SymContext& syms = trace.syms();
+  if (as.hasHead || most) note(kHead, syms.constant(0));
+  for (Value* item : items) all.append(item);
+  if (most) note(kMost, syms.constant(*most));
+  if (most && static_cast<size_t>(*most) < items.size()) all.refuse("a deque that is shorter than what it begins with");
 }
 
 Value* WorkList::head() const {
@@ -205,18 +212,72 @@ Value* WorkList::head() const {
   return DataInts{trace}.make(head->node, {0, std::max<int64_t>(0, head->range.hi)});
 }
 
+/// How many there are; one more fits, or the call is Python's.
+Value* WorkList::lengthBelowRoom() const {
+  const int64_t room = *trace.syms().asConst(LongList{trace, list}.room());
+  return DataInts{trace}.within(DataInts{trace}.of(LongList{trace, list}.length()), {0, room - 1});
+}
+
+/// Where the item stands that is so many behind the first one. The places of a queue are a ring.
+Value* WorkList::placeOf(Value* number) const {
+  Value* head = this->head();
+  return head ? inRing(sum(trace, head, number)) : number;
+}
+
+Value* WorkList::inRing(Value* place) const {
+  const int64_t room = *trace.syms().asConst(LongList{trace, list}.room());  // a power of 2
+  return DataInts{trace}.binary(cpython::kNbAnd, place, trace.constant(checked(PyLong_FromLongLong(room - 1))));
+}
+
+Value* WorkList::end() const { return placeOf(lengthBelowRoom()); }
+
+void WorkList::limit(bool last) const {
+  if (list->overlay.size() < 2) return;
+  DataInts ints{trace};
+  Value* length = ints.of(LongList{trace, list}.length());
+  Value* most = list->overlay[1].second;
+  const graph::ValueId over =
+      trace.graph().cast(trace.graph().binary(graph::Op::kGreater, length->node, most->node), graph::DType::kI64);
+  Value* gone = ints.make(over, {0, 1});
+  Value* rest = sum(trace, length, gone, cpython::kNbSubtract);
+  list->items[0] = ints.make(rest->node, {0, most->range.hi});
+  if (last) list->overlay[0].second = inRing(sum(trace, head(), gone));
+}
+
+void WorkList::pushLeft(Value* item) const {
+  const LongList all{trace, list};
+  LoopDecisions::WorkedList& known = trace.loops->works.at(list->site);
+  if (!known.hasHead) {
+    known.hasHead = true;
+    throw LoopsDecided{};
+  }
+  if (!all.fits(list->base, item)) widen(item);
+  Value* one = trace.pyInt(trace.syms().constant(1));
+  Value* length = lengthBelowRoom();
+  Value* place = inRing(sum(trace, head(), one, cpython::kNbSubtract));
+  size_t part = 0;
+  all.store(list->base, item, place, part);
+  list->items[0] = sum(trace, length, one);
+  list->overlay[0].second = place;
+  limit(false);
+  ++list->changes;
+}
+
+Value* WorkList::loadAt(Value* place) const {
+  const LongList all{trace, list};
+  size_t part = 0;
+  return all.load(list->base, place, all.room(), part);
+}
+
 Value* WorkList::pop(bool first) const {
   if (first && list->overlay.empty()) require(trace, list, true);
-  const LongList all{trace, list};
   DataInts ints{trace};
   Value* one = trace.pyInt(trace.syms().constant(1));
-  Value* rest = ints.within(sum(trace, all.length(), one, cpython::kNbSubtract), {0, kMostDataInt});  // or it raises
-  Value* from = head();
-  Value* place = first ? from : from ? sum(trace, from, rest) : rest;
-  size_t part = 0;
-  Value* item = all.load(list->base, place, {{}, all.room()}, part);
+  Value* length = LongList{trace, list}.length();
+  Value* rest = ints.within(sum(trace, length, one, cpython::kNbSubtract), {0, kMostDataInt});  // or it raises
+  Value* item = loadAt(first ? head() : placeOf(rest));
   list->items[0] = rest;
-  if (first) list->overlay[0].second = sum(trace, from, one);
+  if (first) list->overlay[0].second = inRing(sum(trace, head(), one));
   ++list->changes;
   return item;
 }
@@ -226,19 +287,70 @@ void WorkList::clear() const {
   ++list->changes;
 }
 
-/// A view of what there are of its items is written.
+/// Where the item stands that an index names, which is one of them or fails the call.
+Value* WorkList::placeAt(Value* index) const {
+  DataInts ints{trace};
+  graph::SymContext& syms = trace.syms();
+  graph::Graph& g = trace.graph();
+  const LongList all{trace, list};
+  Value* length = ints.of(all.length());
+  Value* number = ints.ofScalar(all.place(index));
+  if (!number) all.refuse("an item of a list by this index");
+  if (number->range.lo < 0) {
+    const graph::ValueId fromEnd = sum(trace, number, length)->node;
+    const graph::ValueId below =
+        g.binary(graph::Op::kLess, number->node, g.constant(graph::Scalar::ofInt(graph::DType::kI64, 0)));
+    const bool always = number->range.hi < 0;
+    number = ints.make(always ? fromEnd : numpy::ufuncNode(trace, graph::Op::kWhere, {below, fromEnd, number->node}),
+                       {-kMostDataInt, kMostDataInt});
+  }
+  const SymId zero = syms.constant(0), size = ints.symbol(length, zero, all.room());
+  (void)ints.symbol(number, zero, syms.canonical(syms.sub(size, syms.constant(1))));
+  const int64_t room = *syms.asConst(all.room());
+  return placeOf(ints.make(number->node, {0, room - 1}));
+}
+
+Value* WorkList::item(Value* index) const {
+  Value* item = loadAt(placeAt(index));
+  LongList{trace, list}.holdTuples(item);
+  return item;
+}
+
 void WorkList::setItem(Value* index, Value* item) const {
   const LongList all{trace, list};
   if (!LongList::isPlace(trace, index)) all.refuse("an item of a list is set by this index");
   if (!all.fits(list->base, item)) widen(item);
-  const LongList::Extent extent = all.extent();
-  std::vector<Value*> shown;
-  for (Value* array : all.arrays()) shown.push_back(numpy::makeView(trace, array, all.itemsOf(array->node, extent)));
-  Value* view = LongList::full(trace, list->base, trace.pyInt(extent.size), shown, {});
-  view->position = LongList::kWorked;
   size_t part = 0;
-  LongList{trace, view}.store(list->base, item, all.place(index), part);
-  all.holdTuples(item);
+  all.store(list->base, item, placeAt(index), part);
+}
+
+std::vector<Value*> WorkList::held() const {
+  std::vector<Value*> held{DataInts{trace}.of(LongList{trace, list}.length())};
+  if (Value* first = head()) held.push_back(first);
+  const absl::Span<Value* const> arrays = LongList{trace, list}.arrays();
+  held.insert(held.end(), arrays.begin(), arrays.end());
+  return held;
+}
+
+Value* WorkList::with(const std::vector<Value*>& held) const {
+  const bool hasHead = !list->overlay.empty();
+  Value* other = LongList::full(trace, list->base, held[0], {held.begin() + (hasHead ? 2 : 1), held.end()}, list->site);
+  other->items[1] = list->items[1];
+  other->position = LongList::kWorked;
+  other->cls = list->cls;
+  for (const auto& [name, value] : list->overlay) other->overlay.emplace_back(Ref::create(name.get()), value);
+  if (hasHead) other->overlay[0].second = held[1];
+  return other;
+}
+
+bool WorkList::isLike(Value* other) const {
+  const LongList own{trace, list}, its{trace, other};
+  const bool alike = is(other) && list->cls == other->cls && list->overlay.size() == other->overlay.size() &&
+                     list->overlay.size() < 2 && own.room() == its.room();
+  if (!alike) return false;
+  if (!own.fits(list->base, other->base)) widen(other->base);
+  if (!own.fits(other->base, list->base)) WorkList{trace, other}.widen(list->base);
+  return true;
 }
 
 Value* WorkList::method(Trace& trace, Value* list, const std::string& name, const CallArgs& args) {
@@ -255,11 +367,74 @@ Value* WorkList::method(Trace& trace, Value* list, const std::string& name, cons
     if (!is(list)) require(trace, list, first);
     return is(list) ? WorkList{trace, list}.pop(first) : nullptr;
   }
+  if (name == "appendleft" && count == 1 && list->cls && is(list)) {
+    WorkList{trace, list}.pushLeft(args.positional[0]);
+    return trace.constant(Py_None);
+  }
   if (name == "clear" && count == 0 && is(list)) {
     WorkList{trace, list}.clear();
     return trace.constant(Py_None);
   }
   return nullptr;
+}
+
+// ---- what Python does step by step ----------------------------------------------------------------------------------
+
+namespace {
+
+/// Numbers, and tuples of ints: of those, the order is that of the items whatever the steps are.
+bool sortsAlike(const Value* form) {
+  if (form->kind != ValueKind::kTuple) return true;
+  return std::all_of(form->items.begin(), form->items.end(),
+                     [](const Value* item) { return item->kind == ValueKind::kDataInt; });
+}
+
+/// What it is compared with is not known beforehand.
+bool holdsData(Trace& trace, const std::vector<Value*>& items) {
+  return std::any_of(items.begin(), items.end(), [&](Value* item) {
+    const bool number = item->kind == ValueKind::kPyFloat || item->kind == ValueKind::kArrayScalar;
+    return item->kind == ValueKind::kDataInt || (number && !trace.numbers().of(item));
+  });
+}
+
+}  // namespace
+
+Value* Collections::workMethod(Value* list, const std::string& name, const CallArgs& args) {
+  if (list->kind == ValueKind::kList) {
+    const bool searches = (name == "remove" || name == "index" || name == "count") && args.positional.size() == 1;
+    if (searches && (holdsData(trace, list->items) || holdsData(trace, args.positional)))
+      WorkList::require(trace, list);
+    return nullptr;
+  }
+  if (Value* result = WorkList::method(trace, list, name, args)) return result;
+  static const absl::flat_hash_map<std::string_view, size_t> known = {{"insert", 2}, {"pop", 1},     {"remove", 1},
+                                                                      {"index", 1},  {"reverse", 0}, {"count", 1}};
+  const auto at = known.find(name);
+  if (at == known.end() || args.positional.size() != at->second || !args.keywords.empty() || list->cls) return nullptr;
+  WorkList::require(trace, list);
+  if (!WorkList::is(list)) return nullptr;
+  std::vector<Value*> given{list};
+  given.insert(given.end(), args.positional.begin(), args.positional.end());
+  return bySteps(("_list_" + name).c_str(), std::move(given));
+}
+
+Value* Collections::bySteps(const char* function, std::vector<Value*> args) {
+  try {
+    return ConsumedGenerators{in, trace}.byUs(function, std::move(args));
+  } catch (const VirtualRaise&) {
+    trace.fail(BreakReason::kUnsupportedCall, std::string(function + 1) + " that raises");
+  }
+}
+
+Value* Collections::sortedWork(Value* list, Value* reverse, bool inPlace) {
+  if (isLongList(list) || (list->kind == ValueKind::kList && holdsData(trace, list->items)))
+    WorkList::require(trace, list);
+  if (!WorkList::is(list) || list->cls || !sortsAlike(list->base)) return nullptr;
+  Value* made = trace.list({});
+  constexpr int64_t kRoom = 64;  // as many as _sorted takes
+  LoopDecisions::WorkedList as = WorkList::describe(trace, list->base);
+  WorkList{trace, made}.make(as, trace.syms().constant(kRoom), {});
+  return bySteps(inPlace ? "_list_sort" : "_sorted", {list, made, reverse});
 }
 
 }  // namespace fw::capture

@@ -3,7 +3,8 @@
 // item comes behind the others and goes from there; where items are taken from in front as well, it has a head. A call
 // that needs more room is Python's.
 //
-// Position LongList::kWorked; overlay = the head, if it has one; cls = that of a deque.
+// Position LongList::kWorked; overlay = the head, if it has one, and how many items there are at most, if a deque has
+// been told; cls = that of a deque.
 #pragma once
 
 #include <string>
@@ -34,19 +35,35 @@ struct WorkList {
   static Value* method(Trace& trace, Value* list, const std::string& name, const CallArgs& args);
 
   Value* pop(bool first) const;
+  void pushLeft(Value* item) const;
+  /// Behind an item that has been put at one end: the one at the other goes if there are too many.
+  void limit(bool last) const;
   void clear() const;
+  Value* item(Value* index) const;
   void setItem(Value* index, Value* item) const;
+  /// Where another item goes.
+  Value* end() const;
   /// Where its first item stands; null where that is the beginning.
   Value* head() const;
+  // ---- what turns hand on of one that is another list in each
+  /// Its length, where its first item stands, and its arrays.
+  std::vector<Value*> held() const;
+  Value* with(const std::vector<Value*>& held) const;
+  /// Another one of the same form and with as much room. Has the trace made again if their items are of several kinds.
+  bool isLike(Value* other) const;
+
   /// A list with another kind of items: has the trace made again, with one that has room for both, or with none of
   /// these.
   [[noreturn]] void widen(Value* item) const;
 
  private:
+  Value *lengthBelowRoom() const, *placeOf(Value* number) const, *inRing(Value* place) const,
+      *loadAt(Value* place) const;
+  Value* placeAt(Value* index) const;
   friend struct Collections;
   static LoopDecisions::WorkedList describe(Trace& trace, const Value* form);
   static Value* formOf(Trace& trace, const LoopDecisions::WorkedList& known);
-  void make(Value* form, graph::SymId room) const;
+  void make(const LoopDecisions::WorkedList& as, graph::SymId room, std::optional<int64_t> most) const;
   static Value* wider(Trace& trace, Value* form, Value* item);
 };
 

@@ -480,6 +480,187 @@ def compared(x):
     return n
 
 
+def mean_of_a_window(x, k):
+    window, out = deque(maxlen=k), np.zeros(len(x))
+    for i in range(len(x)):
+        window.append(x[i])
+        out[i] = sum(window) / len(window)
+    return out
+
+
+def median_of_a_window(x, k):
+    window, out = [], np.zeros(len(x))
+    for i in range(len(x)):
+        window.append(x[i])
+        if len(window) > k:
+            window.pop(0)
+        out[i] = sorted(window)[len(window) // 2]
+    return out
+
+
+def greatest_of_a_window(x, k):
+    window, out = [], np.zeros(len(x))
+    for i in range(len(x)):
+        window.append(x[i])
+        if len(window) > k:
+            window.pop(0)
+        out[i] = max(window) - min(window)
+    return out
+
+
+def delay_line(x, k):
+    buffer, y = deque([0.0] * k), np.zeros(len(x))
+    for i in range(len(x)):
+        buffer.append(x[i])
+        y[i] = 0.5 * buffer.popleft() + x[i]
+    return y
+
+
+def taps(x):
+    h, y = deque([0.0] * 4, maxlen=4), np.zeros(len(x))
+    for i in range(len(x)):
+        h.appendleft(x[i])
+        y[i] = 0.4 * h[0] + 0.3 * h[1] + 0.2 * h[2] + 0.1 * h[-1]
+    return y
+
+
+def peaks(x):
+    found = []
+    for i in range(1, len(x) - 1):
+        if x[i] > x[i - 1] and x[i] > x[i + 1]:
+            if found and i - found[-1] < 4:
+                if x[i] > x[found[-1]]:
+                    found[-1] = i
+            else:
+                found.append(i)
+    return np.array(found)
+
+
+def stretches(x):
+    out, start = [], None
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            if start is None:
+                start = i
+        elif start is not None:
+            out.append((start, i))
+            start = None
+    if start is not None:
+        out.append((start, len(x)))
+    return out
+
+
+def longest_orbit(n):
+    best, at = 0, 0
+    for s in range(1, n):
+        orbit = [s]
+        while orbit[-1] != 1:
+            v = orbit[-1]
+            orbit.append(v // 2 if v % 2 == 0 else 3 * v + 1)
+        if len(orbit) > best:
+            best, at = len(orbit), s
+    return best, at
+
+
+def primes(n):
+    found = []
+    for k in range(2, n):
+        isprime = True
+        for p in found:
+            if p * p > k:
+                break
+            if k % p == 0:
+                isprime = False
+                break
+        if isprime:
+            found.append(k)
+    return found
+
+
+def levels(g, start):
+    seen = np.zeros(g.shape, bool)
+    seen[start] = True
+    front, depth = [start], 0
+    h, w = g.shape
+    while front:
+        new = []
+        for r, c in front:
+            for dr, dc in STEPS:
+                a, b = r + dr, c + dc
+                if 0 <= a < h and 0 <= b < w and not seen[a, b] and g[a, b] == 0:
+                    seen[a, b] = True
+                    new.append((a, b))
+        front = new
+        depth += 1
+    return depth, seen
+
+
+def stack_machine(x):
+    stack = []
+    for i in range(len(x)):
+        op = int(x[i] * 1000) % 4
+        if op == 0:
+            stack.append(x[i])
+        elif len(stack) >= 2:
+            b, a = stack.pop(), stack.pop()
+            if op == 1:
+                stack.append(a + b)
+            elif op == 2:
+                stack.append(a * b)
+            else:
+                stack.append(a - b)
+    return stack[-1] if stack else 0.0
+
+
+def inserted(x):
+    out = []
+    for v in x:
+        j = len(out)
+        while j > 0 and out[j - 1] > v:
+            j -= 1
+        out.insert(j, v)
+    return out
+
+
+def deleted(x):
+    s, t = [0.0], 0.0
+    for v in x:
+        s.append(v)
+        if len(s) > 5:
+            t += s[-1]
+            del s[-1]
+        if len(s) > 4:
+            del s[0]
+    return t
+
+
+def all_methods(x):
+    q, t = [0.5, 0.2], 0.0
+    for i in range(len(x)):
+        q.append(x[i])
+        if len(q) > 6:
+            q.sort(reverse=i % 2 == 0)
+            q.pop(2)
+            q.remove(q[1])
+            q.insert(-1, 0.5 * t)
+            q.reverse()
+            t = 0.0
+        t += q[0] * q.count(q[0]) + q.index(q[-1])
+        q[0] = t * 0.25
+    return t, q
+
+
+def pairs_sorted(x):
+    window, t = [], 0
+    for i in range(len(x)):
+        window.append((int(x[i] * 8), i))
+        if len(window) > 9:
+            window.pop(0)
+        s = sorted(window, reverse=True)
+        t += s[0][1] - s[-1][1]
+    return t
+
+
 W = graph(40, 0.08)
 X = rng().random(300)
 PROGRAMS = [
@@ -490,8 +671,12 @@ PROGRAMS = [
     (histogram_rectangle, (X,)), (window_maxima, (X, 7)), (quicksort, (X,)), (hanoi, (7,)),
     (bisection_of_intervals, (0.0, 2.0, 1e-7)), (two_stacks, (X,)), (changed_in_place, (X,)), (left_as_a_list, (X,)),
     (ints_then_floats, (X,)), (from_empty, (X,)), (searched, (X,)), (searched_array, (X,)), (longest_increasing, (X,)),
-    (compared, (X,)),
+    (compared, (X,)), (mean_of_a_window, (X, 7)), (median_of_a_window, (X, 7)), (greatest_of_a_window, (X, 5)),
+    (delay_line, (X, 9)), (taps, (X,)), (peaks, (X,)), (stretches, (X,)), (longest_orbit, (70,)), (primes, (300,)),
+    (levels, (grid(16, 17, 0.2), (0, 0))), (stack_machine, (X,)), (inserted, (X,)), (deleted, (X,)), (all_methods, (X,)),
+    (pairs_sorted, (X,)),
 ]
+OF_A_NUMBER = (largest, window_maxima, mean_of_a_window, median_of_a_window, greatest_of_a_window, delay_line)
 IDS = [program.__name__ for program, _ in PROGRAMS]
 #: what does not become one piece of native code
 IN_PARTS = {"from_an_empty_one", "searched_array"}
@@ -509,17 +694,18 @@ def test_programs(program, arguments):
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 70])
 @pytest.mark.parametrize("program", [largest, pushed_and_popped, intervals, next_greater, histogram_rectangle, window_maxima,
                                      quicksort, two_stacks, changed_in_place, left_as_a_list, from_empty, searched,
-                                     longest_increasing, compared])
+                                     longest_increasing, compared, mean_of_a_window, median_of_a_window, greatest_of_a_window,
+                                     delay_line, taps, peaks, stretches, stack_machine, inserted, deleted, pairs_sorted])
 def test_other_sizes(program, size):
     compiled = fusewire.compile(program, background=False)
-    more = (3,) if program in (largest, window_maxima) else ()
+    more = (3,) if program in OF_A_NUMBER else ()
     for x in (X[:size], -X[:size], X[:size] * 0, X[:size][::-1], (X[:size] * 9).astype(int)):
         assert_same_call(program, compiled, (x, *more))
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 7), (2, 2), (9, 30)])
 def test_other_grids(size):
-    for program in (flood, breadth_first, moves_in_a_list, astar):
+    for program in (flood, breadth_first, moves_in_a_list, astar, levels):
         compiled = fusewire.compile(program, background=False)
         for blocked in (0.0, 0.3, 0.9):
             g = grid(*size, blocked)
@@ -530,9 +716,10 @@ def test_other_grids(size):
 def test_numbers_that_are_none():
     x = X.copy()
     x[5::7] = np.nan
-    for program in (largest, pushed_and_popped, intervals, next_greater, window_maxima, quicksort, compared, longest_increasing):
+    for program in (largest, pushed_and_popped, intervals, next_greater, window_maxima, quicksort, compared, longest_increasing, mean_of_a_window,
+                    median_of_a_window, greatest_of_a_window, delay_line, taps, inserted, deleted, all_methods):
         compiled = fusewire.compile(program, background=False)
-        assert_same_call(program, compiled, (x, 4) if program in (largest, window_maxima) else (x,))
+        assert_same_call(program, compiled, (x, 4) if program in OF_A_NUMBER else (x,))
 
 
 def test_more_than_there_is_room_for():
@@ -548,6 +735,22 @@ def test_more_than_there_is_room_for():
     compiled = fusewire.compile(doubled, background=False)
     for n in (10, 200_000, 50):
         assert_same_call(doubled, compiled, (n,))
+
+
+def test_a_ring_goes_round():
+    def circulate(n, k):
+        q, s = deque(range(k)), 0
+        for i in range(n):
+            v = q.popleft()
+            q.append(v + 1)
+            if i % 3 == 0:
+                q.appendleft(q.pop())
+            s += v
+        return s, q[0], q[-1], len(q)
+
+    compiled = fusewire.compile(circulate, background=False)
+    for n, k in ((300_000, 5), (100, 5), (200_000, 3)):
+        assert_same_call(circulate, compiled, (n, k))
 
 
 def test_items_that_are_no_numbers():
@@ -676,3 +879,37 @@ def test_heaps_of_things_that_are_no_numbers():
         compiled = fusewire.compile(program, background=False)
         for _ in range(3):
             assert_same_call(program, compiled, arguments)
+
+
+def listed(x):
+    return x.tolist()
+
+
+def walked_as_a_list(x):
+    s = 0.0
+    for v in x.tolist():
+        s = s * 0.5 + v
+    return s, sum(x.tolist())
+
+
+def picked_from_a_list(x):
+    for u, v in zip(x.tolist(), (x * 2).tolist()):
+        if v > 1.2:
+            return u, v
+    return None
+
+
+def popped_from_a_list(x):
+    q, t = x.tolist(), 0.0
+    while q:
+        t = t * 0.5 + q.pop()
+    return t, q
+
+
+@pytest.mark.parametrize("program", [listed, walked_as_a_list, picked_from_a_list, popped_from_a_list])
+def test_arrays_as_lists(program):
+    compiled = fusewire.compile(program, background=False)
+    for x in (X, X[:3], X[:0], (X * 20).astype(int) - 9, np.array([2**62 + 5, -2**63]), X > 0.5, X.astype("f4"), X[::-2],
+              X[:12].reshape(3, 4), np.array([1 + 2j]), np.array([1, 2], "u1"), np.array(2.0)):
+        for _ in range(2):
+            assert_same_call(program, compiled, (x,))

@@ -1,4 +1,5 @@
 // Copies and conversions of whole arrays: copy, astype, asarray, item.
+#include "frame_eval/long_list.h"
 #include "frame_eval/numpy/binding.h"
 
 namespace fw::capture::numpy {
@@ -162,6 +163,12 @@ Value* item(Bound& a) {
   if (graph::isFloat(dtype)) return a.trace.number(ValueKind::kPyFloat, g.cast(node, DType::kF64));
   if (graph::isComplex(dtype)) return a.trace.number(ValueKind::kPyComplex, g.cast(node, DType::kC128));
   a.refuse("integers (a Python int computed from array data)");
+}
+
+Value* tolist(Bound& a) {
+  Value* list = a.trace.loops && !a.trace.onDevice() ? LongList::ofArray(a.trace, a["a"]->node) : nullptr;
+  if (!list) a.refuse("an array of several axes, or of such numbers");
+  return list;
 }
 
 }  // namespace handlers

@@ -70,10 +70,17 @@ class _Generator:
         if kind < 0.72 and depth < 2:
             return [f"for j in {r.choice(['range(2)', 'range(3)', 'range(k % 3)', '(1, -1)', '((1, 0), (0, 1))'])}:", *self.inner(depth, indent, popped)]
         if kind < 0.8 and not (self.heap and l == "a"):
-            return [r.choice([f"if {l}: {l}[-1] = {self.item(l)}", f"if len({l}) > 2: {l}.clear()", f"if {l}: last = {l}[0]", f"for w in {l}: k += 1", f"if {l}: {l}[len({l}) // 2] = {l}[0]"])]
+            return [r.choice([f"if {l}: {l}[-1] = {self.item(l)}", f"if len({l}) > 2: {l}.clear()", f"if {l}: last = {l}[0]", f"for w in {l}: k += 1", f"if {l}: {l}[len({l}) // 2] = {l}[0]", *self.rare(l)])]
         if popped and kind < 0.95:
             return [self.use(self.kinds["a"], indent)]
         return [r.choice(SIMPLE) if kind < 0.97 else "if s > 30: break"]
+
+    def rare(self, l: str) -> list[str]:
+        item = self.item(l)
+        if self.deque and l == "a":
+            return [f"{l}.appendleft({item})", f"{l}.appendleft({item})", f"if len({l}) > 1: k += {l}[-1] == {l}[0]"]
+        return [f"{l}.insert({self.r.choice(['0', 'k', '-1', f'len({l}) // 2'])}, {item})", f"if len({l}) > 3: del {l}[{self.r.choice(['0', '-1', '1', 'k % 3'])}]", f"if {l}: {l}.remove({l}[-1])",
+                f"k += {l}.count({item})", f"{l}.reverse()", f"if len({l}) < 20: {l}.sort({self.r.choice(['', 'reverse=True'])})", f"if {l}: last = sorted({l})[0]", f"if {l}: k += {l}.index({l}[0])", f"if {l}: {l}.pop(len({l}) // 2)"]
 
     def use(self, kind: str, indent: str) -> str:
         return self.r.choice(USES.get(kind, []) + (NUMBERS if kind not in ("pair", "nested", "others") else ["last = q"])).format(i=indent)
@@ -97,11 +104,14 @@ def program(r: random.Random) -> Program:
     lines = ["s, k, t, q, last, z, v, i = 0.0, 0, 0, 0, None, x * 0.5, 0.5, 0"]
     for l, kind in g.kinds.items():
         begin = "" if r.random() < 0.4 else ", ".join(r.choice(ITEMS[kind]).format(l="x") for _ in range(r.randint(1, 3)))
-        lines.append(f"{l} = deque([{begin}])" if g.deque and l == "a" else f"{l} = [{begin}]")
+        most = f", maxlen={r.randint(3, 9)}" if r.random() < 0.3 else ""
+        lines.append(f"{l} = deque([{begin}]{most})" if g.deque and l == "a" else f"{l} = [{begin}]")
     if g.heap:
         lines.append("heapq.heapify(a)")
     for _ in range(r.randint(1, 3)):
         lines += g.loop() if r.random() < 0.85 else [g.push("a")]
+    if "b" in g.kinds and not g.deque and r.random() < 0.3:
+        lines += ["t = 0", "while b and t < limit:", "    t += 1", "    new = []", "    for q in b:", "        s = s * 0.5 + 1.0", f"        if {r.choice(['t % 3 < 2', 'x[t % n] > 0.4', 's < 1.5'])}:", f"            new.append({r.choice(['q', g.item('b').replace('v', 's')])})", "    b = new"]
     if r.random() < 0.1:
         lines.append("k += bisect.bisect(sorted(x.tolist()), s)")
     names = ["s", "k", "t", "z", "len(a)", *([] if g.deque else ["a"]), *(["b"] if "b" in g.kinds else []), *(["last"] if r.random() < 0.3 else [])]
