@@ -280,6 +280,25 @@ Value* Interpreter::intBinary(int op, Value* left, Value* right) {
   return specializedBinary(op, left, right);
 }
 
+namespace {
+
+/// What the comparison of two ints answers if that is known by where they are.
+std::optional<bool> byRanges(int op, graph::SymRange a, graph::SymRange b) {
+  const bool below = a.hi<b.lo, above = a.lo> b.hi, notAbove = a.hi <= b.lo, notBelow = a.lo >= b.hi;
+  const auto either = [](bool yes, bool no) { return yes || no ? std::optional(yes) : std::nullopt; };
+  switch (op) {
+    case Py_LT: return either(below, notBelow);
+    case Py_LE: return either(notAbove, above);
+    case Py_GT: return either(above, notAbove);
+    case Py_GE: return either(notBelow, below);
+    case Py_EQ: return either(notAbove && notBelow, below || above);
+    case Py_NE: return either(below || above, notAbove && notBelow);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
 Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
   bool equality = op == Py_EQ || op == Py_NE;
   if (ComplexNumbers::is(left) || ComplexNumbers::is(right)) {
@@ -296,6 +315,7 @@ Value* Interpreter::numberCompare(int op, Value* left, Value* right) {
     DataInts ints{trace_};
     Value *a = ints.of(left), *b = ints.of(right);
     if (!a || !b) trace_.fail(BreakReason::kUnsupportedObject, "comparison with a large integer");
+    if (const auto known = byRanges(op, a->range, b->range)) return trace_.constant(*known ? Py_True : Py_False);
     return trace_.number(ValueKind::kPyBool, trace_.graph().binary(kCompareOps[op], a->node, b->node));
   }
   if (!floating) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpython/numpy_api.h"
 #include "frame_eval/branch_join.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
@@ -44,9 +45,8 @@ SymId Collections::roomOfWork() {
   for (const std::unique_ptr<Frame>& frame : in.frames_)
     for (Value*& slot : frame->slots) {
       if (slot && slot->kind == ValueKind::kUnread) in.look(slot);
-      if (!slot || slot->kind == ValueKind::kUnjoined) continue;
-      trace.open(slot);
-      if (slot->kind != ValueKind::kArray || !seen.insert(slot).second) continue;
+      if (slot && slot->kind == ValueKind::kObject && PyArray_Check(slot->object.get())) trace.open(slot);
+      if (!slot || slot->kind != ValueKind::kArray || !seen.insert(slot).second) continue;
       const SymId count = numpy::elementCount(trace, numpy::shapeOf(trace, slot->node));
       if (!trace.turns.contains(count) && !trace.decided.contains(count)) elements = syms.add(elements, count);
     }
@@ -163,7 +163,10 @@ Value* WorkList::wider(Trace& trace, Value* form, Value* item) {
 }
 
 void WorkList::widen(Value* item) const {
-  LoopDecisions::WorkedList& known = trace.loops->works.at(list->site);
+  const auto at = trace.loops->works.find(list->site);
+  if (at == trace.loops->works.end())  // a list that sorted() has made
+    trace.fail(BreakReason::kUnsupportedObject, "a list gets an item of another kind");
+  LoopDecisions::WorkedList& known = at->second;
   Value* form = wider(trace, list->base, item);
   LoopDecisions::WorkedList now = form ? describe(trace, form) : LoopDecisions::WorkedList();
   now.hasHead = known.hasHead;

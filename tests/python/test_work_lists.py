@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import sys
 from collections import deque
-from heapq import heappop, heappush
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ import pytest
 import fusewire
 from compare import assert_same_call
 
-STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from textbook.worklists import (  # noqa: E402 - what is measured is what is tested
+    astar, bisection_of_intervals, breadth_first, components, delay_line, dijkstra, events, flood, histogram_rectangle, largest, levels,
+    longest_orbit, mean_of_a_window, median_of_a_window, next_greater, primes, quicksort, relax, rows_of)
 
 
 def rng():
@@ -32,42 +36,6 @@ def graph(n, share):
     return w
 
 
-def flood(g, r, c, new):
-    h, w = g.shape
-    out = g.copy()
-    old = out[r, c]
-    if old == new:
-        return out
-    stack = [(r, c)]
-    while stack:
-        y, x = stack.pop()
-        if y < 0 or y >= h or x < 0 or x >= w:
-            continue
-        if out[y, x] != old:
-            continue
-        out[y, x] = new
-        stack.append((y + 1, x))
-        stack.append((y - 1, x))
-        stack.append((y, x + 1))
-        stack.append((y, x - 1))
-    return out
-
-
-def breadth_first(g, start):
-    h, w = g.shape
-    dist = np.full((h, w), -1)
-    dist[start] = 0
-    q = deque([start])
-    while q:
-        r, c = q.popleft()
-        for dr, dc in STEPS:
-            rr, cc = r + dr, c + dc
-            if 0 <= rr < h and 0 <= cc < w and g[rr, cc] == 0 and dist[rr, cc] < 0:
-                dist[rr, cc] = dist[r, c] + 1
-                q.append((rr, cc))
-    return dist
-
-
 def moves_in_a_list(g, start):
     h, w = g.shape
     seen = np.zeros((h, w), bool)
@@ -84,25 +52,6 @@ def moves_in_a_list(g, start):
             seen[rr, cc] = True
             q.append((rr, cc))
     return seen, longest
-
-
-def components(w):
-    n = w.shape[0]
-    label = np.zeros(n, dtype=int)
-    k = 0
-    for s in range(n):
-        if label[s]:
-            continue
-        k += 1
-        stack = [s]
-        label[s] = k
-        while stack:
-            u = stack.pop()
-            for v in range(n):
-                if w[u, v] > 0 and not label[v]:
-                    label[v] = k
-                    stack.append(v)
-    return k, label
 
 
 def order_of_a_queue(w, s):
@@ -159,99 +108,6 @@ def topological(w):
     return order
 
 
-def dijkstra(w, s):
-    n = len(w)
-    dist = np.full(n, np.inf)
-    dist[s] = 0.0
-    heap = [(0.0, s)]
-    while heap:
-        d, u = heapq.heappop(heap)
-        if d > dist[u]:
-            continue
-        for v in range(n):
-            if w[u, v] > 0:
-                nd = d + w[u, v]
-                if nd < dist[v]:
-                    dist[v] = nd
-                    heapq.heappush(heap, (nd, v))
-    return dist
-
-
-def sparse_dijkstra(w, s):
-    present = w > 0
-    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    return relax(indptr, np.nonzero(present)[1], w[present], s)
-
-
-def relax(indptr, indices, data, s):
-    n = len(indptr) - 1
-    dist = np.full(n, np.inf)
-    done = np.zeros(n, dtype=bool)
-    dist[s] = 0
-    heap = []
-    heappush(heap, (0, s))
-    while heap:
-        d, u = heappop(heap)
-        if done[u]:
-            continue
-        done[u] = True
-        for k in range(indptr[u], indptr[u + 1]):
-            v = indices[k]
-            nd = d + data[k]
-            if nd < dist[v]:
-                dist[v] = nd
-                heappush(heap, (nd, v))
-    return dist
-
-
-def astar(g, start, goal):
-    h, w = g.shape
-    cost = np.full((h, w), np.inf)
-    cost[start] = 0
-    closed = np.zeros((h, w), bool)
-    parent = -np.ones((h, w, 2), int)
-    heap = [(abs(start[0] - goal[0]) + abs(start[1] - goal[1]), start)]
-    while heap:
-        _, now = heappop(heap)
-        if now == goal:
-            break
-        if closed[now]:
-            continue
-        closed[now] = True
-        for dr, dc in [(-1, 0), (1, 0), (0, -1), (0, 1)]:
-            r, c = now[0] + dr, now[1] + dc
-            if r < 0 or r >= h or c < 0 or c >= w or g[r, c]:
-                continue
-            new = cost[now] + 1
-            if new < cost[r, c]:
-                cost[r, c] = new
-                parent[r, c, 0] = now[0]
-                parent[r, c, 1] = now[1]
-                heappush(heap, (new + abs(r - goal[0]) + abs(c - goal[1]), (r, c)))
-    if not np.isfinite(cost[goal]):
-        return None
-    path = [goal]
-    r, c = goal
-    while (r, c) != start:
-        r, c = parent[r, c]
-        path.append((int(r), int(c)))
-    return path[::-1]
-
-
-def largest(x, k):
-    heap = []
-    for v in x:
-        if len(heap) < k:
-            heapq.heappush(heap, v)
-        elif v > heap[0]:
-            heapq.heapreplace(heap, v)
-    out, i = np.zeros(len(heap)), len(heap)
-    while heap:
-        i -= 1
-        out[i] = heapq.heappop(heap)
-    return out
-
-
 def pushed_and_popped(x):
     heap = [0.25, 0.75, 0.5, 0.125]
     heapq.heapify(heap)
@@ -259,21 +115,6 @@ def pushed_and_popped(x):
     for v in x:
         total = total * 0.5 + heapq.heappushpop(heap, v)
     return total, len(heap)
-
-
-def events(rate, end, x):
-    queue = [0.1 * k for k in range(5)]
-    heapq.heapify(queue)
-    n, total = 0, 0.0
-    while queue:
-        t = heapq.heappop(queue)
-        if t > end:
-            break
-        n += 1
-        total += t
-        x = (1103515245 * x + 12345) % 2147483648
-        heapq.heappush(queue, t + rate * x / 2147483648)
-    return n, total
 
 
 def intervals(x):
@@ -284,28 +125,6 @@ def intervals(x):
         if len(heap) > 5:
             out.append(heapq.heappop(heap)[1])
     return out
-
-
-def next_greater(x):
-    out = np.full(len(x), -1)
-    stack = []
-    for i in range(len(x)):
-        while stack and x[stack[-1]] < x[i]:
-            out[stack.pop()] = i
-        stack.append(i)
-    return out
-
-
-def histogram_rectangle(x):
-    best, stack = 0.0, []
-    for i in range(len(x) + 1):
-        h = x[i] if i < len(x) else 0.0
-        while stack and x[stack[-1]] >= h:
-            top = stack.pop()
-            width = i if not stack else i - stack[-1] - 1
-            best = max(best, x[top] * width)
-        stack.append(i)
-    return best
 
 
 def window_maxima(x, k):
@@ -319,24 +138,6 @@ def window_maxima(x, k):
         if i >= k - 1:
             out.append(x[q[0]])
     return np.array(out)
-
-
-def quicksort(x):
-    a = x.copy()
-    stack = [(0, len(a) - 1)]
-    while stack:
-        lo, hi = stack.pop()
-        if lo >= hi:
-            continue
-        pivot, i = a[hi], lo
-        for j in range(lo, hi):
-            if a[j] < pivot:
-                a[i], a[j] = a[j], a[i]
-                i += 1
-        a[i], a[hi] = a[hi], a[i]
-        stack.append((lo, i - 1))
-        stack.append((i + 1, hi))
-    return a
 
 
 def hanoi(n):
@@ -353,26 +154,6 @@ def hanoi(n):
         stack.append((1, a, b, c))
         stack.append((k - 1, a, c, b))
     return moves
-
-
-def bisection_of_intervals(a, b, tol):
-    """An adaptive Simpson rule without recursion."""
-    def f(x):
-        return np.exp(-x * x) * np.cos(9 * x)
-
-    total, stack = 0.0, [(a, b)]
-    while stack:
-        lo, hi = stack.pop()
-        mid = 0.5 * (lo + hi)
-        whole = (hi - lo) / 6 * (f(lo) + 4 * f(mid) + f(hi))
-        left = (mid - lo) / 6 * (f(lo) + 4 * f(0.5 * (lo + mid)) + f(mid))
-        right = (hi - mid) / 6 * (f(mid) + 4 * f(0.5 * (mid + hi)) + f(hi))
-        if abs(left + right - whole) < tol or hi - lo < 1e-6:
-            total += left + right
-        else:
-            stack.append((lo, mid))
-            stack.append((mid, hi))
-    return total
 
 
 def two_stacks(x):
@@ -480,24 +261,6 @@ def compared(x):
     return n
 
 
-def mean_of_a_window(x, k):
-    window, out = deque(maxlen=k), np.zeros(len(x))
-    for i in range(len(x)):
-        window.append(x[i])
-        out[i] = sum(window) / len(window)
-    return out
-
-
-def median_of_a_window(x, k):
-    window, out = [], np.zeros(len(x))
-    for i in range(len(x)):
-        window.append(x[i])
-        if len(window) > k:
-            window.pop(0)
-        out[i] = sorted(window)[len(window) // 2]
-    return out
-
-
 def greatest_of_a_window(x, k):
     window, out = [], np.zeros(len(x))
     for i in range(len(x)):
@@ -506,14 +269,6 @@ def greatest_of_a_window(x, k):
             window.pop(0)
         out[i] = max(window) - min(window)
     return out
-
-
-def delay_line(x, k):
-    buffer, y = deque([0.0] * k), np.zeros(len(x))
-    for i in range(len(x)):
-        buffer.append(x[i])
-        y[i] = 0.5 * buffer.popleft() + x[i]
-    return y
 
 
 def taps(x):
@@ -548,51 +303,6 @@ def stretches(x):
     if start is not None:
         out.append((start, len(x)))
     return out
-
-
-def longest_orbit(n):
-    best, at = 0, 0
-    for s in range(1, n):
-        orbit = [s]
-        while orbit[-1] != 1:
-            v = orbit[-1]
-            orbit.append(v // 2 if v % 2 == 0 else 3 * v + 1)
-        if len(orbit) > best:
-            best, at = len(orbit), s
-    return best, at
-
-
-def primes(n):
-    found = []
-    for k in range(2, n):
-        isprime = True
-        for p in found:
-            if p * p > k:
-                break
-            if k % p == 0:
-                isprime = False
-                break
-        if isprime:
-            found.append(k)
-    return found
-
-
-def levels(g, start):
-    seen = np.zeros(g.shape, bool)
-    seen[start] = True
-    front, depth = [start], 0
-    h, w = g.shape
-    while front:
-        new = []
-        for r, c in front:
-            for dr, dc in STEPS:
-                a, b = r + dr, c + dc
-                if 0 <= a < h and 0 <= b < w and not seen[a, b] and g[a, b] == 0:
-                    seen[a, b] = True
-                    new.append((a, b))
-        front = new
-        depth += 1
-    return depth, seen
 
 
 def stack_machine(x):
@@ -666,7 +376,7 @@ X = rng().random(300)
 PROGRAMS = [
     (flood, (grid(20, 25), 0, 0, 5)), (breadth_first, (grid(21, 20), (0, 0))), (moves_in_a_list, (grid(15, 18, 0.5), (0, 0))),
     (components, (graph(40, 0.03),)), (order_of_a_queue, (W, 0)), (from_an_empty_one, (W, 2)), (topological, (W,)),
-    (dijkstra, (W, 0)), (sparse_dijkstra, (W, 1)), (astar, (grid(16, 20, 0.2), (0, 0), (15, 19))), (largest, (X, 9)),
+    (dijkstra, (W, 0)), (relax, (*rows_of(W), 1)), (astar, (grid(16, 20, 0.2), (0, 0), (15, 19))), (largest, (X, 9)),
     (pushed_and_popped, (X,)), (events, (0.5, 30.0, 7)), (intervals, (X,)), (next_greater, (X,)),
     (histogram_rectangle, (X,)), (window_maxima, (X, 7)), (quicksort, (X,)), (hanoi, (7,)),
     (bisection_of_intervals, (0.0, 2.0, 1e-7)), (two_stacks, (X,)), (changed_in_place, (X,)), (left_as_a_list, (X,)),
