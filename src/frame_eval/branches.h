@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "frame_eval/region_graph.h"
 #include "frame_eval/break_reason.h"
 #include "frame_eval/value.h"
@@ -44,6 +46,9 @@ class Branches {
   /// A tuple that stands for an item of a list: the list's own is another object.
   void holdTuple(Value* list, Value* tuple) { tuples_.push_back({list, tuple}); }
   const std::vector<std::pair<Value*, Value*>>& tuples() const { return tuples_; }
+  /// The list gets a tuple that a list has or had: it cannot leave, as one object would be several.
+  void noteDoubled(const Value* list) { doubled_.insert(keyOf(list)); }
+  bool isDoubled(const Value* list) const { return doubled_.contains(keyOf(list)); }
   /// An array that a list holds, nobody knows which.
   void noteItem(Value* array, const Value* list);
   /// What lists hold, by list and array; in the order of the holding.
@@ -64,12 +69,17 @@ class Branches {
     Value* value;
     std::vector<Value*> owners;
   };
+  /// By where it is made: turns hand it on as other Values.
+  static std::pair<const void*, size_t> keyOf(const Value* list) {
+    return list->site.first ? list->site : std::pair<const void*, size_t>(list, 0);
+  }
   void forgetAs(const Value* joined, Value* array);
   void forgetHolders(const std::vector<Value*>& written);
 
   Trace& trace_;
   std::vector<JoinedArray> joined_;
   std::vector<std::pair<Value*, Value*>> held_, tuples_;
+  absl::flat_hash_set<std::pair<const void*, size_t>> doubled_;  ///< lists, by keyOf()
 };
 
 }  // namespace fw::capture

@@ -370,6 +370,7 @@ class ExitBuilder {
 
   ExitNode longList(Value* value) {
     if (value->cls || !value->overlay.empty()) cannotLeave(value, "a queue of which array data decides how long it is");
+    if (trace_.branches.isDoubled(value)) cannotLeave(value, "a list that may have one tuple several times");
     if (LongList{trace_, value}.isCounted()) cannotLeave(value, "a list of which array data decides how long it is");
     for (const auto& [list, array] : trace_.branches.held()) {
       if (list != value) continue;

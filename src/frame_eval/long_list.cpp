@@ -141,8 +141,10 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
     const auto& held = trace.branches.tuples();
     const auto isIt = [&](const auto& h) { return h.second == item; };
     // Those of lists that are worked off are moved from list to list, and between places; the caller's is in none.
-    const bool moves = list->position == kWorked || item->source.valid();
-    if (!moves && std::any_of(held.begin(), held.end(), isIt)) refuse("a list gets a tuple that a list has already");
+    if (!item->source.valid() && std::any_of(held.begin(), held.end(), isIt)) {
+      if (list->position != kWorked) refuse("a list gets a tuple that a list has already");
+      trace.branches.noteDoubled(list);
+    }
     trace.branches.holdTuple(list, item);
     for (size_t i = 0; i < items->size(); ++i) store(form->items[i], (*items)[i], place, part);
     return;
