@@ -236,9 +236,13 @@ def _list_pop(items, at):
     return item
 
 
-def _list_index(items, item):
+def _refuse_nan(item):
     if not item == item:
-        raise ValueError("whether it is one of them, its identity says")
+        raise ValueError("of which object it is, nobody knows here")
+
+
+def _list_index(items, item):
+    _refuse_nan(item)
     for i in range(len(items)):
         if items[i] == item:
             return i
@@ -250,8 +254,7 @@ def _list_remove(items, item):
 
 
 def _list_count(items, item):
-    if not item == item:
-        raise ValueError("whether it is one of them, its identity says")
+    _refuse_nan(item)
     count = 0
     for other in items:
         if other == item:
@@ -269,8 +272,7 @@ def _sorted(items, result, reverse):
     if len(items) > 64:
         raise ValueError("too many for steps that grow with the square")
     for item in items:
-        if not item == item:
-            raise ValueError("no order")
+        _refuse_nan(item)
         at = len(result)
         result.append(item)
         while at > 0 and (result[at - 1] < item if reverse else item < result[at - 1]):

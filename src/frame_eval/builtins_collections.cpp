@@ -1,10 +1,8 @@
 // The collections module: types written in C, and the functions in C behind its Python code, which is inlined.
 #include "frame_eval/builtins.h"
 #include "frame_eval/collections.h"
-#include "frame_eval/consumed_generators.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/type_lookups.h"
-#include "frame_eval/unwind.h"
 #include "frame_eval/work_list.h"
 
 namespace fw::capture {
@@ -13,15 +11,9 @@ using cpython::checked;
 
 Value* Builtins::callDeque(const CallArgs& args) { return Collections{interpreter, trace}.makeDeque(args); }
 
-/// By the same steps in Python, but for what it raises.
 Value* Builtins::byStepsOfOurs(const CallArgs& args) {
   const std::string_view full = name;
-  const std::string own = "_" + std::string(full.substr(full.find('.') + 1));
-  try {
-    return ConsumedGenerators{interpreter, trace}.byUs(own.c_str(), args.positional);
-  } catch (const VirtualRaise&) {
-    refuse("that raises");
-  }
+  return Collections{interpreter, trace}.bySteps("_" + std::string(full.substr(full.find('.') + 1)), args.positional);
 }
 
 /// In a list that is worked off, if it may be one.

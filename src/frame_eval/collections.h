@@ -56,6 +56,8 @@ struct Collections {
   /// (work_list.h); null for others. `most`: of items, where a deque has been told.
   Value* workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls = nullptr,
                    std::optional<int64_t> most = {});
+  /// By a function of _substitutes.py that takes the same steps in Python, but for what it raises.
+  Value* bySteps(const std::string& function, std::vector<Value*> args);
   /// A method of a list that is worked off, or that can be; null for others.
   Value* workMethod(Value* list, const std::string& name, const CallArgs& args);
   /// sorted(list), or list.sort(), of such a list with not too many items; null for others.
@@ -68,7 +70,6 @@ struct Collections {
   Value* blindMethod(Value* self, const std::string& name, const CallArgs& args);
 
  private:
-  Value* bySteps(const char* function, std::vector<Value*> args);
   void push(Value* deque, Value* item, bool left);
   Value* pull(Value* deque, bool left);
   Value* rotate(Value* deque, int64_t by);

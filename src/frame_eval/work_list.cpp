@@ -418,14 +418,14 @@ Value* Collections::workMethod(Value* list, const std::string& name, const CallA
   if (!WorkList::is(list)) return nullptr;
   std::vector<Value*> given{list};
   given.insert(given.end(), args.positional.begin(), args.positional.end());
-  return bySteps(("_list_" + name).c_str(), std::move(given));
+  return bySteps("_list_" + name, std::move(given));
 }
 
-Value* Collections::bySteps(const char* function, std::vector<Value*> args) {
+Value* Collections::bySteps(const std::string& function, std::vector<Value*> args) {
   try {
-    return ConsumedGenerators{in, trace}.byUs(function, std::move(args));
+    return ConsumedGenerators{in, trace}.byUs(function.c_str(), std::move(args));
   } catch (const VirtualRaise&) {
-    trace.fail(BreakReason::kUnsupportedCall, std::string(function + 1) + " that raises");
+    trace.fail(BreakReason::kUnsupportedCall, function.substr(1) + " that raises");
   }
 }
 
