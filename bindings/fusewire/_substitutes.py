@@ -286,3 +286,33 @@ def _list_sort(items, result, reverse):
     _sorted(items, result, reverse)
     for i in range(len(items)):
         items[i] = result[i]
+
+
+# ---- dicts and sets whose keys array data decides (work_table.h)
+
+
+def _find_entry(index, places, keys, size, key, place, step, last):
+    mask = 2 * last + 1
+    entry = index[place] & last
+    while (entry < size) & (places[entry] == place) & (keys[entry] != key):
+        place = (place + step) & mask
+        entry = index[place] & last
+    return entry, place, (entry < size) & (places[entry] == place)
+
+
+def _fill_dict(container, pairs):
+    for key, item in pairs:
+        container[key] = item
+
+
+def _fill_set(container, items):
+    for item in items:
+        container.add(item)
+
+
+def _or_made(condition, value, factory):
+    return value if condition else factory()
+
+
+def _either(condition, first, second):
+    return first if condition else second

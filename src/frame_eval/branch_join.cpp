@@ -18,6 +18,7 @@
 #include "frame_eval/numpy/support.h"
 #include "graph/bound_sizes.h"
 #include "frame_eval/work_list.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -279,7 +280,10 @@ bool Join::mergeFilled(Value* list, const Contents& first, const Contents& secon
   for (int arm : {0, 1}) {
     const Contents& own = arm == 0 ? first : second;
     if (own.kind == ValueKind::kList) {
+      const std::vector<Branches::HeldTuple> held = trace_.branches.tuples();
+      trace_.branches.releaseAllOf(list);  // what is made now is the list
       Value* made = LongList::make(trace_, filled.base, room, own.items);
+      trace_.branches.setTuples(held);
       if (!made) return false;
       for (size_t i = 2; i < made->items.size(); ++i) arrays[arm].push_back(made->items[i]->node);
     } else {
@@ -323,6 +327,8 @@ bool Join::mergeContainer(Value* value, const Contents& first, const Contents& s
                     first.position == second.position && first.frozen == second.frozen;
   const bool isList = value->kind == ValueKind::kList || value->kind == ValueKind::kDeque;
   if (resizes && isList && first.kind == second.kind) WorkList::require(trace_, value);
+  if (resizes)
+    for (const Contents* arm : {&first, &second}) WorkTable::requireIfResized(trace_, value, was, *arm);
   if (!same || (isLongList(value) && !LongList::shareParts(first, second))) return false;
   for (size_t i = 0; i < first.overlay.size(); ++i)
     if (first.overlay[i].first != second.overlay[i].first) return false;

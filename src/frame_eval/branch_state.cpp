@@ -7,6 +7,7 @@
 
 #include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -15,10 +16,11 @@ namespace {
 
 bool mayChange(const Trace& trace, const Value& v) {
   switch (v.kind) {
+    case ValueKind::kTuple: return v.cls || !v.overlay.empty();
     case ValueKind::kArray:
-    case ValueKind::kTuple:
     case ValueKind::kList:
     case ValueKind::kLongList:
+    case ValueKind::kWorkTable:
     case ValueKind::kDict:
     case ValueKind::kDeque:
     case ValueKind::kSet:
@@ -72,6 +74,7 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       stack_(frame.stack),
       goesOn_(frame.goesOn),
       way_(frame.way),
+      made_(state.trace_.values().size()),
       effects_(state.trace_.effects().size()),
       undone_(state.trace_.changes.size()),
       writes_(state.trace_.arrayWrites.size()),
@@ -81,7 +84,8 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       advanced_(effects_ ? state.trace_.effects().back().lo : 0) {
   ++state.trace_.watchers;
   state.trace_.openSharedArrays();
-  for (Value& v : state.trace_.values()) {
+  for (Value* value : state.trace_.notNumbers()) {
+    Value& v = *value;
     if ((v.source.valid() && v.kind != ValueKind::kArray) || !mayChange(state.trace_, v)) continue;
     const bool moves = v.lazy && !v.lazy->isAsked;
     saved_.push_back({&v, moves ? v.lazy->copy() : nullptr, v.items.size(), v.overlay, v.name, v.madeAt});
@@ -126,8 +130,9 @@ std::optional<std::string> BranchState::irreversible() const {
   for (const Saved& saved : saved_) {
     const Value& v = *saved.value;
     const bool fixed = v.kind == ValueKind::kSet || (v.lazy && !saved.lazy);
-    if (fixed && Contents(v) != before_.at(&v))
-      return v.kind == ValueKind::kSet ? "changes a set" : "takes items of an iterator";
+    const bool changed = fixed && Contents(v) != before_.at(&v);
+    if (changed) WorkTable::requireIfResized(state_.trace_, &v, before_.at(&v), Contents(v));
+    if (changed) return v.kind == ValueKind::kSet ? "changes a set" : "takes items of an iterator";
   }
   return std::nullopt;
 }
@@ -167,7 +172,9 @@ void BranchState::restore() {
     owner->items.clear();
     owner->node = input;
   }
-  for (Value& v : state_.trace_.values()) {  // a view of a content that is gone: looked at anew when it is needed
+  for (Value* value :
+       state_.trace_.notNumbers()) {  // a view of a content that is gone: looked at anew when it is needed
+    Value& v = *value;
     if (v.kind != ValueKind::kArray || !v.source.valid() || !v.base || knows(&v)) continue;
     v.kind = ValueKind::kObject;
     v.opened = false;

@@ -35,7 +35,10 @@ class BranchState {
   void dropWrites();
 
   /// Whether the Value was there.
-  bool knows(const Value* value) const { return before_.contains(value); }
+  bool knows(const Value* value) const {
+    const bool isPlain = value->kind == ValueKind::kTuple && !value->source.valid() && value->number <= made_;
+    return isPlain || before_.contains(value);
+  }
   const Contents& of(const Value* value) const {
     const auto known = before_.find(value);
     return known != before_.end() ? known->second : outside_.at(value);
@@ -57,6 +60,7 @@ class BranchState {
   std::vector<Saved> saved_;
   absl::flat_hash_map<const Value*, Contents> before_;
   absl::flat_hash_map<const Value*, Contents> outside_;  ///< what objects held that have been found changed since
+  size_t made_;                                          ///< Values that there were
   size_t effects_, undone_, writes_, locks_, handled_;
   graph::ErrorRules errors_;
   int64_t advanced_;  ///< of the last effect, which grows where it is another step of an iterator

@@ -29,6 +29,7 @@ void Branches::noteNumber(Value* value, const std::string& why) { note(trace_, v
 void Branches::drop(size_t begin, unsigned branches) {
   begun = branches;
   graph.drop(begin);
+  std::erase_if(tuples_, [&](const HeldTuple& held) { return held.at >= begin; });
   trace_.decided.forget(begin);
 }
 
@@ -49,6 +50,13 @@ void Branches::noteJoined(Value* value, Value* first, Value* second) {
         joined.owners.push_back(owner);
   }
   joined_.push_back(std::move(joined));
+}
+
+void Branches::holdTuple(Value* list, Value* tuple) { tuples_.push_back({list, tuple, trace_.graph().size()}); }
+
+void Branches::release(const Value* tuple) {
+  std::erase_if(tuples_, [&](const auto& held) { return held.tuple == tuple; });
+  for (const Value* item : tuple->items) release(item);
 }
 
 void Branches::noteItem(Value* array, const Value* list) {

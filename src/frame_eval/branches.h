@@ -28,8 +28,18 @@ class Branches {
   RegionGraph graph;
   unsigned ended = 0;             ///< joined so far
   unsigned begun = 0, depth = 0;  ///< nesting of those being traced
-  bool mayReturnTwice = false;    ///< what comes behind a branch may be traced on both sides
-  unsigned returning = 0;         ///< branches of which it was
+  /// What has been found out about a key of a dict or set (work_table.h), by what it depends on.
+  struct FoundKey {
+    graph::ValueId index, length;
+    std::vector<graph::ValueId> leaves;
+    Value *entry = nullptr, *place = nullptr;  ///< the entry, or any number below the room; its place in the index, or
+                                               ///< one that is free
+    graph::ValueId isThere = {};               ///< bool
+    bool isEmpty = false;                      ///< nothing is there, for certain
+  };
+  std::vector<FoundKey> foundKeys;
+  bool mayReturnTwice = false;  ///< what comes behind a branch may be traced on both sides
+  unsigned returning = 0;       ///< branches of which it was
 
   /// What was traced from node `begin` on, in front of which that many branches had begun, is not wanted.
   void drop(size_t begin, unsigned branches);
@@ -44,8 +54,19 @@ class Branches {
   /// A list holds the array from now on, as it is now: who writes it has the list forgotten.
   void hold(Value* list, Value* array) { held_.push_back({list, array}); }
   /// A tuple that stands for an item of a list: the list's own is another object.
-  void holdTuple(Value* list, Value* tuple) { tuples_.push_back({list, tuple}); }
-  const std::vector<std::pair<Value*, Value*>>& tuples() const { return tuples_; }
+  struct HeldTuple {
+    Value *list, *tuple;
+    size_t at;  ///< nodes that there were
+  };
+  void holdTuple(Value* list, Value* tuple);
+  /// The list is filled anew.
+  void releaseAllOf(const Value* list) {
+    std::erase_if(tuples_, [&](const auto& held) { return held.list == list; });
+  }
+  /// It has been taken out of the list that held it.
+  void release(const Value* tuple);
+  const std::vector<HeldTuple>& tuples() const { return tuples_; }
+  void setTuples(std::vector<HeldTuple> tuples) { tuples_ = std::move(tuples); }
   /// The list gets a tuple that a list has or had: it cannot leave, as one object would be several.
   void noteDoubled(const Value* list) { doubled_.insert(keyOf(list)); }
   bool isDoubled(const Value* list) const { return doubled_.contains(keyOf(list)); }
@@ -78,7 +99,8 @@ class Branches {
 
   Trace& trace_;
   std::vector<JoinedArray> joined_;
-  std::vector<std::pair<Value*, Value*>> held_, tuples_;
+  std::vector<std::pair<Value*, Value*>> held_;
+  std::vector<HeldTuple> tuples_;
   absl::flat_hash_set<std::pair<const void*, size_t>> doubled_;  ///< lists, by keyOf()
 };
 

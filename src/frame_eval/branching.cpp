@@ -12,6 +12,7 @@
 #include <array>
 
 #include "absl/cleanup/cleanup.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
@@ -27,7 +28,7 @@ using graph::ValueId;
 namespace {
 
 /// Branches inside of arms of branches; compiled code nests as deep.
-constexpr unsigned kMaxDepth = 12;
+constexpr unsigned kMaxDepth = 16;
 /// Of one trace: what follows a branch that may return is traced twice. From the first number on, a loop that is
 /// unrolled around the next one is to become one of the graph.
 constexpr unsigned kManyBranches = 48;
@@ -211,6 +212,7 @@ std::optional<ValueId> Branching::condition(Value* value) {
       if (list.knownEmpty()) return std::nullopt;
       return g.cast(list.length()->node, graph::DType::kBool);
     }
+    case ValueKind::kWorkTable: return g.cast(value->items[0]->node, graph::DType::kBool);
     default: return std::nullopt;
   }
 }
@@ -273,9 +275,13 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
   if (auto why = before.irreversible()) refuse(place, "what depends on it " + *why);
   if (before.writesNewArrays()) throw WritesNewArrays{};
   if (!place.edges && place.returns() != (frame.result != nullptr)) refuse(place, "only one side returns");
-  if (place.leaves && frame.pc != place.leaves->header) leaveLoop(place);
+  int leftTo = -1;
+  if (place.leaves && frame.pc != place.leaves->header) {
+    leftTo = static_cast<int>(frame.pc);
+    leaveLoop(place);
+  }
   trace.branches.graph.endArm(begin);
-  ArmEnd end{frame.slots, frame.stack, frame.result, frame.goesOn, frame.way, before.changed()};
+  ArmEnd end{frame.slots, frame.stack, frame.result, frame.goesOn, frame.way, before.changed(), leftTo};
   before.restore();
   return end;
 }
@@ -461,12 +467,45 @@ void Branching::backTo(const Place& place) {
   trace.graph().setLine(static_cast<uint32_t>(place.line));
 }
 
+namespace {
+
+/// Some number, or tuple of numbers, of the same kind; null for other things.
+Value* anyLike(Trace& trace, Value* value) {
+  graph::Graph& g = trace.graph();
+  if (value->kind == ValueKind::kTuple && !value->cls) {
+    std::vector<Value*> items;
+    for (Value* item : value->items) {
+      items.push_back(anyLike(trace, item));
+      if (!items.back()) return nullptr;
+    }
+    return trace.tuple(std::move(items));
+  }
+  if (MixedNumbers::is(value) || DataInts::isWhole(value)) return trace.constant(cpython::checked(PyLong_FromLong(0)));
+  const ValueKind kind = numberKind(value);
+  if (kind == ValueKind::kNull || value->joined) return nullptr;
+  return trace.number(kind, g.constant(graph::Scalar::zero(g.type(trace.operand(value).value).dtype)));
+}
+
+}  // namespace
+
+/// A variable without a value where an arm has left the loop in a way on which nobody reads it may have any there:
+/// `v = stack.pop()` of a turn that has ended in `return v`, and in front of it the test of the loop.
+void Branching::bindUnread(const Place& place, ArmEnd& arm, const ArmEnd& other) {
+  const Bytecode& code = *place.frame.code;
+  if (arm.leftTo < 0 || !code.handlers.empty()) return;
+  const std::vector<bool>& live = interpreter.flowIn(code).live.before(arm.leftTo);
+  for (size_t i = 0; i < arm.slots.size(); ++i)
+    if (!arm.slots[i] && other.slots[i] && !live[i]) arm.slots[i] = anyLike(trace, other.slots[i]);
+}
+
 void Branching::join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, ValueId predicate,
                      ArmNodes arms) {
   Frame& frame = place.frame;
   backTo(place);
   const bool returns = place.returns() && !place.edges;
   if (!returns && first.stack.size() != second.stack.size()) refuse(place, "the stacks differ");
+  bindUnread(place, first, second);
+  bindUnread(place, second, first);
   Join join(trace, before, first, second);
   auto merge = [&](Value*& a, Value*& b, const std::string& what) {
     for (Value** v : {&a, &b})

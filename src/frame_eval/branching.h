@@ -40,6 +40,7 @@ struct Branching {
   void enter(const Place& place), rollAround();
   std::optional<ArmEnd> run(const Place& place, BranchState& before, const std::function<void()>& begin);
   void leaveLoop(const Place& place);
+  void bindUnread(const Place& place, ArmEnd& arm, const ArmEnd& other);
   void join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, graph::ValueId predicate,
             ArmNodes arms);
   void backTo(const Place& place);

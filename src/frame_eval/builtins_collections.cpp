@@ -22,7 +22,9 @@ Value* Builtins::callHeap(const CallArgs& args) {
   Value* heap = args.positional[0];
   if (heap->kind != ValueKind::kList && !WorkList::is(heap)) refuse("of this list");
   WorkList::require(trace, heap);
-  return byStepsOfOurs(args);
+  Value* result = byStepsOfOurs(args);
+  if (std::string_view(name) == "_heapq.heappop" && result->kind == ValueKind::kTuple) trace.branches.release(result);
+  return result;
 }
 
 Value* Builtins::callBisect(const CallArgs& args) {

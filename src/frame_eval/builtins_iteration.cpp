@@ -453,7 +453,16 @@ Value* Builtins::callList(const CallArgs& args) {
 
 Value* Builtins::callSet(const CallArgs& args) {
   expect(args, 0, 1);
-  return Sets{interpreter, trace}.make(&PySet_Type, args.positional.empty() ? nullptr : args.positional[0]);
+  Collections collections{interpreter, trace};
+  const bool isLong = !args.positional.empty() && collections.isLong(args.positional[0]);
+  Value* given = args.positional.empty() || isLong ? nullptr : args.positional[0];
+  Value* set = Sets{interpreter, trace}.make(&PySet_Type, given);
+  collections.workTable(set);
+  const bool isFromTable = given && (given->kind == ValueKind::kSet || given->kind == ValueKind::kDict ||
+                                     isConstantOf(given, &PyFrozenSet_Type));
+  if (set->kind == ValueKind::kWorkTable) set->opened = isFromTable;
+  if (isLong) (void)collections.bySteps("_fill_set", {set, args.positional[0]});
+  return set;
 }
 
 Value* Builtins::callFrozenset(const CallArgs& args) {
@@ -464,7 +473,11 @@ Value* Builtins::callFrozenset(const CallArgs& args) {
 Value* Builtins::callDict(const CallArgs& args) {
   if (args.positional.size() > 1) refuse("with these arguments");
   Value* dict = trace.make(ValueKind::kDict);
-  interpreter.updateDict(dict, args);
+  Collections collections{interpreter, trace};
+  const bool isLong = args.positional.size() == 1 && args.keywords.empty() && collections.isLong(args.positional[0]);
+  if (!isLong) interpreter.updateDict(dict, args);
+  collections.workTable(dict);
+  if (isLong) (void)collections.bySteps("_fill_dict", {dict, args.positional[0]});
   return dict;
 }
 

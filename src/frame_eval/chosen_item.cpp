@@ -94,18 +94,16 @@ bool isLateIndex(Trace& trace, const Value* index) {
   return index->kind == ValueKind::kPyInt && (trace.turns.contains(index->sym) || trace.decided.contains(index->sym));
 }
 
-bool mayBeChosen(const std::vector<Value*>& items) {
-  const auto isKnown = [](const auto& self, PyObject* o) -> bool {
-    if (PyLong_CheckExact(o) || PyFloat_CheckExact(o)) return true;
-    if (!PyTuple_CheckExact(o)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
-      if (!self(self, PyTuple_GET_ITEM(o, i))) return false;
-    return true;
+bool mayBeChosen(Trace& trace, const std::vector<Value*>& items) {
+  const auto isKnown = [&](const auto& self, Value* item) -> bool {
+    trace.open(item);
+    if (const auto parts = tupleItems(trace, item))
+      return std::all_of(parts->begin(), parts->end(), [&](Value* part) { return self(self, part); });
+    if (item->isConstant()) return PyLong_CheckExact(item->object.get()) || PyFloat_CheckExact(item->object.get());
+    return item->source.valid() && (item->kind == ValueKind::kPyInt || item->kind == ValueKind::kPyFloat);
   };
-  const auto isNumber = [&](const Value* item) {
-    return item->isConstant() && !item->source.valid() && isKnown(isKnown, item->object.get());
-  };
-  return items.size() > 1 && items.size() <= kMostItems && std::all_of(items.begin(), items.end(), isNumber);
+  return items.size() > 1 && items.size() <= kMostItems &&
+         std::all_of(items.begin(), items.end(), [&](Value* item) { return isKnown(isKnown, item); });
 }
 
 Value* chosenItem(Trace& trace, const std::vector<Value*>& items, Value* index) {

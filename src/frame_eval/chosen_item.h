@@ -14,7 +14,7 @@ std::optional<std::vector<Value*>> tupleItems(Trace& trace, Value* value);
 bool isLateIndex(Trace& trace, const Value* index);
 /// Whether chosenItem() can choose one of them: there are a few, all of them numbers that are known, or tuples of
 /// those.
-bool mayBeChosen(const std::vector<Value*>& items);
+bool mayBeChosen(Trace& trace, const std::vector<Value*>& items);
 /// The item, as one value that stands for any of them; an index that is none of theirs fails the call. Null if there
 /// are too many for this, or things that cannot be one value.
 Value* chosenItem(Trace& trace, const std::vector<Value*>& items, Value* index);

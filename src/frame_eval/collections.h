@@ -13,6 +13,7 @@ namespace fw::capture {
 /// tuple and dict are no subclasses.
 PyTypeObject* containerBase(PyTypeObject* type);
 bool isDefaultdict(PyTypeObject* type);
+bool isCounter(const PyTypeObject* type);  ///< collections.Counter, but for what is derived from it
 inline bool isOrdered(const Value* dict) {
   return dict->cls && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(dict->cls.get()), &PyODict_Type);
 }
@@ -56,6 +57,20 @@ struct Collections {
   /// (work_list.h); null for others. `most`: of items, where a deque has been told.
   Value* workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls = nullptr,
                    std::optional<int64_t> most = {});
+  /// What has just been made, a dict or set, becomes one with keys that array data decides if that has been found to be
+  /// of use (work_table.h).
+  void workTable(Value* container);
+  /// Whether what dict() or set() is made of is too long to be looked at item by item, so that a loop does it.
+  bool isLong(Value* iterable);
+  /// dict[key] = item.
+  void storeKey(Value* dict, Value* key, Value* item);
+  /// What stands for a key that is not there: 0 of a Counter, and what int or float makes for a defaultdict; null of
+  /// others.
+  Value* missingItem(Value* dict);
+  /// WorkTable::require() for a dict that is asked for the key.
+  void requireTable(Value* dict, Value* key);
+  /// Whether a dict or set holds a key of which array data decides; null for others.
+  Value* holdsLate(Value* container, Value* key);
   /// By a function of _substitutes.py that takes the same steps in Python, but for what it raises.
   Value* bySteps(const std::string& function, std::vector<Value*> args);
   /// A method of a list that is worked off, or that can be; null for others.
@@ -70,6 +85,8 @@ struct Collections {
   Value* blindMethod(Value* self, const std::string& name, const CallArgs& args);
 
  private:
+  friend struct WorkTable;
+  bool isHeld(const Value* value) const { return in.isHeld(value); }
   void push(Value* deque, Value* item, bool left);
   Value* pull(Value* deque, bool left);
   Value* rotate(Value* deque, int64_t by);

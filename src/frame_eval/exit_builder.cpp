@@ -14,6 +14,7 @@
 #include "frame_eval/long_list.h"
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/numpy_ops.h"
+#include "frame_eval/work_table.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
 #include "graph/views.h"
@@ -120,6 +121,7 @@ class ExitBuilder {
         return value->cls ? subclass(Kind::kTuple, value) : container(Kind::kTuple, value);
       case ValueKind::kList: return container(Kind::kList, value);
       case ValueKind::kLongList: return longList(value);
+      case ValueKind::kWorkTable: return workTable(value);
       case ValueKind::kDict: return value->cls ? subclass(Kind::kDict, value) : container(Kind::kDict, value);
       case ValueKind::kDeque: return deque(value);
       case ValueKind::kSlice: return container(Kind::kSlice, value);
@@ -377,8 +379,9 @@ class ExitBuilder {
       Value* as = leaving_.try_emplace(array, value).first->second;
       if (as != value) trace_.branches.refuse(value);
     }
-    for (const auto& [list, tuple] : trace_.branches.tuples())
-      if (list == value && leaving_.try_emplace(tuple, value).first->second != value) trace_.branches.refuse(value);
+    for (const Branches::HeldTuple& held : trace_.branches.tuples())
+      if (held.list == value && leaving_.try_emplace(held.tuple, value).first->second != value)
+        trace_.branches.refuse(value);
     ExitNode node{.kind = ExitNode::Kind::kItems};
     node.children.push_back(addNode(describe(LongList{trace_, value}.length())));
     const absl::Span<Value* const> arrays = LongList{trace_, value}.arrays();
@@ -390,6 +393,38 @@ class ExitBuilder {
       cannotLeave(value, "a list of lists and one of those");
     size_t part = 0;
     node.children.push_back(itemOf(value->base, arrays, part));
+    return node;
+  }
+
+  /// What it holds is put into a new one, in the same order, which is that of a dict, and makes that of a set.
+  ExitNode workTable(Value* value) {
+    const auto call = [&](PyTypeObject* type, std::vector<int> args) {
+      ExitNode node{.kind = ExitNode::Kind::kCall};
+      node.children.push_back(addNode(
+          {.kind = ExitNode::Kind::kConstant, .object = cpython::Ref::create(reinterpret_cast<PyObject*>(type))}));
+      node.children.insert(node.children.end(), args.begin(), args.end());
+      return node;
+    };
+    const int length = addNode(describe(trace_.open(value->items[0])));
+    const auto items = [&](size_t part) {
+      const Value* list = value->items[part];
+      size_t array = 0;
+      const absl::Span<Value* const> arrays(list->items.data() + LongList::kFirstPart,
+                                            list->items.size() - LongList::kFirstPart);
+      const int item = itemOf(list->base, arrays, array);
+      return addNode({.kind = ExitNode::Kind::kItems, .children = {length, item}});
+    };
+    if (value->opened) cannotLeave(value, "a set of this order");
+    const int keys = items(WorkTable::kKeys);
+    if (value->cls.get() == reinterpret_cast<PyObject*>(&PySet_Type)) return call(&PySet_Type, {keys});
+    const int pairs = addNode(call(&PyZip_Type, {keys, items(WorkTable::kItems)}));
+    ExitNode dict = call(&PyDict_Type, {pairs});
+    if (trace_.typeOf(value) == &PyDict_Type) return dict;
+    ExitNode node{.kind = ExitNode::Kind::kSubclass, .object = value->cls, .children = {addNode(std::move(dict))}};
+    if (!value->base) return node;
+    cpython::Ref name = cpython::checked(PyUnicode_InternFromString("default_factory"));
+    node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(name)}));
+    node.children.push_back(add(value->base));
     return node;
   }
 

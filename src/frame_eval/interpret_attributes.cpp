@@ -151,8 +151,8 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
   PyObject* found = lookUp(type, name);
   container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kDeque || self->kind == ValueKind::kIterator ||
                self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict ||
-               isLongList(self) || self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt ||
-               self->kind == ValueKind::kPyBool;
+               isLongList(self) || self->kind == ValueKind::kWorkTable || self->kind == ValueKind::kPyFloat ||
+               self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
   if (!container || !found || !PyObject_TypeCheck(found, &PyMethodDescr_Type)) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }

@@ -13,6 +13,7 @@
 #include "frame_eval/loops.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/work_list.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -93,6 +94,7 @@ void Interpreter::onBuildMap(const Instr& instr) {
   std::vector<Value*> flat = popMany(static_cast<size_t>(instr.arg) * 2);
   Value* dict = trace_.make(ValueKind::kDict);
   for (size_t i = 0; i < flat.size(); i += 2) setKey(dict, key(flat[i]), flat[i + 1]);
+  Collections{*this, trace_}.workTable(dict);
   push(dict);
 }
 
@@ -101,6 +103,7 @@ void Interpreter::onBuildConstKeyMap(const Instr& instr) {
   std::vector<Value*> items = popMany(static_cast<size_t>(instr.arg));
   Value* dict = trace_.make(ValueKind::kDict);
   for (size_t i = 0; i < items.size(); ++i) setKey(dict, key(keys[i]), items[i]);
+  Collections{*this, trace_}.workTable(dict);
   push(dict);
 }
 
@@ -131,7 +134,9 @@ void Interpreter::onListToTuple(const Instr& instr) {
 void Interpreter::onMapAdd(const Instr& instr) {
   Value* item = pop();
   Value* k = pop();
-  setKey(trace_.open(top(instr.arg)), key(k), item);
+  Value* dict = trace_.open(top(instr.arg));
+  if (WorkTable::is(dict)) Rolling::require(*this, *frame_);
+  Collections{*this, trace_}.storeKey(dict, k, item);
 }
 
 void Interpreter::onDictUpdate(const Instr& instr) {
@@ -197,6 +202,7 @@ Value* Interpreter::length(Value* container) {
   if (isNumpy(container)) return numpy::length(trace_, container);
   switch (container->kind) {
     case ValueKind::kLongList: return LongList{trace_, container}.length();
+    case ValueKind::kWorkTable: return WorkTable{*this, trace_, container}.length();
     case ValueKind::kTuple:
     case ValueKind::kList:
     case ValueKind::kDict:
@@ -304,7 +310,9 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
     const char* outside = isTuple(container) ? "tuple index out of range" : "list index out of range";
     return container->items[itemIndex(container, index, outside)];
   }
+  if (WorkTable::is(container)) return WorkTable{*this, trace_, container}.item(index);
   if (container->kind == ValueKind::kDict) {
+    if (WorkTable::isLate(trace_, index)) Collections{*this, trace_}.requireTable(container, index);
     int at = findKey(container, key(index));
     if (at < 0) return missingKey(container, index);
     return container->items[at];
@@ -354,7 +362,8 @@ void Interpreter::onStoreSubscr(const Instr&) {
     return spliceList(container, at, at + 1, {value});
   }
   if (isSubclassValue(container) && callSpecial(container, "__setitem__", {index, value})) return;
-  if (container->kind == ValueKind::kDict) return setKey(container, key(index), value);
+  if (container->kind == ValueKind::kDict || WorkTable::is(container))
+    return Collections{*this, trace_}.storeKey(container, index, value);
   if (container->kind == ValueKind::kDeque) return Collections{*this, trace_}.storeDequeItem(container, index, value);
   trace_.refuseOpaque(container);
   if (callSpecial(container, "__setitem__", {index, value})) return;

@@ -16,6 +16,7 @@
 #include "frame_eval/type_lookups.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/work_list.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -45,6 +46,10 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     case ValueKind::kList: (void)Collections{*this, trace_}.workMethod(self, name, args); [[fallthrough]];
     case ValueKind::kTuple: return listMethod(self, name, args);
     case ValueKind::kDict: return dictMethod(self, name, args);
+    case ValueKind::kWorkTable:
+      if (args.positional.empty() && args.keywords.empty() && (name == "keys" || name == "values" || name == "items"))
+        return viewOf(self, name);
+      return WorkTable{*this, trace_, self}.method(name, args);
     case ValueKind::kDeque: return Collections{*this, trace_}.dequeMethod(self, name, args);
     case ValueKind::kSet: return Sets{*this, trace_}.method(self, name, args);
     case ValueKind::kException: return exceptionMethod(self, name, args);
@@ -231,9 +236,13 @@ Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallA
   }
   bool get = name == "get", set = name == "setdefault", remove = name == "pop";
   if (args.keywords.empty() && (get || set || remove) && (count == 1 || count == 2)) {
+    Value* fallback = count == 2 ? args.positional[1] : trace_.constant(Py_None);
+    if (!remove && WorkTable::isLate(trace_, args.positional[0])) {
+      WorkTable::require(trace_, self, args.positional[0], set ? fallback : nullptr);
+      if (get && self->items.empty() && !self->source.valid()) return fallback;
+    }
     Value* k = key(args.positional[0]);
     int at = findKey(self, k);
-    Value* fallback = count == 2 ? args.positional[1] : trace_.constant(Py_None);
     if (at < 0) {
       if (remove && count == 1) raiseError(PyExc_KeyError, {k});
       if (set) setKey(self, k, fallback);

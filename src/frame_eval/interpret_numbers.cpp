@@ -55,6 +55,23 @@ bool isWide(Trace& trace, graph::SymId sym) {
 /// By Py_LT .. Py_GE.
 constexpr Op kCompareOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual, Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
 
+/// Not one that is known before the compiled code runs.
+bool isDataBool(Trace& trace, Value* v) {
+  return v->kind == ValueKind::kPyBool && !v->joined && !trace.numbers().of(v);
+}
+
+/// &, | and ^ of two bools, of which array data decides one at least; null for others.
+Value* boolBinary(Trace& trace, int op, Value* left, Value* right) {
+  const auto isBool = [](const Value* v) {
+    return (v->kind == ValueKind::kPyBool && !v->joined) || (v->isConstant() && PyBool_Check(v->object.get()));
+  };
+  if (!isBool(left) || !isBool(right) || (!isDataBool(trace, left) && !isDataBool(trace, right))) return nullptr;
+  if (op != cpython::kNbAnd && op != cpython::kNbOr && op != cpython::kNbXor) return nullptr;
+  const Op with = op == cpython::kNbAnd ? Op::kBitwiseAnd : op == cpython::kNbOr ? Op::kBitwiseOr : Op::kBitwiseXor;
+  return trace.number(ValueKind::kPyBool,
+                      trace.graph().binary(with, trace.operand(left).value, trace.operand(right).value));
+}
+
 /// Of ints that the graph binds on the way: as a bool of the graph if it is not known.
 Value* outcome(Trace& trace, int op, graph::SymId left, graph::SymId right, std::optional<bool> known) {
   if (known) return trace.constant(*known ? Py_True : Py_False);
@@ -201,8 +218,10 @@ Value* Interpreter::floatBinary(int op, Value* left, Value* right) {
 }
 
 Value* Interpreter::intBinary(int op, Value* left, Value* right) {
+  if (Value* result = boolBinary(trace_, op, left, right)) return result;
   const bool turns = variesByTurn(trace_, left) || variesByTurn(trace_, right);
-  const bool data = DataInts::any(left, right) || (turns && !isLinear(trace_, op, left, right));
+  const bool data = DataInts::any(left, right) || isDataBool(trace_, left) || isDataBool(trace_, right) ||
+                    (turns && !isLinear(trace_, op, left, right));
   if (data && DataInts::isInt(left) && DataInts::isInt(right)) {
     if (Value* result = DataInts{trace_}.binary(op, left, right)) return result;
     trace_.fail(BreakReason::kUnsupportedInstruction, "this operator on Python ints computed from array data");

@@ -16,6 +16,7 @@
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/sets.h"
 #include "frame_eval/watched_items.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -514,6 +515,14 @@ bool Interpreter::contains(Value* container, Value* item) {
 
 void Interpreter::onContainsOp(const Instr& instr) {
   auto [item, container] = popPair();
+  if (Value* holds = Collections{*this, trace_}.holdsLate(container, item)) {
+    const bool isKnown = holds->isConstant();
+    if (isKnown)
+      return push(trace_.constant((holds->object.get() == Py_True) != (instr.arg == 1) ? Py_True : Py_False));
+    const graph::ValueId node =
+        instr.arg == 1 ? trace_.graph().unary(graph::Op::kLogicalNot, holds->node) : holds->node;
+    return push(trace_.number(ValueKind::kPyBool, node));
+  }
   push(trace_.constant(contains(container, item) != (instr.arg == 1) ? Py_True : Py_False));
 }
 

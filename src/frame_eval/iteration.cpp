@@ -15,6 +15,7 @@
 #include "frame_eval/loops.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/work_table.h"
 #include "frame_eval/sets.h"
 #include "graph/support/check.h"
 
@@ -53,6 +54,8 @@ Value* Interpreter::viewItem(Value* view, size_t index) {
 }
 
 std::vector<Value*> Interpreter::viewItems(Value* view) {
+  if (WorkTable::is(view->base))
+    trace_.fail(BreakReason::kUnsupportedObject, "all of a dict with keys that array data decides");
   std::vector<Value*> items;
   for (size_t i = 0; i < view->base->keys.size(); ++i) items.push_back(viewItem(view, i));
   return items;
@@ -92,7 +95,7 @@ struct DictStep {
 
 /// Those that are left of a few that may be chosen from; none: they may not.
 std::optional<VirtualIterator::Items> chosenItems(Trace& trace, const std::vector<Value*>& items, size_t taken) {
-  if (!mayBeChosen(items)) return std::nullopt;
+  if (!mayBeChosen(trace, items)) return std::nullopt;
   graph::SymContext& syms = trace.syms();
   return VirtualIterator::Items{
       syms.constant(static_cast<int64_t>(items.size() - taken)), [&trace, items, taken](graph::SymId number) {
@@ -179,6 +182,10 @@ PyObject* iterFunction(Trace&) {
 }
 
 Value* Interpreter::dictIterator(Value* view, bool reversed) {
+  if (WorkTable::is(view->base)) {
+    if (reversed) trace_.fail(BreakReason::kUnsupportedCall, "reversed() of a dict with keys that array data decides");
+    return WorkTable{*this, trace_, view->base}.iterator(view->name);
+  }
   return makeIterator(trace_, nullptr, DictStep{trace_, view, reversed, view->base->keys});
 }
 
@@ -201,7 +208,8 @@ Value* Interpreter::iteratorOf(Value* iterable) {
   if (isView(iterable)) return dictIterator(iterable, false);
   switch (iterable->kind) {
     case ValueKind::kIterator: return iterable;
-    case ValueKind::kDict: return dictIterator(viewOf(iterable, "keys"), false);
+    case ValueKind::kDict:
+    case ValueKind::kWorkTable: return dictIterator(viewOf(iterable, "keys"), false);
     case ValueKind::kSet: return setIterator(iterable);
     case ValueKind::kInstance:
     case ValueKind::kObject:
@@ -231,7 +239,8 @@ Value* Interpreter::iteratorOf(Value* iterable) {
       LongList::standOutside(trace_, iterable);
     iterator->base = iterable;
     PyTypeObject* type = iterable->kind == ValueKind::kList ? &PyListIter_Type : &PyTupleIter_Type;
-    if (mayRoll() && !iterable->source.valid() && !iterable->cls && mayBeChosen(iterable->items))
+    const bool stays = iterable->kind == ValueKind::kTuple || !iterable->source.valid();
+    if (mayRoll() && stays && !iterable->cls && mayBeChosen(trace_, iterable->items))
       return makeIterator(trace_, type, KnownNumbersStep{trace_, iterable, iterable->items});
     iterator->cls = Ref::create(reinterpret_cast<PyObject*>(type));
   } else {

@@ -69,7 +69,7 @@ Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
 Value* LongList::formOf(Trace& trace, Value* item) {
   const Nesting nesting(trace);
   trace.open(item);
-  if (item->source.valid() && !item->isNumeric() && !tupleItems(trace, item)) return nullptr;
+  if (item->source.valid() && !item->isNumeric() && !item->isConstant() && !tupleItems(trace, item)) return nullptr;
   if (item->kind == ValueKind::kList) standInArrays(trace, item);
   if (isLongList(item)) return LongList{trace, item}.rowForm();
   if (const auto items = tupleItems(trace, item)) {
@@ -137,7 +137,9 @@ bool LongList::fits(Value* form, Value* item) const {
   }
   if (MixedNumbers::is(form)) {
     MixedNumbers numbers{trace};
-    return numbers.canBe(trace.open(item), typeOf(trace, form)) && numbers.leastClass(item) >= numbers.leastClass(form);
+    const bool isChecked = trace.open(item)->kind == ValueKind::kDataInt;  // where it is stored
+    return (isChecked || numbers.canBe(item, typeOf(trace, form))) &&
+           numbers.leastClass(item) >= numbers.leastClass(form);
   }
   Value* own = formOf(trace, item);
   if (!own || MixedNumbers::is(own) || own->kind != form->kind || typeOf(trace, own) != typeOf(trace, form))

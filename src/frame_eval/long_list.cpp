@@ -139,7 +139,7 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
   if (form->kind == ValueKind::kTuple) {
     const auto items = tupleItems(trace, item);
     const auto& held = trace.branches.tuples();
-    const auto isIt = [&](const auto& h) { return h.second == item; };
+    const auto isIt = [&](const auto& h) { return h.tuple == item; };
     // Those of lists that are worked off are moved from list to list, and between places; the caller's is in none.
     if (!item->source.valid() && std::any_of(held.begin(), held.end(), isIt)) {
       if (list->position != kWorked) refuse("a list gets a tuple that a list has already");
@@ -157,6 +157,7 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
   Value* array = arrays()[part++];
   if (!form->which) return numpy::setItem(trace, array, place, item);
   MixedNumbers numbers{trace};
+  if (item->kind == ValueKind::kDataInt && typeOf(trace, form) == DType::kF64) item = numbers.ofInt(item);
   const ValueId node = numbers.handOn(item, typeOf(trace, form));
   numpy::setItem(trace, array, place, trace.number(ValueKind::kArrayScalar, node));
   numpy::setItem(trace, arrays()[part++], place, numbers.classOf(item));
@@ -192,8 +193,10 @@ ValueId LongList::someOf(const Value* leaf) const {
 
 ValueId LongList::at(const Value* form, Value* index, SymId size, size_t part) const {
   if (list->position == kCounted) return someOf(form);
-  const ValueId node = numpy::getItem(trace, trace.array(firstOf(arrays()[part]->node, size)), index)->node;
+  Value* all = arrays()[part];
   const bool array = form->kind == ValueKind::kArray;
+  const ValueId first = firstOf(all->node, size);
+  const ValueId node = numpy::getItem(trace, array || first != all->node ? trace.array(first) : all, index)->node;
   return array ? numpy::copyAs(trace, node, trace.graph().type(form->node).layout) : node;
 }
 
@@ -527,6 +530,7 @@ void LongList::makeRoom(SymId room) const {
   list->items[1] = trace.pyInt(room);
   list->items.insert(list->items.end(), arrays.begin(), arrays.end());
   list->position = kOpen;
+  if (!heads.empty()) trace.branches.releaseAllOf(list);
   for (size_t i = 0; i < heads.size(); ++i) {
     size_t part = 0;
     store(list->base, heads[i], trace.pyInt(syms.constant(static_cast<int64_t>(i))), part);

@@ -133,6 +133,7 @@ struct LongList {
 
  private:
   friend struct WorkList;
+  friend struct WorkTable;
   static Value* closed(Trace& trace, Value* form, const std::vector<Value*>& items);
   static Value* full(Trace& trace, Value* form, Value* length, const std::vector<Value*>& arrays, Site site);
   static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& nodes, graph::SymId count, Site site);

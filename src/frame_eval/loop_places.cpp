@@ -10,6 +10,7 @@
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/work_list.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -31,7 +32,8 @@ std::optional<std::vector<Value*>> itemsOf(Trace& trace, Value* tuple) {
 bool isOfOneForm(const Contents& was, const Contents& now) {
   const bool holds = now.kind == ValueKind::kList || now.kind == ValueKind::kDict || now.kind == ValueKind::kDeque ||
                      now.kind == ValueKind::kCell || now.kind == ValueKind::kInstance ||
-                     now.kind == ValueKind::kObject || now.kind == ValueKind::kLongList;
+                     now.kind == ValueKind::kObject || now.kind == ValueKind::kLongList ||
+                     now.kind == ValueKind::kWorkTable;
   const auto isAttribute = [](const auto& a, const auto& b) {
     return a.first == b.first && (a.second == b.second || (a.second && b.second));
   };
@@ -208,6 +210,7 @@ Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const Bra
     return Found::kMore;
   }
   if (was.items.size() != now.items.size()) WorkList::requireIfPopped(trace_, container);
+  WorkTable::requireIfResized(trace_, container, was, now);
   if (container->kind == ValueKind::kDeque && was.items != now.items) WorkList::require(trace_, container);
   if (!isOfOneForm(was, now)) return Found::kOthers;
   Found found = Found::kNothing;

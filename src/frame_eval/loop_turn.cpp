@@ -9,6 +9,7 @@
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
 
@@ -121,7 +122,10 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
     Value* item = itemOf(turn);
     runBody(item);
     if (leaves_) refuse("it is left from inside");
-    const auto grows = [](const CarriedParts& parts) { return parts.place.owner && isLongList(parts.place.owner); };
+    const auto grows = [](const CarriedParts& parts) {
+      const Value* owner = parts.place.owner;
+      return owner && (isLongList(owner) || WorkTable::is(owner));
+    };
     if (item && std::any_of(parts_.begin(), parts_.end(), grows)) (void)itemOf(turn);  // breaks if it walks that
   }
   // What no instruction of the loop writes: a way out of it has done more than to leave.

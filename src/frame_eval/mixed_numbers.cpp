@@ -78,6 +78,12 @@ Value* MixedNumbers::asInt(Value* value) {
   return whole;
 }
 
+Value* MixedNumbers::ofInt(Value* value) {
+  Value* small = DataInts{trace_}.within(value, kGivenFloat);
+  Value* number = trace_.number(ValueKind::kArrayScalar, trace_.graph().cast(small->node, DType::kF64));
+  return note(number, classOf(small), small->range, "an int of one class or another");
+}
+
 ValueId MixedNumbers::node(Value* value, DType dtype) {
   if (is(value)) return value->node;
   if (isNoneConstant(value)) return trace_.graph().constant(Scalar::zero(dtype));

@@ -34,6 +34,8 @@ class MixedNumbers {
   std::optional<graph::DType> common(const Value* first, const Value* second) const;
   /// Whether a number of that type can begin as it.
   bool canBe(const Value* value, graph::DType dtype) const;
+  /// An int that array data decides as one of f64; fails the call where it is out of the range of those.
+  Value* ofInt(Value* value);
   /// What stands for it, of that type.
   graph::ValueId node(Value* value, graph::DType dtype);
   /// Its class, a kDataInt.

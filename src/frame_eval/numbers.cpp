@@ -167,6 +167,7 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kObject:
     case ValueKind::kInstance:
     case ValueKind::kSet:
+    case ValueKind::kWorkTable:
     case ValueKind::kDeque:
     case ValueKind::kException:
     case ValueKind::kOpaque:

@@ -43,7 +43,14 @@ bool isMarked(const Node& node) { return graph::info(node.op).cls != OpClass::kS
 
 void RegionGraph::endArm(size_t begin) { endArm(begin, graph_.size()); }
 
+bool RegionGraph::isVisible(ValueId node) const {
+  const auto behind = std::upper_bound(ended_.begin(), ended_.end(), std::pair<size_t, size_t>(node.index, SIZE_MAX));
+  return behind == ended_.begin() || std::prev(behind)->second <= node.index;
+}
+
 void RegionGraph::endArm(size_t begin, size_t end) {
+  while (!ended_.empty() && ended_.back().first >= begin) ended_.pop_back();
+  ended_.emplace_back(begin, end);
   const graph::SymId mark = graph_.syms().constant(static_cast<int64_t>(begin));
   for (size_t i = begin; i < end; ++i) {
     Node& node = graph_.mutableNode(ValueId(i));

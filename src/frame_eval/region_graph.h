@@ -42,6 +42,8 @@ class RegionGraph {
   bool empty() const { return controls_.empty() && required_.empty() && dropped_.empty(); }
   /// The nodes from `begin` on are those of an arm or a body that has ended: no node made later is one of them.
   void endArm(size_t begin);
+  /// Whether code that is traced now may read the node: it is of no arm and no body that has ended.
+  bool isVisible(graph::ValueId node) const;
   /// Adds a branch and answers its results. Branches and loops inside of the arms come first.
   std::vector<graph::ValueId> add(graph::ValueId predicate, ArmNodes arms, const std::vector<Pair>& results);
   /// What stands in a body for values of these types that its loop carries.
@@ -93,7 +95,8 @@ class RegionGraph {
   std::vector<graph::ValueId> required_;            ///< bind nodes
   std::vector<std::pair<size_t, size_t>> dropped_;  ///< ranges of nodes, none in another
   size_t droppedNodes_ = 0;
-  std::vector<int> armOf_;  ///< by node: 2 * control + arm of the innermost; kNone, kDropped
+  std::vector<std::pair<size_t, size_t>> ended_;  ///< ranges of nodes of arms and bodies, none in another
+  std::vector<int> armOf_;                        ///< by node: 2 * control + arm of the innermost; kNone, kDropped
 };
 
 }  // namespace fw::capture

@@ -5,9 +5,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
+#include "frame_eval/loops.h"
 #include "frame_eval/sets.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 #include "guards/builders.h"
 
@@ -223,19 +226,21 @@ void Interpreter::onBuildSet(const Instr& instr) {
   Sets sets{*this, trace_};
   Value* set = sets.make(&PySet_Type, nullptr);
   for (Value* item : popMany(static_cast<size_t>(instr.arg))) sets.add(set, item);
+  Collections{*this, trace_}.workTable(set);
   push(set);
 }
 
 void Interpreter::onSetAdd(const Instr& instr) {
   Sets sets{*this, trace_};
   Value* item = pop();
-  sets.add(trace_.open(top(instr.arg)), item);
+  Value* set = trace_.open(top(instr.arg));
+  if (WorkTable::is(set)) Rolling::require(*this, *frame_);
+  (void)callMethod(set, "add", {.positional = {item}, .keywords = {}});
 }
 
 void Interpreter::onSetUpdate(const Instr& instr) {
-  Sets sets{*this, trace_};
   Value* from = pop();
-  (void)sets.method(trace_.open(top(instr.arg)), "update", {.positional = {from}, .keywords = {}});
+  (void)callMethod(trace_.open(top(instr.arg)), "update", {.positional = {from}, .keywords = {}});
 }
 
 // ---- operators ----------------------------------------------------------------------------------------------------
@@ -298,6 +303,8 @@ Value* Sets::method(Value* self, const std::string& name, const CallArgs& args) 
   if (count == 1 && (name == "add" || name == "discard" || name == "remove" || name == "__contains__")) {
     Value* item = args.positional[0];
     if (name == "__contains__") return trace.constant(contains(self, item) ? Py_True : Py_False);
+    if (name == "add" && self->kind == ValueKind::kSet && WorkTable::isLate(trace, item))
+      WorkTable::require(trace, self, item);
     if (name == "add") {
       add(self, item);
     } else if (!remove(self, item) && name == "remove") {

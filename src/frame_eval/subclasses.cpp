@@ -60,6 +60,16 @@ PyTypeObject* containerBase(PyTypeObject* type) {
   return same ? base : nullptr;
 }
 
+bool isCounter(const PyTypeObject* type) {
+  static PyObject* const counter = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("collections"));
+    PyObject* found = module ? PyObject_GetAttrString(module.get(), "Counter") : nullptr;
+    PyErr_Clear();
+    return found;
+  }();
+  return reinterpret_cast<const PyObject*>(type) == counter;
+}
+
 // ---- making -------------------------------------------------------------------------------------------------------
 
 Value* Collections::create(PyTypeObject* cls, const CallArgs& args) {
@@ -108,6 +118,7 @@ Value* Collections::construct(Value* cls, CallArgs args) {
   } else if (base != &PyTuple_Type) {
     fill(self, std::move(args));
   }
+  if (isCounter(type)) workTable(self);
   return self;
 }
 
@@ -126,6 +137,7 @@ void Collections::fill(Value* dict, CallArgs args) {
   }
   if (args.positional.size() > 1) trace.fail(BreakReason::kUnsupportedCall, std::string(type->tp_name) + "()");
   in.updateDict(dict, args);
+  if (isDefaultdict(type)) workTable(dict);
 }
 
 // ---- attributes and slots -----------------------------------------------------------------------------------------

@@ -62,6 +62,8 @@ Value* Trace::make(ValueKind kind) {
   values_.emplace_back();
   values_.back().kind = kind;
   values_.back().madeAt = at;
+  values_.back().number = values_.size();
+  if (!values_.back().isNumeric() || kind == ValueKind::kArray) notNumbers_.push_back(&values_.back());
   return &values_.back();
 }
 
@@ -396,6 +398,7 @@ bool Trace::truth(Value* value) {
       if (isSubclassValue(value)) return objectTruth(value);
       return !value->items.empty();
     case ValueKind::kLongList: return LongList{*this, value}.truth();
+    case ValueKind::kWorkTable: fail(BreakReason::kDataDependentBranch, "array data decides whether a dict is empty");
     case ValueKind::kList:
     case ValueKind::kDeque: return !value->items.empty();
     case ValueKind::kSet: return checked(PyObject_IsTrue(value->object.get())) != 0;

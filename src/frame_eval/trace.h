@@ -57,6 +57,7 @@ class Trace {
   void holdRange(Value* range);  ///< a kRange becomes a constant, by guards
   Value* make(ValueKind kind);   ///< blank
   std::deque<Value>& values() { return values_; }
+  const std::vector<Value*>& notNumbers() const { return notNumbers_; }  ///< of values(): what may hold others
   /// The value of an object that exists outside the trace, unopened: a kObject without guards, which can be moved and
   /// handed back. One Value per source, and one per mutable object: a second source of the same object is guarded to be
   /// the same.
@@ -147,6 +148,7 @@ class Trace {
     return it == bySource_.end() ? nullptr : it->second;
   }
 
+  std::vector<std::pair<const Value*, Value*>> tableWalks;       ///< of a kWorkTable, an iterator over it
   std::vector<ArrayWrite> arrayWrites;                           ///< numpy/memory.cpp; commits of the graph in the end
   bool keepsWrites = false;                                      ///< CaptureOptions::keepWrites
   std::vector<ProgramWrite> programWrites;                       ///< if so
@@ -224,6 +226,7 @@ class Trace {
   Numbers numbers_{*this};
   std::vector<int64_t> hints_;  ///< value of symbol i seen now
   std::deque<Value> values_;
+  std::vector<Value*> notNumbers_;
   absl::flat_hash_map<SourceId, Value*> bySource_;
   absl::flat_hash_map<PyObject*, Value*> byObject_;  ///< mutable objects with a source
   std::vector<Value*> mutables_;                     ///< the same in order of appearance

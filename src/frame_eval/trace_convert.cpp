@@ -82,6 +82,8 @@ graph::UfuncOperand Trace::operand(Value* value) {
     case ValueKind::kRange: fail(BreakReason::kUnsupportedNumpy, "operand of type range");
     case ValueKind::kSet: fail(BreakReason::kUnsupportedNumpy, "operand of type set");
     case ValueKind::kDeque: fail(BreakReason::kUnsupportedNumpy, "operand of type deque");
+    case ValueKind::kWorkTable:
+      fail(BreakReason::kUnsupportedNumpy, std::string("operand of type ") + typeOf(value)->tp_name);
     case ValueKind::kOpaque:
       if (numpy::isSelection(value)) return operand(numpy::settled(*this, value));
       [[fallthrough]];
@@ -188,6 +190,7 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kPyBool: return &PyBool_Type;
     case ValueKind::kPyComplex: return &PyComplex_Type;
     case ValueKind::kSet:
+    case ValueKind::kWorkTable:
     case ValueKind::kOpaque: return reinterpret_cast<PyTypeObject*>(value->cls.get());
     case ValueKind::kException: return reinterpret_cast<PyTypeObject*>(value->object.get());
     case ValueKind::kTuple: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyTuple_Type;

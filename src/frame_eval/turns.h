@@ -104,6 +104,12 @@ struct LoopDecisions {
     bool refused = false;  ///< it gets things that are no numbers
   };
   absl::flat_hash_map<Key, WorkedList> works;
+  /// Of dicts and sets whose keys array data decides (work_table.h): the instruction that makes one.
+  struct WorkedTable {
+    WorkedList keys, items;
+    bool refused = false;  ///< it gets things that are no numbers
+  };
+  absl::flat_hash_map<Key, WorkedTable> tables;
   absl::flat_hash_set<Key> popped;           ///< lists and deques that items are taken from
   absl::flat_hash_set<const void*> outside;  ///< lists of the caller's that stand in arrays (LongList::ofOutside)
   std::vector<const void*> logs;             ///< lists of the caller's that loops append to (logs.h)

@@ -32,6 +32,7 @@ enum class ValueKind : uint8_t {
   kList,         ///< items; identity is the Value itself
   kLongList,     ///< one that loops append to; see long_list.h
   kDict,         ///< keys[i] (constants) -> items[i], in insertion order
+  kWorkTable,    ///< dict or set whose keys array data decides; see work_table.h
   kSlice,        ///< items = start, stop, step
   kRange,        ///< items = start, stop, step, which are not all known; `sym` = how many it yields. Opened, it is held
                  ///< fast and becomes a constant; `opened`: array data decides
@@ -109,7 +110,8 @@ struct Value {
   Value* which = nullptr;  ///< kArrayScalar: a number of one of several classes, or None; the kDataInt that says which,
                            ///< and `range` where it is if it is an int (mixed_numbers.h)
 
-  Ref cls;  ///< class of kSet and kOpaque, and of kTuple, kDict, kIterator, kLongList where it is not the plain one
+  Ref cls;  ///< class of kSet, kWorkTable and kOpaque, and of kTuple, kDict, kIterator, kLongList where it is not the
+            ///< plain one
   std::unique_ptr<VirtualIterator> lazy;  ///< kIterator that computes its items
 
   std::vector<Value*> items;
@@ -120,8 +122,9 @@ struct Value {
   size_t position = 0;
   unsigned changes = 0;  ///< kDeque: how often items came, went or moved
   std::string name;      ///< kMethod, kIterator: see there; kObject: why it could not be opened further
+  size_t number = 0;     ///< in the order of their making
   int madeAt = -1;       ///< instruction of the outermost frame during which it came into being
-  std::pair<const void*, size_t> site{};  ///< kList, kLongList: of LoopDecisions::lists; null if that cannot help
+  std::pair<const void*, size_t> site{};  ///< lists, dicts, sets: of LoopDecisions; null if that cannot help
   bool opened = false;   ///< kObject: see Trace::open(); kCell with contents: items[0] is known; kSet: see needOrder();
                          ///< kArray: see Branches::isOwn(); kUnjoined: one of the sides has a source; kList: its items
                          ///< are written out, [a, b, c]

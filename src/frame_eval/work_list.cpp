@@ -24,8 +24,6 @@ namespace {
 /// Items for which there is room: some for each element of the arrays that the function knows, as each may be found by
 /// way of its neighbours, and a few. Up to a bound, beyond which it is as large.
 constexpr int64_t kRoomOfElement = 8, kLeastRoom = 1 << 16, kMostRoom = int64_t{1} << 22;
-/// Items that it may begin with: each is stored by itself.
-constexpr size_t kMostBegun = 64;
 constexpr const char *kHead = "head", *kMost = "most";
 
 Value* zero(Trace& trace) { return trace.pyInt(trace.syms().constant(0)); }
@@ -112,7 +110,7 @@ void WorkList::requireIfPopped(Trace& trace, const Value* list) {
 }
 
 void WorkList::require(Trace& trace, const Value* list, bool first) {
-  if (!list->site.first || !trace.loops || (!isLongList(list) && list->items.size() > kMostBegun)) return;
+  if (!list->site.first || !trace.loops || (!isLongList(list) && list->items.size() > WorkList::kMostBegun)) return;
   auto known = trace.loops->works.find(list->site);
   if (known != trace.loops->works.end()) {
     if (!first || known->second.hasHead || known->second.refused) return;
@@ -179,7 +177,7 @@ void WorkList::widen(Value* item) const {
 
 Value* Collections::workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls,
                               std::optional<int64_t> most) {
-  if (!site.first || !trace.loops || items.size() > kMostBegun) return nullptr;
+  if (!site.first || !trace.loops || items.size() > WorkList::kMostBegun) return nullptr;
   const auto known = trace.loops->works.find(site);
   if (known == trace.loops->works.end() || known->second.refused || known->second.shape.empty()) return nullptr;
   Value* list = trace.list(items);
@@ -299,6 +297,7 @@ Value* WorkList::placeAt(Value* index) const {
   Value* length = ints.of(all.length());
   Value* number = ints.ofScalar(all.place(index));
   if (!number) all.refuse("an item of a list by this index");
+  if (number->range.lo >= 0 && number->range.hi < length->range.lo) return placeOf(number);
   if (number->range.lo < 0) {
     const graph::ValueId fromEnd = sum(trace, number, length)->node;
     const graph::ValueId below =
@@ -418,7 +417,9 @@ Value* Collections::workMethod(Value* list, const std::string& name, const CallA
   if (!WorkList::is(list)) return nullptr;
   std::vector<Value*> given{list};
   given.insert(given.end(), args.positional.begin(), args.positional.end());
-  return bySteps("_list_" + name, std::move(given));
+  Value* result = bySteps("_list_" + name, std::move(given));
+  if (name == "pop" && result->kind == ValueKind::kTuple) trace.branches.release(result);
+  return result;
 }
 
 Value* Collections::bySteps(const std::string& function, std::vector<Value*> args) {

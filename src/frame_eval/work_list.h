@@ -16,6 +16,9 @@
 namespace fw::capture {
 
 struct WorkList {
+  /// Items that one may begin with: each is stored by itself.
+  static constexpr size_t kMostBegun = 64;
+
   Trace& trace;
   Value* list;
 
@@ -61,6 +64,7 @@ struct WorkList {
       *loadAt(Value* place) const;
   Value* placeAt(Value* index) const;
   friend struct Collections;
+  friend struct WorkTable;
   static LoopDecisions::WorkedList describe(Trace& trace, const Value* form);
   static Value* formOf(Trace& trace, const LoopDecisions::WorkedList& known);
   void make(const LoopDecisions::WorkedList& as, graph::SymId room, std::optional<int64_t> most) const;

@@ -37,6 +37,12 @@ Overwriting::Overwriting(const Graph& graph, absl::flat_hash_set<ValueId> owned)
   }
   for (size_t i = 0; i < graph.size(); ++i)
     if (live[i] && isView(graph, ValueId(i))) findTaken(ValueId(i));
+  if (taken_.empty()) return;
+  outputs_.clear();
+  for (ValueId output : graph.outputs()) {
+    while (isView(graph, output) && !isTaken(output)) output = graph.node(output).operands[0];
+    outputs_.insert(output);
+  }
 }
 
 /// The greatest number of a value that reads it, also through views.

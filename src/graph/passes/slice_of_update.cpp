@@ -4,7 +4,8 @@
 // or a point of the array: a large T is better served by the updated array itself, which all its readers share.
 //
 // What a loop changes in place has one memory for all of its versions. A reader of an older one would need a copy of
-// everything in every turn: in regions only what was stored is read from somewhere else.
+// everything in every turn: in regions only what was stored is read from somewhere else. So it is with the room of a
+// list (kEmpty), most of which nobody uses.
 #include "graph/passes/slice_of_update.h"
 
 #include "graph/alias.h"
@@ -17,6 +18,11 @@ constexpr int kMaxVersions = 256;
 /// Stored values that it may be put together of: what is known of no two places whether they are the same (pixels that
 /// ints of the user say) would be put together of all writes before it, in every read.
 constexpr int kMostParts = 8;
+
+bool isRoom(const Graph& graph, ValueId array) {
+  while (graph.node(array).op == Op::kUpdate) array = graph.node(array).operands[0];
+  return graph.node(array).op == Op::kEmpty;
+}
 
 std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& starts, const SymList& steps,
                                const ValueType& type, int versions, int& parts) {
@@ -53,7 +59,7 @@ std::optional<ValueId> sliceOf(Graph& graph, ValueId updated, const SymList& sta
     if (parts == 0) return std::nullopt;
     return graph.slice(value, inValue, valueSteps, type.shape);
   }
-  if (!thin || graph.isRegion() || --parts == 0) return std::nullopt;
+  if (!thin || graph.isRegion() || isRoom(graph, base) || --parts == 0) return std::nullopt;
   std::optional<ValueId> line = sliceOf(graph, base, starts, steps, type, versions - 1, parts);
   if (parts == 0) return std::nullopt;
   if (!line) line = graph.slice(base, starts, steps, type.shape);

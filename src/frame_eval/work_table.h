@@ -1,0 +1,68 @@
+// Dicts and sets whose keys array data decides: parents, visited, counts. Entries stand one behind the other in arrays,
+// in the order in which they have come, as in CPython's dicts; beside them an index of places by hash, with double
+// hashing. Nobody clears the index: what stands at a place of it counts if the entry that it names says that it is of
+// that place (sparse sets of Briggs and Torczon, 1993). A call that needs more room is Python's, as is one that asks
+// for a key that is not there.
+//
+// A kWorkTable: cls = dict, defaultdict or set; items = its length, a kDataInt, and lists that are full (work_list.h):
+// keys, places, index, and what the keys of a dict stand for; base = the factory of a defaultdict; opened: a set that
+// has got what another set holds, in an order that depends on how large its table has been. Keys are ints that fit into
+// 62 bits, np.int64s, and tuples of those. Nothing is taken out of one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frame_eval/contents.h"
+#include "frame_eval/interpreter.h"
+
+namespace fw::capture {
+
+struct WorkTable {
+  Interpreter& in;
+  Trace& trace;
+  Value* table;
+
+  static bool is(const Value* value) { return value->kind == ValueKind::kWorkTable; }
+  bool isSet() const;
+
+  /// Whether array data or the turn decides about a key of this form.
+  static bool isLate(Trace& trace, Value* key);
+  /// Has the trace made again with a dict or set as one of these, if it can be one: it gets the key, or is asked for
+  /// it (no `item`). A dict in front of which nothing has been found is as it is.
+  static void require(Trace& trace, const Value* container, Value* key, Value* item = nullptr);
+  /// The same where a turn, or an arm of a branch, has left it longer or shorter.
+  static void requireIfResized(Trace& trace, const Value* container, const Contents& was, const Contents& now);
+  Value* contains(Value* key) const;
+  Value* item(Value* key) const;
+  void setItem(Value* key, Value* item) const;  ///< set.add() without an item
+  Value* length() const;
+  Value* method(const std::string& name, const CallArgs& args) const;
+  /// Of the keys, or of what view it is.
+  Value* iterator(const std::string& view) const;
+  /// A list of the keys, or of what they stand for, as they are now; `live`: in the arrays that they stand in.
+  Value* list(size_t part, bool live) const;
+
+  Value* update(Value* with) const;
+
+  static constexpr size_t kKeys = 1, kPlaces = 2, kIndex = 3, kItems = 4;  ///< in Value::items
+
+ private:
+  static void require(Trace& trace, const Value* container, const std::vector<Value*>& keys, std::vector<Value*> items);
+  using Found = Branches::FoundKey;
+  Found find(Value* key) const;
+  std::optional<Found> knownFrom(const Found& wanted) const;
+  void put(const Found& found, Value* key, Value* item) const;
+  friend struct Collections;
+  Value* asInts() const;
+  void store(size_t part, Value* item, Value* at) const;
+  Value* load(size_t part, Value* at) const;
+  bool isWalked() const;
+  Value *valueOr(const Found& found, Value* otherwise) const, *valueOrMade(const Found& found) const;
+  Value* full(const LoopDecisions::WorkedList& as, graph::SymId room) const;
+  int64_t room() const;
+  [[noreturn]] void widen(size_t part, Value* item) const;
+  [[noreturn]] void refuse(const std::string& what) const;
+};
+
+}  // namespace fw::capture
