@@ -221,17 +221,19 @@ Value* DataInts::quotient(Value* left, Value* right, bool rest) {
 
 Value* DataInts::bits(int op, Value* left, Value* right) {
   const Op with = op == cpython::kNbAnd ? Op::kBitwiseAnd : op == cpython::kNbOr ? Op::kBitwiseOr : Op::kBitwiseXor;
-  left = within(left, kAny);
-  right = within(right, kAny);
+  // Two's complement: bits of numbers of at most 62 bits, but for the largest magnitude itself. What a mask is laid
+  // over may be anything: of the room of a list nobody knows what stands there.
+  const SymRange narrow{-kMostDataInt, kMostDataInt - 1};
+  const bool masks = with == Op::kBitwiseAnd && (left->range.lo >= 0 || right->range.lo >= 0);
+  if (!masks || left->range.lo >= 0) left = within(left, narrow);
+  if (!masks || right->range.lo >= 0) right = within(right, narrow);
   const SymRange a = left->range, b = right->range;
   SymRange range = kAny;
   if (a.lo >= 0 && b.lo >= 0)
     range = {0, with == Op::kBitwiseAnd ? std::min(a.hi, b.hi) : std::min(maskOver(std::max(a.hi, b.hi)), kAny.hi)};
   else if (with == Op::kBitwiseAnd && (a.lo >= 0 || b.lo >= 0))
     range = {0, a.lo >= 0 ? a.hi : b.hi};
-  // Two's complement: bits of numbers of at most 62 bits, but for the largest magnitude itself.
-  const SymRange narrow{-kMostDataInt, kMostDataInt - 1};
-  return make(trace_.graph().binary(with, within(left, narrow)->node, within(right, narrow)->node), range);
+  return make(trace_.graph().binary(with, left->node, right->node), range);
 }
 
 Value* DataInts::shift(Value* left, Value* right, bool up) {

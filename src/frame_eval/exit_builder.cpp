@@ -392,7 +392,10 @@ class ExitBuilder {
     if (owner && listOf_.try_emplace(owner, value).first->second != value)
       cannotLeave(value, "a list of lists and one of those");
     size_t part = 0;
-    node.children.push_back(itemOf(value->base, arrays, part));
+    const LongList list{trace_, value};
+    const bool isWorked = value->position == LongList::kWorked;  // most of its room has not been used
+    const std::vector<Value*> own = isWorked ? list.entries(list.length()) : std::vector<Value*>();
+    node.children.push_back(itemOf(value->base, isWorked ? absl::MakeConstSpan(own) : arrays, part));
     return node;
   }
 
@@ -407,11 +410,9 @@ class ExitBuilder {
     };
     const int length = addNode(describe(trace_.open(value->items[0])));
     const auto items = [&](size_t part) {
-      const Value* list = value->items[part];
       size_t array = 0;
-      const absl::Span<Value* const> arrays(list->items.data() + LongList::kFirstPart,
-                                            list->items.size() - LongList::kFirstPart);
-      const int item = itemOf(list->base, arrays, array);
+      const LongList list{trace_, value->items[part]};
+      const int item = itemOf(list.list->base, list.entries(value->items[0]), array);
       return addNode({.kind = ExitNode::Kind::kItems, .children = {length, item}});
     };
     if (value->opened) cannotLeave(value, "a set of this order");

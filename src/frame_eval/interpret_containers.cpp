@@ -93,8 +93,9 @@ void Interpreter::onBuildList(const Instr& instr) {
 void Interpreter::onBuildMap(const Instr& instr) {
   std::vector<Value*> flat = popMany(static_cast<size_t>(instr.arg) * 2);
   Value* dict = trace_.make(ValueKind::kDict);
-  for (size_t i = 0; i < flat.size(); i += 2) setKey(dict, key(flat[i]), flat[i + 1]);
-  Collections{*this, trace_}.workTable(dict);
+  Collections collections{*this, trace_};
+  collections.workTable(dict);
+  for (size_t i = 0; i < flat.size(); i += 2) collections.storeKey(dict, flat[i], flat[i + 1]);
   push(dict);
 }
 
@@ -102,8 +103,9 @@ void Interpreter::onBuildConstKeyMap(const Instr& instr) {
   std::vector<Value*> keys = iterate(pop());
   std::vector<Value*> items = popMany(static_cast<size_t>(instr.arg));
   Value* dict = trace_.make(ValueKind::kDict);
-  for (size_t i = 0; i < items.size(); ++i) setKey(dict, key(keys[i]), items[i]);
-  Collections{*this, trace_}.workTable(dict);
+  Collections collections{*this, trace_};
+  collections.workTable(dict);
+  for (size_t i = 0; i < items.size(); ++i) collections.storeKey(dict, keys[i], items[i]);
   push(dict);
 }
 

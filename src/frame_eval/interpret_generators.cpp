@@ -8,6 +8,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
@@ -255,8 +256,12 @@ void Interpreter::onYieldValue(const Instr&) {
   push(trace_.constant(Py_None));
 }
 
-/// What a generator yields that is not started and has a loop of the graph, as a list; null for others.
+/// What a generator yields that is not started and has a loop of the graph, or what a dict holds whose keys array data
+/// decides, as a list; null for others.
 Value* Interpreter::collected(Value* iterable) {
+  const bool isView = iterable->kind == ValueKind::kIterator && !iterable->name.empty();
+  Value* table = isView ? iterable->base : iterable;
+  if (WorkTable::is(table)) return WorkTable{*this, trace_, table}.listOf(isView ? iterable->name : "keys");
   GeneratorIterator* generator = trace_.loops ? generatorOf(iterable) : nullptr;
   const bool whole = generator && generator->frame && !generator->started && !generator->running &&
                      trace_.loops->yields.contains(generator->frame->object());

@@ -200,6 +200,15 @@ ValueId LongList::partOf(size_t number, const Value* form) const {
 }
 
 /// A list of numbers of which it is known how many there are.
+std::vector<Value*> LongList::entries(Value* length) const {
+  DataInts ints{trace};
+  const SymId size = ints.symbol(ints.of(length), trace.syms().constant(0), room());
+  std::vector<Value*> own;
+  for (const Value* array : arrays())
+    own.push_back(trace.array(numpy::copyAs(trace, firstOf(array->node, size), graph::Layout::c(1))));
+  return own;
+}
+
 bool LongList::isKnown() const { return !isCounted() && isNumber(list->base) && length()->kind != ValueKind::kDataInt; }
 
 Value* LongList::copied(Trace& trace, Value* list, Site site) {

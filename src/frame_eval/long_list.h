@@ -45,6 +45,8 @@ struct LongList {
   graph::ValueId array() const;
   /// One of the arrays that its items stand in, as far as there are items; in the order of the form.
   graph::ValueId part(size_t number) const;
+  /// The first ones of what stands in its arrays, in arrays of their own.
+  std::vector<Value*> entries(Value* length) const;
   bool holdsArrays() const;
   bool isCounted() const { return list->position >= kCounted; }
   /// The caller has it, or the list that it is an item of.
@@ -134,6 +136,7 @@ struct LongList {
  private:
   friend struct WorkList;
   friend struct WorkTable;
+  friend struct WorkTableForm;
   static Value* closed(Trace& trace, Value* form, const std::vector<Value*>& items);
   static Value* full(Trace& trace, Value* form, Value* length, const std::vector<Value*>& arrays, Site site);
   static Value* of(Trace& trace, Value* form, const std::vector<graph::ValueId>& nodes, graph::SymId count, Site site);

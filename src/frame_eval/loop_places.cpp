@@ -20,7 +20,7 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kLeaf = -1, kArrays = -2, kWorked = -3;  ///< in CarriedParts::shape
+constexpr int kLeaf = -1, kArrays = -2, kWorked = -3, kTable = -4;  ///< in CarriedParts::shape
 constexpr int64_t kGuessedTurns = 4096;
 
 /// Of a tuple that the trace knows: one of another object may be looked at by others.
@@ -72,6 +72,12 @@ Value* assemble(Trace& trace, const CarriedParts& parts, absl::FunctionRef<Value
       for (size_t i = 0; i < form.held().size(); ++i) held.push_back(self(self));
       return form.with(held);
     }
+    if (size == kTable) {
+      const WorkTableForm form{trace, parts.lists[list++]};
+      std::vector<Value*> held;
+      for (size_t i = 0; i < form.held().size(); ++i) held.push_back(self(self));
+      return form.with(held);
+    }
     std::vector<Value*> items;
     for (int i = 0; i < size; ++i) items.push_back(self(self));
     return trace.tuple(std::move(items));
@@ -105,21 +111,21 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
     for (size_t i = 0; i < first->size(); ++i) known = split(parts, (*first)[i], (*last)[i], before) && known;
     return known;
   }
-  if (isAnother(begin, end, before) && WorkList::is(begin)) {
-    parts.shape.push_back(kWorked);
+  const auto addHeld = [&](int shape, const std::vector<Value*>& from, const std::vector<Value*>& to) {
+    parts.shape.push_back(shape);
     parts.lists.push_back(begin);
-    const std::vector<Value*> from = WorkList{trace_, begin}.held(), to = WorkList{trace_, end}.held();
     bool known = true;
     for (size_t i = 0; i < from.size(); ++i) known = addVariable(parts, from[i], to[i], before) && known;
     return known;
-  }
+  };
+  if (begin && end && begin != end && WorkTableForm::mayBecome(trace_, begin, end) &&
+      (!before.knows(end) || handsListsOn_) && WorkTableForm{trace_, begin}.isLike(end))
+    return addHeld(kTable, WorkTableForm{trace_, begin}.held(), WorkTableForm{trace_, end}.held());
+  if (isAnother(begin, end, before) && WorkList::is(begin))
+    return addHeld(kWorked, WorkList{trace_, begin}.held(), WorkList{trace_, end}.held());
   if (isAnother(begin, end, before)) {
-    parts.shape.push_back(kArrays);
-    parts.lists.push_back(begin);
     const absl::Span<Value* const> from = LongList{trace_, begin}.arrays(), to = LongList{trace_, end}.arrays();
-    bool known = true;
-    for (size_t i = 0; i < from.size(); ++i) known = addVariable(parts, from[i], to[i], before) && known;
-    return known;
+    return addHeld(kArrays, {from.begin(), from.end()}, {to.begin(), to.end()});
   }
   return addVariable(parts, begin, end, before);
 }
@@ -159,7 +165,8 @@ bool Rolling::classify(CarriedVariable& v, const BranchState& before) const {
   if (begin == end) return true;
   if (!begin || !end || end->kind == ValueKind::kUnjoined) return false;
   if (areEqualConstants(begin, end)) return true;
-  if (isLongList(begin) && isLongList(end) && before.knows(end)) {  // lists that may change places
+  const bool tables = WorkTable::is(begin) && WorkTable::is(end);
+  if ((tables || (isLongList(begin) && isLongList(end))) && before.knows(end)) {  // that may change places
     v.kind = Kind::kArray;
     return true;
   }
@@ -324,6 +331,13 @@ void Rolling::findEnds() {
         const WorkList form{trace_, parts.lists[list++]};
         const bool fits = value && isLongList(value) && form.isLike(value);
         const std::vector<Value*> held = fits ? WorkList{trace_, value}.held() : std::vector<Value*>();
+        for (size_t i = 0; i < form.held().size(); ++i) self(self, fits ? held[i] : nullptr);
+        return;
+      }
+      if (size == kTable) {
+        const WorkTableForm form{trace_, parts.lists[list++]};
+        const bool fits = value && WorkTable::is(value) && form.isLike(value);
+        const std::vector<Value*> held = fits ? WorkTableForm{trace_, value}.held() : std::vector<Value*>();
         for (size_t i = 0; i < form.held().size(); ++i) self(self, fits ? held[i] : nullptr);
         return;
       }

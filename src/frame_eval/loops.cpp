@@ -21,6 +21,7 @@
 #include "frame_eval/numpy/support.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/work_list.h"
+#include "frame_eval/work_table.h"
 #include "graph/rank.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -398,7 +399,9 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   frame_.goesOn = outer;
   frame_.way = outerWay;
   bool same = findParts(slots, before);
-  const auto isMoved = [](const CarriedVariable& v) { return v.kind == Kind::kArray && isLongList(v.begin); };
+  const auto isMoved = [](const CarriedVariable& v) {
+    return v.kind == Kind::kArray && (isLongList(v.begin) || WorkTable::is(v.begin));
+  };
   handsListsOn_ = same && std::any_of(variables_.begin(), variables_.end(), isMoved) && period() == 1;
   if (handsListsOn_) same = findParts(slots, before);
   contents_.clear();

@@ -225,8 +225,9 @@ bool Sets::contains(Value* set, Value* item) {
 void Interpreter::onBuildSet(const Instr& instr) {
   Sets sets{*this, trace_};
   Value* set = sets.make(&PySet_Type, nullptr);
-  for (Value* item : popMany(static_cast<size_t>(instr.arg))) sets.add(set, item);
   Collections{*this, trace_}.workTable(set);
+  for (Value* item : popMany(static_cast<size_t>(instr.arg)))
+    (void)callMethod(set, "add", {.positional = {item}, .keywords = {}});
   push(set);
 }
 

@@ -65,6 +65,7 @@ struct WorkList {
   Value* placeAt(Value* index) const;
   friend struct Collections;
   friend struct WorkTable;
+  friend struct WorkTableForm;
   static LoopDecisions::WorkedList describe(Trace& trace, const Value* form);
   static Value* formOf(Trace& trace, const LoopDecisions::WorkedList& known);
   void make(const LoopDecisions::WorkedList& as, graph::SymId room, std::optional<int64_t> most) const;

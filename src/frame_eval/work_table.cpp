@@ -85,7 +85,7 @@ Value* shaped(Trace& trace, const Value* form, const std::vector<Value*>& leaves
 
 }  // namespace
 
-bool WorkTable::isSet() const { return table->cls.get() == reinterpret_cast<PyObject*>(&PySet_Type); }
+bool WorkTable::isSet(const Value* table) { return table->cls.get() == reinterpret_cast<PyObject*>(&PySet_Type); }
 
 void WorkTable::refuse(const std::string& what) const {
   trace.fail(BreakReason::kUnsupportedObject,
@@ -137,7 +137,14 @@ void WorkTable::require(Trace& trace, const Value* container, const std::vector<
   throw LoopsDecided{};
 }
 
-void WorkTable::widen(size_t part, Value* item) const {
+void WorkTable::requireLike(Trace& trace, const Value* container, const Value* table) {
+  if (!container->site.first || !trace.loops || container->source.valid()) return;
+  LoopDecisions::WorkedTable known{.keys = WorkList::describe(trace, table->items[kKeys]->base), .items = {}};
+  if (!isSet(table)) known.items = WorkList::describe(trace, table->items[kItems]->base);
+  if (trace.loops->tables.emplace(container->site, std::move(known)).second) throw LoopsDecided{};
+}
+
+void WorkTable::widen(Trace& trace, const Value* table, size_t part, Value* item) {
   const auto at = trace.loops->tables.find(table->site);
   LoopDecisions::WorkedTable& known = at->second;
   LoopDecisions::WorkedList& as = part == kKeys ? known.keys : known.items;
@@ -147,6 +154,60 @@ void WorkTable::widen(size_t part, Value* item) const {
   known.refused = !form || now.numbers == as.numbers;
   as = std::move(now);
   throw LoopsDecided{};
+}
+
+// ---- handed on ----------------------------------------------------------------------------------------------------
+
+bool WorkTableForm::mayBecome(Trace& trace, const Value* begin, const Value* end) {
+  const bool first = WorkTable::is(begin), last = WorkTable::is(end);
+  if (first == last) return first;
+  const Value *known = first ? begin : end, *other = first ? end : begin;
+  const bool isOne = other->kind == ValueKind::kDict || other->kind == ValueKind::kSet;
+  if (isOne && WorkTable::isSet(known) == (other->kind == ValueKind::kSet)) WorkTable::requireLike(trace, other, known);
+  return false;
+}
+
+std::vector<Value*> WorkTableForm::held() const {
+  std::vector<Value*> held{DataInts{trace}.of(table->items[0])};
+  for (size_t part = WorkTable::kKeys; part < table->items.size(); ++part)
+    held.insert(held.end(), table->items[part]->items.begin() + LongList::kFirstPart, table->items[part]->items.end());
+  return held;
+}
+
+Value* WorkTableForm::with(const std::vector<Value*>& held) const {
+  Value* other = trace.make(ValueKind::kWorkTable);
+  other->cls = table->cls;
+  other->base = table->base;
+  other->site = table->site;
+  other->opened = table->opened;
+  other->items.push_back(held[0]);
+  auto at = held.begin() + 1;
+  for (size_t part = WorkTable::kKeys; part < table->items.size(); ++part) {
+    Value* list = trace.make(ValueKind::kLongList);
+    const Value* own = table->items[part];
+    list->base = own->base;
+    list->position = own->position;
+    list->items = {own->items[0], own->items[1]};
+    const auto count = static_cast<ptrdiff_t>(own->items.size() - LongList::kFirstPart);
+    list->items.insert(list->items.end(), at, at + count);
+    at += count;
+    other->items.push_back(list);
+  }
+  return other;
+}
+
+bool WorkTableForm::isLike(Value* other) const {
+  if (!WorkTable::is(other) || table->cls != other->cls || table->base != other->base ||
+      table->items.size() != other->items.size() || table->opened != other->opened)
+    return false;
+  for (size_t part = WorkTable::kKeys; part < table->items.size(); ++part) {
+    Value *form = table->items[part]->base, *its = other->items[part]->base;
+    const LongList any{trace, nullptr};
+    if (LongList{trace, table->items[part]}.room() != LongList{trace, other->items[part]}.room()) return false;
+    if (!any.fits(form, its)) WorkTable::widen(trace, table, part, its);
+    if (!any.fits(its, form)) WorkTable::widen(trace, other, part, form);
+  }
+  return true;
 }
 
 Value* WorkTable::full(const LoopDecisions::WorkedList& as, SymId room) const {
@@ -335,8 +396,8 @@ bool WorkTable::isWalked() const {
 void WorkTable::put(const Found& found, Value* key, Value* item) const {
   graph::Graph& g = trace.graph();
   DataInts ints{trace};
-  if (!LongList{trace, nullptr}.fits(table->items[kKeys]->base, key)) widen(kKeys, key);
-  if (item && !LongList{trace, nullptr}.fits(table->items[kItems]->base, item)) widen(kItems, item);
+  if (!LongList{trace, nullptr}.fits(table->items[kKeys]->base, key)) widen(trace, table, kKeys, key);
+  if (item && !LongList{trace, nullptr}.fits(table->items[kItems]->base, item)) widen(trace, table, kItems, item);
   if (isWalked()) {  // Python raises where one becomes longer then
     if (found.isEmpty) refuse("a walk");
     ints.require(found.isThere);
@@ -369,7 +430,7 @@ Value* WorkTable::valueOr(const Found& found, Value* otherwise) const {
   Value* form = table->items[kItems]->base;
   const bool isNone = otherwise->isConstant() && otherwise->object.get() == Py_None;
   const bool isWider = !isNone && !LongList{trace, nullptr}.fits(form, otherwise);
-  if (isWider && WorkList::wider(trace, form, otherwise)) widen(kItems, otherwise);
+  if (isWider && WorkList::wider(trace, form, otherwise)) widen(trace, table, kItems, otherwise);
   Value* isThere = trace.number(ValueKind::kPyBool, found.isThere);
   return ConsumedGenerators{in, trace}.byUs("_either", {isThere, load(kItems, found.entry), otherwise});
 }
@@ -414,6 +475,17 @@ Value* WorkTable::list(size_t part, bool live) const {
   Value* list = LongList::full(trace, all->base, length(), arrays, {});
   list->items[1] = all->items[1];
   return list;
+}
+
+Value* WorkTable::listOf(const std::string& view) const {
+  if (isSet()) refuse("the order");
+  if (view != "items") return list(view == "keys" ? kKeys : kItems, false);
+  const Value *keys = list(kKeys, false), *items = list(kItems, false);
+  std::vector<Value*> arrays(keys->items.begin() + LongList::kFirstPart, keys->items.end());
+  arrays.insert(arrays.end(), items->items.begin() + LongList::kFirstPart, items->items.end());
+  Value* pairs = LongList::full(trace, trace.tuple({keys->base, items->base}), keys->items[0], arrays, {});
+  pairs->items[1] = keys->items[1];
+  return pairs;
 }
 
 namespace {

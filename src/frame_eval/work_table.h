@@ -24,7 +24,13 @@ struct WorkTable {
   Value* table;
 
   static bool is(const Value* value) { return value->kind == ValueKind::kWorkTable; }
-  bool isSet() const;
+  static bool isSet(const Value* table);
+  bool isSet() const { return isSet(table); }
+
+  /// The same with what another one is like.
+  static void requireLike(Trace& trace, const Value* container, const Value* table);
+  /// One with another kind of keys or items: has the trace made again, with one that has room for both.
+  [[noreturn]] static void widen(Trace& trace, const Value* table, size_t part, Value* item);
 
   /// Whether array data or the turn decides about a key of this form.
   static bool isLate(Trace& trace, Value* key);
@@ -40,8 +46,8 @@ struct WorkTable {
   Value* method(const std::string& name, const CallArgs& args) const;
   /// Of the keys, or of what view it is.
   Value* iterator(const std::string& view) const;
-  /// A list of the keys, or of what they stand for, as they are now; `live`: in the arrays that they stand in.
-  Value* list(size_t part, bool live) const;
+  /// A list of what a view shows: "keys", "values" or "items".
+  Value* listOf(const std::string& view) const;
 
   Value* update(Value* with) const;
 
@@ -55,14 +61,30 @@ struct WorkTable {
   void put(const Found& found, Value* key, Value* item) const;
   friend struct Collections;
   Value* asInts() const;
+  /// A list of the keys, or of what they stand for, as they are now; `live`: in the arrays that they stand in.
+  Value* list(size_t part, bool live) const;
   void store(size_t part, Value* item, Value* at) const;
   Value* load(size_t part, Value* at) const;
   bool isWalked() const;
   Value *valueOr(const Found& found, Value* otherwise) const, *valueOrMade(const Found& found) const;
   Value* full(const LoopDecisions::WorkedList& as, graph::SymId room) const;
   int64_t room() const;
-  [[noreturn]] void widen(size_t part, Value* item) const;
   [[noreturn]] void refuse(const std::string& what) const;
+};
+
+/// What turns hand on of one that is another one in each.
+struct WorkTableForm {
+  Trace& trace;
+  Value* table;
+
+  /// Whether both are such tables; has the trace made again if one of them is and the other one can be.
+  static bool mayBecome(Trace& trace, const Value* begin, const Value* end);
+  /// Its length, and the arrays of its lists.
+  std::vector<Value*> held() const;
+  Value* with(const std::vector<Value*>& held) const;
+  /// Another one of the same forms and with as much room. Has the trace made again if what they hold is of several
+  /// kinds.
+  bool isLike(Value* other) const;
 };
 
 }  // namespace fw::capture

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
+import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
@@ -532,3 +534,136 @@ def test_read_behind_the_loop():
     compiled = fusewire.compile(read_behind_the_loop, economy=False)
     for x in np.random.default_rng(1).random((40, 4)):
         assert_same_call(read_behind_the_loop, compiled, (x,))
+
+
+# ---- as lists, from data, and handed from turn to turn
+
+
+def as_lists(x):
+    d = {}
+    for v in x:
+        d[int(v)] = d.get(int(v), 0) + 1
+    if len(x) == 0:
+        return d
+    return list(d), list(d.values()), list(d.items()), max(d.values()), min(d), sum(d.values())
+
+
+def lists_are_copies(x):
+    d = {}
+    for i in range(len(x)):
+        d[int(x[i])] = x[i] * 0.5
+    a = list(d.values())
+    for k in d:
+        d[k] = 0.25
+    return np.array(a), np.array(list(d.keys())), len(a), a, d
+
+
+def literals_of_data(x):
+    if len(x) < 2:
+        return None
+    d, s = {int(x[0]): 1, int(x[-1]): 2}, {int(x[0])}
+    for v in x:
+        d[int(v)] = d.get(int(v), 0) + 1
+        s.add(int(v) % 5)
+    return d, s, len({int(x[0]), int(x[1])})
+
+
+def ways_to_sums(x):
+    now = {0: 1}
+    for v in x:
+        new = {}
+        for k, c in now.items():
+            new[k] = new.get(k, 0) + c
+            m = (k + int(v)) % 50
+            new[m] = (new.get(m, 0) + c) % 1000003
+        now = new
+    return now
+
+
+def two_change_places(x):
+    a, b = {1: 1}, {}
+    for v in x:
+        b.clear()
+        for k in a:
+            b[(k * int(v)) % 17] = a[k] + 1
+        a, b = b, a
+    return a, len(b)
+
+
+def fronts(x):
+    front, seen, steps = {0}, {0}, 0
+    while len(front) > 0:
+        new = set()
+        for i in range(len(x)):
+            if i in front:
+                j = int(x[i]) % len(x)
+                if j not in seen:
+                    seen.add(j)
+                    new.add(j)
+        front = new
+        steps += 1
+    return steps, len(seen)
+
+
+def made_in_front_of_while(x):
+    n = 0
+    for v in x:
+        seen, k = set(), int(v)
+        while k > 3:
+            seen.add(k % 7)
+            k //= 2
+        n += len(seen)
+    return n
+
+
+MORE = [as_lists, lists_are_copies, literals_of_data, ways_to_sums, two_change_places, fronts, made_in_front_of_while]
+
+
+@pytest.mark.parametrize("function", MORE, ids=lambda f: f.__name__)
+def test_more_uses(function):
+    compiled = fusewire.compile(function, economy=False)
+    rng = np.random.default_rng(7)
+    for n, most in ((40, 10), (40, 10), (200, 60), (0, 1), (1, 5), (2, 5), (3, 2), (100, 3), (5, 1)):
+        x = rng.integers(0, most, n)
+        expected, actual = run(function, (x,)), run(compiled, (x,))
+        assert_same_outcome(expected, actual)
+        assert without_addresses(expected) == without_addresses(actual)
+    assert fusewire._fusewire.describe(compiled)["variants"]
+
+
+def test_a_table_of_a_turn_is_not_copied():
+    """Where a branch ends the life of what it is given, it is the branch's own."""
+    compiled = fusewire.compile(made_in_front_of_while, economy=False)
+
+    def best(f, x):
+        least = 9.0
+        for _ in range(5):
+            begin = time.perf_counter()
+            f(x)
+            least = min(least, time.perf_counter() - begin)
+        return least
+
+    x = np.random.default_rng(0).integers(0, 1000, 300)
+    compiled(x)
+    assert best(compiled, x) < best(made_in_front_of_while, x)
+
+
+UNCLEARED = """
+import sys
+sys.path[:0] = {paths!r}
+import fusewire
+from textbook import keyed, worklists
+for field in (keyed, worklists):
+    for name, (function, arguments, size) in field.PROGRAMS.items():
+        compiled = fusewire.compile(function, economy=False)
+        for _ in range(3):
+            compiled(*arguments(size // 4))
+        for variant in fusewire._fusewire.describe(compiled)["variants"]:
+            assert variant["declines"] == 0, name
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc fills memory")
+def test_what_stands_in_memory_makes_no_difference():
+    paths = [str(Path(__file__).resolve().parents[2] / "bench"), str(Path(__file__).resolve().parent)]
+    subprocess.run([sys.executable, "-c", UNCLEARED.format(paths=paths)], check=True, env={**os.environ, "MALLOC_PERTURB_": "165"})

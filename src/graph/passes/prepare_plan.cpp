@@ -418,7 +418,9 @@ absl::Status settleOutputs(const Node& control, absl::Span<const std::optional<s
   return absl::OkStatus();
 }
 
-absl::Status prepareRegions(Graph& graph, const Target& target) {
+/// `given`: inputs of the graph that it may overwrite.
+absl::Status prepareRegions(Graph& graph, const Target& target, absl::flat_hash_set<ValueId> given) {
+  const Overwriting overwriting(graph, std::move(given));
   for (size_t i = 0; i < graph.size(); ++i) {
     Node& node = graph.mutableNode(ValueId(i));
     const std::vector<std::optional<size_t>> inPlace = answersInPlace(node);
@@ -431,7 +433,11 @@ absl::Status prepareRegions(Graph& graph, const Target& target) {
           return absl::UnimplementedError("plan: the layout of a value changes between regions");
         const bool changes =
             node.op == Op::kLoop ? !carriesThrough(*region, k) : std::count(inPlace.begin(), inPlace.end(), k) > 0;
-        if (changes) {
+        // What nobody reads behind a branch is its own.
+        const size_t operand = k + leadingOperands(node.op);
+        const bool ends = node.op == Op::kCond && overwriting.isOurs(ValueId(i), operand) &&
+                          overwriting.mayOverwrite(node.operands[operand], ValueId(i));
+        if (changes || ends) {
           owned.insert(inputs[k]);
         } else if (const auto lent = lentInput(graph, node.operands[k + leadingOperands(node.op)])) {
           region->mutableNode(inputs[k]).attrs.set(AttrKey::kLent, *lent);
@@ -445,6 +451,8 @@ absl::Status prepareRegions(Graph& graph, const Target& target) {
 }
 
 absl::Status prepare(Graph& graph, const Target& target, absl::flat_hash_set<ValueId> owned) {
+  absl::flat_hash_set<int64_t> ownedIndices;
+  for (ValueId input : owned) ownedIndices.insert(graph.node(input).attrs.integer(AttrKey::kIndex));
   Preparer preparer(graph, target, std::move(owned));
   absl::Status status = rewrite(graph, [&](Rewriter& rw, ValueId id) { return preparer.visit(rw, id); });
   if (!status.ok()) return status;
@@ -456,7 +464,11 @@ absl::Status prepare(Graph& graph, const Target& target, absl::flat_hash_set<Val
     rw.copyNode(id);
     return absl::OkStatus();
   });
-  return status.ok() ? prepareRegions(graph, target) : status;
+  if (!status.ok()) return status;
+  absl::flat_hash_set<ValueId> own;
+  for (ValueId input : graph.inputs())
+    if (input.valid() && ownedIndices.contains(graph.node(input).attrs.integer(AttrKey::kIndex))) own.insert(input);
+  return prepareRegions(graph, target, std::move(own));
 }
 
 absl::Status forwardInAll(Graph& graph) {
