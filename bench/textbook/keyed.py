@@ -100,7 +100,7 @@ def counted(x):
     found = Counter()
     for v in x:
         found[int(v)] += 1
-    most = 0
+    at, most = -1, 0
     for k, c in found.items():
         if c > most:
             most, at = c, k

@@ -111,6 +111,8 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
     for (size_t i = 0; i < first->size(); ++i) known = split(parts, (*first)[i], (*last)[i], before) && known;
     return known;
   }
+  // The turn may have changed it, before it has put another one in its place.
+  const auto then = [&](const Value* v) { return before.knows(v) ? &before.of(v) : nullptr; };
   const auto addHeld = [&](int shape, const std::vector<Value*>& from, const std::vector<Value*>& to) {
     parts.shape.push_back(shape);
     parts.lists.push_back(begin);
@@ -120,9 +122,9 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
   };
   if (begin && end && begin != end && WorkTableForm::mayBecome(trace_, begin, end) &&
       (!before.knows(end) || handsListsOn_) && WorkTableForm{trace_, begin}.isLike(end))
-    return addHeld(kTable, WorkTableForm{trace_, begin}.held(), WorkTableForm{trace_, end}.held());
+    return addHeld(kTable, WorkTableForm{trace_, begin}.held(then(begin)), WorkTableForm{trace_, end}.held());
   if (isAnother(begin, end, before) && WorkList::is(begin))
-    return addHeld(kWorked, WorkList{trace_, begin}.held(), WorkList{trace_, end}.held());
+    return addHeld(kWorked, WorkList{trace_, begin}.held(then(begin)), WorkList{trace_, end}.held());
   if (isAnother(begin, end, before)) {
     const absl::Span<Value* const> from = LongList{trace_, begin}.arrays(), to = LongList{trace_, end}.arrays();
     return addHeld(kArrays, {from.begin(), from.end()}, {to.begin(), to.end()});

@@ -326,9 +326,13 @@ void WorkList::setItem(Value* index, Value* item) const {
   all.store(list->base, item, placeAt(index), part);
 }
 
-std::vector<Value*> WorkList::held() const {
-  std::vector<Value*> held{DataInts{trace}.of(LongList{trace, list}.length())};
-  if (Value* first = head()) held.push_back(first);
+std::vector<Value*> WorkList::held(const Contents* then) const {
+  DataInts ints{trace};
+  std::vector<Value*> held{ints.of(then ? then->items[0] : LongList{trace, list}.length())};
+  if (then && !then->overlay.empty())
+    held.push_back(ints.of(then->overlay[0].second));
+  else if (Value* first = head())
+    held.push_back(first);
   const absl::Span<Value* const> arrays = LongList{trace, list}.arrays();
   held.insert(held.end(), arrays.begin(), arrays.end());
   return held;

@@ -49,8 +49,8 @@ struct WorkList {
   /// Where its first item stands; null where that is the beginning.
   Value* head() const;
   // ---- what turns hand on of one that is another list in each
-  /// Its length, where its first item stands, and its arrays.
-  std::vector<Value*> held() const;
+  /// Its length, where its first item stands, and its arrays; as it was `then`.
+  std::vector<Value*> held(const Contents* then = nullptr) const;
   Value* with(const std::vector<Value*>& held) const;
   /// Another one of the same form and with as much room. Has the trace made again if their items are of several kinds.
   bool isLike(Value* other) const;

@@ -167,8 +167,8 @@ bool WorkTableForm::mayBecome(Trace& trace, const Value* begin, const Value* end
   return false;
 }
 
-std::vector<Value*> WorkTableForm::held() const {
-  std::vector<Value*> held{DataInts{trace}.of(table->items[0])};
+std::vector<Value*> WorkTableForm::held(const Contents* then) const {
+  std::vector<Value*> held{DataInts{trace}.of(then ? then->items[0] : table->items[0])};
   for (size_t part = WorkTable::kKeys; part < table->items.size(); ++part)
     held.insert(held.end(), table->items[part]->items.begin() + LongList::kFirstPart, table->items[part]->items.end());
   return held;

@@ -79,8 +79,8 @@ struct WorkTableForm {
 
   /// Whether both are such tables; has the trace made again if one of them is and the other one can be.
   static bool mayBecome(Trace& trace, const Value* begin, const Value* end);
-  /// Its length, and the arrays of its lists.
-  std::vector<Value*> held() const;
+  /// Its length, and the arrays of its lists; as it was `then`.
+  std::vector<Value*> held(const Contents* then = nullptr) const;
   Value* with(const std::vector<Value*>& held) const;
   /// Another one of the same forms and with as much room. Has the trace made again if what they hold is of several
   /// kinds.
