@@ -137,7 +137,7 @@ void Collections::fill(Value* dict, CallArgs args) {
   }
   if (args.positional.size() > 1) trace.fail(BreakReason::kUnsupportedCall, std::string(type->tp_name) + "()");
   in.updateDict(dict, args);
-  if (isDefaultdict(type)) workTable(dict);
+  if (type == cpython::defaultdictType()) workTable(dict);
 }
 
 // ---- attributes and slots -----------------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ void addLeaves(Trace& trace, Value* key, std::vector<Value*>& leaves) {
     return;
   }
   DataInts ints{trace};
+  key = MixedNumbers{trace}.present(key);  // None is no such key
   Value* whole = key->which ? ints.make(key->node, {-kMostDataInt, kMostDataInt}) : ints.ofScalar(key);
   Value* leaf = whole ? ints.of(whole) : nullptr;
   if (!leaf) trace.fail(BreakReason::kUnsupportedObject, "a key of this size");
@@ -352,7 +353,6 @@ std::optional<WorkTable::Found> WorkTable::knownFrom(const Found& wanted) const 
   return std::nullopt;
 }
 
-/// The keys as ints of Python's, whatever they are.
 Value* WorkTable::asInts() const {
   const Value* keys = table->items[kKeys];
   std::vector<Value*> arrays, forms;

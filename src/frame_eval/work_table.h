@@ -4,10 +4,10 @@
 // that place (sparse sets of Briggs and Torczon, 1993). A call that needs more room is Python's, as is one that asks
 // for a key that is not there.
 //
-// A kWorkTable: cls = dict, defaultdict or set; items = its length, a kDataInt, and lists that are full (work_list.h):
-// keys, places, index, and what the keys of a dict stand for; base = the factory of a defaultdict; opened: a set that
-// has got what another set holds, in an order that depends on how large its table has been. Keys are ints that fit into
-// 62 bits, np.int64s, and tuples of those. Nothing is taken out of one.
+// A kWorkTable: cls = dict, defaultdict, Counter or set; items = its length, a kDataInt, and lists that are full
+// (work_list.h): keys, places, index, and what the keys of a dict stand for; base = the factory of a defaultdict;
+// opened: a set that has got what another set holds, in an order that depends on how large its table has been. Keys are
+// ints that fit into 62 bits, np.int64s, and tuples of those. Nothing is taken out of one.
 #pragma once
 
 #include <string>
@@ -27,11 +27,6 @@ struct WorkTable {
   static bool isSet(const Value* table);
   bool isSet() const { return isSet(table); }
 
-  /// The same with what another one is like.
-  static void requireLike(Trace& trace, const Value* container, const Value* table);
-  /// One with another kind of keys or items: has the trace made again, with one that has room for both.
-  [[noreturn]] static void widen(Trace& trace, const Value* table, size_t part, Value* item);
-
   /// Whether array data or the turn decides about a key of this form.
   static bool isLate(Trace& trace, Value* key);
   /// Has the trace made again with a dict or set as one of these, if it can be one: it gets the key, or is asked for
@@ -39,6 +34,11 @@ struct WorkTable {
   static void require(Trace& trace, const Value* container, Value* key, Value* item = nullptr);
   /// The same where a turn, or an arm of a branch, has left it longer or shorter.
   static void requireIfResized(Trace& trace, const Value* container, const Contents& was, const Contents& now);
+  /// The same with what another one is like.
+  static void requireLike(Trace& trace, const Value* container, const Value* table);
+  /// One with another kind of keys or items: has the trace made again, with one that has room for both.
+  [[noreturn]] static void widen(Trace& trace, const Value* table, size_t part, Value* item);
+
   Value* contains(Value* key) const;
   Value* item(Value* key) const;
   void setItem(Value* key, Value* item) const;  ///< set.add() without an item
@@ -49,17 +49,16 @@ struct WorkTable {
   /// A list of what a view shows: "keys", "values" or "items".
   Value* listOf(const std::string& view) const;
 
-  Value* update(Value* with) const;
-
   static constexpr size_t kKeys = 1, kPlaces = 2, kIndex = 3, kItems = 4;  ///< in Value::items
 
  private:
+  friend struct Collections;
   static void require(Trace& trace, const Value* container, const std::vector<Value*>& keys, std::vector<Value*> items);
   using Found = Branches::FoundKey;
   Found find(Value* key) const;
   std::optional<Found> knownFrom(const Found& wanted) const;
   void put(const Found& found, Value* key, Value* item) const;
-  friend struct Collections;
+  /// The keys as ints of Python's.
   Value* asInts() const;
   /// A list of the keys, or of what they stand for, as they are now; `live`: in the arrays that they stand in.
   Value* list(size_t part, bool live) const;
@@ -67,6 +66,7 @@ struct WorkTable {
   Value* load(size_t part, Value* at) const;
   bool isWalked() const;
   Value *valueOr(const Found& found, Value* otherwise) const, *valueOrMade(const Found& found) const;
+  Value* update(Value* with) const;
   Value* full(const LoopDecisions::WorkedList& as, graph::SymId room) const;
   int64_t room() const;
   [[noreturn]] void refuse(const std::string& what) const;
