@@ -57,10 +57,12 @@ Value* copyto(Bound& a) {
   const bool array = source->kind == ValueKind::kArray || source->kind == ValueKind::kArrayScalar;
   if (!any && array && !graph::canCastSameKind(g.type(source->node).dtype, to))
     raises("TypeError: Cannot cast array data");
-  // Python numbers are tested as the types that they have by default.
-  const bool bad =
-      !any && !array && !sequenceItems(t, source) && to == DType::kBool && g.type(t.operand(source).value).dtype != to;
-  if (bad) raises("TypeError: Cannot cast scalar");
+  // Python numbers are tested as the types that they have by default; of an int it is the value that has to fit.
+  if (!any && !array && !sequenceItems(t, source)) {
+    const DType from = g.type(t.operand(source).value).dtype;
+    const bool byValue = graph::isInteger(from) && to != DType::kBool;
+    if (!byValue && !graph::canCastSameKind(from, to)) raises("TypeError: Cannot cast scalar");
+  }
   ValueId node = assignedNode(t, source, to, shape);
   Value* where = a["where"];
   if (where && !(where->isConstant() && where->object.get() == Py_True)) {
