@@ -172,8 +172,8 @@ void BranchState::restore() {
     owner->items.clear();
     owner->node = input;
   }
-  for (Value* value :
-       state_.trace_.notNumbers()) {  // a view of a content that is gone: looked at anew when it is needed
+  // A view of a content that is gone: looked at anew when it is needed.
+  for (Value* value : state_.trace_.notNumbers()) {
     Value& v = *value;
     if (v.kind != ValueKind::kArray || !v.source.valid() || !v.base || knows(&v)) continue;
     v.kind = ValueKind::kObject;

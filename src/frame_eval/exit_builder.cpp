@@ -310,9 +310,11 @@ class ExitBuilder {
   }
 
   /// An instance of a class derived from tuple or dict.
-  ExitNode subclass(ExitNode::Kind kind, Value* value) {
+  ExitNode subclass(ExitNode::Kind kind, Value* value) { return subclass(container(kind, value), value); }
+
+  ExitNode subclass(ExitNode held, Value* value) {
     ExitNode node{.kind = ExitNode::Kind::kSubclass, .object = value->cls};
-    node.children = {addNode(container(kind, value))};
+    node.children = {addNode(std::move(held))};
     auto attribute = [&](cpython::Ref name, Value* item) {
       node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(name)}));
       node.children.push_back(add(item));
@@ -417,16 +419,10 @@ class ExitBuilder {
     };
     if (value->opened) cannotLeave(value, "a set of this order");
     const int keys = items(WorkTable::kKeys);
-    if (value->cls.get() == reinterpret_cast<PyObject*>(&PySet_Type)) return call(&PySet_Type, {keys});
+    if (WorkTable::isSet(value)) return call(&PySet_Type, {keys});
     const int pairs = addNode(call(&PyZip_Type, {keys, items(WorkTable::kItems)}));
     ExitNode dict = call(&PyDict_Type, {pairs});
-    if (trace_.typeOf(value) == &PyDict_Type) return dict;
-    ExitNode node{.kind = ExitNode::Kind::kSubclass, .object = value->cls, .children = {addNode(std::move(dict))}};
-    if (!value->base) return node;
-    cpython::Ref name = cpython::checked(PyUnicode_InternFromString("default_factory"));
-    node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(name)}));
-    node.children.push_back(add(value->base));
-    return node;
+    return trace_.typeOf(value) == &PyDict_Type ? std::move(dict) : subclass(std::move(dict), value);
   }
 
   /// Of an array that a list's items stand in, which may be a view of those of a list of lists.

@@ -142,28 +142,18 @@ struct KnownNumbersStep {
 };
 
 /// Of an array: what an element is when its turn comes, which may have been written since the beginning.
-struct ArrayStep {
+struct ArrayItem {
   Trace& trace;
   Value* array;
   graph::SymId size;
   int most;  ///< items that may be asked for one by one
-  int64_t at = 0;
-  bool reversed = false;
+  bool reversed;
 
-  Value* operator()(Interpreter&) {
+  void check(int64_t at) const {
     if (at == 0 && trace.hint(size) > most)
       trace.fail(BreakReason::kLoopLimit, "iteration over an array of " + std::to_string(trace.hint(size)) + " items");
-    if (at == trace.specialize(size)) return nullptr;
-    return item(trace.syms().constant(at++));
   }
-  std::optional<VirtualIterator::Items> items(Interpreter&) {
-    const graph::SymId taken = trace.syms().constant(at);
-    return VirtualIterator::Items{trace.syms().sub(size, taken), [step = *this, taken](graph::SymId number) {
-                                    return step.item(step.trace.syms().add(taken, number));
-                                  }};
-  }
-  void skip() { ++at; }
-  Value* item(graph::SymId number) const {
+  Value* operator()(graph::SymId number) const {
     graph::SymContext& syms = trace.syms();
     if (reversed) number = syms.sub(syms.sub(size, syms.constant(1)), number);
     return numpy::getItem(trace, array, trace.pyInt(syms.canonical(number)));
@@ -341,7 +331,7 @@ Value* Interpreter::arrayIterator(Value* array, bool reversed) {
   if (shape.empty()) raises("TypeError: iteration over a 0-d array");
   return makeIterator(
       trace_, reversed ? &PyReversed_Type : &PySeqIter_Type,
-      ArrayStep{.trace = trace_, .array = array, .size = shape[0], .most = options_.maxUnroll, .reversed = reversed});
+      NumberedStep<ArrayItem>{trace_, shape[0], {trace_, array, shape[0], options_.maxUnroll, reversed}});
 }
 
 // ---- instructions -------------------------------------------------------------------------------------------------

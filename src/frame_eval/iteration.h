@@ -46,6 +46,30 @@ class StepIterator : public VirtualIterator {
 };
 
 /// `cls`: the type that the iterator shows, or null.
+/// Of so many items, each known by its number. `Item`: (SymId number) answers one; check(at) breaks in front of one
+/// that is asked for by itself where that cannot be.
+template <typename Item>
+struct NumberedStep {
+  Trace& trace;
+  graph::SymId size;
+  Item item;
+  int64_t at = 0;
+
+  Value* operator()(Interpreter&) {
+    item.check(at);
+    if (at == trace.specialize(size)) return nullptr;
+    return item(trace.syms().constant(at++));
+  }
+  std::optional<VirtualIterator::Items> items(Interpreter&) {
+    graph::SymContext& syms = trace.syms();
+    const graph::SymId taken = syms.constant(at);
+    return VirtualIterator::Items{syms.sub(size, taken), [step = *this, taken](graph::SymId number) {
+                                    return step.item(step.trace.syms().add(taken, number));
+                                  }};
+  }
+  void skip() { ++at; }
+};
+
 template <typename Step>
 Value* makeIterator(Trace& trace, PyTypeObject* cls, Step step) {
   Value* v = trace.make(ValueKind::kIterator);

@@ -322,30 +322,19 @@ void LongList::append(Value* item) const {
 
 namespace {
 
-struct LongListStep {
+struct LongListItem {
   Trace& trace;
   Value* list;
   SymId size;
   unsigned changes;
   bool reversed;
-  int64_t at = 0;
 
-  Value* operator()(Interpreter&) {
+  void check(int64_t) const {
     if (list->changes != changes || !isLongList(list))
       trace.fail(BreakReason::kUnsupportedObject, "a long list that grows while it is walked");
-    if (at == trace.specialize(size)) return nullptr;
-    return item(trace.syms().constant(at++));
   }
-  std::optional<VirtualIterator::Items> items(Interpreter&) {
-    const SymId taken = trace.syms().constant(at);
-    return VirtualIterator::Items{trace.syms().sub(size, taken), [step = *this, taken](SymId number) {
-                                    return step.item(step.trace.syms().add(taken, number));
-                                  }};
-  }
-  void skip() { ++at; }
-  Value* item(SymId number) const {
-    if (list->changes != changes || !isLongList(list))
-      trace.fail(BreakReason::kUnsupportedObject, "a long list that grows while it is walked");
+  Value* operator()(SymId number) const {
+    check(0);
     if (reversed) number = trace.syms().sub(trace.syms().sub(size, trace.syms().constant(1)), number);
     return LongList{trace, list}.item(trace.pyInt(trace.syms().canonical(number)));
   }
@@ -355,7 +344,9 @@ struct LongListStep {
 
 Value* LongList::iterator(bool reversed) const {
   PyTypeObject* type = reversed ? &PyListRevIter_Type : &PyListIter_Type;
-  return makeIterator(trace, type, LongListStep{trace, list, size(), list->changes, reversed});
+  const SymId size = this->size();
+  return makeIterator(trace, type,
+                      NumberedStep<LongListItem>{trace, size, {trace, list, size, list->changes, reversed}});
 }
 
 ValueId LongList::part(size_t number) const {

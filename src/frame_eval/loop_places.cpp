@@ -23,6 +23,25 @@ namespace {
 constexpr int kLeaf = -1, kArrays = -2, kWorked = -3, kTable = -4;  ///< in CarriedParts::shape
 constexpr int64_t kGuessedTurns = 4096;
 
+/// What is handed on of a list or table, by its shape: numbers and arrays. Of how it was `then`.
+std::vector<Value*> heldBy(Trace& trace, int shape, Value* value, const Contents* then = nullptr) {
+  if (shape == kTable) return WorkTableForm{trace, value}.held(then);
+  if (shape == kWorked) return WorkList{trace, value}.held(then);
+  const absl::Span<Value* const> arrays = LongList{trace, value}.arrays();
+  return {arrays.begin(), arrays.end()};
+}
+
+Value* withHeld(Trace& trace, int shape, Value* form, const std::vector<Value*>& held) {
+  if (shape == kTable) return WorkTableForm{trace, form}.with(held);
+  return shape == kWorked ? WorkList{trace, form}.with(held) : LongList{trace, form}.with(held);
+}
+
+bool isOfForm(Trace& trace, int shape, Value* form, Value* value) {
+  if (shape == kTable) return WorkTableForm{trace, form}.isLike(value);
+  if (!isLongList(value)) return false;
+  return shape == kWorked ? WorkList{trace, form}.isLike(value) : LongList{trace, form}.isLike(value);
+}
+
 /// Of a tuple that the trace knows: one of another object may be looked at by others.
 std::optional<std::vector<Value*>> itemsOf(Trace& trace, Value* tuple) {
   return tuple && !tuple->source.valid() ? tupleItems(trace, tuple) : std::nullopt;
@@ -60,23 +79,11 @@ Value* assemble(Trace& trace, const CarriedParts& parts, absl::FunctionRef<Value
   const auto make = [&](const auto& self) -> Value* {
     const int size = parts.shape[at++];
     if (size == kLeaf) return value(variable++);
-    if (size == kArrays) {
-      const LongList form{trace, parts.lists[list++]};
-      std::vector<Value*> arrays;
-      for (size_t i = 0; i < form.arrays().size(); ++i) arrays.push_back(self(self));
-      return form.with(arrays);
-    }
-    if (size == kWorked) {
-      const WorkList form{trace, parts.lists[list++]};
+    if (size < kLeaf) {
+      Value* form = parts.lists[list++];
       std::vector<Value*> held;
-      for (size_t i = 0; i < form.held().size(); ++i) held.push_back(self(self));
-      return form.with(held);
-    }
-    if (size == kTable) {
-      const WorkTableForm form{trace, parts.lists[list++]};
-      std::vector<Value*> held;
-      for (size_t i = 0; i < form.held().size(); ++i) held.push_back(self(self));
-      return form.with(held);
+      for (size_t i = 0, count = heldBy(trace, size, form).size(); i < count; ++i) held.push_back(self(self));
+      return withHeld(trace, size, form, held);
     }
     std::vector<Value*> items;
     for (int i = 0; i < size; ++i) items.push_back(self(self));
@@ -111,24 +118,20 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
     for (size_t i = 0; i < first->size(); ++i) known = split(parts, (*first)[i], (*last)[i], before) && known;
     return known;
   }
-  // The turn may have changed it, before it has put another one in its place.
-  const auto then = [&](const Value* v) { return before.knows(v) ? &before.of(v) : nullptr; };
-  const auto addHeld = [&](int shape, const std::vector<Value*>& from, const std::vector<Value*>& to) {
+  const auto addHeld = [&](int shape) {
     parts.shape.push_back(shape);
     parts.lists.push_back(begin);
+    // The turn may have changed it, before it has put another one in its place.
+    const Contents* then = before.knows(begin) ? &before.of(begin) : nullptr;
+    const std::vector<Value*> from = heldBy(trace_, shape, begin, then), to = heldBy(trace_, shape, end);
     bool known = true;
     for (size_t i = 0; i < from.size(); ++i) known = addVariable(parts, from[i], to[i], before) && known;
     return known;
   };
   if (begin && end && begin != end && WorkTableForm::mayBecome(trace_, begin, end) &&
       (!before.knows(end) || handsListsOn_) && WorkTableForm{trace_, begin}.isLike(end))
-    return addHeld(kTable, WorkTableForm{trace_, begin}.held(then(begin)), WorkTableForm{trace_, end}.held());
-  if (isAnother(begin, end, before) && WorkList::is(begin))
-    return addHeld(kWorked, WorkList{trace_, begin}.held(then(begin)), WorkList{trace_, end}.held());
-  if (isAnother(begin, end, before)) {
-    const absl::Span<Value* const> from = LongList{trace_, begin}.arrays(), to = LongList{trace_, end}.arrays();
-    return addHeld(kArrays, {from.begin(), from.end()}, {to.begin(), to.end()});
-  }
+    return addHeld(kTable);
+  if (isAnother(begin, end, before)) return addHeld(WorkList::is(begin) ? kWorked : kArrays);
   return addVariable(parts, begin, end, before);
 }
 
@@ -322,25 +325,12 @@ void Rolling::findEnds() {
         variables_[variable++].end = value;
         return;
       }
-      if (size == kArrays) {
-        const LongList form{trace_, parts.lists[list++]};
-        const bool fits = value && isLongList(value) && form.isLike(value);
-        for (size_t i = 0; i < form.arrays().size(); ++i)
-          self(self, fits ? LongList{trace_, value}.arrays()[i] : nullptr);
-        return;
-      }
-      if (size == kWorked) {
-        const WorkList form{trace_, parts.lists[list++]};
-        const bool fits = value && isLongList(value) && form.isLike(value);
-        const std::vector<Value*> held = fits ? WorkList{trace_, value}.held() : std::vector<Value*>();
-        for (size_t i = 0; i < form.held().size(); ++i) self(self, fits ? held[i] : nullptr);
-        return;
-      }
-      if (size == kTable) {
-        const WorkTableForm form{trace_, parts.lists[list++]};
-        const bool fits = value && WorkTable::is(value) && form.isLike(value);
-        const std::vector<Value*> held = fits ? WorkTableForm{trace_, value}.held() : std::vector<Value*>();
-        for (size_t i = 0; i < form.held().size(); ++i) self(self, fits ? held[i] : nullptr);
+      if (size < kLeaf) {
+        Value* form = parts.lists[list++];
+        const bool fits = value && isOfForm(trace_, size, form, value);
+        const std::vector<Value*> held = fits ? heldBy(trace_, size, value) : std::vector<Value*>();
+        for (size_t i = 0, count = heldBy(trace_, size, form).size(); i < count; ++i)
+          self(self, fits ? held[i] : nullptr);
         return;
       }
       const auto items = itemsOf(trace_, value);

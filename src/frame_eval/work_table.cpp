@@ -428,8 +428,7 @@ void WorkTable::put(const Found& found, Value* key, Value* item) const {
 Value* WorkTable::valueOr(const Found& found, Value* otherwise) const {
   if (found.isEmpty) return otherwise;
   Value* form = table->items[kItems]->base;
-  const bool isNone = otherwise->isConstant() && otherwise->object.get() == Py_None;
-  const bool isWider = !isNone && !LongList{trace, nullptr}.fits(form, otherwise);
+  const bool isWider = !in.isNone(otherwise) && !LongList{trace, nullptr}.fits(form, otherwise);
   if (isWider && WorkList::wider(trace, form, otherwise)) widen(trace, table, kItems, otherwise);
   Value* isThere = trace.number(ValueKind::kPyBool, found.isThere);
   return ConsumedGenerators{in, trace}.byUs("_either", {isThere, load(kItems, found.entry), otherwise});
@@ -491,27 +490,17 @@ Value* WorkTable::listOf(const std::string& view) const {
 namespace {
 
 /// Of a view: what an entry is when its turn comes. The values may be set meanwhile.
-struct TableStep {
+struct TableItem {
   Trace& trace;
   Value *table, *keyList, *itemList;  ///< null for what the view does not show
-  SymId size;
   unsigned changes;
-  int64_t at = 0;
 
-  Value* operator()(Interpreter&) {
-    if (at == trace.specialize(size)) return nullptr;
-    return item(trace.syms().constant(at++));
-  }
-  std::optional<VirtualIterator::Items> items(Interpreter&) {
-    const SymId taken = trace.syms().constant(at);
-    return VirtualIterator::Items{trace.syms().sub(size, taken), [step = *this, taken](SymId number) {
-                                    return step.item(step.trace.syms().add(taken, number));
-                                  }};
-  }
-  void skip() { ++at; }
-  Value* item(SymId number) const {
+  void check(int64_t) const {
     if (table->changes != changes)
       trace.fail(BreakReason::kUnsupportedObject, "a dict that becomes longer while it is walked");
+  }
+  Value* operator()(SymId number) const {
+    check(0);
     Value* place = trace.pyInt(trace.syms().canonical(number));
     Value* key = keyList ? LongList{trace, keyList}.item(place) : nullptr;
     Value* value = itemList ? LongList{trace, itemList}.item(place) : nullptr;
@@ -525,7 +514,8 @@ Value* WorkTable::iterator(const std::string& view) const {
   if (isSet()) refuse("the order");
   Value *keys = view == "values" ? nullptr : list(kKeys, true), *items = view == "keys" ? nullptr : list(kItems, true);
   const SymId size = LongList{trace, keys ? keys : items}.size();
-  Value* iterator = makeIterator(trace, nullptr, TableStep{trace, table, keys, items, size, table->changes});
+  Value* iterator =
+      makeIterator(trace, nullptr, NumberedStep<TableItem>{trace, size, {trace, table, keys, items, table->changes}});
   trace.tableWalks.emplace_back(table, iterator);
   return iterator;
 }
