@@ -24,6 +24,8 @@ constexpr int kPeek = 4;
 constexpr float kLongNs = 200'000;
 /// Python's time in parts of the compiled code's: it loses clearly, it may win, it wins.
 constexpr float kClearLoss = 3, kMayWin = 1, kWin = 0.95f;
+/// Python loses so clearly that one run of it tells, which would be missed if there were more.
+constexpr float kEvidentLoss = 12, kEvidentNs = 200'000;
 /// A difference that is worth anything.
 constexpr float kLeastGainNs = 10;
 
@@ -56,6 +58,7 @@ void Trial::add(unsigned sizeClass, Arm arm, double ns, bool cut) {
   const int count = one.samples[1];
   const Runs& runs = runsOf(one);
   const float limit = count >= runs.all ? kWin : count >= runs.leaning ? kMayWin : kClearLoss;
+  if (python > kEvidentLoss * compiled && python > kEvidentNs) one.verdict = Verdict::kKept;
   if (count >= runs.clear && python > limit * compiled) one.verdict = Verdict::kKept;
   if (count >= runs.all && one.verdict == Verdict::kNone)
     one.verdict = python + kLeastGainNs < compiled ? Verdict::kGivenUp : Verdict::kKept;
