@@ -65,6 +65,17 @@ def run(function, arguments: tuple) -> Outcome:
     return Outcome(result, error, sorted(f"{w.category.__name__}: {w.message}" for w in caught), arguments)
 
 
+def places_of_warnings(function, arguments: tuple) -> list[tuple[str, str, int]]:
+    """What a call warns about, and where, in order; of one that raises until then."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            function(*arguments)
+        except Exception:
+            pass
+    return [(str(w.message), w.filename, w.lineno) for w in caught]
+
+
 def ulp_distance(a: np.ndarray, b: np.ndarray) -> float:
     """Largest distance in units in the last place; NaNs must stand at the same places."""
     if np.iscomplexobj(a):

@@ -285,6 +285,33 @@ def test_a_warning_of_a_called_function_is_given_once():
     assert warnings._showwarnmsg.__module__ == "warnings"
 
 
+def dropped_parts(s, i, v):
+    m = s * 2.0
+    np.add.at(s, i, v)
+    np.put(m, i, v)
+    np.maximum.at(m, i, [v[0], 1j])
+    return s, m
+
+
+def dropped_and_raised(s, i, v):
+    m = s * 2.0
+    np.put(m, i, v)
+    np.place(m, m > 0, v)
+    return m
+
+
+@pytest.mark.parametrize("function", (dropped_parts, dropped_and_raised))
+def test_dropped_imaginary_parts_are_told_where_python_tells_them(function):
+    compiled = fusewire.compile(function, economy=False)
+    def arguments():
+        return np.ones(4), np.array([1, 2]), np.array([1 + 2j, 3.0])
+
+    for _ in range(3):
+        compare.assert_same_call(function, compiled, arguments())
+        places = compare.places_of_warnings(compiled, arguments())
+        assert places == compare.places_of_warnings(function, arguments()) and places
+
+
 def test_a_size_that_data_decides():
     def f(x):
         return np.union1d(x * 2, x) + 1

@@ -1,7 +1,7 @@
-#include "frame_eval/nesting.h"
 #include "frame_eval/numpy/in_place.h"
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/nesting.h"
 #include "graph/alias.h"
 
 namespace fw::capture::numpy {
@@ -38,13 +38,32 @@ Ref changing(const Ref& function) {
   return checked(PyCFunction_New(&method, function.get()));
 }
 
+namespace {
+
+/// Whether NumPy may say of it that it drops imaginary parts, where it is stored as something else.
+bool isComplexNumber(Trace& trace, const Value* value) {
+  if (value->kind == ValueKind::kList || value->kind == ValueKind::kTuple)
+    return std::any_of(value->items.begin(), value->items.end(),
+                       [&](const Value* item) { return isComplexNumber(trace, item); });
+  if (value->isConstant())
+    return PyComplex_Check(value->object.get()) || PyArray_IsScalar(value->object.get(), ComplexFloating);
+  if (value->kind == ValueKind::kPyComplex) return true;
+  const bool hasNode = value->kind == ValueKind::kArray || value->kind == ValueKind::kArrayScalar;
+  return hasNode && graph::isComplex(trace.graph().type(value->node).dtype);
+}
+
+}  // namespace
+
 void changeBy(Trace& trace, Value* array, Ref function, LibraryNode what) {
   checkWriteable(trace, array);
   const ValueType type = trace.graph().type(array->node);
   if (type.layout.rank() == 0) unsupported(std::string(what.name) + " of an array of rank 0");
   if (type.layout.rank() > 1 && (!type.layout.isCOrder() || type.layout.broadcastAxes || type.layout.negativeAxes))
     unsupported(std::string(what.name) + " of an array that is not in C order");
-  for (Value* argument : what.positional) refuseShared(trace, array->node, argument);
+  for (Value* argument : what.positional) {
+    refuseShared(trace, array->node, argument);
+    what.watched |= isComplexNumber(trace, argument) && !graph::isComplex(type.dtype);
+  }
   for (const auto& [name, argument] : what.keywords) refuseShared(trace, array->node, argument);
   what.positional.insert(what.positional.begin(), trace.array(array->node));
   what.function = changing(function);
