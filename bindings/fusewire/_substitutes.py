@@ -104,6 +104,16 @@ def _if_any(found):
 # ---- min() and max() by a key
 
 
+def _enumerate(walk, index):
+    for item in walk:
+        yield index, item
+        index += 1
+
+
+# As that of a comprehension: nobody else has what it walks.
+_enumerate.__code__ = _enumerate.__code__.replace(co_varnames=(".0", *_enumerate.__code__.co_varnames[1:]))
+
+
 def _extreme_by(iterator, key, greatest):
     best = next(iterator)
     extreme = key(best)

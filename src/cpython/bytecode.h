@@ -44,9 +44,10 @@ struct Position {
 struct Instr {
   Opcode op = Opcode::kNop;
   int arg = 0;
-  int flags = 0;    ///< kLoadSuperAttr
+  int flags = 0;    ///< kLoadSuperAttr; kJump: 1 if it goes back, but begins no other turn
   int target = -1;  ///< jumps: index of the instruction to go to
   int unit = 0;     ///< code unit of the raw instruction; several neutral ones may share it
+  int copy = 0;     ///< of code that stands several times in this one, which one it is part of
   Position position;
 };
 
@@ -68,8 +69,31 @@ struct Bytecode {
   Ref code;                         ///< keeps it alive; may be dropped by who is kept alive by the code object
   std::vector<Instr> instructions;
   std::vector<Handler> handlers;
+  /// Tuples of what arguments count where other code stands in this one; null: those of the code object.
+  Ref constants, names, variables;
+  struct Inlined {
+    Ref code;
+    int firstSlot;  ///< of its variables
+    int begin;      ///< its first instruction
+    int at;         ///< the instruction that enters it, and what stood there
+    Instr before;
+  };
+  std::vector<Inlined> inlined;
+
+  const void* variant =
+      nullptr;  ///< where it is not as compiled: which of those it is that are made of the code object
 
   PyCodeObject* object() const { return decoded; }
+  /// The same for the same instructions, in every trace.
+  const void* identity() const { return variant ? variant : decoded; }
+  PyObject* constantAt(int i) const { return PyTuple_GET_ITEM(constants ? constants.get() : decoded->co_consts, i); }
+  PyObject* nameAt(int i) const { return PyTuple_GET_ITEM(names ? names.get() : decoded->co_names, i); }
+  PyObject* variableAt(int i) const {
+    return PyTuple_GET_ITEM(variables ? variables.get() : decoded->co_localsplusnames, i);
+  }
+  int slotCount() const {
+    return variables ? static_cast<int>(PyTuple_GET_SIZE(variables.get())) : decoded->co_nlocalsplus;
+  }
 };
 
 /// Decodes the code as compiled: specialised and instrumented instructions are mapped back. Throws PythonError.

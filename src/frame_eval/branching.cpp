@@ -122,8 +122,10 @@ int loopOf(const Bytecode& code, const CodeFlow& flow, int branch) {
   for (int i = 0; i < static_cast<int>(code.instructions.size()); ++i) {
     const Instr& other = code.instructions[static_cast<size_t>(i)];
     const bool jumps = other.op == Opcode::kPopJumpIfFalse || other.op == Opcode::kPopJumpIfTrue;
-    const bool same = i == branch || (jumps && other.position.line == at.line && other.position.column == at.column &&
-                                      other.position.endLine == at.endLine && other.position.endColumn == at.endColumn);
+    const bool stands = other.copy == code.instructions[static_cast<size_t>(branch)].copy;
+    const bool same =
+        i == branch || (jumps && stands && other.position.line == at.line && other.position.column == at.column &&
+                        other.position.endLine == at.endLine && other.position.endColumn == at.endColumn);
     if (!same || !isLoop(code, flow.joining.flow, i, flow.joining.joins[static_cast<size_t>(i)])) continue;
     for (const Loop& loop : flow.loops)
       if (loop.contains[static_cast<size_t>(i)] &&
@@ -515,12 +517,11 @@ void Branching::join(const Place& place, BranchState& before, ArmEnd& first, Arm
   if (returns) {
     frame.result = merge(first.result, second.result, "what is returned");
   } else {
-    PyObject* names = frame.object()->co_localsplusnames;
     for (size_t i = 0; i < frame.slots.size(); ++i) {
       if (first.slots[i] == second.slots[i])
         frame.slots[i] = first.slots[i];
       else
-        frame.slots[i] = merge(first.slots[i], second.slots[i], text(PyTuple_GET_ITEM(names, i)));
+        frame.slots[i] = merge(first.slots[i], second.slots[i], text(frame.code->variableAt(static_cast<int>(i))));
     }
     frame.stack.clear();
     for (size_t i = 0; i < first.stack.size(); ++i)

@@ -8,6 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "frame_eval/classes.h"
 #include "frame_eval/exit_builder.h"
+#include "frame_eval/inlined_generators.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/logs.h"
 #include "frame_eval/long_list.h"
@@ -180,6 +181,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     if (!branches && !trace.onDevice()) keepUnused(trace.graph());
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
+    InlinedGenerators{interpreter, trace}.leave();
     return brokenAt(b.reason, b.detail, b.at);
   } catch (const graph::TooManyAxes& e) {
     return brokenAt(BreakReason::kUnsupportedArray, std::string("a result has ") + e.what(), -1);

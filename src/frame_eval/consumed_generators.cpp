@@ -3,19 +3,19 @@
 #include "frame_eval/builtins.h"
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/generator.h"
+#include "frame_eval/inlined_generators.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/splice/inlined_generator.h"
 #include "graph/support/check.h"
 
 namespace fw::capture {
 
+using cpython::checked;
 using cpython::Instr;
 using cpython::Opcode;
 
 namespace {
-
-/// The iterator that an expression walks is its only argument. Its slot is free from there on.
-constexpr int kIteratorSlot = 0;
 
 /// Instructions that take the place of one.
 struct Snippet {
@@ -31,7 +31,6 @@ struct Snippet {
     out.push_back(instr);
     return out.size() - 1;
   }
-  void putJump(Opcode op, int target) { out[put(op)].target = target; }
   void land(size_t jump) {
     out[jump].target = static_cast<int>(out.size());
     own.push_back(static_cast<int>(jump));
@@ -39,136 +38,133 @@ struct Snippet {
 };
 
 bool folds(Consumer consumer) {
-  return consumer == Consumer::kSum || consumer == Consumer::kMin || consumer == Consumer::kMax;
+  return consumer == Consumer::kSum || consumer == Consumer::kMin || consumer == Consumer::kMax ||
+         consumer == Consumer::kList;
 }
 
-/// What happens to the item on top of the stack; goes on with the old instruction `next`.
-void putConsumer(Snippet& code, Consumer consumer, int next, int none) {
-  switch (consumer) {
-    case Consumer::kAny:
-    case Consumer::kAll:
-      code.putJump(consumer == Consumer::kAny ? Opcode::kPopJumpIfFalse : Opcode::kPopJumpIfTrue, next);
-      code.put(Opcode::kLoadConst, none);
-      code.put(Opcode::kUnaryNot);
-      if (consumer == Consumer::kAll) code.put(Opcode::kUnaryNot);
-      code.put(Opcode::kReturnValue);
-      return;
-    case Consumer::kNext: code.put(Opcode::kReturnValue); return;
-    case Consumer::kSum:
-      code.put(Opcode::kYieldValue);  // which only looks at it
-      code.put(Opcode::kLoadFast, kIteratorSlot);
-      code.put(Opcode::kSwap, 2);
-      code.put(Opcode::kBinaryOp, cpython::kNbAdd);
-      code.put(Opcode::kStoreFast, kIteratorSlot);
-      code.putJump(Opcode::kJump, next);
-      return;
-    case Consumer::kMin:
-    case Consumer::kMax: {
-      code.put(Opcode::kLoadFast, kIteratorSlot);
-      const size_t first = code.put(Opcode::kPopJumpIfNone);
-      code.put(Opcode::kCopy, 1);
-      code.put(Opcode::kLoadFast, kIteratorSlot);
-      code.put(Opcode::kCompareOp, consumer == Consumer::kMin ? Py_LT : Py_GT);
-      const size_t worse = code.put(Opcode::kPopJumpIfFalse);
-      code.land(first);
-      code.put(Opcode::kStoreFast, kIteratorSlot);
-      code.putJump(Opcode::kJump, next);
-      code.land(worse);
-      code.put(Opcode::kPopTop);
-      code.putJump(Opcode::kJump, next);
-      return;
+/// Code that is being made, of `code`.
+class Rewriting {
+ public:
+  Rewriting(const Bytecode& code, Consumer consumer) : code_(code), consumer_(consumer), total_(code.slotCount()) {}
+
+  std::unique_ptr<Bytecode> run() {
+    const int size = static_cast<int>(code_.instructions.size());
+    auto result = std::make_unique<Bytecode>(code_);
+    result->instructions.clear();
+    result->variant = reinterpret_cast<const char*>(code_.object()) + 1 + static_cast<int>(consumer_);
+    nones_ = static_cast<int>(PyTuple_GET_SIZE(code_.object()->co_consts));
+    const Ref more = checked(PyTuple_Pack(3, Py_None, Py_True, Py_False)), name = checked(Py_BuildValue("(s)", "it"));
+    result->constants = checked(PySequence_Concat(code_.object()->co_consts, more.get()));
+    result->variables = checked(PySequence_Concat(code_.object()->co_localsplusnames, name.get()));
+    std::vector<int> where;  // by old instruction, and behind the last one
+    std::vector<bool> settled;
+    bool begun = false;
+    for (int i = 0; i < size; ++i) {
+      const Instr& instr = code_.instructions[static_cast<size_t>(i)];
+      Snippet snippet{instr, result->instructions, {}};
+      const bool begins = i >= 2 && code_.instructions[static_cast<size_t>(i) - 2].op == Opcode::kReturnGenerator;
+      if (begins && consumer_ == Consumer::kList) {
+        snippet.put(Opcode::kBuildList, 0);
+        snippet.put(Opcode::kStoreFast, total_);
+      }
+      begun |= begins;
+      where.push_back(static_cast<int>(result->instructions.size()));
+      if (instr.op == Opcode::kYieldValue) {
+        putConsumer(snippet);
+      } else if (instr.op == Opcode::kReturnValue) {
+        snippet.put(Opcode::kPopTop);
+        snippet.put(Opcode::kLoadFast, total_);
+        snippet.put(Opcode::kReturnValue);
+      } else {
+        result->instructions.push_back(instr);
+      }
+      settled.resize(result->instructions.size());
+      for (int own : snippet.own) settled[static_cast<size_t>(own)] = true;
     }
+    if (!begun) return nullptr;
+    where.push_back(static_cast<int>(result->instructions.size()));
+    const auto moved = [&](int at) { return where[static_cast<size_t>(at)]; };
+    for (size_t i = 0; i < result->instructions.size(); ++i) {
+      int& target = result->instructions[i].target;
+      if (target >= 0 && !settled[i]) target = moved(target);
+    }
+    for (cpython::Handler& handler : result->handlers)
+      handler.start = moved(handler.start), handler.end = moved(handler.end), handler.target = moved(handler.target);
+    return result;
   }
-  FW_UNREACHABLE();
-}
 
-/// Where an expression yields, and what it ends with.
-struct Form {
-  int walk = -1, yield = -1, drop = -1, end = -1;
+ private:
+  enum Constant : uint8_t { kNone, kTrue, kFalse };
+  void putConstant(Snippet& code, Constant which) const { code.put(Opcode::kLoadConst, nones_ + which); }
+
+  /// What happens to the item on top of the stack. Leaves what the generator is sent.
+  void putConsumer(Snippet& code) const {
+    switch (consumer_) {
+      case Consumer::kAny:
+      case Consumer::kAll: {
+        const bool any = consumer_ == Consumer::kAny;
+        const size_t next = code.put(any ? Opcode::kPopJumpIfFalse : Opcode::kPopJumpIfTrue);
+        putConstant(code, any ? kTrue : kFalse);
+        code.put(Opcode::kReturnValue);
+        code.land(next);
+        break;
+      }
+      case Consumer::kNext: code.put(Opcode::kReturnValue); break;
+      case Consumer::kSum:
+        code.put(Opcode::kYieldValue);  // which only looks at it
+        code.put(Opcode::kLoadFast, total_);
+        code.put(Opcode::kSwap, 2);
+        code.put(Opcode::kBinaryOp, cpython::kNbAdd);
+        code.put(Opcode::kStoreFast, total_);
+        break;
+      case Consumer::kMin:
+      case Consumer::kMax: {
+        code.put(Opcode::kLoadFast, total_);
+        const size_t first = code.put(Opcode::kPopJumpIfNone);
+        code.put(Opcode::kCopy, 1);
+        code.put(Opcode::kLoadFast, total_);
+        code.put(Opcode::kCompareOp, consumer_ == Consumer::kMin ? Py_LT : Py_GT);
+        const size_t worse = code.put(Opcode::kPopJumpIfFalse);
+        code.land(first);
+        code.put(Opcode::kStoreFast, total_);
+        const size_t next = code.put(Opcode::kJump);
+        code.land(worse);
+        code.put(Opcode::kPopTop);
+        code.land(next);
+        break;
+      }
+      case Consumer::kList:
+        code.put(Opcode::kLoadFast, total_);
+        code.put(Opcode::kSwap, 2);
+        code.put(Opcode::kListAppend, 1);
+        code.put(Opcode::kPopTop);
+        break;
+    }
+    putConstant(code, kNone);
+  }
+
+  const Bytecode& code_;
+  const Consumer consumer_;
+  const int total_;  ///< slot of what has been found so far
+  int nones_ = 0;    ///< Constant::kNone among the constants
 };
-
-std::optional<Form> formOf(const Bytecode& code) {
-  const std::vector<Instr>& instructions = code.instructions;
-  const int size = static_cast<int>(instructions.size());
-  if (text(code.object()->co_name) != "<genexpr>") return std::nullopt;
-  Form form;
-  const auto once = [](int& place, int at) {
-    const bool first = place < 0;
-    place = at;
-    return first;
-  };
-  for (int i = 0; i < size; ++i) {
-    const Instr& instr = instructions[static_cast<size_t>(i)];
-    const auto next = [&](int k) { return i + k < size ? instructions[static_cast<size_t>(i + k)].op : Opcode::kNop; };
-    bool expected = true;
-    if (instr.op == Opcode::kSend || instr.op == Opcode::kStoreDeref) expected = false;
-    if (instr.op == Opcode::kLoadFast && instr.arg == kIteratorSlot)
-      expected = next(1) == Opcode::kForIter && once(form.walk, i);
-    if (instr.op == Opcode::kYieldValue) expected = once(form.yield, i);
-    if (instr.op == Opcode::kReturnValue) {
-      const bool none = i > 0 && instructions[static_cast<size_t>(i - 1)].op == Opcode::kLoadConst;
-      expected = none && once(form.end, i - 1);
-    }
-    if (!expected) return std::nullopt;
-  }
-  if (form.walk < 0 || form.yield < 0 || form.end < 0) return std::nullopt;
-  form.drop = form.yield + 1;
-  while (form.drop < size && instructions[static_cast<size_t>(form.drop)].op == Opcode::kResume) ++form.drop;
-  const bool drops = form.drop < size && instructions[static_cast<size_t>(form.drop)].op == Opcode::kPopTop;
-  return drops ? std::optional(form) : std::nullopt;
-}
 
 }  // namespace
 
 std::unique_ptr<Bytecode> withConsumer(const Bytecode& code, Consumer consumer) {
-  const std::optional<Form> form = formOf(code);
-  if (!form) return nullptr;
-  auto result = std::make_unique<Bytecode>();
-  result->decoded = code.decoded;
-  result->code = code.code;
-  const int size = static_cast<int>(code.instructions.size());
-  const int none = code.instructions[static_cast<size_t>(form->end)].arg;
-  std::vector<int> where;  // by old instruction, and behind the last one
-  std::vector<bool> settled;
-  for (int i = 0; i < size; ++i) {
-    const Instr& instr = code.instructions[static_cast<size_t>(i)];
-    where.push_back(static_cast<int>(result->instructions.size()));
-    Snippet snippet{instr, result->instructions, {}};
-    if (i == form->walk && folds(consumer)) {
-      snippet.put(Opcode::kLoadFast, kIteratorSlot);
-      snippet.put(Opcode::kSwap, 2);
-      snippet.put(Opcode::kStoreFast, kIteratorSlot);
-    } else if (i == form->yield) {
-      putConsumer(snippet, consumer, form->drop + 1, none);
-    } else if (i > form->yield && i <= form->drop) {
-      snippet.put(Opcode::kNop);
-    } else if (i == form->end) {
-      folds(consumer) ? snippet.put(Opcode::kLoadFast, kIteratorSlot) : snippet.put(Opcode::kNop);
-    } else {
-      result->instructions.push_back(instr);
-    }
-    settled.resize(result->instructions.size());
-    for (int own : snippet.own) settled[static_cast<size_t>(own)] = true;
-  }
-  where.push_back(static_cast<int>(result->instructions.size()));
-  const auto moved = [&](int at) { return where[static_cast<size_t>(at)]; };
-  for (size_t i = 0; i < result->instructions.size(); ++i) {
-    int& target = result->instructions[i].target;
-    if (target >= 0 && !settled[i]) target = moved(target);
-  }
-  for (cpython::Handler handler : code.handlers) {
-    handler.start = moved(handler.start), handler.end = moved(handler.end), handler.target = moved(handler.target);
-    result->handlers.push_back(handler);
-  }
-  return result;
+  return runsThrough(code) ? Rewriting(code, consumer).run() : nullptr;
 }
 
-Value* ConsumedGenerators::run(GeneratorIterator& generator, const Bytecode& code, Value* bottom, bool* floats) {
+Value* ConsumedGenerators::run(GeneratorIterator& generator, Consumer consumer, Value* first, bool* floats) {
   Frame& frame = *generator.frame;
+  const Bytecode& own = in.decodedAlone(frame.object());
+  const Bytecode& code =
+      InlinedGenerators{in, trace}.codeWith(*in.consumed_.at({frame.object(), static_cast<int>(consumer)}));
   frame.code = &code;
   frame.yieldsFloats = floats;
-  // It stands behind RETURN_GENERATOR, and nothing has come before that but cells.
-  frame.stack.insert(frame.stack.begin(), bottom);
+  frame.slots.resize(static_cast<size_t>(own.slotCount()));
+  frame.slots.push_back(first);
+  frame.slots.resize(static_cast<size_t>(code.slotCount()));
   (void)in.resume(generator, nullptr, nullptr);
   return generator.returned;
 }
@@ -185,25 +181,26 @@ Value* ConsumedGenerators::consume(Value* iterable, Consumer consumer, Value* ot
   if (!whole || (!folds(consumer) && in.isHeld(iterable))) return nullptr;
   PyCodeObject* code = generator->frame->object();
   std::unique_ptr<Bytecode>& known = in.consumed_[{code, static_cast<int>(consumer)}];
-  if (!known) known = withConsumer(in.decoded(code), consumer);
+  if (!known) known = withConsumer(in.decodedAlone(code), consumer);
   if (!known) return nullptr;
   switch (consumer) {
-    case Consumer::kAny: return run(*generator, *known, trace.constant(Py_False), nullptr);
-    case Consumer::kAll: return run(*generator, *known, trace.constant(Py_True), nullptr);
+    case Consumer::kAny: return run(*generator, consumer, trace.constant(Py_False), nullptr);
+    case Consumer::kAll: return run(*generator, consumer, trace.constant(Py_True), nullptr);
     case Consumer::kSum: {
       bool floats = false;
-      Value* total = run(*generator, *known, otherwise, &floats);
+      Value* total = run(*generator, consumer, otherwise, &floats);
       if (floats && !sumsPlainly()) trace.fail(BreakReason::kUnsupportedCall, "sum() of Python floats");
       return total;
     }
     case Consumer::kNext:
-      if (otherwise) return run(*generator, *known, otherwise, nullptr);
+      if (otherwise) return run(*generator, consumer, otherwise, nullptr);
       break;
+    case Consumer::kList: return run(*generator, consumer, nullptr, nullptr);
     case Consumer::kMin:
     case Consumer::kMax: break;
   }
   Value* nothing = trace.constant(Py_None);
-  Value* result = run(*generator, *known, nothing, nullptr);
+  Value* result = run(*generator, consumer, nothing, nullptr);
   if (result == nothing) {
     if (otherwise) return otherwise;
     if (consumer == Consumer::kNext) in.stopIteration(nullptr);

@@ -70,7 +70,6 @@ struct Frame {
   Value* result = nullptr;                 ///< set by RETURN_VALUE
   Value* yielded = nullptr;                ///< set by YIELD_VALUE
   GeneratorIterator* generator = nullptr;  ///< whose frame this is
-  Value* collects = nullptr;               ///< gets what it yields, one after the other
   bool* yieldsFloats = nullptr;            ///< of what is consumed where it is yielded (consumed_generators.h)
   absl::flat_hash_map<size_t, int> backJumps;
   absl::flat_hash_map<size_t, UnrolledLoop> unrolled;  ///< by the instruction that begins an iteration

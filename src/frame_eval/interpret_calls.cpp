@@ -258,7 +258,7 @@ void Interpreter::bind(Frame& frame, Value* function, CallArgs args) {
   std::string callee = text(code->co_qualname);
   int positional = code->co_argcount, total = positional + code->co_kwonlyargcount;
   auto nameOf = [&](int i) { return PyTuple_GET_ITEM(code->co_localsplusnames, i); };
-  frame.slots.assign(static_cast<size_t>(code->co_nlocalsplus), nullptr);
+  frame.slots.assign(static_cast<size_t>(frame.code->slotCount()), nullptr);
 
   size_t given = args.positional.size();
   for (size_t i = 0; i < std::min<size_t>(given, positional); ++i) frame.slots[i] = args.positional[i];

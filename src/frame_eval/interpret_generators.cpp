@@ -3,10 +3,8 @@
 // that ends the trace suspended inside try or with makes a break where it was made.
 #include "frame_eval/generator.h"
 
-#include <algorithm>
-
+#include "frame_eval/consumed_generators.h"
 #include "frame_eval/interpret_common.h"
-#include "frame_eval/long_list.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/work_table.h"
 #include "graph/support/check.h"
@@ -248,32 +246,16 @@ void Interpreter::onYieldValue(const Instr&) {
     *frame_->yieldsFloats |= type == &PyFloat_Type || type == &PyComplex_Type;
     return push(value);
   }
-  if (!frame_->collects) {
-    frame_->yielded = value;
-    return;
-  }
-  extendList(frame_->collects, {value});
-  push(trace_.constant(Py_None));
+  frame_->yielded = value;
 }
 
-/// What a generator yields that is not started and has a loop of the graph, or what a dict holds whose keys array data
-/// decides, as a list; null for others.
+/// What a generator yields from which nothing has been taken, or what a dict holds whose keys array data decides, as a
+/// list; null for others.
 Value* Interpreter::collected(Value* iterable) {
   const bool isView = iterable->kind == ValueKind::kIterator && !iterable->name.empty();
   Value* table = isView ? iterable->base : iterable;
   if (WorkTable::is(table)) return WorkTable{*this, trace_, table}.listOf(isView ? iterable->name : "keys");
-  GeneratorIterator* generator = trace_.loops ? generatorOf(iterable) : nullptr;
-  const bool whole = generator && generator->frame && !generator->started && !generator->running &&
-                     trace_.loops->yields.contains(generator->frame->object());
-  if (!whole) return nullptr;
-  Value* list = trace_.list({});
-  generator->frame->collects = list;
-  (void)resume(*generator, nullptr, nullptr);
-  const bool numbers = isLongList(list) || std::all_of(list->items.begin(), list->items.end(), [](Value* item) {
-                         return item->isNumeric() || (item->isConstant() && isPlain(item->object.get()));
-                       });
-  if (!numbers) trace_.fail(BreakReason::kGenerator, "a generator of other things than numbers");
-  return list;
+  return ConsumedGenerators{*this, trace_}.consume(iterable, Consumer::kList);
 }
 
 void Interpreter::onGetYieldFromIter(const Instr&) { push(iteratorOf(pop())); }

@@ -4,6 +4,7 @@
 
 #include "cpython/code_facts.h"
 #include "cpython/numpy_api.h"
+#include "frame_eval/inlined_generators.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/policy.h"
@@ -52,7 +53,7 @@ Value* Interpreter::run(const CallView& view) {
   trace_.guard({.kind = guards::GuardKind::kFunctionCode,
                 .source = frame.function,
                 .object = Ref::create(view.function->func_code)});
-  frame.slots.assign(static_cast<size_t>(code->co_nlocalsplus), nullptr);
+  frame.slots.assign(static_cast<size_t>(frame.code->slotCount()), nullptr);
   const int count = cpython::boundArguments(code);
   trace_.guardSet().boundSlots = count;
   expectArrays(trace_, {view.args, static_cast<size_t>(count)});
@@ -76,7 +77,7 @@ FrameEnd Interpreter::runRegion(const RegionView& view) {
   trace_.code = reinterpret_cast<PyObject*>(map.object());
   frames_.push_back(std::make_unique<Frame>());
   Frame& frame = *frames_.back();
-  frame.code = &map.code();
+  frame.code = &InlinedGenerators{*this, trace_}.codeWith(map.code());
   frame.function = trace_.sources().intern(SourceKind::kFunction);
   frame.globals = Ref::create(view.function->func_globals);
   frame.builtins = Ref::create(view.function->func_builtins);
@@ -92,6 +93,7 @@ FrameEnd Interpreter::runRegion(const RegionView& view) {
     (i < locals ? frame.slots : frame.stack).push_back(unread);
   }
   frame.initial.assign(static_cast<size_t>(locals + depth), nullptr);
+  frame.slots.resize(static_cast<size_t>(frame.code->slotCount()));
   trace_.line = frame.code->instructions[frame.pc].position.line;
   execute(frame);
   return frameEnd(frame, view);
@@ -100,6 +102,7 @@ FrameEnd Interpreter::runRegion(const RegionView& view) {
 FrameEnd Interpreter::frameEnd(Frame& frame, const RegionView& view) {
   FrameEnd end;
   end.result = frame.result;
+  frame.slots.resize(static_cast<size_t>(view.map->slotCount()));  // without those of inlined generators
   if (frame.result) {  // a traceback may keep the frame, which must not keep what was deleted
     for (size_t i = 0; i < frame.slots.size(); ++i) {
       const bool wasUnbound = frame.initial[i] && frame.initial[i]->kind == ValueKind::kNull;
@@ -183,13 +186,11 @@ Value* Interpreter::local(int slot) {
   return value->kind == ValueKind::kNull ? nullptr : value;  // somebody has looked, and guarded that
 }
 
-void Interpreter::onLoadConst(const Instr& instr) {
-  push(trace_.constant(PyTuple_GET_ITEM(frame_->object()->co_consts, instr.arg)));
-}
+void Interpreter::onLoadConst(const Instr& instr) { push(trace_.constant(frame_->code->constantAt(instr.arg))); }
 
 void Interpreter::onLoadFast(const Instr& instr) {
   Value* v = local(instr.arg);
-  if (!v) raises("UnboundLocalError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)));
+  if (!v) raises("UnboundLocalError: " + text(frame_->code->variableAt(instr.arg)));
   push(v);
 }
 
@@ -214,8 +215,7 @@ void Interpreter::onStoreFast(const Instr& instr) {
 }
 
 void Interpreter::onDeleteFast(const Instr& instr) {
-  if (!local(instr.arg))
-    raises("UnboundLocalError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)));
+  if (!local(instr.arg)) raises("UnboundLocalError: " + text(frame_->code->variableAt(instr.arg)));
   drop(frame_->slots[static_cast<size_t>(instr.arg)]);
   frame_->slots[static_cast<size_t>(instr.arg)] = nullptr;
 }
@@ -255,8 +255,7 @@ Value* Interpreter::contentOf(Value* cell) {
 
 void Interpreter::onLoadDeref(const Instr& instr) {
   Value* content = contentOf(cellAt(instr.arg));
-  if (!content)
-    raises("NameError: " + text(PyTuple_GET_ITEM(frame_->object()->co_localsplusnames, instr.arg)) + " is not bound");
+  if (!content) raises("NameError: " + text(frame_->code->variableAt(instr.arg)) + " is not bound");
   push(content);
 }
 

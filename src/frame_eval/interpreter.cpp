@@ -3,6 +3,7 @@
 #include "frame_eval/interpreter.h"
 
 #include "cpython/loop_tests.h"
+#include "frame_eval/inlined_generators.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/refusals.h"
@@ -44,6 +45,10 @@ std::string Interpreter::file() const {
 }
 
 const Bytecode& Interpreter::decoded(PyCodeObject* code) {
+  return InlinedGenerators{*this, trace_}.codeWith(decodedAlone(code));
+}
+
+const Bytecode& Interpreter::decodedAlone(PyCodeObject* code) {
   auto& slot = decoded_[code];
   if (!slot) {
     slot = std::make_unique<Bytecode>(cpython::decode(code));
@@ -91,7 +96,7 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
     if (trace_.branches.graph.size() > kMaxNodes)
       trace_.fail(BreakReason::kGraphLimit, "more than " + std::to_string(kMaxNodes) + " operations");
     if (survey_ && outermost && passUnknown(frame)) continue;
-    const bool begins = trace_.loops && trace_.loops->tooLong.contains({frame.object(), frame.pc}) &&
+    const bool begins = trace_.loops && trace_.loops->tooLong.contains({frame.code->identity(), frame.pc}) &&
                         frame.code->instructions[frame.pc].op != Opcode::kForIter;
     if (begins && Rolling(*this, frame, frame.pc).takeWhile()) continue;
     try {
@@ -130,7 +135,7 @@ void Interpreter::step(Frame& frame) {
 bool Interpreter::atStop(const Frame& frame) {
   if (&frame != frames_.front().get()) return false;
   bool entered = trace_.at >= 0;
-  if (entered && stops_ && (*stops_)[frame.pc]) {
+  if (entered && stops_ && frame.pc < stops_->size() && (*stops_)[frame.pc]) {
     if (resumeAt() >= 0) throw CaptureBreak(BreakReason::kPythonException, "an exception is being handled", resumeAt());
     return true;
   }
@@ -174,7 +179,7 @@ std::vector<Value*> Interpreter::popManyRaw(size_t count) {
   return values;
 }
 
-PyObject* Interpreter::nameAt(int index) const { return PyTuple_GET_ITEM(frame_->object()->co_names, index); }
+PyObject* Interpreter::nameAt(int index) const { return frame_->code->nameAt(index); }
 
 void Interpreter::unsupported(const Instr& instr) {
   trace_.fail(BreakReason::kUnsupportedInstruction, instructionName(instr));
@@ -234,7 +239,7 @@ void Interpreter::onSwap(const Instr& instr) {
 void Interpreter::jump(const Instr& instr) {
   auto target = static_cast<size_t>(instr.target);
   // A `for` is limited by its iterator.
-  bool whileLoop = target < frame_->pc && frame_->code->instructions[target].op != Opcode::kForIter;
+  bool whileLoop = target < frame_->pc && !instr.flags && frame_->code->instructions[target].op != Opcode::kForIter;
   if (whileLoop) {
     Rolling rolling(*this, *frame_, target);
     const bool planned = rolling.isPlanned();  // its first turns may be traced by themselves

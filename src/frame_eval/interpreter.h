@@ -78,6 +78,7 @@ class Interpreter : InterpreterState {
   friend class Rolling;
   friend struct Builtins;
   friend struct ConsumedGenerators;
+  friend struct InlinedGenerators;
   friend struct DeclaredCalls;
   friend struct LibraryCalls;
   friend struct Collections;
@@ -93,7 +94,7 @@ class Interpreter : InterpreterState {
   bool atStop(const Frame& frame), passUnknown(Frame& frame);
   void followLoopOnce(Frame& frame, const Instr& back);
   FrameEnd frameEnd(Frame& frame, const RegionView& region);
-  const Bytecode& decoded(PyCodeObject* code);
+  const Bytecode &decoded(PyCodeObject* code), &decodedAlone(PyCodeObject* code);  ///< with inlined generators; without
 
   /// Opened; the raw ones may be unopened.
   Value* pop();
@@ -193,8 +194,7 @@ class Interpreter : InterpreterState {
   Value* exceptionMethod(Value* self, const std::string& name, const CallArgs& args);
   static bool isInstanceOf(Value* exception, PyObject* cls);
   Value* boundSpecial(Value* self, const char* name);
-  /// To be called by those who have caught a VirtualRaise.
-  void landed() { inFlight_ = -1; }
+  void landed() { inFlight_ = -1; }  ///< to be called by those who have caught a VirtualRaise
 
   // Iteration, generators, imports.
   Value *viewOf(Value* dict, const std::string& name), *arrayIterator(Value* array, bool reversed);

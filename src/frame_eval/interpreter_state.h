@@ -28,7 +28,7 @@ struct CodeFlow {
   explicit CodeFlow(const Bytecode& code)
       : joining(flowOf(code)),
         loops(naturalLoops(joining.flow)),
-        live(code, joining.flow, std::vector<bool>(static_cast<size_t>(code.object()->co_nlocalsplus))) {}
+        live(code, joining.flow, std::vector<bool>(static_cast<size_t>(code.slotCount()))) {}
   JoiningFlow joining;
   std::vector<Loop> loops;  ///< smaller ones first
   Liveness live;
@@ -68,7 +68,7 @@ struct InterpreterState {
   bool mayRoll() const { return trace_.loops && !trace_.keepsWrites && !survey_; }
   /// Of a list that is made here (LoopDecisions::lists); none where it has to be one that the trace knows.
   LoopDecisions::Key site() const {
-    return mayRoll() && !trace_.onDevice() ? LoopDecisions::Key(frame_->object(), frame_->pc - 1)
+    return mayRoll() && !trace_.onDevice() ? LoopDecisions::Key(frame_->code->identity(), frame_->pc - 1)
                                            : LoopDecisions::Key();
   }
   /// Whether anything but the instruction at hand, which has taken it from the stack, refers to a Value.

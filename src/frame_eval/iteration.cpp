@@ -10,6 +10,7 @@
 #include "cpython/objects.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/inlined_generators.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
@@ -339,6 +340,7 @@ Value* Interpreter::arrayIterator(Value* array, bool reversed) {
 void Interpreter::onGetIter(const Instr&) { push(iteratorOf(popRaw())); }
 
 void Interpreter::onForIter(const Instr& instr) {
+  InlinedGenerators{*this, trace_}.offer();
   Value* iterator = trace_.open(top());
   Rolling rolling(*this, *frame_, frame_->pc - 1);
   if (rolling.takeFor(instr)) return;
@@ -348,9 +350,15 @@ void Interpreter::onForIter(const Instr& instr) {
   if (sized) {
     std::vector<Value*>& items = iterator->base ? iterator->base->items : iterator->items;
     size_t rest = items.size() - std::min(iterator->position, items.size());
-    if (rest > limit) trace_.fail(BreakReason::kLoopLimit, std::to_string(items.size()) + " iterations");
+    if (rest > limit) rolling.tooLong(std::to_string(items.size()) + " iterations");
   }
-  Value* item = nextOf(iterator);
+  Value* item = nullptr;
+  try {
+    item = nextOf(iterator);
+  } catch (const CaptureBreak& b) {
+    if (b.reason == BreakReason::kLoopLimit && !rolling.whyNot().empty()) rolling.tooLong(b.detail);
+    throw;
+  }
   if (item) {
     if (!sized) rolling.noteUnrolled();
     bool endless = sized ? iterator->position > limit : ++frame_->backJumps[frame_->pc] > options_.maxUnroll;

@@ -78,7 +78,7 @@ Value* LibraryCalls::takeWays(PyObject* callable, size_t count, const std::funct
                               const std::string& name) {
   auto& frames = interpreter.frames_;
   auto& frame = interpreter.frame_;
-  const LibraryWays::Site site{identityOf(callable), frame->code->object(), frame->pc};
+  const LibraryWays::Site site{identityOf(callable), frame->code->identity(), frame->pc};
   const size_t way = std::min(trace.ways->tried(site), count - 1);
   const int line = trace.line;
   const size_t depth = frames.size();

@@ -80,9 +80,7 @@ class LoopEnd {
     forget(v, what + " " + why);
     return v;
   }
-  std::string nameOf(size_t slot) const {
-    return text(PyTuple_GET_ITEM(frame_.object()->co_localsplusnames, static_cast<Py_ssize_t>(slot)));
-  }
+  std::string nameOf(size_t slot) const { return text(frame_.code->variableAt(static_cast<int>(slot))); }
 
   /// Whether it may be another in each turn. What calls decide may be, wherever they are.
   bool varies(SymId size) const {

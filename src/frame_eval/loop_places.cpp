@@ -100,7 +100,7 @@ Value*& valueAt(Frame& frame, const CarriedPlace& place) {
 std::string Rolling::nameOf(const CarriedVariable& variable) const {
   const CarriedPlace& place = parts_[variable.part].place;
   if (place.owner) return place.attribute ? "an attribute" : "what a container holds";
-  return text(PyTuple_GET_ITEM(frame_.object()->co_localsplusnames, static_cast<Py_ssize_t>(place.at)));
+  return text(frame_.code->variableAt(static_cast<int>(place.at)));
 }
 
 /// Adds what the place holds before and after a turn. False if it is of other kinds then.

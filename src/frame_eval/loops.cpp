@@ -73,7 +73,7 @@ Rolling::Rolling(Interpreter& interpreter, Frame& frame, size_t header)
       header_(header),
       line_(trace_.line) {}
 
-LoopDecisions::Key Rolling::key() const { return {frame_.code->object(), header_}; }
+LoopDecisions::Key Rolling::key() const { return {frame_.code->identity(), header_}; }
 
 void Rolling::refuse(const std::string& why) {
   if (recalled_) {
@@ -99,7 +99,7 @@ void Rolling::doubtCounters(bool alsoKnown) {
 bool Rolling::mayRoll() const { return in_.mayRoll() && in_.resumeAt() < 0 && !trace_.loops->refused.contains(key()); }
 
 void Rolling::tooLong(const std::string& why) {
-  if (const std::string known = whyNot(); !known.empty()) trace_.fail(BreakReason::kLoopLimit, why + "; " + known);
+  if (const std::string known = whyNot(); !known.empty()) trace_.fail(BreakReason::kLoopRefused, known);
   if (mayRoll() && trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
   trace_.fail(BreakReason::kLoopLimit, why);
 }
@@ -139,8 +139,9 @@ bool Rolling::guarded(Roll roll) {
     return roll();
   } catch (const CaptureBreak& b) {
     if (in_.options_.isLate(trace_.loops)) throw;
-    if (b.reason == BreakReason::kDataDependentBranch) doubtCounters(true);
-    refuse(b.inLine(trace_.line));
+    const bool decides = b.reason == BreakReason::kDataDependentBranch;
+    if (decides) doubtCounters(true);
+    refuse(decides ? "in line " + std::to_string(trace_.line) + ", " + b.detail : b.inLine(trace_.line));
   } catch (const VirtualRaise&) {
     refuse("in line " + std::to_string(trace_.line) + ", it raises");
   } catch (const graph::TooManyAxes& e) {
@@ -385,7 +386,7 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   Value* outer = std::exchange(frame_.goesOn, trace_.constant(Py_True));
   Value* outerWay = std::exchange(frame_.way, trace_.pyInt(trace_.syms().constant(0)));
   runBody(item());  // what the item is made of is forgotten as well
-  if (frame_.yielded && trace_.loops->yields.insert(frame_.object()).second) throw LoopsDecided{};
+  if (frame_.yielded) refuse("it yields to who asks for one item after the other");
   if (leaves_) {  // for certain, in this turn
     if (auto why = before.irreversible()) refuse("a turn " + *why);
     before.restore();

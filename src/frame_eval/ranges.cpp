@@ -181,7 +181,7 @@ Value* Builtins::rangeOfSymbols(const CallArgs& args) {
 /// The same of bounds that array data decides, or a step that turns of a loop do. Null for others.
 Value* Builtins::rangeOfData(Value* first, Value* stop, Value* step) {
   const Frame& frame = *interpreter.frame_;
-  if (trace.loops->refused.contains({frame.code->object(), frame.pc + 1})) return nullptr;
+  if (trace.loops->refused.contains({frame.code->identity(), frame.pc + 1})) return nullptr;
   DataInts ints{trace};
   bool data = false;
   for (Value** bound : {&first, &stop, &step}) {

@@ -2,6 +2,7 @@
 // only: no guard speaks of it, and no decision is taken from a value seen now.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "cpython/bytecode.h"
 #include "frame_eval/value.h"
 #include "graph/symint.h"
 #include "guards/guard_set.h"
@@ -72,15 +74,18 @@ struct LoopShape {
   absl::flat_hash_set<size_t> decidedByData, mayBeBoth;  ///< slots of ints of array data, of numbers of several classes
 };
 
-/// What traces of one function have found out about its loops, by code object and the instruction that begins a turn.
-/// Whoever finds out more has the trace made again.
+/// What traces of one function have found out about its loops, by Bytecode::identity() and the instruction that begins
+/// a turn. Whoever finds out more has the trace made again.
 struct LoopDecisions {
   using Key = std::pair<const void*, size_t>;
   absl::flat_hash_set<Key> tooLong;                                ///< to be unrolled
   absl::flat_hash_map<Key, std::string> refused;                   ///< cannot be one loop of the graph, and why
   absl::flat_hash_map<Key, LoopShape> shapes;                      ///< of loops that have been traced
   absl::flat_hash_map<Key, absl::flat_hash_set<size_t>> computed;  ///< slots of ints that no step counts
-  absl::flat_hash_set<const void*> yields;  ///< code objects of generators with a loop too long to be unrolled
+  /// Code with that of generators in it which it walks (inlined_generator.h), by Bytecode::identity(); each time that
+  /// another one is found there is more of it. The last one counts.
+  absl::flat_hash_map<const void*, std::vector<std::unique_ptr<cpython::Bytecode>>> withGenerators;
+  absl::flat_hash_set<Key> notInlined;  ///< instructions that walk generators whose code does not stand there
   /// Of lists of equal numbers ([0] * n): the instruction that makes one of which turns read or write items. `mixes`:
   /// they are of several classes, by that type, `least` the least one (mixed_numbers.h).
   struct NumberList {

@@ -1,5 +1,6 @@
 """Capture of Python functions: what becomes graph, what is guarded, what is returned, and why capture gives up."""
 import importlib
+import itertools
 import math
 import os
 import re
@@ -771,7 +772,13 @@ def test_loop_limit():
         for i in range(1000):
             kept.append(a)
         return kept
-    assert broken(h, A)[0] == "loop-limit"
+    assert broken(h, A)[0] == "loop-refused"
+
+    def endless(a):
+        for i in itertools.count():
+            if i > 100:
+                return a + i
+    assert broken(endless, A)[0] == "loop-limit"
 
     def g(a, n):
         while n > 0:

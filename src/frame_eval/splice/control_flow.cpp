@@ -137,7 +137,8 @@ JoiningFlow flowOf(const cpython::Bytecode& code) {
                       instr.op == Opcode::kReraise || instr.op == Opcode::kUnsupported;
     if (ends) continue;
     auto& next = result.flow.next[static_cast<size_t>(i)];
-    next = {instr.op == Opcode::kJump || i + 1 == size ? -1 : i + 1, instr.target};
+    const bool jumps = instr.op == Opcode::kJump || instr.op == Opcode::kEnterGenerator;
+    next = {jumps || i + 1 == size ? -1 : i + 1, instr.target};
     for (int to : next)
       if (to >= 0) out[static_cast<size_t>(i)].push_back(to);
   }
