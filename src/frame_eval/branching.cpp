@@ -135,6 +135,19 @@ int loopOf(const Bytecode& code, const CodeFlow& flow, int branch) {
   return -1;
 }
 
+/// What a chained comparison leaves on the stack where it ends early is dropped on the way.
+void dropNumbers(Frame& frame, size_t depth) {
+  constexpr int kMostSteps = 8;
+  for (int steps = 0; steps < kMostSteps && frame.stack.size() > depth; ++steps) {
+    const Value* top = frame.stack.back();
+    const Instr& instr = frame.code->instructions[frame.pc];
+    const bool drops = instr.op == Opcode::kPopTop && (top->isNumeric() || top->isConstant());
+    if (!drops && instr.op != Opcode::kNop && instr.op != Opcode::kJump) return;
+    if (drops) frame.stack.pop_back();
+    frame.pc = instr.op == Opcode::kJump ? static_cast<size_t>(instr.target) : frame.pc + 1;
+  }
+}
+
 }  // namespace
 
 struct Branching::WritesNewArrays {};
@@ -265,7 +278,8 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
     refuse(place, "in it, " + use.detail);
   } catch (const CaptureBreak& b) {
     const bool raises = endsInRaise || (b.reason == BreakReason::kPythonException &&
-                                        frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs);
+                                        (frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs ||
+                                         b.detail.find("Error: ") != std::string::npos));
     if ((raises || b.warns) && interpreter.frame_ == &frame && !before.irreversible()) {
       --frame.arms;
       trace.leavesRaises |= interpreter.isHandled();
@@ -298,6 +312,7 @@ void Branching::leaveLoop(const Place& place) {
     return;
   }
   constexpr size_t kMostEdges = 4;
+  dropNumbers(frame, body.stack.size());
   const bool begins =
       frame.stack.size() >= body.stack.size() && std::equal(body.stack.begin(), body.stack.end(), frame.stack.begin());
   LoopEdge left{static_cast<int>(frame.pc), {}};

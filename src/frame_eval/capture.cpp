@@ -10,6 +10,7 @@
 #include "frame_eval/exit_builder.h"
 #include "frame_eval/inlined_generators.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/loops.h"
 #include "frame_eval/logs.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/locks.h"
@@ -182,6 +183,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
     return CaptureSession::finish(trace, std::move(exit));
   } catch (const CaptureBreak& b) {
     InlinedGenerators{interpreter, trace}.leave();
+    Rolling::reconsiderFirstTurns(interpreter, b.at >= 0 ? b.at : trace.at);
     return brokenAt(b.reason, b.detail, b.at);
   } catch (const graph::TooManyAxes& e) {
     return brokenAt(BreakReason::kUnsupportedArray, std::string("a result has ") + e.what(), -1);

@@ -441,6 +441,10 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
     if (isLongList(left) || isLongList(right) || trace_.loops->lists.contains(site))
       if (Value* list = LongList::joined(trace_, left, right, site)) return list;
   }
+  if (op == cpython::kNbAdd && inplace && isLongList(left) && isList(right)) {
+    (void)callMethod(left, "extend", {.positional = {right}, .keywords = {}});
+    return left;
+  }
   if (op == cpython::kNbAdd && inplace && isList(left) && !isNumpy(right)) {
     extendList(left, iterate(right));
     return left;

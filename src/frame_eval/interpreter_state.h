@@ -54,6 +54,7 @@ struct InterpreterState {
   PyObject* const* liveSlots_ = nullptr;           ///< regions: what the frame holds
   Survey* survey_ = nullptr;
   int executed_ = 0;
+  absl::flat_hash_set<LoopDecisions::Key> begun_;     ///< loops with a turn by itself in which data decides
   absl::flat_hash_set<LoopDecisions::Key> unrolled_;  ///< loops of which turns have been traced one by one
   std::vector<Handled> handled_;                      ///< exceptions being handled, innermost last
   int inFlight_ = -1;                                 ///< an exception is on its way to its handler: as Handled::at

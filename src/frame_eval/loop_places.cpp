@@ -186,7 +186,8 @@ bool Rolling::classify(CarriedVariable& v, const BranchState& before) const {
     v.kind = Kind::kDataInt;  // no step counts it
     return true;
   }
-  const bool mixes = mixed_.contains(v.id) || MixedNumbers::is(begin) || MixedNumbers::is(end) || mayHaveNoTurn_;
+  const bool mixes = mixed_.contains(v.id) || MixedNumbers::is(begin) || MixedNumbers::is(end) || mayHaveNoTurn_ ||
+                     trace_.loops->wholes.contains(key());
   if (const auto dtype = mixes ? MixedNumbers{trace_}.common(begin, end) : std::nullopt) {
     v.kind = Kind::kNumber;
     v.mixes = dtype;

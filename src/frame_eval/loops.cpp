@@ -13,14 +13,11 @@
 
 #include "frame_eval/branch_join.h"
 #include "frame_eval/branching.h"
-#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/long_list.h"
-#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "frame_eval/unwind.h"
-#include "frame_eval/work_list.h"
 #include "frame_eval/work_table.h"
 #include "graph/rank.h"
 #include "graph/support/check.h"
@@ -46,14 +43,6 @@ constexpr int kMostInside = 8;
 constexpr int kMostOfSeveral = 2;
 constexpr int kMostPeriod = 4;
 
-/// The array whose memory it is; null for what is none.
-template <typename V>
-V* ownerOf(V* value) {
-  if (!value || value->kind != ValueKind::kArray) return nullptr;
-  while (value->base) value = value->base;
-  return value;
-}
-
 bool isOfSeveral(const graph::SymContext& syms, SymId count) {
   std::vector<int64_t> symbols;
   guards::symbolsIn(syms, count, symbols);
@@ -75,63 +64,7 @@ Rolling::Rolling(Interpreter& interpreter, Frame& frame, size_t header)
 
 LoopDecisions::Key Rolling::key() const { return {frame_.code->identity(), header_}; }
 
-void Rolling::refuse(const std::string& why) {
-  if (recalled_) {
-    trace_.loops->shapes.erase(key());
-    trace_.loops->shapeless.insert(key());
-    throw LoopsDecided{};
-  }
-  doubtCounters(false);
-  trace_.loops->refused[key()] = why;
-  throw LoopsDecided{};
-}
-
-/// What looks like a counter from turn to turn may be none: i //= 2; or, from a number that is known, s = s * 5 % 8.
-void Rolling::doubtCounters(bool alsoKnown) {
-  bool another = false;
-  for (const CarriedVariable& v : variables_) {
-    if (v.kind != Kind::kInt || (!alsoKnown && trace_.syms().asConst(v.step))) continue;
-    another |= trace_.loops->computed[key()].insert(v.id).second;
-  }
-  if (another) throw LoopsDecided{};
-}
-
 bool Rolling::mayRoll() const { return in_.mayRoll() && in_.resumeAt() < 0 && !trace_.loops->refused.contains(key()); }
-
-void Rolling::tooLong(const std::string& why) {
-  if (const std::string known = whyNot(); !known.empty()) trace_.fail(BreakReason::kLoopRefused, known);
-  if (mayRoll() && trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
-  trace_.fail(BreakReason::kLoopLimit, why);
-}
-
-bool Rolling::isWanted() {
-  if (!mayRoll()) return false;
-  if (trace_.loops->tooLong.insert(key()).second) throw LoopsDecided{};
-  return true;
-}
-
-void Rolling::require(Interpreter& interpreter, Frame& frame) {
-  for (const Loop& loop : interpreter.flowIn(*frame.code).loops)
-    if (loop.contains[frame.pc - 1]) {  // smaller ones first
-      (void)Rolling(interpreter, frame, static_cast<size_t>(loop.header)).isWanted();
-      return;
-    }
-}
-
-void Rolling::requireAll(Interpreter& interpreter) {
-  if (!interpreter.mayRoll() || interpreter.resumeAt() >= 0) return;
-  LoopDecisions& loops = *interpreter.trace_.loops;
-  bool another = false;
-  for (const LoopDecisions::Key& key : interpreter.unrolled_)
-    if (!loops.refused.contains(key)) another |= loops.tooLong.insert(key).second;
-  if (another) throw LoopsDecided{};
-}
-
-std::string Rolling::whyNot() const {
-  if (!trace_.loops) return "";
-  auto known = trace_.loops->refused.find(key());
-  return known == trace_.loops->refused.end() ? "" : known->second;
-}
 
 template <typename Roll>
 bool Rolling::guarded(Roll roll) {
@@ -209,6 +142,7 @@ bool Rolling::rollFor(const VirtualIterator::Items& items, SymId count) {
   if (varies) symbol_ = number = trace_.turns.enter(syms.canonical(syms.sub(count, syms.constant(1))));
   const Probed probed = recall() ? Probed::kSame : probe([&] { return items.item(number); }, !varies);
   if (varies) trace_.turns.leave();
+  if (decides_ && (probed == Probed::kKept || probed == Probed::kOthers)) in_.begun_.insert(key());
   if (probed != Probed::kSame) {
     if (varies) refuse("a variable is of another kind behind the first turn");
     if (probed == Probed::kLeaves) return goOn();
@@ -386,6 +320,7 @@ Rolling::Probed Rolling::probe(absl::FunctionRef<Value*()> item, bool mayKeep) {
   Value* outer = std::exchange(frame_.goesOn, trace_.constant(Py_True));
   Value* outerWay = std::exchange(frame_.way, trace_.pyInt(trace_.syms().constant(0)));
   runBody(item());  // what the item is made of is forgotten as well
+  decides_ = trace_.branches.begun > branches;
   if (frame_.yielded) refuse("it yields to who asks for one item after the other");
   if (leaves_) {  // for certain, in this turn
     if (auto why = before.irreversible()) refuse("a turn " + *why);
@@ -430,104 +365,6 @@ bool Rolling::findParts(const std::vector<Value*>& slots, const BranchState& bef
     same = addParts({nullptr, slot}, slots[slot], end, before) && same;
   }
   return same;
-}
-
-/// Begins with what another trace of the loop has found out. False if there is none, or things are of other kinds now.
-bool Rolling::recall() {
-  const auto known = trace_.loops->shapes.find(key());
-  if (known == trace_.loops->shapes.end()) return false;
-  const LoopShape& shape = known->second;
-  const auto isOfFrame = [](const LoopShape::Variable& v) { return !v.place; };
-  if (std::count_if(shape.variables.begin(), shape.variables.end(), isOfFrame) != std::ssize(live_)) return false;
-  variables_.clear();
-  parts_.clear();
-  contents_.clear();
-  grown_.clear();
-  for (size_t i = 0; i < shape.variables.size(); ++i) {
-    const LoopShape::Variable& as = shape.variables[i];
-    CarriedPlace place{nullptr, as.place ? as.place->at : live_[i]};
-    if (as.place) {
-      place.owner = frame_.slots[as.place->slot];
-      place.attribute = as.place->attribute;
-      if (!place.owner || !WorkList::is(place.owner) || (place.attribute && place.owner->overlay.empty())) return false;
-    }
-    Value* begin = valueAt(frame_, place);
-    CarriedVariable variable{.kind = as.kind, .part = i, .begin = begin, .id = idOf(place, i)};
-    parts_.push_back({place, i, {-1}});
-    bool alike = as.kind == Kind::kSame || begin;
-    switch (as.kind) {
-      case Kind::kSame: break;
-      case Kind::kInt:
-        alike = alike && isSymbolicInt(begin);
-        variable.step = trace_.syms().constant(as.step);
-        break;
-      case Kind::kDataInt:
-        alike = alike && DataInts::isInt(begin);
-        if (alike && DataInts{trace_}.isWithin(begin, as.range)) variable.range = as.range;
-        break;
-      case Kind::kNumber:
-        alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin, *as.mixes)
-                                   : numberKind(begin) == as.number && !MixedNumbers::is(begin));
-        variable.mixes = as.mixes;
-        variable.least = static_cast<MixedNumbers::Class>(as.least);
-        break;
-      case Kind::kArray: alike = alike && begin->kind == ValueKind::kArray && !begin->base; break;
-    }
-    if (!alike) return false;
-    variables_.push_back(variable);
-  }
-  for (size_t slot : shape.owners) {
-    Value* owner = ownerOf(frame_.slots[slot] ? in_.look(frame_.slots[slot]) : nullptr);
-    if (!owner) continue;
-    // What an array of the caller's was when the call began is noted with the first statement that writes it.
-    const auto isNoted = [&](const auto& written) { return written.first == owner; };
-    if (owner->source.valid() && std::none_of(trace_.writtenArrays.begin(), trace_.writtenArrays.end(), isNoted))
-      continue;
-    const auto isIt = [&](const CarriedContent& c) { return c.owner == owner; };
-    if (std::none_of(contents_.begin(), contents_.end(), isIt)) contents_.push_back({owner});
-  }
-  for (size_t slot : shape.lists) {
-    Value* list = frame_.slots[slot];
-    if (!list || !WorkList::is(list)) return false;
-    for (Value* array : LongList{trace_, list}.arrays()) contents_.push_back({array});
-  }
-  data_ = shape.decidedByData;
-  mixed_ = shape.mayBeBoth;
-  period_ = 1;
-  recalled_ = true;
-  return true;
-}
-
-/// For the next trace of the loop that has been traced. The frame is as it was in front of it.
-void Rolling::remember() {
-  const auto slotOf = [&](const Value* list) {
-    return static_cast<size_t>(std::find(frame_.slots.begin(), frame_.slots.end(), list) - frame_.slots.begin());
-  };
-  const auto isVariable = [&](const CarriedParts& p) {
-    const Value* owner = p.place.owner;
-    return p.shape.size() == 1 && (!owner || (WorkList::is(owner) && slotOf(owner) < frame_.slots.size()));
-  };
-  if (period_ > 1 || trace_.loops->shapeless.contains(key()) || !std::all_of(parts_.begin(), parts_.end(), isVariable))
-    return;
-  LoopShape shape{.decidedByData = data_, .mayBeBoth = mixed_};
-  for (const CarriedVariable& v : variables_) {
-    const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
-    if (step.lo != step.hi) return;
-    shape.variables.push_back(
-        {v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes, v.least, v.range});
-    const CarriedPlace& place = parts_[v.part].place;
-    if (place.owner) shape.variables.back().place = {slotOf(place.owner), place.at, place.attribute};
-  }
-  for (size_t slot = 0; slot < frame_.slots.size(); ++slot) {
-    const Value* owner = ownerOf(frame_.slots[slot]);
-    const auto isIt = [&](const CarriedContent& c) { return c.owner == owner; };
-    if (owner && std::any_of(contents_.begin(), contents_.end(), isIt)) shape.owners.push_back(slot);
-    const Value* list = frame_.slots[slot];
-    if (!list || !WorkList::is(list) || slotOf(list) != slot) continue;
-    owner = LongList{trace_, frame_.slots[slot]}.arrays()[0];
-    if (std::any_of(contents_.begin(), contents_.end(), isIt)) shape.lists.push_back(slot);
-  }
-  trace_.loops->shapes.insert_or_assign(key(), std::move(shape));
 }
 
 /// After how many turns arrays that change places are where they were; 1 if something else happens, too.

@@ -113,6 +113,9 @@ class Rolling {
   /// The innermost loop around the instruction at hand is to become one of the graph, if there is one. Has the trace
   /// made again if nobody has thought of it.
   static void require(Interpreter& interpreter, Frame& frame);
+  /// Behind a break at an instruction: has the trace made again without turns by themselves in which data decides, or
+  /// with them if that has led no further.
+  static void reconsiderFirstTurns(Interpreter& interpreter, int at);
   /// A trace that unrolls loops is too long: has it made again without.
   static void requireAll(Interpreter& interpreter);
   void noteUnrolled() const { in_.unrolled_.insert(key()); }
@@ -196,6 +199,7 @@ class Rolling {
   absl::flat_hash_set<size_t> data_;             ///< ids of ints that array data decides
   absl::flat_hash_set<size_t> mixed_;            ///< ids of numbers of one of several classes
   bool mayHaveNoTurn_ = false;
+  bool decides_ = false;       ///< data does, about what happens in the turn that was looked at
   bool handsListsOn_ = false;  ///< lists are what stands in their arrays: they change places, and do not come back
   bool recalled_ = false;      ///< what it hands on has been found out before
   LoopLeft left_;

@@ -119,6 +119,12 @@ struct LoopDecisions {
   absl::flat_hash_set<const void*> outside;  ///< lists of the caller's that stand in arrays (LongList::ofOutside)
   std::vector<const void*> logs;             ///< lists of the caller's that loops append to (logs.h)
   absl::flat_hash_set<Key> shapeless;        ///< those that were not of that shape when they were met again
+  /// Loops whose first turn is one of all, although it leaves numbers of another class than it finds: data decides
+  /// about what it does, and a turn by itself would leave things that nobody can hand on. Where the trace had ended
+  /// without.
+  absl::flat_hash_set<Key> wholes;
+  int endedAt = -1;
+  bool keepsFirstTurns = false;  ///< that has not helped
   /// Values that are not known behind a loop that is one: who looks at one has the loop refused.
   absl::flat_hash_map<const void*, Key> unknownBehind;
 };

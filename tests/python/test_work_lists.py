@@ -54,6 +54,24 @@ def moves_in_a_list(g, start):
     return seen, longest
 
 
+def added_to(g, start):
+    """A list that gets several items by one statement, also under a condition."""
+    h, w = g.shape
+    seen, n = np.zeros((h, w), bool), 0
+    stack = [start]
+    while stack:
+        y, x = stack.pop()
+        if not (0 <= y < h) or not (0 <= x < w) or seen[y, x] or g[y, x]:
+            continue
+        seen[y, x] = True
+        n += 1
+        stack += [(y + 1, x), (y - 1, x)]
+        if x > 0:
+            stack += [(y, x - 1)]
+        stack += [(y, x + 1)]
+    return seen, n
+
+
 def order_of_a_queue(w, s):
     n = len(w)
     d = np.full(n, -1)
@@ -384,7 +402,7 @@ PROGRAMS = [
     (compared, (X,)), (mean_of_a_window, (X, 7)), (median_of_a_window, (X, 7)), (greatest_of_a_window, (X, 5)),
     (delay_line, (X, 9)), (taps, (X,)), (peaks, (X,)), (stretches, (X,)), (longest_orbit, (70,)), (primes, (300,)),
     (levels, (grid(16, 17, 0.2), (0, 0))), (stack_machine, (X,)), (inserted, (X,)), (deleted, (X,)), (all_methods, (X,)),
-    (pairs_sorted, (X,)),
+    (pairs_sorted, (X,)), (added_to, (grid(17, 18), (0, 0))),
 ]
 OF_A_NUMBER = (largest, window_maxima, mean_of_a_window, median_of_a_window, greatest_of_a_window, delay_line)
 IDS = [program.__name__ for program, _ in PROGRAMS]
@@ -415,7 +433,7 @@ def test_other_sizes(program, size):
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 7), (2, 2), (9, 30)])
 def test_other_grids(size):
-    for program in (flood, breadth_first, moves_in_a_list, astar, levels):
+    for program in (flood, breadth_first, moves_in_a_list, astar, levels, added_to):
         compiled = fusewire.compile(program, background=False)
         for blocked in (0.0, 0.3, 0.9):
             g = grid(*size, blocked)
