@@ -197,7 +197,8 @@ def inner(a, b, /):
 def vdot(a, b, /):
     # It adds in another order than np.dot() where they do not lie together.
     packed = _is_vector(a) and _is_vector(b) and np.ascontiguousarray(a) is a and np.ascontiguousarray(b) is b
-    return np.dot(a, b) if packed else _numpys(np.vdot, a, b)
+    # np.dot() of one element each is their product, which may be -0.0; this adds it to 0.0.
+    return np.dot(a, b) + 0.0 if packed else _numpys(np.vdot, a, b)
 
 
 @_stands_for(np.histogram)

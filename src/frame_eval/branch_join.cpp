@@ -339,7 +339,8 @@ bool Join::mergeContainer(Value* value, const Contents& first, const Contents& s
   for (size_t i = 0; i < first.overlay.size(); ++i)
     overlay.emplace_back(Ref::create(first.overlay[i].first),
                          merge(first.overlay[i].second, second.overlay[i].second, what));
-  const Contents& before = before_.of(value);
+  // A list that an arm has changed before it looked into it is not known as it was then, but as it is again.
+  const Contents before = value->source.valid() ? Contents(*value) : before_.of(value);
   trace_.noteChange(value);
   value->keys = first.keys;
   const bool outside = value->source.valid(), resized = before.items.size() != items.size();

@@ -496,7 +496,9 @@ void LongList::makeRoom(SymId room) const {
   std::vector<ValueId> before;
   list->position = kClosed;  // so that it can be read
   const bool stored = list->items.size() > kFirstPart;
+  if (stored && arrays().size() != leaves.size()) refuse("a list gets numbers of other classes than it has");
   for (size_t i = 0; stored && i < leaves.size(); ++i) {
+    if (g.type(arrays()[i]->node).dtype != typeOf(trace, leaves[i])) refuse("a list gets numbers of another class");
     if (!arrays()[i]->items.empty()) refuse("a list of lists becomes longer of which some are known");
     before.push_back(part(i));
   }

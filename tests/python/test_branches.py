@@ -829,3 +829,20 @@ def test_branches_in_branches(depth):
     for n in (100, 90):
         assert_same_call(f, compiled, (np.arange(5.0), np.arange(5.0), np.zeros(5), n))
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("economy", (True, False))
+def test_a_list_of_the_caller_that_only_one_arm_has_looked_into(economy):
+    """What an arm appends before anybody has looked into the list is appended to what it holds."""
+
+    def append_and_cut(x, kept):
+        if x.any():
+            kept.append(2)
+        del kept[3:]
+        kept.append(x.size)
+
+    compiled = fusewire.compile(append_and_cut, economy=economy, compile_all=True)
+    for _ in range(3):
+        for x in (np.ones(3), np.zeros(3)):
+            for kept in ([1, 1, 1], [], [1], [5, 4, 3, 2, 1]):
+                assert_same_call(append_and_cut, compiled, (x, kept))

@@ -1092,3 +1092,19 @@ def test_stacked_along_any_axis(shape, axis):
         assert_same_call(stacked, compiled, (x,))
         if -len(shape) - 1 <= axis <= len(shape):
             assert compiled(x).strides == stacked(x).strides
+
+
+def test_a_list_that_gets_numbers_of_another_class_in_a_second_loop():
+    def kept(x):
+        s, all = 0.0, [0.25]
+        for _ in x:
+            all.append(s * 0.5)
+        for v in x:
+            all.append(s)
+            if v > 0:
+                s += v
+        return s, all
+
+    compiled = fusewire.compile(kept, economy=False)
+    for n in (66, 0, 1, 3):
+        assert_same_call(kept, compiled, (np.random.default_rng(n).standard_normal(n),))

@@ -148,3 +148,15 @@ def test_a_call_stays_in_the_region_where_its_loop_cannot():
         assert_same_call(summary, compiled, arguments)
     told = [stop["message"] for stop in fusewire._fusewire.describe(compiled)["breaks"]]
     assert not [message for message in told if "loop" in message or "iterations" in message], told
+
+
+@pytest.mark.parametrize("function", (np.vdot, np.dot, np.inner))
+def test_products_of_one_element_keep_their_sign(function):
+    def last(w, a, out):
+        for row in a:
+            out[0] = function(w, row)
+        return out
+
+    compiled = fusewire.compile(last, economy=False)
+    for w in (-1.5, 1.5):
+        assert_same_call(last, compiled, (np.array([w]), np.zeros((3, 1)), np.ones(1)))

@@ -672,3 +672,23 @@ for field in (keyed, worklists):
 def test_what_stands_in_memory_makes_no_difference():
     paths = [str(Path(__file__).resolve().parents[2] / "bench"), str(Path(__file__).resolve().parent)]
     subprocess.run([sys.executable, "-c", UNCLEARED.format(paths=paths)], check=True, env={**os.environ, "MALLOC_PERTURB_": "165"})
+
+
+@pytest.mark.parametrize("options", ({}, {"checked": True}, {"checked": True, "backend": "llvm_o0"}), ids=str)
+def test_what_a_loop_in_an_arm_counts_in_is_not_read_behind_it(options):
+    """The arm may count in the memory of what it is given; who computes with that again behind it would read the count."""
+
+    def places(x):
+        d = {}
+        for v in x:
+            if v == 0:
+                for j in range(2):
+                    m = int(v)
+                    while m in d:
+                        m += 1
+                    d[m] = 0.5 * v + j
+        return d
+
+    compiled = fusewire.compile(places, economy=False, **options)
+    for n in (71, 3, 0):
+        assert_same_call(places, compiled, (np.random.default_rng(0).integers(0, 3, n),))

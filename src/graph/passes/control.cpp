@@ -71,6 +71,14 @@ std::vector<ValueId> overwrittenBy(const Graph& graph, ValueId step) {
     for (size_t i = 0; i < node.type.tuple.size(); ++i)
       if (const std::optional<size_t> input = placeOfResult(node, i))
         values.push_back(node.operands[*input + leadingOperands(node.op)]);
+    // What is given to regions that own it, as nobody reads it behind them.
+    for (const std::unique_ptr<Graph>& region : node.regions)
+      for (ValueId value : overwrittenValues(*region)) {
+        const Node& memory = region->node(memoryOf(*region, value));
+        if (memory.op != Op::kInput) continue;
+        const auto input = static_cast<size_t>(memory.attrs.integer(AttrKey::kIndex));
+        values.push_back(node.operands[input + leadingOperands(node.op)]);
+      }
   }
   return values;
 }
