@@ -113,6 +113,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   rounds_ = rounds;
   held_ = trace_.branches.held().size();
   giveValues(symbol);
+  for (Value* value : unknown_) trace_.branches.forget(value, "a turn leaves it in a state that is not known");
   frame_.goesOn = trace_.constant(Py_True);
   frame_.way = trace_.pyInt(syms.constant(0));
   const auto itemOf = [&](int turn) -> Value* {
@@ -318,7 +319,14 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
   if (handsOn && writes) refuse("it is not known which array is written");
   for (const CarriedContent& c : contents_)
     if (!areAlike(trace_, c.from, c.owner->node)) refuse("an array has another layout behind a turn");
-  return findRooms(before);
+  if (!findRooms(before)) return false;
+  // No turn may look into what the one before may have changed in ways that cannot be handed on.
+  const size_t known = unknown_.size();
+  for (Value* value : forgotten) {
+    const bool isKnown = std::find(unknown_.begin(), unknown_.end(), value) != unknown_.end();
+    if (!isKnown && before.of(value).kind != ValueKind::kArray) unknown_.push_back(value);
+  }
+  return unknown_.size() == known;
 }
 
 }  // namespace fw::capture

@@ -192,6 +192,7 @@ class Rolling {
   std::vector<CarriedVariable> variables_;
   std::vector<CarriedContent> contents_;
   std::vector<Grown> grown_;
+  std::vector<Value*> unknown_;  ///< what turns leave in a state that is not known
   std::vector<std::pair<Value*, graph::SymId>> rooms_;
   std::optional<graph::SymId> symbol_, rounds_;  ///< of the turns being traced
   size_t held_ = 0;                              ///< how many arrays lists held in front of the turn

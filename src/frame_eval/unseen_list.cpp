@@ -64,11 +64,12 @@ graph::SymId UnseenList::symbol() const {
 }
 
 Value* UnseenList::length() const {
-  if (Value* log = Logs{trace}.filled(list); log && isLongList(log))
-    return LongList{trace, log}.lengthBehind(trace.pyInt(symbol()));
-  Logs{trace}.settle(list);
-  auto change = static_cast<int64_t>(list->items.size()) - static_cast<int64_t>(list->position);
-  return trace.pyInt(trace.syms().add(symbol(), trace.syms().constant(change)));
+  Value* log = Logs{trace}.filled(list);
+  const bool isLong = log && isLongList(log);
+  if (!isLong) Logs{trace}.settle(list);
+  const auto change = static_cast<int64_t>(list->items.size()) - static_cast<int64_t>(list->position);
+  Value* known = trace.pyInt(trace.syms().add(symbol(), trace.syms().constant(change)));
+  return isLong ? LongList{trace, log}.lengthBehind(known) : known;
 }
 
 bool UnseenList::truth() const {

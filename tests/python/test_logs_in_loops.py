@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fusewire
-from compare import assert_same_outcome, run
+from compare import assert_same_call, assert_same_outcome, run
 
 
 class Body:
@@ -268,3 +268,22 @@ def test_nothing_is_appended_where_the_call_fails():
             with pytest.raises(ValueError):
                 function(log, np.arange(n) + 1.0, np.arange(n) + 2.0)
         assert one == other and len(one) == n   # Python has run it
+
+
+def test_the_length_behind_turns_by_themselves():
+    """What the first turns have appended counts in the length that later ones ask for."""
+
+    def counted(x, n, kept):
+        k, s = 0, 0.0
+        for i in range(n):
+            if i % 2 == 1:
+                kept.append(k)
+            k = len(kept)
+            s += x[i]
+        return k, s
+
+    compiled = fusewire.compile(counted, economy=False)
+    for n in (71, 6, 2, 1, 0, 70):
+        for kept in ([1, "a"], []):
+            x = np.random.default_rng(n).random(n)
+            assert_same_call(counted, compiled, (x, n, kept))

@@ -2,6 +2,7 @@
 import signal
 import threading
 import time
+from collections import deque
 
 import numpy as np
 import pytest
@@ -673,3 +674,20 @@ def test_what_is_laid_out_anew_is_so_once():
     graph = fusewire._fusewire.describe(compiled)["variants"][0]["graph"]
     inside = [line for line in graph.splitlines() if line.startswith("    ") and ("copy=1" in line or "copy(" in line)]
     assert not inside, graph
+
+
+def test_what_a_turn_leaves_in_an_unknown_state_is_not_read_by_the_next():
+    def walked(x, n):
+        k, t, a = 0, 0, deque()
+        for i in range(n):
+            if x[i] > 0.6:
+                t += 1
+                if t % 2:
+                    for _ in a:
+                        k += 1
+                a.appendleft(1.5)
+        return t, k
+
+    compiled = fusewire.compile(walked, economy=False)
+    for n in (66, 3, 1, 0):
+        compare.assert_same_call(walked, compiled, (np.random.default_rng(35).random(n), n))
