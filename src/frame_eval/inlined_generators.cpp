@@ -6,7 +6,6 @@
 #include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/splice/inlined_generator.h"
-#include "graph/support/check.h"
 
 namespace fw::capture {
 
