@@ -140,8 +140,9 @@ void dropNumbers(Frame& frame, size_t depth) {
   constexpr int kMostSteps = 8;
   for (int steps = 0; steps < kMostSteps && frame.stack.size() > depth; ++steps) {
     const Value* top = frame.stack.back();
+    if (!top->isNumeric() && !top->isConstant()) return;
     const Instr& instr = frame.code->instructions[frame.pc];
-    const bool drops = instr.op == Opcode::kPopTop && (top->isNumeric() || top->isConstant());
+    const bool drops = instr.op == Opcode::kPopTop;
     if (!drops && instr.op != Opcode::kNop && instr.op != Opcode::kJump) return;
     if (drops) frame.stack.pop_back();
     frame.pc = instr.op == Opcode::kJump ? static_cast<size_t>(instr.target) : frame.pc + 1;
