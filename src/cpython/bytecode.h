@@ -39,6 +39,7 @@ std::string_view rawName(int opcode);
 
 struct Position {
   int line = 0, endLine = 0, column = -1, endColumn = -1;  ///< columns as in co_positions(), -1 if unknown
+  friend bool operator==(const Position&, const Position&) = default;
 };
 
 struct Instr {

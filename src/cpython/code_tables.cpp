@@ -17,10 +17,6 @@ namespace {
 constexpr int kMaxUnits = 8;
 constexpr int kNoColumns = 13, kLong = 14, kNoPosition = 15, kOneLine = 10;
 
-bool operator==(const Position& a, const Position& b) {
-  return a.line == b.line && a.endLine == b.endLine && a.column == b.column && a.endColumn == b.endColumn;
-}
-
 /// Bytes of a table; reading past the end answers zeros.
 class Reader {
  public:

@@ -18,10 +18,6 @@ bool areOpposite(Opcode a, Opcode b) {
          pair(Opcode::kPopJumpIfNone, Opcode::kPopJumpIfNotNone);
 }
 
-bool isSame(const Position& a, const Position& b) {
-  return a.line == b.line && a.column == b.column && a.endLine == b.endLine && a.endColumn == b.endColumn;
-}
-
 class Tests {
  public:
   explicit Tests(std::vector<Instr>& code) : code_(code) {}
@@ -78,7 +74,7 @@ class Tests {
     const int length = body - first;
     for (int i = 0; i < length; ++i) {
       const Instr &a = at(first + i), &b = at(second + i);
-      if (!isSame(a.position, b.position)) return false;
+      if (a.position != b.position) return false;
       if (!jumps && i == length - 1)
         return isConditional(a.op) && areOpposite(a.op, b.op) && leadToTheSame(a.target, last + 1);
       if (a.op != b.op || a.arg != b.arg || a.flags != b.flags || (a.target < 0) != (b.target < 0)) return false;

@@ -123,9 +123,7 @@ int loopOf(const Bytecode& code, const CodeFlow& flow, int branch) {
     const Instr& other = code.instructions[static_cast<size_t>(i)];
     const bool jumps = other.op == Opcode::kPopJumpIfFalse || other.op == Opcode::kPopJumpIfTrue;
     const bool stands = other.copy == code.instructions[static_cast<size_t>(branch)].copy;
-    const bool same =
-        i == branch || (jumps && stands && other.position.line == at.line && other.position.column == at.column &&
-                        other.position.endLine == at.endLine && other.position.endColumn == at.endColumn);
+    const bool same = i == branch || (jumps && stands && other.position == at);
     if (!same || !isLoop(code, flow.joining.flow, i, flow.joining.joins[static_cast<size_t>(i)])) continue;
     for (const Loop& loop : flow.loops)
       if (loop.contains[static_cast<size_t>(i)] &&

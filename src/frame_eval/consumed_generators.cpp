@@ -176,7 +176,7 @@ Value* ConsumedGenerators::byUs(const char* function, std::vector<Value*> args) 
 
 Value* ConsumedGenerators::consume(Value* iterable, Consumer consumer, Value* otherwise) {
   GeneratorIterator* generator = in.generatorOf(iterable);
-  const bool whole = in.mayRoll() && generator && generator->frame && !generator->started && !generator->running;
+  const bool whole = in.mayRoll() && generator && generator->isNew();
   // What another name is left with is Python's business.
   if (!whole || (!folds(consumer) && in.isHeld(iterable))) return nullptr;
   PyCodeObject* code = generator->frame->object();

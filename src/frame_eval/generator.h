@@ -14,6 +14,8 @@ struct GeneratorIterator : VirtualIterator {
   Value* function = nullptr;    ///< whose call with `args` has made it
   CallArgs args;
 
+  /// Whether nobody has taken anything from it.
+  bool isNew() const { return frame && !started && !running; }
   Value* next(Interpreter& interpreter) override;
 };
 

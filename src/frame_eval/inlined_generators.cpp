@@ -16,17 +16,9 @@ constexpr size_t kMostInlined = 8;
 
 bool areEqual(PyObject* a, PyObject* b) { return PyUnicode_Compare(a, b) == 0; }
 
-/// Of _substitutes.py.
-bool isOurs(PyCodeObject* code) { return text(code->co_filename).ends_with("/fusewire/_substitutes.py"); }
-
-/// Whether nobody has taken anything from it.
-bool isNew(const GeneratorIterator* generator) {
-  return generator && generator->frame && !generator->started && !generator->running;
-}
-
 /// What it reads by name, and the lines of its warnings, are what they would be in the frame.
 bool fits(const Frame& frame, const Frame& generator) {
-  if (PyTuple_GET_SIZE(generator.object()->co_names) == 0 && isOurs(generator.object())) return true;
+  if (PyTuple_GET_SIZE(generator.object()->co_names) == 0 && isSubstitute(generator.object())) return true;
   return frame.globals.get() == generator.globals.get() && frame.builtins.get() == generator.builtins.get() &&
          areEqual(frame.object()->co_filename, generator.object()->co_filename);
 }
@@ -46,7 +38,8 @@ GeneratorIterator* InlinedGenerators::walked() {
                           iterator->cls.get() == reinterpret_cast<PyObject*>(&PyEnum_Type);
   if (!enumerates) return in.generatorOf(iterator);
   const std::vector<Value*> sources = iterator->lazy->sources();
-  const bool fits = sources.size() == 1 && isNew(in.generatorOf(sources[0])) && !isHeldElsewhere(iterator);
+  const GeneratorIterator* source = sources.size() == 1 ? in.generatorOf(sources[0]) : nullptr;
+  const bool fits = source && source->isNew() && !isHeldElsewhere(iterator);
   const auto recipe = fits ? iterator->lazy->recipe(trace) : std::nullopt;
   if (!recipe) return nullptr;
   in.frame_->stack.back() = ConsumedGenerators{in, trace}.byUs("_enumerate", recipe->args);
@@ -58,7 +51,7 @@ void InlinedGenerators::offer() {
   const LoopDecisions::Key site(in.frame_->code->identity(), in.frame_->pc - 1);
   if (trace.loops->notInlined.contains(site)) return;
   const GeneratorIterator* generator = walked();
-  if (!isNew(generator)) return;
+  if (!generator || !generator->isNew()) return;
   const bool full = in.frame_->code->inlined.size() >= kMostInlined;
   if (full || !fits(*in.frame_, *generator->frame) || isHeldElsewhere(generator->value)) return;
   auto code =
@@ -96,7 +89,8 @@ bool InlinedGenerators::isHeldElsewhere(Value* iterator) {
 void InlinedGenerators::enter(const Instr& instr) {
   const GeneratorIterator* generator = walked();
   const Bytecode::Inlined& inlined = in.frame_->code->inlined[static_cast<size_t>(instr.arg)];
-  const bool isIt = isNew(generator) && reinterpret_cast<PyObject*>(generator->frame->object()) == inlined.code.get() &&
+  const bool isIt = generator && generator->isNew() &&
+                    reinterpret_cast<PyObject*>(generator->frame->object()) == inlined.code.get() &&
                     fits(*in.frame_, *generator->frame) && !isHeldElsewhere(generator->value);
   if (!isIt) takeOut(in.frame_->code->identity(), inlined);
   const std::vector<Value*>& slots = generator->frame->slots;

@@ -31,6 +31,9 @@ inline std::string describeAttribute(PyTypeObject* type, PyObject* name) {
   return cpython::publicName(std::string(type->tp_name) + "." + text(name));
 }
 
+/// Of _substitutes.py, which stands for code of others.
+inline bool isSubstitute(PyCodeObject* code) { return text(code->co_filename).ends_with("/fusewire/_substitutes.py"); }
+
 /// Written in Python.
 inline bool isUserClass(PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);

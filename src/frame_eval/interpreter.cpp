@@ -38,8 +38,8 @@ std::string instructionName(const Instr& instr) {
 
 std::string Interpreter::file() const {
   for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
-    std::string name = text((*frame)->object()->co_filename);
-    if (!name.ends_with("/fusewire/_substitutes.py")) return name;  // what stands for NumPy breaks where it is called
+    PyCodeObject* code = (*frame)->object();
+    if (!isSubstitute(code)) return text(code->co_filename);  // what stands for NumPy breaks where it is called
   }
   return "";
 }

@@ -30,16 +30,6 @@ void refuseShared(Trace& trace, ValueId array, Value* argument) {
     if (item && argument->kind != ValueKind::kArray) refuseShared(trace, array, item);
 }
 
-}  // namespace
-
-Ref changing(const Ref& function) {
-  static PyMethodDef method = {"changed", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(changed)),
-                               METH_FASTCALL | METH_KEYWORDS, nullptr};
-  return checked(PyCFunction_New(&method, function.get()));
-}
-
-namespace {
-
 /// Whether NumPy may say of it that it drops imaginary parts, where it is stored as something else.
 bool isComplexNumber(Trace& trace, const Value* value) {
   if (value->kind == ValueKind::kList || value->kind == ValueKind::kTuple)
@@ -53,6 +43,12 @@ bool isComplexNumber(Trace& trace, const Value* value) {
 }
 
 }  // namespace
+
+Ref changing(const Ref& function) {
+  static PyMethodDef method = {"changed", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(changed)),
+                               METH_FASTCALL | METH_KEYWORDS, nullptr};
+  return checked(PyCFunction_New(&method, function.get()));
+}
 
 void changeBy(Trace& trace, Value* array, Ref function, LibraryNode what) {
   checkWriteable(trace, array);

@@ -230,11 +230,10 @@ class Inliner {
       next = ends(instr.op) ? -1 : static_cast<int>(i) + 1;
     }
     if (next >= 0) putJump(yield, next);
+    std::map<int, int> leavesAt;  // by where the caller goes on
     for (const auto& [target, height] : inBody_.behind) {
       if (target == walk_) continue;
-      const auto isThere = [&](const auto& jump) { return jump.second == target; };
-      if (std::none_of(jumps.begin(), jumps.end(), isThere)) continue;
-      leavesAt_[target] = here();
+      leavesAt[target] = here();
       drop(yield, below, height);
       leaveFor(caller_.instructions[static_cast<size_t>(target)], target);
     }
@@ -242,7 +241,7 @@ class Inliner {
     put(yield, Opcode::kLoadConst, none_);
     for (const auto& [at, target] : jumps) {
       const int place = target == walk_ ? back : places[static_cast<size_t>(target)];
-      out_.instructions[at].target = place >= 0 ? place : leavesAt_.at(target);
+      out_.instructions[at].target = place >= 0 ? place : leavesAt.at(target);
     }
     copy_ = 0;
   }
@@ -266,7 +265,6 @@ class Inliner {
   std::vector<bool> body_;
   int firstConstant_ = 0, firstName_ = 0, firstSlot_ = 0, none_ = 0;
   int copy_ = 0;
-  std::map<int, int> leavesAt_;
   bool refused_ = false, isOfOtherFile_ = false;
 };
 
