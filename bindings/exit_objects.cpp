@@ -144,6 +144,7 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
     case Kind::kArrayScalar:
     case Kind::kPyFloat:
     case Kind::kMixed:
+    case Kind::kChosen:
     case Kind::kDataInt:
     case Kind::kPyBool:
     case Kind::kPyComplex:

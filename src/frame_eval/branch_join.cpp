@@ -6,6 +6,7 @@
 // is a `joined` array, of which is not known whose memory it is. It ceases to be known when one of the arrays that it
 // may be is written; nothing can be written through it; and it does not leave the trace.
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 
 #include <algorithm>
 
@@ -94,6 +95,7 @@ std::string kindText(const Value* v) {
   if (v->kind == ValueKind::kTuple || isConstantOf(v, &PyTuple_Type)) return "a tuple";
   if (v->kind == ValueKind::kList) return "a list";
   if (isConstantOf(v, &PyUnicode_Type)) return "a string";
+  if (Choices::is(v)) return kindText(v->items[0]);
   return "an object";
 }
 
@@ -166,12 +168,13 @@ Value* Join::merge(Value* first, Value* second, const std::string& what) {
 }
 
 Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
-  trace_.open(first);
-  trace_.open(second);
+  for (Value* side : {first, second})
+    if (!side->isUnknown()) trace_.open(side);
   if (areEqualConstants(first, second)) return first;
   if (Value* number = numbers(first, second, what)) return number;
   if (first->kind == ValueKind::kArray && second->kind == ValueKind::kArray) return arrays(first, second, what);
   if (Value* container = containers(first, second, what)) return container;
+  if (Value* chosen = things(first, second, what)) return chosen;
   return unjoined(first, second, what + " is " + eitherText(first, second) + " then");
 }
 
@@ -205,6 +208,17 @@ Value* Join::numbers(Value* first, Value* second, const std::string& what) {
   Value* v = trace_.make(kind);
   addResult(v, pair, false);
   return v;
+}
+
+Value* Join::things(Value* first, Value* second, const std::string& what) {
+  Choices choices{trace_};
+  if (!choices.mayBe(first) || !choices.mayBe(second)) return nullptr;
+  std::vector<Value*> all = choices.joined(Choices::thingsOf(first), second);
+  Value* which = trace_.make(ValueKind::kDataInt);
+  which->range = choices.rangeOf(all);
+  Value* chosen = choices.make(std::move(all), which, what + " is " + eitherText(first, second) + " then");
+  if (chosen) addResult(which, {choices.node(first), choices.node(second)}, false);
+  return chosen;
 }
 
 Value* Join::arrays(Value* first, Value* second, const std::string& what) {

@@ -46,6 +46,7 @@ class Join {
   using Pair = RegionGraph::Pair;
   Value* mergeNew(Value* first, Value* second, const std::string& what);
   Value* numbers(Value* first, Value* second, const std::string& what);
+  Value* things(Value* first, Value* second, const std::string& what);
   Value* arrays(Value* first, Value* second, const std::string& what);
   Value* containers(Value* first, Value* second, const std::string& what);
   Value* unjoined(const Value* first, const Value* second, const std::string& why);

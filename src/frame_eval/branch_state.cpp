@@ -44,6 +44,7 @@ bool mayChange(const Trace& trace, const Value& v) {
     case ValueKind::kObject:
     case ValueKind::kSuper:
     case ValueKind::kUnread:
+    case ValueKind::kChosen:
     case ValueKind::kUnjoined: return false;
   }
   FW_UNREACHABLE();

@@ -38,6 +38,7 @@ class Branches {
     bool isEmpty = false;                      ///< nothing is there, for certain
   };
   std::vector<FoundKey> foundKeys;
+  std::vector<Value*> things;   ///< that data has chosen from, by number (choices.h)
   bool mayReturnTwice = false;  ///< what comes behind a branch may be traced on both sides
   unsigned returning = 0;       ///< branches of which it was
 

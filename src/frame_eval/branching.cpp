@@ -13,6 +13,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "frame_eval/data_ints.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
@@ -559,6 +560,13 @@ void Interpreter::branch(const Instr& instr, bool jumpsIf) {
 
 void Interpreter::branchOnNone(const Instr& instr, bool jumpsIf) {
   Value* value = popRaw();
+  if (Choices::is(value)) {
+    Value* none = Choices{trace_}.ofEach(
+        *this, value, [&](Value* thing) { return trace_.constant(isNone(thing) ? Py_True : Py_False); });
+    if (!none->isConstant()) return Branching{*this, trace_}.take(instr, none->node, jumpsIf);
+    if ((none->object.get() == Py_True) == jumpsIf) jump(instr);
+    return;
+  }
   if (MixedNumbers::mayBeNone(value))
     return Branching{*this, trace_}.take(instr, MixedNumbers{trace_}.isNone(value)->node, jumpsIf);
   if (isNone(value) == jumpsIf) jump(instr);

@@ -1,8 +1,10 @@
 #include "frame_eval/chosen_item.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/numpy/support.h"
@@ -18,24 +20,34 @@ constexpr size_t kMostItems = 16;
 
 class Choice {
  public:
-  Choice(Trace& trace, ValueId index) : trace_(trace), index_(index) {}
+  Choice(Trace& trace, ValueId index, const std::vector<int64_t>& numbers)
+      : trace_(trace),
+        index_(index),
+        numbers_(numbers) {}
 
   Value* among(const std::vector<Value*>& items) {
     if (std::all_of(items.begin(), items.end(), [&](Value* v) { return areEqualConstants(items[0], v); }))
       return items[0];
-    if (std::all_of(items.begin(), items.end(), DataInts::isWhole)) return amongInts(items);
-    if (std::all_of(items.begin(), items.end(), isFloat)) return amongFloats(items);
-    return std::all_of(items.begin(), items.end(), isTuple) ? amongTuples(items) : nullptr;
+    const auto all = [&](const auto& is) { return std::all_of(items.begin(), items.end(), is); };
+    if (all([&](const Value* v) { return v == items[0]; })) return items[0];
+    if (all(DataInts::isWhole)) return amongInts(items);
+    if (all([](const Value* v) { return numberKind(v) == ValueKind::kPyFloat; }))
+      return amongNumbers(items, ValueKind::kPyFloat);
+    if (all([](const Value* v) { return numberKind(v) == ValueKind::kPyBool && !v->joined; }))
+      return amongNumbers(items, ValueKind::kPyBool);
+    if (all(isTuple))
+      if (Value* tuple = amongTuples(items)) return tuple;
+    Choices choices{trace_};
+    return all([&](const Value* v) { return choices.mayBe(v); }) ? amongThings(items) : nullptr;
   }
 
  private:
-  static bool isFloat(const Value* v) { return numberKind(v) == ValueKind::kPyFloat; }
-
   ValueId amongNodes(const std::vector<ValueId>& nodes) {
     graph::Graph& g = trace_.graph();
     ValueId chosen = nodes[0];
     for (size_t i = 1; i < nodes.size(); ++i) {
-      const ValueId number = g.constant(graph::Scalar::ofInt(graph::DType::kI64, static_cast<int64_t>(i)));
+      if (nodes[i] == chosen) continue;
+      const ValueId number = g.constant(graph::Scalar::ofInt(graph::DType::kI64, numbers_[i]));
       chosen = numpy::ufuncNode(trace_, Op::kWhere, {g.binary(Op::kEqual, index_, number), nodes[i], chosen});
     }
     return chosen;
@@ -54,10 +66,21 @@ class Choice {
     return ints.make(amongNodes(nodes), range);
   }
 
-  Value* amongFloats(const std::vector<Value*>& items) {
+  Value* amongNumbers(const std::vector<Value*>& items, ValueKind kind) {
     std::vector<ValueId> nodes;
     for (Value* item : items) nodes.push_back(trace_.operand(item).value);
-    return trace_.number(ValueKind::kPyFloat, amongNodes(nodes));
+    return trace_.number(kind, amongNodes(nodes));
+  }
+
+  Value* amongThings(const std::vector<Value*>& items) {
+    Choices choices{trace_};
+    std::vector<Value*> things;
+    std::vector<ValueId> nodes;
+    for (Value* item : items) {
+      things = choices.joined(std::move(things), item);
+      nodes.push_back(choices.node(item));
+    }
+    return choices.make(std::move(things), amongNodes(nodes), "array data decides which of several things it is");
   }
 
   Value* amongTuples(const std::vector<Value*>& items) {
@@ -79,6 +102,7 @@ class Choice {
 
   Trace& trace_;
   ValueId index_;
+  const std::vector<int64_t>& numbers_;
 };
 
 }  // namespace
@@ -99,7 +123,7 @@ bool mayBeChosen(Trace& trace, const std::vector<Value*>& items) {
     trace.open(item);
     if (const auto parts = tupleItems(trace, item))
       return std::all_of(parts->begin(), parts->end(), [&](Value* part) { return self(self, part); });
-    if (item->isConstant()) return PyLong_CheckExact(item->object.get()) || PyFloat_CheckExact(item->object.get());
+    if (item->isConstant()) return Choices{trace}.mayBe(item);
     return item->source.valid() && (item->kind == ValueKind::kPyInt || item->kind == ValueKind::kPyFloat);
   };
   return items.size() > 1 && items.size() <= kMostItems &&
@@ -120,7 +144,14 @@ Value* chosenItem(Trace& trace, const std::vector<Value*>& items, Value* index) 
     const ValueId fromEnd = g.binary(Op::kLess, place, constant(0));
     place = numpy::ufuncNode(trace, Op::kWhere, {fromEnd, g.binary(Op::kAdd, place, constant(size)), place});
   }
-  return Choice{trace, place}.among(items);
+  std::vector<int64_t> numbers(items.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return Choice{trace, place, numbers}.among(items);
+}
+
+Value* chosenAmong(Trace& trace, ValueId index, const std::vector<int64_t>& numbers,
+                   const std::vector<Value*>& values) {
+  return Choice{trace, index, numbers}.among(values);
 }
 
 }  // namespace fw::capture

@@ -19,4 +19,9 @@ bool mayBeChosen(Trace& trace, const std::vector<Value*>& items);
 /// are too many for this, or things that cannot be one value.
 Value* chosenItem(Trace& trace, const std::vector<Value*>& items, Value* index);
 
+/// One of the values, as the i64 node is one of the numbers: a number, a bool, a tuple of those, the value that all of
+/// them are, or a choice (choices.h). Null if there is no such value.
+Value* chosenAmong(Trace& trace, graph::ValueId index, const std::vector<int64_t>& numbers,
+                   const std::vector<Value*>& values);
+
 }  // namespace fw::capture

@@ -7,6 +7,7 @@
 
 #include "cpython/elements.h"
 #include "frame_eval/classes.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
@@ -14,6 +15,7 @@
 #include "frame_eval/long_list.h"
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/numpy_ops.h"
+#include "frame_eval/refers_to.h"
 #include "frame_eval/work_table.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
@@ -139,9 +141,21 @@ class ExitBuilder {
       case ValueKind::kNull:
       case ValueKind::kObject:
       case ValueKind::kUnread: break;
+      case ValueKind::kChosen: return chosen(value, output(scalar(value->which->node)));
       case ValueKind::kUnjoined: trace_.branches.refuse(value);
     }
     FW_UNREACHABLE();
+  }
+
+  /// By output `index`. Its things are what they are wherever they leave: none is shared.
+  ExitNode chosen(const Value* choice, int index) {
+    Choices choices{trace_};
+    const graph::SymRange range = choices.rangeOf(choice->items);
+    ExitNode node{.kind = ExitNode::Kind::kChosen, .index = index, .which = static_cast<int>(range.lo)};
+    node.children.resize(static_cast<size_t>(range.hi - range.lo) + 1, -1);
+    for (Value* thing : choice->items)
+      node.children[static_cast<size_t>(choices.numberOf(thing) - range.lo)] = addNode(describe(thing));
+    return node;
   }
 
   ExitNode function(Value* value) {
@@ -207,32 +221,9 @@ class ExitBuilder {
   /// A cell that holds what refers to it, as that of a recursive function does, is filled when both exist.
   ExitNode cell(Value* value) {
     absl::flat_hash_set<Value*> seen;
-    bool cycle = refersTo(value->items[0], value, seen);
+    bool cycle = refersTo(trace_, value->items[0], value, seen);
     if (cycle) filledLater_.push_back(value);
     return {.kind = ExitNode::Kind::kCell, .children = {cycle ? -1 : orNone(value->items[0])}};
-  }
-
-  bool refersTo(Value* from, Value* to, absl::flat_hash_set<Value*>& seen) const {
-    if (from == to) return true;
-    const bool constant = from && from->isConstant() && !isMadeClass(trace_, from);
-    if (!from || from->source.valid() || from->isNumeric() || constant || !seen.insert(from).second) return false;
-    Nesting nesting(trace_);
-    auto any = [&](Value* value) { return refersTo(value, to, seen); };
-    auto anyOf = [&](const auto& named) {
-      return std::any_of(named.begin(), named.end(), [&](auto& p) { return any(p.second); });
-    };
-    if (std::any_of(from->items.begin(), from->items.end(), any) || anyOf(from->overlay) || anyOf(from->kwdefaults))
-      return true;
-    if (from->kind == ValueKind::kInstance && any(madeClass(trace_, from->object.get()))) return true;
-    if (auto* generator = dynamic_cast<GeneratorIterator*>(from->lazy.get())) {
-      const CallArgs& args = generator->args;
-      if (any(generator->function) || std::any_of(args.positional.begin(), args.positional.end(), any) ||
-          anyOf(args.keywords))
-        return true;
-    }
-    if (!from->parts) return false;
-    const FunctionParts& p = *from->parts;
-    return any(p.closure) || any(p.defaults) || any(p.kwdefaults) || any(p.dict) || any(p.annotations);
   }
 
   ExitNode method(Value* value) {
@@ -441,6 +432,7 @@ class ExitBuilder {
                       .children = {item}});
     }
     const int index = numberOutput(arrays[part++]);
+    if (Choices::is(form)) return addNode(chosen(form, index));
     if (form->which)
       return addNode({.kind = ExitNode::Kind::kMixed, .index = index, .which = numberOutput(arrays[part++])});
     switch (form->kind) {

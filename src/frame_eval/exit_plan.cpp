@@ -44,6 +44,7 @@ class Printer {
       case Kind::kArrayScalar: return "scalar #" + std::to_string(n.index);
       case Kind::kPyFloat: return "float #" + std::to_string(n.index);
       case Kind::kMixed: return "number #" + std::to_string(n.index) + " of class #" + std::to_string(n.which);
+      case Kind::kChosen: return "choice #" + std::to_string(n.index) + " of (" + children(n) + ")";
       case Kind::kDataInt: return "int #" + std::to_string(n.index);
       case Kind::kPyBool: return "bool #" + std::to_string(n.index);
       case Kind::kPyComplex: return "complex #" + std::to_string(n.index);

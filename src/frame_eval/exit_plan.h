@@ -22,8 +22,10 @@ struct ExitNode {
     kDataInt,
     kPyBool,
     kPyComplex,  ///< graph output `index` as a Python number
-    kMixed,  ///< graph output `index`, f64 or i64, as a number of the class that output `which` says (mixed_numbers.h)
-    kPyInt,  ///< value of `sym`
+    kMixed,   ///< graph output `index`, f64 or i64, as a number of the class that output `which` says (mixed_numbers.h)
+    kChosen,  ///< one of the children, kConstant or kObject, the first of which has number `which`: that of the number
+              ///< that int64 graph output `index` is (choices.h)
+    kPyInt,   ///< value of `sym`
     kTuple,
     kList,     ///< children
     kItems,    ///< a list: children[0] = its length, children[1] = what an item is like, a tree of tuples, numbers,
@@ -54,7 +56,7 @@ struct ExitNode {
   int baseObject = -1;    ///< kArray that views an argument: index into CallFrame::objects of the base
   int baseNode = -1;      ///< kArray that views another result: index of its graph output
   bool writeable = true;  ///< kArray views
-  int which = -1;         ///< kMixed
+  int which = -1;         ///< kMixed: output; kChosen: number of the first child
   graph::SymId sym;
   cpython::Ref object;
   int live = -1;  ///< kFunction, kInstance of what the plan may not hold: index into CallFrame::objects

@@ -8,6 +8,7 @@
 #include "cpython/version.h"
 #include "frame_eval/caches.h"
 #include "frame_eval/classes.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/complex_numbers.h"
 #include "frame_eval/interpret_common.h"
@@ -66,7 +67,12 @@ void Interpreter::guardTypeVersion(PyTypeObject* type) {
                 .lo = static_cast<int64_t>(cpython::ensureTypeVersion(type))});
 }
 
-void Interpreter::onLoadAttr(const Instr& instr) { push(attributeRaw(popRaw(), nameAt(instr.arg))); }
+void Interpreter::onLoadAttr(const Instr& instr) {
+  PyObject* name = nameAt(instr.arg);
+  Value* of = popRaw();
+  push(Choices::is(of) ? Choices{trace_}.ofEach(*this, of, [&](Value* thing) { return getAttribute(thing, name); })
+                       : attributeRaw(of, name));
+}
 
 void Interpreter::onLoadMethod(const Instr& instr) {
   Value* method = attributeRaw(popRaw(), nameAt(instr.arg));

@@ -7,6 +7,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/logs.h"
 #include "frame_eval/long_list.h"
@@ -95,7 +96,7 @@ void Interpreter::onBuildMap(const Instr& instr) {
   Value* dict = trace_.make(ValueKind::kDict);
   Collections collections{*this, trace_};
   collections.workTable(dict);
-  for (size_t i = 0; i < flat.size(); i += 2) collections.storeKey(dict, flat[i], flat[i + 1]);
+  for (size_t i = 0; i < flat.size(); i += 2) collections.storeKey(dict, trace_.open(flat[i]), flat[i + 1]);
   push(dict);
 }
 
@@ -117,7 +118,8 @@ void Interpreter::onBuildSlice(const Instr& instr) {
 }
 
 void Interpreter::onListAppend(const Instr& instr) {
-  Value* item = pop();
+  Value* item = popRaw();
+  if (!Choices::is(item)) trace_.open(item);
   extendList(top(instr.arg), {item});
 }
 
@@ -336,6 +338,9 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
 }
 
 void Interpreter::onBinarySubscr(const Instr&) {
+  if (Choices::is(top(1)) || Choices::is(top(2)))
+    return Choices{trace_}.answer(*this,
+                                  [&](Value* of, Value* at) { return getItem(trace_.open(of), trace_.open(at)); });
   Value* index = pop();
   Value* container = popRaw();
   if (isUnseenList(container) && !LongList::standsOutside(trace_, container)) {
@@ -347,6 +352,7 @@ void Interpreter::onBinarySubscr(const Instr&) {
 }
 
 void Interpreter::onStoreSubscr(const Instr&) {
+  if (Choices::is(top(1))) return Choices{trace_}.storeItem(*this);
   auto [container, index] = popPair();
   Value* value = pop();
   numpy::settled(trace_, container);

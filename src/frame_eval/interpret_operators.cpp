@@ -5,6 +5,7 @@
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/complex_numbers.h"
 #include "frame_eval/data_ints.h"
@@ -227,6 +228,9 @@ void Interpreter::onUnaryInvert(const Instr&) { push(unary(Unary::kInvert, pop()
 // ---- comparisons --------------------------------------------------------------------------------------------------
 
 void Interpreter::onCompareOp(const Instr& instr) {
+  if (Choices::is(top(1)) || Choices::is(top(2)))
+    return Choices{trace_}.answer(
+        *this, [&](Value* left, Value* right) { return compare(instr.arg, trace_.open(left), trace_.open(right)); });
   auto [left, right] = popPair();
   Value* result = compare(instr.arg, left, right);
   // A bool or a np.bool_: nobody but a branch may look at it.
@@ -473,6 +477,10 @@ bool Interpreter::is(Value* left, Value* right) {
 }
 
 void Interpreter::onIsOp(const Instr& instr) {
+  if (Choices::is(top(1)) || Choices::is(top(2)))
+    return Choices{trace_}.answer(*this, [&](Value* left, Value* right) {
+      return trace_.constant(is(left, right) != (instr.arg == 1) ? Py_True : Py_False);
+    });
   Value* right = popRaw();
   Value* left = popRaw();
   for (Value* v : {left, right}) {
@@ -514,6 +522,11 @@ bool Interpreter::contains(Value* container, Value* item) {
 }
 
 void Interpreter::onContainsOp(const Instr& instr) {
+  if (Choices::is(top(2)))
+    return Choices{trace_}.answer(*this, [&](Value* item, Value* container) {
+      const bool holds = contains(trace_.open(container), trace_.open(item));
+      return trace_.constant(holds != (instr.arg == 1) ? Py_True : Py_False);
+    });
   auto [item, container] = popPair();
   if (Value* holds = Collections{*this, trace_}.holdsLate(container, item)) {
     const bool isKnown = holds->isConstant();

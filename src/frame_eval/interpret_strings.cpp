@@ -38,7 +38,7 @@ void Interpreter::onBuildString(const Instr& instr) {
   std::vector<Value*> parts = popMany(static_cast<size_t>(instr.arg));
   Ref list = checked(PyList_New(0));
   for (Value* part : parts) {
-    FW_CHECK(isConstantOf(part, &PyUnicode_Type));
+    FW_CHECK(isConstantOf(trace_.open(part), &PyUnicode_Type));
     checked(PyList_Append(list.get(), part->object.get()));
   }
   Ref empty = checked(PyUnicode_FromString(""));

@@ -120,7 +120,7 @@ FrameEnd Interpreter::frameEnd(Frame& frame, const RegionView& view) {
   // A variable that is not read again may yet keep alive what a weak reference is made to.
   auto kept = [&](Value* v) {
     return v && v->kind != ValueKind::kUnread &&
-           (v->source.valid() || (v->kind == ValueKind::kUnjoined && v->opened) ||
+           (v->source.valid() || v->kind == ValueKind::kChosen || (v->kind == ValueKind::kUnjoined && v->opened) ||
             std::find(frame.stack.begin(), frame.stack.end(), v) != frame.stack.end());
   };
   for (size_t i = 0; i < frame.slots.size(); ++i) {

@@ -1,6 +1,7 @@
 // The loop over instructions, and the instructions that only move values: stack, jumps, returns. Exceptions of the
 // traced code arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
 #include "frame_eval/interpreter.h"
+#include "frame_eval/choices.h"
 
 #include "cpython/loop_tests.h"
 #include "frame_eval/inlined_generators.h"
@@ -160,6 +161,9 @@ Value* Interpreter::pop() { return trace_.open(popRaw()); }
 
 Value* Interpreter::popCondition() {
   Value* v = popRaw();
+  if (Choices::is(v))
+    return Choices{trace_}.ofEach(
+        *this, v, [&](Value* thing) { return trace_.constant(trace_.truth(trace_.open(thing)) ? Py_True : Py_False); });
   return isUnseenList(v) ? v : trace_.open(v);
 }
 
@@ -167,7 +171,8 @@ Value* Interpreter::top(int depth) { return look(frame_->stack.at(frame_->stack.
 
 std::vector<Value*> Interpreter::popMany(size_t count) {
   std::vector<Value*> values = popManyRaw(count);
-  for (Value* value : values) trace_.open(value);
+  for (Value* value : values)
+    if (!Choices::is(value)) trace_.open(value);
   return values;
 }
 
@@ -276,6 +281,7 @@ void Interpreter::onPopJumpIfNotNone(const Instr& instr) { branchOnNone(instr, f
 
 /// Guards no more than the type of an object that has not been looked into.
 bool Interpreter::isNone(Value* v) {
+  if (Choices::is(v)) trace_.branches.refuse(v);
   if (v->kind == ValueKind::kObject && v->object.get() != Py_None) (void)trace_.typeOf(v);
   return v->kind == ValueKind::kObject ? trace_.open(v)->object.get() == Py_None && v->isConstant()
                                        : v->isConstant() && v->object.get() == Py_None;

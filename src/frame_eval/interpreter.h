@@ -87,6 +87,7 @@ class Interpreter : InterpreterState {
   friend struct Classes;
   friend struct Locks;
   friend struct Caches;
+  friend class Choices;
   friend Value* callLibrary(Interpreter& interpreter, Trace& trace, PyObject* function, const CallArgs& args);
 
   void execute(Frame& frame), runTo(Frame& frame, int stop, int other = -1, const std::vector<bool>* inside = nullptr),
@@ -106,8 +107,7 @@ class Interpreter : InterpreterState {
   /// What slot or stack entry `entry` of the outermost frame of a region holds, once it is looked at.
   Value* look(Value*& entry);
   Value* local(int slot);
-  Value* cellAt(int slot);
-  Value* contentOf(Value* cell);
+  Value *cellAt(int slot), *contentOf(Value* cell);
   Value* closureCell(SourceId function, PyObject* closure, Py_ssize_t index);
   void push(Value* value) { frame_->stack.push_back(value); }
   std::vector<Value*> popMany(size_t count), popManyRaw(size_t count);

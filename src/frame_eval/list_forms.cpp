@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
@@ -56,6 +57,7 @@ Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
     }
     return trace.tuple(std::move(forms));
   }
+  if (Choices::is(form)) return nullptr;
   MixedNumbers numbers{trace};
   for (DType dtype : {DType::kF64, DType::kI64}) {
     if (!std::all_of(items.begin(), items.end(), [&](Value* item) { return numbers.canBe(item, dtype); })) continue;
@@ -68,7 +70,9 @@ Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
 
 Value* LongList::formOf(Trace& trace, Value* item) {
   const Nesting nesting(trace);
+  if (Choices::is(item)) return Choices{trace}.form(item);
   trace.open(item);
+  if (Choices::isName(item)) return Choices{trace}.form(item);
   if (item->source.valid() && !item->isNumeric() && !item->isConstant() && !tupleItems(trace, item)) return nullptr;
   if (item->kind == ValueKind::kList) standInArrays(trace, item);
   if (isLongList(item)) return LongList{trace, item}.rowForm();
@@ -135,6 +139,8 @@ bool LongList::fits(Value* form, Value* item) const {
       if (!fits(form->items[i], (*items)[i])) return false;
     return true;
   }
+  if (Choices::is(form)) return Choices{trace}.mayHold(form, item);
+  if (Choices::is(item)) return false;
   if (MixedNumbers::is(form)) {
     MixedNumbers numbers{trace};
     const bool isChecked = trace.open(item)->kind == ValueKind::kDataInt;  // where it is stored

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
@@ -155,6 +156,7 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
   }
   if (form->kind == ValueKind::kArray) return hold(item, place, part);
   Value* array = arrays()[part++];
+  if (Choices::is(form)) return numpy::setItem(trace, array, place, Choices{trace}.number(item));
   if (!form->which) return numpy::setItem(trace, array, place, item);
   MixedNumbers numbers{trace};
   if (item->kind == ValueKind::kDataInt && typeOf(trace, form) == DType::kF64) item = numbers.ofInt(item);
@@ -208,6 +210,7 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
   }
   if (isLongList(form)) return row(form, index, size, part);
   const ValueId node = at(form, index, size, part++);
+  if (Choices::is(form)) return Choices{trace}.item(form, node);
   if (form->which)
     return MixedNumbers{trace}.given(node, at(form->which, index, size, part++), MixedNumbers{trace}.leastClass(form));
   if (form->kind == ValueKind::kDataInt) return DataInts{trace}.make(node, kAnyInt);
@@ -361,7 +364,8 @@ ValueId LongList::array() const {
   const std::vector<Value*> columns = tuples ? list->base->items : std::vector<Value*>{list->base};
   for (const Value* column : columns) {
     while (isLongList(column) && !tuples) column = column->base;
-    if (column->kind == ValueKind::kTuple || (tuples && !isNumber(column))) refuse("an array of nested tuples");
+    if (column->kind == ValueKind::kTuple || Choices::is(column) || (tuples && !isNumber(column)))
+      refuse("an array of nested tuples");
     const bool ints = MixedNumbers::is(column) && typeOf(trace, column) == DType::kI64;
     if (MixedNumbers::is(column) && column->which->range.lo < (ints ? MixedNumbers::kInt : MixedNumbers::kFloat))
       refuse("an array of a list that may be one of ints, or of more than numbers");

@@ -123,7 +123,8 @@ struct LongList {
   /// Of numbers of that type and of that class or a greater one (mixed_numbers.h).
   static Value* mixedForm(Trace& trace, graph::DType dtype, MixedNumbers::Class least);
   static bool isNumber(const Value* form) {
-    return form->kind != ValueKind::kTuple && form->kind != ValueKind::kArray && !isLongList(form);
+    const bool thing = form->kind == ValueKind::kArray || form->kind == ValueKind::kChosen;
+    return form->kind != ValueKind::kTuple && !thing && !isLongList(form);
   }
   /// Where two lists cannot be of one form because of their numbers' classes: has the trace made again with both wide
   /// enough, if their sites can see to that.

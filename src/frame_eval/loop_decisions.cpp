@@ -135,6 +135,7 @@ bool Rolling::recall() {
         alike = alike && DataInts::isInt(begin);
         if (alike && DataInts{trace_}.isWithin(begin, as.range)) variable.range = as.range;
         break;
+      case Kind::kChosen: return false;  // none is remembered
       case Kind::kNumber:
         alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin, *as.mixes)
                                    : numberKind(begin) == as.number && !MixedNumbers::is(begin));
@@ -182,7 +183,7 @@ void Rolling::remember() {
   LoopShape shape{.decidedByData = data_, .mayBeBoth = mixed_};
   for (const CarriedVariable& v : variables_) {
     const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
-    if (step.lo != step.hi) return;
+    if (step.lo != step.hi || v.kind == Kind::kChosen) return;
     shape.variables.push_back(
         {v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes, v.least, v.range});
     const CarriedPlace& place = parts_[v.part].place;

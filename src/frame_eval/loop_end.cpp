@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
@@ -24,6 +25,8 @@ using graph::SymId;
 using graph::ValueId;
 
 namespace {
+
+constexpr const char* kWhyChosen = "behind the loop, a variable is one thing or another";
 
 class LoopEnd {
  public:
@@ -117,14 +120,20 @@ class LoopEnd {
       return;
     }
     const size_t number = carried_.size();
-    const ValueId answer = v.kind == Kind::kDataInt || v.mixes ? v.answer
-                           : v.kind == Kind::kNumber           ? trace_.operand(v.end).value
-                                                               : v.end->node;
+    const ValueId answer = v.kind == Kind::kDataInt || v.kind == Kind::kChosen || v.mixes ? v.answer
+                           : v.kind == Kind::kNumber                                      ? trace_.operand(v.end).value
+                                                                                          : v.end->node;
     carried_.push_back({v.from, v.placeholder, answer});
     if (v.kind == Kind::kDataInt) {
       Value* value = dataInt(v.range);
       after_[v.end] = value;
       v.after = result(value, number);
+      return;
+    }
+    if (v.kind == Kind::kChosen) {
+      Choices choices{trace_};
+      Value* which = result(dataInt(choices.rangeOf(v.things)), number);
+      after_[v.end] = v.after = choices.make(v.things, which, kWhyChosen);
       return;
     }
     if (v.kind == Kind::kNumber) {
@@ -178,6 +187,12 @@ class LoopEnd {
       return last ? trace_.pyInt(*last) : unknown(nameOf(slot), "is not known");
     }
     if (auto known = after_.find(end); known != after_.end()) return known->second;
+    if (Choices::is(end)) {
+      const bool inside = end->which->node.index >= loop_.begin;
+      if (!inside) return end;
+      Value* which = result(dataInt(end->which->range), addExtra(end->which->node));
+      return after_[end] = Choices{trace_}.make(end->items, which, kWhyChosen);
+    }
     if (before_.knows(end)) return end;
     if (const ValueKind kind = numberKind(end); kind != ValueKind::kNull) {
       if (end->node.index < loop_.begin) return end;

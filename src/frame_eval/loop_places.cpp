@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
@@ -164,6 +165,16 @@ bool Rolling::addVariable(CarriedParts& parts, Value* begin, Value* end, const B
   return known;
 }
 
+/// Makes it one of the things that it is before and behind a turn. False if that cannot be.
+bool Rolling::addThings(CarriedVariable& v) const {
+  Choices choices{trace_};
+  if (!choices.mayBe(v.begin) || !choices.mayBe(v.end)) return false;
+  v.things = choices.joined(Choices::thingsOf(v.begin), v.end);
+  if (v.things.size() > Choices::kMostThings) return false;
+  v.kind = Kind::kChosen;
+  return true;
+}
+
 /// What kind of variable it is, which is `begin` before and `end` after a turn. False if it is none.
 bool Rolling::classify(CarriedVariable& v, const BranchState& before) const {
   Value *begin = v.begin, *end = v.end;
@@ -200,6 +211,7 @@ bool Rolling::classify(CarriedVariable& v, const BranchState& before) const {
     v.from = trace_.operand(begin).value;
     return areAlike(trace_, v.from, trace_.operand(end).value);
   }
+  if (addThings(v)) return true;
   v.kind = Kind::kArray;
   if (begin->kind != ValueKind::kArray || end->kind != ValueKind::kArray || begin->base || end->base) return false;
   const ValueId was = before.knows(begin) ? before.of(begin).node : begin->node;
@@ -235,7 +247,7 @@ Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const Bra
       return;
     }
     for (Value* value : {begin, end})
-      if (value->kind != ValueKind::kUnjoined) trace_.open(value);
+      if (!value->isUnknown()) trace_.open(value);
     found = std::max(found, addParts(place, begin, end, before) ? Found::kMore : Found::kOthers);
   };
   const size_t items = now.kind == ValueKind::kLongList ? 1 : now.items.size();  // its length

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
@@ -36,8 +37,7 @@ bool hasChecks(const graph::Graph& graph, size_t begin) {
 void Rolling::giveValues(SymId symbol) {
   std::vector<graph::ValueType> types;
   for (CarriedVariable& v : variables_) {
-    if (v.kind == Kind::kNumber || v.kind == Kind::kDataInt || v.kind == Kind::kArray)
-      types.push_back(trace_.graph().type(v.from));
+    if (v.kind != Kind::kSame && v.kind != Kind::kInt) types.push_back(trace_.graph().type(v.from));
     if (v.mixes) types.push_back(trace_.graph().type(v.fromClass));
   }
   for (CarriedContent& c : contents_) types.push_back(trace_.graph().type(c.from));
@@ -51,6 +51,9 @@ void Rolling::giveValues(SymId symbol) {
     } else if (v.kind == Kind::kDataInt) {
       v.placeholder = nodes[next++];
       v.given = DataInts{trace_}.given(v.placeholder, v.range);
+    } else if (v.kind == Kind::kChosen) {
+      v.placeholder = nodes[next++];
+      v.given = Choices{trace_}.make(v.things, v.placeholder, nameOf(v) + " is one thing or another in a turn");
     } else if (v.kind == Kind::kNumber) {
       v.placeholder = nodes[next++];
       if (v.mixes) v.classPlaceholder = nodes[next++];
@@ -101,6 +104,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
       v.from = trace_.operand(v.begin).value;
     }
     if (v.kind == Kind::kDataInt) v.from = DataInts{trace_}.begin(v.begin);
+    if (v.kind == Kind::kChosen) v.from = Choices{trace_}.node(v.begin);
     if (v.kind == Kind::kArray) v.from = v.begin->node;
   }
   for (CarriedContent& c : contents_) c.from = c.owner->node;
@@ -247,7 +251,7 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
   MixedNumbers numbers{trace_};
   for (CarriedVariable& v : variables_) {
     bool alike = v.end && v.end->kind != ValueKind::kUnjoined;
-    if (alike) trace_.open(v.end);
+    if (alike && !v.end->isUnknown()) trace_.open(v.end);
     const bool whole = alike && v.begin && DataInts::isWhole(v.begin) && DataInts::isWhole(v.end);
     const bool mixes = alike && !v.mixes && v.begin && MixedNumbers::is(v.end);
     if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt; dtype && mixed_.insert(v.id).second) {
@@ -272,6 +276,19 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
         graph::SymContext& syms = trace_.syms();
         alike = whole && v.end->kind != ValueKind::kDataInt &&
                 syms.canonical(syms.sub(trace_.asSym(v.end), trace_.asSym(v.given))) == syms.canonical(v.step);
+        break;
+      }
+      case Kind::kChosen: {
+        Choices choices{trace_};
+        alike = alike && choices.mayBe(v.end);
+        if (!alike) break;
+        std::vector<Value*> things = choices.joined(v.things, v.end);
+        if (things.size() > Choices::kMostThings) refuse(nameOf(v) + " is one of too many things");
+        if (things.size() > v.things.size()) {
+          v.things = std::move(things);
+          return false;
+        }
+        v.answer = choices.node(v.end);
         break;
       }
       case Kind::kNumber:
@@ -304,6 +321,7 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
       v.kind = Kind::kDataInt;
       return false;
     }
+    if (!alike && v.kind == Kind::kSame && v.begin && v.end && addThings(v)) return false;
     // The first turn of the loop has left it as it was, because a loop inside had no turn there.
     if (!alike && v.kind == Kind::kSame && v.begin && v.end && !v.end->isUnsure()) {
       const bool arrays = v.begin->kind == ValueKind::kArray && v.end->kind == ValueKind::kArray;

@@ -46,7 +46,8 @@ struct CarriedVariable {
   graph::SymId step{};                  ///< kInt: by which it grows in a round
   graph::SymRange range = kTurnInts;    ///< kDataInt: where it is in all turns
   bool settled = false;                 ///< that has been tried in vain
-  graph::ValueId from{};                ///< kNumber, kDataInt, kArray: the node of `begin`
+  std::vector<Value*> things{};         ///< kChosen: that turns choose from (choices.h)
+  graph::ValueId from{};                ///< kNumber, kDataInt, kChosen, kArray: the node of `begin`
   std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
   MixedNumbers::Class least{};          ///< of these: the least class
   graph::ValueId fromClass{}, classPlaceholder{};  ///< of these
@@ -54,7 +55,7 @@ struct CarriedVariable {
   graph::ValueId placeholder{};                    ///< kNumber, kDataInt, kArray: its node
   Value* end = nullptr;                            ///< what it leaves
   Value* after = nullptr;                          ///< what it is behind the loop
-  graph::ValueId answer{};  ///< kDataInt, mixes: the node of that; kInt: the same where turns are not counted
+  graph::ValueId answer{};  ///< kDataInt, kChosen, mixes: the node of that; kInt: the same where turns are not counted
 };
 
 /// What the place holds, made of what stands for its variables.
@@ -153,6 +154,7 @@ class Rolling {
   static size_t idOf(const CarriedPlace& place, size_t part);
   bool addVariable(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
   bool isAnother(Value* begin, Value* end, const BranchState& before) const;
+  bool addThings(CarriedVariable& variable) const;
   bool classify(CarriedVariable& variable, const BranchState& before) const;
   /// What is found out about a turn: kMore was not known before; kOthers cannot be handed on.
   enum class Found : uint8_t { kNothing, kMore, kOthers };

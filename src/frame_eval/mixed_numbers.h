@@ -25,7 +25,7 @@ class MixedNumbers {
 
   explicit MixedNumbers(Trace& trace) : trace_(trace) {}
 
-  static bool is(const Value* value) { return value->which != nullptr; }
+  static bool is(const Value* value) { return value->which && value->kind != ValueKind::kChosen; }
   /// An int or None as well.
   static bool mayBeInt(const Value* value) { return is(value) && value->which->range.lo <= kInt; }
   static bool mayBeNone(const Value* value) { return is(value) && value->which->range.lo == kNone; }

@@ -172,6 +172,7 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kException:
     case ValueKind::kOpaque:
     case ValueKind::kSuper:
+    case ValueKind::kChosen:
     case ValueKind::kUnjoined:
     case ValueKind::kUnread: return std::nullopt;
   }

@@ -227,7 +227,7 @@ void Interpreter::onBuildSet(const Instr& instr) {
   Value* set = sets.make(&PySet_Type, nullptr);
   Collections{*this, trace_}.workTable(set);
   for (Value* item : popMany(static_cast<size_t>(instr.arg)))
-    (void)callMethod(set, "add", {.positional = {item}, .keywords = {}});
+    (void)callMethod(set, "add", {.positional = {trace_.open(item)}, .keywords = {}});
   push(set);
 }
 

@@ -415,6 +415,7 @@ bool Trace::truth(Value* value) {
     case ValueKind::kInstance: return objectTruth(value);
     case ValueKind::kNull:
     case ValueKind::kCell:
+    case ValueKind::kChosen:
     case ValueKind::kUnjoined: branches.refuse(value);
     case ValueKind::kRange:
     case ValueKind::kUnread: break;

@@ -167,7 +167,7 @@ Value* Trace::open(Value* v) {
 }
 
 Value* Trace::openRange(Value* v) {
-  if (v->kind == ValueKind::kUnjoined) branches.refuse(v);
+  if (v->isUnknown()) branches.refuse(v);
   if (v->kind != ValueKind::kObject || v->opened) return v;
   Logs{*this}.settle(v);
   if (v->written && PyDict_CheckExact(v->object.get()))

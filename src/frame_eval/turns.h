@@ -19,7 +19,7 @@ namespace fw::capture {
 
 class Trace;
 
-enum class CarriedKind : uint8_t { kSame, kNumber, kInt, kDataInt, kArray };
+enum class CarriedKind : uint8_t { kSame, kNumber, kInt, kDataInt, kChosen, kArray };
 
 class Turns {
  public:

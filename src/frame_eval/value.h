@@ -50,6 +50,7 @@ enum class ValueKind : uint8_t {
   kOpaque,     ///< exists, has the type `cls`, and nothing else is known of it: tracebacks
   kSuper,      ///< super(items[0], items[1])
   kUnread,     ///< slot `position` of a region's frame that nothing has read yet; only in frames
+  kChosen,     ///< one of `items`, as array data decides: number `which`, a kDataInt, in a table (choices.h)
   kUnjoined,   ///< behind a branch on array data: not the same on both sides. Not to be looked at (branches.h)
 };
 
@@ -107,8 +108,8 @@ struct Value {
   bool returned = false;   ///< kArray: a library call has returned this very array
   bool joined = false;     ///< kArray: has the content of one array or of another (branches.h);
                            ///< kPyBool: a bool or a np.bool_, good for decisions only; kLongList: see long_list.h
-  Value* which = nullptr;  ///< kArrayScalar: a number of one of several classes, or None; the kDataInt that says which,
-                           ///< and `range` where it is if it is an int (mixed_numbers.h)
+  Value* which = nullptr;  ///< kChosen; kArrayScalar: a number of one of several classes, or None; the kDataInt that
+                           ///< says and `range` where it is if it is an int (mixed_numbers.h)
 
   Ref cls;  ///< class of kSet, kWorkTable and kOpaque, and of kTuple, kDict, kIterator, kLongList where it is not the
             ///< plain one
@@ -143,6 +144,8 @@ struct Value {
 
   /// Nobody knows which object it is, or of which class.
   bool isUnsure() const { return joined || which; }
+  /// Not to be opened: not known, or one of several things.
+  bool isUnknown() const { return kind == ValueKind::kUnjoined || kind == ValueKind::kChosen; }
   bool isConstant() const { return kind == ValueKind::kConstant; }
   /// Any kind that stands for numbers in the graph.
   bool isNumeric() const {

@@ -1,0 +1,174 @@
+#include "frame_eval/choices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "frame_eval/branch_join.h"
+#include "frame_eval/chosen_item.h"
+#include "frame_eval/collections.h"
+#include "frame_eval/data_ints.h"
+#include "frame_eval/interpret_common.h"
+#include "frame_eval/interpreter.h"
+#include "frame_eval/keys.h"
+#include "frame_eval/unwind.h"
+
+namespace fw::capture {
+
+using graph::Op;
+using graph::ValueId;
+
+namespace {
+
+ValueId constant(Trace& trace, int64_t number) {
+  return trace.graph().constant(graph::Scalar::ofInt(graph::DType::kI64, number));
+}
+
+bool isSameThing(const Value* first, const Value* second) {
+  return first == second || areEqualConstants(first, second);
+}
+
+}  // namespace
+
+bool Choices::mayBe(const Value* value) const {
+  if (is(value)) return true;
+  if (value->isConstant()) return !trace_.standIns.contains(value->object.get());
+  return value->kind == ValueKind::kObject && value->source.valid() && value->opened && !value->written;
+}
+
+std::vector<Value*> Choices::joined(std::vector<Value*> things, Value* with) const {
+  for (Value* thing : thingsOf(with)) {
+    const auto isIt = [&](const Value* known) { return isSameThing(known, thing); };
+    if (std::none_of(things.begin(), things.end(), isIt)) things.push_back(thing);
+  }
+  return things;
+}
+
+int64_t Choices::numberOf(Value* thing) {
+  std::vector<Value*>& table = trace_.branches.things;
+  const auto known = std::find_if(table.begin(), table.end(), [&](Value* v) { return isSameThing(v, thing); });
+  if (known != table.end()) return known - table.begin();
+  table.push_back(thing);
+  return std::ssize(table) - 1;
+}
+
+graph::SymRange Choices::rangeOf(const std::vector<Value*>& things) {
+  graph::SymRange range{INT64_MAX, INT64_MIN};
+  for (Value* thing : things) range = hull(range, {numberOf(thing), numberOf(thing)});
+  return range;
+}
+
+Value* Choices::make(std::vector<Value*> things, Value* number, const std::string& why) {
+  if (things.size() > kMostThings) return nullptr;
+  Value* v = trace_.make(ValueKind::kChosen);
+  trace_.branches.noteNumber(v, why);
+  v->items = std::move(things);
+  v->which = number;
+  return v;
+}
+
+Value* Choices::make(std::vector<Value*> things, ValueId number, const std::string& why) {
+  const graph::SymRange range = rangeOf(things);
+  return make(std::move(things), DataInts{trace_}.make(number, range), why);
+}
+
+ValueId Choices::node(Value* value) { return is(value) ? value->which->node : constant(trace_, numberOf(value)); }
+
+Value* Choices::number(Value* value) {
+  if (is(value)) return value->which;
+  const graph::SymRange range = rangeOf({value});
+  return DataInts{trace_}.make(node(value), range);
+}
+
+bool Choices::isName(const Value* value) {
+  if (!value->isConstant()) return false;
+  return PyUnicode_CheckExact(value->object.get()) || isEnumMember(value->object.get());
+}
+
+Value* Choices::form(Value* item) {
+  Value* v = trace_.make(ValueKind::kChosen);
+  v->items = thingsOf(item);
+  v->node = constant(trace_, 0);
+  return v;
+}
+
+bool Choices::mayHold(Value* form, Value* item) {
+  if (!is(item)) trace_.open(item);
+  if (!mayBe(item)) return false;
+  std::vector<Value*> things = joined(form->items, item);
+  if (things.size() == form->items.size()) return true;
+  if (form->opened || things.size() > kMostThings) return false;
+  form->items = std::move(things);
+  return true;
+}
+
+Value* Choices::item(Value* form, ValueId number) {
+  form->opened = true;
+  return make(form->items, number, "an item of a list is one thing or another");
+}
+
+/// What code of the user's does for one of the things, nobody must have done where it is another.
+Value* Choices::asked(Value* about, Value* thing, absl::FunctionRef<Value*(Value*)> ask) {
+  const size_t effects = trace_.effects().size();
+  const bool inlined = std::exchange(trace_.inlines, false);
+  Value* answer = ask(thing);
+  const bool own = trace_.inlines && !(thing->object && isEnumMember(thing->object.get()));
+  trace_.inlines |= inlined;
+  if (own || trace_.effects().size() != effects) trace_.branches.refuse(about);
+  return answer;
+}
+
+Value* Choices::ofEach(Interpreter& in, Value* value, absl::FunctionRef<Value*(Value*)> ask) {
+  if (!is(value)) return ask(value);
+  graph::Graph& g = trace_.graph();
+  const ValueId number = value->which->node;
+  std::vector<int64_t> numbers;
+  std::vector<Value*> answers;
+  for (Value* thing : value->items) {
+    try {
+      CatchScope scope(in.catchers_);
+      Value* answer = asked(value, thing, ask);
+      numbers.push_back(numberOf(thing));
+      answers.push_back(answer);
+    } catch (const VirtualRaise&) {
+      in.landed();
+      DataInts{trace_}.require(g.binary(Op::kNotEqual, number, constant(trace_, numberOf(thing))));
+    }
+  }
+  if (answers.empty()) return ask(value->items[0]);
+  Value* answer = chosenAmong(trace_, number, numbers, answers);
+  if (!answer) trace_.branches.refuse(value);
+  return answer;
+}
+
+Value* Choices::ofEach(Interpreter& in, Value* left, Value* right, absl::FunctionRef<Value*(Value*, Value*)> ask) {
+  return ofEach(in, left,
+                [&](Value* first) { return ofEach(in, right, [&](Value* second) { return ask(first, second); }); });
+}
+
+void Choices::answer(Interpreter& in, absl::FunctionRef<Value*(Value*, Value*)> ask) {
+  Value* right = in.popRaw();
+  Value* left = in.popRaw();
+  in.push(ofEach(in, left, right, ask));
+}
+
+void Choices::storeItem(Interpreter& in) {
+  Value* key = in.popRaw();
+  Value* dict = in.pop();
+  Value* value = in.popRaw();
+  const bool plain = dict->kind == ValueKind::kDict && !dict->cls && dict->overlay.empty();
+  if (!plain) trace_.branches.refuse(key);
+  if (!value->isUnknown()) trace_.open(value);
+  graph::Graph& g = trace_.graph();
+  for (Value* thing : key->items) {
+    const auto at = in.findKey(dict, in.key(trace_.open(thing)));
+    if (at < 0) trace_.branches.refuse(key);
+    Value* was = dict->items[static_cast<size_t>(at)];
+    if (!was->isUnknown()) trace_.open(was);
+    const ValueId isIt = g.binary(Op::kEqual, key->which->node, constant(trace_, numberOf(thing)));
+    Value* now = chosenAmong(trace_, g.cast(isIt, graph::DType::kI64), {0, 1}, {was, value});
+    if (!now) trace_.branches.refuse(key);
+    Collections{in, trace_}.storeKey(dict, thing, now);
+  }
+}
+
+}  // namespace fw::capture

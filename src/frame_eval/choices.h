@@ -1,0 +1,67 @@
+// Things of which array data decides which one it is: `state = "idle"`, and under a condition `state = "run"`. They are
+// constants - strings, None, members of enums - and objects of the caller's.
+//
+// All that a trace chooses from stands in one table. A choice is the number of its thing there, which is a value of the
+// graph; whatever is asked of it is asked of each thing that it may be.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "frame_eval/trace.h"
+
+namespace fw::capture {
+
+class Interpreter;
+
+class Choices {
+ public:
+  explicit Choices(Trace& trace) : trace_(trace) {}
+
+  /// Things that one choice is between: each of them is asked.
+  static constexpr size_t kMostThings = 12;
+
+  static bool is(const Value* value) { return value->kind == ValueKind::kChosen; }
+  /// A choice, or a thing that can become one.
+  bool mayBe(const Value* value) const;
+  /// What it may be.
+  static std::vector<Value*> thingsOf(Value* value) { return is(value) ? value->items : std::vector<Value*>{value}; }
+  /// Those and others, each once.
+  std::vector<Value*> joined(std::vector<Value*> things, Value* with) const;
+  /// One of the things by its number, a kDataInt that may have no node yet. None if there are too many.
+  Value* make(std::vector<Value*> things, Value* number, const std::string& why);
+  /// By the number, an i64 of the graph.
+  Value* make(std::vector<Value*> things, graph::ValueId number, const std::string& why);
+  /// Where the numbers of the things are.
+  graph::SymRange rangeOf(const std::vector<Value*>& things);
+  int64_t numberOf(Value* thing);
+  graph::ValueId node(Value* value);
+
+  /// Its number, a kDataInt.
+  Value* number(Value* value);
+
+  /// A string or a member of an enum: what a list of names holds.
+  static bool isName(const Value* value);
+  /// Of a list that stands in arrays (long_list.h), the form whose items are such things: a choice without a number. It
+  /// gets more of them as long as none of its items has been taken for one of those it had.
+  Value* form(Value* item);
+  bool mayHold(Value* form, Value* item);
+  Value* item(Value* form, graph::ValueId number);
+
+  /// What `ask` answers for what `value` is, where it is a choice; of each of the things if the answers differ. One for
+  /// which it raises fails the call. Breaks where the answers cannot be one value.
+  Value* ofEach(Interpreter& in, Value* value, absl::FunctionRef<Value*(Value*)> ask);
+  Value* ofEach(Interpreter& in, Value* left, Value* right, absl::FunctionRef<Value*(Value*, Value*)> ask);
+  /// Of the two operands on the stack, which get off it; the answer gets on.
+  void answer(Interpreter& in, absl::FunctionRef<Value*(Value*, Value*)> ask);
+  /// dict[key] = value, all of them on the stack, where the key is a choice between keys that the dict has.
+  void storeItem(Interpreter& in);
+
+ private:
+  Value* asked(Value* about, Value* thing, absl::FunctionRef<Value*(Value*)> ask);
+  Trace& trace_;
+};
+
+}  // namespace fw::capture
