@@ -119,21 +119,21 @@ def over_rows(a):
     parts = []
     for row in a:
         s = (row * 2 + 1).sum()
-        parts.append(("sum", float(s)))
+        parts.append((b"sum", float(s)))
     return sum(part for _, part in parts)
 
 
 def over_enumerate(a):
     parts = []
     for i, row in enumerate(a):
-        parts.append(("sum", float((row * i).sum())))
+        parts.append((b"sum", float((row * i).sum())))
     return sum(part for _, part in parts)
 
 
 def over_zip(a):
     parts = []
     for p, q in zip(a, a[::-1]):
-        parts.append(("sum", float((p * q + 1).sum())))
+        parts.append((b"sum", float((p * q + 1).sum())))
     return sum(part for _, part in parts)
 
 
@@ -163,7 +163,7 @@ def integrate_and_tell(y, n):
     path = []
     for _ in range(n):
         y = integrate(y, 2)
-        path.append(("y", y))
+        path.append((b"y", y))
     return path
 
 
