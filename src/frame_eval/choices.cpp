@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "frame_eval/branch_join.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
@@ -106,37 +107,32 @@ Value* Choices::item(Value* form, ValueId number) {
   return make(form->items, number, "an item of a list is one thing or another");
 }
 
-/// What code of the user's does for one of the things, nobody must have done where it is another.
-Value* Choices::asked(Value* about, Value* thing, absl::FunctionRef<Value*(Value*)> ask) {
-  const size_t effects = trace_.effects().size();
-  const bool inlined = std::exchange(trace_.inlines, false);
-  Value* answer = ask(thing);
-  const bool own = trace_.inlines && !(thing->object && isEnumMember(thing->object.get()));
-  trace_.inlines |= inlined;
-  if (own || trace_.effects().size() != effects) trace_.branches.refuse(about);
-  return answer;
-}
-
 Value* Choices::ofEach(Interpreter& in, Value* value, absl::FunctionRef<Value*(Value*)> ask) {
   if (!is(value)) return ask(value);
-  graph::Graph& g = trace_.graph();
-  const ValueId number = value->which->node;
-  std::vector<int64_t> numbers;
+  // What code of the user's does for one of the things, nobody must have done where it is another.
+  const size_t effects = trace_.effects().size();
+  const absl::Cleanup noted = [this, inlined = trace_.inlines] { trace_.inlines |= inlined; };
+  bool runsCode = false;
+  std::vector<int64_t> numbers, raising;
   std::vector<Value*> answers;
   for (Value* thing : value->items) {
+    trace_.inlines = false;
     try {
       CatchScope scope(in.catchers_);
-      Value* answer = asked(value, thing, ask);
+      answers.push_back(ask(thing));
       numbers.push_back(numberOf(thing));
-      answers.push_back(answer);
     } catch (const VirtualRaise&) {
       in.landed();
-      DataInts{trace_}.require(g.binary(Op::kNotEqual, number, constant(trace_, numberOf(thing))));
+      raising.push_back(numberOf(thing));
     }
+    runsCode |= trace_.inlines && !(thing->object && isEnumMember(thing->object.get()));
   }
-  if (answers.empty()) return ask(value->items[0]);
+  if (runsCode || answers.empty() || trace_.effects().size() != effects) trace_.branches.refuse(value);
+  const ValueId number = value->which->node;
   Value* answer = chosenAmong(trace_, number, numbers, answers);
   if (!answer) trace_.branches.refuse(value);
+  for (const int64_t other : raising)
+    DataInts{trace_}.require(trace_.graph().binary(Op::kNotEqual, number, constant(trace_, other)));
   return answer;
 }
 

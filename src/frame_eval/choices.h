@@ -51,7 +51,8 @@ class Choices {
   Value* item(Value* form, graph::ValueId number);
 
   /// What `ask` answers for what `value` is, where it is a choice; of each of the things if the answers differ. One for
-  /// which it raises fails the call. Breaks where the answers cannot be one value.
+  /// which it raises fails the call. Breaks where the answers cannot be one value, or where code of the user's would
+  /// answer for things that it is not.
   Value* ofEach(Interpreter& in, Value* value, absl::FunctionRef<Value*(Value*)> ask);
   Value* ofEach(Interpreter& in, Value* left, Value* right, absl::FunctionRef<Value*(Value*, Value*)> ask);
   /// Of the two operands on the stack, which get off it; the answer gets on.
@@ -60,7 +61,6 @@ class Choices {
   void storeItem(Interpreter& in);
 
  private:
-  Value* asked(Value* about, Value* thing, absl::FunctionRef<Value*(Value*)> ask);
   Trace& trace_;
 };
 

@@ -236,6 +236,21 @@ def test_a_thing_for_which_it_raises():
         assert_same_call(f, compiled, (x,))
 
 
+def test_it_raises_for_all_of_them():
+    def f(x):
+        s = "a"
+        if x.sum() > 0:
+            s = "b"
+        try:
+            return {"c": 1}[s]
+        except KeyError as e:
+            return e.args
+
+    compiled = fusewire.compile(f, economy=False)
+    for x in (X + 5, X - 5):
+        assert_same_call(f, compiled, (x,))
+
+
 def test_a_list_gets_other_names_behind():
     def f(x):
         out = []
