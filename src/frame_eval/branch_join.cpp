@@ -168,8 +168,8 @@ Value* Join::merge(Value* first, Value* second, const std::string& what) {
 }
 
 Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
-  for (Value* side : {first, second})
-    if (!side->isUnknown()) trace_.open(side);
+  openKnown(trace_, first);
+  openKnown(trace_, second);
   if (areEqualConstants(first, second)) return first;
   if (Value* number = numbers(first, second, what)) return number;
   if (first->kind == ValueKind::kArray && second->kind == ValueKind::kArray) return arrays(first, second, what);

@@ -561,11 +561,9 @@ void Interpreter::branch(const Instr& instr, bool jumpsIf) {
 void Interpreter::branchOnNone(const Instr& instr, bool jumpsIf) {
   Value* value = popRaw();
   if (Choices::is(value)) {
-    Value* none = Choices{trace_}.ofEach(
-        *this, value, [&](Value* thing) { return trace_.constant(isNone(thing) ? Py_True : Py_False); });
-    if (!none->isConstant()) return Branching{*this, trace_}.take(instr, none->node, jumpsIf);
-    if ((none->object.get() == Py_True) == jumpsIf) jump(instr);
-    return;
+    const auto none = [&](Value* thing) { return trace_.constant(isNone(thing) ? Py_True : Py_False); };
+    push(Choices{trace_}.ofEach(*this, value, none));
+    return branch(instr, jumpsIf);
   }
   if (MixedNumbers::mayBeNone(value))
     return Branching{*this, trace_}.take(instr, MixedNumbers{trace_}.isNone(value)->node, jumpsIf);

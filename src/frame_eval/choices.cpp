@@ -24,11 +24,11 @@ ValueId constant(Trace& trace, int64_t number) {
   return trace.graph().constant(graph::Scalar::ofInt(graph::DType::kI64, number));
 }
 
-bool isSameThing(const Value* first, const Value* second) {
+}  // namespace
+
+bool Choices::isSame(const Value* first, const Value* second) {
   return first == second || areEqualConstants(first, second);
 }
-
-}  // namespace
 
 bool Choices::mayBe(const Value* value) const {
   if (is(value)) return true;
@@ -38,7 +38,7 @@ bool Choices::mayBe(const Value* value) const {
 
 std::vector<Value*> Choices::joined(std::vector<Value*> things, Value* with) const {
   for (Value* thing : thingsOf(with)) {
-    const auto isIt = [&](const Value* known) { return isSameThing(known, thing); };
+    const auto isIt = [&](const Value* known) { return isSame(known, thing); };
     if (std::none_of(things.begin(), things.end(), isIt)) things.push_back(thing);
   }
   return things;
@@ -46,7 +46,7 @@ std::vector<Value*> Choices::joined(std::vector<Value*> things, Value* with) con
 
 int64_t Choices::numberOf(Value* thing) {
   std::vector<Value*>& table = trace_.branches.things;
-  const auto known = std::find_if(table.begin(), table.end(), [&](Value* v) { return isSameThing(v, thing); });
+  const auto known = std::find_if(table.begin(), table.end(), [&](Value* v) { return isSame(v, thing); });
   if (known != table.end()) return known - table.begin();
   table.push_back(thing);
   return std::ssize(table) - 1;
@@ -54,7 +54,10 @@ int64_t Choices::numberOf(Value* thing) {
 
 graph::SymRange Choices::rangeOf(const std::vector<Value*>& things) {
   graph::SymRange range{INT64_MAX, INT64_MIN};
-  for (Value* thing : things) range = hull(range, {numberOf(thing), numberOf(thing)});
+  for (Value* thing : things) {
+    const int64_t number = numberOf(thing);
+    range = hull(range, {number, number});
+  }
   return range;
 }
 
@@ -72,12 +75,10 @@ Value* Choices::make(std::vector<Value*> things, ValueId number, const std::stri
   return make(std::move(things), DataInts{trace_}.make(number, range), why);
 }
 
-ValueId Choices::node(Value* value) { return is(value) ? value->which->node : constant(trace_, numberOf(value)); }
-
 Value* Choices::number(Value* value) {
   if (is(value)) return value->which;
-  const graph::SymRange range = rangeOf({value});
-  return DataInts{trace_}.make(node(value), range);
+  const int64_t number = numberOf(value);
+  return DataInts{trace_}.make(constant(trace_, number), {number, number});
 }
 
 bool Choices::isName(const Value* value) {
@@ -153,13 +154,12 @@ void Choices::storeItem(Interpreter& in) {
   Value* value = in.popRaw();
   const bool plain = dict->kind == ValueKind::kDict && !dict->cls && dict->overlay.empty();
   if (!plain) trace_.branches.refuse(key);
-  if (!value->isUnknown()) trace_.open(value);
+  openKnown(trace_, value);
   graph::Graph& g = trace_.graph();
   for (Value* thing : key->items) {
     const auto at = in.findKey(dict, in.key(trace_.open(thing)));
     if (at < 0) trace_.branches.refuse(key);
-    Value* was = dict->items[static_cast<size_t>(at)];
-    if (!was->isUnknown()) trace_.open(was);
+    Value* was = openKnown(trace_, dict->items[static_cast<size_t>(at)]);
     const ValueId isIt = g.binary(Op::kEqual, key->which->node, constant(trace_, numberOf(thing)));
     Value* now = chosenAmong(trace_, g.cast(isIt, graph::DType::kI64), {0, 1}, {was, value});
     if (!now) trace_.branches.refuse(key);

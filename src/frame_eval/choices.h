@@ -5,7 +5,6 @@
 // graph; whatever is asked of it is asked of each thing that it may be.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,8 @@ class Choices {
   static bool is(const Value* value) { return value->kind == ValueKind::kChosen; }
   /// A choice, or a thing that can become one.
   bool mayBe(const Value* value) const;
+  /// Nobody tells the things apart.
+  static bool isSame(const Value* first, const Value* second);
   /// What it may be.
   static std::vector<Value*> thingsOf(Value* value) { return is(value) ? value->items : std::vector<Value*>{value}; }
   /// Those and others, each once.
@@ -37,10 +38,9 @@ class Choices {
   /// Where the numbers of the things are.
   graph::SymRange rangeOf(const std::vector<Value*>& things);
   int64_t numberOf(Value* thing);
-  graph::ValueId node(Value* value);
-
-  /// Its number, a kDataInt.
+  /// Of a choice or a thing, a kDataInt.
   Value* number(Value* value);
+  graph::ValueId node(Value* value) { return number(value)->node; }
 
   /// A string or a member of an enum: what a list of names holds.
   static bool isName(const Value* value);

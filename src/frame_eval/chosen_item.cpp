@@ -26,10 +26,8 @@ class Choice {
         numbers_(numbers) {}
 
   Value* among(const std::vector<Value*>& items) {
-    if (std::all_of(items.begin(), items.end(), [&](Value* v) { return areEqualConstants(items[0], v); }))
-      return items[0];
     const auto all = [&](const auto& is) { return std::all_of(items.begin(), items.end(), is); };
-    if (all([&](const Value* v) { return v == items[0]; })) return items[0];
+    if (all([&](const Value* v) { return Choices::isSame(items[0], v); })) return items[0];
     if (all(DataInts::isWhole)) return amongInts(items);
     if (all([](const Value* v) { return numberKind(v) == ValueKind::kPyFloat; }))
       return amongNumbers(items, ValueKind::kPyFloat);
@@ -61,7 +59,7 @@ class Choice {
       const Value* number = ints.of(item);
       if (!number) return nullptr;
       nodes.push_back(number->node);
-      range = {std::min(range.lo, number->range.lo), std::max(range.hi, number->range.hi)};
+      range = hull(range, number->range);
     }
     return ints.make(amongNodes(nodes), range);
   }

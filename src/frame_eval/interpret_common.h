@@ -72,6 +72,9 @@ inline bool isSameObject(const Value* a, const Value* b) {
   return a == b || (a->isConstant() && b->isConstant() && a->object.get() == b->object.get());
 }
 
+/// Opened, where it is known what it is.
+inline Value* openKnown(Trace& trace, Value* v) { return v->isUnknown() ? v : trace.open(v); }
+
 /// A function that was there before and is known by its code and cells, not by its identity.
 inline bool isFunctionByCode(const Value* v) { return v->kind == ValueKind::kFunction && v->source.valid(); }
 

@@ -246,8 +246,7 @@ Rolling::Found Rolling::addHeld(Value* container, const Contents& now, const Bra
       found = Found::kOthers;
       return;
     }
-    for (Value* value : {begin, end})
-      if (!value->isUnknown()) trace_.open(value);
+    for (Value* value : {begin, end}) openKnown(trace_, value);
     found = std::max(found, addParts(place, begin, end, before) ? Found::kMore : Found::kOthers);
   };
   const size_t items = now.kind == ValueKind::kLongList ? 1 : now.items.size();  // its length

@@ -251,7 +251,7 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
   MixedNumbers numbers{trace_};
   for (CarriedVariable& v : variables_) {
     bool alike = v.end && v.end->kind != ValueKind::kUnjoined;
-    if (alike && !v.end->isUnknown()) trace_.open(v.end);
+    if (alike) openKnown(trace_, v.end);
     const bool whole = alike && v.begin && DataInts::isWhole(v.begin) && DataInts::isWhole(v.end);
     const bool mixes = alike && !v.mixes && v.begin && MixedNumbers::is(v.end);
     if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt; dtype && mixed_.insert(v.id).second) {
@@ -321,7 +321,6 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
       v.kind = Kind::kDataInt;
       return false;
     }
-    if (!alike && v.kind == Kind::kSame && v.begin && v.end && addThings(v)) return false;
     // The first turn of the loop has left it as it was, because a loop inside had no turn there.
     if (!alike && v.kind == Kind::kSame && v.begin && v.end && !v.end->isUnsure()) {
       const bool arrays = v.begin->kind == ValueKind::kArray && v.end->kind == ValueKind::kArray;
@@ -331,6 +330,7 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
         return false;
       }
     }
+    if (!alike && v.kind == Kind::kSame && v.begin && v.end && addThings(v)) return false;
     if (!alike) refuse(nameOf(v) + " is not of one kind in all turns");
   }
   handsOn |= holdsHandedOn(before);

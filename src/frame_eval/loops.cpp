@@ -250,7 +250,7 @@ void Rolling::findVariables() {
       temporaries_.push_back(slot);
   }
   for (size_t slot : live_)
-    if (frame_.slots[slot] && !in_.look(frame_.slots[slot])->isUnknown()) trace_.open(frame_.slots[slot]);
+    if (frame_.slots[slot]) openKnown(trace_, in_.look(frame_.slots[slot]));
   // What a turn would be the first to settle is settled in front of all.
   for (size_t slot = 0; slot < frame_.slots.size() && !trace_.onDevice(); ++slot)
     if (again[slot] && frame_.slots[slot]) numpy::settled(trace_, frame_.slots[slot]);
@@ -361,7 +361,7 @@ bool Rolling::findParts(const std::vector<Value*>& slots, const BranchState& bef
   bool same = true;
   for (size_t slot : live_) {
     Value* end = frame_.slots[slot];
-    if (end && !end->isUnknown()) trace_.open(end);
+    if (end) openKnown(trace_, end);
     same = addParts({nullptr, slot}, slots[slot], end, before) && same;
   }
   return same;

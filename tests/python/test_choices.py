@@ -1,20 +1,18 @@
 """Strings, None, members of enums and objects of which array data decides which one a variable is (src/frame_eval/choices.h)."""
 
-import enum
+import sys
+from pathlib import Path
 
 import fusewire
 import numpy as np
 import pytest
 from compare import assert_same_call
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from textbook.machines import Thermostat, classes, gears, heating, pump, trades, traffic_light  # noqa: E402
+
 X = np.random.default_rng(3).normal(size=300)
 ARRAYS = [X, -X, X + 2, X[:1], X[:0]]
-
-
-class Mode(enum.Enum):
-    IDLE = 0
-    RUN = 1
-    STOP = 2
 
 
 class Kind:
@@ -27,76 +25,6 @@ class Kind:
         return self.rate
 
 
-class Thermostat:
-    def __init__(self):
-        self.state, self.starts, self.t = "off", 0, 20.0
-
-    def step(self, dt):
-        if self.state == "off" and self.t < 19:
-            self.state = "heat"
-            self.starts += 1
-        elif self.state == "heat" and self.t > 21:
-            self.state = "off"
-        self.t += (0.3 if self.state == "heat" else -0.2) + dt
-
-
-def traffic(x):
-    state, wait, total = "red", 0, 0.0
-    for v in x:
-        if state == "red":
-            wait += 1
-            if v > 0.5 or wait > 5:
-                state, wait = "green", 0
-        elif state == "green":
-            total += v
-            if v < -0.5:
-                state = "yellow"
-        else:
-            state = "red"
-    return total, wait, state
-
-
-def modes(x):
-    m, n, out = Mode.IDLE, 0, np.zeros(len(x))
-    for i in range(len(x)):
-        if m is Mode.IDLE and x[i] > 0.3:
-            m = Mode.RUN
-        elif m == Mode.RUN:
-            out[i] = x[i] * 2
-            if x[i] < -1:
-                m = Mode.STOP
-        elif m is Mode.STOP:
-            n += 1
-            if n % 3 == 0:
-                m = Mode.IDLE
-        out[i] += m.value
-    return out, m, n
-
-
-def thermostat(x):
-    t = Thermostat()
-    for v in x:
-        t.step(0.05 * v)
-    return t.t, t.starts, t.state
-
-
-def positions(x):
-    side, pnl, entry = None, 0.0, 0.0
-    for p in x:
-        if side is None:
-            if p > 0.8:
-                side, entry = "short", p
-            elif p < -0.8:
-                side, entry = "long", p
-        elif side == "long" and p > 0:
-            pnl += p - entry
-            side = None
-        elif side == "short" and p < 0:
-            pnl += entry - p
-            side = None
-    return pnl, side
-
-
 def turns(x):
     trend, count, last = None, 0, 0.0
     for v in x:
@@ -105,25 +33,6 @@ def turns(x):
             count += 1
         trend, last = new, v
     return count, trend
-
-
-def counters(x):
-    counts = {"low": 0, "mid": 0, "high": 0}
-    for v in x:
-        key = "low" if v < -0.5 else "mid" if v < 0.5 else "high"
-        counts[key] += 1
-    return counts
-
-
-def rates(x):
-    table, gear, s = {"slow": 0.1, "fast": 2.5}, "slow", 0.0
-    for v in x:
-        s += table[gear] * v
-        if v > 1:
-            gear = "fast"
-        elif v < -1:
-            gear = "slow"
-    return s, gear
 
 
 def followed(x):
@@ -178,7 +87,7 @@ def objects(x):
     return s, kind, kind.name
 
 
-@pytest.mark.parametrize("function", [traffic, modes, thermostat, positions, turns, counters, rates, followed, labels, events, named, unread, objects], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [traffic_light, pump, heating, trades, turns, classes, gears, followed, labels, events, named, unread, objects], ids=lambda f: f.__name__)
 def test_state_that_data_decides(function):
     compiled = fusewire.compile(function, economy=False)
     for x in ARRAYS:
@@ -289,7 +198,7 @@ def test_a_state_of_an_object_of_the_callers():
 
     compiled = fusewire.compile(f, economy=False)
     for x in (X, -X, X[:2]):
-        one, other = Thermostat(), Thermostat()
+        one, other = Thermostat(20.0), Thermostat(20.0)
         for _ in range(3):
             assert f(x, one) == compiled(x, other)
             assert vars(one) == vars(other) and one.state is other.state
