@@ -115,7 +115,11 @@ void Branches::write(Value* array) {
 }
 
 void Branches::refuse(const Value* value) {
-  if (value->which) trace_.fail(BreakReason::kDataDependentBranch, value->name);  // it can leave the region
+  if (value->which) {  // it can leave the region
+    CaptureBreak b(BreakReason::kDataDependentBranch, value->name);
+    b.splits = value->kind == ValueKind::kChosen;
+    throw b;
+  }
   if (value->kind == ValueKind::kLongList && value->joined) trace_.fail(BreakReason::kUnsupportedObject, value->name);
   if (LoopDecisions* loops = trace_.loops) {
     if (auto loop = loops->unknownBehind.find(value); loop != loops->unknownBehind.end()) {

@@ -26,7 +26,12 @@ class Branches {
   explicit Branches(Trace& trace);
 
   RegionGraph graph;
-  unsigned ended = 0;             ///< joined so far
+  unsigned ended = 0;  ///< joined so far
+  struct Site {
+    const void* code;  ///< Bytecode::identity()
+    int at, join;      ///< instructions
+  };
+  std::vector<Site> sites;        ///< of those, by number
   unsigned begun = 0, depth = 0;  ///< nesting of those being traced
   /// What has been found out about a key of a dict or set (work_table.h), by what it depends on.
   struct FoundKey {

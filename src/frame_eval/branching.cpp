@@ -14,6 +14,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/choices.h"
+#include "frame_eval/branching_place.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
@@ -152,22 +153,6 @@ void dropNumbers(Frame& frame, size_t depth) {
 
 struct Branching::WritesNewArrays {};
 
-struct Branching::Place {
-  Frame& frame;
-  int at, line;  ///< of the outermost frame, of the user's code
-  int join;      ///< instruction of the frame; its number of instructions: the return
-  unsigned number;
-  std::optional<RollingBody> leaves{};  ///< the body of a loop that one side leaves: both end where its turn does
-  bool edges = false;                   ///< sides that leave it end at its edge
-  bool returns() const { return join == static_cast<int>(frame.code->instructions.size()); }
-};
-
-struct Branching::BothArms {
-  Place place;
-  std::array<std::function<void()>, 2> begin;  ///< makes the frame what it is where an arm begins
-  ValueId predicate;
-};
-
 namespace {
 
 constexpr std::string_view kRefusal = "the condition is array data, and ";
@@ -181,9 +166,11 @@ std::string reasonOf(const CaptureBreak& b, int line) {
 
 }  // namespace
 
-void Branching::refuse(const Place& place, const std::string& why) {
+void Branching::refuse(const Place& place, const std::string& why, const std::optional<Remedy>& remedy) {
   trace.line = place.line;
-  throw CaptureBreak(BreakReason::kDataDependentBranch, std::string(kRefusal) + why, place.at);
+  CaptureBreak b(BreakReason::kDataDependentBranch, std::string(kRefusal) + why, place.at);
+  b.remedy = remedy;
+  throw b;
 }
 
 std::optional<ValueId> Branching::condition(Value* value) {
@@ -237,6 +224,9 @@ int Branching::joinOf(const Frame& frame, int branch) {
   const CodeFlow& flow = interpreter.flowIn(code);
   const int join = flow.joining.joins[static_cast<size_t>(branch)];
   if (join < 0) return -1;
+  if (trace.loops)
+    if (auto later = trace.loops->laterJoins.find({code.identity(), branch}); later != trace.loops->laterJoins.end())
+      return later->second;
   if (const int header = loopOf(code, flow, branch); header >= 0) {
     Rolling loop(interpreter, *interpreter.frame_, static_cast<size_t>(header));
     if (!loop.isWanted()) {
@@ -275,7 +265,7 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
     --frame.arms;
   } catch (const UnjoinedUse& use) {
     if (use.branch < place.number) throw;  // of a branch before this one
-    refuse(place, "in it, " + use.detail);
+    refuse(place, "in it, " + use.detail, use.remedy);
   } catch (const CaptureBreak& b) {
     const bool raises = endsInRaise || (b.reason == BreakReason::kPythonException &&
                                         (frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs ||
@@ -286,7 +276,7 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
       before.restore();
       return std::nullopt;
     }
-    refuse(place, reasonOf(b, trace.line));
+    refuse(place, reasonOf(b, trace.line), b.remedy);
   }
   if (auto why = before.irreversible()) refuse(place, "what depends on it " + *why);
   if (before.writesNewArrays()) throw WritesNewArrays{};
@@ -386,7 +376,7 @@ void Branching::choose(Value* number, absl::Span<const Way> ways) {
   while (join >= 0 && join < flow.flow.size() &&
          !std::all_of(ways.begin(), ways.end(), [&](const Way& way) { return isBehind(join, way.pc); }))
     join = flow.joins[static_cast<size_t>(join)];
-  Place place{frame, trace.at, trace.line, join, trace.branches.ended};
+  Place place{frame, trace.at, trace.line, join, trace.branches.ended, -1};
   if (join < 0) refuse(place, "a way out of a loop leads nowhere");
   findLeaves(place);
   graph::Graph& g = trace.graph();
@@ -394,13 +384,13 @@ void Branching::choose(Value* number, absl::Span<const Way> ways) {
   const ValueId wanted = g.constant(graph::Scalar::ofInt(graph::DType::kI64, ways[0].number));
   const ValueId predicate = g.binary(graph::Op::kEqual, number->node, wanted);
   const BothArms both{place, {ways[0].enter, [&] { choose(number, ways.subspan(1)); }}, predicate};
-  for (int attempt = 0; !takeBoth(both, attempt == kMostNewArrays); ++attempt) {}
+  takeBoth(both);
 }
 
 void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
   Frame& frame = *interpreter.frame_;
   const int next = static_cast<int>(frame.pc);
-  Place place{frame, trace.at, trace.line, joinOf(frame, next - 1), trace.branches.ended};
+  Place place{frame, trace.at, trace.line, joinOf(frame, next - 1), trace.branches.ended, next - 1};
   if (place.join < 0) refuse(place, "decides how often a loop runs" + (loopRefused.empty() ? "" : "; " + loopRefused));
   findLeaves(place);
   enter(place);
@@ -411,7 +401,7 @@ void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
   };
   BothArms both{place, {jump, goOn}, predicate};
   if (!jumpsIf) std::swap(both.begin[0], both.begin[1]);
-  for (int attempt = 0; !takeBoth(both, attempt == kMostNewArrays); ++attempt) {}
+  takeBoth(both);
 }
 
 namespace {
@@ -439,8 +429,12 @@ void Branching::leaveNothing(const Place& place, std::optional<ArmEnd>& first, s
   }
 }
 
+void Branching::takeBoth(const BothArms& both) {
+  for (int attempt = 0; !tryBoth(both, attempt == kMostNewArrays); ++attempt) {}
+}
+
 /// False if an arm writes into arrays that nobody has looked at before: they are known now.
-bool Branching::takeBoth(const BothArms& both, bool last) {
+bool Branching::tryBoth(const BothArms& both, bool last) {
   const Place& place = both.place;
   Branches& branches = trace.branches;
   BranchState before(interpreter, place.frame);
@@ -546,6 +540,8 @@ void Branching::join(const Place& place, BranchState& before, ArmEnd& first, Arm
     frame.pc = place.leaves ? place.leaves->header : static_cast<size_t>(place.join);
   }
   if (!join.mergeContents()) refuse(place, "what depends on it changes an object that outlives the call");
+  trace.branches.sites.resize(trace.branches.ended);
+  trace.branches.sites.push_back({frame.code->identity(), place.leaves ? -1 : place.branch, place.join});
   join.finish(predicate, arms);
 }
 

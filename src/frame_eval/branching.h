@@ -29,13 +29,23 @@ struct Branching {
   /// where it is none of those before.
   void choose(Value* number, absl::Span<const Way> ways);
 
+  // ---- what nobody knows behind a branch, or of a choice, is known in its arms (late_joins.cpp)
+  /// At an instruction that has been found not to know what to do with one thing or another (choices.h): it, and what
+  /// follows in its statement, is traced for each of them. False if it takes none.
+  bool split(Frame& frame);
+  /// Of what the instruction of the frame has broken for: a branch that ends behind its statement.
+  std::optional<Remedy> remedyFor(const Frame& frame, const CaptureBreak& unknown) const;
+
  private:
   struct Place;
   struct BothArms;
   struct WritesNewArrays;
-  bool takeBoth(const BothArms& both, bool last);
+  void takeBoth(const BothArms& both);
+  bool tryBoth(const BothArms& both, bool last);
   void leaveNothing(const Place& place, std::optional<ArmEnd>& first, std::optional<ArmEnd>& second);
   int joinOf(const Frame& frame, int branch);
+  bool hasStop(const Frame& frame, int from, int to) const;
+  bool splitAt(Frame& frame, int at, size_t operand);
   void findLeaves(Place& place);
   void enter(const Place& place), rollAround();
   std::optional<ArmEnd> run(const Place& place, BranchState& before, const std::function<void()>& begin);
@@ -44,7 +54,7 @@ struct Branching {
   void join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, graph::ValueId predicate,
             ArmNodes arms);
   void backTo(const Place& place);
-  [[noreturn]] void refuse(const Place& place, const std::string& why);
+  [[noreturn]] void refuse(const Place& place, const std::string& why, const std::optional<Remedy>& remedy = {});
 };
 
 }  // namespace fw::capture

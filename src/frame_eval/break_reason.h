@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,14 @@ struct BreakInfo {
   BreakAdvice advice;
 };
 const BreakInfo& info(BreakReason reason);
+
+/// An instruction of which arms are traced: a branch whose arms end later, at `join`, or one that is traced for each
+/// thing of a choice (-1). See late_joins.cpp.
+struct Remedy {
+  const void* code;  ///< Bytecode::identity()
+  size_t at;
+  int join;
+};
 
 /// Ends a trace. Thrown inside the room, caught by capture().
 class CaptureBreak : public std::exception {
@@ -42,7 +51,9 @@ class CaptureBreak : public std::exception {
   std::string detail;    ///< names the thing: "np.linalg.svd", "LOAD_BUILD_CLASS", "argument 'x' is a matrix"
   int at;                ///< instruction of the outermost frame that Python must run; -1: the one being executed
   bool unrolls = false;  ///< see ofUnrolled()
-  bool warns = false;    ///< the instruction gives a warning: a way there is as one that raises
+  bool splits = false;   ///< each thing of a choice by itself may be something else (choices.h)
+  std::optional<Remedy> remedy{};  ///< what may help, if all else does not
+  bool warns = false;              ///< the instruction gives a warning: a way there is as one that raises
 };
 
 }  // namespace fw::capture

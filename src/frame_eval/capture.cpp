@@ -184,6 +184,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
   } catch (const CaptureBreak& b) {
     InlinedGenerators{interpreter, trace}.leave();
     Rolling::reconsiderFirstTurns(interpreter, b.at >= 0 ? b.at : trace.at);
+    if (trace.loops && trace.loops->mayHelp(b.remedy)) throw LoopsDecided{};
     return brokenAt(b.reason, b.detail, b.at);
   } catch (const graph::TooManyAxes& e) {
     return brokenAt(BreakReason::kUnsupportedArray, std::string("a result has ") + e.what(), -1);

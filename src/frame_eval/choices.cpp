@@ -24,6 +24,13 @@ ValueId constant(Trace& trace, int64_t number) {
   return trace.graph().constant(graph::Scalar::ofInt(graph::DType::kI64, number));
 }
 
+/// Of what it may be.
+size_t itemsOf(Value* value) {
+  size_t count = 0;
+  for (const Value* thing : Choices::thingsOf(value)) count += thing->items.size();
+  return count;
+}
+
 }  // namespace
 
 bool Choices::isSame(const Value* first, const Value* second) {
@@ -145,7 +152,10 @@ Value* Choices::ofEach(Interpreter& in, Value* left, Value* right, absl::Functio
 void Choices::answer(Interpreter& in, absl::FunctionRef<Value*(Value*, Value*)> ask) {
   Value* right = in.popRaw();
   Value* left = in.popRaw();
-  in.push(ofEach(in, left, right, ask));
+  const size_t held = itemsOf(left);
+  Value* answer = ofEach(in, left, right, ask);
+  if (itemsOf(left) != held) trace_.branches.refuse(is(right) ? right : left);  // a defaultdict has made one
+  in.push(answer);
 }
 
 void Choices::storeItem(Interpreter& in) {

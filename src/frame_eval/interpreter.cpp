@@ -1,6 +1,7 @@
 // The loop over instructions, and the instructions that only move values: stack, jumps, returns. Exceptions of the
 // traced code arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
 #include "frame_eval/interpreter.h"
+#include "frame_eval/branching.h"
 #include "frame_eval/choices.h"
 
 #include "cpython/loop_tests.h"
@@ -102,8 +103,9 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
     if (begins && Rolling(*this, frame, frame.pc).takeWhile()) continue;
     try {
       step(frame);
-    } catch (const CaptureBreak& b) {
+    } catch (CaptureBreak& b) {
       if (b.unrolls) Rolling::require(*this, frame);
+      if (!b.remedy) b.remedy = Branching{*this, trace_}.remedyFor(frame, b);
       throw;
     } catch (const VirtualRaise& raise) {
       frame_ = &frame;
@@ -128,6 +130,8 @@ void Interpreter::step(Frame& frame) {
   if (instr.position.line > 0) trace_.line = instr.position.line;
   trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
   const size_t nodes = trace_.graph().size();
+  const bool splits = trace_.loops && trace_.loops->splits.contains({frame.code->identity(), frame.pc - 1});
+  if (splits && Branching{*this, trace_}.split(frame)) return;
   (this->*kMethods[static_cast<int>(instr.op)])(instr);
   checkRefusals(trace_.graph(), nodes);
 }

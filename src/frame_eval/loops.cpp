@@ -74,6 +74,7 @@ bool Rolling::guarded(Roll roll) {
     if (in_.options_.isLate(trace_.loops)) throw;
     const bool decides = b.reason == BreakReason::kDataDependentBranch;
     if (decides) doubtCounters(true);
+    if (trace_.loops->mayHelp(b.remedy)) throw LoopsDecided{};
     refuse(decides ? "in line " + std::to_string(trace_.line) + ", " + b.detail : b.inLine(trace_.line));
   } catch (const VirtualRaise&) {
     refuse("in line " + std::to_string(trace_.line) + ", it raises");

@@ -123,10 +123,15 @@ struct LoopDecisions {
   /// about what it does, and a turn by itself would leave things that nobody can hand on. Where the trace had ended
   /// without.
   absl::flat_hash_set<Key> wholes;
+  absl::flat_hash_set<Key> splits;           ///< instructions that are traced for each thing of a choice that they take
+  absl::flat_hash_map<Key, int> laterJoins;  ///< of branches: the instruction where their arms end
   int endedAt = -1;
   bool keepsFirstTurns = false;  ///< that has not helped
   /// Values that are not known behind a loop that is one: who looks at one has the loop refused.
   absl::flat_hash_map<const void*, Key> unknownBehind;
+
+  /// False if the remedy is no news, or there is none.
+  bool mayHelp(const std::optional<Remedy>& remedy);
 };
 
 /// Thrown by whoever has added to LoopDecisions.

@@ -601,11 +601,11 @@ def int_chosen(x):
     return x[:k] * 2
 
 
-def none_or_array(x):
+def none_or_array_held(x):
     y = None
     if x.sum() > 0:
         y = x + 1
-    return x if y is None else y
+    return [y]
 
 
 def string_chosen(x):
@@ -762,7 +762,7 @@ def test_told_with_the_line():
 
 def test_reason_names_the_variable():
     with pytest.raises(fusewire.GraphBreakError, match="y is an array or None"):
-        fusewire.compile(none_or_array, fullgraph=True)(*BOTH[0])
+        fusewire.compile(none_or_array_held, fullgraph=True)(*BOTH[0])
     with pytest.raises(fusewire.GraphBreakError, match="in line .*input, output"):
         fusewire.compile(printed, fullgraph=True)(*BOTH[0])
 

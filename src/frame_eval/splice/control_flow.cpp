@@ -146,6 +146,51 @@ JoiningFlow flowOf(const cpython::Bytecode& code) {
   return result;
 }
 
+bool endsFlow(Opcode op) {
+  return op == Opcode::kReturnValue || op == Opcode::kRaiseVarargs || op == Opcode::kReraise || op == Opcode::kJump;
+}
+
+StackHeights heightsFrom(const cpython::Bytecode& code, int entry, int height, const std::vector<bool>* inside) {
+  StackHeights heights{std::vector<int>(code.instructions.size(), -1), {}};
+  std::vector<int> open;
+  const auto go = [&](int to, int now) {
+    if (inside && !(*inside)[static_cast<size_t>(to)]) {
+      heights.behind[to] = now;
+    } else if (heights.at[static_cast<size_t>(to)] < 0) {
+      heights.at[static_cast<size_t>(to)] = now;
+      open.push_back(to);
+    }
+  };
+  go(entry, height);
+  while (!open.empty()) {
+    const auto i = static_cast<size_t>(open.back());
+    open.pop_back();
+    const Instr& instr = code.instructions[i];
+    const bool raises = instr.op == Opcode::kRaiseVarargs || instr.op == Opcode::kReraise;
+    const cpython::StackEffect effect = cpython::stackEffect(instr);
+    if (raises) continue;
+    if (effect.pops == cpython::kNoEffect) {
+      heights.known = false;
+      continue;
+    }
+    const int now = heights.at[i] - effect.pops + effect.pushes;
+    if (instr.target >= 0) go(instr.target, instr.op == Opcode::kForIter ? now - 2 : now);
+    if (!endsFlow(instr.op) && i + 1 < code.instructions.size()) go(static_cast<int>(i) + 1, now);
+  }
+  return heights;
+}
+
+int endOfStatement(const cpython::Bytecode& code, const JoiningFlow& flow, int from, int instr) {
+  const std::vector<int> heights = heightsFrom(code, 0, 0).at;
+  int end = -1;
+  for (int at = from, next = flow.joins[static_cast<size_t>(at)]; next > at && next < flow.flow.size();
+       at = next, next = flow.joins[static_cast<size_t>(at)]) {
+    const auto height = [&](int i) { return heights[static_cast<size_t>(i)]; };
+    if (next > instr && height(next) >= 0 && (end < 0 || height(next) < height(end))) end = next;
+  }
+  return end;
+}
+
 bool leadsTo(const cpython::Bytecode& code, int from, int to, bool mayDrop) {
   constexpr int kMostSteps = 8;
   const int size = static_cast<int>(code.instructions.size());

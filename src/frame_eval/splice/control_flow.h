@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "cpython/bytecode.h"
@@ -12,6 +13,8 @@ namespace fw::capture {
 /// Whether the instruction reads, or writes, the slot of localsplus that is its argument.
 bool readsSlot(cpython::Opcode op);
 bool writesSlot(cpython::Opcode op);
+/// Control does not go on to the next instruction.
+bool endsFlow(cpython::Opcode op);
 
 /// Edges of the graph whose nodes are the instructions.
 struct ControlFlow {
@@ -46,6 +49,20 @@ JoiningFlow flowOf(const cpython::Bytecode& code);
 /// Whether nothing happens on the way from one instruction to another, of a few steps; but that items are dropped from
 /// the stack, if they may be.
 bool leadsTo(const cpython::Bytecode& code, int from, int to, bool mayDrop);
+
+/// Heights of the stack in front of instructions.
+struct StackHeights {
+  std::vector<int> at;        ///< -1 where no way leads
+  std::map<int, int> behind;  ///< outside of `inside`
+  bool known = true;          ///< nothing happens there that only the exception machinery knows
+};
+/// From an instruction on, in front of which it is `height`; without exceptions. `inside`: no farther than that.
+StackHeights heightsFrom(const cpython::Bytecode& code, int entry, int height,
+                         const std::vector<bool>* inside = nullptr);
+
+/// Where the statement ends that an instruction belongs to: the nearest one behind it, of those that all ways from
+/// `from` pass, with as little on the stack as any of them has. -1 if there is none.
+int endOfStatement(const cpython::Bytecode& code, const JoiningFlow& flow, int from, int instr);
 
 /// Natural loops, smaller ones first; loops with the same header are one. An instruction belongs to a loop if it can
 /// reach a back edge without passing the header, wherever it stands in the code.

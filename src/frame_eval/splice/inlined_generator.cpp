@@ -23,48 +23,7 @@ constexpr size_t kMostCopied = 1500;
 /// Entries of the stack that are dropped where the loop is left, and those above them.
 constexpr int kMostDropped = 4;
 
-bool ends(Opcode op) {
-  return op == Opcode::kReturnValue || op == Opcode::kRaiseVarargs || op == Opcode::kReraise || op == Opcode::kJump;
-}
-
 bool adds(Opcode op) { return op == Opcode::kListAppend || op == Opcode::kSetAdd || op == Opcode::kMapAdd; }
-
-/// Heights of the stack in front of instructions.
-struct Heights {
-  std::vector<int> at;        ///< -1 where no way leads
-  std::map<int, int> behind;  ///< outside of `inside`
-  bool known = true;          ///< nothing happens there that only the exception machinery knows
-};
-
-Heights heightsFrom(const Bytecode& code, int entry, int height, const std::vector<bool>* inside) {
-  Heights heights{std::vector<int>(code.instructions.size(), -1), {}};
-  std::vector<int> open;
-  const auto go = [&](int to, int now) {
-    if (inside && !(*inside)[static_cast<size_t>(to)]) {
-      heights.behind[to] = now;
-    } else if (heights.at[static_cast<size_t>(to)] < 0) {
-      heights.at[static_cast<size_t>(to)] = now;
-      open.push_back(to);
-    }
-  };
-  go(entry, height);
-  while (!open.empty()) {
-    const auto i = static_cast<size_t>(open.back());
-    open.pop_back();
-    const Instr& instr = code.instructions[i];
-    const bool raises = instr.op == Opcode::kRaiseVarargs || instr.op == Opcode::kReraise;
-    const cpython::StackEffect effect = cpython::stackEffect(instr);
-    if (raises) continue;
-    if (effect.pops == cpython::kNoEffect) {
-      heights.known = false;
-      continue;
-    }
-    const int now = heights.at[i] - effect.pops + effect.pushes;
-    if (instr.target >= 0) go(instr.target, instr.op == Opcode::kForIter ? now - 2 : now);
-    if (!ends(instr.op) && i + 1 < code.instructions.size()) go(static_cast<int>(i) + 1, now);
-  }
-  return heights;
-}
 
 /// What a handler does that only puts variables back in order (comprehensions) or says what StopIteration becomes.
 bool isHarmless(const Bytecode& code, const cpython::Handler& handler) {
@@ -227,7 +186,7 @@ class Inliner {
         own.arg += below;  // of a comprehension, which lies below the iterator
       if (own.target >= 0) jumps.emplace_back(out_.instructions.size(), own.target);
       out_.instructions.push_back(own);
-      next = ends(instr.op) ? -1 : static_cast<int>(i) + 1;
+      next = endsFlow(instr.op) ? -1 : static_cast<int>(i) + 1;
     }
     if (next >= 0) putJump(yield, next);
     std::map<int, int> leavesAt;  // by where the caller goes on
@@ -261,7 +220,7 @@ class Inliner {
   Bytecode out_;
   int begin_ = 0;  ///< of the generator's own code, behind what makes it
   int exit_ = 0;   ///< where the caller goes on behind the loop
-  Heights heights_, inBody_;
+  StackHeights heights_, inBody_;
   std::vector<bool> body_;
   int firstConstant_ = 0, firstName_ = 0, firstSlot_ = 0, none_ = 0;
   int copy_ = 0;

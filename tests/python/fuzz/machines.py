@@ -10,6 +10,7 @@ from fuzz.program import Program
 
 HEAD = """
 import enum
+from collections import defaultdict
 
 class Mode(enum.Enum):
     IDLE = 0
@@ -29,6 +30,7 @@ class Box:
 SLOW, FAST, DEAD = Kind("slow", 0.5), Kind("fast", 2.0), Kind("dead", 0)
 TABLE = {{{table}}}
 NEXT = {{{follow}}}
+PAIRS = {{({a}, True): 1, ({b}, False): 2}}
 
 def chosen(v, k):
     if v > 0.6: return {a}
@@ -36,6 +38,8 @@ def chosen(v, k):
     return {c}
 
 def is_first(s): return s == {a}
+def up(v): return v * 2
+def down(v): return v - 1
 """
 FAMILIES = [("'idle'", "'run'", "'stop'"), ("None", "'run'", "'stop'"), ("Mode.IDLE", "Mode.RUN", "Mode.STOP"), ("SLOW", "FAST", "DEAD"), ("None", "SLOW", "FAST"), ("''", "'a'", "'b'"), ("True", "False", "None"),
             ("None", "Mode.RUN", "'x'"), ("'a'", "...", "b'a'"), ("Kind", "Box", "None"), ("'idle'", "'idle' + str(1)", "'run'"), ("1", "'one'", "None"), ("3", "None", "'a'"), ("np.float64", "np.float32", "None")]
@@ -43,9 +47,11 @@ VARIABLES = ["s", "s", "s", "t", "box.s", "pair[0]"]
 TESTS = ["{l} == {c}", "{l} == {c}", "{l} != {c}", "{l} is {n}", "{l} is not {n}", "{l} in ({c}, {d})", "{l} not in ({c},)", "{l}", "not {l}", "{l} == {m}", "{l} is {m}", "{l} != {m}", "v > 0.5", "v < 0.2", "k % 3 == 1", "is_first({l})", "{l} == k", "{l} == v"]
 SIMPLE = ["{l} = {c}", "{l} = {c}", "{l} = {m}", "{l} = chosen(v, k)", "{l} = NEXT[{l}]", "{l} = NEXT.get({l})", "k += 1", "n += TABLE[{l}]", "n += TABLE.get({l}, 0)", "counts[{l}] += 1", "counts[{l}] = v", "s, t = t, s", "box.set({m})", "pair = ({m}, k)", "pair = (pair[0], i)", "{l} = {c} if v > 0.4 else {m}",
           "{l} = {l} or {c}", "{l} = {l} and {c}", "n += v", "n += ({l} == {c}) * v", "n += {l}.rate", "n += {l}.scaled(v)", "k += {l}.value", "y[i % len(y)] = TABLE[{l}]", "box.s = {l}", "box.count += {l} == {m}", "k = len({l})", "{l} = {l} + 'x'", "seen.append(i)", "last = {l}", "n += v if {l} is {n} else -v",
+          "side = left if {t} else right", "side.append(v)", "side.append(i)", "(left if {t} else right).append(v)", "groups[{l}].append(v)", "groups[{l}] = [v]", "k += len(groups[{l}])", "n += (up if {t} else down)(v)", "fn = up if {t} else down", "n += fn(v)", "k += isinstance({l}, str)", "k += len(str({l}))",
+          "{l} = {l}.upper()", "k += {l}.startswith('i')", "made[{l}] += 1", "made[{l}] += v", "listed[{l}].append(i)", "box = other if {t} else box", "box, other = other, box", "k += len(side)", "side = (left, right)[k % 2]", "n += side[-1]", "side.pop()", "k += TABLE[{l}] > 0", "k += PAIRS.get(({l}, v > 0.5), 3)",
           "u = {l}", "box = Box({l})", "{l} = i", "{l} = v", "{l} = [{c}, {d}, {c}][k % 3]", "{l} = ({c}, {d})[int(v * 2)]", "{l} = y", "w.append({l})", "seen.append(({l}, i))"]
 LEAVE = ["if {t}: break", "if {t}: continue", "if {t}: return {l}, i", "if v > 0.98: raise ValueError(f'{{{l}}} {{k}}')"]
-RESULTS = ["(s, t, n, k)", "(s, box.s, box.count, n)", "(pair, n, s)", "(counts, s)", "(y, s, t)", "{'s': s, 't': [t, s]}", "(s is t, s == t, n)", "str(s)", "(last, k, seen)", "box", "(type(s), n)", "(w, seen, s)", "[s, (t, pair)]"]
+RESULTS = ["(s, t, n, k)", "(s, box.s, box.count, n)", "(pair, n, s)", "(counts, s)", "(y, s, t)", "{'s': s, 't': [t, s]}", "(s is t, s == t, n)", "str(s)", "(last, k, seen)", "box", "(type(s), n)", "(w, seen, s)", "[s, (t, pair)]", "(left, right, n)", "(left, side, groups)", "(dict(made), dict(listed), n)", "(box.s, other.s, box is other, groups)", "(side is left, left, k)"]
 
 
 def program(r: random.Random) -> Program:
@@ -78,7 +84,8 @@ def program(r: random.Random) -> Program:
         return ["    " + line for line in block(depth + 1)]
 
     first = r.choice(family)
-    lines = [f"s, t, n, k, last = {first}, {r.choice(family)}, 0.0, 0, None", f"box, pair = Box({r.choice(family)}), ({r.choice(family)}, 0)", "y, seen, w, u = np.zeros(5), [], [], None", f"counts = {{{', '.join(f'{c}: 0' for c in family)}}}"]
+    lines = [f"s, t, n, k, last = {first}, {r.choice(family)}, 0.0, 0, None", f"box, pair = Box({r.choice(family)}), ({r.choice(family)}, 0)", "y, seen, w, u = np.zeros(5), [], [], None", f"counts = {{{', '.join(f'{c}: 0' for c in family)}}}",
+             f"left, right, made, listed, fn, other = [], [], defaultdict(int), defaultdict(list), up, Box({first})", "side = left", f"groups = {{{', '.join(f'{c}: []' for c in family)}}}"]
     if r.random() < 0.4:
         lines.append(f"if x.sum() > {r.choice(['0', '3', '40'])}: s = {r.choice(family)}")
     lines += [r.choice(["for i, v in enumerate(x):", "for i in range(len(x)):\n    v = x[i]", "i = -1\nwhile i + 1 < len(x):\n    i += 1\n    v = x[i]"])]
@@ -87,6 +94,7 @@ def program(r: random.Random) -> Program:
     text = "\n".join(lines).replace("\n", "\n    ")
     values = [r.choice(["1", "0.5", "3", "-2"]) for _ in family]
     head = HEAD.replace("{{{table}}}", "{" + ", ".join(f"{c}: {v}" for c, v in zip(family, values)) + "}").replace("{{{follow}}}", "{" + ", ".join(f"{c}: {r.choice(family)}" for c in family) + "}")
+    head = head.replace("{{(", "{(").replace("2}}", "2}")
     for name, c in zip(("{a}", "{b}", "{c}"), family):
         head = head.replace(name, c)
     source = f"{head}\ndef f(x):\n    i, v = 0, 0.5\n    {text}\n    return {r.choice(RESULTS)}\n"
