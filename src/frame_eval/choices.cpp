@@ -12,6 +12,7 @@
 #include "frame_eval/interpreter.h"
 #include "frame_eval/keys.h"
 #include "frame_eval/unwind.h"
+#include "frame_eval/work_table.h"
 
 namespace fw::capture {
 
@@ -93,9 +94,21 @@ bool Choices::isName(const Value* value) {
   return PyUnicode_CheckExact(value->object.get()) || isEnumMember(value->object.get());
 }
 
-Value* Choices::form(Value* item) {
+bool Choices::areConstants(const Value* value) {
+  const auto isOne = [](const Value* thing) { return thing->isConstant(); };
+  return is(value) && std::all_of(value->items.begin(), value->items.end(), isOne);
+}
+
+bool Choices::areNames(const Value* value) {
+  return is(value) && std::all_of(value->items.begin(), value->items.end(), isName);
+}
+
+Value* Choices::form(Value* item) { return form(thingsOf(item)); }
+
+Value* Choices::form(std::vector<Value*> things) {
+  if (things.size() > kMostThings) return nullptr;
   Value* v = trace_.make(ValueKind::kChosen);
-  v->items = thingsOf(item);
+  v->items = std::move(things);
   v->node = constant(trace_, 0);
   return v;
 }
@@ -162,12 +175,14 @@ void Choices::storeItem(Interpreter& in) {
   Value* key = in.popRaw();
   Value* dict = in.pop();
   Value* value = in.popRaw();
+  if (WorkTable::is(dict)) return WorkTable{in, trace_, dict}.setItem(key, openKnown(trace_, value));
   const bool plain = dict->kind == ValueKind::kDict && !dict->cls && dict->overlay.empty();
   if (!plain) trace_.branches.refuse(key);
   openKnown(trace_, value);
   graph::Graph& g = trace_.graph();
   for (Value* thing : key->items) {
     const auto at = in.findKey(dict, in.key(trace_.open(thing)));
+    if (at < 0) WorkTable::require(trace_, dict, key, value);
     if (at < 0) trace_.branches.refuse(key);
     Value* was = openKnown(trace_, dict->items[static_cast<size_t>(at)]);
     const ValueId isIt = g.binary(Op::kEqual, key->which->node, constant(trace_, numberOf(thing)));

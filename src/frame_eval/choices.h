@@ -48,6 +48,12 @@ class Choices {
   /// gets more of them as long as none of its items has been taken for one of those it had.
   Value* form(Value* item);
   bool mayHold(Value* form, Value* item);
+  /// Of constants; null if there are too many.
+  Value* form(std::vector<Value*> things);
+  /// The form, or the choice, is between constants.
+  static bool areConstants(const Value* value);
+  /// The form, or the choice, is between names: their numbers say whether they are equal.
+  static bool areNames(const Value* value);
   Value* item(Value* form, graph::ValueId number);
 
   /// What `ask` answers for what `value` is, where it is a choice; of each of the things if the answers differ. One for

@@ -69,6 +69,8 @@ struct Collections {
   Value* missingItem(Value* dict);
   /// WorkTable::require() for a dict that is asked for the key.
   void requireTable(Value* dict, Value* key);
+  /// The same for a choice between names, some of which are no keys of it.
+  void requireNames(Value* dict, Value* key);
   /// Whether a dict or set holds a key of which array data decides; null for others.
   Value* holdsLate(Value* container, Value* key);
   /// By a function of _substitutes.py that takes the same steps in Python, but for what it raises.

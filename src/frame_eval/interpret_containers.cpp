@@ -338,10 +338,12 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
 }
 
 void Interpreter::onBinarySubscr(const Instr&) {
-  if (Choices::is(top(1)) || Choices::is(top(2)))
+  const bool isTable = WorkTable::is(top(2));
+  if (Choices::is(top(1)) && top(2)->kind == ValueKind::kDict) Collections{*this, trace_}.requireNames(top(2), top(1));
+  if ((Choices::is(top(1)) && !isTable) || Choices::is(top(2)))
     return Choices{trace_}.answer(*this,
                                   [&](Value* of, Value* at) { return getItem(trace_.open(of), trace_.open(at)); });
-  Value* index = pop();
+  Value* index = isTable ? openKnown(trace_, popRaw()) : pop();
   Value* container = popRaw();
   if (isUnseenList(container) && !LongList::standsOutside(trace_, container)) {
     if (Value* item = UnseenList{trace_, container}.item(index)) return push(item);

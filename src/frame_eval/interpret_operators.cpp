@@ -522,12 +522,14 @@ bool Interpreter::contains(Value* container, Value* item) {
 }
 
 void Interpreter::onContainsOp(const Instr& instr) {
-  if (Choices::is(top(2)))
+  if (Choices::is(top(2)) && !WorkTable::is(top(1)))
     return Choices{trace_}.answer(*this, [&](Value* item, Value* container) {
       const bool holds = contains(trace_.open(container), trace_.open(item));
       return trace_.constant(holds != (instr.arg == 1) ? Py_True : Py_False);
     });
-  auto [item, container] = popPair();
+  Value* container = popRaw();
+  Value* item = openKnown(trace_, popRaw());
+  trace_.open(container);
   if (Value* holds = Collections{*this, trace_}.holdsLate(container, item)) {
     const bool isKnown = holds->isConstant();
     if (isKnown)

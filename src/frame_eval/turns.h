@@ -100,7 +100,8 @@ struct LoopDecisions {
     struct Number {
       ValueKind kind;
       graph::DType dtype;
-      std::optional<int64_t> least;  ///< of one of several classes: the least one
+      std::optional<int64_t> least;        ///< of one of several classes: the least one
+      std::vector<cpython::Ref> things{};  ///< kChosen: constants that it may be (choices.h)
       friend bool operator==(const Number&, const Number&) = default;
     };
     std::vector<int> shape;

@@ -4,6 +4,7 @@
 
 #include "cpython/numpy_api.h"
 #include "frame_eval/branch_join.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/consumed_generators.h"
@@ -16,6 +17,7 @@
 namespace fw::capture {
 
 using cpython::checked;
+using cpython::Ref;
 using graph::SymId;
 using guards::Relation;
 
@@ -72,6 +74,8 @@ LoopDecisions::WorkedList WorkList::describe(Trace& trace, const Value* form) {
     const bool mixes = MixedNumbers::is(item);
     known.numbers.push_back({item->kind, trace.graph().type(item->node).dtype,
                              mixes ? std::optional<int64_t>(MixedNumbers{trace}.leastClass(item)) : std::nullopt});
+    if (Choices::is(item))
+      for (const Value* thing : item->items) known.numbers.back().things.push_back(Ref::create(thing->object.get()));
   };
   add(add, form);
   return known;
@@ -87,17 +91,23 @@ Value* WorkList::formOf(Trace& trace, const LoopDecisions::WorkedList& known) {
       return trace.tuple(std::move(items));
     }
     const LoopDecisions::WorkedList::Number& as = known.numbers[number++];
+    if (as.kind == ValueKind::kChosen) {
+      std::vector<Value*> things;
+      for (const Ref& thing : as.things) things.push_back(trace.constant(thing));
+      return Choices{trace}.form(std::move(things));
+    }
     if (as.least) return LongList::mixedForm(trace, as.dtype, static_cast<MixedNumbers::Class>(*as.least));
     return trace.number(as.kind, trace.graph().constant(graph::Scalar::zero(as.dtype)));
   };
   return make(make);
 }
 
-/// Numbers, and tuples of those: of other items nobody knows whether others have them as well.
+/// Numbers, constants of which data decides which one it is, and tuples of those: of other items nobody knows whether
+/// others have them as well.
 static bool mayBeWorkedOff(const Value* form) {
   if (form->kind == ValueKind::kTuple)
     return !form->items.empty() && std::all_of(form->items.begin(), form->items.end(), mayBeWorkedOff);
-  return LongList::isNumber(form);
+  return LongList::isNumber(form) || Choices::areConstants(form);
 }
 
 void WorkList::notePop(Trace& trace, const Value* list) {
@@ -155,6 +165,11 @@ Value* WorkList::wider(Trace& trace, Value* form, Value* item) {
     return trace.tuple(std::move(forms));
   }
   if (LongList{trace, nullptr}.fits(form, item)) return form;
+  if (Choices::is(form)) {
+    Choices choices{trace};
+    Value* wide = choices.mayBe(item) ? choices.form(choices.joined(form->items, item)) : nullptr;
+    return wide && Choices::areConstants(wide) ? wide : nullptr;
+  }
   const auto mixes = LongList::widened(trace, form, item);
   if (!mixes || !mixes->mixes) return nullptr;
   return LongList::mixedForm(trace, *mixes->mixes, static_cast<MixedNumbers::Class>(mixes->least));

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "cpython/numpy_api.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/consumed_generators.h"
@@ -33,11 +34,12 @@ Value* nothing(Trace& trace) { return DataInts{trace}.of(trace.pyInt(trace.syms(
 
 ValueId number(graph::Graph& g, int64_t value) { return g.constant(graph::Scalar::ofInt(DType::kI64, value)); }
 
-/// Ints, and tuples of those: equal ones are the same key whatever their classes are.
+/// Ints, names, and tuples of those: equal ones are the same key whatever their classes are.
 bool isKeyForm(Trace& trace, const Value* form) {
   if (form->kind == ValueKind::kTuple)
     return !form->items.empty() &&
            std::all_of(form->items.begin(), form->items.end(), [&](Value* item) { return isKeyForm(trace, item); });
+  if (Choices::is(form)) return Choices::areNames(form);
   if (form->kind != ValueKind::kDataInt && form->kind != ValueKind::kArrayScalar) return false;
   const bool mayBeNone = form->which && form->which->range.lo == MixedNumbers::kNone;
   return trace.graph().type(form->node).dtype == DType::kI64 && !mayBeNone;
@@ -46,13 +48,17 @@ bool isKeyForm(Trace& trace, const Value* form) {
 bool isItemForm(const Value* form) {
   if (form->kind == ValueKind::kTuple)
     return !form->items.empty() && std::all_of(form->items.begin(), form->items.end(), isItemForm);
-  return LongList::isNumber(form);
+  return LongList::isNumber(form) || Choices::areConstants(form);
 }
 
-/// The ints that a key consists of, as numbers of the graph.
+/// The ints that a key consists of, as numbers of the graph; of a name its number (choices.h).
 void addLeaves(Trace& trace, Value* key, std::vector<Value*>& leaves) {
   if (const auto items = tupleItems(trace, key)) {
     for (Value* item : *items) addLeaves(trace, item, leaves);
+    return;
+  }
+  if (Choices::is(key) || Choices::isName(key)) {
+    leaves.push_back(Choices{trace}.number(key));
     return;
   }
   DataInts ints{trace};
@@ -65,6 +71,8 @@ void addLeaves(Trace& trace, Value* key, std::vector<Value*>& leaves) {
 
 /// Whether a key may be equal to one of the form.
 bool isAlike(Trace& trace, const Value* form, Value* key) {
+  if (Choices::is(form)) return Choices::is(key) ? Choices::areNames(key) : Choices::isName(trace.open(key));
+  if (Choices::is(key)) return false;
   const auto items = tupleItems(trace, key);
   if (form->kind != ValueKind::kTuple || !items) {
     const bool isNumber = key->kind == ValueKind::kArrayScalar && trace.graph().type(key->node).dtype == DType::kI64;
@@ -96,6 +104,7 @@ void WorkTable::refuse(const std::string& what) const {
 // ---- found out ----------------------------------------------------------------------------------------------------
 
 bool WorkTable::isLate(Trace& trace, Value* key) {
+  if (Choices::is(key)) return Choices::areNames(key);
   trace.open(key);
   if (key->kind == ValueKind::kTuple && !key->cls)
     return std::any_of(key->items.begin(), key->items.end(), [&](Value* item) { return isLate(trace, item); });
@@ -277,6 +286,12 @@ void Collections::requireTable(Value* dict, Value* key) {
   if (isMade) missing = in.call(dict->base, {});
   WorkTable::require(trace, dict, key, missing);
   if (isMade) trace.fail(BreakReason::kUnsupportedObject, "a dict whose factory makes such things");  // has made one
+}
+
+void Collections::requireNames(Value* dict, Value* key) {
+  if (!in.mayRoll() || dict->source.valid() || !Choices::areNames(key) || (dict->base && !missingItem(dict))) return;
+  const auto isKey = [&](Value* name) { return in.findKey(dict, in.key(name)) >= 0; };
+  if (!std::all_of(key->items.begin(), key->items.end(), isKey)) requireTable(dict, key);
 }
 
 Value* Collections::holdsLate(Value* container, Value* key) {
