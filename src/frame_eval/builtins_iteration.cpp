@@ -5,11 +5,13 @@
 #include "frame_eval/branch_join.h"
 #include "frame_eval/branching.h"
 #include "frame_eval/builtins.h"
+#include "frame_eval/consumed_generators.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/numpy/support.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/work_table.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
@@ -144,10 +146,12 @@ Value* Builtins::oneOf(graph::ValueId condition, Value* first, Value* second) {
   MixedNumbers numbers{trace};
   if (numbers.common(first, second)) return numbers.choose(condition, first, second);
   const ValueKind kind = numberKind(first);
-  if (kind == ValueKind::kNull || kind != numberKind(second)) refuse("of numbers of several types");
-  const graph::ValueId a = trace.operand(first).value, b = trace.operand(second).value;
-  if (trace.graph().type(a).dtype != trace.graph().type(b).dtype) refuse("of numbers of several types");
-  return trace.number(kind, where(a, b));
+  const auto typeOf = [&](Value* v) { return trace.graph().type(trace.operand(v).value).dtype; };
+  if (kind == ValueKind::kNull || kind != numberKind(second) || typeOf(first) != typeOf(second)) {
+    Value* isFirst = trace.number(ValueKind::kPyBool, condition);
+    return ConsumedGenerators{interpreter, trace}.byUs("_either", {isFirst, first, second});
+  }
+  return trace.number(kind, where(trace.operand(first).value, trace.operand(second).value));
 }
 
 Value* Builtins::callMin(const CallArgs& args) { return extreme(args, Py_LT); }
@@ -472,6 +476,9 @@ Value* Builtins::callFrozenset(const CallArgs& args) {
 
 Value* Builtins::callDict(const CallArgs& args) {
   if (args.positional.size() > 1) refuse("with these arguments");
+  const bool copies = args.positional.size() == 1 && args.keywords.empty() && WorkTable::is(args.positional[0]);
+  if (copies && !WorkTable::isSet(args.positional[0]))
+    return WorkTable{interpreter, trace, args.positional[0]}.copy(&PyDict_Type);
   Value* dict = trace.make(ValueKind::kDict);
   Collections collections{interpreter, trace};
   const bool isLong = args.positional.size() == 1 && args.keywords.empty() && collections.isLong(args.positional[0]);

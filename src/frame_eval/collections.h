@@ -73,6 +73,10 @@ struct Collections {
   void requireNames(Value* dict, Value* key);
   /// Whether a dict or set holds a key of which array data decides; null for others.
   Value* holdsLate(Value* container, Value* key);
+  /// The same of a few things that are known (membership.cpp).
+  Value* holdsAmongKnown(Value* container, Value* item);
+  /// dict[key] of such a key in a dict with a few keys that are known, or what is `otherwise`; null for others.
+  Value* entryAmongKnown(Value* dict, Value* key, Value* otherwise = nullptr);
   /// By a function of _substitutes.py that takes the same steps in Python, but for what it raises.
   Value* bySteps(const std::string& function, std::vector<Value*> args);
   /// A method of a list that is worked off, or that can be; null for others.

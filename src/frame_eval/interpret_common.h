@@ -72,6 +72,9 @@ inline bool isSameObject(const Value* a, const Value* b) {
   return a == b || (a->isConstant() && b->isConstant() && a->object.get() == b->object.get());
 }
 
+/// A constant whose value alone says what it is equal to.
+inline bool isPlainConstant(const Value* v) { return v->isConstant() && isPlain(v->object.get()); }
+
 /// Opened, where it is known what it is.
 inline Value* openKnown(Trace& trace, Value* v) { return v->isUnknown() ? v : trace.open(v); }
 

@@ -316,6 +316,9 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   }
   if (WorkTable::is(container)) return WorkTable{*this, trace_, container}.item(index);
   if (container->kind == ValueKind::kDict) {
+    // One with one key or none is most often filled.
+    Value* known = container->keys.size() > 1 ? Collections{*this, trace_}.entryAmongKnown(container, index) : nullptr;
+    if (known) return known;
     if (WorkTable::isLate(trace_, index)) Collections{*this, trace_}.requireTable(container, index);
     int at = findKey(container, key(index));
     if (at < 0) return missingKey(container, index);

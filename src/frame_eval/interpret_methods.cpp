@@ -237,6 +237,8 @@ Value* Interpreter::dictMethod(Value* self, const std::string& name, const CallA
   bool get = name == "get", set = name == "setdefault", remove = name == "pop";
   if (args.keywords.empty() && (get || set || remove) && (count == 1 || count == 2)) {
     Value* fallback = count == 2 ? args.positional[1] : trace_.constant(Py_None);
+    if (get && self->keys.size() > 1)
+      if (Value* known = Collections{*this, trace_}.entryAmongKnown(self, args.positional[0], fallback)) return known;
     if (!remove && WorkTable::isLate(trace_, args.positional[0])) {
       WorkTable::require(trace_, self, args.positional[0], set ? fallback : nullptr);
       if (get && self->items.empty() && !self->source.valid()) return fallback;

@@ -36,8 +36,6 @@ bool isNumpyOperand(Value* v) {
   return v->isConstant() && PyArray_IsScalar(v->object.get(), Generic);
 }
 
-bool isPlainConstant(Value* v) { return v->isConstant() && isPlain(v->object.get()); }
-
 bool isRuntimeNumber(Value* v) {
   return v->kind == ValueKind::kPyFloat || v->kind == ValueKind::kPyInt || v->kind == ValueKind::kPyBool ||
          v->kind == ValueKind::kDataInt || v->kind == ValueKind::kPyComplex;

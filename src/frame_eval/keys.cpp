@@ -19,8 +19,6 @@ using cpython::checked;
 
 namespace {
 
-bool isPlainConstant(const Value* v) { return v->isConstant() && isPlain(v->object.get()); }
-
 /// The class Enum of the standard library, once it has been imported; borrowed.
 PyTypeObject* enumBase(PyTypeObject* type) {
   std::string_view meta = Py_TYPE(type)->tp_name;

@@ -297,9 +297,11 @@ void Collections::requireNames(Value* dict, Value* key) {
 Value* Collections::holdsLate(Value* container, Value* key) {
   if (WorkTable::is(container)) return WorkTable{in, trace, container}.contains(key);
   const bool isKnown = container->kind == ValueKind::kDict || container->kind == ValueKind::kSet;
-  if (!isKnown || container->source.valid() || !WorkTable::isLate(trace, key)) return nullptr;
-  WorkTable::require(trace, container, key);
-  return container->items.empty() && !container->cls ? trace.constant(Py_False) : nullptr;
+  if (isKnown && !container->source.valid() && WorkTable::isLate(trace, key)) {
+    WorkTable::require(trace, container, key);
+    if (container->items.empty() && !container->cls) return trace.constant(Py_False);
+  }
+  return holdsAmongKnown(container, key);
 }
 
 // ---- entries ------------------------------------------------------------------------------------------------------
@@ -311,6 +313,18 @@ Value* WorkTable::length() const {
   if (length->kind == ValueKind::kUnjoined) trace.branches.refuse(length);
   length = DataInts{trace}.of(length);
   return DataInts{trace}.make(length->node, {0, std::clamp<int64_t>(length->range.hi, 0, room())});
+}
+
+Value* WorkTable::copy(PyTypeObject* cls) const {
+  const WorkTableForm form{trace, table};
+  std::vector<Value*> held = form.held();
+  for (auto array = held.begin() + 1; array != held.end(); ++array) *array = trace.array((*array)->node);
+  Value* copy = form.with(held);
+  copy->opened |= isSet();
+  if (!cls) return copy;
+  copy->cls = Ref::create(reinterpret_cast<PyObject*>(cls));
+  copy->base = nullptr;
+  return copy;
 }
 
 WorkTable::Found WorkTable::find(Value* key) const {
@@ -560,6 +574,7 @@ Value* WorkTable::method(const std::string& name, const CallArgs& args) const {
     ++table->changes;
     return trace.constant(Py_None);
   }
+  if (name == "copy" && count == 0) return copy();
   if (name == "update" && count == 1) return update(args.positional[0]);
   const bool sets = name == "setdefault";
   if (isSet() || (name != "get" && !sets) || count < 1 || count > 2) refuse(name);

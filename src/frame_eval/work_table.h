@@ -43,6 +43,8 @@ struct WorkTable {
   Value* item(Value* key) const;
   void setItem(Value* key, Value* item) const;  ///< set.add() without an item
   Value* length() const;
+  /// As it is now, in arrays of its own; of the class, and without the factory of a defaultdict, if one is given.
+  Value* copy(PyTypeObject* cls = nullptr) const;
   Value* method(const std::string& name, const CallArgs& args) const;
   /// Of the keys, or of what view it is.
   Value* iterator(const std::string& view) const;
