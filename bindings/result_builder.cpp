@@ -346,9 +346,8 @@ PyObject* ResultBuilder::buildList(Call& call, int item, Py_ssize_t count, ItemP
   return list.release();
 }
 
-PyObject* ResultBuilder::chosen(const Call& call, const ExitNode& node, int64_t number) const {
-  const ExitNode& thing = exit_.nodes[node.children.at(static_cast<size_t>(number - node.which))];
-  return thing.kind == ExitNode::Kind::kConstant ? thing.object.get() : call.objects[thing.index];
+int ResultBuilder::chosen(const ExitNode& node, int64_t number) {
+  return node.children.at(static_cast<size_t>(number - node.which));
 }
 
 PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) const {
@@ -373,8 +372,10 @@ PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) c
   char* data = place(view);
   if (node.kind == ExitNode::Kind::kMixed)
     return buildMixed(view.typeNumber, data, *reinterpret_cast<const int64_t*>(place(views_[node.which])));
-  if (node.kind == ExitNode::Kind::kChosen)
-    return Py_NewRef(chosen(call, node, *reinterpret_cast<const int64_t*>(data)));
+  if (node.kind == ExitNode::Kind::kChosen) {
+    const ExitNode& thing = exit_.nodes[chosen(node, *reinterpret_cast<const int64_t*>(data))];
+    return Py_NewRef(thing.kind == ExitNode::Kind::kConstant ? thing.object.get() : call.objects[thing.index]);
+  }
   if (node.kind != ExitNode::Kind::kRow) return buildNumber(node.kind, view.typeNumber, data);
   const Ref row = Ref::steal(
       arrays_.view({view.typeNumber, 0, view.rank - 1, call.sizes + view.sizes + 1, call.sizes + view.strides + 1},
@@ -408,7 +409,9 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
       result = buildMixed(views_[node.index].typeNumber, data(),
                           *static_cast<const int64_t*>(dataOf(call, views_[node.which])));
       break;
-    case ExitNode::Kind::kChosen: result = Py_NewRef(chosen(call, node, *static_cast<const int64_t*>(data()))); break;
+    case ExitNode::Kind::kChosen:
+      result = buildNode(call, chosen(node, *static_cast<const int64_t*>(data())), progress);
+      break;
     case ExitNode::Kind::kItems: result = buildItems(call, node, progress); break;
     case ExitNode::Kind::kRow:
     case ExitNode::Kind::kRowList: FW_UNREACHABLE();

@@ -102,8 +102,8 @@ class ResultBuilder {
   PyObject* buildItem(Call& call, int index, const ItemPlace& at) const;
   /// A list of those along the next axis.
   PyObject* buildList(Call& call, int item, Py_ssize_t count, ItemPlace at) const;
-  /// The one of its things, borrowed.
-  PyObject* chosen(const Call& call, const capture::ExitNode& node, int64_t number) const;
+  /// The node of the one of its things.
+  static int chosen(const capture::ExitNode& node, int64_t number);
   PyObject* buildArray(Call& call, const capture::ExitNode& node) const;
   PyObject* buildView(Call& call, const View& view, void* data, PyObject* base, bool writeable) const;
   void* dataOf(const Call& call, const View& view) const;

@@ -212,8 +212,17 @@ Value* Join::numbers(Value* first, Value* second, const std::string& what) {
 
 Value* Join::things(Value* first, Value* second, const std::string& what) {
   Choices choices{trace_};
-  if (!choices.mayBe(first) || !choices.mayBe(second)) return nullptr;
+  if (!choices.mayBeOpen(first) || !choices.mayBeOpen(second)) return nullptr;
   std::vector<Value*> all = choices.joined(Choices::thingsOf(first), second);
+  Value *one = Choices::payloadOf(first), *other = Choices::payloadOf(second);
+  if (one == first && other == second) return nullptr;  // of two kinds
+  if (one || other) {
+    if (!one) one = choices.anyLike(other);
+    if (!other) other = choices.anyLike(one);
+    Value* payload = one && other ? merge(one, other, what) : nullptr;
+    if (!payload || !Choices::isPayload(payload)) return nullptr;
+    std::replace_if(all.begin(), all.end(), Choices::isPayload, payload);
+  }
   Value* which = trace_.make(ValueKind::kDataInt);
   which->range = choices.rangeOf(all);
   Value* chosen = choices.make(std::move(all), which, what + " is " + eitherText(first, second) + " then");
@@ -247,10 +256,11 @@ Value* Join::arrays(Value* first, Value* second, const std::string& what) {
 
 namespace {
 
-/// A tuple of numbers, which is as good as another one that is equal.
+/// A tuple of numbers, constants, and tuples of those, which is as good as another one that is equal.
 bool isNumbers(const Value* v) {
   const auto isNumber = [](const Value* item) {
-    return numberKind(item) != ValueKind::kNull || DataInts::isWhole(item);
+    if (numberKind(item) != ValueKind::kNull || DataInts::isWhole(item)) return true;
+    return Choices::isName(item) || Choices::areNames(item) || isNumbers(item);
   };
   return v->kind == ValueKind::kTuple && !v->cls && v->overlay.empty() &&
          (!v->source.valid() || (v->object && PyTuple_CheckExact(v->object.get()))) &&

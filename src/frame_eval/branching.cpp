@@ -478,27 +478,6 @@ void Branching::backTo(const Place& place) {
   trace.graph().setLine(static_cast<uint32_t>(place.line));
 }
 
-namespace {
-
-/// Some number, or tuple of numbers, of the same kind; null for other things.
-Value* anyLike(Trace& trace, Value* value) {
-  graph::Graph& g = trace.graph();
-  if (value->kind == ValueKind::kTuple && !value->cls) {
-    std::vector<Value*> items;
-    for (Value* item : value->items) {
-      items.push_back(anyLike(trace, item));
-      if (!items.back()) return nullptr;
-    }
-    return trace.tuple(std::move(items));
-  }
-  if (MixedNumbers::is(value) || DataInts::isWhole(value)) return trace.constant(cpython::checked(PyLong_FromLong(0)));
-  const ValueKind kind = numberKind(value);
-  if (kind == ValueKind::kNull || value->joined) return nullptr;
-  return trace.number(kind, g.constant(graph::Scalar::zero(g.type(trace.operand(value).value).dtype)));
-}
-
-}  // namespace
-
 /// A variable without a value where an arm has left the loop in a way on which nobody reads it may have any there:
 /// `v = stack.pop()` of a turn that has ended in `return v`, and in front of it the test of the loop.
 void Branching::bindUnread(const Place& place, ArmEnd& arm, const ArmEnd& other) {
@@ -506,7 +485,7 @@ void Branching::bindUnread(const Place& place, ArmEnd& arm, const ArmEnd& other)
   if (arm.leftTo < 0 || !code.handlers.empty()) return;
   const std::vector<bool>& live = interpreter.flowIn(code).live.before(arm.leftTo);
   for (size_t i = 0; i < arm.slots.size(); ++i)
-    if (!arm.slots[i] && other.slots[i] && !live[i]) arm.slots[i] = anyLike(trace, other.slots[i]);
+    if (!arm.slots[i] && other.slots[i] && !live[i]) arm.slots[i] = Choices{trace}.anyLike(other.slots[i]);
 }
 
 void Branching::join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, ValueId predicate,

@@ -39,14 +39,52 @@ bool Choices::isSame(const Value* first, const Value* second) {
 }
 
 bool Choices::mayBe(const Value* value) const {
-  if (is(value)) return true;
+  if (is(value)) return !hasPayload(value->items);
   if (value->isConstant()) return !trace_.standIns.contains(value->object.get());
   return value->kind == ValueKind::kObject && value->source.valid() && value->opened && !value->written;
 }
 
+bool Choices::isPayload(const Value* value) {
+  if (value->kind == ValueKind::kTuple) return !value->cls && value->overlay.empty() && !value->source.valid();
+  return value->isNumeric() && value->kind != ValueKind::kArray && !value->source.valid() && !value->isUnsure();
+}
+
+Value* Choices::payloadOf(Value* value) {
+  const std::vector<Value*> things = thingsOf(value);
+  const auto at = std::find_if(things.begin(), things.end(), isPayload);
+  return at == things.end() ? nullptr : *at;
+}
+
+Value* Choices::withPayload(Value* choice, Value* payload) {
+  std::vector<Value*> things = choice->items;
+  std::replace_if(things.begin(), things.end(), isPayload, payload);
+  return make(std::move(things), choice->which, choice->name);
+}
+
+Value* Choices::anyLike(Value* payload) {
+  if (payload->isConstant()) return payload;
+  if (is(payload)) return payload->items[0]->isConstant() ? payload->items[0] : nullptr;
+  if (payload->kind == ValueKind::kTuple && isPayload(payload)) {
+    std::vector<Value*> items;
+    for (Value* item : payload->items) {
+      items.push_back(anyLike(openKnown(trace_, item)));
+      if (!items.back()) return nullptr;
+    }
+    return trace_.tuple(std::move(items));
+  }
+  if (MixedNumbers::is(payload) || DataInts::isWhole(payload))
+    return trace_.constant(cpython::checked(PyLong_FromLong(0)));
+  const ValueKind kind = numberKind(payload);
+  if (kind == ValueKind::kNull || payload->joined) return nullptr;
+  return trace_.number(
+      kind, trace_.graph().constant(graph::Scalar::zero(trace_.graph().type(trace_.operand(payload).value).dtype)));
+}
+
 std::vector<Value*> Choices::joined(std::vector<Value*> things, Value* with) const {
   for (Value* thing : thingsOf(with)) {
-    const auto isIt = [&](const Value* known) { return isSame(known, thing); };
+    const auto isIt = [&](const Value* known) {
+      return isSame(known, thing) || (isPayload(known) && isPayload(thing));
+    };
     if (std::none_of(things.begin(), things.end(), isIt)) things.push_back(thing);
   }
   return things;
@@ -54,7 +92,8 @@ std::vector<Value*> Choices::joined(std::vector<Value*> things, Value* with) con
 
 int64_t Choices::numberOf(Value* thing) {
   std::vector<Value*>& table = trace_.branches.things;
-  const auto known = std::find_if(table.begin(), table.end(), [&](Value* v) { return isSame(v, thing); });
+  const auto known = std::find_if(table.begin(), table.end(),
+                                  [&](Value* v) { return isSame(v, thing) || (isPayload(v) && isPayload(thing)); });
   if (known != table.end()) return known - table.begin();
   table.push_back(thing);
   return std::ssize(table) - 1;

@@ -3,8 +3,13 @@
 //
 // All that a trace chooses from stands in one table. A choice is the number of its thing there, which is a value of the
 // graph; whatever is asked of it is asked of each thing that it may be.
+//
+// One of the things may be none that is known: the payload, a tuple or a number that is there if the number of the
+// choice says so (`best = None`, and under a condition `best = (i, j)`). Each choice has its own; all are one entry of
+// the table.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,10 +28,23 @@ class Choices {
   static constexpr size_t kMostThings = 12;
 
   static bool is(const Value* value) { return value->kind == ValueKind::kChosen; }
-  /// A choice, or a thing that can become one.
+  /// A choice without payload, or a thing that can become one.
   bool mayBe(const Value* value) const;
   /// Nobody tells the things apart.
   static bool isSame(const Value* first, const Value* second);
+  /// What can be the payload of a choice: a tuple or a number that the trace has made.
+  static bool isPayload(const Value* value);
+  static bool hasPayload(const std::vector<Value*>& things) {
+    return std::any_of(things.begin(), things.end(), isPayload);
+  }
+  /// The value, if it is one, or that of the choice; null if there is none.
+  static Value* payloadOf(Value* value);
+  /// The choice with another payload.
+  Value* withPayload(Value* choice, Value* payload);
+  /// Something of the same kind where there is none; null if nothing is.
+  Value* anyLike(Value* payload);
+  /// A choice with or without payload, something that can become one, or a payload.
+  bool mayBeOpen(Value* value) const { return mayBe(value) || payloadOf(value); }
   /// What it may be.
   static std::vector<Value*> thingsOf(Value* value) { return is(value) ? value->items : std::vector<Value*>{value}; }
   /// Those and others, each once.

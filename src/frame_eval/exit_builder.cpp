@@ -147,14 +147,16 @@ class ExitBuilder {
     FW_UNREACHABLE();
   }
 
-  /// By output `index`. Its things are what they are wherever they leave: none is shared.
+  /// By output `index`. Its things are what they are wherever they leave: none is shared, as it may not be made.
   ExitNode chosen(const Value* choice, int index) {
     Choices choices{trace_};
     const graph::SymRange range = choices.rangeOf(choice->items);
     ExitNode node{.kind = ExitNode::Kind::kChosen, .index = index, .which = static_cast<int>(range.lo)};
     node.children.resize(static_cast<size_t>(range.hi - range.lo) + 1, -1);
+    const auto seen = seen_;
     for (Value* thing : choice->items)
       node.children[static_cast<size_t>(choices.numberOf(thing) - range.lo)] = addNode(describe(thing));
+    seen_ = seen;
     return node;
   }
 

@@ -315,6 +315,12 @@ Value* Interpreter::compare(int op, Value* left, Value* right) {
     return trace_.constant(equal(left, right) == (op == Py_EQ) ? Py_True : Py_False);
   }
   if (Value* result = Collections{*this, trace_}.orderSequences(op, left, right)) return result;
+  const auto isPlainKind = [&](Value* v) {
+    return isTuple(v) ? !v->cls : isNone(v) || isNumber(v) || isPlainConstant(v);
+  };
+  if (isNone(left) != isNone(right) && isPlainKind(left) && isPlainKind(right))
+    raiseAbout(PyExc_TypeError, std::string("'") + kComparisonSigns[op] + "' not supported between instances of '" +
+                                    trace_.typeOf(left)->tp_name + "' and '" + trace_.typeOf(right)->tp_name + "'");
   trace_.fail(BreakReason::kUnsupportedObject, std::string(trace_.typeOf(left)->tp_name) + " " + kComparisonSigns[op] +
                                                    " " + trace_.typeOf(right)->tp_name);
 }

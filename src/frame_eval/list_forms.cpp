@@ -70,7 +70,7 @@ Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
 
 Value* LongList::formOf(Trace& trace, Value* item) {
   const Nesting nesting(trace);
-  if (Choices::is(item)) return Choices{trace}.form(item);
+  if (Choices::is(item)) return Choices::payloadOf(item) ? nullptr : Choices{trace}.form(item);
   trace.open(item);
   if (Choices::isName(item)) return Choices{trace}.form(item);
   if (item->source.valid() && !item->isNumeric() && !item->isConstant() && !tupleItems(trace, item)) return nullptr;

@@ -41,7 +41,8 @@ class LoopEnd {
     for (CarriedVariable& v : loop_.variables) addVariable(v);
     for (CarriedParts& parts : loop_.parts) {
       parts.after = assemble(trace_, parts, [&](size_t variable) { return loop_.variables[variable].after; });
-      if (parts.shape.size() > 1 && isLongList(parts.after)) after_[parts.end] = parts.after;
+      const bool isOne = isLongList(parts.after) || Choices::is(parts.after);
+      if (parts.shape.size() > 1 && isOne) after_[parts.end] = parts.after;
     }
     for (const CarriedContent& c : loop_.contents) {
       contents_.push_back(carried_.size());
@@ -133,7 +134,8 @@ class LoopEnd {
     if (v.kind == Kind::kChosen) {
       Choices choices{trace_};
       Value* which = result(dataInt(choices.rangeOf(v.things)), number);
-      after_[v.end] = v.after = choices.make(v.things, which, kWhyChosen);
+      v.after = choices.make(v.things, which, kWhyChosen);
+      if (!Choices::payloadOf(v.after)) after_[v.end] = v.after;
       return;
     }
     if (v.kind == Kind::kNumber) {
@@ -189,9 +191,11 @@ class LoopEnd {
     if (auto known = after_.find(end); known != after_.end()) return known->second;
     if (Choices::is(end)) {
       const bool inside = end->which->node.index >= loop_.begin;
-      if (!inside) return end;
-      Value* which = result(dataInt(end->which->range), addExtra(end->which->node));
-      return after_[end] = Choices{trace_}.make(end->items, which, kWhyChosen);
+      Value* payload = Choices::payloadOf(end);
+      if (!inside && !payload) return end;
+      Value* which = inside ? result(dataInt(end->which->range), addExtra(end->which->node)) : end->which;
+      Value* chosen = Choices{trace_}.make(end->items, which, kWhyChosen);
+      return after_[end] = payload ? Choices{trace_}.withPayload(chosen, temporary(slot, payload)) : chosen;
     }
     if (before_.knows(end)) return end;
     if (const ValueKind kind = numberKind(end); kind != ValueKind::kNull) {

@@ -1,6 +1,7 @@
 // What turns of a loop hand on, by where it is: in variables of the frame, and in what the trace has made - items of
 // lists and dicts, cells, attributes of instances. A tuple is handed on item by item, tuples in it as well.
 #include <algorithm>
+#include <optional>
 
 #include "frame_eval/branch_join.h"
 #include "frame_eval/choices.h"
@@ -21,7 +22,8 @@ using graph::ValueId;
 
 namespace {
 
-constexpr int kLeaf = -1, kArrays = -2, kWorked = -3, kTable = -4;  ///< in CarriedParts::shape
+/// In CarriedParts::shape.
+constexpr int kLeaf = -1, kArrays = -2, kWorked = -3, kTable = -4, kPayload = -5;
 constexpr int64_t kGuessedTurns = 4096;
 
 /// What is handed on of a list or table, by its shape: numbers and arrays. Of how it was `then`.
@@ -80,6 +82,10 @@ Value* assemble(Trace& trace, const CarriedParts& parts, absl::FunctionRef<Value
   const auto make = [&](const auto& self) -> Value* {
     const int size = parts.shape[at++];
     if (size == kLeaf) return value(variable++);
+    if (size == kPayload) {
+      Value* choice = self(self);
+      return Choices{trace}.withPayload(choice, self(self));
+    }
     if (size < kLeaf) {
       Value* form = parts.lists[list++];
       std::vector<Value*> held;
@@ -129,11 +135,62 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
     for (size_t i = 0; i < from.size(); ++i) known = addVariable(parts, from[i], to[i], before) && known;
     return known;
   };
+  if (mayHavePayload(begin, end)) return addPayload(parts, begin, end, before);
   if (begin && end && begin != end && WorkTableForm::mayBecome(trace_, begin, end) &&
       (!before.knows(end) || handsListsOn_) && WorkTableForm{trace_, begin}.isLike(end))
     return addHeld(kTable);
   if (isAnother(begin, end, before)) return addHeld(WorkList::is(begin) ? kWorked : kArrays);
   return addVariable(parts, begin, end, before);
+}
+
+/// Whether it is one thing or another, of which one is a tuple or a number that differs (choices.h).
+bool Rolling::mayHavePayload(Value* begin, Value* end) const {
+  if (!begin || !end || begin == end) return false;
+  for (Value* value : {begin, end}) openKnown(trace_, value);
+  Choices choices{trace_};
+  if (!choices.mayBeOpen(begin) || !choices.mayBeOpen(end)) return false;
+  Value *was = Choices::payloadOf(begin), *now = Choices::payloadOf(end);
+  if ((!was && !now) || (was == begin && now == end)) return false;
+  // Numbers, and None among them, are handed on as such.
+  const auto isNumber = [&](const Value* v) {
+    const bool isNone = v->isConstant() && v->object.get() == Py_None;
+    return isNone || v->isNumeric() || numberKind(v) != ValueKind::kNull || isConstantOf(v, &PyLong_Type);
+  };
+  return !isNumber(begin) || !isNumber(end);
+}
+
+/// Which one it is, and the payload. False if that cannot be handed on.
+bool Rolling::addPayload(CarriedParts& parts, Value* begin, Value* end, const BranchState& before) {
+  Choices choices{trace_};
+  Value *was = Choices::payloadOf(begin), *now = Choices::payloadOf(end);
+  const bool isAbsent = !was;
+  if (isAbsent) was = choices.anyLike(now);
+  if (!was) return false;
+  parts.shape.push_back(kPayload);
+  (void)addVariable(parts, begin, end, before);
+  CarriedVariable& which = variables_.back();
+  which.kind = Kind::kChosen;
+  which.things = choices.joined(Choices::thingsOf(begin), end);
+  const size_t first = variables_.size();
+  const bool isKnown = which.things.size() <= Choices::kMostThings && split(parts, was, now ? now : was, before);
+  for (size_t i = first; isAbsent && i < variables_.size(); ++i)
+    if (const Value* zero = variables_[i].begin; zero->isNumeric())
+      variables_[i].zero = {zero->kind, trace_.graph().type(zero->node).dtype};
+  return isKnown;
+}
+
+/// The same of a variable that has been one thing in the turns so far.
+bool Rolling::addPayload(const CarriedVariable& v, const BranchState& before) {
+  const size_t part = v.part, variable = static_cast<size_t>(&v - variables_.data());
+  if (parts_[part].place.owner || parts_[part].shape.size() > 1 || !mayHavePayload(v.begin, v.end)) return false;
+  const CarriedPlace place = parts_[part].place;
+  Value *begin = v.begin, *end = v.end;
+  parts_.erase(parts_.begin() + static_cast<ptrdiff_t>(part));
+  variables_.erase(variables_.begin() + static_cast<ptrdiff_t>(variable));
+  for (CarriedParts& parts : parts_) parts.first -= parts.first > variable;
+  for (CarriedVariable& other : variables_) other.part -= other.part > part;
+  if (!addParts(place, begin, end, before)) refuse("its variables are of other kinds in each turn");
+  return true;
 }
 
 /// Whether a turn leaves a list of its own making where it has found one of the same kind and length: they are what
@@ -331,10 +388,19 @@ void Rolling::closeLists() {
 void Rolling::findEnds() {
   for (CarriedParts& parts : parts_) {
     size_t at = 0, variable = parts.first, list = 0;
-    const auto walk = [&](const auto& self, Value* value) -> void {
+    // Nothing, for what stays as it is.
+    const auto walk = [&](const auto& self, std::optional<Value*> left) -> void {
       const int size = parts.shape[at++];
       if (size == kLeaf) {
-        variables_[variable++].end = value;
+        CarriedVariable& v = variables_[variable++];
+        v.end = left ? *left : v.kind == Kind::kSame ? v.begin : v.given;
+        return;
+      }
+      Value* value = left.value_or(nullptr);
+      if (size == kPayload) {
+        Value* payload = value ? Choices::payloadOf(value) : nullptr;
+        self(self, left);
+        self(self, payload ? std::optional(payload) : std::nullopt);
         return;
       }
       if (size < kLeaf) {
@@ -342,12 +408,12 @@ void Rolling::findEnds() {
         const bool fits = value && isOfForm(trace_, size, form, value);
         const std::vector<Value*> held = fits ? heldBy(trace_, size, value) : std::vector<Value*>();
         for (size_t i = 0, count = heldBy(trace_, size, form).size(); i < count; ++i)
-          self(self, fits ? held[i] : nullptr);
+          self(self, !left ? left : fits ? held[i] : nullptr);
         return;
       }
       const auto items = itemsOf(trace_, value);
       const bool fits = items && items->size() == static_cast<size_t>(size);
-      for (int i = 0; i < size; ++i) self(self, fits ? (*items)[static_cast<size_t>(i)] : nullptr);
+      for (int i = 0; i < size; ++i) self(self, !left ? left : fits ? (*items)[static_cast<size_t>(i)] : nullptr);
     };
     parts.end = valueAt(frame_, parts.place);
     walk(walk, parts.end);

@@ -97,6 +97,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   if (!certain && std::any_of(parts_.begin(), parts_.end(), isAnother))
     refuse("a list is another one if there is a turn");
   for (CarriedVariable& v : variables_) {
+    if (v.zero) v.begin = trace_.number(v.zero->first, trace_.graph().constant(graph::Scalar::zero(v.zero->second)));
     if (v.mixes) {
       v.from = MixedNumbers{trace_}.handOn(v.begin, *v.mixes);
       v.fromClass = MixedNumbers{trace_}.classOf(v.begin)->node;
@@ -280,7 +281,7 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
       }
       case Kind::kChosen: {
         Choices choices{trace_};
-        alike = alike && choices.mayBe(v.end);
+        alike = alike && (Choices::hasPayload(v.things) ? choices.mayBeOpen(v.end) : choices.mayBe(v.end));
         if (!alike) break;
         std::vector<Value*> things = choices.joined(v.things, v.end);
         if (things.size() > Choices::kMostThings) refuse(nameOf(v) + " is one of too many things");
@@ -331,6 +332,7 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
       }
     }
     if (!alike && v.kind == Kind::kSame && v.begin && v.end && addThings(v)) return false;
+    if (!alike && addPayload(v, before)) return false;
     if (!alike) refuse(nameOf(v) + " is not of one kind in all turns");
   }
   handsOn |= holdsHandedOn(before);

@@ -40,13 +40,14 @@ struct CarriedParts {
 struct CarriedVariable {
   using Kind = CarriedKind;
   Kind kind;
-  size_t part;                          ///< number of its CarriedParts
-  Value* begin;                         ///< in front of the loop
-  size_t id = 0;                        ///< the same in all traces of the loop
-  graph::SymId step{};                  ///< kInt: by which it grows in a round
-  graph::SymRange range = kTurnInts;    ///< kDataInt: where it is in all turns
-  bool settled = false;                 ///< that has been tried in vain
-  std::vector<Value*> things{};         ///< kChosen: that turns choose from (choices.h)
+  size_t part;                                               ///< number of its CarriedParts
+  Value* begin;                                              ///< in front of the loop
+  size_t id = 0;                                             ///< the same in all traces of the loop
+  graph::SymId step{};                                       ///< kInt: by which it grows in a round
+  graph::SymRange range = kTurnInts;                         ///< kDataInt: where it is in all turns
+  bool settled = false;                                      ///< that has been tried in vain
+  std::vector<Value*> things{};                              ///< kChosen: that turns choose from (choices.h)
+  std::optional<std::pair<ValueKind, graph::DType>> zero{};  ///< `begin` is any number: nothing is there
   graph::ValueId from{};                ///< kNumber, kDataInt, kChosen, kArray: the node of `begin`
   std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
   MixedNumbers::Class least{};          ///< of these: the least class
@@ -155,6 +156,9 @@ class Rolling {
   bool addVariable(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
   bool isAnother(Value* begin, Value* end, const BranchState& before) const;
   bool addThings(CarriedVariable& variable) const;
+  bool mayHavePayload(Value* begin, Value* end) const;
+  bool addPayload(const CarriedVariable& variable, const BranchState& before);
+  bool addPayload(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
   bool classify(CarriedVariable& variable, const BranchState& before) const;
   /// What is found out about a turn: kMore was not known before; kOthers cannot be handed on.
   enum class Found : uint8_t { kNothing, kMore, kOthers };

@@ -44,14 +44,16 @@ def down(v): return v - 1
 FAMILIES = [("'idle'", "'run'", "'stop'"), ("None", "'run'", "'stop'"), ("Mode.IDLE", "Mode.RUN", "Mode.STOP"), ("SLOW", "FAST", "DEAD"), ("None", "SLOW", "FAST"), ("''", "'a'", "'b'"), ("True", "False", "None"),
             ("None", "Mode.RUN", "'x'"), ("'a'", "...", "b'a'"), ("Kind", "Box", "None"), ("'idle'", "'idle' + str(1)", "'run'"), ("1", "'one'", "None"), ("3", "None", "'a'"), ("np.float64", "np.float32", "None")]
 VARIABLES = ["s", "s", "s", "t", "box.s", "pair[0]"]
-TESTS = ["{l} == {c}", "{l} == {c}", "{l} != {c}", "{l} is {n}", "{l} is not {n}", "{l} in ({c}, {d})", "{l} not in ({c},)", "{l}", "not {l}", "{l} == {m}", "{l} is {m}", "{l} != {m}", "v > 0.5", "v < 0.2", "k % 3 == 1", "is_first({l})", "{l} == k", "{l} == v"]
+TESTS = ["best is None", "best is not None and best[1] > 3", "prev", "key is None or i > key[1]", "{l} == {c}", "{l} == {c}", "{l} != {c}", "{l} is {n}", "{l} is not {n}", "{l} in ({c}, {d})", "{l} not in ({c},)", "{l}", "not {l}", "{l} == {m}", "{l} is {m}", "{l} != {m}", "v > 0.5", "v < 0.2", "k % 3 == 1", "is_first({l})", "{l} == k", "{l} == v"]
 SIMPLE = ["{l} = {c}", "{l} = {c}", "{l} = {m}", "{l} = chosen(v, k)", "{l} = NEXT[{l}]", "{l} = NEXT.get({l})", "k += 1", "n += TABLE[{l}]", "n += TABLE.get({l}, 0)", "counts[{l}] += 1", "counts[{l}] = v", "s, t = t, s", "box.set({m})", "pair = ({m}, k)", "pair = (pair[0], i)", "{l} = {c} if v > 0.4 else {m}",
           "{l} = {l} or {c}", "{l} = {l} and {c}", "n += v", "n += ({l} == {c}) * v", "n += {l}.rate", "n += {l}.scaled(v)", "k += {l}.value", "y[i % len(y)] = TABLE[{l}]", "box.s = {l}", "box.count += {l} == {m}", "k = len({l})", "{l} = {l} + 'x'", "seen.append(i)", "last = {l}", "n += v if {l} is {n} else -v",
           "side = left if {t} else right", "side.append(v)", "side.append(i)", "(left if {t} else right).append(v)", "groups[{l}].append(v)", "groups[{l}] = [v]", "k += len(groups[{l}])", "n += (up if {t} else down)(v)", "fn = up if {t} else down", "n += fn(v)", "k += isinstance({l}, str)", "k += len(str({l}))",
           "{l} = {l}.upper()", "k += {l}.startswith('i')", "made[{l}] += 1", "made[{l}] += v", "listed[{l}].append(i)", "box = other if {t} else box", "box, other = other, box", "k += len(side)", "side = (left, right)[k % 2]", "n += side[-1]", "side.pop()", "k += TABLE[{l}] > 0", "k += PAIRS.get(({l}, v > 0.5), 3)",
+          "best = (v, i)", "best = None", "best = (v, i) if {t} else best", "best = (v, i) if best is None or v < best[0] else best", "n += best[0] if best is not None else 1", "best, prev = prev, best", "prev = best", "prev = ((i, 'x'), v) if {t} else None", "k += prev is not None and prev[1] > 0.5", "k += prev == best", "{l} = (v, k)", "k += {l} == (v, k)", "v, k = best",
+          "best = ()", "k += len(best or ())", "k += not best", "first = best or (v, 0)", "{l} = best", "best = {l}", "a, b = prev", "n += max(best)", "best = (v, {l})", "best = (best, i)", "key = (int(v * 9), i)", "if key is None or (int(v * 9), i) < key: key = (int(v * 9), i)", "k += key and key[0]", "box.s = best", "seen.append(best is None)",
           "u = {l}", "box = Box({l})", "{l} = i", "{l} = v", "{l} = [{c}, {d}, {c}][k % 3]", "{l} = ({c}, {d})[int(v * 2)]", "{l} = y", "w.append({l})", "seen.append(({l}, i))"]
-LEAVE = ["if {t}: break", "if {t}: continue", "if {t}: return {l}, i", "if v > 0.98: raise ValueError(f'{{{l}}} {{k}}')"]
-RESULTS = ["(s, t, n, k)", "(s, box.s, box.count, n)", "(pair, n, s)", "(counts, s)", "(y, s, t)", "{'s': s, 't': [t, s]}", "(s is t, s == t, n)", "str(s)", "(last, k, seen)", "box", "(type(s), n)", "(w, seen, s)", "[s, (t, pair)]", "(left, right, n)", "(left, side, groups)", "(dict(made), dict(listed), n)", "(box.s, other.s, box is other, groups)", "(side is left, left, k)"]
+LEAVE = ["if {t}: return best", "if {t}: return best, {l}", "if {t}: return (v, i)", "if {t}: break", "if {t}: continue", "if {t}: return {l}, i", "if v > 0.98: raise ValueError(f'{{{l}}} {{k}}')"]
+RESULTS = ["(s, t, n, k)", "(s, box.s, box.count, n)", "(pair, n, s)", "(counts, s)", "(y, s, t)", "{'s': s, 't': [t, s]}", "(s is t, s == t, n)", "str(s)", "(last, k, seen)", "box", "(type(s), n)", "(w, seen, s)", "[s, (t, pair)]", "(left, right, n)", "(left, side, groups)", "(dict(made), dict(listed), n)", "(box.s, other.s, box is other, groups)", "(side is left, left, k)", "(best, prev)", "[best, key, n]", "(best is None, prev, k, n)", "{'best': best}", "best"]
 
 
 def program(r: random.Random) -> Program:
@@ -85,7 +87,7 @@ def program(r: random.Random) -> Program:
 
     first = r.choice(family)
     lines = [f"s, t, n, k, last = {first}, {r.choice(family)}, 0.0, 0, None", f"box, pair = Box({r.choice(family)}), ({r.choice(family)}, 0)", "y, seen, w, u = np.zeros(5), [], [], None", f"counts = {{{', '.join(f'{c}: 0' for c in family)}}}",
-             f"left, right, made, listed, fn, other = [], [], defaultdict(int), defaultdict(list), up, Box({first})", "side = left", f"groups = {{{', '.join(f'{c}: []' for c in family)}}}"]
+             f"left, right, made, listed, fn, other = [], [], defaultdict(int), defaultdict(list), up, Box({first})", "side = left; best = prev = key = None", f"groups = {{{', '.join(f'{c}: []' for c in family)}}}"]
     if r.random() < 0.4:
         lines.append(f"if x.sum() > {r.choice(['0', '3', '40'])}: s = {r.choice(family)}")
     lines += [r.choice(["for i, v in enumerate(x):", "for i in range(len(x)):\n    v = x[i]", "i = -1\nwhile i + 1 < len(x):\n    i += 1\n    v = x[i]"])]
