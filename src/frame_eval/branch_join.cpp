@@ -217,8 +217,10 @@ Value* Join::things(Value* first, Value* second, const std::string& what) {
   Value *one = Choices::payloadOf(first), *other = Choices::payloadOf(second);
   if (one == first && other == second) return nullptr;  // of two kinds
   if (one || other) {
-    if (!one) one = choices.anyLike(other);
-    if (!other) other = choices.anyLike(one);
+    Value* const only = one ? one : other;
+    const bool isBefore = (!one || !other) && before_.knows(only);  // it stays the object that it is
+    if (!one) one = isBefore ? only : choices.anyLike(only);
+    if (!other) other = isBefore ? only : choices.anyLike(only);
     Value* payload = one && other ? merge(one, other, what) : nullptr;
     if (!payload || !Choices::isPayload(payload)) return nullptr;
     std::replace_if(all.begin(), all.end(), Choices::isPayload, payload);

@@ -164,6 +164,7 @@ bool Choices::mayHold(Value* form, Value* item) {
 
 Value* Choices::item(Value* form, ValueId number) {
   form->opened = true;
+  if (form->items.size() == 1) return form->items[0];
   return make(form->items, number, "an item of a list is one thing or another");
 }
 

@@ -155,7 +155,8 @@ class ExitBuilder {
     node.children.resize(static_cast<size_t>(range.hi - range.lo) + 1, -1);
     const auto seen = seen_;
     for (Value* thing : choice->items)
-      node.children[static_cast<size_t>(choices.numberOf(thing) - range.lo)] = addNode(describe(thing));
+      node.children[static_cast<size_t>(choices.numberOf(thing) - range.lo)] =
+          seen.contains(thing) ? add(thing) : addNode(describe(thing));
     seen_ = seen;
     return node;
   }

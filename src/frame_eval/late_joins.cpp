@@ -92,7 +92,7 @@ bool Branching::splitAt(Frame& frame, int at, size_t operand) {
   Place place{frame, trace.at, trace.line, endOfStatement(*frame.code, flow, at, at), trace.branches.ended, -1};
   const Operand found = *Operand::of(frame.stack[operand]);
   Value* const choice = found.choice;
-  if (place.join < 0 || hasStop(frame, at, place.join)) return false;
+  if (choice->items.size() < 2 || place.join < 0 || hasStop(frame, at, place.join)) return false;
   enter(place);
   const auto as = [&](Value* thing) {
     frame.stack[operand] = found.with(trace, thing);

@@ -41,8 +41,8 @@ class LoopEnd {
     for (CarriedVariable& v : loop_.variables) addVariable(v);
     for (CarriedParts& parts : loop_.parts) {
       parts.after = assemble(trace_, parts, [&](size_t variable) { return loop_.variables[variable].after; });
-      const bool isOne = isLongList(parts.after) || Choices::is(parts.after);
-      if (parts.shape.size() > 1 && isOne) after_[parts.end] = parts.after;
+      if (parts.shape.size() > 1 && (isLongList(parts.after) || Choices::is(parts.after)))
+        after_[parts.end] = parts.after;
     }
     for (const CarriedContent& c : loop_.contents) {
       contents_.push_back(carried_.size());

@@ -146,7 +146,6 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
 /// Whether it is one thing or another, of which one is a tuple or a number that differs (choices.h).
 bool Rolling::mayHavePayload(Value* begin, Value* end) const {
   if (!begin || !end || begin == end) return false;
-  for (Value* value : {begin, end}) openKnown(trace_, value);
   Choices choices{trace_};
   if (!choices.mayBeOpen(begin) || !choices.mayBeOpen(end)) return false;
   Value *was = Choices::payloadOf(begin), *now = Choices::payloadOf(end);

@@ -10,6 +10,7 @@
 #include "frame_eval/collections.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/support/check.h"
 
@@ -86,6 +87,7 @@ struct Matching {
     if (!isConstant && !(DataInts::isWhole(thing) && DataInts::isWhole(wanted))) return std::nullopt;
     if (isConstant) {
       PyObject* object = thing->object.get();
+      if (object == Py_None && MixedNumbers::mayBeNone(wanted)) return MixedNumbers{trace}.isNone(wanted)->node;
       if (PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object))) return std::nullopt;
       if (PyUnicode_CheckExact(object) || object == Py_None || PyTuple_CheckExact(object)) return known(false);
       if (!PyLong_CheckExact(object) && !PyBool_Check(object) && !PyFloat_CheckExact(object)) return std::nullopt;

@@ -50,6 +50,15 @@ def in_mixed(x):
     return n
 
 
+def numbers_or_none(x):
+    table, t, n = {3: 1, None: 2, "a": 4}, None, 0
+    for i, v in enumerate(x):
+        t = 3 if v > 0.6 else None
+        n += table.get(t, 0) + 10 * (t in ("a", None)) + 100 * (t in {3, "a"}) + 1000 * ((t, i) in ((None, 1), (3, 2)))
+        n += table[t]
+    return n, t
+
+
 def in_nans(x):
     n = 0
     s = NAN
@@ -238,6 +247,7 @@ PROGRAMS = [
     in_tuple,
     in_mixed,
     in_nans,
+    numbers_or_none,
     in_keys,
     not_there,
     states,
