@@ -1,6 +1,7 @@
 // Branches on array data that a trace has taken both ways.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,9 +44,10 @@ class Branches {
     bool isEmpty = false;                      ///< nothing is there, for certain
   };
   std::vector<FoundKey> foundKeys;
-  std::vector<Value*> things;   ///< that data has chosen from, by number (choices.h)
-  bool mayReturnTwice = false;  ///< what comes behind a branch may be traced on both sides
-  unsigned returning = 0;       ///< branches of which it was
+  std::vector<Value*> things;      ///< that data has chosen from, by number (choices.h)
+  std::optional<int64_t> payload;  ///< number of those that are another one in each choice
+  bool mayReturnTwice = false;     ///< what comes behind a branch may be traced on both sides
+  unsigned returning = 0;          ///< branches of which it was
 
   /// What was traced from node `begin` on, in front of which that many branches had begun, is not wanted.
   void drop(size_t begin, unsigned branches);

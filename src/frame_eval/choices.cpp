@@ -92,8 +92,15 @@ std::vector<Value*> Choices::joined(std::vector<Value*> things, Value* with) con
 
 int64_t Choices::numberOf(Value* thing) {
   std::vector<Value*>& table = trace_.branches.things;
-  const auto known = std::find_if(table.begin(), table.end(),
-                                  [&](Value* v) { return isSame(v, thing) || (isPayload(v) && isPayload(thing)); });
+  std::optional<int64_t>& payload = trace_.branches.payload;
+  if (isPayload(thing)) {
+    if (!payload) {
+      payload = std::ssize(table);
+      table.push_back(trace_.make(ValueKind::kNull));
+    }
+    return *payload;
+  }
+  const auto known = std::find_if(table.begin(), table.end(), [&](Value* v) { return isSame(v, thing); });
   if (known != table.end()) return known - table.begin();
   table.push_back(thing);
   return std::ssize(table) - 1;

@@ -156,7 +156,7 @@ class ExitBuilder {
     const auto seen = seen_;
     for (Value* thing : choice->items)
       node.children[static_cast<size_t>(choices.numberOf(thing) - range.lo)] =
-          seen.contains(thing) ? add(thing) : addNode(describe(thing));
+          Choices::isPayload(thing) && seen.contains(thing) ? add(thing) : addNode(describe(thing));
     seen_ = seen;
     return node;
   }

@@ -41,8 +41,11 @@ class LoopEnd {
     for (CarriedVariable& v : loop_.variables) addVariable(v);
     for (CarriedParts& parts : loop_.parts) {
       parts.after = assemble(trace_, parts, [&](size_t variable) { return loop_.variables[variable].after; });
-      if (parts.shape.size() > 1 && (isLongList(parts.after) || Choices::is(parts.after)))
-        after_[parts.end] = parts.after;
+      if (parts.shape.size() == 1) continue;
+      if (isLongList(parts.after)) after_[parts.end] = parts.after;
+      if (!Choices::is(parts.after)) continue;
+      if (Choices::is(parts.end)) after_[parts.end] = parts.after;
+      if (Choices::isPayload(parts.end)) after_[parts.end] = Choices::payloadOf(parts.after);
     }
     for (const CarriedContent& c : loop_.contents) {
       contents_.push_back(carried_.size());

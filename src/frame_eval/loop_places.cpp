@@ -135,7 +135,7 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
     for (size_t i = 0; i < from.size(); ++i) known = addVariable(parts, from[i], to[i], before) && known;
     return known;
   };
-  if (mayHavePayload(begin, end)) return addPayload(parts, begin, end, before);
+  if (mayHavePayload(begin, end, before)) return addPayload(parts, begin, end, before);
   if (begin && end && begin != end && WorkTableForm::mayBecome(trace_, begin, end) &&
       (!before.knows(end) || handsListsOn_) && WorkTableForm{trace_, begin}.isLike(end))
     return addHeld(kTable);
@@ -144,12 +144,13 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
 }
 
 /// Whether it is one thing or another, of which one is a tuple or a number that differs (choices.h).
-bool Rolling::mayHavePayload(Value* begin, Value* end) const {
+bool Rolling::mayHavePayload(Value* begin, Value* end, const BranchState& before) const {
   if (!begin || !end || begin == end) return false;
   Choices choices{trace_};
   if (!choices.mayBeOpen(begin) || !choices.mayBeOpen(end)) return false;
   Value *was = Choices::payloadOf(begin), *now = Choices::payloadOf(end);
   if ((!was && !now) || (was == begin && now == end)) return false;
+  if (!was && now == end && before.knows(now)) return false;  // an object that others know
   // Numbers, and None among them, are handed on as such.
   const auto isNumber = [&](const Value* v) {
     const bool isNone = v->isConstant() && v->object.get() == Py_None;
@@ -181,7 +182,8 @@ bool Rolling::addPayload(CarriedParts& parts, Value* begin, Value* end, const Br
 /// The same of a variable that has been one thing in the turns so far.
 bool Rolling::addPayload(const CarriedVariable& v, const BranchState& before) {
   const size_t part = v.part, variable = static_cast<size_t>(&v - variables_.data());
-  if (parts_[part].place.owner || parts_[part].shape.size() > 1 || !mayHavePayload(v.begin, v.end)) return false;
+  if (parts_[part].place.owner || parts_[part].shape.size() > 1 || !mayHavePayload(v.begin, v.end, before))
+    return false;
   const CarriedPlace place = parts_[part].place;
   Value *begin = v.begin, *end = v.end;
   parts_.erase(parts_.begin() + static_cast<ptrdiff_t>(part));

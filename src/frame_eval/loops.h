@@ -156,7 +156,7 @@ class Rolling {
   bool addVariable(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
   bool isAnother(Value* begin, Value* end, const BranchState& before) const;
   bool addThings(CarriedVariable& variable) const;
-  bool mayHavePayload(Value* begin, Value* end) const;
+  bool mayHavePayload(Value* begin, Value* end, const BranchState& before) const;
   bool addPayload(const CarriedVariable& variable, const BranchState& before);
   bool addPayload(CarriedParts& parts, Value* begin, Value* end, const BranchState& before);
   bool classify(CarriedVariable& variable, const BranchState& before) const;

@@ -201,6 +201,34 @@ def two_hold_one(x):
     return best, prev, [best, (prev,)]
 
 
+def three_variables(x):
+    s = t = "none"
+    last = None
+    for v in x:
+        if v > 0.5:
+            last = t
+        t = (v, 0)
+        s = "none" if v > 0.4 else t
+    return s, t, last
+
+
+def one_name(x):
+    seen, last, n = [], None, 0
+    for i, v in enumerate(x):
+        seen.append(("x", i))
+        last = "x"
+        n += v
+    return last, seen, n
+
+
+def known_to_others(x):
+    a, last = [(0,)], None
+    for v in x:
+        if v > -9:
+            last = a[0]
+    return last, a, last is a[0]
+
+
 def unpacked_too_early(x):
     t = None
     for v in x:
@@ -235,6 +263,9 @@ PROGRAMS = [
     in_list,
     lists_of_them,
     two_hold_one,
+    three_variables,
+    one_name,
+    known_to_others,
     unpacked_too_early,
     deep,
 ]
