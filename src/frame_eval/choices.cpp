@@ -140,6 +140,22 @@ bool Choices::isName(const Value* value) {
   return PyUnicode_CheckExact(value->object.get()) || isEnumMember(value->object.get());
 }
 
+bool Choices::areEqualNames(const Value* first, const Value* second) {
+  if (isSame(first, second)) return true;
+  PyObject *a = first->object.get(), *b = second->object.get();
+  return PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b) && PyUnicode_Compare(a, b) == 0;
+}
+
+bool Choices::areTold(Value* value) {
+  for (Value* name : thingsOf(value)) {
+    const int64_t own = numberOf(name);
+    const std::vector<Value*>& table = trace_.branches.things;
+    for (size_t i = 0; i < table.size(); ++i)
+      if (static_cast<int64_t>(i) != own && isName(table[i]) && areEqualNames(table[i], name)) return false;
+  }
+  return true;
+}
+
 bool Choices::areConstants(const Value* value) {
   const auto isOne = [](const Value* thing) { return thing->isConstant(); };
   return is(value) && std::all_of(value->items.begin(), value->items.end(), isOne);

@@ -62,6 +62,10 @@ class Choices {
 
   /// A string or a member of an enum: what a list of names holds.
   static bool isName(const Value* value);
+  /// Whether two names are equal; those that are may be two things, as strings from outside may be two objects.
+  static bool areEqualNames(const Value* first, const Value* second);
+  /// Whether the number of each name that it may be says whether it is equal to another one.
+  bool areTold(Value* value);
   /// Of a list that stands in arrays (long_list.h), the form whose items are such things: a choice without a number. It
   /// gets more of them as long as none of its items has been taken for one of those it had.
   Value* form(Value* item);

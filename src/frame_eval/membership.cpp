@@ -62,12 +62,16 @@ struct Matching {
 
  private:
   std::optional<ValueId> equalName(Value* thing, Value* wanted) const {
-    Choices choices{trace};
     if (!Choices::areNames(wanted) || thing->isUnknown() || !trace.open(thing)->isConstant()) return std::nullopt;
-    const auto isIt = [&](const Value* name) { return Choices::isSame(name, thing); };
-    if (std::none_of(wanted->items.begin(), wanted->items.end(), isIt)) return known(false);
-    const auto number = graph::Scalar::ofInt(graph::DType::kI64, choices.numberOf(thing));
-    return trace.graph().binary(Op::kEqual, wanted->which->node, trace.graph().constant(number));
+    graph::Graph& g = trace.graph();
+    std::optional<ValueId> any;
+    for (Value* name : wanted->items) {
+      if (!Choices::isName(thing) || !Choices::areEqualNames(name, thing)) continue;
+      const auto number = graph::Scalar::ofInt(graph::DType::kI64, Choices{trace}.numberOf(name));
+      const ValueId is = g.binary(Op::kEqual, wanted->which->node, g.constant(number));
+      any = any ? g.binary(Op::kLogicalOr, *any, is) : is;
+    }
+    return any ? *any : known(false);
   }
 
   std::optional<ValueId> equalItems(const std::vector<Value*>& things, const std::vector<Value*>& items) const {

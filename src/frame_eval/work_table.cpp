@@ -58,6 +58,7 @@ void addLeaves(Trace& trace, Value* key, std::vector<Value*>& leaves) {
     return;
   }
   if (Choices::is(key) || Choices::isName(key)) {
+    if (!Choices{trace}.areTold(key)) trace.fail(BreakReason::kUnsupportedObject, "a key of equal strings");
     leaves.push_back(Choices{trace}.number(key));
     return;
   }

@@ -290,6 +290,36 @@ def test_is_compiled(function):
     assert fusewire._fusewire.describe(compiled)["breaks"] == []
 
 
+ONE, OTHER = "idle" + str(1), "idle" + str(int("1"))
+FOLLOW = {"idle": "run", ONE: "run", "run": OTHER}
+PAIRS = {("idle", True): 1, (ONE, False): 2}
+
+
+def test_equal_strings_that_are_two():
+    def looked_up(x):
+        s, k, seen = "run", 0, {}
+        for v in x:
+            s = FOLLOW.get(s)
+            if s == "idle" + str(1):
+                k += PAIRS.get((s, v > 0), 3) + 10 * ((s, v > 0) in PAIRS) + 100 * (s in FOLLOW)
+        return k, s
+
+    def counted_up(x):
+        s, seen, names = "run", {}, set()
+        for v in x:
+            s = ONE if v > 0.5 else OTHER if v < -0.5 else "run"
+            seen[s] = seen.get(s, 0) + 1
+            names.add(s)
+        return seen, len(names)
+
+    assert ONE is not OTHER
+    for function in (looked_up, counted_up):
+        for options in ({}, {"economy": False, "compile_all": True}):
+            compiled = fusewire.compile(function, background=False, **options)
+            for x in ARRAYS:
+                assert_same_call(function, compiled, (x,))
+
+
 def test_tables_of_the_caller():
     def look(x, table, names):
         n, t = 0, 0.0
