@@ -202,6 +202,8 @@ bool Rolling::isAnother(Value* begin, Value* end, const BranchState& before) con
   if (begin != end && isList(begin) && isList(end))
     for (const Value* list : {begin, end}) LongList::standInArrays(trace_, list);
   if (!begin || !end || begin == end || !isLongList(begin) || !isLongList(end)) return false;
+  for (Value* list : {begin, end})  // it stays the object that it is
+    if (list->source.valid()) return false;
   if (before.knows(end) && !handsListsOn_) return false;
   if (WorkList::is(begin) || WorkList::is(end)) return WorkList::is(begin) && WorkList{trace_, begin}.isLike(end);
   return LongList{trace_, begin}.isLike(end);
@@ -240,7 +242,8 @@ bool Rolling::classify(CarriedVariable& v, const BranchState& before) const {
   if (!begin || !end || end->kind == ValueKind::kUnjoined) return false;
   if (areEqualConstants(begin, end)) return true;
   const bool tables = WorkTable::is(begin) && WorkTable::is(end);
-  if ((tables || (isLongList(begin) && isLongList(end))) && before.knows(end)) {  // that may change places
+  const bool lists = isLongList(begin) && isLongList(end);
+  if ((tables || lists) && (before.knows(end) || (lists && end->source.valid()))) {  // may change places
     v.kind = Kind::kArray;
     return true;
   }

@@ -367,3 +367,47 @@ def test_one_region(function):
     for sizes in ((20, 30), (21, 30), (100, 7)):
         a, b = (rng.integers(0, 4, n) for n in sizes)
         assert_same_call(function, compiled, (a, b))
+
+
+def caller_two(x, a, b):
+    for i in range(len(x)):
+        a, b = b, a
+        a[i] += 1
+    return a, b
+
+
+def caller_three(x, a, b):
+    c = [7] * len(a)
+    for i in range(len(x)):
+        a, b, c = b, c, a
+        a[i] += 1
+    return a, b, c
+
+
+def caller_until(x, a, b):
+    i = 0
+    while i < len(x) and x[i] < 0.9:
+        a, b = b, a
+        a[i] += b[i]
+        i += 1
+    return a, b, i
+
+
+def caller_one(x, a, b):
+    for v in x:
+        if v > 0.5:
+            a = b
+        a[0] += 1
+    return a, b
+
+
+@pytest.mark.parametrize("function", [caller_two, caller_three, caller_until, caller_one], ids=lambda f: f.__name__)
+def test_the_callers_stay_what_they_are(function):
+    """They are the same objects behind the loop, each under the name that it has there."""
+    compiled = fusewire.compile(function, background=False)
+    for count in (66, 67, 68, 69, 0, 1, 2, 3, 66):
+        x = np.random.default_rng(count).random(count)
+        given = [[[j] * 100 for j in range(2)] for _ in range(2)]
+        expected, actual = function(x, *given[0]), compiled(x, *given[1])
+        names = [[[item is one for one in lists] for item in result] for result, lists in zip((expected, actual), given)]
+        assert expected == actual and given[0] == given[1] and names[0] == names[1]
