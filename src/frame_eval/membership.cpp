@@ -12,7 +12,6 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
-#include "graph/support/check.h"
 
 namespace fw::capture {
 
