@@ -12,9 +12,9 @@
 #include <array>
 
 #include "absl/cleanup/cleanup.h"
-#include "frame_eval/data_ints.h"
-#include "frame_eval/choices.h"
 #include "frame_eval/branching_place.h"
+#include "frame_eval/choices.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"

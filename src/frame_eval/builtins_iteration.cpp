@@ -11,10 +11,10 @@
 #include "frame_eval/numpy/support.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
-#include "frame_eval/work_table.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/work_table.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
 

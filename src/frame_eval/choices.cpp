@@ -50,9 +50,9 @@ bool Choices::isPayload(const Value* value) {
 }
 
 Value* Choices::payloadOf(Value* value) {
-  const std::vector<Value*> things = thingsOf(value);
-  const auto at = std::find_if(things.begin(), things.end(), isPayload);
-  return at == things.end() ? nullptr : *at;
+  if (!is(value)) return isPayload(value) ? value : nullptr;
+  const auto at = std::find_if(value->items.begin(), value->items.end(), isPayload);
+  return at == value->items.end() ? nullptr : *at;
 }
 
 Value* Choices::withPayload(Value* choice, Value* payload) {
@@ -104,6 +104,10 @@ int64_t Choices::numberOf(Value* thing) {
   if (known != table.end()) return known - table.begin();
   table.push_back(thing);
   return std::ssize(table) - 1;
+}
+
+ValueId Choices::isThing(const Value* choice, Value* thing) {
+  return trace_.graph().binary(Op::kEqual, choice->which->node, constant(trace_, numberOf(thing)));
 }
 
 graph::SymRange Choices::rangeOf(const std::vector<Value*>& things) {
@@ -242,14 +246,13 @@ void Choices::storeItem(Interpreter& in) {
   const bool plain = dict->kind == ValueKind::kDict && !dict->cls && dict->overlay.empty();
   if (!plain) trace_.branches.refuse(key);
   openKnown(trace_, value);
-  graph::Graph& g = trace_.graph();
   for (Value* thing : key->items) {
     const auto at = in.findKey(dict, in.key(trace_.open(thing)));
     if (at < 0) WorkTable::require(trace_, dict, key, value);
     if (at < 0) trace_.branches.refuse(key);
     Value* was = openKnown(trace_, dict->items[static_cast<size_t>(at)]);
-    const ValueId isIt = g.binary(Op::kEqual, key->which->node, constant(trace_, numberOf(thing)));
-    Value* now = chosenAmong(trace_, g.cast(isIt, graph::DType::kI64), {0, 1}, {was, value});
+    const ValueId isIt = trace_.graph().cast(isThing(key, thing), graph::DType::kI64);
+    Value* now = chosenAmong(trace_, isIt, {0, 1}, {was, value});
     if (!now) trace_.branches.refuse(key);
     Collections{in, trace_}.storeKey(dict, thing, now);
   }

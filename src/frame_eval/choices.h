@@ -56,6 +56,8 @@ class Choices {
   /// Where the numbers of the things are.
   graph::SymRange rangeOf(const std::vector<Value*>& things);
   int64_t numberOf(Value* thing);
+  /// Whether the choice is that one of its things, a bool of the graph.
+  graph::ValueId isThing(const Value* choice, Value* thing);
   /// Of a choice or a thing, a kDataInt.
   Value* number(Value* value);
   graph::ValueId node(Value* value) { return number(value)->node; }

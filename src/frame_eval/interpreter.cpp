@@ -130,7 +130,8 @@ void Interpreter::step(Frame& frame) {
   if (instr.position.line > 0) trace_.line = instr.position.line;
   trace_.graph().setLine(static_cast<uint32_t>(trace_.line));
   const size_t nodes = trace_.graph().size();
-  const bool splits = trace_.loops && trace_.loops->splits.contains({frame.code->identity(), frame.pc - 1});
+  const bool splits = trace_.loops && !trace_.loops->splits.empty() &&
+                      trace_.loops->splits.contains({frame.code->identity(), frame.pc - 1});
   if (splits && Branching{*this, trace_}.split(frame)) return;
   (this->*kMethods[static_cast<int>(instr.op)])(instr);
   checkRefusals(trace_.graph(), nodes);

@@ -13,9 +13,6 @@
 
 namespace fw::capture {
 
-using cpython::Opcode;
-using graph::ValueId;
-
 namespace {
 
 /// Instructions between where the arms of a branch meet and where they end instead.
@@ -101,11 +98,8 @@ bool Branching::splitAt(Frame& frame, int at, size_t operand) {
   Choices choices{trace};
   const std::vector<Value*> others(choice->items.begin() + 1, choice->items.end());
   const auto rest = [&] { as(others.size() == 1 ? others[0] : choices.make(others, choice->which, choice->name)); };
-  graph::Graph& g = trace.graph();
-  const ValueId number = g.constant(graph::Scalar::ofInt(graph::DType::kI64, choices.numberOf(choice->items[0])));
-  const ValueId isFirst = g.binary(graph::Op::kEqual, choice->which->node, number);
-  const BothArms both{place, {[&] { as(choice->items[0]); }, rest}, isFirst};
-  takeBoth(both);
+  Value* const first = choice->items[0];
+  takeBoth({place, {[&] { as(first); }, rest}, choices.isThing(choice, first)});
   return true;
 }
 

@@ -40,14 +40,15 @@ struct CarriedParts {
 struct CarriedVariable {
   using Kind = CarriedKind;
   Kind kind;
-  size_t part;                                               ///< number of its CarriedParts
-  Value* begin;                                              ///< in front of the loop
-  size_t id = 0;                                             ///< the same in all traces of the loop
-  graph::SymId step{};                                       ///< kInt: by which it grows in a round
-  graph::SymRange range = kTurnInts;                         ///< kDataInt: where it is in all turns
-  bool settled = false;                                      ///< that has been tried in vain
-  std::vector<Value*> things{};                              ///< kChosen: that turns choose from (choices.h)
-  std::optional<std::pair<ValueKind, graph::DType>> zero{};  ///< `begin` is any number: nothing is there
+  size_t part;                        ///< number of its CarriedParts
+  Value* begin;                       ///< in front of the loop
+  size_t id = 0;                      ///< the same in all traces of the loop
+  graph::SymId step{};                ///< kInt: by which it grows in a round
+  graph::SymRange range = kTurnInts;  ///< kDataInt: where it is in all turns
+  bool settled = false;               ///< that has been tried in vain
+  std::vector<Value*> things{};       ///< kChosen: that turns choose from (choices.h)
+  /// `begin` is any number of that kind and type: nothing is there.
+  std::optional<std::pair<ValueKind, graph::DType>> zero{};
   graph::ValueId from{};                ///< kNumber, kDataInt, kChosen, kArray: the node of `begin`
   std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
   MixedNumbers::Class least{};          ///< of these: the least class

@@ -43,6 +43,10 @@ struct Matching {
   Interpreter& in;
   Trace& trace;
 
+  /// And one more.
+  ValueId with(Op op, std::optional<ValueId> others, ValueId one) const {
+    return others ? trace.graph().binary(op, *others, one) : one;
+  }
   ValueId known(bool answer) const { return trace.graph().constant(graph::Scalar::ofBool(answer)); }
 
   /// Whether they are equal, as a bool of the graph; none if nobody knows how to find out.
@@ -62,26 +66,22 @@ struct Matching {
  private:
   std::optional<ValueId> equalName(Value* thing, Value* wanted) const {
     if (!Choices::areNames(wanted) || thing->isUnknown() || !trace.open(thing)->isConstant()) return std::nullopt;
-    graph::Graph& g = trace.graph();
     std::optional<ValueId> any;
-    for (Value* name : wanted->items) {
-      if (!Choices::isName(thing) || !Choices::areEqualNames(name, thing)) continue;
-      const auto number = graph::Scalar::ofInt(graph::DType::kI64, Choices{trace}.numberOf(name));
-      const ValueId is = g.binary(Op::kEqual, wanted->which->node, g.constant(number));
-      any = any ? g.binary(Op::kLogicalOr, *any, is) : is;
-    }
+    for (Value* name : wanted->items)
+      if (Choices::isName(thing) && Choices::areEqualNames(name, thing))
+        any = with(Op::kLogicalOr, any, Choices{trace}.isThing(wanted, name));
     return any ? *any : known(false);
   }
 
   std::optional<ValueId> equalItems(const std::vector<Value*>& things, const std::vector<Value*>& items) const {
     if (things.size() != items.size()) return known(false);
-    ValueId all = known(true);
+    std::optional<ValueId> all;
     for (size_t i = 0; i < items.size(); ++i) {
       const auto one = equal(things[i], items[i]);
       if (!one) return std::nullopt;
-      all = i == 0 ? *one : trace.graph().binary(Op::kLogicalAnd, all, *one);
+      all = with(Op::kLogicalAnd, all, *one);
     }
-    return all;
+    return all ? *all : known(true);
   }
 
   /// Of a number that is not the same object, so that one that is not equal to itself is not found.
@@ -109,16 +109,17 @@ Value* Collections::holdsAmongKnown(Value* container, Value* item) {
   const bool isPlain = container->kind == ValueKind::kDict && !container->cls;
   if (!isSequence && !isPlain && container->kind != ValueKind::kSet && !isConstantOf(container, &PyFrozenSet_Type))
     return nullptr;
+  const bool isConstant = container->isConstant();
+  const auto size = isConstant ? static_cast<size_t>(PyObject_Size(container->object.get())) : container->items.size();
+  if (size > kMostKnown) return nullptr;
   const std::vector<Value*> things = in.iterate(container);
-  if (things.size() > kMostKnown) return nullptr;
-  graph::Graph& g = trace.graph();
   const Matching matching{in, trace};
   std::optional<ValueId> any;
   for (Value* thing : things) {
     if (thing == item) return nullptr;
     const auto one = matching.equal(thing, item);
     if (!one) return nullptr;
-    any = any ? g.binary(Op::kLogicalOr, *any, *one) : *one;
+    any = matching.with(Op::kLogicalOr, any, *one);
   }
   return any ? trace.number(ValueKind::kPyBool, *any) : trace.constant(Py_False);
 }

@@ -102,11 +102,9 @@ Value* WorkList::formOf(Trace& trace, const LoopDecisions::WorkedList& known) {
   return make(make);
 }
 
-/// Numbers, constants of which data decides which one it is, and tuples of those: of other items nobody knows whether
-/// others have them as well.
-static bool mayBeWorkedOff(const Value* form) {
+bool WorkList::mayHold(const Value* form) {
   if (form->kind == ValueKind::kTuple)
-    return !form->items.empty() && std::all_of(form->items.begin(), form->items.end(), mayBeWorkedOff);
+    return !form->items.empty() && std::all_of(form->items.begin(), form->items.end(), mayHold);
   return LongList::isNumber(form) || Choices::areConstants(form);
 }
 
@@ -129,7 +127,7 @@ void WorkList::require(Trace& trace, const Value* list, bool first) {
   }
   Value* form = isLongList(list) ? list->base : list->items.empty() ? nullptr : LongList::formOf(trace, list->items);
   if (!form && !list->items.empty()) return;
-  if (form && !mayBeWorkedOff(form)) return;
+  if (form && !mayHold(form)) return;
   LoopDecisions::WorkedList made;
   if (form) made = describe(trace, form);
   made.hasHead = first || list->kind == ValueKind::kDeque;
@@ -142,7 +140,7 @@ void WorkList::noteItem(Trace& trace, const Value* list, Value* item) {
   const auto known = trace.loops->works.find(list->site);
   if (known == trace.loops->works.end() || known->second.refused || !known->second.shape.empty()) return;
   Value* form = LongList::formOf(trace, item);
-  if (!form || !mayBeWorkedOff(form)) {
+  if (!form || !mayHold(form)) {
     known->second.refused = true;
     return;
   }

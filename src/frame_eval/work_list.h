@@ -48,6 +48,9 @@ struct WorkList {
   Value* end() const;
   /// Where its first item stands; null where that is the beginning.
   Value* head() const;
+  /// Items that may be of one form: numbers, constants of which data decides which one it is, and tuples of those. Of
+  /// others nobody knows whether more of them are like that.
+  static bool mayHold(const Value* form);
   // ---- what turns hand on of one that is another list in each
   /// Its length, where its first item stands, and its arrays; as it was `then`.
   std::vector<Value*> held(const Contents* then = nullptr) const;

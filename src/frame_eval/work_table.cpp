@@ -45,12 +45,6 @@ bool isKeyForm(Trace& trace, const Value* form) {
   return trace.graph().type(form->node).dtype == DType::kI64 && !mayBeNone;
 }
 
-bool isItemForm(const Value* form) {
-  if (form->kind == ValueKind::kTuple)
-    return !form->items.empty() && std::all_of(form->items.begin(), form->items.end(), isItemForm);
-  return LongList::isNumber(form) || Choices::areConstants(form);
-}
-
 /// The ints that a key consists of, as numbers of the graph; of a name its number (choices.h).
 void addLeaves(Trace& trace, Value* key, std::vector<Value*>& leaves) {
   if (const auto items = tupleItems(trace, key)) {
@@ -141,7 +135,7 @@ void WorkTable::require(Trace& trace, const Value* container, const std::vector<
   });
   Value *form = LongList::formOf(trace, keys), *itemForm = items.empty() ? nullptr : LongList::formOf(trace, items);
   const bool hasItems = container->kind == ValueKind::kDict;
-  if (!form || !isKeyForm(trace, form) || (hasItems && (!itemForm || !isItemForm(itemForm)))) return;
+  if (!form || !isKeyForm(trace, form) || (hasItems && (!itemForm || !WorkList::mayHold(itemForm)))) return;
   LoopDecisions::WorkedTable known{.keys = WorkList::describe(trace, form), .items = {}};
   if (hasItems) known.items = WorkList::describe(trace, itemForm);
   trace.loops->tables.emplace(container->site, std::move(known));

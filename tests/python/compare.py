@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import warnings
 
+import fusewire
 import numpy as np
 
 
@@ -182,6 +183,14 @@ def assert_same_call(function, compiled, arguments: tuple, ulp: int | None = Non
     assert expected.warned == actual.warned, f"warnings {actual.warned}, expected {expected.warned}"
     assert_same_value(expected.arguments, actual.arguments, None, "arguments")
     return actual
+
+
+def assert_same_calls(function, arrays: list, every: int, ulp: int | None = None, **options) -> None:
+    """Compiled by the first of some calls, and called with all of the arrays; again from each `every`-th one on."""
+    for first in range(0, len(arrays), every):
+        compiled = fusewire.compile(function, background=False, **options)
+        for x in [*arrays[first:], *arrays[:first]]:
+            assert_same_call(function, compiled, (x,), ulp=ulp)
 
 
 def assert_same_outcome(expected: Outcome, actual: Outcome) -> None:

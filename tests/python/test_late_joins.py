@@ -8,7 +8,7 @@ from collections import Counter, defaultdict, deque
 import fusewire
 import numpy as np
 import pytest
-from compare import assert_same_call
+from compare import assert_same_call, assert_same_calls
 
 X = np.random.default_rng(5).normal(size=300)
 ARRAYS = [X, -X, X + 3, X - 3, X[:2], X[:1], X[:0]]
@@ -258,10 +258,7 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_programs(function):
-    for first in range(0, len(ARRAYS), 2):
-        compiled = fusewire.compile(function, background=False)
-        for x in [*ARRAYS[first:], *ARRAYS[:first]]:
-            assert_same_call(function, compiled, (x,), ulp=4 if function in (functions, chosen_twice) else 0)
+    assert_same_calls(function, ARRAYS, 2, ulp=4 if function in (functions, chosen_twice) else 0)
 
 
 WHOLE = [sides, groups, names, methods, isinstances, functions, formatted, lists_chosen, unpacked, first_or_none]

@@ -4,7 +4,7 @@
 import fusewire
 import numpy as np
 import pytest
-from compare import assert_same_call
+from compare import assert_same_call, assert_same_calls
 
 X = np.random.default_rng(3).normal(size=300)
 ARRAYS = [X, -X, abs(X), -abs(X), X[:2], X[:1], X[:0]]
@@ -274,10 +274,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("options", [{}, {"checked": True}, {"economy": False, "compile_all": True}], ids=str)
 def test_programs(function, options):
-    for first in range(0, len(ARRAYS), 2):
-        compiled = fusewire.compile(function, background=False, **options)
-        for x in [*ARRAYS[first:], *ARRAYS[:first]]:
-            assert_same_call(function, compiled, (x,))
+    assert_same_calls(function, ARRAYS, 2, **options)
 
 
 WHOLE = [best_pair, best_with_continue, closest, order_of_keys, nested, number_or_name, runs, previous, equal_to_last]
