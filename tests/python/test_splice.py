@@ -821,16 +821,20 @@ def test_nothing_leaks():
     rng = random.Random(5)
     kernels, stubs = kernels_for(fn, fn.__code__, rng, 3, declines=0.2)
     new = rebuilt(fn, s.splice(fn.__code__, stubs))
-    for _ in range(200):
-        new(marker, marker, [])
-    gc.collect()
-    before, blocks, nones = sys.getrefcount(marker), sys.getallocatedblocks(), sys.getrefcount(None)
-    for _ in range(2000):
-        assert new(marker, marker, []) is marker
-    gc.collect()
-    assert sys.getrefcount(marker) == before
-    assert abs(sys.getrefcount(None) - nones) < 20
-    assert abs(sys.getallocatedblocks() - blocks) < 200
+    def growth(calls):
+        """References to the marker and to None, and blocks of memory, that `calls` calls leave behind."""
+        gc.collect()
+        before, nones, blocks = sys.getrefcount(marker), sys.getrefcount(None), sys.getallocatedblocks()
+        for _ in range(calls):
+            assert new(marker, marker, []) is marker
+        gc.collect()
+        return sys.getrefcount(marker) - before, abs(sys.getrefcount(None) - nones), abs(sys.getallocatedblocks() - blocks)
+
+    growth(200)
+    # What leaks does so in every window; the rest of the process (compiling in the background, caches) allocates in one or the other.
+    windows = [growth(2000) for _ in range(3)]
+    assert all(references == 0 for references, _, _ in windows), windows
+    assert min(nones for _, nones, _ in windows) < 20 and min(blocks for _, _, blocks in windows) < 200, windows
     assert sum(sum(k.taken.values()) for k in kernels) > 1000
 
     callback = s.Region(lambda region: None, 0)
