@@ -138,6 +138,7 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
     case Kind::kItems:
     case Kind::kRow:
     case Kind::kRowList:
+    case Kind::kBlock:
     case Kind::kConstant:
     case Kind::kObject:
     case Kind::kArray:

@@ -334,11 +334,11 @@ PyObject* ResultBuilder::buildItems(Call& call, const ExitNode& node, Progress& 
   return length ? buildList(call, node.children[1], PyLong_AsSsize_t(length.get()), {}) : nullptr;
 }
 
-PyObject* ResultBuilder::buildList(Call& call, int item, Py_ssize_t count, ItemPlace at) const {
+PyObject* ResultBuilder::buildList(Call& call, int item, Py_ssize_t count, ItemPlace at, Py_ssize_t first) const {
   Ref list = Ref::steal(count < 0 ? nullptr : PyList_New(count));
   at.push_back(0);
   for (Py_ssize_t i = 0; list && i < count; ++i) {
-    at.back() = i;
+    at.back() = first + i;
     PyObject* built = buildItem(call, item, at);
     if (!built) return nullptr;
     PyList_SET_ITEM(list.get(), i, built);
@@ -370,6 +370,9 @@ PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) c
     return data;
   };
   char* data = place(view);
+  if (node.kind == ExitNode::Kind::kBlock)
+    return buildList(call, node.children[0], *reinterpret_cast<const int64_t*>(data), {},
+                     *reinterpret_cast<const int64_t*>(place(views_[node.which])));
   if (node.kind == ExitNode::Kind::kMixed)
     return buildMixed(view.typeNumber, data, *reinterpret_cast<const int64_t*>(place(views_[node.which])));
   if (node.kind == ExitNode::Kind::kChosen) {
@@ -414,7 +417,8 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
       break;
     case ExitNode::Kind::kItems: result = buildItems(call, node, progress); break;
     case ExitNode::Kind::kRow:
-    case ExitNode::Kind::kRowList: FW_UNREACHABLE();
+    case ExitNode::Kind::kRowList:
+    case ExitNode::Kind::kBlock: FW_UNREACHABLE();
     case ExitNode::Kind::kPyInt: result = PyLong_FromLongLong(call.sizes[intResults_[index]]); break;
     case ExitNode::Kind::kTuple:
     case ExitNode::Kind::kList:

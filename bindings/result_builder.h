@@ -101,7 +101,7 @@ class ResultBuilder {
   /// outputs.
   PyObject* buildItem(Call& call, int index, const ItemPlace& at) const;
   /// A list of those along the next axis.
-  PyObject* buildList(Call& call, int item, Py_ssize_t count, ItemPlace at) const;
+  PyObject* buildList(Call& call, int item, Py_ssize_t count, ItemPlace at, Py_ssize_t first = 0) const;
   /// The node of the one of its things.
   static int chosen(const capture::ExitNode& node, int64_t number);
   PyObject* buildArray(Call& call, const capture::ExitNode& node) const;

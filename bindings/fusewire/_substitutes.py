@@ -326,3 +326,36 @@ def _or_made(condition, value, factory):
 
 def _either(condition, first, second):
     return first if condition else second
+
+
+# ---- lists in lists (pooled_list.h)
+
+
+def _block_for_one_more(length, start, room, end, pools):
+    if length == room:
+        block = int(end[0]) & 0x7FFFFFFF  # which is known not to be negative, then
+        room += max(room, 4)
+        for pool in pools:
+            for i in range(length):
+                pool[block + i] = pool[start + i]
+        start = block
+        end[0] = block + room
+    return start, room
+
+
+def _each(items):
+    for item in items:
+        yield item
+
+
+def _list_holds(items, item):
+    _refuse_nan(item)
+    for other in items:
+        if other == item:
+            return True
+    return False
+
+
+def _list_extend(items, more):
+    for item in more:
+        items.append(item)

@@ -15,6 +15,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/support.h"
 #include "graph/bound_sizes.h"
@@ -173,6 +174,7 @@ Value* Join::mergeNew(Value* first, Value* second, const std::string& what) {
   if (areEqualConstants(first, second)) return first;
   if (Value* number = numbers(first, second, what)) return number;
   if (first->kind == ValueKind::kArray && second->kind == ValueKind::kArray) return arrays(first, second, what);
+  if (Value* list = pooledLists(first, second, what)) return list;
   if (Value* container = containers(first, second, what)) return container;
   if (Value* chosen = things(first, second, what)) return chosen;
   return unjoined(first, second, what + " is " + eitherText(first, second) + " then");
@@ -296,6 +298,25 @@ Value* Join::containers(Value* first, Value* second, const std::string& what) {
   v->items = std::move(items);
   v->keys = first->keys;
   return v;
+}
+
+/// One of two lists of a pool that are no items: the numbers that tell where it stands. Null for others.
+Value* Join::pooledLists(Value* first, Value* second, const std::string& what) {
+  PooledList::makeAlike(trace_, first, second);
+  if (!PooledList::is(first) || !PooledList::is(second) || first->site != second->site) return nullptr;
+  std::array<std::vector<Value*>, 2> items;
+  for (int arm : {0, 1}) {
+    Value* list = arm == 0 ? first : second;
+    items[arm] = before_.knows(list) ? contentsOf(list, arm).items : list->items;
+    if (items[arm][PooledList::kLength]->kind != ValueKind::kDataInt) return nullptr;
+  }
+  if (!pair(first, second)) return nullptr;
+  Value* merged = PooledList::make(trace_, first->site);
+  for (size_t part = PooledList::kLength; part < PooledList::kParts; ++part)
+    merged->items[part] = merge(items[0][part], items[1][part], what);
+  for (Value* list : {first, second})
+    if (before_.knows(list)) retired_.push_back(list);
+  return merged;
 }
 
 /// A list that a loop of one arm or of both has filled, with the same room in both.
@@ -500,6 +521,7 @@ void Join::finish(ValueId predicate, ArmNodes arms) {
     else
       holders_[i]->node = nodes[i];
   }
+  for (Value* list : retired_) trace_.branches.forget(list, "a list may be another one then");
   ++trace_.branches.ended;
 }
 

@@ -49,6 +49,7 @@ class Join {
   Value* things(Value* first, Value* second, const std::string& what);
   Value* arrays(Value* first, Value* second, const std::string& what);
   Value* containers(Value* first, Value* second, const std::string& what);
+  Value* pooledLists(Value* first, Value* second, const std::string& what);
   Value* unjoined(const Value* first, const Value* second, const std::string& why);
   bool mergeParts(Value* owner, graph::ValueId first, graph::ValueId second);
   void addPart(Value* owner, graph::ValueId update, Pair pair);
@@ -78,6 +79,7 @@ class Join {
   std::vector<Value*> holders_;  ///< by result: whose node it will be; null for parts of arrays
   std::vector<bool> rewritten_;  ///< by result: the holder was there before
   std::vector<Part> parts_;      ///< in the order of the writes
+  std::vector<Value*> retired_;  ///< from before, and one of several lists from here on
 };
 
 }  // namespace fw::capture

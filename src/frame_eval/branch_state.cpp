@@ -20,6 +20,7 @@ bool mayChange(const Trace& trace, const Value& v) {
     case ValueKind::kArray:
     case ValueKind::kList:
     case ValueKind::kLongList:
+    case ValueKind::kPooledList:
     case ValueKind::kWorkTable:
     case ValueKind::kDict:
     case ValueKind::kDeque:

@@ -17,6 +17,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/splice/control_flow.h"
@@ -211,6 +212,11 @@ std::optional<ValueId> Branching::condition(Value* value) {
     }
     case ValueKind::kLongList: {
       const LongList list{trace, value};
+      if (list.knownEmpty()) return std::nullopt;
+      return g.cast(list.length()->node, graph::DType::kBool);
+    }
+    case ValueKind::kPooledList: {
+      const PooledList list{trace, value};
       if (list.knownEmpty()) return std::nullopt;
       return g.cast(list.length()->node, graph::DType::kBool);
     }

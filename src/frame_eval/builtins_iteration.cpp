@@ -13,6 +13,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/work_table.h"
 #include "frame_eval/unwind.h"
@@ -90,6 +91,7 @@ Value* Builtins::extreme(const CallArgs& original, int op) {
   if (!args.keywords.empty() || args.positional.empty()) refuse("with these arguments");
   std::vector<Value*> items = args.positional;
   if (items.size() == 1) {
+    items[0] = Collections{interpreter, trace}.asGenerator(items[0]);
     Value* of = !key        ? consumed(items[0], op == Py_LT ? Consumer::kMin : Consumer::kMax, fallback)
                 : !fallback ? extremeByKey(items[0], key, op)
                             : nullptr;
@@ -162,6 +164,7 @@ Value* Builtins::callSum(const CallArgs& original) {
   if (Value* start = take(args, "start")) args.positional.push_back(start);
   expect(args, 1, 2);
   Value* total = args.positional.size() == 2 ? args.positional[1] : number(0);
+  args.positional[0] = Collections{interpreter, trace}.asGenerator(args.positional[0]);
   if (Value* sum = consumed(args.positional[0], Consumer::kSum, total)) return sum;
   if (Value* list = interpreter.collected(args.positional[0])) args.positional[0] = list;
   if (isLong(args.positional[0])) return sumOfMany(args.positional[0], total);
@@ -371,6 +374,7 @@ Value* Builtins::callReversed(const CallArgs& args) {
   if (v->kind == ValueKind::kDeque) return Collections{interpreter, trace}.dequeIterator(v, true);
   if (v->kind == ValueKind::kArray) return interpreter.arrayIterator(v, true);
   if (isLongList(v)) return LongList{trace, v}.iterator(true);
+  if (PooledList::is(v) && v->base) return PooledList{trace, v}.iterator(true);
   bool sequence = v->kind == ValueKind::kTuple || v->kind == ValueKind::kList || v->isConstant();
   if (!sequence) refuse("of this object");
   if (v->kind == ValueKind::kList) {
@@ -441,11 +445,12 @@ Value* Builtins::callTuple(const CallArgs& args) {
 
 Value* Builtins::callList(const CallArgs& args) {
   expect(args, 0, 1);
-  if (args.positional.empty()) return trace.list({});
+  if (args.positional.empty()) return Collections{interpreter, trace}.emptyList();
   Value* iterable = args.positional[0];
   if (Value* list = interpreter.collected(iterable)) return list;
   const LoopDecisions::Key site = interpreter.site();
   if (Value* list = LongList::copied(trace, iterable, site)) return list;
+  if (PooledList::is(iterable)) return PooledList{trace, iterable}.copy();
   if (site.first && trace.loops->lists.contains(site))
     if (Value* list = LongList::ofRange(trace, iterable, site)) return list;
   const bool numbers = iterable->kind == ValueKind::kRange || iterable->kind == ValueKind::kList ||

@@ -57,6 +57,13 @@ struct Collections {
   /// (work_list.h); null for others. `most`: of items, where a deque has been told.
   Value* workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls = nullptr,
                    std::optional<int64_t> most = {});
+  /// The same of a list that becomes an item of a list (pooled_list.h).
+  Value* inPool(const std::vector<Value*>& items, LoopDecisions::Key site);
+  Value* emptyList();
+  /// What sum(), min() and max() may take as a generator: one of such a list's items; others as they are.
+  Value* asGenerator(Value* iterable);
+  /// The pools of those, in front of everything else.
+  void makePools();
   /// What has just been made, a dict or set, becomes one with keys that array data decides if that has been found to be
   /// of use (work_table.h).
   void workTable(Value* container);

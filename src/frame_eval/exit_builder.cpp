@@ -12,7 +12,9 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/keys.h"
 #include "frame_eval/locks.h"
+#include "frame_eval/data_ints.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/refers_to.h"
@@ -123,6 +125,7 @@ class ExitBuilder {
         return value->cls ? subclass(Kind::kTuple, value) : container(Kind::kTuple, value);
       case ValueKind::kList: return container(Kind::kList, value);
       case ValueKind::kLongList: return longList(value);
+      case ValueKind::kPooledList: return pooledList(value);
       case ValueKind::kWorkTable: return workTable(value);
       case ValueKind::kDict: return value->cls ? subclass(Kind::kDict, value) : container(Kind::kDict, value);
       case ValueKind::kDeque: return deque(value);
@@ -383,16 +386,28 @@ class ExitBuilder {
     const absl::Span<Value* const> arrays = LongList{trace_, value}.arrays();
     if (value->joined && LongList{trace_, value}.isOutside()) cannotLeave(value, "a list in a list of the caller's");
     for (Value* array : arrays) checkIdentity(array);
-    // Either a list of lists leaves, or one of those.
-    Value* owner = value->joined || isLongList(value->base) ? LongList::ownerOf(arrays[0]) : nullptr;
-    if (owner && listOf_.try_emplace(owner, value).first->second != value)
-      cannotLeave(value, "a list of lists and one of those");
+    if (value->joined || isLongList(value->base)) requireAlone(LongList::ownerOf(arrays[0]), value);
+    if (PooledList::isIn(value->base))
+      for (Value* array : arrays) requireAlone(array, value);
     size_t part = 0;
     const LongList list{trace_, value};
     const bool isWorked = value->position == LongList::kWorked;  // most of its room has not been used
     const std::vector<Value*> own = isWorked ? list.entries(list.length()) : std::vector<Value*>();
     node.children.push_back(itemOf(value->base, isWorked ? absl::MakeConstSpan(own) : arrays, part));
     return node;
+  }
+
+  /// One that is in no list, or whose list does not leave.
+  ExitNode pooledList(Value* value) {
+    const PooledList list{trace_, value};
+    if (list.isItem()) requireAlone(value->items[PooledList::kLength], value);
+    if (!value->base) return {.kind = ExitNode::Kind::kList};
+    return longList(list.copy());
+  }
+
+  /// Either a list of lists leaves, or one of those.
+  void requireAlone(Value* owner, Value* list) {
+    if (listOf_.try_emplace(owner, list).first->second != list) cannotLeave(list, "a list of lists and one of those");
   }
 
   /// What it holds is put into a new one, in the same order, which is that of a dict, and makes that of a set.
@@ -419,6 +434,18 @@ class ExitBuilder {
     return trace_.typeOf(value) == &PyDict_Type ? std::move(dict) : subclass(std::move(dict), value);
   }
 
+  /// What an item of a pool's lists is like, by its place in the pool.
+  int poolItem(const Value* form) {
+    const auto known = trace_.pools.bySite.find(form->site);
+    if (known == trace_.pools.bySite.end()) return addNode({.kind = ExitNode::Kind::kTuple});  // they are all empty
+    const ListPool& pool = known->second;
+    if (trace_.branches.isDoubled(pool.items)) cannotLeave(pool.items, "a list that may have one tuple several times");
+    Value* used = numpy::getItem(trace_, pool.end, trace_.constant(cpython::checked(PyLong_FromLong(0))));
+    const std::vector<Value*> own = LongList{trace_, pool.items}.entries(DataInts{trace_}.make(used->node, kTurnInts));
+    size_t part = 0;
+    return itemOf(form->base, own, part);
+  }
+
   /// Of an array that a list's items stand in, which may be a view of those of a list of lists.
   int numberOutput(const Value* array) { return output(array->base ? copyOf(array->node) : array->node); }
 
@@ -435,6 +462,11 @@ class ExitBuilder {
                       .children = {item}});
     }
     const int index = numberOutput(arrays[part++]);
+    if (PooledList::is(form)) {
+      const int start = numberOutput(arrays[part]);
+      part += PooledList::kParts - PooledList::kStart;
+      return addNode({.kind = ExitNode::Kind::kBlock, .index = index, .which = start, .children = {poolItem(form)}});
+    }
     if (Choices::is(form)) return addNode(chosen(form, index));
     if (form->which)
       return addNode({.kind = ExitNode::Kind::kMixed, .index = index, .which = numberOutput(arrays[part++])});

@@ -53,6 +53,9 @@ class Printer {
       case Kind::kList: return "list(" + children(n) + ")";
       case Kind::kItems: return "list of " + node(n.children[1]) + " by " + node(n.children[0]);
       case Kind::kRowList: return "list of " + node(n.children[0]);
+      case Kind::kBlock:
+        return "list of " + node(n.children[0]) + " by #" + std::to_string(n.index) + " from #" +
+               std::to_string(n.which);
       case Kind::kRow: return "row of #" + std::to_string(n.index);
       case Kind::kDict: return "dict(" + children(n) + ")";
       case Kind::kSet: return "set(" + children(n) + ")";

@@ -15,6 +15,7 @@
 #include "frame_eval/interpreter.h"
 #include "frame_eval/locks.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/numpy/error_state.h"
 #include "frame_eval/numpy/random.h"
 #include "frame_eval/policy.h"
@@ -157,8 +158,8 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
   PyObject* found = lookUp(type, name);
   container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kDeque || self->kind == ValueKind::kIterator ||
                self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict ||
-               isLongList(self) || self->kind == ValueKind::kWorkTable || self->kind == ValueKind::kPyFloat ||
-               self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
+               isLongList(self) || PooledList::is(self) || self->kind == ValueKind::kWorkTable ||
+               self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
   if (!container || !found || !PyObject_TypeCheck(found, &PyMethodDescr_Type)) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }

@@ -11,6 +11,7 @@
 #include "frame_eval/interpreter.h"
 #include "frame_eval/logs.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/unseen_list.h"
 #include "frame_eval/work_list.h"
@@ -58,6 +59,10 @@ void Interpreter::extendList(Value* list, std::vector<Value*> items) {
     for (Value* item : items) LongList{trace_, list}.append(item);
     return;
   }
+  if (PooledList::is(list)) {
+    for (Value* item : items) PooledList{trace_, list}.append(*this, item);
+    return;
+  }
   if (list->kind == ValueKind::kList) {
     if (!items.empty()) WorkList::noteItem(trace_, list, items[0]);
     if (LongList::isIndexed(trace_, list)) Rolling::require(*this, *frame_);
@@ -86,6 +91,7 @@ void Interpreter::onBuildList(const Instr& instr) {
   Value* list = trace_.list(popMany(static_cast<size_t>(instr.arg)));
   list->site = site();
   list->opened = instr.arg > 0;
+  if (Value* made = Collections{*this, trace_}.inPool(list->items, list->site)) return push(made);
   if (Value* worked = Collections{*this, trace_}.workedOff(list->items, list->site)) return push(worked);
   Value* inArrays = list->opened ? LongList::ofItems(trace_, list) : nullptr;
   push(inArrays ? inArrays : list);
@@ -206,6 +212,7 @@ Value* Interpreter::length(Value* container) {
   if (isNumpy(container)) return numpy::length(trace_, container);
   switch (container->kind) {
     case ValueKind::kLongList: return LongList{trace_, container}.length();
+    case ValueKind::kPooledList: return PooledList{trace_, container}.length();
     case ValueKind::kWorkTable: return WorkTable{*this, trace_, container}.length();
     case ValueKind::kTuple:
     case ValueKind::kList:
@@ -307,6 +314,7 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   if (isSlice && isWholeSlice(index))
     if (Value* copy = LongList::copied(trace_, container, site())) return copy;
   if (isLongList(container)) return LongList{trace_, container}.item(index);
+  if (PooledList::is(container)) return PooledList{trace_, container}.item(index);
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     if (isSlice) return sliceItems(container, index);
     LongList::findIndexed(trace_, container, index);
@@ -366,6 +374,7 @@ void Interpreter::onStoreSubscr(const Instr&) {
     return numpy::setItem(trace_, container, index, value);
   }
   if (isLongList(container)) return LongList{trace_, container}.setItem(index, value);
+  if (PooledList::is(container)) return PooledList{trace_, container}.setItem(index, value);
   if (container->kind == ValueKind::kList) {
     if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) {
       return storeSlice(container, index, iterate(value), false);
@@ -403,7 +412,8 @@ void Interpreter::storeSlice(Value* list, Value* index, std::vector<Value*> item
 void Interpreter::onDeleteSubscr(const Instr& instr) {
   auto [container, index] = popPair();
   if (isSubclassValue(container) && callSpecial(container, "__delitem__", {index})) return;
-  if (isLongList(container) && Collections{*this, trace_}.workMethod(container, "pop", {{index}, {}})) return;
+  const bool known = isLongList(container) || PooledList::is(container);
+  if (known && Collections{*this, trace_}.workMethod(container, "pop", {{index}, {}})) return;
   if (container->kind == ValueKind::kDeque) return Collections{*this, trace_}.storeDequeItem(container, index, nullptr);
   if (container->kind == ValueKind::kDict) {
     int found = findKey(container, key(index));

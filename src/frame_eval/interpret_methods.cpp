@@ -10,6 +10,7 @@
 #include "frame_eval/library_calls.h"
 #include "frame_eval/locks.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/numpy/error_state.h"
 #include "frame_eval/numpy/random.h"
 #include "frame_eval/sets.h"
@@ -43,6 +44,10 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
         trace_.fail(BreakReason::kUnsupportedCall, "list." + name + " of a long list");
       extendList(self, name == "append" ? args.positional : iterate(args.positional[0]));
       return trace_.constant(Py_None);
+    case ValueKind::kPooledList:
+      if (Value* result = Collections{*this, trace_}.workMethod(self, name, args)) return result;
+      if (name == "sort") return sortList(self, args);
+      trace_.fail(BreakReason::kUnsupportedCall, "list." + name + " of a list in a list");
     case ValueKind::kList: (void)Collections{*this, trace_}.workMethod(self, name, args); [[fallthrough]];
     case ValueKind::kTuple: return listMethod(self, name, args);
     case ValueKind::kDict: return dictMethod(self, name, args);

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "frame_eval/collections.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/long_list.h"
@@ -139,7 +140,7 @@ Value* Interpreter::sortList(Value* list, const CallArgs& args) {
   }
   if (!keyFunction && args.positional.empty() && Collections{*this, trace_}.sortedWork(list, descends, true))
     return trace_.constant(Py_None);
-  if (isLongList(list)) trace_.fail(BreakReason::kUnsupportedCall, "list.sort of a long list");
+  if (isLongList(list) || PooledList::is(list)) trace_.fail(BreakReason::kUnsupportedCall, "list.sort of a long list");
   const bool reverse = trace_.truth(descends);
   if (!args.positional.empty()) raises("TypeError: sort() takes no positional arguments");
   const std::vector<Value*> before = list->items;

@@ -1,5 +1,6 @@
 // The loop over instructions, and the instructions that only move values: stack, jumps, returns. Exceptions of the
 // traced code arrive in the loop and go on at the handler of the frame, if it has one (interpret_exceptions.cpp).
+#include "frame_eval/collections.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/branching.h"
 #include "frame_eval/choices.h"
@@ -67,6 +68,7 @@ void Interpreter::execute(Frame& frame) {
   Frame* caller = frame_;
   frame.callerAgain = caller && caller->again;
   frame_ = &frame;
+  if (outermost) Collections{*this, trace_}.makePools();
   try {
     runTo(frame, -1);
   } catch (const VirtualRaise& raise) {

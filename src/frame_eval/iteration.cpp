@@ -13,6 +13,7 @@
 #include "frame_eval/inlined_generators.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/unwind.h"
@@ -222,6 +223,8 @@ Value* Interpreter::iteratorOf(Value* iterable) {
     case ValueKind::kDeque: return Collections{*this, trace_}.dequeIterator(iterable, false);
     case ValueKind::kArray: return arrayIterator(iterable, false);
     case ValueKind::kLongList: return LongList{trace_, iterable}.iterator();
+    case ValueKind::kPooledList:
+      return iterable->base ? PooledList{trace_, iterable}.iterator() : iteratorOf(trace_.list({}));
     default: break;
   }
   Value* iterator = trace_.make(ValueKind::kIterator);

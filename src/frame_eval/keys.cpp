@@ -8,6 +8,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/nesting.h"
 #include "frame_eval/type_lookups.h"
 #include "graph/support/check.h"
@@ -80,9 +81,9 @@ Value* Interpreter::key(Value* value) {
     Ref object = trace_.asObject(value);
     return object && isPlain(object.get()) ? trace_.constant(object) : value;
   }
-  bool unhashable = value->kind == ValueKind::kList || isLongList(value) || value->kind == ValueKind::kDict ||
-                    value->kind == ValueKind::kSet || value->kind == ValueKind::kArray ||
-                    value->kind == ValueKind::kDeque;
+  bool unhashable = value->kind == ValueKind::kList || isLongList(value) || PooledList::is(value) ||
+                    value->kind == ValueKind::kDict || value->kind == ValueKind::kSet ||
+                    value->kind == ValueKind::kArray || value->kind == ValueKind::kDeque;
   if (unhashable) raiseAbout(PyExc_TypeError, std::string("unhashable type: '") + trace_.typeOf(value)->tp_name + "'");
   trace_.refuseOpaque(value);
   (void)trace_.typeOf(value);  // guarded: what it is not equal to follows from it

@@ -13,6 +13,7 @@
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/pooled_list.h"
 
 namespace fw::capture {
 
@@ -27,6 +28,7 @@ std::vector<Value*> LongList::leavesOf(Value* form) {
     return leaves;
   }
   if (isLongList(form)) return {form->items.begin() + kFirstPart, form->items.end()};
+  if (PooledList::is(form)) return PooledList::leavesOf(form);
   if (form->which) return {form, form->which};
   return {form};
 }
@@ -39,6 +41,10 @@ Value* LongList::formOf(Trace& trace, const std::vector<Value*>& items) {
   Value* form = items.empty() ? nullptr : formOf(trace, items[0]);
   const auto fits = [&](Value* item) { return any.fits(form, item); };
   if (!form || std::all_of(items.begin(), items.end(), fits)) return form;
+  if (PooledList::is(form) || PooledList::is(items.back())) {
+    for (const Value* item : items) PooledList::makeAlike(trace, form, item);
+    return nullptr;
+  }
   if (isLongList(form)) {
     for (const Value* item : items) makeAlike(trace, form, item);
     return nullptr;
@@ -74,8 +80,16 @@ Value* LongList::formOf(Trace& trace, Value* item) {
   trace.open(item);
   if (Choices::isName(item)) return Choices{trace}.form(item);
   if (item->source.valid() && !item->isNumeric() && !item->isConstant() && !tupleItems(trace, item)) return nullptr;
-  if (item->kind == ValueKind::kList) standInArrays(trace, item);
-  if (isLongList(item)) return LongList{trace, item}.rowForm();
+  if (PooledList::is(item)) return PooledList::formOf(trace, item);
+  if (item->kind == ValueKind::kList) {
+    if (item->items.empty()) PooledList::require(trace, item);
+    standInArrays(trace, item);
+  }
+  if (isLongList(item)) {
+    Value* row = LongList{trace, item}.rowForm();
+    if (!row) PooledList::require(trace, item);
+    return row;
+  }
   if (const auto items = tupleItems(trace, item)) {
     std::vector<Value*> forms;
     for (Value* part : *items) {
@@ -139,6 +153,7 @@ bool LongList::fits(Value* form, Value* item) const {
       if (!fits(form->items[i], (*items)[i])) return false;
     return true;
   }
+  if (PooledList::is(form)) return PooledList::fits(form, item);
   if (Choices::is(form)) return Choices{trace}.mayHold(form, item);
   if (Choices::is(item)) return false;
   if (MixedNumbers::is(form)) {

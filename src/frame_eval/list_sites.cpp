@@ -10,6 +10,7 @@
 #include "frame_eval/long_list.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/pooled_list.h"
 
 namespace fw::capture {
 
@@ -129,8 +130,9 @@ bool LongList::isOfTheTurn(Trace& trace, const Value* index) {
 
 void LongList::findIndexed(Trace& trace, const Value* list, const Value* index) {
   // Of a few numbers that are written out, one is chosen (chosen_item.h).
-  const bool chosen = list->opened && std::all_of(list->items.begin(), list->items.end(),
-                                                  [](const Value* item) { return item->kind != ValueKind::kList; });
+  const bool chosen = list->opened && std::all_of(list->items.begin(), list->items.end(), [](const Value* item) {
+                        return item->kind != ValueKind::kList && !PooledList::is(item);
+                      });
   if (!chosen && isOfTheTurn(trace, index)) standInArrays(trace, list);
 }
 

@@ -13,8 +13,10 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/work_list.h"
 #include "graph/support/check.h"
 
@@ -154,6 +156,11 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
     for (Value* own : LongList{trace, item}.arrays()) hold(own, place, part);
     return;
   }
+  if (PooledList::is(form)) {
+    std::vector<Value*> numbers;
+    for (size_t i = PooledList::kLength; i < PooledList::kParts; ++i) numbers.push_back(arrays()[part++]);
+    return PooledList{trace, item}.standAt(place, numbers);
+  }
   if (form->kind == ValueKind::kArray) return hold(item, place, part);
   Value* array = arrays()[part++];
   if (Choices::is(form)) return numpy::setItem(trace, array, place, Choices{trace}.number(item));
@@ -209,6 +216,7 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
     return trace.tuple(std::move(items));
   }
   if (isLongList(form)) return row(form, index, size, part);
+  if (PooledList::is(form)) return pooledRow(form, index, size, part);
   const ValueId node = at(form, index, size, part++);
   if (Choices::is(form)) return Choices{trace}.item(form, node);
   if (form->which)
@@ -238,6 +246,18 @@ Value* LongList::row(Value* form, Value* index, SymId size, size_t& part) const 
   return own;
 }
 
+/// The same of one with a length of its own.
+Value* LongList::pooledRow(Value* form, Value* index, SymId size, size_t& part) const {
+  constexpr size_t kNumbers = PooledList::kParts - PooledList::kLength;
+  std::vector<Value*> numbers;
+  if (list->position == kCounted) {
+    for (const Value* leaf : leavesOf(form)) numbers.push_back(DataInts{trace}.make(someOf(leaf), kTurnInts));
+    return PooledList{trace, form}.with(numbers);
+  }
+  for (size_t i = 0; i < kNumbers; ++i) numbers.push_back(arrays()[part++]);
+  return PooledList::itemAt(trace, form, placeWithin(index, trace.pyInt(size)), numbers);
+}
+
 /// Not a number that may be None, or a float, as well.
 bool LongList::isPlace(Trace& trace, const Value* index) {
   return numpy::isPlace(trace, index) && !MixedNumbers::mayBeNone(index);
@@ -246,12 +266,45 @@ bool LongList::isPlace(Trace& trace, const Value* index) {
 /// An index that may be an int of Python's or one of NumPy's: both mean the same item.
 Value* LongList::place(Value* index) const { return index->which ? DataInts{trace}.make(index->node, kAnyInt) : index; }
 
+Value* LongList::placeWithin(Value* index, Value* length) const {
+  graph::SymContext& syms = trace.syms();
+  graph::Graph& g = trace.graph();
+  const SymId zero = syms.constant(0);
+  if (isSymbolicInt(index) && isSymbolicInt(length)) {
+    SymId at = trace.asSym(index);
+    const SymId size = trace.asSym(length);
+    if (const auto known = syms.asConst(at); known && *known < 0) at = syms.canonical(syms.add(size, at));
+    const bool late = isLate(trace, at) || isLate(trace, size);
+    const auto holds = [&](SymId left, Relation relation, SymId right) {
+      return late ? trace.turns.decide(left, relation, right) == true : trace.decide(left, relation, right);
+    };
+    if (holds(zero, Relation::kLe, at) && holds(at, Relation::kLt, size)) return trace.pyInt(at);
+  }
+  DataInts ints{trace};
+  Value* number = ints.ofScalar(place(index));
+  length = ints.of(length);
+  if (!number || !length) refuse("an item of a list by this index");
+  if (number->range.lo >= 0 && number->range.hi < length->range.lo) return number;
+  if (number->range.lo < 0) {
+    const ValueId fromEnd = sum(trace, number, length)->node;
+    const ValueId below = g.binary(graph::Op::kLess, number->node, g.constant(graph::Scalar::ofInt(DType::kI64, 0)));
+    const bool always = number->range.hi < 0;
+    number = ints.make(always ? fromEnd : numpy::ufuncNode(trace, graph::Op::kWhere, {below, fromEnd, number->node}),
+                       kAnyInt);
+  }
+  const SymId size = ints.symbol(length, zero, room());
+  (void)ints.symbol(number, zero, syms.canonical(syms.sub(size, syms.constant(1))));
+  const auto most = syms.asConst(room());
+  return ints.make(number->node, {0, most ? *most - 1 : kMostDataInt});
+}
+
 /// Another list, of the items that a slice takes of this one.
 Value* LongList::slice(Value* slice) const {
   graph::Graph& g = trace.graph();
   const std::vector<Value*> leaves = leavesOf(list->base);
   const auto isRow = [](const Value* leaf) { return leaf->kind == ValueKind::kArray; };
-  if (isCounted() || std::any_of(leaves.begin(), leaves.end(), isRow)) refuse("a slice of a list like that");
+  if (isCounted() || PooledList::isIn(list->base) || std::any_of(leaves.begin(), leaves.end(), isRow))
+    refuse("a slice of a list like that");
   const ValueId all = part(0), first = numpy::getItem(trace, trace.array(all), slice)->node;
   const bool whole = first == all;
   if (!whole && (g.node(first).op != graph::Op::kSlice || g.node(first).operands[0] != all))
@@ -281,24 +334,35 @@ Value* LongList::item(Value* index) const {
 
 void LongList::setItem(Value* index, Value* item) const {
   if (list->position == kWorked) return WorkList{trace, list}.setItem(index, item);
-  if (!isNumber(list->base) || !isPlace(trace, index))
+  const bool pooled = PooledList::is(list->base);
+  if ((!isNumber(list->base) && !pooled) || !isPlace(trace, index))
     refuse("an item of a long list is set by this index, or to this");
   Value* size = length();
   if (isCounted() || size->kind == ValueKind::kDataInt || !numpy::sameSize(trace, trace.asSym(size), room())) {
     WorkList::require(trace, list);
     refuse("an item of a list is set that turns append to");
   }
+  if (pooled) PooledList::makeAlike(trace, list->base, item);
   if (!fits(list->base, item)) {
+    if (pooled) refuse("a list of lists gets something else");
     const auto wider = widened(trace, list->base, item);
     if (!wider || !widen(trace, list, *wider)) refuse("a list gets an item of another kind");
     throw LoopsDecided{};
   }
   size_t part = 0;
-  store(list->base, item, place(index), part);
+  noteReplaced();
+  store(list->base, item, pooled ? placeWithin(index, size) : place(index), part);
+}
+
+void LongList::noteReplaced() const {
+  if (!PooledList::isIn(list->base)) return;
+  for (const Value* array : arrays()) ++trace.pools.replaced[array];
 }
 
 void LongList::append(Value* item) const {
+  if (list->joined) PooledList::require(trace, list);
   if (list->joined || isOutside()) refuse("a list of the caller's or in a list of lists becomes longer");
+  if (PooledList::is(list->base)) PooledList::makeAlike(trace, list->base, item);
   if (!fits(list->base, item)) {
     if (list->position == kWorked) WorkList{trace, list}.widen(item);
     Value* form = list->position == kCounted ? formOf(trace, {list->base, item}) : nullptr;
@@ -364,7 +428,8 @@ ValueId LongList::array() const {
   const std::vector<Value*> columns = tuples ? list->base->items : std::vector<Value*>{list->base};
   for (const Value* column : columns) {
     while (isLongList(column) && !tuples) column = column->base;
-    if (column->kind == ValueKind::kTuple || Choices::is(column) || (tuples && !isNumber(column)))
+    if (column->kind == ValueKind::kTuple || Choices::is(column) || PooledList::is(column) ||
+        (tuples && !isNumber(column)))
       refuse("an array of nested tuples");
     const bool ints = MixedNumbers::is(column) && typeOf(trace, column) == DType::kI64;
     if (MixedNumbers::is(column) && column->which->range.lo < (ints ? MixedNumbers::kInt : MixedNumbers::kFloat))

@@ -38,6 +38,8 @@ struct LongList {
   bool truth() const;
   /// list[index], which may be a slice
   Value* item(Value* index) const;
+  /// The place that an index names among so many items, from 0 on; fails the call where it names none.
+  Value* placeWithin(Value* index, Value* length) const;
   /// list[index] = item
   void setItem(Value* index, Value* item) const;
   Value* iterator(bool reversed = false) const;
@@ -124,7 +126,7 @@ struct LongList {
   static Value* mixedForm(Trace& trace, graph::DType dtype, MixedNumbers::Class least);
   static bool isNumber(const Value* form) {
     const bool thing = form->kind == ValueKind::kArray || form->kind == ValueKind::kChosen;
-    return form->kind != ValueKind::kTuple && !thing && !isLongList(form);
+    return form->kind != ValueKind::kTuple && form->kind != ValueKind::kPooledList && !thing && !isLongList(form);
   }
   /// Where two lists cannot be of one form because of their numbers' classes: has the trace made again with both wide
   /// enough, if their sites can see to that.
@@ -145,10 +147,15 @@ struct LongList {
   static graph::DType typeOf(Trace& trace, const Value* leaf);
   static bool isLate(Trace& trace, graph::SymId size);
   Value* rowForm() const;
+  /// What has been asked for of lists in it is not to be looked at any longer: others may stand in their places.
+  void noteReplaced() const;
+  Value* pooledRow(Value* form, Value* index, graph::SymId size, size_t& part) const;
   bool fits(Value* form, Value* item) const;
   static bool isPlace(Trace& trace, const Value* index);
   static bool isOfTheTurn(Trace& trace, const Value* index);
-  static bool mayStand(const Value* form) { return form && (isNumber(form) || isLongList(form)); }
+  static bool mayStand(const Value* form) {
+    return form && (isNumber(form) || isLongList(form) || form->kind == ValueKind::kPooledList);
+  }
   Value* place(Value* index) const;
   bool isKnown() const, isFull() const;
   Value* slice(Value* slice) const;
@@ -166,6 +173,8 @@ struct LongList {
   graph::ValueId someOf(const Value* leaf) const;
   graph::ValueId at(const Value* form, Value* index, graph::SymId size, size_t part) const;
   [[noreturn]] void refuse(const std::string& why) const;
+  friend struct PooledList;
+  friend struct PooledItem;
 };
 
 }  // namespace fw::capture

@@ -11,6 +11,7 @@
 #include "frame_eval/long_list.h"
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/work_list.h"
 #include "frame_eval/work_table.h"
 #include "graph/support/check.h"
@@ -23,24 +24,27 @@ using graph::ValueId;
 namespace {
 
 /// In CarriedParts::shape.
-constexpr int kLeaf = -1, kArrays = -2, kWorked = -3, kTable = -4, kPayload = -5;
+constexpr int kLeaf = -1, kArrays = -2, kWorked = -3, kTable = -4, kPayload = -5, kPooled = -6;
 constexpr int64_t kGuessedTurns = 4096;
 
 /// What is handed on of a list or table, by its shape: numbers and arrays. Of how it was `then`.
 std::vector<Value*> heldBy(Trace& trace, int shape, Value* value, const Contents* then = nullptr) {
   if (shape == kTable) return WorkTableForm{trace, value}.held(then);
   if (shape == kWorked) return WorkList{trace, value}.held(then);
+  if (shape == kPooled) return PooledList{trace, value}.held(then);
   const absl::Span<Value* const> arrays = LongList{trace, value}.arrays();
   return {arrays.begin(), arrays.end()};
 }
 
 Value* withHeld(Trace& trace, int shape, Value* form, const std::vector<Value*>& held) {
   if (shape == kTable) return WorkTableForm{trace, form}.with(held);
+  if (shape == kPooled) return PooledList{trace, form}.with(held);
   return shape == kWorked ? WorkList{trace, form}.with(held) : LongList{trace, form}.with(held);
 }
 
 bool isOfForm(Trace& trace, int shape, Value* form, Value* value) {
   if (shape == kTable) return WorkTableForm{trace, form}.isLike(value);
+  if (shape == kPooled) return PooledList::isFree(value) && value->site == form->site;
   if (!isLongList(value)) return false;
   return shape == kWorked ? WorkList{trace, form}.isLike(value) : LongList{trace, form}.isLike(value);
 }
@@ -55,7 +59,7 @@ bool isOfOneForm(const Contents& was, const Contents& now) {
   const bool holds = now.kind == ValueKind::kList || now.kind == ValueKind::kDict || now.kind == ValueKind::kDeque ||
                      now.kind == ValueKind::kCell || now.kind == ValueKind::kInstance ||
                      now.kind == ValueKind::kObject || now.kind == ValueKind::kLongList ||
-                     now.kind == ValueKind::kWorkTable;
+                     now.kind == ValueKind::kWorkTable || now.kind == ValueKind::kPooledList;
   const auto isAttribute = [](const auto& a, const auto& b) {
     return a.first == b.first && (a.second == b.second || (a.second && b.second));
   };
@@ -139,6 +143,8 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
   if (begin && end && begin != end && WorkTableForm::mayBecome(trace_, begin, end) &&
       (!before.knows(end) || handsListsOn_) && WorkTableForm{trace_, begin}.isLike(end))
     return addHeld(kTable);
+  const Contents* was = begin && before.knows(begin) ? &before.of(begin) : nullptr;
+  if (PooledList::mayBecome(trace_, begin, end, was) && (!before.knows(end) || handsListsOn_)) return addHeld(kPooled);
   if (isAnother(begin, end, before)) return addHeld(WorkList::is(begin) ? kWorked : kArrays);
   return addVariable(parts, begin, end, before);
 }
@@ -344,7 +350,9 @@ bool Rolling::findRooms(const BranchState& before) {
     const graph::SymId was = LongList::roomIn(trace_, before.of(list)), now = LongList::roomIn(trace_, Contents(*list));
     const auto most = mostInTurn(syms.canonical(syms.sub(now, was)));
     const auto own = std::find_if(grown_.begin(), grown_.end(), [&](const Grown& grown) { return grown.list == list; });
-    // Where nobody counts the turns: more of them decline the call.
+    // Where nobody counts what it gets, it has room from the beginning, or, without a site, for so many turns: more
+    // of them decline the call.
+    if (!most || !rounds_) WorkList::require(trace_, list);
     const bool guesses = !rounds_ && own != grown_.end() && !LongList{trace_, list}.holdsArrays();
     if (!most || (!rounds_ && !guesses)) refuse("it is not known how long a list may become");
     const graph::SymId turns = rounds_ ? *rounds_ : syms.constant(kGuessedTurns);

@@ -10,6 +10,7 @@
 #include "frame_eval/loops.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/work_table.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -74,6 +75,10 @@ void Rolling::giveValues(SymId symbol) {
       return variables_[i].kind == Kind::kSame ? variables_[i].begin : variables_[i].given;
     });
   }
+  // What turns find is the list that was there before or another one.
+  for (const CarriedParts& parts : parts_)
+    for (Value* list : parts.lists)
+      if (PooledList::is(list)) trace_.branches.forget(list, "a list may be another one in each turn");
   for (CarriedContent& c : contents_) {
     c.given = nodes[next++];
     numpy::setContent(trace_, c.owner, c.given);
@@ -113,6 +118,7 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   const std::vector<Value*> slots = frame_.slots;
   const size_t begin = trace_.graph().size();
   const unsigned branches = trace_.branches.begun;
+  const size_t replaced = trace_.pools.replaced.size();
   const SymId symbol = trace_.turns.enter(last);
   symbol_ = symbol;
   rounds_ = rounds;
@@ -132,7 +138,8 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
       const Value* owner = parts.place.owner;
       return owner && (isLongList(owner) || WorkTable::is(owner));
     };
-    if (item && std::any_of(parts_.begin(), parts_.end(), grows)) (void)itemOf(turn);  // breaks if it walks that
+    // Breaks if it walks that.
+    if (item && (!trace_.pools.bySite.empty() || std::any_of(parts_.begin(), parts_.end(), grows))) (void)itemOf(turn);
   }
   // What no instruction of the loop writes: a way out of it has done more than to leave.
   const auto isWritten = [&](size_t slot) {
@@ -152,7 +159,9 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   loop.certain = certain;
   loop.counted = endless && rounds && (certain || graph::refinedRange(syms, *rounds).lo >= 0);
   if (!endless) loop.again = trace_.operand(frame_.goesOn).value;
-  const bool closed = isClosed(before, loop.forgotten) && !isNarrowed(begin);
+  // In front of a place where one stands in a list of lists, the turn before has come by it.
+  const bool replaces = trace_.pools.replaced.size() > replaced;
+  const bool closed = isClosed(before, loop.forgotten) && !replaces && !isNarrowed(begin);
   if (closed) {
     DataInts ints{trace_};
     // Where nobody counts the turns, ints of the turn are data.

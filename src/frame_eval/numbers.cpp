@@ -157,6 +157,7 @@ std::optional<NumberId> Numbers::of(Value* value) {
     case ValueKind::kTuple:
     case ValueKind::kList:
     case ValueKind::kLongList:
+    case ValueKind::kPooledList:
     case ValueKind::kDict:
     case ValueKind::kSlice:
     case ValueKind::kRange:

@@ -8,6 +8,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/unseen_list.h"
 #include "graph/support/check.h"
@@ -398,6 +399,7 @@ bool Trace::truth(Value* value) {
       if (isSubclassValue(value)) return objectTruth(value);
       return !value->items.empty();
     case ValueKind::kLongList: return LongList{*this, value}.truth();
+    case ValueKind::kPooledList: return PooledList{*this, value}.truth();
     case ValueKind::kWorkTable: fail(BreakReason::kDataDependentBranch, "array data decides whether a dict is empty");
     case ValueKind::kList:
     case ValueKind::kDeque: return !value->items.empty();

@@ -167,7 +167,8 @@ class Trace {
   void openSharedArrays();           ///< their views stand in front of what follows
   Branches branches{*this};          ///< on array data
   Turns turns{*this};                ///< of loops that become one loop of the graph
-  LoopDecisions* loops = nullptr;    ///< null: all loops are unrolled
+  ListPools pools;
+  LoopDecisions* loops = nullptr;  ///< null: all loops are unrolled
   struct Log {
     const void* object;
     Value *list, *items;  ///< the caller's, once something has been appended; what has been

@@ -76,6 +76,7 @@ graph::UfuncOperand Trace::operand(Value* value) {
     }
     case ValueKind::kTuple: fail(BreakReason::kUnsupportedNumpy, "operand of type tuple");
     case ValueKind::kLongList:
+    case ValueKind::kPooledList:
     case ValueKind::kList: fail(BreakReason::kUnsupportedNumpy, "operand of type list");
     case ValueKind::kDict: fail(BreakReason::kUnsupportedNumpy, "operand of type dict");
     case ValueKind::kSlice: fail(BreakReason::kUnsupportedNumpy, "operand of type slice");
@@ -197,6 +198,7 @@ PyTypeObject* Trace::typeOf(Value* value) {
     case ValueKind::kLongList:
       if (value->cls) return reinterpret_cast<PyTypeObject*>(value->cls.get());
       [[fallthrough]];
+    case ValueKind::kPooledList:
     case ValueKind::kList: return &PyList_Type;
     case ValueKind::kDict: return value->cls ? reinterpret_cast<PyTypeObject*>(value->cls.get()) : &PyDict_Type;
     case ValueKind::kDeque: return cpython::dequeType();

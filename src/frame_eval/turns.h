@@ -52,6 +52,17 @@ class Turns {
   absl::flat_hash_set<graph::SymId> symbols_;  ///< of all loops, those that are over as well
 };
 
+/// What lists in lists hold (pooled_list.h): a list of all those items, and where its free room begins.
+struct ListPool {
+  Value *items, *end;
+};
+struct ListPools {
+  absl::flat_hash_map<std::pair<const void*, size_t>, ListPool> bySite;
+  /// How often another list has come to stand where one stood, by the array that the lengths of both stand in. Of all
+  /// that has been traced, what has been given up as well.
+  absl::flat_hash_map<const Value*, unsigned> replaced;
+};
+
 /// What a loop hands from turn to turn, as the trace of it has found out that has become one of the graph. A loop in
 /// others is met in each trace of theirs, which begins with that and need not trace a turn to find out.
 struct LoopShape {
@@ -102,6 +113,7 @@ struct LoopDecisions {
       graph::DType dtype;
       std::optional<int64_t> least;        ///< of one of several classes: the least one
       std::vector<cpython::Ref> things{};  ///< kChosen: constants that it may be (choices.h)
+      Key pool{};                          ///< kPooledList: of which pool
       friend bool operator==(const Number&, const Number&) = default;
     };
     std::vector<int> shape;
@@ -110,6 +122,9 @@ struct LoopDecisions {
     bool refused = false;  ///< it gets things that are no numbers
   };
   absl::flat_hash_map<Key, WorkedList> works;
+  /// Lists in lists that stand in pools (pooled_list.h): instructions that make them, and the one among those that the
+  /// pool is named by; what it holds says `works`.
+  std::vector<std::pair<Key, Key>> pooled;
   /// Of dicts and sets whose keys array data decides (work_table.h): the instruction that makes one.
   struct WorkedTable {
     WorkedList keys, items;

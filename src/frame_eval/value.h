@@ -31,6 +31,7 @@ enum class ValueKind : uint8_t {
   kTuple,        ///< items
   kList,         ///< items; identity is the Value itself
   kLongList,     ///< one that loops append to; see long_list.h
+  kPooledList,   ///< one in a list, of a length of its own; see pooled_list.h
   kDict,         ///< keys[i] (constants) -> items[i], in insertion order
   kWorkTable,    ///< dict or set whose keys array data decides; see work_table.h
   kSlice,        ///< items = start, stop, step

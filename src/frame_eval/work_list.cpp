@@ -12,6 +12,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/mixed_numbers.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/unwind.h"
 
 namespace fw::capture {
@@ -71,6 +72,10 @@ LoopDecisions::WorkedList WorkList::describe(Trace& trace, const Value* form) {
       return;
     }
     known.shape.push_back(-1);
+    if (PooledList::is(item)) {
+      known.numbers.push_back({.kind = item->kind, .dtype = graph::DType::kI64, .least = {}, .pool = item->site});
+      return;
+    }
     const bool mixes = MixedNumbers::is(item);
     known.numbers.push_back({item->kind, trace.graph().type(item->node).dtype,
                              mixes ? std::optional<int64_t>(MixedNumbers{trace}.leastClass(item)) : std::nullopt});
@@ -91,6 +96,7 @@ Value* WorkList::formOf(Trace& trace, const LoopDecisions::WorkedList& known) {
       return trace.tuple(std::move(items));
     }
     const LoopDecisions::WorkedList::Number& as = known.numbers[number++];
+    if (as.kind == ValueKind::kPooledList) return PooledList::formOf(trace, as.pool);
     if (as.kind == ValueKind::kChosen) {
       std::vector<Value*> things;
       for (const Ref& thing : as.things) things.push_back(trace.constant(thing));
@@ -105,7 +111,7 @@ Value* WorkList::formOf(Trace& trace, const LoopDecisions::WorkedList& known) {
 bool WorkList::mayHold(const Value* form) {
   if (form->kind == ValueKind::kTuple)
     return !form->items.empty() && std::all_of(form->items.begin(), form->items.end(), mayHold);
-  return LongList::isNumber(form) || Choices::areConstants(form);
+  return LongList::isNumber(form) || Choices::areConstants(form) || PooledList::is(form);
 }
 
 void WorkList::notePop(Trace& trace, const Value* list) {
@@ -125,6 +131,7 @@ void WorkList::require(Trace& trace, const Value* list, bool first) {
     known->second.hasHead = true;
     throw LoopsDecided{};
   }
+  if (!isLongList(list)) PooledList::requireIn(trace, list->items);
   Value* form = isLongList(list) ? list->base : list->items.empty() ? nullptr : LongList::formOf(trace, list->items);
   if (!form && !list->items.empty()) return;
   if (form && !mayHold(form)) return;
@@ -139,6 +146,7 @@ void WorkList::noteItem(Trace& trace, const Value* list, Value* item) {
   if (!list->site.first || !trace.loops) return;
   const auto known = trace.loops->works.find(list->site);
   if (known == trace.loops->works.end() || known->second.refused || !known->second.shape.empty()) return;
+  PooledList::requireIn(trace, {item});
   Value* form = LongList::formOf(trace, item);
   if (!form || !mayHold(form)) {
     known->second.refused = true;
@@ -200,6 +208,33 @@ Value* Collections::workedOff(const std::vector<Value*>& items, LoopDecisions::K
   return list;
 }
 
+Value* Collections::inPool(const std::vector<Value*>& items, LoopDecisions::Key site) {
+  const auto pool = PooledList::poolOf(trace, site);
+  if (!pool) return nullptr;
+  Value* list = PooledList::make(trace, *pool);
+  for (Value* item : items) PooledList{trace, list}.append(in, item);
+  return list;
+}
+
+Value* Collections::emptyList() {
+  if (Value* list = inPool({}, in.site())) return list;
+  Value* list = trace.list({});
+  list->site = in.site();
+  return list;
+}
+
+Value* Collections::asGenerator(Value* iterable) {
+  return PooledList::is(iterable) && iterable->base ? ConsumedGenerators{in, trace}.byUs("_each", {iterable})
+                                                    : iterable;
+}
+
+void Collections::makePools() {
+  if (!trace.loops || trace.loops->pooled.empty()) return;
+  constexpr int64_t kLeast = 1 << 20;  // what is not used of it costs nothing
+  const int64_t known = *trace.syms().asConst(roomOfWork());
+  PooledList::makePools(trace, trace.syms().constant(std::max(known, kLeast)));
+}
+
 void WorkList::make(const LoopDecisions::WorkedList& as, SymId room, std::optional<int64_t> most) const {
   const LongList all{trace, list};
   const std::vector<Value*> items = std::exchange(list->items, {});
@@ -255,6 +290,7 @@ void WorkList::limit(bool last) const {
   Value* gone = ints.make(over, {0, 1});
   Value* rest = sum(trace, length, gone, cpython::kNbSubtract);
   list->items[0] = ints.make(rest->node, {0, most->range.hi});
+  LongList{trace, list}.noteReplaced();
   if (last) list->overlay[0].second = inRing(sum(trace, head(), gone));
 }
 
@@ -292,37 +328,21 @@ Value* WorkList::pop(bool first) const {
   Value* item = loadAt(first ? head() : placeOf(rest));
   list->items[0] = rest;
   if (first) list->overlay[0].second = inRing(sum(trace, head(), one));
+  PooledList::takeOut(trace, item);
   ++list->changes;
   return item;
 }
 
 void WorkList::clear() const {
+  LongList{trace, list}.noteReplaced();
   list->items[0] = DataInts{trace}.of(zero(trace));
   ++list->changes;
 }
 
 /// Where the item stands that an index names, which is one of them or fails the call.
 Value* WorkList::placeAt(Value* index) const {
-  DataInts ints{trace};
-  graph::SymContext& syms = trace.syms();
-  graph::Graph& g = trace.graph();
   const LongList all{trace, list};
-  Value* length = ints.of(all.length());
-  Value* number = ints.ofScalar(all.place(index));
-  if (!number) all.refuse("an item of a list by this index");
-  if (number->range.lo >= 0 && number->range.hi < length->range.lo) return placeOf(number);
-  if (number->range.lo < 0) {
-    const graph::ValueId fromEnd = sum(trace, number, length)->node;
-    const graph::ValueId below =
-        g.binary(graph::Op::kLess, number->node, g.constant(graph::Scalar::ofInt(graph::DType::kI64, 0)));
-    const bool always = number->range.hi < 0;
-    number = ints.make(always ? fromEnd : numpy::ufuncNode(trace, graph::Op::kWhere, {below, fromEnd, number->node}),
-                       {-kMostDataInt, kMostDataInt});
-  }
-  const SymId zero = syms.constant(0), size = ints.symbol(length, zero, all.room());
-  (void)ints.symbol(number, zero, syms.canonical(syms.sub(size, syms.constant(1))));
-  const int64_t room = *syms.asConst(all.room());
-  return placeOf(ints.make(number->node, {0, room - 1}));
+  return placeOf(DataInts{trace}.of(all.placeWithin(index, DataInts{trace}.of(all.length()))));
 }
 
 Value* WorkList::item(Value* index) const {
@@ -336,6 +356,7 @@ void WorkList::setItem(Value* index, Value* item) const {
   if (!LongList::isPlace(trace, index)) all.refuse("an item of a list is set by this index");
   if (!all.fits(list->base, item)) widen(item);
   size_t part = 0;
+  all.noteReplaced();
   all.store(list->base, item, placeAt(index), part);
 }
 
@@ -425,13 +446,16 @@ Value* Collections::workMethod(Value* list, const std::string& name, const CallA
       WorkList::require(trace, list);
     return nullptr;
   }
-  if (Value* result = WorkList::method(trace, list, name, args)) return result;
-  static const absl::flat_hash_map<std::string_view, size_t> known = {{"insert", 2}, {"pop", 1},     {"remove", 1},
-                                                                      {"index", 1},  {"reverse", 0}, {"count", 1}};
+  const bool isPooled = PooledList::is(list);
+  if (Value* result =
+          isPooled ? PooledList::method(in, trace, list, name, args) : WorkList::method(trace, list, name, args))
+    return result;
+  static const absl::flat_hash_map<std::string_view, size_t> known = {
+      {"insert", 2}, {"pop", 1}, {"remove", 1}, {"index", 1}, {"reverse", 0}, {"count", 1}, {"extend", 1}};
   const auto at = known.find(name);
   if (at == known.end() || args.positional.size() != at->second || !args.keywords.empty() || list->cls) return nullptr;
-  WorkList::require(trace, list);
-  if (!WorkList::is(list)) return nullptr;
+  if (!isPooled) WorkList::require(trace, list);
+  if (!isPooled && !WorkList::is(list)) return nullptr;
   std::vector<Value*> given{list};
   given.insert(given.end(), args.positional.begin(), args.positional.end());
   Value* result = bySteps("_list_" + name, std::move(given));
@@ -450,7 +474,8 @@ Value* Collections::bySteps(const std::string& function, std::vector<Value*> arg
 Value* Collections::sortedWork(Value* list, Value* reverse, bool inPlace) {
   if (isLongList(list) || (list->kind == ValueKind::kList && holdsData(trace, list->items)))
     WorkList::require(trace, list);
-  if (!WorkList::is(list) || list->cls || !sortsAlike(list->base)) return nullptr;
+  const bool known = WorkList::is(list) || (PooledList::is(list) && list->base);
+  if (!known || list->cls || !sortsAlike(list->base)) return nullptr;
   Value* made = trace.list({});
   constexpr int64_t kRoom = 64;  // as many as _sorted takes
   LoopDecisions::WorkedList as = WorkList::describe(trace, list->base);

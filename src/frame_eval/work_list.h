@@ -67,6 +67,7 @@ struct WorkList {
       *loadAt(Value* place) const;
   Value* placeAt(Value* index) const;
   friend struct Collections;
+  friend struct PooledList;
   friend struct WorkTable;
   friend struct WorkTableForm;
   static LoopDecisions::WorkedList describe(Trace& trace, const Value* form);

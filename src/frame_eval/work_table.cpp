@@ -7,6 +7,7 @@
 #include "frame_eval/choices.h"
 #include "frame_eval/chosen_item.h"
 #include "frame_eval/collections.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/consumed_generators.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
@@ -133,6 +134,7 @@ void WorkTable::require(Trace& trace, const Value* container, const std::vector<
     const auto none = [](const Value* v) { return v->isConstant() && v->object.get() == Py_None; };
     return !none(a) && none(b);
   });
+  PooledList::requireIn(trace, items);
   Value *form = LongList::formOf(trace, keys), *itemForm = items.empty() ? nullptr : LongList::formOf(trace, items);
   const bool hasItems = container->kind == ValueKind::kDict;
   if (!form || !isKeyForm(trace, form) || (hasItems && (!itemForm || !WorkList::mayHold(itemForm)))) return;
@@ -291,6 +293,8 @@ void Collections::requireNames(Value* dict, Value* key) {
 
 Value* Collections::holdsLate(Value* container, Value* key) {
   if (WorkTable::is(container)) return WorkTable{in, trace, container}.contains(key);
+  if (PooledList::is(container))
+    return container->base ? bySteps("_list_holds", {container, key}) : trace.constant(Py_False);
   const bool isKnown = container->kind == ValueKind::kDict || container->kind == ValueKind::kSet;
   if (isKnown && !container->source.valid() && WorkTable::isLate(trace, key)) {
     WorkTable::require(trace, container, key);
@@ -311,6 +315,7 @@ Value* WorkTable::length() const {
 }
 
 Value* WorkTable::copy(PyTypeObject* cls) const {
+  if (holdsLists()) refuse("a copy");
   const WorkTableForm form{trace, table};
   std::vector<Value*> held = form.held();
   for (auto array = held.begin() + 1; array != held.end(); ++array) *array = trace.array((*array)->node);
@@ -401,6 +406,7 @@ Value* WorkTable::asInts() const {
 void WorkTable::store(size_t part, Value* item, Value* at) const {
   const LongList list{trace, table->items[part]};
   size_t array = 0;
+  list.noteReplaced();
   const auto each = [&](const auto& self, Value* form, Value* value) -> void {
     if (form->kind != ValueKind::kTuple) return list.store(form, value, at, array);
     const auto items = tupleItems(trace, value);
@@ -421,6 +427,7 @@ void WorkTable::put(const Found& found, Value* key, Value* item) const {
   graph::Graph& g = trace.graph();
   DataInts ints{trace};
   if (!LongList{trace, nullptr}.fits(table->items[kKeys]->base, key)) widen(trace, table, kKeys, key);
+  if (item) PooledList::makeAlike(trace, table->items[kItems]->base, item);
   if (item && !LongList{trace, nullptr}.fits(table->items[kItems]->base, item)) widen(trace, table, kItems, item);
   if (isWalked()) {  // Python raises where one becomes longer then
     if (found.isEmpty) refuse("a walk");
@@ -474,6 +481,7 @@ Value* WorkTable::contains(Value* key) const {
 Value* WorkTable::item(Value* key) const {
   if (isSet()) refuse("an item");
   const Found found = find(key);
+  if (Value* list = madeList(found, key)) return list;
   Value* missing = Collections{in, trace}.missingItem(table);
   if (missing || table->base) {
     Value* value = missing ? valueOr(found, missing) : valueOrMade(found);
@@ -493,6 +501,7 @@ void WorkTable::setItem(Value* key, Value* item) const {
 Value* WorkTable::list(size_t part, bool live) const {
   const Value* all = table->items[part];
   std::vector<Value*> arrays(all->items.begin() + LongList::kFirstPart, all->items.end());
+  if (!live && holdsLists()) refuse("a list of the lists");
   if (!live)
     for (Value*& array : arrays) array = trace.array(array->node);
   Value* list = LongList::full(trace, all->base, length(), arrays, {});
@@ -574,6 +583,8 @@ Value* WorkTable::method(const std::string& name, const CallArgs& args) const {
   const bool sets = name == "setdefault";
   if (isSet() || (name != "get" && !sets) || count < 1 || count > 2) refuse(name);
   const Found found = find(args.positional[0]);
+  if (sets && count == 2)
+    if (Value* list = listOrDefault(found, args.positional[0], args.positional[1])) return list;
   Value* value = valueOr(found, count == 2 ? args.positional[1] : trace.constant(Py_None));
   if (sets) put(found, args.positional[0], value);
   return value;

@@ -68,6 +68,12 @@ struct WorkTable {
   Value* load(size_t part, Value* at) const;
   bool isWalked() const;
   Value *valueOr(const Found& found, Value* otherwise) const, *valueOrMade(const Found& found) const;
+  bool holdsLists() const;
+  /// Of a table of lists: that of the key, or the empty one; what a defaultdict(list) answers; what setdefault() does.
+  /// Null for others.
+  Value* listOrEmpty(const Found& found, Value* key, Value* empty) const;
+  Value* madeList(const Found& found, Value* key) const;
+  Value* listOrDefault(const Found& found, Value* key, Value* otherwise) const;
   Value* update(Value* with) const;
   Value* full(const LoopDecisions::WorkedList& as, graph::SymId room) const;
   int64_t room() const;

@@ -5,6 +5,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/support.h"
 
@@ -67,6 +68,7 @@ ValueId stackSequence(Trace& trace, const std::vector<Value*>& items) {
 
 ValueId asArray(Trace& trace, Value* value) {
   if (isLongList(value)) return LongList{trace, value}.array();
+  if (PooledList::is(value)) return LongList{trace, PooledList{trace, value}.copy()}.array();
   if (auto items = sequenceItems(trace, value)) {
     if (countLeaves(trace, value, kMaxLiteral) > kMaxLiteral) {
       LongList::standOutside(trace, value);

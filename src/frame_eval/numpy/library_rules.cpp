@@ -4,6 +4,7 @@
 #include "cpython/numpy_api.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/long_list.h"
+#include "frame_eval/pooled_list.h"
 #include "frame_eval/numpy/device.h"
 #include "frame_eval/numpy/library.h"
 #include "frame_eval/numpy/small_products.h"
@@ -18,8 +19,11 @@ using cpython::checked;
 
 /// The node of an argument that is an ndarray, or becomes one: a list of numbers that stands in arrays.
 ValueId arrayOf(Bound& a, std::string_view name) {
-  for (auto& [key, value] : a.values)
-    if (key == name && isLongList(value)) value = a.trace.array(LongList{a.trace, value}.array());
+  for (auto& [key, value] : a.values) {
+    if (key != name || !value) continue;
+    if (PooledList::is(value)) value = PooledList{a.trace, value}.copy();
+    if (isLongList(value)) value = a.trace.array(LongList{a.trace, value}.array());
+  }
   Value* value = a[name];
   if (!value || value->kind != ValueKind::kArray) a.refuse(name);
   return value->node;
