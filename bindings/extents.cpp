@@ -65,7 +65,10 @@ BufferExtents::BufferExtents(const graph::Plan& plan, guards::GuardSet& guards) 
         memory.object = guards.objectIndex(input.source);
         memory.block = !isWhole(buffer, guards, input.source);
       }
-      if (guards::isList(input.from)) memory.list = guards.objectIndex(input.source);
+      if (guards::isList(input.from)) {
+        memory.list = guards.objectIndex(input.source);
+        memory.binding = input;
+      }
     }
     buffers_.push_back(memory);
   }
@@ -84,7 +87,7 @@ void BufferExtents::fill(const guards::CallFrame& frame, const ResultBuilder::Ca
       PyArrayObject* array = arrayAt(memory.object);
       range = memory.block ? joined(members, extentOf(ownerOf(array))) : extentOf(array);
     } else if (memory.list >= 0) {
-      range.end = data + memory.bytes * numbersIn(frame.objects[memory.list]);
+      range.end = data + memory.bytes * numbersIn(frame.objects[memory.list], memory.binding);
     } else if (call.arrays[b]) {
       range = extentOf(call.arrays[b]);
     }

@@ -35,11 +35,12 @@ class BufferExtents {
 
  private:
   struct Memory {
-    int object = -1;     ///< number of the array among the objects; none: a scalar, an output
-    int list = -1;       ///< the same of a list whose numbers have been copied
-    bool block = false;  ///< the input is a block of memory that the array is a part of
-    bool asked = false;  ///< code knows the extent of all others itself; their address may not be there yet
-    int64_t bytes = 0;   ///< of one element
+    int object = -1;                 ///< number of the array among the objects; none: a scalar, an output
+    int list = -1;                   ///< the same of a list whose numbers have been copied
+    guards::InputBinding binding{};  ///< of that list
+    bool block = false;              ///< the input is a block of memory that the array is a part of
+    bool asked = false;              ///< code knows the extent of all others itself; their address may not be there yet
+    int64_t bytes = 0;               ///< of one element
   };
   std::vector<Memory> buffers_;
   std::vector<int> members_;  ///< objects that blocks have as parts: arrays whose addresses are compared

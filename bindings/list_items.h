@@ -12,21 +12,21 @@ namespace fw::bindings {
 struct ListInput {
   size_t input;  ///< of the graph
   int object;    ///< index into CallFrame::objects
-  bool ints;     ///< within 62 bits, i64; else floats, f64
-  bool written;  ///< the call sets items
+  guards::InputBinding binding;
 };
 
 /// The lists among a set's inputs, which become objects of the frame.
 std::vector<ListInput> listInputs(guards::GuardSet& guards);
 
-/// How many numbers are in a list, or in the lists of one length in it.
-int64_t numbersIn(PyObject* list);
+/// For how many numbers there is room in the array that the input is.
+int64_t numbersIn(PyObject* list, const guards::InputBinding& binding);
 
 class ListItems {
  public:
   /// Copies the lists' numbers, C order, and points the frame's buffers to them. False where an item is of another
-  /// class than the first, or too great, or a list in a list of another length; where some are written and a list is
-  /// there twice; and where there is no memory.
+  /// class than the first, or too great, a tuple of another length, or a list in a list, if they are of one length, or
+  /// all of them longer than the input has room for; where some are written and a list is there twice; and where there
+  /// is no memory.
   bool fill(const guards::CallFrame& frame, const std::vector<ListInput>& inputs);
 
  private:

@@ -400,6 +400,7 @@ class ExitBuilder {
   /// One that is in no list, or whose list does not leave.
   ExitNode pooledList(Value* value) {
     const PooledList list{trace_, value};
+    if (list.isOutside()) cannotLeave(value, "a list in a list of the caller's");
     if (list.isItem()) requireAlone(value->items[PooledList::kLength], value);
     if (!value->base) return {.kind = ExitNode::Kind::kList};
     return longList(list.copy());

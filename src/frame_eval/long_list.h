@@ -175,6 +175,7 @@ struct LongList {
   [[noreturn]] void refuse(const std::string& why) const;
   friend struct PooledList;
   friend struct PooledItem;
+  friend struct OutsideList;
 };
 
 }  // namespace fw::capture

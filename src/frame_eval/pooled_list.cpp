@@ -40,7 +40,7 @@ std::optional<PooledList::Site> PooledList::poolOf(const Trace& trace, Site site
 
 void PooledList::require(Trace& trace, const Value* list) {
   const bool known = list->kind == ValueKind::kList || isLongList(list);
-  if (!known || !trace.loops || !list->site.first || list->cls || trace.onDevice()) return;
+  if (!known || !trace.loops || list->source.valid() || !list->site.first || list->cls || trace.onDevice()) return;
   std::vector<std::pair<Site, Site>>& pooled = trace.loops->pooled;
   const auto isIt = [&](const auto& entry) { return entry.first == list->site; };
   if (std::any_of(pooled.begin(), pooled.end(), isIt)) return;
@@ -77,6 +77,7 @@ void PooledList::makeAlike(Trace& trace, const Value* first, const Value* second
 }
 
 void PooledList::refuse() const {
+  if (isOutside()) trace.fail(BreakReason::kUnsupportedObject, "this of a list in a list of the caller's");
   trace.loops->works.at(list->site).refused = true;
   throw LoopsDecided{};
 }
@@ -102,6 +103,11 @@ const ListPool& PooledList::pool() const {
   const auto known = trace.pools.bySite.find(list->site);
   if (known == trace.pools.bySite.end()) refuse();  // nobody knows what they hold
   return known->second;
+}
+
+bool PooledList::isOutside() const {
+  const auto known = trace.pools.bySite.find(list->site);
+  return known != trace.pools.bySite.end() && known->second.outside;
 }
 
 int64_t PooledList::poolRoom() const { return *trace.syms().asConst(LongList{trace, pool().items}.room()); }
@@ -193,6 +199,7 @@ Value* PooledList::number(Part part) const {
 }
 
 void PooledList::setNumber(Part part, Value* number) const {
+  if (isOutside()) refuse();
   if (isItem()) return numpy::setItem(trace, list->items[part], list->items[kPlace], number);
   trace.noteChange(list);
   list->items[part] = number;
@@ -224,6 +231,7 @@ Value* PooledList::load(Value* place) const {
 }
 
 void PooledList::store(Value* item, Value* place) const {
+  if (isOutside()) refuse();
   const LongList all{trace, pool().items};
   size_t part = 0;
   all.store(all.list->base, item, place, part);
@@ -238,6 +246,7 @@ void PooledList::append(Interpreter& interpreter, Value* item) const {
     throw LoopsDecided{};
   }
   const LongList all{trace, pool().items};
+  if (isOutside()) refuse();
   if (!all.fits(list->base, item)) WorkList{trace, all.list}.widen(item);
   Value* length = number(kLength);
   std::vector<Value*> arrays(all.arrays().begin(), all.arrays().end());
@@ -265,6 +274,7 @@ Value* PooledList::item(Value* index) const {
 
 void PooledList::setItem(Value* index, Value* item) const {
   const LongList all{trace, pool().items};
+  if (isOutside()) refuse();
   if (!all.fits(list->base, item)) WorkList{trace, all.list}.widen(item);
   store(item, placeAt(index));
 }

@@ -55,6 +55,7 @@ class Turns {
 /// What lists in lists hold (pooled_list.h): a list of all those items, and where its free room begins.
 struct ListPool {
   Value *items, *end;
+  bool outside = false;  ///< the lists are the caller's, and are not changed
 };
 struct ListPools {
   absl::flat_hash_map<std::pair<const void*, size_t>, ListPool> bySite;

@@ -93,6 +93,8 @@ bool Checker::bindInput(size_t index) {
       break;
     case InputBinding::From::kListOfFloats:
     case InputBinding::From::kListOfInts:
+    case InputBinding::From::kListLengths:
+    case InputBinding::From::kListStarts:
     case InputBinding::From::kNumber: break;
     case InputBinding::From::kNumpyScalar:
       frame_.buffers[index] = reinterpret_cast<char*>(object) + kNumpyScalarOffset;

@@ -280,6 +280,8 @@ void Emitter::bindInputs() {
       case InputBinding::From::kNumpyScalar:
       case InputBinding::From::kListOfFloats:
       case InputBinding::From::kListOfInts:
+      case InputBinding::From::kListLengths:
+      case InputBinding::From::kListStarts:
       case InputBinding::From::kPyInt:          // storeInt has written it
       case InputBinding::From::kNumber: break;  // emitNumber
       case InputBinding::From::kPyFloat:

@@ -85,15 +85,22 @@ struct InputBinding {
     kNumpyScalar,
     kNumber,
     kListOfFloats,
-    kListOfInts  ///< the numbers of a list, or of lists in it: whoever runs the variant makes an array of them
+    kListOfInts,  ///< the numbers of a list, or of lists in it: whoever runs the variant makes an array of them
+    kListLengths,
+    kListStarts  ///< of lists in a list: how many items they have, and where those begin among all of them
   } from;
   SourceId source;       ///< none for kNumber
   int ordinal = -1;      ///< kNumber: float or bool that the Number guard of this ordinal has computed
   bool written = false;  ///< lists: the call sets items
+  int width = 0;         ///< lists of tuples: of so many numbers, of which
+  int column = 0;        ///< this one is meant
+  int64_t room = 0;      ///< lists in a list, of any lengths: how many items all of them may have
 };
 
 inline bool isList(InputBinding::From from) {
-  return from == InputBinding::From::kListOfFloats || from == InputBinding::From::kListOfInts;
+  using From = InputBinding::From;
+  return from == From::kListOfFloats || from == From::kListOfInts || from == From::kListLengths ||
+         from == From::kListStarts;
 }
 
 struct GuardSet {

@@ -33,7 +33,9 @@ bool proves(const Guard& g, InputBinding::From from) {
     case InputBinding::From::kPyComplex: return isType(g, &PyComplex_Type);
     case InputBinding::From::kNumpyScalar: return g.kind == GuardKind::kType && isScalarType(g.object.get());
     case InputBinding::From::kListOfFloats:
-    case InputBinding::From::kListOfInts: return isType(g, &PyList_Type);
+    case InputBinding::From::kListOfInts:
+    case InputBinding::From::kListLengths:
+    case InputBinding::From::kListStarts: return isType(g, &PyList_Type);
     case InputBinding::From::kNumber: return false;  // has no source
   }
   return false;

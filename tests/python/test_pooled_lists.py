@@ -404,15 +404,15 @@ def cells(x):
     grid = defaultdict(list)
     n = len(x) // 2
     for i in range(n):
-        grid[int(x[2*i]//0.3), int(x[2*i+1]//0.3)].append(i)
+        grid[int(x[2 * i] // 0.3), int(x[2 * i + 1] // 0.3)].append(i)
     pairs = 0
     for i in range(n):
-        a, b = int(x[2*i]//0.3), int(x[2*i+1]//0.3)
+        a, b = int(x[2 * i] // 0.3), int(x[2 * i + 1] // 0.3)
         for da in (-1, 0, 1):
             for db in (-1, 0, 1):
                 if (a + da, b + db) in grid:
                     for j in grid[a + da, b + db]:
-                        if j > i and (x[2*i]-x[2*j])**2 + (x[2*i+1]-x[2*j+1])**2 < 0.09:
+                        if j > i and (x[2 * i] - x[2 * j]) ** 2 + (x[2 * i + 1] - x[2 * j + 1]) ** 2 < 0.09:
                             pairs += 1
     return pairs
 
@@ -431,7 +431,7 @@ def groups(x):
 def groups2(x):
     out, cur = [], [x[0]]
     for i in range(1, len(x)):
-        if x[i] > x[i-1]:
+        if x[i] > x[i - 1]:
             cur.append(x[i])
         else:
             out.append(cur)
