@@ -124,6 +124,16 @@ def _extreme_by(iterator, key, greatest):
     return best
 
 
+def _extreme_of(items, key, greatest):
+    best = items[0]
+    extreme = key(best)
+    for i in range(1, len(items)):
+        own = key(items[i])
+        if own > extreme if greatest else own < extreme:
+            best, extreme = items[i], own
+    return best
+
+
 # ---- heapq and bisect, step by step as the C code takes them
 
 
@@ -216,7 +226,7 @@ def _bisect_right(a, x, lo=0, hi=None):
     return lo
 
 
-# ---- methods of lists that are worked off, and sorted() of those; longer ones than are sorted here are Python's
+# ---- methods of lists that are worked off, and sorted() of those, which is stable as any that keeps the order of equals
 
 
 def _list_insert(items, at, item):
@@ -247,7 +257,10 @@ def _list_pop(items, at):
 
 
 def _refuse_nan(item):
-    if not item == item:
+    if isinstance(item, tuple):
+        for part in item:
+            _refuse_nan(part)
+    elif not item == item:
         raise ValueError("of which object it is, nobody knows here")
 
 
@@ -278,24 +291,67 @@ def _list_reverse(items):
         items[i], items[last - i] = items[last - i], items[i]
 
 
-def _sorted(items, result, reverse):
-    if len(items) > 64:
-        raise ValueError("too many for steps that grow with the square")
+def _may_precede(first, second, by_key, reverse):
+    if by_key:
+        first, second = first[0], second[0]
+    if reverse:
+        return not first < second
+    return not second < first
+
+
+def _merge_sort(items, other, by_key, reverse):
+    size = len(items)
+    width = 1
+    while width < size:
+        low = 0
+        while low < size:
+            middle, high = min(low + width, size), min(low + 2 * width, size)
+            left, right, at = low, middle, low
+            while at < high:
+                if left < middle and (right >= high or _may_precede(items[left], items[right], by_key, reverse)):
+                    other[at] = items[left]
+                    left += 1
+                else:
+                    other[at] = items[right]
+                    right += 1
+                at += 1
+            low = high
+        for at in range(size):
+            items[at] = other[at]
+        width *= 2
+
+
+def _sorted(items, result, other, reverse):
     for item in items:
         _refuse_nan(item)
-        at = len(result)
         result.append(item)
-        while at > 0 and (result[at - 1] < item if reverse else item < result[at - 1]):
-            result[at] = result[at - 1]
-            at -= 1
-        result[at] = item
+        other.append(item)
+    _merge_sort(result, other, False, reverse)
     return result
 
 
-def _list_sort(items, result, reverse):
-    _sorted(items, result, reverse)
+def _list_sort(items, result, other, reverse):
+    _sorted(items, result, other, reverse)
     for i in range(len(items)):
         items[i] = result[i]
+
+
+def _sorted_by(items, key, reverse):
+    pairs, other = [], []
+    for item in items:
+        by = key(item)
+        _refuse_nan(by)
+        pairs.append((by, item))
+        other.append((by, item))
+    _merge_sort(pairs, other, True, reverse)
+    return [item for _, item in pairs]
+
+
+def _list_sort_by(items, key, reverse):
+    i = 0
+    for item in _sorted_by(items, key, reverse):
+        items[i] = item
+        i += 1
 
 
 # ---- dicts and sets whose keys array data decides (work_table.h)

@@ -300,7 +300,8 @@ Value* Join::containers(Value* first, Value* second, const std::string& what) {
   return v;
 }
 
-/// One of two lists of a pool that are no items: the numbers that tell where it stands. Null for others.
+/// One of two lists of a pool: where the one stands of a list of lists, or the numbers of what is no item. Null for
+/// others.
 Value* Join::pooledLists(Value* first, Value* second, const std::string& what) {
   PooledList::makeAlike(trace_, first, second);
   if (!PooledList::is(first) || !PooledList::is(second) || first->site != second->site) return nullptr;
@@ -308,10 +309,17 @@ Value* Join::pooledLists(Value* first, Value* second, const std::string& what) {
   for (int arm : {0, 1}) {
     Value* list = arm == 0 ? first : second;
     items[arm] = before_.knows(list) ? contentsOf(list, arm).items : list->items;
-    if (items[arm][PooledList::kLength]->kind != ValueKind::kDataInt) return nullptr;
+  }
+  if (!PooledList::areAlike(items[0], items[1])) return nullptr;
+  Value* merged = PooledList::make(trace_, first->site);
+  if (items[0][PooledList::kLength]->kind == ValueKind::kArray) {
+    if (!PooledList{trace_, first}.isItem() || !PooledList{trace_, second}.isItem()) return nullptr;
+    merged->items = items[0];
+    merged->items[PooledList::kPlace] = merge(items[0][PooledList::kPlace], items[1][PooledList::kPlace], what);
+    merged->changes = first->changes;
+    return merged;
   }
   if (!pair(first, second)) return nullptr;
-  Value* merged = PooledList::make(trace_, first->site);
   for (size_t part = PooledList::kLength; part < PooledList::kParts; ++part)
     merged->items[part] = merge(items[0][part], items[1][part], what);
   for (Value* list : {first, second})

@@ -78,6 +78,7 @@ class Branches {
   /// The list gets a tuple that a list has or had: it cannot leave, as one object would be several.
   void noteDoubled(const Value* list) { doubled_.insert(keyOf(list)); }
   bool isDoubled(const Value* list) const { return doubled_.contains(keyOf(list)); }
+  void forgetDoubled(const Value* list) { doubled_.erase(keyOf(list)); }  ///< each stands there once again
   /// An array that a list holds, nobody knows which.
   void noteItem(Value* array, const Value* list);
   /// What lists hold, by list and array; in the order of the holding.

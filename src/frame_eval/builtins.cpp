@@ -164,8 +164,23 @@ bool Builtins::isSubclass(PyTypeObject* type, Value* cls) {
   return checked(PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), object)) != 0;
 }
 
+/// Whether a number of one class or another is an instance, if that is the same for all of them.
+std::optional<bool> Builtins::isOfEachClass(Value* number, Value* cls) {
+  if (!MixedNumbers::is(number)) return std::nullopt;
+  const bool whole = trace.graph().type(number->node).dtype == graph::DType::kI64;
+  const Ref scalar = Ref::steal(PyArray_TypeObjectFromType(whole ? NPY_INT64 : NPY_DOUBLE));
+  std::vector<PyTypeObject*> types{&PyLong_Type, reinterpret_cast<PyTypeObject*>(scalar.get())};
+  if (!whole) types.push_back(&PyFloat_Type);
+  if (MixedNumbers::mayBeNone(number)) types.push_back(Py_TYPE(Py_None));
+  const bool answer = isSubclass(types[0], cls);
+  const auto isAlike = [&](PyTypeObject* type) { return isSubclass(type, cls) == answer; };
+  return std::all_of(types.begin(), types.end(), isAlike) ? std::optional(answer) : std::nullopt;
+}
+
 Value* Builtins::callIsinstance(const CallArgs& args) {
   expect(args, 2, 2);
+  if (const auto alike = isOfEachClass(args.positional[0], args.positional[1])) return boolean(trace, *alike);
+  if (MixedNumbers::is(args.positional[0])) trace.branches.refuse(args.positional[0]);
   PyTypeObject* type = trace.typeOf(args.positional[0]);
   bool answer = isSubclass(type, args.positional[1]);
   // What is no instance by its type is asked for its __class__.
@@ -293,7 +308,7 @@ namespace {
 CallArgs decided(Trace& trace, const std::string& name, const CallArgs& given) {
   CallArgs args = given;
   for (Value*& v : args.positional) {
-    if (!MixedNumbers::is(v) || name == "bool") continue;
+    if (!MixedNumbers::is(v) || name == "bool" || name == "isinstance") continue;
     const bool whole = trace.graph().type(v->node).dtype == graph::DType::kI64;
     const bool byValue =
         name == "int" || name == "float" || name == "min" || name == "max" || (name.rfind("math.", 0) == 0 && !whole);

@@ -31,6 +31,7 @@ struct Builtins {
   Value* number(int64_t value) const;
   Ref realObject(Value* value);
   Value *extreme(const CallArgs& args, int op), *extremeByKey(Value* iterable, Value* key, int op);
+  bool isManyNumbers(Value* iterable);
   Value* firstOfMany(Value* iterator);
   /// So many that they are not taken one by one.
   bool isLong(const Value* iterable) const;
@@ -43,6 +44,7 @@ struct Builtins {
   Value* oneOf(graph::ValueId condition, Value* first, Value* second);
   PyObject* interned(Value* text);
   bool isSubclass(PyTypeObject* type, Value* cls);
+  std::optional<bool> isOfEachClass(Value* number, Value* cls);
   std::vector<Value*> iterators(const std::vector<Value*>& iterables);
   int64_t count(Value* value);
   Value* choose(const CallArgs& args, bool wanted);

@@ -73,7 +73,22 @@ std::optional<VirtualIterator::Items> itemsOf(Interpreter& in, const Value* iter
 }  // namespace
 
 /// By a key, of what may be a loop of the graph; null for others.
+/// A range of more numbers than are looked at one by one.
+bool Builtins::isManyNumbers(Value* iterable) {
+  const bool range =
+      iterable->kind == ValueKind::kRange || (iterable->isConstant() && PyRange_Check(iterable->object.get()));
+  if (!interpreter.mayRoll() || trace.onDevice() || !range) return false;
+  const auto items = itemsOf(interpreter, interpreter.iteratorOf(iterable));
+  if (!items) return false;
+  return trace.turns.contains(items->count) || trace.decided.contains(items->count) ||
+         trace.hint(items->count) > interpreter.options_.maxUnroll;
+}
+
 Value* Builtins::extremeByKey(Value* iterable, Value* key, int op) {
+  const bool view = iterable->kind == ValueKind::kIterator && !iterable->name.empty() && WorkTable::is(iterable->base);
+  if (view || WorkTable::is(iterable)) iterable = interpreter.collected(iterable);
+  if (interpreter.mayRoll() && (isLongList(iterable) || (PooledList::is(iterable) && iterable->base)))
+    return Collections{interpreter, trace}.bySteps("_extreme_of", {iterable, key, boolean(trace, op == Py_GT)});
   const bool numbers = iterable->kind == ValueKind::kRange || iterable->kind == ValueKind::kArray ||
                        (iterable->isConstant() && PyRange_Check(iterable->object.get()));
   const bool lazy = iterable->kind == ValueKind::kIterator && iterable->lazy && !interpreter.generatorOf(iterable);
@@ -193,10 +208,16 @@ Value* Builtins::callSorted(const CallArgs& original) {
   Value *key = take(args, "key"), *reverse = take(args, "reverse");
   expect(args, 1, 1);
   Value* list = args.positional[0];
-  if ((isLongList(list) || list->kind == ValueKind::kList) && (!key || interpreter.isNone(key)))
-    if (Value* sorted =
-            Collections{interpreter, trace}.sortedWork(list, reverse ? reverse : boolean(trace, false), false))
-      return sorted;
+  if (key && interpreter.isNone(key)) key = nullptr;
+  if (list->kind == ValueKind::kWorkTable || list->kind == ValueKind::kIterator)
+    if (Value* items = interpreter.collected(list)) args.positional[0] = list = items;
+  if (isLongList(list) || PooledList::is(list) || list->kind == ValueKind::kList) {
+    Value* descends = reverse ? reverse : boolean(trace, false);
+    if (Value* sorted = Collections{interpreter, trace}.sortedWork(list, key, descends, false)) return sorted;
+  }
+  if (key && key->kind != ValueKind::kOpaque && isManyNumbers(list))
+    return Collections{interpreter, trace}.bySteps("_sorted_by",
+                                                   {list, key, reverse ? reverse : boolean(trace, false)});
   return trace.list(sortedItems(interpreter.iterate(args.positional[0]), key, reverse));
 }
 

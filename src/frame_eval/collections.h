@@ -88,8 +88,8 @@ struct Collections {
   Value* bySteps(const std::string& function, std::vector<Value*> args);
   /// A method of a list that is worked off, or that can be; null for others.
   Value* workMethod(Value* list, const std::string& name, const CallArgs& args);
-  /// sorted(list), or list.sort(), of such a list with not too many items; null for others.
-  Value* sortedWork(Value* list, Value* reverse, bool inPlace);
+  /// sorted(list), or list.sort(), of such a list, by a key if there is one; null for others.
+  Value* sortedWork(Value* list, Value* key, Value* reverse, bool inPlace);
   Value* dequeMethod(Value* self, const std::string& name, const CallArgs& args);
   Value* dequeItem(Value* self, Value* index);
   Value* dequeIterator(Value* self, bool reversed);

@@ -379,8 +379,10 @@ class ExitBuilder {
       if (as != value) trace_.branches.refuse(value);
     }
     for (const Branches::HeldTuple& held : trace_.branches.tuples())
-      if (held.list == value && leaving_.try_emplace(held.tuple, value).first->second != value)
+      if (held.list == value && leaving_.try_emplace(held.tuple, value).first->second != value) {
+        if (value->name.empty()) cannotLeave(value, "two lists with one tuple");
         trace_.branches.refuse(value);
+      }
     ExitNode node{.kind = ExitNode::Kind::kItems};
     node.children.push_back(addNode(describe(LongList{trace_, value}.length())));
     const absl::Span<Value* const> arrays = LongList{trace_, value}.arrays();
@@ -415,8 +417,8 @@ class ExitBuilder {
   ExitNode workTable(Value* value) {
     const auto call = [&](PyTypeObject* type, std::vector<int> args) {
       ExitNode node{.kind = ExitNode::Kind::kCall};
-      node.children.push_back(addNode(
-          {.kind = ExitNode::Kind::kConstant, .object = cpython::Ref::create(reinterpret_cast<PyObject*>(type))}));
+      auto object = cpython::Ref::create(reinterpret_cast<PyObject*>(type));
+      node.children.push_back(addNode({.kind = ExitNode::Kind::kConstant, .object = std::move(object)}));
       node.children.insert(node.children.end(), args.begin(), args.end());
       return node;
     };
@@ -437,14 +439,11 @@ class ExitBuilder {
 
   /// What an item of a pool's lists is like, by its place in the pool.
   int poolItem(const Value* form) {
-    const auto known = trace_.pools.bySite.find(form->site);
-    if (known == trace_.pools.bySite.end()) return addNode({.kind = ExitNode::Kind::kTuple});  // they are all empty
-    const ListPool& pool = known->second;
+    if (!form->base) return addNode({.kind = ExitNode::Kind::kTuple});  // they are all empty
+    const ListPool& pool = trace_.pools.bySite.at(form->site);
     if (trace_.branches.isDoubled(pool.items)) cannotLeave(pool.items, "a list that may have one tuple several times");
-    Value* used = numpy::getItem(trace_, pool.end, trace_.constant(cpython::checked(PyLong_FromLong(0))));
-    const std::vector<Value*> own = LongList{trace_, pool.items}.entries(DataInts{trace_}.make(used->node, kTurnInts));
     size_t part = 0;
-    return itemOf(form->base, own, part);
+    return itemOf(form->base, PooledList::entries(trace_, pool), part);
   }
 
   /// Of an array that a list's items stand in, which may be a view of those of a list of lists.
@@ -465,7 +464,7 @@ class ExitBuilder {
     const int index = numberOutput(arrays[part++]);
     if (PooledList::is(form)) {
       const int start = numberOutput(arrays[part]);
-      part += PooledList::kParts - PooledList::kStart;
+      part += 2;  // how many fit in is of no use to others
       return addNode({.kind = ExitNode::Kind::kBlock, .index = index, .which = start, .children = {poolItem(form)}});
     }
     if (Choices::is(form)) return addNode(chosen(form, index));
@@ -596,24 +595,5 @@ class ExitBuilder {
 }  // namespace
 
 ExitPlan buildExit(Trace& trace, const FrameEnd& end) { return ExitBuilder(trace).run(end); }
-
-/// Nothing else: what capture has computed itself may have no other owner than the plan.
-void holdWeakly(ExitPlan& plan, guards::GuardSet& guards) {
-  auto isUsers = [](PyObject* o) {
-    return o && (PyType_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyModule_Check(o)) &&
-           !guards::mayHoldStrongly(o);
-  };
-  for (ExitNode& node : plan.nodes) {
-    using Kind = ExitNode::Kind;
-    if (!isUsers(node.object.get()) || node.kind == Kind::kObject) continue;
-    guards.objects.push_back(guards::constantSource(*guards.sources, node.object.get()));
-    const int index = static_cast<int>(guards.objects.size()) - 1;
-    node.object = cpython::Ref();
-    if (node.kind == Kind::kConstant)
-      node = {.kind = Kind::kObject, .index = index};
-    else
-      node.live = index;
-  }
-}
 
 }  // namespace fw::capture

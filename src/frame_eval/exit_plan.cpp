@@ -2,6 +2,7 @@
 #include "frame_eval/exit_plan.h"
 
 #include "graph/support/check.h"
+#include "guards/builders.h"
 
 namespace fw::capture {
 namespace {
@@ -143,6 +144,25 @@ std::string print(const ExitPlan& plan, const graph::SymContext& syms) {
     line(plan.nodes.empty() ? "nothing" : printer.node(0));
   }
   return text;
+}
+
+/// Nothing else: what capture has computed itself may have no other owner than the plan.
+void holdWeakly(ExitPlan& plan, guards::GuardSet& guards) {
+  auto isUsers = [](PyObject* o) {
+    return o && (PyType_Check(o) || PyFunction_Check(o) || PyCode_Check(o) || PyModule_Check(o)) &&
+           !guards::mayHoldStrongly(o);
+  };
+  for (ExitNode& node : plan.nodes) {
+    using Kind = ExitNode::Kind;
+    if (!isUsers(node.object.get()) || node.kind == Kind::kObject) continue;
+    guards.objects.push_back(guards::constantSource(*guards.sources, node.object.get()));
+    const int index = static_cast<int>(guards.objects.size()) - 1;
+    node.object = cpython::Ref();
+    if (node.kind == Kind::kConstant)
+      node = {.kind = Kind::kObject, .index = index};
+    else
+      node.live = index;
+  }
 }
 
 }  // namespace fw::capture

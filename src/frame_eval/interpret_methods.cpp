@@ -160,6 +160,8 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
     return none();
   }
   if (name == "extend" && count == 1) {
+    if (isLongList(args.positional[0]) || PooledList::is(args.positional[0]))
+      return Collections{*this, trace_}.bySteps("_list_extend", {self, args.positional[0]});
     extendList(self, iterate(args.positional[0]));
     return none();
   }

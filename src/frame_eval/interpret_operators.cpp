@@ -122,6 +122,19 @@ Value* Interpreter::foldBinary(int op, Value* left, Value* right) {
   return isSameObject(result, right) ? right : result;
 }
 
+LoopDecisions::Key InterpreterState::site() const {
+  if (!mayRoll() || trace_.onDevice()) return {};
+  const Bytecode& code = *frame_->code;
+  size_t at = frame_->pc - 1, depth = frames_.size();
+  // Code of ours stands where it is called, and makes another thing at each place.
+  if (!isSubstitute(frame_->object())) return {code.identity(), at};
+  while (depth > 1 && isSubstitute(frames_[depth - 1]->object())) --depth;
+  const Frame& caller = *frames_[depth - 1];
+  constexpr int kBits = 20;
+  at |= caller.pc << kBits;
+  return {caller.code->identity(), at ^ (absl::HashOf(code.identity()) << 2 * kBits)};
+}
+
 bool InterpreterState::isHeld(const Value* value) const {
   const auto has = [&](const std::vector<Value*>& values) {
     return std::find(values.begin(), values.end(), value) != values.end();
@@ -238,7 +251,8 @@ void Interpreter::onCompareOp(const Instr& instr) {
     while (next < code.size() && (code[next].op == cpython::Opcode::kToBool || code[next].op == cpython::Opcode::kNop))
       ++next;
     const bool decides = next < code.size() && (code[next].op == cpython::Opcode::kPopJumpIfFalse ||
-                                                code[next].op == cpython::Opcode::kPopJumpIfTrue);
+                                                code[next].op == cpython::Opcode::kPopJumpIfTrue ||
+                                                code[next].op == cpython::Opcode::kUnaryNot);
     if (!decides)
       trace_.fail(BreakReason::kDataDependentBranch, "array data decides whether a bool is Python's or NumPy's");
   }

@@ -138,7 +138,7 @@ Value* Interpreter::sortList(Value* list, const CallArgs& args) {
     if (name == "key" && !isNone(value)) keyFunction = value;
     if (name == "reverse") descends = value;
   }
-  if (!keyFunction && args.positional.empty() && Collections{*this, trace_}.sortedWork(list, descends, true))
+  if (args.positional.empty() && Collections{*this, trace_}.sortedWork(list, keyFunction, descends, true))
     return trace_.constant(Py_None);
   if (isLongList(list) || PooledList::is(list)) trace_.fail(BreakReason::kUnsupportedCall, "list.sort of a long list");
   const bool reverse = trace_.truth(descends);

@@ -68,10 +68,7 @@ struct InterpreterState {
   /// Whether loops may become loops of the graph, and what goes with that.
   bool mayRoll() const { return trace_.loops && !trace_.keepsWrites && !survey_; }
   /// Of a list that is made here (LoopDecisions::lists); none where it has to be one that the trace knows.
-  LoopDecisions::Key site() const {
-    return mayRoll() && !trace_.onDevice() ? LoopDecisions::Key(frame_->code->identity(), frame_->pc - 1)
-                                           : LoopDecisions::Key();
-  }
+  LoopDecisions::Key site() const;
   /// Whether anything but the instruction at hand, which has taken it from the stack, refers to a Value.
   bool isHeld(const Value* value) const;
   /// Whether a call that raises in an arm what the function handles is Python's as a whole.

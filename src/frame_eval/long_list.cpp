@@ -90,6 +90,7 @@ void LongList::requireWorth(SymId bytes) const {
   const bool few =
       sum.op == graph::SymOp::kAdd ? std::all_of(sum.operands.begin(), sum.operands.end(), isFew) : isFew(bytes);
   if (few && trace.decided.areOfArrays(bytes)) return;
+  if (list && trace.decided.contains(bytes)) WorkList::require(trace, list);
   if (!trace.decide(bytes, Relation::kLe, syms.constant(kMostBytes)))
     refuse("a list may become longer than is worth it");
 }
@@ -145,6 +146,7 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
     const auto isIt = [&](const auto& h) { return h.tuple == item; };
     // Those of lists that are worked off are moved from list to list, and between places; the caller's is in none.
     if (!item->source.valid() && std::any_of(held.begin(), held.end(), isIt)) {
+      if (list->position != kWorked) WorkList::require(trace, list);
       if (list->position != kWorked) refuse("a list gets a tuple that a list has already");
       trace.branches.noteDoubled(list);
     }
@@ -258,46 +260,6 @@ Value* LongList::pooledRow(Value* form, Value* index, SymId size, size_t& part) 
   return PooledList::itemAt(trace, form, placeWithin(index, trace.pyInt(size)), numbers);
 }
 
-/// Not a number that may be None, or a float, as well.
-bool LongList::isPlace(Trace& trace, const Value* index) {
-  return numpy::isPlace(trace, index) && !MixedNumbers::mayBeNone(index);
-}
-
-/// An index that may be an int of Python's or one of NumPy's: both mean the same item.
-Value* LongList::place(Value* index) const { return index->which ? DataInts{trace}.make(index->node, kAnyInt) : index; }
-
-Value* LongList::placeWithin(Value* index, Value* length) const {
-  graph::SymContext& syms = trace.syms();
-  graph::Graph& g = trace.graph();
-  const SymId zero = syms.constant(0);
-  if (isSymbolicInt(index) && isSymbolicInt(length)) {
-    SymId at = trace.asSym(index);
-    const SymId size = trace.asSym(length);
-    if (const auto known = syms.asConst(at); known && *known < 0) at = syms.canonical(syms.add(size, at));
-    const bool late = isLate(trace, at) || isLate(trace, size);
-    const auto holds = [&](SymId left, Relation relation, SymId right) {
-      return late ? trace.turns.decide(left, relation, right) == true : trace.decide(left, relation, right);
-    };
-    if (holds(zero, Relation::kLe, at) && holds(at, Relation::kLt, size)) return trace.pyInt(at);
-  }
-  DataInts ints{trace};
-  Value* number = ints.ofScalar(place(index));
-  length = ints.of(length);
-  if (!number || !length) refuse("an item of a list by this index");
-  if (number->range.lo >= 0 && number->range.hi < length->range.lo) return number;
-  if (number->range.lo < 0) {
-    const ValueId fromEnd = sum(trace, number, length)->node;
-    const ValueId below = g.binary(graph::Op::kLess, number->node, g.constant(graph::Scalar::ofInt(DType::kI64, 0)));
-    const bool always = number->range.hi < 0;
-    number = ints.make(always ? fromEnd : numpy::ufuncNode(trace, graph::Op::kWhere, {below, fromEnd, number->node}),
-                       kAnyInt);
-  }
-  const SymId size = ints.symbol(length, zero, room());
-  (void)ints.symbol(number, zero, syms.canonical(syms.sub(size, syms.constant(1))));
-  const auto most = syms.asConst(room());
-  return ints.make(number->node, {0, most ? *most - 1 : kMostDataInt});
-}
-
 /// Another list, of the items that a slice takes of this one.
 Value* LongList::slice(Value* slice) const {
   graph::Graph& g = trace.graph();
@@ -335,6 +297,7 @@ Value* LongList::item(Value* index) const {
 void LongList::setItem(Value* index, Value* item) const {
   if (list->position == kWorked) return WorkList{trace, list}.setItem(index, item);
   const bool pooled = PooledList::is(list->base);
+  if (list->base->kind == ValueKind::kTuple) WorkList::require(trace, list);
   if ((!isNumber(list->base) && !pooled) || !isPlace(trace, index))
     refuse("an item of a long list is set by this index, or to this");
   Value* size = length();

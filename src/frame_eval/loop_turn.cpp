@@ -78,7 +78,7 @@ void Rolling::giveValues(SymId symbol) {
   // What turns find is the list that was there before or another one.
   for (const CarriedParts& parts : parts_)
     for (Value* list : parts.lists)
-      if (PooledList::is(list)) trace_.branches.forget(list, "a list may be another one in each turn");
+      if (PooledList::isFree(list)) trace_.branches.forget(list, "a list may be another one in each turn");
   for (CarriedContent& c : contents_) {
     c.given = nodes[next++];
     numpy::setContent(trace_, c.owner, c.given);

@@ -340,6 +340,11 @@ Value* PooledList::copy() const {
   return LongList::full(trace, list->base, trace.pyInt(size), arrays, {});
 }
 
+std::vector<Value*> PooledList::entries(Trace& trace, const ListPool& pool) {
+  Value* used = numpy::getItem(trace, pool.end, trace.pyInt(trace.syms().constant(0)));
+  return LongList{trace, pool.items}.entries(DataInts{trace}.make(used->node, kTurnInts));
+}
+
 Value* PooledList::method(Interpreter& interpreter, Trace& trace, Value* list, const std::string& name,
                           const CallArgs& args) {
   const PooledList own{trace, list};
@@ -362,24 +367,31 @@ Value* PooledList::method(Interpreter& interpreter, Trace& trace, Value* list, c
 
 std::vector<Value*> PooledList::held(const Contents* then) const {
   const std::vector<Value*>& items = then ? then->items : list->items;
+  DataInts ints{trace};
+  if (items[kLength]->kind == ValueKind::kArray) return {ints.of(items[kPlace])};
   std::vector<Value*> held;
-  for (size_t part = kLength; part < kParts; ++part) held.push_back(DataInts{trace}.of(items[part]));
+  for (size_t part = kLength; part < kParts; ++part) held.push_back(ints.of(items[part]));
   return held;
 }
 
 Value* PooledList::with(const std::vector<Value*>& held) const {
+  if (held.size() == 1) return itemAt(trace, list, held[0], {list->items.begin() + kLength, list->items.end()});
   Value* other = make(trace, list->site);
   std::copy(held.begin(), held.end(), other->items.begin() + kLength);
   return other;
+}
+
+bool PooledList::areAlike(const std::vector<Value*>& items, const std::vector<Value*>& other) {
+  const bool isItem = items[kLength]->kind == ValueKind::kArray;
+  if (isItem != (other[kLength]->kind == ValueKind::kArray)) return false;
+  return !isItem || std::equal(items.begin() + kLength, items.end(), other.begin() + kLength);
 }
 
 bool PooledList::mayBecome(Trace& trace, const Value* begin, const Value* end, const Contents* then) {
   if (!begin || !end || begin == end) return false;
   if (!then || then->kind == begin->kind) makeAlike(trace, begin, end);
   const bool wasOne = then ? then->kind == ValueKind::kPooledList : is(begin);
-  if (!wasOne || !is(end) || begin->site != end->site) return false;
-  const auto isFree = [](const std::vector<Value*>& items) { return items[kLength]->kind == ValueKind::kDataInt; };
-  return isFree(then ? then->items : begin->items) && isFree(end->items);
+  return wasOne && is(end) && begin->site == end->site && areAlike(then ? then->items : begin->items, end->items);
 }
 
 }  // namespace fw::capture

@@ -76,6 +76,8 @@ struct PooledList {
   Value* iterator(bool reversed = false) const;
   /// Its items as they are now, in a list that is full (long_list.h).
   Value* copy() const;
+  /// What all lists of the pool hold, in arrays that are no longer than that.
+  static std::vector<Value*> entries(Trace& trace, const ListPool& pool);
   /// Methods that are known; null for others.
   static Value* method(Interpreter& interpreter, Trace& trace, Value* list, const std::string& name,
                        const CallArgs& args);
@@ -83,7 +85,9 @@ struct PooledList {
   // ---- what turns hand on of one that is another list in each
   std::vector<Value*> held(const Contents* then = nullptr) const;
   Value* with(const std::vector<Value*>& held) const;
-  /// Whether the one is none of a list of lists that a turn finds, as it was `then`, nor the other one that it leaves.
+  /// Whether neither is an item, or both are of the same list.
+  static bool areAlike(const std::vector<Value*>& items, const std::vector<Value*>& other);
+  /// The same of what a turn finds, as it was `then`, and leaves.
   static bool mayBecome(Trace& trace, const Value* begin, const Value* end, const Contents* then = nullptr);
 
  private:

@@ -131,7 +131,10 @@ void WorkList::require(Trace& trace, const Value* list, bool first) {
     known->second.hasHead = true;
     throw LoopsDecided{};
   }
-  if (!isLongList(list)) PooledList::requireIn(trace, list->items);
+  if (isLongList(list))
+    PooledList::require(trace, list->base);
+  else
+    PooledList::requireIn(trace, list->items);
   Value* form = isLongList(list) ? list->base : list->items.empty() ? nullptr : LongList::formOf(trace, list->items);
   if (!form && !list->items.empty()) return;
   if (form && !mayHold(form)) return;
@@ -422,13 +425,6 @@ Value* WorkList::method(Trace& trace, Value* list, const std::string& name, cons
 
 namespace {
 
-/// Numbers, and tuples of ints: of those, the order is that of the items whatever the steps are.
-bool sortsAlike(const Value* form) {
-  if (form->kind != ValueKind::kTuple) return true;
-  return std::all_of(form->items.begin(), form->items.end(),
-                     [](const Value* item) { return item->kind == ValueKind::kDataInt; });
-}
-
 /// What it is compared with is not known beforehand.
 bool holdsData(Trace& trace, const std::vector<Value*>& items) {
   return std::any_of(items.begin(), items.end(), [&](Value* item) {
@@ -442,8 +438,10 @@ bool holdsData(Trace& trace, const std::vector<Value*>& items) {
 Value* Collections::workMethod(Value* list, const std::string& name, const CallArgs& args) {
   if (list->kind == ValueKind::kList) {
     const bool searches = (name == "remove" || name == "index" || name == "count") && args.positional.size() == 1;
-    if (searches && (holdsData(trace, list->items) || holdsData(trace, args.positional)))
+    if (searches && (holdsData(trace, list->items) || holdsData(trace, args.positional))) {
       WorkList::require(trace, list);
+      LongList::standInArrays(trace, list);  // [0] * n
+    }
     return nullptr;
   }
   const bool isPooled = PooledList::is(list);
@@ -454,8 +452,9 @@ Value* Collections::workMethod(Value* list, const std::string& name, const CallA
       {"insert", 2}, {"pop", 1}, {"remove", 1}, {"index", 1}, {"reverse", 0}, {"count", 1}, {"extend", 1}};
   const auto at = known.find(name);
   if (at == known.end() || args.positional.size() != at->second || !args.keywords.empty() || list->cls) return nullptr;
-  if (!isPooled) WorkList::require(trace, list);
-  if (!isPooled && !WorkList::is(list)) return nullptr;
+  const bool stays = isPooled || name == "index" || name == "count" || name == "reverse";
+  if (!stays) WorkList::require(trace, list);
+  if (!stays && !WorkList::is(list)) return nullptr;
   std::vector<Value*> given{list};
   given.insert(given.end(), args.positional.begin(), args.positional.end());
   Value* result = bySteps("_list_" + name, std::move(given));
@@ -471,16 +470,26 @@ Value* Collections::bySteps(const std::string& function, std::vector<Value*> arg
   }
 }
 
-Value* Collections::sortedWork(Value* list, Value* reverse, bool inPlace) {
-  if (isLongList(list) || (list->kind == ValueKind::kList && holdsData(trace, list->items)))
-    WorkList::require(trace, list);
-  const bool known = WorkList::is(list) || (PooledList::is(list) && list->base);
-  if (!known || list->cls || !sortsAlike(list->base)) return nullptr;
-  Value* made = trace.list({});
-  constexpr int64_t kRoom = 64;  // as many as _sorted takes
-  LoopDecisions::WorkedList as = WorkList::describe(trace, list->base);
-  WorkList{trace, made}.make(as, trace.syms().constant(kRoom), {});
-  return bySteps(inPlace ? "_list_sort" : "_sorted", {list, made, reverse});
+Value* Collections::sortedWork(Value* list, Value* key, Value* reverse, bool inPlace) {
+  if (key && (key->kind == ValueKind::kOpaque || list->kind == ValueKind::kList)) return nullptr;
+  if (list->kind == ValueKind::kList && holdsData(trace, list->items)) WorkList::require(trace, list);
+  const bool isLong = isLongList(list) || (PooledList::is(list) && list->base);
+  if (!isLong || list->cls) return nullptr;
+  if (inPlace && isLongList(list) && !WorkList::is(list)) WorkList::require(trace, list);
+  if (!WorkList::mayHold(list->base) || PooledList::isIn(list->base)) return nullptr;
+  const bool doubled = trace.branches.isDoubled(list);
+  // Each of its items has been moved to one place.
+  const auto ordered = [&](Value* result) {
+    if (!doubled) trace.branches.forgetDoubled(inPlace ? list : result);
+    return result;
+  };
+  if (key) return ordered(bySteps(inPlace ? "_list_sort_by" : "_sorted_by", {list, key, reverse}));
+  const auto made = [&] {
+    Value* other = trace.list({});
+    WorkList{trace, other}.make(WorkList::describe(trace, list->base), roomOfWork(), {});
+    return other;
+  };
+  return ordered(bySteps(inPlace ? "_list_sort" : "_sorted", {list, made(), made(), reverse}));
 }
 
 }  // namespace fw::capture
