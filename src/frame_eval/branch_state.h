@@ -43,6 +43,11 @@ class BranchState {
     const auto known = before_.find(value);
     return known != before_.end() ? known->second : outside_.at(value);
   }
+  /// The same; null for what has been nothing then that holds others.
+  const Contents* find(const Value* value) const {
+    const auto known = before_.find(value);
+    return known != before_.end() ? &known->second : nullptr;
+  }
 
  private:
   struct Saved {

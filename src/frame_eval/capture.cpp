@@ -137,6 +137,7 @@ bool isWorthwhile(const graph::Graph& graph, const ExitPlan& exit, bool region) 
 struct Decisions {
   LoopDecisions loops;
   LibraryWays ways;
+  bool rolls = true;  ///< loops; not where finding out about them has taken too long
 };
 
 /// Runs one trace; `execute` answers how its frame ends.
@@ -145,7 +146,7 @@ std::variant<Captured, Break> traceOnce(const CaptureOptions& options, bool regi
                                         const SharedMemoryFound& known, bool mayRestart, bool& returnsTwice,
                                         Decisions& decisions) {
   Trace trace;
-  trace.loops = &decisions.loops;
+  trace.loops = decisions.rolls ? &decisions.loops : nullptr;
   trace.ways = &decisions.ways;
   trace.sizes = options.sizes;
   trace.fixesSizes =
@@ -203,6 +204,7 @@ std::variant<Captured, Break> traceLoops(const CaptureOptions& options, bool reg
       returnsTwice = mayReturnTwice;
       return traceOnce(options, region, execute, known, mayRestart, returnsTwice, decisions);
     } catch (const LoopsDecided&) {
+      if (options.isLate(&decisions.loops)) decisions.rolls = false;
     } catch (const WayRefused&) {}
   }
 }

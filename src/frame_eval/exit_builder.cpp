@@ -404,7 +404,7 @@ class ExitBuilder {
     const PooledList list{trace_, value};
     if (list.isOutside()) cannotLeave(value, "a list in a list of the caller's");
     if (list.isItem()) requireAlone(value->items[PooledList::kLength], value);
-    if (!value->base) return {.kind = ExitNode::Kind::kList};
+    if (!value->base) return container(ExitNode::Kind::kList, list.copy());
     return longList(list.copy());
   }
 

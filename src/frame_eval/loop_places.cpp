@@ -144,7 +144,7 @@ bool Rolling::split(CarriedParts& parts, Value* begin, Value* end, const BranchS
   if (begin && end && begin != end && WorkTableForm::mayBecome(trace_, begin, end) &&
       (!before.knows(end) || handsListsOn_) && WorkTableForm{trace_, begin}.isLike(end))
     return addHeld(kTable);
-  const Contents* was = begin && before.knows(begin) ? &before.of(begin) : nullptr;
+  const Contents* was = begin && end && PooledList::is(end) ? before.find(begin) : nullptr;
   if (PooledList::mayBecome(trace_, begin, end, was) && (!before.knows(end) || handsListsOn_)) return addHeld(kPooled);
   if (isAnother(begin, end, before)) return addHeld(WorkList::is(begin) ? kWorked : kArrays);
   return addVariable(parts, begin, end, before);

@@ -78,7 +78,8 @@ void PooledList::makeAlike(Trace& trace, const Value* first, const Value* second
 
 void PooledList::refuse() const {
   if (isOutside()) trace.fail(BreakReason::kUnsupportedObject, "this of a list in a list of the caller's");
-  trace.loops->works.at(list->site).refused = true;
+  bool& refused = trace.loops->works.at(list->site).refused;
+  if (std::exchange(refused, true)) trace.fail(BreakReason::kUnsupportedObject, "this of a list in a list");
   throw LoopsDecided{};
 }
 
@@ -130,6 +131,13 @@ Value* PooledList::make(Trace& trace, Site pool) {
 
 std::vector<Value*> PooledList::leavesOf(const Value* form) {
   return {form->items.begin() + kLength, form->items.end()};
+}
+
+bool PooledList::isRefused(const Trace& trace, const LoopDecisions::WorkedList& known) {
+  const auto isIt = [&](const LoopDecisions::WorkedList::Number& number) {
+    return number.kind == ValueKind::kPooledList && trace.loops->works.at(number.pool).refused;
+  };
+  return std::any_of(known.numbers.begin(), known.numbers.end(), isIt);
 }
 
 bool PooledList::isIn(const Value* form) {
@@ -266,7 +274,7 @@ Value* PooledList::placeAt(Value* index) const {
 }
 
 Value* PooledList::item(Value* index) const {
-  if (index->kind == ValueKind::kSlice) return LongList{trace, copy()}.item(index);
+  if (index->kind == ValueKind::kSlice) return list->base ? LongList{trace, copy()}.item(index) : copy();
   Value* item = load(placeAt(index));
   LongList{trace, pool().items}.holdTuples(item);
   return item;
@@ -326,7 +334,7 @@ Value* PooledList::iterator(bool reversed) const {
 }
 
 Value* PooledList::copy() const {
-  if (!list->base) refuse();
+  if (!list->base) return trace.list({});
   DataInts ints{trace};
   graph::SymContext& syms = trace.syms();
   const SymId zero = syms.constant(0), most = syms.constant(poolRoom());

@@ -35,6 +35,8 @@ struct PooledList {
   static void requireIn(Trace& trace, const std::vector<Value*>& items);
   /// Whether the instruction makes them, and that whose pool they share then.
   static std::optional<Site> poolOf(const Trace& trace, Site site);
+  /// Whether a list or dict of these holds lists that have been found to be none.
+  static bool isRefused(const Trace& trace, const LoopDecisions::WorkedList& known);
   /// Where two meet of which one is, or may become, one of these: has the trace made again with both in one pool.
   static void makeAlike(Trace& trace, const Value* first, const Value* second);
 

@@ -96,7 +96,8 @@ Value* WorkList::formOf(Trace& trace, const LoopDecisions::WorkedList& known) {
       return trace.tuple(std::move(items));
     }
     const LoopDecisions::WorkedList::Number& as = known.numbers[number++];
-    if (as.kind == ValueKind::kPooledList) return PooledList::formOf(trace, as.pool);
+    if (as.kind == ValueKind::kPooledList)  // which may have become one with others
+      return PooledList::formOf(trace, PooledList::poolOf(trace, as.pool).value_or(as.pool));
     if (as.kind == ValueKind::kChosen) {
       std::vector<Value*> things;
       for (const Ref& thing : as.things) things.push_back(trace.constant(thing));
@@ -204,6 +205,7 @@ Value* Collections::workedOff(const std::vector<Value*>& items, LoopDecisions::K
   if (!site.first || !trace.loops || items.size() > WorkList::kMostBegun) return nullptr;
   const auto known = trace.loops->works.find(site);
   if (known == trace.loops->works.end() || known->second.refused || known->second.shape.empty()) return nullptr;
+  if (PooledList::isRefused(trace, known->second)) return nullptr;
   Value* list = trace.list(items);
   list->site = site;
   if (cls) list->cls = Ref::create(reinterpret_cast<PyObject*>(cls));
@@ -475,6 +477,8 @@ Value* Collections::sortedWork(Value* list, Value* key, Value* reverse, bool inP
   if (list->kind == ValueKind::kList && holdsData(trace, list->items)) WorkList::require(trace, list);
   const bool isLong = isLongList(list) || (PooledList::is(list) && list->base);
   if (!isLong || list->cls) return nullptr;
+  // Python sorts what it has as fast as that can be read.
+  if (isLongList(list) && trace.turns.bodies == 0 && LongList{trace, list}.isOutside()) return nullptr;
   if (inPlace && isLongList(list) && !WorkList::is(list)) WorkList::require(trace, list);
   if (!WorkList::mayHold(list->base) || PooledList::isIn(list->base)) return nullptr;
   const bool doubled = trace.branches.isDoubled(list);

@@ -229,6 +229,7 @@ void Collections::workTable(Value* container) {
   if (!container->site.first || !trace.loops || container->items.size() > WorkList::kMostBegun) return;
   const auto found = trace.loops->tables.find(container->site);
   if (found == trace.loops->tables.end() || found->second.refused) return;
+  if (PooledList::isRefused(trace, found->second.items)) return;
   const LoopDecisions::WorkedTable known = found->second;
   const bool isSet = container->kind == ValueKind::kSet;
   const std::vector<Value*> items = std::exchange(container->items, {});

@@ -68,7 +68,7 @@ ValueId stackSequence(Trace& trace, const std::vector<Value*>& items) {
 
 ValueId asArray(Trace& trace, Value* value) {
   if (isLongList(value)) return LongList{trace, value}.array();
-  if (PooledList::is(value)) return LongList{trace, PooledList{trace, value}.copy()}.array();
+  if (PooledList::is(value)) return asArray(trace, PooledList{trace, value}.copy());
   if (auto items = sequenceItems(trace, value)) {
     if (countLeaves(trace, value, kMaxLiteral) > kMaxLiteral) {
       LongList::standOutside(trace, value);
