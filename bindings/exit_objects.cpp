@@ -139,6 +139,7 @@ PyObject* makeObject(const ExitNode& node, PyObject* object, absl::Span<PyObject
     case Kind::kRow:
     case Kind::kRowList:
     case Kind::kBlock:
+    case Kind::kRecord:
     case Kind::kConstant:
     case Kind::kObject:
     case Kind::kArray:

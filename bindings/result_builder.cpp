@@ -352,15 +352,19 @@ int ResultBuilder::chosen(const ExitNode& node, int64_t number) {
 
 PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) const {
   const ExitNode& node = exit_.nodes[index];
-  if (node.kind == ExitNode::Kind::kTuple) {
-    Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(node.children.size())));
-    for (size_t i = 0; tuple && i < node.children.size(); ++i) {
-      PyObject* item = buildItem(call, node.children[i], at);
+  const auto each = [&](Ref sequence, const ItemPlace& place) -> PyObject* {
+    for (size_t i = 0; sequence && i < node.children.size(); ++i) {
+      PyObject* item = buildItem(call, node.children[i], place);
       if (!item) return nullptr;
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+      if (PyList_CheckExact(sequence.get()))
+        PyList_SET_ITEM(sequence.get(), static_cast<Py_ssize_t>(i), item);
+      else
+        PyTuple_SET_ITEM(sequence.get(), static_cast<Py_ssize_t>(i), item);
     }
-    return tuple.release();
-  }
+    return sequence.release();
+  };
+  const auto count = static_cast<Py_ssize_t>(node.children.size());
+  if (node.kind == ExitNode::Kind::kTuple) return each(Ref::steal(PyTuple_New(count)), at);
   const View& view = views_[node.index];
   if (node.kind == ExitNode::Kind::kRowList)
     return buildList(call, node.children[0], call.sizes[view.sizes + at.size()], at);
@@ -370,6 +374,8 @@ PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) c
     return data;
   };
   char* data = place(view);
+  if (node.kind == ExitNode::Kind::kRecord)
+    return each(Ref::steal(PyList_New(count)), {*reinterpret_cast<const int64_t*>(data)});
   if (node.kind == ExitNode::Kind::kBlock)
     return buildList(call, node.children[0], *reinterpret_cast<const int64_t*>(data), {},
                      *reinterpret_cast<const int64_t*>(place(views_[node.which])));
@@ -418,7 +424,8 @@ PyObject* ResultBuilder::buildNode(Call& call, int index, Progress& progress) co
     case ExitNode::Kind::kItems: result = buildItems(call, node, progress); break;
     case ExitNode::Kind::kRow:
     case ExitNode::Kind::kRowList:
-    case ExitNode::Kind::kBlock: FW_UNREACHABLE();
+    case ExitNode::Kind::kBlock:
+    case ExitNode::Kind::kRecord: FW_UNREACHABLE();
     case ExitNode::Kind::kPyInt: result = PyLong_FromLongLong(call.sizes[intResults_[index]]); break;
     case ExitNode::Kind::kTuple:
     case ExitNode::Kind::kList:

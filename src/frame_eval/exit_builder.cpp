@@ -18,6 +18,7 @@
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/numpy_ops.h"
 #include "frame_eval/refers_to.h"
+#include "frame_eval/sets.h"
 #include "frame_eval/work_table.h"
 #include "graph/op.h"
 #include "graph/support/check.h"
@@ -346,13 +347,7 @@ class ExitBuilder {
       if (value->opened) node.children.push_back(add(item));  // whose order is that of addresses
     }
     if (value->opened) return node;
-    cpython::Ref rebuilt = cpython::checked(PySet_New(nullptr));
-    for (Value* item : value->items) cpython::checked(PySet_Add(rebuilt.get(), item->object.get()));
-    cpython::Ref was = cpython::checked(PySequence_List(value->object.get()));
-    cpython::Ref is = cpython::checked(PySequence_List(rebuilt.get()));
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(was.get()); ++i) {
-      if (PyList_GET_ITEM(was.get(), i) != PyList_GET_ITEM(is.get(), i)) cannotLeave(value, "a set of this order");
-    }
+    if (!isInOrderOfAdding(value)) cannotLeave(value, "a set of this order");
     for (Value* item : value->items) node.children.push_back(add(item));
     return node;
   }
@@ -404,8 +399,8 @@ class ExitBuilder {
     const PooledList list{trace_, value};
     if (list.isOutside()) cannotLeave(value, "a list in a list of the caller's");
     if (list.isItem()) requireAlone(value->items[PooledList::kLength], value);
-    if (!value->base) return container(ExitNode::Kind::kList, list.copy());
-    return longList(list.copy());
+    Value* copy = list.copy();
+    return isLongList(copy) ? longList(copy) : container(ExitNode::Kind::kList, copy);
   }
 
   /// Either a list of lists leaves, or one of those.
@@ -437,13 +432,18 @@ class ExitBuilder {
     return trace_.typeOf(value) == &PyDict_Type ? std::move(dict) : subclass(std::move(dict), value);
   }
 
-  /// What an item of a pool's lists is like, by its place in the pool.
-  int poolItem(const Value* form) {
-    if (!form->base) return addNode({.kind = ExitNode::Kind::kTuple});  // they are all empty
+  /// A list in a list, by its length and where its items begin among those of the pool.
+  ExitNode poolItem(const Value* form, int length, int start) {
+    ExitNode block{.kind = ExitNode::Kind::kBlock, .index = length, .which = start};
+    if (!form->base) return block.children = {addNode({.kind = ExitNode::Kind::kTuple})}, block;  // they are empty
     const ListPool& pool = trace_.pools.bySite.at(form->site);
     if (trace_.branches.isDoubled(pool.items)) cannotLeave(pool.items, "a list that may have one tuple several times");
+    const std::vector<Value*> own = PooledList::entries(trace_, pool);
     size_t part = 0;
-    return itemOf(form->base, PooledList::entries(trace_, pool), part);
+    if (pool.record) block = {.kind = ExitNode::Kind::kRecord, .index = start};
+    for (const Value* item : pool.record ? form->base->items : std::vector<Value*>{form->base})
+      block.children.push_back(itemOf(item, own, part));
+    return block;
   }
 
   /// Of an array that a list's items stand in, which may be a view of those of a list of lists.
@@ -465,7 +465,7 @@ class ExitBuilder {
     if (PooledList::is(form)) {
       const int start = numberOutput(arrays[part]);
       part += 2;  // how many fit in is of no use to others
-      return addNode({.kind = ExitNode::Kind::kBlock, .index = index, .which = start, .children = {poolItem(form)}});
+      return addNode(poolItem(form, index, start));
     }
     if (Choices::is(form)) return addNode(chosen(form, index));
     if (form->which)

@@ -57,6 +57,7 @@ class Printer {
       case Kind::kBlock:
         return "list of " + node(n.children[0]) + " by #" + std::to_string(n.index) + " from #" +
                std::to_string(n.which);
+      case Kind::kRecord: return "list(" + children(n) + ") at #" + std::to_string(n.index);
       case Kind::kRow: return "row of #" + std::to_string(n.index);
       case Kind::kDict: return "dict(" + children(n) + ")";
       case Kind::kSet: return "set(" + children(n) + ")";

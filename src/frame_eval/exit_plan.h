@@ -32,8 +32,9 @@ struct ExitNode {
                ///< kRow and kRowList, of which each item has the next element of the graph output
     kRow,      ///< in kItems: part of graph output `index` as an array of its own
     kRowList,  ///< in kItems: a list of what children[0] is like, along the next axis of its graph output `index`
-    kBlock,  ///< in kItems: a list of what children[0] is like, as many as graph output `index` says, from the element
-             ///< of its graph outputs on that graph output `which` says
+    kBlock,   ///< in kItems: a list of what children[0] is like, as many as graph output `index` says, from the element
+              ///< of its graph outputs on that graph output `which` says
+    kRecord,  ///< in kItems: a list of one of what each child is like, at the element that graph output `index` says
     kSet,
     kFrozenSet,  ///< children, hashable by code that is not the user's
     kDict,       ///< children = key, value, key, value ...

@@ -389,7 +389,9 @@ void Interpreter::onUnpackSequence(const Instr& instr) {
     }
   }
   std::vector<Value*> items;
-  if (sequence->kind == ValueKind::kIterator || sequence->kind == ValueKind::kInstance) {
+  if (PooledList::is(sequence) && sequence->base) {
+    items = PooledList{trace_, sequence}.unpacked(wanted);
+  } else if (sequence->kind == ValueKind::kIterator || sequence->kind == ValueKind::kInstance) {
     Value* iterator = iteratorOf(sequence);  // takes no more than one item too many
     while (items.size() <= wanted) {
       Value* item = nextOf(iterator);

@@ -82,7 +82,7 @@ Value* LongList::formOf(Trace& trace, Value* item) {
   if (item->source.valid() && !item->isNumeric() && !item->isConstant() && !tupleItems(trace, item)) return nullptr;
   if (PooledList::is(item)) return PooledList::formOf(trace, item);
   if (item->kind == ValueKind::kList) {
-    if (item->items.empty()) PooledList::require(trace, item);
+    if (item->items.empty() || PooledList::mayBeRecord(trace, item)) PooledList::require(trace, item);
     standInArrays(trace, item);
   }
   if (isLongList(item)) {

@@ -98,7 +98,9 @@ bool Rolling::attempt(const VirtualIterator::Items* items, std::optional<SymId> 
   const bool certain = !rounds || (!isLate(*rounds) ? trace_.decide(zero, Relation::kLt, *rounds)
                                                     : !trace_.decided.contains(*rounds) &&
                                                           trace_.turns.decide(zero, Relation::kLt, *rounds) == true);
-  const auto isAnother = [](const CarriedParts& parts) { return !parts.lists.empty(); };
+  const auto isAnother = [](const CarriedParts& parts) {
+    return std::any_of(parts.lists.begin(), parts.lists.end(), [](const Value* v) { return !PooledList::is(v); });
+  };
   if (!certain && std::any_of(parts_.begin(), parts_.end(), isAnother))
     refuse("a list is another one if there is a turn");
   for (CarriedVariable& v : variables_) {

@@ -38,6 +38,43 @@ std::optional<PooledList::Site> PooledList::poolOf(const Trace& trace, Site site
   return std::nullopt;
 }
 
+bool PooledList::mayBeRecord(Trace& trace, const Value* list) {
+  return list->kind == ValueKind::kList && list->opened && recordOf(trace, list->items);
+}
+
+/// What the items are like where they are of different kinds; null for others, and where all are floats, of which one
+/// may make an array.
+Value* PooledList::recordOf(Trace& trace, const std::vector<Value*>& items) {
+  constexpr size_t kMost = 16;
+  if (items.size() < 2 || items.size() > kMost) return nullptr;
+  std::vector<Value*> columns;
+  for (Value* item : items) {
+    columns.push_back(LongList::formOf(trace, item));
+    if (!columns.back() || !WorkList::mayHold(columns.back())) return nullptr;
+  }
+  const auto isAlike = [&](Value* column) { return LongList::areAlike(trace, columns[0], column); };
+  const auto isFloat = [&](Value* column) {
+    const bool scalar = column->kind == ValueKind::kArrayScalar && LongList::typeOf(trace, column) == DType::kF64;
+    return scalar || column->kind == ValueKind::kPyFloat;
+  };
+  const bool alike =
+      std::all_of(columns.begin(), columns.end(), isAlike) || std::all_of(columns.begin(), columns.end(), isFloat);
+  return alike ? nullptr : trace.tuple(std::move(columns));
+}
+
+bool PooledList::isRecord() const {
+  const auto known = trace.pools.bySite.find(list->site);
+  return known != trace.pools.bySite.end() && known->second.record;
+}
+
+/// It is a list as others from here on: its items come and go, or are asked for by places that data decides.
+void PooledList::requireList() const {
+  if (!isRecord()) return;
+  LoopDecisions::WorkedList& known = trace.loops->works.at(list->site);
+  known = homogeneous(trace, known);
+  throw LoopsDecided{};
+}
+
 void PooledList::require(Trace& trace, const Value* list) {
   const bool known = list->kind == ValueKind::kList || isLongList(list);
   if (!known || !trace.loops || list->source.valid() || !list->site.first || list->cls || trace.onDevice()) return;
@@ -46,10 +83,13 @@ void PooledList::require(Trace& trace, const Value* list) {
   if (std::any_of(pooled.begin(), pooled.end(), isIt)) return;
   if (list->kind == ValueKind::kList && list->items.size() > WorkList::kMostBegun) return;
   Value* form = isLongList(list) ? list->base : list->items.empty() ? nullptr : LongList::formOf(trace, list->items);
-  if (!form && !list->items.empty()) return;
+  const bool isRecord = mayBeRecord(trace, list);
+  if (!form && !list->items.empty() && !isRecord) return;
   if (form && !WorkList::mayHold(form)) return;
   LoopDecisions::WorkedList made;
   if (form) made = WorkList::describe(trace, form);
+  if (isRecord) made = WorkList::describe(trace, recordOf(trace, list->items));
+  made.record = isRecord;
   const auto [at, isNew] = trace.loops->works.try_emplace(list->site, std::move(made));
   if (!isNew && at->second.refused) return;
   pooled.emplace_back(list->site, list->site);
@@ -63,6 +103,14 @@ void PooledList::requireIn(Trace& trace, const std::vector<Value*>& items) {
   }
 }
 
+/// The same of a list whose items are of one form.
+LoopDecisions::WorkedList PooledList::homogeneous(Trace& trace, const LoopDecisions::WorkedList& record) {
+  Value* form = LongList::formOf(trace, WorkList::formOf(trace, record)->items);
+  LoopDecisions::WorkedList known;
+  known.refused = !form || !WorkList::mayHold(form);
+  return known.refused ? known : WorkList::describe(trace, form);
+}
+
 void PooledList::makeAlike(Trace& trace, const Value* first, const Value* second) {
   if (!first || !second || first == second || (!is(first) && !is(second))) return;
   for (const Value* list : {first, second})
@@ -71,6 +119,10 @@ void PooledList::makeAlike(Trace& trace, const Value* first, const Value* second
   if (!a || !b || *a == *b) return;
   LoopDecisions::WorkedList &own = trace.loops->works.at(*a), &other = trace.loops->works.at(*b);
   if (own.shape.empty()) own = other;
+  const bool alike = own.record == other.record && own.shape == other.shape;
+  if (!alike)  // lists as others
+    for (LoopDecisions::WorkedList* list : {&own, &other})
+      if (std::exchange(list->record, false)) *list = homogeneous(trace, *list);
   for (auto& [site, pool] : trace.loops->pooled)
     if (pool == *b) pool = *a;
   throw LoopsDecided{};
@@ -96,7 +148,8 @@ void PooledList::makePools(Trace& trace, SymId room) {
     WorkList{trace, all}.make(as, room, {});
     graph::Graph& g = trace.graph();
     const ValueId zero = g.constant(graph::Scalar::zero(DType::kI64));
-    trace.pools.bySite.insert_or_assign(pool, ListPool{all, trace.array(g.full(zero, {trace.syms().constant(1)}))});
+    trace.pools.bySite.insert_or_assign(
+        pool, ListPool{all, trace.array(g.full(zero, {trace.syms().constant(1)})), false, known.record});
   }
 }
 
@@ -213,9 +266,14 @@ void PooledList::setNumber(Part part, Value* number) const {
   list->items[part] = number;
 }
 
-Value* PooledList::length() const { return number(kLength); }
+Value* PooledList::length() const {
+  if (!isRecord()) return number(kLength);
+  (void)isItem();
+  return trace.pyInt(trace.syms().constant(static_cast<int64_t>(list->base->items.size())));
+}
 
 std::optional<bool> PooledList::knownEmpty() const {
+  if (isRecord()) return false;
   const Value* size = length();
   if (size->range.lo > 0) return false;
   return size->range.hi <= 0 ? std::optional(true) : std::nullopt;
@@ -245,7 +303,39 @@ void PooledList::store(Value* item, Value* place) const {
   all.store(all.list->base, item, place, part);
 }
 
+void PooledList::fill(const std::vector<Value*>& items) const {
+  const LongList all{trace, pool().items};
+  if (items.size() != all.list->base->items.size()) requireList();
+  const std::vector<Value*>& columns = all.list->base->items;
+  for (size_t i = 0; i < items.size(); ++i)
+    if (!all.fits(columns[i], items[i])) WorkList{trace, all.list}.widen(trace.tuple(items));
+  DataInts ints{trace};
+  Value* first = trace.pyInt(trace.syms().constant(0));
+  Value* end = ints.make(numpy::getItem(trace, pool().end, first)->node, kTurnInts);
+  Value* place = ints.within(end, {0, poolRoom() - 1});
+  numpy::setItem(trace, pool().end, first, added(trace, place, intOf(trace, 1)));
+  for (size_t i = 0, part = 0; i < items.size(); ++i) all.store(columns[i], items[i], place, part);
+  setNumber(kStart, place);
+}
+
+/// Of a record: the array parts that stand in front of a column.
+size_t PooledList::partOf(size_t column) const {
+  size_t part = 0;
+  for (size_t i = 0; i < column; ++i) part += LongList::leavesOf(list->base->items[i]).size();
+  return part;
+}
+
+/// The column that an index names, which has to be known.
+size_t PooledList::columnOf(Value* index) const {
+  const auto size = static_cast<int64_t>(list->base->items.size());
+  const bool known = index->isConstant() && PyLong_CheckExact(index->object.get());
+  const int64_t at = known ? PyLong_AsLongLong(index->object.get()) : size;
+  if (at < -size || at >= size) requireList();
+  return static_cast<size_t>(at < 0 ? at + size : at);
+}
+
 void PooledList::append(Interpreter& interpreter, Value* item) const {
+  requireList();
   if (!list->base) {  // it is the first item that any of them gets
     LoopDecisions::WorkedList& known = trace.loops->works.at(list->site);
     Value* form = LongList::formOf(trace, item);
@@ -274,20 +364,40 @@ Value* PooledList::placeAt(Value* index) const {
 }
 
 Value* PooledList::item(Value* index) const {
+  if (isRecord()) return unpackedAt(columnOf(index));
   if (index->kind == ValueKind::kSlice) return list->base ? LongList{trace, copy()}.item(index) : copy();
   Value* item = load(placeAt(index));
   LongList{trace, pool().items}.holdTuples(item);
   return item;
 }
 
+Value* PooledList::unpackedAt(size_t column) const {
+  const LongList all{trace, pool().items};
+  size_t part = partOf(column);
+  Value* item = all.load(list->base->items[column], placeOf(intOf(trace, 0)), all.room(), part);
+  all.holdTuples(item);
+  return item;
+}
+
 void PooledList::setItem(Value* index, Value* item) const {
   const LongList all{trace, pool().items};
+  if (isOutside()) refuse();
+  if (isRecord()) {
+    const size_t column = columnOf(index);
+    Value* form = list->base->items[column];
+    std::vector<Value*> columns = list->base->items;
+    columns[column] = item;
+    if (!all.fits(form, item)) WorkList{trace, all.list}.widen(trace.tuple(std::move(columns)));
+    size_t part = partOf(column);
+    return all.store(form, item, placeOf(intOf(trace, 0)), part);
+  }
   if (isOutside()) refuse();
   if (!all.fits(list->base, item)) WorkList{trace, all.list}.widen(item);
   store(item, placeAt(index));
 }
 
 Value* PooledList::pop(bool first) const {
+  requireList();
   DataInts ints{trace};
   if (!list->base) refuse();
   Value* one = intOf(trace, 1);
@@ -302,7 +412,10 @@ Value* PooledList::pop(bool first) const {
   return item;
 }
 
-void PooledList::clear() const { setNumber(kLength, intOf(trace, 0)); }
+void PooledList::clear() const {
+  requireList();
+  setNumber(kLength, intOf(trace, 0));
+}
 
 /// The items of one list. Each is asked for only as long as there are as many as there were: one that grows or shrinks
 /// while it is walked is Python's.
@@ -325,6 +438,7 @@ struct PooledItem {
 };
 
 Value* PooledList::iterator(bool reversed) const {
+  requireList();
   if (!list->base) refuse();
   PyTypeObject* type = reversed ? &PyListRevIter_Type : &PyListIter_Type;
   Value* length = this->length();
@@ -333,8 +447,25 @@ Value* PooledList::iterator(bool reversed) const {
   return makeIterator(trace, type, NumberedStep<PooledItem>{trace, size, {*this, size, length->node, reversed}});
 }
 
+std::vector<Value*> PooledList::unpacked(size_t count) const {
+  std::vector<Value*> items;
+  if (isRecord()) {
+    if (count != list->base->items.size()) requireList();
+    for (size_t i = 0; i < count; ++i) items.push_back(unpackedAt(i));
+    return items;
+  }
+  Value* wanted = intOf(trace, static_cast<int64_t>(count));
+  DataInts{trace}.require(trace.graph().binary(graph::Op::kEqual, length()->node, wanted->node));
+  for (size_t i = 0; i < count; ++i) {
+    items.push_back(load(placeOf(intOf(trace, static_cast<int64_t>(i)))));
+    LongList{trace, pool().items}.holdTuples(items.back());
+  }
+  return items;
+}
+
 Value* PooledList::copy() const {
   if (!list->base) return trace.list({});
+  if (isRecord()) return trace.list(unpacked(list->base->items.size()));
   DataInts ints{trace};
   graph::SymContext& syms = trace.syms();
   const SymId zero = syms.constant(0), most = syms.constant(poolRoom());
@@ -358,6 +489,7 @@ Value* PooledList::method(Interpreter& interpreter, Trace& trace, Value* list, c
   const PooledList own{trace, list};
   const size_t count = args.positional.size();
   if (!args.keywords.empty()) return nullptr;
+  own.requireList();
   Value* none = own.trace.constant(Py_None);
   if (name == "append" && count == 1) return own.append(interpreter, args.positional[0]), none;
   if (name == "clear" && count == 0) return own.clear(), none;

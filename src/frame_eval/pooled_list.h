@@ -31,6 +31,8 @@ struct PooledList {
   // ---- found out
   /// Has the trace made again with what the list's instruction makes as one of these, if it can be one and is not.
   static void require(Trace& trace, const Value* list);
+  /// Whether it is written out, [i, x], of items of different kinds.
+  static bool mayBeRecord(Trace& trace, const Value* list);
   /// The same of all that are among the items, which stand in a list or a dict whose items come and go.
   static void requireIn(Trace& trace, const std::vector<Value*>& items);
   /// Whether the instruction makes them, and that whose pool they share then.
@@ -71,11 +73,16 @@ struct PooledList {
   std::optional<bool> knownEmpty() const;
   bool truth() const;
   void append(Interpreter& interpreter, Value* item) const;
+  /// [i, x]: as many items, of kinds of their own, and no others. They stand in one row of the pool.
+  bool isRecord() const;
+  void fill(const std::vector<Value*>& items) const;  ///< a new one
   Value* item(Value* index) const;
   void setItem(Value* index, Value* item) const;
   Value* pop(bool first) const;
   void clear() const;
   Value* iterator(bool reversed = false) const;
+  /// Its items, if there are as many; fails the call if not.
+  std::vector<Value*> unpacked(size_t count) const;
   /// Its items as they are now, in a list that is full (long_list.h).
   Value* copy() const;
   /// What all lists of the pool hold, in arrays that are no longer than that.
@@ -104,6 +111,11 @@ struct PooledList {
   Value* placeAt(Value* index) const;
   Value* load(Value* place) const;
   void store(Value* item, Value* place) const;
+  static Value* recordOf(Trace& trace, const std::vector<Value*>& items);
+  static LoopDecisions::WorkedList homogeneous(Trace& trace, const LoopDecisions::WorkedList& record);
+  void requireList() const;
+  size_t partOf(size_t column) const, columnOf(Value* index) const;
+  Value* unpackedAt(size_t column) const;
   [[noreturn]] void refuse() const;
 };
 

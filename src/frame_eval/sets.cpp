@@ -347,4 +347,13 @@ Value* Sets::method(Value* self, const std::string& name, const CallArgs& args) 
   return PySet_CheckExact(result.get()) ? of(std::move(result), items) : trace.constant(std::move(result));
 }
 
+bool isInOrderOfAdding(const Value* set) {
+  const Ref rebuilt = checked(PySet_New(nullptr));
+  for (const Value* item : set->items) checked(PySet_Add(rebuilt.get(), item->object.get()));
+  const Ref was = checked(PySequence_List(set->object.get())), is = checked(PySequence_List(rebuilt.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(was.get()); ++i)
+    if (PyList_GET_ITEM(was.get(), i) != PyList_GET_ITEM(is.get(), i)) return false;
+  return true;
+}
+
 }  // namespace fw::capture

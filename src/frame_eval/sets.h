@@ -11,6 +11,9 @@ inline bool isForeignSet(const Value* v) {
   return v->kind == ValueKind::kObject && PyAnySet_CheckExact(v->object.get());
 }
 
+/// Whether a set that gets the elements in the order in which they have come has them in the order that this one has.
+bool isInOrderOfAdding(const Value* set);
+
 struct Sets {
   Interpreter& in;
   Trace& trace;

@@ -56,6 +56,7 @@ class Turns {
 struct ListPool {
   Value *items, *end;
   bool outside = false;  ///< the lists are the caller's, and are not changed
+  bool record = false;   ///< an item is all that one of the lists holds
 };
 struct ListPools {
   absl::flat_hash_map<std::pair<const void*, size_t>, ListPool> bySite;
@@ -121,6 +122,7 @@ struct LoopDecisions {
     std::vector<Number> numbers;
     bool hasHead = false;  ///< items are taken from in front as well, or put there
     bool refused = false;  ///< it gets things that are no numbers
+    bool record = false;   ///< [i, x]: lists in lists, of as many items of kinds of their own; what they are like
   };
   absl::flat_hash_map<Key, WorkedList> works;
   /// Lists in lists that stand in pools (pooled_list.h): instructions that make them, and the one among those that the

@@ -193,6 +193,7 @@ void WorkList::widen(Value* item) const {
   Value* form = wider(trace, list->base, item);
   LoopDecisions::WorkedList now = form ? describe(trace, form) : LoopDecisions::WorkedList();
   now.hasHead = known.hasHead;
+  now.record = known.record;
   now.refused = !form || now.numbers == known.numbers;
   known = std::move(now);
   throw LoopsDecided{};
@@ -217,6 +218,10 @@ Value* Collections::inPool(const std::vector<Value*>& items, LoopDecisions::Key 
   const auto pool = PooledList::poolOf(trace, site);
   if (!pool) return nullptr;
   Value* list = PooledList::make(trace, *pool);
+  if (PooledList{trace, list}.isRecord()) {
+    PooledList{trace, list}.fill(items);
+    return list;
+  }
   for (Value* item : items) PooledList{trace, list}.append(in, item);
   return list;
 }

@@ -42,9 +42,19 @@ class _Generator:
         self.r = r
         self.outers = {}  # name: (what it is, the kind of items)
         for number in range(r.randint(1, 2)):
-            what = r.choice(["list", "list", "list", "dict", "default", "groups"])
+            what = r.choice(["list", "list", "list", "dict", "default", "groups", "records"])
             self.outers[f"{what[0]}{number}"] = (what, r.choice(list(ITEMS)))
         self.key = r.choice(KEYS)
+
+    def records(self, name: str) -> list[str]:
+        """Lists of three numbers, or a name among them, that come and go."""
+        r, third = self.r, self.r.choice(["v * 0.5", "v", "'a' if v > 2 else 'b'", "i"])
+        last = f"{name}[{r.choice(['-1', '-1', '0', f'k % len({name})'])}]"
+        return r.choice([[f"{name}.append([i, int(v) * 0.5, {third}])"], [f"{name}.append([i, int(v) * 0.5, {third}])"], [f"{name}.append([k % 9, v, {third}])"],
+                         [f"while {name} and {name}[-1][1] < v: k += {name}.pop()[0]"], [f"if {name}: {last}[0] += {r.choice(['1', 'k % 5', '0.5'])}"],
+                         [f"if {name}: {last}[1] = {r.choice(['s', 'v', 'i'])}"], [f"if len({name}) > 4: k += {name}.pop(0)[0]"], [f"for q, u, w in {name}:", "    k = int(k * 3 + q + u) % 1009"],
+                         [f"if {name}:", f"    p = {last}", "    p[0] = i", "    s += p[1]"], [f"if {name}: k += len({last}) + ({last}[2] == 'a')"],
+                         [f"if {name} and v > 5: {last}.append(1)"] if r.random() < 0.2 else [f"if {name}: s += {last}[k % 2]"], [f"if {name}: {last} = [1, 2.0, {third}]"] if r.random() < 0.3 else ["k += 1"]])
 
     def row(self, name: str) -> str:
         what = self.outers[name][0]
@@ -71,6 +81,8 @@ class _Generator:
     def statement(self, name: str, depth: int = 0) -> list[str]:
         r = self.r
         what, kind = self.outers[name]
+        if what == "records":
+            return self.records(name)
         row, item, choice = self.row(name), self.item(name), r.random()
         if choice < 0.25:
             if what == "dict":
@@ -124,6 +136,8 @@ class _Generator:
         item = self.item(name).replace("s", "1.0") if self.outers[name][1] == "float" else self.item(name)
         if what == "groups":
             return [f"{name}, c{name} = [], []"]
+        if what == "records":
+            return [f"{name} = []"]
         if what != "list":
             return [f"{name} = " + ("{}" if what == "dict" else "defaultdict(list)")]
         return r.choice([[f"{name} = [[] for _ in range(m)]"], [f"{name} = []", "for _ in range(m):", f"    {name}.append([])"], [f"{name} = [[{item}] for i in range(m)]"],
@@ -140,10 +154,10 @@ def program(r: random.Random) -> Program:
         lines += g.loop()
     for name, (what, _) in g.outers.items():
         rows = f"{name}.values()" if what in ("dict", "default") else name
-        lines += r.choice([[f"for row in {rows}:", "    k += len(row)", "    for u in row:", "        " + g.use(name, "u")], [f"k += len({name})"], [f"a = [len(row) for row in {rows}]"],
+        lines += [f"k += len({name})"] if what == "records" else r.choice([[f"for row in {rows}:", "    k += len(row)", "    for u in row:", "        " + g.use(name, "u")], [f"k += len({name})"], [f"a = [len(row) for row in {rows}]"],
                            [f"a = max(len(row) for row in {rows}) if {name} else 0"]])
     # Tuples in what leaves are equal to those of Python, not the same.
-    leaving = [name for name, (what, kind) in g.outers.items() if kind not in ("pair", "weighted")]
+    leaving = [name for name, (what, kind) in g.outers.items() if kind not in ("pair", "weighted") or what == "records"]
     names = r.sample(["s", "k", "a", "m", *leaving, *leaving, "len(b)"], r.randint(2, 4))
     source = HEAD + "\ndef f(x, n):\n" + "".join(f"    {line}\n" for line in [*lines, "return " + ", ".join(names)])
     calls = tuple(f"n = {n}\nx = np.random.default_rng({r.randrange(50)}).integers({low}, {high}, n)\narguments = (x, n)"
