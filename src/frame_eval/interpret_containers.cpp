@@ -462,7 +462,9 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
     if (isLongList(left) || isLongList(right) || trace_.loops->lists.contains(site))
       if (Value* list = LongList::joined(trace_, left, right, site)) return list;
   }
-  if (op == cpython::kNbAdd && inplace && isLongList(left) && isList(right)) {
+  const bool lengthens = isList(right) || isLongList(right) || PooledList::is(right);
+  if (op == cpython::kNbAdd && inplace &&
+      ((isLongList(left) && isList(right)) || (PooledList::is(left) && lengthens))) {
     (void)callMethod(left, "extend", {.positional = {right}, .keywords = {}});
     return left;
   }

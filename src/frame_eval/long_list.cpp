@@ -313,8 +313,10 @@ void LongList::setItem(Value* index, Value* item) const {
     throw LoopsDecided{};
   }
   size_t part = 0;
+  Value* at = pooled ? placeWithin(index, size) : place(index);
+  if (pooled && PooledList{trace, item}.standsAt(at, arrays()[0])) return;  // rows[i] += [x]
   noteReplaced();
-  store(list->base, item, pooled ? placeWithin(index, size) : place(index), part);
+  store(list->base, item, at, part);
 }
 
 void LongList::noteReplaced() const {
@@ -534,6 +536,7 @@ void LongList::makeRoom(SymId room) const {
     if (!arrays()[i]->items.empty()) refuse("a list of lists becomes longer of which some are known");
     before.push_back(part(i));
   }
+  if (stored) noteReplaced();  // what has been asked for stands in other arrays
   const std::vector<Value*> heads = std::exchange(list->keys, {});
   SymId bytes = syms.constant(0);
   std::vector<Value*> arrays;

@@ -222,6 +222,14 @@ bool PooledList::isItem() const {
   return true;
 }
 
+bool PooledList::standsAt(const Value* place, const Value* lengths) const {
+  if (!isItem() || list->items[kLength] != lengths) return false;
+  const Value* own = list->items[kPlace];
+  const bool symbolic = own->kind == ValueKind::kPyInt && place->kind == ValueKind::kPyInt;
+  const bool data = own->kind == ValueKind::kDataInt && place->kind == ValueKind::kDataInt;
+  return own == place || (symbolic && own->sym == place->sym) || (data && own->node == place->node);
+}
+
 void PooledList::standAt(Value* place, const std::vector<Value*>& arrays) const {
   if (isItem()) trace.fail(BreakReason::kUnsupportedObject, "a list gets a list that is in one already");
   std::array<Value*, kParts> numbers{};

@@ -63,6 +63,8 @@ struct PooledList {
   /// Becomes the item that stands there.
   void standAt(Value* place, const std::vector<Value*>& arrays) const;
   bool isItem() const;
+  /// Whether it is known to be the item that stands there.
+  bool standsAt(const Value* place, const Value* lengths) const;
   bool isOutside() const;  ///< it is in a list of the caller's
   /// What is taken from there is none any longer, nor is what else may stand for it.
   static void takeOut(Trace& trace, Value* item);

@@ -407,7 +407,6 @@ Value* WorkTable::asInts() const {
 void WorkTable::store(size_t part, Value* item, Value* at) const {
   const LongList list{trace, table->items[part]};
   size_t array = 0;
-  list.noteReplaced();
   const auto each = [&](const auto& self, Value* form, Value* value) -> void {
     if (form->kind != ValueKind::kTuple) return list.store(form, value, at, array);
     const auto items = tupleItems(trace, value);
@@ -496,7 +495,10 @@ Value* WorkTable::item(Value* key) const {
 
 void WorkTable::setItem(Value* key, Value* item) const {
   if (isSet() == (item != nullptr)) refuse("an item that is set");
-  put(find(key), key, item);
+  const Found found = find(key);
+  if (item && isOf(found, item)) return;  // d[k] += [x]
+  if (item) LongList{trace, table->items[kItems]}.noteReplaced();
+  put(found, key, item);
 }
 
 Value* WorkTable::list(size_t part, bool live) const {
@@ -577,6 +579,7 @@ Value* WorkTable::method(const std::string& name, const CallArgs& args) const {
   if (count == 0 && name == "clear" && !isWalked()) {
     table->items[0] = nothing(trace);
     ++table->changes;
+    if (!isSet()) LongList{trace, table->items[kItems]}.noteReplaced();
     return trace.constant(Py_None);
   }
   if (name == "copy" && count == 0) return copy();

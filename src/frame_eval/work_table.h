@@ -69,6 +69,8 @@ struct WorkTable {
   bool isWalked() const;
   Value *valueOr(const Found& found, Value* otherwise) const, *valueOrMade(const Found& found) const;
   bool holdsLists() const;
+  /// Whether it is the list that stands for the key already.
+  bool isOf(const Found& found, Value* list) const;
   /// Of a table of lists: that of the key, or the empty one; what a defaultdict(list) answers; what setdefault() does.
   /// Null for others.
   Value* listOrEmpty(const Found& found, Value* key, Value* empty) const;

@@ -11,6 +11,11 @@ namespace fw::capture {
 
 bool WorkTable::holdsLists() const { return !isSet() && PooledList::isIn(table->items[kItems]->base); }
 
+bool WorkTable::isOf(const Found& found, Value* list) const {
+  const bool may = PooledList::is(table->items[kItems]->base) && PooledList::is(list) && !found.isEmpty;
+  return may && PooledList{trace, list}.standsAt(found.entry, table->items[kItems]->items[LongList::kFirstPart]);
+}
+
 Value* WorkTable::listOrEmpty(const Found& found, Value* key, Value* empty) const {
   if (!found.isEmpty) {
     const PooledList own{trace, load(kItems, found.entry)}, other{trace, empty};

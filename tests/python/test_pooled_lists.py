@@ -502,6 +502,261 @@ def compared(x):
     return n
 
 
+def rerooms(x):
+    rows = [[] for _ in range(70)]
+    r = rows[0]
+    rows.append([5])
+    r.append(1)
+    return len(rows[0]), len(rows), len(r)
+
+
+def rerooms_in_loop(x):
+    rows = [[] for _ in range(70)]
+    r = rows[0]
+    for i in range(len(x)):
+        rows.append([i])
+        r.append(i)
+    return len(rows[0]), len(rows)
+
+
+def swapped(x):
+    a = [[] for _ in range(70)]
+    b = [[1] for _ in range(70)]
+    r = a[0]
+    for i in range(len(x)):
+        a, b = b, a
+        r.append(i)
+        a[1].append(i)
+    return len(a[0]), len(b[0]), len(a[1]), len(r)
+
+
+def table_cleared(x):
+    d = {}
+    for v in x:
+        d.setdefault(int(v * 3), []).append(1)
+    r = d[int(x[0] * 3)]
+    d.clear()
+    for v in x:
+        d.setdefault(int(v * 5), []).append(1)
+    n = len(r)
+    r.append(7)
+    return n, d
+
+
+def table_replaced(x):
+    d = defaultdict(list)
+    n = 0
+    for i, v in enumerate(x):
+        r = d[int(v * 3)]
+        d[int(v * 5)].append(i)
+        r.append(-i)
+        n += len(r)
+    return n, d
+
+
+def table_set(x):
+    d = {}
+    for i, v in enumerate(x):
+        k = int(v * 3)
+        if k not in d:
+            d[k] = []
+        r = d[k]
+        if v > 1:
+            d[k] = [0]
+        r.append(i)
+    return d
+
+
+def is_the_same(x):
+    rows = [[] for _ in range(70)]
+    n = 0
+    for i, v in enumerate(x):
+        n += rows[i % 70] is rows[int(abs(v) * 30) % 70]
+    return n
+
+
+def added_to(x):
+    rows = [[] for _ in range(70)]
+    for i, v in enumerate(x):
+        rows[int(abs(v) * 30) % 70] += [i, i + 1]
+        rows[i % 70] += rows[(i + 1) % 70]
+        if len(rows[i % 70]) > 9:
+            rows[i % 70] = [i]
+    return rows
+
+
+def added_to_entries(x):
+    d = defaultdict(list)
+    for i, v in enumerate(x):
+        d[int(v * 3)] += [i]
+    return d
+
+
+def worked_outer(x):
+    st = [[0]]
+    n = 0
+    for i, v in enumerate(x):
+        r = st[-1]
+        if v > 0.5:
+            st.append([i])
+        elif len(st) > 2:
+            st.pop()
+            st.append([-i])
+        r.append(i)
+        n += len(r) + len(st[-1])
+    return n
+
+
+def worked_outer2(x):
+    st = [[0]]
+    n = 0
+    for i, v in enumerate(x):
+        if v > 0.5:
+            st.append([i])
+        elif len(st) > 2:
+            p = st.pop()
+            p.append(3)
+            st[-1].extend(p)
+            n += len(p)
+        st[-1].append(i)
+    return n, len(st)
+
+
+def tuple_rows(x):
+    q = [(0, [])]
+    n = 0
+    for i, v in enumerate(x):
+        k, r = q[-1]
+        r.append(i)
+        if v > 0:
+            q.append((i, [k]))
+        elif len(q) > 1:
+            k, r = q.pop()
+            r.append(k)
+            n += len(r)
+    return n, len(q)
+
+
+def copies_of_the_list(x):
+    rows = [[i] for i in range(70)]
+    other = list(rows)
+    third = rows[:]
+    for i, v in enumerate(x):
+        rows[i % 70].append(i)
+    return len(other[0]), len(third[3])
+
+
+def in_closure(x):
+    rows = [[] for _ in range(70)]
+
+    def add(k, v):
+        rows[k].append(v)
+
+    for i, v in enumerate(x):
+        add(int(abs(v) * 30) % 70, i)
+    return [len(r) for r in rows]
+
+
+class Bins:
+    def __init__(self, n):
+        self.rows = [[] for _ in range(n)]
+        self.best = None
+
+    def put(self, k, v):
+        row = self.rows[k]
+        row.append(v)
+        if self.best is None or len(row) > len(self.best):
+            self.best = row
+
+
+def an_object_keeps_the_longest(x):
+    b = Bins(70)
+    for i, v in enumerate(x):
+        b.put(int(abs(v) * 30) % 70, i)
+    return len(b.best), sum(len(r) for r in b.rows)
+
+
+def rec_alias(x):
+    st, n = [], 0
+    for i, v in enumerate(x):
+        st.append([i, v])
+        p = st[i // 2]
+        st[-1][0] += 1
+        p[0] += 2
+        n += p[0]
+    return n, st
+
+
+def rec_pop(x):
+    st, n = [[0, 0.5]], 0.0
+    for i, v in enumerate(x):
+        if v > 0:
+            st.append([i, v])
+        elif len(st) > 1:
+            p = st.pop()
+            p[0] += 5
+            n += p[0] * p[1]
+            st[-1][0] = p[0]
+    return n, st
+
+
+def rec_append(x):
+    st = []
+    for i, v in enumerate(x):
+        st.append([i, v])
+        if v > 1:
+            st[-1].append(3)
+    return st
+
+
+def longer_in_an_arm(x):
+    r = []
+    rows = [r]
+    if x[0] > 0:
+        for i in range(len(x)):
+            rows.append([i])
+    r.append(1)
+    rows[0].append(2)
+    return len(r), len(rows[0]), len(rows)
+
+
+def longer_in_arms(x):
+    n = 0
+    for k in range(5):
+        r = [k]
+        rows = [r]
+        if x[k] > 0:
+            for i in range(len(x)):
+                rows.append([i])
+        else:
+            rows.append([1, 2])
+        r.append(1)
+        rows[0].append(2)
+        n += len(r) + len(rows[0]) + len(rows) + rows[0][0]
+    return n
+
+
+def longer_in_an_arm_behind_a_name(x):
+    rows = [[] for _ in range(70)]
+    r = rows[3]
+    if x[0] > 0:
+        rows.append([1])
+    r.append(5)
+    return len(rows[3]), len(r), len(rows)
+
+
+def grown_later(x):
+    rows = []
+    for i in range(70):
+        rows.append([i])
+    r = rows[5]
+    for i in range(len(x)):
+        if x[i] > 0:
+            rows.append([i])
+        rows[i % 70].append(i)
+    return len(r), len(rows)
+
+
 EVERY = [
     built,
     built_by_appending,
@@ -548,6 +803,28 @@ EVERY = [
     groups5,
     runs,
     pts,
+    rerooms,
+    rerooms_in_loop,
+    swapped,
+    table_cleared,
+    table_replaced,
+    table_set,
+    is_the_same,
+    added_to,
+    added_to_entries,
+    worked_outer,
+    worked_outer2,
+    tuple_rows,
+    copies_of_the_list,
+    in_closure,
+    an_object_keeps_the_longest,
+    rec_alias,
+    rec_pop,
+    rec_append,
+    longer_in_an_arm,
+    longer_in_arms,
+    longer_in_an_arm_behind_a_name,
+    grown_later,
 ]
 
 
