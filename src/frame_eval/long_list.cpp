@@ -298,6 +298,7 @@ void LongList::setItem(Value* index, Value* item) const {
   if (list->position == kWorked) return WorkList{trace, list}.setItem(index, item);
   const bool pooled = PooledList::is(list->base);
   if (list->base->kind == ValueKind::kTuple) WorkList::require(trace, list);
+  if (isLongList(list->base)) PooledList::require(trace, list->base);
   if ((!isNumber(list->base) && !pooled) || !isPlace(trace, index))
     refuse("an item of a long list is set by this index, or to this");
   Value* size = length();

@@ -45,7 +45,8 @@ Value* withHeld(Trace& trace, int shape, Value* form, const std::vector<Value*>&
 bool isOfForm(Trace& trace, int shape, Value* form, Value* value) {
   if (shape == kTable) return WorkTableForm{trace, form}.isLike(value);
   if (shape == kPooled)
-    return PooledList::is(value) && value->site == form->site && PooledList::areAlike(form->items, value->items);
+    return PooledList::is(value) && value->site == form->site && PooledList::areAlike(form->items, value->items) &&
+           PooledList{trace, value}.isCurrent();
   if (!isLongList(value)) return false;
   return shape == kWorked ? WorkList{trace, form}.isLike(value) : LongList{trace, form}.isLike(value);
 }

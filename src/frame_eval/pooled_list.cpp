@@ -215,12 +215,13 @@ unsigned PooledList::replacedIn(const Trace& trace, const Value* array) {
 bool PooledList::isItem() const {
   for (Value* item : list->items)
     if (item->kind == ValueKind::kUnjoined) trace.branches.refuse(item);
-  const Value* own = list->items[kLength];
-  if (own->kind != ValueKind::kArray) return false;
-  if (list->changes != replacedIn(trace, own))
+  if (isFree(list)) return false;
+  if (!isCurrent())
     trace.fail(BreakReason::kUnsupportedObject, "another list may stand in its place in a list of lists");
   return true;
 }
+
+bool PooledList::isCurrent() const { return isFree(list) || list->changes == replacedIn(trace, list->items[kLength]); }
 
 bool PooledList::standsAt(const Value* place, const Value* lengths) const {
   if (!isItem() || list->items[kLength] != lengths) return false;
@@ -535,11 +536,12 @@ bool PooledList::areAlike(const std::vector<Value*>& items, const std::vector<Va
   return !isItem || std::equal(items.begin() + kLength, items.end(), other.begin() + kLength);
 }
 
-bool PooledList::mayBecome(Trace& trace, const Value* begin, const Value* end, const Contents* then) {
+bool PooledList::mayBecome(Trace& trace, const Value* begin, Value* end, const Contents* then) {
   if (!begin || !end || begin == end) return false;
   if (!then || then->kind == begin->kind) makeAlike(trace, begin, end);
   const bool wasOne = then ? then->kind == ValueKind::kPooledList : is(begin);
-  return wasOne && is(end) && begin->site == end->site && areAlike(then ? then->items : begin->items, end->items);
+  return wasOne && is(end) && begin->site == end->site && areAlike(then ? then->items : begin->items, end->items) &&
+         PooledList{trace, end}.isCurrent();
 }
 
 }  // namespace fw::capture

@@ -65,6 +65,7 @@ struct PooledList {
   bool isItem() const;
   /// Whether it is known to be the item that stands there.
   bool standsAt(const Value* place, const Value* lengths) const;
+  bool isCurrent() const;  ///< no other list has taken its place
   bool isOutside() const;  ///< it is in a list of the caller's
   /// What is taken from there is none any longer, nor is what else may stand for it.
   static void takeOut(Trace& trace, Value* item);
@@ -99,7 +100,7 @@ struct PooledList {
   /// Whether neither is an item, or both are of the same list.
   static bool areAlike(const std::vector<Value*>& items, const std::vector<Value*>& other);
   /// The same of what a turn finds, as it was `then`, and leaves.
-  static bool mayBecome(Trace& trace, const Value* begin, const Value* end, const Contents* then = nullptr);
+  static bool mayBecome(Trace& trace, const Value* begin, Value* end, const Contents* then = nullptr);
 
  private:
   friend struct PooledItem;

@@ -757,6 +757,71 @@ def grown_later(x):
     return len(r), len(rows)
 
 
+def kept_best(x):
+    rows = [[i] for i in range(70)]
+    best, n = rows[0], 0
+    for i, v in enumerate(x):
+        n += len(best) + best[0]
+        r = rows[i % 70]
+        r.append(i)
+        if len(r) > 2:
+            best = r
+        if v > 0.5:
+            rows[(i * 3) % 70] = [-i]
+    return n
+
+
+def kept_best2(x):
+    rows = [[i] for i in range(70)]
+    best, n = rows[0], 0
+    for i, v in enumerate(x):
+        n += best[0]
+        if v > 0.5:
+            rows[(i * 3) % 70] = [-i]
+        elif v > 0:
+            best = rows[i % 70]
+    return n
+
+
+def kept_popped(x):
+    st = [[0, 0.5]]
+    best, n = st[0], 0
+    for i, v in enumerate(x):
+        n += best[0]
+        if v > 0:
+            st.append([i, v])
+        elif len(st) > 1:
+            st.pop()
+        if v > 1:
+            best = st[-1]
+    return n
+
+
+def last_of_the_turn(x):
+    rows = [[i] for i in range(70)]
+    n = 0
+    for i in range(1, len(x)):
+        for k in range(3):
+            r = rows[(i + k) % 70]
+            n += len(r)
+            if x[i] > 0.5:
+                rows[(i * 3) % 70] = [k]
+        n += r[0]
+    return n
+
+
+def kept_from_a_dict_that_is_cleared(x):
+    d = {}
+    best, n = [0], 0
+    for i, v in enumerate(x):
+        d.setdefault(int(v * 3), []).append(i)
+        best = d[int(v * 3)]
+        if i % 50 == 49:
+            d.clear()
+        n += best[0]
+    return n
+
+
 EVERY = [
     built,
     built_by_appending,
@@ -825,6 +890,11 @@ EVERY = [
     longer_in_arms,
     longer_in_an_arm_behind_a_name,
     grown_later,
+    kept_best,
+    kept_best2,
+    kept_popped,
+    last_of_the_turn,
+    kept_from_a_dict_that_is_cleared,
 ]
 
 

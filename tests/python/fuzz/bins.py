@@ -120,7 +120,7 @@ class _Generator:
                          f"if len({row}) < 40: {row}.extend({other})" if what == "list" else f"{row}.extend([{item}])", f"k += {item} in {row}", *([f"{row}.sort()", f"k += len(sorted({row})[:2])"] if kind not in ("mixed", "bool") else []),
                          *([f"s += sum({row}) * 0.5", f"s += max({row}, default=1) - min({row}, default=2)", f"k += np.array({row}).size"] if numbers else []),
                          f"{row} = []", f"{row} = [{item}]", f"if {self.condition(row)}: {row} = [{item}, {item}]", f"k += len({row}[1:]) + len({row}.copy())", f"a = {row}[:]",
-                         *([f"if len({row}) > len(b): b = {row}"] if what == "list" else []), *([f"{name}.append([{item}])", f"m = min(m + 1, 90); {name}.append([])"] if what == "list" else [])])
+                         *([f"if len({row}) > len(b): b = {row}", f"k += len(b) + (b[0] == b[-1] if b else 2); b = {row}"] * 2 if what == "list" else []), *([f"{name}.append([{item}])", f"m = min(m + 1, 90); {name}.append([])"] if what == "list" else [])])
 
     def loop(self) -> list[str]:
         body = ["v = x[i]"]
