@@ -314,7 +314,10 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   if (isSlice && isWholeSlice(index))
     if (Value* copy = LongList::copied(trace_, container, site())) return copy;
   if (isLongList(container)) return LongList{trace_, container}.item(index);
-  if (PooledList::is(container)) return PooledList{trace_, container}.item(index);
+  if (PooledList::is(container)) {
+    if (!container->base && !isSlice) raiseAbout(PyExc_IndexError, "list index out of range");  // they are all empty
+    return PooledList{trace_, container}.item(index);
+  }
   if (container->kind == ValueKind::kTuple || container->kind == ValueKind::kList) {
     if (isSlice) return sliceItems(container, index);
     LongList::findIndexed(trace_, container, index);
@@ -374,7 +377,10 @@ void Interpreter::onStoreSubscr(const Instr&) {
     return numpy::setItem(trace_, container, index, value);
   }
   if (isLongList(container)) return LongList{trace_, container}.setItem(index, value);
-  if (PooledList::is(container)) return PooledList{trace_, container}.setItem(index, value);
+  if (PooledList::is(container)) {
+    if (!container->base) raiseAbout(PyExc_IndexError, "list assignment index out of range");
+    return PooledList{trace_, container}.setItem(index, value);
+  }
   if (container->kind == ValueKind::kList) {
     if (index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type)) {
       return storeSlice(container, index, iterate(value), false);

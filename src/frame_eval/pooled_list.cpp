@@ -508,7 +508,9 @@ Value* PooledList::method(Interpreter& interpreter, Trace& trace, Value* list, c
     return index && index->isConstant() && PyLong_CheckExact(index->object.get()) &&
            PyLong_AsLongLong(index->object.get()) == place;
   };
-  if (name == "pop" && (count == 0 || isAt(-1) || isAt(0))) return own.pop(isAt(0));
+  const bool pops = name == "pop" && (count == 0 || isAt(-1) || isAt(0));
+  if (pops && !list->base) interpreter.raiseAbout(PyExc_IndexError, "pop from empty list");
+  if (pops) return own.pop(isAt(0));
   return nullptr;
 }
 

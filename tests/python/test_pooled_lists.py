@@ -1,5 +1,6 @@
 """Lists in lists of which array data decides how long each one is (src/frame_eval/pooled_list.h)."""
 
+import bisect
 from collections import defaultdict
 
 import fusewire
@@ -822,6 +823,38 @@ def kept_from_a_dict_that_is_cleared(x):
     return n
 
 
+class Sparse:
+    """Rows of places and values, in the order of the places."""
+
+    def __init__(self, n):
+        self.places = [[] for _ in range(n)]
+        self.values = [[] for _ in range(n)]
+
+    def add(self, i, j, v):
+        k = bisect.bisect_left(self.places[i], j)
+        if k < len(self.places[i]) and self.places[i][k] == j:
+            self.values[i][k] += v
+        else:
+            self.places[i].insert(k, j)
+            self.values[i].insert(k, v)
+
+
+def assembled(x):
+    matrix = Sparse(66)
+    for i, v in enumerate(x):
+        matrix.add(int(abs(v) * 30) % 66, i % 7, v)
+    return matrix.places, [sum(row) for row in matrix.values]
+
+
+def popped_before_anything_is_put(x):
+    rows, n = [[] for _ in range(66)], 0
+    for i, v in enumerate(x):
+        if v > 5:
+            n += rows[i % 66].pop() + rows[i % 66][0]
+        rows[i % 66].append(i)
+    return n, rows
+
+
 EVERY = [
     built,
     built_by_appending,
@@ -895,6 +928,8 @@ EVERY = [
     kept_popped,
     last_of_the_turn,
     kept_from_a_dict_that_is_cleared,
+    assembled,
+    popped_before_anything_is_put,
 ]
 
 
