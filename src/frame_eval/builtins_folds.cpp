@@ -7,7 +7,6 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/long_list.h"
-#include "frame_eval/pooled_list.h"
 #include "frame_eval/mixed_numbers.h"
 
 namespace fw::capture {
