@@ -348,10 +348,8 @@ def _sorted_by(items, key, reverse):
 
 
 def _list_sort_by(items, key, reverse):
-    i = 0
-    for item in _sorted_by(items, key, reverse):
+    for i, item in enumerate(_sorted_by(items, key, reverse)):
         items[i] = item
-        i += 1
 
 
 # ---- dicts and sets whose keys array data decides (work_table.h)

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "cpython/bytecode.h"
 #include "frame_eval/trace.h"
 
 namespace fw::capture {
@@ -75,5 +76,11 @@ class DataInts {
   Value* shift(Value* left, Value* right, bool up);
   Trace& trace_;
 };
+
+/// a + b, or what another operator makes of any two ints.
+inline Value* added(Trace& trace, Value* a, Value* b, int op = cpython::kNbAdd) {
+  DataInts ints{trace};
+  return ints.binary(op, ints.of(a), ints.of(b));
+}
 
 }  // namespace fw::capture

@@ -22,11 +22,6 @@ namespace {
 
 Value* intOf(Trace& trace, int64_t number) { return DataInts{trace}.of(trace.pyInt(trace.syms().constant(number))); }
 
-Value* added(Trace& trace, Value* a, Value* b, int op = cpython::kNbAdd) {
-  DataInts ints{trace};
-  return ints.binary(op, ints.of(a), ints.of(b));
-}
-
 }  // namespace
 
 // ---- found out ----------------------------------------------------------------------------------------------------
@@ -37,6 +32,9 @@ std::optional<PooledList::Site> PooledList::poolOf(const Trace& trace, Site site
     if (own == site && !trace.loops->works.at(pool).refused) return pool;
   return std::nullopt;
 }
+
+/// Not lists: whose places would change where a list moves.
+bool PooledList::mayStandIn(const Value* form) { return WorkList::mayHold(form) && !isIn(form); }
 
 bool PooledList::mayBeRecord(Trace& trace, const Value* list) {
   return list->kind == ValueKind::kList && list->opened && recordOf(trace, list->items);
@@ -50,7 +48,7 @@ Value* PooledList::recordOf(Trace& trace, const std::vector<Value*>& items) {
   std::vector<Value*> columns;
   for (Value* item : items) {
     columns.push_back(LongList::formOf(trace, item));
-    if (!columns.back() || !WorkList::mayHold(columns.back())) return nullptr;
+    if (!columns.back() || !mayStandIn(columns.back())) return nullptr;
   }
   const auto isAlike = [&](Value* column) { return LongList::areAlike(trace, columns[0], column); };
   const auto isFloat = [&](Value* column) {
@@ -85,13 +83,15 @@ void PooledList::require(Trace& trace, const Value* list) {
   Value* form = isLongList(list) ? list->base : list->items.empty() ? nullptr : LongList::formOf(trace, list->items);
   const bool isRecord = mayBeRecord(trace, list);
   if (!form && !list->items.empty() && !isRecord) return;
-  if (form && !WorkList::mayHold(form)) return;
+  if (form && !mayStandIn(form)) return;
   LoopDecisions::WorkedList made;
   if (form) made = WorkList::describe(trace, form);
   if (isRecord) made = WorkList::describe(trace, recordOf(trace, list->items));
   made.record = isRecord;
   const auto [at, isNew] = trace.loops->works.try_emplace(list->site, std::move(made));
-  if (!isNew && at->second.refused) return;
+  const auto isPooled = [](const LoopDecisions::WorkedList::Number& n) { return n.kind == ValueKind::kPooledList; };
+  if (!isNew && (at->second.refused || std::any_of(at->second.numbers.begin(), at->second.numbers.end(), isPooled)))
+    return;
   pooled.emplace_back(list->site, list->site);
   throw LoopsDecided{};
 }
@@ -107,7 +107,7 @@ void PooledList::requireIn(Trace& trace, const std::vector<Value*>& items) {
 LoopDecisions::WorkedList PooledList::homogeneous(Trace& trace, const LoopDecisions::WorkedList& record) {
   Value* form = LongList::formOf(trace, WorkList::formOf(trace, record)->items);
   LoopDecisions::WorkedList known;
-  known.refused = !form || !WorkList::mayHold(form);
+  known.refused = !form || !mayStandIn(form);
   return known.refused ? known : WorkList::describe(trace, form);
 }
 
@@ -348,7 +348,7 @@ void PooledList::append(Interpreter& interpreter, Value* item) const {
   if (!list->base) {  // it is the first item that any of them gets
     LoopDecisions::WorkedList& known = trace.loops->works.at(list->site);
     Value* form = LongList::formOf(trace, item);
-    if (!form || !WorkList::mayHold(form)) refuse();
+    if (!form || !mayStandIn(form)) refuse();
     known = WorkList::describe(trace, form);
     throw LoopsDecided{};
   }
@@ -400,7 +400,6 @@ void PooledList::setItem(Value* index, Value* item) const {
     size_t part = partOf(column);
     return all.store(form, item, placeOf(intOf(trace, 0)), part);
   }
-  if (isOutside()) refuse();
   if (!all.fits(list->base, item)) WorkList{trace, all.list}.widen(item);
   store(item, placeAt(index));
 }
@@ -408,7 +407,6 @@ void PooledList::setItem(Value* index, Value* item) const {
 Value* PooledList::pop(bool first) const {
   requireList();
   DataInts ints{trace};
-  if (!list->base) refuse();
   Value* one = intOf(trace, 1);
   Value* rest = ints.within(added(trace, length(), one, cpython::kNbSubtract), {0, kMostDataInt});  // or it raises
   rest = ints.make(rest->node, {0, poolRoom()});
@@ -503,14 +501,10 @@ Value* PooledList::method(Interpreter& interpreter, Trace& trace, Value* list, c
   if (name == "append" && count == 1) return own.append(interpreter, args.positional[0]), none;
   if (name == "clear" && count == 0) return own.clear(), none;
   if (name == "copy" && count == 0) return own.copy();
-  const auto isAt = [&](int64_t place) {
-    const Value* index = count == 1 ? args.positional[0] : nullptr;
-    return index && index->isConstant() && PyLong_CheckExact(index->object.get()) &&
-           PyLong_AsLongLong(index->object.get()) == place;
-  };
-  const bool pops = name == "pop" && (count == 0 || isAt(-1) || isAt(0));
+  const bool first = WorkList::isIndex(args, 0);
+  const bool pops = name == "pop" && (count == 0 || WorkList::isIndex(args, -1) || first);
   if (pops && !list->base) interpreter.raiseAbout(PyExc_IndexError, "pop from empty list");
-  if (pops) return own.pop(isAt(0));
+  if (pops) return own.pop(first);
   return nullptr;
 }
 

@@ -114,6 +114,7 @@ struct PooledList {
   Value* placeAt(Value* index) const;
   Value* load(Value* place) const;
   void store(Value* item, Value* place) const;
+  static bool mayStandIn(const Value* form);
   static Value* recordOf(Trace& trace, const std::vector<Value*>& items);
   static LoopDecisions::WorkedList homogeneous(Trace& trace, const LoopDecisions::WorkedList& record);
   void requireList() const;

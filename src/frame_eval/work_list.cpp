@@ -31,12 +31,6 @@ constexpr const char *kHead = "head", *kMost = "most";
 
 Value* zero(Trace& trace) { return trace.pyInt(trace.syms().constant(0)); }
 
-/// a + b, or a - b: ints that lists have room for.
-Value* sum(Trace& trace, Value* a, Value* b, int op = cpython::kNbAdd) {
-  DataInts ints{trace};
-  return ints.binary(op, ints.of(a), ints.of(b));
-}
-
 }  // namespace
 
 SymId Collections::roomOfWork() {
@@ -280,7 +274,7 @@ Value* WorkList::lengthBelowRoom() const {
 /// Where the item stands that is so many behind the first one. The places of a queue are a ring.
 Value* WorkList::placeOf(Value* number) const {
   Value* head = this->head();
-  return head ? inRing(sum(trace, head, number)) : number;
+  return head ? inRing(added(trace, head, number)) : number;
 }
 
 Value* WorkList::inRing(Value* place) const {
@@ -298,10 +292,10 @@ void WorkList::limit(bool last) const {
   const graph::ValueId over =
       trace.graph().cast(trace.graph().binary(graph::Op::kGreater, length->node, most->node), graph::DType::kI64);
   Value* gone = ints.make(over, {0, 1});
-  Value* rest = sum(trace, length, gone, cpython::kNbSubtract);
+  Value* rest = added(trace, length, gone, cpython::kNbSubtract);
   list->items[0] = ints.make(rest->node, {0, most->range.hi});
   LongList{trace, list}.noteReplaced();
-  if (last) list->overlay[0].second = inRing(sum(trace, head(), gone));
+  if (last) list->overlay[0].second = inRing(added(trace, head(), gone));
 }
 
 void WorkList::pushLeft(Value* item) const {
@@ -314,10 +308,10 @@ void WorkList::pushLeft(Value* item) const {
   if (!all.fits(list->base, item)) widen(item);
   Value* one = trace.pyInt(trace.syms().constant(1));
   Value* length = lengthBelowRoom();
-  Value* place = inRing(sum(trace, head(), one, cpython::kNbSubtract));
+  Value* place = inRing(added(trace, head(), one, cpython::kNbSubtract));
   size_t part = 0;
   all.store(list->base, item, place, part);
-  list->items[0] = sum(trace, length, one);
+  list->items[0] = added(trace, length, one);
   list->overlay[0].second = place;
   limit(false);
   ++list->changes;
@@ -334,10 +328,10 @@ Value* WorkList::pop(bool first) const {
   DataInts ints{trace};
   Value* one = trace.pyInt(trace.syms().constant(1));
   Value* length = LongList{trace, list}.length();
-  Value* rest = ints.within(sum(trace, length, one, cpython::kNbSubtract), {0, kMostDataInt});  // or it raises
+  Value* rest = ints.within(added(trace, length, one, cpython::kNbSubtract), {0, kMostDataInt});  // or it raises
   Value* item = loadAt(first ? head() : placeOf(rest));
   list->items[0] = rest;
-  if (first) list->overlay[0].second = inRing(sum(trace, head(), one));
+  if (first) list->overlay[0].second = inRing(added(trace, head(), one));
   PooledList::takeOut(trace, item);
   ++list->changes;
   return item;
@@ -403,16 +397,18 @@ bool WorkList::isLike(Value* other) const {
   return true;
 }
 
+bool WorkList::isIndex(const CallArgs& args, int64_t place) {
+  const Value* index = args.positional.size() == 1 ? args.positional[0] : nullptr;
+  return index && index->isConstant() && PyLong_CheckExact(index->object.get()) &&
+         PyLong_AsLongLong(index->object.get()) == place;
+}
+
 Value* WorkList::method(Trace& trace, Value* list, const std::string& name, const CallArgs& args) {
   const size_t count = args.positional.size();
   if (!args.keywords.empty()) return nullptr;
-  const auto isAt = [&](int64_t place) {
-    const Value* index = count == 1 ? args.positional[0] : nullptr;
-    return index && index->isConstant() && PyLong_CheckExact(index->object.get()) &&
-           PyLong_AsLongLong(index->object.get()) == place;
-  };
-  const bool first = (name == "popleft" && count == 0 && list->cls) || (name == "pop" && isAt(0) && !list->cls);
-  const bool last = name == "pop" && (count == 0 || (isAt(-1) && !list->cls));
+  const bool first =
+      (name == "popleft" && count == 0 && list->cls) || (name == "pop" && isIndex(args, 0) && !list->cls);
+  const bool last = name == "pop" && (count == 0 || (isIndex(args, -1) && !list->cls));
   if (first || last) {
     if (!is(list)) require(trace, list, first);
     return is(list) ? WorkList{trace, list}.pop(first) : nullptr;

@@ -34,6 +34,8 @@ struct WorkList {
   /// What it is made to hold was not known when the list was made empty.
   static void noteItem(Trace& trace, const Value* list, Value* item);
 
+  /// Whether the argument is that number, and the only one.
+  static bool isIndex(const CallArgs& args, int64_t place);
   /// list.pop(), deque.popleft() and the like; null if it is another method.
   static Value* method(Trace& trace, Value* list, const std::string& name, const CallArgs& args);
 

@@ -1,12 +1,17 @@
 """Lists of lists and of tuples that the caller has: graphs, edges (src/frame_eval/outside_lists.cpp, pooled_list.h)."""
 
 import heapq
+import sys
 from collections import deque
+from pathlib import Path
 
 import fusewire
 import numpy as np
 import pytest
 from compare import assert_same_call, clone
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from textbook.graphs import ranks  # noqa: E402
 
 
 def graph(n, seed, weights=False):
@@ -67,19 +72,6 @@ def dijkstra(adj, s):
     return dist
 
 
-def pagerank(adj, n):
-    r = np.full(n, 1.0 / n)
-    for it in range(20):
-        nr = np.full(n, 0.15 / n)
-        for u in range(n):
-            if adj[u]:
-                share = 0.85 * r[u] / len(adj[u])
-                for v in adj[u]:
-                    nr[v] += share
-        r = nr
-    return r
-
-
 def comps(adj, n):
     comp = np.full(n, -1)
     c = 0
@@ -136,12 +128,14 @@ def copyrows(adj, n):
     return out
 
 
-GRAPHS = [pytest.param(f, False, id=f.__name__) for f in (bfs, bfs2, pagerank, comps, writes, row, copyrows)]
+GRAPHS = [pytest.param(f, False, id=f.__name__) for f in (bfs, bfs2, ranks, comps, writes, row, copyrows)]
 
 
 @pytest.mark.parametrize("function, weights", [*GRAPHS, pytest.param(dijkstra, True, id="dijkstra")])
 def test_graphs(function, weights):
-    second = (lambda n: 0) if function in (bfs, bfs2, dijkstra) else (lambda n: n)
+    second = (
+        (lambda n: 0) if function in (bfs, bfs2, dijkstra) else (lambda n: 20) if function is ranks else (lambda n: n)
+    )
     for options in ({}, {"checked": True}):
         compiled = fusewire.compile(function, economy=False, background=False, **options)
         for n in (200, 70, 3, 1, 900, 200):

@@ -855,6 +855,56 @@ def popped_before_anything_is_put(x):
     return n, rows
 
 
+def lists_of_lists_of_lists(x):
+    c = [[] for _ in range(70)]
+    n = 0
+    for i, v in enumerate(x):
+        k = int(abs(v) * 30) % 70
+        c[k].append([i])
+        r = c[k][0]
+        c[k].append([])
+        c[k].append([])
+        r.append(i)
+        n += len(r) + len(c[k][0])
+    return n, c[0], sum(len(q) for q in c)
+
+
+def popped_from_lists_of_lists(x):
+    c = [[] for _ in range(70)]
+    n = 0
+    for i, v in enumerate(x):
+        k = i % 70
+        c[k].append([i])
+        if v > 0:
+            p = c[k].pop()
+            c[k].append([5, 6])
+            p.append(i)
+            n += len(p) + len(c[k][-1])
+    return n
+
+
+def copied_with_lists(x):
+    c = [[[0]] for _ in range(70)]
+    for i, v in enumerate(x):
+        d = c[i % 70][:]
+        c[i % 70][0].append(i)
+        d[0].append(-i)
+        if len(c[i % 70]) < 3:
+            c[i % 70].append([i])
+    return [len(q[0]) for q in c]
+
+
+def lists_in_records(x):
+    st = []
+    for i, v in enumerate(x):
+        st.append([i, []])
+        st[-1][1].append(v)
+        p = st[i // 2][1]
+        st[i // 2][1] = [i]
+        p.append(1)
+    return sum(len(b) for _, b in st), len(st)
+
+
 EVERY = [
     built,
     built_by_appending,
@@ -930,6 +980,10 @@ EVERY = [
     kept_from_a_dict_that_is_cleared,
     assembled,
     popped_before_anything_is_put,
+    lists_of_lists_of_lists,
+    popped_from_lists_of_lists,
+    copied_with_lists,
+    lists_in_records,
 ]
 
 
