@@ -188,7 +188,9 @@ std::vector<Value*> PooledList::leavesOf(const Value* form) {
 
 bool PooledList::isRefused(const Trace& trace, const LoopDecisions::WorkedList& known) {
   const auto isIt = [&](const LoopDecisions::WorkedList::Number& number) {
-    return number.kind == ValueKind::kPooledList && trace.loops->works.at(number.pool).refused;
+    if (number.kind != ValueKind::kPooledList) return false;
+    const auto pool = trace.loops->works.find(number.pool);
+    return pool == trace.loops->works.end() || pool->second.refused;  // a list of the caller's; one that is refused
   };
   return std::any_of(known.numbers.begin(), known.numbers.end(), isIt);
 }

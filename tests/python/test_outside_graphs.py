@@ -236,3 +236,27 @@ def test_rows_leave_as_they_are():
     for _ in range(3):
         assert all(a is b for a, b in zip(kept(rows, x), compiled(rows, x), strict=True))
     assert clone((rows,))[0] == rows
+
+
+def filled(rows):
+    return [row for row in rows if row]
+
+
+def longest(rows):
+    out = []
+    for row in rows:
+        if len(row) > 2:
+            out.append((len(row), row))
+    return out
+
+
+@pytest.mark.parametrize("function", [filled, longest])
+def test_some_of_the_rows_leave_as_they_are(function):
+    """What the list that leaves holds is the caller's: no pool of our own stands behind it."""
+    rows = [[0.5] * (i * 7 % 5) for i in range(67)]
+    compiled = fusewire.compile(function, economy=False, background=False)
+    for _ in range(3):
+        got = compiled(rows)
+        assert got == function(rows)
+        assert all((a[1] if isinstance(a, tuple) else a) in rows for a in got)
+    assert not [b for b in fusewire._fusewire.describe(compiled)["breaks"] if b["reason"] == "internal-error"]

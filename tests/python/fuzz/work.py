@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from fuzz.modes import mode_of
 from fuzz.program import Program, generate
 
 PATIENCE = 60.0   # seconds without an answer: it hangs
+MEMORY = 3 << 30  # bytes of a worker: a random program may ask for arrays that no machine has
 
 
 @dataclasses.dataclass
@@ -108,6 +110,8 @@ def _lines(worker) -> Iterator[bytes]:
 
 def main(generator: str, mode: str, start: int, stop: int) -> None:
     answers = os.fdopen(os.dup(1), "w")
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # whose shadow is larger than any limit
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for seed in range(start, stop):
         before = time.perf_counter()
         report = _checked((generator, seed), mode_of(mode, seed))
