@@ -402,6 +402,129 @@ def _each(items):
         yield item
 
 
+# ---- iterators that go through several loops (nested_iteration.h)
+
+
+def _product_1(a):
+    for i in a:
+        yield (i,)
+
+
+def _product_2(a, b):
+    for i in a:
+        for j in b:
+            yield i, j
+
+
+def _product_3(a, b, c):
+    for i in a:
+        for j in b:
+            for k in c:
+                yield i, j, k
+
+
+def _product_4(a, b, c, d):
+    for i in a:
+        for j in b:
+            for k in c:
+                for m in d:
+                    yield i, j, k, m
+
+
+def _combinations_2(pool, range, first, last):
+    for i in range(first, last):
+        for j in range(i + 1, last):
+            yield (i, j) if pool is None else (pool[i], pool[j])
+
+
+def _combinations_3(pool, range, first, last):
+    for i in range(first, last):
+        for j in range(i + 1, last):
+            for k in range(j + 1, last):
+                yield (i, j, k) if pool is None else (pool[i], pool[j], pool[k])
+
+
+def _repeated_2(pool, range, first, last):
+    for i in range(first, last):
+        for j in range(i, last):
+            yield (i, j) if pool is None else (pool[i], pool[j])
+
+
+def _repeated_3(pool, range, first, last):
+    for i in range(first, last):
+        for j in range(i, last):
+            for k in range(j, last):
+                yield (i, j, k) if pool is None else (pool[i], pool[j], pool[k])
+
+
+def _permutations_2(pool, range, first, last):
+    for i in range(first, last):
+        for j in range(first, last):
+            if i != j:
+                yield (i, j) if pool is None else (pool[i], pool[j])
+
+
+def _permutations_3(pool, range, first, last):
+    for i in range(first, last):
+        for j in range(first, last):
+            if i != j:
+                for k in range(first, last):
+                    if i != k and j != k:
+                        yield (i, j, k) if pool is None else (pool[i], pool[j], pool[k])
+
+
+def _flat_1(a, range, n):
+    for i in range(n):
+        yield a[i]
+
+
+def _flat_2(a, range, n, m):
+    for i in range(n):
+        for j in range(m):
+            yield a[i, j]
+
+
+def _flat_3(a, range, n, m, p):
+    for i in range(n):
+        for j in range(m):
+            for k in range(p):
+                yield a[i, j, k]
+
+
+def _flat_4(a, range, n, m, p, q):
+    for i in range(n):
+        for j in range(m):
+            for k in range(p):
+                for r in range(q):
+                    yield a[i, j, k, r]
+
+
+def _numbered_1(a, range, n):
+    for i in range(n):
+        yield (i,), a[i]
+
+
+def _numbered_2(a, range, n, m):
+    for i in range(n):
+        for j in range(m):
+            yield (i, j), a[i, j]
+
+
+def _numbered_3(a, range, n, m, p):
+    for i in range(n):
+        for j in range(m):
+            for k in range(p):
+                yield (i, j, k), a[i, j, k]
+
+
+def _numbered_4(a, range, n, m, p, q):
+    for i in range(n):
+        for j in range(m):
+            for k in range(p):
+                for r in range(q):
+                    yield (i, j, k, r), a[i, j, k, r]
+
+
 def _list_holds(items, item):
     _refuse_nan(item)
     for other in items:

@@ -15,6 +15,8 @@
 #include "frame_eval/long_list.h"
 #include "frame_eval/pooled_list.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/generator.h"
+#include "frame_eval/nested_iteration.h"
 #include "frame_eval/work_table.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/sets.h"
@@ -293,6 +295,11 @@ Value* Builtins::callEnumerate(const CallArgs& original) {
       return pair;
     }
     std::optional<VirtualIterator::Recipe> recipe(Trace&) { return typeCall(PyEnum_Type, {sources[0], index}); }
+    std::optional<VirtualIterator::Loops> loops(Interpreter& in) {
+      const GeneratorIterator* source = in.generatorOf(sources[0]);
+      const bool fits = source ? source->isNew() : loopsOf(in, sources[0]).has_value();
+      return fits ? std::optional(VirtualIterator::Loops{"_enumerate", {sources[0], index}}) : std::nullopt;
+    }
     std::optional<VirtualIterator::Items> items(Interpreter& in) {
       auto inner = itemsOf(in, sources[0]);
       if (!inner) return std::nullopt;

@@ -2,6 +2,7 @@
 #include "frame_eval/builtins.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
+#include "frame_eval/nested_iteration.h"
 
 namespace fw::capture {
 
@@ -178,36 +179,60 @@ Value* Builtins::callCombinations(const CallArgs& original) {
   CallArgs args = original;
   if (Value* length = take(args, "r")) args.positional.push_back(length);
   expect(args, 1, 2);
-  Items items = interpreter.iterate(args.positional[0]);
-  Value* length = args.positional.size() == 2 && !interpreter.isNone(args.positional[1])
-                      ? number(count(args.positional[1]))
-                      : nullptr;
-  if (length && PyLong_AsLongLong(length->object.get()) < 0) refuse("with a negative length");
-  Ref tuples = indexTuples(callable, static_cast<Py_ssize_t>(items.size()), length ? length->object.get() : nullptr);
-  if (!tuples) trace.fail(BreakReason::kLoopLimit, std::string(name) + " of more than 4096 tuples");
+  Value* pool = args.positional[0];
+  const bool isGiven = args.positional.size() == 2 && !interpreter.isNone(args.positional[1]);
+  const std::optional<int64_t> length = isGiven ? std::optional(count(args.positional[1])) : std::nullopt;
+  if (length && *length < 0) refuse("with a negative length");
+  const auto rows = [own = *this, pool, length] { return own.combinations(pool, length); };
+  if (length && interpreter.mayRoll())
+    if (Value* iterator = NestedIteration{interpreter, trace, interpreter.options_.maxUnroll}.combinations(
+            callable, pool, *length, rows))
+      return iterator;
   Value* iterator = trace.make(ValueKind::kIterator);
+  iterator->items = rows();
+  return iterator;
+}
+
+Items Builtins::combinations(Value* pool, std::optional<int64_t> length) const {
+  const Items items = interpreter.iterate(pool);
+  const Ref size = length ? checked(PyLong_FromLongLong(*length)) : Ref();
+  const Ref tuples = indexTuples(callable, static_cast<Py_ssize_t>(items.size()), size.get());
+  if (!tuples) trace.fail(BreakReason::kLoopLimit, std::string(name) + " of more than 4096 tuples");
+  Items rows;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tuples.get()); ++i) {
     PyObject* indices = PyList_GET_ITEM(tuples.get(), i);
     Items row;
     for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(indices); ++j)
       row.push_back(items[PyLong_AsSize_t(PyTuple_GET_ITEM(indices, j))]);
-    iterator->items.push_back(trace.tuple(std::move(row)));
+    rows.push_back(trace.tuple(std::move(row)));
   }
-  return iterator;
+  return rows;
 }
 
 Value* Builtins::callProduct(const CallArgs& original) {
   CallArgs args = original;
   Value* repeat = take(args, "repeat");
   expect(args, 0, SIZE_MAX);
-  std::vector<Items> pools;
-  for (Value* iterable : args.positional) pools.push_back(interpreter.iterate(iterable));
-  size_t once = pools.size();
-  for (int64_t i = 1, times = repeat ? count(repeat) : 1; i < times || times < 1; ++i) {
-    if (times < 1 || i > 16) refuse("with this repeat");
+  const int64_t times = repeat ? count(repeat) : 1;
+  if (times < 1 || times > 16) refuse("with this repeat");
+  const auto rows = [own = *this, pools = args.positional, times] { return own.product(pools, times); };
+  Items pools;
+  for (int64_t i = 0; i < times; ++i) pools.insert(pools.end(), args.positional.begin(), args.positional.end());
+  if (interpreter.mayRoll())
+    if (Value* iterator =
+            NestedIteration{interpreter, trace, interpreter.options_.maxUnroll}.product(callable, pools, rows))
+      return iterator;
+  Value* iterator = trace.make(ValueKind::kIterator);
+  iterator->items = rows();
+  return iterator;
+}
+
+Items Builtins::product(const Items& iterables, int64_t times) const {
+  std::vector<Items> pools, rows{{}};
+  for (Value* iterable : iterables) pools.push_back(interpreter.iterate(iterable));
+  const size_t once = pools.size();
+  for (int64_t i = 1; i < times; ++i)
     for (size_t j = 0; j < once; ++j) pools.push_back(pools[j]);
-  }
-  std::vector<Items> rows{{}};
   for (const Items& pool : pools) {
     std::vector<Items> longer;
     for (const Items& row : rows) {
@@ -219,9 +244,9 @@ Value* Builtins::callProduct(const CallArgs& original) {
     }
     rows = std::move(longer);
   }
-  Value* iterator = trace.make(ValueKind::kIterator);
-  for (Items& row : rows) iterator->items.push_back(trace.tuple(std::move(row)));
-  return iterator;
+  Items tuples;
+  for (Items& row : rows) tuples.push_back(trace.tuple(std::move(row)));
+  return tuples;
 }
 
 // ---- by functions -------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "frame_eval/consumed_generators.h"
 #include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/nested_iteration.h"
 #include "frame_eval/splice/inlined_generator.h"
 
 namespace fw::capture {
@@ -31,29 +32,23 @@ const Bytecode& InlinedGenerators::codeWith(const Bytecode& code) const {
   return known == trace.loops->withGenerators.end() ? code : *known->second.back();
 }
 
-/// What is on the stack as a generator; enumerate() of one becomes one.
+/// What is on the stack as a generator; iterators that go through several loops become one (nested_iteration.h).
 GeneratorIterator* InlinedGenerators::walked() {
   Value* iterator = trace.open(in.top());
-  const bool enumerates = iterator->kind == ValueKind::kIterator && iterator->lazy &&
-                          iterator->cls.get() == reinterpret_cast<PyObject*>(&PyEnum_Type);
-  if (!enumerates) return in.generatorOf(iterator);
-  const std::vector<Value*> sources = iterator->lazy->sources();
-  const GeneratorIterator* source = sources.size() == 1 ? in.generatorOf(sources[0]) : nullptr;
-  const bool fits = source && source->isNew() && !isHeldElsewhere(iterator);
-  const auto recipe = fits ? iterator->lazy->recipe(trace) : std::nullopt;
-  if (!recipe) return nullptr;
-  in.frame_->stack.back() = ConsumedGenerators{in, trace}.byUs("_enumerate", recipe->args);
+  auto loops = loopsOf(in, iterator);
+  if (!loops) return in.generatorOf(iterator);
+  if (isHeldElsewhere(iterator)) return nullptr;
+  in.frame_->stack.back() = ConsumedGenerators{in, trace}.byUs(loops->function, std::move(loops->args));
   return in.generatorOf(in.frame_->stack.back());
 }
 
 void InlinedGenerators::offer() {
   if (!in.mayRoll() || trace.onDevice() || in.resumeAt() >= 0) return;
   const LoopDecisions::Key site(in.frame_->code->identity(), in.frame_->pc - 1);
-  if (trace.loops->notInlined.contains(site)) return;
+  if (trace.loops->notInlined.contains(site) || in.frame_->code->inlined.size() >= kMostInlined) return;
   const GeneratorIterator* generator = walked();
   if (!generator || !generator->isNew()) return;
-  const bool full = in.frame_->code->inlined.size() >= kMostInlined;
-  if (full || !fits(*in.frame_, *generator->frame) || isHeldElsewhere(generator->value)) return;
+  if (!fits(*in.frame_, *generator->frame) || isHeldElsewhere(generator->value)) return;
   auto code =
       inlineGenerator(*in.frame_->code, static_cast<int>(site.second), in.decodedAlone(generator->frame->object()));
   if (!code) {

@@ -142,7 +142,8 @@ bool InterpreterState::isHeld(const Value* value) const {
   for (const auto& frame : frames_)
     if (has(frame->slots) || has(frame->stack) || has(frame->closure)) return true;
   for (const Value& other : trace_.values()) {
-    if (has(other.items) || has(other.keys) || other.base == value) return true;
+    const bool holds = has(other.items) || has(other.keys) || other.base == value;
+    if (holds && (other.kind != ValueKind::kMethod || isHeld(&other))) return true;  // methods are made for a call
     for (const auto& [name, held] : other.overlay)
       if (held == value) return true;
   }

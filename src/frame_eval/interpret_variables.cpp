@@ -231,7 +231,10 @@ void Interpreter::onMakeCell(const Instr& instr) {
 
 void Interpreter::onCopyFreeVars(const Instr& instr) {
   FW_CHECK(frame_->closure.size() == static_cast<size_t>(instr.arg));
-  size_t first = frame_->slots.size() - frame_->closure.size();
+  // Those of generators that stand in the code are behind its own.
+  const std::vector<Bytecode::Inlined>& inlined = frame_->code->inlined;
+  const size_t own = inlined.empty() ? frame_->slots.size() : static_cast<size_t>(inlined.front().firstSlot);
+  const size_t first = own - frame_->closure.size();
   for (size_t i = 0; i < frame_->closure.size(); ++i) frame_->slots[first + i] = frame_->closure[i];
 }
 

@@ -9,7 +9,8 @@ namespace fw::capture {
 PyObject* iterFunction(Trace& trace);
 
 /// Items that are computed by a function object: `auto step(Interpreter&) -> Value*`; it may have a `recipe(Trace&)`
-/// `items(Interpreter&)` with `skip()`, and a list `sources` of the iterators that it takes its items from.
+/// `items(Interpreter&)` with `skip()`, `loops(Interpreter&)`, and a list `sources` of the iterators that it takes its
+/// items from.
 template <typename Step>
 class StepIterator : public VirtualIterator {
  public:
@@ -28,6 +29,11 @@ class StepIterator : public VirtualIterator {
       if (!done_) return step_.items(interpreter);
     return std::nullopt;
   }
+  std::optional<Loops> loops(Interpreter& interpreter) override {
+    if constexpr (requires { step_.loops(interpreter); })
+      if (!done_) return step_.loops(interpreter);
+    return std::nullopt;
+  }
   void skip() override {
     if constexpr (requires { step_.skip(); }) step_.skip();
   }
@@ -39,6 +45,8 @@ class StepIterator : public VirtualIterator {
     if constexpr (requires { step_.recipe(trace); }) return step_.recipe(trace);
     return std::nullopt;
   }
+
+  const Step& step() const { return step_; }
 
  private:
   Step step_;

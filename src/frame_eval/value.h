@@ -83,6 +83,12 @@ struct VirtualIterator {
     std::function<Value*(graph::SymId number)> item;
   };
   virtual std::optional<Items> items(Interpreter&) { return std::nullopt; }
+  /// A call of a generator function of _substitutes.py that yields what is left; none: there is no such.
+  struct Loops {
+    const char* function;
+    std::vector<Value*> args;
+  };
+  virtual std::optional<Loops> loops(Interpreter&) { return std::nullopt; }
   /// One that has items() goes on behind the first of them.
   virtual void skip() {}
   /// Iterators that this one takes its items from.

@@ -4,6 +4,7 @@
 #include "frame_eval/data_ints.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/long_list.h"
 #include "frame_eval/pooled_list.h"
 #include "frame_eval/work_table.h"
 

@@ -1,6 +1,7 @@
 // Attributes of arrays and NumPy scalars. Facts about shape and type are Python values; transposes are views.
 #include "cpython/numpy_api.h"
 #include "frame_eval/mixed_numbers.h"
+#include "frame_eval/nested_iteration.h"
 #include "frame_eval/numpy/binding.h"
 #include "frame_eval/numpy/examples.h"
 #include "guards/array_layout.h"
@@ -80,6 +81,10 @@ Value* imaginaryPart(Trace& trace, Value* self) {
   return graph::isComplex(dtypeOfSelf(trace, self)) ? partOf(trace, self, false) : nullptr;
 }
 
+Value* flatIterator(Trace& trace, Value* self) {
+  return self->kind == ValueKind::kArray && !trace.onDevice() ? NestedIteration::flat(trace, self) : nullptr;
+}
+
 constexpr AttributeInfo kAttributes[] = {
     {"shape", sizes},
     {"ndim", rank},
@@ -91,6 +96,7 @@ constexpr AttributeInfo kAttributes[] = {
     {"mT", [](Trace& t, Value* self) { return self->kind == ValueKind::kArray ? transposed(t, self, true) : nullptr; }},
     {"real", realPart},
     {"imag", imaginaryPart},
+    {"flat", flatIterator},
 };
 
 }  // namespace
