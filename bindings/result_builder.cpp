@@ -27,10 +27,13 @@ bool isOurs(const graph::Buffer& buffer) {
   return buffer.kind == graph::BufferKind::kOutput || buffer.kind == graph::BufferKind::kGiven;
 }
 
-bool isNumber(ExitNode::Kind kind) {
+bool isOfOneClass(ExitNode::Kind kind) {
   return kind == ExitNode::Kind::kArrayScalar || kind == ExitNode::Kind::kPyFloat || kind == ExitNode::Kind::kDataInt ||
-         kind == ExitNode::Kind::kPyBool || kind == ExitNode::Kind::kPyComplex || kind == ExitNode::Kind::kMixed ||
-         kind == ExitNode::Kind::kChosen;
+         kind == ExitNode::Kind::kPyBool || kind == ExitNode::Kind::kPyComplex;
+}
+
+bool isNumber(ExitNode::Kind kind) {
+  return isOfOneClass(kind) || kind == ExitNode::Kind::kMixed || kind == ExitNode::Kind::kChosen;
 }
 
 }  // namespace
@@ -336,7 +339,18 @@ PyObject* ResultBuilder::buildItems(Call& call, const ExitNode& node, Progress& 
 
 PyObject* ResultBuilder::buildList(Call& call, int item, Py_ssize_t count, ItemPlace at, Py_ssize_t first) const {
   Ref list = Ref::steal(count < 0 ? nullptr : PyList_New(count));
-  at.push_back(0);
+  at.push_back(first);
+  if (const ExitNode& node = exit_.nodes[item]; list && isOfOneClass(node.kind)) {  // without asking again for each
+    const View& view = views_[node.index];
+    char* data = itemData(call, view, at);
+    const int64_t stride = call.sizes[view.strides + at.size() - 1];
+    for (Py_ssize_t i = 0; i < count; ++i, data += stride) {
+      PyObject* number = buildNumber(node.kind, view.typeNumber, data);
+      if (!number) return nullptr;
+      PyList_SET_ITEM(list.get(), i, number);
+    }
+    return list.release();
+  }
   for (Py_ssize_t i = 0; list && i < count; ++i) {
     at.back() = first + i;
     PyObject* built = buildItem(call, item, at);
@@ -344,6 +358,12 @@ PyObject* ResultBuilder::buildList(Call& call, int item, Py_ssize_t count, ItemP
     PyList_SET_ITEM(list.get(), i, built);
   }
   return list.release();
+}
+
+char* ResultBuilder::itemData(const Call& call, const View& view, const ItemPlace& at) const {
+  char* data = static_cast<char*>(dataOf(call, view));
+  for (size_t axis = 0; axis < at.size(); ++axis) data += at[axis] * call.sizes[view.strides + axis];
+  return data;
 }
 
 int ResultBuilder::chosen(const ExitNode& node, int64_t number) {
@@ -368,11 +388,7 @@ PyObject* ResultBuilder::buildItem(Call& call, int index, const ItemPlace& at) c
   const View& view = views_[node.index];
   if (node.kind == ExitNode::Kind::kRowList)
     return buildList(call, node.children[0], call.sizes[view.sizes + at.size()], at);
-  const auto place = [&](const View& of) {
-    char* data = static_cast<char*>(dataOf(call, of));
-    for (size_t axis = 0; axis < at.size(); ++axis) data += at[axis] * call.sizes[of.strides + axis];
-    return data;
-  };
+  const auto place = [&](const View& of) { return itemData(call, of, at); };
   char* data = place(view);
   if (node.kind == ExitNode::Kind::kRecord)
     return each(Ref::steal(PyList_New(count)), {*reinterpret_cast<const int64_t*>(data)});

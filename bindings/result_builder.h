@@ -100,6 +100,8 @@ class ResultBuilder {
   /// An item of a list, or of a list in it, from what node `index` says of each. `at`: its place in the axes of the
   /// outputs.
   PyObject* buildItem(Call& call, int index, const ItemPlace& at) const;
+  /// Where the item's number stands in an array.
+  char* itemData(const Call& call, const View& view, const ItemPlace& at) const;
   /// A list of those along the next axis.
   PyObject* buildList(Call& call, int item, Py_ssize_t count, ItemPlace at, Py_ssize_t first = 0) const;
   /// The node of the one of its things.

@@ -73,7 +73,8 @@ Value* LongList::filled(Trace& trace, Value* item, SymId count, Site site) {
 Value* LongList::ofArray(Trace& trace, ValueId array) {
   graph::Graph& g = trace.graph();
   const DType dtype = g.type(array).dtype;
-  const bool known = g.type(array).rank() == 1 && !graph::isComplex(dtype) && dtype != DType::kU64;
+  const size_t rank = g.type(array).rank();
+  const bool known = (rank == 1 || rank == 2) && !graph::isComplex(dtype) && dtype != DType::kU64;
   if (!known) return nullptr;
   const SymId count = trace.syms().canonical(g.type(array).shape[0]);
   const bool whole = graph::isInteger(dtype);
@@ -81,12 +82,18 @@ Value* LongList::ofArray(Trace& trace, ValueId array) {
     const auto bound = [&](int64_t v) { return g.constant(graph::Scalar::ofInt(DType::kI64, v)); };
     const ValueId above = g.binary(graph::Op::kLessEqual, bound(-kMostDataInt), array);
     const ValueId below = g.binary(graph::Op::kLessEqual, array, bound(kMostDataInt));
-    DataInts{trace}.require(g.reduce(graph::Op::kAll, g.binary(graph::Op::kLogicalAnd, above, below), {0}, false));
+    const graph::IntList all = rank == 1 ? graph::IntList{0} : graph::IntList{0, 1};
+    DataInts{trace}.require(g.reduce(graph::Op::kAll, g.binary(graph::Op::kLogicalAnd, above, below), all, false));
   }
   const DType own = whole ? DType::kI64 : dtype == DType::kBool ? DType::kBool : DType::kF64;
   const ValueKind kind = whole ? ValueKind::kDataInt : own == DType::kBool ? ValueKind::kPyBool : ValueKind::kPyFloat;
-  Value* form = trace.number(kind, g.constant(graph::Scalar::zero(own)));
-  return of(trace, form, {numpy::copyAs(trace, g.cast(array, own), graph::Layout::c(1))}, count, {});
+  const ValueId zero = g.constant(graph::Scalar::zero(own));
+  Value* form = trace.number(kind, zero);
+  if (rank == 2) {  // lists of one length
+    const SymId size = trace.syms().canonical(g.type(array).shape[1]);
+    form = of(trace, form, {g.full(zero, {size})}, size, {});
+  }
+  return of(trace, form, {numpy::copyAs(trace, g.cast(array, own), graph::Layout::c(rank))}, count, {});
 }
 
 Value* LongList::ofRange(Trace& trace, Value* range, Site site) {

@@ -284,6 +284,12 @@ Value* LongList::slice(Value* slice) const {
   return full(trace, list->base, trace.pyInt(numpy::shapeOf(trace, first)[0]), arrays, {});
 }
 
+bool LongList::isOf(size_t count) const {
+  Value* size = isFull() ? length() : nullptr;
+  if (!size || size->kind == ValueKind::kDataInt || isLate(trace, trace.asSym(size))) return false;
+  return trace.decide(trace.asSym(size), Relation::kEq, trace.syms().constant(static_cast<int64_t>(count)));
+}
+
 Value* LongList::item(Value* index) const {
   if (index->kind == ValueKind::kSlice) return slice(index);
   if (!isPlace(trace, index)) refuse("an item of a long list by this index");

@@ -36,6 +36,8 @@ struct LongList {
   /// Whether it is empty; none: array data decides.
   std::optional<bool> knownEmpty() const;
   bool truth() const;
+  /// Whether there are so many items, which the call holds fast; false where the turn or array data decides.
+  bool isOf(size_t count) const;
   /// list[index], which may be a slice
   Value* item(Value* index) const;
   /// The place that an index names among so many items, from 0 on; fails the call where it names none.
@@ -97,7 +99,7 @@ struct LongList {
   }
   /// [a, b, c] that has been found to stand in arrays; null for others.
   static Value* ofItems(Trace& trace, const Value* list);
-  /// array.tolist(), for one axis of Python's floats, ints of 62 bits, or bools; null for others.
+  /// array.tolist(), for one axis or two of Python's floats, ints of 62 bits, or bools; null for others.
   static Value* ofArray(Trace& trace, graph::ValueId array);
   /// list(range), for a range with numbers in it that array data does not decide; null for others.
   static Value* ofRange(Trace& trace, Value* range, Site site);

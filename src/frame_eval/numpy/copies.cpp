@@ -167,7 +167,7 @@ Value* item(Bound& a) {
 
 Value* tolist(Bound& a) {
   Value* list = a.trace.loops && !a.trace.onDevice() ? LongList::ofArray(a.trace, a["a"]->node) : nullptr;
-  if (!list) a.refuse("an array of several axes, or of such numbers");
+  if (!list) a.refuse("an array of more than two axes, or of such numbers");
   return list;
 }
 
