@@ -226,6 +226,14 @@ def _bisect_right(a, x, lo=0, hi=None):
     return lo
 
 
+def _insort_left(a, x, lo=0, hi=None):
+    a.insert(_bisect_left(a, x, lo, hi), x)
+
+
+def _insort_right(a, x, lo=0, hi=None):
+    a.insert(_bisect_right(a, x, lo, hi), x)
+
+
 # ---- methods of lists that are worked off, and sorted() of those, which is stable as any that keeps the order of equals
 
 
@@ -235,11 +243,8 @@ def _list_insert(items, at, item):
         at = max(at + size, 0)
     at = min(at, size)
     items.append(item)
-    place = size
-    while place > at:
-        items[place] = items[place - 1]
-        place -= 1
-    items[at] = item
+    for place in range(at, size + 1):  # forwards, which is a loop of vectors
+        items[place], item = item, items[place]
 
 
 def _list_pop(items, at):
@@ -249,9 +254,8 @@ def _list_pop(items, at):
     if at < 0:
         raise IndexError("pop index out of range")
     item = items[at]
-    while at < last:
-        items[at] = items[at + 1]
-        at += 1
+    for place in range(at, last):
+        items[place] = items[place + 1]
     items.pop()
     return item
 

@@ -32,6 +32,15 @@ Value* Builtins::callBisect(const CallArgs& args) {
   return byStepsOfOurs(args);
 }
 
+Value* Builtins::callInsort(const CallArgs& args) {
+  expect(args, 2, 4);
+  Value* list = args.positional[0];
+  WorkList::require(trace, list);
+  WorkList::noteItem(trace, list, args.positional[1]);
+  if (list->kind != ValueKind::kList && !WorkList::is(list)) refuse("of this list");
+  return byStepsOfOurs(args);
+}
+
 /// Behind Counter.update(): for dicts whose get and __setitem__ are dict's own.
 Value* Builtins::callCountElements(const CallArgs& args) {
   expect(args, 2, 2);

@@ -89,6 +89,9 @@ bool Builtins::isManyNumbers(Value* iterable) {
 Value* Builtins::extremeByKey(Value* iterable, Value* key, int op) {
   const bool view = iterable->kind == ValueKind::kIterator && !iterable->name.empty() && WorkTable::is(iterable->base);
   if (view || WorkTable::is(iterable)) iterable = interpreter.collected(iterable);
+  const bool isMany = iterable->kind == ValueKind::kList &&
+                      iterable->items.size() > static_cast<size_t>(interpreter.options_.maxUnroll);
+  if (isMany && interpreter.mayRoll()) LongList::standInArrays(trace, iterable);
   if (interpreter.mayRoll() && (isLongList(iterable) || (PooledList::is(iterable) && iterable->base)))
     return Collections{interpreter, trace}.bySteps("_extreme_of", {iterable, key, boolean(trace, op == Py_GT)});
   const bool numbers = iterable->kind == ValueKind::kRange || iterable->kind == ValueKind::kArray ||
@@ -109,6 +112,7 @@ Value* Builtins::extreme(const CallArgs& original, int op) {
   std::vector<Value*> items = args.positional;
   if (items.size() == 1) {
     items[0] = Collections{interpreter, trace}.asGenerator(items[0]);
+    if (!key) items[0] = WorkTable::unordered(interpreter, trace, items[0]);
     Value* of = !key        ? consumed(items[0], op == Py_LT ? Consumer::kMin : Consumer::kMax, fallback)
                 : !fallback ? extremeByKey(items[0], key, op)
                             : nullptr;
@@ -183,6 +187,8 @@ Value* Builtins::callSum(const CallArgs& original) {
   Value* total = args.positional.size() == 2 ? args.positional[1] : number(0);
   args.positional[0] = Collections{interpreter, trace}.asGenerator(args.positional[0]);
   if (Value* sum = consumed(args.positional[0], Consumer::kSum, total)) return sum;
+  if (WorkTable::holdsInts(args.positional[0]))  // whose sums are exact
+    args.positional[0] = WorkTable::unordered(interpreter, trace, args.positional[0]);
   if (Value* list = interpreter.collected(args.positional[0])) args.positional[0] = list;
   if (isLong(args.positional[0])) return sumOfMany(args.positional[0], total);
   std::vector<Value*> items = interpreter.iterate(args.positional[0]);
@@ -211,6 +217,7 @@ Value* Builtins::callSorted(const CallArgs& original) {
   expect(args, 1, 1);
   Value* list = args.positional[0];
   if (key && interpreter.isNone(key)) key = nullptr;
+  if (!key) list = WorkTable::unordered(interpreter, trace, list);
   if (list->kind == ValueKind::kWorkTable || list->kind == ValueKind::kIterator)
     if (Value* items = interpreter.collected(list)) args.positional[0] = list = items;
   if (isLongList(list) || PooledList::is(list) || list->kind == ValueKind::kList) {
@@ -477,15 +484,16 @@ Value* Builtins::callList(const CallArgs& args) {
   Value* iterable = args.positional[0];
   if (Value* list = interpreter.collected(iterable)) return list;
   const LoopDecisions::Key site = interpreter.site();
-  if (Value* list = LongList::copied(trace, iterable, site)) return list;
+  Collections collections{interpreter, trace};
+  if (Value* list = LongList::copied(trace, iterable, site)) return collections.workedIfFound(list);
   if (PooledList::is(iterable)) return PooledList{trace, iterable}.copy();
   if (site.first && trace.loops->lists.contains(site))
-    if (Value* list = LongList::ofRange(trace, iterable, site)) return list;
+    if (Value* list = LongList::ofRange(trace, iterable, site)) return collections.workedIfFound(list);
   const bool numbers = iterable->kind == ValueKind::kRange || iterable->kind == ValueKind::kList ||
                        (iterable->isConstant() && PyRange_Check(iterable->object.get()));
   Value* list = trace.list(interpreter.iterate(iterable));
   if (numbers) list->site = site;
-  return list;
+  return collections.workedIfFound(list);
 }
 
 Value* Builtins::callSet(const CallArgs& args) {

@@ -26,6 +26,13 @@ bool isRuntimeReal(Value* v) {
 
 }  // namespace
 
+/// What the method of a user's class answers, which has to be of this type; null if there is none.
+Value* Builtins::ofClass(Value* value, const char* method, PyTypeObject& type) {
+  Value* answer = interpreter.callSpecial(value, method, {});
+  if (answer && trace.typeOf(answer) != &type) refuse(std::string("that ") + method + " answers by another class");
+  return answer;
+}
+
 Value* Builtins::callFloat(const CallArgs& args) {
   expect(args, 0, 1);
   if (args.positional.empty()) return interpreter.fold(PyFloat_FromDouble(0));
@@ -43,6 +50,7 @@ Value* Builtins::callFloat(const CallArgs& args) {
     return trace.number(ValueKind::kPyFloat, interpreter.asFloat(v));
   }
   if (v->isConstant() && isPlain(v->object.get())) return interpreter.fold(PyNumber_Float(v->object.get()));
+  if (Value* answer = ofClass(v, "__float__", PyFloat_Type)) return answer;
   trace.fail(BreakReason::kUnsupportedCall, std::string("float() of a ") + trace.typeOf(v)->tp_name);
 }
 
@@ -51,6 +59,7 @@ Value* Builtins::callInt(const CallArgs& args) {
   if (args.positional.empty()) return interpreter.fold(PyLong_FromLong(0));
   Value* v = args.positional[0];
   if (v->kind == ValueKind::kPyInt || v->kind == ValueKind::kDataInt) return v;
+  if (Value* answer = ofClass(v, "__int__", PyLong_Type)) return answer;
   if (v->kind == ValueKind::kArrayScalar) {
     if (Value* result = scalarAsInt(v)) return result;
   }
@@ -115,6 +124,7 @@ Value* Builtins::callBool(const CallArgs& args) {
     if (trace.graph().type(v->node).rank() != 0) trace.fail(BreakReason::kUnsupportedCall, "bool() of this array");
     return trace.number(ValueKind::kPyBool, trace.graph().cast(v->node, DType::kBool));
   }
+  if (Value* answer = interpreter.objectBool(v)) return answer;
   return boolean(trace, trace.truth(v));
 }
 
@@ -136,6 +146,7 @@ Value* Builtins::callRepr(const CallArgs& args) {
 Value* Builtins::callAbs(const CallArgs& args) {
   expect(args, 1, 1);
   Value* v = args.positional[0];
+  if (Value* answer = interpreter.callSpecial(v, "__abs__", {})) return answer;
   if (isNumpyValue(v)) {
     if (auto result = numpy::callMethod(trace, v, "__abs__", {})) return *result;
     trace.fail(BreakReason::kUnsupportedNumpy, "abs() of an array");
@@ -164,6 +175,9 @@ Value* Builtins::callRound(const CallArgs& args) {
   }
   Value* of = args.positional[0];
   const bool whole = args.positional.size() == 1 || interpreter.isNone(args.positional[1]);
+  const std::vector<Value*> rest(args.positional.begin() + 1,
+                                 whole ? args.positional.begin() + 1 : args.positional.end());
+  if (Value* answer = interpreter.callSpecial(of, "__round__", rest)) return answer;
   if (whole && of->kind == ValueKind::kDataInt) return of;
   const bool computed = of->kind == ValueKind::kPyFloat || of->kind == ValueKind::kArrayScalar;
   if (whole && computed && isFloat64(trace, of) && !of->which && !of->source.valid() && !trace.onDevice())

@@ -57,6 +57,8 @@ struct Collections {
   /// (work_list.h); null for others. `most`: of items, where a deque has been told.
   Value* workedOff(const std::vector<Value*>& items, LoopDecisions::Key site, PyTypeObject* cls = nullptr,
                    std::optional<int64_t> most = {});
+  /// The same of a list that has been made already; others as they are.
+  Value* workedIfFound(Value* list);
   /// The same of a list that becomes an item of a list (pooled_list.h).
   Value* inPool(const std::vector<Value*>& items, LoopDecisions::Key site);
   Value* emptyList();

@@ -312,7 +312,8 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   if (isNumpy(container)) return numpy::getItem(trace_, container, index);
   const bool isSlice = index->kind == ValueKind::kSlice || isConstantOf(index, &PySlice_Type);
   if (isSlice && isWholeSlice(index))
-    if (Value* copy = LongList::copied(trace_, container, site())) return copy;
+    if (Value* copy = LongList::copied(trace_, container, site()))
+      return Collections{*this, trace_}.workedIfFound(copy);
   if (isLongList(container)) return LongList{trace_, container}.item(index);
   if (PooledList::is(container)) {
     if (!container->base && !isSlice) raiseAbout(PyExc_IndexError, "list index out of range");  // they are all empty
@@ -497,7 +498,8 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   constexpr int64_t kMostItems = 4096;
   if (equal && trace_.hint(trace_.asSym(count)) > kMostItems) trace_.loops->lists.try_emplace(site);
   if (equal && trace_.loops->lists.contains(site)) {
-    if (Value* list = LongList::filled(trace_, sequence->items[0], trace_.asSym(count), site)) return list;
+    if (Value* list = LongList::filled(trace_, sequence->items[0], trace_.asSym(count), site))
+      return Collections{*this, trace_}.workedIfFound(list);
   }
   int64_t times = trace_.specialize(trace_.asSym(count));
   std::vector<Value*> items = iterate(sequence), result;
@@ -509,7 +511,7 @@ Value* Interpreter::sequenceBinary(int op, bool inplace, Value* left, Value* rig
   if (!inplace || sequence != left) {
     Value* list = trace_.list(std::move(result));
     if (equal) list->site = site;
-    return list;
+    return Collections{*this, trace_}.workedIfFound(list);
   }
   spliceList(left, 0, left->items.size(), std::move(result));
   return left;

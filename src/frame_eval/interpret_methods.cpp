@@ -37,7 +37,7 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
     case ValueKind::kArrayScalar: return LibraryCalls{*this, trace_}.callMethod(self, name, std::move(args));
     case ValueKind::kLongList:
       if (name == "copy" && args.positional.empty() && args.keywords.empty())
-        if (Value* copy = LongList::copied(trace_, self, site())) return copy;
+        if (Value* copy = LongList::copied(trace_, self, site())) return Collections{*this, trace_}.workedIfFound(copy);
       if (Value* result = Collections{*this, trace_}.workMethod(self, name, args)) return result;
       if (name == "sort") return sortList(self, args);
       if (!args.keywords.empty() || args.positional.size() != 1 || (name != "append" && name != "extend"))
@@ -139,10 +139,12 @@ Value* Interpreter::listMethod(Value* self, const std::string& name, const CallA
     return trace_.constant(checked(PyLong_FromSsize_t(found)));
   }
   if (list && simple && name == "copy" && count == 0) {
-    if (Value* copy = LongList::copied(trace_, self, site())) return copy;
-    Value* copy = trace_.list(items);
-    copy->site = site();
-    return copy;
+    Value* copy = LongList::copied(trace_, self, site());
+    if (!copy) {
+      copy = trace_.list(items);
+      copy->site = site();
+    }
+    return Collections{*this, trace_}.workedIfFound(copy);
   }
   if (list && simple && name == "remove" && count == 1) {
     for (size_t i = 0; i < items.size(); ++i) {

@@ -557,6 +557,11 @@ void Interpreter::onContainsOp(const Instr& instr) {
         instr.arg == 1 ? trace_.graph().unary(graph::Op::kLogicalNot, holds->node) : holds->node;
     return push(trace_.number(ValueKind::kPyBool, node));
   }
+  PyObject* own = isUserObject(container) ? specialMethod(container, "__contains__") : nullptr;
+  if (own && PyFunction_Check(own)) {  // whose answer array data may decide
+    push(callSpecial(container, "__contains__", {item}));
+    return instr.arg == 1 ? onUnaryNot(instr) : onToBool(instr);
+  }
   push(trace_.constant(contains(container, item) != (instr.arg == 1) ? Py_True : Py_False));
 }
 

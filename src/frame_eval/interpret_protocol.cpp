@@ -4,6 +4,7 @@
 // break.
 #include <array>
 
+#include "frame_eval/branching.h"
 #include "frame_eval/collections.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
@@ -118,7 +119,10 @@ Value* Interpreter::compareSide(int op, Value* self, Value* other) {
   if (op == Py_EQ) return self == other ? trace_.constant(Py_True) : nullptr;
   if (op != Py_NE) return nullptr;
   Value* equal = compareSide(Py_EQ, self, other);  // object.__ne__ inverts the class's __eq__
-  return equal ? trace_.constant(trace_.truth(equal) ? Py_False : Py_True) : nullptr;
+  if (!equal) return nullptr;
+  if (const auto data = Branching{*this, trace_}.condition(equal))
+    return trace_.number(ValueKind::kPyBool, trace_.graph().unary(graph::Op::kLogicalNot, *data));
+  return trace_.constant(trace_.truth(equal) ? Py_False : Py_True);
 }
 
 /// Comparison where one operand is a user object; null if none is.
@@ -157,6 +161,13 @@ Value* Interpreter::objectUnary(numpy::Unary op, Value* value) {
   return callSpecial(value, name, {});
 }
 
+/// What the class of a user object says, which array data may decide; null if it says nothing.
+Value* Interpreter::objectBool(Value* value) {
+  Value* answer = callSpecial(value, "__bool__", {});
+  if (answer && trace_.typeOf(answer) != &PyBool_Type) raises("TypeError: __bool__ should return bool");
+  return answer;
+}
+
 /// Truth of a user object.
 bool Interpreter::objectTruth(Value* value) {
   if (!isUserObject(value)) {
@@ -164,10 +175,7 @@ bool Interpreter::objectTruth(Value* value) {
     trace_.fail(BreakReason::kUnsupportedObject,
                 std::string("truth of a ") + trace_.typeOf(value)->tp_name + " object");
   }
-  if (Value* answer = callSpecial(value, "__bool__", {})) {
-    if (trace_.typeOf(answer) != &PyBool_Type) raises("TypeError: __bool__ should return bool");
-    return trace_.truth(answer);
-  }
+  if (Value* answer = objectBool(value)) return trace_.truth(answer);
   if (specialMethod(value, "__len__")) return trace_.truth(length(value));
   PyTypeObject* type = trace_.typeOf(value);
   bool plain = !(type->tp_as_number && type->tp_as_number->nb_bool) &&

@@ -171,7 +171,10 @@ Value* Interpreter::popCondition() {
   if (Choices::is(v))
     return Choices{trace_}.ofEach(
         *this, v, [&](Value* thing) { return trace_.constant(trace_.truth(trace_.open(thing)) ? Py_True : Py_False); });
-  return isUnseenList(v) ? v : trace_.open(v);
+  if (isUnseenList(v)) return v;
+  trace_.open(v);
+  Value* answer = objectBool(v);
+  return answer ? answer : v;
 }
 
 Value* Interpreter::top(int depth) { return look(frame_->stack.at(frame_->stack.size() - static_cast<size_t>(depth))); }

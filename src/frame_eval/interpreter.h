@@ -163,7 +163,7 @@ class Interpreter : InterpreterState {
   Value* callOwnSpecial(Value* self, const std::string& name, std::vector<Value*> args);
   Value* objectBinary(int op, bool inplace, Value* left, Value* right);
   Value *compareSide(int op, Value* self, Value* other), *objectCompare(int op, Value* left, Value* right);
-  Value* objectUnary(numpy::Unary op, Value* value);
+  Value *objectUnary(numpy::Unary op, Value* value), *objectBool(Value* value);
   bool objectTruth(Value* value);
   std::optional<bool> objectContains(Value* container, Value* item);
   Value* makeInstance(Value* cls, CallArgs args);

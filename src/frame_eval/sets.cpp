@@ -244,6 +244,16 @@ void Interpreter::onSetUpdate(const Instr& instr) {
   (void)callMethod(trace_.open(top(instr.arg)), "update", {.positional = {from}, .keywords = {}});
 }
 
+// ---- those with keys that array data decides ------------------------------------------------------------------------
+
+Value* WorkTable::unordered(Interpreter& in, Trace& trace, Value* container) {
+  return is(container) && isSet(container) ? WorkTable{in, trace, container}.list(kKeys, false) : container;
+}
+
+bool WorkTable::holdsInts(const Value* container) {
+  return is(container) && isSet(container) && container->items[kKeys]->base->kind == ValueKind::kDataInt;
+}
+
 // ---- operators ----------------------------------------------------------------------------------------------------
 
 /// Null if the operands are not sets.

@@ -119,7 +119,8 @@ void WorkList::requireIfPopped(Trace& trace, const Value* list) {
 }
 
 void WorkList::require(Trace& trace, const Value* list, bool first) {
-  if (!list->site.first || !trace.loops || (!isLongList(list) && list->items.size() > WorkList::kMostBegun)) return;
+  if (!list->site.first || !trace.loops) return;
+  if (!isLongList(list) && list->items.size() > WorkList::kMostBegun) return LongList::standInArrays(trace, list);
   auto known = trace.loops->works.find(list->site);
   if (known != trace.loops->works.end()) {
     if (!first || known->second.hasHead || known->second.refused) return;
@@ -206,6 +207,18 @@ Value* Collections::workedOff(const std::vector<Value*>& items, LoopDecisions::K
   if (cls) list->cls = Ref::create(reinterpret_cast<PyObject*>(cls));
   WorkList{trace, list}.make(known->second, roomOfWork(), most);
   return list;
+}
+
+Value* Collections::workedIfFound(Value* list) {
+  if (WorkList::is(list) || !list->site.first) return list;
+  if (list->kind == ValueKind::kList) {
+    Value* worked = workedOff(list->items, list->site);
+    return worked ? worked : list;
+  }
+  if (!isLongList(list) || !WorkList::mayHold(list->base)) return list;
+  Value* worked = workedOff({}, list->site);
+  if (worked) (void)bySteps("_list_extend", {worked, list});
+  return worked ? worked : list;
 }
 
 Value* Collections::inPool(const std::vector<Value*>& items, LoopDecisions::Key site) {
@@ -445,6 +458,9 @@ Value* Collections::workMethod(Value* list, const std::string& name, const CallA
       WorkList::require(trace, list);
       LongList::standInArrays(trace, list);  // [0] * n
     }
+    const bool places =
+        (name == "insert" && args.positional.size() == 2) || (name == "pop" && args.positional.size() == 1);
+    if (places && holdsData(trace, {args.positional[0]})) WorkList::require(trace, list);
     return nullptr;
   }
   const bool isPooled = PooledList::is(list);

@@ -296,6 +296,7 @@ Value* Collections::holdsLate(Value* container, Value* key) {
   if (WorkTable::is(container)) return WorkTable{in, trace, container}.contains(key);
   if (PooledList::is(container))
     return container->base ? bySteps("_list_holds", {container, key}) : trace.constant(Py_False);
+  if (isLongList(container) && in.mayRoll()) return bySteps("_list_holds", {container, key});
   const bool isKnown = container->kind == ValueKind::kDict || container->kind == ValueKind::kSet;
   if (isKnown && !container->source.valid() && WorkTable::isLate(trace, key)) {
     WorkTable::require(trace, container, key);

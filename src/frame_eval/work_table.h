@@ -50,6 +50,10 @@ struct WorkTable {
   Value* iterator(const std::string& view) const;
   /// A list of what a view shows: "keys", "values" or "items".
   Value* listOf(const std::string& view) const;
+  /// A list of what a set holds, for who does not ask for its order; others as they are.
+  static Value* unordered(Interpreter& in, Trace& trace, Value* container);
+  /// A set of ints.
+  static bool holdsInts(const Value* container);
 
   static constexpr size_t kKeys = 1, kPlaces = 2, kIndex = 3, kItems = 4;  ///< in Value::items
 

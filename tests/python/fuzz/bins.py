@@ -98,10 +98,12 @@ class _Generator:
             return self.safe(name, [f"if len({row}) > 1: {row}[{r.choice(['0', '-1', '1', f'k % len({row})'])}] = {item}"])
         if choice < 0.58 and depth < 2:
             walk = f"for u in {r.choice([row, row, f'reversed({row})', f'list({row})'])}:"
-            inside = r.choice([[], [], [f"    {self.row(name)}.append({item})"] if what == "list" and r.random() < 0.3 else [], ["    if k % 5 == 0: break"], ["    j += 1"]])
+            inside = r.choice([[], [], [f"    if len({row}) < 90: {self.row(name)}.append({item})"] if what == "list" and r.random() < 0.3 else [], ["    if k % 5 == 0: break"], ["    j += 1"]])
             return self.safe(name, [walk, "    " + self.use(name, "u"), *inside])
         if choice < 0.66 and what == "list":
             other = r.choice(["", f"q = {self.row(name)}", f"q = p if len(p) > 2 else {self.row(name)}"])
+            if r.random() < 0.4:
+                return r.choice(self.names(name, row, item))
             return [f"p = {row}", *([other] if other else []), f"p.append({item})", *([f"q.append({item})", "k += len(q)"] if other else []), "k += len(p)"]
         if choice < 0.76 and depth < 2:
             return self.safe(name, [f"if {self.condition(row)}:", *self.inner(name, depth), *(["else:", *self.inner(name, depth)] if r.random() < 0.4 else [])])
@@ -110,6 +112,17 @@ class _Generator:
         if choice < 0.86:
             return [r.choice(["k += 1", "s += v * 0.25", "if i == 37: break", "j = i % 3"])]
         return self.safe(name, [self.rare(name, row, item)])
+
+    def names(self, name: str, row: str, item: str) -> list[list[str]]:
+        """What a name stands for whose place another list takes, in this turn or in one before; of one list or of another."""
+        r = self.r
+        same = [other for other, (what, kind) in self.outers.items() if what == "list" and kind == self.outers[name][1]]
+        made = r.choice([f"[{item}]", "[]", f"[{item}, {item}]"])
+        return [[f"p = {row}", f"{row} = {made}", f"p.append({item})", f"k += len(p) * 3 + len({row})"],
+                ["k += len(p) * 3", f"if i % 4 == 1: p = {row}", f"if i % 4 == 3: {row} = {made}"],
+                [f"p.append({item})", f"p = {row}", f"if {self.condition('p')}: {self.row(name)} = {made}"],
+                [f"p = {row} if {self.condition(row)} else {self.row(r.choice(same))}", f"p.append({item})", f"k += len({row})"],
+                [f"p = {row}", "for u in p:", f"    if len(p) > {r.choice(['6', '9', 'i'])}: break", f"    p.append({item})", "    k += 1"]]
 
     def rare(self, name: str, row: str, item: str) -> str:
         r = self.r
@@ -147,7 +160,7 @@ class _Generator:
 def program(r: random.Random) -> Program:
     g = _Generator(r)
     m = r.choice(["70", "66", "5", "n // 3 + 1", "3"])
-    lines = [f"s, k, v, i, j, m, a, b = 0.0, 0, 0, 0, 0, {m}, 0, []"]
+    lines = [f"s, k, v, i, j, m, a, b, p = 0.0, 0, 0, 0, 0, {m}, 0, [], []"]
     for name in g.outers:
         lines += g.begin(name)
     for _ in range(r.randint(1, 2)):
