@@ -21,7 +21,7 @@ using graph::ValueId;
 namespace {
 
 /// Comparisons one after the other.
-constexpr size_t kMostKnown = 16;
+constexpr size_t kMostKnown = 64;
 
 /// A number of which array data, or the turn, decides the value.
 bool isData(Trace& trace, Value* value) {

@@ -331,3 +331,36 @@ def test_tables_of_the_caller():
         for table in ({1: 2.0, 2: 3.0}, {1: 2.0}, {0: 1, 1: 2, -1: 3}, {True: 4.0, "x": 1.0}, {}):
             for x in (X, -X, X[:1]):
                 assert_same_call(look, compiled, (x, table, names))
+
+
+SQUARES = {i * 3: i * 0.5 for i in range(40)}
+CELLS = {(i, j): i * 7 + j for i in range(6) for j in range(8)}
+
+
+def squares(x, table):
+    s = 0.0
+    for v in x:
+        k = int(v * 10)
+        if k in table:
+            s += table[k]
+        s += table.get(k + 1, -1.0) + SQUARES.get(k, 0.25)
+    return s
+
+
+def cells(x, table):
+    s = 0
+    for i, v in enumerate(x):
+        s = (s * 3 + table[int(v * 10) % 6, i % 8]) % 1009
+    return s
+
+
+@pytest.mark.parametrize("function, table", [(squares, SQUARES), (cells, CELLS)])
+def test_dicts_with_many_keys(function, table):
+    compiled = fusewire.compile(function, background=False)
+    assert_same_call(function, compiled, (X, table))
+    assert not fusewire._fusewire.describe(compiled)["breaks"]
+    for x in (-X, X[:1], X[:0], X, X * 3):
+        assert_same_call(function, compiled, (x, table))
+    changed = {k: v + 1 for k, v in table.items()}
+    for other in (changed, dict(list(table.items())[:20]), {**table, (9, 9): 1}, {}):
+        assert_same_call(function, compiled, (X, other))
