@@ -47,6 +47,7 @@ struct Builtins {
   std::optional<bool> isOfEachClass(Value* number, Value* cls);
   std::vector<Value*> iterators(const std::vector<Value*>& iterables);
   int64_t count(Value* value);
+  static Value* mapped(Interpreter& in, Value* function, std::vector<Value*> items);
   Value* ofClass(Value* value, const char* method, PyTypeObject& type);
   std::vector<Value*> product(const std::vector<Value*>& iterables, int64_t times) const;
   std::vector<Value*> combinations(Value* pool, std::optional<int64_t> length) const;

@@ -425,6 +425,13 @@ Value* Builtins::callReversed(const CallArgs& args) {
   return iterator;
 }
 
+/// Bounds of ranges need not be known, as long as nobody looks at them.
+Value* Builtins::mapped(Interpreter& in, Value* function, std::vector<Value*> items) {
+  CallArgs args{.positional = std::move(items), .keywords = {}};
+  const bool makesRanges = function->object.get() == reinterpret_cast<PyObject*>(&PyRange_Type);
+  return makesRanges ? in.callRaw(function, std::move(args)) : in.call(function, std::move(args));
+}
+
 Value* Builtins::callMap(const CallArgs& args) {
   expect(args, 2, SIZE_MAX);
   std::vector<Value*> sources = iterators({args.positional.begin() + 1, args.positional.end()});
@@ -438,7 +445,7 @@ Value* Builtins::callMap(const CallArgs& args) {
         if (!item) return nullptr;
         row.push_back(item);
       }
-      return firstOf(function, std::move(row), in);
+      return mapped(in, function, std::move(row));
     }
     std::optional<VirtualIterator::Recipe> recipe(Trace&) {
       std::vector<Value*> all{function};

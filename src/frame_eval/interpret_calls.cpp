@@ -9,6 +9,7 @@
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/generator.h"
 #include "frame_eval/interpret_common.h"
+#include "frame_eval/nested_iteration.h"
 #include "frame_eval/interpreter.h"
 #include "frame_eval/library_calls.h"
 #include "frame_eval/policy.h"
@@ -37,7 +38,7 @@ bool walksOnly(PyObject* callable) {
   for (const PyTypeObject* type :
        {&PyEnum_Type, &PyZip_Type, &PyReversed_Type, &PyMap_Type, &PyFilter_Type, &PyList_Type})
     if (callable == reinterpret_cast<const PyObject*>(type)) return true;
-  return false;
+  return NestedIteration::isOf(callable);
 }
 
 }  // namespace
@@ -96,7 +97,7 @@ void Interpreter::onCallEx(const Instr& instr) {
   CallArgs args;
   Value* keywords = instr.arg & 1 ? pop() : nullptr;
   Value* positional = pop();
-  args.positional = iterate(positional);
+  args.positional = iterate(positional, true);
   if (keywords) {
     if (keywords->kind != ValueKind::kDict) trace_.fail(BreakReason::kUnsupportedCall, "** of something not a dict");
     for (size_t i = 0; i < keywords->keys.size(); ++i) {

@@ -42,7 +42,7 @@ class Interpreter : InterpreterState {
   Value* getItem(Value* container, Value* index);
   Value* length(Value* container);
   /// Everything an iteration over the value yields; breaks for infinite or unknown iterables.
-  std::vector<Value*> iterate(Value* iterable);
+  std::vector<Value*> iterate(Value* iterable, bool asArguments = false);
   bool is(Value* left, Value* right);
   bool isNone(Value* value);
   bool contains(Value* container, Value* item);

@@ -284,7 +284,7 @@ Value* Interpreter::nextOf(Value* iterator) {
   return nullptr;
 }
 
-std::vector<Value*> Interpreter::iterate(Value* iterable) {
+std::vector<Value*> Interpreter::iterate(Value* iterable, bool asArguments) {
   numpy::settled(trace_, trace_.open(iterable));
   if (isView(iterable)) return viewItems(iterable);
   switch (iterable->kind) {
@@ -300,7 +300,7 @@ std::vector<Value*> Interpreter::iterate(Value* iterable) {
       Value* iterator = iteratorOf(iterable);
       std::vector<Value*> items;
       while (Value* item = nextOf(iterator)) {
-        items.push_back(trace_.open(item));
+        items.push_back(asArguments ? trace_.openRange(item) : trace_.open(item));
         if (items.size() > kMaxTurns)
           trace_.fail(BreakReason::kLoopLimit, "more than " + std::to_string(kMaxTurns) + " items");
       }

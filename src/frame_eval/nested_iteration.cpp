@@ -103,9 +103,19 @@ std::optional<VirtualIterator::Loops> loopsOf(Interpreter& in, Value* iterator) 
   return lazy ? iterator->lazy->loops(in) : std::nullopt;
 }
 
+bool NestedIteration::isOf(PyObject* callable) {
+  static const std::array<PyObject*, 4> kTypes = [] {
+    std::array<PyObject*, 4> types;
+    const std::array names = {"product", "combinations", "combinations_with_replacement", "permutations"};
+    for (size_t i = 0; i < names.size(); ++i) types[i] = functionOfOurs("itertools", names[i]).release();
+    return types;
+  }();
+  return std::find(kTypes.begin(), kTypes.end(), callable) != kTypes.end();
+}
+
 /// Ranges and what cannot change: they are what they are when the iterator is made.
 std::optional<NestedIteration::Pool> NestedIteration::poolOf(Value* iterable) {
-  iterable = trace.open(iterable);
+  if (iterable->kind != ValueKind::kRange) trace.open(iterable);  // whose bounds need not be known
   if (iterable->kind == ValueKind::kRange || (iterable->isConstant() && PyRange_Check(iterable->object.get()))) {
     const Value* iterator = in.iteratorOf(iterable);
     const auto items = iterator->lazy ? iterator->lazy->items(in) : std::nullopt;
@@ -125,7 +135,7 @@ std::optional<NestedIteration::Pool> NestedIteration::poolOf(Value* iterable) {
 
 /// Where a range begins and ends, and its step.
 std::vector<Value*> NestedIteration::boundsOf(const Value* range) const {
-  if (range->kind == ValueKind::kRange && !range->opened) return range->items;
+  if (range->kind == ValueKind::kRange) return range->items;
   std::vector<Value*> bounds;
   for (const char* part : {"start", "stop", "step"})
     bounds.push_back(trace.constant(checked(PyObject_GetAttrString(range->object.get(), part))));
@@ -176,7 +186,10 @@ Value* NestedIteration::combinations(PyObject* callable, Value* pool, int64_t le
     first = trace.pyInt(trace.syms().constant(0)), last = trace.pyInt(own->size);
   } else if (own) {  // the numbers themselves
     const std::vector<Value*> parts = boundsOf(items);
-    if (trace.syms().asConst(trace.asSym(parts[2])) != 1) return nullptr;
+    const Value* step = parts[2];
+    const bool isOne = step->kind == ValueKind::kDataInt ? step->range.lo == 1 && step->range.hi == 1
+                                                         : trace.syms().asConst(trace.asSym(parts[2])) == 1;
+    if (!isOne) return nullptr;
     first = parts[0], last = parts[1], items = trace.constant(Py_None);
   }
   const bool ofTuple = own && items->kind == ValueKind::kTuple;

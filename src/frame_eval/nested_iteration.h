@@ -20,6 +20,8 @@ struct NestedIteration {
 
   using Rows = std::function<std::vector<Value*>()>;  ///< all items at once
 
+  /// Whether it is product(), combinations(), combinations_with_replacement() or permutations().
+  static bool isOf(PyObject* callable);
   /// Null where the items are few, or a pool is one that may change.
   Value* product(PyObject* callable, const std::vector<Value*>& pools, Rows rows);
   /// Of `length` items of the pool; the same.

@@ -464,3 +464,35 @@ def test_what_an_iterator_has_raised():
     for _ in range(3):
         expected, actual = run(raises, (GRID,)), run(compiled, (GRID,))
         assert str(expected.error) == str(actual.error)
+
+
+def by_map(g):
+    s = 0
+    for i, j in product(*map(range, g.shape)):
+        s += g[i, j] * i
+    return s
+
+
+def data_pools(g):
+    s = 0
+    for i in range(len(g)):
+        for a, b in product(range(g[i, i]), range(3)):
+            s += a * b + g[i, 0]
+        for a, b in combinations(range(g[i, i]), 2):
+            s += a * b - g[i, 0]
+    return s
+
+
+@pytest.mark.parametrize("function", [pairs, cont, enum, nden, flat, by_map, ret], ids=lambda f: f.__name__)
+def test_one_variant_serves_all_sizes(function):
+    compiled = fusewire.compile(function, background=False)
+    for n in (30, 29, 28, 20, 25, 9):
+        assert_same_call(function, compiled, (GRID[:n, :n].copy(),))
+    assert len(fusewire._fusewire.describe(compiled)["variants"]) <= 2
+
+
+def test_array_data_decides_how_many():
+    compiled = fusewire.compile(data_pools, background=False)
+    for g in (GRID, GRID[::-1], GRID * 0, GRID - 4, GRID[:1, :1], GRID[:0, :0]):
+        for _ in range(2):
+            assert_same_call(data_pools, compiled, (g,))

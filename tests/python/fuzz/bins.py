@@ -100,9 +100,9 @@ class _Generator:
             walk = f"for u in {r.choice([row, row, f'reversed({row})', f'list({row})'])}:"
             inside = r.choice([[], [], [f"    if len({row}) < 90: {self.row(name)}.append({item})"] if what == "list" and r.random() < 0.3 else [], ["    if k % 5 == 0: break"], ["    j += 1"]])
             return self.safe(name, [walk, "    " + self.use(name, "u"), *inside])
-        if choice < 0.66 and what == "list":
+        if choice < 0.7 and what == "list":
             other = r.choice(["", f"q = {self.row(name)}", f"q = p if len(p) > 2 else {self.row(name)}"])
-            if r.random() < 0.4:
+            if r.random() < 0.6:
                 return r.choice(self.names(name, row, item))
             return [f"p = {row}", *([other] if other else []), f"p.append({item})", *([f"q.append({item})", "k += len(q)"] if other else []), "k += len(p)"]
         if choice < 0.76 and depth < 2:
