@@ -183,13 +183,13 @@ Value* Builtins::callCombinations(const CallArgs& original) {
   const bool isGiven = args.positional.size() == 2 && !interpreter.isNone(args.positional[1]);
   const std::optional<int64_t> length = isGiven ? std::optional(count(args.positional[1])) : std::nullopt;
   if (length && *length < 0) refuse("with a negative length");
-  const auto rows = [own = *this, pool, length] { return own.combinations(pool, length); };
+  const auto rows = [own = *this, length](const Items& pools) { return own.combinations(pools[0], length); };
   if (length && interpreter.mayRoll())
     if (Value* iterator = NestedIteration{interpreter, trace, interpreter.options_.maxUnroll}.combinations(
             callable, pool, *length, rows))
       return iterator;
   Value* iterator = trace.make(ValueKind::kIterator);
-  iterator->items = rows();
+  iterator->items = combinations(pool, length);
   return iterator;
 }
 
@@ -215,7 +215,7 @@ Value* Builtins::callProduct(const CallArgs& original) {
   expect(args, 0, SIZE_MAX);
   const int64_t times = repeat ? count(repeat) : 1;
   if (times < 1 || times > 16) refuse("with this repeat");
-  const auto rows = [own = *this, pools = args.positional, times] { return own.product(pools, times); };
+  const auto rows = [own = *this](const Items& pools) { return own.product(pools, 1); };
   Items pools;
   for (int64_t i = 0; i < times; ++i) pools.insert(pools.end(), args.positional.begin(), args.positional.end());
   if (interpreter.mayRoll())
@@ -223,7 +223,7 @@ Value* Builtins::callProduct(const CallArgs& original) {
             NestedIteration{interpreter, trace, interpreter.options_.maxUnroll}.product(callable, pools, rows))
       return iterator;
   Value* iterator = trace.make(ValueKind::kIterator);
-  iterator->items = rows();
+  iterator->items = product(args.positional, times);
   return iterator;
 }
 

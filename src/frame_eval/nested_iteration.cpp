@@ -31,11 +31,12 @@ struct PooledStep {
   Trace& trace;
   VirtualIterator::Recipe made;
   VirtualIterator::Loops nested;
+  std::vector<Value*> pools;  ///< as they were when it was made
   NestedIteration::Rows all;
   std::optional<std::vector<Value*>> rows;
 
   Value* operator()(Interpreter&) {
-    if (!rows) rows = all();
+    if (!rows) rows = all(pools);
     return made.taken < rows->size() ? (*rows)[made.taken++] : nullptr;
   }
   std::optional<VirtualIterator::Recipe> recipe(Trace&) { return made; }
@@ -166,8 +167,9 @@ Value* NestedIteration::product(PyObject* callable, const std::vector<Value*>& p
     ofTuples = ofTuples && pool->items->kind == ValueKind::kTuple;
   }
   if (!areMany(sizes, ofTuples)) return nullptr;
-  return makeIterator(trace, reinterpret_cast<PyTypeObject*>(callable),
-                      PooledStep{trace, {callable, items}, {kProduct[items.size() - 1], items}, std::move(rows), {}});
+  return makeIterator(
+      trace, reinterpret_cast<PyTypeObject*>(callable),
+      PooledStep{trace, {callable, items}, {kProduct[items.size() - 1], items}, items, std::move(rows), {}});
 }
 
 Value* NestedIteration::combinations(PyObject* callable, Value* pool, int64_t length, Rows rows) {
@@ -200,6 +202,7 @@ Value* NestedIteration::combinations(PyObject* callable, Value* pool, int64_t le
                         PooledStep{trace,
                                    {callable, {own->items, trace.pyInt(trace.syms().constant(length))}},
                                    {known.functions[length - 2], {items, rangeOf(trace), first, last}},
+                                   {own->items},
                                    std::move(rows),
                                    {}});
   }

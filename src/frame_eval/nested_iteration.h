@@ -18,7 +18,7 @@ struct NestedIteration {
   Trace& trace;
   int64_t few;  ///< so many items are walked one by one
 
-  using Rows = std::function<std::vector<Value*>()>;  ///< all items at once
+  using Rows = std::function<std::vector<Value*>(const std::vector<Value*>& pools)>;  ///< all items at once
 
   /// Whether it is product(), combinations(), combinations_with_replacement() or permutations().
   static bool isOf(PyObject* callable);

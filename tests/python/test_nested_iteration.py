@@ -294,6 +294,13 @@ def pool_changes(g):
     return s
 
 
+def pool_changes_before(g):
+    pool, single = [1, 2, 3, 4, 5, 6, 7, 8, 9], [float(v) for v in range(30)]
+    a, b = product(pool, pool), combinations(single, 2)
+    pool[0], single[0] = 7, 8.0
+    return g.sum(), next(a), next(b), next(a)
+
+
 def nested(g):
     s = 0
     for i, j in product(range(len(g)), repeat=2):
@@ -364,6 +371,7 @@ OTHERS = [
     shape_changes,
     two_walks,
     pool_changes,
+    pool_changes_before,
     method_is_kept,
     raises,
 ]
