@@ -125,7 +125,7 @@ def test_lists_of_lists(function, first):
 
 
 @pytest.mark.parametrize(
-    "function, x", [(walk, GRID), (index, GRID), (seti, GRID), (rows, POINTS), (argm, GRID), (mod, GRID)]
+    "function, x", [(walk, GRID), (index, GRID), (seti, GRID), (rows, GRID), (argm, GRID), (mod, GRID)]
 )
 def test_nothing_is_left_to_python(function, x):
     compiled = fusewire.compile(function, background=False)
