@@ -34,6 +34,9 @@ AROUND = [
 ]
 ASKED = ["{w}(n, x)", "{w}(n, x)", "{w}(n, x)", "(i for i in {w}(n, x) if x[i] > {c})", "list({w}(n, x))"]
 CONSUMED = ["k += sum({w}(n, x))", "k += len(list({w}(n, x)))", "k += max({w}(n, x), default=1)", "k += any(x[i] > {c} for i in {w}(n, x))", "s += sum(x[i] for i in {w}(n, x))", "k += next({w}(n, x), 0)", "k += min({w}(n, x), default=0)"]
+NESTED = ["for i, _ in itertools.product(range(n), range(2)):", "for i, _ in itertools.combinations(range(min(n, 20)), 2):", "for i, _ in itertools.permutations(range(min(n, 12)), 2):",
+          "for i, in np.ndindex(n):", "for i, _ in np.ndindex(n, 2):", "for (i,), _ in np.ndenumerate(x):", "for i, _ in enumerate(x.flat):", "for (i, _), _ in np.ndenumerate(x.reshape(-1, 1)):",
+          "for _, (i, _) in enumerate(itertools.combinations_with_replacement(range(min(n, 20)), 2)):", "for i in (p for p, q in itertools.product(range(n), (0.5, 1.5)) if q > {c}):"]
 LOOP = re.compile(r"^( +)for i in range\(n\):$", re.M)
 
 
@@ -52,9 +55,11 @@ def program(r: random.Random) -> Program:
     def asked(loop: re.Match) -> str:
         indent = loop.group(1)
         consumed = f"{indent}{filled(r.choice(CONSUMED))}\n" if r.random() < 0.25 else ""
+        if r.random() < 0.2:
+            return f"{consumed}{indent}{filled(r.choice(NESTED))}"
         if r.random() < 0.15:
             return f"{consumed}{indent}for _, i in enumerate({filled(r.choice(ASKED))}):"
         return f"{consumed}{indent}for i in {filled(r.choice(ASKED))}:"
 
     source = LOOP.sub(asked, base.source)
-    return Program(source.replace("\ndef f(", "\n" + "\n".join(definitions) + "\ndef f(", 1), base.calls, base.watch, tolerance=base.tolerance)
+    return Program(source.replace("\ndef f(", "\nimport itertools\n" + "\n".join(definitions) + "\ndef f(", 1), base.calls, base.watch, tolerance=base.tolerance)
